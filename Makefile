@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# How wsmon is built, tested and installed; Kbuild says what the module is.
+# "make help" lists the targets. Everything that is built goes to out/.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+O_MODULE ?= out/module/$(notdir $(KDIR:%/build=%))
+MODULE_SRCS := Kbuild $(wildcard module/*.[ch] include/*.h)
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+mandir ?= $(prefix)/share/man
+
+.PHONY: all
+all: module wsmo
+
+# The module, in a directory of links, so that several kernels can be built for
+.PHONY: module
+module: $(O_MODULE)/wsmon.ko
+
+$(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
+	@mkdir -p $(@D)
+	cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/include $(@D)/
+	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 modules
+
+include tools/wsmo/wsmo.mk
+-include tests/workloads/workloads.mk
+-include tests/unit/unit.mk
+
+# What has to be there before anything can be built
+.PHONY: need-build need-vm
+need-build:
+	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev
+need-vm: need-build
+	@scripts/need qemu-system-x86 busybox-static kmod cpio
+
+.PHONY: demo
+demo: need-build
+	@tests/demo
+
+.PHONY: check
+check: need-vm
+	@tests/check
+
+.PHONY: install
+install: all
+	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
+	install -d $(DESTDIR)$(mandir)/man1
+	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
+	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(mandir)/man1/wsmo*.1
+	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*
+
+.PHONY: clean
+clean:
+	rm -rf out
+
+.PHONY: help
+help:
+	@echo 'make            build the module for the running kernel, and wsmo'
+	@echo 'make module     the module; KDIR=DIR for another kernel'
+	@echo 'make wsmo       the command'
+	@echo 'make install    install both, and the man pages (prefix=$(prefix))'
+	@echo 'make uninstall  remove them'
+	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
+	@echo 'make check      all tests, in virtual machines where they need one'
+	@echo 'make clean      remove what was built'

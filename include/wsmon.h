@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * wsmon.h - the binary interface of wsmon
+ *
+ * Both the stream read from debugfs wsmon/buffer and the record file written
+ * by "wsmo record" are: one struct wsmon_file_header, then records. All fields
+ * are little-endian, all structures are a multiple of 8 bytes long, and no
+ * field is misaligned. A reader skips header_size bytes, then walks records by
+ * their size; it skips types it does not know, and it ignores what a record or
+ * the header has behind the fields it knows.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC. Addresses and sizes are bytes.
+ */
+#ifndef _UAPI_WSMON_H
+#define _UAPI_WSMON_H
+
+#include <linux/types.h>
+
+#define WSMON_MAGIC		"WSMON\r\n\x1a"	/* 8 bytes, no terminating NUL */
+#define WSMON_VERSION		1
+#define WSMON_CLOCK_MONOTONIC	1
+#define WSMON_COMM_LEN		16
+
+/* No record is larger than this; a larger size field means a broken file. */
+#define WSMON_RECORD_MAX	65536
+
+/* Shares are fixed point with this as 1.0, so that a half is exact. */
+#define WSMON_SHARE_ONE		32768
+
+/**
+ * enum wsmon_class - what kind of mapping a region belongs to
+ * @WSMON_CLASS_ALL:	in WSS records only: the whole target
+ * @WSMON_CLASS_TEXT:	executable mappings (VM_EXEC)
+ * @WSMON_CLASS_DATA:	private writable mappings of a file (.data, .bss)
+ * @WSMON_CLASS_HEAP:	the brk heap
+ * @WSMON_CLASS_STACK:	the main thread's stack
+ * @WSMON_CLASS_ANON:	other private anonymous memory
+ * @WSMON_CLASS_FILE:	other mappings of files
+ * @WSMON_CLASS_SHMEM:	tmpfs, memfd, SysV and shared anonymous memory
+ * @WSMON_CLASS_HUGETLB:	hugetlbfs mappings
+ * @WSMON_CLASS_MIXED:	several mappings of different classes, coalesced
+ *			because the target has more of them than fit max_regions
+ * @WSMON_NR_CLASSES:	number of classes
+ */
+enum wsmon_class {
+	WSMON_CLASS_ALL,
+	WSMON_CLASS_TEXT,
+	WSMON_CLASS_DATA,
+	WSMON_CLASS_HEAP,
+	WSMON_CLASS_STACK,
+	WSMON_CLASS_ANON,
+	WSMON_CLASS_FILE,
+	WSMON_CLASS_SHMEM,
+	WSMON_CLASS_HUGETLB,
+	WSMON_CLASS_MIXED,
+	WSMON_NR_CLASSES
+};
+
+/**
+ * enum wsmon_record_type - kinds of records
+ * @WSMON_REC_ATTRS:	struct wsmon_rec_attrs: attributes in force from now on
+ * @WSMON_REC_TARGET:	struct wsmon_rec_target: a target, at the start, after it
+ *			executed a program, and again when a reader attaches
+ * @WSMON_REC_AREA:	struct wsmon_rec_area: a mapping, or several coalesced.
+ *			When a target's mappings changed the whole new set is
+ *			sent, numbered 0 to total - 1
+ * @WSMON_REC_SNAPSHOT:	struct wsmon_rec_snapshot: the regions, each aggregation
+ *			interval; several records if they do not fit into one
+ * @WSMON_REC_WSS:	struct wsmon_rec_wss: a working set size, each interval
+ * @WSMON_REC_PEAK:	reserved: working set size peaks
+ * @WSMON_REC_STACK:	reserved: call stacks, added by wsmo
+ * @WSMON_REC_MARK:	reserved: the user's marks, added by wsmo
+ * @WSMON_REC_EXIT:	struct wsmon_rec_exit: a target is gone
+ * @WSMON_REC_LOST:	struct wsmon_rec_lost: records that found no room
+ * @WSMON_REC_STATS:	struct wsmon_rec_stats: the monitor's own cost
+ * @WSMON_REC_END:	struct wsmon_rec_end: monitoring ended, nothing follows
+ * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS and the like, added by wsmo
+ */
+enum wsmon_record_type {
+	WSMON_REC_ATTRS = 1,
+	WSMON_REC_TARGET = 2,
+	WSMON_REC_AREA = 3,
+	WSMON_REC_SNAPSHOT = 4,
+	WSMON_REC_WSS = 5,
+	WSMON_REC_PEAK = 6,
+	WSMON_REC_STACK = 7,
+	WSMON_REC_MARK = 8,
+	WSMON_REC_EXIT = 9,
+	WSMON_REC_LOST = 10,
+	WSMON_REC_STATS = 11,
+	WSMON_REC_END = 12,
+	WSMON_REC_PROC = 13,
+};
+
+/**
+ * struct wsmon_record - what every record begins with
+ * @type:	enum wsmon_record_type
+ * @size:	bytes of the whole record, this header included; a multiple of 8,
+ *		at least 16, at most WSMON_RECORD_MAX
+ * @time_ns:	when it was made
+ */
+struct wsmon_record {
+	__u32 type;
+	__u32 size;
+	__u64 time_ns;
+};
+
+/* In struct wsmon_attrs.flags */
+#define WSMON_ATTR_FLUSH_TLB	(1U << 0)
+
+/**
+ * struct wsmon_attrs - the monitoring attributes, as in debugfs wsmon/attrs
+ * @sample_us:	sampling interval, microseconds
+ * @aggr_us:	aggregation interval, microseconds: one snapshot and WSS each
+ * @update_us:	how often the target's mappings are read again, microseconds
+ * @window_us:	the window tau of the working set size, microseconds
+ * @seed:	seed of the sample positions
+ * @min_regions: least number of regions a target has while it has the pages
+ * @max_regions: most regions of all targets together
+ * @flags:	WSMON_ATTR_*
+ * @reserved:	0
+ */
+struct wsmon_attrs {
+	__u64 sample_us;
+	__u64 aggr_us;
+	__u64 update_us;
+	__u64 window_us;
+	__u64 seed;
+	__u32 min_regions;
+	__u32 max_regions;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/**
+ * struct wsmon_file_header - beginning of a stream or file
+ * @magic:	WSMON_MAGIC
+ * @version:	WSMON_VERSION; a reader refuses a greater one
+ * @header_size: bytes from the start of this structure to the first record
+ * @page_size:	bytes of a base page
+ * @clock_id:	WSMON_CLOCK_MONOTONIC
+ * @mono_ns:	when the stream was opened, on that clock
+ * @real_ns:	the same moment in nanoseconds since 1970 (CLOCK_REALTIME)
+ * @attrs:	the attributes at that moment; ATTRS records tell later ones
+ */
+struct wsmon_file_header {
+	__u8 magic[8];
+	__u32 version;
+	__u32 header_size;
+	__u32 page_size;
+	__u32 clock_id;
+	__u64 mono_ns;
+	__u64 real_ns;
+	struct wsmon_attrs attrs;
+};
+
+/** struct wsmon_rec_attrs - WSMON_REC_ATTRS */
+struct wsmon_rec_attrs {
+	struct wsmon_record rec;
+	struct wsmon_attrs attrs;
+};
+
+/* In struct wsmon_rec_target.flags: why the record is there */
+#define WSMON_TARGET_START	0	/* monitoring of it starts */
+#define WSMON_TARGET_EXEC	1	/* it executed a program: a new address space */
+#define WSMON_TARGET_AGAIN	2	/* a reader attached: known already */
+
+/**
+ * struct wsmon_rec_target - WSMON_REC_TARGET
+ * @pid:	process id (thread group id), initial pid namespace
+ * @flags:	WSMON_TARGET_*
+ * @comm:	name of its main thread, NUL-terminated
+ */
+struct wsmon_rec_target {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 flags;
+	char comm[WSMON_COMM_LEN];
+};
+
+/**
+ * struct wsmon_rec_area - WSMON_REC_AREA
+ * @pid:	the target
+ * @class:	enum wsmon_class
+ * @index:	number of this area, 0 to @total - 1, in address order
+ * @total:	areas in this set
+ * @start:	first address
+ * @end:	address behind the last one
+ * @mapped:	bytes mapped in it: less than @end - @start if it has gaps
+ * @path:	NUL-terminated, NUL-padded; empty in the kernel's stream: wsmo
+ *		appends the mapping's name from /proc/PID/maps
+ */
+struct wsmon_rec_area {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 class;
+	__u32 index;
+	__u32 total;
+	__u64 start;
+	__u64 end;
+	__u64 mapped;
+	char path[];
+};
+
+/**
+ * struct wsmon_region_entry - a region of a snapshot
+ * @start:	first address
+ * @end:	address behind the last one
+ * @share:	share of its pages accessed within the last window (Q15:
+ *		WSMON_SHARE_ONE is all), averaged over the intervals since @age_ms
+ * @freq:	share of the interval's sampling rounds that found its samples
+ *		accessed (Q15)
+ * @class:	enum wsmon_class
+ * @reserved:	0
+ * @age_ms:	milliseconds since @share last changed much
+ * @area:	index of the area it belongs to
+ */
+struct wsmon_region_entry {
+	__u64 start;
+	__u64 end;
+	__u16 share;
+	__u16 freq;
+	__u16 class;
+	__u16 reserved;
+	__u32 age_ms;
+	__u32 area;
+};
+
+/**
+ * struct wsmon_rec_snapshot - WSMON_REC_SNAPSHOT
+ * @pid:	the target
+ * @nr:		entries in this record
+ * @first:	number of the first of them in the whole snapshot
+ * @total:	regions of the whole snapshot
+ * @interval_ns: length of the aggregation interval that ended at time_ns
+ * @rounds:	sampling rounds in it
+ * @reserved:	0
+ * @regions:	in address order
+ */
+struct wsmon_rec_snapshot {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 nr;
+	__u32 first;
+	__u32 total;
+	__u64 interval_ns;
+	__u32 rounds;
+	__u32 reserved;
+	struct wsmon_region_entry regions[];
+};
+
+/**
+ * struct wsmon_rec_wss - WSMON_REC_WSS
+ * @pid:	the target
+ * @class:	enum wsmon_class; WSMON_CLASS_ALL is the whole target
+ * @tau_us:	the window, microseconds
+ * @bytes:	estimate of the memory accessed within the window
+ * @low:	lower end of its 95 % confidence interval
+ * @high:	upper end
+ * @mapped:	bytes mapped of this class
+ */
+struct wsmon_rec_wss {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 class;
+	__u64 tau_us;
+	__u64 bytes;
+	__u64 low;
+	__u64 high;
+	__u64 mapped;
+};
+
+/**
+ * struct wsmon_rec_exit - WSMON_REC_EXIT
+ * @pid:	the target that is gone
+ * @reserved:	0
+ */
+struct wsmon_rec_exit {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 reserved;
+};
+
+/**
+ * struct wsmon_rec_lost - WSMON_REC_LOST: records lost just before this one
+ * @records:	how many
+ * @bytes:	how long they were together
+ */
+struct wsmon_rec_lost {
+	struct wsmon_record rec;
+	__u64 records;
+	__u64 bytes;
+};
+
+/**
+ * struct wsmon_rec_stats - WSMON_REC_STATS: since monitoring started
+ * @rounds:	sampling rounds
+ * @late_rounds: rounds left out because an earlier one ended late
+ * @missed:	visits of a target given up because its mmap lock was busy
+ * @checks:	sample pages checked
+ * @arms:	sample pages prepared (new positions)
+ * @flushes:	TLB flushes
+ * @walk_ns:	time in page-table walks, waiting for the lock included
+ * @flush_ns:	time in flushing
+ * @adapt_ns:	time in estimating, merging, splitting and reading mappings
+ * @emit_ns:	time in writing records
+ * @cpu_ns:	CPU time of the kernel thread, all of it
+ * @max_hold_ns: longest time the mmap lock was held
+ * @lost_records: records that found no room in the buffer
+ * @lost_bytes:	how long they were together
+ * @regions:	regions now
+ * @samples:	sample pages now
+ * @targets:	targets alive
+ * @reserved:	0
+ */
+struct wsmon_rec_stats {
+	struct wsmon_record rec;
+	__u64 rounds;
+	__u64 late_rounds;
+	__u64 missed;
+	__u64 checks;
+	__u64 arms;
+	__u64 flushes;
+	__u64 walk_ns;
+	__u64 flush_ns;
+	__u64 adapt_ns;
+	__u64 emit_ns;
+	__u64 cpu_ns;
+	__u64 max_hold_ns;
+	__u64 lost_records;
+	__u64 lost_bytes;
+	__u32 regions;
+	__u32 samples;
+	__u32 targets;
+	__u32 reserved;
+};
+
+/* In struct wsmon_rec_end.reason */
+#define WSMON_END_STOPPED	0	/* told to, or the module was unloaded */
+#define WSMON_END_TARGETS_GONE	1	/* every target is gone */
+
+/**
+ * struct wsmon_rec_end - WSMON_REC_END
+ * @reason:	WSMON_END_*
+ * @reserved:	0
+ */
+struct wsmon_rec_end {
+	struct wsmon_record rec;
+	__u32 reason;
+	__u32 reserved;
+};
+
+/**
+ * struct wsmon_rec_proc - WSMON_REC_PROC: from /proc/PID, about once a second
+ * @pid:	the target
+ * @reserved:	0
+ * @rss:	resident bytes (VmRSS)
+ * @swap:	bytes swapped out (VmSwap)
+ * @vsize:	mapped bytes (VmSize)
+ */
+struct wsmon_rec_proc {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 reserved;
+	__u64 rss;
+	__u64 swap;
+	__u64 vsize;
+};
+
+#endif /* _UAPI_WSMON_H */

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_adapt.c - evidence, and where the regions should be
+ *
+ * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ *
+ * The variance of the estimate is a sum over regions. Cutting a region in two
+ * saves about half of its part, (n0^2 + n1^2) v / 2, v being the variance of
+ * one draw in it; joining two buddies adds as much. Moving regions from where
+ * they save little to where they save much is Neyman's allocation (1934), made
+ * with splits and merges. v is half the rate at which the two samples differ,
+ * plus a prior that fades with the number of draws: large cells that have been
+ * looked at little are cut although they look alike.
+ *
+ * Scores are logarithms in quarters of an octave, so that a histogram does for
+ * a sort and nothing overflows.
+ */
+#include "wsmon_internal.h"
+
+/* Draws after which evidence no longer grows: older ones fade */
+#define DRAWS_MAX	64
+/* Weight of the past in the moving averages is at most 7/8 */
+#define AVERAGE_MAX	8
+/* Splitting must save four times what merging costs: quarters of an octave */
+#define HYSTERESIS	8
+
+static u16 average(u16 old, u16 new, unsigned int weight)
+{
+	return old + ((int)new - (int)old) / (int)weight;
+}
+
+/**
+ * wsmon_region_observe - learn from one aggregation interval
+ * @r:		the region, observed at the same two pages all the interval
+ * @x:		was the sample of each half accessed during it?
+ * @fresh:	the positions were drawn for this interval
+ * @now:	the time
+ *
+ * Halves that agree and contradict what is believed start a new belief at
+ * once; anything less moves the averages.
+ */
+void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
+			  u64 now)
+{
+	u16 v[2] = { x[0] ? WSMON_ONE : 0, x[1] ? WSMON_ONE : 0 };
+	unsigned int weight;
+	int share, mean;
+
+	if (!r->n[1])
+		v[1] = v[0];
+	share = wsmon_region_share(r);
+	mean = (v[0] + v[1]) / 2;
+
+	if (!r->draws ||
+	    (v[0] == v[1] && abs(share - mean) > WSMON_ONE * 3 / 4)) {
+		if (r->draws || mean)
+			r->since_ns = now;
+		r->share[0] = v[0];
+		r->share[1] = v[1];
+		r->ref = wsmon_region_share(r);
+		r->disagree = v[0] != v[1] ? WSMON_ONE : 0;
+		r->draws = 1;
+		return;
+	}
+
+	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
+	r->share[0] = average(r->share[0], v[0], weight);
+	r->share[1] = average(r->share[1], v[1], weight);
+	r->disagree = average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
+	if (fresh && r->draws < DRAWS_MAX)
+		r->draws++;
+
+	share = wsmon_region_share(r);
+	if (abs(share - r->ref) > WSMON_ONE / 4) {
+		r->ref = share;
+		r->since_ns = now;
+	}
+}
+
+/* 4 * log2(x), rounded down to the quarter below by the mantissa's two bits */
+static unsigned int log2_quarters(u64 x)
+{
+	unsigned int bit;
+
+	if (!x)
+		return 0;
+	bit = fls64(x) - 1;
+	return 4 * bit + (bit >= 2 ? x >> (bit - 2) & 3 : x << (2 - bit) & 3);
+}
+
+/* Score of a cut, or of the join that would undo it */
+static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
+{
+	/* a quarter is the most a draw can vary; the prior fades as 1/draws */
+	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
+
+	return min_t(unsigned int, WSMON_SCORES - 1,
+		     2 * log2_quarters(max(n0, n1)) + log2_quarters(v));
+}
+
+/* Samples must have been dropped before a region may change */
+static bool at_rest(const struct wsmon_region *r)
+{
+	return !r->armed_ns;
+}
+
+/* Return: score of cutting a region, 0 if it cannot be */
+static unsigned int split_score(const struct wsmon_region *r)
+{
+	if (!at_rest(r) || !r->n[1])
+		return 0;
+	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
+}
+
+/* Return: score of joining a region and its successor, -1 if impossible */
+static int merge_score(const struct wsmon_regions *rs, u32 i)
+{
+	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
+	u64 p, q;
+
+	if (!wsmon_regions_buddies(rs, i) || !at_rest(l) || !at_rest(r))
+		return -1;
+	p = wsmon_region_share(l);
+	q = wsmon_region_share(r);
+	return score(wsmon_region_pages(l), wsmon_region_pages(r),
+		     p + q - 2 * p * q / WSMON_ONE,
+		     min_t(u32, 16, min(l->draws, r->draws)));
+}
+
+/**
+ * struct plan - which scores are split and merged
+ * @split:	cut regions of this score or above
+ * @merge:	join pairs of this score or below; -1 for none
+ * @splits:	most cuts
+ * @merges:	most joins
+ */
+struct plan {
+	int split;
+	int merge;
+	u32 splits;
+	u32 merges;
+};
+
+/*
+ * Lower the bar for cuts as long as they fit into the budget, counting what
+ * joins HYSTERESIS below the bar set free. One turn cuts only what scores
+ * within HYSTERESIS of the top: the largest first. When more cuts than fit
+ * have the last score, as many as fit are made.
+ */
+static struct plan plan_changes(const struct wsmon_regions *rs,
+				const struct wsmon_adapt *ws)
+{
+	struct plan p = { .split = WSMON_SCORES, .merge = -1 };
+	s64 spare = (s64)rs->budget - rs->nr, below = 0, merges = 0;
+	int i, top = 0;
+
+	for (i = 0; i < WSMON_SCORES - HYSTERESIS; i++)
+		below += ws->merge[i];
+
+	/* below: pairs that score i - HYSTERESIS or less */
+	for (i = WSMON_SCORES - 1; i > top - HYSTERESIS && i > 0; i--) {
+		if (ws->split[i]) {
+			s64 room = spare - p.splits + below;
+			u32 take = clamp_t(s64, room, 0, ws->split[i]);
+
+			if (!take)
+				break;
+			top = max(top, i);
+			p.split = i;
+			p.merge = i - HYSTERESIS;
+			p.splits += take;
+			merges = below;
+			if (take < ws->split[i])
+				break;
+		}
+		if (i >= HYSTERESIS)
+			below -= ws->merge[i - HYSTERESIS];
+	}
+	/* no more joins than the cuts need */
+	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
+	return p;
+}
+
+static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
+		  struct plan p)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < rs->nr; i++) {
+		const struct wsmon_region *r = &rs->r[i];
+		int m = p.merges ? merge_score(rs, i) : -1;
+
+		if (m >= 0 && m <= p.merge) {
+			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
+			p.merges--;
+			i++;
+		} else if (p.splits && (int)split_score(r) >= p.split) {
+			wsmon_region_split(sp, r, &rs->spare[nr]);
+			nr += 2;
+			p.splits--;
+		} else {
+			rs->spare[nr++] = *r;
+		}
+	}
+	swap(rs->r, rs->spare);
+	rs->nr = nr;
+}
+
+static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws)
+{
+	u32 i;
+
+	memset(ws, 0, sizeof(*ws));
+	for (i = 0; i < rs->nr; i++) {
+		int m = merge_score(rs, i);
+
+		ws->split[split_score(&rs->r[i])]++;
+		if (m >= 0)
+			ws->merge[m]++;
+	}
+	ws->split[0] = 0;
+}
+
+/**
+ * wsmon_regions_adapt - put regions where they tell most
+ * @rs:	the regions; afterwards at most @rs->budget of them as far as samples
+ *	have been dropped, provided areas are not more than that
+ * @sp:	the space
+ * @ws:	scratch memory
+ *
+ * Spare budget is always spent. O(regions * log budget).
+ */
+void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			 struct wsmon_adapt *ws)
+{
+	u32 before;
+
+	/* above the budget: join the cheapest pairs, in as many turns as it takes */
+	while (rs->nr > rs->budget) {
+		struct plan p = { .split = WSMON_SCORES, .merge = -1 };
+		u32 sum = 0;
+
+		count_scores(rs, ws);
+		p.merges = rs->nr - rs->budget;
+		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
+			sum += ws->merge[++p.merge];
+		if (!sum)
+			return;
+		apply(rs, sp, p);
+	}
+
+	/* a new target begins with few: several turns fill its budget */
+	do {
+		before = rs->nr;
+		count_scores(rs, ws);
+		apply(rs, sp, plan_changes(rs, ws));
+	} while (rs->nr > before && rs->nr < rs->budget);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_core.c - module init and exit, starting and stopping, attributes
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/task.h>
+
+#include "wsmon_internal.h"
+
+struct wsmon wsmon = {
+	.ctl = __MUTEX_INITIALIZER(wsmon.ctl),
+	.lock = __MUTEX_INITIALIZER(wsmon.lock),
+	.attrs = {
+		.sample_us = 100 * USEC_PER_MSEC,
+		.aggr_us = USEC_PER_SEC,
+		.update_us = USEC_PER_SEC,
+		.window_us = USEC_PER_SEC,
+		.min_regions = 10,
+		.max_regions = 2000,
+		.flags = WSMON_ATTR_FLUSH_TLB,
+	},
+	.stop_reason = -1,
+};
+
+/* Have the thread end, if there is one. Context: wsmon.ctl held. */
+static void stop_thread(void)
+{
+	struct wsmon_session *ss = wsmon.session;
+
+	lockdep_assert_held(&wsmon.ctl);
+	if (!ss || !ss->thread)
+		return;
+	kthread_stop(ss->thread);
+	put_task_struct(ss->thread);
+	ss->thread = NULL;
+	/* a thread stopped before it ever ran has not said so */
+	mutex_lock(&wsmon.lock);
+	wsmon.running = false;
+	mutex_unlock(&wsmon.lock);
+}
+
+static int start_session(const u32 *pids, unsigned int nr,
+			 struct pid_namespace *ns)
+{
+	struct wsmon_session *ss, *old;
+	struct task_struct *thread;
+
+	ss = wsmon_session_create(pids, nr, ns, &wsmon.attrs);
+	if (IS_ERR(ss))
+		return PTR_ERR(ss);
+	thread = kthread_create(wsmon_thread, ss, "kwsmond");
+	if (IS_ERR(thread)) {
+		wsmon_session_free(ss);
+		return PTR_ERR(thread);
+	}
+	/* it may end by itself before it is stopped */
+	get_task_struct(thread);
+	ss->thread = thread;
+
+	/* nothing fails from here on */
+	stop_thread();
+	mutex_lock(&wsmon.lock);
+	old = wsmon.session;
+	wsmon.session = ss;
+	wsmon.running = true;
+	mutex_unlock(&wsmon.lock);
+	wsmon_session_free(old);
+	wake_up_process(thread);
+	return 0;
+}
+
+/**
+ * wsmon_set_targets - monitor these processes, and no others
+ * @pids:	their ids
+ * @nr:		how many; 0 stops monitoring
+ * @ns:		pid namespace of the ids
+ *
+ * Context: may sleep, no locks held.
+ * Return: 0, or an error of wsmon_session_create() with nothing changed.
+ */
+int wsmon_set_targets(const u32 *pids, unsigned int nr,
+		      struct pid_namespace *ns)
+{
+	int ret = 0;
+
+	mutex_lock(&wsmon.ctl);
+	if (nr)
+		ret = start_session(pids, nr, ns);
+	else
+		stop_thread();
+	mutex_unlock(&wsmon.ctl);
+	return ret;
+}
+
+/**
+ * wsmon_set_attrs - change attributes, also while monitoring
+ * @text:	what was written to debugfs wsmon/attrs
+ * @len:	bytes of it
+ *
+ * Intervals count from the present round on; the number of regions follows at
+ * the end of the aggregation interval.
+ * Context: may sleep, no locks held.
+ * Return: 0, or -EINVAL, -ERANGE, -ENOMEM with nothing changed.
+ */
+int wsmon_set_attrs(const char *text, size_t len)
+{
+	struct wsmon_attrs attrs;
+	int ret;
+
+	mutex_lock(&wsmon.ctl);
+	attrs = wsmon.attrs;
+	ret = wsmon_attrs_parse(&attrs, text, len);
+	if (ret)
+		goto out;
+	/* wsmon.running only turns false without wsmon.ctl */
+	if (READ_ONCE(wsmon.running))
+		ret = wsmon_session_resize(wsmon.session, &attrs);
+	if (ret)
+		goto out;
+	mutex_lock(&wsmon.lock);
+	if (wsmon.running) {
+		struct wsmon_session *ss = wsmon.session;
+
+		/* the present interval ends when it would have begun now */
+		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
+				   NSEC_PER_USEC;
+	}
+	wsmon.attrs = attrs;
+	if (wsmon.running)
+		wsmon_stream_attrs();
+	mutex_unlock(&wsmon.lock);
+	/* it may sleep for longer than it now should */
+	if (wsmon.session && wsmon.session->thread)
+		wake_up_process(wsmon.session->thread);
+out:
+	mutex_unlock(&wsmon.ctl);
+	return ret;
+}
+
+static int __init wsmon_init(void)
+{
+	int err;
+
+	err = wsmon_stream_init();
+	if (err)
+		return err;
+	err = wsmon_debugfs_init();
+	if (err)
+		goto err_stream_exit;
+	return 0;
+
+err_stream_exit:
+	wsmon_stream_exit();
+	return err;
+}
+
+static void __exit wsmon_exit(void)
+{
+	/* nobody can start anything from here on */
+	wsmon_debugfs_exit();
+	wsmon_set_targets(NULL, 0, NULL);
+	wsmon_tlb_drain();
+	wsmon_session_free(wsmon.session);
+	wsmon_stream_exit();
+}
+
+module_init(wsmon_init);
+module_exit(wsmon_exit);
+
+MODULE_DESCRIPTION("Working set monitor");
+MODULE_AUTHOR("The wsmon authors");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_debugfs.c - the files in debugfs wsmon/, all for root only
+ *
+ * Documentation/abi.rst says what each file takes and gives. Input is taken
+ * whole or not at all. Reading takes wsmon.lock while the text is made, never
+ * while it is copied to the reader.
+ */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/pid_namespace.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "wsmon_internal.h"
+
+static struct dentry *wsmon_dir;
+
+/*
+ * The text of one write, to be freed with kfree(). A write at an offset other
+ * than 0 is the second part of something that did not fit into one.
+ */
+static char *get_text(const char __user *buf, size_t count, loff_t pos)
+{
+	if (!count || count > WSMON_INPUT_MAX || pos)
+		return ERR_PTR(-EINVAL);
+	return memdup_user_nul(buf, count);
+}
+
+static ssize_t attrs_write(struct file *file, const char __user *buf,
+			   size_t count, loff_t *ppos)
+{
+	char *text = get_text(buf, count, *ppos);
+	int ret;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = wsmon_set_attrs(text, count);
+	kfree(text);
+	return ret ?: count;
+}
+
+static int attrs_show(struct seq_file *m, void *unused)
+{
+	struct wsmon_attrs a;
+
+	mutex_lock(&wsmon.lock);
+	a = wsmon.attrs;
+	mutex_unlock(&wsmon.lock);
+	seq_printf(m, "sample_us=%llu\n", a.sample_us);
+	seq_printf(m, "aggr_us=%llu\n", a.aggr_us);
+	seq_printf(m, "update_us=%llu\n", a.update_us);
+	seq_printf(m, "window_us=%llu\n", a.window_us);
+	seq_printf(m, "min_regions=%u\n", a.min_regions);
+	seq_printf(m, "max_regions=%u\n", a.max_regions);
+	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
+	seq_printf(m, "seed=%llu\n", a.seed);
+	return 0;
+}
+
+static ssize_t target_write(struct file *file, const char __user *buf,
+			    size_t count, loff_t *ppos)
+{
+	char *text = get_text(buf, count, *ppos);
+	u32 *pids;
+	int ret;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	pids = kcalloc(WSMON_MAX_TARGETS, sizeof(*pids), GFP_KERNEL);
+	if (!pids) {
+		kfree(text);
+		return -ENOMEM;
+	}
+	ret = wsmon_pids_parse(pids, WSMON_MAX_TARGETS, text, count);
+	if (ret >= 0)
+		ret = wsmon_set_targets(pids, ret, task_active_pid_ns(current));
+	kfree(pids);
+	kfree(text);
+	return ret ?: count;
+}
+
+static int target_show(struct seq_file *m, void *unused)
+{
+	const struct wsmon_session *ss;
+	const char *sep = "";
+	u32 i;
+
+	mutex_lock(&wsmon.lock);
+	ss = wsmon.session;
+	for (i = 0; wsmon.running && i < ss->nr_targets; i++) {
+		if (ss->targets[i].gone)
+			continue;
+		seq_printf(m, "%s%d", sep, pid_vnr(ss->targets[i].pid));
+		sep = " ";
+	}
+	mutex_unlock(&wsmon.lock);
+	seq_putc(m, '\n');
+	return 0;
+}
+
+static int status_show(struct seq_file *m, void *unused)
+{
+	mutex_lock(&wsmon.lock);
+	seq_puts(m, wsmon.running ? "running\n" : "idle\n");
+	if (wsmon.stop_reason == WSMON_END_STOPPED)
+		seq_puts(m, "last stop: on request\n");
+	else if (wsmon.stop_reason == WSMON_END_TARGETS_GONE)
+		seq_puts(m, "last stop: every target is gone\n");
+	mutex_unlock(&wsmon.lock);
+	return 0;
+}
+
+static void show_wss(struct seq_file *m, const struct wsmon_target *t)
+{
+	u32 c;
+
+	for (c = 0; c < WSMON_NR_CLASSES; c++) {
+		const struct wsmon_wss *w = &t->wss[c];
+
+		if (!w->mapped)
+			continue;
+		seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
+			   pid_vnr(t->pid), wsmon_class_name(c),
+			   wsmon.attrs.window_us, w->pages << PAGE_SHIFT,
+			   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
+			   w->mapped << PAGE_SHIFT);
+	}
+}
+
+/* A share as 0.000 to 1.000 */
+static unsigned int permille(u32 share)
+{
+	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
+}
+
+static void show_regions(struct seq_file *m, const struct wsmon_target *t)
+{
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	for (i = 0; i < t->regions.nr; i++) {
+		const struct wsmon_region *r = &t->regions.r[i];
+		unsigned int share = permille(wsmon_region_share(r));
+
+		seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
+			   pid_vnr(t->pid),
+			   wsmon_class_name(t->space.area[r->area].class),
+			   r->start << PAGE_SHIFT, r->end << PAGE_SHIFT,
+			   share / 1000, share % 1000,
+			   div_u64(now - r->since_ns, NSEC_PER_MSEC));
+	}
+}
+
+static void show_targets(struct seq_file *m,
+			 void (*show)(struct seq_file *m,
+				      const struct wsmon_target *t))
+{
+	u32 i;
+
+	mutex_lock(&wsmon.lock);
+	for (i = 0; wsmon.session && i < wsmon.session->nr_targets; i++) {
+		if (!wsmon.session->targets[i].gone)
+			show(m, &wsmon.session->targets[i]);
+	}
+	mutex_unlock(&wsmon.lock);
+}
+
+static int wss_show(struct seq_file *m, void *unused)
+{
+	show_targets(m, show_wss);
+	return 0;
+}
+
+static int regions_show(struct seq_file *m, void *unused)
+{
+	show_targets(m, show_regions);
+	return 0;
+}
+
+static int stats_show(struct seq_file *m, void *unused)
+{
+	struct wsmon_rec_stats s = { };
+
+	mutex_lock(&wsmon.lock);
+	if (wsmon.session)
+		wsmon_stats_fill(&s, wsmon.session);
+	mutex_unlock(&wsmon.lock);
+	seq_printf(m, "rounds=%llu\n", s.rounds);
+	seq_printf(m, "late_rounds=%llu\n", s.late_rounds);
+	seq_printf(m, "missed=%llu\n", s.missed);
+	seq_printf(m, "checks=%llu\n", s.checks);
+	seq_printf(m, "arms=%llu\n", s.arms);
+	seq_printf(m, "flushes=%llu\n", s.flushes);
+	seq_printf(m, "walk_ns=%llu\n", s.walk_ns);
+	seq_printf(m, "flush_ns=%llu\n", s.flush_ns);
+	seq_printf(m, "adapt_ns=%llu\n", s.adapt_ns);
+	seq_printf(m, "emit_ns=%llu\n", s.emit_ns);
+	seq_printf(m, "cpu_ns=%llu\n", s.cpu_ns);
+	seq_printf(m, "max_hold_ns=%llu\n", s.max_hold_ns);
+	seq_printf(m, "lost_records=%llu\n", s.lost_records);
+	seq_printf(m, "lost_bytes=%llu\n", s.lost_bytes);
+	seq_printf(m, "targets=%u\n", s.targets);
+	seq_printf(m, "regions=%u\n", s.regions);
+	seq_printf(m, "samples=%u\n", s.samples);
+	return 0;
+}
+
+#define READ_FILE(name)							\
+	static int name##_open(struct inode *inode, struct file *file)	\
+	{								\
+		return single_open(file, name##_show, NULL);		\
+	}
+
+#define FILE_OPS(name, writer)						\
+	READ_FILE(name)							\
+	static const struct file_operations name##_fops = {		\
+		.owner = THIS_MODULE,					\
+		.open = name##_open,					\
+		.read = seq_read,					\
+		.write = writer,					\
+		.llseek = seq_lseek,					\
+		.release = single_release,				\
+	}
+
+FILE_OPS(attrs, attrs_write);
+FILE_OPS(target, target_write);
+FILE_OPS(status, NULL);
+FILE_OPS(wss, NULL);
+FILE_OPS(regions, NULL);
+FILE_OPS(stats, NULL);
+
+/**
+ * wsmon_debugfs_init - create the files
+ *
+ * Return: 0, or an error: without debugfs there is no use in the module.
+ */
+int wsmon_debugfs_init(void)
+{
+	wsmon_dir = debugfs_create_dir("wsmon", NULL);
+	if (IS_ERR(wsmon_dir))
+		return PTR_ERR(wsmon_dir);
+	debugfs_create_file("attrs", 0600, wsmon_dir, NULL, &attrs_fops);
+	debugfs_create_file("target", 0600, wsmon_dir, NULL, &target_fops);
+	debugfs_create_file("status", 0400, wsmon_dir, NULL, &status_fops);
+	debugfs_create_file("wss", 0400, wsmon_dir, NULL, &wss_fops);
+	debugfs_create_file("regions", 0400, wsmon_dir, NULL, &regions_fops);
+	debugfs_create_file("stats", 0400, wsmon_dir, NULL, &stats_fops);
+	debugfs_create_file("buffer", 0400, wsmon_dir, NULL, &wsmon_buffer_fops);
+	return 0;
+}
+
+/** wsmon_debugfs_exit - remove the files; nobody uses them afterwards */
+void wsmon_debugfs_exit(void)
+{
+	debugfs_remove(wsmon_dir);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_parse.c - what people write into debugfs files
+ *
+ * Pure: no mm, no allocation, no locks. Strict: a text is taken whole or not
+ * at all; "12 abc" is an error, not 12.
+ */
+#include "wsmon_internal.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/*
+ * Take the next word of a text.
+ * Return: its length, 0 if there is none; *@text is behind it.
+ */
+static size_t next_word(const char **text, const char *end, const char **word)
+{
+	while (*text < end && is_blank(**text))
+		(*text)++;
+	*word = *text;
+	while (*text < end && !is_blank(**text))
+		(*text)++;
+	return *text - *word;
+}
+
+/*
+ * Digits only, and all of them: no sign, no prefix, no suffix.
+ * Return: 0, -EINVAL or, beyond @max, -ERANGE.
+ */
+static int parse_number(const char *p, size_t len, u64 max, u64 *val)
+{
+	bool range = false;
+	u64 v = 0;
+	size_t i;
+
+	if (!len)
+		return -EINVAL;
+	for (i = 0; i < len; i++) {
+		unsigned int digit = p[i] - '0';
+
+		if (digit > 9)
+			return -EINVAL;
+		if (v > (U64_MAX - digit) / 10)
+			range = true;
+		v = v * 10 + digit;
+	}
+	if (range || v > max)
+		return -ERANGE;
+	*val = v;
+	return 0;
+}
+
+enum attr_key {
+	ATTR_SAMPLE_US,
+	ATTR_AGGR_US,
+	ATTR_UPDATE_US,
+	ATTR_WINDOW_US,
+	ATTR_MIN_REGIONS,
+	ATTR_MAX_REGIONS,
+	ATTR_FLUSH_TLB,
+	ATTR_SEED,
+	NR_ATTRS
+};
+
+static const struct {
+	const char *name;
+	u64 max;
+} attr_keys[NR_ATTRS] = {
+	[ATTR_SAMPLE_US] = { "sample_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_AGGR_US] = { "aggr_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_UPDATE_US] = { "update_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_WINDOW_US] = { "window_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_MIN_REGIONS] = { "min_regions", WSMON_REGIONS_LIMIT },
+	[ATTR_MAX_REGIONS] = { "max_regions", WSMON_REGIONS_LIMIT },
+	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
+	[ATTR_SEED] = { "seed", U64_MAX },
+};
+
+static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
+{
+	switch (key) {
+	case ATTR_SAMPLE_US:
+		a->sample_us = val;
+		break;
+	case ATTR_AGGR_US:
+		a->aggr_us = val;
+		break;
+	case ATTR_UPDATE_US:
+		a->update_us = val;
+		break;
+	case ATTR_WINDOW_US:
+		a->window_us = val;
+		break;
+	case ATTR_MIN_REGIONS:
+		a->min_regions = val;
+		break;
+	case ATTR_MAX_REGIONS:
+		a->max_regions = val;
+		break;
+	case ATTR_FLUSH_TLB:
+		a->flags = val ? a->flags | WSMON_ATTR_FLUSH_TLB :
+				 a->flags & ~WSMON_ATTR_FLUSH_TLB;
+		break;
+	case ATTR_SEED:
+		a->seed = val;
+		break;
+	}
+}
+
+static int attr_key(const char *word, size_t len)
+{
+	int i;
+
+	for (i = 0; i < NR_ATTRS; i++) {
+		if (strlen(attr_keys[i].name) == len &&
+		    !memcmp(attr_keys[i].name, word, len))
+			return i;
+	}
+	return -EINVAL;
+}
+
+/**
+ * wsmon_attrs_check - are attributes usable?
+ * @a:	the attributes
+ *
+ * Return: 0, -ERANGE if a value is outside its limits by itself, -EINVAL if it
+ * is zero or does not go with another.
+ */
+int wsmon_attrs_check(const struct wsmon_attrs *a)
+{
+	if (!a->sample_us || !a->min_regions)
+		return -EINVAL;
+	if (a->sample_us < WSMON_SAMPLE_US_MIN)
+		return -ERANGE;
+	if (a->aggr_us < a->sample_us || a->update_us < a->sample_us ||
+	    a->window_us < a->sample_us || a->max_regions < a->min_regions)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * wsmon_attrs_parse - change attributes as a text says
+ * @attrs:	the attributes; unchanged on error
+ * @text:	"key=value ...", any subset of the keys, each once
+ * @len:	bytes of it
+ *
+ * Return: 0, -EINVAL for what is no such text, -ERANGE for a number too large
+ * or too small, or what wsmon_attrs_check() says of the result.
+ */
+int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
+{
+	const char *end = text + len, *word, *eq;
+	struct wsmon_attrs new = *attrs;
+	unsigned int seen = 0;
+	int key, err;
+	size_t n;
+	u64 val;
+
+	while ((n = next_word(&text, end, &word))) {
+		eq = memchr(word, '=', n);
+		if (!eq)
+			return -EINVAL;
+		key = attr_key(word, eq - word);
+		if (key < 0 || seen & (1U << key))
+			return -EINVAL;
+		seen |= 1U << key;
+		err = parse_number(eq + 1, word + n - eq - 1,
+				   attr_keys[key].max, &val);
+		if (err)
+			return err;
+		attr_set(&new, key, val);
+	}
+	if (!seen)
+		return -EINVAL;
+	err = wsmon_attrs_check(&new);
+	if (err)
+		return err;
+	*attrs = new;
+	return 0;
+}
+
+/**
+ * wsmon_pids_parse - read a list of process ids
+ * @pids:	the ids
+ * @max:	most that fit
+ * @text:	ids separated by white space; may be blank
+ * @len:	bytes of it
+ *
+ * Return: how many, -EINVAL for what is no such list or names one twice,
+ * -ERANGE for a number no pid can be or for more than @max ids.
+ */
+int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
+{
+	const char *end = text + len, *word;
+	unsigned int nr = 0, i;
+	size_t n;
+	u64 val;
+	int err;
+
+	while ((n = next_word(&text, end, &word))) {
+		err = parse_number(word, n, S32_MAX, &val);
+		if (err)
+			return err;
+		if (!val)
+			return -EINVAL;
+		for (i = 0; i < nr; i++) {
+			if (pids[i] == val)
+				return -EINVAL;
+		}
+		if (nr == max)
+			return -ERANGE;
+		pids[nr++] = val;
+	}
+	return nr;
+}
+
+/**
+ * wsmon_class_name - name of a class for people
+ * @class:	enum wsmon_class
+ */
+const char *wsmon_class_name(u32 class)
+{
+	static const char * const names[WSMON_NR_CLASSES] = {
+		[WSMON_CLASS_ALL] = "all",
+		[WSMON_CLASS_TEXT] = "text",
+		[WSMON_CLASS_DATA] = "data",
+		[WSMON_CLASS_HEAP] = "heap",
+		[WSMON_CLASS_STACK] = "stack",
+		[WSMON_CLASS_ANON] = "anon",
+		[WSMON_CLASS_FILE] = "file",
+		[WSMON_CLASS_SHMEM] = "shmem",
+		[WSMON_CLASS_HUGETLB] = "hugetlb",
+		[WSMON_CLASS_MIXED] = "mixed",
+	};
+
+	return class < WSMON_NR_CLASSES ? names[class] : "?";
+}

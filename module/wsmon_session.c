@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_session.c - memory of a session: its targets and their regions
+ *
+ * Called with wsmon.ctl held; may sleep. A session is not visible to others
+ * while it is created or freed.
+ */
+#include <linux/pid_namespace.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "wsmon_internal.h"
+
+/* Every target gets the same part of max_regions. */
+static u32 budget_of(const struct wsmon_attrs *attrs, u32 nr_targets)
+{
+	return attrs->max_regions / nr_targets;
+}
+
+/* Room for a quarter more than the budget: mappings that changed need it. */
+static u32 cap_of(u32 budget)
+{
+	return budget + budget / 4 + 64;
+}
+
+static int regions_alloc(struct wsmon_regions *rs, u32 cap)
+{
+	rs->r = kvcalloc(cap, sizeof(*rs->r), GFP_KERNEL);
+	rs->spare = kvcalloc(cap, sizeof(*rs->spare), GFP_KERNEL);
+	if (!rs->r || !rs->spare) {
+		kvfree(rs->r);
+		kvfree(rs->spare);
+		rs->r = NULL;
+		rs->spare = NULL;
+		return -ENOMEM;
+	}
+	rs->cap = cap;
+	return 0;
+}
+
+static void regions_free(struct wsmon_regions *rs)
+{
+	kvfree(rs->r);
+	kvfree(rs->spare);
+}
+
+/*
+ * The process a pid belongs to: any thread's id will do.
+ * Return: its struct pid, referenced, or an error.
+ */
+static struct pid *resolve(u32 nr, struct pid_namespace *ns)
+{
+	struct task_struct *task;
+	struct mm_struct *mm;
+	struct pid *pid;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(nr, ns), PIDTYPE_PID);
+	if (!task) {
+		rcu_read_unlock();
+		return ERR_PTR(-ESRCH);
+	}
+	get_task_struct(task);
+	pid = get_pid(task_tgid(task));
+	rcu_read_unlock();
+
+	if (task->flags & PF_KTHREAD) {
+		put_task_struct(task);
+		put_pid(pid);
+		return ERR_PTR(-EINVAL);
+	}
+	mm = get_task_mm(task);
+	put_task_struct(task);
+	if (!mm) {
+		put_pid(pid);
+		return ERR_PTR(-ESRCH);
+	}
+	mmput(mm);
+	return pid;
+}
+
+static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
+		       struct pid_namespace *ns)
+{
+	struct wsmon_target *t = &ss->targets[i];
+	struct pid *pid = resolve(nr, ns);
+	u32 j;
+
+	if (IS_ERR(pid))
+		return PTR_ERR(pid);
+	t->pid = pid;
+	for (j = 0; j < i; j++) {
+		if (ss->targets[j].pid == pid)
+			return -EINVAL;
+	}
+	return regions_alloc(&t->regions, cap_of(t->regions.budget));
+}
+
+/**
+ * wsmon_session_create - prepare to monitor processes
+ * @pids:	their ids, or ids of threads of theirs
+ * @nr:		how many, at least 1
+ * @ns:		the pid namespace of the ids
+ * @attrs:	the attributes
+ *
+ * Return: the session, or -ESRCH: no such process, or a dying one; -EINVAL:
+ * a kernel thread, a process twice, or min_regions for each is more than
+ * max_regions; -ENOMEM.
+ */
+struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
+					   struct pid_namespace *ns,
+					   const struct wsmon_attrs *attrs)
+{
+	struct wsmon_session *ss;
+	int err = -ENOMEM;
+	u32 i;
+
+	if (budget_of(attrs, nr) < attrs->min_regions)
+		return ERR_PTR(-EINVAL);
+	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
+	if (!ss)
+		return ERR_PTR(-ENOMEM);
+	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
+	if (!ss->targets)
+		goto err_free;
+	for (i = 0; i < nr; i++) {
+		ss->nr_targets = i + 1;
+		ss->targets[i].regions.budget = budget_of(attrs, nr);
+		err = target_init(ss, i, pids[i], ns);
+		if (err)
+			goto err_free;
+	}
+	ss->nr_alive = nr;
+	return ss;
+
+err_free:
+	wsmon_session_free(ss);
+	return ERR_PTR(err);
+}
+
+/**
+ * wsmon_session_free - free a session whose thread has ended, or never was
+ * @ss:	the session, or NULL
+ */
+void wsmon_session_free(struct wsmon_session *ss)
+{
+	u32 i;
+
+	if (!ss)
+		return;
+	for (i = 0; i < ss->nr_targets; i++) {
+		put_pid(ss->targets[i].pid);
+		regions_free(&ss->targets[i].regions);
+		wsmon_space_free(&ss->targets[i].space);
+	}
+	wsmon_space_free(&ss->fresh);
+	kvfree(ss->targets);
+	kvfree(ss);
+}
+
+/* Swap in larger arrays, keep the regions. */
+static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
+{
+	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
+	swap(rs->r, larger->r);
+	swap(rs->spare, larger->spare);
+	rs->cap = larger->cap;
+}
+
+/**
+ * wsmon_session_resize - give the targets what new attributes allow
+ * @ss:		the session, running
+ * @attrs:	the attributes
+ *
+ * All or nothing. Arrays only grow; regions above a smaller budget are merged
+ * at the end of the aggregation interval.
+ * Context: takes wsmon.lock.
+ *
+ * Return: 0, -EINVAL as in wsmon_session_create(), -ENOMEM.
+ */
+int wsmon_session_resize(struct wsmon_session *ss,
+			 const struct wsmon_attrs *attrs)
+{
+	u32 budget = budget_of(attrs, ss->nr_targets), i;
+	struct wsmon_regions *larger;
+	int err = 0;
+
+	if (budget < attrs->min_regions)
+		return -EINVAL;
+	larger = kvcalloc(ss->nr_targets, sizeof(*larger), GFP_KERNEL);
+	if (!larger)
+		return -ENOMEM;
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (cap_of(budget) <= ss->targets[i].regions.cap)
+			continue;
+		err = regions_alloc(&larger[i], cap_of(budget));
+		if (err)
+			goto out;
+	}
+
+	mutex_lock(&wsmon.lock);
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (larger[i].r)
+			regions_move(&t->regions, &larger[i]);
+		if (t->regions.budget != budget) {
+			t->regions.budget = budget;
+			t->updated_ns = 0;
+		}
+		t->drop_all = true;
+	}
+	mutex_unlock(&wsmon.lock);
+out:
+	for (i = 0; i < ss->nr_targets; i++)
+		regions_free(&larger[i]);
+	kvfree(larger);
+	return err;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_space.c - the mapped pages of a target, as extents grouped into areas
+ *
+ * Pure: no mm, no allocation, no locks; called by wsmon_vaddr.c to build a
+ * space and by the region code to find its way in it.
+ *
+ * An area usually is one extent. Where a target has more extents than its
+ * regions can cover, neighbours are coalesced, and the area has gaps: pages
+ * are then counted and found by rank and select over the extents, so that a
+ * gap of terabytes neither weighs in an estimate nor draws a sample.
+ */
+#include "wsmon_internal.h"
+
+/**
+ * wsmon_space_pages - mapped pages of a target
+ * @sp:	the space
+ */
+u64 wsmon_space_pages(const struct wsmon_space *sp)
+{
+	const struct wsmon_extent *last;
+
+	if (!sp->nr_ext)
+		return 0;
+	last = &sp->ext[sp->nr_ext - 1];
+	return last->base + last->end - last->start;
+}
+
+/**
+ * wsmon_area_rank - number of mapped pages of an area below a page
+ * @sp:		the space
+ * @a:		the area
+ * @vpn:	any page number
+ *
+ * O(log extents of the area).
+ */
+u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
+		    u64 vpn)
+{
+	const struct wsmon_extent *ext = sp->ext + a->first;
+	u32 lo = 0, hi = a->nr;
+
+	/* the first extent that ends behind vpn */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (ext[mid].end <= vpn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == a->nr)
+		return ext[lo - 1].base - ext[0].base +
+		       ext[lo - 1].end - ext[lo - 1].start;
+	return ext[lo].base - ext[0].base +
+	       (vpn > ext[lo].start ? vpn - ext[lo].start : 0);
+}
+
+/**
+ * wsmon_area_select - the mapped page of an area that has a given rank
+ * @sp:	the space
+ * @a:	the area
+ * @k:	rank, less than the area's mapped pages
+ *
+ * O(log extents of the area).
+ */
+u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
+		      u64 k)
+{
+	const struct wsmon_extent *ext = sp->ext + a->first;
+	u32 lo = 0, hi = a->nr - 1;
+
+	/* the last extent whose first page has a rank of at most k */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo + 1) / 2;
+
+		if (ext[mid].base - ext[0].base <= k)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return ext[lo].start + (k - (ext[lo].base - ext[0].base));
+}
+
+/*
+ * Halve the number of extents by closing the narrowest gaps. Pages of a closed
+ * gap count as mapped from now on: they are never found accessed, so estimates
+ * stay unbiased, if less precise.
+ */
+static void space_coarsen(struct wsmon_space *sp)
+{
+	u64 gap = 1;
+	u32 i, nr;
+
+	do {
+		nr = 0;
+		for (i = 1; i < sp->nr_ext; i++) {
+			struct wsmon_extent *last = &sp->ext[nr];
+			struct wsmon_extent *e = &sp->ext[i];
+
+			if (e->start - last->end <= gap) {
+				if (last->class != e->class)
+					last->class = WSMON_CLASS_MIXED;
+				last->end = e->end;
+			} else {
+				sp->ext[++nr] = *e;
+			}
+		}
+		sp->nr_ext = nr + 1;
+		gap *= 2;
+	} while (sp->nr_ext > WSMON_MAX_EXTENTS / 2);
+
+	for (i = 1; i < sp->nr_ext; i++)
+		sp->ext[i].base = sp->ext[i - 1].base +
+				  sp->ext[i - 1].end - sp->ext[i - 1].start;
+}
+
+/**
+ * wsmon_space_add - append a mapping
+ * @sp:		the space
+ * @start:	first page, not below the end of the last extent
+ * @end:	page behind the last one
+ * @class:	enum wsmon_class
+ *
+ * Joins the last extent if there is no gap and the class is the same. When the
+ * room is used up the narrowest gaps are closed, so any number of mappings is
+ * taken, in O(log) amortised time each.
+ *
+ * Return: 0, -EINVAL if the range is empty or out of order, -ENOSPC if @cap is
+ * used up and may be larger.
+ */
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class)
+{
+	struct wsmon_extent *last = NULL;
+
+	if (sp->nr_ext)
+		last = &sp->ext[sp->nr_ext - 1];
+	if (start >= end || (last && start < last->end))
+		return -EINVAL;
+
+	if (last && last->end == start && last->class == class) {
+		last->end = end;
+		return 0;
+	}
+	if (sp->nr_ext == WSMON_MAX_EXTENTS)
+		space_coarsen(sp);
+	else if (sp->nr_ext == sp->cap)
+		return -ENOSPC;
+
+	sp->ext[sp->nr_ext].start = start;
+	sp->ext[sp->nr_ext].end = end;
+	sp->ext[sp->nr_ext].base = wsmon_space_pages(sp);
+	sp->ext[sp->nr_ext].class = class;
+	sp->nr_ext++;
+	return 0;
+}
+
+/* Neighbours join while they have at most @pages mapped pages together. */
+static void space_group_by(struct wsmon_space *sp, u64 pages)
+{
+	u64 sum = 0;
+	u32 i;
+
+	sp->nr_area = 0;
+	for (i = 0; i < sp->nr_ext; i++) {
+		const struct wsmon_extent *e = &sp->ext[i];
+		u64 size = e->end - e->start;
+		struct wsmon_area *a;
+
+		if (sp->nr_area && sum + size <= pages) {
+			a = &sp->area[sp->nr_area - 1];
+			a->nr++;
+			if (a->class != e->class)
+				a->class = WSMON_CLASS_MIXED;
+			sum += size;
+			continue;
+		}
+		a = &sp->area[sp->nr_area++];
+		a->first = i;
+		a->nr = 1;
+		a->class = e->class;
+		sum = size;
+	}
+}
+
+/**
+ * wsmon_space_group - make areas of the extents
+ * @sp:		the space; @area has room for @nr_ext areas
+ * @max_areas:	most areas wanted, at least 1
+ *
+ * Each extent is an area of its own if that is few enough; otherwise the
+ * smallest neighbours are coalesced, by the least power of two that suffices.
+ * O(extents * log pages).
+ */
+void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
+{
+	u64 pages = 0;
+
+	do {
+		space_group_by(sp, pages);
+		pages = pages ? pages * 2 : 1;
+	} while (sp->nr_area > max_areas && pages);
+}
+
+/**
+ * wsmon_space_same - do two spaces have the same areas and extents?
+ * @a:	one
+ * @b:	the other
+ */
+bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b)
+{
+	u32 i;
+
+	if (a->nr_ext != b->nr_ext || a->nr_area != b->nr_area)
+		return false;
+	for (i = 0; i < a->nr_ext; i++) {
+		if (a->ext[i].start != b->ext[i].start ||
+		    a->ext[i].end != b->ext[i].end ||
+		    a->ext[i].class != b->ext[i].class)
+			return false;
+	}
+	for (i = 0; i < a->nr_area; i++) {
+		if (a->area[i].first != b->area[i].first ||
+		    a->area[i].nr != b->area[i].nr)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_thread.c - kwsmond: rounds and aggregation intervals
+ *
+ * One kernel thread observes all targets. It holds wsmon.lock during a round
+ * and sleeps without it. Every sample_us a round checks all sample pages. A
+ * round at the end of an aggregation interval also, in this order:
+ *
+ *	drop	samples that have served: last check, page left as found
+ *	learn	what the samples saw, estimate, write the records
+ *	adapt	read the mappings if it is time, split and merge
+ *	arm	draw new positions, clear their Accessed bits
+ */
+#include <linux/freezer.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched/mm.h>
+
+#include "compat.h"
+#include "wsmon_internal.h"
+
+static u64 sample_ns(void)
+{
+	return wsmon.attrs.sample_us * NSEC_PER_USEC;
+}
+
+static u64 aggr_ns(void)
+{
+	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
+}
+
+static u64 window_ns(void)
+{
+	return wsmon.attrs.window_us * NSEC_PER_USEC;
+}
+
+/*
+ * Has it been this long? Rounds come at multiples of the sampling interval,
+ * give or take: half of one is allowed for.
+ */
+static bool elapsed(u64 since, u64 now, u64 ns)
+{
+	return now - since + sample_ns() / 2 >= ns;
+}
+
+/* Was it within the last ns? A round at @at saw accesses since the one before. */
+static bool lately(u64 at, u64 now, u64 ns)
+{
+	return at && now - at + sample_ns() / 2 < ns;
+}
+
+/*
+ * Samples are dropped, to be drawn afresh, when they have served the window.
+ * A window of several intervals spreads that over as many intervals.
+ */
+static bool is_due(const struct wsmon_session *ss, const struct wsmon_target *t,
+		   const struct wsmon_region *r, u64 now)
+{
+	u64 phases = div64_u64(window_ns(), aggr_ns());
+
+	if (t->drop_all || phases <= 1)
+		return true;
+	return elapsed(r->armed_ns, now, window_ns()) &&
+	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
+	       ss->epoch % phases;
+}
+
+static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
+			 u64 now)
+{
+	bool whole = elapsed(r->armed_ns, now, window_ns());
+	bool x[2];
+	u32 h;
+
+	if (!r->checks)
+		return;
+	for (h = 0; h < 2; h++)
+		x[h] = r->n[h] && r->s[h].seen_ns > t->interval_ns;
+	wsmon_region_observe(r, x, r->armed_ns >= t->interval_ns, now);
+
+	/* as long as no sample has served a whole window, tell what is known */
+	if (!whole && r->has_out == WSMON_OUT_WHOLE)
+		return;
+	for (h = 0; h < 2; h++)
+		r->out[h] = r->n[h] &&
+			    lately(r->s[h].seen_ns, now, window_ns()) ?
+			    WSMON_ONE : 0;
+	r->has_out = whole ? WSMON_OUT_WHOLE : WSMON_OUT_PARTIAL;
+}
+
+static void learn(const struct wsmon_target *t, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < t->regions.nr; i++) {
+		struct wsmon_region *r = &t->regions.r[i];
+
+		if (r->armed_ns)
+			learn_region(t, r, now);
+	}
+}
+
+/* Samples the pass dropped may be drawn again; counters begin anew. */
+static void rest(struct wsmon_target *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->regions.nr; i++) {
+		struct wsmon_region *r = &t->regions.r[i];
+
+		if (r->dropped)
+			r->armed_ns = 0;
+		r->dropped = 0;
+		r->due = 0;
+		r->hits = 0;
+		r->checks = 0;
+	}
+	t->drop_all = false;
+}
+
+static void emit(const struct wsmon_target *t, u64 now)
+{
+	u64 start = ktime_get_ns();
+
+	wsmon_stream_snapshot(t, now);
+	wsmon_stream_wss(t, now);
+	wsmon.session->stats.emit_ns += ktime_get_ns() - start;
+}
+
+/* Read the mappings, then put regions and samples where they belong. */
+static void settle(struct wsmon_session *ss, struct wsmon_target *t,
+		   struct mm_struct *mm, u64 now)
+{
+	u64 start = ktime_get_ns();
+	u32 i;
+
+	if (!t->updated_ns ||
+	    elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC)) {
+		if (wsmon_vaddr_read(ss, t, mm, now) > 0)
+			wsmon_stream_areas(t);
+	}
+	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
+	for (i = 0; i < t->regions.nr; i++) {
+		struct wsmon_region *r = &t->regions.r[i];
+
+		if (!r->armed_ns)
+			wsmon_region_draw(&t->space, r, wsmon.attrs.seed,
+					  ss->epoch);
+	}
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+
+	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	t->interval_ns = now;
+	t->rounds = 0;
+}
+
+static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
+			 struct mm_struct *mm, u64 now)
+{
+	u64 start;
+	u32 i;
+
+	for (i = 0; i < t->regions.nr; i++)
+		t->regions.r[i].due = is_due(ss, t, &t->regions.r[i], now);
+	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
+
+	start = ktime_get_ns();
+	learn(t, now);
+	wsmon_wss_estimate(&t->regions, &t->space, t->wss);
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+	emit(t, now);
+	rest(t);
+	settle(ss, t, mm, now);
+}
+
+/* The first round of a target, and of a new program in it */
+static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
+			 struct mm_struct *mm, u64 now)
+{
+	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
+
+	t->regions.nr = 0;
+	t->space.nr_ext = 0;
+	t->space.nr_area = 0;
+	t->updated_ns = 0;
+	memset(t->wss, 0, sizeof(t->wss));
+	wsmon_stream_target(t, flags);
+	settle(ss, t, mm, now);
+}
+
+static void target_gone(struct wsmon_session *ss, struct wsmon_target *t)
+{
+	t->gone = true;
+	t->regions.nr = 0;
+	memset(t->wss, 0, sizeof(t->wss));
+	ss->nr_alive--;
+	wsmon_stream_exited(t);
+}
+
+static void round_of(struct wsmon_session *ss, struct wsmon_target *t,
+		     u64 now, bool boundary)
+{
+	struct mm_struct *mm;
+	bool changed;
+
+	mm = wsmon_target_mm(t, &changed);
+	if (!mm) {
+		target_gone(ss, t);
+		return;
+	}
+	t->rounds++;
+	if (changed)
+		begin_target(ss, t, mm, now);
+	else if (boundary)
+		end_interval(ss, t, mm, now);
+	else
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+	/* the last user's work is not for this thread to do */
+	mmput_async(mm);
+}
+
+/* Targets and mappings are told again to a reader who came late. */
+static void tell_again(const struct wsmon_session *ss)
+{
+	u32 i;
+
+	wsmon_stream_attrs();
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (ss->targets[i].gone)
+			continue;
+		wsmon_stream_target(&ss->targets[i], WSMON_TARGET_AGAIN);
+		wsmon_stream_areas(&ss->targets[i]);
+	}
+}
+
+/* Return: when the next round is due; 0 if there is nobody left to observe */
+static u64 do_round(struct wsmon_session *ss, u64 due)
+{
+	u64 now = ktime_get_ns(), sample = sample_ns(), late;
+	bool boundary = now + sample / 2 >= ss->boundary_ns;
+	u32 i;
+
+	if (boundary)
+		ss->epoch++;
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (!ss->targets[i].gone)
+			round_of(ss, &ss->targets[i], now, boundary);
+		cond_resched();
+	}
+	ss->stats.rounds++;
+	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
+	if (boundary) {
+		ss->boundary_ns += aggr_ns();
+		if (ss->boundary_ns <= now)
+			ss->boundary_ns = now + aggr_ns();
+		if (wsmon_stream_attached())
+			tell_again(ss);
+		wsmon_stream_stats(ss);
+	}
+	if (!ss->nr_alive)
+		return 0;
+
+	/* woken before it was due if the interval became shorter */
+	due = min(due, now) + sample;
+	now = ktime_get_ns();
+	if (now > due) {
+		late = div64_u64(now - due, sample) + 1;
+		ss->stats.late_rounds += late;
+		due += late * sample;
+	}
+	return due;
+}
+
+/* Give back what the samples took. */
+static void leave_as_found(struct wsmon_session *ss)
+{
+	u32 i, j;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+		struct mm_struct *mm;
+		bool changed;
+
+		if (t->gone)
+			continue;
+		mm = wsmon_target_mm(t, &changed);
+		if (!mm)
+			continue;
+		for (j = 0; j < t->regions.nr; j++)
+			t->regions.r[j].due = 1;
+		if (!changed)
+			wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP,
+					ktime_get_ns());
+		mmput_async(mm);
+		cond_resched();
+	}
+}
+
+static void sleep_until(u64 ns)
+{
+	ktime_t expires = ns_to_ktime(ns);
+
+	set_current_state(TASK_IDLE | TASK_FREEZABLE);
+	if (!kthread_should_stop())
+		schedule_hrtimeout_range(&expires, sample_ns() / 64,
+					 HRTIMER_MODE_ABS);
+	__set_current_state(TASK_RUNNING);
+	try_to_freeze();
+}
+
+/**
+ * wsmon_thread - kwsmond
+ * @data:	the session
+ *
+ * Ends when it is told to, or by itself when every target is gone.
+ */
+int wsmon_thread(void *data)
+{
+	struct wsmon_session *ss = data;
+	u64 due;
+
+	set_freezable();
+
+	mutex_lock(&wsmon.lock);
+	ss->cpu_start_ns = current->se.sum_exec_runtime;
+	due = ktime_get_ns();
+	ss->boundary_ns = due + aggr_ns();
+	wsmon_stream_begin();
+	wsmon_stream_attached();
+	wsmon_stream_attrs();
+	mutex_unlock(&wsmon.lock);
+
+	while (due && !kthread_should_stop()) {
+		mutex_lock(&wsmon.lock);
+		due = do_round(ss, due);
+		mutex_unlock(&wsmon.lock);
+		if (due)
+			sleep_until(due);
+	}
+
+	mutex_lock(&wsmon.lock);
+	leave_as_found(ss);
+	wsmon_stream_stats(ss);
+	wsmon.stop_reason = due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE;
+	wsmon.running = false;
+	wsmon_stream_end(wsmon.stop_reason);
+	mutex_unlock(&wsmon.lock);
+	return 0;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_tlb.c - one flush a round makes the processor set Accessed bits again
+ *
+ * A page whose translation sits in a TLB is used without its Accessed bit being
+ * set again, so after a round cleared bits the translations have to go. Nothing
+ * depends on when that happens: a flush that is late only makes accesses of
+ * that moment invisible. So nobody waits for it.
+ *
+ * Called by the kthread, without locks, preemptible.
+ *
+ * Which processors hold translations of an mm, on x86:
+ * - those that run it, or run a kernel thread on top of it: they are in
+ *   mm_cpumask() and get an interrupt that flushes all non-global entries of
+ *   all address spaces (PTI's user half has a PCID of its own, so flushing the
+ *   present one would not do);
+ * - those that ran it before and kept entries under its PCID: context.tlb_gen is
+ *   raised first, and switch_mm_irqs_off() flushes an address space whose
+ *   generation is behind. Raising it without a flush is harmless: the kernel
+ *   only compares generations, and flushes more than it would have to.
+ */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/smp.h>
+#include <asm/cpufeature.h>
+#include <asm/invpcid.h>
+#include <asm/special_insns.h>
+#include <asm/tlbflush.h>
+
+#include "wsmon_internal.h"
+
+/* CR4.PGE off and on again flushes everything, global entries included. */
+static void flush_by_cr4(void)
+{
+	unsigned long cr4 = __read_cr4();
+
+	/* native_write_cr4() is not exported; no pinned bit changes */
+	asm volatile("mov %0, %%cr4" : : "r" (cr4 ^ X86_CR4_PGE) : "memory");
+	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
+}
+
+/* Runs on each processor of the mask, interrupts off. */
+static void flush_local(void *unused)
+{
+	if (boot_cpu_has(X86_FEATURE_INVPCID))
+		invpcid_flush_all_nonglobals();
+	else if (boot_cpu_has(X86_FEATURE_PCID))
+		flush_by_cr4();
+	else
+		native_write_cr3(__native_read_cr3());
+}
+
+/**
+ * wsmon_tlb_can_flush - is flushing possible on this machine?
+ *
+ * Not as a Xen PV guest: the hypervisor owns CR3 and CR4.
+ */
+bool wsmon_tlb_can_flush(void)
+{
+	return !boot_cpu_has(X86_FEATURE_XENPV);
+}
+
+/**
+ * wsmon_tlb_flush - have all translations of an mm dropped soon
+ * @mm:	the mm; the caller holds a reference
+ *
+ * Does not wait. Before the module's text goes away wsmon_tlb_drain() must run.
+ */
+void wsmon_tlb_flush(struct mm_struct *mm)
+{
+	atomic64_inc(&mm->context.tlb_gen);
+	on_each_cpu_mask(mm_cpumask(mm), flush_local, NULL, false);
+}
+
+static void drain_local(void *unused)
+{
+}
+
+/**
+ * wsmon_tlb_drain - wait until no processor is about to run this file's code
+ *
+ * A processor runs all calls queued to it in one go, those somebody waits for
+ * first. So when a first wait ends, earlier calls may still be ahead in the
+ * same go; when a second wait ends, that go is over.
+ */
+void wsmon_tlb_drain(void)
+{
+	on_each_cpu(drain_local, NULL, true);
+	on_each_cpu(drain_local, NULL, true);
+}

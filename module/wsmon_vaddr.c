@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_vaddr.c - the mm and the mappings of a target
+ *
+ * Called by the kthread with wsmon.lock held; may sleep.
+ */
+#include <linux/fs.h>
+#include <linux/hugetlb.h>
+#include <linux/ktime.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "wsmon_internal.h"
+
+/* Mappings looked at under one hold of the mmap lock */
+#define READ_BATCH	256
+/* Extents there is room for at first */
+#define READ_ROOM	128U
+
+/**
+ * wsmon_target_mm - the address space of a target, for one round
+ * @t:		the target
+ * @changed:	set if it is not the one the regions describe; they are its
+ *		identity's now, and the name is that of the new program
+ *
+ * The main thread may have ended before the others, so any thread will do.
+ * An mm that is not referenced for longer than a round is never pinned for
+ * longer than that.
+ *
+ * Return: the mm, to be given to mmput(); NULL if the process is gone.
+ */
+struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
+{
+	struct task_struct *leader, *thread;
+	struct mm_struct *mm = NULL;
+	u64 exec_id = 0;
+
+	rcu_read_lock();
+	leader = pid_task(t->pid, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, thread) {
+			mm = get_task_mm(thread);
+			if (mm) {
+				exec_id = READ_ONCE(thread->self_exec_id);
+				break;
+			}
+		}
+	}
+	*changed = mm && (mm != t->mm || exec_id != t->exec_id);
+	if (*changed) {
+		t->mm = mm;
+		t->exec_id = exec_id;
+		get_task_comm(t->comm, leader);
+	}
+	rcu_read_unlock();
+	return mm;
+}
+
+static u32 classify_file(const struct vm_area_struct *vma)
+{
+	const struct inode *inode = file_inode(vma->vm_file);
+
+	if (vma->vm_flags & VM_MAYSHARE)
+		return inode->i_sb->s_magic == TMPFS_MAGIC ?
+		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
+	return vma->vm_flags & VM_WRITE ? WSMON_CLASS_DATA : WSMON_CLASS_FILE;
+}
+
+/* Class of a mapping; @data_end: where the last .data ended, as .bss follows */
+static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
+{
+	const struct mm_struct *mm = vma->vm_mm;
+	u32 class;
+
+	if (vma->vm_flags & VM_HUGETLB)
+		return WSMON_CLASS_HUGETLB;
+	if (vma->vm_flags & VM_EXEC)
+		return WSMON_CLASS_TEXT;
+	if (vma->vm_file) {
+		class = classify_file(vma);
+		if (class == WSMON_CLASS_DATA)
+			*data_end = vma->vm_end;
+		return class;
+	}
+	if (vma->vm_start <= mm->start_stack && vma->vm_end >= mm->start_stack)
+		return WSMON_CLASS_STACK;
+	if (vma->vm_start == *data_end)
+		return WSMON_CLASS_DATA;
+	if (vma->vm_start < mm->brk && vma->vm_end > mm->start_brk)
+		return WSMON_CLASS_HEAP;
+	return WSMON_CLASS_ANON;
+}
+
+/**
+ * wsmon_space_free - free the memory of a space
+ * @sp:	the space, empty afterwards
+ */
+void wsmon_space_free(struct wsmon_space *sp)
+{
+	kvfree(sp->ext);
+	kvfree(sp->area);
+	memset(sp, 0, sizeof(*sp));
+}
+
+/* Room for twice the extents, up to WSMON_MAX_EXTENTS. */
+static int space_grow(struct wsmon_space *sp)
+{
+	u32 cap = clamp(sp->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
+	struct wsmon_extent *ext = kvmalloc_array(cap, sizeof(*ext), GFP_KERNEL);
+	struct wsmon_area *area = kvmalloc_array(cap, sizeof(*area), GFP_KERNEL);
+
+	if (!ext || !area) {
+		kvfree(ext);
+		kvfree(area);
+		return -ENOMEM;
+	}
+	if (sp->nr_ext)
+		memcpy(ext, sp->ext, sizeof(*ext) * sp->nr_ext);
+	kvfree(sp->ext);
+	kvfree(sp->area);
+	sp->ext = ext;
+	sp->area = area;
+	sp->nr_area = 0;
+	sp->cap = cap;
+	return 0;
+}
+
+/*
+ * Read some mappings under one hold of the lock.
+ * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
+ */
+static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
+		      unsigned long *addr, u64 *data_end)
+{
+	VMA_ITERATOR(vmi, mm, *addr);
+	unsigned int left = READ_BATCH;
+	struct vm_area_struct *vma;
+
+	for_each_vma(vmi, vma) {
+		/* a mapping that grew downwards in the meantime begins at *addr */
+		unsigned long start = max(vma->vm_start, *addr);
+		u32 class;
+		int err;
+
+		if (!left--)
+			return 1;
+		if (start >= vma->vm_end)
+			continue;
+		if (wsmon_vma_usable(vma)) {
+			class = classify(vma, data_end);
+			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
+					      vma->vm_end >> PAGE_SHIFT, class);
+			if (err)
+				return err;
+		}
+		*addr = vma->vm_end;
+	}
+	return 0;
+}
+
+static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
+{
+	struct wsmon_space *sp = &ss->fresh;
+	unsigned long addr = 0;
+	u64 data_end = 0, start, held;
+	int ret;
+
+	sp->nr_ext = 0;
+	do {
+		if (sp->nr_ext == sp->cap && sp->cap < WSMON_MAX_EXTENTS) {
+			ret = space_grow(sp);
+			if (ret)
+				return ret;
+		}
+		if (!wsmon_mmap_trylock(mm)) {
+			ss->stats.missed++;
+			return -EAGAIN;
+		}
+		start = ktime_get_ns();
+		ret = read_batch(sp, mm, &addr, &data_end);
+		mmap_read_unlock(mm);
+		held = ktime_get_ns() - start;
+		if (held > ss->stats.max_hold_ns)
+			ss->stats.max_hold_ns = held;
+		cond_resched();
+	} while (ret == 1 || ret == -ENOSPC);
+	return ret;
+}
+
+/**
+ * wsmon_vaddr_read - read the mappings of a target, fit its regions to them
+ * @ss:	the session
+ * @t:	the target
+ * @mm:	its mm, referenced
+ * @now:	the time
+ *
+ * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
+ * -ENOMEM. On error everything is as before.
+ */
+int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, u64 now)
+{
+	int ret = read_all(ss, mm);
+
+	if (ret)
+		return ret;
+	wsmon_space_group(&ss->fresh, max(t->regions.budget / 2, 1U));
+	t->updated_ns = now;
+	if (wsmon_space_same(&t->space, &ss->fresh))
+		return 0;
+	swap(t->space, ss->fresh);
+	wsmon_regions_fit(&t->regions, &t->space, now);
+	return 1;
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_walk.c - the pass over a target's sample pages
+ *
+ * Called by the kthread with wsmon.lock held and a reference on the mm.
+ *
+ * Samples are visited in address order with a cursor, so that consecutive
+ * samples in one page table cost one descent and one lock. The mmap lock is
+ * held for reading, for HOLD_NS at most: it keeps mappings, and with them the
+ * page tables of mapped ranges, where they are. munmap() frees page tables
+ * of what it unmapped under a downgraded lock, so every address is looked up
+ * among the mappings under the same hold.
+ *
+ * What may change nevertheless:
+ * - a leaf entry (fault, reclaim, migration, split): visited under its lock,
+ *   and only if it is what it was;
+ * - a page table under a pmd (khugepaged and truncation retract it with less
+ *   than the mmap lock; it is freed after a grace period): rcu_read_lock, then
+ *   its lock, then the pmd is compared again;
+ * - a shared hugetlb page table, unshared from another process: not walked.
+ */
+#include <linux/delay.h>
+#include <linux/hugetlb.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
+#include <linux/sched/mm.h>
+
+#include "compat.h"
+#include "wsmon_walk.h"
+
+/* Longest the mmap lock is held, give or take one page table's samples */
+#define HOLD_NS		(60 * NSEC_PER_USEC)
+/* How often the clock is looked at, in visits */
+#define HOLD_CHECK	16
+/* How long a busy mmap lock is waited for: LOCK_TRIES * LOCK_WAIT_US */
+#define LOCK_TRIES	20
+#define LOCK_WAIT_US	100
+/* A pmd may gain its Accessed bit between reading it and locking its table */
+#define PMD_TRIES	4
+
+/**
+ * struct span - addresses [start, end)
+ * @start:	first
+ * @end:	behind the last; 0 for none
+ */
+struct span {
+	unsigned long start;
+	unsigned long end;
+};
+
+/**
+ * struct walk - state of a pass
+ * @round:	what the sampler sees
+ * @locked:	the mmap lock is held
+ * @since_ns:	since when
+ * @visits:	visits since the clock was looked at
+ * @vma:	mapping of the last sample, in @mapping; NULL if not usable
+ * @mapping:	addresses for which @vma is the answer
+ * @hole:	addresses without page tables, during this hold
+ * @leaf:	addresses of the last huge entry
+ * @leaf_seen:	what its visit found: samples in it share one answer a round
+ * @leaf_visit:	what was done to it
+ * @table:	addresses of the page table the cursor is in
+ * @pte:	its first entry
+ * @ptl:	its lock, held; NULL if the cursor is in none
+ */
+struct walk {
+	struct wsmon_round round;
+	bool locked;
+	u64 since_ns;
+	unsigned int visits;
+	struct vm_area_struct *vma;
+	struct span mapping;
+	struct span hole;
+	struct span leaf;
+	bool leaf_seen;
+	enum wsmon_visit leaf_visit;
+	struct span table;
+	pte_t *pte;
+	spinlock_t *ptl;
+};
+
+static bool within(const struct span *r, unsigned long addr)
+{
+	return addr >= r->start && addr < r->end;
+}
+
+/* The table of @size that holds @addr; at the top of the space it ends at ~0. */
+static struct span span_of(unsigned long addr, unsigned long size)
+{
+	unsigned long start = addr & ~(size - 1);
+	struct span r = { start, start + size ? start + size : ULONG_MAX };
+
+	return r;
+}
+
+static void leave_table(struct walk *w)
+{
+	if (!w->ptl)
+		return;
+	spin_unlock(w->ptl);
+	rcu_read_unlock();
+	w->ptl = NULL;
+	w->table.end = 0;
+}
+
+static void unlock(struct walk *w)
+{
+	u64 held;
+
+	leave_table(w);
+	if (!w->locked)
+		return;
+	mmap_read_unlock(w->round.mm);
+	w->locked = false;
+	held = ktime_get_ns() - w->since_ns;
+	if (held > w->round.stats->max_hold_ns)
+		w->round.stats->max_hold_ns = held;
+}
+
+/**
+ * wsmon_mmap_trylock - take an mmap lock for reading, if it can be had soon
+ * @mm:	the mm, referenced
+ *
+ * Never waits long, so a target that sits on its lock delays nobody else.
+ * Context: may sleep.
+ */
+bool wsmon_mmap_trylock(struct mm_struct *mm)
+{
+	unsigned int tries;
+
+	for (tries = 0; !mmap_read_trylock(mm); tries++) {
+		if (tries == LOCK_TRIES || kthread_should_stop())
+			return false;
+		usleep_range(LOCK_WAIT_US / 2, LOCK_WAIT_US);
+	}
+	return true;
+}
+
+static bool lock(struct walk *w)
+{
+	if (!wsmon_mmap_trylock(w->round.mm))
+		return false;
+	w->locked = true;
+	w->since_ns = ktime_get_ns();
+	w->visits = 0;
+	w->vma = NULL;
+	w->mapping.end = 0;
+	w->hole.end = 0;
+	return true;
+}
+
+/* Return: whether the lock is held, after a pause if others want something */
+static bool keep_lock(struct walk *w)
+{
+	if (w->locked) {
+		if (++w->visits % HOLD_CHECK ||
+		    (!mmap_lock_is_contended(w->round.mm) && !need_resched() &&
+		     ktime_get_ns() - w->since_ns < HOLD_NS))
+			return true;
+		unlock(w);
+		cond_resched();
+	}
+	return lock(w);
+}
+
+/**
+ * wsmon_vma_usable - may the page tables of a mapping be walked?
+ * @vma:	the mapping, under the mmap lock
+ *
+ * Accessed bits of devices' memory mean nothing. Page tables of shared hugetlb
+ * mappings that span a whole PUD may belong to several processes and be taken
+ * away by any of them.
+ */
+bool wsmon_vma_usable(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_IO | VM_PFNMAP))
+		return false;
+	return !is_vm_hugetlb_page(vma) || !(vma->vm_flags & VM_MAYSHARE) ||
+	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE > vma->vm_end;
+}
+
+static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+
+	if (within(&w->mapping, addr))
+		return w->vma;
+	vma = find_vma(w->round.mm, addr);
+	w->mapping.start = addr;
+	w->mapping.end = addr + 1;
+	w->vma = NULL;
+	if (vma && addr >= vma->vm_start) {
+		w->mapping.start = vma->vm_start;
+		w->mapping.end = vma->vm_end;
+		if (wsmon_vma_usable(vma))
+			w->vma = vma;
+	}
+	return w->vma;
+}
+
+/* Visit an entry whose lock is held. */
+static bool visit_entry(struct walk *w, unsigned long *val, unsigned long pfn,
+			bool normal, enum wsmon_visit visit, bool *stolen)
+{
+	struct wsmon_entry e = {
+		.vma = w->vma,
+		.val = val,
+		.pfn = pfn,
+		.has_folio = normal && !is_vm_hugetlb_page(w->vma) &&
+			     !vma_is_dax(w->vma) &&
+			     !(w->vma->vm_flags & VM_MIXEDMAP),
+	};
+
+	return wsmon_sampler_young.visit(&w->round, &e, visit, stolen);
+}
+
+static bool visit_pte(struct walk *w, unsigned long addr,
+		      enum wsmon_visit visit, bool *stolen)
+{
+	pte_t *ptep = w->pte + pte_index(addr);
+	pte_t pte = READ_ONCE(*ptep);
+
+	if (!pte_present(pte))
+		return false;
+	return visit_entry(w, (unsigned long *)ptep, pte_pfn(pte),
+			   !pte_special(pte), visit, stolen);
+}
+
+/* A transparent or hugetlb huge page of PMD size */
+static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
+		      unsigned long addr, enum wsmon_visit visit, bool *stolen)
+{
+	spinlock_t *ptl = pmd_lock(w->round.mm, pmdp);
+	bool seen = false;
+
+	/* anything else than the same page: too late for this round */
+	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&
+	    pmd_pfn(*pmdp) == pmd_pfn(pmd))
+		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
+				   visit, stolen);
+	spin_unlock(ptl);
+	w->leaf = span_of(addr, PMD_SIZE);
+	w->leaf_seen = seen;
+	return seen;
+}
+
+/* A hugetlb page of PUD size */
+static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
+		      unsigned long addr, enum wsmon_visit visit, bool *stolen)
+{
+	spinlock_t *ptl = pud_lock(w->round.mm, pudp);
+	bool seen = false;
+
+	if (pud_leaf(*pudp) && pud_present(*pudp) &&
+	    pud_pfn(*pudp) == pud_pfn(pud))
+		seen = visit_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
+				   visit, stolen);
+	spin_unlock(ptl);
+	w->leaf = span_of(addr, PUD_SIZE);
+	w->leaf_seen = seen;
+	return seen;
+}
+
+/* Return: true with the table's lock held, or false: it went away */
+static bool enter_table(struct walk *w, pmd_t *pmdp, pmd_t pmd,
+			unsigned long addr)
+{
+	rcu_read_lock();
+	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
+	w->ptl = pte_lockptr(w->round.mm, &pmd);
+	spin_lock(w->ptl);
+	w->table = span_of(addr, PMD_SIZE);
+	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
+		return true;
+	leave_table(w);
+	return false;
+}
+
+static bool visit_in_pmd(struct walk *w, pmd_t *pmdp, unsigned long addr,
+			 enum wsmon_visit visit, bool *stolen)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < PMD_TRIES; tries++) {
+		pmd_t pmd = READ_ONCE(*pmdp);
+
+		if (pmd_none(pmd)) {
+			w->hole = span_of(addr, PMD_SIZE);
+			return false;
+		}
+		if (!pmd_present(pmd))
+			return false;
+		if (pmd_leaf(pmd))
+			return visit_pmd(w, pmdp, pmd, addr, visit, stolen);
+		if (unlikely(pmd_bad(pmd)))
+			return false;
+		if (enter_table(w, pmdp, pmd, addr))
+			return visit_pte(w, addr, visit, stolen);
+	}
+	return false;
+}
+
+static bool descend(struct walk *w, unsigned long addr,
+		    enum wsmon_visit visit, bool *stolen)
+{
+	pgd_t pgd = READ_ONCE(*pgd_offset(w->round.mm, addr));
+	p4d_t p4d;
+	pud_t *pudp, pud;
+
+	if (pgd_none(pgd)) {
+		w->hole = span_of(addr, PGDIR_SIZE);
+		return false;
+	}
+	if (unlikely(pgd_bad(pgd)))
+		return false;
+	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
+	if (p4d_none(p4d)) {
+		w->hole = span_of(addr, P4D_SIZE);
+		return false;
+	}
+	if (unlikely(p4d_bad(p4d)))
+		return false;
+	pudp = pud_offset(&p4d, addr);
+	pud = READ_ONCE(*pudp);
+	if (pud_none(pud)) {
+		w->hole = span_of(addr, PUD_SIZE);
+		return false;
+	}
+	if (!pud_present(pud))
+		return false;
+	if (pud_leaf(pud))
+		return visit_pud(w, pudp, pud, addr, visit, stolen);
+	if (unlikely(pud_bad(pud)))
+		return false;
+	return visit_in_pmd(w, pmd_offset(&pud, addr), addr, visit, stolen);
+}
+
+/*
+ * A huge page that was visited this round already: its bit is gone, the answer
+ * is remembered. Visit it again only for what is to be done to it.
+ */
+static bool visit_leaf_again(struct walk *w, unsigned long addr,
+			     enum wsmon_visit visit, bool *stolen)
+{
+	bool seen = w->leaf_seen;
+
+	if (visit != w->leaf_visit || (visit == WSMON_VISIT_DROP && *stolen)) {
+		leave_table(w);
+		if (find_mapping(w, addr))
+			descend(w, addr, visit, stolen);
+		w->leaf_seen = seen;
+		w->leaf_visit = visit;
+	}
+	return seen;
+}
+
+/* Return: was the page accessed since the last visit? */
+static bool visit_addr(struct walk *w, unsigned long addr,
+		       enum wsmon_visit visit, bool *stolen)
+{
+	if (within(&w->leaf, addr))
+		return visit_leaf_again(w, addr, visit, stolen);
+	if (within(&w->table, addr) && within(&w->mapping, addr))
+		return visit_pte(w, addr, visit, stolen);
+	leave_table(w);
+	if (!find_mapping(w, addr) || within(&w->hole, addr))
+		return false;
+	w->leaf_visit = visit;
+	return descend(w, addr, visit, stolen);
+}
+
+static void visit_region(struct walk *w, struct wsmon_region *r,
+			 enum wsmon_visit visit, u64 now)
+{
+	unsigned int h;
+
+	for (h = 0; h < 2 && r->n[h]; h++) {
+		struct wsmon_sample *s = &r->s[h];
+		bool stolen = r->stolen & BIT(h), seen;
+
+		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &stolen);
+		if (stolen)
+			r->stolen |= BIT(h);
+		else
+			r->stolen &= ~BIT(h);
+		if (visit == WSMON_VISIT_ARM) {
+			w->round.stats->arms++;
+			continue;
+		}
+		w->round.stats->checks++;
+		r->checks++;
+		if (seen) {
+			s->seen_ns = now;
+			r->hits++;
+		}
+	}
+}
+
+/**
+ * wsmon_walk_pass - visit the sample pages of a target once
+ * @ss:		the session
+ * @t:		the target
+ * @mm:		its mm, referenced
+ * @visit:	WSMON_VISIT_ARM: regions not armed yet, which are then;
+ *		WSMON_VISIT_CHECK: armed regions;
+ *		WSMON_VISIT_DROP: the same, and samples of regions with @due are
+ *		dropped, which sets @dropped
+ * @now:	what counts as the time of accesses found
+ *
+ * Stops early, and counts it, if the mmap lock cannot be had for a while: what
+ * was not visited is as it was. Visits at most two pages a region.
+ * Context: may sleep, wsmon.lock held.
+ */
+void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, enum wsmon_visit visit, u64 now)
+{
+	struct walk w = { .round = { .mm = mm, .stats = &ss->stats } };
+	u64 begin = ktime_get_ns();
+	u32 i;
+
+	wsmon_sampler_young.prepare(&w.round);
+	for (i = 0; i < t->regions.nr; i++) {
+		struct wsmon_region *r = &t->regions.r[i];
+		enum wsmon_visit v = visit;
+
+		if (!r->armed_ns != (visit == WSMON_VISIT_ARM))
+			continue;
+		if (visit == WSMON_VISIT_DROP && !r->due)
+			v = WSMON_VISIT_CHECK;
+		if (!keep_lock(&w)) {
+			ss->stats.missed++;
+			break;
+		}
+		visit_region(&w, r, v, now);
+		if (v == WSMON_VISIT_ARM)
+			r->armed_ns = now;
+		else if (v == WSMON_VISIT_DROP)
+			r->dropped = 1;
+	}
+	unlock(&w);
+	ss->stats.walk_ns += ktime_get_ns() - begin;
+	wsmon_sampler_young.finish(&w.round);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_wss.c - the estimator of the working set size
+ *
+ * Pure: no mm, no allocation, no locks.
+ *
+ * Each half of a region is a stratum with one sample page, drawn uniformly:
+ * the estimate, the sum of half size times "was it accessed", is unbiased
+ * (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3). One draw a stratum says
+ * nothing about its variance; collapsing the two strata of a region does
+ * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2, whose expectation is the variance
+ * plus a term for the difference of the halves' means, never less.
+ *
+ * Regions whose samples always agreed add nothing to that, yet are not certain.
+ * With m draws of two samples each that all agreed, a share of up to 3 / (2m)
+ * could have been missed at 95 % (the rule of three: Hanley and
+ * Lippman-Hand, JAMA 1983); the interval is widened by the largest such
+ * doubt, upwards for regions found cold, downwards for those found hot.
+ */
+#include "wsmon_internal.h"
+
+/* 1.96, the 97.5 % quantile of the normal distribution */
+#define Z_NUM	196
+#define Z_DEN	100
+
+/**
+ * struct acc - sums over the regions of a class
+ * @hit:	pages times share
+ * @var:	variance, in units of (1 << shift) pages squared
+ * @cold:	most pages a region found cold may hide
+ * @hot:	most pages a region found hot may lack
+ * @unknown:	pages not observed for a whole window yet
+ */
+struct acc {
+	u64 hit;
+	u64 var;
+	u64 cold;
+	u64 hot;
+	u64 unknown;
+};
+
+/* Square root, rounded up */
+static u64 sqrt_up(u64 x)
+{
+	u64 r = 0, bit = 1ULL << 62;
+
+	while (bit > x)
+		bit >>= 2;
+	for (; bit; bit >>= 2) {
+		if (x >= r + bit) {
+			x -= r + bit;
+			r = (r >> 1) + bit;
+		} else {
+			r >>= 1;
+		}
+	}
+	return x ? r + 1 : r;
+}
+
+static void add_region(struct acc *c, const struct wsmon_region *r,
+		       unsigned int shift)
+{
+	u64 n = wsmon_region_pages(r);
+	u64 n0 = r->n[0] >> shift, n1 = r->n[1] >> shift;
+	s64 diff = (s64)r->out[0] - r->out[1];
+	u64 doubt;
+
+	if (!r->has_out) {
+		c->unknown += n;
+		return;
+	}
+	/* n < 2^40, shares Q15 */
+	c->hit += (r->n[0] * r->out[0] + r->n[1] * r->out[1]) / WSMON_ONE;
+	if (!r->n[1])
+		return;
+
+	/* (n0^2 + n1^2) < 2^48: 2^63 / 2^15 at most before the division */
+	c->var += (n0 * n0 + n1 * n1) / 2 * (u64)(diff * diff / WSMON_ONE) /
+		  WSMON_ONE;
+	if (diff)
+		return;
+	doubt = n * 3 / (2 * max_t(u32, r->draws, 1));
+	doubt = min(doubt, n);
+	if (!r->out[0])
+		c->cold = max(c->cold, doubt);
+	else if (r->out[0] == WSMON_ONE)
+		c->hot = max(c->hot, doubt);
+}
+
+static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
+{
+	u64 half = (sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
+	u64 low = half + c->hot, high = half + c->cold + c->unknown;
+
+	w->pages = c->hit;
+	w->low = w->pages > low ? w->pages - low : 0;
+	w->high = min(w->mapped, w->pages + high);
+}
+
+/**
+ * wsmon_wss_estimate - working set sizes with their intervals
+ * @rs:		the regions, with what was observed in the window in @out
+ * @sp:		the space
+ * @wss:	the result: WSMON_CLASS_ALL and each class
+ *
+ * O(regions).
+ */
+void wsmon_wss_estimate(const struct wsmon_regions *rs,
+			const struct wsmon_space *sp,
+			struct wsmon_wss wss[WSMON_NR_CLASSES])
+{
+	struct acc acc[WSMON_NR_CLASSES] = { };
+	unsigned int shift, bits, c;
+	u32 i;
+
+	/* squares of scaled sizes must sum to less than 2^49 */
+	bits = fls64(wsmon_space_pages(sp));
+	shift = bits > 24 ? bits - 24 : 0;
+
+	memset(wss, 0, sizeof(*wss) * WSMON_NR_CLASSES);
+	for (i = 0; i < rs->nr; i++) {
+		const struct wsmon_region *r = &rs->r[i];
+
+		c = sp->area[r->area].class;
+		wss[c].mapped += wsmon_region_pages(r);
+		wss[WSMON_CLASS_ALL].mapped += wsmon_region_pages(r);
+		add_region(&acc[c], r, shift);
+		add_region(&acc[WSMON_CLASS_ALL], r, shift);
+	}
+	for (c = 0; c < WSMON_NR_CLASSES; c++)
+		finish(&wss[c], &acc[c], shift);
+}
