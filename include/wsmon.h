@@ -106,7 +106,7 @@ struct wsmon_record {
 };
 
 /* In struct wsmon_attrs.flags */
-#define WSMON_ATTR_FLUSH_TLB	(1U << 0)
+#define WSMON_ATTR_FLUSH_TLB	0x1
 
 /**
  * struct wsmon_attrs - the monitoring attributes, as in debugfs wsmon/attrs
@@ -206,8 +206,8 @@ struct wsmon_rec_area {
  * struct wsmon_region_entry - a region of a snapshot
  * @start:	first address
  * @end:	address behind the last one
- * @share:	share of its pages accessed within the last window (Q15:
- *		WSMON_SHARE_ONE is all), averaged over the intervals since @age_ms
+ * @share:	share of its pages accessed within an aggregation interval (Q15:
+ *		WSMON_SHARE_ONE is all), averaged over the last ones
  * @freq:	share of the interval's sampling rounds that found its samples
  *		accessed (Q15)
  * @class:	enum wsmon_class

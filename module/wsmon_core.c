@@ -144,9 +144,12 @@ static int __init wsmon_init(void)
 {
 	int err;
 
-	err = wsmon_stream_init();
+	err = wsmon_buffer_init();
 	if (err)
 		return err;
+	err = wsmon_stream_init();
+	if (err)
+		goto err_buffer_exit;
 	err = wsmon_debugfs_init();
 	if (err)
 		goto err_stream_exit;
@@ -154,6 +157,8 @@ static int __init wsmon_init(void)
 
 err_stream_exit:
 	wsmon_stream_exit();
+err_buffer_exit:
+	wsmon_buffer_exit();
 	return err;
 }
 
@@ -165,6 +170,7 @@ static void __exit wsmon_exit(void)
 	wsmon_tlb_drain();
 	wsmon_session_free(wsmon.session);
 	wsmon_stream_exit();
+	wsmon_buffer_exit();
 }
 
 module_init(wsmon_init);

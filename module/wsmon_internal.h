@@ -348,8 +348,8 @@ struct wsmon_session {
  * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
  */
 struct wsmon {
-	struct mutex ctl;
-	struct mutex lock;
+	struct mutex ctl;	/* outside of lock */
+	struct mutex lock;	/* see above */
 	struct wsmon_attrs attrs;
 	struct wsmon_session *session;
 	bool running;
@@ -403,12 +403,10 @@ bool wsmon_tlb_can_flush(void);
 void wsmon_tlb_flush(struct mm_struct *mm);
 void wsmon_tlb_drain(void);
 
-/* wsmon_stream.c: records; all but init and exit with wsmon.lock held */
+/* wsmon_stream.c: encoding records, with wsmon.lock held */
 int wsmon_stream_init(void);
 void wsmon_stream_exit(void);
-void wsmon_stream_begin(void);
 void wsmon_stream_end(u32 reason);
-bool wsmon_stream_attached(void);
 void wsmon_stream_attrs(void);
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
 void wsmon_stream_areas(const struct wsmon_target *t);
@@ -418,6 +416,15 @@ void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 		      const struct wsmon_session *ss);
+
+/* wsmon_buffer.c: where records wait for the reader */
+int wsmon_buffer_init(void);
+void wsmon_buffer_exit(void);
+void wsmon_buffer_begin(void);
+void wsmon_buffer_put(const struct wsmon_record *rec);
+void wsmon_buffer_lost(u64 *records, u64 *bytes);
+void wsmon_buffer_end(void);
+bool wsmon_buffer_attached(void);
 extern const struct file_operations wsmon_buffer_fops;
 
 /* wsmon_debugfs.c */

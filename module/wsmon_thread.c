@@ -254,7 +254,7 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 		ss->boundary_ns += aggr_ns();
 		if (ss->boundary_ns <= now)
 			ss->boundary_ns = now + aggr_ns();
-		if (wsmon_stream_attached())
+		if (wsmon_buffer_attached())
 			tell_again(ss);
 		wsmon_stream_stats(ss);
 	}
@@ -326,8 +326,8 @@ int wsmon_thread(void *data)
 	ss->cpu_start_ns = current->se.sum_exec_runtime;
 	due = ktime_get_ns();
 	ss->boundary_ns = due + aggr_ns();
-	wsmon_stream_begin();
-	wsmon_stream_attached();
+	wsmon_buffer_begin();
+	wsmon_buffer_attached();
 	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
 
@@ -345,6 +345,7 @@ int wsmon_thread(void *data)
 	wsmon.stop_reason = due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE;
 	wsmon.running = false;
 	wsmon_stream_end(wsmon.stop_reason);
+	wsmon_buffer_end();
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }

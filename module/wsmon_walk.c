@@ -80,7 +80,7 @@ struct walk {
 	enum wsmon_visit leaf_visit;
 	struct span table;
 	pte_t *pte;
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* of the page table */
 };
 
 static bool within(const struct span *r, unsigned long addr)
@@ -419,6 +419,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now)
 {
 	struct walk w = { .round = { .mm = mm, .stats = &ss->stats } };
+	bool arm = visit == WSMON_VISIT_ARM;
 	u64 begin = ktime_get_ns();
 	u32 i;
 
@@ -427,7 +428,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		struct wsmon_region *r = &t->regions.r[i];
 		enum wsmon_visit v = visit;
 
-		if (!r->armed_ns != (visit == WSMON_VISIT_ARM))
+		if (arm == !!r->armed_ns)
 			continue;
 		if (visit == WSMON_VISIT_DROP && !r->due)
 			v = WSMON_VISIT_CHECK;

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_buffer.c - the buffer records wait in, and the file they are read from
+ *
+ * The writer is whoever holds wsmon.lock: the thread, or who changes
+ * attributes. The reader is the one open file of debugfs wsmon/buffer. They
+ * meet in a kfifo, which needs no lock between one writer and one reader: a
+ * reader that sleeps in a page fault never holds up the thread.
+ *
+ * A record is written whole or not at all. When there is no room it is counted
+ * as lost, and a LOST record says so as soon as there is room again. A little
+ * room is kept for that and for END.
+ *
+ * relayfs was made for such streams, but its read does not block and is not
+ * ordered against a writer that switches sub-buffers, and poll() there wakes a
+ * reader once a sub-buffer is full: each would have to be built around it.
+ */
+#include <linux/debugfs.h>
+#include <linux/kfifo.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+
+#include "wsmon_internal.h"
+
+/* Half a minute of full snapshots at the default attributes */
+#define BUFFER_SIZE	(2U << 20)
+/* Kept free for LOST and END */
+#define BUFFER_SPARE	256U
+
+/**
+ * struct buffer - the buffer and its reader
+ * @fifo:	the bytes
+ * @mem:	its memory
+ * @wait:	the reader waits here
+ * @attach:	serialises coming and going of the reader with emptying @fifo
+ * @taken:	there is a reader
+ * @came:	one came since the last call of wsmon_buffer_attached()
+ * @session:	a session is writing
+ * @lost:	records lost since the last LOST record
+ * @lost_bytes:	how long they were together
+ * @sum:	records lost in this session
+ * @sum_bytes:	how long they were together
+ */
+static struct buffer {
+	struct kfifo fifo;
+	void *mem;
+	wait_queue_head_t wait;
+	struct mutex attach;	/* inside wsmon.lock */
+	bool taken;
+	bool came;
+	bool session;
+	u64 lost;
+	u64 lost_bytes;
+	u64 sum;
+	u64 sum_bytes;
+} buffer;
+
+/**
+ * struct reader - an open file of wsmon/buffer
+ * @lock:	keeps threads that share the file apart
+ * @header:	what the file begins with
+ * @sent:	bytes of it that were read
+ * @made:	@header is filled in
+ * @read:	bytes of records that were read
+ */
+struct reader {
+	struct mutex lock;	/* outside wsmon.lock */
+	struct wsmon_file_header header;
+	size_t sent;
+	bool made;
+	u64 read;
+};
+
+/*
+ * Writing
+ */
+
+static void put_raw(const void *rec, u32 size)
+{
+	kfifo_in(&buffer.fifo, (const u8 *)rec, size);
+}
+
+/* Return: whether it may follow whatever was lost */
+static bool tell_lost(u64 now)
+{
+	struct wsmon_rec_lost rec = {
+		.rec = {
+			.type = WSMON_REC_LOST,
+			.size = sizeof(rec),
+			.time_ns = now,
+		},
+		.records = buffer.lost,
+		.bytes = buffer.lost_bytes,
+	};
+
+	if (!buffer.lost)
+		return true;
+	if (kfifo_avail(&buffer.fifo) < sizeof(rec))
+		return false;
+	put_raw(&rec, sizeof(rec));
+	buffer.lost = 0;
+	buffer.lost_bytes = 0;
+	return true;
+}
+
+/**
+ * wsmon_buffer_put - write a record, or count it as lost
+ * @rec:	the record, complete
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_buffer_put(const struct wsmon_record *rec)
+{
+	u32 spare = rec->type == WSMON_REC_END ? sizeof(struct wsmon_rec_lost) :
+						 BUFFER_SPARE;
+
+	lockdep_assert_held(&wsmon.lock);
+	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||
+	    !tell_lost(rec->time_ns)) {
+		buffer.lost++;
+		buffer.lost_bytes += rec->size;
+		buffer.sum++;
+		buffer.sum_bytes += rec->size;
+		return;
+	}
+	put_raw(rec, rec->size);
+	wake_up_interruptible(&buffer.wait);
+}
+
+/**
+ * wsmon_buffer_lost - what did not fit in this session
+ * @records:	how many records
+ * @bytes:	how long they were together
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_buffer_lost(u64 *records, u64 *bytes)
+{
+	*records = buffer.sum;
+	*bytes = buffer.sum_bytes;
+}
+
+/**
+ * wsmon_buffer_begin - a session begins to write
+ *
+ * Context: wsmon.lock held. What nobody read of an
+ * earlier one is thrown away, unless a reader is there.
+ */
+void wsmon_buffer_begin(void)
+{
+	mutex_lock(&buffer.attach);
+	if (!buffer.taken)
+		kfifo_reset(&buffer.fifo);
+	buffer.lost = 0;
+	buffer.lost_bytes = 0;
+	buffer.sum = 0;
+	buffer.sum_bytes = 0;
+	mutex_unlock(&buffer.attach);
+	WRITE_ONCE(buffer.session, true);
+	wake_up_interruptible(&buffer.wait);
+}
+
+/**
+ * wsmon_buffer_end - a session has written its last record
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_buffer_end(void)
+{
+	/* pairs with at_end(): who sees the end sees all records */
+	smp_store_release(&buffer.session, false);
+	wake_up_interruptible(&buffer.wait);
+}
+
+/**
+ * wsmon_buffer_attached - has a reader come since the last call?
+ */
+bool wsmon_buffer_attached(void)
+{
+	return xchg(&buffer.came, false);
+}
+
+/*
+ * Reading
+ */
+
+static int buffer_open(struct inode *inode, struct file *file)
+{
+	struct reader *rd = kzalloc(sizeof(*rd), GFP_KERNEL);
+	int ret = -EBUSY;
+
+	if (!rd)
+		return -ENOMEM;
+	mutex_init(&rd->lock);
+	rd->header.mono_ns = ktime_get_ns();
+	rd->header.real_ns = ktime_get_real_ns();
+	mutex_lock(&buffer.attach);
+	if (!buffer.taken) {
+		buffer.taken = true;
+		buffer.came = true;
+		file->private_data = rd;
+		ret = stream_open(inode, file);
+	}
+	mutex_unlock(&buffer.attach);
+	if (ret)
+		kfree(rd);
+	return ret;
+}
+
+static int buffer_release(struct inode *inode, struct file *file)
+{
+	mutex_lock(&buffer.attach);
+	buffer.taken = false;
+	mutex_unlock(&buffer.attach);
+	kfree(file->private_data);
+	return 0;
+}
+
+/* Is there something to read? Records only count once the header may be made. */
+static bool readable(const struct reader *rd)
+{
+	return !kfifo_is_empty(&buffer.fifo) ||
+	       (rd->made && rd->sent < sizeof(rd->header));
+}
+
+/* Has what this file began to read ended? The writer's last word comes first. */
+static bool at_end(const struct reader *rd)
+{
+	/* pairs with wsmon_buffer_end() */
+	return rd->read && !smp_load_acquire(&buffer.session) && !readable(rd);
+}
+
+static int make_header(struct reader *rd)
+{
+	struct wsmon_file_header *h = &rd->header;
+
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
+	memcpy(h->magic, WSMON_MAGIC, sizeof(h->magic));
+	h->version = WSMON_VERSION;
+	h->header_size = sizeof(*h);
+	h->page_size = PAGE_SIZE;
+	h->clock_id = WSMON_CLOCK_MONOTONIC;
+	h->attrs = wsmon.attrs;
+	mutex_unlock(&wsmon.lock);
+	rd->made = true;
+	return 0;
+}
+
+static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
+{
+	count = min(count, sizeof(rd->header) - rd->sent);
+	if (copy_to_user(buf, (u8 *)&rd->header + rd->sent, count))
+		return -EFAULT;
+	rd->sent += count;
+	return count;
+}
+
+/* Return: bytes read; 0 if another thread took what there was */
+static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
+{
+	unsigned int copied;
+	int ret;
+
+	if (!readable(rd))
+		return 0;
+	if (!rd->made) {
+		ret = make_header(rd);
+		if (ret)
+			return ret;
+	}
+	if (rd->sent < sizeof(rd->header))
+		return read_header(rd, buf, count);
+	ret = kfifo_to_user(&buffer.fifo, buf, count, &copied);
+	if (ret)
+		return ret;
+	rd->read += copied;
+	return copied;
+}
+
+static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
+			   loff_t *ppos)
+{
+	struct reader *rd = file->private_data;
+	ssize_t ret;
+
+	if (!count)
+		return 0;
+	for (;;) {
+		if (mutex_lock_interruptible(&rd->lock))
+			return -ERESTARTSYS;
+		ret = read_some(rd, buf, min_t(size_t, count, INT_MAX));
+		mutex_unlock(&rd->lock);
+		if (ret)
+			return ret;
+		if (at_end(rd))
+			return 0;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(buffer.wait,
+					       readable(rd) || at_end(rd));
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t buffer_poll(struct file *file, poll_table *wait)
+{
+	struct reader *rd = file->private_data;
+
+	poll_wait(file, &buffer.wait, wait);
+	return readable(rd) || at_end(rd) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+const struct file_operations wsmon_buffer_fops = {
+	.owner = THIS_MODULE,
+	.open = buffer_open,
+	.release = buffer_release,
+	.read = buffer_read,
+	.poll = buffer_poll,
+};
+
+/**
+ * wsmon_buffer_init - allocate the buffer
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_buffer_init(void)
+{
+	init_waitqueue_head(&buffer.wait);
+	mutex_init(&buffer.attach);
+	buffer.mem = vmalloc(BUFFER_SIZE);
+	if (!buffer.mem)
+		return -ENOMEM;
+	return kfifo_init(&buffer.fifo, buffer.mem, BUFFER_SIZE);
+}
+
+/** wsmon_buffer_exit - free the buffer; no reader is left */
+void wsmon_buffer_exit(void)
+{
+	vfree(buffer.mem);
+}

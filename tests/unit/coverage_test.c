@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * coverage_test.c - the statistics: is the estimate unbiased, does the interval
+ * hold the truth as often as it says?
+ *
+ * A simulated target touches a set of pages every interval; regions, samples
+ * and estimates are the module's own.
+ */
+#include "world.h"
+
+#define PAGES	131072ULL	/* 512 MiB */
+#define BASE	0x7f1234567ULL
+
+typedef bool (*pattern)(u64 page);
+
+static u64 noise(u64 page)
+{
+	u64 z = page * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93ULL;
+	return z ^ (z >> 32);
+}
+
+static bool contiguous_64m(u64 p) { return p >= 40000 && p < 40000 + 16384; }
+static bool contiguous_8m(u64 p) { return p >= 77777 && p < 77777 + 2048; }
+static bool every_2nd(u64 p) { return p % 2 == 0; }
+static bool every_16th(u64 p) { return p % 16 == 3; }
+static bool random_half(u64 p) { return noise(p) & 1; }
+static bool random_5(u64 p) { return noise(p) % 20 == 0; }
+static bool blocks_256k(u64 p) { return p / 64 % 2; }
+static bool blocks_64k(u64 p) { return p / 16 % 2; }
+
+/* One interval: all samples observed for the whole window, then drawn again. */
+static void observe_all(struct world *w, pattern touched)
+{
+	u32 i, h;
+
+	w->now++;
+	for (i = 0; i < w->rs.nr; i++) {
+		struct wsmon_region *r = &w->rs.r[i];
+		bool x[2] = { false, false };
+
+		for (h = 0; h < 2 && r->n[h]; h++) {
+			x[h] = touched(r->s[h].vpn - BASE);
+			r->out[h] = x[h] ? WSMON_ONE : 0;
+		}
+		r->has_out = WSMON_OUT_WHOLE;
+		wsmon_region_observe(r, x, true, w->now);
+	}
+}
+
+static void study(pattern touched, double max_bias, double min_cover,
+		  double max_half)
+{
+	u64 truth = 0, p;
+	u32 seed, step, i, cases = 0, covered = 0;
+	double sum = 0, half = 0;
+
+	for (p = 0; p < PAGES; p++)
+		truth += touched(p);
+	for (seed = 0; seed < 10; seed++) {
+		struct wsmon_wss wss[WSMON_NR_CLASSES];
+		struct world w;
+
+		world_init(&w, 2000);
+		world_map(&w, BASE, BASE + PAGES, WSMON_CLASS_ANON);
+		world_settle(&w, 0);
+		for (step = 0; step < 40; step++) {
+			observe_all(&w, touched);
+			wsmon_wss_estimate(&w.rs, &w.sp, wss);
+			if (step >= 10) {
+				cases++;
+				covered += wss->low <= truth && truth <= wss->high;
+				sum += wss->pages;
+				half += (wss->high - wss->low) / 2.;
+			}
+			wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
+			for (i = 0; i < w.rs.nr; i++)
+				wsmon_region_draw(&w.sp, &w.rs.r[i], seed, step);
+		}
+		world_free(&w);
+	}
+	sum = sum / cases / truth - 1;
+	half = half / cases / truth;
+	printf("# bias %+.2f %%, coverage %.1f %%, half-width %.2f %%\n",
+	       sum * 100, covered * 100. / cases, half * 100);
+	CHECK(sum < max_bias && sum > -max_bias, "bias %f", sum);
+	CHECK(covered >= min_cover * cases, "%u of %u", covered, cases);
+	CHECK(half < max_half, "half-width %f", half);
+}
+
+static void study_contiguous_64m(void) { study(contiguous_64m, .002, .93, .01); }
+static void study_contiguous_8m(void) { study(contiguous_8m, .005, .93, .05); }
+static void study_every_2nd(void) { study(every_2nd, .005, .90, .05); }
+static void study_every_16th(void) { study(every_16th, .02, .90, .20); }
+static void study_random_half(void) { study(random_half, .005, .90, .05); }
+static void study_random_5(void) { study(random_5, .02, .90, .20); }
+static void study_blocks_256k(void) { study(blocks_256k, .005, .93, .05); }
+static void study_blocks_64k(void) { study(blocks_64k, .005, .90, .05); }
+
+void test_coverage(void)
+{
+	test_run("coverage: 64 MiB contiguous of 512", study_contiguous_64m);
+	test_run("coverage: 8 MiB contiguous", study_contiguous_8m);
+	test_run("coverage: every 2nd page", study_every_2nd);
+	test_run("coverage: every 16th page", study_every_16th);
+	test_run("coverage: random half", study_random_half);
+	test_run("coverage: random 5 %", study_random_5);
+	test_run("coverage: blocks of 256 KiB", study_blocks_256k);
+	test_run("coverage: blocks of 64 KiB", study_blocks_64k);
+}

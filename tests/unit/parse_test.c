@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * parse_test.c - what may be written to attrs and target, and what not
+ */
+#include "test.h"
+
+static const struct wsmon_attrs start = {
+	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
+	.window_us = 1000000, .min_regions = 10, .max_regions = 2000,
+	.flags = WSMON_ATTR_FLUSH_TLB,
+};
+
+static void attrs_for(const char *text, size_t len, int want,
+		      const struct wsmon_attrs *then)
+{
+	struct wsmon_attrs a = start;
+	char *exact = malloc(len + !len);	/* reading beyond is an error */
+	int got;
+
+	memcpy(exact, text, len);
+	got = wsmon_attrs_parse(&a, exact, len);
+	CHECK(got == want, "\"%.60s\" gave %d, not %d", text, got, want);
+	CHECK(!memcmp(&a, then, sizeof(a)), "\"%.60s\"", text);
+	free(exact);
+}
+
+static void attrs_bad(const char *text, int want)
+{
+	attrs_for(text, strlen(text), want, &start);
+}
+
+static void bad_attrs(void)
+{
+	static const struct {
+		const char *text;
+		int err;
+	} bad[] = {
+		{ "", -EINVAL }, { " ", -EINVAL }, { "\n", -EINVAL },
+		{ "abc", -EINVAL }, { "=", -EINVAL }, { "=1", -EINVAL },
+		{ "sample_us", -EINVAL }, { "sample_us=", -EINVAL },
+		{ "sample_us =1000", -EINVAL }, { "sample_us= 1000", -EINVAL },
+		{ "sample_us=-1", -EINVAL }, { "sample_us=+1000", -EINVAL },
+		{ "sample_us=0x1000", -EINVAL }, { "sample_us=1000 abc", -EINVAL },
+		{ "sample_us=1000abc", -EINVAL }, { "sample_us=1.5", -EINVAL },
+		{ "sample_us=0", -EINVAL }, { "sample_us=99", -ERANGE },
+		{ "sample_us=86400000001", -ERANGE },
+		{ "max_regions=4294967296", -ERANGE },
+		{ "max_regions=4294967297", -ERANGE },
+		{ "max_regions=18446744073709551616", -ERANGE },
+		{ "seed=18446744073709551616", -ERANGE },
+		{ "sample_us=18446744073709651616", -ERANGE },
+		{ "max_regions=65537", -ERANGE },
+		{ "min_regions=0", -EINVAL }, { "max_regions=0", -EINVAL },
+		{ "min_regions=11 max_regions=10", -EINVAL },
+		{ "max_regions=9", -EINVAL }, { "min_regions=2001", -EINVAL },
+		{ "aggr_us=99999", -EINVAL }, { "sample_us=1000001", -EINVAL },
+		{ "window_us=99999", -EINVAL }, { "update_us=0", -EINVAL },
+		{ "flush_tlb=2", -ERANGE }, { "flush_tlb=yes", -EINVAL },
+		{ "seed=1 seed=1", -EINVAL }, { "seed=1 seed=2", -EINVAL },
+		{ "seed=1 unknown=1", -EINVAL }, { "see=1", -EINVAL },
+		{ "seedx=1", -EINVAL }, { "1 2 3 4", -EINVAL },
+		{ "seed=1,aggr_us=1", -EINVAL },
+	};
+	char text[420] = "seed=";
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		attrs_bad(bad[i].text, bad[i].err);
+	memset(text + 5, '9', 400);
+	attrs_bad(text, -ERANGE);
+	memset(text + 5, '0', 400);
+	attrs_for(text, 405, 0, &start);
+	attrs_for("seed=1\0", 7, -EINVAL, &start);
+	attrs_for("seed=1\0seed=2", 13, -EINVAL, &start);
+	attrs_for("\0", 1, -EINVAL, &start);
+}
+
+static void good_attrs(void)
+{
+	struct wsmon_attrs a = start;
+
+	attrs_for("sample_us=100000", 16, 0, &start);
+	a.seed = U64_MAX;
+	attrs_for("seed=18446744073709551615\n", 26, 0, &a);
+	a = start;
+	a.flags = 0;
+	attrs_for(" flush_tlb=0 ", 13, 0, &a);
+	a.min_regions = 3;
+	a.max_regions = 7;
+	attrs_for("flush_tlb=0\tmax_regions=7\n min_regions=3", 40, 0, &a);
+	a = start;
+	a.sample_us = 100;
+	a.aggr_us = 100;
+	a.update_us = 86400000000ULL;
+	a.window_us = 100;
+	attrs_for("aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
+		  61, 0, &a);
+}
+
+static void pids_for(const char *text, size_t len, int want, const u32 *list)
+{
+	char *exact = malloc(len + !len);
+	u32 pids[4] = { 0 };
+	int got, i;
+
+	memcpy(exact, text, len);
+	got = wsmon_pids_parse(pids, 4, exact, len);
+	CHECK(got == want, "\"%.60s\" gave %d, not %d", text, got, want);
+	for (i = 0; i < got && i < want; i++)
+		CHECK(pids[i] == list[i], "\"%.60s\"[%d] is %u", text, i, pids[i]);
+	free(exact);
+}
+
+static void pids(void)
+{
+	static const u32 some[] = { 12, 35, 46, 1 };
+	static const struct {
+		const char *text;
+		int want;
+	} bad[] = {
+		{ "123abc", -EINVAL }, { "a123", -EINVAL },
+		{ "12 35 abc 46", -EINVAL }, { "-1", -EINVAL }, { "0", -EINVAL },
+		{ "12 12", -EINVAL }, { "12,35", -EINVAL }, { "0x12", -EINVAL },
+		{ "2147483648", -ERANGE }, { "4294967308", -ERANGE },
+		{ "18446744073709551628", -ERANGE }, { "1 2 3 4 5", -ERANGE },
+	};
+	size_t i;
+
+	pids_for("12", 2, 1, some);
+	pids_for("12 35 46\n", 9, 3, some);
+	pids_for("  12\t35\n46  1 ", 14, 4, some);
+	pids_for("", 0, 0, NULL);
+	pids_for(" \n\t", 3, 0, NULL);
+	pids_for("012", 3, 1, some);
+	pids_for("12\0", 3, -EINVAL, NULL);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		pids_for(bad[i].text, strlen(bad[i].text), bad[i].want, NULL);
+}
+
+static void classes(void)
+{
+	u32 c, d;
+
+	for (c = 0; c < WSMON_NR_CLASSES; c++) {
+		for (d = 0; d < c; d++)
+			CHECK(strcmp(wsmon_class_name(c), wsmon_class_name(d)),
+			      "%u and %u", c, d);
+	}
+	CHECK(!strcmp(wsmon_class_name(WSMON_NR_CLASSES), "?"), "unknown");
+	CHECK(!strcmp(wsmon_class_name(U32_MAX), "?"), "unknown");
+}
+
+void test_parse(void)
+{
+	test_run("attrs: bad input is refused and changes nothing", bad_attrs);
+	test_run("attrs: good input", good_attrs);
+	test_run("pids: lists are taken whole or not at all", pids);
+	test_run("classes have names", classes);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * regions_test.c - cells: splitting, merging, fitting, drawing
+ */
+#include "world.h"
+
+static void mid(void)
+{
+	static const u64 want[][3] = {
+		{ 0, 1, 1 }, { 0, 2, 1 }, { 0, 3, 2 }, { 0, 8, 4 },
+		{ 1, 3, 2 }, { 3, 5, 4 }, { 5, 6, 6 }, { 97, 101, 100 },
+		{ 96, 128, 112 }, { 100, 128, 112 }, { 511, 513, 512 },
+		{ U64_MAX - 2, U64_MAX, U64_MAX - 1 },
+		{ 1, U64_MAX, 1ULL << 63 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		CHECK(wsmon_cell_mid(want[i][0], want[i][1]) == want[i][2],
+		      "%llx-%llx", (long long)want[i][0], (long long)want[i][1]);
+}
+
+/* Size-weighted merge of 0-100 (10, age 9) and 100-300 (20, 21): 16.67 and 17 */
+static void merge_weighted(void)
+{
+	struct wsmon_region l = { 0 }, r = { 0 }, m;
+	struct world w;
+
+	world_init(&w, 10);
+	world_map(&w, 0, 384, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 1);
+	l = (struct wsmon_region){ .start = 0, .end = 256, .n = { 128, 128 },
+		.share = { WSMON_ONE / 3, WSMON_ONE / 3 }, .draws = 9 };
+	r = (struct wsmon_region){ .start = 256, .end = 384, .n = { 64, 64 },
+		.share = { WSMON_ONE, WSMON_ONE / 2 }, .draws = 21 };
+	wsmon_region_merge(&w.sp, &l, &r, &m);
+	CHECK(m.start == 0 && m.end == 384 && m.n[0] == 256 && m.n[1] == 128,
+	      "bounds");
+	CHECK(m.share[0] == WSMON_ONE / 3 && m.share[1] == WSMON_ONE * 3 / 4,
+	      "shares %u %u", m.share[0], m.share[1]);
+	/* 2/3 * 1/3 + 1/3 * 3/4 = 0.4722 */
+	CHECK(abs((int)wsmon_region_share(&m) - 15474) < 2, "share %u",
+	      wsmon_region_share(&m));
+	CHECK(m.draws == 9, "draws %u", m.draws);
+	world_free(&w);
+}
+
+static void split_merge(void)
+{
+	struct wsmon_region r, half[2], again;
+	struct world w;
+	u32 i, n;
+
+	for (n = 0; n < 20000; n++) {
+		world_init(&w, 4);
+		world_map_random(&w, 8, 1ULL << (4 + test_below(40)));
+		world_settle(&w, n);
+		i = test_below(w.rs.nr);
+		r = w.rs.r[i];
+		if (r.n[1]) {
+			wsmon_region_split(&w.sp, &r, half);
+			CHECK(half[0].start == r.start && half[1].end == r.end,
+			      "bounds");
+			CHECK(wsmon_region_pages(&half[0]) == r.n[0] &&
+			      wsmon_region_pages(&half[1]) == r.n[1], "sizes");
+			wsmon_region_merge(&w.sp, &half[0], &half[1], &again);
+			CHECK(again.start == r.start && again.end == r.end &&
+			      again.n[0] == r.n[0] && again.n[1] == r.n[1] &&
+			      again.share[0] == r.share[0] &&
+			      again.share[1] == r.share[1] &&
+			      again.area == r.area && again.since_ns == r.since_ns,
+			      "not what it was");
+		}
+		world_free(&w);
+	}
+}
+
+/* Regions are given marks by address; a mark must stay with its pages. */
+static void fit_keeps_history(void)
+{
+	struct world w;
+	u32 i;
+
+	world_init(&w, 64);
+	world_map(&w, 0, 1024, WSMON_CLASS_ANON);
+	world_map(&w, 2048, 3072, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	for (i = 0; i < w.rs.nr; i++) {
+		w.rs.r[i].draws = 5;
+		w.rs.r[i].share[0] = w.rs.r[i].share[1] =
+			w.rs.r[i].start < 512 ? WSMON_ONE : 0;
+	}
+	world_unmap_all(&w);
+	world_map(&w, 100, 700, WSMON_CLASS_ANON);	/* cut at both ends */
+	world_map(&w, 1500, 1600, WSMON_CLASS_ANON);	/* new */
+	world_map(&w, 2000, 3500, WSMON_CLASS_ANON);	/* grown at both ends */
+	wsmon_space_group(&w.sp, 32);
+	wsmon_regions_fit(&w.rs, &w.sp, 2);
+	world_check(&w);
+	for (i = 0; i < w.rs.nr; i++) {
+		const struct wsmon_region *r = &w.rs.r[i];
+		bool known = r->end <= 700 || (r->start >= 2048 && r->end <= 3072);
+
+		CHECK(known || r->start < 2048 || r->start >= 3072 ||
+		      r->end <= 3072 || r->draws == 0, "history spread");
+		if (known)
+			CHECK(r->draws == 5 && r->share[0] ==
+			      (r->start < 512 ? WSMON_ONE : 0),
+			      "%llu-%llu lost its history",
+			      (long long)r->start, (long long)r->end);
+		else if (r->end <= 2048 && r->start >= 1500)
+			CHECK(!r->draws, "history from nowhere");
+	}
+	world_free(&w);
+}
+
+/* Mappings that come, go, grow, shrink and coalesce, at random */
+static void fit_random(void)
+{
+	struct world w;
+	u32 n, step;
+
+	for (n = 0; n < 3000; n++) {
+		u32 shift = 4 + test_below(45);
+		u64 top = test_below(2) ? 1ULL << shift : U64_MAX >> (64 - shift);
+
+		world_init(&w, 1 + test_below(100));
+		for (step = 0; step < 20; step++) {
+			u32 nr = 1 + test_below(step % 3 ? 20 : 80);
+
+			world_map_random(&w, nr, top);
+			world_settle(&w, step);
+			world_check(&w);
+			CHECK(w.rs.nr <= w.rs.budget, "%u regions, budget %u",
+			      w.rs.nr, w.rs.budget);
+		}
+		world_free(&w);
+	}
+}
+
+/* One mapping that only grows, a little at a time, as a heap does */
+static void fit_growing(void)
+{
+	struct world w;
+	u64 end = 1;
+
+	world_init(&w, 50);
+	while (end < 1ULL << 30) {
+		end += 1 + test_below(end / 50 + 2);
+		world_unmap_all(&w);
+		world_map(&w, 0, end, WSMON_CLASS_HEAP);
+		world_settle(&w, end);
+		world_check(&w);
+		CHECK(w.rs.nr <= 50, "%u", w.rs.nr);
+		CHECK(w.rs.nr == 50 || end < 100, "%u regions of %llu pages",
+		      w.rs.nr, (long long)end);
+	}
+	world_free(&w);
+}
+
+static void draw_in_half(void)
+{
+	struct world w;
+	u32 n, i, h;
+
+	for (n = 0; n < 2000; n++) {
+		world_init(&w, 40);
+		world_map_random(&w, 30, 1ULL << (4 + test_below(48)));
+		world_settle(&w, n);
+		for (i = 0; i < w.rs.nr; i++) {
+			const struct wsmon_region *r = &w.rs.r[i];
+			const struct wsmon_area *a = &w.sp.area[r->area];
+			u64 m = wsmon_cell_mid(r->start, r->end);
+
+			for (h = 0; h < 2 && r->n[h]; h++) {
+				u64 v = r->s[h].vpn;
+
+				CHECK(v >= (h ? m : r->start) &&
+				      v < (h ? r->end : m), "not in its half");
+				CHECK(wsmon_area_rank(&w.sp, a, v + 1) ==
+				      wsmon_area_rank(&w.sp, a, v) + 1,
+				      "in a gap");
+			}
+		}
+		world_free(&w);
+	}
+}
+
+/* Positions of many epochs are spread evenly over each half. */
+static void draw_uniform(void)
+{
+	u32 count[2][16] = { { 0 } }, h, i;
+	struct wsmon_region r;
+	struct world w;
+	u64 epoch;
+	double chi = 0;
+
+	world_init(&w, 1);
+	world_map(&w, 32, 64, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	r = w.rs.r[0];
+	for (epoch = 0; epoch < 16000; epoch++) {
+		wsmon_region_draw(&w.sp, &r, 3, epoch);
+		count[0][r.s[0].vpn - 32]++;
+		count[1][r.s[1].vpn - 48]++;
+	}
+	for (h = 0; h < 2; h++) {
+		for (i = 0; i < 16; i++)
+			chi += (count[h][i] - 1000.) * (count[h][i] - 1000.) / 1000;
+	}
+	/* 30 degrees of freedom: above 60 once in a thousand */
+	CHECK(chi < 60, "chi squared %.1f", chi);
+	world_free(&w);
+}
+
+static void draw_repeatable(void)
+{
+	struct wsmon_region a, b;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 1ULL << 40, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	a = b = w.rs.r[0];
+	b.draws = 9;
+	wsmon_region_draw(&w.sp, &a, 5, 6);
+	wsmon_region_draw(&w.sp, &b, 5, 6);
+	CHECK(a.s[0].vpn == b.s[0].vpn && a.s[1].vpn == b.s[1].vpn,
+	      "depends on what was observed");
+	wsmon_region_draw(&w.sp, &b, 6, 6);
+	CHECK(a.s[0].vpn != b.s[0].vpn, "seed does not matter");
+	wsmon_region_draw(&w.sp, &b, 5, 7);
+	CHECK(a.s[0].vpn != b.s[0].vpn, "epoch does not matter");
+	world_free(&w);
+}
+
+void test_regions(void)
+{
+	test_run("cells: where they split", mid);
+	test_run("cells: merging keeps the fraction", merge_weighted);
+	test_run("cells: split, then merge, is identity", split_merge);
+	test_run("fit: history stays with its pages", fit_keeps_history);
+	test_run("fit: any mappings are tiled exactly", fit_random);
+	test_run("fit: a growing mapping", fit_growing);
+	test_run("draw: each sample is in its half and mapped", draw_in_half);
+	test_run("draw: uniform over the half", draw_uniform);
+	test_run("draw: depends on cell, seed and epoch alone", draw_repeatable);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * space_test.c - mappings, rank and select, areas
+ */
+#include "world.h"
+
+static void add(void)
+{
+	struct world w;
+
+	world_init(&w, 10);
+	CHECK(world_map(&w, 5, 5, 1) == -EINVAL, "empty");
+	CHECK(world_map(&w, 6, 5, 1) == -EINVAL, "reversed");
+	CHECK(!world_map(&w, 10, 20, 1), "first");
+	CHECK(world_map(&w, 15, 30, 1) == -EINVAL, "overlap");
+	CHECK(!world_map(&w, 20, 30, 1) && w.sp.nr_ext == 1, "joined");
+	CHECK(!world_map(&w, 30, 40, 2) && w.sp.nr_ext == 2, "another class");
+	CHECK(!world_map(&w, 50, 60, 2) && w.sp.nr_ext == 3, "a gap");
+	CHECK(wsmon_space_pages(&w.sp) == 40, "pages");
+	CHECK(w.sp.ext[2].base == 30, "base %llu", (long long)w.sp.ext[2].base);
+	world_free(&w);
+}
+
+static void rank_select(void)
+{
+	struct world w;
+	u64 k, total;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		world_init(&w, 10);
+		world_map_random(&w, 1 + test_below(20), 1000);
+		wsmon_space_group(&w.sp, 1);
+		CHECK(w.sp.nr_area == 1 && w.sp.area[0].nr == w.sp.nr_ext, "one");
+		total = wsmon_area_rank(&w.sp, w.sp.area, 1000);
+		CHECK(total == wsmon_space_pages(&w.sp), "all");
+		for (k = 0; k < total; k++) {
+			u64 vpn = wsmon_area_select(&w.sp, w.sp.area, k);
+
+			CHECK(wsmon_area_rank(&w.sp, w.sp.area, vpn) == k &&
+			      wsmon_area_rank(&w.sp, w.sp.area, vpn + 1) == k + 1,
+			      "rank of %llu", (long long)vpn);
+		}
+		world_free(&w);
+	}
+}
+
+static void group(void)
+{
+	struct world w;
+	u32 i, j, most;
+
+	for (i = 0; i < 5000; i++) {
+		world_init(&w, 10);
+		world_map_random(&w, 50, 1ULL << (8 + test_below(40)));
+		most = 1 + test_below(60);
+		wsmon_space_group(&w.sp, most);
+		CHECK(w.sp.nr_area <= most, "%u areas", w.sp.nr_area);
+		CHECK(w.sp.nr_ext > most || w.sp.nr_area == w.sp.nr_ext,
+		      "coalesced without need");
+		for (j = 0; j + 1 < w.sp.nr_area; j++)
+			CHECK(w.sp.area[j].first + w.sp.area[j].nr ==
+			      w.sp.area[j + 1].first, "areas leave extents out");
+		world_free(&w);
+	}
+}
+
+static void many(void)
+{
+	struct world w;
+	u64 i, pages = 0;
+
+	world_init(&w, 10);
+	for (i = 0; i < 5 * WSMON_MAX_EXTENTS; i++) {
+		/* gaps of 1 to 64 pages */
+		CHECK(!world_map(&w, i * 100, i * 100 + 100 - (1 << i % 7), 1 + i % 3),
+		      "mapping %llu", (long long)i);
+		pages += 100 - (1 << i % 7);
+	}
+	CHECK(w.sp.nr_ext <= WSMON_MAX_EXTENTS, "%u", w.sp.nr_ext);
+	CHECK(wsmon_space_pages(&w.sp) >= pages &&
+	      wsmon_space_pages(&w.sp) <= i * 100, "pages");
+	for (i = 1; i < w.sp.nr_ext; i++)
+		CHECK(w.sp.ext[i].base == w.sp.ext[i - 1].base +
+		      w.sp.ext[i - 1].end - w.sp.ext[i - 1].start, "base");
+	wsmon_space_group(&w.sp, 7);
+	CHECK(w.sp.nr_area <= 7, "%u areas", w.sp.nr_area);
+	world_free(&w);
+}
+
+static void same(void)
+{
+	struct world a, b;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		world_init(&a, 10);
+		world_init(&b, 10);
+		test_seed(i);
+		world_map_random(&a, 10, 1000);
+		test_seed(i);
+		world_map_random(&b, 10, 1000);
+		wsmon_space_group(&a.sp, 5);
+		wsmon_space_group(&b.sp, 5);
+		CHECK(wsmon_space_same(&a.sp, &b.sp), "equal");
+		b.sp.ext[test_below(b.sp.nr_ext)].end++;
+		CHECK(!wsmon_space_same(&a.sp, &b.sp), "one page more");
+		world_free(&a);
+		world_free(&b);
+	}
+}
+
+void test_space(void)
+{
+	test_run("space: mappings are added in order", add);
+	test_run("space: rank and select are inverse", rank_select);
+	test_run("space: areas are as few as wanted", group);
+	test_run("space: any number of mappings in bounded room", many);
+	test_run("space: comparison", same);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * test.h - a test is a function; CHECK() says what must hold; TAP comes out
+ */
+#ifndef WSMON_TEST_H
+#define WSMON_TEST_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../module/wsmon_internal.h"
+
+/* Says what did not hold, once a test, and fails it. */
+#define CHECK(cond, ...) do {						\
+		if (!(cond))						\
+			test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
+	} while (0)
+
+void test_fail(const char *file, int line, const char *cond,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void test_run(const char *name, void (*test)(void));
+
+/* A seeded generator: every run tests the same */
+u64 test_random(void);
+u64 test_below(u64 n);
+void test_seed(u64 seed);
+
+void test_parse(void);
+void test_space(void);
+void test_regions(void);
+void test_adapt(void);
+void test_wss(void);
+void test_coverage(void);
+
+#endif

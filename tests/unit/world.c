@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * world.c - spaces and regions for tests
+ */
+#include "world.h"
+
+void world_init(struct world *w, u32 budget)
+{
+	memset(w, 0, sizeof(*w));
+	w->rs.budget = budget;
+	w->rs.cap = budget + budget / 4 + 64;
+	/* exactly as many: writing one more is seen */
+	w->rs.r = calloc(w->rs.cap, sizeof(*w->rs.r));
+	w->rs.spare = calloc(w->rs.cap, sizeof(*w->rs.spare));
+	w->now = 1;
+}
+
+void world_free(struct world *w)
+{
+	free(w->rs.r);
+	free(w->rs.spare);
+	free(w->sp.ext);
+	free(w->sp.area);
+}
+
+int world_map(struct world *w, u64 start, u64 end, u32 class)
+{
+	struct wsmon_space *sp = &w->sp;
+	int err = wsmon_space_add(sp, start, end, class);
+
+	if (err != -ENOSPC)
+		return err;
+	sp->cap = sp->cap ? sp->cap * 2 : 4;
+	if (sp->cap > WSMON_MAX_EXTENTS)
+		sp->cap = WSMON_MAX_EXTENTS;
+	sp->ext = realloc(sp->ext, sp->cap * sizeof(*sp->ext));
+	sp->area = realloc(sp->area, sp->cap * sizeof(*sp->area));
+	return wsmon_space_add(sp, start, end, class);
+}
+
+void world_unmap_all(struct world *w)
+{
+	w->sp.nr_ext = 0;
+	w->sp.nr_area = 0;
+}
+
+/* Sizes of all magnitudes are equally likely */
+static u64 magnitude(u64 most)
+{
+	u64 n = 1ULL << test_below(fls64(most));
+
+	return min(n + test_below(n), most);
+}
+
+void world_map_random(struct world *w, u32 nr, u64 top)
+{
+	u64 at = test_below(2) ? 0 : test_below(top);
+	u32 i, n = test_below(nr) + 1;
+
+	world_unmap_all(w);
+	for (i = 0; i < n && at < top; i++) {
+		u64 size = magnitude(top / nr + 1);
+		u64 end = min(top, at + size);
+
+		if (i + 1 == n && !test_below(4))
+			end = top;
+		world_map(w, at, end, 1 + test_below(WSMON_NR_CLASSES - 2));
+		at = end;
+		if (test_below(3))
+			at += magnitude(top / nr + 1);
+	}
+}
+
+void world_settle(struct world *w, u64 epoch)
+{
+	u32 i;
+
+	wsmon_space_group(&w->sp, max(w->rs.budget / 2, 1U));
+	wsmon_regions_fit(&w->rs, &w->sp, w->now);
+	world_check(w);
+	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
+	for (i = 0; i < w->rs.nr; i++) {
+		if (!w->rs.r[i].armed_ns)
+			wsmon_region_draw(&w->sp, &w->rs.r[i], 7, epoch);
+	}
+}
+
+static void check_region(const struct world *w, const struct wsmon_region *r)
+{
+	const struct wsmon_area *a = &w->sp.area[r->area];
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+	u64 lo = wsmon_area_rank(&w->sp, a, r->start);
+	u64 at = wsmon_area_rank(&w->sp, a, mid);
+	u64 hi = wsmon_area_rank(&w->sp, a, r->end);
+
+	CHECK(r->start < r->end, "%llx-%llx", (long long)r->start,
+	      (long long)r->end);
+	CHECK(wsmon_area_select(&w->sp, a, lo) == r->start, "starts in a gap");
+	CHECK(wsmon_area_select(&w->sp, a, hi - 1) == r->end - 1, "ends in a gap");
+	CHECK(r->n[0] == at - lo && r->n[1] == hi - at, "halves miscounted");
+	CHECK(r->n[0] && (r->n[1] || r->end == r->start + 1), "an empty half");
+	CHECK(r->share[0] <= WSMON_ONE && r->share[1] <= WSMON_ONE &&
+	      r->out[0] <= WSMON_ONE && r->out[1] <= WSMON_ONE &&
+	      r->disagree <= WSMON_ONE, "a share above 1");
+}
+
+/* Smallest cell around a region */
+static void cell_of(const struct wsmon_region *r, u64 *lo, u64 *last)
+{
+	u64 mask = (r->start ^ (r->end - 1)) ?
+		   U64_MAX >> (64 - fls64(r->start ^ (r->end - 1))) : 0;
+
+	*lo = r->start & ~mask;
+	*last = r->start | mask;
+}
+
+void world_check(const struct world *w)
+{
+	u64 covered = 0, lo, last, prev_last = 0;
+	u32 i;
+
+	CHECK(w->rs.nr <= w->rs.cap, "%u regions for %u", w->rs.nr, w->rs.cap);
+	for (i = 0; i < w->rs.nr; i++) {
+		const struct wsmon_region *r = &w->rs.r[i];
+
+		check_region(w, r);
+		cell_of(r, &lo, &last);
+		covered += wsmon_region_pages(r);
+		if (!i)
+			CHECK(r->area == 0, "first area has no region");
+		if (i) {
+			CHECK(r->start >= r[-1].end, "regions overlap");
+			CHECK(r->area == r[-1].area || r->area == r[-1].area + 1,
+			      "an area has no region");
+			if (r->area == r[-1].area)
+				CHECK(lo > prev_last, "cells overlap");
+		}
+		prev_last = last;
+	}
+	/* disjoint, and as many pages as there are: every page in one region */
+	CHECK(covered == wsmon_space_pages(&w->sp), "%llu of %llu pages covered",
+	      (long long)covered, (long long)wsmon_space_pages(&w->sp));
+}

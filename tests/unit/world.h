@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * world.h - spaces and regions for tests: made up, changed, and checked
+ */
+#ifndef WSMON_WORLD_H
+#define WSMON_WORLD_H
+
+#include "test.h"
+
+/**
+ * struct world - a target without a kernel
+ * @sp:		its mappings
+ * @rs:		its regions
+ * @ws:		scratch memory
+ * @now:	the time
+ */
+struct world {
+	struct wsmon_space sp;
+	struct wsmon_regions rs;
+	struct wsmon_adapt ws;
+	u64 now;
+};
+
+void world_init(struct world *w, u32 budget);
+void world_free(struct world *w);
+
+/* Add a mapping; as wsmon_space_add(), but room is made */
+int world_map(struct world *w, u64 start, u64 end, u32 class);
+void world_unmap_all(struct world *w);
+/* Mappings at random: up to @nr of them, below @top */
+void world_map_random(struct world *w, u32 nr, u64 top);
+/* Group, fit, adapt and draw, as the kthread does */
+void world_settle(struct world *w, u64 epoch);
+
+/* Everything that must hold of regions at any time, or the test fails */
+void world_check(const struct world *w);
+
+#endif
