@@ -101,6 +101,9 @@ static void leave_table(struct walk *w)
 {
 	if (!w->ptl)
 		return;
+	/* for sparse: the cursor has held them since enter_table() */
+	__acquire(RCU);
+	__acquire(w->ptl);
 	spin_unlock(w->ptl);
 	rcu_read_unlock();
 	w->ptl = NULL;
@@ -274,6 +277,9 @@ static bool enter_table(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 	w->ptl = pte_lockptr(w->round.mm, &pmd);
 	spin_lock(w->ptl);
 	w->table = span_of(addr, PMD_SIZE);
+	/* for sparse: the cursor holds them until leave_table() */
+	__release(w->ptl);
+	__release(RCU);
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
 		return true;
 	leave_table(w);

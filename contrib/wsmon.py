@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reader of wsmon records (include/wsmon.h), standard library only.
+
+    import wsmon
+    with open("wsmon.data", "rb") as f:
+        header, records = wsmon.read(f)
+        for r in records:                  # objects, in the order written
+            if r.type == "WSS" and r.cls == "all":
+                print(r.time_ns - header.mono_ns, r.pid, r.bytes, r.low, r.high)
+            elif r.type == "SNAPSHOT":
+                for g in r.regions:        # start end share freq cls age_ms area
+                    print(hex(g.start), g.end - g.start, g.share)
+
+A file that was cut ends with its last whole record. ValueError: not a record.
+"""
+import struct
+from types import SimpleNamespace
+
+MAGIC = b"WSMON\r\n\x1a"
+VERSION = 1
+ONE = 32768.0
+CLASSES = ("all text data heap stack anon file shmem hugetlb mixed").split()
+_ATTRS = struct.Struct("<5Q4I")
+_HEADER = struct.Struct("<8s4IQQ")
+_RECORD = struct.Struct("<IIQ")
+_REGION = struct.Struct("<QQHHHHII")
+
+
+def _cls(number):
+    return CLASSES[number] if number < len(CLASSES) else str(number)
+
+
+def _text(raw):
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _attrs(body):
+    names = ("sample_us aggr_us update_us window_us seed "
+             "min_regions max_regions flags reserved").split()
+    return SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
+
+
+def _target(b):
+    pid, flags, comm = struct.unpack_from("<II16s", b)
+    return dict(pid=pid, flags=flags, comm=_text(comm))
+
+
+def _area(b):
+    pid, cls, index, total, start, end, mapped = struct.unpack_from("<4I3Q", b)
+    return dict(pid=pid, cls=_cls(cls), index=index, total=total, start=start,
+                end=end, mapped=mapped, path=_text(b[40:]))
+
+
+def _snapshot(b):
+    pid, nr, first, total, interval, rounds, _ = struct.unpack_from("<4IQII", b)
+    if 32 + nr * _REGION.size > len(b):
+        raise ValueError("snapshot longer than its record")
+    regions = []
+    for i in range(nr):
+        s, e, share, freq, cls, _, age, area = _REGION.unpack_from(
+            b, 32 + i * _REGION.size)
+        regions.append(SimpleNamespace(
+            start=s, end=e, share=share / ONE, freq=freq / ONE, cls=_cls(cls),
+            age_ms=age, area=area))
+    return dict(pid=pid, nr=nr, first=first, total=total, interval_ns=interval,
+                rounds=rounds, regions=regions)
+
+
+def _wss(b):
+    pid, cls, tau, size, low, high, mapped = struct.unpack_from("<II5Q", b)
+    return dict(pid=pid, cls=_cls(cls), tau_us=tau, bytes=size, low=low,
+                high=high, mapped=mapped)
+
+
+def _fields(fmt, names):
+    layout, names = struct.Struct("<" + fmt), names.split()
+    return lambda b: dict(zip(names, layout.unpack_from(b)))
+
+
+_KINDS = {
+    1: ("ATTRS", lambda b: vars(_attrs(b))),
+    2: ("TARGET", _target),
+    3: ("AREA", _area),
+    4: ("SNAPSHOT", _snapshot),
+    5: ("WSS", _wss),
+    9: ("EXIT", _fields("I", "pid")),
+    10: ("LOST", _fields("QQ", "records bytes")),
+    11: ("STATS", _fields(
+        "14Q3I", "rounds late_rounds missed checks arms flushes walk_ns "
+        "flush_ns adapt_ns emit_ns cpu_ns max_hold_ns lost_records lost_bytes "
+        "regions samples targets")),
+    12: ("END", _fields("I", "reason")),
+    13: ("PROC", _fields("IIQQQ", "pid reserved rss swap vsize")),
+}
+
+
+def _records(f):
+    while True:
+        head = f.read(_RECORD.size)
+        if len(head) < _RECORD.size:
+            return
+        kind, size, time_ns = _RECORD.unpack(head)
+        if size < _RECORD.size or size % 8 or size > 65536:
+            raise ValueError("broken record: size %d" % size)
+        body = f.read(size - _RECORD.size)
+        if len(body) < size - _RECORD.size:
+            return
+        if kind in _KINDS:
+            name, parse = _KINDS[kind]
+            try:
+                fields = parse(body)
+            except struct.error:
+                raise ValueError("broken record: %s of %d bytes" % (name, size))
+            yield SimpleNamespace(type=name, time_ns=time_ns, **fields)
+
+
+def read(f):
+    """Return the header and an iterator over the records of a binary file."""
+    raw = f.read(_HEADER.size + _ATTRS.size)
+    if len(raw) < _HEADER.size + _ATTRS.size or raw[:8] != MAGIC:
+        raise ValueError("not a wsmon record")
+    names = "magic version header_size page_size clock_id mono_ns real_ns".split()
+    h = SimpleNamespace(**dict(zip(names, _HEADER.unpack_from(raw))))
+    if h.version > VERSION:
+        raise ValueError("version %d is newer than this reader" % h.version)
+    h.attrs = _attrs(raw[_HEADER.size:])
+    f.read(h.header_size - len(raw))
+    return h, _records(f)

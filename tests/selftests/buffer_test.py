@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The binary stream: blocking, poll, one reader, loss, end."""
+import errno
+import fcntl
+import io
+import os
+import select
+import subprocess
+import threading
+import time
+
+import wsmontest as w
+import wsmon
+
+FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000"
+
+
+def open_buffer(flags=0):
+    return os.open(w.DIR + "buffer", os.O_RDONLY | flags)
+
+
+def parse(data):
+    header, records = wsmon.read(io.BytesIO(data))
+    return header, list(records)
+
+
+def read_all(fd):
+    data = b""
+    while True:
+        part = os.read(fd, 65536)
+        if not part:
+            return data
+        data += part
+
+
+def a_session():
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST + " max_regions=100 seed=42")
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.6)
+        w.must_put("target", "\n")
+        header, records = parse(read_all(fd))
+        assert os.read(fd, 100) == b"", "the end is not the end"
+        os.close(fd)
+    assert header.version == 1 and header.page_size == 4096
+    assert header.attrs.seed == 42 and header.attrs.max_regions == 100
+    kinds = [r.type for r in records]
+    assert kinds[0] == "ATTRS" and kinds[1] == "TARGET", kinds[:4]
+    assert records[1].pid == t.pid and records[1].comm.startswith("python3")
+    assert kinds[-1] == "END" and records[-1].reason == 0
+    assert kinds.count("END") == 1 and "LOST" not in kinds
+    assert kinds[-2] == "STATS"
+    areas = [r for r in records if r.type == "AREA"]
+    assert areas[0].index == 0 and areas[-1].index == areas[-1].total - 1
+    assert {"text", "heap", "stack"} <= {a.cls for a in areas}
+    snapshots = [r for r in records if r.type == "SNAPSHOT"]
+    assert 5 < len(snapshots) < 15, len(snapshots)
+    for s in snapshots:
+        assert s.total == s.nr <= 100 and s.first == 0
+        assert 40e6 < s.interval_ns < 100e6, s.interval_ns
+        assert all(a.end <= b.start for a, b in zip(s.regions, s.regions[1:]))
+        assert all(0 <= g.share <= 1 and 0 <= g.freq <= 1 for g in s.regions)
+    times = [r.time_ns for r in records]
+    assert times == sorted(times) and times[0] >= header.mono_ns
+    for r in records:
+        if r.type == "WSS":
+            assert r.low <= r.bytes <= r.high <= r.mapped and r.tau_us == 50000
+
+
+def blocks_until_start():
+    fd = open_buffer()
+    got = []
+    thread = threading.Thread(target=lambda: got.append(os.read(fd, 4096)))
+    thread.start()
+    time.sleep(0.3)
+    assert not got, "read did not block"
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        thread.join(5)
+        assert got and got[0].startswith(wsmon.MAGIC)
+        w.must_put("target", "\n")
+    os.close(fd)
+
+
+def nonblocking_and_poll():
+    fd = open_buffer(os.O_NONBLOCK)
+    try:
+        os.read(fd, 100)
+        raise AssertionError("something from nothing")
+    except BlockingIOError:
+        pass
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    assert not poll.poll(200)
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        w.must_put("target", "%d\n" % t.pid)
+        assert poll.poll(5000) == [(fd, select.POLLIN)]
+        # byte by byte is the same stream
+        data = b""
+        while len(data) < 1000:
+            try:
+                data += os.read(fd, 1)
+            except BlockingIOError:
+                poll.poll(1000)
+        w.must_put("target", "\n")
+        fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+        data += read_all(fd)
+        assert poll.poll(0) == [(fd, select.POLLIN)], "no end to be seen"
+    os.close(fd)
+    assert parse(data)[1][-1].type == "END"
+
+
+def one_reader():
+    fd = open_buffer()
+    try:
+        open_buffer()
+        raise AssertionError("a second reader")
+    except OSError as e:
+        assert e.errno == errno.EBUSY
+    os.close(fd)
+    fd = open_buffer()
+    try:
+        os.pread(fd, 10, 5)
+        raise AssertionError("pread works")
+    except OSError as e:
+        assert e.errno == errno.ESPIPE
+    os.close(fd)
+
+
+def left_behind():
+    """What nobody read is there afterwards, until the next session."""
+    with w.sleeper() as t:
+        for seed in (1, 2):
+            w.must_put("attrs", FAST + " seed=%d" % seed)
+            w.must_put("target", "%d\n" % t.pid)
+            time.sleep(0.3)
+            w.must_put("target", "\n")
+    fd = open_buffer()
+    header, records = parse(read_all(fd))
+    os.close(fd)
+    assert [r.type for r in records].count("END") == 1
+    assert records[0].type == "ATTRS" and records[0].seed == 2
+
+
+def late_reader():
+    """Who comes late is told the targets and their mappings again."""
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.3)
+        os.close(fd)
+        fd = open_buffer(os.O_NONBLOCK)
+        while True:          # what the first one left
+            try:
+                os.read(fd, 1 << 20)
+            except BlockingIOError:
+                break
+        os.close(fd)
+        fd = open_buffer()
+        time.sleep(0.3)
+        w.must_put("target", "\n")
+        records = parse(read_all(fd))[1]
+        os.close(fd)
+    assert any(r.type == "TARGET" and r.flags == 2 for r in records)
+    assert any(r.type == "AREA" for r in records)
+    assert records[-1].type == "END"
+
+
+def loss_is_told():
+    with w.Target("time.sleep(1000)", "m = mmap.mmap(-1, 64 << 20)\n"
+                  "m[::4096] = bytes(len(m) // 4096)") as t:
+        fd = open_buffer()
+        w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=1000000 "
+                   "window_us=4000 max_regions=4000")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("a full buffer", lambda: w.stats()["lost_records"] > 20, 60)
+        # room again: it goes on, and says what is missing
+        data = os.read(fd, 96)
+        data += os.read(fd, 1 << 20)
+        lost = w.stats()["lost_records"]
+        time.sleep(0.2)
+        w.must_put("target", "\n")
+        total = w.stats()
+        data += read_all(fd)
+        os.close(fd)
+    records = parse(data)[1]
+    told = [r for r in records if r.type == "LOST"]
+    assert told, "nothing said of %d lost records" % lost
+    assert sum(r.records for r in told) == total["lost_records"], (
+        told, total["lost_records"])
+    assert sum(r.bytes for r in told) == total["lost_bytes"]
+    assert records[-1].type == "END"
+
+
+def exit_and_exec_records():
+    code = "time.sleep(0.4); os.execv('/bin/sleep', ['sleep', '0.4'])"
+    with w.Target(code) as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("the exec", lambda: "sleep" in open(
+            "/proc/%d/comm" % t.pid).read())
+        t.process.wait()
+        records = parse(read_all(fd))[1]
+        os.close(fd)
+    targets = [(r.flags, r.comm) for r in records if r.type == "TARGET"]
+    assert (1, "sleep") in targets, targets
+    assert [r.pid for r in records if r.type == "EXIT"] == [t.pid]
+    assert records[-1].type == "END" and records[-1].reason == 1
+
+
+def attrs_are_recorded():
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        w.must_put("attrs", "window_us=100000")
+        time.sleep(0.5)
+        w.must_put("target", "\n")
+        records = parse(read_all(fd))[1]
+        os.close(fd)
+    seen = [r.window_us for r in records if r.type == "ATTRS"]
+    assert seen == [50000, 100000], seen
+    assert {r.tau_us for r in records if r.type == "WSS"} >= {100000}
+
+
+def shared_by_threads():
+    """Threads that read one open file get each byte once."""
+    got = []
+
+    def read():
+        while True:
+            part = os.read(fd, 10000)
+            if not part:
+                return
+            got.append(len(part))
+
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST + " max_regions=2000")
+        fd = open_buffer()
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for r in readers:
+            r.start()
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(1)
+        w.must_put("target", "\n")
+        for r in readers:
+            r.join(5)
+            assert not r.is_alive(), "a reader was not woken"
+        os.close(fd)
+    assert sum(got) % 8 == 0 and sum(got) > 100000
+
+
+w.main(a_session, blocks_until_start, nonblocking_and_poll, one_reader,
+       left_behind, late_reader, loss_is_told, exit_and_exec_records,
+       attrs_are_recorded, shared_by_threads)

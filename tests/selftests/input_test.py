@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Bad input to every file: a clear errno, and nothing changed."""
+import errno
+import os
+
+import wsmontest as w
+
+BAD = [b"abc\n", b"-1\n", b"4294967296\n", b"18446744073709551616\n",
+       b"9" * 400 + b"\n", b"unknown=1\n", b"1 2 abc\n", b"12abc\n", b"1\0",
+       b"1\n\0002\n", b"\xff\xfe\n", b"=\n", b"0\n", b"1.5\n", b"0x10\n",
+       b"1,2\n", b"x" * 4096, b"1" * 4097, b"1 " * (512 << 10)]
+
+BAD_ATTRS = [b"", b"\n", b"   \n", b"sample_us\n", b"sample_us=\n",
+             b"sample_us=abc\n", b"sample_us=-5\n", b"sample_us=4294967296000\n",
+             b"sample_us=18446744073709551616\n", b"sample_us=" + b"9" * 400,
+             b"sample_us=1000 sample_us=1000\n", b"sample_us=1000 foo=1\n",
+             b"min_regions=20 max_regions=10\n", b"sample_us=0\n",
+             b"min_regions=0\n", b"sample_us=1000x\n", b"sample_us=1000 1\n",
+             b"sample_us=1000\0", b"aggr_us=1000 sample_us=2000\n",
+             b"max_regions=100000\n", b"flush_tlb=2\n", b"1 2 3 4\n"]
+
+
+def good_errno(err, what):
+    assert err in (errno.EINVAL, errno.ERANGE), "%s: %s" % (
+        what, errno.errorcode.get(err, err))
+
+
+def try_all(name, state):
+    before = state()
+    for data in BAD + (BAD_ATTRS if name == "attrs" else [b""]):
+        good_errno(w.put(name, data), "%s <- %.40r" % (name, data))
+        assert state() == before, "%s <- %.40r changed something" % (name, data)
+
+
+def attrs_idle():
+    try_all("attrs", lambda: w.get("attrs"))
+
+
+def attrs_running():
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        try_all("attrs", lambda: (w.get("attrs"), w.get("target")))
+        assert w.running()
+        # more regions for each target than there are altogether
+        assert w.put("attrs", "min_regions=2001 max_regions=2000") == errno.EINVAL
+
+
+def kernel_thread():
+    for pid in os.listdir("/proc"):
+        if pid.isdigit() and not os.path.exists("/proc/%s/exe" % pid):
+            with open("/proc/%s/stat" % pid) as f:
+                if int(f.read().rsplit(")", 1)[1].split()[6]) & 0x200000:
+                    return int(pid)
+    raise AssertionError("no kernel thread")
+
+
+def try_targets():
+    def state():
+        return w.get("target"), w.get("status").split()[0]
+
+    before = state()
+    try_all("target", state)
+    me = os.getpid()
+    for data, want in ((b"%d %d\n" % (me, me), errno.EINVAL),
+                       (b"%d\n" % kernel_thread(), errno.EINVAL),
+                       (b"2\n", errno.EINVAL),
+                       (b"%d %d\n" % (me, kernel_thread()), errno.EINVAL),
+                       (b"2147483647\n", errno.ESRCH),
+                       (b"%d 2147483647\n" % me, errno.ESRCH),
+                       (b"2147483648\n", errno.ERANGE),
+                       (b" ".join(b"%d" % i for i in range(1, 300)), None)):
+        err = w.put("target", data)
+        assert err == want or (want is None and err), "%.30r: %s" % (
+            data, errno.errorcode.get(err, err))
+        assert state() == before, "%.30r changed something" % data
+
+
+def targets_idle():
+    try_targets()
+
+
+def targets_running():
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        assert w.get("target") == "%d\n" % t.pid
+        try_targets()
+
+
+def zombie():
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert w.put("target", "%d\n" % pid) == errno.ESRCH
+    os.waitpid(pid, 0)
+
+
+def thread_id():
+    """Any thread's id stands for the process; twice by two ids is twice."""
+    import threading
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        w.must_put("target", "%d\n" % thread.native_id)
+        assert w.get("target") == "%d\n" % os.getpid()
+        both = "%d %d\n" % (os.getpid(), thread.native_id)
+        assert w.put("target", both) == errno.EINVAL
+    finally:
+        done.set()
+        thread.join()
+
+
+def read_only_files():
+    for name in ("status", "wss", "regions", "stats", "buffer"):
+        try:
+            fd = os.open(w.DIR + name, os.O_WRONLY)
+        except PermissionError:
+            continue
+        try:
+            os.write(fd, b"1\n")
+            raise AssertionError(name + " can be written")
+        except OSError as e:
+            assert e.errno == errno.EINVAL, e
+        finally:
+            os.close(fd)
+
+
+def modes():
+    for name in os.listdir(w.DIR):
+        mode = os.stat(w.DIR + name).st_mode & 0o777
+        want = 0o600 if name in ("attrs", "target") else 0o400
+        assert mode == want, "%s is %o" % (name, mode)
+
+
+def huge_count():
+    """write(2) with a count of 0xffffffff must neither WARN nor be taken."""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    libc.write.restype = ctypes.c_ssize_t
+    buf = ctypes.create_string_buffer(b"1\n")
+    for name in ("attrs", "target"):
+        fd = os.open(w.DIR + name, os.O_WRONLY)
+        for count in (0xffffffff, 0x7fffffff, 1 << 62):
+            assert libc.write(fd, buf, count) == -1
+            assert ctypes.get_errno() in (errno.EINVAL, errno.EFAULT)
+        assert libc.write(fd, None, 5) == -1
+        assert ctypes.get_errno() == errno.EFAULT
+        os.close(fd)
+
+
+def good_attrs():
+    w.must_put("attrs", "sample_us=5000 aggr_us=100000 update_us=200000 "
+               "window_us=300000 min_regions=5 max_regions=500 flush_tlb=0 "
+               "seed=18446744073709551615\n")
+    assert w.attrs() == {
+        "sample_us": "5000", "aggr_us": "100000", "update_us": "200000",
+        "window_us": "300000", "min_regions": "5", "max_regions": "500",
+        "flush_tlb": "0", "seed": "18446744073709551615"}
+    w.must_put("attrs", "flush_tlb=1")
+    # what attrs prints, attrs takes
+    w.must_put("attrs", w.get("attrs"))
+
+
+def several_targets():
+    targets = [w.sleeper() for _ in range(32)]
+    try:
+        w.must_put("target", " ".join(str(t.pid) for t in targets))
+        assert w.get("target").split() == [str(t.pid) for t in targets]
+        w.wait_for("all of them", lambda: len(
+            {line["pid"] for line in w.lines("wss")}) == 32)
+        assert len(w.lines("regions")) <= 2000
+        # 32 targets of at least 63 regions are too many
+        assert w.put("attrs", "min_regions=63") == errno.EINVAL
+        w.must_put("attrs", "min_regions=62")
+        w.must_put("target", "%d\n" % targets[3].pid)
+        assert w.get("target") == "%d\n" % targets[3].pid
+    finally:
+        for t in targets:
+            t.kill()
+
+
+w.main(attrs_idle, attrs_running, targets_idle, targets_running, zombie,
+       thread_id, read_only_files, modes, huge_count, good_attrs,
+       several_targets)

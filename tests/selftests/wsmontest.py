@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the selftests share: the module's files, targets, checks.
+
+A test is a file *_test.py or *_test.sh; each runs alone in a guest where the
+module is not loaded, and exits 0 (passed), 77 (skipped) or anything else.
+"""
+import errno
+import os
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "contrib"))
+
+DIR = "/sys/kernel/debug/wsmon/"
+
+
+def load():
+    subprocess.run(["insmod", os.environ["WSMON_KO"]], check=True)
+
+
+def unload():
+    subprocess.run(["rmmod", "wsmon"], check=True)
+
+
+def loaded():
+    return os.path.exists("/sys/module/wsmon")
+
+
+def get(name):
+    with open(DIR + name) as f:
+        return f.read()
+
+
+def put(name, data):
+    """Write in one write(2). Return 0 or the errno."""
+    if isinstance(data, str):
+        data = data.encode()
+    fd = os.open(DIR + name, os.O_WRONLY)
+    try:
+        n = os.write(fd, data)
+        assert n == len(data), "short write: %d of %d" % (n, len(data))
+        return 0
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
+
+
+def must_put(name, data):
+    err = put(name, data)
+    assert not err, "%s <- %r: %s" % (name, data, errno.errorcode[err])
+
+
+def attrs():
+    return dict(line.split("=") for line in get("attrs").split())
+
+
+def stats():
+    return {k: int(v) for k, v in
+            (line.split("=") for line in get("stats").split())}
+
+
+def lines(name):
+    """The lines of wss or regions as dicts."""
+    return [dict(word.split("=") for word in line.split())
+            for line in get(name).splitlines()]
+
+
+def wait_for(what, condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain: " + what
+        time.sleep(0.05)
+
+
+def idle():
+    return get("status").startswith("idle\n")
+
+
+def running():
+    return get("status").startswith("running\n")
+
+
+class Target:
+    """A python process that runs some code; it is killed at the end."""
+
+    def __init__(self, code, setup=""):
+        prelude = "import mmap, os, sys, time\n"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", prelude + setup +
+             "\nprint('ready', flush=True)\n" + code],
+            stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line == "ready\n", "target did not start: %r" % line
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.kill()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def sleeper():
+    return Target("time.sleep(1000)")
+
+
+def main(*tests):
+    """Run functions with the module loaded; unload it after each."""
+    failed = 0
+    for test in tests:
+        try:
+            load()
+            test()
+            unload()
+            assert not loaded()
+            print("# ok: %s" % test.__name__, flush=True)
+        except Exception as e:                      # noqa: say which, go on
+            failed += 1
+            where = e.__traceback__
+            while where.tb_next:
+                where = where.tb_next
+            print("# FAILED: %s: %s: %s (line %d)" % (
+                test.__name__, type(e).__name__, e, where.tb_lineno), flush=True)
+            if loaded():
+                put("target", "\n")
+                subprocess.run(["rmmod", "wsmon"])
+    sys.exit(1 if failed else 0)
