@@ -32,7 +32,7 @@ include tools/wsmo/wsmo.mk
 need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev
 need-vm: need-build
-	@scripts/need qemu-system-x86 busybox-static kmod cpio
+	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3
 
 .PHONY: demo
 demo: need-build

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compares what wsmo recorded of a workload with what the workload knows."""
+import os
+import statistics
+import subprocess
+import tempfile
+
+import wsmontest as w
+import wsmon
+
+
+def read_truth(path):
+    """[(time_ns, bytes)]: the working set, the workload's own pages included."""
+    with open(path) as f:
+        rows = [line.split() for line in f if line.startswith("truth ")]
+    return [(int(t), int(b) + int(own)) for _, t, b, own in rows]
+
+
+def at(truth, t):
+    """The truth at a time, between two samples; None outside of them."""
+    for (t0, b0), (t1, b1) in zip(truth, truth[1:]):
+        if t0 <= t <= t1:
+            return b0 + (b1 - b0) * (t - t0) / (t1 - t0)
+    return None
+
+
+class Case:
+    """A recording: estimates of the whole target with the truth beside them."""
+
+    def __init__(self, data, truth):
+        with open(data, "rb") as f:
+            self.header, records = wsmon.read(f)
+            self.records = list(records)
+        self.rows = []
+        for r in self.records:
+            if r.type == "WSS" and r.cls == "all":
+                true = at(truth, r.time_ns)
+                if true is not None:
+                    self.rows.append((true, r.bytes, r.low, r.high))
+        stats = [r for r in self.records if r.type == "STATS"]
+        self.stats = stats[-1]
+        times = [r.time_ns for r in self.records]
+        self.seconds = (times[-1] - times[0]) / 1e9
+
+    def median_error(self):
+        return statistics.median(b / t - 1 for t, b, _, _ in self.rows)
+
+    def mean_error(self):
+        return (sum(b for _, b, _, _ in self.rows) /
+                sum(t for t, _, _, _ in self.rows) - 1)
+
+    def covered(self):
+        return sum(lo <= t <= hi for t, _, lo, hi in self.rows)
+
+    def half_width(self):
+        return statistics.median((hi - lo) / 2 / t for t, _, lo, hi in self.rows)
+
+    def cpu(self):
+        """Share of one CPU the kernel thread took."""
+        return self.stats.cpu_ns / 1e9 / self.seconds
+
+    def rss(self):
+        return max(r.rss for r in self.records if r.type == "PROC")
+
+
+def record(options, workload):
+    """Run 'wsmo record OPTIONS -- WORKLOAD --truth FILE' and compare."""
+    with tempfile.TemporaryDirectory() as tmp:
+        data, truth = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
+        subprocess.run(["wsmo", "record", "-q", "-o", data, *options, "--",
+                        *workload, "--truth", truth],
+                       check=True, stdout=subprocess.DEVNULL)
+        return Case(data, read_truth(truth))

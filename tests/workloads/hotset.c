@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hotset: touches the same known pages of a large buffer, period after period.
+ *
+ * The patterns are those that tell samplers apart: one block, every Kth page,
+ * pages picked at random, alternating blocks. All but the random one are
+ * formulas, that one is a bitmap, so the process touches little else.
+ */
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+#define HUGE_PAGE	(2UL << 20)
+#define WORD_BITS	64
+
+enum pattern { CONTIG, STRIDE, RANDOM, BLOCKS };
+
+struct options {
+	size_t size;		/* all sizes in bytes */
+	size_t hot;		/* of the one block */
+	size_t offset;		/* where the pattern begins */
+	enum pattern pattern;
+	size_t param;		/* pages a stride, bytes a block */
+	double percent;		/* of the pages, at random */
+	uint64_t seed;
+	int64_t period;		/* ns */
+	int64_t length;		/* ns, 0: until a signal */
+	int64_t tau;		/* ns */
+	int64_t sample;		/* ns between samples of the truth */
+	const char *truth;
+	bool thp;
+	bool populate;
+};
+
+/*
+ * The hot pages: of each @stride pages from @first on, the first @block ones,
+ * below @end. Of those, if there is a @bitmap, the ones whose bit is set.
+ */
+struct hotset {
+	size_t first;
+	size_t end;
+	size_t stride;
+	size_t block;
+	uint64_t *bitmap;
+};
+
+static size_t page_size;
+
+static void touch_page(char *buffer, size_t page)
+{
+	/* a plain store: ++ may load first, and a load maps the huge zero page */
+	*(volatile char *)(buffer + page * page_size) = 1;
+}
+
+/* splitmix64: the same seed gives the same pages everywhere. */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static uint64_t *draw_bitmap(size_t pages, double percent, uint64_t seed)
+{
+	size_t words = (pages + WORD_BITS - 1) / WORD_BITS;
+	uint64_t *bitmap = calloc(words, sizeof(*bitmap));
+
+	if (!bitmap)
+		err(EXIT_FAILURE, "bitmap");
+	for (size_t i = 0; i < pages; i++)
+		if ((next_random(&seed) >> 11) * 0x1p-53 * 100 < percent)
+			bitmap[i / WORD_BITS] |= 1ULL << i % WORD_BITS;
+	return bitmap;
+}
+
+static struct hotset choose(const struct options *opts)
+{
+	struct hotset set = {
+		.first = opts->offset / page_size,
+		.end = opts->size / page_size,
+	};
+	size_t pages = set.end - set.first;
+
+	switch (opts->pattern) {
+	case CONTIG:
+		set.end = set.first + opts->hot / page_size;
+		set.stride = set.block = opts->hot / page_size;
+		break;
+	case STRIDE:
+		set.stride = opts->param;
+		set.block = 1;
+		break;
+	case BLOCKS:
+		set.block = opts->param / page_size;
+		set.stride = 2 * set.block;
+		break;
+	case RANDOM:
+		set.stride = set.block = pages;
+		set.bitmap = draw_bitmap(pages, opts->percent, opts->seed);
+		break;
+	}
+	return set;
+}
+
+static void touch_bitmap(const struct hotset *set, char *buffer)
+{
+	size_t pages = set->end - set->first;
+
+	for (size_t word = 0; word * WORD_BITS < pages; word++)
+		for (uint64_t bits = set->bitmap[word]; bits; bits &= bits - 1)
+			touch_page(buffer, set->first + word * WORD_BITS + __builtin_ctzll(bits));
+}
+
+static void touch(const struct hotset *set, char *buffer)
+{
+	if (set->bitmap) {
+		touch_bitmap(set, buffer);
+		return;
+	}
+	for (size_t start = set->first; start < set->end; start += set->stride)
+		for (size_t i = start; i < start + set->block && i < set->end; i++)
+			touch_page(buffer, i);
+}
+
+static bool is_hot(const struct hotset *set, size_t page)
+{
+	if (page < set->first || page >= set->end)
+		return false;
+	page -= set->first;
+	if (set->bitmap)
+		return set->bitmap[page / WORD_BITS] >> page % WORD_BITS & 1;
+	return page % set->stride < set->block;
+}
+
+/* The truth: bytes of those @unit sized pieces of the buffer that hold a hot page. */
+static uint64_t hot_bytes(const struct hotset *set, size_t size, size_t unit)
+{
+	size_t pages = size / page_size, span = unit / page_size;
+	uint64_t units = 0;
+
+	for (size_t start = 0; start < pages; start += span)
+		for (size_t i = start; i < start + span && i < pages; i++)
+			if (is_hot(set, i)) {
+				units++;
+				break;
+			}
+	return units * unit;
+}
+
+/* What one Accessed bit stands for; with huge pages here and there no truth is exact. */
+static size_t mapping_unit(const struct options *opts, const char *buffer)
+{
+	uintptr_t start = (uintptr_t)buffer, end = start + opts->size;
+	uint64_t huge = smaps_sum("AnonHugePages", start, end);
+	uint64_t rss = smaps_sum("Rss", start, end);
+
+	if (!huge)
+		return page_size;
+	if (huge != rss)
+		errx(EXIT_FAILURE, "%" PRIu64 " of %" PRIu64 " bytes are in huge pages: no exact truth",
+		     huge, rss);
+	return HUGE_PAGE;
+}
+
+static void run(const struct options *opts, struct truth *truth, const struct hotset *set,
+		char *buffer)
+{
+	int64_t start = now_ns(), next_touch = start, next_sample, now;
+	uint64_t bytes;
+	size_t unit;
+
+	if (opts->populate)
+		for (size_t i = 0; i < opts->size / page_size; i++)
+			touch_page(buffer, i);
+	touch(set, buffer);
+	unit = mapping_unit(opts, buffer);
+	bytes = hot_bytes(set, opts->size, unit);
+	truth_note(truth, "range %zu %zu\n", (size_t)buffer, (size_t)buffer + opts->size);
+	truth_note(truth, "unit %zu\n", unit);
+	if (opts->thp && unit != HUGE_PAGE)
+		warnx("no huge pages to be had; the truth is in small ones");
+
+	/* the populating belongs to the working set until tau has passed */
+	next_sample = now_ns() + opts->tau;
+	start = next_sample;
+	while (!stopped) {
+		sleep_until(next_touch < next_sample ? next_touch : next_sample);
+		now = now_ns();
+		if (opts->length && now >= start + opts->length)
+			break;
+		if (now >= next_touch) {
+			touch(set, buffer);
+			next_touch += ((now_ns() - next_touch) / opts->period + 1) * opts->period;
+		}
+		if (now >= next_sample) {
+			truth_sample(truth, now, bytes);
+			next_sample += ((now - next_sample) / opts->sample + 1) * opts->sample;
+		}
+	}
+}
+
+static void help(void)
+{
+	printf("usage: hotset [OPTION...]\n"
+	       "Touches the same pages of a buffer again and again, and tells how many.\n\n"
+	       "  --size BYTES       the buffer (512M)\n"
+	       "  --pattern PATTERN  which pages (contig):\n"
+	       "       contig           one block of --hot bytes\n"
+	       "       stride:K         every Kth page\n"
+	       "       random:PERCENT   each page with this probability, see --seed\n"
+	       "       blocks:BYTES     every other block of this size\n"
+	       "  --hot BYTES        size of the block of 'contig' (64M)\n"
+	       "  --offset BYTES     where in the buffer the pattern begins (0)\n"
+	       "  --seed N           of the random pattern (1)\n"
+	       "  --period-ms MS     time from one round to the next (20)\n"
+	       "  --seconds S        how long, from the first sample on (10); 0: until a\n"
+	       "                     signal\n"
+	       "  --tau MS           samples begin this long after populating (1000)\n"
+	       "  --no-populate      let only the hot pages be populated, by their touching\n"
+	       "  --thp              use huge pages; the truth is in them if they are there\n"
+	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES'; - is\n"
+	       "                     standard output\n"
+	       "  --truth-ms MS      time between two of them (100)\n"
+	       "  --help             this text\n"
+	       "BYTES may end in K, M, G or T.\n");
+}
+
+static void parse_pattern(struct options *opts, const char *text)
+{
+	const char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	const char *param = colon ? colon + 1 : "";
+	char *end;
+
+	if (!strcmp(text, "contig")) {
+		opts->pattern = CONTIG;
+	} else if (!strncmp(text, "stride", length) && length == 6) {
+		opts->pattern = STRIDE;
+		opts->param = parse_number("pattern", param, 1, 1UL << 36, false);
+	} else if (!strncmp(text, "blocks", length) && length == 6) {
+		opts->pattern = BLOCKS;
+		opts->param = parse_number("pattern", param, page_size, 1UL << 46, true);
+	} else if (!strncmp(text, "random", length) && length == 6) {
+		opts->pattern = RANDOM;
+		opts->percent = strtod(param, &end);
+		if (end == param || *end || !(opts->percent >= 0 && opts->percent <= 100))
+			usage_error("--pattern: not a percentage: %s", param);
+	} else {
+		usage_error("--pattern: no such pattern: %s", text);
+	}
+}
+
+static void parse(int argc, char **argv, struct options *opts)
+{
+	enum { SIZE, HOT, OFFSET, PATTERN, SEED, PERIOD, LENGTH, TAU, TRUTH, SAMPLE, THP,
+	       NO_POPULATE, HELP };
+	static const struct option options[] = {
+		{ "size", required_argument, NULL, SIZE },
+		{ "hot", required_argument, NULL, HOT },
+		{ "offset", required_argument, NULL, OFFSET },
+		{ "pattern", required_argument, NULL, PATTERN },
+		{ "seed", required_argument, NULL, SEED },
+		{ "period-ms", required_argument, NULL, PERIOD },
+		{ "seconds", required_argument, NULL, LENGTH },
+		{ "tau", required_argument, NULL, TAU },
+		{ "truth", required_argument, NULL, TRUTH },
+		{ "truth-ms", required_argument, NULL, SAMPLE },
+		{ "thp", no_argument, NULL, THP },
+		{ "no-populate", no_argument, NULL, NO_POPULATE },
+		{ "help", no_argument, NULL, HELP },
+		{ }
+	};
+	int option, index;
+
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		const char *name = option == '?' ? "" : options[index].name;
+
+		switch (option) {
+		case SIZE:
+			opts->size = parse_number(name, optarg, page_size, 1UL << 46, true);
+			break;
+		case HOT:
+			opts->hot = parse_number(name, optarg, page_size, 1UL << 46, true);
+			break;
+		case OFFSET:
+			opts->offset = parse_number(name, optarg, 0, 1UL << 46, true);
+			break;
+		case PATTERN:
+			parse_pattern(opts, optarg);
+			break;
+		case SEED:
+			opts->seed = parse_number(name, optarg, 0, UINT64_MAX, false);
+			break;
+		case PERIOD:
+			opts->period = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
+			break;
+		case LENGTH:
+			opts->length = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
+			break;
+		case TAU:
+			opts->tau = parse_number(name, optarg, 1, 3600000, false) * NSEC_PER_MSEC;
+			break;
+		case TRUTH:
+			opts->truth = optarg;
+			break;
+		case SAMPLE:
+			opts->sample = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
+			break;
+		case THP:
+			opts->thp = true;
+			break;
+		case NO_POPULATE:
+			opts->populate = false;
+			break;
+		case HELP:
+			help();
+			exit(EXIT_SUCCESS);
+		default:
+			usage_error("bad usage");
+		}
+	}
+	if (optind < argc)
+		usage_error("what is '%s'?", argv[optind]);
+}
+
+static void check(const struct options *opts)
+{
+	size_t unit = opts->thp ? HUGE_PAGE : page_size;
+
+	if (opts->size % unit)
+		usage_error("--size is not a multiple of the page size (%zu)", unit);
+	if (opts->offset % page_size || opts->hot % page_size)
+		usage_error("--offset and --hot have to be multiples of the page size");
+	if (opts->pattern == BLOCKS && opts->param % page_size)
+		usage_error("--pattern: blocks have to be multiples of the page size");
+	if (opts->offset >= opts->size)
+		usage_error("--offset is beyond --size");
+	if (opts->pattern == CONTIG && opts->hot > opts->size - opts->offset)
+		usage_error("--offset and --hot are beyond --size");
+}
+
+int main(int argc, char **argv)
+{
+	struct options opts = {
+		.size = 512UL << 20,
+		.hot = 64UL << 20,
+		.seed = 1,
+		.period = 20 * NSEC_PER_MSEC,
+		.length = 10 * NSEC_PER_SEC,
+		.tau = 1000 * NSEC_PER_MSEC,
+		.sample = 100 * NSEC_PER_MSEC,
+		.populate = true,
+	};
+	struct hotset set;
+	struct truth truth;
+	char *buffer;
+
+	page_size = sysconf(_SC_PAGESIZE);
+	parse(argc, argv, &opts);
+	check(&opts);
+	truth_start(&truth, opts.truth);
+	set = choose(&opts);
+	truth_calibrate(&truth);
+	if (set.bitmap)
+		truth.overhead += (set.end - set.first + 7) / 8;
+	buffer = map_buffer(opts.size, opts.thp ? HUGE_PAGE : page_size, opts.thp);
+	run(&opts, &truth, &set, buffer);
+	truth_summary(&truth, "hotset");
+	free(set.bitmap);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the workloads share: they know their own working set and say so, in
+ * lines that estimates can be held against, and without touching more memory
+ * for it than they admit.
+ *
+ * A truth file has lines "truth TIME BYTES OVERHEAD": CLOCK_MONOTONIC in ns;
+ * bytes of the workload's buffer touched within the last tau; bytes of
+ * everything else the process touches (bookkeeping, libc, stack, text), which
+ * an estimate for the whole process contains as well.
+ */
+#ifndef WSMON_TRUTH_H
+#define WSMON_TRUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NSEC_PER_MSEC	1000000LL
+#define NSEC_PER_SEC	1000000000LL
+
+/**
+ * struct truth - where the truth goes and what it was so far
+ * @fd:       the truth file, -1 if nobody wants it
+ * @overhead: bytes touched outside of the buffer, see truth_calibrate()
+ * @samples:  number of samples, as for the two sums below
+ * @mean:     of the samples, in bytes
+ * @m2:       sum of squared differences from the mean (Welford)
+ * @peak:     the largest sample, in bytes
+ */
+struct truth {
+	int fd;
+	uint64_t overhead;
+	uint64_t samples;
+	double mean;
+	double m2;
+	uint64_t peak;
+};
+
+/* Set by SIGINT and SIGTERM, which end a workload early but in good order. */
+extern volatile bool stopped;
+
+/**
+ * truth_start() - open the truth file and arrange for early ends
+ * @truth: to be initialised
+ * @path:  a file, "-" for standard output, or NULL for none
+ *
+ * Exits with a message if @path cannot be written.
+ */
+void truth_start(struct truth *truth, const char *path);
+
+/**
+ * truth_calibrate() - measure what the process touches besides its buffer
+ * @truth: gets the overhead
+ *
+ * Runs what a workload's loop runs (sleeping, taking samples) for a fifth of a
+ * second and looks which pages that referenced. To be called before the buffer
+ * is mapped. Without /proc/self/clear_refs all that is resident counts.
+ */
+void truth_calibrate(struct truth *truth);
+
+/**
+ * truth_sample() - write a line and take the figure into the statistics
+ * @truth: started
+ * @now:   time of the sample, ns
+ * @bytes: of the buffer, touched within the last tau
+ */
+void truth_sample(struct truth *truth, int64_t now, uint64_t bytes);
+
+/**
+ * truth_note() - write any other line to the truth file
+ * @truth: started
+ * @fmt:   as for printf(), with the newline
+ */
+void truth_note(const struct truth *truth, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * truth_summary() - tell a person, on standard output
+ * @truth: with its samples
+ * @what:  name of the workload
+ */
+void truth_summary(const struct truth *truth, const char *what);
+
+/* CLOCK_MONOTONIC in ns. */
+int64_t now_ns(void);
+
+/* Sleeps until @when (ns, CLOCK_MONOTONIC); returns early if stopped. */
+void sleep_until(int64_t when);
+
+/**
+ * map_buffer() - an anonymous private mapping, nothing of it populated
+ * @size:  in bytes
+ * @align: to which its address is to be aligned, a power of two
+ * @huge:  ask for transparent huge pages, otherwise forbid them
+ *
+ * Exits with a message if there is no such room.
+ */
+char *map_buffer(size_t size, size_t align, bool huge);
+
+/* Sum of the lines "@field: N kB" of /proc/self/smaps, for mappings that begin in [@start, @end). */
+uint64_t smaps_sum(const char *field, uintptr_t start, uintptr_t end);
+
+/**
+ * parse_number() - the value of an option, or a usage error
+ * @option: its name, for the message
+ * @text:   digits, and K, M, G or T for powers of 1024 if @sizes
+ * @min:    least value allowed
+ * @max:    largest
+ * @sizes:  are suffixes allowed?
+ */
+uint64_t parse_number(const char *option, const char *text, uint64_t min, uint64_t max,
+		      bool sizes);
+
+/* Prints the message and a pointer to --help, exits with 2. */
+void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

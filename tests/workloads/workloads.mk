@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# How the workloads of the tests are built; included by the top Makefile. They
+# are linked statically: other processes keep the shared libc's pages referenced,
+# which would blur what these themselves touch.
+
+WORKLOADS := pageramp hotset
+WORKLOADS_DIR := tests/workloads
+WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
+
+.PHONY: workloads
+workloads: $(WORKLOADS:%=out/bin/%)
+
+$(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth.c \
+		$(WORKLOADS_DIR)/truth.h $(WORKLOADS_DIR)/workloads.mk
+	@mkdir -p $(@D)
+	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -lm
