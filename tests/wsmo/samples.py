@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Recordings the tests read; the golden files are reports of these."""
+import records as r
+
+T0 = 5000 * 10**9
+SEC = 10**9
+MIB = 1 << 20
+PID = 4242
+ODD = 77
+ODD_NAME = b"a\x1b[31m,\"b\xff"
+ODD_PATH = b"/tmp/\x1b]0;owned\x07 \xc2\x9b \xc3\xa9 \xff, \"x\""
+
+AREAS = (
+    ("text", 0x555500000000, 0x555500200000, b"/usr/bin/redis-server"),
+    ("data", 0x555500400000, 0x555500410000, b"/usr/bin/redis-server"),
+    ("heap", 0x555501000000, 0x555505000000, b"[heap]"),
+    ("anon", 0x7f0000000000, 0x7f0010000000, b""),
+    ("mixed", 0x7f0020000000, 0x7f0020400000,
+     b"/usr/lib/x86_64-linux-gnu/libc.so.6 +7"),
+    ("stack", 0x7ffc00000000, 0x7ffc00021000, b"[stack]"),
+)
+
+
+def interval(i):
+    """What the module sends for the i-th aggregation interval."""
+    t = T0 + (i + 1) * SEC
+    regions = [r.region(a[1], a[2], (n + i) % 5 / 4, n / 10, a[0],
+                        1000 * i, n) for n, a in enumerate(AREAS)]
+    out = b""
+    if i == 1:
+        out += r.snapshot(t, PID, regions[:4], 0, 6)
+        out += r.snapshot(t, PID, regions[4:], 4, 6)
+    else:
+        out += r.snapshot(t, PID, regions)
+    for cls, size, mapped in (("all", 40, 400), ("text", 1, 2),
+                              ("heap", 30, 64), ("anon", 9, 256)):
+        size = (size + 2 * i) * MIB
+        out += r.wss(t, PID, cls, size, size - size // 16,
+                     size + size // 16, mapped * MIB)
+    out += r.proc(t, PID, (80 + i) * MIB, i * 4096, 500 * MIB)
+    out += r.stats(t, rounds=10 * (i + 1), late_rounds=i, missed=1,
+                   checks=20000 * (i + 1), arms=4000, flushes=10 * (i + 1),
+                   walk_ns=9 * 10**6 * (i + 1), flush_ns=123456 * (i + 1),
+                   adapt_ns=10**6, emit_ns=10**5,
+                   cpu_ns=(20 + 18 * i) * 10**6, max_hold_ns=251000,
+                   lost_records=3 if i > 1 else 0,
+                   lost_bytes=3000 if i > 1 else 0, regions=6, samples=12,
+                   targets=2)
+    return out
+
+
+def start():
+    out = r.header(T0) + r.attrs(T0 + 1000)
+    out += r.target(T0 + 2000, PID, b"redis-server")
+    for n, (cls, first, last, path) in enumerate(AREAS):
+        out += r.area(T0 + 3000, PID, cls, n, len(AREAS), first, last,
+                      path=path)
+    return out
+
+
+def main():
+    """Two targets, all kinds of records, a loss, a regular end."""
+    out = start() + interval(0)
+    out += r.target(T0 + SEC + 5, ODD, ODD_NAME)
+    out += r.area(T0 + SEC + 6, ODD, "file", 0, 1, 4096, 12288, path=ODD_PATH)
+    out += r.record(99, T0 + SEC + 7, b"from the future")
+    out += interval(1)
+    out += r.snapshot(T0 + 2 * SEC, ODD,
+                      [r.region(4096, 12288, 1 / 3, 1, "file", 4294967295, 0)])
+    out += r.wss(T0 + 2 * SEC, ODD, "all", 4096, 0, 8192, 8192)
+    out += r.lost(T0 + 2 * SEC + 5, 2, 2000)
+    out += interval(2)
+    out += r.target(T0 + 3 * SEC + 1, PID, b"redis-new", 1)
+    out += r.exit_(T0 + 3 * SEC + 2, ODD)
+    out += r.exit_(T0 + 3 * SEC + 500 * 10**6, PID)
+    return out + r.end(T0 + 3 * SEC + 500 * 10**6, 1)
+
+
+def small():
+    """A record of each kind that has a size to get wrong."""
+    out = r.header(T0) + r.target(T0, PID, b"x")
+    out += r.area(T0, PID, "heap", 0, 1, 4096, 8192, path=b"[heap]")
+    out += r.snapshot(T0 + SEC, PID,
+                      [r.region(4096, 8192, 0.5, 0.1, "heap", 10, 0)])
+    out += r.wss(T0 + SEC, PID, "all", 2048, 0, 4096, 4096)
+    return out + r.end(T0 + 2 * SEC)
+
+
+def many(intervals, regions=1000):
+    """A long recording: more rows than a table is printed in at once."""
+    out = [r.header(T0), r.target(T0, PID, b"many")]
+    for i in range(intervals):
+        t = T0 + (i + 1) * SEC
+        out.append(r.snapshot(t, PID, [
+            r.region(4096 * n, 4096 * (n + 1), 0.5, 0.5, "anon", i, 0)
+            for n in range(regions)]))
+        out.append(r.wss(t, PID, "all", i * MIB, 0, 2 * i * MIB, 1 << 40))
+    out.append(r.end(T0 + (intervals + 1) * SEC))
+    return b"".join(out)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""TAP output, and running the command that is tested."""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
+GOLDEN = os.path.join(HERE, "golden")
+
+# 99 is no exit status of wsmo: what a sanitizer finds cannot pass for a failure
+ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
+       "TZ": "UTC", "HOME": "/",
+       "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
+       "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+count = 0
+failed = 0
+
+
+def ok(passed, name, *why):
+    """A test point; @why is told if it failed."""
+    global count, failed
+    count += 1
+    if not passed:
+        failed += 1
+    print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
+    if not passed:
+        for text in why:
+            for line in str(text).splitlines()[:30]:
+                print("#   " + line)
+    sys.stdout.flush()
+    return passed
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print("ok %d - %s # SKIP %s" % (count, name, why))
+
+
+def finish():
+    print("1..%d" % count)
+    return 1 if failed else 0
+
+
+def run(*args, stdin=b"", env=None, timeout=60, **kw):
+    """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
+    return subprocess.run([WSMO, *args], input=stdin, timeout=timeout,
+                          stdout=kw.pop("stdout", subprocess.PIPE),
+                          stderr=kw.pop("stderr", subprocess.PIPE),
+                          env=dict(ENV, **(env or {})), **kw)
+
+
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
+               stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def peak_rss(*args):
+    """KiB that wsmo, as it is installed, needs at most; None if not built."""
+    plain = os.path.join(TOP, "out", "bin", "wsmo")
+    if not os.path.exists(plain):
+        return None
+    # a process of its own: ru_maxrss is the greatest of all children
+    return int(subprocess.run([sys.executable, "-c", PEAK, plain, *args],
+                              stdout=subprocess.PIPE).stdout)
+
+
+def one_line(err):
+    """Is it one message of wsmo's?"""
+    return err.startswith(b"wsmo: ") and err.count(b"\n") == 1 and \
+        err.endswith(b"\n")
+
+
+def fails(result, name, *words, status=1):
+    """It failed as it should: exit status, one line with these words in it."""
+    text = result.stderr.decode(errors="replace")
+    ok(result.returncode == status and one_line(result.stderr) and
+       all(word in text for word in words), name,
+       "exit status %d" % result.returncode, text)
+
+
+class Directory(tempfile.TemporaryDirectory):
+    """A directory for a test's files."""
+
+    def __enter__(self):
+        return self
+
+    def path(self, *name):
+        return os.path.join(self.name, *name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reports of files that are cut, broken, foreign, hostile."""
+import concurrent.futures
+import os
+import random
+import struct
+
+import records as r
+import samples
+from tap import Directory, fails, ok, one_line, peak_rss, run, skip
+
+FLIPS = int(os.environ.get("WSMO_FLIPS", "2000"))
+SEED = int(os.environ.get("WSMO_SEED", "1"))
+HEADER = len(r.header(0))
+
+
+def starts(data):
+    """Offsets where records begin, and the end."""
+    at = [HEADER]
+    while at[-1] < len(data):
+        at.append(at[-1] + struct.unpack_from("<I", data, at[-1] + 4)[0])
+    return at
+
+
+def cut_everywhere():
+    data = samples.small()
+    whole = starts(data)
+    wrong = []
+
+    def one(size):
+        res = run("report", "raw", "--json", "-i", "-", stdin=data[:size])
+        if size < HEADER:
+            good = res.returncode == 1 and not res.stdout
+        else:
+            # the header's line, and one for each record that is whole
+            lines = sum(1 for at in whole if at <= size)
+            good = res.returncode == 0 and res.stdout.count(b"\n") == lines
+        if size < len(data):
+            good = good and one_line(res.stderr)
+        if not good:
+            wrong.append((size, res.returncode, res.stderr))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, range(len(data) + 1)))
+    ok(not wrong, "a file cut at any byte reads up to its last whole record",
+       *wrong)
+    res = run("report", "wss", "-i", "-", stdin=data[:-5])
+    ok(b"cut off inside a record" in res.stderr and res.returncode == 0 and
+       b"2.0 KiB" in res.stdout, "a cut file is used, with a note", res)
+    res = run("report", "summary", "-i", "-", stdin=data[:whole[-2]])
+    ok(b"has no end" in res.stderr and b"cut off" in res.stdout,
+       "a file without an end is used, with a note", res)
+
+
+def flips():
+    data = samples.main()
+    small = samples.small()
+    rng = random.Random(SEED)
+    jobs = []
+    for n in range(FLIPS):
+        broken = bytearray(small if n % 3 else data)
+        for _ in range(rng.choice((1, 1, 1, 2, 8))):
+            # the header's fields less often: what is behind is then not read
+            first = 0 if rng.random() < 0.05 else HEADER
+            bit = rng.randrange(first * 8, len(broken) * 8)
+            broken[bit // 8] ^= 1 << bit % 8
+        jobs.append((("raw", "regions", "summary", "wss")[n % 4],
+                     ("--raw", "--json", "--csv")[n % 3], bytes(broken)))
+    wrong = []
+
+    def one(job):
+        view, form, broken = job
+        res = run("report", view, form, "-i", "-", stdin=broken)
+        if res.returncode not in (0, 1) or res.stderr.count(b"\n") > 1:
+            wrong.append((view, form, res.returncode, res.stderr[-2000:]))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, jobs))
+    ok(not wrong, "%d files with flipped bits, seed %d" % (FLIPS, SEED),
+       *[str(line) for w in wrong[:3] for line in w])
+
+
+def broken():
+    t = samples.T0
+    begin = r.header(t) + r.target(t, 1, b"x")
+    after = r.wss(t, 1, "all", 1, 1, 1, 1) + r.end(t)
+    good = r.region(4096, 8192, 0.5, 0.5, "heap", 1, 0)
+    one = r.snapshot(t, 1, [good])
+    cases = {
+        "a size of 0": struct.pack("<IIQ", 5, 0, t),
+        "a size of 8": struct.pack("<IIQ", 5, 8, t),
+        "an odd size": struct.pack("<IIQ", 5, 67, t) + bytes(51),
+        "a size beyond the limit":
+            struct.pack("<IIQ", 99, r.RECORD_MAX + 8, t) + bytes(r.RECORD_MAX),
+        "a size of 4 GiB": struct.pack("<IIQ", 99, 0xfffffff8, t),
+        "a wss too short": r.record(r.WSS, t, bytes(40)),
+        "stats too short": r.record(r.STATS, t, bytes(120)),
+        "an end too short": r.record(r.END, t, b""),
+        "a target without NUL": r.target(t, 1, b"x" * 16),
+        "an area without NUL":
+            r.record(r.AREA, t, struct.pack("<IIIIQQQ", 1, 3, 0, 1, 1, 2, 1) +
+                     b"abcdefgh"),
+        "an area that ends before it starts":
+            r.area(t, 1, "heap", 0, 1, 4096, 4096),
+        "an area beyond their number": r.area(t, 1, "heap", 1, 1, 1, 2),
+        "more regions than fit": r.snapshot(t, 1, [good], nr=2),
+        "regions by the billion":
+            r.snapshot(t, 1, [good], nr=0xffffffff, total=0xffffffff),
+        "regions beyond their number": r.snapshot(t, 1, [good], 1, 1),
+        "a region that ends before it starts":
+            r.snapshot(t, 1, [r.region(8192, 4096, 0, 0, "heap", 1, 0)]),
+        "a share above 1":
+            r.snapshot(t, 1, [r.region(4096, 8192, 1.5, 0, "heap", 1, 0)]),
+    }
+    for name, bad in cases.items():
+        res = run("report", "raw", "--json", "-i", "-",
+                  stdin=begin + bad + after)
+        ok(res.returncode == 1 and one_line(res.stderr) and
+           ("broken at byte %d:" % len(begin)).encode() in res.stderr and
+           (not name.startswith("a size") or b": a record of" in res.stderr)
+           and res.stdout.count(b"\n") == 2, "broken: " + name,
+           res.returncode, res.stderr, res.stdout)
+    res = run("report", "raw", "--json", "-i", "-",
+              stdin=begin + one + r.record(99, t, bytes(r.RECORD_MAX - 16)) +
+              after)
+    ok(res.returncode == 0 and res.stdout.count(b"\n") == 6,
+       "the largest record allowed, of an unknown type", res.stderr)
+    longer = r.header(t, more=bytes(64)) + \
+        r.record(r.WSS, t, r.wss(t, 1, "all", 7, 7, 7, 7)[16:] + bytes(8)) + \
+        r.wss(t, 1, 4711, 8, 8, 8, 8) + r.end(t)
+    res = run("report", "wss", "--json", "-i", "-", stdin=longer)
+    ok(res.returncode == 0 and b'"bytes":7' in res.stdout and
+       b'"class":"class4711"' in res.stdout,
+       "fields and classes of a later version do no harm", res)
+
+
+def foreign():
+    with Directory() as d:
+        def report(name, data, *words):
+            fails(run("report", "-i", d.write("f", data)), name, *words)
+
+        report("an empty file", b"", "empty")
+        report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
+        report("a short foreign file", b"abc", "not a wsmon record")
+        report("half a magic", r.MAGIC[:5], "inside its header")
+        report("a newer version", r.header(0, version=2), "version 2", "newer")
+        report("version 0", r.header(0, version=0), "broken header")
+        report("a header too small", r.header(0, size=64), "broken header")
+        report("a header too large", r.header(0, size=1 << 31),
+               "broken header")
+        report("an unknown clock", r.header(0, clock=7), "clock 7")
+        fails(run("report", "-i", d.path("nothing")), "no such file",
+              "not there", "wsmo record")
+        fails(run("report", "-i", d.name), "a directory", "a directory")
+        fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
+        if os.geteuid() == 0:
+            os.chmod(d.name, 0o755)
+            os.chmod(d.write("secret", samples.small()), 0o600)
+            fails(run("report", "-i", d.path("secret"), user=65534,
+                      env={"ASAN_OPTIONS": "detect_leaks=0"}),
+                  "an unreadable file", "Permission denied")
+
+
+def greedy():
+    """Memory is bounded whatever the file says."""
+    t = samples.T0
+    for name, pids, indices in (
+            ("long names", 1, range(12000)),
+            ("high numbers", 4000, (0, 65535, 0xfffffffe))):
+        areas = r.header(t) + b"".join(
+            r.area(t, n, "heap", index, 0xffffffff, 1, 2, path=b"x" * 2000)
+            for n in range(pids) for index in indices) + r.end(t)
+        res = run("report", "regions", "-i", "-", stdin=areas)
+        ok(res.returncode == 0, "areas with " + name, res.stderr[-500:])
+        with Directory() as d:
+            rss = peak_rss("report", "regions", "-i", d.write("f", areas))
+        if rss is None:
+            skip("and they need no memory", "out/bin/wsmo is not built")
+        else:
+            ok(rss < 22 << 10, "and they need no memory", "%d KiB" % rss)
+
+    targets = r.header(t) + b"".join(
+        r.wss(t, n, "all", 1 << 63, 1, (1 << 64) - 1, 1 << 63)
+        for n in range(20000)) + r.end(t)
+    res = run("report", "summary", "-i", "-", stdin=targets)
+    ok(res.returncode == 0 and b"more than 16384" in res.stderr,
+       "targets without end are too much", res.stderr[-500:])
+
+
+def main(_accept):
+    cut_everywhere()
+    broken()
+    foreign()
+    greedy()
+    flips()

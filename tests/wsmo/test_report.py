@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reports of good files: golden output, exact JSON, filters, pipes."""
+import contextlib
+import csv
+import io
+import json
+import os
+import subprocess
+
+import records as r
+import samples
+from tap import (GOLDEN, WSMO, Directory, fails, ok, one_line, peak_rss, run,
+                 skip)
+
+VIEWS = ("summary", "wss", "regions", "raw")
+FORMATS = (("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)),
+           ("json", ("--json",)))
+
+
+def golden(accept):
+    for view in VIEWS:
+        for suffix, options in FORMATS:
+            name = "%s.%s" % (view, suffix)
+            result = run("report", view, *options, "-i", "-",
+                         stdin=samples.main())
+            if accept:
+                with open(os.path.join(GOLDEN, name), "wb") as f:
+                    f.write(result.stdout)
+            with open(os.path.join(GOLDEN, name), "rb") as f:
+                want = f.read()
+            ok(result.returncode == 0 and result.stdout == want and
+               not result.stderr, "golden " + name, result.stderr.decode(),
+               *[line for line in result.stdout.decode().splitlines()
+                 if line not in want.decode().splitlines()])
+
+
+def json_lines(*args, stdin=None):
+    result = run(*args, "--json", "-i", "-",
+                 stdin=samples.main() if stdin is None else stdin)
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def exact_json():
+    first = run("report", "wss", "--json", "-i", "-", stdin=r.header(0) +
+                r.wss(1234000000, 123, "all", 10, 5, 20, 30) + r.end(2 * 10**9))
+    ok(first.stdout == b'{"type":"wss","t":1.234,"pid":123,"class":"all",'
+       b'"tau_ms":1000,"bytes":10,"low":5,"high":20}\n', "wss line is exact",
+       first.stdout)
+    first = run("report", "regions", "--json", "-i", "-", stdin=r.header(0) +
+                r.snapshot(1234000000, 123, [
+                    r.region(4096, (1 << 64) - 4096, 0.5, 0.25, "heap", 7, 0)
+                ]) + r.end(2 * 10**9))
+    ok(first.stdout == b'{"type":"region","t":1.234,"pid":123,"class":"heap",'
+       b'"start":4096,"end":18446744073709547520,"share":0.5,"freq":0.25,'
+       b'"age_ms":7}\n', "region line is exact", first.stdout)
+
+    lines = json_lines("report", "wss")
+    ok(len(lines) == 13 and lines[4]["t"] == 2.0 and
+       lines[4]["bytes"] == 42 << 20, "wss of the sample", lines)
+    lines = json_lines("report", "regions")
+    ok(len(lines) == 19, "regions of the sample, chunks included", len(lines))
+    odd = [line for line in lines if line["pid"] == samples.ODD][0]
+    ok(abs(odd["share"] - 1 / 3) < 1e-4 and odd["freq"] == 1 and
+       odd["age_ms"] == 4294967295, "shares are fractions", odd)
+
+    kinds = [line["type"] for line in json_lines("report", "raw")]
+    ok(kinds[:3] == ["header", "attrs", "target"] and "type99" in kinds and
+       kinds[-1] == "end", "raw has every record, unknown ones too", kinds)
+    lines = json_lines("report", "raw")
+    stats = [line for line in lines if line["type"] == "stats"][-1]
+    ok(all(name in stats for name in r.STATS_FIELDS) and
+       stats["cpu_ns"] == 56000000, "raw stats have every field", stats)
+
+
+def summary_figures():
+    lines = json_lines("report", "summary")
+    rec = lines[0]
+    ok(rec["type"] == "recording" and rec["lost_records"] == 3 and
+       rec["end"] == "targets gone" and rec["intervals"] == 3 and
+       rec["duration_ns"] == 3499999000 and
+       abs(rec["cpu"] - 0.056 / 3) < 1e-5, "summary: the recording", rec)
+    heap = [line for line in lines if line["type"] == "wss_summary" and
+            line["class"] == "heap"][0]
+    ok(heap["mean"] == 32 << 20 and heap["sd"] == 2 << 20 and
+       heap["peak"] == 34 << 20 and heap["peak_t"] == 3.0 and
+       heap["low"] == 30 << 20 and heap["high"] == 34 << 20 and
+       heap["mapped"] == 64 << 20, "summary: mean, sd, peak, interval", heap)
+    mem = [line for line in lines if line["type"] == "memory"]
+    ok(mem[1]["rss_mean"] == 81 << 20 and mem[1]["rss_max"] == 82 << 20 and
+       mem[1]["comm"] == "redis-new" and mem[0]["rss_mean"] is None,
+       "summary: memory, name after exec, null where nothing is known", mem)
+    again = samples.main().replace(
+        r.target(samples.T0 + 2000, samples.PID, b"redis-server"),
+        r.target(samples.T0 + 2000, samples.PID, b"redis-server", 2))
+    rec = json_lines("report", "summary", stdin=again)[0]
+    ok(abs(rec["cpu"] - 0.036 / 2) < 1e-5,
+       "summary: cost counts from the first stats if the reader came late",
+       rec)
+
+
+def filters():
+    def count(*args):
+        return len(json_lines("report", *args))
+
+    ok(count("wss", "--time", "1.5,2") == 5, "--time keeps what is inside")
+    ok(count("wss", "--time", "1,1") == 4, "--time includes its ends")
+    ok(count("wss", "--time", "2500ms,") == 4, "--time without an end")
+    ok(count("wss", "--time", ",1s") == 4, "--time without a beginning")
+    ok(count("wss", "--pid", "77") == 1, "--pid")
+    ok(count("wss", "--pid", "77,4242", "--class", "all") == 4,
+       "--pid and --class lists")
+    ok(count("regions", "--class", "heap,anon") == 6, "--class of regions")
+    ok(count("raw", "--pid", "77") == 6, "--pid of raw",
+       json_lines("report", "raw", "--pid", "77"))
+    result = run("report", "regions", "--time", "2.5,", "-i", "-",
+                 stdin=samples.main())
+    ok(b"[heap]" in result.stdout, "names of areas outlive --time",
+       result.stdout.decode())
+
+
+def safe_text():
+    for view in VIEWS:
+        for suffix, options in FORMATS[:3]:
+            out = run("report", view, *options, "-i", "-",
+                      stdin=samples.main()).stdout
+            bad = [c for c in out.decode() if ord(c) < 32 and c != "\n" or
+                   127 <= ord(c) < 160]
+            ok(not bad, "%s.%s steers no terminal" % (view, suffix), bad)
+    out = run("report", "regions", "--csv", "-i", "-",
+              stdin=samples.main()).stdout.decode()
+    rows = list(csv.DictReader(io.StringIO(out)))
+    odd = [row for row in rows if row["pid"] == "77"][0]
+    ok(odd["path"] == "/tmp/\\033]0;owned\\007 \\302\\233 \u00e9 \\377, \"x\"",
+       "csv quotes and escapes", odd)
+
+
+def long_file():
+    """Streaming: memory does not grow with the file, columns stay aligned."""
+    data = samples.many(30)
+    out = run("report", "regions", "-i", "-", stdin=data).stdout
+    widths = {len(line.rstrip()) for line in out.decode().splitlines()[1:]}
+    ok(out.count(b"\n") == 30001 and out.count(b"TIME") == 1 and
+       len(widths) == 1, "a long table has one heading and stays aligned",
+       sorted(widths), out.count(b"\n"))
+
+    with Directory() as d:
+        rss = [peak_rss("report", "regions", "-i",
+                        d.write("data", samples.many(n, 1500)))
+               for n in (2, 100)]
+    if None in rss:
+        skip("memory does not grow with the file", "out/bin/wsmo is not built")
+        return
+    ok(rss[1] < rss[0] + 1024, "memory does not grow with the file",
+       "%d KiB, then %d KiB" % tuple(rss))
+
+
+def gives_up(pipe_signal):
+    """Does wsmo, nobody reading its output, stop reading its input?"""
+    left, right = os.pipe()
+    os.close(left)
+    p = subprocess.Popen([WSMO, "report", "wss", "--csv", "-i", "-"],
+                         stdin=subprocess.PIPE, stdout=right,
+                         restore_signals=pipe_signal)
+    os.close(right)
+    more = r.wss(1, 1, "all", 1, 1, 1, 1) * 1000
+    try:
+        p.stdin.write(r.header(0))
+        for _ in range(500):
+            p.stdin.write(more)
+        gave_up = False
+    except BrokenPipeError:
+        gave_up = True
+    with contextlib.suppress(BrokenPipeError):
+        p.stdin.close()
+    p.wait()
+    return gave_up
+
+
+def output_errors():
+    data = samples.many(30)
+    with open("/dev/full", "wb") as full:
+        for view in VIEWS:
+            fails(run("report", view, "-i", "-", stdin=data, stdout=full),
+                  "%s to a full disk" % view, "No space left")
+    with Directory() as d:
+        name = d.write("many", data)
+        for pipe_signal in (True, False):
+            left, right = os.pipe()
+            os.close(left)
+            result = run("report", "regions", "-i", name, stdin=None,
+                         stdout=right, restore_signals=pipe_signal)
+            os.close(right)
+            ok(result.returncode != 0 and not result.stderr,
+               "a closed pipe ends it quietly", result.returncode,
+               result.stderr)
+            ok(gives_up(pipe_signal), "a closed pipe ends it soon")
+        result = subprocess.run(["sh", "-c", '"$0" "$@" >&-', WSMO,
+                                 "report", "wss", "-i", name],
+                                stderr=subprocess.PIPE)
+        ok(result.returncode == 1 and one_line(result.stderr),
+           "closed stdout is an error", result)
+
+
+def main(accept):
+    golden(accept)
+    exact_json()
+    summary_figures()
+    filters()
+    safe_text()
+    long_file()
+    output_errors()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Command lines: help, version, what is refused."""
+import samples
+from tap import ok, run
+
+
+def refused(*args, word=""):
+    res = run(*args)
+    lines = res.stderr.decode().splitlines()
+    ok(res.returncode == 2 and not res.stdout and lines and
+       (lines[0].startswith("wsmo: ") or lines[0].startswith("Usage: ")) and
+       word in res.stderr.decode(), "refused: wsmo " + " ".join(args),
+       res.returncode, *lines)
+
+
+def main(_accept):
+    for args in (("--help",), ("record", "--help"), ("report", "--help"),
+                 ("report", "wss", "--help"), ("check", "--help"),
+                 ("--version",), ("report", "--version"),
+                 ("record", "--usage")):
+        res = run(*args)
+        ok(res.returncode == 0 and res.stdout and not res.stderr,
+           "wsmo " + " ".join(args), res)
+    text = run("report", "wss", "--help").stdout.decode()
+    ok("tau_ms" in text and "rss_mean" not in text and
+       "Usage: wsmo report" in text,
+       "help of a report tells its columns, and only its", text)
+
+    refused()
+    refused("recrod", word="recrod")
+    refused("record", word="nothing to record")
+    refused("record", "-p", "1", "--", "true", word="not both")
+    for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc", "1 2",
+                "4294967296", "9" * 400):
+        refused("record", "-p", pid, word="not a process id")
+    for time in ("", "x", "1x", "-1", "1 2", "0", "1.", ".5", "1e3", "nan",
+                 "9" * 400, "1s2", "1 2s", "18446744073709551616ns", "99999999h"):
+        refused("record", "-p", "1", "-d", time, word="not a time")
+    for number in ("", "x", "-1", "1x", "4294967296", "9" * 400, "0x10"):
+        refused("record", "-p", "1", "--max-regions", number,
+                word="not a number")
+    refused("record", "-p", "1", "--seed", "18446744073709551616")
+    refused("record", "--nonsense", word="--nonsense")
+    refused("report", "nonsense", word="nonsense")
+    refused("report", "wss", "regions", word="regions")
+    refused("report", "--json", "--csv", word="only one")
+    for time in ("1", "", "2,1", "x,", "1,y", "1,2,3"):
+        refused("report", "--time", time)
+    refused("report", "--class", "heap,junk", word="junk")
+    refused("report", "--pid", "x", word="'x'")
+    refused("check", "junk", word="junk")
+
+    res = run("report", "wss", "--time", "0.5s,1m", "-i", "-",
+              stdin=samples.small())
+    ok(res.returncode == 0 and res.stdout, "times with units", res)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * args.h - command lines: what all verbs have, and what several take
+ */
+#ifndef WSMO_ARGS_H
+#define WSMO_ARGS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wsmon.h"
+
+/** struct pids - process ids, @nr of them, each at least 1 */
+struct pids {
+	__u32 *pid;
+	size_t nr;
+};
+
+/**
+ * usage_error() - tell what is wrong with the command line and exit(2)
+ * @state: argp's, for the line that names --help
+ */
+void usage_error(struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
+/**
+ * verb_parse() - argp_parse() for a verb
+ * @name: "wsmo record": the name in its usage and help
+ *
+ * Usage errors are prefixed "wsmo: " and end the process with WSMO_USAGE.
+ */
+void verb_parse(const struct argp *argp, const char *name, int argc,
+		char **argv, void *input);
+
+/* --help, --usage and --version: the children of every verb's argp */
+extern const struct argp_child verb_common[];
+
+/** parse_pids() - append "PID,..." to @pids; @list is changed */
+void parse_pids(struct argp_state *state, char *list, struct pids *pids);
+
+/** has_pid() - is it one of them? */
+bool has_pid(const struct pids *pids, __u32 pid);
+
+#endif /* WSMO_ARGS_H */

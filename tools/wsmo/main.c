@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - wsmo: the verbs, and what holds for all of them
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "wsmo.h"
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "record", cmd_record, "record the working set of processes to a file" },
+	{ "report", cmd_report, "print what a record file holds" },
+	{ "check", cmd_check, "tell whether recording would work here, and what is missing" },
+};
+
+static void usage(FILE *f)
+{
+	size_t i;
+
+	fputs("Usage: wsmo VERB [OPTION...]\n"
+	      "How much memory processes really use, where, and when.\n\n", f);
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(f, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\n'wsmo VERB --help' tells more. To begin with:\n\n"
+	      "  sudo wsmo record -d 10 -p PID\n"
+	      "  sudo wsmo record -- COMMAND\n"
+	      "  wsmo report summary\n", f);
+}
+
+/*
+ * A file opened while 0, 1 or 2 is closed would get that number, and messages
+ * would end up in it. What is put there instead fails when it is used.
+ */
+static void fill_std_fds(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* Output that did not get out is a failure; a closed pipe is told to nobody. */
+static int close_output(int status)
+{
+	int err;
+
+	fflush(stdout);
+	err = output_error();
+	if (!err)
+		return status;
+	if (err != EPIPE)
+		msg("cannot write the output: %s", strerror(err));
+	return status == WSMO_OK ? WSMO_FAILURE : status;
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	fill_std_fds();
+	setlocale(LC_CTYPE, "");
+	argp_err_exit_status = WSMO_USAGE;
+	argp_program_version = "wsmo " WSMO_VERSION;
+	if (argc < 2) {
+		usage(stderr);
+		return WSMO_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
+		usage(stdout);
+		return close_output(WSMO_OK);
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts(argp_program_version);
+		return close_output(WSMO_OK);
+	}
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, argv[1]))
+			return close_output(verbs[i].run(argc - 1, argv + 1));
+	msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
+	return WSMO_USAGE;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * procfs.h - what "record" takes from /proc/PID: mappings' names, memory in use
+ */
+#ifndef WSMO_PROCFS_H
+#define WSMO_PROCFS_H
+
+#include <stdio.h>
+
+#include "wsmon.h"
+
+/* Longest name of a mapping: a path, " (deleted)", how many more there are */
+#define MAPS_NAME	(4096 + 64)
+
+/**
+ * struct maps - a walk through /proc/PID/maps in address order
+ *
+ * Areas come in address order, as the lines of maps do: one pass over the file
+ * names them all, and one line at a time is held. All zero is a valid start.
+ */
+struct maps {
+	FILE *file;
+	__u32 pid;
+	char *line;
+	size_t line_size;
+	__u64 start, end;		/* the line's mapping, none if both 0 */
+	const char *name;
+};
+
+/**
+ * maps_name() - what is mapped where an area is
+ * @m:		the walk
+ * @area:	the area; one with index 0 begins the walk anew
+ * @name:	result, MAPS_NAME bytes: the name of the mapping; of several, the
+ *		largest one's and " +N" for N others; empty if it has none
+ */
+void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
+
+/** maps_close() - ends the walk */
+void maps_close(struct maps *m);
+
+/**
+ * proc_memory() - fill in a record's rss, swap and vsize
+ * Return: 0, or -1 if the process is gone
+ */
+int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);
+
+#endif /* WSMO_PROCFS_H */

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * reader.c - parser of the stream and the record file
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "reader.h"
+
+/* Room for a record that is there in part and a good deal of what follows */
+#define READER_BUF	(2 * WSMON_RECORD_MAX)
+
+/* A header may grow, but not without end */
+#define HEADER_MAX	4096
+
+int reader_init(struct reader *r, int fd)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = fd;
+	r->buf = malloc(READER_BUF);
+	return r->buf ? 0 : -ENOMEM;
+}
+
+void reader_free(struct reader *r)
+{
+	free(r->buf);
+	r->buf = NULL;
+}
+
+ssize_t reader_fill(struct reader *r)
+{
+	ssize_t n;
+
+	/* Records stay aligned: buf is, and all lengths are multiples of 8. */
+	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
+		memmove(r->buf, r->buf + r->head, r->tail - r->head);
+		r->tail -= r->head;
+		r->head = 0;
+	}
+	do {
+		n = read(r->fd, r->buf + r->tail, READER_BUF - r->tail);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	r->tail += n;
+	return n;
+}
+
+static enum reader_result __attribute__((format(printf, 2, 3)))
+bad(struct reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->error, sizeof(r->error), fmt, ap);
+	va_end(ap);
+	return READER_BAD;
+}
+
+static enum reader_result parse_header(struct reader *r)
+{
+	struct wsmon_file_header h;
+	size_t have = r->tail - r->head;
+	size_t magic = have < sizeof(h.magic) ? have : sizeof(h.magic);
+
+	if (memcmp(r->buf + r->head, WSMON_MAGIC, magic))
+		return bad(r, "not a wsmon record: name a file that 'wsmo record' wrote");
+	if (have < offsetof(struct wsmon_file_header, page_size))
+		return READER_MORE;
+	memcpy(&h, r->buf + r->head, have < sizeof(h) ? have : sizeof(h));
+	if (h.version > WSMON_VERSION)
+		return bad(r, "has format version %u, this wsmo knows %u: use a newer wsmo",
+			   h.version, WSMON_VERSION);
+	if (!h.version || h.header_size < sizeof(h) || h.header_size % 8 ||
+	    h.header_size > HEADER_MAX)
+		return bad(r, "has a broken header (version %u, %u bytes): record again",
+			   h.version, h.header_size);
+	if (have < h.header_size)
+		return READER_MORE;
+	if (h.clock_id != WSMON_CLOCK_MONOTONIC)
+		return bad(r, "has times of clock %u, this wsmo knows %u only",
+			   h.clock_id, WSMON_CLOCK_MONOTONIC);
+	r->header = h;
+	r->have_header = true;
+	return READER_HEADER;
+}
+
+/* Least size of the records this program looks into */
+static size_t least_size(__u32 type)
+{
+	static const size_t sizes[] = {
+		[WSMON_REC_ATTRS]	= sizeof(struct wsmon_rec_attrs),
+		[WSMON_REC_TARGET]	= sizeof(struct wsmon_rec_target),
+		[WSMON_REC_AREA]	= sizeof(struct wsmon_rec_area),
+		[WSMON_REC_SNAPSHOT]	= sizeof(struct wsmon_rec_snapshot),
+		[WSMON_REC_WSS]		= sizeof(struct wsmon_rec_wss),
+		[WSMON_REC_EXIT]	= sizeof(struct wsmon_rec_exit),
+		[WSMON_REC_LOST]	= sizeof(struct wsmon_rec_lost),
+		[WSMON_REC_STATS]	= sizeof(struct wsmon_rec_stats),
+		[WSMON_REC_END]		= sizeof(struct wsmon_rec_end),
+		[WSMON_REC_PROC]	= sizeof(struct wsmon_rec_proc),
+	};
+
+	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
+		return sizes[type];
+	return sizeof(struct wsmon_record);
+}
+
+static const char *check_area(const struct wsmon_rec_area *a)
+{
+	size_t path = a->rec.size - sizeof(*a);
+
+	if (a->start >= a->end)
+		return "an area that ends before it starts";
+	if (a->index >= a->total)
+		return "an area beyond the number of areas";
+	if (path && !memchr(a->path, '\0', path))
+		return "a path without an end";
+	return NULL;
+}
+
+static const char *check_snapshot(const struct wsmon_rec_snapshot *s)
+{
+	__u32 i;
+
+	if (s->nr > (s->rec.size - sizeof(*s)) / sizeof(s->regions[0]))
+		return "more regions than fit into it";
+	if (s->first > s->total || s->nr > s->total - s->first)
+		return "more regions than the snapshot has";
+	for (i = 0; i < s->nr; i++) {
+		const struct wsmon_region_entry *e = &s->regions[i];
+
+		if (e->start >= e->end)
+			return "a region that ends before it starts";
+		if (e->share > WSMON_SHARE_ONE || e->freq > WSMON_SHARE_ONE)
+			return "a share above 1";
+	}
+	return NULL;
+}
+
+static const char *check_record(const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target;
+
+	if (rec->size < least_size(rec->type))
+		return "too few bytes for its type";
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+		target = (const void *)rec;
+		if (!memchr(target->comm, '\0', sizeof(target->comm)))
+			return "a name without an end";
+		return NULL;
+	case WSMON_REC_AREA:
+		return check_area((const void *)rec);
+	case WSMON_REC_SNAPSHOT:
+		return check_snapshot((const void *)rec);
+	default:
+		return NULL;
+	}
+}
+
+enum reader_result reader_parse(struct reader *r,
+				const struct wsmon_record **rec)
+{
+	size_t have = r->tail - r->head;
+	const struct wsmon_record *next = (const void *)(r->buf + r->head);
+	const char *why;
+
+	if (!r->have_header) {
+		enum reader_result res = parse_header(r);
+
+		if (res == READER_HEADER) {
+			*rec = next;
+			r->head += r->header.header_size;
+			r->offset += r->header.header_size;
+		}
+		return res;
+	}
+	if (have < sizeof(*next))
+		return READER_MORE;
+	if (next->size < sizeof(*next) || next->size % 8 ||
+	    next->size > WSMON_RECORD_MAX)
+		return bad(r, "broken at byte %llu: a record of %u bytes; what is before it was used",
+			   r->offset, next->size);
+	if (have < next->size)
+		return READER_MORE;
+	why = check_record(next);
+	if (why)
+		return bad(r, "broken at byte %llu: a %s record with %s; what is before it was used",
+			   r->offset, record_name(next->type), why);
+	*rec = next;
+	r->head += next->size;
+	r->offset += next->size;
+	return READER_RECORD;
+}
+
+enum reader_result reader_next(struct reader *r,
+			       const struct wsmon_record **rec)
+{
+	enum reader_result res;
+	ssize_t n;
+
+	for (;;) {
+		res = reader_parse(r, rec);
+		if (res != READER_MORE)
+			return res;
+		n = reader_fill(r);
+		if (n < 0)
+			return bad(r, "cannot be read: %s", strerror(-n));
+		if (!n)
+			break;
+	}
+	if (r->have_header)
+		return r->head == r->tail ? READER_END : READER_CUT;
+	if (r->head == r->tail)
+		return bad(r, "empty: nothing was recorded, record again");
+	return bad(r, "ends inside its header: nothing was recorded, record again");
+}
+
+bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
+{
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+	case WSMON_REC_AREA:
+	case WSMON_REC_SNAPSHOT:
+	case WSMON_REC_WSS:
+	case WSMON_REC_EXIT:
+	case WSMON_REC_PROC:
+		/* all of these have it right behind the record's head */
+		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
+		return true;
+	default:
+		return false;
+	}
+}

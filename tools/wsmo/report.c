@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * report.c - "wsmo report": options, the loop over the file, filters
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "report.h"
+#include "units.h"
+#include "wsmo.h"
+
+static const struct report_view * const views[] = {
+	&report_summary, &report_wss, &report_regions, &report_raw,
+};
+
+double report_time(const struct report *rp, __u64 time_ns)
+{
+	return (double)(__s64)(time_ns - rp->reader.header.mono_ns) /
+	       NSEC_PER_SEC;
+}
+
+bool report_wants(const struct report *rp, const struct wsmon_record *rec)
+{
+	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
+	__u32 pid;
+
+	if (t < rp->from_ns || t > rp->to_ns)
+		return false;
+	if (!rp->pids.nr)
+		return true;
+	return reader_pid(rec, &pid) && has_pid(&rp->pids, pid);
+}
+
+bool report_wants_class(const struct report *rp, __u32 class)
+{
+	if (!rp->classes)
+		return true;
+	return class < 32 && (rp->classes & (1U << class));
+}
+
+static int open_file(const char *file)
+{
+	struct stat st;
+	int fd;
+
+	if (!strcmp(file, "-"))
+		return STDIN_FILENO;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == ENOENT)
+			msg("%s: not there; record one with 'wsmo record', or name one with -i",
+			    file);
+		else
+			msg("%s: cannot be read: %s", file, strerror(errno));
+		return -1;
+	}
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		msg("%s: a directory; name the record file with -i", file);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Walks the file; Return: exit status */
+static int walk(struct report *rp)
+{
+	const char *name = strcmp(rp->file, "-") ? rp->file : "standard input";
+	const struct wsmon_record *rec;
+	bool ended = false;
+
+	for (;;) {
+		switch (reader_next(&rp->reader, &rec)) {
+		case READER_HEADER:
+			rp->view->begin(rp);
+			break;
+		case READER_RECORD:
+			ended = rec->type == WSMON_REC_END;
+			rp->view->record(rp, rec);
+			/* nobody reads on, or the disk is full */
+			if (output_error()) {
+				rp->view->end(rp);
+				return WSMO_FAILURE;
+			}
+			break;
+		case READER_CUT:
+			rp->cut = true;
+			rp->view->end(rp);
+			msg("%s: cut off inside a record at byte %llu; what is before it was used",
+			    name, rp->reader.offset);
+			return WSMO_OK;
+		case READER_END:
+			rp->cut = !ended;
+			rp->view->end(rp);
+			if (!ended)
+				msg("%s: has no end; the recording was interrupted or is still running",
+				    name);
+			return WSMO_OK;
+		default:
+			if (rp->reader.have_header) {
+				rp->cut = true;
+				rp->view->end(rp);
+			}
+			msg("%s: %s", name, rp->reader.error);
+			return WSMO_FAILURE;
+		}
+	}
+}
+
+enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_TIME, OPT_PID, OPT_CLASS };
+
+static const struct argp_option options[] = {
+	{ "input", 'i', "FILE", 0, "The record file (wsmon.data); - is standard input", 0 },
+	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 0 },
+	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 0 },
+	{ "raw", OPT_RAW, NULL, 0, "Exact numbers: bytes, nanoseconds, shares", 0 },
+	{ "time", OPT_TIME, "A,B", 0, "Only from time A to time B of the recording; either may be empty", 0 },
+	{ "pid", OPT_PID, "PID,...", 0, "Only these targets", 0 },
+	{ "class", OPT_CLASS, "CLASS,...", 0, "Only these: all text data heap stack anon file shmem hugetlb mixed", 0 },
+	{ 0 }
+};
+
+static void parse_bound(struct argp_state *state, const char *text, __s64 *ns)
+{
+	__u64 v;
+
+	if (!*text)
+		return;
+	if (units_parse_time(text, &v) || v > LLONG_MAX)
+		usage_error(state, "'%s' is not a time; try --time 1.5,90 or --time 500ms,2m",
+			    text);
+	*ns = v;
+}
+
+static void parse_time(struct argp_state *state, char *arg, struct report *rp)
+{
+	char *comma = strchr(arg, ',');
+
+	if (!comma)
+		usage_error(state, "--time wants two times, A,B, one of which may be empty");
+	*comma = '\0';
+	parse_bound(state, arg, &rp->from_ns);
+	parse_bound(state, comma + 1, &rp->to_ns);
+	if (rp->from_ns > rp->to_ns)
+		usage_error(state, "--time wants the earlier time first");
+}
+
+static void parse_classes(struct argp_state *state, char *arg,
+			  struct report *rp)
+{
+	char *name;
+
+	while ((name = strsep(&arg, ","))) {
+		int class = class_by_name(name);
+
+		if (class < 0)
+			usage_error(state, "'%s' is not a class of memory", name);
+		rp->classes |= 1U << class;
+	}
+}
+
+static void parse_view(struct argp_state *state, const char *arg,
+		       struct report *rp)
+{
+	size_t i;
+
+	if (rp->view)
+		usage_error(state, "one report at a time: '%s' is too much", arg);
+	for (i = 0; i < ARRAY_SIZE(views); i++)
+		if (!strcmp(views[i]->name, arg))
+			rp->view = views[i];
+	if (!rp->view)
+		usage_error(state, "there is no report '%s'", arg);
+}
+
+static void set_format(struct argp_state *state, struct report *rp,
+		       enum table_format format)
+{
+	if (rp->format != TABLE_HUMAN && rp->format != format)
+		usage_error(state, "only one of --json, --csv and --raw");
+	rp->format = format;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct report *rp = state->input;
+
+	switch (key) {
+	case 'i':
+		rp->file = arg;
+		return 0;
+	case OPT_JSON:
+		set_format(state, rp, TABLE_JSON);
+		return 0;
+	case OPT_CSV:
+		set_format(state, rp, TABLE_CSV);
+		return 0;
+	case OPT_RAW:
+		set_format(state, rp, TABLE_RAW);
+		return 0;
+	case OPT_TIME:
+		parse_time(state, arg, rp);
+		return 0;
+	case OPT_PID:
+		parse_pids(state, arg, &rp->pids);
+		return 0;
+	case OPT_CLASS:
+		parse_classes(state, arg, rp);
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_view(state, arg, rp);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void help_view(FILE *f, const struct report_view *view)
+{
+	size_t i;
+
+	fprintf(f, "%s: %s\n", view->name, view->help);
+	for (i = 0; i < view->nr_tables; i++) {
+		char *columns = table_help(view->tables[i]);
+
+		fprintf(f, "%s\n", columns);
+		free(columns);
+	}
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	const struct report *rp = input;
+	char *extra = NULL;
+	size_t size, i;
+	FILE *f;
+
+	if (key != ARGP_KEY_HELP_EXTRA)
+		return (char *)(uintptr_t)text;
+	f = open_memstream(&extra, &size);
+	if (!f)
+		return NULL;
+	fputs("Reports and what they tell:\n\n", f);
+	for (i = 0; i < ARRAY_SIZE(views); i++)
+		if (!rp || !rp->view || rp->view == views[i])
+			help_view(f, views[i]);
+	fclose(f);
+	return extra;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_opt,
+	.children = verb_common,
+	.args_doc = "[summary|wss|regions|raw]",
+	.doc = "Print what a record file holds. Without a name: the summary.",
+	.help_filter = help_filter,
+};
+
+int cmd_report(int argc, char **argv)
+{
+	struct report rp = {
+		.file = "wsmon.data",
+		.from_ns = LLONG_MIN,
+		.to_ns = LLONG_MAX,
+	};
+	int status, fd;
+
+	verb_parse(&argp, "wsmo report", argc, argv, &rp);
+	if (!rp.view)
+		rp.view = &report_summary;
+	fd = open_file(rp.file);
+	if (fd < 0 || reader_init(&rp.reader, fd)) {
+		free(rp.pids.pid);
+		return WSMO_FAILURE;
+	}
+	status = walk(&rp);
+	reader_free(&rp.reader);
+	free(rp.pids.pid);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return status;
+}

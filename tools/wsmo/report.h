@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * report.h - what the views of "wsmo report" share
+ */
+#ifndef WSMO_REPORT_H
+#define WSMO_REPORT_H
+
+#include "args.h"
+#include "reader.h"
+#include "table.h"
+
+struct report_view;
+
+/**
+ * struct report - one run of "wsmo report"
+ * @view:	what to print
+ * @file:	the record file, "-" for stdin
+ * @format:	how to print it
+ * @from_ns:	leave out what is earlier, nanoseconds since the beginning
+ * @to_ns:	leave out what is later
+ * @pids:	the targets wanted; none means all
+ * @classes:	the classes wanted, a bit each; 0 means all
+ * @reader:	the file
+ * @cut:	the file ends inside a record (known at the end)
+ * @data:	the view's own
+ */
+struct report {
+	const struct report_view *view;
+	const char *file;
+	enum table_format format;
+	__s64 from_ns;
+	__s64 to_ns;
+	struct pids pids;
+	__u32 classes;
+	struct reader reader;
+	bool cut;
+	void *data;
+};
+
+/**
+ * struct report_view - a view
+ * @name:	what the user calls it
+ * @help:	what it prints
+ * @tables:	its tables, for the help text
+ * @nr_tables:	how many
+ * @begin:	called once the header is read
+ * @record:	called for each record, whatever the filters are: the names of
+ *		areas are needed even if their time is not
+ * @end:	called behind the last one; frees @data
+ */
+struct report_view {
+	const char *name;
+	const char *help;
+	const struct table_desc * const *tables;
+	size_t nr_tables;
+	void (*begin)(struct report *rp);
+	void (*record)(struct report *rp, const struct wsmon_record *rec);
+	void (*end)(struct report *rp);
+};
+
+extern const struct report_view report_wss;
+extern const struct report_view report_regions;
+extern const struct report_view report_summary;
+extern const struct report_view report_raw;
+
+/** report_time() - seconds since the recording began */
+double report_time(const struct report *rp, __u64 time_ns);
+
+/** report_wants() - does the record pass --time and --pid? */
+bool report_wants(const struct report *rp, const struct wsmon_record *rec);
+
+/** report_wants_class() - does the class pass --class? */
+bool report_wants_class(const struct report *rp, __u32 class);
+
+#endif /* WSMO_REPORT_H */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * report_regions.c - "wsmo report regions": each snapshot's regions
+ */
+#include <stdlib.h>
+
+#include "areas.h"
+#include "names.h"
+#include "report.h"
+#include "wsmo.h"
+
+enum { T, PID, CLASS, START, END, SIZE, SHARE, FREQ, AGE, PATH };
+
+static const struct column columns[] = {
+	[T]	= { "t", "TIME", COL_T, 8, 0, "seconds since the recording began" },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
+	[START]	= { "start", "START", COL_ADDR, 14, 0, "first address" },
+	[END]	= { "end", "END", COL_ADDR, 14, 0, "address behind the last one" },
+	[SIZE]	= { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed within the window" },
+	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0, "share of sampling rounds that found its samples accessed" },
+	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0, "milliseconds since the share last changed much" },
+	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON, "name of the mapping" },
+};
+
+static const struct table_desc desc = {
+	.type = "region", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+static const struct table_desc * const tables[] = { &desc };
+
+struct regions {
+	struct table *table;
+	struct areas *areas;
+};
+
+static void regions_begin(struct report *rp)
+{
+	struct regions *r = calloc(1, sizeof(*r));
+	struct areas *areas = areas_new();
+
+	if (!r || !areas) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	r->areas = areas;
+	r->table = table_new(&desc, rp->format);
+	rp->data = r;
+}
+
+static void snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
+{
+	struct regions *r = rp->data;
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct wsmon_region_entry *e = &s->regions[i];
+
+		if (!report_wants_class(rp, e->class))
+			continue;
+		table_row(r->table, (struct cell[]) {
+			[T]	= cell_d(report_time(rp, s->rec.time_ns)),
+			[PID]	= cell_u(s->pid),
+			[CLASS]	= cell_s(class_name(e->class)),
+			[START]	= cell_u(e->start),
+			[END]	= cell_u(e->end),
+			[SIZE]	= cell_u(e->end - e->start),
+			[SHARE]	= cell_d((double)e->share / WSMON_SHARE_ONE),
+			[FREQ]	= cell_d((double)e->freq / WSMON_SHARE_ONE),
+			[AGE]	= cell_u(e->age_ms),
+			[PATH]	= cell_s(areas_path(r->areas, s->pid, e->area)),
+		});
+	}
+}
+
+static void regions_record(struct report *rp, const struct wsmon_record *rec)
+{
+	struct regions *r = rp->data;
+
+	if (rec->type == WSMON_REC_AREA)
+		areas_add(r->areas, (const void *)rec);
+	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+		snapshot(rp, (const void *)rec);
+}
+
+static void regions_end(struct report *rp)
+{
+	struct regions *r = rp->data;
+
+	table_end(r->table);
+	areas_free(r->areas);
+	free(r);
+}
+
+const struct report_view report_regions = {
+	.name = "regions",
+	.help = "the regions of each snapshot, in address order",
+	.tables = tables,
+	.nr_tables = ARRAY_SIZE(tables),
+	.begin = regions_begin,
+	.record = regions_record,
+	.end = regions_end,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * units.h - the one place where sizes and times become text, and text times
+ */
+#ifndef WSMO_UNITS_H
+#define WSMO_UNITS_H
+
+#include "wsmon.h"
+
+#define UNITS_LEN	32	/* enough for any result */
+
+#define NSEC_PER_USEC	1000ULL
+#define NSEC_PER_MSEC	1000000ULL
+#define NSEC_PER_SEC	1000000000ULL
+
+/**
+ * units_size() - bytes for people: "512 B", "64.0 MiB"
+ * Return: @buf
+ */
+const char *units_size(char *buf, __u64 bytes);
+
+/**
+ * units_time() - a duration for people: "250 us", "1.5 s", "2m05s", "3h07m"
+ * Return: @buf
+ */
+const char *units_time(char *buf, __u64 ns);
+
+/**
+ * units_parse_time() - the reverse: "100ms", "1.5 s", "2m05s", "0.1"
+ * @text: numbers with ns, us, ms, s, m, min or h; one without a unit is seconds
+ * @ns: result, nanoseconds
+ * Return: 0, -EINVAL, or -ERANGE above what 64 bits hold
+ */
+int units_parse_time(const char *text, __u64 *ns);
+
+/**
+ * units_parse_count() - a plain decimal number, nothing before or behind it
+ * Return: 0, -EINVAL, or -ERANGE above @max
+ */
+int units_parse_count(const char *text, __u64 max, __u64 *count);
+
+#endif /* WSMO_UNITS_H */

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# How the command wsmo is built; included by the top Makefile. Paths are
+# relative to the top of the tree.
+#
+#   out/bin/wsmo       what is installed
+#   out/bin/wsmo-asan  the same under AddressSanitizer and UBSan, for tests
+
+WSMO_DIR := tools/wsmo
+WSMO_OBJ := out/obj/wsmo
+WSMO_VERSION ?= 0.1
+
+WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs.c \
+	report.c report_wss.c report_regions.c report_summary.c report_raw.c \
+	areas.c sorted.c record.c record_loop.c record_take.c \
+	record_output.c record_child.c session.c procfs.c kconfig.c check.c
+
+WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
+	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
+	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
+WSMO_OPT := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+WSMO_LIBS := -lsmartcols -ljson-c -lm
+
+.PHONY: wsmo wsmo-asan
+wsmo: out/bin/wsmo
+wsmo-asan: out/bin/wsmo-asan
+
+out/bin/wsmo: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(WSMO_LIBS)
+
+out/bin/wsmo-asan: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_LIBS)
+
+$(WSMO_OBJ)/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(WSMO_OBJ)/asan/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_CFLAGS) $(WSMO_ASAN) -MMD -MP -c -o $@ $<
+
+-include $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.d) $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.d)
