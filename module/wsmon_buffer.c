@@ -28,8 +28,8 @@
 
 #include "wsmon_internal.h"
 
-/* Half a minute of full snapshots at the default attributes */
-#define BUFFER_SIZE	(2U << 20)
+/* A minute of full snapshots at the defaults, four of the largest there are */
+#define BUFFER_SIZE	(4U << 20)
 /* Kept free for LOST and END */
 #define BUFFER_SPARE	256U
 
@@ -40,8 +40,11 @@
  * @wait:	the reader waits here
  * @attach:	serialises coming and going of the reader with emptying @fifo
  * @taken:	there is a reader
- * @came:	one came since the last call of wsmon_buffer_attached()
+ * @came:	one came since the last call of wsmon_buffer_attached(), or lost
+ *		what it has to know
  * @session:	a session is writing
+ * @splits:	sessions that began while a reader was there
+ * @split_in:	position in @fifo where the last of them did
  * @lost:	records lost since the last LOST record
  * @lost_bytes:	how long they were together
  * @sum:	records lost in this session
@@ -55,6 +58,8 @@ static struct buffer {
 	bool taken;
 	bool came;
 	bool session;
+	unsigned int splits;
+	unsigned int split_in;
 	u64 lost;
 	u64 lost_bytes;
 	u64 sum;
@@ -68,6 +73,8 @@ static struct buffer {
  * @sent:	bytes of it that were read
  * @made:	@header is filled in
  * @read:	bytes of records that were read
+ * @splits:	sessions whose beginning it knows
+ * @at_end:	its last read found the end of a session
  */
 struct reader {
 	struct mutex lock;	/* outside wsmon.lock */
@@ -75,6 +82,8 @@ struct reader {
 	size_t sent;
 	bool made;
 	u64 read;
+	unsigned int splits;
+	bool at_end;
 };
 
 /*
@@ -127,6 +136,11 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
 		buffer.sum_bytes += rec->size;
+		/* without these the others mean little: tell them again */
+		if (rec->type == WSMON_REC_ATTRS ||
+		    rec->type == WSMON_REC_TARGET ||
+		    rec->type == WSMON_REC_AREA)
+			WRITE_ONCE(buffer.came, true);
 		return;
 	}
 	put_raw(rec, rec->size);
@@ -155,8 +169,13 @@ void wsmon_buffer_lost(u64 *records, u64 *bytes)
 void wsmon_buffer_begin(void)
 {
 	mutex_lock(&buffer.attach);
-	if (!buffer.taken)
+	if (buffer.taken) {
+		WRITE_ONCE(buffer.split_in, buffer.fifo.kfifo.in);
+		/* pairs with before_split() */
+		smp_store_release(&buffer.splits, buffer.splits + 1);
+	} else {
 		kfifo_reset(&buffer.fifo);
+	}
 	buffer.lost = 0;
 	buffer.lost_bytes = 0;
 	buffer.sum = 0;
@@ -204,6 +223,7 @@ static int buffer_open(struct inode *inode, struct file *file)
 	if (!buffer.taken) {
 		buffer.taken = true;
 		buffer.came = true;
+		rd->splits = buffer.splits;
 		file->private_data = rd;
 		ret = stream_open(inode, file);
 	}
@@ -215,10 +235,15 @@ static int buffer_open(struct inode *inode, struct file *file)
 
 static int buffer_release(struct inode *inode, struct file *file)
 {
+	struct reader *rd = file->private_data;
+
 	mutex_lock(&buffer.attach);
+	/* it may have read half a record: the next one begins with a whole one */
+	if (rd->read)
+		kfifo_reset_out(&buffer.fifo);
 	buffer.taken = false;
 	mutex_unlock(&buffer.attach);
-	kfree(file->private_data);
+	kfree(rd);
 	return 0;
 }
 
@@ -234,6 +259,24 @@ static bool at_end(const struct reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
 	return rd->read && !smp_load_acquire(&buffer.session) && !readable(rd);
+}
+
+/*
+ * How much may be read before the beginning of a session the reader does not
+ * know of; if that is 0 it does now. If several began only the last counts.
+ * Return: UINT_MAX if there is none.
+ */
+static unsigned int before_split(struct reader *rd)
+{
+	/* pairs with wsmon_buffer_begin() */
+	unsigned int splits = smp_load_acquire(&buffer.splits), left;
+
+	if (rd->splits == splits)
+		return UINT_MAX;
+	left = READ_ONCE(buffer.split_in) - buffer.fifo.kfifo.out;
+	if (!left)
+		rd->splits = splits;
+	return left;
 }
 
 static int make_header(struct reader *rd)
@@ -262,14 +305,22 @@ static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
 	return count;
 }
 
-/* Return: bytes read; 0 if another thread took what there was */
+/* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
 static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 {
-	unsigned int copied;
+	unsigned int copied, left = before_split(rd);
 	int ret;
 
-	if (!readable(rd))
+	if (!left && rd->read && !rd->at_end) {
+		rd->at_end = true;
 		return 0;
+	}
+	if (!readable(rd)) {
+		if (!at_end(rd))
+			return -EAGAIN;
+		rd->at_end = true;
+		return 0;
+	}
 	if (!rd->made) {
 		ret = make_header(rd);
 		if (ret)
@@ -277,10 +328,13 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 	}
 	if (rd->sent < sizeof(rd->header))
 		return read_header(rd, buf, count);
+	if (left)
+		count = min_t(size_t, count, left);
 	ret = kfifo_to_user(&buffer.fifo, buf, count, &copied);
-	if (ret)
-		return ret;
+	if (!copied)
+		return ret ?: -EAGAIN;
 	rd->read += copied;
+	rd->at_end = false;
 	return copied;
 }
 
@@ -297,10 +351,8 @@ static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 			return -ERESTARTSYS;
 		ret = read_some(rd, buf, min_t(size_t, count, INT_MAX));
 		mutex_unlock(&rd->lock);
-		if (ret)
+		if (ret != -EAGAIN)
 			return ret;
-		if (at_end(rd))
-			return 0;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		ret = wait_event_interruptible(buffer.wait,

@@ -25,6 +25,21 @@ struct wsmon wsmon = {
 	.stop_reason = -1,
 };
 
+/**
+ * wsmon_end - the session ends: tell everybody
+ * @reason:	WSMON_END_*
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_end(u32 reason)
+{
+	wsmon_stream_stats(wsmon.session);
+	wsmon_stream_end(reason);
+	wsmon_buffer_end();
+	wsmon.stop_reason = reason;
+	wsmon.running = false;
+}
+
 /* Have the thread end, if there is one. Context: wsmon.ctl held. */
 static void stop_thread(void)
 {
@@ -38,7 +53,8 @@ static void stop_thread(void)
 	ss->thread = NULL;
 	/* a thread stopped before it ever ran has not said so */
 	mutex_lock(&wsmon.lock);
-	wsmon.running = false;
+	if (wsmon.running)
+		wsmon_end(WSMON_END_STOPPED);
 	mutex_unlock(&wsmon.lock);
 }
 
@@ -66,6 +82,8 @@ static int start_session(const u32 *pids, unsigned int nr,
 	old = wsmon.session;
 	wsmon.session = ss;
 	wsmon.running = true;
+	wsmon_buffer_begin();
+	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
 	wsmon_session_free(old);
 	wake_up_process(thread);
@@ -79,14 +97,19 @@ static int start_session(const u32 *pids, unsigned int nr,
  * @ns:		pid namespace of the ids
  *
  * Context: may sleep, no locks held.
- * Return: 0, or an error of wsmon_session_create() with nothing changed.
+ * Return: 0, or -ERESTARTSYS or an error of wsmon_session_create() with nothing
+ * changed.
  */
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns)
 {
 	int ret = 0;
 
-	mutex_lock(&wsmon.ctl);
+	/* ns is NULL at unload: then it must not fail */
+	if (!ns)
+		mutex_lock(&wsmon.ctl);
+	else if (mutex_lock_interruptible(&wsmon.ctl))
+		return -ERESTARTSYS;
 	if (nr)
 		ret = start_session(pids, nr, ns);
 	else
@@ -103,14 +126,15 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
  * Intervals count from the present round on; the number of regions follows at
  * the end of the aggregation interval.
  * Context: may sleep, no locks held.
- * Return: 0, or -EINVAL, -ERANGE, -ENOMEM with nothing changed.
+ * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
  */
 int wsmon_set_attrs(const char *text, size_t len)
 {
 	struct wsmon_attrs attrs;
 	int ret;
 
-	mutex_lock(&wsmon.ctl);
+	if (mutex_lock_interruptible(&wsmon.ctl))
+		return -ERESTARTSYS;
 	attrs = wsmon.attrs;
 	ret = wsmon_attrs_parse(&attrs, text, len);
 	if (ret)

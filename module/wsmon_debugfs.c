@@ -47,7 +47,8 @@ static int attrs_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_attrs a;
 
-	mutex_lock(&wsmon.lock);
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
 	a = wsmon.attrs;
 	mutex_unlock(&wsmon.lock);
 	seq_printf(m, "sample_us=%llu\n", a.sample_us);
@@ -89,7 +90,8 @@ static int target_show(struct seq_file *m, void *unused)
 	const char *sep = "";
 	u32 i;
 
-	mutex_lock(&wsmon.lock);
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
 	ss = wsmon.session;
 	for (i = 0; wsmon.running && i < ss->nr_targets; i++) {
 		if (ss->targets[i].gone)
@@ -104,7 +106,8 @@ static int target_show(struct seq_file *m, void *unused)
 
 static int status_show(struct seq_file *m, void *unused)
 {
-	mutex_lock(&wsmon.lock);
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
 	seq_puts(m, wsmon.running ? "running\n" : "idle\n");
 	if (wsmon.stop_reason == WSMON_END_STOPPED)
 		seq_puts(m, "last stop: on request\n");
@@ -142,7 +145,8 @@ static void show_regions(struct seq_file *m, const struct wsmon_target *t)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	for (i = 0; i < t->regions.nr; i++) {
+	/* a text too long for its buffer is made again, in a larger one */
+	for (i = 0; i < t->regions.nr && !seq_has_overflowed(m); i++) {
 		const struct wsmon_region *r = &t->regions.r[i];
 		unsigned int share = permille(wsmon_region_share(r));
 
@@ -155,37 +159,38 @@ static void show_regions(struct seq_file *m, const struct wsmon_target *t)
 	}
 }
 
-static void show_targets(struct seq_file *m,
-			 void (*show)(struct seq_file *m,
-				      const struct wsmon_target *t))
+static int show_targets(struct seq_file *m,
+			void (*show)(struct seq_file *m,
+				     const struct wsmon_target *t))
 {
 	u32 i;
 
-	mutex_lock(&wsmon.lock);
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
 	for (i = 0; wsmon.session && i < wsmon.session->nr_targets; i++) {
 		if (!wsmon.session->targets[i].gone)
 			show(m, &wsmon.session->targets[i]);
 	}
 	mutex_unlock(&wsmon.lock);
+	return 0;
 }
 
 static int wss_show(struct seq_file *m, void *unused)
 {
-	show_targets(m, show_wss);
-	return 0;
+	return show_targets(m, show_wss);
 }
 
 static int regions_show(struct seq_file *m, void *unused)
 {
-	show_targets(m, show_regions);
-	return 0;
+	return show_targets(m, show_regions);
 }
 
 static int stats_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_rec_stats s = { };
 
-	mutex_lock(&wsmon.lock);
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
 	if (wsmon.session)
 		wsmon_stats_fill(&s, wsmon.session);
 	mutex_unlock(&wsmon.lock);

@@ -27,7 +27,7 @@
 /* Limits of the attributes: wsmon_attrs_check() */
 #define WSMON_SAMPLE_US_MIN	100ULL
 #define WSMON_INTERVAL_US_MAX	86400000000ULL	/* a day */
-#define WSMON_REGIONS_LIMIT	65536U
+#define WSMON_REGIONS_LIMIT	32768U
 
 #define WSMON_MAX_TARGETS	256U
 #define WSMON_MAX_EXTENTS	16384U	/* mappings kept apart in a target */
@@ -198,13 +198,13 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 {
 	u64 n = wsmon_region_pages(r);
 
-	/* n < 2^40 and shares are Q15: no overflow */
+	/* n < 2^45 and shares are Q15: no overflow */
 	return div64_u64(r->n[0] * r->share[0] + r->n[1] * r->share[1], n);
 }
 
 /* wsmon_adapt.c: evidence, merging and splitting */
 
-/* Quarters of an octave: 2 * log2(pages, at most 2^40) + log2(Q15) */
+/* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
 
 /**
@@ -274,6 +274,7 @@ struct seq_file;
  * @interval_ns: beginning of the present aggregation interval
  * @rounds:	sampling rounds in it
  * @drop_all:	all samples are to be dropped at the next boundary
+ * @resume:	region the next pass begins with: where the last one gave up
  * @gone:	it exited
  */
 struct wsmon_target {
@@ -287,6 +288,7 @@ struct wsmon_target {
 	u64 updated_ns;
 	u64 interval_ns;
 	u32 rounds;
+	u32 resume;
 	bool drop_all;
 	bool gone;
 };
@@ -362,6 +364,7 @@ extern struct wsmon wsmon;
 int wsmon_set_attrs(const char *text, size_t len);
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns);
+void wsmon_end(u32 reason);
 
 /* wsmon_session.c: memory of a session */
 struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
@@ -392,10 +395,14 @@ enum wsmon_visit {
 	WSMON_VISIT_DROP,
 };
 
+/* Most attempts a pass makes to get a busy mmap lock, WSMON_LOCK_WAIT_US apart */
+#define WSMON_LOCK_TRIES	40
+#define WSMON_LOCK_WAIT_US	100
+
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now);
-bool wsmon_mmap_trylock(struct mm_struct *mm);
+bool wsmon_mmap_trylock(struct mm_struct *mm, unsigned int *tries);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 
 /* wsmon_tlb.c */

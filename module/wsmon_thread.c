@@ -326,9 +326,8 @@ int wsmon_thread(void *data)
 	ss->cpu_start_ns = current->se.sum_exec_runtime;
 	due = ktime_get_ns();
 	ss->boundary_ns = due + aggr_ns();
-	wsmon_buffer_begin();
+	/* whoever is there already is told everything anyway */
 	wsmon_buffer_attached();
-	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
 
 	while (due && !kthread_should_stop()) {
@@ -341,11 +340,7 @@ int wsmon_thread(void *data)
 
 	mutex_lock(&wsmon.lock);
 	leave_as_found(ss);
-	wsmon_stream_stats(ss);
-	wsmon.stop_reason = due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE;
-	wsmon.running = false;
-	wsmon_stream_end(wsmon.stop_reason);
-	wsmon_buffer_end();
+	wsmon_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }

@@ -7,7 +7,7 @@
  * depends on when that happens: a flush that is late only makes accesses of
  * that moment invisible. So nobody waits for it.
  *
- * Called by the kthread, without locks, preemptible.
+ * Called by the kthread with wsmon.lock held.
  *
  * Which processors hold translations of an mm, on x86:
  * - those that run it, or run a kernel thread on top of it: they are in
@@ -19,9 +19,12 @@
  *   generation is behind. Raising it without a flush is harmless: the kernel
  *   only compares generations, and flushes more than it would have to.
  */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
-#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/smp.h>
 #include <asm/cpufeature.h>
 #include <asm/invpcid.h>
@@ -29,6 +32,11 @@
 #include <asm/tlbflush.h>
 
 #include "wsmon_internal.h"
+
+/* Calls that were sent out and have not been answered */
+static atomic_t pending = ATOMIC_INIT(0);
+/* Where they go; under wsmon.lock */
+static struct cpumask targets;
 
 /* CR4.PGE off and on again flushes everything, global entries included. */
 static void flush_by_cr4(void)
@@ -49,6 +57,7 @@ static void flush_local(void *unused)
 		flush_by_cr4();
 	else
 		native_write_cr3(__native_read_cr3());
+	atomic_dec(&pending);
 }
 
 /**
@@ -66,26 +75,28 @@ bool wsmon_tlb_can_flush(void)
  * @mm:	the mm; the caller holds a reference
  *
  * Does not wait. Before the module's text goes away wsmon_tlb_drain() must run.
+ * Context: wsmon.lock held, may sleep.
  */
 void wsmon_tlb_flush(struct mm_struct *mm)
 {
 	atomic64_inc(&mm->context.tlb_gen);
-	on_each_cpu_mask(mm_cpumask(mm), flush_local, NULL, false);
-}
-
-static void drain_local(void *unused)
-{
+	/* a processor that goes away now would not answer */
+	cpus_read_lock();
+	cpumask_and(&targets, mm_cpumask(mm), cpu_online_mask);
+	atomic_add(cpumask_weight(&targets), &pending);
+	on_each_cpu_mask(&targets, flush_local, NULL, false);
+	cpus_read_unlock();
 }
 
 /**
  * wsmon_tlb_drain - wait until no processor is about to run this file's code
  *
- * A processor runs all calls queued to it in one go, those somebody waits for
- * first. So when a first wait ends, earlier calls may still be ahead in the
- * same go; when a second wait ends, that go is over.
+ * Context: may sleep; nothing is flushed any more.
  */
 void wsmon_tlb_drain(void)
 {
-	on_each_cpu(drain_local, NULL, true);
-	on_each_cpu(drain_local, NULL, true);
+	while (atomic_read(&pending))
+		usleep_range(100, 1000);
+	/* flush_local() runs with interrupts off: let it return as well */
+	synchronize_rcu();
 }

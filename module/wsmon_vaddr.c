@@ -166,6 +166,7 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->fresh;
+	unsigned int tries = WSMON_LOCK_TRIES;
 	unsigned long addr = 0;
 	u64 data_end = 0, start, held;
 	int ret;
@@ -177,7 +178,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 			if (ret)
 				return ret;
 		}
-		if (!wsmon_mmap_trylock(mm)) {
+		if (!wsmon_mmap_trylock(mm, &tries)) {
 			ss->stats.missed++;
 			return -EAGAIN;
 		}

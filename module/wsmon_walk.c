@@ -35,9 +35,6 @@
 #define HOLD_NS		(60 * NSEC_PER_USEC)
 /* How often the clock is looked at, in visits */
 #define HOLD_CHECK	16
-/* How long a busy mmap lock is waited for: LOCK_TRIES * LOCK_WAIT_US */
-#define LOCK_TRIES	20
-#define LOCK_WAIT_US	100
 /* A pmd may gain its Accessed bit between reading it and locking its table */
 #define PMD_TRIES	4
 
@@ -56,6 +53,7 @@ struct span {
  * @round:	what the sampler sees
  * @locked:	the mmap lock is held
  * @since_ns:	since when
+ * @tries:	attempts at a busy mmap lock this pass may still make
  * @visits:	visits since the clock was looked at
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @mapping:	addresses for which @vma is the answer
@@ -71,6 +69,7 @@ struct walk {
 	struct wsmon_round round;
 	bool locked;
 	u64 since_ns;
+	unsigned int tries;
 	unsigned int visits;
 	struct vm_area_struct *vma;
 	struct span mapping;
@@ -126,26 +125,27 @@ static void unlock(struct walk *w)
 
 /**
  * wsmon_mmap_trylock - take an mmap lock for reading, if it can be had soon
- * @mm:	the mm, referenced
+ * @mm:		the mm, referenced
+ * @tries:	attempts that may fail; counted down
  *
- * Never waits long, so a target that sits on its lock delays nobody else.
+ * A target that sits on its lock, or fights for it, delays others only by as
+ * much as @tries allow for a whole pass.
  * Context: may sleep.
  */
-bool wsmon_mmap_trylock(struct mm_struct *mm)
+bool wsmon_mmap_trylock(struct mm_struct *mm, unsigned int *tries)
 {
-	unsigned int tries;
-
-	for (tries = 0; !mmap_read_trylock(mm); tries++) {
-		if (tries == LOCK_TRIES || kthread_should_stop())
+	while (!mmap_read_trylock(mm)) {
+		if (!*tries)
 			return false;
-		usleep_range(LOCK_WAIT_US / 2, LOCK_WAIT_US);
+		--*tries;
+		usleep_range(WSMON_LOCK_WAIT_US / 2, WSMON_LOCK_WAIT_US);
 	}
 	return true;
 }
 
 static bool lock(struct walk *w)
 {
-	if (!wsmon_mmap_trylock(w->round.mm))
+	if (!wsmon_mmap_trylock(w->round.mm, &w->tries))
 		return false;
 	w->locked = true;
 	w->since_ns = ktime_get_ns();
@@ -233,6 +233,14 @@ static bool visit_pte(struct walk *w, unsigned long addr,
 			   !pte_special(pte), visit, stolen);
 }
 
+static void remember_leaf(struct walk *w, struct span span,
+			  enum wsmon_visit visit, bool seen)
+{
+	w->leaf = span;
+	w->leaf_visit = visit;
+	w->leaf_seen = seen;
+}
+
 /* A transparent or hugetlb huge page of PMD size */
 static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 		      unsigned long addr, enum wsmon_visit visit, bool *stolen)
@@ -240,14 +248,14 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 	spinlock_t *ptl = pmd_lock(w->round.mm, pmdp);
 	bool seen = false;
 
-	/* anything else than the same page: too late for this round */
+	/* anything else than the same page: too late for this visit */
 	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&
-	    pmd_pfn(*pmdp) == pmd_pfn(pmd))
+	    pmd_pfn(*pmdp) == pmd_pfn(pmd)) {
 		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
 				   visit, stolen);
+		remember_leaf(w, span_of(addr, PMD_SIZE), visit, seen);
+	}
 	spin_unlock(ptl);
-	w->leaf = span_of(addr, PMD_SIZE);
-	w->leaf_seen = seen;
 	return seen;
 }
 
@@ -259,12 +267,12 @@ static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
 	bool seen = false;
 
 	if (pud_leaf(*pudp) && pud_present(*pudp) &&
-	    pud_pfn(*pudp) == pud_pfn(pud))
+	    pud_pfn(*pudp) == pud_pfn(pud)) {
 		seen = visit_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
 				   visit, stolen);
+		remember_leaf(w, span_of(addr, PUD_SIZE), visit, seen);
+	}
 	spin_unlock(ptl);
-	w->leaf = span_of(addr, PUD_SIZE);
-	w->leaf_seen = seen;
 	return seen;
 }
 
@@ -358,8 +366,7 @@ static bool visit_leaf_again(struct walk *w, unsigned long addr,
 		leave_table(w);
 		if (find_mapping(w, addr))
 			descend(w, addr, visit, stolen);
-		w->leaf_seen = seen;
-		w->leaf_visit = visit;
+		remember_leaf(w, w->leaf, visit, seen);
 	}
 	return seen;
 }
@@ -375,7 +382,6 @@ static bool visit_addr(struct walk *w, unsigned long addr,
 	leave_table(w);
 	if (!find_mapping(w, addr) || within(&w->hole, addr))
 		return false;
-	w->leaf_visit = visit;
 	return descend(w, addr, visit, stolen);
 }
 
@@ -418,20 +424,26 @@ static void visit_region(struct walk *w, struct wsmon_region *r,
  * @now:	what counts as the time of accesses found
  *
  * Stops early, and counts it, if the mmap lock cannot be had for a while: what
- * was not visited is as it was. Visits at most two pages a region.
+ * was not visited is as it was, and first in the next pass. Visits at most two
+ * pages a region.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now)
 {
-	struct walk w = { .round = { .mm = mm, .stats = &ss->stats } };
+	struct walk w = {
+		.round = { .mm = mm, .stats = &ss->stats },
+		.tries = WSMON_LOCK_TRIES,
+	};
+	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
 	bool arm = visit == WSMON_VISIT_ARM;
 	u64 begin = ktime_get_ns();
 	u32 i;
 
 	wsmon_sampler_young.prepare(&w.round);
-	for (i = 0; i < t->regions.nr; i++) {
-		struct wsmon_region *r = &t->regions.r[i];
+	t->resume = 0;
+	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
+		struct wsmon_region *r = &t->regions.r[at];
 		enum wsmon_visit v = visit;
 
 		if (arm == !!r->armed_ns)
@@ -440,6 +452,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			v = WSMON_VISIT_CHECK;
 		if (!keep_lock(&w)) {
 			ss->stats.missed++;
+			t->resume = at;
 			break;
 		}
 		visit_region(&w, r, v, now);

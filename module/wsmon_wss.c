@@ -69,7 +69,7 @@ static void add_region(struct acc *c, const struct wsmon_region *r,
 		c->unknown += n;
 		return;
 	}
-	/* n < 2^40, shares Q15 */
+	/* n < 2^45, shares Q15 */
 	c->hit += (r->n[0] * r->out[0] + r->n[1] * r->out[1]) / WSMON_ONE;
 	if (!r->n[1])
 		return;

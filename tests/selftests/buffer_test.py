@@ -228,6 +228,89 @@ def attrs_are_recorded():
     assert {r.tau_us for r in records if r.type == "WSS"} >= {100000}
 
 
+def half_a_record():
+    """Who goes in the middle of a record leaves no half of it to the next."""
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        assert len(os.read(fd, 96)) == 96
+        assert len(os.read(fd, 1001)) == 1001
+        os.close(fd)
+        fd = open_buffer()
+        time.sleep(0.3)
+        w.must_put("target", "\n")
+        records = parse(read_all(fd))[1]
+        os.close(fd)
+    assert records[-1].type == "END"
+
+
+def one_session_after_the_other():
+    """A reader sees the end of each."""
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.2)
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.2)
+        first = read_all(fd)
+        w.must_put("target", "\n")
+        second = read_all(fd)
+        os.close(fd)
+    for data in first, first[:96] + second:
+        kinds = [r.type for r in parse(data)[1]]
+        assert kinds[0] == "ATTRS" and kinds[-1] == "END", kinds
+        assert kinds.count("END") == 1
+
+
+def stopped_at_once():
+    """A session that hardly began has an end all the same."""
+    with w.sleeper() as t:
+        for _ in range(50):
+            fd = open_buffer()
+            w.must_put("target", "%d\n" % t.pid)
+            w.must_put("target", "\n")
+            assert parse(read_all(fd))[1][-1].type == "END"
+            os.close(fd)
+    assert "on request" in w.get("status")
+
+
+def bad_address():
+    """Bytes that were not delivered are not lost."""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.read.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    libc.read.restype = ctypes.c_ssize_t
+    page = libc.mmap(None, 8192, 3, 0x22, -1, 0)
+    libc.munmap(page + 4096, 4096)
+    with w.sleeper() as t:
+        w.must_put("attrs", FAST)
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.5)
+        w.must_put("target", "\n")
+        assert libc.read(fd, None, 1000) == -1
+        assert ctypes.get_errno() == errno.EFAULT
+        data = os.read(fd, 96)
+        assert libc.read(fd, page + 4096, 1000) == -1
+        while True:
+            # half of the room is not there
+            n = libc.read(fd, page + 4096 - 500, 1000)
+            assert n >= 0, ctypes.get_errno()
+            if n < 1:
+                break
+            data += ctypes.string_at(page + 4096 - 500, n)
+            if n < 500:
+                break
+        data += read_all(fd)
+        os.close(fd)
+    assert parse(data)[1][-1].type == "END"
+
+
 def shared_by_threads():
     """Threads that read one open file get each byte once."""
     got = []
@@ -257,4 +340,5 @@ def shared_by_threads():
 
 w.main(a_session, blocks_until_start, nonblocking_and_poll, one_reader,
        left_behind, late_reader, loss_is_told, exit_and_exec_records,
-       attrs_are_recorded, shared_by_threads)
+       attrs_are_recorded, half_a_record, one_session_after_the_other,
+       stopped_at_once, bad_address, shared_by_threads)

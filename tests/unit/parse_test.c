@@ -49,7 +49,7 @@ static void bad_attrs(void)
 		{ "max_regions=18446744073709551616", -ERANGE },
 		{ "seed=18446744073709551616", -ERANGE },
 		{ "sample_us=18446744073709651616", -ERANGE },
-		{ "max_regions=65537", -ERANGE },
+		{ "max_regions=32769", -ERANGE },
 		{ "min_regions=0", -EINVAL }, { "max_regions=0", -EINVAL },
 		{ "min_regions=11 max_regions=10", -EINVAL },
 		{ "max_regions=9", -EINVAL }, { "min_regions=2001", -EINVAL },

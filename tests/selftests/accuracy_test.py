@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Estimates beside the truth, through wsmo: a smoke version of the figures.
+
+Short intervals, so that there are many in little time. An outlier of a busy
+machine is no failure: medians and counts are asserted, not single intervals.
+"""
+import wsmontest as w
+import truth
+
+SHORT = ["--sample", "40ms", "--aggr", "400ms", "--update", "400ms",
+         "--window", "400ms"]
+
+
+def hotset(options, *more):
+    return truth.record(SHORT + options, ["hotset", "--tau", "400",
+                                          "--truth-ms", "40", "--seconds", "6",
+                                          *more])
+
+
+def say(what, c):
+    print("# %s: median %+.1f %%, interval holds in %d of %d, +-%.1f %%" % (
+        what, c.median_error() * 100, c.covered(), len(c.rows),
+        c.half_width() * 100), flush=True)
+
+
+def close(what, c, error, width):
+    say(what, c)
+    assert len(c.rows) >= 8, "only %d intervals" % len(c.rows)
+    assert abs(c.median_error()) < error, c.median_error()
+    assert c.covered() >= 0.8 * len(c.rows), c.covered()
+    assert c.half_width() < width, c.half_width()
+
+
+def small_hot_set():
+    close("8 MiB", hotset(["--seed", "1"], "--hot", "8M", "--offset", "100M"),
+          0.05, 0.10)
+
+
+def huge_pages():
+    close("16 MiB on THP", hotset(["--seed", "2"], "--hot", "16M", "--offset",
+                                  "100M", "--thp"), 0.05, 0.10)
+
+
+def every_second_page():
+    close("every 2nd page", hotset(["--seed", "3"], "--pattern", "stride:2"),
+          0.03, 0.06)
+
+
+def random_pages():
+    close("random 5 %", hotset(["--seed", "4"], "--pattern", "random:5"),
+          0.15, 0.25)
+
+
+def ramp():
+    c = truth.record(SHORT + ["--seed", "5"],
+                     "pageramp --populate --stride 2 --pages 16384 --ramp 8 "
+                     "--cycles 1 --tau 400 --truth-ms 40".split())
+    say("pageramp", c)
+    assert abs(c.mean_error()) < 0.05, c.mean_error()
+    assert c.covered() >= 0.75 * len(c.rows), c.covered()
+    peak = max(t for t, _, _, _ in c.rows)
+    assert c.rss() > 1.7 * peak, "RSS is not double"
+
+
+def without_flush():
+    """What is in the TLB is not seen then: a limit that is shown, not a
+    promise: context switches flush as well."""
+    say("8 MiB without flush", hotset(["--no-flush"], "--hot", "8M"))
+
+
+def classes_sum_up():
+    c = hotset([], "--hot", "8M")
+    sums = {}
+    for r in c.records:
+        if r.type == "WSS":
+            whole, parts = sums.get(r.time_ns, (0, 0))
+            sums[r.time_ns] = ((r.bytes, parts) if r.cls == "all"
+                               else (whole, parts + r.bytes))
+    for whole, parts in sums.values():
+        assert abs(whole - parts) <= 8 * 4096, (whole, parts)
+
+
+with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
+          "scan_sleep_millisecs", "w") as f:
+    f.write("100000000")     # it touches what it collapses
+w.main(small_hot_set, huge_pages, every_second_page, random_pages, ramp,
+       without_flush, classes_sum_up)

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The command on a live kernel."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import wsmontest as w
+import wsmon
+
+FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms",
+        "--window", "100ms"]
+TMP = tempfile.mkdtemp()
+FILE = os.path.join(TMP, "data")
+
+
+def wsmo(*args, **more):
+    return subprocess.run(["wsmo", *args], capture_output=True, text=True, **more)
+
+
+def records():
+    with open(FILE, "rb") as f:
+        return list(wsmon.read(f)[1])
+
+
+def one_line(r, status=1):
+    assert r.returncode == status, r
+    lines = [line for line in r.stderr.splitlines() if line]
+    assert len(lines) == 1 and lines[0].startswith("wsmo: "), r.stderr
+
+
+def without_module():
+    w.unload()
+    try:
+        one_line(wsmo("record", "-o", FILE, "-p", str(os.getpid())))
+        r = wsmo("check")
+        assert r.returncode == 1 and "wsmon" in r.stdout
+    finally:
+        w.load()
+
+
+def not_root():
+    def drop():
+        os.setgid(65534)
+        os.setuid(65534)
+    os.chmod(TMP, 0o777)
+    one_line(wsmo("record", "-o", FILE, "-p", "1", preexec_fn=drop))
+
+
+def check():
+    r = wsmo("check")
+    assert r.returncode == 0, r
+
+
+def attach():
+    with w.sleeper() as t:
+        r = wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
+    assert r.returncode == 0, r
+    assert "lost" in r.stderr or "report" in r.stderr, r.stderr
+    got = records()
+    assert got[-1].type == "END"
+    assert {r.pid for r in got if r.type == "WSS"} == {t.pid}
+    assert any(r.type == "PROC" and r.rss > 1 << 20 for r in got)
+    assert any(r.type == "AREA" and "python" in r.path for r in got)
+    assert any(r.type == "AREA" and r.path == "[heap]" for r in got)
+    assert w.idle(), "still running"
+    assert w.attrs()["sample_us"] == "100000", "attributes not put back"
+    assert os.stat(FILE).st_mode & 0o777 == 0o600
+
+
+def command():
+    r = wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "sleep 0.5; exit 7")
+    assert r.returncode == 7, r
+    got = records()
+    assert [r.comm for r in got if r.type == "TARGET"][-1] == "sh"
+    assert got[-1].type == "END" and got[-1].reason == 1
+    r = wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "kill -TERM $$")
+    assert r.returncode == 128 + signal.SIGTERM, r
+    r = wsmo("record", "-o", FILE, "--", "/does/not/exist")
+    assert r.returncode == 127, r
+
+
+def interrupted():
+    with w.sleeper() as t:
+        p = subprocess.Popen(["wsmo", "record", "-o", FILE, "-p", str(t.pid), *FAST],
+                             stderr=subprocess.PIPE)
+        w.wait_for("recording", lambda: w.get("wss"))
+        p.send_signal(signal.SIGINT)
+        assert p.wait(10) == 0, p.stderr.read()
+        assert records()[-1].type == "END"
+        assert w.idle()
+
+
+def killed():
+    """kill -9 leaves a readable file; the next recording starts clean."""
+    with w.sleeper() as t:
+        p = subprocess.Popen(["wsmo", "record", "-q", "-o", FILE, "-p",
+                              str(t.pid), *FAST], stderr=subprocess.DEVNULL)
+        w.wait_for("a working set", lambda: w.get("wss"))
+        time.sleep(0.5)
+        p.kill()
+        p.wait()
+        r = wsmo("report", "wss", "--json", "-i", FILE)
+        assert r.returncode == 0 and r.stdout, r
+        w.must_put("target", "\n")
+        r = wsmo("record", "-o", FILE, "-d", "0.5", "-p", str(t.pid), *FAST)
+        assert r.returncode == 0, r
+        assert records()[-1].type == "END"
+
+
+def busy():
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
+        assert w.running()
+        w.must_put("target", "\n")
+        fd = os.open(w.DIR + "buffer", os.O_RDONLY)
+        one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
+        os.close(fd)
+
+
+def errors():
+    one_line(wsmo("record", "-o", FILE, "-p", "2147483647"))
+    one_line(wsmo("record", "-o", "/no/such/dir/file", "-p", str(os.getpid())))
+    one_line(wsmo("report", "wss", "-i", "/no/such/file"))
+    assert wsmo("record", "-p", "abc").returncode == 2
+    assert wsmo("record").returncode == 2
+    assert wsmo("frobnicate").returncode == 2
+    one_line(wsmo("record", "-o", FILE, "-p", str(os.getpid()),
+                  "--min-regions", "20", "--max-regions", "10"))
+
+
+def full_disk():
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", TMP],
+                   check=True)
+    try:
+        with w.sleeper() as t:
+            r = wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid), *FAST)
+        assert r.returncode == 1 and "space" in r.stderr, r
+        assert w.idle()
+        assert wsmo("report", "wss", "-i", FILE).returncode == 0
+    finally:
+        subprocess.run(["umount", TMP], check=True)
+
+
+def several():
+    with w.sleeper() as a, w.sleeper() as b:
+        r = wsmo("record", "-o", FILE, "-d", "1", "-p",
+                 "%d,%d" % (a.pid, b.pid), *FAST)
+    assert r.returncode == 0, r
+    assert {r.pid for r in records() if r.type == "WSS"} == {a.pid, b.pid}
+
+
+def reports():
+    """The lines others rely on."""
+    r = wsmo("record", "-o", FILE, *FAST, "--", "hotset", "--size", "32M", "--hot",
+             "8M", "--seconds", "2", "--tau", "100")
+    assert r.returncode == 0, r
+    r = wsmo("report", "wss", "--json", "-i", FILE)
+    lines = [json.loads(line) for line in r.stdout.splitlines()]
+    assert lines, r
+    for line in lines:
+        assert list(line) == ["type", "t", "pid", "class", "tau_ms", "bytes",
+                              "low", "high"], line
+        assert line["type"] == "wss" and line["tau_ms"] == 100
+        assert 0 <= line["low"] <= line["bytes"] <= line["high"]
+        assert 0 <= line["t"] < 60
+    r = wsmo("report", "regions", "--json", "-i", FILE)
+    lines = [json.loads(line) for line in r.stdout.splitlines()]
+    for line in lines:
+        assert list(line) == ["type", "t", "pid", "class", "start", "end",
+                              "share", "freq", "age_ms"], line
+        assert line["start"] < line["end"] and 0 <= line["share"] <= 1
+    assert any(line["share"] == 1 and line["class"] == "anon" for line in lines)
+    for view in ("wss", "regions", "summary", "raw"):
+        for form in ((), ("--json",), ("--csv",), ("--raw",)):
+            r = wsmo("report", view, *form, "-i", FILE)
+            assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
+
+
+w.main(without_module, not_root, check, attach, command, interrupted, killed,
+       busy, errors, full_disk, several, reports)
