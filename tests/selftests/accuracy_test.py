@@ -8,13 +8,13 @@ machine is no failure: medians and counts are asserted, not single intervals.
 import wsmontest as w
 import truth
 
-SHORT = ["--sample", "40ms", "--aggr", "400ms", "--update", "400ms",
-         "--window", "400ms"]
+SHORT = ["--sample", "20ms", "--aggr", "200ms", "--update", "200ms",
+         "--window", "200ms"]
 
 
 def hotset(options, *more):
-    return truth.record(SHORT + options, ["hotset", "--tau", "400",
-                                          "--truth-ms", "40", "--seconds", "6",
+    return truth.record(SHORT + options, ["hotset", "--tau", "200",
+                                          "--truth-ms", "20", "--seconds", "2",
                                           *more])
 
 
@@ -28,13 +28,15 @@ def close(what, c, error, width):
     say(what, c)
     assert len(c.rows) >= 8, "only %d intervals" % len(c.rows)
     assert abs(c.median_error()) < error, c.median_error()
-    assert c.covered() >= 0.8 * len(c.rows), c.covered()
+    # few intervals: what is rarely so by chance is a failure, no more
+    assert c.covered() >= 0.6 * len(c.rows), c.covered()
     assert c.half_width() < width, c.half_width()
 
 
 def small_hot_set():
-    close("8 MiB", hotset(["--seed", "1"], "--hot", "8M", "--offset", "100M"),
-          0.05, 0.10)
+    c = hotset(["--seed", "1"], "--hot", "8M", "--offset", "100M")
+    close("8 MiB", c, 0.05, 0.10)
+    classes_sum_up(c)
 
 
 def huge_pages():
@@ -54,11 +56,11 @@ def random_pages():
 
 def ramp():
     c = truth.record(SHORT + ["--seed", "5"],
-                     "pageramp --populate --stride 2 --pages 16384 --ramp 8 "
-                     "--cycles 1 --tau 400 --truth-ms 40".split())
+                     "pageramp --populate --stride 2 --pages 16384 --ramp 5 "
+                     "--cycles 1 --tau 200 --truth-ms 20".split())
     say("pageramp", c)
     assert abs(c.mean_error()) < 0.05, c.mean_error()
-    assert c.covered() >= 0.75 * len(c.rows), c.covered()
+    assert c.covered() >= 0.6 * len(c.rows), c.covered()
     peak = max(t for t, _, _, _ in c.rows)
     assert c.rss() > 1.7 * peak, "RSS is not double"
 
@@ -69,8 +71,7 @@ def without_flush():
     say("8 MiB without flush", hotset(["--no-flush"], "--hot", "8M"))
 
 
-def classes_sum_up():
-    c = hotset([], "--hot", "8M")
+def classes_sum_up(c):
     sums = {}
     for r in c.records:
         if r.type == "WSS":
@@ -85,4 +86,4 @@ with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
           "scan_sleep_millisecs", "w") as f:
     f.write("100000000")     # it touches what it collapses
 w.main(small_hot_set, huge_pages, every_second_page, random_pages, ramp,
-       without_flush, classes_sum_up)
+       without_flush)

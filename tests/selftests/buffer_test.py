@@ -234,6 +234,7 @@ def half_a_record():
         w.must_put("attrs", FAST)
         fd = open_buffer()
         w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("a snapshot", lambda: w.get("wss"))
         assert len(os.read(fd, 96)) == 96
         assert len(os.read(fd, 1001)) == 1001
         os.close(fd)

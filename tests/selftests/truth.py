@@ -9,11 +9,14 @@ import wsmontest as w
 import wsmon
 
 
-def read_truth(path):
-    """[(time_ns, bytes)]: the working set, the workload's own pages included."""
+def read_truth(path, own=False):
+    """[(time_ns, bytes)]: the working set, exact for the workload's buffer.
+
+    With own, its code, stack and bookkeeping are included, as an upper bound.
+    """
     with open(path) as f:
         rows = [line.split() for line in f if line.startswith("truth ")]
-    return [(int(t), int(b) + int(own)) for _, t, b, own in rows]
+    return [(int(t), int(b) + int(o) * own) for _, t, b, o in rows]
 
 
 def at(truth, t):
@@ -25,15 +28,18 @@ def at(truth, t):
 
 
 class Case:
-    """A recording: estimates of the whole target with the truth beside them."""
+    """A recording: estimates with the truth beside them.
 
-    def __init__(self, data, truth):
+    cls "anon" is the workloads' buffer and nothing else, "all" everything.
+    """
+
+    def __init__(self, data, truth, cls="anon"):
         with open(data, "rb") as f:
             self.header, records = wsmon.read(f)
             self.records = list(records)
         self.rows = []
         for r in self.records:
-            if r.type == "WSS" and r.cls == "all":
+            if r.type == "WSS" and r.cls == cls:
                 true = at(truth, r.time_ns)
                 if true is not None:
                     self.rows.append((true, r.bytes, r.low, r.high))

@@ -156,8 +156,8 @@ def several():
 
 def reports():
     """The lines others rely on."""
-    r = wsmo("record", "-o", FILE, *FAST, "--", "hotset", "--size", "32M", "--hot",
-             "8M", "--seconds", "2", "--tau", "100")
+    r = wsmo("record", "-o", FILE, "--max-regions", "200", *FAST, "--", "hotset", "--size", "32M", "--hot",
+             "8M", "--seconds", "1", "--tau", "100")
     assert r.returncode == 0, r
     r = wsmo("report", "wss", "--json", "-i", FILE)
     lines = [json.loads(line) for line in r.stdout.splitlines()]

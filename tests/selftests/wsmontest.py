@@ -116,12 +116,14 @@ def main(*tests):
     """Run functions with the module loaded; unload it after each."""
     failed = 0
     for test in tests:
+        began = time.monotonic()
         try:
             load()
             test()
             unload()
             assert not loaded()
-            print("# ok: %s" % test.__name__, flush=True)
+            print("# ok: %s, %.1f s" % (test.__name__, time.monotonic() - began),
+                  flush=True)
         except Exception as e:                      # noqa: say which, go on
             failed += 1
             where = e.__traceback__

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "debugfs.h"
@@ -24,6 +26,21 @@ const char *debugfs_dir(const char *set)
 	if (!dir || !*dir)
 		dir = DEBUGFS_DEFAULT;
 	return dir;
+}
+
+void debugfs_load_module(void)
+{
+	char name[] = "modprobe", quiet[] = "-q", module[] = "wsmon";
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *argv[] = { name, quiet, module, NULL };
+	char *envp[] = { path, NULL };
+	pid_t pid;
+
+	if (strcmp(debugfs_dir(NULL), DEBUGFS_DEFAULT) || geteuid() ||
+	    !access("/sys/module/wsmon", F_OK))
+		return;
+	if (!posix_spawn(&pid, "/sbin/modprobe", NULL, NULL, argv, envp))
+		waitpid(pid, NULL, 0);
 }
 
 int debugfs_open(const char *name, int flags)

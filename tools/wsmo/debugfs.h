@@ -17,6 +17,14 @@
 const char *debugfs_dir(const char *set);
 
 /**
+ * debugfs_load_module() - load the module if it is not there
+ *
+ * Only as root, and only if the files are where the module puts them. Whether
+ * it worked shows when they are opened.
+ */
+void debugfs_load_module(void);
+
+/**
  * debugfs_open() - open a file of the module
  * @name: "target", ...
  * @flags: of open()

@@ -24,6 +24,7 @@ static int check_idle(void)
 {
 	char status[DEBUGFS_TEXT];
 
+	debugfs_load_module();
 	if (debugfs_read("status", status, sizeof(status)))
 		return -1;
 	if (status_is(status, "idle"))
