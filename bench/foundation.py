@@ -17,9 +17,9 @@ SEEDS = (1, 2, 3, 4, 5)
 def ramp():
     cases = [truth.record(["--seed", str(s)], RAMP) for s in SEEDS]
     for seed, c in zip(SEEDS, cases):
-        print("  seed %d: mean %+.1f %%, interval holds in %d of %d, RSS / mean "
+        print("  seed %d: mean %+.1f %%, interval holds in %d of %d, RSS / peak "
               "truth %.1f" % (seed, c.mean_error() * 100, c.covered(), len(c.rows),
-                              c.rss() / statistics.mean(r[0] for r in c.rows)))
+                              c.rss() / max(r[0] for r in c.rows)))
     n = sum(len(c.rows) for c in cases)
     hits = sum(c.covered() for c in cases)
     print("pageramp stride 2: mean %+.1f %%, interval holds in %.0f %% of %d" % (

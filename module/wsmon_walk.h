@@ -25,7 +25,7 @@ struct wsmon_entry {
  * struct wsmon_round - one pass over a target's sample pages
  * @mm:		the address space, referenced
  * @stats:	counters
- * @dirty_tlb:	processors may use translations this round made stale
+ * @dirty_tlb:	processors may use translations and not tell
  */
 struct wsmon_round {
 	struct mm_struct *mm;

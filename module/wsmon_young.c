@@ -62,6 +62,12 @@ static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
 		if (!give_back(e))
 			*stolen = true;
 	}
+	/*
+	 * A bit that is clear already says nothing of the TLB: reclaim and
+	 * clear_refs clear bits and do not flush.
+	 */
+	if (visit == WSMON_VISIT_ARM)
+		round->dirty_tlb = true;
 	return young;
 }
 

@@ -192,13 +192,16 @@ static void run(const struct options *opts, struct truth *truth, const struct ho
 	next_sample = now_ns() + opts->tau;
 	start = next_sample;
 	while (!stopped) {
-		sleep_until(next_touch < next_sample ? next_touch : next_sample);
+		if (opts->period)
+			sleep_until(next_touch < next_sample ? next_touch : next_sample);
 		now = now_ns();
 		if (opts->length && now >= start + opts->length)
 			break;
 		if (now >= next_touch) {
 			touch(set, buffer);
-			next_touch += ((now_ns() - next_touch) / opts->period + 1) * opts->period;
+			if (opts->period)
+				next_touch += ((now_ns() - next_touch) / opts->period + 1) *
+					      opts->period;
 		}
 		if (now >= next_sample) {
 			truth_sample(truth, now, bytes);
@@ -220,7 +223,7 @@ static void help(void)
 	       "  --hot BYTES        size of the block of 'contig' (64M)\n"
 	       "  --offset BYTES     where in the buffer the pattern begins (0)\n"
 	       "  --seed N           of the random pattern (1)\n"
-	       "  --period-ms MS     time from one round to the next (20)\n"
+	       "  --period-ms MS     time from one round to the next (20); 0: never rest\n"
 	       "  --seconds S        how long, from the first sample on (10); 0: until a\n"
 	       "                     signal\n"
 	       "  --tau MS           samples begin this long after populating (1000)\n"
@@ -300,7 +303,7 @@ static void parse(int argc, char **argv, struct options *opts)
 			opts->seed = parse_number(name, optarg, 0, UINT64_MAX, false);
 			break;
 		case PERIOD:
-			opts->period = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
+			opts->period = parse_number(name, optarg, 0, 60000, false) * NSEC_PER_MSEC;
 			break;
 		case LENGTH:
 			opts->length = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
