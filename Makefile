@@ -47,8 +47,9 @@ install: all
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
 	install -d $(DESTDIR)$(mandir)/man1
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
-	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) \
+	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+	$(if $(DESTDIR),,/sbin/depmod $$(/sbin/modinfo -F vermagic $(O_MODULE)/wsmon.ko | cut -d" " -f1))
 
 .PHONY: uninstall
 uninstall:
