@@ -251,9 +251,10 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	ss->stats.rounds++;
 	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
 	if (boundary) {
+		/* on the grid, unless that made the next interval a short one */
+		if (now > ss->boundary_ns + sample)
+			ss->boundary_ns = now;
 		ss->boundary_ns += aggr_ns();
-		if (ss->boundary_ns <= now)
-			ss->boundary_ns = now + aggr_ns();
 		if (wsmon_buffer_attached())
 			tell_again(ss);
 		wsmon_stream_stats(ss);
