@@ -3,6 +3,7 @@
 """The command on a live kernel."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -47,7 +48,11 @@ def not_root():
         os.setgid(65534)
         os.setuid(65534)
     os.chmod(TMP, 0o777)
-    one_line(wsmo("record", "-o", FILE, "-p", "1", preexec_fn=drop))
+    # the checkout may be where other users may not go
+    copy = os.path.join(TMP, "wsmo")
+    shutil.copy(shutil.which("wsmo"), copy)
+    one_line(subprocess.run([copy, "record", "-o", FILE, "-p", "1"], cwd="/",
+                            capture_output=True, text=True, preexec_fn=drop))
 
 
 def check():
@@ -174,7 +179,7 @@ def reports():
         assert list(line) == ["type", "t", "pid", "class", "start", "end",
                               "share", "freq", "age_ms"], line
         assert line["start"] < line["end"] and 0 <= line["share"] <= 1
-    assert any(line["share"] == 1 and line["class"] == "anon" for line in lines)
+    assert any(line["share"] > 0.5 and line["class"] == "anon" for line in lines)
     for view in ("wss", "regions", "summary", "raw"):
         for form in ((), ("--json",), ("--csv",), ("--raw",)):
             r = wsmo("report", view, *form, "-i", FILE)

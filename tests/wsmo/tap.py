@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """TAP output, and running the command that is tested."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,9 +47,24 @@ def finish():
     return 1 if failed else 0
 
 
+PUBLIC = tempfile.TemporaryDirectory()
+
+
+def public_copy():
+    """wsmo where other users may run it: the checkout may be in /root."""
+    copy = os.path.join(PUBLIC.name, "wsmo")
+    if not os.path.exists(copy):
+        os.chmod(PUBLIC.name, 0o755)
+        shutil.copy(WSMO, copy)
+    return copy
+
+
 def run(*args, stdin=b"", env=None, timeout=60, **kw):
     """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
-    return subprocess.run([WSMO, *args], input=stdin, timeout=timeout,
+    if "user" in kw:
+        # nor may another user enter a working directory in there
+        kw.setdefault("cwd", "/")
+    return subprocess.run([public_copy() if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
                           stdout=kw.pop("stdout", subprocess.PIPE),
                           stderr=kw.pop("stderr", subprocess.PIPE),
                           env=dict(ENV, **(env or {})), **kw)
