@@ -26,6 +26,7 @@ $(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
 include tools/wsmo/wsmo.mk
 -include tests/workloads/workloads.mk
 -include tests/unit/unit.mk
+-include tests/stress/stress.mk
 
 # What has to be there before anything can be built
 .PHONY: need-build need-vm
@@ -41,6 +42,10 @@ demo: need-build
 .PHONY: check
 check: need-vm
 	@tests/check
+
+.PHONY: check-debug
+check-debug: need-vm
+	@tests/check-debug
 
 .PHONY: install
 install: all
@@ -69,4 +74,5 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'
+	@echo 'make check-debug  stress tests in a kernel with every checker'
 	@echo 'make clean      remove what was built'

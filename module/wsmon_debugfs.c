@@ -238,23 +238,42 @@ FILE_OPS(wss, NULL);
 FILE_OPS(regions, NULL);
 FILE_OPS(stats, NULL);
 
+static const struct {
+	const char *name;
+	umode_t mode;
+	const struct file_operations *fops;
+} files[] = {
+	{ "attrs", 0600, &attrs_fops },
+	{ "target", 0600, &target_fops },
+	{ "status", 0400, &status_fops },
+	{ "wss", 0400, &wss_fops },
+	{ "regions", 0400, &regions_fops },
+	{ "stats", 0400, &stats_fops },
+	{ "buffer", 0400, &wsmon_buffer_fops },
+};
+
 /**
  * wsmon_debugfs_init - create the files
  *
- * Return: 0, or an error: without debugfs there is no use in the module.
+ * Return: 0, or an error: without all of its files there is no use in the
+ * module.
  */
 int wsmon_debugfs_init(void)
 {
+	struct dentry *file;
+	unsigned int i;
+
 	wsmon_dir = debugfs_create_dir("wsmon", NULL);
 	if (IS_ERR(wsmon_dir))
 		return PTR_ERR(wsmon_dir);
-	debugfs_create_file("attrs", 0600, wsmon_dir, NULL, &attrs_fops);
-	debugfs_create_file("target", 0600, wsmon_dir, NULL, &target_fops);
-	debugfs_create_file("status", 0400, wsmon_dir, NULL, &status_fops);
-	debugfs_create_file("wss", 0400, wsmon_dir, NULL, &wss_fops);
-	debugfs_create_file("regions", 0400, wsmon_dir, NULL, &regions_fops);
-	debugfs_create_file("stats", 0400, wsmon_dir, NULL, &stats_fops);
-	debugfs_create_file("buffer", 0400, wsmon_dir, NULL, &wsmon_buffer_fops);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		file = debugfs_create_file(files[i].name, files[i].mode,
+					   wsmon_dir, NULL, files[i].fops);
+		if (IS_ERR(file)) {
+			debugfs_remove(wsmon_dir);
+			return PTR_ERR(file);
+		}
+	}
 	return 0;
 }
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* churn map, mprotect, hold: mappings come, go, move and change */
+#include <err.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "churn.h"
+
+#define SLOTS		24
+#define SLOT_PAGES	96
+
+struct slot {
+	char *p;
+	size_t pages;
+	uint64_t tag;
+	bool split;		/* may be several mappings */
+};
+
+static void slot_fill(struct slot *s)
+{
+	s->pages = 1 + pick(SLOT_PAGES);
+	s->tag = (uint64_t)pick(1 << 30) << 20;
+	s->split = false;
+	s->p = map_pages(s->pages, pick(4) ? 0 : MAP_POPULATE);
+	write_pages(s->p, s->pages, s->tag);
+}
+
+static void slot_resize(struct slot *s)
+{
+	size_t pages = 1 + pick(SLOT_PAGES);
+	char *to = NULL;
+
+	if (pick(2)) {
+		/* somewhere else, so that page tables are moved */
+		to = map_pages(pages, 0);
+		s->p = mremap(s->p, s->pages * PAGE, pages * PAGE,
+			      MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	} else {
+		s->p = mremap(s->p, s->pages * PAGE, pages * PAGE, MREMAP_MAYMOVE);
+	}
+	if (s->p == MAP_FAILED)
+		err(1, "mremap");
+	if (pages > s->pages)
+		write_pages(s->p + s->pages * PAGE, pages - s->pages,
+			    s->tag + s->pages);
+	s->pages = pages;
+}
+
+/* A hole in the middle splits the mapping */
+static void slot_punch(struct slot *s)
+{
+	size_t at, n;
+
+	if (s->pages < 3)
+		return;
+	s->split = true;
+	at = 1 + pick(s->pages - 2);
+	n = 1 + pick(s->pages - 1 - at);
+	munmap(s->p + at * PAGE, n * PAGE);
+	if (mmap(s->p + at * PAGE, n * PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+	    s->p + at * PAGE) {
+		/* another thread was quicker: the ends go, too */
+		munmap(s->p, at * PAGE);
+		munmap(s->p + (at + n) * PAGE, (s->pages - at - n) * PAGE);
+		s->p = NULL;
+		return;
+	}
+	for (size_t i = at; i < at + n; i++)
+		check_zero(s->p + i * PAGE);
+	write_pages(s->p + at * PAGE, n, s->tag + at);
+}
+
+static void *map_thread(void *arg)
+{
+	struct slot slots[SLOTS] = { 0 };
+
+	(void)arg;
+	while (going()) {
+		struct slot *s = &slots[pick(SLOTS)];
+
+		count();
+		/* the sampler needs the processor and the mmap lock, too */
+		if (!pick(4))
+			usleep(500);
+		if (!s->p) {
+			slot_fill(s);
+			continue;
+		}
+		check_pages(s->p, s->pages, s->tag);
+		switch (pick(4)) {
+		case 0:
+			munmap(s->p, s->pages * PAGE);
+			s->p = NULL;
+			break;
+		case 1:
+			slot_punch(s);
+			break;
+		default:
+			if (!s->split)
+				slot_resize(s);
+		}
+	}
+	return NULL;
+}
+
+static void brk_churn(void)
+{
+	char *base = sbrk(0);
+	size_t pages = 0;
+
+	base += -(uintptr_t)base % PAGE;
+	if (brk(base))
+		err(1, "brk");
+	while (going()) {
+		size_t want = pick(512);
+
+		if (brk(base + want * PAGE))
+			err(1, "brk");
+		if (want > pages)
+			write_pages(base + pages * PAGE, want - pages, pages);
+		pages = want;
+		check_pages(base, pages, 0);
+		count();
+		usleep(500);
+	}
+}
+
+static void *map_or_brk(void *arg)
+{
+	if (arg)
+		return map_thread(arg);
+	brk_churn();
+	return NULL;
+}
+
+void churn_map(void)
+{
+	run_threads(3, map_or_brk);
+}
+
+#define PROT_PAGES	2048
+#define PROT_THREADS	3
+
+static char *prot_area;
+
+/* Each thread has every third page, so protections split the mapping finely */
+static void *prot_thread(void *arg)
+{
+	size_t me = (uintptr_t)arg;
+	static uint64_t tags[PROT_PAGES];
+
+	while (going()) {
+		size_t i = pick(PROT_PAGES / PROT_THREADS) * PROT_THREADS + me;
+		char *page = prot_area + i * PAGE;
+
+		if (mprotect(page, PAGE, PROT_NONE) ||
+		    mprotect(page, PAGE, PROT_READ))
+			err(1, "mprotect");
+		if (tags[i])
+			check_page(page, tags[i]);
+		if (mprotect(page, PAGE, PROT_READ | PROT_WRITE))
+			err(1, "mprotect");
+		tags[i] = 1 + pick(1 << 30);
+		write_page(page, tags[i]);
+		check_page(page, tags[i]);
+		count();
+	}
+	return NULL;
+}
+
+void churn_mprotect(void)
+{
+	prot_area = map_pages(PROT_PAGES, 0);
+	run_threads(PROT_THREADS, prot_thread);
+}
+
+/*
+ * Holds its mmap lock for writing nearly all the time: page tables are moved
+ * entry by entry, because old and new place differ within a table.
+ */
+void churn_hold(void)
+{
+	size_t size = megabytes(256);
+	char *place = mmap(NULL, 3 * size, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = place, *other = place + size + 7 * PAGE;
+
+	if (place == MAP_FAILED ||
+	    mmap(at, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		err(1, "mmap");
+	madvise(at, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += PAGE)
+		at[i] = 1;
+	if (write(1, "ready\n", 6) != 6)
+		err(1, "stdout");
+	while (going()) {
+		char *was = at;
+
+		if (mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   other) == MAP_FAILED)
+			err(1, "mremap");
+		at = other;
+		other = was;
+		count();
+	}
+	for (size_t i = 0; i < size; i += PAGE)
+		if (at[i] != 1)
+			lost("byte %zu after moving", i);
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Beginnings, ends and pauses of targets, readers and the module itself."""
+import os
+import random
+import resource
+import signal
+import subprocess
+import threading
+import time
+
+import stress as s
+import wsmontest as w
+
+CYCLES = int(os.environ.get("STRESS_CYCLES", "30"))
+
+
+def exit_storm():
+    """32 targets die at once; each gets its record."""
+    for _ in range(2):
+        targets = [subprocess.Popen(["sleep", "1000"]) for _ in range(32)]
+        reader = s.Reader()
+        try:
+            s.start(*(t.pid for t in targets))
+            s.rounds_go_on()
+        finally:
+            for t in targets:
+                t.kill()
+            for t in targets:
+                t.wait()
+        w.wait_for("idle", w.idle, 20)
+        assert "gone" in w.get("status")
+        counts = reader.finish()
+        assert counts[s.EXIT] == 32 and counts[s.END] == 1, counts
+
+
+def maps_wait(pid, waits):
+    began = time.monotonic()
+    s.read("/proc/%d/maps" % pid)
+    waits.append(time.monotonic() - began)
+
+
+def hog(cpu):
+    """A process that lets nobody else run on a processor, 20 s at most"""
+    def first():
+        os.sched_setaffinity(0, {cpu})
+        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+    return subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=first)
+
+
+def kwsmond():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if s.read("/proc/%s/comm" % pid) == "kwsmond\n":
+                return int(pid)
+        except OSError:
+            pass
+    raise AssertionError("no kwsmond")
+
+
+def lock_held_for_seconds(target):
+    """While a target's mmap lock is held by a thread that cannot run."""
+    waits = []
+    s.start(target.pid)
+    s.rounds_go_on()
+    os.sched_setaffinity(kwsmond(), {0})
+    blocker = hog(1)
+    try:
+        time.sleep(0.5)
+        waiter = threading.Thread(target=maps_wait, args=(target.pid, waits))
+        waiter.start()
+        s.rounds_go_on()
+        missed = w.stats()["missed"]
+        s.stop()
+        # a new session on it, and away with the module in the middle of it
+        w.must_put("target", "%d\n" % target.pid)
+        os.sched_setaffinity(kwsmond(), {0})
+        time.sleep(0.5)
+        began = time.monotonic()
+        w.unload()
+        took = time.monotonic() - began
+        assert took < 3, "rmmod took %.1f s" % took
+        assert blocker.poll() is None, "all this took until the lock was free"
+    finally:
+        blocker.kill()
+        blocker.wait()
+    waiter.join(s.PATIENCE)
+    w.load()
+    return waits[0], missed
+
+
+def busy_mmap_lock():
+    if os.cpu_count() < 2:
+        raise s.Skip("one processor")
+    s.try_write("/proc/sys/kernel/sched_rt_runtime_us", -1)
+    s.try_write("/sys/kernel/debug/sched/fair_server/cpu1/runtime", 0)
+    os.sched_setaffinity(0, {0})
+    try:
+        for _ in range(5):
+            with s.Churn("hold", 1000, CHURN_MB="128") as target:
+                assert target.process.stdout.readline() == b"ready\n"
+                os.sched_setaffinity(target.pid, {1})
+                held, missed = lock_held_for_seconds(target)
+            if held > 1:
+                s.note("held for %.1f s, %d passes missed" % (held, missed))
+                assert missed
+                return
+        raise s.Skip("nobody held the lock for long")
+    finally:
+        os.sched_setaffinity(0, set(range(os.cpu_count())))
+        s.try_write("/proc/sys/kernel/sched_rt_runtime_us", 950000)
+
+
+def out_of_memory():
+    """The target is killed because its cgroup may not have so much."""
+    path = s.cgroup("churn-oom", "memory")
+    s.write(path + "memory.max", "max")
+    s.try_write(path + "memory.swap.max", 0)
+    with s.Churn("thp", 1000, "churn-oom") as churn:
+        reader = s.Reader()
+        s.start(churn.pid)
+        s.rounds_go_on()
+        time.sleep(1)
+        s.write(path + "memory.max", 4 << 20)
+        assert churn.process.wait(s.PATIENCE) == -signal.SIGKILL
+    w.wait_for("idle", w.idle, 20)
+    assert "gone" in w.get("status")
+    assert reader.finish()[s.EXIT] == 1
+
+
+def full_buffer():
+    """Nobody reads for long, then somebody does."""
+    with s.Churn("map", 1000) as churn:
+        fd = os.open(w.DIR + "buffer", os.O_RDONLY)
+        s.start(churn.pid)
+        w.wait_for("loss", lambda: w.stats()["lost_records"], s.PATIENCE)
+        end = time.monotonic() + s.SECS
+        while time.monotonic() < end:
+            s.rounds_go_on()
+        lost = w.stats()["lost_records"]
+        assert lost > s.SECS, lost
+        # room, and again too little
+        for _ in range(20):
+            os.read(fd, random.randrange(1, 100000))
+            time.sleep(0.02)
+        s.stop()
+        total = 0
+        while True:
+            n = len(os.read(fd, 1 << 20))
+            if not n:
+                break
+            total += n
+        os.close(fd)
+        assert total < 5 << 20, total
+        s.note("%d records lost, %d bytes kept" % (lost, total))
+
+
+def one_cycle(target, n):
+    reader = subprocess.Popen(["cat", w.DIR + "buffer"], stdout=subprocess.DEVNULL)
+    s.start(target)
+    time.sleep(random.random() / 10)
+    if n % 3 == 0:
+        s.stop()
+    elif n % 3 == 1:
+        reader.kill()
+    else:
+        reader.send_signal(signal.SIGINT)
+        s.stop()
+    if n % 3 == 0 and reader.wait(20):
+        raise AssertionError("the reader failed")
+    reader.wait(20)
+    # in the middle of a session, every third time
+    w.unload()
+    assert not w.loaded()
+    w.load()
+
+
+def load_and_unload():
+    with s.Churn("mprotect", 1000) as churn:
+        for n in range(CYCLES):
+            one_cycle(churn.pid, n)
+
+
+def frozen_target():
+    """A target that is frozen is monitored, stopped and started as usual."""
+    path = s.cgroup("churn-frozen")
+    with s.Churn("map", 1000, "churn-frozen") as churn:
+        s.start(churn.pid)
+        for _ in range(5):
+            s.write(path + "cgroup.freeze", 1)
+            w.wait_for("frozen", lambda: "frozen 1" in
+                       s.read(path + "cgroup.events"))
+            s.rounds_go_on()
+            s.stop()
+            s.start(churn.pid)
+            s.rounds_go_on()
+            s.write(path + "cgroup.freeze", 0)
+            s.rounds_go_on()
+        s.stop()
+
+
+def frozen_machine():
+    """As at the beginning of a suspend, kwsmond included"""
+    if not s.try_write("/sys/power/pm_test", "freezer"):
+        raise s.Skip("no /sys/power/pm_test")
+    s.try_write("/sys/module/suspend/parameters/pm_test_delay", 1)
+    with s.Churn("map", 1000) as churn:
+        s.start(churn.pid)
+        for _ in range(3):
+            s.rounds_go_on()
+            # EBUSY: some other task could not be frozen in time
+            assert s.try_write("/sys/power/state", "freeze"), "no freeze"
+            s.rounds_go_on()
+        s.stop()
+    s.write("/sys/power/pm_test", "none")
+
+
+TESTS = [exit_storm, busy_mmap_lock, out_of_memory, full_buffer, load_and_unload,
+         frozen_target, frozen_machine]

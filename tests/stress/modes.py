@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each mode of churn under the fastest sampling there is."""
+import errno
+import os
+import select
+import subprocess
+import time
+
+import stress as s
+import wsmontest as w
+
+
+def watch(churn):
+    """Monitor a churning process until it ends; the module is loaded."""
+    reader = s.Reader()
+    s.start(churn.pid)
+    last, since = -1, time.monotonic()
+    while churn.process.poll() is None:
+        time.sleep(0.2)
+        n = s.rounds()
+        if n != last:
+            last, since = n, time.monotonic()
+        assert time.monotonic() - since < 20, "no round for 20 s"
+        for name in ("wss", "regions", "status"):
+            w.get(name)
+    churn.check()
+    w.wait_for("idle", w.idle, s.PATIENCE)
+    stats = w.stats()
+    counts = reader.finish()
+    s.note("%d rounds, %d late, %d missed, %d checks, %d snapshots, %d MB lost, "
+           "lock held %d us at most" % (
+               stats["rounds"], stats["late_rounds"], stats["missed"],
+               stats["checks"], counts.get(s.SNAPSHOT, 0),
+               stats["lost_bytes"] >> 20, stats["max_hold_ns"] // 1000))
+    assert stats["rounds"] > 5, "hardly any rounds"
+    assert stats["checks"] > stats["rounds"], "hardly anything was sampled"
+    assert counts[s.END] == 1 and counts[s.TARGET] >= 1
+    return counts
+
+
+def observed(mode, cgroup=None, **env):
+    with s.Churn(mode, s.SECS, cgroup, **env) as churn:
+        time.sleep(0.3)
+        if churn.process.poll() is not None:
+            churn.check()
+        return watch(churn)
+
+
+def simple(mode):
+    def test():
+        observed(mode)
+    test.__name__ = mode
+    return test
+
+
+def exec_in_a_loop():
+    """Most new programs are noticed: TARGET records say so."""
+    assert observed("exec")[s.TARGET] > 2
+
+
+def exits_at_any_point():
+    """Processes that live for some milliseconds; pids may be gone already."""
+    results = {0: 0, errno.ESRCH: 0}
+    with s.Churn("exit", s.SECS) as churn:
+        drain = subprocess.Popen(
+            ["sh", "-c", "while sleep 0.02; do cat '%sbuffer'; done" % w.DIR],
+            stdout=subprocess.DEVNULL)
+        w.must_put("attrs", s.FAST)
+        out = churn.process.stdout
+        os.set_blocking(out.fileno(), False)
+        while churn.process.poll() is None:
+            select.select([out], [], [], 1)
+            pids = (out.read() or b"").split()[-4:]
+            if not pids:
+                continue
+            err = w.put("target", b" ".join(pids) + b"\n")
+            assert err in results, errno.errorcode[err]
+            results[err] += 1
+            time.sleep(0.01)
+        churn.check()
+        drain.kill()
+        drain.wait()
+        # its last cat still waits for a session
+        w.put("target", "%d\n" % os.getpid())
+        s.stop()
+    s.note("%d sessions, %d came late" % (results[0], results[errno.ESRCH]))
+    assert results[0] > s.SECS
+    s.unused()
+
+
+def thp():
+    base = "/sys/kernel/mm/transparent_hugepage/khugepaged/"
+    s.try_write(base + "scan_sleep_millisecs", 10)
+    s.try_write(base + "alloc_sleep_millisecs", 10)
+    s.try_write(base + "pages_to_scan", 4096)
+    observed("thp")
+
+
+def ksm():
+    base = "/sys/kernel/mm/ksm/"
+    if not s.try_write(base + "run", 1):
+        raise s.Skip("no KSM")
+    s.write(base + "sleep_millisecs", 2)
+    s.write(base + "pages_to_scan", 2000)
+    try:
+        observed("ksm")
+        s.note("KSM went over memory %s times" % s.read(base + "full_scans").strip())
+    finally:
+        s.write(base + "run", 0)
+
+
+def hugetlb():
+    if not s.try_write("/proc/sys/vm/nr_hugepages", 24):
+        raise s.Skip("no hugetlb")
+    try:
+        observed("hugetlb")
+    finally:
+        s.write("/proc/sys/vm/nr_hugepages", 0)
+
+
+def swapped():
+    for line in s.read("/proc/vmstat").splitlines():
+        if line.startswith("pswpin "):
+            return int(line.split()[1])
+    return 0
+
+
+def swap_on(kind):
+    def test():
+        with s.Swap(kind):
+            before = swapped()
+            observed("swap")
+            s.note("%d pages came back" % (swapped() - before))
+            assert swapped() - before > 5 * s.SECS, "little was swapped"
+    test.__name__ = "swap_on_" + kind
+    return test
+
+
+def memcg_limit():
+    path = s.cgroup("churn-limit", "memory")
+    s.write(path + "memory.max", 6 << 20)
+    with s.Swap("loop"):
+        before = swapped()
+        observed("memcg", "churn-limit", CHURN_MB="10")
+        s.note("%d pages came back" % (swapped() - before))
+        assert swapped() - before > 5 * s.SECS, "little was swapped"
+
+
+def file_written_back():
+    """On ext4, where pages are written back and dropped"""
+    device = s.loop_device("file", 64)
+    s.run("mkfs.ext4", "-q", device)
+    os.makedirs("/run/file/mnt", exist_ok=True)
+    s.modprobe("ext4")
+    s.run("mount", device, "/run/file/mnt")
+    try:
+        observed("file", CHURN_DIR="/run/file/mnt")
+    finally:
+        s.run("umount", "/run/file/mnt")
+        s.run("losetup", "-d", device)
+
+
+TESTS = [simple("map"), simple("mprotect"), simple("fork"), exec_in_a_loop,
+         exits_at_any_point, thp, simple("migrate"), swap_on("zram"),
+         swap_on("loop"), memcg_limit, ksm, simple("uffd"), hugetlb,
+         simple("shmem"), file_written_back]
