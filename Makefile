@@ -74,5 +74,5 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'
-	@echo 'make check-debug  stress tests in a kernel with every checker'
+	@echo 'make check-debug  stress tests, in a kernel with every checker'
 	@echo 'make clean      remove what was built'

@@ -345,7 +345,8 @@ static void fit_area(struct fit *f, u32 *old)
  * What was a region before stays one where it is still mapped, with its
  * history; new pages become new regions; samples that are no longer in their
  * half are forgotten, mostly because their page is gone. (Where the kernel has
- * no young flag, the bit of one that is still there is not given back.) O(regions + areas * log pages).
+ * no young flag, the bit of one that is still there is not given back.)
+ * O(regions + areas * log pages).
  */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now)

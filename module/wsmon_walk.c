@@ -233,10 +233,10 @@ static bool visit_pte(struct walk *w, unsigned long addr,
 			   !pte_special(pte), visit, stolen);
 }
 
-static void remember_leaf(struct walk *w, struct span span,
+static void remember_leaf(struct walk *w, struct span leaf,
 			  enum wsmon_visit visit, bool seen)
 {
-	w->leaf = span;
+	w->leaf = leaf;
 	w->leaf_visit = visit;
 	w->leaf_seen = seen;
 }
