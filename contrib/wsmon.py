@@ -36,8 +36,11 @@ def _text(raw):
 
 def _attrs(body):
     names = ("sample_us aggr_us update_us window_us seed "
-             "min_regions max_regions flags reserved").split()
-    return SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
+             "min_regions max_regions flags nr_windows").split()
+    a = SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
+    more = max(min(a.nr_windows, 8) - 1, 0)
+    a.windows_us = [a.window_us, *struct.unpack_from("<%dQ" % more, body, _ATTRS.size)]
+    return a
 
 
 def _target(b):
@@ -123,6 +126,6 @@ def read(f):
     h = SimpleNamespace(**dict(zip(names, _HEADER.unpack_from(raw))))
     if h.version > VERSION:
         raise ValueError("version %d is newer than this reader" % h.version)
+    raw += f.read(h.header_size - len(raw))
     h.attrs = _attrs(raw[_HEADER.size:])
-    f.read(h.header_size - len(raw))
     return h, _records(f)

@@ -108,17 +108,22 @@ struct wsmon_record {
 /* In struct wsmon_attrs.flags */
 #define WSMON_ATTR_FLUSH_TLB	0x1
 
+/* Windows of the working set size at the same time */
+#define WSMON_WINDOWS_MAX	8
+
 /**
  * struct wsmon_attrs - the monitoring attributes, as in debugfs wsmon/attrs
  * @sample_us:	sampling interval, microseconds
  * @aggr_us:	aggregation interval, microseconds: one snapshot and WSS each
  * @update_us:	how often the target's mappings are read again, microseconds
- * @window_us:	the window tau of the working set size, microseconds
+ * @window_us:	the (shortest) window tau of the working set size, microseconds
  * @seed:	seed of the sample positions
  * @min_regions: least number of regions a target has while it has the pages
  * @max_regions: most regions of all targets together
  * @flags:	WSMON_ATTR_*
- * @reserved:	0
+ * @nr_windows:	how many windows there are; 0 in old files means 1
+ * @longer_us:	the other windows, ascending, microseconds; the rest is 0. Not in
+ *		old files, whose header and ATTRS records end before
  */
 struct wsmon_attrs {
 	__u64 sample_us;
@@ -129,7 +134,8 @@ struct wsmon_attrs {
 	__u32 min_regions;
 	__u32 max_regions;
 	__u32 flags;
-	__u32 reserved;
+	__u32 nr_windows;
+	__u64 longer_us[WSMON_WINDOWS_MAX - 1];
 };
 
 /**

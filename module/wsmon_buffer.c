@@ -211,15 +211,20 @@ bool wsmon_buffer_attached(void)
 
 static int buffer_open(struct inode *inode, struct file *file)
 {
-	struct reader *rd = kzalloc(sizeof(*rd), GFP_KERNEL);
-	int ret = -EBUSY;
+	struct reader *rd;
+	int ret;
 
+	ret = wsmon_may_open();
+	if (ret)
+		return ret;
+	rd = kzalloc(sizeof(*rd), GFP_KERNEL);
 	if (!rd)
 		return -ENOMEM;
 	mutex_init(&rd->lock);
 	rd->header.mono_ns = ktime_get_ns();
 	rd->header.real_ns = ktime_get_real_ns();
 	mutex_lock(&buffer.attach);
+	ret = -EBUSY;
 	if (!buffer.taken) {
 		buffer.taken = true;
 		buffer.came = true;

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/capability.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/task.h>
@@ -20,6 +21,7 @@ struct wsmon wsmon = {
 		.window_us = USEC_PER_SEC,
 		.min_regions = 10,
 		.max_regions = 2000,
+		.nr_windows = 1,
 		.flags = WSMON_ATTR_FLUSH_TLB,
 	},
 	.stop_reason = -1,
@@ -151,6 +153,8 @@ int wsmon_set_attrs(const char *text, size_t len)
 		/* the present interval ends when it would have begun now */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;
+		if (!wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
+			wsmon_session_forget(ss);
 	}
 	wsmon.attrs = attrs;
 	if (wsmon.running)
@@ -162,6 +166,26 @@ int wsmon_set_attrs(const char *text, size_t len)
 out:
 	mutex_unlock(&wsmon.ctl);
 	return ret;
+}
+
+/* Everything is there: set once, at the end of wsmon_init() */
+static bool ready;
+
+/**
+ * wsmon_may_open - may the present task open one of the files?
+ *
+ * Their modes keep everybody but root out. Root of a container that was given
+ * the host's debugfs is kept out here: what processes of the host do is for
+ * who has CAP_SYS_ADMIN in the initial user namespace.
+ *
+ * Return: 0, -EPERM, or -ENODEV: the module is still being loaded.
+ */
+int wsmon_may_open(void)
+{
+	/* pairs with wsmon_init(), which must not fail once it was used */
+	if (!smp_load_acquire(&ready))
+		return -ENODEV;
+	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
 }
 
 static int __init wsmon_init(void)
@@ -177,6 +201,8 @@ static int __init wsmon_init(void)
 	err = wsmon_debugfs_init();
 	if (err)
 		goto err_stream_exit;
+	/* pairs with wsmon_may_open() */
+	smp_store_release(&ready, true);
 	return 0;
 
 err_stream_exit:

@@ -4,7 +4,8 @@
  *
  * Documentation/abi.rst says what each file takes and gives. Input is taken
  * whole or not at all. Reading takes wsmon.lock while the text is made, never
- * while it is copied to the reader.
+ * while it is copied to the reader. Pids are those of the pid namespace of who
+ * opened the file, whoever has it now.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -46,6 +47,7 @@ static ssize_t attrs_write(struct file *file, const char __user *buf,
 static int attrs_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_attrs a;
+	u32 k;
 
 	if (mutex_lock_interruptible(&wsmon.lock))
 		return -ERESTARTSYS;
@@ -54,7 +56,10 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "sample_us=%llu\n", a.sample_us);
 	seq_printf(m, "aggr_us=%llu\n", a.aggr_us);
 	seq_printf(m, "update_us=%llu\n", a.update_us);
-	seq_printf(m, "window_us=%llu\n", a.window_us);
+	seq_printf(m, "window_us=%llu", a.window_us);
+	for (k = 1; k < a.nr_windows; k++)
+		seq_printf(m, ",%llu", wsmon_attrs_window(&a, k));
+	seq_putc(m, '\n');
 	seq_printf(m, "min_regions=%u\n", a.min_regions);
 	seq_printf(m, "max_regions=%u\n", a.max_regions);
 	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
@@ -65,6 +70,7 @@ static int attrs_show(struct seq_file *m, void *unused)
 static ssize_t target_write(struct file *file, const char __user *buf,
 			    size_t count, loff_t *ppos)
 {
+	struct seq_file *m = file->private_data;
 	char *text = get_text(buf, count, *ppos);
 	u32 *pids;
 	int ret;
@@ -78,7 +84,7 @@ static ssize_t target_write(struct file *file, const char __user *buf,
 	}
 	ret = wsmon_pids_parse(pids, WSMON_MAX_TARGETS, text, count);
 	if (ret >= 0)
-		ret = wsmon_set_targets(pids, ret, task_active_pid_ns(current));
+		ret = wsmon_set_targets(pids, ret, m->private);
 	kfree(pids);
 	kfree(text);
 	return ret ?: count;
@@ -96,7 +102,7 @@ static int target_show(struct seq_file *m, void *unused)
 	for (i = 0; wsmon.running && i < ss->nr_targets; i++) {
 		if (ss->targets[i].gone)
 			continue;
-		seq_printf(m, "%s%d", sep, pid_vnr(ss->targets[i].pid));
+		seq_printf(m, "%s%d", sep, pid_nr_ns(ss->targets[i].pid, m->private));
 		sep = " ";
 	}
 	mutex_unlock(&wsmon.lock);
@@ -117,20 +123,27 @@ static int status_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static void show_wss_of(struct seq_file *m, const struct wsmon_target *t,
+			u32 k, u32 c)
+{
+	const struct wsmon_wss *w = &t->wss[k][c];
+
+	if (!w->mapped)
+		return;
+	seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
+		   pid_nr_ns(t->pid, m->private), wsmon_class_name(c),
+		   wsmon_attrs_window(&wsmon.attrs, k), w->pages << PAGE_SHIFT,
+		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
+		   w->mapped << PAGE_SHIFT);
+}
+
 static void show_wss(struct seq_file *m, const struct wsmon_target *t)
 {
-	u32 c;
+	u32 k, c;
 
-	for (c = 0; c < WSMON_NR_CLASSES; c++) {
-		const struct wsmon_wss *w = &t->wss[c];
-
-		if (!w->mapped)
-			continue;
-		seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
-			   pid_vnr(t->pid), wsmon_class_name(c),
-			   wsmon.attrs.window_us, w->pages << PAGE_SHIFT,
-			   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
-			   w->mapped << PAGE_SHIFT);
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		for (c = 0; c < WSMON_NR_CLASSES; c++)
+			show_wss_of(m, t, k, c);
 	}
 }
 
@@ -151,7 +164,7 @@ static void show_regions(struct seq_file *m, const struct wsmon_target *t)
 		unsigned int share = permille(wsmon_region_share(r));
 
 		seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
-			   pid_vnr(t->pid),
+			   pid_nr_ns(t->pid, m->private),
 			   wsmon_class_name(t->space.area[r->area].class),
 			   r->start << PAGE_SHIFT, r->end << PAGE_SHIFT,
 			   share / 1000, share % 1000,
@@ -214,21 +227,40 @@ static int stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-#define READ_FILE(name)							\
-	static int name##_open(struct inode *inode, struct file *file)	\
-	{								\
-		return single_open(file, name##_show, NULL);		\
-	}
+static int open_file(struct file *file, int (*show)(struct seq_file *m, void *v))
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+	int ret;
+
+	ret = wsmon_may_open();
+	if (ret)
+		return ret;
+	ret = single_open(file, show, ns);
+	if (!ret)
+		get_pid_ns(ns);
+	return ret;
+}
+
+static int release_file(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+
+	put_pid_ns(m->private);
+	return single_release(inode, file);
+}
 
 #define FILE_OPS(name, writer)						\
-	READ_FILE(name)							\
+	static int name##_open(struct inode *inode, struct file *file)	\
+	{								\
+		return open_file(file, name##_show);			\
+	}								\
 	static const struct file_operations name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
 		.write = writer,					\
 		.llseek = seq_lseek,					\
-		.release = single_release,				\
+		.release = release_file,				\
 	}
 
 FILE_OPS(attrs, attrs_write);

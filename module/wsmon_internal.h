@@ -75,11 +75,6 @@ struct wsmon_space {
 	u32 cap;
 };
 
-/* In struct wsmon_region.has_out */
-#define WSMON_OUT_NONE		0
-#define WSMON_OUT_PARTIAL	1	/* for less than a whole window */
-#define WSMON_OUT_WHOLE		2
-
 /**
  * struct wsmon_sample - a sample page
  * @vpn:	the page
@@ -101,14 +96,15 @@ struct wsmon_sample {
  * @area:	index of its area
  * @hits:	visits of this interval that found a sample accessed
  * @checks:	visits of this interval
- * @out:	share of each half within the window, as last observed for a
- *		whole window (Q15): what the estimate is made of
+ * @out:	by window, share of each half within it, as last observed for
+ *		the whole window (Q15): what the estimate is made of
  * @share:	moving average of each half's share an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
  * @stolen:	bit h: sample h's Accessed bit was cleared and not given back
- * @has_out:	WSMON_OUT_*: what @out is worth
+ * @known:	bit k: @out[k] says something, be it of a part of the window
+ * @whole:	bit k: @out[k] was observed for the whole window
  * @due:	this boundary is to drop its samples
  * @dropped:	this boundary has
  *
@@ -125,13 +121,14 @@ struct wsmon_region {
 	u32 area;
 	u32 hits;
 	u32 checks;
-	u16 out[2];
+	u16 out[WSMON_WINDOWS_MAX][2];
 	u16 share[2];
 	u16 ref;
 	u16 disagree;
 	u16 draws;
 	u8 stolen;
-	u8 has_out;
+	u8 known;
+	u8 whole;
 	u8 due;
 	u8 dropped;
 };
@@ -239,11 +236,20 @@ struct wsmon_wss {
 };
 
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
-			const struct wsmon_space *sp,
+			const struct wsmon_space *sp, u32 k,
+			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_CLASSES]);
 
 /* wsmon_parse.c: what people write into debugfs files */
 
+/* The windows, ascending; k < nr_windows */
+static inline u64 wsmon_attrs_window(const struct wsmon_attrs *attrs, u32 k)
+{
+	return k ? attrs->longer_us[k - 1] : attrs->window_us;
+}
+
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
+			      const struct wsmon_attrs *b);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
@@ -268,7 +274,7 @@ struct seq_file;
  * @exec_id:	tells a new address space at the old one's address
  * @space:	its mappings
  * @regions:	its regions
- * @wss:	last estimates by class
+ * @wss:	last estimates by window and class
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0 is never
  * @interval_ns: beginning of the present aggregation interval
@@ -283,7 +289,7 @@ struct wsmon_target {
 	u64 exec_id;
 	struct wsmon_space space;
 	struct wsmon_regions regions;
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_CLASSES];
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
 	u64 interval_ns;
@@ -323,6 +329,8 @@ struct wsmon_stats {
  * @fresh:	scratch memory: mappings being read
  * @boundary_ns: when the present aggregation interval ends
  * @cpu_start_ns: CPU time of the thread when it began
+ * @ns:		pid namespace of who started it: pids in the stream are its,
+ *		referenced
  * @thread:	kwsmond, referenced
  */
 struct wsmon_session {
@@ -336,6 +344,7 @@ struct wsmon_session {
 	struct wsmon_space fresh;
 	u64 boundary_ns;
 	u64 cpu_start_ns;
+	struct pid_namespace *ns;
 	struct task_struct *thread;
 };
 
@@ -361,6 +370,7 @@ struct wsmon {
 extern struct wsmon wsmon;
 
 /* wsmon_core.c: starting, stopping, attributes */
+int wsmon_may_open(void);
 int wsmon_set_attrs(const char *text, size_t len);
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns);
@@ -373,6 +383,7 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_session_resize(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs);
+void wsmon_session_forget(struct wsmon_session *ss);
 
 /* wsmon_thread.c: kwsmond */
 int wsmon_thread(void *data);

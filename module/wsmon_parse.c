@@ -72,7 +72,7 @@ static const struct {
 	[ATTR_SAMPLE_US] = { "sample_us", WSMON_INTERVAL_US_MAX },
 	[ATTR_AGGR_US] = { "aggr_us", WSMON_INTERVAL_US_MAX },
 	[ATTR_UPDATE_US] = { "update_us", WSMON_INTERVAL_US_MAX },
-	[ATTR_WINDOW_US] = { "window_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_WINDOW_US] = { .name = "window_us" },
 	[ATTR_MIN_REGIONS] = { "min_regions", WSMON_REGIONS_LIMIT },
 	[ATTR_MAX_REGIONS] = { "max_regions", WSMON_REGIONS_LIMIT },
 	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
@@ -90,9 +90,6 @@ static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 		break;
 	case ATTR_UPDATE_US:
 		a->update_us = val;
-		break;
-	case ATTR_WINDOW_US:
-		a->window_us = val;
 		break;
 	case ATTR_MIN_REGIONS:
 		a->min_regions = val;
@@ -120,6 +117,68 @@ static int attr_key(const char *word, size_t len)
 			return i;
 	}
 	return -EINVAL;
+}
+
+/*
+ * Windows, separated by commas, each once, in any order: kept ascending.
+ * Return: 0, as parse_number(), -EINVAL for one twice, -ERANGE for too many.
+ */
+static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
+{
+	u64 w[WSMON_WINDOWS_MAX] = { };
+	unsigned int nr = 0, i;
+
+	for (;;) {
+		const char *comma = memchr(p, ',', end - p) ?: end;
+		u64 val;
+		int err;
+
+		err = parse_number(p, comma - p, WSMON_INTERVAL_US_MAX, &val);
+		if (err)
+			return err;
+		if (nr == WSMON_WINDOWS_MAX)
+			return -ERANGE;
+		for (i = nr++; i && w[i - 1] >= val; i--) {
+			if (w[i - 1] == val)
+				return -EINVAL;
+			w[i] = w[i - 1];
+		}
+		w[i] = val;
+		if (comma == end)
+			break;
+		p = comma + 1;
+	}
+	a->nr_windows = nr;
+	a->window_us = w[0];
+	memcpy(a->longer_us, &w[1], sizeof(a->longer_us));
+	return 0;
+}
+
+static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
+		      const char *end)
+{
+	u64 val;
+	int err;
+
+	if (key == ATTR_WINDOW_US)
+		return parse_windows(a, p, end);
+	err = parse_number(p, end - p, attr_keys[key].max, &val);
+	if (!err)
+		attr_set(a, key, val);
+	return err;
+}
+
+/**
+ * wsmon_attrs_same_windows - do attributes have the same windows?
+ * @a:	attributes
+ * @b:	others
+ */
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
+			      const struct wsmon_attrs *b)
+{
+	/* those that are not there are 0 */
+	return a->window_us == b->window_us &&
+	       !memcmp(a->longer_us, b->longer_us, sizeof(a->longer_us));
 }
 
 /**
@@ -157,7 +216,6 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 	unsigned int seen = 0;
 	int key, err;
 	size_t n;
-	u64 val;
 
 	while ((n = next_word(&text, end, &word))) {
 		eq = memchr(word, '=', n);
@@ -167,11 +225,9 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 		if (key < 0 || seen & (1U << key))
 			return -EINVAL;
 		seen |= 1U << key;
-		err = parse_number(eq + 1, word + n - eq - 1,
-				   attr_keys[key].max, &val);
+		err = parse_attr(&new, key, eq + 1, word + n);
 		if (err)
 			return err;
-		attr_set(&new, key, val);
 	}
 	if (!seen)
 		return -EINVAL;

@@ -89,12 +89,15 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 }
 
 /* What a new region knows if all of it has the same share. */
-static void region_believe(struct wsmon_region *r, u16 share, u16 out)
+static void region_believe(struct wsmon_region *r, u32 half)
 {
+	u16 share = r->share[half];
+	u32 k;
+
 	r->share[0] = share;
 	r->share[1] = share;
-	r->out[0] = out;
-	r->out[1] = out;
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		r->out[k][!half] = r->out[k][half];
 	r->ref = share;
 	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
@@ -123,7 +126,7 @@ void wsmon_region_split(const struct wsmon_space *sp,
 	for (h = 0; h < 2; h++) {
 		out[h] = *r;
 		region_set(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
-		region_believe(&out[h], r->share[h], r->out[h]);
+		region_believe(&out[h], h);
 		/* half of the samples were there */
 		out[h].draws = max(r->draws / 2, 1);
 		region_reset_samples(&out[h]);
@@ -145,7 +148,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 {
 	const struct wsmon_region *half[2] = { l, r };
 	u64 share[2];
-	unsigned int h;
+	unsigned int h, k;
 
 	*out = *l;
 	region_set(sp, out, l->start, r->end);
@@ -155,15 +158,17 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 
 		share[h] = wsmon_region_share(c);
 		out->share[h] = share[h];
-		out->out[h] = div64_u64(c->n[0] * c->out[0] +
-					c->n[1] * c->out[1], n);
+		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
+						   c->n[1] * c->out[k][1], n);
 	}
 	out->disagree = share[0] + share[1] -
 			2 * share[0] * share[1] / WSMON_ONE;
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	out->has_out = min(l->has_out, r->has_out);
+	out->known = l->known & r->known;
+	out->whole = l->whole & r->whole;
 	region_reset_samples(out);
 }
 

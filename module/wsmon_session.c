@@ -132,6 +132,7 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 			goto err_free;
 	}
 	ss->nr_alive = nr;
+	ss->ns = get_pid_ns(ns);
 	return ss;
 
 err_free:
@@ -155,6 +156,8 @@ void wsmon_session_free(struct wsmon_session *ss)
 		wsmon_space_free(&ss->targets[i].space);
 	}
 	wsmon_space_free(&ss->fresh);
+	if (ss->ns)
+		put_pid_ns(ss->ns);
 	kvfree(ss->targets);
 	kvfree(ss);
 }
@@ -217,4 +220,25 @@ out:
 		regions_free(&larger[i]);
 	kvfree(larger);
 	return err;
+}
+
+/**
+ * wsmon_session_forget - what was observed is of no use for new windows
+ * @ss:	the session
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_session_forget(struct wsmon_session *ss)
+{
+	u32 i, j;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		memset(t->wss, 0, sizeof(t->wss));
+		for (j = 0; j < t->regions.nr; j++) {
+			t->regions.r[j].known = 0;
+			t->regions.r[j].whole = 0;
+		}
+	}
 }

@@ -18,6 +18,12 @@
 /* Where a snapshot is put together */
 static struct wsmon_rec_snapshot *scratch;
 
+/* As who started the session sees it; 0 if it was never visible there */
+static u32 pid_of(const struct wsmon_target *t)
+{
+	return pid_nr_ns(t->pid, wsmon.session->ns);
+}
+
 static void put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
 {
 	rec->type = type;
@@ -42,7 +48,7 @@ void wsmon_stream_attrs(void)
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 {
 	struct wsmon_rec_target rec = {
-		.pid = pid_nr(t->pid),
+		.pid = pid_of(t),
 		.flags = flags,
 	};
 
@@ -64,7 +70,7 @@ void wsmon_stream_areas(const struct wsmon_target *t)
 		const struct wsmon_area *a = &sp->area[i];
 		u64 end = wsmon_area_end(sp, a);
 		struct wsmon_rec_area rec = {
-			.pid = pid_nr(t->pid),
+			.pid = pid_of(t),
 			.class = a->class,
 			.index = i,
 			.total = sp->nr_area,
@@ -106,7 +112,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		u32 nr = min_t(u32, t->regions.nr - first, SNAPSHOT_MAX);
 
 		memset(rec, 0, sizeof(*rec));
-		rec->pid = pid_nr(t->pid);
+		rec->pid = pid_of(t);
 		rec->nr = nr;
 		rec->first = first;
 		rec->total = t->regions.nr;
@@ -121,6 +127,22 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 	} while (first < t->regions.nr);
 }
 
+static void put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
+{
+	const struct wsmon_wss *w = &t->wss[k][c];
+	struct wsmon_rec_wss rec = {
+		.pid = pid_of(t),
+		.class = c,
+		.tau_us = wsmon_attrs_window(&wsmon.attrs, k),
+		.bytes = w->pages << PAGE_SHIFT,
+		.low = w->low << PAGE_SHIFT,
+		.high = w->high << PAGE_SHIFT,
+		.mapped = w->mapped << PAGE_SHIFT,
+	};
+
+	put(&rec.rec, WSMON_REC_WSS, sizeof(rec), now);
+}
+
 /**
  * wsmon_stream_wss - the working set sizes at the end of an interval
  * @t:		the target
@@ -128,22 +150,13 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
  */
 void wsmon_stream_wss(const struct wsmon_target *t, u64 now)
 {
-	u32 c;
+	u32 k, c;
 
-	for (c = 0; c < WSMON_NR_CLASSES; c++) {
-		const struct wsmon_wss *w = &t->wss[c];
-		struct wsmon_rec_wss rec = {
-			.pid = pid_nr(t->pid),
-			.class = c,
-			.tau_us = wsmon.attrs.window_us,
-			.bytes = w->pages << PAGE_SHIFT,
-			.low = w->low << PAGE_SHIFT,
-			.high = w->high << PAGE_SHIFT,
-			.mapped = w->mapped << PAGE_SHIFT,
-		};
-
-		if (c == WSMON_CLASS_ALL || w->mapped)
-			put(&rec.rec, WSMON_REC_WSS, sizeof(rec), now);
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		for (c = 0; c < WSMON_NR_CLASSES; c++) {
+			if (c == WSMON_CLASS_ALL || t->wss[k][c].mapped)
+				put_wss(t, k, c, now);
+		}
 	}
 }
 
@@ -153,7 +166,7 @@ void wsmon_stream_wss(const struct wsmon_target *t, u64 now)
  */
 void wsmon_stream_exited(const struct wsmon_target *t)
 {
-	struct wsmon_rec_exit rec = { .pid = pid_nr(t->pid) };
+	struct wsmon_rec_exit rec = { .pid = pid_of(t) };
 
 	put(&rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
 }

@@ -30,9 +30,15 @@ static u64 aggr_ns(void)
 	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
 }
 
-static u64 window_ns(void)
+static u64 window_ns(u32 k)
 {
-	return wsmon.attrs.window_us * NSEC_PER_USEC;
+	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
+}
+
+/* Samples stay for as long as the longest window */
+static u64 longest_ns(void)
+{
+	return window_ns(wsmon.attrs.nr_windows - 1);
 }
 
 /*
@@ -57,11 +63,11 @@ static bool lately(u64 at, u64 now, u64 ns)
 static bool is_due(const struct wsmon_session *ss, const struct wsmon_target *t,
 		   const struct wsmon_region *r, u64 now)
 {
-	u64 phases = div64_u64(window_ns(), aggr_ns());
+	u64 phases = div64_u64(longest_ns(), aggr_ns());
 
 	if (t->drop_all || phases <= 1)
 		return true;
-	return elapsed(r->armed_ns, now, window_ns()) &&
+	return elapsed(r->armed_ns, now, longest_ns()) &&
 	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
 	       ss->epoch % phases;
 }
@@ -69,9 +75,8 @@ static bool is_due(const struct wsmon_session *ss, const struct wsmon_target *t,
 static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
 			 u64 now)
 {
-	bool whole = elapsed(r->armed_ns, now, window_ns());
 	bool x[2];
-	u32 h;
+	u32 h, k;
 
 	if (!r->checks)
 		return;
@@ -79,14 +84,18 @@ static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
 		x[h] = r->n[h] && r->s[h].seen_ns > t->interval_ns;
 	wsmon_region_observe(r, x, r->armed_ns >= t->interval_ns, now);
 
-	/* as long as no sample has served a whole window, tell what is known */
-	if (!whole && r->has_out == WSMON_OUT_WHOLE)
-		return;
-	for (h = 0; h < 2; h++)
-		r->out[h] = r->n[h] &&
-			    lately(r->s[h].seen_ns, now, window_ns()) ?
-			    WSMON_ONE : 0;
-	r->has_out = whole ? WSMON_OUT_WHOLE : WSMON_OUT_PARTIAL;
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		/* as long as none has served a whole window, tell what is known */
+		if (elapsed(r->armed_ns, now, window_ns(k)))
+			r->whole |= BIT(k);
+		else if (r->whole & BIT(k))
+			continue;
+		r->known |= BIT(k);
+		for (h = 0; h < 2; h++)
+			r->out[k][h] = r->n[h] &&
+				       lately(r->s[h].seen_ns, now, window_ns(k)) ?
+				       WSMON_ONE : 0;
+	}
 }
 
 static void learn(const struct wsmon_target *t, u64 now)
@@ -159,7 +168,7 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
 	u64 start;
-	u32 i;
+	u32 i, k;
 
 	for (i = 0; i < t->regions.nr; i++)
 		t->regions.r[i].due = is_due(ss, t, &t->regions.r[i], now);
@@ -167,7 +176,9 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 
 	start = ktime_get_ns();
 	learn(t, now);
-	wsmon_wss_estimate(&t->regions, &t->space, t->wss);
+	for (k = 0; k < wsmon.attrs.nr_windows; k++)
+		wsmon_wss_estimate(&t->regions, &t->space, k,
+				   k ? t->wss[k - 1] : NULL, t->wss[k]);
 	ss->stats.adapt_ns += ktime_get_ns() - start;
 	emit(t, now);
 	rest(t);

@@ -57,20 +57,25 @@ static u64 sqrt_up(u64 x)
 	return x ? r + 1 : r;
 }
 
-static void add_region(struct acc *c, const struct wsmon_region *r,
+static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		       unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
 	u64 n0 = r->n[0] >> shift, n1 = r->n[1] >> shift;
-	s64 diff = (s64)r->out[0] - r->out[1];
-	u64 doubt;
+	const u16 *out = r->out[k];
+	s64 diff = (s64)out[0] - out[1];
+	u64 hit, doubt;
 
-	if (!r->has_out) {
+	if (!(r->known & BIT(k))) {
 		c->unknown += n;
 		return;
 	}
 	/* n < 2^45, shares Q15 */
-	c->hit += (r->n[0] * r->out[0] + r->n[1] * r->out[1]) / WSMON_ONE;
+	hit = (r->n[0] * out[0] + r->n[1] * out[1]) / WSMON_ONE;
+	c->hit += hit;
+	/* what was not accessed yet may be before the window is over */
+	if (!(r->whole & BIT(k)))
+		c->unknown += n - hit;
 	if (!r->n[1])
 		return;
 
@@ -81,9 +86,9 @@ static void add_region(struct acc *c, const struct wsmon_region *r,
 		return;
 	doubt = n * 3 / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
-	if (!r->out[0])
+	if (!out[0])
 		c->cold = max(c->cold, doubt);
-	else if (r->out[0] == WSMON_ONE)
+	else if (out[0] == WSMON_ONE)
 		c->hot = max(c->hot, doubt);
 }
 
@@ -99,14 +104,18 @@ static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
 
 /**
  * wsmon_wss_estimate - working set sizes with their intervals
- * @rs:		the regions, with what was observed in the window in @out
+ * @rs:		the regions, with what was observed in the window in @out[k]
  * @sp:		the space
+ * @k:		which window
+ * @shorter:	estimates of the next shorter window, or NULL: what was accessed
+ *		within it was within this one, so no figure is less
  * @wss:	the result: WSMON_CLASS_ALL and each class
  *
  * O(regions).
  */
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
-			const struct wsmon_space *sp,
+			const struct wsmon_space *sp, u32 k,
+			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_CLASSES])
 {
 	struct acc acc[WSMON_NR_CLASSES] = { };
@@ -124,9 +133,15 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
 		wss[WSMON_CLASS_ALL].mapped += wsmon_region_pages(r);
-		add_region(&acc[c], r, shift);
-		add_region(&acc[WSMON_CLASS_ALL], r, shift);
+		add_region(&acc[c], r, k, shift);
+		add_region(&acc[WSMON_CLASS_ALL], r, k, shift);
 	}
-	for (c = 0; c < WSMON_NR_CLASSES; c++)
+	for (c = 0; c < WSMON_NR_CLASSES; c++) {
 		finish(&wss[c], &acc[c], shift);
+		if (!shorter)
+			continue;
+		wss[c].pages = max(wss[c].pages, shorter[c].pages);
+		wss[c].low = max(wss[c].low, shorter[c].low);
+		wss[c].high = max(wss[c].high, shorter[c].high);
+	}
 }

@@ -6,6 +6,7 @@ import fcntl
 import io
 import os
 import select
+import struct
 import subprocess
 import threading
 import time
@@ -235,7 +236,8 @@ def half_a_record():
         fd = open_buffer()
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("a snapshot", lambda: w.get("wss"))
-        assert len(os.read(fd, 96)) == 96
+        header = os.read(fd, 4096)
+        assert len(header) == struct.unpack_from("<I", header, 12)[0]
         assert len(os.read(fd, 1001)) == 1001
         os.close(fd)
         fd = open_buffer()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every way monitoring begins and ends leaves the machine clean."""
 import errno
+import glob
 import os
 import signal
 import subprocess
@@ -197,6 +198,10 @@ def files_read_while_targets_die():
 
 def many_starts():
     def pid_objects():
+        # KASAN keeps what was freed for a while, unless the cache shrinks
+        for path in glob.glob("/sys/kernel/slab/pid*/shrink"):
+            with open(path, "w") as f:
+                f.write("1")
         with open("/proc/slabinfo") as f:
             return sum(int(line.split()[1]) for line in f
                        if line.startswith("pid "))
@@ -213,7 +218,8 @@ def many_starts():
 def quiet():
     """Nothing in the log."""
     log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout
-    lines = [line for line in log.splitlines() if "wsmon" in line and
+    lines = [line for line in log.splitlines()
+             if "wsmon" in line.replace("-wsmon-debug", "") and
              "taint" not in line and "verification failed" not in line]
     assert not lines, lines
 

@@ -20,7 +20,8 @@ def exit_storm():
         targets = [subprocess.Popen(["sleep", "1000"]) for _ in range(32)]
         reader = s.Reader()
         try:
-            s.start(*(t.pid for t in targets))
+            # enough for ten regions each
+            s.start(*(t.pid for t in targets), attrs=s.FAST + "0")
             s.rounds_go_on()
         finally:
             for t in targets:

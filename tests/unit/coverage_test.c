@@ -42,9 +42,10 @@ static void observe_all(struct world *w, pattern touched)
 
 		for (h = 0; h < 2 && r->n[h]; h++) {
 			x[h] = touched(r->s[h].vpn - BASE);
-			r->out[h] = x[h] ? WSMON_ONE : 0;
+			r->out[0][h] = x[h] ? WSMON_ONE : 0;
 		}
-		r->has_out = WSMON_OUT_WHOLE;
+		r->known = 1;
+		r->whole = 1;
 		wsmon_region_observe(r, x, true, w->now);
 	}
 }
@@ -67,7 +68,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 		world_settle(&w, 0);
 		for (step = 0; step < 40; step++) {
 			observe_all(&w, touched);
-			wsmon_wss_estimate(&w.rs, &w.sp, wss);
+			wsmon_wss_estimate(&w.rs, &w.sp, 0, NULL, wss);
 			if (step >= 10) {
 				cases++;
 				covered += wss->low <= truth && truth <= wss->high;

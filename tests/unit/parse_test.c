@@ -7,7 +7,7 @@
 static const struct wsmon_attrs start = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
 	.window_us = 1000000, .min_regions = 10, .max_regions = 2000,
-	.flags = WSMON_ATTR_FLUSH_TLB,
+	.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
 };
 
 static void attrs_for(const char *text, size_t len, int want,
@@ -55,6 +55,15 @@ static void bad_attrs(void)
 		{ "max_regions=9", -EINVAL }, { "min_regions=2001", -EINVAL },
 		{ "aggr_us=99999", -EINVAL }, { "sample_us=1000001", -EINVAL },
 		{ "window_us=99999", -EINVAL }, { "update_us=0", -EINVAL },
+		{ "window_us=", -EINVAL }, { "window_us=,", -EINVAL },
+		{ "window_us=1000000,", -EINVAL }, { "window_us=,1000000", -EINVAL },
+		{ "window_us=1000000,,2000000", -EINVAL },
+		{ "window_us=1000000,1000000", -EINVAL },
+		{ "window_us=1000000,99999", -EINVAL },
+		{ "window_us=1000000,86400000001", -ERANGE },
+		{ "window_us=1000000,2x", -EINVAL },
+		{ "window_us=100001,100002,100003,100004,100005,100006,100007,"
+		  "100008,100009", -ERANGE },
 		{ "flush_tlb=2", -ERANGE }, { "flush_tlb=yes", -EINVAL },
 		{ "seed=1 seed=1", -EINVAL }, { "seed=1 seed=2", -EINVAL },
 		{ "seed=1 unknown=1", -EINVAL }, { "see=1", -EINVAL },
@@ -78,6 +87,7 @@ static void bad_attrs(void)
 static void good_attrs(void)
 {
 	struct wsmon_attrs a = start;
+	const char *text;
 
 	attrs_for("sample_us=100000", 16, 0, &start);
 	a.seed = U64_MAX;
@@ -93,6 +103,14 @@ static void good_attrs(void)
 	a.aggr_us = 100;
 	a.update_us = 86400000000ULL;
 	a.window_us = 100;
+	/* ascending, whatever they are like in the text */
+	a.nr_windows = 3;
+	a.longer_us[0] = 200;
+	a.longer_us[1] = 60000000;
+	text = "sample_us=100 aggr_us=100 update_us=86400000000 window_us=200,60000000,100";
+	attrs_for(text, strlen(text), 0, &a);
+	a.nr_windows = 1;
+	memset(a.longer_us, 0, sizeof(a.longer_us));
 	attrs_for("aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
 		  61, 0, &a);
 }

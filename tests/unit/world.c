@@ -100,7 +100,7 @@ static void check_region(const struct world *w, const struct wsmon_region *r)
 	CHECK(r->n[0] == at - lo && r->n[1] == hi - at, "halves miscounted");
 	CHECK(r->n[0] && (r->n[1] || r->end == r->start + 1), "an empty half");
 	CHECK(r->share[0] <= WSMON_ONE && r->share[1] <= WSMON_ONE &&
-	      r->out[0] <= WSMON_ONE && r->out[1] <= WSMON_ONE &&
+	      r->out[0][0] <= WSMON_ONE && r->out[0][1] <= WSMON_ONE &&
 	      r->disagree <= WSMON_ONE, "a share above 1");
 }
 

@@ -8,15 +8,16 @@ static struct wsmon_wss wss[WSMON_NR_CLASSES];
 
 static void estimate(struct world *w)
 {
-	wsmon_wss_estimate(&w->rs, &w->sp, wss);
+	wsmon_wss_estimate(&w->rs, &w->sp, 0, NULL, wss);
 }
 
 static void set_out(struct world *w, u32 i, u16 out0, u16 out1, u16 draws)
 {
-	w->rs.r[i].out[0] = out0;
-	w->rs.r[i].out[1] = out1;
+	w->rs.r[i].out[0][0] = out0;
+	w->rs.r[i].out[0][1] = out1;
 	w->rs.r[i].draws = draws;
-	w->rs.r[i].has_out = WSMON_OUT_WHOLE;
+	w->rs.r[i].known = 1;
+	w->rs.r[i].whole = 1;
 }
 
 static void nothing(void)
@@ -94,6 +95,32 @@ static void zero_hits(void)
 	world_free(&w);
 }
 
+/* What was used within a second was used within a minute. */
+static void windows(void)
+{
+	struct wsmon_wss longer[WSMON_NR_CLASSES];
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 1000, WSMON_CLASS_HEAP);
+	world_settle(&w, 0);
+	set_out(&w, 0, WSMON_ONE, WSMON_ONE, 100);
+	estimate(&w);
+	CHECK(wss[0].pages == 1000, "%llu", (long long)wss[0].pages);
+	wsmon_wss_estimate(&w.rs, &w.sp, 1, wss, longer);
+	CHECK(longer[0].pages == 1000 && longer[0].low == wss[0].low &&
+	      longer[0].high == 1000, "not observed for so long, yet no less");
+	/* half a window with nothing seen: anything may still come */
+	w.rs.r[0].known = 3;
+	wsmon_wss_estimate(&w.rs, &w.sp, 1, NULL, longer);
+	CHECK(!longer[0].pages && longer[0].high == 1000, "part of a window");
+	w.rs.r[0].whole = 3;
+	wsmon_wss_estimate(&w.rs, &w.sp, 1, NULL, longer);
+	CHECK(!longer[0].pages && longer[0].high == 15, "%llu: 3/200 of it",
+	      (long long)longer[0].high);
+	world_free(&w);
+}
+
 /* The largest address space there is, in many disagreeing regions */
 static void huge(void)
 {
@@ -129,5 +156,6 @@ void test_wss(void)
 	test_run("wss: of what was not observed", unobserved);
 	test_run("wss: by hand", by_hand);
 	test_run("wss: zero hits are not certainty", zero_hits);
+	test_run("wss: several windows", windows);
 	test_run("wss: no overflow at 57 bits", huge);
 }

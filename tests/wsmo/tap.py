@@ -59,7 +59,7 @@ def public_copy():
     return copy
 
 
-def run(*args, stdin=b"", env=None, timeout=60, **kw):
+def run(*args, stdin=b"", env=None, timeout=180, **kw):
     """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
     if "user" in kw:
         # nor may another user enter a working directory in there

@@ -64,7 +64,7 @@ bad(struct reader *r, const char *fmt, ...)
 
 static enum reader_result parse_header(struct reader *r)
 {
-	struct wsmon_file_header h;
+	struct wsmon_file_header h = { 0 };
 	size_t have = r->tail - r->head;
 	size_t magic = have < sizeof(h.magic) ? have : sizeof(h.magic);
 
@@ -76,12 +76,16 @@ static enum reader_result parse_header(struct reader *r)
 	if (h.version > WSMON_VERSION)
 		return bad(r, "has format version %u, this wsmo knows %u: use a newer wsmo",
 			   h.version, WSMON_VERSION);
-	if (!h.version || h.header_size < sizeof(h) || h.header_size % 8 ||
-	    h.header_size > HEADER_MAX)
+	if (!h.version ||
+	    h.header_size < offsetof(struct wsmon_file_header, attrs.longer_us) ||
+	    h.header_size % 8 || h.header_size > HEADER_MAX)
 		return bad(r, "has a broken header (version %u, %u bytes): record again",
 			   h.version, h.header_size);
 	if (have < h.header_size)
 		return READER_MORE;
+	/* what an older writer did not know is 0 */
+	if (h.header_size < sizeof(h))
+		memset((char *)&h + h.header_size, 0, sizeof(h) - h.header_size);
 	if (h.clock_id != WSMON_CLOCK_MONOTONIC)
 		return bad(r, "has times of clock %u, this wsmo knows %u only",
 			   h.clock_id, WSMON_CLOCK_MONOTONIC);
@@ -94,7 +98,7 @@ static enum reader_result parse_header(struct reader *r)
 static size_t least_size(__u32 type)
 {
 	static const size_t sizes[] = {
-		[WSMON_REC_ATTRS]	= sizeof(struct wsmon_rec_attrs),
+		[WSMON_REC_ATTRS]	= offsetof(struct wsmon_rec_attrs, attrs.longer_us),
 		[WSMON_REC_TARGET]	= sizeof(struct wsmon_rec_target),
 		[WSMON_REC_AREA]	= sizeof(struct wsmon_rec_area),
 		[WSMON_REC_SNAPSHOT]	= sizeof(struct wsmon_rec_snapshot),
@@ -220,6 +224,14 @@ enum reader_result reader_next(struct reader *r,
 	if (r->head == r->tail)
 		return bad(r, "empty: nothing was recorded, record again");
 	return bad(r, "ends inside its header: nothing was recorded, record again");
+}
+
+void reader_attrs(const struct wsmon_record *rec, struct wsmon_attrs *attrs)
+{
+	size_t have = rec->size - sizeof(*rec);
+
+	memset(attrs, 0, sizeof(*attrs));
+	memcpy(attrs, rec + 1, have < sizeof(*attrs) ? have : sizeof(*attrs));
 }
 
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid)

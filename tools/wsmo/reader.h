@@ -88,4 +88,10 @@ enum reader_result reader_next(struct reader *r,
  */
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid);
 
+/**
+ * reader_attrs() - the attributes of an ATTRS record
+ * @attrs:	what an older writer did not know is 0
+ */
+void reader_attrs(const struct wsmon_record *rec, struct wsmon_attrs *attrs);
+
 #endif /* WSMO_READER_H */

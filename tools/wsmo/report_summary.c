@@ -259,7 +259,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		s->last_ns = rec->time_ns;
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
-		s->attrs = ((const struct wsmon_rec_attrs *)rec)->attrs;
+		reader_attrs(rec, &s->attrs);
 		break;
 	case WSMON_REC_LOST:
 		s->lost.records += lost->records;

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Mistakes made on purpose, and the tests that must notice each.
+
+(name, kernel, command in the guest, [(file, what it says, what it is to say)])
+"""
+
+STRESS = "env STRESS_SECS=%d STRESS_REGIONS=300 STRESS_CYCLES=6 tests/stress/run "
+SELF = "tests/selftests/run "
+
+
+def stress(names, secs=8):
+    return STRESS % secs + names
+
+
+WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
+CORE, THREAD, BUFFER = ("module/wsmon_%s.c" % n for n in ("core", "thread", "buffer"))
+SESSION, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("session", "debugfs"))
+PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(3); "
+               "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
+DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
+
+MUTATIONS = [
+    ("mmap_lock_not_taken", "debug", stress("map"), [
+        (WALK, "	while (!mmap_read_trylock(mm)) {", "	while (false) {"),
+        (WALK, "	mmap_read_unlock(w->round.mm);", ""),
+        (VADDR, "		mmap_read_unlock(mm);", "")]),
+    ("mmap_lock_waited_for", "debug", stress("busy_mmap_lock"), [
+        (WALK, "	while (!mmap_read_trylock(mm)) {",
+         "	mmap_read_lock(mm);\n	while (false) {")]),
+    ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
+        (WALK, "	spin_lock(w->ptl);\n", ""),
+        (WALK, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
+        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+         PLAIN_STORE), DELAY_H]),
+    ("entry_not_present", "debug", stress("migrate swap_on_zram uffd"), [
+        (WALK, "	if (!pte_present(pte))\n		return false;\n",
+         "	if (pte_none(pte))\n		return false;\n")]),
+    ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
+        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+         PLAIN_STORE), DELAY_H]),
+    ("dirty_bit_cleared_too", "6.12", stress("memcg_limit file_written_back"), [
+        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+         "(clear_bit(_PAGE_BIT_DIRTY, e->val), "
+         "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
+    ("huge_entry_not_compared", "debug", stress("thp"), [
+        (WALK, "	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&\n"
+               "	    pmd_pfn(*pmdp) == pmd_pfn(pmd)) {", "	if (true) {")]),
+    ("table_not_compared", "debug", stress("thp shmem", 20), [
+        (WALK, "	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))", "	if (true)")]),
+    ("shared_hugetlb_walked", "debug", stress("hugetlb", 20), [
+        (WALK, "	return !is_vm_hugetlb_page(vma) || !(vma->vm_flags & VM_MAYSHARE) ||\n"
+               "	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE > vma->vm_end;",
+         "	return true;")]),
+    ("mapping_kept_without_lock", "debug", stress("map fork", 20), [
+        (WALK, "	w->vma = NULL;\n	w->mapping.end = 0;\n	w->hole.end = 0;\n	return true;",
+         "	return true;")]),
+    ("mm_put_twice", "debug", stress("fork"), [
+        (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);",
+         "	mmput_async(mm);\n	mmput_async(mm);")]),
+    ("mm_not_put", "debug", stress("exits_at_any_point nothing_is_leaked"), [
+        (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);", "")]),
+    ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
+        (VADDR, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
+         "	*changed = mm && !t->mm;")]),
+    ("exit_not_told", "6.12", stress("exit_storm out_of_memory"), [
+        (THREAD, "	wsmon_stream_exited(t);\n", "")]),
+    ("not_freezable", "debug", stress("frozen_machine"), [
+        (THREAD, "	set_freezable();\n", ""),
+        (THREAD, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
+        (THREAD, "	try_to_freeze();\n", "")]),
+    ("thread_not_stopped", "debug", stress("load_and_unload"), [
+        (CORE, "	wsmon_set_targets(NULL, 0, NULL);\n", "")]),
+    ("session_not_freed", "debug", stress("nothing_is_leaked"), [
+        (CORE, "	wsmon_session_free(old);\n", "")]),
+    ("pid_not_put", "debug", SELF + "lifecycle_test.py", [
+        (SESSION, "		put_pid(ss->targets[i].pid);\n", "")]),
+    ("spare_not_checked", "debug", stress("start_fails attrs_fail"), [
+        (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
+    ("half_resized", "debug", stress("attrs_fail"), [
+        (SESSION, "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+                  "		if (err)\n			goto out;\n",
+         "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+         "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
+    ("missing_file_not_noticed", "debug", stress("load_fails"), [
+        (DEBUGFS, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
+         "			return 0;\n")]),
+    ("record_over_the_end", "6.12", stress("full_buffer"), [
+        (BUFFER, "	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||\n"
+                 "	    !tell_lost(rec->time_ns)) {", "	if (!tell_lost(rec->time_ns)) {")]),
+    ("anybody_may_open", "6.12", SELF + "security_test.py", [
+        (CORE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
+    ("pids_of_the_host", "6.12", SELF + "security_test.py", [
+        ("module/wsmon_stream.c", "pid_nr_ns(t->pid, wsmon.session->ns)", "pid_nr(t->pid)")]),
+]
