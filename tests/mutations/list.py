@@ -32,9 +32,10 @@ MUTATIONS = [
         (WALK, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
-    ("entry_not_present", "debug", stress("migrate swap_on_zram uffd"), [
-        (WALK, "	if (!pte_present(pte))\n		return false;\n",
-         "	if (pte_none(pte))\n		return false;\n")]),
+    ("writing_allowed", "debug", stress("fork ksm uffd"), [
+        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+         "(set_bit(_PAGE_BIT_RW, e->val), "
+         "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
     ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),

@@ -180,7 +180,7 @@ def loss_is_told():
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("a full buffer", lambda: w.stats()["lost_records"] > 20, 60)
         # room again: it goes on, and says what is missing
-        data = os.read(fd, 96)
+        data = os.read(fd, 4096)
         data += os.read(fd, 1 << 20)
         lost = w.stats()["lost_records"]
         time.sleep(0.2)
@@ -261,7 +261,8 @@ def one_session_after_the_other():
         w.must_put("target", "\n")
         second = read_all(fd)
         os.close(fd)
-    for data in first, first[:96] + second:
+    header = struct.unpack_from("<I", first, 12)[0]
+    for data in first, first[:header] + second:
         kinds = [r.type for r in parse(data)[1]]
         assert kinds[0] == "ATTRS" and kinds[-1] == "END", kinds
         assert kinds.count("END") == 1
@@ -298,7 +299,7 @@ def bad_address():
         w.must_put("target", "\n")
         assert libc.read(fd, None, 1000) == -1
         assert ctypes.get_errno() == errno.EFAULT
-        data = os.read(fd, 96)
+        data = os.read(fd, 4096)
         assert libc.read(fd, page + 4096, 1000) == -1
         while True:
             # half of the room is not there
