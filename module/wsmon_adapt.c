@@ -98,16 +98,22 @@ static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 		     2 * log2_quarters(max(n0, n1)) + log2_quarters(v));
 }
 
+/* Turns in which memory that is new gets its regions */
+#define NEW_TURNS	12
+
 /* Samples must have been dropped before a region may change */
 static bool at_rest(const struct wsmon_region *r)
 {
 	return !r->armed_ns;
 }
 
-/* Return: score of cutting a region, 0 if it cannot be */
-static unsigned int split_score(const struct wsmon_region *r)
+/*
+ * @only_new: not what was observed
+ * Return: score of cutting a region, 0 if it cannot be
+ */
+static unsigned int split_score(const struct wsmon_region *r, bool only_new)
 {
-	if (!at_rest(r) || !r->n[1])
+	if (!at_rest(r) || !r->n[1] || (only_new && r->draws))
 		return 0;
 	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
 }
@@ -133,12 +139,14 @@ static int merge_score(const struct wsmon_regions *rs, u32 i)
  * @merge:	join pairs of this score or below; -1 for none
  * @splits:	most cuts
  * @merges:	most joins
+ * @only_new:	cut only what was never observed
  */
 struct plan {
 	int split;
 	int merge;
 	u32 splits;
 	u32 merges;
+	bool only_new;
 };
 
 /*
@@ -148,9 +156,13 @@ struct plan {
  * have the last score, as many as fit are made.
  */
 static struct plan plan_changes(const struct wsmon_regions *rs,
-				const struct wsmon_adapt *ws)
+				const struct wsmon_adapt *ws, bool only_new)
 {
-	struct plan p = { .split = WSMON_SCORES, .merge = -1 };
+	struct plan p = {
+		.split = WSMON_SCORES,
+		.merge = -1,
+		.only_new = only_new,
+	};
 	s64 spare = (s64)rs->budget - rs->nr, below = 0, merges = 0;
 	int i, top = 0;
 
@@ -194,7 +206,7 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
 			p.merges--;
 			i++;
-		} else if (p.splits && (int)split_score(r) >= p.split) {
+		} else if (p.splits && (int)split_score(r, p.only_new) >= p.split) {
 			wsmon_region_split(sp, r, &rs->spare[nr]);
 			nr += 2;
 			p.splits--;
@@ -206,7 +218,8 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	rs->nr = nr;
 }
 
-static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws)
+static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
+			 bool only_new)
 {
 	u32 i;
 
@@ -214,7 +227,7 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws)
 	for (i = 0; i < rs->nr; i++) {
 		int m = merge_score(rs, i);
 
-		ws->split[split_score(&rs->r[i])]++;
+		ws->split[split_score(&rs->r[i], only_new)]++;
 		if (m >= 0)
 			ws->merge[m]++;
 	}
@@ -233,14 +246,14 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws)
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws)
 {
-	u32 before;
+	u32 before, turn;
 
 	/* above the budget: join the cheapest pairs, in as many turns as it takes */
 	while (rs->nr > rs->budget) {
 		struct plan p = { .split = WSMON_SCORES, .merge = -1 };
 		u32 sum = 0;
 
-		count_scores(rs, ws);
+		count_scores(rs, ws, false);
 		p.merges = rs->nr - rs->budget;
 		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
 			sum += ws->merge[++p.merge];
@@ -252,7 +265,18 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	/* a new target begins with few: several turns fill its budget */
 	do {
 		before = rs->nr;
-		count_scores(rs, ws);
-		apply(rs, sp, plan_changes(rs, ws));
+		count_scores(rs, ws, false);
+		apply(rs, sp, plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
+
+	/* a turn halves: memory that is new is not to wait for many intervals */
+	for (turn = 0; turn < NEW_TURNS; turn++) {
+		struct plan p;
+
+		count_scores(rs, ws, true);
+		p = plan_changes(rs, ws, true);
+		if (!p.splits)
+			break;
+		apply(rs, sp, p);
+	}
 }

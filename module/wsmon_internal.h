@@ -3,7 +3,7 @@
  * wsmon_internal.h - what the module's files share
  *
  * Pure files (wsmon_regions.c, wsmon_space.c, wsmon_adapt.c, wsmon_wss.c,
- * wsmon_parse.c) see only the first half: plain numbers, no mm. They are
+ * wsmon_fresh.c, wsmon_parse.c) see only the first half: plain numbers, no mm. They are
  * compiled for userland too, by tests/unit.
  *
  * Addresses in here are virtual page numbers (vpn), sizes are pages, times are
@@ -34,23 +34,27 @@
 #define WSMON_INPUT_MAX		4096U	/* bytes of one write to debugfs */
 
 /**
- * struct wsmon_extent - a mapping, or neighbours of one class without a gap
+ * struct wsmon_extent - a mapping, or the part of one that has page tables, or
+ * neighbours of one class without a gap
  * @start:	first page
  * @end:	page behind the last one
  * @base:	mapped pages of the target below @start
  * @class:	enum wsmon_class
+ * @joined:	belongs to the same mapping as the extent before
  */
 struct wsmon_extent {
 	u64 start;
 	u64 end;
 	u64 base;
 	u32 class;
+	bool joined;
 };
 
 /**
  * struct wsmon_area - one or more neighbouring extents that regions tile
  * @first:	index of its first extent
- * @nr:		number of its extents: 1 unless they had to be coalesced
+ * @nr:		number of its extents: those of a mapping, or of several that
+ *		had to be coalesced
  * @class:	their class, or WSMON_CLASS_MIXED
  */
 struct wsmon_area {
@@ -156,7 +160,8 @@ u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
 		    u64 vpn);
 u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
 		      u64 k);
-int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class);
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
+		    bool joined);
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas);
 bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b);
 
@@ -183,6 +188,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 			const struct wsmon_region *r, struct wsmon_region *out);
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now);
+u64 wsmon_hash64(u64 x);
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 seed, u64 epoch);
 
@@ -219,6 +225,35 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
+/* wsmon_fresh.c: memory that is new */
+
+/* Pages of it that are looked at */
+#define WSMON_FRESH_MAX		256
+
+/**
+ * struct wsmon_fresh - memory that was not there when mappings were last read
+ * @pages:	how much of each class
+ * @drawn:	pages of it that are looked at
+ * @seen:	those found accessed
+ * @late:	it came to be since before the window, so when it was accessed is
+ *		not known
+ * @nr:		pages in @vpn
+ * @vpn:	the pages, ascending
+ * @class:	their classes
+ */
+struct wsmon_fresh {
+	u64 pages[WSMON_NR_CLASSES];
+	u32 drawn[WSMON_NR_CLASSES];
+	u32 seen[WSMON_NR_CLASSES];
+	bool late;
+	u32 nr;
+	u64 vpn[WSMON_FRESH_MAX];
+	u8 class[WSMON_FRESH_MAX];
+};
+
+void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
+		      const struct wsmon_space *then, u64 random);
+
 /* wsmon_wss.c: the estimator */
 
 /**
@@ -236,7 +271,8 @@ struct wsmon_wss {
 };
 
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
-			const struct wsmon_space *sp, u32 k,
+			const struct wsmon_space *sp,
+			const struct wsmon_fresh *fresh, u32 k,
 			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_CLASSES]);
 
@@ -277,6 +313,9 @@ struct seq_file;
  * @wss:	last estimates by window and class
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0 is never
+ * @read_ns:	how long that took
+ * @fresh_ns:	when memory came to be that was not there before; regions made
+ *		then are of such memory
  * @interval_ns: beginning of the present aggregation interval
  * @rounds:	sampling rounds in it
  * @drop_all:	all samples are to be dropped at the next boundary
@@ -292,6 +331,8 @@ struct wsmon_target {
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_CLASSES];
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
+	u64 read_ns;
+	u64 fresh_ns;
 	u64 interval_ns;
 	u32 rounds;
 	u32 resume;
@@ -326,7 +367,8 @@ struct wsmon_stats {
  * @stats:	counters
  * @start_ns:	when it began
  * @adapt:	scratch memory
- * @fresh:	scratch memory: mappings being read
+ * @space:	scratch memory: mappings being read
+ * @fresh:	scratch memory: pages of what is new in them
  * @boundary_ns: when the present aggregation interval ends
  * @cpu_start_ns: CPU time of the thread when it began
  * @ns:		pid namespace of who started it: pids in the stream are its,
@@ -341,7 +383,8 @@ struct wsmon_session {
 	struct wsmon_stats stats;
 	u64 start_ns;
 	struct wsmon_adapt adapt;
-	struct wsmon_space fresh;
+	struct wsmon_space space;
+	struct wsmon_fresh fresh;
 	u64 boundary_ns;
 	u64 cpu_start_ns;
 	struct pid_namespace *ns;
@@ -391,7 +434,9 @@ int wsmon_thread(void *data);
 /* wsmon_vaddr.c: a target's mm and mappings */
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, u64 now);
+		     struct mm_struct *mm);
+void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
+		       u64 now);
 void wsmon_space_free(struct wsmon_space *sp);
 
 /**
@@ -399,11 +444,13 @@ void wsmon_space_free(struct wsmon_space *sp);
  * @WSMON_VISIT_ARM:	begin: forget accesses before now
  * @WSMON_VISIT_CHECK:	was it accessed since the last visit? go on watching
  * @WSMON_VISIT_DROP:	the same, and leave the page as it was found
+ * @WSMON_VISIT_LOOK:	was it accessed? change nothing
  */
 enum wsmon_visit {
 	WSMON_VISIT_ARM,
 	WSMON_VISIT_CHECK,
 	WSMON_VISIT_DROP,
+	WSMON_VISIT_LOOK,
 };
 
 /* Most attempts a pass makes to get a busy mmap lock, WSMON_LOCK_WAIT_US apart */
@@ -413,8 +460,14 @@ enum wsmon_visit {
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now);
+void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
+		     struct wsmon_fresh *f);
 bool wsmon_mmap_trylock(struct mm_struct *mm, unsigned int *tries);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
+
+/* wsmon_populated.c: where there are page tables */
+unsigned long wsmon_populated(struct mm_struct *mm, unsigned long *start,
+			      unsigned long end, unsigned int *left);
 
 /* wsmon_tlb.c */
 bool wsmon_tlb_can_flush(void);

@@ -128,7 +128,7 @@ void wsmon_region_split(const struct wsmon_space *sp,
 		region_set(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
 		region_believe(&out[h], h);
 		/* half of the samples were there */
-		out[h].draws = max(r->draws / 2, 1);
+		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
 		region_reset_samples(&out[h]);
 	}
 }
@@ -367,8 +367,8 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	rs->nr = f.nr;
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
-static u64 hash64(u64 x)
+/** wsmon_hash64 - the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
+u64 wsmon_hash64(u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -392,14 +392,14 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 	const struct wsmon_area *a = &sp->area[r->area];
 	u64 rank = wsmon_area_rank(sp, a, r->start);
 	u64 mid = wsmon_cell_mid(r->start, r->end);
-	u64 key = hash64(seed + 0x9e3779b97f4a7c15ULL);
+	u64 key = wsmon_hash64(seed + 0x9e3779b97f4a7c15ULL);
 	unsigned int h;
 
-	key = hash64(key ^ epoch);
-	key = hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
+	key = wsmon_hash64(key ^ epoch);
+	key = wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
 	region_reset_samples(r);
 	for (h = 0; h < 2 && r->n[h]; h++) {
-		u64 k = mul_u64_u64_shr(hash64(key + h), r->n[h], 64);
+		u64 k = mul_u64_u64_shr(wsmon_hash64(key + h), r->n[h], 64);
 
 		r->s[h].vpn = wsmon_area_select(sp, a, rank + k);
 		rank += r->n[0];

@@ -155,7 +155,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 		regions_free(&ss->targets[i].regions);
 		wsmon_space_free(&ss->targets[i].space);
 	}
-	wsmon_space_free(&ss->fresh);
+	wsmon_space_free(&ss->space);
 	if (ss->ns)
 		put_pid_ns(ss->ns);
 	kvfree(ss->targets);

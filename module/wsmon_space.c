@@ -121,6 +121,7 @@ static void space_coarsen(struct wsmon_space *sp)
  * @start:	first page, not below the end of the last extent
  * @end:	page behind the last one
  * @class:	enum wsmon_class
+ * @joined:	it is of the same mapping as the last extent
  *
  * Joins the last extent if there is no gap and the class is the same. When the
  * room is used up the narrowest gaps are closed, so any number of mappings is
@@ -129,7 +130,8 @@ static void space_coarsen(struct wsmon_space *sp)
  * Return: 0, -EINVAL if the range is empty or out of order, -ENOSPC if @cap is
  * used up and may be larger.
  */
-int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class)
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
+		    bool joined)
 {
 	struct wsmon_extent *last = NULL;
 
@@ -151,6 +153,7 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class)
 	sp->ext[sp->nr_ext].end = end;
 	sp->ext[sp->nr_ext].base = wsmon_space_pages(sp);
 	sp->ext[sp->nr_ext].class = class;
+	sp->ext[sp->nr_ext].joined = joined && last;
 	sp->nr_ext++;
 	return 0;
 }
@@ -167,7 +170,7 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
 		u64 size = e->end - e->start;
 		struct wsmon_area *a;
 
-		if (sp->nr_area && sum + size <= pages) {
+		if (sp->nr_area && (e->joined || sum + size <= pages)) {
 			a = &sp->area[sp->nr_area - 1];
 			a->nr++;
 			if (a->class != e->class)
@@ -188,7 +191,7 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
  * @sp:		the space; @area has room for @nr_ext areas
  * @max_areas:	most areas wanted, at least 1
  *
- * Each extent is an area of its own if that is few enough; otherwise the
+ * Each mapping is an area of its own if that is few enough; otherwise the
  * smallest neighbours are coalesced, by the least power of two that suffices.
  * O(extents * log pages).
  */

@@ -7,8 +7,9 @@
  * round at the end of an aggregation interval also, in this order:
  *
  *	drop	samples that have served: last check, page left as found
- *	learn	what the samples saw, estimate, write the records
- *	adapt	read the mappings if it is time, split and merge
+ *	learn	what the samples saw; read the mappings if it is time, look at
+ *		what is new; estimate, write the records
+ *	adapt	follow the mappings, split and merge
  *	arm	draw new positions, clear their Accessed bits
  */
 #include <linux/freezer.h>
@@ -19,6 +20,9 @@
 
 #include "compat.h"
 #include "wsmon_internal.h"
+
+/* Reading mappings may take one in so many parts of the time */
+#define READ_SHARE	64
 
 static u64 sample_ns(void)
 {
@@ -137,18 +141,43 @@ static void emit(const struct wsmon_target *t, u64 now)
 	wsmon.session->stats.emit_ns += ktime_get_ns() - start;
 }
 
-/* Read the mappings, then put regions and samples where they belong. */
+/*
+ * Read the mappings into ss->space if it is time; that may not take more than a
+ * small part of it. What could not be had is tried again at the next boundary.
+ * Return: whether they changed.
+ */
+static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
+			  struct mm_struct *mm, u64 now)
+{
+	u64 every = max(wsmon.attrs.update_us * NSEC_PER_USEC,
+			READ_SHARE * t->read_ns);
+	int ret;
+
+	if (t->updated_ns && !elapsed(t->updated_ns, now, every))
+		return false;
+	ret = wsmon_vaddr_read(ss, t, mm);
+	/* what is new is new since then: unchanged counts as read, too */
+	if (ret == 0)
+		t->updated_ns = now;
+	return ret > 0;
+}
+
+/* Make the regions follow the mappings in ss->space. */
+static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+{
+	t->fresh_ns = t->updated_ns ? now : 0;
+	t->updated_ns = now;
+	wsmon_vaddr_adopt(ss, t, now);
+	wsmon_stream_areas(t);
+}
+
+/* Put regions and samples where they belong. */
 static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 		   struct mm_struct *mm, u64 now)
 {
 	u64 start = ktime_get_ns();
 	u32 i;
 
-	if (!t->updated_ns ||
-	    elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC)) {
-		if (wsmon_vaddr_read(ss, t, mm, now) > 0)
-			wsmon_stream_areas(t);
-	}
 	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
 	for (i = 0; i < t->regions.nr; i++) {
 		struct wsmon_region *r = &t->regions.r[i];
@@ -164,24 +193,48 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 	t->rounds = 0;
 }
 
+/* @changed: ss->space has pages that @t->space has not */
+static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, bool changed, u64 now)
+{
+	struct wsmon_fresh *f = NULL;
+	u64 start;
+	u32 k;
+
+	if (changed) {
+		f = &ss->fresh;
+		wsmon_fresh_draw(f, &ss->space, &t->space,
+				 wsmon_hash64(wsmon.attrs.seed ^ ss->epoch));
+		wsmon_walk_look(ss, mm, f);
+	}
+	start = ktime_get_ns();
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		if (f)
+			f->late = now - t->updated_ns >
+				  window_ns(k) + sample_ns() / 2;
+		wsmon_wss_estimate(&t->regions, &t->space, f, k,
+				   k ? t->wss[k - 1] : NULL, t->wss[k]);
+	}
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+}
+
 static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
-	u64 start;
-	u32 i, k;
+	bool changed;
+	u32 i;
 
 	for (i = 0; i < t->regions.nr; i++)
 		t->regions.r[i].due = is_due(ss, t, &t->regions.r[i], now);
 	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
 
-	start = ktime_get_ns();
 	learn(t, now);
-	for (k = 0; k < wsmon.attrs.nr_windows; k++)
-		wsmon_wss_estimate(&t->regions, &t->space, k,
-				   k ? t->wss[k - 1] : NULL, t->wss[k]);
-	ss->stats.adapt_ns += ktime_get_ns() - start;
+	changed = read_mappings(ss, t, mm, now);
+	estimate(ss, t, mm, changed, now);
 	emit(t, now);
 	rest(t);
+	if (changed)
+		adopt(ss, t, now);
 	settle(ss, t, mm, now);
 }
 
@@ -196,7 +249,10 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 	t->space.nr_area = 0;
 	t->updated_ns = 0;
 	memset(t->wss, 0, sizeof(t->wss));
+	t->read_ns = 0;
 	wsmon_stream_target(t, flags);
+	if (read_mappings(ss, t, mm, now))
+		adopt(ss, t, now);
 	settle(ss, t, mm, now);
 }
 

@@ -17,8 +17,11 @@
 #include "compat.h"
 #include "wsmon_internal.h"
 
-/* Mappings looked at under one hold of the mmap lock */
+/* Mappings looked at under one hold of the mmap lock, and page-table entries */
 #define READ_BATCH	256
+#define READ_TABLES	2048
+/* Mappings of less are not worth looking for holes in */
+#define READ_WHOLE	(2 * PMD_SIZE)
 /* Extents there is room for at first */
 #define READ_ROOM	128U
 
@@ -131,6 +134,41 @@ static int space_grow(struct wsmon_space *sp)
 }
 
 /*
+ * Add the parts of a mapping that have page tables, from *addr on, which moves
+ * behind what was looked at.
+ * Return: 0, or -ENOSPC.
+ */
+static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
+		     u32 class, unsigned long *addr, unsigned int *left)
+{
+	unsigned long first = vma->vm_start >> PAGE_SHIFT, start, end;
+	bool joined;
+	int err;
+
+	while (*addr < vma->vm_end && *left) {
+		start = *addr;
+		end = wsmon_populated(vma->vm_mm, &start, vma->vm_end, left);
+		/* parts of the same mapping, perhaps read under another hold */
+		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
+		if (start < end) {
+			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
+					      end >> PAGE_SHIFT, class, joined);
+			if (err)
+				return err;
+		}
+		*addr = end;
+	}
+	return 0;
+}
+
+/* Can anything be accessed through a mapping, and can its page tables be read? */
+static bool counts(struct vm_area_struct *vma)
+{
+	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
+	       wsmon_vma_usable(vma);
+}
+
+/*
  * Read some mappings under one hold of the lock.
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
@@ -138,25 +176,32 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 		      unsigned long *addr, u64 *data_end)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
-	unsigned int left = READ_BATCH;
+	unsigned int left = READ_BATCH, tables = READ_TABLES;
 	struct vm_area_struct *vma;
 
 	for_each_vma(vmi, vma) {
-		/* a mapping that grew downwards in the meantime begins at *addr */
-		unsigned long start = max(vma->vm_start, *addr);
 		u32 class;
 		int err;
 
-		if (!left--)
+		if (!left-- || !tables)
 			return 1;
-		if (start >= vma->vm_end)
+		/* a mapping that grew downwards in the meantime begins at *addr */
+		*addr = max(vma->vm_start, *addr);
+		if (*addr >= vma->vm_end)
 			continue;
-		if (wsmon_vma_usable(vma)) {
+		if (counts(vma)) {
 			class = classify(vma, data_end);
-			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
-					      vma->vm_end >> PAGE_SHIFT, class);
+			if (vma->vm_end - vma->vm_start < READ_WHOLE ||
+			    is_vm_hugetlb_page(vma))
+				err = wsmon_space_add(sp, *addr >> PAGE_SHIFT,
+						      vma->vm_end >> PAGE_SHIFT,
+						      class, false);
+			else
+				err = add_parts(sp, vma, class, addr, &tables);
 			if (err)
 				return err;
+			if (!tables)
+				return 1;
 		}
 		*addr = vma->vm_end;
 	}
@@ -165,7 +210,7 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 
 static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 {
-	struct wsmon_space *sp = &ss->fresh;
+	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES;
 	unsigned long addr = 0;
 	u64 data_end = 0, start, held;
@@ -194,27 +239,36 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 }
 
 /**
- * wsmon_vaddr_read - read the mappings of a target, fit its regions to them
+ * wsmon_vaddr_read - read the mappings of a target into @ss->space
  * @ss:	the session
- * @t:	the target
+ * @t:	the target; remembers how long it took
  * @mm:	its mm, referenced
- * @now:	the time
  *
  * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
- * -ENOMEM. On error everything is as before.
+ * -ENOMEM.
  */
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, u64 now)
+		     struct mm_struct *mm)
 {
+	u64 start = ktime_get_ns();
 	int ret = read_all(ss, mm);
 
+	t->read_ns = ktime_get_ns() - start;
 	if (ret)
 		return ret;
-	wsmon_space_group(&ss->fresh, max(t->regions.budget / 2, 1U));
-	t->updated_ns = now;
-	if (wsmon_space_same(&t->space, &ss->fresh))
-		return 0;
-	swap(t->space, ss->fresh);
+	wsmon_space_group(&ss->space, max(t->regions.budget / 2, 1U));
+	return !wsmon_space_same(&t->space, &ss->space);
+}
+
+/**
+ * wsmon_vaddr_adopt - fit the regions of a target to mappings that were read
+ * @ss:		the session
+ * @t:		the target
+ * @now:	the time
+ */
+void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
+		       u64 now)
+{
+	swap(t->space, ss->space);
 	wsmon_regions_fit(&t->regions, &t->space, now);
-	return 1;
 }

@@ -53,6 +53,8 @@ struct span {
  * @round:	what the sampler sees
  * @locked:	the mmap lock is held
  * @since_ns:	since when
+ * @fresh_ns:	regions made then are of memory that came to be since the last
+ *		boundary
  * @tries:	attempts at a busy mmap lock this pass may still make
  * @visits:	visits since the clock was looked at
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
@@ -69,6 +71,7 @@ struct walk {
 	struct wsmon_round round;
 	bool locked;
 	u64 since_ns;
+	u64 fresh_ns;
 	unsigned int tries;
 	unsigned int visits;
 	struct vm_area_struct *vma;
@@ -401,6 +404,9 @@ static void visit_region(struct walk *w, struct wsmon_region *r,
 			r->stolen &= ~BIT(h);
 		if (visit == WSMON_VISIT_ARM) {
 			w->round.stats->arms++;
+			/* memory that is new was accessed since it is there */
+			if (seen && !r->draws && r->since_ns == w->fresh_ns)
+				s->seen_ns = now;
 			continue;
 		}
 		w->round.stats->checks++;
@@ -433,6 +439,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	struct walk w = {
 		.round = { .mm = mm, .stats = &ss->stats },
+		.fresh_ns = t->fresh_ns,
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
@@ -464,4 +471,39 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	unlock(&w);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
 	wsmon_sampler_young.finish(&w.round);
+}
+
+/**
+ * wsmon_walk_look - which of some pages were accessed, ever?
+ * @ss:	the session
+ * @mm:	the target's mm, referenced
+ * @f:	the pages; says what was seen afterwards
+ *
+ * Changes nothing. If the mmap lock cannot be had, pages that are left do not
+ * count as drawn.
+ * Context: may sleep, wsmon.lock held.
+ */
+void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
+		     struct wsmon_fresh *f)
+{
+	struct walk w = {
+		.round = { .mm = mm, .stats = &ss->stats },
+		.tries = WSMON_LOCK_TRIES,
+	};
+	u64 begin = ktime_get_ns();
+	bool stolen = false;
+	u32 i;
+
+	for (i = 0; i < f->nr && keep_lock(&w); i++) {
+		ss->stats.checks++;
+		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
+			       &stolen))
+			f->seen[f->class[i]]++;
+	}
+	unlock(&w);
+	if (i < f->nr)
+		ss->stats.missed++;
+	for (; i < f->nr; i++)
+		f->drawn[f->class[i]]--;
+	ss->stats.walk_ns += ktime_get_ns() - begin;
 }

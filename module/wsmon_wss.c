@@ -92,6 +92,25 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		c->hot = max(c->hot, doubt);
 }
 
+/* New memory of a class: m of n pages looked at were accessed */
+static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
+		      unsigned int shift)
+{
+	u32 m = fresh->seen[class], n = fresh->drawn[class];
+	u64 pages = fresh->pages[class], scaled = pages >> shift, doubt;
+
+	/* scaled < 2^24, n at most 2^8 */
+	c->hit += pages * m / n;
+	if (n == pages)
+		return;
+	c->var += scaled * scaled / n * m / n * (n - m) / n;
+	doubt = min(pages, pages * 3 / n);
+	if (!m)
+		c->cold = max(c->cold, doubt);
+	else if (m == n)
+		c->hot = max(c->hot, doubt);
+}
+
 static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
 {
 	u64 half = (sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
@@ -102,11 +121,22 @@ static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
 	w->high = min(w->mapped, w->pages + high);
 }
 
+static u64 fresh_pages(const struct wsmon_fresh *fresh)
+{
+	u64 sum = 0;
+	u32 c;
+
+	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++)
+		sum += fresh->pages[c];
+	return sum;
+}
+
 /**
  * wsmon_wss_estimate - working set sizes with their intervals
  * @rs:		the regions, with what was observed in the window in @out[k]
  * @sp:		the space
  * @k:		which window
+ * @fresh:	memory that came to be within the window, or NULL
  * @shorter:	estimates of the next shorter window, or NULL: what was accessed
  *		within it was within this one, so no figure is less
  * @wss:	the result: WSMON_CLASS_ALL and each class
@@ -114,7 +144,8 @@ static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
  * O(regions).
  */
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
-			const struct wsmon_space *sp, u32 k,
+			const struct wsmon_space *sp,
+			const struct wsmon_fresh *fresh, u32 k,
 			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_CLASSES])
 {
@@ -123,7 +154,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	u32 i;
 
 	/* squares of scaled sizes must sum to less than 2^49 */
-	bits = fls64(wsmon_space_pages(sp));
+	bits = fls64(wsmon_space_pages(sp) + fresh_pages(fresh));
 	shift = bits > 24 ? bits - 24 : 0;
 
 	memset(wss, 0, sizeof(*wss) * WSMON_NR_CLASSES);
@@ -135,6 +166,17 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		wss[WSMON_CLASS_ALL].mapped += wsmon_region_pages(r);
 		add_region(&acc[c], r, k, shift);
 		add_region(&acc[WSMON_CLASS_ALL], r, k, shift);
+	}
+	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
+		wss[c].mapped += fresh->pages[c];
+		wss[WSMON_CLASS_ALL].mapped += fresh->pages[c];
+		if (fresh->late || !fresh->drawn[c]) {
+			acc[c].unknown += fresh->pages[c];
+			acc[WSMON_CLASS_ALL].unknown += fresh->pages[c];
+			continue;
+		}
+		add_fresh(&acc[c], fresh, c, shift);
+		add_fresh(&acc[WSMON_CLASS_ALL], fresh, c, shift);
 	}
 	for (c = 0; c < WSMON_NR_CLASSES; c++) {
 		finish(&wss[c], &acc[c], shift);

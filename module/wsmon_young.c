@@ -51,6 +51,8 @@ static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
 
+	if (visit == WSMON_VISIT_LOOK)
+		return young;
 	if (visit == WSMON_VISIT_DROP) {
 		if (*stolen && !young)
 			set_bit(_PAGE_BIT_ACCESSED, e->val);

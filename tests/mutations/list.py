@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Mistakes made on purpose, and the tests that must notice each.
 
-(name, kernel, command in the guest, [(file, what it says, what it is to say)])
+(name, kernel, command in the guest or several, each of which must fail,
+[(file, what it says, what it is to say)])
 """
 
 STRESS = "env STRESS_SECS=%d STRESS_REGIONS=300 STRESS_CYCLES=6 tests/stress/run "
@@ -32,10 +33,10 @@ MUTATIONS = [
         (WALK, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
-    ("writing_allowed", "debug", stress("fork ksm uffd"), [
+    ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
+        "map mprotect fork thp migrate swap_on_zram ksm uffd hugetlb shmem".split())], [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
-         "(set_bit(_PAGE_BIT_RW, e->val), "
-         "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
+         "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
     ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
@@ -43,18 +44,6 @@ MUTATIONS = [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          "(clear_bit(_PAGE_BIT_DIRTY, e->val), "
          "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
-    ("huge_entry_not_compared", "debug", stress("thp"), [
-        (WALK, "	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&\n"
-               "	    pmd_pfn(*pmdp) == pmd_pfn(pmd)) {", "	if (true) {")]),
-    ("table_not_compared", "debug", stress("thp shmem", 20), [
-        (WALK, "	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))", "	if (true)")]),
-    ("shared_hugetlb_walked", "debug", stress("hugetlb", 20), [
-        (WALK, "	return !is_vm_hugetlb_page(vma) || !(vma->vm_flags & VM_MAYSHARE) ||\n"
-               "	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE > vma->vm_end;",
-         "	return true;")]),
-    ("mapping_kept_without_lock", "debug", stress("map fork", 20), [
-        (WALK, "	w->vma = NULL;\n	w->mapping.end = 0;\n	w->hole.end = 0;\n	return true;",
-         "	return true;")]),
     ("mm_put_twice", "debug", stress("fork"), [
         (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);",
          "	mmput_async(mm);\n	mmput_async(mm);")]),

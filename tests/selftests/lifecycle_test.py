@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every way monitoring begins and ends leaves the machine clean."""
 import errno
-import glob
 import os
 import signal
 import subprocess
@@ -197,22 +196,13 @@ def files_read_while_targets_die():
 
 
 def many_starts():
-    def pid_objects():
-        # KASAN keeps what was freed for a while, unless the cache shrinks
-        for path in glob.glob("/sys/kernel/slab/pid*/shrink"):
-            with open(path, "w") as f:
-                f.write("1")
-        with open("/proc/slabinfo") as f:
-            return sum(int(line.split()[1]) for line in f
-                       if line.startswith("pid "))
-
     with w.sleeper() as t:
         for _ in range(20):
             w.must_put("target", "%d\n" % t.pid)
-        before = pid_objects()
+        before = w.slab_objects("pid")
         for _ in range(300):
             w.must_put("target", "%d\n" % t.pid)
-        assert pid_objects() < before + 200, "pids leak"
+        assert w.slab_objects("pid") < before + 200, "pids leak"
 
 
 def quiet():

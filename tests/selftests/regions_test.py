@@ -37,21 +37,38 @@ def bounds(real, low, high):
         check_cover(t.pid)
 
 
+def smaps(pid):
+    """(start, end, permissions, resident bytes) of each mapping"""
+    found = []
+    with open("/proc/%d/smaps" % pid) as f:
+        for line in f:
+            words = line.split()
+            if "-" in words[0]:
+                lo, hi = (int(x, 16) for x in words[0].split("-"))
+                found.append([lo, hi, words[1], 0])
+                if "[vvar" in line or "[vsyscall" in line:
+                    found.pop()
+                    found.append([0, 0, "----", 0])
+            elif words[0] == "Rss:":
+                found[-1][3] = int(words[1]) << 10
+    return found
+
+
 def check_cover(pid):
-    """Regions are disjoint; together they hold every page that is mapped."""
+    """Regions are disjoint; together they hold every page that can be in use:
+    small mappings as a whole, of large ones what has page tables."""
     regions = [(int(x["start"], 16), int(x["end"], 16)) for x in w.lines("regions")]
     assert all(a[1] <= b[0] for a, b in zip(regions, regions[1:])), "overlap"
     ends = [e for _, e in regions]
-    with open("/proc/%d/maps" % pid) as f:
-        for line in f:
-            if "[vvar" in line or "[vsyscall" in line:
-                continue
-            lo, hi = (int(x, 16) for x in line.split()[0].split("-"))
-            held, i = 0, bisect.bisect_right(ends, lo)
-            while i < len(regions) and regions[i][0] < hi:
-                held += min(hi, regions[i][1]) - max(lo, regions[i][0])
-                i += 1
-            assert held == hi - lo, "%s: %d of %d held" % (line, held, hi - lo)
+    for lo, hi, allowed, rss in smaps(pid):
+        held, i = 0, bisect.bisect_right(ends, lo)
+        while i < len(regions) and regions[i][0] < hi:
+            held += min(hi, regions[i][1]) - max(lo, regions[i][0])
+            i += 1
+        least = 0 if allowed.startswith("---") else \
+            hi - lo if hi - lo < 4 << 20 else rss
+        assert least <= held <= hi - lo, "%x-%x %s: %d of %d held" % (
+            lo, hi, allowed, held, hi - lo)
 
 
 def ten_real_twenty_to_a_hundred():
@@ -110,14 +127,18 @@ def mappings_come_and_go():
             time.sleep(0.02)
 
 
+RESERVE = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.mmap.restype = ctypes.c_void_p
+p = libc.mmap(None, 1 << 40, 0, 0x4022, -1, 0)
+"""
+
+
 def a_terabyte():
     """A reservation costs neither time nor regions out of bounds."""
-    setup = ("import ctypes\nlibc = ctypes.CDLL(None)\n"
-             "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] +"
-             " [ctypes.c_int] * 3 + [ctypes.c_long]\n"
-             "libc.mmap.restype = ctypes.c_void_p\n"
-             "p = libc.mmap(None, 1 << 40, 0, 0x4022, -1, 0)\n")
-    with w.Target("time.sleep(1000)", setup) as t:
+    with w.Target("time.sleep(1000)", RESERVE) as t:
         w.must_put("attrs", FAST)
         w.must_put("attrs", "sample_us=50000")
         w.must_put("target", "%d\n" % t.pid)
@@ -128,6 +149,55 @@ def a_terabyte():
         check_cover(t.pid)
 
 
+def scattered_in_a_terabyte():
+    """Of a reservation what is in use is found: 32 pieces of 4 MiB, half hot."""
+    touch = ("m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
+             "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+             "def touch(n):\n"
+             "    for i in range(n):\n"
+             "        at = (i * i << 30) + (i << 21)\n"
+             "        m[at:at + (4 << 20):4096] = b'x' * 1024\n")
+    with w.Target("while True:\n    touch(16)\n    time.sleep(0.02)\n",
+                  touch + "touch(32)\n") as t:
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("an estimate", lambda: w.get("wss"))
+        time.sleep(4)
+        anon = [x for x in w.lines("wss") if x["class"] == "anon"][0]
+        size, mapped = int(anon["bytes"]) >> 20, int(anon["mapped"]) >> 20
+        assert 128 <= mapped < 300, "%d MiB mapped" % mapped
+        assert 60 <= size <= 70, "%d MiB of 64" % size
+        check_cover(t.pid)
+
+
+def memory_that_is_new():
+    """What came to be during an interval counts at once."""
+    code = ("keep = []\n"
+            "while True:\n"
+            "    m = mmap.mmap(-1, 64 << 20)\n"
+            "    m[:] = bytes(len(m))\n"
+            "    keep = keep[-7:] + [m]\n"
+            "    print(len(keep), flush=True)\n"
+            "    time.sleep(1)\n")
+    with w.Target(code) as t:
+        w.must_put("attrs", "sample_us=50000 aggr_us=500000 update_us=500000 "
+                   "window_us=500000")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("an estimate", lambda: w.get("wss"))
+        sizes = []
+        for _ in range(6):
+            t.process.stdout.readline()
+            end, most = time.monotonic() + 0.9, 0
+            while time.monotonic() < end:
+                most = max(most, *(int(x["bytes"]) for x in w.lines("wss")
+                                   if x["class"] == "all"))
+                time.sleep(0.02)
+            sizes.append(most >> 20)
+        # filled in one interval, or partly in each of two
+        print("# %s MiB" % sizes)
+        assert sorted(sizes)[3] > 40 and max(sizes) < 150, sizes
+
+
 w.main(ten_real_twenty_to_a_hundred, fifteen_real_three_to_ten, one_region,
        three_thousand_mappings, changed_online, a_long_window,
-       mappings_come_and_go, a_terabyte)
+       mappings_come_and_go, a_terabyte, scattered_in_a_terabyte,
+       memory_that_is_new)

@@ -5,6 +5,7 @@ A test is a file *_test.py or *_test.sh; each runs alone in a guest where the
 module is not loaded, and exits 0 (passed), 77 (skipped) or anything else.
 """
 import errno
+import glob
 import os
 import subprocess
 import sys
@@ -67,6 +68,17 @@ def lines(name):
     """The lines of wss or regions as dicts."""
     return [dict(word.split("=") for word in line.split())
             for line in get(name).splitlines()]
+
+
+def slab_objects(name):
+    """How many objects of a slab cache there are"""
+    # KASAN keeps what was freed for a while, unless the cache shrinks
+    for path in glob.glob("/sys/kernel/slab/%s*/shrink" % name):
+        with open(path, "w") as f:
+            f.write("1")
+    with open("/proc/slabinfo") as f:
+        return sum(int(line.split()[1]) for line in f
+                   if line.startswith(name + " "))
 
 
 def wait_for(what, condition, seconds=10):

@@ -61,6 +61,7 @@ def exec_in_a_loop():
 def exits_at_any_point():
     """Processes that live for some milliseconds; pids may be gone already."""
     results = {0: 0, errno.ESRCH: 0}
+    before = w.slab_objects("mm_struct")
     with s.Churn("exit", s.SECS) as churn:
         drain = subprocess.Popen(
             ["sh", "-c", "while sleep 0.02; do cat '%sbuffer'; done" % w.DIR],
@@ -86,6 +87,9 @@ def exits_at_any_point():
     s.note("%d sessions, %d came late" % (results[0], results[errno.ESRCH]))
     assert results[0] > s.SECS
     s.unused()
+    # an address space that is not given back
+    after = w.slab_objects("mm_struct")
+    assert after < before + 50, "%d, then %d mm_structs" % (before, after)
 
 
 def thp():

@@ -97,6 +97,29 @@ static void tiny(void)
 	world_free(&w);
 }
 
+/* As much new memory as there is old, cold memory: half of the regions, at once */
+static void new_memory(void)
+{
+	struct world w;
+	u32 i, nr = 0;
+
+	world_init(&w, 1000);
+	world_map(&w, 0, 1 << 17, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	for (i = 0; i < 30; i++)
+		interval(&w, 0, 0);
+	world_unmap_all(&w);
+	world_map(&w, 0, 1 << 18, WSMON_CLASS_ANON);
+	interval(&w, 0, 0);
+	for (i = 0; i < w.rs.nr; i++)
+		nr += w.rs.r[i].start >= 1 << 17;
+	CHECK(nr > 400 && nr < 900 && w.rs.nr <= 1000, "%u of %u", nr, w.rs.nr);
+	for (i = 0; i < w.rs.nr; i++)
+		CHECK(w.rs.r[i].start < 1 << 17 || !w.rs.r[i].draws,
+		      "an observation before there was one");
+	world_free(&w);
+}
+
 /* 1 GiB hot at an odd place in 64 GiB: its bounds are found to 5 %. */
 static void finds_bounds(void)
 {
@@ -176,6 +199,7 @@ void test_adapt(void)
 	test_run("observe: a region of one page", observe_single);
 	test_run("adapt: the budget is spent, on the largest", fills_budget);
 	test_run("adapt: a tiny target, and none", tiny);
+	test_run("adapt: new memory gets regions at once", new_memory);
 	test_run("adapt: finds the bounds of a hot block", finds_bounds);
 	test_run("adapt: armed samples stay", armed_stay);
 	test_run("adapt: bounds hold for any evidence", random_evidence);

@@ -68,7 +68,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 		world_settle(&w, 0);
 		for (step = 0; step < 40; step++) {
 			observe_all(&w, touched);
-			wsmon_wss_estimate(&w.rs, &w.sp, 0, NULL, wss);
+			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, NULL, wss);
 			if (step >= 10) {
 				cases++;
 				covered += wss->low <= truth && truth <= wss->high;

@@ -61,8 +61,10 @@ int main(void)
 	test_space();
 	test_regions();
 	test_adapt();
+	test_fresh();
 	test_wss();
 	test_coverage();
+	test_models();
 	printf("1..%u\n", tests);
 	return failed != 0;
 }

@@ -48,7 +48,7 @@ static void rank_select(void)
 static void group(void)
 {
 	struct world w;
-	u32 i, j, most;
+	u32 i, j, most, mappings;
 
 	for (i = 0; i < 5000; i++) {
 		world_init(&w, 10);
@@ -56,8 +56,13 @@ static void group(void)
 		most = 1 + test_below(60);
 		wsmon_space_group(&w.sp, most);
 		CHECK(w.sp.nr_area <= most, "%u areas", w.sp.nr_area);
-		CHECK(w.sp.nr_ext > most || w.sp.nr_area == w.sp.nr_ext,
+		for (mappings = 0, j = 0; j < w.sp.nr_ext; j++)
+			mappings += !w.sp.ext[j].joined;
+		CHECK(mappings > most || w.sp.nr_area == mappings,
 		      "coalesced without need");
+		for (j = 0; j < w.sp.nr_area; j++)
+			CHECK(!w.sp.ext[w.sp.area[j].first].joined,
+			      "a mapping in two areas");
 		for (j = 0; j + 1 < w.sp.nr_area; j++)
 			CHECK(w.sp.area[j].first + w.sp.area[j].nr ==
 			      w.sp.area[j + 1].first, "areas leave extents out");

@@ -29,7 +29,9 @@ void test_parse(void);
 void test_space(void);
 void test_regions(void);
 void test_adapt(void);
+void test_fresh(void);
 void test_wss(void);
 void test_coverage(void);
+void test_models(void);
 
 #endif

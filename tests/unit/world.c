@@ -23,10 +23,10 @@ void world_free(struct world *w)
 	free(w->sp.area);
 }
 
-int world_map(struct world *w, u64 start, u64 end, u32 class)
+static int map(struct world *w, u64 start, u64 end, u32 class, bool joined)
 {
 	struct wsmon_space *sp = &w->sp;
-	int err = wsmon_space_add(sp, start, end, class);
+	int err = wsmon_space_add(sp, start, end, class, joined);
 
 	if (err != -ENOSPC)
 		return err;
@@ -35,7 +35,12 @@ int world_map(struct world *w, u64 start, u64 end, u32 class)
 		sp->cap = WSMON_MAX_EXTENTS;
 	sp->ext = realloc(sp->ext, sp->cap * sizeof(*sp->ext));
 	sp->area = realloc(sp->area, sp->cap * sizeof(*sp->area));
-	return wsmon_space_add(sp, start, end, class);
+	return wsmon_space_add(sp, start, end, class, joined);
+}
+
+int world_map(struct world *w, u64 start, u64 end, u32 class)
+{
+	return map(w, start, end, class, false);
 }
 
 void world_unmap_all(struct world *w)
@@ -55,7 +60,7 @@ static u64 magnitude(u64 most)
 void world_map_random(struct world *w, u32 nr, u64 top)
 {
 	u64 at = test_below(2) ? 0 : test_below(top);
-	u32 i, n = test_below(nr) + 1;
+	u32 i, n = test_below(nr) + 1, class = WSMON_CLASS_ANON;
 
 	world_unmap_all(w);
 	for (i = 0; i < n && at < top; i++) {
@@ -64,7 +69,10 @@ void world_map_random(struct world *w, u32 nr, u64 top)
 
 		if (i + 1 == n && !test_below(4))
 			end = top;
-		world_map(w, at, end, 1 + test_below(WSMON_NR_CLASSES - 2));
+		if (test_below(3))
+			class = 1 + test_below(WSMON_NR_CLASSES - 2);
+		/* some are parts of one mapping */
+		map(w, at, end, class, i && test_below(2));
 		at = end;
 		if (test_below(3))
 			at += magnitude(top / nr + 1);

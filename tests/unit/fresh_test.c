@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fresh_test.c - memory that was not there before
+ */
+#include "world.h"
+
+#define TOP	4096
+
+static struct wsmon_fresh f;
+
+static void mark(const struct wsmon_space *sp, u8 *page, u8 bit)
+{
+	u32 i;
+	u64 p;
+
+	for (i = 0; i < sp->nr_ext; i++)
+		for (p = sp->ext[i].start; p < sp->ext[i].end; p++)
+			page[p] |= bit;
+}
+
+/* What is drawn is in one space and not in the other, evenly. */
+static void draw_once(const struct world *now, const struct world *then)
+{
+	u64 total = 0, sum = 0, rank = 0, p;
+	u8 page[TOP] = { 0 };
+	u32 i = 0, drawn = 0, c;
+
+	mark(&now->sp, page, 1);
+	mark(&then->sp, page, 2);
+	for (p = 0; p < TOP; p++)
+		total += page[p] == 1;
+	wsmon_fresh_draw(&f, &now->sp, &then->sp, test_random());
+	CHECK(f.nr == min(total, (u64)WSMON_FRESH_MAX), "%u of %llu", f.nr,
+	      (long long)total);
+	for (p = 0; p < TOP; p++) {
+		if (page[p] != 1)
+			continue;
+		for (; i < f.nr && f.vpn[i] == p; i++) {
+			CHECK(rank >= total * i / f.nr &&
+			      rank < total * (i + 1) / f.nr, "part %u", i);
+			CHECK(f.class[i] && f.class[i] < WSMON_NR_CLASSES, "class");
+		}
+		rank++;
+	}
+	CHECK(i == f.nr, "%u of %u pages are new", i, f.nr);
+	for (c = 0; c < WSMON_NR_CLASSES; c++) {
+		sum += f.pages[c];
+		drawn += f.drawn[c];
+		CHECK(!f.seen[c] && f.drawn[c] <= f.pages[c], "class %u", c);
+	}
+	CHECK(sum == total && drawn == f.nr, "sums");
+}
+
+static void draw(void)
+{
+	struct world now, then;
+	u32 i;
+
+	for (i = 0; i < 20000; i++) {
+		world_init(&now, 10);
+		world_init(&then, 10);
+		if (i % 7)
+			world_map_random(&now, 1 + test_below(30), TOP);
+		if (i % 5)
+			world_map_random(&then, 1 + test_below(30), TOP);
+		draw_once(&now, &then);
+		world_free(&now);
+		world_free(&then);
+	}
+}
+
+/* Every page is as likely. */
+static void uniform(void)
+{
+	u32 hits[3000] = { 0 }, i, j, least = U32_MAX, most = 0;
+	struct world now, then;
+
+	world_init(&now, 10);
+	world_init(&then, 10);
+	world_map(&now, 100, 3100, WSMON_CLASS_ANON);
+	world_map(&then, 1000, 1500, WSMON_CLASS_ANON);
+	for (i = 0; i < 20000; i++) {
+		wsmon_fresh_draw(&f, &now.sp, &then.sp, test_random());
+		for (j = 0; j < f.nr; j++)
+			hits[f.vpn[j] - 100]++;
+	}
+	for (i = 0; i < 3000; i++) {
+		if (i >= 900 && i < 1400) {
+			CHECK(!hits[i], "%u is not new", i);
+			continue;
+		}
+		least = min(least, hits[i]);
+		most = max(most, hits[i]);
+	}
+	/* 2048 each; a part has 9 or 10 pages */
+	CHECK(least > 1800 && most < 2500, "%u to %u", least, most);
+	world_free(&now);
+	world_free(&then);
+}
+
+static void estimate(void)
+{
+	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct world now, then;
+	u32 i;
+
+	world_init(&now, 10);
+	world_init(&then, 10);
+	world_map(&now, 0, 1ULL << 44, WSMON_CLASS_ANON);
+	world_map(&now, 1ULL << 44, (1ULL << 44) + 100, WSMON_CLASS_HEAP);
+	wsmon_fresh_draw(&f, &now.sp, &then.sp, 1);
+	for (i = 0; i < f.nr; i += 2)
+		f.seen[f.class[i]]++;
+	f.pages[WSMON_CLASS_HEAP] = 100;
+	f.drawn[WSMON_CLASS_HEAP] = 100;
+	f.seen[WSMON_CLASS_HEAP] = 30;
+	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, NULL, wss);
+	CHECK(wss[WSMON_CLASS_ANON].pages == 1ULL << 43, "half of it");
+	/* 1.96 / 2 / sqrt(256) */
+	CHECK(llabs((s64)(wss[WSMON_CLASS_ANON].high - (1ULL << 43)) -
+		    (s64)(1ULL << 44) * 49 / 800) < 1LL << 32, "the interval");
+	CHECK(wss[WSMON_CLASS_HEAP].pages == 30 && wss[WSMON_CLASS_HEAP].low == 30 &&
+	      wss[WSMON_CLASS_HEAP].high == 30, "all of it was looked at");
+	CHECK(wss[0].mapped == (1ULL << 44) + 100, "mapped");
+
+	/* accessed, but perhaps before the window */
+	f.late = true;
+	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, NULL, wss);
+	CHECK(!wss[0].pages && !wss[0].low && wss[0].high == wss[0].mapped, "late");
+
+	/* nothing seen is not certainly nothing */
+	f.late = false;
+	f.seen[WSMON_CLASS_ANON] = 0;
+	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, NULL, wss);
+	CHECK(wss[WSMON_CLASS_ANON].high == (1ULL << 44) * 3 / 256, "3 of 256");
+	world_free(&now);
+	world_free(&then);
+}
+
+void test_fresh(void)
+{
+	test_run("fresh: pages are drawn from what is new", draw);
+	test_run("fresh: uniformly", uniform);
+	test_run("fresh: counts in the estimate", estimate);
+}
