@@ -30,9 +30,13 @@ def record(kind, time_ns, body):
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                window_us=1000000, seed=1, min_regions=10, max_regions=2000,
-               flags=1):
+               flags=1, longer_us=()):
+    # without longer windows as it was before there were any
     return struct.pack("<QQQQQIIII", sample_us, aggr_us, update_us, window_us,
-                       seed, min_regions, max_regions, flags, 0)
+                       seed, min_regions, max_regions, flags,
+                       1 + len(longer_us) if longer_us else 0) + (
+        struct.pack("<7Q", *longer_us, *(7 - len(longer_us)) * (0,))
+        if longer_us else b"")
 
 
 def header(mono_ns, real_ns=1700000000 * 10**9, version=1, size=None,

@@ -101,6 +101,13 @@ def command():
            res.stdout, res.stderr)
 
 
+def windows():
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--window", "100ms,1s,86400", "--", "sleep", "0.2"))
+        ok(res.returncode == 0 and "window_us=100000,1000000,86400000000" in
+           m.attrs.split(), "several windows", m.attrs, res.stderr)
+
+
 def no_command():
     with fake() as (d, m):
         d.write("data", b"precious")
@@ -370,6 +377,7 @@ def progress():
 
 def main(_accept):
     command()
+    windows()
     no_command()
     attach()
     command_signals()

@@ -118,6 +118,28 @@ def filters():
        result.stdout.decode())
 
 
+def windows():
+    """Several in one file: all in wss, one in the summary."""
+    data = r.header(0, window_us=100000, longer_us=(1000000, 10000000))
+    data += r.attrs(1, window_us=100000, longer_us=(1000000, 10000000))
+    for i in range(1, 4):
+        for tau, size in ((100000, 1), (1000000, 5), (10000000, 9)):
+            data += r.wss(i * 10**9, 7, "all", size << 20, 0, 10 << 20, 64 << 20,
+                          tau_us=tau)
+    data += r.end(4 * 10**9)
+    lines = json_lines("report", "wss", stdin=data)
+    ok([x["tau_ms"] for x in lines] == 3 * [100, 1000, 10000], "all windows", lines)
+    lines = json_lines("report", "wss", "--tau", "10s,100ms", stdin=data)
+    ok([x["tau_ms"] for x in lines] == 3 * [100, 10000], "--tau", lines)
+    for options, mean, window in (((), 1, 100000), (("--tau", "1s"), 5, 1000000),
+                                  (("--tau", "10s,1s"), 9, 10000000)):
+        lines = json_lines("report", "summary", *options, stdin=data)
+        ok([x["mean"] for x in lines if x.get("class") == "all"] == [mean << 20] and
+           lines[0]["window_us"] == window, "the summary of one %s" % (options,), lines)
+    fails(run("report", "wss", "--tau", "1s,2s", "-i", "-", stdin=data),
+          "a window that is not there", "2 s", "--window")
+
+
 def safe_text():
     for view in VIEWS:
         for suffix, options in FORMATS[:3]:
@@ -206,6 +228,7 @@ def main(accept):
     exact_json()
     summary_figures()
     filters()
+    windows()
     safe_text()
     long_file()
     output_errors()

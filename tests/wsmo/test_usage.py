@@ -40,6 +40,11 @@ def main(_accept):
         refused("record", "-p", "1", "--max-regions", number,
                 word="not a number")
     refused("record", "-p", "1", "--seed", "18446744073709551616")
+    for windows in ("", "1s,", ",1s", "1s,x", "0", "1s,,2s"):
+        refused("record", "-p", "1", "--window", windows, word="not a time")
+    refused("record", "-p", "1", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
+    refused("report", "--tau", "1s,x", word="not a time")
+    refused("report", "--tau", "1,2,3,4,5,6,7,8,9", word="at most 8")
     refused("record", "--nonsense", word="--nonsense")
     refused("report", "nonsense", word="nonsense")
     refused("report", "wss", "regions", word="regions")

@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 	{ "sample", OPT_SAMPLE, "TIME", 0, "Sampling interval", 1 },
 	{ "aggr", OPT_AGGR, "TIME", 0, "Aggregation interval: one working set size each", 1 },
 	{ "update", OPT_UPDATE, "TIME", 0, "How often mappings are read again", 1 },
-	{ "window", OPT_WINDOW, "TIME", 0, "The window of the working set", 1 },
+	{ "window", OPT_WINDOW, "TIME,...", 0, "The window of the working set, or several", 1 },
 	{ "min-regions", OPT_MIN, "N", 0, "Least regions of a target", 1 },
 	{ "max-regions", OPT_MAX, "N", 0, "Most regions of all targets", 1 },
 	{ "no-flush", OPT_NO_FLUSH, NULL, 0, "Do not flush TLBs: cheaper, blind to small working sets", 1 },
@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static void set_value(struct record *r, const char *key, __u64 value)
+static char *setting(struct record *r, const char *key)
 {
 	struct session *s = &r->session;
 	size_t i;
@@ -49,8 +49,12 @@ static void set_value(struct record *r, const char *key, __u64 value)
 	if (i == s->nr_settings)
 		s->nr_settings++;
 	s->settings[i].key = key;
-	snprintf(s->settings[i].value, sizeof(s->settings[i].value), "%llu",
-		 value);
+	return s->settings[i].value;
+}
+
+static void set_value(struct record *r, const char *key, __u64 value)
+{
+	snprintf(setting(r, key), SETTING_TEXT, "%llu", value);
 }
 
 static __u64 parse_time(struct argp_state *state, const char *arg)
@@ -61,6 +65,21 @@ static __u64 parse_time(struct argp_state *state, const char *arg)
 		usage_error(state, "'%s' is not a time; write 500us, 100ms, 2s or 5m",
 			    arg);
 	return ns;
+}
+
+static void set_windows(struct argp_state *state, char *list, struct record *r)
+{
+	char *text = setting(r, "window_us"), *window;
+	size_t len = 0, nr = 0;
+
+	while ((window = strsep(&list, ","))) {
+		if (nr++ == WSMON_WINDOWS_MAX)
+			usage_error(state, "at most %d windows", WSMON_WINDOWS_MAX);
+		len += snprintf(text + len, SETTING_TEXT - len, "%s%llu",
+				len ? "," : "", parse_time(state, window) / 1000);
+		if (len >= SETTING_TEXT)
+			usage_error(state, "windows are at most a day");
+	}
 }
 
 static __u64 parse_count(struct argp_state *state, const char *arg, __u64 max)
@@ -100,7 +119,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		set_value(r, "update_us", parse_time(state, arg) / 1000);
 		return 0;
 	case OPT_WINDOW:
-		set_value(r, "window_us", parse_time(state, arg) / 1000);
+		set_windows(state, arg, r);
 		return 0;
 	case OPT_MIN:
 		set_value(r, "min_regions", parse_count(state, arg, UINT_MAX));

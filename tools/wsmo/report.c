@@ -113,7 +113,7 @@ static int walk(struct report *rp)
 	}
 }
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_TIME, OPT_PID, OPT_CLASS };
+enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_TIME, OPT_PID, OPT_CLASS, OPT_TAU };
 
 static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "The record file (wsmon.data); - is standard input", 0 },
@@ -123,6 +123,7 @@ static const struct argp_option options[] = {
 	{ "time", OPT_TIME, "A,B", 0, "Only from time A to time B of the recording; either may be empty", 0 },
 	{ "pid", OPT_PID, "PID,...", 0, "Only these targets", 0 },
 	{ "class", OPT_CLASS, "CLASS,...", 0, "Only these: all text data heap stack anon file shmem hugetlb mixed", 0 },
+	{ "tau", OPT_TAU, "TIME,...", 0, "Only these windows of the working set; the summary is of the first", 0 },
 	{ 0 }
 };
 
@@ -163,6 +164,50 @@ static void parse_classes(struct argp_state *state, char *arg,
 			usage_error(state, "'%s' is not a class of memory", name);
 		rp->classes |= 1U << class;
 	}
+}
+
+static void parse_taus(struct argp_state *state, char *arg, struct report *rp)
+{
+	char *tau;
+	__u64 ns;
+
+	while ((tau = strsep(&arg, ","))) {
+		if (units_parse_time(tau, &ns) || ns < NSEC_PER_USEC)
+			usage_error(state, "'%s' is not a time; try --tau 100ms,10s",
+				    tau);
+		if (rp->nr_taus == WSMON_WINDOWS_MAX)
+			usage_error(state, "at most %d windows", WSMON_WINDOWS_MAX);
+		rp->taus[rp->nr_taus++] = ns / 1000;
+	}
+}
+
+bool report_wants_tau(struct report *rp, __u64 tau_us)
+{
+	__u32 i;
+
+	for (i = 0; i < rp->nr_taus; i++) {
+		if (rp->taus[i] != tau_us)
+			continue;
+		rp->taus_seen |= 1U << i;
+		return true;
+	}
+	return !rp->nr_taus;
+}
+
+/* A window that was not recorded; Return: whether there is one */
+static bool tau_missing(const struct report *rp)
+{
+	char text[UNITS_LEN];
+	__u32 i;
+
+	for (i = 0; i < rp->nr_taus; i++) {
+		if (rp->taus_seen & 1U << i)
+			continue;
+		msg("no working set with a window of %s was recorded; see wsmo record --window",
+		    units_time(text, rp->taus[i] * 1000));
+		return true;
+	}
+	return false;
 }
 
 static void parse_view(struct argp_state *state, const char *arg,
@@ -212,6 +257,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CLASS:
 		parse_classes(state, arg, rp);
+		return 0;
+	case OPT_TAU:
+		parse_taus(state, arg, rp);
 		return 0;
 	case ARGP_KEY_ARG:
 		parse_view(state, arg, rp);
@@ -281,6 +329,8 @@ int cmd_report(int argc, char **argv)
 		return WSMO_FAILURE;
 	}
 	status = walk(&rp);
+	if (status == WSMO_OK && tau_missing(&rp))
+		status = WSMO_FAILURE;
 	reader_free(&rp.reader);
 	free(rp.pids.pid);
 	if (fd != STDIN_FILENO)

@@ -20,6 +20,10 @@ struct report_view;
  * @to_ns:	leave out what is later
  * @pids:	the targets wanted; none means all
  * @classes:	the classes wanted, a bit each; 0 means all
+ * @taus:	the windows wanted, microseconds; none means all, or the
+ *		shortest where there can be but one
+ * @nr_taus:	how many
+ * @taus_seen:	bit n: @taus[n] was recorded
  * @reader:	the file
  * @cut:	the file ends inside a record (known at the end)
  * @data:	the view's own
@@ -32,6 +36,9 @@ struct report {
 	__s64 to_ns;
 	struct pids pids;
 	__u32 classes;
+	__u64 taus[WSMON_WINDOWS_MAX];
+	__u32 nr_taus;
+	__u32 taus_seen;
 	struct reader reader;
 	bool cut;
 	void *data;
@@ -71,5 +78,8 @@ bool report_wants(const struct report *rp, const struct wsmon_record *rec);
 
 /** report_wants_class() - does the class pass --class? */
 bool report_wants_class(const struct report *rp, __u32 class);
+
+/** report_wants_tau() - does the window pass --tau? */
+bool report_wants_tau(struct report *rp, __u64 tau_us);
 
 #endif /* WSMO_REPORT_H */

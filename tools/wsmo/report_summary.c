@@ -300,9 +300,18 @@ static void summary_begin(struct report *rp)
 	rp->data = s;
 }
 
+/* A summary is of one window */
+static __u64 window(const struct report *rp)
+{
+	const struct summary *s = rp->data;
+
+	return rp->nr_taus ? rp->taus[0] : s->attrs.window_us;
+}
+
 static void summary_record(struct report *rp, const struct wsmon_record *rec)
 {
 	double t = report_time(rp, rec->time_ns);
+	const struct wsmon_rec_wss *wss;
 	struct summary *s = rp->data;
 
 	add_to_recording(s, rec);
@@ -315,8 +324,11 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 		return;
 	switch (rec->type) {
 	case WSMON_REC_WSS:
-		if (report_wants_class(rp, ((const struct wsmon_rec_wss *)rec)->class))
-			add_wss(s, (const void *)rec, t);
+		wss = (const void *)rec;
+		if (report_wants_class(rp, wss->class) &&
+		    report_wants_tau(rp, wss->tau_us) &&
+		    wss->tau_us == window(rp))
+			add_wss(s, wss, t);
 		break;
 	case WSMON_REC_PROC:
 		add_proc(s, (const void *)rec, t);
@@ -366,7 +378,7 @@ static void print_recording(struct report *rp)
 		[R_INTERVALS]	= cell_u(s->intervals),
 		[R_SAMPLE]	= cell_u(s->attrs.sample_us),
 		[R_AGGR]	= cell_u(s->attrs.aggr_us),
-		[R_WINDOW]	= cell_u(s->attrs.window_us),
+		[R_WINDOW]	= cell_u(window(rp)),
 		[R_PAGE]	= cell_u(rp->reader.header.page_size),
 		[R_END]		= cell_s(s->ended ? end_name(s->reason) :
 					 "cut off"),

@@ -34,7 +34,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 	const struct wsmon_rec_wss *w = (const void *)rec;
 
 	if (rec->type != WSMON_REC_WSS || !report_wants(rp, rec) ||
-	    !report_wants_class(rp, w->class))
+	    !report_wants_class(rp, w->class) || !report_wants_tau(rp, w->tau_us))
 		return;
 	table_row(rp->data, (struct cell[]) {
 		[T]	= cell_d(report_time(rp, rec->time_ns)),

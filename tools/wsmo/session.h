@@ -9,6 +9,9 @@
 
 #define SESSION_ATTRS	8
 
+/* A window has at most 11 digits, and a comma */
+#define SETTING_TEXT	(12 * WSMON_WINDOWS_MAX)
+
 /**
  * struct setting - an attribute to be set for this session
  * @key:	its name in debugfs
@@ -17,8 +20,8 @@
  */
 struct setting {
 	const char *key;
-	char value[24];
-	char before[24];
+	char value[SETTING_TEXT];
+	char before[SETTING_TEXT];
 };
 
 /**

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * patterns: uses memory in one of many ways, and tells how much of it when.
+ *
+ * What hotset cannot do: working sets that move, grow and change, and those of
+ * which the mappings are the matter. The patterns are in moving.c, placed.c and
+ * tasks.c; this is the program around them: options, the loop, the truth file.
+ *
+ * Lines of the truth file beside truth.h's: "truth-tau TAU_MS TIME BYTES OVERHEAD"
+ * for windows after the first; "range START END", "unit BYTES" (what one
+ * Accessed bit stands for), "pid PID"; and "map TIME START END SHARE": from TIME
+ * on this share (0..1) of the range was touched within the first window. Map
+ * lines are written, before the truth of the same time, where a share changed;
+ * what no line was written for is cold.
+ */
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "patterns.h"
+
+static const struct pattern *const families[] = {
+	moving_patterns, placed_patterns, shared_patterns,
+};
+
+/* splitmix64's last steps */
+uint64_t hash(uint64_t seed, uint64_t n)
+{
+	uint64_t z = seed * 0xd1342543de82ef95 + (n + 1) * 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+size_t permute(uint64_t seed, size_t i, size_t n)
+{
+	int bits = n > 2 ? 64 - __builtin_clzl(n - 1) : 1;
+	uint64_t mask = ~0ULL >> (64 - bits);
+
+	/* shuffles the next power of two; what is not below n is sent on */
+	do {
+		for (int round = 0; round < 3; round++) {
+			i = (i ^ hash(seed, round)) * 0x9e3779b97f4a7c15 & mask;
+			i ^= i >> (bits + 1) / 2;
+		}
+	} while (i >= n);
+	return i;
+}
+
+bool chosen(const struct options *opts, size_t i, size_t n)
+{
+	return permute(opts->seed, i, n) < (size_t)(n * opts->percent / 100 + 0.5);
+}
+
+size_t unit(const struct job *job)
+{
+	return job->huge ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The truth is right only if the pages are of the size it supposes. */
+static void check_unit(const struct job *job, int status)
+{
+	uint64_t huge = smaps_sum("AnonHugePages", job->range.start, job->range.end) +
+			smaps_sum("ShmemPmdMapped", job->range.start, job->range.end);
+	uint64_t rss = smaps_sum("Rss", job->range.start, job->range.end);
+
+	/* hugetlb pages are not in Rss */
+	if (huge != (job->huge ? rss : 0))
+		errx(status, "%" PRIu64 " of %" PRIu64 " bytes are in huge pages: no exact truth",
+		     huge, rss);
+}
+
+static void sample(struct job *job, int64_t now)
+{
+	const struct options *opts = &job->opts;
+	uint64_t bytes[MAX_TAUS];
+
+	track_sample(&job->track, now, opts->taus, opts->n_taus, bytes, &job->truth);
+	truth_sample(&job->truth, now, bytes[0]);
+	for (size_t k = 1; k < opts->n_taus; k++)
+		truth_note(&job->truth, "truth-tau %lld %" PRId64 " %" PRIu64 " %" PRIu64 "\n",
+			   opts->taus[k] / NSEC_PER_MSEC, now, bytes[k], job->truth.overhead);
+}
+
+static void run(struct job *job, const struct pattern *pattern)
+{
+	const struct options *opts = &job->opts;
+	int64_t began = now_ns(), settled = began, next_round, next_sample, now;
+
+	/* the populating belongs to the working set until it is older than any window */
+	for (size_t k = 0; k < opts->n_taus; k++)
+		if (began + opts->taus[k] > settled)
+			settled = began + opts->taus[k];
+	next_round = pattern->round ? began : INT64_MAX;
+	next_sample = settled;
+	while (!stopped) {
+		sleep_until(next_round < next_sample ? next_round : next_sample);
+		now = now_ns();
+		if (opts->length && now >= settled + opts->length)
+			break;
+		if (now >= next_round) {
+			pattern->round(job, now - began);
+			now = now_ns();
+			next_round += ((now - next_round) / opts->period + 1) * opts->period;
+		}
+		if (now >= next_sample) {
+			sample(job, now);
+			next_sample += ((now - next_sample) / opts->sample + 1) * opts->sample;
+		}
+	}
+}
+
+static void help(void)
+{
+	printf("usage: patterns NAME [OPTION...]\n"
+	       "Uses memory in the way of that name, and tells how much.\n\n");
+	for (size_t f = 0; f < sizeof(families) / sizeof(*families); f++)
+		for (const struct pattern *p = families[f]; p->name; p++) {
+			const char *text = p->help, *end;
+
+			printf("  %-8s ", p->name);
+			for (; (end = strchr(text, '\n')); text = end + 1)
+				printf("%.*s\n           ", (int)(end - text), text);
+			printf("%s\n", text);
+		}
+	printf("\nOptions, each for the patterns it is named with above:\n"
+	       "  --size BYTES       of the memory\n"
+	       "  --hot BYTES  --resident BYTES  --percent P  --count N  --hold-ms MS\n"
+	       "  --rate N  --exponent E  --file PATH  --limit BYTES  --rw  --no-fill\n"
+	       "  --thp              huge pages: moving patterns and heap, reserve, sparse,\n"
+	       "                     shared; the truth is in them\n"
+	       "Options of all:\n"
+	       "  --seed N           of random choices (1)\n"
+	       "  --period-ms MS     from one round of touching to the next\n"
+	       "  --seconds S        from the first sample on (10); 0: until a signal\n"
+	       "  --tau-ms MS[,...]  windows (1000); samples begin after the longest\n"
+	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES' and\n"
+	       "                     others; - is standard output; that of a second process\n"
+	       "                     goes to FILE.child\n"
+	       "  --truth-ms MS      time between two samples (100)\n"
+	       "  --help             this text\n"
+	       "BYTES may end in K, M, G or T. Exit status 77: this machine cannot do that.\n");
+}
+
+static double parse_decimal(const char *name, const char *text, double max)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= 0 && value <= max))
+		usage_error("--%s: not within 0..%g: %s", name, max, text);
+	return value;
+}
+
+static void parse_taus(struct options *opts, const char *name, char *text)
+{
+	opts->n_taus = 0;
+	for (char *part; (part = strsep(&text, ","));) {
+		if (opts->n_taus == MAX_TAUS)
+			usage_error("--%s: more than %d", name, MAX_TAUS);
+		opts->taus[opts->n_taus++] = parse_number(name, part, 1, 3600000, false) * MS;
+	}
+}
+
+static const struct pattern *find(const char *name)
+{
+	for (size_t f = 0; f < sizeof(families) / sizeof(*families); f++)
+		for (const struct pattern *p = families[f]; p->name; p++)
+			if (!strcmp(p->name, name))
+				return p;
+	usage_error("no such pattern: %s", name);
+}
+
+static const struct pattern *parse(int argc, char **argv, struct options *opts)
+{
+	enum { SIZE, HOT, RESIDENT, LIMIT, RATE, HOLD, COUNT, PERCENT, EXPONENT, SEED, PERIOD,
+	       LENGTH, TAU, TRUTH, SAMPLE, FILENAME, THP, RW, NO_FILL, HELP };
+	static const struct option options[] = {
+		{ "size", required_argument, NULL, SIZE },
+		{ "hot", required_argument, NULL, HOT },
+		{ "resident", required_argument, NULL, RESIDENT },
+		{ "limit", required_argument, NULL, LIMIT },
+		{ "rate", required_argument, NULL, RATE },
+		{ "hold-ms", required_argument, NULL, HOLD },
+		{ "count", required_argument, NULL, COUNT },
+		{ "percent", required_argument, NULL, PERCENT },
+		{ "exponent", required_argument, NULL, EXPONENT },
+		{ "seed", required_argument, NULL, SEED },
+		{ "period-ms", required_argument, NULL, PERIOD },
+		{ "seconds", required_argument, NULL, LENGTH },
+		{ "tau-ms", required_argument, NULL, TAU },
+		{ "truth", required_argument, NULL, TRUTH },
+		{ "truth-ms", required_argument, NULL, SAMPLE },
+		{ "file", required_argument, NULL, FILENAME },
+		{ "thp", no_argument, NULL, THP },
+		{ "rw", no_argument, NULL, RW },
+		{ "no-fill", no_argument, NULL, NO_FILL },
+		{ "help", no_argument, NULL, HELP },
+		{ }
+	};
+	static const unsigned int needs[] = {
+		[HOT] = USES_HOT, [RESIDENT] = USES_RESIDENT, [LIMIT] = USES_LIMIT,
+		[RATE] = USES_RATE, [HOLD] = USES_HOLD, [COUNT] = USES_COUNT,
+		[PERCENT] = USES_PERCENT, [EXPONENT] = USES_EXPONENT, [FILENAME] = USES_FILE,
+		[THP] = USES_THP, [RW] = USES_RW, [NO_FILL] = USES_FILL, [HELP] = 0,
+	};
+	const struct pattern *pattern = NULL;
+	size_t page = sysconf(_SC_PAGESIZE);
+	int option, index;
+
+	if (argc > 1 && *argv[1] != '-') {
+		pattern = find(argv[1]);
+		*opts = pattern->defaults;
+		optind = 2;
+	}
+	opts->seed = 1;
+	opts->length = 10 * NSEC_PER_SEC;
+	opts->sample = 100 * MS;
+	opts->taus[0] = 1000 * MS;
+	opts->n_taus = 1;
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		const char *name = option == '?' ? "" : options[index].name;
+
+		if (option != '?' && pattern &&
+		    (needs[option] & ~pattern->uses ||
+		     (option == SIZE && !pattern->defaults.size)))
+			usage_error("--%s is not an option of %s", name, pattern->name);
+		switch (option) {
+		case SIZE:
+			opts->size = parse_number(name, optarg, page, 1UL << 46, true);
+			break;
+		case HOT:
+			opts->hot = parse_number(name, optarg, page, 1UL << 46, true);
+			break;
+		case RESIDENT:
+			opts->resident = parse_number(name, optarg, page, 1UL << 46, true);
+			break;
+		case LIMIT:
+			opts->limit = parse_number(name, optarg, page, 1UL << 46, true);
+			break;
+		case RATE:
+			opts->rate = parse_number(name, optarg, 0, 1UL << 40, true);
+			break;
+		case HOLD:
+			opts->hold = parse_number(name, optarg, 1, 3600000, false) * MS;
+			break;
+		case COUNT:
+			opts->count = parse_number(name, optarg, 1, 60000, false);
+			break;
+		case PERCENT:
+			opts->percent = parse_decimal(name, optarg, 100);
+			break;
+		case EXPONENT:
+			opts->exponent = parse_decimal(name, optarg, 10);
+			break;
+		case SEED:
+			opts->seed = parse_number(name, optarg, 0, UINT64_MAX, false);
+			break;
+		case PERIOD:
+			opts->period = parse_number(name, optarg, 1, 3600000, false) * MS;
+			break;
+		case LENGTH:
+			opts->length = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
+			break;
+		case TAU:
+			parse_taus(opts, name, optarg);
+			break;
+		case TRUTH:
+			opts->truth = optarg;
+			break;
+		case SAMPLE:
+			opts->sample = parse_number(name, optarg, 1, 60000, false) * MS;
+			break;
+		case FILENAME:
+			opts->file = optarg;
+			break;
+		case THP:
+			opts->thp = true;
+			break;
+		case RW:
+			opts->rw = true;
+			break;
+		case NO_FILL:
+			opts->fill = false;
+			break;
+		case HELP:
+			help();
+			exit(EXIT_SUCCESS);
+		default:
+			usage_error("bad usage");
+		}
+	}
+	if (optind < argc)
+		usage_error("what is '%s'?", argv[optind]);
+	if (!pattern)
+		usage_error("which pattern?");
+	return pattern;
+}
+
+static void check(const struct options *opts, const struct pattern *pattern)
+{
+	size_t unit = opts->thp || !strcmp(pattern->name, "hugetlb") ? HUGE_PAGE : CHUNK;
+
+	if (opts->size % unit)
+		usage_error("--size is not a multiple of %zu", unit);
+	if (opts->hot % CHUNK)
+		usage_error("--hot is not a multiple of %lu", CHUNK);
+	if (pattern->uses & USES_HOT && opts->hot > opts->size)
+		usage_error("--hot is more than --size");
+	if (pattern->uses & TWO_PROCESSES && opts->truth && !strcmp(opts->truth, "-"))
+		usage_error("two processes cannot tell both on standard output");
+}
+
+int main(int argc, char **argv)
+{
+	static struct job job;
+	const struct pattern *pattern = parse(argc, argv, &job.opts);
+
+	check(&job.opts, pattern);
+	truth_start(&job.truth, job.opts.truth);
+	/* bookkeeping goes to the heap: other mappings are the pattern's alone */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	if (!job.opts.thp && !job.opts.fill)
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	truth_calibrate(&job.truth);
+	pattern->setup(&job);
+	job.truth.overhead += track_overhead(&job.track);
+	check_unit(&job, SKIPPED);
+	truth_note(&job.truth, "pid %d\n", (int)getpid());
+	truth_note(&job.truth, "range %" PRIuPTR " %" PRIuPTR "\n", job.range.start,
+		   job.range.end);
+	truth_note(&job.truth, "unit %zu\n", unit(&job));
+	run(&job, pattern);
+	check_unit(&job, EXIT_FAILURE);
+	truth_summary(&job.truth, "patterns");
+	if (pattern->finish)
+		pattern->finish(&job);
+	return EXIT_SUCCESS;
+}

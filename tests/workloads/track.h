@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * When each piece of a workload's memory was touched last; from this follow the
+ * working set for any tau and the map of where it is. Pieces are as small as
+ * the pattern needs, so the record is small: four bytes for each.
+ */
+#ifndef WSMON_TRACK_H
+#define WSMON_TRACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "truth.h"
+
+#define MAX_TAUS	8
+#define CHUNK		(64UL << 10)	/* what most patterns touch as a whole */
+#define HUGE_PAGE	(2UL << 20)
+
+enum access { LOAD, STORE };
+
+/* Memory from @start up to, not including, @end. */
+struct place {
+	uintptr_t start;
+	uintptr_t end;
+};
+
+/**
+ * struct track - what was touched when
+ * @start:  of the first piece, if they follow one another
+ * @grain:  size of a piece in that case
+ * @places: where the pieces are, if they do not; else NULL
+ * @count:  number of pieces
+ * @step:   bytes from one touch to the next: the page size, of huge ones too
+ * @cell:   so many pieces share an entry of the map
+ * @last:   for each piece, when it was touched last: ms since @epoch, 0: never
+ * @told:   for each cell, its share as written last
+ * @epoch:  ns
+ */
+struct track {
+	uintptr_t start;
+	size_t grain;
+	struct place *places;
+	size_t count;
+	size_t step;
+	size_t cell;
+	uint32_t *last;
+	uint16_t *told;
+	int64_t epoch;
+};
+
+/**
+ * track_pieces() - track memory in pieces of the same size, side by side
+ * @track: to be initialised
+ * @start: of the memory
+ * @size:  of it, a multiple of @grain
+ * @grain: size of a piece
+ * @cell:  pieces to an entry of the map
+ */
+void track_pieces(struct track *track, void *start, size_t size, size_t grain, size_t cell);
+
+/**
+ * track_places() - track pieces that are anywhere
+ * @track: to be initialised; its places are to be filled in before they are touched
+ * @count: number of pieces
+ */
+void track_places(struct track *track, size_t count);
+
+/* Bytes of the record, which the process touches, too. */
+uint64_t track_overhead(const struct track *track);
+
+/**
+ * track_touch() - touch pages, at least one, of memory in equal pieces
+ * @track:  initialised by track_pieces()
+ * @offset: of the first page, from the start of the memory
+ * @size:   bytes, one touch each step
+ * @access: how
+ *
+ * A store writes the time (now_ns(), 8 bytes) to the start of the page. Anyone
+ * who reads the memory can tell from it what was touched when.
+ */
+void track_touch(struct track *track, size_t offset, size_t size, enum access access);
+
+/* track_touch() for the whole of a place. */
+void track_touch_place(struct track *track, size_t i, enum access access);
+
+/* Only note that a place was touched now. */
+void track_mark_place(struct track *track, size_t i);
+
+/**
+ * track_sample() - the working set at a time
+ * @track: initialised
+ * @now:   ns
+ * @taus:  windows, ns
+ * @n:     number of windows
+ * @bytes: gets the bytes of the pieces touched, for each window
+ * @truth: gets what changed in the map of the first window
+ */
+void track_sample(struct track *track, int64_t now, const int64_t *taus, size_t n,
+		  uint64_t *bytes, const struct truth *truth);
+
+#endif
