@@ -8,6 +8,7 @@ machine is no failure: medians and counts are asserted, not single intervals.
 import os
 import subprocess
 import tempfile
+import time
 
 import wsmontest as w
 import truth
@@ -17,9 +18,9 @@ SHORT = ["--sample", "20ms", "--aggr", "200ms", "--update", "200ms",
 
 
 def hotset(options, *more):
-    return truth.record(SHORT + options, ["hotset", "--tau", "200",
-                                          "--truth-ms", "20", "--seconds", "2",
-                                          *more])
+    return truth.watch(SHORT + options, [
+        "hotset", "--tau", "200", "--truth-ms", "20", "--seconds", "0", *more],
+        3.5, settle=1.5)
 
 
 def say(what, c):
@@ -65,7 +66,7 @@ def ramp():
     say("pageramp", c)
     assert abs(c.mean_error()) < 0.05, c.mean_error()
     assert c.covered() >= 0.6 * len(c.rows), c.covered()
-    peak = max(t for t, _, _, _ in c.rows)
+    peak = max(r[0] for r in c.rows)
     assert c.rss() > 1.7 * peak, "RSS is not double"
 
 
@@ -114,5 +115,34 @@ def classes_sum_up(c):
 with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
           "scan_sleep_millisecs", "w") as f:
     f.write("100000000")     # it touches what it collapses
-w.main(small_hot_set, huge_pages, every_second_page, random_pages, ramp,
+def several_windows():
+    """What is used every 3 s counts in 5 s, not in most windows of 0.5 s."""
+    code = ("a, b, n = mmap.mmap(-1, 16 << 20), mmap.mmap(-1, 32 << 20), 0\n"
+            "for m in a, b:\n"
+            "    m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+            "while True:\n"
+            "    a[::4096] = b'x' * 4096\n"
+            "    if n % 60 == 0:\n"
+            "        b[::4096] = b'x' * 8192\n"
+            "    n += 1\n"
+            "    time.sleep(0.05)\n")
+    with w.Target(code) as t:
+        w.must_put("attrs", "sample_us=100000 aggr_us=500000 update_us=500000 "
+                   "window_us=100000,5000000,500000")
+        assert w.attrs()["window_us"] == "100000,500000,5000000"
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(7)
+        sizes = []
+        for _ in range(16):
+            time.sleep(0.5)
+            now = [int(x["bytes"]) >> 20 for x in w.lines("wss")
+                   if x["class"] == "anon"]
+            assert len(now) == 3 and now == sorted(now), now
+            sizes.append(now)
+        short, middle, long = (sorted(x)[8] for x in zip(*sizes))
+        print("# 100 ms: %d MiB, 500 ms: %d MiB, 5 s: %d MiB" % (short, middle, long))
+        assert 14 <= short <= 20 and 14 <= middle <= 20 and 44 <= long <= 56
+
+
+w.main(several_windows, small_hot_set, huge_pages, every_second_page, random_pages, ramp,
        never_rests)

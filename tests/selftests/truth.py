@@ -42,24 +42,25 @@ class Case:
             if r.type == "WSS" and r.cls == cls:
                 true = at(truth, r.time_ns)
                 if true is not None:
-                    self.rows.append((true, r.bytes, r.low, r.high))
+                    self.rows.append((true, r.bytes, r.low, r.high, r.time_ns))
         stats = [r for r in self.records if r.type == "STATS"]
         self.stats = stats[-1]
         times = [r.time_ns for r in self.records]
+        self.begin = times[0]
         self.seconds = (times[-1] - times[0]) / 1e9
 
     def median_error(self):
-        return statistics.median(b / t - 1 for t, b, _, _ in self.rows)
+        return statistics.median(b / t - 1 for t, b, *_ in self.rows)
 
     def mean_error(self):
-        return (sum(b for _, b, _, _ in self.rows) /
-                sum(t for t, _, _, _ in self.rows) - 1)
+        return (sum(r[1] for r in self.rows) /
+                sum(r[0] for r in self.rows) - 1)
 
     def covered(self):
-        return sum(lo <= t <= hi for t, _, lo, hi in self.rows)
+        return sum(lo <= t <= hi for t, _, lo, hi, _ in self.rows)
 
     def half_width(self):
-        return statistics.median((hi - lo) / 2 / t for t, _, lo, hi in self.rows)
+        return statistics.median((hi - lo) / 2 / t for t, _, lo, hi, _ in self.rows)
 
     def cpu(self):
         """Share of one CPU the kernel thread took."""
@@ -77,3 +78,25 @@ def record(options, workload):
                         *workload, "--truth", truth],
                        check=True, stdout=subprocess.DEVNULL)
         return Case(data, read_truth(truth))
+
+
+def watch(options, workload, seconds, settle=0):
+    """The same for a workload that runs until it is stopped, once it is ready.
+
+    settle: seconds at the beginning that do not count.
+    """
+    with tempfile.TemporaryDirectory() as tmp:
+        data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
+        job = subprocess.Popen([*workload, "--truth", path],
+                               stdout=subprocess.DEVNULL)
+        try:
+            w.wait_for("the workload", lambda: os.path.exists(path) and
+                       "truth" in open(path).read(), 100)
+            subprocess.run(["wsmo", "record", "-q", "-o", data, *options, "-d",
+                            str(seconds), "-p", str(job.pid)], check=True)
+        finally:
+            job.terminate()
+            job.wait()
+        case = Case(data, read_truth(path))
+    case.rows = [r for r in case.rows if r[4] >= case.begin + settle * 1e9]
+    return case

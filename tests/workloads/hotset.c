@@ -140,6 +140,14 @@ static bool is_hot(const struct hotset *set, size_t page)
 	return page % set->stride < set->block;
 }
 
+static bool holds_hot(const struct hotset *set, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (is_hot(set, i))
+			return true;
+	return false;
+}
+
 /* The truth: bytes of those @unit sized pieces of the buffer that hold a hot page. */
 static uint64_t hot_bytes(const struct hotset *set, size_t size, size_t unit)
 {
@@ -147,12 +155,32 @@ static uint64_t hot_bytes(const struct hotset *set, size_t size, size_t unit)
 	uint64_t units = 0;
 
 	for (size_t start = 0; start < pages; start += span)
-		for (size_t i = start; i < start + span && i < pages; i++)
-			if (is_hot(set, i)) {
-				units++;
-				break;
-			}
+		units += holds_hot(set, start, start + span < pages ? start + span : pages);
 	return units * unit;
+}
+
+/* The map: runs of hot pieces, or the share of them if each may be another. */
+static void note_map(const struct truth *truth, const struct hotset *set, char *buffer,
+		     size_t size, size_t unit)
+{
+	uintptr_t base = (uintptr_t)buffer;
+	size_t pages = size / page_size, span = unit / page_size, end;
+	int64_t now = now_ns();
+
+	if (span == 1 && (set->bitmap || set->block == 1)) {
+		truth_note(truth, "map %" PRId64 " %" PRIuPTR " %" PRIuPTR " %.6g\n", now,
+			   base + set->first * page_size, base + set->end * page_size,
+			   (double)hot_bytes(set, size, unit) /
+			   ((set->end - set->first) * page_size));
+		return;
+	}
+	for (size_t start = 0; start < pages; start = end + span) {
+		for (end = start; end < pages && holds_hot(set, end, end + span); end += span)
+			;
+		if (end > start)
+			truth_note(truth, "map %" PRId64 " %" PRIuPTR " %" PRIuPTR " 1\n", now,
+				   base + start * page_size, base + end * page_size);
+	}
 }
 
 /* What one Accessed bit stands for; with huge pages here and there no truth is exact. */
@@ -185,6 +213,7 @@ static void run(const struct options *opts, struct truth *truth, const struct ho
 	bytes = hot_bytes(set, opts->size, unit);
 	truth_note(truth, "range %zu %zu\n", (size_t)buffer, (size_t)buffer + opts->size);
 	truth_note(truth, "unit %zu\n", unit);
+	note_map(truth, set, buffer, opts->size, unit);
 	if (opts->thp && unit != HUGE_PAGE)
 		warnx("no huge pages to be had; the truth is in small ones");
 
@@ -229,8 +258,9 @@ static void help(void)
 	       "  --tau MS           samples begin this long after populating (1000)\n"
 	       "  --no-populate      let only the hot pages be populated, by their touching\n"
 	       "  --thp              use huge pages; the truth is in them if they are there\n"
-	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES'; - is\n"
-	       "                     standard output\n"
+	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES', and\n"
+	       "                     'map TIME_NS START END SHARE' for what is hot; - is standard\n"
+	       "                     output\n"
 	       "  --truth-ms MS      time between two of them (100)\n"
 	       "  --help             this text\n"
 	       "BYTES may end in K, M, G or T.\n");

@@ -225,6 +225,14 @@ class Stamps:
         return sorted({at // self.unit * self.unit for at, t in self.rows if t > since})
 
 
+def present(job):
+    """The pages of the range that are there, in order."""
+    lo, hi = job.range
+    with open("/proc/%d/pagemap" % job.pid, "rb", 0) as f:
+        data = os.pread(f.fileno(), (hi - lo) // PAGE * 8, lo // PAGE * 8)
+    return [lo + i * PAGE for i, word in enumerate(memoryview(data).cast("Q")) if word >> 63]
+
+
 def map_error(segments, hot, unit):
     """Bytes that the map has wrong, of its hot ones and of what is hot."""
     wrong = len(hot) * unit

@@ -4,14 +4,16 @@
 # are linked statically: other processes keep the shared libc's pages referenced,
 # which would blur what these themselves touch.
 
-WORKLOADS := pageramp hotset
+WORKLOADS := pageramp hotset patterns
 WORKLOADS_DIR := tests/workloads
 WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
 
 .PHONY: workloads
 workloads: $(WORKLOADS:%=out/bin/%)
 
+out/bin/patterns: $(addprefix $(WORKLOADS_DIR)/,moving.c placed.c tasks.c track.c track.h patterns.h)
+
 $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth.c \
 		$(WORKLOADS_DIR)/truth.h $(WORKLOADS_DIR)/workloads.mk
 	@mkdir -p $(@D)
-	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -lm
+	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -pthread -lm
