@@ -27,6 +27,7 @@ include tools/wsmo/wsmo.mk
 -include tests/workloads/workloads.mk
 -include tests/unit/unit.mk
 -include tests/stress/stress.mk
+-include tests/kunit/kunit.mk
 
 # What has to be there before anything can be built
 .PHONY: need-build need-vm
@@ -46,6 +47,12 @@ check: need-vm
 .PHONY: check-debug
 check-debug: need-vm
 	@tests/check-debug
+
+# The same, minutes for each target instead of seconds; some hours in all
+.PHONY: soak
+soak: need-vm
+	@STRESS_SECS=$${STRESS_SECS:-300} STRESS_CYCLES=500 STRESS_TIMEOUT=14400 \
+		tests/check-debug
 
 .PHONY: install
 install: all
@@ -74,5 +81,6 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'
-	@echo 'make check-debug  stress tests, in a kernel with every checker'
+	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
+	@echo 'make soak       the same for hours'
 	@echo 'make clean      remove what was built'

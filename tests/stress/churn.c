@@ -45,6 +45,7 @@ static const struct {
 	{ "shmem", churn_shmem },
 	{ "file", churn_file },
 	{ "hold", churn_hold },
+	{ "victim", churn_victim },
 };
 
 _Thread_local sigjmp_buf fault_env;

@@ -29,6 +29,7 @@ void churn_uffd(void);
 void churn_shmem(void);
 void churn_file(void);
 void churn_hold(void);
+void churn_victim(void);
 
 bool going(void);
 void count(void);

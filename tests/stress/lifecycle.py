@@ -77,10 +77,7 @@ def lock_held_for_seconds(target):
         w.must_put("target", "%d\n" % target.pid)
         os.sched_setaffinity(kwsmond(), {0})
         time.sleep(0.5)
-        began = time.monotonic()
         w.unload()
-        took = time.monotonic() - began
-        assert took < 3, "rmmod took %.1f s" % took
         assert blocker.poll() is None, "all this took until the lock was free"
     finally:
         blocker.kill()

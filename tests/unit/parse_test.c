@@ -115,6 +115,19 @@ static void good_attrs(void)
 		  61, 0, &a);
 }
 
+static void same_windows(void)
+{
+	struct wsmon_attrs a = start;
+
+	a.seed = 7;
+	CHECK(wsmon_attrs_same_windows(&a, &start), "another seed");
+	a.window_us++;
+	CHECK(!wsmon_attrs_same_windows(&a, &start), "another window");
+	a = start;
+	a.longer_us[WSMON_WINDOWS_MAX - 2] = 1;
+	CHECK(!wsmon_attrs_same_windows(&a, &start), "one more window");
+}
+
 static void pids_for(const char *text, size_t len, int want, const u32 *list)
 {
 	char *exact = malloc(len + !len);
@@ -172,6 +185,7 @@ void test_parse(void)
 {
 	test_run("attrs: bad input is refused and changes nothing", bad_attrs);
 	test_run("attrs: good input", good_attrs);
+	test_run("attrs: comparison of windows", same_windows);
 	test_run("pids: lists are taken whole or not at all", pids);
 	test_run("classes have names", classes);
 }

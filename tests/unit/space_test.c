@@ -113,6 +113,21 @@ static void same(void)
 		world_free(&a);
 		world_free(&b);
 	}
+	world_init(&a, 10);
+	world_init(&b, 10);
+	for (i = 0; i < 3; i++) {
+		world_map(&a, 10 * i, 10 * i + 1, 1);
+		CHECK(!wsmon_space_same(&a.sp, &b.sp), "one mapping more");
+		world_map(&b, 10 * i, 10 * i + 1, 1);
+	}
+	/* two areas of { 1, 2 } extents, or of { 2, 1 } */
+	wsmon_space_group(&a.sp, 2);
+	wsmon_space_group(&b.sp, 2);
+	b.sp.area[0].nr = 3 - a.sp.area[0].nr;
+	b.sp.area[1].first = b.sp.area[0].nr;
+	CHECK(!wsmon_space_same(&a.sp, &b.sp), "other areas");
+	world_free(&a);
+	world_free(&b);
 }
 
 void test_space(void)

@@ -25,4 +25,24 @@ out/obj/unit/module/%.o: module/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(UNIT_OBJS:.o=.d)
+# The same tests without sanitizers, to count what they run of the pure files
+UNIT_COV_OBJS := $(UNIT_OBJS:out/obj/unit/%=out/obj/coverage/%)
+UNIT_COV_CFLAGS := -std=gnu11 -O0 -g -Wall -Wextra -Werror -Itests/unit/include
+
+.PHONY: coverage
+coverage: out/bin/unit-coverage
+	@tests/unit/coverage $< out/obj/coverage/module $(UNIT_PURE:%=module/wsmon_%.c)
+
+out/bin/unit-coverage: $(UNIT_COV_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_COV_CFLAGS) --coverage -o $@ $^
+
+out/obj/coverage/%.o: tests/unit/%.c tests/unit/unit.mk
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_COV_CFLAGS) -MMD -MP -c -o $@ $<
+
+out/obj/coverage/module/%.o: module/%.c tests/unit/unit.mk
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_COV_CFLAGS) --coverage -MMD -MP -c -o $@ $<
+
+-include $(UNIT_OBJS:.o=.d) $(UNIT_COV_OBJS:.o=.d)

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * parse.c - suite wsmon_parse: what people write into attrs and target
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../../module/wsmon_internal.h"
+
+static const struct wsmon_attrs before = {
+	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
+	.window_us = 1000000, .seed = 5, .min_regions = 10,
+	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
+};
+
+/* As it comes from debugfs: no NUL behind it, and nothing there to read */
+static char *exact(struct kunit *test, const char *text)
+{
+	char *copy = kunit_kmalloc(test, strlen(text), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	return memcpy(copy, text, strlen(text));
+}
+
+#define DAY	WSMON_INTERVAL_US_MAX
+#define SEC	1000000
+
+static const struct {
+	const char *text;
+	struct wsmon_attrs after;
+} goods[] = {
+	{ "seed=18446744073709551615",
+	  { 100000, SEC, SEC, SEC, U64_MAX, 10, 2000, 1, 1 } },
+	{ "\n max_regions=32768\tmin_regions=32768 flush_tlb=0\n",
+	  { 100000, SEC, SEC, SEC, 5, 32768, 32768, 0, 1 } },
+	{ "min_regions=1 max_regions=1 seed=0000000000000000000000007",
+	  { 100000, SEC, SEC, SEC, 7, 1, 1, 1, 1 } },
+	{ "aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
+	  { 100000, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	/* each by itself would not go with the others */
+	{ "sample_us=86400000000 aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
+	  { DAY, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	{ "sample_us=100 aggr_us=100 update_us=100 window_us=100",
+	  { 100, 100, 100, 100, 5, 10, 2000, 1, 1 } },
+	/* as many windows as there may be, kept ascending */
+	{ "window_us=300000,86400000000,200000,100000,400000,600000,500000,700000",
+	  { 100000, SEC, SEC, 100000, 5, 10, 2000, 1, 8,
+	    { 200000, 300000, 400000, 500000, 600000, 700000, DAY } } },
+};
+
+static void attrs_for(struct kunit *test, const char *text, int want,
+		      const struct wsmon_attrs *after)
+{
+	struct wsmon_attrs a = before;
+	int got = wsmon_attrs_parse(&a, exact(test, text), strlen(text));
+
+	KUNIT_EXPECT_EQ_MSG(test, got, want, "\"%s\"", text);
+	KUNIT_EXPECT_MEMEQ_MSG(test, &a, after, sizeof(a), "\"%s\"", text);
+}
+
+static void attrs_taken(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(goods); i++)
+		attrs_for(test, goods[i].text, 0, &goods[i].after);
+}
+
+static const struct {
+	const char *text;
+	int err;
+} bads[] = {
+	{ "", -EINVAL },
+	{ "\n ", -EINVAL },
+	{ "seed", -EINVAL },
+	{ "seed=", -EINVAL },
+	{ "=1", -EINVAL },
+	{ "seed=1 aggr_us", -EINVAL },
+	{ "seed=1 sed=1", -EINVAL },
+	{ "seed=1 seed=1", -EINVAL },
+	{ "seed=1,aggr_us=1000000", -EINVAL },
+	{ "seed=-1", -EINVAL },
+	{ "seed=0x1", -EINVAL },
+	{ "seed=18446744073709551616", -ERANGE },
+	{ "seed=99999999999999999999999999999999999999999", -ERANGE },
+	{ "sample_us=0", -EINVAL },
+	{ "sample_us=99", -ERANGE },
+	/* 2^64 + 100000: must not wrap into range */
+	{ "sample_us=18446744073709651616", -ERANGE },
+	{ "aggr_us=86400000001", -ERANGE },
+	{ "aggr_us=99999", -EINVAL },
+	{ "window_us=99999", -EINVAL },
+	{ "update_us=99999", -EINVAL },
+	{ "window_us=1000000,", -EINVAL },
+	{ "window_us=,1000000", -EINVAL },
+	{ "window_us=300000,200000,300000", -EINVAL },
+	{ "window_us=300000,99999", -EINVAL },
+	{ "window_us=300000,86400000001", -ERANGE },
+	{ "window_us=100001,100002,100003,100004,100005,100006,100007,100008,100009", -ERANGE },
+	{ "min_regions=0", -EINVAL },
+	{ "min_regions=2001", -EINVAL },
+	{ "max_regions=9", -EINVAL },
+	{ "max_regions=32769", -ERANGE },
+	/* 2^32 + 2000 */
+	{ "max_regions=4294969296", -ERANGE },
+	{ "flush_tlb=2", -ERANGE },
+};
+
+static void attrs_refused(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bads); i++)
+		attrs_for(test, bads[i].text, bads[i].err, &before);
+}
+
+#define MAX_PIDS	3
+
+static const struct {
+	const char *text;
+	int want;
+	u32 pids[MAX_PIDS];
+} lists[] = {
+	{ "", 0 },
+	{ "\n", 0 },
+	{ "1", 1, { 1 } },
+	{ "12 35\t46\n", 3, { 12, 35, 46 } },
+	{ "2147483647 007", 2, { S32_MAX, 7 } },
+	{ "123abc", -EINVAL },
+	{ "a123", -EINVAL },
+	{ "12 abc 35", -EINVAL },
+	{ "12,35", -EINVAL },
+	{ "-1", -EINVAL },
+	{ "0", -EINVAL },
+	{ "12 012", -EINVAL },
+	{ "2147483648", -ERANGE },
+	/* 2^32 + 1, 2^64 + 1 */
+	{ "4294967297", -ERANGE },
+	{ "18446744073709551617", -ERANGE },
+	{ "1 2 3 4", -ERANGE },
+};
+
+static void target_lists(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *text = lists[i].text;
+		/* in slab memory: one more than MAX_PIDS would be seen */
+		u32 *pids = kunit_kzalloc(test, sizeof(lists[i].pids), GFP_KERNEL);
+		int got;
+
+		KUNIT_ASSERT_NOT_NULL(test, pids);
+		got = wsmon_pids_parse(pids, MAX_PIDS, exact(test, text),
+				       strlen(text));
+		KUNIT_EXPECT_EQ_MSG(test, got, lists[i].want, "\"%s\"", text);
+		if (got > 0)
+			KUNIT_EXPECT_MEMEQ_MSG(test, pids, lists[i].pids,
+					       sizeof(lists[i].pids),
+					       "\"%s\"", text);
+	}
+}
+
+static void class_names(struct kunit *test)
+{
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_CLASS_ALL), "all");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_CLASS_MIXED), "mixed");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_NR_CLASSES), "?");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(U32_MAX), "?");
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(attrs_taken),
+	KUNIT_CASE(attrs_refused),
+	KUNIT_CASE(target_lists),
+	KUNIT_CASE(class_names),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "wsmon_parse",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stream.c - suite wsmon_stream: records are what include/wsmon.h says
+ *
+ * The buffer is a fake that keeps what is put into it.
+ */
+#include <linux/ktime.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+
+#include "world.h"
+
+#define ONE		WSMON_ONE
+#define PER_RECORD	2046	/* entries in the largest snapshot record */
+#define NOW		BIT_ULL(60)
+#define LOST_RECORDS	0x123456789ULL
+#define LOST_BYTES	0xfedcba98765ULL
+
+/* What wsmon_stream.c wants of the rest of the module */
+struct wsmon wsmon;
+
+static struct {
+	struct kunit *test;
+	u8 *bytes;
+	size_t len;
+	size_t room;
+	u32 nr;
+} taken;
+
+void wsmon_buffer_put(const struct wsmon_record *rec)
+{
+	KUNIT_ASSERT_GE(taken.test, rec->size, sizeof(*rec));
+	KUNIT_ASSERT_LE(taken.test, rec->size, WSMON_RECORD_MAX);
+	KUNIT_EXPECT_EQ(taken.test, rec->size % 8, 0);
+	KUNIT_ASSERT_LE(taken.test, taken.len + rec->size, taken.room);
+	memcpy(taken.bytes + taken.len, rec, rec->size);
+	taken.len += rec->size;
+	taken.nr++;
+	/* what the next one is made in: zeros have to be written there */
+	memset((void *)rec, 0xa5, rec->size);
+}
+
+void wsmon_buffer_lost(u64 *records, u64 *bytes)
+{
+	*records = LOST_RECORDS;
+	*bytes = LOST_BYTES;
+}
+
+static const void *record(u32 n)
+{
+	const u8 *p = taken.bytes;
+
+	KUNIT_ASSERT_LT(taken.test, n, taken.nr);
+	while (n--)
+		p += ((const struct wsmon_record *)p)->size;
+	return p;
+}
+
+/* The n-th record, its time left out, is byte for byte as wanted. */
+static void expect_record(u32 n, const void *want, size_t size)
+{
+	const struct wsmon_record *got = record(n);
+
+	KUNIT_ASSERT_EQ(taken.test, got->size, size);
+	KUNIT_EXPECT_EQ(taken.test, got->type,
+			((const struct wsmon_record *)want)->type);
+	KUNIT_EXPECT_MEMEQ(taken.test, got + 1,
+			   (const struct wsmon_record *)want + 1,
+			   size - sizeof(*got));
+}
+
+static int stream_begin(struct kunit *test)
+{
+	taken.test = test;
+	taken.room = 2 << 20;
+	taken.bytes = test_alloc(test, 1, taken.room);
+	taken.len = 0;
+	taken.nr = 0;
+	memset(&wsmon, 0, sizeof(wsmon));
+	wsmon.session = test_alloc(test, 1, sizeof(*wsmon.session));
+	wsmon.session->ns = task_active_pid_ns(current);
+	return wsmon_stream_init();
+}
+
+static void stream_end(struct kunit *test)
+{
+	wsmon_stream_exit();
+}
+
+/* A target whose pid is that of the test's thread */
+static struct wsmon_target *target(struct kunit *test, struct world *w)
+{
+	struct wsmon_target *t = test_alloc(test, 1, sizeof(*t));
+
+	t->pid = task_pid(current);
+	if (w) {
+		t->space = w->sp;
+		t->regions = w->rs;
+	}
+	return t;
+}
+
+/* Records that are made now say so. */
+static void time_is_now(struct kunit *test)
+{
+	static const struct mapping map = { 0, 1, WSMON_CLASS_HEAP };
+	struct world *w = world_new(test, 1, 1);
+	struct wsmon_target *t;
+	u64 before, after;
+	u32 i;
+
+	world_map(w, &map, 1, 1);
+	t = target(test, w);
+	before = ktime_get_ns();
+	wsmon_stream_attrs();
+	wsmon_stream_target(t, WSMON_TARGET_START);
+	wsmon_stream_areas(t);
+	wsmon_stream_exited(t);
+	wsmon_stream_stats(wsmon.session);
+	wsmon_stream_end(WSMON_END_STOPPED);
+	after = ktime_get_ns();
+	KUNIT_EXPECT_EQ(test, taken.nr, 6);
+	for (i = 0; i < taken.nr; i++) {
+		const struct wsmon_record *rec = record(i);
+
+		KUNIT_EXPECT_GE_MSG(test, rec->time_ns, before, "type %u", rec->type);
+		KUNIT_EXPECT_LE_MSG(test, rec->time_ns, after, "type %u", rec->type);
+	}
+}
+
+static void attrs(struct kunit *test)
+{
+	struct wsmon_rec_attrs want = { { WSMON_REC_ATTRS }, {
+		.sample_us = 1, .aggr_us = 2, .update_us = 3, .window_us = 4,
+		.seed = U64_MAX, .min_regions = 6, .max_regions = 7,
+		.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 3,
+		.longer_us = { 5, WSMON_INTERVAL_US_MAX } } };
+
+	wsmon.attrs = want.attrs;
+	wsmon_stream_attrs();
+	KUNIT_EXPECT_EQ(test, taken.nr, 1);
+	expect_record(0, &want, sizeof(want));
+}
+
+static void target_and_exit(struct kunit *test)
+{
+	static const u32 flags[] = {
+		WSMON_TARGET_START, WSMON_TARGET_EXEC, WSMON_TARGET_AGAIN,
+	};
+	struct wsmon_rec_target want = { { WSMON_REC_TARGET } };
+	struct wsmon_rec_exit gone = { { WSMON_REC_EXIT } };
+	struct wsmon_target *t = target(test, NULL);
+	u32 i;
+
+	/* as long as names can be, and an end */
+	strscpy(t->comm, "fifteen-letters", sizeof(t->comm));
+	memcpy(want.comm, t->comm, sizeof(want.comm));
+	want.pid = current->pid;
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		wsmon_stream_target(t, flags[i]);
+		want.flags = flags[i];
+		expect_record(i, &want, sizeof(want));
+	}
+	wsmon_stream_exited(t);
+	gone.pid = current->pid;
+	expect_record(3, &gone, sizeof(gone));
+}
+
+/* A pid that who started the session cannot see is 0, not another's. */
+static void pid_elsewhere(struct kunit *test)
+{
+	struct pid_namespace *child = test_alloc(test, 1, sizeof(*child));
+	struct wsmon_rec_exit want = { { WSMON_REC_EXIT } };
+
+	child->level = 1;
+	wsmon.session->ns = child;
+	wsmon_stream_exited(target(test, NULL));
+	expect_record(0, &want, sizeof(want));
+}
+
+/* Bytes, not pages; what is mapped leaves out the gaps */
+static void areas(struct kunit *test)
+{
+	static const struct mapping map[] = {
+		{ 0, 1, WSMON_CLASS_TEXT },
+		{ 100, 110, WSMON_CLASS_HEAP }, { 200, 210, WSMON_CLASS_ANON },
+		{ TOP / 2, TOP, WSMON_CLASS_SHMEM },
+	};
+	static const struct {
+		u32 class;
+		u64 start;
+		u64 end;
+		u64 mapped;
+	} want[] = {
+		{ WSMON_CLASS_MIXED, 0, 210 << PAGE_SHIFT, 21 << PAGE_SHIFT },
+		{ WSMON_CLASS_SHMEM, BIT_ULL(56), BIT_ULL(57), BIT_ULL(56) },
+	};
+	struct world *w = world_new(test, ARRAY_SIZE(map), 1);
+	u32 i;
+
+	world_map(w, map, ARRAY_SIZE(map), ARRAY_SIZE(want));
+	wsmon_stream_areas(target(test, w));
+	KUNIT_EXPECT_EQ(test, taken.nr, ARRAY_SIZE(want));
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct wsmon_rec_area rec = {
+			{ WSMON_REC_AREA }, .pid = current->pid,
+			.class = want[i].class, .index = i,
+			.total = ARRAY_SIZE(want), .start = want[i].start,
+			.end = want[i].end, .mapped = want[i].mapped,
+		};
+
+		expect_record(i, &rec, sizeof(rec));
+	}
+}
+
+/* Of each window: the whole target always, and the classes it has */
+static void working_sets(struct kunit *test)
+{
+	static const struct {
+		u32 window;
+		u32 class;
+		struct wsmon_wss wss;
+	} rows[] = {
+		{ 0, WSMON_CLASS_ALL, { 3, 2, TOP, TOP } },
+		{ 0, WSMON_CLASS_TEXT, { 0, 0, 0, 1 } },
+		{ 0, WSMON_CLASS_MIXED, { 3, 2, TOP, TOP } },
+		{ 1, WSMON_CLASS_ALL, { 0, 0, 0, 0 } },
+		{ 2, WSMON_CLASS_ALL, { 7, 6, 8, 9 } },
+		{ 2, WSMON_CLASS_HUGETLB, { 7, 6, 8, 9 } },
+	};
+	static const u64 tau_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
+	struct wsmon_target *t = target(test, NULL);
+	u32 i;
+
+	wsmon.attrs.window_us = tau_us[0];
+	memcpy(wsmon.attrs.longer_us, &tau_us[1], 2 * sizeof(*tau_us));
+	wsmon.attrs.nr_windows = 3;
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		t->wss[rows[i].window][rows[i].class] = rows[i].wss;
+	/* no window of now */
+	t->wss[3][WSMON_CLASS_ALL] = rows[0].wss;
+	wsmon_stream_wss(t, NOW);
+
+	KUNIT_ASSERT_EQ(test, taken.nr, ARRAY_SIZE(rows));
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct wsmon_wss *w = &rows[i].wss;
+		const struct wsmon_rec_wss want = {
+			{ WSMON_REC_WSS }, .pid = current->pid,
+			.class = rows[i].class, .tau_us = tau_us[rows[i].window],
+			.bytes = w->pages * PAGE_SIZE,
+			.low = w->low * PAGE_SIZE,
+			.high = w->high * PAGE_SIZE,
+			.mapped = w->mapped * PAGE_SIZE,
+		};
+		const struct wsmon_record *rec = record(i);
+
+		expect_record(i, &want, sizeof(want));
+		KUNIT_EXPECT_EQ(test, rec->time_ns, NOW);
+	}
+}
+
+static void stats(struct kunit *test)
+{
+	struct wsmon_rec_stats want = {
+		.rec = { WSMON_REC_STATS },
+		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
+		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
+		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
+		.max_hold_ns = U64_MAX, .lost_records = LOST_RECORDS,
+		.lost_bytes = LOST_BYTES,
+		/* two targets: 3 and 1 regions, two of them single pages */
+		.regions = 4, .samples = 6, .targets = 1,
+	};
+	struct wsmon_session *ss = wsmon.session;
+	struct world *w[2] = { world_new(test, 1, 3), world_new(test, 1, 1) };
+	u32 i;
+
+	ss->stats = (struct wsmon_stats){
+		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
+		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
+		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
+		.max_hold_ns = U64_MAX,
+	};
+	ss->nr_targets = 2;
+	ss->nr_alive = 1;
+	ss->targets = test_alloc(test, 2, sizeof(*ss->targets));
+	w[0]->rs.nr = 3;
+	w[1]->rs.nr = 1;
+	for (i = 0; i < 2; i++)
+		ss->targets[i].regions = w[i]->rs;
+	w[0]->rs.r[0].n[1] = 1;
+	w[0]->rs.r[2].n[1] = TOP;
+	wsmon_stream_stats(ss);
+	expect_record(0, &want, sizeof(want));
+}
+
+static void end(struct kunit *test)
+{
+	struct wsmon_rec_end want = { { WSMON_REC_END } };
+
+	wsmon_stream_end(WSMON_END_STOPPED);
+	expect_record(0, &want, sizeof(want));
+	want.reason = WSMON_END_TARGETS_GONE;
+	wsmon_stream_end(WSMON_END_TARGETS_GONE);
+	expect_record(1, &want, sizeof(want));
+}
+
+struct entry {
+	const char *what;
+	struct wsmon_region r;	/* its area is the heap or, if 1, shmem */
+	struct wsmon_region_entry want;
+};
+
+static const struct entry entries[] = {
+	{ "hot page at 0",
+	  { .end = 1, .n = { 1, 0 }, .share = { ONE, 7 }, .hits = 1,
+	    .checks = 1, .since_ns = NOW },
+	  { .end = PAGE_SIZE, .share = ONE, .freq = ONE,
+	    .class = WSMON_CLASS_HEAP } },
+	{ "half of it, a quarter of the time",
+	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE / 2, ONE / 2 },
+	    .hits = 5, .checks = 20, .since_ns = NOW - 2 * NSEC_PER_MSEC + 1 },
+	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE / 2,
+	    .freq = ONE / 4, .class = WSMON_CLASS_HEAP, .age_ms = 1 } },
+	{ "shares weighted by pages",
+	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE, 0 },
+	    .since_ns = NOW - 2 * NSEC_PER_MSEC },
+	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE * 3 / 4,
+	    .class = WSMON_CLASS_HEAP, .age_ms = 2 } },
+	{ "top of the address space, greatest counts",
+	  { .start = TOP / 2, .end = TOP, .n = { TOP / 4, TOP / 4 },
+	    .share = { ONE, ONE }, .hits = U32_MAX, .checks = U32_MAX,
+	    .since_ns = 0, .area = 1 },
+	  { .start = 1ULL << 56, .end = 1ULL << 57, .share = ONE, .freq = ONE,
+	    .class = WSMON_CLASS_SHMEM, .age_ms = U32_MAX, .area = 1 } },
+	{ "oldest age that fits",
+	  { .end = 1, .n = { 1, 0 }, .since_ns = NOW - U32_MAX * NSEC_PER_MSEC },
+	  { .end = PAGE_SIZE, .class = WSMON_CLASS_HEAP, .age_ms = U32_MAX } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(entry, entries, what);
+
+static const struct mapping two_areas[] = {
+	{ 0, 100, WSMON_CLASS_HEAP }, { TOP / 2, TOP, WSMON_CLASS_SHMEM },
+};
+
+/* Fields of the header and of an entry; those of the record before are gone. */
+static void snapshot_entry(struct kunit *test)
+{
+	const struct entry *e = test->param_value;
+	struct wsmon_rec_snapshot want = {
+		{ WSMON_REC_SNAPSHOT }, .nr = 2, .total = 2, .interval_ns = 5,
+		.rounds = U32_MAX,
+	};
+	struct world *w = world_new(test, 2, 2);
+	const struct wsmon_rec_snapshot *rec;
+	struct wsmon_target *t;
+	u32 i;
+
+	world_map(w, two_areas, 2, 2);
+	w->rs.r[0] = e->r;
+	w->rs.r[1] = e->r;
+	w->rs.nr = 2;
+	t = target(test, w);
+	t->rounds = U32_MAX;
+	t->interval_ns = NOW - 5;
+	want.pid = current->pid;
+	for (i = 0; i < 2; i++) {
+		wsmon_stream_snapshot(t, NOW);
+		rec = record(i);
+		KUNIT_EXPECT_EQ(test, rec->rec.type, WSMON_REC_SNAPSHOT);
+		KUNIT_EXPECT_EQ(test, rec->rec.time_ns, NOW);
+		KUNIT_EXPECT_MEMEQ(test, &rec->rec + 1, &want.rec + 1,
+				   sizeof(want) - sizeof(want.rec));
+		KUNIT_EXPECT_MEMEQ(test, &rec->regions[0], &e->want,
+				   sizeof(e->want));
+		KUNIT_EXPECT_MEMEQ(test, &rec->regions[1], &e->want,
+				   sizeof(e->want));
+	}
+}
+
+struct snapshot {
+	const char *what;
+	u32 regions;
+	u32 records;
+};
+
+static const struct snapshot snapshots[] = {
+	{ "no region", 0, 1 },
+	{ "one", 1, 1 },
+	{ "as many as one record holds", PER_RECORD, 1 },
+	{ "one more", PER_RECORD + 1, 2 },
+	{ "two full records", 2 * PER_RECORD, 2 },
+	{ "the most there may be", WSMON_REGIONS_LIMIT, 17 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(snapshot, snapshots, what);
+
+/* Above WSMON_RECORD_MAX a snapshot is several records, full but the last. */
+static void snapshot_split(struct kunit *test)
+{
+	const struct snapshot *s = test->param_value;
+	struct world *w = world_new(test, 2, WSMON_REGIONS_LIMIT);
+	u32 i, j, first = 0;
+
+	world_map(w, two_areas, 2, 2);
+	w->rs.nr = s->regions;
+	for (i = 0; i < s->regions; i++) {
+		w->rs.r[i].start = i;
+		w->rs.r[i].end = i + 1;
+		w->rs.r[i].n[0] = 1;
+	}
+	wsmon_stream_snapshot(target(test, w), NOW);
+
+	KUNIT_ASSERT_EQ(test, taken.nr, s->records);
+	for (i = 0; i < taken.nr; i++) {
+		const struct wsmon_rec_snapshot *rec = record(i);
+		u32 nr = min_t(u32, s->regions - first, PER_RECORD);
+
+		KUNIT_ASSERT_EQ(test, rec->nr, nr);
+		KUNIT_EXPECT_EQ(test, rec->first, first);
+		KUNIT_EXPECT_EQ(test, rec->total, s->regions);
+		KUNIT_EXPECT_EQ(test, rec->rec.size, 48 + 32 * nr);
+		KUNIT_EXPECT_EQ(test, rec->rec.time_ns, NOW);
+		KUNIT_EXPECT_EQ(test, rec->pid, current->pid);
+		for (j = 0; j < nr; j++)
+			KUNIT_ASSERT_EQ(test, rec->regions[j].start,
+					(u64)(first + j) << PAGE_SHIFT);
+		first += nr;
+	}
+	KUNIT_EXPECT_EQ(test, first, s->regions);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(time_is_now),
+	KUNIT_CASE(attrs),
+	KUNIT_CASE(target_and_exit),
+	KUNIT_CASE(pid_elsewhere),
+	KUNIT_CASE(areas),
+	KUNIT_CASE(working_sets),
+	KUNIT_CASE(stats),
+	KUNIT_CASE(end),
+	KUNIT_CASE_PARAM(snapshot_entry, entry_gen_params),
+	KUNIT_CASE_PARAM(snapshot_split, snapshot_gen_params),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "wsmon_stream",
+	.init = stream_begin,
+	.exit = stream_end,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * world.h - spaces and regions for the suites
+ */
+#ifndef WSMON_KUNIT_WORLD_H
+#define WSMON_KUNIT_WORLD_H
+
+#include <kunit/test.h>
+
+#include "../../module/wsmon_internal.h"
+
+/* Pages of the largest address space there is: 57 bits of bytes */
+#define TOP		BIT_ULL(45)
+#define MAX_MAPS	8
+
+/**
+ * struct mapping - a mapping; in a table, @class 0 is none
+ * @start:	first page
+ * @end:	page behind the last one
+ * @class:	enum wsmon_class
+ * @joined:	another part of the same mapping as the one before
+ */
+struct mapping {
+	u64 start;
+	u64 end;
+	u32 class;
+	bool joined;
+};
+
+/**
+ * struct world - a target without an mm
+ * @test:	what it is for
+ * @sp:		its mappings
+ * @rs:		its regions
+ * @ws:		scratch memory
+ */
+struct world {
+	struct kunit *test;
+	struct wsmon_space sp;
+	struct wsmon_regions rs;
+	struct wsmon_adapt ws;
+};
+
+/* Zeroed, exactly as large as asked for, freed when the test ends */
+void *test_alloc(struct kunit *test, size_t n, size_t size);
+
+struct world *world_new(struct kunit *test, u32 max_maps, u32 budget);
+/* Replace the mappings; they are grouped into at most @max_areas */
+void world_map(struct world *w, const struct mapping *map, u32 nr, u32 max_areas);
+
+/* Every mapped page is in one region, cells are apart, bounds are mapped. */
+void world_check_tiled(struct world *w);
+
+#endif

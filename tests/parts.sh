@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What make check and make check-debug share: parts run in the background, what
+# each printed (TAP) is shown when it has ended, and counted. To be sourced, with
+# $logs the directory for the output.
+passed=0 failed=0 skipped=0 parts=()
+
+rm -rf "$logs"
+mkdir -p "$logs"
+trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
+trap 'exit 130' INT TERM
+
+# start NAME CMD...: run CMD in the background
+start()
+{
+	local name=$1
+
+	shift
+	parts+=("$name")
+	{
+		began=$SECONDS
+		"$@" </dev/null >"$logs/$name.log" 2>&1
+		echo "$? $((SECONDS - began))" >"$logs/$name.rc"
+	} &
+}
+
+# Show what a part printed, count its TAP lines.
+collect()
+{
+	local name=$1 log=$logs/$1.log rc=1 seconds=0 p f s
+
+	[ ! -e "$logs/$name.rc" ] || read -r rc seconds <"$logs/$name.rc"
+	echo "# $name: $seconds s"
+	cat "$log"
+	p=$(grep -cE '^ok ' "$log")
+	f=$(grep -cE '^not ok ' "$log")
+	s=$(grep -ciE '^ok .*# skip' "$log")
+	# died without a verdict, or ran nothing
+	if [ "$f" -eq 0 ] && { [ "$rc" -ne 0 ] || [ "$p" -eq 0 ]; }; then
+		echo "not ok - $name: exit $rc after $p tests"
+		f=1
+	fi
+	passed=$((passed + p - s))
+	failed=$((failed + f))
+	skipped=$((skipped + s))
+}
+
+# Wait for all parts, show them in the order they were started, and the sum.
+# Return: whether all is well
+verdict()
+{
+	local part
+
+	wait
+	for part in "${parts[@]}"; do
+		collect "$part"
+	done
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ $failed -eq 0 ]
+}
+
+# Nothing could be run.
+hopeless()
+{
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every file of the module used as nobody should, by several processes at once.
+
+out/bin/debugfs-fuzz does it, and checks what comes of it (fuzz.c). In the
+environment: STRESS_SEED, to repeat a failure as far as chance allows;
+STRESS_WORKERS, how many processes (default 6).
+"""
+import ctypes
+import errno
+import os
+import subprocess
+import time
+
+import stress as s
+import wsmontest as w
+
+FUZZ = os.path.join(s.TOP, "out", "bin", "debugfs-fuzz")
+WORKERS = int(os.environ.get("STRESS_WORKERS", "6"))
+SEED = int(os.environ.get("STRESS_SEED", time.time_ns() // 1000 % 1000000))
+# A worker is in the middle of one step when its time is over.
+LATE = 20
+SYS_INIT_MODULE, SYS_DELETE_MODULE = 175, 176
+
+
+def fuzzers(nr, pids, *options):
+    s.note("STRESS_SEED=%d" % SEED)
+    # the steps of one seed and those of the next have nothing in common
+    return [subprocess.Popen(
+        [FUZZ, *options, str(s.SECS), str(SEED + n), *map(str, pids)],
+        stderr=subprocess.PIPE, text=True) for n in range(nr)]
+
+
+def stacks(pid):
+    """Where the threads of a process hang in the kernel, and those it waits for"""
+    lines = []
+    for task in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % task) as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+            if pid in (int(task), parent):
+                lines.append("%s: %s" % (task, s.read("/proc/%s/stack" % task)))
+        except OSError:
+            pass
+    return "\n".join(lines)
+
+
+def all_end(workers):
+    """Each ends in time, and saw nothing wrong."""
+    end = time.monotonic() + LATE
+    try:
+        for worker in workers:
+            try:
+                said = worker.communicate(timeout=max(
+                    0.1, end - time.monotonic()))[1].strip()
+            except subprocess.TimeoutExpired:
+                s.note(stacks(worker.pid).replace("\n", "\n# "))
+                raise AssertionError("a worker hangs")
+            assert worker.returncode == 0, said or worker.returncode
+            s.note(said)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def all_live(workers):
+    """None has found something wrong yet."""
+    return all(worker.poll() is None for worker in workers)
+
+
+def seed_is_mine(n):
+    """Nobody else writes it: not by a write that fails, and not by taking back
+    what was written since it looked."""
+    w.must_put("attrs", "seed=%d" % n)
+    now = w.attrs()["seed"]
+    assert now == str(n), "seed=%s, but %d was written" % (now, n)
+
+
+def works():
+    """After all that a session on a known target samples."""
+    with s.Churn("map", 1000) as churn:
+        reader = s.Reader()
+        s.start(churn.pid)
+        s.rounds_go_on()
+        w.wait_for("a working set", lambda: w.get("wss"), 20)
+        stats = w.stats()
+        assert stats["checks"] > stats["rounds"] and stats["targets"] == 1, stats
+        s.stop()
+        counts = reader.finish()
+        assert counts[s.SNAPSHOT] and counts[s.END] == 1, counts
+
+
+def fuzzed_files():
+    with s.Churn("map", 1000) as a, w.sleeper() as b, w.sleeper() as c:
+        # it is there to change its mappings, not to keep processors busy
+        os.setpriority(os.PRIO_PROCESS, a.pid, 19)
+        workers = fuzzers(WORKERS, (a.pid, b.pid, c.pid, 1, os.getpid()))
+        end = time.monotonic() + s.SECS
+        n = 0
+        try:
+            while time.monotonic() < end and all_live(workers):
+                n += 1
+                seed_is_mine(n)
+        finally:
+            all_end(workers)
+        assert n > s.SECS, n
+        s.unused()
+        w.must_put("target", "\n")
+    works()
+
+
+def syscall(nr, *args):
+    """Return 0 or the errno. insmod and rmmod take their time."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return ctypes.get_errno() if libc.syscall(nr, *args) else 0
+
+
+def load_and_unload(image):
+    """Return whether it could be unloaded."""
+    err = syscall(SYS_DELETE_MODULE, b"wsmon", os.O_NONBLOCK)
+    if not err:
+        err = syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), b"")
+        assert not err, errno.errorcode[err]
+        return True
+    assert err == errno.EAGAIN, errno.errorcode[err]
+    return False
+
+
+def attributes_of_one_moment():
+    """What is read is what somebody wrote, not parts of what two did."""
+    all_end(fuzzers(4, (1,), "-a"))
+
+
+def fuzzed_files_of_a_module_that_goes():
+    """While files are opened and used the module is unloaded, or is in use."""
+    with open(os.environ["WSMON_KO"], "rb") as f:
+        image = f.read()
+    went = [0, 0]
+    with s.Churn("map", 1000) as a, w.sleeper() as b:
+        os.setpriority(os.PRIO_PROCESS, a.pid, 19)
+        workers = fuzzers(2, (a.pid, b.pid), "-u")
+        end = time.monotonic() + s.SECS
+        try:
+            while time.monotonic() < end and all_live(workers):
+                went[load_and_unload(image)] += 1
+                time.sleep(0.001)
+        finally:
+            all_end(workers)
+        s.note("in use %d times, unloaded %d times" % tuple(went))
+        assert all(went)
+        s.unused()
+        w.must_put("target", "\n")
+    works()
+
+
+TESTS = [fuzzed_files, attributes_of_one_moment,
+         fuzzed_files_of_a_module_that_goes]
