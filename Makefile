@@ -28,6 +28,7 @@ include tools/wsmo/wsmo.mk
 -include tests/unit/unit.mk
 -include tests/stress/stress.mk
 -include tests/kunit/kunit.mk
+-include tests/fuzz/fuzz.mk
 
 # What has to be there before anything can be built
 .PHONY: need-build need-vm
@@ -83,4 +84,5 @@ help:
 	@echo 'make check      all tests, in virtual machines where they need one'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make soak       the same for hours'
+	@echo 'make fuzz       feed damaged recordings to wsmo for FUZZ_SECS (300)'
 	@echo 'make clean      remove what was built'

@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import random
+import resource
 import struct
 
 import records as r
@@ -22,26 +23,42 @@ def starts(data):
     return at
 
 
+def json_lines(view, data):
+    """How many lines a view of whole records has."""
+    kinds = [kind for kind, _, _ in r.parse(data)]
+    if view == "summary":
+        return 1 + (r.WSS in kinds) + (r.TARGET in kinds)
+    return {"raw": 1 + len(kinds), "wss": kinds.count(r.WSS),
+            "regions": kinds.count(r.SNAPSHOT)}[view]
+
+
 def cut_everywhere():
     data = samples.small()
     whole = starts(data)
     wrong = []
 
-    def one(size):
-        res = run("report", "raw", "--json", "-i", "-", stdin=data[:size])
+    def one(job):
+        view, size = job
+        res = run("report", view, "--json", "-i", "-", stdin=data[:size])
         if size < HEADER:
             good = res.returncode == 1 and not res.stdout
+            word = "inside its header" if size else "empty"
         else:
-            # the header's line, and one for each record that is whole
-            lines = sum(1 for at in whole if at <= size)
-            good = res.returncode == 0 and res.stdout.count(b"\n") == lines
+            last = max(at for at in whole if at <= size)
+            good = res.returncode == 0 and \
+                res.stdout.count(b"\n") == json_lines(view, data[:last])
+            word = "has no end" if size == last else \
+                "cut off inside a record at byte %d;" % last
         if size < len(data):
-            good = good and one_line(res.stderr)
+            good = good and one_line(res.stderr) and \
+                word.encode() in res.stderr
         if not good:
-            wrong.append((size, res.returncode, res.stderr))
+            wrong.append((view, size, res.returncode, res.stderr))
 
+    jobs = [(view, size) for size in range(len(data) + 1)
+            for view in ("raw", ("wss", "regions", "summary")[size % 3])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, range(len(data) + 1)))
+        list(pool.map(one, jobs))
     ok(not wrong, "a file cut at any byte reads up to its last whole record",
        *wrong)
     res = run("report", "wss", "-i", "-", stdin=data[:-5])
@@ -65,19 +82,47 @@ def flips():
             bit = rng.randrange(first * 8, len(broken) * 8)
             broken[bit // 8] ^= 1 << bit % 8
         jobs.append((("raw", "regions", "summary", "wss")[n % 4],
-                     ("--raw", "--json", "--csv")[n % 3], bytes(broken)))
+                     ((), ("--raw",), ("--json",), ("--csv",))[n // 4 % 4],
+                     bytes(broken)))
     wrong = []
 
     def one(job):
         view, form, broken = job
-        res = run("report", view, form, "-i", "-", stdin=broken)
-        if res.returncode not in (0, 1) or res.stderr.count(b"\n") > 1:
+        res = run("report", view, *form, "-i", "-", stdin=broken)
+        if res.returncode not in (0, 1) or not (
+                one_line(res.stderr) or not res.returncode | len(res.stderr)):
             wrong.append((view, form, res.returncode, res.stderr[-2000:]))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, jobs))
     ok(not wrong, "%d files with flipped bits, seed %d" % (FLIPS, SEED),
        *[str(line) for w in wrong[:3] for line in w])
+    # of all processes so far; under AddressSanitizer one needs 40 MiB
+    rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    ok(rss < 128 << 10, "and they need no memory", "%d KiB" % rss)
+
+
+def nameless():
+    """A target whose name was lost; json-c 0.16 leaks a text made empty."""
+    t = samples.T0
+    data = r.header(t) + r.target(t, 1, b"name") + b"".join(
+        r.wss(t, pid, "all", 1, 1, 1, 1) for pid in (1, 2, 3)) + r.end(t)
+    res = run("report", "summary", "--json", "-i", "-", stdin=data)
+    ok(res.returncode == 0 and res.stdout.count(b'"comm":""') == 2,
+       "targets without a name", res.returncode, res.stderr)
+
+
+def huge():
+    """Sizes that no machine has are still told as they are."""
+    t = samples.T0
+    data = r.header(t) + r.proc(t, 1, 3 << 62, 0, (1 << 64) - 1) + \
+        r.wss(t, 1, "all", 1 << 63, 1, (1 << 64) - 1, 3 << 62) + r.end(t)
+    res = run("report", "summary", "--json", "-i", "-", stdin=data)
+    ok(res.returncode == 0 and b'"mean":%d,' % (1 << 63) in res.stdout and
+       b'"mapped":%d,' % (3 << 62) in res.stdout and
+       b'"rss_mean":%d,' % (3 << 62) in res.stdout and
+       b'"vsize_mean":%d,' % ((1 << 64) - 1) in res.stdout,
+       "sizes beyond 2^63 in the summary", res.returncode, res.stdout)
 
 
 def broken():
@@ -189,7 +234,9 @@ def greedy():
 
 def main(_accept):
     cut_everywhere()
+    flips()
+    nameless()
+    huge()
     broken()
     foreign()
     greedy()
-    flips()

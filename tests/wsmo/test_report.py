@@ -138,6 +138,11 @@ def windows():
            lines[0]["window_us"] == window, "the summary of one %s" % (options,), lines)
     fails(run("report", "wss", "--tau", "1s,2s", "-i", "-", stdin=data),
           "a window that is not there", "2 s", "--window")
+    for view in VIEWS:
+        res = run("report", view, "--tau", "1s", "--class", "heap", "-i", "-",
+                  stdin=data)
+        ok(res.returncode == 0 and not res.stderr,
+           "a window that is there but not shown: " + view, res.stderr)
 
 
 def safe_text():

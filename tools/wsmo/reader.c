@@ -3,6 +3,7 @@
  * reader.c - parser of the stream and the record file
  */
 #include <errno.h>
+#include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +33,21 @@ void reader_free(struct reader *r)
 	r->buf = NULL;
 }
 
+/*
+ * Under AddressSanitizer nothing of the buffer can be read but @size bytes at
+ * its head: what lies behind a record would hide that somebody reads beyond it.
+ */
+static void expose(const struct reader *r, size_t size)
+{
+	ASAN_POISON_MEMORY_REGION(r->buf, READER_BUF);
+	ASAN_UNPOISON_MEMORY_REGION(r->buf + r->head, size);
+}
+
 ssize_t reader_fill(struct reader *r)
 {
 	ssize_t n;
 
+	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
 	/* Records stay aligned: buf is, and all lengths are multiples of 8. */
 	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
 		memmove(r->buf, r->buf + r->head, r->tail - r->head);
@@ -175,11 +187,13 @@ enum reader_result reader_parse(struct reader *r,
 	const struct wsmon_record *next = (const void *)(r->buf + r->head);
 	const char *why;
 
+	expose(r, have);
 	if (!r->have_header) {
 		enum reader_result res = parse_header(r);
 
 		if (res == READER_HEADER) {
 			*rec = next;
+			expose(r, r->header.header_size);
 			r->head += r->header.header_size;
 			r->offset += r->header.header_size;
 		}
@@ -193,6 +207,7 @@ enum reader_result reader_parse(struct reader *r,
 			   r->offset, next->size);
 	if (have < next->size)
 		return READER_MORE;
+	expose(r, next->size);
 	why = check_record(next);
 	if (why)
 		return bad(r, "broken at byte %llu: a %s record with %s; what is before it was used",

@@ -68,6 +68,16 @@ static int open_file(const char *file)
 	return fd;
 }
 
+/* A window is in the file even if other filters leave it out of the report. */
+static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
+{
+	__u32 i;
+
+	for (i = 0; i < rp->nr_taus; i++)
+		if (rp->taus[i] == wss->tau_us)
+			rp->taus_seen |= 1U << i;
+}
+
 /* Walks the file; Return: exit status */
 static int walk(struct report *rp)
 {
@@ -82,6 +92,8 @@ static int walk(struct report *rp)
 			break;
 		case READER_RECORD:
 			ended = rec->type == WSMON_REC_END;
+			if (rec->type == WSMON_REC_WSS)
+				note_tau(rp, (const void *)rec);
 			rp->view->record(rp, rec);
 			/* nobody reads on, or the disk is full */
 			if (output_error()) {
@@ -181,16 +193,13 @@ static void parse_taus(struct argp_state *state, char *arg, struct report *rp)
 	}
 }
 
-bool report_wants_tau(struct report *rp, __u64 tau_us)
+bool report_wants_tau(const struct report *rp, __u64 tau_us)
 {
 	__u32 i;
 
-	for (i = 0; i < rp->nr_taus; i++) {
-		if (rp->taus[i] != tau_us)
-			continue;
-		rp->taus_seen |= 1U << i;
-		return true;
-	}
+	for (i = 0; i < rp->nr_taus; i++)
+		if (rp->taus[i] == tau_us)
+			return true;
 	return !rp->nr_taus;
 }
 

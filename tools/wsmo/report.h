@@ -80,6 +80,6 @@ bool report_wants(const struct report *rp, const struct wsmon_record *rec);
 bool report_wants_class(const struct report *rp, __u32 class);
 
 /** report_wants_tau() - does the window pass --tau? */
-bool report_wants_tau(struct report *rp, __u64 tau_us);
+bool report_wants_tau(const struct report *rp, __u64 tau_us);
 
 #endif /* WSMO_REPORT_H */

@@ -408,6 +408,12 @@ static const char *comm_of(const struct summary *s, __u32 pid)
 	return t ? t->comm : "";
 }
 
+/* llround() would end at half of what sizes in a broken file may be */
+static struct cell cell_rounded(double v)
+{
+	return cell_u(v < 0x1p64 ? (__u64)round(v) : ~0ULL);
+}
+
 static void print_wss(struct report *rp)
 {
 	struct table *table = table_new(&wss_desc, rp->format);
@@ -422,13 +428,13 @@ static void print_wss(struct report *rp)
 			[W_COMM]	= cell_s(comm_of(s, r->pid)),
 			[W_CLASS]	= cell_s(class_name(r->class)),
 			[W_TAU]		= cell_u(r->tau_us / 1000),
-			[W_MEAN]	= cell_u(llround(r->wss.mean)),
-			[W_SD]		= cell_u(llround(series_sd(&r->wss))),
+			[W_MEAN]	= cell_rounded(r->wss.mean),
+			[W_SD]		= cell_rounded(series_sd(&r->wss)),
 			[W_PEAK]	= cell_u(r->wss.max),
 			[W_PEAK_T]	= cell_d(r->wss.max_t),
-			[W_LOW]		= cell_u(llround(r->low.mean)),
-			[W_HIGH]	= cell_u(llround(r->high.mean)),
-			[W_MAPPED]	= cell_u(llround(r->mapped.mean)),
+			[W_LOW]		= cell_rounded(r->low.mean),
+			[W_HIGH]	= cell_rounded(r->high.mean),
+			[W_MAPPED]	= cell_rounded(r->mapped.mean),
 			[W_N]		= cell_u(r->wss.n),
 		});
 	}
@@ -437,7 +443,7 @@ static void print_wss(struct report *rp)
 
 static struct cell mean_cell(const struct series *s)
 {
-	return s->n ? cell_u(llround(s->mean)) : (struct cell){ 0 };
+	return s->n ? cell_rounded(s->mean) : (struct cell){ 0 };
 }
 
 static struct cell max_cell(const struct series *s)

@@ -59,7 +59,7 @@ static void setup_cols(struct table *t)
 	}
 }
 
-/* One object serves all rows; its members change their values. */
+/* One object serves all rows; its members change their values, but for texts. */
 static void setup_json(struct table *t)
 {
 	size_t i;
@@ -72,7 +72,7 @@ static void setup_json(struct table *t)
 		const struct column *c = &t->desc->columns[i];
 		struct json_object *o;
 
-		if (!shown(t, i))
+		if (!shown(t, i) || c->type == COL_TEXT)
 			continue;
 		switch (c->type) {
 		case COL_T:
@@ -83,9 +83,6 @@ static void setup_json(struct table *t)
 				json_object_double_to_json_string,
 				(void *)(uintptr_t)(c->type == COL_T ?
 						    "%.3f" : "%.6f"), NULL);
-			break;
-		case COL_TEXT:
-			o = json_object_new_string("");
 			break;
 		default:
 			o = json_object_new_uint64(0);
@@ -274,26 +271,38 @@ static void row_csv(const struct table *t, const struct cell *cells)
 	putchar('\n');
 }
 
-static void row_json(struct table *t, const struct cell *cells)
+/* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
+static struct json_object *json_text(const char *text)
 {
 	char buf[CELL_LEN];
+	struct json_object *o = json_object_new_string(text_utf8(buf,
+						sizeof(buf), text));
+
+	check_memory(o);
+	return o;
+}
+
+static void row_json(struct table *t, const struct cell *cells)
+{
 	size_t i;
 
 	for (i = 0; i < t->desc->nr; i++) {
 		const struct column *c = &t->desc->columns[i];
 		struct json_object *o = t->member[i];
 
-		if (!o)
+		if (!shown(t, i))
 			continue;
 		if (!is_set(c, &cells[i])) {
 			json_object_object_add(t->row, c->key, NULL);
 			continue;
 		}
+		if (c->type == COL_TEXT) {
+			json_object_object_add(t->row, c->key,
+					       json_text(cells[i].s));
+			continue;
+		}
 		if (c->type == COL_T || c->type == COL_RATIO)
 			json_object_set_double(o, cells[i].d);
-		else if (c->type == COL_TEXT)
-			json_object_set_string(o, text_utf8(buf, sizeof(buf),
-							    cells[i].s));
 		else
 			json_object_set_uint64(o, cells[i].u);
 		json_object_object_add(t->row, c->key, json_object_get(o));

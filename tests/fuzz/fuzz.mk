@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The fuzzer of wsmo's readers; included by the top Makefile. It is made of the
+# command's own sources, so it knows of wsmo.mk's variables.
+#
+#   make fuzz FUZZ_SECS=300	feed it for that long; out/fuzz/ has what it found
+
+WSMO_FUZZ_DIR := tests/fuzz
+WSMO_FUZZ_OBJ := out/obj/fuzz
+FUZZ_SECS ?= 300
+WSMO_FUZZ_CC := clang
+WSMO_FUZZ_SRCS := $(wildcard $(WSMO_FUZZ_DIR)/*.c) \
+	$(addprefix $(WSMO_DIR)/,$(filter-out main.c,$(WSMO_SRCS)))
+WSMO_FUZZ_OBJS := $(WSMO_FUZZ_SRCS:%.c=$(WSMO_FUZZ_OBJ)/%.o)
+WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+
+.PHONY: fuzz wsmo-fuzz need-fuzz
+fuzz: need-fuzz
+	@tests/fuzz/run $(FUZZ_SECS)
+wsmo-fuzz: out/bin/wsmo-fuzz
+
+need-fuzz: need-build
+	@scripts/need clang libclang-rt-dev python3
+
+out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
+	@mkdir -p $(@D)
+	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(WSMO_LIBS)
+
+# coverage of wsmo's own files is what the fuzzer goes by
+$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
+
+$(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(WSMO_FUZZ_OBJS:.o=.d)

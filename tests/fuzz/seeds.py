@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Makes the fuzzer's first inputs: tests/fuzz/seeds.py DIR
+
+They are the recordings that the tests of wsmo read, so the fuzzer need not find
+out what a recording is; and what "wsmo check" reads.
+"""
+import os
+import struct
+import sys
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "wsmo"))
+
+import records as r  # noqa: E402
+import samples       # noqa: E402
+
+REAL_NS = 32  # offset in the header: chooses formats and filters, see fuzz.h
+
+
+def choose(data, select):
+    return data[:REAL_NS] + struct.pack("<I", select) + data[REAL_NS + 4:]
+
+
+def later_version():
+    """What a later module may send: longer records, unknown ones."""
+    t = samples.T0
+    wss = r.record(r.WSS, t, r.wss(t, 1, 4711, 7, 7, 7, 7)[16:] + bytes(8))
+    return r.header(t, more=bytes(64)) + wss + \
+        r.record(99, t, bytes(r.RECORD_MAX - 16)) + r.end(t, 7)
+
+
+def windows():
+    """Several at a time; their attributes are longer than with one."""
+    t = samples.T0
+    longer = dict(window_us=1000000, longer_us=(10000000, 60000000))
+    return r.header(t, **longer) + r.attrs(t, **longer) + b"".join(
+        r.wss(t, 1, "all", 1, 1, 1, 1, tau_us=tau)
+        for tau in (1000000, 10000000, 60000000)) + r.end(t)
+
+
+def blobs():
+    """More than the reader has room for, at little cost."""
+    t = samples.T0
+    blob = r.record(99, t, bytes(50000))
+    return samples.small() + 3 * (blob + r.wss(t, 1, "all", 1, 1, 1, 1))
+
+
+def names():
+    """Names longer than is printed, gaps between their numbers."""
+    t = samples.T0
+    areas = [r.area(t, pid, "file", index, 1 << 20, 4096, 8192, path=path)
+             for pid, index, path in
+             ((1, 0, b"x" * 8200), (1, 17, samples.ODD_PATH), (1, 65535, b"y"),
+              (2, 0, b"\xff" * 5000))]
+    regions = [r.region(4096, 8192, 1, 1, "file", 1, n) for n in (0, 17, 18)]
+    return r.header(t) + b"".join(areas) + r.snapshot(t, 1, regions) + r.end(t)
+
+
+def seeds():
+    whole = samples.main()
+    for n in range(24):
+        yield "main-%d" % n, choose(whole, n | n << 11)
+        yield "windows-%d" % n, choose(windows(), n | n << 11)
+    small = samples.small()
+    for size in range(len(small)):
+        yield "cut-%d" % size, choose(small[:size], size * 257)
+    for name, data in (("rows", samples.many(1, 600)), ("blobs", blobs()),
+                       ("later", later_version()), ("names", names())):
+        for n in range(4):
+            yield "%s-%d" % (name, n), choose(data, n)
+    yield "idle", b"idle\n"
+    yield "running", b"running\n"
+    yield "config", b"# Linux\nCONFIG_PAGE_IDLE_FLAG=y\n" \
+        b"CONFIG_NUMA_BALANCING=m\n# CONFIG_TRANSPARENT_HUGEPAGE is not set\n"
+
+
+def main(directory):
+    for name, data in seeds():
+        with open(os.path.join(directory, "seed-" + name), "wb") as f:
+            f.write(data)
+
+
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+main(sys.argv[1])
