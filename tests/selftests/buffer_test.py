@@ -57,10 +57,12 @@ def a_session():
     assert areas[0].index == 0 and areas[-1].index == areas[-1].total - 1
     assert {"text", "heap", "stack"} <= {a.cls for a in areas}
     snapshots = [r for r in records if r.type == "SNAPSHOT"]
-    assert 5 < len(snapshots) < 15, len(snapshots)
+    # late ones are longer, none is shorter
+    assert 2 < len(snapshots) < 15, len(snapshots)
+    assert min(s.interval_ns for s in snapshots) < 65e6
     for s in snapshots:
         assert s.total == s.nr <= 100 and s.first == 0
-        assert 40e6 < s.interval_ns < 100e6, s.interval_ns
+        assert 40e6 < s.interval_ns < 1e9, s.interval_ns
         assert all(a.end <= b.start for a, b in zip(s.regions, s.regions[1:]))
         assert all(0 <= g.share <= 1 and 0 <= g.freq <= 1 for g in s.regions)
     times = [r.time_ns for r in records]

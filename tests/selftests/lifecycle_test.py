@@ -163,7 +163,7 @@ def attrs_while_running():
                    "update_us=3600000000 window_us=3600000000")
         begin = time.monotonic()
         w.must_put("target", "\n")
-        assert time.monotonic() - begin < 2, "stopping took long"
+        assert time.monotonic() - begin < 10, "stopping took long"
 
 
 def files_read_while_targets_die():
