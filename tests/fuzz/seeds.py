@@ -58,11 +58,52 @@ def names():
     return r.header(t) + b"".join(areas) + r.snapshot(t, 1, regions) + r.end(t)
 
 
+def kinds():
+    """The records that are looked into, one of each."""
+    t = samples.T0
+    regions = [r.region(n << 12, (n + 1) << 12, 0.5, 1, "heap", 10, n)
+               for n in (1, 2)]
+    return (r.attrs(t, longer_us=(10000000,)), r.target(t, 1, b"x"),
+            r.area(t, 1, "heap", 0, 3, 4096, 8192, path=b"[heap]"),
+            r.snapshot(t, 1, regions, 1, 9), r.proc(t, 1, 1, 2, 3),
+            r.wss(t, 1, "all", 1, 1, 1, 1), r.lost(t, 1, 1), r.stats(t),
+            r.exit_(t, 1), r.end(t))
+
+
+def words(data):
+    """A word of it is another."""
+    for at in range(0, len(data), 4):
+        was = struct.unpack_from("<I", data, at)[0]
+        for word in (was + 1, len(r.CLASSES), 1 << 31, (1 << 32) - 1):
+            yield data[:at] + struct.pack("<I", word) + data[at + 4:]
+
+
+def sizes(record):
+    """It is shorter, or much longer."""
+    for size in (*range(16, len(record), 8), len(record) + 1024):
+        yield record[:4] + struct.pack("<I", size) + \
+            (record + bytes(1024))[8:size]
+
+
+def damaged():
+    """One thing is wrong with the header or a record."""
+    head = r.header(samples.T0, longer_us=(10000000,))
+    body = b"".join(kinds())
+    for broken in (*words(head), r.header(samples.T0, more=bytes(4096))):
+        yield broken + body
+    for kind in kinds():
+        before, behind = body.split(kind)
+        for broken in (*words(kind), *sizes(kind)):
+            yield head + before + broken + behind
+
+
 def seeds():
     whole = samples.main()
     for n in range(24):
         yield "main-%d" % n, choose(whole, n | n << 11)
         yield "windows-%d" % n, choose(windows(), n | n << 11)
+    for n, data in enumerate(damaged()):
+        yield "damaged-%d" % n, choose(data, n)
     small = samples.small()
     for size in range(len(small)):
         yield "cut-%d" % size, choose(small[:size], size * 257)

@@ -3,13 +3,14 @@
  * debugfs-fuzz: uses the module's files as nobody should, and looks whether
  * they keep to Documentation/abi.rst meanwhile.
  *
- *	debugfs-fuzz [-a] [-u] SECS SEED PID...
+ *	debugfs-fuzz [-a] [-t] [-u] SECS SEED PID...
  *
  * The pids are processes that outlive it: what it has monitored. One process,
  * one chain of random steps; several are run at once. Exits 0, or 1 with what
  * was wrong, which seed and which step. -a: nothing but right attributes,
- * written and read as fast as can be. -u: the module may be unloaded meanwhile,
- * so files may be missing.
+ * written and read as fast as can be; -t: the same with targets, so that sessions
+ * come and go while they are read. -u: the module may be unloaded meanwhile, so
+ * files may be missing.
  *
  * It never succeeds in changing the attribute seed: who runs it writes that, and
  * can tell whether a write that failed, or one of others, touched it.
@@ -218,21 +219,31 @@ static void put_text(void)
 }
 
 /* Two texts in turn: what is neither of them is parts of both. */
-static void put_attrs(void)
+static void put_often(enum file f, unsigned int times)
 {
-	int fd = must_open(ATTRS, O_WRONLY);
+	int fd = must_open(f, O_WRONLY);
 	static struct text texts[2];
 
-	make_good(&texts[0], ATTRS);
-	make_good(&texts[1], ATTRS);
-	for (int i = 0; fd >= 0 && i < 500; i++) {
+	make_good(&texts[0], f);
+	make_good(&texts[1], f);
+	for (unsigned int i = 0; fd >= 0 && i < times; i++) {
 		const struct text *t = &texts[i % 2];
 
-		if (!(result(write(fd, t->bytes, t->len), t->len) & TAKEN))
-			wrong("write attrs: %s", error_name(errno));
+		if (!(result(write(fd, t->bytes, t->len), t->len) & t->results))
+			wrong("write %s: %s", file_names[f], error_name(errno));
 	}
 	if (fd >= 0)
 		close(fd);
+}
+
+static void put_attrs(void)
+{
+	put_often(ATTRS, 500);
+}
+
+static void put_target(void)
+{
+	put_often(TARGET, 3);
 }
 
 struct step {
@@ -254,6 +265,12 @@ static const struct step all_steps[] = {
 static const struct step attrs_steps[] = {
 	{ put_attrs, 1 },
 	{ check_attrs, 1 },
+	{ }
+};
+
+static const struct step target_steps[] = {
+	{ put_target, 1 },
+	{ check_session, 2 },
 	{ }
 };
 
@@ -289,10 +306,13 @@ int main(int argc, char **argv)
 	double end;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "au")) != -1) {
+	while ((opt = getopt(argc, argv, "atu")) != -1) {
 		switch (opt) {
 		case 'a':
 			steps = attrs_steps;
+			break;
+		case 't':
+			steps = target_steps;
 			break;
 		case 'u':
 			may_unload = true;
@@ -304,7 +324,7 @@ int main(int argc, char **argv)
 	argv += optind;
 	argc -= optind;
 	if (argc < 3 || argc > MAX_KNOWN + 2)
-		errx(2, "usage: debugfs-fuzz [-a] [-u] SECS SEED PID...");
+		errx(2, "usage: debugfs-fuzz [-a] [-t] [-u] SECS SEED PID...");
 	end = seconds() + atof(argv[0]);
 	seed = strtoull(argv[1], NULL, 10);
 	state = (seed + 1) * 0x9e3779b97f4a7c15 | 1;

@@ -55,6 +55,7 @@ void make_neutral(struct text *t, enum file f);
 /* fuzz_check.c: what is read must be well formed */
 void check_text(void);
 void check_attrs(void);
+void check_session(void);
 ssize_t read_all(int fd, size_t chunk);
 
 /* fuzz_stream.c: so must be the stream */

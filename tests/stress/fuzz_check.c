@@ -63,12 +63,12 @@ static void attrs_right(const char *s)
 {
 	unsigned long long sample, aggr, update, min, max, flush, seed;
 	char windows[128];
-	int n = -1;
+	int n;
 
-	sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
-	       "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu%n",
-	       &sample, &aggr, &update, windows, &min, &max, &flush, &seed, &n);
-	if (n < 0 || strcmp(s + n, "\n"))
+	if (sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
+		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu%n",
+		   &sample, &aggr, &update, windows, &min, &max, &flush, &seed,
+		   &n) != 8 || strcmp(s + n, "\n"))
 		wrong("attrs is not well formed: %s", s);
 	if (sample < SAMPLE_US_MIN || aggr < sample || aggr > DAY_US ||
 	    update < sample || update > DAY_US || !windows_right(windows, sample) ||
@@ -153,11 +153,11 @@ static void check_wss_line(const char *s)
 {
 	unsigned long long tau, bytes, low, high, mapped;
 	char class[16];
-	int pid, n = -1;
+	int pid, n;
 
-	sscanf(s, "pid=%d class=%15s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu%n",
-	       &pid, class, &tau, &bytes, &low, &high, &mapped, &n);
-	if (n < 0 || s[n] || pid < 1 || !is_class(class))
+	if (sscanf(s, "pid=%d class=%15s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu%n",
+		   &pid, class, &tau, &bytes, &low, &high, &mapped, &n) != 7 ||
+	    s[n] || pid < 1 || !is_class(class))
 		wrong("wss is not well formed: %s", s);
 	if (low > bytes || bytes > high || high > mapped || tau < SAMPLE_US_MIN ||
 	    tau > DAY_US)
@@ -172,13 +172,13 @@ static void check_region_line(const char *s)
 {
 	unsigned long long start, end, age;
 	unsigned int one, permille;
-	int pid, n = -1, digits = 0, behind = 0;
+	int pid, n, digits, behind;
 	char class[16];
 
-	sscanf(s, "pid=%d class=%15s start=0x%llx end=0x%llx share=%u.%n%u%n age_ms=%llu%n",
-	       &pid, class, &start, &end, &one, &digits, &permille, &behind,
-	       &age, &n);
-	if (n < 0 || s[n] || pid < 1 || !is_class(class) || behind - digits != 3)
+	if (sscanf(s, "pid=%d class=%15s start=0x%llx end=0x%llx share=%u.%n%u%n age_ms=%llu%n",
+		   &pid, class, &start, &end, &one, &digits, &permille, &behind,
+		   &age, &n) != 7 ||
+	    s[n] || pid < 1 || !is_class(class) || behind - digits != 3)
 		wrong("regions is not well formed: %s", s);
 	if (one * 1000 + permille > 1000 || start >= end || start % 4096 ||
 	    end % 4096 || (pid == region_pid && start < region_end))
@@ -212,10 +212,10 @@ static void check_stats(const char *s)
 	char name[32];
 
 	for (size_t i = 0; i < nr; i++) {
-		int n = -1;
+		int n;
 
-		sscanf(p, "%31[a-z_]=%llu%n", name, &v[i], &n);
-		if (n < 0 || strcmp(name, names[i]) || p[n] != '\n')
+		if (sscanf(p, "%31[a-z_]=%llu%n", name, &v[i], &n) != 2 ||
+		    strcmp(name, names[i]) || p[n] != '\n')
 			wrong("stats is not well formed: %s", s);
 		p += n + 1;
 	}
@@ -279,4 +279,12 @@ void check_text(void)
 void check_attrs(void)
 {
 	read_and_check(ATTRS, ROOM, 500);
+}
+
+/* What is made from the session */
+void check_session(void)
+{
+	static const enum file files[] = { TARGET, WSS, REGIONS, STATS };
+
+	read_and_check(files[pick(4)], ROOM, 5);
 }

@@ -109,6 +109,16 @@ def fuzzed_files():
     works()
 
 
+def sessions_come_and_go():
+    """What is read is of one session, which is there as long as it is read."""
+    with s.Churn("map", 1000) as a, w.sleeper() as b:
+        os.setpriority(os.PRIO_PROCESS, a.pid, 19)
+        w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=4000 "
+                   "window_us=4000")
+        all_end(fuzzers(4, (a.pid, b.pid, os.getpid()), "-t"))
+        w.must_put("target", "\n")
+
+
 def syscall(nr, *args):
     """Return 0 or the errno. insmod and rmmod take their time."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -153,5 +163,5 @@ def fuzzed_files_of_a_module_that_goes():
     works()
 
 
-TESTS = [fuzzed_files, attributes_of_one_moment,
+TESTS = [fuzzed_files, attributes_of_one_moment, sessions_come_and_go,
          fuzzed_files_of_a_module_that_goes]
