@@ -81,4 +81,21 @@ MUTATIONS = [
         (CORE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
     ("pids_of_the_host", "6.12", SELF + "security_test.py", [
         ("module/wsmon_stream.c", "pid_nr_ns(t->pid, wsmon.session->ns)", "pid_nr(t->pid)")]),
+    ("bit_not_given_back", "6.12", stress("reclaim_undisturbed"), [
+        (YOUNG, "	if (!folio_test_young(folio))\n		folio_set_young(folio);\n", "")]),
+    ("texts_of_any_size", "6.12", stress("fuzzed_files"), [
+        (DEBUGFS, "!count || count > WSMON_INPUT_MAX || pos", "!count || pos")]),
+    ("target_is_a_number", "6.12", stress("used_again_between_two_rounds"), [
+        (VADDR, "pid_task(t->pid, PIDTYPE_TGID)",
+         "pid_task(find_pid_ns(pid_nr(t->pid), &init_pid_ns), PIDTYPE_TGID)"),
+        (VADDR, "#include <linux/slab.h>",
+         "#include <linux/slab.h>\n#include <linux/pid_namespace.h>")]),
+    ("new_memory_not_counted", "6.12", SELF + "regions_test.py", [
+        (THREAD, "&t->space, f, k,", "&t->space, NULL, k,")]),
+    ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
+        ("module/wsmon_populated.c", "	if (pud_none(pud))\n		return false;",
+         "	if (pud_none(pud))\n		return true;")]),
+    ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
+        (THREAD, "lately(r->s[h].seen_ns, now, window_ns(k))",
+         "lately(r->s[h].seen_ns, now, window_ns(0))")]),
 ]
