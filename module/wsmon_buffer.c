@@ -175,9 +175,10 @@ void wsmon_buffer_begin(void)
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
+		/* otherwise the reader is still to be told of them */
+		buffer.lost = 0;
+		buffer.lost_bytes = 0;
 	}
-	buffer.lost = 0;
-	buffer.lost_bytes = 0;
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
 	mutex_unlock(&buffer.attach);

@@ -153,9 +153,10 @@ int wsmon_set_attrs(const char *text, size_t len)
 		/* the present interval ends when it would have begun now */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;
-		if (!wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
-			wsmon_session_forget(ss);
 	}
+	/* also what the last session left to be read */
+	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
+		wsmon_session_forget(wsmon.session);
 	wsmon.attrs = attrs;
 	if (wsmon.running)
 		wsmon_stream_attrs();

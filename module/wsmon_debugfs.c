@@ -21,8 +21,8 @@
 static struct dentry *wsmon_dir;
 
 /*
- * The text of one write, to be freed with kfree(). A write at an offset other
- * than 0 is the second part of something that did not fit into one.
+ * The text of one write, to be freed with kfree(). Each write is a text of its
+ * own, at offset 0: the position does not move.
  */
 static char *get_text(const char __user *buf, size_t count, loff_t pos)
 {
