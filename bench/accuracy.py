@@ -1,142 +1,221 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmon, DAMON and clear_refs on the same processes; runs in a guest.
-
-Each pattern is a process that touches known pages of 512 MiB every 20 ms. The
-three watch it one after the other, each at its defaults.
-"""
+"""What came of a pattern: each method's figures against the truth of their time."""
+import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
+from typing import NamedTuple
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(TOP, "tests", "selftests"), os.path.join(TOP, "bench")]
+sys.path[:0] = [os.path.join(TOP, d) for d in ("contrib", "tests/workloads")]
 import damon
-import truth
-import wsmontest as w
-
-PATTERNS = [
-    ("8 MiB contiguous", "--hot 8M --offset 100M"),
-    ("64 MiB contiguous", "--hot 64M --offset 100M"),
-    ("400 MiB contiguous", "--hot 400M --offset 50M"),
-    ("every 2nd page", "--pattern stride:2"),
-    ("every 16th page", "--pattern stride:16"),
-    ("random 5 % of pages", "--pattern random:5"),
-    ("random half of pages", "--pattern random:50"),
-    ("alternate 256 KiB blocks", "--pattern blocks:256K"),
-    ("8 MiB, never resting", "--hot 8M --offset 100M --period-ms 0"),
-    ("16 MiB on huge pages", "--hot 16M --offset 100M --thp"),
-]
+import regionmap
+import witness
+import wsmon
 
 
-class Workload:
-    def __init__(self, tmp, options):
-        self.truth = os.path.join(tmp, "truth")
-        self.process = subprocess.Popen(
-            ["hotset", "--seconds", "0", "--truth", self.truth, *options.split()],
-            stdout=subprocess.DEVNULL)
-        w.wait_for("the workload", lambda: os.path.exists(self.truth) and
-                   any(line.startswith("truth") for line in open(self.truth)), 60)
-        self.pid = self.process.pid
-        with open(self.truth) as f:
-            words = [line.split() for line in f]
-        self.range = next((int(a), int(b)) for a, b in
-                          (x[1:] for x in words if x[0] == "range"))
-        self.bytes = next(int(x[2]) for x in words if x[0] == "truth")
+class Case(NamedTuple):
+    """One figure: of which target, what is true, what was told.
 
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+    The truth is known at its samples; between two it is no more than between
+    them, which is all an interval is held to.
+    """
+    target: int
+    true: float
+    least: int
+    most: int
+    told: int
+    low: int = 0
+    high: int = 0
+
+    def covered(self):
+        return self.low <= self.most and self.high >= self.least
 
 
-def with_wsmon(job, tmp, seconds):
-    data = os.path.join(tmp, "data")
-    subprocess.run(["wsmo", "record", "-q", "-o", data, "-p", str(job.pid),
-                    "-d", str(seconds)], check=True, stderr=subprocess.DEVNULL)
-    c = truth.Case(data, truth.read_truth(job.truth))
-    return (statistics.median(r[1] for r in c.rows), c.covered() / len(c.rows),
-            c.half_width(), c.cpu())
+class Truth(witness.Truth):
+    """A truth file with what the figures are held against."""
+
+    def __init__(self, path, first_tau):
+        super().__init__(path)
+        self.first_tau, self.known = first_tau, {}
+
+    def at(self, t, tau):
+        """The working set at a time and its bounds; None outside of the samples."""
+        pair = self.around(t, None if tau == self.first_tau else tau)
+        if not pair:
+            return None
+        (t0, b0), (t1, b1) = pair
+        return b0 + (b1 - b0) * (t - t0) / (t1 - t0), min(b0, b1), max(b0, b1)
+
+    def map_at(self, t):
+        last = max((m[0] for m in self.maps if m[0] <= t), default=0)
+        if last not in self.known:
+            self.known[last] = super().map_at(t)
+        return self.known[last]
 
 
-def with_damon(job, seconds):
-    d = damon.Damon(job.pid)
-    try:
-        snapshots, cpu = d.run(seconds)
-    finally:
-        d.stop()
-    lo, hi = job.range
-    sizes = []
-    for snapshot in snapshots[20:]:
-        inside = [(max(s, lo), min(e, hi), n) for s, e, n in snapshot
-                  if s < hi and e > lo]
-        sizes.append(damon.wss(inside))
-    return statistics.median(sizes), cpu
+class Run:
+    """One measurement of one method, as read from its files."""
+
+    def __init__(self, directory, run, aggr_ms):
+        self.__dict__.update(run)
+        self.path = os.path.join(directory, self.file)
+        self.aggr_ns = aggr_ms * 1000000
+        self.truths = [Truth(os.path.join(directory, self.truth) + child, aggr_ms)
+                       for child in ("", ".child")[:len(self.pids)]]
+        self.ranges = [truth.facts["range"] for truth in self.truths]
+
+    def case(self, target, t, tau_ms, *told):
+        true = self.truths[target].at(t, tau_ms)
+        return [] if true is None else [Case(target, *true, *told)]
+
+    def map_error(self, target, t, regions):
+        return regionmap.error(regions, self.truths[target].map_at(t), self.ranges[target])
+
+    def map_counts(self, target, t):
+        return regionmap.settled(self.truths[target], self.aggr_ns, t)
 
 
-def referenced(job):
-    """Bytes of the buffer that smaps calls referenced."""
-    total, inside = 0, False
-    with open("/proc/%d/smaps" % job.pid) as f:
-        for line in f:
-            head = line.split()[0]
-            if "-" in head and not head.endswith(":"):
-                inside = int(head.split("-")[0], 16) == job.range[0]
-            elif inside and head == "Referenced:":
-                total += int(line.split()[1]) << 10
-    return total
+class Recording(Run):
+    """wsmon's"""
+
+    def read(self):
+        with open(self.path, "rb") as f:
+            _, records = wsmon.read(f)
+            self.records = list(records)
+        begin, end = self.records[0].time_ns, self.records[-1].time_ns
+        self.counts_from = begin + (self.settle + 0.5) * self.aggr_ns
+        stats = [r for r in self.records if r.type == "STATS"][-1]
+        self.cpu = stats.cpu_ns / (end - begin)
+        self.late = stats.late_rounds / (stats.rounds + stats.late_rounds)
+        return self
+
+    def cases(self, cls, tau_ms):
+        return [case for r in self.records
+                if r.type == "WSS" and r.cls == cls and r.tau_us == tau_ms * 1000 and
+                r.time_ns >= self.counts_from
+                for case in self.case(self.pids.index(r.pid), r.time_ns, tau_ms,
+                                      r.bytes, r.low, r.high)]
+
+    def map_errors(self):
+        regions, errors = [], []
+        for r in self.records:
+            if r.type != "SNAPSHOT" or r.time_ns < self.counts_from:
+                continue
+            target = self.pids.index(r.pid)
+            regions += [(g.start, g.end, g.share) for g in r.regions]
+            if r.first + r.nr < r.total:
+                continue
+            if self.map_counts(target, r.time_ns):
+                errors.append(self.map_error(target, r.time_ns, regions))
+            regions = []
+        return errors
 
 
-def with_clear_refs(job, cycles):
-    sizes, cpu, began = [], 0, time.monotonic()
-    for _ in range(cycles):
-        before = time.process_time()
-        with open("/proc/%d/clear_refs" % job.pid, "w") as f:
-            f.write("1")
-        cpu += time.process_time() - before
-        time.sleep(1)
-        before = time.process_time()
-        sizes.append(referenced(job))
-        cpu += time.process_time() - before
-    return statistics.median(sizes), cpu / (time.monotonic() - began)
+class Trace(Run):
+    """DAMON's"""
+
+    def read(self):
+        with open(self.path) as f:
+            snapshots = damon.parse(f.read())
+        self.targets = [[(t, regions) for t, target, regions in snapshots if target == i]
+                        for i in range(len(self.pids))]
+        return self
+
+    def cases(self, cls, tau_ms):
+        window = tau_ms * 1000000 // self.aggr_ns
+        return [case for i, snapshots in enumerate(self.targets)
+                for k in range(self.settle, len(snapshots))
+                for case in self.case(i, snapshots[k][0], tau_ms, damon.wss(
+                    [regions for _, regions in snapshots[k - window + 1:k + 1]],
+                    [self.ranges[i]]))]
+
+    def map_errors(self):
+        """By the counts, and by whether there is a count at all."""
+        return [[self.map_error(i, t, [(s, e, share(n)) for s, e, n in regions])
+                 for share in (lambda n: n / damon.CHECKS, bool)]
+                for i, snapshots in enumerate(self.targets)
+                for t, regions in snapshots[self.settle:] if self.map_counts(i, t)]
 
 
-def row(name, options, seconds):
-    with tempfile.TemporaryDirectory() as tmp:
-        job = Workload(tmp, options)
-        try:
-            size, cover, half, cpu = with_wsmon(job, tmp, seconds)
-            damon_size, damon_cpu = with_damon(job, seconds)
-            exact, exact_cpu = with_clear_refs(job, 5)
-        finally:
-            job.stop()
-    mib = 1 << 20
+class Referenced(Run):
+    """clear_refs and smaps"""
 
-    def off(x):
-        return "%.1f (%+.0f %%)" % (x / mib, (x / job.bytes - 1) * 100)
+    def read(self):
+        with open(self.path) as f:
+            self.rows = json.load(f)
+        return self
 
-    print("| %-24s | %5.1f | %-14s | %3.0f %% | %4.1f %% | %.1f %% | %-15s | %4.1f %% "
-          "| %-14s | %4.1f %% |" % (
-              name, job.bytes / mib, off(size), cover * 100, half * 100, cpu * 100,
-              off(damon_size), damon_cpu * 100, off(exact), exact_cpu * 100),
-          flush=True)
+    def cases(self, cls, tau_ms):
+        return [case for tau, t, target, size in self.rows
+                if tau * self.aggr_ns == tau_ms * 1000000
+                for case in self.case(target, t, tau_ms, size)]
 
 
-def main():
-    seconds = 11 if "--quick" in sys.argv else 25
-    print("Linux %s; MiB" % os.uname().release)
-    with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
-              "scan_sleep_millisecs", "w") as f:
-        f.write("100000000")
-    w.load()
-    print("| pages touched            | truth | wsmon WSS      | holds | +-     | CPU   "
-          "| DAMON WSS       | CPU    | clear_refs     | CPU    |")
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    for name, options in PATTERNS:
-        row(name, options, seconds)
-    w.unload()
+KINDS = {"wsmon": Recording, "damon": Trace, "clear_refs": Referenced}
 
 
-main()
+def median(values):
+    values = list(values)
+    return statistics.median(values) if values else None
+
+
+def sizes(cases, what):
+    """The median for each target, of the cases in which there was anything."""
+    return [median(getattr(c, what) for c in cases if c.target == target and c.true)
+            for target in sorted({c.target for c in cases})]
+
+
+def figures(runs, cls, tau_ms):
+    """Of one method and window, over all its runs."""
+    cases = [case for run in runs for case in run.cases(cls, tau_ms)]
+    hot = [c for c in cases if c.true]
+    return {"bytes": sizes(cases, "told"), "true": sizes(cases, "true"), "cases": len(cases),
+            "error": median(c.told / c.true - 1 for c in hot),
+            "cpu": median(run.cpu for run in runs)}, cases
+
+
+def intervals(cases):
+    """How wsmon's intervals did."""
+    hot = [c for c in cases if c.true]
+    return {"covered": sum(c.covered() for c in cases),
+            "half_width": median((c.high - c.low) / 2 / c.true for c in hot),
+            "low": median(c.low / c.true - 1 for c in hot),
+            "high": median(c.high / c.true - 1 for c in hot)}
+
+
+def mean(values):
+    return statistics.fmean(values) if values else None
+
+
+def located(runs):
+    """The error of the region maps; for DAMON the better of its two readings."""
+    errors = [e for run in runs["damon"] for e in run.map_errors()]
+    return {"wsmon": mean([e for run in runs["wsmon"] for e in run.map_errors()]),
+            "damon": min(map(mean, zip(*errors))) if errors else None}
+
+
+def judge(pattern, directory):
+    """A result for each window of a pattern that was collected in the directory."""
+    with open(os.path.join(directory, "meta.json")) as f:
+        meta = json.load(f)
+    runs = {name: [kind(directory, run, meta["aggr_ms"]).read() for run in meta["runs"]
+                   if run["method"] == name] for name, kind in KINDS.items()}
+    results = []
+    for tau in pattern.taus:
+        tau_ms = tau * meta["aggr_ms"]
+        result = {"key": pattern.key, "title": pattern.title, "tau_ms": tau_ms,
+                  "busy": max(x["busy"] for x in meta["workloads"]),
+                  "late": max(run.late for run in runs["wsmon"])}
+        if len(pattern.taus) > 1:
+            result["title"] += ", " + ("tau %d" % tau if tau > 1 else "tau 1")
+        for name, own in runs.items():
+            result[name], cases = figures(own, pattern.cls, tau_ms)
+            if not cases:
+                raise ValueError("%s has no figures" % name)
+            if name == "wsmon":
+                result[name].update(intervals(cases))
+        if pattern.located:
+            result["map"] = located(runs)
+        results.append(result)
+    return results

@@ -6,9 +6,10 @@ import select
 import time
 
 ADMIN = "/sys/kernel/mm/damon/admin/kdamonds/"
-EVENT = "/sys/kernel/tracing/events/damon/damon_aggregated/enable"
-PIPE = "/sys/kernel/tracing/trace_pipe"
-LINE = re.compile(r"(\d+\.\d+): damon_aggregated: target_id=(\d+) nr_regions=(\d+) "
+TRACING = "/sys/kernel/tracing/"
+EVENT = TRACING + "events/damon/damon_aggregated/enable"
+CHECKS = 20			# samplings an aggregation interval, at the defaults, too
+LINE = re.compile(r"(\d+)\.(\d+): damon_aggregated: target_id=(\d+) nr_regions=(\d+) "
                   r"(\d+)-(\d+): (\d+) (\d+)")
 
 
@@ -17,57 +18,44 @@ def _put(path, value):
         f.write(str(value))
 
 
-def available():
-    return os.path.isdir(ADMIN)
-
-
 class Damon:
-    """Monitors a process; damo's defaults unless told otherwise."""
+    """Monitors processes from now on; damo's defaults unless told otherwise."""
 
-    def __init__(self, pid, sample_us=5000, aggr_us=100000, update_us=1000000,
-                 min_regions=10, max_regions=1000):
+    def __init__(self, pids, aggr_us=100000, update_us=1000000):
         _put(ADMIN + "nr_kdamonds", 1)
         self.dir = ADMIN + "0/"
         _put(self.dir + "contexts/nr_contexts", 1)
         context = self.dir + "contexts/0/"
         _put(context + "operations", "vaddr")
-        _put(context + "monitoring_attrs/intervals/sample_us", sample_us)
+        _put(context + "monitoring_attrs/intervals/sample_us", aggr_us // CHECKS)
         _put(context + "monitoring_attrs/intervals/aggr_us", aggr_us)
         _put(context + "monitoring_attrs/intervals/update_us", update_us)
-        _put(context + "monitoring_attrs/nr_regions/min", min_regions)
-        _put(context + "monitoring_attrs/nr_regions/max", max_regions)
-        _put(context + "targets/nr_targets", 1)
-        _put(context + "targets/0/pid_target", pid)
-        self.pipe = os.open(PIPE, os.O_RDONLY | os.O_NONBLOCK)
+        _put(context + "targets/nr_targets", len(pids))
+        for i, pid in enumerate(pids):
+            _put(context + "targets/%d/pid_target" % i, pid)
+        _put(TRACING + "trace_clock", "mono")
+        self.pipe = os.open(TRACING + "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         _put(EVENT, 1)
         _put(self.dir + "state", "on")
         with open(self.dir + "pid") as f:
             self.thread = int(f.read())
+        self.began, self.cpu_began = time.monotonic(), self._cpu_ns()
 
-    def cpu_ns(self):
+    def _cpu_ns(self):
         with open("/proc/%d/schedstat" % self.thread) as f:
             return int(f.read().split()[0])
 
-    def run(self, seconds):
-        """Monitor so long: ([snapshot], share of a CPU).
+    def cpu(self):
+        """Share of one CPU its thread took so far."""
+        return (self._cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
 
-        A snapshot is a list of (start, end, nr_accesses).
-        """
-        text, end, cpu = "", time.monotonic() + seconds, self.cpu_ns()
-        began = time.monotonic()
+    def read(self, seconds):
+        """What it says in the next seconds, as text."""
+        text, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             select.select([self.pipe], [], [], 0.2)
-            text += self._drain()
-        cpu = (self.cpu_ns() - cpu) / 1e9 / (time.monotonic() - began)
-        snapshots, left = [], 0
-        for m in LINE.finditer(text):
-            _, _, nr, start, stop, accesses, _ = m.groups()
-            if not left:
-                snapshots.append([])
-                left = int(nr)
-            snapshots[-1].append((int(start), int(stop), int(accesses)))
-            left -= 1
-        return snapshots[:-1], cpu
+            text.append(self._drain())
+        return "".join(text)
 
     def _drain(self):
         text = b""
@@ -75,7 +63,7 @@ class Damon:
             try:
                 part = os.read(self.pipe, 1 << 16)
             except BlockingIOError:
-                return text.decode("ascii", "replace")
+                part = b""
             if not part:
                 return text.decode("ascii", "replace")
             text += part
@@ -88,6 +76,29 @@ class Damon:
         _put(ADMIN + "nr_kdamonds", 0)
 
 
-def wss(snapshot):
-    """As damo computes it: regions with at least one access, in full."""
-    return sum(end - start for start, end, accesses in snapshot if accesses)
+def parse(text):
+    """[(time_ns, target, [(start, end, nr_accesses)])]; incomplete ones are left out."""
+    snapshots, regions, key = [], [], None
+    for m in LINE.finditer(text):
+        seconds, micro, target, nr, start, end, accesses, _ = map(int, m.groups())
+        if key != (target, nr) or len(regions) == nr or start < regions[-1][1]:
+            regions, key = [], (target, nr)
+        regions.append((start, end, accesses))
+        if len(regions) == nr:
+            snapshots.append((seconds * 10**9 + micro * 1000, target, regions))
+    return snapshots
+
+
+def wss(snapshots, ranges):
+    """As damo computes it: regions with at least one access, in full.
+
+    Of several snapshots, those of a longer window, whatever had one in any. Only
+    what lies within the ranges.
+    """
+    total, behind = 0, 0
+    for start, end in sorted((max(s, lo), min(e, hi)) for regions in snapshots
+                             for s, e, accesses in regions if accesses
+                             for lo, hi in ranges if s < hi and e > lo):
+        total += max(end - max(start, behind), 0)
+        behind = max(behind, end)
+    return total

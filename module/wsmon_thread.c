@@ -186,8 +186,9 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 			wsmon_region_draw(&t->space, r, wsmon.attrs.seed,
 					  ss->epoch);
 	}
-	ss->stats.adapt_ns += ktime_get_ns() - start;
-
+	/* on a busy machine all this may have taken long: samples serve from here on */
+	now = ktime_get_ns();
+	ss->stats.adapt_ns += now - start;
 	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
 	t->interval_ns = now;
 	t->rounds = 0;
@@ -319,8 +320,10 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
 	if (boundary) {
 		/* on the grid, unless that made the next interval a short one */
-		if (now > ss->boundary_ns + sample)
-			ss->boundary_ns = now;
+		u64 armed = ktime_get_ns();
+
+		if (armed > ss->boundary_ns + sample / 2)
+			ss->boundary_ns = armed;
 		ss->boundary_ns += aggr_ns();
 		if (wsmon_buffer_attached())
 			tell_again(ss);
