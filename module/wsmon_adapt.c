@@ -2,7 +2,7 @@
 /*
  * wsmon_adapt.c - evidence, and where the regions should be
  *
- * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
  * The variance of the estimate is a sum over regions. Cutting a region in two
  * saves about half of its part, (n0^2 + n1^2) v / 2, v being the variance of
@@ -15,6 +15,8 @@
  * Scores are logarithms in quarters of an octave, so that a histogram does for
  * a sort and nothing overflows.
  */
+#include <linux/sched.h>
+
 #include "wsmon_internal.h"
 
 /* Draws after which evidence no longer grows: older ones fade */
@@ -260,10 +262,12 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		if (!sum)
 			return;
 		apply(rs, sp, p);
+		cond_resched();
 	}
 
 	/* a new target begins with few: several turns fill its budget */
 	do {
+		cond_resched();
 		before = rs->nr;
 		count_scores(rs, ws, false);
 		apply(rs, sp, plan_changes(rs, ws, false));
@@ -278,5 +282,6 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		if (!p.splits)
 			break;
 		apply(rs, sp, p);
+		cond_resched();
 	}
 }

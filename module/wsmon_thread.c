@@ -215,6 +215,7 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 				  window_ns(k) + sample_ns() / 2;
 		wsmon_wss_estimate(&t->regions, &t->space, f, k,
 				   k ? t->wss[k - 1] : NULL, t->wss[k]);
+		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
 }
@@ -319,12 +320,12 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	ss->stats.rounds++;
 	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
 	if (boundary) {
-		/* on the grid, unless that made the next interval a short one */
-		u64 armed = ktime_get_ns();
-
-		if (armed > ss->boundary_ns + sample / 2)
-			ss->boundary_ns = armed;
-		ss->boundary_ns += aggr_ns();
+		/*
+		 * Samples serve from now on, and for an interval at least: a
+		 * round up to half a sampling interval before counts as that.
+		 */
+		ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) +
+				  aggr_ns();
 		if (wsmon_buffer_attached())
 			tell_again(ss);
 		wsmon_stream_stats(ss);

@@ -19,7 +19,9 @@
 
 /* Mappings looked at under one hold of the mmap lock, and page-table entries */
 #define READ_BATCH	256
-#define READ_TABLES	2048
+#define READ_TABLES	2048U
+/* and in one reading: 2 TiB in use; beyond it mappings are taken as they are */
+#define READ_TABLES_ALL	(1024U * 1024)
 /* Mappings of less are not worth looking for holes in */
 #define READ_WHOLE	(2 * PMD_SIZE)
 /* Extents there is room for at first */
@@ -170,20 +172,23 @@ static bool counts(struct vm_area_struct *vma)
 
 /*
  * Read some mappings under one hold of the lock.
+ * @tables:	page-table entries that may be looked at, counted down; with none
+ *		from the beginning, mappings are taken as they are, holes and all
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
 static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
-		      unsigned long *addr, u64 *data_end)
+		      unsigned long *addr, u64 *data_end, unsigned int *tables)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
-	unsigned int left = READ_BATCH, tables = READ_TABLES;
+	unsigned int left = READ_BATCH;
 	struct vm_area_struct *vma;
+	bool whole = !*tables;
 
 	for_each_vma(vmi, vma) {
 		u32 class;
 		int err;
 
-		if (!left-- || !tables)
+		if (!left-- || (!whole && !*tables))
 			return 1;
 		/* a mapping that grew downwards in the meantime begins at *addr */
 		*addr = max(vma->vm_start, *addr);
@@ -191,16 +196,17 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 			continue;
 		if (counts(vma)) {
 			class = classify(vma, data_end);
-			if (vma->vm_end - vma->vm_start < READ_WHOLE ||
+			if (whole || vma->vm_end - vma->vm_start < READ_WHOLE ||
 			    is_vm_hugetlb_page(vma))
 				err = wsmon_space_add(sp, *addr >> PAGE_SHIFT,
 						      vma->vm_end >> PAGE_SHIFT,
 						      class, false);
 			else
-				err = add_parts(sp, vma, class, addr, &tables);
+				err = add_parts(sp, vma, class, addr, tables);
 			if (err)
 				return err;
-			if (!tables)
+			/* perhaps in the middle of it */
+			if (!whole && !*tables)
 				return 1;
 		}
 		*addr = vma->vm_end;
@@ -211,7 +217,7 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->space;
-	unsigned int tries = WSMON_LOCK_TRIES;
+	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
 	unsigned long addr = 0;
 	u64 data_end = 0, start, held;
 	int ret;
@@ -228,7 +234,10 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 			return -EAGAIN;
 		}
 		start = ktime_get_ns();
-		ret = read_batch(sp, mm, &addr, &data_end);
+		tables = min(budget, READ_TABLES);
+		budget -= tables;
+		ret = read_batch(sp, mm, &addr, &data_end, &tables);
+		budget += tables;
 		mmap_read_unlock(mm);
 		held = ktime_get_ns() - start;
 		if (held > ss->stats.max_hold_ns)

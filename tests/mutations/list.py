@@ -92,6 +92,8 @@ MUTATIONS = [
          "#include <linux/slab.h>\n#include <linux/pid_namespace.h>")]),
     ("new_memory_not_counted", "6.12", SELF + "regions_test.py", [
         (THREAD, "&t->space, f, k,", "&t->space, NULL, k,")]),
+    ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
+        (VADDR, "READ_TABLES_ALL	(1024U", "READ_TABLES_ALL	(1024U * 16")]),
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
         ("module/wsmon_populated.c", "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),

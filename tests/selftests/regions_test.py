@@ -172,6 +172,22 @@ def scattered_in_a_terabyte():
         check_cover(t.pid)
 
 
+def a_reading_is_bounded():
+    """A mapping with a page in every gigabyte: half of it is looked at for holes,
+    the rest is taken as it is."""
+    touch = ("m = mmap.mmap(-1, 4 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
+             "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+             "for i in range(4096):\n"
+             "    m[(i << 30) + 4096 * i] = 1\n")
+    with w.Target("while True:\n    time.sleep(1)\n", touch) as t:
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("an estimate", lambda: w.get("wss"))
+        anon = [x for x in w.lines("wss") if x["class"] == "anon"][0]
+        mapped = int(anon["mapped"]) >> 30
+        assert 2000 < mapped < 2100, "%d GiB of 4096" % mapped
+        check_cover(t.pid)
+
+
 def memory_that_is_new():
     """What came to be during an interval counts at once, and once."""
     code = ("keep = []\n"
@@ -209,4 +225,4 @@ def memory_that_is_new():
 w.main(ten_real_twenty_to_a_hundred, fifteen_real_three_to_ten, one_region,
        three_thousand_mappings, changed_online, a_long_window,
        mappings_come_and_go, a_terabyte, scattered_in_a_terabyte,
-       memory_that_is_new)
+       a_reading_is_bounded, memory_that_is_new)

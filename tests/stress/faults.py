@@ -52,12 +52,12 @@ class Fault:
         self.happened = left == 0
 
 
-def put_failing(name, data, n):
-    """Return errno or 0, and whether an allocation failed"""
+def put_failing(name, data, failing):
+    """Return errno or 0"""
     fd = os.open(w.DIR + name, os.O_WRONLY)
     err = 0
     try:
-        with Fault(n) as fault:
+        with failing:
             try:
                 os.write(fd, data)
             except OSError as e:
@@ -65,15 +65,16 @@ def put_failing(name, data, n):
     finally:
         os.close(fd)
     assert err in (0, errno.ENOMEM, errno.EAGAIN, errno.EINTR), errno.errorcode[err]
-    return err, fault.happened
+    return err
 
 
 def sweep(name, data, between):
     """Until nothing is left to fail. Return the results by errno"""
     results = {}
     for n in range(1, 1000):
-        err, happened = put_failing(name, data, n)
-        if not happened:
+        fault = Fault(n)
+        err = put_failing(name, data, fault)
+        if not fault.happened:
             assert not err, errno.errorcode[err]
             break
         results[err] = results.get(err, 0) + 1
@@ -172,21 +173,6 @@ class Shortage:
             s.write("/sys/kernel/debug/" + kind + "/probability", 0)
 
 
-def put_short(name, data, small, pages):
-    fd = os.open(w.DIR + name, os.O_WRONLY)
-    err = 0
-    try:
-        with Shortage(small, pages):
-            try:
-                os.write(fd, data)
-            except OSError as e:
-                err = e.errno
-    finally:
-        os.close(fd)
-    assert err in (0, errno.ENOMEM, errno.EAGAIN, errno.EINTR), errno.errorcode[err]
-    return err
-
-
 def memory_is_short():
     """Nothing to be had from some allocation on; then there is again."""
     prepare()
@@ -199,7 +185,7 @@ def memory_is_short():
         for small, pages in points:
             for name, data in (("target", b"%d\n" % churn.pid),
                                ("attrs", b"max_regions=20000\n")):
-                err = put_short(name, data, small, pages)
+                err = put_failing(name, data, Shortage(small, pages))
                 key = name, errno.errorcode.get(err, "success")
                 results[key] = results.get(key, 0) + 1
                 assert w.running()

@@ -30,24 +30,11 @@ static bool random_5(u64 p) { return noise(p) % 20 == 0; }
 static bool blocks_256k(u64 p) { return p / 64 % 2; }
 static bool blocks_64k(u64 p) { return p / 16 % 2; }
 
-/* One interval: all samples observed for the whole window, then drawn again. */
-static void observe_all(struct world *w, pattern touched)
+static bool is_touched(const void *what, u64 vpn)
 {
-	u32 i, h;
+	const pattern *touched = what;
 
-	w->now++;
-	for (i = 0; i < w->rs.nr; i++) {
-		struct wsmon_region *r = &w->rs.r[i];
-		bool x[2] = { false, false };
-
-		for (h = 0; h < 2 && r->n[h]; h++) {
-			x[h] = touched(r->s[h].vpn - BASE);
-			r->out[0][h] = x[h] ? WSMON_ONE : 0;
-		}
-		r->known = 1;
-		r->whole = 1;
-		wsmon_region_observe(r, x, true, w->now);
-	}
+	return (*touched)(vpn - BASE);
 }
 
 static void study(pattern touched, double max_bias, double min_cover,
@@ -67,7 +54,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 		world_map(&w, BASE, BASE + PAGES, WSMON_CLASS_ANON);
 		world_settle(&w, 0);
 		for (step = 0; step < 40; step++) {
-			observe_all(&w, touched);
+			world_observe(&w, is_touched, &touched);
 			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, NULL, wss);
 			if (step >= 10) {
 				cases++;

@@ -44,8 +44,9 @@ static bool is_hot(const struct stretch *s, u64 page)
 	}
 }
 
-static bool touched(const struct model *m, u64 page)
+static bool touched(const void *what, u64 page)
 {
+	const struct model *m = what;
 	u32 i;
 
 	for (i = 0; i < m->nr; i++)
@@ -122,21 +123,9 @@ static u64 step(const struct model *m, struct world *w, u64 epoch, u64 seed,
 		struct wsmon_wss *wss)
 {
 	u64 sum = 0;
-	u32 i, h;
+	u32 i;
 
-	w->now++;
-	for (i = 0; i < w->rs.nr; i++) {
-		struct wsmon_region *r = &w->rs.r[i];
-		bool x[2] = { false, false };
-
-		for (h = 0; h < 2 && r->n[h]; h++) {
-			x[h] = touched(m, r->s[h].vpn);
-			r->out[0][h] = x[h] ? WSMON_ONE : 0;
-		}
-		r->known = 1;
-		r->whole = 1;
-		wsmon_region_observe(r, x, true, w->now);
-	}
+	world_observe(w, touched, m);
 	wsmon_wss_estimate(&w->rs, &w->sp, NULL, 0, NULL, wss);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	for (i = 0; i < w->rs.nr; i++) {

@@ -112,6 +112,26 @@ static void check_region(const struct world *w, const struct wsmon_region *r)
 	      r->disagree <= WSMON_ONE, "a share above 1");
 }
 
+void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
+		   const void *what)
+{
+	u32 i, h;
+
+	w->now++;
+	for (i = 0; i < w->rs.nr; i++) {
+		struct wsmon_region *r = &w->rs.r[i];
+		bool x[2] = { false, false };
+
+		for (h = 0; h < 2 && r->n[h]; h++) {
+			x[h] = touched(what, r->s[h].vpn);
+			r->out[0][h] = x[h] ? WSMON_ONE : 0;
+		}
+		r->known = 1;
+		r->whole = 1;
+		wsmon_region_observe(r, x, true, w->now);
+	}
+}
+
 /* Smallest cell around a region */
 static void cell_of(const struct wsmon_region *r, u64 *lo, u64 *last)
 {

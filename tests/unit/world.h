@@ -32,6 +32,13 @@ void world_map_random(struct world *w, u32 nr, u64 top);
 /* Group, fit, adapt and draw, as the kthread does */
 void world_settle(struct world *w, u64 epoch);
 
+/*
+ * One interval is over: every sample was observed for the window, and touched()
+ * says of each page whether it was accessed.
+ */
+void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
+		   const void *what);
+
 /* Everything that must hold of regions at any time, or the test fails */
 void world_check(const struct world *w);
 
