@@ -40,6 +40,9 @@ def _attrs(body):
     a = SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
     more = max(min(a.nr_windows, 8) - 1, 0)
     a.windows_us = [a.window_us, *struct.unpack_from("<%dQ" % more, body, _ATTRS.size)]
+    # not in old files
+    at = _ATTRS.size + 7 * 8
+    a.cpu_permille = struct.unpack_from("<I", body, at)[0] if len(body) > at else None
     return a
 
 
@@ -55,7 +58,7 @@ def _area(b):
 
 
 def _snapshot(b):
-    pid, nr, first, total, interval, rounds, _ = struct.unpack_from("<4IQII", b)
+    pid, nr, first, total, interval, rounds, budget = struct.unpack_from("<4IQII", b)
     if 32 + nr * _REGION.size > len(b):
         raise ValueError("snapshot longer than its record")
     regions = []
@@ -66,7 +69,7 @@ def _snapshot(b):
             start=s, end=e, share=share / ONE, freq=freq / ONE, cls=_cls(cls),
             age_ms=age, area=area))
     return dict(pid=pid, nr=nr, first=first, total=total, interval_ns=interval,
-                rounds=rounds, regions=regions)
+                rounds=rounds, budget=budget, regions=regions)
 
 
 def _wss(b):
@@ -89,9 +92,9 @@ _KINDS = {
     9: ("EXIT", _fields("I", "pid")),
     10: ("LOST", _fields("QQ", "records bytes")),
     11: ("STATS", _fields(
-        "14Q3I", "rounds late_rounds missed checks arms flushes walk_ns "
+        "14Q4I", "rounds late_rounds missed checks arms flushes walk_ns "
         "flush_ns adapt_ns emit_ns cpu_ns max_hold_ns lost_records lost_bytes "
-        "regions samples targets")),
+        "regions samples targets budget")),
     12: ("END", _fields("I", "reason")),
     13: ("PROC", _fields("IIQQQ", "pid reserved rss swap vsize")),
 }

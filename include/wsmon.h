@@ -124,6 +124,9 @@ struct wsmon_record {
  * @nr_windows:	how many windows there are; 0 in old files means 1
  * @longer_us:	the other windows, ascending, microseconds; the rest is 0. Not in
  *		old files, whose header and ATTRS records end before
+ * @cpu_permille: CPU time the kernel thread may use, in 1/1000 of one CPU; not
+ *		in old files
+ * @reserved:	0
  */
 struct wsmon_attrs {
 	__u64 sample_us;
@@ -136,6 +139,8 @@ struct wsmon_attrs {
 	__u32 flags;
 	__u32 nr_windows;
 	__u64 longer_us[WSMON_WINDOWS_MAX - 1];
+	__u32 cpu_permille;
+	__u32 reserved;
 };
 
 /**
@@ -239,8 +244,9 @@ struct wsmon_region_entry {
  * @first:	number of the first of them in the whole snapshot
  * @total:	regions of the whole snapshot
  * @interval_ns: length of the aggregation interval that ended at time_ns
- * @rounds:	sampling rounds in it
- * @reserved:	0
+ * @rounds:	sampling rounds in it: fewer than interval_ns / sample_us to keep
+ *		within cpu_permille, or because the target slept
+ * @budget:	most regions the target may have for now; 0 in old files
  * @regions:	in address order
  */
 struct wsmon_rec_snapshot {
@@ -251,7 +257,7 @@ struct wsmon_rec_snapshot {
 	__u32 total;
 	__u64 interval_ns;
 	__u32 rounds;
-	__u32 reserved;
+	__u32 budget;
 	struct wsmon_region_entry regions[];
 };
 
@@ -317,7 +323,14 @@ struct wsmon_rec_lost {
  * @regions:	regions now
  * @samples:	sample pages now
  * @targets:	targets alive
- * @reserved:	0
+ * @budget:	most regions there may be for now: max_regions, or less to keep
+ *		within cpu_permille. What follows is not in old files
+ * @sample_ns:	sampling interval for now, as @budget
+ * @remote_ns:	time other CPUs spent in flushing; counts as @cpu_ns does
+ * @idle_rounds: visits left out because the target had not run since the last
+ * @late_p50_ns: how late half of the rounds began at most
+ * @late_p99_ns: how late 99 % of them did
+ * @late_max_ns: how late the latest did
  */
 struct wsmon_rec_stats {
 	struct wsmon_record rec;
@@ -338,7 +351,13 @@ struct wsmon_rec_stats {
 	__u32 regions;
 	__u32 samples;
 	__u32 targets;
-	__u32 reserved;
+	__u32 budget;
+	__u64 sample_ns;
+	__u64 remote_ns;
+	__u64 idle_rounds;
+	__u64 late_p50_ns;
+	__u64 late_p99_ns;
+	__u64 late_max_ns;
 };
 
 /* In struct wsmon_rec_end.reason */

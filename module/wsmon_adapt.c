@@ -17,7 +17,7 @@
  */
 #include <linux/sched.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 /* Draws after which evidence no longer grows: older ones fade */
 #define DRAWS_MAX	64
@@ -79,17 +79,6 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 	}
 }
 
-/* 4 * log2(x), rounded down to the quarter below by the mantissa's two bits */
-static unsigned int log2_quarters(u64 x)
-{
-	unsigned int bit;
-
-	if (!x)
-		return 0;
-	bit = fls64(x) - 1;
-	return 4 * bit + (bit >= 2 ? x >> (bit - 2) & 3 : x << (2 - bit) & 3);
-}
-
 /* Score of a cut, or of the join that would undo it */
 static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 {
@@ -97,7 +86,8 @@ static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
 
 	return min_t(unsigned int, WSMON_SCORES - 1,
-		     2 * log2_quarters(max(n0, n1)) + log2_quarters(v));
+		     2 * wsmon_log2_quarters(max(n0, n1)) +
+		     wsmon_log2_quarters(v));
 }
 
 /* Turns in which memory that is new gets its regions */

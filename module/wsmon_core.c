@@ -23,6 +23,7 @@ struct wsmon wsmon = {
 		.max_regions = 2000,
 		.nr_windows = 1,
 		.flags = WSMON_ATTR_FLUSH_TLB,
+		.cpu_permille = 30,
 	},
 	.stop_reason = -1,
 };

@@ -64,6 +64,7 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "max_regions=%u\n", a.max_regions);
 	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
 	seq_printf(m, "seed=%llu\n", a.seed);
+	seq_printf(m, "cpu_permille=%u\n", a.cpu_permille);
 	return 0;
 }
 
@@ -224,6 +225,13 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "targets=%u\n", s.targets);
 	seq_printf(m, "regions=%u\n", s.regions);
 	seq_printf(m, "samples=%u\n", s.samples);
+	seq_printf(m, "budget=%u\n", s.budget);
+	seq_printf(m, "sample_ns=%llu\n", s.sample_ns);
+	seq_printf(m, "remote_ns=%llu\n", s.remote_ns);
+	seq_printf(m, "idle_rounds=%llu\n", s.idle_rounds);
+	seq_printf(m, "late_p50_ns=%llu\n", s.late_p50_ns);
+	seq_printf(m, "late_p99_ns=%llu\n", s.late_p99_ns);
+	seq_printf(m, "late_max_ns=%llu\n", s.late_max_ns);
 	return 0;
 }
 

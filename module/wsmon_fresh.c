@@ -11,7 +11,7 @@
  * equal parts of it (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3); the
  * binomial variance used is that or more.
  */
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 /**
  * struct cursor - goes over the pages of one space that are not in another

@@ -5,7 +5,7 @@
  * Pure: no mm, no allocation, no locks. Strict: a text is taken whole or not
  * at all; "12 abc" is an error, not 12.
  */
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 static bool is_blank(char c)
 {
@@ -62,6 +62,7 @@ enum attr_key {
 	ATTR_MAX_REGIONS,
 	ATTR_FLUSH_TLB,
 	ATTR_SEED,
+	ATTR_CPU_PERMILLE,
 	NR_ATTRS
 };
 
@@ -77,6 +78,7 @@ static const struct {
 	[ATTR_MAX_REGIONS] = { "max_regions", WSMON_REGIONS_LIMIT },
 	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
 	[ATTR_SEED] = { "seed", U64_MAX },
+	[ATTR_CPU_PERMILLE] = { "cpu_permille", 1000 },
 };
 
 static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
@@ -103,6 +105,9 @@ static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 		break;
 	case ATTR_SEED:
 		a->seed = val;
+		break;
+	case ATTR_CPU_PERMILLE:
+		a->cpu_permille = val;
 		break;
 	}
 }
@@ -190,7 +195,7 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
  */
 int wsmon_attrs_check(const struct wsmon_attrs *a)
 {
-	if (!a->sample_us || !a->min_regions)
+	if (!a->sample_us || !a->min_regions || !a->cpu_permille)
 		return -EINVAL;
 	if (a->sample_us < WSMON_SAMPLE_US_MIN)
 		return -ERANGE;

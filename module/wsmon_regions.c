@@ -16,7 +16,7 @@
  *
  * Merging undoes it, once both halves are whole regions again.
  */
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 /**
  * wsmon_cell_mid - where a region splits

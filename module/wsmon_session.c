@@ -132,6 +132,7 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 			goto err_free;
 	}
 	ss->nr_alive = nr;
+	wsmon_pace_begin(&ss->pace, attrs);
 	ss->ns = get_pid_ns(ns);
 	return ss;
 
@@ -176,8 +177,9 @@ static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
  * @ss:		the session, running
  * @attrs:	the attributes
  *
- * All or nothing. Arrays only grow; regions above a smaller budget are merged
- * at the end of the aggregation interval.
+ * All or nothing; what is known of the costs is forgotten. Arrays only grow;
+ * regions above a smaller budget are merged at the end of the aggregation
+ * interval.
  * Context: takes wsmon.lock.
  *
  * Return: 0, -EINVAL as in wsmon_session_create(), -ENOMEM.
@@ -208,18 +210,44 @@ int wsmon_session_resize(struct wsmon_session *ss,
 
 		if (larger[i].r)
 			regions_move(&t->regions, &larger[i]);
-		if (t->regions.budget != budget) {
-			t->regions.budget = budget;
-			t->updated_ns = 0;
-		}
 		t->drop_all = true;
 	}
+	wsmon_session_share(ss, attrs, WSMON_ONE);
+	wsmon_pace_begin(&ss->pace, attrs);
 	mutex_unlock(&wsmon.lock);
 out:
 	for (i = 0; i < ss->nr_targets; i++)
 		regions_free(&larger[i]);
 	kvfree(larger);
 	return err;
+}
+
+/**
+ * wsmon_session_share - give the targets a part of what attributes allow
+ * @ss:		the session
+ * @attrs:	the attributes
+ * @share:	the part (Q15)
+ *
+ * A target never gets less than min_regions. Arrays are large enough for all.
+ * Context: wsmon.lock held.
+ */
+void wsmon_session_share(struct wsmon_session *ss,
+			 const struct wsmon_attrs *attrs, u32 share)
+{
+	u64 budget = (u64)budget_of(attrs, ss->nr_targets) * share / WSMON_ONE;
+	u32 i;
+
+	budget = max_t(u64, budget, attrs->min_regions);
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (t->regions.budget == budget)
+			continue;
+		t->regions.budget = budget;
+		/* areas are as few as half of it: group the mappings anew */
+		if (t->space.coalesced || t->space.nr_area > budget / 2)
+			t->updated_ns = 0;
+	}
 }
 
 /**

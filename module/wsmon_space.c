@@ -10,7 +10,7 @@
  * are then counted and found by rank and select over the extents, so that a
  * gap of terabytes neither weighs in an estimate nor draws a sample.
  */
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 /**
  * wsmon_space_pages - mapped pages of a target
@@ -197,12 +197,12 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
  */
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 {
-	u64 pages = 0;
+	u64 pages;
 
-	do {
+	space_group_by(sp, 0);
+	sp->coalesced = sp->nr_area > max_areas;
+	for (pages = 1; sp->nr_area > max_areas && pages; pages *= 2)
 		space_group_by(sp, pages);
-		pages = pages ? pages * 2 : 1;
-	} while (sp->nr_area > max_areas && pages);
 }
 
 /**

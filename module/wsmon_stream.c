@@ -118,6 +118,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		rec->total = t->regions.nr;
 		rec->interval_ns = now - t->interval_ns;
 		rec->rounds = t->rounds;
+		rec->budget = t->regions.budget;
 		for (i = 0; i < nr; i++)
 			fill_entry(&rec->regions[i], t,
 				   &t->regions.r[first + i], now);
@@ -199,10 +200,17 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->max_hold_ns = s->max_hold_ns;
 	wsmon_buffer_lost(&rec->lost_records, &rec->lost_bytes);
 	rec->targets = ss->nr_alive;
+	rec->sample_ns = ss->pace.step_ns;
+	rec->remote_ns = wsmon_tlb_remote_ns() - ss->remote_start_ns;
+	rec->idle_rounds = s->idle_rounds;
+	rec->late_p50_ns = wsmon_hist_percentile(&ss->late, 50);
+	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
+	rec->late_max_ns = ss->late.max;
 	for (i = 0; i < ss->nr_targets; i++) {
 		const struct wsmon_regions *rs = &ss->targets[i].regions;
 
 		rec->regions += rs->nr;
+		rec->budget += rs->budget;
 		for (j = 0; j < rs->nr; j++)
 			rec->samples += rs->r[j].n[1] ? 2 : 1;
 	}

@@ -3,8 +3,10 @@
  * wsmon_thread.c - kwsmond: rounds and aggregation intervals
  *
  * One kernel thread observes all targets. It holds wsmon.lock during a round
- * and sleeps without it. Every sample_us a round checks all sample pages. A
- * round at the end of an aggregation interval also, in this order:
+ * and sleeps without it. Every sample_us a round checks all sample pages, of
+ * targets that ran since the last one; less often to keep within the CPU budget
+ * (wsmon_pace.c) and while targets sleep. A round at the end of an aggregation
+ * interval also, in this order:
  *
  *	drop	samples that have served: last check, page left as found
  *	learn	what the samples saw; read the mappings if it is time, look at
@@ -21,8 +23,11 @@
 #include "compat.h"
 #include "wsmon_internal.h"
 
-/* Reading mappings may take one in so many parts of the time */
-#define READ_SHARE	64
+/* Reading mappings may take half of the CPU budget */
+#define READ_SHARE	2000
+
+/* Rounds a target slept through double the time to the next, so often at most */
+#define ASLEEP_MAX	8
 
 static u64 sample_ns(void)
 {
@@ -82,6 +87,8 @@ static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
 	bool x[2];
 	u32 h, k;
 
+	/* nothing was accessed at rounds the target slept through */
+	r->checks += t->idle * (r->n[1] ? 2 : 1);
 	if (!r->checks)
 		return;
 	for (h = 0; h < 2; h++)
@@ -144,18 +151,20 @@ static void emit(const struct wsmon_target *t, u64 now)
 /*
  * Read the mappings into ss->space if it is time; that may not take more than a
  * small part of it. What could not be had is tried again at the next boundary.
+ * @slept:	the target has not run since the last time: they are as they were
  * Return: whether they changed.
  */
 static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, u64 now)
+			  struct mm_struct *mm, bool slept, u64 now)
 {
 	u64 every = max(wsmon.attrs.update_us * NSEC_PER_USEC,
-			READ_SHARE * t->read_ns);
+			div64_u64(READ_SHARE * t->read_ns,
+				  wsmon.attrs.cpu_permille));
 	int ret;
 
 	if (t->updated_ns && !elapsed(t->updated_ns, now, every))
 		return false;
-	ret = wsmon_vaddr_read(ss, t, mm);
+	ret = slept ? 0 : wsmon_vaddr_read(ss, t, mm);
 	/* what is new is new since then: unchanged counts as read, too */
 	if (ret == 0)
 		t->updated_ns = now;
@@ -192,6 +201,7 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
 	t->interval_ns = now;
 	t->rounds = 0;
+	t->idle = 0;
 }
 
 /* @changed: ss->space has pages that @t->space has not */
@@ -223,15 +233,18 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
+	/* if it slept all the time, samples stay, and so did the mappings */
+	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	bool changed;
 	u32 i;
 
-	for (i = 0; i < t->regions.nr; i++)
+	for (i = 0; i < t->regions.nr && !slept; i++)
 		t->regions.r[i].due = is_due(ss, t, &t->regions.r[i], now);
-	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
+	if (!slept)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
 
 	learn(t, now);
-	changed = read_mappings(ss, t, mm, now);
+	changed = read_mappings(ss, t, mm, slept, now);
 	estimate(ss, t, mm, changed, now);
 	emit(t, now);
 	rest(t);
@@ -253,7 +266,7 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 	memset(t->wss, 0, sizeof(t->wss));
 	t->read_ns = 0;
 	wsmon_stream_target(t, flags);
-	if (read_mappings(ss, t, mm, now))
+	if (read_mappings(ss, t, mm, false, now))
 		adopt(ss, t, now);
 	settle(ss, t, mm, now);
 }
@@ -267,26 +280,36 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t)
 	wsmon_stream_exited(t);
 }
 
-static void round_of(struct wsmon_session *ss, struct wsmon_target *t,
+/* Return: whether the target may have run since the last round */
+static bool round_of(struct wsmon_session *ss, struct wsmon_target *t,
 		     u64 now, bool boundary)
 {
 	struct mm_struct *mm;
-	bool changed;
+	bool changed, ran;
 
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm) {
 		target_gone(ss, t);
-		return;
+		return false;
 	}
+	/* before samples are looked at: what it does meanwhile counts next time */
+	ran = wsmon_target_ran(t, mm);
 	t->rounds++;
-	if (changed)
+	if (!ran && !changed) {
+		t->idle++;
+		ss->stats.idle_rounds++;
+	}
+	if (changed) {
 		begin_target(ss, t, mm, now);
-	else if (boundary)
+		ss->first = true;
+	} else if (boundary) {
 		end_interval(ss, t, mm, now);
-	else
+	} else if (ran) {
 		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+	}
 	/* the last user's work is not for this thread to do */
 	mmput_async(mm);
+	return ran;
 }
 
 /* Targets and mappings are told again to a reader who came late. */
@@ -303,45 +326,86 @@ static void tell_again(const struct wsmon_session *ss)
 	}
 }
 
+/* What the last round took: known only now, as the scheduler counts at switches */
+static void account(struct wsmon_session *ss, u64 due, u64 now)
+{
+	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
+	u64 cost;
+
+	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
+	cost = ss->stats.cpu_ns + remote;
+	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
+	ss->cost_ns = cost;
+	if (now > due)
+		wsmon_hist_add(&ss->late, now - due);
+	else
+		wsmon_hist_add(&ss->late, 0);
+}
+
+static void begin_interval(struct wsmon_session *ss, u64 length)
+{
+	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
+	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
+	/*
+	 * Samples serve from now on, and for an interval at least: a round up
+	 * to half a sampling interval before counts as that.
+	 */
+	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + aggr_ns();
+	if (wsmon_buffer_attached())
+		tell_again(ss);
+	wsmon_stream_stats(ss);
+}
+
+/*
+ * When the next round is due: not before the end of the interval if there is no
+ * CPU time left, later and later while nobody runs, but never after a window
+ * begins or an interval ends.
+ */
+static u64 next_due(struct wsmon_session *ss, u64 due)
+{
+	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
+
+	/* woken before it was due if the interval became shorter */
+	due = min(due, now) + step;
+	if (now > due) {
+		late = div64_u64(now - due, step) + 1;
+		ss->stats.late_rounds += late;
+		due += late * step;
+	}
+	if (step == sample_ns() && !ss->asleep &&
+	    wsmon_pace_may_check(&ss->pace))
+		return due;
+	if (now >= ss->boundary_ns)
+		return now;
+	needed = ss->boundary_ns -
+		 wsmon_pace_needed(&wsmon.attrs, ss->boundary_ns - now);
+	if (!wsmon_pace_may_check(&ss->pace))
+		return needed;
+	due += (step << min(ss->asleep, ASLEEP_MAX)) - step;
+	return min(due, needed);
+}
+
 /* Return: when the next round is due; 0 if there is nobody left to observe */
 static u64 do_round(struct wsmon_session *ss, u64 due)
 {
-	u64 now = ktime_get_ns(), sample = sample_ns(), late;
-	bool boundary = now + sample / 2 >= ss->boundary_ns;
+	u64 now = ktime_get_ns(), began = ss->boundary_ns - aggr_ns();
+	bool boundary = now + sample_ns() / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
+	account(ss, due, now);
+	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (!ss->targets[i].gone)
-			round_of(ss, &ss->targets[i], now, boundary);
+			ran |= round_of(ss, &ss->targets[i], now, boundary);
 		cond_resched();
 	}
 	ss->stats.rounds++;
-	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
-	if (boundary) {
-		/*
-		 * Samples serve from now on, and for an interval at least: a
-		 * round up to half a sampling interval before counts as that.
-		 */
-		ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) +
-				  aggr_ns();
-		if (wsmon_buffer_attached())
-			tell_again(ss);
-		wsmon_stream_stats(ss);
-	}
-	if (!ss->nr_alive)
-		return 0;
-
-	/* woken before it was due if the interval became shorter */
-	due = min(due, now) + sample;
-	now = ktime_get_ns();
-	if (now > due) {
-		late = div64_u64(now - due, sample) + 1;
-		ss->stats.late_rounds += late;
-		due += late * sample;
-	}
-	return due;
+	ss->asleep = ran ? 0 : ss->asleep + 1;
+	if (boundary)
+		begin_interval(ss, now - began);
+	return ss->nr_alive ? next_due(ss, due) : 0;
 }
 
 /* Give back what the samples took. */
@@ -396,6 +460,7 @@ int wsmon_thread(void *data)
 
 	mutex_lock(&wsmon.lock);
 	ss->cpu_start_ns = current->se.sum_exec_runtime;
+	ss->remote_start_ns = wsmon_tlb_remote_ns();
 	due = ktime_get_ns();
 	ss->boundary_ns = due + aggr_ns();
 	/* whoever is there already is told everything anyway */

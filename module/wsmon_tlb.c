@@ -25,6 +25,7 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <asm/cpufeature.h>
 #include <asm/invpcid.h>
@@ -35,6 +36,8 @@
 
 /* Calls that were sent out and have not been answered */
 static atomic_t pending = ATOMIC_INIT(0);
+/* Time all processors have spent in them, nanoseconds */
+static atomic64_t spent = ATOMIC64_INIT(0);
 /* Where they go; under wsmon.lock */
 static struct cpumask targets;
 
@@ -51,12 +54,15 @@ static void flush_by_cr4(void)
 /* Runs on each processor of the mask, interrupts off. */
 static void flush_local(void *unused)
 {
+	u64 start = local_clock();
+
 	if (boot_cpu_has(X86_FEATURE_INVPCID))
 		invpcid_flush_all_nonglobals();
 	else if (boot_cpu_has(X86_FEATURE_PCID))
 		flush_by_cr4();
 	else
 		native_write_cr3(__native_read_cr3());
+	atomic64_add(local_clock() - start, &spent);
 	atomic_dec(&pending);
 }
 
@@ -86,6 +92,12 @@ void wsmon_tlb_flush(struct mm_struct *mm)
 	atomic_add(cpumask_weight(&targets), &pending);
 	on_each_cpu_mask(&targets, flush_local, NULL, false);
 	cpus_read_unlock();
+}
+
+/** wsmon_tlb_remote_ns - time spent in flushing on all processors, ever */
+u64 wsmon_tlb_remote_ns(void)
+{
+	return atomic64_read(&spent);
 }
 
 /**

@@ -66,6 +66,42 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 	return mm;
 }
 
+/* Threads whose CPU time is looked at; a process with more counts as running */
+#define RAN_THREADS	256
+
+/**
+ * wsmon_target_ran - may a target have accessed memory since the last call?
+ * @t:	the target
+ * @mm:	its mm, referenced by the caller
+ *
+ * Not if each of its threads sleeps and has used no CPU time, and nobody else
+ * uses the mm: a vfork child, or a kernel thread that borrowed it.
+ */
+bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
+{
+	struct task_struct *leader, *thread;
+	unsigned int nr = 0;
+	bool ran = true;
+	u64 sum = 0;
+
+	rcu_read_lock();
+	leader = pid_task(t->pid, PIDTYPE_TGID);
+	if (leader && get_nr_threads(leader) <= RAN_THREADS) {
+		ran = false;
+		for_each_thread(leader, thread) {
+			ran |= task_is_running(thread);
+			sum += thread->se.sum_exec_runtime;
+			nr += READ_ONCE(thread->mm) == mm;
+		}
+		sum += leader->signal->sum_sched_runtime + leader->signal->nr_threads;
+	}
+	rcu_read_unlock();
+	if (atomic_read(&mm->mm_users) != nr + 1 || sum != t->ran)
+		ran = true;
+	t->ran = sum;
+	return ran;
+}
+
 static u32 classify_file(const struct vm_area_struct *vma)
 {
 	const struct inode *inode = file_inode(vma->vm_file);

@@ -17,7 +17,7 @@
  * Lippman-Hand, JAMA 1983); the interval is widened by the largest such
  * doubt, upwards for regions found cold, downwards for those found hot.
  */
-#include "wsmon_internal.h"
+#include "wsmon_pure.h"
 
 /* 1.96, the 97.5 % quantile of the normal distribution */
 #define Z_NUM	196

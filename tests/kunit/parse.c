@@ -5,12 +5,13 @@
 #include <kunit/test.h>
 #include <linux/slab.h>
 
-#include "../../module/wsmon_internal.h"
+#include "../../module/wsmon_pure.h"
 
 static const struct wsmon_attrs before = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
 	.window_us = 1000000, .seed = 5, .min_regions = 10,
 	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
+	.cpu_permille = 30,
 };
 
 /* As it comes from debugfs: no NUL behind it, and nothing there to read */

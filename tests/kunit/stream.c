@@ -15,6 +15,7 @@
 #define PER_RECORD	2046	/* entries in the largest snapshot record */
 #define NOW		BIT_ULL(60)
 #define LOST_RECORDS	0x123456789ULL
+#define REMOTE_NS	0x23456789aULL
 #define LOST_BYTES	0xfedcba98765ULL
 
 /* What wsmon_stream.c wants of the rest of the module */
@@ -39,6 +40,11 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 	taken.nr++;
 	/* what the next one is made in: zeros have to be written there */
 	memset((void *)rec, 0xa5, rec->size);
+}
+
+u64 wsmon_tlb_remote_ns(void)
+{
+	return REMOTE_NS;
 }
 
 void wsmon_buffer_lost(u64 *records, u64 *bytes)
@@ -135,7 +141,8 @@ static void attrs(struct kunit *test)
 		.sample_us = 1, .aggr_us = 2, .update_us = 3, .window_us = 4,
 		.seed = U64_MAX, .min_regions = 6, .max_regions = 7,
 		.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 3,
-		.longer_us = { 5, WSMON_INTERVAL_US_MAX } } };
+		.longer_us = { 5, WSMON_INTERVAL_US_MAX },
+		.cpu_permille = 8 } };
 
 	wsmon.attrs = want.attrs;
 	wsmon_stream_attrs();
@@ -271,6 +278,9 @@ static void stats(struct kunit *test)
 		.lost_bytes = LOST_BYTES,
 		/* two targets: 3 and 1 regions, two of them single pages */
 		.regions = 4, .samples = 6, .targets = 1,
+		.budget = 77, .sample_ns = 12, .remote_ns = REMOTE_NS - 13,
+		.idle_rounds = 14, .late_p50_ns = 16, .late_p99_ns = 1000,
+		.late_max_ns = 1000,
 	};
 	struct wsmon_session *ss = wsmon.session;
 	struct world *w[2] = { world_new(test, 1, 3), world_new(test, 1, 1) };
@@ -280,13 +290,21 @@ static void stats(struct kunit *test)
 		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
 		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
 		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
-		.max_hold_ns = U64_MAX,
+		.max_hold_ns = U64_MAX, .idle_rounds = 14,
 	};
+	ss->pace.step_ns = 12;
+	ss->remote_start_ns = 13;
+	/* two in three are 15, which has a bucket up to 16 */
+	wsmon_hist_add(&ss->late, 15);
+	wsmon_hist_add(&ss->late, 15);
+	wsmon_hist_add(&ss->late, 1000);
 	ss->nr_targets = 2;
 	ss->nr_alive = 1;
 	ss->targets = test_alloc(test, 2, sizeof(*ss->targets));
 	w[0]->rs.nr = 3;
 	w[1]->rs.nr = 1;
+	w[0]->rs.budget = 70;
+	w[1]->rs.budget = 7;
 	for (i = 0; i < 2; i++)
 		ss->targets[i].regions = w[i]->rs;
 	w[0]->rs.r[0].n[1] = 1;
@@ -351,7 +369,7 @@ static void snapshot_entry(struct kunit *test)
 	const struct entry *e = test->param_value;
 	struct wsmon_rec_snapshot want = {
 		{ WSMON_REC_SNAPSHOT }, .nr = 2, .total = 2, .interval_ns = 5,
-		.rounds = U32_MAX,
+		.rounds = U32_MAX, .budget = 78,
 	};
 	struct world *w = world_new(test, 2, 2);
 	const struct wsmon_rec_snapshot *rec;
@@ -362,6 +380,7 @@ static void snapshot_entry(struct kunit *test)
 	w->rs.r[0] = e->r;
 	w->rs.r[1] = e->r;
 	w->rs.nr = 2;
+	w->rs.budget = 78;
 	t = target(test, w);
 	t->rounds = U32_MAX;
 	t->interval_ns = NOW - 5;

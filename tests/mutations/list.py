@@ -34,7 +34,7 @@ MUTATIONS = [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
-        "map mprotect fork thp migrate swap_on_zram ksm uffd hugetlb shmem".split())], [
+        "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
     ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
@@ -62,11 +62,11 @@ MUTATIONS = [
         (CORE, "	wsmon_set_targets(NULL, 0, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
         (CORE, "	wsmon_session_free(old);\n", "")]),
-    ("pid_not_put", "debug", SELF + "lifecycle_test.py", [
+    ("pid_not_put", "debug", stress("nothing_is_leaked"), [
         (SESSION, "		put_pid(ss->targets[i].pid);\n", "")]),
-    ("spare_not_checked", "debug", stress("start_fails attrs_fail"), [
+    ("spare_not_checked", "debug", stress("memory_is_short"), [
         (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
-    ("half_resized", "debug", stress("attrs_fail"), [
+    ("half_resized", "debug", stress("memory_is_short"), [
         (SESSION, "		err = regions_alloc(&larger[i], cap_of(budget));\n"
                   "		if (err)\n			goto out;\n",
          "		err = regions_alloc(&larger[i], cap_of(budget));\n"

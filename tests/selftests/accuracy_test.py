@@ -14,7 +14,7 @@ import wsmontest as w
 import truth
 
 SHORT = ["--sample", "20ms", "--aggr", "200ms", "--update", "200ms",
-         "--window", "200ms"]
+         "--window", "200ms", "--cpu-permille", "1000"]
 
 
 def hotset(options, *more):
@@ -129,7 +129,7 @@ def several_windows():
             "    time.sleep(0.05)\n")
     with w.Target(code) as t:
         w.must_put("attrs", "sample_us=100000 aggr_us=500000 update_us=500000 "
-                   "window_us=100000,5000000,500000")
+                   "window_us=100000,5000000,500000 cpu_permille=1000")
         assert w.attrs()["window_us"] == "100000,500000,5000000"
         w.must_put("target", "%d\n" % t.pid)
         time.sleep(7)

@@ -14,7 +14,8 @@ import time
 import wsmontest as w
 import wsmon
 
-FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000"
+FAST = ("sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 "
+        "cpu_permille=1000")
 
 
 def open_buffer(flags=0):
@@ -178,7 +179,7 @@ def loss_is_told():
                   "m[::4096] = bytes(len(m) // 4096)") as t:
         fd = open_buffer()
         w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=1000000 "
-                   "window_us=4000 max_regions=4000")
+                   "window_us=4000 max_regions=4000 cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("a full buffer", lambda: w.stats()["lost_records"] > 20, 60)
         # room again: it goes on, and says what is missing

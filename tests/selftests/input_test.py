@@ -154,11 +154,12 @@ def huge_count():
 def good_attrs():
     w.must_put("attrs", "sample_us=5000 aggr_us=100000 update_us=200000 "
                "window_us=300000 min_regions=5 max_regions=500 flush_tlb=0 "
-               "seed=18446744073709551615\n")
+               "seed=18446744073709551615 cpu_permille=1000\n")
     assert w.attrs() == {
         "sample_us": "5000", "aggr_us": "100000", "update_us": "200000",
         "window_us": "300000", "min_regions": "5", "max_regions": "500",
-        "flush_tlb": "0", "seed": "18446744073709551615"}
+        "flush_tlb": "0", "seed": "18446744073709551615",
+        "cpu_permille": "1000"}
     w.must_put("attrs", "flush_tlb=1")
     # what attrs prints, attrs takes
     w.must_put("attrs", w.get("attrs"))

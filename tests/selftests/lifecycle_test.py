@@ -10,7 +10,8 @@ import time
 
 import wsmontest as w
 
-FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000"
+FAST = ("sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 "
+        "cpu_permille=1000")
 
 
 def threads():
@@ -92,7 +93,8 @@ def target_execs():
 def main_thread_exits():
     """A process lives on without its main thread."""
     code = ("import threading, ctypes\n"
-            "threading.Thread(target=lambda: time.sleep(1000)).start()\n"
+            "threading.Thread(target=lambda: [time.sleep(0.01) for _ in "
+            "range(100000)]).start()\n"
             "time.sleep(0.3)\n"
             "ctypes.CDLL(None).pthread_exit(None)\n")
     with w.Target(code) as t:

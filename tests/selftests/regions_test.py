@@ -9,7 +9,8 @@ import time
 import wsmontest as w
 import wsmon
 
-FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000"
+FAST = ("sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 "
+        "cpu_permille=1000")
 
 
 def mappings(n, pages=64):
@@ -199,7 +200,7 @@ def memory_that_is_new():
             "    time.sleep(1)\n")
     with w.Target(code) as t:
         w.must_put("attrs", "sample_us=50000 aggr_us=500000 update_us=500000 "
-                   "window_us=500000")
+                   "window_us=500000 cpu_permille=1000")
         fd = os.open(w.DIR + "buffer", os.O_RDONLY)
         t.process.stdout.readline()
         time.sleep(0.3)

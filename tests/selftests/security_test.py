@@ -59,7 +59,7 @@ def get(name):
     with open(DIR + name) as f:
         return f.read()
 assert os.getpid() == 1
-put("attrs", "sample_us=10000 aggr_us=50000")
+put("attrs", "sample_us=10000 aggr_us=50000 cpu_permille=1000")
 put("target", "1")
 buffer = open(DIR + "buffer", "rb", buffering=0)
 print("target", get("target").strip())
@@ -95,7 +95,7 @@ def namespace():
 def foreign_namespace():
     """Who cannot see a process does not learn its pid."""
     with w.sleeper() as t:
-        w.must_put("attrs", "sample_us=10000 aggr_us=50000")
+        w.must_put("attrs", "sample_us=10000 aggr_us=50000 cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("an estimate", lambda: w.get("wss"))
         out = subprocess.run(
@@ -118,7 +118,8 @@ def foreign_namespace():
 def no_kernel_address():
     with w.Target("time.sleep(1000)", "m = mmap.mmap(-1, 64 << 20)\n") as t:
         fd = os.open(w.DIR + "buffer", os.O_RDONLY | os.O_NONBLOCK)
-        w.must_put("attrs", "sample_us=10000 aggr_us=50000 window_us=50000")
+        w.must_put("attrs", "sample_us=10000 aggr_us=50000 window_us=50000 "
+                   "cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("rounds", lambda: w.stats()["rounds"] > 50)
         texts = "".join(w.get(name) for name in MODES if name != "buffer")

@@ -61,18 +61,20 @@ static bool windows_right(char *list, unsigned long long sample)
 
 static void attrs_right(const char *s)
 {
-	unsigned long long sample, aggr, update, min, max, flush, seed;
+	unsigned long long sample, aggr, update, min, max, flush, seed, cpu;
 	char windows[128];
 	int n;
 
 	if (sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
-		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu%n",
+		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu\n"
+		   "cpu_permille=%llu%n",
 		   &sample, &aggr, &update, windows, &min, &max, &flush, &seed,
-		   &n) != 8 || strcmp(s + n, "\n"))
+		   &cpu, &n) != 9 || strcmp(s + n, "\n"))
 		wrong("attrs is not well formed: %s", s);
 	if (sample < SAMPLE_US_MIN || aggr < sample || aggr > DAY_US ||
 	    update < sample || update > DAY_US || !windows_right(windows, sample) ||
-	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1)
+	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1 ||
+	    cpu < 1 || cpu > 1000)
 		wrong("attrs that do not go together: %s", s);
 }
 
@@ -204,8 +206,10 @@ static void check_stats(const char *s)
 		"rounds", "late_rounds", "missed", "checks", "arms", "flushes",
 		"walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
 		"max_hold_ns", "lost_records", "lost_bytes", "targets", "regions",
-		"samples"
+		"samples", "budget", "sample_ns", "remote_ns", "idle_rounds",
+		"late_p50_ns", "late_p99_ns", "late_max_ns"
 	};
+	enum { TARGETS = 14, REGIONS, SAMPLES };
 	const size_t nr = sizeof(names) / sizeof(*names);
 	unsigned long long v[sizeof(names) / sizeof(*names)];
 	const char *p = s;
@@ -221,7 +225,8 @@ static void check_stats(const char *s)
 	}
 	if (*p)
 		wrong("stats has more than it should: %s", s);
-	if (v[nr - 3] > MAX_TARGETS || v[nr - 1] > 2 * v[nr - 2])
+	if (v[TARGETS] > MAX_TARGETS || v[SAMPLES] > 2 * v[REGIONS] ||
+	    v[nr - 3] > v[nr - 2] || v[nr - 2] > v[nr - 1])
 		wrong("stats with strange figures: %s", s);
 }
 

@@ -7,11 +7,11 @@
 
 #include "fuzz.h"
 
-enum key { SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, NR_KEYS };
+enum key { SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, NR_KEYS };
 
 static const char *const keys[NR_KEYS] = {
 	"sample_us", "aggr_us", "update_us", "window_us", "min_regions",
-	"max_regions", "flush_tlb"
+	"max_regions", "flush_tlb", "cpu_permille"
 };
 
 /* The least value of each key, and the largest */
@@ -19,7 +19,7 @@ static const uint64_t limits[NR_KEYS][2] = {
 	[SAMPLE] = { SAMPLE_US_MIN, DAY_US }, [AGGR] = { SAMPLE_US_MIN, DAY_US },
 	[UPDATE] = { SAMPLE_US_MIN, DAY_US }, [WINDOW] = { SAMPLE_US_MIN, DAY_US },
 	[MIN] = { 1, REGIONS_LIMIT }, [MAX] = { 1, REGIONS_LIMIT },
-	[FLUSH] = { 0, 1 }
+	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }
 };
 
 static void add(struct text *t, const char *fmt, ...)
@@ -51,13 +51,14 @@ static void good_values(uint64_t v[NR_KEYS])
 	/* enough for as many targets as there may be */
 	v[MAX] = log_pick(v[MIN] * MAX_TARGETS, many ? REGIONS_LIMIT : 1200);
 	v[FLUSH] = pick(2);
+	v[CPU] = log_pick(1, 1000);
 }
 
 static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
 {
-	unsigned int first = pick(NR_KEYS), stride = 1 + pick(NR_KEYS - 1);
+	unsigned int first = pick(NR_KEYS), stride = 1 + 2 * pick(NR_KEYS / 2);
 
-	/* NR_KEYS is a prime: every stride meets all of them */
+	/* NR_KEYS is a power of two: every odd stride meets all of them */
 	for (unsigned int i = 0; i < NR_KEYS; i++) {
 		unsigned int k = (first + i * stride) % NR_KEYS;
 
@@ -89,7 +90,7 @@ static void partial_attrs(struct text *t)
 	uint64_t max = limits[k][1];
 
 	if (!one_in(8))
-		max = k < MIN ? 100000 : k == FLUSH ? 1 : 2000;
+		max = k < MIN ? 100000 : k == FLUSH ? 1 : k == CPU ? 1000 : 2000;
 
 	t->results = TAKEN | INVAL;
 	add(t, "%s=%llu\n", keys[k],

@@ -114,7 +114,7 @@ def sessions_come_and_go():
     with s.Churn("map", 1000) as a, w.sleeper() as b:
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
         w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=4000 "
-                   "window_us=4000")
+                   "window_us=4000 cpu_permille=1000")
         all_end(fuzzers(4, (a.pid, b.pid, os.getpid()), "-t"))
         w.must_put("target", "\n")
 

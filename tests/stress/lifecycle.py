@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Beginnings, ends and pauses of targets, readers and the module itself."""
+import io
 import os
 import random
 import resource
@@ -10,6 +11,7 @@ import time
 
 import stress as s
 import wsmontest as w
+import wsmon
 
 CYCLES = int(os.environ.get("STRESS_CYCLES", "30"))
 
@@ -197,20 +199,37 @@ def frozen_target():
         s.stop()
 
 
+def read_now(fd):
+    """What is there, b"" for nothing"""
+    try:
+        return os.read(fd, 1 << 20)
+    except BlockingIOError:
+        return b""
+
+
 def frozen_machine():
     """As at the beginning of a suspend, kwsmond included"""
     if not s.try_write("/sys/power/pm_test", "freezer"):
         raise s.Skip("no /sys/power/pm_test")
-    s.try_write("/sys/module/suspend/parameters/pm_test_delay", 1)
+    s.write("/sys/module/suspend/parameters/pm_test_delay", 2)
+    data = b""
     with s.Churn("map", 1000) as churn:
-        s.start(churn.pid)
+        fd = os.open(w.DIR + "buffer", os.O_RDONLY | os.O_NONBLOCK)
+        w.must_put("attrs", s.FAST)
+        s.start(churn.pid, attrs="max_regions=20")
         for _ in range(3):
             s.rounds_go_on()
             # EBUSY: some other task could not be frozen in time
             assert s.try_write("/sys/power/state", "freeze"), "no freeze"
             s.rounds_go_on()
+            while part := read_now(fd):
+                data += part
         s.stop()
+        os.close(fd)
     s.write("/sys/power/pm_test", "none")
+    times = [r.time_ns for r in wsmon.read(io.BytesIO(data))[1]]
+    pauses = [b - a for a, b in zip(times, times[1:]) if b - a > 15e8]
+    assert len(pauses) == 3, "%d pauses in %d records" % (len(pauses), len(times))
 
 
 TESTS = [exit_storm, busy_mmap_lock, out_of_memory, full_buffer, load_and_unload,

@@ -17,8 +17,8 @@ import wsmon                                               # noqa: E402
 
 CHURN = os.path.join(TOP, "out", "bin", "churn")
 SECS = int(os.environ.get("STRESS_SECS", "10"))
-FAST = ("sample_us=1000 aggr_us=10000 update_us=10000 window_us=10000 "
-        "min_regions=10 max_regions=%s" % os.environ.get("STRESS_REGIONS", "2000"))
+FAST = ("cpu_permille=1000 sample_us=1000 aggr_us=10000 update_us=10000 "
+        "window_us=10000 min_regions=10 max_regions=%s" % os.environ.get("STRESS_REGIONS", "2000"))
 # What is slow stays bearable: churn takes its time to notice the end, and
 # the checks of the debug kernel make everything several times as long.
 PATIENCE = 120

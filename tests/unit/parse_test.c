@@ -7,7 +7,7 @@
 static const struct wsmon_attrs start = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
 	.window_us = 1000000, .min_regions = 10, .max_regions = 2000,
-	.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
+	.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1, .cpu_permille = 30,
 };
 
 static void attrs_for(const char *text, size_t len, int want,
@@ -50,6 +50,7 @@ static void bad_attrs(void)
 		{ "seed=18446744073709551616", -ERANGE },
 		{ "sample_us=18446744073709651616", -ERANGE },
 		{ "max_regions=32769", -ERANGE },
+		{ "cpu_permille=0", -EINVAL }, { "cpu_permille=1001", -ERANGE },
 		{ "min_regions=0", -EINVAL }, { "max_regions=0", -EINVAL },
 		{ "min_regions=11 max_regions=10", -EINVAL },
 		{ "max_regions=9", -EINVAL }, { "min_regions=2001", -EINVAL },
@@ -120,6 +121,7 @@ static void same_windows(void)
 	struct wsmon_attrs a = start;
 
 	a.seed = 7;
+	a.cpu_permille = 1;
 	CHECK(wsmon_attrs_same_windows(&a, &start), "another seed");
 	a.window_us++;
 	CHECK(!wsmon_attrs_same_windows(&a, &start), "another window");

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../module/wsmon_internal.h"
+#include "../../module/wsmon_pure.h"
 
 /* Says what did not hold, once a test, and fails it. */
 #define CHECK(cond, ...) do {						\
@@ -31,6 +31,7 @@ void test_regions(void);
 void test_adapt(void);
 void test_fresh(void);
 void test_wss(void);
+void test_pace(void);
 void test_coverage(void);
 void test_models(void);
 

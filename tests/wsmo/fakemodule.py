@@ -9,7 +9,7 @@ import records as r
 
 ATTRS = ("sample_us=100000\naggr_us=1000000\nupdate_us=1000000\n"
          "window_us=1000000\nmin_regions=10\nmax_regions=2000\nflush_tlb=1\n"
-         "seed=0\n")
+         "seed=0\ncpu_permille=30\n")
 
 
 def now():

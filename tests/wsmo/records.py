@@ -20,7 +20,8 @@ CLASS = {name: number for number, name in enumerate(CLASSES)}
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
                 "max_hold_ns", "lost_records", "lost_bytes", "regions",
-                "samples", "targets")
+                "samples", "targets", "budget", "sample_ns", "remote_ns",
+                "idle_rounds", "late_p50_ns", "late_p99_ns", "late_max_ns")
 
 
 def record(kind, time_ns, body):
@@ -30,13 +31,17 @@ def record(kind, time_ns, body):
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                window_us=1000000, seed=1, min_regions=10, max_regions=2000,
-               flags=1, longer_us=()):
-    # without longer windows as it was before there were any
-    return struct.pack("<QQQQQIIII", sample_us, aggr_us, update_us, window_us,
+               flags=1, longer_us=(), cpu_permille=None):
+    # as long as it was before there were several windows, or a CPU budget
+    more = len(longer_us) or cpu_permille
+    body = struct.pack("<QQQQQIIII", sample_us, aggr_us, update_us, window_us,
                        seed, min_regions, max_regions, flags,
-                       1 + len(longer_us) if longer_us else 0) + (
-        struct.pack("<7Q", *longer_us, *(7 - len(longer_us)) * (0,))
-        if longer_us else b"")
+                       1 + len(longer_us) if more else 0)
+    if more:
+        body += struct.pack("<7Q", *longer_us, *(7 - len(longer_us)) * (0,))
+    if cpu_permille:
+        body += struct.pack("<II", cpu_permille, 0)
+    return body
 
 
 def header(mono_ns, real_ns=1700000000 * 10**9, version=1, size=None,
@@ -67,11 +72,11 @@ def region(start, end, share, freq, cls, age_ms, area_index):
 
 
 def snapshot(t, pid, regions, first=0, total=None, interval_ns=10**9,
-             rounds=10, nr=None):
+             rounds=10, nr=None, budget=0):
     nr = len(regions) if nr is None else nr
     body = struct.pack("<IIIIQII", pid, nr, first,
                        first + nr if total is None else total, interval_ns,
-                       rounds, 0)
+                       rounds, budget)
     return record(SNAPSHOT, t, body + b"".join(regions))
 
 
@@ -91,7 +96,9 @@ def lost(t, records, nbytes):
 
 def stats(t, **kw):
     values = [kw.get(name, 0) for name in STATS_FIELDS]
-    return record(STATS, t, struct.pack("<14Q3II", *values, 0))
+    body = struct.pack("<14Q4I6Q", *values)
+    # without a budget as it was before there was one
+    return record(STATS, t, body if "budget" in kw else body[:-48])
 
 
 def end(t, reason=0):

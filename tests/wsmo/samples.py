@@ -38,6 +38,10 @@ def interval(i):
         out += r.wss(t, PID, cls, size, size - size // 16,
                      size + size // 16, mapped * MIB)
     out += r.proc(t, PID, (80 + i) * MIB, i * 4096, 500 * MIB)
+    # the last ones as a module with a CPU budget writes them
+    newer = dict(budget=1500, sample_ns=125 * 10**6, remote_ns=7000,
+                 idle_rounds=3, late_p50_ns=57344, late_p99_ns=1310720,
+                 late_max_ns=2000001) if i > 1 else {}
     out += r.stats(t, rounds=10 * (i + 1), late_rounds=i, missed=1,
                    checks=20000 * (i + 1), arms=4000, flushes=10 * (i + 1),
                    walk_ns=9 * 10**6 * (i + 1), flush_ns=123456 * (i + 1),
@@ -45,7 +49,7 @@ def interval(i):
                    cpu_ns=(20 + 18 * i) * 10**6, max_hold_ns=251000,
                    lost_records=3 if i > 1 else 0,
                    lost_bytes=3000 if i > 1 else 0, regions=6, samples=12,
-                   targets=2)
+                   targets=2, **newer)
     return out
 
 
@@ -69,6 +73,7 @@ def main():
                       [r.region(4096, 12288, 1 / 3, 1, "file", 4294967295, 0)])
     out += r.wss(T0 + 2 * SEC, ODD, "all", 4096, 0, 8192, 8192)
     out += r.lost(T0 + 2 * SEC + 5, 2, 2000)
+    out += r.attrs(T0 + 2 * SEC + 6, cpu_permille=20)
     out += interval(2)
     out += r.target(T0 + 3 * SEC + 1, PID, b"redis-new", 1)
     out += r.exit_(T0 + 3 * SEC + 2, ODD)

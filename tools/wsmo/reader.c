@@ -117,7 +117,7 @@ static size_t least_size(__u32 type)
 		[WSMON_REC_WSS]		= sizeof(struct wsmon_rec_wss),
 		[WSMON_REC_EXIT]	= sizeof(struct wsmon_rec_exit),
 		[WSMON_REC_LOST]	= sizeof(struct wsmon_rec_lost),
-		[WSMON_REC_STATS]	= sizeof(struct wsmon_rec_stats),
+		[WSMON_REC_STATS]	= offsetof(struct wsmon_rec_stats, sample_ns),
 		[WSMON_REC_END]		= sizeof(struct wsmon_rec_end),
 		[WSMON_REC_PROC]	= sizeof(struct wsmon_rec_proc),
 	};
@@ -241,12 +241,10 @@ enum reader_result reader_next(struct reader *r,
 	return bad(r, "ends inside its header: nothing was recorded, record again");
 }
 
-void reader_attrs(const struct wsmon_record *rec, struct wsmon_attrs *attrs)
+void reader_copy(const struct wsmon_record *rec, void *to, size_t size)
 {
-	size_t have = rec->size - sizeof(*rec);
-
-	memset(attrs, 0, sizeof(*attrs));
-	memcpy(attrs, rec + 1, have < sizeof(*attrs) ? have : sizeof(*attrs));
+	memset(to, 0, size);
+	memcpy(to, rec, rec->size < size ? rec->size : size);
 }
 
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid)

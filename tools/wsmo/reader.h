@@ -89,9 +89,10 @@ enum reader_result reader_next(struct reader *r,
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid);
 
 /**
- * reader_attrs() - the attributes of an ATTRS record
- * @attrs:	what an older writer did not know is 0
+ * reader_copy() - a record, as large as this program knows it
+ * @to:		its structure; what an older writer did not know is 0
+ * @size:	bytes of it
  */
-void reader_attrs(const struct wsmon_record *rec, struct wsmon_attrs *attrs);
+void reader_copy(const struct wsmon_record *rec, void *to, size_t size);
 
 #endif /* WSMO_READER_H */

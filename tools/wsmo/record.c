@@ -17,7 +17,7 @@
 
 enum {
 	OPT_SAMPLE = 256, OPT_AGGR, OPT_UPDATE, OPT_WINDOW, OPT_MIN, OPT_MAX,
-	OPT_NO_FLUSH, OPT_SEED, OPT_DEBUGFS,
+	OPT_NO_FLUSH, OPT_SEED, OPT_CPU, OPT_DEBUGFS,
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +34,7 @@ static const struct argp_option options[] = {
 	{ "max-regions", OPT_MAX, "N", 0, "Most regions of all targets", 1 },
 	{ "no-flush", OPT_NO_FLUSH, NULL, 0, "Do not flush TLBs: cheaper, blind to small working sets", 1 },
 	{ "seed", OPT_SEED, "N", 0, "Seed of the sample positions", 1 },
+	{ "cpu-permille", OPT_CPU, "N", 0, "CPU time monitoring may take, in 1/1000 of one CPU", 1 },
 	{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 2 },
 	{ 0 }
 };
@@ -132,6 +133,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SEED:
 		set_value(r, "seed", parse_count(state, arg, ~0ULL));
+		return 0;
+	case OPT_CPU:
+		set_value(r, "cpu_permille", parse_count(state, arg, 1000));
 		return 0;
 	case OPT_DEBUGFS:
 		debugfs_dir(arg);

@@ -134,7 +134,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		r->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		memcpy(&r->stats, rec, sizeof(r->stats));
+		reader_copy(rec, &r->stats, sizeof(r->stats));
 		break;
 	case WSMON_REC_END:
 		r->ended = true;

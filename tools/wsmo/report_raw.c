@@ -45,6 +45,7 @@ static const struct field header_fields[] = {
 	HEAD_ATTR(U32, min_regions),
 	HEAD_ATTR(U32, max_regions),
 	HEAD_ATTR(U32, flags),
+	HEAD_ATTR(U32, cpu_permille),
 	{ 0 }
 };
 
@@ -57,6 +58,7 @@ static const struct field attrs_fields[] = {
 	ATTR(U32, min_regions),
 	ATTR(U32, max_regions),
 	ATTR(U32, flags),
+	ATTR(U32, cpu_permille),
 	{ 0 }
 };
 
@@ -85,6 +87,7 @@ static const struct field snapshot_fields[] = {
 	FIELD(wsmon_rec_snapshot, U32, total),
 	FIELD(wsmon_rec_snapshot, U64, interval_ns),
 	FIELD(wsmon_rec_snapshot, U32, rounds),
+	FIELD(wsmon_rec_snapshot, U32, budget),
 	{ 0 }
 };
 
@@ -139,6 +142,13 @@ static const struct field stats_fields[] = {
 	FIELD(wsmon_rec_stats, U32, regions),
 	FIELD(wsmon_rec_stats, U32, samples),
 	FIELD(wsmon_rec_stats, U32, targets),
+	FIELD(wsmon_rec_stats, U32, budget),
+	FIELD(wsmon_rec_stats, U64, sample_ns),
+	FIELD(wsmon_rec_stats, U64, remote_ns),
+	FIELD(wsmon_rec_stats, U64, idle_rounds),
+	FIELD(wsmon_rec_stats, U64, late_p50_ns),
+	FIELD(wsmon_rec_stats, U64, late_p99_ns),
+	FIELD(wsmon_rec_stats, U64, late_max_ns),
 	{ 0 }
 };
 
@@ -260,11 +270,12 @@ static void put_number(struct raw *raw, struct json_object *obj,
 	csv_row(raw, prefix, f->name, text);
 }
 
+/* @size: what older writers did not know is behind it, and left out */
 static void put_fields(struct raw *raw, struct json_object *obj,
 		       const char *prefix, const struct field *f,
-		       const void *from)
+		       const void *from, size_t size)
 {
-	for (; f->name; f++) {
+	for (; f->name && f->offset < size; f++) {
 		const void *p = (const char *)from + f->offset;
 
 		switch (f->kind) {
@@ -318,7 +329,8 @@ static void put_regions(struct raw *raw, struct json_object *obj,
 		} else if (raw->format != TABLE_CSV) {
 			fputs(" {", stdout);
 		}
-		put_fields(raw, region, prefix, region_fields, &s->regions[i]);
+		put_fields(raw, region, prefix, region_fields, &s->regions[i],
+			   sizeof(s->regions[i]));
 		if (raw->format != TABLE_JSON && raw->format != TABLE_CSV)
 			fputs(" }", stdout);
 	}
@@ -347,7 +359,7 @@ static void put_line(struct report *rp, const struct field *fields,
 	} else if (raw->format != TABLE_CSV) {
 		printf("%12.6f %-8s size=%u", raw->t, raw->type, size);
 	}
-	put_fields(raw, obj, "", fields, from);
+	put_fields(raw, obj, "", fields, from, size);
 	if (fields == area_fields && size > sizeof(struct wsmon_rec_area))
 		put_text(raw, obj, "", "path",
 			 ((const struct wsmon_rec_area *)from)->path);

@@ -23,7 +23,7 @@
 enum {
 	R_START, R_DURATION, R_INTERVALS, R_SAMPLE, R_AGGR, R_WINDOW, R_PAGE,
 	R_END, R_RECORDS, R_LOST, R_LOST_BYTES, R_CPU, R_ROUNDS, R_LATE,
-	R_MISSED, R_CHECKS, R_FLUSHES, R_FLUSH_NS, R_HOLD,
+	R_LATE_P99, R_STEP, R_BUDGET, R_MISSED, R_CHECKS, R_FLUSHES, R_FLUSH_NS, R_HOLD,
 };
 
 static const struct column recording_columns[] = {
@@ -41,6 +41,9 @@ static const struct column recording_columns[] = {
 	[R_CPU]		= { "cpu", "Cost", COL_RATIO, 0, 0, "share of one CPU the monitor used" },
 	[R_ROUNDS]	= { "rounds", "Rounds", COL_COUNT, 0, 0, "sampling rounds" },
 	[R_LATE]	= { "late_rounds", "Late rounds", COL_COUNT, 0, 0, "rounds left out because one ended late" },
+	[R_LATE_P99]	= { "late_p99_ns", "Late by", COL_NS, 0, 0, "how late 99 % of the rounds began at most" },
+	[R_STEP]	= { "sample_ns", "Sampling at last", COL_NS, 0, 0, "sampling interval in force at the end: longer to keep within the CPU budget" },
+	[R_BUDGET]	= { "budget", "Most regions", COL_COUNT, 0, 0, "regions allowed at the end: fewer to keep within the CPU budget" },
 	[R_MISSED]	= { "missed", "Missed visits", COL_COUNT, 0, 0, "visits given up because a lock was busy" },
 	[R_CHECKS]	= { "checks", "Page checks", COL_COUNT, 0, 0, "sample pages checked" },
 	[R_FLUSHES]	= { "flushes", "TLB flushes", COL_COUNT, 0, 0, "TLB flushes" },
@@ -252,6 +255,7 @@ static void add_exit(struct summary *s, const struct wsmon_rec_exit *rec,
 static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
+	struct wsmon_rec_attrs attrs;
 
 	if (!s->records++)
 		s->first_ns = rec->time_ns;
@@ -259,14 +263,15 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		s->last_ns = rec->time_ns;
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
-		reader_attrs(rec, &s->attrs);
+		reader_copy(rec, &attrs, sizeof(attrs));
+		s->attrs = attrs.attrs;
 		break;
 	case WSMON_REC_LOST:
 		s->lost.records += lost->records;
 		s->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		memcpy(&s->stats, rec, sizeof(s->stats));
+		reader_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
 		s->have_stats = true;
@@ -361,6 +366,12 @@ static struct cell stat_cell(const struct summary *s, __u64 value)
 	return s->have_stats ? cell_u(value) : (struct cell){ 0 };
 }
 
+/* What modules without a CPU budget did not tell */
+static struct cell newer_cell(const struct summary *s, __u64 value)
+{
+	return s->stats.sample_ns ? cell_u(value) : (struct cell){ 0 };
+}
+
 static void print_recording(struct report *rp)
 {
 	struct table *table = table_new(&recording_desc, rp->format);
@@ -391,6 +402,9 @@ static void print_recording(struct report *rp)
 		[R_CPU]		= cpu_share(s),
 		[R_ROUNDS]	= stat_cell(s, st->rounds),
 		[R_LATE]	= stat_cell(s, st->late_rounds),
+		[R_LATE_P99]	= newer_cell(s, st->late_p99_ns),
+		[R_STEP]	= newer_cell(s, st->sample_ns),
+		[R_BUDGET]	= newer_cell(s, st->budget),
 		[R_MISSED]	= stat_cell(s, st->missed),
 		[R_CHECKS]	= stat_cell(s, st->checks),
 		[R_FLUSHES]	= stat_cell(s, st->flushes),

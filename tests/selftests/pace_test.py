@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What monitoring takes: the CPU budget, and next to nothing for who sleeps."""
+import io
+import os
+import signal
+import time
+
+import wsmontest as w
+import wsmon
+
+BUSY = ("while True:\n"
+        "    m[:64 << 20:4096] = b'x' * (64 << 8)\n"
+        "    time.sleep(0.02)\n")
+MAP = "m = mmap.mmap(-1, 256 << 20)\nm[::4096] = b'x' * (256 << 8)\n"
+
+
+def used(seconds):
+    """Share of a CPU that monitoring took, in 1/1000"""
+    before, began = w.stats(), time.monotonic()
+    time.sleep(seconds)
+    after, took = w.stats(), time.monotonic() - began
+    return sum(after[k] - before[k] for k in ("cpu_ns", "remote_ns")) / took / 1e6
+
+
+def budget():
+    """Kept whatever was asked for, told what is in force, and given back."""
+    with w.Target(BUSY, MAP) as t:
+        w.must_put("attrs", "sample_us=2000 aggr_us=200000 update_us=200000 "
+                   "window_us=200000 max_regions=20000 cpu_permille=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("many regions", lambda: w.stats()["regions"] > 15000)
+        free = used(4)
+        assert w.stats()["budget"] == 20000 and free > 40, free
+        w.must_put("attrs", "cpu_permille=20")
+        time.sleep(3)
+        kept, stats = used(10), w.stats()
+        print("# asked for much: %.0f/1000 of a CPU, with a budget of 20: %.1f, %d regions, "
+              "a round every %.0f ms" % (free, kept, stats["budget"],
+                                         stats["sample_ns"] / 1e6))
+        assert kept < 22, kept
+        assert stats["budget"] < 20000 and stats["sample_ns"] > 2000000
+        assert stats["regions"] <= stats["budget"]
+        anon = [x for x in w.lines("wss") if x["class"] == "shmem"][0]
+        low, high = (int(anon[k]) >> 20 for k in ("low", "high"))
+        print("# 64 MiB: %d to %d" % (low, high))
+        assert 40 < low <= 65 and 63 <= high < 90
+        w.must_put("attrs", "cpu_permille=1000")
+        w.wait_for("all of it again", lambda: w.stats()["budget"] == 20000 and
+                   w.stats()["sample_ns"] == 2000000, 20)
+
+
+def a_window_within_an_interval():
+    """Its beginning is not given up: what was accessed before does not count."""
+    code = ("import itertools\n"
+            "for i in itertools.count():\n"
+            "    m[:32 << 20:4096] = b'x' * (32 << 8)\n"
+            "    if i % 32 == 0:\n"
+            "        m[128 << 20:192 << 20:4096] = b'x' * (64 << 8)\n"
+            "    time.sleep(0.02)\n")
+    with w.Target(code, MAP) as t:
+        w.must_put("attrs", "sample_us=10000 aggr_us=500000 update_us=500000 "
+                   "window_us=100000 max_regions=10000 cpu_permille=20")
+        fd = os.open(w.DIR + "buffer", os.O_RDONLY)
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(4)
+        kept, stats = used(15), w.stats()
+        w.must_put("target", "\n")
+        data = b""
+        while part := os.read(fd, 1 << 20):
+            data += part
+        os.close(fd)
+    sizes = [r.bytes >> 20 for r in wsmon.read(io.BytesIO(data))[1]
+             if r.type == "WSS" and r.cls == "shmem"][10:]
+    print("# %.1f/1000, %d regions, a round every %.0f ms; %s MiB" % (
+        kept, stats["budget"], stats["sample_ns"] / 1e6, sizes))
+    assert kept < 22, kept
+    assert stats["sample_ns"] > 10000000
+    # 96 MiB in an interval, and in its window one time in six
+    assert sum(s > 64 for s in sizes) < len(sizes) / 2, sizes
+    assert all(24 < s < 110 for s in sizes), sizes
+
+
+def sleeper():
+    """Who does not run is not looked at, and is seen at once when it does."""
+    code = ("import signal\n"
+            "def work(*_):\n"
+            "    m[:64 << 20:4096] = b'x' * (64 << 8)\n"
+            "signal.signal(signal.SIGUSR1, work)\n"
+            "while True:\n"
+            "    signal.pause()\n")
+    with w.Target(code, MAP) as t:
+        w.must_put("attrs", "sample_us=20000 aggr_us=1000000 update_us=1000000 "
+                   "window_us=1000000 max_regions=2000 cpu_permille=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(3)
+        before = w.stats()
+        time.sleep(5)
+        after = w.stats()
+        rounds = after["rounds"] - before["rounds"]
+        print("# %d rounds in 5 s, %.2f/1000 of a CPU" % (
+            rounds, (after["cpu_ns"] - before["cpu_ns"]) / 5e6))
+        assert after["checks"] == before["checks"], "it was looked at"
+        assert after["flushes"] == before["flushes"]
+        # 5 intervals; 250 rounds were asked for
+        assert 4 <= rounds <= 60, rounds
+        assert w.lines("wss")[0]["bytes"] == "0"
+        for _ in range(2):
+            # in the middle of an interval: between two of them there is a gap
+            rounds = w.stats()["rounds"]
+            w.wait_for("a new interval", lambda: w.stats()["rounds"] > rounds)
+            time.sleep(0.3)
+            os.kill(t.pid, signal.SIGUSR1)
+            w.wait_for("what it did", lambda: int(
+                w.lines("wss")[0]["bytes"]) >> 20 in range(60, 76), 5)
+            w.wait_for("nothing again", lambda: w.lines("wss")[0]["bytes"] == "0", 5)
+
+
+w.main(budget, a_window_within_an_interval, sleeper)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pace_test.c - the CPU budget holds whatever things cost, and no longer than
+ * needed less is done than was asked for
+ */
+#include "test.h"
+
+#define MS	1000000ULL
+#define SEC	(1000 * MS)
+
+/* What a session costs: a part for each region, and one that is fixed */
+struct load {
+	u64 first;		/* the first round of an interval, all regions */
+	u64 check;		/* a round of checks */
+	u64 fixed;		/* of either, whatever the regions */
+};
+
+/* The thread, as far as the budget is concerned */
+struct sim {
+	struct wsmon_attrs a;
+	struct wsmon_pace p;
+	u64 now;
+	u64 spent;		/* CPU time in all */
+	u32 rounds;		/* of the last interval */
+};
+
+static void sim_begin(struct sim *s, u64 sample_ms, u64 aggr_ms, u64 window_ms,
+		      u32 permille)
+{
+	*s = (struct sim){ .a = {
+		.sample_us = sample_ms * 1000, .aggr_us = aggr_ms * 1000,
+		.window_us = window_ms * 1000, .nr_windows = 1,
+		.cpu_permille = permille,
+	} };
+	wsmon_pace_begin(&s->p, &s->a);
+}
+
+static u64 cost(const struct sim *s, u64 of_all, const struct load *l)
+{
+	return l->fixed + of_all * s->p.share / WSMON_ONE;
+}
+
+static void spend(struct sim *s, u64 ns, bool first)
+{
+	s->spent += ns;
+	wsmon_pace_spent(&s->p, ns, first);
+}
+
+/* One interval, as wsmon_thread.c goes about it */
+static void interval(struct sim *s, const struct load *l)
+{
+	u64 end = s->now + s->a.aggr_us * 1000, due = s->now;
+
+	spend(s, cost(s, l->first, l), true);
+	for (s->rounds = 1; ; s->rounds++) {
+		u64 needed = end - wsmon_pace_needed(&s->a, end - s->now);
+
+		due += s->p.step_ns;
+		s->now = wsmon_pace_may_check(&s->p) ? min(due, needed) : needed;
+		if (s->now + s->a.sample_us * 500 >= end)
+			break;
+		spend(s, cost(s, l->check, l), false);
+	}
+	s->now = end;
+	wsmon_pace_next(&s->p, &s->a, s->a.aggr_us * 1000);
+}
+
+static void cheap_is_untouched(void)
+{
+	struct load l = { .first = 5 * MS, .check = 2 * MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 100; i++) {
+		interval(&s, &l);
+		CHECK(s.rounds == 10, "%u rounds", s.rounds);
+		CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
+	}
+	CHECK(s.p.step_ns == 100 * MS, "step %llu", (long long)s.p.step_ns);
+}
+
+/* First there are fewer rounds, and as many regions as before. */
+static void rounds_before_regions(void)
+{
+	struct load l = { .first = 15 * MS, .check = 5 * MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 100; i++)
+		interval(&s, &l);
+	CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
+	/* 30 ms, but for one in eight, are for 15 and two times 5 */
+	CHECK(s.rounds == 3, "%u rounds", s.rounds);
+	CHECK(s.p.step_ns / MS == 333, "step %llu", (long long)s.p.step_ns);
+}
+
+/* Over any ten seconds, from the moment on that things get dear */
+static void budget_holds(void)
+{
+	struct load cheap = { .first = 5 * MS, .check = 2 * MS, .fixed = MS / 2 };
+	u32 permille[] = { 1, 5, 30, 100, 500 }, i, k, times;
+
+	for (k = 0; k < sizeof(permille) / sizeof(permille[0]); k++) {
+		for (times = 1; times <= 100; times *= 10) {
+			struct load l = { cheap.first * times,
+					  cheap.check * times, cheap.fixed };
+			u64 most, worst = 0, at[64];
+			struct sim s;
+
+			sim_begin(&s, 100, 1000, 1000, permille[k]);
+			for (i = 0; i < 20; i++)
+				interval(&s, &cheap);
+			for (i = 0; i < 64; i++) {
+				at[i] = s.spent;
+				interval(&s, &l);
+				if (i >= 9)
+					worst = max(worst, s.spent - at[i - 9]);
+			}
+			most = permille[k] * 10 * MS + l.fixed * 10;
+			/* that first rounds are dear is known after two of them */
+			CHECK(worst <= most + most / 20 + 2 * l.first,
+			      "%u permille, %u times: %llu of %llu us", permille[k],
+			      times, (long long)worst / 1000, (long long)most / 1000);
+		}
+	}
+}
+
+static void comes_back(void)
+{
+	struct load dear = { .first = 500 * MS, .check = 200 * MS };
+	struct load cheap = { .first = 5 * MS, .check = 2 * MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 100; i++)
+		interval(&s, &dear);
+	CHECK(s.p.share < WSMON_ONE / 16, "share %u", s.p.share);
+	for (i = 0; i < 100; i++)
+		interval(&s, &cheap);
+	CHECK(s.p.share == WSMON_ONE && s.rounds == 10, "share %u, %u rounds",
+	      s.p.share, s.rounds);
+}
+
+/* A window that begins within an interval needs a round there. */
+static void windows_keep_their_ends(void)
+{
+	static const struct {
+		u64 window, longer;	/* ms */
+		u64 at[3];		/* rounds needed, so long before the end */
+	} cases[] = {
+		{ 1000, 0, { 0 } }, { 3000, 7000, { 0 } }, { 300, 0, { 300 } },
+		{ 1500, 0, { 500 } }, { 300, 2700, { 700, 300 } },
+		{ 300, 1300, { 300 } },
+	};
+	struct load l = { .first = 50 * MS, .check = 20 * MS };
+	struct sim s;
+	u32 i, k, nr;
+
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		u64 left = 1000 * MS;
+
+		sim_begin(&s, 100, 1000, cases[k].window, 30);
+		s.a.nr_windows = cases[k].longer ? 2 : 1;
+		s.a.longer_us[0] = cases[k].longer * 1000;
+		for (nr = 0; nr < 3; nr++) {
+			left = wsmon_pace_needed(&s.a, left);
+			CHECK(left == cases[k].at[nr] * MS, "case %u: %llu", k,
+			      (long long)left);
+			if (!left)
+				break;
+		}
+		for (i = 0; i < 100; i++) {
+			interval(&s, &l);
+			CHECK(s.rounds >= nr + 1, "%u rounds", s.rounds);
+		}
+		CHECK(s.spent < 110 * 30 * MS, "%llu us", (long long)s.spent / 1000);
+	}
+}
+
+/* Nothing overflows, nothing is divided by zero, shares stay shares. */
+static void anything_goes(void)
+{
+	u32 i, k;
+
+	for (k = 0; k < 20000; k++) {
+		struct sim s = { .a = {
+			.sample_us = WSMON_SAMPLE_US_MIN <<  test_below(30),
+			.nr_windows = 1,
+			.cpu_permille = 1 + test_below(1000),
+		} };
+
+		s.a.sample_us = min(s.a.sample_us, WSMON_INTERVAL_US_MAX);
+		s.a.aggr_us = min(s.a.sample_us << test_below(10), WSMON_INTERVAL_US_MAX);
+		s.a.window_us = s.a.aggr_us * (1 + test_below(3));
+		wsmon_pace_begin(&s.p, &s.a);
+		for (i = 0; i < 20; i++) {
+			wsmon_pace_spent(&s.p, test_random() >> test_below(64), test_below(2));
+			wsmon_pace_may_check(&s.p);
+			if (test_below(2))
+				wsmon_pace_next(&s.p, &s.a, test_random() >> test_below(64));
+			CHECK(s.p.share >= WSMON_ONE / 1024 && s.p.share <= WSMON_ONE,
+			      "share %u", s.p.share);
+			CHECK(s.p.step_ns >= s.a.sample_us * 1000 &&
+			      s.p.step_ns <= s.a.aggr_us * 1000, "step %llu of %llu",
+			      (long long)s.p.step_ns, (long long)s.a.sample_us * 1000);
+		}
+	}
+}
+
+static void percentiles(void)
+{
+	struct wsmon_hist h = { };
+	u64 i, got, want;
+	u32 p;
+
+	CHECK(!wsmon_hist_percentile(&h, 50), "nothing, but half of it is less");
+	for (i = 1; i <= 10000; i++)
+		wsmon_hist_add(&h, i * i);
+	for (p = 1; p <= 100; p++) {
+		got = wsmon_hist_percentile(&h, p);
+		want = (u64)p * 100 * p * 100;
+		CHECK(got >= want && got <= want + want / 4, "%u %%: %llu, not %llu",
+		      p, (long long)got, (long long)want);
+	}
+	CHECK(wsmon_hist_percentile(&h, 100) == 100000000, "the largest");
+	wsmon_hist_add(&h, U64_MAX);
+	CHECK(wsmon_hist_percentile(&h, 100) == U64_MAX, "the largest there can be");
+	h = (struct wsmon_hist){ };
+	wsmon_hist_add(&h, 0);
+	CHECK(!wsmon_hist_percentile(&h, 99), "all are 0");
+}
+
+void test_pace(void)
+{
+	test_run("pace: what is cheap is untouched", cheap_is_untouched);
+	test_run("pace: fewer rounds come before fewer regions", rounds_before_regions);
+	test_run("pace: the budget holds over ten seconds", budget_holds);
+	test_run("pace: what is cheap again is done again", comes_back);
+	test_run("pace: windows keep their ends", windows_keep_their_ends);
+	test_run("pace: any figures", anything_goes);
+	test_run("hist: percentiles", percentiles);
+}
