@@ -21,7 +21,7 @@ def _put(path, value):
 class Damon:
     """Monitors processes from now on; damo's defaults unless told otherwise."""
 
-    def __init__(self, pids, aggr_us=100000, update_us=1000000):
+    def __init__(self, pids, aggr_us=100000, update_us=1000000, regions=None):
         _put(ADMIN + "nr_kdamonds", 1)
         self.dir = ADMIN + "0/"
         _put(self.dir + "contexts/nr_contexts", 1)
@@ -30,6 +30,10 @@ class Damon:
         _put(context + "monitoring_attrs/intervals/sample_us", aggr_us // CHECKS)
         _put(context + "monitoring_attrs/intervals/aggr_us", aggr_us)
         _put(context + "monitoring_attrs/intervals/update_us", update_us)
+        if regions:
+            # the larger first: min may not be above max at any moment
+            _put(context + "monitoring_attrs/nr_regions/max", regions)
+            _put(context + "monitoring_attrs/nr_regions/min", regions)
         _put(context + "targets/nr_targets", len(pids))
         for i, pid in enumerate(pids):
             _put(context + "targets/%d/pid_target" % i, pid)
@@ -39,15 +43,15 @@ class Damon:
         _put(self.dir + "state", "on")
         with open(self.dir + "pid") as f:
             self.thread = int(f.read())
-        self.began, self.cpu_began = time.monotonic(), self._cpu_ns()
+        self.began, self.cpu_began = time.monotonic(), self.cpu_ns()
 
-    def _cpu_ns(self):
+    def cpu_ns(self):
         with open("/proc/%d/schedstat" % self.thread) as f:
             return int(f.read().split()[0])
 
     def cpu(self):
         """Share of one CPU its thread took so far."""
-        return (self._cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
+        return (self.cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
 
     def read(self, seconds):
         """What it says in the next seconds, as text."""

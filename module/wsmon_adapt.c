@@ -12,6 +12,10 @@
  * plus a prior that fades with the number of draws: large cells that have been
  * looked at little are cut although they look alike.
  *
+ * That says how much there is, not where: a block that is small against its cell
+ * adds little to the variance. So where only few cells were accessed in part, they
+ * are cut whatever it saves, until their parts agree.
+ *
  * Scores are logarithms in quarters of an octave, so that a histogram does for
  * a sort and nothing overflows.
  */
@@ -90,6 +94,11 @@ static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 		     wsmon_log2_quarters(v));
 }
 
+/* Below this share whatever was accessed was long ago */
+#define PARTIAL_MIN	(WSMON_ONE / 512)
+/* One region in so many may be cut just because it was accessed in part */
+#define PARTIAL_FEW	16
+
 /* Turns in which memory that is new gets its regions */
 #define NEW_TURNS	12
 
@@ -99,14 +108,26 @@ static bool at_rest(const struct wsmon_region *r)
 	return !r->armed_ns;
 }
 
+/* Was some of it accessed lately, and some of it not? */
+static bool is_partial(const struct wsmon_region *r)
+{
+	u32 share = wsmon_region_share(r);
+
+	return r->n[1] && share > PARTIAL_MIN && share < WSMON_ONE * 7 / 8;
+}
+
 /*
- * @only_new: not what was observed
+ * @only_new:	not what was observed
+ * @zoom:	what was accessed in part is to be cut whatever that saves
  * Return: score of cutting a region, 0 if it cannot be
  */
-static unsigned int split_score(const struct wsmon_region *r, bool only_new)
+static unsigned int split_score(const struct wsmon_region *r, bool only_new,
+				bool zoom)
 {
 	if (!at_rest(r) || !r->n[1] || (only_new && r->draws))
 		return 0;
+	if (zoom && is_partial(r))
+		return WSMON_SCORES - 1;
 	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
 }
 
@@ -132,6 +153,7 @@ static int merge_score(const struct wsmon_regions *rs, u32 i)
  * @splits:	most cuts
  * @merges:	most joins
  * @only_new:	cut only what was never observed
+ * @zoom:	cut what was accessed in part
  */
 struct plan {
 	int split;
@@ -139,6 +161,7 @@ struct plan {
 	u32 splits;
 	u32 merges;
 	bool only_new;
+	bool zoom;
 };
 
 /*
@@ -154,6 +177,7 @@ static struct plan plan_changes(const struct wsmon_regions *rs,
 		.split = WSMON_SCORES,
 		.merge = -1,
 		.only_new = only_new,
+		.zoom = ws->zoom,
 	};
 	s64 spare = (s64)rs->budget - rs->nr, below = 0, merges = 0;
 	int i, top = 0;
@@ -198,7 +222,7 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
 			p.merges--;
 			i++;
-		} else if (p.splits && (int)split_score(r, p.only_new) >= p.split) {
+		} else if (p.splits && (int)split_score(r, p.only_new, p.zoom) >= p.split) {
 			wsmon_region_split(sp, r, &rs->spare[nr]);
 			nr += 2;
 			p.splits--;
@@ -213,13 +237,16 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
 			 bool only_new)
 {
-	u32 i;
+	u32 i, partial = 0;
 
 	memset(ws, 0, sizeof(*ws));
+	for (i = 0; i < rs->nr; i++)
+		partial += is_partial(&rs->r[i]);
+	ws->zoom = !only_new && partial <= rs->budget / PARTIAL_FEW;
 	for (i = 0; i < rs->nr; i++) {
 		int m = merge_score(rs, i);
 
-		ws->split[split_score(&rs->r[i], only_new)]++;
+		ws->split[split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
 			ws->merge[m]++;
 	}

@@ -227,10 +227,12 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
  * struct wsmon_adapt - scratch memory of wsmon_regions_adapt()
  * @split:	regions that could be split, by score
  * @merge:	pairs that could be merged, by score
+ * @zoom:	regions accessed in part are few: cut them
  */
 struct wsmon_adapt {
 	u32 split[WSMON_SCORES];
 	u32 merge[WSMON_SCORES];
+	bool zoom;
 };
 
 void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,

@@ -184,7 +184,7 @@ static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 		   struct mm_struct *mm, u64 now)
 {
-	u64 start = ktime_get_ns();
+	u64 start = ktime_get_ns(), round = now;
 	u32 i;
 
 	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
@@ -200,6 +200,9 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 	ss->stats.adapt_ns += now - start;
 	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
 	t->interval_ns = now;
+	/* mappings that were read this round are as old as the samples */
+	if (t->updated_ns == round)
+		t->updated_ns = now;
 	t->rounds = 0;
 	t->idle = 0;
 }
@@ -401,7 +404,9 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 			ran |= round_of(ss, &ss->targets[i], now, boundary);
 		cond_resched();
 	}
-	ss->stats.rounds++;
+	/* the first interval begins when its samples are there, too */
+	if (!ss->stats.rounds++)
+		ss->boundary_ns = ktime_get_ns() + aggr_ns();
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary)
 		begin_interval(ss, now - began);

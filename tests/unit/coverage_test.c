@@ -86,6 +86,78 @@ static void study_random_5(void) { study(random_5, .02, .90, .20); }
 static void study_blocks_256k(void) { study(blocks_256k, .005, .93, .05); }
 static void study_blocks_64k(void) { study(blocks_64k, .005, .90, .05); }
 
+struct block {
+	u64 start, end;
+};
+
+static bool in_block(const void *what, u64 vpn)
+{
+	const struct block *b = what;
+
+	return vpn >= b->start && vpn < b->end;
+}
+
+/* Are the regions accessed for the most part those of the block? */
+static bool shown(const struct wsmon_regions *rs, const struct block *b)
+{
+	u64 inside = 0, all = 0, size = b->end - b->start;
+	u32 i;
+
+	for (i = 0; i < rs->nr; i++) {
+		const struct wsmon_region *r = &rs->r[i];
+
+		if (wsmon_region_share(r) < WSMON_ONE / 2)
+			continue;
+		all += r->end - r->start;
+		if (r->start < b->end && r->end > b->start)
+			inside += min(r->end, b->end) - max(r->start, b->start);
+	}
+	return inside >= size - size / 10 && all - inside <= size / 10;
+}
+
+/* Intervals until it is */
+static u32 search(u64 seed, u64 pages, u64 size)
+{
+	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct block b;
+	struct world w;
+	u32 step, i;
+
+	test_seed(seed);
+	b.start = BASE + test_below(pages - size);
+	b.end = b.start + size;
+	world_init(&w, 2000);
+	world_map(&w, BASE, BASE + pages, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	for (step = 1; step < 1000; step++) {
+		world_observe(&w, in_block, &b);
+		wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, NULL, wss);
+		if (shown(&w.rs, &b))
+			break;
+		wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
+		for (i = 0; i < w.rs.nr; i++)
+			wsmon_region_draw(&w.sp, &w.rs.r[i], seed, step);
+	}
+	world_free(&w);
+	return step;
+}
+
+/* 1 MiB of 64 GiB, pages of 4 KiB; 200 MiB of 160 GiB */
+static void small_blocks_are_found(void)
+{
+	u32 seed, steps, sum = 0, worst = 0;
+
+	for (seed = 1; seed <= 20; seed++) {
+		steps = search(seed, 1 << 24, 256);
+		sum += steps;
+		worst = max(worst, steps);
+		CHECK(search(seed, 160 << 18, 51200) <= 30, "seed %u", seed);
+	}
+	printf("# 1 MiB of 64 GiB: found after %u intervals in the mean, %u at most\n",
+	       sum / 20, worst);
+	CHECK(sum / 20 < 30 && worst < 90, "%u, %u", sum / 20, worst);
+}
+
 void test_coverage(void)
 {
 	test_run("coverage: 64 MiB contiguous of 512", study_contiguous_64m);
@@ -96,4 +168,5 @@ void test_coverage(void)
 	test_run("coverage: random 5 %", study_random_5);
 	test_run("coverage: blocks of 256 KiB", study_blocks_256k);
 	test_run("coverage: blocks of 64 KiB", study_blocks_64k);
+	test_run("coverage: small blocks are found", small_blocks_are_found);
 }

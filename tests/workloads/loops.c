@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * loops - how much a process gets done: loops KIND MIB SECONDS
+ *
+ * Prints how often it went round in that time, a line each time it has passed,
+ * until it is killed. What monitoring costs is the difference.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define PAGE	4096
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static char *map(size_t size)
+{
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("loops: mmap");
+		exit(1);
+	}
+	return p;
+}
+
+/* A word of each page, in an order the processor cannot guess */
+static uint64_t chase(char *p, size_t size)
+{
+	size_t pages = size / PAGE, at = 0, n;
+	uint64_t sum = 0;
+
+	for (n = 0; n < 10000; n++) {
+		at = (at * 6364136223846793005 + 1442695040888963407) % pages;
+		sum += *(volatile uint64_t *)(p + at * PAGE);
+		at += sum & 1;
+	}
+	return sum;
+}
+
+/* All of it, one cache line after the other */
+static uint64_t stream(char *p, size_t size)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < size; i += 64)
+		sum += *(volatile uint64_t *)(p + i);
+	return sum;
+}
+
+/* Maps, touches and unmaps: the mmap lock is taken all the time */
+static uint64_t churn(char *p, size_t size)
+{
+	size_t piece = size < 256 * PAGE ? size : 256 * PAGE, i;
+	char *q = map(piece);
+
+	(void)p;
+	for (i = 0; i < piece; i += PAGE)
+		q[i] = 1;
+	munmap(q, piece);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint64_t (*once)(char *p, size_t size);
+} kinds[] = {
+	{ "chase", chase }, { "stream", stream }, { "churn", churn },
+};
+
+int main(int argc, char **argv)
+{
+	double seconds, end;
+	size_t size, k;
+	char *p;
+
+	for (k = 0; argc == 4 && k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		if (!strcmp(argv[1], kinds[k].name))
+			break;
+	if (argc != 4 || k == sizeof(kinds) / sizeof(kinds[0]) ||
+	    atol(argv[2]) < 1 || atof(argv[3]) <= 0) {
+		fputs("usage: loops chase|stream|churn MIB SECONDS\n", stderr);
+		return 2;
+	}
+	size = (size_t)atol(argv[2]) << 20;
+	seconds = atof(argv[3]);
+	p = map(size);
+	memset(p, 1, size);
+	for (;;) {
+		uint64_t rounds = 0, sum = 0;
+
+		for (end = now() + seconds; now() < end; rounds++)
+			sum += kinds[k].once(p, size);
+		printf("%llu %d\n", (unsigned long long)rounds, (int)(sum & 1));
+		fflush(stdout);
+	}
+}
