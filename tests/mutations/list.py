@@ -97,8 +97,6 @@ MUTATIONS = [
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
         ("module/wsmon_populated.c", "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
-    ("nobody_is_looked_for", "6.12", "out/bin/unit", [
-        ("module/wsmon_adapt.c", "partial <= rs->budget / PARTIAL_FEW", "false")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
         (THREAD, "lately(r->s[h].seen_ns, now, window_ns(k))",
          "lately(r->s[h].seen_ns, now, window_ns(0))")]),

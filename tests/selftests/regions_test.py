@@ -219,7 +219,7 @@ def memory_that_is_new():
              if r.type == "WSS" and r.cls == "shmem"]
     print("# %s MiB" % sizes)
     # the debug kernel takes so long to read mappings that it does so seldom
-    least = 0 if os.environ.get("WSMON_KERNEL") == "debug" else 0.7
+    least = 0 if os.environ.get("WSMON_KERNEL") == "debug" else 0.5
     assert least < sum(sizes) / (64 * cycles) < 1.3, sizes
 
 
