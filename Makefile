@@ -35,7 +35,8 @@ include tools/wsmo/wsmo.mk
 need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev
 need-vm: need-build
-	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3
+	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
+		gnuplot-nox
 
 .PHONY: demo
 demo: need-build

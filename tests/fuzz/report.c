@@ -11,7 +11,9 @@
 
 #define MAX_ARGS	8
 
-static const char * const views[] = { "raw", "regions", "wss", "summary" };
+static const char * const views[] = {
+	"raw", "regions", "heatmap", "wss", "summary"
+};
 static const char * const formats[] = { NULL, "--json", "--csv", "--raw" };
 static const char * const filters[][2] = {
 	{ NULL },
@@ -75,6 +77,11 @@ int report_run(const char *file, __u32 select)
 			fuzz_fail("%s: exit status %d", views[i], res);
 		if (res == WSMO_FAILURE && !lines)
 			fuzz_fail("%s: fails without a word", views[i]);
+		/* one that may find nothing to draw where others print nothing */
+		if (!strcmp(views[i], "heatmap")) {
+			free(messages);
+			continue;
+		}
 		/* the last, the summary, may add that it was too much for it */
 		if (first && (res != status ||
 			      (i + 1 < ARRAY_SIZE(views) ?

@@ -13,12 +13,13 @@ from tap import (GOLDEN, WSMO, Directory, fails, ok, one_line, peak_rss, run,
                  skip)
 
 VIEWS = ("summary", "wss", "regions", "raw")
+DRAWN = VIEWS + ("heatmap",)
 FORMATS = (("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)),
            ("json", ("--json",)))
 
 
 def golden(accept):
-    for view in VIEWS:
+    for view in DRAWN:
         for suffix, options in FORMATS:
             name = "%s.%s" % (view, suffix)
             result = run("report", view, *options, "-i", "-",
@@ -146,7 +147,7 @@ def windows():
 
 
 def safe_text():
-    for view in VIEWS:
+    for view in DRAWN:
         for suffix, options in FORMATS[:3]:
             out = run("report", view, *options, "-i", "-",
                       stdin=samples.main()).stdout
@@ -206,7 +207,7 @@ def gives_up(pipe_signal):
 def output_errors():
     data = samples.many(30)
     with open("/dev/full", "wb") as full:
-        for view in VIEWS:
+        for view in DRAWN:
             fails(run("report", view, "-i", "-", stdin=data, stdout=full),
                   "%s to a full disk" % view, "No space left")
     with Directory() as d:

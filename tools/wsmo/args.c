@@ -62,12 +62,12 @@ static error_t parse_common(int key, char *arg __attribute__((unused)),
 	}
 }
 
-static const struct argp common = {
+const struct argp verb_common_argp = {
 	.options = common_options, .parser = parse_common,
 };
 
 const struct argp_child verb_common[] = {
-	{ .argp = &common },
+	{ .argp = &verb_common_argp },
 	{ 0 }
 };
 

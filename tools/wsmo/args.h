@@ -33,7 +33,8 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 void verb_parse(const struct argp *argp, const char *name, int argc,
 		char **argv, void *input);
 
-/* --help, --usage and --version: the children of every verb's argp */
+/* --help, --usage and --version; verb_common is for verbs with no other child */
+extern const struct argp verb_common_argp;
 extern const struct argp_child verb_common[];
 
 /** parse_pids() - append "PID,..." to @pids; @list is changed */

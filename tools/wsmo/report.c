@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "names.h"
+#include "plot.h"
 #include "report.h"
 #include "units.h"
 #include "wsmo.h"
 
 static const struct report_view * const views[] = {
-	&report_summary, &report_wss, &report_regions, &report_raw,
+	&report_summary, &report_wss, &report_regions, &report_heatmap,
+	&report_raw,
 };
 
 double report_time(const struct report *rp, __u64 time_ns)
@@ -78,17 +80,49 @@ static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
 			rp->taus_seen |= 1U << i;
 }
 
+static const char *file_name(const struct report *rp)
+{
+	return strcmp(rp->file, "-") ? rp->file : "standard input";
+}
+
+/*
+ * The first of two times the file is read. What is wrong behind its header is
+ * told the second time. Return: whether there is anything to read again
+ */
+static bool scan(struct report *rp)
+{
+	const struct wsmon_record *rec;
+
+	for (;;) {
+		switch (reader_next(&rp->reader, &rec)) {
+		case READER_HEADER:
+			rp->view->begin(rp);
+			break;
+		case READER_RECORD:
+			rp->view->scan(rp, rec);
+			break;
+		default:
+			if (rp->reader.have_header)
+				rp->view->scanned(rp);
+			else
+				msg("%s: %s", file_name(rp), rp->reader.error);
+			return rp->reader.have_header;
+		}
+	}
+}
+
 /* Walks the file; Return: exit status */
 static int walk(struct report *rp)
 {
-	const char *name = strcmp(rp->file, "-") ? rp->file : "standard input";
+	const char *name = file_name(rp);
 	const struct wsmon_record *rec;
 	bool ended = false;
 
 	for (;;) {
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
-			rp->view->begin(rp);
+			if (!rp->view->scan)
+				rp->view->begin(rp);
 			break;
 		case READER_RECORD:
 			ended = rec->type == WSMON_REC_END;
@@ -125,6 +159,54 @@ static int walk(struct report *rp)
 	}
 }
 
+/* A pipe can be read but once: its content goes to a file. Return: fd or -1 */
+static int spool(int fd)
+{
+	FILE *copy = tmpfile();
+	char buf[65536];
+	ssize_t n = -1;
+	int res = -1;
+
+	if (copy) {
+		while ((n = read(fd, buf, sizeof(buf))) > 0)
+			if (fwrite(buf, 1, n, copy) != (size_t)n)
+				break;
+		if (!n && !fflush(copy))
+			res = fcntl(fileno(copy), F_DUPFD_CLOEXEC, 0);
+		fclose(copy);
+	}
+	if (res >= 0 && lseek(res, 0, SEEK_SET) < 0) {
+		close(res);
+		res = -1;
+	}
+	if (res < 0)
+		msg("cannot keep a copy of standard input: %s", strerror(errno));
+	return res;
+}
+
+/* Return: exit status */
+static int read_twice(struct report *rp)
+{
+	off_t start = lseek(rp->reader.fd, 0, SEEK_CUR);
+	int copy = -1, fd = rp->reader.fd, status = WSMO_FAILURE;
+
+	if (start < 0) {
+		start = 0;
+		copy = spool(fd);
+		if (copy < 0)
+			return status;
+		rp->reader.fd = fd = copy;
+	}
+	if (scan(rp) && lseek(fd, start, SEEK_SET) == start) {
+		reader_free(&rp->reader);
+		if (!reader_init(&rp->reader, fd))
+			status = walk(rp);
+	}
+	if (copy >= 0)
+		close(copy);
+	return status;
+}
+
 enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_TIME, OPT_PID, OPT_CLASS, OPT_TAU };
 
 static const struct argp_option options[] = {
@@ -135,6 +217,7 @@ static const struct argp_option options[] = {
 	{ "time", OPT_TIME, "A,B", 0, "Only from time A to time B of the recording; either may be empty", 0 },
 	{ "pid", OPT_PID, "PID,...", 0, "Only these targets", 0 },
 	{ "class", OPT_CLASS, "CLASS,...", 0, "Only these: all text data heap stack anon file shmem hugetlb mixed", 0 },
+	{ "output", 'o', "FILE", 0, "Draw the heatmap as a picture instead: FILE.png, .svg or .pdf", 0 },
 	{ "tau", OPT_TAU, "TIME,...", 0, "Only these windows of the working set; the summary is of the first", 0 },
 	{ 0 }
 };
@@ -241,13 +324,42 @@ static void set_format(struct argp_state *state, struct report *rp,
 	rp->format = format;
 }
 
+void report_option(struct report *rp, const struct report_view *view,
+		   const char *name)
+{
+	rp->option_of = view;
+	rp->option = name;
+}
+
+/* What can only be told when all options and the view are known */
+static void check_options(struct argp_state *state, struct report *rp)
+{
+	if (!rp->view)
+		rp->view = &report_summary;
+	if (rp->option && rp->option_of != rp->view)
+		usage_error(state, "%s is an option of 'wsmo report %s'",
+			    rp->option, rp->option_of->name);
+	if (rp->output && rp->format != TABLE_HUMAN)
+		usage_error(state, "--output is a picture: it takes none of --json, --csv and --raw");
+}
+
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct report *rp = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[1] = rp;
+		return 0;
 	case 'i':
 		rp->file = arg;
+		return 0;
+	case 'o':
+		report_option(rp, &report_heatmap, "--output");
+		if (!plot_can(arg))
+			usage_error(state, "'%s' is no name of a picture: it ends in .png, .svg or .pdf",
+				    arg);
+		rp->output = arg;
 		return 0;
 	case OPT_JSON:
 		set_format(state, rp, TABLE_JSON);
@@ -272,6 +384,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		parse_view(state, arg, rp);
+		return 0;
+	case ARGP_KEY_END:
+		check_options(state, rp);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -311,11 +426,17 @@ static char *help_filter(int key, const char *text, void *input)
 	return extra;
 }
 
+static const struct argp_child children[] = {
+	{ .argp = &verb_common_argp },
+	{ .argp = &heatmap_argp, .header = "For heatmap:", .group = 1 },
+	{ 0 }
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
-	.children = verb_common,
-	.args_doc = "[summary|wss|regions|raw]",
+	.children = children,
+	.args_doc = "[summary|wss|regions|heatmap|raw]",
 	.doc = "Print what a record file holds. Without a name: the summary.",
 	.help_filter = help_filter,
 };
@@ -326,18 +447,19 @@ int cmd_report(int argc, char **argv)
 		.file = "wsmon.data",
 		.from_ns = LLONG_MIN,
 		.to_ns = LLONG_MAX,
+		.heatmap.to = ~0ULL,
 	};
 	int status, fd;
 
 	verb_parse(&argp, "wsmo report", argc, argv, &rp);
-	if (!rp.view)
-		rp.view = &report_summary;
 	fd = open_file(rp.file);
 	if (fd < 0 || reader_init(&rp.reader, fd)) {
 		free(rp.pids.pid);
 		return WSMO_FAILURE;
 	}
-	status = walk(&rp);
+	status = rp.view->scan ? read_twice(&rp) : walk(&rp);
+	if (status == WSMO_OK && rp.failed)
+		status = WSMO_FAILURE;
 	if (status == WSMO_OK && tau_missing(&rp))
 		status = WSMO_FAILURE;
 	reader_free(&rp.reader);

@@ -8,8 +8,25 @@
 #include "args.h"
 #include "reader.h"
 #include "table.h"
+#include "term.h"
 
 struct report_view;
+
+/**
+ * struct heatmap_options - what is for the heatmap alone
+ * @from:	lowest address
+ * @to:		leave out what is behind it
+ * @width:	columns, or pixels; 0 for what fits
+ * @height:	lines, or pixels; 0 likewise
+ * @color:	the user's choice
+ */
+struct heatmap_options {
+	__u64 from;
+	__u64 to;
+	unsigned int width;
+	unsigned int height;
+	enum term_color color;
+};
 
 /**
  * struct report - one run of "wsmo report"
@@ -24,8 +41,13 @@ struct report_view;
  *		shortest where there can be but one
  * @nr_taus:	how many
  * @taus_seen:	bit n: @taus[n] was recorded
+ * @output:	write to this file; NULL for standard output
+ * @option:	an option that is of one view alone, NULL if there was none
+ * @option_of:	that view
+ * @heatmap:	options of that view
  * @reader:	the file
  * @cut:	the file ends inside a record (known at the end)
+ * @failed:	the view could not do its work, and has told so
  * @data:	the view's own
  */
 struct report {
@@ -39,8 +61,13 @@ struct report {
 	__u64 taus[WSMON_WINDOWS_MAX];
 	__u32 nr_taus;
 	__u32 taus_seen;
+	const char *output;
+	const char *option;
+	const struct report_view *option_of;
+	struct heatmap_options heatmap;
 	struct reader reader;
 	bool cut;
+	bool failed;
 	void *data;
 };
 
@@ -51,6 +78,9 @@ struct report {
  * @tables:	its tables, for the help text
  * @nr_tables:	how many
  * @begin:	called once the header is read
+ * @scan:	if it is there the file is read twice, and this is called for
+ *		each record of the first time
+ * @scanned:	called between the two times
  * @record:	called for each record, whatever the filters are: the names of
  *		areas are needed even if their time is not
  * @end:	called behind the last one; frees @data
@@ -61,6 +91,8 @@ struct report_view {
 	const struct table_desc * const *tables;
 	size_t nr_tables;
 	void (*begin)(struct report *rp);
+	void (*scan)(struct report *rp, const struct wsmon_record *rec);
+	void (*scanned)(struct report *rp);
 	void (*record)(struct report *rp, const struct wsmon_record *rec);
 	void (*end)(struct report *rp);
 };
@@ -69,6 +101,14 @@ extern const struct report_view report_wss;
 extern const struct report_view report_regions;
 extern const struct report_view report_summary;
 extern const struct report_view report_raw;
+extern const struct report_view report_heatmap;
+
+/* The options that are of one view alone; their input is struct report */
+extern const struct argp heatmap_argp;
+
+/** report_option() - note that an option is there which only one view has */
+void report_option(struct report *rp, const struct report_view *view,
+		   const char *name);
 
 /** report_time() - seconds since the recording began */
 double report_time(const struct report *rp, __u64 time_ns);

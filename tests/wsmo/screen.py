@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs wsmo on a terminal of a given size."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+from tap import ENV, WSMO
+
+
+def run(*args, columns=80, lines=24, env=None):
+    """Return: exit status and what it wrote to the terminal, as text."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ,
+                struct.pack("HHHH", lines, columns, 0, 0))
+    p = subprocess.Popen([WSMO, *args], stdin=subprocess.DEVNULL, stdout=theirs,
+                         env=dict(ENV, **(env or {})))
+    os.close(theirs)
+    out = b""
+    while True:
+        try:
+            more = os.read(ours, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        out += more
+    os.close(ours)
+    return p.wait(), out.decode().replace("\r\n", "\n")
+
+
+def plain(text):
+    """Without its colours."""
+    return re.sub("\x1b\\[[0-9;]*m", "", text)

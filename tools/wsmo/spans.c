@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * spans.c - the address ranges a target had mapped at one time or another
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spans.h"
+
+/* A target that maps more different things than this is shown in part. */
+#define SPANS_MAX	8192
+
+size_t spans_find(const struct spans *s, __u64 addr)
+{
+	size_t low = 0, high = s->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->span[mid].end > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+static bool same(const struct span *s, __u32 class, const char *name)
+{
+	return s->class == class && !strcmp(s->name, name);
+}
+
+static int make_room(struct spans *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct span *more;
+
+	if (s->nr < s->room)
+		return 0;
+	if (room > SPANS_MAX)
+		return -1;
+	more = reallocarray(s->span, room, sizeof(*more));
+	if (!more)
+		return -1;
+	s->span = more;
+	s->room = room;
+	return 0;
+}
+
+/* Puts a range that nothing covers before span @i, or makes a neighbour longer */
+static void insert(struct spans *s, size_t i, const struct span *new)
+{
+	struct span *next = s->span + i;
+	char *copy;
+
+	if (i && next[-1].end == new->start &&
+	    same(&next[-1], new->class, new->name)) {
+		next[-1].end = new->end;
+		return;
+	}
+	if (i < s->nr && new->end == next->start &&
+	    same(next, new->class, new->name)) {
+		next->start = new->start;
+		return;
+	}
+	copy = make_room(s) ? NULL : strdup(new->name);
+	if (!copy) {
+		s->full = true;
+		return;
+	}
+	next = s->span + i;
+	memmove(next + 1, next, (s->nr - i) * sizeof(*next));
+	*next = *new;
+	next->name = copy;
+	s->nr++;
+}
+
+void spans_add(struct spans *s, __u64 start, __u64 end, __u32 class,
+	       const char *name)
+{
+	while (start < end) {
+		size_t i = spans_find(s, start);
+		__u64 stop = end;
+
+		if (i < s->nr && s->span[i].start <= start) {
+			start = s->span[i].end;
+			continue;
+		}
+		if (i < s->nr && s->span[i].start < end)
+			stop = s->span[i].start;
+		insert(s, i, &(struct span) {
+			.start = start, .end = stop, .class = class,
+			.name = (char *)(uintptr_t)name,
+		});
+		start = stop;
+	}
+}
+
+void spans_free(struct spans *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++)
+		free(s->span[i].name);
+	free(s->span);
+}

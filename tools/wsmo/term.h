@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * term.h - what standard output can show: its size, its colours, its characters
+ */
+#ifndef WSMO_TERM_H
+#define WSMO_TERM_H
+
+#include <stdbool.h>
+
+/* The user's choice of colours; the first is for what standard output can */
+enum term_color {
+	TERM_AUTO,
+	TERM_NONE,
+	TERM_16,
+	TERM_256,
+};
+
+/**
+ * term_size() - columns and lines of the terminal; 80 x 24 if it is none
+ */
+void term_size(unsigned int *columns, unsigned int *lines);
+
+/** term_color() - @wanted, or what fits if that is TERM_AUTO */
+enum term_color term_color(enum term_color wanted);
+
+/** term_unicode() - does the locale have block characters? */
+bool term_unicode(void);
+
+/**
+ * term_print() - print a text of unknown origin in a field, left aligned
+ * @width: columns of the field; a longer text ends in '~'
+ */
+void term_print(const char *text, unsigned int width);
+
+#endif /* WSMO_TERM_H */
