@@ -91,7 +91,7 @@ def everything_is_there():
                    if not [c for c in got if c["start"] < a[2] and
                            c["end"] > a[1]]]
         ok(not missing, "every mapping is on the map of " + size, missing)
-    far = recording([(i << 36, (i << 36) + 4096 * (i + 1), 0.5)
+    far = recording([(i << 36, (i << 36) + 4096 * (i + 1), i < 150)
                      for i in range(1, 300)], start=1 << 36, end=1 << 46)
     got = cells(far, "--size", "60x12")
     text = run("report", "heatmap", "-i", "-", "--size", "80x24", stdin=far)
@@ -99,6 +99,10 @@ def everything_is_there():
        max(c["end"] for c in got) == (299 << 36) + 4096 * 300 and
        b"Gaps not shown: " in text.stdout,
        "hundreds of mappings share the lines there are", text.stdout.decode())
+    shares = [c["share"] for c in sorted(got, key=lambda c: c["start"])
+              if c["t"] == 0]
+    ok(shares[0] == 1 and shares[-1] == 0 and
+       shares == sorted(shares, reverse=True), "in the order of addresses", shares)
 
 
 def filters():
