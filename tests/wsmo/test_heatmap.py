@@ -141,7 +141,7 @@ def refused():
                        (("--size", "99999x24"), "width and height"),
                        (("--color", "red"), "--color"),
                        (("-o", "x.gif"), "x.gif"), (("-o", "png"), "png"),
-                       (("-o", "x.png", "--csv"), "--output"),
+                       (("-o", "x.png", "--csv"), "picture"),
                        (("-o", "x.png", "--size", "400x400"), "pixels")):
         res = run("report", "heatmap", *args, "-i", "-", stdin=samples.main())
         ok(res.returncode == 2 and word in res.stderr.decode() and
@@ -149,8 +149,13 @@ def refused():
     for args in (("--size", "80x24"), ("-o", "x.png"), ("--address", "1,2"),
                  ("--color", "16")):
         res = run("report", "wss", *args, "-i", "-", stdin=samples.main())
-        ok(res.returncode == 2 and b"report heatmap" in res.stderr,
+        ok(res.returncode == 2 and b"heatmap" in res.stderr,
            "only heatmap has " + args[0], res.stderr)
+    late = r.header(5 * SEC) + r.snapshot(5 * SEC + 1, 7, [
+        r.region(4096, 8192, 1, 1, "anon", 0, 0)]) + r.end(6 * SEC)
+    res = run("report", "heatmap", "-i", "-", stdin=late)
+    ok(res.returncode == 0 and b"column: 0 s" in res.stdout,
+       "an interval that began before the recording", res)
 
 
 def terminals():

@@ -7,20 +7,12 @@
 #include <string.h>
 
 #include "report.h"
-#include "units.h"
 #include "wsmo.h"
 
-/* Sizes: characters, or pixels of a picture, of which --output is one */
-#define LEAST_COLUMNS	60
-#define LEAST_LINES	12
-#define LEAST_WIDTH	600
-#define MOST		10000
-
-enum { OPT_ADDRESS = 300, OPT_SIZE, OPT_COLOR };
+enum { OPT_ADDRESS = 300, OPT_COLOR };
 
 static const struct argp_option options[] = {
 	{ "address", OPT_ADDRESS, "A,B", 0, "Only from address A to B (0x for hexadecimal); either may be empty", 0 },
-	{ "size", OPT_SIZE, "WxH", 0, "Size: columns and lines (the terminal's), or pixels of a picture (1200x700)", 0 },
 	{ "color", OPT_COLOR, "WHEN", 0, "auto, never, 16 or 256 colours", 0 },
 	{ 0 }
 };
@@ -53,23 +45,6 @@ static void parse_addresses(struct argp_state *state, char *arg,
 		usage_error(state, "--address wants the lower address first");
 }
 
-static void parse_size(struct argp_state *state, char *arg,
-		       struct heatmap_options *opt)
-{
-	char *by = strchr(arg, 'x');
-	__u64 width, height;
-
-	if (by)
-		*by++ = '\0';
-	if (!by || units_parse_count(arg, MOST, &width) ||
-	    units_parse_count(by, MOST, &height) || width < LEAST_COLUMNS ||
-	    height < LEAST_LINES)
-		usage_error(state, "--size wants width and height, %dx%d at least, %dx%d at most",
-			    LEAST_COLUMNS, LEAST_LINES, MOST, MOST);
-	opt->width = width;
-	opt->height = height;
-}
-
 static void parse_color(struct argp_state *state, const char *arg,
 			struct heatmap_options *opt)
 {
@@ -94,22 +69,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_ADDRESS:
-		report_option(rp, &report_heatmap, "--address");
+		report_option(state, rp, &report_heatmap, "--address");
 		parse_addresses(state, arg, &rp->heatmap);
 		return 0;
-	case OPT_SIZE:
-		report_option(rp, &report_heatmap, "--size");
-		parse_size(state, arg, &rp->heatmap);
-		return 0;
 	case OPT_COLOR:
-		report_option(rp, &report_heatmap, "--color");
+		report_option(state, rp, &report_heatmap, "--color");
 		parse_color(state, arg, &rp->heatmap);
-		return 0;
-	case ARGP_KEY_END:
-		if (rp->output && rp->heatmap.width &&
-		    rp->heatmap.width < LEAST_WIDTH)
-			usage_error(state, "a picture is %d pixels wide at least; see --size",
-				    LEAST_WIDTH);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -52,8 +52,10 @@ static void plot_frame(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 {
 	double left = (double)LEFT / f->width;
 	double right = 1 - (double)RIGHT / f->width;
-	double from = (double)(h->from_ns - zero_ns) / NSEC_PER_SEC;
-	double to = (double)(h->to_ns - zero_ns) / NSEC_PER_SEC;
+	const char *unit;
+	double per = plot_time_unit(h->to_ns - h->from_ns, &unit);
+	double from = (__s64)(h->from_ns - zero_ns) / per;
+	double to = (__s64)(h->to_ns - zero_ns) / per;
 
 	plot_printf(p, "reset\n%sunset key\n", palette);
 	plot_printf(p, "set lmargin at screen %g\nset rmargin at screen %g\n",
@@ -63,7 +65,7 @@ static void plot_frame(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 	plot_printf(p, "set xrange [%.9g:%.9g]\nset yrange [0:%u]\n", from, to,
 		    h->lines);
 	plot_printf(p, "set xtics out nomirror\n");
-	plot_printf(p, "set xlabel 'time, s' offset 0,0.6\n");
+	plot_printf(p, "set xlabel 'time, %s' offset 0,0.6\n", unit);
 	plot_printf(p, "set colorbox horizontal user origin screen %g,%g size screen %g,%g\n",
 		    left, screen_y(f, f->height - 30), right - left,
 		    10.0 / f->whole_height);
@@ -147,9 +149,10 @@ static void plot_bands(const struct heatmap *h, struct plot *p,
 void heatmap_plot(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 		  const struct heatmap_frame *f)
 {
-	double from = (double)(h->from_ns - zero_ns) / NSEC_PER_SEC;
-	double step = (double)(h->to_ns - h->from_ns) / NSEC_PER_SEC /
-		      h->columns;
+	const char *unit;
+	double per = plot_time_unit(h->to_ns - h->from_ns, &unit);
+	double from = (__s64)(h->from_ns - zero_ns) / per;
+	double step = (h->to_ns - h->from_ns) / per / h->columns;
 	unsigned int row, c;
 
 	plot_frame(h, p, zero_ns, f);

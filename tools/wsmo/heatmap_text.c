@@ -150,19 +150,19 @@ static void print_fold(const struct heatmap *h, const struct band *b,
 static void print_times(const struct heatmap *h, __u64 zero_ns,
 			unsigned int margin)
 {
-	__u64 from = h->from_ns - zero_ns, to = h->to_ns - zero_ns;
-	__u64 step = heatmap_tick(to - from, h->columns / 8);
+	__s64 from = h->from_ns - zero_ns, to = h->to_ns - zero_ns;
+	__s64 step = heatmap_tick(to - from, h->columns / 8);
 	double scale = h->columns / (double)(to - from);
 	char line[1024], marks[1024], text[UNITS_LEN];
 	unsigned int columns = h->columns;
-	__u64 t;
+	__s64 t = from > 0 ? (from + step - 1) / step * step : 0;
 
 	if (columns > sizeof(line) - 1)
 		columns = sizeof(line) - 1;
 	memset(line, ' ', columns);
 	memset(marks, '-', columns);
 	line[columns] = marks[columns] = '\0';
-	for (t = (from + step - 1) / step * step; t <= to; t += step) {
+	for (; t <= to; t += step) {
 		unsigned int c = (t - from) * scale;
 		size_t len = strlen(units_time(text, t));
 

@@ -11,6 +11,7 @@
 
 #include "plot.h"
 #include "text.h"
+#include "units.h"
 #include "wsmo.h"
 
 #define NO_GNUPLOT	127
@@ -83,6 +84,14 @@ const char *plot_text(char *buf, const char *text)
 	}
 	strcpy(out, "'");
 	return buf;
+}
+
+double plot_time_unit(__u64 span_ns, const char **name)
+{
+	__u64 s = span_ns / NSEC_PER_SEC;
+
+	*name = s < 600 ? "s" : s < 7200 ? "min" : "h";
+	return NSEC_PER_SEC * (s < 600 ? 1.0 : s < 7200 ? 60.0 : 3600.0);
 }
 
 /* Return: gnuplot's wait status, or -1 */

@@ -11,7 +11,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "wsmon.h"
+
 #define PLOT_TEXT	1024
+
+/* Pixels of a picture if the user does not say */
+#define PLOT_WIDTH	1200
+#define PLOT_HEIGHT	700
 
 /**
  * struct plot - a picture in the making
@@ -49,6 +55,15 @@ void plot_printf(struct plot *p, const char *fmt, ...)
  * Return: @buf
  */
 const char *plot_text(char *buf, const char *text);
+
+/**
+ * plot_time_unit() - what a time axis is in
+ * @span_ns: what it covers
+ * @name: "s", "min" or "h"
+ *
+ * Return: nanoseconds of it
+ */
+double plot_time_unit(__u64 span_ns, const char **name);
 
 /** plot_close() - have it drawn; Return: 0, or -1 after a message */
 int plot_close(struct plot *p);

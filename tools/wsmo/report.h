@@ -16,16 +16,27 @@ struct report_view;
  * struct heatmap_options - what is for the heatmap alone
  * @from:	lowest address
  * @to:		leave out what is behind it
- * @width:	columns, or pixels; 0 for what fits
- * @height:	lines, or pixels; 0 likewise
  * @color:	the user's choice
  */
 struct heatmap_options {
 	__u64 from;
 	__u64 to;
-	unsigned int width;
-	unsigned int height;
 	enum term_color color;
+};
+
+#define WSS_PERCENTILES_MAX	32
+
+/**
+ * struct wss_options - what is for the working set's report alone
+ * @by_size:	its rows are in that order
+ * @only_percentiles: no row but percentiles
+ * @percentiles: which, @nr_percentiles of them
+ */
+struct wss_options {
+	bool by_size;
+	bool only_percentiles;
+	unsigned int percentiles[WSS_PERCENTILES_MAX];
+	size_t nr_percentiles;
 };
 
 /**
@@ -41,10 +52,13 @@ struct heatmap_options {
  *		shortest where there can be but one
  * @nr_taus:	how many
  * @taus_seen:	bit n: @taus[n] was recorded
- * @output:	write to this file; NULL for standard output
+ * @output:	draw a picture in this file; NULL for a text
+ * @width:	pixels of the picture, or columns; 0 for what fits
+ * @height:	pixels, or lines; 0 likewise
  * @option:	an option that is of one view alone, NULL if there was none
  * @option_of:	that view
  * @heatmap:	options of that view
+ * @wss:	likewise
  * @reader:	the file
  * @cut:	the file ends inside a record (known at the end)
  * @failed:	the view could not do its work, and has told so
@@ -62,9 +76,12 @@ struct report {
 	__u32 nr_taus;
 	__u32 taus_seen;
 	const char *output;
+	unsigned int width;
+	unsigned int height;
 	const char *option;
 	const struct report_view *option_of;
 	struct heatmap_options heatmap;
+	struct wss_options wss;
 	struct reader reader;
 	bool cut;
 	bool failed;
@@ -103,12 +120,26 @@ extern const struct report_view report_summary;
 extern const struct report_view report_raw;
 extern const struct report_view report_heatmap;
 
-/* The options that are of one view alone; their input is struct report */
+/* -i, --time, --pid, --class and --tau; the input is struct report */
+extern const struct argp report_filter_argp;
+
+/* The options that are of one view alone; the input is the same */
 extern const struct argp heatmap_argp;
+extern const struct argp wss_argp;
 
 /** report_option() - note that an option is there which only one view has */
-void report_option(struct report *rp, const struct report_view *view,
-		   const char *name);
+void report_option(struct argp_state *state, struct report *rp,
+		   const struct report_view *view, const char *name);
+
+/** report_picture() - draw a picture: @file is the user's */
+void report_picture(struct argp_state *state, struct report *rp,
+		    const char *file);
+
+/**
+ * report_run() - read @file for @view
+ * Return: exit status, after a message if it is not WSMO_OK
+ */
+int report_run(struct report *rp);
 
 /** report_time() - seconds since the recording began */
 double report_time(const struct report *rp, __u64 time_ns);

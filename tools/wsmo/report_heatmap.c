@@ -20,12 +20,10 @@
 #define TARGETS_MAX	1024	/* in one file */
 #define PICTURES_MAX	8	/* in one picture */
 
-/* Characters for --json and the like; pixels of a picture */
+/* Cells for --json and the like */
 #define TABLE_COLUMNS_OF_CELLS	80
 #define TABLE_LINES		40
-#define PICTURE_WIDTH	1200
-#define PICTURE_HEIGHT	700
-#define LEAST_HEIGHT	300
+#define LEAST_HEIGHT	300	/* of a map in a picture */
 
 /* Lines of text around the lines of a map, the prompt among them */
 #define AROUND		7
@@ -172,14 +170,17 @@ static size_t drop_empty(struct maps *m)
 	return n;
 }
 
-/* When it begins: with the first interval, or inside of it if --time says so */
+/*
+ * When it begins: with the first interval, or inside of it if the recording did,
+ * or if --time says so
+ */
 static void set_times(const struct report *rp, struct maps *m)
 {
-	__s64 from = m->from_ns - rp->reader.header.mono_ns;
-	__s64 to = m->to_ns - rp->reader.header.mono_ns;
+	__u64 zero = rp->reader.header.mono_ns;
+	__s64 begin = rp->from_ns > 0 ? rp->from_ns : 0;
 
-	if (rp->from_ns > from && rp->from_ns < to)
-		m->from_ns = rp->reader.header.mono_ns + rp->from_ns;
+	if ((__s64)(m->from_ns - zero) < begin && begin < (__s64)(m->to_ns - zero))
+		m->from_ns = zero + begin;
 	if (m->to_ns <= m->from_ns)
 		m->to_ns = m->from_ns + 1;
 }
@@ -192,9 +193,9 @@ static unsigned int or_default(unsigned int size, unsigned int other)
 static void picture_frame(const struct report *rp, size_t targets,
 			  struct heatmap_frame *f)
 {
-	f->width = or_default(rp->heatmap.width, PICTURE_WIDTH);
-	f->whole_height = or_default(rp->heatmap.height,
-				     PICTURE_HEIGHT * targets);
+	f->width = or_default(rp->width, PLOT_WIDTH);
+	f->whole_height = or_default(rp->height,
+				     PLOT_HEIGHT * targets);
 	f->height = f->whole_height / targets;
 	f->top = 0;
 }
@@ -215,8 +216,8 @@ static void text_size(const struct report *rp, unsigned int *width,
 		      unsigned int *height)
 {
 	term_size(width, height);
-	*width = or_default(rp->heatmap.width, *width);
-	*height = or_default(rp->heatmap.height, *height);
+	*width = or_default(rp->width, *width);
+	*height = or_default(rp->height, *height);
 }
 
 static void heatmap_scanned(struct report *rp)
@@ -242,8 +243,8 @@ static void heatmap_scanned(struct report *rp)
 		lines -= AROUND;
 		fine = heatmap_text_fine(color_of(rp));
 	} else {
-		width = or_default(rp->heatmap.width, TABLE_COLUMNS_OF_CELLS);
-		lines = or_default(rp->heatmap.height, TABLE_LINES);
+		width = or_default(rp->width, TABLE_COLUMNS_OF_CELLS);
+		lines = or_default(rp->height, TABLE_LINES);
 	}
 	for (i = 0; i < n; i++) {
 		struct heatmap *h = (struct heatmap *)m->targets.base + i;

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+"""report wss: percentiles, order, bars, the picture."""
+import json
+import os
+import random
+import re
+import shutil
+import xml.etree.ElementTree as xml
+
+import records as r
+import samples
+import screen
+from tap import Directory, fails, ok, run, skip
+
+SEC = samples.SEC
+MIB = samples.MIB
+
+
+def recording(sizes, cls="all", tau_us=1000000, proc=True):
+    """An interval a second, its ends a tenth below and above."""
+    out = r.header(0) + r.target(1, 7, b"sized")
+    for i, size in enumerate(sizes):
+        out += r.wss((i + 1) * SEC, 7, cls, size, size - size // 10,
+                     size + size // 10, 1 << 40, tau_us=tau_us)
+        if proc:
+            out += r.proc((i + 1) * SEC, 7, 900 * MIB, 0, 1 << 40)
+    return out + r.end((len(sizes) + 1) * SEC)
+
+
+def lines(data, *args):
+    res = run("report", "wss", "--json", "-i", "-", *args, stdin=data)
+    return [json.loads(line) for line in res.stdout.splitlines()]
+
+
+def percentiles():
+    rng = random.Random(7)
+    for n in (1, 2, 3, 4, 10, 99, 100, 101, 1000):
+        sizes = [rng.randrange(1, 1 << 30) for _ in range(n)]
+        want = ",".join(map(str, range(101)))
+        got = []
+        for part in (range(0, 32), range(32, 64), range(64, 96), range(96, 101)):
+            got += lines(recording(sizes), "--percentiles=" +
+                         ",".join(map(str, part)))
+        right = [x for x in got if
+                 sum(s <= x["bytes"] for s in sizes) * 100 >= x["percentile"] * n and
+                 sum(s < x["bytes"] for s in sizes) * 100 <= x["percentile"] * n and
+                 sizes[round(x["t"]) - 1] == x["bytes"] and
+                 x["low"] == x["bytes"] - x["bytes"] // 10]
+        ok(len(got) == 101 == len(right) and got[0]["bytes"] == min(sizes) and
+           got[100]["bytes"] == max(sizes), "percentiles of %d intervals" % n,
+           [x for x in got if x not in right], want)
+    got = lines(samples.main(), "--percentiles")
+    ok([x["percentile"] for x in got] == 5 * [0, 25, 50, 75, 100] and
+       {x["type"] for x in got} == {"wss_percentile"}, "of each target and class", got)
+    got = lines(samples.main(), "--percentiles=50", "--class", "heap", "--time", "2,")
+    ok(len(got) == 1 and got[0]["bytes"] == 32 * MIB, "filters hold for them", got)
+
+
+def order():
+    sizes = [5, 3, 9, 1, 7]
+    got = [x["bytes"] for x in lines(recording(sizes), "--sort", "size")]
+    ok(got == sorted(sizes), "--sort size", got)
+    got = [x["bytes"] for x in lines(recording(sizes), "--sort", "time")]
+    ok(got == sizes, "--sort time", got)
+    got = [(x["pid"], x["class"], x["bytes"])
+           for x in lines(samples.main(), "--sort", "size")]
+    groups = [g[:2] for i, g in enumerate(got) if not i or got[i - 1][:2] != g[:2]]
+    ok(len(groups) == len(set(groups)) == 5, "classes stay together", groups)
+
+
+def bars():
+    data = recording([100 * MIB, 50 * MIB, 0], proc=False)
+    for locale, low, high in (("C.UTF-8", "\u2588", "\u2591"), ("C", "#", "-")):
+        out = run("report", "wss", "-i", "-", stdin=data,
+                  env={"LC_ALL": locale}).stdout.decode()
+        got = [line.split("MiB")[-1].strip() for line in out.splitlines()[1:3]]
+        # 110 MiB is 10 columns, 90 are 8
+        ok(got == [8 * low + 2 * high, 4 * low + high], "bars in " + locale, out)
+    with Directory() as d:
+        name = d.write("data", data)
+        for columns in (80, 100, 200):
+            out = screen.run("report", "wss", "-i", name, columns=columns)[1]
+            widths = [len(line.rstrip()) for line in out.splitlines()]
+            ok(min(columns, 130) - 10 <= max(widths) <= columns,
+               "as wide as %d columns" % columns, max(widths), out)
+
+
+def refused():
+    for args, word in ((("--percentiles=101",), "percentile"),
+                       (("--percentiles=1,",), "percentile"),
+                       (("--percentiles=x",), "percentile"),
+                       (("--percentiles=" + ",".join(["1"] * 33),), "at most"),
+                       (("--sort", "name"), "--sort"), (("--plot", "x"), "'x'"),
+                       (("--plot", "x.png", "--json"), "picture"),
+                       (("--plot", "x.png", "--size", "599x300"), "600x300"),
+                       (("--plot", "x.png", "--address", "1,2"), "different")):
+        res = run("report", "wss", *args, "-i", "-", stdin=samples.main())
+        ok(res.returncode == 2 and word in res.stderr.decode() and
+           not res.stdout, "refused: " + " ".join(args), res.stderr)
+    res = run("report", "regions", "--plot", "x.png", "-i", "-", stdin=b"")
+    ok(res.returncode == 2 and b"report wss" in res.stderr, "only wss has --plot")
+
+
+def curves(svg):
+    """Texts of the picture, and how many paths of each colour it has."""
+    root = xml.fromstring(svg)
+    text = " ".join("".join(t.itertext()) for t in root.iter()
+                    if t.tag.endswith("}text"))
+    return " ".join(text.split()), re.findall(rb"rgb\( *(\d+), *(\d+), *(\d+)\)", svg)
+
+
+def picture():
+    if not shutil.which("gnuplot"):
+        skip("pictures", "gnuplot is not installed")
+        return
+    with Directory() as d:
+        for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
+            name = d.path("w." + suffix)
+            res = run("report", "wss", "--plot", name, "-i", "-", stdin=samples.main())
+            ok(res.returncode == 0 and not res.stdout and not res.stderr and
+               d.read("w." + suffix).startswith(magic), "a picture: " + suffix, res)
+        text, _ = curves(d.read("w.svg"))
+        ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
+                                   "resident (4242)", "time, s", "size, MiB",
+                                   "95 % interval", "(77)")), "its labels", text)
+        run("report", "wss", "--plot", d.path("h.svg"), "--class", "heap", "-i", "-",
+            stdin=samples.main())
+        text, _ = curves(d.read("h.svg"))
+        ok("(4242) heap" in text and "working set" not in text, "--class", text)
+
+        run("report", "wss", "--plot", d.path("c.svg"), "-i", "-", "--size",
+            "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
+        svg = d.read("c.svg").decode()
+        # the band goes along the upper ends and back along the lower ones
+        band = re.findall(r"points = '([^']*)'", svg) or \
+            re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
+        points = [tuple(map(float, p.split(","))) for p in band[0].split()]
+        ys = [y for _, y in points]
+        # the four ends are 90, 110, 180 and 220 MiB: equal steps, equal distances
+        y = sorted(set(ys), reverse=True)
+        ok(len(y) == 4 and abs((y[0] - y[1]) / (y[2] - y[3]) - 0.5) < 0.02 and
+           abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
+           "the band is the interval", points)
+
+        fails(run("report", "wss", "--plot", d.path("n.png"), "--time", "90,", "-i",
+                  "-", stdin=samples.main()), "nothing to draw", "--time")
+        many = r.header(0) + b"".join(
+            r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
+        many += r.end(2 * SEC)
+        fails(run("report", "wss", "--plot", d.path("n.png"), "-i", "-", stdin=many),
+              "too many curves", "9 curves", "--pid")
+        ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
+
+
+def main(_accept):
+    percentiles()
+    order()
+    bars()
+    refused()
+    picture()
