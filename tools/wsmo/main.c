@@ -20,6 +20,7 @@ static const struct verb {
 } verbs[] = {
 	{ "record", cmd_record, "record the working set of processes to a file" },
 	{ "report", cmd_report, "print what a record file holds" },
+	{ "export", cmd_export, "write a record file in a format of other programs" },
 	{ "check", cmd_check, "tell whether recording would work here, and what is missing" },
 };
 

@@ -15,7 +15,9 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs
 	 report_regions.c report_summary.c report_raw.c \
 	report_heatmap.c heatmap.c heatmap_args.c heatmap_label.c heatmap_text.c \
 	heatmap_plot.c spans.c plot.c term.c areas.c sorted.c record.c record_loop.c record_take.c \
-	record_output.c record_child.c session.c procfs.c kconfig.c check.c
+	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
+	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
+	openmetrics.c export_live.c outfile.c
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \

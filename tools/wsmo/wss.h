@@ -18,6 +18,7 @@ struct wss_row {
 	__u64 bytes;
 	__u64 low;
 	__u64 high;
+	__u64 mapped;
 	__u32 pid;
 	__u32 class;
 };

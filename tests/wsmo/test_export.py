@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: GPL-2.0
+"""export: each format as its readers read it, files that appear whole, --live."""
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import records as r
+import samples
+from tap import ENV, GOLDEN, TOP, WSMO, Directory, fails, ok, run
+
+sys.path.insert(0, os.path.join(TOP, "contrib"))
+import wsmon  # noqa: E402
+
+SEC = samples.SEC
+FORMATS = ("csv", "json", "chrome", "damo", "openmetrics")
+WSS_LINE = ("pid=%d class=%s tau_us=1000000 bytes=%d low=%d high=%d "
+            "mapped=%d\n")
+
+
+def export(form, *args, data=None):
+    return run("export", "--" + form, "-i", "-", *args,
+               stdin=samples.main() if data is None else data)
+
+
+def golden(accept):
+    for form in FORMATS:
+        name = os.path.join(GOLDEN, "export." + form)
+        result = export(form)
+        if accept:
+            with open(name, "wb") as f:
+                f.write(result.stdout)
+        with open(name, "rb") as f:
+            want = f.read()
+        ok(result.returncode == 0 and result.stdout == want and not result.stderr,
+           "golden export." + form, result.stderr.decode(),
+           *[line for line in result.stdout.decode().splitlines()
+             if line not in want.decode().splitlines()])
+
+
+def recorded(data):
+    """What the independent reader finds in a recording."""
+    header, records = wsmon.read(io.BytesIO(data))
+    return header, list(records)
+
+
+def tables():
+    header, records = recorded(samples.main())
+    want = [(rec.time_ns - header.mono_ns, rec.pid, rec.cls, rec.bytes, rec.low,
+             rec.high, rec.mapped) for rec in records if rec.type == "WSS"]
+    rows = list(csv.DictReader(io.StringIO(export("csv").stdout.decode())))
+    got = [(round(float(x["t"]) * 1000) * 10**6, int(x["pid"]), x["class"],
+            int(x["bytes"]), int(x["low"]), int(x["high"]), int(x["mapped"]))
+           for x in rows]
+    ok(got == want, "--csv has every working set size", got, want)
+    ok(rows[0]["rss"] == "" and rows[4]["rss"] == str(80 << 20) and
+       rows[-1]["rss"] == str(81 << 20) and rows[0]["comm"] == "redis-server" and
+       float(rows[0]["time"]) == header.real_ns / 1e9 + 1,
+       "resident sizes as known then, names, wall-clock times", rows[0], rows[-1])
+    lines = [json.loads(x) for x in export("json").stdout.splitlines()]
+    ok([(x["pid"], x["class"], x["bytes"]) for x in lines] ==
+       [(x[1], x[2], x[3]) for x in want] and lines[0]["rss"] is None,
+       "--json has the same", lines[:1])
+
+
+def chrome():
+    trace = json.loads(export("chrome").stdout)
+    events = trace["traceEvents"]
+    ok(all(e["ph"] in "MCi" and isinstance(e["pid"], int) and e["name"]
+           for e in events) and
+       all(isinstance(e["ts"], float) and len(e["args"]) == 1 and
+           isinstance(e["args"]["bytes"], int) for e in events if e["ph"] == "C") and
+       all(e["s"] in "gpt" for e in events if e["ph"] == "i"),
+       "--chrome is of events a viewer takes", events)
+    heap = [(e["ts"], e["args"]["bytes"]) for e in events
+            if e["name"] == "working set heap, 1 s"]
+    ok(heap == [((i + 1) * 1e6, (30 + 2 * i) << 20) for i in range(3)],
+       "a counter of microseconds and bytes", heap)
+    high = [e["args"]["bytes"] for e in events
+            if e["name"] == "working set all, 1 s (high)" and e["pid"] == 4242]
+    ok(high == [x + x // 16 for x in (40 << 20, 42 << 20, 44 << 20)], "its ends", high)
+    names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+    ok(names == ["redis-server", "a\x1b[31m,\"b\ufffd", "redis-new"], "names", names)
+    ok([e["name"] for e in events if e["ph"] == "i"] ==
+       ["2 records lost", "exit", "exit"], "losses and ends", events)
+    small = json.loads(export("chrome", data=r.header(0) + r.end(1)).stdout)
+    ok(len(small["traceEvents"]) == 1, "of an empty recording", small)
+
+
+def damo_number(value):
+    assert type(value) in (int, float), value
+    return value
+
+
+def damo_load(text):
+    """What damo's reader makes of a record, as far as it looks into one."""
+    out = {}
+    for kv in json.loads(text):
+        for key in ("sample_us", "aggr_us", "ops_update_us"):
+            damo_number(kv["intervals"][key])
+        assert kv["scheme_filters"] == [] and kv["target_id"] not in out
+        out[kv["target_id"]] = snapshots = []
+        for s in kv["snapshots"]:
+            regions = [(damo_number(x["start"]), damo_number(x["end"]),
+                        damo_number(x["nr_accesses"]["samples"]),
+                        damo_number(x["nr_accesses"]["percent"]),
+                        damo_number(x["age"]["usec"]),
+                        damo_number(x["age"]["aggr_intervals"]))
+                       for x in s["regions"]]
+            assert s["total_bytes"] == sum(x[1] - x[0] for x in regions)
+            snapshots.append((damo_number(s["start_time"]),
+                              damo_number(s["end_time"]), regions))
+    return out
+
+
+def damo():
+    header, records = recorded(samples.main())
+    want = {}
+    for rec in records:
+        if rec.type != "SNAPSHOT":
+            continue
+        end = rec.time_ns - header.mono_ns + header.real_ns
+        of = want.setdefault(rec.pid, {}).setdefault(
+            (end - rec.interval_ns, end), [])
+        of += [(g.start, g.end, int(g.freq * rec.rounds + 0.5), round(g.freq * 100, 3),
+                g.age_ms * 1000, g.age_ms // 1000) for g in rec.regions]
+    want = {pid: [(a, z, regions) for (a, z), regions in of.items()]
+            for pid, of in want.items()}
+    got = damo_load(export("damo").stdout)
+    ok(got == want, "--damo has every region of every snapshot", got, want)
+    got = damo_load(export("damo", "--class", "heap", "--pid", "4242").stdout)
+    ok(list(got) == [4242] and [len(s[2]) for s in got[4242]] == [1, 1, 1],
+       "filters hold for it", got)
+    ok(damo_load(export("damo", data=r.header(0) + r.end(1)).stdout) == {},
+       "of an empty recording")
+    many = r.header(0) + b"".join(
+        r.snapshot(SEC, pid, [r.region(4096, 8192, 1, 1, "heap", 0, 0)])
+        for pid in range(1, 300)) + r.end(2 * SEC)
+    fails(export("damo", data=many), "too many targets", "--pid")
+    with Directory() as d:
+        path = d.path("damo.json")
+        run("export", "--damo", "-o", path, "-i", "-", stdin=samples.main())
+        kind = subprocess.run(["file", "-b", path], stdout=subprocess.PIPE)
+        ok(kind.stdout.strip() in (b"JSON data", b"JSON text data"),
+           "damo takes the file for what it is", kind.stdout)
+
+
+LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(r'([a-z_]+)(?:\{(%s(?:,%s)*)\})? (-?[0-9.e+-]+)(?: ([0-9.]+))?$'
+                    % (LABEL, LABEL))
+
+
+def openmetrics_load(text):
+    """Families by name: type, and samples by labels; what breaks a rule raises."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""], lines[-3:]
+    families, name = {}, None
+    for line in lines[:-2]:
+        words = line.split(" ", 3)
+        if words[0] == "#" and words[1] == "TYPE":
+            name = words[2]
+            assert name not in families, "not together: " + name
+            families[name] = {"type": words[3], "samples": {}, "last": None}
+            continue
+        family = families[name]
+        if words[0] == "#":
+            assert words[2] == name and words[1] in ("UNIT", "HELP"), line
+            assert words[1] != "UNIT" or name.endswith("_" + words[3]), line
+            continue
+        m = SAMPLE.match(line)
+        assert m, line
+        want = name + ("_total" if family["type"] == "counter" else "")
+        assert m.group(1) == want, line
+        labels = tuple(re.findall(LABEL, m.group(2) or ""))
+        of = family["samples"].setdefault(labels, [])
+        # the samples of a metric lie together, and time goes on in them
+        assert not of or family["last"] == labels, line
+        family["last"] = labels
+        t = float(m.group(4)) if m.group(4) else None
+        assert not of or t is not None and of[-1][0] < t, line
+        of.append((t, float(m.group(3))))
+    return families
+
+
+def openmetrics():
+    header, records = recorded(samples.main())
+    families = openmetrics_load(export("openmetrics").stdout.decode())
+    ok({k: v["type"] for k, v in families.items()} ==
+       dict.fromkeys(("wsmon_working_set_bytes", "wsmon_working_set_low_bytes",
+                      "wsmon_working_set_high_bytes", "wsmon_mapped_bytes",
+                      "wsmon_resident_bytes"), "gauge"), "--openmetrics keeps the rules",
+       list(families))
+    for name, key in (("working_set", "bytes"), ("working_set_low", "low"),
+                      ("working_set_high", "high"), ("mapped", "mapped")):
+        got = families["wsmon_%s_bytes" % name]["samples"]
+        got = sorted((t, v) for of in got.values() for t, v in of)
+        want = sorted((header.real_ns / 1e9 + (rec.time_ns - header.mono_ns) / 1e9,
+                       getattr(rec, key)) for rec in records if rec.type == "WSS")
+        ok(got == want, "every value of " + name, got, want)
+    labels = [x for x in families["wsmon_working_set_bytes"]["samples"]
+              if 'pid="77"' in x]
+    ok(labels == [('pid="77"', 'comm="a\\\\033[31m,\\"b\\\\377"', 'class="all"',
+                   'tau_seconds="1"')], "labels", labels)
+
+
+def files():
+    with Directory() as d:
+        path = d.path("out.csv")
+        old = os.umask(0o027)
+        res = run("export", "--csv", "-o", path, "-i", "-", stdin=samples.main())
+        os.umask(old)
+        ok(res.returncode == 0 and not res.stdout and
+           d.read("out.csv") == export("csv").stdout and
+           os.stat(path).st_mode & 0o777 == 0o640 and
+           os.listdir(d.name) == ["out.csv"], "-o", res, os.listdir(d.name))
+        res = run("export", "--json", "-o", path, "-i", "-", stdin=b"junk")
+        ok(res.returncode == 1 and d.read("out.csv") == export("csv").stdout and
+           os.listdir(d.name) == ["out.csv"], "a failure leaves the old one", res)
+        fails(run("export", "--csv", "-o", d.name, "-i", "-", stdin=samples.main()),
+              "-o a directory", "plain file")
+        fails(run("export", "--csv", "-o", "/nowhere/x", "-i", "-",
+                  stdin=samples.main()), "-o where nothing is", "No such file")
+        p = subprocess.Popen([WSMO, "export", "--csv", "-o", d.path("sig"), "-i", "-"],
+                             stdin=subprocess.PIPE, env=ENV)
+        p.stdin.write(samples.main())
+        p.stdin.flush()
+        begun = wait_for(lambda: len(os.listdir(d.name)) == 2)
+        p.send_signal(signal.SIGINT)
+        p.wait()
+        p.stdin.close()
+        ok(begun and p.returncode == -signal.SIGINT and
+           os.listdir(d.name) == ["out.csv"], "Ctrl-C leaves nothing behind",
+           p.returncode, os.listdir(d.name))
+    for form in FORMATS:
+        with open("/dev/full", "wb") as full:
+            fails(run("export", "--" + form, "-i", "-", stdin=samples.main(),
+                      stdout=full), form + " to a full disk", "No space left")
+
+
+def wait_for(condition, seconds=20):
+    for _ in range(seconds * 100):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class Module(Directory):
+    """Its text files, for --live."""
+
+    def set(self, status, wss=""):
+        for name, text in (("status", status + "\n"), ("wss", wss),
+                           ("stats", "rounds=5\ncpu_ns=1500000000\nlost_records=3\n")):
+            self.write(name, text.encode())
+
+    def start(self, *args):
+        return subprocess.Popen(
+            [WSMO, "export", "--openmetrics", "--live", *args], stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=self.name))
+
+
+def live():
+    me = os.getpid()
+    lines = WSS_LINE % (me, "all", 5000, 4000, 6000, 10000)
+    lines += WSS_LINE % (me, "heap", 3000, 2000, 4000, 9000)
+    with Module() as d, Directory() as out:
+        d.set("running", lines)
+        path = out.path("wsmon.prom")
+        p = d.start("-o", path, "--interval", "20ms")
+        there = wait_for(lambda: os.path.exists(path))
+        text = out.read("wsmon.prom").decode() if there else ""
+        families = openmetrics_load(text)
+        get = lambda name: list(families[name]["samples"].values())[0][0]  # noqa: E731
+        ok(there and get("wsmon_working_set_bytes") == (None, 5000) and
+           get("wsmon_monitoring") == (None, 1) and
+           get("wsmon_cpu_seconds") == (None, 1.5) and
+           get("wsmon_lost_records") == (None, 3) and
+           len(families["wsmon_working_set_bytes"]["samples"]) == 2,
+           "--live tells what is now, without times", text)
+        rss = get("wsmon_resident_bytes")[1]
+        ok(1 << 20 < rss < 1 << 34 and 'comm="python3' in text,
+           "resident sizes and names are of the process", text)
+
+        torn, stop = [], threading.Event()
+
+        def watch():
+            while not stop.is_set():
+                with open(path) as f:
+                    whole = f.read()
+                try:
+                    openmetrics_load(whole)
+                except AssertionError as e:
+                    torn.append((e, whole))
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        time.sleep(1)
+        stop.set()
+        watcher.join()
+        ok(not torn, "a reader never sees half a file", torn[:1])
+        d.set("idle")
+        ok(wait_for(lambda: b"wsmon_monitoring 0" in out.read("wsmon.prom")) and
+           b"working_set_bytes{" not in out.read("wsmon.prom"),
+           "no old figures once monitoring is over", out.read("wsmon.prom"))
+        p.send_signal(signal.SIGTERM)
+        err = p.communicate()[1]
+        ok(p.returncode == 0 and not err and not os.listdir(out.name),
+           "it ends on a signal, and takes its file along", p.returncode, err,
+           os.listdir(out.name))
+
+        p = d.start("--interval", "10ms")
+        first = p.stdout.readline()
+        p.send_signal(signal.SIGINT)
+        p.communicate()
+        ok(first.startswith(b"# TYPE") and p.returncode == 0, "to standard output")
+        d.set("running", "something else\n")
+        p = d.start("-o", path)
+        err = p.communicate()[1]
+        ok(p.returncode == 1 and b"versions" in err and not os.listdir(out.name),
+           "another version of the module", err)
+        os.unlink(d.path("status"))
+        p = d.start("-o", path)
+        err = p.communicate()[1]
+        ok(p.returncode == 1 and err.startswith(b"wsmo: "), "no module", err)
+
+
+def dashboard():
+    with open(os.path.join(TOP, "contrib", "grafana-wsmon.json")) as f:
+        board = json.load(f)
+    exprs = [t["expr"] for p in board["panels"] for t in p["targets"]]
+    queries = [v["query"]["query"] for v in board["templating"]["list"]
+               if v["type"] == "query"]
+    used = set(re.findall(r"wsmon_[a-z_]+", " ".join(exprs + queries)))
+    with Module() as d:
+        d.set("running", WSS_LINE % (os.getpid(), "all", 1, 1, 1, 1))
+        p = d.start()
+        text = ""
+        while "# EOF" not in text:
+            text += p.stdout.readline().decode()
+        p.terminate()
+        p.communicate()
+    there = set(re.findall(r"^(wsmon_[a-z_]+)[ {]", text, re.M))
+    ok(used and used <= there, "the dashboard asks for what there is", used - there)
+    ok(len({p["id"] for p in board["panels"]}) == len(board["panels"]) and
+       all(p["description"] for p in board["panels"]), "its panels are explained")
+
+
+def refused():
+    for args, word in (((), "name a format"), (("--csv", "--damo"), "one format"),
+                       (("--csv", "--live"), "--openmetrics"),
+                       (("--openmetrics", "--interval", "1s"), "--live"),
+                       (("--openmetrics", "--live", "--interval", "x"), "not a time"),
+                       (("--openmetrics", "--live", "-i", "x"), "takes none"),
+                       (("--openmetrics", "--live", "--pid", "1"), "takes none"),
+                       (("--csv", "x"), "-i")):
+        res = run("export", *args)
+        ok(res.returncode == 2 and word in res.stderr.decode() and not res.stdout,
+           "refused: export " + " ".join(args), res.stderr)
+
+
+def main(accept):
+    golden(accept)
+    tables()
+    chrome()
+    damo()
+    openmetrics()
+    files()
+    live()
+    dashboard()
+    refused()
