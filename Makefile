@@ -10,6 +10,7 @@ MODULE_SRCS := Kbuild $(wildcard module/*.[ch] include/*.h)
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
+completiondir ?= $(prefix)/share/bash-completion/completions
 
 .PHONY: all
 all: module wsmo
@@ -57,10 +58,11 @@ soak: need-vm
 		tests/check-debug
 
 .PHONY: install
-install: all
+install: all completion
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
 	install -d $(DESTDIR)$(mandir)/man1
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
+	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(if $(DESTDIR),,/sbin/depmod $$(/sbin/modinfo -F vermagic $(O_MODULE)/wsmon.ko | cut -d" " -f1))
@@ -68,6 +70,7 @@ install: all
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(mandir)/man1/wsmo*.1
+	rm -f $(DESTDIR)$(completiondir)/wsmo
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*
 
 .PHONY: clean
@@ -79,7 +82,7 @@ help:
 	@echo 'make            build the module for the running kernel, and wsmo'
 	@echo 'make module     the module; KDIR=DIR for another kernel'
 	@echo 'make wsmo       the command'
-	@echo 'make install    install both, and the man pages (prefix=$(prefix))'
+	@echo 'make install    install both, the man pages and bash completion (prefix=$(prefix))'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'

@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 
 	must(ftruncate(input_fd, 0) ||
 	     pwrite(input_fd, data, size, 0) != (ssize_t)size, input);
-	if (report_run(input, select) == WSMO_FAILURE)
+	if (fuzz_report(input, select) == WSMO_FAILURE)
 		run_check();
 	stream_run(dir, data, size, select);
 	return 0;

@@ -50,13 +50,13 @@ void sink_begin(bool is_json);
 char *sink_end(void);
 
 /**
- * report_run() - "wsmo report" of a file, each view once, all four formats
+ * fuzz_report() - "wsmo report" of a file, each view once, all four formats
  * @file:	the input, as a path
  * @select:	the choice
  *
  * Return: exit status of "wsmo report"
  */
-int report_run(const char *file, __u32 select);
+int fuzz_report(const char *file, __u32 select);
 
 /**
  * stream_run() - the input as the stream that "wsmo record" copies to a file

@@ -303,7 +303,7 @@ def live():
         stop.set()
         watcher.join()
         ok(not torn, "a reader never sees half a file", torn[:1])
-        d.set("idle")
+        d.set("idle", lines)
         ok(wait_for(lambda: b"wsmon_monitoring 0" in out.read("wsmon.prom")) and
            b"working_set_bytes{" not in out.read("wsmon.prom"),
            "no old figures once monitoring is over", out.read("wsmon.prom"))

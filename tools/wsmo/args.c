@@ -71,11 +71,36 @@ const struct argp_child verb_common[] = {
 	{ 0 }
 };
 
+/* A line for each name of an option, with its argument's; no help text */
+static void list_options(const struct argp *argp)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *c = argp->children;
+
+	if (argp->args_doc && !strchr(argp->args_doc, '\n'))
+		printf("args %s\n", argp->args_doc);
+	for (; o && (o->name || o->key || o->doc); o++) {
+		const char *arg = o->arg ? o->arg : "";
+		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
+
+		if (o->name)
+			printf("--%s %s%s\n", o->name, arg, maybe);
+		if (o->key > ' ' && o->key < 127)
+			printf("-%c %s%s\n", o->key, arg, maybe);
+	}
+	for (; c && c->argp; c++)
+		list_options(c->argp);
+}
+
 void verb_parse(const struct argp *argp, const char *name, int argc,
 		char **argv, void *input)
 {
 	static char prefix[] = "wsmo";
 
+	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
+		list_options(argp);
+		exit(WSMO_OK);
+	}
 	snprintf(verb_name, sizeof(verb_name), "%s", name);
 	argv[0] = prefix;
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,

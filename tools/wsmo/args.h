@@ -11,6 +11,12 @@
 
 #include "wsmon.h"
 
+/*
+ * Alone on a verb's command line: its options, one a line, for completion.sh,
+ * which makes the shell's completion of them; as the verbs, without a verb.
+ */
+#define LIST_OPTIONS	"--list-options"
+
 /** struct pids - process ids, @nr of them, each at least 1 */
 struct pids {
 	__u32 *pid;

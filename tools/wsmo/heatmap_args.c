@@ -13,7 +13,7 @@ enum { OPT_ADDRESS = 300, OPT_COLOR };
 
 static const struct argp_option options[] = {
 	{ "address", OPT_ADDRESS, "A,B", 0, "Only from address A to B (0x for hexadecimal); either may be empty", 0 },
-	{ "color", OPT_COLOR, "WHEN", 0, "auto, never, 16 or 256 colours", 0 },
+	{ "color", OPT_COLOR, "auto|never|16|256", 0, "Colours; auto is what the terminal has", 0 },
 	{ 0 }
 };
 

@@ -85,6 +85,11 @@ int main(int argc, char **argv)
 		puts(argp_program_version);
 		return close_output(WSMO_OK);
 	}
+	if (!strcmp(argv[1], LIST_OPTIONS)) {
+		for (i = 0; i < ARRAY_SIZE(verbs); i++)
+			puts(verbs[i].name);
+		return close_output(WSMO_OK);
+	}
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (!strcmp(verbs[i].name, argv[1]))
 			return close_output(verbs[i].run(argc - 1, argv + 1));

@@ -48,31 +48,40 @@ static int make_room(struct spans *s)
 	return 0;
 }
 
-/* Puts a range that nothing covers before span @i, or makes a neighbour longer */
+/* Makes a neighbour of the place before span @i longer; Return: whether it can */
+static bool extend(struct spans *s, size_t i, const struct span *new)
+{
+	struct span *below = i ? &s->span[i - 1] : NULL;
+	struct span *above = i < s->nr ? &s->span[i] : NULL;
+
+	if (below && below->end == new->start &&
+	    same(below, new->class, new->name)) {
+		below->end = new->end;
+		return true;
+	}
+	if (above && new->end == above->start &&
+	    same(above, new->class, new->name)) {
+		above->start = new->start;
+		return true;
+	}
+	return false;
+}
+
+/* Puts a range that nothing covers before span @i */
 static void insert(struct spans *s, size_t i, const struct span *new)
 {
-	struct span *next = s->span + i;
 	char *copy;
 
-	if (i && next[-1].end == new->start &&
-	    same(&next[-1], new->class, new->name)) {
-		next[-1].end = new->end;
+	if (extend(s, i, new))
 		return;
-	}
-	if (i < s->nr && new->end == next->start &&
-	    same(next, new->class, new->name)) {
-		next->start = new->start;
-		return;
-	}
 	copy = make_room(s) ? NULL : strdup(new->name);
 	if (!copy) {
 		s->full = true;
 		return;
 	}
-	next = s->span + i;
-	memmove(next + 1, next, (s->nr - i) * sizeof(*next));
-	*next = *new;
-	next->name = copy;
+	memmove(s->span + i + 1, s->span + i, (s->nr - i) * sizeof(*new));
+	s->span[i] = *new;
+	s->span[i].name = copy;
 	s->nr++;
 }
 

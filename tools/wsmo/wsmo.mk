@@ -5,6 +5,7 @@
 #
 #   out/bin/wsmo       what is installed
 #   out/bin/wsmo-asan  the same under AddressSanitizer and UBSan, for tests
+#   out/share/wsmo.bash  completion for bash
 
 WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/wsmo
@@ -46,5 +47,14 @@ $(WSMO_OBJ)/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
 $(WSMO_OBJ)/asan/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_ASAN) -MMD -MP -c -o $@ $<
+
+# bash's completion, from the command's own tables of options
+.PHONY: completion
+completion: out/share/wsmo.bash
+
+out/share/wsmo.bash: $(WSMO_DIR)/completion.sh out/bin/wsmo
+	@mkdir -p $(@D)
+	$(WSMO_DIR)/completion.sh out/bin/wsmo >$@.new
+	mv $@.new $@
 
 -include $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.d) $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.d)

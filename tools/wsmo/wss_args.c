@@ -13,7 +13,7 @@ enum { OPT_PLOT = 310, OPT_PERCENTILES, OPT_SORT };
 static const struct argp_option options[] = {
 	{ "plot", OPT_PLOT, "FILE", 0, "Draw it over time, with RSS beside it: FILE.png, .svg or .pdf", 0 },
 	{ "percentiles", OPT_PERCENTILES, "P,...", OPTION_ARG_OPTIONAL, "Only the table of percentiles, of these (0,25,50,75,100)", 0 },
-	{ "sort", OPT_SORT, "KEY", 0, "time, or size: the smallest first in each class", 0 },
+	{ "sort", OPT_SORT, "time|size", 0, "Order of the rows; by size the smallest is first in each class", 0 },
 	{ 0 }
 };
 
