@@ -9,15 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "areas.h"
+#include "heatmap_maps.h"
 #include "heatmap_view.h"
 #include "names.h"
 #include "report.h"
-#include "sorted.h"
 #include "units.h"
 #include "wsmo.h"
 
-#define TARGETS_MAX	1024	/* in one file */
 #define PICTURES_MAX	8	/* in one picture */
 
 /* Cells for --json and the like */
@@ -47,142 +45,20 @@ static const struct table_desc desc = {
 
 static const struct table_desc * const tables[] = { &desc };
 
-struct maps {
-	struct sorted targets;
-	struct areas *areas;
-	__u64 from_ns;
-	__u64 to_ns;
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct heatmap *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static void out_of_memory(void)
-{
-	msg("out of memory");
-	exit(WSMO_FAILURE);
-}
-
 static void heatmap_begin(struct report *rp)
 {
-	struct maps *m = calloc(1, sizeof(*m));
-	struct areas *areas = areas_new();
-
-	if (!m || !areas)
-		out_of_memory();
-	m->areas = areas;
-	m->from_ns = ~0ULL;
-	m->targets = (struct sorted) {
-		.size = sizeof(struct heatmap), .max = TARGETS_MAX,
-		.compare = compare,
-	};
-	rp->data = m;
-}
-
-static struct heatmap *target_of(struct maps *m, __u32 pid)
-{
-	const struct heatmap key = { .pid = pid };
-
-	return sorted_get(&m->targets, &key);
-}
-
-/* The part of a region that --address and --class let pass; Return: is any? */
-static bool clip(const struct report *rp, const struct wsmon_region_entry *e,
-		 __u64 *start, __u64 *end)
-{
-	const struct heatmap_options *opt = &rp->heatmap;
-
-	if (!report_wants_class(rp, e->class))
-		return false;
-	*start = e->start > opt->from ? e->start : opt->from;
-	*end = e->end < opt->to ? e->end : opt->to;
-	return *start < *end;
-}
-
-static __u64 interval_begin(const struct wsmon_rec_snapshot *s)
-{
-	return s->interval_ns < s->rec.time_ns ?
-	       s->rec.time_ns - s->interval_ns : 0;
-}
-
-static void scan_snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
-{
-	struct maps *m = rp->data;
-	struct heatmap *h = target_of(m, s->pid);
-	__u64 start, end, begin = 0, stop = 0;
-	__u32 i;
-
-	if (!h)
-		return;
-	if (interval_begin(s) < m->from_ns)
-		m->from_ns = interval_begin(s);
-	if (s->rec.time_ns > m->to_ns)
-		m->to_ns = s->rec.time_ns;
-	for (i = 0; i < s->nr; i++) {
-		const struct wsmon_region_entry *e = &s->regions[i];
-
-		if (!clip(rp, e, &start, &end))
-			continue;
-		if (begin == stop)
-			begin = start;
-		stop = end;
-		/* regions of an area that touch are one span */
-		if (i + 1 < s->nr && e[1].start == end &&
-		    e[1].area == e->area && e[1].class == e->class)
-			continue;
-		spans_add(&h->spans, begin, stop, e->class,
-			  areas_path(m->areas, s->pid, e->area));
-		begin = stop;
-	}
+	rp->data = maps_new();
 }
 
 static void heatmap_scan(struct report *rp, const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_target *target = (const void *)rec;
-	struct maps *m = rp->data;
-	struct heatmap *h;
-
-	if (rec->type == WSMON_REC_AREA)
-		areas_add(m->areas, (const void *)rec);
-	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
-		scan_snapshot(rp, (const void *)rec);
-	else if (rec->type == WSMON_REC_TARGET) {
-		h = target_of(m, target->pid);
-		if (h)
-			memcpy(h->comm, target->comm, sizeof(h->comm));
-	}
+	maps_scan(rp->data, rp, rec);
 }
 
-/* What is to be shown: those of which anything was mapped */
-static size_t drop_empty(struct maps *m)
+static void heatmap_record(struct report *rp, const struct wsmon_record *rec)
 {
-	struct heatmap *h = m->targets.base;
-	size_t i, n = 0;
-
-	for (i = 0; i < m->targets.nr; i++)
-		if (h[i].spans.nr)
-			h[n++] = h[i];
-	m->targets.nr = n;
-	return n;
-}
-
-/*
- * When it begins: with the first interval, or inside of it if the recording did,
- * or if --time says so
- */
-static void set_times(const struct report *rp, struct maps *m)
-{
-	__u64 zero = rp->reader.header.mono_ns;
-	__s64 begin = rp->from_ns > 0 ? rp->from_ns : 0;
-
-	if ((__s64)(m->from_ns - zero) < begin && begin < (__s64)(m->to_ns - zero))
-		m->from_ns = zero + begin;
-	if (m->to_ns <= m->from_ns)
-		m->to_ns = m->from_ns + 1;
+	if (!rp->failed)
+		maps_record(rp->data, rp, rec);
 }
 
 static unsigned int or_default(unsigned int size, unsigned int other)
@@ -223,11 +99,10 @@ static void text_size(const struct report *rp, unsigned int *width,
 static void heatmap_scanned(struct report *rp)
 {
 	struct maps *m = rp->data;
-	size_t n = drop_empty(m), i;
+	size_t n = maps_scanned(m, rp);
 	unsigned int width, lines, fine = 1;
 	struct heatmap_frame frame;
 
-	set_times(rp, m);
 	if (rp->output && n) {
 		picture_frame(rp, n, &frame);
 		if (n > PICTURES_MAX || frame.height < LEAST_HEIGHT) {
@@ -246,41 +121,7 @@ static void heatmap_scanned(struct report *rp)
 		width = or_default(rp->width, TABLE_COLUMNS_OF_CELLS);
 		lines = or_default(rp->height, TABLE_LINES);
 	}
-	for (i = 0; i < n; i++) {
-		struct heatmap *h = (struct heatmap *)m->targets.base + i;
-
-		h->from_ns = m->from_ns;
-		h->to_ns = m->to_ns;
-		h->page_size = rp->reader.header.page_size;
-		if (heatmap_layout(h, width, lines, fine))
-			out_of_memory();
-		if (h->spans.full)
-			msg("process %u mapped too many different things: some are left out; choose with --address or --class",
-			    h->pid);
-	}
-}
-
-static void heatmap_record(struct report *rp, const struct wsmon_record *rec)
-{
-	const struct wsmon_rec_snapshot *s = (const void *)rec;
-	struct maps *m = rp->data;
-	const struct heatmap key = {
-		.pid = rec->type == WSMON_REC_SNAPSHOT ? s->pid : 0,
-	};
-	struct heatmap *h;
-	__u64 start, end;
-	__u32 i;
-
-	if (rec->type != WSMON_REC_SNAPSHOT || !report_wants(rp, rec) || rp->failed)
-		return;
-	h = sorted_find(&m->targets, &key);
-	if (!h)
-		return;
-	for (i = 0; i < s->nr; i++)
-		if (clip(rp, &s->regions[i], &start, &end))
-			heatmap_add(h, interval_begin(s), s->rec.time_ns, start,
-				    end, (double)s->regions[i].share /
-					 WSMON_SHARE_ONE);
+	maps_layout(m, rp, width, lines, fine);
 }
 
 static void print_row(const struct report *rp, struct table *t,
@@ -367,7 +208,6 @@ static int draw(const struct report *rp)
 static void heatmap_end(struct report *rp)
 {
 	struct maps *m = rp->data;
-	size_t i;
 
 	if (rp->failed) {
 		/* told already */
@@ -381,11 +221,7 @@ static void heatmap_end(struct report *rp)
 	} else {
 		print_table(rp);
 	}
-	for (i = 0; i < m->targets.nr; i++)
-		heatmap_free((struct heatmap *)m->targets.base + i);
-	free(m->targets.base);
-	areas_free(m->areas);
-	free(m);
+	maps_free(m);
 }
 
 const struct report_view report_heatmap = {
