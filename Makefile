@@ -37,7 +37,7 @@ need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		gnuplot-nox
+		gnuplot-nox chromium
 
 .PHONY: demo
 demo: need-build
@@ -89,4 +89,5 @@ help:
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make soak       the same for hours'
 	@echo 'make fuzz       feed damaged recordings to wsmo for FUZZ_SECS (300)'
+	@echo 'make vendor     fetch uPlot, the charts of report html, anew'
 	@echo 'make clean      remove what was built'

@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "export.h"
-#include "outfile.h"
 #include "text.h"
 #include "units.h"
 #include "wsmo.h"
@@ -183,22 +182,6 @@ static const struct argp argp = {
 	.doc = "Write a recording in a format of other programs.",
 };
 
-static int write_file(struct report *rp, const char *file)
-{
-	int status;
-
-	if (file && outfile_begin(file))
-		return WSMO_FAILURE;
-	status = report_run(rp);
-	if (!file)
-		return status;
-	if (status != WSMO_OK)
-		outfile_abort();
-	else if (outfile_commit())
-		status = WSMO_FAILURE;
-	return status;
-}
-
 int cmd_export(int argc, char **argv)
 {
 	struct export e = {
@@ -211,5 +194,5 @@ int cmd_export(int argc, char **argv)
 							   LIVE_INTERVAL);
 	if (!e.rp.file)
 		e.rp.file = "wsmon.data";
-	return write_file(&e.rp, e.file);
+	return report_run(&e.rp, e.file);
 }

@@ -64,6 +64,7 @@ int outfile_begin(const char *file)
 	}
 	fflush(stdout);
 	before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	handle_signals(remove_and_die, SA_RESETHAND);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0 || before < 0) {
 		int err = errno;
@@ -77,7 +78,6 @@ int outfile_begin(const char *file)
 		outfile_abort();
 		return fail(err);
 	}
-	handle_signals(remove_and_die, SA_RESETHAND);
 	/* as if it were created without the detour */
 	mask = umask(0);
 	umask(mask);

@@ -13,7 +13,7 @@
 
 static const struct report_view * const views[] = {
 	&report_summary, &report_wss, &report_regions, &report_heatmap,
-	&report_raw,
+	&report_html, &report_raw,
 };
 
 /* Sizes: characters, or pixels of a picture, of which --output is one */
@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 0 },
 	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 0 },
 	{ "raw", OPT_RAW, NULL, 0, "Exact numbers: bytes, nanoseconds, shares", 0 },
-	{ "output", 'o', "FILE", 0, "Draw the heatmap as a picture instead: FILE.png, .svg or .pdf", 0 },
+	{ "output", 'o', "FILE", 0, "Write html there; draw the heatmap as a picture: FILE.png, .svg or .pdf", 0 },
 	{ "size", OPT_SIZE, "WxH", 0, "Pixels of a picture (1200x700), or columns and lines of the heatmap (the terminal's)", 0 },
 	{ 0 }
 };
@@ -92,6 +92,12 @@ static void parse_size(struct argp_state *state, char *arg,
 	rp->height = height;
 }
 
+static void check_html(struct argp_state *state, const struct report *rp)
+{
+	if (rp->format != TABLE_HUMAN || rp->width)
+		usage_error(state, "html is a page: it takes none of --json, --csv, --raw and --size");
+}
+
 /* What can only be told when all options and the view are known */
 static void check_options(struct argp_state *state, struct report *rp)
 {
@@ -100,6 +106,14 @@ static void check_options(struct argp_state *state, struct report *rp)
 	if (rp->option && rp->option_of != rp->view)
 		usage_error(state, "%s is an option of 'wsmo report %s'",
 			    rp->option, rp->option_of->name);
+	if (rp->view == &report_html) {
+		check_html(state, rp);
+		return;
+	}
+	if (rp->output && rp->view != &report_heatmap && !rp->wss.plot)
+		usage_error(state, "--output is for the reports html and heatmap");
+	if (rp->output && rp->view == &report_heatmap)
+		report_picture(state, rp, rp->output);
 	if (rp->output && rp->format != TABLE_HUMAN)
 		usage_error(state, "%s is a picture: it takes none of --json, --csv and --raw",
 			    rp->output);
@@ -122,8 +136,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		state->child_inputs[2] = rp;
 		return 0;
 	case 'o':
-		report_option(state, rp, &report_heatmap, "--output");
-		report_picture(state, rp, arg);
+		rp->output = arg;
 		return 0;
 	case OPT_SIZE:
 		parse_size(state, arg, rp);
@@ -193,7 +206,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.children = children,
-	.args_doc = "[summary|wss|regions|heatmap|raw]",
+	.args_doc = "[summary|wss|regions|heatmap|html|raw]",
 	.doc = "Print what a record file holds. Without a name: the summary.",
 	.help_filter = help_filter,
 };
@@ -209,5 +222,5 @@ int cmd_report(int argc, char **argv)
 	};
 
 	verb_parse(&argp, "wsmo report", argc, argv, &rp);
-	return report_run(&rp);
+	return report_run(&rp, rp.view == &report_html ? rp.output : NULL);
 }

@@ -28,11 +28,13 @@ struct heatmap_options {
 
 /**
  * struct wss_options - what is for the working set's report alone
+ * @plot:	a picture is wanted
  * @by_size:	its rows are in that order
  * @only_percentiles: no row but percentiles
  * @percentiles: which, @nr_percentiles of them
  */
 struct wss_options {
+	bool plot;
 	bool by_size;
 	bool only_percentiles;
 	unsigned int percentiles[WSS_PERCENTILES_MAX];
@@ -52,7 +54,7 @@ struct wss_options {
  *		shortest where there can be but one
  * @nr_taus:	how many
  * @taus_seen:	bit n: @taus[n] was recorded
- * @output:	draw a picture in this file; NULL for a text
+ * @output:	write a picture or a page to this file; NULL for standard output
  * @width:	pixels of the picture, or columns; 0 for what fits
  * @height:	pixels, or lines; 0 likewise
  * @option:	an option that is of one view alone, NULL if there was none
@@ -119,6 +121,7 @@ extern const struct report_view report_regions;
 extern const struct report_view report_summary;
 extern const struct report_view report_raw;
 extern const struct report_view report_heatmap;
+extern const struct report_view report_html;
 
 /* -i, --time, --pid, --class and --tau; the input is struct report */
 extern const struct argp report_filter_argp;
@@ -136,10 +139,13 @@ void report_picture(struct argp_state *state, struct report *rp,
 		    const char *file);
 
 /**
- * report_run() - read @file for @view
+ * report_run() - read @rp->file for @rp->view
+ * @file: write to this file, which is there whole or not at all, what the view
+ *	  prints; NULL for standard output
+ *
  * Return: exit status, after a message if it is not WSMO_OK
  */
-int report_run(struct report *rp);
+int report_run(struct report *rp, const char *file);
 
 /** report_time() - seconds since the recording began */
 double report_time(const struct report *rp, __u64 time_ns);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "outfile.h"
 #include "report.h"
 #include "units.h"
 #include "wsmo.h"
@@ -191,7 +192,7 @@ static bool tau_missing(const struct report *rp)
 	return false;
 }
 
-int report_run(struct report *rp)
+static int run(struct report *rp)
 {
 	int status = WSMO_FAILURE, fd = open_file(rp->file);
 
@@ -204,5 +205,21 @@ int report_run(struct report *rp)
 	free(rp->pids.pid);
 	if (fd > STDIN_FILENO)
 		close(fd);
+	return status;
+}
+
+int report_run(struct report *rp, const char *file)
+{
+	int status;
+
+	if (file && outfile_begin(file))
+		return WSMO_FAILURE;
+	status = run(rp);
+	if (!file)
+		return status;
+	if (status != WSMO_OK)
+		outfile_abort();
+	else if (outfile_commit())
+		status = WSMO_FAILURE;
 	return status;
 }

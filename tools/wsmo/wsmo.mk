@@ -15,7 +15,7 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs
 	report.c report_filter.c report_run.c report_wss.c wss.c wss_args.c wss_plot.c \
 	 report_regions.c report_summary.c report_raw.c \
 	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c heatmap_text.c \
-	heatmap_plot.c spans.c plot.c term.c areas.c sorted.c record.c record_loop.c record_take.c \
+	heatmap_plot.c report_html.c html_assets.c spans.c plot.c term.c areas.c sorted.c record.c record_loop.c record_take.c \
 	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
 	openmetrics.c export_live.c outfile.c
@@ -47,6 +47,28 @@ $(WSMO_OBJ)/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
 $(WSMO_OBJ)/asan/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_ASAN) -MMD -MP -c -o $@ $<
+
+# uPlot, the charts of "report html": what is in $(WSMO_UPLOT) comes from here
+WSMO_UPLOT := third_party/uplot
+UPLOT_VERSION := 1.6.32
+UPLOT_SHA512 := 2883159c6ebccefbb95d751b0b82d010f9e1c0ec41b8bc96d401eda66e882935c89a46cb824332fa369b8cb8122cc6ac36e186cd09bf7a9ded3a4c93c6989023
+
+.PHONY: vendor
+vendor:
+	@scripts/need npm
+	rm -rf out/vendor
+	mkdir -p out/vendor $(WSMO_UPLOT)
+	cd out/vendor && npm pack --silent uplot@$(UPLOT_VERSION)
+	echo "$(UPLOT_SHA512)  out/vendor/uplot-$(UPLOT_VERSION).tgz" | sha512sum -c
+	tar -xzf out/vendor/uplot-$(UPLOT_VERSION).tgz -C $(WSMO_UPLOT) \
+		--strip-components=1 package/LICENSE
+	tar -xzf out/vendor/uplot-$(UPLOT_VERSION).tgz -C $(WSMO_UPLOT) \
+		--strip-components=2 package/dist/uPlot.iife.min.js \
+		package/dist/uPlot.min.css
+
+# What they take in is not told by the compiler
+$(WSMO_OBJ)/html_assets.o $(WSMO_OBJ)/asan/html_assets.o: \
+	$(wildcard $(WSMO_DIR)/html/* $(WSMO_UPLOT)/*)
 
 # bash's completion, from the command's own tables of options
 .PHONY: completion

@@ -46,6 +46,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_PLOT:
 		report_option(state, rp, &report_wss, "--plot");
 		report_picture(state, rp, arg);
+		rp->wss.plot = true;
 		return 0;
 	case OPT_PERCENTILES:
 		report_option(state, rp, &report_wss, "--percentiles");
