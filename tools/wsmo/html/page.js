@@ -140,7 +140,7 @@ function chart(box, pid, tau) {
 			  incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) }],
 		series: [{ label: "time", value: (u, v) => v === null ? "-" : v.toFixed(1) + " s" },
 			...list.map(c => ({ label: c.label, stroke: c.stroke, width: c.width,
-				dash: c.dash, spanGaps: true, points: { show: false },
+				dash: c.dash, spanGaps: true, points: { show: c.points[0].length === 1 },
 				value: (u, v) => size(v) }))],
 		bands: low < 0 ? [] : [{ series: [high + 1, low + 1], fill: colors.all + "40" }],
 	};
