@@ -37,7 +37,7 @@ need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		gnuplot-nox chromium
+		gnuplot-nox chromium file
 
 .PHONY: demo
 demo: need-build

@@ -25,7 +25,7 @@
 #define MARGIN		12
 #define SIZE_AT		108
 #define NAME_AT		116
-#define NAME_CHARS	15
+#define NAME_CHARS	14
 
 /* matplotlib's viridis: even in brightness, also to eyes that lack a colour */
 static const char palette[] =

@@ -180,7 +180,7 @@ int wss_plot(const struct report *rp, struct wss_rows *rows,
 	plot_printf(&p, "set yrange [0:*]\nset grid lc rgb '#d0d0d0' lt 1\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
-	plot_printf(&p, "set key below Left reverse\nset border 3\nset tics nomirror\nset autoscale xfix\n");
+	plot_printf(&p, "set key above Left reverse\nset border 3\nset tics nomirror\nset autoscale xfix\n");
 	plot_curves(&p, rows, rss, names);
 	return plot_close(&p);
 }
