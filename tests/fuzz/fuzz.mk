@@ -34,4 +34,7 @@ $(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
+# what it takes in is not told by the compiler
+$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/html_assets.o: $(wildcard $(WSMO_DIR)/html/* $(WSMO_UPLOT)/*)
+
 -include $(WSMO_FUZZ_OBJS:.o=.d)
