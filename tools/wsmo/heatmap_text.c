@@ -46,10 +46,11 @@ static const struct shades shades[] = {
 /* In a picture of @nr shades; the square root lets sparse use be seen. */
 static int level(double share, int nr)
 {
-	int l = sqrt(share) * nr;
+	int l;
 
 	if (share < 0)
 		return NOT_MAPPED;
+	l = sqrt(share) * nr;
 	return l < nr ? l : nr - 1;
 }
 
