@@ -286,4 +286,5 @@ def main():
     w.unload()
 
 
-main()
+if __name__ == "__main__":
+    main()

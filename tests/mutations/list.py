@@ -37,6 +37,9 @@ MUTATIONS = [
         "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
+    ("another_bit_cleared_on_two_nodes", "debug", stress("migrate", 3), [
+        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+         "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
     ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
