@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "names.h"
 #include "units.h"
 #include "wsmo.h"
 
@@ -133,4 +134,17 @@ bool has_pid(const struct pids *pids, __u32 pid)
 		if (pids->pid[i] == pid)
 			return true;
 	return false;
+}
+
+void parse_classes(struct argp_state *state, char *list, __u32 *classes)
+{
+	char *name;
+
+	while ((name = strsep(&list, ","))) {
+		int class = class_by_name(name);
+
+		if (class < 0)
+			usage_error(state, "'%s' is not a class of memory", name);
+		*classes |= 1U << class;
+	}
 }

@@ -46,6 +46,9 @@ extern const struct argp_child verb_common[];
 /** parse_pids() - append "PID,..." to @pids; @list is changed */
 void parse_pids(struct argp_state *state, char *list, struct pids *pids);
 
+/** parse_classes() - set the bits of "CLASS,..." in @classes; @list is changed */
+void parse_classes(struct argp_state *state, char *list, __u32 *classes);
+
 /** has_pid() - is it one of them? */
 bool has_pid(const struct pids *pids, __u32 pid);
 

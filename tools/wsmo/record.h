@@ -12,11 +12,32 @@
 #include "session.h"
 #include "sorted.h"
 
+struct record;
+
 /**
- * struct record - one run of "wsmo record"
+ * struct record_hooks - what a verb does while it monitors; NULL is nothing
+ * @begin:	before monitoring starts; a failure, after a message, ends it
+ * @take:	for each record of the stream, before it is written
+ * @tick:	about once a second
+ * @end:	behind the last record; can still write some
+ * @tell:	the closing words; not NULL
+ */
+struct record_hooks {
+	int (*begin)(struct record *r);
+	void (*take)(struct record *r, const struct wsmon_record *rec);
+	void (*tick)(struct record *r);
+	void (*end)(struct record *r);
+	void (*tell)(const struct record *r);
+};
+
+/**
+ * struct record - one run of "wsmo record", or of a verb built on it
+ * @verb:	its name, for messages
+ * @hooks:	what it does
+ * @optional:	there need not be anything to monitor
  * @pids:	processes to attach to
  * @duration_ns: how long, 0 is until it is ended
- * @file:	the record file
+ * @file:	the record file, NULL if none is wanted
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line, no closing words but what was lost
  * @session:	the module's side
@@ -36,6 +57,9 @@
  * @failed:	recording ended early, after a message
  */
 struct record {
+	const char *verb;
+	struct record_hooks hooks;
+	bool optional;
 	struct pids pids;
 	__u64 duration_ns;
 	const char *file;
@@ -59,6 +83,29 @@ struct record {
 	bool failed;
 };
 
+#define RECORD_INIT(name) {		\
+	.verb = name,			\
+	.session.fd = -1,		\
+	.output.fd = -1,		\
+	.signal_fd = -1,		\
+}
+
+/* Options of verbs that monitor; its input is the struct record */
+extern const struct argp record_argp;
+
+/**
+ * record_setting() - the place of an attribute's value for this session
+ * @key:	its name in debugfs; it is added if it is not set yet
+ * Return: SETTING_TEXT bytes, empty for one that is new
+ */
+char *record_setting(struct record *r, const char *key);
+
+/**
+ * record_run() - monitor, from the checks to the closing words
+ * Return: exit status
+ */
+int record_run(struct record *r);
+
 /** record_now() - CLOCK_MONOTONIC in nanoseconds, the clock of records */
 __u64 record_now(void);
 
@@ -77,6 +124,9 @@ void record_loop(struct record *r);
  * record_take() - a record of the stream: complete it, note it, write it
  */
 void record_take(struct record *r, const struct wsmon_record *rec);
+
+/** record_write() - append a record to the file */
+void record_write(struct record *r, const void *rec, size_t size);
 
 /** record_memory() - add a PROC record for each target whose turn it is */
 void record_memory(struct record *r);

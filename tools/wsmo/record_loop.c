@@ -178,6 +178,8 @@ static void tick(struct record *r, struct loop *l)
 	l->tick_ns += (now - l->tick_ns) / NSEC_PER_SEC * NSEC_PER_SEC +
 		      NSEC_PER_SEC;
 	record_memory(r);
+	if (r->hooks.tick)
+		r->hooks.tick(r);
 	if (l->progress)
 		progress(r);
 }

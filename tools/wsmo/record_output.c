@@ -92,6 +92,8 @@ void output_put(struct output *o, const void *data, size_t size)
 {
 	const char *p = data;
 
+	if (o->fd < 0)
+		return;
 	while (size) {
 		size_t n = sizeof(o->buf) - o->used;
 

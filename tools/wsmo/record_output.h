@@ -42,7 +42,11 @@ int output_open(struct output *o, const char *name);
  */
 int output_commit(struct output *o);
 
-/** output_put() - append; written out by output_flush(), or when much waits */
+/**
+ * output_put() - append; written out by output_flush(), or when much waits
+ *
+ * Does nothing if the file is not open.
+ */
 void output_put(struct output *o, const void *data, size_t size);
 
 /** output_flush() - write out what waits */

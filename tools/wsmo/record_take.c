@@ -25,7 +25,7 @@ static int compare(const void *x, const void *y)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static void write_record(struct record *r, const void *rec, size_t size)
+void record_write(struct record *r, const void *rec, size_t size)
 {
 	output_put(&r->output, rec, size);
 	r->records++;
@@ -55,7 +55,7 @@ static void take_area(struct record *r, const struct wsmon_rec_area *area)
 	size_t len, pad;
 
 	if (area->rec.size > sizeof(*area) && area->path[0]) {
-		write_record(r, area, area->rec.size);
+		record_write(r, area, area->rec.size);
 		return;
 	}
 	maps_name(&r->maps, area, name);
@@ -64,7 +64,7 @@ static void take_area(struct record *r, const struct wsmon_rec_area *area)
 	head.rec.size = sizeof(head) + len + pad;
 	output_put(&r->output, &head, sizeof(head));
 	output_put(&r->output, name, len);
-	write_record(r, zeroes, pad);
+	record_write(r, zeroes, pad);
 }
 
 static void add_memory(struct record *r, struct live_target *t)
@@ -83,7 +83,7 @@ static void add_memory(struct record *r, struct live_target *t)
 		return;
 	t->memory_ns = proc.rec.time_ns;
 	if (!proc_memory(t->pid, &proc))
-		write_record(r, &proc, sizeof(proc));
+		record_write(r, &proc, sizeof(proc));
 }
 
 void record_memory(struct record *r)
@@ -113,11 +113,13 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 
+	if (r->hooks.take)
+		r->hooks.take(r, rec);
 	if (rec->type == WSMON_REC_AREA) {
 		take_area(r, (const void *)rec);
 		return;
 	}
-	write_record(r, rec, rec->size);
+	record_write(r, rec, rec->size);
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
 		note_target(r, ((const struct wsmon_rec_target *)rec)->pid,

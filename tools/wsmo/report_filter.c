@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "names.h"
 #include "report.h"
 #include "units.h"
 #include "wsmo.h"
@@ -81,20 +80,6 @@ static void parse_time(struct argp_state *state, char *arg, struct report *rp)
 		usage_error(state, "--time wants the earlier time first");
 }
 
-static void parse_classes(struct argp_state *state, char *arg,
-			  struct report *rp)
-{
-	char *name;
-
-	while ((name = strsep(&arg, ","))) {
-		int class = class_by_name(name);
-
-		if (class < 0)
-			usage_error(state, "'%s' is not a class of memory", name);
-		rp->classes |= 1U << class;
-	}
-}
-
 static void parse_taus(struct argp_state *state, char *arg, struct report *rp)
 {
 	char *tau;
@@ -125,7 +110,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		parse_pids(state, arg, &rp->pids);
 		return 0;
 	case OPT_CLASS:
-		parse_classes(state, arg, rp);
+		parse_classes(state, arg, &rp->classes);
 		return 0;
 	case OPT_TAU:
 		parse_taus(state, arg, rp);

@@ -15,7 +15,8 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs
 	report.c report_filter.c report_run.c report_wss.c wss.c wss_args.c wss_plot.c \
 	 report_regions.c report_summary.c report_raw.c \
 	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c heatmap_text.c \
-	heatmap_plot.c report_html.c html_assets.c spans.c plot.c term.c areas.c sorted.c record.c record_loop.c record_take.c \
+	heatmap_plot.c report_html.c html_assets.c spans.c plot.c term.c areas.c sorted.c \
+	record.c record_args.c record_run.c record_loop.c record_take.c \
 	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
 	openmetrics.c export_live.c outfile.c

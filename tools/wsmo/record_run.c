@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * record_run.c - the order in which a monitoring verb does things
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "wsmo.h"
+
+static int check_pids(const struct record *r)
+{
+	char path[32];
+	size_t i;
+
+	for (i = 0; i < r->pids.nr; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", r->pids.pid[i]);
+		if (access(path, F_OK)) {
+			msg("there is no process %u", r->pids.pid[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* From here on signals wait in signal_fd; @mask is what was before */
+static int catch_signals(struct record *r, sigset_t *mask)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	struct sigaction old;
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
+		/* nohup and the like: what is ignored stays ignored */
+		if (!sigaction(signals[i], NULL, &old) &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &set, mask);
+	r->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (r->signal_fd >= 0)
+		return 0;
+	msg("signals cannot be caught: %s", strerror(errno));
+	return -1;
+}
+
+/* The pids as "target" wants them; Return: malloc()ed */
+static char *target_text(const struct record *r)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (r->cmd)
+		fprintf(f, "%d", r->child.pid);
+	for (i = 0; i < r->pids.nr; i++)
+		fprintf(f, "%s%u", i ? " " : "", r->pids.pid[i]);
+	fputc('\n', f);
+	fclose(f);
+	return text;
+}
+
+/*
+ * Everything up to the moment when data comes. What can fail is tried before
+ * anything is changed. Return: 0, or the exit status after a message
+ */
+static int begin(struct record *r)
+{
+	sigset_t mask;
+	char *target;
+	int err;
+
+	if (check_pids(r) || session_open(&r->session) ||
+	    (r->file && output_open(&r->output, r->file)) ||
+	    catch_signals(r, &mask))
+		return WSMO_FAILURE;
+	if (r->cmd && child_start(&r->child, r->cmd, &mask))
+		return WSMO_FAILURE;
+	if (r->hooks.begin && r->hooks.begin(r))
+		return WSMO_FAILURE;
+	target = target_text(r);
+	if (!target) {
+		msg("out of memory");
+		return WSMO_FAILURE;
+	}
+	r->start_ns = record_now();
+	err = session_start(&r->session, target);
+	free(target);
+	if (err)
+		return WSMO_FAILURE;
+	if (r->cmd) {
+		if (session_wait("running"))
+			return WSMO_FAILURE;
+		err = child_release(&r->child, r->cmd[0]);
+		if (err)
+			return err;
+	}
+	return output_commit(&r->output) ? WSMO_FAILURE : 0;
+}
+
+/* Waits for CMD, or ends it if it was not to begin; Return: its exit status */
+static int end_child(struct record *r)
+{
+	if (r->child.release >= 0)
+		child_discard(&r->child);
+	else
+		record_wait_child(r);
+	return child_exit_status(&r->child);
+}
+
+int record_run(struct record *r)
+{
+	int status = begin(r), child;
+
+	if (!status)
+		record_loop(r);
+	session_close(&r->session);
+	if (!status && r->hooks.end)
+		r->hooks.end(r);
+	output_close(&r->output);
+	if (!status) {
+		r->hooks.tell(r);
+		if (r->failed)
+			status = WSMO_FAILURE;
+	}
+	if (r->child.pid) {
+		child = end_child(r);
+		if (!status)
+			status = child;
+	}
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	maps_close(&r->maps);
+	free(r->targets.base);
+	free(r->pids.pid);
+	return status;
+}
