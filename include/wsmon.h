@@ -75,6 +75,7 @@ enum wsmon_class {
  * @WSMON_REC_STATS:	struct wsmon_rec_stats: the monitor's own cost
  * @WSMON_REC_END:	struct wsmon_rec_end: monitoring ended, nothing follows
  * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS and the like, added by wsmo
+ * @WSMON_REC_ACT:	struct wsmon_rec_act: what a rule did, added by wsmo
  */
 enum wsmon_record_type {
 	WSMON_REC_ATTRS = 1,
@@ -90,6 +91,7 @@ enum wsmon_record_type {
 	WSMON_REC_STATS = 11,
 	WSMON_REC_END = 12,
 	WSMON_REC_PROC = 13,
+	WSMON_REC_ACT = 14,
 };
 
 /**
@@ -390,6 +392,56 @@ struct wsmon_rec_proc {
 	__u64 rss;
 	__u64 swap;
 	__u64 vsize;
+};
+
+/* In struct wsmon_rec_act.flags */
+#define WSMON_ACT_DRY_RUN	0x1	/* nothing was done */
+#define WSMON_ACT_PAUSED	0x2	/* reclaim was pausing at that moment */
+
+/* Different errors that are told apart */
+#define WSMON_ACT_ERRORS	6
+
+/**
+ * struct wsmon_rec_act - WSMON_REC_ACT: of a rule of "wsmo act", since it began
+ *
+ * About once a second, one for each rule.
+ *
+ * @rule:	number of the rule, 0 to @nr_rules - 1
+ * @nr_rules:	rules of the scheme
+ * @action:	0 stat, 1 pageout, 2 cold, 3 willneed, 4 hugepage, 5 nohugepage
+ * @flags:	WSMON_ACT_*
+ * @tried:	stretches of memory it was applied to
+ * @applied:	of them, those where it had an effect
+ * @tried_bytes: memory it could have an effect on
+ * @applied_bytes: memory it had an effect on
+ * @refaulted_bytes: of that, what was paged out and came back
+ * @skipped_bytes: left alone: of classes not asked for, locked, without swap
+ * @gone_bytes:	unmapped before it was their turn
+ * @shadowed_bytes: fit the rule when last looked, but an earlier rule has them
+ * @cpu_ns:	CPU time it took
+ * @error:	errno values the kernel refused it with; 0 behind the last one,
+ *		which stands for all further ones if there are as many as fit
+ * @failed:	how often each
+ * @text:	the rule, NUL-terminated, NUL-padded
+ */
+struct wsmon_rec_act {
+	struct wsmon_record rec;
+	__u32 rule;
+	__u32 nr_rules;
+	__u32 action;
+	__u32 flags;
+	__u64 tried;
+	__u64 applied;
+	__u64 tried_bytes;
+	__u64 applied_bytes;
+	__u64 refaulted_bytes;
+	__u64 skipped_bytes;
+	__u64 gone_bytes;
+	__u64 shadowed_bytes;
+	__u64 cpu_ns;
+	__u32 error[WSMON_ACT_ERRORS];
+	__u32 failed[WSMON_ACT_ERRORS];
+	char text[];
 };
 
 #endif /* _UAPI_WSMON_H */

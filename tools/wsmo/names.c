@@ -35,6 +35,7 @@ static const char * const records[] = {
 	[WSMON_REC_STATS]	= "stats",
 	[WSMON_REC_END]		= "end",
 	[WSMON_REC_PROC]	= "proc",
+	[WSMON_REC_ACT]		= "act",
 };
 
 const char *class_name(__u32 class)

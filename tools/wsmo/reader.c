@@ -120,6 +120,7 @@ static size_t least_size(__u32 type)
 		[WSMON_REC_STATS]	= offsetof(struct wsmon_rec_stats, sample_ns),
 		[WSMON_REC_END]		= sizeof(struct wsmon_rec_end),
 		[WSMON_REC_PROC]	= sizeof(struct wsmon_rec_proc),
+		[WSMON_REC_ACT]		= sizeof(struct wsmon_rec_act),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
@@ -159,6 +160,13 @@ static const char *check_snapshot(const struct wsmon_rec_snapshot *s)
 	return NULL;
 }
 
+static const char *check_act(const struct wsmon_rec_act *a)
+{
+	if (!memchr(a->text, '\0', a->rec.size - sizeof(*a)))
+		return "a text without an end";
+	return NULL;
+}
+
 static const char *check_record(const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target;
@@ -175,6 +183,8 @@ static const char *check_record(const struct wsmon_record *rec)
 		return check_area((const void *)rec);
 	case WSMON_REC_SNAPSHOT:
 		return check_snapshot((const void *)rec);
+	case WSMON_REC_ACT:
+		return check_act((const void *)rec);
 	default:
 		return NULL;
 	}

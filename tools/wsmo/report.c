@@ -13,7 +13,7 @@
 
 static const struct report_view * const views[] = {
 	&report_summary, &report_wss, &report_regions, &report_heatmap,
-	&report_html, &report_raw,
+	&report_html, &report_act, &report_raw,
 };
 
 /* Sizes: characters, or pixels of a picture, of which --output is one */
@@ -206,7 +206,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.children = children,
-	.args_doc = "[summary|wss|regions|heatmap|html|raw]",
+	.args_doc = "[summary|wss|regions|heatmap|html|act|raw]",
 	.doc = "Print what a record file holds. Without a name: the summary.",
 	.help_filter = help_filter,
 };

@@ -119,6 +119,7 @@ struct report_view {
 extern const struct report_view report_wss;
 extern const struct report_view report_regions;
 extern const struct report_view report_summary;
+extern const struct report_view report_act;
 extern const struct report_view report_raw;
 extern const struct report_view report_heatmap;
 extern const struct report_view report_html;

@@ -27,6 +27,9 @@ struct field {
 #define FIELD(type, kind, name)	{ #name, kind, offsetof(struct type, name) }
 #define ATTR(kind, name) \
 	{ #name, kind, offsetof(struct wsmon_rec_attrs, attrs.name) }
+#define ACT_ERROR(n) \
+	{ "error" #n, U32, offsetof(struct wsmon_rec_act, error[n]) }, \
+	{ "failed" #n, U32, offsetof(struct wsmon_rec_act, failed[n]) }
 #define HEAD_ATTR(kind, name) \
 	{ #name, kind, offsetof(struct wsmon_file_header, attrs.name) }
 
@@ -165,6 +168,26 @@ static const struct field proc_fields[] = {
 	{ 0 }
 };
 
+static const struct field act_fields[] = {
+	FIELD(wsmon_rec_act, U32, rule),
+	FIELD(wsmon_rec_act, U32, nr_rules),
+	FIELD(wsmon_rec_act, U32, action),
+	FIELD(wsmon_rec_act, U32, flags),
+	FIELD(wsmon_rec_act, U64, tried),
+	FIELD(wsmon_rec_act, U64, applied),
+	FIELD(wsmon_rec_act, U64, tried_bytes),
+	FIELD(wsmon_rec_act, U64, applied_bytes),
+	FIELD(wsmon_rec_act, U64, refaulted_bytes),
+	FIELD(wsmon_rec_act, U64, skipped_bytes),
+	FIELD(wsmon_rec_act, U64, gone_bytes),
+	FIELD(wsmon_rec_act, U64, shadowed_bytes),
+	FIELD(wsmon_rec_act, U64, cpu_ns),
+	ACT_ERROR(0), ACT_ERROR(1), ACT_ERROR(2),
+	ACT_ERROR(3), ACT_ERROR(4), ACT_ERROR(5),
+	FIELD(wsmon_rec_act, TEXT, text),
+	{ 0 }
+};
+
 static const struct field no_fields[] = {
 	{ 0 }
 };
@@ -180,6 +203,7 @@ static const struct field * const record_fields[] = {
 	[WSMON_REC_STATS]	= stats_fields,
 	[WSMON_REC_END]		= end_fields,
 	[WSMON_REC_PROC]	= proc_fields,
+	[WSMON_REC_ACT]		= act_fields,
 };
 
 enum { T, N, TYPE, NAME, VALUE };

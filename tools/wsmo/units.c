@@ -97,6 +97,31 @@ int units_parse_count(const char *text, __u64 max, __u64 *count)
 	return 0;
 }
 
+int units_parse_size(const char *text, __u64 *bytes)
+{
+	static const char prefixes[] = "KMGTPE";
+	const char *p = text, *prefix;
+	__u64 v = 0;
+
+	if (!is_digit(*p))
+		return -EINVAL;
+	for (; is_digit(*p); p++)
+		if (add_digit(&v, *p))
+			return p[strspn(p, "0123456789KMGTPEiB")] ? -EINVAL : -ERANGE;
+	prefix = *p ? strchr(prefixes, *p) : NULL;
+	if (prefix) {
+		p++;
+		if (*p && strcmp(p, "iB"))
+			return -EINVAL;
+		if (__builtin_mul_overflow(v, 1ULL << 10 * (prefix - prefixes + 1), &v))
+			return -ERANGE;
+	} else if (*p && strcmp(p, "B")) {
+		return -EINVAL;
+	}
+	*bytes = v;
+	return 0;
+}
+
 static __u64 unit_of(const char *name, size_t len)
 {
 	static const struct {

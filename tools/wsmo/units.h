@@ -34,6 +34,13 @@ const char *units_time(char *buf, __u64 ns);
 int units_parse_time(const char *text, __u64 *ns);
 
 /**
+ * units_parse_size() - "4096", "4K", "2MiB", "1G": powers of 1024
+ * @bytes: result
+ * Return: 0, -EINVAL, or -ERANGE above what 64 bits hold
+ */
+int units_parse_size(const char *text, __u64 *bytes);
+
+/**
  * units_parse_count() - a plain decimal number, nothing before or behind it
  * Return: 0, -EINVAL, or -ERANGE above @max
  */

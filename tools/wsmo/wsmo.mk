@@ -19,7 +19,9 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs
 	record.c record_args.c record_run.c record_loop.c record_take.c \
 	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
-	openmetrics.c export_live.c outfile.c
+	openmetrics.c export_live.c outfile.c \
+	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
+	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
@@ -29,9 +31,17 @@ WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 WSMO_LIBS := -lsmartcols -ljson-c -lm
 
+WSMO_SCHEMES := reclaim thp
+WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
+
 .PHONY: wsmo wsmo-asan
-wsmo: out/bin/wsmo
-wsmo-asan: out/bin/wsmo-asan
+wsmo: out/bin/wsmo $(WSMO_SCHEME_FILES)
+wsmo-asan: out/bin/wsmo-asan $(WSMO_SCHEME_FILES)
+
+# beside bin/, as they are installed
+out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 out/bin/wsmo: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.o)
 	@mkdir -p $(@D)
