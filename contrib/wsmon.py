@@ -78,6 +78,14 @@ def _wss(b):
                 high=high, mapped=mapped)
 
 
+def _act(b):
+    names = ("rule nr_rules action flags tried applied tried_bytes applied_bytes "
+             "refaulted_bytes skipped_bytes gone_bytes shadowed_bytes cpu_ns").split()
+    errors = struct.unpack_from("<12I", b, 88)
+    return dict(zip(names, struct.unpack_from("<4I9Q", b)), text=_text(b[136:]),
+                errors={e: n for e, n in zip(errors[:6], errors[6:]) if n})
+
+
 def _fields(fmt, names):
     layout, names = struct.Struct("<" + fmt), names.split()
     return lambda b: dict(zip(names, layout.unpack_from(b)))
@@ -97,6 +105,7 @@ _KINDS = {
         "regions samples targets budget")),
     12: ("END", _fields("I", "reason")),
     13: ("PROC", _fields("IIQQQ", "pid reserved rss swap vsize")),
+    14: ("ACT", _act),
 }
 
 

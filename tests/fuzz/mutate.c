@@ -104,7 +104,7 @@ static size_t cut(__u8 *data, size_t size, __u32 pos, __u32 len)
 
 static void mutate_type(__u8 *data, __u32 pos)
 {
-	__u32 type = below(WSMON_REC_PROC + 2);
+	__u32 type = below(WSMON_REC_ACT + 2);
 
 	memcpy(data + pos, &type, sizeof(type));
 }

@@ -11,7 +11,7 @@
 
 #define MAX_ARGS	8
 
-static const char * const views[] = { "raw", "regions", "wss", "summary" };
+static const char * const views[] = { "raw", "regions", "wss", "act", "summary" };
 static const char * const formats[] = { NULL, "--json", "--csv", "--raw" };
 static const char * const filters[][2] = {
 	{ NULL },

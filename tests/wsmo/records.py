@@ -15,7 +15,7 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC) = range(1, 14)
+ PROC, ACT) = range(1, 15)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
@@ -107,6 +107,19 @@ def end(t, reason=0):
 
 def proc(t, pid, rss, swap, vsize):
     return record(PROC, t, struct.pack("<IIQQQ", pid, 0, rss, swap, vsize))
+
+
+ACT_FIELDS = ("tried", "applied", "tried_bytes", "applied_bytes", "refaulted_bytes",
+              "skipped_bytes", "gone_bytes", "shadowed_bytes", "cpu_ns")
+
+
+def act(t, rule, nr_rules, action, text, flags=0, errors=(), **kw):
+    """errors: [(errno, how often)]"""
+    body = struct.pack("<4I9Q", rule, nr_rules, action, flags,
+                       *[kw.get(name, 0) for name in ACT_FIELDS])
+    errors = [*errors, *(6 - len(errors)) * [(0, 0)]]
+    body += struct.pack("<12I", *[e for e, _ in errors], *[n for _, n in errors])
+    return record(ACT, t, body + text + b"\0")
 
 
 def parse(data):

@@ -62,6 +62,16 @@ def start():
     return out
 
 
+def acts(t, n):
+    """What two rules did."""
+    return r.act(t, 0, 2, 1, b"4K null null 5% 10s null pageout", tried=7 * n, applied=6 * n,
+                 tried_bytes=70 * n * MIB, applied_bytes=64 * n * MIB,
+                 refaulted_bytes=n << 12, skipped_bytes=8192, gone_bytes=n << 20,
+                 cpu_ns=1234567 * n, errors=((12, n), (3, 1))) + \
+        r.act(t, 1, 2, 9, b"odd \x1b[31m\xff, \"x\"", flags=1, shadowed_bytes=1 << 63,
+              errors=((22, 1), (4000, 2), (1, 3), (2, 4), (3, 5), (4, 6)))
+
+
 def main():
     """Two targets, all kinds of records, a loss, a regular end."""
     out = start() + interval(0)
@@ -74,10 +84,12 @@ def main():
     out += r.wss(T0 + 2 * SEC, ODD, "all", 4096, 0, 8192, 8192)
     out += r.lost(T0 + 2 * SEC + 5, 2, 2000)
     out += r.attrs(T0 + 2 * SEC + 6, cpu_permille=20)
+    out += acts(T0 + 2 * SEC + 7, 1)
     out += interval(2)
     out += r.target(T0 + 3 * SEC + 1, PID, b"redis-new", 1)
     out += r.exit_(T0 + 3 * SEC + 2, ODD)
     out += r.exit_(T0 + 3 * SEC + 500 * 10**6, PID)
+    out += acts(T0 + 3 * SEC + 500 * 10**6, 2)
     return out + r.end(T0 + 3 * SEC + 500 * 10**6, 1)
 
 
@@ -88,6 +100,7 @@ def small():
     out += r.snapshot(T0 + SEC, PID,
                       [r.region(4096, 8192, 0.5, 0.1, "heap", 10, 0)])
     out += r.wss(T0 + SEC, PID, "all", 2048, 0, 4096, 4096)
+    out += acts(T0 + SEC, 1)
     return out + r.end(T0 + 2 * SEC)
 
 
@@ -100,5 +113,6 @@ def many(intervals, regions=1000):
             r.region(4096 * n, 4096 * (n + 1), 0.5, 0.5, "anon", i, 0)
             for n in range(regions)]))
         out.append(r.wss(t, PID, "all", i * MIB, 0, 2 * i * MIB, 1 << 40))
+    out.append(acts(T0 + intervals * SEC, 1))
     out.append(r.end(T0 + (intervals + 1) * SEC))
     return b"".join(out)

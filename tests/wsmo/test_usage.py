@@ -15,7 +15,7 @@ def refused(*args, word=""):
 
 def main(_accept):
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
-                 ("report", "wss", "--help"), ("check", "--help"),
+                 ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("--version",), ("report", "--version"),
                  ("record", "--usage")):
         res = run(*args)
@@ -54,6 +54,21 @@ def main(_accept):
     refused("report", "--class", "heap,junk", word="junk")
     refused("report", "--pid", "x", word="'x'")
     refused("check", "junk", word="junk")
+    refused("act", "-p", "1", word="no rules")
+    refused("act", "-s", "reclaim", word="nothing to act on")
+    refused("act", "-s", "reclaim", "-p", "1", "--", "true", word="not both")
+    refused("act", "-s", "reclaim", "--json", "--csv", word="only one")
+    refused("act", "-s", "reclaim", "--class", "junk", word="junk")
+    refused("act", "-s", "reclaim", "--quota-bytes", "0", word="never act")
+    refused("act", "-s", "reclaim", "--when-available", "0%", word="never reclaim")
+    for size in ("", "x", "-1", "1X", "1.5", "99999999999999999999", "1KB"):
+        refused("act", "-s", "reclaim", "--quota-bytes", size, word="not a size")
+    for number in ("", "0", "-1", "1001", "1x"):
+        refused("act", "-s", "reclaim", "--quota-cpu", number, word="not a number")
+    for number in ("", "-1", "x"):
+        refused("act", "-s", "reclaim", "--max-refaults", number, word="not a number")
+    for percent in ("", "-1", "101%", "x%", "5%%", "nan"):
+        refused("act", "-s", "reclaim", "--max-pressure", percent, word="not a percentage")
 
     res = run("report", "wss", "--time", "0.5s,1m", "-i", "-",
               stdin=samples.small())

@@ -17,10 +17,10 @@ enum {
 static const struct column columns[] = {
 	[RULE]		= { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
 	[ACTION]	= { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
-	[TRIED]		= { "tried", "TRIED", COL_COUNT, 6, 0, "stretches of memory it was applied to" },
+	[TRIED]		= { "tried", "TIMES", COL_COUNT, 6, 0, "stretches of memory it was applied to" },
 	[APPLIED]	= { "applied", "DONE", COL_COUNT, 6, 0, "of them, those where it had an effect" },
-	[TRIED_BYTES]	= { "tried_bytes", "OF", COL_SIZE, 9, 0, "bytes it could have an effect on" },
-	[APPLIED_BYTES]	= { "applied_bytes", "BYTES", COL_SIZE, 9, 0, "bytes it had an effect on" },
+	[TRIED_BYTES]	= { "tried_bytes", "MATCHED", COL_SIZE, 9, 0, "bytes it could have an effect on" },
+	[APPLIED_BYTES]	= { "applied_bytes", "APPLIED", COL_SIZE, 9, 0, "bytes it had an effect on" },
 	[REFAULTED]	= { "refaulted_bytes", "REFAULTED", COL_SIZE, 9, 0, "of that, paged out and come back" },
 	[SKIPPED]	= { "skipped_bytes", "SKIPPED", COL_SIZE, 9, 0, "left alone: of classes not asked for, locked, without swap" },
 	[GONE]		= { "gone_bytes", "GONE", COL_SIZE, 9, 0, "unmapped before it was their turn" },

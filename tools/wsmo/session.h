@@ -7,7 +7,7 @@
 
 #include "reader.h"
 
-#define SESSION_ATTRS	8
+#define SESSION_ATTRS	9
 
 /* A window has at most 11 digits, and a comma */
 #define SETTING_TEXT	(12 * WSMON_WINDOWS_MAX)
