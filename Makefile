@@ -11,6 +11,8 @@ prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
 completiondir ?= $(prefix)/share/bash-completion/completions
+# wsmo looks for them beside its own directory
+schemedir = $(bindir)/../share/wsmon/schemes
 
 .PHONY: all
 all: module wsmo
@@ -60,7 +62,8 @@ soak: need-vm
 .PHONY: install
 install: all completion
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
-	install -d $(DESTDIR)$(mandir)/man1
+	install -d $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
 	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
@@ -71,6 +74,7 @@ install: all completion
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(mandir)/man1/wsmo*.1
 	rm -f $(DESTDIR)$(completiondir)/wsmo
+	rm -rf $(DESTDIR)$(schemedir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*
 
 .PHONY: clean

@@ -177,11 +177,15 @@ def left_alone():
         ok(mapped(v) == v.size and not objects(res, "rule")[0]["tried"],
            "classes that were not asked for", mapped(v))
     # whatever the module calls it, the mapping of now decides
-    mixed = lambda v: {v.pid: regions(v.at, v.size, 64, cls="anon")}  # noqa: E731
-    with fake(mixed) as (d, m, v):
+    wrong = lambda v: {v.pid: regions(v.at, v.size, 64, cls="anon")}  # noqa: E731
+    with fake(wrong) as (d, m, v):
         res = run(*args(d, m, v, COLD, classes="anon"))
         ok(mapped(v) == v.size and objects(res, "rule")[0]["skipped_bytes"] == v.size,
            "mappings that are something else now", mapped(v), res.stdout)
+    mixed = lambda v: {v.pid: regions(v.at, v.size, 64, cls="mixed")}  # noqa: E731
+    with fake(mixed) as (d, m, v):
+        run(*args(d, m, v, COLD))
+        ok(mapped(v) == 0, "mappings taken together are sorted by what they are", mapped(v))
     with fake(whole) as (d, m, v):
         v.tell("lock", v.at, v.size // 2)
         res = run(*args(d, m, v, COLD))

@@ -221,8 +221,12 @@ void act_apply(struct act *a, struct act_target *t)
 	__u64 began = record_now();
 	size_t i;
 
-	/* what would be done is to be counted once */
-	if (act_match(&a->match, &a->scheme, &t->evidence, a->classes,
+	/*
+	 * Mappings taken together are sorted by what they are when it is their
+	 * turn. What would be done is to be counted once.
+	 */
+	if (act_match(&a->match, &a->scheme, &t->evidence,
+		      a->classes | 1U << WSMON_CLASS_MIXED,
 		      t->snapshot_ns, a->dry_run ? ~0ULL : RETRY)) {
 		msg("out of memory: nothing is done in this interval");
 		return;

@@ -134,8 +134,6 @@ void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 		[RESULT]   = cell_s(err ? strerrorname_np(-err) :
 				    a->dry_run ? "would" : "ok"),
 	});
-	if (a->format == TABLE_JSON || a->format == TABLE_CSV)
-		fflush(stdout);
 }
 
 /* The record of a rule with its text, padded; Return: its size */

@@ -213,6 +213,7 @@ static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 		t->nr = 0;
 		t->total = 0;
 	}
+	table_flush(a->table);
 }
 
 /* What was lost may have told of accesses. */

@@ -327,6 +327,15 @@ void table_row(struct table *t, const struct cell *cells)
 		row_cols(t, cells);
 }
 
+void table_flush(struct table *t)
+{
+	if (!t)
+		return;
+	if (t->cols)
+		print_block(t);
+	fflush(stdout);
+}
+
 void table_end(struct table *t)
 {
 	size_t i;

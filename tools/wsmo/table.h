@@ -129,6 +129,9 @@ struct table *table_new(const struct table_desc *desc,
  */
 void table_row(struct table *t, const struct cell *cells);
 
+/** table_flush() - print what is pending now; accepts NULL */
+void table_flush(struct table *t);
+
 /** table_end() - print what is pending, free; accepts NULL */
 void table_end(struct table *t);
 

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the guest: a workload by itself, under wsmo act, and under DAMON's schemes.
+
+Started by bench/act with what to do as JSON; prints a line of JSON for each run.
+"""
+import json
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TOP, d) for d in ("bench", "tests/selftests")]
+import schemes
+import wsmontest as w
+
+MIB = 1 << 20
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+TMP = tempfile.mkdtemp()
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def vmstat(name):
+    with open("/proc/vmstat") as f:
+        return next(int(line.split()[1]) for line in f if line.split()[0] == name)
+
+
+def status(pid, name):
+    with open("/proc/%d/status" % pid) as f:
+        return sum(int(line.split()[1]) << 10 for line in f if line.startswith(name + ":"))
+
+
+def fields(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()
+
+
+def major_faults(pid):
+    return int(fields(pid)[9])
+
+
+def cpu_s(pid):
+    return sum(map(int, fields(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def huge(pid):
+    with open("/proc/%d/smaps_rollup" % pid) as f:
+        return sum(int(line.split()[1]) << 10 for line in f if line.startswith("AnonHugePages"))
+
+
+def resident(pid, start, size):
+    with open("/proc/%d/pagemap" % pid, "rb") as f:
+        f.seek(start >> 12 << 3)
+        data = f.read(size >> 12 << 3)
+    return sum(e >> 63 for e in struct.unpack("<%dQ" % (size >> 12), data)) << 12
+
+
+def swap_on():
+    subprocess.run(["/sbin/modprobe", "zram"], check=True)
+    write("/sys/block/zram0/disksize", 1 << 30)
+    subprocess.run(["/sbin/mkswap", "/dev/zram0"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["/sbin/swapon", "/dev/zram0"], check=True)
+
+
+class Nothing:
+    """The workload by itself."""
+    cpu_s = 0
+
+    def __init__(self, pid, preset):
+        pass
+
+    def stop(self):
+        return {}
+
+
+class Wsmo:
+    """wsmo act with a preset, all else at its defaults."""
+
+    def __init__(self, pid, preset):
+        self.log = tempfile.TemporaryFile("w+")
+        self.p = subprocess.Popen(["wsmo", "act", "-s", preset, "-p", str(pid), "--json"],
+                                  stdout=self.log, stderr=subprocess.PIPE, text=True)
+
+    def stop(self):
+        with open("/proc/%d/stat" % self.p.pid):
+            cpu = cpu_s(self.p.pid)
+        monitor = w.stats()["cpu_ns"] / 1e9 if w.running() else 0
+        self.p.send_signal(2)
+        err = self.p.communicate()[1]
+        self.log.seek(0)
+        rules = [json.loads(line) for line in self.log]
+        return {"cpu_s": cpu + monitor, "rules": rules,
+                "pauses": err.count("backing off")}
+
+
+class Damon:
+    """DAMON's schemes with the same rules and quotas."""
+
+    def __init__(self, pid, preset):
+        self.s = schemes.Schemes(pid, preset)
+
+    def stop(self):
+        out = {"cpu_s": self.s.cpu_ns() / 1e9, "applied": self.s.applied()}
+        self.s.stop()
+        return out
+
+
+ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon}
+
+
+class Process:
+    """Something that runs; wait() is its work, done is how much of it there was."""
+
+    def kill(self):
+        self.p.kill()
+        self.p.wait()
+
+
+class Synthetic(Process):
+    """256 MiB, of which 32 MiB are touched every 20 ms."""
+    SIZE, HOT, SECONDS = 256 * MIB, 32 * MIB, 30
+
+    def __init__(self):
+        self.p = subprocess.Popen(["hotset", "--size", str(self.SIZE), "--hot", str(self.HOT),
+                                   "--populate", "--seconds", "0"])
+        self.pid = self.p.pid
+        w.wait_for("the workload", lambda: status(self.pid, "VmRSS") >= self.SIZE, 60)
+        with open("/proc/%d/maps" % self.pid) as f:
+            for line in f:
+                lo, hi = (int(x, 16) for x in line.split()[0].split("-"))
+                if hi - lo >= self.SIZE:
+                    self.at = lo
+
+    def work(self):
+        """How long until 95 % of what is cold are gone, and what of the hot went."""
+        began, gone, least_hot = time.monotonic(), None, self.HOT
+        faults = major_faults(self.pid)
+        while time.monotonic() - began < self.SECONDS:
+            time.sleep(0.5)
+            cold = resident(self.pid, self.at + self.HOT, self.SIZE - self.HOT)
+            least_hot = min(least_hot, resident(self.pid, self.at, self.HOT))
+            if gone is None and cold <= 0.05 * (self.SIZE - self.HOT):
+                gone = time.monotonic() - began
+        return {"gone_s": gone, "cold_left": cold / (self.SIZE - self.HOT),
+                "hot_touched": max(1 - least_hot / self.HOT,
+                                   (major_faults(self.pid) - faults) * 4096 / self.HOT)}
+
+
+class Redis(Process):
+    """40,000 values of 4 KiB, asked for by Zipf's law: a fixed number of requests."""
+    KEYS, REQUESTS, BATCH = 40000, 60000, 20
+
+    def __init__(self):
+        self.p = subprocess.Popen(["redis-server", "--port", "7777", "--save", "", "--dir", TMP,
+                                   "--hz", "10"], stdout=subprocess.DEVNULL)
+        self.pid = self.p.pid
+
+        def answers():
+            try:
+                self.s = socket.create_connection(("127.0.0.1", 7777))
+                return True
+            except OSError:
+                return False
+        w.wait_for("redis", answers, 30)
+        self.answers = self.s.makefile("rb")
+        value = "v" * 3900
+        for first in range(0, self.KEYS, 100):
+            self.ask([("SET", "key:%d" % i, value) for i in range(first, first + 100)])
+        ranks = list(range(self.KEYS))
+        rng = random.Random(1)
+        rng.shuffle(ranks)
+        weights = [1 / (i + 1) ** 1.1 for i in range(self.KEYS)]
+        self.choice = rng.choices(ranks, weights, k=self.REQUESTS)
+
+    def ask(self, commands):
+        self.s.sendall("".join("*%d\r\n%s" % (len(c), "".join(
+            "$%d\r\n%s\r\n" % (len(x), x) for x in c)) for c in commands).encode())
+        for _ in commands:
+            line = self.answers.readline()
+            if line[:1] == b"$":
+                self.answers.read(int(line[1:]) + 2)
+
+    def work(self):
+        """An even load: what it costs shows in redis' CPU time and in the delays."""
+        began, delays, seconds = time.monotonic(), [], 40
+        batches = self.REQUESTS // self.BATCH
+        for b in range(batches):
+            due = began + seconds * b / batches
+            time.sleep(max(due - time.monotonic(), 0))
+            sent = time.monotonic()
+            self.ask([("GET", "key:%d" % k) for k in
+                      self.choice[b * self.BATCH:(b + 1) * self.BATCH]])
+            delays.append(time.monotonic() - sent)
+        delays.sort()
+        return {"delay_s": sum(delays) / len(delays), "p99_s": delays[len(delays) * 99 // 100]}
+
+
+class Compile(Process):
+    """The compiler proper on a large file, optimizing."""
+
+    def __init__(self):
+        source = os.path.join(TMP, "big.c")
+        with open(source, "w") as f:
+            for i in range(300):
+                f.write("struct s%d { int a[%d]; long b; };\n"
+                        "long f%d(struct s%d *s, int n)\n{\n\tlong sum = s->b;\n"
+                        "\tfor (int i = 0; i < n; i++) {\n\t\tif (s->a[i %% %d] & %d)\n"
+                        "\t\t\tsum += s->a[i %% %d] * (long)i;\n"
+                        "\t\telse\n\t\t\tsum ^= s->a[(i + %d) %% %d] << (i & 15);\n\t}\n"
+                        "\treturn sum;\n}\n" % (i, i % 50 + 2, i, i, i % 50 + 2, i, i % 50 + 2, i,
+                                               i % 50 + 2))
+        cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE,
+                             text=True).stdout.strip()
+        self.p = subprocess.Popen([cc1, "-quiet", "-O2", "-g", source, "-o", "/dev/null"])
+        self.pid = self.p.pid
+
+    def work(self):
+        self.p.wait()
+        return {}
+
+
+class Sparse(Process):
+    """128 MiB used on every page, and 128 MiB of which every 512th page is."""
+    CODE = ("import mmap, time\n"
+            "m = mmap.mmap(-1, 258 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "import ctypes\nat = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+            "o = -at % (2 << 20)\nn = 128 << 20\nb = bytes(n >> 12)\n"
+            "for r in range(%d):\n"
+            "    m[o:o + n:4096] = b\n    m[o + n:o + 2 * n:2 << 20] = b[:64]\n"
+            "    time.sleep(0.02)\n")
+
+    def __init__(self, rounds=600):
+        self.p = subprocess.Popen([sys.executable, "-c", self.CODE % rounds])
+        self.pid = self.p.pid
+
+    def work(self):
+        self.p.wait()
+        return {}
+
+
+WORKLOADS = {"synthetic": Synthetic, "redis": Redis, "compile": Compile, "sparse": Sparse}
+
+
+class Watch(threading.Thread):
+    """Follows memory and CPU time of a process while it works."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.rows, self.done = pid, [], threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.done.wait(0.5):
+            try:
+                self.rows.append((status(self.pid, "VmRSS"), status(self.pid, "VmSwap"),
+                                  huge(self.pid), cpu_s(self.pid), major_faults(self.pid)))
+            except OSError:
+                return
+
+    def result(self):
+        self.done.set()
+        self.join()
+        # a process that is ending has no memory any more
+        rows = [row for row in self.rows if row[0]]
+        return {"rss": sum(r[0] for r in rows) / len(rows), "rss_max": max(r[0] for r in rows),
+                "rss_end": rows[-1][0], "swap_end": rows[-1][1], "huge_max": max(r[2] for r in rows),
+                "huge_end": rows[-1][2], "major_faults": rows[-1][4] - rows[0][4],
+                "cpu_work_s": rows[-1][3] - rows[0][3]}
+
+
+def run(workload, actor, preset):
+    write(THP, "always" if actor == "always" else
+          "madvise" if preset == "thp" and actor in ("wsmo", "damon") else "never")
+    job = WORKLOADS[workload]()
+    before = {name: vmstat(name) for name in ("pswpin", "pswpout")}
+    by = ACTORS[actor](job.pid, preset)
+    watch, began = Watch(job.pid), time.monotonic()
+    try:
+        found = job.work()
+        took = time.monotonic() - began
+        found.update(watch.result())
+    finally:
+        found_by = by.stop()
+        job.kill()
+    found.update(found_by)
+    found.update({name: vmstat(name) - old for name, old in before.items()})
+    found.update(workload=workload, actor=actor, preset=preset, runtime_s=took)
+    print(json.dumps(found), flush=True)
+
+
+def main():
+    todo = json.loads(sys.argv[1])
+    swap_on()
+    w.load()
+    for _ in range(todo["rounds"]):
+        for actor in todo["actors"]:
+            run(todo["workload"], actor, todo["preset"])
+    w.unload()
+
+
+main()
