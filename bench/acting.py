@@ -131,7 +131,7 @@ class Synthetic(Process):
 
     def __init__(self):
         self.p = subprocess.Popen(["hotset", "--size", str(self.SIZE), "--hot", str(self.HOT),
-                                   "--populate", "--seconds", "0"])
+                                   "--seconds", "0"])
         self.pid = self.p.pid
         w.wait_for("the workload", lambda: status(self.pid, "VmRSS") >= self.SIZE, 60)
         with open("/proc/%d/maps" % self.pid) as f:

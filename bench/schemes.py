@@ -26,7 +26,7 @@ def _bounds(directory, name, low, high):
 class Schemes:
     """At work from now on, at damo's default intervals, with wsmo's default quotas."""
 
-    def __init__(self, pid, preset, bytes_per_s=256 << 20, cpu_ms=100):
+    def __init__(self, pid, preset, bytes_per_s=256 << 20, cpu_ms=500):
         _put(ADMIN + "nr_kdamonds", 1)
         self.dir = ADMIN + "0/"
         _put(self.dir + "contexts/nr_contexts", 1)

@@ -76,6 +76,17 @@ class Victim:
             data = f.read(size // PAGE * 8)
         return PAGE * sum(e >> 63 for e in struct.unpack("<%dQ" % (size // PAGE), data))
 
+    def huge(self, start):
+        """Bytes in huge pages of the mapping that begins there."""
+        with open("/proc/%d/smaps" % self.pid) as f:
+            inside = False
+            for line in f:
+                if line[0] in "0123456789abcdef":
+                    inside = int(line.split("-")[0], 16) == start
+                elif inside and line.startswith("AnonHugePages"):
+                    return int(line.split()[1]) << 10
+        return 0
+
 
 def regions(start, size, parts, hot=(), cls="file", age_ms=60000):
     """Equal parts of a range; those in hot were accessed."""

@@ -277,6 +277,31 @@ def several():
         m.close()
 
 
+def other_actions():
+    if not os.path.exists("/sys/kernel/mm/transparent_hugepage"):
+        skip("huge pages", "this kernel has none")
+    else:
+        # 64 regions of 128 KiB, hot from the middle of the second huge page to the end
+        hot = lambda v: {v.pid: regions(v.anon, v.size, 64, hot=range(24, 64),  # noqa: E731
+                                        cls="anon")}
+        with fake(hot) as (d, m, v):
+            res = run(*args(d, m, v, "2M null 50% null 500ms null hugepage", classes="anon",
+                            more=("-l",)))
+            rule = objects(res, "rule")[0]
+            ok([(a["start"], a["end"]) for a in objects(res, "action")] ==
+               [(v.anon + 4 * MIB, v.anon + 8 * MIB)] and rule["applied_bytes"] == 4 * MIB and
+               v.huge(v.anon) == 4 * MIB, "huge pages, where whole ones fit", res, v.huge(v.anon))
+    with fake(half_hot) as (d, m, v):
+        res = run(*args(d, m, v, "4K null 50% null 300ms null stat",
+                        "4K null null 10% 300ms null cold"))
+        stat, cold = objects(res, "rule")
+        ok(mapped(v) == v.size and stat["applied_bytes"] == cold["applied_bytes"] == v.size // 2
+           and not stat["failed"] and not cold["failed"], "counted, and made cold", stat, cold)
+    with fake(half_hot) as (d, m, v):
+        res = run(*args(d, m, v, "4K null null 10% 300ms null willneed"))
+        ok(not objects(res, "rule")[0]["tried"], "nothing is in swap, nothing is needed", res)
+
+
 def commands():
     with fake(half_hot) as (d, m, v):
         d.write("scheme", COLD.encode())
@@ -366,4 +391,5 @@ def main(_accept):
     changes()
     again()
     several()
+    other_actions()
     commands()

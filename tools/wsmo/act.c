@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
 	{ "class", OPT_CLASS, "CLASS,...", 0, "Act on these (data,heap,stack,anon): text data heap stack anon file shmem hugetlb", 3 },
 	{ "quota-bytes", OPT_BYTES, "SIZE", 0, "Act on so much a second at most (256M)", 3 },
-	{ "quota-cpu", OPT_CPU, "PERMILLE", 0, "Spend so many thousandths of one CPU at most (100)", 3 },
+	{ "quota-cpu", OPT_CPU, "PERMILLE", 0, "Spend so many thousandths of one CPU at most (500)", 3 },
 	{ "max-refaults", OPT_REFAULTS, "N", 0, "Back off when more pages a second come back (200)", 3 },
 	{ "max-pressure", OPT_PRESSURE, "PERCENT", 0, "Back off when somebody waits for memory for more of the time (10%)", 3 },
 	{ "when-available", OPT_WHEN_AVAILABLE, "SIZE|PERCENT", 0, "Reclaim only while less memory is available", 3 },
@@ -211,7 +211,7 @@ int cmd_act(int argc, char **argv)
 			   1U << WSMON_CLASS_STACK | 1U << WSMON_CLASS_ANON,
 		.limits = {
 			.bytes_per_s = 256ULL << 20,
-			.cpu_permille = 100,
+			.cpu_permille = 500,
 			.max_refaults = 200,
 			.max_pressure = 0.1,
 			.pressure_above = -1,
