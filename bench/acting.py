@@ -307,4 +307,5 @@ def main():
     w.unload()
 
 
-main()
+if __name__ == "__main__":
+    main()
