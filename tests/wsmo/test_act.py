@@ -17,20 +17,22 @@ COLD = "4K null null 5% 500ms null pageout"
 
 
 @contextlib.contextmanager
-def fake(snapshot, size=8 * MIB, **kw):
+def fake(snapshot, size=8 * MIB, pace=0.004, **kw):
     """A victim, and a module that says of it what snapshot(victim) is."""
     with Directory() as d, Directory() as debug, Victim(d, size) as v:
-        module = Module(debug, interval=0.01, script=script(snapshot(v), **kw))
+        module = Module(debug, interval=pace, script=script(snapshot(v), **kw))
         try:
             yield d, module, v
         finally:
             module.close()
 
 
-def args(d, module, victim, *rules, more=(), seconds="2.5", classes="file"):
+def args(d, module, victim, *rules, more=(), seconds="60", classes="file"):
     d.write("scheme", "\n".join(rules).encode() + b"\n")
     return ("act", "--debugfs", module.dir.name, "-s", d.path("scheme"), "-p",
-            str(victim.pid), "-d", seconds, "--json", "--class", classes, *more)
+            str(victim.pid), "-d", seconds, "--json", "--class", classes,
+            # whatever else this machine does
+            "--max-pressure", "100%", *more)
 
 
 def objects(result, kind):
@@ -47,7 +49,7 @@ def mapped(v, share=(0, 1)):
 
 
 def reclaim():
-    with fake(half_hot) as (d, m, v):
+    with fake(half_hot, pace=0.015) as (d, m, v):
         res = run(*args(d, m, v, COLD, more=("-l", "-o", d.path("data"))))
         rule = objects(res, "rule")
         ok(res.returncode == 0 and len(rule) == 1, "act ends well", res)
@@ -62,7 +64,7 @@ def reclaim():
         ok(rule[0]["applied_bytes"] == v.size // 2 == rule[0]["tried_bytes"] and
            rule[0]["tried"] == rule[0]["applied"] == len(actions) and not rule[0]["failed"] and
            rule[0]["text"] == COLD and rule[0]["dry_run"] == 0, "so is their sum", rule)
-        ok(sum(a["t"] for a in actions) / len(actions) > 0.5, "not before it is sure", actions)
+        ok(min(a["t"] for a in actions) > 0.49, "not before it is sure", actions)
         attrs = dict(line.split("=") for line in m.attrs.split())
         ok(attrs["aggr_us"] == attrs["window_us"] == "200000" and
            m.dir.read("attrs") == b"sample_us=100000 aggr_us=1000000 window_us=1000000\n",
@@ -116,7 +118,7 @@ def lucky_samples():
         # the module says it is cold, but had too few samples to know
         return lambda i: {v.pid: regions(v.at, v.size, 64) if i < 20 else []}
     with fake(few) as (d, m, v):
-        run(*args(d, m, v, "4K null null 5% null null pageout", seconds="1"))
+        run(*args(d, m, v, "4K null null 5% null null pageout"))
         ok(mapped(v) == v.size, "age alone is not enough", mapped(v))
 
 
@@ -152,11 +154,13 @@ def sizes():
 
 
 def limits():
-    with fake(half_hot, size=32 * MIB) as (d, m, v):
-        res = run(*args(d, m, v, COLD, more=("--quota-bytes", "4M"), seconds="3"))
+    with fake(half_hot, size=32 * MIB, pace=0.015) as (d, m, v):
+        began = time.monotonic()
+        res = run(*args(d, m, v, COLD, more=("--quota-bytes", "4M")))
+        took = time.monotonic() - began
         done = objects(res, "rule")[0]["applied_bytes"]
         # budget of the first second, and of those behind; blocks of 2 MiB
-        ok(4 * MIB <= done <= 4 * MIB * 3 + 4 * MIB, "a quota of bytes", done)
+        ok(4 * MIB <= done <= min(4 * MIB * took + 6 * MIB, 14 * MIB), "a quota of bytes", done)
         ok(mapped(v, (0.5, 1)) == v.size // 2 - done, "is what is gone", mapped(v, (0.5, 1)))
     with fake(half_hot) as (d, m, v):
         res = run(*args(d, m, v, COLD, more=("--when-available", "1M")))
@@ -220,21 +224,23 @@ def changes():
         res = run(*args(d, m, v, COLD))
         rule = objects(res, "rule")[0]
         ok(rule["gone_bytes"] == 2 * MIB and not rule["tried"], "nothing is there any more", rule)
-    with fake(half_hot) as (d, m, v):
-        p = subprocess.Popen([WSMO, *args(d, m, v, COLD, seconds="20")], env=ENV,
+    with fake(half_hot, intervals=10**6) as (d, m, v):
+        p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         m.running.wait(5)
         time.sleep(0.3)
         v.p.kill()
         v.p.wait()
         out, err = p.communicate(timeout=10)
-        ok(p.returncode == 0 and json.loads(out)["applied_bytes"] == 0,
+        ok(p.returncode == 0 and json.loads(out)["failed"] == 0,
            "the target exits: the end, and no failure", out, err)
-    with fake(half_hot) as (d, m, v):
-        p = subprocess.Popen([WSMO, *args(d, m, v, COLD, seconds="20")], env=ENV,
+    with fake(half_hot, intervals=10**6) as (d, m, v):
+        p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         m.running.wait(5)
-        time.sleep(1.5)
+        end = time.monotonic() + 60
+        while mapped(v) > v.size // 2 and time.monotonic() < end:
+            time.sleep(0.05)
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=10)
         ok(p.returncode == 0 and m.targets[-1] == "\n" and
@@ -256,8 +262,8 @@ def again():
         def used(i):
             hot = range(32) if not 180 <= i < 190 else range(64)
             return {v.pid: regions(v.at, v.size, 64, hot=hot)}
-        m.script = script(used, events={180: lambda: v.tell("touch", v.at, v.size)})
-        res = run(*args(d, m, v, "4K null null 10% 500ms null pageout", more=("-l",), seconds="5"))
+        m.script = script(used, 400, events={180: lambda: v.tell("touch", v.at, v.size)})
+        res = run(*args(d, m, v, "4K null null 10% 500ms null pageout", more=("-l",)))
         sums, times = {}, {}
         for a in objects(res, "action"):
             sums[a["start"] // v.size] = sums.get(a["start"] // v.size, 0) + a["applied_bytes"]
@@ -269,7 +275,7 @@ def again():
 def several():
     with Directory() as d, Directory() as e, Directory() as debug, Victim(d) as v, \
             Victim(e) as u:
-        m = Module(debug, interval=0.01, script=script(
+        m = Module(debug, interval=0.004, script=script(
             {v.pid: regions(v.at, v.size, 64), u.pid: regions(u.at, u.size, 64, hot=range(64))}))
         res = run(*args(d, m, v, COLD, more=("-p", str(u.pid))))
         ok(res.returncode == 0 and mapped(v) == 0 and mapped(u) == u.size,
@@ -306,7 +312,7 @@ def commands():
     with fake(half_hot) as (d, m, v):
         d.write("scheme", COLD.encode())
         res = run("act", "--debugfs", m.dir.name, "-q", "-s", d.path("scheme"), "--", "sh", "-c",
-                  "sleep 0.3; exit 7")
+                  "sleep 0.3; exit 7", timeout=30)
         ok(res.returncode == 7 and b"THE RULE" in res.stdout, "a command: its exit status", res)
     me = str(os.getpid())
     with fake(half_hot) as (d, m, v):

@@ -17,6 +17,9 @@
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 
+/* Swap space that was used up has to have so much before it counts again */
+#define SWAP_AGAIN	(16ULL << 20)
+
 /* Shares and ages need many samples soon: what is not set by the user */
 #define SAMPLE_US	100000
 #define AGGR_US		200000
@@ -87,7 +90,7 @@ static void look_at_swap(struct act *a)
 	bool before = a->no_swap, pageout = false;
 	size_t i;
 
-	a->no_swap = !swap_free();
+	a->no_swap = swap_free() < (before ? SWAP_AGAIN : 1);
 	for (i = 0; i < a->scheme.nr; i++)
 		pageout |= a->scheme.rule[i].action == ACT_PAGEOUT &&
 			   a->classes & ACT_SWAPPED_CLASSES;

@@ -51,7 +51,7 @@ int process_open(struct act_process *p, __u32 pid)
 		if (p->proc >= 0 && process_alive(p))
 			return 0;
 	}
-	if (err == EINVAL)
+	if (err == EINVAL || err == ENOENT)
 		msg("%u is a thread; name its process", pid);
 	else if (err == ENOSYS)
 		msg("this kernel cannot hold a process fast (pidfd_open, Linux 5.3)");
