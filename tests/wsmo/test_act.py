@@ -114,6 +114,12 @@ def lucky_samples():
         res = run(*args(d, m, v, "4K null null 20% 100ms null pageout"))
         ok(mapped(v) == 0, "(it would have been taken)", mapped(v))
 
+    def was_hot(v):
+        return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(64) if i < 60 else ())}
+    with fake(was_hot, intervals=200) as (d, m, v):
+        run(*args(d, m, v, COLD))
+        ok(mapped(v) == 0, "what was hot once is not so for ever", mapped(v))
+
     def few(v):
         # the module says it is cold, but had too few samples to know
         return lambda i: {v.pid: regions(v.at, v.size, 64) if i < 20 else []}
@@ -236,7 +242,9 @@ def changes():
            "the target exits: the end, and no failure", out, err)
     with fake(half_hot, intervals=10**6) as (d, m, v):
         p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             # in the background it is ignored
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         m.running.wait(5)
         end = time.monotonic() + 60
         while mapped(v) > v.size // 2 and time.monotonic() < end:
