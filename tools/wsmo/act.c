@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "class", OPT_CLASS, "CLASS,...", 0, "Act on these (data,heap,stack,anon): text data heap stack anon file shmem hugetlb", 3 },
 	{ "quota-bytes", OPT_BYTES, "SIZE", 0, "Act on so much a second at most (256M)", 3 },
 	{ "quota-cpu", OPT_CPU, "PERMILLE", 0, "Spend so many thousandths of one CPU at most (500)", 3 },
-	{ "max-refaults", OPT_REFAULTS, "N", 0, "Back off when more pages a second come back (200)", 3 },
+	{ "max-refaults", OPT_REFAULTS, "N", 0, "Back off when more pages a second come back (100)", 3 },
 	{ "max-pressure", OPT_PRESSURE, "PERCENT", 0, "Back off when somebody waits for memory for more of the time (10%)", 3 },
 	{ "when-available", OPT_WHEN_AVAILABLE, "SIZE|PERCENT", 0, "Reclaim only while less memory is available", 3 },
 	{ "when-pressure", OPT_WHEN_PRESSURE, "PERCENT", 0, "Reclaim only while there is more memory pressure", 3 },
@@ -212,7 +212,7 @@ int cmd_act(int argc, char **argv)
 		.limits = {
 			.bytes_per_s = 256ULL << 20,
 			.cpu_permille = 500,
-			.max_refaults = 200,
+			.max_refaults = 100,
 			.max_pressure = 0.1,
 			.pressure_above = -1,
 		},
