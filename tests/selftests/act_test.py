@@ -54,7 +54,11 @@ def hotset(*more, size=64, hot=16):
                 if hi - lo >= size * MIB:
                     at[:] = [lo]
         return at and rss(p.pid) >= size * MIB
-    w.wait_for("the workload", found, 60)
+    try:
+        w.wait_for("the workload", found, 60)
+    except AssertionError:
+        p.kill()
+        raise
     return p, at[0]
 
 
