@@ -114,6 +114,15 @@ def lucky_samples():
         res = run(*args(d, m, v, "4K null null 20% 100ms null pageout"))
         ok(mapped(v) == 0, "(it would have been taken)", mapped(v))
 
+    def cut(v):
+        # regions are cut in 16 right before they are old enough
+        return lambda i: {v.pid: regions(v.at, v.size, 64 if i < 40 else 1024)}
+    for parts, gone in ((cut, False), (lambda v: {v.pid: regions(v.at, v.size, 64)}, True)):
+        with fake(parts, intervals=50) as (d, m, v):
+            run(*args(d, m, v, "4K null null 5% 410ms null pageout"))
+            ok(mapped(v) == (0 if gone else v.size), "a part has its part of the samples",
+               mapped(v))
+
     def was_hot(v):
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(64) if i < 60 else ())}
     with fake(was_hot, intervals=200) as (d, m, v):
