@@ -49,6 +49,8 @@ static void set_defaults(struct record *r)
 	set_default(r, "aggr_us", aggr);
 	/* longer windows would have the samples stay where they are */
 	set_default(r, "window_us", record_setting(r, "aggr_us"));
+	/* intervals as short as these shall not be paid for with regions */
+	set_default(r, "cpu_permille", "60");
 }
 
 /* Could a rule's action be applied? Tells why not. */
