@@ -7,25 +7,12 @@ import os
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 
 import wsmontest as w
+from acttest import MIB, TMP, act, rules, scheme, write
 
-TMP = tempfile.mkdtemp()
 FILE = os.path.join(TMP, "data")
-MIB = 1 << 20
-SCHEME = os.path.join(TMP, "scheme")
-
-
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(str(text))
-
-
-def scheme(*rules):
-    write(SCHEME, "\n".join(rules) + "\n")
-    return SCHEME
 
 
 @contextlib.contextmanager
@@ -72,18 +59,6 @@ def resident(pid, start, size):
         f.seek(start >> 12 << 3)
         data = f.read(size >> 12 << 3)
     return sum(e >> 63 for e in struct.unpack("<%dQ" % (size >> 12), data)) << 12
-
-
-def act(*args, **more):
-    r = subprocess.run(["wsmo", "act", *args], capture_output=True, text=True, **more)
-    for line in r.stderr.splitlines():
-        print("# " + line, flush=True)
-    return r
-
-
-def rules(r):
-    lines = [json.loads(line) for line in r.stdout.splitlines()]
-    return [line for line in lines if line["type"] == "rule"]
 
 
 def reclaim():
@@ -146,33 +121,6 @@ def no_swap():
         p.wait()
 
 
-def huge_pages():
-    """Hot memory goes into huge pages; what gets cold is split again."""
-    write("/sys/kernel/mm/transparent_hugepage/enabled", "madvise")
-
-    def huge(pid):
-        with open("/proc/%d/smaps" % pid) as f:
-            return sum(int(line.split()[1]) << 10 for line in f
-                       if line.startswith("AnonHugePages"))
-    # (hotset wants small pages and says so to the kernel)
-    with w.Target("while True:\n    m[o:o + n:4096] = b\n    time.sleep(0.02)\n",
-                  "import ctypes\nn = 16 << 20\nb = bytes(n >> 12)\n"
-                  "m = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
-                  "o = -ctypes.addressof(ctypes.c_char.from_buffer(m)) % (2 << 20)\n") as t:
-        r = act("-s", scheme("2M null 50% null 2s null hugepage"), "-p", str(t.pid), "-d", "10",
-                "--json", "--quota-cpu", "1000")
-        assert r.returncode == 0, r
-        before = huge(t.pid)
-        print("# huge: %d MiB; %s" % (before / MIB, rules(r)[0]), flush=True)
-        assert 12 * MIB <= before <= 16 * MIB
-        t.process.send_signal(signal.SIGSTOP)
-        r = act("-s", scheme("2M null null 5% 5s null nohugepage"), "-p", str(t.pid), "-d", "12",
-                "--json")
-        assert r.returncode == 0, r
-        print("# huge: %d MiB; %s" % (huge(t.pid) / MIB, rules(r)[0]), flush=True)
-        assert huge(t.pid) <= before / 8
-
-
 def exits_in_mid_action():
     with swap():
         for _ in range(3):
@@ -187,29 +135,5 @@ def exits_in_mid_action():
             assert acting.returncode == 0 and json.loads(out.splitlines()[-1])["applied_bytes"]
 
 
-def stopped_underneath():
-    """Somebody else ends the session, as one does to unload the module."""
-    with w.sleeper() as t:
-        p = subprocess.Popen(["wsmo", "act", "-q", "-s", scheme("4K null null null 1s null stat"),
-                              "-p", str(t.pid)], stdout=subprocess.DEVNULL)
-        w.wait_for("monitoring", w.running)
-        time.sleep(1)
-        w.must_put("target", "\n")
-        assert p.wait(10) == 0
-
-
-def not_permitted():
-    """Root without CAP_SYS_NICE may monitor, but not act."""
-    with w.sleeper() as t:
-        r = act("-s", "reclaim", "-p", str(t.pid), "-d", "1")
-        assert r.returncode == 0, r
-        r = subprocess.run(["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice",
-                            "wsmo", "act", "-s", "reclaim", "-p", str(t.pid), "-d", "1"],
-                           capture_output=True, text=True)
-        assert r.returncode == 1 and "CAP_SYS_NICE" in r.stderr, r
-        assert w.idle()
-
-
 if __name__ == "__main__":
-    w.main(reclaim, refaults_back_off, no_swap, huge_pages, exits_in_mid_action,
-           stopped_underneath, not_permitted)
+    w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the selftests of wsmo act share."""
+import json
+import os
+import subprocess
+import tempfile
+
+TMP = tempfile.mkdtemp()
+MIB = 1 << 20
+SCHEME = os.path.join(TMP, "scheme")
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def scheme(*rules):
+    write(SCHEME, "\n".join(rules) + "\n")
+    return SCHEME
+
+
+def act(*args, **more):
+    r = subprocess.run(["wsmo", "act", *args], capture_output=True, text=True, **more)
+    for line in r.stderr.splitlines():
+        print("# " + line, flush=True)
+    return r
+
+
+def rules(r):
+    lines = [json.loads(line) for line in r.stdout.splitlines()]
+    return [line for line in lines if line["type"] == "rule"]
