@@ -123,6 +123,12 @@ def lucky_samples():
             ok(mapped(v) == (0 if gone else v.size), "a part has its part of the samples",
                mapped(v))
 
+    def grows(v):
+        return lambda i: {v.pid: regions(v.at, v.size // 2 if i < 60 else v.size, 1)}
+    with fake(grows, intervals=110) as (d, m, v):
+        run(*args(d, m, v, "4K null null 5% 700ms null pageout"))
+        ok(mapped(v) == v.size, "nothing is known of new memory", mapped(v))
+
     def was_hot(v):
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(64) if i < 60 else ())}
     with fake(was_hot, intervals=200) as (d, m, v):
