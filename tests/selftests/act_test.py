@@ -19,6 +19,9 @@ FILE = os.path.join(TMP, "data")
 def swap():
     if not os.path.exists("/sys/block/zram0"):
         subprocess.run(["/sbin/modprobe", "zram"], check=True)
+    with open("/sys/block/zram0/disksize") as f:
+        fresh = f.read() == "0\n"
+    if fresh:
         write("/sys/block/zram0/disksize", 512 * MIB)
         subprocess.run(["/sbin/mkswap", "/dev/zram0"], check=True, capture_output=True)
     subprocess.run(["/sbin/swapon", "/dev/zram0"], check=True)
