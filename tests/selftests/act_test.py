@@ -102,7 +102,7 @@ def refaults_back_off():
         p, at = hotset(hot=48)
         try:
             r = act("-s", scheme("4K null null null null null pageout"), "-p", str(p.pid),
-                    "-d", "8", "--json", "--class", "anon")
+                    "-d", "8", "--json", "--class", "anon", "--max-refaults", "20")
             assert r.returncode == 0 and "backing off" in r.stderr, r
             rule = rules(r)[0]
             assert rule["refaulted_bytes"] > 0, rule
