@@ -97,9 +97,9 @@ def reclaim():
 
 
 def refaults_back_off():
-    """What is taken comes back at once: the governor ends that."""
+    """What is taken comes back soon: the governor ends that."""
     with swap():
-        p, at = hotset(hot=48)
+        p, at = hotset("--period-ms", "500", hot=48)
         try:
             r = act("-s", scheme("4K null null null null null pageout"), "-p", str(p.pid),
                     "-d", "8", "--json", "--class", "anon", "--max-refaults", "20")
