@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reader of wsmon records (include/wsmon.h), standard library only.
+"""Reader of wsmon records (include/wsmon.h): the standard library, and
+libzstd.so.1 for files with packed snapshots.
 
     import wsmon
     with open("wsmon.data", "rb") as f:
@@ -12,13 +13,16 @@
                     print(hex(g.start), g.end - g.start, g.share)
 
 A file that was cut ends with its last whole record. ValueError: not a record.
+Packed snapshots are SNAPSHOTs here, too.
 """
+import ctypes
 import struct
 from types import SimpleNamespace
 
 MAGIC = b"WSMON\r\n\x1a"
 VERSION = 1
 ONE = 32768.0
+RECORD_MAX = 65536
 CLASSES = ("all text data heap stack anon file shmem hugetlb mixed").split()
 _ATTRS = struct.Struct("<5Q4I")
 _HEADER = struct.Struct("<8s4IQQ")
@@ -72,6 +76,100 @@ def _snapshot(b):
                 rounds=rounds, budget=budget, regions=regions)
 
 
+def _decompress(frame):
+    z = ctypes.CDLL("libzstd.so.1")
+    z.ZSTD_decompress.restype = ctypes.c_size_t
+    z.ZSTD_isError.argtypes = [ctypes.c_size_t]
+    out = ctypes.create_string_buffer(RECORD_MAX)
+    size = z.ZSTD_decompress(out, ctypes.c_size_t(RECORD_MAX), frame,
+                             ctypes.c_size_t(len(frame)))
+    if z.ZSTD_isError(size):
+        raise ValueError("broken packed snapshot")
+    return out.raw[:size]
+
+
+def _number(data):
+    """The next varint of an iterator over bytes."""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7f) << shift
+        if byte < 0x80:
+            return value
+        shift += 7
+    raise ValueError("broken packed snapshot: it ends too early")
+
+
+def _signed(data):
+    value = _number(data)
+    return value >> 1 ^ -(value & 1)
+
+
+class _Target:
+    """What packed snapshots of a target build on: see Documentation/abi.rst."""
+
+    def __init__(self):
+        self.old, self.now, self.number = [], [], None
+
+    def begin(self, first, number):
+        if first:
+            fits = number == self.number and first == len(self.now)
+        else:
+            fits = not number or self.number == number - 1
+            self.old, self.now = self.now if number else [], []
+            self.held = iter(self.old)
+            self.candidate = next(self.held, None)
+        if not fits:
+            raise ValueError("packed snapshot without the one it builds on")
+        self.number = number
+
+    def before(self, start):
+        """(share, since) of the region that held start, or None."""
+        while self.candidate and self.candidate[1] <= start:
+            self.candidate = next(self.held, None)
+        if self.candidate and self.candidate[0] <= start:
+            return self.candidate[2:]
+        return None
+
+    def unpack(self, time_ns, b):
+        """The body of the SNAPSHOT record."""
+        number, first, size = struct.unpack_from("<III", b, 4)
+        raw = _decompress(b[16:16 + size])
+        head = raw[16:48]
+        _, nr, _, _, _, rounds, _ = struct.unpack("<4IQII", head)
+        data = iter(raw[48:])
+        if _number(data) != number:
+            raise ValueError("broken packed snapshot: not of this record")
+        self.begin(first, number)
+        gaps = [_signed(data) << 12 for _ in range(nr)]
+        sizes = [_number(data) << 12 for _ in range(nr)]
+        freqs, ages = ([_number(data) for _ in range(nr)] for _ in range(2))
+        shares, classes, areas = ([_signed(data) for _ in range(nr)]
+                                  for _ in range(3))
+        if next(data, None) is not None:
+            raise ValueError("broken packed snapshot: it is too long")
+        checks, end, cls, area = 2 * rounds, 0, 0, 0
+        for i in range(nr):
+            start = end + gaps[i]
+            end = start + sizes[i]
+            freq = freqs[i] - checks - 1 if freqs[i] > checks else \
+                freqs[i] * 32768 // (checks or 1)
+            past = self.before(start)
+            share, since = past or (None, time_ns)
+            age = (time_ns - since) // 10**6
+            if ages[i]:
+                age = ages[i] - 1
+                since = time_ns - age * 10**6
+            seen = {0: 0, 32768: 32768}.get(freq, 16384)
+            if past and age:
+                # rounded towards what it was
+                seen = share + int((seen - share) / 8)
+            share = seen + shares[i] & 0xffff
+            cls, area = cls + classes[i], area + areas[i]
+            self.now.append((start, end, share, since))
+            head += _REGION.pack(start, end, share, freq, cls, 0, age, area)
+        return head
+
+
 def _wss(b):
     pid, cls, tau, size, low, high, mapped = struct.unpack_from("<II5Q", b)
     return dict(pid=pid, cls=_cls(cls), tau_us=tau, bytes=size, low=low,
@@ -105,21 +203,34 @@ _KINDS = {
         "regions samples targets budget")),
     12: ("END", _fields("I", "reason")),
     13: ("PROC", _fields("IIQQQ", "pid reserved rss swap vsize")),
-    14: ("ACT", _act),
+    15: ("ACT", _act),
 }
 
 
 def _records(f):
+    targets = {}
     while True:
         head = f.read(_RECORD.size)
         if len(head) < _RECORD.size:
             return
         kind, size, time_ns = _RECORD.unpack(head)
-        if size < _RECORD.size or size % 8 or size > 65536:
+        if size < _RECORD.size or size % 8 or size > RECORD_MAX:
             raise ValueError("broken record: size %d" % size)
         body = f.read(size - _RECORD.size)
         if len(body) < size - _RECORD.size:
             return
+        # all of these begin with the pid; a loss concerns every target
+        pid = body[:4]
+        if kind == 14:
+            try:
+                body = targets.setdefault(pid, _Target()).unpack(time_ns, body)
+            except struct.error:
+                raise ValueError("broken packed snapshot of %d bytes" % size)
+            kind = 4
+        elif kind in (2, 4, 9):
+            targets.pop(pid, None)
+        elif kind == 10:
+            targets.clear()
         if kind in _KINDS:
             name, parse = _KINDS[kind]
             try:

@@ -75,6 +75,7 @@ enum wsmon_class {
  * @WSMON_REC_STATS:	struct wsmon_rec_stats: the monitor's own cost
  * @WSMON_REC_END:	struct wsmon_rec_end: monitoring ended, nothing follows
  * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS and the like, added by wsmo
+ * @WSMON_REC_PACKED:	struct wsmon_rec_packed: a SNAPSHOT that wsmo made smaller
  * @WSMON_REC_ACT:	struct wsmon_rec_act: what a rule did, added by wsmo
  */
 enum wsmon_record_type {
@@ -91,7 +92,8 @@ enum wsmon_record_type {
 	WSMON_REC_STATS = 11,
 	WSMON_REC_END = 12,
 	WSMON_REC_PROC = 13,
-	WSMON_REC_ACT = 14,
+	WSMON_REC_PACKED = 14,
+	WSMON_REC_ACT = 15,
 };
 
 /**
@@ -442,6 +444,34 @@ struct wsmon_rec_act {
 	__u32 error[WSMON_ACT_ERRORS];
 	__u32 failed[WSMON_ACT_ERRORS];
 	char text[];
+};
+
+/* Most snapshots from one key to the next, and most time: a minute */
+#define WSMON_PACKED_KEY	64
+#define WSMON_PACKED_KEY_NS	60000000000ULL
+
+/**
+ * struct wsmon_rec_packed - WSMON_REC_PACKED: one SNAPSHOT record, packed
+ * @pid:	the target
+ * @number:	0 in a key snapshot, which builds on nothing; else this snapshot
+ *		builds on the target's last one, which has @number - 1
+ * @first:	as in the record that is packed
+ * @bytes:	bytes of @data; zeroes follow to a multiple of 8
+ * @data:	a zstd frame with a checksum. What is in it is at most
+ *		WSMON_RECORD_MAX bytes: struct wsmon_rec_snapshot without its
+ *		regions, then @number and the regions' fields, column by column;
+ *		see Documentation/abi.rst
+ *
+ * TARGET and EXIT records of the target and LOST records end what can be built
+ * on. The records of a snapshot in several parts are packed one by one.
+ */
+struct wsmon_rec_packed {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 number;
+	__u32 first;
+	__u32 bytes;
+	__u8 data[];
 };
 
 #endif /* _UAPI_WSMON_H */

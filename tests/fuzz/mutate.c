@@ -5,9 +5,11 @@
  * libFuzzer's own mutations nearly always break a record's size, and nothing
  * behind it is read then. Half of the time it is asked to change what is inside
  * one record, whose size is set right again, or records are put in, taken out
- * or brought into another order.
+ * or brought into another order. What is in a packed record is changed unpacked,
+ * as no other frame would pass zstd's checksum.
  */
 #include <string.h>
+#include <zstd.h>
 
 #include "fuzz.h"
 #include "wsmo.h"
@@ -77,6 +79,38 @@ static size_t mutate_inside(__u8 *data, size_t size, size_t max,
 	return replace(data, size, max, pos, len, rec, new);
 }
 
+/*
+ * The contents are any bytes to libFuzzer, and packed again.
+ * Return: the new size; @size if the record could not be unpacked, or packed
+ */
+static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
+			    __u32 len)
+{
+	static __u8 raw[WSMON_RECORD_MAX];
+	static union {
+		struct wsmon_rec_packed rec;
+		__u8 bytes[WSMON_RECORD_MAX];
+	} new;
+	const size_t head = sizeof(new.rec);
+	size_t n;
+
+	memcpy(&new, data + pos, len);
+	if (len < head || new.rec.bytes > len - head)
+		return size;
+	n = ZSTD_decompress(raw, sizeof(raw), new.rec.data, new.rec.bytes);
+	if (ZSTD_isError(n))
+		return size;
+	n = LLVMFuzzerMutate(raw, n, sizeof(raw));
+	n = ZSTD_compress(new.rec.data, sizeof(new) - head - 8, raw, n, 1);
+	if (ZSTD_isError(n))
+		return size;
+	new.rec.bytes = n;
+	for (n += head; n % 8; n++)
+		new.bytes[n] = 0;
+	new.rec.rec.size = n;
+	return replace(data, size, max, pos, len, new.bytes, n);
+}
+
 /* A field becomes what an overflow or a boundary may need. */
 static void mutate_field(__u8 *data, __u32 pos, __u32 len)
 {
@@ -104,7 +138,7 @@ static size_t cut(__u8 *data, size_t size, __u32 pos, __u32 len)
 
 static void mutate_type(__u8 *data, __u32 pos)
 {
-	__u32 type = below(WSMON_REC_ACT + 2);
+	__u32 type = below(WSMON_REC_PACKED + 2);
 
 	memcpy(data + pos, &type, sizeof(type));
 }
@@ -114,7 +148,7 @@ size_t LLVMFuzzerCustomMutator(__u8 *data, size_t size, size_t max,
 {
 	static __u32 at[MAX_RECORDS + 1];
 	static __u8 copy[WSMON_RECORD_MAX];
-	__u32 i, j, len;
+	__u32 i, j, len, type;
 	size_t nr;
 
 	state = seed;
@@ -124,6 +158,9 @@ size_t LLVMFuzzerCustomMutator(__u8 *data, size_t size, size_t max,
 	i = below(nr);
 	j = below(nr);
 	len = at[i + 1] - at[i];
+	memcpy(&type, data + at[i], sizeof(type));
+	if (type == WSMON_REC_PACKED && below(2))
+		return mutate_packed(data, size, max, at[i], len);
 	switch (below(10)) {
 	case 0:
 		return replace(data, size, max, at[i], len, copy, 0);

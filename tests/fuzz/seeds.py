@@ -13,6 +13,8 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "wsmo"))
 
+import history       # noqa: E402
+import packed        # noqa: E402
 import records as r  # noqa: E402
 import samples       # noqa: E402
 
@@ -97,8 +99,31 @@ def damaged():
             yield head + before + broken + behind
 
 
+def packed_seeds():
+    """Packed snapshots: deltas, parts, two targets; what is wrong with some."""
+    t = samples.T0
+    pids = samples.PID, samples.ODD
+    made = [history.History(40, pid, t) for pid in pids]
+    parts = [one for _ in range(6) for h, pid in zip(made, pids)
+             for one in h.step(pid, 25)]
+    yield packed.pack(samples.main())
+    yield packed.pack(samples.few())
+    yield packed.pack(r.header(t) + b"".join(parts) + r.end(t + 9 * 10**9))
+    few = packed.pack(samples.few())
+    at = len(r.header(t))
+    while at < len(few):
+        kind, size = struct.unpack_from("<II", few, at)
+        if kind == packed.PACKED:
+            yield few[:at] + few[at + size:]
+            for broken in words(few[at:at + 32]):
+                yield few[:at] + broken + few[at + 32:]
+        at += size
+
+
 def seeds():
     whole = samples.main()
+    for n, data in enumerate(packed_seeds()):
+        yield "packed-%d" % n, choose(data, n | n << 11)
     for n in range(24):
         yield "main-%d" % n, choose(whole, n | n << 11)
         yield "windows-%d" % n, choose(windows(), n | n << 11)

@@ -49,6 +49,7 @@ static void release(struct record *r)
 	output_close(&r->output);
 	session_close(&r->session);
 	maps_close(&r->maps);
+	packer_free(&r->packer);
 	free(r->targets.base);
 }
 

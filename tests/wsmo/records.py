@@ -15,7 +15,7 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC, ACT) = range(1, 15)
+ PROC, PACKED, ACT) = range(1, 16)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",

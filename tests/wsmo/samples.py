@@ -104,6 +104,23 @@ def small():
     return out + r.end(T0 + 2 * SEC)
 
 
+def few():
+    """Snapshots that differ little, one of them in two parts."""
+    out = r.header(T0) + r.target(T0, PID, b"x")
+    for i in range(3):
+        t = T0 + (i + 1) * SEC
+        regions = [r.region(4096 * n, 4096 * (n + 1 + i % 2 * (n == 3)), n % (i + 2) / 4,
+                            n / 10, "heap" if n < 2 else "anon", 1000 * i * (n > 1), n // 2)
+                   for n in range(4)]
+        if i == 1:
+            out += r.snapshot(t, PID, regions[:2], 0, 4)
+            out += r.snapshot(t, PID, regions[2:], 2, 4)
+        else:
+            out += r.snapshot(t, PID, regions)
+        out += r.wss(t, PID, "all", 2048, 0, 4096, 4096)
+    return out + r.end(T0 + 4 * SEC)
+
+
 def many(intervals, regions=1000):
     """A long recording: more rows than a table is printed in at once."""
     out = [r.header(T0), r.target(T0, PID, b"many")]

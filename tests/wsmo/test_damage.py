@@ -6,6 +6,7 @@ import random
 import resource
 import struct
 
+import packed
 import records as r
 import samples
 from tap import Directory, fails, ok, one_line, peak_rss, run, skip
@@ -23,17 +24,20 @@ def starts(data):
     return at
 
 
-def json_lines(view, data):
-    """How many lines a view of whole records has."""
-    kinds = [kind for kind, _, _ in r.parse(data)]
+def json_lines(view, data, records):
+    """How many lines a view of the first records of a plain file has."""
+    parsed = r.parse(data)[:records]
+    kinds = [kind for kind, _, _ in parsed]
     if view == "summary":
         return 1 + (r.WSS in kinds) + (r.TARGET in kinds)
-    return {"raw": 1 + len(kinds), "wss": kinds.count(r.WSS),
-            "regions": kinds.count(r.SNAPSHOT)}[view]
+    if view == "regions":
+        return sum(struct.unpack_from("<I", body, 4)[0]
+                   for kind, _, body in parsed if kind == r.SNAPSHOT)
+    return {"raw": 1 + len(kinds), "wss": kinds.count(r.WSS)}[view]
 
 
-def cut_everywhere():
-    data = samples.small()
+def cut_everywhere(name, data, plain):
+    """@plain: the same file without packed records."""
     whole = starts(data)
     wrong = []
 
@@ -46,7 +50,8 @@ def cut_everywhere():
         else:
             last = max(at for at in whole if at <= size)
             good = res.returncode == 0 and \
-                res.stdout.count(b"\n") == json_lines(view, data[:last])
+                res.stdout.count(b"\n") == \
+                json_lines(view, plain, whole.index(last))
             word = "has no end" if size == last else \
                 "cut off inside a record at byte %d;" % last
         if size < len(data):
@@ -59,23 +64,27 @@ def cut_everywhere():
             for view in ("raw", ("wss", "regions", "summary")[size % 3])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, jobs))
-    ok(not wrong, "a file cut at any byte reads up to its last whole record",
+    ok(not wrong, name + " cut at any byte reads up to its last whole record",
        *wrong)
+
+
+def cut_notes():
+    data = samples.small()
     res = run("report", "wss", "-i", "-", stdin=data[:-5])
     ok(b"cut off inside a record" in res.stderr and res.returncode == 0 and
        b"2.0 KiB" in res.stdout, "a cut file is used, with a note", res)
-    res = run("report", "summary", "-i", "-", stdin=data[:whole[-2]])
+    res = run("report", "summary", "-i", "-", stdin=data[:starts(data)[-2]])
     ok(b"has no end" in res.stderr and b"cut off" in res.stdout,
        "a file without an end is used, with a note", res)
 
 
 def flips():
-    data = samples.main()
-    small = samples.small()
+    files = samples.main(), samples.small(), packed.pack(samples.main()), \
+        packed.pack(samples.few())
     rng = random.Random(SEED)
     jobs = []
     for n in range(FLIPS):
-        broken = bytearray(small if n % 3 else data)
+        broken = bytearray(files[rng.choice((0, 1, 1, 2, 3, 3))])
         for _ in range(rng.choice((1, 1, 1, 2, 8))):
             # the header's fields less often: what is behind is then not read
             first = 0 if rng.random() < 0.05 else HEADER
@@ -100,6 +109,123 @@ def flips():
     # of all processes so far; under AddressSanitizer one needs 40 MiB
     rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     ok(rss < 128 << 10, "and they need no memory", "%d KiB" % rss)
+
+
+def packed_flips():
+    """A packed record that is not what it was is noticed, wherever it is."""
+    data = packed.pack(samples.few())
+    good = run("report", "regions", "--csv", "-i", "-", stdin=data).stdout
+    rng = random.Random(SEED)
+    jobs = []
+    for start, end in zip(starts(data), starts(data)[1:]):
+        if struct.unpack_from("<I", data, start)[0] == packed.PACKED:
+            # its type may become one to be skipped
+            jobs += [(start, at, 1 << bit) for at in range(start + 4, end)
+                     for bit in rng.sample(range(8), 2)]
+    wrong = []
+
+    def one(job):
+        start, at, bit = job
+        broken = bytearray(data)
+        broken[at] ^= bit
+        res = run("report", "regions", "--csv", "-i", "-", stdin=bytes(broken))
+        word = b"at byte %d: a packed record with" % start
+        if at - start < 8:
+            # a wrong size: what is behind it is no record, or not there
+            word = b"at byte"
+        # zstd has bits that mean nothing
+        if res.stdout == good and not res.stderr:
+            return
+        if not (one_line(res.stderr) and word in res.stderr and
+                good.startswith(res.stdout)):
+            wrong.append((at - start, bit, res.returncode, res.stderr[-500:]))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, jobs))
+    ok(len(jobs) > 500 and not wrong, "%d flipped bits in packed records are told, seed %d"
+       % (len(jobs), SEED), *wrong[:5])
+
+
+def broken_packed():
+    """What is well compressed and still no snapshot."""
+    t, pid = samples.T0, samples.PID
+    some = [r.region(4096 * n, 4096 * (n + 1), 0.5, 0.5, "heap", n, n)
+            for n in range(1, 9)]
+    first, second = r.snapshot(t, pid, some), r.snapshot(t + 1, pid, some)
+    part = r.snapshot(t + 1, pid, some, 8, 16)
+    raw, key = packed.Packer().raw(first), packed.Packer().pack(first)
+    begin = r.header(t) + r.target(t, pid, b"x")
+
+    def one(data, number=0, start=0, **kw):
+        return packed.record(t, pid, number, start, data, **kw)
+
+    def word(offset, *values):
+        """The contents with other words in them."""
+        new = struct.pack("<%dI" % len(values), *values)
+        return one(packed.frame(raw[:offset] + new + raw[offset + len(new):]))
+
+    good = packed.frame(raw)
+    cases = {
+        "a delta without a key": (b"", packed.Packer(1).pack(first)),
+        "a delta after too many": (key, packed.Packer(2).pack(second)),
+        "a delta after a loss": (key + r.lost(t, 1, 1), packed.Packer(1).pack(second)),
+        "a delta after an exit": (key + r.exit_(t, pid), packed.Packer(1).pack(second)),
+        "a delta after a plain one": (key + first, packed.Packer(1).pack(second)),
+        "a delta after half a snapshot": (
+            packed.Packer().pack(r.snapshot(t, pid, some, 0, 16)),
+            packed.Packer(1).pack(second)),
+        "a delta of another target": (
+            key, packed.Packer(1).pack(r.snapshot(t, pid + 1, some))),
+        "a part without the first": (b"", packed.record(t + 1, pid, 0, 8, packed.frame(
+            packed.Packer(1).raw(part)))),
+        "a part of another one": (key, packed.record(t + 1, pid, 0, 8, packed.frame(
+            packed.Packer(1).raw(part)))),
+        "no frame": (b"", one(b"")),
+        "a foreign frame": (b"", one(bytes(range(40)))),
+        "a cut frame": (b"", one(good[:-6])),
+        "more than a frame": (b"", one(good + b"x")),
+        "two frames": (b"", one(good + good)),
+        "a size beyond the record": (b"", one(good, size=len(good) + 8)),
+        "a size far beyond it": (b"", one(good, size=0xffffffff)),
+        "a size too small for it": (b"", one(good + bytes(8), size=len(good))),
+        "something in its padding": (
+            b"", one(good + b"x" * (-len(good) % 8 or 8), size=len(good))),
+        "contents too short": (b"", one(packed.frame(raw[:40]))),
+        "contents without regions": (b"", one(packed.frame(raw[:49]))),
+        "contents that end in a number": (b"", one(packed.frame(raw[:-1] + b"\x80"))),
+        "contents too long": (b"", one(packed.frame(raw + b"\0"))),
+        "a number without an end": (
+            b"", one(packed.frame(raw[:49] + b"\xff" * 11 + raw[60:]))),
+        "another type": (b"", word(0, r.WSS)),
+        "another size": (b"", word(4, 64)),
+        "another time": (b"", word(8, 1)),
+        "another target": (b"", word(16, pid + 1)),
+        "regions by the billion": (b"", word(20, 0xffffffff)),
+        "regions beyond the largest record": (b"", one(packed.frame(
+            raw[:4] + struct.pack("<I", 48 + 32 * 2047) + raw[8:20] +
+            struct.pack("<I", 2047) + raw[24:]))),
+        "another part": (b"", word(24, 8)),
+        "a delta that claims to be a key": (key, packed.record(
+            t + 1, pid, 0, 0, packed.frame(packed.Packer(1).raw(second)))),
+        "fewer in all than it has": (b"", word(28, 4)),
+        "a share above 1": (b"", one(packed.frame(packed.Packer().raw(r.snapshot(
+            t, pid, [r.region(4096, 8192, 1.5, 0, "heap", 1, 0)]))))),
+        "a region of no length": (b"", one(packed.frame(packed.Packer().raw(
+            r.snapshot(t, pid, [r.region(4096, 4096, 1, 0, "heap", 1, 0)]))))),
+        "a bomb": (b"", one(packed.frame(bytes(1 << 26)))),
+        "a bomb behind a snapshot": (b"", one(packed.frame(raw + bytes(1 << 26)))),
+    }
+    for name, (before, bad) in cases.items():
+        before = begin + before
+        res = run("report", "raw", "--json", "-i", "-", stdin=before + bad + r.end(t))
+        ok(res.returncode == 1 and one_line(res.stderr) and
+           b"broken at byte %d: a packed record with" % len(before) in res.stderr and
+           res.stdout.count(b"\n") == len(starts(before)),
+           "broken, packed: " + name, res.returncode, res.stderr, len(res.stdout))
+    unchecked = begin + one(packed.frame(raw, checksum=0)) + r.end(t)
+    res = run("report", "regions", "--csv", "-i", "-", stdin=unchecked)
+    ok(res.returncode == 0 and res.stdout.count(b"\n") == 9,
+       "a frame needs no checksum to be read", res)
 
 
 def nameless():
@@ -233,8 +359,13 @@ def greedy():
 
 
 def main(_accept):
-    cut_everywhere()
+    small, few = samples.small(), samples.few()
+    cut_everywhere("a file", small, small)
+    cut_everywhere("a packed file", packed.pack(few), few)
+    cut_notes()
     flips()
+    packed_flips()
+    broken_packed()
     nameless()
     huge()
     broken()

@@ -196,8 +196,8 @@ struct share piece_share(const struct piece *p)
 	middle = (s.mean + Z2 / (2 * n)) / (1 + Z2 / n);
 	half = sqrt(Z2) / (1 + Z2 / n) *
 	       sqrt(s.mean * (1 - s.mean) / n + Z2 / (4 * n * n));
-	s.low = fmax(middle - half, 0);
-	s.high = fmin(middle + half, 1);
+	s.low = middle > half ? middle - half : 0;
+	s.high = middle + half < 1 ? middle + half : 1;
 	return s;
 }
 

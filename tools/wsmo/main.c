@@ -71,7 +71,6 @@ int main(int argc, char **argv)
 	size_t i;
 
 	fill_std_fds();
-	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = WSMO_USAGE;
 	argp_program_version = "wsmo " WSMO_VERSION;
 	if (argc < 2) {
@@ -91,9 +90,14 @@ int main(int argc, char **argv)
 			puts(verbs[i].name);
 		return close_output(WSMO_OK);
 	}
-	for (i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (!strcmp(verbs[i].name, argv[1]))
-			return close_output(verbs[i].run(argc - 1, argv + 1));
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verbs[i].name, argv[1]))
+			continue;
+		/* record runs beside what it records: no memory for what it never prints */
+		if (verbs[i].run != cmd_record)
+			setlocale(LC_CTYPE, "");
+		return close_output(verbs[i].run(argc - 1, argv + 1));
+	}
 	msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
 	return WSMO_USAGE;
 }

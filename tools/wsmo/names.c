@@ -36,6 +36,7 @@ static const char * const records[] = {
 	[WSMON_REC_END]		= "end",
 	[WSMON_REC_PROC]	= "proc",
 	[WSMON_REC_ACT]		= "act",
+	[WSMON_REC_PACKED]	= "packed",
 };
 
 const char *class_name(__u32 class)

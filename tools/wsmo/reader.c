@@ -12,6 +12,7 @@
 
 #include "names.h"
 #include "reader.h"
+#include "unpack.h"
 
 /* Room for a record that is there in part and a good deal of what follows */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
@@ -31,6 +32,8 @@ void reader_free(struct reader *r)
 {
 	free(r->buf);
 	r->buf = NULL;
+	unpack_free(r->unpack);
+	r->unpack = NULL;
 }
 
 /*
@@ -121,6 +124,7 @@ static size_t least_size(__u32 type)
 		[WSMON_REC_END]		= sizeof(struct wsmon_rec_end),
 		[WSMON_REC_PROC]	= sizeof(struct wsmon_rec_proc),
 		[WSMON_REC_ACT]		= sizeof(struct wsmon_rec_act),
+		[WSMON_REC_PACKED]	= sizeof(struct wsmon_rec_packed),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
@@ -167,6 +171,7 @@ static const char *check_act(const struct wsmon_rec_act *a)
 	return NULL;
 }
 
+/* Snapshots are checked when it is known that they are wanted. */
 static const char *check_record(const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target;
@@ -181,13 +186,61 @@ static const char *check_record(const struct wsmon_record *rec)
 		return NULL;
 	case WSMON_REC_AREA:
 		return check_area((const void *)rec);
-	case WSMON_REC_SNAPSHOT:
-		return check_snapshot((const void *)rec);
 	case WSMON_REC_ACT:
 		return check_act((const void *)rec);
+	case WSMON_REC_PACKED:
+		return unpack_check((const void *)rec);
 	default:
 		return NULL;
 	}
+}
+
+static const char *take_packed(struct reader *r, enum reader_want want,
+			       const struct wsmon_record **rec)
+{
+	const struct wsmon_rec_packed *packed = (const void *)*rec;
+	const struct wsmon_rec_snapshot *s;
+	const char *why;
+
+	if (want == READER_NEVER)
+		return NULL;
+	if (!r->unpack)
+		r->unpack = unpack_new();
+	if (!r->unpack)
+		return "more than there is memory for";
+	if (want == READER_LATER)
+		return unpack_keep(r->unpack, packed, &r->at);
+	why = unpack(r->unpack, packed, &r->at, &s);
+	if (why)
+		return why;
+	*rec = &s->rec;
+	return check_snapshot(s);
+}
+
+/*
+ * @rec: a snapshot; gets what is to be delivered
+ * Return: NULL, or what is wrong with the record at @r->at
+ */
+static const char *take_snapshot(struct reader *r,
+				 const struct wsmon_record **rec)
+{
+	enum reader_want want = READER_NOW;
+	const char *why = NULL;
+
+	if (r->want)
+		want = r->want(r->want_data, *rec);
+	if ((*rec)->type == WSMON_REC_PACKED)
+		why = take_packed(r, want, rec);
+	else if (want == READER_NOW)
+		why = check_snapshot((const void *)*rec);
+	if (why)
+		return why;
+	/* of what is skipped nothing but what reader_pid() looks at */
+	if (want != READER_NOW)
+		expose(r, sizeof(struct wsmon_rec_exit));
+	else if ((const unsigned char *)*rec != r->buf + r->head)
+		expose(r, 0);
+	return NULL;
 }
 
 enum reader_result reader_parse(struct reader *r,
@@ -196,6 +249,7 @@ enum reader_result reader_parse(struct reader *r,
 	size_t have = r->tail - r->head;
 	const struct wsmon_record *next = (const void *)(r->buf + r->head);
 	const char *why;
+	__u32 size;
 
 	expose(r, have);
 	if (!r->have_header) {
@@ -218,13 +272,20 @@ enum reader_result reader_parse(struct reader *r,
 	if (have < next->size)
 		return READER_MORE;
 	expose(r, next->size);
+	*rec = next;
+	size = next->size;
+	r->at = r->offset;
 	why = check_record(next);
+	if (!why && r->unpack && next->type != WSMON_REC_PACKED)
+		unpack_note(r->unpack, next);
+	if (!why && (next->type == WSMON_REC_SNAPSHOT ||
+		     next->type == WSMON_REC_PACKED))
+		why = take_snapshot(r, rec);
 	if (why)
 		return bad(r, "broken at byte %llu: a %s record with %s; what is before it was used",
-			   r->offset, record_name(next->type), why);
-	*rec = next;
-	r->head += next->size;
-	r->offset += next->size;
+			   r->at, record_name(next->type), why);
+	r->head += size;
+	r->offset += size;
 	return READER_RECORD;
 }
 
@@ -266,6 +327,7 @@ bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_WSS:
 	case WSMON_REC_EXIT:
 	case WSMON_REC_PROC:
+	case WSMON_REC_PACKED:
 		/* all of these have it right behind the record's head */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;

@@ -35,12 +35,33 @@ enum reader_result {
 };
 
 /**
+ * enum reader_want - what is to be done with a snapshot
+ * @READER_NOW:		deliver it
+ * @READER_LATER:	not this one, but perhaps those that build on it
+ * @READER_NEVER:	nor any that builds on it
+ */
+enum reader_want {
+	READER_NOW,
+	READER_LATER,
+	READER_NEVER,
+};
+
+struct unpack;
+
+/**
  * struct reader - state of a reader
  * @fd:		what it reads
  * @buf:	the buffer
  * @head:	first byte of it not yet parsed
  * @tail:	behind the last byte read
  * @offset:	offset of @head in the stream
+ * @at:		offset of the record delivered last
+ * @want:	says which snapshots are wanted, by their head and pid alone; NULL
+ *		is all. What is not wanted is skipped: it is delivered as it is in
+ *		the file, packed perhaps, and nothing but its head and its pid was
+ *		checked or may be looked at
+ * @want_data:	what it gets
+ * @unpack:	unpacks snapshots; NULL before the first one
  * @have_header: @header is valid
  * @header:	the header
  * @error:	after READER_BAD: what is wrong and what to do
@@ -50,6 +71,10 @@ struct reader {
 	unsigned char *buf;
 	size_t head, tail;
 	__u64 offset;
+	__u64 at;
+	enum reader_want (*want)(const void *data, const struct wsmon_record *rec);
+	const void *want_data;
+	struct unpack *unpack;
 	bool have_header;
 	struct wsmon_file_header header;
 	char error[200];
@@ -58,7 +83,7 @@ struct reader {
 /** reader_init() - Return: 0 or -ENOMEM; reader_free() in either case */
 int reader_init(struct reader *r, int fd);
 
-/** reader_free() - frees the buffer; the fd stays the caller's */
+/** reader_free() - frees its memory; the fd stays the caller's */
 void reader_free(struct reader *r);
 
 /**
@@ -73,7 +98,8 @@ ssize_t reader_fill(struct reader *r);
  * @rec:	the record; for READER_HEADER, header.header_size bytes that
  *		are the header as it stands in the file
  *
- * It stays valid until reader_fill() or reader_next().
+ * It stays valid until the next call. Snapshots are delivered as if they had
+ * never been packed.
  */
 enum reader_result reader_parse(struct reader *r,
 				const struct wsmon_record **rec);

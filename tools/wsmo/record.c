@@ -6,8 +6,11 @@
 #include "units.h"
 #include "wsmo.h"
 
+enum { OPT_NO_PACK = 512 };
+
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "The record file (wsmon.data); one that is there becomes FILE.old", 0 },
+	{ "no-pack", OPT_NO_PACK, NULL, 0, "Write snapshots as they come, not packed: a file ten to twenty times as large", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress, no closing words but what was lost", 0 },
 	{ 0 }
 };
@@ -25,6 +28,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		r->quiet = true;
+		return 0;
+	case OPT_NO_PACK:
+		r->no_pack = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -6,6 +6,7 @@
 #define WSMO_RECORD_H
 
 #include "args.h"
+#include "pack.h"
 #include "procfs.h"
 #include "record_child.h"
 #include "record_output.h"
@@ -40,12 +41,14 @@ struct record_hooks {
  * @file:	the record file, NULL if none is wanted
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line, no closing words but what was lost
+ * @no_pack:	write snapshots as they are
  * @session:	the module's side
  * @output:	the file's side
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
  * @targets:	struct live_target of those that are not gone
  * @maps:	for the areas' names
+ * @packer:	makes snapshots small
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
  * @end_ns:	when it ended
  * @records:	written
@@ -65,6 +68,7 @@ struct record {
 	const char *file;
 	char **cmd;
 	bool quiet;
+	bool no_pack;
 
 	struct session session;
 	struct output output;
@@ -72,6 +76,7 @@ struct record {
 	int signal_fd;
 	struct sorted targets;
 	struct maps maps;
+	struct packer packer;
 	__u64 start_ns;
 	__u64 end_ns;
 	__u64 records;

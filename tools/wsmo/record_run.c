@@ -142,6 +142,7 @@ int record_run(struct record *r)
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
 	maps_close(&r->maps);
+	packer_free(&r->packer);
 	free(r->targets.base);
 	free(r->pids.pid);
 	return status;

@@ -31,6 +31,13 @@ void record_write(struct record *r, const void *rec, size_t size)
 	r->records++;
 }
 
+static void write_packed(struct record *r, const struct wsmon_record *rec)
+{
+	if (r->file && !r->no_pack)
+		rec = packer_take(&r->packer, rec);
+	record_write(r, rec, rec->size);
+}
+
 static void note_target(struct record *r, __u32 pid, bool gone)
 {
 	const struct live_target key = { .pid = pid };
@@ -119,7 +126,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		take_area(r, (const void *)rec);
 		return;
 	}
-	record_write(r, rec, rec->size);
+	write_packed(r, rec);
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
 		note_target(r, ((const struct wsmon_rec_target *)rec)->pid,

@@ -96,12 +96,16 @@ struct report {
  * @help:	what it prints
  * @tables:	its tables, for the help text
  * @nr_tables:	how many
+ * @no_snapshots: it does not look into snapshots: they are skipped, which is much
+ *		faster
  * @begin:	called once the header is read
  * @scan:	if it is there the file is read twice, and this is called for
  *		each record of the first time
  * @scanned:	called between the two times
  * @record:	called for each record, whatever the filters are: the names of
- *		areas are needed even if their time is not
+ *		areas are needed even if their time is not. Nothing but the head
+ *		and the pid of a snapshot that report_wants() does not want may be
+ *		looked at
  * @end:	called behind the last one; frees @data
  */
 struct report_view {
@@ -109,6 +113,7 @@ struct report_view {
 	const char *help;
 	const struct table_desc * const *tables;
 	size_t nr_tables;
+	bool no_snapshots;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);

@@ -70,6 +70,7 @@ const struct report_view report_act = {
 	.help = "what each rule of 'wsmo act' did, up to the end or the time wanted",
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
+	.no_snapshots = true,
 	.begin = act_begin_report,
 	.record = act_record,
 	.end = act_end_report,

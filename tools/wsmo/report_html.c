@@ -296,7 +296,7 @@ static void put_cells(const struct heatmap *m)
 			double share = heatmap_share(m, row, c);
 
 			putchar(share < 0 ? '.' :
-				level[lround(sqrt(share) * (sizeof(level) - 2))]);
+				level[(size_t)(sqrt(share) * (sizeof(level) - 2) + 0.5)]);
 		}
 	}
 	putchar('"');

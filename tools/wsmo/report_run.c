@@ -39,6 +39,30 @@ static int open_file(const char *file)
 	return fd;
 }
 
+/* Snapshots are nearly all of a file: those nobody looks at are skipped. */
+static enum reader_want want_snapshot(const void *data,
+				      const struct wsmon_record *rec)
+{
+	const struct report *rp = data;
+	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
+
+	if (rp->view->no_snapshots)
+		return READER_NEVER;
+	if (report_wants(rp, rec))
+		return READER_NOW;
+	return t < rp->from_ns ? READER_LATER : READER_NEVER;
+}
+
+/* Return: 0 or -ENOMEM; reader_free() in either case */
+static int start_reader(struct report *rp, int fd)
+{
+	int err = reader_init(&rp->reader, fd);
+
+	rp->reader.want = want_snapshot;
+	rp->reader.want_data = rp;
+	return err;
+}
+
 /* A window is in the file even if other filters leave it out of the report. */
 static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
 {
@@ -168,7 +192,7 @@ static int read_twice(struct report *rp)
 	}
 	if (scan(rp) && lseek(fd, start, SEEK_SET) == start) {
 		reader_free(&rp->reader);
-		if (!reader_init(&rp->reader, fd))
+		if (!start_reader(rp, fd))
 			status = walk(rp);
 	}
 	if (copy >= 0)
@@ -196,7 +220,7 @@ static int run(struct report *rp)
 {
 	int status = WSMO_FAILURE, fd = open_file(rp->file);
 
-	if (fd >= 0 && !reader_init(&rp->reader, fd)) {
+	if (fd >= 0 && !start_reader(rp, fd)) {
 		status = rp->view->scan ? read_twice(rp) : walk(rp);
 		if (status == WSMO_OK && (rp->failed || tau_missing(rp)))
 			status = WSMO_FAILURE;

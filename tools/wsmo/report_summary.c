@@ -422,10 +422,10 @@ static const char *comm_of(const struct summary *s, __u32 pid)
 	return t ? t->comm : "";
 }
 
-/* llround() would end at half of what sizes in a broken file may be */
+/* Sizes in a broken file may be more than 64 bits hold */
 static struct cell cell_rounded(double v)
 {
-	return cell_u(v < 0x1p64 ? (__u64)round(v) : ~0ULL);
+	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
 }
 
 static void print_wss(struct report *rp)
@@ -517,6 +517,7 @@ const struct report_view report_summary = {
 	.help = "the recording, each target and class over all of it, what it cost",
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
+	.no_snapshots = true,
 	.begin = summary_begin,
 	.record = summary_record,
 	.end = summary_end,

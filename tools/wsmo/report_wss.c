@@ -298,6 +298,7 @@ const struct report_view report_wss = {
 	.help = "the working set size of each target and class, each interval, and percentiles of it",
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
+	.no_snapshots = true,
 	.begin = wss_begin,
 	.record = wss_record,
 	.end = wss_end,

@@ -46,7 +46,7 @@ enum reader_result session_parse(struct session *s,
 			memcpy(s->header, *rec, s->header_size);
 		}
 		if (res != READER_RECORD ||
-		    s->reader.offset - (*rec)->size >= s->stale)
+		    s->reader.at >= s->stale)
 			return res;
 	}
 }

@@ -11,9 +11,10 @@ WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/wsmo
 WSMO_VERSION ?= 0.1
 
-WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs.c \
+WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c \
+	past.c pack.c unpack.c debugfs.c \
 	report.c report_filter.c report_run.c report_wss.c wss.c wss_args.c wss_plot.c \
-	 report_regions.c report_summary.c report_raw.c \
+	report_regions.c report_summary.c report_raw.c \
 	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c heatmap_text.c \
 	heatmap_plot.c report_html.c html_assets.c spans.c plot.c term.c areas.c sorted.c \
 	record.c record_args.c record_run.c record_loop.c record_take.c \
@@ -26,10 +27,10 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c debugfs
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
 	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
-WSMO_OPT := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-WSMO_LIBS := -lsmartcols -ljson-c -lm
+WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lm
 
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
