@@ -20,7 +20,7 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c \
 	record.c record_args.c record_run.c record_loop.c record_take.c \
 	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
-	openmetrics.c export_live.c outfile.c \
+	openmetrics.c export_live.c live.c outfile.c \
 	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
 	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c
 
