@@ -111,6 +111,45 @@ char *record_setting(struct record *r, const char *key);
  */
 int record_run(struct record *r);
 
+/**
+ * record_prepare() - see that monitoring can start; changes nothing
+ * Return: 0, or -1 after a message
+ */
+int record_prepare(struct record *r);
+
+/**
+ * record_catch_signals() - from here on signals wait in @signal_fd
+ * @mask: what was blocked before
+ * Return: 0, or -1 after a message
+ */
+int record_catch_signals(struct record *r, sigset_t *mask);
+
+/**
+ * record_start() - start monitoring, let the command go; catches signals
+ * Return: 0, or the exit status after a message
+ */
+int record_start(struct record *r);
+
+/**
+ * record_signal() - take a signal, if there is one; SIGTERM and SIGHUP are
+ * forwarded to the command, SIGCHLD is noted in @child
+ * Return: its number or 0
+ */
+int record_signal(struct record *r);
+
+/**
+ * record_finish() - wait for the command, or end it if it was not to begin; free
+ * @status: exit status so far
+ *
+ * Context: the session is closed.
+ *
+ * Return: exit status: the command's if @status is 0
+ */
+int record_finish(struct record *r, int status);
+
+/** record_time() - an option's argument that is a time, a microsecond at least */
+__u64 record_time(struct argp_state *state, const char *arg);
+
 /** record_now() - CLOCK_MONOTONIC in nanoseconds, the clock of records */
 __u64 record_now(void);
 

@@ -51,7 +51,7 @@ static void set_value(struct record *r, const char *key, __u64 value)
 	snprintf(record_setting(r, key), SETTING_TEXT, "%llu", value);
 }
 
-static __u64 parse_time(struct argp_state *state, const char *arg)
+__u64 record_time(struct argp_state *state, const char *arg)
 {
 	__u64 ns;
 
@@ -70,7 +70,7 @@ static void set_windows(struct argp_state *state, char *list, struct record *r)
 		if (nr++ == WSMON_WINDOWS_MAX)
 			usage_error(state, "at most %d windows", WSMON_WINDOWS_MAX);
 		len += snprintf(text + len, SETTING_TEXT - len, "%s%llu",
-				len ? "," : "", parse_time(state, window) / 1000);
+				len ? "," : "", record_time(state, window) / 1000);
 		if (len >= SETTING_TEXT)
 			usage_error(state, "windows are at most a day");
 	}
@@ -95,16 +95,16 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		parse_pids(state, arg, &r->pids);
 		return 0;
 	case 'd':
-		r->duration_ns = parse_time(state, arg);
+		r->duration_ns = record_time(state, arg);
 		return 0;
 	case OPT_SAMPLE:
-		set_value(r, "sample_us", parse_time(state, arg) / 1000);
+		set_value(r, "sample_us", record_time(state, arg) / 1000);
 		return 0;
 	case OPT_AGGR:
-		set_value(r, "aggr_us", parse_time(state, arg) / 1000);
+		set_value(r, "aggr_us", record_time(state, arg) / 1000);
 		return 0;
 	case OPT_UPDATE:
-		set_value(r, "update_us", parse_time(state, arg) / 1000);
+		set_value(r, "update_us", record_time(state, arg) / 1000);
 		return 0;
 	case OPT_WINDOW:
 		set_windows(state, arg, r);

@@ -120,8 +120,7 @@ static void forward(const struct record *r, int sig)
 		kill(r->child.pid, sig);
 }
 
-/* A signal, if there is one; Return: its number or 0 */
-static int take_signal(struct record *r)
+int record_signal(struct record *r)
 {
 	struct signalfd_siginfo info;
 
@@ -138,7 +137,7 @@ static void handle_signals(struct record *r, struct loop *l)
 {
 	int sig;
 
-	while ((sig = take_signal(r))) {
+	while ((sig = record_signal(r))) {
 		if (sig == SIGCHLD) {
 			if (r->child.gone && r->session.started)
 				l->stop_ns = record_now() + EXIT_PATIENCE;
@@ -241,6 +240,6 @@ void record_wait_child(struct record *r)
 
 	while (!child_reap(&r->child)) {
 		poll(&fd, 1, -1);
-		take_signal(r);
+		record_signal(r);
 	}
 }

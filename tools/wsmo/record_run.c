@@ -27,8 +27,7 @@ static int check_pids(const struct record *r)
 	return 0;
 }
 
-/* From here on signals wait in signal_fd; @mask is what was before */
-static int catch_signals(struct record *r, sigset_t *mask)
+int record_catch_signals(struct record *r, sigset_t *mask)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct sigaction old;
@@ -71,19 +70,18 @@ static char *target_text(const struct record *r)
 	return text;
 }
 
-/*
- * Everything up to the moment when data comes. What can fail is tried before
- * anything is changed. Return: 0, or the exit status after a message
- */
-static int begin(struct record *r)
+int record_prepare(struct record *r)
+{
+	return check_pids(r) || session_open(&r->session) ? -1 : 0;
+}
+
+int record_start(struct record *r)
 {
 	sigset_t mask;
 	char *target;
 	int err;
 
-	if (check_pids(r) || session_open(&r->session) ||
-	    (r->file && output_open(&r->output, r->file)) ||
-	    catch_signals(r, &mask))
+	if (record_catch_signals(r, &mask))
 		return WSMO_FAILURE;
 	if (r->cmd && child_start(&r->child, r->cmd, &mask))
 		return WSMO_FAILURE;
@@ -99,13 +97,26 @@ static int begin(struct record *r)
 	free(target);
 	if (err)
 		return WSMO_FAILURE;
-	if (r->cmd) {
-		if (session_wait("running"))
-			return WSMO_FAILURE;
-		err = child_release(&r->child, r->cmd[0]);
-		if (err)
-			return err;
-	}
+	if (!r->cmd)
+		return 0;
+	if (session_wait("running"))
+		return WSMO_FAILURE;
+	return child_release(&r->child, r->cmd[0]);
+}
+
+/*
+ * Everything up to the moment when data comes. What can fail is tried before
+ * anything is changed. Return: 0, or the exit status after a message
+ */
+static int begin(struct record *r)
+{
+	int err;
+
+	if (record_prepare(r) || (r->file && output_open(&r->output, r->file)))
+		return WSMO_FAILURE;
+	err = record_start(r);
+	if (err)
+		return err;
 	return output_commit(&r->output) ? WSMO_FAILURE : 0;
 }
 
@@ -119,21 +130,10 @@ static int end_child(struct record *r)
 	return child_exit_status(&r->child);
 }
 
-int record_run(struct record *r)
+int record_finish(struct record *r, int status)
 {
-	int status = begin(r), child;
+	int child;
 
-	if (!status)
-		record_loop(r);
-	session_close(&r->session);
-	if (!status && r->hooks.end)
-		r->hooks.end(r);
-	output_close(&r->output);
-	if (!status) {
-		r->hooks.tell(r);
-		if (r->failed)
-			status = WSMO_FAILURE;
-	}
 	if (r->child.pid) {
 		child = end_child(r);
 		if (!status)
@@ -146,4 +146,23 @@ int record_run(struct record *r)
 	free(r->targets.base);
 	free(r->pids.pid);
 	return status;
+}
+
+
+int record_run(struct record *r)
+{
+	int status = begin(r);
+
+	if (!status)
+		record_loop(r);
+	session_close(&r->session);
+	if (!status && r->hooks.end)
+		r->hooks.end(r);
+	output_close(&r->output);
+	if (!status) {
+		r->hooks.tell(r);
+		if (r->failed)
+			status = WSMO_FAILURE;
+	}
+	return record_finish(r, status);
 }
