@@ -36,10 +36,11 @@ include tools/wsmo/wsmo.mk
 # What has to be there before anything can be built
 .PHONY: need-build need-vm
 need-build:
-	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev
+	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev \
+		libncurses-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		gnuplot-nox chromium file
+		gnuplot-nox chromium file tmux
 
 .PHONY: demo
 demo: need-build

@@ -24,6 +24,25 @@ def heap_of(pid):
     return None
 
 
+def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0):
+    """Its text files. wss: (pid, class, bytes, mapped) and the window in s if it is
+    not 1; regions: (pid, class, start, end, share)."""
+    files = {"status": status + "\n",
+             "stats": "rounds=5\ncpu_ns=%d\nlost_records=%d\n" % (cpu_ns, lost),
+             "wss": "", "regions": ""}
+    for pid, kind, size, mapped, *tau in wss:
+        files["wss"] += ("pid=%d class=%s tau_us=%d bytes=%d low=%d high=%d mapped=%d\n"
+                         % (pid, kind, (tau or [1])[0] * 1000000, size,
+                            size * 3 // 4, size * 5 // 4, mapped))
+    for pid, kind, start, end, share in regions:
+        files["regions"] += ("pid=%d class=%s start=0x%x end=0x%x share=%.3f age_ms=1\n"
+                             % (pid, kind, start, end, share))
+    for name, text in files.items():
+        # in one step: nobody must read half of it
+        directory.write(name + ".new", text.encode())
+        os.rename(directory.path(name + ".new"), directory.path(name))
+
+
 class Module:
     """Serves one session; what wsmo wrote is kept in targets and attrs."""
 

@@ -45,8 +45,8 @@ def offered(d):
         ok(sorted(got) == sorted(want) if exactly else set(want) <= set(got),
            "'%s'" % line, got)
 
-    expect("wsmo ", "record", "report", "export", "check", "--help", "--version",
-           exactly=False)
+    expect("wsmo ", "record", "report", "top", "export", "check", "--help",
+           "--version", exactly=False)
     expect("wsmo rep", "report")
     expect("wsmo report ", "summary", "wss", "regions", "heatmap", "raw",
            exactly=False)

@@ -16,6 +16,7 @@ def refused(*args, word=""):
 def main(_accept):
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
+                 ("top", "--help"),
                  ("--version",), ("report", "--version"),
                  ("record", "--usage")):
         res = run(*args)
@@ -69,6 +70,17 @@ def main(_accept):
         refused("act", "-s", "reclaim", "--max-refaults", number, word="not a number")
     for percent in ("", "-1", "101%", "x%", "5%%", "nan"):
         refused("act", "-s", "reclaim", "--max-pressure", percent, word="not a percentage")
+    refused("top", "-p", "1", "--", "true", word="not both")
+    refused("top", "-o", "x", word="command")
+    refused("top", "--duration", "x", word="not a time")
+    refused("top", "--sort", "junk", word="junk")
+    refused("top", "--filter", "x" * 32, word="at most 31")
+    refused("top", "--json", "--csv", word="only one")
+    for number in ("", "0", "x", "-1", "1x"):
+        refused("top", "--repeat=" + number, word="not a number")
+    for time in ("", "x", "0", "1us"):
+        refused("top", "--interval", time)
+        refused("top", "--tau", time + "x", word="not a time")
 
     res = run("report", "wss", "--time", "0.5s,1m", "-i", "-",
               stdin=samples.small())

@@ -84,14 +84,6 @@ static __u64 parse_available(struct argp_state *state, const char *arg)
 	return bytes;
 }
 
-static void set_format(struct argp_state *state, struct act *a,
-		       enum table_format format)
-{
-	if (a->format != TABLE_HUMAN && a->format != format)
-		usage_error(state, "only one of --json, --csv and --raw");
-	a->format = format;
-}
-
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct act *a = state->input;
@@ -146,13 +138,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		a->limits.pressure_above = parse_percent(state, arg);
 		return 0;
 	case OPT_JSON:
-		set_format(state, a, TABLE_JSON);
+		set_format(state, &a->format, TABLE_JSON);
 		return 0;
 	case OPT_CSV:
-		set_format(state, a, TABLE_CSV);
+		set_format(state, &a->format, TABLE_CSV);
 		return 0;
 	case OPT_RAW:
-		set_format(state, a, TABLE_RAW);
+		set_format(state, &a->format, TABLE_RAW);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->scheme.nr)

@@ -109,6 +109,14 @@ void verb_parse(const struct argp *argp, const char *name, int argc,
 		exit(WSMO_USAGE);
 }
 
+void set_format(struct argp_state *state, enum table_format *format,
+		enum table_format wanted)
+{
+	if (*format != TABLE_HUMAN && *format != wanted)
+		usage_error(state, "only one of --json, --csv and --raw");
+	*format = wanted;
+}
+
 void parse_pids(struct argp_state *state, char *list, struct pids *pids)
 {
 	char *pid;

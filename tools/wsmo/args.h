@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "table.h"
 #include "wsmon.h"
 
 /*
@@ -42,6 +43,10 @@ void verb_parse(const struct argp *argp, const char *name, int argc,
 /* --help, --usage and --version; verb_common is for verbs with no other child */
 extern const struct argp verb_common_argp;
 extern const struct argp_child verb_common[];
+
+/** set_format() - take one of --json, --csv and --raw, refuse a second one */
+void set_format(struct argp_state *state, enum table_format *format,
+		enum table_format wanted);
 
 /** parse_pids() - append "PID,..." to @pids; @list is changed */
 void parse_pids(struct argp_state *state, char *list, struct pids *pids);

@@ -140,6 +140,17 @@ static __u64 stat_of(const char *text, const char *key)
 	return 0;
 }
 
+int live_status(char *status, size_t size, bool *running)
+{
+	char text[DEBUGFS_TEXT];
+
+	if (debugfs_read("status", text, sizeof(text)))
+		return -1;
+	snprintf(status, size, "%.*s", (int)strcspn(text, "\n"), text);
+	*running = !strncmp(text, "running", strlen("running"));
+	return 0;
+}
+
 static int compare_class(const void *x, const void *y)
 {
 	const struct live_class *a = x, *b = y;
@@ -165,11 +176,8 @@ int live_read(struct live *live)
 			.compare = compare_class,
 		},
 	};
-	if (debugfs_read("status", text, sizeof(text)))
+	if (live_status(live->status, sizeof(live->status), &live->running))
 		return -1;
-	snprintf(live->status, sizeof(live->status), "%.*s",
-		 (int)strcspn(text, "\n"), text);
-	live->running = !strncmp(text, "running", strlen("running"));
 	if (debugfs_read("stats", text, sizeof(text)))
 		return -1;
 	live->cpu_ns = stat_of(text, "cpu_ns");

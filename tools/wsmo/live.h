@@ -41,6 +41,13 @@ struct live {
 };
 
 /**
+ * live_status() - whether monitoring runs
+ * @status: result, the line the module has
+ * Return: 0, or nonzero after a message
+ */
+int live_status(char *status, size_t size, bool *running);
+
+/**
  * live_read() - all but @classes; rows only while monitoring runs
  * Return: 0, or nonzero after a message; live_free() in either case
  */

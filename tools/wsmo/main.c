@@ -21,6 +21,7 @@ static const struct verb {
 	{ "record", cmd_record, "record the working set of processes to a file" },
 	{ "act", cmd_act, "act on memory by how it is used: reclaim, huge pages" },
 	{ "report", cmd_report, "print what a record file holds" },
+	{ "top", cmd_top, "show the working sets of processes as they are now" },
 	{ "export", cmd_export, "write a record file in a format of other programs" },
 	{ "check", cmd_check, "tell whether recording would work here, and what is missing" },
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wsmo.h"
@@ -24,16 +25,33 @@ void msg_progress(const char *line)
 	progress_len = len;
 }
 
+static FILE *held;
+static char *held_text;
+static size_t held_size;
+
+void msg_hold(bool hold)
+{
+	if (hold && !held) {
+		held = open_memstream(&held_text, &held_size);
+	} else if (!hold && held) {
+		fclose(held);
+		held = NULL;
+		fwrite(held_text, 1, held_size, stderr);
+		free(held_text);
+	}
+}
+
 void msg(const char *fmt, ...)
 {
+	FILE *f = held ? held : stderr;
 	va_list ap;
 
 	msg_progress(NULL);
-	fputs("wsmo: ", stderr);
+	fputs("wsmo: ", f);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vfprintf(f, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fputc('\n', f);
 }
 
 int output_error(void)

@@ -36,9 +36,22 @@ int identity_get(struct identity *id)
 
 /* What a child that could not execute CMD tells its parent */
 struct trouble {
-	bool exec;		/* it was execvp() that failed */
+	enum { AT_USER, AT_OUTPUT, AT_EXEC } at;
 	int err;
 };
+
+static int redirect(const char *output)
+{
+	int in = open("/dev/null", O_RDONLY);
+	int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	if (in < 0 || out < 0 || dup2(in, STDIN_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
+		return -errno;
+	close(in);
+	close(out);
+	return 0;
+}
 
 static int become(const struct identity *id)
 {
@@ -60,7 +73,8 @@ static int become(const struct identity *id)
 }
 
 static void __attribute__((noreturn))
-child_main(int release, int trouble, char **cmd, const sigset_t *mask)
+child_main(int release, int trouble, const char *output, char **cmd,
+	   const sigset_t *mask)
 {
 	struct trouble t = { 0 };
 	struct identity id;
@@ -70,11 +84,15 @@ child_main(int release, int trouble, char **cmd, const sigset_t *mask)
 	if (read(release, &go, 1) != 1)
 		_exit(WSMO_FAILURE);
 	t.err = identity_get(&id) ? -EINVAL : become(&id);
+	if (!t.err && output) {
+		t.at = AT_OUTPUT;
+		t.err = redirect(output);
+	}
 	if (!t.err) {
 		signal(SIGPIPE, SIG_DFL);
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(cmd[0], cmd);
-		t.exec = true;
+		t.at = AT_EXEC;
 		t.err = -errno;
 	}
 	if (write(trouble, &t, sizeof(t)) != sizeof(t))
@@ -94,7 +112,7 @@ int child_start(struct child *c, char **cmd, const sigset_t *mask)
 	if (!c->pid) {
 		close(release[1]);
 		close(trouble[0]);
-		child_main(release[0], trouble[1], cmd, mask);
+		child_main(release[0], trouble[1], c->output, cmd, mask);
 	}
 	close(release[0]);
 	close(trouble[1]);
@@ -136,14 +154,16 @@ int child_release(struct child *c, const char *name)
 	if (n != sizeof(t))
 		return 0;
 	wait_for(c);
-	if (!t.exec)
+	if (t.at == AT_OUTPUT)
+		msg("%s: %s", c->output, strerror(-t.err));
+	else if (t.at == AT_USER)
 		msg("%s: cannot become the user who called sudo: %s", name,
 		    strerror(-t.err));
 	else if (t.err == -ENOENT)
 		msg("%s: no such command", name);
 	else
 		msg("%s: cannot be run: %s", name, strerror(-t.err));
-	return t.exec && t.err == -ENOENT ? 127 : 126;
+	return t.at == AT_EXEC && t.err == -ENOENT ? 127 : 126;
 }
 
 bool child_reap(struct child *c)

@@ -33,6 +33,8 @@ int identity_get(struct identity *id);
  * @gone:	it ended, and @status is what waitpid() said
  * @release:	a byte written here lets it go on
  * @trouble:	it tells here that it could not execute CMD
+ * @output:	a file for what CMD writes, made by its user; CMD then reads nothing.
+ *		NULL: its standard files are ours
  */
 struct child {
 	pid_t pid;
@@ -40,6 +42,7 @@ struct child {
 	int status;
 	int release;
 	int trouble;
+	const char *output;
 };
 
 /**

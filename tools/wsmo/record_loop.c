@@ -16,7 +16,6 @@
 
 #define END_PATIENCE	(5 * NSEC_PER_SEC)	/* for END after stopping */
 #define EXIT_PATIENCE	(2 * NSEC_PER_SEC)	/* for END after CMD's exit */
-#define FILLS_A_WAKEUP	64
 
 /* What is pending; times are CLOCK_MONOTONIC, 0 is never */
 struct loop {
@@ -77,41 +76,26 @@ static void fail(struct record *r)
 		session_stop(&r->session);
 }
 
+static bool take_record(void *arg, const struct wsmon_record *rec)
+{
+	struct record *r = arg;
+
+	if (rec)
+		record_take(r, rec);
+	else
+		output_put(&r->output, r->session.header,
+			   r->session.header_size);
+	return !r->ended;
+}
+
 /* Takes what the stream has; Return: false when it is over */
 static bool take_stream(struct record *r)
 {
-	const struct wsmon_record *rec;
-	enum reader_result res;
-	ssize_t n;
-	int i;
+	int res = session_take(&r->session, take_record, r);
 
-	for (i = 0; i < FILLS_A_WAKEUP; i++) {
-		n = reader_fill(&r->session.reader);
-		if (n == -EAGAIN)
-			return true;
-		if (n <= 0) {
-			msg("the stream ended too early%s%s", n ? ": " : "",
-			    n ? strerror(-n) : "");
-			fail(r);
-			return false;
-		}
-		while ((res = session_parse(&r->session, &rec)) <=
-		       READER_RECORD) {
-			if (res == READER_HEADER)
-				output_put(&r->output, r->session.header,
-					   r->session.header_size);
-			else
-				record_take(r, rec);
-			if (r->ended)
-				return false;
-		}
-		if (res == READER_BAD) {
-			msg("the stream is %s", r->session.reader.error);
-			fail(r);
-			return false;
-		}
-	}
-	return true;
+	if (res < 0)
+		fail(r);
+	return res > 0;
 }
 
 static void forward(const struct record *r, int sig)

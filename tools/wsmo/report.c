@@ -48,14 +48,6 @@ static void parse_view(struct argp_state *state, const char *arg,
 		usage_error(state, "there is no report '%s'", arg);
 }
 
-static void set_format(struct argp_state *state, struct report *rp,
-		       enum table_format format)
-{
-	if (rp->format != TABLE_HUMAN && rp->format != format)
-		usage_error(state, "only one of --json, --csv and --raw");
-	rp->format = format;
-}
-
 void report_option(struct argp_state *state, struct report *rp,
 		   const struct report_view *view, const char *name)
 {
@@ -142,13 +134,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		parse_size(state, arg, rp);
 		return 0;
 	case OPT_JSON:
-		set_format(state, rp, TABLE_JSON);
+		set_format(state, &rp->format, TABLE_JSON);
 		return 0;
 	case OPT_CSV:
-		set_format(state, rp, TABLE_CSV);
+		set_format(state, &rp->format, TABLE_CSV);
 		return 0;
 	case OPT_RAW:
-		set_format(state, rp, TABLE_RAW);
+		set_format(state, &rp->format, TABLE_RAW);
 		return 0;
 	case ARGP_KEY_ARG:
 		parse_view(state, arg, rp);

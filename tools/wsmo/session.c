@@ -13,6 +13,8 @@
 #include "session.h"
 #include "wsmo.h"
 
+#define FILLS_A_WAKEUP	64	/* the caller has other things to do, too */
+
 static bool status_is(const char *text, const char *word)
 {
 	size_t len = strcspn(text, " \t\n:,;(");
@@ -93,6 +95,35 @@ int session_open(struct session *s)
 		return -1;
 	}
 	return drain(s);
+}
+
+int session_take(struct session *s,
+		 bool (*take)(void *arg, const struct wsmon_record *rec),
+		 void *arg)
+{
+	const struct wsmon_record *rec;
+	enum reader_result res;
+	ssize_t n;
+	int i;
+
+	for (i = 0; i < FILLS_A_WAKEUP; i++) {
+		n = reader_fill(&s->reader);
+		if (n == -EAGAIN)
+			return 1;
+		if (n <= 0) {
+			msg("the stream ended too early%s%s", n ? ": " : "",
+			    n ? strerror(-n) : "");
+			return -1;
+		}
+		while ((res = session_parse(s, &rec)) <= READER_RECORD)
+			if (!take(arg, res == READER_HEADER ? NULL : rec))
+				return 0;
+		if (res == READER_BAD) {
+			msg("the stream is %s", s->reader.error);
+			return -1;
+		}
+	}
+	return 1;
 }
 
 /* Finds "key=value" in @text; Return: length of the value, 0 if not there */

@@ -61,6 +61,15 @@ enum reader_result session_parse(struct session *s,
 				 const struct wsmon_record **rec);
 
 /**
+ * session_take() - take what is in the stream now
+ * @take: gets each record; NULL is the header, new in @s; false ends it
+ * Return: 1 to go on when there is more, 0 if @take said to end, -1 after a message
+ */
+int session_take(struct session *s,
+		 bool (*take)(void *arg, const struct wsmon_record *rec),
+		 void *arg);
+
+/**
  * session_start() - set the attributes, write the target
  * @target: pids, a blank between them
  * Return: 0, or -1 after a message

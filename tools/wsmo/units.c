@@ -38,6 +38,17 @@ const char *units_size(char *buf, __u64 bytes)
 	return buf;
 }
 
+const char *units_short(char *buf, __u64 bytes)
+{
+	char *unit;
+
+	units_size(buf, bytes);
+	unit = strchr(buf, ' ');
+	unit[0] = unit[1];
+	unit[1] = '\0';
+	return buf;
+}
+
 static const char *print_tenths(char *buf, __u64 t, const char *unit)
 {
 	if (t % 10)

@@ -20,6 +20,12 @@
 const char *units_size(char *buf, __u64 bytes);
 
 /**
+ * units_short() - the same for where there is little room: "512B", "64.0M"
+ * Return: @buf
+ */
+const char *units_short(char *buf, __u64 bytes);
+
+/**
  * units_time() - a duration for people: "250 us", "1.5 s", "2m05s", "3h07m"
  * Return: @buf
  */

@@ -27,12 +27,18 @@ int cmd_record(int argc, char **argv);
 int cmd_act(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 
 /**
  * msg() - one line on stderr, "wsmo: " before it, "\n" behind it
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * msg_hold() - keep messages while a screen is drawn; false tells them
+ */
+void msg_hold(bool hold);
 
 /**
  * msg_progress() - draw a line that the next one, or msg(), overwrites

@@ -22,7 +22,8 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
 	openmetrics.c export_live.c live.c outfile.c \
 	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
-	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c
+	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c \
+	top.c top_model.c top_events.c top_screen.c top_text.c
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
@@ -30,7 +31,7 @@ WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lm
+WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lncursesw -ltinfo -lm
 
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
