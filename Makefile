@@ -63,6 +63,7 @@ soak: need-vm
 .PHONY: install
 install: all completion
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
+	install -m 755 out/bin/wsmo-top $(DESTDIR)$(bindir)/wsmo-top
 	install -d $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
 	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
@@ -73,7 +74,7 @@ install: all completion
 
 .PHONY: uninstall
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(mandir)/man1/wsmo*.1
+	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(bindir)/wsmo-top $(DESTDIR)$(mandir)/man1/wsmo*.1
 	rm -f $(DESTDIR)$(completiondir)/wsmo
 	rm -rf $(DESTDIR)$(schemedir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*

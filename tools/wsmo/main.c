@@ -2,13 +2,10 @@
 /*
  * main.c - wsmo: the verbs, and what holds for all of them
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "wsmo.h"
@@ -40,56 +37,27 @@ static void usage(FILE *f)
 	      "  wsmo report summary\n", f);
 }
 
-/*
- * A file opened while 0, 1 or 2 is closed would get that number, and messages
- * would end up in it. What is put there instead fails when it is used.
- */
-static void fill_std_fds(void)
-{
-	int fd;
-
-	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
-/* Output that did not get out is a failure; a closed pipe is told to nobody. */
-static int close_output(int status)
-{
-	int err;
-
-	fflush(stdout);
-	err = output_error();
-	if (!err)
-		return status;
-	if (err != EPIPE)
-		msg("cannot write the output: %s", strerror(err));
-	return status == WSMO_OK ? WSMO_FAILURE : status;
-}
-
 int main(int argc, char **argv)
 {
 	size_t i;
 
-	fill_std_fds();
-	argp_err_exit_status = WSMO_USAGE;
-	argp_program_version = "wsmo " WSMO_VERSION;
+	begin_program();
 	if (argc < 2) {
 		usage(stderr);
 		return WSMO_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
 		usage(stdout);
-		return close_output(WSMO_OK);
+		return end_program(WSMO_OK);
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts(argp_program_version);
-		return close_output(WSMO_OK);
+		return end_program(WSMO_OK);
 	}
 	if (!strcmp(argv[1], LIST_OPTIONS)) {
 		for (i = 0; i < ARRAY_SIZE(verbs); i++)
 			puts(verbs[i].name);
-		return close_output(WSMO_OK);
+		return end_program(WSMO_OK);
 	}
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[1]))
@@ -97,7 +65,7 @@ int main(int argc, char **argv)
 		/* record runs beside what it records: no memory for what it never prints */
 		if (verbs[i].run != cmd_record)
 			setlocale(LC_CTYPE, "");
-		return close_output(verbs[i].run(argc - 1, argv + 1));
+		return end_program(verbs[i].run(argc - 1, argv + 1));
 	}
 	msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
 	return WSMO_USAGE;

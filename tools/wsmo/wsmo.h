@@ -30,6 +30,18 @@ int cmd_export(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 
+/** begin_program() - to be called first in main() */
+void begin_program(void);
+
+/**
+ * end_program() - to be called last in main()
+ *
+ * Output that did not get out is a failure; a closed pipe is told to nobody.
+ *
+ * Return: the exit status
+ */
+int end_program(int status);
+
 /**
  * msg() - one line on stderr, "wsmo: " before it, "\n" behind it
  */

@@ -11,7 +11,7 @@ WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/wsmo
 WSMO_VERSION ?= 0.1
 
-WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c \
+WSMO_SRCS := main.c program.c top_exec.c msg.c args.c text.c units.c names.c table.c reader.c \
 	past.c pack.c unpack.c debugfs.c \
 	report.c report_filter.c report_run.c report_wss.c wss.c wss_args.c wss_plot.c \
 	report_regions.c report_summary.c report_raw.c \
@@ -22,8 +22,11 @@ WSMO_SRCS := main.c msg.c args.c text.c units.c names.c table.c reader.c \
 	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
 	openmetrics.c export_live.c live.c outfile.c \
 	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
-	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c \
-	top.c top_model.c top_events.c top_screen.c top_text.c
+	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c
+
+# "wsmo top" executes wsmo-top, which has all of these but main.c and itself, and
+WSMO_TOP_SRCS := $(filter-out main.c top_exec.c,$(WSMO_SRCS)) \
+	top_main.c top.c top_model.c top_events.c top_screen.c top_text.c
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
@@ -31,14 +34,17 @@ WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lncursesw -ltinfo -lm
+# few segments, little memory
+WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code
+WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lm
+WSMO_TOP_LIBS := $(WSMO_LIBS) -lncursesw -ltinfo
 
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
 
 .PHONY: wsmo wsmo-asan
-wsmo: out/bin/wsmo $(WSMO_SCHEME_FILES)
-wsmo-asan: out/bin/wsmo-asan $(WSMO_SCHEME_FILES)
+wsmo: out/bin/wsmo out/bin/wsmo-top $(WSMO_SCHEME_FILES)
+wsmo-asan: out/bin/wsmo-asan out/bin/wsmo-asan-top $(WSMO_SCHEME_FILES)
 
 # beside bin/, as they are installed
 out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
@@ -47,7 +53,15 @@ out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 
 out/bin/wsmo: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.o)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(WSMO_LIBS)
+	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_LIBS)
+
+out/bin/wsmo-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_TOP_LIBS)
+
+out/bin/wsmo-asan-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_TOP_LIBS)
 
 out/bin/wsmo-asan: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
 	@mkdir -p $(@D)
@@ -92,4 +106,5 @@ out/share/wsmo.bash: $(WSMO_DIR)/completion.sh out/bin/wsmo
 	$(WSMO_DIR)/completion.sh out/bin/wsmo >$@.new
 	mv $@.new $@
 
--include $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.d) $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.d)
+-include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_SRCS) $(WSMO_TOP_SRCS))
+-include $(patsubst %.c,$(WSMO_OBJ)/asan/%.d,$(WSMO_SRCS) $(WSMO_TOP_SRCS))
