@@ -143,7 +143,8 @@ def full_disk():
                    check=True)
     try:
         with w.sleeper() as t:
-            r = wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid), *FAST)
+            r = wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid),
+                     "--no-pack", *FAST)
         assert r.returncode == 1 and "space" in r.stderr, r
         assert w.idle()
         assert wsmo("report", "wss", "-i", FILE).returncode == 0
