@@ -38,7 +38,7 @@ static void check_header(void)
 static void check_snapshot(const struct wsmon_rec_snapshot *s)
 {
 	if (s->rec.size != sizeof(*s) + s->nr * sizeof(s->regions[0]) ||
-	    s->first + s->nr > s->total || s->reserved)
+	    s->first + s->nr > s->total || s->budget > REGIONS_LIMIT)
 		wrong("snapshot: %u regions from %u of %u in %u bytes", s->nr,
 		      s->first, s->total, s->rec.size);
 	for (uint32_t i = 0; i < s->nr; i++) {
