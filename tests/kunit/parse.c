@@ -30,6 +30,8 @@ static const struct {
 	const char *text;
 	struct wsmon_attrs after;
 } goods[] = {
+	{ "cpu_permille=1000",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 1000 } },
 	{ "seed=18446744073709551615",
 	  { 100000, SEC, SEC, SEC, U64_MAX, 10, 2000, 1, 1 } },
 	{ "\n max_regions=32768\tmin_regions=32768 flush_tlb=0\n",
@@ -63,8 +65,12 @@ static void attrs_taken(struct kunit *test)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(goods); i++)
-		attrs_for(test, goods[i].text, 0, &goods[i].after);
+	for (i = 0; i < ARRAY_SIZE(goods); i++) {
+		struct wsmon_attrs after = goods[i].after;
+
+		after.cpu_permille = after.cpu_permille ?: before.cpu_permille;
+		attrs_for(test, goods[i].text, 0, &after);
+	}
 }
 
 static const struct {
