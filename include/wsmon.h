@@ -128,8 +128,8 @@ struct wsmon_record {
  * @nr_windows:	how many windows there are; 0 in old files means 1
  * @longer_us:	the other windows, ascending, microseconds; the rest is 0. Not in
  *		old files, whose header and ATTRS records end before
- * @cpu_permille: CPU time the kernel thread may use, in 1/1000 of one CPU; not
- *		in old files
+ * @cpu_permille: CPU time the kernel thread may use, in 1/1000 of one CPU; 1000 is
+ *		no limit. Not in old files
  * @reserved:	0
  */
 struct wsmon_attrs {

@@ -17,20 +17,25 @@
 /* A debt is forgiven beyond what so many nanoseconds of time would pay */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
 
+/* More than anything costs, and small enough to be multiplied by a share */
+#define UNLIMITED	((u64)1 << 47)
+
 /* Fewer regions than this part of them are of no use */
 #define SHARE_MIN	(WSMON_ONE / 1024)
 
-/* Costs beyond a day are not believed; sums and products stay below 2^63 */
-#define COST_MAX	((u64)86400 * 1000 * 1000 * 1000)
+/* Costs beyond six hours are not believed; sums and products stay below 2^63 */
+#define COST_MAX	((u64)86400 * 1000 * 1000 * 1000 / 4)
 
 static u64 aggr_ns(const struct wsmon_attrs *a)
 {
 	return a->aggr_us * 1000;
 }
 
-/* CPU time that may be used in a time */
+/* CPU time that may be used in a time: a whole CPU is no limit */
 static u64 allowed(const struct wsmon_attrs *a, u64 ns)
 {
+	if (a->cpu_permille == 1000)
+		return UNLIMITED;
 	return div64_u64(min(ns, COST_MAX), 1000) * a->cpu_permille;
 }
 

@@ -23,8 +23,10 @@
 #include "compat.h"
 #include "wsmon_internal.h"
 
-/* Reading mappings may take half of the CPU budget */
-#define READ_SHARE	2000
+/* Reading mappings may take one in so many parts of the time */
+#define READ_SHARE	64U
+/* and half of the CPU budget */
+#define READ_BUDGET	2000U
 
 /* Rounds a target slept through double the time to the next, so often at most */
 #define ASLEEP_MAX	8
@@ -157,9 +159,9 @@ static void emit(const struct wsmon_target *t, u64 now)
 static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, bool slept, u64 now)
 {
+	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 every = max(wsmon.attrs.update_us * NSEC_PER_USEC,
-			div64_u64(READ_SHARE * t->read_ns,
-				  wsmon.attrs.cpu_permille));
+			share * t->read_ns);
 	int ret;
 
 	if (t->updated_ns && !elapsed(t->updated_ns, now, every))

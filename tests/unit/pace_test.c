@@ -96,6 +96,22 @@ static void rounds_before_regions(void)
 	CHECK(s.p.step_ns / MS == 333, "step %llu", (long long)s.p.step_ns);
 }
 
+/* A whole CPU is no limit, even where it is not enough. */
+static void no_limit(void)
+{
+	struct load l = { .first = 5000 * MS, .check = 500 * MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 1000);
+	for (i = 0; i < 100; i++) {
+		interval(&s, &l);
+		CHECK(s.rounds == 10 && s.p.share == WSMON_ONE &&
+		      s.p.step_ns == 100 * MS, "%u rounds, share %u", s.rounds,
+		      s.p.share);
+	}
+}
+
 /* Over any ten seconds, from the moment on that things get dear */
 static void budget_holds(void)
 {
@@ -237,6 +253,7 @@ void test_pace(void)
 {
 	test_run("pace: what is cheap is untouched", cheap_is_untouched);
 	test_run("pace: fewer rounds come before fewer regions", rounds_before_regions);
+	test_run("pace: a whole CPU is no limit", no_limit);
 	test_run("pace: the budget holds over ten seconds", budget_holds);
 	test_run("pace: what is cheap again is done again", comes_back);
 	test_run("pace: windows keep their ends", windows_keep_their_ends);
