@@ -218,7 +218,7 @@ static void check_stats(const char *s)
 	for (size_t i = 0; i < nr; i++) {
 		int n;
 
-		if (sscanf(p, "%31[a-z_]=%llu%n", name, &v[i], &n) != 2 ||
+		if (sscanf(p, "%31[a-z0-9_]=%llu%n", name, &v[i], &n) != 2 ||
 		    strcmp(name, names[i]) || p[n] != '\n')
 			wrong("stats is not well formed: %s", s);
 		p += n + 1;
