@@ -131,13 +131,18 @@ static unsigned int split_score(const struct wsmon_region *r, bool only_new,
 	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
 }
 
-/* Return: score of joining a region and its successor, -1 if impossible */
-static int merge_score(const struct wsmon_regions *rs, u32 i)
+/*
+ * @zoom:	what was accessed in part was cut to be looked at
+ * Return: score of joining a region and its successor, -1 if that must not be
+ */
+static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom)
 {
 	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
 	u64 p, q;
 
 	if (!wsmon_regions_buddies(rs, i) || !at_rest(l) || !at_rest(r))
+		return -1;
+	if (zoom && (is_partial(l) || is_partial(r)))
 		return -1;
 	p = wsmon_region_share(l);
 	q = wsmon_region_share(r);
@@ -204,8 +209,11 @@ static struct plan plan_changes(const struct wsmon_regions *rs,
 		if (i >= HYSTERESIS)
 			below -= ws->merge[i - HYSTERESIS];
 	}
-	/* no more joins than the cuts need */
+	/* no more joins than the cuts need, and the cheapest */
 	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
+	for (i = 0, below = ws->merge[0]; i < p.merge && below < p.merges; )
+		below += ws->merge[++i];
+	p.merge = min(p.merge, i);
 	return p;
 }
 
@@ -216,7 +224,7 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
-		int m = p.merges ? merge_score(rs, i) : -1;
+		int m = p.merges ? merge_score(rs, i, p.zoom) : -1;
 
 		if (m >= 0 && m <= p.merge) {
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
@@ -235,16 +243,16 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
-			 bool only_new)
+			 bool only_new, bool may_zoom)
 {
 	u32 i, partial = 0;
 
 	memset(ws, 0, sizeof(*ws));
 	for (i = 0; i < rs->nr; i++)
 		partial += is_partial(&rs->r[i]);
-	ws->zoom = !only_new && partial <= rs->budget / PARTIAL_FEW;
+	ws->zoom = may_zoom && partial <= rs->budget / PARTIAL_FEW;
 	for (i = 0; i < rs->nr; i++) {
-		int m = merge_score(rs, i);
+		int m = merge_score(rs, i, ws->zoom);
 
 		ws->split[split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
@@ -272,7 +280,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		struct plan p = { .split = WSMON_SCORES, .merge = -1 };
 		u32 sum = 0;
 
-		count_scores(rs, ws, false);
+		count_scores(rs, ws, false, false);
 		p.merges = rs->nr - rs->budget;
 		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
 			sum += ws->merge[++p.merge];
@@ -286,7 +294,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	do {
 		cond_resched();
 		before = rs->nr;
-		count_scores(rs, ws, false);
+		count_scores(rs, ws, false, true);
 		apply(rs, sp, plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
@@ -294,7 +302,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	for (turn = 0; turn < NEW_TURNS; turn++) {
 		struct plan p;
 
-		count_scores(rs, ws, true);
+		count_scores(rs, ws, true, false);
 		p = plan_changes(rs, ws, true);
 		if (!p.splits)
 			break;
