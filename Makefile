@@ -37,7 +37,7 @@ include tools/wsmo/wsmo.mk
 .PHONY: need-build need-vm
 need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev \
-		libncurses-dev
+		libncurses-dev libdw-dev libiberty-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
 		gnuplot-nox chromium file tmux
@@ -63,7 +63,7 @@ soak: need-vm
 .PHONY: install
 install: all completion
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
-	install -m 755 out/bin/wsmo-top $(DESTDIR)$(bindir)/wsmo-top
+	install -m 755 $(WSMO_PARTS:%=out/bin/wsmo-%) $(DESTDIR)$(bindir)/
 	install -d $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
 	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
@@ -74,7 +74,8 @@ install: all completion
 
 .PHONY: uninstall
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/wsmo $(DESTDIR)$(bindir)/wsmo-top $(DESTDIR)$(mandir)/man1/wsmo*.1
+	rm -f $(DESTDIR)$(bindir)/wsmo $(WSMO_PARTS:%=$(DESTDIR)$(bindir)/wsmo-%)
+	rm -f $(DESTDIR)$(mandir)/man1/wsmo*.1
 	rm -f $(DESTDIR)$(completiondir)/wsmo
 	rm -rf $(DESTDIR)$(schemedir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*

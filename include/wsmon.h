@@ -67,9 +67,10 @@ enum wsmon_class {
  * @WSMON_REC_SNAPSHOT:	struct wsmon_rec_snapshot: the regions, each aggregation
  *			interval; several records if they do not fit into one
  * @WSMON_REC_WSS:	struct wsmon_rec_wss: a working set size, each interval
- * @WSMON_REC_PEAK:	reserved: working set size peaks
- * @WSMON_REC_STACK:	reserved: call stacks, added by wsmo
- * @WSMON_REC_MARK:	reserved: the user's marks, added by wsmo
+ * @WSMON_REC_PEAK:	struct wsmon_rec_peak: an edge of a peak of the working set
+ * @WSMON_REC_STACK:	struct wsmon_rec_stack: a thread's call stack, added by wsmo
+ * @WSMON_REC_MARK:	struct wsmon_rec_mark: a moment the user marked, added by
+ *			wsmo
  * @WSMON_REC_EXIT:	struct wsmon_rec_exit: a target is gone
  * @WSMON_REC_LOST:	struct wsmon_rec_lost: records that found no room
  * @WSMON_REC_STATS:	struct wsmon_rec_stats: the monitor's own cost
@@ -77,6 +78,8 @@ enum wsmon_class {
  * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS and the like, added by wsmo
  * @WSMON_REC_PACKED:	struct wsmon_rec_packed: a SNAPSHOT that wsmo made smaller
  * @WSMON_REC_ACT:	struct wsmon_rec_act: what a rule did, added by wsmo
+ * @WSMON_REC_MAPPING:	struct wsmon_rec_mapping: a line of /proc/PID/maps, added by
+ *			wsmo; new ones when mappings changed
  */
 enum wsmon_record_type {
 	WSMON_REC_ATTRS = 1,
@@ -94,6 +97,7 @@ enum wsmon_record_type {
 	WSMON_REC_PROC = 13,
 	WSMON_REC_PACKED = 14,
 	WSMON_REC_ACT = 15,
+	WSMON_REC_MAPPING = 16,
 };
 
 /**
@@ -111,6 +115,11 @@ struct wsmon_record {
 
 /* In struct wsmon_attrs.flags */
 #define WSMON_ATTR_FLUSH_TLB	0x1
+
+/* In struct wsmon_attrs.peak_detector: see Documentation/design.rst */
+#define WSMON_PEAK_OFF		0	/* no PEAK records */
+#define WSMON_PEAK_SIGMA	1	/* standard deviations from the mean */
+#define WSMON_PEAK_FANO		2	/* as valgrind-ws does it */
 
 /* Windows of the working set size at the same time */
 #define WSMON_WINDOWS_MAX	8
@@ -130,6 +139,11 @@ struct wsmon_record {
  *		old files, whose header and ATTRS records end before
  * @cpu_permille: CPU time the kernel thread may use, in 1/1000 of one CPU; 1000 is
  *		no limit. Not in old files
+ * @peak_detector: WSMON_PEAK_OFF, _SIGMA or _FANO. 0 in old files, which have none
+ *		of what follows
+ * @peak_window: over how many intervals peaks take their mean
+ * @peak_gain:	how far from it they are, in 1/1000
+ * @peak_adapt:	how much of a peak goes into the mean, in 1/1000
  * @reserved:	0
  */
 struct wsmon_attrs {
@@ -144,6 +158,10 @@ struct wsmon_attrs {
 	__u32 nr_windows;
 	__u64 longer_us[WSMON_WINDOWS_MAX - 1];
 	__u32 cpu_permille;
+	__u32 peak_detector;
+	__u32 peak_window;
+	__u32 peak_gain;
+	__u32 peak_adapt;
 	__u32 reserved;
 };
 
@@ -286,6 +304,153 @@ struct wsmon_rec_wss {
 	__u64 mapped;
 };
 
+/* In struct wsmon_rec_peak.group: which working set size */
+#define WSMON_PEAK_ALL		0	/* that of the whole target */
+#define WSMON_PEAK_TEXT		1	/* of its text */
+#define WSMON_PEAK_REST		2	/* of everything but text */
+#define WSMON_PEAK_GROUPS	3
+
+/* In struct wsmon_rec_peak.edge */
+#define WSMON_PEAK_START	0
+#define WSMON_PEAK_END		1
+
+/**
+ * struct wsmon_rec_peak - WSMON_REC_PEAK: an edge of a peak
+ *
+ * A peak is a time in which the working set size within the shortest window is
+ * further from its moving mean than usual; see Documentation/design.rst.
+ *
+ * @pid:	the target
+ * @group:	WSMON_PEAK_ALL, _TEXT or _REST
+ * @edge:	WSMON_PEAK_START or _END
+ * @sign:	1: the working set is larger than usual, -1: it is smaller
+ * @number:	of this peak among the target's peaks of all groups, from 1; its
+ *		two edges have the same
+ * @reserved:	0
+ * @start_ns:	end of the first aggregation interval of the peak
+ * @end_ns:	end of the first one behind it; 0 at the start
+ * @tau_us:	the window
+ * @bytes:	the estimate at this edge
+ * @low:	lower end of its 95 % interval
+ * @high:	upper end
+ * @height:	of the estimates in the peak so far, the one furthest from
+ *		@baseline
+ * @baseline:	the moving mean before the peak
+ * @threshold:	distance from the mean beyond which it was a peak
+ */
+struct wsmon_rec_peak {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 group;
+	__u32 edge;
+	__s32 sign;
+	__u32 number;
+	__u32 reserved;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 tau_us;
+	__u64 bytes;
+	__u64 low;
+	__u64 high;
+	__u64 height;
+	__u64 baseline;
+	__u64 threshold;
+};
+
+/* In struct wsmon_rec_stack.reason: why the stack was taken */
+#define WSMON_STACK_PEAK	0	/* peak @number began */
+#define WSMON_STACK_MARK	1	/* mark @number was set */
+
+/* Most frames of a stack */
+#define WSMON_STACK_FRAMES	256
+
+/* In struct wsmon_rec_stack.flags */
+#define WSMON_STACK_CUT		0x1	/* there were more frames, or the rest
+					 * could not be unwound
+					 */
+
+/**
+ * struct wsmon_rec_stack - WSMON_REC_STACK: a thread's call stack
+ *
+ * What the addresses are is told by the target's MAPPING records.
+ *
+ * @pid:	the target
+ * @tid:	the thread, in the same pid namespace
+ * @reason:	WSMON_STACK_*
+ * @number:	of the peak or mark
+ * @stopped_ns:	how long the thread was stopped
+ * @flags:	WSMON_STACK_CUT
+ * @error:	errno if it could not be taken; there are no frames then
+ * @nr:		frames
+ * @threads:	threads of the target at that moment; only so many of them were
+ *		looked at as there are records
+ * @comm:	name of the thread, NUL-terminated
+ * @pc:		innermost first: of the first frame (and of signal frames) the
+ *		next instruction, of the others the return address less one
+ */
+struct wsmon_rec_stack {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 tid;
+	__u32 reason;
+	__u32 number;
+	__u64 stopped_ns;
+	__u32 flags;
+	__u32 error;
+	__u32 nr;
+	__u32 threads;
+	char comm[WSMON_COMM_LEN];
+	__u64 pc[];
+};
+
+/**
+ * struct wsmon_rec_mark - WSMON_REC_MARK: a moment the user marked
+ * @number:	of this mark, from 1
+ * @reserved:	0
+ * @text:	what the user calls it: UTF-8, NUL-terminated, NUL-padded
+ */
+struct wsmon_rec_mark {
+	struct wsmon_record rec;
+	__u32 number;
+	__u32 reserved;
+	char text[];
+};
+
+/* Bytes of a build ID that are kept */
+#define WSMON_BUILD_ID		32
+
+/**
+ * struct wsmon_rec_mapping - WSMON_REC_MAPPING: a line of /proc/PID/maps
+ *
+ * A new one replaces what was known of its range; a TARGET record other than
+ * WSMON_TARGET_AGAIN voids those of the target.
+ *
+ * @pid:	the target
+ * @prot:	PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4; 8 if it is shared
+ * @start:	first address
+ * @end:	address behind the last one
+ * @offset:	in the file
+ * @inode:	of the file, 0 if it has none
+ * @build_id:	of the ELF file
+ * @build_id_len: how much of that is valid; 0 if it has none, or is none
+ * @tid:	the thread whose stack it is, 0 if it is none
+ * @path:	NUL-terminated, NUL-padded: as in /proc/PID/maps, without octal
+ *		escapes
+ */
+struct wsmon_rec_mapping {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 prot;
+	__u64 start;
+	__u64 end;
+	__u64 offset;
+	__u64 inode;
+	__u8 build_id[WSMON_BUILD_ID];
+	__u32 build_id_len;
+	__u32 tid;
+	char path[];
+};
+
 /**
  * struct wsmon_rec_exit - WSMON_REC_EXIT
  * @pid:	the target that is gone
@@ -335,6 +500,7 @@ struct wsmon_rec_lost {
  * @late_p50_ns: how late half of the rounds began at most
  * @late_p99_ns: how late 99 % of them did
  * @late_max_ns: how late the latest did
+ * @hold_p99_ns: how long 99 % of the mmap lock's holds were at most
  */
 struct wsmon_rec_stats {
 	struct wsmon_record rec;
@@ -362,6 +528,7 @@ struct wsmon_rec_stats {
 	__u64 late_p50_ns;
 	__u64 late_p99_ns;
 	__u64 late_max_ns;
+	__u64 hold_p99_ns;
 };
 
 /* In struct wsmon_rec_end.reason */
@@ -386,6 +553,9 @@ struct wsmon_rec_end {
  * @rss:	resident bytes (VmRSS)
  * @swap:	bytes swapped out (VmSwap)
  * @vsize:	mapped bytes (VmSize)
+ * @pss:	proportional share (Pss of smaps_rollup), each page divided by how many
+ *		map it; read less often, as it costs more: 0 if it was not. Not in old
+ *		files
  */
 struct wsmon_rec_proc {
 	struct wsmon_record rec;
@@ -394,6 +564,7 @@ struct wsmon_rec_proc {
 	__u64 rss;
 	__u64 swap;
 	__u64 vsize;
+	__u64 pss;
 };
 
 /* In struct wsmon_rec_act.flags */

@@ -314,9 +314,12 @@ static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
 /* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
 static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 {
-	unsigned int copied, left = before_split(rd);
+	unsigned int copied, left, avail = kfifo_len(&buffer.fifo);
 	int ret;
 
+	/* if that has bytes of a session, the session's beginning is known, too */
+	smp_rmb();
+	left = before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
 		rd->at_end = true;
 		return 0;
@@ -336,6 +339,7 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 		return read_header(rd, buf, count);
 	if (left)
 		count = min_t(size_t, count, left);
+	count = min_t(size_t, count, avail);
 	ret = kfifo_to_user(&buffer.fifo, buf, count, &copied);
 	if (!copied)
 		return ret ?: -EAGAIN;

@@ -24,6 +24,10 @@ struct wsmon wsmon = {
 		.nr_windows = 1,
 		.flags = WSMON_ATTR_FLUSH_TLB,
 		.cpu_permille = 30,
+		.peak_detector = WSMON_PEAK_SIGMA,
+		.peak_window = 30,
+		.peak_gain = 5000,
+		.peak_adapt = 250,
 	},
 	.stop_reason = -1,
 };
@@ -36,6 +40,7 @@ struct wsmon wsmon = {
  */
 void wsmon_end(u32 reason)
 {
+	wsmon_events_restart_all(wsmon.session);
 	wsmon_stream_stats(wsmon.session);
 	wsmon_stream_end(reason);
 	wsmon_buffer_end();
@@ -154,15 +159,21 @@ int wsmon_set_attrs(const char *text, size_t len)
 		/* the present interval ends when it would have begun now */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;
+		/* the thread may be about to sleep for longer than it now should */
+		WRITE_ONCE(ss->poked, true);
 	}
+	/* peaks end with their last estimates, so before these are forgotten */
+	if (wsmon.running && !wsmon_attrs_same_peaks(&attrs, &wsmon.attrs))
+		wsmon_events_restart_all(wsmon.session);
 	/* also what the last session left to be read */
 	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
-		wsmon_session_forget(wsmon.session);
+		wsmon_session_forget(wsmon.session,
+				     attrs.window_us == wsmon.attrs.window_us);
 	wsmon.attrs = attrs;
 	if (wsmon.running)
 		wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
-	/* it may sleep for longer than it now should */
+	/* or does so already */
 	if (wsmon.session && wsmon.session->thread)
 		wake_up_process(wsmon.session->thread);
 out:

@@ -44,6 +44,20 @@ static ssize_t attrs_write(struct file *file, const char __user *buf,
 	return ret ?: count;
 }
 
+/* No more decimals than needed: 5, 0.25 */
+static void show_milli(struct seq_file *m, const char *key, u32 val)
+{
+	unsigned int part = val % 1000, digits = 3;
+
+	seq_printf(m, "%s=%u", key, val / 1000);
+	if (part) {
+		for (; part % 10 == 0; part /= 10)
+			digits--;
+		seq_printf(m, ".%0*u", digits, part);
+	}
+	seq_putc(m, '\n');
+}
+
 static int attrs_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_attrs a;
@@ -65,6 +79,11 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
 	seq_printf(m, "seed=%llu\n", a.seed);
 	seq_printf(m, "cpu_permille=%u\n", a.cpu_permille);
+	seq_printf(m, "peak_window=%u\n", a.peak_window);
+	show_milli(m, "peak_gain", a.peak_gain);
+	show_milli(m, "peak_adapt", a.peak_adapt);
+	seq_printf(m, "peak_detector=%s\n",
+		   wsmon_detector_name(a.peak_detector));
 	return 0;
 }
 
@@ -199,6 +218,16 @@ static int regions_show(struct seq_file *m, void *unused)
 	return show_targets(m, show_regions);
 }
 
+static int peaks_show(struct seq_file *m, void *unused)
+{
+	if (mutex_lock_interruptible(&wsmon.lock))
+		return -ERESTARTSYS;
+	if (wsmon.session)
+		wsmon_events_show(m, wsmon.session);
+	mutex_unlock(&wsmon.lock);
+	return 0;
+}
+
 static int stats_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_rec_stats s = { };
@@ -232,6 +261,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "late_p50_ns=%llu\n", s.late_p50_ns);
 	seq_printf(m, "late_p99_ns=%llu\n", s.late_p99_ns);
 	seq_printf(m, "late_max_ns=%llu\n", s.late_max_ns);
+	seq_printf(m, "hold_p99_ns=%llu\n", s.hold_p99_ns);
 	return 0;
 }
 
@@ -276,6 +306,7 @@ FILE_OPS(target, target_write);
 FILE_OPS(status, NULL);
 FILE_OPS(wss, NULL);
 FILE_OPS(regions, NULL);
+FILE_OPS(peaks, NULL);
 FILE_OPS(stats, NULL);
 
 static const struct {
@@ -288,6 +319,7 @@ static const struct {
 	{ "status", 0400, &status_fops },
 	{ "wss", 0400, &wss_fops },
 	{ "regions", 0400, &regions_fops },
+	{ "peaks", 0400, &peaks_fops },
 	{ "stats", 0400, &stats_fops },
 	{ "buffer", 0400, &wsmon_buffer_fops },
 };

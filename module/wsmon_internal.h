@@ -11,9 +11,36 @@
 
 #include "wsmon_pure.h"
 
+/* Peaks of a session that are remembered for debugfs wsmon/peaks */
+#define WSMON_PEAKS_KEPT	1024U
+
 struct file;
 struct inode;
 struct seq_file;
+
+/**
+ * struct wsmon_group - of a part of a target's working set, its peaks
+ * @detector:	what is usual, and whether it is
+ * @start_ns:	when the last peak began
+ * @entry:	its place in the history
+ * @number:	its number
+ */
+struct wsmon_group {
+	struct wsmon_detector detector;
+	u64 start_ns;
+	u64 entry;
+	u32 number;
+};
+
+/**
+ * struct wsmon_peak - what the history has of a peak
+ * @target:	whose
+ * @rec:	its last edge
+ */
+struct wsmon_peak {
+	const struct wsmon_target *target;
+	struct wsmon_rec_peak rec;
+};
 
 /**
  * struct wsmon_target - a process that is monitored
@@ -23,7 +50,9 @@ struct seq_file;
  * @exec_id:	tells a new address space at the old one's address
  * @space:	its mappings
  * @regions:	its regions
- * @wss:	last estimates by window and class
+ * @wss:	last estimates by window and class, and of the rest
+ * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
+ * @nr_peaks:	how many there were
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0 is never
  * @read_ns:	how long that took
@@ -32,10 +61,16 @@ struct seq_file;
  * @fresh_ns:	when memory came to be that was not there before; regions made
  *		then are of such memory
  * @interval_ns: beginning of the present aggregation interval
+ * @settled_ns:	when reclaim was last told what it was owed
  * @rounds:	sampling rounds in it
  * @idle:	those at which it had not run since the one before
+ * @turns:	intervals it ran in: whose samples are dropped goes by that
+ * @moved:	it ran since its mappings were read
  * @drop_all:	all samples are to be dropped at the next boundary
  * @resume:	region the next pass begins with: where the last one gave up
+ * @arm_again:	the last pass that armed gave up
+ * @check_again: the last pass that checked gave up: what it left may have been
+ *		accessed, even if the target has not run since
  * @gone:	it exited
  */
 struct wsmon_target {
@@ -44,17 +79,24 @@ struct wsmon_target {
 	u64 exec_id;
 	struct wsmon_space space;
 	struct wsmon_regions regions;
-	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
+	struct wsmon_group groups[WSMON_PEAK_GROUPS];
+	u32 nr_peaks;
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
 	u64 read_ns;
 	u64 ran;
 	u64 fresh_ns;
 	u64 interval_ns;
+	u64 settled_ns;
+	u64 turns;
 	u32 rounds;
 	u32 idle;
 	u32 resume;
+	bool moved;
 	bool drop_all;
+	bool arm_again;
+	bool check_again;
 	bool gone;
 };
 
@@ -88,9 +130,13 @@ struct wsmon_stats {
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
+ * @peaks:	the last WSMON_PEAKS_KEPT peaks
+ * @nr_peaks:	how many there were
  * @boundary_ns: when the present aggregation interval ends
  * @pace:	what keeps it within the CPU budget
  * @late:	how late rounds began, nanoseconds
+ * @hold:	how long the mmap lock was held, nanoseconds
+ * @poked:	attributes changed since the last round: when the next is due, too
  * @cost_ns:	CPU time up to the present round, that of flushes included
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	rounds in a row that found no target had run
@@ -110,9 +156,13 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
+	struct wsmon_peak *peaks;
+	u64 nr_peaks;
 	u64 boundary_ns;
 	struct wsmon_pace pace;
 	struct wsmon_hist late;
+	struct wsmon_hist hold;
+	bool poked;
 	u64 cost_ns;
 	bool first;
 	u32 asleep;
@@ -159,14 +209,25 @@ int wsmon_session_resize(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs);
 void wsmon_session_share(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs, u32 share);
-void wsmon_session_forget(struct wsmon_session *ss);
+void wsmon_session_forget(struct wsmon_session *ss, u32 first);
 
 /* wsmon_thread.c: kwsmond */
 int wsmon_thread(void *data);
 
-/* wsmon_vaddr.c: a target's mm and mappings */
+/* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
+void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
+void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
+void wsmon_events_restart_all(struct wsmon_session *ss);
+void wsmon_events_show(struct seq_file *m, struct wsmon_session *ss);
+
+/* wsmon_task.c: a target's threads */
+struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
+void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
+		       struct cpumask *cpus);
+
+/* wsmon_vaddr.c: a target's mappings */
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
@@ -179,12 +240,14 @@ void wsmon_space_free(struct wsmon_space *sp);
  * @WSMON_VISIT_CHECK:	was it accessed since the last visit? go on watching
  * @WSMON_VISIT_DROP:	the same, and leave the page as it was found
  * @WSMON_VISIT_LOOK:	was it accessed? change nothing
+ * @WSMON_VISIT_SETTLE:	pay what is owed, if it can be; take nothing
  */
 enum wsmon_visit {
 	WSMON_VISIT_ARM,
 	WSMON_VISIT_CHECK,
 	WSMON_VISIT_DROP,
 	WSMON_VISIT_LOOK,
+	WSMON_VISIT_SETTLE,
 };
 
 /* Most attempts a pass makes to get a busy mmap lock, WSMON_LOCK_WAIT_US apart */
@@ -205,7 +268,7 @@ unsigned long wsmon_populated(struct mm_struct *mm, unsigned long *start,
 
 /* wsmon_tlb.c */
 bool wsmon_tlb_can_flush(void);
-void wsmon_tlb_flush(struct mm_struct *mm);
+void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_tlb_drain(void);
 u64 wsmon_tlb_remote_ns(void);
 
@@ -218,6 +281,8 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
 void wsmon_stream_areas(const struct wsmon_target *t);
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
 void wsmon_stream_wss(const struct wsmon_target *t, u64 now);
+void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
+		       u64 now);
 void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec,

@@ -63,6 +63,10 @@ enum attr_key {
 	ATTR_FLUSH_TLB,
 	ATTR_SEED,
 	ATTR_CPU_PERMILLE,
+	ATTR_PEAK_WINDOW,
+	ATTR_PEAK_GAIN,
+	ATTR_PEAK_ADAPT,
+	ATTR_PEAK_DETECTOR,
 	NR_ATTRS
 };
 
@@ -79,6 +83,10 @@ static const struct {
 	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
 	[ATTR_SEED] = { "seed", U64_MAX },
 	[ATTR_CPU_PERMILLE] = { "cpu_permille", 1000 },
+	[ATTR_PEAK_WINDOW] = { "peak_window", WSMON_PEAK_WINDOW_MAX },
+	[ATTR_PEAK_GAIN] = { "peak_gain", WSMON_PEAK_GAIN_MAX },
+	[ATTR_PEAK_ADAPT] = { "peak_adapt", 1000 },
+	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
 };
 
 static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
@@ -108,6 +116,18 @@ static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 		break;
 	case ATTR_CPU_PERMILLE:
 		a->cpu_permille = val;
+		break;
+	case ATTR_PEAK_WINDOW:
+		a->peak_window = val;
+		break;
+	case ATTR_PEAK_GAIN:
+		a->peak_gain = val;
+		break;
+	case ATTR_PEAK_ADAPT:
+		a->peak_adapt = val;
+		break;
+	case ATTR_PEAK_DETECTOR:
+		a->peak_detector = val;
 		break;
 	}
 }
@@ -159,15 +179,67 @@ static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 	return 0;
 }
 
+/*
+ * A number with up to three decimals: "5", "0.25". Neither its point nor what is
+ * before or behind it may stand alone.
+ * Return: as parse_number(); *@val is in 1/1000, as is @max.
+ */
+static int parse_milli(const char *p, const char *end, u64 max, u64 *val)
+{
+	const char *point = memchr(p, '.', end - p);
+	u64 whole, part = 0;
+	size_t digits;
+	int err;
+
+	err = parse_number(p, (point ?: end) - p, max / 1000, &whole);
+	if (point && (!err || err == -ERANGE)) {
+		digits = end - point - 1;
+		if (digits > 3 || parse_number(point + 1, digits, 999, &part))
+			return -EINVAL;
+		for (; digits < 3; digits++)
+			part *= 10;
+	}
+	if (err)
+		return err;
+	*val = whole * 1000 + part;
+	return *val > max ? -ERANGE : 0;
+}
+
+static const char * const detectors[] = {
+	[WSMON_PEAK_OFF] = "off",
+	[WSMON_PEAK_SIGMA] = "sigma",
+	[WSMON_PEAK_FANO] = "fano",
+};
+
+#define NR_DETECTORS	(WSMON_PEAK_FANO + 1)
+
+static int parse_detector(const char *p, size_t len, u64 *val)
+{
+	u32 i;
+
+	for (i = 0; i < NR_DETECTORS; i++) {
+		if (strlen(detectors[i]) == len && !memcmp(detectors[i], p, len)) {
+			*val = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
 		      const char *end)
 {
-	u64 val;
+	u64 max = attr_keys[key].max, val;
 	int err;
 
 	if (key == ATTR_WINDOW_US)
 		return parse_windows(a, p, end);
-	err = parse_number(p, end - p, attr_keys[key].max, &val);
+	if (key == ATTR_PEAK_DETECTOR)
+		err = parse_detector(p, end - p, &val);
+	else if (key == ATTR_PEAK_GAIN || key == ATTR_PEAK_ADAPT)
+		err = parse_milli(p, end, max, &val);
+	else
+		err = parse_number(p, end - p, max, &val);
 	if (!err)
 		attr_set(a, key, val);
 	return err;
@@ -187,6 +259,21 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 }
 
 /**
+ * wsmon_attrs_same_peaks - are peaks by attributes peaks by others?
+ * @a:	attributes
+ * @b:	others
+ */
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
+			    const struct wsmon_attrs *b)
+{
+	return a->peak_detector == b->peak_detector &&
+	       a->peak_window == b->peak_window &&
+	       a->peak_gain == b->peak_gain &&
+	       a->peak_adapt == b->peak_adapt &&
+	       a->window_us == b->window_us;
+}
+
+/**
  * wsmon_attrs_check - are attributes usable?
  * @a:	the attributes
  *
@@ -195,8 +282,11 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
  */
 int wsmon_attrs_check(const struct wsmon_attrs *a)
 {
-	if (!a->sample_us || !a->min_regions || !a->cpu_permille)
+	if (!a->sample_us || !a->min_regions || !a->cpu_permille ||
+	    !a->peak_window || !a->peak_gain)
 		return -EINVAL;
+	if (a->peak_window < WSMON_PEAK_WINDOW_MIN)
+		return -ERANGE;
 	if (a->sample_us < WSMON_SAMPLE_US_MIN)
 		return -ERANGE;
 	if (a->aggr_us < a->sample_us || a->update_us < a->sample_us ||
@@ -276,6 +366,15 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 		pids[nr++] = val;
 	}
 	return nr;
+}
+
+/**
+ * wsmon_detector_name - name of a detector for people
+ * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO
+ */
+const char *wsmon_detector_name(u32 detector)
+{
+	return detector < NR_DETECTORS ? detectors[detector] : "?";
 }
 
 /**

@@ -3,8 +3,8 @@
  * wsmon_pure.h - what needs no kernel: plain numbers, no mm
  *
  * Pure files (wsmon_space.c, wsmon_regions.c, wsmon_adapt.c, wsmon_fresh.c,
- * wsmon_wss.c, wsmon_pace.c, wsmon_hist.c, wsmon_parse.c) include this and
- * nothing else of the module. They are compiled for userland too, by tests/unit.
+ * wsmon_wss.c, wsmon_peaks.c, wsmon_pace.c, wsmon_hist.c, wsmon_parse.c) include
+ * this and nothing else of the module. They are compiled for userland too, by tests/unit.
  *
  * Addresses in here are virtual page numbers (vpn), sizes are pages, times are
  * nanoseconds of CLOCK_MONOTONIC; shares and probabilities are Q15.
@@ -28,6 +28,9 @@
 #define WSMON_SAMPLE_US_MIN	100ULL
 #define WSMON_INTERVAL_US_MAX	86400000000ULL	/* a day */
 #define WSMON_REGIONS_LIMIT	32768U
+#define WSMON_PEAK_WINDOW_MIN	2U
+#define WSMON_PEAK_WINDOW_MAX	10000U
+#define WSMON_PEAK_GAIN_MAX	100000U		/* 100, in 1/1000 */
 
 #define WSMON_MAX_TARGETS	256U
 #define WSMON_MAX_EXTENTS	16384U	/* mappings kept apart in a target */
@@ -108,11 +111,16 @@ struct wsmon_sample {
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
- * @stolen:	bit h: sample h's Accessed bit was cleared and not given back
+ * @debt:	by half: what reclaim does not know of the sample, a sampler's own
+ *		idea; 0 is nothing
  * @known:	bit k: @out[k] says something, be it of a part of the window
  * @whole:	bit k: @out[k] was observed for the whole window
+ * @guess:	bit k: @out[k] was made of halves that differed: which of its pages were
+ *		accessed is not known, even if both halves say the same
  * @due:	this boundary is to drop its samples
  * @dropped:	this boundary has
+ * @last:	this boundary looked at its samples
+ * @stale:	@out is of an earlier interval: this one's end was not observed
  *
  * A region of one page has @n = { 1, 0 } and one sample. The size of a region
  * is what its budget pays for: two page visits a round.
@@ -132,11 +140,14 @@ struct wsmon_region {
 	u16 ref;
 	u16 disagree;
 	u16 draws;
-	u8 stolen;
+	u8 debt[2];
 	u8 known;
 	u8 whole;
+	u8 guess;
 	u8 due;
 	u8 dropped;
+	u8 last;
+	u8 stale;
 };
 
 /**
@@ -285,11 +296,56 @@ struct wsmon_wss {
 	u64 mapped;
 };
 
+/* Behind those of the classes: everything but text */
+#define WSMON_WSS_REST		WSMON_NR_CLASSES
+#define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)
+
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
 			const struct wsmon_wss *shorter,
-			struct wsmon_wss wss[WSMON_NR_CLASSES]);
+			struct wsmon_wss wss[WSMON_NR_WSS]);
+u64 wsmon_sqrt_up(u64 x);
+
+/* wsmon_peaks.c: when the working set size is unusual */
+
+/**
+ * struct wsmon_detector - finds peaks of a working set size
+ * @mean:	moving mean
+ * @var:	moving variance
+ * @filtered:	what the last estimate counted as
+ * @baseline:	@mean when the peak began
+ * @var_before:	@var then
+ * @threshold:	distance from the mean that made it a peak
+ * @height:	of its estimates the one furthest from @baseline, pages
+ * @nr:		estimates since the start, saturating
+ * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
+ * @sign:	1 in a peak, -1 in one downwards, else 0
+ * @ended:	what it was before this estimate, if that ended it
+ */
+struct wsmon_detector {
+	u64 mean;
+	u64 var;
+	u64 filtered;
+	u64 baseline;
+	u64 var_before;
+	u64 threshold;
+	u64 height;
+	u32 nr;
+	u32 shift;
+	s8 sign;
+	s8 ended;
+};
+
+u64 wsmon_peak_threshold(const struct wsmon_detector *d,
+			 const struct wsmon_attrs *a);
+bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		     const struct wsmon_wss *w);
+bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		       const struct wsmon_wss *w);
+void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		      const struct wsmon_wss *w);
+u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
 /* wsmon_pace.c: keeping within the CPU budget */
 
@@ -355,6 +411,9 @@ static inline u64 wsmon_attrs_window(const struct wsmon_attrs *attrs, u32 k)
 
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 			      const struct wsmon_attrs *b);
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
+			    const struct wsmon_attrs *b);
+const char *wsmon_detector_name(u32 detector);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);

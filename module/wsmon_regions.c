@@ -102,13 +102,25 @@ static void region_believe(struct wsmon_region *r, u32 half)
 	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
 
+/* Windows of which a region cannot tell its halves' pages apart */
+static u8 region_guesses(const struct wsmon_region *r)
+{
+	u8 guess = r->guess;
+	u32 k;
+
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (r->out[k][0] != r->out[k][1])
+			guess |= BIT(k);
+	return guess;
+}
+
 static void region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
 	r->armed_ns = 0;
 	r->hits = 0;
 	r->checks = 0;
-	r->stolen = 0;
+	memset(r->debt, 0, sizeof(r->debt));
 }
 
 /**
@@ -125,6 +137,7 @@ void wsmon_region_split(const struct wsmon_space *sp,
 
 	for (h = 0; h < 2; h++) {
 		out[h] = *r;
+		out[h].guess = region_guesses(r);
 		region_set(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
 		region_believe(&out[h], h);
 		/* half of the samples were there */
@@ -169,6 +182,12 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->since_ns = max(l->since_ns, r->since_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
+	out->guess = region_guesses(l) | region_guesses(r);
+	/* of two that differ, each all alike, the difference says as much */
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (out->out[k][0] != out->out[k][1] &&
+		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
+			out->guess &= ~BIT(k);
 	region_reset_samples(out);
 }
 
@@ -185,6 +204,24 @@ struct fit {
 	u32 limit;	/* most that leave room for the areas to come */
 	bool full;	/* the limit was met */
 };
+
+/* A half that has become larger by more than this part was never sampled as a whole. */
+#define GROWTH	8
+
+/* The pages it had say little of those it has: it begins anew, but for its share. */
+static void fit_grown(struct wsmon_region *r, const u64 before[2])
+{
+	u32 h;
+
+	for (h = 0; h < 2; h++) {
+		if (r->n[h] <= before[h] + before[h] / GROWTH)
+			continue;
+		region_reset_samples(r);
+		r->known = 0;
+		r->whole = 0;
+		r->draws = 0;
+	}
+}
 
 static void fit_push(struct fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
@@ -203,8 +240,11 @@ static void fit_push(struct fit *f, const struct wsmon_region *old,
 		r->since_ns = f->now;
 	}
 	r->area = f->area;
-	if (region_set(f->sp, r, start, end))
-		f->nr++;
+	if (!region_set(f->sp, r, start, end))
+		return;
+	if (old)
+		fit_grown(r, old->n);
+	f->nr++;
 }
 
 /* The last region of the area so far, if there is one */
@@ -220,7 +260,7 @@ static struct wsmon_region *fit_last(struct fit *f)
 static u64 fit_grow(struct fit *f, u64 start, u64 end)
 {
 	struct wsmon_region *last = fit_last(f);
-	u64 lo, hi;
+	u64 lo, hi, before[2];
 
 	if (!last)
 		return start;
@@ -228,7 +268,9 @@ static u64 fit_grow(struct fit *f, u64 start, u64 end)
 	if (hi <= start)
 		return start;
 	hi = min(hi, end);
+	memcpy(before, last->n, sizeof(before));
 	region_set(f->sp, last, last->start, hi);
+	fit_grown(last, before);
 	return hi;
 }
 

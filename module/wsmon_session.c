@@ -6,8 +6,6 @@
  * while it is created or freed.
  */
 #include <linux/pid_namespace.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "wsmon_internal.h"
@@ -45,46 +43,11 @@ static void regions_free(struct wsmon_regions *rs)
 	kvfree(rs->spare);
 }
 
-/*
- * The process a pid belongs to: any thread's id will do.
- * Return: its struct pid, referenced, or an error.
- */
-static struct pid *resolve(u32 nr, struct pid_namespace *ns)
-{
-	struct task_struct *task;
-	struct mm_struct *mm;
-	struct pid *pid;
-
-	rcu_read_lock();
-	task = pid_task(find_pid_ns(nr, ns), PIDTYPE_PID);
-	if (!task) {
-		rcu_read_unlock();
-		return ERR_PTR(-ESRCH);
-	}
-	get_task_struct(task);
-	pid = get_pid(task_tgid(task));
-	rcu_read_unlock();
-
-	if (task->flags & PF_KTHREAD) {
-		put_task_struct(task);
-		put_pid(pid);
-		return ERR_PTR(-EINVAL);
-	}
-	mm = get_task_mm(task);
-	put_task_struct(task);
-	if (!mm) {
-		put_pid(pid);
-		return ERR_PTR(-ESRCH);
-	}
-	mmput(mm);
-	return pid;
-}
-
 static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 		       struct pid_namespace *ns)
 {
 	struct wsmon_target *t = &ss->targets[i];
-	struct pid *pid = resolve(nr, ns);
+	struct pid *pid = wsmon_task_resolve(nr, ns);
 	u32 j;
 
 	if (IS_ERR(pid))
@@ -122,7 +85,8 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	if (!ss)
 		return ERR_PTR(-ENOMEM);
 	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
-	if (!ss->targets)
+	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
+	if (!ss->targets || !ss->peaks)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -159,6 +123,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	wsmon_space_free(&ss->space);
 	if (ss->ns)
 		put_pid_ns(ss->ns);
+	kvfree(ss->peaks);
 	kvfree(ss->targets);
 	kvfree(ss);
 }
@@ -252,21 +217,23 @@ void wsmon_session_share(struct wsmon_session *ss,
 
 /**
  * wsmon_session_forget - what was observed is of no use for new windows
- * @ss:	the session
+ * @ss:		the session
+ * @first:	the first one that may be new: 1 if the shortest is as it was, which
+ *		peaks go on with; else 0
  *
  * Context: wsmon.lock held.
  */
-void wsmon_session_forget(struct wsmon_session *ss)
+void wsmon_session_forget(struct wsmon_session *ss, u32 first)
 {
 	u32 i, j;
 
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];
 
-		memset(t->wss, 0, sizeof(t->wss));
+		memset(&t->wss[first], 0, sizeof(t->wss) - first * sizeof(t->wss[0]));
 		for (j = 0; j < t->regions.nr; j++) {
-			t->regions.r[j].known = 0;
-			t->regions.r[j].whole = 0;
+			t->regions.r[j].known &= BIT(first) - 1;
+			t->regions.r[j].whole &= BIT(first) - 1;
 		}
 	}
 }

@@ -162,6 +162,19 @@ void wsmon_stream_wss(const struct wsmon_target *t, u64 now)
 }
 
 /**
+ * wsmon_stream_peak - an edge of a peak
+ * @t:		the target
+ * @rec:	everything but the record header and the pid is filled in
+ * @now:	when
+ */
+void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
+		       u64 now)
+{
+	rec->pid = pid_of(t);
+	put(&rec->rec, WSMON_REC_PEAK, sizeof(*rec), now);
+}
+
+/**
  * wsmon_stream_exited - a target is gone
  * @t:	the target
  */
@@ -206,6 +219,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->late_p50_ns = wsmon_hist_percentile(&ss->late, 50);
 	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
 	rec->late_max_ns = ss->late.max;
+	rec->hold_p99_ns = wsmon_hist_percentile(&ss->hold, 99);
 	for (i = 0; i < ss->nr_targets; i++) {
 		const struct wsmon_regions *rs = &ss->targets[i].regions;
 

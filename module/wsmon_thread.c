@@ -69,18 +69,19 @@ static bool lately(u64 at, u64 now, u64 ns)
 
 /*
  * Samples are dropped, to be drawn afresh, when they have served the window.
- * A window of several intervals spreads that over as many intervals.
+ * A window longer than an interval spreads that over as many as it takes, of those
+ * the target ran in: one that runs once a window would else have the same turn always.
  */
-static bool is_due(const struct wsmon_session *ss, const struct wsmon_target *t,
-		   const struct wsmon_region *r, u64 now)
+static bool is_due(const struct wsmon_target *t, const struct wsmon_region *r,
+		   u64 now)
 {
-	u64 phases = div64_u64(longest_ns(), aggr_ns());
+	u64 phases = div64_u64(longest_ns() + aggr_ns() - 1, aggr_ns());
 
 	if (t->drop_all || phases <= 1)
 		return true;
 	return elapsed(r->armed_ns, now, longest_ns()) &&
 	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
-	       ss->epoch % phases;
+	       t->turns % phases;
 }
 
 static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
@@ -104,6 +105,7 @@ static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
 		else if (r->whole & BIT(k))
 			continue;
 		r->known |= BIT(k);
+		r->guess &= ~BIT(k);
 		for (h = 0; h < 2; h++)
 			r->out[k][h] = r->n[h] &&
 				       lately(r->s[h].seen_ns, now, window_ns(k)) ?
@@ -111,14 +113,21 @@ static void learn_region(const struct wsmon_target *t, struct wsmon_region *r,
 	}
 }
 
-static void learn(const struct wsmon_target *t, u64 now)
+/*
+ * Of regions that could not be looked at, as somebody sat on the mmap lock, the last
+ * figures stand, and count as quite uncertain.
+ */
+static void learn(const struct wsmon_target *t, bool slept, u64 now)
 {
 	u32 i;
 
 	for (i = 0; i < t->regions.nr; i++) {
 		struct wsmon_region *r = &t->regions.r[i];
 
-		if (r->armed_ns)
+		r->stale = !r->armed_ns || !(r->last || slept);
+		if (r->stale)
+			r->whole = 0;
+		else
 			learn_region(t, r, now);
 	}
 }
@@ -135,6 +144,7 @@ static void rest(struct wsmon_target *t)
 			r->armed_ns = 0;
 		r->dropped = 0;
 		r->due = 0;
+		r->last = 0;
 		r->hits = 0;
 		r->checks = 0;
 	}
@@ -153,11 +163,11 @@ static void emit(const struct wsmon_target *t, u64 now)
 /*
  * Read the mappings into ss->space if it is time; that may not take more than a
  * small part of it. What could not be had is tried again at the next boundary.
- * @slept:	the target has not run since the last time: they are as they were
+ * If the target has not run since the last time they are as they were.
  * Return: whether they changed.
  */
 static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, bool slept, u64 now)
+			  struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 every = max(wsmon.attrs.update_us * NSEC_PER_USEC,
@@ -166,7 +176,9 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 
 	if (t->updated_ns && !elapsed(t->updated_ns, now, every))
 		return false;
-	ret = slept ? 0 : wsmon_vaddr_read(ss, t, mm);
+	ret = t->moved || !t->updated_ns ? wsmon_vaddr_read(ss, t, mm) : 0;
+	if (ret >= 0)
+		t->moved = false;
 	/* what is new is new since then: unchanged counts as read, too */
 	if (ret == 0)
 		t->updated_ns = now;
@@ -243,17 +255,29 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 	bool changed;
 	u32 i;
 
+	t->turns += !slept;
+	t->moved |= !slept;
 	for (i = 0; i < t->regions.nr && !slept; i++)
-		t->regions.r[i].due = is_due(ss, t, &t->regions.r[i], now);
+		t->regions.r[i].due = is_due(t, &t->regions.r[i], now);
 	if (!slept)
 		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
 
-	learn(t, now);
-	changed = read_mappings(ss, t, mm, slept, now);
+	learn(t, slept, now);
+	changed = read_mappings(ss, t, mm, now);
 	estimate(ss, t, mm, changed, now);
+	wsmon_events(ss, t, now);
 	emit(t, now);
 	rest(t);
 	if (changed)
+		adopt(ss, t, now);
+	settle(ss, t, mm, now);
+}
+
+/* The first regions; if the mmap lock is busy there are none yet. */
+static void begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
+			  struct mm_struct *mm, u64 now)
+{
+	if (read_mappings(ss, t, mm, now))
 		adopt(ss, t, now);
 	settle(ss, t, mm, now);
 }
@@ -264,25 +288,40 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
+	wsmon_events_restart(ss, t);
 	t->regions.nr = 0;
 	t->space.nr_ext = 0;
 	t->space.nr_area = 0;
 	t->updated_ns = 0;
+	t->moved = true;
 	memset(t->wss, 0, sizeof(t->wss));
 	t->read_ns = 0;
 	wsmon_stream_target(t, flags);
-	if (read_mappings(ss, t, mm, false, now))
-		adopt(ss, t, now);
-	settle(ss, t, mm, now);
+	begin_regions(ss, t, mm, now);
 }
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t)
 {
+	wsmon_events_restart(ss, t);
 	t->gone = true;
 	t->regions.nr = 0;
 	memset(t->wss, 0, sizeof(t->wss));
 	ss->nr_alive--;
 	wsmon_stream_exited(t);
+}
+
+/* A round within an interval; also for what the mmap lock was too busy for before */
+static void go_on(struct wsmon_session *ss, struct wsmon_target *t,
+		  struct mm_struct *mm, bool ran, u64 now)
+{
+	if (!t->updated_ns) {
+		begin_regions(ss, t, mm, now);
+		ss->first = true;
+	}
+	if (t->arm_again)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	if (ran)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
 }
 
 /* Return: whether the target may have run since the last round */
@@ -298,7 +337,7 @@ static bool round_of(struct wsmon_session *ss, struct wsmon_target *t,
 		return false;
 	}
 	/* before samples are looked at: what it does meanwhile counts next time */
-	ran = wsmon_target_ran(t, mm);
+	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
 	if (!ran && !changed) {
 		t->idle++;
@@ -309,8 +348,8 @@ static bool round_of(struct wsmon_session *ss, struct wsmon_target *t,
 		ss->first = true;
 	} else if (boundary) {
 		end_interval(ss, t, mm, now);
-	} else if (ran) {
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+	} else {
+		go_on(ss, t, mm, ran, now);
 	}
 	/* the last user's work is not for this thread to do */
 	mmput_async(mm);
@@ -398,6 +437,7 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	u32 i;
 
 	account(ss, due, now);
+	ss->poked = false;
 	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
@@ -440,12 +480,13 @@ static void leave_as_found(struct wsmon_session *ss)
 	}
 }
 
-static void sleep_until(u64 ns)
+/* Not at all if attributes changed since @ns was worked out. */
+static void sleep_until(const struct wsmon_session *ss, u64 ns)
 {
 	ktime_t expires = ns_to_ktime(ns);
 
 	set_current_state(TASK_IDLE | TASK_FREEZABLE);
-	if (!kthread_should_stop())
+	if (!kthread_should_stop() && !READ_ONCE(ss->poked))
 		schedule_hrtimeout_range(&expires, sample_ns() / 64,
 					 HRTIMER_MODE_ABS);
 	__set_current_state(TASK_RUNNING);
@@ -479,7 +520,7 @@ int wsmon_thread(void *data)
 		due = do_round(ss, due);
 		mutex_unlock(&wsmon.lock);
 		if (due)
-			sleep_until(due);
+			sleep_until(ss, due);
 	}
 
 	mutex_lock(&wsmon.lock);

@@ -10,14 +10,16 @@
  * Called by the kthread with wsmon.lock held.
  *
  * Which processors hold translations of an mm, on x86:
- * - those that run it, or run a kernel thread on top of it: they are in
- *   mm_cpumask() and get an interrupt that flushes all non-global entries of
- *   all address spaces (PTI's user half has a PCID of its own, so flushing the
- *   present one would not do);
- * - those that ran it before and kept entries under its PCID: context.tlb_gen is
- *   raised first, and switch_mm_irqs_off() flushes an address space whose
- *   generation is behind. Raising it without a flush is harmless: the kernel
- *   only compares generations, and flushes more than it would have to.
+ * - those that run it, or have a thread of it waiting, get an interrupt that
+ *   flushes all non-global entries of all address spaces (PTI's user half has a PCID
+ *   of its own, so flushing the present one would not do), unless they run
+ *   something else;
+ * - those that ran it before and kept entries under its PCID, those that run a kernel
+ *   thread on top of it, or nothing, and this one: context.tlb_gen is raised first,
+ *   and switch_mm_irqs_off() flushes an address space whose generation is behind,
+ *   also one that was only borrowed in between. Raising it without a flush is
+ *   harmless: the kernel only compares generations, and flushes more than it would
+ *   have to.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -29,6 +31,7 @@
 #include <linux/smp.h>
 #include <asm/cpufeature.h>
 #include <asm/invpcid.h>
+#include <asm/processor.h>
 #include <asm/special_insns.h>
 #include <asm/tlbflush.h>
 
@@ -51,12 +54,17 @@ static void flush_by_cr4(void)
 	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
 }
 
-/* Runs on each processor of the mask, interrupts off. */
-static void flush_local(void *unused)
+/*
+ * Runs on each processor of the mask, interrupts off.
+ * @pgd:	physical address of the mm's page tables; the mm may be gone
+ */
+static void flush_local(void *pgd)
 {
 	u64 start = local_clock();
 
-	if (boot_cpu_has(X86_FEATURE_INVPCID))
+	if (native_read_cr3_pa() != (unsigned long)pgd)
+		; /* it runs something else by now */
+	else if (boot_cpu_has(X86_FEATURE_INVPCID))
 		invpcid_flush_all_nonglobals();
 	else if (boot_cpu_has(X86_FEATURE_PCID))
 		flush_by_cr4();
@@ -78,19 +86,33 @@ bool wsmon_tlb_can_flush(void)
 
 /**
  * wsmon_tlb_flush - have all translations of an mm dropped soon
+ * @t:	the target whose it is
  * @mm:	the mm; the caller holds a reference
  *
  * Does not wait. Before the module's text goes away wsmon_tlb_drain() must run.
  * Context: wsmon.lock held, may sleep.
  */
-void wsmon_tlb_flush(struct mm_struct *mm)
+void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 {
+	unsigned int nr;
+
 	atomic64_inc(&mm->context.tlb_gen);
+	/*
+	 * Before who runs: whoever comes to it from another mm, or from idling,
+	 * looks at the generation from here on.
+	 */
+	smp_mb__after_atomic();
 	/* a processor that goes away now would not answer */
 	cpus_read_lock();
-	cpumask_and(&targets, mm_cpumask(mm), cpu_online_mask);
-	atomic_add(cpumask_weight(&targets), &pending);
-	on_each_cpu_mask(&targets, flush_local, NULL, false);
+	wsmon_target_cpus(t, mm, &targets);
+	cpumask_and(&targets, &targets, cpu_online_mask);
+	cpumask_clear_cpu(raw_smp_processor_id(), &targets);
+	nr = cpumask_weight(&targets);
+	if (nr) {
+		atomic_add(nr, &pending);
+		on_each_cpu_mask(&targets, flush_local,
+				 (void *)__pa(mm->pgd), false);
+	}
 	cpus_read_unlock();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_vaddr.c - the mm and the mappings of a target
+ * wsmon_vaddr.c - the mappings of a target
  *
  * Called by the kthread with wsmon.lock held; may sleep.
  */
@@ -9,9 +9,6 @@
 #include <linux/ktime.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -26,81 +23,6 @@
 #define READ_WHOLE	(2 * PMD_SIZE)
 /* Extents there is room for at first */
 #define READ_ROOM	128U
-
-/**
- * wsmon_target_mm - the address space of a target, for one round
- * @t:		the target
- * @changed:	set if it is not the one the regions describe; they are its
- *		identity's now, and the name is that of the new program
- *
- * The main thread may have ended before the others, so any thread will do.
- * An mm that is not referenced for longer than a round is never pinned for
- * longer than that.
- *
- * Return: the mm, to be given to mmput(); NULL if the process is gone.
- */
-struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
-{
-	struct task_struct *leader, *thread;
-	struct mm_struct *mm = NULL;
-	u64 exec_id = 0;
-
-	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader) {
-		for_each_thread(leader, thread) {
-			mm = get_task_mm(thread);
-			if (mm) {
-				exec_id = READ_ONCE(thread->self_exec_id);
-				break;
-			}
-		}
-	}
-	*changed = mm && (mm != t->mm || exec_id != t->exec_id);
-	if (*changed) {
-		t->mm = mm;
-		t->exec_id = exec_id;
-		get_task_comm(t->comm, leader);
-	}
-	rcu_read_unlock();
-	return mm;
-}
-
-/* Threads whose CPU time is looked at; a process with more counts as running */
-#define RAN_THREADS	256
-
-/**
- * wsmon_target_ran - may a target have accessed memory since the last call?
- * @t:	the target
- * @mm:	its mm, referenced by the caller
- *
- * Not if each of its threads sleeps and has used no CPU time, and nobody else
- * uses the mm: a vfork child, or a kernel thread that borrowed it.
- */
-bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
-{
-	struct task_struct *leader, *thread;
-	unsigned int nr = 0;
-	bool ran = true;
-	u64 sum = 0;
-
-	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= RAN_THREADS) {
-		ran = false;
-		for_each_thread(leader, thread) {
-			ran |= task_is_running(thread);
-			sum += thread->se.sum_exec_runtime;
-			nr += READ_ONCE(thread->mm) == mm;
-		}
-		sum += leader->signal->sum_sched_runtime + leader->signal->nr_threads;
-	}
-	rcu_read_unlock();
-	if (atomic_read(&mm->mm_users) != nr + 1 || sum != t->ran)
-		ran = true;
-	t->ran = sum;
-	return ran;
-}
 
 static u32 classify_file(const struct vm_area_struct *vma)
 {
@@ -276,6 +198,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 		budget += tables;
 		mmap_read_unlock(mm);
 		held = ktime_get_ns() - start;
+		wsmon_hist_add(&ss->hold, held);
 		if (held > ss->stats.max_hold_ns)
 			ss->stats.max_hold_ns = held;
 		cond_resched();

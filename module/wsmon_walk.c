@@ -35,6 +35,8 @@
 #define HOLD_NS		(60 * NSEC_PER_USEC)
 /* How often the clock is looked at, in visits */
 #define HOLD_CHECK	16
+/* Reclaim waits no longer for what it is owed, if intervals are longer */
+#define SETTLE_NS	NSEC_PER_SEC
 /* A pmd may gain its Accessed bit between reading it and locking its table */
 #define PMD_TRIES	4
 
@@ -51,6 +53,7 @@ struct span {
 /**
  * struct walk - state of a pass
  * @round:	what the sampler sees
+ * @hold:	how long the mmap lock was held
  * @locked:	the mmap lock is held
  * @since_ns:	since when
  * @fresh_ns:	regions made then are of memory that came to be since the last
@@ -69,6 +72,7 @@ struct span {
  */
 struct walk {
 	struct wsmon_round round;
+	struct wsmon_hist *hold;
 	bool locked;
 	u64 since_ns;
 	u64 fresh_ns;
@@ -122,6 +126,7 @@ static void unlock(struct walk *w)
 	mmap_read_unlock(w->round.mm);
 	w->locked = false;
 	held = ktime_get_ns() - w->since_ns;
+	wsmon_hist_add(w->hold, held);
 	if (held > w->round.stats->max_hold_ns)
 		w->round.stats->max_hold_ns = held;
 }
@@ -159,18 +164,24 @@ static bool lock(struct walk *w)
 	return true;
 }
 
-/* Return: whether the lock is held, after a pause if others want something */
-static bool keep_lock(struct walk *w)
+static noinline bool renew_lock(struct walk *w)
 {
 	if (w->locked) {
-		if (++w->visits % HOLD_CHECK ||
-		    (!mmap_lock_is_contended(w->round.mm) && !need_resched() &&
-		     ktime_get_ns() - w->since_ns < HOLD_NS))
+		if (!mmap_lock_is_contended(w->round.mm) && !need_resched() &&
+		    ktime_get_ns() - w->since_ns < HOLD_NS)
 			return true;
 		unlock(w);
 		cond_resched();
 	}
 	return lock(w);
+}
+
+/* Return: whether the lock is held, after a pause if others want something */
+static __always_inline bool keep_lock(struct walk *w)
+{
+	if (likely(w->locked && ++w->visits % HOLD_CHECK))
+		return true;
+	return renew_lock(w);
 }
 
 /**
@@ -210,7 +221,7 @@ static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
 
 /* Visit an entry whose lock is held. */
 static bool visit_entry(struct walk *w, unsigned long *val, unsigned long pfn,
-			bool normal, enum wsmon_visit visit, bool *stolen)
+			bool normal, enum wsmon_visit visit, u8 *debt)
 {
 	struct wsmon_entry e = {
 		.vma = w->vma,
@@ -221,19 +232,22 @@ static bool visit_entry(struct walk *w, unsigned long *val, unsigned long pfn,
 			     !(w->vma->vm_flags & VM_MIXEDMAP),
 	};
 
-	return wsmon_sampler_young.visit(&w->round, &e, visit, stolen);
+	return wsmon_sampler_young.visit(&w->round, &e, visit, debt);
 }
 
-static bool visit_pte(struct walk *w, unsigned long addr,
-		      enum wsmon_visit visit, bool *stolen)
+static __always_inline bool visit_pte(struct walk *w, unsigned long addr,
+				      enum wsmon_visit visit, u8 *debt)
 {
 	pte_t *ptep = w->pte + pte_index(addr);
 	pte_t pte = READ_ONCE(*ptep);
 
 	if (!pte_present(pte))
 		return false;
+	if (visit == WSMON_VISIT_CHECK && !w->round.settle &&
+	    !(pte_val(pte) & wsmon_sampler_young.idle_mask))
+		return false;
 	return visit_entry(w, (unsigned long *)ptep, pte_pfn(pte),
-			   !pte_special(pte), visit, stolen);
+			   !pte_special(pte), visit, debt);
 }
 
 static void remember_leaf(struct walk *w, struct span leaf,
@@ -246,7 +260,7 @@ static void remember_leaf(struct walk *w, struct span leaf,
 
 /* A transparent or hugetlb huge page of PMD size */
 static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
-		      unsigned long addr, enum wsmon_visit visit, bool *stolen)
+		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
 {
 	spinlock_t *ptl = pmd_lock(w->round.mm, pmdp);
 	bool seen = false;
@@ -255,7 +269,7 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&
 	    pmd_pfn(*pmdp) == pmd_pfn(pmd)) {
 		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
-				   visit, stolen);
+				   visit, debt);
 		remember_leaf(w, span_of(addr, PMD_SIZE), visit, seen);
 	}
 	spin_unlock(ptl);
@@ -264,7 +278,7 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 
 /* A hugetlb page of PUD size */
 static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
-		      unsigned long addr, enum wsmon_visit visit, bool *stolen)
+		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
 {
 	spinlock_t *ptl = pud_lock(w->round.mm, pudp);
 	bool seen = false;
@@ -272,7 +286,7 @@ static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
 	if (pud_leaf(*pudp) && pud_present(*pudp) &&
 	    pud_pfn(*pudp) == pud_pfn(pud)) {
 		seen = visit_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
-				   visit, stolen);
+				   visit, debt);
 		remember_leaf(w, span_of(addr, PUD_SIZE), visit, seen);
 	}
 	spin_unlock(ptl);
@@ -298,7 +312,7 @@ static bool enter_table(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 }
 
 static bool visit_in_pmd(struct walk *w, pmd_t *pmdp, unsigned long addr,
-			 enum wsmon_visit visit, bool *stolen)
+			 enum wsmon_visit visit, u8 *debt)
 {
 	unsigned int tries;
 
@@ -312,17 +326,17 @@ static bool visit_in_pmd(struct walk *w, pmd_t *pmdp, unsigned long addr,
 		if (!pmd_present(pmd))
 			return false;
 		if (pmd_leaf(pmd))
-			return visit_pmd(w, pmdp, pmd, addr, visit, stolen);
+			return visit_pmd(w, pmdp, pmd, addr, visit, debt);
 		if (unlikely(pmd_bad(pmd)))
 			return false;
 		if (enter_table(w, pmdp, pmd, addr))
-			return visit_pte(w, addr, visit, stolen);
+			return visit_pte(w, addr, visit, debt);
 	}
 	return false;
 }
 
 static bool descend(struct walk *w, unsigned long addr,
-		    enum wsmon_visit visit, bool *stolen)
+		    enum wsmon_visit visit, u8 *debt)
 {
 	pgd_t pgd = READ_ONCE(*pgd_offset(w->round.mm, addr));
 	p4d_t p4d;
@@ -350,58 +364,65 @@ static bool descend(struct walk *w, unsigned long addr,
 	if (!pud_present(pud))
 		return false;
 	if (pud_leaf(pud))
-		return visit_pud(w, pudp, pud, addr, visit, stolen);
+		return visit_pud(w, pudp, pud, addr, visit, debt);
 	if (unlikely(pud_bad(pud)))
 		return false;
-	return visit_in_pmd(w, pmd_offset(&pud, addr), addr, visit, stolen);
+	return visit_in_pmd(w, pmd_offset(&pud, addr), addr, visit, debt);
 }
 
 /*
  * A huge page that was visited this round already: its bit is gone, the answer
- * is remembered. Visit it again only for what is to be done to it.
+ * is remembered. Visit it again only for what is to be done to it. A bit that is
+ * set again after a check is for the next round to find.
  */
 static bool visit_leaf_again(struct walk *w, unsigned long addr,
-			     enum wsmon_visit visit, bool *stolen)
+			     enum wsmon_visit visit, u8 *debt)
 {
-	bool seen = w->leaf_seen;
+	bool seen = w->leaf_seen, same = visit == w->leaf_visit;
 
-	if (visit != w->leaf_visit || (visit == WSMON_VISIT_DROP && *stolen)) {
+	if (!same || (w->round.settle && *debt)) {
 		leave_table(w);
 		if (find_mapping(w, addr))
-			descend(w, addr, visit, stolen);
+			descend(w, addr, same && visit == WSMON_VISIT_CHECK ?
+				WSMON_VISIT_SETTLE : visit, debt);
 		remember_leaf(w, w->leaf, visit, seen);
 	}
 	return seen;
 }
 
-/* Return: was the page accessed since the last visit? */
-static bool visit_addr(struct walk *w, unsigned long addr,
-		       enum wsmon_visit visit, bool *stolen)
+static noinline bool visit_elsewhere(struct walk *w, unsigned long addr,
+				     enum wsmon_visit visit, u8 *debt)
 {
 	if (within(&w->leaf, addr))
-		return visit_leaf_again(w, addr, visit, stolen);
-	if (within(&w->table, addr) && within(&w->mapping, addr))
-		return visit_pte(w, addr, visit, stolen);
+		return visit_leaf_again(w, addr, visit, debt);
 	leave_table(w);
 	if (!find_mapping(w, addr) || within(&w->hole, addr))
 		return false;
-	return descend(w, addr, visit, stolen);
+	return descend(w, addr, visit, debt);
 }
 
-static void visit_region(struct walk *w, struct wsmon_region *r,
-			 enum wsmon_visit visit, u64 now)
+/*
+ * Return: was the page accessed since the last visit? Inline, as there is little
+ * else to do for a page of the table the cursor is in.
+ */
+static __always_inline bool visit_addr(struct walk *w, unsigned long addr,
+				       enum wsmon_visit visit, u8 *debt)
+{
+	if (likely(within(&w->table, addr) && within(&w->mapping, addr)))
+		return visit_pte(w, addr, visit, debt);
+	return visit_elsewhere(w, addr, visit, debt);
+}
+
+static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
+					 enum wsmon_visit visit, u64 now)
 {
 	unsigned int h;
 
 	for (h = 0; h < 2 && r->n[h]; h++) {
 		struct wsmon_sample *s = &r->s[h];
-		bool stolen = r->stolen & BIT(h), seen;
+		bool seen;
 
-		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &stolen);
-		if (stolen)
-			r->stolen |= BIT(h);
-		else
-			r->stolen &= ~BIT(h);
+		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &r->debt[h]);
 		if (visit == WSMON_VISIT_ARM) {
 			w->round.stats->arms++;
 			/* memory that is new was accessed since it is there */
@@ -425,8 +446,8 @@ static void visit_region(struct walk *w, struct wsmon_region *r,
  * @mm:		its mm, referenced
  * @visit:	WSMON_VISIT_ARM: regions not armed yet, which are then;
  *		WSMON_VISIT_CHECK: armed regions;
- *		WSMON_VISIT_DROP: the same, and samples of regions with @due are
- *		dropped, which sets @dropped
+ *		WSMON_VISIT_DROP: the same, which sets @last, and samples of regions
+ *		with @due are dropped, which sets @dropped
  * @now:	what counts as the time of accesses found
  *
  * Stops early, and counts it, if the mmap lock cannot be had for a while: what
@@ -438,17 +459,24 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now)
 {
 	struct walk w = {
-		.round = { .mm = mm, .stats = &ss->stats },
+		.round = { .target = t, .mm = mm, .stats = &ss->stats },
+		.hold = &ss->hold,
 		.fresh_ns = t->fresh_ns,
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
 	bool arm = visit == WSMON_VISIT_ARM;
+	bool *again = arm ? &t->arm_again : &t->check_again;
 	u64 begin = ktime_get_ns();
 	u32 i;
 
+	w.round.settle = visit == WSMON_VISIT_DROP ||
+			 (!arm && now - t->settled_ns >= SETTLE_NS);
+	if (w.round.settle)
+		t->settled_ns = now;
 	wsmon_sampler_young.prepare(&w.round);
 	t->resume = 0;
+	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
 		struct wsmon_region *r = &t->regions.r[at];
 		enum wsmon_visit v = visit;
@@ -460,6 +488,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		if (!keep_lock(&w)) {
 			ss->stats.missed++;
 			t->resume = at;
+			*again = true;
 			break;
 		}
 		visit_region(&w, r, v, now);
@@ -467,6 +496,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			r->armed_ns = now;
 		else if (v == WSMON_VISIT_DROP)
 			r->dropped = 1;
+		r->last = visit == WSMON_VISIT_DROP;
 	}
 	unlock(&w);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
@@ -479,8 +509,8 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * @mm:	the target's mm, referenced
  * @f:	the pages; says what was seen afterwards
  *
- * Changes nothing. If the mmap lock cannot be had, pages that are left do not
- * count as drawn.
+ * Changes nothing. If the mmap lock cannot be had, no page counts as drawn of the
+ * classes of those that are left.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
@@ -488,22 +518,24 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 {
 	struct walk w = {
 		.round = { .mm = mm, .stats = &ss->stats },
+		.hold = &ss->hold,
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u64 begin = ktime_get_ns();
-	bool stolen = false;
+	u8 debt = 0;
 	u32 i;
 
 	for (i = 0; i < f->nr && keep_lock(&w); i++) {
 		ss->stats.checks++;
 		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
-			       &stolen))
+			       &debt))
 			f->seen[f->class[i]]++;
 	}
 	unlock(&w);
 	if (i < f->nr)
 		ss->stats.missed++;
+	/* the pages come in order: the first ones are no sample of all */
 	for (; i < f->nr; i++)
-		f->drawn[f->class[i]]--;
+		f->drawn[f->class[i]] = 0;
 	ss->stats.walk_ns += ktime_get_ns() - begin;
 }

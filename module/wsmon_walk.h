@@ -23,29 +23,39 @@ struct wsmon_entry {
 
 /**
  * struct wsmon_round - one pass over a target's sample pages
+ * @target:	whose; NULL where nothing is changed
  * @mm:		the address space, referenced
  * @stats:	counters
  * @dirty_tlb:	processors may use translations and not tell
+ * @settle:	the last one of an interval, or of a second: debts are to be paid, if
+ *		they can be
  */
 struct wsmon_round {
+	const struct wsmon_target *target;
 	struct mm_struct *mm;
 	struct wsmon_stats *stats;
 	bool dirty_tlb;
+	bool settle;
 };
 
 /**
  * struct wsmon_sampler - a way to learn whether a page is accessed
  * @prepare:	begin a round; no locks held, may sleep
  * @visit:	do what enum wsmon_visit says to an entry; its lock is held, may
- *		not sleep. @stolen belongs to the sample: set it to have the
- *		next visit know. Return: accessed since the last visit
+ *		not sleep. @debt belongs to the sample: what it is set to the
+ *		next visit finds, unless the sample is given up. Return: accessed
+ *		since the last visit
  * @finish:	end a round; no locks held, may sleep
+ * @idle_mask:	a present entry that has none of these bits was not accessed since
+ *		the last visit: WSMON_VISIT_CHECK has nothing to do, except in a
+ *		round that settles
  */
 struct wsmon_sampler {
 	void (*prepare)(struct wsmon_round *round);
 	bool (*visit)(struct wsmon_round *round, const struct wsmon_entry *e,
-		      enum wsmon_visit visit, bool *stolen);
+		      enum wsmon_visit visit, u8 *debt);
 	void (*finish)(struct wsmon_round *round);
+	unsigned long idle_mask;
 };
 
 extern const struct wsmon_sampler wsmon_sampler_young;

@@ -30,6 +30,7 @@
  * @cold:	most pages a region found cold may hide
  * @hot:	most pages a region found hot may lack
  * @unknown:	pages not observed for a whole window yet
+ * @stale:	pages found accessed in an earlier interval, and not observed since
  */
 struct acc {
 	u64 hit;
@@ -37,10 +38,14 @@ struct acc {
 	u64 cold;
 	u64 hot;
 	u64 unknown;
+	u64 stale;
 };
 
-/* Square root, rounded up */
-static u64 sqrt_up(u64 x)
+/**
+ * wsmon_sqrt_up - square root, rounded up
+ * @x:	of what
+ */
+u64 wsmon_sqrt_up(u64 x)
 {
 	u64 r = 0, bit = 1ULL << 62;
 
@@ -57,11 +62,17 @@ static u64 sqrt_up(u64 x)
 	return x ? r + 1 : r;
 }
 
+/* In units of 2^shift pages, rounded up: of many small ones none is to vanish */
+static u64 scale(u64 pages, unsigned int shift)
+{
+	return (pages + (1ULL << shift) - 1) >> shift;
+}
+
 static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		       unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
-	u64 n0 = r->n[0] >> shift, n1 = r->n[1] >> shift;
+	u64 n0 = scale(r->n[0], shift), n1 = scale(r->n[1], shift);
 	const u16 *out = r->out[k];
 	s64 diff = (s64)out[0] - out[1];
 	u64 hit, doubt;
@@ -76,14 +87,21 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 	/* what was not accessed yet may be before the window is over */
 	if (!(r->whole & BIT(k)))
 		c->unknown += n - hit;
+	if (r->stale)
+		c->stale += hit;
 	if (!r->n[1])
 		return;
 
-	/* (n0^2 + n1^2) < 2^48: 2^63 / 2^15 at most before the division */
+	/* n0 + n1 <= 2^24 + 2, so 2^63 at most before the division */
 	c->var += (n0 * n0 + n1 * n1) / 2 * (u64)(diff * diff / WSMON_ONE) /
 		  WSMON_ONE;
 	if (diff)
 		return;
+	/* what its halves are made of differed: together they vary as that did */
+	if (r->guess & BIT(k)) {
+		c->var += (n0 + n1) * (n0 + n1) / 2;
+		return;
+	}
 	doubt = n * 3 / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
 	if (!out[0])
@@ -97,7 +115,7 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 		      unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
-	u64 pages = fresh->pages[class], scaled = pages >> shift, doubt;
+	u64 pages = fresh->pages[class], scaled = scale(pages, shift), doubt;
 
 	/* scaled < 2^24, n at most 2^8 */
 	c->hit += pages * m / n;
@@ -113,8 +131,8 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 
 static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
 {
-	u64 half = (sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
-	u64 low = half + c->hot, high = half + c->cold + c->unknown;
+	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
+	u64 low = half + c->hot + c->stale, high = half + c->cold + c->unknown;
 
 	w->pages = c->hit;
 	w->low = w->pages > low ? w->pages - low : 0;
@@ -131,6 +149,19 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 	return sum;
 }
 
+/* A sum is of its classes: they share no page, and their samples are independent. */
+static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *part,
+		  const struct acc *c)
+{
+	w->mapped += part->mapped;
+	to->hit += c->hit;
+	to->var += c->var;
+	to->cold = max(to->cold, c->cold);
+	to->hot = max(to->hot, c->hot);
+	to->unknown += c->unknown;
+	to->stale += c->stale;
+}
+
 /**
  * wsmon_wss_estimate - working set sizes with their intervals
  * @rs:		the regions, with what was observed in the window in @out[k]
@@ -139,7 +170,7 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
  * @fresh:	memory that came to be within the window, or NULL
  * @shorter:	estimates of the next shorter window, or NULL: what was accessed
  *		within it was within this one, so no figure is less
- * @wss:	the result: WSMON_CLASS_ALL and each class
+ * @wss:	the result: WSMON_CLASS_ALL, each class, and WSMON_WSS_REST
  *
  * O(regions).
  */
@@ -147,9 +178,9 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
 			const struct wsmon_wss *shorter,
-			struct wsmon_wss wss[WSMON_NR_CLASSES])
+			struct wsmon_wss wss[WSMON_NR_WSS])
 {
-	struct acc acc[WSMON_NR_CLASSES] = { };
+	struct acc acc[WSMON_NR_WSS] = { };
 	unsigned int shift, bits, c;
 	u32 i;
 
@@ -157,28 +188,28 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	bits = fls64(wsmon_space_pages(sp) + fresh_pages(fresh));
 	shift = bits > 24 ? bits - 24 : 0;
 
-	memset(wss, 0, sizeof(*wss) * WSMON_NR_CLASSES);
+	memset(wss, 0, sizeof(*wss) * WSMON_NR_WSS);
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
-		wss[WSMON_CLASS_ALL].mapped += wsmon_region_pages(r);
 		add_region(&acc[c], r, k, shift);
-		add_region(&acc[WSMON_CLASS_ALL], r, k, shift);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];
-		wss[WSMON_CLASS_ALL].mapped += fresh->pages[c];
-		if (fresh->late || !fresh->drawn[c]) {
+		if (fresh->late || !fresh->drawn[c])
 			acc[c].unknown += fresh->pages[c];
-			acc[WSMON_CLASS_ALL].unknown += fresh->pages[c];
-			continue;
-		}
-		add_fresh(&acc[c], fresh, c, shift);
-		add_fresh(&acc[WSMON_CLASS_ALL], fresh, c, shift);
+		else
+			add_fresh(&acc[c], fresh, c, shift);
 	}
-	for (c = 0; c < WSMON_NR_CLASSES; c++) {
+	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
+		merge(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
+		if (c != WSMON_CLASS_TEXT)
+			merge(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
+			      &wss[c], &acc[c]);
+	}
+	for (c = 0; c < WSMON_NR_WSS; c++) {
 		finish(&wss[c], &acc[c], shift);
 		if (!shorter)
 			continue;

@@ -9,9 +9,11 @@
  * processor setting the Dirty bit and lose data. No other bit is touched.
  *
  * A cleared bit hides a reference from reclaim, so it is given back: as the
- * folio's young flag where the kernel has it (CONFIG_PAGE_IDLE_FLAG), else by
- * setting the bit again when the sample is dropped. What cannot be seen or
- * given back: the ages KVM guests keep in their second-level tables.
+ * folio's young flag where the kernel has it (CONFIG_PAGE_IDLE_FLAG), for the
+ * first access an interval at once and for all further ones when it ends, or each
+ * second if that is sooner, since the folio's memory is seldom in a cache; else by
+ * setting the bit again when the sample is dropped. What cannot be seen or given
+ * back: the ages KVM guests keep in their second-level tables.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
@@ -21,49 +23,103 @@
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 
+/**
+ * enum debt - what reclaim does not know of a sample page
+ * @DEBT_NONE:	nothing
+ * @DEBT_TOLD:	nothing, but it was told of an access since debts were settled
+ * @DEBT_OWED:	an access
+ */
+enum debt {
+	DEBT_NONE,
+	DEBT_TOLD,
+	DEBT_OWED,
+};
+
 #ifdef CONFIG_PAGE_IDLE_FLAG
-/* Return: true, reclaim will know */
-static bool give_back(const struct wsmon_entry *e)
+static void tell(const struct wsmon_entry *e)
 {
 	struct folio *folio;
 
 	if (!e->has_folio)
-		return true;
+		return;
 	folio = page_folio(pfn_to_page(e->pfn));
-	if (!folio_test_lru(folio))
-		return true;
+	/*
+	 * Nobody's, as the zero page. Not on a list says nothing: reclaim takes
+	 * folios off theirs before it looks at Accessed bits and this flag.
+	 */
+	if (!folio->mapping)
+		return;
 	if (folio_test_idle(folio))
 		folio_clear_idle(folio);
 	if (!folio_test_young(folio))
 		folio_set_young(folio);
-	return true;
+}
+
+/* An Accessed bit was cleared. */
+static void owe(const struct wsmon_entry *e, u8 *debt)
+{
+	if (*debt != DEBT_NONE) {
+		*debt = DEBT_OWED;
+		return;
+	}
+	tell(e);
+	*debt = DEBT_TOLD;
+}
+
+/* The interval ends, or has lasted for a while. */
+static void settle(const struct wsmon_entry *e, u8 *debt)
+{
+	if (*debt == DEBT_OWED)
+		tell(e);
+	*debt = DEBT_NONE;
+}
+
+/* The sample is dropped, and its bit is clear. */
+static void settle_dropped(const struct wsmon_entry *e, u8 *debt)
+{
+	settle(e, debt);
 }
 #else
-/* Return: whether there is nobody to tell; otherwise keep the bit in mind */
-static bool give_back(const struct wsmon_entry *e)
+static void owe(const struct wsmon_entry *e, u8 *debt)
 {
-	return !e->has_folio;
+	/* is there anybody to tell? */
+	if (e->has_folio)
+		*debt = DEBT_OWED;
+}
+
+/* The bit would be taken for an access. */
+static void settle(const struct wsmon_entry *e, u8 *debt) { }
+
+static void settle_dropped(const struct wsmon_entry *e, u8 *debt)
+{
+	if (*debt == DEBT_OWED)
+		set_bit(_PAGE_BIT_ACCESSED, e->val);
 }
 #endif
 
 static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
-			enum wsmon_visit visit, bool *stolen)
+			enum wsmon_visit visit, u8 *debt)
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
 
 	if (visit == WSMON_VISIT_LOOK)
 		return young;
+	if (visit == WSMON_VISIT_SETTLE) {
+		settle(e, debt);
+		return young;
+	}
 	if (visit == WSMON_VISIT_DROP) {
-		if (*stolen && !young)
-			set_bit(_PAGE_BIT_ACCESSED, e->val);
-		*stolen = false;
+		if (!young)
+			settle_dropped(e, debt);
+		*debt = DEBT_NONE;
 		return young;
 	}
 	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
 		round->dirty_tlb = true;
-		if (!give_back(e))
-			*stolen = true;
+		owe(e, debt);
 	}
+	if (round->settle)
+		settle(e, debt);
 	/*
 	 * A bit that is clear already says nothing of the TLB: reclaim and
 	 * clear_refs clear bits and do not flush.
@@ -85,7 +141,7 @@ static void young_finish(struct wsmon_round *round)
 	if (!round->dirty_tlb || !(wsmon.attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
 	    !wsmon_tlb_can_flush())
 		return;
-	wsmon_tlb_flush(round->mm);
+	wsmon_tlb_flush(round->target, round->mm);
 	round->stats->flushes++;
 	round->stats->flush_ns += ktime_get_ns() - start;
 }
@@ -94,4 +150,5 @@ const struct wsmon_sampler wsmon_sampler_young = {
 	.prepare = young_prepare,
 	.visit = young_visit,
 	.finish = young_finish,
+	.idle_mask = _PAGE_ACCESSED,
 };

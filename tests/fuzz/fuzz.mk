@@ -10,7 +10,7 @@ WSMO_FUZZ_OBJ := out/obj/fuzz
 FUZZ_SECS ?= 300
 WSMO_FUZZ_CC := clang
 WSMO_FUZZ_SRCS := $(wildcard $(WSMO_FUZZ_DIR)/*.c) \
-	$(addprefix $(WSMO_DIR)/,$(filter-out main.c,$(WSMO_SRCS)))
+	$(addprefix $(WSMO_DIR)/,$(WSMO_READ_SRCS))
 WSMO_FUZZ_OBJS := $(WSMO_FUZZ_SRCS:%.c=$(WSMO_FUZZ_OBJ)/%.o)
 WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
@@ -25,7 +25,7 @@ need-fuzz: need-build
 
 out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
 	@mkdir -p $(@D)
-	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(WSMO_LIBS)
+	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(WSMO_REPORT_LIBS)
 
 # coverage of wsmo's own files is what the fuzzer goes by
 $(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link

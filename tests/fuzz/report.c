@@ -12,8 +12,8 @@
 #define MAX_ARGS	8
 
 /* The latter do not look into snapshots, and do not mind what is in them. */
-#define SNAPSHOT_VIEWS	2
-static const char * const views[] = { "raw", "regions", "wss", "act", "summary" };
+#define SNAPSHOT_VIEWS	4
+static const char * const views[] = { "raw", "regions", "hot", "summary", "wss", "act" };
 static const char * const formats[] = { NULL, "--json", "--csv", "--raw" };
 static const char * const filters[][2] = {
 	{ NULL },
@@ -77,6 +77,7 @@ static void run_others(const char *file, const char * const filter[2],
 		"--csv", "--json", "--chrome", "--damo", "--openmetrics",
 	};
 	const char *format = formats[select % ARRAY_SIZE(formats)];
+	const char *sized = select & 16 ? "curve" : "sizing";
 	const char *export = exports[select % ARRAY_SIZE(exports)];
 	char *messages;
 	int status;
@@ -86,6 +87,11 @@ static void run_others(const char *file, const char * const filter[2],
 		filter[0], filter[1],
 	}, &messages);
 	check("heatmap", status, messages);
+	free(messages);
+	status = run((const char * const[MAX_ARGS]) {
+		"report", sized, "-i", file, format, filter[0], filter[1],
+	}, &messages);
+	check(sized, status, messages);
 	free(messages);
 	status = run((const char * const[MAX_ARGS]) {
 		"export", export, "-i", file, filter[0], filter[1],
@@ -98,8 +104,9 @@ static void run_others(const char *file, const char * const filter[2],
 static void compare(const char *view, int status, const char *messages,
 		    const char *than, int other, const char *others)
 {
-	/* act may add that there is nothing, the summary that it is too much */
-	bool adds = !strcmp(view, "act") || !strcmp(view, "summary");
+	/* act may add that there is nothing, others that it is too much */
+	bool adds = !strcmp(view, "act") || !strcmp(view, "summary") ||
+		    !strcmp(view, "hot");
 
 	if (status != other || (adds ? !strstr(messages, others) :
 				strcmp(messages, others)))

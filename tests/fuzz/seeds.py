@@ -42,6 +42,16 @@ def windows():
         for tau in (1000000, 10000000, 60000000)) + r.end(t)
 
 
+def curve():
+    """Several windows, for long enough to make a curve of; two processes."""
+    t = samples.T0
+    return r.header(t) + b"".join(
+        r.wss(t + i * samples.SEC, pid, "all", n, n - 1, n + 1, 1 << 20, tau_us=10**6 * tau) +
+        r.proc(t + i * samples.SEC, pid, 1 << i, 1, 2)
+        for i in range(1, 9) for pid in (77, 4242)
+        for tau, n in ((1, 5000), (2, 9000), (4, 12000))) + r.end(t)
+
+
 def blobs():
     """More than the reader has room for, at little cost."""
     t = samples.T0
@@ -127,6 +137,7 @@ def seeds():
     for n in range(24):
         yield "main-%d" % n, choose(whole, n | n << 11)
         yield "windows-%d" % n, choose(windows(), n | n << 11)
+        yield "curve-%d" % n, choose(curve(), n | n << 11)
     for n, data in enumerate(damaged()):
         yield "damaged-%d" % n, choose(data, n)
     small = samples.small()

@@ -67,9 +67,8 @@ void stream_run(const char *dir, const __u8 *data, size_t size,
 	file = memfd_create("recording", MFD_CLOEXEC);
 	if (fifo < 0 || file < 0 || fcntl(fifo, F_SETPIPE_SZ, FIFO_SIZE) < 0)
 		fuzz_fail("%s: %s", path, strerror(errno));
-	memset(&r, 0, sizeof(r));
+	r = (struct record)RECORD_INIT("record");
 	r.quiet = true;
-	r.signal_fd = -1;
 	r.output.name = "recording";
 	r.output.fd = dup(file);
 	debugfs_dir(dir);

@@ -112,7 +112,7 @@ static void estimates(struct kunit *test)
 	const struct look *l = test->param_value;
 	struct wsmon_fresh *f = test_alloc(test, 1, sizeof(*f));
 	struct world *w = world_new(test, 1, 1);
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 
 	f->pages[HEAP] = l->pages;
 	f->drawn[HEAP] = l->drawn;

@@ -11,7 +11,8 @@ static const struct wsmon_attrs before = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
 	.window_us = 1000000, .seed = 5, .min_regions = 10,
 	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
-	.cpu_permille = 30,
+	.cpu_permille = 30, .peak_detector = WSMON_PEAK_SIGMA,
+	.peak_window = 30, .peak_gain = 5000, .peak_adapt = 250,
 };
 
 /* As it comes from debugfs: no NUL behind it, and nothing there to read */
@@ -32,6 +33,12 @@ static const struct {
 } goods[] = {
 	{ "cpu_permille=1000",
 	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 1000 } },
+	{ "peak_window=2 peak_gain=0.001 peak_adapt=1.0 peak_detector=fano",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	    WSMON_PEAK_FANO, 2, 1, 1000 } },
+	{ "peak_window=10000 peak_gain=100 peak_adapt=0.75",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	    WSMON_PEAK_SIGMA, 10000, 100000, 750 } },
 	{ "seed=18446744073709551615",
 	  { 100000, SEC, SEC, SEC, U64_MAX, 10, 2000, 1, 1 } },
 	{ "\n max_regions=32768\tmin_regions=32768 flush_tlb=0\n",
@@ -69,6 +76,12 @@ static void attrs_taken(struct kunit *test)
 		struct wsmon_attrs after = goods[i].after;
 
 		after.cpu_permille = after.cpu_permille ?: before.cpu_permille;
+		if (!after.peak_window) {
+			after.peak_detector = before.peak_detector;
+			after.peak_window = before.peak_window;
+			after.peak_gain = before.peak_gain;
+			after.peak_adapt = before.peak_adapt;
+		}
 		attrs_for(test, goods[i].text, 0, &after);
 	}
 }
@@ -111,6 +124,16 @@ static const struct {
 	/* 2^32 + 2000 */
 	{ "max_regions=4294969296", -ERANGE },
 	{ "flush_tlb=2", -ERANGE },
+	{ "peak_window=1", -ERANGE },
+	{ "peak_window=10001", -ERANGE },
+	{ "peak_gain=0", -EINVAL },
+	{ "peak_gain=0.0001", -EINVAL },
+	{ "peak_gain=5.", -EINVAL },
+	{ "peak_gain=.5", -EINVAL },
+	{ "peak_gain=100.001", -ERANGE },
+	{ "peak_gain=18446744073709551617.5", -ERANGE },
+	{ "peak_adapt=1.001", -ERANGE },
+	{ "peak_detector=2", -EINVAL },
 };
 
 static void attrs_refused(struct kunit *test)

@@ -142,7 +142,8 @@ static void attrs(struct kunit *test)
 		.seed = U64_MAX, .min_regions = 6, .max_regions = 7,
 		.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 3,
 		.longer_us = { 5, WSMON_INTERVAL_US_MAX },
-		.cpu_permille = 8 } };
+		.cpu_permille = 8, .peak_detector = WSMON_PEAK_FANO,
+		.peak_window = 9, .peak_gain = 10, .peak_adapt = 11 } };
 
 	wsmon.attrs = want.attrs;
 	wsmon_stream_attrs();
@@ -172,6 +173,25 @@ static void target_and_exit(struct kunit *test)
 	wsmon_stream_exited(t);
 	gone.pid = current->pid;
 	expect_record(3, &gone, sizeof(gone));
+}
+
+/* As it is given, with the pid and the time */
+static void peak(struct kunit *test)
+{
+	struct wsmon_rec_peak want = {
+		{ WSMON_REC_PEAK }, .group = WSMON_PEAK_REST,
+		.edge = WSMON_PEAK_END, .sign = -1, .number = U32_MAX,
+		.start_ns = 1, .end_ns = 2, .tau_us = 3, .bytes = 4, .low = 5,
+		.high = 6, .height = 7, .baseline = 8, .threshold = U64_MAX,
+	}, rec = want;
+	const struct wsmon_record *got;
+
+	wsmon_stream_peak(target(test, NULL), &rec, NOW);
+	want.pid = current->pid;
+	expect_record(0, &want, sizeof(want));
+	got = record(0);
+	KUNIT_EXPECT_EQ(test, got->time_ns, NOW);
+	KUNIT_EXPECT_EQ(test, got->size, 16 + 24 + 9 * 8);
 }
 
 /* A pid that who started the session cannot see is 0, not another's. */
@@ -280,7 +300,7 @@ static void stats(struct kunit *test)
 		.regions = 4, .samples = 6, .targets = 1,
 		.budget = 77, .sample_ns = 12, .remote_ns = REMOTE_NS - 13,
 		.idle_rounds = 14, .late_p50_ns = 16, .late_p99_ns = 1000,
-		.late_max_ns = 1000,
+		.late_max_ns = 1000, .hold_p99_ns = 18,
 	};
 	struct wsmon_session *ss = wsmon.session;
 	struct world *w[2] = { world_new(test, 1, 3), world_new(test, 1, 1) };
@@ -298,6 +318,7 @@ static void stats(struct kunit *test)
 	wsmon_hist_add(&ss->late, 15);
 	wsmon_hist_add(&ss->late, 15);
 	wsmon_hist_add(&ss->late, 1000);
+	wsmon_hist_add(&ss->hold, 18);
 	ss->nr_targets = 2;
 	ss->nr_alive = 1;
 	ss->targets = test_alloc(test, 2, sizeof(*ss->targets));
@@ -455,6 +476,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(time_is_now),
 	KUNIT_CASE(attrs),
 	KUNIT_CASE(target_and_exit),
+	KUNIT_CASE(peak),
 	KUNIT_CASE(pid_elsewhere),
 	KUNIT_CASE(areas),
 	KUNIT_CASE(working_sets),

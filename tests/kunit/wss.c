@@ -112,7 +112,7 @@ static void by_hand_for(struct kunit *test, u32 k)
 {
 	struct world *w = world_new(test, MAX_REGIONS, MAX_REGIONS);
 	const struct estimate *e = test->param_value;
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 	u32 i;
 
 	for (i = 0; i < MAX_REGIONS && e->r[i].class; i++)
@@ -154,8 +154,7 @@ static void longer_is_more(struct kunit *test)
 	add_region(w, &cold, 3);
 	wsmon_space_group(&w->sp, 1);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct wsmon_wss shorter[WSMON_NR_CLASSES] = { };
-		struct wsmon_wss wss[WSMON_NR_CLASSES];
+		static struct wsmon_wss shorter[WSMON_NR_WSS], wss[WSMON_NR_WSS];
 
 		shorter[TEXT] = rows[i].shorter;
 		wsmon_wss_estimate(&w->rs, &w->sp, NULL, 3, shorter, wss);
@@ -170,7 +169,7 @@ static void most_regions_differ(struct kunit *test)
 {
 	static const struct mapping map = { 0, TOP, TEXT };
 	struct world *w = world_new(test, 1, WSMON_REGIONS_LIMIT);
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 	u64 half;
 	u32 i;
 

@@ -47,7 +47,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 	for (p = 0; p < PAGES; p++)
 		truth += touched(p);
 	for (seed = 0; seed < 10; seed++) {
-		struct wsmon_wss wss[WSMON_NR_CLASSES];
+		struct wsmon_wss wss[WSMON_NR_WSS];
 		struct world w;
 
 		world_init(&w, 2000);
@@ -118,7 +118,7 @@ static bool shown(const struct wsmon_regions *rs, const struct block *b)
 /* Intervals until it is */
 static u32 search(u64 seed, u64 pages, u64 size)
 {
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 	struct block b;
 	struct world w;
 	u32 step, i;

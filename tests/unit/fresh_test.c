@@ -100,7 +100,7 @@ static void uniform(void)
 
 static void estimate(void)
 {
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 	struct world now, then;
 	u32 i;
 

@@ -63,6 +63,7 @@ int main(void)
 	test_adapt();
 	test_fresh();
 	test_wss();
+	test_peaks();
 	test_pace();
 	test_coverage();
 	test_models();

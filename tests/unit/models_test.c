@@ -143,7 +143,7 @@ static double by_kind[NR_KINDS][2];
 /* Return: a hash of all that came out */
 static u64 run(u64 seed, bool measure)
 {
-	struct wsmon_wss wss[WSMON_NR_CLASSES];
+	struct wsmon_wss wss[WSMON_NR_WSS];
 	struct model m;
 	struct world w;
 	u64 sum = 0;

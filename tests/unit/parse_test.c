@@ -8,6 +8,8 @@ static const struct wsmon_attrs start = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
 	.window_us = 1000000, .min_regions = 10, .max_regions = 2000,
 	.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1, .cpu_permille = 30,
+	.peak_detector = WSMON_PEAK_SIGMA, .peak_window = 30, .peak_gain = 5000,
+	.peak_adapt = 250,
 };
 
 static void attrs_for(const char *text, size_t len, int want,
@@ -70,6 +72,24 @@ static void bad_attrs(void)
 		{ "seed=1 unknown=1", -EINVAL }, { "see=1", -EINVAL },
 		{ "seedx=1", -EINVAL }, { "1 2 3 4", -EINVAL },
 		{ "seed=1,aggr_us=1", -EINVAL },
+		{ "peak_window=0", -EINVAL }, { "peak_window=1", -ERANGE },
+		{ "peak_window=10001", -ERANGE }, { "peak_window=3.5", -EINVAL },
+		{ "peak_gain=0", -EINVAL }, { "peak_gain=0.000", -EINVAL },
+		{ "peak_gain=100.001", -ERANGE }, { "peak_gain=101", -ERANGE },
+		{ "peak_gain=4294967297", -ERANGE },
+		{ "peak_gain=18446744073709551617", -ERANGE },
+		{ "peak_gain=1000.x", -EINVAL }, { "peak_gain=-1", -EINVAL },
+		{ "peak_gain=5.", -EINVAL }, { "peak_gain=.5", -EINVAL },
+		{ "peak_gain=.", -EINVAL }, { "peak_gain=", -EINVAL },
+		{ "peak_gain=1.2345", -EINVAL }, { "peak_gain=1.2.3", -EINVAL },
+		{ "peak_gain=1,5", -EINVAL }, { "peak_gain=1e1", -EINVAL },
+		{ "peak_gain=1.-5", -EINVAL }, { "peak_gain=1. 5", -EINVAL },
+		{ "peak_adapt=1.001", -ERANGE }, { "peak_adapt=2", -ERANGE },
+		{ "peak_adapt=", -EINVAL }, { "peak_adapt=0x1", -EINVAL },
+		{ "peak_detector=", -EINVAL }, { "peak_detector=1", -EINVAL },
+		{ "peak_detector=sigm", -EINVAL },
+		{ "peak_detector=sigmas", -EINVAL },
+		{ "peak_detector=Sigma", -EINVAL },
 	};
 	char text[420] = "seed=";
 	size_t i;
@@ -114,6 +134,69 @@ static void good_attrs(void)
 	memset(a.longer_us, 0, sizeof(a.longer_us));
 	attrs_for("aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
 		  61, 0, &a);
+}
+
+static void decimals(void)
+{
+	static const struct {
+		const char *text;
+		u32 gain;
+	} good[] = {
+		{ "5", 5000 }, { "0.25", 250 }, { "0.001", 1 }, { "12.5", 12500 },
+		{ "100", 100000 }, { "100.000", 100000 }, { "99.999", 99999 },
+		{ "007.010", 7010 }, { "1.0", 1000 },
+	};
+	struct wsmon_attrs a = start;
+	char text[40];
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		a.peak_gain = good[i].gain;
+		sprintf(text, "peak_gain=%s", good[i].text);
+		attrs_for(text, strlen(text), 0, &a);
+	}
+	a = start;
+	a.peak_adapt = 0;
+	attrs_for("peak_adapt=0", 12, 0, &a);
+	a.peak_adapt = 1000;
+	a.peak_window = WSMON_PEAK_WINDOW_MIN;
+	a.peak_detector = WSMON_PEAK_OFF;
+	attrs_for("peak_adapt=1 peak_window=2 peak_detector=off", 44, 0, &a);
+	a = start;
+	a.peak_detector = WSMON_PEAK_FANO;
+	a.peak_window = WSMON_PEAK_WINDOW_MAX;
+	attrs_for("peak_detector=fano peak_window=10000", 36, 0, &a);
+}
+
+static void detectors(void)
+{
+	CHECK(!strcmp(wsmon_detector_name(WSMON_PEAK_OFF), "off") &&
+	      !strcmp(wsmon_detector_name(WSMON_PEAK_SIGMA), "sigma") &&
+	      !strcmp(wsmon_detector_name(WSMON_PEAK_FANO), "fano") &&
+	      !strcmp(wsmon_detector_name(3), "?"), "names");
+}
+
+static void same_peaks(void)
+{
+	struct wsmon_attrs a = start;
+
+	a.seed = 7;
+	a.longer_us[0] = 2000000;
+	CHECK(wsmon_attrs_same_peaks(&a, &start), "another seed, a longer window");
+	a.window_us++;
+	CHECK(!wsmon_attrs_same_peaks(&a, &start), "another window");
+	a = start;
+	a.peak_window++;
+	CHECK(!wsmon_attrs_same_peaks(&a, &start), "peak_window");
+	a = start;
+	a.peak_gain++;
+	CHECK(!wsmon_attrs_same_peaks(&a, &start), "peak_gain");
+	a = start;
+	a.peak_adapt++;
+	CHECK(!wsmon_attrs_same_peaks(&a, &start), "peak_adapt");
+	a = start;
+	a.peak_detector = WSMON_PEAK_OFF;
+	CHECK(!wsmon_attrs_same_peaks(&a, &start), "peak_detector");
 }
 
 static void same_windows(void)
@@ -187,7 +270,10 @@ void test_parse(void)
 {
 	test_run("attrs: bad input is refused and changes nothing", bad_attrs);
 	test_run("attrs: good input", good_attrs);
+	test_run("attrs: decimals", decimals);
 	test_run("attrs: comparison of windows", same_windows);
+	test_run("attrs: comparison of peaks", same_peaks);
+	test_run("detectors have names", detectors);
 	test_run("pids: lists are taken whole or not at all", pids);
 	test_run("classes have names", classes);
 }

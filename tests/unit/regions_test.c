@@ -114,6 +114,41 @@ static void fit_keeps_history(void)
 	world_free(&w);
 }
 
+/* A sample of what a region was is none of what it became. */
+static void fit_grown(void)
+{
+	u64 end;
+
+	for (end = 1101; end <= 1152; end += 51) {
+		struct wsmon_region *r;
+		struct world w;
+
+		world_init(&w, 2);
+		world_map(&w, 0, 1100, WSMON_CLASS_HEAP);
+		world_settle(&w, 0);
+		r = &w.rs.r[w.rs.nr - 1];
+		CHECK(w.rs.nr == 2 && r->start == 1024 && r->end == 1100, "%llu-%llu",
+		      (long long)r->start, (long long)r->end);
+		r->draws = 5;
+		r->armed_ns = 1;
+		r->known = 1;
+		r->whole = 1;
+		world_unmap_all(&w);
+		world_map(&w, 0, end, WSMON_CLASS_HEAP);
+		wsmon_space_group(&w.sp, 1);
+		wsmon_regions_fit(&w.rs, &w.sp, 2);
+		world_check(&w);
+		r = &w.rs.r[w.rs.nr - 1];
+		CHECK(r->start == 1024 && r->end == end, "%llu-%llu", (long long)r->start,
+		      (long long)r->end);
+		if (end > 1101)
+			CHECK(!r->draws && !r->armed_ns && !r->known && !r->whole, "as before");
+		else
+			CHECK(r->draws == 5 && r->armed_ns && r->known && r->whole, "forgotten");
+		world_free(&w);
+	}
+}
+
 /* Mappings that come, go, grow, shrink and coalesce, at random */
 static void fit_random(void)
 {
@@ -240,6 +275,7 @@ void test_regions(void)
 	test_run("cells: merging keeps the fraction", merge_weighted);
 	test_run("cells: split, then merge, is identity", split_merge);
 	test_run("fit: history stays with its pages", fit_keeps_history);
+	test_run("fit: who grows begins anew", fit_grown);
 	test_run("fit: any mappings are tiled exactly", fit_random);
 	test_run("fit: a growing mapping", fit_growing);
 	test_run("draw: each sample is in its half and mapped", draw_in_half);

@@ -4,7 +4,7 @@
 # by the top Makefile. Run out/bin/unit.
 
 UNIT_SRCS := $(wildcard tests/unit/*.c)
-UNIT_PURE := space regions adapt fresh wss pace hist parse
+UNIT_PURE := space regions adapt fresh wss peaks pace hist parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
@@ -15,7 +15,7 @@ unit: out/bin/unit
 
 out/bin/unit: $(UNIT_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_CFLAGS) -o $@ $^
+	$(CC) $(UNIT_CFLAGS) -o $@ $^ -lm
 
 out/obj/unit/%.o: tests/unit/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
@@ -35,7 +35,7 @@ coverage: out/bin/unit-coverage
 
 out/bin/unit-coverage: $(UNIT_COV_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_COV_CFLAGS) --coverage -o $@ $^
+	$(CC) $(UNIT_COV_CFLAGS) --coverage -o $@ $^ -lm
 
 out/obj/coverage/%.o: tests/unit/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)

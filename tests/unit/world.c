@@ -128,6 +128,7 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		}
 		r->known = 1;
 		r->whole = 1;
+		r->guess = 0;
 		wsmon_region_observe(r, x, true, w->now);
 	}
 }

@@ -4,7 +4,7 @@
  */
 #include "world.h"
 
-static struct wsmon_wss wss[WSMON_NR_CLASSES];
+static struct wsmon_wss wss[WSMON_NR_WSS];
 
 static void estimate(struct world *w)
 {
@@ -42,6 +42,86 @@ static void unobserved(void)
 	world_free(&w);
 }
 
+/* Nobody could look: the last figure stands, and is worth nothing. */
+static void stale(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_map(&w, 0, 128, WSMON_CLASS_HEAP);
+	world_settle(&w, 0);
+	CHECK(w.rs.nr == 2, "%u", w.rs.nr);
+	set_out(&w, 0, WSMON_ONE, WSMON_ONE, 1000);
+	set_out(&w, 1, WSMON_ONE, WSMON_ONE, 1000);
+	w.rs.r[1].whole = 0;
+	w.rs.r[1].stale = 1;
+	estimate(&w);
+	CHECK(wss[0].pages == 128 && wss[0].low == 64 && wss[0].high == 128, "%llu, %llu-%llu",
+	      (long long)wss[0].pages, (long long)wss[0].low, (long long)wss[0].high);
+	set_out(&w, 1, 0, 0, 1000);
+	w.rs.r[1].whole = 0;
+	estimate(&w);
+	CHECK(wss[0].pages == 64 && wss[0].low == 64 && wss[0].high == 128, "%llu, %llu-%llu",
+	      (long long)wss[0].pages, (long long)wss[0].low, (long long)wss[0].high);
+	world_free(&w);
+}
+
+/* Whose halves differed is cut in two: what is known does not become more by that. */
+static void cut(void)
+{
+	struct wsmon_region half[2];
+	struct wsmon_wss before;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 128, WSMON_CLASS_HEAP);
+	world_settle(&w, 0);
+	CHECK(w.rs.nr == 1, "%u", w.rs.nr);
+	set_out(&w, 0, WSMON_ONE, 0, 1000);
+	estimate(&w);
+	before = wss[0];
+	CHECK(before.low < 64 && before.high > 64, "%llu-%llu", (long long)before.low,
+	      (long long)before.high);
+	wsmon_region_split(&w.sp, &w.rs.r[0], half);
+	w.rs.r[0] = half[0];
+	w.rs.r[1] = half[1];
+	w.rs.nr = 2;
+	estimate(&w);
+	CHECK(!memcmp(&before, wss, sizeof(before)), "%llu-%llu, was %llu-%llu",
+	      (long long)wss[0].low, (long long)wss[0].high, (long long)before.low,
+	      (long long)before.high);
+	/* nor if such are joined, though halves are alike then */
+	set_out(&w, 0, WSMON_ONE, 0, 1000);
+	set_out(&w, 1, 0, WSMON_ONE, 1000);
+	half[0] = w.rs.r[0];
+	half[1] = w.rs.r[1];
+	wsmon_region_merge(&w.sp, &half[0], &half[1], &w.rs.r[0]);
+	w.rs.nr = 1;
+	estimate(&w);
+	CHECK(wss[0].pages == 64 && wss[0].low < 64 && wss[0].high > 64, "%llu-%llu",
+	      (long long)wss[0].low, (long long)wss[0].high);
+	world_free(&w);
+}
+
+/* Beside terabytes halves of a few megabytes still vary. */
+static void small_beside_huge(void)
+{
+	struct world w;
+	u32 i;
+
+	world_init(&w, 4);
+	world_map(&w, 0, 2048, WSMON_CLASS_HEAP);
+	world_map(&w, 1ULL << 20, 1ULL << 35, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	for (i = 0; i < w.rs.nr; i++)
+		set_out(&w, i, w.rs.r[i].start < 2048 ? WSMON_ONE : 0, 0, 1000);
+	estimate(&w);
+	CHECK(wss[WSMON_CLASS_HEAP].low < 1024 && wss[WSMON_CLASS_HEAP].high > 1024,
+	      "%llu-%llu", (long long)wss[WSMON_CLASS_HEAP].low,
+	      (long long)wss[WSMON_CLASS_HEAP].high);
+	world_free(&w);
+}
+
 static void by_hand(void)
 {
 	struct world w;
@@ -67,6 +147,8 @@ static void by_hand(void)
 	      wss[WSMON_CLASS_TEXT].high == 1, "one page is certain");
 	CHECK(wss[WSMON_CLASS_ALL].pages == wss[WSMON_CLASS_HEAP].pages + 1, "sum");
 	CHECK(wss[WSMON_CLASS_ALL].mapped == 129, "mapped");
+	CHECK(!memcmp(&wss[WSMON_WSS_REST], &wss[WSMON_CLASS_HEAP], sizeof(wss[0])),
+	      "the rest is all but text");
 	world_free(&w);
 }
 
@@ -95,10 +177,44 @@ static void zero_hits(void)
 	world_free(&w);
 }
 
+/* The rest's interval is that of its classes together, as of independent samples. */
+static void rest(void)
+{
+	struct wsmon_wss *r = &wss[WSMON_WSS_REST];
+	u64 pages = 0, var = 0, half;
+	struct world w;
+	u32 i;
+
+	world_init(&w, 6);
+	world_map(&w, 0, 128, WSMON_CLASS_HEAP);
+	world_map(&w, 256, 384, WSMON_CLASS_ANON);
+	world_map(&w, 512, 640, WSMON_CLASS_TEXT);
+	world_settle(&w, 0);
+	for (i = 0; i < w.rs.nr; i++) {
+		struct wsmon_region *g = &w.rs.r[i];
+		bool text = w.sp.area[g->area].class == WSMON_CLASS_TEXT;
+
+		set_out(&w, i, WSMON_ONE, text ? WSMON_ONE : 0, 1);
+		pages += text ? 0 : g->n[0];
+		var += text ? 0 : (g->n[0] * g->n[0] + g->n[1] * g->n[1]) / 2;
+	}
+	estimate(&w);
+	CHECK(r->pages == pages && r->mapped == 256, "%llu of %llu",
+	      (long long)r->pages, (long long)r->mapped);
+	/* squares add up; that little is known of text is no matter here */
+	half = wsmon_sqrt_up(var) * 196 / 100;
+	CHECK(r->high - r->pages == half && r->pages - r->low == half,
+	      "%llu - %llu, not %llu", (long long)r->low, (long long)r->high,
+	      (long long)half);
+	CHECK(wss[0].pages == pages + 128 && wss[0].low < r->low + 128 - half / 2,
+	      "of all it is: %llu", (long long)wss[0].low);
+	world_free(&w);
+}
+
 /* What was used within a second was used within a minute. */
 static void windows(void)
 {
-	struct wsmon_wss longer[WSMON_NR_CLASSES];
+	struct wsmon_wss longer[WSMON_NR_WSS];
 	struct world w;
 
 	world_init(&w, 1);
@@ -154,8 +270,12 @@ void test_wss(void)
 {
 	test_run("wss: of nothing", nothing);
 	test_run("wss: of what was not observed", unobserved);
+	test_run("wss: what could not be looked at", stale);
+	test_run("wss: a cut tells nothing", cut);
+	test_run("wss: little beside much", small_beside_huge);
 	test_run("wss: by hand", by_hand);
 	test_run("wss: zero hits are not certainty", zero_hits);
+	test_run("wss: all but text", rest);
 	test_run("wss: several windows", windows);
 	test_run("wss: no overflow at 57 bits", huge);
 }

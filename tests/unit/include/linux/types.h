@@ -18,12 +18,14 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t s64;
+typedef int8_t s8;
 
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 #define S32_MAX		INT32_MAX
 
 #define BIT(n)		(1UL << (n))
+#define BIT_ULL(n)	(1ULL << (n))
 
 /* arguments of one type, as the kernel's demand */
 #define min(a, b) ({ \

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_events.c - what happened in an aggregation interval: peaks, tracepoints
+ *
+ * Called by the thread once the estimates are made, and whenever a target or the
+ * session ends; with wsmon.lock held.
+ */
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/seq_file.h>
+
+#include "wsmon_internal.h"
+
+#define CREATE_TRACE_POINTS
+#include "wsmon_trace.h"
+
+/* The estimate of a group, within the shortest window */
+static const struct wsmon_wss *wss_of(const struct wsmon_target *t, u32 group)
+{
+	static const u32 sums[WSMON_PEAK_GROUPS] = {
+		[WSMON_PEAK_ALL] = WSMON_CLASS_ALL,
+		[WSMON_PEAK_TEXT] = WSMON_CLASS_TEXT,
+		[WSMON_PEAK_REST] = WSMON_WSS_REST,
+	};
+
+	return &t->wss[0][sums[group]];
+}
+
+/* An entry of the history. It holds WSMON_PEAKS_KEPT of them, the oldest goes. */
+static struct wsmon_peak *entry(struct wsmon_session *ss, u64 i)
+{
+	return &ss->peaks[i % WSMON_PEAKS_KEPT];
+}
+
+/* The peak a group is in, or was in; NULL if it is not kept any more */
+static struct wsmon_peak *last_of(struct wsmon_session *ss,
+				  const struct wsmon_target *t, u32 group)
+{
+	u64 i = t->groups[group].entry;
+
+	return i + WSMON_PEAKS_KEPT >= ss->nr_peaks ? entry(ss, i) : NULL;
+}
+
+static void tell(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+		 u32 edge, s32 sign, u64 now)
+{
+	const struct wsmon_group *g = &t->groups[group];
+	const struct wsmon_wss *w = wss_of(t, group);
+	struct wsmon_rec_peak rec = {
+		.group = group,
+		.edge = edge,
+		.sign = sign,
+		.number = g->number,
+		.start_ns = g->start_ns,
+		.end_ns = edge == WSMON_PEAK_END ? now : 0,
+		.tau_us = wsmon.attrs.window_us,
+		.bytes = w->pages << PAGE_SHIFT,
+		.low = w->low << PAGE_SHIFT,
+		.high = w->high << PAGE_SHIFT,
+		.height = g->detector.height << PAGE_SHIFT,
+		.baseline = wsmon_peak_size(&g->detector, g->detector.baseline,
+					    PAGE_SHIFT),
+		.threshold = wsmon_peak_size(&g->detector,
+					     g->detector.threshold, PAGE_SHIFT),
+	};
+	struct wsmon_peak *p = last_of(ss, t, group);
+
+	wsmon_stream_peak(t, &rec, now);
+	trace_wsmon_peak(pid_nr(t->pid), &rec);
+	if (p) {
+		p->target = t;
+		p->rec = rec;
+	}
+}
+
+static void begin(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+		  u64 now)
+{
+	struct wsmon_group *g = &t->groups[group];
+
+	g->number = ++t->nr_peaks;
+	g->start_ns = now;
+	g->entry = ss->nr_peaks++;
+	tell(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
+}
+
+/* @slept: the target did not run in this interval, which begins no peak then */
+static void look(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+		 bool slept, u64 now)
+{
+	struct wsmon_detector *d = &t->groups[group].detector;
+	const struct wsmon_wss *w = wss_of(t, group);
+
+	/* it could be anything: samples have not served for a window yet */
+	if (w->mapped && !w->low && w->high == w->mapped)
+		return;
+	if (wsmon_peak_ends(d, &wsmon.attrs, w))
+		tell(ss, t, group, WSMON_PEAK_END, d->ended, now);
+	if (slept)
+		return;
+	if (wsmon_peak_begins(d, &wsmon.attrs, w))
+		begin(ss, t, group, now);
+	wsmon_peak_learn(d, &wsmon.attrs, w);
+}
+
+/* Does any figure know of this interval? If none does, the estimate is the old one. */
+static bool was_observed(const struct wsmon_target *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->regions.nr; i++) {
+		if (!t->regions.r[i].stale)
+			return true;
+	}
+	return false;
+}
+
+static void trace(const struct wsmon_target *t, u64 now)
+{
+	pid_t pid = pid_nr(t->pid);
+	u32 k, c;
+
+	trace_wsmon_snapshot(pid, now - t->interval_ns, t->rounds,
+			     t->regions.nr,
+			     t->wss[0][WSMON_CLASS_ALL].mapped << PAGE_SHIFT);
+	if (!trace_wsmon_wss_enabled())
+		return;
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		for (c = 0; c < WSMON_NR_CLASSES; c++) {
+			if (c == WSMON_CLASS_ALL || t->wss[k][c].mapped)
+				trace_wsmon_wss(pid, c,
+						wsmon_attrs_window(&wsmon.attrs, k),
+						&t->wss[k][c]);
+		}
+	}
+}
+
+/**
+ * wsmon_events - an aggregation interval of a target is over
+ * @ss:		the session
+ * @t:		the target, with its estimates
+ * @now:	end of the interval
+ */
+void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+{
+	u32 group;
+
+	trace(t, now);
+	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !was_observed(t))
+		return;
+	for (group = 0; group < WSMON_PEAK_GROUPS; group++)
+		look(ss, t, group, t->idle == t->rounds, now);
+}
+
+/**
+ * wsmon_events_restart - what is usual for a target is not known any more
+ * @ss:	the session
+ * @t:	the target
+ *
+ * Peaks it is in end with the last estimate.
+ */
+void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
+{
+	u32 group;
+
+	for (group = 0; group < WSMON_PEAK_GROUPS; group++) {
+		struct wsmon_detector *d = &t->groups[group].detector;
+
+		if (d->sign)
+			tell(ss, t, group, WSMON_PEAK_END, d->sign,
+			     ktime_get_ns());
+		memset(d, 0, sizeof(*d));
+	}
+}
+
+/**
+ * wsmon_events_restart_all - the same, for all targets that are there
+ * @ss:	the session
+ */
+void wsmon_events_restart_all(struct wsmon_session *ss)
+{
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (!ss->targets[i].gone)
+			wsmon_events_restart(ss, &ss->targets[i]);
+	}
+}
+
+/**
+ * wsmon_events_show - the peaks of a session, a line each
+ * @m:		where to; its private data is the reader's pid namespace
+ * @ss:		the session
+ *
+ * The oldest first; above them how many older ones are not kept.
+ */
+void wsmon_events_show(struct seq_file *m, struct wsmon_session *ss)
+{
+	static const char * const groups[WSMON_PEAK_GROUPS] = {
+		[WSMON_PEAK_ALL] = "all",
+		[WSMON_PEAK_TEXT] = "text",
+		[WSMON_PEAK_REST] = "rest",
+	};
+	u64 i = 0;
+
+	if (ss->nr_peaks > WSMON_PEAKS_KEPT) {
+		i = ss->nr_peaks - WSMON_PEAKS_KEPT;
+		seq_printf(m, "dropped=%llu\n", i);
+	}
+	/* a text too long for its buffer is made again, in a larger one */
+	for (; i < ss->nr_peaks && !seq_has_overflowed(m); i++) {
+		const struct wsmon_peak *p = entry(ss, i);
+		const struct wsmon_rec_peak *r = &p->rec;
+
+		seq_printf(m, "pid=%d group=%s number=%u sign=%+d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu\n",
+			   pid_nr_ns(p->target->pid, m->private),
+			   groups[r->group], r->number, r->sign, r->start_ns,
+			   r->end_ns, r->tau_us, r->bytes, r->low, r->high,
+			   r->height, r->baseline, r->threshold);
+	}
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_peaks.c - the detector of peaks of the working set size
+ *
+ * Pure: no mm, no allocation, no locks.
+ *
+ * An exponential moving mean and variance say what is usual; a peak is a time
+ * in which the working set size is further from the mean than a threshold. The
+ * recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c);
+ * Documentation/design.rst has the formulas, and why "sigma" differs from "fano".
+ *
+ * Numbers are fixed point with a common exponent: a value is pages << FRAC >>
+ * shift and below 2^31, whatever the size, so that its square fits into 64 bits.
+ * The exponent grows with the largest value since the start.
+ */
+#include "wsmon_pure.h"
+
+#define FRAC		16
+#define VALUE_BITS	31
+/* No distance is greater; what a threshold has above it makes no difference */
+#define FAR		BIT_ULL(46)
+
+/* Weights between 0 and 1 */
+#define ONE_SHIFT	30
+#define ONE		BIT_ULL(ONE_SHIFT)
+/* Arguments of the exponential, and the one from which on it is 0 */
+#define ARG_SHIFT	20
+#define ARG_BITS	25U
+#define ARG_FAR		BIT_ULL(ARG_BITS)
+#define LOG2_E		1512775ULL	/* log2(e) << ARG_SHIFT */
+#define LN_2		744261118ULL	/* ln(2) << ONE_SHIFT */
+
+/* exp(-x), x in units of 1 / (1 << ARG_SHIFT) */
+static u64 exp_minus(u64 x)
+{
+	u64 log2, u, sum = ONE;
+	unsigned int k;
+
+	if (x >= ARG_FAR)
+		return 0;
+	/* 2^-n exp(-u), u < ln 2: its series is short */
+	log2 = x * LOG2_E;
+	u = (log2 >> (2 * ARG_SHIFT - ONE_SHIFT) & (ONE - 1)) * LN_2 >> ONE_SHIFT;
+	for (k = 7; k; k--)
+		sum = ONE - (u * sum >> ONE_SHIFT) / k;
+	return sum >> (log2 >> 2 * ARG_SHIFT);
+}
+
+static u64 part(u64 x, u64 weight)
+{
+	return mul_u64_u64_shr(x, weight, ONE_SHIFT);
+}
+
+/* x << by, or x >> -by; FAR if that is more */
+static u64 shifted(u64 x, int by)
+{
+	if (by <= 0)
+		return min_t(u64, FAR, x >> -by);
+	return fls64(x) + by > 46 ? FAR : x << by;
+}
+
+static u64 value_of(const struct wsmon_detector *d, u64 pages)
+{
+	return pages << FRAC >> d->shift;
+}
+
+static u64 distance(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Half of F = (sigma / (mean / 10))^2: two lengths, so the unit cancels out */
+static u64 half_f_sigma(const struct wsmon_detector *d, u64 sigma)
+{
+	u64 ratio = min_t(u64, 8 << ARG_SHIFT,
+			  (sigma * 10 << ARG_SHIFT) / d->mean);
+
+	return ratio * ratio / 2 >> ARG_SHIFT;
+}
+
+/* Half of F = variance / mean, in pages */
+static u64 half_f_fano(const struct wsmon_detector *d)
+{
+	u32 by = ARG_SHIFT - 1 + d->shift - FRAC, first = min(by, ARG_BITS);
+	u64 half;
+
+	/* by is 3 to 33; what is below 2^(25 - first) means can be shifted so far */
+	if (fls64(d->var / d->mean) + first > ARG_BITS)
+		return ARG_FAR;
+	half = (d->var << first) / d->mean;
+	return fls64(half) + by - first > ARG_BITS ? ARG_FAR : half << (by - first);
+}
+
+/**
+ * wsmon_peak_threshold - how far from the mean is unusual
+ * @d:	the detector, with one estimate at least
+ * @a:	the attributes
+ *
+ * E = c g s + (1 - c) g/10 mean, c = 1 - exp(-F/2): s is the standard deviation,
+ * or, with "fano", the variance in pages.
+ *
+ * Return: E, for wsmon_peak_size().
+ */
+u64 wsmon_peak_threshold(const struct wsmon_detector *d,
+			 const struct wsmon_attrs *a)
+{
+	bool fano = a->peak_detector == WSMON_PEAK_FANO;
+	u64 spread, rest, e;
+
+	spread = fano ? shifted(d->var, (int)d->shift - FRAC) :
+			wsmon_sqrt_up(d->var);
+	if (!d->mean)
+		rest = 0;
+	else if (fano)
+		rest = exp_minus(half_f_fano(d));
+	else
+		rest = exp_minus(half_f_sigma(d, spread));
+	e = part(spread, ONE - rest) + part(d->mean, rest) / 10;
+	/* at most 2^47 times 10^5 */
+	return e * a->peak_gain / 1000;
+}
+
+/* Make room for a larger value. */
+static void fit(struct wsmon_detector *d, u64 pages)
+{
+	unsigned int by;
+
+	if (!(value_of(d, pages) >> VALUE_BITS))
+		return;
+	by = fls64(value_of(d, pages)) - VALUE_BITS;
+	d->shift += by;
+	d->mean >>= by;
+	d->filtered >>= by;
+	d->baseline >>= by;
+	d->threshold >>= by;
+	/* twice, as together they may be more than 63 */
+	d->var = d->var >> by >> by;
+	d->var_before = d->var_before >> by >> by;
+}
+
+/* A sample: the variance takes the mean before it. */
+static void add(struct wsmon_detector *d, u64 value, u32 window)
+{
+	u64 diff = distance(value, d->mean), n = window + 1, step;
+
+	/* diff < 2^31, the variance below 2^62, n at least 3 */
+	d->var += diff * diff * 2 / n;
+	d->var -= d->var / n * 2;
+	/* rounded up: what is left of a step must not keep the mean from moving */
+	step = (diff * 2 + n - 1) / n;
+	if (value > d->mean)
+		d->mean += step;
+	else
+		d->mean -= step;
+}
+
+/* Further than @far from @from, on the peak's side of it? */
+static bool beyond(const struct wsmon_detector *d, u64 pages, u64 from, u64 far)
+{
+	u64 value = value_of(d, pages);
+
+	return d->sign > 0 ? value > from + far : value + far < from;
+}
+
+/*
+ * Are things as they were before the peak? Then what was usual is again. The
+ * peak counts as one estimate, no further away than the threshold: one that
+ * comes now and then leaves it as it was, many in a window make it wider.
+ */
+static bool back(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		 u64 pages)
+{
+	u64 least = d->baseline > d->threshold ? d->baseline - d->threshold : 0;
+
+	if (beyond(d, pages, d->baseline, d->threshold))
+		return false;
+	d->mean = d->baseline;
+	d->var = d->var_before;
+	add(d, clamp_t(u64, d->filtered, least, d->baseline + d->threshold),
+	    a->peak_window);
+	return true;
+}
+
+/*
+ * Is the new level usual? Just passing the moving mean on the way back is not.
+ * The threshold is that of the old level, which may have been next to nothing.
+ */
+static bool settled(const struct wsmon_detector *d,
+		    const struct wsmon_attrs *a, u64 pages)
+{
+	u64 far = max(d->threshold, d->mean * a->peak_gain / 50000);
+
+	return distance(value_of(d, pages), d->mean) <= far &&
+	       distance(d->filtered, d->mean) <= far;
+}
+
+/**
+ * wsmon_peak_ends - is the peak over?
+ * @d:	the detector
+ * @a:	the attributes
+ * @w:	the estimate
+ *
+ * The first of three calls for each estimate; then wsmon_peak_begins() and
+ * wsmon_peak_learn(), which are left out if the target did not run: that it
+ * sleeps is no news. What the detector says of the peak stays.
+ *
+ * Return: whether there was a peak and this estimate is behind it.
+ */
+bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		     const struct wsmon_wss *w)
+{
+	bool over;
+
+	fit(d, max(w->pages, w->high));
+	d->ended = 0;
+	if (!d->sign)
+		return false;
+	if (a->peak_detector == WSMON_PEAK_FANO)
+		over = !beyond(d, w->pages, d->mean, wsmon_peak_threshold(d, a));
+	else
+		over = back(d, a, w->pages) || settled(d, a, w->pages);
+	if (!over) {
+		if (d->sign > 0 ? w->pages > d->height : w->pages < d->height)
+			d->height = w->pages;
+		return false;
+	}
+	d->ended = d->sign;
+	d->sign = 0;
+	return true;
+}
+
+/**
+ * wsmon_peak_begins - is the estimate that of a new peak?
+ * @d:	the detector
+ * @a:	the attributes
+ * @w:	the estimate
+ *
+ * Its interval has to be beyond the threshold: what sampling may have made up is
+ * no peak.
+ */
+bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		       const struct wsmon_wss *w)
+{
+	u64 far;
+	s8 sign;
+
+	if (d->sign || d->nr < a->peak_window)
+		return false;
+	far = wsmon_peak_threshold(d, a);
+	if (value_of(d, w->low) > d->mean + far)
+		sign = 1;
+	else if (value_of(d, w->high) + far < d->mean)
+		sign = -1;
+	else
+		return false;
+	/* still the old one, if it changed no more than that */
+	if (sign == d->ended)
+		return false;
+	d->sign = sign;
+	d->height = w->pages;
+	d->baseline = d->mean;
+	d->var_before = d->var;
+	d->threshold = far;
+	return true;
+}
+
+/**
+ * wsmon_peak_learn - the estimate is part of what is usual
+ * @d:	the detector
+ * @a:	the attributes
+ * @w:	the estimate
+ */
+void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		      const struct wsmon_wss *w)
+{
+	u64 value = value_of(d, w->pages), step;
+
+	if (!d->nr) {
+		d->mean = value;
+		d->filtered = value;
+	}
+	if (d->nr < U32_MAX)
+		d->nr++;
+	step = distance(value, d->filtered) * a->peak_adapt / 1000;
+	if (!d->sign)
+		d->filtered = value;
+	else if (value > d->filtered)
+		d->filtered += step;
+	else
+		d->filtered -= step;
+	add(d, d->filtered, a->peak_window);
+}
+
+/**
+ * wsmon_peak_size - a number of the detector's as a size
+ * @d:		the detector
+ * @value:	its mean, baseline or threshold
+ * @bits:	the unit is a page >> @bits, at most FRAC
+ *
+ * Return: the size; U64_MAX if it is more.
+ */
+u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits)
+{
+	u32 down = FRAC - bits;
+
+	if (d->shift <= down)
+		return value >> (down - d->shift);
+	if (fls64(value) + d->shift - down > 64)
+		return U64_MAX;
+	return value << (d->shift - down);
+}

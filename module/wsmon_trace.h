@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_trace.h - tracepoints wsmon:*, at the end of an aggregation interval
+ *
+ * Pids are those of the initial pid namespace, as tracers know them. Times of
+ * events are the tracer's own; the kernel thread's, not the target's.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM wsmon
+
+#if !defined(WSMON_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define WSMON_TRACE_H
+
+#include <linux/tracepoint.h>
+
+/* for tools that print events from their format: enum values as numbers */
+TRACE_DEFINE_ENUM(WSMON_CLASS_ALL);
+TRACE_DEFINE_ENUM(WSMON_CLASS_TEXT);
+TRACE_DEFINE_ENUM(WSMON_CLASS_DATA);
+TRACE_DEFINE_ENUM(WSMON_CLASS_HEAP);
+TRACE_DEFINE_ENUM(WSMON_CLASS_STACK);
+TRACE_DEFINE_ENUM(WSMON_CLASS_ANON);
+TRACE_DEFINE_ENUM(WSMON_CLASS_FILE);
+TRACE_DEFINE_ENUM(WSMON_CLASS_SHMEM);
+TRACE_DEFINE_ENUM(WSMON_CLASS_HUGETLB);
+TRACE_DEFINE_ENUM(WSMON_CLASS_MIXED);
+
+#define show_class(class)						\
+	__print_symbolic(class,						\
+			 { WSMON_CLASS_ALL, "all" },			\
+			 { WSMON_CLASS_TEXT, "text" },			\
+			 { WSMON_CLASS_DATA, "data" },			\
+			 { WSMON_CLASS_HEAP, "heap" },			\
+			 { WSMON_CLASS_STACK, "stack" },		\
+			 { WSMON_CLASS_ANON, "anon" },			\
+			 { WSMON_CLASS_FILE, "file" },			\
+			 { WSMON_CLASS_SHMEM, "shmem" },		\
+			 { WSMON_CLASS_HUGETLB, "hugetlb" },		\
+			 { WSMON_CLASS_MIXED, "mixed" })
+
+#define show_group(group)						\
+	__print_symbolic(group,						\
+			 { WSMON_PEAK_ALL, "all" },			\
+			 { WSMON_PEAK_TEXT, "text" },			\
+			 { WSMON_PEAK_REST, "rest" })
+
+/* A target's interval: how much was looked at */
+TRACE_EVENT(wsmon_snapshot,
+	    TP_PROTO(pid_t pid, u64 interval_ns, u32 rounds, u32 regions, u64 mapped),
+	    TP_ARGS(pid, interval_ns, rounds, regions, mapped),
+	    TP_STRUCT__entry(__field(u64, interval_ns)
+			     __field(u64, mapped)
+			     __field(pid_t, pid)
+			     __field(u32, rounds)
+			     __field(u32, regions)),
+	    TP_fast_assign(__entry->interval_ns = interval_ns;
+			   __entry->mapped = mapped;
+			   __entry->pid = pid;
+			   __entry->rounds = rounds;
+			   __entry->regions = regions;),
+	    TP_printk("pid=%d interval_ns=%llu rounds=%u regions=%u mapped=%llu",
+		      __entry->pid, __entry->interval_ns, __entry->rounds,
+		      __entry->regions, __entry->mapped)
+);
+
+/* A working set size: a WSS record */
+TRACE_EVENT(wsmon_wss,
+	    TP_PROTO(pid_t pid, u32 class, u64 tau_us, const struct wsmon_wss *w),
+	    TP_ARGS(pid, class, tau_us, w),
+	    TP_STRUCT__entry(__field(u64, tau_us)
+			     __field(u64, bytes)
+			     __field(u64, low)
+			     __field(u64, high)
+			     __field(u64, mapped)
+			     __field(pid_t, pid)
+			     __field(u32, class)),
+	    TP_fast_assign(__entry->tau_us = tau_us;
+			   __entry->bytes = w->pages << PAGE_SHIFT;
+			   __entry->low = w->low << PAGE_SHIFT;
+			   __entry->high = w->high << PAGE_SHIFT;
+			   __entry->mapped = w->mapped << PAGE_SHIFT;
+			   __entry->pid = pid;
+			   __entry->class = class;),
+	    TP_printk("pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu",
+		      __entry->pid, show_class(__entry->class), __entry->tau_us,
+		      __entry->bytes, __entry->low, __entry->high, __entry->mapped)
+);
+
+/* An edge of a peak: a PEAK record */
+TRACE_EVENT(wsmon_peak,
+	    TP_PROTO(pid_t pid, const struct wsmon_rec_peak *p),
+	    TP_ARGS(pid, p),
+	    TP_STRUCT__entry(__field(u64, start_ns)
+			     __field(u64, end_ns)
+			     __field(u64, bytes)
+			     __field(u64, height)
+			     __field(u64, baseline)
+			     __field(u64, threshold)
+			     __field(pid_t, pid)
+			     __field(u32, group)
+			     __field(u32, edge)
+			     __field(s32, sign)
+			     __field(u32, number)),
+	    TP_fast_assign(__entry->start_ns = p->start_ns;
+			   __entry->end_ns = p->end_ns;
+			   __entry->bytes = p->bytes;
+			   __entry->height = p->height;
+			   __entry->baseline = p->baseline;
+			   __entry->threshold = p->threshold;
+			   __entry->pid = pid;
+			   __entry->group = p->group;
+			   __entry->edge = p->edge;
+			   __entry->sign = p->sign;
+			   __entry->number = p->number;),
+	    TP_printk("pid=%d group=%s number=%u edge=%s sign=%d start_ns=%llu end_ns=%llu bytes=%llu height=%llu baseline=%llu threshold=%llu",
+		      __entry->pid, show_group(__entry->group), __entry->number,
+		      __print_symbolic(__entry->edge, { WSMON_PEAK_START, "start" },
+				       { WSMON_PEAK_END, "end" }),
+		      __entry->sign, __entry->start_ns, __entry->end_ns,
+		      __entry->bytes, __entry->height, __entry->baseline,
+		      __entry->threshold)
+);
+
+#endif /* WSMON_TRACE_H */
+
+/* Kbuild has the directory in the include path */
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE wsmon_trace
+#include <trace/define_trace.h>

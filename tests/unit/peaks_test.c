@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * peaks_test.c - the detector of peaks against the same in double precision,
+ * and against what it promises
+ */
+#include "peaks_model.h"
+
+static const struct wsmon_attrs usual = {
+	.peak_detector = WSMON_PEAK_SIGMA, .peak_window = 30,
+	.peak_gain = 5000, .peak_adapt = 250,
+};
+
+/* Edges: 1 a peak ended, 2 one began */
+static int feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 y,
+		u64 low, u64 high)
+{
+	struct wsmon_wss w = { y, low, high, high };
+	int edges = wsmon_peak_ends(d, a, &w);
+
+	edges += 2 * wsmon_peak_begins(d, a, &w);
+	wsmon_peak_learn(d, a, &w);
+	return edges;
+}
+
+static double scale(const struct wsmon_detector *d)
+{
+	return ldexp(1, (int)d->shift - 16);
+}
+
+static bool within(double got, double want, double part, double slack)
+{
+	return fabs(got - want) <= part * fabs(want) + slack;
+}
+
+/* valgrind-ws's detector on steps, worked out in double precision */
+static void golden(void)
+{
+	static const struct {
+		u32 detector;
+		u64 step;
+		struct {
+			double threshold, mean, var;
+			int sign;
+		} at[7];
+	} rows[] = {
+		{ WSMON_PEAK_FANO, 160, {
+			{ 50.0000, 100.9677, 13.5796, 1 },
+			{ 51.6164, 102.5989, 51.2812, 1 },
+			{ 96.6547, 106.3022, 246.8319, 0 },
+			{ 864.2970, 109.7665, 404.9350, 0 },
+			{ 1713.2511, 113.0074, 531.1070, 0 },
+			{ 2407.6371, 116.0392, 630.1216, 0 },
+			{ 2945.8887, 118.8754, 706.1055, 0 } } },
+		{ WSMON_PEAK_SIGMA, 160, {
+			{ 50.0000, 100.9677, 13.5796, 1 },
+			{ 48.4182, 102.5989, 51.2812, 1 },
+			{ 47.9499, 104.6691, 110.1179, 1 },
+			{ 52.3875, 107.0140, 182.7451, 1 },
+			{ 61.2495, 109.5139, 261.5693, 1 },
+			{ 72.0916, 112.0821, 340.3323, 1 },
+			{ 82.8989, 115.1736, 456.9553, 0 } } },
+		{ WSMON_PEAK_SIGMA, 140, {
+			{ 50.0000, 102.5806, 96.5661, 0 },
+			{ 50.4968, 104.9948, 174.8439, 0 },
+			{ 59.9530, 107.2532, 237.5190, 0 },
+			{ 68.7130, 109.3659, 286.9158, 0 },
+			{ 75.6486, 111.3423, 325.0440, 0 },
+			{ 80.8522, 113.1912, 353.6399, 0 },
+			{ 84.6105, 114.9208, 374.2015, 0 } } },
+	};
+	size_t i, j;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wsmon_detector d = { 0 };
+		struct wsmon_attrs a = usual;
+
+		a.peak_detector = rows[i].detector;
+		for (j = 0; j < 60; j++)
+			CHECK(!feed(&d, &a, 100, 100, 100), "nothing happened");
+		for (j = 0; j < 7; j++) {
+			u64 y = rows[i].step, e = wsmon_peak_threshold(&d, &a);
+
+			CHECK(within(e * scale(&d), rows[i].at[j].threshold, 1e-3, 0),
+			      "row %zu, %zu: threshold %f", i, j, e * scale(&d));
+			feed(&d, &a, y, y, y);
+			CHECK(within(d.mean * scale(&d), rows[i].at[j].mean, 1e-3, 0),
+			      "row %zu, %zu: mean %f", i, j, d.mean * scale(&d));
+			CHECK(within(d.var * scale(&d) * scale(&d),
+				     rows[i].at[j].var, 1e-3, 0),
+			      "row %zu, %zu: variance %f", i, j,
+			      d.var * scale(&d) * scale(&d));
+			CHECK(d.sign == rows[i].at[j].sign, "row %zu, %zu: %d",
+			      i, j, d.sign);
+		}
+	}
+}
+
+/* A smaller step with "fano": no event. */
+static void golden_none(void)
+{
+	struct wsmon_detector d = { 0 };
+	struct wsmon_attrs a = usual;
+	int i, edges = 0;
+
+	a.peak_detector = WSMON_PEAK_FANO;
+	for (i = 0; i < 100; i++)
+		edges += feed(&d, &a, i < 60 ? 100 : 140, i < 60 ? 100 : 140,
+			      i < 60 ? 100 : 140);
+	CHECK(!edges, "%d", edges);
+}
+
+/* exp() is clamped: F of 1000 and more is usual for a variance in pages */
+static void large_f(void)
+{
+	static const u64 sizes[] = { 1000, 10000, 1000000, 1ULL << 44 };
+	struct wsmon_attrs a = usual;
+	size_t i, j;
+
+	a.peak_detector = WSMON_PEAK_FANO;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct wsmon_detector d = { 0 };
+		struct model m = { 0 };
+
+		for (j = 0; j < 60; j++) {
+			u64 y = sizes[i] * (j % 2);
+
+			model_feed(&m, &a, y, y, y);
+			feed(&d, &a, y, y, y);
+		}
+		CHECK(!i || m.var / m.mean > 1000, "F %g", m.var / m.mean);
+		CHECK(!d.sign, "deaf, as it is known to be");
+		if (model_threshold(&m, &a) < 1e9)
+			CHECK(within(wsmon_peak_threshold(&d, &a) * scale(&d),
+				     model_threshold(&m, &a), 1e-3, 0), "%zu", i);
+		else
+			CHECK(wsmon_peak_threshold(&d, &a) * scale(&d) >
+			      2.0 * sizes[i], "%zu", i);
+	}
+}
+
+static u64 random_size(void)
+{
+	return test_random() >> (19 + test_below(45));
+}
+
+static struct wsmon_attrs random_attrs(void)
+{
+	struct wsmon_attrs a = {
+		.peak_detector = 1 + test_below(2),
+		.peak_window = WSMON_PEAK_WINDOW_MIN + test_below(test_below(4) ?
+			60 : WSMON_PEAK_WINDOW_MAX - 1),
+		.peak_gain = 1 + test_below(test_below(2) ? 10000 :
+					    WSMON_PEAK_GAIN_MAX),
+		.peak_adapt = test_below(1001),
+	};
+
+	return a;
+}
+
+/* The next of a series that changes little, then much, now and then */
+static u64 next_size(u64 level, u64 *now)
+{
+	if (!test_below(40))
+		*now = random_size();
+	else if (!test_below(20))
+		*now = level * (1 + test_below(6));
+	else if (!test_below(4))
+		*now = level;
+	return min_t(u64, 1ULL << 45, *now - *now / 10 + test_below(*now / 5 + 1));
+}
+
+/* The same numbers as in double precision, as long as decisions are the same */
+static void as_the_model(void)
+{
+	u32 round, compared = 0, peaks = 0;
+
+	for (round = 0; round < 2000; round++) {
+		struct wsmon_attrs a = random_attrs();
+		struct wsmon_detector d = { 0 };
+		struct model m = { 0 };
+		u64 level = 2000 + (test_random() >> (20 + test_below(32)));
+		u32 i;
+
+		a.peak_window = min_t(u32, a.peak_window, 60);
+		for (i = 0; i < 200; i++) {
+			u64 y = level - level / 10 + test_below(level / 5), e;
+			double near, want;
+
+			if (test_below(10) == 0)
+				y = level / 4 * (1 + test_below(30));
+			y = min_t(u64, y, 1ULL << 45);
+			want = model_threshold(&m, &a);
+			e = wsmon_peak_threshold(&d, &a);
+			/* beyond what any distance can be it need not be right */
+			if (i && want * 1000 / a.peak_gain < ldexp(scale(&d), 45))
+				CHECK(within(e * scale(&d), want, 1e-3, 4 * scale(&d)),
+				      "round %u, %u: %f, not %f", round, i,
+				      e * scale(&d), want);
+			near = model_feed(&m, &a, y, y - y / 50, y + y / 50);
+			feed(&d, &a, y, y - y / 50, y + y / 50);
+			/* it may go either way */
+			if (near < 2e-3)
+				break;
+			CHECK(d.sign == m.sign, "round %u, %u: %d, not %d (%g)",
+			      round, i, d.sign, m.sign, near);
+			CHECK(within(d.mean * scale(&d), m.mean, 1e-3, 2 * scale(&d)),
+			      "round %u, %u: mean", round, i);
+			compared++;
+			peaks += d.sign != 0;
+		}
+	}
+	printf("# %u estimates as in double precision, %u of them in peaks\n",
+	       compared, peaks);
+	CHECK(compared > 100000 && peaks > 5000, "%u, %u", compared, peaks);
+}
+
+/* Whatever comes: it begins, then ends; what it says of a peak is so. */
+static void any_series(void)
+{
+	u32 round, peaks = 0;
+
+	for (round = 0; round < 3000; round++) {
+		struct wsmon_attrs a = random_attrs();
+		struct wsmon_detector d = { 0 };
+		u64 level = random_size(), now = level, height = 0;
+		u32 i;
+
+		for (i = 0; i < 300; i++) {
+			u64 y = next_size(level, &now);
+			u64 low = test_below(y + 1);
+			u64 high = min_t(u64, 1ULL << 45, y + test_below(y + 1));
+			s8 was = d.sign;
+			int edges = feed(&d, &a, y, low, high);
+
+			CHECK(was || !(edges & 1), "the end of nothing");
+			CHECK(!(edges & 1) || d.ended == was, "another's end");
+			CHECK(!(edges & 2) || d.sign, "no sign");
+			CHECK(!was || edges || d.sign == was, "it changed");
+			CHECK(edges != 3 || d.sign == -was, "no change at all");
+			CHECK(!d.sign || i >= a.peak_window, "not warm at %u", i);
+			CHECK(d.mean >> 31 == 0 && d.filtered >> 31 == 0 &&
+			      d.var >> 62 == 0, "too large: %llx, %llx",
+			      (long long)d.mean, (long long)d.var);
+			if (edges & 2) {
+				u64 base = wsmon_peak_size(&d, d.baseline, 0);
+
+				CHECK(d.sign > 0 ? low >= base : high <= base + 1,
+				      "not beyond the baseline");
+				height = y;
+				peaks++;
+			}
+			if (d.sign)
+				height = d.sign > 0 ? max(height, y) : min(height, y);
+			CHECK(!d.sign || d.height == height, "height");
+		}
+	}
+	printf("# %u peaks\n", peaks);
+	CHECK(peaks > 3000, "%u", peaks);
+}
+
+/* "sigma" finds the same in pages, in bytes and in MiB; "fano" does not. */
+static u32 differences(u32 detector)
+{
+	struct wsmon_attrs a = usual;
+	u32 round, differ = 0;
+
+	a.peak_detector = detector;
+	for (round = 0; round < 200; round++) {
+		struct wsmon_detector pages = { 0 }, bytes = { 0 };
+		u32 i;
+
+		for (i = 0; i < 200; i++) {
+			u64 y = 100 + test_below(20);
+
+			if (!test_below(30))
+				y *= 1 + test_below(5);
+			differ += feed(&pages, &a, y, y, y) !=
+				  feed(&bytes, &a, y << 12, y << 12, y << 12);
+		}
+	}
+	return differ;
+}
+
+static void any_unit(void)
+{
+	u32 sigma = differences(WSMON_PEAK_SIGMA), fano = differences(WSMON_PEAK_FANO);
+
+	printf("# other events in bytes than in pages: sigma %u, fano %u\n",
+	       sigma, fano);
+	CHECK(!sigma, "%u", sigma);
+	CHECK(fano > 100, "%u: the test sees a difference", fano);
+}
+
+/* Normally distributed, mean 0, standard deviation 1 (Box and Muller) */
+static double normal(void)
+{
+	double u = (test_random() >> 11) + 1, v = test_random() >> 11;
+
+	return sqrt(-2 * log(ldexp(u, -53))) * cos(2 * M_PI * ldexp(v, -53));
+}
+
+/*
+ * Ten minutes at some intervals a second: five bursts of four times the base,
+ * two seconds each, in noise of 10 %; intervals as wide as regions make them.
+ */
+static void bursts(u32 rate, u32 seeds, const struct wsmon_attrs *a)
+{
+	u32 seed, i, found = 0, late = 0, false_ones = 0, tell = 0;
+
+	for (seed = 0; seed < seeds; seed++) {
+		struct wsmon_detector d = { 0 };
+
+		for (i = 0; i < 600 * rate; i++) {
+			u32 second = i / rate, into = second % 100;
+			bool burst = second >= 100 && into < 2;
+			u64 y = fmax(0, 20000 * (burst ? 4 : 1) *
+					(1 + 0.1 * normal()));
+			int edges = feed(&d, a, y, y - y / 20, y + y / 20);
+
+			if (edges & 2 && burst && i % (100 * rate) == 0)
+				found++;
+			else if (edges & 2 && burst)
+				late++;
+			else if (edges & 2)
+				false_ones++;
+			tell += edges & 1;
+		}
+	}
+	printf("# %u bursts of %u at once, %u later, %u other events, %u ends, in %u times ten minutes at %u a second\n",
+	       found, 5 * seeds, late, false_ones, tell, seeds, rate);
+	CHECK(found == 5 * seeds, "%u of %u", found, 5 * seeds);
+	CHECK(!late && !false_ones, "%u, %u", late, false_ones);
+	CHECK(tell == found, "each ends: %u", tell);
+}
+
+static void ten_minutes(void)
+{
+	bursts(1, 200, &usual);
+	bursts(10, 40, &usual);
+}
+
+/*
+ * What sampling makes up is no peak: the truth is constant, estimates are not,
+ * and their intervals say so. A real peak beyond that is one.
+ */
+static void hysteresis(void)
+{
+	struct wsmon_detector with = { 0 }, without = { 0 };
+	u32 i, made_up = 0, told = 0;
+
+	for (i = 0; i < 6000; i++) {
+		/* rare, so that the variance does not know of it */
+		double error = i % 100 == 99 ? 0.7 : 0.02 * normal();
+		u64 y = 10000 * (1 + error), half = y * 45 / 100;
+
+		made_up += feed(&without, &usual, y, y, y) & 2;
+		told += feed(&with, &usual, y, y - half, y + half) & 2;
+	}
+	CHECK(made_up > 50, "%u: there is something to suppress", made_up);
+	CHECK(!told, "%u", told);
+	CHECK(feed(&with, &usual, 60000, 33000, 87000) == 2, "a real one");
+	/* and it goes on although its interval reaches down again */
+	CHECK(!feed(&with, &usual, 40000, 1000, 79000), "one peak");
+	CHECK(feed(&with, &usual, 10000, 5500, 14500) == 1, "its end");
+}
+
+/* What begins with nothing, or has nothing for long */
+static void zeroes(void)
+{
+	struct wsmon_detector d = { 0 };
+	u32 i, edges = 0;
+
+	/* an estimate of 0 first: no event once it is warm */
+	for (i = 0; i < 200; i++)
+		edges += feed(&d, &usual, i ? 1000 : 0, i ? 1000 : 0, 1000);
+	CHECK(!edges, "%u", edges);
+	/* never anything, then something, then nothing */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++)
+		CHECK(!feed(&d, &usual, 0, 0, 0), "nothing");
+	CHECK(feed(&d, &usual, 50, 50, 50) == 2 && d.sign == 1, "something");
+	CHECK(feed(&d, &usual, 0, 0, 0) == 1, "nothing again");
+	/* the other way round: a time in which nothing is used is told, too */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++)
+		feed(&d, &usual, 5000, 4900, 5100);
+	CHECK(feed(&d, &usual, 0, 0, 0) == 2 && d.sign == -1, "a trough");
+	CHECK(feed(&d, &usual, 5000, 4900, 5100) == 1, "its end");
+}
+
+/* A new level is a peak for about a window; then it is usual, and stays so. */
+static void new_level(void)
+{
+	struct wsmon_detector d = { 0 };
+	u32 i, lasted = 0;
+
+	for (i = 0; i < 60; i++)
+		feed(&d, &usual, 1000, 1000, 1000);
+	for (i = 0; i < 600; i++) {
+		int edges = feed(&d, &usual, 4000, 4000, 4000);
+
+		CHECK((i == 0) == (edges == 2), "at %u", i);
+		if (edges & 1)
+			lasted = i;
+	}
+	CHECK(lasted > 15 && lasted < 60, "%u", lasted);
+	CHECK(within(d.mean * scale(&d), 4000, 1e-3, 0), "it is usual");
+	/* also one that varies, after next to nothing */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++)
+		feed(&d, &usual, 2, 2, 2);
+	for (i = 0, lasted = 0; i < 600; i++) {
+		u64 y = 40000 * (1 + 0.1 * normal());
+		int edges = feed(&d, &usual, y, y, y);
+
+		CHECK((i == 0) == (edges == 2), "at %u", i);
+		if (edges & 1)
+			lasted = i;
+	}
+	CHECK(lasted > 15 && lasted < 60, "%u", lasted);
+}
+
+/* So it does where numbers are coarse, as one estimate could have been large. */
+static void new_level_coarse(void)
+{
+	static const struct {
+		u32 window;
+		u64 largest;
+	} rows[] = {
+		{ 30, 1ULL << 35 }, { 1000, 1ULL << 35 }, { 10000, 1ULL << 28 },
+	};
+	size_t i;
+	u32 j;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wsmon_detector d = { 0 };
+		struct wsmon_attrs a = usual;
+		int edges = 0;
+
+		a.peak_window = rows[i].window;
+		feed(&d, &a, 1000, 1000, rows[i].largest);
+		for (j = 0; j < a.peak_window; j++)
+			CHECK(!feed(&d, &a, 1000, 1000, 1000), "nothing happened");
+		CHECK(feed(&d, &a, 4000, 4000, 4000) == 2, "row %zu: no start", i);
+		for (j = 0; j < a.peak_window && !edges; j++)
+			edges = feed(&d, &a, 4000, 4000, 4000);
+		CHECK(edges == 1, "row %zu: %d after %u", i, edges, j);
+	}
+}
+
+/* After a peak things are as usual as before: the next one is found as well. */
+static void again_and_again(void)
+{
+	struct wsmon_detector d = { 0 };
+	u32 i, begun = 0, ended = 0;
+
+	for (i = 0; i < 30 + 50 * 40; i++) {
+		bool burst = i >= 30 && (i - 30) % 40 < 10;
+		int edges = feed(&d, &usual, burst ? 4000 : 1000,
+				 burst ? 4000 : 1000, burst ? 4000 : 1000);
+
+		begun += !!(edges & 2);
+		ended += !!(edges & 1);
+		CHECK(!(edges & 2) || (i - 30) % 40 == 0, "at %u", i);
+		CHECK(!(edges & 1) || (i - 30) % 40 == 10, "end at %u", i);
+	}
+	CHECK(begun == 50 && ended == 50, "%u, %u", begun, ended);
+}
+
+/* A slow way down passes the mean, which has risen meanwhile: still one peak. */
+static void ramps(void)
+{
+	struct wsmon_detector d = { 0 };
+	u32 i, begun = 0, ended = 0;
+
+	for (i = 0; i < 20 * 50; i++) {
+		u32 into = i % 50;
+		u64 y = 20 + (into < 30 ? 0 : into < 40 ? into - 30 : 50 - into) * 1600;
+		int edges = feed(&d, &usual, y, y - y / 20, y + y / 20);
+
+		begun += !!(edges & 2);
+		ended += !!(edges & 1);
+		CHECK(!(edges & 1) || y < 100, "ends at %llu", (long long)y);
+		CHECK(!(edges & 1) || d.height == 20 + 16000, "height %llu",
+		      (long long)d.height);
+	}
+	CHECK(begun == 20 && ended == 19, "%u, %u", begun, ended);
+}
+
+static void sizes(void)
+{
+	struct wsmon_detector d = { .shift = 0 };
+
+	CHECK(wsmon_peak_size(&d, 0x12345678, 0) == 0x1234, "pages");
+	CHECK(wsmon_peak_size(&d, 0x12345678, 12) == 0x1234567, "bytes");
+	CHECK(wsmon_peak_size(&d, 0x12345678, 16) == 0x12345678, "as it is");
+	d.shift = 30;
+	CHECK(wsmon_peak_size(&d, 1ULL << 30, 0) == 1ULL << 44, "large");
+	CHECK(wsmon_peak_size(&d, 1ULL << 37, 12) == 1ULL << 63, "largest");
+	CHECK(wsmon_peak_size(&d, 1ULL << 38, 12) == U64_MAX, "too large");
+}
+
+void test_peaks(void)
+{
+	test_run("peaks: golden values of steps", golden);
+	test_run("peaks: a step too small", golden_none);
+	test_run("peaks: an index of dispersion above 1000", large_f);
+	test_run("peaks: as in double precision", as_the_model);
+	test_run("peaks: any series, any attributes", any_series);
+	test_run("peaks: any unit", any_unit);
+	test_run("peaks: bursts in noise, ten minutes", ten_minutes);
+	test_run("peaks: what sampling makes up is none", hysteresis);
+	test_run("peaks: zeroes", zeroes);
+	test_run("peaks: a new level becomes usual", new_level);
+	test_run("peaks: a new level becomes usual, coarse", new_level_coarse);
+	test_run("peaks: one after the other", again_and_again);
+	test_run("peaks: ramps", ramps);
+	test_run("peaks: sizes", sizes);
+}
