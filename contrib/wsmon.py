@@ -30,8 +30,12 @@ _RECORD = struct.Struct("<IIQ")
 _REGION = struct.Struct("<QQHHHHII")
 
 
+def _name(names, number):
+    return names[number] if number < len(names) else str(number)
+
+
 def _cls(number):
-    return CLASSES[number] if number < len(CLASSES) else str(number)
+    return _name(CLASSES, number)
 
 
 def _text(raw):
@@ -47,6 +51,11 @@ def _attrs(body):
     # not in old files
     at = _ATTRS.size + 7 * 8
     a.cpu_permille = struct.unpack_from("<I", body, at)[0] if len(body) > at else None
+    a.peak_detector = "off"
+    if len(body) >= at + 20:
+        detector, a.peak_window, gain, adapt = struct.unpack_from("<4I", body, at + 4)
+        a.peak_detector = _name(("off", "sigma", "fano"), detector)
+        a.peak_gain, a.peak_adapt = gain / 1000, adapt / 1000
     return a
 
 
@@ -176,6 +185,14 @@ def _wss(b):
                 high=high, mapped=mapped)
 
 
+def _peak(b):
+    pid, group, edge, sign, number, _ = struct.unpack_from("<3IiII", b)
+    names = "start_ns end_ns tau_us bytes low high height baseline threshold".split()
+    return dict(zip(names, struct.unpack_from("<9Q", b, 24)), pid=pid,
+                group=_name(("all", "text", "rest"), group),
+                edge=_name(("start", "end"), edge), sign=sign, number=number)
+
+
 def _act(b):
     names = ("rule nr_rules action flags tried applied tried_bytes applied_bytes "
              "refaulted_bytes skipped_bytes gone_bytes shadowed_bytes cpu_ns").split()
@@ -184,9 +201,34 @@ def _act(b):
                 errors={e: n for e, n in zip(errors[:6], errors[6:]) if n})
 
 
+def _stack(b):
+    names = "pid tid reason number stopped_ns flags error nr threads".split()
+    fields = dict(zip(names, struct.unpack_from("<4IQ4I", b)))
+    return dict(fields, comm=_text(b[40:56]),
+                pc=list(struct.unpack_from("<%dQ" % fields.pop("nr"), b, 56)))
+
+
+def _mark(b):
+    return dict(number=struct.unpack_from("<I", b)[0], text=_text(b[8:]))
+
+
 def _fields(fmt, names):
     layout, names = struct.Struct("<" + fmt), names.split()
     return lambda b: dict(zip(names, layout.unpack_from(b)))
+
+
+def _proc(b):
+    pid, _, rss, swap, vsize = struct.unpack_from("<IIQQQ", b)
+    # not in old files; 0 where it was not read
+    pss = struct.unpack_from("<Q", b, 32)[0] if len(b) >= 40 else 0
+    return dict(pid=pid, rss=rss, swap=swap, vsize=vsize, pss=pss or None)
+
+
+def _mapping(b):
+    pid, prot, start, end, offset, inode, build_id, length, tid = \
+        struct.unpack_from("<II4Q32sII", b)
+    return dict(pid=pid, prot=prot, start=start, end=end, offset=offset, inode=inode,
+                build_id=build_id[:length].hex(), tid=tid, path=_text(b[80:]))
 
 
 _KINDS = {
@@ -195,6 +237,9 @@ _KINDS = {
     3: ("AREA", _area),
     4: ("SNAPSHOT", _snapshot),
     5: ("WSS", _wss),
+    6: ("PEAK", _peak),
+    7: ("STACK", _stack),
+    8: ("MARK", _mark),
     9: ("EXIT", _fields("I", "pid")),
     10: ("LOST", _fields("QQ", "records bytes")),
     11: ("STATS", _fields(
@@ -202,8 +247,9 @@ _KINDS = {
         "flush_ns adapt_ns emit_ns cpu_ns max_hold_ns lost_records lost_bytes "
         "regions samples targets budget")),
     12: ("END", _fields("I", "reason")),
-    13: ("PROC", _fields("IIQQQ", "pid reserved rss swap vsize")),
+    13: ("PROC", _proc),
     15: ("ACT", _act),
+    16: ("MAPPING", _mapping),
 }
 
 

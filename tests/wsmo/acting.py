@@ -31,7 +31,7 @@ def area(prot, flags, fd):
     assert libc.mmap(at, size, prot, flags | 0x10, fd, 0) == at
     ctypes.string_at(at, size)
     return at
-at = area(1, 2, f)
+at = area(1, int(sys.argv[3]), f)
 anon = area(3, 0x22, -1)
 ctypes.memset(anon, 1, size)
 print(at, anon, flush=True)
@@ -50,10 +50,10 @@ for line in sys.stdin:
 class Victim:
     """The process: @at is clean file memory, @anon anonymous memory."""
 
-    def __init__(self, directory, size=SIZE):
+    def __init__(self, directory, size=SIZE, flags=mmap.MAP_PRIVATE):
         self.size = size
         self.p = subprocess.Popen([sys.executable, "-c", CODE, str(size),
-                                   directory.path("mapped")], env=ENV, text=True,
+                                   directory.path("mapped"), str(flags)], env=ENV, text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.at, self.anon = map(int, self.p.stdout.readline().split())
         self.pid = self.p.pid

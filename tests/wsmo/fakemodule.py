@@ -9,7 +9,8 @@ import records as r
 
 ATTRS = ("sample_us=100000\naggr_us=1000000\nupdate_us=1000000\n"
          "window_us=1000000\nmin_regions=10\nmax_regions=2000\nflush_tlb=1\n"
-         "seed=0\ncpu_permille=30\n")
+         "seed=0\ncpu_permille=30\npeak_window=30\npeak_gain=5\npeak_adapt=0.25\n"
+         "peak_detector=sigma\n")
 
 
 def now():
@@ -24,12 +25,20 @@ def heap_of(pid):
     return None
 
 
-def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0):
+def peak_line(pid, number, group="all", sign=1, start_ns=10**9, end_ns=0, size=64 << 20,
+              baseline=16 << 20):
+    return ("pid=%d group=%s number=%d sign=%+d start_ns=%d end_ns=%d tau_us=1000000 bytes=%d "
+            "low=%d high=%d height=%d baseline=%d threshold=%d\n" %
+            (pid, group, number, sign, start_ns, end_ns, size, size, size, size, baseline,
+             2 * baseline))
+
+
+def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0, peaks=""):
     """Its text files. wss: (pid, class, bytes, mapped) and the window in s if it is
     not 1; regions: (pid, class, start, end, share)."""
     files = {"status": status + "\n",
              "stats": "rounds=5\ncpu_ns=%d\nlost_records=%d\n" % (cpu_ns, lost),
-             "wss": "", "regions": ""}
+             "wss": "", "regions": "", "peaks": peaks}
     for pid, kind, size, mapped, *tau in wss:
         files["wss"] += ("pid=%d class=%s tau_us=%d bytes=%d low=%d high=%d mapped=%d\n"
                          % (pid, kind, (tau or [1])[0] * 1000000, size,

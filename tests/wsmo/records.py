@@ -15,13 +15,14 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC, PACKED, ACT) = range(1, 16)
+ PROC, PACKED, ACT, MAPPING) = range(1, 17)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
                 "max_hold_ns", "lost_records", "lost_bytes", "regions",
                 "samples", "targets", "budget", "sample_ns", "remote_ns",
-                "idle_rounds", "late_p50_ns", "late_p99_ns", "late_max_ns")
+                "idle_rounds", "late_p50_ns", "late_p99_ns", "late_max_ns",
+                "hold_p99_ns")
 
 
 def record(kind, time_ns, body):
@@ -31,7 +32,7 @@ def record(kind, time_ns, body):
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                window_us=1000000, seed=1, min_regions=10, max_regions=2000,
-               flags=1, longer_us=(), cpu_permille=None):
+               flags=1, longer_us=(), cpu_permille=None, peak=None):
     # as long as it was before there were several windows, or a CPU budget
     more = len(longer_us) or cpu_permille
     body = struct.pack("<QQQQQIIII", sample_us, aggr_us, update_us, window_us,
@@ -40,7 +41,10 @@ def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
     if more:
         body += struct.pack("<7Q", *longer_us, *(7 - len(longer_us)) * (0,))
     if cpu_permille:
-        body += struct.pack("<II", cpu_permille, 0)
+        # or peaks: detector, window, gain and adapt in 1/1000
+        body += struct.pack("<II", cpu_permille, peak[0] if peak else 0)
+    if peak:
+        body += struct.pack("<IIII", *peak[1:], 0)
     return body
 
 
@@ -86,6 +90,28 @@ def wss(t, pid, cls, nbytes, low, high, mapped, tau_us=1000000):
                                       low, high, mapped))
 
 
+def peak(t, pid, number, group=0, edge=0, sign=1, start_ns=None, end_ns=0,
+         tau_us=1000000, size=0, low=0, high=0, height=0, baseline=0,
+         threshold=0):
+    """edge: 0 is the start, 1 the end"""
+    return record(PEAK, t, struct.pack(
+        "<IIIiII9Q", pid, group, edge, sign, number, 0,
+        t if start_ns is None else start_ns, end_ns, tau_us, size, low, high,
+        height, baseline, threshold))
+
+
+def stack(t, pid, tid, number, pcs=(), reason=0, stopped_ns=20000, flags=0,
+          error=0, threads=1, comm=b"", nr=None):
+    """reason: 0 is a peak, 1 a mark; pcs: innermost first"""
+    body = struct.pack("<IIIIQIIII16s", pid, tid, reason, number, stopped_ns,
+                       flags, error, len(pcs) if nr is None else nr, threads, comm)
+    return record(STACK, t, body + struct.pack("<%dQ" % len(pcs), *pcs))
+
+
+def mark(t, number, text):
+    return record(MARK, t, struct.pack("<II", number, 0) + text + b"\0")
+
+
 def exit_(t, pid):
     return record(EXIT, t, struct.pack("<II", pid, 0))
 
@@ -96,7 +122,7 @@ def lost(t, records, nbytes):
 
 def stats(t, **kw):
     values = [kw.get(name, 0) for name in STATS_FIELDS]
-    body = struct.pack("<14Q4I6Q", *values)
+    body = struct.pack("<14Q4I7Q", *values)
     # without a budget as it was before there was one
     return record(STATS, t, body if "budget" in kw else body[:-48])
 
@@ -105,8 +131,18 @@ def end(t, reason=0):
     return record(END, t, struct.pack("<II", reason, 0))
 
 
-def proc(t, pid, rss, swap, vsize):
-    return record(PROC, t, struct.pack("<IIQQQ", pid, 0, rss, swap, vsize))
+def proc(t, pid, rss, swap, vsize, pss=None):
+    # as it was before there was a PSS, or with it
+    more = b"" if pss is None else struct.pack("<Q", pss)
+    return record(PROC, t, struct.pack("<IIQQQ", pid, 0, rss, swap, vsize) + more)
+
+
+def mapping(t, pid, start, end, prot, path, offset=0, inode=0, build_id=b"", tid=0):
+    """prot: any of "rwxs"."""
+    bits = sum(1 << "rwxs".index(c) for c in prot)
+    return record(MAPPING, t, struct.pack("<IIQQQQ32sII", pid, bits, start, end, offset,
+                                          inode, build_id, len(build_id), tid) +
+                  path + b"\0")
 
 
 ACT_FIELDS = ("tried", "applied", "tried_bytes", "applied_bytes", "refaulted_bytes",

@@ -37,7 +37,8 @@ def interval(i):
         size = (size + 2 * i) * MIB
         out += r.wss(t, PID, cls, size, size - size // 16,
                      size + size // 16, mapped * MIB)
-    out += r.proc(t, PID, (80 + i) * MIB, i * 4096, 500 * MIB)
+    # the first one as it was before there was a PSS; one in which it was not read
+    out += r.proc(t, PID, (80 + i) * MIB, i * 4096, 500 * MIB, (None, 48 * MIB, 0)[i])
     # the last ones as a module with a CPU budget writes them
     newer = dict(budget=1500, sample_ns=125 * 10**6, remote_ns=7000,
                  idle_rounds=3, late_p50_ns=57344, late_p99_ns=1310720,
@@ -72,11 +73,23 @@ def acts(t, n):
               errors=((22, 1), (4000, 2), (1, 3), (2, 4), (3, 5), (4, 6)))
 
 
+def peaks():
+    """Both edges of one, and one that does not end."""
+    start = T0 + 2 * SEC + 8
+    sizes = dict(tau_us=1000000, low=3 * MIB, high=5 * MIB, baseline=MIB, threshold=MIB // 2)
+    return r.peak(start, PID, 1, size=4 * MIB, height=4 * MIB, **sizes) + \
+        r.peak(start + 1, PID, 2, group=2, sign=-1, size=0, height=0, **sizes) + \
+        r.peak(start + 2, PID, 1, edge=1, start_ns=start, end_ns=start + 2, size=MIB,
+               height=4 * MIB, **sizes) + \
+        r.peak(start + 3, ODD, 1, group=7, edge=9, threshold=(1 << 64) - 1)
+
+
 def main():
     """Two targets, all kinds of records, a loss, a regular end."""
     out = start() + interval(0)
     out += r.target(T0 + SEC + 5, ODD, ODD_NAME)
     out += r.area(T0 + SEC + 6, ODD, "file", 0, 1, 4096, 12288, path=ODD_PATH)
+    out += r.mapping(T0 + SEC + 6, ODD, 4096, 12288, "rws", ODD_PATH, 8192, 7, b"\x01\xab", 78)
     out += r.record(99, T0 + SEC + 7, b"from the future")
     out += interval(1)
     out += r.snapshot(T0 + 2 * SEC, ODD,
@@ -84,13 +97,64 @@ def main():
     out += r.wss(T0 + 2 * SEC, ODD, "all", 4096, 0, 8192, 8192)
     out += r.lost(T0 + 2 * SEC + 5, 2, 2000)
     out += r.attrs(T0 + 2 * SEC + 6, cpu_permille=20)
+    out += r.attrs(T0 + 2 * SEC + 6, cpu_permille=20, peak=(1, 30, 5000, 250))
     out += acts(T0 + 2 * SEC + 7, 1)
+    out += peaks()
     out += interval(2)
     out += r.target(T0 + 3 * SEC + 1, PID, b"redis-new", 1)
     out += r.exit_(T0 + 3 * SEC + 2, ODD)
     out += r.exit_(T0 + 3 * SEC + 500 * 10**6, PID)
     out += acts(T0 + 3 * SEC + 500 * 10**6, 2)
     return out + r.end(T0 + 3 * SEC + 500 * 10**6, 1)
+
+
+def stacks():
+    """Peaks, marks, and stacks in files that are nowhere."""
+    main, lib, old = 0x555500000000, 0x7f0000000000, 0x7f1000000000
+    out = r.header(T0) + r.attrs(T0 + 1000) + r.target(T0 + 2000, PID, b"server")
+    out += r.target(T0 + 2500, ODD, ODD_NAME)
+    out += r.mapping(T0 + 3000, PID, main, main + (1 << 20), "rx", b"/nowhere/server",
+                     0, 17, bytes(range(20)))
+    for i in range(8):
+        t = T0 + (i + 1) * SEC
+        size = (90 if i in (2, 3, 6) else 5 if i == 4 else 20) * MIB
+        out += r.snapshot(t, PID, [r.region(1 << 30, 2 << 30, size / (100 * MIB), 0.5, "heap",
+                                            0, 0)])
+        out += r.wss(t, PID, "all", size, size - MIB, size + MIB, 400 * MIB)
+        edge = dict(size=size, low=size - MIB, high=size + MIB, baseline=20 * MIB,
+                    threshold=12 * MIB)
+        if i == 2:
+            # of all and of the rest at once: the same stacks
+            out += r.peak(t, PID, 1, 0, height=size, **edge)
+            out += r.peak(t, PID, 2, 2, height=size, **edge)
+            for tid in range(3):
+                out += r.stack(t + 5 * 10**6, PID, PID + tid, 1,
+                               [main + 0x1234, main + 0x2000 + tid // 2, lib + 7],
+                               threads=5, comm=b"worker" if tid else b"server",
+                               stopped_ns=20000 + tid)
+            out += r.stack(t + 6 * 10**6, PID, PID + 3, 1, error=1, threads=5,
+                           comm=b"guarded")
+            # what is mapped may be told behind the stacks
+            out += r.mapping(t + 7 * 10**6, PID, lib, lib + 4096, "rx",
+                             b"/nowhere/lib\x1b;.so (deleted)", 0, 18)
+        elif i == 4:
+            for number, group in (1, 0), (2, 2):
+                out += r.peak(t, PID, number, group, 1, start_ns=t - 2 * SEC, end_ns=t,
+                              **dict(edge, height=92 * MIB))
+            out += r.peak(t, PID, 3, 0, sign=-1, height=size, **edge)
+        elif i == 5:
+            out += r.peak(t, PID, 3, 0, 1, sign=-1, start_ns=t - SEC, end_ns=t,
+                          height=5 * MIB, **edge)
+            out += r.mark(t + SEC // 2, 1, b"load; begins \xc3\xa9")
+            out += r.stack(t + SEC // 2 + 9, PID, PID, 1, [main + 0x1234, old],
+                           reason=1, threads=5, comm=b"server", flags=1)
+            out += r.stack(t + SEC // 2 + 8, ODD, ODD, 1, [old], reason=1,
+                           comm=ODD_NAME)
+        elif i == 6:
+            # its end is not there, and stacks came too soon
+            out += r.peak(t, PID, 4, 1, height=size, **edge)
+            out += r.mark(t + 10, 2, b"odd \x1b[31m\xff, \"x\"")
+    return out + r.end(T0 + 9 * SEC)
 
 
 def small():
@@ -101,6 +165,9 @@ def small():
                       [r.region(4096, 8192, 0.5, 0.1, "heap", 10, 0)])
     out += r.wss(T0 + SEC, PID, "all", 2048, 0, 4096, 4096)
     out += acts(T0 + SEC, 1)
+    out += r.peak(T0 + SEC, PID, 1)
+    out += r.stack(T0 + SEC, PID, PID, 1, [4096, 8192], comm=b"x")
+    out += r.mark(T0 + SEC, 1, b"mark")
     return out + r.end(T0 + 2 * SEC)
 
 

@@ -56,6 +56,7 @@ def public_copy():
     if not os.path.exists(copy):
         os.chmod(PUBLIC.name, 0o755)
         shutil.copy(WSMO, copy)
+        shutil.copy(WSMO + "-report", copy + "-report")
     return copy
 
 

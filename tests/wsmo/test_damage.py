@@ -29,7 +29,10 @@ def json_lines(view, data, records):
     parsed = r.parse(data)[:records]
     kinds = [kind for kind, _, _ in parsed]
     if view == "summary":
-        return 1 + (r.WSS in kinds) + (r.TARGET in kinds)
+        classes = {region[20] for kind, _, body in parsed if kind == r.SNAPSHOT
+                   for region in (body[at:at + 32] for at in range(32, len(body), 32))}
+        # what was touched has a line for each class and one for all
+        return 1 + (r.WSS in kinds) + (r.TARGET in kinds) + len(classes) + bool(classes)
     if view == "regions":
         return sum(struct.unpack_from("<I", body, 4)[0]
                    for kind, _, body in parsed if kind == r.SNAPSHOT)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import time
 
 import records as r
 import samples
-from tap import ENV, GOLDEN, TOP, WSMO, Directory, fails, ok, run
+from fakemodule import peak_line
+from tap import ENV, GOLDEN, TOP, WSMO, Directory, fails, ok, run, skip
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -88,7 +90,9 @@ def chrome():
     names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
     ok(names == ["redis-server", "a\x1b[31m,\"b\ufffd", "redis-new"], "names", names)
     ok([e["name"] for e in events if e["ph"] == "i"] ==
-       ["2 records lost", "exit", "exit"], "losses and ends", events)
+       ["2 records lost", "peak 1 of all begins", "peak 2 of rest down begins",
+        "peak 1 of all ends", "peak 1 of group7 ends", "exit", "exit"],
+       "losses, peaks and ends", [e for e in events if e["ph"] == "i"])
     small = json.loads(export("chrome", data=r.header(0) + r.end(1)).stdout)
     ok(len(small["traceEvents"]) == 1, "of an empty recording", small)
 
@@ -119,6 +123,21 @@ def damo_load(text):
     return out
 
 
+def real_damo(path, want):
+    """Its own report of working set sizes, if it is there"""
+    if not shutil.which("damo"):
+        skip("damo reads it", "damo is not installed")
+        return
+    res = subprocess.run(["damo", "report", "wss", "--input", path, "--raw_number", "--all_wss",
+                          "--exclude_samples", "0", "--sortby", "time", "--per_target"],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    told = res.stdout.decode()
+    sizes = {sum(end - start for start, end, hits, *_ in regions if hits)
+             for snapshots in want.values() for _, _, regions in snapshots}
+    ok(res.returncode == 0 and sizes and all(re.search(r"\b%d\b" % x, told) for x in sizes),
+       "damo reads it, and finds the same sizes", sizes, told)
+
+
 def damo():
     header, records = recorded(samples.main())
     want = {}
@@ -146,6 +165,7 @@ def damo():
     with Directory() as d:
         path = d.path("damo.json")
         run("export", "--damo", "-o", path, "-i", "-", stdin=samples.main())
+        real_damo(path, want)
         kind = subprocess.run(["file", "-b", path], stdout=subprocess.PIPE)
         ok(kind.stdout.strip() in (b"JSON data", b"JSON text data"),
            "damo takes the file for what it is", kind.stdout)
@@ -192,9 +212,10 @@ def openmetrics():
     header, records = recorded(samples.main())
     families = openmetrics_load(export("openmetrics").stdout.decode())
     ok({k: v["type"] for k, v in families.items()} ==
-       dict.fromkeys(("wsmon_working_set_bytes", "wsmon_working_set_low_bytes",
-                      "wsmon_working_set_high_bytes", "wsmon_mapped_bytes",
-                      "wsmon_resident_bytes"), "gauge"), "--openmetrics keeps the rules",
+       dict(dict.fromkeys(("wsmon_working_set_bytes", "wsmon_working_set_low_bytes",
+                           "wsmon_working_set_high_bytes", "wsmon_mapped_bytes",
+                           "wsmon_resident_bytes", "wsmon_peak"), "gauge"),
+            wsmon_peaks="counter"), "--openmetrics keeps the rules",
        list(families))
     for name, key in (("working_set", "bytes"), ("working_set_low", "low"),
                       ("working_set_high", "high"), ("mapped", "mapped")):
@@ -203,6 +224,16 @@ def openmetrics():
         want = sorted((header.real_ns / 1e9 + (rec.time_ns - header.mono_ns) / 1e9,
                        getattr(rec, key)) for rec in records if rec.type == "WSS")
         ok(got == want, "every value of " + name, got, want)
+    stacks = openmetrics_load(export("openmetrics", data=samples.stacks()).stdout.decode())
+    # records.py's header: at which second of the clock the recording began
+    got = {labels[0] + labels[-1]: [(t - 1700000000, v) for t, v in of] for labels, of
+           in stacks["wsmon_peak"]["samples"].items()}
+    ok(got == {'pid="4242"group="all"': [(3, 1), (5, -1), (6, 0)],
+               'pid="4242"group="text"': [(7, 1)],
+               'pid="4242"group="rest"': [(3, 1), (5, 0)]} and
+       [[(t - 1700000000, v) for t, v in of] for of in
+        stacks["wsmon_peaks"]["samples"].values()] == [[(3, 2), (5, 3), (7, 4)]],
+       "peaks with their times", got, stacks["wsmon_peaks"])
     labels = [x for x in families["wsmon_working_set_bytes"]["samples"]
               if 'pid="77"' in x]
     ok(labels == [('pid="77"', 'comm="a\\\\033[31m,\\"b\\\\377"', 'class="all"',
@@ -254,8 +285,8 @@ def wait_for(condition, seconds=20):
 class Module(Directory):
     """Its text files, for --live."""
 
-    def set(self, status, wss=""):
-        for name, text in (("status", status + "\n"), ("wss", wss),
+    def set(self, status, wss="", peaks=""):
+        for name, text in (("status", status + "\n"), ("wss", wss), ("peaks", peaks),
                            ("stats", "rounds=5\ncpu_ns=1500000000\nlost_records=3\n")):
             self.write(name, text.encode())
 
@@ -270,7 +301,8 @@ def live():
     lines = WSS_LINE % (me, "all", 5000, 4000, 6000, 10000)
     lines += WSS_LINE % (me, "heap", 3000, 2000, 4000, 9000)
     with Module() as d, Directory() as out:
-        d.set("running", lines)
+        d.set("running", lines, "dropped=3\n" + peak_line(me, 4, "all", end_ns=2 * 10**9) +
+              peak_line(me, 5, "rest", -1) + peak_line(me + 1, 9))
         path = out.path("wsmon.prom")
         p = d.start("-o", path, "--interval", "20ms")
         there = wait_for(lambda: os.path.exists(path))
@@ -283,6 +315,12 @@ def live():
            get("wsmon_lost_records") == (None, 3) and
            len(families["wsmon_working_set_bytes"]["samples"]) == 2,
            "--live tells what is now, without times", text)
+        peaks = {labels[2:]: values for labels, values
+                 in families["wsmon_peak"]["samples"].items()}
+        ok(peaks == {('group="all"',): [(None, 0)], ('group="text"',): [(None, 0)],
+                     ('group="rest"',): [(None, -1)]} and
+           list(families["wsmon_peaks"]["samples"].values()) == [[(None, 5)]],
+           "peaks so far and now, of what is monitored", peaks, families["wsmon_peaks"])
         rss = get("wsmon_resident_bytes")[1]
         ok(1 << 20 < rss < 1 << 34 and 'comm="python3' in text,
            "resident sizes and names are of the process", text)

@@ -1,59 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""report html: what is in the page, and how it behaves in a browser."""
+"""report html: what is in the page; test_browser.py has how it behaves."""
 import json
 import os
 import re
-import shutil
-import subprocess
 
 import records as r
 import samples
-from tap import Directory, fails, ok, run, skip
+import test_sizing as sizes
+from tap import Directory, fails, ok, run
 
 SEC = samples.SEC
 MIB = samples.MIB
-
-# In the page, behind its own script: what a user does, and what comes of it
-PROBE = """<script>
-"use strict";
-window.addEventListener("load", () => setTimeout(() => {
-	const map = document.querySelector("canvas.map"), box = map.getBoundingClientRect();
-	const at = (type, x, y) => map.dispatchEvent(new PointerEvent(type, { bubbles: true,
-		clientX: box.left + x * box.width, clientY: box.top + y * box.height }));
-	const tip = document.getElementById("tip");
-	const pixel = () => Array.from(map.getContext("2d").getImageData(
-		map.width * 0.9, map.height * 0.5, 1, 1).data).join();
-	const result = { width: document.documentElement.scrollWidth, inner: innerWidth };
-
-	at("pointermove", 0.95, 0.5);
-	result.tip = tip.hidden ? "" : tip.textContent;
-	at("pointerleave", 0.95, 0.5);
-	result.left = tip.hidden;
-	const before = map.toDataURL();
-	at("pointerdown", 0.5, 0.2);
-	at("pointerup", 0.8, 0.6);
-	result.zoomed = map.toDataURL() !== before;
-	map.dispatchEvent(new MouseEvent("dblclick"));
-	result.back = map.toDataURL() === before;
-
-	const over = document.querySelector(".u-over"), area = over.getBoundingClientRect();
-	over.dispatchEvent(new MouseEvent("mouseenter"));
-	over.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
-		clientX: area.left + area.width - 2, clientY: area.top + 20 }));
-	setTimeout(() => {
-		result.legend = Array.from(document.querySelectorAll(".curve:first-of-type .u-series"),
-			x => x.textContent.trim());
-		result.text = getComputedStyle(document.body).color;
-		result.back_color = getComputedStyle(document.body).backgroundColor;
-		result.charts = document.querySelectorAll(".uplot").length;
-		result.maps = document.querySelectorAll("canvas.map").length;
-		result.rows = Array.from(document.querySelectorAll("table"), x => x.rows.length);
-		result.ms = performance.now();
-		document.title = JSON.stringify(result);
-	}, 100);
-}, 50));
-</script>"""
-
 
 def page(data, *args):
     return run("report", "html", "-i", "-", *args, stdin=data).stdout.decode()
@@ -81,6 +38,9 @@ def content():
                      for x in rows), "every point of a short recording", got)
     ok([(m["pid"], m["bands"][0]["at"][0]) for m in data["maps"]] ==
        [(77, "0x1000"), (4242, "0x555500000000")], "the maps")
+    hot = [json.loads(x) for x in run("report", "hot", "--json", "-i", "-",
+                                      stdin=samples.main()).stdout.splitlines()]
+    ok(len(hot) > 5 and data["hot"] == hot, "the hot regions are those of report hot", data["hot"])
     ok(data["names"] == {"77": "a\x1b[31m,\"b\ufffd", "4242": "redis-new"}, "names")
 
     evil = samples.small().replace(
@@ -95,6 +55,21 @@ def content():
     ok(data["names"] == {str(samples.PID): "</script><b>"} and
        data["maps"][0]["bands"][0]["name"] == "script><img>" and
        "<b>" not in text and "<img>" not in text, "no name ends the script", data["names"])
+
+
+def limits():
+    """The working-set curve and the limits are those of the other reports."""
+    data = sizes.recording(sizes.random_use, rss=lambda t: 90 * MIB)
+    got = embedded(page(data))["sizing"]
+    curve = sizes.lines("curve", data)
+    rows = sizes.lines("sizing", data)
+    ok(len(got) == 1 and [p[1:] for p in got[0]["points"]] ==
+       [[x["bytes"], x["low"], x["high"]] for x in curve], "the curve", got[0]["points"])
+    ok(len(rows) == len(got[0]["rows"]) > 13 and
+       all(abs(r["of"][0] - x["limit"]) < 1 and r["knee"] == (x["mark"] == "knee") and
+           (x["refaults_per_s"] is None or abs(r["of"][2] - x["refaults_per_s"]) < 0.01)
+           for x, r in zip(rows, got[0]["rows"])), "the limits", got[0]["rows"])
+    ok(embedded(page(samples.main()))["sizing"] == [], "none of a recording with one window")
 
 
 def long_recording():
@@ -132,53 +107,8 @@ def refused():
         ok(os.listdir(d.name) == ["r.html"], "nothing else is left")
 
 
-def browse(d, name, width, *options):
-    """Open a page; Return: the probe's result, and what the console said."""
-    res = subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
-         "--enable-logging=stderr", "--virtual-time-budget=20000",
-         "--user-data-dir=" + d.path("profile"), "--window-size=%d,900" % width,
-         *options, "file://" + d.path(name)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=170)
-    title = re.search(r"<title>(\{.*?\})</title>", res.stdout.decode(), re.S)
-    console = [x for x in res.stderr.decode(errors="replace").splitlines()
-               if ":CONSOLE" in x]
-    text = title.group(1).replace("&lt;", "<").replace("&gt;", ">") \
-        .replace("&amp;", "&") if title else "{}"
-    return json.loads(text), console
-
-
-def browser():
-    if not shutil.which("chromium"):
-        skip("the page in a browser", "chromium is not installed")
-        return
-    with Directory() as d:
-        d.write("page.html", (page(samples.main(), "--pid", "4242") + PROBE).encode())
-        d.write("broken.html", (page(samples.main()) + "<script>nothing.there();</script>"
-                                + PROBE).encode())
-        got, console = browse(d, "page.html", 1200)
-        ok(got and not console, "no error in the console", console, got)
-        ok(got.get("charts") == 1 and got.get("maps") == 1 and
-           all(n > 1 for n in got.get("rows", [0])), "everything is drawn", got)
-        ok("% accessed" in got.get("tip", "") and "anon" in got["tip"] and got["left"],
-           "hovering over the map tells its value", got)
-        ok(got.get("zoomed") and got.get("back"), "the map can be zoomed", got)
-        legend = got.get("legend", [])
-        ok("all44.0 MiB" in [re.sub(r"[: ]*(?=\d)", "", x, count=1) for x in legend] or
-           any("44.0 MiB" in x for x in legend), "hovering over curves tells values", legend)
-        light = got.get("back_color")
-        got, console = browse(d, "page.html", 1200, "--blink-settings=preferredColorScheme=0")
-        ok(got.get("back_color") not in (light, None) and not console,
-           "dark mode is dark", got)
-        got, console = browse(d, "page.html", 400)
-        ok(got.get("inner", 999) <= 500 and got["width"] <= got["inner"] and not console,
-           "nothing is wider than a narrow window", got)
-        _, console = browse(d, "broken.html", 1200)
-        ok(console, "an error would have been seen")
-
-
 def main(_accept):
     content()
+    limits()
     long_recording()
     refused()
-    browser()

@@ -106,6 +106,12 @@ def windows():
         res = run(*args(d, m, "-q", "--window", "100ms,1s,86400", "--", "sleep", "0.2"))
         ok(res.returncode == 0 and "window_us=100000,1000000,86400000000" in
            m.attrs.split(), "several windows", m.attrs, res.stderr)
+    with fake() as (d, m):
+        res = run(*args(d, m, "--sizing", "--", "sleep", "0.2"))
+        ok(res.returncode == 0 and {"sample_us=500000", "aggr_us=1000000", "window_us=1000000,"
+           "2000000,4000000,8000000,15000000,30000000,60000000,120000000"} <=
+           set(m.attrs.split()) and b"now see: wsmo report sizing" in res.stderr,
+           "--sizing", m.attrs, res.stderr)
 
 
 def no_command():
@@ -133,21 +139,32 @@ def attach():
         began = time.time()
         res = run(*args(d, m, "-p", "%d,%d" % (os.getpid(), os.getppid()),
                         "-d", "1.3", "--sample", "10ms", "--aggr", "0.2",
-                        "--no-flush", "--seed", "5"))
+                        "--no-flush", "--seed", "5", "--peak-detector", "fano",
+                        "--peak-window", "60", "--peak-gain", "2.5", "--peak-adapt", "1",
+                        # that is all there are
+                        "--update", "2", "--window", "0.2", "--min-regions", "20",
+                        "--max-regions", "500", "--cpu-permille", "50"))
         took = time.time() - began
         ok(res.returncode == 0 and 1.2 < took < 3, "-p, -d", res.returncode,
            took, res.stderr)
         ok(m.targets == ["%d %d\n" % (os.getpid(), os.getppid()), "\n"],
            "the target is written, and an empty line ends it", m.targets)
-        ok(m.attrs == "sample_us=10000 aggr_us=200000 flush_tlb=0 seed=5\n",
+        ok(m.attrs == "sample_us=10000 aggr_us=200000 flush_tlb=0 seed=5 peak_detector=fano "
+           "peak_window=60 peak_gain=2.500 peak_adapt=1.000 update_us=2000000 "
+           "window_us=200000 min_regions=20 max_regions=500 cpu_permille=50\n",
            "attributes are set before the target", m.attrs)
         ok(m.dir.read("attrs") == b"sample_us=100000 aggr_us=1000000 "
-           b"flush_tlb=1 seed=0\n", "and restored", m.dir.read("attrs"))
+           b"flush_tlb=1 seed=0 peak_detector=sigma peak_window=30 peak_gain=5 "
+           b"peak_adapt=0.25 update_us=1000000 window_us=1000000 min_regions=10 "
+           b"max_regions=2000 cpu_permille=30\n", "and restored", m.dir.read("attrs"))
         ok(d.read("data.old") == b"the old one", "the older file is kept")
         lines = raw(d)
         proc = [line for line in lines if line["type"] == "proc"]
         ok(3 <= len(proc) <= 6 and {line["pid"] for line in proc} ==
            {os.getpid(), os.getppid()}, "RSS once a second for each", proc)
+        pss = [line["pss"] for line in proc if line["pid"] == os.getpid()]
+        ok(0 < pss[0] <= proc[0]["rss"] * 1.1 + (1 << 20) and not any(pss[1:]),
+           "PSS less often", pss)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with fake() as (d, m):
             p = start(d, m, "-p", str(os.getpid()))

@@ -111,7 +111,7 @@ def filters():
     ok(count("wss", "--pid", "77,4242", "--class", "all") == 4,
        "--pid and --class lists")
     ok(count("regions", "--class", "heap,anon") == 6, "--class of regions")
-    ok(count("raw", "--pid", "77") == 6, "--pid of raw",
+    ok(count("raw", "--pid", "77") == 8, "--pid of raw",
        json_lines("report", "raw", "--pid", "77"))
     result = run("report", "regions", "--time", "2.5,", "-i", "-",
                  stdin=samples.main())

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import records as r
-from fakemodule import Module, now, show
+from fakemodule import Module, now, peak_line, show
 from tap import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
 from terminal import TMUX, Terminal, order
 
@@ -154,15 +154,27 @@ def watched_events():
     with Directory() as d, process() as p, \
             process("sh", "-c", "read line; exec tail -f /dev/null") as q:
         wss, regions = figures(p.pid, q.pid)
-        show(d, wss, regions, lost=5)
+        show(d, wss, regions, lost=5, peaks=peak_line(q.pid, 7))
         with watch(d, *FAST) as t:
             good, text = t.wait("5 lost")
-            ok(good and "LOST" not in text, "what was lost before is no event", text)
+            time.sleep(0.2)
+            ok(good and "LOST" not in text and "peak" not in t.text(),
+               "what was before is no event", t.text())
             show(d, wss, regions, lost=7)
             t.wait("LOST 2 records")
             show(d, wss, regions, lost=8)
             ok(t.wait("LOST 3 records", "8 lost")[0] and t.text().count("LOST") == 1,
                "losses are one event", t.text())
+            seen = peak_line(p.pid, 1, end_ns=2 * 10**9)
+            show(d, wss, regions, lost=8, peaks=seen)
+            t.wait("peak 1 of all")
+            show(d, wss, regions, lost=8, peaks=seen + peak_line(q.pid, 2, "text", -1))
+            good, text = t.wait("%d sh: peak 2 of text, 64.0 MiB; usual is 16.0 MiB" % q.pid)
+            ok(good and text.count("peak 1 of all") == 1, "peaks, each once", text)
+            show(d, wss, regions, lost=8, peaks=peak_line(p.pid, 1, start_ns=3 * 10**9))
+            t.wait("peak 1 of all", rows=None)
+            time.sleep(0.3)
+            ok(t.text().count("peak 1 of all") == 2, "and of a new session, too", t.text())
             q.stdin.write(b"\n")
             q.stdin.close()
             ok(t.wait("%d sh is tail now" % q.pid)[0], "a program was executed", t.text())
@@ -234,6 +246,8 @@ def own_session():
         m.send(r.record(r.TARGET, now(), r.struct.pack("<II16s", pids[0], 1, b"\33[31mred")))
         m.send(r.record(r.LOST, now(), r.struct.pack("<QQ", 12, 3456)))
         m.send(r.exit_(now(), NOBODY))
+        m.send(r.peak(now(), pids[0], 3, 1, 1, size=MIB, baseline=MIB))
+        m.send(r.peak(now(), pids[0], 4, 0, 0, size=9 * MIB, baseline=3 * MIB))
         until_told(m, pids)
 
     for key in ("q", "C-c"):
@@ -242,6 +256,12 @@ def own_session():
                 good, text = t.wait("64.0M", "LOST 12 records", "%d ended" % NOBODY,
                                     "%d executed \\033[31mred" % p.pid)
                 ok(good, "events of the stream", text)
+                good, text = t.wait(": peak 4 of all, 9.0 MiB; usual is 3.0 MiB")
+                ok(good and "peak 3" not in text, "where a peak begins", text)
+                res = run("mark", "--debugfs", d.name, "load", "\033begins")
+                good, text = t.wait("mark 1: load \\033begins")
+                ok(good and re.fullmatch(rb"mark 1 at \d+\.\d{3} s\n", res.stdout) and
+                   not res.returncode, "a mark", text, res)
                 t.keys(key)
                 good, text = t.restored(0)
                 ok(good, "the terminal is restored", text)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Command lines: help, version, what is refused."""
+"""Command lines: help, version, what is refused, what manual pages tell."""
+import os
+import re
+
 import samples
-from tap import ok, run
+from tap import TOP, ok, run
 
 
 def refused(*args, word=""):
@@ -13,7 +16,36 @@ def refused(*args, word=""):
        res.returncode, *lines)
 
 
+def manual(name):
+    path = os.path.join(TOP, "Documentation", "man", name + ".1")
+    if not os.path.exists(path):
+        return ""
+    with open(path) as f:
+        return f.read().replace("\\-", "-")
+
+
+def manuals():
+    """Each verb has a page, which has its options; options for how to monitor may be
+    in that of record, if it says so."""
+    overview, of_record = manual("wsmo"), manual("wsmo-record")
+    for verb in run("--list-options").stdout.decode().split():
+        text = run(verb, "--help").stdout.decode().split("Reports and what")[0]
+        page = manual("wsmo-" + verb)
+        missing = [option for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text, re.M)
+                   if option not in page and not (
+                       option in of_record and re.search(r"(?:are those|as) (?:of|in)\n?.*"
+                                                         r"wsmo-record", page))]
+        ok(page and not missing and ("wsmo-%s (1)" % verb) in overview,
+           "wsmo-%s.1 has all options" % verb, missing)
+        views = re.search(r"\[(\w+(?:\|\w+)+)\]", text)
+        if verb == "report":
+            missing = [view for view in views.group(1).split("|")
+                       if "\n.B %s\n" % view not in page or view not in overview]
+            ok(not missing, "and all reports", missing)
+
+
 def main(_accept):
+    manuals()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("top", "--help"),
@@ -41,6 +73,12 @@ def main(_accept):
         refused("record", "-p", "1", "--max-regions", number,
                 word="not a number")
     refused("record", "-p", "1", "--seed", "18446744073709551616")
+    for decimal in ("", ".", "5.", ".5", "-1", "1.2345", "1e1", "1,5", "100.001", "9" * 400):
+        refused("record", "-p", "1", "--peak-gain", decimal, word="not a number from 0 to 100")
+    refused("record", "-p", "1", "--peak-adapt", "1.001", word="not a number from 0 to 1 ")
+    refused("record", "-p", "1", "--peak-window", "3.5", word="not a number")
+    for name in ("", "Sigma", "sigmas", "1"):
+        refused("record", "-p", "1", "--peak-detector", name, word="no detector")
     for windows in ("", "1s,", ",1s", "1s,x", "0", "1s,,2s"):
         refused("record", "-p", "1", "--window", windows, word="not a time")
     refused("record", "-p", "1", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")

@@ -93,7 +93,8 @@ def refused():
                        (("--sort", "name"), "--sort"), (("--plot", "x"), "'x'"),
                        (("--plot", "x.png", "--json"), "picture"),
                        (("--plot", "x.png", "--size", "599x300"), "600x300"),
-                       (("--plot", "x.png", "--address", "1,2"), "different")):
+                       (("--percentiles", "--address", "1,2"), "different"),
+                       (("--plot", "x.png", "--address", "1,2"), "report heatmap")):
         res = run("report", "wss", *args, "-i", "-", stdin=samples.main())
         ok(res.returncode == 2 and word in res.stderr.decode() and
            not res.stdout, "refused: " + " ".join(args), res.stderr)

@@ -49,6 +49,7 @@ struct act_target {
  * @refaulted_before: their sum at the last tick
  * @no_swap:	there is no room in swap
  * @missed:	STATS' count of it at the last interval
+ * @behind:	what the stream tells is old: nothing is done until it is not
  * @final:	the last ACT records are written
  * @table:	the log
  */
@@ -69,6 +70,7 @@ struct act {
 	__u64 refaulted_before;
 	bool no_swap;
 	__u64 missed;
+	bool behind;
 	bool final;
 	struct table *table;
 };

@@ -17,7 +17,7 @@
 /* The same memory is not acted on again by the same rule before */
 #define RETRY		(30 * NSEC_PER_SEC)
 
-/* The stream is waiting */
+/* The stream is waiting, and signals, and the governor */
 #define SLICE		(100 * NSEC_PER_MSEC)
 
 static __u64 cpu_now(void)
@@ -89,16 +89,19 @@ struct effect {
 	int err;
 };
 
-/* A part of one mapping, within one block */
+/*
+ * A part of one mapping, within one block. What page tables tell of it counts as
+ * done even if the advice failed: it may have got that far.
+ */
 static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
 		       struct effect *e)
 {
 	enum act_action action = a->scheme.rule[s->rule].action;
 	struct act_process *p = &t->process;
-	bool huge = of_huge_pages(action);
+	bool huge = of_huge_pages(action), seen = action == ACT_PAGEOUT || huge;
 	struct resident before, after;
-	__u64 todo, cpu = cpu_now();
+	__u64 todo;
 	int err;
 
 	err = process_resident(p, start, end, huge, &before);
@@ -113,15 +116,12 @@ static int apply_block(struct act *a, struct act_target *t,
 	if (action == ACT_PAGEOUT)
 		taken_look(&t->taken, p, start, a->refaulted);
 	err = process_advise(p, action, start, end);
-	if (!err)
-		err = process_resident(p, start, end, huge, &after);
 	if (action == ACT_PAGEOUT)
 		taken_note(&t->taken, p, start, s->rule);
-	if (!err)
+	if (!process_resident(p, start, end, huge, &after) && (seen || !err))
 		e->done += was_done(action, &before, &after, todo);
-	cpu = cpu_now() - cpu;
-	a->stat[s->rule].cpu_ns += cpu;
-	limits_charge(&a->limits, todo, cpu);
+	if (action != ACT_STAT)
+		limits_charge(&a->limits, todo, 0);
 	return err;
 }
 
@@ -145,47 +145,68 @@ static __u64 block_end(__u64 addr, __u64 end)
 }
 
 /*
- * Return: where it stopped: the end, or where the budget ended. What cannot be
- * because the process is gone is done with.
+ * The next block of a stretch. What cannot be because the process is gone is done
+ * with.
+ * Return: where it ends
  */
-static __u64 apply_stretch(struct act *a, struct act_target *t,
-			   const struct stretch *s, struct effect *e)
+static __u64 apply_next(struct act *a, struct act_target *t,
+			const struct stretch *s, __u64 addr, struct effect *e)
 {
 	enum act_action action = a->scheme.rule[s->rule].action;
 	struct wsmon_rec_act *st = &a->stat[s->rule];
-	__u64 addr = s->start, end;
+	const struct mapping *m;
+	__u64 end;
+	int err;
 
-	for (; addr < s->end; addr = end) {
-		const struct mapping *m;
-		int err;
-
-		if (!a->dry_run && !limits_left(&a->limits, record_now()))
-			return addr;
-		err = process_maps(&t->process, record_now());
-		if (err) {
-			st->gone_bytes += s->end - addr;
-			e->err = err;
-			fail(st, err);
-			return s->end;
-		}
-		m = process_mapping(&t->process, addr);
-		if (!m || m->start > addr) {
-			end = m && m->start < s->end ? m->start : s->end;
-			st->gone_bytes += end - addr;
-			continue;
-		}
-		end = block_end(addr, m->end < s->end ? m->end : s->end);
-		if (skip(a, m, action, addr, end)) {
-			st->skipped_bytes += end - addr;
-			continue;
-		}
-		err = apply_block(a, t, s, addr, end, e);
-		if (err) {
-			e->err = err;
-			fail(st, err);
-		}
+	err = process_maps(&t->process);
+	if (err) {
+		st->gone_bytes += s->end - addr;
+		e->err = err;
+		fail(st, err);
+		return s->end;
 	}
-	return s->end;
+	m = process_mapping(&t->process, addr);
+	if (!m || m->start > addr) {
+		end = m && m->start < s->end ? m->start : s->end;
+		st->gone_bytes += end - addr;
+		return end;
+	}
+	end = block_end(addr, m->end < s->end ? m->end : s->end);
+	if (skip(a, m, action, addr, end)) {
+		st->skipped_bytes += end - addr;
+		return end;
+	}
+	err = apply_block(a, t, s, addr, end, e);
+	if (err) {
+		e->err = err;
+		fail(st, err);
+	}
+	return end;
+}
+
+/*
+ * All that is done for it costs, whether or not it comes to an action.
+ * Return: where it stopped: the end, or where the budget or the time ended
+ */
+static __u64 apply_stretch(struct act *a, struct act_target *t,
+			   const struct stretch *s, __u64 until_ns,
+			   struct effect *e)
+{
+	__u64 addr = s->start, cpu;
+
+	while (addr < s->end) {
+		cpu = cpu_now();
+		addr = apply_next(a, t, s, addr, e);
+		cpu = cpu_now() - cpu;
+		a->stat[s->rule].cpu_ns += cpu;
+		if (a->dry_run)
+			continue;
+		limits_charge(&a->limits, 0, cpu);
+		if (record_now() > until_ns ||
+		    !limits_left(&a->limits, record_now()))
+			break;
+	}
+	return addr;
 }
 
 /* Taking memory away is what the governor is about */
@@ -197,11 +218,11 @@ static bool permitted(const struct act *a, enum act_action action)
 }
 
 static void apply_one(struct act *a, struct act_target *t,
-		      const struct stretch *s)
+		      const struct stretch *s, __u64 until_ns)
 {
 	struct wsmon_rec_act *st = &a->stat[s->rule];
 	struct effect e = { 0 };
-	__u64 end = apply_stretch(a, t, s, &e);
+	__u64 end = apply_stretch(a, t, s, until_ns, &e);
 
 	evidence_mark(&t->evidence, s->whole_start,
 		      end == s->end ? s->whole_end : end, s->rule,
@@ -218,7 +239,7 @@ static void apply_one(struct act *a, struct act_target *t,
 
 void act_apply(struct act *a, struct act_target *t)
 {
-	__u64 began = record_now();
+	__u64 until_ns = record_now() + SLICE;
 	size_t i;
 
 	/*
@@ -239,9 +260,9 @@ void act_apply(struct act *a, struct act_target *t)
 
 		if (!permitted(a, a->scheme.rule[s->rule].action))
 			continue;
-		if (now - began > SLICE ||
+		if (now > until_ns ||
 		    (!a->dry_run && !limits_left(&a->limits, now)))
 			break;
-		apply_one(a, t, s);
+		apply_one(a, t, s, until_ns);
 	}
 }

@@ -50,8 +50,12 @@ static void inherit(struct piece *to, const struct piece *from, __u64 bytes,
 	if (first) {
 		to->acted = from->acted;
 		to->acted_ns = from->acted_ns;
-	} else if (to->acted != from->acted) {
-		to->acted = 0;
+		to->begun = from->begun;
+		to->upto = from->upto;
+	} else {
+		if (to->acted != from->acted)
+			to->acted = 0;
+		to->begun = 0;
 	}
 	if (from->acted_ns < to->acted_ns)
 		to->acted_ns = from->acted_ns;
@@ -78,6 +82,7 @@ static void inherit_all(const struct evidence *e, size_t *from, struct piece *p,
 	if (covered < p->end - p->start) {
 		start_anew(p, now);
 		p->acted = 0;
+		p->begun = 0;
 	}
 }
 
@@ -102,6 +107,7 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 		p->run = 0;
 		if (p->acted && act_rule_cold(&scheme->rule[p->acted - 1]))
 			p->acted = 0;
+		p->begun = 0;
 	}
 	if (p->hits > 0 && p->run * p->hits > MISSED_HITS * (p->draws - p->run)) {
 		p->since_ns = p->hit_ns;
@@ -177,9 +183,17 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 	for (i = 0; i < e->nr; i++) {
 		struct piece *p = &e->piece[i];
 
-		if (p->start < start || p->end > end)
+		if (p->start < start || p->start >= end)
 			continue;
-		p->acted = rule + 1;
+		if (p->end <= end) {
+			p->acted = rule + 1;
+			p->begun = 0;
+		} else {
+			if (p->acted == rule + 1)
+				p->acted = 0;
+			p->begun = rule + 1;
+			p->upto = end;
+		}
 		p->acted_ns = now;
 	}
 }

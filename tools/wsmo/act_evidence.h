@@ -26,6 +26,9 @@
  * @class:	enum wsmon_class
  * @acted:	1 + index of the rule that was applied to it, 0 if none was
  * @acted_ns:	when that was
+ * @begun:	1 + index of the rule that was applied as far as @upto, then its
+ *		budget ended; 0 if there is none
+ * @upto:	an address within the piece
  * @since_ns:	since when @draws are counted: nothing contradicts them
  * @hit_ns:	when a sample was last found accessed, or @since_ns
  * @draws:	samples since @since_ns; a part of a region has its part of them
@@ -36,7 +39,9 @@ struct piece {
 	__u64 start, end;
 	__u16 class;
 	__u16 acted;
+	__u16 begun;
 	__u64 acted_ns;
+	__u64 upto;
 	__u64 since_ns;
 	__u64 hit_ns;
 	float draws, hits, run;
@@ -73,7 +78,11 @@ void evidence_doubt(struct evidence *e, __u64 now);
 /** evidence_clear() - forget all */
 void evidence_clear(struct evidence *e);
 
-/** evidence_mark() - a rule was applied to all that lies in a range */
+/**
+ * evidence_mark() - a rule was applied to all that lies in a range
+ *
+ * Of a piece that reaches beyond it the rest is still to come.
+ */
 void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 		   __u64 now);
 

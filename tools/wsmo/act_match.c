@@ -34,6 +34,13 @@ static int push(struct match *m, const struct stretch *s)
 	return 0;
 }
 
+/* Where a rule goes on with a piece: what was done of it need not show */
+static __u64 goes_on(const struct piece *p, size_t rule, __u64 now, __u64 retry_ns)
+{
+	return p->begun == rule + 1 && now - p->acted_ns < retry_ns &&
+	       p->upto > p->start && p->upto < p->end ? p->upto : p->start;
+}
+
 /* Huge pages are where their size divides the address */
 static bool align(const struct act_rule *rule, struct stretch *s)
 {
@@ -55,7 +62,7 @@ static int take(struct match *m, const struct act_scheme *scheme,
 		__u64 now, __u64 retry_ns)
 {
 	const struct act_rule *r = &scheme->rule[rule];
-	__u64 size = e->piece[last - 1].end - e->piece[first].start;
+	__u64 size = e->piece[last - 1].end - e->piece[first].start, from;
 	size_t i, k;
 
 	if (size < r->min_size || size > r->max_size)
@@ -83,7 +90,12 @@ static int take(struct match *m, const struct act_scheme *scheme,
 				s.age_ns = age;
 		}
 		s.share = draws > 0 ? hits / draws : 0;
-		if (align(r, &s) && push(m, &s))
+		from = goes_on(&e->piece[i], rule, now, retry_ns);
+		if (!align(r, &s))
+			continue;
+		if (from > s.start && from < s.end)
+			s.start = from;
+		if (push(m, &s))
 			return -1;
 	}
 	return 0;

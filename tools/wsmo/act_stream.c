@@ -20,6 +20,15 @@
 /* Swap space that was used up has to have so much before it counts again */
 #define SWAP_AGAIN	(16ULL << 20)
 
+/* Nanoseconds; taking an interval takes far less than that */
+#define LATE		NSEC_PER_SEC
+
+/* For how long what was taken is looked at, once a second */
+#define LOOK		(20 * NSEC_PER_MSEC)
+
+/* For how long all that was taken is looked at in the end */
+#define LAST_LOOK	(2 * NSEC_PER_SEC)
+
 /* Shares and ages need many samples soon: what is not set by the user */
 #define SAMPLE_US	100000
 #define AGGR_US		200000
@@ -197,9 +206,28 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 	t->snapshot_ns = s->rec.time_ns;
 }
 
+/*
+ * What was cold a while ago may be in use: while newer records wait to be read, as
+ * after this program was stopped, intervals are learned from and not acted upon.
+ */
+static bool behind(struct act *a, __u64 at)
+{
+	bool before = a->behind;
+	__u64 now = record_now();
+
+	a->behind = now > at + LATE && session_behind(&a->record.session);
+	if (a->behind && !before)
+		msg("%.1f s behind: nothing is done until it is caught up with",
+		    (double)(now - at) / NSEC_PER_SEC);
+	return a->behind;
+}
+
+/* An interval in which something was not looked at proves nothing. */
 static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 {
 	bool whole = st->missed == a->missed;
+	bool may = whole && a->record.session.started &&
+		   !behind(a, st->rec.time_ns);
 	size_t i;
 
 	a->missed = st->missed;
@@ -213,7 +241,7 @@ static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 		if (evidence_update(&t->evidence, &a->scheme, t->region, t->nr,
 				    t->snapshot_ns, whole))
 			msg("out of memory: an interval is not used");
-		else
+		else if (may)
 			act_apply(a, t);
 		t->nr = 0;
 		t->total = 0;
@@ -240,14 +268,15 @@ static __u64 refaulted(const struct act *a)
 	return sum;
 }
 
-static void look_at_taken(struct act *a)
+/* @ns: for how long at most, of each target */
+static void look_at_taken(struct act *a, __u64 ns)
 {
 	size_t i;
 
 	for (i = 0; i < a->nr_targets; i++)
 		if (!a->target[i].gone)
 			taken_scan(&a->target[i].taken, &a->target[i].process,
-				   a->refaulted);
+				   a->refaulted, record_now() + ns);
 	for (i = 0; i < a->scheme.nr; i++)
 		a->stat[i].refaulted_bytes = a->refaulted[i];
 }
@@ -257,7 +286,7 @@ static void finish(struct act *a)
 	if (a->final)
 		return;
 	a->final = true;
-	look_at_taken(a);
+	look_at_taken(a, LAST_LOOK);
 	act_write(a);
 }
 
@@ -309,7 +338,7 @@ void act_tick(struct record *r)
 	struct act *a = act_of(r);
 	__u64 sum;
 
-	look_at_taken(a);
+	look_at_taken(a, LOOK / a->nr_targets);
 	sum = refaulted(a);
 	limits_tick(&a->limits, record_now(),
 		    (sum - a->refaulted_before) / sysconf(_SC_PAGESIZE));

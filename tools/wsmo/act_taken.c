@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "act_taken.h"
+#include "record.h"
 #include "wsmo.h"
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
-#define BLOCKS_A_SCAN	256
+#define BLOCKS_A_SCAN	64		/* looks between two at the clock */
 
 struct taken_block {
 	__u64 addr;
@@ -76,15 +77,22 @@ void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 		update(b, p, refaulted);
 }
 
-void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted)
+void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
+		__u64 until_ns)
 {
 	struct taken_block *block = t->blocks.base;
-	size_t i;
+	size_t i, nr = t->blocks.nr;
 
-	for (i = 0; i < BLOCKS_A_SCAN && i < t->blocks.nr; i++) {
+	for (i = 0; i < nr; i++) {
+		if (i && i % BLOCKS_A_SCAN == 0 && record_now() > until_ns)
+			break;
 		if (t->cursor >= t->blocks.nr)
 			t->cursor = 0;
-		update(&block[t->cursor++], p, refaulted);
+		update(&block[t->cursor], p, refaulted);
+		if (block[t->cursor].last.swapped)
+			t->cursor++;
+		else
+			sorted_remove(&t->blocks, &block[t->cursor]);
 	}
 }
 

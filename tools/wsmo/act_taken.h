@@ -34,8 +34,12 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule);
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 		__u64 *refaulted);
 
-/** taken_scan() - the same for the next blocks in turn, as many as cost little */
-void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted);
+/**
+ * taken_scan() - the same for the next blocks in turn, each at most once
+ * @until_ns:	when to stop, by record_now(); a few blocks are looked at anyway
+ */
+void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
+		__u64 until_ns);
 
 /** taken_clear() - forget all */
 void taken_clear(struct taken *t);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "act_match.h"
 #include "act_target.h"
+#include "record.h"
 #include "units.h"
 #include "wsmo.h"
 
@@ -33,7 +36,13 @@
 #define PM_PRESENT	(1ULL << 63)
 #define PM_SWAPPED	(1ULL << 62)
 #define PM_PFN		((1ULL << 55) - 1)
+#define KPF_HEAD	(1ULL << 15)
+#define KPF_TAIL	(1ULL << 16)
 #define KPF_THP		(1ULL << 22)
+#define KPF_ZERO	(1ULL << 24)
+
+/* Of 4 KiB in a huge one */
+#define HUGE_PAGES	(ACT_HUGE / 4096)
 
 int process_open(struct act_process *p, __u32 pid)
 {
@@ -66,7 +75,7 @@ void process_exec(struct act_process *p)
 		close(p->pagemap);
 	p->pagemap = -1;
 	p->nr = 0;
-	p->read_ns = 0;
+	p->stale_ns = 0;
 }
 
 void process_close(struct act_process *p)
@@ -98,21 +107,58 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	return f;
 }
 
-/* As the module sorts them (Documentation/abi.rst) */
-static enum wsmon_class classify(const char *perms, unsigned long long inode,
-				 const char *name)
+/* Is what is mapped there on a tmpfs, as shared anonymous memory is, too? */
+static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
-	if (perms[2] == 'x')
-		return WSMON_CLASS_TEXT;
-	if (strstr(name, "hugepage"))
+	struct statfs fs;
+	char path[64];
+	bool is;
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
+	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	is = fstatfs(fd, &fs) || fs.f_type == TMPFS_MAGIC;
+	close(fd);
+	return is;
+}
+
+/**
+ * struct line - of /proc/PID/maps
+ * @name:	what is mapped there, in the whole line
+ */
+struct line {
+	unsigned long long start, end, inode;
+	char perms[8];
+	const char *name;
+};
+
+/*
+ * As the module sorts them (Documentation/abi.rst); @data_end: where the last .data
+ * ended, as .bss follows
+ */
+static enum wsmon_class classify(const struct act_process *p,
+				 const struct line *l, __u64 *data_end)
+{
+	if (strstr(l->name, "hugepage"))
 		return WSMON_CLASS_HUGETLB;
-	if (perms[3] == 's')
-		return WSMON_CLASS_SHMEM;
-	if (inode)
-		return perms[1] == 'w' ? WSMON_CLASS_DATA : WSMON_CLASS_FILE;
-	if (!strcmp(name, "[heap]"))
+	if (l->perms[2] == 'x')
+		return WSMON_CLASS_TEXT;
+	if (l->perms[3] == 's')
+		return !l->inode || on_tmpfs(p, l->start, l->end) ?
+		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
+	if (l->inode && l->perms[1] == 'w') {
+		*data_end = l->end;
+		return WSMON_CLASS_DATA;
+	}
+	if (l->inode)
+		return WSMON_CLASS_FILE;
+	if (l->start == *data_end)
+		return WSMON_CLASS_DATA;
+	if (!strcmp(l->name, "[heap]"))
 		return WSMON_CLASS_HEAP;
-	if (!strcmp(name, "[stack]"))
+	if (!strcmp(l->name, "[stack]"))
 		return WSMON_CLASS_STACK;
 	return WSMON_CLASS_ANON;
 }
@@ -125,15 +171,15 @@ static bool forbidden(const char *perms, const char *name)
 		strncmp(name, "/dev/zero", 9));
 }
 
-static int add_mapping(struct act_process *p, const char *line)
+static int add_mapping(struct act_process *p, const char *text, __u64 *data_end)
 {
-	unsigned long long start, end, inode;
-	char perms[8];
+	struct line l;
 	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %7s %*s %*s %llu %n", &start, &end, perms,
-		   &inode, &at) < 4 || !at)
+	if (sscanf(text, "%llx-%llx %7s %*s %*s %llu %n", &l.start, &l.end,
+		   l.perms, &l.inode, &at) < 4 || !at)
 		return 0;
+	l.name = text + at;
 	if (p->nr == p->room) {
 		size_t room = p->room ? 2 * p->room : 64;
 		struct mapping *m = reallocarray(p->mapping, room, sizeof(*m));
@@ -144,10 +190,10 @@ static int add_mapping(struct act_process *p, const char *line)
 		p->room = room;
 	}
 	p->mapping[p->nr++] = (struct mapping) {
-		.start = start,
-		.end = end,
-		.class = forbidden(perms, line + at) ? 0 :
-			 1U << classify(perms, inode, line + at),
+		.start = l.start,
+		.end = l.end,
+		.class = forbidden(l.perms, l.name) ? 0 :
+			 1U << classify(p, &l, data_end),
 	};
 	return 0;
 }
@@ -192,14 +238,15 @@ static void mark_locked(struct act_process *p)
 		fclose(f);
 }
 
-int process_maps(struct act_process *p, __u64 now)
+int process_maps(struct act_process *p)
 {
+	__u64 began = record_now(), data_end = 0, took;
 	char *line = NULL;
 	size_t size = 0;
 	int err = 0;
 	FILE *f;
 
-	if (p->read_ns && now - p->read_ns < MAPS_FRESH)
+	if (began < p->stale_ns)
 		return 0;
 	p->nr = 0;
 	f = open_file(p, "maps");
@@ -207,7 +254,7 @@ int process_maps(struct act_process *p, __u64 now)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && getline(&line, &size, f) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
-		err = add_mapping(p, line);
+		err = add_mapping(p, line, &data_end);
 	}
 	if (!err && ferror(f))
 		err = -ESRCH;
@@ -215,7 +262,8 @@ int process_maps(struct act_process *p, __u64 now)
 	fclose(f);
 	if (!err && has_locked(p))
 		mark_locked(p);
-	p->read_ns = now;
+	took = record_now() - began;
+	p->stale_ns = began + took + (took > MAPS_FRESH ? took : MAPS_FRESH);
 	return err;
 }
 
@@ -234,20 +282,30 @@ const struct mapping *process_mapping(const struct act_process *p, __u64 addr)
 	return low < p->nr ? &p->mapping[low] : NULL;
 }
 
-/* One look at the first page of each huge page's place is enough */
+/* Does a huge page begin there? The zero page is none, nor are smaller folios. */
+static bool is_huge(int flags, __u64 entry)
+{
+	__u64 kpf[HUGE_PAGES], pfn = entry & PM_PFN;
+	size_t i;
+
+	if (!(entry & PM_PRESENT) || !pfn || pfn % HUGE_PAGES ||
+	    pread(flags, kpf, sizeof(kpf), pfn * sizeof(*kpf)) != sizeof(kpf) ||
+	    (kpf[0] & (KPF_THP | KPF_HEAD | KPF_ZERO)) != (KPF_THP | KPF_HEAD))
+		return false;
+	for (i = 1; i < HUGE_PAGES; i++)
+		if (!(kpf[i] & KPF_TAIL))
+			return false;
+	return true;
+}
+
 static __u64 huge_bytes(int flags, const __u64 *entry, __u64 start, size_t nr)
 {
-	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0, kpf;
+	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0;
 	size_t i, step = ACT_HUGE / page;
 
-	for (i = -(start / page) % step; i + step <= nr; i += step) {
-		off_t at = (entry[i] & PM_PFN) * sizeof(kpf);
-
-		if (at && entry[i] & PM_PRESENT &&
-		    pread(flags, &kpf, sizeof(kpf), at) == sizeof(kpf) &&
-		    kpf & KPF_THP)
+	for (i = -(start / page) % step; i + step <= nr; i += step)
+		if (is_huge(flags, entry[i]))
 			bytes += ACT_HUGE;
-	}
 	return bytes;
 }
 
@@ -312,12 +370,9 @@ static int advice_of(enum act_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	ssize_t n = syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0);
-
-	if (n < 0)
-		return -errno;
-	/* it stopped at a gap: somebody unmapped a part */
-	return nr && (size_t)n < iov->iov_len ? -ENOMEM : 0;
+	/* of one range there is all or an error, as ENOMEM if it has a gap */
+	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
+	       -errno : 0;
 }
 
 int process_may(const struct act_process *p, enum act_action action)

@@ -33,7 +33,8 @@ struct mapping {
  * @pidfd:	the process, -1 if there is none
  * @proc:	its directory in /proc
  * @pagemap:	/proc/PID/pagemap of its address space of now, -1 if not open
- * @mapping:	its mappings, @nr of them, as of @read_ns
+ * @mapping:	its mappings, @nr of them
+ * @stale_ns:	when they are to be read again
  */
 struct act_process {
 	__u32 pid;
@@ -43,7 +44,7 @@ struct act_process {
 	struct mapping *mapping;
 	size_t nr;
 	size_t room;
-	__u64 read_ns;
+	__u64 stale_ns;
 };
 
 /** struct resident - of a range, bytes */
@@ -67,9 +68,11 @@ bool process_alive(const struct act_process *p);
 
 /**
  * process_maps() - read its mappings, if they were not read a moment ago
+ *
+ * A moment is 10 ms, or as long as reading them took.
  * Return: 0, or -errno; -ESRCH if it is gone
  */
-int process_maps(struct act_process *p, __u64 now);
+int process_maps(struct act_process *p);
 
 /**
  * process_mapping() - the first mapping that reaches beyond an address

@@ -40,6 +40,9 @@ _wsmo_argument()
 	CLASS,*)
 		_wsmo_list "$_wsmo_classes" "$2"
 		;;
+	KEY)
+		mapfile -t COMPREPLY < <(compgen -W "$_wsmo_keys" -- "$2")
+		;;
 	*'|'*)
 		mapfile -t COMPREPLY < <(compgen -W "${1//|/ }" -- "$2")
 		;;
@@ -96,11 +99,14 @@ _wsmo()
 END
 
 echo "_wsmo_verbs='$(echo "$verbs" | tr '\n' ' ')'"
-# from the help text of the option that takes them, which has to list them all
-classes=$("$wsmo" report --help | tr -s ' \n' ' ' |
-	sed -n 's/.*--class=CLASS,\.\.\. Only these: \([a-z ]*\) --.*/\1/p')
+# from the help text of the options that take them, which has to list them all
+help=$("$wsmo" report --help | tr -s ' \n' ' ')
+classes=$(echo "$help" | sed -n 's/.*--class=CLASS,\.\.\. Only these: \([a-z ]*\) --.*/\1/p')
 [ "$classes" ] || { echo "completion.sh: no classes in the help of --class" >&2; exit 1; }
 echo "_wsmo_classes='$classes'"
+keys=$(echo "$help" | sed -n 's/.*--sort=KEY One of \([a-z ]*\):.*/\1/p')
+[ "$keys" ] || { echo "completion.sh: no keys in the help of --sort" >&2; exit 1; }
+echo "_wsmo_keys='$keys'"
 echo
 cat <<'END'
 # Sets what can follow: options and words of the verb $1, and in kind what

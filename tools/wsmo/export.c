@@ -58,7 +58,7 @@ struct export_target export_target(const struct sorted *targets, __u32 pid)
 
 const char *export_json_text(char *buf, size_t size, const char *text)
 {
-	char utf8[4 * WSMON_COMM_LEN];
+	char utf8[EXPORT_TEXT];
 	struct json_object *o = json_object_new_string(text_utf8(utf8,
 						sizeof(utf8), text));
 

@@ -11,6 +11,10 @@
 #include "report.h"
 #include "sorted.h"
 
+/* Bytes of a text of unknown origin that are written, and most of it as JSON */
+#define EXPORT_TEXT	1024
+#define EXPORT_JSON	(6 * EXPORT_TEXT + 3)
+
 #define EXPORT_TARGETS	4096	/* whose names and sizes are kept */
 
 extern const struct report_view export_table;

@@ -44,11 +44,40 @@ static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
 	counter(rp, w->rec.time_ns, w->pid, name, w->high);
 }
 
+/* @what: as JSON has it */
+static void instant_json(const struct report *rp, const struct wsmon_record *rec,
+			 __u32 pid, const char *scope, const char *what)
+{
+	printf(",\n{\"name\":%s,\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
+	       what, scope, pid, pid, report_time(rp, rec->time_ns) * 1e6);
+}
+
 static void instant(const struct report *rp, const struct wsmon_record *rec,
 		    __u32 pid, const char *scope, const char *what)
 {
-	printf(",\n{\"name\":\"%s\",\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-	       what, scope, pid, pid, report_time(rp, rec->time_ns) * 1e6);
+	char text[EXPORT_JSON];
+
+	instant_json(rp, rec, pid, scope,
+		     export_json_text(text, sizeof(text), what));
+}
+
+static void peak(const struct report *rp, const struct wsmon_rec_peak *p)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "peak %u of %s %s%s", p->number,
+		 peak_group_name(p->group), p->sign < 0 ? "down " : "",
+		 p->edge == WSMON_PEAK_START ? "begins" : "ends");
+	instant(rp, &p->rec, p->pid, "p", text);
+}
+
+static void mark(const struct report *rp, const struct wsmon_rec_mark *m)
+{
+	char text[EXPORT_TEXT], json[EXPORT_JSON];
+
+	snprintf(text, sizeof(text), "mark %u: %s", m->number, m->text);
+	instant_json(rp, &m->rec, 0, "g",
+		     export_json_text(json, sizeof(json), text));
 }
 
 static void chrome_record(struct report *rp, const struct wsmon_record *rec)
@@ -74,6 +103,10 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	} else if (rec->type == WSMON_REC_PROC) {
 		counter(rp, rec->time_ns, proc->pid, "resident", proc->rss);
 		counter(rp, rec->time_ns, proc->pid, "swapped out", proc->swap);
+	} else if (rec->type == WSMON_REC_PEAK) {
+		peak(rp, (const void *)rec);
+	} else if (rec->type == WSMON_REC_MARK) {
+		mark(rp, (const void *)rec);
 	} else if (rec->type == WSMON_REC_EXIT) {
 		instant(rp, rec, ((const struct wsmon_rec_exit *)rec)->pid, "p",
 			"exit");

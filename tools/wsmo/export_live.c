@@ -34,6 +34,7 @@ static void print_now(const struct live *now)
 		     now->lost);
 	metrics_wss(&now->rows, &now->names, 0, 0);
 	metrics_rss(&now->rss, &now->names, 0, 0);
+	metrics_peaks(&now->events, &now->names, 0, 0);
 	metrics_end();
 }
 

@@ -14,6 +14,7 @@
 struct metrics {
 	struct wss_rows rows;
 	struct wss_rows rss;
+	struct events events;
 	struct sorted names;
 };
 
@@ -60,7 +61,9 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 	}
 	if (!report_wants(rp, rec))
 		return;
-	if (rec->type == WSMON_REC_WSS)
+	if (rec->type == WSMON_REC_PEAK)
+		events_add(&m->events, rec);
+	else if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC)
 		wss_rows_add(&m->rss, &(struct wss_row) {
@@ -78,10 +81,12 @@ static void metrics_done(struct report *rp)
 	wss_rows_sort(&m->rss, false);
 	metrics_wss(&m->rows, &m->names, h->mono_ns, h->real_ns);
 	metrics_rss(&m->rss, &m->names, h->mono_ns, h->real_ns);
+	metrics_peaks(&m->events, &m->names, h->mono_ns, h->real_ns);
 	metrics_end();
 	free(m->rows.row);
 	free(m->rss.row);
 	free(m->names.base);
+	events_free(&m->events);
 	free(m);
 }
 

@@ -102,6 +102,8 @@ void maps_scan(struct maps *m, const struct report *rp,
 	const struct wsmon_rec_target *target = (const void *)rec;
 	struct heatmap *h;
 
+	if (report_wants(rp, rec))
+		events_add(&m->events, rec);
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(m->areas, (const void *)rec);
 	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
@@ -197,5 +199,6 @@ void maps_free(struct maps *m)
 		heatmap_free((struct heatmap *)m->targets.base + i);
 	free(m->targets.base);
 	areas_free(m->areas);
+	events_free(&m->events);
 	free(m);
 }

@@ -9,6 +9,7 @@
 #define WSMO_HEATMAP_MAPS_H
 
 #include "areas.h"
+#include "events.h"
 #include "heatmap.h"
 #include "report.h"
 #include "sorted.h"
@@ -17,12 +18,14 @@
  * struct maps - the maps
  * @targets:	struct heatmap
  * @areas:	names of mappings
+ * @events:	peaks and marks
  * @from_ns:	when the first interval began, on the clock of the recording
  * @to_ns:	when the last one ended
  */
 struct maps {
 	struct sorted targets;
 	struct areas *areas;
+	struct events events;
 	__u64 from_ns;
 	__u64 to_ns;
 };

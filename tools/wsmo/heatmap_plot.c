@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "heatmap_view.h"
+#include "plot_events.h"
 #include "names.h"
 #include "text.h"
 #include "units.h"
@@ -18,7 +19,7 @@
 #define CELL_WIDTH	3
 #define LEFT		215
 #define RIGHT		125
-#define ABOVE		34
+#define ABOVE		45
 #define BELOW		96
 
 /* Labels: where they begin, where sizes end and names begin, room for names */
@@ -146,8 +147,8 @@ static void plot_bands(const struct heatmap *h, struct plot *p,
 	}
 }
 
-void heatmap_plot(const struct heatmap *h, struct plot *p, __u64 zero_ns,
-		  const struct heatmap_frame *f)
+void heatmap_plot(const struct heatmap *h, const struct events *events,
+		  struct plot *p, __u64 zero_ns, const struct heatmap_frame *f)
 {
 	const char *unit;
 	double per = plot_time_unit(h->to_ns - h->from_ns, &unit);
@@ -158,6 +159,7 @@ void heatmap_plot(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 	plot_frame(h, p, zero_ns, f);
 	plot_title(h, p, f);
 	plot_bands(h, p, f);
+	plot_events_over(p, events, h->pid, zero_ns, per);
 	plot_printf(p, "$cells << END\n");
 	for (row = 0; row < h->lines * h->fine; row++) {
 		for (c = 0; c < h->columns; c++) {

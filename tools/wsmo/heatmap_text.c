@@ -201,8 +201,8 @@ static void print_legend(const struct heatmap *h, const struct shades *s)
 		printf("Gaps not shown: %zu.\n", h->unfolded);
 }
 
-void heatmap_text(const struct heatmap *h, enum term_color color,
-		  __u64 zero_ns, unsigned int width)
+void heatmap_text(const struct heatmap *h, const struct events *events,
+		  enum term_color color, __u64 zero_ns, unsigned int width)
 {
 	char size[UNITS_LEN], comm[4 * WSMON_COMM_LEN];
 	size_t i;
@@ -223,5 +223,6 @@ void heatmap_text(const struct heatmap *h, enum term_color color,
 			print_fold(h, b, width);
 	}
 	print_times(h, zero_ns, width + 2);
+	heatmap_text_events(h, events, width);
 	print_legend(h, &shades[color]);
 }

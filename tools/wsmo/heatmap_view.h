@@ -5,6 +5,7 @@
 #ifndef WSMO_HEATMAP_VIEW_H
 #define WSMO_HEATMAP_VIEW_H
 
+#include "events.h"
 #include "heatmap.h"
 #include "plot.h"
 #include "term.h"
@@ -37,12 +38,20 @@ unsigned int heatmap_text_fine(enum term_color color);
 
 /**
  * heatmap_text() - print a map
+ * @events: peaks and marks
  * @color: not TERM_AUTO
  * @zero_ns: when the recording began
  * @width: columns for the labels; the cells are two columns to the right
  */
-void heatmap_text(const struct heatmap *h, enum term_color color,
-		  __u64 zero_ns, unsigned int width);
+void heatmap_text(const struct heatmap *h, const struct events *events,
+		  enum term_color color, __u64 zero_ns, unsigned int width);
+
+/**
+ * heatmap_text_events() - print where peaks and marks are, if there are any
+ * @width: as above
+ */
+void heatmap_text_events(const struct heatmap *h, const struct events *events,
+			 unsigned int width);
 
 /** struct heatmap_frame - where a map is in a picture, pixels from the top left */
 struct heatmap_frame {
@@ -62,7 +71,7 @@ void heatmap_frame_grid(const struct heatmap_frame *f, unsigned int *columns,
 			unsigned int *lines, unsigned int *fine);
 
 /** heatmap_plot() - draw a map into its frame of a picture */
-void heatmap_plot(const struct heatmap *h, struct plot *p, __u64 zero_ns,
-		  const struct heatmap_frame *f);
+void heatmap_plot(const struct heatmap *h, const struct events *events,
+		  struct plot *p, __u64 zero_ns, const struct heatmap_frame *f);
 
 #endif /* WSMO_HEATMAP_VIEW_H */

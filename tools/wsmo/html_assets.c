@@ -17,6 +17,7 @@
 
 ASSET(html_body, "tools/wsmo/html/page.html");
 ASSET(html_style, "tools/wsmo/html/page.css");
+ASSET(html_heatmap_script, "tools/wsmo/html/heatmap.js");
 ASSET(html_script, "tools/wsmo/html/page.js");
 ASSET(html_uplot_style, "third_party/uplot/uPlot.min.css");
 ASSET(html_uplot_script, "third_party/uplot/uPlot.iife.min.js");

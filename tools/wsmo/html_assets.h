@@ -7,6 +7,7 @@
 
 extern const char html_body[];
 extern const char html_style[];
+extern const char html_heatmap_script[];
 extern const char html_script[];
 extern const char html_uplot_style[];
 extern const char html_uplot_script[];

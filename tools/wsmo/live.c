@@ -72,6 +72,28 @@ static int take_wss(struct live *live, const char *line)
 	return 0;
 }
 
+/* Return: 0, or -EINVAL */
+static int take_peak(struct live *live, const char *line)
+{
+	struct wsmon_rec_peak p = { .rec.type = WSMON_REC_PEAK };
+	char group[16];
+
+	/* how many older ones there were */
+	if (!strncmp(line, "dropped=", strlen("dropped=")))
+		return 0;
+	if (sscanf(line, "pid=%u group=%15s number=%u sign=%d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu",
+		   &p.pid, group, &p.number, &p.sign, &p.start_ns, &p.end_ns,
+		   &p.tau_us, &p.bytes, &p.low, &p.high, &p.height, &p.baseline,
+		   &p.threshold) != 13)
+		return -EINVAL;
+	while (strcmp(group, peak_group_name(p.group)))
+		if (++p.group == WSMON_PEAK_GROUPS)
+			return -EINVAL;
+	p.edge = p.end_ns ? WSMON_PEAK_END : WSMON_PEAK_START;
+	events_add(&live->events, &p.rec);
+	return 0;
+}
+
 static void add_region(struct live *live, const struct live_class *key,
 		       __u64 bytes, bool hot)
 {
@@ -111,7 +133,7 @@ static int read_lines(struct live *live, const char *name,
 {
 	int fd = debugfs_open(name, O_RDONLY), err = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[256];
+	char line[512];
 
 	if (!f) {
 		debugfs_explain(name, fd < 0 ? fd : -errno);
@@ -184,6 +206,8 @@ int live_read(struct live *live)
 	live->lost = stat_of(text, "lost_records");
 	/* figures of what is not monitored any more would be old ones */
 	err = live->running ? read_lines(live, "wss", take_wss) : 0;
+	if (live->running && !err)
+		err = read_lines(live, "peaks", take_peak);
 	wss_rows_sort(&live->rows, false);
 	wss_rows_sort(&live->rss, false);
 	return err;
@@ -199,5 +223,6 @@ void live_free(struct live *live)
 	free(live->rows.row);
 	free(live->rss.row);
 	free(live->names.base);
+	events_free(&live->events);
 	free(live->classes.base);
 }

@@ -8,6 +8,7 @@
 #ifndef WSMO_LIVE_H
 #define WSMO_LIVE_H
 
+#include "events.h"
 #include "wss.h"
 
 /** struct live_class - the regions of a target's class, or of a target: "all" */
@@ -23,6 +24,7 @@ struct live_class {
  * @rows:	working set sizes, sorted by target, window and class
  * @rss:	resident sizes of the same targets
  * @names:	their names, struct wss_name
+ * @events:	peaks of the session, also of targets that are gone
  * @classes:	struct live_class; none before live_read_regions()
  * @status:	"running", or "idle" and why
  * @running:	monitoring runs
@@ -33,6 +35,7 @@ struct live {
 	struct wss_rows rows;
 	struct wss_rows rss;
 	struct sorted names;
+	struct events events;
 	struct sorted classes;
 	char status[128];
 	bool running;

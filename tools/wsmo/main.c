@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - wsmo: the verbs, and what holds for all of them
+ * main.c - wsmo: the verbs
+ *
+ * record runs beside what it records and is to be small, so what reads and what
+ * draws are programs of their own, which are executed: their libraries would take
+ * it a quarter of its memory.
  */
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
+#include "program.h"
 #include "wsmo.h"
 
+/* @run: NULL if it is part of wsmo-@program */
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	const char *program;
 	const char *help;
 } verbs[] = {
-	{ "record", cmd_record, "record the working set of processes to a file" },
-	{ "act", cmd_act, "act on memory by how it is used: reclaim, huge pages" },
-	{ "report", cmd_report, "print what a record file holds" },
-	{ "top", cmd_top, "show the working sets of processes as they are now" },
-	{ "export", cmd_export, "write a record file in a format of other programs" },
-	{ "check", cmd_check, "tell whether recording would work here, and what is missing" },
+	{ "record", cmd_record, NULL, "record the working set of processes to a file" },
+	{ "mark", cmd_mark, NULL, "note a moment in the recording that runs" },
+	{ "act", NULL, "report", "act on memory by how it is used: reclaim, huge pages" },
+	{ "report", NULL, "report", "print what a record file holds" },
+	{ "top", NULL, "top", "show the working sets of processes as they are now" },
+	{ "export", NULL, "report", "write a record file in a format of other programs" },
+	{ "check", NULL, "report", "tell whether recording would work here, and what is missing" },
 };
 
 static void usage(FILE *f)
@@ -62,9 +69,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[1]))
 			continue;
-		/* record runs beside what it records: no memory for what it never prints */
-		if (verbs[i].run != cmd_record)
-			setlocale(LC_CTYPE, "");
+		if (!verbs[i].run)
+			return program_execute(verbs[i].program, argv + 1);
 		return end_program(verbs[i].run(argc - 1, argv + 1));
 	}
 	msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);

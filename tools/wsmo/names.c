@@ -37,6 +37,7 @@ static const char * const records[] = {
 	[WSMON_REC_PROC]	= "proc",
 	[WSMON_REC_ACT]		= "act",
 	[WSMON_REC_PACKED]	= "packed",
+	[WSMON_REC_MAPPING]	= "mapping",
 };
 
 const char *class_name(__u32 class)
@@ -66,6 +67,21 @@ const char *record_name(__u32 type)
 	if (type < ARRAY_SIZE(records) && records[type])
 		return records[type];
 	snprintf(unknown, sizeof(unknown), "type%u", type);
+	return unknown;
+}
+
+const char *peak_group_name(__u32 group)
+{
+	static const char * const groups[WSMON_PEAK_GROUPS] = {
+		[WSMON_PEAK_ALL]  = "all",
+		[WSMON_PEAK_TEXT] = "text",
+		[WSMON_PEAK_REST] = "rest",
+	};
+	static char unknown[24];
+
+	if (group < ARRAY_SIZE(groups))
+		return groups[group];
+	snprintf(unknown, sizeof(unknown), "group%u", group);
 	return unknown;
 }
 

@@ -23,6 +23,9 @@ int class_by_name(const char *name);
 /** record_name() - "wss", ...; "type99" like class_name() */
 const char *record_name(__u32 type);
 
+/** peak_group_name() - "all", "text", "rest"; "group7" like class_name() */
+const char *peak_group_name(__u32 group);
+
 /** end_name() - why monitoring ended, for people */
 const char *end_name(__u32 reason);
 

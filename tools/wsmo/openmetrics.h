@@ -8,8 +8,8 @@
 #ifndef WSMO_OPENMETRICS_H
 #define WSMO_OPENMETRICS_H
 
+#include "events.h"
 #include "wss.h"
-
 
 /**
  * metrics_wss() - the families about working set sizes
@@ -24,6 +24,14 @@ void metrics_wss(const struct wss_rows *rows, const struct sorted *names,
 /** metrics_rss() - the family about resident sizes, otherwise the same */
 void metrics_rss(const struct wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns);
+
+/**
+ * metrics_peaks() - how many peaks of the working set there were, and whether it is one
+ * @names:	the targets
+ * @mono_ns:	0 for those that last now; else as in metrics_wss(), each with its time
+ */
+void metrics_peaks(const struct events *ev, const struct sorted *names,
+		   __u64 mono_ns, __u64 real_ns);
 
 /**
  * metric_plain() - a family that has one sample without labels

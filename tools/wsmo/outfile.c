@@ -104,10 +104,14 @@ void outfile_abort(void)
 
 int outfile_commit(void)
 {
-	int err = 0;
+	int err = 0, fd;
 
 	if (fflush(stdout) || output_error())
 		err = output_error();
+	/* closing is when NFS and quotas tell that there was no room */
+	fd = dup(STDOUT_FILENO);
+	if (fd >= 0 && close(fd) && !err)
+		err = errno;
 	if (!err && rename(temp, path))
 		err = errno;
 	if (!err) {

@@ -138,6 +138,12 @@ __u16 past_share(const struct past_region *r, const struct wsmon_region_entry *e
 	return r->share + (seen - r->share) / SHARE_WEIGHT;
 }
 
+bool past_may_end(const struct wsmon_record *rec)
+{
+	return rec->type == WSMON_REC_TARGET || rec->type == WSMON_REC_EXIT ||
+	       rec->type == WSMON_REC_SNAPSHOT || rec->type == WSMON_REC_LOST;
+}
+
 bool past_ends(const struct wsmon_record *rec, __u32 pid)
 {
 	__u32 about;
@@ -159,7 +165,7 @@ void past_note(struct pasts *ps, const struct wsmon_record *rec)
 	struct past *p = ps->targets.base;
 	size_t i;
 
-	for (i = 0; i < ps->targets.nr; i++)
+	for (i = 0; past_may_end(rec) && i < ps->targets.nr; i++)
 		if (past_ends(rec, p[i].pid))
 			p[i].known = false;
 }

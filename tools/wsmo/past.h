@@ -102,6 +102,9 @@ void past_age(const struct past *p, struct past_region *r, __u32 age_ms);
 /** past_share() - the share to be expected of a region */
 __u16 past_share(const struct past_region *r, const struct wsmon_region_entry *e);
 
+/** past_may_end() - may past_ends() be true of any target? Most records end none */
+bool past_may_end(const struct wsmon_record *rec);
+
 /**
  * past_ends() - after this record, which is not packed, is a key needed to build
  * on the snapshots of a target?

@@ -16,6 +16,11 @@
 
 #define NO_GNUPLOT	127
 
+const char * const plot_colors[PLOT_COLORS] = {
+	"0072b2", "d55e00", "009e73", "cc79a7", "e69f00", "56b4e9", "000000",
+	"8c6d1f",
+};
+
 static const struct {
 	const char *suffix;
 	const char *terminal;

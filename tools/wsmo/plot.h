@@ -19,6 +19,10 @@
 #define PLOT_WIDTH	1200
 #define PLOT_HEIGHT	700
 
+/* Okabe and Ito's colours: eyes that lack a colour can tell them apart */
+#define PLOT_COLORS	8
+extern const char * const plot_colors[PLOT_COLORS];
+
 /**
  * struct plot - a picture in the making
  * @script:	what gnuplot is told

@@ -17,29 +17,36 @@ static FILE *open_proc(__u32 pid, const char *name)
 	return fopen(path, "re");
 }
 
-static bool next_mapping(struct maps *m)
+static __u32 prot_of(const char *perms)
 {
+	return (perms[0] == 'r' ? 1 : 0) | (perms[1] == 'w' ? 2 : 0) |
+	       (perms[2] == 'x' ? 4 : 0) | (perms[3] == 's' ? 8 : 0);
+}
+
+bool maps_next(struct maps *m)
+{
+	char perms[5] = "";
 	int at = 0;
 
 	m->start = m->end = 0;
 	if (!m->file || getline(&m->line, &m->line_size, m->file) < 0)
 		return false;
 	m->line[strcspn(m->line, "\n")] = '\0';
-	if (sscanf(m->line, "%llx-%llx %*s %*s %*s %*s %n", &m->start, &m->end,
-		   &at) < 2 || !at) {
+	if (sscanf(m->line, "%llx-%llx %4s %llx %*s %llu %n", &m->start, &m->end,
+		   perms, &m->offset, &m->inode, &at) < 5 || !at) {
 		m->start = m->end = 0;
 		return false;
 	}
+	m->prot = prot_of(perms);
 	m->name = m->line + at;
 	return true;
 }
 
-static void reopen(struct maps *m, __u32 pid)
+void maps_open(struct maps *m, __u32 pid)
 {
 	maps_close(m);
 	m->file = open_proc(pid, "maps");
 	m->pid = pid;
-	next_mapping(m);
 }
 
 /* Neighbours of one name are one mapping to its owner, so they count as one. */
@@ -71,10 +78,12 @@ void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name)
 	size_t len;
 
 	*name = '\0';
-	if (!area->index || m->pid != area->pid)
-		reopen(m, area->pid);
+	if (!area->index || m->pid != area->pid) {
+		maps_open(m, area->pid);
+		maps_next(m);
+	}
 	while (m->end && m->end <= area->start)
-		next_mapping(m);
+		maps_next(m);
 	while (m->end && m->start < area->end) {
 		__u64 start = m->start > area->start ? m->start : area->start;
 		__u64 end = m->end < area->end ? m->end : area->end;
@@ -82,7 +91,7 @@ void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name)
 		add_mapping(&best, m, end - start, name);
 		if (m->end > area->end)
 			break;
-		next_mapping(m);
+		maps_next(m);
 	}
 	if (best.runs < 2)
 		return;
@@ -132,4 +141,19 @@ int proc_memory(__u32 pid, struct wsmon_rec_proc *rec)
 	fclose(f);
 	/* a zombie has none of them */
 	return found ? 0 : -1;
+}
+
+__u64 proc_pss(__u32 pid)
+{
+	FILE *f = open_proc(pid, "smaps_rollup");
+	__u64 kib = 0;
+	char line[256];
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Pss: %llu", &kib) == 1)
+			break;
+	fclose(f);
+	return kib * 1024;
 }

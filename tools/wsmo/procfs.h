@@ -5,6 +5,7 @@
 #ifndef WSMO_PROCFS_H
 #define WSMO_PROCFS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "wsmon.h"
@@ -24,8 +25,17 @@ struct maps {
 	char *line;
 	size_t line_size;
 	__u64 start, end;		/* the line's mapping, none if both 0 */
+	__u32 prot;			/* as in struct wsmon_rec_mapping */
+	__u64 offset;
+	__u64 inode;
 	const char *name;
 };
+
+/** maps_open() - begin anew, before the target's first mapping */
+void maps_open(struct maps *m, __u32 pid);
+
+/** maps_next() - go to the next mapping; Return: whether there is one */
+bool maps_next(struct maps *m);
 
 /**
  * maps_name() - what is mapped where an area is
@@ -38,6 +48,12 @@ void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
 /** maps_close() - ends the walk */
 void maps_close(struct maps *m);
+
+/**
+ * proc_pss() - its proportional share of memory; the kernel looks at each page
+ * Return: bytes; 0 if it cannot be told
+ */
+__u64 proc_pss(__u32 pid);
 
 /**
  * proc_memory() - fill in a record's rss, swap and vsize

@@ -122,9 +122,13 @@ static size_t least_size(__u32 type)
 		[WSMON_REC_LOST]	= sizeof(struct wsmon_rec_lost),
 		[WSMON_REC_STATS]	= offsetof(struct wsmon_rec_stats, sample_ns),
 		[WSMON_REC_END]		= sizeof(struct wsmon_rec_end),
-		[WSMON_REC_PROC]	= sizeof(struct wsmon_rec_proc),
+		[WSMON_REC_PROC]	= offsetof(struct wsmon_rec_proc, pss),
 		[WSMON_REC_ACT]		= sizeof(struct wsmon_rec_act),
 		[WSMON_REC_PACKED]	= sizeof(struct wsmon_rec_packed),
+		[WSMON_REC_MAPPING]	= sizeof(struct wsmon_rec_mapping),
+		[WSMON_REC_PEAK]	= sizeof(struct wsmon_rec_peak),
+		[WSMON_REC_STACK]	= sizeof(struct wsmon_rec_stack),
+		[WSMON_REC_MARK]	= sizeof(struct wsmon_rec_mark),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
@@ -171,6 +175,33 @@ static const char *check_act(const struct wsmon_rec_act *a)
 	return NULL;
 }
 
+static const char *check_mapping(const struct wsmon_rec_mapping *m)
+{
+	if (m->start >= m->end)
+		return "a mapping that ends before it starts";
+	if (m->build_id_len > sizeof(m->build_id))
+		return "a build ID that is too long";
+	if (!memchr(m->path, '\0', m->rec.size - sizeof(*m)))
+		return "a path without an end";
+	return NULL;
+}
+
+static const char *check_stack(const struct wsmon_rec_stack *s)
+{
+	if (s->nr > (s->rec.size - sizeof(*s)) / sizeof(s->pc[0]))
+		return "more frames than fit into it";
+	if (!memchr(s->comm, '\0', sizeof(s->comm)))
+		return "a name without an end";
+	return NULL;
+}
+
+static const char *check_mark(const struct wsmon_rec_mark *m)
+{
+	if (!memchr(m->text, '\0', m->rec.size - sizeof(*m)))
+		return "a text without an end";
+	return NULL;
+}
+
 /* Snapshots are checked when it is known that they are wanted. */
 static const char *check_record(const struct wsmon_record *rec)
 {
@@ -188,6 +219,12 @@ static const char *check_record(const struct wsmon_record *rec)
 		return check_area((const void *)rec);
 	case WSMON_REC_ACT:
 		return check_act((const void *)rec);
+	case WSMON_REC_MAPPING:
+		return check_mapping((const void *)rec);
+	case WSMON_REC_STACK:
+		return check_stack((const void *)rec);
+	case WSMON_REC_MARK:
+		return check_mark((const void *)rec);
 	case WSMON_REC_PACKED:
 		return unpack_check((const void *)rec);
 	default:
@@ -327,7 +364,10 @@ bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_WSS:
 	case WSMON_REC_EXIT:
 	case WSMON_REC_PROC:
+	case WSMON_REC_PEAK:
+	case WSMON_REC_STACK:
 	case WSMON_REC_PACKED:
+	case WSMON_REC_MAPPING:
 		/* all of these have it right behind the record's head */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;

@@ -6,10 +6,13 @@
 #define WSMO_RECORD_H
 
 #include "args.h"
+#include "mapper.h"
 #include "pack.h"
 #include "procfs.h"
 #include "record_child.h"
+#include "record_marks.h"
 #include "record_output.h"
+#include "record_stacks.h"
 #include "session.h"
 #include "sorted.h"
 
@@ -41,6 +44,7 @@ struct record_hooks {
  * @file:	the record file, NULL if none is wanted
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line, no closing words but what was lost
+ * @sizing:	it is for "report sizing"
  * @no_pack:	write snapshots as they are
  * @session:	the module's side
  * @output:	the file's side
@@ -48,7 +52,10 @@ struct record_hooks {
  * @signal_fd:	signals come here; -1 before they do
  * @targets:	struct live_target of those that are not gone
  * @maps:	for the areas' names
+ * @mapper:	for MAPPING records
  * @packer:	makes snapshots small
+ * @stacks:	call stacks
+ * @marks:	marks
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
  * @end_ns:	when it ended
  * @records:	written
@@ -68,6 +75,7 @@ struct record {
 	const char *file;
 	char **cmd;
 	bool quiet;
+	bool sizing;
 	bool no_pack;
 
 	struct session session;
@@ -76,7 +84,10 @@ struct record {
 	int signal_fd;
 	struct sorted targets;
 	struct maps maps;
+	struct mapper mapper;
 	struct packer packer;
+	struct stacks stacks;
+	struct marks marks;
 	__u64 start_ns;
 	__u64 end_ns;
 	__u64 records;
@@ -93,6 +104,8 @@ struct record {
 	.session.fd = -1,		\
 	.output.fd = -1,		\
 	.signal_fd = -1,		\
+	.stacks.fd = -1,		\
+	.marks.fd = -1,			\
 }
 
 /* Options of verbs that monitor; its input is the struct record */
@@ -172,8 +185,18 @@ void record_take(struct record *r, const struct wsmon_record *rec);
 /** record_write() - append a record to the file */
 void record_write(struct record *r, const void *rec, size_t size);
 
+/**
+ * record_next_target() - walk through the targets that are not gone
+ * @i: 0 at first
+ * Return: a pid, 0 behind the last one
+ */
+__u32 record_next_target(const struct record *r, size_t *i);
+
 /** record_memory() - add a PROC record for each target whose turn it is */
 void record_memory(struct record *r);
+
+/** record_mappings() - add MAPPING records that wait for their turn */
+void record_mappings(struct record *r);
 
 /** record_wait_child() - wait for CMD, forwarding signals */
 void record_wait_child(struct record *r);

@@ -3,6 +3,7 @@
  * record_args.c - options of the verbs that monitor: whom, how long, and how
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "debugfs.h"
@@ -12,7 +13,8 @@
 
 enum {
 	OPT_SAMPLE = 256, OPT_AGGR, OPT_UPDATE, OPT_WINDOW, OPT_MIN, OPT_MAX,
-	OPT_NO_FLUSH, OPT_SEED, OPT_CPU, OPT_DEBUGFS,
+	OPT_NO_FLUSH, OPT_SEED, OPT_CPU, OPT_SIZING, OPT_PEAK_DETECTOR,
+	OPT_PEAK_WINDOW, OPT_PEAK_GAIN, OPT_PEAK_ADAPT, OPT_DEBUGFS,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +30,11 @@ static const struct argp_option options[] = {
 	{ "no-flush", OPT_NO_FLUSH, NULL, 0, "Do not flush TLBs: cheaper, blind to small working sets", 1 },
 	{ "seed", OPT_SEED, "N", 0, "Seed of the sample positions", 1 },
 	{ "cpu-permille", OPT_CPU, "N", 0, "CPU time monitoring may take, in 1/1000 of one CPU", 1 },
+	{ "sizing", OPT_SIZING, NULL, 0, "For report sizing: windows from 1 s to 2 min, a sample every 500 ms", 1 },
+	{ "peak-detector", OPT_PEAK_DETECTOR, "NAME", 0, "How peaks are found: sigma, fano (as valgrind-ws), off", 1 },
+	{ "peak-window", OPT_PEAK_WINDOW, "N", 0, "Intervals that tell what is usual", 1 },
+	{ "peak-gain", OPT_PEAK_GAIN, "X", 0, "How unusual a peak is: standard deviations", 1 },
+	{ "peak-adapt", OPT_PEAK_ADAPT, "X", 0, "How fast a peak becomes usual, 0 to 1", 1 },
 	{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 2 },
 	{ 0 }
 };
@@ -40,6 +47,8 @@ char *record_setting(struct record *r, const char *key)
 	for (i = 0; i < s->nr_settings; i++)
 		if (!strcmp(s->settings[i].key, key))
 			break;
+	if (i == ARRAY_SIZE(s->settings))
+		abort();
 	if (i == s->nr_settings)
 		s->nr_settings++;
 	s->settings[i].key = key;
@@ -76,6 +85,20 @@ static void set_windows(struct argp_state *state, char *list, struct record *r)
 	}
 }
 
+/*
+ * What "report sizing" wants to know. Two minutes: memory that was not used for so
+ * long costs less to take away than to keep. Accessed bits stay until they are
+ * cleared, so two rounds in the shortest window are enough.
+ */
+static void set_sizing(struct record *r)
+{
+	r->sizing = true;
+	set_value(r, "sample_us", 500000);
+	set_value(r, "aggr_us", 1000000);
+	strcpy(record_setting(r, "window_us"),
+	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
+}
+
 static __u64 parse_count(struct argp_state *state, const char *arg, __u64 max)
 {
 	__u64 n;
@@ -84,6 +107,27 @@ static __u64 parse_count(struct argp_state *state, const char *arg, __u64 max)
 		usage_error(state, "'%s' is not a number from 0 to %llu", arg,
 			    max);
 	return n;
+}
+
+static void set_decimal(struct argp_state *state, const char *arg,
+			struct record *r, const char *key, unsigned int max)
+{
+	__u64 milli;
+
+	if (units_parse_milli(arg, max * 1000, &milli))
+		usage_error(state, "'%s' is not a number from 0 to %u with at most three decimals",
+			    arg, max);
+	snprintf(record_setting(r, key), SETTING_TEXT, "%llu.%03llu",
+		 milli / 1000, milli % 1000);
+}
+
+static void set_detector(struct argp_state *state, const char *arg,
+			 struct record *r)
+{
+	if (strcmp(arg, "sigma") && strcmp(arg, "fano") && strcmp(arg, "off"))
+		usage_error(state, "'%s' is no detector; there are sigma, fano and off",
+			    arg);
+	strcpy(record_setting(r, "peak_detector"), arg);
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -123,6 +167,21 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CPU:
 		set_value(r, "cpu_permille", parse_count(state, arg, 1000));
+		return 0;
+	case OPT_SIZING:
+		set_sizing(r);
+		return 0;
+	case OPT_PEAK_DETECTOR:
+		set_detector(state, arg, r);
+		return 0;
+	case OPT_PEAK_WINDOW:
+		set_value(r, "peak_window", parse_count(state, arg, UINT_MAX));
+		return 0;
+	case OPT_PEAK_GAIN:
+		set_decimal(state, arg, r, "peak_gain", 100);
+		return 0;
+	case OPT_PEAK_ADAPT:
+		set_decimal(state, arg, r, "peak_adapt", 1);
 		return 0;
 	case OPT_DEBUGFS:
 		debugfs_dir(arg);

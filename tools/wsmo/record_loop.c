@@ -141,12 +141,13 @@ static void earlier(__u64 *a, __u64 b)
 		*a = b;
 }
 
-static int timeout_ms(const struct loop *l)
+static int timeout_ms(const struct record *r, const struct loop *l)
 {
 	__u64 now = record_now(), next = l->tick_ns;
 
 	earlier(&next, l->stop_ns);
 	earlier(&next, l->give_up_ns);
+	earlier(&next, marks_due(r));
 	if (next <= now)
 		return 0;
 	return (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
@@ -161,6 +162,7 @@ static void tick(struct record *r, struct loop *l)
 	l->tick_ns += (now - l->tick_ns) / NSEC_PER_SEC * NSEC_PER_SEC +
 		      NSEC_PER_SEC;
 	record_memory(r);
+	record_mappings(r);
 	if (r->hooks.tick)
 		r->hooks.tick(r);
 	if (l->progress)
@@ -190,14 +192,22 @@ void record_loop(struct record *r)
 	struct pollfd fds[] = {
 		{ .fd = r->session.fd, .events = POLLIN },
 		{ .fd = r->signal_fd, .events = POLLIN },
+		{ .fd = r->marks.fd, .events = POLLIN },
+		{ .events = POLLIN },
 	};
 
 	output_put(&r->output, r->session.header, r->session.header_size);
 	for (;;) {
-		if (poll(fds, ARRAY_SIZE(fds), timeout_ms(&l)) < 0)
+		fds[3].fd = r->stacks.fd;
+		if (poll(fds, ARRAY_SIZE(fds), timeout_ms(r, &l)) < 0)
 			continue;
 		if (fds[1].revents)
 			handle_signals(r, &l);
+		if (fds[2].revents)
+			marks_take(r);
+		if (fds[3].revents && r->stacks.fd >= 0)
+			stacks_take(r);
+		marks_tick(r);
 		if (fds[0].revents && !take_stream(r))
 			break;
 		if (write_failed(r))
@@ -207,6 +217,8 @@ void record_loop(struct record *r)
 			stop(r, &l);
 		if (l.give_up_ns && record_now() >= l.give_up_ns) {
 			msg("the module did not tell that it ended; the file has no end record");
+			/* unless somebody would not wait for it */
+			r->failed |= l.give_up_ns > 1;
 			break;
 		}
 	}

@@ -125,15 +125,21 @@ void output_flush(struct output *o)
 	o->used = 0;
 }
 
-void output_close(struct output *o)
+int output_close(struct output *o)
 {
+	int before = o->error;
+
 	if (o->fd < 0)
-		return;
+		return 0;
 	output_flush(o);
 	/* NFS and quotas tell here that there was no room */
 	if (close(o->fd) && !o->error)
-		msg("%s: %s", o->name, strerror(errno));
+		o->error = -errno;
 	o->fd = -1;
 	if (o->temp[0])
 		unlink(o->temp);
+	if (before || !o->error)
+		return 0;
+	msg("%s: %s", o->name, strerror(-o->error));
+	return -1;
 }

@@ -52,7 +52,10 @@ void output_put(struct output *o, const void *data, size_t size);
 /** output_flush() - write out what waits */
 void output_flush(struct output *o);
 
-/** output_close() - flush, close; a file that was not committed is removed */
-void output_close(struct output *o);
+/**
+ * output_close() - flush, close; a file that was not committed is removed
+ * Return: 0, or -1 after a message if this failed and nothing had before
+ */
+int output_close(struct output *o);
 
 #endif /* WSMO_RECORD_OUTPUT_H */

@@ -141,7 +141,9 @@ int record_finish(struct record *r, int status)
 	}
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
+	free(r->stacks.last.base);
 	maps_close(&r->maps);
+	mapper_free(&r->mapper);
 	packer_free(&r->packer);
 	free(r->targets.base);
 	free(r->pids.pid);
@@ -158,7 +160,9 @@ int record_run(struct record *r)
 	session_close(&r->session);
 	if (!status && r->hooks.end)
 		r->hooks.end(r);
-	output_close(&r->output);
+	stacks_end(r);
+	if (output_close(&r->output))
+		r->failed = true;
 	if (!status) {
 		r->hooks.tell(r);
 		if (r->failed)

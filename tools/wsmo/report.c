@@ -12,8 +12,9 @@
 #include "wsmo.h"
 
 static const struct report_view * const views[] = {
-	&report_summary, &report_wss, &report_regions, &report_heatmap,
-	&report_html, &report_act, &report_raw,
+	&report_summary, &report_wss, &report_curve, &report_sizing, &report_peaks,
+	&report_hot, &report_regions,
+	&report_heatmap, &report_html, &report_act, &report_raw,
 };
 
 /* Sizes: characters, or pixels of a picture, of which --output is one */
@@ -23,14 +24,16 @@ static const struct report_view * const views[] = {
 #define LEAST_HEIGHT	300
 #define MOST		10000
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_SIZE };
+enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_SIZE, OPT_SORT, OPT_PLOT };
 
 static const struct argp_option options[] = {
 	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 0 },
 	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 0 },
 	{ "raw", OPT_RAW, NULL, 0, "Exact numbers: bytes, nanoseconds, shares", 0 },
 	{ "output", 'o', "FILE", 0, "Write html there; draw the heatmap as a picture: FILE.png, .svg or .pdf", 0 },
+	{ "plot", OPT_PLOT, "FILE", 0, "Draw wss, curve or sizing: FILE.png, .svg or .pdf", 0 },
 	{ "size", OPT_SIZE, "WxH", 0, "Pixels of a picture (1200x700), or columns and lines of the heatmap (the terminal's)", 0 },
+	{ "sort", OPT_SORT, "KEY", 0, "One of time size freq share age address: the order of rows. wss takes time and size, the smallest first in each class; hot takes freq, share, size and age, the most first, and address", 0 },
 	{ 0 }
 };
 
@@ -84,6 +87,16 @@ static void parse_size(struct argp_state *state, char *arg,
 	rp->height = height;
 }
 
+static void check_sort(struct argp_state *state, struct report *rp)
+{
+	if (rp->view == &report_wss)
+		wss_check_sort(state, rp);
+	else if (rp->view == &report_hot)
+		hot_check_sort(state, rp);
+	else
+		usage_error(state, "--sort is for the reports wss and hot");
+}
+
 static void check_html(struct argp_state *state, const struct report *rp)
 {
 	if (rp->format != TABLE_HUMAN || rp->width)
@@ -98,11 +111,15 @@ static void check_options(struct argp_state *state, struct report *rp)
 	if (rp->option && rp->option_of != rp->view)
 		usage_error(state, "%s is an option of 'wsmo report %s'",
 			    rp->option, rp->option_of->name);
+	if (rp->sort)
+		check_sort(state, rp);
+	if (rp->plot && !rp->view->plots)
+		usage_error(state, "--plot is an option of 'wsmo report wss', curve and sizing");
 	if (rp->view == &report_html) {
 		check_html(state, rp);
 		return;
 	}
-	if (rp->output && rp->view != &report_heatmap && !rp->wss.plot)
+	if (rp->output && rp->view != &report_heatmap && !rp->plot)
 		usage_error(state, "--output is for the reports html and heatmap");
 	if (rp->output && rp->view == &report_heatmap)
 		report_picture(state, rp, rp->output);
@@ -117,21 +134,40 @@ static void check_options(struct argp_state *state, struct report *rp)
 			    LEAST_WIDTH, LEAST_HEIGHT);
 }
 
+static const struct argp_child children[] = {
+	{ .argp = &report_filter_argp },
+	{ .argp = &wss_argp, .header = "For wss:", .group = 1 },
+	{ .argp = &sizing_argp, .header = "For sizing:", .group = 2 },
+	{ .argp = &hot_argp, .header = "For hot:", .group = 3 },
+	{ .argp = &heatmap_argp, .header = "For heatmap:", .group = 4 },
+	{ .argp = &peaks_argp, .header = "For peaks:", .group = 5 },
+	/* this one takes no input */
+	{ .argp = &verb_common_argp },
+	{ 0 }
+};
+
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct report *rp = state->input;
+	size_t i;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = rp;
-		state->child_inputs[1] = rp;
-		state->child_inputs[2] = rp;
+		for (i = 0; i < ARRAY_SIZE(children) - 2; i++)
+			state->child_inputs[i] = rp;
 		return 0;
 	case 'o':
 		rp->output = arg;
 		return 0;
+	case OPT_PLOT:
+		report_picture(state, rp, arg);
+		rp->plot = true;
+		return 0;
 	case OPT_SIZE:
 		parse_size(state, arg, rp);
+		return 0;
+	case OPT_SORT:
+		rp->sort = arg;
 		return 0;
 	case OPT_JSON:
 		set_format(state, &rp->format, TABLE_JSON);
@@ -186,19 +222,11 @@ static char *help_filter(int key, const char *text, void *input)
 	return extra;
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &report_filter_argp },
-	{ .argp = &wss_argp, .header = "For wss:", .group = 1 },
-	{ .argp = &heatmap_argp, .header = "For heatmap:", .group = 2 },
-	{ .argp = &verb_common_argp },
-	{ 0 }
-};
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.children = children,
-	.args_doc = "[summary|wss|regions|heatmap|html|act|raw]",
+	.args_doc = "[summary|wss|curve|sizing|peaks|hot|regions|heatmap|html|act|raw]",
 	.doc = "Print what a record file holds. Without a name: the summary.",
 	.help_filter = help_filter,
 };
@@ -210,7 +238,9 @@ int cmd_report(int argc, char **argv)
 		.from_ns = LLONG_MIN,
 		.to_ns = LLONG_MAX,
 		.heatmap.to = ~0ULL,
+		.hot.top = 10,
 		.wss = { .percentiles = { 0, 25, 50, 75, 100 }, .nr_percentiles = 5 },
+		.sizing.max_refaults = SIZING_REFAULTS,
 	};
 
 	verb_parse(&argp, "wsmo report", argc, argv, &rp);

@@ -28,17 +28,58 @@ struct heatmap_options {
 
 /**
  * struct wss_options - what is for the working set's report alone
- * @plot:	a picture is wanted
  * @by_size:	its rows are in that order
  * @only_percentiles: no row but percentiles
  * @percentiles: which, @nr_percentiles of them
  */
 struct wss_options {
-	bool plot;
 	bool by_size;
 	bool only_percentiles;
 	unsigned int percentiles[WSS_PERCENTILES_MAX];
 	size_t nr_percentiles;
+};
+
+/** enum hot_sort - orders of the hot regions' report */
+enum hot_sort {
+	HOT_BY_FREQ,
+	HOT_BY_SHARE,
+	HOT_BY_SIZE,
+	HOT_BY_AGE,
+	HOT_BY_ADDRESS,
+};
+
+/**
+ * struct hot_options - what is for the hot regions' report alone
+ * @top:	rows of each class
+ * @sort:	their order
+ */
+struct hot_options {
+	__u32 top;
+	enum hot_sort sort;
+};
+
+#define SIZING_LIMITS_MAX	64
+
+/* Refaults a second up to which a limit is recommended, unless the user says */
+#define SIZING_REFAULTS		100
+
+/**
+ * struct sizing_options - what is for the sizing report alone
+ * @max_refaults: a second, of the limit to mark
+ * @limits:	those to print, @nr_limits of them; none means a choice
+ */
+struct sizing_options {
+	__u64 max_refaults;
+	__u64 limits[SIZING_LIMITS_MAX];
+	size_t nr_limits;
+};
+
+/**
+ * struct peaks_options - what is for the report of peaks alone
+ * @folded:	stacks alone, as flame graphs are made of
+ */
+struct peaks_options {
+	bool folded;
 };
 
 /**
@@ -57,10 +98,15 @@ struct wss_options {
  * @output:	write a picture or a page to this file; NULL for standard output
  * @width:	pixels of the picture, or columns; 0 for what fits
  * @height:	pixels, or lines; 0 likewise
+ * @sort:	what to sort by, NULL for the view's own order
+ * @plot:	a picture is wanted, of a view that can also do without
  * @option:	an option that is of one view alone, NULL if there was none
  * @option_of:	that view
  * @heatmap:	options of that view
  * @wss:	likewise
+ * @peaks:	likewise
+ * @hot:	likewise
+ * @sizing:	likewise
  * @reader:	the file
  * @cut:	the file ends inside a record (known at the end)
  * @failed:	the view could not do its work, and has told so
@@ -80,10 +126,15 @@ struct report {
 	const char *output;
 	unsigned int width;
 	unsigned int height;
+	const char *sort;
+	bool plot;
 	const char *option;
 	const struct report_view *option_of;
 	struct heatmap_options heatmap;
 	struct wss_options wss;
+	struct peaks_options peaks;
+	struct hot_options hot;
+	struct sizing_options sizing;
 	struct reader reader;
 	bool cut;
 	bool failed;
@@ -98,6 +149,7 @@ struct report {
  * @nr_tables:	how many
  * @no_snapshots: it does not look into snapshots: they are skipped, which is much
  *		faster
+ * @plots:	it draws pictures: --plot
  * @begin:	called once the header is read
  * @scan:	if it is there the file is read twice, and this is called for
  *		each record of the first time
@@ -114,6 +166,7 @@ struct report_view {
 	const struct table_desc * const *tables;
 	size_t nr_tables;
 	bool no_snapshots;
+	bool plots;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);
@@ -122,8 +175,12 @@ struct report_view {
 };
 
 extern const struct report_view report_wss;
+extern const struct report_view report_curve;
+extern const struct report_view report_sizing;
 extern const struct report_view report_regions;
+extern const struct report_view report_hot;
 extern const struct report_view report_summary;
+extern const struct report_view report_peaks;
 extern const struct report_view report_act;
 extern const struct report_view report_raw;
 extern const struct report_view report_heatmap;
@@ -135,6 +192,13 @@ extern const struct argp report_filter_argp;
 /* The options that are of one view alone; the input is the same */
 extern const struct argp heatmap_argp;
 extern const struct argp wss_argp;
+extern const struct argp peaks_argp;
+extern const struct argp hot_argp;
+
+/* What --sort means to a view, which has that option */
+void wss_check_sort(struct argp_state *state, struct report *rp);
+void hot_check_sort(struct argp_state *state, struct report *rp);
+extern const struct argp sizing_argp;
 
 /** report_option() - note that an option is there which only one view has */
 void report_option(struct argp_state *state, struct report *rp,

@@ -22,7 +22,8 @@ bool report_wants(const struct report *rp, const struct wsmon_record *rec)
 
 	if (t < rp->from_ns || t > rp->to_ns)
 		return false;
-	if (!rp->pids.nr)
+	/* a mark is of all targets */
+	if (!rp->pids.nr || rec->type == WSMON_REC_MARK)
 		return true;
 	return reader_pid(rec, &pid) && has_pid(&rp->pids, pid);
 }

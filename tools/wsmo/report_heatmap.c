@@ -180,7 +180,7 @@ static void print_text(const struct report *rp)
 		if (i)
 			putchar('\n');
 		heatmap_text((struct heatmap *)m->targets.base + i,
-			     color_of(rp), rp->reader.header.mono_ns,
+			     &m->events, color_of(rp), rp->reader.header.mono_ns,
 			     label_width(width));
 	}
 }
@@ -198,8 +198,8 @@ static int draw(const struct report *rp)
 	plot_printf(&p, "set multiplot\n");
 	for (i = 0; i < m->targets.nr; i++) {
 		f.top = i * f.height;
-		heatmap_plot((struct heatmap *)m->targets.base + i, &p,
-			     rp->reader.header.mono_ns, &f);
+		heatmap_plot((struct heatmap *)m->targets.base + i, &m->events,
+			     &p, rp->reader.header.mono_ns, &f);
 	}
 	plot_printf(&p, "unset multiplot\n");
 	return plot_close(&p);

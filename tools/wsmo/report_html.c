@@ -14,7 +14,9 @@
 #include "heatmap_maps.h"
 #include "heatmap_view.h"
 #include "html_assets.h"
+#include "html_sizing.h"
 #include "names.h"
+#include "report_html.h"
 #include "text.h"
 #include "wss.h"
 #include "wsmo.h"
@@ -30,20 +32,30 @@
 #define POINTS_MAX	1500
 #define POINTS_MIN	50
 
+/* Rows of hot regions in all, as long as each target's class has one */
+#define HOT_ROWS	600
+#define HOT_TOP		10
+
 /**
  * struct html - state of the view
  * @maps:	heatmaps
  * @rows:	working set sizes
  * @rss:	resident sizes
  * @names:	struct wss_name
+ * @curves:	working sets against windows
  * @summary:	the summary, a view of its own
+ * @peaks:	peaks, marks and stacks, another one
+ * @hot:	hot regions, another one
  */
 struct html {
 	struct maps *maps;
 	struct wss_rows rows;
 	struct wss_rows rss;
 	struct sorted names;
+	struct curves curves;
 	struct report summary;
+	struct report peaks;
+	struct report hot;
 };
 
 static void html_begin(struct report *rp)
@@ -55,13 +67,22 @@ static void html_begin(struct report *rp)
 		exit(WSMO_FAILURE);
 	}
 	h->maps = maps_new();
+	curves_begin(&h->curves);
 	h->names = (struct sorted) {
 		.size = sizeof(struct wss_name), .max = TARGETS_MAX,
 		.compare = wss_name_compare,
 	};
 	h->summary = *rp;
 	h->summary.format = TABLE_JSON;
+	h->summary.view = &report_summary;
 	report_summary.begin(&h->summary);
+	h->peaks = *rp;
+	h->peaks.view = &report_peaks;
+	report_peaks.begin(&h->peaks);
+	h->hot = *rp;
+	h->hot.format = TABLE_JSON;
+	h->hot.view = &report_hot;
+	report_hot.begin(&h->hot);
 	rp->data = h;
 }
 
@@ -91,7 +112,10 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	struct html *h = rp->data;
 
 	maps_scan(h->maps, rp, rec);
+	curves_record(&h->curves, rp, rec);
 	report_summary.record(&h->summary, rec);
+	report_peaks.record(&h->peaks, rec);
+	report_hot.record(&h->hot, rec);
 	if (rec->type == WSMON_REC_TARGET)
 		take_name(h, (const void *)rec);
 	if (!report_wants(rp, rec))
@@ -120,8 +144,7 @@ static void html_record(struct report *rp, const struct wsmon_record *rec)
 	maps_record(((struct html *)rp->data)->maps, rp, rec);
 }
 
-/* JSON inside of a page: nothing in it may look like a tag */
-static void put_safely(const char *json)
+void html_put_safely(const char *json)
 {
 	for (; *json; json++) {
 		if (*json == '<')
@@ -131,43 +154,40 @@ static void put_safely(const char *json)
 	}
 }
 
-static void put_text(const char *text)
+void html_put_text(const char *text)
 {
-	char utf8[4 * HEATMAP_NAME];
-	struct json_object *o = json_object_new_string(text_utf8(utf8,
-						sizeof(utf8), text));
+	size_t size = 4 * strlen(text) + 1;
+	char *utf8 = malloc(size);
+	struct json_object *o = utf8 ?
+		json_object_new_string(text_utf8(utf8, size, text)) : NULL;
 
-	put_safely(o ? json_object_to_json_string_ext(o,
+	html_put_safely(o ? json_object_to_json_string_ext(o,
 				JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"");
 	json_object_put(o);
+	free(utf8);
 }
 
-/* The summary's JSON lines, which print to standard output, as an array */
-static void put_summary(struct report *rp)
+/* The JSON lines of a view of its own as an array */
+static void put_lines(const char *key, struct report *view)
 {
-	struct html *h = rp->data;
-	FILE *out = stdout;
-	char *text = NULL, *line, *rest;
+	char *text = html_capture(view), *line, *rest;
 	const char *comma = "";
-	size_t size;
 
-	h->summary.cut = rp->cut;
-	stdout = open_memstream(&text, &size);
-	if (!stdout) {
-		stdout = out;
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	report_summary.end(&h->summary);
-	fclose(stdout);
-	stdout = out;
-	fputs("\"summary\":[", stdout);
+	printf("\"%s\":[", key);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line; comma = ",\n") {
 		fputs(comma, stdout);
-		put_safely(line);
+		html_put_safely(line);
 	}
 	puts("],");
 	free(text);
+}
+
+static void put_hot(struct html *h)
+{
+	size_t each = HOT_ROWS / (h->names.nr * WSMON_NR_CLASSES + 1);
+
+	h->hot.hot.top = each > HOT_TOP ? HOT_TOP : each ? each : 1;
+	put_lines("hot", &h->hot);
 }
 
 /**
@@ -276,7 +296,7 @@ static void put_band(const struct heatmap *m, const struct band *b)
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
 	       b->line, b->lines, class_name(m->spans.span[b->label].class),
 	       b->bytes, b->fold ? b->gap : 0, m->spans.span[b->last].end);
-	put_text(heatmap_name(name, m, b));
+	html_put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
 		printf("%s\"%#llx\"", i ? "," : "", heatmap_address(m, b, i));
@@ -332,7 +352,7 @@ static void put_names(const struct html *h)
 	fputs("\"names\":{", stdout);
 	for (i = 0; i < h->names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
-		put_text(name[i].comm);
+		html_put_text(name[i].comm);
 	}
 	puts("}}");
 }
@@ -350,15 +370,21 @@ static void html_end(struct report *rp)
 	printf("<style>\n%s\n%s</style>\n", html_uplot_style, html_style);
 	fputs(html_body, stdout);
 	puts("<script type=\"application/json\" id=\"data\">{");
-	put_summary(rp);
+	h->summary.cut = rp->cut;
+	put_lines("summary", &h->summary);
 	put_percentiles(&h->rows);
 	put_series(rp, "wss", &h->rows, most);
 	put_series(rp, "rss", &h->rss, most);
 	put_maps(rp, h);
+	html_put_events(rp, &h->maps->events, &h->peaks);
+	html_put_sizing(rp, &h->curves);
+	put_hot(h);
 	put_names(h);
-	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n</html>\n",
-	       html_uplot_licence, html_uplot_script, html_script);
+	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
+	       html_uplot_licence, html_uplot_script, html_heatmap_script,
+	       html_script);
 	maps_free(h->maps);
+	curves_end(&h->curves);
 	free(h->rows.row);
 	free(h->rss.row);
 	free(h->names.base);

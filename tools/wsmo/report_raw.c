@@ -6,205 +6,16 @@
  * line a record, CSV one line a field. Numbers are always exact.
  */
 #include <json-c/json.h>
-#include <stddef.h>
 #include <stdlib.h>
 
+#include "buildid.h"
 #include "names.h"
+#include "raw_fields.h"
 #include "report.h"
 #include "text.h"
 #include "wsmo.h"
 
 #define TEXT_MAX	(4 * WSMON_RECORD_MAX)
-
-enum field_kind { U16, U32, U64, ADDR, CLASS16, CLASS, REASON, TEXT };
-
-struct field {
-	const char *name;
-	enum field_kind kind;
-	size_t offset;
-};
-
-#define FIELD(type, kind, name)	{ #name, kind, offsetof(struct type, name) }
-#define ATTR(kind, name) \
-	{ #name, kind, offsetof(struct wsmon_rec_attrs, attrs.name) }
-#define ACT_ERROR(n) \
-	{ "error" #n, U32, offsetof(struct wsmon_rec_act, error[n]) }, \
-	{ "failed" #n, U32, offsetof(struct wsmon_rec_act, failed[n]) }
-#define HEAD_ATTR(kind, name) \
-	{ #name, kind, offsetof(struct wsmon_file_header, attrs.name) }
-
-static const struct field header_fields[] = {
-	FIELD(wsmon_file_header, U32, version),
-	FIELD(wsmon_file_header, U32, header_size),
-	FIELD(wsmon_file_header, U32, page_size),
-	FIELD(wsmon_file_header, U32, clock_id),
-	FIELD(wsmon_file_header, U64, mono_ns),
-	FIELD(wsmon_file_header, U64, real_ns),
-	HEAD_ATTR(U64, sample_us),
-	HEAD_ATTR(U64, aggr_us),
-	HEAD_ATTR(U64, update_us),
-	HEAD_ATTR(U64, window_us),
-	HEAD_ATTR(U64, seed),
-	HEAD_ATTR(U32, min_regions),
-	HEAD_ATTR(U32, max_regions),
-	HEAD_ATTR(U32, flags),
-	HEAD_ATTR(U32, cpu_permille),
-	{ 0 }
-};
-
-static const struct field attrs_fields[] = {
-	ATTR(U64, sample_us),
-	ATTR(U64, aggr_us),
-	ATTR(U64, update_us),
-	ATTR(U64, window_us),
-	ATTR(U64, seed),
-	ATTR(U32, min_regions),
-	ATTR(U32, max_regions),
-	ATTR(U32, flags),
-	ATTR(U32, cpu_permille),
-	{ 0 }
-};
-
-static const struct field target_fields[] = {
-	FIELD(wsmon_rec_target, U32, pid),
-	FIELD(wsmon_rec_target, U32, flags),
-	FIELD(wsmon_rec_target, TEXT, comm),
-	{ 0 }
-};
-
-static const struct field area_fields[] = {
-	FIELD(wsmon_rec_area, U32, pid),
-	FIELD(wsmon_rec_area, CLASS, class),
-	FIELD(wsmon_rec_area, U32, index),
-	FIELD(wsmon_rec_area, U32, total),
-	FIELD(wsmon_rec_area, ADDR, start),
-	FIELD(wsmon_rec_area, ADDR, end),
-	FIELD(wsmon_rec_area, U64, mapped),
-	{ 0 }
-};
-
-static const struct field snapshot_fields[] = {
-	FIELD(wsmon_rec_snapshot, U32, pid),
-	FIELD(wsmon_rec_snapshot, U32, nr),
-	FIELD(wsmon_rec_snapshot, U32, first),
-	FIELD(wsmon_rec_snapshot, U32, total),
-	FIELD(wsmon_rec_snapshot, U64, interval_ns),
-	FIELD(wsmon_rec_snapshot, U32, rounds),
-	FIELD(wsmon_rec_snapshot, U32, budget),
-	{ 0 }
-};
-
-static const struct field region_fields[] = {
-	FIELD(wsmon_region_entry, ADDR, start),
-	FIELD(wsmon_region_entry, ADDR, end),
-	FIELD(wsmon_region_entry, U16, share),
-	FIELD(wsmon_region_entry, U16, freq),
-	FIELD(wsmon_region_entry, CLASS16, class),
-	FIELD(wsmon_region_entry, U32, age_ms),
-	FIELD(wsmon_region_entry, U32, area),
-	{ 0 }
-};
-
-static const struct field wss_fields[] = {
-	FIELD(wsmon_rec_wss, U32, pid),
-	FIELD(wsmon_rec_wss, CLASS, class),
-	FIELD(wsmon_rec_wss, U64, tau_us),
-	FIELD(wsmon_rec_wss, U64, bytes),
-	FIELD(wsmon_rec_wss, U64, low),
-	FIELD(wsmon_rec_wss, U64, high),
-	FIELD(wsmon_rec_wss, U64, mapped),
-	{ 0 }
-};
-
-static const struct field exit_fields[] = {
-	FIELD(wsmon_rec_exit, U32, pid),
-	{ 0 }
-};
-
-static const struct field lost_fields[] = {
-	FIELD(wsmon_rec_lost, U64, records),
-	FIELD(wsmon_rec_lost, U64, bytes),
-	{ 0 }
-};
-
-static const struct field stats_fields[] = {
-	FIELD(wsmon_rec_stats, U64, rounds),
-	FIELD(wsmon_rec_stats, U64, late_rounds),
-	FIELD(wsmon_rec_stats, U64, missed),
-	FIELD(wsmon_rec_stats, U64, checks),
-	FIELD(wsmon_rec_stats, U64, arms),
-	FIELD(wsmon_rec_stats, U64, flushes),
-	FIELD(wsmon_rec_stats, U64, walk_ns),
-	FIELD(wsmon_rec_stats, U64, flush_ns),
-	FIELD(wsmon_rec_stats, U64, adapt_ns),
-	FIELD(wsmon_rec_stats, U64, emit_ns),
-	FIELD(wsmon_rec_stats, U64, cpu_ns),
-	FIELD(wsmon_rec_stats, U64, max_hold_ns),
-	FIELD(wsmon_rec_stats, U64, lost_records),
-	FIELD(wsmon_rec_stats, U64, lost_bytes),
-	FIELD(wsmon_rec_stats, U32, regions),
-	FIELD(wsmon_rec_stats, U32, samples),
-	FIELD(wsmon_rec_stats, U32, targets),
-	FIELD(wsmon_rec_stats, U32, budget),
-	FIELD(wsmon_rec_stats, U64, sample_ns),
-	FIELD(wsmon_rec_stats, U64, remote_ns),
-	FIELD(wsmon_rec_stats, U64, idle_rounds),
-	FIELD(wsmon_rec_stats, U64, late_p50_ns),
-	FIELD(wsmon_rec_stats, U64, late_p99_ns),
-	FIELD(wsmon_rec_stats, U64, late_max_ns),
-	{ 0 }
-};
-
-static const struct field end_fields[] = {
-	FIELD(wsmon_rec_end, REASON, reason),
-	{ 0 }
-};
-
-static const struct field proc_fields[] = {
-	FIELD(wsmon_rec_proc, U32, pid),
-	FIELD(wsmon_rec_proc, U64, rss),
-	FIELD(wsmon_rec_proc, U64, swap),
-	FIELD(wsmon_rec_proc, U64, vsize),
-	{ 0 }
-};
-
-static const struct field act_fields[] = {
-	FIELD(wsmon_rec_act, U32, rule),
-	FIELD(wsmon_rec_act, U32, nr_rules),
-	FIELD(wsmon_rec_act, U32, action),
-	FIELD(wsmon_rec_act, U32, flags),
-	FIELD(wsmon_rec_act, U64, tried),
-	FIELD(wsmon_rec_act, U64, applied),
-	FIELD(wsmon_rec_act, U64, tried_bytes),
-	FIELD(wsmon_rec_act, U64, applied_bytes),
-	FIELD(wsmon_rec_act, U64, refaulted_bytes),
-	FIELD(wsmon_rec_act, U64, skipped_bytes),
-	FIELD(wsmon_rec_act, U64, gone_bytes),
-	FIELD(wsmon_rec_act, U64, shadowed_bytes),
-	FIELD(wsmon_rec_act, U64, cpu_ns),
-	ACT_ERROR(0), ACT_ERROR(1), ACT_ERROR(2),
-	ACT_ERROR(3), ACT_ERROR(4), ACT_ERROR(5),
-	FIELD(wsmon_rec_act, TEXT, text),
-	{ 0 }
-};
-
-static const struct field no_fields[] = {
-	{ 0 }
-};
-
-static const struct field * const record_fields[] = {
-	[WSMON_REC_ATTRS]	= attrs_fields,
-	[WSMON_REC_TARGET]	= target_fields,
-	[WSMON_REC_AREA]	= area_fields,
-	[WSMON_REC_SNAPSHOT]	= snapshot_fields,
-	[WSMON_REC_WSS]		= wss_fields,
-	[WSMON_REC_EXIT]	= exit_fields,
-	[WSMON_REC_LOST]	= lost_fields,
-	[WSMON_REC_STATS]	= stats_fields,
-	[WSMON_REC_END]		= end_fields,
-	[WSMON_REC_PROC]	= proc_fields,
-	[WSMON_REC_ACT]		= act_fields,
-};
 
 enum { T, N, TYPE, NAME, VALUE };
 
@@ -277,6 +88,19 @@ static void put_name(struct raw *raw, struct json_object *obj,
 		printf(" %s=%s", name, value);
 }
 
+static void put_signed(struct raw *raw, struct json_object *obj,
+		       const char *prefix, const char *name, __s32 v)
+{
+	char text[16];
+
+	if (raw->format == TABLE_JSON) {
+		json_object_object_add(obj, name, json_object_new_int(v));
+		return;
+	}
+	snprintf(text, sizeof(text), "%d", v);
+	put_name(raw, obj, prefix, name, text);
+}
+
 static void put_number(struct raw *raw, struct json_object *obj,
 		       const char *prefix, const struct field *f, __u64 v)
 {
@@ -301,6 +125,7 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 {
 	for (; f->name && f->offset < size; f++) {
 		const void *p = (const char *)from + f->offset;
+		char hex[BUILDID_TEXT];
 
 		switch (f->kind) {
 		case U16:
@@ -308,6 +133,9 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 			break;
 		case U32:
 			put_number(raw, obj, prefix, f, *(const __u32 *)p);
+			break;
+		case S32:
+			put_signed(raw, obj, prefix, f->name, *(const __s32 *)p);
 			break;
 		case U64:
 		case ADDR:
@@ -321,9 +149,18 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 			put_name(raw, obj, prefix, f->name,
 				 class_name(*(const __u32 *)p));
 			break;
+		case GROUP:
+			put_name(raw, obj, prefix, f->name,
+				 peak_group_name(*(const __u32 *)p));
+			break;
 		case REASON:
 			put_text(raw, obj, prefix, f->name,
 				 end_name(*(const __u32 *)p));
+			break;
+		case BUILD_ID:
+			put_name(raw, obj, prefix, f->name,
+				 buildid_text(hex, p, ((const struct wsmon_rec_mapping *)
+						       from)->build_id_len));
 			break;
 		case TEXT:
 			put_text(raw, obj, prefix, f->name, p);
@@ -353,10 +190,33 @@ static void put_regions(struct raw *raw, struct json_object *obj,
 		} else if (raw->format != TABLE_CSV) {
 			fputs(" {", stdout);
 		}
-		put_fields(raw, region, prefix, region_fields, &s->regions[i],
+		put_fields(raw, region, prefix, raw_region_fields, &s->regions[i],
 			   sizeof(s->regions[i]));
 		if (raw->format != TABLE_JSON && raw->format != TABLE_CSV)
 			fputs(" }", stdout);
+	}
+}
+
+static void put_pcs(struct raw *raw, struct json_object *obj,
+		    const struct wsmon_rec_stack *s)
+{
+	struct json_object *array = NULL;
+	char name[16];
+	__u32 i;
+
+	if (raw->format == TABLE_JSON) {
+		array = json_object_new_array_ext(s->nr ? s->nr : 1);
+		json_object_object_add(obj, "pc", array);
+	}
+	for (i = 0; i < s->nr; i++) {
+		const struct field pc = { name, ADDR, 0 };
+
+		snprintf(name, sizeof(name), "pc%u", i);
+		if (array)
+			json_object_array_add(array,
+					      json_object_new_uint64(s->pc[i]));
+		else
+			put_number(raw, NULL, "", &pc, s->pc[i]);
 	}
 }
 
@@ -384,10 +244,12 @@ static void put_line(struct report *rp, const struct field *fields,
 		printf("%12.6f %-8s size=%u", raw->t, raw->type, size);
 	}
 	put_fields(raw, obj, "", fields, from, size);
-	if (fields == area_fields && size > sizeof(struct wsmon_rec_area))
+	if (fields == raw_area_fields && size > sizeof(struct wsmon_rec_area))
 		put_text(raw, obj, "", "path",
 			 ((const struct wsmon_rec_area *)from)->path);
-	if (fields == snapshot_fields)
+	if (fields == raw_stack_fields)
+		put_pcs(raw, obj, from);
+	if (fields == raw_snapshot_fields)
 		put_regions(raw, obj, from);
 	if (obj)
 		puts(json_object_to_json_string_ext(obj,
@@ -414,22 +276,19 @@ static void raw_begin(struct report *rp)
 		raw->csv = table_new(&desc, raw->format);
 	raw->type = "header";
 	rp->data = raw;
-	put_line(rp, header_fields, rp->reader.header.mono_ns,
+	put_line(rp, raw_header_fields, rp->reader.header.mono_ns,
 		 rp->reader.header.header_size, &rp->reader.header);
 }
 
 static void raw_record(struct report *rp, const struct wsmon_record *rec)
 {
-	const struct field *fields = NULL;
 	struct raw *raw = rp->data;
 
 	raw->n++;
 	if (!report_wants(rp, rec))
 		return;
-	if (rec->type < ARRAY_SIZE(record_fields))
-		fields = record_fields[rec->type];
 	raw->type = record_name(rec->type);
-	put_line(rp, fields ? fields : no_fields, rec->time_ns, rec->size, rec);
+	put_line(rp, raw_fields(rec->type), rec->time_ns, rec->size, rec);
 }
 
 static void raw_end(struct report *rp)

@@ -9,17 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bar.h"
+#include "events.h"
 #include "names.h"
-#include "term.h"
 #include "wss.h"
 #include "wsmo.h"
 
 #define TARGETS_MAX	65536
 
-/* What the other columns take, with the blanks between them; least, most bar */
+/* What the other columns take, with the blanks between them */
 #define BESIDE_BAR	70
-#define BAR_MIN		10
-#define BAR_MAX		60
 
 enum { T, PID, CLASS, TAU, BYTES, LOW, HIGH, BAR };
 
@@ -31,7 +30,7 @@ static const struct column columns[] = {
 	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0, "working set: bytes accessed within the window" },
 	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
 	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
-	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW, "up to LOW, then up to HIGH; as wide as it gets for the target's greatest" },
+	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW, "up to LOW, then up to HIGH; as wide as it gets for the target's greatest. Behind it peaks and marks of the interval" },
 };
 
 static const struct table_desc desc = {
@@ -72,6 +71,8 @@ struct scale {
  * @rss:	resident sizes, for a picture
  * @names:	struct wss_name, for a picture
  * @scales:	struct scale
+ * @events:	peaks and marks
+ * @tau_us:	the shortest window of @rows
  * @bar:	columns of a bar
  */
 struct wss {
@@ -80,6 +81,8 @@ struct wss {
 	struct wss_rows rss;
 	struct sorted names;
 	struct sorted scales;
+	struct events events;
+	__u64 tau_us;
 	unsigned int bar;
 };
 
@@ -88,16 +91,6 @@ static int compare_scales(const void *a, const void *b)
 	const struct scale *x = a, *y = b;
 
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static unsigned int bar_width(void)
-{
-	unsigned int width, lines;
-
-	term_size(&width, &lines);
-	if (width < BESIDE_BAR + BAR_MIN)
-		return BAR_MIN;
-	return width - BESIDE_BAR < BAR_MAX ? width - BESIDE_BAR : BAR_MAX;
 }
 
 static void wss_begin(struct report *rp)
@@ -116,37 +109,45 @@ static void wss_begin(struct report *rp)
 		.size = sizeof(struct scale), .max = TARGETS_MAX,
 		.compare = compare_scales,
 	};
-	w->bar = bar_width();
+	w->bar = bar_width(BESIDE_BAR);
 	if (rp->format != TABLE_HUMAN && !rp->wss.by_size &&
 	    !rp->wss.only_percentiles)
 		w->table = table_new(&desc, rp->format);
 	rp->data = w;
 }
 
-static void bar(char *text, size_t size, const struct wss *w,
-		const struct wss_row *row)
+static const char *bar(char *text, const struct wss *w, const struct wss_row *row)
 {
-	static const char * const unicode[] = { "\xe2\x96\x88", "\xe2\x96\x91" };
-	static const char * const ascii[] = { "#", "-" };
-	const char * const *mark = term_unicode() ? unicode : ascii;
 	const struct scale key = { .pid = row->pid };
 	const struct scale *scale = sorted_find(&w->scales, &key);
-	double per = scale && scale->most ? (double)w->bar / scale->most : 0;
-	char *p = text;
-	unsigned int i;
 
-	for (i = 0; i + 0.5 < row->high * per && p + 4 < text + size; i++)
-		p = stpcpy(p, mark[i + 0.5 >= row->low * per]);
-	/* one that is too short to be seen is not one that is missing */
-	strcpy(p, i ? "" : " ");
+	return bar_text(text, row->low, row->high, scale ? scale->most : 0,
+			w->bar);
+}
+
+/* What happened is told once for an interval: beside the whole target */
+static void add_events(const struct report *rp, char *text, size_t size,
+		       const struct wss_row *row)
+{
+	const struct wsmon_attrs *attrs = &rp->reader.header.attrs;
+	const struct wss *w = rp->data;
+	size_t len = strlen(text);
+	char label[EVENTS_LABEL];
+
+	if (row->class != WSMON_CLASS_ALL || row->tau_us != w->tau_us)
+		return;
+	events_label(label, &w->events, row->pid, row->time_ns,
+		     attrs->aggr_us * 1000);
+	snprintf(text + len, size - len, "%s%s", *label ? " " : "", label);
 }
 
 static void print_row(const struct report *rp, struct table *t,
 		      const struct wss_row *row)
 {
-	char text[4 * BAR_MAX + 1];
+	char text[BAR_TEXT + EVENTS_LABEL];
 
-	bar(text, sizeof(text), rp->data, row);
+	bar(text, rp->data, row);
+	add_events(rp, text, sizeof(text), row);
 	table_row(t, (struct cell[]) {
 		[T]	= cell_d(report_time(rp, row->time_ns)),
 		[PID]	= cell_u(row->pid),
@@ -166,6 +167,8 @@ static void keep(struct wss *w, const struct wss_row *row)
 
 	if (scale && row->high > scale->most)
 		scale->most = row->high;
+	if (!w->tau_us || row->tau_us < w->tau_us)
+		w->tau_us = row->tau_us;
 	wss_rows_add(&w->rows, row);
 }
 
@@ -205,6 +208,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 		take_name(w, (const void *)rec);
 	if (!report_wants(rp, rec))
 		return;
+	events_add(&w->events, rec);
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC && rp->output)
@@ -217,9 +221,8 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 static void print_percentile(const struct report *rp, struct table *t,
 			     const struct wss_row *row, unsigned int percent)
 {
-	char text[4 * BAR_MAX + 1];
+	char text[BAR_TEXT];
 
-	bar(text, sizeof(text), rp->data, row);
 	table_row(t, (struct cell[]) {
 		[P_PID]		= cell_u(row->pid),
 		[P_CLASS]	= cell_s(class_name(row->class)),
@@ -229,7 +232,7 @@ static void print_percentile(const struct report *rp, struct table *t,
 		[P_LOW]		= cell_u(row->low),
 		[P_HIGH]	= cell_u(row->high),
 		[P_T]		= cell_d(report_time(rp, row->time_ns)),
-		[P_BAR]		= cell_s(text),
+		[P_BAR]		= cell_s(bar(text, rp->data, row)),
 	});
 }
 
@@ -281,11 +284,13 @@ static void wss_end(struct report *rp)
 	struct wss *w = rp->data;
 
 	if (rp->output)
-		rp->failed = wss_plot(rp, &w->rows, &w->rss, &w->names) != 0;
+		rp->failed = wss_plot(rp, &w->rows, &w->rss, &w->names,
+				      &w->events) != 0;
 	else if (w->table)
 		table_end(w->table);
 	else
 		print_kept(rp, &w->rows);
+	events_free(&w->events);
 	free(w->rows.row);
 	free(w->rss.row);
 	free(w->names.base);
@@ -299,6 +304,7 @@ const struct report_view report_wss = {
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
 	.no_snapshots = true,
+	.plots = true,
 	.begin = wss_begin,
 	.record = wss_record,
 	.end = wss_end,

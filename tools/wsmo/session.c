@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -124,6 +125,13 @@ int session_take(struct session *s,
 		}
 	}
 	return 1;
+}
+
+bool session_behind(const struct session *s)
+{
+	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
+
+	return s->reader.head != s->reader.tail || poll(&fd, 1, 0) > 0;
 }
 
 /* Finds "key=value" in @text; Return: length of the value, 0 if not there */

@@ -7,7 +7,8 @@
 
 #include "reader.h"
 
-#define SESSION_ATTRS	9
+/* The module has fewer */
+#define SESSION_ATTRS	16
 
 /* A window has at most 11 digits, and a comma */
 #define SETTING_TEXT	(12 * WSMON_WINDOWS_MAX)
@@ -82,6 +83,9 @@ int session_start(struct session *s, const char *target);
  * Return: 0, or -1 after two seconds
  */
 int session_wait(const char *word);
+
+/** session_behind() - is there more in the stream than what was taken? */
+bool session_behind(const struct session *s);
 
 /** session_stop() - stop monitoring; what is in the stream can still be read */
 void session_stop(struct session *s);

@@ -56,3 +56,11 @@ void *sorted_get(struct sorted *s, const void *key)
 	s->nr++;
 	return p;
 }
+
+void sorted_remove(struct sorted *s, void *element)
+{
+	char *p = element, *end = (char *)s->base + s->nr * s->size;
+
+	memmove(p, p + s->size, end - p - s->size);
+	s->nr--;
+}

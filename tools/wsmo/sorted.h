@@ -35,4 +35,10 @@ void *sorted_find(const struct sorted *s, const void *key);
  */
 void *sorted_get(struct sorted *s, const void *key);
 
+/**
+ * sorted_remove() - forget an element
+ * @element: where it is; those behind it move there
+ */
+void sorted_remove(struct sorted *s, void *element);
+
 #endif /* WSMO_SORTED_H */

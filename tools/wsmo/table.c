@@ -77,12 +77,13 @@ static void setup_json(struct table *t)
 		switch (c->type) {
 		case COL_T:
 		case COL_RATIO:
+		case COL_RATE:
 			o = json_object_new_double(0);
 			check_memory(o);
 			json_object_set_serializer(o,
 				json_object_double_to_json_string,
-				(void *)(uintptr_t)(c->type == COL_T ?
-						    "%.3f" : "%.6f"), NULL);
+				(void *)(uintptr_t)(c->type == COL_RATIO ?
+						    "%.6f" : "%.3f"), NULL);
 			break;
 		default:
 			o = json_object_new_uint64(0);
@@ -111,7 +112,7 @@ static bool is_set(const struct column *c, const struct cell *cell)
 {
 	if (!cell->set)
 		return false;
-	if (c->type == COL_T || c->type == COL_RATIO)
+	if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
 		return isfinite(cell->d);
 	return true;
 }
@@ -122,6 +123,7 @@ static const char *exact(char *buf, const struct column *c,
 {
 	switch (c->type) {
 	case COL_T:
+	case COL_RATE:
 		snprintf(buf, CELL_LEN, "%.3f", cell->d);
 		break;
 	case COL_RATIO:
@@ -163,6 +165,9 @@ static const char *for_people(char *buf, const struct table *t,
 		return units_time(buf, scaled(cell->u, NSEC_PER_MSEC));
 	case COL_RATIO:
 		snprintf(buf, CELL_LEN, "%.1f %%", 100 * cell->d);
+		return buf;
+	case COL_RATE:
+		snprintf(buf, CELL_LEN, cell->d < 9.95 ? "%.1f" : "%.0f", cell->d);
 		return buf;
 	default:
 		return exact(buf, c, cell);
@@ -301,7 +306,7 @@ static void row_json(struct table *t, const struct cell *cells)
 					       json_text(cells[i].s));
 			continue;
 		}
-		if (c->type == COL_T || c->type == COL_RATIO)
+		if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
 			json_object_set_double(o, cells[i].d);
 		else
 			json_object_set_uint64(o, cells[i].u);

@@ -38,6 +38,7 @@ enum table_format {
  * @COL_MS:	u, a duration in milliseconds
  * @COL_T:	d, seconds since the recording began
  * @COL_RATIO:	d, 0 to 1: per cent for people
+ * @COL_RATE:	d, how many in a second
  * @COL_TEXT:	s
  */
 enum column_type {
@@ -49,6 +50,7 @@ enum column_type {
 	COL_MS,
 	COL_T,
 	COL_RATIO,
+	COL_RATE,
 	COL_TEXT,
 };
 

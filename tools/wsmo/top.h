@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "live.h"
+#include "marks.h"
 #include "record.h"
 #include "table.h"
 
@@ -140,6 +141,9 @@ void top_lost(struct top *top, __u64 records);
 
 /** top_record() - note what a record of the stream tells to have happened */
 void top_record(struct top *top, const struct wsmon_record *rec);
+
+/** top_mark() - "wsmo mark" said something; for mark_serve() */
+void top_mark(void *top, const struct mark_request *rq, struct mark_reply *reply);
 
 /** top_compare() - note what happened between two looks at the text files */
 void top_compare(struct top *top, const struct live *now);

@@ -13,6 +13,7 @@
 #include "names.h"
 #include "text.h"
 #include "top.h"
+#include "units.h"
 #include "wsmo.h"
 
 static struct top_event *last_event(struct top *top)
@@ -60,10 +61,33 @@ static const char *who(const struct top *top, __u32 pid, char *buf, size_t size)
 	return buf;
 }
 
+static void peak_event(struct top *top, const struct peak *p)
+{
+	char name[80], size[UNITS_LEN], usual[UNITS_LEN];
+
+	top_event(top, "%s: peak %u of %s, %s; usual is %s",
+		  who(top, p->pid, name, sizeof(name)), p->number,
+		  peak_group_name(p->group), units_size(size, p->bytes),
+		  units_size(usual, p->baseline));
+}
+
+void top_mark(void *arg, const struct mark_request *rq,
+	      struct mark_reply *reply)
+{
+	char clean[4 * MARK_TEXT];
+	struct top *top = arg;
+
+	reply->number = ++top->record.marks.number;
+	reply->at_ns = record_now() - top->start_ns;
+	top_event(top, "mark %llu: %s", reply->number,
+		  text_clean(clean, sizeof(clean), rq->text));
+}
+
 void top_record(struct top *top, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
+	const struct wsmon_rec_peak *peak = (const void *)rec;
 	const struct wsmon_rec_exit *gone = (const void *)rec;
 	const struct wsmon_rec_end *end = (const void *)rec;
 	char name[80], clean[64];
@@ -76,6 +100,14 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 			 target->comm);
 		top_event(top, "%u executed %s", target->pid,
 			  text_clean(clean, sizeof(clean), name));
+		break;
+	case WSMON_REC_PEAK:
+		if (peak->edge == WSMON_PEAK_START)
+			peak_event(top, &(struct peak) {
+				.pid = peak->pid, .number = peak->number,
+				.group = peak->group, .bytes = peak->bytes,
+				.baseline = peak->baseline,
+			});
 		break;
 	case WSMON_REC_EXIT:
 		top_event(top, "%s ended",
@@ -111,6 +143,19 @@ static void compare_target(struct top *top, const struct live *now,
 	}
 }
 
+/* A session that began in the meantime numbers its peaks anew */
+static void compare_peaks(struct top *top, const struct live *now)
+{
+	const struct peak *is, *was;
+	size_t i;
+
+	for (i = 0; (is = events_peak_at(&now->events, i)); i++) {
+		was = events_peak(&top->now.events, is->pid, is->number);
+		if (!was || was->start_ns != is->start_ns)
+			peak_event(top, is);
+	}
+}
+
 void top_compare(struct top *top, const struct live *now)
 {
 	const struct wss_name *name = top->now.names.base;
@@ -122,6 +167,7 @@ void top_compare(struct top *top, const struct live *now)
 	if (top->running) {
 		for (i = 0; i < top->now.names.nr; i++)
 			compare_target(top, now, &name[i]);
+		compare_peaks(top, now);
 		if (now->lost > top->now.lost)
 			top_lost(top, now->lost - top->now.lost);
 		if (!now->running)

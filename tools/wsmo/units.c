@@ -108,6 +108,29 @@ int units_parse_count(const char *text, __u64 max, __u64 *count)
 	return 0;
 }
 
+int units_parse_milli(const char *text, __u64 max, __u64 *milli)
+{
+	size_t whole = strspn(text, "0123456789"), part = 0;
+	__u64 v = 0;
+	size_t i;
+
+	if (text[whole] == '.') {
+		part = strspn(text + whole + 1, "0123456789");
+		if (!part || part > 3)
+			return -EINVAL;
+		part++;
+	}
+	if (!whole || text[whole + part])
+		return -EINVAL;
+	for (i = 0; i < whole + 4; i++)
+		if (i != whole && add_digit(&v, i < whole + part ? text[i] : '0'))
+			return -ERANGE;
+	if (v > max)
+		return -ERANGE;
+	*milli = v;
+	return 0;
+}
+
 int units_parse_size(const char *text, __u64 *bytes)
 {
 	static const char prefixes[] = "KMGTPE";

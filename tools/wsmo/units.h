@@ -52,4 +52,11 @@ int units_parse_size(const char *text, __u64 *bytes);
  */
 int units_parse_count(const char *text, __u64 max, __u64 *count);
 
+/**
+ * units_parse_milli() - "5", "0.25": a number with up to three decimals
+ * @max: and @milli, the result: in 1/1000
+ * Return: 0, -EINVAL, or -ERANGE above @max
+ */
+int units_parse_milli(const char *text, __u64 max, __u64 *milli);
+
 #endif /* WSMO_UNITS_H */

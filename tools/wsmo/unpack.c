@@ -351,7 +351,7 @@ void unpack_note(struct unpack *u, const struct wsmon_record *rec)
 	size_t i;
 
 	past_note(&u->pasts, rec);
-	for (i = 0; i < u->kept.nr; i++)
+	for (i = 0; past_may_end(rec) && i < u->kept.nr; i++)
 		if (past_ends(rec, k[i].pid))
 			k[i].bytes = 0;
 }

@@ -24,6 +24,7 @@
 
 /* Verbs: argv[0] is the verb, the return value is the exit status. */
 int cmd_record(int argc, char **argv);
+int cmd_mark(int argc, char **argv);
 int cmd_act(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);

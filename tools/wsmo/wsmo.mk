@@ -11,22 +11,40 @@ WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/wsmo
 WSMO_VERSION ?= 0.1
 
-WSMO_SRCS := main.c program.c top_exec.c msg.c args.c text.c units.c names.c table.c reader.c \
-	past.c pack.c unpack.c debugfs.c \
-	report.c report_filter.c report_run.c report_wss.c wss.c wss_args.c wss_plot.c \
-	report_regions.c report_summary.c report_raw.c \
-	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c heatmap_text.c \
-	heatmap_plot.c report_html.c html_assets.c spans.c plot.c term.c areas.c sorted.c \
+# What records: "wsmo" itself, which is to be small
+WSMO_RECORD_SRCS := program.c program_exec.c msg.c args.c text.c units.c names.c \
+	reader.c past.c pack.c unpack.c debugfs.c sorted.c \
 	record.c record_args.c record_run.c record_loop.c record_take.c \
-	record_output.c record_child.c session.c procfs.c kconfig.c check.c \
-	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
-	openmetrics.c export_live.c live.c outfile.c \
-	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
-	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c
+	record_output.c record_child.c record_stacks.c record_marks.c marks.c \
+	mapper.c buildid.c threads.c session.c procfs.c
+WSMO_SRCS := main.c mark.c $(WSMO_RECORD_SRCS)
 
-# "wsmo top" executes wsmo-top, which has all of these but main.c and itself, and
-WSMO_TOP_SRCS := $(filter-out main.c top_exec.c,$(WSMO_SRCS)) \
+# What reads, which "wsmo report", "act", "export" and "check" execute
+WSMO_READ_SRCS := $(WSMO_RECORD_SRCS) table.c live.c outfile.c \
+	report.c report_filter.c report_run.c report_raw.c raw_fields.c report_regions.c \
+	report_summary.c summary_recording.c summary_touched.c \
+	report_wss.c wss.c wss_args.c wss_plot.c bar.c \
+	curve.c curves.c curves_report.c report_curve.c report_sizing.c sizing.c \
+	sizing_args.c curve_plot.c \
+	report_hot.c hot.c hot_args.c places.c mappings.c symbols.c libdw.c \
+	report_peaks.c report_stacks.c calls.c demangle.c events.c \
+	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c \
+	heatmap_text.c heatmap_events.c heatmap_plot.c \
+	report_html.c html_events.c html_sizing.c html_assets.c \
+	spans.c plot.c plot_events.c term.c areas.c \
+	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
+	openmetrics.c export_live.c \
+	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
+	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c \
+	kconfig.c check.c
+WSMO_REPORT_SRCS := report_main.c $(WSMO_READ_SRCS)
+
+# "wsmo top" executes wsmo-top
+WSMO_TOP_SRCS := $(WSMO_READ_SRCS) \
 	top_main.c top.c top_model.c top_events.c top_screen.c top_text.c
+
+# "wsmo record" executes wsmo-stack
+WSMO_STACK_SRCS := stack_main.c stack_grab.c stack_unwind.c program.c msg.c
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
@@ -35,16 +53,21 @@ WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 # few segments, little memory
-WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code
-WSMO_LIBS := -lsmartcols -ljson-c -lzstd -lm
-WSMO_TOP_LIBS := $(WSMO_LIBS) -lncursesw -ltinfo
+WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
+WSMO_LIBS := -lzstd
+WSMO_REPORT_LIBS := -lsmartcols -ljson-c -lzstd -liberty -lm
+WSMO_TOP_LIBS := $(WSMO_REPORT_LIBS) -lncursesw -ltinfo
+WSMO_STACK_LIBS := -ldw
 
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
 
+# Programs beside wsmo
+WSMO_PARTS := report top stack
+
 .PHONY: wsmo wsmo-asan
-wsmo: out/bin/wsmo out/bin/wsmo-top $(WSMO_SCHEME_FILES)
-wsmo-asan: out/bin/wsmo-asan out/bin/wsmo-asan-top $(WSMO_SCHEME_FILES)
+wsmo: out/bin/wsmo $(WSMO_PARTS:%=out/bin/wsmo-%) $(WSMO_SCHEME_FILES)
+wsmo-asan: out/bin/wsmo-asan $(WSMO_PARTS:%=out/bin/wsmo-asan-%) $(WSMO_SCHEME_FILES)
 
 # beside bin/, as they are installed
 out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
@@ -55,9 +78,25 @@ out/bin/wsmo: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.o)
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_LIBS)
 
+out/bin/wsmo-report: $(WSMO_REPORT_SRCS:%.c=$(WSMO_OBJ)/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_REPORT_LIBS)
+
 out/bin/wsmo-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/%.o)
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_TOP_LIBS)
+
+out/bin/wsmo-stack: $(WSMO_STACK_SRCS:%.c=$(WSMO_OBJ)/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_STACK_LIBS)
+
+out/bin/wsmo-asan-report: $(WSMO_REPORT_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_REPORT_LIBS)
+
+out/bin/wsmo-asan-stack: $(WSMO_STACK_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_STACK_LIBS)
 
 out/bin/wsmo-asan-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
 	@mkdir -p $(@D)
@@ -101,10 +140,10 @@ $(WSMO_OBJ)/html_assets.o $(WSMO_OBJ)/asan/html_assets.o: \
 .PHONY: completion
 completion: out/share/wsmo.bash
 
-out/share/wsmo.bash: $(WSMO_DIR)/completion.sh out/bin/wsmo
+out/share/wsmo.bash: $(WSMO_DIR)/completion.sh out/bin/wsmo $(WSMO_PARTS:%=out/bin/wsmo-%)
 	@mkdir -p $(@D)
 	$(WSMO_DIR)/completion.sh out/bin/wsmo >$@.new
 	mv $@.new $@
 
--include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_SRCS) $(WSMO_TOP_SRCS))
--include $(patsubst %.c,$(WSMO_OBJ)/asan/%.d,$(WSMO_SRCS) $(WSMO_TOP_SRCS))
+-include $(patsubst %.c,$(WSMO_OBJ)/%.d,main.c mark.c report_main.c $(WSMO_TOP_SRCS) $(WSMO_STACK_SRCS))
+-include $(patsubst %.c,$(WSMO_OBJ)/asan/%.d,main.c mark.c report_main.c $(WSMO_TOP_SRCS) $(WSMO_STACK_SRCS))

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "events.h"
 #include "report.h"
 #include "sorted.h"
 
@@ -64,12 +65,14 @@ int wss_name_compare(const void *a, const void *b);
  * @rows: working set sizes, in any order; sorted by it
  * @rss: resident sizes
  * @names: struct wss_name
+ * @events: peaks and marks
  *
  * Without --class it is of whole targets, without --tau of the shortest window.
  *
  * Return: 0, or -1 after a message
  */
 int wss_plot(const struct report *rp, struct wss_rows *rows,
-	     struct wss_rows *rss, const struct sorted *names);
+	     struct wss_rows *rss, const struct sorted *names,
+	     const struct events *events);
 
 #endif /* WSMO_WSS_H */

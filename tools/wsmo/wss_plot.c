@@ -9,17 +9,12 @@
 
 #include "names.h"
 #include "plot.h"
+#include "plot_events.h"
 #include "units.h"
 #include "wss.h"
 #include "wsmo.h"
 
-#define SERIES_MAX	8
-
-/* Okabe and Ito's: eyes that lack a colour can tell them apart */
-static const char * const colors[SERIES_MAX] = {
-	"0072b2", "d55e00", "009e73", "cc79a7", "e69f00", "56b4e9", "000000",
-	"8c6d1f",
-};
+#define SERIES_MAX	PLOT_COLORS
 
 /**
  * struct axes - what the numbers are in
@@ -138,7 +133,7 @@ static void plot_curves(struct plot *p, const struct wss_rows *rows,
 	for (i = 0; i < rows->nr; i = wss_series(rows, i), n++) {
 		series_name(title, sizeof(title), &rows->row[i], names);
 		plot_printf(p, "%s $wss%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $wss%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
-			    comma, n, colors[n], n, colors[n],
+			    comma, n, plot_colors[n], n, plot_colors[n],
 			    plot_text(text, title));
 		comma = ",";
 	}
@@ -151,7 +146,8 @@ static void plot_curves(struct plot *p, const struct wss_rows *rows,
 }
 
 int wss_plot(const struct report *rp, struct wss_rows *rows,
-	     struct wss_rows *rss, const struct sorted *names)
+	     struct wss_rows *rss, const struct sorted *names,
+	     const struct events *events)
 {
 	struct axes ax = { .zero_ns = rp->reader.header.mono_ns };
 	struct plot p;
@@ -181,6 +177,7 @@ int wss_plot(const struct report *rp, struct wss_rows *rows,
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
 	plot_printf(&p, "set key above Left reverse\nset border 3\nset tics nomirror\nset autoscale xfix\n");
+	plot_events(&p, events, ax.zero_ns, ax.per_time);
 	plot_curves(&p, rows, rss, names);
 	return plot_close(&p);
 }

@@ -3,24 +3,14 @@
  * page.js - draws the page of "wsmo report html" from the JSON in it
  */
 "use strict";
-(() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const recording = data.summary.find(x => x.type === "recording");
 
-/* matplotlib's viridis, and colours of Okabe and Ito: fit for colour-blind eyes */
-const viridis = [[68, 1, 84], [72, 40, 120], [62, 73, 137], [49, 104, 142],
-	[38, 130, 142], [31, 158, 137], [53, 183, 121], [110, 206, 88],
-	[181, 222, 43], [253, 231, 37]];
-const colors = {
-	all: "#0072b2", text: "#cc79a7", data: "#e69f00", heap: "#d55e00",
-	stack: "#8c6d1f", anon: "#009e73", file: "#56b4e9", shmem: "#b58900",
-	hugetlb: "#7f7f7f", mixed: "#a0a0a0",
-};
-
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name);
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colorOf = cls => css("--class-" + cls) || css("--dim");
 const byId = id => document.getElementById(id);
 
-function size(bytes) {
+function size(bytes, shown = x => x.toFixed(1)) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 	let i = 0;
 
@@ -28,8 +18,11 @@ function size(bytes) {
 		return "-";
 	for (; bytes >= 1023.95 && i < units.length - 1; i++)
 		bytes /= 1024;
-	return (i ? bytes.toFixed(1) : bytes.toFixed(0)) + " " + units[i];
+	return (i ? shown(bytes) : bytes.toFixed(0)) + " " + units[i];
 }
+
+/* At an axis, where a rounded number would be at the wrong place */
+const tick = bytes => size(bytes, x => String(+x.toFixed(2)));
 
 function time(us) {
 	if (us >= 1e6)
@@ -104,12 +97,15 @@ function tables() {
 		`${recording.lost_records} records were lost` : "no record was lost");
 }
 
+/* An axis of sizes has its marks at powers of two */
+const binary = { incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) };
+
 /* What a process's chart is made of: uPlot's options of each curve, and points */
 function curvesOf(pid, tau) {
 	const list = [];
 
 	for (const s of data.wss.filter(x => x.pid === pid && x.tau_us === tau)) {
-		const color = colors[s.class] || "#888888";
+		const color = colorOf(s.class);
 		const t = s.points.map(p => p[0]);
 
 		list.push({ label: s.class, stroke: color, points: [t, s.points.map(p => p[1])],
@@ -127,206 +123,156 @@ function curvesOf(pid, tau) {
 	return list;
 }
 
+/* Peaks of a process and marks: when, and what each is called, in order of time */
+function eventsOf(pid) {
+	const peaks = data.peaks.filter(p => p.pid === pid);
+
+	return [...peaks.filter((p, i) => !i || peaks[i - 1].from !== p.from)
+			.map(p => ({ t: p.from, name: "peak " + p.number })),
+		...data.marks.map(m => ({ t: m.t, name: "mark " + m.number }))]
+		.sort((a, b) => a.t - b.t);
+}
+
+/* Height of the line of names above what is drawn */
+const namesOf = pid => data.marks.length || data.peaks.some(p => p.pid === pid) ? 18 : 0;
+
+/* Lines from top to bottom; names above them, where they do not hide one another */
+function drawEvents(c, pid, x, left, right, top, bottom, ratio) {
+	let free = -Infinity;
+
+	c.save();
+	c.font = `${11 * ratio}px system-ui, sans-serif`;
+	c.textAlign = "left";
+	c.textBaseline = "bottom";
+	c.lineWidth = ratio;
+	c.setLineDash([3 * ratio, 3 * ratio]);
+	c.strokeStyle = c.fillStyle = css("--event");
+	for (const e of eventsOf(pid)) {
+		const at = x(e.t);
+
+		if (at < left - ratio || at > right + ratio)
+			continue;
+		c.beginPath();
+		c.moveTo(at, top - 4 * ratio);
+		c.lineTo(at, bottom);
+		c.stroke();
+		const width = c.measureText(e.name).width;
+		const from = Math.min(Math.max(left, at - width / 2), right - width);
+
+		if (from < free)
+			continue;
+		c.fillText(e.name, from, top - 4 * ratio);
+		free = from + width + 8 * ratio;
+	}
+	c.restore();
+}
+
 function chart(box, pid, tau) {
 	const list = curvesOf(pid, tau);
 	const low = list.findIndex(x => x.low), high = list.findIndex(x => x.high);
 	const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 },
 		ticks: { stroke: css("--line"), width: 1 } };
 	const options = {
-		width: box.clientWidth, height: 320,
+		width: box.clientWidth, height: 320, padding: [namesOf(pid) || null, null, null, null],
 		scales: { x: { time: false }, y: { range: (u, min, max) => [0, max * 1.05 || 1] } },
 		axes: [{ ...axis, label: "time, s", labelSize: 20 },
-			{ ...axis, size: 80, values: (u, ticks) => ticks.map(size),
-			  incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) }],
+			{ ...axis, size: 80, values: (u, ticks) => ticks.map(tick),
+			  ...binary }],
 		series: [{ label: "time", value: (u, v) => v === null ? "-" : v.toFixed(1) + " s" },
 			...list.map(c => ({ label: c.label, stroke: c.stroke, width: c.width,
 				dash: c.dash, spanGaps: true, points: { show: c.points[0].length === 1 },
 				value: (u, v) => size(v) }))],
-		bands: low < 0 ? [] : [{ series: [high + 1, low + 1], fill: colors.all + "40" }],
+		hooks: { draw: [u => drawEvents(u.ctx, pid, t => u.valToPos(t, "x", true),
+			u.bbox.left, u.bbox.left + u.bbox.width, u.bbox.top,
+			u.bbox.top + u.bbox.height, uPlot.pxRatio)] },
+		bands: low < 0 ? [] : [{ series: [high + 1, low + 1], fill: colorOf("all") + "40" }],
 	};
 
 	return new uPlot(options, uPlot.join(list.map(c => c.points)), box);
 }
 
-const color = level => {
-	const x = level * (viridis.length - 1), i = Math.min(Math.floor(x), viridis.length - 2);
+/* A chart of a band and the line in it, on logarithmic scales where told */
+function bandChart(box, c) {
+	const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 },
+		ticks: { stroke: css("--line"), width: 1 } };
+	const edge = { stroke: colorOf("all") + "60", width: 1, points: { show: false } };
 
-	return viridis[i].map((c, k) => Math.round(c + (viridis[i + 1][k] - c) * (x - i)));
-};
+	return new uPlot({
+		width: box.clientWidth, height: 280,
+		scales: { x: { time: false, distr: c.x.log ? 3 : 1, range: c.x.range },
+			y: { distr: c.y.log ? 3 : 1, range: c.y.range } },
+		axes: [{ ...axis, ...c.x.axis, label: c.x.label, labelSize: 20,
+			 values: (u, t) => t.map(c.x.text) },
+			{ ...axis, ...c.y.axis, label: c.y.label, labelSize: 20, size: 80,
+			  values: (u, t) => t.map(c.y.text) }],
+		series: [{ label: c.x.label, value: (u, v) => c.x.text(v) },
+			{ label: c.y.label, stroke: colorOf("all"), width: 2, value: (u, v) => c.y.text(v) },
+			{ ...edge, label: "low", value: (u, v) => c.y.text(v) },
+			{ ...edge, label: "high", value: (u, v) => c.y.text(v) }],
+		bands: [{ series: [3, 2], fill: colorOf("all") + "40" }],
+	}, c.data, box);
+}
 
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+";
+const seconds = s => s === null ? "" : time(1e6 * s);
+const count = n => n === null ? "" : n < 9.95 ? n.toFixed(1) : n.toFixed(0);
+const shownSize = v => v === null ? "" : tick(v);
 
-/* Shares of a map's cells, lowest address first; negative is not mapped */
-function shares(map) {
-	return Float32Array.from(map.cells, c => {
-		const level = letters.indexOf(c) / (letters.length - 1);
+function curveOf(box, of) {
+	const column = i => of.points.map(p => p[i]);
+	const last = of.points[of.points.length - 1];
 
-		return c === "." ? -1 : level * level;
+	return bandChart(box, {
+		x: { label: "window", log: true, text: seconds, range: [of.points[0][0], last[0]],
+			axis: { splits: () => column(0), filter: (u, splits) => splits } },
+		y: { label: "working set", text: shownSize, axis: binary, range: [0, last[3] * 1.05 || 1] },
+		data: [0, 1, 2, 3].map(column),
 	});
 }
 
-/* The picture of all cells, the highest address on top */
-function paint(map, cells) {
-	const canvas = element("canvas");
-	const context = canvas.getContext("2d");
-	const image = context.createImageData(map.columns, map.rows);
+function limitsOf(box, of) {
+	/* a logarithm has no 0 */
+	const column = i => of.line.map(row => Math.max(0.1, row.of[i] || 0));
 
-	canvas.width = map.columns;
-	canvas.height = map.rows;
-	for (let y = 0; y < map.rows; y++)
-		for (let x = 0; x < map.columns; x++) {
-			const share = cells[(map.rows - 1 - y) * map.columns + x];
-
-			if (share >= 0)
-				image.data.set([...color(Math.sqrt(share)), 255],
-					4 * (y * map.columns + x));
-		}
-	context.putImageData(image, 0, 0);
-	return canvas;
+	return bandChart(box, {
+		x: { label: "limit", text: shownSize, axis: { ...binary, space: 80 }, range: [0, of.line[of.line.length - 1].of[0] || 1] },
+		y: { label: "refaults a second", log: true, text: count },
+		data: [of.line.map(row => row.of[0]), column(2), column(3), column(4)],
+	});
 }
 
-/* A map that is drawn on a canvas, and what of it is seen: cells, from the top left */
-class Heatmap {
-	constructor(box, map) {
-		this.map = map;
-		this.cells = shares(map);
-		this.picture = paint(map, this.cells);
-		this.canvas = element("canvas", undefined, "map");
-		box.append(this.canvas);
-		this.all();
-		this.canvas.addEventListener("pointermove", e => this.move(e));
-		this.canvas.addEventListener("pointerdown", e => { this.from = this.cell(e); });
-		this.canvas.addEventListener("pointerup", e => this.zoom(this.cell(e)));
-		this.canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; });
-		this.canvas.addEventListener("dblclick", () => { this.all(); this.draw(); });
-	}
+function limitsTable(of) {
+	const t = element("table"), box = element("div", undefined, "wide");
 
-	all() {
-		this.view = { x: 0, y: 0, w: this.map.columns, h: this.map.rows };
-	}
-
-	/* Pixels beside and below the cells */
-	margins() {
-		return { left: this.canvas.clientWidth < 600 ? 70 : 190, below: 22 };
-	}
-
-	cell(event) {
-		const box = this.canvas.getBoundingClientRect(), m = this.margins();
-		const x = (event.clientX - box.left - m.left) / (box.width - m.left);
-		const y = (event.clientY - box.top) / (box.height - m.below);
-
-		return { x: Math.floor(this.view.x + x * this.view.w),
-			y: Math.floor(this.view.y + y * this.view.h), inside: x >= 0 && y < 1 };
-	}
-
-	zoom(to) {
-		const from = this.from;
-
-		this.from = null;
-		if (!from || Math.abs(from.x - to.x) < 3 || Math.abs(from.y - to.y) < 2)
-			return;
-		const x = Math.max(0, Math.min(from.x, to.x)), y = Math.max(0, Math.min(from.y, to.y));
-
-		this.view = { x, y,
-			w: Math.min(this.map.columns - x, Math.abs(from.x - to.x) + 1),
-			h: Math.min(this.map.rows - y, Math.abs(from.y - to.y) + 1) };
-		this.draw();
-	}
-
-	bandAt(row) {
-		return this.map.bands.find(b => row >= b.line * this.map.fine &&
-			row < (b.line + b.lines) * this.map.fine);
-	}
-
-	text(at) {
-		const map = this.map, row = map.rows - 1 - at.y, b = this.bandAt(row);
-		const step = (map.to - map.from) / map.columns;
-		const t = (map.from + at.x * step).toFixed(1) + " s";
-
-		if (!b) {
-			const above = map.bands.find(x => (x.line - 1) * map.fine <= row &&
-				row < x.line * map.fine);
-
-			return above ? size(above.fold) + " not mapped" : "";
-		}
-		const share = this.cells[row * map.columns + at.x];
-
-		return `${t}: ` + (share < 0 ? "not mapped then" : percent(share) + " accessed") +
-			` - ${b.class} ${b.name} from ${b.at[row - b.line * map.fine]}`;
-	}
-
-	move(event) {
-		const at = this.cell(event), tip = byId("tip");
-		const text = at.inside && at.x >= 0 && at.y >= 0 ? this.text(at) : "";
-
-		tip.hidden = !text;
-		tip.textContent = text;
-		tip.style.left = Math.min(event.clientX + 14,
-			window.innerWidth - tip.offsetWidth - 8) + "px";
-		tip.style.top = event.clientY + 14 + "px";
-	}
-
-	draw() {
-		const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
-		const width = canvas.clientWidth, m = this.margins();
-		const height = 5 * this.map.rows + m.below;
-
-		canvas.style.height = height + "px";
-		canvas.width = width * ratio;
-		canvas.height = height * ratio;
-		const c = canvas.getContext("2d");
-
-		c.scale(ratio, ratio);
-		c.imageSmoothingEnabled = false;
-		const v = this.view, w = width - m.left, h = height - m.below;
-
-		c.drawImage(this.picture, v.x, v.y, v.w, v.h, m.left, 0, w, h);
-		this.marks(c, m, w, h);
-	}
-
-	marks(c, m, w, h) {
-		const map = this.map, v = this.view, line = h / v.h;
-		const y = row => (map.rows - row - v.y) * line;
-
-		c.font = "12px system-ui, sans-serif";
-		c.textBaseline = "middle";
-		for (const b of map.bands) {
-			const top = y((b.line + b.lines) * map.fine), bottom = y(b.line * map.fine);
-			const middle = (Math.max(top, 0) + Math.min(bottom, h)) / 2;
-			const label = m.left > 100 ? `${b.class} ${size(b.bytes)} ${b.name}` : b.class;
-
-			if (b.fold) {
-				c.fillStyle = css("--fold");
-				c.fillRect(m.left, bottom, w, map.fine * line);
-				c.fillStyle = css("--dim");
-				c.fillText(size(b.fold) + " not mapped", m.left + w / 3,
-					bottom + map.fine * line / 2);
-			}
-			c.fillStyle = css("--text");
-			if (bottom - top >= 11 && middle > 0 && middle < h)
-				c.fillText(label, 0, middle, m.left - 6);
-		}
-		c.fillStyle = css("--dim");
-		c.textBaseline = "bottom";
-		const marks = Math.max(2, Math.floor(w / 110));
-
-		for (let i = 0; i <= marks; i++) {
-			const t = map.from + (map.to - map.from) * (v.x + v.w * i / marks) / map.columns;
-
-			c.textAlign = i ? i === marks ? "right" : "center" : "left";
-			c.fillText(t.toFixed(1) + " s", m.left + w * i / marks, h + m.below - 2);
-		}
-		c.textAlign = "left";
-	}
+	box.append(t);
+	t.id = "limits" + of.pid + of.class;
+	byId("sizing").append(box);
+	table(t.id, [["limit", "of resident", "keeps", "refaults a second", "95 % interval", "missed",
+		      ""]].concat(of.rows.map(({ of: r, bound, knee }) => [
+		size(r[0]), of.rss > 0 ? percent(r[0] / of.rss) : "-", bound ? "-" : seconds(r[1]),
+		bound === 0 ? count(r[2]) : bound === 1 ? "below " + count(r[4]) : "above " + count(r[3]),
+		bound === 0 ? count(r[3]) + " to " + count(r[4]) : "-",
+		bound ? "-" : percent(r[5]), knee ? "knee" : ""])), 0);
 }
 
-function scale(box) {
-	const line = element("div", undefined, "scale");
-	const strip = element("i");
+function sizing() {
+	const to = byId("sizing");
 
-	strip.style.background = `linear-gradient(90deg, ${viridis.map(c => `rgb(${c})`)})`;
-	line.append("0 %", strip, "100 % of the pages (the scale is its square root)");
-	box.append(line);
+	if (!data.sizing.length)
+		to.append(element("p", "It takes three windows at least, each observed for a quarter more " +
+			"than it is long: record for five minutes with 'wsmo record --sizing'."));
+	for (const of of data.sizing) {
+		const pair = element("div", undefined, "pair");
+
+		to.append(element("h3", (of.pid ? who(of.pid) : "all together") +
+			(of.class === "all" ? "" : ", " + of.class)), pair);
+		for (const draw of [curveOf, limitsOf]) {
+			const box = element("div");
+
+			pair.append(box);
+			whenSeen(box, () => draw(box, of));
+		}
+		limitsTable(of);
+	}
 }
 
 function hot() {
@@ -349,18 +295,56 @@ function hot() {
 		rows.slice(0, 20).map(r => r.slice(1))), 3);
 }
 
-const charts = [], maps = [];
+function hotRegions() {
+	let of = "";
 
-function drawAll() {
-	for (const c of charts.splice(0))
-		c.plot.destroy();
-	for (const box of document.querySelectorAll(".curve"))
-		charts.push({ box, plot: chart(box, +box.dataset.pid, +box.dataset.tau) });
-	maps.forEach(m => m.draw());
+	table("regions", [["process", "class", "address", "what", "size", "share in use",
+			   "accessed", "most", "at"]].concat(data.hot.map(r => {
+		const name = who(r.pid) === of ? "" : who(r.pid);
+		const what = [r.path.replace(/.*\//, "") || (r.tid ? "stack of thread " + r.tid : ""),
+			r.symbols && r.symbols.split(", ").slice(0, 3).map(s => s.replace(/ \d+$/, ""))
+				.join(", "), r.source.replace(/.*\//, "")];
+
+		of = who(r.pid);
+		return [name, r.class, "0x" + r.start.toString(16), what.filter(x => x).join(": ") || "-",
+			size(r.size), percent(r.share), percent(r.freq), percent(r.hottest),
+			r.hottest_t.toFixed(1) + " s"];
+	})), 4);
+}
+
+/* What is drawn when it comes near to being seen: boxes, and functions of them */
+const drawings = new Map();
+const watcher = new IntersectionObserver(
+	seen => seen.filter(e => e.isIntersecting).forEach(e => drawNow(e.target)),
+	{ rootMargin: "800px" });
+
+function drawNow(box) {
+	const d = drawings.get(box);
+
+	watcher.unobserve(box);
+	if (d.plot)
+		d.plot.destroy();
+	d.plot = d.draw(box);
+}
+
+function whenSeen(box, draw) {
+	drawings.set(box, { draw });
+	watcher.observe(box);
+}
+
+function drawAnew() {
+	for (const box of drawings.keys()) {
+		watcher.unobserve(box);
+		watcher.observe(box);
+	}
 }
 
 tables();
 hot();
+hotRegions();
+byId("events").hidden = !data.stacks;
+byId("stacks").textContent = data.stacks;
+sizing();
 const drawn = new Set();
 
 for (const s of data.wss) {
@@ -369,25 +353,25 @@ for (const s of data.wss) {
 	if (drawn.has(key))
 		continue;
 	drawn.add(key);
-	box.dataset.pid = s.pid;
-	box.dataset.tau = s.tau_us;
 	byId("curves").append(element("h3", `${who(s.pid)}, window ${time(s.tau_us)}`), box);
+	whenSeen(box, () => chart(box, s.pid, s.tau_us));
 }
 for (const map of data.maps) {
 	const box = byId("maps");
 
 	box.append(element("h3", who(map.pid)));
-	maps.push(new Heatmap(box, map));
+	const heatmap = new Heatmap(box, map);
+
+	whenSeen(heatmap.canvas, () => heatmap.draw());
 	scale(box);
 }
-drawAll();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAnew);
+window.addEventListener("beforeprint", () => [...drawings.keys()].forEach(drawNow));
 let width = window.innerWidth;
 
 window.addEventListener("resize", () => {
 	if (window.innerWidth === width)
 		return;
 	width = window.innerWidth;
-	drawAll();
+	drawAnew();
 });
-})();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * top_exec.c - "wsmo top" is a program of its own, beside this one
- *
- * record is to be small, and curses alone would take it a tenth of its memory.
+ * program_exec.c - executes the programs beside wsmo
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,20 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "program.h"
 #include "wsmo.h"
 
-int cmd_top(int argc, char **argv)
+int program_execute(const char *name, char **argv)
 {
-	char self[PATH_MAX - 8], path[PATH_MAX];
+	char self[PATH_MAX - 16], path[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	(void)argc;
 	if (len < 0) {
 		msg("cannot tell where wsmo is: %s", strerror(errno));
 		return WSMO_FAILURE;
 	}
 	self[len] = '\0';
-	snprintf(path, sizeof(path), "%s-top", self);
+	snprintf(path, sizeof(path), "%s-%.10s", self, name);
 	execv(path, argv);
 	msg("%s: %s; it is installed with wsmo", path, strerror(errno));
 	return WSMO_FAILURE;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * buildid.c - the build ID of an ELF file, read without a library
+ *
+ * It is a note of the owner "GNU" in a segment PT_NOTE. Files of 32 bits are
+ * taken for files without one.
+ */
+#include <elf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buildid.h"
+
+#define HEADERS_MAX	64	/* program headers looked at */
+#define NOTES_MAX	64	/* notes of a segment */
+
+static bool read_at(int fd, void *to, size_t size, __u64 at)
+{
+	return pread(fd, to, size, at) == (ssize_t)size;
+}
+
+/* Sizes in a note are followed by padding, to 8 bytes in few segments */
+static __u64 padded(__u64 size, __u64 align)
+{
+	return (size + align - 1) & ~(align - 1);
+}
+
+static __u32 find_note(int fd, const Elf64_Phdr *ph, __u8 *id)
+{
+	__u64 align = ph->p_align == 8 ? 8 : 4;
+	__u64 at = ph->p_offset, left = ph->p_filesz;
+	unsigned int i;
+	Elf64_Nhdr nh;
+	char owner[4];
+
+	for (i = 0; i < NOTES_MAX && left >= sizeof(nh); i++) {
+		__u64 desc, size;
+
+		if (!read_at(fd, &nh, sizeof(nh), at))
+			return 0;
+		desc = padded(sizeof(nh) + (__u64)nh.n_namesz, align);
+		size = padded(desc + nh.n_descsz, align);
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == sizeof(owner) &&
+		    nh.n_descsz && nh.n_descsz <= WSMON_BUILD_ID &&
+		    read_at(fd, owner, sizeof(owner), at + sizeof(nh)) &&
+		    !memcmp(owner, ELF_NOTE_GNU, sizeof(owner)))
+			return read_at(fd, id, nh.n_descsz, at + desc) ?
+			       nh.n_descsz : 0;
+		if (size > left)
+			return 0;
+		at += size;
+		left -= size;
+	}
+	return 0;
+}
+
+__u32 buildid_read(int fd, __u8 *id)
+{
+	unsigned int i;
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	memset(id, 0, WSMON_BUILD_ID);
+	if (!read_at(fd, &eh, sizeof(eh), 0) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_ident[EI_DATA] != ELFDATA2LSB || eh.e_phentsize != sizeof(ph))
+		return 0;
+	for (i = 0; i < eh.e_phnum && i < HEADERS_MAX; i++) {
+		__u32 len;
+
+		if (!read_at(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)))
+			return 0;
+		if (ph.p_type != PT_NOTE)
+			continue;
+		len = find_note(fd, &ph, id);
+		if (len)
+			return len;
+	}
+	return 0;
+}
+
+const char *buildid_text(char *buf, const __u8 *id, __u32 len)
+{
+	__u32 i;
+
+	buf[0] = '\0';
+	for (i = 0; i < len; i++)
+		snprintf(buf + 2 * i, 3, "%02x", id[i]);
+	return buf;
+}

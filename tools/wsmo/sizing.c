@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sizing.c - limits and what they mean, for a table, a picture and a page
+ *
+ * What is used for the first time is a fault, but no refault: it comes with any
+ * limit. As far as RSS and swap tell it is taken off.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sizing.h"
+
+/* Limits if the user does not name any: so many steps between the windows' ends */
+#define STEPS	12
+
+static double growth(const struct curve_of *of, __u32 page_size)
+{
+	return larger(0, of->growth) / page_size;
+}
+
+double sizing_knee(const struct curve_of *of, double max_refaults,
+		   __u32 page_size)
+{
+	return curve_smallest(&of->curve,
+			      (max_refaults + growth(of, page_size)) * page_size);
+}
+
+struct sizing_row sizing_row(const struct curve_of *of, double limit,
+			     __u32 page_size)
+{
+	const struct curve *c = &of->curve;
+	struct curve_miss m = curve_limit(c, limit);
+	double first = growth(of, page_size);
+	double all = c->point[0].size / c->point[0].tau / page_size;
+	struct sizing_row row = {
+		.limit = limit, .bound = m.bound, .tau = m.tau,
+		.refaults = larger(0, m.rate / page_size - first),
+		.low = larger(0, m.low / page_size - first),
+		.high = larger(0, m.high / page_size - first),
+	};
+
+	row.missed = all > 0 ? lesser(1, row.refaults / all) : 0;
+	return row;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct sizing_row *x = a, *y = b;
+
+	return x->limit < y->limit ? -1 : x->limit > y->limit;
+}
+
+size_t sizing_rows(const struct report *rp, const struct curve_of *of,
+		   struct sizing_row *row)
+{
+	const __u32 page_size = rp->reader.header.page_size;
+	const struct sizing_options *opt = &rp->sizing;
+	double least = of->curve.size[1], most = of->curve.size[of->curve.nr];
+	double knee = sizing_knee(of, opt->max_refaults, page_size);
+	size_t n = 0, i;
+
+	for (i = 0; i < opt->nr_limits; i++)
+		row[n++] = sizing_row(of, opt->limits[i], page_size);
+	for (i = 0; !opt->nr_limits && i <= STEPS; i++)
+		row[n++] = sizing_row(of, least + (most - least) * i / STEPS,
+				      page_size);
+	if (!opt->nr_limits && of->rss > most)
+		row[n++] = sizing_row(of, of->rss, page_size);
+	if (!isinf(knee)) {
+		row[n] = sizing_row(of, knee, page_size);
+		row[n++].knee = true;
+	}
+	qsort(row, n, sizeof(*row), compare_rows);
+	return n;
+}
