@@ -14,9 +14,10 @@ def stress(names, secs=8):
 
 
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
+TASK = "module/wsmon_task.c"
 CORE, THREAD, BUFFER = ("module/wsmon_%s.c" % n for n in ("core", "thread", "buffer"))
 SESSION, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("session", "debugfs"))
-PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(3); "
+PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
                "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
@@ -40,7 +41,7 @@ MUTATIONS = [
     ("another_bit_cleared_on_two_nodes", "debug", stress("migrate", 3), [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
-    ("bit_cleared_by_a_store", "debug", stress("swap_on_loop"), [
+    ("bit_cleared_by_a_store", "6.12", stress("swap_on_loop", 20), [
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
     ("dirty_bit_cleared_too", "6.12", stress("memcg_limit file_written_back"), [
@@ -53,7 +54,7 @@ MUTATIONS = [
     ("mm_not_put", "debug", stress("exits_at_any_point nothing_is_leaked"), [
         (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);", "")]),
     ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
-        (VADDR, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
+        (TASK, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
          "	*changed = mm && !t->mm;")]),
     ("exit_not_told", "6.12", stress("exit_storm out_of_memory"), [
         (THREAD, "	wsmon_stream_exited(t);\n", "")]),
@@ -61,11 +62,15 @@ MUTATIONS = [
         (THREAD, "	set_freezable();\n", ""),
         (THREAD, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
         (THREAD, "	try_to_freeze();\n", "")]),
+    ("frozen_target_waited_for", "6.12", stress("frozen_target"), [
+        (THREAD, "	ran = wsmon_target_ran(t, mm) || t->check_again;\n",
+         "	int n = 0;\n	while (!(ran = wsmon_target_ran(t, mm)) && n++ < 100)\n"
+         "		schedule_timeout_idle(HZ / 10);\n")]),
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
         (CORE, "	wsmon_set_targets(NULL, 0, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
         (CORE, "	wsmon_session_free(old);\n", "")]),
-    ("pid_not_put", "debug", stress("nothing_is_leaked"), [
+    ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
         (SESSION, "		put_pid(ss->targets[i].pid);\n", "")]),
     ("spare_not_checked", "debug", stress("memory_is_short"), [
         (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
@@ -89,10 +94,9 @@ MUTATIONS = [
     ("texts_of_any_size", "6.12", stress("fuzzed_files"), [
         (DEBUGFS, "!count || count > WSMON_INPUT_MAX || pos", "!count || pos")]),
     ("target_is_a_number", "6.12", stress("used_again_between_two_rounds"), [
-        (VADDR, "pid_task(t->pid, PIDTYPE_TGID)",
-         "pid_task(find_pid_ns(pid_nr(t->pid), &init_pid_ns), PIDTYPE_TGID)"),
-        (VADDR, "#include <linux/slab.h>",
-         "#include <linux/slab.h>\n#include <linux/pid_namespace.h>")]),
+        (TASK, "pid_task(t->pid, PIDTYPE_TGID);\n	if (leader)\n",
+         "pid_task(find_pid_ns(pid_nr(t->pid), &init_pid_ns), PIDTYPE_TGID);\n"
+         "	if (leader)\n")]),
     ("new_memory_not_counted", "6.12", SELF + "regions_test.py", [
         (THREAD, "&t->space, f, k,", "&t->space, NULL, k,")]),
     ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
@@ -100,7 +104,32 @@ MUTATIONS = [
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
         ("module/wsmon_populated.c", "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
+    ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
+        ("module/wsmon_tlb.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+    ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
+        (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
+    ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
+        (THREAD, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
+         "		r->stale = !r->armed_ns;\n")]),
+    ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
+        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = get_task_mm(thread);",
+         "	for (thread = task; thread; thread = NULL) {\n"
+         "		struct mm_struct *mm = get_task_mm(thread);")]),
+    ("debt_not_paid", "6.12", stress("reclaim_undisturbed"), [
+        (YOUNG, "	tell(e);\n	*debt = DEBT_TOLD;", "	*debt = DEBT_OWED;"),
+        (YOUNG, "	if (*debt == DEBT_OWED)\n		tell(e);\n	*debt = DEBT_NONE;",
+         "	*debt = DEBT_NONE;")]),
+    ("window_not_served", "6.12", SELF + "accuracy_test.py", [
+        (THREAD, "longest_ns() + aggr_ns() - 1, aggr_ns()", "longest_ns(), aggr_ns()")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
         (THREAD, "lately(r->s[h].seen_ns, now, window_ns(k))",
          "lately(r->s[h].seen_ns, now, window_ns(0))")]),
+    ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
+        (CORE, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
+         "&wsmon.attrs))\n		;")]),
+    ("peaks_outlive_a_program", "6.12", SELF + "peaks_test.py", [
+        (THREAD, "	wsmon_events_restart(ss, t);\n	t->regions.nr = 0;",
+         "	t->regions.nr = 0;")]),
+    ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
+        ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
 ]

@@ -4,6 +4,11 @@
 
 Short intervals, so that there are many in little time. An outlier of a busy
 machine is no failure: medians and counts are asserted, not single intervals.
+
+Intervals that follow each other share their evidence. Who never drew one of the
+few pages an estimate is wrong by is wrong for seconds: of recordings this short
+one in seventy holds the truth in less than 60 % of its intervals, as simulated
+with the module's own statistics. Three such in a row are no chance.
 """
 import os
 import subprocess
@@ -29,34 +34,38 @@ def say(what, c):
         c.half_width() * 100), flush=True)
 
 
-def close(what, c, error, width):
-    say(what, c)
-    assert len(c.rows) >= 5, "only %d intervals" % len(c.rows)
-    assert abs(c.median_error()) < error, c.median_error()
-    # few intervals: what is rarely so by chance is a failure, no more
-    assert c.covered() >= 0.6 * len(c.rows), c.covered()
-    assert c.half_width() < width, c.half_width()
+def close(what, record, error, width):
+    """record(): makes a recording. Its error, the share of its intervals that
+    hold the truth, and their half-width are as wanted: return it."""
+    for _ in range(3):
+        c = record()
+        say(what, c)
+        assert len(c.rows) >= 5, "only %d intervals" % len(c.rows)
+        assert abs(c.median_error()) < error, c.median_error()
+        assert c.half_width() < width, c.half_width()
+        if c.covered() >= 0.6 * len(c.rows):
+            return c
+    raise AssertionError("intervals without the truth, three times")
 
 
 def small_hot_set():
-    c = hotset(["--seed", "1"], "--hot", "8M", "--offset", "100M")
-    close("8 MiB", c, 0.05, 0.10)
-    classes_sum_up(c)
+    classes_sum_up(close("8 MiB", lambda: hotset(
+        ["--seed", "1"], "--hot", "8M", "--offset", "100M"), 0.05, 0.10))
 
 
 def huge_pages():
-    close("16 MiB on THP", hotset(["--seed", "2"], "--hot", "16M", "--offset",
-                                  "100M", "--thp"), 0.05, 0.10)
+    close("16 MiB on THP", lambda: hotset(
+        ["--seed", "2"], "--hot", "16M", "--offset", "100M", "--thp"), 0.05, 0.10)
 
 
 def every_second_page():
-    close("every 2nd page", hotset(["--seed", "3"], "--pattern", "stride:2"),
-          0.03, 0.06)
+    close("every 2nd page", lambda: hotset(
+        ["--seed", "3"], "--pattern", "stride:2"), 0.03, 0.06)
 
 
 def random_pages():
-    close("random 5 %", hotset(["--seed", "4"], "--pattern", "random:5"),
-          0.15, 0.25)
+    close("random 5 %", lambda: hotset(
+        ["--seed", "4"], "--pattern", "random:5"), 0.15, 0.25)
 
 
 def ramp():
@@ -70,6 +79,18 @@ def ramp():
     assert c.rss() > 1.7 * peak, "RSS is not double"
 
 
+def kwsmond():
+    """The pid of the monitor's thread, 0 if there is none"""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/comm" % pid) as f:
+                if f.read() == "kwsmond\n":
+                    return int(pid)
+        except OSError:
+            pass
+    return 0
+
+
 def never_rests():
     """A set that stays in the TLB, as no context switch ever empties it: only
     the flush makes it visible. Without, it reads near zero: a limit that is
@@ -77,7 +98,7 @@ def never_rests():
     the recordings that follow must cope."""
     os.sched_setaffinity(0, {0})
     spin = ["taskset", "-c", "1", "hotset", "--period-ms", "0", "--seconds",
-            "0", "--hot", "4M", "--offset", "100M", "--tau", "200"]
+            "0", "--hot", "1M", "--offset", "100M", "--tau", "200"]
     with tempfile.TemporaryDirectory() as tmp:
         file = os.path.join(tmp, "truth")
         job = subprocess.Popen(spin + ["--truth", file],
@@ -85,16 +106,22 @@ def never_rests():
         try:
             w.wait_for("the set", lambda: os.path.exists(file) and
                        "truth" in open(file).read(), 30)
-            for options in ["--no-flush"], [], []:
+
+            def record(cpus, *options):
                 data = os.path.join(tmp, "data")
-                subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", "2",
-                                "-p", str(job.pid), *SHORT, *options],
-                               check=True)
-                c = truth.Case(data, truth.read_truth(file))
-                if options:
-                    say("4 MiB that never rests, without flush", c)
-                else:
-                    close("4 MiB that never rests", c, 0.05, 0.25)
+                recorder = subprocess.Popen(
+                    ["wsmo", "record", "-q", "-o", data, "-d", "2", "-p", str(job.pid),
+                     *SHORT, *options])
+                w.wait_for("kwsmond", kwsmond)
+                os.sched_setaffinity(kwsmond(), cpus)
+                assert recorder.wait() == 0
+                return truth.Case(data, truth.read_truth(file))
+
+            say("1 MiB that never rests, without flush", record({0}, "--no-flush"))
+            close("1 MiB that never rests", lambda: record({0}), 0.05, 0.30)
+            # where switching to the monitor and back does not flush either
+            close("1 MiB that never rests, nor from the CPU of the monitor",
+                  lambda: record({1}), 0.05, 0.30)
         finally:
             job.kill()
             job.wait()
@@ -112,9 +139,34 @@ def classes_sum_up(c):
         assert abs(whole - parts) <= 8 * 4096, (whole, parts)
 
 
-with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
-          "scan_sleep_millisecs", "w") as f:
-    f.write("100000000")     # it touches what it collapses
+def one_and_a_half_intervals():
+    """Samples serve the whole window, though no number of intervals is as long."""
+    code = ("m = mmap.mmap(-1, 32 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+            "begin = at = time.monotonic()\n"
+            "while True:\n"
+            "    n = 16 if (at - begin) % 8 < 4 else 32\n"
+            "    m[:n << 20:4096] = b'x' * (n << 8)\n"
+            "    at += 0.54\n"
+            # samples of a target that sleeps stay anyway
+            "    while time.monotonic() < at:\n"
+            "        time.sleep(0.02)\n")
+    with w.Target(code) as t:
+        w.must_put("attrs", "sample_us=40000 aggr_us=400000 update_us=400000 window_us=600000 "
+                   "max_regions=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(3)
+        sizes = []
+        for _ in range(24):
+            sizes += [int(x["bytes"]) >> 20 for x in w.lines("wss") if x["class"] == "anon"]
+            time.sleep(0.4)
+        w.must_put("target", "\n")
+    print("# 16 or 32 each 540 ms, in a window of 600 ms: %s MiB" % sizes)
+    # neither gaps nor what once was
+    assert sum(s < 15 for s in sizes) <= 2, sizes
+    assert sum(s < 18 for s in sizes) >= 5 and sum(s > 30 for s in sizes) >= 5, sizes
+
+
 def several_windows():
     """What is used every 3 s counts in 5 s, not in most windows of 0.5 s."""
     code = ("private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
@@ -145,5 +197,8 @@ def several_windows():
         assert 14 <= short <= 20 and 14 <= middle <= 20 and 44 <= long <= 56
 
 
-w.main(several_windows, small_hot_set, huge_pages, every_second_page, random_pages, ramp,
-       never_rests)
+with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
+          "scan_sleep_millisecs", "w") as f:
+    f.write("100000000")     # it touches what it collapses
+w.main(several_windows, one_and_a_half_intervals, small_hot_set, huge_pages, every_second_page,
+       random_pages, ramp, never_rests)

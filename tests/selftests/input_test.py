@@ -113,7 +113,7 @@ def thread_id():
 
 
 def read_only_files():
-    for name in ("status", "wss", "regions", "stats", "buffer"):
+    for name in ("status", "wss", "regions", "peaks", "stats", "buffer"):
         try:
             fd = os.open(w.DIR + name, os.O_WRONLY)
         except PermissionError:
@@ -154,12 +154,14 @@ def huge_count():
 def good_attrs():
     w.must_put("attrs", "sample_us=5000 aggr_us=100000 update_us=200000 "
                "window_us=300000 min_regions=5 max_regions=500 flush_tlb=0 "
-               "seed=18446744073709551615 cpu_permille=1000\n")
+               "seed=18446744073709551615 cpu_permille=1000 peak_window=60 "
+               "peak_gain=2.50 peak_adapt=0.125 peak_detector=fano\n")
     assert w.attrs() == {
         "sample_us": "5000", "aggr_us": "100000", "update_us": "200000",
         "window_us": "300000", "min_regions": "5", "max_regions": "500",
         "flush_tlb": "0", "seed": "18446744073709551615",
-        "cpu_permille": "1000"}
+        "cpu_permille": "1000", "peak_window": "60", "peak_gain": "2.5",
+        "peak_adapt": "0.125", "peak_detector": "fano"}
     w.must_put("attrs", "flush_tlb=1")
     # what attrs prints, attrs takes
     w.must_put("attrs", w.get("attrs"))

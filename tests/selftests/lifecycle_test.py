@@ -104,6 +104,10 @@ def main_thread_exits():
         rounds = w.stats()["checks"]
         time.sleep(0.3)
         assert w.running() and w.stats()["checks"] > rounds
+        # and is found without it
+        w.must_put("target", "\n")
+        start(t.pid)
+        w.wait_for("rounds", lambda: w.stats()["checks"] > 0)
 
 
 def replaced_while_running():
@@ -175,7 +179,7 @@ def files_read_while_targets_die():
     def read():
         while not stop.is_set():
             try:
-                for name in ("wss", "regions", "stats", "status", "target"):
+                for name in ("wss", "regions", "peaks", "stats", "status", "target"):
                     w.get(name)
             except OSError as e:
                 errors.append(e)
@@ -197,14 +201,26 @@ def files_read_while_targets_die():
     assert not errors, errors
 
 
-def many_starts():
-    with w.sleeper() as t:
-        for _ in range(20):
-            w.must_put("target", "%d\n" % t.pid)
-        before = w.slab_objects("pid")
-        for _ in range(300):
-            w.must_put("target", "%d\n" % t.pid)
-        assert w.slab_objects("pid") < before + 200, "pids leak"
+def short_lived_target():
+    pid = os.fork()
+    if not pid:
+        signal.pause()
+    try:
+        w.must_put("target", "%d\n" % pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def many_targets():
+    """Nobody holds on to the ids of processes that are gone."""
+    for _ in range(20):
+        short_lived_target()
+    before = w.slab_objects("pid")
+    for _ in range(300):
+        short_lived_target()
+    w.must_put("target", "\n")
+    assert w.slab_objects("pid") < before + 150, "pids leak"
 
 
 def quiet():
@@ -219,4 +235,4 @@ def quiet():
 w.main(stop_on_request, target_exits, target_is_killed, one_of_two_exits,
        target_execs, main_thread_exits, replaced_while_running,
        rmmod_while_running, rmmod_with_reader, rmmod_after_reader_is_killed,
-       attrs_while_running, files_read_while_targets_die, many_starts, quiet)
+       attrs_while_running, files_read_while_targets_die, many_targets, quiet)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a sample page costs against what a region costs DAMON: no more than half.
+"""What a sample page costs against what a region costs DAMON: no more than a third.
 
-It is a third or a quarter of it where nothing else runs; bench/overhead measures it
+It is about an eighth of it for as few as these; bench/overhead measures it
 properly, this is here so that it cannot rot.
 """
 import os
@@ -15,7 +15,7 @@ import damon                                               # noqa: E402
 import overhead_guest                                      # noqa: E402
 
 
-def half_of_damon():
+def third_of_damon():
     with overhead_guest.target(256 << 20, "4K") as t:
         rows = [(overhead_guest.wsmon_cost(t.pid, 1000, 2)["ns"],
                  overhead_guest.damon_cost(t.pid, 1000, 4)["ns"]) for _ in range(4)]
@@ -23,10 +23,10 @@ def half_of_damon():
     ratio = min(theirs for _, theirs in rows) / min(ours for ours, _ in rows)
     print("# ns for a page, for a region of DAMON: %s: %.1f times as much" % (
         ", ".join("%.0f %.0f" % r for r in rows), ratio))
-    assert ratio >= 2, ratio
+    assert ratio >= 3, ratio
 
 
 if not os.path.exists(damon.ADMIN):
     print("skipped: no DAMON in this kernel")
     sys.exit(77)
-w.main(half_of_damon)
+w.main(third_of_damon)

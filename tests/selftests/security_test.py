@@ -12,7 +12,7 @@ import sys
 import wsmontest as w
 
 MODES = {"attrs": 0o600, "target": 0o600, "status": 0o400, "wss": 0o400,
-         "regions": 0o400, "stats": 0o400, "buffer": 0o400}
+         "regions": 0o400, "peaks": 0o400, "stats": 0o400, "buffer": 0o400}
 
 
 def modes():

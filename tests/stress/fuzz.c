@@ -37,7 +37,7 @@
 #define MAX_KNOWN	64
 
 const char *const file_names[NR_FILES] = {
-	"attrs", "target", "status", "wss", "regions", "stats", "buffer"
+	"attrs", "target", "status", "wss", "regions", "peaks", "stats", "buffer"
 };
 
 char *room;

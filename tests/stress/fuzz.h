@@ -16,7 +16,7 @@
 #define DAY_US		86400000000ULL
 #define SAMPLE_US_MIN	100
 
-enum file { ATTRS, TARGET, STATUS, WSS, REGIONS, STATS, BUFFER, NR_FILES };
+enum file { ATTRS, TARGET, STATUS, WSS, REGIONS, PEAKS, STATS, BUFFER, NR_FILES };
 extern const char *const file_names[NR_FILES];
 
 /* What a write may come to; EINTR and ENOMEM always may be. */

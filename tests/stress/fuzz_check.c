@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-#define LINE_MAX_LEN	256
+#define LINE_MAX_LEN	400
 
 /*
  * Read on to the end, chunk bytes at a time, into room.
@@ -59,22 +59,36 @@ static bool windows_right(char *list, unsigned long long sample)
 	return !*end;
 }
 
+/* Return: whether it is a number within limits, in 1/1000, with no decimal too many */
+static bool decimal_right(const char *s, int min, int max)
+{
+	const char *point = strchr(s, '.');
+	double v = atof(s) * 1000;
+
+	if (point && (point == s || !point[1] || strlen(point) > 4 || s[strlen(s) - 1] == '0'))
+		return false;
+	return v > min - 0.5 && v < max + 0.5;
+}
+
 static void attrs_right(const char *s)
 {
-	unsigned long long sample, aggr, update, min, max, flush, seed, cpu;
-	char windows[128];
+	unsigned long long sample, aggr, update, min, max, flush, seed, cpu, window;
+	char windows[128], gain[16], adapt[16], detector[16];
 	int n;
 
 	if (sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
 		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu\n"
-		   "cpu_permille=%llu%n",
+		   "cpu_permille=%llu\npeak_window=%llu\npeak_gain=%15[0-9.]\n"
+		   "peak_adapt=%15[0-9.]\npeak_detector=%15[a-z]%n",
 		   &sample, &aggr, &update, windows, &min, &max, &flush, &seed,
-		   &cpu, &n) != 9 || strcmp(s + n, "\n"))
+		   &cpu, &window, gain, adapt, detector, &n) != 13 || strcmp(s + n, "\n"))
 		wrong("attrs is not well formed: %s", s);
 	if (sample < SAMPLE_US_MIN || aggr < sample || aggr > DAY_US ||
 	    update < sample || update > DAY_US || !windows_right(windows, sample) ||
 	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1 ||
-	    cpu < 1 || cpu > 1000)
+	    cpu < 1 || cpu > 1000 || window < 2 || window > 10000 ||
+	    !decimal_right(gain, 1, 100000) || !decimal_right(adapt, 0, 1000) ||
+	    (strcmp(detector, "off") && strcmp(detector, "sigma") && strcmp(detector, "fano")))
 		wrong("attrs that do not go together: %s", s);
 }
 
@@ -166,6 +180,25 @@ static void check_wss_line(const char *s)
 		wrong("wss with strange figures: %s", s);
 }
 
+static void check_peak_line(const char *s)
+{
+	unsigned long long number, start, end, tau, bytes, low, high, height, base, far;
+	char group[8];
+	int pid, sign, n;
+
+	if (sscanf(s, "dropped=%llu%n", &number, &n) == 1 && !s[n])
+		return;
+	if (sscanf(s, "pid=%d group=%7s number=%llu sign=%d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu%n",
+		   &pid, group, &number, &sign, &start, &end, &tau, &bytes, &low, &high,
+		   &height, &base, &far, &n) != 13 || s[n] || pid < 1 ||
+	    (strcmp(group, "all") && strcmp(group, "text") && strcmp(group, "rest")))
+		wrong("peaks is not well formed: %s", s);
+	if (low > bytes || bytes > high || !number || (sign != 1 && sign != -1) ||
+	    (end && end <= start) || (sign > 0 ? height < base : height > base + 4096) ||
+	    tau < SAMPLE_US_MIN || tau > DAY_US)
+		wrong("peaks with strange figures: %s", s);
+}
+
 static int region_pid;
 static unsigned long long region_end;
 static unsigned int region_lines;
@@ -207,9 +240,13 @@ static void check_stats(const char *s)
 		"walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
 		"max_hold_ns", "lost_records", "lost_bytes", "targets", "regions",
 		"samples", "budget", "sample_ns", "remote_ns", "idle_rounds",
-		"late_p50_ns", "late_p99_ns", "late_max_ns"
+		"late_p50_ns", "late_p99_ns", "late_max_ns",
+		"hold_p99_ns"
 	};
-	enum { TARGETS = 14, REGIONS, SAMPLES };
+	enum {
+		MAX_HOLD = 11, TARGETS = 14, REGIONS, SAMPLES,
+		LATE_P50 = 21, LATE_P99, LATE_MAX, HOLD_P99
+	};
 	const size_t nr = sizeof(names) / sizeof(*names);
 	unsigned long long v[sizeof(names) / sizeof(*names)];
 	const char *p = s;
@@ -226,7 +263,8 @@ static void check_stats(const char *s)
 	if (*p)
 		wrong("stats has more than it should: %s", s);
 	if (v[TARGETS] > MAX_TARGETS || v[SAMPLES] > 2 * v[REGIONS] ||
-	    v[nr - 3] > v[nr - 2] || v[nr - 2] > v[nr - 1])
+	    v[LATE_P50] > v[LATE_P99] || v[LATE_P99] > v[LATE_MAX] ||
+	    v[HOLD_P99] > v[MAX_HOLD])
 		wrong("stats with strange figures: %s", s);
 }
 
@@ -247,6 +285,9 @@ static void check(enum file f)
 		break;
 	case REGIONS:
 		check_regions(room);
+		break;
+	case PEAKS:
+		each_line(room, check_peak_line);
 		break;
 	default:
 		check_stats(room);
@@ -289,7 +330,7 @@ void check_attrs(void)
 /* What is made from the session */
 void check_session(void)
 {
-	static const enum file files[] = { TARGET, WSS, REGIONS, STATS };
+	static const enum file files[] = { TARGET, WSS, REGIONS, PEAKS, STATS };
 
-	read_and_check(files[pick(4)], ROOM, 5);
+	read_and_check(files[pick(5)], ROOM, 5);
 }

@@ -7,19 +7,27 @@
 
 #include "fuzz.h"
 
-enum key { SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, NR_KEYS };
+enum key {
+	SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, PEAK_WINDOW, PEAK_GAIN, PEAK_ADAPT,
+	PEAK_DETECTOR, NR_KEYS
+};
 
 static const char *const keys[NR_KEYS] = {
 	"sample_us", "aggr_us", "update_us", "window_us", "min_regions",
-	"max_regions", "flush_tlb", "cpu_permille"
+	"max_regions", "flush_tlb", "cpu_permille", "peak_window", "peak_gain", "peak_adapt",
+	"peak_detector"
 };
+
+static const char *const detectors[] = { "off", "sigma", "fano" };
 
 /* The least value of each key, and the largest */
 static const uint64_t limits[NR_KEYS][2] = {
 	[SAMPLE] = { SAMPLE_US_MIN, DAY_US }, [AGGR] = { SAMPLE_US_MIN, DAY_US },
 	[UPDATE] = { SAMPLE_US_MIN, DAY_US }, [WINDOW] = { SAMPLE_US_MIN, DAY_US },
 	[MIN] = { 1, REGIONS_LIMIT }, [MAX] = { 1, REGIONS_LIMIT },
-	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }
+	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }, [PEAK_WINDOW] = { 2, 10000 },
+	/* of these, thousandths, and the number of a name */
+	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 }
 };
 
 static void add(struct text *t, const char *fmt, ...)
@@ -52,17 +60,37 @@ static void good_values(uint64_t v[NR_KEYS])
 	v[MAX] = log_pick(v[MIN] * MAX_TARGETS, many ? REGIONS_LIMIT : 1200);
 	v[FLUSH] = pick(2);
 	v[CPU] = log_pick(1, 1000);
+	v[PEAK_WINDOW] = log_pick(2, one_in(4) ? 10000 : 20);
+	v[PEAK_GAIN] = log_pick(1, 100000);
+	v[PEAK_ADAPT] = pick(1001);
+	v[PEAK_DETECTOR] = pick(3);
+}
+
+static void add_value(struct text *t, enum key k, uint64_t v)
+{
+	unsigned long long n = v;
+
+	if ((k == PEAK_GAIN || k == PEAK_ADAPT) && (n % 1000 || one_in(2)))
+		add(t, "%llu.%03llu", n / 1000, n % 1000);
+	else if (k == PEAK_GAIN || k == PEAK_ADAPT)
+		add(t, "%llu", n / 1000);
+	else if (k == PEAK_DETECTOR && n < 3)
+		add(t, "%s", detectors[n]);
+	else
+		add(t, "%llu", n);
 }
 
 static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
 {
-	unsigned int first = pick(NR_KEYS), stride = 1 + 2 * pick(NR_KEYS / 2);
+	/* strides that share no divisor with NR_KEYS meet all of them */
+	static const unsigned int strides[] = { 1, 5, 7, 11 };
+	unsigned int first = pick(NR_KEYS), stride = strides[pick(4)];
 
-	/* NR_KEYS is a power of two: every odd stride meets all of them */
 	for (unsigned int i = 0; i < NR_KEYS; i++) {
 		unsigned int k = (first + i * stride) % NR_KEYS;
 
-		add(t, "%s=%llu", keys[k], (unsigned long long)v[k]);
+		add(t, "%s=", keys[k]);
+		add_value(t, k, v[k]);
 		/* up to seven windows more, which all differ */
 		for (unsigned int n = k == WINDOW && one_in(4) ? pick(8) : 0; n; n--)
 			add(t, ",%llu", (unsigned long long)(DAY_US - n));
@@ -90,11 +118,12 @@ static void partial_attrs(struct text *t)
 	uint64_t max = limits[k][1];
 
 	if (!one_in(8))
-		max = k < MIN ? 100000 : k == FLUSH ? 1 : k == CPU ? 1000 : 2000;
+		max = k < MIN ? 100000 : k < FLUSH ? 2000 : max;
 
 	t->results = TAKEN | INVAL;
-	add(t, "%s=%llu\n", keys[k],
-	    (unsigned long long)log_pick(limits[k][0], max));
+	add(t, "%s=", keys[k]);
+	add_value(t, k, log_pick(limits[k][0], max));
+	add(t, "\n");
 }
 
 /* Values that cannot be, or not together */
@@ -131,7 +160,8 @@ static void bad_word(struct text *t)
 		"seed=1.5", "seed=5,", "seed=5=5", "seed==5", "seeds=5",
 		"see=5", "1 2 3", "seed=18446744073709551616",
 		"seed=99999999999999999999999999999999999999999",
-		"seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
+		"peak_gain=5.", "peak_gain=.5", "peak_gain=1.2345", "peak_gain=1e1",
+		"peak_adapt=-0.5", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
 	};
 	uint64_t v[NR_KEYS];
 	bool before = one_in(2);

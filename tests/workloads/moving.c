@@ -8,6 +8,8 @@
 
 #include "patterns.h"
 
+#define BURST	(2000 * MS)
+
 /* Pieces that are chunks, or huge pages. */
 static size_t grain(const struct job *job)
 {
@@ -61,6 +63,29 @@ static void phases(struct job *job, int64_t elapsed)
 		    STORE);
 }
 
+/* Normally distributed, nearly: four uniform ones, mean 0, standard deviation 1 */
+static double noise(uint64_t draw)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		sum += (draw >> 16 * i & 0xffff) * 0x1p-16;
+	return (sum - 2) / sqrt(4 / 12.0);
+}
+
+static void bursts(struct job *job, int64_t elapsed)
+{
+	const struct options *opts = &job->opts;
+	double size = opts->hot * (1 + 0.1 * noise(hash(opts->seed, elapsed / opts->taus[0])));
+	size_t nr = elapsed / opts->hold;
+
+	if (nr && nr <= opts->count && elapsed % opts->hold < BURST)
+		size *= 4;
+	if (size > opts->size)
+		size = opts->size;
+	track_touch(&job->track, 0, round_up(size, CHUNK), STORE);
+}
+
 static void once(struct job *job, int64_t elapsed)
 {
 	(void)elapsed;
@@ -95,6 +120,27 @@ static void zipf(struct job *job, int64_t elapsed)
 			continue;
 		track_touch(&job->track, permute(opts->seed, rank - 1, pages) * page, page, STORE);
 	}
+}
+
+/* Those of @n things whose turn came since the last round: each has one in @period */
+static void take_turns(struct job *job, size_t first, size_t n, int64_t from, int64_t to,
+		       int64_t period)
+{
+	size_t page = sysconf(_SC_PAGESIZE), end = (double)n * to / period;
+
+	for (size_t i = (double)n * from / period; n && i < end; i++)
+		track_touch(&job->track, (first + permute(job->opts.seed, i % n, n)) * page, page,
+			    STORE);
+}
+
+static void periods(struct job *job, int64_t elapsed)
+{
+	const struct options *opts = &job->opts;
+	size_t page = sysconf(_SC_PAGESIZE), hot = opts->hot / page;
+
+	take_turns(job, 0, hot, job->done, elapsed, opts->hold);
+	take_turns(job, hot, opts->size / page - hot, job->done, elapsed, 10 * opts->hold);
+	job->done = elapsed;
 }
 
 /*
@@ -167,6 +213,12 @@ const struct pattern moving_patterns[] = {
 	  USES_HOT | USES_HOLD | USES_THP,
 	  { .size = 512 * MIB, .hot = 256 * MIB, .hold = 4000 * MS, .period = 100 * MS },
 	  .setup = setup, .round = phases },
+	{ "bursts", "the first --hot bytes, give or take 10 %, anew each window; four\n"
+	  "times as many for 2 s, --count times, --hold-ms apart",
+	  USES_HOT | USES_HOLD | USES_COUNT | USES_THP,
+	  { .size = 256 * MIB, .hot = 32 * MIB, .hold = 60000 * MS, .count = 5,
+	    .period = 20 * MS },
+	  .setup = setup, .round = bursts },
 	{ "once", "one block, touched just once each --period-ms",
 	  USES_HOT | USES_THP,
 	  { .size = 512 * MIB, .hot = 64 * MIB, .period = 3000 * MS },
@@ -176,6 +228,11 @@ const struct pattern moving_patterns[] = {
 	  USES_RATE | USES_EXPONENT | USES_THP,
 	  { .size = 512 * MIB, .rate = 10000, .exponent = 1, .period = 20 * MS },
 	  .setup = setup_zipf, .round = zipf },
+	{ "periods", "each page of the first --hot bytes once in --hold-ms, all others\n"
+	  "once in ten times as long",
+	  USES_HOT | USES_HOLD,
+	  { .size = 40 * MIB, .hot = 8 * MIB, .hold = 2000 * MS, .period = 20 * MS },
+	  .setup = setup_zipf, .round = periods },
 	{ "heap", "the heap (brk) grows to --size in --count steps, one each\n"
 	  "--hold-ms; its newest --hot bytes are in use",
 	  USES_HOT | USES_HOLD | USES_COUNT | USES_THP,

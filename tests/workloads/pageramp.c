@@ -22,6 +22,7 @@ struct options {
 	size_t pages;
 	size_t stride;
 	int64_t ramp;		/* once up and down, ns */
+	int64_t rest;		/* before that, ns */
 	unsigned int cycles;
 	int64_t step;		/* ns from a step to the next */
 	int64_t tau;		/* ns */
@@ -114,8 +115,11 @@ static void touch(char *buffer, size_t first, size_t end, size_t stride)
 /* How many pages are in use @elapsed ns after the start. */
 static size_t reach_at(const struct options *opts, int64_t elapsed)
 {
-	double phase = (double)(elapsed % opts->ramp) / opts->ramp;
+	int64_t into = elapsed % (opts->rest + opts->ramp) - opts->rest;
+	double phase = (double)into / opts->ramp;
 
+	if (into < 0)
+		return 0;
 	return opts->pages * (phase < 0.5 ? 2 * phase : 2 - 2 * phase) + 0.5;
 }
 
@@ -135,7 +139,7 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 	}
 
 	start = now_ns();
-	end = start + opts->ramp * opts->cycles;
+	end = start + (opts->rest + opts->ramp) * opts->cycles;
 	next_step = start;
 	next_sample = start + opts->sample;
 	while (!stopped) {
@@ -174,6 +178,7 @@ static void help(const struct options *opts)
 	       "  --pages N       pages at the peak (%zu)\n"
 	       "  --stride N      touch every Nth page (%zu)\n"
 	       "  --ramp SECS     time to go up and down once (%d)\n"
+	       "  --rest SECS     touch nothing for so long before each of them (%d)\n"
 	       "  --cycles N      how often (%u)\n"
 	       "  --step-ms MS    time between two steps (%d)\n"
 	       "  --tau MS        window of the working set (%d)\n"
@@ -183,18 +188,20 @@ static void help(const struct options *opts)
 	       "                  standard output\n"
 	       "  --truth-ms MS   time between two of them (%d)\n"
 	       "  --help          this text\n",
-	       opts->pages, opts->stride, (int)(opts->ramp / NSEC_PER_SEC), opts->cycles,
+	       opts->pages, opts->stride, (int)(opts->ramp / NSEC_PER_SEC),
+	       (int)(opts->rest / NSEC_PER_SEC), opts->cycles,
 	       (int)(opts->step / NSEC_PER_MSEC), (int)(opts->tau / NSEC_PER_MSEC),
 	       (int)(opts->sample / NSEC_PER_MSEC));
 }
 
 static void parse(int argc, char **argv, struct options *opts)
 {
-	enum { PAGES, STRIDE, RAMP, CYCLES, STEP, TAU, POPULATE, THP, TRUTH, SAMPLE, HELP };
+	enum { PAGES, STRIDE, RAMP, REST, CYCLES, STEP, TAU, POPULATE, THP, TRUTH, SAMPLE, HELP };
 	static const struct option options[] = {
 		{ "pages", required_argument, NULL, PAGES },
 		{ "stride", required_argument, NULL, STRIDE },
 		{ "ramp", required_argument, NULL, RAMP },
+		{ "rest", required_argument, NULL, REST },
 		{ "cycles", required_argument, NULL, CYCLES },
 		{ "step-ms", required_argument, NULL, STEP },
 		{ "tau", required_argument, NULL, TAU },
@@ -219,6 +226,9 @@ static void parse(int argc, char **argv, struct options *opts)
 			break;
 		case RAMP:
 			opts->ramp = parse_number(name, optarg, 1, 86400, false) * NSEC_PER_SEC;
+			break;
+		case REST:
+			opts->rest = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
 			break;
 		case CYCLES:
 			opts->cycles = parse_number(name, optarg, 1, 1000000, false);

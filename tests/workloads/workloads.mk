@@ -4,7 +4,7 @@
 # are linked statically: other processes keep the shared libc's pages referenced,
 # which would blur what these themselves touch.
 
-WORKLOADS := pageramp hotset patterns loops
+WORKLOADS := pageramp hotset patterns loops textwalk
 WORKLOADS_DIR := tests/workloads
 WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
 

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""wsmo export --openmetrics --live, and wsmo top, of the module as it is."""
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+import wsmontest as w
+
+FAST = "sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 cpu_permille=1000"
+MIB = 1 << 20
+# 8 MiB in use, and for two seconds of each four 40
+BURSTS = """
+m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+began = time.monotonic()
+while True:
+    size = 40 << 20 if (time.monotonic() - began) % 8 > 6 else 8 << 20
+    for at in range(0, size, 4096):
+        m[at] = 1
+    time.sleep(0.02)
+"""
+
+
+def metrics(path):
+    """Values by name and labels; @path is whole whenever it is there"""
+    with open(path) as f:
+        text = f.read()
+    assert text.endswith("# EOF\n"), text[-200:]
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+            found[name, labels] = float(value)
+    return found
+
+
+def one(found, name, *words):
+    values = [v for (n, labels), v in found.items()
+              if n == name and all(word in (labels or "") for word in words)]
+    assert len(values) == 1, (name, words, found)
+    return values[0]
+
+
+class Exporter:
+    """It, writing to a file"""
+
+    def __init__(self, *args):
+        self.dir = tempfile.mkdtemp()
+        self.path = os.path.join(self.dir, "wsmon.prom")
+        self.process = subprocess.Popen(
+            ["wsmo", "export", "--openmetrics", "--live", "-o", self.path, *args],
+            stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        w.wait_for("the file", lambda: os.path.exists(self.path))
+        return self
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        err = self.process.communicate(timeout=10)[1]
+        assert self.process.returncode == 0 and not err, (self.process.returncode, err)
+        assert not os.listdir(self.dir), "it left something behind"
+
+    def __exit__(self, *exc):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def find(self, what, condition, seconds=20):
+        w.wait_for(what, lambda: condition(metrics(self.path)), seconds)
+
+
+def figures():
+    """What is written is what the module's files say"""
+    with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:
+        e.find("that nothing runs", lambda m: one(m, "wsmon_monitoring") == 0)
+        assert not any(name == "wsmon_working_set_bytes" for name, _ in metrics(e.path))
+        w.must_put("attrs", FAST)
+        w.must_put("target", "%d\n" % t.pid)
+        label = 'pid="%d"' % t.pid
+        e.find("a working set", lambda m: any(n == "wsmon_working_set_bytes" for n, _ in m))
+        w.wait_for("figures", lambda: any(line["class"] == "all" for line in w.lines("wss")))
+        time.sleep(1)
+        m = metrics(e.path)
+        size, low, high = (one(m, "wsmon_working_set%s_bytes" % x, label, 'class="all"')
+                           for x in ("", "_low", "_high"))
+        print("# working set %.1f MiB (%.1f to %.1f)" % (size / MIB, low / MIB, high / MIB))
+        assert low <= size <= high and 6 * MIB < size < 48 * MIB, (size, low, high)
+        with open("/proc/%d/statm" % t.pid) as f:
+            rss = int(f.read().split()[1]) * 4096
+        assert abs(one(m, "wsmon_resident_bytes", label) - rss) < 40 * MIB
+        with open("/proc/%d/comm" % t.pid) as f:
+            name = f.read().strip()
+        assert any('comm="%s"' % name in (labels or "") for _, labels in m), name
+        assert one(m, "wsmon_monitoring") == 1 and one(m, "wsmon_cpu_seconds_total") > 0
+        assert one(m, "wsmon_lost_records_total") == w.stats()["lost_records"]
+        classes = {line["class"] for line in w.lines("wss")}
+        got = {re.search('class="(.*?)"', labels).group(1) for name, labels in m
+               if name == "wsmon_working_set_bytes"}
+        assert got == classes, (got, classes)
+        w.must_put("target", "\n")
+        e.find("the end", lambda m: one(m, "wsmon_monitoring") == 0)
+        e.end()
+
+
+def peaks():
+    """One that lasts, and that it is over; top tells of it, too"""
+    with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:
+        w.must_put("attrs", FAST)
+        w.must_put("target", "%d\n" % t.pid)
+        top = subprocess.Popen(["wsmo", "top", "--csv", "--interval", "200ms"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        label = 'pid="%d"' % t.pid
+        group = 'group="all"'
+        e.find("a peak", lambda m: any(n == "wsmon_peak" for n, _ in m) and
+               one(m, "wsmon_peak", label, group) == 1, 40)
+        assert one(metrics(e.path), "wsmon_peaks_total", label) >= 1
+        e.find("its end", lambda m: one(m, "wsmon_peak", label, group) == 0, 20)
+        file = [line for line in w.lines("peaks") if "pid" in line]
+        assert one(metrics(e.path), "wsmon_peaks_total", label) in \
+            (int(file[-1]["number"]), int(file[-1]["number"]) - 1), file
+        w.must_put("target", "\n")
+        err = top.communicate(timeout=20)[1]
+        assert top.returncode == 0 and re.search(r"%d \S+: peak \d+ of all, [\d.]+ MiB; usual is" %
+                                                 t.pid, err), err
+        e.end()
+
+
+def beside_a_recording():
+    """It takes nothing from the stream"""
+    data = os.path.join(tempfile.mkdtemp(), "data")
+    with w.Target(BURSTS) as t, Exporter("--interval", "20ms") as e:
+        r = subprocess.run(["wsmo", "record", "-o", data, "-d", "3", "-p", str(t.pid),
+                            "--sample", "20ms", "--aggr", "100ms", "--window", "100ms"],
+                           capture_output=True, text=True)
+        assert r.returncode == 0 and "LOST" not in r.stderr, r
+        r = subprocess.run(["wsmo", "report", "summary", "--json", "-i", data],
+                           capture_output=True, text=True)
+        assert r.returncode == 0 and '"lost_records":0' in r.stdout, r
+        e.end()
+
+
+def gone():
+    """The module is unloaded: it says so, and takes its file along"""
+    with Exporter("--interval", "50ms") as e:
+        # while it reads a file the module is in use
+        w.wait_for("unloading", lambda: not subprocess.run(
+            ["rmmod", "wsmon"], stderr=subprocess.DEVNULL).returncode)
+        err = e.process.communicate(timeout=10)[1]
+        assert e.process.returncode == 1 and err.startswith("wsmo: ") and \
+            err.count("\n") == 1, err
+        assert not os.listdir(e.dir)
+        w.load()
+
+
+w.main(figures, peaks, beside_a_recording, gone)

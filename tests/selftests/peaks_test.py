@@ -1,0 +1,410 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Peaks of the working set: found where they are and nowhere else, and told."""
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import truth
+import wsmontest as w
+import wsmon
+
+BIN = os.path.join(w.TOP, "out", "bin")
+MIB = 1 << 20
+TRACING = "/sys/kernel/tracing/"
+# ten estimates a second; a peak is told against the last three seconds
+FAST = ("sample_us=%d aggr_us=%d update_us=%d window_us=%d max_regions=600 "
+        "cpu_permille=1000 ")
+
+
+class Stream:
+    """Reads buffer from when it is made to when monitoring ends."""
+
+    def __init__(self):
+        self.fd = os.open(w.DIR + "buffer", os.O_RDONLY)
+        self.data, self.reads = b"", []
+        self.thread = threading.Thread(target=self.follow)
+        self.thread.start()
+
+    def follow(self):
+        while part := os.read(self.fd, 1 << 20):
+            self.data += part
+            self.reads.append((len(self.data), time.monotonic_ns()))
+        os.close(self.fd)
+
+    def records(self):
+        self.thread.join()
+        return list(wsmon.read(io.BytesIO(self.data))[1])
+
+
+def workload(*words):
+    return subprocess.Popen([os.path.join(BIN, words[0]), *words[1:]],
+                            stdout=subprocess.DEVNULL)
+
+
+def fast(ms):
+    w.must_put("attrs", FAST % (ms * 200, ms * 1000, ms * 1000, ms * 1000))
+
+
+def edges(records, pid, group):
+    return [r for r in records
+            if r.type == "PEAK" and r.pid == pid and r.group == group]
+
+
+def show(records, pid):
+    for r in records:
+        if r.type == "PEAK" and r.pid == pid:
+            print("#   %s %d %s%+d at %.1f s: %.1f MiB (%.1f - %.1f), %.1f of %.1f" % (
+                r.group, r.number, r.edge, r.sign,
+                (r.time_ns - records[0].time_ns) / 1e9, r.bytes / MIB, r.low / MIB,
+                r.high / MIB, r.height / MIB, r.baseline / MIB))
+    sys.stdout.flush()
+
+
+def paired(found):
+    """The peaks by their ends; each has a start of the same number before it."""
+    assert [r.edge for r in found] == ["start", "end"] * (len(found) // 2), \
+        [r.edge for r in found]
+    for start, end in zip(found[::2], found[1::2]):
+        assert (start.number, start.sign, start.start_ns, start.baseline,
+                start.threshold) == (end.number, end.sign, end.start_ns,
+                                     end.baseline, end.threshold)
+        assert start.end_ns == 0 and start.time_ns == start.start_ns
+        assert end.time_ns == end.end_ns > end.start_ns
+        assert start.bytes == start.height
+        assert start.sign < 0 or start.low > start.baseline + start.threshold
+    return found[1::2]
+
+
+def surprises(records, pid, expected):
+    """Peaks that are none, and troughs but those of a program at rest that a busy
+    machine stopped for most of an interval."""
+    return [r for r in records
+            if r.type == "PEAK" and r.pid == pid and r.edge == "start" and
+            (r.group, r.number) not in expected and (r.sign > 0 or r.baseline > MIB)]
+
+
+def ramps():
+    """Of every ramp the top, as one peak, and nothing else."""
+    fast(250)
+    w.must_put("attrs", "peak_window=10")
+    pages, cycles = 16384, 10
+    ramping = {stride: workload("pageramp", "--pages", str(pages), "--stride", str(stride),
+                                "--populate", "--ramp", "2", "--rest", "4", "--tau", "250",
+                                "--cycles", str(cycles)) for stride in (1, 2)}
+    # pages are populated first, which is no ramp
+    w.wait_for("its memory", lambda: all(rss(p) > pages << 12 for p in ramping.values()), 60)
+    time.sleep(0.5)
+    stream = Stream()
+    w.must_put("target", " ".join(str(p.pid) for p in ramping.values()))
+    for p in ramping.values():
+        p.wait()
+    w.wait_for("the end", w.idle)
+    records = stream.records()
+    for stride, p in ramping.items():
+        print("# stride %d" % stride)
+        show(records, p.pid)
+    for stride, p in ramping.items():
+        found = set()
+        for group in ("all", "rest"):
+            peaks = [r for r in paired(edges(records, p.pid, group)) if r.sign > 0]
+            assert len(peaks) == cycles, len(peaks)
+            top = pages // stride << 12
+            for r in peaks:
+                assert 0.8 < r.height / top < 1.15, r.height / top
+                assert r.baseline < top / 20, r.baseline
+                assert (r.end_ns - r.start_ns) / 1e9 < 2.8
+                found.add((group, r.number))
+        assert not surprises(records, p.pid, found)
+
+
+def rss(p):
+    with open("/proc/%d/statm" % p.pid) as f:
+        return int(f.read().split()[1]) << 12
+
+
+def read_bursts(path, base):
+    """When each began, by the workload itself"""
+    rows = truth.read_truth(path)
+    return [t for (_, before), (t, size) in zip(rows, rows[1:])
+            if before < 2 * base < size]
+
+
+def bursts():
+    """Five of four times the base for two seconds, in noise of 10 %."""
+    ms, base = 200, 16 * MIB
+    fast(ms)
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "truth")
+        p = workload("patterns", "bursts", "--size", "128M", "--hot", "16M", "--count", "5",
+                     "--hold-ms", "8000", "--seconds", "0", "--tau-ms", str(ms), "--truth-ms", "20",
+                     "--truth", path)
+        try:
+            w.wait_for("its memory", lambda: os.path.exists(path) and read_lines(path) > 5, 60)
+            stream = Stream()
+            w.must_put("target", "%d\n" % p.pid)
+            time.sleep(46)
+            w.must_put("target", "\n")
+        finally:
+            p.send_signal(signal.SIGTERM)
+            p.wait()
+        begun = read_bursts(path, base)
+    records = stream.records()
+    show(records, p.pid)
+    assert len(begun) == 5, begun
+    found = set()
+    for group in ("all", "rest"):
+        # a busy machine that stops the target makes troughs
+        peaks = [r for r in paired(edges(records, p.pid, group)) if r.sign > 0]
+        assert len(peaks) == 5, len(peaks)
+        late = [(r.start_ns - t) / 1e6 for r, t in zip(peaks, begun)]
+        print("# %s: found %s ms after their beginning" % (
+            group, " ".join("%.0f" % x for x in late)))
+        # the truth tells it when the pages are touched, and 20 ms after at most
+        assert all(-20 <= x <= 1.1 * ms for x in late), late
+        for r in peaks:
+            assert 3 < r.height / base < 5.3, r.height
+            assert 0.8 < r.baseline / base < 1.25, r.baseline
+            assert 1.7e9 < r.end_ns - r.start_ns < 2.5e9, r.end_ns - r.start_ns
+        found |= {(group, r.number) for r in peaks}
+    assert not [r for r in surprises(records, p.pid, found) if r.sign > 0]
+    # who reads is told at once: how long after it happened the bytes were there
+    waited = [(when - r.time_ns) / 1e6 for r, when in arrivals(stream)
+              if r.type == "PEAK" and r.edge == "start"]
+    print("# read %s ms after it happened" % " ".join("%.1f" % x for x in waited))
+    assert len(waited) >= 10 and sorted(waited)[len(waited) // 2] < ms / 2, waited
+
+
+def read_lines(path):
+    with open(path) as f:
+        return sum(1 for _ in f)
+
+
+def arrivals(stream):
+    """Each record and when the last byte of it was read"""
+    f, reads = io.BytesIO(stream.data), iter(stream.reads)
+    end, when = next(reads)
+    for r in wsmon.read(f)[1]:
+        while end < f.tell():
+            end, when = next(reads)
+        yield r, when
+
+
+JUMPS = """
+def work(*_):
+    global large
+    large = not large
+signal.signal(signal.SIGUSR1, work)
+large = False
+while True:
+    size = 64 if large else 8
+    m[:size << 20:4096] = b'x' * (size << 8)
+    time.sleep(0.01)
+"""
+SETUP = "import signal\nm = mmap.mmap(-1, 64 << 20)\nm[::4096] = b'x' * (64 << 8)\n"
+
+
+def peaks_of(t, group="all", sign="+1"):
+    """No troughs: a busy machine that stops the target makes such"""
+    return [x for x in w.lines("peaks") if x.get("pid") == str(t.pid) and
+            x["group"] == group and x["sign"] == sign]
+
+
+def warm(n=1):
+    """So many times as many intervals as a peak needs"""
+    time.sleep(0.8 * n)
+
+
+SOON = ("sample_us=10000 aggr_us=50000 update_us=50000 window_us=50000 max_regions=600 "
+        "cpu_permille=1000 peak_window=8 ")
+
+
+def the_file():
+    """A line for each, as long as it lasts and later; nothing of another session."""
+    assert w.get("peaks") == ""
+    with w.Target(JUMPS, SETUP) as t:
+        w.must_put("attrs", SOON)
+        w.must_put("target", "%d\n" % t.pid)
+        warm()
+        assert not peaks_of(t), peaks_of(t)
+        os.kill(t.pid, signal.SIGUSR1)
+        w.wait_for("a peak", lambda: peaks_of(t), 20)
+        first = peaks_of(t)[0]
+        assert (first["sign"], first["end_ns"], first["tau_us"]) == ("+1", "0", "50000"), first
+        assert int(first["baseline"]) >> 20 in range(6, 14)
+        assert abs(int(first["start_ns"]) - time.monotonic_ns()) < 10e9
+        os.kill(t.pid, signal.SIGUSR1)
+        w.wait_for("its end", lambda: peaks_of(t)[0]["end_ns"] != "0", 20)
+        over = peaks_of(t)[0]
+        assert int(over["height"]) >> 20 in range(30, 90) and int(over["bytes"]) >> 20 < 30
+        for key in ("number", "start_ns", "baseline", "threshold"):
+            assert over[key] == first[key], key
+        w.must_put("target", "\n")
+        assert peaks_of(t)[0] == over, "kept"
+        w.must_put("target", "%d\n" % t.pid)
+        assert w.get("peaks") == "", "of the session before"
+
+
+def restarts():
+    """What is usual is learned anew when attributes change, or the program; a peak ends."""
+    with w.Target(JUMPS, SETUP) as t:
+        w.must_put("attrs", SOON)
+        w.must_put("target", "%d\n" % t.pid)
+        for change in ("peak_window=9", "window_us=40000", "peak_detector=off"):
+            # what came first was a burst: that has to be forgotten
+            warm(3)
+            before = len(peaks_of(t))
+            os.kill(t.pid, signal.SIGUSR1)
+            w.wait_for("a peak", lambda: len(peaks_of(t)) > before, 20)
+            w.must_put("attrs", change)
+            last = peaks_of(t)[-1]
+            # with the last estimate there was, which a new window makes void
+            assert last["end_ns"] != "0" and int(last["bytes"]) > 0, (change, last)
+            after = len(peaks_of(t))
+            # back to little, which is news only to who remembers
+            os.kill(t.pid, signal.SIGUSR1)
+            time.sleep(0.3)
+            assert len(peaks_of(t)) == after, change
+        # nothing is told while it is off
+        warm(2)
+        os.kill(t.pid, signal.SIGUSR1)
+        time.sleep(0.5)
+        assert len(peaks_of(t)) == after
+        os.kill(t.pid, signal.SIGUSR1)
+        # what does not concern peaks does not disturb
+        w.must_put("attrs", "peak_detector=sigma")
+        warm(3)
+        w.must_put("attrs", "max_regions=500 seed=7 peak_gain=5.000")
+        os.kill(t.pid, signal.SIGUSR1)
+        w.wait_for("a peak", lambda: len(peaks_of(t)) > after, 20)
+    w.wait_for("the end", w.idle)
+    assert peaks_of(t)[-1]["end_ns"] != "0", "it is gone"
+    # a program that is executed
+    code = JUMPS.replace("large = not large", "os.execlp('sleep', 'sleep', '1000')")
+    with w.Target(code.replace("time.sleep(0.01)", "time.sleep(0.01)\n    n += 1\n"
+                               "    large = n > %d" % 100).replace(
+                                   "large = False", "large, n = False, 0"), SETUP) as t:
+        w.must_put("attrs", "peak_window=8 window_us=50000")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("a peak", lambda: peaks_of(t), 20)
+        os.kill(t.pid, signal.SIGUSR1)
+        w.wait_for("its end", lambda: peaks_of(t)[-1]["end_ns"] != "0", 20)
+        n = len(peaks_of(t))
+        time.sleep(0.3)
+        assert len(peaks_of(t)) == n, "a new program has no past"
+    # what would be a trough of one program is none of the next
+    code = JUMPS.replace("size = 64 if large else 8", "size = 64\n    if large:\n"
+                         "        os.execlp('sleep', 'sleep', '1000')")
+    with w.Target(code, SETUP) as t:
+        w.must_put("target", "%d\n" % t.pid)
+        warm(3)
+        before = len(peaks_of(t, sign="-1"))
+        os.kill(t.pid, signal.SIGUSR1)
+        w.wait_for("the next program",
+                   lambda: open("/proc/%d/comm" % t.pid).read() == "sleep\n", 20)
+        warm(3)
+        assert len(peaks_of(t, sign="-1")) == before, peaks_of(t, sign="-1")
+
+
+def bounded():
+    """The last 1024, and how many there were before."""
+    # now more, now less, and the detector takes either for unusual
+    code = ("while True:\n"
+            "    n = 1024 if int(time.monotonic() * 10) % 2 else 16\n"
+            "    m[:n << 12:4096] = b'x' * n\n"
+            "    time.sleep(0.01)\n")
+    targets = [w.Target(code, SETUP.replace("64 << ", "4 << ")) for _ in range(6)]
+    try:
+        w.must_put("attrs", "sample_us=10000 aggr_us=20000 update_us=500000 window_us=20000 "
+                   "max_regions=180 cpu_permille=1000 peak_window=2 peak_gain=0.1 "
+                   "peak_adapt=1")
+        w.must_put("target", " ".join(str(t.pid) for t in targets))
+        w.wait_for("more peaks than are kept",
+                   lambda: w.get("peaks").startswith("dropped="), 100)
+        lines = w.lines("peaks")
+        w.must_put("target", "\n")
+    finally:
+        for t in targets:
+            t.kill()
+    assert len(lines) == 1025 and int(lines[0]["dropped"]) > 0, (len(lines), lines[0])
+    # in the order they began, and none is missing
+    starts = [int(x["start_ns"]) for x in lines[1:]]
+    assert starts == sorted(starts)
+    for t in targets:
+        numbers = [int(x["number"]) for x in lines[1:] if x["pid"] == str(t.pid)]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), numbers
+
+
+def write(path, text):
+    with open(TRACING + path, "w") as f:
+        f.write(text)
+
+
+def fields(line):
+    """'name', {field: value} of a line of the trace"""
+    event, words = line.split(": ", 2)[1:]
+    return event, dict(x.split("=") for x in words.split())
+
+
+def tracepoints():
+    """What perf, trace-cmd and bpftrace build upon: the events, their format, their numbers."""
+    if not os.path.exists(TRACING + "trace"):
+        subprocess.run(["mount", "-t", "tracefs", "none", TRACING], check=True)
+    assert sorted(x for x in os.listdir(TRACING + "events/wsmon") if x.startswith("wsmon")) == \
+        ["wsmon_peak", "wsmon_snapshot", "wsmon_wss"]
+    # names of tasks would have schedule() patched, which QEMU does not always survive
+    write("options/record-cmd", "0")
+    write("trace", "")
+    write("events/wsmon/enable", "1")
+    try:
+        with w.Target(JUMPS, SETUP) as t:
+            w.must_put("attrs", SOON)
+            stream = Stream()
+            w.must_put("target", "%d\n" % t.pid)
+            warm(2)
+            os.kill(t.pid, signal.SIGUSR1)
+            w.wait_for("a peak", lambda: peaks_of(t), 20)
+            os.kill(t.pid, signal.SIGUSR1)
+            w.wait_for("its end", lambda: peaks_of(t)[0]["end_ns"] != "0", 20)
+            w.must_put("target", "\n")
+            records = stream.records()
+        with open(TRACING + "trace") as f:
+            events = [fields(x) for x in f if "wsmon_" in x]
+        with open(TRACING + "events/wsmon/wsmon_wss/format") as f:
+            assert '{ 1, "text" }' in f.read(), "names as numbers, for tools"
+    finally:
+        write("events/wsmon/enable", "0")
+    for name in ("wsmon_snapshot", "wsmon_wss", "wsmon_peak"):
+        print("# %s: %s" % (name, [e for n, e in events if n == name][-1]))
+    wss = [e for n, e in events if n == "wsmon_wss"]
+    told = [r for r in records if r.type == "WSS"]
+    assert [(int(e["bytes"]), int(e["low"]), int(e["high"]), e["class"], int(e["pid"]))
+            for e in wss] == [(r.bytes, r.low, r.high, r.cls, t.pid) for r in told]
+    peak = [e for n, e in events if n == "wsmon_peak"]
+    told = [r for r in records if r.type == "PEAK"]
+    assert told and [(e["group"], e["edge"], int(e["sign"]), int(e["height"]),
+                      int(e["start_ns"]), int(e["number"])) for e in peak] == \
+        [(r.group, r.edge, r.sign, r.height, r.start_ns, r.number) for r in told]
+    snapshots = [e for n, e in events if n == "wsmon_snapshot"]
+    told = [r for r in records if r.type == "SNAPSHOT" and r.first == 0]
+    assert [(int(e["interval_ns"]), int(e["regions"]), int(e["rounds"])) for e in snapshots] == \
+        [(r.interval_ns, r.total, r.rounds) for r in told]
+
+
+def unloads_while_traced():
+    """Events that are enabled do not keep the module, and go with it."""
+    write("events/wsmon/enable", "1")
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(0.3)
+        w.unload()
+    assert not os.path.exists(TRACING + "events/wsmon")
+    w.load()
+
+
+w.main(the_file, restarts, bounded, tracepoints, unloads_while_traced, bursts, ramps)

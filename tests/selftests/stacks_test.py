@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Call stacks of real programs on a live kernel, at peaks and at marks."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import wsmontest as w
+import wsmon
+
+TMP = tempfile.mkdtemp()
+FILE = os.path.join(TMP, "data")
+PROGRAM = os.path.join(TMP, "stacked")
+BURSTING = os.path.join(TMP, "bursting")
+FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms", "--window", "100ms"]
+MIB = 1 << 20
+MARK = 1
+
+
+class Program:
+    def __init__(self, threads):
+        self.process = subprocess.Popen([PROGRAM, str(threads), "3"], stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"ready\n"
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def wsmo(*args, status=0):
+    res = subprocess.run(["wsmo", *args], capture_output=True, text=True)
+    assert res.returncode == status, res
+    return res.stdout
+
+
+def report():
+    return [json.loads(line) for line in wsmo("report", "peaks", "--json", "-i", FILE).splitlines()]
+
+
+def records(kind):
+    with open(FILE, "rb") as f:
+        return [r for r in wsmon.read(f)[1] if r.type == kind]
+
+
+def of_marks():
+    """Stopping a small program touches memory, its TLS: that may be a peak."""
+    return [s for s in records("STACK") if s.reason == MARK]
+
+
+def states(pid):
+    found = set()
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, tid)) as f:
+            fields = dict(line.split(":", 1) for line in f)
+        found.add((fields["State"].split()[0], int(fields["TracerPid"])))
+    return found
+
+
+def functions(lines, stack):
+    return [f["function"] for f in lines if f["type"] == "frame" and f["stack"] == stack]
+
+
+def marks():
+    """Of --mark-at and of wsmo mark, each with the stacks of all threads."""
+    with Program(4) as p:
+        record = subprocess.Popen(["wsmo", "record", *FAST, "-o", FILE, "-p", str(p.pid),
+                                   "--mark-at", "1"], stderr=subprocess.PIPE, text=True)
+        w.wait_for("monitoring", w.running)
+        time.sleep(3)
+        out = wsmo("mark", "by", "hand")
+        assert out.startswith("mark 2 at "), out
+        time.sleep(2)
+        with open("/proc/%d/status" % record.pid) as f:
+            hwm = [int(line.split()[1]) for line in f if line.startswith("VmHWM")][0]
+        record.send_signal(signal.SIGINT)
+        _, err = record.communicate(timeout=60)
+        assert record.returncode == 0, err
+        assert states(p.pid) <= {("R", 0), ("S", 0)}, states(p.pid)
+    assert [(m.number, m.text) for m in records("MARK")] == [(1, "at 1 s"), (2, "by hand")]
+    stacks = of_marks()
+    assert len(stacks) == 10 and not any(s.error for s in stacks), stacks
+    assert all(s.stopped_ns for s in stacks)
+    print("# record took %d KiB; the longest stop was %.3f ms"
+          % (hwm, max(s.stopped_ns for s in stacks) / 1e6))
+    assert hwm < 3 * 1024, hwm
+    lines = report()
+    for number in 1, 2:
+        of = {s["threads"]: s["stack"] for s in lines if s["type"] == "stack" and
+              s["reason"] == "mark" and s["number"] == number}
+        assert set(of) == {1, 4}, lines
+        names = functions(lines, of[1])
+        assert names[:8] == ["innermost", "inlined", "work_here"] + 4 * ["descend"] + ["main"], \
+            names
+        names = functions(lines, of[4])
+        assert "wait_here" in names and "waiter" in names, names
+
+
+def command():
+    """Of what record runs itself."""
+    wsmo("record", *FAST, "-o", FILE, "--mark-at", "2", "--", "timeout", "4", PROGRAM, status=124)
+    stacks = of_marks()
+    assert len(stacks) == 1 and stacks[0].comm == "timeout" and not stacks[0].error, stacks
+
+
+def bursts():
+    """A peak's stack is of who made it, taken when it begins."""
+    wsmo("record", *FAST, "--peak-window", "20", "-o", FILE, "--mark-at", "4", "--", BURSTING)
+    lines = report()
+    # memory is filled first
+    peaks = [x for x in lines if x["type"] == "peak" and x["group"] == "all" and
+             x["sign"] == "up" and x["t"] > 3]
+    stacks = {(x["reason"], x["number"]): functions(lines, x["stack"])
+              for x in lines if x["type"] == "stack"}
+    for p in peaks:
+        print("# peak at %.1f s: %.1f MiB over %.1f MiB, %s" % (
+            p["t"], p["height"] / MIB, p["baseline"] / MIB, stacks.get(("peak", p["number"]))))
+    assert len(peaks) == 2, peaks
+    for p in peaks:
+        assert 0.8 < p["height"] / (64 * MIB) < 1.2 and p["baseline"] < 16 * MIB, p
+        names = stacks["peak", p["number"]]
+        assert "burst_here" in names and "rest_here" not in names and "main" in names, names
+    names = stacks["mark", 1]
+    assert "rest_here" in names and "burst_here" not in names, names
+
+
+def switched_off():
+    with Program(0) as p:
+        wsmo("record", *FAST, "-o", FILE, "-d", "2", "--no-stacks", "--mark-at", "1",
+             "-p", str(p.pid))
+    assert len(records("MARK")) == 1 and not records("STACK")
+
+
+def nobody_records():
+    res = subprocess.run(["wsmo", "mark", "x"], capture_output=True, text=True)
+    assert res.returncode == 1 and "no recording runs" in res.stderr, res
+
+
+for program, source in ((PROGRAM, "wsmo/stacked.c"), (BURSTING, "selftests/bursting.c")):
+    subprocess.run(["gcc", "-g", "-O2", "-pthread", "-o", program,
+                    os.path.join(w.TOP, "tests", source)], check=True)
+w.main(marks, command, bursts, switched_off, nobody_records)
