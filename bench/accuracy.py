@@ -14,6 +14,11 @@ import witness
 import wsmon
 
 
+# Samples of the truth come each 10 ms. A workload that sat in a page fault for longer
+# than this (ns) has touched who knows what when.
+STUCK = 50e6
+
+
 class Case(NamedTuple):
     """One figure: of which target, what is true, what was told.
 
@@ -40,9 +45,9 @@ class Truth(witness.Truth):
         self.first_tau, self.known = first_tau, {}
 
     def at(self, t, tau):
-        """The working set at a time and its bounds; None outside of the samples."""
+        """The working set at a time and its bounds; None where it is not known."""
         pair = self.around(t, None if tau == self.first_tau else tau)
-        if not pair:
+        if not pair or pair[1][0] - pair[0][0] > STUCK:
             return None
         (t0, b0), (t1, b1) = pair
         return b0 + (b1 - b0) * (t - t0) / (t1 - t0), min(b0, b1), max(b0, b1)

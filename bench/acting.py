@@ -6,7 +6,6 @@ Started by bench/act with what to do as JSON; prints a line of JSON for each run
 import json
 import os
 import random
-import socket
 import struct
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TOP, d) for d in ("bench", "tests/selftests")]
+import redis_load
 import schemes
 import wsmontest as w
 
@@ -65,17 +65,21 @@ def resident(pid, start, size):
 
 
 def swap_on():
+    """On zram, without readahead, as zram wants it: a page is there or has to be unpacked."""
     subprocess.run(["/sbin/modprobe", "zram"], check=True)
     write("/sys/block/zram0/disksize", 1 << 30)
     subprocess.run(["/sbin/mkswap", "/dev/zram0"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["/sbin/swapon", "/dev/zram0"], check=True)
+    write("/proc/sys/vm/page-cluster", 0)
 
 
 class Nothing:
     """The workload by itself."""
-    cpu_s = 0
 
     def __init__(self, pid, preset):
+        pass
+
+    def look(self):
         pass
 
     def stop(self):
@@ -89,16 +93,19 @@ class Wsmo:
         self.log = tempfile.TemporaryFile("w+")
         self.p = subprocess.Popen(["wsmo", "act", "-s", preset, "-p", str(pid), "--json"],
                                   stdout=self.log, stderr=subprocess.PIPE, text=True)
+        self.cpu_s = 0
+
+    def look(self):
+        if w.running():
+            self.cpu_s = cpu_s(self.p.pid) + w.stats()["cpu_ns"] / 1e9
 
     def stop(self):
-        with open("/proc/%d/stat" % self.p.pid):
-            cpu = cpu_s(self.p.pid)
-        monitor = w.stats()["cpu_ns"] / 1e9 if w.running() else 0
+        self.look()
         self.p.send_signal(2)
         err = self.p.communicate()[1]
         self.log.seek(0)
         rules = [json.loads(line) for line in self.log]
-        return {"cpu_s": cpu + monitor, "rules": rules,
+        return {"cpu_s": self.cpu_s, "rules": rules,
                 "pauses": err.count("backing off")}
 
 
@@ -107,11 +114,20 @@ class Damon:
 
     def __init__(self, pid, preset):
         self.s = schemes.Schemes(pid, preset)
+        self.cpu_s, self.applied = 0, None
+
+    def look(self):
+        """Its thread ends with the target, and takes what it knew along."""
+        try:
+            self.cpu_s = self.s.cpu_ns() / 1e9
+            self.applied = self.s.applied()
+        except OSError:
+            pass
 
     def stop(self):
-        out = {"cpu_s": self.s.cpu_ns() / 1e9, "applied": self.s.applied()}
+        self.look()
         self.s.stop()
-        return out
+        return {"cpu_s": self.cpu_s, "applied": self.applied}
 
 
 ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon}
@@ -160,34 +176,14 @@ class Redis(Process):
     KEYS, REQUESTS, BATCH = 40000, 60000, 20
 
     def __init__(self):
-        self.p = subprocess.Popen(["redis-server", "--port", "7777", "--save", "", "--dir", TMP,
-                                   "--hz", "10"], stdout=subprocess.DEVNULL)
+        self.p = subprocess.Popen(redis_load.server(TMP), stdout=subprocess.DEVNULL)
         self.pid = self.p.pid
-
-        def answers():
-            try:
-                self.s = socket.create_connection(("127.0.0.1", 7777))
-                return True
-            except OSError:
-                return False
-        w.wait_for("redis", answers, 30)
-        self.answers = self.s.makefile("rb")
-        value = "v" * 3900
-        for first in range(0, self.KEYS, 100):
-            self.ask([("SET", "key:%d" % i, value) for i in range(first, first + 100)])
+        self.client = redis_load.Client(self.KEYS)
         ranks = list(range(self.KEYS))
         rng = random.Random(1)
         rng.shuffle(ranks)
         weights = [1 / (i + 1) ** 1.1 for i in range(self.KEYS)]
         self.choice = rng.choices(ranks, weights, k=self.REQUESTS)
-
-    def ask(self, commands):
-        self.s.sendall("".join("*%d\r\n%s" % (len(c), "".join(
-            "$%d\r\n%s\r\n" % (len(x), x) for x in c)) for c in commands).encode())
-        for _ in commands:
-            line = self.answers.readline()
-            if line[:1] == b"$":
-                self.answers.read(int(line[1:]) + 2)
 
     def work(self):
         """An even load: what it costs shows in redis' CPU time and in the delays."""
@@ -197,8 +193,7 @@ class Redis(Process):
             due = began + seconds * b / batches
             time.sleep(max(due - time.monotonic(), 0))
             sent = time.monotonic()
-            self.ask([("GET", "key:%d" % k) for k in
-                      self.choice[b * self.BATCH:(b + 1) * self.BATCH]])
+            self.client.get(self.choice[b * self.BATCH:(b + 1) * self.BATCH])
             delays.append(time.monotonic() - sent)
         delays.sort()
         return {"delay_s": sum(delays) / len(delays), "p99_s": delays[len(delays) * 99 // 100]}
@@ -233,7 +228,7 @@ class Sparse(Process):
     CODE = ("import mmap, time\n"
             "m = mmap.mmap(-1, 258 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "import ctypes\nat = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
-            "o = -at % (2 << 20)\nn = 128 << 20\nb = bytes(n >> 12)\n"
+            "o = -at %% (2 << 20)\nn = 128 << 20\nb = bytes(n >> 12)\n"
             "for r in range(%d):\n"
             "    m[o:o + n:4096] = b\n    m[o + n:o + 2 * n:2 << 20] = b[:64]\n"
             "    time.sleep(0.02)\n")
@@ -251,15 +246,16 @@ WORKLOADS = {"synthetic": Synthetic, "redis": Redis, "compile": Compile, "sparse
 
 
 class Watch(threading.Thread):
-    """Follows memory and CPU time of a process while it works."""
+    """Follows memory and CPU time of a process while it works, and who acts on it."""
 
-    def __init__(self, pid):
+    def __init__(self, pid, by):
         super().__init__(daemon=True)
-        self.pid, self.rows, self.done = pid, [], threading.Event()
+        self.pid, self.by, self.rows, self.done = pid, by, [], threading.Event()
         self.start()
 
     def run(self):
         while not self.done.wait(0.5):
+            self.by.look()
             try:
                 self.rows.append((status(self.pid, "VmRSS"), status(self.pid, "VmSwap"),
                                   huge(self.pid), cpu_s(self.pid), major_faults(self.pid)))
@@ -283,7 +279,7 @@ def run(workload, actor, preset):
     job = WORKLOADS[workload]()
     before = {name: vmstat(name) for name in ("pswpin", "pswpout")}
     by = ACTORS[actor](job.pid, preset)
-    watch, began = Watch(job.pid), time.monotonic()
+    watch, began = Watch(job.pid, by), time.monotonic()
     try:
         found = job.work()
         took = time.monotonic() - began

@@ -79,9 +79,11 @@ def with_wsmon(job, path, todo, taus, seed):
     t = todo["aggr_ms"]
     settle = todo["settle"] + (2 * max(taus) if max(taus) > 1 else 0)
     interval = "%dms" % t
+    # as much for an interval as one of the default length has
+    permille = str(min(1000, 30 * 1000 // t))
     subprocess.run(["wsmo", "record", "-q", "-o", path, "--sample", "%dms" % (t // 10),
                     "--aggr", interval, "--update", interval, "--window",
-                    ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed),
+                    ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed), "--cpu-permille", permille,
                     "-d", "%dms" % ((settle + todo["count"]) * t + t // 2),
                     "-p", ",".join(map(str, job.pids))], check=True)
     return {"settle": settle}
@@ -211,7 +213,14 @@ class Collector:
             os.unlink(mapped)
 
 
-def watch_regions(job, hot, limit):
+def within(regions, bounds):
+    """Of the mapping alone: code and stacks of the workload are in use, too."""
+    lo, hi = bounds
+    return [(max(start, lo), min(end, hi), share) for start, end, share in regions
+            if start < hi and end > lo]
+
+
+def watch_regions(job, hot, bounds, limit):
     """Seconds until wsmon's regions show the hot block, or None."""
     w.must_put("attrs", "sample_us=100000 aggr_us=1000000 update_us=1000000 "
                "window_us=1000000\n")
@@ -221,7 +230,7 @@ def watch_regions(job, hot, limit):
         while (passed := time.monotonic() - began) < limit + 1:
             regions = [(int(r["start"], 0), int(r["end"], 0), float(r["share"]))
                        for r in w.lines("regions")]
-            if regionmap.found(regions, hot):
+            if regionmap.found(within(regions, bounds), hot):
                 return passed
             time.sleep(0.5)
     finally:
@@ -229,12 +238,13 @@ def watch_regions(job, hot, limit):
     return None
 
 
-def watch_damon(job, hot, limit):
+def watch_damon(job, hot, bounds, limit):
     """The same of DAMON: whichever reading of its counts shows it first."""
     d = damon.Damon(job.pids)
     try:
         while (passed := time.monotonic() - d.began) < limit + 1:
             for _, _, regions in damon.parse(d.read(0.5)):
+                regions = within(regions, bounds)
                 for need in 1, damon.CHECKS // 2:
                     if regionmap.found([(s, e, n >= need) for s, e, n in regions], hot):
                         return passed
@@ -249,9 +259,10 @@ def find(target, todo, tmp):
     for seed in range(1, todo["finds"] + 1):
         job = Workload(patterns.command(target, 320, seed, ""), os.path.join(tmp, "truth"))
         try:
-            hot = [m[1:3] for m in witness.Truth(job.truth).maps if m[3] == 1]
-            rows.append({"wsmon": watch_regions(job, hot[0], target.limit),
-                         "damon": watch_damon(job, hot[0], target.limit)})
+            truth = witness.Truth(job.truth)
+            hot = [m[1:3] for m in truth.maps if m[3] == 1][0]
+            rows.append({name: watch(job, hot, truth.facts["range"], target.limit) for name, watch in
+                         (("wsmon", watch_regions), ("damon", watch_damon))})
         finally:
             job.stop()
         os.unlink(os.path.join(tmp, "truth"))

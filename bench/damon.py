@@ -38,6 +38,9 @@ class Damon:
         for i, pid in enumerate(pids):
             _put(context + "targets/%d/pid_target" % i, pid)
         _put(TRACING + "trace_clock", "mono")
+        # else the scheduler is patched whenever a tracepoint is enabled: a needless
+        # cost, and under QEMU now and then a crash
+        _put(TRACING + "options/record-cmd", "0")
         self.pipe = os.open(TRACING + "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         _put(EVENT, 1)
         _put(self.dir + "state", "on")
