@@ -9,6 +9,7 @@ import wsmontest as w
 from acttest import MIB, act, rules, scheme, write
 
 
+@w.measured
 def huge_pages():
     """Hot memory goes into huge pages; what gets cold is split again."""
     write("/sys/kernel/mm/transparent_hugepage/enabled", "madvise")

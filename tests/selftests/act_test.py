@@ -64,6 +64,7 @@ def resident(pid, start, size):
     return sum(e >> 63 for e in struct.unpack("<%dQ" % (size >> 12), data)) << 12
 
 
+@w.measured
 def reclaim():
     """The preset takes the cold part, and none of the hot one."""
     with swap():
@@ -96,6 +97,7 @@ def reclaim():
     assert w.idle() and w.attrs()["aggr_us"] == "1000000"
 
 
+@w.measured
 def refaults_back_off():
     """What is taken comes back soon: the governor ends that."""
     with swap():
@@ -113,6 +115,7 @@ def refaults_back_off():
             p.wait()
 
 
+@w.measured
 def no_swap():
     p, at = hotset()
     try:
@@ -127,6 +130,7 @@ def no_swap():
         p.wait()
 
 
+@w.measured
 def exits_in_mid_action():
     with swap():
         for _ in range(3):

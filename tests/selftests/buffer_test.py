@@ -36,6 +36,7 @@ def read_all(fd):
         data += part
 
 
+@w.measured
 def a_session():
     with w.sleeper() as t:
         w.must_put("attrs", FAST + " max_regions=100 seed=42")

@@ -74,6 +74,7 @@ class Exporter:
         w.wait_for(what, lambda: condition(metrics(self.path)), seconds)
 
 
+@w.measured
 def figures():
     """What is written is what the module's files say"""
     with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:
@@ -107,6 +108,7 @@ def figures():
         e.end()
 
 
+@w.measured
 def peaks():
     """One that lasts, and that it is over; top tells of it, too"""
     with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:

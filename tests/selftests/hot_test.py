@@ -39,7 +39,9 @@ def record():
     shutil.copy(FILE, os.environ.get("WSMON_OUT", TMP) + "/textwalk.data")
 
 
+@w.measured
 def text_wss():
+    record()
     with open(FILE, "rb") as f:
         sizes = [r.bytes for r in wsmon.read(f)[1]
                  if r.type == "WSS" and r.cls == "text" and r.bytes]
@@ -77,4 +79,4 @@ def changed():
     assert err.count("\n") == 1 and PROGRAM in err and "not as recorded" in err, err
 
 
-w.main(record, text_wss, functions, objects, changed)
+w.main(text_wss, functions, objects, changed)

@@ -173,7 +173,7 @@ def several_targets():
         w.must_put("target", " ".join(str(t.pid) for t in targets))
         assert w.get("target").split() == [str(t.pid) for t in targets]
         w.wait_for("all of them", lambda: len(
-            {line["pid"] for line in w.lines("wss")}) == 32)
+            {line["pid"] for line in w.lines("wss")}) == 32, 60)
         assert len(w.lines("regions")) <= 2000
         # 32 targets of at least 63 regions are too many
         assert w.put("attrs", "min_regions=63") == errno.EINVAL

@@ -15,6 +15,7 @@ import damon                                               # noqa: E402
 import overhead_guest                                      # noqa: E402
 
 
+@w.measured
 def third_of_damon():
     with overhead_guest.target(256 << 20, "4K") as t:
         rows = [(overhead_guest.wsmon_cost(t.pid, 1000, 2)["ns"],

@@ -23,6 +23,7 @@ def used(seconds):
     return sum(after[k] - before[k] for k in ("cpu_ns", "remote_ns")) / took / 1e6
 
 
+@w.measured
 def budget():
     """Kept whatever was asked for, told what is in force, and given back."""
     with w.Target(BUSY, MAP) as t:
@@ -53,6 +54,7 @@ def budget():
                    w.stats()["sample_ns"] == 2000000, 20)
 
 
+@w.measured
 def a_window_within_an_interval():
     """Its beginning is not given up: what was accessed before does not count."""
     code = ("import itertools\n"
@@ -84,6 +86,7 @@ def a_window_within_an_interval():
     assert all(24 < s < 110 for s in sizes), sizes
 
 
+@w.measured
 def sleeper():
     """Who does not run is not looked at, and is seen at once when it does."""
     code = ("import signal\n"

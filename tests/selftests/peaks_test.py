@@ -89,6 +89,7 @@ def surprises(records, pid, expected):
             (r.group, r.number) not in expected and (r.sign > 0 or r.baseline > MIB)]
 
 
+@w.measured
 def ramps():
     """Of every ramp the top, as one peak, and nothing else."""
     fast(250)
@@ -135,6 +136,7 @@ def read_bursts(path, base):
             if before < 2 * base < size]
 
 
+@w.measured
 def bursts():
     """Five of four times the base for two seconds, in noise of 10 %."""
     ms, base = 200, 16 * MIB

@@ -67,6 +67,7 @@ def functions(lines, stack):
     return [f["function"] for f in lines if f["type"] == "frame" and f["stack"] == stack]
 
 
+@w.measured
 def marks():
     """Of --mark-at and of wsmo mark, each with the stacks of all threads."""
     with Program(4) as p:
@@ -109,6 +110,7 @@ def command():
     assert len(stacks) == 1 and stacks[0].comm == "timeout" and not stacks[0].error, stacks
 
 
+@w.measured
 def bursts():
     """A peak's stack is of who made it, taken when it begins."""
     wsmo("record", *FAST, "--peak-window", "20", "-o", FILE, "--mark-at", "4", "--", BURSTING)

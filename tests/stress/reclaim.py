@@ -94,10 +94,12 @@ def reclaim_with(lru_gen):
         compare()
 
 
+@w.measured
 def reclaim_undisturbed():
     reclaim_with(0)
 
 
+@w.measured
 def reclaim_undisturbed_multi_gen():
     reclaim_with(7)
 
