@@ -54,6 +54,10 @@ check: need-vm
 check-debug: need-vm
 	@tests/check-debug
 
+.PHONY: check-races
+check-races: need-vm
+	@tests/check-debug kcsan
+
 # The same, minutes for each target instead of seconds; some hours in all
 .PHONY: soak
 soak: need-vm
@@ -94,6 +98,7 @@ help:
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
+	@echo 'make check-races  the same, in a kernel that looks for data races'
 	@echo 'make soak       the same for hours'
 	@echo 'make fuzz       feed damaged recordings to wsmo for FUZZ_SECS (300)'
 	@echo 'make vendor     fetch uPlot, the charts of report html, anew'
