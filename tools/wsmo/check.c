@@ -62,9 +62,25 @@ static void check_module(struct check *c)
 	snprintf(path, sizeof(path), "%s/sys/module/wsmon", c->root);
 	if (access(path, F_OK))
 		tell(c, "module", true, MISSING,
-		     "not loaded; type: modprobe wsmon (or insmod wsmon.ko)");
+		     "not loaded; record loads it once it is installed; now: modprobe wsmon (or insmod wsmon.ko)");
 	else
 		tell(c, "module", true, OK, "wsmon is loaded");
+}
+
+/* A kernel that is locked down, as with Secure Boot, has neither for us. */
+static void check_lockdown(struct check *c)
+{
+	char path[PATH_MAX], modes[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", c->root);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(modes, sizeof(modes), f) && !strstr(modes, "[none]"))
+		tell(c, "lockdown", true, MISSING,
+		     "the kernel is locked down: no module of one's own, no debugfs; switch Secure Boot off");
+	fclose(f);
 }
 
 static enum state check_access(struct check *c)
@@ -121,14 +137,11 @@ static void check_kernel(struct check *c)
 		{ "idle pages",
 		  "reclaim gets back the references that sampling takes",
 		  "no CONFIG_PAGE_IDLE_FLAG: references are given back later, when a sample is dropped" },
-		{ "numa balancing", "hint faults can be used",
-		  "no CONFIG_NUMA_BALANCING: no attribution to threads and code" },
 		{ "huge pages", "transparent huge pages are seen as such",
 		  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do" },
 	};
 	struct kconfig options[] = {
 		{ .name = "CONFIG_PAGE_IDLE_FLAG" },
-		{ .name = "CONFIG_NUMA_BALANCING" },
 		{ .name = "CONFIG_TRANSPARENT_HUGEPAGE" },
 	};
 	bool known = !kconfig_read(c->root, options, ARRAY_SIZE(options));
@@ -191,7 +204,7 @@ static const struct argp argp = {
 	.parser = parse_opt,
 	.children = verb_common,
 	.doc = "Tell whether recording would work here, and what is missing."
-	       "\vThe exit status is 0 only if it would.",
+	       "\vThe exit status is 0 only if it would without loading the module.",
 };
 
 int cmd_check(int argc, char **argv)
@@ -201,6 +214,7 @@ int cmd_check(int argc, char **argv)
 	verb_parse(&argp, "wsmo check", argc, argv, &c);
 	c.table = table_new(&desc, c.format);
 	check_module(&c);
+	check_lockdown(&c);
 	if (check_access(&c) == OK)
 		check_session(&c);
 	check_kernel(&c);

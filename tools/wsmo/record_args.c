@@ -20,7 +20,7 @@ enum {
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID,...", 0, "Monitor these processes", 0 },
 	{ "duration", 'd', "TIME", 0, "End after this time; a plain number is seconds", 0 },
-	{ NULL, 0, NULL, 0, "How to monitor (what the module is set to, else):", 1 },
+	{ NULL, 0, NULL, 0, "How to monitor (else as the module is set; act has defaults of its own):", 1 },
 	{ "sample", OPT_SAMPLE, "TIME", 0, "Sampling interval", 1 },
 	{ "aggr", OPT_AGGR, "TIME", 0, "Aggregation interval: one working set size each", 1 },
 	{ "update", OPT_UPDATE, "TIME", 0, "How often mappings are read again", 1 },
