@@ -181,6 +181,8 @@ void wsmon_buffer_begin(void)
 	}
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
+	/* whoever is there already is told everything anyway */
+	WRITE_ONCE(buffer.came, false);
 	mutex_unlock(&buffer.attach);
 	WRITE_ONCE(buffer.session, true);
 	wake_up_interruptible(&buffer.wait);
@@ -228,7 +230,7 @@ static int buffer_open(struct inode *inode, struct file *file)
 	ret = -EBUSY;
 	if (!buffer.taken) {
 		buffer.taken = true;
-		buffer.came = true;
+		WRITE_ONCE(buffer.came, true);
 		rd->splits = buffer.splits;
 		file->private_data = rd;
 		ret = stream_open(inode, file);
@@ -264,7 +266,7 @@ static bool readable(const struct reader *rd)
 static bool at_end(const struct reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
-	return rd->read && !smp_load_acquire(&buffer.session) && !readable(rd);
+	return READ_ONCE(rd->read) && !smp_load_acquire(&buffer.session) && !readable(rd);
 }
 
 /*
@@ -315,6 +317,7 @@ static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
 static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 {
 	unsigned int copied, left, avail = kfifo_len(&buffer.fifo);
+	bool first;
 	int ret;
 
 	/* if that has bytes of a session, the session's beginning is known, too */
@@ -343,8 +346,12 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 	ret = kfifo_to_user(&buffer.fifo, buf, count, &copied);
 	if (!copied)
 		return ret ?: -EAGAIN;
-	rd->read += copied;
+	first = !rd->read;
+	WRITE_ONCE(rd->read, rd->read + copied);
 	rd->at_end = false;
+	/* others that share this file may now know that they are at the end */
+	if (first)
+		wake_up_interruptible(&buffer.wait);
 	return copied;
 }
 

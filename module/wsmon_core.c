@@ -45,7 +45,7 @@ void wsmon_end(u32 reason)
 	wsmon_stream_end(reason);
 	wsmon_buffer_end();
 	wsmon.stop_reason = reason;
-	wsmon.running = false;
+	WRITE_ONCE(wsmon.running, false);
 }
 
 /* Have the thread end, if there is one. Context: wsmon.ctl held. */
@@ -89,7 +89,7 @@ static int start_session(const u32 *pids, unsigned int nr,
 	mutex_lock(&wsmon.lock);
 	old = wsmon.session;
 	wsmon.session = ss;
-	wsmon.running = true;
+	WRITE_ONCE(wsmon.running, true);
 	wsmon_buffer_begin();
 	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
@@ -138,6 +138,7 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
  */
 int wsmon_set_attrs(const char *text, size_t len)
 {
+	struct wsmon_regions *room = NULL;
 	struct wsmon_attrs attrs;
 	int ret;
 
@@ -149,13 +150,17 @@ int wsmon_set_attrs(const char *text, size_t len)
 		goto out;
 	/* wsmon.running only turns false without wsmon.ctl */
 	if (READ_ONCE(wsmon.running))
-		ret = wsmon_session_resize(wsmon.session, &attrs);
-	if (ret)
+		room = wsmon_session_make_room(wsmon.session, &attrs);
+	if (IS_ERR(room)) {
+		ret = PTR_ERR(room);
 		goto out;
+	}
+	/* no round may see one half of the change */
 	mutex_lock(&wsmon.lock);
 	if (wsmon.running) {
 		struct wsmon_session *ss = wsmon.session;
 
+		wsmon_session_resize(ss, &attrs, room);
 		/* the present interval ends when it would have begun now */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;
@@ -173,6 +178,7 @@ int wsmon_set_attrs(const char *text, size_t len)
 	if (wsmon.running)
 		wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
+	wsmon_session_free_room(wsmon.session, room);
 	/* or does so already */
 	if (wsmon.session && wsmon.session->thread)
 		wake_up_process(wsmon.session->thread);

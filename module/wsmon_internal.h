@@ -205,8 +205,11 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 					   struct pid_namespace *ns,
 					   const struct wsmon_attrs *attrs);
 void wsmon_session_free(struct wsmon_session *ss);
-int wsmon_session_resize(struct wsmon_session *ss,
-			 const struct wsmon_attrs *attrs);
+struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
+					      const struct wsmon_attrs *attrs);
+void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room);
+void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
+			  struct wsmon_regions *room);
 void wsmon_session_share(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs, u32 share);
 void wsmon_session_forget(struct wsmon_session *ss, u32 first);

@@ -138,53 +138,79 @@ static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
 }
 
 /**
- * wsmon_session_resize - give the targets what new attributes allow
- * @ss:		the session, running
+ * wsmon_session_make_room - get what the targets need for new attributes
+ * @ss:		the session
  * @attrs:	the attributes
  *
- * All or nothing; what is known of the costs is forgotten. Arrays only grow;
- * regions above a smaller budget are merged at the end of the aggregation
- * interval.
- * Context: takes wsmon.lock.
+ * Context: wsmon.ctl held, may sleep.
  *
- * Return: 0, -EINVAL as in wsmon_session_create(), -ENOMEM.
+ * Return: for wsmon_session_resize(), then wsmon_session_free_room(); or
+ * -EINVAL as in wsmon_session_create(), -ENOMEM, with nothing changed.
  */
-int wsmon_session_resize(struct wsmon_session *ss,
-			 const struct wsmon_attrs *attrs)
+struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
+					      const struct wsmon_attrs *attrs)
 {
 	u32 budget = budget_of(attrs, ss->nr_targets), i;
 	struct wsmon_regions *larger;
-	int err = 0;
+	int err;
 
 	if (budget < attrs->min_regions)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	larger = kvcalloc(ss->nr_targets, sizeof(*larger), GFP_KERNEL);
 	if (!larger)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (cap_of(budget) <= ss->targets[i].regions.cap)
 			continue;
 		err = regions_alloc(&larger[i], cap_of(budget));
-		if (err)
-			goto out;
+		if (err) {
+			wsmon_session_free_room(ss, larger);
+			return ERR_PTR(err);
+		}
 	}
+	return larger;
+}
 
-	mutex_lock(&wsmon.lock);
+/**
+ * wsmon_session_free_room - free what is left of it
+ * @ss:		the session
+ * @room:	of wsmon_session_make_room(), or NULL
+ */
+void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room)
+{
+	u32 i;
+
+	if (!room)
+		return;
+	for (i = 0; i < ss->nr_targets; i++)
+		regions_free(&room[i]);
+	kvfree(room);
+}
+
+/**
+ * wsmon_session_resize - give the targets what new attributes allow
+ * @ss:		the session
+ * @attrs:	the attributes
+ * @room:	of wsmon_session_make_room(); what it was in place of is there afterwards
+ *
+ * What is known of the costs is forgotten. Arrays only grow; regions above a
+ * smaller budget are merged at the end of the aggregation interval.
+ * Context: wsmon.ctl and wsmon.lock held.
+ */
+void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
+			  struct wsmon_regions *room)
+{
+	u32 i;
+
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];
 
-		if (larger[i].r)
-			regions_move(&t->regions, &larger[i]);
+		if (room[i].r)
+			regions_move(&t->regions, &room[i]);
 		t->drop_all = true;
 	}
 	wsmon_session_share(ss, attrs, WSMON_ONE);
 	wsmon_pace_begin(&ss->pace, attrs);
-	mutex_unlock(&wsmon.lock);
-out:
-	for (i = 0; i < ss->nr_targets; i++)
-		regions_free(&larger[i]);
-	kvfree(larger);
-	return err;
 }
 
 /**

@@ -55,15 +55,16 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(nr, ns), PIDTYPE_PID);
-	if (task && task->flags & PF_KTHREAD)
+	if (task && READ_ONCE(task->flags) & PF_KTHREAD)
 		pid = ERR_PTR(-EINVAL);
 	else if (task)
 		mm = any_mm(task, &exec_id);
+	/* it may have been reaped by now */
 	if (mm)
-		pid = get_pid(task_tgid(task));
+		pid = get_pid(task_tgid(task)) ?: ERR_PTR(-ESRCH);
 	rcu_read_unlock();
 	if (mm)
-		mmput(mm);
+		mmput_async(mm);
 	return pid;
 }
 
@@ -125,10 +126,13 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		ran = false;
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
-			sum += thread->se.sum_exec_runtime;
+			/* pairs with finish_task(): then its time is known */
+			ran |= smp_load_acquire(&thread->on_cpu);
+			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			nr += READ_ONCE(thread->mm) == mm;
 		}
-		sum += leader->signal->sum_sched_runtime + leader->signal->nr_threads;
+		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
+		       READ_ONCE(leader->signal->nr_threads);
 	}
 	rcu_read_unlock();
 	if (used_by_others(mm, nr) || sum != t->ran)

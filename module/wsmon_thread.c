@@ -481,13 +481,13 @@ static void leave_as_found(struct wsmon_session *ss)
 }
 
 /* Not at all if attributes changed since @ns was worked out. */
-static void sleep_until(const struct wsmon_session *ss, u64 ns)
+static void sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
 {
 	ktime_t expires = ns_to_ktime(ns);
 
 	set_current_state(TASK_IDLE | TASK_FREEZABLE);
 	if (!kthread_should_stop() && !READ_ONCE(ss->poked))
-		schedule_hrtimeout_range(&expires, sample_ns() / 64,
+		schedule_hrtimeout_range(&expires, slack,
 					 HRTIMER_MODE_ABS);
 	__set_current_state(TASK_RUNNING);
 	try_to_freeze();
@@ -502,7 +502,7 @@ static void sleep_until(const struct wsmon_session *ss, u64 ns)
 int wsmon_thread(void *data)
 {
 	struct wsmon_session *ss = data;
-	u64 due;
+	u64 due, slack;
 
 	set_freezable();
 
@@ -511,16 +511,15 @@ int wsmon_thread(void *data)
 	ss->remote_start_ns = wsmon_tlb_remote_ns();
 	due = ktime_get_ns();
 	ss->boundary_ns = due + aggr_ns();
-	/* whoever is there already is told everything anyway */
-	wsmon_buffer_attached();
 	mutex_unlock(&wsmon.lock);
 
 	while (due && !kthread_should_stop()) {
 		mutex_lock(&wsmon.lock);
 		due = do_round(ss, due);
+		slack = sample_ns() / 64;
 		mutex_unlock(&wsmon.lock);
 		if (due)
-			sleep_until(ss, due);
+			sleep_until(ss, due, slack);
 	}
 
 	mutex_lock(&wsmon.lock);

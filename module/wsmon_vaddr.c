@@ -38,6 +38,8 @@ static u32 classify_file(const struct vm_area_struct *vma)
 static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
 {
 	const struct mm_struct *mm = vma->vm_mm;
+	/* prctl(PR_SET_MM) writes these with the mmap lock held for reading */
+	unsigned long stack = READ_ONCE(mm->start_stack);
 	u32 class;
 
 	if (vma->vm_flags & VM_HUGETLB)
@@ -50,11 +52,12 @@ static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
 			*data_end = vma->vm_end;
 		return class;
 	}
-	if (vma->vm_start <= mm->start_stack && vma->vm_end >= mm->start_stack)
+	if (vma->vm_start <= stack && vma->vm_end >= stack)
 		return WSMON_CLASS_STACK;
 	if (vma->vm_start == *data_end)
 		return WSMON_CLASS_DATA;
-	if (vma->vm_start < mm->brk && vma->vm_end > mm->start_brk)
+	if (vma->vm_start < READ_ONCE(mm->brk) &&
+	    vma->vm_end > READ_ONCE(mm->start_brk))
 		return WSMON_CLASS_HEAP;
 	return WSMON_CLASS_ANON;
 }

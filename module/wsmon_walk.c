@@ -263,11 +263,11 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
 {
 	spinlock_t *ptl = pmd_lock(w->round.mm, pmdp);
+	pmd_t now = READ_ONCE(*pmdp);
 	bool seen = false;
 
 	/* anything else than the same page: too late for this visit */
-	if (pmd_leaf(*pmdp) && pmd_present(*pmdp) &&
-	    pmd_pfn(*pmdp) == pmd_pfn(pmd)) {
+	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
 		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
 				   visit, debt);
 		remember_leaf(w, span_of(addr, PMD_SIZE), visit, seen);
@@ -281,10 +281,10 @@ static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
 		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
 {
 	spinlock_t *ptl = pud_lock(w->round.mm, pudp);
+	pud_t now = READ_ONCE(*pudp);
 	bool seen = false;
 
-	if (pud_leaf(*pudp) && pud_present(*pudp) &&
-	    pud_pfn(*pudp) == pud_pfn(pud)) {
+	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
 		seen = visit_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
 				   visit, debt);
 		remember_leaf(w, span_of(addr, PUD_SIZE), visit, seen);
