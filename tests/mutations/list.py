@@ -76,7 +76,8 @@ MUTATIONS = [
         (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
     ("half_resized", "debug", stress("memory_is_short"), [
         (SESSION, "		err = regions_alloc(&larger[i], cap_of(budget));\n"
-                  "		if (err)\n			goto out;\n",
+                  "		if (err) {\n			wsmon_session_free_room(ss, larger);\n"
+                  "			return ERR_PTR(err);\n		}\n",
          "		err = regions_alloc(&larger[i], cap_of(budget));\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
     ("missing_file_not_noticed", "debug", stress("load_fails"), [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* churn map, mprotect, hold: mappings come, go, move and change */
 #include <err.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -186,6 +187,8 @@ void churn_hold(void)
 	char *place = mmap(NULL, 3 * size, PROT_NONE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *at = place, *other = place + size + 7 * PAGE;
+	sigset_t begin;
+	int signal;
 
 	if (place == MAP_FAILED ||
 	    mmap(at, size, PROT_READ | PROT_WRITE,
@@ -194,8 +197,12 @@ void churn_hold(void)
 	madvise(at, size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < size; i += PAGE)
 		at[i] = 1;
+	sigemptyset(&begin);
+	sigaddset(&begin, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &begin, NULL);
 	if (write(1, "ready\n", 6) != 6)
 		err(1, "stdout");
+	sigwait(&begin, &signal);
 	while (going()) {
 		char *was = at;
 

@@ -77,10 +77,11 @@ def nothing_is_known():
 def lock_held_for_seconds(target):
     """While a target's mmap lock is held by a thread that cannot run."""
     waits = []
-    # rarely does it come between two passes: samples are there as it begins
+    # once it holds the lock nearly all the time there may be no estimate for long
     s.start(target.pid, attrs="cpu_permille=1000 sample_us=10000 aggr_us=500000 "
             "update_us=500000 window_us=500000 max_regions=500")
     w.wait_for("an estimate", lambda: w.lines("wss") and not nothing_is_known(), s.PATIENCE)
+    os.kill(target.pid, signal.SIGUSR1)
     os.sched_setaffinity(kwsmond(), {0})
     blocker = hog(1)
     try:
