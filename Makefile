@@ -56,7 +56,7 @@ check-debug: need-vm
 
 .PHONY: check-races
 check-races: need-vm
-	@tests/check-debug kcsan
+	@STRESS_SECS=$${STRESS_SECS:-10} tests/check-debug kcsan
 
 # The same, minutes for each target instead of seconds; some hours in all
 .PHONY: soak

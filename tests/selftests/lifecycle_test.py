@@ -79,11 +79,14 @@ def all_mapped(pid):
 
 
 def target_execs():
-    code = "time.sleep(0.5); os.execv('/bin/sleep', ['sleep', '1000'])"
-    with w.Target(code, "m = mmap.mmap(-1, 64 << 20)") as t:
+    setup = ("import signal\n"
+             "signal.signal(signal.SIGUSR1, lambda *_: os.execv('/bin/sleep', ['sleep', '1000']))\n"
+             "m = mmap.mmap(-1, 64 << 20)\n")
+    with w.Target("time.sleep(1000)", setup) as t:
         start(t.pid)
         assert any(int(x["end"], 16) - int(x["start"], 16) > 0 and
                    x["class"] == "shmem" for x in w.lines("regions"))
+        os.kill(t.pid, signal.SIGUSR1)
         w.wait_for("the new program", lambda: w.get("wss") and not any(
             x["class"] == "shmem" for x in w.lines("regions")))
         assert w.running()
