@@ -121,10 +121,10 @@ def never_rests():
                 return truth.Case(data, truth.read_truth(file))
 
             say("1 MiB that never rests, without flush", record({0}, "--no-flush"))
-            close("1 MiB that never rests", record({0}), 0.05, 0.40)
+            close("1 MiB that never rests", record({0}), 0.05, 0.30)
             # where switching to the monitor and back does not flush either
             close("1 MiB that never rests, nor from the CPU of the monitor",
-                  record({1}), 0.05, 0.40)
+                  record({1}), 0.05, 0.30)
         finally:
             job.kill()
             job.wait()

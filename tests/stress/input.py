@@ -103,7 +103,8 @@ def fuzzed_files():
                 seed_is_mine(n)
         finally:
             all_end(workers)
-        assert n > 1, n
+        # while KCSAN waits for others to race, there is time for less
+        assert n > (1 if os.environ.get("WSMON_KERNEL") == "kcsan" else s.SECS), n
         s.unused()
         w.must_put("target", "\n")
     works()
