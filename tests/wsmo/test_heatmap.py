@@ -121,6 +121,9 @@ def filters():
             ok(got and min(c["start"] for c in got) == low and
                max(c["end"] for c in got) == high, "--address " + form, got[:1])
     ok(not cells(data, "--address", ",1"), "nothing left: no cells")
+    two = recording([(4 * MIB, 8 * MIB, 0.25), (8 * MIB, 12 * MIB, 0.75)])
+    got = cells(two, "--address", "%d,%d" % (4 * MIB, 8 * MIB))
+    ok({c["share"] for c in got} == {0.25}, "--address ends where a region does", got[:1])
     for args in (("--address", ",1"), ("--time", "90,"), ("--pid", "1")):
         fails(run("report", "heatmap", *args, "-i", "-", stdin=data),
               "nothing left: " + args[0], "nothing to draw", args[0])

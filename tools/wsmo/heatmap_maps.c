@@ -86,8 +86,8 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 		if (begin == stop)
 			begin = start;
 		stop = end;
-		/* regions of an area that touch are one span */
-		if (i + 1 < s->nr && e[1].start == end &&
+		/* regions of an area that touch are one span, if they are wanted */
+		if (i + 1 < s->nr && e[1].start == end && end < rp->heatmap.to &&
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
 		spans_add(&h->spans, begin, stop, e->class,
