@@ -9,13 +9,14 @@ libzstd.so.1 for files with packed snapshots.
             if r.type == "WSS" and r.cls == "all":
                 print(r.time_ns - header.mono_ns, r.pid, r.bytes, r.low, r.high)
             elif r.type == "SNAPSHOT":
-                for g in r.regions:        # start end share freq cls age_ms area
+                for g in r.regions:   # start end share freq cls samples age_ms area
                     print(hex(g.start), g.end - g.start, g.share)
 
 A file that was cut ends with its last whole record. ValueError: not a record.
 Packed snapshots are SNAPSHOTs here, too.
 """
 import ctypes
+import itertools
 import struct
 from types import SimpleNamespace
 
@@ -76,11 +77,11 @@ def _snapshot(b):
         raise ValueError("snapshot longer than its record")
     regions = []
     for i in range(nr):
-        s, e, share, freq, cls, _, age, area = _REGION.unpack_from(
+        s, e, share, freq, cls, samples, age, area = _REGION.unpack_from(
             b, 32 + i * _REGION.size)
         regions.append(SimpleNamespace(
             start=s, end=e, share=share / ONE, freq=freq / ONE, cls=_cls(cls),
-            age_ms=age, area=area))
+            samples=samples, age_ms=age, area=area))
     return dict(pid=pid, nr=nr, first=first, total=total, interval_ns=interval,
                 rounds=rounds, budget=budget, regions=regions)
 
@@ -154,6 +155,11 @@ class _Target:
         freqs, ages = ([_number(data) for _ in range(nr)] for _ in range(2))
         shares, classes, areas = ([_signed(data) for _ in range(nr)]
                                   for _ in range(3))
+        # this column is not there if no region tells of its samples
+        first = next(data, None)
+        if first is not None:
+            data = itertools.chain([first], data)
+        samples = [0 if first is None else _number(data) for _ in range(nr)]
         if next(data, None) is not None:
             raise ValueError("broken packed snapshot: it is too long")
         checks, end, cls, area = 2 * rounds, 0, 0, 0
@@ -175,7 +181,7 @@ class _Target:
             share = seen + shares[i] & 0xffff
             cls, area = cls + classes[i], area + areas[i]
             self.now.append((start, end, share, since))
-            head += _REGION.pack(start, end, share, freq, cls, 0, age, area)
+            head += _REGION.pack(start, end, share, freq, cls, samples[i], age, area)
         return head
 
 

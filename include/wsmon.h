@@ -235,6 +235,20 @@ struct wsmon_rec_area {
 	char path[];
 };
 
+/*
+ * In struct wsmon_region_entry.samples. A region of several pages has two parts, with a
+ * sample page each: the upper one begins with that page, behind the first, whose number
+ * is a multiple of the highest power of two. Where the sample is in its part is told in
+ * 64ths of the part, rounded down. Neither TOLD nor MISSED: all samples were alike for
+ * long, those of this interval, too; or it is a region of one page.
+ */
+#define WSMON_SAMPLES_TOLD		0x8000
+#define WSMON_SAMPLES_MISSED		0x4000	/* nobody looked, nothing else is told */
+#define WSMON_SAMPLES_UPPER_HIT		0x2000	/* found accessed */
+#define WSMON_SAMPLES_LOWER_HIT		0x1000
+#define WSMON_SAMPLES_UPPER_SHIFT	6	/* where in the upper part */
+#define WSMON_SAMPLES_PLACES		64
+
 /**
  * struct wsmon_region_entry - a region of a snapshot
  * @start:	first address
@@ -244,7 +258,8 @@ struct wsmon_rec_area {
  * @freq:	share of the interval's sampling rounds that found its samples
  *		accessed (Q15)
  * @class:	enum wsmon_class
- * @reserved:	0
+ * @samples:	where the samples are and whether this interval found them accessed:
+ *		WSMON_SAMPLES_*. 0 in old files
  * @age_ms:	milliseconds since @share last changed much
  * @area:	index of the area it belongs to
  */
@@ -254,7 +269,7 @@ struct wsmon_region_entry {
 	__u16 share;
 	__u16 freq;
 	__u16 class;
-	__u16 reserved;
+	__u16 samples;
 	__u32 age_ms;
 	__u32 area;
 };

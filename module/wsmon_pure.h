@@ -215,6 +215,7 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 u64 wsmon_hash64(u64 x);
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 seed, u64 epoch);
+u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 
 static inline u64 wsmon_region_pages(const struct wsmon_region *r)
 {

@@ -447,3 +447,44 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		rank += r->n[0];
 	}
 }
+
+/* Nothing is told of samples where the share is this close to none or all */
+#define NEARLY		(WSMON_ONE / 512)
+/* and has been for so many draws */
+#define SETTLED		4
+
+/* Where a sample is in a part of its region, as WSMON_SAMPLES_* say */
+static u16 place_of(const struct wsmon_sample *s, u64 start, u64 end)
+{
+	/* a part has less than 2^45 pages */
+	return div64_u64((s->vpn - start) * WSMON_SAMPLES_PLACES, end - start);
+}
+
+/**
+ * wsmon_region_samples - what the samples of a region saw, for its record
+ * @r:		the region, observed until now
+ * @since:	when the interval began, nanoseconds
+ *
+ * Return: WSMON_SAMPLES_*
+ */
+u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
+{
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+	u32 share = wsmon_region_share(r);
+	u16 samples = WSMON_SAMPLES_TOLD;
+
+	if (r->stale || !r->checks)
+		return WSMON_SAMPLES_MISSED;
+	if (!r->n[1])
+		return 0;
+	if ((share < NEARLY || share > WSMON_ONE - NEARLY) &&
+	    r->draws >= SETTLED)
+		return 0;
+	samples |= place_of(&r->s[0], r->start, mid);
+	samples |= place_of(&r->s[1], mid, r->end) << WSMON_SAMPLES_UPPER_SHIFT;
+	if (r->s[0].seen_ns > since)
+		samples |= WSMON_SAMPLES_LOWER_HIT;
+	if (r->s[1].seen_ns > since)
+		samples |= WSMON_SAMPLES_UPPER_HIT;
+	return samples;
+}

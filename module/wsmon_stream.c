@@ -93,6 +93,7 @@ static void fill_entry(struct wsmon_region_entry *e,
 	e->share = wsmon_region_share(r);
 	e->freq = r->checks ? (u64)r->hits * WSMON_ONE / r->checks : 0;
 	e->class = t->space.area[r->area].class;
+	e->samples = wsmon_region_samples(r, t->interval_ns);
 	e->age_ms = min_t(u64, div_u64(now - r->since_ns, NSEC_PER_MSEC),
 			  U32_MAX);
 	e->area = r->area;

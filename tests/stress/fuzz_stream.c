@@ -35,6 +35,18 @@ static void check_header(void)
 		wrong("a stream that begins with something else than its header");
 }
 
+/* Told of, a region has two pages at least, and what has no meaning is 0. */
+static int strange_samples(const struct wsmon_region_entry *r)
+{
+	const unsigned int places = WSMON_SAMPLES_PLACES * WSMON_SAMPLES_PLACES - 1;
+
+	if (!(r->samples & WSMON_SAMPLES_TOLD))
+		return r->samples & ~WSMON_SAMPLES_MISSED;
+	return r->end - r->start < 2 * 4096 ||
+	       r->samples & ~(WSMON_SAMPLES_TOLD | WSMON_SAMPLES_LOWER_HIT |
+			      WSMON_SAMPLES_UPPER_HIT | places);
+}
+
 static void check_snapshot(const struct wsmon_rec_snapshot *s)
 {
 	if (s->rec.size != sizeof(*s) + s->nr * sizeof(s->regions[0]) ||
@@ -46,7 +58,7 @@ static void check_snapshot(const struct wsmon_rec_snapshot *s)
 
 		if (r->start >= r->end || r->share > WSMON_SHARE_ONE ||
 		    r->freq > WSMON_SHARE_ONE || r->class >= WSMON_NR_CLASSES ||
-		    r->reserved || (i && r->start < r[-1].end))
+		    strange_samples(r) || (i && r->start < r[-1].end))
 			wrong("snapshot: strange region %u", i);
 	}
 }

@@ -269,6 +269,91 @@ static void draw_repeatable(void)
 	world_free(&w);
 }
 
+/* First and last page of a place of a part, as who reads the record works it out */
+static bool in_place(u64 vpn, u64 start, u64 end, u32 place)
+{
+	u64 i = vpn - start, n = end - start;
+
+	return i * WSMON_SAMPLES_PLACES >= place * n &&
+	       i * WSMON_SAMPLES_PLACES < (place + 1) * n;
+}
+
+/* Samples are where the record says they are, and were what it says. */
+static void samples_told(void)
+{
+	u64 epoch, mid, start, end;
+	struct wsmon_region r;
+	struct world w;
+	u32 i, told;
+	u16 s;
+
+	test_seed(9);
+	for (i = 0; i < 2000; i++) {
+		world_init(&w, 1);
+		start = test_below(1 << 20);
+		end = start + 2 + test_below(1ULL << test_below(i % 2 ? 8 : 40));
+		world_map(&w, start, end, WSMON_CLASS_ANON);
+		world_settle(&w, 0);
+		r = w.rs.r[0];
+		mid = wsmon_cell_mid(r.start, r.end);
+		for (epoch = 0; epoch < 8; epoch++) {
+			wsmon_region_draw(&w.sp, &r, i, epoch);
+			r.checks = 1;
+			r.draws = 1;
+			r.s[0].seen_ns = epoch & 1 ? 101 : 100;
+			r.s[1].seen_ns = epoch & 2 ? 101 : 0;
+			s = wsmon_region_samples(&r, 100);
+			told = s & ~WSMON_SAMPLES_TOLD;
+			CHECK(s & WSMON_SAMPLES_TOLD, "not told");
+			CHECK(!!(s & WSMON_SAMPLES_LOWER_HIT) == (epoch & 1) &&
+			      !!(s & WSMON_SAMPLES_UPPER_HIT) == (epoch >> 1 & 1),
+			      "other hits: %x", s);
+			told &= ~(WSMON_SAMPLES_LOWER_HIT | WSMON_SAMPLES_UPPER_HIT);
+			CHECK(in_place(r.s[0].vpn, r.start, mid,
+				       told % WSMON_SAMPLES_PLACES) &&
+			      in_place(r.s[1].vpn, mid, r.end,
+				       told >> WSMON_SAMPLES_UPPER_SHIFT),
+			      "pages %llu and %llu of %llu+%llu are not in %x",
+			      (unsigned long long)(r.s[0].vpn - r.start),
+			      (unsigned long long)(r.s[1].vpn - mid),
+			      (unsigned long long)(mid - r.start),
+			      (unsigned long long)(r.end - mid), s);
+		}
+		world_free(&w);
+	}
+}
+
+/* Only of what was looked at, and may have parts that differ */
+static void samples_untold(void)
+{
+	struct wsmon_region r = {
+		.start = 16, .end = 32, .n = { 8, 8 }, .s = { { 17 }, { 25 } },
+		.checks = 2, .draws = 20, .share = { WSMON_ONE / 2, 0 },
+	}, other;
+
+	CHECK(wsmon_region_samples(&r, 1), "a region in part");
+	other = r;
+	other.stale = 1;
+	CHECK(wsmon_region_samples(&other, 1) == WSMON_SAMPLES_MISSED, "not observed");
+	other = r;
+	other.checks = 0;
+	CHECK(wsmon_region_samples(&other, 1) == WSMON_SAMPLES_MISSED, "not visited");
+	other = r;
+	other.share[0] = 0;
+	CHECK(!wsmon_region_samples(&other, 1), "idle for long");
+	other.draws = 2;
+	CHECK(wsmon_region_samples(&other, 1), "idle, but not for long");
+	other.share[0] = other.share[1] = WSMON_ONE;
+	CHECK(wsmon_region_samples(&other, 1), "in use, but not for long");
+	other.draws = 20;
+	CHECK(!wsmon_region_samples(&other, 1), "in use for long");
+	other = r;
+	other.end = 17;
+	other.n[0] = 1;
+	other.n[1] = 0;
+	CHECK(!wsmon_region_samples(&other, 1), "a single page");
+}
+
 void test_regions(void)
 {
 	test_run("cells: where they split", mid);
@@ -281,4 +366,6 @@ void test_regions(void)
 	test_run("draw: each sample is in its half and mapped", draw_in_half);
 	test_run("draw: uniform over the half", draw_uniform);
 	test_run("draw: depends on cell, seed and epoch alone", draw_repeatable);
+	test_run("record: samples are where they are told to be", samples_told);
+	test_run("record: what nobody needs to know is not told", samples_untold);
 }

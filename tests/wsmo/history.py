@@ -20,7 +20,7 @@ class Region:
     def __init__(self, start, end, area, share, heat, since):
         self.start, self.end, self.area = start, end, area
         self.share, self.heat, self.since = share, heat, since
-        self.freq = 0
+        self.freq = self.samples = 0
 
     def part(self, start, end):
         return Region(start, end, self.area, self.share, self.heat, self.since)
@@ -52,6 +52,9 @@ class History:
             region.share, region.since = seen, self.t
         else:
             region.share += int((seen - region.share) / 8)
+        region.samples = 0
+        if r.ONE / 512 <= region.share <= r.ONE * 511 / 512:
+            region.samples = 0x8000 | self.rng.getrandbits(14)
 
     def adapt(self):
         for _ in range(len(self.regions) // 100):
@@ -69,7 +72,7 @@ class History:
 
     def entries(self):
         return [r.region(g.start, g.end, g.share / r.ONE, g.freq / r.ONE,
-                         AREAS[g.area][0], (self.t - g.since) // 10**6, g.area)
+                         AREAS[g.area][0], (self.t - g.since) // 10**6, g.area, g.samples)
                 for g in self.regions]
 
     def step(self, pid, part=2000):

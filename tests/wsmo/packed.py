@@ -67,10 +67,10 @@ class Packer:
     def columns(self, body, t):
         nr, rounds = struct.unpack_from("<I", body, 4)[0], \
             struct.unpack_from("<I", body, 24)[0]
-        cols = [b""] * 7
+        cols = [b""] * 8
         end = cls_before = area_before = 0
         for n in range(nr):
-            start, stop, share, freq, cls, _, age, area = \
+            start, stop, share, freq, cls, samples, age, area = \
                 struct.unpack_from("<QQHHHHII", body, 32 + 32 * n)
             old = self.before(start)
             since = old[1] if old else t
@@ -88,10 +88,13 @@ class Packer:
             more = (signed((start - end) // 4096),
                     varint((stop - start) // 4096), varint(hits),
                     varint(told), signed(share - guess),
-                    signed(cls - cls_before), signed(area - area_before))
+                    signed(cls - cls_before), signed(area - area_before),
+                    varint(samples))
             cols = [c + m for c, m in zip(cols, more)]
             end, cls_before, area_before = stop, cls, area
             self.now.append((start, stop, share, since))
+        if not any(cols[7]):
+            cols.pop()
         return b"".join(cols)
 
     def raw(self, snapshot):

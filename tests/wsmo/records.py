@@ -70,9 +70,22 @@ def area(t, pid, cls, index, total, start, end, mapped=None, path=b""):
     return record(AREA, t, body + (path + b"\0" if path else b""))
 
 
-def region(start, end, share, freq, cls, age_ms, area_index):
+def region(start, end, share, freq, cls, age_ms, area_index, samples=0):
     return struct.pack("<QQHHHHII", start, end, round(share * ONE),
-                       round(freq * ONE), CLASS[cls], 0, age_ms, area_index)
+                       round(freq * ONE), CLASS[cls], samples, age_ms, area_index)
+
+
+def middle(start, end):
+    """Where the upper part of a region of several pages begins."""
+    order = (start // 4096 ^ (end - 1) // 4096).bit_length() + 11
+    return (end - 1) >> order << order
+
+
+def samples(start, end, lower, upper, hits):
+    """What tells of sample pages at two addresses; hits: was each accessed?"""
+    mid = middle(start, end)
+    return (0x8000 | (lower - start) * 64 // (mid - start) | hits[0] << 12 |
+            (upper - mid) * 64 // (end - mid) << 6 | hits[1] << 13)
 
 
 def snapshot(t, pid, regions, first=0, total=None, interval_ns=10**9,

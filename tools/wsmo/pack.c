@@ -107,6 +107,18 @@ static void put_shares(struct place *to, struct past_region *r,
 	}
 }
 
+/* Where samples were: most records have none that tell */
+static void put_samples(struct place *to, const struct wsmon_rec_snapshot *s)
+{
+	bool told = false;
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++)
+		told |= s->regions[i].samples;
+	for (i = 0; i < s->nr && told; i++)
+		put(to, s->regions[i].samples);
+}
+
 static void put_columns(struct place *to, struct past *past,
 			const struct wsmon_rec_snapshot *s)
 {
@@ -127,6 +139,7 @@ static void put_columns(struct place *to, struct past *past,
 		put_signed(to, (__s64)e[i].class - (i ? e[i - 1].class : 0));
 	for (i = 0; i < s->nr; i++)
 		put_signed(to, (__s64)e[i].area - (i ? e[i - 1].area : 0));
+	put_samples(to, s);
 }
 
 /* Is there nothing in it that has no place in a packed record? */
@@ -139,7 +152,7 @@ static bool usual(const struct wsmon_rec_snapshot *s)
 	for (i = 0; i < s->nr; i++) {
 		const struct wsmon_region_entry *e = &s->regions[i];
 
-		if (e->reserved || (e->start | e->end) % (1 << PACK_SHIFT))
+		if ((e->start | e->end) % (1 << PACK_SHIFT))
 			return false;
 	}
 	return true;

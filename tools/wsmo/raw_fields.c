@@ -110,6 +110,7 @@ const struct field raw_region_fields[] = {
 	FIELD(wsmon_region_entry, U16, share),
 	FIELD(wsmon_region_entry, U16, freq),
 	FIELD(wsmon_region_entry, CLASS16, class),
+	FIELD(wsmon_region_entry, U16, samples),
 	FIELD(wsmon_region_entry, U32, age_ms),
 	FIELD(wsmon_region_entry, U32, area),
 	{ 0 }

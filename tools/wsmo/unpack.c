@@ -185,6 +185,20 @@ static void get_ages(struct place *from, struct past *past,
 	}
 }
 
+/* The column is not there if no region tells of its samples. */
+static void get_samples(struct place *from, struct wsmon_rec_snapshot *s)
+{
+	bool told = from->p != from->end;
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		__u64 samples = told ? get(from) : 0;
+
+		from->bad |= samples > 0xffff;
+		s->regions[i].samples = samples;
+	}
+}
+
 static void get_columns(struct place *from, struct past *past,
 			struct wsmon_rec_snapshot *s)
 {
@@ -210,12 +224,12 @@ static void get_columns(struct place *from, struct past *past,
 	for (i = 0; i < s->nr; i++) {
 		class += get_signed(from);
 		e[i].class = class;
-		e[i].reserved = 0;
 	}
 	for (i = 0; i < s->nr; i++) {
 		area += get_signed(from);
 		e[i].area = area;
 	}
+	get_samples(from, s);
 }
 
 /* Does what was packed belong to the record it is in? */
