@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """What came of a pattern: each method's figures against the truth of their time."""
+import csv
 import json
 import os
 import statistics
+import subprocess
 import sys
 from typing import NamedTuple
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WSMO = os.path.join(TOP, "out/bin/wsmo")
 sys.path[:0] = [os.path.join(TOP, d) for d in ("contrib", "tests/workloads")]
 import damon
 import regionmap
@@ -86,7 +89,8 @@ class Recording(Run):
 
     def read(self):
         with open(self.path, "rb") as f:
-            _, records = wsmon.read(f)
+            header, records = wsmon.read(f)
+            self.mono_ns = header.mono_ns
             self.records = list(records)
         begin, end = self.records[0].time_ns, self.records[-1].time_ns
         self.counts_from = begin + (self.settle + 0.5) * self.aggr_ns
@@ -103,18 +107,26 @@ class Recording(Run):
                                       r.bytes, r.low, r.high)]
 
     def map_errors(self):
-        regions, errors = [], []
-        for r in self.records:
-            if r.type != "SNAPSHOT" or r.time_ns < self.counts_from:
-                continue
-            target = self.pids.index(r.pid)
-            regions += [(g.start, g.end, g.share) for g in r.regions]
-            if r.first + r.nr < r.total:
-                continue
-            if self.map_counts(target, r.time_ns):
-                errors.append(self.map_error(target, r.time_ns, regions))
-            regions = []
-        return errors
+        """Of the regions' parts (--fine), and of the regions themselves."""
+        return [[error for (t, pid), regions in self.maps(option)
+                 for error in self.map_errors_at(t, pid, regions)]
+                for option in (["--fine"], [])]
+
+    def maps(self, option):
+        """What wsmo tells, by time and target."""
+        report = subprocess.run([WSMO, "report", "regions", "--csv", *option, "-i", self.path],
+                                stdout=subprocess.PIPE, text=True, check=True)
+        maps = {}
+        for row in csv.DictReader(report.stdout.splitlines()):
+            maps.setdefault((row["t"], row["pid"]), []).append(
+                (int(row["start"]), int(row["end"]), float(row["share"])))
+        return maps.items()
+
+    def map_errors_at(self, t, pid, regions):
+        target, t = self.pids.index(int(pid)), self.mono_ns + round(float(t) * 1e9)
+        if t < self.counts_from or not self.map_counts(target, t):
+            return []
+        return [self.map_error(target, t, regions)]
 
 
 class Trace(Run):
@@ -196,7 +208,9 @@ def mean(values):
 def located(runs):
     """The error of the region maps; for DAMON the better of its two readings."""
     errors = [e for run in runs["damon"] for e in run.map_errors()]
-    return {"wsmon": mean([e for run in runs["wsmon"] for e in run.map_errors()]),
+    fine, coarse = zip(*[run.map_errors() for run in runs["wsmon"]])
+    return {"wsmon": mean([e for run in fine for e in run]),
+            "regions": mean([e for run in coarse for e in run]),
             "damon": min(map(mean, zip(*errors))) if errors else None}
 
 

@@ -64,8 +64,9 @@ wsmon sampling each %d ms (100 ms), DAMON each %d ms (5 ms in 100 ms); else defa
 grows does so by the interval. The first %d intervals of a recording and %d of DAMON's do not count.
   error  median of estimate / truth of that time - 1, where the truth is not 0
   holds  how often the truth is in the 95 %% interval; ±: half its width / truth
-  map    mean error of a byte's access share, from %d intervals after a change on; of DAMON's counts
-         the better reading: their share of %d, or whether there is any
+  map    mean error of a byte's access share, from %d intervals after a change on: of wsmon's regions
+         in parts (wsmo report regions --fine; in accuracy.json the regions alone, too); of DAMON's
+         counts the better reading: their share of %d, or whether there is any
   DAMON  as damo computes it: regions with an access, in full (of longer windows: in any interval)
   clear_refs  what smaps calls Referenced a window after clearing""" % (
         t, t // 10, t // damon.CHECKS, todo["settle"], todo["dropped"], regionmap.SETTLE,

@@ -10,6 +10,7 @@ few pages an estimate is wrong by is wrong for seconds: of recordings this short
 one in seventy holds the truth in less than 60 % of its intervals, as simulated
 with the module's own statistics. So these tests may try again.
 """
+import csv
 import os
 import subprocess
 import tempfile
@@ -79,6 +80,51 @@ def ramp():
     assert c.covered() >= 0.6 * len(c.rows), c.covered()
     peak = max(r[0] for r in c.rows)
     assert c.rss() > 1.7 * peak, "RSS is not double"
+
+
+def parts(data, *options):
+    """The map of the last snapshot of the buffer: (start, end, share)"""
+    out = subprocess.run(["wsmo", "report", "regions", "--csv", "--class", "anon", *options,
+                          "-i", data], stdout=subprocess.PIPE, text=True, check=True).stdout
+    rows = list(csv.DictReader(out.splitlines()))
+    return [(int(r["start"]), int(r["end"]), float(r["share"])) for r in rows
+            if r["t"] == rows[-1]["t"]]
+
+
+@w.measured
+def small_blocks():
+    """More of them than there are regions: parts of regions show where they are."""
+    block, size = 64 << 10, 128 << 20
+    with tempfile.TemporaryDirectory() as tmp:
+        data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
+        job = subprocess.Popen(["hotset", "--size", "128M", "--pattern", "blocks:64K", "--seconds",
+                                "0", "--tau", "200", "--truth", path], stdout=subprocess.DEVNULL)
+        try:
+            w.wait_for("the set", lambda: os.path.exists(path) and "truth" in open(path).read(), 100)
+            subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", "5", "-p", str(job.pid), *SHORT,
+                            "--max-regions", "500"], check=True)
+        finally:
+            job.kill()
+            job.wait()
+        with open(path) as f:
+            base = next(int(line.split()[1]) for line in f if line.startswith("range "))
+
+        def error(*options):
+            """Mean of |share - truth| over the pages of the buffer, blocks in turn"""
+            sums = 0
+            for start, end, share in parts(data, *options):
+                for at in range(max(start, base), min(end, base + size), 4096):
+                    sums += abs(share - ((at - base) // block + first) % 2)
+            return sums / (size >> 12)
+
+        # which blocks are the hot ones is hotset's to say: the even or the odd
+        fine, coarse = [], []
+        for first in 0, 1:
+            fine.append(error("--fine"))
+            coarse.append(error())
+    print("# 64 KiB blocks: map error %.3f, of whole regions %.3f" % (min(fine), min(coarse)))
+    assert min(coarse) > 0.4, coarse
+    assert min(fine) < 0.1, fine
 
 
 def kwsmond():
@@ -206,4 +252,4 @@ with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
           "scan_sleep_millisecs", "w") as f:
     f.write("100000000")     # it touches what it collapses
 w.main(several_windows, one_and_a_half_intervals, small_hot_set, huge_pages, every_second_page,
-       random_pages, ramp, never_rests)
+       random_pages, small_blocks, ramp, never_rests)

@@ -23,7 +23,7 @@ static void out_of_memory(void)
 	exit(WSMO_FAILURE);
 }
 
-struct maps *maps_new(void)
+struct maps *maps_new(const struct report *rp)
 {
 	struct maps *m = calloc(1, sizeof(*m));
 	struct areas *areas = areas_new();
@@ -31,6 +31,9 @@ struct maps *maps_new(void)
 	if (!m || !areas)
 		out_of_memory();
 	m->areas = areas;
+	m->fine = rp->fine ? fine_new(rp->reader.header.page_size) : NULL;
+	if (rp->fine && !m->fine)
+		out_of_memory();
 	m->from_ns = ~0ULL;
 	m->targets = (struct sorted) {
 		.size = sizeof(struct heatmap), .max = TARGETS_MAX,
@@ -168,27 +171,54 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 	}
 }
 
+/**
+ * struct drawing - a snapshot that is drawn
+ * @rp:	the run of the report
+ * @s:	the snapshot
+ * @h:	where to
+ */
+struct drawing {
+	const struct report *rp;
+	const struct wsmon_rec_snapshot *s;
+	struct heatmap *h;
+};
+
+static void draw_region(void *arg, const struct wsmon_region_entry *e)
+{
+	const struct drawing *d = arg;
+	__u64 start, end;
+
+	if (clip(d->rp, e, &start, &end))
+		heatmap_add(d->h, interval_begin(d->s), d->s->rec.time_ns, start,
+			    end, (double)e->share / WSMON_SHARE_ONE);
+}
+
+static void draw_snapshot(struct maps *m, const struct report *rp,
+			  const struct wsmon_rec_snapshot *s)
+{
+	const struct heatmap key = { .pid = s->pid };
+	struct drawing d = { rp, s, sorted_find(&m->targets, &key) };
+	__u32 i;
+
+	if (!d.h)
+		return;
+	if (m->fine) {
+		fine_snapshot(m->fine, s, draw_region, &d);
+		return;
+	}
+	for (i = 0; i < s->nr; i++)
+		draw_region(&d, &s->regions[i]);
+}
+
 void maps_record(struct maps *m, const struct report *rp,
 		 const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_snapshot *s = (const void *)rec;
-	const struct heatmap key = {
-		.pid = rec->type == WSMON_REC_SNAPSHOT ? s->pid : 0,
-	};
-	struct heatmap *h;
-	__u64 start, end;
-	__u32 i;
-
-	if (rec->type != WSMON_REC_SNAPSHOT || !report_wants(rp, rec))
-		return;
-	h = sorted_find(&m->targets, &key);
-	if (!h)
-		return;
-	for (i = 0; i < s->nr; i++)
-		if (clip(rp, &s->regions[i], &start, &end))
-			heatmap_add(h, interval_begin(s), s->rec.time_ns, start,
-				    end, (double)s->regions[i].share /
-					 WSMON_SHARE_ONE);
+	if (rec->type != WSMON_REC_SNAPSHOT) {
+		if (m->fine)
+			fine_note(m->fine, rec);
+	} else if (report_wants(rp, rec)) {
+		draw_snapshot(m, rp, (const void *)rec);
+	}
 }
 
 void maps_free(struct maps *m)
@@ -199,6 +229,9 @@ void maps_free(struct maps *m)
 		heatmap_free((struct heatmap *)m->targets.base + i);
 	free(m->targets.base);
 	areas_free(m->areas);
+	if (m->fine && fine_full(m->fine))
+		msg("too many processes or regions for --fine: some are drawn as they are");
+	fine_free(m->fine);
 	events_free(&m->events);
 	free(m);
 }

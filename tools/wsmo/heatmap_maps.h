@@ -10,6 +10,7 @@
 
 #include "areas.h"
 #include "events.h"
+#include "fine.h"
 #include "heatmap.h"
 #include "report.h"
 #include "sorted.h"
@@ -18,6 +19,7 @@
  * struct maps - the maps
  * @targets:	struct heatmap
  * @areas:	names of mappings
+ * @fine:	what is known of regions' parts; NULL if they are not wanted
  * @events:	peaks and marks
  * @from_ns:	when the first interval began, on the clock of the recording
  * @to_ns:	when the last one ended
@@ -25,13 +27,14 @@
 struct maps {
 	struct sorted targets;
 	struct areas *areas;
+	struct fine *fine;
 	struct events events;
 	__u64 from_ns;
 	__u64 to_ns;
 };
 
 /** maps_new() - exits if there is no memory */
-struct maps *maps_new(void);
+struct maps *maps_new(const struct report *rp);
 
 /** maps_scan() - the first time: what is mapped, and when */
 void maps_scan(struct maps *m, const struct report *rp,

@@ -24,7 +24,7 @@ static const struct report_view * const views[] = {
 #define LEAST_HEIGHT	300
 #define MOST		10000
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_SIZE, OPT_SORT, OPT_PLOT };
+enum { OPT_JSON = 256, OPT_CSV, OPT_RAW, OPT_SIZE, OPT_SORT, OPT_PLOT, OPT_FINE };
 
 static const struct argp_option options[] = {
 	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 0 },
@@ -32,6 +32,7 @@ static const struct argp_option options[] = {
 	{ "raw", OPT_RAW, NULL, 0, "Exact numbers: bytes, nanoseconds, shares", 0 },
 	{ "output", 'o', "FILE", 0, "Write html there; draw the heatmap as a picture: FILE.png, .svg or .pdf", 0 },
 	{ "plot", OPT_PLOT, "FILE", 0, "Draw wss, curve or sizing: FILE.png, .svg or .pdf", 0 },
+	{ "fine", OPT_FINE, NULL, 0, "For regions and heatmap: tell regions of which only parts were accessed in parts, by which of their pages the last intervals found accessed", 0 },
 	{ "size", OPT_SIZE, "WxH", 0, "Pixels of a picture (1200x700), or columns and lines of the heatmap (the terminal's)", 0 },
 	{ "sort", OPT_SORT, "KEY", 0, "One of time size freq share age address: the order of rows. wss takes time and size, the smallest first in each class; hot takes freq, share, size and age, the most first, and address", 0 },
 	{ 0 }
@@ -115,6 +116,8 @@ static void check_options(struct argp_state *state, struct report *rp)
 		check_sort(state, rp);
 	if (rp->plot && !rp->view->plots)
 		usage_error(state, "--plot is an option of 'wsmo report wss', curve and sizing");
+	if (rp->fine && !rp->view->places)
+		usage_error(state, "--fine is an option of 'wsmo report regions' and heatmap");
 	if (rp->view == &report_html) {
 		check_html(state, rp);
 		return;
@@ -162,6 +165,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_PLOT:
 		report_picture(state, rp, arg);
 		rp->plot = true;
+		return 0;
+	case OPT_FINE:
+		rp->fine = true;
 		return 0;
 	case OPT_SIZE:
 		parse_size(state, arg, rp);

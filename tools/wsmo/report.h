@@ -100,6 +100,7 @@ struct peaks_options {
  * @height:	pixels, or lines; 0 likewise
  * @sort:	what to sort by, NULL for the view's own order
  * @plot:	a picture is wanted, of a view that can also do without
+ * @fine:	regions in parts are wanted, of a view that shows regions
  * @option:	an option that is of one view alone, NULL if there was none
  * @option_of:	that view
  * @heatmap:	options of that view
@@ -128,6 +129,7 @@ struct report {
 	unsigned int height;
 	const char *sort;
 	bool plot;
+	bool fine;
 	const char *option;
 	const struct report_view *option_of;
 	struct heatmap_options heatmap;
@@ -150,6 +152,7 @@ struct report {
  * @no_snapshots: it does not look into snapshots: they are skipped, which is much
  *		faster
  * @plots:	it draws pictures: --plot
+ * @places:	it shows regions, or parts of them: --fine
  * @begin:	called once the header is read
  * @scan:	if it is there the file is read twice, and this is called for
  *		each record of the first time
@@ -167,6 +170,7 @@ struct report_view {
 	size_t nr_tables;
 	bool no_snapshots;
 	bool plots;
+	bool places;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);

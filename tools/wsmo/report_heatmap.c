@@ -47,7 +47,7 @@ static const struct table_desc * const tables[] = { &desc };
 
 static void heatmap_begin(struct report *rp)
 {
-	rp->data = maps_new();
+	rp->data = maps_new(rp);
 }
 
 static void heatmap_scan(struct report *rp, const struct wsmon_record *rec)
@@ -229,6 +229,7 @@ const struct report_view report_heatmap = {
 	.help = "which addresses were accessed when; --json and the like print its cells",
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
+	.places = true,
 	.begin = heatmap_begin,
 	.scan = heatmap_scan,
 	.scanned = heatmap_scanned,

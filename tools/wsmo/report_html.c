@@ -66,7 +66,7 @@ static void html_begin(struct report *rp)
 		msg("out of memory");
 		exit(WSMO_FAILURE);
 	}
-	h->maps = maps_new();
+	h->maps = maps_new(rp);
 	curves_begin(&h->curves);
 	h->names = (struct sorted) {
 		.size = sizeof(struct wss_name), .max = TARGETS_MAX,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "areas.h"
+#include "fine.h"
 #include "names.h"
 #include "report.h"
 #include "wsmo.h"
@@ -30,47 +31,73 @@ static const struct table_desc desc = {
 
 static const struct table_desc * const tables[] = { &desc };
 
+/**
+ * struct regions - the view's own data
+ * @table:	the rows
+ * @areas:	names of mappings
+ * @fine:	what is known of regions' parts; NULL if they are not wanted
+ * @rp:		the run of the report
+ * @rec:	the snapshot whose rows are made
+ */
 struct regions {
 	struct table *table;
 	struct areas *areas;
+	struct fine *fine;
+	struct report *rp;
+	const struct wsmon_rec_snapshot *rec;
 };
+
+static void no_memory(void)
+{
+	msg("out of memory");
+	exit(WSMO_FAILURE);
+}
 
 static void regions_begin(struct report *rp)
 {
 	struct regions *r = calloc(1, sizeof(*r));
-	struct areas *areas = areas_new();
 
-	if (!r || !areas) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	r->areas = areas;
+	if (!r)
+		no_memory();
+	r->areas = areas_new();
+	r->fine = rp->fine ? fine_new(rp->reader.header.page_size) : NULL;
+	if (!r->areas || (rp->fine && !r->fine))
+		no_memory();
 	r->table = table_new(&desc, rp->format);
+	r->rp = rp;
 	rp->data = r;
 }
 
-static void snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
+static void row(void *arg, const struct wsmon_region_entry *e)
 {
-	struct regions *r = rp->data;
+	const struct regions *r = arg;
+
+	if (!report_wants_class(r->rp, e->class))
+		return;
+	table_row(r->table, (struct cell[]) {
+		[T]	= cell_d(report_time(r->rp, r->rec->rec.time_ns)),
+		[PID]	= cell_u(r->rec->pid),
+		[CLASS]	= cell_s(class_name(e->class)),
+		[START]	= cell_u(e->start),
+		[END]	= cell_u(e->end),
+		[SIZE]	= cell_u(e->end - e->start),
+		[SHARE]	= cell_d((double)e->share / WSMON_SHARE_ONE),
+		[FREQ]	= cell_d((double)e->freq / WSMON_SHARE_ONE),
+		[AGE]	= cell_u(e->age_ms),
+		[PATH]	= cell_s(areas_path(r->areas, r->rec->pid, e->area)),
+	});
+}
+
+static void snapshot(struct regions *r, const struct wsmon_rec_snapshot *s)
+{
 	__u32 i;
 
-	for (i = 0; i < s->nr; i++) {
-		const struct wsmon_region_entry *e = &s->regions[i];
-
-		if (!report_wants_class(rp, e->class))
-			continue;
-		table_row(r->table, (struct cell[]) {
-			[T]	= cell_d(report_time(rp, s->rec.time_ns)),
-			[PID]	= cell_u(s->pid),
-			[CLASS]	= cell_s(class_name(e->class)),
-			[START]	= cell_u(e->start),
-			[END]	= cell_u(e->end),
-			[SIZE]	= cell_u(e->end - e->start),
-			[SHARE]	= cell_d((double)e->share / WSMON_SHARE_ONE),
-			[FREQ]	= cell_d((double)e->freq / WSMON_SHARE_ONE),
-			[AGE]	= cell_u(e->age_ms),
-			[PATH]	= cell_s(areas_path(r->areas, s->pid, e->area)),
-		});
+	r->rec = s;
+	if (!r->fine) {
+		for (i = 0; i < s->nr; i++)
+			row(r, &s->regions[i]);
+	} else {
+		fine_snapshot(r->fine, s, row, r);
 	}
 }
 
@@ -80,8 +107,10 @@ static void regions_record(struct report *rp, const struct wsmon_record *rec)
 
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(r->areas, (const void *)rec);
-	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
-		snapshot(rp, (const void *)rec);
+	if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+		snapshot(r, (const void *)rec);
+	else if (r->fine && rec->type != WSMON_REC_SNAPSHOT)
+		fine_note(r->fine, rec);
 }
 
 static void regions_end(struct report *rp)
@@ -89,7 +118,10 @@ static void regions_end(struct report *rp)
 	struct regions *r = rp->data;
 
 	table_end(r->table);
+	if (r->fine && fine_full(r->fine))
+		msg("too many processes or regions for --fine: some are told as they are");
 	areas_free(r->areas);
+	fine_free(r->fine);
 	free(r);
 }
 
@@ -98,6 +130,7 @@ const struct report_view report_regions = {
 	.help = "the regions of each snapshot, in address order",
 	.tables = tables,
 	.nr_tables = ARRAY_SIZE(tables),
+	.places = true,
 	.begin = regions_begin,
 	.record = regions_record,
 	.end = regions_end,

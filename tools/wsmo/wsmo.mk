@@ -21,7 +21,8 @@ WSMO_SRCS := main.c mark.c $(WSMO_RECORD_SRCS)
 
 # What reads, which "wsmo report", "act", "export" and "check" execute
 WSMO_READ_SRCS := $(WSMO_RECORD_SRCS) table.c live.c outfile.c \
-	report.c report_filter.c report_run.c report_raw.c raw_fields.c report_regions.c \
+	report.c report_filter.c report_run.c report_raw.c raw_fields.c \
+	report_regions.c fine.c fine_tree.c fine_points.c fine_origin.c \
 	report_summary.c summary_recording.c summary_touched.c \
 	report_wss.c wss.c wss_args.c wss_plot.c bar.c \
 	curve.c curves.c curves_report.c report_curve.c report_sizing.c sizing.c \
