@@ -42,7 +42,7 @@ class Module:
             self.ref[start], self.since[start] = share, t
         self.share[start] = share
         samples = r.samples(start * PAGE, end * PAGE, at[0] * PAGE, at[1] * PAGE, hits)
-        if (share < 1 / 512 or share > 511 / 512) and self.draws[start] >= 8:
+        if (share < 1 / 512 or share > 511 / 512) and self.draws[start] >= 4:
             samples = 0
         return r.region(start * PAGE, end * PAGE, share, seen, "anon",
                         (t - self.since[start]) * 1000, 0, samples)
