@@ -101,7 +101,7 @@ def small_blocks():
                                 "0", "--tau", "200", "--truth", path], stdout=subprocess.DEVNULL)
         try:
             w.wait_for("the set", lambda: os.path.exists(path) and "truth" in open(path).read(), 100)
-            subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", "5", "-p", str(job.pid), *SHORT,
+            subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", "8", "-p", str(job.pid), *SHORT,
                             "--max-regions", "500"], check=True)
         finally:
             job.kill()
