@@ -7,6 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "wsmon_internal.h"
@@ -126,6 +127,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		put(&rec->rec, WSMON_REC_SNAPSHOT,
 		    struct_size(rec, regions, nr), now);
 		first += nr;
+		cond_resched();
 	} while (first < t->regions.nr);
 }
 

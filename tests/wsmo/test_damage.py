@@ -197,6 +197,13 @@ def broken_packed():
         "contents without regions": (b"", one(packed.frame(raw[:49]))),
         "contents that end in a number": (b"", one(packed.frame(raw[:-1] + b"\x80"))),
         "contents too long": (b"", one(packed.frame(raw + b"\0"))),
+        # a last column that may be left out: of 8 regions
+        "samples of too few regions": (
+            b"", one(packed.frame(raw + 7 * packed.varint(0x8001)))),
+        "samples beyond 16 bits": (
+            b"", one(packed.frame(raw + packed.varint(0x10000) + bytes(7)))),
+        "something behind samples": (
+            b"", one(packed.frame(raw + 8 * packed.varint(0x8001) + b"\0"))),
         "a number without an end": (
             b"", one(packed.frame(raw[:49] + b"\xff" * 11 + raw[60:]))),
         "another type": (b"", word(0, r.WSS)),
@@ -229,6 +236,10 @@ def broken_packed():
     res = run("report", "regions", "--csv", "-i", "-", stdin=unchecked)
     ok(res.returncode == 0 and res.stdout.count(b"\n") == 9,
        "a frame needs no checksum to be read", res)
+    told = begin + one(packed.frame(raw + 8 * packed.varint(0x8001))) + r.end(t)
+    res = run("report", "raw", "--json", "-i", "-", stdin=told)
+    ok(res.returncode == 0 and res.stdout.count(b'"samples":32769') == 8,
+       "samples of all regions", res)
 
 
 def nameless():

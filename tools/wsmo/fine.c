@@ -415,8 +415,8 @@ void fine_note(struct fine *f, const struct wsmon_record *rec)
 
 	if (rec->type == WSMON_REC_AREA) {
 		t = get_target(f, area->pid);
-		if (t)
-			fine_origins_add(&t->origins, area, f->page_size);
+		if (!t || fine_origins_add(&t->origins, area, f->page_size))
+			f->full = true;
 	} else if (rec->type == WSMON_REC_EXIT) {
 		forget(f, end->pid);
 	} else if (rec->type == WSMON_REC_TARGET &&
