@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat.h - differences between kernel versions, 6.1 to 6.12
+ * compat.h - differences between kernel versions, 6.1 to 7.3
  *
  * The only place that looks at LINUX_VERSION_CODE. The code reads as for the
  * newest kernel; what older ones lack is defined here.
@@ -8,7 +8,23 @@
 #ifndef WSMON_COMPAT_H
 #define WSMON_COMPAT_H
 
-#include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/version.h>
+
+/*
+ * asm/tlbflush.h has this exported variable for code that is built in only. It is
+ * so from 5.13 on.
+ */
+struct tlb_state_shared {
+	bool is_lazy;
+};
+DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
+
+/* sched_process_exit tells whether the whole group is dead */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define WSMON_EXIT_PROBE_ARGS	, bool group_dead
+#else
+#define WSMON_EXIT_PROBE_ARGS
+#endif
 
 #endif /* WSMON_COMPAT_H */

@@ -133,14 +133,15 @@ static unsigned int split_score(const struct wsmon_region *r, bool only_new,
 
 /*
  * @zoom:	what was accessed in part was cut to be looked at
+ * @armed:	samples that still serve are given up
  * Return: score of joining a region and its successor, -1 if that must not be
  */
-static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom)
+static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
 {
 	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
 	u64 p, q;
 
-	if (!wsmon_regions_buddies(rs, i) || !at_rest(l) || !at_rest(r))
+	if (!wsmon_regions_buddies(rs, i) || (!armed && (!at_rest(l) || !at_rest(r))))
 		return -1;
 	if (zoom && (is_partial(l) || is_partial(r)))
 		return -1;
@@ -159,6 +160,7 @@ static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom)
  * @merges:	most joins
  * @only_new:	cut only what was never observed
  * @zoom:	cut what was accessed in part
+ * @armed:	join also regions whose samples still serve
  */
 struct plan {
 	int split;
@@ -167,6 +169,7 @@ struct plan {
 	u32 merges;
 	bool only_new;
 	bool zoom;
+	bool armed;
 };
 
 /*
@@ -224,7 +227,7 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
-		int m = p.merges ? merge_score(rs, i, p.zoom) : -1;
+		int m = p.merges ? merge_score(rs, i, p.zoom, p.armed) : -1;
 
 		if (m >= 0 && m <= p.merge) {
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
@@ -243,7 +246,7 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
-			 bool only_new, bool may_zoom)
+			 bool only_new, bool may_zoom, bool armed)
 {
 	u32 i, partial = 0;
 
@@ -252,7 +255,7 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
 		partial += is_partial(&rs->r[i]);
 	ws->zoom = may_zoom && partial <= rs->budget / PARTIAL_FEW;
 	for (i = 0; i < rs->nr; i++) {
-		int m = merge_score(rs, i, ws->zoom);
+		int m = merge_score(rs, i, ws->zoom, armed);
 
 		ws->split[split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
@@ -261,10 +264,32 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
 	ws->split[0] = 0;
 }
 
+/*
+ * Join the cheapest pairs until there are at most @most regions, in as many turns as
+ * it takes. @armed: also those whose samples still serve.
+ */
+static void shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
+		   struct wsmon_adapt *ws, u32 most, bool armed)
+{
+	while (rs->nr > most) {
+		struct plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
+		u32 sum = 0;
+
+		count_scores(rs, ws, false, false, armed);
+		p.merges = rs->nr - most;
+		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
+			sum += ws->merge[++p.merge];
+		if (!sum)
+			return;
+		apply(rs, sp, p);
+		cond_resched();
+	}
+}
+
 /**
  * wsmon_regions_adapt - put regions where they tell most
- * @rs:	the regions; afterwards at most @rs->budget of them as far as samples
- *	have been dropped, provided areas are not more than that
+ * @rs:	the regions; afterwards at most @rs->limit of them, and at most @rs->budget as
+ *	far as samples have been dropped, provided areas are not more than that
  * @sp:	the space
  * @ws:	scratch memory
  *
@@ -275,26 +300,16 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 {
 	u32 before, turn;
 
-	/* above the budget: join the cheapest pairs, in as many turns as it takes */
-	while (rs->nr > rs->budget) {
-		struct plan p = { .split = WSMON_SCORES, .merge = -1 };
-		u32 sum = 0;
-
-		count_scores(rs, ws, false, false);
-		p.merges = rs->nr - rs->budget;
-		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
-			sum += ws->merge[++p.merge];
-		if (!sum)
-			return;
-		apply(rs, sp, p);
-		cond_resched();
-	}
+	shrink(rs, sp, ws, rs->budget, false);
+	shrink(rs, sp, ws, rs->limit, true);
+	if (rs->nr > rs->budget)
+		return;
 
 	/* a new target begins with few: several turns fill its budget */
 	do {
 		cond_resched();
 		before = rs->nr;
-		count_scores(rs, ws, false, true);
+		count_scores(rs, ws, false, true, false);
 		apply(rs, sp, plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
@@ -302,7 +317,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	for (turn = 0; turn < NEW_TURNS; turn++) {
 		struct plan p;
 
-		count_scores(rs, ws, true, false);
+		count_scores(rs, ws, true, false, false);
 		p = plan_changes(rs, ws, true);
 		if (!p.splits)
 			break;

@@ -40,6 +40,7 @@ struct wsmon wsmon = {
  */
 void wsmon_end(u32 reason)
 {
+	wsmon_life_unwatch(wsmon.session);
 	wsmon_events_restart_all(wsmon.session);
 	wsmon_stream_stats(wsmon.session);
 	wsmon_stream_end(reason);
@@ -90,6 +91,7 @@ static int start_session(const u32 *pids, unsigned int nr,
 	old = wsmon.session;
 	wsmon.session = ss;
 	WRITE_ONCE(wsmon.running, true);
+	wsmon_life_watch(ss);
 	wsmon_buffer_begin();
 	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
@@ -217,13 +219,18 @@ static int __init wsmon_init(void)
 	err = wsmon_stream_init();
 	if (err)
 		goto err_buffer_exit;
-	err = wsmon_debugfs_init();
+	err = wsmon_life_init();
 	if (err)
 		goto err_stream_exit;
+	err = wsmon_debugfs_init();
+	if (err)
+		goto err_life_exit;
 	/* pairs with wsmon_may_open() */
 	smp_store_release(&ready, true);
 	return 0;
 
+err_life_exit:
+	wsmon_life_exit();
 err_stream_exit:
 	wsmon_stream_exit();
 err_buffer_exit:
@@ -236,6 +243,7 @@ static void __exit wsmon_exit(void)
 	/* nobody can start anything from here on */
 	wsmon_debugfs_exit();
 	wsmon_set_targets(NULL, 0, NULL);
+	wsmon_life_exit();
 	wsmon_tlb_drain();
 	wsmon_session_free(wsmon.session);
 	wsmon_stream_exit();

@@ -146,7 +146,7 @@ static int status_show(struct seq_file *m, void *unused)
 static void show_wss_of(struct seq_file *m, const struct wsmon_target *t,
 			u32 k, u32 c)
 {
-	const struct wsmon_wss *w = &t->wss[k][c];
+	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 
 	if (!w->mapped)
 		return;
@@ -175,17 +175,18 @@ static unsigned int permille(u32 share)
 
 static void show_regions(struct seq_file *m, const struct wsmon_target *t)
 {
+	const struct wsmon_target *of = wsmon_target_data(t);
 	u64 now = ktime_get_ns();
 	u32 i;
 
 	/* a text too long for its buffer is made again, in a larger one */
-	for (i = 0; i < t->regions.nr && !seq_has_overflowed(m); i++) {
-		const struct wsmon_region *r = &t->regions.r[i];
+	for (i = 0; i < of->regions.nr && !seq_has_overflowed(m); i++) {
+		const struct wsmon_region *r = &of->regions.r[i];
 		unsigned int share = permille(wsmon_region_share(r));
 
 		seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
 			   pid_nr_ns(t->pid, m->private),
-			   wsmon_class_name(t->space.area[r->area].class),
+			   wsmon_class_name(of->space.area[r->area].class),
 			   r->start << PAGE_SHIFT, r->end << PAGE_SHIFT,
 			   share / 1000, share % 1000,
 			   div_u64(now - r->since_ns, NSEC_PER_MSEC));

@@ -23,7 +23,7 @@ static const struct wsmon_wss *wss_of(const struct wsmon_target *t, u32 group)
 		[WSMON_PEAK_REST] = WSMON_WSS_REST,
 	};
 
-	return &t->wss[0][sums[group]];
+	return &wsmon_target_data(t)->wss[0][sums[group]];
 }
 
 /* An entry of the history. It holds WSMON_PEAKS_KEPT of them, the oldest goes. */
@@ -115,22 +115,22 @@ static bool was_observed(const struct wsmon_target *t)
 	return false;
 }
 
-static void trace(const struct wsmon_target *t, u64 now)
+static void trace(const struct wsmon_target *t, const struct wsmon_target *of, u64 now)
 {
 	pid_t pid = pid_nr(t->pid);
 	u32 k, c;
 
-	trace_wsmon_snapshot(pid, now - t->interval_ns, t->rounds,
-			     t->regions.nr,
-			     t->wss[0][WSMON_CLASS_ALL].mapped << PAGE_SHIFT);
+	trace_wsmon_snapshot(pid, now - of->interval_ns, of->rounds,
+			     of->regions.nr,
+			     of->wss[0][WSMON_CLASS_ALL].mapped << PAGE_SHIFT);
 	if (!trace_wsmon_wss_enabled())
 		return;
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
-			if (c == WSMON_CLASS_ALL || t->wss[k][c].mapped)
+			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
 				trace_wsmon_wss(pid, c,
 						wsmon_attrs_window(&wsmon.attrs, k),
-						&t->wss[k][c]);
+						&of->wss[k][c]);
 		}
 	}
 }
@@ -143,13 +143,14 @@ static void trace(const struct wsmon_target *t, u64 now)
  */
 void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
+	const struct wsmon_target *of = wsmon_target_data(t);
 	u32 group;
 
-	trace(t, now);
-	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !was_observed(t))
+	trace(t, of, now);
+	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !was_observed(of))
 		return;
 	for (group = 0; group < WSMON_PEAK_GROUPS; group++)
-		look(ss, t, group, t->idle == t->rounds, now);
+		look(ss, t, group, of->idle == of->rounds, now);
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
+#include <linux/time64.h>
 
 #include "wsmon_pure.h"
 
@@ -43,6 +44,20 @@ struct wsmon_peak {
 };
 
 /**
+ * struct wsmon_life - a program that a target executed
+ * @mm:		its mm, with a reference on mm_users; NULL if none is kept
+ * @born_ns:	when it began
+ * @comm:	its name then
+ * @called:	the target is to be looked at now
+ */
+struct wsmon_life {
+	struct mm_struct *mm;
+	u64 born_ns;
+	char comm[WSMON_COMM_LEN];
+	bool called;
+};
+
+/**
  * struct wsmon_target - a process that is monitored
  * @pid:	its thread group, referenced
  * @mm:		address space the regions describe; an identity only, never
@@ -50,16 +65,21 @@ struct wsmon_peak {
  * @exec_id:	tells a new address space at the old one's address
  * @space:	its mappings
  * @regions:	its regions
+ * @twin:	an earlier target with the same mm, which is sampled for both; NULL
+ * @salt:	mixed into the seed: samples of different targets are independent
+ * @life:	the program it executed while monitored, until no window holds all
+ *		of its life: see wsmon_life.c
  * @wss:	last estimates by window and class, and of the rest
  * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
  * @nr_peaks:	how many there were
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0 is never
- * @read_ns:	how long that took
+ * @known_ns:	when there was nothing that @space has not
+ * @read_ns:	how long reading them took
+ * @stamp:	wsmon_vaddr_stamp() then
+ * @born_ns:	when it executed the program, if a window holds that; 0: before
  * @ran:	CPU time of its threads when they were last looked at, and more: see
  *		wsmon_target_ran()
- * @fresh_ns:	when memory came to be that was not there before; regions made
- *		then are of such memory
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when reclaim was last told what it was owed
  * @rounds:	sampling rounds in it
@@ -79,14 +99,19 @@ struct wsmon_target {
 	u64 exec_id;
 	struct wsmon_space space;
 	struct wsmon_regions regions;
+	struct wsmon_target *twin;
+	u64 salt;
+	struct wsmon_life life;
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
 	struct wsmon_group groups[WSMON_PEAK_GROUPS];
 	u32 nr_peaks;
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
+	u64 known_ns;
 	u64 read_ns;
+	u64 stamp;
+	u64 born_ns;
 	u64 ran;
-	u64 fresh_ns;
 	u64 interval_ns;
 	u64 settled_ns;
 	u64 turns;
@@ -137,6 +162,7 @@ struct wsmon_stats {
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
  * @poked:	attributes changed since the last round: when the next is due, too
+ * @called:	a target is to be looked at before the next round
  * @cost_ns:	CPU time up to the present round, that of flushes included
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	rounds in a row that found no target had run
@@ -163,6 +189,7 @@ struct wsmon_session {
 	struct wsmon_hist late;
 	struct wsmon_hist hold;
 	bool poked;
+	bool called;
 	u64 cost_ns;
 	bool first;
 	u32 asleep;
@@ -217,6 +244,37 @@ void wsmon_session_forget(struct wsmon_session *ss, u32 first);
 /* wsmon_thread.c: kwsmond */
 int wsmon_thread(void *data);
 
+static inline u64 wsmon_sample_ns(void)
+{
+	return wsmon.attrs.sample_us * NSEC_PER_USEC;
+}
+
+static inline u64 wsmon_aggr_ns(void)
+{
+	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
+}
+
+/* Whose regions and estimates are those of a target */
+static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
+{
+	return t->twin ?: t;
+}
+
+/* wsmon_interval.c: a target's rounds */
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now,
+			bool boundary);
+void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
+
+/* wsmon_life.c: exec and exit of targets */
+int wsmon_life_init(void);
+void wsmon_life_exit(void);
+void wsmon_life_watch(struct wsmon_session *ss);
+void wsmon_life_unwatch(struct wsmon_session *ss);
+bool wsmon_life_called(struct wsmon_target *t);
+u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm);
+bool wsmon_life_keeps(const struct wsmon_target *t, const struct mm_struct *mm);
+struct mm_struct *wsmon_life_take(struct wsmon_target *t);
+
 /* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
 void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
@@ -234,7 +292,8 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
-		       u64 now);
+		       u64 now, u64 origin);
+u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);
 
 /**
@@ -262,7 +321,9 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_visit visit, u64 now);
 void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 		     struct wsmon_fresh *f);
-bool wsmon_mmap_trylock(struct mm_struct *mm, unsigned int *tries);
+bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
+void wsmon_mm_unlock(struct mm_struct *mm);
+bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 
 /* wsmon_populated.c: where there are page tables */
@@ -283,7 +344,7 @@ void wsmon_stream_attrs(void);
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
 void wsmon_stream_areas(const struct wsmon_target *t);
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
-void wsmon_stream_wss(const struct wsmon_target *t, u64 now);
+void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 		       u64 now);
 void wsmon_stream_exited(const struct wsmon_target *t);

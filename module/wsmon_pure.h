@@ -3,8 +3,8 @@
  * wsmon_pure.h - what needs no kernel: plain numbers, no mm
  *
  * Pure files (wsmon_space.c, wsmon_regions.c, wsmon_adapt.c, wsmon_fresh.c,
- * wsmon_wss.c, wsmon_peaks.c, wsmon_pace.c, wsmon_hist.c, wsmon_parse.c) include
- * this and nothing else of the module. They are compiled for userland too, by tests/unit.
+ * wsmon_learn.c, wsmon_wss.c, wsmon_peaks.c, wsmon_pace.c, wsmon_hist.c, wsmon_parse.c)
+ * include this and nothing else of the module. They are compiled for userland too, by tests/unit.
  *
  * Addresses in here are virtual page numbers (vpn), sizes are pages, times are
  * nanoseconds of CLOCK_MONOTONIC; shares and probabilities are Q15.
@@ -102,6 +102,8 @@ struct wsmon_sample {
  * @s:		a sample page in each half; the second is unused if @n[1] is 0
  * @armed_ns:	when both positions were first cleared; 0 is not yet
  * @since_ns:	when the share last changed much
+ * @origin_ns:	there was nothing of it before, and the samples know of every
+ *		access since; 0: not so
  * @area:	index of its area
  * @hits:	visits of this interval that found a sample accessed
  * @checks:	visits of this interval
@@ -132,6 +134,7 @@ struct wsmon_region {
 	struct wsmon_sample s[2];
 	u64 armed_ns;
 	u64 since_ns;
+	u64 origin_ns;
 	u32 area;
 	u32 hits;
 	u32 checks;
@@ -156,7 +159,8 @@ struct wsmon_region {
  * @spare:	as many again: every change writes the new list here, then swaps
  * @nr:		number of regions
  * @cap:	regions that fit into @r: budget and some room to move in
- * @budget:	most regions this target may have
+ * @budget:	most regions this target is to have
+ * @limit:	most it may have, whatever that costs; at least @budget
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -164,6 +168,7 @@ struct wsmon_regions {
 	u32 nr;
 	u32 cap;
 	u32 budget;
+	u32 limit;
 };
 
 /* 4 * log2(x), rounded down to the quarter below by the mantissa's two bits */
@@ -211,7 +216,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 			const struct wsmon_region *l,
 			const struct wsmon_region *r, struct wsmon_region *out);
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		       u64 now);
+		       u64 now, u64 origin);
 u64 wsmon_hash64(u64 x);
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 seed, u64 epoch);
@@ -252,10 +257,42 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
+/* wsmon_learn.c: what an aggregation interval teaches */
+
+/**
+ * struct wsmon_interval - an aggregation interval of a target that ends
+ * @begin_ns:	when it began
+ * @now:	when it ends
+ * @aggr_ns:	how long one is meant to be
+ * @slack_ns:	rounds may come early by so much: half a sampling interval
+ * @window_ns:	the windows, ascending
+ * @nr_windows:	how many there are
+ * @idle:	rounds the target slept through
+ * @turn:	intervals it ran in
+ * @drop_all:	all samples are to be dropped
+ */
+struct wsmon_interval {
+	u64 begin_ns;
+	u64 now;
+	u64 aggr_ns;
+	u64 slack_ns;
+	u64 window_ns[WSMON_WINDOWS_MAX];
+	u32 nr_windows;
+	u32 idle;
+	u64 turn;
+	bool drop_all;
+};
+
+bool wsmon_region_due(const struct wsmon_region *r,
+		      const struct wsmon_interval *iv);
+void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
+			 bool slept);
+void wsmon_regions_rest(struct wsmon_regions *rs);
+
 /* wsmon_fresh.c: memory that is new */
 
 /* Pages of it that are looked at */
-#define WSMON_FRESH_MAX		256
+#define WSMON_FRESH_MAX		1024
 
 /**
  * struct wsmon_fresh - memory that was not there when mappings were last read
@@ -304,7 +341,6 @@ struct wsmon_wss {
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
-			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_WSS]);
 u64 wsmon_sqrt_up(u64 x);
 

@@ -180,6 +180,8 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
+	/* 0 if one of them is older */
+	out->origin_ns = min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
 	out->guess = region_guesses(l) | region_guesses(r);
@@ -198,6 +200,7 @@ struct fit {
 	struct wsmon_regions *rs;
 	const struct wsmon_space *sp;
 	u64 now;
+	u64 origin;
 	u32 area;	/* the area being tiled */
 	u32 first;	/* index of its first region */
 	u32 nr;		/* regions made so far, in rs->spare */
@@ -217,6 +220,7 @@ static void fit_grown(struct wsmon_region *r, const u64 before[2])
 		if (r->n[h] <= before[h] + before[h] / GROWTH)
 			continue;
 		region_reset_samples(r);
+		r->origin_ns = 0;
 		r->known = 0;
 		r->whole = 0;
 		r->draws = 0;
@@ -238,6 +242,7 @@ static void fit_push(struct fit *f, const struct wsmon_region *old,
 	} else {
 		memset(r, 0, sizeof(*r));
 		r->since_ns = f->now;
+		r->origin_ns = f->origin;
 	}
 	r->area = f->area;
 	if (!region_set(f->sp, r, start, end))
@@ -377,8 +382,10 @@ static void fit_area(struct fit *f, u32 *old)
 	for (i = f->first; i < f->nr; i++) {
 		struct wsmon_region *r = &f->rs->spare[i];
 
-		if (!region_holds_samples(r))
+		if (r->armed_ns && !region_holds_samples(r)) {
 			region_reset_samples(r);
+			r->origin_ns = 0;
+		}
 	}
 }
 
@@ -388,6 +395,7 @@ static void fit_area(struct fit *f, u32 *old)
  *		budget: wsmon_regions_adapt() sees to that
  * @sp:		the areas, at most @rs->cap
  * @now:	the time
+ * @origin:	nothing of what is new was there before; 0: not so
  *
  * What was a region before stays one where it is still mapped, with its
  * history; new pages become new regions; samples that are no longer in their
@@ -396,9 +404,9 @@ static void fit_area(struct fit *f, u32 *old)
  * O(regions + areas * log pages).
  */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		       u64 now)
+		       u64 now, u64 origin)
 {
-	struct fit f = { .rs = rs, .sp = sp, .now = now };
+	struct fit f = { .rs = rs, .sp = sp, .now = now, .origin = origin };
 	u32 old = 0;
 
 	for (f.area = 0; f.area < sp->nr_area; f.area++) {

@@ -53,6 +53,7 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 	if (IS_ERR(pid))
 		return PTR_ERR(pid);
 	t->pid = pid;
+	t->salt = wsmon_hash64(pid_nr(pid));
 	for (j = 0; j < i; j++) {
 		if (ss->targets[j].pid == pid)
 			return -EINVAL;
@@ -91,6 +92,7 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
 		ss->targets[i].regions.budget = budget_of(attrs, nr);
+		ss->targets[i].regions.limit = budget_of(attrs, nr);
 		err = target_init(ss, i, pids[i], ns);
 		if (err)
 			goto err_free;
@@ -207,6 +209,7 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 
 		if (room[i].r)
 			regions_move(&t->regions, &room[i]);
+		t->regions.limit = budget_of(attrs, ss->nr_targets);
 		t->drop_all = true;
 	}
 	wsmon_session_share(ss, attrs, WSMON_ONE);

@@ -63,7 +63,7 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
  */
 void wsmon_stream_areas(const struct wsmon_target *t)
 {
-	const struct wsmon_space *sp = &t->space;
+	const struct wsmon_space *sp = &wsmon_target_data(t)->space;
 	u64 now = ktime_get_ns();
 	u32 i;
 
@@ -107,33 +107,34 @@ static void fill_entry(struct wsmon_region_entry *e,
  */
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 {
+	const struct wsmon_target *of = wsmon_target_data(t);
 	struct wsmon_rec_snapshot *rec = scratch;
 	u32 first = 0, i;
 
 	do {
-		u32 nr = min_t(u32, t->regions.nr - first, SNAPSHOT_MAX);
+		u32 nr = min_t(u32, of->regions.nr - first, SNAPSHOT_MAX);
 
 		memset(rec, 0, sizeof(*rec));
 		rec->pid = pid_of(t);
 		rec->nr = nr;
 		rec->first = first;
-		rec->total = t->regions.nr;
-		rec->interval_ns = now - t->interval_ns;
-		rec->rounds = t->rounds;
-		rec->budget = t->regions.budget;
+		rec->total = of->regions.nr;
+		rec->interval_ns = now - of->interval_ns;
+		rec->rounds = of->rounds;
+		rec->budget = of->regions.budget;
 		for (i = 0; i < nr; i++)
-			fill_entry(&rec->regions[i], t,
-				   &t->regions.r[first + i], now);
+			fill_entry(&rec->regions[i], of,
+				   &of->regions.r[first + i], now);
 		put(&rec->rec, WSMON_REC_SNAPSHOT,
 		    struct_size(rec, regions, nr), now);
 		first += nr;
 		cond_resched();
-	} while (first < t->regions.nr);
+	} while (first < of->regions.nr);
 }
 
 static void put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 {
-	const struct wsmon_wss *w = &t->wss[k][c];
+	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 	struct wsmon_rec_wss rec = {
 		.pid = pid_of(t),
 		.class = c,
@@ -150,15 +151,17 @@ static void put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 /**
  * wsmon_stream_wss - the working set sizes at the end of an interval
  * @t:		the target
+ * @first:	the first window
  * @now:	end of the interval
  */
-void wsmon_stream_wss(const struct wsmon_target *t, u64 now)
+void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
 {
+	const struct wsmon_target *of = wsmon_target_data(t);
 	u32 k, c;
 
-	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+	for (k = first; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
-			if (c == WSMON_CLASS_ALL || t->wss[k][c].mapped)
+			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
 				put_wss(t, k, c, now);
 		}
 	}

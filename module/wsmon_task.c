@@ -18,16 +18,31 @@
 /* Threads that are looked at each round; a process with more counts as running */
 #define MANY_THREADS	256
 
+/* The mm of a thread, referenced by mmgrab(), or NULL. Context: RCU. */
+static struct mm_struct *grab_mm(struct task_struct *thread)
+{
+	struct mm_struct *mm;
+
+	task_lock(thread);
+	mm = thread->flags & PF_KTHREAD ? NULL : thread->mm;
+	if (mm)
+		mmgrab(mm);
+	task_unlock(thread);
+	return mm;
+}
+
 /*
- * The mm of a process, referenced, and which program it is; NULL if there is none.
- * Context: RCU.
+ * The mm of a process, referenced by mmgrab(), and which program it is; NULL if there
+ * is none, or nobody is left to use it. Context: RCU.
  */
 static struct mm_struct *any_mm(struct task_struct *task, u64 *exec_id)
 {
 	struct task_struct *thread;
 
+	if (!atomic_read(&task->signal->live))
+		return NULL;
 	for_each_thread(task, thread) {
-		struct mm_struct *mm = get_task_mm(thread);
+		struct mm_struct *mm = grab_mm(thread);
 
 		if (mm) {
 			*exec_id = READ_ONCE(thread->self_exec_id);
@@ -64,7 +79,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 		pid = get_pid(task_tgid(task)) ?: ERR_PTR(-ESRCH);
 	rcu_read_unlock();
 	if (mm)
-		mmput_async(mm);
+		mmdrop(mm);
 	return pid;
 }
 
@@ -74,10 +89,11 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
  * @changed:	set if it is not the one the regions describe; they are its
  *		identity's now, and the name is that of the new program
  *
- * An mm that is not referenced for longer than a round is never pinned for
- * longer than that.
+ * The reference keeps the structure, not the memory: a process that exits meanwhile
+ * is not held up. Who looks at its memory takes wsmon_mm_lock().
  *
- * Return: the mm, to be given to mmput(); NULL if the process is gone.
+ * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or about to
+ * be: all of its threads are in exit.
  */
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 {
@@ -100,15 +116,16 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 }
 
 /* Does anybody but @nr threads and the monitor use it: a vfork child, a borrower? */
-static bool used_by_others(const struct mm_struct *mm, unsigned int nr)
+static bool used_by_others(const struct wsmon_target *t, const struct mm_struct *mm,
+			   unsigned int nr)
 {
-	return atomic_read(&mm->mm_users) != nr + 1;
+	return atomic_read(&mm->mm_users) != nr + wsmon_life_keeps(t, mm);
 }
 
 /**
  * wsmon_target_ran - may a target have accessed memory since the last call?
  * @t:	the target
- * @mm:	its mm, referenced by the caller
+ * @mm:	its mm
  *
  * Not if each of its threads sleeps and has used no CPU time, and nobody else
  * uses the mm.
@@ -135,7 +152,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		       READ_ONCE(leader->signal->nr_threads);
 	}
 	rcu_read_unlock();
-	if (used_by_others(mm, nr) || sum != t->ran)
+	if (used_by_others(t, mm, nr) || sum != t->ran)
 		ran = true;
 	t->ran = sum;
 	return ran;
@@ -144,7 +161,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 /**
  * wsmon_target_cpus - the processors that run a target at this moment, or are to
  * @t:		the target
- * @mm:		its mm, referenced by the caller
+ * @mm:		its mm
  * @cpus:	the result: all that ran it lately, if it has many threads or somebody
  *		else uses the mm
  *
@@ -173,6 +190,6 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		}
 	}
 	rcu_read_unlock();
-	if (used_by_others(mm, nr))
+	if (used_by_others(t, mm, nr))
 		cpumask_copy(cpus, mm_cpumask(mm));
 }

@@ -35,6 +35,7 @@
 #include <asm/special_insns.h>
 #include <asm/tlbflush.h>
 
+#include "compat.h"
 #include "wsmon_internal.h"
 
 /* Calls that were sent out and have not been answered */
@@ -74,6 +75,21 @@ static void flush_local(void *pgd)
 	atomic_dec(&pending);
 }
 
+/*
+ * Leave out processors that run a kernel thread on top of the mm, or nothing: they
+ * look at the generation before they run the mm again. Which they are is read after
+ * the generation was raised, as native_flush_tlb_multi() does.
+ */
+static void leave_out_lazy(struct cpumask *cpus)
+{
+	int cpu;
+
+	for_each_cpu(cpu, cpus) {
+		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
+			cpumask_clear_cpu(cpu, cpus);
+	}
+}
+
 /**
  * wsmon_tlb_can_flush - is flushing possible on this machine?
  *
@@ -107,6 +123,7 @@ void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 	wsmon_target_cpus(t, mm, &targets);
 	cpumask_and(&targets, &targets, cpu_online_mask);
 	cpumask_clear_cpu(raw_smp_processor_id(), &targets);
+	leave_out_lazy(&targets);
 	nr = cpumask_weight(&targets);
 	if (nr) {
 		atomic_add(nr, &pending);

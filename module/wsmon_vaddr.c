@@ -11,7 +11,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "compat.h"
 #include "wsmon_internal.h"
 
 /* Mappings looked at under one hold of the mmap lock, and page-table entries */
@@ -190,8 +189,8 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 			if (ret)
 				return ret;
 		}
-		if (!wsmon_mmap_trylock(mm, &tries)) {
-			ss->stats.missed++;
+		if (!wsmon_mm_lock(mm, &tries)) {
+			ss->stats.missed += wsmon_mm_busy(mm);
 			return -EAGAIN;
 		}
 		start = ktime_get_ns();
@@ -199,7 +198,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 		budget -= tables;
 		ret = read_batch(sp, mm, &addr, &data_end, &tables);
 		budget += tables;
-		mmap_read_unlock(mm);
+		wsmon_mm_unlock(mm);
 		held = ktime_get_ns() - start;
 		wsmon_hist_add(&ss->hold, held);
 		if (held > ss->stats.max_hold_ns)
@@ -213,7 +212,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
  * wsmon_vaddr_read - read the mappings of a target into @ss->space
  * @ss:	the session
  * @t:	the target; remembers how long it took
- * @mm:	its mm, referenced
+ * @mm:	its mm, as wsmon_target_mm() gives it
  *
  * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
  * -ENOMEM.
@@ -236,10 +235,26 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
  * @ss:		the session
  * @t:		the target
  * @now:	the time
+ * @origin:	nothing of what is new was there before; 0: not so
  */
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
-		       u64 now)
+		       u64 now, u64 origin)
 {
 	swap(t->space, ss->space);
-	wsmon_regions_fit(&t->regions, &t->space, now);
+	wsmon_regions_fit(&t->regions, &t->space, now, origin);
+}
+
+/**
+ * wsmon_vaddr_stamp - changes when mappings come, go, grow, or get page tables
+ * @mm:	the mm
+ *
+ * Cheap, and not quite certain: what is unmapped and mapped at once in the same size
+ * leaves it as it was.
+ */
+u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
+{
+	u64 stamp = wsmon_hash64(READ_ONCE(mm->total_vm));
+
+	stamp = wsmon_hash64(stamp ^ READ_ONCE(mm->map_count));
+	return wsmon_hash64(stamp ^ mm_pgtables_bytes(mm));
 }

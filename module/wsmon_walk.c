@@ -2,24 +2,30 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * Called by the kthread with wsmon.lock held and a reference on the mm.
+ * Called by the kthread with wsmon.lock held and the mm grabbed (mm_count): its
+ * users may leave at any time.
  *
  * Samples are visited in address order with a cursor, so that consecutive
- * samples in one page table cost one descent and one lock. The mmap lock is
- * held for reading, for HOLD_NS at most: it keeps mappings, and with them the
- * page tables of mapped ranges, where they are. munmap() frees page tables
- * of what it unmapped under a downgraded lock, so every address is looked up
- * among the mappings under the same hold.
+ * samples in one page table cost one descent and one lock. A hold, of HOLD_NS at
+ * most, has a reference on mm_users, so that exit does not free the page tables, and
+ * the mmap lock for reading: it keeps mappings, and with them the upper levels of the
+ * page tables of mapped ranges, where they are. munmap() frees page tables of what
+ * it unmapped under a downgraded lock, so every address is looked up among the
+ * mappings under the same hold.
  *
- * What may change nevertheless:
+ * What may change nevertheless, from 6.1 on if nothing else is said:
  * - a leaf entry (fault, reclaim, migration, split): visited under its lock,
  *   and only if it is what it was;
- * - a page table under a pmd (khugepaged and truncation retract it with less
- *   than the mmap lock; it is freed after a grace period): rcu_read_lock, then
- *   its lock, then the pmd is compared again;
- * - a shared hugetlb page table, unshared from another process: not walked.
+ * - a page table under a pmd: from 6.6 on khugepaged retracts those of files without
+ *   the mmap lock (before, it takes that for writing), from 6.14 on MADV_DONTNEED
+ *   frees those it emptied, with the mmap lock for reading. Both clear the pmd with
+ *   its lock and the page table's held, and free the table after an RCU grace period:
+ *   so rcu_read_lock, then its lock, then the pmd is compared again;
+ * - a shared hugetlb page table of PMDs, unshared from another process: that takes
+ *   i_mmap_rwsem of the file for writing, so it is taken for reading.
  */
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -28,7 +34,6 @@
 #include <linux/pgtable.h>
 #include <linux/sched/mm.h>
 
-#include "compat.h"
 #include "wsmon_walk.h"
 
 /* Longest the mmap lock is held, give or take one page table's samples */
@@ -56,11 +61,12 @@ struct span {
  * @hold:	how long the mmap lock was held
  * @locked:	the mmap lock is held
  * @since_ns:	since when
- * @fresh_ns:	regions made then are of memory that came to be since the last
- *		boundary
  * @tries:	attempts at a busy mmap lock this pass may still make
  * @visits:	visits since the clock was looked at
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
+ * @shared:	the file of @vma whose page tables several processes may share, its
+ *		i_mmap_rwsem held; or NULL
+ * @busy:	that could not be had: the pass is over
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, during this hold
  * @leaf:	addresses of the last huge entry
@@ -75,10 +81,11 @@ struct walk {
 	struct wsmon_hist *hold;
 	bool locked;
 	u64 since_ns;
-	u64 fresh_ns;
 	unsigned int tries;
 	unsigned int visits;
 	struct vm_area_struct *vma;
+	struct address_space *shared;
+	bool busy;
 	struct span mapping;
 	struct span hole;
 	struct span leaf;
@@ -116,14 +123,24 @@ static void leave_table(struct walk *w)
 	w->table.end = 0;
 }
 
+static void leave_mapping(struct walk *w)
+{
+	leave_table(w);
+	if (w->shared)
+		i_mmap_unlock_read(w->shared);
+	w->shared = NULL;
+	w->vma = NULL;
+	w->mapping.end = 0;
+}
+
 static void unlock(struct walk *w)
 {
 	u64 held;
 
-	leave_table(w);
+	leave_mapping(w);
 	if (!w->locked)
 		return;
-	mmap_read_unlock(w->round.mm);
+	wsmon_mm_unlock(w->round.mm);
 	w->locked = false;
 	held = ktime_get_ns() - w->since_ns;
 	wsmon_hist_add(w->hold, held);
@@ -132,34 +149,61 @@ static void unlock(struct walk *w)
 }
 
 /**
- * wsmon_mmap_trylock - take an mmap lock for reading, if it can be had soon
- * @mm:		the mm, referenced
+ * wsmon_mm_lock - keep the page tables of a process, if that can be had soon
+ * @mm:		its mm, grabbed
  * @tries:	attempts that may fail; counted down
  *
- * A target that sits on its lock, or fights for it, delays others only by as
- * much as @tries allow for a whole pass.
+ * Takes a reference on mm_users, which is not waited with, and the mmap lock for
+ * reading. A target that sits on its lock, or fights for it, delays others only by as
+ * much as @tries allow for a whole pass. To be undone soon: the process's memory
+ * outlives it until then.
  * Context: may sleep.
  */
-bool wsmon_mmap_trylock(struct mm_struct *mm, unsigned int *tries)
+bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
 {
-	while (!mmap_read_trylock(mm)) {
+	for (;;) {
+		if (!mmget_not_zero(mm))
+			return false;
+		if (mmap_read_trylock(mm))
+			return true;
+		mmput_async(mm);
 		if (!*tries)
 			return false;
 		--*tries;
 		usleep_range(WSMON_LOCK_WAIT_US / 2, WSMON_LOCK_WAIT_US);
 	}
-	return true;
+}
+
+/**
+ * wsmon_mm_unlock - undo wsmon_mm_lock()
+ * @mm:	the mm
+ *
+ * The last user's work is not for this thread to do.
+ */
+void wsmon_mm_unlock(struct mm_struct *mm)
+{
+	mmap_read_unlock(mm);
+	mmput_async(mm);
+}
+
+/**
+ * wsmon_mm_busy - if wsmon_mm_lock() failed, was it for the lock?
+ * @mm:	the mm, grabbed
+ *
+ * Return: false if the mm has no users any more.
+ */
+bool wsmon_mm_busy(const struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users);
 }
 
 static bool lock(struct walk *w)
 {
-	if (!wsmon_mmap_trylock(w->round.mm, &w->tries))
+	if (!wsmon_mm_lock(w->round.mm, &w->tries))
 		return false;
 	w->locked = true;
 	w->since_ns = ktime_get_ns();
 	w->visits = 0;
-	w->vma = NULL;
-	w->mapping.end = 0;
 	w->hole.end = 0;
 	return true;
 }
@@ -184,20 +228,32 @@ static __always_inline bool keep_lock(struct walk *w)
 	return renew_lock(w);
 }
 
+/* A region that is not visited: no lock is to be held for long on its way */
+static __always_inline void skip(struct walk *w)
+{
+	if (w->locked && !(++w->visits % HOLD_CHECK))
+		renew_lock(w);
+}
+
 /**
  * wsmon_vma_usable - may the page tables of a mapping be walked?
  * @vma:	the mapping, under the mmap lock
  *
- * Accessed bits of devices' memory mean nothing. Page tables of shared hugetlb
- * mappings that span a whole PUD may belong to several processes and be taken
- * away by any of them.
+ * Accessed bits of devices' memory mean nothing.
  */
 bool wsmon_vma_usable(struct vm_area_struct *vma)
 {
-	if (vma->vm_flags & (VM_IO | VM_PFNMAP))
-		return false;
-	return !is_vm_hugetlb_page(vma) || !(vma->vm_flags & VM_MAYSHARE) ||
-	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE > vma->vm_end;
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/*
+ * Page tables of shared hugetlb mappings that span a whole PUD may belong to several
+ * processes, and be taken away by any of them.
+ */
+static bool may_share_tables(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_HUGETLB && vma->vm_flags & VM_MAYSHARE &&
+	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE <= vma->vm_end;
 }
 
 static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
@@ -206,17 +262,25 @@ static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
 
 	if (within(&w->mapping, addr))
 		return w->vma;
+	leave_mapping(w);
 	vma = find_vma(w->round.mm, addr);
 	w->mapping.start = addr;
 	w->mapping.end = addr + 1;
-	w->vma = NULL;
-	if (vma && addr >= vma->vm_start) {
-		w->mapping.start = vma->vm_start;
-		w->mapping.end = vma->vm_end;
-		if (wsmon_vma_usable(vma))
-			w->vma = vma;
+	if (!vma || addr < vma->vm_start)
+		return NULL;
+	w->mapping.start = vma->vm_start;
+	w->mapping.end = vma->vm_end;
+	if (!wsmon_vma_usable(vma))
+		return NULL;
+	if (may_share_tables(vma)) {
+		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
+			w->busy = true;
+			return NULL;
+		}
+		w->shared = vma->vm_file->f_mapping;
 	}
-	return w->vma;
+	w->vma = vma;
+	return vma;
 }
 
 /* Visit an entry whose lock is held. */
@@ -426,7 +490,7 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 		if (visit == WSMON_VISIT_ARM) {
 			w->round.stats->arms++;
 			/* memory that is new was accessed since it is there */
-			if (seen && !r->draws && r->since_ns == w->fresh_ns)
+			if (seen && r->origin_ns)
 				s->seen_ns = now;
 			continue;
 		}
@@ -443,7 +507,7 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
  * wsmon_walk_pass - visit the sample pages of a target once
  * @ss:		the session
  * @t:		the target
- * @mm:		its mm, referenced
+ * @mm:		its mm, grabbed
  * @visit:	WSMON_VISIT_ARM: regions not armed yet, which are then;
  *		WSMON_VISIT_CHECK: armed regions;
  *		WSMON_VISIT_DROP: the same, which sets @last, and samples of regions
@@ -461,13 +525,13 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	struct walk w = {
 		.round = { .target = t, .mm = mm, .stats = &ss->stats },
 		.hold = &ss->hold,
-		.fresh_ns = t->fresh_ns,
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
 	bool arm = visit == WSMON_VISIT_ARM;
 	bool *again = arm ? &t->arm_again : &t->check_again;
 	u64 begin = ktime_get_ns();
+	bool locked;
 	u32 i;
 
 	w.round.settle = visit == WSMON_VISIT_DROP ||
@@ -481,17 +545,21 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		struct wsmon_region *r = &t->regions.r[at];
 		enum wsmon_visit v = visit;
 
-		if (arm == !!r->armed_ns)
+		if (arm == !!r->armed_ns) {
+			skip(&w);
 			continue;
+		}
 		if (visit == WSMON_VISIT_DROP && !r->due)
 			v = WSMON_VISIT_CHECK;
-		if (!keep_lock(&w)) {
-			ss->stats.missed++;
+		locked = keep_lock(&w);
+		if (locked)
+			visit_region(&w, r, v, now);
+		if (!locked || w.busy) {
+			ss->stats.missed += wsmon_mm_busy(mm);
 			t->resume = at;
 			*again = true;
 			break;
 		}
-		visit_region(&w, r, v, now);
 		if (v == WSMON_VISIT_ARM)
 			r->armed_ns = now;
 		else if (v == WSMON_VISIT_DROP)
@@ -506,7 +574,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 /**
  * wsmon_walk_look - which of some pages were accessed, ever?
  * @ss:	the session
- * @mm:	the target's mm, referenced
+ * @mm:	the target's mm, grabbed
  * @f:	the pages; says what was seen afterwards
  *
  * Changes nothing. If the mmap lock cannot be had, no page counts as drawn of the
@@ -525,7 +593,7 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 	u8 debt = 0;
 	u32 i;
 
-	for (i = 0; i < f->nr && keep_lock(&w); i++) {
+	for (i = 0; i < f->nr && keep_lock(&w) && !w.busy; i++) {
 		ss->stats.checks++;
 		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
 			       &debt))
@@ -533,7 +601,7 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 	}
 	unlock(&w);
 	if (i < f->nr)
-		ss->stats.missed++;
+		ss->stats.missed += wsmon_mm_busy(mm);
 	/* the pages come in order: the first ones are no sample of all */
 	for (; i < f->nr; i++)
 		f->drawn[f->class[i]] = 0;

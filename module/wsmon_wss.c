@@ -8,8 +8,12 @@
  * the estimate, the sum of half size times "was it accessed", is unbiased
  * (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3). One draw a stratum says
  * nothing about its variance; collapsing the two strata of a region does
- * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2, whose expectation is the variance
- * plus a term for the difference of the halves' means, never less.
+ * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
+ * expectation is the variance plus a term for the difference of the halves' means,
+ * so never less. Where an area ends within a region its halves differ in size, and it
+ * may be less, if the larger half varies and the smaller one does not. The form that
+ * never is, (n0 x0 - n1 x1)^2, makes of such a region a doubt even where all of it
+ * is accessed.
  *
  * Regions whose samples always agreed add nothing to that, yet are not certain.
  * With m draws of two samples each that all agreed, a share of up to 3 / (2m)
@@ -117,7 +121,7 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
 	u64 pages = fresh->pages[class], scaled = scale(pages, shift), doubt;
 
-	/* scaled < 2^24, n at most 2^8 */
+	/* scaled < 2^24, n at most 2^10 */
 	c->hit += pages * m / n;
 	if (n == pages)
 		return;
@@ -168,8 +172,6 @@ static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *p
  * @sp:		the space
  * @k:		which window
  * @fresh:	memory that came to be within the window, or NULL
- * @shorter:	estimates of the next shorter window, or NULL: what was accessed
- *		within it was within this one, so no figure is less
  * @wss:	the result: WSMON_CLASS_ALL, each class, and WSMON_WSS_REST
  *
  * O(regions).
@@ -177,7 +179,6 @@ static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *p
 void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
-			const struct wsmon_wss *shorter,
 			struct wsmon_wss wss[WSMON_NR_WSS])
 {
 	struct acc acc[WSMON_NR_WSS] = { };
@@ -209,12 +210,6 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			merge(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
 			      &wss[c], &acc[c]);
 	}
-	for (c = 0; c < WSMON_NR_WSS; c++) {
+	for (c = 0; c < WSMON_NR_WSS; c++)
 		finish(&wss[c], &acc[c], shift);
-		if (!shorter)
-			continue;
-		wss[c].pages = max(wss[c].pages, shorter[c].pages);
-		wss[c].low = max(wss[c].low, shorter[c].low);
-		wss[c].high = max(wss[c].high, shorter[c].high);
-	}
 }

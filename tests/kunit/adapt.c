@@ -106,7 +106,7 @@ static void budget_is_kept(struct kunit *test)
 		most = max(most, s->budget[i]);
 	w = world_new(test, MAX_MAPS, most);
 	world_map(w, s->map, MAX_MAPS, MAX_MAPS);
-	wsmon_regions_fit(&w->rs, &w->sp, 1);
+	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	for (i = 0; i < ARRAY_SIZE(s->budget) && s->budget[i]; i++) {
 		w->rs.budget = s->budget[i];
 		wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
@@ -148,7 +148,7 @@ static struct world *eight(struct kunit *test, const char *before)
 	u32 i;
 
 	world_map(w, &map, 1, 1);
-	wsmon_regions_fit(&w->rs, &w->sp, 1);
+	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	KUNIT_ASSERT_EQ(test, w->rs.nr, 8);
 	for (i = 0; i < 8; i++) {
@@ -177,7 +177,7 @@ static void regions_move(struct kunit *test)
 	world_check_tiled(w);
 }
 
-/* Samples being watched must not move, whatever the budget. */
+/* Samples being watched must not move, whatever the budget; but the limit is one. */
 static void armed_regions_stay(struct kunit *test)
 {
 	static const u32 budgets[] = { 1, 7, 8, 9, 16 };
@@ -190,6 +190,13 @@ static void armed_regions_stay(struct kunit *test)
 		w->rs.budget = budgets[i];
 		wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 		KUNIT_EXPECT_EQ(test, w->rs.nr, 8);
+	}
+	for (i = 7; i; i--) {
+		w->rs.budget = min(w->rs.budget, i);
+		w->rs.limit = i;
+		wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
+		KUNIT_EXPECT_EQ(test, w->rs.nr, i);
+		world_check_tiled(w);
 	}
 }
 

@@ -118,7 +118,7 @@ static void estimates(struct kunit *test)
 	f->drawn[HEAP] = l->drawn;
 	f->seen[HEAP] = l->seen;
 	f->late = l->late;
-	wsmon_wss_estimate(&w->rs, &w->sp, f, 0, NULL, wss);
+	wsmon_wss_estimate(&w->rs, &w->sp, f, 0, wss);
 	KUNIT_EXPECT_MEMEQ(test, &wss[HEAP], &l->want, sizeof(l->want));
 	KUNIT_EXPECT_MEMEQ(test, &wss[WSMON_CLASS_ALL], &l->want,
 			   sizeof(l->want));

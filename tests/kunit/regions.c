@@ -204,7 +204,7 @@ static void settle(struct world *w, const struct mapping *map)
 	u32 i;
 
 	world_map(w, map, MAX_MAPS, max(w->rs.budget / 2, 1U));
-	wsmon_regions_fit(&w->rs, &w->sp, 1);
+	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	world_check_tiled(w);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	world_check_tiled(w);
@@ -240,7 +240,7 @@ static void history_stays(struct kunit *test)
 	for (i = 0; i < w->rs.nr; i++)
 		w->rs.r[i].draws = 9;
 	world_map(w, t->new, MAX_MAPS, 100);
-	wsmon_regions_fit(&w->rs, &w->sp, 2);
+	wsmon_regions_fit(&w->rs, &w->sp, 2, 0);
 	for (i = 0; i < w->rs.nr; i++) {
 		const struct wsmon_region *r = &w->rs.r[i];
 		bool within = false, apart = true;
@@ -275,7 +275,7 @@ static void split_then_merge(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cells); i++) {
 		world_map(w, &cells[i], 1, 1);
 		w->rs.nr = 0;
-		wsmon_regions_fit(&w->rs, &w->sp, 7);
+		wsmon_regions_fit(&w->rs, &w->sp, 7, 0);
 		r = w->rs.r[0];
 		r.share[0] = WSMON_ONE;
 		r.share[1] = 12345;
@@ -318,7 +318,7 @@ static void samples_in_halves(struct kunit *test)
 
 		world_map(w, &cells[i], 1, 1);
 		w->rs.nr = 0;
-		wsmon_regions_fit(&w->rs, &w->sp, 7);
+		wsmon_regions_fit(&w->rs, &w->sp, 7, 0);
 		r = &w->rs.r[0];
 		mid = wsmon_cell_mid(r->start, r->end);
 		for (j = 0; j < ARRAY_SIZE(epochs); j++) {
@@ -341,7 +341,7 @@ static void samples_everywhere(struct kunit *test)
 	u32 count[6] = { }, i;
 
 	world_map(w, map, 3, 1);
-	wsmon_regions_fit(&w->rs, &w->sp, 1);
+	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	for (i = 0; i < 200; i++) {
 		struct wsmon_region *r = &w->rs.r[0];
 

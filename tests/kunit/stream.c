@@ -267,7 +267,7 @@ static void working_sets(struct kunit *test)
 		t->wss[rows[i].window][rows[i].class] = rows[i].wss;
 	/* no window of now */
 	t->wss[3][WSMON_CLASS_ALL] = rows[0].wss;
-	wsmon_stream_wss(t, NOW);
+	wsmon_stream_wss(t, 0, NOW);
 
 	KUNIT_ASSERT_EQ(test, taken.nr, ARRAY_SIZE(rows));
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {

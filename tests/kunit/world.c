@@ -27,6 +27,7 @@ struct world *world_new(struct kunit *test, u32 max_maps, u32 budget)
 	w->sp.area = test_alloc(test, max_maps, sizeof(*w->sp.area));
 	w->rs.budget = budget;
 	w->rs.cap = budget + budget / 4 + 64;
+	w->rs.limit = w->rs.cap;
 	w->rs.r = test_alloc(test, w->rs.cap, sizeof(*w->rs.r));
 	w->rs.spare = test_alloc(test, w->rs.cap, sizeof(*w->rs.spare));
 	return w;

@@ -119,7 +119,7 @@ static void by_hand_for(struct kunit *test, u32 k)
 		add_region(w, &e->r[i], k);
 	wsmon_space_group(&w->sp, MAX_REGIONS);
 	memset(wss, 0xff, sizeof(wss));
-	wsmon_wss_estimate(&w->rs, &w->sp, NULL, k, NULL, wss);
+	wsmon_wss_estimate(&w->rs, &w->sp, NULL, k, wss);
 
 	KUNIT_EXPECT_EQ(test, wss[WSMON_CLASS_ALL].pages, e->all.pages);
 	KUNIT_EXPECT_EQ(test, wss[WSMON_CLASS_ALL].low, e->all.low);
@@ -136,34 +136,6 @@ static void by_hand(struct kunit *test)
 	by_hand_for(test, WSMON_WINDOWS_MAX - 1);
 }
 
-/* What was used within a window was within a longer one: no figure is less. */
-static void longer_is_more(struct kunit *test)
-{
-	static const struct looked cold = { { 50, 50 }, { 0, 0 }, SURE, WHOLE, TEXT };
-	static const struct {
-		struct wsmon_wss shorter;
-		struct wsmon_wss want;
-	} rows[] = {
-		{ { 0, 0, 0, 100 }, { 0, 0, 0, 100 } },
-		{ { 10, 5, 20, 100 }, { 10, 5, 20, 100 } },
-		{ { 100, 100, 100, 100 }, { 100, 100, 100, 100 } },
-	};
-	struct world *w = world_new(test, 1, 1);
-	u32 i;
-
-	add_region(w, &cold, 3);
-	wsmon_space_group(&w->sp, 1);
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		static struct wsmon_wss shorter[WSMON_NR_WSS], wss[WSMON_NR_WSS];
-
-		shorter[TEXT] = rows[i].shorter;
-		wsmon_wss_estimate(&w->rs, &w->sp, NULL, 3, shorter, wss);
-		KUNIT_EXPECT_MEMEQ(test, &wss[TEXT], &rows[i].want,
-				   sizeof(wss[TEXT]));
-		KUNIT_EXPECT_EQ(test, wss[WSMON_CLASS_ALL].high, 0);
-	}
-}
-
 /* The most regions there may be, and all of them in doubt */
 static void most_regions_differ(struct kunit *test)
 {
@@ -174,7 +146,7 @@ static void most_regions_differ(struct kunit *test)
 	u32 i;
 
 	world_map(w, &map, 1, 1);
-	wsmon_regions_fit(&w->rs, &w->sp, 1);
+	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	KUNIT_ASSERT_EQ(test, w->rs.nr, WSMON_REGIONS_LIMIT);
 	for (i = 0; i < w->rs.nr; i++) {
@@ -183,7 +155,7 @@ static void most_regions_differ(struct kunit *test)
 		w->rs.r[i].known = 1;
 		w->rs.r[i].whole = 1;
 	}
-	wsmon_wss_estimate(&w->rs, &w->sp, NULL, 0, NULL, wss);
+	wsmon_wss_estimate(&w->rs, &w->sp, NULL, 0, wss);
 	KUNIT_EXPECT_EQ(test, wss[0].pages, TOP / 2);
 	KUNIT_EXPECT_EQ(test, wss[0].mapped, TOP);
 	/* 2^15 regions of 2^30: 1.96 * sqrt(2^15) * 2^29 */
@@ -195,7 +167,6 @@ static void most_regions_differ(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(by_hand, estimate_gen_params),
-	KUNIT_CASE(longer_is_more),
 	KUNIT_CASE(most_regions_differ),
 	{}
 };

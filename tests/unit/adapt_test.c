@@ -167,7 +167,7 @@ static void armed_stay(void)
 	world_free(&w);
 }
 
-/* Any observations: invariants and the budget hold */
+/* Any observations, any changes of mappings meanwhile: invariants and the limit hold */
 static void random_evidence(void)
 {
 	struct world w;
@@ -183,11 +183,16 @@ static void random_evidence(void)
 				bool x[2] = { test_below(2), test_below(2) };
 
 				wsmon_region_observe(&w.rs.r[i], x, true, w.now);
-				w.rs.r[i].armed_ns = !test_below(3);
+				w.rs.r[i].armed_ns = !!test_below(5);
+			}
+			if (!test_below(3)) {
+				world_map_random(&w, 40, 1ULL << (10 + test_below(42)));
+				wsmon_space_group(&w.sp, max(w.rs.budget / 2, 1U));
+				wsmon_regions_fit(&w.rs, &w.sp, w.now, 0);
 			}
 			wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
 			world_check(&w);
-			CHECK(w.rs.nr <= w.rs.budget, "%u", w.rs.nr);
+			CHECK(w.rs.nr <= w.rs.limit, "%u", w.rs.nr);
 		}
 		world_free(&w);
 	}

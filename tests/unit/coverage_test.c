@@ -13,20 +13,12 @@
 
 typedef bool (*pattern)(u64 page);
 
-static u64 noise(u64 page)
-{
-	u64 z = page * 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93ULL;
-	return z ^ (z >> 32);
-}
-
 static bool contiguous_64m(u64 p) { return p >= 40000 && p < 40000 + 16384; }
 static bool contiguous_8m(u64 p) { return p >= 77777 && p < 77777 + 2048; }
 static bool every_2nd(u64 p) { return p % 2 == 0; }
 static bool every_16th(u64 p) { return p % 16 == 3; }
-static bool random_half(u64 p) { return noise(p) & 1; }
-static bool random_5(u64 p) { return noise(p) % 20 == 0; }
+static bool random_half(u64 p) { return test_hash(p) & 1; }
+static bool random_5(u64 p) { return test_hash(p) % 20 == 0; }
 static bool blocks_256k(u64 p) { return p / 64 % 2; }
 static bool blocks_64k(u64 p) { return p / 16 % 2; }
 
@@ -55,7 +47,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 		world_settle(&w, 0);
 		for (step = 0; step < 40; step++) {
 			world_observe(&w, is_touched, &touched);
-			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, NULL, wss);
+			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
 			if (step >= 10) {
 				cases++;
 				covered += wss->low <= truth && truth <= wss->high;
@@ -131,7 +123,7 @@ static u32 search(u64 seed, u64 pages, u64 size)
 	world_settle(&w, 0);
 	for (step = 1; step < 1000; step++) {
 		world_observe(&w, in_block, &b);
-		wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, NULL, wss);
+		wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
 		if (shown(&w.rs, &b))
 			break;
 		wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);

@@ -24,6 +24,14 @@ u64 test_random(void)
 	return z ^ (z >> 31);
 }
 
+u64 test_hash(u64 x)
+{
+	u64 z = x * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93ULL;
+	return z ^ (z >> 32);
+}
+
 u64 test_below(u64 n)
 {
 	return mul_u64_u64_shr(test_random(), n, 64);
@@ -66,6 +74,7 @@ int main(void)
 	test_peaks();
 	test_pace();
 	test_coverage();
+	test_windows();
 	test_models();
 	printf("1..%u\n", tests);
 	return failed != 0;

@@ -95,7 +95,7 @@ static void fit_keeps_history(void)
 	world_map(&w, 1500, 1600, WSMON_CLASS_ANON);	/* new */
 	world_map(&w, 2000, 3500, WSMON_CLASS_ANON);	/* grown at both ends */
 	wsmon_space_group(&w.sp, 32);
-	wsmon_regions_fit(&w.rs, &w.sp, 2);
+	wsmon_regions_fit(&w.rs, &w.sp, 2, 0);
 	world_check(&w);
 	for (i = 0; i < w.rs.nr; i++) {
 		const struct wsmon_region *r = &w.rs.r[i];
@@ -136,7 +136,7 @@ static void fit_grown(void)
 		world_unmap_all(&w);
 		world_map(&w, 0, end, WSMON_CLASS_HEAP);
 		wsmon_space_group(&w.sp, 1);
-		wsmon_regions_fit(&w.rs, &w.sp, 2);
+		wsmon_regions_fit(&w.rs, &w.sp, 2, 0);
 		world_check(&w);
 		r = &w.rs.r[w.rs.nr - 1];
 		CHECK(r->start == 1024 && r->end == end, "%llu-%llu", (long long)r->start,

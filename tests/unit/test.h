@@ -23,6 +23,8 @@ void test_run(const char *name, void (*test)(void));
 /* A seeded generator: every run tests the same */
 u64 test_random(void);
 u64 test_below(u64 n);
+/* Noise that depends on a number alone */
+u64 test_hash(u64 x);
 void test_seed(u64 seed);
 
 void test_parse(void);
@@ -34,6 +36,7 @@ void test_wss(void);
 void test_peaks(void);
 void test_pace(void);
 void test_coverage(void);
+void test_windows(void);
 void test_models(void);
 
 #endif

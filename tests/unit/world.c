@@ -8,6 +8,7 @@ void world_init(struct world *w, u32 budget)
 {
 	memset(w, 0, sizeof(*w));
 	w->rs.budget = budget;
+	w->rs.limit = budget;
 	w->rs.cap = budget + budget / 4 + 64;
 	/* exactly as many: writing one more is seen */
 	w->rs.r = calloc(w->rs.cap, sizeof(*w->rs.r));
@@ -84,7 +85,7 @@ void world_settle(struct world *w, u64 epoch)
 	u32 i;
 
 	wsmon_space_group(&w->sp, max(w->rs.budget / 2, 1U));
-	wsmon_regions_fit(&w->rs, &w->sp, w->now);
+	wsmon_regions_fit(&w->rs, &w->sp, w->now, 0);
 	world_check(w);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	for (i = 0; i < w->rs.nr; i++) {

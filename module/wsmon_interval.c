@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_interval.c - a round of one target, and the end of its aggregation interval
+ *
+ * Called by the thread, which says when, with wsmon.lock held; may sleep. A round
+ * checks all sample pages if the target ran since the last one. A round at the end of
+ * an aggregation interval also, in this order:
+ *
+ *	drop	samples that have served: last check, page left as found
+ *	learn	what the samples saw; read the mappings if they changed, look at
+ *		what is new; estimate, write the records
+ *	adapt	follow the mappings, split and merge
+ *	arm	draw new positions, clear their Accessed bits
+ *
+ * Memory that came to be since the mappings were last read was not accessed before,
+ * and page tables keep what was since: so it is looked at when it is first seen, and
+ * no interval is blind to what was mapped during it.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+
+#include "wsmon_internal.h"
+
+/* Reading mappings may take one in so many parts of the time */
+#define READ_SHARE	64U
+/* and half of the CPU budget */
+#define READ_BUDGET	2000U
+
+static u64 slack_ns(void)
+{
+	return wsmon_sample_ns() / 2;
+}
+
+/* Has it been this long, give or take? As in wsmon_learn.c. */
+static bool elapsed(u64 since, u64 now, u64 ns)
+{
+	return now - since + slack_ns() >= ns;
+}
+
+static u64 window_ns(u32 k)
+{
+	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
+}
+
+/* The interval of a target that ends now */
+static struct wsmon_interval interval_of(const struct wsmon_target *t, u64 now)
+{
+	struct wsmon_interval iv = {
+		.begin_ns = t->interval_ns,
+		.now = now,
+		.aggr_ns = wsmon_aggr_ns(),
+		.slack_ns = slack_ns(),
+		.nr_windows = wsmon.attrs.nr_windows,
+		.idle = t->idle,
+		.turn = t->turns,
+		.drop_all = t->drop_all,
+	};
+	u32 k;
+
+	for (k = 0; k < iv.nr_windows; k++)
+		iv.window_ns[k] = window_ns(k);
+	return iv;
+}
+
+/* The first window that holds all of a target's life; nr_windows if none does */
+static u32 first_whole_window(const struct wsmon_target *t, u64 now)
+{
+	u32 k;
+
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		if (t->born_ns && now - t->born_ns <= window_ns(k) + slack_ns())
+			break;
+	}
+	return k;
+}
+
+static void emit(const struct wsmon_target *t, u32 first_window, u64 now)
+{
+	u64 start = ktime_get_ns();
+
+	wsmon_stream_snapshot(t, now);
+	wsmon_stream_wss(t, first_window, now);
+	wsmon.session->stats.emit_ns += ktime_get_ns() - start;
+}
+
+/*
+ * Read the mappings into ss->space if they changed, or it is time; that may not take
+ * more than a small part of it. What could not be had is tried again at the next
+ * boundary. If the target has not run since the last time they are as they were.
+ * Return: whether they changed.
+ */
+static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
+			  struct mm_struct *mm, u64 now)
+{
+	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
+	u64 stamp = wsmon_vaddr_stamp(mm);
+	int ret = 0;
+
+	if (t->updated_ns) {
+		if (!elapsed(t->updated_ns, now, share * t->read_ns))
+			return false;
+		if (!elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
+		    stamp == t->stamp) {
+			t->known_ns = now;
+			return false;
+		}
+	}
+	if (t->moved || !t->updated_ns)
+		ret = wsmon_vaddr_read(ss, t, mm);
+	if (ret < 0)
+		return false;
+	t->moved = false;
+	t->stamp = stamp;
+	if (ret)
+		return true;
+	/* what is new is new since then: unchanged counts as read, too */
+	t->updated_ns = now;
+	t->known_ns = now;
+	return false;
+}
+
+/* Make the regions follow the mappings in ss->space. */
+static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+{
+	u64 origin = t->updated_ns ? t->known_ns : t->born_ns;
+	u32 i;
+
+	t->updated_ns = now;
+	t->known_ns = now;
+	wsmon_vaddr_adopt(ss, t, now, origin);
+	wsmon_stream_areas(t);
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (ss->targets[i].twin == t)
+			wsmon_stream_areas(&ss->targets[i]);
+	}
+}
+
+/* Put regions and samples where they belong. */
+static void settle(struct wsmon_session *ss, struct wsmon_target *t,
+		   struct mm_struct *mm, u64 now)
+{
+	u64 start = ktime_get_ns(), round = now;
+	u32 i;
+
+	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
+	for (i = 0; i < t->regions.nr; i++) {
+		struct wsmon_region *r = &t->regions.r[i];
+
+		if (!r->armed_ns)
+			wsmon_region_draw(&t->space, r,
+					  wsmon.attrs.seed ^ t->salt, ss->epoch);
+	}
+	/* on a busy machine all this may have taken long: samples serve from here on */
+	now = ktime_get_ns();
+	ss->stats.adapt_ns += now - start;
+	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	t->interval_ns = now;
+	/* mappings that were read this round are as old as the samples */
+	if (t->updated_ns == round)
+		t->updated_ns = now;
+	if (t->known_ns == round)
+		t->known_ns = now;
+	t->rounds = 0;
+	t->idle = 0;
+}
+
+/* @changed: ss->space has pages that @t->space has not */
+static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, bool changed, u64 now)
+{
+	struct wsmon_fresh *f = NULL;
+	u64 start;
+	u32 k;
+
+	if (changed) {
+		f = &ss->fresh;
+		wsmon_fresh_draw(f, &ss->space, &t->space,
+				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch));
+		wsmon_walk_look(ss, mm, f);
+	}
+	start = ktime_get_ns();
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		/* all of it is younger than the window if the target is */
+		if (f)
+			f->late = now - t->known_ns > window_ns(k) + slack_ns() &&
+				  k < first_whole_window(t, now);
+		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
+		cond_resched();
+	}
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+}
+
+/*
+ * What the interval was: learn, estimate.
+ * Return: whether the mappings changed; they are in ss->space then.
+ */
+static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
+		    struct mm_struct *mm, u64 now)
+{
+	/* if it slept all the time, samples stay, and so did the mappings */
+	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
+	struct wsmon_interval iv;
+	bool changed;
+	u32 i;
+
+	t->turns += !slept;
+	t->moved |= !slept;
+	iv = interval_of(t, now);
+	if (!slept) {
+		for (i = 0; i < t->regions.nr; i++)
+			t->regions.r[i].due = wsmon_region_due(&t->regions.r[i], &iv);
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
+	}
+	wsmon_regions_learn(&t->regions, &iv, slept);
+	changed = read_mappings(ss, t, mm, now);
+	estimate(ss, t, mm, changed, now);
+	return changed;
+}
+
+static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
+			 struct mm_struct *mm, u64 now)
+{
+	bool changed = observe(ss, t, mm, now);
+	struct mm_struct *kept;
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *also = &ss->targets[i];
+
+		if (also->gone || (also != t && also->twin != t))
+			continue;
+		wsmon_events(ss, also, now);
+		emit(also, 0, now);
+	}
+	if (first_whole_window(t, now) == wsmon.attrs.nr_windows) {
+		kept = wsmon_life_take(t);
+		if (kept)
+			mmput_async(kept);
+	}
+	wsmon_regions_rest(&t->regions);
+	t->drop_all = false;
+	if (changed)
+		adopt(ss, t, now);
+	settle(ss, t, mm, now);
+}
+
+/* The first regions; if the mmap lock is busy there are none yet. */
+static void begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
+			  struct mm_struct *mm, u64 now)
+{
+	if (read_mappings(ss, t, mm, now))
+		adopt(ss, t, now);
+	settle(ss, t, mm, now);
+}
+
+/* Nothing is known of a target's memory. */
+static void forget(struct wsmon_session *ss, struct wsmon_target *t)
+{
+	wsmon_events_restart(ss, t);
+	t->regions.nr = 0;
+	t->space.nr_ext = 0;
+	t->space.nr_area = 0;
+	t->updated_ns = 0;
+	memset(t->wss, 0, sizeof(t->wss));
+}
+
+/* The first round of a target, and of a new program in it */
+static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
+			 struct mm_struct *mm, u64 born_ns, u64 now)
+{
+	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
+
+	forget(ss, t);
+	t->twin = NULL;
+	t->moved = true;
+	t->read_ns = 0;
+	t->born_ns = born_ns;
+	wsmon_stream_target(t, flags);
+	begin_regions(ss, t, mm, now);
+}
+
+/* It has the mm of another target, which is sampled once, for both. */
+static void follow(struct wsmon_session *ss, struct wsmon_target *t,
+		   struct wsmon_target *twin, u64 now)
+{
+	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
+
+	forget(ss, t);
+	t->twin = twin;
+	t->interval_ns = now;
+	wsmon_stream_target(t, flags);
+	wsmon_stream_areas(t);
+}
+
+/*
+ * A program has ended while windows held all of its life: there is an estimate of
+ * these. @mm is kept from when it began, and nobody runs in it any more.
+ */
+static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
+		      struct mm_struct *mm, u64 now)
+{
+	u32 first;
+
+	if (t->mm != mm) {
+		/* it was over before a round could notice */
+		t->mm = mm;
+		memcpy(t->comm, t->life.comm, sizeof(t->comm));
+		begin_target(ss, t, mm, t->life.born_ns, now);
+		now = ktime_get_ns();
+	}
+	first = first_whole_window(t, now);
+	if (t->twin || first == wsmon.attrs.nr_windows)
+		return;
+	t->drop_all = true;
+	/* whatever reading them costs, it is the last time */
+	t->read_ns = 0;
+	observe(ss, t, mm, now);
+	emit(t, first, now);
+}
+
+static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+{
+	struct mm_struct *kept = wsmon_life_take(t);
+
+	if (kept) {
+		last_look(ss, t, kept, now);
+		mmput_async(kept);
+	}
+	forget(ss, t);
+	t->gone = true;
+	ss->nr_alive--;
+	wsmon_stream_exited(t);
+}
+
+/* A round within an interval; also for what the mmap lock was too busy for before */
+static void go_on(struct wsmon_session *ss, struct wsmon_target *t,
+		  struct mm_struct *mm, bool ran, u64 now)
+{
+	if (!t->updated_ns) {
+		begin_regions(ss, t, mm, now);
+		ss->first = true;
+	}
+	if (t->arm_again)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	if (ran)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+}
+
+/* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
+static struct wsmon_target *find_twin(struct wsmon_session *ss,
+				      const struct wsmon_target *t)
+{
+	struct wsmon_target *other;
+
+	for (other = ss->targets; other < t; other++) {
+		if (!other->gone && !other->twin && other->mm == t->mm)
+			return other;
+	}
+	return NULL;
+}
+
+/* Return: whether the target may have run since the last round */
+static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
+		    struct mm_struct *mm, bool changed, bool boundary, u64 now)
+{
+	struct wsmon_target *twin = find_twin(ss, t);
+	bool ran;
+
+	if (twin) {
+		if (changed || t->twin != twin)
+			follow(ss, t, twin, now);
+		return false;
+	}
+	changed |= !!t->twin;
+	/* before samples are looked at: what it does meanwhile counts next time */
+	ran = wsmon_target_ran(t, mm) || t->check_again;
+	t->rounds++;
+	if (!ran && !changed) {
+		t->idle++;
+		ss->stats.idle_rounds++;
+	}
+	if (changed) {
+		begin_target(ss, t, mm, wsmon_life_born(t, mm), now);
+		ss->first = true;
+	} else if (boundary) {
+		end_interval(ss, t, mm, now);
+	} else {
+		go_on(ss, t, mm, ran, now);
+	}
+	return ran;
+}
+
+/**
+ * wsmon_target_round - a round of a target
+ * @ss:		the session
+ * @t:		the target, not gone
+ * @now:	the time
+ * @boundary:	an aggregation interval ends
+ *
+ * Context: wsmon.lock held, may sleep.
+ * Return: whether the target may have run since the last round.
+ */
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now,
+			bool boundary)
+{
+	struct mm_struct *mm;
+	bool changed, ran;
+
+	mm = wsmon_target_mm(t, &changed);
+	if (!mm) {
+		target_gone(ss, t, now);
+		return false;
+	}
+	ran = look_at(ss, t, mm, changed, boundary, now);
+	mmdrop(mm);
+	return ran;
+}
+
+/**
+ * wsmon_target_leave - give back what the samples of a target took
+ * @ss:	the session
+ * @t:	the target
+ *
+ * Context: wsmon.lock held, may sleep.
+ */
+void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t)
+{
+	struct mm_struct *mm;
+	bool changed;
+	u32 i;
+
+	if (t->gone)
+		return;
+	mm = wsmon_target_mm(t, &changed);
+	if (!mm)
+		return;
+	for (i = 0; i < t->regions.nr; i++)
+		t->regions.r[i].due = 1;
+	if (!changed)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, ktime_get_ns());
+	mmdrop(mm);
+}

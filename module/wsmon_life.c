@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_life.c - programs that targets execute, and their ends, as they happen
+ *
+ * Rounds come too seldom for a program that lives for less than a second. Probes
+ * at the scheduler's tracepoints wake the thread when a target executed a program,
+ * and when its last thread ends.
+ *
+ * By then a process has left its mm, and with it what its page tables say. So the
+ * mm of a program executed while it is monitored is kept, by a reference on mm_users
+ * taken in exec, for as long as a window holds its whole life. If it ends within that
+ * time the thread has a last look, at once, and lets go. Of older programs nothing is
+ * kept.
+ *
+ * Probes run in the context of the process, in exec and exit, with preemption
+ * disabled. Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
+ */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/tracepoint.h>
+#include <trace/events/sched.h>
+
+#include "compat.h"
+#include "wsmon_internal.h"
+
+/* Protects what follows, and @life of its targets */
+static DEFINE_RAW_SPINLOCK(lock);
+static struct wsmon_session *watched;
+
+/* The target that has this thread group. Context: @lock held. */
+static struct wsmon_target *find(struct wsmon_session *ss, const struct pid *tgid)
+{
+	u32 i;
+
+	for (i = 0; ss && i < ss->nr_targets; i++) {
+		if (ss->targets[i].pid == tgid)
+			return &ss->targets[i];
+	}
+	return NULL;
+}
+
+/* Have the thread look at a target now. Context: @lock held. */
+static void call_thread(struct wsmon_target *t)
+{
+	t->life.called = true;
+	WRITE_ONCE(watched->called, true);
+	wake_up_process(watched->thread);
+}
+
+/* After exec: current has its new mm, and its new name. */
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
+		    struct linux_binprm *bprm)
+{
+	struct mm_struct *old = NULL;
+	struct wsmon_target *t;
+
+	if (!READ_ONCE(watched))
+		return;
+	raw_spin_lock(&lock);
+	t = find(watched, task_tgid(task));
+	if (t) {
+		old = t->life.mm;
+		mmget(task->mm);
+		t->life.mm = task->mm;
+		t->life.born_ns = ktime_get_ns();
+		memcpy(t->life.comm, task->comm, sizeof(t->life.comm));
+		call_thread(t);
+	}
+	raw_spin_unlock(&lock);
+	if (old)
+		mmput_async(old);
+}
+
+/* In exit; before 6.16 the thread has left its mm, since then it is about to. */
+static void on_exit(void *data, struct task_struct *task WSMON_EXIT_PROBE_ARGS)
+{
+	struct wsmon_target *t;
+
+	if (!READ_ONCE(watched) || atomic_read(&task->signal->live))
+		return;
+	raw_spin_lock(&lock);
+	t = find(watched, task_tgid(task));
+	if (t)
+		call_thread(t);
+	raw_spin_unlock(&lock);
+}
+
+/**
+ * wsmon_life_watch - a session begins
+ * @ss:	the session, its thread not woken yet
+ *
+ * Context: wsmon.lock held, no other session is watched.
+ */
+void wsmon_life_watch(struct wsmon_session *ss)
+{
+	raw_spin_lock(&lock);
+	watched = ss;
+	raw_spin_unlock(&lock);
+}
+
+/**
+ * wsmon_life_unwatch - a session ends: let go of all that is kept for it
+ * @ss:	the session
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_life_unwatch(struct wsmon_session *ss)
+{
+	u32 i;
+
+	raw_spin_lock(&lock);
+	watched = NULL;
+	raw_spin_unlock(&lock);
+	/* nobody else looks at them from here on */
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (ss->targets[i].life.mm)
+			mmput_async(ss->targets[i].life.mm);
+		ss->targets[i].life.mm = NULL;
+	}
+}
+
+/**
+ * wsmon_life_called - has a target to be looked at now?
+ * @t:	the target
+ *
+ * Context: wsmon.lock held.
+ */
+bool wsmon_life_called(struct wsmon_target *t)
+{
+	return xchg(&t->life.called, false);
+}
+
+/**
+ * wsmon_life_born - when a target executed the program it runs
+ * @t:	the target
+ * @mm:	its mm
+ *
+ * Context: wsmon.lock held.
+ * Return: when, or 0: before it was monitored, or longer ago than any window.
+ */
+u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm)
+{
+	u64 born;
+
+	raw_spin_lock(&lock);
+	born = t->life.mm == mm ? t->life.born_ns : 0;
+	raw_spin_unlock(&lock);
+	return born;
+}
+
+/**
+ * wsmon_life_keeps - does a target's mm have a user more, for what is kept?
+ * @t:	the target
+ * @mm:	its mm
+ */
+bool wsmon_life_keeps(const struct wsmon_target *t, const struct mm_struct *mm)
+{
+	return READ_ONCE(t->life.mm) == mm;
+}
+
+/**
+ * wsmon_life_take - the mm that is kept of a target, and no longer is
+ * @t:	the target
+ *
+ * Context: wsmon.lock held.
+ * Return: the mm, to be given to mmput_async(), or NULL.
+ */
+struct mm_struct *wsmon_life_take(struct wsmon_target *t)
+{
+	struct mm_struct *mm;
+
+	raw_spin_lock(&lock);
+	mm = t->life.mm;
+	t->life.mm = NULL;
+	raw_spin_unlock(&lock);
+	return mm;
+}
+
+/*
+ * The tracepoints
+ */
+static struct probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tp;
+} probes[] = {
+	{ "sched_process_exec", on_exec },
+	{ "sched_process_exit", on_exit },
+};
+
+static void find_tracepoint(struct tracepoint *tp, void *data)
+{
+	struct probe *p = data;
+
+	if (!strcmp(tp->name, p->name))
+		p->tp = tp;
+}
+
+static void detach(unsigned int nr)
+{
+	while (nr--) {
+		if (probes[nr].tp)
+			tracepoint_probe_unregister(probes[nr].tp,
+						    probes[nr].function, NULL);
+	}
+	tracepoint_synchronize_unregister();
+}
+
+/**
+ * wsmon_life_init - attach the probes
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_life_init(void)
+{
+	unsigned int i;
+	int err;
+
+	/* their arguments are what this kernel says they are */
+	check_trace_callback_type_sched_process_exec(on_exec);
+	check_trace_callback_type_sched_process_exit(on_exit);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		for_each_kernel_tracepoint(find_tracepoint, &probes[i]);
+		if (!probes[i].tp)
+			continue;
+		err = tracepoint_probe_register(probes[i].tp,
+						probes[i].function, NULL);
+		if (err) {
+			detach(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/** wsmon_life_exit - detach them; none runs any more */
+void wsmon_life_exit(void)
+{
+	detach(ARRAY_SIZE(probes));
+}

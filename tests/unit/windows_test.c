@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * windows_test.c - several windows at once: is the estimate of each unbiased, does
+ * its interval hold?
+ *
+ * A simulated target touches the same pages in every interval, so all windows have
+ * the same truth. Regions, samples, what they teach and estimates are the module's
+ * own.
+ */
+#include <math.h>
+
+#include "world.h"
+
+#define PAGES	131072ULL	/* 512 MiB */
+#define BASE	0x7f1234567ULL
+#define SECOND	1000000000ULL
+#define AGGR	(SECOND / 2)
+#define SEEDS	40
+#define INTERVALS 60
+#define WINDOWS	5
+
+struct study {
+	u32 one_in;	/* pages touched */
+	bool strided;	/* every one_in-th page, or pages at random */
+};
+
+static bool is_touched(const struct study *s, u64 vpn)
+{
+	u64 page = vpn - BASE;
+
+	return (s->strided ? page : test_hash(page)) % s->one_in == 0;
+}
+
+static void end_interval(struct world *w, const struct study *s,
+			 struct wsmon_interval *iv, struct wsmon_wss est[WINDOWS])
+{
+	struct wsmon_wss wss[WSMON_NR_WSS];
+	u32 i, h, k;
+
+	iv->turn++;
+	for (i = 0; i < w->rs.nr; i++) {
+		struct wsmon_region *r = &w->rs.r[i];
+
+		r->dropped = wsmon_region_due(r, iv);
+		r->last = 1;
+		for (h = 0; h < 2 && r->n[h]; h++) {
+			r->checks++;
+			if (!is_touched(s, r->s[h].vpn))
+				continue;
+			r->hits++;
+			r->s[h].seen_ns = iv->now;
+		}
+	}
+	wsmon_regions_learn(&w->rs, iv, false);
+	for (k = 0; k < WINDOWS; k++) {
+		wsmon_wss_estimate(&w->rs, &w->sp, NULL, k, wss);
+		est[k] = wss[WSMON_CLASS_ALL];
+	}
+	wsmon_regions_rest(&w->rs);
+}
+
+static void begin_interval(struct world *w, struct wsmon_interval *iv, u64 seed, u64 epoch)
+{
+	u32 i;
+
+	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
+	iv->begin_ns = iv->now;
+	for (i = 0; i < w->rs.nr; i++) {
+		if (w->rs.r[i].armed_ns)
+			continue;
+		wsmon_region_draw(&w->sp, &w->rs.r[i], seed, epoch);
+		w->rs.r[i].armed_ns = iv->now;
+	}
+	iv->now += AGGR;
+}
+
+struct sums {
+	double mean[SEEDS];
+	u32 held, cases;
+};
+
+/* One recording: of each window what there is once it has passed */
+static void record(const struct study *s, u64 seed, u64 truth, struct sums sums[WINDOWS])
+{
+	struct wsmon_interval iv = {
+		.now = SECOND,
+		.aggr_ns = AGGR,
+		.slack_ns = SECOND / 20,
+		.window_ns = { AGGR, SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND },
+		.nr_windows = WINDOWS,
+	};
+	struct wsmon_wss est[WINDOWS];
+	struct world w;
+	u32 i, k, n = 0;
+
+	world_init(&w, 2000);
+	world_map(&w, BASE, BASE + PAGES, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 1);
+	wsmon_regions_fit(&w.rs, &w.sp, 1, 0);
+	for (i = 0; i < INTERVALS; i++) {
+		begin_interval(&w, &iv, seed, i);
+		end_interval(&w, s, &iv, est);
+		if (i < 20)
+			continue;
+		n++;
+		for (k = 0; k < WINDOWS; k++) {
+			sums[k].mean[seed] += est[k].pages;
+			sums[k].held += est[k].low <= truth && truth <= est[k].high;
+			sums[k].cases++;
+		}
+	}
+	for (k = 0; k < WINDOWS; k++)
+		sums[k].mean[seed] = sums[k].mean[seed] / n / truth - 1;
+	world_free(&w);
+}
+
+/* Of all patterns, by window */
+static u32 held[WINDOWS], cases[WINDOWS];
+
+static void study(u32 one_in, bool strided)
+{
+	struct study s = { one_in, strided };
+	struct sums sums[WINDOWS] = { };
+	u64 truth = 0, p;
+	u32 seed, k;
+
+	for (p = 0; p < PAGES; p++)
+		truth += is_touched(&s, BASE + p);
+	for (seed = 0; seed < SEEDS; seed++)
+		record(&s, seed, truth, sums);
+	for (k = 0; k < WINDOWS; k++) {
+		double mean = 0, var = 0, error, cover;
+
+		for (seed = 0; seed < SEEDS; seed++)
+			mean += sums[k].mean[seed] / SEEDS;
+		for (seed = 0; seed < SEEDS; seed++)
+			var += pow(sums[k].mean[seed] - mean, 2) / (SEEDS - 1);
+		error = sqrt(var / SEEDS);
+		cover = (double)sums[k].held / sums[k].cases;
+		printf("# window %u: mean error %+.2f %% +- %.2f %%, coverage %.1f %%\n",
+		       k, mean * 100, error * 100, cover * 100);
+		CHECK(fabs(mean) < fmax(.02, 3 * error), "window %u: bias %f", k, mean);
+		CHECK(cover > .93, "window %u: coverage %f", k, cover);
+		held[k] += sums[k].held;
+		cases[k] += sums[k].cases;
+	}
+}
+
+/* Neither too narrow nor too wide */
+static void all_patterns(void)
+{
+	u32 k;
+
+	for (k = 0; k < WINDOWS; k++) {
+		double cover = (double)held[k] / cases[k];
+
+		printf("# window %u: %.1f %% of %u\n", k, cover * 100, cases[k]);
+		CHECK(cover > .93 && cover < .98, "window %u: coverage %f", k, cover);
+	}
+}
+
+static void random_2(void) { study(50, false); }
+static void random_10(void) { study(10, false); }
+static void random_30(void) { study(3, false); }
+static void every_11th(void) { study(11, true); }
+
+void test_windows(void)
+{
+	test_run("windows: random 2 %", random_2);
+	test_run("windows: random 10 %", random_10);
+	test_run("windows: a random third", random_30);
+	test_run("windows: every 11th page", every_11th);
+	test_run("windows: intervals of each hold", all_patterns);
+}
