@@ -219,11 +219,19 @@ static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
 	return changed;
 }
 
+/* The program of a target is not kept any longer. */
+static void let_go(struct wsmon_target *t)
+{
+	struct mm_struct *kept = wsmon_life_take(t);
+
+	if (kept)
+		mmput_async(kept);
+}
+
 static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
 	bool changed = observe(ss, t, mm, now);
-	struct mm_struct *kept;
 	u32 i;
 
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -234,11 +242,8 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 		wsmon_events(ss, also, now);
 		emit(also, 0, now);
 	}
-	if (first_whole_window(t, now) == wsmon.attrs.nr_windows) {
-		kept = wsmon_life_take(t);
-		if (kept)
-			mmput_async(kept);
-	}
+	if (first_whole_window(t, now) == wsmon.attrs.nr_windows)
+		let_go(t);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
@@ -288,6 +293,7 @@ static void follow(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
 	forget(ss, t);
+	let_go(t);
 	t->twin = twin;
 	t->interval_ns = now;
 	wsmon_stream_target(t, flags);
