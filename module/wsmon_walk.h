@@ -29,6 +29,9 @@ struct wsmon_entry {
  * @dirty_tlb:	processors may use translations and not tell
  * @settle:	the last one of an interval, or of a second: debts are to be paid, if
  *		they can be
+ * @returned:	the last entry whose bit was set again
+ * @kept:	the last entry of a sample that was not dropped
+ * @kept_debt:	that sample's
  */
 struct wsmon_round {
 	const struct wsmon_target *target;
@@ -36,6 +39,9 @@ struct wsmon_round {
 	struct wsmon_stats *stats;
 	bool dirty_tlb;
 	bool settle;
+	const unsigned long *returned;
+	const unsigned long *kept;
+	u8 *kept_debt;
 };
 
 /**

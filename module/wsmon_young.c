@@ -8,17 +8,26 @@
  * The bit is cleared by an atomic operation: a plain store would race with the
  * processor setting the Dirty bit and lose data. No other bit is touched.
  *
- * A cleared bit hides a reference from reclaim, so it is given back: as the
- * folio's young flag where the kernel has it (CONFIG_PAGE_IDLE_FLAG), for the
+ * A cleared bit hides a reference from reclaim, so it is given back. Where the
+ * kernel has the folio's young flag (CONFIG_PAGE_IDLE_FLAG) that is set: for the
  * first access an interval at once and for all further ones when it ends, or each
- * second if that is sooner, since the folio's memory is seldom in a cache; else by
- * setting the bit again when the sample is dropped. What cannot be seen or given
- * back: the ages KVM guests keep in their second-level tables.
+ * second if that is sooner, since the folio's memory is seldom in a cache.
+ *
+ * Other kernels get the bit set again when the sample is dropped. That does not
+ * suffice where the next sample clears it a moment later, as it does for every huge
+ * page of most targets and every page of small ones. So they are also told of the
+ * first access an interval, or a second, by folio_mark_accessed(). Only accesses
+ * found by an armed sample count for that: a bit found when arming may be one that
+ * was set here, and would keep what is idle active for ever.
+ *
+ * What cannot be seen or given back: the ages KVM guests keep in their second-level
+ * tables.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/page_idle.h>
 #include <linux/pgtable.h>
+#include <linux/swap.h>
 
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
@@ -26,7 +35,8 @@
 /**
  * enum debt - what reclaim does not know of a sample page
  * @DEBT_NONE:	nothing
- * @DEBT_TOLD:	nothing, but it was told of an access since debts were settled
+ * @DEBT_TOLD:	nothing, but it was told of an access since debts were settled.
+ *		Without the young flag: the bit is to be set again nevertheless
  * @DEBT_OWED:	an access
  */
 enum debt {
@@ -56,7 +66,8 @@ static void tell(const struct wsmon_entry *e)
 }
 
 /* An Accessed bit was cleared. */
-static void owe(const struct wsmon_entry *e, u8 *debt)
+static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
+		enum wsmon_visit visit, u8 *debt)
 {
 	if (*debt != DEBT_NONE) {
 		*debt = DEBT_OWED;
@@ -74,26 +85,84 @@ static void settle(const struct wsmon_entry *e, u8 *debt)
 	*debt = DEBT_NONE;
 }
 
-/* The sample is dropped, and its bit is clear. */
-static void settle_dropped(const struct wsmon_entry *e, u8 *debt)
+/* The sample is dropped, and its bit left as it is. */
+static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
+		 bool young, u8 *debt)
 {
-	settle(e, debt);
+	if (!young)
+		settle(e, debt);
+	*debt = DEBT_NONE;
+}
+
+static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
+		 u8 *debt)
+{
 }
 #else
-static void owe(const struct wsmon_entry *e, u8 *debt)
+/*
+ * The first two make a folio active. The multi-gen LRU keeps one for a further
+ * generation that has four beyond PG_referenced (LRU_REFS_WIDTH is 2).
+ */
+#define MARKS	5
+
+static void tell(const struct wsmon_entry *e, u8 *debt)
+{
+	struct folio *folio = page_folio(pfn_to_page(e->pfn));
+	unsigned int i;
+
+	*debt = DEBT_TOLD;
+	/* nobody's, or reclaim does not count accesses here either */
+	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
+		return;
+	for (i = 0; i < MARKS; i++)
+		folio_mark_accessed(folio);
+}
+
+static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
+		enum wsmon_visit visit, u8 *debt)
 {
 	/* is there anybody to tell? */
-	if (e->has_folio)
+	if (!e->has_folio || *debt == DEBT_TOLD)
+		return;
+	*debt = DEBT_OWED;
+	if (visit == WSMON_VISIT_CHECK && e->val != round->returned)
+		tell(e, debt);
+}
+
+static void settle(const struct wsmon_entry *e, u8 *debt)
+{
+	if (*debt == DEBT_TOLD)
 		*debt = DEBT_OWED;
 }
 
-/* The bit would be taken for an access. */
-static void settle(const struct wsmon_entry *e, u8 *debt) { }
-
-static void settle_dropped(const struct wsmon_entry *e, u8 *debt)
+/* Several samples of one huge page are visited one after the other. */
+static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
+		 bool young, u8 *debt)
 {
-	if (*debt == DEBT_OWED)
-		set_bit(_PAGE_BIT_ACCESSED, e->val);
+	if (young) {
+		/* it is cleared again when the next sample is armed */
+		if (e->has_folio && *debt != DEBT_TOLD &&
+		    e->val != round->returned)
+			tell(e, debt);
+	} else if (*debt != DEBT_NONE) {
+		if (e->val == round->kept) {
+			/* a set bit would read as an access there */
+			if (*round->kept_debt == DEBT_NONE)
+				*round->kept_debt = DEBT_OWED;
+		} else {
+			set_bit(_PAGE_BIT_ACCESSED, e->val);
+			round->returned = e->val;
+		}
+	}
+	*debt = DEBT_NONE;
+}
+
+/* The sample stays armed. */
+static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
+		 u8 *debt)
+{
+	round->kept = e->val;
+	round->kept_debt = debt;
 }
 #endif
 
@@ -109,17 +178,16 @@ static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
 		return young;
 	}
 	if (visit == WSMON_VISIT_DROP) {
-		if (!young)
-			settle_dropped(e, debt);
-		*debt = DEBT_NONE;
+		drop(round, e, young, debt);
 		return young;
 	}
 	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
 		round->dirty_tlb = true;
-		owe(e, debt);
+		owe(round, e, visit, debt);
 	}
 	if (round->settle)
 		settle(e, debt);
+	keep(round, e, debt);
 	/*
 	 * A bit that is clear already says nothing of the TLB: reclaim and
 	 * clear_refs clear bits and do not flush.

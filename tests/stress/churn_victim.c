@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * churn victim: memory of which every HOT_STRIDEth page is touched regularly
- * and the others never again. Whom does reclaim take?
+ * and the others never again. Whom does reclaim take? With VICTIM_HUGE=1 in the
+ * environment they are huge pages; VICTIM_MS is the time between touches, which
+ * is for the bits to be stolen.
  *
  * Prints "ready" when reclaim can tell them apart: those touched lately have
  * their Accessed bits set, the others not. At SIGTERM it prints how many pages
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,19 +25,24 @@
 #endif
 
 #define HOT_STRIDE	4
-/* Between touches there is time for the bits to be stolen. */
-#define PASS_MS		500
 #define PRESENT		(1ULL << 63)	/* in /proc/PID/pagemap */
 #define ENTRIES		512
 
 static volatile sig_atomic_t told;
 static size_t nr_pages;
+static size_t unit = 1;
+static long pass_ms = 500;
 static char *area;
 
 static void on_term(int sig)
 {
 	(void)sig;
 	told = 1;
+}
+
+static bool is_hot(size_t i)
+{
+	return i / unit % HOT_STRIDE == 0;
 }
 
 /* Pages of a kind that are not there now */
@@ -50,30 +58,38 @@ static size_t gone(int pagemap, bool hot)
 		    sizeof(entries))
 			err(1, "pagemap");
 		n += !(entries[i % ENTRIES] & PRESENT) &&
-		     hot == (i % HOT_STRIDE == 0);
+		     hot == is_hot(i);
 	}
 	return n;
 }
 
 static void touch(void)
 {
-	for (size_t i = 0; i < nr_pages; i += HOT_STRIDE)
-		if (*(volatile uint64_t *)(area + i * PAGE) != i + 1)
+	for (size_t i = 0; i < nr_pages; i++)
+		if (is_hot(i) &&
+		    *(volatile uint64_t *)(area + i * PAGE) != i + 1)
 			lost("page %zu", i);
 }
 
 static void rest(void)
 {
-	struct timespec t = { .tv_nsec = PASS_MS * 1000000 };
+	struct timespec t = { .tv_nsec = pass_ms * 1000000 };
 
 	nanosleep(&t, NULL);
 }
 
 static void setup(void)
 {
+	bool huge = getenv("VICTIM_HUGE");
+
+	if (huge)
+		unit = ENTRIES;
+	if (getenv("VICTIM_MS"))
+		pass_ms = atol(getenv("VICTIM_MS"));
 	nr_pages = megabytes(64) / PAGE / ENTRIES * ENTRIES;
-	area = map_pages(nr_pages, 0);
-	madvise(area, nr_pages * PAGE, MADV_NOHUGEPAGE);
+	area = map_pages(nr_pages + ENTRIES, 0);
+	area = (char *)(((uintptr_t)area + HUGE_PAGE - 1) & -HUGE_PAGE);
+	madvise(area, nr_pages * PAGE, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < nr_pages; i++)
 		*(uint64_t *)(area + i * PAGE) = i + 1;
 	if (madvise(area, nr_pages * PAGE, MADV_COLD))

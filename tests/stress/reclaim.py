@@ -2,11 +2,14 @@
 """Reclaim takes the same pages whether somebody samples them or not.
 
 Accessed bits are what it decides by, and sampling clears them. The target
-(churn_victim.c) touches every fourth page twice a second, which is seldom
+(churn_victim.c) touches every fourth page a few times a second, which is seldom
 enough for nearly all of its bits to have been cleared by somebody in between:
 if they were not given back, reclaim would take hot pages and cold ones alike.
+Of targets that are small or have huge pages the next samples are in the same
+entries, so that bits which are merely set again are soon gone.
 In the environment: STRESS_PAIRS, how often to compare (default 3).
 """
+import collections
 import os
 import re
 import signal
@@ -18,24 +21,35 @@ import wsmontest as w
 
 LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
 PAIRS = int(os.environ.get("STRESS_PAIRS", "3"))
-MB, HOT_STRIDE = 64, 4
-STEPS, STEP = 16, 3 << 19
+HOT_STRIDE = 4
+STEPS = 16
+# Share of the target that is taken, which is half of what is cold
+SHARE = 3 / 8
+OFTEN = ("cpu_permille=1000 sample_us=5000 aggr_us=200000 window_us=200000 "
+         "max_regions=2000")
 # few enough to have most pages out of the samples' hands at any time
-REGIONS = 500
-ATTRS = re.sub("max_regions=.*", "max_regions=%d" % REGIONS, s.FAST)
+FEW = 500
+# seconds: sampled for so long before memory is taken
+Victim = collections.namedtuple("Victim", "mb attrs env seconds")
+SCATTERED = Victim(64, re.sub("max_regions=.*", "max_regions=%d" % FEW, s.FAST),
+                   {}, 1.5)
+SMALL = Victim(12, OFTEN, {"VICTIM_MS": "300"}, 3)
+HUGE = Victim(128, OFTEN, {"VICTIM_MS": "300", "VICTIM_HUGE": "1"}, 3)
 
 
-def squeeze(path, monitored):
+def squeeze(path, victim, monitored):
     """Take memory from a target. Return the share of hot pages in what was taken."""
-    with s.Churn("victim", 1000, "churn-victim", CHURN_MB=str(MB)) as churn:
+    with s.Churn("victim", 1000, "churn-victim", CHURN_MB=str(victim.mb),
+                 **victim.env) as churn:
         assert churn.process.stdout.readline() == b"ready\n"
         if monitored:
-            s.start(churn.pid, attrs=ATTRS)
+            s.start(churn.pid, attrs=victim.attrs)
             s.rounds_go_on()
-        time.sleep(1.5)
+        time.sleep(victim.seconds)
         limit = int(s.read(path + "memory.current"))
+        step = int(victim.mb * SHARE * (1 << 20) / STEPS)
         for _ in range(STEPS):
-            limit -= STEP
+            limit -= step
             s.write(path + "memory.high", limit)
             time.sleep(0.1)
         s.write(path + "memory.high", "max")
@@ -47,32 +61,38 @@ def squeeze(path, monitored):
         churn.check()
     s.note("%s: %s" % ("sampled" if monitored else "alone", said))
     hot, _, cold, _ = map(int, re.findall(r"\d+", said))
-    taken = STEPS * STEP >> 12
+    taken = STEPS * step >> 12
     assert hot + cold > taken / 2, "little was reclaimed"
     return hot / (hot + cold)
 
 
-def in_samples_hands():
+def in_samples_hands(victim):
     """Share of hot pages that may be taken because a sample has their bit.
 
     Without the kernel's page idle flag (DAMON selects it) a bit is given back
     when the sample is dropped.
     """
-    if os.path.exists("/sys/kernel/mm/damon") or \
+    if victim != SCATTERED or os.path.exists("/sys/kernel/mm/damon") or \
             os.path.exists("/sys/kernel/mm/page_idle"):
         return 0
-    return 2 * REGIONS / (MB << 8) / HOT_STRIDE
+    return 2 * FEW / (victim.mb << 8) / HOT_STRIDE
 
 
-def compare():
+def grain(victim):
+    """One huge page of those taken is chance."""
+    return 2 / (victim.mb * SHARE) if victim == HUGE else 0
+
+
+def compare(victim):
     path = s.cgroup("churn-victim", "memory")
     alone, sampled = [], []
     with s.Swap("zram"):
         for _ in range(PAIRS):
-            alone.append(squeeze(path, False))
-            sampled.append(squeeze(path, True))
+            alone.append(squeeze(path, victim, False))
+            sampled.append(squeeze(path, victim, True))
     noise = max(alone) - min(alone)
-    limit = statistics.median(alone) + 3 * noise + 0.01 + 2 * in_samples_hands()
+    limit = statistics.median(alone) + 3 * noise + 0.01 + grain(victim) + \
+        2 * in_samples_hands(victim)
     share = statistics.median(sampled)
     s.note("hot among what was taken: %.2f %% sampled, %.2f %% alone, "
            "at most %.2f %%" % (100 * share, 100 * statistics.median(alone),
@@ -80,18 +100,18 @@ def compare():
     assert share <= limit, "sampling makes reclaim take hot pages"
 
 
-def reclaim_with(lru_gen):
+def reclaim_with(lru_gen, victim=SCATTERED):
     if os.path.exists(LRU_GEN):
         before = int(s.read(LRU_GEN), 16)
         s.write(LRU_GEN, lru_gen)
         try:
-            compare()
+            compare(victim)
         finally:
             s.write(LRU_GEN, before)
     elif lru_gen:
         raise s.Skip("no multi-gen LRU")
     else:
-        compare()
+        compare(victim)
 
 
 @w.measured
@@ -104,4 +124,26 @@ def reclaim_undisturbed_multi_gen():
     reclaim_with(7)
 
 
-TESTS = [reclaim_undisturbed, reclaim_undisturbed_multi_gen]
+@w.measured
+def reclaim_small_undisturbed():
+    reclaim_with(0, SMALL)
+
+
+@w.measured
+def reclaim_small_undisturbed_multi_gen():
+    reclaim_with(7, SMALL)
+
+
+@w.measured
+def reclaim_huge_undisturbed():
+    reclaim_with(0, HUGE)
+
+
+@w.measured
+def reclaim_huge_undisturbed_multi_gen():
+    reclaim_with(7, HUGE)
+
+
+DRAWN_AGAIN = [reclaim_small_undisturbed, reclaim_small_undisturbed_multi_gen,
+               reclaim_huge_undisturbed, reclaim_huge_undisturbed_multi_gen]
+TESTS = [reclaim_undisturbed, reclaim_undisturbed_multi_gen] + DRAWN_AGAIN
