@@ -291,7 +291,7 @@ static int make_header(struct reader *rd)
 {
 	struct wsmon_file_header *h = &rd->header;
 
-	if (mutex_lock_interruptible(&wsmon.lock))
+	if (wsmon_lock())
 		return -ERESTARTSYS;
 	memcpy(h->magic, WSMON_MAGIC, sizeof(h->magic));
 	h->version = WSMON_VERSION;

@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/capability.h>
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/task.h>
@@ -31,6 +32,44 @@ struct wsmon wsmon = {
 	},
 	.stop_reason = -1,
 };
+
+/* How often the thread lets others go first, FIRST_US to twice as long each time */
+#define FIRST_TRIES	10
+#define FIRST_US	500
+
+/* Those who wait in wsmon_lock() */
+static atomic_t waiting = ATOMIC_INIT(0);
+
+/**
+ * wsmon_lock - take wsmon.lock, for who is not the thread
+ *
+ * Return: 0, or -EINTR: a signal came.
+ */
+int wsmon_lock(void)
+{
+	int ret;
+
+	atomic_inc(&waiting);
+	ret = mutex_lock_interruptible(&wsmon.lock);
+	atomic_dec(&waiting);
+	return ret;
+}
+
+/**
+ * wsmon_lock_round - take wsmon.lock for a round
+ *
+ * A thread that is late comes back at once, before somebody who waits has woken
+ * up, and could take the lock from each of several in turn: they go first, within
+ * limits.
+ */
+void wsmon_lock_round(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < FIRST_TRIES && atomic_read(&waiting); i++)
+		usleep_range(FIRST_US, 2 * FIRST_US);
+	mutex_lock(&wsmon.lock);
+}
 
 /**
  * wsmon_end - the session ends: tell everybody
@@ -89,6 +128,7 @@ static int start_session(const u32 *pids, unsigned int nr,
 	stop_thread();
 	mutex_lock(&wsmon.lock);
 	old = wsmon.session;
+	ss->start_ns = ktime_get_ns();
 	wsmon.session = ss;
 	WRITE_ONCE(wsmon.running, true);
 	wsmon_life_watch(ss);
@@ -158,7 +198,10 @@ int wsmon_set_attrs(const char *text, size_t len)
 		goto out;
 	}
 	/* no round may see one half of the change */
-	mutex_lock(&wsmon.lock);
+	if (wsmon_lock()) {
+		ret = -ERESTARTSYS;
+		goto out_free;
+	}
 	if (wsmon.running) {
 		struct wsmon_session *ss = wsmon.session;
 
@@ -180,10 +223,11 @@ int wsmon_set_attrs(const char *text, size_t len)
 	if (wsmon.running)
 		wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
-	wsmon_session_free_room(wsmon.session, room);
 	/* or does so already */
 	if (wsmon.session && wsmon.session->thread)
 		wake_up_process(wsmon.session->thread);
+out_free:
+	wsmon_session_free_room(wsmon.session, room);
 out:
 	mutex_unlock(&wsmon.ctl);
 	return ret;

@@ -4,8 +4,9 @@
  *
  * Documentation/abi.rst says what each file takes and gives. Input is taken
  * whole or not at all. Reading takes wsmon.lock while the text is made, never
- * while it is copied to the reader. Pids are those of the pid namespace of who
- * opened the file, whoever has it now.
+ * while it is copied to the reader; of texts that can be long only a few lines
+ * are made at a time, so that neither the thread nor other files wait for long.
+ * Pids are those of the pid namespace of who opened the file, whoever has it now.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -18,7 +19,82 @@
 
 #include "wsmon_internal.h"
 
+/* Records of a long text made under one hold of wsmon.lock, at most */
+#define LINES_A_HOLD	64U
+
 static struct dentry *wsmon_dir;
+
+/**
+ * struct cursor - how far the reader of a long text is
+ * @ns:		pid namespace of who opened the file, referenced
+ * @find:	what is shown next; NULL at the end
+ * @session:	start_ns of the session it began with, and ends with; 0: none yet
+ * @at:		address the next region begins at, or entry of the next peak
+ * @target:	target that is shown next
+ * @records:	records made under this hold of wsmon.lock
+ * @gap:	some peaks before @at are not kept
+ * @locked:	wsmon.lock is held
+ */
+struct cursor {
+	struct pid_namespace *ns;
+	void *(*find)(struct cursor *c, struct wsmon_session *ss);
+	u64 session;
+	u64 at;
+	u32 target;
+	u32 records;
+	bool gap;
+	bool locked;
+};
+
+static void *lines_find(struct cursor *c)
+{
+	if (wsmon_lock())
+		return ERR_PTR(-ERESTARTSYS);
+	c->locked = true;
+	c->records = 0;
+	if (!wsmon.session)
+		return NULL;
+	if (!c->session)
+		c->session = wsmon.session->start_ns;
+	if (c->session != wsmon.session->start_ns)
+		return NULL;
+	return c->find(c, wsmon.session);
+}
+
+static void lines_stop(struct seq_file *m, void *v)
+{
+	struct cursor *c = m->private;
+
+	if (c->locked)
+		mutex_unlock(&wsmon.lock);
+	c->locked = false;
+}
+
+static void *lines_start(struct seq_file *m, loff_t *pos)
+{
+	struct cursor *c = m->private;
+
+	if (!*pos) {
+		c->session = 0;
+		c->at = 0;
+		c->target = 0;
+		c->gap = false;
+	}
+	return lines_find(c);
+}
+
+/* A position far behind is come to from the beginning: let others in meanwhile. */
+static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct cursor *c = m->private;
+
+	++*pos;
+	if (++c->records < LINES_A_HOLD)
+		return c->find(c, wsmon.session);
+	lines_stop(m, v);
+	cond_resched();
+	return lines_find(c);
+}
 
 /*
  * The text of one write, to be freed with kfree(). Each write is a text of its
@@ -63,7 +139,7 @@ static int attrs_show(struct seq_file *m, void *unused)
 	struct wsmon_attrs a;
 	u32 k;
 
-	if (mutex_lock_interruptible(&wsmon.lock))
+	if (wsmon_lock())
 		return -ERESTARTSYS;
 	a = wsmon.attrs;
 	mutex_unlock(&wsmon.lock);
@@ -116,7 +192,7 @@ static int target_show(struct seq_file *m, void *unused)
 	const char *sep = "";
 	u32 i;
 
-	if (mutex_lock_interruptible(&wsmon.lock))
+	if (wsmon_lock())
 		return -ERESTARTSYS;
 	ss = wsmon.session;
 	for (i = 0; wsmon.running && i < ss->nr_targets; i++) {
@@ -132,7 +208,7 @@ static int target_show(struct seq_file *m, void *unused)
 
 static int status_show(struct seq_file *m, void *unused)
 {
-	if (mutex_lock_interruptible(&wsmon.lock))
+	if (wsmon_lock())
 		return -ERESTARTSYS;
 	seq_puts(m, wsmon.running ? "running\n" : "idle\n");
 	if (wsmon.stop_reason == WSMON_END_STOPPED)
@@ -146,25 +222,44 @@ static int status_show(struct seq_file *m, void *unused)
 static void show_wss_of(struct seq_file *m, const struct wsmon_target *t,
 			u32 k, u32 c)
 {
+	const struct cursor *cur = m->private;
 	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 
 	if (!w->mapped)
 		return;
 	seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
-		   pid_nr_ns(t->pid, m->private), wsmon_class_name(c),
+		   pid_nr_ns(t->pid, cur->ns), wsmon_class_name(c),
 		   wsmon_attrs_window(&wsmon.attrs, k), w->pages << PAGE_SHIFT,
 		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
 		   w->mapped << PAGE_SHIFT);
 }
 
-static void show_wss(struct seq_file *m, const struct wsmon_target *t)
+/* A target's sizes are of one moment: they are one record. */
+static int wss_show(struct seq_file *m, void *v)
 {
+	const struct wsmon_target *t = v;
 	u32 k, c;
 
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++)
 			show_wss_of(m, t, k, c);
 	}
+	return 0;
+}
+
+static void *wss_find(struct cursor *c, struct wsmon_session *ss)
+{
+	while (c->target < ss->nr_targets && ss->targets[c->target].gone)
+		c->target++;
+	return c->target < ss->nr_targets ? &ss->targets[c->target] : NULL;
+}
+
+static void *wss_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct cursor *c = m->private;
+
+	c->target++;
+	return lines_next(m, v, pos);
 }
 
 /* A share as 0.000 to 1.000 */
@@ -173,67 +268,89 @@ static unsigned int permille(u32 share)
 	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
 }
 
-static void show_regions(struct seq_file *m, const struct wsmon_target *t)
+/* Where regions changed meanwhile, the rest of one: nothing is shown twice */
+static int regions_show(struct seq_file *m, void *v)
 {
-	const struct wsmon_target *of = wsmon_target_data(t);
-	u64 now = ktime_get_ns();
-	u32 i;
+	const struct cursor *c = m->private;
+	const struct wsmon_target *t = &wsmon.session->targets[c->target];
+	const struct wsmon_region *r = v;
+	unsigned int share = permille(wsmon_region_share(r));
 
-	/* a text too long for its buffer is made again, in a larger one */
-	for (i = 0; i < of->regions.nr && !seq_has_overflowed(m); i++) {
-		const struct wsmon_region *r = &of->regions.r[i];
-		unsigned int share = permille(wsmon_region_share(r));
-
-		seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
-			   pid_nr_ns(t->pid, m->private),
-			   wsmon_class_name(of->space.area[r->area].class),
-			   r->start << PAGE_SHIFT, r->end << PAGE_SHIFT,
-			   share / 1000, share % 1000,
-			   div_u64(now - r->since_ns, NSEC_PER_MSEC));
-	}
-}
-
-static int show_targets(struct seq_file *m,
-			void (*show)(struct seq_file *m,
-				     const struct wsmon_target *t))
-{
-	u32 i;
-
-	if (mutex_lock_interruptible(&wsmon.lock))
-		return -ERESTARTSYS;
-	for (i = 0; wsmon.session && i < wsmon.session->nr_targets; i++) {
-		if (!wsmon.session->targets[i].gone)
-			show(m, &wsmon.session->targets[i]);
-	}
-	mutex_unlock(&wsmon.lock);
+	seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
+		   pid_nr_ns(t->pid, c->ns),
+		   wsmon_class_name(wsmon_target_data(t)->space.area[r->area].class),
+		   max(r->start, c->at) << PAGE_SHIFT, r->end << PAGE_SHIFT,
+		   share / 1000, share % 1000,
+		   div_u64(ktime_get_ns() - r->since_ns, NSEC_PER_MSEC));
 	return 0;
 }
 
-static int wss_show(struct seq_file *m, void *unused)
+static void *regions_find(struct cursor *c, struct wsmon_session *ss)
 {
-	return show_targets(m, show_wss);
+	for (; c->target < ss->nr_targets; c->target++, c->at = 0) {
+		const struct wsmon_regions *rs =
+			&wsmon_target_data(&ss->targets[c->target])->regions;
+		u32 lo = 0, hi = rs->nr;
+
+		/* the first one that ends after what was shown */
+		while (lo < hi) {
+			u32 mid = lo + (hi - lo) / 2;
+
+			if (rs->r[mid].end <= c->at)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < rs->nr)
+			return &rs->r[lo];
+	}
+	return NULL;
 }
 
-static int regions_show(struct seq_file *m, void *unused)
+static void *regions_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	return show_targets(m, show_regions);
+	const struct wsmon_region *r = v;
+	struct cursor *c = m->private;
+
+	c->at = r->end;
+	return lines_next(m, v, pos);
 }
 
-static int peaks_show(struct seq_file *m, void *unused)
+static int peaks_show(struct seq_file *m, void *v)
 {
-	if (mutex_lock_interruptible(&wsmon.lock))
-		return -ERESTARTSYS;
-	if (wsmon.session)
-		wsmon_events_show(m, wsmon.session);
-	mutex_unlock(&wsmon.lock);
+	const struct cursor *c = m->private;
+
+	if (c->gap)
+		seq_printf(m, "dropped=%llu\n", c->at);
+	wsmon_events_show(m, v, c->ns);
 	return 0;
+}
+
+static void *peaks_find(struct cursor *c, struct wsmon_session *ss)
+{
+	u64 oldest = ss->nr_peaks - min_t(u64, ss->nr_peaks, WSMON_PEAKS_KEPT);
+
+	if (c->at < oldest) {
+		c->at = oldest;
+		c->gap = true;
+	}
+	return c->at < ss->nr_peaks ? &ss->peaks[c->at % WSMON_PEAKS_KEPT] : NULL;
+}
+
+static void *peaks_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct cursor *c = m->private;
+
+	c->at++;
+	c->gap = false;
+	return lines_next(m, v, pos);
 }
 
 static int stats_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_rec_stats s = { };
 
-	if (mutex_lock_interruptible(&wsmon.lock))
+	if (wsmon_lock())
 		return -ERESTARTSYS;
 	if (wsmon.session)
 		wsmon_stats_fill(&s, wsmon.session);
@@ -302,13 +419,58 @@ static int release_file(struct inode *inode, struct file *file)
 		.release = release_file,				\
 	}
 
+static int open_lines(struct file *file, const struct seq_operations *ops,
+		      void *(*find)(struct cursor *c, struct wsmon_session *ss))
+{
+	struct cursor *c;
+	int ret;
+
+	ret = wsmon_may_open();
+	if (ret)
+		return ret;
+	c = __seq_open_private(file, ops, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->ns = get_pid_ns(task_active_pid_ns(current));
+	c->find = find;
+	return 0;
+}
+
+static int release_lines(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+	struct cursor *c = m->private;
+
+	put_pid_ns(c->ns);
+	return seq_release_private(inode, file);
+}
+
+#define LINES_OPS(name)							\
+	static const struct seq_operations name##_ops = {		\
+		.start = lines_start,					\
+		.next = name##_next,					\
+		.stop = lines_stop,					\
+		.show = name##_show,					\
+	};								\
+	static int name##_open(struct inode *inode, struct file *file)	\
+	{								\
+		return open_lines(file, &name##_ops, name##_find);	\
+	}								\
+	static const struct file_operations name##_fops = {		\
+		.owner = THIS_MODULE,					\
+		.open = name##_open,					\
+		.read = seq_read,					\
+		.llseek = seq_lseek,					\
+		.release = release_lines,				\
+	}
+
 FILE_OPS(attrs, attrs_write);
 FILE_OPS(target, target_write);
 FILE_OPS(status, NULL);
-FILE_OPS(wss, NULL);
-FILE_OPS(regions, NULL);
-FILE_OPS(peaks, NULL);
 FILE_OPS(stats, NULL);
+LINES_OPS(wss);
+LINES_OPS(regions);
+LINES_OPS(peaks);
 
 static const struct {
 	const char *name;

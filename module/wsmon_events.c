@@ -189,34 +189,23 @@ void wsmon_events_restart_all(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_events_show - the peaks of a session, a line each
- * @m:		where to; its private data is the reader's pid namespace
- * @ss:		the session
- *
- * The oldest first; above them how many older ones are not kept.
+ * wsmon_events_show - a peak of the history, on a line
+ * @m:	where to
+ * @p:	the peak
+ * @ns:	the reader's pid namespace
  */
-void wsmon_events_show(struct seq_file *m, struct wsmon_session *ss)
+void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
+		       struct pid_namespace *ns)
 {
 	static const char * const groups[WSMON_PEAK_GROUPS] = {
 		[WSMON_PEAK_ALL] = "all",
 		[WSMON_PEAK_TEXT] = "text",
 		[WSMON_PEAK_REST] = "rest",
 	};
-	u64 i = 0;
+	const struct wsmon_rec_peak *r = &p->rec;
 
-	if (ss->nr_peaks > WSMON_PEAKS_KEPT) {
-		i = ss->nr_peaks - WSMON_PEAKS_KEPT;
-		seq_printf(m, "dropped=%llu\n", i);
-	}
-	/* a text too long for its buffer is made again, in a larger one */
-	for (; i < ss->nr_peaks && !seq_has_overflowed(m); i++) {
-		const struct wsmon_peak *p = entry(ss, i);
-		const struct wsmon_rec_peak *r = &p->rec;
-
-		seq_printf(m, "pid=%d group=%s number=%u sign=%+d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu\n",
-			   pid_nr_ns(p->target->pid, m->private),
-			   groups[r->group], r->number, r->sign, r->start_ns,
-			   r->end_ns, r->tau_us, r->bytes, r->low, r->high,
-			   r->height, r->baseline, r->threshold);
-	}
+	seq_printf(m, "pid=%d group=%s number=%u sign=%+d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu\n",
+		   pid_nr_ns(p->target->pid, ns), groups[r->group], r->number,
+		   r->sign, r->start_ns, r->end_ns, r->tau_us, r->bytes, r->low,
+		   r->high, r->height, r->baseline, r->threshold);
 }

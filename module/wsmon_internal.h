@@ -17,6 +17,7 @@
 
 struct file;
 struct inode;
+struct pid_namespace;
 struct seq_file;
 
 /**
@@ -151,7 +152,7 @@ struct wsmon_stats {
  * @nr_alive:	those not gone
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
- * @start_ns:	when it began
+ * @start_ns:	when it began; no two begin at the same time
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
@@ -221,6 +222,8 @@ struct wsmon {
 extern struct wsmon wsmon;
 
 /* wsmon_core.c: starting, stopping, attributes */
+int wsmon_lock(void);
+void wsmon_lock_round(void);
 int wsmon_may_open(void);
 int wsmon_set_attrs(const char *text, size_t len);
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
@@ -279,7 +282,8 @@ struct mm_struct *wsmon_life_take(struct wsmon_target *t);
 void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_events_restart_all(struct wsmon_session *ss);
-void wsmon_events_show(struct seq_file *m, struct wsmon_session *ss);
+void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
+		       struct pid_namespace *ns);
 
 /* wsmon_task.c: a target's threads */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);

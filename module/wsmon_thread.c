@@ -179,7 +179,7 @@ int wsmon_thread(void *data)
 	mutex_unlock(&wsmon.lock);
 
 	while (due && !kthread_should_stop()) {
-		mutex_lock(&wsmon.lock);
+		wsmon_lock_round();
 		slack = wsmon_sample_ns() / 64;
 		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
 		    ktime_get_ns() + slack < due)
