@@ -32,6 +32,8 @@
 #define BUFFER_SIZE	(4U << 20)
 /* Kept free for LOST and END */
 #define BUFFER_SPARE	256U
+/* Room for all targets and mappings there can be */
+#define BUFFER_ALL	(BUFFER_SIZE / 4)
 
 /**
  * struct buffer - the buffer and its reader
@@ -40,8 +42,8 @@
  * @wait:	the reader waits here
  * @attach:	serialises coming and going of the reader with emptying @fifo
  * @taken:	there is a reader
- * @came:	one came since the last call of wsmon_buffer_attached(), or lost
- *		what it has to know
+ * @came:	one came since the last call of wsmon_buffer_attached()
+ * @owed:	bytes of records lost since then which a reader has to know
  * @session:	a session is writing
  * @splits:	sessions that began while a reader was there
  * @split_in:	position in @fifo where the last of them did
@@ -57,6 +59,7 @@ static struct buffer {
 	struct mutex attach;	/* inside wsmon.lock */
 	bool taken;
 	bool came;
+	unsigned int owed;
 	bool session;
 	unsigned int splits;
 	unsigned int split_in;
@@ -136,11 +139,11 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
 		buffer.sum_bytes += rec->size;
-		/* without these the others mean little: tell them again */
+		/* without these the others mean little */
 		if (rec->type == WSMON_REC_ATTRS ||
 		    rec->type == WSMON_REC_TARGET ||
 		    rec->type == WSMON_REC_AREA)
-			WRITE_ONCE(buffer.came, true);
+			buffer.owed = min(buffer.owed + rec->size, BUFFER_ALL);
 		return;
 	}
 	put_raw(rec, rec->size);
@@ -183,6 +186,7 @@ void wsmon_buffer_begin(void)
 	buffer.sum_bytes = 0;
 	/* whoever is there already is told everything anyway */
 	WRITE_ONCE(buffer.came, false);
+	buffer.owed = 0;
 	mutex_unlock(&buffer.attach);
 	WRITE_ONCE(buffer.session, true);
 	wake_up_interruptible(&buffer.wait);
@@ -201,11 +205,21 @@ void wsmon_buffer_end(void)
 }
 
 /**
- * wsmon_buffer_attached - has a reader come since the last call?
+ * wsmon_buffer_attached - report attributes, targets and mappings again?
+ *
+ * A reader came since the last call, or lost some of these. What was lost for
+ * want of room is not reported before there is room: without a reader that
+ * would be lost again, interval after interval.
+ * Context: wsmon.lock held.
  */
 bool wsmon_buffer_attached(void)
 {
-	return xchg(&buffer.came, false);
+	bool room = kfifo_avail(&buffer.fifo) >= buffer.owed + 2 * BUFFER_SPARE;
+
+	if (!xchg(&buffer.came, false) && !(buffer.owed && room))
+		return false;
+	buffer.owed = 0;
+	return true;
 }
 
 /*

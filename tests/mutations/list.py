@@ -86,6 +86,8 @@ MUTATIONS = [
     ("record_over_the_end", "6.12", stress("full_buffer"), [
         (BUFFER, "	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||\n"
                  "	    !tell_lost(rec->time_ns)) {", "	if (!tell_lost(rec->time_ns)) {")]),
+    ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
+        (BUFFER, "!(buffer.owed && room)", "!buffer.owed")]),
     ("anybody_may_open", "6.12", SELF + "security_test.py", [
         (CORE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
     ("pids_of_the_host", "6.12", SELF + "security_test.py", [

@@ -201,6 +201,65 @@ def loss_is_told():
     assert records[-1].type == "END"
 
 
+ATTRS, TARGET, AREA, LOST = 1, 2, 3, 10
+
+
+def behind_loss(data):
+    """The types of the records from the first LOST one on; quicker than parse()"""
+    kinds, at = [], struct.unpack_from("<I", data, 12)[0]
+    while at + 16 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kinds or kind == LOST:
+            kinds.append(kind)
+        at += size
+    return kinds
+
+
+def lost_each(intervals):
+    """How many records are lost in an interval of one round"""
+    before = w.stats()
+    w.wait_for("intervals", lambda: w.stats()["rounds"] >= before["rounds"] + intervals, 60)
+    after = w.stats()
+    return ((after["lost_records"] - before["lost_records"]) /
+            (after["rounds"] - before["rounds"]))
+
+
+def nobody_reads():
+    """A full buffer costs no more than what goes on is lost: targets and mappings
+    are reported again once there is room for them, not each interval."""
+    mappings = 300
+    with w.Target("time.sleep(1000)", "import ctypes\n"
+                  "libc = ctypes.CDLL(None)\n"
+                  "libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]\n"
+                  "m = mmap.mmap(-1, 64 << 20)\n"
+                  "m[::4096] = bytes(len(m) // 4096)\n"
+                  "at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+                  "for i in range(%d):\n"
+                  "    libc.mprotect(at + i * 8192, 4096, 0)\n" % mappings) as t:
+        w.must_put("attrs", "sample_us=4000 aggr_us=4000 update_us=1000000 "
+                   "window_us=4000 max_regions=4000 cpu_permille=1000")
+        fd = open_buffer()
+        w.must_put("target", "%d\n" % t.pid)
+        # also for small records: that of each class and the statistics
+        w.wait_for("a full buffer", lambda: lost_each(5) > 5, 120)
+        # something that has to be known is lost, too
+        w.must_put("attrs", "seed=7")
+        each = lost_each(20)
+        data, end = b"", time.monotonic() + 60
+        while not data or AREA not in behind_loss(data) and time.monotonic() < end:
+            data += os.read(fd, 1 << 20)
+        w.must_put("target", "\n")
+        data += read_all(fd)
+        os.close(fd)
+    print("# %.1f records lost in an interval" % each)
+    # at most a snapshot, its sizes by class, and the statistics
+    assert each < mappings / 4, "%.1f records lost in an interval" % each
+    kinds = behind_loss(data)
+    again = kinds.index(TARGET)
+    assert kinds[again - 1] == ATTRS, kinds[:again + 2]
+    assert kinds[again + 1:].count(AREA) >= mappings, kinds[:again + 400]
+
+
 def exit_and_exec_records():
     code = "time.sleep(0.4); os.execv('/bin/sleep', ['sleep', '0.4'])"
     with w.Target(code) as t:
@@ -347,6 +406,6 @@ def shared_by_threads():
 
 
 w.main(a_session, blocks_until_start, nonblocking_and_poll, one_reader,
-       left_behind, late_reader, loss_is_told, exit_and_exec_records,
+       left_behind, late_reader, loss_is_told, nobody_reads, exit_and_exec_records,
        attrs_are_recorded, half_a_record, one_session_after_the_other,
        stopped_at_once, bad_address, shared_by_threads)
