@@ -105,7 +105,11 @@ bool wsmon_tlb_can_flush(void)
  * @t:	the target whose it is
  * @mm:	the mm; the caller holds a reference
  *
- * Does not wait. Before the module's text goes away wsmon_tlb_drain() must run.
+ * Does not wait. While a processor comes or goes none is interrupted: those that
+ * run the mm go on with what they have until they switch to it again or the next
+ * flush, an interval later at most. Accesses that stay invisible so long make the
+ * estimate of one interval too low; nothing else depends on it.
+ * Before the module's text goes away wsmon_tlb_drain() must run.
  * Context: wsmon.lock held, may sleep.
  */
 void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
@@ -119,7 +123,8 @@ void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 	 */
 	smp_mb__after_atomic();
 	/* a processor that goes away now would not answer */
-	cpus_read_lock();
+	if (!cpus_read_trylock())
+		return;
 	wsmon_target_cpus(t, mm, &targets);
 	cpumask_and(&targets, &targets, cpu_online_mask);
 	cpumask_clear_cpu(raw_smp_processor_id(), &targets);

@@ -72,12 +72,17 @@ void wsmon_space_free(struct wsmon_space *sp)
 	memset(sp, 0, sizeof(*sp));
 }
 
-/* Room for twice the extents, up to WSMON_MAX_EXTENTS. */
+/*
+ * Room for twice the extents, up to WSMON_MAX_EXTENTS. Memory is not waited for:
+ * the address space that would have to give it may be the one held here. The
+ * next interval tries again.
+ */
 static int space_grow(struct wsmon_space *sp)
 {
+	const gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 	u32 cap = clamp(sp->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
-	struct wsmon_extent *ext = kvmalloc_array(cap, sizeof(*ext), GFP_KERNEL);
-	struct wsmon_area *area = kvmalloc_array(cap, sizeof(*area), GFP_KERNEL);
+	struct wsmon_extent *ext = kvmalloc_array(cap, sizeof(*ext), gfp);
+	struct wsmon_area *area = kvmalloc_array(cap, sizeof(*area), gfp);
 
 	if (!ext || !area) {
 		kvfree(ext);
