@@ -295,7 +295,7 @@ static void check(enum file f)
 	}
 }
 
-/* A text is of one moment, however it is read from its beginning to its end. */
+/* A text is well formed, however it is read from its beginning to its end. */
 static void read_and_check(enum file f, size_t chunk, unsigned int times)
 {
 	int fd = must_open(f, O_RDONLY);

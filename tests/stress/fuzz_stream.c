@@ -17,6 +17,7 @@ static struct {
 		struct wsmon_file_header header;
 		struct wsmon_record rec;
 		struct wsmon_rec_wss wss;
+		struct wsmon_rec_peak peak;
 		struct wsmon_rec_snapshot snapshot;
 		struct wsmon_rec_attrs attrs;
 		unsigned char bytes[WSMON_RECORD_MAX];
@@ -63,6 +64,15 @@ static void check_snapshot(const struct wsmon_rec_snapshot *s)
 	}
 }
 
+static void check_peak(const struct wsmon_rec_peak *p)
+{
+	if (p->rec.size != sizeof(*p) || p->group >= WSMON_PEAK_GROUPS ||
+	    p->edge > WSMON_PEAK_END || (p->sign != 1 && p->sign != -1) ||
+	    !p->number || !p->start_ns || !p->end_ns != (p->edge == WSMON_PEAK_START) ||
+	    p->low > p->bytes || p->bytes > p->high)
+		wrong("peak %u of group %u, edge %u: strange", p->number, p->group, p->edge);
+}
+
 static void check_record(void)
 {
 	const struct wsmon_attrs *a = &in.attrs.attrs;
@@ -81,6 +91,9 @@ static void check_record(void)
 		if (in.wss.low > in.wss.bytes || in.wss.bytes > in.wss.high ||
 		    in.wss.high > in.wss.mapped)
 			wrong("record of strange working set size");
+		break;
+	case WSMON_REC_PEAK:
+		check_peak(&in.peak);
 		break;
 	case WSMON_REC_TARGET:
 	case WSMON_REC_AREA:

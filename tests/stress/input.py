@@ -45,7 +45,7 @@ def stacks(pid):
 
 
 def all_end(workers):
-    """Each ends in time, and saw nothing wrong."""
+    """Each ends within LATE seconds, and saw nothing wrong."""
     end = time.monotonic() + LATE
     try:
         for worker in workers:
@@ -66,6 +66,17 @@ def all_end(workers):
 def all_live(workers):
     """None has found something wrong yet."""
     return all(worker.poll() is None for worker in workers)
+
+
+def all_work(workers, files):
+    """Read these files, too, for as long as the workers do; then all end."""
+    end = time.monotonic() + s.SECS
+    try:
+        while time.monotonic() < end and all_live(workers):
+            for name in files:
+                w.get(name)
+    finally:
+        all_end(workers)
 
 
 def seed_is_mine(n):
@@ -116,7 +127,8 @@ def sessions_come_and_go():
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
         w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=4000 "
                    "window_us=4000 cpu_permille=1000")
-        all_end(fuzzers(4, (a.pid, b.pid, os.getpid()), "-t"))
+        all_work(fuzzers(4, (a.pid, b.pid, os.getpid()), "-t"),
+                 ("target", "wss", "regions", "peaks", "stats", "status"))
         w.must_put("target", "\n")
 
 
@@ -139,7 +151,7 @@ def load_and_unload(image):
 
 def attributes_of_one_moment():
     """What is read is what somebody wrote, not parts of what two did."""
-    all_end(fuzzers(4, (1,), "-a"))
+    all_work(fuzzers(4, (1,), "-a"), ("attrs",))
 
 
 def fuzzed_files_of_a_module_that_goes():

@@ -23,6 +23,34 @@ FAST = ("cpu_permille=1000 sample_us=1000 aggr_us=10000 update_us=10000 "
 # the checks of the debug kernel make everything several times as long.
 PATIENCE = 120
 CGROUP = "/sys/fs/cgroup/"
+# How long the longest call took in this test: (seconds, what)
+longest = (0, "none")
+
+
+def timed(what, call, *args):
+    """What a call on a file of the module returns; note how long it took."""
+    global longest
+    began = time.monotonic()
+    try:
+        return call(*args)
+    finally:
+        longest = max(longest, (time.monotonic() - began, what))
+
+
+def timed_get(name):
+    fd = timed("open " + name, os.open, w.DIR + name, os.O_RDONLY)
+    try:
+        text = b""
+        while part := timed("read " + name, os.read, fd, 1 << 20):
+            text += part
+        return text.decode()
+    finally:
+        os.close(fd)
+
+
+put = w.put
+w.get = timed_get
+w.put = lambda name, data: timed("write " + name, put, name, data)
 
 
 class Skip(Exception):
