@@ -122,6 +122,8 @@ MUTATIONS = [
         (YOUNG, "	tell(e);\n	*debt = DEBT_TOLD;", "	*debt = DEBT_OWED;"),
         (YOUNG, "	if (*debt == DEBT_OWED)\n		tell(e);\n	*debt = DEBT_NONE;",
          "	*debt = DEBT_NONE;")]),
+    ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
+        ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (THREAD, "longest_ns() + aggr_ns() - 1, aggr_ns()", "longest_ns(), aggr_ns()")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [

@@ -27,6 +27,22 @@ def at(truth, t):
     return None
 
 
+def rows(records, truth, cls="anon", pid=None):
+    """[(truth, estimate, low, high, time_ns)], of one target if there are several"""
+    found = []
+    for r in records:
+        if r.type == "WSS" and r.cls == cls and pid in (None, r.pid):
+            true = at(truth, r.time_ns)
+            if true is not None:
+                found.append((true, r.bytes, r.low, r.high, r.time_ns))
+    return found
+
+
+def covered(found):
+    """How many of the intervals hold the truth"""
+    return sum(lo <= t <= hi for t, _, lo, hi, _ in found)
+
+
 class Case:
     """A recording: estimates with the truth beside them.
 
@@ -37,12 +53,7 @@ class Case:
         with open(data, "rb") as f:
             self.header, records = wsmon.read(f)
             self.records = list(records)
-        self.rows = []
-        for r in self.records:
-            if r.type == "WSS" and r.cls == cls:
-                true = at(truth, r.time_ns)
-                if true is not None:
-                    self.rows.append((true, r.bytes, r.low, r.high, r.time_ns))
+        self.rows = rows(self.records, truth, cls)
         stats = [r for r in self.records if r.type == "STATS"]
         self.stats = stats[-1]
         times = [r.time_ns for r in self.records]
@@ -57,7 +68,7 @@ class Case:
                 sum(r[0] for r in self.rows) - 1)
 
     def covered(self):
-        return sum(lo <= t <= hi for t, _, lo, hi, _ in self.rows)
+        return covered(self.rows)
 
     def half_width(self):
         return statistics.median((hi - lo) / 2 / t for t, _, lo, hi, _ in self.rows)
