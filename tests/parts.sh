@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What make check and make check-debug share: parts run in the background, what
-# each printed (TAP) is shown when it has ended, and counted. To be sourced, with
-# $logs the directory for the output.
+# What make check and make check-debug share: parts run in the background. Their
+# verdicts are shown as they come, in comments; what each printed (TAP) is shown
+# when all have ended, and counted. To be sourced, with $logs the directory for the
+# output.
 passed=0 failed=0 skipped=0 parts=()
 
 rm -rf "$logs"
@@ -19,8 +20,11 @@ start()
 	parts+=("$name")
 	{
 		began=$SECONDS
-		"$@" </dev/null >"$logs/$name.log" 2>&1
-		echo "$? $((SECONDS - began))" >"$logs/$name.rc"
+		"$@" </dev/null 2>&1 | tee "$logs/$name.log" |
+			sed -unE "s/^(not )?ok /# $name: &/p"
+		rc=${PIPESTATUS[0]} seconds=$((SECONDS - began))
+		echo "$rc $seconds" >"$logs/$name.rc"
+		echo "# $name: ends after $seconds s"
 	} &
 }
 
