@@ -102,6 +102,8 @@ MUTATIONS = [
          "	if (leader)\n")]),
     ("new_memory_not_counted", "6.12", SELF + "regions_test.py", [
         (THREAD, "&t->space, f, k,", "&t->space, NULL, k,")]),
+    ("region_shown_twice", "6.12", SELF + "regions_test.py", [
+        (DEBUGFS, "max(r->start, c->at) << PAGE_SHIFT", "r->start << PAGE_SHIFT")]),
     ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
         (VADDR, "READ_TABLES_ALL	(1024U", "READ_TABLES_ALL	(1024U * 16")]),
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [

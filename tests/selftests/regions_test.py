@@ -133,6 +133,34 @@ def mappings_come_and_go():
             time.sleep(0.02)
 
 
+def changed_while_read():
+    """The file is made a part at a time. Regions change meanwhile, but lines ascend and
+    leave nothing out."""
+    code = ("while True:\n"
+            "    for i in range(0, 32, 4):\n"
+            "        for _ in range(10):\n"
+            "            m[i << 20:i + 4 << 20:4096] = b'x' * 1024\n"
+            "            time.sleep(0.005)\n")
+    with w.Target(code, "m = mmap.mmap(-1, 32 << 20)\nm[::4096] = b'x' * 8192\n") as t:
+        w.must_put("attrs", FAST + " max_regions=500")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("many regions", lambda: count() > 200, 30)
+        for _ in range(5):
+            fd, text = os.open(w.DIR + "regions", os.O_RDONLY), b""
+            while part := os.read(fd, 1 << 20):
+                assert len(part) <= 4096, len(part)
+                text += part
+                time.sleep(0.06)
+            os.close(fd)
+            held = [[int(x[4:], 16) if x.startswith("end=") else int(x[6:], 16)
+                     for x in line.split()[2:4]] for line in text.decode().splitlines()
+                    if "class=shmem" in line]
+            assert len(held) > 50, len(held)
+            wrong = [(a, b) for a, b in zip(held, held[1:]) if a[1] != b[0]]
+            assert not wrong, wrong
+            assert held[-1][1] - held[0][0] == 32 << 20, held[::len(held) - 1]
+
+
 RESERVE = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -228,6 +256,7 @@ def memory_that_is_new():
 
 
 w.main(ten_real_twenty_to_a_hundred, fifteen_real_three_to_ten, one_region,
-       three_thousand_mappings, changed_online, a_long_window,
+       three_thousand_mappings, changed_online, changed_while_read,
+       a_long_window,
        mappings_come_and_go, a_terabyte, scattered_in_a_terabyte,
        a_reading_is_bounded, memory_that_is_new)
