@@ -335,6 +335,7 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 		mmput_async(kept);
 	}
 	forget(ss, t);
+	t->twin = NULL;
 	t->gone = true;
 	ss->nr_alive--;
 	wsmon_stream_exited(t);
