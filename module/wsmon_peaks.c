@@ -5,7 +5,8 @@
  * Pure: no mm, no allocation, no locks.
  *
  * An exponential moving mean and variance say what is usual; a peak is a time
- * in which the working set size is further from the mean than a threshold. The
+ * in which the working set size is further from the mean than a threshold. Among
+ * the first estimates "sigma" takes the median and the median distance from it. The
  * recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c);
  * Documentation/design.rst has the formulas, and why "sigma" differs from "fano".
  *
@@ -17,6 +18,8 @@
 
 #define FRAC		16
 #define VALUE_BITS	31
+/* "sigma" takes no notice of so little: 64 KiB */
+#define FEW_PAGES	16
 /* No distance is greater; what a threshold has above it makes no difference */
 #define FAR		BIT_ULL(46)
 
@@ -120,10 +123,74 @@ u64 wsmon_peak_threshold(const struct wsmon_detector *d,
 	return e * a->peak_gain / 1000;
 }
 
+/* How many estimates "sigma" starts with */
+static u32 nr_start(const struct wsmon_attrs *a)
+{
+	if (a->peak_detector == WSMON_PEAK_FANO)
+		return 0;
+	return min(a->peak_window, WSMON_PEAK_LEARN);
+}
+
+/* How many there are before one is judged */
+static u32 nr_unjudged(const struct wsmon_attrs *a)
+{
+	return nr_start(a) ? min(nr_start(a), WSMON_PEAK_FIRST) : a->peak_window;
+}
+
+/* Sorts them. */
+static u64 median(u32 *v, u32 n)
+{
+	u32 i, j, x;
+
+	for (i = 1; i < n; i++) {
+		x = v[i];
+		for (j = i; j && v[j - 1] > x; j--)
+			v[j] = v[j - 1];
+		v[j] = x;
+	}
+	return ((u64)v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+/* Mean and variance of the first @n estimates */
+static void first_mean(struct wsmon_detector *d, u32 n)
+{
+	u64 diff;
+	u32 i;
+
+	for (d->mean = 0, i = 0; i < n; i++)
+		d->mean += d->first[i];
+	d->mean /= n;
+	for (d->var = 0, i = 0; i < n; i++) {
+		diff = distance(d->first[i], d->mean);
+		d->var += diff * diff / n;
+	}
+}
+
+/*
+ * What is usual by the first @n estimates: their median, and 1.4826 times the
+ * median distance from it, which is the standard deviation of normal noise.
+ * Bursts among them change neither much. But what is there more often than three
+ * times, and three times in ten, is usual.
+ */
+static void first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
+{
+	u32 v[WSMON_PEAK_LEARN], rare = max(3U, n * 3 / 10), i;
+	u64 sigma;
+
+	memcpy(v, d->first, n * sizeof(*v));
+	d->mean = median(v, n);
+	for (i = 0; i < n; i++)
+		v[i] = distance(v[i], d->mean);
+	sigma = min_t(u64, median(v, n) * 14826 / 10000, BIT_ULL(VALUE_BITS) - 1);
+	d->var = sigma * sigma;
+	if (n > rare && v[n - 1 - rare] > wsmon_peak_threshold(d, a))
+		first_mean(d, n);
+}
+
 /* Make room for a larger value. */
 static void fit(struct wsmon_detector *d, u64 pages)
 {
-	unsigned int by;
+	unsigned int by, i;
 
 	if (!(value_of(d, pages) >> VALUE_BITS))
 		return;
@@ -136,6 +203,8 @@ static void fit(struct wsmon_detector *d, u64 pages)
 	/* twice, as together they may be more than 63 */
 	d->var = d->var >> by >> by;
 	d->var_before = d->var_before >> by >> by;
+	for (i = 0; i < WSMON_PEAK_LEARN; i++)
+		d->first[i] >>= by;
 }
 
 /* A sample: the variance takes the mean before it. */
@@ -164,20 +233,23 @@ static bool beyond(const struct wsmon_detector *d, u64 pages, u64 from, u64 far)
 
 /*
  * Are things as they were before the peak? Then what was usual is again. The
- * peak counts as one estimate, no further away than the threshold: one that
- * comes now and then leaves it as it was, many in a window make it wider.
+ * estimates in it count as three tenths of the threshold away: at a gain of 5
+ * peaks remain peaks unless they are there three tenths of the time.
  */
 static bool back(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		 u64 pages)
 {
-	u64 least = d->baseline > d->threshold ? d->baseline - d->threshold : 0;
+	u64 far = d->threshold / 10 * 3;
+	u32 i;
 
 	if (beyond(d, pages, d->baseline, d->threshold))
 		return false;
 	d->mean = d->baseline;
 	d->var = d->var_before;
-	add(d, clamp_t(u64, d->filtered, least, d->baseline + d->threshold),
-	    a->peak_window);
+	if (d->sign < 0)
+		far = -min(far, d->baseline);
+	for (i = 0; i < min(d->lasted, WSMON_PEAK_LEARN); i++)
+		add(d, d->baseline + far, a->peak_window);
 	return true;
 }
 
@@ -244,9 +316,16 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	u64 far;
 	s8 sign;
 
-	if (d->sign || d->nr < a->peak_window)
+	d->lasted++;
+	if (d->sign || d->nr < nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
+	/* few say little of how much varies */
+	if (d->nr < nr_start(a))
+		far += far * WSMON_PEAK_FIRST / d->nr;
+	/* a function of its own that is called now and then is no peak */
+	if (a->peak_detector != WSMON_PEAK_FANO)
+		far = max(far, value_of(d, FEW_PAGES));
 	if (value_of(d, w->low) > d->mean + far)
 		sign = 1;
 	else if (value_of(d, w->high) + far < d->mean)
@@ -261,6 +340,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	d->baseline = d->mean;
 	d->var_before = d->var;
 	d->threshold = far;
+	d->lasted = 1;
 	return true;
 }
 
@@ -279,6 +359,8 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		d->mean = value;
 		d->filtered = value;
 	}
+	if (d->nr < nr_start(a))
+		d->first[d->nr] = value;
 	if (d->nr < U32_MAX)
 		d->nr++;
 	step = distance(value, d->filtered) * a->peak_adapt / 1000;
@@ -288,7 +370,10 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		d->filtered += step;
 	else
 		d->filtered -= step;
-	add(d, d->filtered, a->peak_window);
+	if (d->nr <= nr_start(a))
+		first_median(d, a, d->nr);
+	else
+		add(d, d->filtered, a->peak_window);
 }
 
 /**

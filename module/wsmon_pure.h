@@ -346,19 +346,25 @@ u64 wsmon_sqrt_up(u64 x);
 
 /* wsmon_peaks.c: when the working set size is unusual */
 
+/* Estimates until "sigma" judges, and until it does so by moving mean and variance */
+#define WSMON_PEAK_FIRST	6U
+#define WSMON_PEAK_LEARN	32U
+
 /**
  * struct wsmon_detector - finds peaks of a working set size
- * @mean:	moving mean
- * @var:	moving variance
+ * @mean:	moving mean; while "sigma" starts, the median
+ * @var:	moving variance; while "sigma" starts, from the median deviation
  * @filtered:	what the last estimate counted as
  * @baseline:	@mean when the peak began
  * @var_before:	@var then
  * @threshold:	distance from the mean that made it a peak
  * @height:	of its estimates the one furthest from @baseline, pages
  * @nr:		estimates since the start, saturating
+ * @lasted:	estimates since the last peak began
  * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
  * @sign:	1 in a peak, -1 in one downwards, else 0
  * @ended:	what it was before this estimate, if that ended it
+ * @first:	the first estimates, for the median
  */
 struct wsmon_detector {
 	u64 mean;
@@ -369,9 +375,11 @@ struct wsmon_detector {
 	u64 threshold;
 	u64 height;
 	u32 nr;
+	u32 lasted;
 	u32 shift;
 	s8 sign;
 	s8 ended;
+	u32 first[WSMON_PEAK_LEARN];
 };
 
 u64 wsmon_peak_threshold(const struct wsmon_detector *d,

@@ -156,11 +156,31 @@ static void doubt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d.height, 3000);
 }
 
+/* Bursts among the first estimates: each is found, from the eighth on at the latest */
+static void start(struct kunit *test)
+{
+	static const u64 pages[] = { 50, 3000, 26000, 3100, 2900, 3000, 3000 };
+	struct wsmon_attrs a = attrs_of(WSMON_PEAK_SIGMA);
+	struct wsmon_detector d = { };
+	u32 i, edges;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		KUNIT_EXPECT_EQ(test, feed(&d, &a, pages[i], pages[i], pages[i]), 0);
+	for (; i < 60; i++) {
+		u64 y = i % 12 == 7 || i % 12 == 8 ? 25000 : 2900 + i % 3 * 100;
+
+		edges = feed(&d, &a, y, y - 300, y + 300);
+		KUNIT_EXPECT_EQ(test, edges, i % 12 == 7 ? 2 : i % 12 == 9 ? 1 : 0);
+	}
+	KUNIT_EXPECT_LT(test, wsmon_peak_size(&d, d.mean, 0), 4500);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(steps, golden_gen_params),
 	KUNIT_CASE(large_f),
 	KUNIT_CASE(everything),
 	KUNIT_CASE(doubt),
+	KUNIT_CASE(start),
 	{}
 };
 

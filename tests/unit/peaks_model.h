@@ -12,12 +12,20 @@
 /* By the formulas of Documentation/design.rst */
 struct model {
 	double mean, var, filtered, baseline, var_before, threshold;
-	unsigned int nr;
+	double first[32];
+	unsigned int nr, lasted;
 	int sign;
 };
 
 double model_threshold(const struct model *m, const struct wsmon_attrs *a);
 double model_feed(struct model *m, const struct wsmon_attrs *a, double y,
 		  double low, double high);
+
+/* Edges: 1 a peak ended, 2 one began */
+int peaks_feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 y,
+	       u64 low, u64 high);
+/* Normally distributed, mean 0, standard deviation 1 */
+double peaks_normal(void);
+void test_peaks_start(void);
 
 #endif
