@@ -108,6 +108,53 @@ def other_views():
        page.stderr)
 
 
+def early(sizes, found=(), **attrs):
+    """A recording of such working sets, MiB, one a second, and of peaks (when, until)"""
+    mib, sec = 1 << 20, 10**9
+    attrs = {"cpu_permille": 30, "peak": (1, 30, 5000, 250), **attrs}
+    out = [r.header(0, **attrs), r.target(1, 7, b"x")]
+    for i, size in enumerate(sizes):
+        t = (i + 1) * sec
+        for n, (begin, end) in enumerate(found, 1):
+            if i + 1 in (begin, end):
+                out.append(r.peak(t, 7, n, 0, i + 1 == end, start_ns=begin * sec,
+                                  end_ns=t * (i + 1 == end), size=size * mib))
+        if size == "exec":
+            out.append(r.target(t, 7, b"y", 1))
+            continue
+        out.append(r.wss(t, 7, "all", size * mib, (size - 1) * mib, (size + 1) * mib, 400 * mib))
+        # of other classes and windows nothing is wanted
+        out.append(r.wss(t, 7, "text", size * mib * (1 + i % 2 * 9), 0, mib, 400 * mib))
+        out.append(r.wss(t, 7, "all", 300 * mib * (i % 3), 0, mib, 400 * mib, 10 * sec // 1000))
+    lines = objects(data=b"".join(out) + r.end(10**12))
+    return [(p["t"], p["duration_ns"], p["found"], p["number"]) for p in lines if p["type"] == "peak"]
+
+
+def afterwards():
+    """What the module could not find yet, and no more than that"""
+    usual = [12, 13, 12, 11]
+    start = [12, 12, 100, 102, 12] + 10 * usual
+    ok(early(start) == [(3.0, 2 * 10**9, "afterwards", None)], "a burst among the first", early(start))
+    some = start[:11] + [80, 90, 12] + 10 * usual
+    ok(early(some, [(12, 14)]) == [(3.0, 2 * 10**9, "afterwards", None),
+                                   (12.0, 2 * 10**9, "live", 1)], "beside one that was found",
+       early(some, [(12, 14)]))
+    ok(early(some, [(3, 5), (12, 14)]) == [(3.0, 2 * 10**9, "live", 1), (12.0, 2 * 10**9, "live", 2)],
+       "none twice", early(some, [(3, 5), (12, 14)]))
+    ok(not early([1, 100, 90] + 10 * usual), "how a program starts")
+    ok(not early([12] * 40 + [100] + 10 * usual), "what the module judged itself")
+    ok(not early(start, peak=(2, 30, 5000, 250)) and not early(start, peak=(0, 30, 5000, 250)),
+       "with fano, and without any: none")
+    ok(early([100] * 20 + ["exec"] + start) == [(24.0, 2 * 10**9, "afterwards", None)],
+       "each program by itself", early([100] * 20 + ["exec"] + start))
+    data = r.header(0, cpu_permille=30, peak=(1, 30, 5000, 250)) + b"".join(
+        r.wss((i + 1) * 10**9, 7, "all", (50 if i == 2 else 5) << 20, (49 if i == 2 else 4) << 20,
+              51 << 20, 99 << 20) for i in range(9)) + r.end(10**11)
+    text = report(data=data).stdout.decode().splitlines()
+    ok(len(text) == 2 and text[0].endswith("FOUND") and text[1].split()[-1] == "afterwards",
+       "as people read it", text)
+
+
 def damage():
     """Whatever is in a file: what it can be read for, and messages."""
     good = samples.stacks()
@@ -201,6 +248,7 @@ def main(accept):
     folded()
     filters()
     other_views()
+    afterwards()
     damage()
     nothing()
     many()

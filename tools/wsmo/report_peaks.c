@@ -16,11 +16,11 @@
 
 enum {
 	P_N, P_T, P_PID, P_GROUP, P_SIGN, P_DURATION, P_HEIGHT, P_BASELINE,
-	P_THRESHOLD, P_BYTES, P_LOW, P_HIGH,
+	P_THRESHOLD, P_BYTES, P_LOW, P_HIGH, P_FOUND,
 };
 
 static const struct column peak_columns[] = {
-	[P_N]		= { "number", "N", COL_COUNT, 3, 0, "number of the peak among the target's" },
+	[P_N]		= { "number", "N", COL_COUNT, 3, 0, "number of the peak among the target's; none if it was found afterwards" },
 	[P_T]		= { "t", "TIME", COL_T, 8, 0, "when it began: the end of its first interval" },
 	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
 	[P_GROUP]	= { "group", "GROUP", COL_TEXT, 5, 0, "which working set: all, text, or the rest" },
@@ -32,6 +32,7 @@ static const struct column peak_columns[] = {
 	[P_BYTES]	= { "bytes", "AT START", COL_SIZE, 10, 0, "the working set when it began" },
 	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
 	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
+	[P_FOUND]	= { "found", "FOUND", COL_TEXT, 5, 0, "live: by the module; afterwards: by this report, without stacks" },
 };
 
 static const struct table_desc peak_desc = {
@@ -56,6 +57,7 @@ static const struct table_desc * const tables[] = {
 
 struct peaks_view {
 	struct events events;
+	struct after after;
 	struct mappings *mappings;
 	struct taken_list taken;
 	struct calls *calls;
@@ -82,6 +84,7 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 
 	mappings_add(v->mappings, rec);
 	events_add(&v->events, rec);
+	after_add(&v->after, &rp->reader.header.attrs, rec);
 	/* whether its time is wanted is told by the peak's, or the mark's */
 	if (rec->type == WSMON_REC_STACK &&
 	    (!rp->pids.nr || has_pid(&rp->pids, stack->pid)))
@@ -128,7 +131,7 @@ static struct taken_event peak_event(const struct peaks_view *v,
 static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 {
 	table_row(t, (struct cell[]) {
-		[P_N]		= cell_u(p->number),
+		[P_N]		= p->number ? cell_u(p->number) : (struct cell){ 0 },
 		[P_T]		= cell_d(report_time(rp, p->start_ns)),
 		[P_PID]		= cell_u(p->pid),
 		[P_GROUP]	= cell_s(peak_group_name(p->group)),
@@ -141,6 +144,7 @@ static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 		[P_BYTES]	= cell_u(p->bytes),
 		[P_LOW]		= cell_u(p->low),
 		[P_HIGH]	= cell_u(p->high),
+		[P_FOUND]	= cell_s(p->number ? "live" : "afterwards"),
 	});
 }
 
@@ -156,6 +160,12 @@ static size_t print_peaks(struct report *rp)
 	const struct peak *p;
 	size_t i, n = 0;
 
+	for (i = 0; i < v->after.nr; i++) {
+		if (!wants_peak(rp, &v->after.peak[i]))
+			continue;
+		n++;
+		print_peak(rp, t, &v->after.peak[i]);
+	}
 	for (i = 0; (p = events_peak_at(&v->events, i)); i++) {
 		struct taken_event event = peak_event(v, p);
 
@@ -188,7 +198,7 @@ static size_t print_marks(struct report *rp)
 
 		if (!wants_time(rp, m->time_ns, m->time_ns))
 			continue;
-		if (!n++ && for_people(rp) && v->events.peaks.nr)
+		if (!n++ && for_people(rp) && (v->events.peaks.nr || v->after.nr))
 			putchar('\n');
 		table_row(t, (struct cell[]) {
 			[M_N]	 = cell_u(m->number),
@@ -284,6 +294,7 @@ static void peaks_end(struct report *rp)
 	struct peaks_view *v = rp->data;
 
 	taken_fold(&v->taken, v->calls, v->mappings);
+	after_judge(&v->after, &v->events, &rp->reader.header.attrs);
 	if (rp->peaks.folded) {
 		each_event(rp, fold_event, v);
 		taken_print_folded(&v->taken);
@@ -295,6 +306,7 @@ static void peaks_end(struct report *rp)
 	free(v->taken.t);
 	mappings_free(v->mappings);
 	events_free(&v->events);
+	after_free(&v->after);
 	free(v);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * report_peaks.h - the stacks of a recording, as "wsmo report peaks" prints them
+ * report_peaks.h - the stacks of a recording, as "wsmo report peaks" prints them,
+ * and peaks that the module could not find
  */
 #ifndef WSMO_REPORT_PEAKS_H
 #define WSMO_REPORT_PEAKS_H
 
 #include "calls.h"
 #include "report.h"
+#include "wss.h"
 
 /**
  * struct taken - what a STACK record tells
@@ -79,5 +81,29 @@ void taken_choose(struct taken_list *l, const struct taken_event *event);
 
 /** taken_print_folded() - one line for each thread's name and stack, with a count */
 void taken_print_folded(const struct taken_list *l);
+
+/**
+ * struct after - zeroed is empty
+ * @rows:	estimates of whole targets within the shortest window
+ * @runs:	of which program they are
+ * @peak:	@nr peaks without number, by target and time
+ */
+struct after {
+	struct wss_rows rows;
+	struct sorted runs;
+	struct peak *peak;
+	size_t nr;
+};
+
+/** after_add() - take WSS and TARGET records; others are ignored */
+void after_add(struct after *a, const struct wsmon_attrs *attrs,
+	       const struct wsmon_record *rec);
+
+/** after_judge() - all are there: find peaks that are not in @ev */
+void after_judge(struct after *a, const struct events *ev,
+		 const struct wsmon_attrs *attrs);
+
+/** after_free() - free what is in it */
+void after_free(struct after *a);
 
 #endif /* WSMO_REPORT_PEAKS_H */

@@ -28,7 +28,7 @@ WSMO_READ_SRCS := $(WSMO_RECORD_SRCS) table.c live.c outfile.c \
 	curve.c curves.c curves_report.c report_curve.c report_sizing.c sizing.c \
 	sizing_args.c curve_plot.c \
 	report_hot.c hot.c hot_args.c places.c mappings.c symbols.c libdw.c \
-	report_peaks.c report_stacks.c calls.c demangle.c events.c \
+	report_peaks.c report_peaks_after.c report_stacks.c calls.c demangle.c events.c \
 	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c \
 	heatmap_text.c heatmap_events.c heatmap_plot.c \
 	report_html.c html_events.c html_sizing.c html_assets.c \
