@@ -336,6 +336,20 @@ def by_hand():
     ok(res.returncode == 2 and b"not to be run by hand" in res.stderr, "wsmo-stack by hand", res)
 
 
+def ready():
+    """wsmo-stack runs from the beginning: a peak may be short."""
+    for options, want in ([], 1), (["--no-stacks"], 0):
+        with fake() as (d, m), Program(d) as p:
+            w = start(d, m, "-p", str(p.pid), *options)
+            m.running.wait(10)
+            time.sleep(1)
+            children = subprocess.run(["pgrep", "-P", str(w.pid)],
+                                      stdout=subprocess.PIPE).stdout.split()
+            ok(len(children) == want, "wsmo-stack runs before a peak: %d" % want, children)
+            w.send_signal(signal.SIGINT)
+            w.communicate(timeout=20)
+
+
 def missing():
     """wsmo was copied without what is beside it."""
     with fake(script=peaks(one)) as (d, m), Program(d) as p, Directory() as copy:
@@ -360,4 +374,5 @@ def main(_accept):
     stuck()
     marks()
     by_hand()
+    ready()
     missing()

@@ -155,8 +155,10 @@ int record_run(struct record *r)
 {
 	int status = begin(r);
 
-	if (!status)
+	if (!status) {
+		stacks_begin(r);
 		record_loop(r);
+	}
 	session_close(&r->session);
 	if (!status && r->hooks.end)
 		r->hooks.end(r);

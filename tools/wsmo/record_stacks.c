@@ -87,6 +87,12 @@ static bool ask(struct stacks *s, __u32 pid, __u32 reason, __u32 number)
 				MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(rq);
 }
 
+void stacks_begin(struct record *r)
+{
+	if (r->stacks.wanted)
+		start(&r->stacks);
+}
+
 void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak)
 {
 	const struct stacks_target key = {

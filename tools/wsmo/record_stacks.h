@@ -2,8 +2,9 @@
 /*
  * record_stacks.h - call stacks in the record file: at peaks and at marks
  *
- * wsmo-stack, which takes them, is started when the first one is wanted. Nothing
- * here waits for it but the end of the recording.
+ * wsmo-stack, which takes them, is started with the recording: where that takes as
+ * long as the first peak lasts, what made the peak would be over. Nothing here
+ * waits for it but the end of the recording.
  */
 #ifndef WSMO_RECORD_STACKS_H
 #define WSMO_RECORD_STACKS_H
@@ -45,6 +46,9 @@ struct stacks {
 	__u64 skipped;
 	__u64 longest_ns;
 };
+
+/** stacks_begin() - start wsmo-stack if stacks are wanted */
+void stacks_begin(struct record *r);
 
 /** stacks_peak() - a peak's edge came: take stacks if it is time to */
 void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak);

@@ -51,6 +51,13 @@ static void block_signals(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
+/* A peak may be over before the pages of this program are read from its files. */
+static void read_pages(void)
+{
+	if (!mlockall(MCL_CURRENT))
+		munlockall();
+}
+
 int main(void)
 {
 	struct stack_request rq;
@@ -58,6 +65,7 @@ int main(void)
 
 	begin_program();
 	block_signals();
+	read_pages();
 	while ((n = recv(STDIN_FILENO, &rq, sizeof(rq), 0)) == sizeof(rq))
 		if (rq.pid && rq.threads && rq.threads <= STACK_THREADS)
 			take(&rq);
