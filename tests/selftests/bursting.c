@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bursting.c - 8 MiB in use in rest_here(), and twice for a second 64 MiB in
- * burst_here()
+ * burst_here(); or what is asked for:
+ *
+ * bursting [BASE TOP REST BURST TIMES [FIRST]]: MiB, seconds, and how long it
+ * rests the first time. Where FIRST is negative, bursts give their memory back.
+ * Prints when each began, on CLOCK_MONOTONIC.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define MIB	((size_t)1 << 20)
@@ -21,36 +28,49 @@ static double now(void)
 
 static void touch(size_t size)
 {
-	struct timespec pause = { 0, 5000000 };
+	struct timespec pause = { 0, 20000000 };
 
 	for (size_t i = 0; i < size; i += PAGE)
 		memory[i]++;
 	nanosleep(&pause, NULL);
 }
 
-static __attribute__((noipa)) void rest_here(double seconds)
+static __attribute__((noipa)) void rest_here(size_t size, double seconds)
 {
 	for (double end = now() + seconds; now() < end;)
-		touch(8 * MIB);
+		touch(size);
 }
 
-static __attribute__((noipa)) void burst_here(double seconds)
+static __attribute__((noipa)) void burst_here(size_t size, double seconds)
 {
 	for (double end = now() + seconds; now() < end;)
-		touch(64 * MIB);
+		touch(size);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	memory = malloc(64 * MIB);
-	if (!memory)
+	double arg[] = { 8, 64, 5, 1, 2, 5 };
+
+	for (int i = 1; i < argc && i <= 6; i++)
+		arg[i - 1] = atof(argv[i]);
+	if (argc < 7)
+		arg[5] = arg[2];
+
+	size_t base = arg[0] * MIB, top = arg[1] * MIB;
+
+	memory = mmap(NULL, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
 		return 1;
-	for (size_t i = 0; i < 64 * MIB; i += PAGE)
+	for (size_t i = 0; i < top; i += PAGE)
 		memory[i] = 1;
-	for (int i = 0; i < 2; i++) {
-		rest_here(5);
-		burst_here(1);
+	for (int i = 0; i < arg[4]; i++) {
+		rest_here(base, i ? arg[2] : fabs(arg[5]));
+		printf("%.3f\n", now());
+		fflush(stdout);
+		burst_here(top, arg[3]);
+		if (arg[5] < 0)
+			madvise((char *)memory + base, top - base, MADV_DONTNEED);
 	}
-	rest_here(2);
+	rest_here(base, 2);
 	return 0;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Peaks of the working set: found where they are and nowhere else, and told."""
 import io
+import json
 import os
 import signal
 import subprocess
@@ -180,6 +181,47 @@ def bursts():
               if r.type == "PEAK" and r.edge == "start"]
     print("# read %s ms after it happened" % " ".join("%.1f" % x for x in waited))
     assert len(waited) >= 10 and sorted(waited)[len(waited) // 2] < ms / 2, waited
+
+
+@w.measured
+def soon():
+    """At the defaults, 45 s: a peak for 1.5 s of every 12 is found each time, with its function."""
+    with tempfile.TemporaryDirectory() as tmp:
+        program, path = os.path.join(tmp, "bursting"), os.path.join(tmp, "data")
+        subprocess.run(["gcc", "-g", "-O2", "-o", program,
+                        os.path.join(w.TOP, "tests/selftests/bursting.c")], check=True)
+        # 12 MiB, then 102; of one the memory is new each time
+        jobs = [subprocess.Popen([program, "12", "102", "10.5", "1.5", "99", first],
+                                 stdout=subprocess.PIPE) for first in ("10.5", "-14.2")]
+        time.sleep(1)
+        subprocess.run(["wsmo", "record", "-q", "-d", "45", "-o", path,
+                        "-p", ",".join(str(p.pid) for p in jobs)], check=True)
+        for p in jobs:
+            p.kill()
+            p.communicate()
+        lines = [json.loads(x) for x in subprocess.run(
+            ["wsmo", "report", "peaks", "--json", "-i", path], check=True,
+            stdout=subprocess.PIPE).stdout.splitlines()]
+    of = {}
+    for x in lines:
+        if x["type"] == "frame":
+            of.setdefault(x["stack"], []).append(x["function"])
+    stacks = {(x["pid"], x["number"]): of[x["stack"]] for x in lines
+              if x["type"] == "stack" and x["stack"]}
+    named = 0
+    for p in jobs:
+        peaks = [x for x in lines if x["type"] == "peak" and x["pid"] == p.pid and
+                 x["group"] == "all" and x["sign"] == "up"]
+        for x in peaks:
+            print("# %d: %s at %.1f s: %.1f MiB over %.1f, %s" % (
+                p.pid, x["found"], x["t"], x["height"] / MIB, x["baseline"] / MIB,
+                stacks.get((p.pid, x["number"]))))
+        # a burst may end as the recording does
+        assert len(peaks) in (3, 4) and all(x["found"] == "live" for x in peaks), peaks
+        for x in peaks[:3]:
+            assert 11 < x["baseline"] / MIB < 15 and x["height"] > 40 * MIB, x
+            named += "burst_here" in stacks.get((p.pid, x["number"]), [])
+    assert named >= 5, named
 
 
 def read_lines(path):
@@ -409,4 +451,4 @@ def unloads_while_traced():
     w.load()
 
 
-w.main(the_file, restarts, bounded, tracepoints, unloads_while_traced, bursts, ramps)
+w.main(the_file, restarts, bounded, tracepoints, unloads_while_traced, bursts, soon, ramps)
