@@ -200,7 +200,8 @@ struct wsmon_rec_attrs {
 
 /**
  * struct wsmon_rec_target - WSMON_REC_TARGET
- * @pid:	process id (thread group id), initial pid namespace
+ * @pid:	process id (thread group id) in the pid namespace of who started the
+ *		session; so are the pids of all records. 0 if it is not visible there
  * @flags:	WSMON_TARGET_*
  * @comm:	name of its main thread, NUL-terminated
  */
@@ -218,7 +219,7 @@ struct wsmon_rec_target {
  * @index:	number of this area, 0 to @total - 1, in address order
  * @total:	areas in this set
  * @start:	first address
- * @end:	address behind the last one
+ * @end:	end, exclusive
  * @mapped:	bytes mapped in it: less than @end - @start if it has gaps
  * @path:	NUL-terminated, NUL-padded; empty in the kernel's stream: wsmo
  *		appends the mapping's name from /proc/PID/maps
@@ -252,7 +253,7 @@ struct wsmon_rec_area {
 /**
  * struct wsmon_region_entry - a region of a snapshot
  * @start:	first address
- * @end:	address behind the last one
+ * @end:	end, exclusive
  * @share:	share of its pages accessed within an aggregation interval (Q15:
  *		WSMON_SHARE_ONE is all), averaged over the last ones
  * @freq:	share of the interval's sampling rounds that found its samples
@@ -443,7 +444,7 @@ struct wsmon_rec_mark {
  * @pid:	the target
  * @prot:	PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4; 8 if it is shared
  * @start:	first address
- * @end:	address behind the last one
+ * @end:	end, exclusive
  * @offset:	in the file
  * @inode:	of the file, 0 if it has none
  * @build_id:	of the ELF file
