@@ -60,7 +60,8 @@ enum wsmon_class {
  * enum wsmon_record_type - kinds of records
  * @WSMON_REC_ATTRS:	struct wsmon_rec_attrs: attributes in force from now on
  * @WSMON_REC_TARGET:	struct wsmon_rec_target: a target, at the start, after it
- *			executed a program, and again when a reader attaches
+ *			executed a program, and again when a reader attaches or
+ *			WSMON_TARGET_SECONDARY_MMU is new
  * @WSMON_REC_AREA:	struct wsmon_rec_area: a mapping, or several coalesced.
  *			When a target's mappings changed the whole new set is
  *			sent, numbered 0 to total - 1
@@ -193,10 +194,20 @@ struct wsmon_rec_attrs {
 	struct wsmon_attrs attrs;
 };
 
-/* In struct wsmon_rec_target.flags: why the record is there */
+/* In struct wsmon_rec_target.flags & WSMON_TARGET_REASON: why the record is there */
+#define WSMON_TARGET_REASON	0xff
 #define WSMON_TARGET_START	0	/* monitoring of it starts */
 #define WSMON_TARGET_EXEC	1	/* it executed a program: a new address space */
-#define WSMON_TARGET_AGAIN	2	/* a reader attached: known already */
+#define WSMON_TARGET_AGAIN	2	/* known already: a reader attached, or the flag
+					 * below is new
+					 */
+/*
+ * In struct wsmon_rec_target.flags, beside the reason: a virtual machine (KVM) or a
+ * device reaches its memory through page tables of its own. Their accesses leave no
+ * trace in the process's page tables: memory that nobody else accesses reads as idle.
+ * Once set it stays until the next EXEC.
+ */
+#define WSMON_TARGET_SECONDARY_MMU	0x100
 
 /**
  * struct wsmon_rec_target - WSMON_REC_TARGET

@@ -14,7 +14,7 @@
 enum {
 	OPT_SHOW = 768, OPT_CLASS, OPT_BYTES, OPT_CPU, OPT_REFAULTS,
 	OPT_PRESSURE, OPT_WHEN_AVAILABLE, OPT_WHEN_PRESSURE, OPT_JSON, OPT_CSV,
-	OPT_RAW,
+	OPT_RAW, OPT_FORCE,
 };
 
 static const struct argp_option options[] = {
@@ -22,6 +22,7 @@ static const struct argp_option options[] = {
 	{ "dry-run", 'n', NULL, 0, "Do nothing, tell what would be done", 0 },
 	{ "show", OPT_SHOW, NULL, 0, "Print the rules and end", 0 },
 	{ "output", 'o', "FILE", 0, "Record to this file, too", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "Also on processes with a secondary MMU, as virtual machines are: all that only the guest accesses reads as idle", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress, no closing words but what was lost", 0 },
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
 	{ "class", OPT_CLASS, "CLASS,...", 0, "Act on these (data,heap,stack,anon): text data heap stack anon file shmem hugetlb", 3 },
@@ -103,6 +104,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_SHOW:
 		a->show = true;
 		a->record.optional = true;
+		return 0;
+	case OPT_FORCE:
+		a->force = true;
 		return 0;
 	case 'o':
 		a->record.file = arg;

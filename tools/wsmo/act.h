@@ -41,6 +41,8 @@ struct act_target {
  * @dry_run:	do nothing, tell what would be done
  * @log:	print each action
  * @show:	print the rules, and nothing else
+ * @force:	act on targets with a secondary MMU, too
+ * @refused:	there was one
  * @format:	of what is printed
  * @target:	@nr_targets of them
  * @match:	what there is to do
@@ -61,6 +63,8 @@ struct act {
 	bool dry_run;
 	bool log;
 	bool show;
+	bool force;
+	bool refused;
 	enum table_format format;
 	struct act_target *target;
 	size_t nr_targets;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "act.h"
+#include "secondary.h"
 #include "units.h"
 #include "wsmo.h"
 
@@ -159,11 +160,39 @@ static void forget(struct act_target *t)
 	t->total = 0;
 }
 
+static void let_go(struct act_target *t)
+{
+	forget(t);
+	process_close(&t->process);
+	t->gone = true;
+}
+
+/* Its guest's memory would be the first to go. Ends when nothing is left to act on. */
+static void refuse(struct act *a, struct act_target *t)
+{
+	size_t i;
+
+	let_go(t);
+	a->refused = true;
+	for (i = 0; i < a->nr_targets; i++)
+		if (!a->target[i].gone)
+			return;
+	if (a->record.session.started)
+		session_stop(&a->record.session);
+}
+
 static void take_target(struct act *a, const struct wsmon_rec_target *rec)
 {
 	struct act_target *t = find(a, rec->pid);
 
-	if (!t || rec->flags != WSMON_TARGET_EXEC)
+	if (!t)
+		return;
+	secondary_take(&rec->rec, a->force ? "" : "; it is left alone without --force");
+	if (rec->flags & WSMON_TARGET_SECONDARY_MMU && !a->force) {
+		refuse(a, t);
+		return;
+	}
+	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
 		return;
 	forget(t);
 	process_exec(&t->process);
@@ -173,11 +202,8 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 {
 	struct act_target *t = find(a, rec->pid);
 
-	if (!t)
-		return;
-	forget(t);
-	process_close(&t->process);
-	t->gone = true;
+	if (t)
+		let_go(t);
 }
 
 /* Collects the parts of a snapshot; one of which some is missing is dropped */
@@ -352,6 +378,7 @@ void act_tick(struct record *r)
 void act_end(struct record *r)
 {
 	finish(act_of(r));
+	r->failed |= act_of(r)->refused;
 }
 
 void act_free(struct act *a)

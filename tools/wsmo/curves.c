@@ -87,7 +87,7 @@ static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
 	if (!t)
 		return;
 	memcpy(t->comm, rec->comm, sizeof(t->comm));
-	if (!known || rec->flags == WSMON_TARGET_AGAIN)
+	if (!known || (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
 		return;
 	t->since_ns = rec->rec.time_ns;
 	forget(&cs->rows, rec->pid);

@@ -11,6 +11,7 @@
 #include "live.h"
 #include "openmetrics.h"
 #include "outfile.h"
+#include "secondary.h"
 #include "units.h"
 #include "wsmo.h"
 
@@ -38,6 +39,17 @@ static void print_now(const struct live *now)
 	metrics_end();
 }
 
+static void note_secondary(const struct live *now)
+{
+	const struct wss_name *name = now->names.base;
+	char text[SECONDARY_TEXT];
+	size_t i;
+
+	for (i = 0; i < now->names.nr; i++)
+		if (name[i].secondary_mmu && secondary_add(name[i].pid))
+			msg("%s", secondary_text(text, name[i].pid, name[i].comm));
+}
+
 static int write_now(const char *file)
 {
 	struct live now;
@@ -46,6 +58,7 @@ static int write_now(const char *file)
 	if (!err && file)
 		err = outfile_begin(file);
 	if (!err) {
+		note_secondary(&now);
 		print_now(&now);
 		if (file)
 			err = outfile_commit();

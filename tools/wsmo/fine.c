@@ -420,7 +420,7 @@ void fine_note(struct fine *f, const struct wsmon_record *rec)
 	} else if (rec->type == WSMON_REC_EXIT) {
 		forget(f, end->pid);
 	} else if (rec->type == WSMON_REC_TARGET &&
-		   start->flags != WSMON_TARGET_AGAIN) {
+		   (start->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN) {
 		forget(f, start->pid);
 	}
 }

@@ -72,6 +72,25 @@ static int take_wss(struct live *live, const char *line)
 	return 0;
 }
 
+/* @text: "status", which has a line of targets with a secondary MMU */
+static void take_secondary(struct live *live, const char *text)
+{
+	static const char key[] = "\nsecondary_mmu:";
+	const char *p = strstr(text, key);
+	struct wss_name *name;
+	int len;
+
+	for (p = p ? p + strlen(key) : ""; *p == ' '; p += len) {
+		struct wss_name target = { 0 };
+
+		if (sscanf(p, " %u%n", &target.pid, &len) != 1)
+			break;
+		name = sorted_find(&live->names, &target);
+		if (name)
+			name->secondary_mmu = true;
+	}
+}
+
 /* Return: 0, or -EINVAL */
 static int take_peak(struct live *live, const char *line)
 {
@@ -208,6 +227,9 @@ int live_read(struct live *live)
 	err = live->running ? read_lines(live, "wss", take_wss) : 0;
 	if (live->running && !err)
 		err = read_lines(live, "peaks", take_peak);
+	if (live->running && !err)
+		err = debugfs_read("status", text, sizeof(text));
+	take_secondary(live, live->running && !err ? text : "");
 	wss_rows_sort(&live->rows, false);
 	wss_rows_sort(&live->rss, false);
 	return err;

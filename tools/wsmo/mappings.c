@@ -179,7 +179,8 @@ void mappings_add(struct mappings *ms, const struct wsmon_record *rec)
 
 	if (rec->type == WSMON_REC_MAPPING)
 		add(ms, (const void *)rec);
-	if (rec->type != WSMON_REC_TARGET || target->flags == WSMON_TARGET_AGAIN)
+	if (rec->type != WSMON_REC_TARGET ||
+	    (target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
 		return;
 	key.pid = target->pid;
 	t = sorted_find(&ms->targets, &key);

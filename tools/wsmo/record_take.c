@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "record.h"
+#include "secondary.h"
 #include "units.h"
 
 /* Least time between two PROC records of a target; they follow its WSS. */
@@ -116,7 +117,8 @@ static void take_area(struct record *r, const struct wsmon_rec_area *area)
 static void take_target(struct record *r, const struct wsmon_rec_target *target)
 {
 	note_target(r, target->pid, false);
-	if (target->flags != WSMON_TARGET_AGAIN)
+	secondary_take(&target->rec, "");
+	if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
 		mapper_forget(&r->mapper, target->pid);
 }
 

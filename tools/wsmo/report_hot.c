@@ -89,7 +89,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 			hot_snapshot(&v->hot, (const void *)rec);
 		return;
 	case WSMON_REC_TARGET:
-		if (target->flags != WSMON_TARGET_AGAIN)
+		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
 			hot_exec(&v->hot, target->pid);
 		break;
 	}

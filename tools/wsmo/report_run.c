@@ -12,6 +12,7 @@
 
 #include "outfile.h"
 #include "report.h"
+#include "secondary.h"
 #include "units.h"
 #include "wsmo.h"
 
@@ -73,6 +74,16 @@ static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
 			rp->taus_seen |= 1U << i;
 }
 
+/* Figures follow that are not what they seem to be. */
+static void note_secondary(const struct report *rp, const struct wsmon_record *rec)
+{
+	__u32 pid;
+
+	if (rec->type == WSMON_REC_TARGET && reader_pid(rec, &pid) &&
+	    (!rp->pids.nr || has_pid(&rp->pids, pid)))
+		secondary_take(rec, "");
+}
+
 static const char *file_name(const struct report *rp)
 {
 	return strcmp(rp->file, "-") ? rp->file : "standard input";
@@ -92,6 +103,7 @@ static bool scan(struct report *rp)
 			rp->view->begin(rp);
 			break;
 		case READER_RECORD:
+			note_secondary(rp, rec);
 			rp->view->scan(rp, rec);
 			break;
 		default:
@@ -121,6 +133,7 @@ static int walk(struct report *rp)
 			ended = rec->type == WSMON_REC_END;
 			if (rec->type == WSMON_REC_WSS)
 				note_tau(rp, (const void *)rec);
+			note_secondary(rp, rec);
 			rp->view->record(rp, rec);
 			/* nobody reads on, or the disk is full */
 			if (output_error()) {

@@ -161,11 +161,13 @@ static void add_proc(struct summary *s, const struct wsmon_record *rec, double t
 
 static void add_target(struct summary *s, const struct wsmon_rec_target *rec)
 {
+	const struct target key = { .pid = rec->pid };
+	bool known = sorted_find(&s->targets, &key);
 	struct target *target = find_target(s, rec->pid);
 
 	if (target)
 		memcpy(target->comm, rec->comm, sizeof(target->comm));
-	if (rec->flags == WSMON_TARGET_AGAIN)
+	if (!known && (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
 		s->late_reader = true;
 }
 
@@ -252,10 +254,12 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 
 	add_to_recording(s, rec);
 	if (rec->type == WSMON_REC_TARGET) {
+		const struct wsmon_rec_target *target = (const void *)rec;
+
 		/* names are needed whatever --time says */
-		add_target(s, (const void *)rec);
-		if (((const struct wsmon_rec_target *)rec)->flags != WSMON_TARGET_AGAIN)
-			hot_exec(&s->hot, ((const struct wsmon_rec_target *)rec)->pid);
+		add_target(s, target);
+		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
+			hot_exec(&s->hot, target->pid);
 		return;
 	}
 	if (!report_wants(rp, rec))

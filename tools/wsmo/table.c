@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "secondary.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"
@@ -287,6 +288,20 @@ static struct json_object *json_text(const char *text)
 	return o;
 }
 
+/* Figures of such a target are not to be taken for those of others. */
+static void json_secondary(struct table *t, const struct cell *cells)
+{
+	static const char key[] = "secondary_mmu";
+	size_t i;
+
+	json_object_object_del(t->row, key);
+	for (i = 0; i < t->desc->nr; i++)
+		if (!strcmp(t->desc->columns[i].key, "pid") && cells[i].set &&
+		    secondary_has(cells[i].u))
+			json_object_object_add(t->row, key,
+					       json_object_new_boolean(1));
+}
+
 static void row_json(struct table *t, const struct cell *cells)
 {
 	size_t i;
@@ -312,6 +327,7 @@ static void row_json(struct table *t, const struct cell *cells)
 			json_object_set_uint64(o, cells[i].u);
 		json_object_object_add(t->row, c->key, json_object_get(o));
 	}
+	json_secondary(t, cells);
 	puts(json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
 					    JSON_C_TO_STRING_NOZERO |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));

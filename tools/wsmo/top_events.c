@@ -94,7 +94,7 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
-		if (target->flags != WSMON_TARGET_EXEC)
+		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
 			break;
 		snprintf(name, sizeof(name), "%.*s", WSMON_COMM_LEN,
 			 target->comm);

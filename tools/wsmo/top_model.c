@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "secondary.h"
 #include "top.h"
 #include "wsmo.h"
 
@@ -97,6 +98,18 @@ static double cpu_share(const struct top *top, const struct live *now,
 	       (now_ns - top->read_ns);
 }
 
+static void note_secondary(struct top *top, const struct live *now)
+{
+	const struct wss_name *name = now->names.base;
+	char text[SECONDARY_TEXT];
+	size_t i;
+
+	for (i = 0; i < now->names.nr; i++)
+		if (name[i].secondary_mmu && secondary_add(name[i].pid))
+			top_event(top, "%s", secondary_text(text, name[i].pid,
+							    name[i].comm));
+}
+
 int top_update(struct top *top)
 {
 	struct live now;
@@ -115,6 +128,7 @@ int top_update(struct top *top)
 	top->running = now.running;
 	snprintf(top->status, sizeof(top->status), "%s", now.status);
 	if (now.running) {
+		note_secondary(top, &now);
 		top->cpu = cpu_share(top, &now, now_ns);
 		top->read_ns = now_ns;
 		live_free(&top->now);

@@ -10,6 +10,7 @@
 #include "names.h"
 #include "term.h"
 #include "text.h"
+#include "secondary.h"
 #include "top.h"
 #include "units.h"
 #include "wsmo.h"
@@ -172,7 +173,8 @@ static void draw_name(int y, int x, const struct top_row *row)
 	if (row->wss.class != WSMON_CLASS_ALL)
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
 	else
-		mvaddstr(y, x, text_clean(name, sizeof(name), row->comm));
+		mvprintw(y, x, "%s%s", text_clean(name, sizeof(name), row->comm),
+			 secondary_has(row->wss.pid) ? "*" : "");
 }
 
 /* The headings if there is no @row */
@@ -319,6 +321,7 @@ static void draw_help(void)
 		"SHARE    working set, of what is mapped",
 		"HOT      regions of which half or more is accessed",
 		"REGIONS  it is divided into",
+		"*        has a secondary MMU: what only its guest accesses reads as idle",
 		"TREND    working set at each look, now is at the right",
 		"K M G are powers of 1024.",
 		"",

@@ -16,7 +16,7 @@ WSMO_RECORD_SRCS := program.c program_exec.c msg.c args.c text.c units.c names.c
 	reader.c past.c pack.c unpack.c debugfs.c sorted.c \
 	record.c record_args.c record_run.c record_loop.c record_take.c \
 	record_output.c record_child.c record_stacks.c record_marks.c marks.c \
-	mapper.c buildid.c threads.c session.c procfs.c
+	mapper.c buildid.c threads.c session.c procfs.c secondary.c
 WSMO_SRCS := main.c mark.c $(WSMO_RECORD_SRCS)
 
 # What reads, which "wsmo report", "act", "export" and "check" execute

@@ -35,6 +35,7 @@ struct wss_rows {
 struct wss_name {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
+	bool secondary_mmu;		/* from the module's text files only */
 };
 
 /** wss_rows_add() - exits if there is no memory */

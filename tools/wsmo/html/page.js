@@ -91,6 +91,10 @@ function tables() {
 		"time in TLB flushes": recording.flush_ns === null ? "-" : time(recording.flush_ns / 1e3),
 		"longest hold of a lock": recording.max_hold_ns === null ? "-" : time(recording.max_hold_ns / 1e3),
 	}).map(([k, v]) => [k, v === null || v === undefined ? "-" : String(v)])), 1);
+	for (const m of memory.values())
+		if (m.secondary_mmu)
+			byId("when").after(element("p", `${who(m.pid)} has a secondary MMU: what ` +
+				"only its guest or a device accesses reads as idle.", "why"));
 	byId("when").textContent =
 		`${recording.start}, ${time(recording.duration_ns / 1e3)}, ` +
 		`${recording.intervals} intervals; ` + (recording.lost_records ?

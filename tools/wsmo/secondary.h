@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * secondary.h - targets with a secondary MMU, as virtual machines have
+ *
+ * What their guests access leaves no trace in the process's page tables, so every
+ * figure of such a target comes with a note: one line on stderr, and
+ * "secondary_mmu":true in the JSON objects that have its pid.
+ */
+#ifndef WSMO_SECONDARY_H
+#define WSMO_SECONDARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wsmon.h"
+
+#define SECONDARY_TEXT	256
+
+/** secondary_add() - note that a target has one; Return: whether that is new */
+bool secondary_add(__u32 pid);
+
+/** secondary_has() - was that noted? */
+bool secondary_has(__u32 pid);
+
+/**
+ * secondary_text() - what to say of a target that has one
+ * @buf:	SECONDARY_TEXT bytes
+ * @comm:	its name, not necessarily terminated
+ * Return: @buf
+ */
+const char *secondary_text(char *buf, __u32 pid, const char *comm);
+
+/**
+ * secondary_take() - note what a TARGET record says; of other records nothing
+ * @then:	what follows from that for the user: said behind it
+ *
+ * Says so the first time a target has one.
+ */
+void secondary_take(const struct wsmon_record *rec, const char *then);
+
+#endif /* WSMO_SECONDARY_H */
