@@ -206,6 +206,24 @@ static int target_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* Targets whose guests or devices have page tables of their own */
+static void show_secondary_mmus(struct seq_file *m, const struct wsmon_session *ss)
+{
+	const char *sep = "secondary_mmu: ";
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		const struct wsmon_target *t = &ss->targets[i];
+
+		if (t->gone || !t->secondary_mmu)
+			continue;
+		seq_printf(m, "%s%d", sep, pid_nr_ns(t->pid, m->private));
+		sep = " ";
+	}
+	if (*sep == ' ')
+		seq_putc(m, '\n');
+}
+
 static int status_show(struct seq_file *m, void *unused)
 {
 	if (wsmon_lock())
@@ -215,6 +233,8 @@ static int status_show(struct seq_file *m, void *unused)
 		seq_puts(m, "last stop: on request\n");
 	else if (wsmon.stop_reason == WSMON_END_TARGETS_GONE)
 		seq_puts(m, "last stop: every target is gone\n");
+	if (wsmon.running)
+		show_secondary_mmus(m, wsmon.session);
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }

@@ -92,6 +92,7 @@ struct wsmon_life {
  * @arm_again:	the last pass that armed gave up
  * @check_again: the last pass that checked gave up: what it left may have been
  *		accessed, even if the target has not run since
+ * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
  * @gone:	it exited
  */
 struct wsmon_target {
@@ -123,6 +124,7 @@ struct wsmon_target {
 	bool drop_all;
 	bool arm_again;
 	bool check_again;
+	bool secondary_mmu;
 	bool gone;
 };
 

@@ -18,6 +18,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
@@ -219,6 +220,21 @@ static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
 	return changed;
 }
 
+/* A virtual machine may come at any time; what it set stays until the mm is gone. */
+static bool has_secondary_mmu(struct mm_struct *mm)
+{
+	/* a pointer that is set once, without a lock that is held here; NULL or not */
+	return data_race(mm_has_notifiers(mm));
+}
+
+static void look_for_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
+{
+	if (t->secondary_mmu || !has_secondary_mmu(mm))
+		return;
+	t->secondary_mmu = true;
+	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
+}
+
 /* The program of a target is not kept any longer. */
 static void let_go(struct wsmon_target *t)
 {
@@ -239,6 +255,7 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 
 		if (also->gone || (also != t && also->twin != t))
 			continue;
+		look_for_secondary_mmu(also, mm);
 		wsmon_events(ss, also, now);
 		emit(also, 0, now);
 	}
@@ -282,19 +299,21 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 	t->moved = true;
 	t->read_ns = 0;
 	t->born_ns = born_ns;
+	t->secondary_mmu = has_secondary_mmu(mm);
 	wsmon_stream_target(t, flags);
 	begin_regions(ss, t, mm, now);
 }
 
 /* It has the mm of another target, which is sampled once, for both. */
 static void follow(struct wsmon_session *ss, struct wsmon_target *t,
-		   struct wsmon_target *twin, u64 now)
+		   struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
 	forget(ss, t);
 	let_go(t);
 	t->twin = twin;
+	t->secondary_mmu = has_secondary_mmu(mm);
 	t->interval_ns = now;
 	wsmon_stream_target(t, flags);
 	wsmon_stream_areas(t);
@@ -377,7 +396,7 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 
 	if (twin) {
 		if (changed || t->twin != twin)
-			follow(ss, t, twin, now);
+			follow(ss, t, twin, mm, now);
 		return false;
 	}
 	changed |= !!t->twin;

@@ -44,13 +44,13 @@ void wsmon_stream_attrs(void)
 /**
  * wsmon_stream_target - a target
  * @t:		the target
- * @flags:	WSMON_TARGET_*
+ * @flags:	why: WSMON_TARGET_START, _EXEC or _AGAIN
  */
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 {
 	struct wsmon_rec_target rec = {
 		.pid = pid_of(t),
-		.flags = flags,
+		.flags = flags | (t->secondary_mmu ? WSMON_TARGET_SECONDARY_MMU : 0),
 	};
 
 	memcpy(rec.comm, t->comm, sizeof(rec.comm));

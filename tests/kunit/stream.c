@@ -170,9 +170,13 @@ static void target_and_exit(struct kunit *test)
 		want.flags = flags[i];
 		expect_record(i, &want, sizeof(want));
 	}
+	t->secondary_mmu = true;
+	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
+	want.flags = WSMON_TARGET_AGAIN | WSMON_TARGET_SECONDARY_MMU;
+	expect_record(3, &want, sizeof(want));
 	wsmon_stream_exited(t);
 	gone.pid = current->pid;
-	expect_record(3, &gone, sizeof(gone));
+	expect_record(4, &gone, sizeof(gone));
 }
 
 /* As it is given, with the pid and the time */

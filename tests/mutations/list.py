@@ -22,6 +22,10 @@ PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
 DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
 MUTATIONS = [
+    ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
+        (THREAD, "return data_race(mm_has_notifiers(mm));", "return false;")]),
+    ("secondary_mmu_not_told_again", "6.12", SELF + "secondary_test.py", [
+        (THREAD, "		wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n	}", "	}")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (WALK, "	while (!mmap_read_trylock(mm)) {", "	while (false) {"),
         (WALK, "	mmap_read_unlock(w->round.mm);", ""),

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A virtual machine's memory reads as idle, and everybody says so."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import wsmontest as w
+from acttest import MIB, TMP, act, rules, scheme
+
+GUEST = os.path.join(TMP, "guest")
+FILE = os.path.join(TMP, "guest.data")
+SIZE = 32
+NOTE = "has a secondary MMU"
+COLD = "1M null null 5% 2s null pageout"
+
+
+class Guest:
+    """The process; run() makes it a virtual machine, of the memory at self.at."""
+
+    def __enter__(self):
+        self.p = subprocess.Popen([GUEST, str(SIZE)], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.pid = self.p.pid
+        self.at = int(self.p.stdout.readline(), 16)
+        return self
+
+    def __exit__(self, *exc):
+        self.p.kill()
+        self.p.wait()
+
+    def run(self):
+        print(file=self.p.stdin, flush=True)
+        assert self.p.stdout.readline() == "running\n"
+
+
+@contextlib.contextmanager
+def guest(running=True):
+    with Guest() as g:
+        if running:
+            g.run()
+        yield g
+
+
+def flagged():
+    """The processes that status tells of."""
+    for line in w.get("status").splitlines():
+        if line.startswith("secondary_mmu:"):
+            return [int(pid) for pid in line.split()[1:]]
+    return []
+
+
+def wsmo(*args):
+    r = subprocess.run(["wsmo", *args], capture_output=True, text=True)
+    print("# %s: %s" % (" ".join(args), r.stderr.strip()), flush=True)
+    assert r.returncode == 0, r
+    return r
+
+
+def status():
+    """It appears while monitoring goes on, for the target that has it."""
+    with guest(running=False) as g, w.sleeper() as s:
+        w.must_put("attrs", "aggr_us=200000 window_us=200000")
+        w.must_put("target", "%d %d" % (s.pid, g.pid))
+        w.wait_for("intervals", lambda: w.stats()["rounds"] > 10)
+        assert flagged() == [], w.get("status")
+        g.run()
+        w.wait_for("the flag", lambda: flagged() == [g.pid])
+        g.p.kill()
+        w.wait_for("its end", lambda: flagged() == [])
+        w.must_put("target", "\n")
+    with guest() as g:
+        w.must_put("target", str(g.pid))
+        w.wait_for("the flag", lambda: flagged() == [g.pid])
+        w.must_put("target", "\n")
+        w.wait_for("the end", w.idle)
+        assert flagged() == []
+
+
+def targets(file):
+    r = wsmo("report", "raw", "--json", "-i", file)
+    return [(x["flags"] & 0xff, x["flags"] & 0x100) for x in map(json.loads, r.stdout.splitlines())
+            if x["type"] == "target"], r
+
+
+@w.measured
+def reports():
+    with guest() as g:
+        r = wsmo("record", "--no-stacks", "-p", str(g.pid), "-d", "4", "-o", FILE)
+        assert NOTE in r.stderr
+        seen, r = targets(FILE)
+        assert (0, 0x100) in seen and NOTE in r.stderr, seen
+        r = wsmo("report", "--json", "-i", FILE)
+        rows = [json.loads(line) for line in r.stdout.splitlines()]
+        assert all(x.get("secondary_mmu", False) == ("pid" in x) for x in rows), rows
+        # the guest uses all of its memory; the process does not
+        anon = [x for x in rows if x["type"] == "wss_summary" and x["class"] == "anon"]
+        print("# of %d MiB in use by the guest: %s" % (SIZE, anon), flush=True)
+        assert anon[0]["high"] < SIZE * MIB / 2, anon
+        for view in "wss", "regions", "heatmap", "hot":
+            assert wsmo("report", view, "-i", FILE).stderr.count(NOTE) == 1
+        page = wsmo("report", "html", "-i", FILE).stdout
+        assert '"secondary_mmu":true' in page
+        r = wsmo("top", "-p", str(g.pid), "--repeat=2", "--json")
+        assert r.stderr.count(NOTE) == 1 and '"secondary_mmu":true' in r.stdout
+
+
+def while_recording():
+    """A reader is told again when it appears."""
+    with guest(running=False) as g:
+        p = subprocess.Popen(["wsmo", "record", "--no-stacks", "-p", str(g.pid), "-d", "6",
+                              "--aggr", "200ms", "--window", "200ms", "-o", FILE])
+        w.wait_for("figures", lambda: w.running() and w.stats()["rounds"] > 5, 20)
+        g.run()
+        assert p.wait() == 0
+        assert targets(FILE)[0] == [(0, 0), (2, 0x100)], targets(FILE)[0]
+
+
+def refused():
+    """Not acted on, from the start or from when it appears; with --force it is."""
+    with guest() as g, w.sleeper() as s:
+        r = act("-s", scheme(COLD), "-p", str(g.pid), "-d", "60", "--json")
+        assert r.returncode == 1 and NOTE in r.stderr and "--force" in r.stderr, r
+        assert not rules(r)[0]["tried"], r
+        # of several targets the others are acted on
+        r = act("-s", scheme("4K null null 5% 1s null stat"), "-p", "%d,%d" % (g.pid, s.pid),
+                "-d", "8", "--json", "-l")
+        pids = {x["pid"] for x in map(json.loads, r.stdout.splitlines()) if "pid" in x}
+        assert r.returncode == 1 and pids == {s.pid}, r
+        r = act("-s", scheme("1M null null 5% 1s null stat"), "-p", str(g.pid), "-d", "8",
+                "--json", "--force", "-l")
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        assert r.returncode == 0 and NOTE in r.stderr and "--force" not in r.stderr, r
+        assert any(x["type"] == "action" and x["start"] < g.at + SIZE * MIB and
+                   x["end"] > g.at for x in lines), r
+    with guest(running=False) as g:
+        p = subprocess.Popen(["wsmo", "act", "-s", scheme(COLD), "-p", str(g.pid), "-d", "60",
+                              "--class", "stack"], stdout=subprocess.DEVNULL)
+        w.wait_for("it to act", lambda: w.running() and w.stats()["rounds"] > 5, 20)
+        assert p.poll() is None
+        g.run()
+        assert p.wait(20) == 1
+        assert w.idle()
+
+
+subprocess.run(["gcc", "-O1", "-g", "-o", GUEST,
+                os.path.join(w.TOP, "tests/selftests/guest.c")], check=True)
+for module in "kvm_amd", "kvm_intel":
+    subprocess.run(["/sbin/modprobe", "-q", module])
+if not os.path.exists("/dev/kvm"):
+    print("# no KVM in here", flush=True)
+    sys.exit(77)
+
+if __name__ == "__main__":
+    w.main(status, reports, while_recording, refused)
