@@ -328,6 +328,39 @@ def secondary():
         m.close()
 
 
+def rates():
+    """Half of the pages are accessed in each interval, in few of its rounds."""
+    def seldom(v, freq=0.04):
+        step = v.size // 64
+        return {v.pid: [r.region(v.at + i * step, v.at + (i + 1) * step, 0.5,
+                                 freq if i < 32 else 0.6, "file", 60000, 0) for i in range(64)]}
+    freq = "min-size max-size min-freq max-freq min-age max-age action\n"
+    damon = "min_sz max_sz min_acc max_acc min_age max_age action\n"
+    with fake(seldom) as (d, m, v):
+        res = run(*args(d, m, v, COLD.replace("5%", "10%")))
+        ok(mapped(v) == v.size, "a share is of the pages", mapped(v), res)
+    for head, bound in (freq, "10%"), (damon, "10"):
+        with fake(seldom) as (d, m, v):
+            res = run(*args(d, m, v, head + COLD.replace("5%", bound), more=("-l",)))
+            ok(mapped(v, (0, 0.5)) == 0 and mapped(v, (0.5, 1)) == v.size // 2,
+               "a rate is of the rounds", mapped(v), res)
+            ok(all(abs(a["freq"] - 0.04) < 0.001 and a["share"] == 0.5
+                   for a in objects(res, "action")) and
+               objects(res, "rule")[0]["text"] == COLD.replace("5%", bound) + " (freq)",
+               "  and is told", res)
+    with fake(seldom) as (d, m, v):
+        res = run(*args(d, m, v, freq + "4K null 50% null 500ms null stat", more=("-l",)))
+        actions = objects(res, "action")
+        ok(actions and all(a["start"] >= v.at + v.size // 2 for a in actions), "a least rate", res)
+    with fake(lambda v: seldom(v, 0.09)) as (d, m, v):
+        run(*args(d, m, v, freq + COLD.replace("5%", "10%")))
+        ok(mapped(v) == v.size, "a rate that is not sure", mapped(v))
+    with fake(half_hot) as (d, m, v):
+        run(*args(d, m, v, damon + "4K max min min 500ms max pageout"))
+        ok(mapped(v, (0, 0.5)) == v.size // 2 and mapped(v, (0.5, 1)) == 0, "never accessed",
+           mapped(v))
+
+
 def behind():
     """What was cold a while ago, when wsmo act was stopped, is in use since."""
     def used(v):
@@ -458,11 +491,31 @@ min max min max min max cold
         del rule["type"], rule["rule"]
     ok(rules[:2] == [
         {"line": 3, "min_size": 4096, "max_size": 2 << 20, "min_share": 0.01, "max_share": 0.125,
+         "min_freq": None, "max_freq": None,
          "min_age_ns": 500 * 10**6, "max_age_ns": 90 * 10**9, "action": "stat"},
         {"line": 4, "min_size": 0, "max_size": None, "min_share": 0.0, "max_share": 1.0,
+         "min_freq": None, "max_freq": None,
          "min_age_ns": 0, "max_age_ns": None, "action": "pageout"}] and
        rules[2]["min_size"] == 0 and rules[2]["max_age_ns"] is None and
        rules[3]["max_age_ns"] == 5 * 10**9, "sizes, shares, times, comments", *rules, res.stderr)
+    res = run("act", "--show", "--json", "-s", "/dev/stdin", stdin=b"""
+4K null 1% 5% 5s null pageout
+ min-size\tmax-size min-freq max-freq min-age max-age action # from here on
+4K null 1% 5% 5s null pageout
+min-size max-size min-share max-share min-age max-age action
+4K null 1% 5% 5s null pageout
+min_sz max_sz min_acc max_acc min_age max_age action
+4K max 1 5 5s max pageout
+4K max min min max max stat
+""")
+    bounds = [[rule[k] for k in ("min_share", "max_share", "min_freq", "max_freq")]
+              for rule in objects(res, "scheme")]
+    ok(bounds == 2 * [[0.01, 0.05, None, None], [None, None, 0.01, 0.05]] +
+       [[None, None, 0, 0]] and objects(res, "scheme")[4]["min_age_ns"] == 2**64 - 1 and
+       # rule 3 by 1, 4 by 2: a share hides no rate
+       res.stderr.count(b"is never applied") == 2, "names of columns", bounds, res.stderr)
+    freq = b"min-size max-size min-freq max-freq min-age max-age action\n"
+    damon = b"min_sz max_sz min_acc max_acc min_age max_age action\n"
     good = b"4K null null 5% 5s null pageout"
     for text, where, words in (
             (b"", "", "has no rules"),
@@ -481,7 +534,14 @@ min max min max min max cold
             (b"4K null null 5% 5q null pageout", ":1:17", "'5q' is not a time"),
             (b"4K null null 5% 5s null evict", ":1:25", "'evict' is not an action"),
             (b"2M 4K null 5% 5s null pageout", ":1:4", "max-size is less"),
-            (b"4K null 9% 5% 5s null pageout", ":1:12", "max-share is less"),
+            (b"2M min null 5% 5s null pageout", ":1:4", "max-size is less"),
+            (b"4K null 9% 5% 5s null pageout", ":1:12", "max-share is less than min-share"),
+            (freq + b"4K null null 101% 5s null pageout", ":2:14", "max-freq '101%' is not a rate"),
+            (freq + b"4K null 9 5 5s null pageout", ":2:11", "max-freq is less than min-freq"),
+            (damon + b"4K null 5x 5 5s null pageout", ":2:9", "min_acc '5x' is not a rate"),
+            (damon + b"4K null", ":2:8", "min_acc is missing; a rule is: min_sz"),
+            (b"4K null null 5 5s null pageout", ":1:14", "of a scheme for DAMON name the columns"),
+            (freq, "", "has no rules"),
             (b"4K null null 5% 5s 4s pageout", ":1:20", "max-age is less"),
             (b"4K null null 5% 5s null " + 90 * b"x", ":1:25", "too long"),
             (good + b"\n4K \0 null", ":2:4", "NUL"),
@@ -506,6 +566,7 @@ def main(_accept):
     left_alone()
     changes()
     secondary()
+    rates()
     behind()
     pieces_in_parts()
     again()

@@ -30,6 +30,7 @@ static void start_anew(struct piece *p, __u64 now)
 	p->hit_ns = now;
 	p->draws = 0;
 	p->hits = 0;
+	p->rate = 0;
 	p->run = 0;
 }
 
@@ -41,6 +42,7 @@ static void inherit(struct piece *to, const struct piece *from, __u64 bytes,
 
 	to->draws += from->draws * part;
 	to->hits += from->hits * part;
+	to->rate += from->rate * part;
 	if (first || from->run * part < to->run)
 		to->run = from->run * part;
 	if (from->since_ns > to->since_ns)
@@ -101,6 +103,7 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 		return;
 	p->draws += draws;
 	p->hits += hits;
+	p->rate += draws * r->freq / WSMON_SHARE_ONE;
 	p->run += draws;
 	if (hits) {
 		p->hit_ns = now;
@@ -113,10 +116,12 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 		p->since_ns = p->hit_ns;
 		p->draws = p->run;
 		p->hits = 0;
+		p->rate = 0;
 	}
 	if (p->draws > DRAWS_MAX) {
 		p->draws /= 2;
 		p->hits /= 2;
+		p->rate /= 2;
 		if (p->run > p->draws)
 			p->run = p->draws;
 	}
@@ -198,21 +203,32 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 	}
 }
 
-struct share piece_share(const struct piece *p)
+/* @hits: their sum over @n draws, each from 0 to 1: what lies between varies less */
+static struct share wilson(double hits, double n)
 {
-	double n = p->draws, half, middle;
 	struct share s = { 0, 0, 1 };
+	double half, middle;
 
 	if (n <= 0)
 		return s;
 	/* E. B. Wilson's interval (1927) is honest at no hits, and at all */
-	s.mean = p->hits / n;
+	s.mean = hits / n;
 	middle = (s.mean + Z2 / (2 * n)) / (1 + Z2 / n);
 	half = sqrt(Z2) / (1 + Z2 / n) *
 	       sqrt(s.mean * (1 - s.mean) / n + Z2 / (4 * n * n));
 	s.low = middle > half ? middle - half : 0;
 	s.high = middle + half < 1 ? middle + half : 1;
 	return s;
+}
+
+struct share piece_share(const struct piece *p)
+{
+	return wilson(p->hits, p->draws);
+}
+
+struct share piece_freq(const struct piece *p)
+{
+	return wilson(p->rate, p->draws);
 }
 
 __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now)
@@ -225,13 +241,13 @@ __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now)
 bool piece_fits(const struct piece *p, const struct act_rule *rule, __u64 now)
 {
 	__u64 age = piece_age(p, rule, now);
-	struct share s = piece_share(p);
+	struct share s = rule->freq ? piece_freq(p) : piece_share(p);
 
 	if (age < rule->min_age_ns || age > rule->max_age_ns)
 		return false;
 	/* "never" is what no number of samples can show: none may contradict it */
-	if (!rule->max_share)
+	if (rule->max_access <= 0)
 		return p->hits <= 0 && p->draws > 0;
-	return (!rule->min_share || s.low >= rule->min_share) &&
-	       (rule->max_share >= 1 || s.high <= rule->max_share);
+	return (rule->min_access <= 0 || s.low >= rule->min_access) &&
+	       (rule->max_access >= 1 || s.high <= rule->max_access);
 }

@@ -33,6 +33,7 @@
  * @hit_ns:	when a sample was last found accessed, or @since_ns
  * @draws:	samples since @since_ns; a part of a region has its part of them
  * @hits:	how many of them were found accessed
+ * @rate:	of each of them the share of the rounds that found it so, summed up
  * @run:	samples since @hit_ns
  */
 struct piece {
@@ -44,7 +45,7 @@ struct piece {
 	__u64 upto;
 	__u64 since_ns;
 	__u64 hit_ns;
-	float draws, hits, run;
+	float draws, hits, rate, run;
 };
 
 /** struct evidence - pieces of one target in address order; all 0 is empty */
@@ -55,7 +56,7 @@ struct evidence {
 	size_t room;
 };
 
-/** struct share - of pages accessed in an interval, 95 % sure */
+/** struct share - of pages accessed in an interval, or of rounds; 95 % sure */
 struct share {
 	double low, mean, high;
 };
@@ -89,10 +90,13 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 /** piece_share() - the share of its pages that is accessed in an interval */
 struct share piece_share(const struct piece *p);
 
+/** piece_freq() - how often they are: the share of the sampling rounds */
+struct share piece_freq(const struct piece *p);
+
 /** piece_age() - for how long it has been as a rule wants it, nanoseconds */
 __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now);
 
-/** piece_fits() - does a rule's share and age fit, with confidence? */
+/** piece_fits() - does a rule's share or rate, and its age, fit, with confidence? */
 bool piece_fits(const struct piece *p, const struct act_rule *rule, __u64 now);
 
 #endif /* WSMO_ACT_EVIDENCE_H */

@@ -75,7 +75,7 @@ static int take(struct match *m, const struct act_scheme *scheme,
 			.rule = rule,
 			.age_ns = ~0ULL,
 		};
-		double hits = 0, draws = 0;
+		double hits = 0, rate = 0, draws = 0;
 
 		k = i + 1;
 		if (done(&e->piece[i], rule, now, retry_ns))
@@ -85,11 +85,13 @@ static int take(struct match *m, const struct act_scheme *scheme,
 
 			s.whole_end = e->piece[k].end;
 			hits += e->piece[k].hits;
+			rate += e->piece[k].rate;
 			draws += e->piece[k].draws;
 			if (age < s.age_ns)
 				s.age_ns = age;
 		}
 		s.share = draws > 0 ? hits / draws : 0;
+		s.freq = draws > 0 ? rate / draws : 0;
 		from = goes_on(&e->piece[i], rule, now, retry_ns);
 		if (!align(r, &s))
 			continue;

@@ -19,6 +19,7 @@
  * @rule:	index of the rule
  * @age_ns:	the least of its pieces
  * @share:	estimate over all of them
+ * @freq:	likewise
  */
 struct stretch {
 	__u64 start, end;
@@ -27,6 +28,7 @@ struct stretch {
 	__u32 rule;
 	__u64 age_ns;
 	double share;
+	double freq;
 };
 
 /**

@@ -12,7 +12,10 @@
 #include "units.h"
 #include "wsmo.h"
 
-enum { RULE, LINE, MIN_SIZE, MAX_SIZE, MIN_SHARE, MAX_SHARE, MIN_AGE, MAX_AGE, ACTION };
+enum {
+	RULE, LINE, MIN_SIZE, MAX_SIZE, MIN_SHARE, MAX_SHARE, MIN_FREQ, MAX_FREQ,
+	MIN_AGE, MAX_AGE, ACTION,
+};
 
 static const struct column rule_columns[] = {
 	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
@@ -21,6 +24,8 @@ static const struct column rule_columns[] = {
 	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0, "none: no bound" },
 	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0, "share of its pages accessed in an interval" },
 	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0, "0: never accessed" },
+	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0, "or how often: share of the sampling rounds that found it accessed" },
+	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0, "0: never accessed" },
 	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0, "for how long" },
 	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0, "none: no bound" },
 	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0, "what is done" },
@@ -33,6 +38,12 @@ static const struct table_desc rule_desc = {
 static struct cell bound(__u64 v)
 {
 	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
+}
+
+/* Of the two there is only what the rule bounds. */
+static struct cell access_bound(const struct act_rule *r, bool freq, double v)
+{
+	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
 }
 
 void act_show_rules(const struct act *a)
@@ -48,8 +59,10 @@ void act_show_rules(const struct act *a)
 			[LINE]	    = cell_u(r->line),
 			[MIN_SIZE]  = cell_u(r->min_size),
 			[MAX_SIZE]  = bound(r->max_size),
-			[MIN_SHARE] = cell_d(r->min_share),
-			[MAX_SHARE] = cell_d(r->max_share),
+			[MIN_SHARE] = access_bound(r, false, r->min_access),
+			[MAX_SHARE] = access_bound(r, false, r->max_access),
+			[MIN_FREQ]  = access_bound(r, true, r->min_access),
+			[MAX_FREQ]  = access_bound(r, true, r->max_access),
 			[MIN_AGE]   = cell_u(r->min_age_ns),
 			[MAX_AGE]   = bound(r->max_age_ns),
 			[ACTION]    = cell_s(act_action_name(r->action)),
@@ -90,7 +103,7 @@ void act_tell_overlaps(const struct act *a)
 	}
 }
 
-enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, AGE, TRIED, DONE, RESULT };
+enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
 
 static const struct column log_columns[] = {
 	[T]	   = { "t", "TIME", COL_T, 8, 0, "seconds since the beginning" },
@@ -99,9 +112,10 @@ static const struct column log_columns[] = {
 	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
 	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
 	[START]	   = { "start", "START", COL_ADDR, 14, 0, "first address" },
-	[END]	   = { "end", "END", COL_ADDR, 14, 0, "address behind the last one" },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0, "end, exclusive" },
 	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
 	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed in an interval" },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0, "share of the sampling rounds that found a page of it accessed" },
 	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0, "for how long" },
 	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0, "bytes it could have an effect on" },
 	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0, "bytes it had an effect on" },
@@ -128,6 +142,7 @@ void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 		[END]	   = cell_u(s->end),
 		[SIZE]	   = cell_u(s->end - s->start),
 		[SHARE]	   = cell_d(s->share),
+		[FREQ]	   = cell_d(s->freq),
 		[AGE]	   = cell_u(s->age_ns),
 		[TRIED]	   = cell_u(tried),
 		[DONE]	   = cell_u(done),

@@ -23,11 +23,24 @@ static const char * const actions[ACT_ACTIONS] = {
 	[ACT_NOHUGEPAGE] = "nohugepage",
 };
 
-enum { MIN_SIZE, MAX_SIZE, MIN_SHARE, MAX_SHARE, MIN_AGE, MAX_AGE, ACTION, FIELDS };
+enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIELDS };
 
-static const char * const field_names[FIELDS] = {
-	"min-size", "max-size", "min-share", "max-share", "min-age", "max-age",
-	"action",
+#define RULE	"min-size max-size min-share max-share min-age max-age action"
+
+/* Lines that say what the columns below are; the first one holds without any */
+static const struct header {
+	const char *text;
+	const char *name[FIELDS];
+	bool freq;
+} headers[] = {
+	{ RULE, { "min-size", "max-size", "min-share", "max-share", "min-age",
+		  "max-age", "action" }, false },
+	{ "min-size max-size min-freq max-freq min-age max-age action",
+	  { "min-size", "max-size", "min-freq", "max-freq", "min-age", "max-age",
+	    "action" }, true },
+	{ "min_sz max_sz min_acc max_acc min_age max_age action",
+	  { "min_sz", "max_sz", "min_acc", "max_acc", "min_age", "max_age",
+	    "action" }, true },
 };
 
 /**
@@ -35,11 +48,13 @@ static const char * const field_names[FIELDS] = {
  * @name:	of the file
  * @line:	number of the line, from 1
  * @text:	the line
+ * @header:	what its columns are
  */
 struct scheme_file {
 	const char *name;
 	unsigned int line;
 	const char *text;
+	const struct header *header;
 };
 
 /* @at: where in the line */
@@ -56,14 +71,22 @@ bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 	return -1;
 }
 
-/* Return: whether @word leaves the bound open */
-static bool no_bound(const char *word)
+/*
+ * "null" leaves the bound open; "min" and "max" are the least and the greatest value
+ * there is, in any column, as with DAMON: "min min" is 0, not anything.
+ * @greatest: which of the two it is
+ * Return: whether @word is one of them
+ */
+static bool is_extreme(const char *word, int field, bool *greatest)
 {
-	return !strcmp(word, "null") || !strcmp(word, "min") ||
-	       !strcmp(word, "max");
+	bool upper = field == MAX_SIZE || field == MAX_ACCESS || field == MAX_AGE;
+
+	*greatest = !strcmp(word, "max") || (!strcmp(word, "null") && upper);
+	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
 }
 
-static int parse_share(const char *word, double *share)
+/* @bare: DAMON writes percentages without a sign, too */
+static int parse_percent(const char *word, bool bare, double *share)
 {
 	char *end;
 	double v;
@@ -72,7 +95,7 @@ static int parse_share(const char *word, double *share)
 	if (word[strspn(word, "0123456789.%")] || *word == '.')
 		return -EINVAL;
 	v = strtod(word, &end);
-	if (end == word || strcmp(end, "%"))
+	if (end == word || (strcmp(end, "%") && !(bare && !*end)))
 		return -EINVAL;
 	if (v > 100)
 		return -ERANGE;
@@ -83,18 +106,20 @@ static int parse_share(const char *word, double *share)
 static int parse_size(const struct scheme_file *f, const char *at,
 		      const char *word, int field, __u64 *size)
 {
-	if (no_bound(word)) {
-		*size = field == MIN_SIZE ? 0 : ~0ULL;
+	bool greatest;
+
+	if (is_extreme(word, field, &greatest)) {
+		*size = greatest ? ~0ULL : 0;
 		return 0;
 	}
 	switch (units_parse_size(word, size)) {
 	case 0:
 		return 0;
 	case -ERANGE:
-		return bad(f, at, "%s '%s' is too large", field_names[field], word);
+		return bad(f, at, "%s '%s' is too large", f->header->name[field], word);
 	default:
 		return bad(f, at, "%s '%s' is not a size; write 4K, 2M, 1G or null",
-			   field_names[field], word);
+			   f->header->name[field], word);
 	}
 }
 
@@ -102,31 +127,36 @@ static int parse_bound(const struct scheme_file *f, const char *at,
 		       const char *word, int field, struct act_rule *rule)
 {
 	__u64 *age = field == MIN_AGE ? &rule->min_age_ns : &rule->max_age_ns;
-	double *share = field == MIN_SHARE ? &rule->min_share : &rule->max_share;
+	double *access = field == MIN_ACCESS ? &rule->min_access :
+					       &rule->max_access;
+	const char *name = f->header->name[field];
+	bool greatest;
 
 	switch (field) {
 	case MIN_SIZE:
 		return parse_size(f, at, word, field, &rule->min_size);
 	case MAX_SIZE:
 		return parse_size(f, at, word, field, &rule->max_size);
-	case MIN_SHARE:
-	case MAX_SHARE:
-		if (no_bound(word)) {
-			*share = field == MAX_SHARE;
+	case MIN_ACCESS:
+	case MAX_ACCESS:
+		if (is_extreme(word, field, &greatest)) {
+			*access = greatest;
 			return 0;
 		}
-		if (parse_share(word, share))
-			return bad(f, at, "%s '%s' is not a share from 0%% to 100%%",
-				   field_names[field], word);
+		if (parse_percent(word, rule->freq, access))
+			return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
+				   name, word, rule->freq ? "rate" : "share",
+				   word[strspn(word, "0123456789")] ? "" :
+				   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
 		return 0;
 	default:
-		if (no_bound(word)) {
-			*age = field == MIN_AGE ? 0 : ~0ULL;
+		if (is_extreme(word, field, &greatest)) {
+			*age = greatest ? ~0ULL : 0;
 			return 0;
 		}
 		if (units_parse_time(word, age))
 			return bad(f, at, "%s '%s' is not a time; write 500ms, 5s, 2m or null",
-				   field_names[field], word);
+				   name, word);
 		return 0;
 	}
 }
@@ -150,13 +180,18 @@ static int parse_action(const struct scheme_file *f, const char *at,
 static int check_order(const struct scheme_file *f, const char * const *at,
 		       const struct act_rule *rule)
 {
+	const char * const *name = f->header->name;
+	int max;
+
 	if (rule->min_size > rule->max_size)
-		return bad(f, at[MAX_SIZE], "max-size is less than min-size");
-	if (rule->min_share > rule->max_share)
-		return bad(f, at[MAX_SHARE], "max-share is less than min-share");
-	if (rule->min_age_ns > rule->max_age_ns)
-		return bad(f, at[MAX_AGE], "max-age is less than min-age");
-	return 0;
+		max = MAX_SIZE;
+	else if (rule->min_access > rule->max_access)
+		max = MAX_ACCESS;
+	else if (rule->min_age_ns > rule->max_age_ns)
+		max = MAX_AGE;
+	else
+		return 0;
+	return bad(f, at[max], "%s is less than %s", name[max], name[max - 1]);
 }
 
 static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
@@ -165,7 +200,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	size_t used = 0;
 	int n;
 
-	*rule = (struct act_rule){ .line = f->line };
+	*rule = (struct act_rule){ .line = f->line, .freq = f->header->freq };
 	for (n = 0; p += strspn(p, " \t"), *p; n++) {
 		size_t len = strcspn(p, " \t");
 		char word[40];
@@ -173,7 +208,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 		if (n == FIELDS)
 			return bad(f, p, "nothing may follow the action but a comment");
 		if (len >= sizeof(word))
-			return bad(f, p, "%s is too long", field_names[n]);
+			return bad(f, p, "%s is too long", f->header->name[n]);
 		memcpy(word, p, len);
 		word[len] = '\0';
 		at[n] = p;
@@ -187,8 +222,14 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 		p += len;
 	}
 	if (n < FIELDS)
-		return bad(f, p, "%s is missing; a rule is: min-size max-size min-share max-share min-age max-age action",
-			   field_names[n]);
+		return bad(f, p, "%s is missing; a rule is: %s",
+			   f->header->name[n], f->header->text);
+	/* what is shown of it is to say what it bounds */
+	if (rule->freq)
+		used += snprintf(rule->text + used, sizeof(rule->text) - used,
+				 " (freq)");
+	if (used >= sizeof(rule->text))
+		return bad(f, f->text, "the rule is too long");
 	return check_order(f, at, rule);
 }
 
@@ -199,9 +240,32 @@ static bool strip(char *line)
 	return line[strspn(line, " \t")];
 }
 
+/* A line of column names; Return: whether it is one */
+static bool is_header(struct scheme_file *f)
+{
+	size_t i, len;
+	const char *p;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(headers); i++) {
+		p = f->text;
+		for (n = 0; p += strspn(p, " \t"), n < FIELDS; n++, p += len) {
+			len = strlen(headers[i].name[n]);
+			if (strncmp(p, headers[i].name[n], len) ||
+			    (p[len] && !strchr(" \t", p[len])))
+				break;
+		}
+		if (n < FIELDS || *p)
+			continue;
+		f->header = &headers[i];
+		return true;
+	}
+	return false;
+}
+
 static int parse(struct act_scheme *scheme, FILE *stream, const char *name)
 {
-	struct scheme_file f = { .name = name };
+	struct scheme_file f = { .name = name, .header = headers };
 	size_t size = 0, before = scheme->nr;
 	char *line = NULL;
 	ssize_t len;
@@ -212,7 +276,7 @@ static int parse(struct act_scheme *scheme, FILE *stream, const char *name)
 		f.text = line;
 		if (strlen(line) != (size_t)len)
 			err = bad(&f, line + strlen(line), "a NUL byte: this is no text");
-		else if (!strip(line))
+		else if (!strip(line) || is_header(&f))
 			continue;
 		else if (scheme->nr == ACT_RULES)
 			err = bad(&f, line, "more than %d rules", ACT_RULES);
@@ -271,17 +335,31 @@ int act_scheme_load(struct act_scheme *scheme, const char *name)
 	return err;
 }
 
+/* Does any access fit @a that fits @b? A share says little about a rate. */
+static bool access_covers(const struct act_rule *a, const struct act_rule *b)
+{
+	if (a->freq != b->freq)
+		return a->min_access <= 0 && a->max_access >= 1;
+	return a->min_access <= b->min_access && a->max_access >= b->max_access;
+}
+
+static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->freq != b->freq || (a->min_access <= b->max_access &&
+				      b->min_access <= a->max_access);
+}
+
 bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
-	       a->min_share <= b->min_share && a->max_share >= b->max_share &&
+	       access_covers(a, b) &&
 	       a->min_age_ns <= b->min_age_ns && a->max_age_ns >= b->max_age_ns;
 }
 
 bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->max_size && b->min_size <= a->max_size &&
-	       a->min_share <= b->max_share && b->min_share <= a->max_share &&
+	       access_overlaps(a, b) &&
 	       a->min_age_ns <= b->max_age_ns && b->min_age_ns <= a->max_age_ns;
 }
 

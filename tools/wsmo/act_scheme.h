@@ -6,7 +6,9 @@
  *
  *	min-size max-size  min-share max-share  min-age max-age  action
  *
- * with units, "null" where a bound does not matter, and comments behind '#'.
+ * with units, "null" where a bound does not matter, and comments behind '#'. A line of
+ * column names says what follows: with min-freq max-freq, or DAMON's names (min_sz
+ * max_sz min_acc max_acc min_age max_age action), rates instead of shares.
  */
 #ifndef WSMO_ACT_SCHEME_H
 #define WSMO_ACT_SCHEME_H
@@ -43,8 +45,11 @@ enum act_action {
  * struct act_rule - a rule; every bound is inclusive
  * @min_size:	bytes of a stretch of memory that is all alike
  * @max_size:	~0 is no bound
- * @min_share:	share of its pages accessed in an interval, 0 to 1
- * @max_share:	1 is no bound; 0 means never
+ * @freq:	the next two bound how often it is accessed: share of the sampling
+ *		rounds, as DAMON has it; else how much of it: share of its pages
+ *		accessed in an interval
+ * @min_access:	0 to 1
+ * @max_access:	1 is no bound; 0 means never
  * @min_age_ns:	for how long that has been so
  * @max_age_ns:	~0 is no bound
  * @action:	what to do
@@ -54,8 +59,9 @@ enum act_action {
 struct act_rule {
 	__u64 min_size;
 	__u64 max_size;
-	double min_share;
-	double max_share;
+	bool freq;
+	double min_access;
+	double max_access;
 	__u64 min_age_ns;
 	__u64 max_age_ns;
 	enum act_action action;
@@ -93,11 +99,12 @@ bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b);
 /**
  * act_rule_cold() - is the rule about memory that is not in use?
  *
- * Then one access is a reason to let it be; its age begins anew.
+ * Then one access is a reason to let it be; its age begins anew. A rate above 0 allows
+ * for accesses.
  */
 static inline bool act_rule_cold(const struct act_rule *rule)
 {
-	return rule->max_share < 0.5;
+	return rule->freq ? rule->max_access <= 0 : rule->max_access < 0.5;
 }
 
 /** act_action_name() - "pageout", ...; "action9" for one that is not known */
