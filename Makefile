@@ -36,7 +36,7 @@ include tools/wsmo/wsmo.mk
 # What has to be there before anything can be built
 .PHONY: need-build need-vm
 need-build:
-	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev \
+	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev zlib1g-dev \
 		libncurses-dev libdw-dev libiberty-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \

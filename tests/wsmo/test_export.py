@@ -5,22 +5,23 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import zlib
 
 import records as r
 import samples
 from fakemodule import peak_line
-from tap import ENV, GOLDEN, TOP, WSMO, Directory, fails, ok, run, skip
+from tap import ENV, GOLDEN, HERE, TOP, WSMO, Directory, fails, ok, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
 
 SEC = samples.SEC
+MIB = samples.MIB
 FORMATS = ("csv", "json", "chrome", "damo", "openmetrics")
 WSS_LINE = ("pid=%d class=%s tau_us=1000000 bytes=%d low=%d high=%d "
             "mapped=%d\n")
@@ -35,14 +36,16 @@ def golden(accept):
     for form in FORMATS:
         name = os.path.join(GOLDEN, "export." + form)
         result = export(form)
+        # what zlib makes of it may change with zlib
+        got = zlib.decompress(result.stdout) if form == "damo" else result.stdout
         if accept:
             with open(name, "wb") as f:
-                f.write(result.stdout)
+                f.write(got)
         with open(name, "rb") as f:
             want = f.read()
-        ok(result.returncode == 0 and result.stdout == want and not result.stderr,
+        ok(result.returncode == 0 and got == want and not result.stderr,
            "golden export." + form, result.stderr.decode(),
-           *[line for line in result.stdout.decode().splitlines()
+           *[line for line in got.decode().splitlines()
              if line not in want.decode().splitlines()])
 
 
@@ -102,10 +105,10 @@ def damo_number(value):
     return value
 
 
-def damo_load(text):
+def damo_load(compressed):
     """What damo's reader makes of a record, as far as it looks into one."""
     out = {}
-    for kv in json.loads(text):
+    for kv in json.loads(zlib.decompress(compressed)):
         for key in ("sample_us", "aggr_us", "ops_update_us"):
             damo_number(kv["intervals"][key])
         assert kv["scheme_filters"] == [] and kv["target_id"] not in out
@@ -123,19 +126,98 @@ def damo_load(text):
     return out
 
 
-def real_damo(path, want):
-    """Its own report of working set sizes, if it is there"""
-    if not shutil.which("damo"):
-        skip("damo reads it", "damo is not installed")
-        return
-    res = subprocess.run(["damo", "report", "wss", "--input", path, "--raw_number", "--all_wss",
-                          "--exclude_samples", "0", "--sortby", "time", "--per_target"],
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
-    told = res.stdout.decode()
-    sizes = {sum(end - start for start, end, hits, *_ in regions if hits)
-             for snapshots in want.values() for _, _, regions in snapshots}
-    ok(res.returncode == 0 and sizes and all(re.search(r"\b%d\b" % x, told) for x in sizes),
-       "damo reads it, and finds the same sizes", sizes, told)
+def heats(snapshots, times, addresses):
+    """The mean number of accesses of each pixel of a heatmap: (start, unit, number) twice"""
+    out = [[0.0] * addresses[2] for _ in range(times[2])]
+
+    def parts(start, end, axis):
+        """Pixels, and which share of each lies between start and end"""
+        first, unit, number = axis
+        for i in range(max(0, (start - first) // unit), min(number, -(-(end - first) // unit))):
+            at = first + i * unit
+            yield i, (min(end, at + unit) - max(start, at)) / unit
+    for begin, end, regions in snapshots:
+        for i, share in parts(begin, end, times):
+            for start, stop, hits, *_ in regions:
+                for k, of_space in parts(start, stop, addresses):
+                    out[i][k] += hits * share * of_space
+    return out
+
+
+def damo_told(*args):
+    """What the real damo prints; nothing if it fails."""
+    res = subprocess.run([os.path.join(HERE, "damo"), "report", *args],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    ok(res.returncode == 0, "damo report " + args[0], res.stdout.decode())
+    return res.stdout.decode().splitlines() if res.returncode == 0 else []
+
+
+def real_damo(name, path, pid, snapshots):
+    """Its own reports of an export say what it holds. Pixels are of the largest range without
+    a gap in the last snapshot."""
+    told = damo_told("wss", "--input", path, "--raw_number", "--all_wss", "--per_target",
+                     "--exclude_samples", "0", "--sortby", "time")
+    told = "\n".join(told).split("# target_id\t")
+    sizes = [sum(end - start for start, end, hits, *_ in regions if hits)
+             for _, _, regions in snapshots]
+    got = [x.split("\n")[3:] for x in told if x.startswith("%d\n" % pid)]
+    ok(sizes and [[x for x in of if x] for of in got] == [["%d %d" % x for x in enumerate(sizes)]],
+       name + ": damo's working set sizes", str(sizes)[:500], str(told)[:500])
+
+    ranges = [[0, 0]]
+    for start, end, *_ in snapshots[-1][2]:
+        if start != ranges[-1][1]:
+            ranges.append([start, start])
+        ranges[-1][1] = end
+    start, end = max(ranges, key=lambda x: x[1] - x[0])
+    begin, until = snapshots[0][0], snapshots[-1][1]
+    want = heats(snapshots, (begin, (until - begin) // 40, 40), (start, (end - start) // 50, 50))
+    told = damo_told("heatmap", "--input", path, "--tid", str(pid), "--output", "raw",
+                     "--resol", "40", "50", "--time_range", str(begin), str(until),
+                     "--address_range", str(start), str(end))
+    got = [float(line.split("\t")[2]) for line in told]
+    want = [x for row in want for x in row]
+    ok(len(got) == len(want) and max(want) > 0 and
+       all(abs(a - b) < 1e-4 * max(want) if b else a <= 0 for a, b in zip(got, want)),
+       name + ": damo's heatmap",
+       [(i, a, b) for i, (a, b) in enumerate(zip(got, want))
+        if abs(a - b) > 1e-4 * max(want)][:10])
+
+
+def ten_minutes():
+    """80 MiB: what is hot, 1 or 2 MiB in turn, moves on by 2 MiB each 15 s."""
+    def regions(t):
+        hot = range(t // 15 * 2, t // 15 * 2 + 1 + t // 15 % 2)
+        return [r.region((4096 + i) * MIB, (4097 + i) * MIB, 1, 1 if i in hot else 0,
+                         "heap", 1000 * (t % 15 if i in hot else t), 0)
+                for i in range(80)]
+    return r.header(0) + b"".join(r.snapshot((t + 1) * SEC, 7, regions(t))
+                                  for t in range(600)) + r.end(601 * SEC)
+
+
+def read_by_damo():
+    """The real one: what it draws, and of which figures."""
+    with Directory() as d:
+        path = d.path("damo.data")
+        recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
+        with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
+            recordings.append(("a real recording", f.read()))
+        for name, data in recordings:
+            export("damo", "-o", path, data=data)
+            for pid, snapshots in damo_load(d.read("damo.data")).items():
+                real_damo("%s, %d" % (name, pid), path, pid, snapshots)
+        export("damo", "-o", path, data=ten_minutes())
+        told = damo_told("wss", "--input", path)
+        ok([line.split()[1:3] for line in told if not line.startswith("#")] ==
+           2 * [["1024.000", "KiB"]] + 3 * [["2.000", "MiB"]], "its percentiles", told)
+        told = damo_told("heatmap", "--input", path, "--stdout_skip_colorset_example")
+        rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told]
+        ok(rows[:40] == ["0" * 2 * i + "8" + "08"[i % 2] + "0" * (78 - 2 * i) for i in range(40)] and
+           any(line.startswith("# y-axis: time") and "10 m" in line for line in rows),
+           "the picture it draws", *rows)
+        told = damo_told("access", "--input_file", path, "--raw_number")
+        ages = [int(x) for x in re.findall(r" age (\d+)", "\n".join(told))]
+        ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
 
 
 def damo():
@@ -148,7 +230,7 @@ def damo():
         of = want.setdefault(rec.pid, {}).setdefault(
             (end - rec.interval_ns, end), [])
         of += [(g.start, g.end, int(g.freq * rec.rounds + 0.5), round(g.freq * 100, 3),
-                g.age_ms * 1000, g.age_ms // 1000) for g in rec.regions]
+                g.age_ms * 1000, 0) for g in rec.regions]
     want = {pid: [(a, z, regions) for (a, z), regions in of.items()]
             for pid, of in want.items()}
     got = damo_load(export("damo").stdout)
@@ -162,13 +244,6 @@ def damo():
         r.snapshot(SEC, pid, [r.region(4096, 8192, 1, 1, "heap", 0, 0)])
         for pid in range(1, 300)) + r.end(2 * SEC)
     fails(export("damo", data=many), "too many targets", "--pid")
-    with Directory() as d:
-        path = d.path("damo.json")
-        run("export", "--damo", "-o", path, "-i", "-", stdin=samples.main())
-        real_damo(path, want)
-        kind = subprocess.run(["file", "-b", path], stdout=subprocess.PIPE)
-        ok(kind.stdout.strip() in (b"JSON data", b"JSON text data"),
-           "damo takes the file for what it is", kind.stdout)
 
 
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
@@ -406,6 +481,7 @@ def main(accept):
     tables()
     chrome()
     damo()
+    read_by_damo()
     openmetrics()
     files()
     live()

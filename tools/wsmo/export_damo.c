@@ -7,11 +7,18 @@
  * DAMON counts in how many sampling rounds of an interval a region was found
  * accessed: here that is the share of rounds that found its samples accessed, of
  * the rounds there were. DAMON has no share of pages.
+ *
+ * damo asks file(1) what it is given, which does not recognize JSON of some
+ * megabytes. So it is compressed by zlib, as damo's own records are.
+ *
+ * Ages are in microseconds. damo's heatmap extends what a snapshot found back over
+ * the age in intervals, although earlier snapshots found it before: that age is 0.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "export.h"
 #include "units.h"
@@ -104,18 +111,14 @@ static void open_snapshot(const struct report *rp, struct damo_target *t,
 	t->bytes = 0;
 }
 
-static void put_region(const struct report *rp, struct damo_target *t,
-		       const struct wsmon_rec_snapshot *s,
+static void put_region(struct damo_target *t, const struct wsmon_rec_snapshot *s,
 		       const struct wsmon_region_entry *e)
 {
-	const struct damo *d = rp->data;
-	__u64 age_us = e->age_ms * 1000ULL;
-
-	fprintf(t->snapshots, "%s{\"start\":%llu,\"end\":%llu,\"nr_accesses\":{\"samples\":%llu,\"percent\":%.3f},\"age\":{\"usec\":%llu,\"aggr_intervals\":%llu}}",
+	fprintf(t->snapshots, "%s{\"start\":%llu,\"end\":%llu,\"nr_accesses\":{\"samples\":%llu,\"percent\":%.3f},\"age\":{\"usec\":%llu,\"aggr_intervals\":0}}",
 		t->regions++ ? "," : "", e->start, e->end,
 		((__u64)e->freq * s->rounds + WSMON_SHARE_ONE / 2) /
-		WSMON_SHARE_ONE, 100.0 * e->freq / WSMON_SHARE_ONE, age_us,
-		d->attrs.aggr_us ? age_us / d->attrs.aggr_us : 0);
+		WSMON_SHARE_ONE, 100.0 * e->freq / WSMON_SHARE_ONE,
+		e->age_ms * 1000ULL);
 	t->bytes += e->end - e->start;
 }
 
@@ -131,7 +134,7 @@ static void snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
 		open_snapshot(rp, t, s);
 	for (i = 0; i < s->nr; i++)
 		if (report_wants_class(rp, s->regions[i].class))
-			put_region(rp, t, s, &s->regions[i]);
+			put_region(t, s, &s->regions[i]);
 }
 
 static void damo_record(struct report *rp, const struct wsmon_record *rec)
@@ -147,42 +150,89 @@ static void damo_record(struct report *rp, const struct wsmon_record *rec)
 	}
 }
 
-static void put_target(struct report *rp, struct damo_target *t)
+static void deflate_to_stdout(z_stream *z, int flush)
+{
+	unsigned char buf[65536];
+
+	do {
+		z->next_out = buf;
+		z->avail_out = sizeof(buf);
+		deflate(z, flush);
+		fwrite(buf, 1, sizeof(buf) - z->avail_out, stdout);
+	} while (!z->avail_out);
+}
+
+static ssize_t deflate_write(void *cookie, const char *buf, size_t size)
+{
+	z_stream *z = cookie;
+
+	z->next_in = (void *)buf;
+	z->avail_in = size;
+	deflate_to_stdout(z, Z_NO_FLUSH);
+	return size;
+}
+
+static int deflate_close(void *cookie)
+{
+	deflate_to_stdout(cookie, Z_FINISH);
+	return deflateEnd(cookie);
+}
+
+/* What is written there goes to standard output, compressed; its end when it is closed */
+static FILE *open_deflate(z_stream *z)
+{
+	FILE *out = NULL;
+
+	if (deflateInit(z, Z_DEFAULT_COMPRESSION) == Z_OK)
+		out = fopencookie(z, "w", (cookie_io_functions_t) {
+			.write = deflate_write, .close = deflate_close,
+		});
+	if (!out) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	return out;
+}
+
+static void put_target(struct report *rp, struct damo_target *t, FILE *out)
 {
 	const struct damo *d = rp->data;
 	char buf[65536];
 	size_t n;
 
 	close_snapshot(t);
-	printf("{\"kdamond_idx\":null,\"context_idx\":null,\"scheme_idx\":null,\"scheme_filters\":[],\n"
-	       "\"intervals\":{\"sample_us\":%llu,\"aggr_us\":%llu,\"ops_update_us\":%llu},\n"
-	       "\"target_id\":%u,\"snapshots\":[\n", d->attrs.sample_us,
-	       d->attrs.aggr_us, d->attrs.update_us, t->pid);
+	fprintf(out, "{\"kdamond_idx\":null,\"context_idx\":null,\"scheme_idx\":null,\"scheme_filters\":[],\n"
+		"\"intervals\":{\"sample_us\":%llu,\"aggr_us\":%llu,\"ops_update_us\":%llu},\n"
+		"\"target_id\":%u,\"snapshots\":[\n", d->attrs.sample_us,
+		d->attrs.aggr_us, d->attrs.update_us, t->pid);
 	if (fflush(t->snapshots) || fseek(t->snapshots, 0, SEEK_SET)) {
 		msg("cannot write a temporary file: %s", strerror(errno));
 		rp->failed = true;
 	}
 	while ((n = fread(buf, 1, sizeof(buf), t->snapshots)) > 0)
-		fwrite(buf, 1, n, stdout);
-	fputs("\n]}", stdout);
+		fwrite(buf, 1, n, out);
+	fputs("\n]}", out);
 }
 
 static void damo_end(struct report *rp)
 {
 	struct damo *d = rp->data;
 	struct damo_target *t = d->targets.base;
+	z_stream z = { 0 };
+	FILE *out = open_deflate(&z);
 	size_t i;
 
-	putchar('[');
+	putc('[', out);
 	for (i = 0; i < d->targets.nr; i++) {
 		if (!t[i].snapshots)
 			continue;
 		if (i)
-			fputs(",\n", stdout);
-		put_target(rp, &t[i]);
+			fputs(",\n", out);
+		put_target(rp, &t[i], out);
 		fclose(t[i].snapshots);
 	}
-	puts("]");
+	fputs("]\n", out);
+	fclose(out);
 	free(t);
 	free(d);
 }

@@ -56,7 +56,7 @@ WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 # few segments, little memory
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
 WSMO_LIBS := -lzstd
-WSMO_REPORT_LIBS := -lsmartcols -ljson-c -lzstd -liberty -lm
+WSMO_REPORT_LIBS := -lsmartcols -ljson-c -lzstd -lz -liberty -lm
 WSMO_TOP_LIBS := $(WSMO_REPORT_LIBS) -lncursesw -ltinfo
 WSMO_STACK_LIBS := -ldw
 
