@@ -169,9 +169,9 @@ def reports():
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     assert lines, r
     for line in lines:
-        assert list(line) == ["type", "t", "pid", "class", "tau_ms", "bytes",
+        assert list(line) == ["type", "t", "pid", "class", "window_us", "bytes",
                               "low", "high"], line
-        assert line["type"] == "wss" and line["tau_ms"] == 100
+        assert line["type"] == "wss" and line["window_us"] == 100000
         assert 0 <= line["low"] <= line["bytes"] <= line["high"]
         assert 0 <= line["t"] < 60
     r = wsmo("report", "regions", "--json", "-i", FILE)

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 
 import records as r
@@ -45,7 +46,7 @@ def exact_json():
     first = run("report", "wss", "--json", "-i", "-", stdin=r.header(0) +
                 r.wss(1234000000, 123, "all", 10, 5, 20, 30) + r.end(2 * 10**9))
     ok(first.stdout == b'{"type":"wss","t":1.234,"pid":123,"class":"all",'
-       b'"tau_ms":1000,"bytes":10,"low":5,"high":20}\n', "wss line is exact",
+       b'"window_us":1000000,"bytes":10,"low":5,"high":20}\n', "wss line is exact",
        first.stdout)
     first = run("report", "regions", "--json", "-i", "-", stdin=r.header(0) +
                 r.snapshot(1234000000, 123, [
@@ -129,9 +130,9 @@ def windows():
                           tau_us=tau)
     data += r.end(4 * 10**9)
     lines = json_lines("report", "wss", stdin=data)
-    ok([x["tau_ms"] for x in lines] == 3 * [100, 1000, 10000], "all windows", lines)
+    ok([x["window_us"] for x in lines] == 3 * [100000, 1000000, 10000000], "all windows", lines)
     lines = json_lines("report", "wss", "--tau", "10s,100ms", stdin=data)
-    ok([x["tau_ms"] for x in lines] == 3 * [100, 10000], "--tau", lines)
+    ok([x["window_us"] for x in lines] == 3 * [100000, 10000000], "--tau", lines)
     for options, mean, window in (((), 1, 100000), (("--tau", "1s"), 5, 1000000),
                                   (("--tau", "10s,1s"), 9, 10000000)):
         lines = json_lines("report", "summary", *options, stdin=data)
@@ -145,6 +146,47 @@ def windows():
         # no rules were applied while this was recorded, which is told
         ok(res.returncode == 0 and bool(res.stderr) == (view == "act"),
            "a window that is there but not shown: " + view, res.stderr)
+
+
+def short_windows():
+    """None is rounded to another."""
+    apart = [500, 1000, 1500]
+    data = r.header(0, sample_us=50, aggr_us=500, window_us=500, longer_us=apart[1:])
+    data += r.target(0, 7, b"short")
+    for i in range(10, 20):
+        data += b"".join(r.wss(i * 10**6, 7, "all", us << 10, us << 9, us << 11, 64 << 20, tau_us=us)
+                         for us in apart)
+    data += r.end(10**9)
+    for args in (("report", "wss"), ("report", "wss", "--percentiles"), ("report", "curve"),
+                 ("report", "raw"), ("export",)):
+        # raw's CSV has a line for each field
+        for form in ("--json", "--csv")[:1 if "raw" in args else 2]:
+            out = run(*args, form, "-i", "-", stdin=data).stdout.decode()
+            rows = [json.loads(line) for line in out.splitlines()] if form == "--json" else \
+                csv.DictReader(io.StringIO(out))
+            found = {(int(x["window_us"]), int(x["bytes"])) for x in rows if x.get("bytes")}
+            ok(found == {(us, us << 10) for us in apart}, " ".join(args + (form,)), out[:300])
+    for us in apart:
+        rows = json_lines("report", "summary", "--tau", "%dus" % us, stdin=data)
+        ok([(x["window_us"], x["mean"]) for x in rows if x["type"] == "wss_summary"] ==
+           [(us, us << 10)], "report summary --tau %dus" % us, rows)
+        row, = json_lines("report", "sizing", "--limit", str(us << 10), stdin=data)[:1]
+        ok(row["window_us"] == us, "report sizing keeps %d us" % us, row)
+    for args in (("report", "wss"), ("report", "curve"), ("report", "sizing")):
+        out = run(*args, "-i", "-", stdin=data).stdout.decode()
+        ok(all(" %s " % text in out for text in ("500 us", "1 ms", "1.5 ms")), "for people: " + args[1],
+           out)
+    out = run("export", "--openmetrics", "-i", "-", stdin=data).stdout.decode()
+    ok(all('tau_seconds="%s"' % text in out for text in ("0.0005", "0.001", "0.0015")),
+       "export --openmetrics", out)
+    out = run("export", "--chrome", "-i", "-", stdin=data).stdout.decode()
+    ok(all('working set all, %s"' % text in out for text in ("500 us", "1 ms", "1.5 ms")),
+       "export --chrome", out)
+    with Directory() as d:
+        run("report", "html", "-o", d.path("x.html"), "-i", "-", stdin=data)
+        out = d.read("x.html").decode()
+    ok(set(re.findall('"window_us":([0-9]+),"points"', out)) == set(map(str, apart)), "report html",
+       re.findall('"window_us":.{20}', out))
 
 
 def safe_text():
@@ -236,6 +278,7 @@ def main(accept):
     summary_figures()
     filters()
     windows()
+    short_windows()
     safe_text()
     long_file()
     output_errors()

@@ -57,8 +57,8 @@ def two_periods(tau, _=0):
 
 def curve():
     got = lines("curve", recording(random_use))
-    ok([x["tau_ms"] for x in got] == [1000 * tau for tau in TAUS] and
-       all(abs(x["bytes"] - random_use(x["tau_ms"] / 1e3)) < 1 and
+    ok([x["window_us"] for x in got] == [10**6 * tau for tau in TAUS] and
+       all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 and
            x["p5"] == x["p50"] == x["p95"] == x["bytes"] for x in got),
        "a working set that is always the same", got)
     ok(all(abs(x["low"] / x["bytes"] - 0.98) < 1e-6 and abs(x["high"] / x["bytes"] - 1.02) < 1e-6
@@ -91,7 +91,7 @@ def closed_forms():
     for x in got:
         left = N - x["limit"] / PAGE
         rate, tau = RATE * left, -math.log(left / N) / RATE
-        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["tau_ms"] / 1e3 / tau - 1) > 0.05 \
+        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["window_us"] / 1e6 / tau - 1) > 0.05 \
                 or not x["low"] <= rate <= x["high"]:
             wrong.append((x, rate, tau))
     ok(len(got) >= 12 and not wrong, "pages used at random: rate and time within 5 %", wrong)
@@ -113,7 +113,7 @@ def closed_forms():
     x = lines("sizing", data, "--limit", str(round(few + 0.4 * many)))[0]
     piece = (0.02 / 1.96) ** 2 * (few + many)
     half = 1.96 * math.sqrt(piece * (25 - 12) * many / LONG) / (25 - 12) / PAGE
-    ok(abs((x["high"] - x["low"]) / 2 / half - 1) < 0.02 and 12000 < x["tau_ms"] < 25000,
+    ok(abs((x["high"] - x["low"]) / 2 / half - 1) < 0.02 and 12e6 < x["window_us"] < 25e6,
        "the interval of a rise", x, half)
     x = lines("sizing", data, "--max-refaults", "300")
     knee = [y for y in x if y["mark"] == "knee"]
@@ -130,7 +130,7 @@ def closed_forms():
 
     x = lines("sizing", data, "--limit", "1M,1G")
     ok(x[0]["bound"] == ">" and x[0]["refaults_per_s"] is None and x[0]["high"] is None and
-       x[0]["low"] > 0.9 * (FEW / SHORT + MANY / LONG) and x[0]["tau_ms"] is None,
+       x[0]["low"] > 0.9 * (FEW / SHORT + MANY / LONG) and x[0]["window_us"] is None,
        "less than the shortest window's set: at least so many", x[0])
     ok(x[-1]["bound"] == "<" and x[-1]["refaults_per_s"] is None and x[-1]["low"] == 0 and
        x[-1]["high"] is not None and x[-1]["missed"] is None,
@@ -170,7 +170,7 @@ def together():
     ok(not lines("curve", data) and len(lines("curve", data, "--class", "heap")) == 8,
        "the whole target, or --class")
     got = lines("curve", recording(random_use), "--tau", "1,8,60")
-    ok([x["tau_ms"] for x in got] == [1000, 8000, 60000], "--tau", got)
+    ok([x["window_us"] for x in got] == [1000000, 8000000, 60000000], "--tau", got)
     got = lines("curve", recording(lambda tau, t: t * MIB, width=0), "--time", "200,220")
     ok(len(got) == 7 and got[0]["p5"] == 201 * MIB and got[0]["bytes"] == 210 * MIB,
        "--time; windows longer than it allows are left out", got)
@@ -180,9 +180,9 @@ def whole_windows():
     short = recording(random_use, seconds=90)
     res = run("report", "curve", "--json", "-i", "-", stdin=short)
     got = [json.loads(line) for line in res.stdout.splitlines()]
-    ok([x["tau_ms"] for x in got] == [1000 * tau for tau in TAUS[:-1]] and res.returncode == 0 and
+    ok([x["window_us"] for x in got] == [10**6 * tau for tau in TAUS[:-1]] and res.returncode == 0 and
        b"windows above 1m00s, up to 2m00s, do not count" in res.stderr and
-       all(abs(x["bytes"] - random_use(x["tau_ms"] / 1e3)) < 1 for x in got),
+       all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 for x in got),
        "windows that are not whole do not count", res)
     def with_target(flags, name):
         """Its size is the time; at 200 s there is another TARGET record."""
@@ -279,7 +279,7 @@ def real():
     chance = [math.log1p(1 / rank) / math.log(pages + 1) for rank in range(1, pages + 1)]
     wrong = []
     for x in got:
-        truth = PAGE * sum(1 - (1 - p) ** (2 * x["tau_ms"]) for p in chance)
+        truth = PAGE * sum(1 - (1 - p) ** (2e-3 * x["window_us"]) for p in chance)
         if not x["low"] <= truth <= x["high"] or abs(x["bytes"] / truth - 1) > 0.1:
             wrong.append((x, truth))
     ok(len(got) == 6 and not wrong, "a real recording: the truth is within the intervals", wrong)

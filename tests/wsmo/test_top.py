@@ -350,12 +350,17 @@ def tables():
 
         res = top("--json", "--repeat=2", "--no-classes", "--tau", "1m")
         rows = [json.loads(line) for line in res.stdout.splitlines()]
-        want = {"type": "top", "pid": p.pid, "comm": "sleep", "class": "all", "tau_ms": 60000,
+        want = {"type": "top", "pid": p.pid, "comm": "sleep", "class": "all", "window_us": 60000000,
                 "bytes": 128 * MIB, "low": 96 * MIB, "high": 160 * MIB, "share": 0.5,
                 "hot": 40 * MIB, "regions": 3}
         ok(len(rows) == 4 and {k: v for k, v in rows[0].items() if k in want} == want and
            4096 < rows[0]["rss"] < 64 * MIB and rows[1]["rss"] is None and
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
+        show(d, [(p.pid, "all", 1, 2, us / 1e6) for us in (500, 1000, 1500)])
+        for us in 500, 1000, 1500:
+            res = top("--json", "--repeat=1", "--tau", "%dus" % us)
+            ok(json.loads(res.stdout)["window_us"] == us, "--tau %dus" % us, res.stdout)
+        show(d, *figures(p.pid))
         res = top("--csv", "--repeat=3", "--filter", "heap", "--sort", "pid", "--reverse")
         rows = list(csv.DictReader(io.StringIO(res.stdout.decode())))
         ok([row["pid"] for row in rows] == [str(NOBODY)] * 2 + [str(p.pid)] * 2 +

@@ -55,7 +55,7 @@ def main(_accept):
         ok(res.returncode == 0 and res.stdout and not res.stderr,
            "wsmo " + " ".join(args), res)
     text = run("report", "wss", "--help").stdout.decode()
-    ok("tau_ms" in text and "rss_mean" not in text and
+    ok("window_us" in text and "rss_mean" not in text and
        "Usage: wsmo report" in text,
        "help of a report tells its columns, and only its", text)
 

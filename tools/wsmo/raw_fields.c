@@ -119,7 +119,7 @@ const struct field raw_region_fields[] = {
 static const struct field wss_fields[] = {
 	FIELD(wsmon_rec_wss, U32, pid),
 	FIELD(wsmon_rec_wss, CLASS, class),
-	FIELD(wsmon_rec_wss, U64, tau_us),
+	{ "window_us", U64, offsetof(struct wsmon_rec_wss, tau_us) },
 	FIELD(wsmon_rec_wss, U64, bytes),
 	FIELD(wsmon_rec_wss, U64, low),
 	FIELD(wsmon_rec_wss, U64, high),
@@ -135,7 +135,7 @@ static const struct field peak_fields[] = {
 	FIELD(wsmon_rec_peak, U32, number),
 	FIELD(wsmon_rec_peak, U64, start_ns),
 	FIELD(wsmon_rec_peak, U64, end_ns),
-	FIELD(wsmon_rec_peak, U64, tau_us),
+	{ "window_us", U64, offsetof(struct wsmon_rec_peak, tau_us) },
 	FIELD(wsmon_rec_peak, U64, bytes),
 	FIELD(wsmon_rec_peak, U64, low),
 	FIELD(wsmon_rec_peak, U64, high),

@@ -19,7 +19,7 @@ enum { PID, CLASS, TAU, BYTES, LOW, HIGH, P5, P50, P95, BAR };
 static const struct column columns[] = {
 	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target; none: all of them together" },
 	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0, "class of memory; all is the whole target" },
-	[TAU]	= { "tau_ms", "WINDOW", COL_MS, 6, 0, "the window tau, milliseconds" },
+	[TAU]	= { "window_us", "WINDOW", COL_US, 6, 0, "the window, microseconds" },
 	[BYTES]	= { "bytes", "WSS", COL_SIZE, 9, 0, "working set: bytes accessed within the window, mean over time" },
 	[LOW]	= { "low", "LOW", COL_SIZE, 9, 0, "lower end of its 95 % interval" },
 	[HIGH]	= { "high", "HIGH", COL_SIZE, 9, 0, "upper end" },
@@ -61,7 +61,7 @@ static int print(const struct report *rp, const struct curves *cs)
 			table_row(t, (struct cell[]) {
 				[PID]	= of->pid ? cell_u(of->pid) : (struct cell){ },
 				[CLASS]	= cell_s(class_name(of->class)),
-				[TAU]	= cell_u(whole(p->tau * 1000)),
+				[TAU]	= cell_u(whole(p->tau * 1e6)),
 				[BYTES]	= cell_u(whole(p->size)),
 				[LOW]	= cell_u(whole(p->low)),
 				[HIGH]	= cell_u(whole(p->high)),

@@ -254,7 +254,7 @@ static void put_series(const struct report *rp, const char *key,
 	wss_rows_sort(rows, false);
 	for (i = 0; i < rows->nr; i = end) {
 		end = wss_series(rows, i);
-		printf("%s{\"pid\":%u,\"class\":\"%s\",\"tau_us\":%llu,\"points\":",
+		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"points\":",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].tau_us);
 		put_points(rp, &rows->row[i], end - i, most);
@@ -272,7 +272,7 @@ static void put_percentiles(const struct wss_rows *rows)
 	fputs("\"percentiles\":[", stdout);
 	for (i = 0; i < rows->nr; i = end) {
 		end = wss_series(rows, i);
-		printf("%s{\"pid\":%u,\"class\":\"%s\",\"tau_us\":%llu,\"of\":[",
+		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"of\":[",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].tau_us);
 		for (j = 0; j < ARRAY_SIZE(percent); j++) {

@@ -67,7 +67,7 @@ function tables() {
 		of("wss_summary").filter(x => x.class === "all").map(x => {
 			const rss = memory.get(x.pid) ? memory.get(x.pid).rss_mean : null;
 
-			return [who(x.pid), time(1e3 * x.tau_ms), size(x.mean),
+			return [who(x.pid), time(x.window_us), size(x.mean),
 				size(x.low) + " to " + size(x.high), size(x.peak),
 				x.peak_t.toFixed(1) + " s", size(rss),
 				rss ? percent(Math.max(0, 1 - x.mean / rss)) : "-"];
@@ -75,7 +75,7 @@ function tables() {
 	table("sizes", [["process", "class", "window", "0 %", "25 %", "50 %", "75 %",
 			 "95 %", "100 %"]].concat(
 		data.percentiles.flatMap(x => [
-			[who(x.pid), x.class, time(x.tau_us), ...x.of.map(p => size(p[1]))],
+			[who(x.pid), x.class, time(x.window_us), ...x.of.map(p => size(p[1]))],
 			["", "", "at most", ...x.of.map(p => size(p[2]))]])), 2);
 	table("recording", [["", ""]].concat(Object.entries({
 		"recorded": recording.start, "ended": recording.end,
@@ -108,7 +108,7 @@ const binary = { incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) };
 function curvesOf(pid, tau) {
 	const list = [];
 
-	for (const s of data.wss.filter(x => x.pid === pid && x.tau_us === tau)) {
+	for (const s of data.wss.filter(x => x.pid === pid && x.window_us === tau)) {
 		const color = colorOf(s.class);
 		const t = s.points.map(p => p[0]);
 
@@ -352,13 +352,13 @@ sizing();
 const drawn = new Set();
 
 for (const s of data.wss) {
-	const key = s.pid + " " + s.tau_us, box = element("div", undefined, "curve");
+	const key = s.pid + " " + s.window_us, box = element("div", undefined, "curve");
 
 	if (drawn.has(key))
 		continue;
 	drawn.add(key);
-	byId("curves").append(element("h3", `${who(s.pid)}, window ${time(s.tau_us)}`), box);
-	whenSeen(box, () => chart(box, s.pid, s.tau_us));
+	byId("curves").append(element("h3", `${who(s.pid)}, window ${time(s.window_us)}`), box);
+	whenSeen(box, () => chart(box, s.pid, s.window_us));
 }
 for (const map of data.maps) {
 	const box = byId("maps");
