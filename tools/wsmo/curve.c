@@ -30,15 +30,43 @@ double curve_power(double x, double share)
 	return power;
 }
 
+/*
+ * The working set of a longer window is no smaller, but its estimate may be. To take
+ * the greatest so far would add up noise; neighbours that fall are replaced by
+ * their mean, until none does (pool adjacent violators: Barlow et al., Statistical
+ * Inference under Order Restrictions, 1972).
+ */
+static void pool_means(struct curve *c)
+{
+	struct block {
+		double sum;
+		size_t nr;
+	} block[WSMON_WINDOWS_MAX];
+	size_t nr = 0, i, b, k;
+
+	for (i = 0; i < c->nr; i++) {
+		block[nr++] = (struct block){ c->point[i].mean, 1 };
+		for (; nr > 1; nr--) {
+			struct block *before = &block[nr - 2], *after = &block[nr - 1];
+
+			if (before->sum / before->nr <= after->sum / after->nr)
+				break;
+			before->sum += after->sum;
+			before->nr += after->nr;
+		}
+	}
+	for (i = 0, b = 0; b < nr; b++)
+		for (k = 0; k < block[b].nr; k++)
+			c->point[i++].size = block[b].sum / block[b].nr;
+}
+
 static double mean_slope(const struct curve *c, size_t i)
 {
 	return (c->size[i + 1] - c->size[i]) / (c->tau[i + 1] - c->tau[i]);
 }
 
 /*
- * Slopes that rise are those of noise: neighbours that do are replaced by their
- * mean, until none does (pool adjacent violators: Barlow et al., Statistical
- * Inference under Order Restrictions, 1972).
+ * Slopes that rise are those of noise, too.
  */
 static void make_concave(struct curve *c)
 {
@@ -89,10 +117,11 @@ void curve_fit(struct curve *c)
 	double last;
 	size_t i;
 
+	pool_means(c);
 	c->tau[0] = c->size[0] = 0;
 	for (i = 0; i < c->nr; i++) {
 		c->tau[i + 1] = c->point[i].tau;
-		c->size[i + 1] = larger(c->size[i], c->point[i].size);
+		c->size[i + 1] = c->point[i].size;
 	}
 	make_concave(c);
 	for (i = 1; i < c->nr; i++)
@@ -190,10 +219,10 @@ void curve_ends(const struct curve *c, double tau, double *low, double *high)
 	double share = lesser(1, (tau - from.tau) / (to.tau - from.tau));
 	double size = curve_size(c, tau);
 
-	*low = larger(0, size - (1 - share) * (from.size - from.low) -
-		       share * (to.size - to.low));
-	*high = size + (1 - share) * (from.high - from.size) +
-		share * (to.high - to.size);
+	*low = larger(0, size - (1 - share) * (from.mean - from.low) -
+		       share * (to.mean - to.low));
+	*high = size + (1 - share) * (from.high - from.mean) +
+		share * (to.high - to.mean);
 }
 
 /* Half the interval of a rate: as uncertain as the rise that was measured there */
@@ -237,7 +266,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 		/* the rate falls: at the end it is at most its mean before */
 		m.bound = CURVE_BELOW;
 		m.high = size < last->high ?
-			 fastest(c, size - (last->high - last->size)) :
+			 fastest(c, size - (last->high - last->mean)) :
 			 mean + slack(c, last->tau, mean);
 		return m;
 	}
@@ -246,7 +275,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 	m.high = fastest(c, size - (high - size));
 	if (m.tau < p[0].tau) {
 		m.bound = CURVE_ABOVE;
-		m.low = slowest(c, 2 * c->size[1] - p->low);
+		m.low = slowest(c, c->size[1] + p->mean - p->low);
 		m.high = INFINITY;
 	}
 	return m;

@@ -23,13 +23,16 @@
 /**
  * struct curve_point - what is known at one window
  * @tau:	the window
- * @size:	mean working set
+ * @mean:	mean working set, as it was measured
+ * @size:	the same, pooled where the means of longer windows are smaller:
+ *		curve_fit() sets it
  * @low:	lower end of its 95 % interval
  * @high:	upper end
- * @slack:	half the 95 % interval of how much @size rose since the window before
+ * @slack:	half the 95 % interval of how much @mean rose since the window before
  */
 struct curve_point {
 	double tau;
+	double mean;
 	double size;
 	double low;
 	double high;

@@ -292,12 +292,12 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 	for (i = 0; i < m->nr; i++) {
 		const struct wss_row *row = at(m, i, k);
 
-		p->size += (double)row->bytes / m->nr;
+		p->mean += (double)row->bytes / m->nr;
 		low += ((double)row->bytes - row->low) / m->nr;
 		high += ((double)row->high - row->bytes) / m->nr;
 	}
-	p->low = larger(0, p->size - sqrt(low * low + over));
-	p->high = p->size + sqrt(high * high + over);
+	p->low = larger(0, p->mean - sqrt(low * low + over));
+	p->high = p->mean + sqrt(high * high + over);
 }
 
 /*
@@ -393,11 +393,11 @@ static void make_one(struct curves *cs, struct moments *m)
 	of->curve.nr = m->windows;
 	for (k = 0; k < m->windows; k++) {
 		struct curve_point *p = &of->curve.point[k];
-		double before = k ? p[-1].size : 0;
+		double before = k ? p[-1].mean : 0;
 
 		make_point(m, k, p);
 		make_range(m, k, &of->range[k]);
-		p->slack = Z * sqrt(of_one * larger(0, p->size - before) +
+		p->slack = Z * sqrt(of_one * larger(0, p->mean - before) +
 				    variance(m, k, true));
 	}
 	make_memory(cs, m, of);
@@ -419,12 +419,12 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 	for (k = 0; k < c->nr; k++) {
 		const struct curve_point *p = &of->curve.point[k];
 		struct curve_point *s = &c->point[k];
-		double low = together(s->size - s->low, p->size - p->low);
-		double high = together(s->high - s->size, p->high - p->size);
+		double low = together(s->mean - s->low, p->mean - p->low);
+		double high = together(s->high - s->mean, p->high - p->mean);
 
-		s->size += p->size;
-		s->low = larger(0, s->size - low);
-		s->high = s->size + high;
+		s->mean += p->mean;
+		s->low = larger(0, s->mean - low);
+		s->high = s->mean + high;
 		s->slack = together(s->slack, p->slack);
 	}
 	sum->rss = sum->rss < 0 || of->rss < 0 ? -1 : sum->rss + of->rss;

@@ -228,7 +228,7 @@ function curveOf(box, of) {
 	return bandChart(box, {
 		x: { label: "window", log: true, text: seconds, range: [of.points[0][0], last[0]],
 			axis: { splits: () => column(0), filter: (u, splits) => splits } },
-		y: { label: "working set", text: shownSize, axis: binary, range: [0, last[3] * 1.05 || 1] },
+		y: { label: "working set", text: shownSize, axis: binary, range: [0, Math.max(...column(3)) * 1.05 || 1] },
 		data: [0, 1, 2, 3].map(column),
 	});
 }
