@@ -40,7 +40,7 @@ need-build:
 		libncurses-dev libdw-dev libiberty-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		gnuplot-nox chromium file tmux
+		python3-docutils gnuplot-nox chromium file tmux
 
 .PHONY: demo
 demo: need-build

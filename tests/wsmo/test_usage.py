@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Command lines: help, version, what is refused, what manual pages tell."""
+import glob
 import os
 import re
+import subprocess
 
 import samples
 from tap import TOP, ok, run
@@ -44,8 +46,17 @@ def manuals():
             ok(not missing, "and all reports", missing)
 
 
+def documents():
+    for path in sorted(glob.glob(os.path.join(TOP, "Documentation", "*.rst"))):
+        res = subprocess.run(["/usr/bin/rst2html", "--report=2", "--halt=2", path, "/dev/null"],
+                             stderr=subprocess.PIPE)
+        ok(res.returncode == 0 and not res.stderr, os.path.basename(path) + " is valid",
+           res.stderr.decode())
+
+
 def main(_accept):
     manuals()
+    documents()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("top", "--help"),
