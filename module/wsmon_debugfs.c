@@ -19,8 +19,9 @@
 
 #include "wsmon_internal.h"
 
-/* Records of a long text made under one hold of wsmon.lock, at most */
-#define LINES_A_HOLD	64U
+/* Of a long text so much is made under one hold of wsmon.lock: bytes, records */
+#define LINES_SIZE	(16U << 10)
+#define LINES_A_HOLD	256U
 
 static struct dentry *wsmon_dir;
 
@@ -30,6 +31,7 @@ static struct dentry *wsmon_dir;
  * @find:	what is shown next; NULL at the end
  * @session:	start_ns of the session it began with, and ends with; 0: none yet
  * @at:		address the next region begins at, or entry of the next peak
+ * @end:	peaks there were at the beginning, which are shown; 0: none yet
  * @target:	target that is shown next
  * @records:	records made under this hold of wsmon.lock
  * @gap:	some peaks before @at are not kept
@@ -40,6 +42,7 @@ struct cursor {
 	void *(*find)(struct cursor *c, struct wsmon_session *ss);
 	u64 session;
 	u64 at;
+	u64 end;
 	u32 target;
 	u32 records;
 	bool gap;
@@ -77,6 +80,7 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	if (!*pos) {
 		c->session = 0;
 		c->at = 0;
+		c->end = 0;
 		c->target = 0;
 		c->gap = false;
 	}
@@ -350,11 +354,13 @@ static void *peaks_find(struct cursor *c, struct wsmon_session *ss)
 {
 	u64 oldest = ss->nr_peaks - min_t(u64, ss->nr_peaks, WSMON_PEAKS_KEPT);
 
+	if (!c->end)
+		c->end = ss->nr_peaks;
 	if (c->at < oldest) {
 		c->at = oldest;
 		c->gap = true;
 	}
-	return c->at < ss->nr_peaks ? &ss->peaks[c->at % WSMON_PEAKS_KEPT] : NULL;
+	return c->at < c->end ? &ss->peaks[c->at % WSMON_PEAKS_KEPT] : NULL;
 }
 
 static void *peaks_next(struct seq_file *m, void *v, loff_t *pos)
@@ -442,15 +448,25 @@ static int release_file(struct inode *inode, struct file *file)
 static int open_lines(struct file *file, const struct seq_operations *ops,
 		      void *(*find)(struct cursor *c, struct wsmon_session *ss))
 {
+	struct seq_file *m;
 	struct cursor *c;
+	char *buf;
 	int ret;
 
 	ret = wsmon_may_open();
 	if (ret)
 		return ret;
-	c = __seq_open_private(file, ops, sizeof(*c));
-	if (!c)
+	buf = kvmalloc(LINES_SIZE, GFP_KERNEL);
+	if (!buf)
 		return -ENOMEM;
+	c = __seq_open_private(file, ops, sizeof(*c));
+	if (!c) {
+		kvfree(buf);
+		return -ENOMEM;
+	}
+	m = file->private_data;
+	m->buf = buf;
+	m->size = LINES_SIZE;
 	c->ns = get_pid_ns(task_active_pid_ns(current));
 	c->find = find;
 	return 0;
