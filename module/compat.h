@@ -9,6 +9,7 @@
 #define WSMON_COMPAT_H
 
 #include <linux/percpu.h>
+#include <asm/cpufeature.h>
 #include <linux/version.h>
 
 /*
@@ -19,6 +20,16 @@ struct tlb_state_shared {
 	bool is_lazy;
 };
 DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
+
+/*
+ * From 6.15 on, where the processor can flush by broadcast, one that comes back to an
+ * mm with a global ASID does not look at its generation.
+ */
+#ifdef X86_FEATURE_INVLPGB
+#define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))
+#else
+#define wsmon_generation_seen()	true
+#endif
 
 /* sched_process_exit tells whether the whole group is dead */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)

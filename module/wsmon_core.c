@@ -97,13 +97,14 @@ static void stop_thread(void)
 	if (!ss || !ss->thread)
 		return;
 	kthread_stop(ss->thread);
-	put_task_struct(ss->thread);
-	ss->thread = NULL;
 	/* a thread stopped before it ever ran has not said so */
 	mutex_lock(&wsmon.lock);
 	if (wsmon.running)
 		wsmon_end(WSMON_END_STOPPED);
 	mutex_unlock(&wsmon.lock);
+	/* nobody wakes it any more */
+	put_task_struct(ss->thread);
+	ss->thread = NULL;
 }
 
 static int start_session(const u32 *pids, unsigned int nr,

@@ -12,6 +12,21 @@
 
 #include "wsmon_pure.h"
 
+/* Huge pages in shared page tables whose answer is remembered for a round */
+#define WSMON_LEAVES_BITS	12
+
+/**
+ * struct wsmon_leaf - a huge entry that several targets look at
+ * @entry:	which, by its address; never followed
+ * @round:	when
+ * @seen:	one of them found it accessed, and cleared its bit
+ */
+struct wsmon_leaf {
+	const void *entry;
+	u64 round;
+	bool seen;
+};
+
 /* Peaks of a session that are remembered for debugfs wsmon/peaks */
 #define WSMON_PEAKS_KEPT	1024U
 
@@ -150,6 +165,7 @@ struct wsmon_stats {
 /**
  * struct wsmon_session - targets under observation
  * @targets:	the targets
+ * @tgids:	their thread groups, side by side for wsmon_life.c
  * @nr_targets:	their number
  * @nr_alive:	those not gone
  * @epoch:	aggregation intervals so far: salt of the sample positions
@@ -158,6 +174,7 @@ struct wsmon_stats {
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
+ * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	how many there were
  * @boundary_ns: when the present aggregation interval ends
@@ -177,6 +194,7 @@ struct wsmon_stats {
  */
 struct wsmon_session {
 	struct wsmon_target *targets;
+	struct pid **tgids;
 	u32 nr_targets;
 	u32 nr_alive;
 	u64 epoch;
@@ -185,6 +203,7 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
+	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;
 	u64 boundary_ns;
@@ -262,7 +281,8 @@ static inline u64 wsmon_aggr_ns(void)
 /* Whose regions and estimates are those of a target */
 static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
 {
-	return t->twin ?: t;
+	/* until the next round the twin may have executed another program */
+	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
 /* wsmon_interval.c: a target's rounds */
@@ -278,7 +298,8 @@ void wsmon_life_unwatch(struct wsmon_session *ss);
 bool wsmon_life_called(struct wsmon_target *t);
 u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm);
 bool wsmon_life_keeps(const struct wsmon_target *t, const struct mm_struct *mm);
-struct mm_struct *wsmon_life_take(struct wsmon_target *t);
+struct mm_struct *wsmon_life_take(struct wsmon_target *t,
+				  const struct mm_struct *which);
 
 /* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
 void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
@@ -290,6 +311,7 @@ void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
 /* wsmon_task.c: a target's threads */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		       struct cpumask *cpus);

@@ -133,7 +133,7 @@ static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 	wsmon_vaddr_adopt(ss, t, now, origin);
 	wsmon_stream_areas(t);
 	for (i = 0; i < ss->nr_targets; i++) {
-		if (ss->targets[i].twin == t)
+		if (&ss->targets[i] != t && wsmon_target_data(&ss->targets[i]) == t)
 			wsmon_stream_areas(&ss->targets[i]);
 	}
 }
@@ -236,9 +236,9 @@ static void look_for_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
 }
 
 /* The program of a target is not kept any longer. */
-static void let_go(struct wsmon_target *t)
+static void let_go(struct wsmon_target *t, const struct mm_struct *mm)
 {
-	struct mm_struct *kept = wsmon_life_take(t);
+	struct mm_struct *kept = wsmon_life_take(t, mm);
 
 	if (kept)
 		mmput_async(kept);
@@ -253,14 +253,14 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *also = &ss->targets[i];
 
-		if (also->gone || (also != t && also->twin != t))
+		if (also->gone || wsmon_target_data(also) != t)
 			continue;
 		look_for_secondary_mmu(also, mm);
 		wsmon_events(ss, also, now);
 		emit(also, 0, now);
 	}
 	if (first_whole_window(t, now) == wsmon.attrs.nr_windows)
-		let_go(t);
+		let_go(t, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
@@ -311,7 +311,7 @@ static void follow(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
 	forget(ss, t);
-	let_go(t);
+	let_go(t, mm);
 	t->twin = twin;
 	t->secondary_mmu = has_secondary_mmu(mm);
 	t->interval_ns = now;
@@ -347,7 +347,7 @@ static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
-	struct mm_struct *kept = wsmon_life_take(t);
+	struct mm_struct *kept = wsmon_life_take(t, NULL);
 
 	if (kept) {
 		last_look(ss, t, kept, now);
@@ -400,6 +400,8 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 		return false;
 	}
 	changed |= !!t->twin;
+	/* a round in the middle of exec was before it was known when that is */
+	changed |= !t->born_ns && wsmon_life_born(t, mm);
 	/* before samples are looked at: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
@@ -434,6 +436,7 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *mm;
 	bool changed, ran;
 
+	wsmon_life_called(t);
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm) {
 		target_gone(ss, t, now);

@@ -9,8 +9,8 @@
  * By then a process has left its mm, and with it what its page tables say. So the
  * mm of a program executed while it is monitored is kept, by a reference on mm_users
  * taken in exec, for as long as a window holds its whole life. If it ends within that
- * time the thread has a last look, at once, and lets go. Of older programs nothing is
- * kept.
+ * time the thread has a last look, at once, and lets go; if it executes another one its
+ * mm is let go when that has begun. Of older programs nothing is kept.
  *
  * Probes run in the context of the process, in exec and exit, with preemption
  * disabled. Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
@@ -34,7 +34,7 @@ static struct wsmon_target *find(struct wsmon_session *ss, const struct pid *tgi
 	u32 i;
 
 	for (i = 0; ss && i < ss->nr_targets; i++) {
-		if (ss->targets[i].pid == tgid)
+		if (ss->tgids[i] == tgid)
 			return &ss->targets[i];
 	}
 	return NULL;
@@ -161,18 +161,21 @@ bool wsmon_life_keeps(const struct wsmon_target *t, const struct mm_struct *mm)
 
 /**
  * wsmon_life_take - the mm that is kept of a target, and no longer is
- * @t:	the target
+ * @t:		the target
+ * @which:	only if it is this one: the target may have executed another program
+ *		since; NULL: any
  *
  * Context: wsmon.lock held.
  * Return: the mm, to be given to mmput_async(), or NULL.
  */
-struct mm_struct *wsmon_life_take(struct wsmon_target *t)
+struct mm_struct *wsmon_life_take(struct wsmon_target *t,
+				  const struct mm_struct *which)
 {
-	struct mm_struct *mm;
+	struct mm_struct *mm = NULL;
 
 	raw_spin_lock(&lock);
-	mm = t->life.mm;
-	t->life.mm = NULL;
+	if (!which || t->life.mm == which)
+		swap(mm, t->life.mm);
 	raw_spin_unlock(&lock);
 	return mm;
 }

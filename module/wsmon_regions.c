@@ -180,8 +180,9 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if one of them is older */
-	out->origin_ns = min(l->origin_ns, r->origin_ns);
+	/* 0 if one of them is older, or what its samples saw is given up */
+	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
+			 min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
 	out->guess = region_guesses(l) | region_guesses(r);
@@ -374,10 +375,14 @@ static void fit_area(struct fit *f, u32 *old)
 	if (f->nr > f->first)
 		fit_gap(f, done, end, 0);
 	if (f->full || f->nr == f->first) {
+		bool full = f->full;
+
 		/* new, or in too many pieces: begin with one region */
 		f->nr = f->first;
 		f->full = false;
 		fit_push(f, NULL, start, end);
+		if (full)
+			f->rs->spare[f->first].origin_ns = 0;
 	}
 	for (i = f->first; i < f->nr; i++) {
 		struct wsmon_region *r = &f->rs->spare[i];

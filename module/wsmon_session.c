@@ -54,6 +54,7 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 		return PTR_ERR(pid);
 	t->pid = pid;
 	t->salt = wsmon_hash64(pid_nr(pid));
+	ss->tgids[i] = pid;
 	for (j = 0; j < i; j++) {
 		if (ss->targets[j].pid == pid)
 			return -EINVAL;
@@ -86,8 +87,10 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	if (!ss)
 		return ERR_PTR(-ENOMEM);
 	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
+	ss->tgids = kvcalloc(nr, sizeof(*ss->tgids), GFP_KERNEL);
+	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
 	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
-	if (!ss->targets || !ss->peaks)
+	if (!ss->targets || !ss->tgids || !ss->leaves || !ss->peaks)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -126,6 +129,8 @@ void wsmon_session_free(struct wsmon_session *ss)
 	if (ss->ns)
 		put_pid_ns(ss->ns);
 	kvfree(ss->peaks);
+	kvfree(ss->leaves);
+	kvfree(ss->tgids);
 	kvfree(ss->targets);
 	kvfree(ss);
 }

@@ -115,6 +115,22 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 	return mm;
 }
 
+/**
+ * wsmon_target_alive - is any of a target's threads not in exit?
+ * @t:	the target
+ */
+bool wsmon_target_alive(const struct wsmon_target *t)
+{
+	struct task_struct *leader;
+	bool alive;
+
+	rcu_read_lock();
+	leader = pid_task(t->pid, PIDTYPE_TGID);
+	alive = leader && atomic_read(&leader->signal->live);
+	rcu_read_unlock();
+	return alive;
+}
+
 /* Does anybody but @nr threads and the monitor use it: a vfork child, a borrower? */
 static bool used_by_others(const struct wsmon_target *t, const struct mm_struct *mm,
 			   unsigned int nr)

@@ -35,7 +35,7 @@ static void tell_again(const struct wsmon_session *ss)
 }
 
 /* What the last round took: known only now, as the scheduler counts at switches */
-static void account(struct wsmon_session *ss, u64 due, u64 now)
+static void account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
 	u64 cost;
@@ -44,10 +44,6 @@ static void account(struct wsmon_session *ss, u64 due, u64 now)
 	cost = ss->stats.cpu_ns + remote;
 	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
 	ss->cost_ns = cost;
-	if (now > due)
-		wsmon_hist_add(&ss->late, now - due);
-	else
-		wsmon_hist_add(&ss->late, 0);
 }
 
 static void begin_interval(struct wsmon_session *ss, u64 length)
@@ -100,8 +96,10 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
-	account(ss, due, now);
+	account(ss);
+	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
+	WRITE_ONCE(ss->called, false);
 	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
@@ -121,8 +119,8 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 }
 
 /*
- * Look at targets that executed a program, or ended, before it is their turn; if
- * there is no CPU time left they have to wait.
+ * Look at targets that executed a program, or ended, before it is their turn. If there
+ * is no CPU time left programs have to wait; an end comes once, and memory is waiting.
  * Return: when the next round is due; 0 if there is nobody left to observe
  */
 static u64 answer_calls(struct wsmon_session *ss, u64 due)
@@ -130,13 +128,15 @@ static u64 answer_calls(struct wsmon_session *ss, u64 due)
 	u64 now = ktime_get_ns();
 	u32 i;
 
+	account(ss);
+	ss->first = false;
 	WRITE_ONCE(ss->called, false);
-	if (!wsmon_pace_may_check(&ss->pace))
-		return due;
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];
 
-		if (!t->gone && wsmon_life_called(t))
+		if (t->gone || !wsmon_life_called(t))
+			continue;
+		if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
 			wsmon_target_round(ss, t, now, false);
 	}
 	ss->asleep = 0;

@@ -84,6 +84,8 @@ static void leave_out_lazy(struct cpumask *cpus)
 {
 	int cpu;
 
+	if (!wsmon_generation_seen())
+		return;
 	for_each_cpu(cpu, cpus) {
 		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
 			cpumask_clear_cpu(cpu, cpus);
@@ -116,6 +118,9 @@ void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 {
 	unsigned int nr;
 
+	/* of a program that has ended */
+	if (!wsmon_target_alive(t))
+		return;
 	atomic64_inc(&mm->context.tlb_gen);
 	/*
 	 * Before who runs: whoever comes to it from another mm, or from idling,

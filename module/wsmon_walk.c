@@ -26,6 +26,7 @@
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/hash.h>
 #include <linux/hugetlb.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -58,6 +59,7 @@ struct span {
 /**
  * struct walk - state of a pass
  * @round:	what the sampler sees
+ * @session:	whose pass it is
  * @hold:	how long the mmap lock was held
  * @locked:	the mmap lock is held
  * @since_ns:	since when
@@ -66,7 +68,7 @@ struct span {
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
- * @busy:	that could not be had: the pass is over
+ * @busy:	that could not be had: the last visit is to be made again
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, during this hold
  * @leaf:	addresses of the last huge entry
@@ -78,6 +80,7 @@ struct span {
  */
 struct walk {
 	struct wsmon_round round;
+	struct wsmon_session *session;
 	struct wsmon_hist *hold;
 	bool locked;
 	u64 since_ns;
@@ -275,6 +278,7 @@ static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
 	if (may_share_tables(vma)) {
 		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
 			w->busy = true;
+			w->mapping.end = 0;
 			return NULL;
 		}
 		w->shared = vma->vm_file->f_mapping;
@@ -322,6 +326,29 @@ static void remember_leaf(struct walk *w, struct span leaf,
 	w->leaf_seen = seen;
 }
 
+/*
+ * Targets that share a page table take the bit from each other. Which of them found an
+ * entry accessed in this round is remembered, and told to those that come later. What
+ * happens in the milliseconds between two of them is lost for the first.
+ */
+static bool seen_by_any(struct walk *w, const pmd_t *pmdp, enum wsmon_visit visit,
+			bool seen)
+{
+	u64 round = w->session->stats.rounds;
+	struct wsmon_leaf *leaf;
+
+	if (!w->shared || visit == WSMON_VISIT_LOOK)
+		return seen;
+	leaf = &w->session->leaves[hash_ptr(pmdp, WSMON_LEAVES_BITS)];
+	if (leaf->entry != pmdp || leaf->round != round) {
+		leaf->entry = pmdp;
+		leaf->round = round;
+		leaf->seen = false;
+	}
+	leaf->seen |= seen;
+	return visit == WSMON_VISIT_ARM ? seen : leaf->seen;
+}
+
 /* A transparent or hugetlb huge page of PMD size */
 static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
@@ -334,6 +361,7 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
 		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
 				   visit, debt);
+		seen = seen_by_any(w, pmdp, visit, seen);
 		remember_leaf(w, span_of(addr, PMD_SIZE), visit, seen);
 	}
 	spin_unlock(ptl);
@@ -524,6 +552,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	struct walk w = {
 		.round = { .target = t, .mm = mm, .stats = &ss->stats },
+		.session = ss,
 		.hold = &ss->hold,
 		.tries = WSMON_LOCK_TRIES,
 	};
@@ -531,7 +560,6 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	bool arm = visit == WSMON_VISIT_ARM;
 	bool *again = arm ? &t->arm_again : &t->check_again;
 	u64 begin = ktime_get_ns();
-	bool locked;
 	u32 i;
 
 	w.round.settle = visit == WSMON_VISIT_DROP ||
@@ -551,14 +579,18 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		}
 		if (visit == WSMON_VISIT_DROP && !r->due)
 			v = WSMON_VISIT_CHECK;
-		locked = keep_lock(&w);
-		if (locked)
-			visit_region(&w, r, v, now);
-		if (!locked || w.busy) {
+		if (!keep_lock(&w)) {
 			ss->stats.missed += wsmon_mm_busy(mm);
 			t->resume = at;
 			*again = true;
 			break;
+		}
+		visit_region(&w, r, v, now);
+		if (w.busy) {
+			w.busy = false;
+			ss->stats.missed++;
+			*again = true;
+			continue;
 		}
 		if (v == WSMON_VISIT_ARM)
 			r->armed_ns = now;
@@ -586,6 +618,7 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 {
 	struct walk w = {
 		.round = { .mm = mm, .stats = &ss->stats },
+		.session = ss,
 		.hold = &ss->hold,
 		.tries = WSMON_LOCK_TRIES,
 	};
@@ -593,11 +626,14 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 	u8 debt = 0;
 	u32 i;
 
-	for (i = 0; i < f->nr && keep_lock(&w) && !w.busy; i++) {
+	for (i = 0; i < f->nr && keep_lock(&w); i++) {
 		ss->stats.checks++;
 		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
 			       &debt))
 			f->seen[f->class[i]]++;
+		if (w.busy)
+			f->drawn[f->class[i]] = 0;
+		w.busy = false;
 	}
 	unlock(&w);
 	if (i < f->nr)
