@@ -4,7 +4,7 @@
 # are linked statically: other processes keep the shared libc's pages referenced,
 # which would blur what these themselves touch.
 
-WORKLOADS := pageramp hotset patterns loops textwalk
+WORKLOADS := pageramp hotset patterns loops textwalk grow
 WORKLOADS_DIR := tests/workloads
 WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
 
@@ -12,6 +12,7 @@ WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
 workloads: $(WORKLOADS:%=out/bin/%)
 
 out/bin/patterns: $(addprefix $(WORKLOADS_DIR)/,moving.c placed.c tasks.c track.c track.h patterns.h)
+out/bin/grow: $(addprefix $(WORKLOADS_DIR)/,track.c track.h)
 
 $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth.c \
 		$(WORKLOADS_DIR)/truth.h $(WORKLOADS_DIR)/workloads.mk
