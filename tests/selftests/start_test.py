@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Estimates of programs that have only just begun, and of memory that has.
+
+What holds by 95 % is counted over all runs of a test: it is wrong if so few would be
+one case of a thousand were it 90 %.
+"""
+import math
+import os
+import subprocess
+import tempfile
+
+import wsmontest as w
+import truth
+
+# name, options of grow, class of the memory
+WAYS = [("brk", [], "heap"), ("mmap", [], "anon"), ("mmap", ["--chunk", "60M"], "anon"),
+        ("mremap", [], "anon"), ("realloc", [], "anon")]
+# Rounds before and after the time of an estimate may take as long on a busy machine; what
+# grows meanwhile is in it or not.
+BEFORE_NS, AFTER_NS = 50 * 10**6, 20 * 10**6
+# What grow has on the heap for itself
+OWN = 128 << 10
+
+
+def record(options, way, *grow, before=()):
+    """Let wsmo record start grow. Return its estimates with the truth of that time:
+    [(least, most, estimate, low, high)], where the truth is not 0."""
+    name, more, cls = way
+    with tempfile.TemporaryDirectory() as tmp:
+        data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
+        subprocess.run(["wsmo", "record", "-q", "--no-stacks", "--cpu-permille", "1000", "-o", data,
+                        *options, "--", *before, "grow", "--way", name, *more, *grow,
+                        "--truth", path], check=True, stdout=subprocess.DEVNULL)
+        known = truth.read_truth(path)
+        # of the moment it ended
+        known.append((known[-1][0] + 10**9, known[-1][1]))
+        rows = truth.Case(data, known, cls).rows
+    found = []
+    for true, estimate, low, high, time in rows:
+        trues = (true, truth.at(known, time - BEFORE_NS) or 0,
+                 truth.at(known, time + AFTER_NS) or true)
+        if true:
+            found.append((min(trues), max(trues) + OWN, estimate, low, high))
+    return found
+
+
+def holds(row):
+    least, most, _, low, high = row
+    return low <= most and least <= high
+
+
+def near(row):
+    """Within a tenth, or half of the interval's width"""
+    least, most, estimate, low, high = row
+    off = max(least - estimate, estimate - most, 0)
+    return off <= max(least / 10, (high - low) / 2)
+
+
+def plausible(n, of):
+    """That many, if it is 90 % of them"""
+    return sum(math.comb(of, i) * 0.9**i * 0.1**(of - i) for i in range(n + 1)) > 0.001
+
+
+def say(what, rows):
+    texts = ["%.1f [%.1f, %.1f] of %.1f" % tuple(x / (1 << 20) for x in (*row[2:], row[1]))
+             for row in rows]
+    print("# %s: %s MiB" % (what, ", ".join(texts)), flush=True)
+
+
+def judge(what, rows, of):
+    """rows: of all runs; so many are expected at least"""
+    good, held = sum(map(near, rows)), sum(map(holds, rows))
+    print("# %s: of %d intervals %d are near, %d hold" % (what, len(rows), good, held), flush=True)
+    assert len(rows) >= of, "%d estimates, not %d" % (len(rows), of)
+    assert plausible(good, len(rows)), "near: %d of %d" % (good, len(rows))
+    assert plausible(held, len(rows)), "hold: %d of %d" % (held, len(rows))
+
+
+def strides():
+    """Options for each run: all pages and every second one; other samples"""
+    return [(["--seed", str(n)], ["--stride", str(1 + n % 2)]) for n in range(3)]
+
+
+def first_intervals():
+    rows = []
+    for way in WAYS:
+        for options, stride in strides():
+            found = record(options, way, *stride, "--life-ms", "2500")[:2]
+            say("%s %s" % (way[0], stride[1]), found)
+            rows += found
+    judge("first two", rows, 2 * 3 * len(WAYS))
+
+
+def exec_later():
+    """The program that is started is another one first."""
+    rows = []
+    for way in WAYS:
+        found = record([], way, "--life-ms", "2500",
+                       before=["sh", "-c", 'sleep 1.4; exec "$@"', "sh"])
+        say(way[0], found[:2])
+        rows += found[:2]
+    judge("after exec", rows, 2 * len(WAYS))
+
+
+def between_two_readings():
+    """Memory that comes to be while nobody reads the mappings"""
+    short = ["--sample", "50ms", "--aggr", "500ms", "--window", "500ms", "--update", "5s"]
+    rows = []
+    for way in WAYS:
+        found = record(short, way, "--tau", "500", "--after-ms", "1300", "--life-ms", "4000")
+        say(way[0], found)
+        rows += found
+    judge("between two readings", rows, 4 * len(WAYS))
+
+
+def one_second():
+    """It is gone before, or soon after, its first interval ends."""
+    rows = []
+    for way in WAYS:
+        for life in "700", "1200":
+            found = record([], way, "--grow-ms", "500", "--life-ms", life)[-1:]
+            say("%s %s ms" % (way[0], life), found)
+            rows += found
+    judge("short lives", rows, 2 * len(WAYS))
+
+
+w.main(first_intervals, exec_later, between_two_readings, one_second)
