@@ -13,9 +13,13 @@ def stress(names, secs=8):
     return STRESS % secs + names
 
 
+# with no kernel a command is run here
+UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 TASK = "module/wsmon_task.c"
 CORE, THREAD, BUFFER = ("module/wsmon_%s.c" % n for n in ("core", "thread", "buffer"))
+INTERVAL, LEARN = ("module/wsmon_%s.c" % n for n in ("interval", "learn"))
+ADAPT, REGIONS = ("module/wsmon_%s.c" % n for n in ("adapt", "regions"))
 SESSION, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("session", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
                "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
@@ -23,16 +27,15 @@ DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#incl
 
 MUTATIONS = [
     ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
-        (THREAD, "return data_race(mm_has_notifiers(mm));", "return false;")]),
+        (INTERVAL, "return data_race(mm_has_notifiers(mm));", "return false;")]),
     ("secondary_mmu_not_told_again", "6.12", SELF + "secondary_test.py", [
-        (THREAD, "		wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n	}", "	}")]),
+        (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
-        (WALK, "	while (!mmap_read_trylock(mm)) {", "	while (false) {"),
-        (WALK, "	mmap_read_unlock(w->round.mm);", ""),
-        (VADDR, "		mmap_read_unlock(mm);", "")]),
+        (WALK, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
+        (WALK, "	mmap_read_unlock(mm);\n", "")]),
     ("mmap_lock_waited_for", "debug", stress("busy_mmap_lock"), [
-        (WALK, "	while (!mmap_read_trylock(mm)) {",
-         "	mmap_read_lock(mm);\n	while (false) {")]),
+        (WALK, "		if (mmap_read_trylock(mm))\n			return true;",
+         "		mmap_read_lock(mm);\n		return true;")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
         (WALK, "	spin_lock(w->ptl);\n", ""),
         (WALK, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
@@ -53,21 +56,21 @@ MUTATIONS = [
          "(clear_bit(_PAGE_BIT_DIRTY, e->val), "
          "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
     ("mm_put_twice", "debug", stress("fork"), [
-        (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);",
-         "	mmput_async(mm);\n	mmput_async(mm);")]),
+        (WALK, "	mmap_read_unlock(mm);\n	mmput_async(mm);",
+         "	mmap_read_unlock(mm);\n	mmput_async(mm);\n	mmput_async(mm);")]),
     ("mm_not_put", "debug", stress("exits_at_any_point nothing_is_leaked"), [
-        (THREAD, "	/* the last user's work is not for this thread to do */\n	mmput_async(mm);", "")]),
+        (WALK, "	mmap_read_unlock(mm);\n	mmput_async(mm);", "	mmap_read_unlock(mm);")]),
     ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
         (TASK, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
          "	*changed = mm && !t->mm;")]),
     ("exit_not_told", "6.12", stress("exit_storm out_of_memory"), [
-        (THREAD, "	wsmon_stream_exited(t);\n", "")]),
+        (INTERVAL, "	wsmon_stream_exited(t);\n", "")]),
     ("not_freezable", "debug", stress("frozen_machine"), [
         (THREAD, "	set_freezable();\n", ""),
         (THREAD, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
         (THREAD, "	try_to_freeze();\n", "")]),
     ("frozen_target_waited_for", "6.12", stress("frozen_target"), [
-        (THREAD, "	ran = wsmon_target_ran(t, mm) || t->check_again;\n",
+        (INTERVAL, "	ran = wsmon_target_ran(t, mm) || t->check_again;\n",
          "	int n = 0;\n	while (!(ran = wsmon_target_ran(t, mm)) && n++ < 100)\n"
          "		schedule_timeout_idle(HZ / 10);\n")]),
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
@@ -105,7 +108,7 @@ MUTATIONS = [
          "pid_task(find_pid_ns(pid_nr(t->pid), &init_pid_ns), PIDTYPE_TGID);\n"
          "	if (leader)\n")]),
     ("new_memory_not_counted", "6.12", SELF + "regions_test.py", [
-        (THREAD, "&t->space, f, k,", "&t->space, NULL, k,")]),
+        (INTERVAL, "&t->space, f, k,", "&t->space, NULL, k,")]),
     ("region_shown_twice", "6.12", SELF + "regions_test.py", [
         (DEBUGFS, "max(r->start, c->at) << PAGE_SHIFT", "r->start << PAGE_SHIFT")]),
     ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
@@ -118,12 +121,12 @@ MUTATIONS = [
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
-        (THREAD, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
+        (LEARN, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
-        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = get_task_mm(thread);",
+        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"
-         "		struct mm_struct *mm = get_task_mm(thread);")]),
+         "		struct mm_struct *mm = grab_mm(thread);")]),
     ("debt_not_paid", "6.12", stress("reclaim_undisturbed"), [
         (YOUNG, "	tell(e);\n	*debt = DEBT_TOLD;", "	*debt = DEBT_OWED;"),
         (YOUNG, "	if (*debt == DEBT_OWED)\n		tell(e);\n	*debt = DEBT_NONE;",
@@ -131,16 +134,44 @@ MUTATIONS = [
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
         ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
-        (THREAD, "longest_ns() + aggr_ns() - 1, aggr_ns()", "longest_ns(), aggr_ns()")]),
+        (LEARN, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (THREAD, "lately(r->s[h].seen_ns, now, window_ns(k))",
-         "lately(r->s[h].seen_ns, now, window_ns(0))")]),
+        (LEARN, "lately(iv, r->s[h].seen_ns, iv->window_ns[k])",
+         "lately(iv, r->s[h].seen_ns, iv->window_ns[0])")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
         (CORE, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
     ("peaks_outlive_a_program", "6.12", SELF + "peaks_test.py", [
-        (THREAD, "	wsmon_events_restart(ss, t);\n	t->regions.nr = 0;",
+        (INTERVAL, "	wsmon_events_restart(ss, t);\n	t->regions.nr = 0;",
          "	t->regions.nr = 0;")]),
+    ("longer_windows_are_no_less", None, UNIT, [
+        (LEARN, "		else if (r->whole & BIT(k))\n			continue;\n",
+         "		else if (r->whole & BIT(k)) {\n			for (h = 0; k && h < 2; h++)\n"
+         "				r->out[k][h] = max(r->out[k][h], r->out[k - 1][h]);\n"
+         "			continue;\n		}\n")]),
+    ("limit_not_kept", "6.12", SELF + "regions_test.py", [
+        (ADAPT, "	shrink(rs, sp, ws, rs->limit, true);\n", "")]),
+    ("samples_of_targets_alike", "6.12", SELF + "processes_test.py", [
+        (SESSION, "	t->salt = wsmon_hash64(pid_nr(pid));\n", "")]),
+    ("twins_steal_bits", "6.12", SELF + "processes_test.py", [
+        (INTERVAL, "!other->gone && !other->twin && other->mm == t->mm", "false")]),
+    ("widow_keeps_its_twin", "6.12", SELF + "processes_test.py", [
+        (INTERVAL, "	changed |= !!t->twin;\n", "")]),
+    ("mm_held_all_round", "6.12", SELF + "processes_test.py", [
+        (INTERVAL, "	ran = look_at(ss, t, mm, changed, boundary, now);\n",
+         "	bool user = mmget_not_zero(mm);\n\n"
+         "	ran = look_at(ss, t, mm, changed, boundary, now);\n"
+         "	if (user)\n		mmput_async(mm);\n")]),
+    ("kept_mm_not_let_go", "6.12", SELF + "processes_test.py", [
+        (INTERVAL, "		last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
+         "		last_look(ss, t, kept, now);\n")]),
+    ("no_last_look", "6.12", SELF + "processes_test.py", [
+        (INTERVAL, "		last_look(ss, t, kept, now);\n", "")]),
+    ("first_memory_not_counted", "6.12", SELF + "processes_test.py", [
+        (REGIONS, "		r->origin_ns = f->origin;\n", "")]),
+    ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
+        (WALK, "	if (may_share_tables(vma)) {\n", "	if (may_share_tables(vma))\n"
+         "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
 ]

@@ -4,6 +4,7 @@
 import bisect
 import io
 import os
+import signal
 import time
 
 import wsmontest as w
@@ -161,6 +162,37 @@ def changed_while_read():
             assert held[-1][1] - held[0][0] == 32 << 20, held[::len(held) - 1]
 
 
+def records(fd):
+    """What is in the buffer, once monitoring has ended"""
+    data = b""
+    while part := os.read(fd, 1 << 20):
+        data += part
+    os.close(fd)
+    return list(wsmon.read(io.BytesIO(data))[1])
+
+
+def no_snapshot_has_more():
+    """Samples serve twenty intervals, and mappings come and go all the time."""
+    code = ("import random\n"
+            "keep = []\n"
+            "while True:\n"
+            "    keep.append(mmap.mmap(-1, random.randrange(1, 256) << 12))\n"
+            "    keep[-1][::4096] = bytes(len(keep[-1]) >> 12)\n"
+            "    if len(keep) > 60:\n"
+            "        keep.pop(random.randrange(60)).close()\n"
+            "    time.sleep(0.002)\n")
+    with w.Target(code) as t:
+        w.must_put("attrs", "sample_us=20000 aggr_us=100000 update_us=100000 "
+                   "window_us=2000000 cpu_permille=1000 max_regions=150")
+        fd = os.open(w.DIR + "buffer", os.O_RDONLY)
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(8)
+        w.must_put("target", "\n")
+    totals = [r.total for r in records(fd) if r.type == "SNAPSHOT" and not r.first]
+    print("# regions: %d to %d in %d snapshots" % (min(totals), max(totals), len(totals)))
+    assert len(totals) >= 10 and 100 < max(totals) <= 150
+
+
 RESERVE = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -243,20 +275,51 @@ def memory_that_is_new():
             t.process.stdout.readline()
         time.sleep(0.6)
         w.must_put("target", "\n")
-        data = b""
-        while part := os.read(fd, 1 << 20):
-            data += part
-        os.close(fd)
-    sizes = [r.bytes >> 20 for r in wsmon.read(io.BytesIO(data))[1]
-             if r.type == "WSS" and r.cls == "shmem"]
+    sizes = [r.bytes >> 20 for r in records(fd) if r.type == "WSS" and r.cls == "shmem"]
     print("# %s MiB" % sizes)
     # a kernel with checkers takes so long to read mappings that it does so seldom
     least = 0 if os.environ.get("WSMON_KERNEL") in ("debug", "kcsan") else 0.5
     assert least < sum(sizes) / (64 * cycles) < 1.3, sizes
 
 
+@w.measured
+def shared_hugetlb():
+    """2 GiB that two targets share, page tables and all; every 16th page is in use."""
+    pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+    code = ("child = os.fork()\n"
+            "if child:\n"
+            "    print(child, flush=True)\n"
+            "while True:\n"
+            "    for i in range(0, 1024, 16):\n"
+            "        m[i << 21] = 1\n"
+            "    time.sleep(0.05)\n")
+    try:
+        with open(pool, "w") as f:
+            f.write("64")
+    except OSError:
+        print("# no hugetlb")
+        return
+    # MAP_HUGETLB, MAP_NORESERVE
+    with w.Target(code, "m = mmap.mmap(-1, 2 << 30, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | "
+                  "0x44000)\n") as t:
+        child = int(t.process.stdout.readline())
+        try:
+            w.must_put("attrs", "sample_us=50000 aggr_us=500000 update_us=500000 "
+                       "window_us=500000 cpu_permille=1000 max_regions=2000")
+            w.must_put("target", "%d %d\n" % (t.pid, child))
+            time.sleep(5)
+            huge = [x for x in w.lines("wss") if x["class"] == "hugetlb"]
+        finally:
+            os.kill(child, signal.SIGKILL)
+    with open(pool, "w") as f:
+        f.write("0")
+    assert [int(x["mapped"]) for x in huge] == [2 << 30] * 2, huge
+    sizes = [int(x["bytes"]) >> 20 for x in huge]
+    print("# %d and %d MiB of 128" % tuple(sizes))
+    assert all(120 <= size <= 136 for size in sizes), sizes
+
+
 w.main(ten_real_twenty_to_a_hundred, fifteen_real_three_to_ten, one_region,
-       three_thousand_mappings, changed_online, changed_while_read,
-       a_long_window,
-       mappings_come_and_go, a_terabyte, scattered_in_a_terabyte,
-       a_reading_is_bounded, memory_that_is_new)
+       three_thousand_mappings, changed_online, changed_while_read, a_long_window,
+       mappings_come_and_go, no_snapshot_has_more, a_terabyte, scattered_in_a_terabyte,
+       a_reading_is_bounded, memory_that_is_new, shared_hugetlb)
