@@ -304,6 +304,21 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 	begin_regions(ss, t, mm, now);
 }
 
+/*
+ * A round in the middle of exec sees the new memory, of which little was accessed yet,
+ * before exec says that it is new.
+ */
+static void learn_birth(struct wsmon_target *t, u64 born_ns)
+{
+	u32 i;
+
+	if (t->born_ns || !born_ns)
+		return;
+	t->born_ns = born_ns;
+	for (i = 0; i < t->regions.nr; i++)
+		t->regions.r[i].origin_ns = born_ns;
+}
+
 /* It has the mm of another target, which is sampled once, for both. */
 static void follow(struct wsmon_session *ss, struct wsmon_target *t,
 		   struct wsmon_target *twin, struct mm_struct *mm, u64 now)
@@ -335,6 +350,7 @@ static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
 		begin_target(ss, t, mm, t->life.born_ns, now);
 		now = ktime_get_ns();
 	}
+	learn_birth(t, t->life.born_ns);
 	first = first_whole_window(t, now);
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
@@ -400,8 +416,8 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 		return false;
 	}
 	changed |= !!t->twin;
-	/* a round in the middle of exec was before it was known when that is */
-	changed |= !t->born_ns && wsmon_life_born(t, mm);
+	if (!changed)
+		learn_birth(t, wsmon_life_born(t, mm));
 	/* before samples are looked at: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
