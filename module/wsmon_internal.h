@@ -93,6 +93,8 @@ struct wsmon_life {
  * @known_ns:	when there was nothing that @space has not
  * @read_ns:	how long reading them took
  * @stamp:	wsmon_vaddr_stamp() then
+ * @rss:	resident pages then
+ * @blind:	pages that came since, in mappings that could not be read again
  * @born_ns:	when it executed the program, if a window holds that; 0: before
  * @ran:	CPU time of its threads when they were last looked at, and more: see
  *		wsmon_target_ran()
@@ -127,6 +129,8 @@ struct wsmon_target {
 	u64 known_ns;
 	u64 read_ns;
 	u64 stamp;
+	u64 rss;
+	u64 blind;
 	u64 born_ns;
 	u64 ran;
 	u64 interval_ns;

@@ -96,12 +96,15 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
-	u64 stamp = wsmon_vaddr_stamp(mm);
+	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
 	int ret = 0;
 
+	t->blind = 0;
 	if (t->updated_ns) {
-		if (!elapsed(t->updated_ns, now, share * t->read_ns))
+		if (!elapsed(t->updated_ns, now, share * t->read_ns)) {
+			t->blind = stamp != t->stamp && rss > t->rss ? rss - t->rss : 0;
 			return false;
+		}
 		if (!elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
 		    stamp == t->stamp) {
 			t->known_ns = now;
@@ -110,10 +113,13 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	if (t->moved || !t->updated_ns)
 		ret = wsmon_vaddr_read(ss, t, mm);
-	if (ret < 0)
+	if (ret < 0) {
+		t->blind = !t->updated_ns ? rss : rss > t->rss ? rss - t->rss : 0;
 		return false;
+	}
 	t->moved = false;
 	t->stamp = stamp;
+	t->rss = rss;
 	if (ret)
 		return true;
 	/* what is new is new since then: unchanged counts as read, too */
@@ -180,6 +186,10 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		wsmon_fresh_draw(f, &ss->space, &t->space,
 				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch));
 		wsmon_walk_look(ss, mm, f);
+	} else if (t->blind) {
+		f = &ss->fresh;
+		memset(f, 0, sizeof(*f));
+		f->pages[WSMON_CLASS_MIXED] = t->blind;
 	}
 	start = ktime_get_ns();
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {

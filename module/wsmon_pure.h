@@ -123,6 +123,8 @@ struct wsmon_sample {
  * @dropped:	this boundary has
  * @last:	this boundary looked at its samples
  * @stale:	@out is of an earlier interval: this one's end was not observed
+ * @vague:	bit h: the page of half h was found accessed when the sample was new and
+ *		not since, and may merely have been mapped around a fault
  *
  * A region of one page has @n = { 1, 0 } and one sample. The size of a region
  * is what its budget pays for: two page visits a round.
@@ -151,6 +153,7 @@ struct wsmon_region {
 	u8 dropped;
 	u8 last;
 	u8 stale;
+	u8 vague;
 };
 
 /**
@@ -299,6 +302,7 @@ void wsmon_regions_rest(struct wsmon_regions *rs);
  * @pages:	how much of each class
  * @drawn:	pages of it that are looked at
  * @seen:	those found accessed
+ * @vague:	of them, those that may merely have been mapped around a fault
  * @late:	it came to be since before the window, so when it was accessed is
  *		not known
  * @nr:		pages in @vpn
@@ -309,6 +313,7 @@ struct wsmon_fresh {
 	u64 pages[WSMON_NR_CLASSES];
 	u32 drawn[WSMON_NR_CLASSES];
 	u32 seen[WSMON_NR_CLASSES];
+	u32 vague[WSMON_NR_CLASSES];
 	bool late;
 	u32 nr;
 	u64 vpn[WSMON_FRESH_MAX];

@@ -68,6 +68,7 @@ struct span {
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
+ * @vague:	the page last visited may merely have been mapped around a fault
  * @busy:	that could not be had: the last visit is to be made again
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, during this hold
@@ -88,6 +89,7 @@ struct walk {
 	unsigned int visits;
 	struct vm_area_struct *vma;
 	struct address_space *shared;
+	bool vague;
 	bool busy;
 	struct span mapping;
 	struct span hole;
@@ -314,6 +316,10 @@ static __always_inline bool visit_pte(struct walk *w, unsigned long addr,
 	if (visit == WSMON_VISIT_CHECK && !w->round.settle &&
 	    !(pte_val(pte) & wsmon_sampler_young.idle_mask))
 		return false;
+	/* faults that write map nothing around them */
+	if (visit == WSMON_VISIT_ARM || visit == WSMON_VISIT_LOOK)
+		w->vague = !pte_dirty(pte) && w->vma->vm_ops &&
+			   w->vma->vm_ops->map_pages;
 	return visit_entry(w, (unsigned long *)ptep, pte_pfn(pte),
 			   !pte_special(pte), visit, debt);
 }
@@ -514,18 +520,22 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 		struct wsmon_sample *s = &r->s[h];
 		bool seen;
 
+		w->vague = false;
 		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &r->debt[h]);
 		if (visit == WSMON_VISIT_ARM) {
 			w->round.stats->arms++;
 			/* memory that is new was accessed since it is there */
-			if (seen && r->origin_ns)
+			if (seen && r->origin_ns) {
 				s->seen_ns = now;
+				r->vague |= w->vague << h;
+			}
 			continue;
 		}
 		w->round.stats->checks++;
 		r->checks++;
 		if (seen) {
 			s->seen_ns = now;
+			r->vague &= ~BIT(h);
 			r->hits++;
 		}
 	}
@@ -628,9 +638,12 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 
 	for (i = 0; i < f->nr && keep_lock(&w); i++) {
 		ss->stats.checks++;
+		w.vague = false;
 		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
-			       &debt))
+			       &debt)) {
 			f->seen[f->class[i]]++;
+			f->vague[f->class[i]] += w.vague;
+		}
 		if (w.busy)
 			f->drawn[f->class[i]] = 0;
 		w.busy = false;

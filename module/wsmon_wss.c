@@ -27,6 +27,14 @@
 #define Z_NUM	196
 #define Z_DEN	100
 
+/*
+ * A fault on a page of a file maps those around it, in blocks of 16, and x86 marks all
+ * of them accessed. So of pages that may be such, one in 16 was accessed, or all were:
+ * they count as the middle of that, give or take the half, in 32ths.
+ */
+#define VAGUE_MEAN	17
+#define VAGUE_DOUBT	15
+
 /**
  * struct acc - sums over the regions of a class
  * @hit:	pages times share
@@ -35,6 +43,7 @@
  * @hot:	most pages a region found hot may lack
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed in an earlier interval, and not observed since
+ * @vague:	pages that were accessed, or mapped around those that were
  */
 struct acc {
 	u64 hit;
@@ -43,6 +52,7 @@ struct acc {
 	u64 hot;
 	u64 unknown;
 	u64 stale;
+	u64 vague;
 };
 
 /**
@@ -80,6 +90,7 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 	const u16 *out = r->out[k];
 	s64 diff = (s64)out[0] - out[1];
 	u64 hit, doubt;
+	u32 h;
 
 	if (!(r->known & BIT(k))) {
 		c->unknown += n;
@@ -88,6 +99,10 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 	/* n < 2^45, shares Q15 */
 	hit = (r->n[0] * out[0] + r->n[1] * out[1]) / WSMON_ONE;
 	c->hit += hit;
+	for (h = 0; h < 2; h++) {
+		if (r->vague & BIT(h))
+			c->vague += r->n[h] * out[h] / WSMON_ONE;
+	}
 	/* what was not accessed yet may be before the window is over */
 	if (!(r->whole & BIT(k)))
 		c->unknown += n - hit;
@@ -123,6 +138,7 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 
 	/* scaled < 2^24, n at most 2^10 */
 	c->hit += pages * m / n;
+	c->vague += pages * fresh->vague[class] / n;
 	if (n == pages)
 		return;
 	c->var += scaled * scaled / n * m / n * (n - m) / n;
@@ -136,9 +152,11 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
-	u64 low = half + c->hot + c->stale, high = half + c->cold + c->unknown;
+	u64 doubt = c->vague * VAGUE_DOUBT / 32;
+	u64 low = half + c->hot + c->stale + doubt;
+	u64 high = half + c->cold + c->unknown + doubt;
 
-	w->pages = c->hit;
+	w->pages = c->hit - c->vague + c->vague * VAGUE_MEAN / 32;
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
 }
@@ -164,6 +182,7 @@ static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *p
 	to->hot = max(to->hot, c->hot);
 	to->unknown += c->unknown;
 	to->stale += c->stale;
+	to->vague += c->vague;
 }
 
 /**
