@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
+#include <sys/types.h>
 
 #define PAGE		4096UL
 #define HUGE_PAGE	(2UL << 20)
@@ -32,6 +33,7 @@ void churn_hold(void);
 void churn_victim(void);
 
 bool going(void);
+void must_end_well(pid_t pid);
 void count(void);
 void hand_over(void);
 uint32_t pick(uint32_t n);

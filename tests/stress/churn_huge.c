@@ -106,9 +106,32 @@ void churn_thp(void)
 }
 
 #define TLB_HUGE	4
+/* A mapping of all that a page table of huge pages maps shares that one */
+#define TLB_SPAN	(1UL << 30)
 
 static int huge_fd;
 static char *huge_map;
+
+static void map_shared(void)
+{
+	if (mmap(huge_map, TLB_SPAN, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, huge_fd, 0) == MAP_FAILED)
+		skip("too few hugetlb pages: %s", strerror(errno));
+}
+
+/* Another process, which shares page tables, and leaves them again */
+static void sharer(void)
+{
+	while (going()) {
+		if (may_fault())
+			(void)*(volatile char *)(huge_map + pick(TLB_HUGE) * HUGE_PAGE);
+		fault_end();
+		munmap(huge_map, TLB_SPAN);
+		map_shared();
+		count();
+	}
+	_exit(0);
+}
 
 static void *truncater(void *arg)
 {
@@ -183,6 +206,7 @@ static void *huge_thread(void *arg)
 
 void churn_hugetlb(void)
 {
+	pid_t pid;
 	char *p;
 
 	p = mmap(NULL, 2 * HUGE_PAGE, PROT_READ | PROT_WRITE,
@@ -192,11 +216,18 @@ void churn_hugetlb(void)
 		skip("no hugetlb pages: %s", strerror(errno));
 	if (ftruncate(huge_fd, TLB_HUGE * HUGE_PAGE))
 		err(1, "ftruncate");
-	huge_map = mmap(NULL, TLB_HUGE * HUGE_PAGE, PROT_READ | PROT_WRITE,
-			MAP_SHARED, huge_fd, 0);
+	huge_map = mmap(NULL, 2 * TLB_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (huge_map == MAP_FAILED)
-		skip("too few hugetlb pages: %s", strerror(errno));
+		err(1, "mmap");
+	huge_map = (char *)(((uintptr_t)huge_map + TLB_SPAN - 1) & -TLB_SPAN);
+	map_shared();
 	munmap(p, 2 * HUGE_PAGE);
 	catch_faults();
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid)
+		sharer();
 	run_threads(4, huge_thread);
+	must_end_well(pid);
 }

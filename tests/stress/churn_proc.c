@@ -44,7 +44,8 @@ static pid_t must_fork(void)
 	return pid;
 }
 
-static void must_end_well(pid_t pid)
+/* Wait for a child, which exits with 0. */
+void must_end_well(pid_t pid)
 {
 	int status;
 
