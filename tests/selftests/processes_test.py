@@ -175,6 +175,7 @@ def free():
         return int(f.read())
 
 
+@w.measured
 def exits_are_not_held_up():
     """What a process had is free when its parent is told that it ended."""
     n = 40
@@ -189,7 +190,7 @@ def exits_are_not_held_up():
         with open(HUGE + "nr_hugepages", "w") as f:
             f.write("0")
     print("# %d of %d outlived their parent's wait, %d if not monitored" % (late, n, alone))
-    assert late <= alone + n // 4
+    assert late <= alone + n // 8
 
 
 def programs_are_let_go():
