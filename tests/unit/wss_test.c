@@ -236,6 +236,23 @@ static void windows(void)
 	world_free(&w);
 }
 
+/* The lower half was found accessed when its sample was new: 1/16 of it at least. */
+static void vague(void)
+{
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 6400, WSMON_CLASS_FILE);
+	world_settle(&w, 0);
+	set_out(&w, 0, WSMON_ONE, WSMON_ONE, 60000);
+	w.rs.r[0].vague = 1;
+	estimate(&w);
+	CHECK(wss[0].pages == w.rs.r[0].n[0] * 17 / 32 + w.rs.r[0].n[1] &&
+	      wss[0].high == 6400 && wss[0].low == w.rs.r[0].n[0] / 16 + w.rs.r[0].n[1],
+	      "%llu", (long long)wss[0].pages);
+	world_free(&w);
+}
+
 /* The largest address space there is, in many disagreeing regions */
 static void huge(void)
 {
@@ -276,5 +293,6 @@ void test_wss(void)
 	test_run("wss: zero hits are not certainty", zero_hits);
 	test_run("wss: all but text", rest);
 	test_run("wss: several windows", windows);
+	test_run("wss: what a fault may have mapped", vague);
 	test_run("wss: no overflow at 57 bits", huge);
 }
