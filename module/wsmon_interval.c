@@ -29,6 +29,9 @@
 /* and half of the CPU budget */
 #define READ_BUDGET	2000U
 
+/* Aggregation intervals a program is young for */
+#define YOUNG		3U
+
 static u64 slack_ns(void)
 {
 	return wsmon_sample_ns() / 2;
@@ -97,11 +100,13 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
+	/* a program that begins maps most of what it will, which is worth the time */
+	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns();
 	int ret = 0;
 
 	t->blind = 0;
 	if (t->updated_ns) {
-		if (!elapsed(t->updated_ns, now, share * t->read_ns)) {
+		if (!young && !elapsed(t->updated_ns, now, share * t->read_ns)) {
 			t->blind = stamp != t->stamp && rss > t->rss ? rss - t->rss : 0;
 			return false;
 		}

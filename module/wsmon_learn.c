@@ -126,6 +126,7 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 		if (r->dropped) {
 			r->armed_ns = 0;
 			r->origin_ns = 0;
+			r->absent = 0;
 			r->vague = 0;
 		}
 		r->dropped = 0;

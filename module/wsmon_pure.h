@@ -123,8 +123,9 @@ struct wsmon_sample {
  * @dropped:	this boundary has
  * @last:	this boundary looked at its samples
  * @stale:	@out is of an earlier interval: this one's end was not observed
- * @vague:	bit h: the page of half h was found accessed when the sample was new and
- *		not since, and may merely have been mapped around a fault
+ * @absent:	bit h: the page of half h was not mapped at the last visit
+ * @vague:	bit h: the page of half h was found accessed when it was first seen
+ *		mapped and not since, and may merely have been mapped around a fault
  *
  * A region of one page has @n = { 1, 0 } and one sample. The size of a region
  * is what its budget pays for: two page visits a round.
@@ -153,6 +154,7 @@ struct wsmon_region {
 	u8 dropped;
 	u8 last;
 	u8 stale;
+	u8 absent;
 	u8 vague;
 };
 

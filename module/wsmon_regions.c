@@ -121,6 +121,7 @@ static void region_reset_samples(struct wsmon_region *r)
 	r->hits = 0;
 	r->checks = 0;
 	memset(r->debt, 0, sizeof(r->debt));
+	r->absent = 0;
 	r->vague = 0;
 }
 

@@ -68,7 +68,9 @@ struct span {
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
- * @vague:	the page last visited may merely have been mapped around a fault
+ * @mapped:	the page last visited was there
+ * @around:	and may merely have been mapped around a fault: it was not written
+ * @text:	and is text
  * @busy:	that could not be had: the last visit is to be made again
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, during this hold
@@ -89,7 +91,9 @@ struct walk {
 	unsigned int visits;
 	struct vm_area_struct *vma;
 	struct address_space *shared;
-	bool vague;
+	bool mapped;
+	bool around;
+	bool text;
 	bool busy;
 	struct span mapping;
 	struct span hole;
@@ -313,13 +317,13 @@ static __always_inline bool visit_pte(struct walk *w, unsigned long addr,
 
 	if (!pte_present(pte))
 		return false;
+	w->mapped = true;
 	if (visit == WSMON_VISIT_CHECK && !w->round.settle &&
 	    !(pte_val(pte) & wsmon_sampler_young.idle_mask))
 		return false;
 	/* faults that write map nothing around them */
-	if (visit == WSMON_VISIT_ARM || visit == WSMON_VISIT_LOOK)
-		w->vague = !pte_dirty(pte) && w->vma->vm_ops &&
-			   w->vma->vm_ops->map_pages;
+	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
+	w->text = w->vma->vm_flags & VM_EXEC;
 	return visit_entry(w, (unsigned long *)ptep, pte_pfn(pte),
 			   !pte_special(pte), visit, debt);
 }
@@ -511,6 +515,19 @@ static __always_inline bool visit_addr(struct walk *w, unsigned long addr,
 	return visit_elsewhere(w, addr, visit, debt);
 }
 
+/*
+ * A page found accessed: was it, if it was not there at the last visit? Of files that
+ * are data the answer is yes: they are read page by page.
+ */
+static void note_vague(struct walk *w, struct wsmon_region *r, unsigned int h)
+{
+	if (r->absent & BIT(h) && w->around && (w->text || r->origin_ns))
+		r->vague |= BIT(h);
+	else
+		r->vague &= ~BIT(h);
+	r->absent &= ~BIT(h);
+}
+
 static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 					 enum wsmon_visit visit, u64 now)
 {
@@ -520,14 +537,16 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 		struct wsmon_sample *s = &r->s[h];
 		bool seen;
 
-		w->vague = false;
+		w->mapped = false;
+		w->around = false;
 		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &r->debt[h]);
 		if (visit == WSMON_VISIT_ARM) {
 			w->round.stats->arms++;
+			r->absent |= !w->mapped << h;
 			/* memory that is new was accessed since it is there */
 			if (seen && r->origin_ns) {
 				s->seen_ns = now;
-				r->vague |= w->vague << h;
+				r->vague |= w->around << h;
 			}
 			continue;
 		}
@@ -535,7 +554,7 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 		r->checks++;
 		if (seen) {
 			s->seen_ns = now;
-			r->vague &= ~BIT(h);
+			note_vague(w, r, h);
 			r->hits++;
 		}
 	}
@@ -638,11 +657,11 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 
 	for (i = 0; i < f->nr && keep_lock(&w); i++) {
 		ss->stats.checks++;
-		w.vague = false;
+		w.around = false;
 		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
 			       &debt)) {
 			f->seen[f->class[i]]++;
-			f->vague[f->class[i]] += w.vague;
+			f->vague[f->class[i]] += w.around;
 		}
 		if (w.busy)
 			f->drawn[f->class[i]] = 0;
