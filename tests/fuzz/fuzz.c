@@ -118,7 +118,7 @@ static void run_check(void)
 
 	snprintf(sysroot, sizeof(sysroot), "--sysroot=%s", dir);
 	snprintf(debugfs, sizeof(debugfs), "--debugfs=%s/check", dir);
-	sink_begin(false);
+	sink_begin(false, false);
 	status = cmd_check(ARRAY_SIZE(argv) - 1, argv);
 	free(sink_end());
 	if (status != WSMO_OK && status != WSMO_FAILURE)

@@ -37,8 +37,9 @@ __u32 fuzz_select(const __u8 *data, size_t size);
 /**
  * sink_begin() - stdout and stderr of wsmo go to the sink from now on
  * @is_json: stdout is JSON
+ * @is_binary: stdout is no text
  */
-void sink_begin(bool is_json);
+void sink_begin(bool is_json, bool is_binary);
 
 /**
  * sink_end() - the real stdout and stderr are back

@@ -13,6 +13,7 @@
 static FILE *real_stdout, *real_stderr;
 static mbstate_t state;
 static bool json;
+static bool binary;
 static char *messages;
 static size_t messages_len;
 
@@ -62,16 +63,18 @@ static void check_text(const char *p, size_t n)
 static ssize_t sink_write(void *cookie __attribute__((unused)), const char *p,
 			  size_t n)
 {
-	check_text(p, n);
+	if (!binary)
+		check_text(p, n);
 	return n;
 }
 
-void sink_begin(bool is_json)
+void sink_begin(bool is_json, bool is_binary)
 {
 	const cookie_io_functions_t functions = { .write = sink_write };
 
 	memset(&state, 0, sizeof(state));
 	json = is_json;
+	binary = is_binary;
 	real_stdout = stdout;
 	real_stderr = stderr;
 	stdout = fopencookie(NULL, "w", functions);
@@ -89,6 +92,7 @@ char *sink_end(void)
 	if (!mbsinit(&state))
 		fuzz_fail("the output ends inside a character");
 	json = false;
+	binary = false;
 	check_text(messages, messages_len);
 	return messages;
 }

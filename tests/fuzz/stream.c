@@ -72,7 +72,7 @@ void stream_run(const char *dir, const __u8 *data, size_t size,
 	r.output.name = "recording";
 	r.output.fd = dup(file);
 	debugfs_dir(dir);
-	sink_begin(false);
+	sink_begin(false, false);
 	feed(fifo, data, stale);
 	if (!session_open(&r.session)) {
 		feed(fifo, data + stale, size - stale);

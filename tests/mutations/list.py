@@ -174,6 +174,6 @@ MUTATIONS = [
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
-    ("mapped_around_is_accessed", None, "out/bin/unit", [
+    ("mapped_around_is_accessed", None, UNIT, [
         ("module/wsmon_wss.c", "		if (r->vague & BIT(h))\n", "		if (false)\n")]),
 ]

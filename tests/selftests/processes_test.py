@@ -109,14 +109,16 @@ def forked_workers():
     assert apart > 0.2, apart
 
 
-# Prints the bytes of its anonymous pages that were accessed: all of them
-SHORT = """import mmap, time
+# Prints the bytes of its anonymous pages that were accessed: all of them. It keeps them
+# to its end.
+SHORT = """import mmap, os, time
 m = mmap.mmap(-1, 48 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
 m[::4096] = bytes(48 << 8)
 time.sleep(0.3)
 rows = dict(x.split()[:2] for x in open("/proc/self/smaps_rollup").read().splitlines()[1:])
-print(int(rows["Anonymous:"]) << 10, int(rows["Rss:"]) << 10)
+print(int(rows["Anonymous:"]) << 10, int(rows["Rss:"]) << 10, flush=True)
+os._exit(0)
 """
 
 

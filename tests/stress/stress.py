@@ -222,6 +222,8 @@ class Swap:
                 modprobe("zram")
                 if not os.path.exists("/sys/block/zram0"):
                     raise Skip("no zram")
+                # another test may have left its size
+                write("/sys/block/zram0/reset", 1)
                 write("/sys/block/zram0/disksize", 256 << 20)
                 self.made["zram"] = "/dev/zram0"
             else:

@@ -159,6 +159,38 @@ static void all_patterns(void)
 	}
 }
 
+/* What was not looked at stays as it was, and is in doubt; samples can all be dropped. */
+static void missed(void)
+{
+	struct wsmon_interval iv = {
+		.begin_ns = SECOND,
+		.now = 2 * SECOND,
+		.aggr_ns = SECOND,
+		.window_ns = { SECOND, 8 * SECOND },
+		.nr_windows = 2,
+	};
+	struct wsmon_region *r;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 64, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	r = w.rs.r;
+	r->armed_ns = SECOND;
+	r->known = 3;
+	r->whole = 3;
+	CHECK(!wsmon_region_due(r, &iv), "they serve eight seconds");
+	iv.drop_all = true;
+	CHECK(wsmon_region_due(r, &iv), "all are to be dropped");
+	r->last = 1;
+	wsmon_regions_learn(&w.rs, &iv, false);
+	CHECK(r->whole == 3 && !r->draws && !r->stale, "nobody looked in this interval");
+	r->last = 0;
+	wsmon_regions_learn(&w.rs, &iv, false);
+	CHECK(r->stale && !r->whole && r->known == 3, "nobody looked at its end");
+	world_free(&w);
+}
+
 static void random_2(void) { study(50, false); }
 static void random_10(void) { study(10, false); }
 static void random_30(void) { study(3, false); }
@@ -171,4 +203,5 @@ void test_windows(void)
 	test_run("windows: a random third", random_30);
 	test_run("windows: every 11th page", every_11th);
 	test_run("windows: intervals of each hold", all_patterns);
+	test_run("windows: what was missed", missed);
 }

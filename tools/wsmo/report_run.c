@@ -249,6 +249,7 @@ int report_run(struct report *rp, const char *file)
 {
 	int status;
 
+	secondary_forget();
 	if (file && outfile_begin(file))
 		return WSMO_FAILURE;
 	status = run(rp);

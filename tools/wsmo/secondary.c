@@ -25,6 +25,11 @@ bool secondary_add(__u32 pid)
 	return !secondary_has(pid) && sorted_get(&pids, &pid);
 }
 
+void secondary_forget(void)
+{
+	pids.nr = 0;
+}
+
 bool secondary_has(__u32 pid)
 {
 	return sorted_find(&pids, &pid);

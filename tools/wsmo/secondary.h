@@ -19,6 +19,9 @@
 /** secondary_add() - note that a target has one; Return: whether that is new */
 bool secondary_add(__u32 pid);
 
+/** secondary_forget() - nothing is noted: another recording is read */
+void secondary_forget(void);
+
 /** secondary_has() - was that noted? */
 bool secondary_has(__u32 pid);
 
