@@ -65,6 +65,12 @@ static void tell(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 	};
 	struct wsmon_peak *p = last_of(ss, t, group);
 
+	/* of one that was sampled with another that is gone */
+	if (!w->mapped && p && edge == WSMON_PEAK_END) {
+		rec.bytes = p->rec.bytes;
+		rec.low = p->rec.low;
+		rec.high = p->rec.high;
+	}
 	wsmon_stream_peak(t, &rec, now);
 	trace_wsmon_peak(pid_nr(t->pid), &rec);
 	if (p) {

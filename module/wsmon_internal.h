@@ -178,6 +178,7 @@ struct wsmon_stats {
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
+ * @visits:	times the thread looked at targets: numbers what @leaves has
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	how many there were
@@ -207,6 +208,7 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
+	u64 visits;
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;

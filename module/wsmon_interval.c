@@ -313,7 +313,8 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
 	t->twin = NULL;
 	t->moved = true;
 	t->read_ns = 0;
-	t->born_ns = born_ns;
+	/* perhaps later than the round began */
+	t->born_ns = min(born_ns, now);
 	t->secondary_mmu = has_secondary_mmu(mm);
 	wsmon_stream_target(t, flags);
 	begin_regions(ss, t, mm, now);
@@ -323,15 +324,15 @@ static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
  * A round in the middle of exec sees the new memory, of which little was accessed yet,
  * before exec says that it is new.
  */
-static void learn_birth(struct wsmon_target *t, u64 born_ns)
+static void learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
 	u32 i;
 
 	if (t->born_ns || !born_ns)
 		return;
-	t->born_ns = born_ns;
+	t->born_ns = min(born_ns, now);
 	for (i = 0; i < t->regions.nr; i++)
-		t->regions.r[i].origin_ns = born_ns;
+		t->regions.r[i].origin_ns = t->born_ns;
 }
 
 /* It has the mm of another target, which is sampled once, for both. */
@@ -365,7 +366,7 @@ static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
 		begin_target(ss, t, mm, t->life.born_ns, now);
 		now = ktime_get_ns();
 	}
-	learn_birth(t, t->life.born_ns);
+	learn_birth(t, t->life.born_ns, now);
 	first = first_whole_window(t, now);
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
@@ -395,14 +396,15 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 static void go_on(struct wsmon_session *ss, struct wsmon_target *t,
 		  struct mm_struct *mm, bool ran, u64 now)
 {
+	/* first, as what is armed in this round has nothing to tell yet */
+	if (ran)
+		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
 	if (!t->updated_ns) {
 		begin_regions(ss, t, mm, now);
 		ss->first = true;
-	}
-	if (t->arm_again)
+	} else if (t->arm_again) {
 		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
-	if (ran)
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+	}
 }
 
 /* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
@@ -432,7 +434,7 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	changed |= !!t->twin;
 	if (!changed)
-		learn_birth(t, wsmon_life_born(t, mm));
+		learn_birth(t, wsmon_life_born(t, mm), now);
 	/* before samples are looked at: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;

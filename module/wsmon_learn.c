@@ -49,12 +49,11 @@ bool wsmon_region_due(const struct wsmon_region *r,
 	       iv->turn % phases;
 }
 
-/* Do the samples tell of a whole window? Of memory younger than that they do. */
-static bool serves(const struct wsmon_interval *iv, const struct wsmon_region *r,
-		   u64 window)
+/* Is the memory younger than a window, and are all accesses since known? */
+static bool holds_origin(const struct wsmon_interval *iv, const struct wsmon_region *r,
+			 u64 window)
 {
-	return elapsed(iv, r->armed_ns, window) ||
-	       (r->origin_ns && iv->now - r->origin_ns <= window + iv->slack_ns);
+	return r->origin_ns && iv->now - r->origin_ns <= window + iv->slack_ns;
 }
 
 static void learn_region(struct wsmon_region *r, const struct wsmon_interval *iv)
@@ -71,17 +70,25 @@ static void learn_region(struct wsmon_region *r, const struct wsmon_interval *iv
 	wsmon_region_observe(r, x, r->armed_ns >= iv->begin_ns, iv->now);
 
 	for (k = 0; k < iv->nr_windows; k++) {
+		bool all = holds_origin(iv, r, iv->window_ns[k]);
+
 		/* as long as none has served a whole window, tell what is known */
-		if (serves(iv, r, iv->window_ns[k]))
+		if (all || elapsed(iv, r->armed_ns, iv->window_ns[k]))
 			r->whole |= BIT(k);
 		else if (r->whole & BIT(k))
 			continue;
 		r->known |= BIT(k);
 		r->guess &= ~BIT(k);
-		for (h = 0; h < 2; h++)
-			r->out[k][h] = r->n[h] &&
-				       lately(iv, r->s[h].seen_ns, iv->window_ns[k]) ?
-				       WSMON_ONE : 0;
+		for (h = 0; h < 2; h++) {
+			u64 at = r->s[h].seen_ns;
+			bool hit = r->n[h] && (all ? at :
+					       lately(iv, at, iv->window_ns[k]));
+
+			r->out[k][h] = hit ? WSMON_ONE : 0;
+			r->doubtful[h] &= ~BIT(k);
+			if (hit && r->vague & BIT(h))
+				r->doubtful[h] |= BIT(k);
+		}
 	}
 }
 

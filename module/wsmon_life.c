@@ -12,8 +12,7 @@
  * time the thread has a last look, at once, and lets go; if it executes another one its
  * mm is let go when that has begun. Of older programs nothing is kept.
  *
- * Probes run in the context of the process, in exec and exit, with preemption
- * disabled. Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
+ * Probes run in the context of the process, in exec and exit, and do not sleep. Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>

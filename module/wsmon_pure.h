@@ -126,6 +126,7 @@ struct wsmon_sample {
  * @absent:	bit h: the page of half h was not mapped at the last visit
  * @vague:	bit h: the page of half h was found accessed when it was first seen
  *		mapped and not since, and may merely have been mapped around a fault
+ * @doubtful:	by half, bit k: @out[k] was made of such a page
  *
  * A region of one page has @n = { 1, 0 } and one sample. The size of a region
  * is what its budget pays for: two page visits a round.
@@ -156,6 +157,7 @@ struct wsmon_region {
 	u8 stale;
 	u8 absent;
 	u8 vague;
+	u8 doubtful[2];
 };
 
 /**

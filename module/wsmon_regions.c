@@ -98,6 +98,7 @@ static void region_believe(struct wsmon_region *r, u32 half)
 	r->share[1] = share;
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		r->out[k][!half] = r->out[k][half];
+	r->doubtful[!half] = r->doubtful[half];
 	r->ref = share;
 	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
@@ -173,6 +174,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 
 		share[h] = wsmon_region_share(c);
 		out->share[h] = share[h];
+		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
 		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
 						   c->n[1] * c->out[k][1], n);

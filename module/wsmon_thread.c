@@ -97,6 +97,7 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 	u32 i;
 
 	account(ss);
+	ss->visits++;
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
 	WRITE_ONCE(ss->called, false);
@@ -129,6 +130,7 @@ static u64 answer_calls(struct wsmon_session *ss, u64 due)
 	u32 i;
 
 	account(ss);
+	ss->visits++;
 	ss->first = false;
 	WRITE_ONCE(ss->called, false);
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -139,8 +141,12 @@ static u64 answer_calls(struct wsmon_session *ss, u64 due)
 		if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
 			wsmon_target_round(ss, t, now, false);
 	}
+	if (!ss->nr_alive)
+		return 0;
+	if (!wsmon_pace_may_check(&ss->pace))
+		return due;
 	ss->asleep = 0;
-	return ss->nr_alive ? min(due, now + ss->pace.step_ns) : 0;
+	return min(due, now + ss->pace.step_ns);
 }
 
 /* Not at all if attributes changed since @ns was worked out, or somebody calls. */

@@ -344,12 +344,14 @@ static void remember_leaf(struct walk *w, struct span leaf,
 static bool seen_by_any(struct walk *w, const pmd_t *pmdp, enum wsmon_visit visit,
 			bool seen)
 {
-	u64 round = w->session->stats.rounds;
+	u64 round = w->session->visits;
 	struct wsmon_leaf *leaf;
 
-	if (!w->shared || visit == WSMON_VISIT_LOOK)
+	if (!w->shared)
 		return seen;
 	leaf = &w->session->leaves[hash_ptr(pmdp, WSMON_LEAVES_BITS)];
+	if (visit == WSMON_VISIT_LOOK)
+		return seen || (leaf->entry == pmdp && leaf->round == round && leaf->seen);
 	if (leaf->entry != pmdp || leaf->round != round) {
 		leaf->entry = pmdp;
 		leaf->round = round;

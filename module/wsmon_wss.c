@@ -100,7 +100,7 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 	hit = (r->n[0] * out[0] + r->n[1] * out[1]) / WSMON_ONE;
 	c->hit += hit;
 	for (h = 0; h < 2; h++) {
-		if (r->vague & BIT(h))
+		if (r->doubtful[h] & BIT(k))
 			c->vague += r->n[h] * out[h] / WSMON_ONE;
 	}
 	/* what was not accessed yet may be before the window is over */

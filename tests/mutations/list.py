@@ -136,8 +136,8 @@ MUTATIONS = [
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (LEARN, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (LEARN, "lately(iv, r->s[h].seen_ns, iv->window_ns[k])",
-         "lately(iv, r->s[h].seen_ns, iv->window_ns[0])")]),
+        (LEARN, "lately(iv, at, iv->window_ns[k])",
+         "lately(iv, at, iv->window_ns[0])")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
         (CORE, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
@@ -175,5 +175,5 @@ MUTATIONS = [
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
-        ("module/wsmon_wss.c", "		if (r->vague & BIT(h))\n", "		if (false)\n")]),
+        ("module/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
 ]

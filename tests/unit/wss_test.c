@@ -245,7 +245,7 @@ static void vague(void)
 	world_map(&w, 0, 6400, WSMON_CLASS_FILE);
 	world_settle(&w, 0);
 	set_out(&w, 0, WSMON_ONE, WSMON_ONE, 60000);
-	w.rs.r[0].vague = 1;
+	w.rs.r[0].doubtful[0] = 1;
 	estimate(&w);
 	CHECK(wss[0].pages == w.rs.r[0].n[0] * 17 / 32 + w.rs.r[0].n[1] &&
 	      wss[0].high == 6400 && wss[0].low == w.rs.r[0].n[0] / 16 + w.rs.r[0].n[1],
