@@ -33,9 +33,11 @@ DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 
 /* sched_process_exit tells whether the whole group is dead */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
-#define WSMON_EXIT_PROBE_ARGS	, bool group_dead
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task, bool group_dead)
 #else
-#define WSMON_EXIT_PROBE_ARGS
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task)
 #endif
 
 #endif /* WSMON_COMPAT_H */

@@ -12,7 +12,8 @@
  * time the thread has a last look, at once, and lets go; if it executes another one its
  * mm is let go when that has begun. Of older programs nothing is kept.
  *
- * Probes run in the context of the process, in exec and exit, and do not sleep. Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
+ * Probes run in the context of the process, in exec and exit, and do not sleep.
+ * Without these tracepoints (no CONFIG_TRACEPOINTS) rounds alone notice.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -72,7 +73,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 }
 
 /* In exit; before 6.16 the thread has left its mm, since then it is about to. */
-static void on_exit(void *data, struct task_struct *task WSMON_EXIT_PROBE_ARGS)
+wsmon_exit_probe(on_exit)
 {
 	struct wsmon_target *t;
 
