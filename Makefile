@@ -58,8 +58,7 @@ check-debug: need-vm
 check-races: need-vm
 	@STRESS_SECS=$${STRESS_SECS:-10} tests/check-debug kcsan
 
-# The same with all selftests, and SECS for each stress test instead of five; an
-# hour on two processors
+# The same with all selftests, and SECS for each stress test instead of five
 SECS ?= 60
 .PHONY: soak
 soak: need-vm
@@ -101,7 +100,7 @@ help:
 	@echo 'make check      all tests, in virtual machines where they need one'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make check-races  the same, in a kernel that looks for data races'
-	@echo 'make soak       check-debug for an hour; SECS=60 for each of its stress tests'
+	@echo 'make soak       check-debug with all selftests, SECS=60 for each stress test'
 	@echo 'make fuzz       feed damaged recordings to wsmo for FUZZ_SECS (300)'
 	@echo 'make vendor     fetch uPlot, the charts of report html, anew'
 	@echo 'make clean      remove what was built'
