@@ -20,8 +20,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "fuzz.h"
-#include "wsmo.h"
 
 /*
  * dir/		the module's files with an idle module

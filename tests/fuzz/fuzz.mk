@@ -10,7 +10,7 @@ WSMO_FUZZ_OBJ := out/obj/fuzz
 FUZZ_SECS ?= 300
 WSMO_FUZZ_CC := clang
 WSMO_FUZZ_SRCS := $(wildcard $(WSMO_FUZZ_DIR)/*.c) \
-	$(addprefix $(WSMO_DIR)/,$(WSMO_READ_SRCS))
+	$(foreach layer,$(wsmo-report_LAYERS),$(call layer_srcs,$(layer)))
 WSMO_FUZZ_OBJS := $(WSMO_FUZZ_SRCS:%.c=$(WSMO_FUZZ_OBJ)/%.o)
 WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
@@ -25,16 +25,16 @@ need-fuzz: need-build
 
 out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
 	@mkdir -p $(@D)
-	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(WSMO_REPORT_LIBS)
+	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-report_LIBS)
 
 # coverage of wsmo's own files is what the fuzzer goes by
-$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
+$(WSMO_FUZZ_OBJ)/tools/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
 
 $(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
 # what it takes in is not told by the compiler
-$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/html_assets.o: $(wildcard $(WSMO_DIR)/html/* $(WSMO_UPLOT)/*)
+$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/report/html/assets.o: $(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
 -include $(WSMO_FUZZ_OBJS:.o=.d)

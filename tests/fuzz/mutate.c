@@ -11,8 +11,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "cli/cli.h"
 #include "fuzz.h"
-#include "wsmo.h"
 
 #define MAX_RECORDS	4096
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "fuzz.h"
-#include "wsmo.h"
 
 #define MAX_ARGS	8
 

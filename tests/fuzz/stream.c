@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "debugfs.h"
 #include "fuzz.h"
-#include "record.h"
+#include "record/record.h"
+#include "session/debugfs.h"
 
 #define FIFO_SIZE	(1 << 20)
 

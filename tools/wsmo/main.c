@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - wsmo: the verbs
+ * main.c - the verbs of wsmo
  *
- * record runs beside what it records and is to be small, so what reads and what
- * draws are programs of their own, which are executed: their libraries would take
- * it a quarter of its memory.
+ * record runs beside what it records and must be small, so other programs read and
+ * draw: their libraries would make it a third larger. Each program has this file
+ * and, as the linker's -u names them, some of the verbs; the rest it executes.
  */
+#include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
-#include "program.h"
-#include "wsmo.h"
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/program.h"
 
-/* @run: NULL if it is part of wsmo-@program */
 static const struct verb {
 	const char *name;
-	int (*run)(int argc, char **argv);
 	const char *program;
+	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{ "record", cmd_record, NULL, "record the working set of processes to a file" },
-	{ "mark", cmd_mark, NULL, "note a moment in the recording that runs" },
-	{ "act", NULL, "report", "act on memory by how it is used: reclaim, huge pages" },
-	{ "report", NULL, "report", "print what a record file holds" },
-	{ "top", NULL, "top", "show the working sets of processes as they are now" },
-	{ "export", NULL, "report", "write a record file in a format of other programs" },
-	{ "check", NULL, "report", "tell whether recording would work here, and what is missing" },
+	{ "record", NULL, cmd_record, "record the working set of processes to a file" },
+	{ "mark", NULL, cmd_mark, "note a moment in the recording that runs" },
+	{ "report", "report", cmd_report, "print what a recording holds" },
+	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
+	{ "act", "report", cmd_act, "act on memory by how it is used: reclaim, huge pages" },
+	{ "export", "report", cmd_export, "write a recording in another program's format" },
+	{ "check", "report", cmd_check, "check whether recording works here, and what is missing" },
 };
 
 static void usage(FILE *f)
@@ -44,16 +43,40 @@ static void usage(FILE *f)
 	      "  wsmo report summary\n", f);
 }
 
-int main(int argc, char **argv)
+static const struct verb *find_verb(const char *name)
 {
 	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* Executed as above, or by hand as wsmo-report: the name is the verb */
+static const struct verb *verb_of_program(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	const struct verb *verb = find_verb(dash ? dash + 1 : name);
+
+	return verb && verb->run ? verb : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb = argc ? verb_of_program(argv[0]) : NULL;
+	size_t i;
+
 	begin_program();
+	if (verb) {
+		setlocale(LC_CTYPE, "");
+		return end_program(verb->run(argc, argv));
+	}
 	if (argc < 2) {
 		usage(stderr);
 		return WSMO_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h")) {
 		usage(stdout);
 		return end_program(WSMO_OK);
 	}
@@ -66,13 +89,12 @@ int main(int argc, char **argv)
 			puts(verbs[i].name);
 		return end_program(WSMO_OK);
 	}
-	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (strcmp(verbs[i].name, argv[1]))
-			continue;
-		if (!verbs[i].run)
-			return program_execute(verbs[i].program, argv + 1);
-		return end_program(verbs[i].run(argc - 1, argv + 1));
+	verb = find_verb(argv[1]);
+	if (!verb) {
+		msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
+		return WSMO_USAGE;
 	}
-	msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
-	return WSMO_USAGE;
+	if (!verb->run)
+		return program_execute(verb->program, argv + 1);
+	return end_program(verb->run(argc - 1, argv + 1));
 }

@@ -8,110 +8,80 @@
 #   out/share/wsmo.bash  completion for bash
 
 WSMO_DIR := tools/wsmo
-WSMO_OBJ := out/obj/wsmo
+WSMO_OBJ := out/obj/plain
+WSMO_OBJ_ASAN := out/obj/asan
+comma := ,
 WSMO_VERSION ?= 0.1
 
-# What records: "wsmo" itself, which is to be small
-WSMO_RECORD_SRCS := program.c program_exec.c msg.c args.c text.c units.c names.c \
-	reader.c past.c pack.c unpack.c debugfs.c sorted.c \
-	record.c record_args.c record_run.c record_loop.c record_take.c \
-	record_output.c record_child.c record_stacks.c record_marks.c marks.c \
-	mapper.c buildid.c threads.c session.c procfs.c secondary.c
-WSMO_SRCS := main.c mark.c $(WSMO_RECORD_SRCS)
+# A folder is a layer, and each is made an archive. A layer may use those named
+# before it, never those after: tests/layers checks what they include.
+WSMO_LAYERS := libwsmon cli session record symbols report export act check top stack
+WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
+WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
+# layer_srcs LAYER
+layer_srcs = $(wildcard $(addsuffix *.c,$(if $(filter libwsmon,$(1)),$(WSMO_LIB_DIRS),\
+	$(if $(filter report,$(1)),$(WSMO_REPORT_DIRS),$(WSMO_DIR)/$(1)/))))
 
-# What reads, which "wsmo report", "act", "export" and "check" execute
-WSMO_READ_SRCS := $(WSMO_RECORD_SRCS) table.c live.c outfile.c \
-	report.c report_filter.c report_run.c report_raw.c raw_fields.c \
-	report_regions.c fine.c fine_tree.c fine_points.c fine_origin.c \
-	report_summary.c summary_recording.c summary_touched.c \
-	report_wss.c wss.c wss_args.c wss_plot.c bar.c \
-	curve.c curves.c curves_report.c report_curve.c report_sizing.c sizing.c \
-	sizing_args.c curve_plot.c \
-	report_hot.c hot.c hot_args.c places.c mappings.c symbols.c libdw.c \
-	report_peaks.c report_peaks_after.c report_stacks.c calls.c demangle.c events.c \
-	report_heatmap.c heatmap.c heatmap_maps.c heatmap_args.c heatmap_label.c \
-	heatmap_text.c heatmap_events.c heatmap_plot.c \
-	report_html.c html_events.c html_sizing.c html_assets.c \
-	spans.c plot.c plot_events.c term.c areas.c \
-	export.c export_table.c export_chrome.c export_damo.c export_openmetrics.c \
-	openmetrics.c export_live.c \
-	act.c act_scheme.c act_evidence.c act_match.c act_target.c act_taken.c \
-	act_limits.c act_apply.c act_stream.c act_output.c act_table.c report_act.c \
-	kconfig.c check.c
-WSMO_REPORT_SRCS := report_main.c $(WSMO_READ_SRCS)
-
-# "wsmo top" executes wsmo-top
-WSMO_TOP_SRCS := $(WSMO_READ_SRCS) \
-	top_main.c top.c top_model.c top_events.c top_screen.c top_text.c
-
-# "wsmo record" executes wsmo-stack
-WSMO_STACK_SRCS := stack_main.c stack_grab.c stack_unwind.c program.c msg.c
+# The programs: their verbs, their layers (what uses before what is used), their
+# libraries. wsmo itself is to be small: it runs beside what it records, and
+# executes the others.
+WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
+wsmo_VERBS := record mark
+wsmo_LAYERS := record session cli libwsmon
+wsmo_LIBS := -lzstd
+wsmo-report_VERBS := report act export check
+wsmo-report_LAYERS := check act export report symbols record session cli libwsmon
+wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -liberty -lm
+wsmo-top_VERBS := top
+wsmo-top_LAYERS := top $(wsmo-report_LAYERS)
+wsmo-top_LIBS := $(wsmo-report_LIBS) -lncursesw -ltinfo
+wsmo-stack_LAYERS := stack cli
+wsmo-stack_LIBS := -ldw
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
-	-Iinclude -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
+	-Iinclude -Itools -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
 	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 # few segments, little memory
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
-WSMO_LIBS := -lzstd
-WSMO_REPORT_LIBS := -lsmartcols -ljson-c -lzstd -lz -liberty -lm
-WSMO_TOP_LIBS := $(WSMO_REPORT_LIBS) -lncursesw -ltinfo
-WSMO_STACK_LIBS := -ldw
-
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
 
-# Programs beside wsmo
-WSMO_PARTS := report top stack
-
 .PHONY: wsmo wsmo-asan
-wsmo: out/bin/wsmo $(WSMO_PARTS:%=out/bin/wsmo-%) $(WSMO_SCHEME_FILES)
-wsmo-asan: out/bin/wsmo-asan $(WSMO_PARTS:%=out/bin/wsmo-asan-%) $(WSMO_SCHEME_FILES)
+wsmo: $(WSMO_PROGRAMS:%=out/bin/%) $(WSMO_SCHEME_FILES)
+wsmo-asan: $(WSMO_PROGRAMS:wsmo%=out/bin/wsmo-asan%) $(WSMO_SCHEME_FILES)
 
 # beside bin/, as they are installed
 out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 	@mkdir -p $(@D)
 	cp $< $@
 
-out/bin/wsmo: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_LIBS)
+# archive DIRECTORY LAYER
+define archive
+$(1)/$(2).a: $$(patsubst %.c,$(1)/%.o,$$(call layer_srcs,$(2)))
+	@rm -f $$@
+	$(AR) rcs $$@ $$^
+endef
+# program DIRECTORY FILE NAME FLAGS: what has verbs has main.c, which finds them
+define program
+out/bin/$(2): $$(if $$($(3)_VERBS),$(1)/$(WSMO_DIR)/main.o) $$($(3)_LAYERS:%=$(1)/%.a)
+	@mkdir -p $$(@D)
+	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ $$^ $$($(3)_LIBS)
+endef
+$(foreach dir,$(WSMO_OBJ) $(WSMO_OBJ_ASAN),$(foreach layer,$(WSMO_LAYERS),\
+	$(eval $(call archive,$(dir),$(layer)))))
+$(foreach name,$(WSMO_PROGRAMS),\
+	$(eval $(call program,$(WSMO_OBJ),$(name),$(name),$$(WSMO_LDFLAGS) $$(LDFLAGS)))\
+	$(eval $(call program,$(WSMO_OBJ_ASAN),$(name:wsmo%=wsmo-asan%),$(name),\
+		$$(WSMO_ASAN) -Wl$$(comma)--as-needed)))
 
-out/bin/wsmo-report: $(WSMO_REPORT_SRCS:%.c=$(WSMO_OBJ)/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_REPORT_LIBS)
-
-out/bin/wsmo-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_TOP_LIBS)
-
-out/bin/wsmo-stack: $(WSMO_STACK_SRCS:%.c=$(WSMO_OBJ)/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_LDFLAGS) $(LDFLAGS) -o $@ $^ $(WSMO_STACK_LIBS)
-
-out/bin/wsmo-asan-report: $(WSMO_REPORT_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_REPORT_LIBS)
-
-out/bin/wsmo-asan-stack: $(WSMO_STACK_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_STACK_LIBS)
-
-out/bin/wsmo-asan-top: $(WSMO_TOP_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_TOP_LIBS)
-
-out/bin/wsmo-asan: $(WSMO_SRCS:%.c=$(WSMO_OBJ)/asan/%.o)
-	@mkdir -p $(@D)
-	$(CC) $(WSMO_ASAN) -Wl,--as-needed -o $@ $^ $(WSMO_LIBS)
-
-$(WSMO_OBJ)/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
+$(WSMO_OBJ)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(WSMO_OBJ)/asan/%.o: $(WSMO_DIR)/%.c $(WSMO_DIR)/wsmo.mk
+$(WSMO_OBJ_ASAN)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_ASAN) -MMD -MP -c -o $@ $<
 
@@ -134,17 +104,18 @@ vendor:
 		package/dist/uPlot.min.css
 
 # What they take in is not told by the compiler
-$(WSMO_OBJ)/html_assets.o $(WSMO_OBJ)/asan/html_assets.o: \
-	$(wildcard $(WSMO_DIR)/html/* $(WSMO_UPLOT)/*)
+$(patsubst %,%/$(WSMO_DIR)/report/html/assets.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
+	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
 # bash's completion, from the command's own tables of options
 .PHONY: completion
 completion: out/share/wsmo.bash
 
-out/share/wsmo.bash: $(WSMO_DIR)/completion.sh out/bin/wsmo $(WSMO_PARTS:%=out/bin/wsmo-%)
+out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 	@mkdir -p $(@D)
 	$(WSMO_DIR)/completion.sh out/bin/wsmo >$@.new
 	mv $@.new $@
 
--include $(patsubst %.c,$(WSMO_OBJ)/%.d,main.c mark.c report_main.c $(WSMO_TOP_SRCS) $(WSMO_STACK_SRCS))
--include $(patsubst %.c,$(WSMO_OBJ)/asan/%.d,main.c mark.c report_main.c $(WSMO_TOP_SRCS) $(WSMO_STACK_SRCS))
+WSMO_ALL_SRCS := $(WSMO_DIR)/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
+-include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_ALL_SRCS)) \
+	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS))

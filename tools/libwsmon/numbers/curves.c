@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * curves.c - the working-set curves of a recording
+ *
+ * Intervals have two parts. The estimates' own, from the sample pages: these stay
+ * for the longest window, so it does not shrink with the number of moments. And
+ * what the mean over time is uncertain by: working sets of moments that are a
+ * window apart count as independent.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "curves.h"
+
+#define TARGETS_MAX	65536
+#define Z		1.96	/* 97.5 % quantile of the normal distribution */
+
+/* A window counts if it was observed for this part of itself beyond itself */
+#define LEAST_PART	4
+
+/**
+ * struct curves_target - a target
+ * @pid:	the target
+ * @since_ns:	it was observed from then on
+ * @comm:	its name
+ */
+struct curves_target {
+	__u32 pid;
+	__u64 since_ns;
+	char comm[WSMON_COMM_LEN];
+};
+
+static int compare_targets(const void *a, const void *b)
+{
+	const struct curves_target *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+void curves_begin(struct curves *cs)
+{
+	*cs = (struct curves) {
+		.targets = {
+			.size = sizeof(struct curves_target),
+			.max = TARGETS_MAX, .compare = compare_targets,
+		},
+	};
+}
+
+void curves_end(struct curves *cs)
+{
+	free(cs->rows.row);
+	free(cs->rss.row);
+	free(cs->targets.base);
+	free(cs->of);
+}
+
+static struct curves_target *find(const struct curves *cs, __u32 pid)
+{
+	const struct curves_target key = { .pid = pid };
+
+	return sorted_find(&cs->targets, &key);
+}
+
+static void forget(struct wss_rows *rows, __u32 pid)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < rows->nr; i++)
+		if (rows->row[i].pid != pid)
+			rows->row[n++] = rows->row[i];
+	rows->nr = n;
+}
+
+/* A program that was executed is another: what was there before is forgotten */
+static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
+{
+	const struct curves_target key = {
+		.pid = rec->pid, .since_ns = rec->rec.time_ns,
+	};
+	bool known = find(cs, rec->pid);
+	struct curves_target *t = sorted_get(&cs->targets, &key);
+
+	if (!t)
+		return;
+	memcpy(t->comm, rec->comm, sizeof(t->comm));
+	if (!known || (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
+		return;
+	t->since_ns = rec->rec.time_ns;
+	forget(&cs->rows, rec->pid);
+	forget(&cs->rss, rec->pid);
+}
+
+static void take_wss(struct curves *cs, const struct report *rp,
+		     const struct wsmon_rec_wss *rec)
+{
+	const struct curves_target *t = find(cs, rec->pid);
+	__u64 since = t ? t->since_ns : rp->reader.header.mono_ns;
+	const __u64 tau = rec->tau_us * NSEC_PER_USEC;
+
+	if (rp->classes ? !report_wants_class(rp, rec->class) :
+			  rec->class != WSMON_CLASS_ALL)
+		return;
+	if (!report_wants_tau(rp, rec->tau_us) || !rec->tau_us)
+		return;
+	cs->seen++;
+	if (rec->tau_us > cs->longest_us)
+		cs->longest_us = rec->tau_us;
+	if (rec->rec.time_ns < since + tau)
+		return;
+	wss_rows_add(&cs->rows, &(struct wss_row) {
+		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
+		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
+		.pid = rec->pid, .class = rec->class,
+	});
+}
+
+void curves_record(struct curves *cs, const struct report *rp,
+		   const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_proc *proc = (const void *)rec;
+
+	if (rec->type == WSMON_REC_TARGET)
+		take_target(cs, (const void *)rec);
+	if (!report_wants(rp, rec))
+		return;
+	if (rec->type == WSMON_REC_WSS)
+		take_wss(cs, rp, (const void *)rec);
+	else if (rec->type == WSMON_REC_PROC)
+		wss_rows_add(&cs->rss, &(struct wss_row) {
+			.time_ns = rec->time_ns, .pid = proc->pid,
+			.bytes = proc->rss, .high = proc->rss + proc->swap,
+		});
+}
+
+/* Rows by target, class, time and window: those of a moment side by side */
+static int by_moment(const void *x, const void *y)
+{
+	const struct wss_row *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->tau_us < b->tau_us ? -1 : a->tau_us > b->tau_us;
+}
+
+/* A file that is broken may tell the same twice: the curve needs different windows */
+static void leave_one(struct wss_rows *rows)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < rows->nr; i++)
+		if (!n || by_moment(&rows->row[n - 1], &rows->row[i]))
+			rows->row[n++] = rows->row[i];
+	rows->nr = n;
+}
+
+/* Index behind the rows of one moment, or of one target and class */
+static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
+{
+	const struct wss_row *r = &rows->row[first], *s;
+	size_t i;
+
+	for (i = first + 1; i < rows->nr; i++) {
+		s = &rows->row[i];
+		if (s->pid != r->pid || s->class != r->class ||
+		    (moment && s->time_ns != r->time_ns))
+			break;
+	}
+	return i;
+}
+
+/**
+ * struct moments - the rows of a target and class that count
+ * @windows:	this many at each moment, the same ones
+ * @row:	@nr times @windows of them, by time, then by window
+ * @nr:		moments
+ */
+struct moments {
+	size_t windows;
+	struct wss_row *row;
+	size_t nr;
+};
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * How many windows, from the shortest on, were observed for long enough. Longer
+ * ones become whole later: the last moment has them all, the first one with so
+ * many says since when.
+ */
+static size_t windows_that_count(const struct wss_rows *rows, size_t first,
+				 size_t end)
+{
+	size_t n, most = 0, i, next;
+	__u64 last = rows->row[end - 1].time_ns;
+
+	for (i = first; i < end; i = next) {
+		next = end_of(rows, i, true);
+		n = min_size(next - i, WSMON_WINDOWS_MAX);
+		while (n > most && last - rows->row[i].time_ns <
+		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / LEAST_PART)
+			n--;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static bool same_windows(const struct wss_row *a, const struct wss_row *b,
+			 size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (a[i].tau_us != b[i].tau_us)
+			return false;
+	return true;
+}
+
+/* Puts the rows that count to the front of their place */
+static struct moments choose(const struct wss_rows *rows, size_t first,
+			     size_t end)
+{
+	struct moments m = {
+		.windows = windows_that_count(rows, first, end),
+		.row = &rows->row[first],
+	};
+	size_t i, next;
+
+	for (i = first; m.windows && i < end; i = next) {
+		next = end_of(rows, i, true);
+		if (next - i < m.windows ||
+		    (m.nr && !same_windows(m.row, &rows->row[i], m.windows)))
+			continue;
+		memmove(&m.row[m.nr++ * m.windows], &rows->row[i],
+			m.windows * sizeof(*m.row));
+	}
+	return m;
+}
+
+static const struct wss_row *at(const struct moments *m, size_t i, size_t k)
+{
+	return &m->row[i * m->windows + k];
+}
+
+/* How much more than within the window before; that of none is nothing */
+static double rise(const struct moments *m, size_t i, size_t k)
+{
+	double before = k ? at(m, i, k - 1)->bytes : 0;
+
+	return at(m, i, k)->bytes - before;
+}
+
+static double seconds(const struct moments *m)
+{
+	return (at(m, m->nr - 1, 0)->time_ns - at(m, 0, 0)->time_ns) /
+	       (double)NSEC_PER_SEC;
+}
+
+/* Variance of a mean over the moments, of the k-th working set or its rise */
+static double variance(const struct moments *m, size_t k, bool of_rise)
+{
+	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
+	double independent = lesser(m->nr, 1 + seconds(m) / tau);
+	size_t i;
+
+	for (i = 0; i < m->nr; i++)
+		mean += (of_rise ? rise(m, i, k) : at(m, i, k)->bytes) / m->nr;
+	for (i = 0; i < m->nr; i++) {
+		double x = of_rise ? rise(m, i, k) : at(m, i, k)->bytes;
+
+		sum += (x - mean) * (x - mean);
+	}
+	return m->nr > 1 ? sum / (m->nr - 1) / independent : 0;
+}
+
+static void make_point(const struct moments *m, size_t k, struct curve_point *p)
+{
+	double over = Z * Z * variance(m, k, false), low = 0, high = 0;
+	size_t i;
+
+	*p = (struct curve_point) { .tau = at(m, 0, k)->tau_us / 1e6 };
+	for (i = 0; i < m->nr; i++) {
+		const struct wss_row *row = at(m, i, k);
+
+		p->mean += (double)row->bytes / m->nr;
+		low += ((double)row->bytes - row->low) / m->nr;
+		high += ((double)row->high - row->bytes) / m->nr;
+	}
+	p->low = larger(0, p->mean - sqrt(low * low + over));
+	p->high = p->mean + sqrt(high * high + over);
+}
+
+/*
+ * What a sample page stands for, as far as intervals tell: a count of n pages has
+ * the variance n, so a size of such pieces has that of piece times size.
+ */
+static double piece(const struct moments *m)
+{
+	double most = 0;
+	size_t i, k;
+
+	for (k = 0; k < m->windows; k++) {
+		double half = 0, size = 0;
+
+		for (i = 0; i < m->nr; i++) {
+			half += ((double)at(m, i, k)->high - at(m, i, k)->low) /
+				2 / Z / m->nr;
+			size += (double)at(m, i, k)->bytes / m->nr;
+		}
+		if (size > 0)
+			most = larger(most, half * half / size);
+	}
+	return most;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const __u64 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void make_range(const struct moments *m, size_t k,
+		       struct curve_range *range)
+{
+	__u64 *size = calloc(m->nr, sizeof(*size));
+	size_t i;
+
+	if (!size) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	for (i = 0; i < m->nr; i++)
+		size[i] = at(m, i, k)->bytes;
+	qsort(size, m->nr, sizeof(*size), compare_sizes);
+	/* the nearest rank, as in percentiles of report wss */
+	range->p5 = size[(5 * m->nr + 99) / 100 - 1];
+	range->p50 = size[(50 * m->nr + 99) / 100 - 1];
+	range->p95 = size[(95 * m->nr + 99) / 100 - 1];
+	free(size);
+}
+
+/* RSS, and how fast it grew, over the moments that count */
+static void make_memory(const struct curves *cs, const struct moments *m,
+			struct curve_of *of)
+{
+	__u64 from = at(m, 0, 0)->time_ns, to = at(m, m->nr - 1, 0)->time_ns;
+	const struct wss_row *first = NULL, *last = NULL;
+	size_t i, n = 0;
+	double sum = 0;
+
+	of->rss = of->growth = -1;
+	for (i = 0; i < cs->rss.nr; i++) {
+		const struct wss_row *row = &cs->rss.row[i];
+
+		/* it comes a little later than the moment it belongs to */
+		if (row->pid != of->pid || row->time_ns < from ||
+		    row->time_ns > to + NSEC_PER_SEC)
+			continue;
+		first = first ? first : row;
+		last = row;
+		sum += row->bytes;
+		n++;
+	}
+	if (n)
+		of->rss = sum / n;
+	if (n > 1 && last->time_ns > first->time_ns &&
+	    of->class == WSMON_CLASS_ALL)
+		of->growth = larger(0, (double)last->high - first->high) /
+			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
+}
+
+static void make_one(struct curves *cs, struct moments *m)
+{
+	struct curve_of *of = &cs->of[cs->nr++];
+	const struct curves_target *t = find(cs, m->row->pid);
+	double of_one = piece(m);
+	size_t k;
+
+	*of = (struct curve_of) { .pid = m->row->pid, .class = m->row->class };
+	if (t)
+		memcpy(of->comm, t->comm, sizeof(of->comm));
+	of->curve.nr = m->windows;
+	for (k = 0; k < m->windows; k++) {
+		struct curve_point *p = &of->curve.point[k];
+		double before = k ? p[-1].mean : 0;
+
+		make_point(m, k, p);
+		make_range(m, k, &of->range[k]);
+		p->slack = Z * sqrt(of_one * larger(0, p->mean - before) +
+				    variance(m, k, true));
+	}
+	make_memory(cs, m, of);
+	curve_fit(&of->curve);
+}
+
+/* Errors of different processes are independent: their squares add up */
+static double together(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+static void add(struct curve_of *sum, const struct curve_of *of)
+{
+	struct curve *c = &sum->curve;
+	size_t k;
+
+	c->nr = min_size(c->nr, of->curve.nr);
+	for (k = 0; k < c->nr; k++) {
+		const struct curve_point *p = &of->curve.point[k];
+		struct curve_point *s = &c->point[k];
+		double low = together(s->mean - s->low, p->mean - p->low);
+		double high = together(s->high - s->mean, p->high - p->mean);
+
+		s->mean += p->mean;
+		s->low = larger(0, s->mean - low);
+		s->high = s->mean + high;
+		s->slack = together(s->slack, p->slack);
+	}
+	sum->rss = sum->rss < 0 || of->rss < 0 ? -1 : sum->rss + of->rss;
+	sum->growth = sum->growth < 0 || of->growth < 0 ? -1 :
+		      sum->growth + of->growth;
+}
+
+/* All processes together, behind them, if there are several */
+static void make_sums(struct curves *cs)
+{
+	size_t of_one = cs->nr, i, j;
+
+	for (i = 0; i < of_one; i++) {
+		size_t sum = of_one;
+
+		while (sum < cs->nr && cs->of[sum].class != cs->of[i].class)
+			sum++;
+		if (sum < cs->nr) {
+			add(&cs->of[sum], &cs->of[i]);
+			continue;
+		}
+		for (j = i + 1; j < of_one; j++)
+			if (cs->of[j].class == cs->of[i].class)
+				break;
+		if (j == of_one)
+			continue;
+		cs->of[cs->nr] = cs->of[i];
+		cs->of[cs->nr].pid = 0;
+		strcpy(cs->of[cs->nr++].comm, "all together");
+	}
+	for (i = of_one; i < cs->nr; i++)
+		curve_fit(&cs->of[i].curve);
+}
+
+int curves_make(struct curves *cs)
+{
+	struct wss_rows *rows = &cs->rows;
+	size_t i, end, n = 0;
+
+	if (rows->nr)
+		qsort(rows->row, rows->nr, sizeof(*rows->row), by_moment);
+	leave_one(rows);
+	for (i = 0; i < rows->nr; i = end_of(rows, i, false))
+		n++;
+	/* a sum for each class of several curves at most */
+	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
+	if (!cs->of) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	for (i = 0; i < rows->nr; i = end) {
+		struct moments m;
+
+		end = end_of(rows, i, false);
+		m = choose(rows, i, end);
+		if (m.windows >= CURVES_WINDOWS)
+			make_one(cs, &m);
+	}
+	make_sums(cs);
+	return cs->nr ? 0 : -1;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * curves.h - the working-set curves of a recording
+ *
+ * A curve is of one process, or of all together, and of one class. Its points are
+ * means over the same moments: those at which the process was observed for as long
+ * as the longest window that counts.
+ */
+#ifndef WSMO_CURVES_H
+#define WSMO_CURVES_H
+
+#include <stdbool.h>
+
+#include "curve.h"
+#include "series.h"
+
+/* Fewer windows are no curve */
+#define CURVES_WINDOWS	3
+
+/**
+ * struct curve_range - how the working set of a window was spread over time
+ * @p5:		5 % of the moments had at most this
+ * @p50:	half of them
+ * @p95:	95 % of them
+ */
+struct curve_range {
+	__u64 p5;
+	__u64 p50;
+	__u64 p95;
+};
+
+/**
+ * struct curve_of - a curve, and whose it is
+ * @pid:	the target; 0 is all together
+ * @class:	enum wsmon_class
+ * @comm:	its name
+ * @curve:	the curve
+ * @range:	for each of its points, if it is of one target
+ * @rss:	mean resident size; negative if it is not known
+ * @growth:	rate at which memory was used for the first time: by how much RSS
+ *		and swap grew; negative if it is not known
+ */
+struct curve_of {
+	__u32 pid;
+	__u32 class;
+	char comm[WSMON_COMM_LEN];
+	struct curve curve;
+	struct curve_range range[WSMON_WINDOWS_MAX];
+	double rss;
+	double growth;
+};
+
+/**
+ * struct curves - what is kept of a recording
+ * @rows:	working set sizes of windows that were observed whole
+ * @rss:	PROC records: @bytes is RSS, @high with swap
+ * @targets:	of struct curves_target
+ * @seen:	working sets there were, with whole windows or not
+ * @longest_us:	the longest window there was
+ * @of:		the curves, @nr of them
+ */
+struct curves {
+	struct wss_rows rows;
+	struct wss_rows rss;
+	struct sorted targets;
+	__u64 seen;
+	__u64 longest_us;
+	struct curve_of *of;
+	size_t nr;
+};
+
+/** curves_begin() - nothing is known yet */
+void curves_begin(struct curves *cs);
+
+/** curves_record() - take a record, whatever the filters are */
+void curves_record(struct curves *cs, const struct report *rp,
+		   const struct wsmon_record *rec);
+
+/**
+ * curves_make() - behind the last record: make @of
+ * Return: 0, or -1 if the windows do not suffice for one
+ */
+int curves_make(struct curves *cs);
+
+/** curves_end() - free */
+void curves_end(struct curves *cs);
+
+/* For views of nothing but the curves: begin and record of struct report_view */
+void curves_report_begin(struct report *rp);
+void curves_report_record(struct report *rp, const struct wsmon_record *rec);
+
+/**
+ * curves_report_end() - have @show show the curves; it returns 0, or -1 after a
+ * message. Tells what to record if there are none, and what was left out
+ */
+void curves_report_end(struct report *rp,
+		       int (*show)(const struct report *rp,
+				   const struct curves *cs));
+
+#endif /* WSMO_CURVES_H */

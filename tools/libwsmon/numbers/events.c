@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * events.c - the peaks and marks of a recording, for all views that show them
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "events.h"
+
+#define EVENTS_MAX	65536
+
+static int compare(const void *x, const void *y)
+{
+	const struct peak *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
+{
+	const struct peak key = { .pid = rec->pid, .number = rec->number };
+	struct peak *p;
+
+	if (!ev->peaks.size)
+		ev->peaks = (struct sorted) {
+			.size = sizeof(*p), .max = EVENTS_MAX, .compare = compare,
+		};
+	p = sorted_get(&ev->peaks, &key);
+	if (!p)
+		return;
+	if (rec->edge == WSMON_PEAK_START || !p->bytes) {
+		p->bytes = rec->bytes;
+		p->low = rec->low;
+		p->high = rec->high;
+	}
+	p->group = rec->group;
+	p->sign = rec->sign;
+	p->start_ns = rec->start_ns;
+	p->end_ns = rec->end_ns;
+	p->height = rec->height;
+	p->baseline = rec->baseline;
+	p->threshold = rec->threshold;
+}
+
+static void add_mark(struct events *ev, const struct wsmon_rec_mark *rec)
+{
+	struct mark *mark;
+
+	if (ev->nr_marks == EVENTS_MAX)
+		return;
+	mark = reallocarray(ev->mark, ev->nr_marks + 1, sizeof(*mark));
+	if (mark) {
+		ev->mark = mark;
+		mark += ev->nr_marks;
+		mark->time_ns = rec->rec.time_ns;
+		mark->number = rec->number;
+		mark->text = strdup(rec->text);
+	}
+	if (!mark || !mark->text) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	ev->nr_marks++;
+}
+
+void events_add(struct events *ev, const struct wsmon_record *rec)
+{
+	if (rec->type == WSMON_REC_PEAK)
+		add_peak(ev, (const void *)rec);
+	else if (rec->type == WSMON_REC_MARK)
+		add_mark(ev, (const void *)rec);
+}
+
+const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
+{
+	const struct peak key = { .pid = pid, .number = number };
+
+	return ev->peaks.size ? sorted_find(&ev->peaks, &key) : NULL;
+}
+
+const struct peak *events_peak_at(const struct events *ev, size_t i)
+{
+	return i < ev->peaks.nr ? (const struct peak *)ev->peaks.base + i : NULL;
+}
+
+static void append(char *buf, const char *what, __u32 number)
+{
+	size_t len = strlen(buf);
+
+	snprintf(buf + len, EVENTS_LABEL - len, "%s%s %u", len ? ", " : "",
+		 what, number);
+}
+
+const char *events_label(char *buf, const struct events *ev, __u32 pid,
+			 __u64 time_ns, __u64 interval_ns)
+{
+	const struct peak *p;
+	size_t i;
+
+	*buf = '\0';
+	for (i = 0; (p = events_peak_at(ev, i)); i++)
+		if (p->pid == pid && time_ns + interval_ns / 2 > p->start_ns &&
+		    time_ns - interval_ns / 2 <= p->start_ns)
+			append(buf, "peak", p->number);
+	for (i = 0; i < ev->nr_marks; i++)
+		if (ev->mark[i].time_ns <= time_ns &&
+		    ev->mark[i].time_ns > time_ns - interval_ns)
+			append(buf, "mark", ev->mark[i].number);
+	return buf;
+}
+
+void events_free(struct events *ev)
+{
+	size_t i;
+
+	for (i = 0; i < ev->nr_marks; i++)
+		free(ev->mark[i].text);
+	free(ev->mark);
+	free(ev->peaks.base);
+}

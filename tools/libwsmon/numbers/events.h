@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * events.h - the peaks and marks of a recording, for all views that show them
+ */
+#ifndef WSMO_EVENTS_H
+#define WSMO_EVENTS_H
+
+#include <stddef.h>
+
+#include "libwsmon/sorted.h"
+#include "wsmon.h"
+
+#define EVENTS_LABEL	128
+
+/**
+ * struct peak - what the PEAK records of its two edges tell
+ * @bytes:	at its start, if that was recorded; likewise @low and @high
+ * @end_ns:	0 if it had not ended when the recording did
+ */
+struct peak {
+	__u32 pid;
+	__u32 number;
+	__u32 group;
+	__s32 sign;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 bytes;
+	__u64 low;
+	__u64 high;
+	__u64 height;
+	__u64 baseline;
+	__u64 threshold;
+};
+
+/** struct mark - a moment the user marked */
+struct mark {
+	__u64 time_ns;
+	__u32 number;
+	char *text;
+};
+
+/**
+ * struct events - zeroed is empty
+ * @peaks:	struct peak, by pid and number, which is by time
+ * @mark:	@nr_marks of them, in the order of the file, which is by time
+ */
+struct events {
+	struct sorted peaks;
+	struct mark *mark;
+	size_t nr_marks;
+};
+
+/** events_add() - take PEAK and MARK records; others are ignored */
+void events_add(struct events *ev, const struct wsmon_record *rec);
+
+/** events_peak() - a peak by its number, or at an index; NULL if there is none */
+const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number);
+const struct peak *events_peak_at(const struct events *ev, size_t i);
+
+/**
+ * events_label() - "peak 3, mark 1": what happened meanwhile, with numbers
+ * @buf: EVENTS_LABEL bytes
+ * @time_ns: end of an interval
+ * @interval_ns: its length
+ *
+ * A peak begins at the end of its first interval.
+ *
+ * Return: @buf, empty if nothing did
+ */
+const char *events_label(char *buf, const struct events *ev, __u32 pid,
+			 __u64 time_ns, __u64 interval_ns);
+
+/** events_free() - free what is in it */
+void events_free(struct events *ev);
+
+#endif /* WSMO_EVENTS_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hot.c - how often each address was accessed over a recording
+ *
+ *   cells     |    a    |  b  |         c         |
+ *   regions        |   x    |     y     |
+ *   cells     | a  | ax | bx| by|  cy   |    c    |
+ *
+ * A cell that is cut in two gives both what it knows: shares and frequencies are
+ * no sums over pages. Each snapshot is one pass along the cells there are.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "hot.h"
+
+#define HOT_TARGETS	4096
+#define HOT_CELLS	65536	/* of all targets: 5 MiB, more for moments */
+
+static int compare(const void *x, const void *y)
+{
+	const struct hot_target *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->life < b->life ? -1 : a->life > b->life;
+}
+
+/* The target's address space of now; @next: a new one. NULL without room */
+static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
+{
+	struct hot_target key = { .pid = pid }, *t = NULL, *last = NULL;
+
+	if (!h->targets.size)
+		h->targets = (struct sorted) {
+			.size = sizeof(key), .max = HOT_TARGETS, .compare = compare,
+		};
+	while ((t = sorted_find(&h->targets, &key))) {
+		last = t;
+		key.life++;
+	}
+	/* what was never seen has nothing to be kept apart from */
+	if (last && (!next || !last->nr))
+		return last;
+	if (!last && next)
+		return NULL;
+	t = sorted_get(&h->targets, &key);
+	if (!t)
+		h->too_many = true;
+	return t;
+}
+
+void hot_exec(struct hot *h, __u32 pid)
+{
+	get_target(h, pid, true);
+}
+
+static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
+		 const struct wsmon_region_entry *e, struct hot_cell *c)
+{
+	double seconds = (double)s->interval_ns / NSEC_PER_SEC;
+
+	c->share += seconds * e->share / WSMON_SHARE_ONE;
+	c->freq += seconds * e->freq / WSMON_SHARE_ONE;
+	c->age_ms = e->age_ms;
+	if (!c->best_ns || e->freq > c->best_freq ||
+	    (e->freq == c->best_freq && e->share > c->best_share)) {
+		/* the same region may come in many cells: its place is asked for once */
+		c->place = h->place(h->data, s->pid, e);
+		c->class = e->class;
+		c->best_ns = s->rec.time_ns;
+		c->best_freq = e->freq;
+		c->best_share = e->share;
+	}
+	c->most_share = hot_max(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+}
+
+/* Appends a part of a cell; Return: where it is */
+static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
+			    __u64 start, __u64 end)
+{
+	struct hot_cell *cell;
+
+	if (t->nr == t->room) {
+		t->room = t->room ? 2 * t->room : 16;
+		t->cell = reallocarray(t->cell, t->room, sizeof(*cell));
+		if (!t->cell) {
+			msg("out of memory");
+			exit(WSMO_FAILURE);
+		}
+	}
+	cell = &t->cell[t->nr++];
+	*cell = *c;
+	cell->start = start;
+	cell->end = end;
+	return cell;
+}
+
+/* A walk through the cells there were; @cell is what is left of the one it is at */
+struct walk {
+	const struct hot_cell *next;
+	const struct hot_cell *stop;
+	struct hot_cell cell;
+	bool at_end;
+};
+
+static void step(struct walk *w)
+{
+	w->at_end = w->next == w->stop;
+	if (!w->at_end)
+		w->cell = *w->next++;
+}
+
+/* Moves what is before @addr over, up to the end if that is 0 */
+static void keep_before(struct walk *w, struct hot_target *t, __u64 addr)
+{
+	while (!w->at_end && (!addr || w->cell.end <= addr)) {
+		put(t, &w->cell, w->cell.start, w->cell.end);
+		step(w);
+	}
+	if (!w->at_end && w->cell.start < addr) {
+		put(t, &w->cell, w->cell.start, addr);
+		w->cell.start = addr;
+	}
+}
+
+static void take_region(struct hot *h, struct walk *w, struct hot_target *t,
+			const struct wsmon_rec_snapshot *s,
+			const struct wsmon_region_entry *e)
+{
+	static const struct hot_cell none;
+	__u64 at, end;
+
+	keep_before(w, t, e->start);
+	for (at = e->start; at < e->end; at = end) {
+		if (w->at_end || w->cell.start > at) {
+			end = w->at_end || w->cell.start > e->end ? e->end : w->cell.start;
+			take(h, s, e, put(t, &none, at, end));
+			continue;
+		}
+		end = w->cell.end < e->end ? w->cell.end : e->end;
+		take(h, s, e, put(t, &w->cell, at, end));
+		w->cell.start = end;
+		if (end == w->cell.end)
+			step(w);
+	}
+}
+
+static void join(struct hot_cell *a, const struct hot_cell *b)
+{
+	double m = a->end - a->start, n = b->end - b->start, sum = m + n;
+
+	a->share = (a->share * m + b->share * n) / sum;
+	a->freq = (a->freq * m + b->freq * n) / sum;
+	a->most_share = (a->most_share * m + b->most_share * n) / sum;
+	if (n > m)
+		a->age_ms = b->age_ms;
+	if (b->best_freq > a->best_freq) {
+		a->best_freq = b->best_freq;
+		a->best_share = b->best_share;
+		a->best_ns = b->best_ns;
+	}
+	a->end = b->end;
+}
+
+/* Joins neighbours whose frequency differs by @slack at most, or @part of it */
+static void join_alike(struct hot_target *t, double slack, double part)
+{
+	size_t i, n = 0;
+
+	for (i = 1; i < t->nr; i++) {
+		struct hot_cell *a = &t->cell[n], *b = &t->cell[i];
+		double more = hot_max(a->freq, b->freq) / t->seconds;
+
+		if (a->end == b->start && a->class == b->class &&
+		    a->place == b->place &&
+		    fabs(a->freq - b->freq) / t->seconds <= hot_max(slack, part * more))
+			join(a, b);
+		else
+			t->cell[++n] = *b;
+	}
+	if (t->nr)
+		t->nr = n + 1;
+}
+
+/* Forgets what was accessed less than @floor of the time */
+static void forget(struct hot_target *t, double floor)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < t->nr; i++)
+		if (t->cell[i].freq > floor * t->seconds)
+			t->cell[n++] = t->cell[i];
+	t->nr = n;
+}
+
+/*
+ * Makes half the room free: joins what is alike, then what is less so; if there are
+ * too many mappings for that, forgets the coldest.
+ */
+static void coarsen(struct hot *h)
+{
+	struct hot_target *t = h->targets.base;
+	double slack;
+	size_t i;
+
+	h->coarse = true;
+	for (slack = 1.0 / 256; h->cells > HOT_CELLS / 2; slack *= 2) {
+		for (i = 0; i < h->targets.nr; i++) {
+			h->cells -= t[i].nr;
+			join_alike(&t[i], slack, 0);
+			if (slack > 1)
+				forget(&t[i], slack / 1024);
+			h->cells += t[i].nr;
+		}
+	}
+}
+
+void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
+{
+	struct hot_target *t = get_target(h, s->pid, false);
+	struct hot_cell *old;
+	struct walk w;
+	size_t nr;
+	__u64 at = 0;
+	__u32 i;
+
+	if (!t)
+		return;
+	if (!s->first)
+		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
+	old = t->cell;
+	nr = t->nr;
+	w = (struct walk){ .next = old, .stop = nr ? old + nr : old };
+	t->cell = NULL;
+	t->nr = t->room = 0;
+	step(&w);
+	for (i = 0; i < s->nr; i++) {
+		/* they are in order, but in a damaged file */
+		if (s->regions[i].start < at)
+			continue;
+		take_region(h, &w, t, s, &s->regions[i]);
+		at = s->regions[i].end;
+	}
+	keep_before(&w, t, 0);
+	free(old);
+	h->cells += t->nr - nr;
+	if (h->cells > HOT_CELLS)
+		coarsen(h);
+}
+
+void hot_fold(struct hot_target *t)
+{
+	join_alike(t, 1.0 / 32, 1.0 / 8);
+}
+
+void hot_free(struct hot *h)
+{
+	struct hot_target *t = h->targets.base;
+	size_t i;
+
+	for (i = 0; i < h->targets.nr; i++)
+		free(t[i].cell);
+	free(h->targets.base);
+}

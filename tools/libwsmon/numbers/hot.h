@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hot.h - how often each address was accessed over a recording, for "report hot"
+ *
+ * Regions differ from snapshot to snapshot. What they tell is summed up over
+ * cells: the pieces that all the regions' borders so far cut the addresses into.
+ */
+#ifndef WSMO_HOT_H
+#define WSMO_HOT_H
+
+#include <stdbool.h>
+
+#include "libwsmon/sorted.h"
+#include "wsmon.h"
+
+/**
+ * struct hot_cell - a range and what was seen of it
+ * @start:	first address
+ * @end:	address behind the last one
+ * @share:	sum over the snapshots of share x seconds
+ * @freq:	likewise
+ * @best_ns:	when @best_freq was, the end of that interval
+ * @best_freq:	its greatest frequency, WSMON_SHARE_ONE is all rounds
+ * @best_share:	the share at that time
+ * @most_share:	the greatest share there was
+ * @age_ms:	when it was last seen
+ * @class:	enum wsmon_class, at @best_ns
+ * @place:	what was mapped there then: hot_place()
+ */
+struct hot_cell {
+	__u64 start;
+	__u64 end;
+	double share;
+	double freq;
+	double most_share;
+	__u64 best_ns;
+	__u16 best_freq;
+	__u16 best_share;
+	__u32 age_ms;
+	__u32 class;
+	__u32 place;
+};
+
+/**
+ * struct hot_target - an address space of a target
+ * @pid:	the target
+ * @life:	0, and one more each time it executed a program
+ * @seconds:	time of its snapshots
+ * @cell:	@nr of them, disjoint, in address order
+ * @nr:		how many
+ * @room:	for how many there is memory
+ */
+struct hot_target {
+	__u32 pid;
+	__u32 life;
+	double seconds;
+	struct hot_cell *cell;
+	size_t nr;
+	size_t room;
+};
+
+/**
+ * struct hot - all of them
+ * @targets:	struct hot_target, by pid and life
+ * @place:	tells what is mapped at a region's beginning
+ * @data:	what @place gets
+ * @cells:	of all targets together
+ * @coarse:	cells had to be joined, or cold ones forgotten, to keep within memory
+ * @too_many:	there were more targets than can be kept
+ */
+struct hot {
+	struct sorted targets;
+	__u32 (*place)(void *data, __u32 pid, const struct wsmon_region_entry *e);
+	void *data;
+	size_t cells;
+	bool coarse;
+	bool too_many;
+};
+
+/* fmin() and fmax() would bring in libm, a tenth of record's memory */
+static inline double hot_min(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static inline double hot_max(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/** hot_snapshot() - take in a snapshot, or a part of one */
+void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s);
+
+/** hot_exec() - a target has a new address space */
+void hot_exec(struct hot *h, __u32 pid);
+
+/**
+ * hot_fold() - join neighbours of one place that are alike, for reading
+ * @t: its cells become fewer
+ */
+void hot_fold(struct hot_target *t);
+
+/** hot_free() - free everything */
+void hot_free(struct hot *h);
+
+#endif /* WSMO_HOT_H */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * series.c - the working set sizes of a recording, for views that need all of them
+ */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "series.h"
+
+void wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
+{
+	if (rows->nr == rows->room) {
+		rows->room = rows->room ? 2 * rows->room : 256;
+		rows->row = reallocarray(rows->row, rows->room, sizeof(*row));
+		if (!rows->row) {
+			msg("out of memory");
+			exit(WSMO_FAILURE);
+		}
+	}
+	rows->row[rows->nr++] = *row;
+}
+
+static int compare_series(const struct wss_row *a, const struct wss_row *b)
+{
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tau_us != b->tau_us)
+		return a->tau_us < b->tau_us ? -1 : 1;
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	return 0;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct wss_row *a = x, *b = y;
+	int c = compare_series(a, b);
+
+	if (c || a->time_ns == b->time_ns)
+		return c;
+	return a->time_ns < b->time_ns ? -1 : 1;
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+	const struct wss_row *a = x, *b = y;
+	int c = compare_series(a, b);
+
+	if (c || a->bytes == b->bytes)
+		return c ? c : by_time(x, y);
+	return a->bytes < b->bytes ? -1 : 1;
+}
+
+void wss_rows_sort(struct wss_rows *rows, bool by_size)
+{
+	if (rows->nr)
+		qsort(rows->row, rows->nr, sizeof(*rows->row),
+		      by_size ? by_bytes : by_time);
+}
+
+size_t wss_series(const struct wss_rows *rows, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < rows->nr && !compare_series(&rows->row[i], &rows->row[first]))
+		i++;
+	return i;
+}
+
+/* The nearest rank: what was measured, and when, rather than a mean of two */
+const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
+				     unsigned int percent)
+{
+	size_t rank = (percent * nr + 99) / 100;
+
+	return &series[rank ? rank - 1 : 0];
+}
+
+int wss_name_compare(const void *a, const void *b)
+{
+	const struct wss_name *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * series.h - the working set sizes of a recording, for views that need all of them
+ */
+#ifndef WSMO_WSS_H
+#define WSMO_WSS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "events.h"
+#include "libwsmon/sorted.h"
+#include "report/report.h"
+
+/** struct wss_row - what a WSS record tells, or PROC: then @bytes is the RSS */
+struct wss_row {
+	__u64 time_ns;
+	__u64 tau_us;
+	__u64 bytes;
+	__u64 low;
+	__u64 high;
+	__u64 mapped;
+	__u32 pid;
+	__u32 class;
+};
+
+/** struct wss_rows - @nr of them, room for @room */
+struct wss_rows {
+	struct wss_row *row;
+	size_t nr;
+	size_t room;
+};
+
+/** struct wss_name - the name of a target */
+struct wss_name {
+	__u32 pid;
+	char comm[WSMON_COMM_LEN];
+	bool secondary_mmu;		/* from the module's text files only */
+};
+
+/** wss_rows_add() - exits if there is no memory */
+void wss_rows_add(struct wss_rows *rows, const struct wss_row *row);
+
+/**
+ * wss_rows_sort() - a series is the rows of one target, window and class: put
+ * these together, by target first
+ * @by_size: order inside of a series: by size, or by time
+ */
+void wss_rows_sort(struct wss_rows *rows, bool by_size);
+
+/**
+ * wss_series() - where the series ends that begins with a row of sorted ones
+ * Return: index behind its last row
+ */
+size_t wss_series(const struct wss_rows *rows, size_t first);
+
+/** wss_percentile() - the row below which @percent of a series sorted by size is */
+const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
+				     unsigned int percent);
+
+/** wss_name_compare() - order of struct wss_name */
+int wss_name_compare(const void *a, const void *b);
+
+/**
+ * wss_plot() - draw the picture that the options ask for
+ * @rows: working set sizes, in any order; sorted by it
+ * @rss: resident sizes
+ * @names: struct wss_name
+ * @events: peaks and marks
+ *
+ * Without --class it is of whole targets, without --tau of the shortest window.
+ *
+ * Return: 0, or -1 after a message
+ */
+int wss_plot(const struct report *rp, struct wss_rows *rows,
+	     struct wss_rows *rss, const struct sorted *names,
+	     const struct events *events);
+
+#endif /* WSMO_WSS_H */

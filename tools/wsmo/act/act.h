@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * act.h - what the parts of "wsmo act" share
+ */
+#ifndef WSMO_ACT_H
+#define WSMO_ACT_H
+
+#include "cli/table.h"
+#include "limits.h"
+#include "match.h"
+#include "record/record.h"
+#include "scheme.h"
+#include "taken.h"
+#include "target.h"
+
+/**
+ * struct act_target - a target, and what is known of it
+ * @process:	the process
+ * @gone:	it has ended
+ * @evidence:	of its memory
+ * @taken:	what of it was paged out
+ * @region:	the snapshot that is coming in, @nr of @total regions
+ * @snapshot_ns: its time
+ */
+struct act_target {
+	struct act_process process;
+	bool gone;
+	struct evidence evidence;
+	struct taken taken;
+	struct wsmon_region_entry *region;
+	__u32 nr, total, room;
+	__u64 snapshot_ns;
+};
+
+/**
+ * struct act - one run of "wsmo act"
+ * @record:	the monitoring; first, so that its hooks find the rest
+ * @scheme:	the rules
+ * @limits:	what restrains them
+ * @classes:	classes of memory that may be acted on, a bit each
+ * @dry_run:	do nothing, tell what would be done
+ * @log:	print each action
+ * @show:	print the rules, and nothing else
+ * @force:	act on targets with a secondary MMU, too
+ * @refused:	there was one
+ * @format:	of what is printed
+ * @target:	@nr_targets of them
+ * @match:	what there is to do
+ * @stat:	of each rule, as it goes into the file but for the text
+ * @refaulted:	bytes of each rule that came back
+ * @refaulted_before: their sum at the last tick
+ * @no_swap:	there is no room in swap
+ * @missed:	STATS' count of it at the last interval
+ * @behind:	what the stream tells is old: nothing is done until it is not
+ * @final:	the last ACT records are written
+ * @table:	the log
+ */
+struct act {
+	struct record record;
+	struct act_scheme scheme;
+	struct act_limits limits;
+	__u32 classes;
+	bool dry_run;
+	bool log;
+	bool show;
+	bool force;
+	bool refused;
+	enum table_format format;
+	struct act_target *target;
+	size_t nr_targets;
+	struct match match;
+	struct wsmon_rec_act stat[ACT_RULES];
+	__u64 refaulted[ACT_RULES];
+	__u64 refaulted_before;
+	bool no_swap;
+	__u64 missed;
+	bool behind;
+	bool final;
+	struct table *table;
+};
+
+/* Classes whose pages go to swap when they are taken */
+#define ACT_SWAPPED_CLASSES					\
+	(1U << WSMON_CLASS_HEAP | 1U << WSMON_CLASS_STACK |	\
+	 1U << WSMON_CLASS_ANON | 1U << WSMON_CLASS_DATA |	\
+	 1U << WSMON_CLASS_SHMEM)
+
+/** act_begin() - the hook: hold the targets fast, see what is possible */
+int act_begin(struct record *r);
+
+/** act_take() - the hook: a record of the stream */
+void act_take(struct record *r, const struct wsmon_record *rec);
+
+/** act_tick() - the hook: once a second */
+void act_tick(struct record *r);
+
+/** act_end() - the hook: the last records, the tables' ends */
+void act_end(struct record *r);
+
+/**
+ * act_apply() - apply the rules to a target as it is known now
+ * @t:	a target whose evidence is of this moment
+ */
+void act_apply(struct act *a, struct act_target *t);
+
+/** act_free() - frees what is in it */
+void act_free(struct act *a);
+
+/** act_show_rules() - print the rules */
+void act_show_rules(const struct act *a);
+
+/** act_tell_rules() - say which rules hide others */
+void act_tell_overlaps(const struct act *a);
+
+/** act_log() - print an action */
+void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
+	     __u64 tried, __u64 done, int err);
+
+/** act_write() - append an ACT record for each rule to the file */
+void act_write(struct act *a);
+
+/** act_print() - print what each rule did */
+void act_print(const struct act *a);
+
+#endif /* WSMO_ACT_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * apply.c - applies the rules to a target's memory
+ *
+ * What the module saw may have changed since. Each stretch is cut into blocks;
+ * right before its turn each block is looked up in the mappings of now, and in
+ * the page tables, which say what is in memory at all. What remains between
+ * that look and the action is the kernel's to refuse, and its refusals are
+ * counted. All actions are advice: none changes what memory holds.
+ */
+#include <time.h>
+
+#include "act.h"
+#include "cli/cli.h"
+#include "cli/units.h"
+
+/* The same memory is not acted on again by the same rule before */
+#define RETRY		(30 * NSEC_PER_SEC)
+
+/* The stream is waiting, and signals, and the governor */
+#define SLICE		(100 * NSEC_PER_MSEC)
+
+static __u64 cpu_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static void fail(struct wsmon_rec_act *st, int err)
+{
+	size_t i;
+
+	for (i = 0; i < WSMON_ACT_ERRORS - 1; i++)
+		if (!st->error[i] || st->error[i] == (__u32)-err)
+			break;
+	st->error[i] = -err;
+	st->failed[i]++;
+}
+
+static bool of_huge_pages(enum act_action action)
+{
+	return action == ACT_HUGEPAGE || action == ACT_NOHUGEPAGE;
+}
+
+/* Bytes an action could have an effect on */
+static __u64 to_do(enum act_action action, const struct resident *r, __u64 size)
+{
+	switch (action) {
+	case ACT_WILLNEED:
+		return r->swapped;
+	case ACT_HUGEPAGE:
+		return r->bytes && r->huge < size ? size - r->huge : 0;
+	case ACT_NOHUGEPAGE:
+		return r->huge;
+	default:
+		return r->bytes;
+	}
+}
+
+/* Bytes it had an effect on */
+static __u64 was_done(enum act_action action, const struct resident *before,
+		      const struct resident *after, __u64 todo)
+{
+	switch (action) {
+	case ACT_PAGEOUT:
+		return before->bytes > after->bytes ?
+		       before->bytes - after->bytes : 0;
+	case ACT_HUGEPAGE:
+		return after->huge > before->huge ?
+		       after->huge - before->huge : 0;
+	case ACT_NOHUGEPAGE:
+		return before->huge > after->huge ?
+		       before->huge - after->huge : 0;
+	default:
+		return todo;
+	}
+}
+
+/**
+ * struct effect - of one stretch
+ * @tried:	bytes it could have an effect on
+ * @done:	bytes it had an effect on
+ * @err:	the last failure
+ */
+struct effect {
+	__u64 tried, done;
+	int err;
+};
+
+/*
+ * A part of one mapping, within one block. What page tables tell of it counts as
+ * done even if the advice failed: it may have got that far.
+ */
+static int apply_block(struct act *a, struct act_target *t,
+		       const struct stretch *s, __u64 start, __u64 end,
+		       struct effect *e)
+{
+	enum act_action action = a->scheme.rule[s->rule].action;
+	struct act_process *p = &t->process;
+	bool huge = of_huge_pages(action), seen = action == ACT_PAGEOUT || huge;
+	struct resident before, after;
+	__u64 todo;
+	int err;
+
+	err = process_resident(p, start, end, huge, &before);
+	if (err)
+		return err;
+	todo = to_do(action, &before, end - start);
+	if (!todo)
+		return 0;
+	e->tried += todo;
+	if (a->dry_run)
+		return 0;
+	if (action == ACT_PAGEOUT)
+		taken_look(&t->taken, p, start, a->refaulted);
+	err = process_advise(p, action, start, end);
+	if (action == ACT_PAGEOUT)
+		taken_note(&t->taken, p, start, s->rule);
+	if (!process_resident(p, start, end, huge, &after) && (seen || !err))
+		e->done += was_done(action, &before, &after, todo);
+	if (action != ACT_STAT)
+		limits_charge(&a->limits, todo, 0);
+	return err;
+}
+
+/* Is a part of a mapping to be left alone? */
+static bool skip(const struct act *a, const struct mapping *m,
+		 enum act_action action, __u64 start, __u64 end)
+{
+	if (!(m->class & a->classes) || m->locked)
+		return true;
+	if (of_huge_pages(action) && end - start < ACT_HUGE)
+		return true;
+	return action == ACT_PAGEOUT && a->no_swap &&
+	       m->class & ACT_SWAPPED_CLASSES;
+}
+
+static __u64 block_end(__u64 addr, __u64 end)
+{
+	__u64 next = (addr & ~(TAKEN_BLOCK - 1)) + TAKEN_BLOCK;
+
+	return next < end ? next : end;
+}
+
+/*
+ * The next block of a stretch. What cannot be because the process is gone is done
+ * with.
+ * Return: where it ends
+ */
+static __u64 apply_next(struct act *a, struct act_target *t,
+			const struct stretch *s, __u64 addr, struct effect *e)
+{
+	enum act_action action = a->scheme.rule[s->rule].action;
+	struct wsmon_rec_act *st = &a->stat[s->rule];
+	const struct mapping *m;
+	__u64 end;
+	int err;
+
+	err = process_maps(&t->process);
+	if (err) {
+		st->gone_bytes += s->end - addr;
+		e->err = err;
+		fail(st, err);
+		return s->end;
+	}
+	m = process_mapping(&t->process, addr);
+	if (!m || m->start > addr) {
+		end = m && m->start < s->end ? m->start : s->end;
+		st->gone_bytes += end - addr;
+		return end;
+	}
+	end = block_end(addr, m->end < s->end ? m->end : s->end);
+	if (skip(a, m, action, addr, end)) {
+		st->skipped_bytes += end - addr;
+		return end;
+	}
+	err = apply_block(a, t, s, addr, end, e);
+	if (err) {
+		e->err = err;
+		fail(st, err);
+	}
+	return end;
+}
+
+/*
+ * All that is done for it costs, whether or not it comes to an action.
+ * Return: where it stopped: the end, or where the budget or the time ended
+ */
+static __u64 apply_stretch(struct act *a, struct act_target *t,
+			   const struct stretch *s, __u64 until_ns,
+			   struct effect *e)
+{
+	__u64 addr = s->start, cpu;
+
+	while (addr < s->end) {
+		cpu = cpu_now();
+		addr = apply_next(a, t, s, addr, e);
+		cpu = cpu_now() - cpu;
+		a->stat[s->rule].cpu_ns += cpu;
+		if (a->dry_run)
+			continue;
+		limits_charge(&a->limits, 0, cpu);
+		if (record_now() > until_ns ||
+		    !limits_left(&a->limits, record_now()))
+			break;
+	}
+	return addr;
+}
+
+/* Taking memory away is what the governor is about */
+static bool permitted(const struct act *a, enum act_action action)
+{
+	if (action != ACT_PAGEOUT && action != ACT_COLD)
+		return true;
+	return a->dry_run || limits_reclaim(&a->limits);
+}
+
+static void apply_one(struct act *a, struct act_target *t,
+		      const struct stretch *s, __u64 until_ns)
+{
+	struct wsmon_rec_act *st = &a->stat[s->rule];
+	struct effect e = { 0 };
+	__u64 end = apply_stretch(a, t, s, until_ns, &e);
+
+	evidence_mark(&t->evidence, s->whole_start,
+		      end == s->end ? s->whole_end : end, s->rule,
+		      t->snapshot_ns);
+	if (!e.tried && !e.err)
+		return;
+	st->tried++;
+	st->applied += e.done > 0;
+	st->tried_bytes += e.tried;
+	st->applied_bytes += e.done;
+	if (a->log)
+		act_log(a, t, s, e.tried, e.done, e.err);
+}
+
+void act_apply(struct act *a, struct act_target *t)
+{
+	__u64 until_ns = record_now() + SLICE;
+	size_t i;
+
+	/*
+	 * Mappings taken together are sorted by what they are when it is their
+	 * turn. What would be done is to be counted once.
+	 */
+	if (act_match(&a->match, &a->scheme, &t->evidence,
+		      a->classes | 1U << WSMON_CLASS_MIXED,
+		      t->snapshot_ns, a->dry_run ? ~0ULL : RETRY)) {
+		msg("out of memory: nothing is done in this interval");
+		return;
+	}
+	for (i = 0; i < a->scheme.nr; i++)
+		a->stat[i].shadowed_bytes += a->match.shadowed[i];
+	for (i = 0; i < a->match.nr; i++) {
+		const struct stretch *s = &a->match.stretch[i];
+		__u64 now = record_now();
+
+		if (!permitted(a, a->scheme.rule[s->rule].action))
+			continue;
+		if (now > until_ns ||
+		    (!a->dry_run && !limits_left(&a->limits, now)))
+			break;
+		apply_one(a, t, s, until_ns);
+	}
+}

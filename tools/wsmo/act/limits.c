@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * limits.c - how much "wsmo act" may do, and when it must not
+ *
+ * Budgets fill as time passes, up to what a second gives; an action may begin
+ * while both are positive. The governor stops reclaim when memory comes back
+ * too fast, or somebody waits for memory, each time for twice as long.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "limits.h"
+
+#define PSI_FILE	"/proc/pressure/memory"
+#define MEMINFO		"/proc/meminfo"
+
+#define BACKOFF_MIN	(5 * NSEC_PER_SEC)
+#define BACKOFF_MAX	(320 * NSEC_PER_SEC)
+
+/* Without an excess for that long after a pause the next one is short again */
+#define CALM		(60 * NSEC_PER_SEC)
+
+static int read_stall(__u64 *us)
+{
+	FILE *f = fopen(PSI_FILE, "re");
+	int n = 0;
+
+	if (f) {
+		n = fscanf(f, "some avg10=%*f avg60=%*f avg300=%*f total=%llu",
+			   us);
+		fclose(f);
+	}
+	return n == 1 ? 0 : -1;
+}
+
+static __u64 meminfo(const char *key)
+{
+	FILE *f = fopen(MEMINFO, "re");
+	__u64 kib, bytes = 0;
+	char line[128];
+	size_t len = strlen(key);
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, len) && line[len] == ':' &&
+		    sscanf(line + len + 1, "%llu", &kib) == 1)
+			bytes = kib * 1024;
+	fclose(f);
+	return bytes;
+}
+
+__u64 memory_total(void)
+{
+	return meminfo("MemTotal");
+}
+
+__u64 swap_free(void)
+{
+	return meminfo("SwapFree");
+}
+
+static void look_at_marks(struct act_limits *l)
+{
+	l->wanted = !l->available_below && l->pressure_above < 0;
+	if (l->available_below && meminfo("MemAvailable") < l->available_below)
+		l->wanted = true;
+	if (l->pressure_above >= 0 && l->pressure > l->pressure_above)
+		l->wanted = true;
+}
+
+int limits_start(struct act_limits *l, __u64 now)
+{
+	l->has_psi = !read_stall(&l->stall_us);
+	l->now_ns = now;
+	l->tick_ns = now;
+	l->backoff_ns = BACKOFF_MIN;
+	l->bytes = l->bytes_per_s > LLONG_MAX ? LLONG_MAX : l->bytes_per_s;
+	l->cpu_ns = l->cpu_permille * NSEC_PER_MSEC;
+	look_at_marks(l);
+	if (l->has_psi)
+		return 0;
+	if (l->pressure_above >= 0) {
+		msg("%s cannot be read, so --when-pressure cannot be heeded", PSI_FILE);
+		return -1;
+	}
+	msg("%s cannot be read: memory pressure does not stop reclaim, refaults do",
+	    PSI_FILE);
+	return 0;
+}
+
+static __s64 fill(__s64 left, __u64 a_second, __u64 passed)
+{
+	double v = left + (double)a_second * passed / NSEC_PER_SEC;
+
+	return v > a_second ? a_second : v;
+}
+
+bool limits_left(struct act_limits *l, __u64 now)
+{
+	__u64 passed = now - l->now_ns;
+
+	/* what a moment gives is less than one */
+	if (passed >= NSEC_PER_MSEC) {
+		if (l->bytes_per_s <= LLONG_MAX)
+			l->bytes = fill(l->bytes, l->bytes_per_s, passed);
+		l->cpu_ns = fill(l->cpu_ns, l->cpu_permille * NSEC_PER_MSEC, passed);
+		l->now_ns = now;
+	}
+	return l->bytes > 0 && l->cpu_ns > 0;
+}
+
+void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns)
+{
+	if (l->bytes_per_s <= LLONG_MAX)
+		l->bytes -= bytes;
+	l->cpu_ns -= cpu_ns;
+}
+
+static void pause_for(struct act_limits *l, __u64 now)
+{
+	char time[UNITS_LEN];
+
+	units_time(time, l->backoff_ns);
+	if (l->refaults > l->max_refaults)
+		msg("backing off for %s: %.0f pages a second came back, --max-refaults is %llu",
+		    time, l->refaults, l->max_refaults);
+	else
+		msg("backing off for %s: memory pressure is %.1f %%, --max-pressure is %.1f %%",
+		    time, 100 * l->pressure, 100 * l->max_pressure);
+	l->pause_ns = now + l->backoff_ns;
+	l->backoff_ns = l->backoff_ns * 2 > BACKOFF_MAX ? BACKOFF_MAX :
+			l->backoff_ns * 2;
+	l->pauses++;
+}
+
+static void govern(struct act_limits *l, __u64 now)
+{
+	if (l->pause_ns > now)
+		return;
+	if (l->refaults > l->max_refaults || l->pressure > l->max_pressure) {
+		pause_for(l, now);
+		return;
+	}
+	if (l->pause_ns && now - l->pause_ns > CALM) {
+		l->backoff_ns = BACKOFF_MIN;
+		l->pause_ns = 0;
+	}
+}
+
+void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
+{
+	double seconds = (double)(now - l->tick_ns) / NSEC_PER_SEC;
+	__u64 stall;
+
+	if (seconds <= 0)
+		return;
+	l->tick_ns = now;
+	l->refaults = pages / seconds;
+	l->pressure = 0;
+	if (l->has_psi && !read_stall(&stall)) {
+		l->pressure = (stall - l->stall_us) / 1e6 / seconds;
+		l->stall_us = stall;
+	}
+	look_at_marks(l);
+	govern(l, now);
+}
+
+bool limits_reclaim(const struct act_limits *l)
+{
+	return l->wanted && l->pause_ns <= l->tick_ns;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * output.c - what "wsmo act" tells: its rules, its actions, their effect
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "act.h"
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "table.h"
+
+enum {
+	RULE, LINE, MIN_SIZE, MAX_SIZE, MIN_SHARE, MAX_SHARE, MIN_FREQ, MAX_FREQ,
+	MIN_AGE, MAX_AGE, ACTION,
+};
+
+static const struct column rule_columns[] = {
+	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
+	[LINE]	    = { "line", "LINE", COL_COUNT, 4, 0, "line of the file" },
+	[MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0, "bytes of memory that is alike" },
+	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0, "none: no bound" },
+	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0, "share of its pages accessed in an interval" },
+	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0, "0: never accessed" },
+	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0, "or how often: share of the sampling rounds that found it accessed" },
+	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0, "0: never accessed" },
+	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0, "for how long" },
+	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0, "none: no bound" },
+	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0, "what is done" },
+};
+
+static const struct table_desc rule_desc = {
+	.type = "scheme", .columns = rule_columns, .nr = ARRAY_SIZE(rule_columns),
+};
+
+static struct cell bound(__u64 v)
+{
+	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
+}
+
+/* Of the two there is only what the rule bounds. */
+static struct cell access_bound(const struct act_rule *r, bool freq, double v)
+{
+	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
+}
+
+void act_show_rules(const struct act *a)
+{
+	struct table *t = table_new(&rule_desc, a->format);
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		const struct act_rule *r = &a->scheme.rule[i];
+
+		table_row(t, (struct cell[]) {
+			[RULE]	    = cell_u(i + 1),
+			[LINE]	    = cell_u(r->line),
+			[MIN_SIZE]  = cell_u(r->min_size),
+			[MAX_SIZE]  = bound(r->max_size),
+			[MIN_SHARE] = access_bound(r, false, r->min_access),
+			[MAX_SHARE] = access_bound(r, false, r->max_access),
+			[MIN_FREQ]  = access_bound(r, true, r->min_access),
+			[MAX_FREQ]  = access_bound(r, true, r->max_access),
+			[MIN_AGE]   = cell_u(r->min_age_ns),
+			[MAX_AGE]   = bound(r->max_age_ns),
+			[ACTION]    = cell_s(act_action_name(r->action)),
+		});
+	}
+	table_end(t);
+}
+
+/* The first earlier rule that has to do with @b; Return: its index, or @b's */
+static size_t earlier(const struct act_scheme *s, size_t b,
+		      bool (*related)(const struct act_rule *,
+				      const struct act_rule *))
+{
+	size_t a;
+
+	for (a = 0; a < b; a++)
+		if (related(&s->rule[a], &s->rule[b]))
+			break;
+	return a;
+}
+
+void act_tell_overlaps(const struct act *a)
+{
+	const struct act_scheme *s = &a->scheme;
+	size_t i, first;
+
+	for (i = 1; i < s->nr; i++) {
+		first = earlier(s, i, act_rule_covers);
+		if (first < i) {
+			msg("rule %zu (%s) is never applied: rule %zu (%s) fits first wherever it does",
+			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
+			continue;
+		}
+		first = earlier(s, i, act_rule_overlaps);
+		if (first < i && a->dry_run)
+			msg("rules %zu (%s) and %zu (%s) can fit the same memory: the first one is applied",
+			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
+	}
+}
+
+enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
+
+static const struct column log_columns[] = {
+	[T]	   = { "t", "TIME", COL_T, 8, 0, "seconds since the beginning" },
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0, "the process" },
+	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0, "the rule" },
+	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0, "first address" },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0, "end, exclusive" },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
+	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed in an interval" },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0, "share of the sampling rounds that found a page of it accessed" },
+	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0, "for how long" },
+	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0, "bytes it could have an effect on" },
+	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0, "bytes it had an effect on" },
+	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0, "ok, would (--dry-run), or why not" },
+};
+
+static const struct table_desc log_desc = {
+	.type = "action", .columns = log_columns, .nr = ARRAY_SIZE(log_columns),
+};
+
+void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
+	     __u64 tried, __u64 done, int err)
+{
+	if (!a->table)
+		a->table = table_new(&log_desc, a->format);
+	table_row(a->table, (struct cell[]) {
+		[T]	   = cell_d((double)(__s64)(t->snapshot_ns - a->record.start_ns) /
+				    NSEC_PER_SEC),
+		[PID]	   = cell_u(t->process.pid),
+		[L_RULE]   = cell_u(s->rule + 1),
+		[L_ACTION] = cell_s(act_action_name(a->scheme.rule[s->rule].action)),
+		[CLASS]	   = cell_s(class_name(s->class)),
+		[START]	   = cell_u(s->start),
+		[END]	   = cell_u(s->end),
+		[SIZE]	   = cell_u(s->end - s->start),
+		[SHARE]	   = cell_d(s->share),
+		[FREQ]	   = cell_d(s->freq),
+		[AGE]	   = cell_u(s->age_ns),
+		[TRIED]	   = cell_u(tried),
+		[DONE]	   = cell_u(done),
+		[RESULT]   = cell_s(err ? strerrorname_np(-err) :
+				    a->dry_run ? "would" : "ok"),
+	});
+}
+
+/* The record of a rule with its text, padded; Return: its size */
+static size_t complete(const struct act *a, size_t rule, char *buf)
+{
+	const char *text = a->scheme.rule[rule].text;
+	struct wsmon_rec_act rec = a->stat[rule];
+	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
+
+	rec.rec = (struct wsmon_record) {
+		.type = WSMON_REC_ACT, .size = size, .time_ns = record_now(),
+	};
+	rec.rule = rule;
+	rec.nr_rules = a->scheme.nr;
+	rec.action = a->scheme.rule[rule].action;
+	rec.flags = (a->dry_run ? WSMON_ACT_DRY_RUN : 0) |
+		    (limits_reclaim(&a->limits) ? 0 : WSMON_ACT_PAUSED);
+	memset(buf, 0, size);
+	memcpy(buf, &rec, sizeof(rec));
+	memcpy(buf + sizeof(rec), text, len);
+	return size;
+}
+
+/* A record and its text */
+union act_buf {
+	struct wsmon_rec_act rec;
+	char bytes[sizeof(struct wsmon_rec_act) + ACT_TEXT];
+};
+
+void act_write(struct act *a)
+{
+	union act_buf buf;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++)
+		record_write(&a->record, &buf, complete(a, i, buf.bytes));
+}
+
+void act_print(const struct act *a)
+{
+	struct table *t;
+	union act_buf buf;
+	size_t i;
+
+	table_end(a->table);
+	if (a->table && (a->format == TABLE_HUMAN || a->format == TABLE_RAW ||
+			 a->format == TABLE_CSV))
+		putchar('\n');
+	t = table_new(&act_desc, a->format);
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		act_row(t, &buf.rec);
+	}
+	table_end(t);
+}

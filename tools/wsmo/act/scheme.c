@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * scheme.c - reads rules of "wsmo act"
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "scheme.h"
+
+static const char * const actions[ACT_ACTIONS] = {
+	[ACT_STAT]	 = "stat",
+	[ACT_PAGEOUT]	 = "pageout",
+	[ACT_COLD]	 = "cold",
+	[ACT_WILLNEED]	 = "willneed",
+	[ACT_HUGEPAGE]	 = "hugepage",
+	[ACT_NOHUGEPAGE] = "nohugepage",
+};
+
+enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIELDS };
+
+#define RULE	"min-size max-size min-share max-share min-age max-age action"
+
+/* Lines that say what the columns below are; the first one holds without any */
+static const struct header {
+	const char *text;
+	const char *name[FIELDS];
+	bool freq;
+} headers[] = {
+	{ RULE, { "min-size", "max-size", "min-share", "max-share", "min-age",
+		  "max-age", "action" }, false },
+	{ "min-size max-size min-freq max-freq min-age max-age action",
+	  { "min-size", "max-size", "min-freq", "max-freq", "min-age", "max-age",
+	    "action" }, true },
+	{ "min_sz max_sz min_acc max_acc min_age max_age action",
+	  { "min_sz", "max_sz", "min_acc", "max_acc", "min_age", "max_age",
+	    "action" }, true },
+};
+
+/**
+ * struct scheme_file - where the parser is
+ * @name:	of the file
+ * @line:	number of the line, from 1
+ * @text:	the line
+ * @header:	what its columns are
+ */
+struct scheme_file {
+	const char *name;
+	unsigned int line;
+	const char *text;
+	const struct header *header;
+};
+
+/* @at: where in the line */
+static int __attribute__((format(printf, 3, 4)))
+bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
+{
+	char why[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	msg("%s:%u:%zu: %s", f->name, f->line, (size_t)(at - f->text) + 1, why);
+	return -1;
+}
+
+/*
+ * "null" leaves the bound open; "min" and "max" are the least and the greatest value
+ * there is, in any column, as with DAMON: "min min" is 0, not anything.
+ * @greatest: which of the two it is
+ * Return: whether @word is one of them
+ */
+static bool is_extreme(const char *word, int field, bool *greatest)
+{
+	bool upper = field == MAX_SIZE || field == MAX_ACCESS || field == MAX_AGE;
+
+	*greatest = !strcmp(word, "max") || (!strcmp(word, "null") && upper);
+	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
+}
+
+/* @bare: DAMON writes percentages without a sign, too */
+static int parse_percent(const char *word, bool bare, double *share)
+{
+	char *end;
+	double v;
+
+	/* strtod() would take blanks, signs, hexadecimals and names as well */
+	if (word[strspn(word, "0123456789.%")] || *word == '.')
+		return -EINVAL;
+	v = strtod(word, &end);
+	if (end == word || (strcmp(end, "%") && !(bare && !*end)))
+		return -EINVAL;
+	if (v > 100)
+		return -ERANGE;
+	*share = v / 100;
+	return 0;
+}
+
+static int parse_size(const struct scheme_file *f, const char *at,
+		      const char *word, int field, __u64 *size)
+{
+	bool greatest;
+
+	if (is_extreme(word, field, &greatest)) {
+		*size = greatest ? ~0ULL : 0;
+		return 0;
+	}
+	switch (units_parse_size(word, size)) {
+	case 0:
+		return 0;
+	case -ERANGE:
+		return bad(f, at, "%s '%s' is too large", f->header->name[field], word);
+	default:
+		return bad(f, at, "%s '%s' is not a size; write 4K, 2M, 1G or null",
+			   f->header->name[field], word);
+	}
+}
+
+static int parse_bound(const struct scheme_file *f, const char *at,
+		       const char *word, int field, struct act_rule *rule)
+{
+	__u64 *age = field == MIN_AGE ? &rule->min_age_ns : &rule->max_age_ns;
+	double *access = field == MIN_ACCESS ? &rule->min_access :
+					       &rule->max_access;
+	const char *name = f->header->name[field];
+	bool greatest;
+
+	switch (field) {
+	case MIN_SIZE:
+		return parse_size(f, at, word, field, &rule->min_size);
+	case MAX_SIZE:
+		return parse_size(f, at, word, field, &rule->max_size);
+	case MIN_ACCESS:
+	case MAX_ACCESS:
+		if (is_extreme(word, field, &greatest)) {
+			*access = greatest;
+			return 0;
+		}
+		if (parse_percent(word, rule->freq, access))
+			return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
+				   name, word, rule->freq ? "rate" : "share",
+				   word[strspn(word, "0123456789")] ? "" :
+				   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
+		return 0;
+	default:
+		if (is_extreme(word, field, &greatest)) {
+			*age = greatest ? ~0ULL : 0;
+			return 0;
+		}
+		if (units_parse_time(word, age))
+			return bad(f, at, "%s '%s' is not a time; write 500ms, 5s, 2m or null",
+				   name, word);
+		return 0;
+	}
+}
+
+static int parse_action(const struct scheme_file *f, const char *at,
+			const char *word, struct act_rule *rule)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (!strcmp(actions[i], word)) {
+			rule->action = i;
+			return 0;
+		}
+	}
+	return bad(f, at, "'%s' is not an action: pageout cold willneed hugepage nohugepage stat",
+		   word);
+}
+
+/* Bounds that exclude each other; @at: of each field */
+static int check_order(const struct scheme_file *f, const char * const *at,
+		       const struct act_rule *rule)
+{
+	const char * const *name = f->header->name;
+	int max;
+
+	if (rule->min_size > rule->max_size)
+		max = MAX_SIZE;
+	else if (rule->min_access > rule->max_access)
+		max = MAX_ACCESS;
+	else if (rule->min_age_ns > rule->max_age_ns)
+		max = MAX_AGE;
+	else
+		return 0;
+	return bad(f, at[max], "%s is less than %s", name[max], name[max - 1]);
+}
+
+static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
+{
+	const char *at[FIELDS], *p = f->text;
+	size_t used = 0;
+	int n;
+
+	*rule = (struct act_rule){ .line = f->line, .freq = f->header->freq };
+	for (n = 0; p += strspn(p, " \t"), *p; n++) {
+		size_t len = strcspn(p, " \t");
+		char word[40];
+
+		if (n == FIELDS)
+			return bad(f, p, "nothing may follow the action but a comment");
+		if (len >= sizeof(word))
+			return bad(f, p, "%s is too long", f->header->name[n]);
+		memcpy(word, p, len);
+		word[len] = '\0';
+		at[n] = p;
+		if (n == ACTION ? parse_action(f, p, word, rule) :
+				  parse_bound(f, p, word, n, rule))
+			return -1;
+		used += snprintf(rule->text + used, sizeof(rule->text) - used,
+				 "%s%s", n ? " " : "", word);
+		if (used >= sizeof(rule->text))
+			return bad(f, p, "the rule is too long");
+		p += len;
+	}
+	if (n < FIELDS)
+		return bad(f, p, "%s is missing; a rule is: %s",
+			   f->header->name[n], f->header->text);
+	/* what is shown of it is to say what it bounds */
+	if (rule->freq)
+		used += snprintf(rule->text + used, sizeof(rule->text) - used,
+				 " (freq)");
+	if (used >= sizeof(rule->text))
+		return bad(f, f->text, "the rule is too long");
+	return check_order(f, at, rule);
+}
+
+/* A line without its comment; Return: whether anything is left */
+static bool strip(char *line)
+{
+	line[strcspn(line, "#\r\n")] = '\0';
+	return line[strspn(line, " \t")];
+}
+
+/* A line of column names; Return: whether it is one */
+static bool is_header(struct scheme_file *f)
+{
+	size_t i, len;
+	const char *p;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(headers); i++) {
+		p = f->text;
+		for (n = 0; p += strspn(p, " \t"), n < FIELDS; n++, p += len) {
+			len = strlen(headers[i].name[n]);
+			if (strncmp(p, headers[i].name[n], len) ||
+			    (p[len] && !strchr(" \t", p[len])))
+				break;
+		}
+		if (n < FIELDS || *p)
+			continue;
+		f->header = &headers[i];
+		return true;
+	}
+	return false;
+}
+
+static int parse(struct act_scheme *scheme, FILE *stream, const char *name)
+{
+	struct scheme_file f = { .name = name, .header = headers };
+	size_t size = 0, before = scheme->nr;
+	char *line = NULL;
+	ssize_t len;
+	int err = 0;
+
+	while (!err && (len = getline(&line, &size, stream)) >= 0) {
+		f.line++;
+		f.text = line;
+		if (strlen(line) != (size_t)len)
+			err = bad(&f, line + strlen(line), "a NUL byte: this is no text");
+		else if (!strip(line) || is_header(&f))
+			continue;
+		else if (scheme->nr == ACT_RULES)
+			err = bad(&f, line, "more than %d rules", ACT_RULES);
+		else
+			err = parse_rule(&f, &scheme->rule[scheme->nr++]);
+	}
+	if (!err && ferror(stream)) {
+		msg("%s: cannot be read: %s", name, strerror(errno));
+		err = -1;
+	} else if (!err && scheme->nr == before) {
+		msg("%s: has no rules", name);
+		err = -1;
+	}
+	free(line);
+	return err;
+}
+
+const char *act_scheme_dir(void)
+{
+	static char dir[PATH_MAX + 32];
+	const char *set = getenv("WSMON_SCHEMES");
+	char exe[PATH_MAX] = "";
+	char *slash;
+
+	if (set && *set)
+		return set;
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		*exe = '\0';
+	slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(dir, sizeof(dir), "%s/../share/wsmon/schemes", exe);
+	return dir;
+}
+
+int act_scheme_load(struct act_scheme *scheme, const char *name)
+{
+	char path[PATH_MAX];
+	FILE *f = NULL;
+	int err;
+
+	if (!strchr(name, '/')) {
+		snprintf(path, sizeof(path), "%s/%s", act_scheme_dir(), name);
+		f = fopen(path, "re");
+	}
+	if (!f)
+		f = fopen(name, "re");
+	if (!f) {
+		msg("%s: %s; name a file of rules, or a preset in %s", name,
+		    errno == ENOENT ? "not there" : strerror(errno),
+		    act_scheme_dir());
+		return -1;
+	}
+	err = parse(scheme, f, name);
+	fclose(f);
+	return err;
+}
+
+/* Does any access fit @a that fits @b? A share says little about a rate. */
+static bool access_covers(const struct act_rule *a, const struct act_rule *b)
+{
+	if (a->freq != b->freq)
+		return a->min_access <= 0 && a->max_access >= 1;
+	return a->min_access <= b->min_access && a->max_access >= b->max_access;
+}
+
+static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->freq != b->freq || (a->min_access <= b->max_access &&
+				      b->min_access <= a->max_access);
+}
+
+bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
+	       access_covers(a, b) &&
+	       a->min_age_ns <= b->min_age_ns && a->max_age_ns >= b->max_age_ns;
+}
+
+bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->min_size <= b->max_size && b->min_size <= a->max_size &&
+	       access_overlaps(a, b) &&
+	       a->min_age_ns <= b->max_age_ns && b->min_age_ns <= a->max_age_ns;
+}
+
+const char *act_action_name(__u32 action)
+{
+	static char unknown[24];
+
+	if (action < ARRAY_SIZE(actions))
+		return actions[action];
+	snprintf(unknown, sizeof(unknown), "action%u", action);
+	return unknown;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * scheme.h - rules of "wsmo act": which memory, for how long so, what to do
+ *
+ * The form is that of the DAMON patch set, one rule a line:
+ *
+ *	min-size max-size  min-share max-share  min-age max-age  action
+ *
+ * with units, "null" where a bound does not matter, and comments behind '#'. A line of
+ * column names says what follows: with min-freq max-freq, or DAMON's names (min_sz
+ * max_sz min_acc max_acc min_age max_age action), rates instead of shares.
+ */
+#ifndef WSMO_ACT_SCHEME_H
+#define WSMO_ACT_SCHEME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wsmon.h"
+
+#define ACT_RULES	32	/* most rules */
+#define ACT_TEXT	96	/* bytes of a rule as text */
+
+/**
+ * enum act_action - what is done; the numbers are part of the record format
+ * @ACT_STAT:		nothing: counted only
+ * @ACT_PAGEOUT:	reclaimed: written to swap, or dropped
+ * @ACT_COLD:		made the first to go when memory gets short
+ * @ACT_WILLNEED:	read back before it is used
+ * @ACT_HUGEPAGE:	put into huge pages
+ * @ACT_NOHUGEPAGE:	its huge pages are split
+ * @ACT_ACTIONS:	number of actions
+ */
+enum act_action {
+	ACT_STAT,
+	ACT_PAGEOUT,
+	ACT_COLD,
+	ACT_WILLNEED,
+	ACT_HUGEPAGE,
+	ACT_NOHUGEPAGE,
+	ACT_ACTIONS
+};
+
+/**
+ * struct act_rule - a rule; every bound is inclusive
+ * @min_size:	bytes of a stretch of memory that is all alike
+ * @max_size:	~0 is no bound
+ * @freq:	the next two bound how often it is accessed: share of the sampling
+ *		rounds, as DAMON has it; else how much of it: share of its pages
+ *		accessed in an interval
+ * @min_access:	0 to 1
+ * @max_access:	1 is no bound; 0 means never
+ * @min_age_ns:	for how long that has been so
+ * @max_age_ns:	~0 is no bound
+ * @action:	what to do
+ * @line:	where the rule is
+ * @text:	the rule, its blanks made one
+ */
+struct act_rule {
+	__u64 min_size;
+	__u64 max_size;
+	bool freq;
+	double min_access;
+	double max_access;
+	__u64 min_age_ns;
+	__u64 max_age_ns;
+	enum act_action action;
+	unsigned int line;
+	char text[ACT_TEXT];
+};
+
+/** struct act_scheme - rules, @nr of them; the first that fits is applied */
+struct act_scheme {
+	struct act_rule rule[ACT_RULES];
+	size_t nr;
+};
+
+/**
+ * act_scheme_load() - append the rules of a file
+ * @name: a preset's name, or a file's
+ * Return: 0, or -1 after a message with line and column
+ */
+int act_scheme_load(struct act_scheme *scheme, const char *name);
+
+/**
+ * act_scheme_dir() - where presets are: beside the command that runs
+ * Return: a directory, that of $WSMON_SCHEMES if it is set
+ */
+const char *act_scheme_dir(void);
+
+/**
+ * act_rule_covers() - is there nothing for rule @b to do after rule @a?
+ */
+bool act_rule_covers(const struct act_rule *a, const struct act_rule *b);
+
+/** act_rule_overlaps() - may a stretch of memory fit both? */
+bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b);
+
+/**
+ * act_rule_cold() - is the rule about memory that is not in use?
+ *
+ * Then one access is a reason to let it be; its age begins anew. A rate above 0 allows
+ * for accesses.
+ */
+static inline bool act_rule_cold(const struct act_rule *rule)
+{
+	return rule->freq ? rule->max_access <= 0 : rule->max_access < 0.5;
+}
+
+/** act_action_name() - "pageout", ...; "action9" for one that is not known */
+const char *act_action_name(__u32 action);
+
+#endif /* WSMO_ACT_SCHEME_H */

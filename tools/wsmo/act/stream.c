@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stream.c - what "wsmo act" does with the live stream
+ *
+ * Of an interval come the snapshots of all targets, then STATS. Only that tells
+ * whether each sample was visited, so it is when the rules' turn comes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "act.h"
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "session/secondary.h"
+
+#define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
+
+/* Swap space that was used up has to have so much before it counts again */
+#define SWAP_AGAIN	(16ULL << 20)
+
+/* Nanoseconds; taking an interval takes far less than that */
+#define LATE		NSEC_PER_SEC
+
+/* For how long what was taken is looked at, once a second */
+#define LOOK		(20 * NSEC_PER_MSEC)
+
+/* For how long all that was taken is looked at in the end */
+#define LAST_LOOK	(2 * NSEC_PER_SEC)
+
+/* Shares and ages need many samples soon: what is not set by the user */
+#define SAMPLE_US	100000
+#define AGGR_US		200000
+
+static struct act *act_of(struct record *r)
+{
+	return (struct act *)(void *)r;
+}
+
+static void set_default(struct record *r, const char *key, const char *value)
+{
+	char *text = record_setting(r, key);
+
+	if (!*text)
+		snprintf(text, SETTING_TEXT, "%s", value);
+}
+
+static void set_defaults(struct record *r)
+{
+	char aggr[SETTING_TEXT];
+	__u64 sample = SAMPLE_US;
+
+	set_default(r, "sample_us", "100000");
+	units_parse_count(record_setting(r, "sample_us"), ~0ULL, &sample);
+	snprintf(aggr, sizeof(aggr), "%llu",
+		 sample * 2 > AGGR_US ? sample * 2 : AGGR_US);
+	set_default(r, "aggr_us", aggr);
+	/* longer windows would have the samples stay where they are */
+	set_default(r, "window_us", record_setting(r, "aggr_us"));
+	/* intervals as short as these shall not be paid for with regions */
+	set_default(r, "cpu_permille", "60");
+}
+
+/* Could a rule's action be applied? Tells why not. */
+static int check_action(const struct act_target *t, const struct act_rule *rule)
+{
+	const char *name = act_action_name(rule->action);
+	int err;
+
+	if (rule->action == ACT_HUGEPAGE && access(THP_DIR, F_OK)) {
+		msg("%s: this kernel has no transparent huge pages", name);
+		return -1;
+	}
+	err = process_may(&t->process, rule->action);
+	switch (err) {
+	case 0:
+		return 0;
+	case -EPERM:
+	case -EACCES:
+		msg("%s is not permitted on process %u: it takes CAP_SYS_NICE and the right to trace it (root has both)",
+		    name, t->process.pid);
+		return -1;
+	case -ENOSYS:
+	case -EINVAL:
+		msg("%s: this kernel cannot do that to another process (it takes Linux %s)",
+		    name, rule->action == ACT_HUGEPAGE ? "6.1" : "5.10");
+		return -1;
+	case -ENOENT:
+		msg("%s: /sys/kernel/debug/split_huge_pages is not there; mount debugfs: mount -t debugfs none /sys/kernel/debug",
+		    name);
+		return -1;
+	default:
+		msg("%s on process %u: %s", name, t->process.pid, strerror(-err));
+		return -1;
+	}
+}
+
+static void look_at_swap(struct act *a)
+{
+	bool before = a->no_swap, pageout = false;
+	size_t i;
+
+	a->no_swap = swap_free() < (before ? SWAP_AGAIN : 1);
+	for (i = 0; i < a->scheme.nr; i++)
+		pageout |= a->scheme.rule[i].action == ACT_PAGEOUT &&
+			   a->classes & ACT_SWAPPED_CLASSES;
+	if (pageout && a->no_swap && !before)
+		msg("no swap space is free: anonymous memory is not paged out");
+	if (pageout && !a->no_swap && before)
+		msg("there is swap space: anonymous memory is paged out");
+}
+
+static int add_target(struct act *a, __u32 pid)
+{
+	return process_open(&a->target[a->nr_targets++].process, pid);
+}
+
+int act_begin(struct record *r)
+{
+	struct act *a = act_of(r);
+	size_t i, k, nr = r->cmd ? 1 : r->pids.nr;
+
+	set_defaults(r);
+	a->target = calloc(nr, sizeof(*a->target));
+	if (!a->target) {
+		msg("out of memory");
+		return -1;
+	}
+	for (i = 0; i < nr; i++)
+		if (add_target(a, r->cmd ? (__u32)r->child.pid : r->pids.pid[i]))
+			return -1;
+	for (i = 0; i < a->scheme.nr && !a->dry_run; i++)
+		for (k = 0; k < nr; k++)
+			if (check_action(&a->target[k], &a->scheme.rule[i]))
+				return -1;
+	if (limits_start(&a->limits, record_now()))
+		return -1;
+	act_tell_overlaps(a);
+	look_at_swap(a);
+	return 0;
+}
+
+static struct act_target *find(struct act *a, __u32 pid)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		if (a->target[i].process.pid == pid && !a->target[i].gone)
+			return &a->target[i];
+	return NULL;
+}
+
+static void forget(struct act_target *t)
+{
+	evidence_clear(&t->evidence);
+	taken_clear(&t->taken);
+	t->nr = 0;
+	t->total = 0;
+}
+
+static void let_go(struct act_target *t)
+{
+	forget(t);
+	process_close(&t->process);
+	t->gone = true;
+}
+
+/* Its guest's memory would be the first to go. Ends when nothing is left to act on. */
+static void refuse(struct act *a, struct act_target *t)
+{
+	size_t i;
+
+	let_go(t);
+	a->refused = true;
+	for (i = 0; i < a->nr_targets; i++)
+		if (!a->target[i].gone)
+			return;
+	if (a->record.session.started)
+		session_stop(&a->record.session);
+}
+
+static void take_target(struct act *a, const struct wsmon_rec_target *rec)
+{
+	struct act_target *t = find(a, rec->pid);
+
+	if (!t)
+		return;
+	secondary_take(&rec->rec, a->force ? "" : "; it is left alone without --force");
+	if (rec->flags & WSMON_TARGET_SECONDARY_MMU && !a->force) {
+		refuse(a, t);
+		return;
+	}
+	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
+		return;
+	forget(t);
+	process_exec(&t->process);
+}
+
+static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
+{
+	struct act_target *t = find(a, rec->pid);
+
+	if (t)
+		let_go(t);
+}
+
+/* Collects the parts of a snapshot; one of which some is missing is dropped */
+static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
+{
+	struct act_target *t = find(a, s->pid);
+
+	if (!t)
+		return;
+	if (!s->first)
+		t->nr = 0;
+	if (s->first != t->nr || (s->first && s->total != t->total))
+		return;
+	t->total = s->total;
+	if (t->nr + s->nr > t->room) {
+		struct wsmon_region_entry *region = reallocarray(t->region,
+				t->nr + s->nr, sizeof(*region));
+
+		if (!region)
+			return;
+		t->region = region;
+		t->room = t->nr + s->nr;
+	}
+	memcpy(t->region + t->nr, s->regions, s->nr * sizeof(*s->regions));
+	t->nr += s->nr;
+	t->snapshot_ns = s->rec.time_ns;
+}
+
+/*
+ * What was cold a while ago may be in use: while newer records wait to be read, as
+ * after this program was stopped, intervals are learned from and not acted upon.
+ */
+static bool behind(struct act *a, __u64 at)
+{
+	bool before = a->behind;
+	__u64 now = record_now();
+
+	a->behind = now > at + LATE && session_behind(&a->record.session);
+	if (a->behind && !before)
+		msg("%.1f s behind: nothing is done until it is caught up with",
+		    (double)(now - at) / NSEC_PER_SEC);
+	return a->behind;
+}
+
+/* An interval in which something was not looked at proves nothing. */
+static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
+{
+	bool whole = st->missed == a->missed;
+	bool may = whole && a->record.session.started &&
+		   !behind(a, st->rec.time_ns);
+	size_t i;
+
+	a->missed = st->missed;
+	for (i = 0; i < a->scheme.nr; i++)
+		a->stat[i].shadowed_bytes = 0;
+	for (i = 0; i < a->nr_targets; i++) {
+		struct act_target *t = &a->target[i];
+
+		if (t->gone || !t->nr || t->nr != t->total)
+			continue;
+		if (evidence_update(&t->evidence, &a->scheme, t->region, t->nr,
+				    t->snapshot_ns, whole))
+			msg("out of memory: an interval is not used");
+		else if (may)
+			act_apply(a, t);
+		t->nr = 0;
+		t->total = 0;
+	}
+	table_flush(a->table);
+}
+
+/* What was lost may have told of accesses. */
+static void take_lost(struct act *a, __u64 now)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		evidence_doubt(&a->target[i].evidence, now);
+}
+
+static __u64 refaulted(const struct act *a)
+{
+	__u64 sum = 0;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++)
+		sum += a->refaulted[i];
+	return sum;
+}
+
+/* @ns: for how long at most, of each target */
+static void look_at_taken(struct act *a, __u64 ns)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		if (!a->target[i].gone)
+			taken_scan(&a->target[i].taken, &a->target[i].process,
+				   a->refaulted, record_now() + ns);
+	for (i = 0; i < a->scheme.nr; i++)
+		a->stat[i].refaulted_bytes = a->refaulted[i];
+}
+
+static void finish(struct act *a)
+{
+	if (a->final)
+		return;
+	a->final = true;
+	look_at_taken(a, LAST_LOOK);
+	act_write(a);
+}
+
+void act_take(struct record *r, const struct wsmon_record *rec)
+{
+	struct act *a = act_of(r);
+
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+		take_target(a, (const void *)rec);
+		break;
+	case WSMON_REC_EXIT:
+		take_exit(a, (const void *)rec);
+		break;
+	case WSMON_REC_SNAPSHOT:
+		take_snapshot(a, (const void *)rec);
+		break;
+	case WSMON_REC_LOST:
+		take_lost(a, rec->time_ns);
+		break;
+	case WSMON_REC_STATS:
+		take_interval(a, (const void *)rec);
+		break;
+	case WSMON_REC_END:
+		/* nothing may follow it */
+		finish(a);
+		break;
+	}
+}
+
+static void progress(const struct act *a)
+{
+	char time[UNITS_LEN], taken[UNITS_LEN], back[UNITS_LEN], line[160];
+	__u64 now = record_now(), applied = 0;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++)
+		applied += a->stat[i].applied_bytes;
+	snprintf(line, sizeof(line), "%s  %s acted on, %s came back%s",
+		 units_time(time, (now - a->record.start_ns) / NSEC_PER_SEC *
+			    NSEC_PER_SEC),
+		 units_size(taken, applied), units_size(back, refaulted(a)),
+		 limits_reclaim(&a->limits) ? "" : "  (reclaim pauses)");
+	msg_progress(line);
+}
+
+void act_tick(struct record *r)
+{
+	struct act *a = act_of(r);
+	__u64 sum;
+
+	look_at_taken(a, LOOK / a->nr_targets);
+	sum = refaulted(a);
+	limits_tick(&a->limits, record_now(),
+		    (sum - a->refaulted_before) / sysconf(_SC_PAGESIZE));
+	a->refaulted_before = sum;
+	look_at_swap(a);
+	act_write(a);
+	if (!r->quiet && isatty(STDERR_FILENO))
+		progress(a);
+}
+
+void act_end(struct record *r)
+{
+	finish(act_of(r));
+	r->failed |= act_of(r)->refused;
+}
+
+void act_free(struct act *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++) {
+		struct act_target *t = &a->target[i];
+
+		forget(t);
+		process_close(&t->process);
+		free(t->region);
+	}
+	free(a->target);
+	act_match_free(&a->match);
+}

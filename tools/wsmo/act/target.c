@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * target.c - a process that is acted on: held fast, looked at, advised
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "match.h"
+#include "record/record.h"
+#include "target.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+/* The mappings are read again before an action if that was longer ago */
+#define MAPS_FRESH	(10 * NSEC_PER_MSEC)
+
+#define SPLIT_FILE	"/sys/kernel/debug/split_huge_pages"
+#define KPAGEFLAGS	"/proc/kpageflags"
+
+/* Entries of pagemap, and bits of it and of kpageflags (admin-guide/mm/pagemap) */
+#define ENTRIES		8192
+#define PM_PRESENT	(1ULL << 63)
+#define PM_SWAPPED	(1ULL << 62)
+#define PM_PFN		((1ULL << 55) - 1)
+#define KPF_HEAD	(1ULL << 15)
+#define KPF_TAIL	(1ULL << 16)
+#define KPF_THP		(1ULL << 22)
+#define KPF_ZERO	(1ULL << 24)
+
+/* Of 4 KiB in a huge one */
+#define HUGE_PAGES	(ACT_HUGE / 4096)
+
+int process_open(struct act_process *p, __u32 pid)
+{
+	char path[32];
+	int err;
+
+	*p = (struct act_process){ .pid = pid, .proc = -1, .pagemap = -1 };
+	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
+	err = errno;
+	if (p->pidfd >= 0) {
+		snprintf(path, sizeof(path), "/proc/%u", pid);
+		p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		err = errno;
+		/* alive behind the opening: what was opened is the same process */
+		if (p->proc >= 0 && process_alive(p))
+			return 0;
+	}
+	if (err == EINVAL || err == ENOENT)
+		msg("%u is a thread; name its process", pid);
+	else if (err == ENOSYS)
+		msg("this kernel cannot hold a process fast (pidfd_open, Linux 5.3)");
+	else
+		msg("there is no process %u", pid);
+	return -1;
+}
+
+void process_exec(struct act_process *p)
+{
+	if (p->pagemap >= 0)
+		close(p->pagemap);
+	p->pagemap = -1;
+	p->nr = 0;
+	p->stale_ns = 0;
+}
+
+void process_close(struct act_process *p)
+{
+	process_exec(p);
+	if (p->proc >= 0)
+		close(p->proc);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p->mapping);
+	*p = (struct act_process){ .pid = p->pid, .pidfd = -1, .proc = -1,
+				   .pagemap = -1 };
+}
+
+bool process_alive(const struct act_process *p)
+{
+	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->pidfd >= 0 && !poll(&fd, 1, 0);
+}
+
+static FILE *open_file(const struct act_process *p, const char *name)
+{
+	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* Is what is mapped there on a tmpfs, as shared anonymous memory is, too? */
+static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
+{
+	struct statfs fs;
+	char path[64];
+	bool is;
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
+	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	is = fstatfs(fd, &fs) || fs.f_type == TMPFS_MAGIC;
+	close(fd);
+	return is;
+}
+
+/**
+ * struct line - of /proc/PID/maps
+ * @name:	what is mapped there, in the whole line
+ */
+struct line {
+	unsigned long long start, end, inode;
+	char perms[8];
+	const char *name;
+};
+
+/*
+ * As the module sorts them (Documentation/abi.rst); @data_end: where the last .data
+ * ended, as .bss follows
+ */
+static enum wsmon_class classify(const struct act_process *p,
+				 const struct line *l, __u64 *data_end)
+{
+	if (strstr(l->name, "hugepage"))
+		return WSMON_CLASS_HUGETLB;
+	if (l->perms[2] == 'x')
+		return WSMON_CLASS_TEXT;
+	if (l->perms[3] == 's')
+		return !l->inode || on_tmpfs(p, l->start, l->end) ?
+		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
+	if (l->inode && l->perms[1] == 'w') {
+		*data_end = l->end;
+		return WSMON_CLASS_DATA;
+	}
+	if (l->inode)
+		return WSMON_CLASS_FILE;
+	if (l->start == *data_end)
+		return WSMON_CLASS_DATA;
+	if (!strcmp(l->name, "[heap]"))
+		return WSMON_CLASS_HEAP;
+	if (!strcmp(l->name, "[stack]"))
+		return WSMON_CLASS_STACK;
+	return WSMON_CLASS_ANON;
+}
+
+/* The kernel's own pages and devices' memory are nobody's to act on */
+static bool forbidden(const char *perms, const char *name)
+{
+	return !strncmp(name, "[v", 2) || !strncmp(perms, "---", 3) ||
+	       (!strncmp(name, "/dev/", 5) && strncmp(name, "/dev/shm/", 9) &&
+		strncmp(name, "/dev/zero", 9));
+}
+
+static int add_mapping(struct act_process *p, const char *text, __u64 *data_end)
+{
+	struct line l;
+	int at = 0;
+
+	if (sscanf(text, "%llx-%llx %7s %*s %*s %llu %n", &l.start, &l.end,
+		   l.perms, &l.inode, &at) < 4 || !at)
+		return 0;
+	l.name = text + at;
+	if (p->nr == p->room) {
+		size_t room = p->room ? 2 * p->room : 64;
+		struct mapping *m = reallocarray(p->mapping, room, sizeof(*m));
+
+		if (!m)
+			return -ENOMEM;
+		p->mapping = m;
+		p->room = room;
+	}
+	p->mapping[p->nr++] = (struct mapping) {
+		.start = l.start,
+		.end = l.end,
+		.class = forbidden(l.perms, l.name) ? 0 :
+			 1U << classify(p, &l, data_end),
+	};
+	return 0;
+}
+
+/* Nearly no process locks memory, and smaps takes long: a look at status first */
+static bool has_locked(const struct act_process *p)
+{
+	FILE *f = open_file(p, "status");
+	unsigned long long kib;
+	bool locked = false;
+	char line[256];
+
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmLck: %llu", &kib) == 1)
+			locked = kib;
+	fclose(f);
+	return locked;
+}
+
+static void mark_locked(struct act_process *p)
+{
+	unsigned long long from = 0, to = 0, start, end;
+	FILE *f = open_file(p, "smaps");
+	char *line = NULL;
+	size_t size = 0, i;
+
+	while (f && getline(&line, &size, f) >= 0) {
+		if (sscanf(line, "%llx-%llx ", &start, &end) == 2) {
+			from = start;
+			to = end;
+		} else if (!strncmp(line, "VmFlags:", 8) && strstr(line, " lo")) {
+			for (i = 0; i < p->nr; i++)
+				if (p->mapping[i].start < to &&
+				    p->mapping[i].end > from)
+					p->mapping[i].locked = true;
+		}
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+int process_maps(struct act_process *p)
+{
+	__u64 began = record_now(), data_end = 0, took;
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+	FILE *f;
+
+	if (began < p->stale_ns)
+		return 0;
+	p->nr = 0;
+	f = open_file(p, "maps");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && getline(&line, &size, f) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		err = add_mapping(p, line, &data_end);
+	}
+	if (!err && ferror(f))
+		err = -ESRCH;
+	free(line);
+	fclose(f);
+	if (!err && has_locked(p))
+		mark_locked(p);
+	took = record_now() - began;
+	p->stale_ns = began + took + (took > MAPS_FRESH ? took : MAPS_FRESH);
+	return err;
+}
+
+const struct mapping *process_mapping(const struct act_process *p, __u64 addr)
+{
+	size_t low = 0, high = p->nr;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (p->mapping[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->nr ? &p->mapping[low] : NULL;
+}
+
+/* Does a huge page begin there? The zero page is none, nor are smaller folios. */
+static bool is_huge(int flags, __u64 entry)
+{
+	__u64 kpf[HUGE_PAGES], pfn = entry & PM_PFN;
+	size_t i;
+
+	if (!(entry & PM_PRESENT) || !pfn || pfn % HUGE_PAGES ||
+	    pread(flags, kpf, sizeof(kpf), pfn * sizeof(*kpf)) != sizeof(kpf) ||
+	    (kpf[0] & (KPF_THP | KPF_HEAD | KPF_ZERO)) != (KPF_THP | KPF_HEAD))
+		return false;
+	for (i = 1; i < HUGE_PAGES; i++)
+		if (!(kpf[i] & KPF_TAIL))
+			return false;
+	return true;
+}
+
+static __u64 huge_bytes(int flags, const __u64 *entry, __u64 start, size_t nr)
+{
+	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0;
+	size_t i, step = ACT_HUGE / page;
+
+	for (i = -(start / page) % step; i + step <= nr; i += step)
+		if (is_huge(flags, entry[i]))
+			bytes += ACT_HUGE;
+	return bytes;
+}
+
+int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
+		     struct resident *r)
+{
+	static __u64 entry[ENTRIES];
+	__u64 page = sysconf(_SC_PAGESIZE);
+	int flags = huge ? open(KPAGEFLAGS, O_RDONLY | O_CLOEXEC) : -1;
+	int err = 0;
+	ssize_t n;
+	size_t i;
+
+	*r = (struct resident){ 0 };
+	if (p->pagemap < 0)
+		p->pagemap = openat(p->proc, "pagemap", O_RDONLY | O_CLOEXEC);
+	if (p->pagemap < 0)
+		err = -errno;
+	while (!err && start < end) {
+		size_t want = (end - start) / page < ENTRIES ?
+			      (end - start) / page : ENTRIES;
+
+		n = pread(p->pagemap, entry, want * sizeof(*entry),
+			  start / page * sizeof(*entry));
+		/* an address space that is gone reads as nothing */
+		if (n <= 0) {
+			err = n ? -errno : -ESRCH;
+			break;
+		}
+		n /= sizeof(*entry);
+		for (i = 0; i < (size_t)n; i++) {
+			if (entry[i] & PM_PRESENT)
+				r->bytes += page;
+			else if (entry[i] & PM_SWAPPED)
+				r->swapped += page;
+		}
+		if (flags >= 0)
+			r->huge += huge_bytes(flags, entry, start, n);
+		start += n * page;
+	}
+	if (flags >= 0)
+		close(flags);
+	return err;
+}
+
+static int advice_of(enum act_action action)
+{
+	switch (action) {
+	case ACT_PAGEOUT:
+		return MADV_PAGEOUT;
+	case ACT_COLD:
+		return MADV_COLD;
+	case ACT_WILLNEED:
+		return MADV_WILLNEED;
+	case ACT_HUGEPAGE:
+		return MADV_COLLAPSE;
+	default:
+		return -1;
+	}
+}
+
+static int advise(const struct act_process *p, const struct iovec *iov,
+		  size_t nr, int advice)
+{
+	/* of one range there is all or an error, as ENOMEM if it has a gap */
+	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
+	       -errno : 0;
+}
+
+int process_may(const struct act_process *p, enum act_action action)
+{
+	int advice = advice_of(action);
+
+	if (action == ACT_NOHUGEPAGE)
+		return access(SPLIT_FILE, W_OK) ? -errno : 0;
+	return advice < 0 ? 0 : advise(p, NULL, 0, advice);
+}
+
+/* The kernel's own interface for splitting; it takes a process id */
+static int split(const struct act_process *p, __u64 start, __u64 end)
+{
+	char text[96];
+	int fd, len, err = 0;
+
+	len = snprintf(text, sizeof(text), "%u,%#llx,%#llx", p->pid, start, end);
+	fd = open(SPLIT_FILE, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!process_alive(p))
+		err = -ESRCH;
+	else if (write(fd, text, len) != len)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int process_advise(const struct act_process *p, enum act_action action,
+		   __u64 start, __u64 end)
+{
+	struct iovec iov = {
+		.iov_base = (void *)(uintptr_t)start,
+		.iov_len = end - start,
+	};
+
+	switch (action) {
+	case ACT_STAT:
+		return 0;
+	case ACT_NOHUGEPAGE:
+		return split(p, start, end);
+	default:
+		return advise(p, &iov, 1, advice_of(action));
+	}
+}

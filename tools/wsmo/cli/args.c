@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * args.c - command lines: what all verbs have, and what several take
+ */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cli.h"
+#include "libwsmon/names.h"
+#include "units.h"
+
+static char verb_name[32];
+
+void usage_error(struct argp_state *state, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("wsmo: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	state->name = verb_name;
+	argp_state_help(state, stderr, ARGP_HELP_STD_ERR);
+	exit(WSMO_USAGE);
+}
+
+/*
+ * argp's own --help would call the verb by argv[0], which getopt puts before
+ * its messages and so is "wsmo".
+ */
+enum { OPT_USAGE = 512 };
+
+static const struct argp_option common_options[] = {
+	{ "help", '?', NULL, 0, "Give this help list", -1 },
+	{ "usage", OPT_USAGE, NULL, 0, "Give a short usage message", -1 },
+	{ "version", 'V', NULL, 0, "Print program version", -1 },
+	{ 0 }
+};
+
+static error_t parse_common(int key, char *arg __attribute__((unused)),
+			    struct argp_state *state)
+{
+	switch (key) {
+	case '?':
+		state->name = verb_name;
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case OPT_USAGE:
+		state->name = verb_name;
+		argp_state_help(state, stdout,
+				ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case 'V':
+		puts(argp_program_version);
+		exit(WSMO_OK);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp verb_common_argp = {
+	.options = common_options, .parser = parse_common,
+};
+
+const struct argp_child verb_common[] = {
+	{ .argp = &verb_common_argp },
+	{ 0 }
+};
+
+/* A line for each name of an option, with its argument's; no help text */
+static void list_options(const struct argp *argp)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *c = argp->children;
+
+	if (argp->args_doc && !strchr(argp->args_doc, '\n'))
+		printf("args %s\n", argp->args_doc);
+	for (; o && (o->name || o->key || o->doc); o++) {
+		const char *arg = o->arg ? o->arg : "";
+		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
+
+		if (o->name)
+			printf("--%s %s%s\n", o->name, arg, maybe);
+		if (o->key > ' ' && o->key < 127)
+			printf("-%c %s%s\n", o->key, arg, maybe);
+	}
+	for (; c && c->argp; c++)
+		list_options(c->argp);
+}
+
+void verb_parse(const struct argp *argp, const char *name, int argc,
+		char **argv, void *input)
+{
+	static char prefix[] = "wsmo";
+
+	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
+		list_options(argp);
+		exit(WSMO_OK);
+	}
+	snprintf(verb_name, sizeof(verb_name), "%s", name);
+	argv[0] = prefix;
+	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,
+		       input))
+		exit(WSMO_USAGE);
+}
+
+void set_format(struct argp_state *state, enum table_format *format,
+		enum table_format wanted)
+{
+	if (*format != TABLE_HUMAN && *format != wanted)
+		usage_error(state, "only one of --json, --csv and --raw");
+	*format = wanted;
+}
+
+void parse_pids(struct argp_state *state, char *list, struct pids *pids)
+{
+	char *pid;
+
+	while ((pid = strsep(&list, ","))) {
+		__u64 v;
+
+		if (units_parse_count(pid, INT_MAX, &v) || !v)
+			usage_error(state, "'%s' is not a process id", pid);
+		pids->pid = reallocarray(pids->pid, pids->nr + 1,
+					 sizeof(*pids->pid));
+		if (!pids->pid)
+			usage_error(state, "out of memory");
+		pids->pid[pids->nr++] = v;
+	}
+}
+
+bool has_pid(const struct pids *pids, __u32 pid)
+{
+	size_t i;
+
+	for (i = 0; i < pids->nr; i++)
+		if (pids->pid[i] == pid)
+			return true;
+	return false;
+}
+
+void parse_classes(struct argp_state *state, char *list, __u32 *classes)
+{
+	char *name;
+
+	while ((name = strsep(&list, ","))) {
+		int class = class_by_name(name);
+
+		if (class < 0)
+			usage_error(state, "'%s' is not a class of memory", name);
+		*classes |= 1U << class;
+	}
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cli.h - what every file of the command shares: exit codes, verbs, messages
+ */
+#ifndef WSMO_H
+#define WSMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wsmon.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "records are little-endian and read in place"
+#endif
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Exit status of every verb; "record -- CMD" returns that of CMD instead. */
+#define WSMO_OK		0
+#define WSMO_FAILURE	1
+#define WSMO_USAGE	2
+
+/*
+ * Verbs: argv[0] is the verb, the return value is the exit status. A program that
+ * does not have one executes the program that does.
+ */
+int cmd_record(int argc, char **argv) __attribute__((weak));
+int cmd_mark(int argc, char **argv) __attribute__((weak));
+int cmd_act(int argc, char **argv) __attribute__((weak));
+int cmd_report(int argc, char **argv) __attribute__((weak));
+int cmd_export(int argc, char **argv) __attribute__((weak));
+int cmd_top(int argc, char **argv) __attribute__((weak));
+int cmd_check(int argc, char **argv) __attribute__((weak));
+
+/** begin_program() - to be called first in main() */
+void begin_program(void);
+
+/**
+ * end_program() - to be called last in main()
+ *
+ * Output that did not get out is a failure; a closed pipe is told to nobody.
+ *
+ * Return: the exit status
+ */
+int end_program(int status);
+
+/**
+ * msg() - one line on stderr, "wsmo: " before it, "\n" behind it
+ */
+void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * msg_hold() - keep messages while a screen is drawn; false tells them
+ */
+void msg_hold(bool hold);
+
+/**
+ * msg_progress() - draw a line that the next one, or msg(), overwrites
+ * @line: the text; NULL removes the line
+ */
+void msg_progress(const char *line);
+
+/**
+ * output_error() - did writing to stdout fail?
+ *
+ * To be called soon after each write that matters: the reason is in errno.
+ *
+ * Return: errno of the first failure, 0 if there was none
+ */
+int output_error(void);
+
+#endif /* WSMO_H */

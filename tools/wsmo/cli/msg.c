@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * msg.c - messages, the progress line, output that fails
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static int progress_len;
+
+void msg_progress(const char *line)
+{
+	int len = line ? (int)strlen(line) : 0;
+
+	if (!len && !progress_len)
+		return;
+	fprintf(stderr, "\r%-*s", progress_len, line ? line : "");
+	if (!len)
+		fputc('\r', stderr);
+	fflush(stderr);
+	progress_len = len;
+}
+
+static FILE *held;
+static char *held_text;
+static size_t held_size;
+
+void msg_hold(bool hold)
+{
+	if (hold && !held) {
+		held = open_memstream(&held_text, &held_size);
+	} else if (!hold && held) {
+		fclose(held);
+		held = NULL;
+		fwrite(held_text, 1, held_size, stderr);
+		free(held_text);
+	}
+}
+
+void msg(const char *fmt, ...)
+{
+	FILE *f = held ? held : stderr;
+	va_list ap;
+
+	msg_progress(NULL);
+	fputs("wsmo: ", f);
+	va_start(ap, fmt);
+	vfprintf(f, fmt, ap);
+	va_end(ap);
+	fputc('\n', f);
+}
+
+int output_error(void)
+{
+	static int err;
+
+	if (ferror(stdout) && !err)
+		err = errno ? errno : EIO;
+	return err;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * metrics.c - the metrics, and how OpenMetrics 1.0 writes them
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "metrics.h"
+
+/* Families with a sample for each row: the name, and where its value is */
+static const struct family {
+	const char *name;
+	const char *help;
+	size_t offset;
+	bool classes;
+} wss_families[] = {
+	{ "wsmon_working_set_bytes", "Memory accessed within the window, estimate.",
+	  offsetof(struct wss_row, bytes), true },
+	{ "wsmon_working_set_low_bytes", "Lower end of its 95 % interval.",
+	  offsetof(struct wss_row, low), true },
+	{ "wsmon_working_set_high_bytes", "Upper end of its 95 % interval.",
+	  offsetof(struct wss_row, high), true },
+	{ "wsmon_mapped_bytes", "Memory mapped.",
+	  offsetof(struct wss_row, mapped), true },
+}, rss_family = {
+	"wsmon_resident_bytes", "Memory resident.",
+	offsetof(struct wss_row, bytes), false,
+};
+
+static void head(const char *name, const char *type, const char *unit,
+		 const char *help)
+{
+	printf("# TYPE %s %s\n", name, type);
+	if (unit)
+		printf("# UNIT %s %s\n", name, unit);
+	printf("# HELP %s %s\n", name, help);
+}
+
+/* What would end the label is escaped */
+static void put_label(const char *text)
+{
+	char clean[4 * WSMON_COMM_LEN];
+	const char *s = text_clean(clean, sizeof(clean), text);
+
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putchar('\\');
+		putchar(*s);
+	}
+}
+
+/* The labels all samples have; others may follow */
+static void put_target(const char *name, __u32 pid, const char *comm)
+{
+	printf("%s{pid=\"%u\",comm=\"", name, pid);
+	put_label(comm);
+	putchar('"');
+}
+
+static void sample(const struct family *f, const struct wss_row *row,
+		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
+{
+	const struct wss_name key = { .pid = row->pid };
+	const struct wss_name *name = sorted_find(names, &key);
+
+	put_target(f->name, row->pid, name ? name->comm : "");
+	if (f->classes)
+		printf(",class=\"%s\",tau_seconds=\"%.15g\"",
+		       class_name(row->class), row->tau_us / 1e6);
+	printf("} %llu", *(const __u64 *)((const char *)row + f->offset));
+	if (mono_ns)
+		printf(" %.3f", (real_ns + (row->time_ns - mono_ns)) / 1e9);
+	putchar('\n');
+}
+
+static void family(const struct family *f, const struct wss_rows *rows,
+		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
+{
+	size_t i;
+
+	head(f->name, "gauge", "bytes", f->help);
+	for (i = 0; i < rows->nr; i++)
+		sample(f, &rows->row[i], names, mono_ns, real_ns);
+}
+
+void metrics_wss(const struct wss_rows *rows, const struct sorted *names,
+		 __u64 mono_ns, __u64 real_ns)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wss_families); i++)
+		family(&wss_families[i], rows, names, mono_ns, real_ns);
+}
+
+void metrics_rss(const struct wss_rows *rows, const struct sorted *names,
+		 __u64 mono_ns, __u64 real_ns)
+{
+	family(&rss_family, rows, names, mono_ns, real_ns);
+}
+
+/**
+ * struct value - a sample of a series that is to be printed
+ * @name:	the target
+ * @group:	of peaks, or WSMON_PEAK_GROUPS: it counts those of all groups
+ * @ms:		since 1970; 0 is now, without a time
+ * @value:	the latest of that time
+ * @there:	there is one
+ */
+struct value {
+	const struct wss_name *name;
+	__u32 group;
+	__u64 ms;
+	int value;
+	bool there;
+};
+
+static void put_value(const struct value *v)
+{
+	bool count = v->group == WSMON_PEAK_GROUPS;
+
+	if (!v->there)
+		return;
+	put_target(count ? "wsmon_peaks_total" : "wsmon_peak", v->name->pid,
+		   v->name->comm);
+	if (!count)
+		printf(",group=\"%s\"", peak_group_name(v->group));
+	printf("} %d", v->value);
+	if (v->ms)
+		printf(" %llu.%03llu", v->ms / 1000, v->ms % 1000);
+	putchar('\n');
+}
+
+/* Of several values at the same time the last one is the sample */
+static void next_value(struct value *v, __u64 ms, int value)
+{
+	if (v->ms != ms)
+		put_value(v);
+	v->ms = ms;
+	v->value = value;
+	v->there = true;
+}
+
+/* @offset_ns: from the records' clock to time since 1970; 0 is figures of now */
+static void put_peaks(const struct events *ev, const struct wss_name *name,
+		      __u32 group, __s64 offset_ns)
+{
+	struct value v = { .name = name, .group = group };
+	const struct peak *p;
+	size_t i;
+
+	if (!offset_ns)
+		next_value(&v, 0, 0);
+	for (i = 0; (p = events_peak_at(ev, i)); i++) {
+		__u64 start = offset_ns ? (p->start_ns + offset_ns) / NSEC_PER_MSEC : 0;
+		__u64 end = offset_ns ? (p->end_ns + offset_ns) / NSEC_PER_MSEC : 0;
+
+		if (p->pid != name->pid)
+			continue;
+		/* its number is that among the target's peaks of all groups */
+		if (group == WSMON_PEAK_GROUPS)
+			next_value(&v, start, p->number);
+		if (p->group != group)
+			continue;
+		next_value(&v, start, p->sign);
+		if (p->end_ns)
+			next_value(&v, end, 0);
+	}
+	put_value(&v);
+}
+
+void metrics_peaks(const struct events *ev, const struct sorted *names,
+		   __u64 mono_ns, __u64 real_ns)
+{
+	const struct wss_name *name = names->base;
+	__s64 offset_ns = mono_ns ? real_ns - mono_ns : 0;
+	__u32 group;
+	size_t i;
+
+	head("wsmon_peaks", "counter", NULL, "Peaks of the working set so far.");
+	for (i = 0; i < names->nr; i++)
+		put_peaks(ev, &name[i], WSMON_PEAK_GROUPS, offset_ns);
+	head("wsmon_peak", "gauge", NULL,
+	     "1 while more is used than usual, -1 while less, else 0.");
+	for (i = 0; i < names->nr; i++)
+		for (group = 0; group < WSMON_PEAK_GROUPS; group++)
+			put_peaks(ev, &name[i], group, offset_ns);
+}
+
+void metric_plain(const char *name, const char *unit, bool counter,
+		  const char *help, double value)
+{
+	head(name, counter ? "counter" : "gauge", unit, help);
+	printf("%s%s %.15g\n", name, counter ? "_total" : "", value);
+}
+
+void metrics_end(void)
+{
+	puts("# EOF");
+}

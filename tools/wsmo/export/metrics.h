@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * metrics.h - the metrics, and how OpenMetrics 1.0 writes them
+ *
+ * Prometheus' older text format takes the same text: there "# UNIT" and "# EOF"
+ * are comments.
+ */
+#ifndef WSMO_OPENMETRICS_H
+#define WSMO_OPENMETRICS_H
+
+#include "libwsmon/numbers/events.h"
+#include "libwsmon/numbers/series.h"
+
+/**
+ * metrics_wss() - the families about working set sizes
+ * @rows: rows of a series lie together, in the order of time
+ * @names: struct wss_name
+ * @mono_ns: when the recording began; 0 for figures of now, without a time
+ * @real_ns: the same moment, since 1970
+ */
+void metrics_wss(const struct wss_rows *rows, const struct sorted *names,
+		 __u64 mono_ns, __u64 real_ns);
+
+/** metrics_rss() - the family about resident sizes, otherwise the same */
+void metrics_rss(const struct wss_rows *rows, const struct sorted *names,
+		 __u64 mono_ns, __u64 real_ns);
+
+/**
+ * metrics_peaks() - how many peaks of the working set there were, and whether it is one
+ * @names:	the targets
+ * @mono_ns:	0 for those that last now; else as in metrics_wss(), each with its time
+ */
+void metrics_peaks(const struct events *ev, const struct sorted *names,
+		   __u64 mono_ns, __u64 real_ns);
+
+/**
+ * metric_plain() - a family that has one sample without labels
+ * @name: with its unit, without "_total"
+ * @unit: "seconds", or NULL
+ * @counter: whether it only grows; a gauge otherwise
+ */
+void metric_plain(const char *name, const char *unit, bool counter,
+		  const char *help, double value);
+
+/** metrics_end() - nothing follows */
+void metrics_end(void);
+
+#endif /* WSMO_OPENMETRICS_H */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * table.c - "wsmo export --csv" and "--json": a row for each working set size
+ */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "export.h"
+#include "libwsmon/names.h"
+
+enum { TIME, T, PID, COMM, CLASS, TAU, BYTES, LOW, HIGH, MAPPED, RSS, SWAP };
+
+static const struct column columns[] = {
+	[TIME]	= { "time", "", COL_T, 0, 0, "seconds since 1970" },
+	[T]	= { "t", "", COL_T, 0, 0, "seconds since the recording began" },
+	[PID]	= { "pid", "", COL_COUNT, 0, 0, "the target" },
+	[COMM]	= { "comm", "", COL_TEXT, 0, 0, "its name" },
+	[CLASS]	= { "class", "", COL_TEXT, 0, 0, "class of memory; all is the whole target" },
+	[TAU]	= { "window_us", "", COL_US, 0, 0, "the window, microseconds" },
+	[BYTES]	= { "bytes", "", COL_SIZE, 0, 0, "working set" },
+	[LOW]	= { "low", "", COL_SIZE, 0, 0, "lower end of its 95 % interval" },
+	[HIGH]	= { "high", "", COL_SIZE, 0, 0, "upper end" },
+	[MAPPED] = { "mapped", "", COL_SIZE, 0, 0, "bytes mapped of the class" },
+	[RSS]	= { "rss", "", COL_SIZE, 0, 0, "resident size of the target, as known then" },
+	[SWAP]	= { "swap", "", COL_SIZE, 0, 0, "swapped out of it" },
+};
+
+static const struct table_desc desc = {
+	.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+struct export_rows {
+	struct table *table;
+	struct sorted targets;
+};
+
+static void table_begin(struct report *rp)
+{
+	struct export_rows *e = calloc(1, sizeof(*e));
+
+	if (!e) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	export_targets_init(&e->targets);
+	e->table = table_new(&desc, rp->format);
+	rp->data = e;
+}
+
+static struct cell known(bool is, __u64 u)
+{
+	return is ? cell_u(u) : (struct cell){ 0 };
+}
+
+static void table_record(struct report *rp, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_wss *w = (const void *)rec;
+	struct export_rows *e = rp->data;
+	struct export_target target;
+	double t;
+
+	export_target_note(&e->targets, rec);
+	if (rec->type != WSMON_REC_WSS || !report_wants(rp, rec) ||
+	    !report_wants_class(rp, w->class) || !report_wants_tau(rp, w->tau_us))
+		return;
+	target = export_target(&e->targets, w->pid);
+	t = report_time(rp, rec->time_ns);
+	table_row(e->table, (struct cell[]) {
+		[TIME]	= cell_d(rp->reader.header.real_ns / 1e9 + t),
+		[T]	= cell_d(t),
+		[PID]	= cell_u(w->pid),
+		[COMM]	= cell_s(target.comm),
+		[CLASS]	= cell_s(class_name(w->class)),
+		[TAU]	= cell_u(w->tau_us),
+		[BYTES]	= cell_u(w->bytes),
+		[LOW]	= cell_u(w->low),
+		[HIGH]	= cell_u(w->high),
+		[MAPPED] = cell_u(w->mapped),
+		[RSS]	= known(target.have_rss, target.rss),
+		[SWAP]	= known(target.have_rss, target.swap),
+	});
+}
+
+static void table_done(struct report *rp)
+{
+	struct export_rows *e = rp->data;
+
+	table_end(e->table);
+	free(e->targets.base);
+	free(e);
+}
+
+const struct report_view export_table = {
+	.name = "table",
+	.begin = table_begin,
+	.record = table_record,
+	.end = table_done,
+};

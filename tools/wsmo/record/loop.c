@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * loop.c - copies the stream to the file while a session runs
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "record.h"
+
+#define END_PATIENCE	(5 * NSEC_PER_SEC)	/* for END after stopping */
+#define EXIT_PATIENCE	(2 * NSEC_PER_SEC)	/* for END after CMD's exit */
+
+/* What is pending; times are CLOCK_MONOTONIC, 0 is never */
+struct loop {
+	__u64 tick_ns;		/* next time to look at /proc and tell progress */
+	__u64 stop_ns;		/* when to stop the session */
+	__u64 give_up_ns;	/* when to wait for END no longer */
+	bool progress;
+};
+
+__u64 record_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+__u64 record_lost(const struct record *r)
+{
+	/* a loss at the very end has no LOST record behind it */
+	return r->lost.records > r->stats.lost_records ?
+	       r->lost.records : r->stats.lost_records;
+}
+
+static void progress(const struct record *r)
+{
+	char wss[UNITS_LEN], low[UNITS_LEN], high[UNITS_LEN];
+	char bytes[UNITS_LEN], time[UNITS_LEN], line[256];
+	__u64 elapsed = (record_now() - r->start_ns) / NSEC_PER_SEC;
+	int len;
+
+	len = snprintf(line, sizeof(line), "%s",
+		       units_time(time, elapsed * NSEC_PER_SEC));
+	if (r->wss.rec.size)
+		len += snprintf(line + len, sizeof(line) - len,
+				"  pid %u: WSS %s (%s to %s)", r->first_pid,
+				units_size(wss, r->wss.bytes),
+				units_size(low, r->wss.low),
+				units_size(high, r->wss.high));
+	snprintf(line + len, sizeof(line) - len, "  %s written, %llu lost",
+		 units_size(bytes, r->output.bytes), record_lost(r));
+	msg_progress(line);
+}
+
+static void stop(struct record *r, struct loop *l)
+{
+	l->stop_ns = 0;
+	if (!r->session.started)
+		return;
+	session_stop(&r->session);
+	l->give_up_ns = record_now() + END_PATIENCE;
+}
+
+static void fail(struct record *r)
+{
+	r->failed = true;
+	if (r->session.started)
+		session_stop(&r->session);
+}
+
+static bool take_record(void *arg, const struct wsmon_record *rec)
+{
+	struct record *r = arg;
+
+	if (rec)
+		record_take(r, rec);
+	else
+		output_put(&r->output, r->session.header,
+			   r->session.header_size);
+	return !r->ended;
+}
+
+/* Takes what the stream has; Return: false when it is over */
+static bool take_stream(struct record *r)
+{
+	int res = session_take(&r->session, take_record, r);
+
+	if (res < 0)
+		fail(r);
+	return res > 0;
+}
+
+static void forward(const struct record *r, int sig)
+{
+	if (r->child.pid && !r->child.gone)
+		kill(r->child.pid, sig);
+}
+
+int record_signal(struct record *r)
+{
+	struct signalfd_siginfo info;
+
+	if (read(r->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	if (info.ssi_signo == SIGCHLD)
+		child_reap(&r->child);
+	else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+		forward(r, info.ssi_signo);
+	return info.ssi_signo;
+}
+
+static void handle_signals(struct record *r, struct loop *l)
+{
+	int sig;
+
+	while ((sig = record_signal(r))) {
+		if (sig == SIGCHLD) {
+			if (r->child.gone && r->session.started)
+				l->stop_ns = record_now() + EXIT_PATIENCE;
+		} else if (!r->cmd) {
+			/* the second one means it */
+			if (r->session.started)
+				stop(r, l);
+			else
+				l->give_up_ns = 1;
+		}
+	}
+}
+
+static void earlier(__u64 *a, __u64 b)
+{
+	if (b && b < *a)
+		*a = b;
+}
+
+static int timeout_ms(const struct record *r, const struct loop *l)
+{
+	__u64 now = record_now(), next = l->tick_ns;
+
+	earlier(&next, l->stop_ns);
+	earlier(&next, l->give_up_ns);
+	earlier(&next, marks_due(r));
+	if (next <= now)
+		return 0;
+	return (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+}
+
+static void tick(struct record *r, struct loop *l)
+{
+	__u64 now = record_now();
+
+	if (now < l->tick_ns)
+		return;
+	l->tick_ns += (now - l->tick_ns) / NSEC_PER_SEC * NSEC_PER_SEC +
+		      NSEC_PER_SEC;
+	record_memory(r);
+	record_mappings(r);
+	if (r->hooks.tick)
+		r->hooks.tick(r);
+	if (l->progress)
+		progress(r);
+}
+
+static bool write_failed(struct record *r)
+{
+	char bytes[UNITS_LEN];
+
+	output_flush(&r->output);
+	if (!r->output.error)
+		return false;
+	msg("%s: %s; recording ends, the %s before were saved", r->output.name,
+	    strerror(-r->output.error), units_size(bytes, r->output.bytes));
+	fail(r);
+	return true;
+}
+
+void record_loop(struct record *r)
+{
+	struct loop l = {
+		.tick_ns = r->start_ns + NSEC_PER_SEC,
+		.stop_ns = r->duration_ns ? r->start_ns + r->duration_ns : 0,
+		.progress = !r->quiet && isatty(STDERR_FILENO),
+	};
+	struct pollfd fds[] = {
+		{ .fd = r->session.fd, .events = POLLIN },
+		{ .fd = r->signal_fd, .events = POLLIN },
+		{ .fd = r->marks.fd, .events = POLLIN },
+		{ .events = POLLIN },
+	};
+
+	output_put(&r->output, r->session.header, r->session.header_size);
+	for (;;) {
+		fds[3].fd = r->stacks.fd;
+		if (poll(fds, ARRAY_SIZE(fds), timeout_ms(r, &l)) < 0)
+			continue;
+		if (fds[1].revents)
+			handle_signals(r, &l);
+		if (fds[2].revents)
+			marks_take(r);
+		if (fds[3].revents && r->stacks.fd >= 0)
+			stacks_take(r);
+		marks_tick(r);
+		if (fds[0].revents && !take_stream(r))
+			break;
+		if (write_failed(r))
+			break;
+		tick(r, &l);
+		if (l.stop_ns && record_now() >= l.stop_ns)
+			stop(r, &l);
+		if (l.give_up_ns && record_now() >= l.give_up_ns) {
+			msg("the module did not tell that it ended; the file has no end record");
+			/* unless somebody would not wait for it */
+			r->failed |= l.give_up_ns > 1;
+			break;
+		}
+	}
+	if (r->ended)
+		r->session.started = false;
+	if (!r->failed)
+		write_failed(r);
+	r->end_ns = record_now();
+	msg_progress(NULL);
+}
+
+void record_wait_child(struct record *r)
+{
+	struct pollfd fd = { .fd = r->signal_fd, .events = POLLIN };
+
+	while (!child_reap(&r->child)) {
+		poll(&fd, 1, -1);
+		record_signal(r);
+	}
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mapper.c - makes MAPPING records of what changed in /proc/PID/maps
+ *
+ * Of each mapping told a hash is kept, in address order as maps has them: one walk
+ * along both finds what is new, one line at a time. Reading is a target's cost, too
+ * (its mmap lock), so it takes at most one part in 50 of the time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "buildid.h"
+#include "cli/units.h"
+#include "mapper.h"
+#include "threads.h"
+
+#define MAPPER_TARGETS	4096
+#define MAPPER_CHUNK	64
+#define MAPPER_PACE	50
+#define MAPPER_THREADS	1024
+
+struct told {
+	__u64 start;
+	__u64 hash;
+	__u32 tid;
+};
+
+struct list {
+	struct told *told;
+	unsigned int nr;
+	unsigned int room;
+};
+
+struct mapped {
+	__u32 pid;
+	bool waits;		/* there is something to tell */
+	__u64 next_ns;		/* not to be read before */
+	unsigned int left_out;	/* most at any time */
+	struct list list;
+};
+
+/* One reading of a target's mappings */
+struct reading {
+	struct mapper *m;
+	const struct list *old;
+	unsigned int at;	/* in @old */
+	struct list new;
+	struct thread *threads;
+	size_t nr_threads;
+	/* of the last file, whose mappings stand together */
+	__u64 file;
+	__u8 build_id[WSMON_BUILD_ID];
+	__u32 build_id_len;
+};
+
+static int compare(const void *x, const void *y)
+{
+	const struct mapped *a = x, *b = y;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static __u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static __u64 hash_bytes(__u64 hash, const void *data, size_t size)
+{
+	const unsigned char *p = data;
+
+	/* FNV-1a */
+	while (size--)
+		hash = (hash ^ *p++) * 0x100000001b3ULL;
+	return hash;
+}
+
+static __u64 hash_of(const struct maps *map)
+{
+	const __u64 numbers[] = { map->end, map->prot, map->offset, map->inode };
+	__u64 hash = hash_bytes(0xcbf29ce484222325ULL, numbers, sizeof(numbers));
+
+	return hash_bytes(hash, map->name, strlen(map->name));
+}
+
+/* The only character that maps escapes */
+static void unescape(char *to, const char *from)
+{
+	while (*from) {
+		if (!strncmp(from, "\\012", 4)) {
+			*to++ = '\n';
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/*
+ * The file itself, whatever has its name now; only a regular file is opened:
+ * opening others may do something.
+ */
+static int open_mapped(const struct maps *map)
+{
+	char path[64];
+	struct stat st;
+	int fd, file = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", map->pid,
+		 map->start, map->end);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	close(fd);
+	return file;
+}
+
+static void read_build_id(struct reading *r)
+{
+	const struct maps *map = &r->m->maps;
+	__u64 file = map->inode ? hash_bytes(map->inode, map->name, strlen(map->name)) : 0;
+	int fd;
+
+	if (file == r->file)
+		return;
+	r->file = file;
+	r->build_id_len = 0;
+	memset(r->build_id, 0, sizeof(r->build_id));
+	if (!file || map->name[0] != '/')
+		return;
+	fd = open_mapped(map);
+	if (fd < 0)
+		return;
+	r->build_id_len = buildid_read(fd, r->build_id);
+	close(fd);
+}
+
+static void tell(struct reading *r, __u32 tid, const struct mapper_writer *w)
+{
+	const struct maps *map = &r->m->maps;
+	union {
+		struct wsmon_rec_mapping rec;
+		char room[sizeof(struct wsmon_rec_mapping) + MAPS_NAME];
+	} m = { .room = "" };
+	char *path = m.room + sizeof(m.rec);
+	size_t len;
+
+	m.rec.rec.type = WSMON_REC_MAPPING;
+	m.rec.rec.time_ns = now_ns();
+	m.rec.pid = map->pid;
+	m.rec.prot = map->prot;
+	m.rec.start = map->start;
+	m.rec.end = map->end;
+	m.rec.offset = map->offset;
+	m.rec.inode = map->inode;
+	m.rec.tid = tid;
+	if (strlen(map->name) < MAPS_NAME)
+		unescape(path, map->name);
+	len = strlen(path) + 1;
+	m.rec.rec.size = sizeof(m.rec) + len + -len % 8;
+	read_build_id(r);
+	memcpy(m.rec.build_id, r->build_id, sizeof(m.rec.build_id));
+	m.rec.build_id_len = r->build_id_len;
+	w->write(w->data, &m.rec);
+}
+
+static bool remember(struct reading *r, const struct told *t)
+{
+	struct list *l = &r->new;
+
+	if (l->nr == l->room) {
+		struct told *more = reallocarray(l->told, l->room + MAPPER_CHUNK,
+						 sizeof(*more));
+
+		if (!more)
+			return false;
+		l->told = more;
+		l->room += MAPPER_CHUNK;
+	}
+	l->told[l->nr++] = *t;
+	return true;
+}
+
+/* Takes the mapping the walk is at; Return: whether it found room */
+static bool take(struct reading *r, const struct mapper_writer *w)
+{
+	const struct maps *map = &r->m->maps;
+	struct told t = { .start = map->start, .hash = hash_of(map) };
+	const struct told *old = NULL;
+
+	while (r->at < r->old->nr && r->old->told[r->at].start < map->start)
+		r->at++;
+	if (r->at < r->old->nr && r->old->told[r->at].start == map->start &&
+	    r->old->told[r->at].hash == t.hash)
+		old = &r->old->told[r->at];
+	if (!strcmp(map->name, "[stack]"))
+		t.tid = map->pid;
+	else if (!map->inode)
+		t.tid = threads_in(r->threads, r->nr_threads, map->start, map->end);
+	/* a thread that runs now was found when it did not */
+	if (!t.tid && old)
+		t.tid = old->tid;
+	if (!remember(r, &t))
+		return false;
+	if (!old || old->tid != t.tid)
+		tell(r, t.tid, w);
+	return true;
+}
+
+/* Return: whether there are more than can be told */
+static bool too_many(struct maps *map, __u32 pid, unsigned int most)
+{
+	unsigned int nr = 0;
+
+	maps_open(map, pid);
+	while (nr <= most && maps_next(map))
+		nr++;
+	return nr > most;
+}
+
+static void read_all(struct mapper *m, struct mapped *t,
+		     const struct mapper_writer *w)
+{
+	unsigned int most = MAPPER_ALL - (m->told - t->list.nr), left_out = 0;
+	struct reading r = { .m = m, .old = &t->list };
+	bool named;
+
+	if (most > MAPPER_TARGET)
+		most = MAPPER_TARGET;
+	named = too_many(&m->maps, t->pid, most);
+	r.threads = malloc(MAPPER_THREADS * sizeof(*r.threads));
+	if (r.threads)
+		r.nr_threads = threads_read(t->pid, r.threads, MAPPER_THREADS);
+	maps_open(&m->maps, t->pid);
+	while (maps_next(&m->maps)) {
+		if (r.new.nr == most || (named && !m->maps.name[0]) ||
+		    !take(&r, w))
+			left_out++;
+	}
+	maps_close(&m->maps);
+	free(r.threads);
+	if (left_out > t->left_out) {
+		m->left_out += left_out - t->left_out;
+		t->left_out = left_out;
+	}
+	m->told += r.new.nr - t->list.nr;
+	free(t->list.told);
+	t->list = r.new;
+}
+
+static void read_if_due(struct mapper *m, struct mapped *t,
+			const struct mapper_writer *w)
+{
+	__u64 now = now_ns();
+
+	if (!t->waits || now < t->next_ns)
+		return;
+	t->waits = false;
+	read_all(m, t, w);
+	t->next_ns = now + (now_ns() - now) * MAPPER_PACE;
+}
+
+void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
+{
+	const struct mapped key = { .pid = pid };
+	struct mapped *t;
+
+	if (!m->targets.size)
+		m->targets = (struct sorted) {
+			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = compare,
+		};
+	t = sorted_get(&m->targets, &key);
+	if (!t)
+		return;
+	t->waits = true;
+	read_if_due(m, t, w);
+}
+
+void mapper_tick(struct mapper *m, const struct mapper_writer *w)
+{
+	struct mapped *t = m->targets.base;
+	size_t i;
+
+	for (i = 0; i < m->targets.nr; i++)
+		read_if_due(m, &t[i], w);
+}
+
+void mapper_forget(struct mapper *m, __u32 pid)
+{
+	const struct mapped key = { .pid = pid };
+	struct mapped *t = m->targets.size ? sorted_find(&m->targets, &key) : NULL;
+
+	if (!t)
+		return;
+	m->told -= t->list.nr;
+	free(t->list.told);
+	*t = key;
+}
+
+void mapper_free(struct mapper *m)
+{
+	struct mapped *t = m->targets.base;
+	size_t i;
+
+	for (i = 0; i < m->targets.nr; i++)
+		free(t[i].list.told);
+	free(m->targets.base);
+	maps_close(&m->maps);
+}

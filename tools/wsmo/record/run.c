@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * run.c - the order in which a monitoring verb does things
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "record.h"
+
+static int check_pids(const struct record *r)
+{
+	char path[32];
+	size_t i;
+
+	for (i = 0; i < r->pids.nr; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", r->pids.pid[i]);
+		if (access(path, F_OK)) {
+			msg("there is no process %u", r->pids.pid[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int record_catch_signals(struct record *r, sigset_t *mask)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	struct sigaction old;
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
+		/* nohup and the like: what is ignored stays ignored */
+		if (!sigaction(signals[i], NULL, &old) &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &set, mask);
+	r->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (r->signal_fd >= 0)
+		return 0;
+	msg("signals cannot be caught: %s", strerror(errno));
+	return -1;
+}
+
+/* The pids as "target" wants them; Return: malloc()ed */
+static char *target_text(const struct record *r)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (r->cmd)
+		fprintf(f, "%d", r->child.pid);
+	for (i = 0; i < r->pids.nr; i++)
+		fprintf(f, "%s%u", i ? " " : "", r->pids.pid[i]);
+	fputc('\n', f);
+	fclose(f);
+	return text;
+}
+
+int record_prepare(struct record *r)
+{
+	return check_pids(r) || session_open(&r->session) ? -1 : 0;
+}
+
+int record_start(struct record *r)
+{
+	sigset_t mask;
+	char *target;
+	int err;
+
+	if (record_catch_signals(r, &mask))
+		return WSMO_FAILURE;
+	if (r->cmd && child_start(&r->child, r->cmd, &mask))
+		return WSMO_FAILURE;
+	if (r->hooks.begin && r->hooks.begin(r))
+		return WSMO_FAILURE;
+	target = target_text(r);
+	if (!target) {
+		msg("out of memory");
+		return WSMO_FAILURE;
+	}
+	r->start_ns = record_now();
+	err = session_start(&r->session, target);
+	free(target);
+	if (err)
+		return WSMO_FAILURE;
+	if (!r->cmd)
+		return 0;
+	if (session_wait("running"))
+		return WSMO_FAILURE;
+	return child_release(&r->child, r->cmd[0]);
+}
+
+/*
+ * Everything up to the moment when data comes. What can fail is tried before
+ * anything is changed. Return: 0, or the exit status after a message
+ */
+static int begin(struct record *r)
+{
+	int err;
+
+	if (record_prepare(r) || (r->file && output_open(&r->output, r->file)))
+		return WSMO_FAILURE;
+	err = record_start(r);
+	if (err)
+		return err;
+	return output_commit(&r->output) ? WSMO_FAILURE : 0;
+}
+
+/* Waits for CMD, or ends it if it was not to begin; Return: its exit status */
+static int end_child(struct record *r)
+{
+	if (r->child.release >= 0)
+		child_discard(&r->child);
+	else
+		record_wait_child(r);
+	return child_exit_status(&r->child);
+}
+
+int record_finish(struct record *r, int status)
+{
+	int child;
+
+	if (r->child.pid) {
+		child = end_child(r);
+		if (!status)
+			status = child;
+	}
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	free(r->stacks.last.base);
+	maps_close(&r->maps);
+	mapper_free(&r->mapper);
+	packer_free(&r->packer);
+	free(r->targets.base);
+	free(r->pids.pid);
+	return status;
+}
+
+
+int record_run(struct record *r)
+{
+	int status = begin(r);
+
+	if (!status) {
+		stacks_begin(r);
+		record_loop(r);
+	}
+	session_close(&r->session);
+	if (!status && r->hooks.end)
+		r->hooks.end(r);
+	stacks_end(r);
+	if (output_close(&r->output))
+		r->failed = true;
+	if (!status) {
+		r->hooks.tell(r);
+		if (r->failed)
+			status = WSMO_FAILURE;
+	}
+	return record_finish(r, status);
+}

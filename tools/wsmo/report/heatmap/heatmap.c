@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * heatmap.c - "wsmo report heatmap": which addresses were accessed when
+ *
+ * The file is read twice: what was mapped in all of it decides what a cell
+ * stands for. So memory depends on the picture, not on the file's length.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "maps.h"
+#include "report/report.h"
+#include "view.h"
+
+#define PICTURES_MAX	8	/* in one picture */
+
+/* Cells for --json and the like */
+#define TABLE_COLUMNS_OF_CELLS	80
+#define TABLE_LINES		40
+#define LEAST_HEIGHT	300	/* of a map in a picture */
+
+/* Lines of text around the lines of a map, the prompt among them */
+#define AROUND		7
+
+enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
+
+static const struct column columns[] = {
+	[T]	= { "t", "TIME", COL_T, 8, 0, "when the cell begins, seconds since the recording began" },
+	[T_END]	= { "t_end", "TO", COL_T, 8, 0, "when it ends" },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of most of its memory" },
+	[START]	= { "start", "START", COL_ADDR, 14, 0, "first address; what is not mapped does not count" },
+	[END]	= { "end", "END", COL_ADDR, 14, 0, "address behind the last one" },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed within an aggregation interval" },
+	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON, "name of the mapping that most of it is" },
+};
+
+static const struct table_desc desc = {
+	.type = "cell", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+static const struct table_desc * const tables[] = { &desc };
+
+static void heatmap_begin(struct report *rp)
+{
+	rp->data = maps_new(rp);
+}
+
+static void heatmap_scan(struct report *rp, const struct wsmon_record *rec)
+{
+	maps_scan(rp->data, rp, rec);
+}
+
+static void heatmap_record(struct report *rp, const struct wsmon_record *rec)
+{
+	if (!rp->failed)
+		maps_record(rp->data, rp, rec);
+}
+
+static unsigned int or_default(unsigned int size, unsigned int other)
+{
+	return size ? size : other;
+}
+
+static void picture_frame(const struct report *rp, size_t targets,
+			  struct heatmap_frame *f)
+{
+	f->width = or_default(rp->width, PLOT_WIDTH);
+	f->whole_height = or_default(rp->height,
+				     PLOT_HEIGHT * targets);
+	f->height = f->whole_height / targets;
+	f->top = 0;
+}
+
+/* Columns for labels beside a map in characters */
+static unsigned int label_width(unsigned int width)
+{
+	return width / 3 < 44 ? width / 3 : 44;
+}
+
+static enum term_color color_of(const struct report *rp)
+{
+	return rp->format == TABLE_HUMAN ? term_color(rp->heatmap.color) :
+					   TERM_NONE;
+}
+
+static void text_size(const struct report *rp, unsigned int *width,
+		      unsigned int *height)
+{
+	term_size(width, height);
+	*width = or_default(rp->width, *width);
+	*height = or_default(rp->height, *height);
+}
+
+static void heatmap_scanned(struct report *rp)
+{
+	struct maps *m = rp->data;
+	size_t n = maps_scanned(m, rp);
+	unsigned int width, lines, fine = 1;
+	struct heatmap_frame frame;
+
+	if (rp->output && n) {
+		picture_frame(rp, n, &frame);
+		if (n > PICTURES_MAX || frame.height < LEAST_HEIGHT) {
+			msg("%s: no room for %zu processes; choose some with --pid, or a --size",
+			    rp->output, n);
+			rp->failed = true;
+			return;
+		}
+		heatmap_frame_grid(&frame, &width, &lines, &fine);
+	} else if (rp->format == TABLE_HUMAN) {
+		text_size(rp, &width, &lines);
+		width -= label_width(width) + 2;
+		lines -= AROUND;
+		fine = heatmap_text_fine(color_of(rp));
+	} else {
+		width = or_default(rp->width, TABLE_COLUMNS_OF_CELLS);
+		lines = or_default(rp->height, TABLE_LINES);
+	}
+	maps_layout(m, rp, width, lines, fine);
+}
+
+static void print_row(const struct report *rp, struct table *t,
+		      const struct heatmap *h, const struct band *b,
+		      unsigned int step)
+{
+	const struct span *s = &h->spans.span[b->label];
+	unsigned int row = b->line * h->fine + step, c;
+	/* the last one ends with the band, not where the next band begins */
+	__u64 end = step + 1 < b->lines * h->fine ?
+		    heatmap_address(h, b, step + 1) :
+		    h->spans.span[b->last].end;
+
+	for (c = 0; c < h->columns; c++) {
+		double share = heatmap_share(h, row, c);
+
+		if (share < 0)
+			continue;
+		table_row(t, (struct cell[]) {
+			[T]	= cell_d(report_time(rp, heatmap_time(h, c))),
+			[T_END]	= cell_d(report_time(rp, heatmap_time(h, c + 1))),
+			[PID]	= cell_u(h->pid),
+			[CLASS]	= cell_s(class_name(s->class)),
+			[START]	= cell_u(heatmap_address(h, b, step)),
+			[END]	= cell_u(end),
+			[SHARE]	= cell_d(share),
+			[PATH]	= cell_s(s->name),
+		});
+	}
+}
+
+static void print_table(const struct report *rp)
+{
+	const struct maps *m = rp->data;
+	const struct heatmap *h = m->targets.base;
+	struct table *t = table_new(&desc, rp->format);
+	unsigned int step;
+	size_t i, j;
+
+	for (i = 0; i < m->targets.nr; i++)
+		for (j = 0; j < h[i].nr_bands; j++)
+			for (step = 0; step < h[i].bands[j].lines * h[i].fine;
+			     step++)
+				print_row(rp, t, &h[i], &h[i].bands[j], step);
+	table_end(t);
+}
+
+static void print_text(const struct report *rp)
+{
+	const struct maps *m = rp->data;
+	unsigned int width, height;
+	size_t i;
+
+	text_size(rp, &width, &height);
+	for (i = 0; i < m->targets.nr; i++) {
+		if (i)
+			putchar('\n');
+		heatmap_text((struct heatmap *)m->targets.base + i,
+			     &m->events, color_of(rp), rp->reader.header.mono_ns,
+			     label_width(width));
+	}
+}
+
+static int draw(const struct report *rp)
+{
+	const struct maps *m = rp->data;
+	struct heatmap_frame f;
+	struct plot p;
+	size_t i;
+
+	picture_frame(rp, m->targets.nr, &f);
+	if (plot_open(&p, rp->output, f.width, f.whole_height))
+		return -1;
+	plot_printf(&p, "set multiplot\n");
+	for (i = 0; i < m->targets.nr; i++) {
+		f.top = i * f.height;
+		heatmap_plot((struct heatmap *)m->targets.base + i, &m->events,
+			     &p, rp->reader.header.mono_ns, &f);
+	}
+	plot_printf(&p, "unset multiplot\n");
+	return plot_close(&p);
+}
+
+static void heatmap_end(struct report *rp)
+{
+	struct maps *m = rp->data;
+
+	if (rp->failed) {
+		/* told already */
+	} else if (!m->targets.nr && rp->format == TABLE_HUMAN) {
+		msg("there is nothing to draw: no region was recorded that --time, --pid, --class and --address let pass");
+		rp->failed = true;
+	} else if (rp->output) {
+		rp->failed = draw(rp) != 0;
+	} else if (rp->format == TABLE_HUMAN) {
+		print_text(rp);
+	} else {
+		print_table(rp);
+	}
+	maps_free(m);
+}
+
+const struct report_view report_heatmap = {
+	.name = "heatmap",
+	.help = "which addresses were accessed when; --json and the like print its cells",
+	.tables = tables,
+	.nr_tables = ARRAY_SIZE(tables),
+	.places = true,
+	.begin = heatmap_begin,
+	.scan = heatmap_scan,
+	.scanned = heatmap_scanned,
+	.record = heatmap_record,
+	.end = heatmap_end,
+};

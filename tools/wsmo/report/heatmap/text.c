@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text.c - a heatmap in characters: 256 colours, 16, or none
+ *
+ * With colours and block characters a line shows two rows of cells: the upper
+ * one as the colour of an upper half block, the lower one as its background.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "view.h"
+
+#define NOT_MAPPED	-1
+#define UPPER_HALF	"\xe2\x96\x80"
+#define LOWER_HALF	"\xe2\x96\x84"
+
+/**
+ * struct shades - how shares look
+ * @sgr:	what makes the foreground or background one of them, printf()
+ *		format; NULL if there are characters instead
+ * @level:	the shades, dark to bright, or the characters
+ * @nr:		how many
+ */
+struct shades {
+	const char *fore;
+	const char *back;
+	const unsigned char *level;
+	int nr;
+};
+
+/* viridis, as near as the terminal's colours come; brighter with each step */
+static const unsigned char levels_256[] = { 53, 55, 25, 31, 36, 77, 148, 226 };
+static const unsigned char levels_16[] = { 4, 12, 6, 2, 10, 11 };
+
+static const struct shades shades[] = {
+	[TERM_NONE] = { NULL, NULL, (const unsigned char *)".:-=+*#@", 8 },
+	[TERM_16] = { "3%d", "4%d", levels_16, ARRAY_SIZE(levels_16) },
+	[TERM_256] = { "38;5;%d", "48;5;%d", levels_256, ARRAY_SIZE(levels_256) },
+};
+
+/* In a picture of @nr shades; the square root lets sparse use be seen. */
+static int level(double share, int nr)
+{
+	int l;
+
+	if (share < 0)
+		return NOT_MAPPED;
+	l = sqrt(share) * nr;
+	return l < nr ? l : nr - 1;
+}
+
+unsigned int heatmap_text_fine(enum term_color color)
+{
+	return color != TERM_NONE && term_unicode() ? 2 : 1;
+}
+
+static void sgr(const struct shades *s, bool back, int l)
+{
+	int color = l == NOT_MAPPED ? 9 : s->level[l];
+
+	if (l == NOT_MAPPED)
+		printf(";%d9", back ? 4 : 3);
+	else if (s == &shades[TERM_16] && color >= 8)
+		printf(";%d", (back ? 100 : 90) + color - 8);
+	else {
+		putchar(';');
+		printf(back ? s->back : s->fore, color);
+	}
+}
+
+/* One character; the colours are told only where they change */
+static void put_cell(const struct shades *s, int upper, int lower, int *was)
+{
+	bool swap = upper == NOT_MAPPED && lower != NOT_MAPPED;
+	int fore = swap ? lower : upper, back = swap ? upper : lower;
+
+	if (!s->fore) {
+		putchar(upper == NOT_MAPPED ? ' ' : s->level[upper]);
+		return;
+	}
+	if (fore != was[0] || back != was[1]) {
+		fputs("\033[0", stdout);
+		sgr(s, false, fore);
+		sgr(s, true, back);
+		putchar('m');
+	}
+	was[0] = fore;
+	was[1] = back;
+	if (fore == back)
+		putchar(' ');
+	else
+		fputs(swap ? LOWER_HALF : UPPER_HALF, stdout);
+}
+
+static void print_cells(const struct heatmap *h, const struct shades *s,
+			unsigned int line)
+{
+	unsigned int low = line * h->fine, high = low + h->fine - 1, c;
+	int was[2] = { -2, -2 };
+
+	for (c = 0; c < h->columns; c++)
+		put_cell(s, level(heatmap_share(h, high, c), s->nr),
+			 level(heatmap_share(h, low, c), s->nr), was);
+	if (s->fore)
+		fputs("\033[0m", stdout);
+}
+
+/* A band is named on its uppermost line, its address is on the lowest. */
+static void print_label(const struct heatmap *h, const struct band *b,
+			unsigned int line, unsigned int width)
+{
+	char name[HEATMAP_NAME], size[UNITS_LEN];
+
+	if (line == b->line + b->lines - 1) {
+		printf("%-7.7s%9s ", class_name(h->spans.span[b->label].class),
+		       units_size(size, b->bytes));
+		term_print(heatmap_name(name, h, b), width - 17);
+	} else if (line == b->line) {
+		printf("  %-#*llx", (int)width - 2, heatmap_address(h, b, 0));
+	} else {
+		printf("%*s", (int)width, "");
+	}
+}
+
+static void print_fold(const struct heatmap *h, const struct band *b,
+		       unsigned int width)
+{
+	char size[UNITS_LEN], where[48], left[UNITS_LEN + 16];
+	int len, rest;
+
+	snprintf(left, sizeof(left), "~ %s not mapped",
+		 units_size(size, b->gap));
+	len = snprintf(where, sizeof(where), "~ %#llx to %#llx ",
+		       h->spans.span[b[-1].last].end,
+		       h->spans.span[b->first].start);
+	term_print(left, width);
+	fputs(" |", stdout);
+	if (len > (int)h->columns)
+		len = 0;
+	printf("%.*s", len, where);
+	for (rest = h->columns - len; rest > 0; rest--)
+		putchar('~');
+	putchar('\n');
+}
+
+static void print_times(const struct heatmap *h, __u64 zero_ns,
+			unsigned int margin)
+{
+	__s64 from = h->from_ns - zero_ns, to = h->to_ns - zero_ns;
+	__s64 step = heatmap_tick(to - from, h->columns / 8);
+	double scale = h->columns / (double)(to - from);
+	char line[1024], marks[1024], text[UNITS_LEN];
+	unsigned int columns = h->columns;
+	__s64 t = from > 0 ? (from + step - 1) / step * step : 0;
+
+	if (columns > sizeof(line) - 1)
+		columns = sizeof(line) - 1;
+	memset(line, ' ', columns);
+	memset(marks, '-', columns);
+	line[columns] = marks[columns] = '\0';
+	for (; t <= to; t += step) {
+		unsigned int c = (t - from) * scale;
+		size_t len = strlen(units_time(text, t));
+
+		if (c >= columns)
+			break;
+		marks[c] = '+';
+		if (c + len <= columns)
+			memcpy(line + c, text, len);
+	}
+	printf("%*s+%s\n%*s%s\n", margin - 1, "", marks, margin, "", line);
+}
+
+static void print_legend(const struct heatmap *h, const struct shades *s)
+{
+	char size[UNITS_LEN], time[UNITS_LEN];
+	int i, was[2] = { -2, -2 };
+
+	fputs("Share of pages accessed: 0 ", stdout);
+	for (i = 0; i < s->nr; i++) {
+		if (i == s->nr / 4 || i == s->nr / 2 || i == 3 * s->nr / 4) {
+			if (s->fore)
+				fputs("\033[0m", stdout);
+			was[0] = -2;
+			printf(" %.0f ", 100.0 * i * i / s->nr / s->nr);
+		}
+		put_cell(s, i, i, was);
+		if (s->fore)
+			put_cell(s, i, i, was);
+	}
+	printf("%s 100 %%\n", s->fore ? "\033[0m" : "");
+	printf("Blank: not mapped. Line: up to %s, column: %s.\n",
+	       units_size(size, heatmap_line_bytes(h)),
+	       units_time(time, (h->to_ns - h->from_ns) / h->columns));
+	if (h->unfolded)
+		printf("Gaps not shown: %zu.\n", h->unfolded);
+}
+
+void heatmap_text(const struct heatmap *h, const struct events *events,
+		  enum term_color color, __u64 zero_ns, unsigned int width)
+{
+	char size[UNITS_LEN], comm[4 * WSMON_COMM_LEN];
+	size_t i;
+	int line;
+
+	printf("%s (%u): %s mapped\n", text_clean(comm, sizeof(comm), h->comm),
+	       h->pid, units_size(size, heatmap_mapped(h)));
+	for (i = h->nr_bands; i-- > 0;) {
+		const struct band *b = &h->bands[i];
+
+		for (line = b->lines - 1; line >= 0; line--) {
+			print_label(h, b, b->line + line, width);
+			fputs(" |", stdout);
+			print_cells(h, &shades[color], b->line + line);
+			putchar('\n');
+		}
+		if (b->fold)
+			print_fold(h, b, width);
+	}
+	print_times(h, zero_ns, width + 2);
+	heatmap_text_events(h, events, width);
+	print_legend(h, &shades[color]);
+}

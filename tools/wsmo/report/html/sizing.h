@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * sizing.h - working-set curves and limits, for the page of "report html"
+ */
+#ifndef WSMO_HTML_SIZING_H
+#define WSMO_HTML_SIZING_H
+
+#include "libwsmon/numbers/curves.h"
+
+/** html_put_sizing() - a member "sizing" of the page's JSON, and a comma */
+void html_put_sizing(const struct report *rp, struct curves *cs);
+
+#endif /* WSMO_HTML_SIZING_H */

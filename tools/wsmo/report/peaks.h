@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * peaks.h - the stacks of a recording, as "wsmo report peaks" prints them,
+ * and peaks that the module could not find
+ */
+#ifndef WSMO_REPORT_PEAKS_H
+#define WSMO_REPORT_PEAKS_H
+
+#include "libwsmon/numbers/series.h"
+#include "report.h"
+#include "symbols/calls.h"
+
+/**
+ * struct taken - what a STACK record tells
+ * @stack:	NULL if it could not be taken
+ * @chosen:	by taken_choose()
+ */
+struct taken {
+	__u64 time_ns;
+	__u64 stopped_ns;
+	__u32 pid;
+	__u32 tid;
+	__u32 reason;
+	__u32 number;
+	__u32 error;
+	__u32 threads;
+	char comm[WSMON_COMM_LEN];
+	struct callstack *stack;
+	bool chosen;
+};
+
+/** struct taken_list - @nr of them, room for @room */
+struct taken_list {
+	struct taken *t;
+	size_t nr;
+	size_t room;
+};
+
+/**
+ * struct taken_event - a peak or mark
+ * @reason:	WSMON_STACK_*
+ * @pid:	the target; of marks 0: all
+ * @number:	of the peak or mark whose stacks are its
+ * @of:		its own number
+ */
+struct taken_event {
+	__u32 reason;
+	__u32 pid;
+	__u32 number;
+	__u32 of;
+};
+
+extern const struct table_desc peaks_stack_desc;
+extern const struct table_desc peaks_frame_desc;
+
+/** taken_add() - take a record */
+void taken_add(struct taken_list *l, struct calls *cs,
+	       const struct mappings *ms, const struct wsmon_rec_stack *rec);
+
+/** taken_fold() - all are there: put them in order, equal ones together */
+void taken_fold(struct taken_list *l, struct calls *cs,
+		const struct mappings *ms);
+
+/** taken_any() - is there any for a peak or mark? Context: after taken_fold() */
+bool taken_any(const struct taken_list *l, const struct taken_event *event);
+
+/** taken_print() - those of a peak or mark, for people */
+void taken_print(const struct report *rp, const struct taken_list *l,
+		 struct calls *cs, const struct taken_event *event);
+
+/** taken_rows() - the same as rows of peaks_stack_desc */
+void taken_rows(const struct report *rp, const struct taken_list *l,
+		struct calls *cs, const struct taken_event *event,
+		struct table *table);
+
+/** taken_frames() - the frames of stacks that have a number, peaks_frame_desc */
+void taken_frames(const struct report *rp, const struct calls *cs);
+
+/** taken_choose() - those of a peak or mark are to be in taken_print_folded() */
+void taken_choose(struct taken_list *l, const struct taken_event *event);
+
+/** taken_print_folded() - one line for each thread's name and stack, with a count */
+void taken_print_folded(const struct taken_list *l);
+
+/**
+ * struct after - zeroed is empty
+ * @rows:	estimates of whole targets within the shortest window
+ * @runs:	of which program they are
+ * @peak:	@nr peaks without number, by target and time
+ */
+struct after {
+	struct wss_rows rows;
+	struct sorted runs;
+	struct peak *peak;
+	size_t nr;
+};
+
+/** after_add() - take WSS and TARGET records; others are ignored */
+void after_add(struct after *a, const struct wsmon_attrs *attrs,
+	       const struct wsmon_record *rec);
+
+/** after_judge() - all are there: find peaks that are not in @ev */
+void after_judge(struct after *a, const struct events *ev,
+		 const struct wsmon_attrs *attrs);
+
+/** after_free() - free what is in it */
+void after_free(struct after *a);
+
+#endif /* WSMO_REPORT_PEAKS_H */

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * curve.c - working-set curves, and what follows for limits, as pictures
+ *
+ * Estimates are lines, their 95 % intervals bands around them.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/units.h"
+#include "curve.h"
+#include "libwsmon/names.h"
+#include "libwsmon/numbers/sizing.h"
+#include "plot.h"
+
+#define CURVES_MAX	PLOT_COLORS
+
+/* Points of a line */
+#define STEPS		200
+
+/* Rates are drawn down to this */
+#define RATE_LEAST	1.0
+
+/**
+ * struct unit - what sizes are in
+ * @bytes:	of one
+ * @name:	its name
+ */
+struct unit {
+	double bytes;
+	const char *name;
+};
+
+static struct unit size_unit(const struct curves *cs)
+{
+	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
+	double most = 0;
+	size_t i, unit = 0;
+
+	for (i = 0; i < cs->nr; i++)
+		most = larger(most, cs->of[i].curve.point[cs->of[i].curve.nr - 1].high);
+	while (unit + 1 < ARRAY_SIZE(names) && most >= 1ULL << (10 * (unit + 2)))
+		unit++;
+	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
+}
+
+static int open_picture(const struct report *rp, const struct curves *cs,
+			struct plot *p)
+{
+	if (cs->nr > CURVES_MAX) {
+		msg("%s: no room for %zu curves; choose with --pid and --class",
+		    rp->output, cs->nr);
+		return -1;
+	}
+	if (plot_open(p, rp->output, rp->width ? rp->width : PLOT_WIDTH,
+		      rp->height ? rp->height : PLOT_HEIGHT))
+		return -1;
+	plot_printf(p, "set grid lc rgb '#d0d0d0' lt 1\nset key above Left reverse\n");
+	plot_printf(p, "set border 3\nset tics nomirror\n");
+	return 0;
+}
+
+static const char *title(char *buf, const struct curve_of *of)
+{
+	char name[sizeof(of->comm) + 64];
+	int len = snprintf(name, sizeof(name), "%.*s", (int)sizeof(of->comm),
+			   of->comm);
+
+	if (of->pid)
+		len += snprintf(name + len, sizeof(name) - len, " (%u)", of->pid);
+	if (of->class != WSMON_CLASS_ALL)
+		snprintf(name + len, sizeof(name) - len, " %s",
+			 class_name(of->class));
+	return plot_text(buf, name);
+}
+
+/* Each curve: its band, its line, and points on it */
+static void plot_lines(struct plot *p, const struct curves *cs,
+		       const char *points)
+{
+	const char *comma = "plot";
+	char text[PLOT_TEXT];
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++, comma = ",") {
+		plot_printf(p, "%s $line%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $line%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
+			    comma, i, plot_colors[i], i, plot_colors[i],
+			    title(text, &cs->of[i]));
+		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
+			    i, plot_colors[i], points);
+	}
+	plot_printf(p, "\n");
+}
+
+/* Marks at the windows: they are seldom powers of ten */
+static void plot_tics(struct plot *p, const struct curves *cs)
+{
+	const struct curve *c = &cs->of[0].curve;
+	char tau[UNITS_LEN];
+	size_t k;
+
+	plot_printf(p, "set xtics (");
+	for (k = 0; k < c->nr; k++)
+		plot_printf(p, "%s'%s' %.9g", k ? ", " : "",
+			    units_time(tau, whole(c->point[k].tau * 1e9)),
+			    c->point[k].tau);
+	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->tau[1],
+		    c->tau[c->nr] * 1.001);
+}
+
+int curve_plot(const struct report *rp, const struct curves *cs)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i, k;
+
+	if (open_picture(rp, cs, &p))
+		return -1;
+	for (i = 0; i < cs->nr; i++) {
+		const struct curve *c = &cs->of[i].curve;
+		double first = c->tau[1], last = c->tau[c->nr];
+
+		plot_printf(&p, "$points%zu << END\n", i);
+		for (k = 0; k < c->nr; k++)
+			plot_printf(&p, "%.9g %.9g\n", c->point[k].tau,
+				    c->point[k].size / unit.bytes);
+		plot_printf(&p, "END\n$line%zu << END\n", i);
+		for (k = 0; k <= STEPS; k++) {
+			double tau = first * curve_power(last / first, k / (double)STEPS);
+			double low, high;
+
+			curve_ends(c, tau, &low, &high);
+			plot_printf(&p, "%.9g %.9g %.9g %.9g\n", tau,
+				    curve_size(c, tau) / unit.bytes,
+				    low / unit.bytes, high / unit.bytes);
+		}
+		plot_printf(&p, "END\n");
+	}
+	plot_tics(&p, cs);
+	plot_printf(&p, "set logscale x\nset yrange [0:*]\n");
+	plot_printf(&p, "set xlabel 'window'\nset ylabel 'working set, %s (band: 95 %% interval)'\n",
+		    unit.name);
+	plot_lines(&p, cs, "ps 0.6 notitle");
+	return plot_close(&p);
+}
+
+static void sizing_line(struct plot *p, const struct report *rp,
+			const struct curve_of *of, size_t nr, struct unit unit)
+{
+	double least = of->curve.size[1], most = of->curve.size[of->curve.nr];
+	double knee = sizing_knee(of, rp->sizing.max_refaults,
+				  rp->reader.header.page_size);
+	struct sizing_row row[STEPS + 1];
+	size_t k;
+
+	for (k = 0; k <= STEPS; k++)
+		row[k] = sizing_row(of, least + (most - least) * k / STEPS,
+				    rp->reader.header.page_size);
+	plot_printf(p, "$line%zu << END\n", nr);
+	for (k = 0; k <= STEPS; k++)
+		plot_printf(p, "%.9g %.9g %.9g %.9g\n", row[k].limit / unit.bytes,
+			    larger(RATE_LEAST, row[k].refaults),
+			    larger(RATE_LEAST, row[k].low),
+			    larger(RATE_LEAST, row[k].high));
+	plot_printf(p, "END\n$points%zu << END\n", nr);
+	if (!isinf(knee))
+		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
+			    larger(RATE_LEAST, sizing_row(of, knee,
+				rp->reader.header.page_size).refaults));
+	else
+		plot_printf(p, "NaN NaN\n");
+	plot_printf(p, "END\n");
+}
+
+int sizing_plot(const struct report *rp, const struct curves *cs)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i;
+
+	if (open_picture(rp, cs, &p))
+		return -1;
+	for (i = 0; i < cs->nr; i++)
+		sizing_line(&p, rp, &cs->of[i], i, unit);
+	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
+	plot_printf(&p, "set xlabel 'limit, %s (dots: the smallest with at most %llu refaults a second)'\nset ylabel 'refaults a second (band: 95 %% interval)'\n",
+		    unit.name, rp->sizing.max_refaults);
+	plot_printf(&p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
+		    rp->sizing.max_refaults, rp->sizing.max_refaults);
+	plot_lines(&p, cs, "ps 1.2 notitle");
+	return plot_close(&p);
+}

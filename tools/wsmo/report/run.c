@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * run.c - reads a recording for a view, once or twice
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/outfile.h"
+#include "cli/units.h"
+#include "report.h"
+#include "session/secondary.h"
+
+static int open_file(const char *file)
+{
+	struct stat st;
+	int fd;
+
+	if (!strcmp(file, "-"))
+		return STDIN_FILENO;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == ENOENT)
+			msg("%s: not there; record one with 'wsmo record', or name one with -i",
+			    file);
+		else
+			msg("%s: cannot be read: %s", file, strerror(errno));
+		return -1;
+	}
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		msg("%s: a directory; name the record file with -i", file);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Snapshots are nearly all of a file: those nobody looks at are skipped. */
+static enum reader_want want_snapshot(const void *data,
+				      const struct wsmon_record *rec)
+{
+	const struct report *rp = data;
+	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
+
+	if (rp->view->no_snapshots)
+		return READER_NEVER;
+	if (report_wants(rp, rec))
+		return READER_NOW;
+	return t < rp->from_ns ? READER_LATER : READER_NEVER;
+}
+
+/* Return: 0 or -ENOMEM; reader_free() in either case */
+static int start_reader(struct report *rp, int fd)
+{
+	int err = reader_init(&rp->reader, fd);
+
+	rp->reader.want = want_snapshot;
+	rp->reader.want_data = rp;
+	return err;
+}
+
+/* A window is in the file even if other filters leave it out of the report. */
+static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
+{
+	__u32 i;
+
+	for (i = 0; i < rp->nr_taus; i++)
+		if (rp->taus[i] == wss->tau_us)
+			rp->taus_seen |= 1U << i;
+}
+
+/* Figures follow that are not what they seem to be. */
+static void note_secondary(const struct report *rp, const struct wsmon_record *rec)
+{
+	__u32 pid;
+
+	if (rec->type == WSMON_REC_TARGET && reader_pid(rec, &pid) &&
+	    (!rp->pids.nr || has_pid(&rp->pids, pid)))
+		secondary_take(rec, "");
+}
+
+static const char *file_name(const struct report *rp)
+{
+	return strcmp(rp->file, "-") ? rp->file : "standard input";
+}
+
+/*
+ * The first of two times the file is read. What is wrong behind its header is
+ * told the second time. Return: whether there is anything to read again
+ */
+static bool scan(struct report *rp)
+{
+	const struct wsmon_record *rec;
+
+	for (;;) {
+		switch (reader_next(&rp->reader, &rec)) {
+		case READER_HEADER:
+			rp->view->begin(rp);
+			break;
+		case READER_RECORD:
+			note_secondary(rp, rec);
+			rp->view->scan(rp, rec);
+			break;
+		default:
+			if (rp->reader.have_header)
+				rp->view->scanned(rp);
+			else
+				msg("%s: %s", file_name(rp), rp->reader.error);
+			return rp->reader.have_header;
+		}
+	}
+}
+
+/* Walks the file; Return: exit status */
+static int walk(struct report *rp)
+{
+	const char *name = file_name(rp);
+	const struct wsmon_record *rec;
+	bool ended = false;
+
+	for (;;) {
+		switch (reader_next(&rp->reader, &rec)) {
+		case READER_HEADER:
+			if (!rp->view->scan)
+				rp->view->begin(rp);
+			break;
+		case READER_RECORD:
+			ended = rec->type == WSMON_REC_END;
+			if (rec->type == WSMON_REC_WSS)
+				note_tau(rp, (const void *)rec);
+			note_secondary(rp, rec);
+			rp->view->record(rp, rec);
+			/* nobody reads on, or the disk is full */
+			if (output_error()) {
+				rp->view->end(rp);
+				return WSMO_FAILURE;
+			}
+			break;
+		case READER_CUT:
+			rp->cut = true;
+			rp->view->end(rp);
+			msg("%s: cut off inside a record at byte %llu; what is before it was used",
+			    name, rp->reader.offset);
+			return WSMO_OK;
+		case READER_END:
+			rp->cut = !ended;
+			rp->view->end(rp);
+			if (!ended)
+				msg("%s: has no end; the recording was interrupted or is still running",
+				    name);
+			return WSMO_OK;
+		default:
+			if (rp->reader.have_header) {
+				rp->cut = true;
+				rp->view->end(rp);
+			}
+			msg("%s: %s", name, rp->reader.error);
+			return WSMO_FAILURE;
+		}
+	}
+}
+
+/* A pipe can be read but once: its content goes to a file. Return: fd or -1 */
+static int spool(int fd)
+{
+	FILE *copy = tmpfile();
+	char buf[65536];
+	ssize_t n = -1;
+	int res = -1;
+
+	if (copy) {
+		while ((n = read(fd, buf, sizeof(buf))) > 0)
+			if (fwrite(buf, 1, n, copy) != (size_t)n)
+				break;
+		if (!n && !fflush(copy))
+			res = fcntl(fileno(copy), F_DUPFD_CLOEXEC, 0);
+		fclose(copy);
+	}
+	if (res >= 0 && lseek(res, 0, SEEK_SET) < 0) {
+		close(res);
+		res = -1;
+	}
+	if (res < 0)
+		msg("cannot keep a copy of standard input: %s", strerror(errno));
+	return res;
+}
+
+/* Return: exit status */
+static int read_twice(struct report *rp)
+{
+	off_t start = lseek(rp->reader.fd, 0, SEEK_CUR);
+	int copy = -1, fd = rp->reader.fd, status = WSMO_FAILURE;
+
+	if (start < 0) {
+		start = 0;
+		copy = spool(fd);
+		if (copy < 0)
+			return status;
+		rp->reader.fd = fd = copy;
+	}
+	if (scan(rp) && lseek(fd, start, SEEK_SET) == start) {
+		reader_free(&rp->reader);
+		if (!start_reader(rp, fd))
+			status = walk(rp);
+	}
+	if (copy >= 0)
+		close(copy);
+	return status;
+}
+
+/* A window that was not recorded; Return: whether there is one */
+static bool tau_missing(const struct report *rp)
+{
+	char text[UNITS_LEN];
+	__u32 i;
+
+	for (i = 0; i < rp->nr_taus; i++) {
+		if (rp->taus_seen & 1U << i)
+			continue;
+		msg("no working set with a window of %s was recorded; see wsmo record --window",
+		    units_time(text, rp->taus[i] * 1000));
+		return true;
+	}
+	return false;
+}
+
+static int run(struct report *rp)
+{
+	int status = WSMO_FAILURE, fd = open_file(rp->file);
+
+	if (fd >= 0 && !start_reader(rp, fd)) {
+		status = rp->view->scan ? read_twice(rp) : walk(rp);
+		if (status == WSMO_OK && (rp->failed || tau_missing(rp)))
+			status = WSMO_FAILURE;
+		reader_free(&rp->reader);
+	}
+	free(rp->pids.pid);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	return status;
+}
+
+int report_run(struct report *rp, const char *file)
+{
+	int status;
+
+	secondary_forget();
+	if (file && outfile_begin(file))
+		return WSMO_FAILURE;
+	status = run(rp);
+	if (!file)
+		return status;
+	if (status != WSMO_OK)
+		outfile_abort();
+	else if (outfile_commit())
+		status = WSMO_FAILURE;
+	return status;
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stacks.c - prints the stacks of "wsmo report peaks"
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "peaks.h"
+
+enum {
+	S_REASON, S_N, S_T, S_PID, S_STACK, S_THREADS, S_OF, S_COMM, S_STOPPED,
+	S_ERROR,
+};
+
+static const struct column stack_columns[] = {
+	[S_REASON]  = { "reason", "REASON", COL_TEXT, 6, 0, "peak or mark" },
+	[S_N]	    = { "number", "N", COL_COUNT, 3, 0, "number of that" },
+	[S_T]	    = { "t", "TIME", COL_T, 8, 0, "when the stack was taken" },
+	[S_PID]	    = { "pid", "PID", COL_COUNT, 7, 0, "the target" },
+	[S_STACK]   = { "stack", "STACK", COL_COUNT, 5, 0, "number of the stack; none if it could not be taken" },
+	[S_THREADS] = { "threads", "THREADS", COL_COUNT, 7, 0, "threads that had it" },
+	[S_OF]	    = { "of", "OF", COL_COUNT, 5, 0, "threads of the target" },
+	[S_COMM]    = { "comm", "NAME", COL_TEXT, 15, 0, "name of the first of them" },
+	[S_STOPPED] = { "stopped_ns", "STOPPED", COL_NS, 8, 0, "longest time one was stopped" },
+	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0, "why it could not be taken" },
+};
+
+const struct table_desc peaks_stack_desc = {
+	.type = "stack", .columns = stack_columns, .nr = ARRAY_SIZE(stack_columns),
+};
+
+enum { F_STACK, F_FRAME, F_FUNCTION, F_FILE, F_LINE, F_PATH, F_OFFSET, F_PC };
+
+static const struct column frame_columns[] = {
+	[F_STACK]    = { "stack", "STACK", COL_COUNT, 5, 0, "number of the stack" },
+	[F_FRAME]    = { "frame", "FRAME", COL_COUNT, 5, 0, "0 is the innermost" },
+	[F_FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, 0, "the function" },
+	[F_FILE]     = { "file", "FILE", COL_TEXT, 8, 0, "its source file" },
+	[F_LINE]     = { "line", "LINE", COL_COUNT, 5, 0, "the line in it" },
+	[F_PATH]     = { "path", "PATH", COL_TEXT, 8, 0, "the program or library" },
+	[F_OFFSET]   = { "offset", "OFFSET", COL_ADDR, 8, 0, "from where that begins in memory" },
+	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0, "the address, in the first such stack" },
+};
+
+const struct table_desc peaks_frame_desc = {
+	.type = "frame", .columns = frame_columns, .nr = ARRAY_SIZE(frame_columns),
+};
+
+void taken_add(struct taken_list *l, struct calls *cs,
+	       const struct mappings *ms, const struct wsmon_rec_stack *rec)
+{
+	struct taken *t = l->t;
+
+	if (l->nr == l->room) {
+		l->room = l->room ? 2 * l->room : 64;
+		t = reallocarray(l->t, l->room, sizeof(*t));
+		if (!t) {
+			msg("out of memory");
+			exit(WSMO_FAILURE);
+		}
+		l->t = t;
+	}
+	t = &l->t[l->nr++];
+	*t = (struct taken) {
+		.time_ns = rec->rec.time_ns,
+		.stopped_ns = rec->stopped_ns,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.reason = rec->reason,
+		.number = rec->number,
+		.error = rec->error,
+		.threads = rec->threads,
+	};
+	memcpy(t->comm, rec->comm, sizeof(t->comm));
+	if (!rec->error && rec->nr)
+		t->stack = calls_take(cs, ms, rec);
+}
+
+/* In the order of events, each target's together */
+static int compare(const void *x, const void *y)
+{
+	const struct taken *a = x, *b = y;
+
+	if (a->reason != b->reason)
+		return a->reason < b->reason ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+void taken_fold(struct taken_list *l, struct calls *cs,
+		const struct mappings *ms)
+{
+	size_t i;
+
+	if (l->nr)
+		qsort(l->t, l->nr, sizeof(*l->t), compare);
+	for (i = 0; i < l->nr; i++)
+		if (l->t[i].stack)
+			l->t[i].stack = calls_fold(cs, ms, l->t[i].pid,
+						   l->t[i].stack);
+}
+
+static bool is_of(const struct taken *t, const struct taken_event *event)
+{
+	return t->reason == event->reason && t->number == event->number &&
+	       (!event->pid || t->pid == event->pid);
+}
+
+/* The first one that may be of an event; Return: its index, or behind the last */
+static size_t find(const struct taken_list *l, const struct taken_event *event)
+{
+	const struct taken key = {
+		.reason = event->reason, .number = event->number,
+		.pid = event->pid,
+	};
+	size_t low = 0, high = l->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (compare(&l->t[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool taken_any(const struct taken_list *l, const struct taken_event *event)
+{
+	size_t i = find(l, event);
+
+	return i < l->nr && is_of(&l->t[i], event);
+}
+
+/**
+ * struct group - threads of a target with the same stack, or the same error
+ * @first:	the first of them
+ * @threads:	how many
+ * @stopped_ns:	longest time one was stopped
+ * @names:	they have different names
+ */
+struct group {
+	const struct taken *first;
+	__u32 threads;
+	__u64 stopped_ns;
+	bool names;
+};
+
+/*
+ * The group that begins at @i, of an event whose first one is at @begin
+ * Return: whether one begins there, and not before
+ */
+static bool get_group(const struct taken_list *l, size_t begin, size_t i,
+		      const struct taken_event *event, struct group *g)
+{
+	const struct taken *first = &l->t[i];
+	size_t j;
+
+	*g = (struct group){ .first = first };
+	for (j = begin; j < l->nr && is_of(&l->t[j], event); j++) {
+		const struct taken *t = &l->t[j];
+
+		if (t->pid != first->pid || t->stack != first->stack ||
+		    t->error != first->error)
+			continue;
+		if (j < i)
+			return false;
+		g->threads++;
+		g->names |= strcmp(t->comm, first->comm) != 0;
+		if (t->stopped_ns > g->stopped_ns)
+			g->stopped_ns = t->stopped_ns;
+	}
+	return true;
+}
+
+static void print_calls(const struct report *rp, const struct callstack *s)
+{
+	char text[CALL_TEXT];
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		fputs("        ", stdout);
+		if (rp->format == TABLE_RAW)
+			printf("%#llx ", s->call[i].pc);
+		puts(calls_text(text, &s->call[i]));
+	}
+	if (s->cut)
+		puts("        ...");
+}
+
+static void print_group(const struct report *rp, struct calls *cs,
+			const struct group *g)
+{
+	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
+	struct callstack *s = g->first->stack;
+	bool is_new = s && calls_number(cs, s);
+
+	text_clean(name, sizeof(name), g->first->comm);
+	printf("    %u of %u threads of %u (%s%s): ", g->threads,
+	       g->first->threads, g->first->pid, name, g->names ? ", ..." : "");
+	if (!s) {
+		printf("no stack: %s\n", strerror(g->first->error));
+		return;
+	}
+	if (!is_new) {
+		printf("stack %u again, %s\n", s->number,
+		       calls_text(text, &s->call[0]));
+		return;
+	}
+	if (rp->format == TABLE_RAW)
+		printf("stack %u, stopped_ns=%llu\n", s->number, g->stopped_ns);
+	else
+		printf("stack %u, stopped for %s\n", s->number,
+		       units_time(time, g->stopped_ns));
+	print_calls(rp, s);
+}
+
+void taken_print(const struct report *rp, const struct taken_list *l,
+		 struct calls *cs, const struct taken_event *event)
+{
+	size_t begin = find(l, event), i;
+	struct group g;
+
+	if (!taken_any(l, event))
+		puts("    no stacks");
+	for (i = begin; i < l->nr && is_of(&l->t[i], event); i++)
+		if (get_group(l, begin, i, event, &g))
+			print_group(rp, cs, &g);
+}
+
+void taken_rows(const struct report *rp, const struct taken_list *l,
+		struct calls *cs, const struct taken_event *event,
+		struct table *table)
+{
+	size_t begin = find(l, event), i;
+	struct group g;
+
+	for (i = begin; i < l->nr && is_of(&l->t[i], event); i++) {
+		const struct taken *t = &l->t[i];
+
+		if (!get_group(l, begin, i, event, &g))
+			continue;
+		if (t->stack)
+			calls_number(cs, t->stack);
+		table_row(table, (struct cell[]) {
+			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
+					     "peak" : "mark"),
+			[S_N]	    = cell_u(event->of),
+			[S_T]	    = cell_d(report_time(rp, t->time_ns)),
+			[S_PID]	    = cell_u(t->pid),
+			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
+						 (struct cell){ 0 },
+			[S_THREADS] = cell_u(g.threads),
+			[S_OF]	    = cell_u(t->threads),
+			[S_COMM]    = cell_s(t->comm),
+			[S_STOPPED] = cell_u(g.stopped_ns),
+			[S_ERROR]   = t->stack ? (struct cell){ 0 } :
+						 cell_s(strerror(t->error)),
+		});
+	}
+}
+
+static struct cell text_or_none(const char *s)
+{
+	return s ? cell_s(s) : (struct cell){ 0 };
+}
+
+static void frame_rows(struct table *table, const struct callstack *s)
+{
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct call *c = &s->call[i];
+
+		table_row(table, (struct cell[]) {
+			[F_STACK]    = cell_u(s->number),
+			[F_FRAME]    = cell_u(i),
+			[F_FUNCTION] = text_or_none(c->function),
+			[F_FILE]     = text_or_none(c->file),
+			[F_LINE]     = c->file ? cell_u(c->line) :
+						 (struct cell){ 0 },
+			[F_PATH]     = text_or_none(c->path),
+			[F_OFFSET]   = c->path ? cell_u(c->offset) :
+						 (struct cell){ 0 },
+			[F_PC]	     = cell_u(c->pc),
+		});
+	}
+}
+
+void taken_frames(const struct report *rp, const struct calls *cs)
+{
+	struct table *table = table_new(&peaks_frame_desc, rp->format);
+	const struct callstack *s;
+	__u32 number;
+
+	for (number = 1; (s = calls_numbered(cs, number)); number++)
+		frame_rows(table, s);
+	table_end(table);
+}
+
+void taken_choose(struct taken_list *l, const struct taken_event *event)
+{
+	size_t i;
+
+	for (i = find(l, event); i < l->nr && is_of(&l->t[i], event); i++)
+		l->t[i].chosen = true;
+}
+
+/* What separates frames must not be in one */
+static void fold_part(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == ';' ? ':' : *text, f);
+}
+
+static char *folded_line(const struct taken *t)
+{
+	char text[CALL_TEXT], *line = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&line, &size);
+
+	if (!f) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	fold_part(f, text_clean(text, sizeof(text), t->comm));
+	for (i = t->stack->nr; i--;) {
+		const struct call *c = &t->stack->call[i];
+
+		fputc(';', f);
+		fold_part(f, c->function ?
+			     text_clean(text, sizeof(text), c->function) :
+			     calls_text(text, c));
+	}
+	fclose(f);
+	return line;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char * const *)a, *(char * const *)b);
+}
+
+void taken_print_folded(const struct taken_list *l)
+{
+	char **line = calloc(l->nr + 1, sizeof(*line));
+	size_t i, n = 0, count = 0;
+
+	if (!line) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	for (i = 0; i < l->nr; i++)
+		if (l->t[i].chosen && l->t[i].stack)
+			line[n++] = folded_line(&l->t[i]);
+	if (n)
+		qsort(line, n, sizeof(*line), compare_lines);
+	for (i = 0; i < n; i++) {
+		count++;
+		if (i + 1 < n && !strcmp(line[i], line[i + 1]))
+			continue;
+		printf("%s %zu\n", line[i], count);
+		count = 0;
+	}
+	for (i = 0; i < n; i++)
+		free(line[i]);
+	free(line);
+	if (!n)
+		msg("no stacks there");
+}

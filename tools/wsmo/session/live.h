@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * live.h - what the module knows now, from its text files
+ *
+ * Reading them takes nothing away from a recorder, and shows whatever is
+ * monitored, whoever started that.
+ */
+#ifndef WSMO_LIVE_H
+#define WSMO_LIVE_H
+
+#include "libwsmon/numbers/events.h"
+#include "libwsmon/numbers/series.h"
+
+/** struct live_class - the regions of a target's class, or of a target: "all" */
+struct live_class {
+	__u32 pid;
+	__u32 class;
+	__u64 regions;		/* how many */
+	__u64 hot;		/* bytes in those with half of their pages accessed */
+};
+
+/**
+ * struct live - what the module tells
+ * @rows:	working set sizes, sorted by target, window and class
+ * @rss:	resident sizes of the same targets
+ * @names:	their names, struct wss_name
+ * @events:	peaks of the session, also of targets that are gone
+ * @classes:	struct live_class; none before live_read_regions()
+ * @status:	"running", or "idle" and why
+ * @running:	monitoring runs
+ * @cpu_ns:	CPU time of the kernel thread since it started
+ * @lost:	records lost since then
+ */
+struct live {
+	struct wss_rows rows;
+	struct wss_rows rss;
+	struct sorted names;
+	struct events events;
+	struct sorted classes;
+	char status[128];
+	bool running;
+	__u64 cpu_ns;
+	__u64 lost;
+};
+
+/**
+ * live_status() - whether monitoring runs
+ * @status: result, the line the module has
+ * Return: 0, or nonzero after a message
+ */
+int live_status(char *status, size_t size, bool *running);
+
+/**
+ * live_read() - all but @classes; rows only while monitoring runs
+ * Return: 0, or nonzero after a message; live_free() in either case
+ */
+int live_read(struct live *live);
+
+/**
+ * live_read_regions() - @classes, too
+ * Return: 0, or nonzero after a message
+ */
+int live_read_regions(struct live *live);
+
+/** live_free() - free what was read */
+void live_free(struct live *live);
+
+#endif /* WSMO_LIVE_H */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calls.c - call stacks with names, equal ones kept once
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "demangle.h"
+#include "libwsmon/sorted.h"
+#include "symbols.h"
+
+#define STRINGS_MAX	(1 << 22)
+#define STACKS_MAX	(1 << 22)
+#define INLINED_MAX	16		/* into one another */
+
+struct calls {
+	struct symbols *symbols;
+	struct sorted strings;		/* char *, each once */
+	struct sorted stacks;		/* struct callstack *, each once */
+	struct callstack **numbered;
+	__u32 numbers;
+};
+
+static void *need(void *p)
+{
+	if (p)
+		return p;
+	msg("out of memory");
+	exit(WSMO_FAILURE);
+}
+
+static int compare_strings(const void *x, const void *y)
+{
+	return strcmp(*(char * const *)x, *(char * const *)y);
+}
+
+/* Strings are kept once, so that equal ones are at equal addresses */
+static int order(const void *x, const void *y)
+{
+	return x < y ? -1 : x > y;
+}
+
+static int compare_calls(const struct call *a, const struct call *b)
+{
+	int c = order(a->function, b->function);
+
+	if (!c)
+		c = order(a->file, b->file);
+	if (!c)
+		c = order(a->path, b->path);
+	if (c)
+		return c;
+	if (a->line != b->line)
+		return a->line - b->line;
+	/* where lines are known other addresses in them are the same call */
+	if (a->file || a->function)
+		return a->inlined - b->inlined;
+	if (!a->path)
+		return a->pc < b->pc ? -1 : a->pc > b->pc;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int compare_stacks(const void *x, const void *y)
+{
+	const struct callstack *a = *(struct callstack * const *)x;
+	const struct callstack *b = *(struct callstack * const *)y;
+	__u32 i;
+	int c;
+
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? -1 : 1;
+	if (a->cut != b->cut)
+		return a->cut - b->cut;
+	for (i = 0; i < a->nr; i++) {
+		c = compare_calls(&a->call[i], &b->call[i]);
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+struct calls *calls_new(void)
+{
+	struct calls *cs = need(calloc(1, sizeof(*cs)));
+
+	cs->symbols = need(symbols_new());
+	cs->strings = (struct sorted) {
+		.size = sizeof(char *), .max = STRINGS_MAX,
+		.compare = compare_strings,
+	};
+	cs->stacks = (struct sorted) {
+		.size = sizeof(struct callstack *), .max = STACKS_MAX,
+		.compare = compare_stacks,
+	};
+	return cs;
+}
+
+static const char *keep(struct calls *cs, const char *text)
+{
+	char **s = sorted_find(&cs->strings, &text), *copy;
+
+	if (s)
+		return *s;
+	copy = need(strdup(text));
+	need(sorted_get(&cs->strings, &copy));
+	return copy;
+}
+
+static const char *function_name(struct calls *cs, const char *symbol)
+{
+	char *plain = demangle(symbol), *name, *version;
+	const char *kept;
+
+	name = need(plain ? plain : strdup(symbol));
+	/* "memcpy@@GLIBC_2.14" */
+	version = plain ? NULL : strchr(name, '@');
+	if (version && version != name)
+		*version = '\0';
+	kept = keep(cs, name);
+	free(name);
+	return kept;
+}
+
+/* No file that could have names, but perhaps "[vdso]" */
+static void resolve_part(struct calls *cs, const struct mapping *m,
+			 struct call *call)
+{
+	if (!m || !*m->path)
+		return;
+	call->path = keep(cs, m->path);
+	call->offset = call->pc - m->start + m->offset;
+}
+
+/*
+ * @call: the first of INLINED_MAX + 1, only its @pc is set
+ * Return: how many calls it turns out to be
+ */
+static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
+		   struct call *call)
+{
+	struct inlined in[INLINED_MAX];
+	struct module module;
+	struct symbol symbol;
+	const char *file;
+	int nr, i;
+
+	if (!mappings_module(ms, pid, call->pc, &module)) {
+		resolve_part(cs, mappings_find(ms, pid, call->pc), call);
+		return 1;
+	}
+	call->path = keep(cs, module.path);
+	call->offset = call->pc - module.base;
+	file = symbols_line(cs->symbols, &module, call->pc, &call->line);
+	call->file = file ? keep(cs, file) : NULL;
+	nr = symbols_inlined(cs->symbols, &module, call->pc, in, INLINED_MAX);
+	/* where each was called is where the next one out is */
+	for (i = 0; i < nr; i++) {
+		call[i + 1] = call[i];
+		call[i].function = keep(cs, in[i].name);
+		call[i].inlined = true;
+		call[i + 1].file = in[i].file ? keep(cs, in[i].file) : NULL;
+		call[i + 1].line = in[i].line;
+	}
+	if (symbols_find(cs->symbols, &module, call->pc, &symbol))
+		call[nr].function = function_name(cs, symbol.name);
+	return nr + 1;
+}
+
+static struct callstack *with_room(struct callstack *s, __u32 nr)
+{
+	return need(realloc(s, sizeof(*s) + nr * sizeof(s->call[0])));
+}
+
+struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
+			     const struct wsmon_rec_stack *rec)
+{
+	struct callstack *s = with_room(NULL, 0);
+	__u32 i;
+
+	*s = (struct callstack){ .cut = rec->flags & WSMON_STACK_CUT };
+	for (i = 0; i < rec->nr; i++) {
+		s = with_room(s, s->nr + 1 + INLINED_MAX);
+		s->call[s->nr] = (struct call){ .pc = rec->pc[i] };
+		s->nr += resolve(cs, ms, rec->pid, &s->call[s->nr]);
+	}
+	return s;
+}
+
+/* What has no file yet is looked for again */
+static struct callstack *complete(struct calls *cs, const struct mappings *ms,
+				  __u32 pid, struct callstack *old)
+{
+	struct callstack *s = with_room(NULL, 0);
+	__u32 i;
+
+	*s = (struct callstack){ .cut = old->cut };
+	for (i = 0; i < old->nr; i++) {
+		s = with_room(s, s->nr + 1 + INLINED_MAX);
+		s->call[s->nr] = old->call[i];
+		s->nr += old->call[i].path ? 1 :
+			 resolve(cs, ms, pid, &s->call[s->nr]);
+	}
+	free(old);
+	return s;
+}
+
+struct callstack *calls_fold(struct calls *cs, const struct mappings *ms,
+			     __u32 pid, struct callstack *stack)
+{
+	struct callstack **s;
+	__u32 i;
+
+	for (i = 0; i < stack->nr && stack->call[i].path; i++)
+		;
+	if (i < stack->nr)
+		stack = complete(cs, ms, pid, stack);
+	s = need(sorted_get(&cs->stacks, &stack));
+	if (*s != stack)
+		free(stack);
+	return *s;
+}
+
+bool calls_number(struct calls *cs, struct callstack *stack)
+{
+	if (stack->number)
+		return false;
+	cs->numbered = need(reallocarray(cs->numbered, cs->numbers + 1,
+					 sizeof(*cs->numbered)));
+	cs->numbered[cs->numbers] = stack;
+	stack->number = ++cs->numbers;
+	return true;
+}
+
+const struct callstack *calls_numbered(const struct calls *cs, __u32 number)
+{
+	return number && number <= cs->numbers ? cs->numbered[number - 1] : NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *calls_text(char *buf, const struct call *call)
+{
+	char text[CALL_TEXT];
+
+	if (call->function && call->file)
+		snprintf(text, sizeof(text), "%s (%s:%d%s)", call->function,
+			 last_part(call->file), call->line,
+			 call->inlined ? ", inlined" : "");
+	else if (call->function)
+		snprintf(text, sizeof(text), "%s (%s)", call->function,
+			 last_part(call->path));
+	else if (call->path)
+		snprintf(text, sizeof(text), "%s+%#llx", call->path,
+			 call->offset);
+	else
+		snprintf(text, sizeof(text), "%#llx", call->pc);
+	return text_clean(buf, CALL_TEXT, text);
+}
+
+void calls_free(struct calls *cs)
+{
+	struct callstack **stack = cs->stacks.base;
+	char **string = cs->strings.base;
+	size_t i;
+
+	symbols_free(cs->symbols);
+	for (i = 0; i < cs->stacks.nr; i++)
+		free(stack[i]);
+	for (i = 0; i < cs->strings.nr; i++)
+		free(string[i]);
+	free(cs->numbered);
+	free(cs->stacks.base);
+	free(cs->strings.base);
+	free(cs);
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * symbols.c - names of functions and objects, and source lines
+ *
+ * Each file is opened when it is first asked for; its symbols are sorted once.
+ */
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "libdw.h"
+#include "libwsmon/sorted.h"
+#include "symbols.h"
+
+#define SYMBOLS_FILES	256		/* open at the same time */
+#define SYMBOLS_MAX	(1 << 22)	/* of a file */
+#define NESTED_MAX	8		/* symbols that begin within another */
+#define SCOPES_MAX	100		/* blocks and functions within each other */
+#define TOLD_FILES	3
+#define DELETED		" (deleted)"
+
+struct entry {
+	__u64 start;
+	__u64 size;
+	const char *name;
+	bool global;
+};
+
+/**
+ * struct file - an ELF file
+ * @path:	as recorded
+ * @build_id:	likewise; what is behind @build_id_len is 0
+ * @build_id_len: likewise
+ * @inode:	likewise
+ * @tried:	to open it
+ * @dwfl:	NULL if it cannot be used
+ * @mod:	its only module
+ * @first:	where that has the file's first byte
+ * @end:	address behind its last segment
+ * @entries:	its symbols, in order of @start; of several at one address one
+ * @nr:		how many
+ */
+struct file {
+	char *path;
+	__u8 build_id[WSMON_BUILD_ID];
+	__u32 build_id_len;
+	__u64 inode;
+	bool tried;
+	Dwfl *dwfl;
+	Dwfl_Module *mod;
+	GElf_Addr first;
+	GElf_Addr end;
+	struct entry *entries;
+	size_t nr;
+};
+
+struct symbols {
+	const struct libdw *dw;
+	Dwfl_Callbacks callbacks;
+	struct sorted files;
+};
+
+static int compare_files(const void *x, const void *y)
+{
+	const struct file *a = x, *b = y;
+	int c = strcmp(a->path, b->path);
+
+	if (!c)
+		c = memcmp(a->build_id, b->build_id, sizeof(a->build_id));
+	if (!c)
+		c = a->inode < b->inode ? -1 : a->inode > b->inode;
+	return c;
+}
+
+struct symbols *symbols_new(void)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->files = (struct sorted) {
+			.size = sizeof(struct file),
+			.max = SYMBOLS_FILES,
+			.compare = compare_files,
+		};
+	return s;
+}
+
+/* Is the file there the one that was mapped? */
+static bool is_same(const struct libdw *dw, const struct file *f, const char *path)
+{
+	const unsigned char *id;
+	struct stat st;
+	GElf_Addr at;
+	int len = dw->dwfl_module_build_id(f->mod, &id, &at);
+
+	if (f->build_id_len)
+		return len == (int)f->build_id_len && !memcmp(id, f->build_id, len);
+	return len <= 0 && !stat(path, &st) && st.st_ino == f->inode;
+}
+
+static bool is_named(const GElf_Sym *sym, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	return name && *name && sym->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC);
+}
+
+/* By address, the one to be kept of several there first */
+static int compare_entries(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	if (a->global != b->global)
+		return a->global ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static void sort_entries(struct file *f)
+{
+	size_t i, n = 0;
+
+	qsort(f->entries, f->nr, sizeof(*f->entries), compare_entries);
+	for (i = 0; i < f->nr; i++)
+		if (!n || f->entries[n - 1].start != f->entries[i].start)
+			f->entries[n++] = f->entries[i];
+	f->nr = n;
+	/* assembly without sizes: each reaches to the next */
+	for (i = 0; i < n; i++)
+		if (!f->entries[i].size)
+			f->entries[i].size = (i + 1 < n ? f->entries[i + 1].start :
+					      f->end) - f->entries[i].start;
+}
+
+static void read_symbols(const struct libdw *dw, struct file *f)
+{
+	int nr = dw->dwfl_module_getsymtab(f->mod), i;
+
+	if (nr <= 0 || nr > SYMBOLS_MAX)
+		return;
+	f->entries = calloc(nr, sizeof(*f->entries));
+	for (i = 0; f->entries && i < nr; i++) {
+		const char *name;
+		GElf_Addr addr;
+		GElf_Sym sym;
+
+		name = dw->dwfl_module_getsym_info(f->mod, i, &sym, &addr, NULL,
+						   NULL, NULL);
+		if (is_named(&sym, name) && addr >= f->first && addr < f->end)
+			f->entries[f->nr++] = (struct entry) {
+				.start = addr,
+				/* whatever the file says: who steps from one to
+				 * the next shall not come round
+				 */
+				.size = sym.st_size < f->end - addr ?
+					sym.st_size : f->end - addr,
+				.name = name,
+				.global = GELF_ST_BIND(sym.st_info) != STB_LOCAL,
+			};
+	}
+	sort_entries(f);
+}
+
+static void open_file(struct symbols *s, struct file *f)
+{
+	size_t len = strlen(f->path), more = sizeof(DELETED) - 1;
+	const struct libdw *dw = s->dw;
+	char *path = strdup(f->path);
+	bool same = false;
+	struct stat st;
+
+	f->tried = true;
+	if (path && len > more && !strcmp(path + len - more, DELETED))
+		path[len - more] = '\0';
+	/* a record can name anything: opening a pipe would wait for a writer */
+	if (path && !stat(path, &st) && S_ISREG(st.st_mode))
+		f->dwfl = dw->dwfl_begin(&s->callbacks);
+	if (f->dwfl)
+		f->mod = dw->dwfl_report_elf(f->dwfl, "", path, -1, 0x10000, false);
+	if (f->mod) {
+		dw->dwfl_report_end(f->dwfl, NULL, NULL);
+		dw->dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL,
+				     NULL, NULL);
+		same = is_same(dw, f, path);
+	}
+	free(path);
+	if (same) {
+		read_symbols(dw, f);
+		return;
+	}
+	if (f->dwfl)
+		dw->dwfl_end(f->dwfl);
+	f->dwfl = NULL;
+}
+
+/* The file, opened, if it has the address; @at gets that in the file's module */
+static struct file *get_file(struct symbols *s, const struct module *m,
+			     __u64 addr, GElf_Addr *at)
+{
+	struct file key = {
+		.path = (char *)(uintptr_t)m->path,
+		.build_id_len = m->build_id_len,
+		.inode = m->inode,
+	}, *f;
+
+	memcpy(key.build_id, m->build_id, m->build_id_len);
+	f = sorted_get(&s->files, &key);
+	if (!f)
+		return NULL;
+	if (f->path == m->path)
+		f->path = strdup(m->path);
+	if (!f->path) {
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	if (!f->tried) {
+		s->dw = libdw_load();
+		if (!s->dw)
+			return NULL;
+		s->callbacks = (Dwfl_Callbacks) {
+			.find_debuginfo = s->dw->dwfl_standard_find_debuginfo,
+			.section_address = s->dw->dwfl_offline_section_address,
+		};
+		open_file(s, f);
+	}
+	*at = addr - m->base + f->first;
+	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
+}
+
+/* Index of the first entry that begins behind @at */
+static size_t locate(const struct file *f, GElf_Addr at)
+{
+	size_t low = 0, high = f->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->entries[mid].start > at)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+static const struct entry *find_entry(const struct file *f, GElf_Addr at)
+{
+	size_t i = locate(f, at), n;
+
+	for (n = 0; i && n < NESTED_MAX; n++) {
+		const struct entry *e = &f->entries[--i];
+
+		if (at - e->start < e->size)
+			return e;
+	}
+	return NULL;
+}
+
+static void give(const struct file *f, const struct entry *e,
+		 const struct module *m, struct symbol *out)
+{
+	*out = (struct symbol) {
+		.name = e->name,
+		.start = e->start - f->first + m->base,
+		.size = e->size,
+	};
+}
+
+bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
+		  struct symbol *out)
+{
+	GElf_Addr at;
+	const struct file *f = get_file(s, m, addr, &at);
+	const struct entry *e = f ? find_entry(f, at) : NULL;
+
+	if (e)
+		give(f, e, m, out);
+	return e;
+}
+
+bool symbols_next(struct symbols *s, const struct module *m, __u64 addr,
+		  struct symbol *out)
+{
+	GElf_Addr at;
+	const struct file *f = get_file(s, m, addr, &at);
+	const struct entry *e = f ? find_entry(f, at) : NULL;
+
+	if (f && !e) {
+		size_t i = locate(f, at);
+
+		e = i < f->nr ? &f->entries[i] : NULL;
+	}
+	if (e)
+		give(f, e, m, out);
+	return e;
+}
+
+const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
+			 int *line)
+{
+	GElf_Addr at;
+	const struct file *f = get_file(s, m, addr, &at);
+	Dwfl_Line *l = f ? s->dw->dwfl_module_getsrc(f->mod, at) : NULL;
+
+	if (!l)
+		return NULL;
+	return s->dw->dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+}
+
+static void call_site(const struct libdw *dw, Dwarf_Die *cu, Dwarf_Die *die,
+		      struct inlined *out)
+{
+	Dwarf_Word file, line;
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+
+	if (!dw->dwarf_formudata(dw->dwarf_attr_integrate(die, DW_AT_call_line,
+							  &attr), &line))
+		out->line = line;
+	if (!dw->dwarf_formudata(dw->dwarf_attr_integrate(die, DW_AT_call_file,
+							  &attr), &file) &&
+	    !dw->dwarf_getsrcfiles(cu, &files, NULL))
+		out->file = dw->dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* May there be functions in it though it has no addresses itself? */
+static bool holds_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/*
+ * The inlined functions around an address, innermost first. dwarf_getscopes() does not
+ * see those that were defined in another unit, as after link time optimization.
+ */
+static int inlined_in(const struct libdw *dw, Dwarf_Die *cu, Dwarf_Die *parent,
+		      Dwarf_Addr addr, int depth, struct inlined *out, int max)
+{
+	Dwarf_Die die;
+
+	if (!depth || dw->dwarf_child(parent, &die))
+		return 0;
+	do {
+		int tag = dw->dwarf_tag(&die), n;
+		const char *name;
+
+		if (!holds_functions(tag) && dw->dwarf_haspc(&die, addr) <= 0)
+			continue;
+		n = inlined_in(dw, cu, &die, addr, depth - 1, out, max);
+		if (tag == DW_TAG_inlined_subroutine && n < max) {
+			name = dw->dwarf_diename(&die);
+			out[n] = (struct inlined){ .name = name ? name : "?" };
+			call_site(dw, cu, &die, &out[n++]);
+		}
+		if (n)
+			return n;
+	} while (!dw->dwarf_siblingof(&die, &die));
+	return 0;
+}
+
+int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
+		    struct inlined *out, int max)
+{
+	GElf_Addr at, bias;
+	const struct file *f = get_file(s, m, addr, &at);
+	Dwarf_Die *cu = f ? s->dw->dwfl_module_addrdie(f->mod, at, &bias) : NULL;
+
+	return cu ? inlined_in(s->dw, cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
+}
+
+static void tell_missing(const struct symbols *s)
+{
+	const struct file *f = s->files.base;
+	char list[TOLD_FILES * 1024] = "", path[1000];
+	size_t i, nr = 0, len = 0;
+
+	for (i = 0; i < s->files.nr; i++) {
+		/* what has no build ID may be no ELF file at all */
+		if (!f[i].tried || f[i].dwfl || !f[i].build_id_len)
+			continue;
+		if (nr++ < TOLD_FILES)
+			len += snprintf(list + len, sizeof(list) - len, "%s%s",
+					len ? ", " : "",
+					text_clean(path, sizeof(path), f[i].path));
+	}
+	if (nr)
+		msg("no names from %zu file%s not there, or not as recorded: %s%s",
+		    nr, nr == 1 ? "" : "s", list, nr > TOLD_FILES ? ", ..." : "");
+}
+
+void symbols_free(struct symbols *s)
+{
+	struct file *f = s->files.base;
+	size_t i;
+
+	tell_missing(s);
+	for (i = 0; i < s->files.nr; i++) {
+		if (f[i].dwfl)
+			s->dw->dwfl_end(f[i].dwfl);
+		free(f[i].entries);
+		free(f[i].path);
+	}
+	free(s->files.base);
+	free(s);
+}

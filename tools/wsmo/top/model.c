@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * model.c - what "wsmo top" knows, and in which order it is shown
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "libwsmon/names.h"
+#include "session/secondary.h"
+#include "top.h"
+
+#define SERIES_MAX	8192
+
+const char * const top_sort_names[TOP_NR_SORTS] = {
+	[TOP_BY_WSS]	= "wss",
+	[TOP_BY_SHARE]	= "share",
+	[TOP_BY_HOT]	= "hot",
+	[TOP_BY_RSS]	= "rss",
+	[TOP_BY_PID]	= "pid",
+	[TOP_BY_NAME]	= "name",
+};
+
+static int compare_u64(__u64 a, __u64 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_series(const void *x, const void *y)
+{
+	const struct top_series *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return compare_u64(a->pid, b->pid);
+	if (a->tau_us != b->tau_us)
+		return compare_u64(a->tau_us, b->tau_us);
+	return compare_u64(a->class, b->class);
+}
+
+bool top_own(const struct top *top)
+{
+	return top->record.cmd || top->record.pids.nr;
+}
+
+void top_init(struct top *top)
+{
+	top->start_ns = record_now();
+	top->cpu = -1;
+	top->series = (struct sorted) {
+		.size = sizeof(struct top_series), .max = SERIES_MAX,
+		.compare = compare_series,
+	};
+}
+
+static struct top_series series_key(const struct wss_row *row)
+{
+	return (struct top_series) {
+		.pid = row->pid, .class = row->class, .tau_us = row->tau_us,
+	};
+}
+
+static void note_sizes(struct top *top)
+{
+	size_t i;
+
+	for (i = 0; i < top->now.rows.nr; i++) {
+		const struct wss_row *row = &top->now.rows.row[i];
+		const struct top_series key = series_key(row);
+		struct top_series *s = sorted_get(&top->series, &key);
+
+		if (s)
+			s->bytes[s->nr++ % TOP_HISTORY] = row->bytes;
+	}
+}
+
+/* A process that has just ended is told of once more, without a name */
+static void keep_names(const struct top *top, struct live *now)
+{
+	struct wss_name *name = now->names.base;
+	const struct wss_name *was;
+	size_t i;
+
+	for (i = 0; i < now->names.nr && top->read_ns; i++) {
+		was = sorted_find(&top->now.names, &name[i]);
+		if (was && !*name[i].comm)
+			name[i] = *was;
+	}
+}
+
+/* A session that started in between counts from zero */
+static double cpu_share(const struct top *top, const struct live *now,
+			__u64 now_ns)
+{
+	if (!top->read_ns || now->cpu_ns < top->now.cpu_ns)
+		return -1;
+	return (double)(now->cpu_ns - top->now.cpu_ns) /
+	       (now_ns - top->read_ns);
+}
+
+static void note_secondary(struct top *top, const struct live *now)
+{
+	const struct wss_name *name = now->names.base;
+	char text[SECONDARY_TEXT];
+	size_t i;
+
+	for (i = 0; i < now->names.nr; i++)
+		if (name[i].secondary_mmu && secondary_add(name[i].pid))
+			top_event(top, "%s", secondary_text(text, name[i].pid,
+							    name[i].comm));
+}
+
+int top_update(struct top *top)
+{
+	struct live now;
+	__u64 now_ns;
+	int err = live_read(&now);
+
+	if (!err)
+		err = live_read_regions(&now);
+	if (err) {
+		live_free(&now);
+		return err;
+	}
+	now_ns = record_now();
+	keep_names(top, &now);
+	top_compare(top, &now);
+	top->running = now.running;
+	snprintf(top->status, sizeof(top->status), "%s", now.status);
+	if (now.running) {
+		note_secondary(top, &now);
+		top->cpu = cpu_share(top, &now, now_ns);
+		top->read_ns = now_ns;
+		live_free(&top->now);
+		top->now = now;
+		note_sizes(top);
+		top_arrange(top);
+	} else {
+		/* the last table stays, to be read */
+		live_free(&now);
+	}
+	return 0;
+}
+
+void top_free(struct top *top)
+{
+	live_free(&top->now);
+	free(top->series.base);
+	free(top->rows);
+}
+
+/* The least window that is longer; 0 if there is none */
+static __u64 next_window(const struct top *top, __u64 tau_us)
+{
+	__u64 next = 0;
+	size_t i;
+
+	for (i = 0; i < top->now.rows.nr; i++) {
+		__u64 tau = top->now.rows.row[i].tau_us;
+
+		if (tau > tau_us && (!next || tau < next))
+			next = tau;
+	}
+	return next;
+}
+
+void top_next_window(struct top *top)
+{
+	top->tau_us = next_window(top, top->shown_us);
+	top_arrange(top);
+}
+
+static void fill_row(const struct top *top, const struct wss_row *wss,
+		     struct top_row *row)
+{
+	const struct live_class class = { .pid = wss->pid, .class = wss->class };
+	const struct wss_name name = { .pid = wss->pid };
+	const struct top_series key = series_key(wss);
+	const struct live_class *c = sorted_find(&top->now.classes, &class);
+	const struct wss_name *n = sorted_find(&top->now.names, &name);
+	size_t i;
+
+	*row = (struct top_row) { .wss = *wss };
+	if (n)
+		memcpy(row->comm, n->comm, sizeof(row->comm));
+	if (c) {
+		row->regions = c->regions;
+		row->hot = c->hot;
+	}
+	if (wss->mapped)
+		row->share = (double)wss->bytes / wss->mapped;
+	row->series = sorted_find(&top->series, &key);
+	if (wss->class != WSMON_CLASS_ALL)
+		return;
+	for (i = 0; i < top->now.rss.nr; i++) {
+		if (top->now.rss.row[i].pid == wss->pid) {
+			row->have_rss = true;
+			row->rss = top->now.rss.row[i].bytes;
+		}
+	}
+}
+
+static int compare_keys(const struct top *top, const struct top_row *a,
+			const struct top_row *b)
+{
+	int c = 0;
+
+	switch (top->sort) {
+	case TOP_BY_WSS:
+		return compare_u64(b->wss.bytes, a->wss.bytes);
+	case TOP_BY_SHARE:
+		return a->share < b->share ? 1 : -(a->share > b->share);
+	case TOP_BY_HOT:
+		return compare_u64(b->hot, a->hot);
+	case TOP_BY_RSS:
+		return compare_u64(b->rss, a->rss);
+	case TOP_BY_NAME:
+		c = strcmp(a->comm, b->comm);
+		break;
+	default:
+		break;
+	}
+	return c ? c : compare_u64(a->wss.pid, b->wss.pid);
+}
+
+/* By the key chosen; what is equal by process and class, so that rows stay put */
+static int compare_rows(const void *x, const void *y, void *arg)
+{
+	const struct top_row *a = x, *b = y;
+	const struct top *top = arg;
+	int c = compare_keys(top, a, b);
+
+	if (c)
+		return top->reverse ? -c : c;
+	c = compare_u64(a->wss.pid, b->wss.pid);
+	return c ? c : compare_u64(a->wss.class, b->wss.class);
+}
+
+/* Whether the filter lets a whole target through */
+static bool target_matches(const struct top *top, const struct top_row *row)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%u", row->wss.pid);
+	return !*top->filter || strcasestr(row->comm, top->filter) ||
+	       strstr(pid, top->filter);
+}
+
+/* Appends a target, if the filter lets it through, and the classes below it */
+static void add_target(struct top *top, const struct top_row *target)
+{
+	bool whole = target_matches(top, target);
+	size_t first = top->nr_rows, i;
+
+	top->rows[top->nr_rows++] = *target;
+	for (i = 0; i < top->now.rows.nr; i++) {
+		const struct wss_row *wss = &top->now.rows.row[i];
+
+		if (wss->pid != target->wss.pid ||
+		    wss->tau_us != target->wss.tau_us ||
+		    wss->class == WSMON_CLASS_ALL)
+			continue;
+		if (whole || strstr(class_name(wss->class), top->filter))
+			fill_row(top, wss, &top->rows[top->nr_rows++]);
+	}
+	if (!whole && top->nr_rows == first + 1)
+		top->nr_rows = first;
+	else if (top->no_classes)
+		top->nr_rows = first + 1;
+	else
+		qsort_r(&top->rows[first + 1], top->nr_rows - first - 1,
+			sizeof(*top->rows), compare_rows, top);
+}
+
+static void *row_array(size_t nr)
+{
+	void *rows = calloc(nr, sizeof(struct top_row));
+
+	if (!rows) {
+		top_screen_close();
+		msg("out of memory");
+		exit(WSMO_FAILURE);
+	}
+	return rows;
+}
+
+void top_arrange(struct top *top)
+{
+	size_t nr = top->now.rows.nr, targets = 0, i;
+	struct top_row *target;
+
+	free(top->rows);
+	top->rows = row_array(nr + 1);
+	top->nr_rows = 0;
+	target = row_array(nr + 1);
+	top->shown_us = top->tau_us ? next_window(top, top->tau_us - 1) : 0;
+	if (!top->shown_us || top->shown_us != top->tau_us)
+		top->shown_us = next_window(top, 0);
+	for (i = 0; i < nr; i++) {
+		const struct wss_row *wss = &top->now.rows.row[i];
+
+		if (wss->class == WSMON_CLASS_ALL &&
+		    wss->tau_us == top->shown_us)
+			fill_row(top, wss, &target[targets++]);
+	}
+	qsort_r(target, targets, sizeof(*target), compare_rows, top);
+	for (i = 0; i < targets; i++)
+		add_target(top, &target[i]);
+	free(target);
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * screen.c - the screen of "wsmo top", and its keys
+ */
+#include <curses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "session/secondary.h"
+#include "top.h"
+
+#define HEAD_LINES	3	/* what is monitored, how it is shown, headings */
+#define EVENT_LINES	4
+#define FEWEST_ROWS	6	/* events are shown if that many rows have room */
+#define KEY_ESCAPE	27
+
+enum { PID, NAME, WSS, LOW, HIGH, RSS, SHARE, HOT, REGIONS, TREND, NR_COLUMNS };
+
+/* @rank: where there is no room for all, those with the greatest are left out */
+static const struct {
+	const char *head;
+	int width;
+	int rank;
+} columns[NR_COLUMNS] = {
+	[PID]	  = { "PID", 7, 2 },
+	[NAME]	  = { "NAME", 15, 0 },
+	[WSS]	  = { "WSS", 7, 1 },
+	[LOW]	  = { "LOW", 7, 4 },
+	[HIGH]	  = { "HIGH", 7, 3 },
+	[RSS]	  = { "RSS", 7, 5 },
+	[SHARE]	  = { "SHARE", 5, 6 },
+	[HOT]	  = { "HOT", 7, 7 },
+	[REGIONS] = { "REGIONS", 7, 9 },
+	[TREND]	  = { "TREND", 8, 8 },	/* at least */
+};
+
+static SCREEN *screen;
+static bool helping;
+static bool typing;		/* the filter */
+static char before[TOP_FILTER];	/* the filter that was */
+static size_t first_row;
+
+int top_screen_open(void)
+{
+	const char *term = getenv("TERM");
+
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen) {
+		msg("the terminal type '%s' cannot be drawn on; try --repeat",
+		    term ? term : "");
+		return -1;
+	}
+	msg_hold(true);
+	cbreak();
+	noecho();
+	nodelay(stdscr, TRUE);
+	keypad(stdscr, TRUE);
+	set_escdelay(50);
+	curs_set(0);
+	return 0;
+}
+
+void top_screen_close(void)
+{
+	if (!screen)
+		return;
+	endwin();
+	delscreen(screen);
+	screen = NULL;
+	msg_hold(false);
+}
+
+/* How many columns there is room for, by rank; Return: what is left over */
+static int fit(int *ranks)
+{
+	int left = COLS, rank, i;
+
+	for (rank = 0; rank < NR_COLUMNS; rank++) {
+		for (i = 0; columns[i].rank != rank; i++)
+			;
+		if (left < columns[i].width + (rank > 0))
+			break;
+		left -= columns[i].width + (rank > 0);
+	}
+	*ranks = rank;
+	return left;
+}
+
+/* Draws a text at the left or right end of a field */
+static void field(int y, int x, int width, bool right, const char *text)
+{
+	mvprintw(y, x, right ? "%*s" : "%-*s", width, text);
+}
+
+/* As many sizes as fit, the last at the right; the greatest is a full block */
+static void draw_trend(int y, int x, int width, const struct top_series *s)
+{
+	static const char * const blocks[] = {
+		"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"
+	};
+	static const char * const plain[] = {
+		"_", ".", "-", "~", "=", "+", "*", "#"
+	};
+	const char * const *bars = term_unicode() ? blocks : plain;
+	unsigned int nr, i;
+	__u64 max = 0;
+
+	if (!s)
+		return;
+	nr = s->nr < TOP_HISTORY ? s->nr : TOP_HISTORY;
+	if (nr > (unsigned int)width)
+		nr = width;
+	for (i = s->nr - nr; i < s->nr; i++)
+		if (s->bytes[i % TOP_HISTORY] > max)
+			max = s->bytes[i % TOP_HISTORY];
+	move(y, x + width - nr);
+	for (i = s->nr - nr; i < s->nr; i++) {
+		double part = max ? (double)s->bytes[i % TOP_HISTORY] / max : 0;
+
+		addstr(bars[(int)(part * 7 + 0.5)]);
+	}
+}
+
+static void cell_text(const struct top_row *row, int column, char *buf)
+{
+	const struct wss_row *w = &row->wss;
+
+	*buf = '\0';
+	switch (column) {
+	case PID:
+		snprintf(buf, UNITS_LEN, "%u", w->pid);
+		break;
+	case WSS:
+		units_short(buf, w->bytes);
+		break;
+	case LOW:
+		units_short(buf, w->low);
+		break;
+	case HIGH:
+		units_short(buf, w->high);
+		break;
+	case RSS:
+		if (row->have_rss)
+			units_short(buf, row->rss);
+		else if (w->class == WSMON_CLASS_ALL)
+			strcpy(buf, "-");
+		break;
+	case SHARE:
+		if (w->mapped)
+			snprintf(buf, UNITS_LEN, "%.0f%%", 100 * row->share);
+		else
+			strcpy(buf, "-");
+		break;
+	case HOT:
+		units_short(buf, row->hot);
+		break;
+	case REGIONS:
+		snprintf(buf, UNITS_LEN, "%llu", row->regions);
+		break;
+	}
+}
+
+static void draw_name(int y, int x, const struct top_row *row)
+{
+	char name[64];
+
+	if (row->wss.class != WSMON_CLASS_ALL)
+		mvprintw(y, x, "  %s", class_name(row->wss.class));
+	else
+		mvprintw(y, x, "%s%s", text_clean(name, sizeof(name), row->comm),
+			 secondary_has(row->wss.pid) ? "*" : "");
+}
+
+/* The headings if there is no @row */
+static void draw_row(int y, const struct top_row *row)
+{
+	int ranks, left = fit(&ranks), x[NR_COLUMNS], width, at = 0, i;
+	char buf[UNITS_LEN];
+
+	for (i = 0; i < NR_COLUMNS; i++) {
+		x[i] = at;
+		if (columns[i].rank < ranks)
+			at += columns[i].width + 1;
+	}
+	/* first, as those behind it cut what is too long of it */
+	if (row)
+		draw_name(y, x[NAME], row);
+	for (i = 0; i < NR_COLUMNS; i++) {
+		if (columns[i].rank >= ranks || (row && i == NAME))
+			continue;
+		width = columns[i].width + (i == TREND ? left : 0);
+		if (!row) {
+			field(y, x[i], width, i != NAME && i != TREND,
+			      columns[i].head);
+		} else if (i == TREND) {
+			mvprintw(y, x[i] - 1, "%*s", width + 1, "");
+			draw_trend(y, x[i], width, row->series);
+		} else {
+			cell_text(row, i, buf);
+			if (i > NAME)
+				field(y, x[i] - 1, width + 1, true, buf);
+			else
+				field(y, x[i], width, true, buf);
+		}
+	}
+}
+
+static void draw_head(const struct top *top)
+{
+	char window[UNITS_LEN], line[256], cpu[32] = "";
+	__u64 regions = 0;
+	unsigned int targets = top->now.names.nr;
+	const struct live_class *c = top->now.classes.base;
+	size_t i;
+
+	for (i = 0; i < top->now.classes.nr; i++)
+		if (c[i].class == WSMON_CLASS_ALL)
+			regions += c[i].regions;
+	if (top->cpu >= 0)
+		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->cpu);
+	snprintf(line, sizeof(line), "wsmo top: %s, %u process%s, %llu regions, window %s%s, %llu lost",
+		 *top->status ? top->status : "waiting", targets,
+		 targets == 1 ? "" : "es", regions,
+		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
+				 "-",
+		 cpu, top->now.lost);
+	mvaddnstr(0, 0, line, COLS);
+	snprintf(line, sizeof(line), "by %s%s%s%s%s%s", top_sort_names[top->sort],
+		 top->reverse ? ", reversed" : "",
+		 top->no_classes ? ", without classes" : "",
+		 *top->filter ? ", only " : "", top->filter,
+		 top->paused ? ", PAUSED" : "");
+	mvaddnstr(1, 0, line, COLS);
+	attron(A_REVERSE);
+	mvprintw(2, 0, "%*s", COLS, "");
+	draw_row(2, NULL);
+	attroff(A_REVERSE);
+}
+
+/* Return: how many lines */
+static int draw_events(const struct top *top)
+{
+	int room = LINES - HEAD_LINES - 1 - FEWEST_ROWS, nr, i;
+	char clock[16];
+
+	nr = top->nr_events < EVENT_LINES ? (int)top->nr_events : EVENT_LINES;
+	if (nr > room)
+		nr = room > 0 ? room : 0;
+	for (i = 0; i < nr; i++) {
+		const struct top_event *e =
+			&top->events[(top->nr_events - nr + i) % TOP_EVENTS];
+		struct tm tm;
+
+		localtime_r(&e->time, &tm);
+		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+		if (e->lost)
+			attron(A_BOLD);
+		mvprintw(LINES - 1 - nr + i, 0, "%s ", clock);
+		addnstr(e->text, COLS > 9 ? COLS - 9 : 0);
+		attroff(A_BOLD);
+	}
+	return nr;
+}
+
+static void draw_rows(const struct top *top, int room)
+{
+	size_t i;
+
+	if (first_row + room > top->nr_rows)
+		first_row = top->nr_rows > (size_t)room ? top->nr_rows - room : 0;
+	for (i = first_row; i < top->nr_rows && (int)(i - first_row) < room; i++) {
+		bool target = top->rows[i].wss.class == WSMON_CLASS_ALL;
+
+		if (target)
+			attron(A_BOLD);
+		draw_row(HEAD_LINES + i - first_row, &top->rows[i]);
+		attroff(A_BOLD);
+	}
+	if (!top->nr_rows && room > 0)
+		mvaddnstr(HEAD_LINES, 0, top->now.rows.nr ?
+			  "nothing matches the filter" :
+			  "no figures yet", COLS);
+}
+
+static void draw_last_line(const struct top *top)
+{
+	if (typing) {
+		mvprintw(LINES - 1, 0, "only: %s_  (a name, process id or class; Enter, or Esc)",
+			 top->filter);
+		return;
+	}
+	attron(A_DIM);
+	mvaddnstr(LINES - 1, 0, "q quit  h help  p pause  s sort  r reverse  f filter  c classes  w window",
+		  COLS);
+	attroff(A_DIM);
+}
+
+static void draw_help(void)
+{
+	static const char * const lines[] = {
+		"wsmo top: the memory processes really use",
+		"",
+		"q        quit; monitoring that wsmo top started ends",
+		"p space  pause: the figures stay; again to go on",
+		"s        sort by the next of wss, share, hot, rss, pid, name",
+		"r        reverse the order",
+		"f /      show only what has a text in its name, process id or class",
+		"c        classes of memory below each process, or not",
+		"w        the next window, if there are several",
+		"arrows, PgUp, PgDn, Home, End  scroll",
+		"",
+		"WSS      working set: memory accessed within the window",
+		"LOW HIGH its 95 % interval",
+		"RSS      resident memory; the process has it, used or not",
+		"SHARE    working set, of what is mapped",
+		"HOT      regions of which half or more is accessed",
+		"REGIONS  it is divided into",
+		"*        has a secondary MMU: what only its guest accesses reads as idle",
+		"TREND    working set at each look, now is at the right",
+		"K M G are powers of 1024.",
+		"",
+		"Any key goes back.",
+	};
+	int i;
+
+	for (i = 0; i < (int)ARRAY_SIZE(lines) && i < LINES; i++)
+		mvaddnstr(i, 0, lines[i], COLS);
+}
+
+void top_screen_draw(const struct top *top)
+{
+	erase();
+	if (helping) {
+		draw_help();
+	} else {
+		draw_head(top);
+		draw_rows(top, LINES - HEAD_LINES - 1 - draw_events(top));
+		draw_last_line(top);
+	}
+	refresh();
+}
+
+static void type_filter(struct top *top, int key)
+{
+	size_t len = strlen(top->filter);
+
+	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
+		typing = false;
+	} else if (key == KEY_ESCAPE) {
+		typing = false;
+		strcpy(top->filter, before);
+	} else if (key == KEY_BACKSPACE || key == 127 || key == '\b') {
+		if (len)
+			top->filter[len - 1] = '\0';
+	} else if (key >= ' ' && key < 127 && len + 1 < sizeof(top->filter)) {
+		top->filter[len] = key;
+		top->filter[len + 1] = '\0';
+	}
+	top_arrange(top);
+}
+
+static void scroll_to(int lines)
+{
+	if (lines < 0 && first_row < (size_t)-lines)
+		first_row = 0;
+	else
+		first_row += lines;
+}
+
+static void take_key(struct top *top, int key)
+{
+	switch (key) {
+	case 'h':
+	case '?':
+		helping = true;
+		break;
+	case 'p':
+	case ' ':
+		top->paused = !top->paused;
+		break;
+	case 's':
+		top->sort = (top->sort + 1) % TOP_NR_SORTS;
+		top_arrange(top);
+		break;
+	case 'r':
+		top->reverse = !top->reverse;
+		top_arrange(top);
+		break;
+	case 'c':
+		top->no_classes = !top->no_classes;
+		top_arrange(top);
+		break;
+	case 'w':
+		top_next_window(top);
+		break;
+	case 'f':
+	case '/':
+		typing = true;
+		strcpy(before, top->filter);
+		*top->filter = '\0';
+		top_arrange(top);
+		break;
+	case KEY_UP:
+		scroll_to(-1);
+		break;
+	case KEY_DOWN:
+		scroll_to(1);
+		break;
+	case KEY_PPAGE:
+		scroll_to(-(LINES / 2));
+		break;
+	case KEY_NPAGE:
+		scroll_to(LINES / 2);
+		break;
+	case KEY_HOME:
+		first_row = 0;
+		break;
+	case KEY_END:
+		first_row = top->nr_rows;
+		break;
+	case 'L' & 31:
+		clearok(curscr, TRUE);
+		break;
+	}
+}
+
+bool top_screen_key(struct top *top)
+{
+	int key;
+
+	while ((key = getch()) != ERR) {
+		if (key == KEY_RESIZE)
+			continue;
+		if (typing)
+			type_filter(top, key);
+		else if (helping)
+			helping = false;
+		else if (key == 'q')
+			return false;
+		else
+			take_key(top, key);
+	}
+	return true;
+}

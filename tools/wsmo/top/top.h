@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * top.h - what the parts of "wsmo top" share
+ *
+ * top.c has the options and the loop, top_model.c what is known and in which order
+ * it is shown, top_events.c what happened, top_screen.c and top_text.c show it.
+ */
+#ifndef WSMO_TOP_H
+#define WSMO_TOP_H
+
+#include <time.h>
+
+#include "cli/table.h"
+#include "record/mark_socket.h"
+#include "record/record.h"
+#include "session/live.h"
+
+#define TOP_HISTORY	200	/* sizes a trend can show */
+#define TOP_EVENTS	64
+#define TOP_FILTER	32
+
+/** enum top_sort - order of targets, and of the classes below each */
+enum top_sort {
+	TOP_BY_WSS,
+	TOP_BY_SHARE,
+	TOP_BY_HOT,
+	TOP_BY_RSS,
+	TOP_BY_PID,
+	TOP_BY_NAME,
+	TOP_NR_SORTS
+};
+
+/** struct top_series - the sizes of a target's class in a window */
+struct top_series {
+	__u32 pid;
+	__u32 class;
+	__u64 tau_us;
+	unsigned int nr;		/* so far, the last TOP_HISTORY are kept */
+	__u64 bytes[TOP_HISTORY];
+};
+
+/** struct top_row - a line of the table: a target ("all") or one of its classes */
+struct top_row {
+	struct wss_row wss;
+	char comm[WSMON_COMM_LEN];
+	bool have_rss;			/* no class has one of its own */
+	__u64 rss;
+	__u64 regions;
+	__u64 hot;
+	double share;			/* of what is mapped, 0 if nothing is */
+	const struct top_series *series;
+};
+
+/** struct top_event - something that happened */
+struct top_event {
+	time_t time;
+	__u64 lost;			/* it is this many lost records */
+	char text[128];
+};
+
+/**
+ * struct top - a run of "wsmo top"
+ * @record:	monitoring, if this command starts it
+ * @output:	where the command's output goes
+ * @interval_ns: time between two looks
+ * @screen:	draw on the terminal, else print tables
+ * @repeat:	@count tables, 0 for as many as come
+ * @format:	of the tables
+ * @tau_us:	window asked for, 0 is the shortest
+ * @sort, @reverse, @no_classes, @filter: what is shown, in which order
+ * @paused:	what is shown stays as it is
+ * @now:	what was read last while monitoring ran
+ * @status:	of the module, "running" or why not
+ * @running:	it is running
+ * @start_ns:	when this began
+ * @read_ns:	when @now was read, 0 if it was not
+ * @cpu:	CPU time of the kernel thread since the last look, negative if unknown
+ * @series:	struct top_series
+ * @rows:	the table, @nr_rows
+ * @shown_us:	the window it is of, 0 if there is none
+ * @events:	the last ones, @nr_events so far
+ */
+struct top {
+	struct record record;
+	__u64 interval_ns;
+	bool screen;
+	bool repeat;
+	__u64 count;
+	enum table_format format;
+	__u64 tau_us;
+	enum top_sort sort;
+	bool reverse;
+	bool no_classes;
+	char filter[TOP_FILTER];
+	bool paused;
+
+	struct live now;
+	char status[128];
+	bool running;
+	__u64 start_ns;
+	__u64 read_ns;
+	double cpu;
+	struct sorted series;
+	struct top_row *rows;
+	size_t nr_rows;
+	__u64 shown_us;
+	struct top_event events[TOP_EVENTS];
+	unsigned int nr_events;
+};
+
+/** top_sort_names - of enum top_sort, as --sort has them */
+extern const char * const top_sort_names[TOP_NR_SORTS];
+
+/** top_own() - does it start monitoring, or did the user name nothing? */
+bool top_own(const struct top *top);
+
+/** top_init() - nothing is known yet */
+void top_init(struct top *top);
+
+/**
+ * top_update() - read what the module knows, note what happened
+ * Return: 0, or nonzero after a message
+ */
+int top_update(struct top *top);
+
+/** top_arrange() - make the table anew, as what is shown or its order changed */
+void top_arrange(struct top *top);
+
+/** top_next_window() - show the next longer window, or the shortest again */
+void top_next_window(struct top *top);
+
+/** top_free() - free what is known */
+void top_free(struct top *top);
+
+/** top_event() - something happened: note it for the screen, or tell it */
+void top_event(struct top *top, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** top_lost() - records were lost; adds to the event before if that was the same */
+void top_lost(struct top *top, __u64 records);
+
+/** top_record() - note what a record of the stream tells to have happened */
+void top_record(struct top *top, const struct wsmon_record *rec);
+
+/** top_mark() - "wsmo mark" said something; for mark_serve() */
+void top_mark(void *top, const struct mark_request *rq, struct mark_reply *reply);
+
+/** top_compare() - note what happened between two looks at the text files */
+void top_compare(struct top *top, const struct live *now);
+
+/** top_screen_open() - Return: 0, or -1 after a message; holds messages back */
+int top_screen_open(void);
+
+/** top_screen_draw() - draw all of it */
+void top_screen_draw(const struct top *top);
+
+/** top_screen_key() - take a key, if there is one; Return: false to quit */
+bool top_screen_key(struct top *top);
+
+/** top_screen_close() - the terminal as it was; tells messages held back */
+void top_screen_close(void);
+
+/** top_text_print() - print the table; Return: 0, or -1 if it cannot be written */
+int top_text_print(const struct top *top);
+
+/** top_text_end() - nothing follows */
+void top_text_end(void);
+
+#endif /* WSMO_TOP_H */
