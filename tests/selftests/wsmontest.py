@@ -126,8 +126,12 @@ def sleeper():
 
 def measured(test):
     """Decorate a test that asserts figures which chance and a busy machine have a
-    part in: it may fail two times of three. What is wrong is wrong each time."""
-    test.attempts = 3
+    part in: it may fail two times of three. What is wrong is wrong each time.
+
+    A kernel with checkers (tests/vm/debug-kernel) is several times slower, and the
+    workloads with it: there such a test runs once, for what the checkers say of it,
+    and figures that differ are printed."""
+    test.measured = True
     return test
 
 
@@ -153,8 +157,14 @@ def main(*tests):
     failed = 0
     for test in tests:
         began = time.monotonic()
-        for left in reversed(range(getattr(test, "attempts", 1))):
+        figures = getattr(test, "measured", False)
+        checkers = "-wsmon-" in os.uname().release
+        for left in reversed(range(3 if figures and not checkers else 1)):
             wrong = attempt(test)
+            if wrong and figures and checkers and not loaded() and \
+                    wrong.startswith("AssertionError"):
+                print("# not judged in a kernel with checkers: " + wrong)
+                wrong = None
             if not wrong:
                 print("# ok: %s, %.1f s" % (test.__name__, time.monotonic() - began),
                       flush=True)
