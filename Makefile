@@ -62,7 +62,7 @@ check-races: need-vm
 SECS ?= 60
 .PHONY: soak
 soak: need-vm
-	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTESTS= \
+	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTESTS= SELFTEST_TIMEOUT=1200 \
 		STRESS_TIMEOUT=$$((7200 + 30 * $(SECS))) tests/check-debug
 
 .PHONY: install

@@ -82,6 +82,7 @@ def strides():
     return [(["--seed", str(n)], ["--stride", str(1 + n % 2)]) for n in range(3)]
 
 
+@w.figures
 def first_intervals():
     rows = []
     for way in WAYS:
@@ -92,6 +93,7 @@ def first_intervals():
     judge("first two", rows, 2 * 3 * len(WAYS))
 
 
+@w.figures
 def exec_later():
     """The program that is started is another one first."""
     rows = []
@@ -103,6 +105,7 @@ def exec_later():
     judge("after exec", rows, 2 * len(WAYS))
 
 
+@w.figures
 def between_two_readings():
     """Memory that comes to be while nobody reads the mappings"""
     short = ["--sample", "50ms", "--aggr", "500ms", "--window", "500ms", "--update", "5s"]
@@ -114,6 +117,7 @@ def between_two_readings():
     judge("between two readings", rows, 4 * len(WAYS))
 
 
+@w.figures
 def one_second():
     """It is gone before, or soon after, its first interval ends."""
     rows = []
