@@ -37,10 +37,10 @@ include tools/wsmo/wsmo.mk
 .PHONY: need-build need-vm
 need-build:
 	@scripts/need gcc make libc6-dev libsmartcols-dev libjson-c-dev libzstd-dev zlib1g-dev \
-		libncurses-dev libdw-dev libiberty-dev
+		libncurses-dev libdw-dev libiberty-dev python3-docutils
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		python3-docutils gnuplot-nox chromium file tmux
+		gnuplot-nox chromium file tmux
 
 .PHONY: demo
 demo: need-build
@@ -65,13 +65,21 @@ soak: need-vm
 	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTESTS= SELFTEST_TIMEOUT=1200 \
 		STRESS_TIMEOUT=$$((7200 + 30 * $(SECS))) tests/check-debug
 
+# Manual pages
+MAN := $(patsubst Documentation/reference/man/%.rst,out/man/%.1,$(wildcard Documentation/reference/man/*.rst))
+.PHONY: man
+man: $(MAN)
+out/man/%.1: Documentation/reference/man/%.rst
+	@mkdir -p $(@D)
+	rst2man --report=2 --halt=2 $< $@
+
 .PHONY: install
-install: all completion
+install: all completion man
 	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
 	install -m 755 $(WSMO_PARTS:%=out/bin/wsmo-%) $(DESTDIR)$(bindir)/
 	install -d $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
 	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
-	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
+	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
 	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
@@ -94,6 +102,7 @@ help:
 	@echo 'make            build the module for the running kernel, and wsmo'
 	@echo 'make module     the module; KDIR=DIR for another kernel'
 	@echo 'make wsmo       the command'
+	@echo 'make man        the manual pages, in out/man'
 	@echo 'make install    install both, the man pages and bash completion (prefix=$(prefix))'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'

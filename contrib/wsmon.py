@@ -115,7 +115,7 @@ def _signed(data):
 
 
 class _Target:
-    """What packed snapshots of a target build on: see Documentation/abi.rst."""
+    """What packed snapshots of a target build on: see Documentation/reference/abi.rst."""
 
     def __init__(self):
         self.old, self.now, self.number = [], [], None

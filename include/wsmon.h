@@ -117,7 +117,7 @@ struct wsmon_record {
 /* In struct wsmon_attrs.flags */
 #define WSMON_ATTR_FLUSH_TLB	0x1
 
-/* In struct wsmon_attrs.peak_detector: see Documentation/design.rst */
+/* In struct wsmon_attrs.peak_detector: see Documentation/internals/design.rst */
 #define WSMON_PEAK_OFF		0	/* no PEAK records */
 #define WSMON_PEAK_SIGMA	1	/* standard deviations from the mean */
 #define WSMON_PEAK_FANO		2	/* as valgrind-ws does it */
@@ -345,7 +345,7 @@ struct wsmon_rec_wss {
  * struct wsmon_rec_peak - WSMON_REC_PEAK: an edge of a peak
  *
  * A peak is a time in which the working set size within the shortest window is
- * further from its moving mean than usual; see Documentation/design.rst.
+ * further from its moving mean than usual; see Documentation/internals/design.rst.
  *
  * @pid:	the target
  * @group:	WSMON_PEAK_ALL, _TEXT or _REST
@@ -658,7 +658,7 @@ struct wsmon_rec_act {
  * @data:	a zstd frame with a checksum. What is in it is at most
  *		WSMON_RECORD_MAX bytes: struct wsmon_rec_snapshot without its
  *		regions, then @number and the regions' fields, column by column;
- *		see Documentation/abi.rst
+ *		see Documentation/reference/abi.rst
  *
  * TARGET and EXIT records of the target and LOST records end what can be built
  * on. The records of a snapshot in several parts are packed one by one.

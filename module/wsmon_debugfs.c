@@ -2,7 +2,7 @@
 /*
  * wsmon_debugfs.c - the files in debugfs wsmon/, all for root only
  *
- * Documentation/abi.rst says what each file takes and gives. Input is taken
+ * Documentation/reference/abi.rst says what each file takes and gives. Input is taken
  * whole or not at all. Reading takes wsmon.lock while the text is made, never
  * while it is copied to the reader; of texts that can be long only a few lines
  * are made at a time, so that neither the thread nor other files wait for long.

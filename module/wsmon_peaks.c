@@ -8,7 +8,7 @@
  * in which the working set size is further from the mean than a threshold. Among
  * the first estimates "sigma" takes the median and the median distance from it. The
  * recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c);
- * Documentation/design.rst has the formulas, and why "sigma" differs from "fano".
+ * Documentation/internals/design.rst has the formulas, and why "sigma" differs from "fano".
  *
  * Numbers are fixed point with a common exponent: a value is pages << FRAC >>
  * shift and below 2^31, whatever the size, so that its square fits into 64 bits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * debugfs-fuzz: uses the module's files as nobody should, and looks whether
- * they keep to Documentation/abi.rst meanwhile.
+ * they keep to Documentation/reference/abi.rst meanwhile.
  *
  *	debugfs-fuzz [-a] [-t] [-u] SECS SEED PID...
  *

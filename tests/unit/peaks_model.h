@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-/* By the formulas of Documentation/design.rst */
+/* By the formulas of Documentation/internals/design.rst */
 struct model {
 	double mean, var, filtered, baseline, var_before, threshold;
 	double first[32];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packs snapshots as Documentation/abi.rst says, to be compared with wsmo.
+"""Packs snapshots as Documentation/reference/abi.rst says, to be compared with wsmo.
 
 As records.py it shares no code with wsmo, nor with contrib/wsmon.py.
 """

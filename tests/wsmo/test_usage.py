@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Command lines: help, version, what is refused, what manual pages tell."""
-import glob
 import os
 import re
-import subprocess
 
 import samples
 from tap import TOP, ok, run
@@ -19,11 +17,11 @@ def refused(*args, word=""):
 
 
 def manual(name):
-    path = os.path.join(TOP, "Documentation", "man", name + ".1")
+    path = os.path.join(TOP, "Documentation", "reference", "man", name + ".rst")
     if not os.path.exists(path):
         return ""
     with open(path) as f:
-        return f.read().replace("\\-", "-")
+        return f.read()
 
 
 def manuals():
@@ -37,26 +35,17 @@ def manuals():
                    if option not in page and not (
                        option in of_record and re.search(r"(?:are those|as) (?:of|in)\n?.*"
                                                          r"wsmo-record", page))]
-        ok(page and not missing and ("wsmo-%s (1)" % verb) in overview,
-           "wsmo-%s.1 has all options" % verb, missing)
+        ok(page and not missing and ("**wsmo-%s**" % verb) in overview,
+           "wsmo-%s(1) has all options" % verb, missing)
         views = re.search(r"\[(\w+(?:\|\w+)+)\]", text)
         if verb == "report":
             missing = [view for view in views.group(1).split("|")
-                       if "\n.B %s\n" % view not in page or view not in overview]
+                       if "\n``%s``\n" % view not in page or view not in overview]
             ok(not missing, "and all reports", missing)
-
-
-def documents():
-    for path in sorted(glob.glob(os.path.join(TOP, "Documentation", "*.rst"))):
-        res = subprocess.run(["/usr/bin/rst2html", "--report=2", "--halt=2", path, "/dev/null"],
-                             stderr=subprocess.PIPE)
-        ok(res.returncode == 0 and not res.stderr, os.path.basename(path) + " is valid",
-           res.stderr.decode())
 
 
 def main(_accept):
     manuals()
-    documents()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("top", "--help"),

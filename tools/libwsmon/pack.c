@@ -4,7 +4,7 @@
  *
  * A snapshot is much like the one before it: what can be expected is left out,
  * the rest is small numbers of one kind each, which zstd makes few bits of.
- * unpack.c is the reverse; Documentation/abi.rst describes the format.
+ * unpack.c is the reverse; Documentation/reference/abi.rst describes the format.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -135,7 +135,7 @@ struct line {
 };
 
 /*
- * As the module sorts them (Documentation/abi.rst); @data_end: where the last .data
+ * As the module sorts them (Documentation/reference/abi.rst); @data_end: where the last .data
  * ended, as .bss follows
  */
 static enum wsmon_class classify(const struct act_process *p,
