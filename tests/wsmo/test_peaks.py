@@ -7,7 +7,8 @@ import subprocess
 
 import records as r
 import samples
-from tap import GOLDEN, HERE, Directory, ok, run
+import forms
+from tap import HERE, Directory, golden, ok, run
 from test_record import fake
 from test_stacks import Program, peaks, record
 
@@ -23,23 +24,18 @@ def objects(*args, data=None):
     return [json.loads(line) for line in report("--json", *args, data=data).stdout.splitlines()]
 
 
-def golden(accept):
-    views = [("peaks." + s, ("report", "peaks", *o)) for s, o in (
-        ("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)), ("json", ("--json",)),
-        ("folded", ("--folded",)))]
-    views += [("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "--chrome"))]
-    for name, args in views:
-        res = run(*args, "-i", "-", stdin=samples.stacks())
-        path = os.path.join(GOLDEN, name)
-        if accept:
-            with open(path, "wb") as f:
-                f.write(res.stdout)
-        with open(path, "rb") as f:
-            want = f.read()
-        ok(res.returncode == 0 and res.stdout == want and
-           res.stderr == (NO_NAMES if "peaks" in args else b""), "golden " + name, res.stderr,
-           *[line for line in res.stdout.decode().splitlines()
-             if line not in want.decode().splitlines()])
+def golden_files(accept):
+    data = samples.stacks()
+    for name, args in (("peaks.txt", ("report", "peaks")), ("peaks.raw", ("report", "peaks", "--raw")),
+                       ("peaks.folded", ("report", "peaks", "--folded")),
+                       ("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "--chrome"))):
+        res = run(*args, "-i", "-", stdin=data)
+        golden(name, res.stdout, accept, res.returncode == 0 and
+               res.stderr == (NO_NAMES if "peaks" in args else b""), res.stderr)
+    lines, text = [run("report", "peaks", form, "-i", "-", stdin=data).stdout
+                   for form in ("--json", "--csv")]
+    golden("peaks.json", lines, accept)
+    ok(*forms.none(forms.csv_differences(text.decode(), lines.decode()), "peaks: CSV is as JSON"))
 
 
 def folded():
@@ -244,7 +240,7 @@ def optimized():
 
 
 def main(accept):
-    golden(accept)
+    golden_files(accept)
     folded()
     filters()
     other_views()
