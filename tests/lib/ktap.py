@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TAP output, as prove and the kernel's kselftest read it."""
+"""TAP: tests print it by ok(), skip() and finish(); tally() counts what they printed.
+
+As a program: tests/lib/ktap.py LOG prints how many passed, failed, and were skipped.
+"""
+import re
 import sys
 
 count = 0
@@ -31,3 +35,36 @@ def finish():
     """Print the plan. Return: the exit status"""
     print("1..%d" % count)
     return 1 if failed else 0
+
+
+RESULT = re.compile(r"^( *)(not )?ok \d+(.*)$")
+
+
+def tally(lines):
+    """(passed, failed, skipped) test points. A point whose subtests come before it is
+    their sum, and does not count, unless it alone failed."""
+    counts = [0, 0, 0]
+    below = [0]             # failures among the subtests of each depth
+    before = -1             # indentation of the result before
+    for line in lines:
+        if re.match(r"^1\.\.0 *# *skip", line, re.I):
+            counts[2] += 1
+        found = RESULT.match(line)
+        if not found:
+            continue
+        indent, bad = len(found[1]), bool(found[2])
+        parent = indent < before
+        inner = sum(below[indent + 1:]) if parent else 0
+        del below[indent + 1:]
+        below += [0] * (indent + 1 - len(below))
+        below[indent] += bad
+        before = indent
+        if parent and (not bad or inner):
+            continue
+        counts[1 if bad else 2 if re.search("# *skip", found[3], re.I) else 0] += 1
+    return tuple(counts)
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], errors="replace") as f:
+        print(*tally(f))
