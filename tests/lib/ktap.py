@@ -5,36 +5,35 @@ As a program: tests/lib/ktap.py LOG prints how many passed, failed, and were ski
 """
 import re
 import sys
+import threading
 
 count = 0
 failed = 0
+lock = threading.Lock()
 
 
 def ok(passed, name, *why):
-    """A test point; @why is shown if it failed."""
+    """A test point, of any thread; @why is shown if it failed."""
     global count, failed
-    count += 1
-    if not passed:
-        failed += 1
-    print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
-    if not passed:
-        for text in why:
+    with lock:
+        count += 1
+        failed += not passed
+        print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
+        for text in () if passed else why:
             for line in str(text).splitlines()[:30]:
                 print("#   " + line)
-    sys.stdout.flush()
+        sys.stdout.flush()
     return passed
 
 
 def skip(name, why):
-    global count
-    count += 1
-    print("ok %d - %s # SKIP %s" % (count, name, why))
+    ok(True, "%s # SKIP %s" % (name, why))
 
 
 def finish():
     """Print the plan. Return: the exit status"""
     print("1..%d" % count)
-    return 1 if failed else 0
+    return 1 if failed or not count else 0
 
 
 RESULT = re.compile(r"^( *)(not )?ok \d+(.*)$")

@@ -187,5 +187,6 @@ def reports():
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
+w.need("wsmo", "hotset")
 w.main(without_module, not_root, check, attach, command, interrupted, killed,
        busy, errors, full_disk, several, reports)
