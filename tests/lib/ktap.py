@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """TAP: tests print it by ok(), skip() and finish(); tally() counts what they printed.
+With TAP_BAIL in the environment the first failure is the end.
 
 As a program: tests/lib/ktap.py LOG prints how many passed, failed, and were skipped.
 """
+import os
 import re
 import sys
 import threading
@@ -22,6 +24,10 @@ def ok(passed, name, *why):
         for text in () if passed else why:
             for line in str(text).splitlines()[:30]:
                 print("#   " + line)
+        if not passed and "TAP_BAIL" in os.environ:
+            print("Bail out!")
+            sys.stdout.flush()
+            os._exit(1)
         sys.stdout.flush()
     return passed
 
