@@ -181,6 +181,11 @@ def growth():
         x = lines("sizing", data, "--limit", limit)[0]
         ok(abs(x["refaults_per_s"] / want - 1) < 0.05, "first uses are no refaults: %.1f" % share,
            x, want)
+    knees = [[x["limit"] for x in lines("sizing", of, "--max-refaults", "300") if x["mark"]][0]
+             for of in (data, plain)]
+    tau = -math.log(300 / RATE / N) / RATE
+    ok(abs(knees[0] / growing(tau, 0) - 1) < 0.05 and abs(knees[1] / random_use(tau) - 1) < 0.05,
+       "nor for the knee", knees, growing(tau, 0), random_use(tau))
     text = run("report", "sizing", "-i", "-", stdin=data).stdout.decode()
     ok("200.0 KiB a second for the first time" in text, "they are told", text)
     text = run("report", "sizing", "-i", "-", stdin=plain).stdout.decode()
