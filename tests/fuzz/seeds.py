@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(TESTS, "wsmo"))
+sys.path[:0] = [os.path.join(TESTS, "lib"), os.path.join(TESTS, "wsmo")]
 
 import history       # noqa: E402
 import packed        # noqa: E402

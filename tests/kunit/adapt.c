@@ -61,6 +61,30 @@ static void observes(struct kunit *test)
 	observe_for(test, TOP / 2, TOP / 2);
 }
 
+/* Shares drift slowly; the same pages looked at again are no new draw. */
+static void drifts(struct kunit *test)
+{
+	const bool yes[2] = { true, true }, low[2] = { true, false };
+	struct wsmon_region r = { .end = 2, .n = { 1, 1 }, .since_ns = 1 };
+	u32 i, draws;
+
+	for (i = 0; i < 101; i++)
+		wsmon_region_observe(&r, yes, true, 20 + i);
+	KUNIT_EXPECT_EQ(test, r.since_ns, 20);
+	KUNIT_EXPECT_EQ(test, r.draws, 64);
+	KUNIT_EXPECT_EQ(test, r.disagree, 0);
+	for (i = 0; i < 100; i++)
+		wsmon_region_observe(&r, low, true, 200 + i);
+	KUNIT_EXPECT_GT(test, r.share[0], ONE * 9 / 10);
+	KUNIT_EXPECT_LT(test, r.share[1], ONE / 10);
+	KUNIT_EXPECT_GT(test, r.disagree, ONE * 9 / 10);
+	/* the share fell by half */
+	KUNIT_EXPECT_GT(test, r.since_ns, 200);
+	draws = r.draws;
+	wsmon_region_observe(&r, low, false, 400);
+	KUNIT_EXPECT_EQ(test, r.draws, draws);
+}
+
 /* The second half of a single page does not exist: what it "saw" is nothing. */
 static void observes_single_page(struct kunit *test)
 {
@@ -83,6 +107,7 @@ struct spending {
 };
 
 static const struct spending spendings[] = {
+	{ "nothing", { }, { 1, 10, 2 }, { 0, 0, 0 } },
 	{ "first page", { { 0, 1, 1 } }, { 1, 10, 2 }, { 1, 1, 1 } },
 	{ "last page", { { TOP - 1, TOP, 1 } }, { 1, 10, 2 }, { 1, 1, 1 } },
 	{ "few pages", { { TOP - 5, TOP, 1 } }, { 3, 10, 1 }, { 3, 5, 1 } },
@@ -105,13 +130,13 @@ static void budget_is_kept(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(s->budget); i++)
 		most = max(most, s->budget[i]);
 	w = world_new(test, MAX_MAPS, most);
-	world_map(w, s->map, MAX_MAPS, MAX_MAPS);
+	world_fill(w, s->map, MAX_MAPS, MAX_MAPS);
 	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	for (i = 0; i < ARRAY_SIZE(s->budget) && s->budget[i]; i++) {
 		w->rs.budget = s->budget[i];
 		wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 		KUNIT_EXPECT_EQ(test, w->rs.nr, s->want[i]);
-		world_check_tiled(w);
+		world_check(w);
 	}
 }
 
@@ -147,7 +172,7 @@ static struct world *eight(struct kunit *test, const char *before)
 	struct world *w = world_new(test, 1, 8);
 	u32 i;
 
-	world_map(w, &map, 1, 1);
+	world_fill(w, &map, 1, 1);
 	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	KUNIT_ASSERT_EQ(test, w->rs.nr, 8);
@@ -174,7 +199,7 @@ static void regions_move(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, w->rs.nr, m->budget);
 	for (i = 0; i < w->rs.nr; i++)
 		KUNIT_EXPECT_EQ(test, w->rs.r[i].start, m->after[i]);
-	world_check_tiled(w);
+	world_check(w);
 }
 
 /* Samples being watched must not move, whatever the budget; but the limit is one. */
@@ -196,12 +221,13 @@ static void armed_regions_stay(struct kunit *test)
 		w->rs.limit = i;
 		wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 		KUNIT_EXPECT_EQ(test, w->rs.nr, i);
-		world_check_tiled(w);
+		world_check(w);
 	}
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(observes, evidence_gen_params),
+	KUNIT_CASE(drifts),
 	KUNIT_CASE(observes_single_page),
 	KUNIT_CASE_PARAM(budget_is_kept, spending_gen_params),
 	KUNIT_CASE_PARAM(regions_move, move_gen_params),

@@ -3,7 +3,7 @@
  * peaks.c - suite wsmon_peaks: the detector, against golden values
  *
  * Thresholds, means and variances are thousandths, of values that
- * tests/unit/peaks_test.c works out in double precision.
+ * valgrind-ws's detector has in double precision.
  */
 #include <kunit/test.h>
 
@@ -98,6 +98,33 @@ static void steps(struct kunit *test)
 	}
 }
 
+/* A step too small for "fano" */
+static void no_peak(struct kunit *test)
+{
+	struct wsmon_attrs a = attrs_of(WSMON_PEAK_FANO);
+	struct wsmon_detector d = { };
+	u32 i;
+
+	for (i = 0; i < 100; i++) {
+		u64 y = i < 60 ? 100 : 140;
+
+		KUNIT_EXPECT_EQ(test, feed(&d, &a, y, y, y), 0);
+	}
+}
+
+static void sizes(struct kunit *test)
+{
+	struct wsmon_detector d = { .shift = 0 };
+
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, 0x12345678, 0), 0x1234);
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, 0x12345678, 12), 0x1234567);
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, 0x12345678, 16), 0x12345678);
+	d.shift = 30;
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, BIT_ULL(30), 0), BIT_ULL(44));
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, BIT_ULL(37), 12), BIT_ULL(63));
+	KUNIT_EXPECT_EQ(test, wsmon_peak_size(&d, BIT_ULL(38), 12), U64_MAX);
+}
+
 /* F of 250,000: the exponential must not wrap */
 static void large_f(struct kunit *test)
 {
@@ -177,6 +204,8 @@ static void start(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(steps, golden_gen_params),
+	KUNIT_CASE(no_peak),
+	KUNIT_CASE(sizes),
 	KUNIT_CASE(large_f),
 	KUNIT_CASE(everything),
 	KUNIT_CASE(doubt),

@@ -9,7 +9,8 @@ static void cell_mid(struct kunit *test)
 	static const u64 rows[][3] = {
 		/* start, end, middle of the smallest cell around them */
 		{ 0, 1, 1 },
-		{ 0, 2, 1 },
+		{ 0, 2, 1 }, { 0, 3, 2 }, { 0, 8, 4 }, { 1, 3, 2 }, { 3, 5, 4 }, { 5, 6, 6 },
+		{ 100, 128, 112 },
 		{ 96, 128, 112 },
 		{ 97, 101, 100 },
 		{ 511, 513, 512 },
@@ -19,7 +20,7 @@ static void cell_mid(struct kunit *test)
 		{ TOP - 2, TOP, TOP - 1 },
 		{ TOP - 1, TOP, TOP },
 		{ U64_MAX - 2, U64_MAX, U64_MAX - 1 },
-		{ 0, U64_MAX, 1ULL << 63 },
+		{ 0, U64_MAX, 1ULL << 63 }, { 1, U64_MAX, 1ULL << 63 },
 	};
 	u32 i;
 
@@ -63,6 +64,7 @@ static void space_add(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, rows[i].pages,
 				    wsmon_space_pages(&w->sp), "row %u", i);
 	}
+	KUNIT_EXPECT_EQ(test, w->sp.ext[2].base, 30);
 }
 
 /* Four times as many mappings as are kept apart, the gaps of 1 to 64 pages */
@@ -74,8 +76,8 @@ static void space_overfull(struct kunit *test)
 	for (i = 0; i < nr; i++) {
 		u64 end = i * 100 + 100 - (1 << i % 7);
 
-		KUNIT_ASSERT_EQ(test, 0, wsmon_space_add(&w->sp, i * 100,
-							 end, 1, false));
+		KUNIT_ASSERT_EQ(test, 0, wsmon_space_add(&w->sp, i * 100, end,
+							 1 + i % 3, false));
 		pages += end - i * 100;
 	}
 	KUNIT_EXPECT_LE(test, w->sp.nr_ext, WSMON_MAX_EXTENTS);
@@ -84,6 +86,11 @@ static void space_overfull(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->sp.ext[0].start, 0);
 	KUNIT_EXPECT_EQ(test, w->sp.ext[w->sp.nr_ext - 1].end,
 			nr * 100 - (1 << (nr - 1) % 7));
+	for (i = 1; i < w->sp.nr_ext; i++)
+		KUNIT_EXPECT_EQ(test, w->sp.ext[i].base, w->sp.ext[i - 1].base +
+				w->sp.ext[i - 1].end - w->sp.ext[i - 1].start);
+	wsmon_space_group(&w->sp, 7);
+	KUNIT_EXPECT_LE(test, w->sp.nr_area, 7);
 }
 
 /*
@@ -115,7 +122,7 @@ static void space_group(struct kunit *test)
 	u32 i, j, ext;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_map(w, map, 5, rows[i].max_areas);
+		world_fill(w, map, 5, rows[i].max_areas);
 		KUNIT_ASSERT_EQ(test, w->sp.nr_area, rows[i].nr_area);
 		for (j = 0, ext = 0; j < w->sp.nr_area; j++) {
 			KUNIT_EXPECT_EQ(test, w->sp.area[j].first, ext);
@@ -145,7 +152,7 @@ static void rank_and_select(struct kunit *test)
 	const struct wsmon_area *a = w->sp.area;
 	u32 i;
 
-	world_map(w, map, 3, 1);
+	world_fill(w, map, 3, 1);
 	for (i = 0; i < ARRAY_SIZE(vpn); i++) {
 		KUNIT_EXPECT_EQ(test, wsmon_area_select(&w->sp, a, i), vpn[i]);
 		KUNIT_EXPECT_EQ(test, wsmon_area_rank(&w->sp, a, vpn[i]), i);
@@ -203,11 +210,11 @@ static void settle(struct world *w, const struct mapping *map)
 {
 	u32 i;
 
-	world_map(w, map, MAX_MAPS, max(w->rs.budget / 2, 1U));
+	world_fill(w, map, MAX_MAPS, max(w->rs.budget / 2, 1U));
 	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
-	world_check_tiled(w);
+	world_check(w);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
-	world_check_tiled(w);
+	world_check(w);
 	KUNIT_EXPECT_LE(w->test, w->rs.nr, w->rs.budget);
 	KUNIT_EXPECT_GE(w->test, w->rs.nr, w->sp.nr_area);
 	for (i = 0; i < w->rs.nr; i++)
@@ -239,7 +246,7 @@ static void history_stays(struct kunit *test)
 	settle(w, t->old);
 	for (i = 0; i < w->rs.nr; i++)
 		w->rs.r[i].draws = 9;
-	world_map(w, t->new, MAX_MAPS, 100);
+	world_fill(w, t->new, MAX_MAPS, 100);
 	wsmon_regions_fit(&w->rs, &w->sp, 2, 0);
 	for (i = 0; i < w->rs.nr; i++) {
 		const struct wsmon_region *r = &w->rs.r[i];
@@ -269,39 +276,41 @@ static const struct mapping cells[] = {
 static void split_then_merge(struct kunit *test)
 {
 	struct world *w = world_new(test, 1, 1);
-	struct wsmon_region r, half[2], again;
+	/* several of them are too large for a kernel's stack */
+	struct wsmon_region *r = test_alloc(test, 4, sizeof(*r));
+	struct wsmon_region *half = r + 1, *again = r + 3;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cells); i++) {
-		world_map(w, &cells[i], 1, 1);
+		world_fill(w, &cells[i], 1, 1);
 		w->rs.nr = 0;
 		wsmon_regions_fit(&w->rs, &w->sp, 7, 0);
-		r = w->rs.r[0];
-		r.share[0] = WSMON_ONE;
-		r.share[1] = 12345;
-		r.out[0][0] = 1;
-		r.out[0][1] = WSMON_ONE;
-		r.out[WSMON_WINDOWS_MAX - 1][0] = WSMON_ONE;
-		r.draws = 10;
-		r.known = 0x81;
-		r.whole = 0x80;
+		*r = w->rs.r[0];
+		r->share[0] = WSMON_ONE;
+		r->share[1] = 12345;
+		r->out[0][0] = 1;
+		r->out[0][1] = WSMON_ONE;
+		r->out[WSMON_WINDOWS_MAX - 1][0] = WSMON_ONE;
+		r->draws = 10;
+		r->known = 0x81;
+		r->whole = 0x80;
 
-		wsmon_region_split(&w->sp, &r, half);
+		wsmon_region_split(&w->sp, r, half);
 		KUNIT_EXPECT_EQ(test, half[0].start, cells[i].start);
 		KUNIT_EXPECT_EQ(test, half[0].end, half[1].start);
 		KUNIT_EXPECT_EQ(test, half[1].end, cells[i].end);
-		KUNIT_EXPECT_EQ(test, wsmon_region_pages(&half[0]), r.n[0]);
-		KUNIT_EXPECT_EQ(test, wsmon_region_pages(&half[1]), r.n[1]);
+		KUNIT_EXPECT_EQ(test, wsmon_region_pages(&half[0]), r->n[0]);
+		KUNIT_EXPECT_EQ(test, wsmon_region_pages(&half[1]), r->n[1]);
 		KUNIT_EXPECT_EQ(test, wsmon_region_share(&half[0]), WSMON_ONE);
 		KUNIT_EXPECT_EQ(test, wsmon_region_share(&half[1]), 12345);
 
-		wsmon_region_merge(&w->sp, &half[0], &half[1], &again);
-		KUNIT_EXPECT_EQ(test, again.draws, 5);
+		wsmon_region_merge(&w->sp, &half[0], &half[1], again);
+		KUNIT_EXPECT_EQ(test, again->draws, 5);
 		/* what merging cannot know, or says in another way */
-		again.draws = r.draws;
-		again.ref = r.ref;
-		again.disagree = r.disagree;
-		KUNIT_EXPECT_MEMEQ(test, &again, &r, sizeof(r));
+		again->draws = r->draws;
+		again->ref = r->ref;
+		again->disagree = r->disagree;
+		KUNIT_EXPECT_MEMEQ(test, again, r, sizeof(*r));
 	}
 }
 
@@ -316,7 +325,7 @@ static void samples_in_halves(struct kunit *test)
 		struct wsmon_region *r;
 		u64 mid;
 
-		world_map(w, &cells[i], 1, 1);
+		world_fill(w, &cells[i], 1, 1);
 		w->rs.nr = 0;
 		wsmon_regions_fit(&w->rs, &w->sp, 7, 0);
 		r = &w->rs.r[0];
@@ -340,7 +349,7 @@ static void samples_everywhere(struct kunit *test)
 	struct world *w = world_new(test, 3, 1);
 	u32 count[6] = { }, i;
 
-	world_map(w, map, 3, 1);
+	world_fill(w, map, 3, 1);
 	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	for (i = 0; i < 200; i++) {
 		struct wsmon_region *r = &w->rs.r[0];

@@ -9,6 +9,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 
+#include "../../module/wsmon_internal.h"
 #include "world.h"
 
 #define ONE		WSMON_ONE
@@ -116,7 +117,7 @@ static void time_is_now(struct kunit *test)
 	u64 before, after;
 	u32 i;
 
-	world_map(w, &map, 1, 1);
+	world_fill(w, &map, 1, 1);
 	t = target(test, w);
 	before = ktime_get_ns();
 	wsmon_stream_attrs();
@@ -230,7 +231,7 @@ static void areas(struct kunit *test)
 	struct world *w = world_new(test, ARRAY_SIZE(map), 1);
 	u32 i;
 
-	world_map(w, map, ARRAY_SIZE(map), ARRAY_SIZE(want));
+	world_fill(w, map, ARRAY_SIZE(map), ARRAY_SIZE(want));
 	wsmon_stream_areas(target(test, w));
 	KUNIT_EXPECT_EQ(test, taken.nr, ARRAY_SIZE(want));
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
@@ -415,7 +416,7 @@ static void snapshot_entry(struct kunit *test)
 	struct wsmon_target *t;
 	u32 i;
 
-	world_map(w, two_areas, 2, 2);
+	world_fill(w, two_areas, 2, 2);
 	w->rs.r[0] = e->r;
 	w->rs.r[1] = e->r;
 	w->rs.nr = 2;
@@ -462,7 +463,7 @@ static void snapshot_split(struct kunit *test)
 	struct world *w = world_new(test, 2, WSMON_REGIONS_LIMIT);
 	u32 i, j, first = 0;
 
-	world_map(w, two_areas, 2, 2);
+	world_fill(w, two_areas, 2, 2);
 	w->rs.nr = s->regions;
 	for (i = 0; i < s->regions; i++) {
 		w->rs.r[i].start = i;

@@ -33,7 +33,7 @@ struct world *world_new(struct kunit *test, u32 max_maps, u32 budget)
 	return w;
 }
 
-void world_map(struct world *w, const struct mapping *map, u32 nr, u32 max_areas)
+void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_areas)
 {
 	u32 i;
 
@@ -56,7 +56,7 @@ static u64 cell_mask(const struct wsmon_region *r)
 	return mask;
 }
 
-static void check_region(struct world *w, const struct wsmon_region *r)
+static void check_region(const struct world *w, const struct wsmon_region *r)
 {
 	const struct wsmon_area *a = &w->sp.area[r->area];
 	u64 lo = wsmon_area_rank(&w->sp, a, r->start);
@@ -67,11 +67,16 @@ static void check_region(struct world *w, const struct wsmon_region *r)
 	KUNIT_EXPECT_EQ(w->test, wsmon_area_select(&w->sp, a, lo), r->start);
 	KUNIT_EXPECT_EQ(w->test, wsmon_area_select(&w->sp, a, hi - 1),
 			r->end - 1);
+	KUNIT_EXPECT_EQ(w->test, r->n[0],
+			wsmon_area_rank(&w->sp, a, wsmon_cell_mid(r->start, r->end)) - lo);
 	KUNIT_EXPECT_NE(w->test, r->n[0], 0);
 	KUNIT_EXPECT_EQ(w->test, !r->n[1], r->end - r->start == 1);
+	KUNIT_EXPECT_LE(w->test, max(r->share[0], r->share[1]), WSMON_ONE);
+	KUNIT_EXPECT_LE(w->test, max(r->out[0][0], r->out[0][1]), WSMON_ONE);
+	KUNIT_EXPECT_LE(w->test, r->disagree, WSMON_ONE);
 }
 
-void world_check_tiled(struct world *w)
+void world_check(const struct world *w)
 {
 	u64 pages = 0;
 	u32 i;
@@ -82,6 +87,8 @@ void world_check_tiled(struct world *w)
 
 		check_region(w, r);
 		pages += wsmon_region_pages(r);
+		/* areas in their order, each of them */
+		KUNIT_EXPECT_LE(w->test, r->area - (i ? r[-1].area : 0), i ? 1 : 0);
 		if (!i)
 			continue;
 		KUNIT_EXPECT_GE(w->test, r->start, r[-1].end);

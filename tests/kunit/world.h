@@ -7,7 +7,7 @@
 
 #include <kunit/test.h>
 
-#include "../../module/wsmon_internal.h"
+#include "../../module/wsmon_pure.h"
 
 /* Pages of the largest address space there is: 57 bits of bytes */
 #define TOP		BIT_ULL(45)
@@ -16,7 +16,7 @@
 /**
  * struct mapping - a mapping; in a table, @class 0 is none
  * @start:	first page
- * @end:	page behind the last one
+ * @end:	end, exclusive
  * @class:	enum wsmon_class
  * @joined:	another part of the same mapping as the one before
  */
@@ -33,12 +33,14 @@ struct mapping {
  * @sp:		its mappings
  * @rs:		its regions
  * @ws:		scratch memory
+ * @now:	the time, where tests keep one
  */
 struct world {
 	struct kunit *test;
 	struct wsmon_space sp;
 	struct wsmon_regions rs;
 	struct wsmon_adapt ws;
+	u64 now;
 };
 
 /* Zeroed, exactly as large as asked for, freed when the test ends */
@@ -46,9 +48,12 @@ void *test_alloc(struct kunit *test, size_t n, size_t size);
 
 struct world *world_new(struct kunit *test, u32 max_maps, u32 budget);
 /* Replace the mappings; they are grouped into at most @max_areas */
-void world_map(struct world *w, const struct mapping *map, u32 nr, u32 max_areas);
+void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_areas);
 
-/* Every mapped page is in one region, cells are apart, bounds are mapped. */
-void world_check_tiled(struct world *w);
+/*
+ * What holds of regions at any time: every mapped page is in one region, cells are
+ * apart, bounds are mapped, every area has regions, no share is above 1.
+ */
+void world_check(const struct world *w);
 
 #endif

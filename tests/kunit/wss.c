@@ -145,7 +145,7 @@ static void most_regions_differ(struct kunit *test)
 	u64 half;
 	u32 i;
 
-	world_map(w, &map, 1, 1);
+	world_fill(w, &map, 1, 1);
 	wsmon_regions_fit(&w->rs, &w->sp, 1, 0);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	KUNIT_ASSERT_EQ(test, w->rs.nr, WSMON_REGIONS_LIMIT);

@@ -310,5 +310,6 @@ def several_windows():
 with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
           "scan_sleep_millisecs", "w") as f:
     f.write("100000000")     # it touches what it collapses
+w.need("wsmo", "patterns")
 w.main(coverage, several_windows, one_and_a_half_intervals, small_hot_set, huge_pages, every_second_page,
        random_pages, small_blocks, ramp, never_rests)

@@ -61,4 +61,5 @@ def not_permitted():
 
 
 if __name__ == "__main__":
+    w.need("wsmo")
     w.main(huge_pages, stopped_underneath, not_permitted)

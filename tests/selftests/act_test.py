@@ -146,4 +146,5 @@ def exits_in_mid_action():
 
 
 if __name__ == "__main__":
+    w.need("wsmo", "hotset")
     w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action)

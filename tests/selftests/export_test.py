@@ -159,4 +159,5 @@ def gone():
         w.load()
 
 
+w.need("wsmo")
 w.main(figures, peaks, beside_a_recording, gone)

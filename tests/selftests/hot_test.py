@@ -79,4 +79,5 @@ def changed():
     assert err.count("\n") == 1 and PROGRAM in err and "not as recorded" in err, err
 
 
+w.need("wsmo", "textwalk")
 w.main(text_wss, functions, objects, changed)

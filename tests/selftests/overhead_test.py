@@ -28,6 +28,5 @@ def third_of_damon():
 
 
 if not os.path.exists(damon.ADMIN):
-    print("skipped: no DAMON in this kernel")
-    sys.exit(77)
+    w.skip("no DAMON in this kernel")
 w.main(third_of_damon)

@@ -15,7 +15,6 @@ import truth
 import wsmontest as w
 import wsmon
 
-BIN = os.path.join(w.TOP, "out", "bin")
 MIB = 1 << 20
 TRACING = "/sys/kernel/tracing/"
 # ten estimates a second; a peak is told against the last three seconds
@@ -44,8 +43,7 @@ class Stream:
 
 
 def workload(*words):
-    return subprocess.Popen([os.path.join(BIN, words[0]), *words[1:]],
-                            stdout=subprocess.DEVNULL)
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
 
 def fast(ms):
@@ -187,9 +185,7 @@ def bursts():
 def soon():
     """At the defaults, 45 s: a peak for 1.5 s of every 12 is found each time, with its function."""
     with tempfile.TemporaryDirectory() as tmp:
-        program, path = os.path.join(tmp, "bursting"), os.path.join(tmp, "data")
-        subprocess.run(["gcc", "-g", "-O2", "-o", program,
-                        os.path.join(w.TOP, "tests/selftests/bursting.c")], check=True)
+        program, path = w.program("bursting"), os.path.join(tmp, "data")
         # 12 MiB, then 102; of one the memory is new each time
         jobs = [subprocess.Popen([program, "12", "102", "10.5", "1.5", "99", first],
                                  stdout=subprocess.PIPE) for first in ("10.5", "-14.2")]
@@ -457,4 +453,5 @@ def unloads_while_traced():
     w.load()
 
 
+w.need("wsmo", "patterns")
 w.main(the_file, restarts, bounded, tracepoints, unloads_while_traced, bursts, soon, ramps)

@@ -12,7 +12,7 @@ import wsmontest as w
 import wsmon
 
 TMP = tempfile.mkdtemp()
-TWINS = os.path.join(TMP, "twins")
+TWINS = w.program("twins")
 HUGE = "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 
@@ -207,8 +207,7 @@ def programs_are_let_go():
     w.wait_for("memory given back", lambda: w.slab_objects("mm_struct") < before + 30)
 
 
-subprocess.run(["gcc", "-O2", "-o", TWINS, os.path.join(w.TOP, "tests/selftests/twins.c")],
-               check=True)
+w.need("wsmo")
 with open("/sys/kernel/mm/transparent_hugepage/enabled", "w") as f:
     f.write("never")
 w.main(one_mm, first_of_two_exits, first_of_two_executes, forked_workers, program_of_a_moment,

@@ -10,7 +10,6 @@ import sys
 import wsmontest as w
 from acttest import MIB, TMP, act, rules, scheme
 
-GUEST = os.path.join(TMP, "guest")
 FILE = os.path.join(TMP, "guest.data")
 SIZE = 32
 NOTE = "has a secondary MMU"
@@ -145,13 +144,12 @@ def refused():
         assert w.idle()
 
 
-subprocess.run(["gcc", "-O1", "-g", "-o", GUEST,
-                os.path.join(w.TOP, "tests/selftests/guest.c")], check=True)
+w.need("wsmo")
+GUEST = w.program("guest", "-O1")
 for module in "kvm_amd", "kvm_intel":
     subprocess.run(["/sbin/modprobe", "-q", module])
 if not os.path.exists("/dev/kvm"):
-    print("# no KVM in here", flush=True)
-    sys.exit(77)
+    w.skip("no KVM in here")
 
 if __name__ == "__main__":
     w.main(status, reports, while_recording, refused)

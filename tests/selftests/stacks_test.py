@@ -13,8 +13,8 @@ import wsmon
 
 TMP = tempfile.mkdtemp()
 FILE = os.path.join(TMP, "data")
-PROGRAM = os.path.join(TMP, "stacked")
-BURSTING = os.path.join(TMP, "bursting")
+PROGRAM = w.program("../wsmo/stacked")
+BURSTING = w.program("bursting")
 FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms", "--window", "100ms"]
 MIB = 1 << 20
 MARK = 1
@@ -144,7 +144,5 @@ def nobody_records():
     assert res.returncode == 1 and "no recording runs" in res.stderr, res
 
 
-for program, source in ((PROGRAM, "wsmo/stacked.c"), (BURSTING, "selftests/bursting.c")):
-    subprocess.run(["gcc", "-g", "-O2", "-pthread", "-o", program,
-                    os.path.join(w.TOP, "tests", source)], check=True)
+w.need("wsmo")
 w.main(marks, command, bursts, switched_off, nobody_records)

@@ -129,4 +129,5 @@ def one_second():
     judge("short lives", rows, 2 * len(WAYS))
 
 
+w.need("wsmo", "grow")
 w.main(first_intervals, exec_later, between_two_readings, one_second)

@@ -64,7 +64,7 @@ def attach():
     with w.sleeper() as t:
         r = wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
     assert r.returncode == 0, r
-    assert "lost" in r.stderr or "report" in r.stderr, r.stderr
+    assert "LOST" not in r.stderr and FILE in r.stderr.splitlines()[-1], r.stderr
     got = records()
     assert got[-1].type == "END"
     assert {r.pid for r in got if r.type == "WSS"} == {t.pid}
@@ -187,5 +187,6 @@ def reports():
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
+w.need("wsmo", "hotset")
 w.main(without_module, not_root, check, attach, command, interrupted, killed,
        busy, errors, full_disk, several, reports)

@@ -1,25 +1,66 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the selftests share: the module's files, targets, checks.
 
-A test is a file *_test.py or *_test.sh; each runs alone in a guest where the
-module is not loaded, and exits 0 (passed), 77 (skipped) or anything else.
+A test is a file *_test.py; each runs alone where the module is not loaded, prints TAP,
+and exits 0 (passed), 4 (skipped) or anything else.
 """
 import errno
 import glob
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "contrib"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+# in a kernel's sources what they need of other folders is beside them
+sys.path += [os.path.join(TOP, "contrib"), os.path.join(TOP, "tests", "lib")]
+
+import ktap                                                # noqa: E402
 
 DIR = "/sys/kernel/debug/wsmon/"
 
 
+def skip(why):
+    """End the test: it cannot run here."""
+    print("TAP version 13\n1..0 # SKIP " + why, flush=True)
+    sys.exit(4)
+
+
+def need(*programs):
+    """Skip the test if one of them is not installed, or the module cannot be loaded."""
+    if os.geteuid():
+        skip("only root can load the module")
+    if not can_load():
+        skip("wsmon.ko is not installed")
+    for name in programs:
+        if not shutil.which(name):
+            skip(name + " is not installed")
+
+
+def program(name, *options):
+    """The path of a helper: kselftest has built it, or it is built now."""
+    built = os.path.join(HERE, name)
+    if not os.path.exists(built):
+        built = os.path.join(tempfile.mkdtemp(), os.path.basename(name))
+        subprocess.run(["gcc", "-g", "-O2", "-pthread", *options, "-o", built,
+                        os.path.join(HERE, name + ".c")], check=True)
+    return built
+
+
 def load():
-    subprocess.run(["insmod", os.environ["WSMON_KO"]], check=True)
+    if "WSMON_KO" in os.environ:
+        subprocess.run(["insmod", os.environ["WSMON_KO"]], check=True)
+    else:
+        subprocess.run(["modprobe", "wsmon"], check=True)
+
+
+def can_load():
+    return "WSMON_KO" in os.environ or not subprocess.run(
+        ["modprobe", "-n", "-q", "wsmon"]).returncode
 
 
 def unload():
@@ -160,7 +201,8 @@ def attempt(test):
 
 def main(*tests):
     """Run functions with the module loaded; unload it after each."""
-    failed = 0
+    need()
+    print("TAP version 13\n1..%d" % len(tests))
     for test in tests:
         began = time.monotonic()
         printed = hasattr(test, "figures") and "-wsmon-" in os.uname().release
@@ -169,11 +211,8 @@ def main(*tests):
             if wrong and printed and not loaded() and wrong.startswith("AssertionError"):
                 print("# not judged in a kernel with checkers: " + wrong)
                 wrong = None
-            if not wrong:
-                print("# ok: %s, %.1f s" % (test.__name__, time.monotonic() - began),
-                      flush=True)
+            if not wrong or not left:
                 break
-            print("# %s: %s: %s" % ("again" if left else "FAILED", test.__name__,
-                                    wrong), flush=True)
-        failed += bool(wrong)
-    sys.exit(1 if failed else 0)
+            print("# again: %s: %s" % (test.__name__, wrong), flush=True)
+        ktap.ok(not wrong, "%s # %.1f s" % (test.__name__, time.monotonic() - began), wrong)
+    sys.exit(1 if ktap.failed else 0)

@@ -4,45 +4,6 @@
  */
 #include "world.h"
 
-static void observe(void)
-{
-	const bool no[2] = { false, false }, yes[2] = { true, true };
-	const bool low[2] = { true, false };
-	struct wsmon_region r = { .start = 0, .end = 2, .n = { 1, 1 },
-				  .since_ns = 1 };
-	int i;
-
-	wsmon_region_observe(&r, no, true, 10);
-	CHECK(r.draws == 1 && r.since_ns == 1 && !wsmon_region_share(&r), "cold");
-	wsmon_region_observe(&r, yes, true, 20);
-	CHECK(r.draws == 1 && r.since_ns == 20 &&
-	      wsmon_region_share(&r) == WSMON_ONE, "turned hot at once");
-	for (i = 0; i < 100; i++)
-		wsmon_region_observe(&r, yes, true, 30 + i);
-	CHECK(r.since_ns == 20 && r.draws == 64 && !r.disagree, "stayed hot");
-	for (i = 0; i < 100; i++)
-		wsmon_region_observe(&r, low, true, 200 + i);
-	CHECK(r.share[0] > WSMON_ONE * 9 / 10 && r.share[1] < WSMON_ONE / 10,
-	      "%u %u", r.share[0], r.share[1]);
-	CHECK(r.disagree > WSMON_ONE * 9 / 10, "disagree %u", r.disagree);
-	CHECK(r.since_ns > 200, "the share fell by half");
-	i = r.draws;
-	wsmon_region_observe(&r, low, false, 400);
-	CHECK(r.draws == i, "the same positions are no new draw");
-}
-
-/* A page alone: its second half does not exist and does not count */
-static void observe_single(void)
-{
-	const bool yes[2] = { true, false };
-	struct wsmon_region r = { .start = 5, .end = 6, .n = { 1, 0 } };
-
-	wsmon_region_observe(&r, yes, true, 10);
-	wsmon_region_observe(&r, yes, true, 20);
-	CHECK(wsmon_region_share(&r) == WSMON_ONE && !r.disagree, "share %u",
-	      wsmon_region_share(&r));
-}
-
 /* Rest all samples and say what they saw of a set [lo, hi). */
 static void interval(struct world *w, u64 lo, u64 hi)
 {
@@ -79,21 +40,6 @@ static void fills_budget(void)
 	w.rs.budget = 2;
 	world_settle(&w, 2);
 	CHECK(w.rs.nr == 2, "%u, not 2", w.rs.nr);
-	world_free(&w);
-}
-
-/* Everything is one page: nothing to split, and no endless loop */
-static void tiny(void)
-{
-	struct world w;
-
-	world_init(&w, 1000);
-	world_map(&w, 10, 15, WSMON_CLASS_TEXT);
-	world_settle(&w, 0);
-	CHECK(w.rs.nr == 5, "%u", w.rs.nr);
-	world_unmap_all(&w);
-	world_settle(&w, 1);
-	CHECK(w.rs.nr == 0, "%u", w.rs.nr);
 	world_free(&w);
 }
 
@@ -146,27 +92,6 @@ static void finds_bounds(void)
 	world_free(&w);
 }
 
-/* Samples that are armed must not move: regions keep, whatever the budget */
-static void armed_stay(void)
-{
-	struct world w;
-	u32 i, nr;
-
-	world_init(&w, 100);
-	world_map(&w, 0, 1 << 20, WSMON_CLASS_ANON);
-	world_settle(&w, 0);
-	for (i = 0; i < w.rs.nr; i++)
-		w.rs.r[i].armed_ns = 1;
-	nr = w.rs.nr;
-	w.rs.budget = 10;
-	wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
-	CHECK(w.rs.nr == nr, "armed regions were merged");
-	w.rs.budget = 125;
-	wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
-	CHECK(w.rs.nr == nr, "armed regions were split");
-	world_free(&w);
-}
-
 /* Any observations, any changes of mappings meanwhile: invariants and the limit hold */
 static void random_evidence(void)
 {
@@ -200,12 +125,8 @@ static void random_evidence(void)
 
 void test_adapt(void)
 {
-	test_run("observe: turns at once, drifts slowly", observe);
-	test_run("observe: a region of one page", observe_single);
 	test_run("adapt: the budget is spent, on the largest", fills_budget);
-	test_run("adapt: a tiny target, and none", tiny);
 	test_run("adapt: new memory gets regions at once", new_memory);
 	test_run("adapt: finds the bounds of a hot block", finds_bounds);
-	test_run("adapt: armed samples stay", armed_stay);
 	test_run("adapt: bounds hold for any evidence", random_evidence);
 }

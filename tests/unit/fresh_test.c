@@ -4,7 +4,7 @@
  */
 #include "world.h"
 
-#define TOP	4096
+#define PAGES	4096
 
 static struct wsmon_fresh f;
 
@@ -22,17 +22,17 @@ static void mark(const struct wsmon_space *sp, u8 *page, u8 bit)
 static void draw_once(const struct world *now, const struct world *then)
 {
 	u64 total = 0, sum = 0, rank = 0, p;
-	u8 page[TOP] = { 0 };
+	u8 page[PAGES] = { 0 };
 	u32 i = 0, drawn = 0, c;
 
 	mark(&now->sp, page, 1);
 	mark(&then->sp, page, 2);
-	for (p = 0; p < TOP; p++)
+	for (p = 0; p < PAGES; p++)
 		total += page[p] == 1;
 	wsmon_fresh_draw(&f, &now->sp, &then->sp, test_random());
 	CHECK(f.nr == min(total, (u64)WSMON_FRESH_MAX), "%u of %llu", f.nr,
 	      (long long)total);
-	for (p = 0; p < TOP; p++) {
+	for (p = 0; p < PAGES; p++) {
 		if (page[p] != 1)
 			continue;
 		for (; i < f.nr && f.vpn[i] == p; i++) {
@@ -60,9 +60,9 @@ static void draw(void)
 		world_init(&now, 10);
 		world_init(&then, 10);
 		if (i % 7)
-			world_map_random(&now, 1 + test_below(30), TOP);
+			world_map_random(&now, 1 + test_below(30), PAGES);
 		if (i % 5)
-			world_map_random(&then, 1 + test_below(30), TOP);
+			world_map_random(&then, 1 + test_below(30), PAGES);
 		draw_once(&now, &then);
 		world_free(&now);
 		world_free(&then);
@@ -98,56 +98,8 @@ static void uniform(void)
 	world_free(&then);
 }
 
-static void estimate(void)
-{
-	struct wsmon_wss wss[WSMON_NR_WSS];
-	struct world now, then;
-	u32 i;
-
-	world_init(&now, 10);
-	world_init(&then, 10);
-	world_map(&now, 0, 1ULL << 44, WSMON_CLASS_ANON);
-	world_map(&now, 1ULL << 44, (1ULL << 44) + 100, WSMON_CLASS_HEAP);
-	wsmon_fresh_draw(&f, &now.sp, &then.sp, 1);
-	for (i = 0; i < f.nr; i += 2)
-		f.seen[f.class[i]]++;
-	f.pages[WSMON_CLASS_HEAP] = 100;
-	f.drawn[WSMON_CLASS_HEAP] = 100;
-	f.seen[WSMON_CLASS_HEAP] = 30;
-	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, wss);
-	CHECK(wss[WSMON_CLASS_ANON].pages == 1ULL << 43, "half of it");
-	/* 1.96 / 2 / sqrt(1024) */
-	CHECK(llabs((s64)(wss[WSMON_CLASS_ANON].high - (1ULL << 43)) -
-		    (s64)(1ULL << 44) * 49 / 1600) < 1LL << 32, "the interval");
-	CHECK(wss[WSMON_CLASS_HEAP].pages == 30 && wss[WSMON_CLASS_HEAP].low == 30 &&
-	      wss[WSMON_CLASS_HEAP].high == 30, "all of it was looked at");
-	CHECK(wss[0].mapped == (1ULL << 44) + 100, "mapped");
-
-	/* accessed, but perhaps before the window */
-	f.late = true;
-	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, wss);
-	CHECK(!wss[0].pages && !wss[0].low && wss[0].high == wss[0].mapped, "late");
-
-	/* some of it perhaps only mapped around a fault: 17/32, give or take 15/32 */
-	f.late = false;
-	f.vague[WSMON_CLASS_HEAP] = 20;
-	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, wss);
-	CHECK(wss[WSMON_CLASS_HEAP].pages == 10 + 10 && wss[WSMON_CLASS_HEAP].low == 11 &&
-	      wss[WSMON_CLASS_HEAP].high == 29, "vague");
-	f.vague[WSMON_CLASS_HEAP] = 0;
-
-	/* nothing seen is not certainly nothing */
-	f.late = false;
-	f.seen[WSMON_CLASS_ANON] = 0;
-	wsmon_wss_estimate(&then.rs, &then.sp, &f, 0, wss);
-	CHECK(wss[WSMON_CLASS_ANON].high == (1ULL << 44) * 3 / WSMON_FRESH_MAX, "the rule of three");
-	world_free(&now);
-	world_free(&then);
-}
-
 void test_fresh(void)
 {
 	test_run("fresh: pages are drawn from what is new", draw);
 	test_run("fresh: uniformly", uniform);
-	test_run("fresh: counts in the estimate", estimate);
 }

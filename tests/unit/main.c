@@ -51,21 +51,36 @@ void test_fail(const char *file, int line, const char *cond, const char *fmt, ..
 	printf("\n");
 }
 
-void test_run(const char *name, void (*test)(void))
+void test_begin(void)
 {
 	test_ok = true;
 	test_seed(1);
-	test();
+}
+
+bool test_holds(void)
+{
+	return test_ok;
+}
+
+void test_end(const char *name)
+{
 	tests++;
 	failed += !test_ok;
 	printf("%sok %u - %s\n", test_ok ? "" : "not ", tests, name);
 	fflush(stdout);
 }
 
+void test_run(const char *name, void (*test)(void))
+{
+	test_begin();
+	test();
+	test_end(name);
+}
+
 int main(void)
 {
 	printf("TAP version 13\n");
-	test_parse();
+	test_run_suites();
 	test_space();
 	test_regions();
 	test_adapt();

@@ -4,22 +4,6 @@
  */
 #include "world.h"
 
-static void mid(void)
-{
-	static const u64 want[][3] = {
-		{ 0, 1, 1 }, { 0, 2, 1 }, { 0, 3, 2 }, { 0, 8, 4 },
-		{ 1, 3, 2 }, { 3, 5, 4 }, { 5, 6, 6 }, { 97, 101, 100 },
-		{ 96, 128, 112 }, { 100, 128, 112 }, { 511, 513, 512 },
-		{ U64_MAX - 2, U64_MAX, U64_MAX - 1 },
-		{ 1, U64_MAX, 1ULL << 63 },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		CHECK(wsmon_cell_mid(want[i][0], want[i][1]) == want[i][2],
-		      "%llx-%llx", (long long)want[i][0], (long long)want[i][1]);
-}
-
 /* Size-weighted merge of 0-100 (10, age 9) and 100-300 (20, 21): 16.67 and 17 */
 static void merge_weighted(void)
 {
@@ -356,7 +340,6 @@ static void samples_untold(void)
 
 void test_regions(void)
 {
-	test_run("cells: where they split", mid);
 	test_run("cells: merging keeps the fraction", merge_weighted);
 	test_run("cells: split, then merge, is identity", split_merge);
 	test_run("fit: history stays with its pages", fit_keeps_history);

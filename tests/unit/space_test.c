@@ -4,23 +4,6 @@
  */
 #include "world.h"
 
-static void add(void)
-{
-	struct world w;
-
-	world_init(&w, 10);
-	CHECK(world_map(&w, 5, 5, 1) == -EINVAL, "empty");
-	CHECK(world_map(&w, 6, 5, 1) == -EINVAL, "reversed");
-	CHECK(!world_map(&w, 10, 20, 1), "first");
-	CHECK(world_map(&w, 15, 30, 1) == -EINVAL, "overlap");
-	CHECK(!world_map(&w, 20, 30, 1) && w.sp.nr_ext == 1, "joined");
-	CHECK(!world_map(&w, 30, 40, 2) && w.sp.nr_ext == 2, "another class");
-	CHECK(!world_map(&w, 50, 60, 2) && w.sp.nr_ext == 3, "a gap");
-	CHECK(wsmon_space_pages(&w.sp) == 40, "pages");
-	CHECK(w.sp.ext[2].base == 30, "base %llu", (long long)w.sp.ext[2].base);
-	world_free(&w);
-}
-
 static void rank_select(void)
 {
 	struct world w;
@@ -70,29 +53,6 @@ static void group(void)
 	}
 }
 
-static void many(void)
-{
-	struct world w;
-	u64 i, pages = 0;
-
-	world_init(&w, 10);
-	for (i = 0; i < 5 * WSMON_MAX_EXTENTS; i++) {
-		/* gaps of 1 to 64 pages */
-		CHECK(!world_map(&w, i * 100, i * 100 + 100 - (1 << i % 7), 1 + i % 3),
-		      "mapping %llu", (long long)i);
-		pages += 100 - (1 << i % 7);
-	}
-	CHECK(w.sp.nr_ext <= WSMON_MAX_EXTENTS, "%u", w.sp.nr_ext);
-	CHECK(wsmon_space_pages(&w.sp) >= pages &&
-	      wsmon_space_pages(&w.sp) <= i * 100, "pages");
-	for (i = 1; i < w.sp.nr_ext; i++)
-		CHECK(w.sp.ext[i].base == w.sp.ext[i - 1].base +
-		      w.sp.ext[i - 1].end - w.sp.ext[i - 1].start, "base");
-	wsmon_space_group(&w.sp, 7);
-	CHECK(w.sp.nr_area <= 7, "%u areas", w.sp.nr_area);
-	world_free(&w);
-}
-
 static void same(void)
 {
 	struct world a, b;
@@ -132,9 +92,7 @@ static void same(void)
 
 void test_space(void)
 {
-	test_run("space: mappings are added in order", add);
 	test_run("space: rank and select are inverse", rank_select);
 	test_run("space: areas are as few as wanted", group);
-	test_run("space: any number of mappings in bounded room", many);
 	test_run("space: comparison", same);
 }

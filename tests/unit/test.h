@@ -5,7 +5,7 @@
 #ifndef WSMON_TEST_H
 #define WSMON_TEST_H
 
-#include <stdio.h>
+#include <kunit/test.h>
 #include <stdlib.h>
 
 #include "../../module/wsmon_pure.h"
@@ -16,8 +16,9 @@
 			test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
 	} while (0)
 
-void test_fail(const char *file, int line, const char *cond,
-	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void test_begin(void);
+bool test_holds(void);
+void test_end(const char *name);
 void test_run(const char *name, void (*test)(void));
 
 /* A seeded generator: every run tests the same */
@@ -27,7 +28,6 @@ u64 test_below(u64 n);
 u64 test_hash(u64 x);
 void test_seed(u64 seed);
 
-void test_parse(void);
 void test_space(void);
 void test_regions(void);
 void test_adapt(void);

@@ -4,8 +4,11 @@
 # by the top Makefile. Run out/bin/unit.
 
 UNIT_SRCS := $(wildcard tests/unit/*.c)
+# suites that the kernel's KUnit runs, too
+UNIT_SUITES := world regions adapt fresh wss peaks parse
 UNIT_PURE := space regions adapt learn fresh wss peaks pace hist parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
+	$(UNIT_SUITES:%=out/obj/unit/kunit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
 	-fsanitize=address,undefined -fno-sanitize-recover=all $(UNIT_EXTRA)
@@ -20,6 +23,10 @@ out/bin/unit: $(UNIT_OBJS)
 out/obj/unit/%.o: tests/unit/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+out/obj/unit/kunit/%.o: tests/kunit/%.c tests/unit/unit.mk
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -Wno-missing-field-initializers -MMD -MP -c -o $@ $<
 
 out/obj/unit/module/%.o: module/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
@@ -40,6 +47,10 @@ out/bin/unit-coverage: $(UNIT_COV_OBJS)
 out/obj/coverage/%.o: tests/unit/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_COV_CFLAGS) -MMD -MP -c -o $@ $<
+
+out/obj/coverage/kunit/%.o: tests/kunit/%.c tests/unit/unit.mk
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_COV_CFLAGS) -Wno-missing-field-initializers -MMD -MP -c -o $@ $<
 
 out/obj/coverage/module/%.o: module/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)

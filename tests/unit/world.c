@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * world.c - spaces and regions for tests
+ * world.c - spaces and regions at random, for tests
  */
 #include "world.h"
 
@@ -94,25 +94,6 @@ void world_settle(struct world *w, u64 epoch)
 	}
 }
 
-static void check_region(const struct world *w, const struct wsmon_region *r)
-{
-	const struct wsmon_area *a = &w->sp.area[r->area];
-	u64 mid = wsmon_cell_mid(r->start, r->end);
-	u64 lo = wsmon_area_rank(&w->sp, a, r->start);
-	u64 at = wsmon_area_rank(&w->sp, a, mid);
-	u64 hi = wsmon_area_rank(&w->sp, a, r->end);
-
-	CHECK(r->start < r->end, "%llx-%llx", (long long)r->start,
-	      (long long)r->end);
-	CHECK(wsmon_area_select(&w->sp, a, lo) == r->start, "starts in a gap");
-	CHECK(wsmon_area_select(&w->sp, a, hi - 1) == r->end - 1, "ends in a gap");
-	CHECK(r->n[0] == at - lo && r->n[1] == hi - at, "halves miscounted");
-	CHECK(r->n[0] && (r->n[1] || r->end == r->start + 1), "an empty half");
-	CHECK(r->share[0] <= WSMON_ONE && r->share[1] <= WSMON_ONE &&
-	      r->out[0][0] <= WSMON_ONE && r->out[0][1] <= WSMON_ONE &&
-	      r->disagree <= WSMON_ONE, "a share above 1");
-}
-
 void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		   const void *what)
 {
@@ -132,42 +113,4 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		r->guess = 0;
 		wsmon_region_observe(r, x, true, w->now);
 	}
-}
-
-/* Smallest cell around a region */
-static void cell_of(const struct wsmon_region *r, u64 *lo, u64 *last)
-{
-	u64 mask = (r->start ^ (r->end - 1)) ?
-		   U64_MAX >> (64 - fls64(r->start ^ (r->end - 1))) : 0;
-
-	*lo = r->start & ~mask;
-	*last = r->start | mask;
-}
-
-void world_check(const struct world *w)
-{
-	u64 covered = 0, lo, last, prev_last = 0;
-	u32 i;
-
-	CHECK(w->rs.nr <= w->rs.cap, "%u regions for %u", w->rs.nr, w->rs.cap);
-	for (i = 0; i < w->rs.nr; i++) {
-		const struct wsmon_region *r = &w->rs.r[i];
-
-		check_region(w, r);
-		cell_of(r, &lo, &last);
-		covered += wsmon_region_pages(r);
-		if (!i)
-			CHECK(r->area == 0, "first area has no region");
-		if (i) {
-			CHECK(r->start >= r[-1].end, "regions overlap");
-			CHECK(r->area == r[-1].area || r->area == r[-1].area + 1,
-			      "an area has no region");
-			if (r->area == r[-1].area)
-				CHECK(lo > prev_last, "cells overlap");
-		}
-		prev_last = last;
-	}
-	/* disjoint, and as many pages as there are: every page in one region */
-	CHECK(covered == wsmon_space_pages(&w->sp), "%llu of %llu pages covered",
-	      (long long)covered, (long long)wsmon_space_pages(&w->sp));
 }

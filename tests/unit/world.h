@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * world.h - spaces and regions for tests: made up, changed, and checked
+ * world.h - spaces and regions at random, for tests
  */
-#ifndef WSMON_WORLD_H
-#define WSMON_WORLD_H
+#ifndef WSMON_UNIT_WORLD_H
+#define WSMON_UNIT_WORLD_H
 
 #include "test.h"
-
-/**
- * struct world - a target without a kernel
- * @sp:		its mappings
- * @rs:		its regions
- * @ws:		scratch memory
- * @now:	the time
- */
-struct world {
-	struct wsmon_space sp;
-	struct wsmon_regions rs;
-	struct wsmon_adapt ws;
-	u64 now;
-};
+#include "../kunit/world.h"
 
 void world_init(struct world *w, u32 budget);
 void world_free(struct world *w);
@@ -38,8 +25,5 @@ void world_settle(struct world *w, u64 epoch);
  */
 void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		   const void *what);
-
-/* Everything that must hold of regions at any time, or the test fails */
-void world_check(const struct world *w);
 
 #endif

@@ -7,7 +7,6 @@
  * soon as its turn comes and from then on each period.
  */
 #include <err.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +145,20 @@ static void run(const struct options *opts, struct truth *truth, struct track *t
 	sample(opts, truth, track);
 }
 
-static void help(const struct options *opts)
+/* the defaults */
+static struct options opts = {
+	.way = ways,
+	.size = 60UL << 20,
+	.chunk = 1UL << 20,
+	.stride = 1,
+	.growth = NSEC_PER_SEC,
+	.life = 3 * NSEC_PER_SEC,
+	.period = 100 * NSEC_PER_MSEC,
+	.tau = NSEC_PER_SEC,
+	.sample = 20 * NSEC_PER_MSEC,
+};
+
+static void help(void)
 {
 	printf("usage: grow [OPTION...]\n"
 	       "Gets memory while it runs, touches every stride-th page of it, and tells the\n"
@@ -164,114 +176,54 @@ static void help(const struct options *opts)
 	       "                  standard output\n"
 	       "  --truth-ms MS   time between two of them (%d)\n"
 	       "  --help          this text\n",
-	       opts->way->name, opts->size >> 20, opts->chunk >> 20, opts->stride,
-	       (int)(opts->after / NSEC_PER_MSEC), (int)(opts->growth / NSEC_PER_MSEC),
-	       (int)(opts->life / NSEC_PER_MSEC), (int)(opts->period / NSEC_PER_MSEC),
-	       (int)(opts->tau / NSEC_PER_MSEC), (int)(opts->sample / NSEC_PER_MSEC));
+	       opts.way->name, opts.size >> 20, opts.chunk >> 20, opts.stride,
+	       (int)(opts.after / NSEC_PER_MSEC), (int)(opts.growth / NSEC_PER_MSEC),
+	       (int)(opts.life / NSEC_PER_MSEC), (int)(opts.period / NSEC_PER_MSEC),
+	       (int)(opts.tau / NSEC_PER_MSEC), (int)(opts.sample / NSEC_PER_MSEC));
 }
 
-static const struct way *find_way(const char *name)
+static void find_way(const char *name, char *text, void *value)
 {
+	const struct way **way = value;
+
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (!strcmp(ways[i].name, name))
-			return &ways[i];
-	usage_error("--way: there is no '%s'", name);
+		if (!strcmp(ways[i].name, text)) {
+			*way = &ways[i];
+			return;
+		}
+	usage_error("--%s: there is no '%s'", name, text);
 }
 
-static int64_t parse_ms(const char *option, const char *text, uint64_t min)
+static void parse(int argc, char **argv)
 {
-	return parse_number(option, text, min, 3600000, false) * NSEC_PER_MSEC;
-}
-
-static void parse(int argc, char **argv, struct options *opts)
-{
-	enum { WAY, SIZE, PIECE, STRIDE, AFTER, GROW, LIFE, PERIOD, TAU, TRUTH, SAMPLE, HELP };
-	static const struct option options[] = {
-		{ "way", required_argument, NULL, WAY },
-		{ "size", required_argument, NULL, SIZE },
-		{ "chunk", required_argument, NULL, PIECE },
-		{ "stride", required_argument, NULL, STRIDE },
-		{ "after-ms", required_argument, NULL, AFTER },
-		{ "grow-ms", required_argument, NULL, GROW },
-		{ "life-ms", required_argument, NULL, LIFE },
-		{ "period-ms", required_argument, NULL, PERIOD },
-		{ "tau", required_argument, NULL, TAU },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "truth-ms", required_argument, NULL, SAMPLE },
-		{ "help", no_argument, NULL, HELP },
+	size_t page = sysconf(_SC_PAGESIZE);
+	const struct opt table[] = {
+		{ "way", OPT_OTHER, &opts.way, 0, 0, 0, find_way },
+		{ "size", OPT_SIZE, &opts.size, page, 1ULL << 40, 0, NULL },
+		{ "chunk", OPT_SIZE, &opts.chunk, page, 1ULL << 40, 0, NULL },
+		{ "stride", OPT_NUMBER, &opts.stride, 1, 1024, 0, NULL },
+		OPT_MS("after-ms", &opts.after, 0, 3600000),
+		OPT_MS("grow-ms", &opts.growth, 1, 3600000),
+		OPT_MS("life-ms", &opts.life, 1, 3600000),
+		OPT_MS("period-ms", &opts.period, 0, 3600000),
+		OPT_MS("tau", &opts.tau, 1, 3600000),
+		{ "truth", OPT_TEXT, &opts.truth, 0, 0, 0, NULL },
+		OPT_MS("truth-ms", &opts.sample, 1, 3600000),
 		{ }
 	};
-	size_t page = sysconf(_SC_PAGESIZE);
-	int option, index;
 
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		const char *name = option == '?' ? "" : options[index].name;
-
-		switch (option) {
-		case WAY:
-			opts->way = find_way(optarg);
-			break;
-		case SIZE:
-			opts->size = parse_number(name, optarg, page, 1ULL << 40, true);
-			break;
-		case PIECE:
-			opts->chunk = parse_number(name, optarg, page, 1ULL << 40, true);
-			break;
-		case STRIDE:
-			opts->stride = parse_number(name, optarg, 1, 1024, false);
-			break;
-		case AFTER:
-			opts->after = parse_ms(name, optarg, 0);
-			break;
-		case GROW:
-			opts->growth = parse_ms(name, optarg, 1);
-			break;
-		case LIFE:
-			opts->life = parse_ms(name, optarg, 1);
-			break;
-		case PERIOD:
-			opts->period = parse_ms(name, optarg, 0);
-			break;
-		case TAU:
-			opts->tau = parse_ms(name, optarg, 1);
-			break;
-		case TRUTH:
-			opts->truth = optarg;
-			break;
-		case SAMPLE:
-			opts->sample = parse_ms(name, optarg, 1);
-			break;
-		case HELP:
-			help(opts);
-			exit(EXIT_SUCCESS);
-		default:
-			usage_error("bad usage");
-		}
-	}
-	if (optind < argc)
-		usage_error("what is '%s'?", argv[optind]);
-	if (opts->size % (opts->stride * page) || opts->chunk % page)
+	parse_options(argc, argv, table, help, NULL);
+	if (opts.size % (opts.stride * page) || opts.chunk % page)
 		usage_error("sizes are multiples of pages, and of the stride");
 }
 
 int main(int argc, char **argv)
 {
-	struct options opts = {
-		.way = ways,
-		.size = 60UL << 20,
-		.chunk = 1UL << 20,
-		.stride = 1,
-		.growth = NSEC_PER_SEC,
-		.life = 3 * NSEC_PER_SEC,
-		.period = 100 * NSEC_PER_MSEC,
-		.tau = NSEC_PER_SEC,
-		.sample = 20 * NSEC_PER_MSEC,
-	};
 	struct track track;
 	struct truth truth;
 	size_t grain;
 
-	parse(argc, argv, &opts);
+	parse(argc, argv);
 	truth_start(&truth, opts.truth);
 	/* the buffer has small pages, wherever it is */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);

@@ -7,7 +7,6 @@
  * formulas, that one is a bitmap, so the process touches little else.
  */
 #include <err.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,13 +265,15 @@ static void help(void)
 	       "BYTES may end in K, M, G or T.\n");
 }
 
-static void parse_pattern(struct options *opts, const char *text)
+static void parse_pattern(const char *name, char *text, void *value)
 {
+	struct options *opts = value;
 	const char *colon = strchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : strlen(text);
 	const char *param = colon ? colon + 1 : "";
 	char *end;
 
+	(void)name;
 	if (!strcmp(text, "contig")) {
 		opts->pattern = CONTIG;
 	} else if (!strncmp(text, "stride", length) && length == 6) {
@@ -293,75 +294,23 @@ static void parse_pattern(struct options *opts, const char *text)
 
 static void parse(int argc, char **argv, struct options *opts)
 {
-	enum { SIZE, HOT, OFFSET, PATTERN, SEED, PERIOD, LENGTH, TAU, TRUTH, SAMPLE, THP,
-	       NO_POPULATE, HELP };
-	static const struct option options[] = {
-		{ "size", required_argument, NULL, SIZE },
-		{ "hot", required_argument, NULL, HOT },
-		{ "offset", required_argument, NULL, OFFSET },
-		{ "pattern", required_argument, NULL, PATTERN },
-		{ "seed", required_argument, NULL, SEED },
-		{ "period-ms", required_argument, NULL, PERIOD },
-		{ "seconds", required_argument, NULL, LENGTH },
-		{ "tau", required_argument, NULL, TAU },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "truth-ms", required_argument, NULL, SAMPLE },
-		{ "thp", no_argument, NULL, THP },
-		{ "no-populate", no_argument, NULL, NO_POPULATE },
-		{ "help", no_argument, NULL, HELP },
+	const struct opt table[] = {
+		{ "size", OPT_SIZE, &opts->size, page_size, 1UL << 46, 0, NULL },
+		{ "hot", OPT_SIZE, &opts->hot, page_size, 1UL << 46, 0, NULL },
+		{ "offset", OPT_SIZE, &opts->offset, 0, 1UL << 46, 0, NULL },
+		{ "pattern", OPT_OTHER, opts, 0, 0, 0, parse_pattern },
+		{ "seed", OPT_NUMBER, &opts->seed, 0, UINT64_MAX, 0, NULL },
+		OPT_MS("period-ms", &opts->period, 0, 60000),
+		OPT_SECONDS("seconds", &opts->length, 0, 86400),
+		OPT_MS("tau", &opts->tau, 1, 3600000),
+		{ "truth", OPT_TEXT, &opts->truth, 0, 0, 0, NULL },
+		OPT_MS("truth-ms", &opts->sample, 1, 60000),
+		{ "thp", OPT_SET, &opts->thp, 0, 0, 0, NULL },
+		{ "no-populate", OPT_CLEAR, &opts->populate, 0, 0, 0, NULL },
 		{ }
 	};
-	int option, index;
 
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		const char *name = option == '?' ? "" : options[index].name;
-
-		switch (option) {
-		case SIZE:
-			opts->size = parse_number(name, optarg, page_size, 1UL << 46, true);
-			break;
-		case HOT:
-			opts->hot = parse_number(name, optarg, page_size, 1UL << 46, true);
-			break;
-		case OFFSET:
-			opts->offset = parse_number(name, optarg, 0, 1UL << 46, true);
-			break;
-		case PATTERN:
-			parse_pattern(opts, optarg);
-			break;
-		case SEED:
-			opts->seed = parse_number(name, optarg, 0, UINT64_MAX, false);
-			break;
-		case PERIOD:
-			opts->period = parse_number(name, optarg, 0, 60000, false) * NSEC_PER_MSEC;
-			break;
-		case LENGTH:
-			opts->length = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
-			break;
-		case TAU:
-			opts->tau = parse_number(name, optarg, 1, 3600000, false) * NSEC_PER_MSEC;
-			break;
-		case TRUTH:
-			opts->truth = optarg;
-			break;
-		case SAMPLE:
-			opts->sample = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
-			break;
-		case THP:
-			opts->thp = true;
-			break;
-		case NO_POPULATE:
-			opts->populate = false;
-			break;
-		case HELP:
-			help();
-			exit(EXIT_SUCCESS);
-		default:
-			usage_error("bad usage");
-		}
-	}
-	if (optind < argc)
-		usage_error("what is '%s'?", argv[optind]);
+	parse_options(argc, argv, table, help, NULL);
 }
 
 static void check(const struct options *opts)

@@ -9,7 +9,6 @@
  *
  * After an example of valgrind-ws, which does the same as fast as it can.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +22,7 @@ struct options {
 	size_t stride;
 	int64_t ramp;		/* once up and down, ns */
 	int64_t rest;		/* before that, ns */
-	unsigned int cycles;
+	size_t cycles;
 	int64_t step;		/* ns from a step to the next */
 	int64_t tau;		/* ns */
 	int64_t sample;		/* ns from a sample of the truth to the next */
@@ -170,7 +169,18 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 	free(history.steps);
 }
 
-static void help(const struct options *opts)
+/* the defaults */
+static struct options opts = {
+	.pages = 32768,
+	.stride = 1,
+	.ramp = 10 * NSEC_PER_SEC,
+	.cycles = 2,
+	.step = 20 * NSEC_PER_MSEC,
+	.tau = 1000 * NSEC_PER_MSEC,
+	.sample = 100 * NSEC_PER_MSEC,
+};
+
+static void help(void)
 {
 	printf("usage: pageramp [OPTION...]\n"
 	       "Touches every stride-th of the first k pages, k rising and falling, and\n"
@@ -179,7 +189,7 @@ static void help(const struct options *opts)
 	       "  --stride N      touch every Nth page (%zu)\n"
 	       "  --ramp SECS     time to go up and down once (%d)\n"
 	       "  --rest SECS     touch nothing for so long before each of them (%d)\n"
-	       "  --cycles N      how often (%u)\n"
+	       "  --cycles N      how often (%zu)\n"
 	       "  --step-ms MS    time between two steps (%d)\n"
 	       "  --tau MS        window of the working set (%d)\n"
 	       "  --populate      populate everything first, then wait for tau\n"
@@ -188,96 +198,39 @@ static void help(const struct options *opts)
 	       "                  standard output\n"
 	       "  --truth-ms MS   time between two of them (%d)\n"
 	       "  --help          this text\n",
-	       opts->pages, opts->stride, (int)(opts->ramp / NSEC_PER_SEC),
-	       (int)(opts->rest / NSEC_PER_SEC), opts->cycles,
-	       (int)(opts->step / NSEC_PER_MSEC), (int)(opts->tau / NSEC_PER_MSEC),
-	       (int)(opts->sample / NSEC_PER_MSEC));
+	       opts.pages, opts.stride, (int)(opts.ramp / NSEC_PER_SEC),
+	       (int)(opts.rest / NSEC_PER_SEC), opts.cycles,
+	       (int)(opts.step / NSEC_PER_MSEC), (int)(opts.tau / NSEC_PER_MSEC),
+	       (int)(opts.sample / NSEC_PER_MSEC));
 }
 
-static void parse(int argc, char **argv, struct options *opts)
+static void parse(int argc, char **argv)
 {
-	enum { PAGES, STRIDE, RAMP, REST, CYCLES, STEP, TAU, POPULATE, THP, TRUTH, SAMPLE, HELP };
-	static const struct option options[] = {
-		{ "pages", required_argument, NULL, PAGES },
-		{ "stride", required_argument, NULL, STRIDE },
-		{ "ramp", required_argument, NULL, RAMP },
-		{ "rest", required_argument, NULL, REST },
-		{ "cycles", required_argument, NULL, CYCLES },
-		{ "step-ms", required_argument, NULL, STEP },
-		{ "tau", required_argument, NULL, TAU },
-		{ "populate", no_argument, NULL, POPULATE },
-		{ "thp", no_argument, NULL, THP },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "truth-ms", required_argument, NULL, SAMPLE },
-		{ "help", no_argument, NULL, HELP },
+	static const struct opt table[] = {
+		{ "pages", OPT_NUMBER, &opts.pages, 1, 1UL << 36, 0, NULL },
+		{ "stride", OPT_NUMBER, &opts.stride, 1, 1UL << 36, 0, NULL },
+		OPT_SECONDS("ramp", &opts.ramp, 1, 86400),
+		OPT_SECONDS("rest", &opts.rest, 0, 86400),
+		{ "cycles", OPT_NUMBER, &opts.cycles, 1, 1000000, 0, NULL },
+		OPT_MS("step-ms", &opts.step, 1, 60000),
+		OPT_MS("tau", &opts.tau, 1, 3600000),
+		{ "populate", OPT_SET, &opts.populate, 0, 0, 0, NULL },
+		{ "thp", OPT_SET, &opts.thp, 0, 0, 0, NULL },
+		{ "truth", OPT_TEXT, &opts.truth, 0, 0, 0, NULL },
+		OPT_MS("truth-ms", &opts.sample, 1, 60000),
 		{ }
 	};
-	int option, index;
 
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		const char *name = option == '?' ? "" : options[index].name;
-
-		switch (option) {
-		case PAGES:
-			opts->pages = parse_number(name, optarg, 1, 1UL << 36, false);
-			break;
-		case STRIDE:
-			opts->stride = parse_number(name, optarg, 1, 1UL << 36, false);
-			break;
-		case RAMP:
-			opts->ramp = parse_number(name, optarg, 1, 86400, false) * NSEC_PER_SEC;
-			break;
-		case REST:
-			opts->rest = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
-			break;
-		case CYCLES:
-			opts->cycles = parse_number(name, optarg, 1, 1000000, false);
-			break;
-		case STEP:
-			opts->step = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
-			break;
-		case TAU:
-			opts->tau = parse_number(name, optarg, 1, 3600000, false) * NSEC_PER_MSEC;
-			break;
-		case POPULATE:
-			opts->populate = true;
-			break;
-		case THP:
-			opts->thp = true;
-			break;
-		case TRUTH:
-			opts->truth = optarg;
-			break;
-		case SAMPLE:
-			opts->sample = parse_number(name, optarg, 1, 60000, false) * NSEC_PER_MSEC;
-			break;
-		case HELP:
-			help(opts);
-			exit(EXIT_SUCCESS);
-		default:
-			usage_error("bad usage");
-		}
-	}
-	if (optind < argc)
-		usage_error("what is '%s'?", argv[optind]);
+	parse_options(argc, argv, table, help, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct options opts = {
-		.pages = 32768,
-		.stride = 1,
-		.ramp = 10 * NSEC_PER_SEC,
-		.cycles = 2,
-		.step = 20 * NSEC_PER_MSEC,
-		.tau = 1000 * NSEC_PER_MSEC,
-		.sample = 100 * NSEC_PER_MSEC,
-	};
 	size_t page = sysconf(_SC_PAGESIZE);
 	struct truth truth;
 	char *buffer;
 
-	parse(argc, argv, &opts);
+	parse(argc, argv);
 	truth_start(&truth, opts.truth);
 	truth_calibrate(&truth);
 	buffer = map_buffer(opts.pages * page, opts.thp ? HUGE_PAGE : page, opts.thp);

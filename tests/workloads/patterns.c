@@ -150,18 +150,10 @@ static void help(void)
 	       "BYTES may end in K, M, G or T. Exit status 77: this machine cannot do that.\n");
 }
 
-static double parse_decimal(const char *name, const char *text, double max)
+static void parse_taus(const char *name, char *text, void *value)
 {
-	char *end;
-	double value = strtod(text, &end);
+	struct options *opts = value;
 
-	if (end == text || *end || !(value >= 0 && value <= max))
-		usage_error("--%s: not within 0..%g: %s", name, max, text);
-	return value;
-}
-
-static void parse_taus(struct options *opts, const char *name, char *text)
-{
 	opts->n_taus = 0;
 	for (char *part; (part = strsep(&text, ","));) {
 		if (opts->n_taus == MAX_TAUS)
@@ -179,42 +171,54 @@ static const struct pattern *find(const char *name)
 	usage_error("no such pattern: %s", name);
 }
 
-static const struct pattern *parse(int argc, char **argv, struct options *opts)
+static const struct pattern *pattern;
+
+/* Options that only some patterns have */
+static void allowed(const char *name)
 {
-	enum { SIZE, HOT, RESIDENT, LIMIT, RATE, HOLD, COUNT, PERCENT, EXPONENT, SEED, PERIOD,
-	       LENGTH, TAU, TRUTH, SAMPLE, FILENAME, THP, RW, NO_FILL, HELP };
-	static const struct option options[] = {
-		{ "size", required_argument, NULL, SIZE },
-		{ "hot", required_argument, NULL, HOT },
-		{ "resident", required_argument, NULL, RESIDENT },
-		{ "limit", required_argument, NULL, LIMIT },
-		{ "rate", required_argument, NULL, RATE },
-		{ "hold-ms", required_argument, NULL, HOLD },
-		{ "count", required_argument, NULL, COUNT },
-		{ "percent", required_argument, NULL, PERCENT },
-		{ "exponent", required_argument, NULL, EXPONENT },
-		{ "seed", required_argument, NULL, SEED },
-		{ "period-ms", required_argument, NULL, PERIOD },
-		{ "seconds", required_argument, NULL, LENGTH },
-		{ "tau-ms", required_argument, NULL, TAU },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "truth-ms", required_argument, NULL, SAMPLE },
-		{ "file", required_argument, NULL, FILENAME },
-		{ "thp", no_argument, NULL, THP },
-		{ "rw", no_argument, NULL, RW },
-		{ "no-fill", no_argument, NULL, NO_FILL },
-		{ "help", no_argument, NULL, HELP },
+	static const struct {
+		const char *name;
+		unsigned int uses;
+	} needs[] = {
+		{ "hot", USES_HOT }, { "resident", USES_RESIDENT }, { "limit", USES_LIMIT },
+		{ "rate", USES_RATE }, { "hold-ms", USES_HOLD }, { "count", USES_COUNT },
+		{ "percent", USES_PERCENT }, { "exponent", USES_EXPONENT }, { "file", USES_FILE },
+		{ "thp", USES_THP }, { "rw", USES_RW }, { "no-fill", USES_FILL },
+	};
+	bool has = !pattern || pattern->defaults.size || strcmp(name, "size");
+
+	for (size_t i = 0; pattern && i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (!strcmp(needs[i].name, name) && !(needs[i].uses & pattern->uses))
+			has = false;
+	if (!has)
+		usage_error("--%s is not an option of %s", name, pattern->name);
+}
+
+static void parse(int argc, char **argv, struct options *opts)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	const struct opt table[] = {
+		{ "size", OPT_SIZE, &opts->size, page, 1UL << 46, 0, NULL },
+		{ "hot", OPT_SIZE, &opts->hot, page, 1UL << 46, 0, NULL },
+		{ "resident", OPT_SIZE, &opts->resident, page, 1UL << 46, 0, NULL },
+		{ "limit", OPT_SIZE, &opts->limit, page, 1UL << 46, 0, NULL },
+		{ "rate", OPT_SIZE, &opts->rate, 0, 1UL << 40, 0, NULL },
+		OPT_MS("hold-ms", &opts->hold, 1, 3600000),
+		{ "count", OPT_NUMBER, &opts->count, 1, 60000, 0, NULL },
+		{ "percent", OPT_DECIMAL, &opts->percent, 0, 100, 0, NULL },
+		{ "exponent", OPT_DECIMAL, &opts->exponent, 0, 10, 0, NULL },
+		{ "seed", OPT_NUMBER, &opts->seed, 0, UINT64_MAX, 0, NULL },
+		OPT_MS("period-ms", &opts->period, 1, 3600000),
+		OPT_SECONDS("seconds", &opts->length, 0, 86400),
+		{ "tau-ms", OPT_OTHER, opts, 0, 0, 0, parse_taus },
+		{ "truth", OPT_TEXT, &opts->truth, 0, 0, 0, NULL },
+		OPT_MS("truth-ms", &opts->sample, 1, 60000),
+		{ "file", OPT_TEXT, &opts->file, 0, 0, 0, NULL },
+		{ "thp", OPT_SET, &opts->thp, 0, 0, 0, NULL },
+		{ "rw", OPT_SET, &opts->rw, 0, 0, 0, NULL },
+		{ "no-fill", OPT_CLEAR, &opts->fill, 0, 0, 0, NULL },
 		{ }
 	};
-	static const unsigned int needs[] = {
-		[HOT] = USES_HOT, [RESIDENT] = USES_RESIDENT, [LIMIT] = USES_LIMIT,
-		[RATE] = USES_RATE, [HOLD] = USES_HOLD, [COUNT] = USES_COUNT,
-		[PERCENT] = USES_PERCENT, [EXPONENT] = USES_EXPONENT, [FILENAME] = USES_FILE,
-		[THP] = USES_THP, [RW] = USES_RW, [NO_FILL] = USES_FILL, [HELP] = 0,
-	};
-	const struct pattern *pattern = NULL;
-	size_t page = sysconf(_SC_PAGESIZE);
-	int option, index;
 
 	if (argc > 1 && *argv[1] != '-') {
 		pattern = find(argv[1]);
@@ -226,86 +230,12 @@ static const struct pattern *parse(int argc, char **argv, struct options *opts)
 	opts->sample = 100 * MS;
 	opts->taus[0] = 1000 * MS;
 	opts->n_taus = 1;
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		const char *name = option == '?' ? "" : options[index].name;
-
-		if (option != '?' && pattern &&
-		    (needs[option] & ~pattern->uses ||
-		     (option == SIZE && !pattern->defaults.size)))
-			usage_error("--%s is not an option of %s", name, pattern->name);
-		switch (option) {
-		case SIZE:
-			opts->size = parse_number(name, optarg, page, 1UL << 46, true);
-			break;
-		case HOT:
-			opts->hot = parse_number(name, optarg, page, 1UL << 46, true);
-			break;
-		case RESIDENT:
-			opts->resident = parse_number(name, optarg, page, 1UL << 46, true);
-			break;
-		case LIMIT:
-			opts->limit = parse_number(name, optarg, page, 1UL << 46, true);
-			break;
-		case RATE:
-			opts->rate = parse_number(name, optarg, 0, 1UL << 40, true);
-			break;
-		case HOLD:
-			opts->hold = parse_number(name, optarg, 1, 3600000, false) * MS;
-			break;
-		case COUNT:
-			opts->count = parse_number(name, optarg, 1, 60000, false);
-			break;
-		case PERCENT:
-			opts->percent = parse_decimal(name, optarg, 100);
-			break;
-		case EXPONENT:
-			opts->exponent = parse_decimal(name, optarg, 10);
-			break;
-		case SEED:
-			opts->seed = parse_number(name, optarg, 0, UINT64_MAX, false);
-			break;
-		case PERIOD:
-			opts->period = parse_number(name, optarg, 1, 3600000, false) * MS;
-			break;
-		case LENGTH:
-			opts->length = parse_number(name, optarg, 0, 86400, false) * NSEC_PER_SEC;
-			break;
-		case TAU:
-			parse_taus(opts, name, optarg);
-			break;
-		case TRUTH:
-			opts->truth = optarg;
-			break;
-		case SAMPLE:
-			opts->sample = parse_number(name, optarg, 1, 60000, false) * MS;
-			break;
-		case FILENAME:
-			opts->file = optarg;
-			break;
-		case THP:
-			opts->thp = true;
-			break;
-		case RW:
-			opts->rw = true;
-			break;
-		case NO_FILL:
-			opts->fill = false;
-			break;
-		case HELP:
-			help();
-			exit(EXIT_SUCCESS);
-		default:
-			usage_error("bad usage");
-		}
-	}
-	if (optind < argc)
-		usage_error("what is '%s'?", argv[optind]);
+	parse_options(argc, argv, table, help, allowed);
 	if (!pattern)
 		usage_error("which pattern?");
-	return pattern;
 }
 
-static void check(const struct options *opts, const struct pattern *pattern)
+static void check(const struct options *opts)
 {
 	size_t unit = opts->thp || !strcmp(pattern->name, "hugetlb") ? HUGE_PAGE : CHUNK;
 
@@ -322,9 +252,9 @@ static void check(const struct options *opts, const struct pattern *pattern)
 int main(int argc, char **argv)
 {
 	static struct job job;
-	const struct pattern *pattern = parse(argc, argv, &job.opts);
 
-	check(&job.opts, pattern);
+	parse(argc, argv, &job.opts);
+	check(&job.opts);
 	truth_start(&job.truth, job.opts.truth);
 	/* bookkeeping goes to the heap: other mappings are the pattern's alone */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);

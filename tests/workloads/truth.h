@@ -16,8 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NSEC_PER_MSEC	1000000LL
-#define NSEC_PER_SEC	1000000000LL
+#include "opts.h"
 
 /**
  * struct truth - where the truth goes and what it was so far
@@ -100,19 +99,5 @@ char *map_buffer(size_t size, size_t align, bool huge);
 
 /* Sum of the lines "@field: N kB" of /proc/self/smaps, for mappings that begin in [@start, @end). */
 uint64_t smaps_sum(const char *field, uintptr_t start, uintptr_t end);
-
-/**
- * parse_number() - the value of an option, or a usage error
- * @option: its name, for the message
- * @text:   digits, and K, M, G or T for powers of 1024 if @sizes
- * @min:    least value allowed
- * @max:    largest
- * @sizes:  are suffixes allowed?
- */
-uint64_t parse_number(const char *option, const char *text, uint64_t min, uint64_t max,
-		      bool sizes);
-
-/* Prints the message and a pointer to --help, exits with 2. */
-void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

@@ -15,6 +15,6 @@ out/bin/patterns: $(addprefix $(WORKLOADS_DIR)/,moving.c placed.c tasks.c track.
 out/bin/grow: $(addprefix $(WORKLOADS_DIR)/,track.c track.h)
 
 $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth.c \
-		$(WORKLOADS_DIR)/truth.h $(WORKLOADS_DIR)/workloads.mk
+		$(addprefix $(WORKLOADS_DIR)/,opts.c opts.h truth.h workloads.mk)
 	@mkdir -p $(@D)
 	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -pthread -lm

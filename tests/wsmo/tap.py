@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TAP output, and running the command that is tested."""
+"""Runs the command that is tested, and checks what it prints."""
 import os
 import shutil
 import subprocess
@@ -8,6 +8,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(1, os.path.join(TOP, "tests", "lib"))
+import forms  # noqa: E402
+from ktap import finish, ok, skip  # noqa: E402, F401
 WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
 GOLDEN = os.path.join(HERE, "golden")
 
@@ -16,36 +19,6 @@ ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
        "TZ": "UTC", "HOME": "/",
        "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
        "UBSAN_OPTIONS": "print_stacktrace=1"}
-
-count = 0
-failed = 0
-
-
-def ok(passed, name, *why):
-    """A test point; @why is told if it failed."""
-    global count, failed
-    count += 1
-    if not passed:
-        failed += 1
-    print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
-    if not passed:
-        for text in why:
-            for line in str(text).splitlines()[:30]:
-                print("#   " + line)
-    sys.stdout.flush()
-    return passed
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print("ok %d - %s # SKIP %s" % (count, name, why))
-
-
-def finish():
-    print("1..%d" % count)
-    return 1 if failed else 0
-
 
 PUBLIC = tempfile.TemporaryDirectory()
 
@@ -69,6 +42,32 @@ def run(*args, stdin=b"", env=None, timeout=180, **kw):
                           stdout=kw.pop("stdout", subprocess.PIPE),
                           stderr=kw.pop("stderr", subprocess.PIPE),
                           env=dict(ENV, **(env or {})), **kw)
+
+
+def golden(name, got, accept, passed=True, *why):
+    """A test point: @passed, and @got is what golden/@name holds; --accept takes it."""
+    path = os.path.join(GOLDEN, name)
+    if accept:
+        with open(path, "wb") as f:
+            f.write(got)
+    with open(path, "rb") as f:
+        want = f.read()
+    old = want.decode().splitlines()
+    return ok(passed and got == want and got, "golden " + name, *why,
+              *[line for line in got.decode().splitlines() if line not in old])
+
+
+FORMS = ("--json", "--csv", "--raw")
+
+
+def same_numbers(name, *args, stdin=b"", only_csv=(), not_raw=()):
+    """Test points: a view's CSV and --raw have the numbers of its JSON. Return its JSON."""
+    res = [run(*args, form, stdin=stdin) for form in FORMS]
+    lines, text, raw = [x.stdout.decode() for x in res]
+    ok(not any(x.returncode for x in res) and lines, name + ": all forms", *[x.stderr for x in res])
+    ok(*forms.none(forms.csv_differences(text, lines, only_csv), name + ": CSV is as JSON"))
+    ok(*forms.none(forms.raw_differences(text, raw, not_raw), name + ": --raw is as CSV"))
+    return lines
 
 
 PEAK = """import resource, subprocess, sys

@@ -15,7 +15,7 @@ import zlib
 import records as r
 import samples
 from fakemodule import peak_line
-from tap import ENV, GOLDEN, HERE, TOP, WSMO, Directory, fails, ok, run
+from tap import ENV, HERE, TOP, WSMO, Directory, fails, golden, ok, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -32,21 +32,12 @@ def export(form, *args, data=None):
                stdin=samples.main() if data is None else data)
 
 
-def golden(accept):
+def golden_files(accept):
     for form in FORMATS:
-        name = os.path.join(GOLDEN, "export." + form)
-        result = export(form)
+        res = export(form)
         # what zlib makes of it may change with zlib
-        got = zlib.decompress(result.stdout) if form == "damo" else result.stdout
-        if accept:
-            with open(name, "wb") as f:
-                f.write(got)
-        with open(name, "rb") as f:
-            want = f.read()
-        ok(result.returncode == 0 and got == want and not result.stderr,
-           "golden export." + form, result.stderr.decode(),
-           *[line for line in got.decode().splitlines()
-             if line not in want.decode().splitlines()])
+        got = zlib.decompress(res.stdout) if form == "damo" else res.stdout
+        golden("export." + form, got, accept, not res.returncode and not res.stderr, res.stderr)
 
 
 def recorded(data):
@@ -477,7 +468,7 @@ def refused():
 
 
 def main(accept):
-    golden(accept)
+    golden_files(accept)
     tables()
     chrome()
     damo()

@@ -1,60 +1,113 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every text view of recordings of three real programs, against golden files.
+"""Recordings of three real programs: how views look, in golden files, and their numbers.
 
 recordings/make made them.
 """
+import json
 import os
+import statistics
+import sys
 
-from tap import GOLDEN, HERE, ok, run
+import screen
+from tap import HERE, TOP, fails, golden, ok, run, same_numbers
+
+sys.path.insert(0, os.path.join(TOP, "contrib"))
+import wsmon                                               # noqa: E402
 
 PROGRAMS = ("redis", "cc1", "sort")
-VIEWS = (
-    ("summary", ()),
-    ("wss", ("--class", "all,heap,anon")),
-    ("percentiles", ("--percentiles=5,50,95",)),
-    ("wss-size", ("--class", "all", "--sort", "size")),
-    # of one interval: regions of all would be longer than the recording
-    ("regions", ("--time", "INTERVAL")),
-    ("raw", ("--time", "INTERVAL")),
-    ("peaks", ()),
-    ("hot-top", ("--top", "5")),
-    ("curve", ()),
-    ("sizing", ()),
-    ("heatmap", ()),
-    ("heatmap-wide", ("--size", "160x50")),
-    ("heatmap-256", ("--color", "256", "--size", "100x30")),
-    ("heatmap-16", ("--color", "16", "--size", "100x30")),
-    ("heatmap-heap", ("--class", "heap,anon", "--time", "PART")),
+# How it looks: each view of one program, and of a part that fits a screen
+LOOKS = (
+    ("cc1", "summary", ()),
+    ("redis", "wss", ("--class", "all,heap,anon")),
+    ("sort", "percentiles", ("--percentiles=5,50,95",)),
+    ("redis", "wss-size", ("--class", "all", "--sort", "size")),
+    ("cc1", "regions", ("--time", "2,2.2", "--class", "heap,stack")),
+    ("redis", "raw", ("--time", "2,3")),
+    ("redis", "peaks", ()),
+    ("redis", "hot-top", ("--top", "5")),
+    ("cc1", "curve", ()),
+    ("cc1", "sizing", ()),
+    ("sort", "heatmap", ()),
+    ("redis", "heatmap-wide", ("--size", "160x50")),
+    ("cc1", "heatmap-256", ("--color", "256", "--size", "100x30")),
+    ("sort", "heatmap-16", ("--color", "16", "--size", "100x30")),
+    ("redis", "heatmap-heap", ("--class", "heap,anon", "--time", "3,9")),
 )
-# cc1 is done in three seconds
-TIMES = {"INTERVAL": "2,3", "PART": "3,9"}
-CC1_TIMES = {"INTERVAL": "2,2.2", "PART": "1,2"}
-# What was not recorded, and the exit status then
-NOTHING = {("cc1", "peaks"): 0, ("sort", "peaks"): 0, ("redis", "curve"): 1,
-           ("redis", "sizing"): 1, ("sort", "curve"): 1, ("sort", "sizing"): 1}
+# What has the same rows in all forms
+VIEWS = (("summary",), ("wss",), ("wss", "--percentiles"), ("regions",), ("hot",), ("heatmap",))
+SIZED = (("curve",), ("sizing",))
 
 
 def view_of(name):
     return {"percentiles": "wss"}.get(name, name.split("-")[0])
 
 
+def looks(accept):
+    for program, name, options in LOOKS:
+        data = os.path.join(HERE, "recordings", program + ".data")
+        res = run("report", view_of(name), *options, "-i", data)
+        golden("real/%s.%s.txt" % (program, name), res.stdout, accept,
+               not res.returncode and not res.stderr, res.stderr)
+
+
+def colours(data, program):
+    """Colours replace the characters of a map, and change nothing else."""
+    plain, *coloured = [run("report", "heatmap", "--size", "100x30", "--color", x, "-i", data)
+                        for x in ("never", "16", "256")]
+    rows = plain.stdout.decode().splitlines()
+    for res in coloured:
+        got = screen.plain(res.stdout.decode()).splitlines()
+        ok(len(got) == len(rows) > 15 and all(a[:20].rstrip() == b[:20].rstrip()
+                                              for a, b in zip(got, rows)),
+           "%s: coloured as without colours" % program, *got)
+
+
+def numbers(data, program):
+    """JSON has what the independent reader finds, the other forms have what JSON has."""
+    lines = {}
+    for view in VIEWS + SIZED * (program == "cc1"):
+        lines[view] = [json.loads(x) for x in same_numbers(
+            "%s of %s" % (" ".join(view), program), "report", *view, "-i", data,
+            only_csv=["path"], not_raw=["end", "size"][:view == ("hot",)] +
+            ["path", "offset", "tid", "symbols", "source"]).splitlines()]
+    with open(data, "rb") as f:
+        header, records = wsmon.read(f)
+        records = list(records)
+    want = [(x.pid, x.cls, x.tau_us, x.bytes, x.low, x.high) for x in records if x.type == "WSS"]
+    got = [(x["pid"], x["class"], x["window_us"], x["bytes"], x["low"], x["high"])
+           for x in lines["wss",]]
+    ok(want and got == want, "%s: every working set" % program)
+    want = [(x.pid, g.cls, g.start, g.end, round(g.share, 6), round(g.freq, 6), g.age_ms)
+            for x in records if x.type == "SNAPSHOT" for g in x.regions]
+    got = [tuple(x[key] for key in ("pid", "class", "start", "end", "share", "freq", "age_ms"))
+           for x in lines["regions",]]
+    ok(want and got == want, "%s: every region" % program)
+    wrong = []
+    for row in lines["summary",]:
+        sizes = [x.bytes for x in records if x.type == "WSS" and row["type"] == "wss_summary" and
+                 (x.pid, x.cls, x.tau_us) == (row["pid"], row["class"], row["window_us"])]
+        if sizes and (abs(row["mean"] - statistics.mean(sizes)) > 1 or
+                      abs(row["sd"] - statistics.stdev(sizes)) > 1 or
+                      (row["peak"], row["intervals"]) != (max(sizes), len(sizes))):
+            wrong.append((row, sizes))
+    ok(not wrong, "%s: means, deviations, peaks" % program, *wrong)
+
+
+def nothing(data, program):
+    """What was not recorded."""
+    if program != "redis":
+        res = run("report", "peaks", "-i", data)
+        ok(not res.returncode and not res.stdout and res.stderr.count(b"\n") == 1,
+           "no peaks of %s" % program, res)
+    if program != "cc1":
+        for view, in SIZED:
+            fails(run("report", view, "-i", data), "no %s of %s" % (view, program), "3 windows")
+
+
 def main(accept):
+    looks(accept)
     for program in PROGRAMS:
         data = os.path.join(HERE, "recordings", program + ".data")
-        for name, options in VIEWS:
-            golden = os.path.join(GOLDEN, "real", "%s.%s.txt" % (program, name))
-            times = CC1_TIMES if program == "cc1" else TIMES
-            res = run("report", view_of(name), *[times.get(x, x) for x in options], "-i", data)
-            # what there is nothing of is told
-            text = res.stdout + res.stderr
-            if accept:
-                os.makedirs(os.path.dirname(golden), exist_ok=True)
-                with open(golden, "wb") as f:
-                    f.write(text)
-            with open(golden, "rb") as f:
-                want = f.read()
-            got = text.decode().splitlines()
-            ok(res.returncode == NOTHING.get((program, name), 0) and text == want and
-               (len(res.stdout.splitlines()) > 2) == ((program, name) not in NOTHING),
-               "%s of %s" % (name, program), res.stderr,
-               *[line for line in got if line not in want.decode().splitlines()])
+        numbers(data, program)
+        colours(data, program)
+        nothing(data, program)

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 import records as r
 import samples
-from tap import GOLDEN, HERE, Directory, fails, ok, run, skip
+from tap import HERE, Directory, fails, golden, ok, run, same_numbers, skip
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -181,6 +181,11 @@ def growth():
         x = lines("sizing", data, "--limit", limit)[0]
         ok(abs(x["refaults_per_s"] / want - 1) < 0.05, "first uses are no refaults: %.1f" % share,
            x, want)
+    knees = [[x["limit"] for x in lines("sizing", of, "--max-refaults", "300") if x["mark"]][0]
+             for of in (data, plain)]
+    tau = -math.log(300 / RATE / N) / RATE
+    ok(abs(knees[0] / growing(tau, 0) - 1) < 0.05 and abs(knees[1] / random_use(tau) - 1) < 0.05,
+       "nor for the knee", knees, growing(tau, 0), random_use(tau))
     text = run("report", "sizing", "-i", "-", stdin=data).stdout.decode()
     ok("200.0 KiB a second for the first time" in text, "they are told", text)
     text = run("report", "sizing", "-i", "-", stdin=plain).stdout.decode()
@@ -316,27 +321,17 @@ def real():
     ok(len(got) == 6 and not wrong, "a real recording: the truth is within the intervals", wrong)
 
 
-FORMATS = (("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)), ("json", ("--json",)))
-
-
-def golden(accept):
-    real = os.path.join(HERE, "recordings", "windows.data")
-    for name, data in (("random", recording(random_use, rss=lambda t: 90 * MIB)),
-                       ("steps", recording(two_periods, pids=(7, 8))), ("real", None)):
+def golden_files(accept):
+    random_uses = recording(random_use, rss=lambda t: 90 * MIB)
+    steps = recording(two_periods, pids=(7, 8))
+    data = os.path.join(HERE, "recordings", "windows.data")
+    for name, args, stdin in (("random", ("-i", "-"), random_uses), ("steps", ("-i", "-"), steps),
+                              ("real", ("-i", data), b"")):
         for view in ("curve", "sizing"):
-            for suffix, options in FORMATS:
-                file = os.path.join(GOLDEN, "sizing", "%s.%s.%s" % (name, view, suffix))
-                res = run("report", view, *options, "-i", "-" if data else real, stdin=data or b"")
-                if accept:
-                    os.makedirs(os.path.dirname(file), exist_ok=True)
-                    with open(file, "wb") as f:
-                        f.write(res.stdout)
-                with open(file, "rb") as f:
-                    want = f.read()
-                ok(res.returncode == 0 and not res.stderr and res.stdout == want,
-                   "golden %s" % os.path.basename(file), res.stderr,
-                   *[line for line in res.stdout.decode().splitlines()
-                     if line not in want.decode().splitlines()])
+            res = run("report", view, *args, stdin=stdin)
+            golden("sizing/%s.%s.txt" % (name, view), res.stdout, accept,
+                   not res.returncode and not res.stderr, res.stderr)
+            same_numbers("%s of %s" % (view, name), "report", view, *args, stdin=stdin)
 
 
 def main(accept):
@@ -349,4 +344,4 @@ def main(accept):
     errors()
     pictures()
     real()
-    golden(accept)
+    golden_files(accept)

@@ -16,8 +16,9 @@
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t s64;
+/* as the kernel has them on all architectures */
+typedef unsigned long long u64;
+typedef long long s64;
 typedef int8_t s8;
 
 #define U32_MAX		UINT32_MAX

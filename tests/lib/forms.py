@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The same rows as CSV, as a --raw table and as JSON lines: do they say the same?
+
+A golden file shows how one form looks; the numbers of the others are compared here.
+"""
+import csv
+import io
+import json
+import re
+
+
+def tables(text):
+    """The tables of CSV output, which blank lines separate: lists of rows, as dicts."""
+    return [list(csv.DictReader(io.StringIO(part))) for part in text.split("\n\n")]
+
+
+def unescape(text):
+    """The text that CSV and tables show with control and invalid bytes as \\ooo."""
+    raw = re.sub(rb"\\([0-3][0-7]{2})", lambda m: bytes([int(m[1], 8)]), text.encode())
+    return raw.decode("utf-8", "replace")
+
+
+def equal(text, value):
+    """Is the CSV cell @text the JSON @value?"""
+    if value is None:
+        return text == ""
+    if isinstance(value, str):
+        return unescape(text) == value
+    try:
+        return type(value)(text) == value
+    except ValueError:
+        return False
+
+
+def csv_differences(text, lines, only_csv=()):
+    """Where CSV and JSON differ; each row has the fields of its JSON object, and @only_csv."""
+    rows = sum(tables(text), [])
+    objects = [json.loads(line) for line in lines.splitlines()]
+    if len(rows) != len(objects) or not rows:
+        return ["%d rows, %d objects" % (len(rows), len(objects))]
+    wrong = []
+    for row, obj in zip(rows, objects):
+        obj.pop("type")
+        if set(row) != set(obj) | set(only_csv) & set(row):
+            wrong.append("columns %s, fields %s" % (sorted(row), sorted(obj)))
+        wrong += ["%s: %s is not %r" % (key, row[key], obj[key]) for key in row
+                  if key in obj and not equal(row[key], obj[key])]
+    return wrong
+
+
+def in_line(line, row, but):
+    """The first column of @row that is not in @line, where columns keep their order."""
+    at = 0
+    for key, text in row.items():
+        if key in but or text == "":
+            continue
+        forms = {text, hex(int(text))} if text.isdigit() else {text}
+        found = re.compile("(?<!\\S)(%s)(?!\\S)" % "|".join(map(re.escape, forms))).search(line, at)
+        if not found:
+            return key
+        at = found.end()
+    return None
+
+
+def raw_differences(text, raw, but=()):
+    """Where the --raw table and CSV differ, columns @but left out."""
+    wrong = []
+    parts = raw.strip("\n").split("\n\n")
+    for rows, part in zip(tables(text), parts):
+        lines = part.splitlines()[1:]
+        if len(rows) == 1 and len(lines) > 1:
+            # names and values, one below the other
+            lines = [" ".join(part.split())]
+        if len(rows) != len(lines):
+            wrong.append("%d rows, %d lines" % (len(rows), len(lines)))
+        for row, line in zip(rows, lines):
+            key = in_line(line, row, but)
+            if key:
+                wrong.append("%s=%s is not in: %s" % (key, row[key], line))
+    return wrong + ["%d tables" % len(parts)] * (len(parts) != len(tables(text)))
+
+
+def none(differences, name):
+    """What ktap.ok() is called with: the test point @name passes without differences."""
+    return (not differences, name, *differences[:10])
+
+
+def flat(obj, prefix=""):
+    """The fields of a record as report raw --csv names them."""
+    for key, value in obj.items():
+        if isinstance(value, list):
+            for n, one in enumerate(value, obj.get("first", 0)):
+                yield from flat(one, "%s%d." % (key.rstrip("s"), n))
+        else:
+            yield prefix + key, value
+
+
+def field_differences(text, lines):
+    """Where CSV of a line a field differs from JSON of a line a record."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    want = []
+    for n, line in enumerate(lines.splitlines()):
+        obj = json.loads(line)
+        head = "%.3f" % obj.pop("t"), str(n), obj.pop("type")
+        want += [(*head, *one) for one in flat(obj) if one[0] not in ("time_ns", "size")]
+    if len(rows) != len(want) or not rows:
+        return ["%d rows, %d fields" % (len(rows), len(want))]
+    return ["%s is not %s" % (row, one) for row, one in zip(rows, want)
+            if (row["t"], row["n"], row["type"], row["field"]) != one[:4] or
+            not equal(row["value"], one[4])]
