@@ -300,10 +300,16 @@ static double seconds(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
+static double end;
+
+bool time_is_up(void)
+{
+	return seconds() >= end;
+}
+
 int main(int argc, char **argv)
 {
 	const struct step *steps = all_steps;
-	double end;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "atu")) != -1) {
@@ -338,7 +344,7 @@ int main(int argc, char **argv)
 		err(1, "mmap");
 	signal(SIGPIPE, SIG_IGN);
 	interrupt_often();
-	while (seconds() < end)
+	while (!time_is_up())
 		one_step(steps);
 	fprintf(stderr, "debugfs-fuzz: seed %llu: %llu steps\n",
 		(unsigned long long)seed, (unsigned long long)step);

@@ -56,6 +56,7 @@ void make_neutral(struct text *t, enum file f);
 void check_text(void);
 void check_attrs(void);
 void check_session(void);
+bool time_is_up(void);
 ssize_t read_all(int fd, size_t chunk);
 
 /* fuzz_stream.c: so must be the stream */

@@ -13,7 +13,9 @@
 
 /*
  * Read on to the end, chunk bytes at a time, into room.
- * Return: how many, or -1: not there any more.
+ * A call waits for a round at most, but a text of megabytes takes hundreds of them.
+ *
+ * Return: how many, or -1: not there any more, or the time is up.
  */
 ssize_t read_all(int fd, size_t chunk)
 {
@@ -28,7 +30,7 @@ ssize_t read_all(int fd, size_t chunk)
 		n = read(fd, room + len, chunk < left ? chunk : left);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == ENOMEM)
+		if ((n < 0 && errno == ENOMEM) || (n > 0 && time_is_up()))
 			return -1;
 		if (n < 0)
 			wrong("read: %s", error_name(errno));
