@@ -30,7 +30,7 @@
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
 
-static u16 average(u16 old, u16 new, unsigned int weight)
+static u16 moving_average(u16 old, u16 new, unsigned int weight)
 {
 	return old + ((int)new - (int)old) / (int)weight;
 }
@@ -70,9 +70,9 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 	}
 
 	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
-	r->share[0] = average(r->share[0], v[0], weight);
-	r->share[1] = average(r->share[1], v[1], weight);
-	r->disagree = average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
+	r->share[0] = moving_average(r->share[0], v[0], weight);
+	r->share[1] = moving_average(r->share[1], v[1], weight);
+	r->disagree = moving_average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
 	if (fresh && r->draws < DRAWS_MAX)
 		r->draws++;
 
@@ -84,7 +84,7 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 }
 
 /* Score of a cut, or of the join that would undo it */
-static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
+static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
 {
 	/* a quarter is the most a draw can vary; the prior fades as 1/draws */
 	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
@@ -100,16 +100,16 @@ static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 #define PARTIAL_FEW	16
 
 /* Turns in which memory that is new gets its regions */
-#define NEW_TURNS	12
+#define NEW_PASSES	12
 
 /* Samples must have been dropped before a region may change */
-static bool at_rest(const struct wsmon_region *r)
+static bool region_at_rest(const struct wsmon_region *r)
 {
 	return !r->armed_ns;
 }
 
 /* Was some of it accessed lately, and some of it not? */
-static bool is_partial(const struct wsmon_region *r)
+static bool region_is_partial(const struct wsmon_region *r)
 {
 	u32 share = wsmon_region_share(r);
 
@@ -121,14 +121,14 @@ static bool is_partial(const struct wsmon_region *r)
  * @zoom:	what was accessed in part is to be cut whatever that saves
  * Return: score of cutting a region, 0 if it cannot be
  */
-static unsigned int split_score(const struct wsmon_region *r, bool only_new,
+static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
 				bool zoom)
 {
-	if (!at_rest(r) || !r->n[1] || (only_new && r->draws))
+	if (!region_at_rest(r) || !r->n[1] || (only_new && r->draws))
 		return 0;
-	if (zoom && is_partial(r))
+	if (zoom && region_is_partial(r))
 		return WSMON_SCORES - 1;
-	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
+	return cut_score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
 }
 
 /*
@@ -136,24 +136,24 @@ static unsigned int split_score(const struct wsmon_region *r, bool only_new,
  * @armed:	samples that still serve are given up
  * Return: score of joining a region and its successor, -1 if that must not be
  */
-static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
+static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
 {
 	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
 	u64 p, q;
 
-	if (!wsmon_regions_buddies(rs, i) || (!armed && (!at_rest(l) || !at_rest(r))))
+	if (!wsmon_regions_buddies(rs, i) || (!armed && (!region_at_rest(l) || !region_at_rest(r))))
 		return -1;
-	if (zoom && (is_partial(l) || is_partial(r)))
+	if (zoom && (region_is_partial(l) || region_is_partial(r)))
 		return -1;
 	p = wsmon_region_share(l);
 	q = wsmon_region_share(r);
-	return score(wsmon_region_pages(l), wsmon_region_pages(r),
+	return cut_score(wsmon_region_pages(l), wsmon_region_pages(r),
 		     p + q - 2 * p * q / WSMON_ONE,
 		     min_t(u32, 16, min(l->draws, r->draws)));
 }
 
 /**
- * struct plan - which scores are split and merged
+ * struct adapt_plan - which scores are split and merged
  * @split:	cut regions of this score or above
  * @merge:	join pairs of this score or below; -1 for none
  * @splits:	most cuts
@@ -162,7 +162,7 @@ static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool ar
  * @zoom:	cut what was accessed in part
  * @armed:	join also regions whose samples still serve
  */
-struct plan {
+struct adapt_plan {
 	int split;
 	int merge;
 	u32 splits;
@@ -178,10 +178,10 @@ struct plan {
  * within HYSTERESIS of the top: the largest first. When more cuts than fit
  * have the last score, as many as fit are made.
  */
-static struct plan plan_changes(const struct wsmon_regions *rs,
+static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 				const struct wsmon_adapt *ws, bool only_new)
 {
-	struct plan p = {
+	struct adapt_plan p = {
 		.split = WSMON_SCORES,
 		.merge = -1,
 		.only_new = only_new,
@@ -220,20 +220,20 @@ static struct plan plan_changes(const struct wsmon_regions *rs,
 	return p;
 }
 
-static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		  struct plan p)
+static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
+		  struct adapt_plan p)
 {
 	u32 i, nr = 0;
 
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
-		int m = p.merges ? merge_score(rs, i, p.zoom, p.armed) : -1;
+		int m = p.merges ? region_merge_score(rs, i, p.zoom, p.armed) : -1;
 
 		if (m >= 0 && m <= p.merge) {
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
 			p.merges--;
 			i++;
-		} else if (p.splits && (int)split_score(r, p.only_new, p.zoom) >= p.split) {
+		} else if (p.splits && (int)region_split_score(r, p.only_new, p.zoom) >= p.split) {
 			wsmon_region_split(sp, r, &rs->spare[nr]);
 			nr += 2;
 			p.splits--;
@@ -245,19 +245,19 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	rs->nr = nr;
 }
 
-static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
+static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
 			 bool only_new, bool may_zoom, bool armed)
 {
 	u32 i, partial = 0;
 
 	memset(ws, 0, sizeof(*ws));
 	for (i = 0; i < rs->nr; i++)
-		partial += is_partial(&rs->r[i]);
+		partial += region_is_partial(&rs->r[i]);
 	ws->zoom = may_zoom && partial <= rs->budget / PARTIAL_FEW;
 	for (i = 0; i < rs->nr; i++) {
-		int m = merge_score(rs, i, ws->zoom, armed);
+		int m = region_merge_score(rs, i, ws->zoom, armed);
 
-		ws->split[split_score(&rs->r[i], only_new, ws->zoom)]++;
+		ws->split[region_split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
 			ws->merge[m]++;
 	}
@@ -268,20 +268,20 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
  * Join the cheapest pairs until there are at most @most regions, in as many turns as
  * it takes. @armed: also those whose samples still serve.
  */
-static void shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
+static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		   struct wsmon_adapt *ws, u32 most, bool armed)
 {
 	while (rs->nr > most) {
-		struct plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
+		struct adapt_plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
 		u32 sum = 0;
 
-		count_scores(rs, ws, false, false, armed);
+		adapt_count_scores(rs, ws, false, false, armed);
 		p.merges = rs->nr - most;
 		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
 			sum += ws->merge[++p.merge];
 		if (!sum)
 			return;
-		apply(rs, sp, p);
+		adapt_apply(rs, sp, p);
 		cond_resched();
 	}
 }
@@ -298,10 +298,10 @@ static void shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws)
 {
-	u32 before, turn;
+	u32 before, pass;
 
-	shrink(rs, sp, ws, rs->budget, false);
-	shrink(rs, sp, ws, rs->limit, true);
+	adapt_shrink(rs, sp, ws, rs->budget, false);
+	adapt_shrink(rs, sp, ws, rs->limit, true);
 	if (rs->nr > rs->budget)
 		return;
 
@@ -309,19 +309,19 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	do {
 		cond_resched();
 		before = rs->nr;
-		count_scores(rs, ws, false, true, false);
-		apply(rs, sp, plan_changes(rs, ws, false));
+		adapt_count_scores(rs, ws, false, true, false);
+		adapt_apply(rs, sp, adapt_plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
 	/* a turn halves: memory that is new is not to wait for many intervals */
-	for (turn = 0; turn < NEW_TURNS; turn++) {
-		struct plan p;
+	for (pass = 0; pass < NEW_PASSES; pass++) {
+		struct adapt_plan p;
 
-		count_scores(rs, ws, true, false, false);
-		p = plan_changes(rs, ws, true);
+		adapt_count_scores(rs, ws, true, false, false);
+		p = adapt_plan_changes(rs, ws, true);
 		if (!p.splits)
 			break;
-		apply(rs, sp, p);
+		adapt_apply(rs, sp, p);
 		cond_resched();
 	}
 }

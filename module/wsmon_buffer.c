@@ -36,13 +36,13 @@
 #define BUFFER_ALL	(BUFFER_SIZE / 4)
 
 /**
- * struct buffer - the buffer and its reader
+ * struct record_buffer - the buffer and its reader
  * @fifo:	the bytes
  * @mem:	its memory
  * @wait:	the reader waits here
  * @attach:	serialises coming and going of the reader with emptying @fifo
- * @taken:	there is a reader
- * @came:	one came since the last call of wsmon_buffer_attached()
+ * @has_reader:	there is a reader
+ * @reader_came:	one came since the last call of wsmon_buffer_attached()
  * @owed:	bytes of records lost since then which a reader has to know
  * @session:	a session is writing
  * @splits:	sessions that began while a reader was there
@@ -52,13 +52,13 @@
  * @sum:	records lost in this session
  * @sum_bytes:	how long they were together
  */
-static struct buffer {
+static struct record_buffer {
 	struct kfifo fifo;
 	void *mem;
 	wait_queue_head_t wait;
 	struct mutex attach;	/* inside wsmon.lock */
-	bool taken;
-	bool came;
+	bool has_reader;
+	bool reader_came;
 	unsigned int owed;
 	bool session;
 	unsigned int splits;
@@ -70,7 +70,7 @@ static struct buffer {
 } buffer;
 
 /**
- * struct reader - an open file of wsmon/buffer
+ * struct buffer_reader - an open file of wsmon/buffer
  * @lock:	keeps threads that share the file apart
  * @header:	what the file begins with
  * @sent:	bytes of it that were read
@@ -79,7 +79,7 @@ static struct buffer {
  * @splits:	sessions whose beginning it knows
  * @at_end:	its last read found the end of a session
  */
-struct reader {
+struct buffer_reader {
 	struct mutex lock;	/* outside wsmon.lock */
 	struct wsmon_file_header header;
 	size_t sent;
@@ -93,13 +93,13 @@ struct reader {
  * Writing
  */
 
-static void put_raw(const void *rec, u32 size)
+static void buffer_put_raw(const void *rec, u32 size)
 {
 	kfifo_in(&buffer.fifo, (const u8 *)rec, size);
 }
 
 /* Return: whether it may follow whatever was lost */
-static bool tell_lost(u64 now)
+static bool buffer_put_lost(u64 now)
 {
 	struct wsmon_rec_lost rec = {
 		.rec = {
@@ -115,7 +115,7 @@ static bool tell_lost(u64 now)
 		return true;
 	if (kfifo_avail(&buffer.fifo) < sizeof(rec))
 		return false;
-	put_raw(&rec, sizeof(rec));
+	buffer_put_raw(&rec, sizeof(rec));
 	buffer.lost = 0;
 	buffer.lost_bytes = 0;
 	return true;
@@ -134,7 +134,7 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 
 	lockdep_assert_held(&wsmon.lock);
 	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||
-	    !tell_lost(rec->time_ns)) {
+	    !buffer_put_lost(rec->time_ns)) {
 		buffer.lost++;
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
@@ -146,7 +146,7 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 			buffer.owed = min(buffer.owed + rec->size, BUFFER_ALL);
 		return;
 	}
-	put_raw(rec, rec->size);
+	buffer_put_raw(rec, rec->size);
 	wake_up_interruptible(&buffer.wait);
 }
 
@@ -172,9 +172,9 @@ void wsmon_buffer_lost(u64 *records, u64 *bytes)
 void wsmon_buffer_begin(void)
 {
 	mutex_lock(&buffer.attach);
-	if (buffer.taken) {
+	if (buffer.has_reader) {
 		WRITE_ONCE(buffer.split_in, buffer.fifo.kfifo.in);
-		/* pairs with before_split() */
+		/* pairs with buffer_before_split() */
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
@@ -185,7 +185,7 @@ void wsmon_buffer_begin(void)
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
 	/* whoever is there already is told everything anyway */
-	WRITE_ONCE(buffer.came, false);
+	WRITE_ONCE(buffer.reader_came, false);
 	buffer.owed = 0;
 	mutex_unlock(&buffer.attach);
 	WRITE_ONCE(buffer.session, true);
@@ -199,7 +199,7 @@ void wsmon_buffer_begin(void)
  */
 void wsmon_buffer_end(void)
 {
-	/* pairs with at_end(): who sees the end sees all records */
+	/* pairs with buffer_at_end(): who sees the end sees all records */
 	smp_store_release(&buffer.session, false);
 	wake_up_interruptible(&buffer.wait);
 }
@@ -216,7 +216,7 @@ bool wsmon_buffer_attached(void)
 {
 	bool room = kfifo_avail(&buffer.fifo) >= buffer.owed + 2 * BUFFER_SPARE;
 
-	if (!xchg(&buffer.came, false) && !(buffer.owed && room))
+	if (!xchg(&buffer.reader_came, false) && !(buffer.owed && room))
 		return false;
 	buffer.owed = 0;
 	return true;
@@ -228,7 +228,7 @@ bool wsmon_buffer_attached(void)
 
 static int buffer_open(struct inode *inode, struct file *file)
 {
-	struct reader *rd;
+	struct buffer_reader *rd;
 	int ret;
 
 	ret = wsmon_may_open();
@@ -242,9 +242,9 @@ static int buffer_open(struct inode *inode, struct file *file)
 	rd->header.real_ns = ktime_get_real_ns();
 	mutex_lock(&buffer.attach);
 	ret = -EBUSY;
-	if (!buffer.taken) {
-		buffer.taken = true;
-		WRITE_ONCE(buffer.came, true);
+	if (!buffer.has_reader) {
+		buffer.has_reader = true;
+		WRITE_ONCE(buffer.reader_came, true);
 		rd->splits = buffer.splits;
 		file->private_data = rd;
 		ret = stream_open(inode, file);
@@ -257,30 +257,30 @@ static int buffer_open(struct inode *inode, struct file *file)
 
 static int buffer_release(struct inode *inode, struct file *file)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 
 	mutex_lock(&buffer.attach);
 	/* it may have read half a record: the next one begins with a whole one */
 	if (rd->read)
 		kfifo_reset_out(&buffer.fifo);
-	buffer.taken = false;
+	buffer.has_reader = false;
 	mutex_unlock(&buffer.attach);
 	kfree(rd);
 	return 0;
 }
 
 /* Is there something to read? Records only count once the header may be made. */
-static bool readable(const struct reader *rd)
+static bool buffer_readable(const struct buffer_reader *rd)
 {
 	return !kfifo_is_empty(&buffer.fifo) ||
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
 /* Has what this file began to read ended? The writer's last word comes first. */
-static bool at_end(const struct reader *rd)
+static bool buffer_at_end(const struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
-	return READ_ONCE(rd->read) && !smp_load_acquire(&buffer.session) && !readable(rd);
+	return READ_ONCE(rd->read) && !smp_load_acquire(&buffer.session) && !buffer_readable(rd);
 }
 
 /*
@@ -288,7 +288,7 @@ static bool at_end(const struct reader *rd)
  * know of; if that is 0 it does now. If several began only the last counts.
  * Return: UINT_MAX if there is none.
  */
-static unsigned int before_split(struct reader *rd)
+static unsigned int buffer_before_split(struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_begin() */
 	unsigned int splits = smp_load_acquire(&buffer.splits), left;
@@ -301,7 +301,7 @@ static unsigned int before_split(struct reader *rd)
 	return left;
 }
 
-static int make_header(struct reader *rd)
+static int buffer_make_header(struct buffer_reader *rd)
 {
 	struct wsmon_file_header *h = &rd->header;
 
@@ -318,7 +318,7 @@ static int make_header(struct reader *rd)
 	return 0;
 }
 
-static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
+static ssize_t buffer_read_header(struct buffer_reader *rd, char __user *buf, size_t count)
 {
 	count = min(count, sizeof(rd->header) - rd->sent);
 	if (copy_to_user(buf, (u8 *)&rd->header + rd->sent, count))
@@ -328,7 +328,7 @@ static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
 }
 
 /* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
-static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
+static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size_t count)
 {
 	unsigned int copied, left, avail = kfifo_len(&buffer.fifo);
 	bool first;
@@ -336,24 +336,24 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 
 	/* if that has bytes of a session, the session's beginning is known, too */
 	smp_rmb();
-	left = before_split(rd);
+	left = buffer_before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
 		rd->at_end = true;
 		return 0;
 	}
-	if (!readable(rd)) {
-		if (!at_end(rd))
+	if (!buffer_readable(rd)) {
+		if (!buffer_at_end(rd))
 			return -EAGAIN;
 		rd->at_end = true;
 		return 0;
 	}
 	if (!rd->made) {
-		ret = make_header(rd);
+		ret = buffer_make_header(rd);
 		if (ret)
 			return ret;
 	}
 	if (rd->sent < sizeof(rd->header))
-		return read_header(rd, buf, count);
+		return buffer_read_header(rd, buf, count);
 	if (left)
 		count = min_t(size_t, count, left);
 	count = min_t(size_t, count, avail);
@@ -372,7 +372,7 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 			   loff_t *ppos)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 	ssize_t ret;
 
 	if (!count)
@@ -380,14 +380,14 @@ static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 	for (;;) {
 		if (mutex_lock_interruptible(&rd->lock))
 			return -ERESTARTSYS;
-		ret = read_some(rd, buf, min_t(size_t, count, INT_MAX));
+		ret = buffer_read_some(rd, buf, min_t(size_t, count, INT_MAX));
 		mutex_unlock(&rd->lock);
 		if (ret != -EAGAIN)
 			return ret;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		ret = wait_event_interruptible(buffer.wait,
-					       readable(rd) || at_end(rd));
+					       buffer_readable(rd) || buffer_at_end(rd));
 		if (ret)
 			return ret;
 	}
@@ -395,10 +395,10 @@ static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 
 static __poll_t buffer_poll(struct file *file, poll_table *wait)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 
 	poll_wait(file, &buffer.wait, wait);
-	return readable(rd) || at_end(rd) ? EPOLLIN | EPOLLRDNORM : 0;
+	return buffer_readable(rd) || buffer_at_end(rd) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 const struct file_operations wsmon_buffer_fops = {

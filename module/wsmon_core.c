@@ -34,11 +34,11 @@ struct wsmon wsmon = {
 };
 
 /* How often the thread lets others go first, FIRST_US to twice as long each time */
-#define FIRST_TRIES	10
-#define FIRST_US	500
+#define YIELD_TRIES	10
+#define YIELD_US	500
 
 /* Those who wait in wsmon_lock() */
-static atomic_t waiting = ATOMIC_INIT(0);
+static atomic_t lock_waiters = ATOMIC_INIT(0);
 
 /**
  * wsmon_lock - take wsmon.lock, for who is not the thread
@@ -49,9 +49,9 @@ int wsmon_lock(void)
 {
 	int ret;
 
-	atomic_inc(&waiting);
+	atomic_inc(&lock_waiters);
 	ret = mutex_lock_interruptible(&wsmon.lock);
-	atomic_dec(&waiting);
+	atomic_dec(&lock_waiters);
 	return ret;
 }
 
@@ -66,18 +66,18 @@ void wsmon_lock_round(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < FIRST_TRIES && atomic_read(&waiting); i++)
-		usleep_range(FIRST_US, 2 * FIRST_US);
+	for (i = 0; i < YIELD_TRIES && atomic_read(&lock_waiters); i++)
+		usleep_range(YIELD_US, 2 * YIELD_US);
 	mutex_lock(&wsmon.lock);
 }
 
 /**
- * wsmon_end - the session ends: tell everybody
+ * wsmon_session_end - the session ends: tell everybody
  * @reason:	WSMON_END_*
  *
  * Context: wsmon.lock held.
  */
-void wsmon_end(u32 reason)
+void wsmon_session_end(u32 reason)
 {
 	wsmon_life_unwatch(wsmon.session);
 	wsmon_events_restart_all(wsmon.session);
@@ -89,7 +89,7 @@ void wsmon_end(u32 reason)
 }
 
 /* Have the thread end, if there is one. Context: wsmon.ctl held. */
-static void stop_thread(void)
+static void session_stop_thread(void)
 {
 	struct wsmon_session *ss = wsmon.session;
 
@@ -100,14 +100,14 @@ static void stop_thread(void)
 	/* a thread stopped before it ever ran has not said so */
 	mutex_lock(&wsmon.lock);
 	if (wsmon.running)
-		wsmon_end(WSMON_END_STOPPED);
+		wsmon_session_end(WSMON_END_STOPPED);
 	mutex_unlock(&wsmon.lock);
 	/* nobody wakes it any more */
 	put_task_struct(ss->thread);
 	ss->thread = NULL;
 }
 
-static int start_session(const u32 *pids, unsigned int nr,
+static int session_start(const u32 *pids, unsigned int nr,
 			 struct pid_namespace *ns)
 {
 	struct wsmon_session *ss, *old;
@@ -126,7 +126,7 @@ static int start_session(const u32 *pids, unsigned int nr,
 	ss->thread = thread;
 
 	/* nothing fails from here on */
-	stop_thread();
+	session_stop_thread();
 	mutex_lock(&wsmon.lock);
 	old = wsmon.session;
 	ss->start_ns = ktime_get_ns();
@@ -162,9 +162,9 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
 	else if (mutex_lock_interruptible(&wsmon.ctl))
 		return -ERESTARTSYS;
 	if (nr)
-		ret = start_session(pids, nr, ns);
+		ret = session_start(pids, nr, ns);
 	else
-		stop_thread();
+		session_stop_thread();
 	mutex_unlock(&wsmon.ctl);
 	return ret;
 }

@@ -14,14 +14,14 @@
 #include "wsmon_pure.h"
 
 /**
- * struct cursor - goes over the pages of one space that are not in another
+ * struct new_pages - goes over the pages of one space that are not in another
  * @now:	the space
  * @then:	the other
  * @i:		extent of @now
  * @j:		extent of @then
  * @at:		next page in extent @i
  */
-struct cursor {
+struct new_pages {
 	const struct wsmon_space *now;
 	const struct wsmon_space *then;
 	u32 i;
@@ -30,7 +30,7 @@ struct cursor {
 };
 
 /* The next pages [*start, *end), all in extent c->i. Return: are there any? */
-static bool next_piece(struct cursor *c, u64 *start, u64 *end)
+static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
 {
 	for (; c->i < c->now->nr_ext; c->i++) {
 		const struct wsmon_extent *e = &c->now->ext[c->i];
@@ -67,12 +67,12 @@ static bool next_piece(struct cursor *c, u64 *start, u64 *end)
 void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 		      const struct wsmon_space *then, u64 random)
 {
-	struct cursor c = { .now = now, .then = then };
+	struct new_pages c = { .now = now, .then = then };
 	u64 start = 0, end = 0, total = 0, base = 0, rank, lo, hi;
 	u32 i, class;
 
 	memset(f, 0, sizeof(*f));
-	while (next_piece(&c, &start, &end)) {
+	while (new_pages_next(&c, &start, &end)) {
 		f->pages[now->ext[c.i].class] += end - start;
 		total += end - start;
 	}
@@ -80,8 +80,8 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 		return;
 
 	f->nr = min_t(u64, total, WSMON_FRESH_MAX);
-	c = (struct cursor){ .now = now, .then = then };
-	next_piece(&c, &start, &end);
+	c = (struct new_pages){ .now = now, .then = then };
+	new_pages_next(&c, &start, &end);
 	for (i = 0; i < f->nr; i++) {
 		/* total < 2^45 */
 		lo = total * i / f->nr;
@@ -89,7 +89,7 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 		rank = lo + mul_u64_u64_shr(wsmon_hash64(random + i), hi - lo, 64);
 		while (rank - base >= end - start) {
 			base += end - start;
-			next_piece(&c, &start, &end);
+			new_pages_next(&c, &start, &end);
 		}
 		class = now->ext[c.i].class;
 		f->vpn[i] = start + rank - base;

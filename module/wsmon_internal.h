@@ -36,13 +36,13 @@ struct pid_namespace;
 struct seq_file;
 
 /**
- * struct wsmon_group - of a part of a target's working set, its peaks
+ * struct wsmon_peak_group - of a part of a target's working set, its peaks
  * @detector:	what is usual, and whether it is
  * @start_ns:	when the last peak began
  * @entry:	its place in the history
  * @number:	its number
  */
-struct wsmon_group {
+struct wsmon_peak_group {
 	struct wsmon_detector detector;
 	u64 start_ns;
 	u64 entry;
@@ -102,8 +102,8 @@ struct wsmon_life {
  * @settled_ns:	when reclaim was last told what it was owed
  * @rounds:	sampling rounds in it
  * @idle:	those at which it had not run since the one before
- * @turns:	intervals it ran in: whose samples are dropped goes by that
- * @moved:	it ran since its mappings were read
+ * @active_intervals:	intervals it ran in: whose samples are dropped goes by that
+ * @ran_since_read:	it ran since its mappings were read
  * @drop_all:	all samples are to be dropped at the next boundary
  * @resume:	region the next pass begins with: where the last one gave up
  * @arm_again:	the last pass that armed gave up
@@ -122,7 +122,7 @@ struct wsmon_target {
 	u64 salt;
 	struct wsmon_life life;
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
-	struct wsmon_group groups[WSMON_PEAK_GROUPS];
+	struct wsmon_peak_group groups[WSMON_PEAK_GROUPS];
 	u32 nr_peaks;
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
@@ -135,11 +135,11 @@ struct wsmon_target {
 	u64 ran;
 	u64 interval_ns;
 	u64 settled_ns;
-	u64 turns;
+	u64 active_intervals;
 	u32 rounds;
 	u32 idle;
 	u32 resume;
-	bool moved;
+	bool ran_since_read;
 	bool drop_all;
 	bool arm_again;
 	bool check_again;
@@ -178,7 +178,7 @@ struct wsmon_stats {
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
- * @visits:	times the thread looked at targets: numbers what @leaves has
+ * @passes:	times the thread looked at targets: numbers what @leaves has
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	how many there were
@@ -208,7 +208,7 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
-	u64 visits;
+	u64 passes;
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;
@@ -255,7 +255,7 @@ int wsmon_may_open(void);
 int wsmon_set_attrs(const char *text, size_t len);
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns);
-void wsmon_end(u32 reason);
+void wsmon_session_end(u32 reason);
 
 /* wsmon_session.c: memory of a session */
 struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
@@ -308,7 +308,7 @@ struct mm_struct *wsmon_life_take(struct wsmon_target *t,
 				  const struct mm_struct *which);
 
 /* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
-void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
+void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_events_restart_all(struct wsmon_session *ss);
 void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
@@ -331,19 +331,19 @@ u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);
 
 /**
- * enum wsmon_visit - what a visit does to a sample page
- * @WSMON_VISIT_ARM:	begin: forget accesses before now
- * @WSMON_VISIT_CHECK:	was it accessed since the last visit? go on watching
- * @WSMON_VISIT_DROP:	the same, and leave the page as it was found
- * @WSMON_VISIT_LOOK:	was it accessed? change nothing
- * @WSMON_VISIT_SETTLE:	pay what is owed, if it can be; take nothing
+ * enum wsmon_sample_op - what a visit does to a sample page
+ * @WSMON_SAMPLE_ARM:	begin: forget accesses before now
+ * @WSMON_SAMPLE_CHECK:	was it accessed since the last visit? go on watching
+ * @WSMON_SAMPLE_DROP:	the same, and leave the page as it was found
+ * @WSMON_SAMPLE_LOOK:	was it accessed? change nothing
+ * @WSMON_SAMPLE_SETTLE:	pay what is owed, if it can be; take nothing
  */
-enum wsmon_visit {
-	WSMON_VISIT_ARM,
-	WSMON_VISIT_CHECK,
-	WSMON_VISIT_DROP,
-	WSMON_VISIT_LOOK,
-	WSMON_VISIT_SETTLE,
+enum wsmon_sample_op {
+	WSMON_SAMPLE_ARM,
+	WSMON_SAMPLE_CHECK,
+	WSMON_SAMPLE_DROP,
+	WSMON_SAMPLE_LOOK,
+	WSMON_SAMPLE_SETTLE,
 };
 
 /* Most attempts a pass makes to get a busy mmap lock, WSMON_LOCK_WAIT_US apart */
@@ -352,8 +352,8 @@ enum wsmon_visit {
 
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, enum wsmon_visit visit, u64 now);
-void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
+		     struct mm_struct *mm, enum wsmon_sample_op visit, u64 now);
+void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm,
 		     struct wsmon_fresh *f);
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 void wsmon_mm_unlock(struct mm_struct *mm);

@@ -32,55 +32,55 @@
 /* Aggregation intervals a program is young for */
 #define YOUNG		3U
 
-static u64 slack_ns(void)
+static u64 interval_slack_ns(void)
 {
 	return wsmon_sample_ns() / 2;
 }
 
 /* Has it been this long, give or take? As in wsmon_learn.c. */
-static bool elapsed(u64 since, u64 now, u64 ns)
+static bool interval_elapsed(u64 since, u64 now, u64 ns)
 {
-	return now - since + slack_ns() >= ns;
+	return now - since + interval_slack_ns() >= ns;
 }
 
-static u64 window_ns(u32 k)
+static u64 interval_window_ns(u32 k)
 {
 	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
 }
 
 /* The interval of a target that ends now */
-static struct wsmon_interval interval_of(const struct wsmon_target *t, u64 now)
+static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 now)
 {
 	struct wsmon_interval iv = {
 		.begin_ns = t->interval_ns,
 		.now = now,
 		.aggr_ns = wsmon_aggr_ns(),
-		.slack_ns = slack_ns(),
+		.slack_ns = interval_slack_ns(),
 		.nr_windows = wsmon.attrs.nr_windows,
 		.idle = t->idle,
-		.turn = t->turns,
+		.active = t->active_intervals,
 		.drop_all = t->drop_all,
 	};
 	u32 k;
 
 	for (k = 0; k < iv.nr_windows; k++)
-		iv.window_ns[k] = window_ns(k);
+		iv.window_ns[k] = interval_window_ns(k);
 	return iv;
 }
 
 /* The first window that holds all of a target's life; nr_windows if none does */
-static u32 first_whole_window(const struct wsmon_target *t, u64 now)
+static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
 	u32 k;
 
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		if (t->born_ns && now - t->born_ns <= window_ns(k) + slack_ns())
+		if (t->born_ns && now - t->born_ns <= interval_window_ns(k) + interval_slack_ns())
 			break;
 	}
 	return k;
 }
 
-static void emit(const struct wsmon_target *t, u32 first_window, u64 now)
+static void interval_report(const struct wsmon_target *t, u32 first_window, u64 now)
 {
 	u64 start = ktime_get_ns();
 
@@ -95,7 +95,7 @@ static void emit(const struct wsmon_target *t, u32 first_window, u64 now)
  * boundary. If the target has not run since the last time they are as they were.
  * Return: whether they changed.
  */
-static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
+static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
@@ -106,23 +106,23 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 
 	t->blind = 0;
 	if (t->updated_ns) {
-		if (!young && !elapsed(t->updated_ns, now, share * t->read_ns)) {
+		if (!young && !interval_elapsed(t->updated_ns, now, share * t->read_ns)) {
 			t->blind = stamp != t->stamp && rss > t->rss ? rss - t->rss : 0;
 			return false;
 		}
-		if (!elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
+		if (!interval_elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
 		    stamp == t->stamp) {
 			t->known_ns = now;
 			return false;
 		}
 	}
-	if (t->moved || !t->updated_ns)
+	if (t->ran_since_read || !t->updated_ns)
 		ret = wsmon_vaddr_read(ss, t, mm);
 	if (ret < 0) {
 		t->blind = !t->updated_ns ? rss : rss > t->rss ? rss - t->rss : 0;
 		return false;
 	}
-	t->moved = false;
+	t->ran_since_read = false;
 	t->stamp = stamp;
 	t->rss = rss;
 	if (ret)
@@ -134,7 +134,7 @@ static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /* Make the regions follow the mappings in ss->space. */
-static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+static void target_adopt_mappings(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
 	u64 origin = t->updated_ns ? t->known_ns : t->born_ns;
 	u32 i;
@@ -150,7 +150,7 @@ static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 }
 
 /* Put regions and samples where they belong. */
-static void settle(struct wsmon_session *ss, struct wsmon_target *t,
+static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target *t,
 		   struct mm_struct *mm, u64 now)
 {
 	u64 start = ktime_get_ns(), round = now;
@@ -167,7 +167,7 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 	/* on a busy machine all this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
 	ss->stats.adapt_ns += now - start;
-	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
 	t->interval_ns = now;
 	/* mappings that were read this round are as old as the samples */
 	if (t->updated_ns == round)
@@ -179,7 +179,7 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /* @changed: ss->space has pages that @t->space has not */
-static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
+static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, bool changed, u64 now)
 {
 	struct wsmon_fresh *f = NULL;
@@ -190,7 +190,7 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		f = &ss->fresh;
 		wsmon_fresh_draw(f, &ss->space, &t->space,
 				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch));
-		wsmon_walk_look(ss, mm, f);
+		wsmon_walk_fresh(ss, mm, f);
 	} else if (t->blind) {
 		f = &ss->fresh;
 		memset(f, 0, sizeof(*f));
@@ -200,8 +200,8 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
 		/* all of it is younger than the window if the target is */
 		if (f)
-			f->late = now - t->known_ns > window_ns(k) + slack_ns() &&
-				  k < first_whole_window(t, now);
+			f->late = now - t->known_ns > interval_window_ns(k) + interval_slack_ns() &&
+				  k < target_first_whole_window(t, now);
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
 		cond_resched();
 	}
@@ -212,7 +212,7 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
  * What the interval was: learn, estimate.
  * Return: whether the mappings changed; they are in ss->space then.
  */
-static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
+static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 		    struct mm_struct *mm, u64 now)
 {
 	/* if it slept all the time, samples stay, and so did the mappings */
@@ -221,37 +221,37 @@ static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
 	bool changed;
 	u32 i;
 
-	t->turns += !slept;
-	t->moved |= !slept;
-	iv = interval_of(t, now);
+	t->active_intervals += !slept;
+	t->ran_since_read |= !slept;
+	iv = target_interval(t, now);
 	if (!slept) {
 		for (i = 0; i < t->regions.nr; i++)
 			t->regions.r[i].due = wsmon_region_due(&t->regions.r[i], &iv);
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);
-	changed = read_mappings(ss, t, mm, now);
-	estimate(ss, t, mm, changed, now);
+	changed = target_read_mappings(ss, t, mm, now);
+	interval_estimate(ss, t, mm, changed, now);
 	return changed;
 }
 
 /* A virtual machine may come at any time; what it set stays until the mm is gone. */
-static bool has_secondary_mmu(struct mm_struct *mm)
+static bool mm_has_secondary_mmu(struct mm_struct *mm)
 {
 	/* a pointer that is set once, without a lock that is held here; NULL or not */
 	return data_race(mm_has_notifiers(mm));
 }
 
-static void look_for_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
+static void target_check_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
 {
-	if (t->secondary_mmu || !has_secondary_mmu(mm))
+	if (t->secondary_mmu || !mm_has_secondary_mmu(mm))
 		return;
 	t->secondary_mmu = true;
 	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
 }
 
 /* The program of a target is not kept any longer. */
-static void let_go(struct wsmon_target *t, const struct mm_struct *mm)
+static void target_put_kept_mm(struct wsmon_target *t, const struct mm_struct *mm)
 {
 	struct mm_struct *kept = wsmon_life_take(t, mm);
 
@@ -259,10 +259,10 @@ static void let_go(struct wsmon_target *t, const struct mm_struct *mm)
 		mmput_async(kept);
 }
 
-static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
+static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
-	bool changed = observe(ss, t, mm, now);
+	bool changed = interval_observe(ss, t, mm, now);
 	u32 i;
 
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -270,30 +270,30 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 
 		if (also->gone || wsmon_target_data(also) != t)
 			continue;
-		look_for_secondary_mmu(also, mm);
-		wsmon_events(ss, also, now);
-		emit(also, 0, now);
+		target_check_secondary_mmu(also, mm);
+		wsmon_events_interval(ss, also, now);
+		interval_report(also, 0, now);
 	}
-	if (first_whole_window(t, now) == wsmon.attrs.nr_windows)
-		let_go(t, mm);
+	if (target_first_whole_window(t, now) == wsmon.attrs.nr_windows)
+		target_put_kept_mm(t, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
-		adopt(ss, t, now);
-	settle(ss, t, mm, now);
+		target_adopt_mappings(ss, t, now);
+	interval_place_samples(ss, t, mm, now);
 }
 
 /* The first regions; if the mmap lock is busy there are none yet. */
-static void begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
+static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, u64 now)
 {
-	if (read_mappings(ss, t, mm, now))
-		adopt(ss, t, now);
-	settle(ss, t, mm, now);
+	if (target_read_mappings(ss, t, mm, now))
+		target_adopt_mappings(ss, t, now);
+	interval_place_samples(ss, t, mm, now);
 }
 
 /* Nothing is known of a target's memory. */
-static void forget(struct wsmon_session *ss, struct wsmon_target *t)
+static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	wsmon_events_restart(ss, t);
 	t->regions.nr = 0;
@@ -304,27 +304,27 @@ static void forget(struct wsmon_session *ss, struct wsmon_target *t)
 }
 
 /* The first round of a target, and of a new program in it */
-static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
+static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 born_ns, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
-	forget(ss, t);
+	target_forget(ss, t);
 	t->twin = NULL;
-	t->moved = true;
+	t->ran_since_read = true;
 	t->read_ns = 0;
 	/* perhaps later than the round began */
 	t->born_ns = min(born_ns, now);
-	t->secondary_mmu = has_secondary_mmu(mm);
+	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	wsmon_stream_target(t, flags);
-	begin_regions(ss, t, mm, now);
+	target_begin_regions(ss, t, mm, now);
 }
 
 /*
  * A round in the middle of exec sees the new memory, of which little was accessed yet,
  * before exec says that it is new.
  */
-static void learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
+static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
 	u32 i;
 
@@ -336,15 +336,15 @@ static void learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 }
 
 /* It has the mm of another target, which is sampled once, for both. */
-static void follow(struct wsmon_session *ss, struct wsmon_target *t,
+static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 		   struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
-	forget(ss, t);
-	let_go(t, mm);
+	target_forget(ss, t);
+	target_put_kept_mm(t, mm);
 	t->twin = twin;
-	t->secondary_mmu = has_secondary_mmu(mm);
+	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	t->interval_ns = now;
 	wsmon_stream_target(t, flags);
 	wsmon_stream_areas(t);
@@ -354,7 +354,7 @@ static void follow(struct wsmon_session *ss, struct wsmon_target *t,
  * A program has ended while windows held all of its life: there is an estimate of
  * these. @mm is kept from when it began, and nobody runs in it any more.
  */
-static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
+static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 		      struct mm_struct *mm, u64 now)
 {
 	u32 first;
@@ -363,18 +363,18 @@ static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
 		/* it was over before a round could notice */
 		t->mm = mm;
 		memcpy(t->comm, t->life.comm, sizeof(t->comm));
-		begin_target(ss, t, mm, t->life.born_ns, now);
+		target_begin(ss, t, mm, t->life.born_ns, now);
 		now = ktime_get_ns();
 	}
-	learn_birth(t, t->life.born_ns, now);
-	first = first_whole_window(t, now);
+	target_learn_birth(t, t->life.born_ns, now);
+	first = target_first_whole_window(t, now);
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
 	t->drop_all = true;
 	/* whatever reading them costs, it is the last time */
 	t->read_ns = 0;
-	observe(ss, t, mm, now);
-	emit(t, first, now);
+	interval_observe(ss, t, mm, now);
+	interval_report(t, first, now);
 }
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
@@ -382,10 +382,10 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *kept = wsmon_life_take(t, NULL);
 
 	if (kept) {
-		last_look(ss, t, kept, now);
+		target_last_look(ss, t, kept, now);
 		mmput_async(kept);
 	}
-	forget(ss, t);
+	target_forget(ss, t);
 	t->twin = NULL;
 	t->gone = true;
 	ss->nr_alive--;
@@ -393,22 +393,22 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 }
 
 /* A round within an interval; also for what the mmap lock was too busy for before */
-static void go_on(struct wsmon_session *ss, struct wsmon_target *t,
+static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
 		  struct mm_struct *mm, bool ran, u64 now)
 {
 	/* first, as what is armed in this round has nothing to tell yet */
 	if (ran)
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_CHECK, now);
 	if (!t->updated_ns) {
-		begin_regions(ss, t, mm, now);
+		target_begin_regions(ss, t, mm, now);
 		ss->first = true;
 	} else if (t->arm_again) {
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
 	}
 }
 
 /* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
-static struct wsmon_target *find_twin(struct wsmon_session *ss,
+static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 				      const struct wsmon_target *t)
 {
 	struct wsmon_target *other;
@@ -421,20 +421,20 @@ static struct wsmon_target *find_twin(struct wsmon_session *ss,
 }
 
 /* Return: whether the target may have run since the last round */
-static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
+static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 		    struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
-	struct wsmon_target *twin = find_twin(ss, t);
+	struct wsmon_target *twin = target_find_twin(ss, t);
 	bool ran;
 
 	if (twin) {
 		if (changed || t->twin != twin)
-			follow(ss, t, twin, mm, now);
+			target_follow_twin(ss, t, twin, mm, now);
 		return false;
 	}
 	changed |= !!t->twin;
 	if (!changed)
-		learn_birth(t, wsmon_life_born(t, mm), now);
+		target_learn_birth(t, wsmon_life_born(t, mm), now);
 	/* before samples are looked at: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
@@ -443,12 +443,12 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 		ss->stats.idle_rounds++;
 	}
 	if (changed) {
-		begin_target(ss, t, mm, wsmon_life_born(t, mm), now);
+		target_begin(ss, t, mm, wsmon_life_born(t, mm), now);
 		ss->first = true;
 	} else if (boundary) {
-		end_interval(ss, t, mm, now);
+		interval_end(ss, t, mm, now);
 	} else {
-		go_on(ss, t, mm, ran, now);
+		target_check_samples(ss, t, mm, ran, now);
 	}
 	return ran;
 }
@@ -475,7 +475,7 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 		target_gone(ss, t, now);
 		return false;
 	}
-	ran = look_at(ss, t, mm, changed, boundary, now);
+	ran = target_sample(ss, t, mm, changed, boundary, now);
 	mmdrop(mm);
 	return ran;
 }
@@ -501,6 +501,6 @@ void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t)
 	for (i = 0; i < t->regions.nr; i++)
 		t->regions.r[i].due = 1;
 	if (!changed)
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, ktime_get_ns());
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, ktime_get_ns());
 	mmdrop(mm);
 }

@@ -15,13 +15,13 @@
  * Has it been this long? Rounds come at multiples of the sampling interval,
  * give or take: half of one is allowed for.
  */
-static bool elapsed(const struct wsmon_interval *iv, u64 since, u64 ns)
+static bool sample_served(const struct wsmon_interval *iv, u64 since, u64 ns)
 {
 	return iv->now - since + iv->slack_ns >= ns;
 }
 
 /* Was it within the last ns? A round at @at saw accesses since the one before. */
-static bool lately(const struct wsmon_interval *iv, u64 at, u64 ns)
+static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 {
 	return at && iv->now - at + iv->slack_ns < ns;
 }
@@ -44,19 +44,19 @@ bool wsmon_region_due(const struct wsmon_region *r,
 
 	if (iv->drop_all || phases <= 1)
 		return true;
-	return elapsed(iv, r->armed_ns, longest) &&
+	return sample_served(iv, r->armed_ns, longest) &&
 	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
-	       iv->turn % phases;
+	       iv->active % phases;
 }
 
 /* Is the memory younger than a window, and are all accesses since known? */
-static bool holds_origin(const struct wsmon_interval *iv, const struct wsmon_region *r,
+static bool region_younger_than(const struct wsmon_interval *iv, const struct wsmon_region *r,
 			 u64 window)
 {
 	return r->origin_ns && iv->now - r->origin_ns <= window + iv->slack_ns;
 }
 
-static void learn_region(struct wsmon_region *r, const struct wsmon_interval *iv)
+static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv)
 {
 	bool x[2];
 	u32 h, k;
@@ -70,10 +70,10 @@ static void learn_region(struct wsmon_region *r, const struct wsmon_interval *iv
 	wsmon_region_observe(r, x, r->armed_ns >= iv->begin_ns, iv->now);
 
 	for (k = 0; k < iv->nr_windows; k++) {
-		bool all = holds_origin(iv, r, iv->window_ns[k]);
+		bool all = region_younger_than(iv, r, iv->window_ns[k]);
 
 		/* as long as none has served a whole window, tell what is known */
-		if (all || elapsed(iv, r->armed_ns, iv->window_ns[k]))
+		if (all || sample_served(iv, r->armed_ns, iv->window_ns[k]))
 			r->whole |= BIT(k);
 		else if (r->whole & BIT(k))
 			continue;
@@ -82,7 +82,7 @@ static void learn_region(struct wsmon_region *r, const struct wsmon_interval *iv
 		for (h = 0; h < 2; h++) {
 			u64 at = r->s[h].seen_ns;
 			bool hit = r->n[h] && (all ? at :
-					       lately(iv, at, iv->window_ns[k]));
+					       sample_seen_within(iv, at, iv->window_ns[k]));
 
 			r->out[k][h] = hit ? WSMON_ONE : 0;
 			r->doubtful[h] &= ~BIT(k);
@@ -113,7 +113,7 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 		if (r->stale)
 			r->whole = 0;
 		else
-			learn_region(r, iv);
+			region_learn(r, iv);
 	}
 }
 

@@ -25,11 +25,11 @@
 #include "wsmon_internal.h"
 
 /* Protects what follows, and @life of its targets */
-static DEFINE_RAW_SPINLOCK(lock);
-static struct wsmon_session *watched;
+static DEFINE_RAW_SPINLOCK(life_lock);
+static struct wsmon_session *life_session;
 
-/* The target that has this thread group. Context: @lock held. */
-static struct wsmon_target *find(struct wsmon_session *ss, const struct pid *tgid)
+/* The target that has this thread group. Context: @life_lock held. */
+static struct wsmon_target *life_find_target(struct wsmon_session *ss, const struct pid *tgid)
 {
 	u32 i;
 
@@ -40,50 +40,50 @@ static struct wsmon_target *find(struct wsmon_session *ss, const struct pid *tgi
 	return NULL;
 }
 
-/* Have the thread look at a target now. Context: @lock held. */
-static void call_thread(struct wsmon_target *t)
+/* Have the thread look at a target now. Context: @life_lock held. */
+static void life_call_thread(struct wsmon_target *t)
 {
 	t->life.called = true;
-	WRITE_ONCE(watched->called, true);
-	wake_up_process(watched->thread);
+	WRITE_ONCE(life_session->called, true);
+	wake_up_process(life_session->thread);
 }
 
 /* After exec: current has its new mm, and its new name. */
-static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
+static void life_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
 	struct mm_struct *old = NULL;
 	struct wsmon_target *t;
 
-	if (!READ_ONCE(watched))
+	if (!READ_ONCE(life_session))
 		return;
-	raw_spin_lock(&lock);
-	t = find(watched, task_tgid(task));
+	raw_spin_lock(&life_lock);
+	t = life_find_target(life_session, task_tgid(task));
 	if (t) {
 		old = t->life.mm;
 		mmget(task->mm);
 		t->life.mm = task->mm;
 		t->life.born_ns = ktime_get_ns();
 		memcpy(t->life.comm, task->comm, sizeof(t->life.comm));
-		call_thread(t);
+		life_call_thread(t);
 	}
-	raw_spin_unlock(&lock);
+	raw_spin_unlock(&life_lock);
 	if (old)
 		mmput_async(old);
 }
 
 /* In exit; before 6.16 the thread has left its mm, since then it is about to. */
-wsmon_exit_probe(on_exit)
+wsmon_exit_probe(life_exit_probe)
 {
 	struct wsmon_target *t;
 
-	if (!READ_ONCE(watched) || atomic_read(&task->signal->live))
+	if (!READ_ONCE(life_session) || atomic_read(&task->signal->live))
 		return;
-	raw_spin_lock(&lock);
-	t = find(watched, task_tgid(task));
+	raw_spin_lock(&life_lock);
+	t = life_find_target(life_session, task_tgid(task));
 	if (t)
-		call_thread(t);
-	raw_spin_unlock(&lock);
+		life_call_thread(t);
+	raw_spin_unlock(&life_lock);
 }
 
 /**
@@ -94,9 +94,9 @@ wsmon_exit_probe(on_exit)
  */
 void wsmon_life_watch(struct wsmon_session *ss)
 {
-	raw_spin_lock(&lock);
-	watched = ss;
-	raw_spin_unlock(&lock);
+	raw_spin_lock(&life_lock);
+	life_session = ss;
+	raw_spin_unlock(&life_lock);
 }
 
 /**
@@ -109,9 +109,9 @@ void wsmon_life_unwatch(struct wsmon_session *ss)
 {
 	u32 i;
 
-	raw_spin_lock(&lock);
-	watched = NULL;
-	raw_spin_unlock(&lock);
+	raw_spin_lock(&life_lock);
+	life_session = NULL;
+	raw_spin_unlock(&life_lock);
 	/* nobody else looks at them from here on */
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (ss->targets[i].life.mm)
@@ -143,9 +143,9 @@ u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm)
 {
 	u64 born;
 
-	raw_spin_lock(&lock);
+	raw_spin_lock(&life_lock);
 	born = t->life.mm == mm ? t->life.born_ns : 0;
-	raw_spin_unlock(&lock);
+	raw_spin_unlock(&life_lock);
 	return born;
 }
 
@@ -173,39 +173,39 @@ struct mm_struct *wsmon_life_take(struct wsmon_target *t,
 {
 	struct mm_struct *mm = NULL;
 
-	raw_spin_lock(&lock);
+	raw_spin_lock(&life_lock);
 	if (!which || t->life.mm == which)
 		swap(mm, t->life.mm);
-	raw_spin_unlock(&lock);
+	raw_spin_unlock(&life_lock);
 	return mm;
 }
 
 /*
  * The tracepoints
  */
-static struct probe {
+static struct life_probe {
 	const char *name;
 	void *function;
 	struct tracepoint *tp;
-} probes[] = {
-	{ "sched_process_exec", on_exec },
-	{ "sched_process_exit", on_exit },
+} life_probes[] = {
+	{ "sched_process_exec", life_exec_probe },
+	{ "sched_process_exit", life_exit_probe },
 };
 
-static void find_tracepoint(struct tracepoint *tp, void *data)
+static void life_find_tracepoint(struct tracepoint *tp, void *data)
 {
-	struct probe *p = data;
+	struct life_probe *p = data;
 
 	if (!strcmp(tp->name, p->name))
 		p->tp = tp;
 }
 
-static void detach(unsigned int nr)
+static void life_detach(unsigned int nr)
 {
 	while (nr--) {
-		if (probes[nr].tp)
-			tracepoint_probe_unregister(probes[nr].tp,
-						    probes[nr].function, NULL);
+		if (life_probes[nr].tp)
+			tracepoint_probe_unregister(life_probes[nr].tp,
+						    life_probes[nr].function, NULL);
 	}
 	tracepoint_synchronize_unregister();
 }
@@ -221,16 +221,16 @@ int wsmon_life_init(void)
 	int err;
 
 	/* their arguments are what this kernel says they are */
-	check_trace_callback_type_sched_process_exec(on_exec);
-	check_trace_callback_type_sched_process_exit(on_exit);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		for_each_kernel_tracepoint(find_tracepoint, &probes[i]);
-		if (!probes[i].tp)
+	check_trace_callback_type_sched_process_exec(life_exec_probe);
+	check_trace_callback_type_sched_process_exit(life_exit_probe);
+	for (i = 0; i < ARRAY_SIZE(life_probes); i++) {
+		for_each_kernel_tracepoint(life_find_tracepoint, &life_probes[i]);
+		if (!life_probes[i].tp)
 			continue;
-		err = tracepoint_probe_register(probes[i].tp,
-						probes[i].function, NULL);
+		err = tracepoint_probe_register(life_probes[i].tp,
+						life_probes[i].function, NULL);
 		if (err) {
-			detach(i);
+			life_detach(i);
 			return err;
 		}
 	}
@@ -240,5 +240,5 @@ int wsmon_life_init(void)
 /** wsmon_life_exit - detach them; none runs any more */
 void wsmon_life_exit(void)
 {
-	detach(ARRAY_SIZE(probes));
+	life_detach(ARRAY_SIZE(life_probes));
 }

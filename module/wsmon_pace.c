@@ -26,13 +26,13 @@
 /* Costs beyond six hours are not believed; sums and products stay below 2^63 */
 #define COST_MAX	((u64)86400 * 1000 * 1000 * 1000 / 4)
 
-static u64 aggr_ns(const struct wsmon_attrs *a)
+static u64 pace_aggr_ns(const struct wsmon_attrs *a)
 {
 	return a->aggr_us * 1000;
 }
 
 /* CPU time that may be used in a time: a whole CPU is no limit */
-static u64 allowed(const struct wsmon_attrs *a, u64 ns)
+static u64 pace_allowed(const struct wsmon_attrs *a, u64 ns)
 {
 	if (a->cpu_permille == 1000)
 		return UNLIMITED;
@@ -40,7 +40,7 @@ static u64 allowed(const struct wsmon_attrs *a, u64 ns)
 }
 
 /* Windows begin so long before the end of an interval, or at one of them: 0 */
-static u64 begins_ns(const struct wsmon_attrs *a, u32 k)
+static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 {
 	u64 w = wsmon_attrs_window(a, k);
 
@@ -60,7 +60,7 @@ u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 	u32 k;
 
 	for (k = 0; k < a->nr_windows; k++) {
-		u64 ns = begins_ns(a, k);
+		u64 ns = pace_window_begin(a, k);
 
 		if (ns < left_ns)
 			next = max(next, ns);
@@ -69,9 +69,9 @@ u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 }
 
 /* Checks in an interval that cannot be left out */
-static u64 least_checks(const struct wsmon_attrs *a)
+static u64 pace_min_checks(const struct wsmon_attrs *a)
 {
-	u64 left = wsmon_pace_needed(a, aggr_ns(a)), nr = 0;
+	u64 left = wsmon_pace_needed(a, pace_aggr_ns(a)), nr = 0;
 
 	for (; left; left = wsmon_pace_needed(a, left))
 		nr++;
@@ -79,7 +79,7 @@ static u64 least_checks(const struct wsmon_attrs *a)
 }
 
 /* Checks in an interval, its end not included, if there is no need to save */
-static u64 most_checks(const struct wsmon_attrs *a)
+static u64 pace_max_checks(const struct wsmon_attrs *a)
 {
 	return max_t(u64, div64_u64(a->aggr_us, a->sample_us), 1) - 1;
 }
@@ -94,7 +94,7 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 	memset(p, 0, sizeof(*p));
 	p->share = WSMON_ONE;
 	p->step_ns = a->sample_us * 1000;
-	p->left_ns = allowed(a, aggr_ns(a));
+	p->left_ns = pace_allowed(a, pace_aggr_ns(a));
 }
 
 /**
@@ -129,7 +129,7 @@ void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 }
 
 /* Fewer regions if @cost is more than there is, more if it is far less */
-static void set_share(struct wsmon_pace *p, u64 cost, u64 avail)
+static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 {
 	u32 was = p->share;
 
@@ -153,12 +153,12 @@ static void set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 		     u64 length_ns)
 {
-	u64 was = allowed(a, length_ns), avail = allowed(a, aggr_ns(a));
-	u64 least = least_checks(a), most = most_checks(a), checks = most;
+	u64 was = pace_allowed(a, length_ns), avail = pace_allowed(a, pace_aggr_ns(a));
+	u64 min_checks = pace_min_checks(a), max_checks = pace_max_checks(a), checks = max_checks;
 
 	p->debt_ns = p->debt_ns + p->spent_ns > was ?
 		     p->debt_ns + p->spent_ns - was : 0;
-	p->debt_ns = min(p->debt_ns, allowed(a, DEBT_NS));
+	p->debt_ns = min(p->debt_ns, pace_allowed(a, DEBT_NS));
 	/* some is kept back for bad luck */
 	avail -= avail / 8 + min(p->debt_ns, avail / 2);
 	if (p->checks)
@@ -166,13 +166,13 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	else	/* what was too dear may be so no longer */
 		p->check_ns -= p->check_ns / 8;
 
-	set_share(p, p->first_ns + least * p->check_ns, avail);
+	pace_set_share(p, p->first_ns + min_checks * p->check_ns, avail);
 	if (p->check_ns)
-		checks = min(most, div64_u64(avail - min(p->first_ns, avail),
+		checks = min(max_checks, div64_u64(avail - min(p->first_ns, avail),
 					     p->check_ns));
-	checks = max(checks, min(least, most));
-	p->step_ns = checks == most ? a->sample_us * 1000 :
-		     div64_u64(aggr_ns(a), checks + 1);
+	checks = max(checks, min(min_checks, max_checks));
+	p->step_ns = checks == max_checks ? a->sample_us * 1000 :
+		     div64_u64(pace_aggr_ns(a), checks + 1);
 	p->left_ns = avail;
 	p->spent_ns = 0;
 	p->checks = 0;

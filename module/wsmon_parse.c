@@ -16,7 +16,7 @@ static bool is_blank(char c)
  * Take the next word of a text.
  * Return: its length, 0 if there is none; *@text is behind it.
  */
-static size_t next_word(const char **text, const char *end, const char **word)
+static size_t parse_next_word(const char **text, const char *end, const char **word)
 {
 	while (*text < end && is_blank(**text))
 		(*text)++;
@@ -89,7 +89,7 @@ static const struct {
 	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
 };
 
-static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
+static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 {
 	switch (key) {
 	case ATTR_SAMPLE_US:
@@ -132,7 +132,7 @@ static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 	}
 }
 
-static int attr_key(const char *word, size_t len)
+static int attrs_find_key(const char *word, size_t len)
 {
 	int i;
 
@@ -241,7 +241,7 @@ static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
 	else
 		err = parse_number(p, end - p, max, &val);
 	if (!err)
-		attr_set(a, key, val);
+		attrs_set(a, key, val);
 	return err;
 }
 
@@ -312,11 +312,11 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 	int key, err;
 	size_t n;
 
-	while ((n = next_word(&text, end, &word))) {
+	while ((n = parse_next_word(&text, end, &word))) {
 		eq = memchr(word, '=', n);
 		if (!eq)
 			return -EINVAL;
-		key = attr_key(word, eq - word);
+		key = attrs_find_key(word, eq - word);
 		if (key < 0 || seen & (1U << key))
 			return -EINVAL;
 		seen |= 1U << key;
@@ -351,7 +351,7 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 	u64 val;
 	int err;
 
-	while ((n = next_word(&text, end, &word))) {
+	while ((n = parse_next_word(&text, end, &word))) {
 		err = parse_number(word, n, S32_MAX, &val);
 		if (err)
 			return err;

@@ -17,7 +17,7 @@
 #include "wsmon_internal.h"
 
 /* End of the entry of @size that holds @addr, @end at most */
-static unsigned long entry_end(unsigned long addr, unsigned long size,
+static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 			       unsigned long end)
 {
 	unsigned long next = (addr & ~(size - 1)) + size;
@@ -29,7 +29,7 @@ static unsigned long entry_end(unsigned long addr, unsigned long size,
  * Has the entry that holds an address anything in it?
  * @next:	where the entry ends, or @end
  */
-static bool look(struct mm_struct *mm, unsigned long addr, unsigned long end,
+static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
 		 unsigned long *next)
 {
 	pgd_t pgd = READ_ONCE(*pgd_offset(mm, addr));
@@ -37,20 +37,20 @@ static bool look(struct mm_struct *mm, unsigned long addr, unsigned long end,
 	pud_t pud;
 	pmd_t pmd;
 
-	*next = entry_end(addr, PGDIR_SIZE, end);
+	*next = table_entry_end(addr, PGDIR_SIZE, end);
 	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
 		return false;
-	*next = entry_end(addr, P4D_SIZE, end);
+	*next = table_entry_end(addr, P4D_SIZE, end);
 	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
 	if (p4d_none(p4d) || unlikely(p4d_bad(p4d)))
 		return false;
-	*next = entry_end(addr, PUD_SIZE, end);
+	*next = table_entry_end(addr, PUD_SIZE, end);
 	pud = READ_ONCE(*pud_offset(&p4d, addr));
 	if (pud_none(pud))
 		return false;
 	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
 		return true;
-	*next = entry_end(addr, PMD_SIZE, end);
+	*next = table_entry_end(addr, PMD_SIZE, end);
 	pmd = READ_ONCE(*pmd_offset(&pud, addr));
 	return !pmd_none(pmd);
 }
@@ -70,12 +70,12 @@ unsigned long wsmon_populated(struct mm_struct *mm, unsigned long *start,
 {
 	unsigned long addr = *start, next;
 
-	while (addr < end && *left && !look(mm, addr, end, &next)) {
+	while (addr < end && *left && !table_entry_populated(mm, addr, end, &next)) {
 		addr = next;
 		--*left;
 	}
 	*start = addr;
-	while (addr < end && *left && look(mm, addr, end, &next)) {
+	while (addr < end && *left && table_entry_populated(mm, addr, end, &next)) {
 		addr = next;
 		--*left;
 	}

@@ -275,7 +275,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
  * @window_ns:	the windows, ascending
  * @nr_windows:	how many there are
  * @idle:	rounds the target slept through
- * @turn:	intervals it ran in
+ * @active:	intervals it ran in
  * @drop_all:	all samples are to be dropped
  */
 struct wsmon_interval {
@@ -286,7 +286,7 @@ struct wsmon_interval {
 	u64 window_ns[WSMON_WINDOWS_MAX];
 	u32 nr_windows;
 	u32 idle;
-	u64 turn;
+	u64 active;
 	bool drop_all;
 };
 

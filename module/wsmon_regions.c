@@ -38,7 +38,7 @@ u64 wsmon_cell_mid(u64 start, u64 end)
 }
 
 /* First page of the smallest cell that holds a region, and the page behind it */
-static void cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
+static void wsmon_cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
 {
 	unsigned int order = fls64(start ^ (end - 1));
 
@@ -50,7 +50,7 @@ static void cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
  * Clip a range to its mapped pages and count them.
  * Return: false if there are none.
  */
-static bool region_set(const struct wsmon_space *sp, struct wsmon_region *r,
+static bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 start, u64 end)
 {
 	const struct wsmon_area *a = &sp->area[r->area];
@@ -82,14 +82,14 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	if (l->end > mid || r->start < mid)
 		return false;
 	/* nothing else of the area may be in the cell */
-	cell_bounds(l->start, r->end, &lo, &hi);
+	wsmon_cell_bounds(l->start, r->end, &lo, &hi);
 	if (i && l[-1].area == l->area && l[-1].end > lo)
 		return false;
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
 /* What a new region knows if all of it has the same share. */
-static void region_believe(struct wsmon_region *r, u32 half)
+static void region_extend_half(struct wsmon_region *r, u32 half)
 {
 	u16 share = r->share[half];
 	u32 k;
@@ -115,7 +115,7 @@ static u8 region_guesses(const struct wsmon_region *r)
 	return guess;
 }
 
-static void region_reset_samples(struct wsmon_region *r)
+static void wsmon_region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
 	r->armed_ns = 0;
@@ -141,11 +141,11 @@ void wsmon_region_split(const struct wsmon_space *sp,
 	for (h = 0; h < 2; h++) {
 		out[h] = *r;
 		out[h].guess = region_guesses(r);
-		region_set(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
-		region_believe(&out[h], h);
+		wsmon_region_clip(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
+		region_extend_half(&out[h], h);
 		/* half of the samples were there */
 		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
-		region_reset_samples(&out[h]);
+		wsmon_region_reset_samples(&out[h]);
 	}
 }
 
@@ -167,7 +167,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	unsigned int h, k;
 
 	*out = *l;
-	region_set(sp, out, l->start, r->end);
+	wsmon_region_clip(sp, out, l->start, r->end);
 	for (h = 0; h < 2; h++) {
 		const struct wsmon_region *c = half[h];
 		u64 n = wsmon_region_pages(c);
@@ -195,13 +195,13 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 		if (out->out[k][0] != out->out[k][1] &&
 		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
 			out->guess &= ~BIT(k);
-	region_reset_samples(out);
+	wsmon_region_reset_samples(out);
 }
 
 /*
  * Fitting regions to areas that changed
  */
-struct fit {
+struct regions_fit {
 	struct wsmon_regions *rs;
 	const struct wsmon_space *sp;
 	u64 now;
@@ -224,7 +224,7 @@ static void fit_grown(struct wsmon_region *r, const u64 before[2])
 	for (h = 0; h < 2; h++) {
 		if (r->n[h] <= before[h] + before[h] / GROWTH)
 			continue;
-		region_reset_samples(r);
+		wsmon_region_reset_samples(r);
 		r->origin_ns = 0;
 		r->known = 0;
 		r->whole = 0;
@@ -232,7 +232,7 @@ static void fit_grown(struct wsmon_region *r, const u64 before[2])
 	}
 }
 
-static void fit_push(struct fit *f, const struct wsmon_region *old,
+static void fit_push(struct regions_fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
 {
 	struct wsmon_region *r;
@@ -250,7 +250,7 @@ static void fit_push(struct fit *f, const struct wsmon_region *old,
 		r->origin_ns = f->origin;
 	}
 	r->area = f->area;
-	if (!region_set(f->sp, r, start, end))
+	if (!wsmon_region_clip(f->sp, r, start, end))
 		return;
 	if (old)
 		fit_grown(r, old->n);
@@ -258,7 +258,7 @@ static void fit_push(struct fit *f, const struct wsmon_region *old,
 }
 
 /* The last region of the area so far, if there is one */
-static struct wsmon_region *fit_last(struct fit *f)
+static struct wsmon_region *fit_last(struct regions_fit *f)
 {
 	return f->nr > f->first ? &f->rs->spare[f->nr - 1] : NULL;
 }
@@ -267,19 +267,19 @@ static struct wsmon_region *fit_last(struct fit *f)
  * The last region grows to the bound of its cell, as far as @end.
  * Return: the first page behind it, at least @start.
  */
-static u64 fit_grow(struct fit *f, u64 start, u64 end)
+static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 {
 	struct wsmon_region *last = fit_last(f);
 	u64 lo, hi, before[2];
 
 	if (!last)
 		return start;
-	cell_bounds(last->start, last->end, &lo, &hi);
+	wsmon_cell_bounds(last->start, last->end, &lo, &hi);
 	if (hi <= start)
 		return start;
 	hi = min(hi, end);
 	memcpy(before, last->n, sizeof(before));
-	region_set(f->sp, last, last->start, hi);
+	wsmon_region_clip(f->sp, last, last->start, hi);
 	fit_grown(last, before);
 	return hi;
 }
@@ -289,14 +289,14 @@ static u64 fit_grow(struct fit *f, u64 start, u64 end)
  * bounds of their cells, aligned cells fill the rest.
  * Return: where the region behind the range now begins.
  */
-static u64 fit_gap(struct fit *f, u64 start, u64 end, u64 next_end)
+static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 {
 	const struct wsmon_area *a = &f->sp->area[f->area];
 	u64 lo, hi, next = end;
 
 	start = fit_grow(f, start, end);
 	if (next_end > end) {
-		cell_bounds(end, next_end, &lo, &hi);
+		wsmon_cell_bounds(end, next_end, &lo, &hi);
 		next = max(lo, start);
 	}
 
@@ -322,7 +322,7 @@ static u64 fit_gap(struct fit *f, u64 start, u64 end, u64 next_end)
  * that overlap: then the last one grows, or this one is cut at the middles of
  * its cell until they no longer do.
  */
-static void fit_keep(struct fit *f, const struct wsmon_region *old,
+static void fit_keep(struct regions_fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
 {
 	start = fit_grow(f, start, end);
@@ -330,10 +330,10 @@ static void fit_keep(struct fit *f, const struct wsmon_region *old,
 		struct wsmon_region *last = fit_last(f);
 		u64 cut = end, lo, hi;
 
-		cell_bounds(start, cut, &lo, &hi);
+		wsmon_cell_bounds(start, cut, &lo, &hi);
 		while (last && lo < last->end) {
 			cut = wsmon_cell_mid(start, cut);
-			cell_bounds(start, cut, &lo, &hi);
+			wsmon_cell_bounds(start, cut, &lo, &hi);
 		}
 		fit_push(f, old, start, cut);
 		start = cut;
@@ -349,7 +349,7 @@ static bool region_holds_samples(const struct wsmon_region *r)
 	       (!r->n[1] || (r->s[1].vpn >= mid && r->s[1].vpn < r->end));
 }
 
-static void fit_area(struct fit *f, u32 *old)
+static void fit_area(struct regions_fit *f, u32 *old)
 {
 	const struct wsmon_area *a = &f->sp->area[f->area];
 	u64 start = wsmon_area_start(f->sp, a), end = wsmon_area_end(f->sp, a);
@@ -392,7 +392,7 @@ static void fit_area(struct fit *f, u32 *old)
 		struct wsmon_region *r = &f->rs->spare[i];
 
 		if (r->armed_ns && !region_holds_samples(r)) {
-			region_reset_samples(r);
+			wsmon_region_reset_samples(r);
 			r->origin_ns = 0;
 		}
 	}
@@ -415,7 +415,7 @@ static void fit_area(struct fit *f, u32 *old)
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now, u64 origin)
 {
-	struct fit f = { .rs = rs, .sp = sp, .now = now, .origin = origin };
+	struct regions_fit f = { .rs = rs, .sp = sp, .now = now, .origin = origin };
 	u32 old = 0;
 
 	for (f.area = 0; f.area < sp->nr_area; f.area++) {
@@ -456,7 +456,7 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 
 	key = wsmon_hash64(key ^ epoch);
 	key = wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
-	region_reset_samples(r);
+	wsmon_region_reset_samples(r);
 	for (h = 0; h < 2 && r->n[h]; h++) {
 		u64 k = mul_u64_u64_shr(wsmon_hash64(key + h), r->n[h], 64);
 
@@ -466,12 +466,12 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 }
 
 /* Nothing is told of samples where the share is this close to none or all */
-#define NEARLY		(WSMON_ONE / 512)
+#define SHARE_NEARLY		(WSMON_ONE / 512)
 /* and has been for so many draws */
-#define SETTLED		4
+#define DRAWS_SETTLED		4
 
 /* Where a sample is in a part of its region, as WSMON_SAMPLES_* say */
-static u16 place_of(const struct wsmon_sample *s, u64 start, u64 end)
+static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 {
 	/* a part has less than 2^45 pages */
 	return div64_u64((s->vpn - start) * WSMON_SAMPLES_PLACES, end - start);
@@ -494,11 +494,11 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 		return WSMON_SAMPLES_MISSED;
 	if (!r->n[1])
 		return 0;
-	if ((share < NEARLY || share > WSMON_ONE - NEARLY) &&
-	    r->draws >= SETTLED)
+	if ((share < SHARE_NEARLY || share > WSMON_ONE - SHARE_NEARLY) &&
+	    r->draws >= DRAWS_SETTLED)
 		return 0;
-	samples |= place_of(&r->s[0], r->start, mid);
-	samples |= place_of(&r->s[1], mid, r->end) << WSMON_SAMPLES_UPPER_SHIFT;
+	samples |= sample_position(&r->s[0], r->start, mid);
+	samples |= sample_position(&r->s[1], mid, r->end) << WSMON_SAMPLES_UPPER_SHIFT;
 	if (r->s[0].seen_ns > since)
 		samples |= WSMON_SAMPLES_LOWER_HIT;
 	if (r->s[1].seen_ns > since)

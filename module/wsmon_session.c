@@ -11,13 +11,13 @@
 #include "wsmon_internal.h"
 
 /* Every target gets the same part of max_regions. */
-static u32 budget_of(const struct wsmon_attrs *attrs, u32 nr_targets)
+static u32 target_budget(const struct wsmon_attrs *attrs, u32 nr_targets)
 {
 	return attrs->max_regions / nr_targets;
 }
 
 /* Room for a quarter more than the budget: mappings that changed need it. */
-static u32 cap_of(u32 budget)
+static u32 regions_cap(u32 budget)
 {
 	return budget + budget / 4 + 64;
 }
@@ -59,7 +59,7 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 		if (ss->targets[j].pid == pid)
 			return -EINVAL;
 	}
-	return regions_alloc(&t->regions, cap_of(t->regions.budget));
+	return regions_alloc(&t->regions, regions_cap(t->regions.budget));
 }
 
 /**
@@ -81,7 +81,7 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	int err = -ENOMEM;
 	u32 i;
 
-	if (budget_of(attrs, nr) < attrs->min_regions)
+	if (target_budget(attrs, nr) < attrs->min_regions)
 		return ERR_PTR(-EINVAL);
 	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
 	if (!ss)
@@ -94,8 +94,8 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
-		ss->targets[i].regions.budget = budget_of(attrs, nr);
-		ss->targets[i].regions.limit = budget_of(attrs, nr);
+		ss->targets[i].regions.budget = target_budget(attrs, nr);
+		ss->targets[i].regions.limit = target_budget(attrs, nr);
 		err = target_init(ss, i, pids[i], ns);
 		if (err)
 			goto err_free;
@@ -136,7 +136,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 }
 
 /* Swap in larger arrays, keep the regions. */
-static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
+static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larger)
 {
 	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
 	swap(rs->r, larger->r);
@@ -157,7 +157,7 @@ static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
 struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 					      const struct wsmon_attrs *attrs)
 {
-	u32 budget = budget_of(attrs, ss->nr_targets), i;
+	u32 budget = target_budget(attrs, ss->nr_targets), i;
 	struct wsmon_regions *larger;
 	int err;
 
@@ -167,9 +167,9 @@ struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 	if (!larger)
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < ss->nr_targets; i++) {
-		if (cap_of(budget) <= ss->targets[i].regions.cap)
+		if (regions_cap(budget) <= ss->targets[i].regions.cap)
 			continue;
-		err = regions_alloc(&larger[i], cap_of(budget));
+		err = regions_alloc(&larger[i], regions_cap(budget));
 		if (err) {
 			wsmon_session_free_room(ss, larger);
 			return ERR_PTR(err);
@@ -213,8 +213,8 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 		struct wsmon_target *t = &ss->targets[i];
 
 		if (room[i].r)
-			regions_move(&t->regions, &room[i]);
-		t->regions.limit = budget_of(attrs, ss->nr_targets);
+			regions_enlarge(&t->regions, &room[i]);
+		t->regions.limit = target_budget(attrs, ss->nr_targets);
 		t->drop_all = true;
 	}
 	wsmon_session_share(ss, attrs, WSMON_ONE);
@@ -233,7 +233,7 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 void wsmon_session_share(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs, u32 share)
 {
-	u64 budget = (u64)budget_of(attrs, ss->nr_targets) * share / WSMON_ONE;
+	u64 budget = (u64)target_budget(attrs, ss->nr_targets) * share / WSMON_ONE;
 	u32 i;
 
 	budget = max_t(u64, budget, attrs->min_regions);

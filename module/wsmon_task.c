@@ -16,10 +16,10 @@
 #include "wsmon_internal.h"
 
 /* Threads that are looked at each round; a process with more counts as running */
-#define MANY_THREADS	256
+#define THREADS_MAX	256
 
 /* The mm of a thread, referenced by mmgrab(), or NULL. Context: RCU. */
-static struct mm_struct *grab_mm(struct task_struct *thread)
+static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 {
 	struct mm_struct *mm;
 
@@ -35,14 +35,14 @@ static struct mm_struct *grab_mm(struct task_struct *thread)
  * The mm of a process, referenced by mmgrab(), and which program it is; NULL if there
  * is none, or nobody is left to use it. Context: RCU.
  */
-static struct mm_struct *any_mm(struct task_struct *task, u64 *exec_id)
+static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
 {
 	struct task_struct *thread;
 
 	if (!atomic_read(&task->signal->live))
 		return NULL;
 	for_each_thread(task, thread) {
-		struct mm_struct *mm = grab_mm(thread);
+		struct mm_struct *mm = thread_grab_mm(thread);
 
 		if (mm) {
 			*exec_id = READ_ONCE(thread->self_exec_id);
@@ -73,7 +73,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 	if (task && READ_ONCE(task->flags) & PF_KTHREAD)
 		pid = ERR_PTR(-EINVAL);
 	else if (task)
-		mm = any_mm(task, &exec_id);
+		mm = task_grab_mm(task, &exec_id);
 	/* it may have been reaped by now */
 	if (mm)
 		pid = get_pid(task_tgid(task)) ?: ERR_PTR(-ESRCH);
@@ -104,7 +104,7 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
 	if (leader)
-		mm = any_mm(leader, &exec_id);
+		mm = task_grab_mm(leader, &exec_id);
 	*changed = mm && (mm != t->mm || exec_id != t->exec_id);
 	if (*changed) {
 		t->mm = mm;
@@ -132,7 +132,7 @@ bool wsmon_target_alive(const struct wsmon_target *t)
 }
 
 /* Does anybody but @nr threads and the monitor use it: a vfork child, a borrower? */
-static bool used_by_others(const struct wsmon_target *t, const struct mm_struct *mm,
+static bool mm_has_other_users(const struct wsmon_target *t, const struct mm_struct *mm,
 			   unsigned int nr)
 {
 	return atomic_read(&mm->mm_users) != nr + wsmon_life_keeps(t, mm);
@@ -155,7 +155,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= MANY_THREADS) {
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		ran = false;
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
@@ -168,7 +168,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		       READ_ONCE(leader->signal->nr_threads);
 	}
 	rcu_read_unlock();
-	if (used_by_others(t, mm, nr) || sum != t->ran)
+	if (mm_has_other_users(t, mm, nr) || sum != t->ran)
 		ran = true;
 	t->ran = sum;
 	return ran;
@@ -193,7 +193,7 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 	cpumask_clear(cpus);
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= MANY_THREADS) {
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		for_each_thread(leader, thread) {
 			/*
 			 * It may have been switched with another one of these
@@ -206,6 +206,6 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		}
 	}
 	rcu_read_unlock();
-	if (used_by_others(t, mm, nr))
+	if (mm_has_other_users(t, mm, nr))
 		cpumask_copy(cpus, mm_cpumask(mm));
 }

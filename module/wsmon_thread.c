@@ -21,7 +21,7 @@
 #define ASLEEP_MAX	8
 
 /* Targets and mappings are told again to a reader who came late. */
-static void tell_again(const struct wsmon_session *ss)
+static void session_report_again(const struct wsmon_session *ss)
 {
 	u32 i;
 
@@ -35,7 +35,7 @@ static void tell_again(const struct wsmon_session *ss)
 }
 
 /* What the last round took: known only now, as the scheduler counts at switches */
-static void account(struct wsmon_session *ss)
+static void session_account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
 	u64 cost;
@@ -46,7 +46,7 @@ static void account(struct wsmon_session *ss)
 	ss->cost_ns = cost;
 }
 
-static void begin_interval(struct wsmon_session *ss, u64 length)
+static void session_begin_interval(struct wsmon_session *ss, u64 length)
 {
 	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
 	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
@@ -56,7 +56,7 @@ static void begin_interval(struct wsmon_session *ss, u64 length)
 	 */
 	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns();
 	if (wsmon_buffer_attached())
-		tell_again(ss);
+		session_report_again(ss);
 	wsmon_stream_stats(ss);
 }
 
@@ -65,7 +65,7 @@ static void begin_interval(struct wsmon_session *ss, u64 length)
  * CPU time left, later and later while nobody runs, but never after a window
  * begins or an interval ends.
  */
-static u64 next_due(struct wsmon_session *ss, u64 due)
+static u64 session_next_round(struct wsmon_session *ss, u64 due)
 {
 	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
 
@@ -90,14 +90,14 @@ static u64 next_due(struct wsmon_session *ss, u64 due)
 }
 
 /* Return: when the next round is due; 0 if there is nobody left to observe */
-static u64 do_round(struct wsmon_session *ss, u64 due)
+static u64 session_round(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns();
 	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
-	account(ss);
-	ss->visits++;
+	session_account(ss);
+	ss->passes++;
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
 	WRITE_ONCE(ss->called, false);
@@ -115,8 +115,8 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary)
-		begin_interval(ss, now - began);
-	return ss->nr_alive ? next_due(ss, due) : 0;
+		session_begin_interval(ss, now - began);
+	return ss->nr_alive ? session_next_round(ss, due) : 0;
 }
 
 /*
@@ -124,13 +124,13 @@ static u64 do_round(struct wsmon_session *ss, u64 due)
  * is no CPU time left programs have to wait; an end comes once, and memory is waiting.
  * Return: when the next round is due; 0 if there is nobody left to observe
  */
-static u64 answer_calls(struct wsmon_session *ss, u64 due)
+static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	account(ss);
-	ss->visits++;
+	session_account(ss);
+	ss->passes++;
 	ss->first = false;
 	WRITE_ONCE(ss->called, false);
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -150,7 +150,7 @@ static u64 answer_calls(struct wsmon_session *ss, u64 due)
 }
 
 /* Not at all if attributes changed since @ns was worked out, or somebody calls. */
-static void sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
+static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
 {
 	ktime_t expires = ns_to_ktime(ns);
 
@@ -189,13 +189,13 @@ int wsmon_thread(void *data)
 		slack = wsmon_sample_ns() / 64;
 		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
 		    ktime_get_ns() + slack < due)
-			due = answer_calls(ss, due);
+			due = session_answer_calls(ss, due);
 		else
-			due = do_round(ss, due);
+			due = session_round(ss, due);
 		slack = wsmon_sample_ns() / 64;
 		mutex_unlock(&wsmon.lock);
 		if (due)
-			sleep_until(ss, due, slack);
+			session_sleep_until(ss, due, slack);
 	}
 
 	mutex_lock(&wsmon.lock);
@@ -203,7 +203,7 @@ int wsmon_thread(void *data)
 		wsmon_target_leave(ss, &ss->targets[i]);
 		cond_resched();
 	}
-	wsmon_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
+	wsmon_session_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }

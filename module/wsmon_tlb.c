@@ -39,14 +39,14 @@
 #include "wsmon_internal.h"
 
 /* Calls that were sent out and have not been answered */
-static atomic_t pending = ATOMIC_INIT(0);
+static atomic_t tlb_pending = ATOMIC_INIT(0);
 /* Time all processors have spent in them, nanoseconds */
-static atomic64_t spent = ATOMIC64_INIT(0);
+static atomic64_t tlb_spent_ns = ATOMIC64_INIT(0);
 /* Where they go; under wsmon.lock */
-static struct cpumask targets;
+static struct cpumask tlb_cpus;
 
 /* CR4.PGE off and on again flushes everything, global entries included. */
-static void flush_by_cr4(void)
+static void tlb_flush_by_cr4(void)
 {
 	unsigned long cr4 = __read_cr4();
 
@@ -59,7 +59,7 @@ static void flush_by_cr4(void)
  * Runs on each processor of the mask, interrupts off.
  * @pgd:	physical address of the mm's page tables; the mm may be gone
  */
-static void flush_local(void *pgd)
+static void tlb_flush_local(void *pgd)
 {
 	u64 start = local_clock();
 
@@ -68,11 +68,11 @@ static void flush_local(void *pgd)
 	else if (boot_cpu_has(X86_FEATURE_INVPCID))
 		invpcid_flush_all_nonglobals();
 	else if (boot_cpu_has(X86_FEATURE_PCID))
-		flush_by_cr4();
+		tlb_flush_by_cr4();
 	else
 		native_write_cr3(__native_read_cr3());
-	atomic64_add(local_clock() - start, &spent);
-	atomic_dec(&pending);
+	atomic64_add(local_clock() - start, &tlb_spent_ns);
+	atomic_dec(&tlb_pending);
 }
 
 /*
@@ -80,7 +80,7 @@ static void flush_local(void *pgd)
  * look at the generation before they run the mm again. Which they are is read after
  * the generation was raised, as native_flush_tlb_multi() does.
  */
-static void leave_out_lazy(struct cpumask *cpus)
+static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
 	int cpu;
 
@@ -130,14 +130,14 @@ void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 	/* a processor that goes away now would not answer */
 	if (!cpus_read_trylock())
 		return;
-	wsmon_target_cpus(t, mm, &targets);
-	cpumask_and(&targets, &targets, cpu_online_mask);
-	cpumask_clear_cpu(raw_smp_processor_id(), &targets);
-	leave_out_lazy(&targets);
-	nr = cpumask_weight(&targets);
+	wsmon_target_cpus(t, mm, &tlb_cpus);
+	cpumask_and(&tlb_cpus, &tlb_cpus, cpu_online_mask);
+	cpumask_clear_cpu(raw_smp_processor_id(), &tlb_cpus);
+	tlb_leave_out_lazy(&tlb_cpus);
+	nr = cpumask_weight(&tlb_cpus);
 	if (nr) {
-		atomic_add(nr, &pending);
-		on_each_cpu_mask(&targets, flush_local,
+		atomic_add(nr, &tlb_pending);
+		on_each_cpu_mask(&tlb_cpus, tlb_flush_local,
 				 (void *)__pa(mm->pgd), false);
 	}
 	cpus_read_unlock();
@@ -146,7 +146,7 @@ void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 /** wsmon_tlb_remote_ns - time spent in flushing on all processors, ever */
 u64 wsmon_tlb_remote_ns(void)
 {
-	return atomic64_read(&spent);
+	return atomic64_read(&tlb_spent_ns);
 }
 
 /**
@@ -156,7 +156,7 @@ u64 wsmon_tlb_remote_ns(void)
  */
 void wsmon_tlb_drain(void)
 {
-	while (atomic_read(&pending))
+	while (atomic_read(&tlb_pending))
 		usleep_range(100, 1000);
 	/* flush_local() runs with interrupts off: let it return as well */
 	synchronize_rcu();

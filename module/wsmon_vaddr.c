@@ -23,7 +23,7 @@
 /* Extents there is room for at first */
 #define READ_ROOM	128U
 
-static u32 classify_file(const struct vm_area_struct *vma)
+static u32 vma_classify_file(const struct vm_area_struct *vma)
 {
 	const struct inode *inode = file_inode(vma->vm_file);
 
@@ -34,7 +34,7 @@ static u32 classify_file(const struct vm_area_struct *vma)
 }
 
 /* Class of a mapping; @data_end: where the last .data ended, as .bss follows */
-static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
+static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 {
 	const struct mm_struct *mm = vma->vm_mm;
 	/* prctl(PR_SET_MM) writes these with the mmap lock held for reading */
@@ -46,7 +46,7 @@ static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
 	if (vma->vm_flags & VM_EXEC)
 		return WSMON_CLASS_TEXT;
 	if (vma->vm_file) {
-		class = classify_file(vma);
+		class = vma_classify_file(vma);
 		if (class == WSMON_CLASS_DATA)
 			*data_end = vma->vm_end;
 		return class;
@@ -105,7 +105,7 @@ static int space_grow(struct wsmon_space *sp)
  * behind what was looked at.
  * Return: 0, or -ENOSPC.
  */
-static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
+static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
 		     u32 class, unsigned long *addr, unsigned int *left)
 {
 	unsigned long first = vma->vm_start >> PAGE_SHIFT, start, end;
@@ -129,7 +129,7 @@ static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
 }
 
 /* Can anything be accessed through a mapping, and can its page tables be read? */
-static bool counts(struct vm_area_struct *vma)
+static bool vma_counts(struct vm_area_struct *vma)
 {
 	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
 	       wsmon_vma_usable(vma);
@@ -141,7 +141,7 @@ static bool counts(struct vm_area_struct *vma)
  *		from the beginning, mappings are taken as they are, holes and all
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
-static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
+static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 		      unsigned long *addr, u64 *data_end, unsigned int *tables)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
@@ -159,15 +159,15 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 		*addr = max(vma->vm_start, *addr);
 		if (*addr >= vma->vm_end)
 			continue;
-		if (counts(vma)) {
-			class = classify(vma, data_end);
+		if (vma_counts(vma)) {
+			class = vma_classify(vma, data_end);
 			if (whole || vma->vm_end - vma->vm_start < READ_WHOLE ||
 			    is_vm_hugetlb_page(vma))
 				err = wsmon_space_add(sp, *addr >> PAGE_SHIFT,
 						      vma->vm_end >> PAGE_SHIFT,
 						      class, false);
 			else
-				err = add_parts(sp, vma, class, addr, tables);
+				err = space_add_populated(sp, vma, class, addr, tables);
 			if (err)
 				return err;
 			/* perhaps in the middle of it */
@@ -179,7 +179,7 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 	return 0;
 }
 
-static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
+static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
@@ -201,7 +201,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 		start = ktime_get_ns();
 		tables = min(budget, READ_TABLES);
 		budget -= tables;
-		ret = read_batch(sp, mm, &addr, &data_end, &tables);
+		ret = vaddr_read_batch(sp, mm, &addr, &data_end, &tables);
 		budget += tables;
 		wsmon_mm_unlock(mm);
 		held = ktime_get_ns() - start;
@@ -226,7 +226,7 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm)
 {
 	u64 start = ktime_get_ns();
-	int ret = read_all(ss, mm);
+	int ret = vaddr_read_all(ss, mm);
 
 	t->read_ns = ktime_get_ns() - start;
 	if (ret)

@@ -47,24 +47,24 @@
 #define PMD_TRIES	4
 
 /**
- * struct span - addresses [start, end)
+ * struct wsmon_range - addresses [start, end)
  * @start:	first
  * @end:	behind the last; 0 for none
  */
-struct span {
+struct wsmon_range {
 	unsigned long start;
 	unsigned long end;
 };
 
 /**
- * struct walk - state of a pass
+ * struct wsmon_walk - state of a pass
  * @round:	what the sampler sees
  * @session:	whose pass it is
  * @hold:	how long the mmap lock was held
  * @locked:	the mmap lock is held
  * @since_ns:	since when
  * @tries:	attempts at a busy mmap lock this pass may still make
- * @visits:	visits since the clock was looked at
+ * @steps:	visits since the clock was looked at
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
@@ -81,49 +81,49 @@ struct span {
  * @pte:	its first entry
  * @ptl:	its lock, held; NULL if the cursor is in none
  */
-struct walk {
-	struct wsmon_round round;
+struct wsmon_walk {
+	struct wsmon_pass round;
 	struct wsmon_session *session;
 	struct wsmon_hist *hold;
 	bool locked;
 	u64 since_ns;
 	unsigned int tries;
-	unsigned int visits;
+	unsigned int steps;
 	struct vm_area_struct *vma;
 	struct address_space *shared;
 	bool mapped;
 	bool around;
 	bool text;
 	bool busy;
-	struct span mapping;
-	struct span hole;
-	struct span leaf;
+	struct wsmon_range mapping;
+	struct wsmon_range hole;
+	struct wsmon_range leaf;
 	bool leaf_seen;
-	enum wsmon_visit leaf_visit;
-	struct span table;
+	enum wsmon_sample_op leaf_visit;
+	struct wsmon_range table;
 	pte_t *pte;
 	spinlock_t *ptl;	/* of the page table */
 };
 
-static bool within(const struct span *r, unsigned long addr)
+static bool wsmon_range_holds(const struct wsmon_range *r, unsigned long addr)
 {
 	return addr >= r->start && addr < r->end;
 }
 
 /* The table of @size that holds @addr; at the top of the space it ends at ~0. */
-static struct span span_of(unsigned long addr, unsigned long size)
+static struct wsmon_range wsmon_range_around(unsigned long addr, unsigned long size)
 {
 	unsigned long start = addr & ~(size - 1);
-	struct span r = { start, start + size ? start + size : ULONG_MAX };
+	struct wsmon_range r = { start, start + size ? start + size : ULONG_MAX };
 
 	return r;
 }
 
-static void leave_table(struct walk *w)
+static void walk_leave_table(struct wsmon_walk *w)
 {
 	if (!w->ptl)
 		return;
-	/* for sparse: the cursor has held them since enter_table() */
+	/* for sparse: the cursor has held them since walk_enter_table() */
 	__acquire(RCU);
 	__acquire(w->ptl);
 	spin_unlock(w->ptl);
@@ -132,9 +132,9 @@ static void leave_table(struct walk *w)
 	w->table.end = 0;
 }
 
-static void leave_mapping(struct walk *w)
+static void wsmon_walk_leave_mapping(struct wsmon_walk *w)
 {
-	leave_table(w);
+	walk_leave_table(w);
 	if (w->shared)
 		i_mmap_unlock_read(w->shared);
 	w->shared = NULL;
@@ -142,11 +142,11 @@ static void leave_mapping(struct walk *w)
 	w->mapping.end = 0;
 }
 
-static void unlock(struct walk *w)
+static void walk_unlock(struct wsmon_walk *w)
 {
 	u64 held;
 
-	leave_mapping(w);
+	wsmon_walk_leave_mapping(w);
 	if (!w->locked)
 		return;
 	wsmon_mm_unlock(w->round.mm);
@@ -206,42 +206,42 @@ bool wsmon_mm_busy(const struct mm_struct *mm)
 	return atomic_read(&mm->mm_users);
 }
 
-static bool lock(struct walk *w)
+static bool walk_lock(struct wsmon_walk *w)
 {
 	if (!wsmon_mm_lock(w->round.mm, &w->tries))
 		return false;
 	w->locked = true;
 	w->since_ns = ktime_get_ns();
-	w->visits = 0;
+	w->steps = 0;
 	w->hole.end = 0;
 	return true;
 }
 
-static noinline bool renew_lock(struct walk *w)
+static noinline bool walk_renew_lock(struct wsmon_walk *w)
 {
 	if (w->locked) {
 		if (!mmap_lock_is_contended(w->round.mm) && !need_resched() &&
 		    ktime_get_ns() - w->since_ns < HOLD_NS)
 			return true;
-		unlock(w);
+		walk_unlock(w);
 		cond_resched();
 	}
-	return lock(w);
+	return walk_lock(w);
 }
 
 /* Return: whether the lock is held, after a pause if others want something */
-static __always_inline bool keep_lock(struct walk *w)
+static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 {
-	if (likely(w->locked && ++w->visits % HOLD_CHECK))
+	if (likely(w->locked && ++w->steps % HOLD_CHECK))
 		return true;
-	return renew_lock(w);
+	return walk_renew_lock(w);
 }
 
 /* A region that is not visited: no lock is to be held for long on its way */
-static __always_inline void skip(struct walk *w)
+static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
-	if (w->locked && !(++w->visits % HOLD_CHECK))
-		renew_lock(w);
+	if (w->locked && !(++w->steps % HOLD_CHECK))
+		walk_renew_lock(w);
 }
 
 /**
@@ -259,19 +259,19 @@ bool wsmon_vma_usable(struct vm_area_struct *vma)
  * Page tables of shared hugetlb mappings that span a whole PUD may belong to several
  * processes, and be taken away by any of them.
  */
-static bool may_share_tables(const struct vm_area_struct *vma)
+static bool vma_may_share_tables(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_HUGETLB && vma->vm_flags & VM_MAYSHARE &&
 	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE <= vma->vm_end;
 }
 
-static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
+static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
 {
 	struct vm_area_struct *vma;
 
-	if (within(&w->mapping, addr))
+	if (wsmon_range_holds(&w->mapping, addr))
 		return w->vma;
-	leave_mapping(w);
+	wsmon_walk_leave_mapping(w);
 	vma = find_vma(w->round.mm, addr);
 	w->mapping.start = addr;
 	w->mapping.end = addr + 1;
@@ -281,7 +281,7 @@ static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
 	w->mapping.end = vma->vm_end;
 	if (!wsmon_vma_usable(vma))
 		return NULL;
-	if (may_share_tables(vma)) {
+	if (vma_may_share_tables(vma)) {
 		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
 			w->busy = true;
 			w->mapping.end = 0;
@@ -294,8 +294,8 @@ static struct vm_area_struct *find_mapping(struct walk *w, unsigned long addr)
 }
 
 /* Visit an entry whose lock is held. */
-static bool visit_entry(struct walk *w, unsigned long *val, unsigned long pfn,
-			bool normal, enum wsmon_visit visit, u8 *debt)
+static bool wsmon_walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long pfn,
+			bool normal, enum wsmon_sample_op op, u8 *debt)
 {
 	struct wsmon_entry e = {
 		.vma = w->vma,
@@ -306,11 +306,11 @@ static bool visit_entry(struct walk *w, unsigned long *val, unsigned long pfn,
 			     !(w->vma->vm_flags & VM_MIXEDMAP),
 	};
 
-	return wsmon_sampler_young.visit(&w->round, &e, visit, debt);
+	return wsmon_sampler_young.visit(&w->round, &e, op, debt);
 }
 
-static __always_inline bool visit_pte(struct walk *w, unsigned long addr,
-				      enum wsmon_visit visit, u8 *debt)
+static __always_inline bool wsmon_walk_sample_pte(struct wsmon_walk *w, unsigned long addr,
+				      enum wsmon_sample_op op, u8 *debt)
 {
 	pte_t *ptep = w->pte + pte_index(addr);
 	pte_t pte = READ_ONCE(*ptep);
@@ -318,21 +318,21 @@ static __always_inline bool visit_pte(struct walk *w, unsigned long addr,
 	if (!pte_present(pte))
 		return false;
 	w->mapped = true;
-	if (visit == WSMON_VISIT_CHECK && !w->round.settle &&
+	if (op == WSMON_SAMPLE_CHECK && !w->round.settle &&
 	    !(pte_val(pte) & wsmon_sampler_young.idle_mask))
 		return false;
 	/* faults that write map nothing around them */
 	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
 	w->text = w->vma->vm_flags & VM_EXEC;
-	return visit_entry(w, (unsigned long *)ptep, pte_pfn(pte),
-			   !pte_special(pte), visit, debt);
+	return wsmon_walk_sample_entry(w, (unsigned long *)ptep, pte_pfn(pte),
+			   !pte_special(pte), op, debt);
 }
 
-static void remember_leaf(struct walk *w, struct span leaf,
-			  enum wsmon_visit visit, bool seen)
+static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
+			  enum wsmon_sample_op op, bool seen)
 {
 	w->leaf = leaf;
-	w->leaf_visit = visit;
+	w->leaf_visit = op;
 	w->leaf_seen = seen;
 }
 
@@ -341,16 +341,16 @@ static void remember_leaf(struct walk *w, struct span leaf,
  * entry accessed in this round is remembered, and told to those that come later. What
  * happens in the milliseconds between two of them is lost for the first.
  */
-static bool seen_by_any(struct walk *w, const pmd_t *pmdp, enum wsmon_visit visit,
+static bool walk_seen_by_any(struct wsmon_walk *w, const pmd_t *pmdp, enum wsmon_sample_op op,
 			bool seen)
 {
-	u64 round = w->session->visits;
+	u64 round = w->session->passes;
 	struct wsmon_leaf *leaf;
 
 	if (!w->shared)
 		return seen;
 	leaf = &w->session->leaves[hash_ptr(pmdp, WSMON_LEAVES_BITS)];
-	if (visit == WSMON_VISIT_LOOK)
+	if (op == WSMON_SAMPLE_LOOK)
 		return seen || (leaf->entry == pmdp && leaf->round == round && leaf->seen);
 	if (leaf->entry != pmdp || leaf->round != round) {
 		leaf->entry = pmdp;
@@ -358,12 +358,12 @@ static bool seen_by_any(struct walk *w, const pmd_t *pmdp, enum wsmon_visit visi
 		leaf->seen = false;
 	}
 	leaf->seen |= seen;
-	return visit == WSMON_VISIT_ARM ? seen : leaf->seen;
+	return op == WSMON_SAMPLE_ARM ? seen : leaf->seen;
 }
 
 /* A transparent or hugetlb huge page of PMD size */
-static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
-		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
+static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
+		      unsigned long addr, enum wsmon_sample_op op, u8 *debt)
 {
 	spinlock_t *ptl = pmd_lock(w->round.mm, pmdp);
 	pmd_t now = READ_ONCE(*pmdp);
@@ -371,52 +371,52 @@ static bool visit_pmd(struct walk *w, pmd_t *pmdp, pmd_t pmd,
 
 	/* anything else than the same page: too late for this visit */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
-		seen = visit_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
-				   visit, debt);
-		seen = seen_by_any(w, pmdp, visit, seen);
-		remember_leaf(w, span_of(addr, PMD_SIZE), visit, seen);
+		seen = wsmon_walk_sample_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true,
+				   op, debt);
+		seen = walk_seen_by_any(w, pmdp, op, seen);
+		walk_remember_leaf(w, wsmon_range_around(addr, PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
 	return seen;
 }
 
 /* A hugetlb page of PUD size */
-static bool visit_pud(struct walk *w, pud_t *pudp, pud_t pud,
-		      unsigned long addr, enum wsmon_visit visit, u8 *debt)
+static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
+		      unsigned long addr, enum wsmon_sample_op op, u8 *debt)
 {
 	spinlock_t *ptl = pud_lock(w->round.mm, pudp);
 	pud_t now = READ_ONCE(*pudp);
 	bool seen = false;
 
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
-		seen = visit_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
-				   visit, debt);
-		remember_leaf(w, span_of(addr, PUD_SIZE), visit, seen);
+		seen = wsmon_walk_sample_entry(w, (unsigned long *)pudp, pud_pfn(pud), true,
+				   op, debt);
+		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
 	return seen;
 }
 
 /* Return: true with the table's lock held, or false: it went away */
-static bool enter_table(struct walk *w, pmd_t *pmdp, pmd_t pmd,
+static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 			unsigned long addr)
 {
 	rcu_read_lock();
 	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
 	w->ptl = pte_lockptr(w->round.mm, &pmd);
 	spin_lock(w->ptl);
-	w->table = span_of(addr, PMD_SIZE);
-	/* for sparse: the cursor holds them until leave_table() */
+	w->table = wsmon_range_around(addr, PMD_SIZE);
+	/* for sparse: the cursor holds them until walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
 		return true;
-	leave_table(w);
+	walk_leave_table(w);
 	return false;
 }
 
-static bool visit_in_pmd(struct walk *w, pmd_t *pmdp, unsigned long addr,
-			 enum wsmon_visit visit, u8 *debt)
+static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned long addr,
+			 enum wsmon_sample_op op, u8 *debt)
 {
 	unsigned int tries;
 
@@ -424,37 +424,37 @@ static bool visit_in_pmd(struct walk *w, pmd_t *pmdp, unsigned long addr,
 		pmd_t pmd = READ_ONCE(*pmdp);
 
 		if (pmd_none(pmd)) {
-			w->hole = span_of(addr, PMD_SIZE);
+			w->hole = wsmon_range_around(addr, PMD_SIZE);
 			return false;
 		}
 		if (!pmd_present(pmd))
 			return false;
 		if (pmd_leaf(pmd))
-			return visit_pmd(w, pmdp, pmd, addr, visit, debt);
+			return walk_sample_pmd(w, pmdp, pmd, addr, op, debt);
 		if (unlikely(pmd_bad(pmd)))
 			return false;
-		if (enter_table(w, pmdp, pmd, addr))
-			return visit_pte(w, addr, visit, debt);
+		if (walk_enter_table(w, pmdp, pmd, addr))
+			return wsmon_walk_sample_pte(w, addr, op, debt);
 	}
 	return false;
 }
 
-static bool descend(struct walk *w, unsigned long addr,
-		    enum wsmon_visit visit, u8 *debt)
+static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
+		    enum wsmon_sample_op op, u8 *debt)
 {
 	pgd_t pgd = READ_ONCE(*pgd_offset(w->round.mm, addr));
 	p4d_t p4d;
 	pud_t *pudp, pud;
 
 	if (pgd_none(pgd)) {
-		w->hole = span_of(addr, PGDIR_SIZE);
+		w->hole = wsmon_range_around(addr, PGDIR_SIZE);
 		return false;
 	}
 	if (unlikely(pgd_bad(pgd)))
 		return false;
 	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
 	if (p4d_none(p4d)) {
-		w->hole = span_of(addr, P4D_SIZE);
+		w->hole = wsmon_range_around(addr, P4D_SIZE);
 		return false;
 	}
 	if (unlikely(p4d_bad(p4d)))
@@ -462,16 +462,16 @@ static bool descend(struct walk *w, unsigned long addr,
 	pudp = pud_offset(&p4d, addr);
 	pud = READ_ONCE(*pudp);
 	if (pud_none(pud)) {
-		w->hole = span_of(addr, PUD_SIZE);
+		w->hole = wsmon_range_around(addr, PUD_SIZE);
 		return false;
 	}
 	if (!pud_present(pud))
 		return false;
 	if (pud_leaf(pud))
-		return visit_pud(w, pudp, pud, addr, visit, debt);
+		return walk_sample_pud(w, pudp, pud, addr, op, debt);
 	if (unlikely(pud_bad(pud)))
 		return false;
-	return visit_in_pmd(w, pmd_offset(&pud, addr), addr, visit, debt);
+	return walk_sample_below_pmd(w, pmd_offset(&pud, addr), addr, op, debt);
 }
 
 /*
@@ -479,49 +479,49 @@ static bool descend(struct walk *w, unsigned long addr,
  * is remembered. Visit it again only for what is to be done to it. A bit that is
  * set again after a check is for the next round to find.
  */
-static bool visit_leaf_again(struct walk *w, unsigned long addr,
-			     enum wsmon_visit visit, u8 *debt)
+static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
+			     enum wsmon_sample_op op, u8 *debt)
 {
-	bool seen = w->leaf_seen, same = visit == w->leaf_visit;
+	bool seen = w->leaf_seen, same = op == w->leaf_visit;
 
 	if (!same || (w->round.settle && *debt)) {
-		leave_table(w);
-		if (find_mapping(w, addr))
-			descend(w, addr, same && visit == WSMON_VISIT_CHECK ?
-				WSMON_VISIT_SETTLE : visit, debt);
-		remember_leaf(w, w->leaf, visit, seen);
+		walk_leave_table(w);
+		if (walk_find_mapping(w, addr))
+			walk_descend(w, addr, same && op == WSMON_SAMPLE_CHECK ?
+				WSMON_SAMPLE_SETTLE : op, debt);
+		walk_remember_leaf(w, w->leaf, op, seen);
 	}
 	return seen;
 }
 
-static noinline bool visit_elsewhere(struct walk *w, unsigned long addr,
-				     enum wsmon_visit visit, u8 *debt)
+static noinline bool wsmon_walk_sample_elsewhere(struct wsmon_walk *w, unsigned long addr,
+				     enum wsmon_sample_op op, u8 *debt)
 {
-	if (within(&w->leaf, addr))
-		return visit_leaf_again(w, addr, visit, debt);
-	leave_table(w);
-	if (!find_mapping(w, addr) || within(&w->hole, addr))
+	if (wsmon_range_holds(&w->leaf, addr))
+		return walk_sample_leaf_again(w, addr, op, debt);
+	walk_leave_table(w);
+	if (!walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
 		return false;
-	return descend(w, addr, visit, debt);
+	return walk_descend(w, addr, op, debt);
 }
 
 /*
  * Return: was the page accessed since the last visit? Inline, as there is little
  * else to do for a page of the table the cursor is in.
  */
-static __always_inline bool visit_addr(struct walk *w, unsigned long addr,
-				       enum wsmon_visit visit, u8 *debt)
+static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long addr,
+				       enum wsmon_sample_op op, u8 *debt)
 {
-	if (likely(within(&w->table, addr) && within(&w->mapping, addr)))
-		return visit_pte(w, addr, visit, debt);
-	return visit_elsewhere(w, addr, visit, debt);
+	if (likely(wsmon_range_holds(&w->table, addr) && wsmon_range_holds(&w->mapping, addr)))
+		return wsmon_walk_sample_pte(w, addr, op, debt);
+	return wsmon_walk_sample_elsewhere(w, addr, op, debt);
 }
 
 /*
  * A page found accessed: was it, if it was not there at the last visit? Of files that
  * are data the answer is yes: they are read page by page.
  */
-static void note_vague(struct walk *w, struct wsmon_region *r, unsigned int h)
+static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
 	if (r->absent & BIT(h) && w->around && (w->text || r->origin_ns))
 		r->vague |= BIT(h);
@@ -530,8 +530,8 @@ static void note_vague(struct walk *w, struct wsmon_region *r, unsigned int h)
 	r->absent &= ~BIT(h);
 }
 
-static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
-					 enum wsmon_visit visit, u64 now)
+static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
+					 enum wsmon_sample_op op, u64 now)
 {
 	unsigned int h;
 
@@ -541,8 +541,8 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 
 		w->mapped = false;
 		w->around = false;
-		seen = visit_addr(w, s->vpn << PAGE_SHIFT, visit, &r->debt[h]);
-		if (visit == WSMON_VISIT_ARM) {
+		seen = walk_sample_addr(w, s->vpn << PAGE_SHIFT, op, &r->debt[h]);
+		if (op == WSMON_SAMPLE_ARM) {
 			w->round.stats->arms++;
 			r->absent |= !w->mapped << h;
 			/* memory that is new was accessed since it is there */
@@ -556,7 +556,7 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
 		r->checks++;
 		if (seen) {
 			s->seen_ns = now;
-			note_vague(w, r, h);
+			walk_note_vague(w, r, h);
 			r->hits++;
 		}
 	}
@@ -567,9 +567,9 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
  * @ss:		the session
  * @t:		the target
  * @mm:		its mm, grabbed
- * @visit:	WSMON_VISIT_ARM: regions not armed yet, which are then;
- *		WSMON_VISIT_CHECK: armed regions;
- *		WSMON_VISIT_DROP: the same, which sets @last, and samples of regions
+ * @op:		WSMON_SAMPLE_ARM: regions not armed yet, which are then;
+ *		WSMON_SAMPLE_CHECK: armed regions;
+ *		WSMON_SAMPLE_DROP: the same, which sets @last, and samples of regions
  *		with @due are dropped, which sets @dropped
  * @now:	what counts as the time of accesses found
  *
@@ -579,21 +579,21 @@ static __always_inline void visit_region(struct walk *w, struct wsmon_region *r,
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, enum wsmon_visit visit, u64 now)
+		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now)
 {
-	struct walk w = {
+	struct wsmon_walk w = {
 		.round = { .target = t, .mm = mm, .stats = &ss->stats },
 		.session = ss,
 		.hold = &ss->hold,
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
-	bool arm = visit == WSMON_VISIT_ARM;
+	bool arm = op == WSMON_SAMPLE_ARM;
 	bool *again = arm ? &t->arm_again : &t->check_again;
 	u64 begin = ktime_get_ns();
 	u32 i;
 
-	w.round.settle = visit == WSMON_VISIT_DROP ||
+	w.round.settle = op == WSMON_SAMPLE_DROP ||
 			 (!arm && now - t->settled_ns >= SETTLE_NS);
 	if (w.round.settle)
 		t->settled_ns = now;
@@ -602,40 +602,40 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
 		struct wsmon_region *r = &t->regions.r[at];
-		enum wsmon_visit v = visit;
+		enum wsmon_sample_op v = op;
 
 		if (arm == !!r->armed_ns) {
-			skip(&w);
+			walk_skip_region(&w);
 			continue;
 		}
-		if (visit == WSMON_VISIT_DROP && !r->due)
-			v = WSMON_VISIT_CHECK;
-		if (!keep_lock(&w)) {
+		if (op == WSMON_SAMPLE_DROP && !r->due)
+			v = WSMON_SAMPLE_CHECK;
+		if (!walk_keep_lock(&w)) {
 			ss->stats.missed += wsmon_mm_busy(mm);
 			t->resume = at;
 			*again = true;
 			break;
 		}
-		visit_region(&w, r, v, now);
+		walk_sample_region(&w, r, v, now);
 		if (w.busy) {
 			w.busy = false;
 			ss->stats.missed++;
 			*again = true;
 			continue;
 		}
-		if (v == WSMON_VISIT_ARM)
+		if (v == WSMON_SAMPLE_ARM)
 			r->armed_ns = now;
-		else if (v == WSMON_VISIT_DROP)
+		else if (v == WSMON_SAMPLE_DROP)
 			r->dropped = 1;
-		r->last = visit == WSMON_VISIT_DROP;
+		r->last = op == WSMON_SAMPLE_DROP;
 	}
-	unlock(&w);
+	walk_unlock(&w);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
 	wsmon_sampler_young.finish(&w.round);
 }
 
 /**
- * wsmon_walk_look - which of some pages were accessed, ever?
+ * wsmon_walk_fresh - which of some pages were accessed, ever?
  * @ss:	the session
  * @mm:	the target's mm, grabbed
  * @f:	the pages; says what was seen afterwards
@@ -644,10 +644,10 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * classes of those that are left.
  * Context: may sleep, wsmon.lock held.
  */
-void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
+void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm,
 		     struct wsmon_fresh *f)
 {
-	struct walk w = {
+	struct wsmon_walk w = {
 		.round = { .mm = mm, .stats = &ss->stats },
 		.session = ss,
 		.hold = &ss->hold,
@@ -657,10 +657,10 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 	u8 debt = 0;
 	u32 i;
 
-	for (i = 0; i < f->nr && keep_lock(&w); i++) {
+	for (i = 0; i < f->nr && walk_keep_lock(&w); i++) {
 		ss->stats.checks++;
 		w.around = false;
-		if (visit_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_VISIT_LOOK,
+		if (walk_sample_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_SAMPLE_LOOK,
 			       &debt)) {
 			f->seen[f->class[i]]++;
 			f->vague[f->class[i]] += w.around;
@@ -669,7 +669,7 @@ void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
 			f->drawn[f->class[i]] = 0;
 		w.busy = false;
 	}
-	unlock(&w);
+	walk_unlock(&w);
 	if (i < f->nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
 	/* the pages come in order: the first ones are no sample of all */

@@ -22,7 +22,7 @@ struct wsmon_entry {
 };
 
 /**
- * struct wsmon_round - one pass over a target's sample pages
+ * struct wsmon_pass - one pass over a target's sample pages
  * @target:	whose; NULL where nothing is changed
  * @mm:		the address space, referenced
  * @stats:	counters
@@ -33,7 +33,7 @@ struct wsmon_entry {
  * @kept:	the last entry of a sample that was not dropped
  * @kept_debt:	that sample's
  */
-struct wsmon_round {
+struct wsmon_pass {
 	const struct wsmon_target *target;
 	struct mm_struct *mm;
 	struct wsmon_stats *stats;
@@ -47,20 +47,20 @@ struct wsmon_round {
 /**
  * struct wsmon_sampler - a way to learn whether a page is accessed
  * @prepare:	begin a round; no locks held, may sleep
- * @visit:	do what enum wsmon_visit says to an entry; its lock is held, may
+ * @visit:	do what enum wsmon_sample_op says to an entry; its lock is held, may
  *		not sleep. @debt belongs to the sample: what it is set to the
  *		next visit finds, unless the sample is given up. Return: accessed
  *		since the last visit
  * @finish:	end a round; no locks held, may sleep
  * @idle_mask:	a present entry that has none of these bits was not accessed since
- *		the last visit: WSMON_VISIT_CHECK has nothing to do, except in a
+ *		the last visit: WSMON_SAMPLE_CHECK has nothing to do, except in a
  *		round that settles
  */
 struct wsmon_sampler {
-	void (*prepare)(struct wsmon_round *round);
-	bool (*visit)(struct wsmon_round *round, const struct wsmon_entry *e,
-		      enum wsmon_visit visit, u8 *debt);
-	void (*finish)(struct wsmon_round *round);
+	void (*prepare)(struct wsmon_pass *round);
+	bool (*visit)(struct wsmon_pass *round, const struct wsmon_entry *e,
+		      enum wsmon_sample_op op, u8 *debt);
+	void (*finish)(struct wsmon_pass *round);
 	unsigned long idle_mask;
 };
 

@@ -36,7 +36,7 @@
 #define VAGUE_DOUBT	15
 
 /**
- * struct acc - sums over the regions of a class
+ * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share
  * @var:	variance, in units of (1 << shift) pages squared
  * @cold:	most pages a region found cold may hide
@@ -45,7 +45,7 @@
  * @stale:	pages found accessed in an earlier interval, and not observed since
  * @vague:	pages that were accessed, or mapped around those that were
  */
-struct acc {
+struct wss_sums {
 	u64 hit;
 	u64 var;
 	u64 cold;
@@ -77,16 +77,16 @@ u64 wsmon_sqrt_up(u64 x)
 }
 
 /* In units of 2^shift pages, rounded up: of many small ones none is to vanish */
-static u64 scale(u64 pages, unsigned int shift)
+static u64 wss_scale(u64 pages, unsigned int shift)
 {
 	return (pages + (1ULL << shift) - 1) >> shift;
 }
 
-static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
+static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 		       unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
-	u64 n0 = scale(r->n[0], shift), n1 = scale(r->n[1], shift);
+	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
 	const u16 *out = r->out[k];
 	s64 diff = (s64)out[0] - out[1];
 	u64 hit, doubt;
@@ -130,11 +130,11 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 }
 
 /* New memory of a class: m of n pages looked at were accessed */
-static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
+static void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh, u32 class,
 		      unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
-	u64 pages = fresh->pages[class], scaled = scale(pages, shift), doubt;
+	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
 
 	/* scaled < 2^24, n at most 2^10 */
 	c->hit += pages * m / n;
@@ -149,7 +149,7 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 		c->hot = max(c->hot, doubt);
 }
 
-static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
+static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
 	u64 doubt = c->vague * VAGUE_DOUBT / 32;
@@ -172,8 +172,8 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 }
 
 /* A sum is of its classes: they share no page, and their samples are independent. */
-static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *part,
-		  const struct acc *c)
+static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
+		  const struct wss_sums *c)
 {
 	w->mapped += part->mapped;
 	to->hit += c->hit;
@@ -200,7 +200,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS])
 {
-	struct acc acc[WSMON_NR_WSS] = { };
+	struct wss_sums acc[WSMON_NR_WSS] = { };
 	unsigned int shift, bits, c;
 	u32 i;
 
@@ -214,21 +214,21 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
-		add_region(&acc[c], r, k, shift);
+		wss_add_region(&acc[c], r, k, shift);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];
 		if (fresh->late || !fresh->drawn[c])
 			acc[c].unknown += fresh->pages[c];
 		else
-			add_fresh(&acc[c], fresh, c, shift);
+			wss_add_fresh(&acc[c], fresh, c, shift);
 	}
 	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
-		merge(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
+		wss_add_class(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
 		if (c != WSMON_CLASS_TEXT)
-			merge(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
+			wss_add_class(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
 			      &wss[c], &acc[c]);
 	}
 	for (c = 0; c < WSMON_NR_WSS; c++)
-		finish(&wss[c], &acc[c], shift);
+		wss_finish(&wss[c], &acc[c], shift);
 }

@@ -33,20 +33,20 @@
 #include "wsmon_walk.h"
 
 /**
- * enum debt - what reclaim does not know of a sample page
+ * enum young_debt - what reclaim does not know of a sample page
  * @DEBT_NONE:	nothing
- * @DEBT_TOLD:	nothing, but it was told of an access since debts were settled.
+ * @DEBT_REPORTED:	nothing, but it was told of an access since debts were settled.
  *		Without the young flag: the bit is to be set again nevertheless
  * @DEBT_OWED:	an access
  */
-enum debt {
+enum young_debt {
 	DEBT_NONE,
-	DEBT_TOLD,
+	DEBT_REPORTED,
 	DEBT_OWED,
 };
 
 #ifdef CONFIG_PAGE_IDLE_FLAG
-static void tell(const struct wsmon_entry *e)
+static void young_report(const struct wsmon_entry *e)
 {
 	struct folio *folio;
 
@@ -66,35 +66,35 @@ static void tell(const struct wsmon_entry *e)
 }
 
 /* An Accessed bit was cleared. */
-static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
-		enum wsmon_visit visit, u8 *debt)
+static void young_owe_access(const struct wsmon_pass *round, const struct wsmon_entry *e,
+		enum wsmon_sample_op op, u8 *debt)
 {
 	if (*debt != DEBT_NONE) {
 		*debt = DEBT_OWED;
 		return;
 	}
-	tell(e);
-	*debt = DEBT_TOLD;
+	young_report(e);
+	*debt = DEBT_REPORTED;
 }
 
 /* The interval ends, or has lasted for a while. */
-static void settle(const struct wsmon_entry *e, u8 *debt)
+static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
 	if (*debt == DEBT_OWED)
-		tell(e);
+		young_report(e);
 	*debt = DEBT_NONE;
 }
 
 /* The sample is dropped, and its bit left as it is. */
-static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
+static void young_drop_sample(struct wsmon_pass *round, const struct wsmon_entry *e,
 		 bool young, u8 *debt)
 {
 	if (!young)
-		settle(e, debt);
+		young_settle_debt(e, debt);
 	*debt = DEBT_NONE;
 }
 
-static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
+static void young_keep_sample(struct wsmon_pass *round, const struct wsmon_entry *e,
 		 u8 *debt)
 {
 }
@@ -103,47 +103,47 @@ static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
  * The first two make a folio active. The multi-gen LRU keeps one for a further
  * generation that has four beyond PG_referenced (LRU_REFS_WIDTH is 2).
  */
-#define MARKS	5
+#define REPORT_MARKS	5
 
-static void tell(const struct wsmon_entry *e, u8 *debt)
+static void young_report(const struct wsmon_entry *e, u8 *debt)
 {
 	struct folio *folio = page_folio(pfn_to_page(e->pfn));
 	unsigned int i;
 
-	*debt = DEBT_TOLD;
+	*debt = DEBT_REPORTED;
 	/* nobody's, or reclaim does not count accesses here either */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
-	for (i = 0; i < MARKS; i++)
+	for (i = 0; i < REPORT_MARKS; i++)
 		folio_mark_accessed(folio);
 }
 
-static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
-		enum wsmon_visit visit, u8 *debt)
+static void young_owe_access(const struct wsmon_pass *round, const struct wsmon_entry *e,
+		enum wsmon_sample_op op, u8 *debt)
 {
 	/* is there anybody to tell? */
-	if (!e->has_folio || *debt == DEBT_TOLD)
+	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
-	if (visit == WSMON_VISIT_CHECK && e->val != round->returned)
-		tell(e, debt);
+	if (op == WSMON_SAMPLE_CHECK && e->val != round->returned)
+		young_report(e, debt);
 }
 
-static void settle(const struct wsmon_entry *e, u8 *debt)
+static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
-	if (*debt == DEBT_TOLD)
+	if (*debt == DEBT_REPORTED)
 		*debt = DEBT_OWED;
 }
 
 /* Several samples of one huge page are visited one after the other. */
-static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
+static void young_drop_sample(struct wsmon_pass *round, const struct wsmon_entry *e,
 		 bool young, u8 *debt)
 {
 	if (young) {
 		/* it is cleared again when the next sample is armed */
-		if (e->has_folio && *debt != DEBT_TOLD &&
+		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != round->returned)
-			tell(e, debt);
+			young_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == round->kept) {
 			/* a set bit would read as an access there */
@@ -158,7 +158,7 @@ static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
 }
 
 /* The sample stays armed. */
-static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
+static void young_keep_sample(struct wsmon_pass *round, const struct wsmon_entry *e,
 		 u8 *debt)
 {
 	round->kept = e->val;
@@ -166,43 +166,43 @@ static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
 }
 #endif
 
-static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
-			enum wsmon_visit visit, u8 *debt)
+static bool wsmon_young_sample(struct wsmon_pass *round, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
 
-	if (visit == WSMON_VISIT_LOOK)
+	if (op == WSMON_SAMPLE_LOOK)
 		return young;
-	if (visit == WSMON_VISIT_SETTLE) {
-		settle(e, debt);
+	if (op == WSMON_SAMPLE_SETTLE) {
+		young_settle_debt(e, debt);
 		return young;
 	}
-	if (visit == WSMON_VISIT_DROP) {
-		drop(round, e, young, debt);
+	if (op == WSMON_SAMPLE_DROP) {
+		young_drop_sample(round, e, young, debt);
 		return young;
 	}
 	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
 		round->dirty_tlb = true;
-		owe(round, e, visit, debt);
+		young_owe_access(round, e, op, debt);
 	}
 	if (round->settle)
-		settle(e, debt);
-	keep(round, e, debt);
+		young_settle_debt(e, debt);
+	young_keep_sample(round, e, debt);
 	/*
 	 * A bit that is clear already says nothing of the TLB: reclaim and
 	 * clear_refs clear bits and do not flush.
 	 */
-	if (visit == WSMON_VISIT_ARM)
+	if (op == WSMON_SAMPLE_ARM)
 		round->dirty_tlb = true;
 	return young;
 }
 
-static void young_prepare(struct wsmon_round *round)
+static void young_prepare(struct wsmon_pass *round)
 {
 	round->dirty_tlb = false;
 }
 
-static void young_finish(struct wsmon_round *round)
+static void wsmon_young_finish(struct wsmon_pass *round)
 {
 	u64 start = ktime_get_ns();
 
@@ -216,7 +216,7 @@ static void young_finish(struct wsmon_round *round)
 
 const struct wsmon_sampler wsmon_sampler_young = {
 	.prepare = young_prepare,
-	.visit = young_visit,
-	.finish = young_finish,
+	.visit = wsmon_young_sample,
+	.finish = wsmon_young_finish,
 	.idle_mask = _PAGE_ACCESSED,
 };

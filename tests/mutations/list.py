@@ -82,17 +82,17 @@ MUTATIONS = [
     ("spare_not_checked", "debug", stress("memory_is_short"), [
         (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
     ("half_resized", "debug", stress("memory_is_short"), [
-        (SESSION, "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+        (SESSION, "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
                   "		if (err) {\n			wsmon_session_free_room(ss, larger);\n"
                   "			return ERR_PTR(err);\n		}\n",
-         "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+         "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
     ("missing_file_not_noticed", "debug", stress("load_fails"), [
         (DEBUGFS, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
          "			return 0;\n")]),
     ("record_over_the_end", "6.12", stress("full_buffer"), [
         (BUFFER, "	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||\n"
-                 "	    !tell_lost(rec->time_ns)) {", "	if (!tell_lost(rec->time_ns)) {")]),
+                 "	    !buffer_put_lost(rec->time_ns)) {", "	if (!buffer_put_lost(rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
         (BUFFER, "!(buffer.owed && room)", "!buffer.owed")]),
     ("anybody_may_open", "6.12", SELF + "security_test.py", [
@@ -124,20 +124,20 @@ MUTATIONS = [
         (LEARN, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
-        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = grab_mm(thread);",
+        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"
-         "		struct mm_struct *mm = grab_mm(thread);")]),
+         "		struct mm_struct *mm = thread_grab_mm(thread);")]),
     ("debt_not_paid", "6.12", stress("reclaim_undisturbed"), [
-        (YOUNG, "	tell(e);\n	*debt = DEBT_TOLD;", "	*debt = DEBT_OWED;"),
-        (YOUNG, "	if (*debt == DEBT_OWED)\n		tell(e);\n	*debt = DEBT_NONE;",
+        (YOUNG, "	young_report(e);\n	*debt = DEBT_REPORTED;", "	*debt = DEBT_OWED;"),
+        (YOUNG, "	if (*debt == DEBT_OWED)\n		young_report(e);\n	*debt = DEBT_NONE;",
          "	*debt = DEBT_NONE;")]),
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
         ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (LEARN, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (LEARN, "lately(iv, at, iv->window_ns[k])",
-         "lately(iv, at, iv->window_ns[0])")]),
+        (LEARN, "sample_seen_within(iv, at, iv->window_ns[k])",
+         "sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
         (CORE, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
@@ -150,7 +150,7 @@ MUTATIONS = [
          "				r->out[k][h] = max(r->out[k][h], r->out[k - 1][h]);\n"
          "			continue;\n		}\n")]),
     ("limit_not_kept", "6.12", SELF + "regions_test.py", [
-        (ADAPT, "	shrink(rs, sp, ws, rs->limit, true);\n", "")]),
+        (ADAPT, "	adapt_shrink(rs, sp, ws, rs->limit, true);\n", "")]),
     ("samples_of_targets_alike", "6.12", SELF + "processes_test.py", [
         (SESSION, "	t->salt = wsmon_hash64(pid_nr(pid));\n", "")]),
     ("twins_steal_bits", "6.12", SELF + "processes_test.py", [
@@ -158,19 +158,19 @@ MUTATIONS = [
     ("widow_keeps_its_twin", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "	changed |= !!t->twin;\n", "")]),
     ("mm_held_all_round", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "	ran = look_at(ss, t, mm, changed, boundary, now);\n",
+        (INTERVAL, "	ran = target_sample(ss, t, mm, changed, boundary, now);\n",
          "	bool user = mmget_not_zero(mm);\n\n"
-         "	ran = look_at(ss, t, mm, changed, boundary, now);\n"
+         "	ran = target_sample(ss, t, mm, changed, boundary, now);\n"
          "	if (user)\n		mmput_async(mm);\n")]),
     ("kept_mm_not_let_go", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "		last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
-         "		last_look(ss, t, kept, now);\n")]),
+        (INTERVAL, "		target_last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
+         "		target_last_look(ss, t, kept, now);\n")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "		last_look(ss, t, kept, now);\n", "")]),
+        (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
     ("first_memory_not_counted", "6.12", SELF + "processes_test.py", [
         (REGIONS, "		r->origin_ns = f->origin;\n", "")]),
     ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
-        (WALK, "	if (may_share_tables(vma)) {\n", "	if (may_share_tables(vma))\n"
+        (WALK, "	if (vma_may_share_tables(vma)) {\n", "	if (vma_may_share_tables(vma))\n"
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
