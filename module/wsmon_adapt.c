@@ -23,64 +23,106 @@
 
 #include "wsmon_pure.h"
 
-/* Draws after which evidence no longer grows: older ones fade */
-#define DRAWS_MAX	64
-/* Weight of the past in the moving averages is at most 7/8 */
-#define AVERAGE_MAX	8
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
 
-static u16 moving_average(u16 old, u16 new, unsigned int weight)
+/* What a new region knows if all of it has the same share. */
+static void region_extend_half(struct wsmon_region *r, u32 half)
 {
-	return old + ((int)new - (int)old) / (int)weight;
+	u16 share = r->share[half];
+	u32 k;
+
+	r->share[0] = share;
+	r->share[1] = share;
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		r->out[k][!half] = r->out[k][half];
+	r->doubtful[!half] = r->doubtful[half];
+	r->ref = share;
+	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
+}
+
+/* Windows of which a region cannot tell its halves' pages apart */
+static u8 region_guesses(const struct wsmon_region *r)
+{
+	u8 guess = r->guess;
+	u32 k;
+
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (r->out[k][0] != r->out[k][1])
+			guess |= BIT(k);
+	return guess;
 }
 
 /**
- * wsmon_region_observe - learn from one aggregation interval
- * @r:		the region, observed at the same two pages all the interval
- * @x:		was the sample of each half accessed during it?
- * @fresh:	the positions were drawn for this interval
- * @now:	the time
- *
- * Halves that agree and contradict what is believed start a new belief at
- * once; anything less moves the averages.
+ * wsmon_region_split - the two halves of a region
+ * @sp:		the space
+ * @r:		a region of at least two pages, its samples dropped
+ * @out:	the halves, without sample positions yet
  */
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
-			  u64 now)
+void wsmon_region_split(const struct wsmon_space *sp,
+			const struct wsmon_region *r, struct wsmon_region out[2])
 {
-	u16 v[2] = { x[0] ? WSMON_ONE : 0, x[1] ? WSMON_ONE : 0 };
-	unsigned int weight;
-	int share, mean;
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+	unsigned int h;
 
-	if (!r->n[1])
-		v[1] = v[0];
-	share = wsmon_region_share(r);
-	mean = (v[0] + v[1]) / 2;
-
-	if (!r->draws ||
-	    (v[0] == v[1] && abs(share - mean) > WSMON_ONE * 3 / 4)) {
-		if (r->draws || mean)
-			r->since_ns = now;
-		r->share[0] = v[0];
-		r->share[1] = v[1];
-		r->ref = wsmon_region_share(r);
-		r->disagree = v[0] != v[1] ? WSMON_ONE : 0;
-		r->draws = 1;
-		return;
+	for (h = 0; h < 2; h++) {
+		out[h] = *r;
+		out[h].guess = region_guesses(r);
+		wsmon_region_clip(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
+		region_extend_half(&out[h], h);
+		/* half of the samples were there */
+		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
+		wsmon_region_reset_samples(&out[h]);
 	}
+}
 
-	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
-	r->share[0] = moving_average(r->share[0], v[0], weight);
-	r->share[1] = moving_average(r->share[1], v[1], weight);
-	r->disagree = moving_average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
-	if (fresh && r->draws < DRAWS_MAX)
-		r->draws++;
+/**
+ * wsmon_region_merge - the region made of two buddies
+ * @sp:		the space
+ * @l:		the lower one, its samples dropped
+ * @r:		the upper one, its samples dropped
+ * @out:	the result, without sample positions yet
+ *
+ * Shares are averaged by size without losing the fraction.
+ */
+void wsmon_region_merge(const struct wsmon_space *sp,
+			const struct wsmon_region *l,
+			const struct wsmon_region *r, struct wsmon_region *out)
+{
+	const struct wsmon_region *half[2] = { l, r };
+	u64 share[2];
+	unsigned int h, k;
 
-	share = wsmon_region_share(r);
-	if (abs(share - r->ref) > WSMON_ONE / 4) {
-		r->ref = share;
-		r->since_ns = now;
+	*out = *l;
+	wsmon_region_clip(sp, out, l->start, r->end);
+	for (h = 0; h < 2; h++) {
+		const struct wsmon_region *c = half[h];
+		u64 n = wsmon_region_pages(c);
+
+		share[h] = wsmon_region_share(c);
+		out->share[h] = share[h];
+		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
+		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
+						   c->n[1] * c->out[k][1], n);
 	}
+	out->disagree = share[0] + share[1] -
+			2 * share[0] * share[1] / WSMON_ONE;
+	out->ref = wsmon_region_share(out);
+	out->draws = min(l->draws, r->draws);
+	out->since_ns = max(l->since_ns, r->since_ns);
+	/* 0 if one of them is older, or what its samples saw is given up */
+	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
+			 min(l->origin_ns, r->origin_ns);
+	out->known = l->known & r->known;
+	out->whole = l->whole & r->whole;
+	out->guess = region_guesses(l) | region_guesses(r);
+	/* of two that differ, each all alike, the difference says as much */
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (out->out[k][0] != out->out[k][1] &&
+		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
+			out->guess &= ~BIT(k);
+	wsmon_region_reset_samples(out);
 }
 
 /* Score of a cut, or of the join that would undo it */
@@ -122,7 +164,7 @@ static bool region_is_partial(const struct wsmon_region *r)
  * Return: score of cutting a region, 0 if it cannot be
  */
 static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
-				bool zoom)
+				       bool zoom)
 {
 	if (!region_at_rest(r) || !r->n[1] || (only_new && r->draws))
 		return 0;
@@ -179,7 +221,7 @@ struct adapt_plan {
  * have the last score, as many as fit are made.
  */
 static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
-				const struct wsmon_adapt *ws, bool only_new)
+					    const struct wsmon_adapt *ws, bool only_new)
 {
 	struct adapt_plan p = {
 		.split = WSMON_SCORES,
@@ -221,7 +263,7 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 }
 
 static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		  struct adapt_plan p)
+			struct adapt_plan p)
 {
 	u32 i, nr = 0;
 
@@ -246,7 +288,7 @@ static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
-			 bool only_new, bool may_zoom, bool armed)
+			       bool only_new, bool may_zoom, bool armed)
 {
 	u32 i, partial = 0;
 
@@ -269,7 +311,7 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
  * it takes. @armed: also those whose samples still serve.
  */
 static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		   struct wsmon_adapt *ws, u32 most, bool armed)
+			 struct wsmon_adapt *ws, u32 most, bool armed)
 {
 	while (rs->nr > most) {
 		struct adapt_plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };

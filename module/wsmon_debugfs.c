@@ -23,8 +23,6 @@
 #define LINES_SIZE	(16U << 10)
 #define LINES_A_HOLD	256U
 
-static struct dentry *wsmon_dir;
-
 /**
  * struct debugfs_cursor - how far the reader of a long text is
  * @ns:		pid namespace of who opened the file, referenced
@@ -111,8 +109,7 @@ static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 	return memdup_user_nul(buf, count);
 }
 
-static ssize_t attrs_write(struct file *file, const char __user *buf,
-			   size_t count, loff_t *ppos)
+static ssize_t attrs_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	char *text = debugfs_copy_text(buf, count, *ppos);
 	int ret;
@@ -162,13 +159,11 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "peak_window=%u\n", a.peak_window);
 	attrs_show_milli(m, "peak_gain", a.peak_gain);
 	attrs_show_milli(m, "peak_adapt", a.peak_adapt);
-	seq_printf(m, "peak_detector=%s\n",
-		   wsmon_detector_name(a.peak_detector));
+	seq_printf(m, "peak_detector=%s\n", wsmon_detector_name(a.peak_detector));
 	return 0;
 }
 
-static ssize_t target_write(struct file *file, const char __user *buf,
-			    size_t count, loff_t *ppos)
+static ssize_t target_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	struct seq_file *m = file->private_data;
 	char *text = debugfs_copy_text(buf, count, *ppos);
@@ -243,8 +238,7 @@ static int status_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static void wss_show_one(struct seq_file *m, const struct wsmon_target *t,
-			u32 k, u32 c)
+static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k, u32 c)
 {
 	const struct debugfs_cursor *cur = m->private;
 	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
@@ -436,7 +430,7 @@ static int text_release(struct inode *inode, struct file *file)
 	{								\
 		return text_open(file, name##_show);			\
 	}								\
-	static const struct file_operations name##_fops = {		\
+	const struct file_operations wsmon_##name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
@@ -492,7 +486,7 @@ static int lines_release(struct inode *inode, struct file *file)
 	{								\
 		return lines_open(file, &name##_ops, name##_find);	\
 	}								\
-	static const struct file_operations name##_fops = {		\
+	const struct file_operations wsmon_##name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
@@ -507,49 +501,3 @@ FILE_OPS(stats, NULL);
 LINES_OPS(wss);
 LINES_OPS(regions);
 LINES_OPS(peaks);
-
-static const struct {
-	const char *name;
-	umode_t mode;
-	const struct file_operations *fops;
-} files[] = {
-	{ "attrs", 0600, &attrs_fops },
-	{ "target", 0600, &target_fops },
-	{ "status", 0400, &status_fops },
-	{ "wss", 0400, &wss_fops },
-	{ "regions", 0400, &regions_fops },
-	{ "peaks", 0400, &peaks_fops },
-	{ "stats", 0400, &stats_fops },
-	{ "buffer", 0400, &wsmon_buffer_fops },
-};
-
-/**
- * wsmon_debugfs_init - create the files
- *
- * Return: 0, or an error: without all of its files there is no use in the
- * module.
- */
-int wsmon_debugfs_init(void)
-{
-	struct dentry *file;
-	unsigned int i;
-
-	wsmon_dir = debugfs_create_dir("wsmon", NULL);
-	if (IS_ERR(wsmon_dir))
-		return PTR_ERR(wsmon_dir);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		file = debugfs_create_file(files[i].name, files[i].mode,
-					   wsmon_dir, NULL, files[i].fops);
-		if (IS_ERR(file)) {
-			debugfs_remove(wsmon_dir);
-			return PTR_ERR(file);
-		}
-	}
-	return 0;
-}
-
-/** wsmon_debugfs_exit - remove the files; nobody uses them afterwards */
-void wsmon_debugfs_exit(void)
-{
-	debugfs_remove(wsmon_dir);
-}

@@ -34,7 +34,7 @@ static struct wsmon_peak *peaks_entry(struct wsmon_session *ss, u64 i)
 
 /* The peak a group is in, or was in; NULL if it is not kept any more */
 static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
-				  const struct wsmon_target *t, u32 group)
+					  const struct wsmon_target *t, u32 group)
 {
 	u64 i = t->groups[group].entry;
 
@@ -42,7 +42,7 @@ static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
 }
 
 static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		 u32 edge, s32 sign, u64 now)
+			      u32 edge, s32 sign, u64 now)
 {
 	const struct wsmon_peak_group *g = &t->groups[group];
 	const struct wsmon_wss *w = group_wss(t, group);
@@ -80,7 +80,7 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 }
 
 static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		  u64 now)
+			     u64 now)
 {
 	struct wsmon_peak_group *g = &t->groups[group];
 
@@ -92,7 +92,7 @@ static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u
 
 /* @slept: the target did not run in this interval, which begins no peak then */
 static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		 bool slept, u64 now)
+			bool slept, u64 now)
 {
 	struct wsmon_detector *d = &t->groups[group].detector;
 	const struct wsmon_wss *w = group_wss(t, group);
@@ -175,7 +175,7 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 
 		if (d->sign)
 			group_report_edge(ss, t, group, WSMON_PEAK_END, d->sign,
-			     ktime_get_ns());
+					  ktime_get_ns());
 		memset(d, 0, sizeof(*d));
 	}
 }

@@ -96,7 +96,7 @@ static void interval_report(const struct wsmon_target *t, u32 first_window, u64 
  * Return: whether they changed.
  */
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, u64 now)
+				 struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
@@ -151,7 +151,7 @@ static void target_adopt_mappings(struct wsmon_session *ss, struct wsmon_target 
 
 /* Put regions and samples where they belong. */
 static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target *t,
-		   struct mm_struct *mm, u64 now)
+				   struct mm_struct *mm, u64 now)
 {
 	u64 start = ktime_get_ns(), round = now;
 	u32 i;
@@ -161,8 +161,7 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 		struct wsmon_region *r = &t->regions.r[i];
 
 		if (!r->armed_ns)
-			wsmon_region_draw(&t->space, r,
-					  wsmon.attrs.seed ^ t->salt, ss->epoch);
+			wsmon_region_draw(&t->space, r, wsmon.attrs.seed ^ t->salt, ss->epoch);
 	}
 	/* on a busy machine all this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
@@ -180,7 +179,7 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 
 /* @changed: ss->space has pages that @t->space has not */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, bool changed, u64 now)
+			      struct mm_struct *mm, bool changed, u64 now)
 {
 	struct wsmon_fresh *f = NULL;
 	u64 start;
@@ -213,7 +212,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
  * Return: whether the mappings changed; they are in ss->space then.
  */
 static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
-		    struct mm_struct *mm, u64 now)
+			     struct mm_struct *mm, u64 now)
 {
 	/* if it slept all the time, samples stay, and so did the mappings */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
@@ -285,7 +284,7 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 
 /* The first regions; if the mmap lock is busy there are none yet. */
 static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, u64 now)
+				 struct mm_struct *mm, u64 now)
 {
 	if (target_read_mappings(ss, t, mm, now))
 		target_adopt_mappings(ss, t, now);
@@ -337,7 +336,7 @@ static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 
 /* It has the mm of another target, which is sampled once, for both. */
 static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
-		   struct wsmon_target *twin, struct mm_struct *mm, u64 now)
+			       struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
@@ -355,7 +354,7 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
  * these. @mm is kept from when it began, and nobody runs in it any more.
  */
 static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
-		      struct mm_struct *mm, u64 now)
+			     struct mm_struct *mm, u64 now)
 {
 	u32 first;
 
@@ -394,7 +393,7 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 
 /* A round within an interval; also for what the mmap lock was too busy for before */
 static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
-		  struct mm_struct *mm, bool ran, u64 now)
+				 struct mm_struct *mm, bool ran, u64 now)
 {
 	/* first, as what is armed in this round has nothing to tell yet */
 	if (ran)
@@ -409,7 +408,7 @@ static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *
 
 /* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
 static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
-				      const struct wsmon_target *t)
+					     const struct wsmon_target *t)
 {
 	struct wsmon_target *other;
 
@@ -422,7 +421,7 @@ static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 
 /* Return: whether the target may have run since the last round */
 static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
-		    struct mm_struct *mm, bool changed, bool boundary, u64 now)
+			  struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
 	struct wsmon_target *twin = target_find_twin(ss, t);
 	bool ran;
@@ -463,8 +462,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
  * Context: wsmon.lock held, may sleep.
  * Return: whether the target may have run since the last round.
  */
-bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now,
-			bool boundary)
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary)
 {
 	struct mm_struct *mm;
 	bool changed, ran;

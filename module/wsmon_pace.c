@@ -169,7 +169,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	pace_set_share(p, p->first_ns + min_checks * p->check_ns, avail);
 	if (p->check_ns)
 		checks = min(max_checks, div64_u64(avail - min(p->first_ns, avail),
-					     p->check_ns));
+						   p->check_ns));
 	checks = max(checks, min(min_checks, max_checks));
 	p->step_ns = checks == max_checks ? a->sample_us * 1000 :
 		     div64_u64(pace_aggr_ns(a), checks + 1);
@@ -177,4 +177,40 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	p->spent_ns = 0;
 	p->checks = 0;
 	p->checks_ns = 0;
+}
+
+/**
+ * wsmon_hist_add - one more
+ * @h:		the histogram
+ * @value:	what to count
+ */
+void wsmon_hist_add(struct wsmon_hist *h, u64 value)
+{
+	h->n[wsmon_log2_quarters(value)]++;
+	h->total++;
+	h->max = max(h->max, value);
+}
+
+/**
+ * wsmon_hist_percentile - so many are not above it
+ * @h:		the histogram
+ * @percent:	how many, 1 to 100
+ *
+ * Return: a value at most a quarter too high; 0 if there are none.
+ */
+u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
+{
+	u64 want = div64_u64(h->total * percent + 99, 100), sum = 0, above;
+	u32 i;
+
+	for (i = 0; i < WSMON_HIST_BUCKETS; i++) {
+		sum += h->n[i];
+		if (sum >= want)
+			break;
+	}
+	/* where the next bucket begins; the last octave has none */
+	if (i >= WSMON_HIST_BUCKETS - 4)
+		return h->max;
+	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;
+	return min(h->max, above);
 }

@@ -237,7 +237,7 @@ static bool peak_is_beyond(const struct wsmon_detector *d, u64 pages, u64 from, 
  * peaks remain peaks unless they are there three tenths of the time.
  */
 static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
-		 u64 pages)
+			 u64 pages)
 {
 	u64 far = d->threshold / 10 * 3;
 	u32 i;
@@ -258,7 +258,7 @@ static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
  * The threshold is that of the old level, which may have been next to nothing.
  */
 static bool peak_is_settled(const struct wsmon_detector *d,
-		    const struct wsmon_attrs *a, u64 pages)
+			    const struct wsmon_attrs *a, u64 pages)
 {
 	u64 far = max(d->threshold, d->mean * a->peak_gain / 50000);
 

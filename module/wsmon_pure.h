@@ -192,30 +192,36 @@ static inline unsigned int wsmon_log2_quarters(u64 x)
 /* wsmon_space.c: the mapped pages */
 
 u64 wsmon_space_pages(const struct wsmon_space *sp);
-u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
-		    u64 vpn);
-u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
-		      u64 k);
-int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
-		    bool joined);
+u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a, u64 vpn);
+u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a, u64 k);
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class, bool joined);
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas);
 bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b);
 
-static inline u64 wsmon_area_start(const struct wsmon_space *sp,
-				   const struct wsmon_area *a)
+static inline u64 wsmon_area_start(const struct wsmon_space *sp, const struct wsmon_area *a)
 {
 	return sp->ext[a->first].start;
 }
 
-static inline u64 wsmon_area_end(const struct wsmon_space *sp,
-				 const struct wsmon_area *a)
+static inline u64 wsmon_area_end(const struct wsmon_space *sp, const struct wsmon_area *a)
 {
 	return sp->ext[a->first + a->nr - 1].end;
 }
 
 /* wsmon_regions.c: cells */
 
+/* First page of the smallest cell that holds a region, and its end, exclusive */
+static inline void wsmon_cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
+{
+	unsigned int order = fls64(start ^ (end - 1));
+
+	*lo = start >> order << order;
+	*hi = *lo + (1ULL << order);
+}
+
 u64 wsmon_cell_mid(u64 start, u64 end);
+bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r, u64 start, u64 end);
+void wsmon_region_reset_samples(struct wsmon_region *r);
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i);
 void wsmon_region_split(const struct wsmon_space *sp,
 			const struct wsmon_region *r, struct wsmon_region out[2]);
@@ -225,8 +231,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now, u64 origin);
 u64 wsmon_hash64(u64 x);
-void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
-		       u64 seed, u64 epoch);
+void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 seed, u64 epoch);
 u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 
 static inline u64 wsmon_region_pages(const struct wsmon_region *r)
@@ -259,8 +264,7 @@ struct wsmon_adapt {
 	bool zoom;
 };
 
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
-			  u64 now);
+void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh, u64 now);
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
@@ -290,10 +294,8 @@ struct wsmon_interval {
 	bool drop_all;
 };
 
-bool wsmon_region_due(const struct wsmon_region *r,
-		      const struct wsmon_interval *iv);
-void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
-			 bool slept);
+bool wsmon_region_due(const struct wsmon_region *r, const struct wsmon_interval *iv);
+void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv, bool slept);
 void wsmon_regions_rest(struct wsmon_regions *rs);
 
 /* wsmon_fresh.c: memory that is new */
@@ -391,8 +393,7 @@ struct wsmon_detector {
 	u32 first[WSMON_PEAK_LEARN];
 };
 
-u64 wsmon_peak_threshold(const struct wsmon_detector *d,
-			 const struct wsmon_attrs *a);
+u64 wsmon_peak_threshold(const struct wsmon_detector *d, const struct wsmon_attrs *a);
 bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		     const struct wsmon_wss *w);
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
@@ -433,8 +434,7 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
-void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
-		     u64 length_ns);
+void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
 
 /* wsmon_hist.c: percentiles of times */
 
@@ -463,10 +463,8 @@ static inline u64 wsmon_attrs_window(const struct wsmon_attrs *attrs, u32 k)
 	return k ? attrs->longer_us[k - 1] : attrs->window_us;
 }
 
-bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
-			      const struct wsmon_attrs *b);
-bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
-			    const struct wsmon_attrs *b);
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 const char *wsmon_detector_name(u32 detector);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);

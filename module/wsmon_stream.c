@@ -85,7 +85,7 @@ void wsmon_stream_areas(const struct wsmon_target *t)
 }
 
 static void stream_fill_region(struct wsmon_region_entry *e,
-		       const struct wsmon_target *t,
+			       const struct wsmon_target *t,
 		       const struct wsmon_region *r, u64 now)
 {
 	memset(e, 0, sizeof(*e));
@@ -124,9 +124,9 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		rec->budget = of->regions.budget;
 		for (i = 0; i < nr; i++)
 			stream_fill_region(&rec->regions[i], of,
-				   &of->regions.r[first + i], now);
+					   &of->regions.r[first + i], now);
 		stream_put(&rec->rec, WSMON_REC_SNAPSHOT,
-		    struct_size(rec, regions, nr), now);
+			   struct_size(rec, regions, nr), now);
 		first += nr;
 		cond_resched();
 	} while (first < of->regions.nr);

@@ -4,11 +4,15 @@
  *
  * Called by the kthread with wsmon.lock held; may sleep.
  */
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/ktime.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "wsmon_internal.h"
@@ -22,6 +26,143 @@
 #define READ_WHOLE	(2 * PMD_SIZE)
 /* Extents there is room for at first */
 #define READ_ROOM	128U
+
+/**
+ * wsmon_mm_lock - keep the page tables of a process, if that can be had soon
+ * @mm:		its mm, grabbed
+ * @tries:	attempts that may fail; counted down
+ *
+ * Takes a reference on mm_users, which is not waited with, and the mmap lock for
+ * reading. A target that sits on its lock, or fights for it, delays others only by as
+ * much as @tries allow for a whole pass. To be undone soon: the process's memory
+ * outlives it until then.
+ * Context: may sleep.
+ */
+bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
+{
+	for (;;) {
+		if (!mmget_not_zero(mm))
+			return false;
+		if (mmap_read_trylock(mm))
+			return true;
+		mmput_async(mm);
+		if (!*tries)
+			return false;
+		--*tries;
+		usleep_range(WSMON_LOCK_WAIT_US / 2, WSMON_LOCK_WAIT_US);
+	}
+}
+
+/**
+ * wsmon_mm_unlock - undo wsmon_mm_lock()
+ * @mm:	the mm
+ *
+ * The last user's work is not for this thread to do.
+ */
+void wsmon_mm_unlock(struct mm_struct *mm)
+{
+	mmap_read_unlock(mm);
+	mmput_async(mm);
+}
+
+/**
+ * wsmon_mm_busy - if wsmon_mm_lock() failed, was it for the lock?
+ * @mm:	the mm, grabbed
+ *
+ * Return: false if the mm has no users any more.
+ */
+bool wsmon_mm_busy(const struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users);
+}
+
+/**
+ * wsmon_vma_usable - may the page tables of a mapping be walked?
+ * @vma:	the mapping, under the mmap lock
+ *
+ * Accessed bits of devices' memory mean nothing.
+ */
+bool wsmon_vma_usable(struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/* End of the entry of @size that holds @addr, @end at most */
+static unsigned long table_entry_end(unsigned long addr, unsigned long size,
+				     unsigned long end)
+{
+	unsigned long next = (addr & ~(size - 1)) + size;
+
+	return next && next < end ? next : end;
+}
+
+/*
+ * Has the entry that holds an address anything in it?
+ * @next:	where the entry ends, or @end
+ */
+static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
+				  unsigned long *next)
+{
+	pgd_t pgd = READ_ONCE(*pgd_offset(mm, addr));
+	p4d_t p4d;
+	pud_t pud;
+	pmd_t pmd;
+
+	*next = table_entry_end(addr, PGDIR_SIZE, end);
+	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
+		return false;
+	*next = table_entry_end(addr, P4D_SIZE, end);
+	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
+	if (p4d_none(p4d) || unlikely(p4d_bad(p4d)))
+		return false;
+	*next = table_entry_end(addr, PUD_SIZE, end);
+	pud = READ_ONCE(*pud_offset(&p4d, addr));
+	if (pud_none(pud))
+		return false;
+	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
+		return true;
+	*next = table_entry_end(addr, PMD_SIZE, end);
+	pmd = READ_ONCE(*pmd_offset(&pud, addr));
+	return !pmd_none(pmd);
+}
+
+/**
+ * mm_next_populated - the next part of a range that has page tables
+ * @mm:		the mm, its mmap lock held
+ * @start:	where to begin; then where the part begins, or @end
+ * @end:	end of the range, which is mapped
+ * @left:	entries that may be looked at, counted down
+ *
+ * Return: where the part ends, which may be for lack of @left: then the next
+ * call goes on from there.
+ */
+static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *start,
+				       unsigned long end, unsigned int *left)
+{
+	unsigned long addr = *start, next;
+
+	while (addr < end && *left && !table_entry_populated(mm, addr, end, &next)) {
+		addr = next;
+		--*left;
+	}
+	*start = addr;
+	while (addr < end && *left && table_entry_populated(mm, addr, end, &next)) {
+		addr = next;
+		--*left;
+	}
+	return addr;
+}
+
+/**
+ * wsmon_space_free - free the memory of a space
+ * @sp:	the space, empty afterwards
+ */
+void wsmon_space_free(struct wsmon_space *sp)
+{
+	kvfree(sp->ext);
+	kvfree(sp->area);
+	memset(sp, 0, sizeof(*sp));
+}
 
 static u32 vma_classify_file(const struct vm_area_struct *vma)
 {
@@ -61,17 +202,6 @@ static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 	return WSMON_CLASS_ANON;
 }
 
-/**
- * wsmon_space_free - free the memory of a space
- * @sp:	the space, empty afterwards
- */
-void wsmon_space_free(struct wsmon_space *sp)
-{
-	kvfree(sp->ext);
-	kvfree(sp->area);
-	memset(sp, 0, sizeof(*sp));
-}
-
 /*
  * Room for twice the extents, up to WSMON_MAX_EXTENTS. Memory is not waited for:
  * the address space that would have to give it may be the one held here. The
@@ -106,7 +236,7 @@ static int space_grow(struct wsmon_space *sp)
  * Return: 0, or -ENOSPC.
  */
 static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
-		     u32 class, unsigned long *addr, unsigned int *left)
+			       u32 class, unsigned long *addr, unsigned int *left)
 {
 	unsigned long first = vma->vm_start >> PAGE_SHIFT, start, end;
 	bool joined;
@@ -114,7 +244,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 
 	while (*addr < vma->vm_end && *left) {
 		start = *addr;
-		end = wsmon_populated(vma->vm_mm, &start, vma->vm_end, left);
+		end = mm_next_populated(vma->vm_mm, &start, vma->vm_end, left);
 		/* parts of the same mapping, perhaps read under another hold */
 		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
 		if (start < end) {
@@ -142,7 +272,7 @@ static bool vma_counts(struct vm_area_struct *vma)
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
 static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
-		      unsigned long *addr, u64 *data_end, unsigned int *tables)
+			    unsigned long *addr, u64 *data_end, unsigned int *tables)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
 	unsigned int left = READ_BATCH;

@@ -83,7 +83,7 @@ static u64 wss_scale(u64 pages, unsigned int shift)
 }
 
 static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
-		       unsigned int shift)
+			   unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
 	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
@@ -131,7 +131,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 
 /* New memory of a class: m of n pages looked at were accessed */
 static void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh, u32 class,
-		      unsigned int shift)
+			  unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
 	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
@@ -173,7 +173,7 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 
 /* A sum is of its classes: they share no page, and their samples are independent. */
 static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
-		  const struct wss_sums *c)
+			  const struct wss_sums *c)
 {
 	w->mapped += part->mapped;
 	to->hit += c->hit;
@@ -227,8 +227,93 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		wss_add_class(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
 		if (c != WSMON_CLASS_TEXT)
 			wss_add_class(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
-			      &wss[c], &acc[c]);
+				      &wss[c], &acc[c]);
 	}
 	for (c = 0; c < WSMON_NR_WSS; c++)
 		wss_finish(&wss[c], &acc[c], shift);
+}
+
+/**
+ * struct new_pages - goes over the pages of one space that are not in another
+ * @now:	the space
+ * @then:	the other
+ * @i:		extent of @now
+ * @j:		extent of @then
+ * @at:		next page in extent @i
+ */
+struct new_pages {
+	const struct wsmon_space *now;
+	const struct wsmon_space *then;
+	u32 i;
+	u32 j;
+	u64 at;
+};
+
+/* The next pages [*start, *end), all in extent c->i. Return: are there any? */
+static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
+{
+	for (; c->i < c->now->nr_ext; c->i++) {
+		const struct wsmon_extent *e = &c->now->ext[c->i];
+		const struct wsmon_extent *old;
+
+		c->at = max(c->at, e->start);
+		while (c->at < e->end) {
+			while (c->j < c->then->nr_ext &&
+			       c->then->ext[c->j].end <= c->at)
+				c->j++;
+			old = c->j < c->then->nr_ext ? &c->then->ext[c->j] : NULL;
+			if (old && old->start <= c->at) {
+				c->at = old->end;
+				continue;
+			}
+			*start = c->at;
+			*end = old ? min(old->start, e->end) : e->end;
+			c->at = *end;
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * wsmon_fresh_draw - choose pages of new memory to look at
+ * @f:		filled in, nothing seen yet
+ * @now:	the space
+ * @then:	the space as last read
+ * @random:	what positions are drawn with
+ *
+ * O(extents of both).
+ */
+void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
+		      const struct wsmon_space *then, u64 random)
+{
+	struct new_pages c = { .now = now, .then = then };
+	u64 start = 0, end = 0, total = 0, base = 0, rank, lo, hi;
+	u32 i, class;
+
+	memset(f, 0, sizeof(*f));
+	while (new_pages_next(&c, &start, &end)) {
+		f->pages[now->ext[c.i].class] += end - start;
+		total += end - start;
+	}
+	if (!total)
+		return;
+
+	f->nr = min_t(u64, total, WSMON_FRESH_MAX);
+	c = (struct new_pages){ .now = now, .then = then };
+	new_pages_next(&c, &start, &end);
+	for (i = 0; i < f->nr; i++) {
+		/* total < 2^45 */
+		lo = total * i / f->nr;
+		hi = total * (i + 1) / f->nr;
+		rank = lo + mul_u64_u64_shr(wsmon_hash64(random + i), hi - lo, 64);
+		while (rank - base >= end - start) {
+			base += end - start;
+			new_pages_next(&c, &start, &end);
+		}
+		class = now->ext[c.i].class;
+		f->vpn[i] = start + rank - base;
+		f->class[i] = class;
+		f->drawn[class]++;
+	}
 }

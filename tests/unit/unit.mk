@@ -4,7 +4,7 @@
 # by the top Makefile. Run out/bin/unit.
 
 UNIT_SRCS := $(wildcard tests/unit/*.c)
-UNIT_PURE := space regions adapt learn fresh wss peaks pace hist parse
+UNIT_PURE := space regions fit adapt wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
