@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - evidence, and where the regions should be
+ * wsmon_adapt.c - splitting and merging: where the regions should be
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
- * The variance of the estimate is a sum over regions. Cutting a region in two
- * saves about half of its part, (n0^2 + n1^2) v / 2, v being the variance of
- * one draw in it; joining two buddies adds as much. Moving regions from where
- * they save little to where they save much is Neyman's allocation (1934), made
- * with splits and merges. v is half the rate at which the two samples differ,
- * plus a prior that fades with the number of draws: large cells that have been
- * looked at little are cut although they look alike.
+ * The variance of the estimate is a sum over regions. Splitting a region saves about half
+ * of its term, (n0^2 + n1^2) v / 2, where v is the variance of one draw in it; merging two
+ * buddies adds as much. Moving regions from where they save little to where they save much
+ * is Neyman's allocation (1934), by splits and merges. v is half the rate at which the two
+ * samples differ, plus a prior that fades with the number of draws: large cells with few
+ * draws are split although their samples agree.
  *
- * That says how much there is, not where: a block that is small against its cell
- * adds little to the variance. So where only few cells were accessed in part, they
- * are cut whatever it saves, until their parts agree.
+ * That answers how much is accessed, not where: an accessed range that is small against
+ * its cell adds little to the variance. So while only few cells are accessed in part,
+ * they are split whatever that saves, until their halves agree.
  *
- * Scores are logarithms in quarters of an octave, so that a histogram does for
- * a sort and nothing overflows.
+ * Scores are logarithms in quarters of an octave, so that a histogram replaces sorting
+ * and nothing overflows.
  */
 #include <linux/sched.h>
 
@@ -26,7 +25,7 @@
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
 
-/* What a new region knows if all of it has the same share. */
+/* Make all of a new region what one half of the old one is. */
 static void region_extend_half(struct wsmon_region *r, u32 half)
 {
 	u16 share = r->share[half];
@@ -41,7 +40,7 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
 
-/* Windows of which a region cannot tell its halves' pages apart */
+/* Windows for which it is a guess which pages of a region were accessed */
 static u8 region_guesses(const struct wsmon_region *r)
 {
 	u8 guess = r->guess;
@@ -54,9 +53,9 @@ static u8 region_guesses(const struct wsmon_region *r)
 }
 
 /**
- * wsmon_region_split - the two halves of a region
+ * wsmon_region_split - split a region into its halves
  * @sp:		the space
- * @r:		a region of at least two pages, its samples dropped
+ * @r:		a region of at least two pages, at rest
  * @out:	the halves, without sample positions yet
  */
 void wsmon_region_split(const struct wsmon_space *sp,
@@ -70,17 +69,17 @@ void wsmon_region_split(const struct wsmon_space *sp,
 		out[h].guess = region_guesses(r);
 		wsmon_region_clip(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
 		region_extend_half(&out[h], h);
-		/* half of the samples were there */
+		/* each half had half of the samples */
 		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
 		wsmon_region_reset_samples(&out[h]);
 	}
 }
 
 /**
- * wsmon_region_merge - the region made of two buddies
+ * wsmon_region_merge - merge two buddies into one region
  * @sp:		the space
- * @l:		the lower one, its samples dropped
- * @r:		the upper one, its samples dropped
+ * @l:		the lower one
+ * @r:		the upper one
  * @out:	the result, without sample positions yet
  *
  * Shares are averaged by size without losing the fraction.
@@ -111,13 +110,13 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if one of them is older, or what its samples saw is given up */
+	/* 0 if one of them has none, or has armed samples, whose answers are lost */
 	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
 			 min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
 	out->guess = region_guesses(l) | region_guesses(r);
-	/* of two that differ, each all alike, the difference says as much */
+	/* two that differ, each with halves alike: out itself says that, no guess needed */
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		if (out->out[k][0] != out->out[k][1] &&
 		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
@@ -125,10 +124,10 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	wsmon_region_reset_samples(out);
 }
 
-/* Score of a cut, or of the join that would undo it */
+/* Score of a split, or of the merge that undoes it */
 static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
 {
-	/* a quarter is the most a draw can vary; the prior fades as 1/draws */
+	/* the variance of a draw is at most a quarter; the prior fades as 1/draws */
 	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
 
 	return min_t(unsigned int, WSMON_SCORES - 1,
@@ -136,21 +135,21 @@ static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
 		     wsmon_log2_quarters(v));
 }
 
-/* Below this share whatever was accessed was long ago */
+/* A smaller share means that accesses were long ago */
 #define PARTIAL_MIN	(WSMON_ONE / 512)
-/* One region in so many may be cut just because it was accessed in part */
+/* At most one region in this many is split just because it was accessed in part */
 #define PARTIAL_FEW	16
 
-/* Turns in which memory that is new gets its regions */
+/* Passes at most in which new memory gets its regions */
 #define NEW_PASSES	12
 
-/* Samples must have been dropped before a region may change */
+/* Only regions at rest may change */
 static bool region_at_rest(const struct wsmon_region *r)
 {
 	return !r->armed_ns;
 }
 
-/* Was some of it accessed lately, and some of it not? */
+/* Was a region accessed in part lately? */
 static bool region_is_partial(const struct wsmon_region *r)
 {
 	u32 share = wsmon_region_share(r);
@@ -159,9 +158,9 @@ static bool region_is_partial(const struct wsmon_region *r)
 }
 
 /*
- * @only_new:	not what was observed
- * @zoom:	what was accessed in part is to be cut whatever that saves
- * Return: score of cutting a region, 0 if it cannot be
+ * @only_new:	only regions that were never observed
+ * @zoom:	split what was accessed in part, whatever that saves
+ * Return: the score of splitting a region; 0 if it must not be split
  */
 static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
 				       bool zoom)
@@ -174,9 +173,9 @@ static unsigned int region_split_score(const struct wsmon_region *r, bool only_n
 }
 
 /*
- * @zoom:	what was accessed in part was cut to be looked at
- * @armed:	samples that still serve are given up
- * Return: score of joining a region and its successor, -1 if that must not be
+ * @zoom:	keep what was accessed in part: it was split to be seen
+ * @armed:	also regions whose samples still serve
+ * Return: the score of merging a region with the next one; -1 if they must not be merged
  */
 static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
 {
@@ -196,13 +195,13 @@ static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, 
 
 /**
  * struct adapt_plan - which scores are split and merged
- * @split:	cut regions of this score or above
- * @merge:	join pairs of this score or below; -1 for none
- * @splits:	most cuts
- * @merges:	most joins
- * @only_new:	cut only what was never observed
- * @zoom:	cut what was accessed in part
- * @armed:	join also regions whose samples still serve
+ * @split:	split regions of this score or above
+ * @merge:	merge pairs of this score or below; -1 for none
+ * @splits:	splits at most
+ * @merges:	merges at most
+ * @only_new:	split only what was never observed
+ * @zoom:	split what was accessed in part
+ * @armed:	merge also regions whose samples still serve
  */
 struct adapt_plan {
 	int split;
@@ -215,10 +214,9 @@ struct adapt_plan {
 };
 
 /*
- * Lower the bar for cuts as long as they fit into the budget, counting what
- * joins HYSTERESIS below the bar set free. One turn cuts only what scores
- * within HYSTERESIS of the top: the largest first. When more cuts than fit
- * have the last score, as many as fit are made.
+ * Lower the bar for splits as long as they fit into the budget, which includes what merges
+ * HYSTERESIS below the bar free. One pass splits only scores within HYSTERESIS of the top:
+ * the largest first. If more splits have the last score than fit, as many as fit are made.
  */
 static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 					    const struct wsmon_adapt *ws, bool only_new)
@@ -239,22 +237,22 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 	for (i = WSMON_SCORES - 1; i > top - HYSTERESIS && i > 0; i--) {
 		if (ws->split[i]) {
 			s64 room = spare - p.splits + below;
-			u32 take = clamp_t(s64, room, 0, ws->split[i]);
+			u32 splits = clamp_t(s64, room, 0, ws->split[i]);
 
-			if (!take)
+			if (!splits)
 				break;
 			top = max(top, i);
 			p.split = i;
 			p.merge = i - HYSTERESIS;
-			p.splits += take;
+			p.splits += splits;
 			merges = below;
-			if (take < ws->split[i])
+			if (splits < ws->split[i])
 				break;
 		}
 		if (i >= HYSTERESIS)
 			below -= ws->merge[i - HYSTERESIS];
 	}
-	/* no more joins than the cuts need, and the cheapest */
+	/* only as many merges as the splits need, the cheapest */
 	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
 	for (i = 0, below = ws->merge[0]; i < p.merge && below < p.merges; )
 		below += ws->merge[++i];
@@ -307,18 +305,18 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
 }
 
 /*
- * Join the cheapest pairs until there are at most @most regions, in as many turns as
- * it takes. @armed: also those whose samples still serve.
+ * Merge the cheapest pairs until there are at most @max regions, in as many passes as it
+ * takes. @armed: also regions whose samples still serve.
  */
 static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
-			 struct wsmon_adapt *ws, u32 most, bool armed)
+			 struct wsmon_adapt *ws, u32 max, bool armed)
 {
-	while (rs->nr > most) {
+	while (rs->nr > max) {
 		struct adapt_plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
 		u32 sum = 0;
 
 		adapt_count_scores(rs, ws, false, false, armed);
-		p.merges = rs->nr - most;
+		p.merges = rs->nr - max;
 		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
 			sum += ws->merge[++p.merge];
 		if (!sum)
@@ -329,13 +327,13 @@ static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 /**
- * wsmon_regions_adapt - put regions where they tell most
- * @rs:	the regions; afterwards at most @rs->limit of them, and at most @rs->budget as
- *	far as samples have been dropped, provided areas are not more than that
+ * wsmon_regions_adapt - put regions where they reduce the variance most
+ * @rs:	the regions; afterwards at most @rs->limit, and at most @rs->budget as far as
+ *	regions are at rest, unless there are more areas than that
  * @sp:	the space
  * @ws:	scratch memory
  *
- * Spare budget is always spent. O(regions * log budget).
+ * Spare budget is always used. O(regions * log budget).
  */
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws)
@@ -347,7 +345,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	if (rs->nr > rs->budget)
 		return;
 
-	/* a new target begins with few: several turns fill its budget */
+	/* a new target begins with few regions: several passes fill its budget */
 	do {
 		cond_resched();
 		before = rs->nr;
@@ -355,7 +353,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		adapt_apply(rs, sp, adapt_plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
-	/* a turn halves: memory that is new is not to wait for many intervals */
+	/* a pass halves regions: new memory is not to wait for many intervals */
 	for (pass = 0; pass < NEW_PASSES; pass++) {
 		struct adapt_plan p;
 

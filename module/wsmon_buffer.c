@@ -2,18 +2,18 @@
 /*
  * wsmon_buffer.c - the buffer records wait in, and the file they are read from
  *
- * The writer is whoever holds wsmon.lock: the thread, or who changes
- * attributes. The reader is the one open file of debugfs wsmon/buffer. They
- * meet in a kfifo, which needs no lock between one writer and one reader: a
- * reader that sleeps in a page fault never holds up the thread.
+ * The writer is the task that holds wsmon.lock: kwsmond, or one that changes attributes.
+ * The reader is the one open file of debugfs wsmon/buffer. Between them is a kfifo, which
+ * needs no lock for one writer and one reader. So a reader that sleeps in a page fault
+ * never holds up kwsmond.
  *
- * A record is written whole or not at all. When there is no room it is counted
- * as lost, and a LOST record says so as soon as there is room again. A little
- * room is kept for that and for END.
+ * A record is written as a whole or not at all. If it does not fit it is counted as lost,
+ * and a LOST record says so as soon as it fits. A little room is reserved for LOST and
+ * END.
  *
- * relayfs was made for such streams, but its read does not block and is not
- * ordered against a writer that switches sub-buffers, and poll() there wakes a
- * reader once a sub-buffer is full: each would have to be built around it.
+ * Why not relayfs, which was made for such streams: its read does not block, and is not
+ * ordered against a writer that switches sub-buffers; its poll wakes a reader only when a
+ * sub-buffer is full. Each of these would have to be added around it.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
@@ -28,11 +28,11 @@
 
 #include "wsmon_internal.h"
 
-/* A minute of full snapshots at the defaults, four of the largest there are */
+/* A minute of full snapshots at the defaults, or four of the largest possible ones */
 #define BUFFER_SIZE	(4U << 20)
-/* Kept free for LOST and END */
+/* Reserved for LOST and END */
 #define BUFFER_SPARE	256U
-/* Room for all targets and mappings there can be */
+/* The largest set of TARGET and AREA records */
 #define BUFFER_ALL	(BUFFER_SIZE / 4)
 
 /**
@@ -40,17 +40,18 @@
  * @fifo:	the bytes
  * @mem:	its memory
  * @wait:	the reader waits here
- * @attach:	serialises coming and going of the reader with emptying @fifo
- * @has_reader:	there is a reader
- * @reader_came:	one came since the last call of wsmon_buffer_attached()
- * @owed:	bytes of records lost since then which a reader has to know
+ * @attach:	serialises open and release of the reader with emptying @fifo
+ * @has_reader:	the file is open
+ * @reader_came: it was opened since the last call of wsmon_buffer_attached()
+ * @owed:	bytes of lost records since then that must be reported again: attributes,
+ *		targets, areas
  * @session:	a session is writing
- * @splits:	sessions that began while a reader was there
- * @split_in:	position in @fifo where the last of them did
+ * @splits:	number of sessions that began while the file was open
+ * @split_in:	position in @fifo where the last of them began
  * @lost:	records lost since the last LOST record
- * @lost_bytes:	how long they were together
+ * @lost_bytes:	their size together
  * @sum:	records lost in this session
- * @sum_bytes:	how long they were together
+ * @sum_bytes:	their size together
  */
 static struct record_buffer {
 	struct kfifo fifo;
@@ -70,14 +71,14 @@ static struct record_buffer {
 } buffer;
 
 /**
- * struct buffer_reader - an open file of wsmon/buffer
- * @lock:	keeps threads that share the file apart
- * @header:	what the file begins with
- * @sent:	bytes of it that were read
+ * struct buffer_reader - the open file wsmon/buffer
+ * @lock:	serialises threads that share the file
+ * @header:	beginning of the stream
+ * @sent:	bytes of @header that were read
  * @made:	@header is filled in
  * @read:	bytes of records that were read
- * @splits:	sessions whose beginning it knows
- * @at_end:	its last read found the end of a session
+ * @splits:	number of sessions whose beginning it has reached
+ * @at_end:	the last read returned the end of a session
  */
 struct buffer_reader {
 	struct mutex lock;	/* outside wsmon.lock */
@@ -98,7 +99,7 @@ static void buffer_put_raw(const void *rec, u32 size)
 	kfifo_in(&buffer.fifo, (const u8 *)rec, size);
 }
 
-/* Return: whether it may follow whatever was lost */
+/* Report what was lost. Return: may a record follow? */
 static bool buffer_put_lost(u64 now)
 {
 	struct wsmon_rec_lost rec = {
@@ -123,7 +124,7 @@ static bool buffer_put_lost(u64 now)
 
 /**
  * wsmon_buffer_put - write a record, or count it as lost
- * @rec:	the record, complete
+ * @rec:	the whole record
  *
  * Context: wsmon.lock held.
  */
@@ -139,7 +140,7 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
 		buffer.sum_bytes += rec->size;
-		/* without these the others mean little */
+		/* without these the others mean little: they are repeated */
 		if (rec->type == WSMON_REC_ATTRS ||
 		    rec->type == WSMON_REC_TARGET ||
 		    rec->type == WSMON_REC_AREA)
@@ -151,9 +152,9 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 }
 
 /**
- * wsmon_buffer_lost - what did not fit in this session
- * @records:	how many records
- * @bytes:	how long they were together
+ * wsmon_buffer_lost - return how many records did not fit in this session
+ * @records:	their number
+ * @bytes:	their size together
  *
  * Context: wsmon.lock held.
  */
@@ -164,10 +165,10 @@ void wsmon_buffer_lost(u64 *records, u64 *bytes)
 }
 
 /**
- * wsmon_buffer_begin - a session begins to write
+ * wsmon_buffer_begin - prepare for the records of a new session
  *
- * Context: wsmon.lock held. What nobody read of an
- * earlier one is thrown away, unless a reader is there.
+ * Drops what nobody has read of an earlier session, unless the file is open.
+ * Context: wsmon.lock held.
  */
 void wsmon_buffer_begin(void)
 {
@@ -178,13 +179,13 @@ void wsmon_buffer_begin(void)
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
-		/* otherwise the reader is still to be told of them */
+		/* else the reader still needs the LOST record */
 		buffer.lost = 0;
 		buffer.lost_bytes = 0;
 	}
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
-	/* whoever is there already is told everything anyway */
+	/* a reader that is here already gets everything anyway */
 	WRITE_ONCE(buffer.reader_came, false);
 	buffer.owed = 0;
 	mutex_unlock(&buffer.attach);
@@ -193,23 +194,23 @@ void wsmon_buffer_begin(void)
 }
 
 /**
- * wsmon_buffer_end - a session has written its last record
+ * wsmon_buffer_end - note that a session has written its last record
  *
  * Context: wsmon.lock held.
  */
 void wsmon_buffer_end(void)
 {
-	/* pairs with buffer_at_end(): who sees the end sees all records */
+	/* pairs with buffer_at_end(): a reader that sees the end sees all records */
 	smp_store_release(&buffer.session, false);
 	wake_up_interruptible(&buffer.wait);
 }
 
 /**
- * wsmon_buffer_attached - report attributes, targets and mappings again?
+ * wsmon_buffer_attached - tell whether to report attributes, targets and mappings again
  *
- * A reader came since the last call, or lost some of these. What was lost for
- * want of room is not reported before there is room: without a reader that
- * would be lost again, interval after interval.
+ * A reader came since the last call, or lost some of these records. Those that did not
+ * fit are reported again only once they fit: without a reader they would be lost again,
+ * interval after interval.
  * Context: wsmon.lock held.
  */
 bool wsmon_buffer_attached(void)
@@ -260,7 +261,7 @@ static int buffer_release(struct inode *inode, struct file *file)
 	struct buffer_reader *rd = file->private_data;
 
 	mutex_lock(&buffer.attach);
-	/* it may have read half a record: the next one begins with a whole one */
+	/* it may have read half a record; the next reader begins with a whole one */
 	if (rd->read)
 		kfifo_reset_out(&buffer.fifo);
 	buffer.has_reader = false;
@@ -269,14 +270,14 @@ static int buffer_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Is there something to read? Records only count once the header may be made. */
+/* Is there anything to read? The header alone is not, before the first record. */
 static bool buffer_readable(const struct buffer_reader *rd)
 {
 	return !kfifo_is_empty(&buffer.fifo) ||
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
-/* Has what this file began to read ended? The writer's last word comes first. */
+/* Has the session ended of which this file has read records, with nothing left? */
 static bool buffer_at_end(const struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
@@ -284,9 +285,9 @@ static bool buffer_at_end(const struct buffer_reader *rd)
 }
 
 /*
- * How much may be read before the beginning of a session the reader does not
- * know of; if that is 0 it does now. If several began only the last counts.
- * Return: UINT_MAX if there is none.
+ * Return how many bytes are left before the beginning of a session that the reader has
+ * not reached; if 0, it is reached now. If several began, the last one counts. UINT_MAX if
+ * none began.
  */
 static unsigned int buffer_before_split(struct buffer_reader *rd)
 {
@@ -334,7 +335,7 @@ static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size
 	bool first;
 	int ret;
 
-	/* if that has bytes of a session, the session's beginning is known, too */
+	/* if @avail includes bytes of a session, @splits includes the session */
 	smp_rmb();
 	left = buffer_before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
@@ -363,7 +364,7 @@ static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size
 	first = !rd->read;
 	WRITE_ONCE(rd->read, rd->read + copied);
 	rd->at_end = false;
-	/* others that share this file may now know that they are at the end */
+	/* from the first read on, other threads that share this file may be at the end */
 	if (first)
 		wake_up_interruptible(&buffer.wait);
 	return copied;
@@ -424,7 +425,7 @@ int wsmon_buffer_init(void)
 	return kfifo_init(&buffer.fifo, buffer.mem, BUFFER_SIZE);
 }
 
-/** wsmon_buffer_exit - free the buffer; no reader is left */
+/** wsmon_buffer_exit - free the buffer, which has no reader any more */
 void wsmon_buffer_exit(void)
 {
 	vfree(buffer.mem);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * wsmon_core.c - module init and exit, and the files in debugfs wsmon/
- *
- * On top of all others.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -26,7 +24,7 @@ static const struct {
 	{ "buffer", 0400, &wsmon_buffer_fops },
 };
 
-/* Without all of its files there is no use in the module. */
+/* Create the files. If one cannot be created the module is of no use. */
 static int __init create_files(void)
 {
 	struct dentry *file;
@@ -77,7 +75,7 @@ err_buffer_exit:
 
 static void __exit wsmon_exit(void)
 {
-	/* nobody can start anything from here on */
+	/* no file can be used from here on, so no session can be started */
 	debugfs_remove(wsmon_dir);
 	wsmon_set_targets(NULL, 0, NULL);
 	wsmon_life_exit();

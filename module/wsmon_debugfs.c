@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_debugfs.c - the files in debugfs wsmon/, all for root only
+ * wsmon_debugfs.c - the texts in debugfs wsmon/, for root only
  *
- * Documentation/abi.rst says what each file takes and gives. Input is taken
- * whole or not at all. Reading takes wsmon.lock while the text is made, never
- * while it is copied to the reader; of texts that can be long only a few lines
- * are made at a time, so that neither the thread nor other files wait for long.
- * Pids are those of the pid namespace of who opened the file, whoever has it now.
+ * Documentation/abi.rst describes each file. Input is taken as a whole or not at all.
+ * Reading takes wsmon.lock while the text is made, never while it is copied to the
+ * reader. Of texts that can be long only a few lines are made at a time, so that neither
+ * kwsmond nor other files wait for long.
+ * Pids are those of the pid namespace in which the file was opened.
  */
-#include <linux/debugfs.h>
-#include <linux/fs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
@@ -19,20 +17,20 @@
 
 #include "wsmon_internal.h"
 
-/* Of a long text so much is made under one hold of wsmon.lock: bytes, records */
+/* At most this much of a long text is made under one hold of wsmon.lock: bytes, records */
 #define LINES_SIZE	(16U << 10)
 #define LINES_A_HOLD	256U
 
 /**
- * struct debugfs_cursor - how far the reader of a long text is
- * @ns:		pid namespace of who opened the file, referenced
- * @find:	what is shown next; NULL at the end
- * @session:	start_ns of the session it began with, and ends with; 0: none yet
- * @at:		address the next region begins at, or entry of the next peak
- * @end:	peaks there were at the beginning, which are shown; 0: none yet
- * @target:	target that is shown next
+ * struct debugfs_cursor - position of a reader in a long text
+ * @ns:		pid namespace in which the file was opened, referenced
+ * @find:	finds what is shown next; NULL at the end
+ * @session:	start_ns of the session that is shown; 0: none yet
+ * @at:		end of the last region shown, or index of the next peak
+ * @end:	number of peaks when reading began, which are shown; 0: not known yet
+ * @target:	index of the next target
  * @records:	records made under this hold of wsmon.lock
- * @gap:	some peaks before @at are not kept
+ * @gap:	some peaks before @at are not kept any more
  * @locked:	wsmon.lock is held
  */
 struct debugfs_cursor {
@@ -85,7 +83,7 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	return lines_find(c);
 }
 
-/* A position far behind is come to from the beginning: let others in meanwhile. */
+/* seq_file reaches a position by going there from the beginning: let others in. */
 static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct debugfs_cursor *c = m->private;
@@ -99,8 +97,8 @@ static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 }
 
 /*
- * The text of one write, to be freed with kfree(). Each write is a text of its
- * own, at offset 0: the position does not move.
+ * Copy the text of one write; to be freed by kfree(). Each write is a text of its own, at
+ * offset 0: the position does not move.
  */
 static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 {
@@ -121,7 +119,7 @@ static ssize_t attrs_write(struct file *file, const char __user *buf, size_t cou
 	return ret ?: count;
 }
 
-/* No more decimals than needed: 5, 0.25 */
+/* Print thousandths without trailing zeroes: 5, 0.25 */
 static void attrs_show_milli(struct seq_file *m, const char *key, u32 val)
 {
 	unsigned int part = val % 1000, digits = 3;
@@ -205,7 +203,7 @@ static int target_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* Targets whose guests or devices have page tables of their own */
+/* List targets whose guests or devices have page tables of their own. */
 static void status_show_secondary_mmus(struct seq_file *m, const struct wsmon_session *ss)
 {
 	const char *sep = "secondary_mmu: ";
@@ -252,7 +250,7 @@ static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k
 		   w->mapped << PAGE_SHIFT);
 }
 
-/* A target's sizes are of one moment: they are one record. */
+/* All sizes of a target are of the same moment, so they are one record. */
 static int wss_show(struct seq_file *m, void *v)
 {
 	const struct wsmon_target *t = v;
@@ -280,13 +278,13 @@ static void *wss_next(struct seq_file *m, void *v, loff_t *pos)
 	return lines_next(m, v, pos);
 }
 
-/* A share as 0.000 to 1.000 */
+/* A share in thousandths */
 static unsigned int share_permille(u32 share)
 {
 	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
 }
 
-/* Where regions changed meanwhile, the rest of one: nothing is shown twice */
+/* If regions changed meanwhile, the rest of one: nothing is shown twice. */
 static int regions_show(struct seq_file *m, void *v)
 {
 	const struct debugfs_cursor *c = m->private;
@@ -310,7 +308,7 @@ static void *regions_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 			&wsmon_target_data(&ss->targets[c->target])->regions;
 		u32 lo = 0, hi = rs->nr;
 
-		/* the first one that ends after what was shown */
+		/* find the first one that ends after what was shown */
 		while (lo < hi) {
 			u32 mid = lo + (hi - lo) / 2;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_events.c - what happened in an aggregation interval: peaks, tracepoints
+ * wsmon_events.c - peaks and tracepoints at the end of an aggregation interval
  *
- * Called by the thread once the estimates are made, and whenever a target or the
- * session ends; with wsmon.lock held.
+ * Called by kwsmond when the estimates are made, and whenever a target or the session
+ * ends; with wsmon.lock held.
  */
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -14,7 +14,7 @@
 #define CREATE_TRACE_POINTS
 #include "wsmon_trace.h"
 
-/* The estimate of a group, within the shortest window */
+/* The estimate of a group, for the shortest window */
 static const struct wsmon_wss *group_wss(const struct wsmon_target *t, u32 group)
 {
 	static const u32 sums[WSMON_PEAK_GROUPS] = {
@@ -26,13 +26,13 @@ static const struct wsmon_wss *group_wss(const struct wsmon_target *t, u32 group
 	return &wsmon_target_data(t)->wss[0][sums[group]];
 }
 
-/* An entry of the history. It holds WSMON_PEAKS_KEPT of them, the oldest goes. */
+/* An entry of the history, a ring of WSMON_PEAKS_KEPT */
 static struct wsmon_peak *peaks_entry(struct wsmon_session *ss, u64 i)
 {
 	return &ss->peaks[i % WSMON_PEAKS_KEPT];
 }
 
-/* The peak a group is in, or was in; NULL if it is not kept any more */
+/* The present or last peak of a group; NULL if the history has dropped it */
 static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
 					  const struct wsmon_target *t, u32 group)
 {
@@ -65,7 +65,7 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 	};
 	struct wsmon_peak *p = group_last_peak(ss, t, group);
 
-	/* of one that was sampled with another that is gone */
+	/* it was sampled with a twin that is gone: take the sizes of the last edge */
 	if (!w->mapped && p && edge == WSMON_PEAK_END) {
 		rec.bytes = p->rec.bytes;
 		rec.low = p->rec.low;
@@ -90,14 +90,14 @@ static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u
 	group_report_edge(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
 }
 
-/* @slept: the target did not run in this interval, which begins no peak then */
+/* Look for edges of peaks. @slept: the target did not run, so that no peak begins. */
 static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 			bool slept, u64 now)
 {
 	struct wsmon_detector *d = &t->groups[group].detector;
 	const struct wsmon_wss *w = group_wss(t, group);
 
-	/* it could be anything: samples have not served for a window yet */
+	/* it could be any size: samples have not served for a window yet */
 	if (w->mapped && !w->low && w->high == w->mapped)
 		return;
 	if (wsmon_peak_ends(d, &wsmon.attrs, w))
@@ -109,7 +109,7 @@ static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 gr
 	wsmon_peak_learn(d, &wsmon.attrs, w);
 }
 
-/* Does any figure know of this interval? If none does, the estimate is the old one. */
+/* Is the estimate of this interval? If all regions are stale, it is the old one. */
 static bool target_was_observed(const struct wsmon_target *t)
 {
 	u32 i;
@@ -142,7 +142,7 @@ static void target_trace(const struct wsmon_target *t, const struct wsmon_target
 }
 
 /**
- * wsmon_events_interval - an aggregation interval of a target is over
+ * wsmon_events_interval - report peaks and trace events at the end of an interval
  * @ss:		the session
  * @t:		the target, with its estimates
  * @now:	end of the interval
@@ -160,11 +160,11 @@ void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64
 }
 
 /**
- * wsmon_events_restart - what is usual for a target is not known any more
+ * wsmon_events_restart - forget what is usual for a target
  * @ss:	the session
  * @t:	the target
  *
- * Peaks it is in end with the last estimate.
+ * Its present peaks end with the last estimate.
  */
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 {
@@ -181,7 +181,7 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 }
 
 /**
- * wsmon_events_restart_all - the same, for all targets that are there
+ * wsmon_events_restart_all - forget what is usual for any target
  * @ss:	the session
  */
 void wsmon_events_restart_all(struct wsmon_session *ss)
@@ -195,8 +195,8 @@ void wsmon_events_restart_all(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_events_show - a peak of the history, on a line
- * @m:	where to
+ * wsmon_events_show - print a peak of the history on a line
+ * @m:	the text
  * @p:	the peak
  * @ns:	the reader's pid namespace
  */

@@ -6,22 +6,34 @@
  */
 #include "wsmon_pure.h"
 
+/**
+ * struct regions_fit - state of wsmon_regions_fit()
+ * @rs:		the regions
+ * @sp:		the areas
+ * @now:	the time
+ * @origin:	time before which none of the new memory existed; 0: unknown
+ * @area:	the area that is being tiled
+ * @first:	index of its first region
+ * @nr:		regions made so far, in rs->spare
+ * @limit:	regions at most, so that one is left for each area to come
+ * @full:	the limit was reached
+ */
 struct regions_fit {
 	struct wsmon_regions *rs;
 	const struct wsmon_space *sp;
 	u64 now;
 	u64 origin;
-	u32 area;	/* the area being tiled */
-	u32 first;	/* index of its first region */
-	u32 nr;		/* regions made so far, in rs->spare */
-	u32 limit;	/* most that leave room for the areas to come */
-	bool full;	/* the limit was met */
+	u32 area;
+	u32 first;
+	u32 nr;
+	u32 limit;
+	bool full;
 };
 
-/* A half that has become larger by more than this part was never sampled as a whole. */
+/* A half that grew by more than this part of it was never sampled as a whole. */
 #define GROWTH	8
 
-/* The pages it had say little of those it has: it begins anew, but for its share. */
+/* A region that grew so much begins anew, except for its share: it knows little now. */
 static void fit_grown(struct wsmon_region *r, const u64 before[2])
 {
 	u32 h;
@@ -62,15 +74,15 @@ static void fit_push(struct regions_fit *f, const struct wsmon_region *old,
 	f->nr++;
 }
 
-/* The last region of the area so far, if there is one */
+/* The last region of the area so far, or NULL */
 static struct wsmon_region *fit_last(struct regions_fit *f)
 {
 	return f->nr > f->first ? &f->rs->spare[f->nr - 1] : NULL;
 }
 
 /*
- * The last region grows to the bound of its cell, as far as @end.
- * Return: the first page behind it, at least @start.
+ * Grow the last region to the bound of its cell, at most to @end.
+ * Return: its end, at least @start.
  */
 static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 {
@@ -90,9 +102,9 @@ static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 }
 
 /*
- * Tile a range no old region covers: the regions at both sides grow to the
- * bounds of their cells, aligned cells fill the rest.
- * Return: where the region behind the range now begins.
+ * Tile a range that no old region covers: the regions at both sides grow to the bounds of
+ * their cells, aligned cells fill the rest.
+ * Return: where the region after the range begins now.
  */
 static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 {
@@ -109,7 +121,7 @@ static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 		u64 rank = wsmon_area_rank(f->sp, a, start);
 		unsigned int order;
 
-		/* from the next mapped page on */
+		/* begin at the next mapped page */
 		if (rank == wsmon_area_rank(f->sp, a, next))
 			break;
 		start = wsmon_area_select(f->sp, a, rank);
@@ -123,9 +135,9 @@ static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 }
 
 /*
- * Keep an old region. Regions of areas that were apart so far may have cells
- * that overlap: then the last one grows, or this one is cut at the middles of
- * its cell until they no longer do.
+ * Keep an old region. Its cell may overlap the last region's, if they were in different
+ * areas so far. Then the last region grows, or this one is cut at the middles of its cell
+ * until they no longer overlap.
  */
 static void fit_keep(struct regions_fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
@@ -173,7 +185,7 @@ static void fit_area(struct regions_fit *f, u32 *old)
 
 		if (rank == wsmon_area_rank(f->sp, a, hi))
 			continue;
-		/* bounds are mapped pages, or cells would seem larger */
+		/* bounds must be mapped pages, or cells would seem larger */
 		lo = wsmon_area_select(f->sp, a, rank);
 		hi = wsmon_area_select(f->sp, a,
 				       wsmon_area_rank(f->sp, a, hi) - 1) + 1;
@@ -186,7 +198,7 @@ static void fit_area(struct regions_fit *f, u32 *old)
 	if (f->full || f->nr == f->first) {
 		bool full = f->full;
 
-		/* new, or in too many pieces: begin with one region */
+		/* the area is new, or has too many regions: begin with one */
 		f->nr = f->first;
 		f->full = false;
 		fit_push(f, NULL, start, end);
@@ -205,16 +217,16 @@ static void fit_area(struct regions_fit *f, u32 *old)
 
 /**
  * wsmon_regions_fit - make regions tile areas that changed
- * @rs:		the regions; afterwards at most @rs->cap, perhaps above the
- *		budget: wsmon_regions_adapt() sees to that
+ * @rs:		the regions; afterwards at most @rs->cap, perhaps above the budget, which
+ *		wsmon_regions_adapt() corrects
  * @sp:		the areas, at most @rs->cap
  * @now:	the time
- * @origin:	nothing of what is new was there before; 0: not so
+ * @origin:	time before which none of the new memory existed; 0: unknown
  *
- * What was a region before stays one where it is still mapped, with its
- * history; new pages become new regions; samples that are no longer in their
- * half are forgotten, mostly because their page is gone. (Where the kernel has
- * no young flag, the bit of one that is still there is not given back.)
+ * Regions stay, with their history, as far as they are still mapped; new pages become new
+ * regions. A sample that is not in its half any more is forgotten, mostly because its page
+ * is gone. (If the page still exists, and the kernel has no young flag, its bit is not set
+ * again.)
  * O(regions + areas * log pages).
  */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,

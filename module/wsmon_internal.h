@@ -281,6 +281,12 @@ static inline u64 wsmon_sample_ns(void)
 	return wsmon.attrs.sample_us * NSEC_PER_USEC;
 }
 
+/* Rounds may come early by this */
+static inline u64 wsmon_slack_ns(void)
+{
+	return wsmon_sample_ns() / 2;
+}
+
 static inline u64 wsmon_aggr_ns(void)
 {
 	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
@@ -330,6 +336,7 @@ bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 void wsmon_mm_unlock(struct mm_struct *mm);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
+bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm);

@@ -2,19 +2,19 @@
 /*
  * wsmon_interval.c - a round of one target, and the end of its aggregation interval
  *
- * Called by the thread, which says when, with wsmon.lock held; may sleep. A round
- * checks all sample pages if the target ran since the last one. A round at the end of
- * an aggregation interval also, in this order:
+ * Called by kwsmond with wsmon.lock held; may sleep. A round checks all sample pages if
+ * the target ran since the last one. A round at the end of an aggregation interval has
+ * these steps:
  *
- *	drop	samples that have served: last check, page left as found
- *	learn	what the samples saw; read the mappings if they changed, look at
- *		what is new; estimate, write the records
- *	adapt	follow the mappings, split and merge
- *	arm	draw new positions, clear their Accessed bits
+ *	drop	check all samples; leave the pages of those that have served as found
+ *	learn	from what the samples saw; read the mappings if they changed; sample
+ *		what is new in them; estimate; write the records
+ *	adapt	the regions: follow the mappings, split and merge
+ *	arm	new samples: draw positions, clear Accessed bits
  *
- * Memory that came to be since the mappings were last read was not accessed before,
- * and page tables keep what was since: so it is looked at when it is first seen, and
- * no interval is blind to what was mapped during it.
+ * Memory that appeared since the mappings were last read was not accessed before, and
+ * its page tables show all accesses since. So it is sampled when it is first seen, and
+ * no interval misses what was mapped during it.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -24,23 +24,18 @@
 
 #include "wsmon_internal.h"
 
-/* Reading mappings may take one in so many parts of the time */
+/* Reading mappings may take this part of the time */
 #define READ_SHARE	64U
 /* and half of the CPU budget */
 #define READ_BUDGET	2000U
 
-/* Aggregation intervals a program is young for */
+/* A program is young for this many aggregation intervals */
 #define YOUNG		3U
 
-static u64 interval_slack_ns(void)
-{
-	return wsmon_sample_ns() / 2;
-}
-
-/* Has it been this long, give or take? As in wsmon_learn.c. */
+/* Has this time passed, give or take half a sampling interval? */
 static bool interval_elapsed(u64 since, u64 now, u64 ns)
 {
-	return now - since + interval_slack_ns() >= ns;
+	return now - since + wsmon_slack_ns() >= ns;
 }
 
 static u64 interval_window_ns(u32 k)
@@ -55,7 +50,7 @@ static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 n
 		.begin_ns = t->interval_ns,
 		.now = now,
 		.aggr_ns = wsmon_aggr_ns(),
-		.slack_ns = interval_slack_ns(),
+		.slack_ns = wsmon_slack_ns(),
 		.nr_windows = wsmon.attrs.nr_windows,
 		.idle = t->idle,
 		.active = t->active_intervals,
@@ -68,13 +63,13 @@ static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 n
 	return iv;
 }
 
-/* The first window that holds all of a target's life; nr_windows if none does */
+/* Find the first window that holds all of a target's life; nr_windows if none does. */
 static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
 	u32 k;
 
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		if (t->born_ns && now - t->born_ns <= interval_window_ns(k) + interval_slack_ns())
+		if (t->born_ns && now - t->born_ns <= interval_window_ns(k) + wsmon_slack_ns())
 			break;
 	}
 	return k;
@@ -90,17 +85,17 @@ static void interval_report(const struct wsmon_target *t, u32 first_window, u64 
 }
 
 /*
- * Read the mappings into ss->space if they changed, or it is time; that may not take
- * more than a small part of it. What could not be had is tried again at the next
- * boundary. If the target has not run since the last time they are as they were.
- * Return: whether they changed.
+ * Read the mappings into ss->space if they changed, or update_us has passed, but not if
+ * that would take too much of the time. If they cannot be read, the next boundary tries
+ * again. They are as they were if the target has not run since the last reading.
+ * Return: did they change?
  */
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
-	/* a program that begins maps most of what it will, which is worth the time */
+	/* a young program maps most of its memory: reading that is worth any time */
 	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns();
 	int ret = 0;
 
@@ -127,7 +122,7 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 	t->rss = rss;
 	if (ret)
 		return true;
-	/* what is new is new since then: unchanged counts as read, too */
+	/* unchanged counts as read, too: what is new next time is new since now */
 	t->updated_ns = now;
 	t->known_ns = now;
 	return false;
@@ -149,7 +144,7 @@ static void target_adopt_mappings(struct wsmon_session *ss, struct wsmon_target 
 	}
 }
 
-/* Put regions and samples where they belong. */
+/* Adapt the regions; draw and arm samples. */
 static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target *t,
 				   struct mm_struct *mm, u64 now)
 {
@@ -163,12 +158,12 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 		if (!r->armed_ns)
 			wsmon_region_draw(&t->space, r, wsmon.attrs.seed ^ t->salt, ss->epoch);
 	}
-	/* on a busy machine all this may have taken long: samples serve from here on */
+	/* on a busy machine this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
 	ss->stats.adapt_ns += now - start;
 	wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
 	t->interval_ns = now;
-	/* mappings that were read this round are as old as the samples */
+	/* mappings that were read in this round count as read when samples are armed */
 	if (t->updated_ns == round)
 		t->updated_ns = now;
 	if (t->known_ns == round)
@@ -177,7 +172,7 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 	t->idle = 0;
 }
 
-/* @changed: ss->space has pages that @t->space has not */
+/* Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			      struct mm_struct *mm, bool changed, u64 now)
 {
@@ -197,9 +192,9 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	start = ktime_get_ns();
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		/* all of it is younger than the window if the target is */
+		/* if the target is younger than the window, so is all of its memory */
 		if (f)
-			f->late = now - t->known_ns > interval_window_ns(k) + interval_slack_ns() &&
+			f->late = now - t->known_ns > interval_window_ns(k) + wsmon_slack_ns() &&
 				  k < target_first_whole_window(t, now);
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
 		cond_resched();
@@ -208,13 +203,13 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * What the interval was: learn, estimate.
- * Return: whether the mappings changed; they are in ss->space then.
+ * Look back at the interval: drop, learn, estimate.
+ * Return: did the mappings change? Then the new ones are in ss->space.
  */
 static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 			     struct mm_struct *mm, u64 now)
 {
-	/* if it slept all the time, samples stay, and so did the mappings */
+	/* if it slept all the time, samples stay, and mappings are as they were */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	struct wsmon_interval iv;
 	bool changed;
@@ -234,10 +229,10 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	return changed;
 }
 
-/* A virtual machine may come at any time; what it set stays until the mm is gone. */
+/* A virtual machine may appear at any time; its notifier stays until the mm is gone. */
 static bool mm_has_secondary_mmu(struct mm_struct *mm)
 {
-	/* a pointer that is set once, without a lock that is held here; NULL or not */
+	/* a race: the pointer is set once, under a lock not held here; only NULL or not matters */
 	return data_race(mm_has_notifiers(mm));
 }
 
@@ -249,7 +244,7 @@ static void target_check_secondary_mmu(struct wsmon_target *t, struct mm_struct 
 	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
 }
 
-/* The program of a target is not kept any longer. */
+/* Release the mm that is kept for a target, if it is @mm. */
 static void target_put_kept_mm(struct wsmon_target *t, const struct mm_struct *mm)
 {
 	struct mm_struct *kept = wsmon_life_take(t, mm);
@@ -282,7 +277,7 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 	interval_place_samples(ss, t, mm, now);
 }
 
-/* The first regions; if the mmap lock is busy there are none yet. */
+/* Make the first regions; if the mmap lock is busy there are none yet. */
 static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
@@ -291,7 +286,7 @@ static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *
 	interval_place_samples(ss, t, mm, now);
 }
 
-/* Nothing is known of a target's memory. */
+/* Forget what is known of a target's memory. */
 static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	wsmon_events_restart(ss, t);
@@ -302,7 +297,7 @@ static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 	memset(t->wss, 0, sizeof(t->wss));
 }
 
-/* The first round of a target, and of a new program in it */
+/* Begin with a target, or with a new program in it. */
 static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 born_ns, u64 now)
 {
@@ -312,7 +307,7 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 	t->twin = NULL;
 	t->ran_since_read = true;
 	t->read_ns = 0;
-	/* perhaps later than the round began */
+	/* exec may have come after the beginning of this round */
 	t->born_ns = min(born_ns, now);
 	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	wsmon_stream_target(t, flags);
@@ -320,8 +315,8 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * A round in the middle of exec sees the new memory, of which little was accessed yet,
- * before exec says that it is new.
+ * Note when a program began. A round in the middle of exec sees the new memory, of which
+ * little was accessed yet, before the probe at the end of exec says when it began.
  */
 static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
@@ -334,7 +329,7 @@ static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 		t->regions.r[i].origin_ns = t->born_ns;
 }
 
-/* It has the mm of another target, which is sampled once, for both. */
+/* Follow another target that has the same mm, which is sampled once, for both. */
 static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 			       struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
@@ -350,8 +345,8 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * A program has ended while windows held all of its life: there is an estimate of
- * these. @mm is kept from when it began, and nobody runs in it any more.
+ * Estimate a program that has ended, for the windows that hold all of its life. @mm was
+ * kept since it began, and nobody runs in it any more.
  */
 static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 			     struct mm_struct *mm, u64 now)
@@ -359,7 +354,7 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 first;
 
 	if (t->mm != mm) {
-		/* it was over before a round could notice */
+		/* it ended before a round could notice that it began */
 		t->mm = mm;
 		memcpy(t->comm, t->life.comm, sizeof(t->comm));
 		target_begin(ss, t, mm, t->life.born_ns, now);
@@ -370,7 +365,7 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
 	t->drop_all = true;
-	/* whatever reading them costs, it is the last time */
+	/* read the mappings whatever that costs: it is the last time */
 	t->read_ns = 0;
 	interval_observe(ss, t, mm, now);
 	interval_report(t, first, now);
@@ -391,11 +386,11 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	wsmon_stream_exited(t);
 }
 
-/* A round within an interval; also for what the mmap lock was too busy for before */
+/* Do a round within an interval; and what the mmap lock was too busy for before. */
 static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, bool ran, u64 now)
 {
-	/* first, as what is armed in this round has nothing to tell yet */
+	/* check first: what is armed in this round has nothing to report yet */
 	if (ran)
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_CHECK, now);
 	if (!t->updated_ns) {
@@ -406,7 +401,7 @@ static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *
 	}
 }
 
-/* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
+/* Find an earlier target with the same mm, after clone(CLONE_VM) or vfork(). */
 static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 					     const struct wsmon_target *t)
 {
@@ -419,7 +414,7 @@ static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 	return NULL;
 }
 
-/* Return: whether the target may have run since the last round */
+/* Sample a target with an mm. Return: may it have run since the last round? */
 static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
@@ -434,7 +429,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 	changed |= !!t->twin;
 	if (!changed)
 		target_learn_birth(t, wsmon_life_born(t, mm), now);
-	/* before samples are looked at: what it does meanwhile counts next time */
+	/* ask before samples are checked: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
 	if (!ran && !changed) {
@@ -453,14 +448,14 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /**
- * wsmon_target_round - a round of a target
+ * wsmon_target_round - do a round of a target
  * @ss:		the session
  * @t:		the target, not gone
  * @now:	the time
  * @boundary:	an aggregation interval ends
  *
  * Context: wsmon.lock held, may sleep.
- * Return: whether the target may have run since the last round.
+ * Return: may the target have run since the last round?
  */
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary)
 {
@@ -479,7 +474,7 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 }
 
 /**
- * wsmon_target_leave - give back what the samples of a target took
+ * wsmon_target_leave - drop all samples of a target, and pay what they owe to reclaim
  * @ss:	the session
  * @t:	the target
  *

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_regions.c - regions are buddy cells
+ * wsmon_regions.c - regions: buddy cells, their samples, what these teach
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * A cell is a power of two of pages, aligned to its size. A region is a cell
- * clipped to the mapped pages of its area, described by its first and last
- * mapped page; the cell is the smallest that holds both, so it need not be
- * stored. Cells of different regions are disjoint, and every mapped page of
- * an area is in exactly one region. Splitting cuts at the middle of the cell:
+ * A cell is a power of two of pages, aligned to its size. A region is a cell clipped to
+ * the mapped pages of its area. Its first and last mapped page describe it: the cell is
+ * the smallest that holds both. Cells of different regions are disjoint, and every mapped
+ * page of an area is in exactly one region. Splitting cuts at the middle of the cell:
  *
  *	cell      |               :               |
  *	region        [---- n[0] -:------ n[1] -------]   clipped by its area
@@ -19,9 +18,9 @@
 #include "wsmon_pure.h"
 
 /**
- * wsmon_cell_mid - where a region splits
+ * wsmon_cell_mid - find where a region splits
  * @start:	first page
- * @end:	page behind the last one
+ * @end:	end, exclusive
  *
  * Return: the middle of the smallest cell that holds both ends, which is in
  * (@start, @end); @end for a single page, whose upper half is empty.
@@ -37,9 +36,14 @@ u64 wsmon_cell_mid(u64 start, u64 end)
 	return last >> bit << bit;
 }
 
-/*
- * Clip a range to its mapped pages and count them.
- * Return: false if there are none.
+/**
+ * wsmon_region_clip - make a region of a range: clip it to its mapped pages, count them
+ * @sp:		the space
+ * @r:		the region, with its area
+ * @start:	first page
+ * @end:	end, exclusive
+ *
+ * Return: false if no page of the range is mapped.
  */
 bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 start, u64 end)
@@ -58,7 +62,7 @@ bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 }
 
 /**
- * wsmon_regions_buddies - are a region and its successor the halves of a cell?
+ * wsmon_regions_buddies - tell whether a region and the next are the halves of a cell
  * @rs:	the regions
  * @i:	index of the lower one
  */
@@ -79,6 +83,10 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
+/**
+ * wsmon_region_reset_samples - put a region at rest, without sample positions
+ * @r:	the region
+ */
 void wsmon_region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
@@ -90,7 +98,7 @@ void wsmon_region_reset_samples(struct wsmon_region *r)
 	r->vague = 0;
 }
 
-/** wsmon_hash64 - the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
+/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
 u64 wsmon_hash64(u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -99,15 +107,14 @@ u64 wsmon_hash64(u64 x)
 }
 
 /**
- * wsmon_region_draw - new positions for the samples of a region
+ * wsmon_region_draw - draw new positions for the samples of a region
  * @sp:		the space
- * @r:		the region, its old samples dropped
+ * @r:		the region, at rest
  * @seed:	the user's seed
  * @epoch:	number of the draw
  *
- * Positions are a hash of (cell, half, epoch, seed), uniform over the mapped
- * pages of each half, and never depend on what was observed: that is what
- * makes the estimate unbiased.
+ * A position is a hash of cell, half, epoch and seed: uniform over the mapped pages of
+ * its half, and independent of what was observed. So the estimate is unbiased.
  */
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 seed, u64 epoch)
@@ -129,20 +136,20 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 	}
 }
 
-/* Nothing is told of samples where the share is this close to none or all */
+/* Samples are not reported where the share is this close to 0 or 1 */
 #define SHARE_NEARLY		(WSMON_ONE / 512)
-/* and has been for so many draws */
+/* and has been for this many draws */
 #define DRAWS_SETTLED		4
 
-/* Where a sample is in a part of its region, as WSMON_SAMPLES_* say */
+/* Position of a sample in its half, from @start to @end, in units of WSMON_SAMPLES_* */
 static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 {
-	/* a part has less than 2^45 pages */
+	/* a half has less than 2^45 pages */
 	return div64_u64((s->vpn - start) * WSMON_SAMPLES_PLACES, end - start);
 }
 
 /**
- * wsmon_region_samples - what the samples of a region saw, for its record
+ * wsmon_region_samples - encode for a record what the samples of a region saw
  * @r:		the region, observed until now
  * @since:	when the interval began, nanoseconds
  *
@@ -170,9 +177,9 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 	return samples;
 }
 
-/* Draws after which evidence no longer grows: older ones fade */
+/* Evidence grows up to this number of draws: older ones fade */
 #define DRAWS_MAX	64
-/* Weight of the past in the moving averages is at most 7/8 */
+/* The past has a weight of at most 7/8 in moving averages */
 #define AVERAGE_MAX	8
 
 static u16 moving_average(u16 old, u16 new, unsigned int weight)
@@ -181,14 +188,14 @@ static u16 moving_average(u16 old, u16 new, unsigned int weight)
 }
 
 /**
- * wsmon_region_observe - learn from one aggregation interval
+ * wsmon_region_observe - update the averages of a region after an aggregation interval
  * @r:		the region, observed at the same two pages all the interval
- * @x:		was the sample of each half accessed during it?
+ * @x:		by half, was the sample accessed during the interval?
  * @fresh:	the positions were drawn for this interval
  * @now:	the time
  *
- * Halves that agree and contradict what is believed start a new belief at
- * once; anything less moves the averages.
+ * Halves that agree with each other and contradict the average replace it at once;
+ * anything less moves it.
  */
 void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 			  u64 now)
@@ -229,29 +236,38 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 }
 
 /*
- * Has it been this long? Rounds come at multiples of the sampling interval,
- * give or take: half of one is allowed for.
+ * What an aggregation interval teaches
+ *
+ * Each window has its own estimate, made of what samples saw that served it in full.
+ * Estimates of different windows are made of different generations of samples, so the
+ * one of a longer window may be smaller by chance. They are left as they are: taking the
+ * larger of the two would be too large in the mean.
+ */
+
+/*
+ * Has a sample served for a time? Rounds come at multiples of the sampling interval, give
+ * or take half of one.
  */
 static bool sample_served(const struct wsmon_interval *iv, u64 since, u64 ns)
 {
 	return iv->now - since + iv->slack_ns >= ns;
 }
 
-/* Was it within the last ns? A round at @at saw accesses since the one before. */
+/* Was an access within the last @ns? A round at @at finds accesses since the one before. */
 static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 {
 	return at && iv->now - at + iv->slack_ns < ns;
 }
 
 /**
- * wsmon_region_due - is it time to drop the samples of a region?
+ * wsmon_region_due - tell whether it is time to drop the samples of a region
  * @r:	the region
  * @iv:	the interval that ends
  *
- * Samples are dropped, to be drawn afresh, when they have served the longest
- * window. A window longer than an interval spreads that over as many as it takes,
- * of those the target ran in: one that runs once a window would else have the
- * same turn always.
+ * Samples are dropped, and drawn again, when they have served the longest window. If that
+ * is longer than an interval, regions take turns, by their address. The turns are counted
+ * in intervals in which the target ran: by plain intervals, one that runs once a window
+ * would always drop the same regions.
  */
 bool wsmon_region_due(const struct wsmon_region *r,
 		      const struct wsmon_interval *iv)
@@ -266,7 +282,7 @@ bool wsmon_region_due(const struct wsmon_region *r,
 	       iv->active % phases;
 }
 
-/* Is the memory younger than a window, and are all accesses since known? */
+/* Is the memory younger than a window, and are all accesses to it known? */
 static bool region_younger_than(const struct wsmon_interval *iv, const struct wsmon_region *r,
 				u64 window)
 {
@@ -278,7 +294,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	bool x[2];
 	u32 h, k;
 
-	/* nothing was accessed at rounds the target slept through */
+	/* rounds the target slept through count as checks that found nothing */
 	r->checks += iv->idle * (r->n[1] ? 2 : 1);
 	if (!r->checks)
 		return;
@@ -289,7 +305,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	for (k = 0; k < iv->nr_windows; k++) {
 		bool all = region_younger_than(iv, r, iv->window_ns[k]);
 
-		/* as long as none has served a whole window, tell what is known */
+		/* as long as no sample has served the window, a part of it is all there is */
 		if (all || sample_served(iv, r->armed_ns, iv->window_ns[k]))
 			r->whole |= BIT(k);
 		else if (r->whole & BIT(k))
@@ -310,13 +326,13 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 }
 
 /**
- * wsmon_regions_learn - what the samples saw becomes what is known
+ * wsmon_regions_learn - turn what the samples saw into what is known
  * @rs:		the regions, their samples checked for the last time in this interval
  * @iv:		the interval
- * @slept:	the target did not run in it, and nobody looked
+ * @slept:	the target did not run in it, so samples were not checked
  *
- * Of regions that could not be looked at, as somebody sat on the mmap lock, the last
- * figures stand, and count as quite uncertain.
+ * Regions that could not be checked, as the mmap lock was busy, keep their last figures,
+ * which count as quite uncertain.
  */
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
 			 bool slept)
@@ -335,10 +351,8 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 }
 
 /**
- * wsmon_regions_rest - the next interval begins
+ * wsmon_regions_rest - put regions at rest whose samples were dropped, reset counters
  * @rs:	the regions
- *
- * Samples the pass dropped may be drawn again; counters begin anew.
  */
 void wsmon_regions_rest(struct wsmon_regions *rs)
 {

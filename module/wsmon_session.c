@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_session.c - a session and its thread, kwsmond
+ * wsmon_session.c - a session: starting, stopping, changing, and its thread's schedule
  *
- * Starting, stopping and changing a session, with wsmon.ctl held; and the schedule
- * of its rounds.
+ * One kernel thread, kwsmond, observes all targets. It holds wsmon.lock during a round,
+ * and sleeps without it. Every sample_us a round checks the sample pages of all targets
+ * that ran since the last one; less often to keep within the CPU budget (wsmon_pace.c),
+ * and while targets sleep. Between rounds it looks at targets that executed a program, or
+ * ended (wsmon_task.c). wsmon_interval.c has what a round does.
  *
- * One kernel thread observes all targets. It holds wsmon.lock during a round
- * and sleeps without it. Every sample_us a round checks all sample pages, of
- * targets that ran since the last one; less often to keep within the CPU budget
- * (wsmon_pace.c) and while targets sleep. Between rounds it looks at targets that
- * executed a program, or ended (wsmon_task.c). What a round does is in
- * wsmon_interval.c.
+ * Who starts, stops or changes a session holds wsmon.ctl.
  */
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
@@ -21,11 +19,9 @@
 
 #include "wsmon_internal.h"
 
-/*
- * The thread
- */
+/* The thread */
 
-/* End the session and report it. Context: wsmon.lock held. */
+/* End the session, and report that. Context: wsmon.lock held. */
 static void session_end(u32 reason)
 {
 	wsmon_life_unwatch(wsmon.session);
@@ -37,10 +33,10 @@ static void session_end(u32 reason)
 	WRITE_ONCE(wsmon.running, false);
 }
 
-/* Rounds a target slept through double the time to the next, so often at most */
+/* Each round that found no target had run doubles the time to the next, up to 2^this */
 #define ASLEEP_MAX	8
 
-/* Targets and mappings are told again to a reader who came late. */
+/* Report attributes, targets and mappings again to a reader that came late. */
 static void session_report_again(const struct wsmon_session *ss)
 {
 	u32 i;
@@ -54,7 +50,7 @@ static void session_report_again(const struct wsmon_session *ss)
 	}
 }
 
-/* What the last round took: known only now, as the scheduler counts at switches */
+/* Account for the last round. The scheduler updates CPU time when it switches: so now. */
 static void session_account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
@@ -71,8 +67,8 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
 	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
 	/*
-	 * Samples serve from now on, and for an interval at least: a round up
-	 * to half a sampling interval before counts as that.
+	 * Samples serve from now on, for a whole interval. A round that comes up to half
+	 * a sampling interval early counts as its end.
 	 */
 	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns();
 	if (wsmon_buffer_attached())
@@ -81,15 +77,15 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 }
 
 /*
- * When the next round is due: not before the end of the interval if there is no
- * CPU time left, later and later while nobody runs, but never after a window
- * begins or an interval ends.
+ * Compute when the next round is due: at the end of the interval if there is no CPU time
+ * left, later and later while no target runs, but never after the beginning of a window
+ * or the end of an interval.
  */
 static u64 session_next_round(struct wsmon_session *ss, u64 due)
 {
 	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
 
-	/* woken before it was due if the interval became shorter */
+	/* it was woken before it was due if attributes made the interval shorter */
 	due = min(due, now) + step;
 	if (now > due) {
 		late = div64_u64(now - due, step) + 1;
@@ -109,7 +105,7 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 	return min(due, needed);
 }
 
-/* Return: when the next round is due; 0 if there is nobody left to observe */
+/* Do a round. Return: when the next one is due; 0 if no target is left. */
 static u64 session_round(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns();
@@ -130,7 +126,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 						  boundary);
 		cond_resched();
 	}
-	/* the first interval begins when its samples are there, too */
+	/* the first interval, too, begins when its samples are armed */
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
 	ss->asleep = ran ? 0 : ss->asleep + 1;
@@ -140,9 +136,10 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 }
 
 /*
- * Look at targets that executed a program, or ended, before it is their turn. If there
- * is no CPU time left programs have to wait; an end comes once, and memory is waiting.
- * Return: when the next round is due; 0 if there is nobody left to observe
+ * Look at targets that executed a program, or ended, without waiting for the next round.
+ * If there is no CPU time left new programs have to wait. An end does not: it comes once,
+ * and its memory is waiting to be freed.
+ * Return: when the next round is due; 0 if no target is left.
  */
 static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 {
@@ -169,7 +166,7 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	return min(due, now + ss->pace.step_ns);
 }
 
-/* Not at all if attributes changed since @ns was worked out, or somebody calls. */
+/* Sleep; not if attributes changed since @ns was computed, or a target needs a look. */
 static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
 {
 	ktime_t expires = ns_to_ktime(ns);
@@ -223,11 +220,9 @@ static int session_thread(void *data)
 	return 0;
 }
 
-/*
- * Starting, stopping, changing
- */
+/* Starting, stopping, changing */
 
-/* Have the thread end, if there is one. Context: wsmon.ctl held. */
+/* Stop the thread, if there is one. Context: wsmon.ctl held. */
 static void session_stop_thread(void)
 {
 	struct wsmon_session *ss = wsmon.session;
@@ -236,12 +231,12 @@ static void session_stop_thread(void)
 	if (!ss || !ss->thread)
 		return;
 	kthread_stop(ss->thread);
-	/* a thread stopped before it ever ran has not said so */
+	/* a thread that is stopped before it ever ran has not ended the session */
 	mutex_lock(&wsmon.lock);
 	if (wsmon.running)
 		session_end(WSMON_END_STOPPED);
 	mutex_unlock(&wsmon.lock);
-	/* nobody wakes it any more */
+	/* no probe wakes it any more */
 	put_task_struct(ss->thread);
 	ss->thread = NULL;
 }
@@ -260,7 +255,7 @@ static int session_start(const u32 *pids, unsigned int nr,
 		wsmon_session_free(ss);
 		return PTR_ERR(thread);
 	}
-	/* it may end by itself before it is stopped */
+	/* keep it: it may end by itself before it is stopped */
 	get_task_struct(thread);
 	ss->thread = thread;
 
@@ -281,21 +276,20 @@ static int session_start(const u32 *pids, unsigned int nr,
 }
 
 /**
- * wsmon_set_targets - monitor these processes, and no others
+ * wsmon_set_targets - monitor some processes, and no others
  * @pids:	their ids
- * @nr:		how many; 0 stops monitoring
+ * @nr:		number of ids; 0 stops monitoring
  * @ns:		pid namespace of the ids
  *
  * Context: may sleep, no locks held.
- * Return: 0, or -ERESTARTSYS or an error of wsmon_session_create() with nothing
- * changed.
+ * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_create(), nothing has changed.
  */
 int wsmon_set_targets(const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns)
 {
 	int ret = 0;
 
-	/* ns is NULL at unload: then it must not fail */
+	/* ns is NULL at unload, which must not fail */
 	if (!ns)
 		mutex_lock(&wsmon.ctl);
 	else if (mutex_lock_interruptible(&wsmon.ctl))
@@ -311,10 +305,10 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
 /**
  * wsmon_set_attrs - change attributes, also while monitoring
  * @text:	what was written to debugfs wsmon/attrs
- * @len:	bytes of it
+ * @len:	its length in bytes
  *
- * Intervals count from the present round on; the number of regions follows at
- * the end of the aggregation interval.
+ * New intervals are in force from the present round on, a new number of regions at the
+ * end of the aggregation interval.
  * Context: may sleep, no locks held.
  * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
  */
@@ -330,14 +324,14 @@ int wsmon_set_attrs(const char *text, size_t len)
 	ret = wsmon_attrs_parse(&attrs, text, len);
 	if (ret)
 		goto out;
-	/* wsmon.running only turns false without wsmon.ctl */
+	/* without wsmon.ctl, wsmon.running can only become false */
 	if (READ_ONCE(wsmon.running))
 		room = wsmon_session_make_room(wsmon.session, &attrs);
 	if (IS_ERR(room)) {
 		ret = PTR_ERR(room);
 		goto out;
 	}
-	/* no round may see one half of the change */
+	/* no round may see half of the change */
 	if (wsmon_lock()) {
 		ret = -ERESTARTSYS;
 		goto out_free;
@@ -346,16 +340,16 @@ int wsmon_set_attrs(const char *text, size_t len)
 		struct wsmon_session *ss = wsmon.session;
 
 		wsmon_session_resize(ss, &attrs, room);
-		/* the present interval ends when it would have begun now */
+		/* the present interval gets the new length */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;
-		/* the thread may be about to sleep for longer than it now should */
+		/* the thread may be about to sleep for the old interval */
 		WRITE_ONCE(ss->poked, true);
 	}
-	/* peaks end with their last estimates, so before these are forgotten */
+	/* peaks end with their last estimates, so before these are cleared */
 	if (wsmon.running && !wsmon_attrs_same_peaks(&attrs, &wsmon.attrs))
 		wsmon_events_restart_all(wsmon.session);
-	/* also what the last session left to be read */
+	/* also the results of a session that has ended, which can still be read */
 	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
 		wsmon_session_forget(wsmon.session,
 				     attrs.window_us == wsmon.attrs.window_us);
@@ -363,7 +357,7 @@ int wsmon_set_attrs(const char *text, size_t len)
 	if (wsmon.running)
 		wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
-	/* or does so already */
+	/* or it may sleep already */
 	if (wsmon.session && wsmon.session->thread)
 		wake_up_process(wsmon.session->thread);
 out_free:

@@ -33,17 +33,17 @@ struct wsmon wsmon = {
 	.stop_reason = -1,
 };
 
-/* How often the thread lets others go first, FIRST_US to twice as long each time */
+/* How often the thread lets others go first, for YIELD_US to twice as long each time */
 #define YIELD_TRIES	10
 #define YIELD_US	500
 
-/* Those who wait in wsmon_lock() */
+/* Tasks that wait in wsmon_lock() */
 static atomic_t lock_waiters = ATOMIC_INIT(0);
 
 /**
- * wsmon_lock - take wsmon.lock, for who is not the thread
+ * wsmon_lock - take wsmon.lock, for all but kwsmond
  *
- * Return: 0, or -EINTR: a signal came.
+ * Return: 0, or -EINTR if a signal came.
  */
 int wsmon_lock(void)
 {
@@ -56,11 +56,10 @@ int wsmon_lock(void)
 }
 
 /**
- * wsmon_lock_round - take wsmon.lock for a round
+ * wsmon_lock_round - take wsmon.lock for a round, for kwsmond
  *
- * A thread that is late comes back at once, before somebody who waits has woken
- * up, and could take the lock from each of several in turn: they go first, within
- * limits.
+ * A thread that is late comes back at once, before a task that waits has woken up, and
+ * could take the lock from it again and again. So tasks that wait go first, up to a limit.
  */
 void wsmon_lock_round(void)
 {
@@ -71,33 +70,33 @@ void wsmon_lock_round(void)
 	mutex_lock(&wsmon.lock);
 }
 
-/* Everything is there: set once, at the end of wsmon_init() */
+/* Set once, at the end of wsmon_init() */
 bool wsmon_ready;
 
 /**
- * wsmon_may_open - may the present task open one of the files?
+ * wsmon_may_open - check whether the present task may open one of the files
  *
- * Their modes keep everybody but root out. Root of a container that was given
- * the host's debugfs is kept out here: what processes of the host do is for
- * who has CAP_SYS_ADMIN in the initial user namespace.
+ * Their modes keep out all but root. This keeps out root of a container that was given
+ * the host's debugfs: only CAP_SYS_ADMIN in the initial user namespace may see what
+ * processes of the host do.
  *
- * Return: 0, -EPERM, or -ENODEV: the module is still being loaded.
+ * Return: 0, -EPERM, or -ENODEV while the module is still being loaded.
  */
 int wsmon_may_open(void)
 {
-	/* pairs with wsmon_init(), which must not fail once it was used */
+	/* pairs with wsmon_init(), which must not fail once a file was opened */
 	if (!smp_load_acquire(&wsmon_ready))
 		return -ENODEV;
 	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
 }
 
-/* Every target gets the same part of max_regions. */
+/* Divide max_regions equally among the targets. */
 static u32 target_budget(const struct wsmon_attrs *attrs, u32 nr_targets)
 {
 	return attrs->max_regions / nr_targets;
 }
 
-/* Room for a quarter more than the budget: mappings that changed need it. */
+/* Leave room for a quarter more than the budget, for mappings that change. */
 static u32 regions_cap(u32 budget)
 {
 	return budget + budget / 4 + 64;
@@ -144,14 +143,15 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 }
 
 /**
- * wsmon_session_create - prepare to monitor processes
- * @pids:	their ids, or ids of threads of theirs
- * @nr:		how many, at least 1
+ * wsmon_session_create - allocate a session that monitors some processes
+ * @pids:	ids of the processes, or of any of their threads
+ * @nr:		number of ids, at least 1
  * @ns:		the pid namespace of the ids
  * @attrs:	the attributes
  *
- * Return: the session, or -ESRCH: no such process, or a dying one; -EINVAL:
- * a kernel thread, a process twice, or min_regions for each is more than
+ * Context: wsmon.ctl held, may sleep.
+ * Return: the session; -ESRCH for a process that does not exist, or is dying; -EINVAL for
+ * a kernel thread, the same process twice, or if min_regions for each target is more than
  * max_regions; -ENOMEM.
  */
 struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
@@ -192,7 +192,7 @@ err_free:
 }
 
 /**
- * wsmon_session_free - free a session whose thread has ended, or never was
+ * wsmon_session_free - free a session that has no thread any more, or never had one
  * @ss:	the session, or NULL
  */
 void wsmon_session_free(struct wsmon_session *ss)
@@ -216,7 +216,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	kvfree(ss);
 }
 
-/* Swap in larger arrays, keep the regions. */
+/* Swap in larger arrays; keep the regions. */
 static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larger)
 {
 	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
@@ -226,14 +226,13 @@ static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larg
 }
 
 /**
- * wsmon_session_make_room - get what the targets need for new attributes
+ * wsmon_session_make_room - allocate larger arrays that new attributes need
  * @ss:		the session
  * @attrs:	the attributes
  *
  * Context: wsmon.ctl held, may sleep.
- *
- * Return: for wsmon_session_resize(), then wsmon_session_free_room(); or
- * -EINVAL as in wsmon_session_create(), -ENOMEM, with nothing changed.
+ * Return: the arrays for wsmon_session_resize(), to be freed by wsmon_session_free_room();
+ * -EINVAL as in wsmon_session_create(), or -ENOMEM.
  */
 struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 					      const struct wsmon_attrs *attrs)
@@ -260,9 +259,9 @@ struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 }
 
 /**
- * wsmon_session_free_room - free what is left of it
+ * wsmon_session_free_room - free what wsmon_session_make_room() returned
  * @ss:		the session
- * @room:	of wsmon_session_make_room(), or NULL
+ * @room:	the arrays, or NULL
  */
 void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room)
 {
@@ -276,13 +275,13 @@ void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_region
 }
 
 /**
- * wsmon_session_resize - give the targets what new attributes allow
+ * wsmon_session_resize - give the targets the regions that new attributes allow
  * @ss:		the session
  * @attrs:	the attributes
- * @room:	of wsmon_session_make_room(); what it was in place of is there afterwards
+ * @room:	from wsmon_session_make_room(); has the old arrays afterwards
  *
- * What is known of the costs is forgotten. Arrays only grow; regions above a
- * smaller budget are merged at the end of the aggregation interval.
+ * Forgets the costs, too. Arrays only grow; regions above a smaller budget are merged at
+ * the end of the aggregation interval.
  * Context: wsmon.ctl and wsmon.lock held.
  */
 void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
@@ -303,12 +302,12 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 }
 
 /**
- * wsmon_session_share - give the targets a part of what attributes allow
+ * wsmon_session_share - give the targets a share of the regions that attributes allow
  * @ss:		the session
  * @attrs:	the attributes
- * @share:	the part (Q15)
+ * @share:	the share (Q15)
  *
- * A target never gets less than min_regions. Arrays are large enough for all.
+ * A target never gets less than min_regions. The arrays are large enough for any share.
  * Context: wsmon.lock held.
  */
 void wsmon_session_share(struct wsmon_session *ss,
@@ -324,17 +323,17 @@ void wsmon_session_share(struct wsmon_session *ss,
 		if (t->regions.budget == budget)
 			continue;
 		t->regions.budget = budget;
-		/* areas are as few as half of it: group the mappings anew */
+		/* at most half of the budget may be areas: group the mappings anew */
 		if (t->space.coalesced || t->space.nr_area > budget / 2)
 			t->updated_ns = 0;
 	}
 }
 
 /**
- * wsmon_session_forget - what was observed is of no use for new windows
+ * wsmon_session_forget - forget what was observed for windows that change
  * @ss:		the session
- * @first:	the first one that may be new: 1 if the shortest is as it was, which
- *		peaks go on with; else 0
+ * @first:	the first window that changes: 1 if the shortest one stays, so that peaks go
+ *		on; else 0
  *
  * Context: wsmon.lock held.
  */

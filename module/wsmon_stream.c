@@ -16,10 +16,10 @@
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
 	 sizeof(struct wsmon_region_entry))
 
-/* Where a snapshot is put together */
+/* A snapshot is made here */
 static struct wsmon_rec_snapshot *scratch;
 
-/* As who started the session sees it; 0 if it was never visible there */
+/* The pid in the namespace that started the session; 0 if it is not visible there */
 static u32 target_pid(const struct wsmon_target *t)
 {
 	return pid_nr_ns(t->pid, wsmon.session->ns);
@@ -33,7 +33,7 @@ static void stream_put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
 	wsmon_buffer_put(rec);
 }
 
-/** wsmon_stream_attrs - the attributes in force */
+/** wsmon_stream_attrs - write the attributes in force */
 void wsmon_stream_attrs(void)
 {
 	struct wsmon_rec_attrs rec = { .attrs = wsmon.attrs };
@@ -42,9 +42,9 @@ void wsmon_stream_attrs(void)
 }
 
 /**
- * wsmon_stream_target - a target
+ * wsmon_stream_target - write a target
  * @t:		the target
- * @flags:	why: WSMON_TARGET_START, _EXEC or _AGAIN
+ * @flags:	the reason: WSMON_TARGET_START, _EXEC or _AGAIN
  */
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 {
@@ -58,7 +58,7 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 }
 
 /**
- * wsmon_stream_areas - the mappings of a target
+ * wsmon_stream_areas - write the areas of a target
  * @t:	the target
  */
 void wsmon_stream_areas(const struct wsmon_target *t)
@@ -101,7 +101,7 @@ static void stream_fill_region(struct wsmon_region_entry *e,
 }
 
 /**
- * wsmon_stream_snapshot - the regions at the end of an interval
+ * wsmon_stream_snapshot - write the regions at the end of an interval
  * @t:		the target
  * @now:	end of the interval
  */
@@ -149,7 +149,7 @@ static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 }
 
 /**
- * wsmon_stream_wss - the working set sizes at the end of an interval
+ * wsmon_stream_wss - write the working set sizes at the end of an interval
  * @t:		the target
  * @first:	the first window
  * @now:	end of the interval
@@ -168,10 +168,10 @@ void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
 }
 
 /**
- * wsmon_stream_peak - an edge of a peak
+ * wsmon_stream_peak - write an edge of a peak
  * @t:		the target
- * @rec:	everything but the record header and the pid is filled in
- * @now:	when
+ * @rec:	the record, complete but for its header and the pid
+ * @now:	the time
  */
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 		       u64 now)
@@ -181,7 +181,7 @@ void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 }
 
 /**
- * wsmon_stream_exited - a target is gone
+ * wsmon_stream_exited - write that a target is gone
  * @t:	the target
  */
 void wsmon_stream_exited(const struct wsmon_target *t)
@@ -192,8 +192,8 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 }
 
 /**
- * wsmon_stats_fill - the counters of a session, for a record or a file
- * @rec:	everything but the record header is filled in
+ * wsmon_stats_fill - fill in the counters of a session, for a record or a file
+ * @rec:	the record; its header is left to the caller
  * @ss:		the session
  *
  * Context: wsmon.lock held.
@@ -237,7 +237,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 }
 
 /**
- * wsmon_stream_stats - the monitor's own cost
+ * wsmon_stream_stats - write the counters of a session
  * @ss:	the session
  */
 void wsmon_stream_stats(const struct wsmon_session *ss)
@@ -249,7 +249,7 @@ void wsmon_stream_stats(const struct wsmon_session *ss)
 }
 
 /**
- * wsmon_stream_end - the last record of a session
+ * wsmon_stream_end - write the last record of a session
  * @reason:	WSMON_END_*
  */
 void wsmon_stream_end(u32 reason)
@@ -270,7 +270,7 @@ int wsmon_stream_init(void)
 	return scratch ? 0 : -ENOMEM;
 }
 
-/** wsmon_stream_exit - free it */
+/** wsmon_stream_exit - free what wsmon_stream_init() allocated */
 void wsmon_stream_exit(void)
 {
 	kvfree(scratch);

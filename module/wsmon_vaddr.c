@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_vaddr.c - the mappings of a target
+ * wsmon_vaddr.c - the mappings of a target, and its mmap lock
  *
- * Called by the kthread with wsmon.lock held; may sleep.
+ * Called by kwsmond with wsmon.lock held; may sleep.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -17,26 +17,27 @@
 
 #include "wsmon_internal.h"
 
-/* Mappings looked at under one hold of the mmap lock, and page-table entries */
+/* At most this many mappings, and page-table entries, under one hold of the mmap lock */
 #define READ_BATCH	256
 #define READ_TABLES	2048U
-/* and in one reading: 2 TiB in use; beyond it mappings are taken as they are */
+/* and in one reading: 2 TiB in use; beyond that mappings are taken with their holes */
 #define READ_TABLES_ALL	(1024U * 1024)
-/* Mappings of less are not worth looking for holes in */
+/* Smaller mappings are not searched for holes */
 #define READ_WHOLE	(2 * PMD_SIZE)
-/* Extents there is room for at first */
+/* Extents that fit at first */
 #define READ_ROOM	128U
 
 /**
- * wsmon_mm_lock - keep the page tables of a process, if that can be had soon
- * @mm:		its mm, grabbed
+ * wsmon_mm_lock - try to lock the address space of a process
+ * @mm:		its mm, with a reference on mm_count
  * @tries:	attempts that may fail; counted down
  *
- * Takes a reference on mm_users, which is not waited with, and the mmap lock for
- * reading. A target that sits on its lock, or fights for it, delays others only by as
- * much as @tries allow for a whole pass. To be undone soon: the process's memory
- * outlives it until then.
+ * Takes a reference on mm_users, and the mmap lock for reading. The reference is not held
+ * while waiting for the lock: an exiting process does not have to wait for this thread.
+ * A target that holds its lock for long delays others by @tries at most, for a
+ * whole pass. Undo this soon: until then the memory of a process outlives it.
  * Context: may sleep.
+ * Return: is it locked?
  */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
 {
@@ -57,7 +58,7 @@ bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
  * wsmon_mm_unlock - undo wsmon_mm_lock()
  * @mm:	the mm
  *
- * The last user's work is not for this thread to do.
+ * If this was the last user, a work item frees the memory, not this thread.
  */
 void wsmon_mm_unlock(struct mm_struct *mm)
 {
@@ -66,10 +67,10 @@ void wsmon_mm_unlock(struct mm_struct *mm)
 }
 
 /**
- * wsmon_mm_busy - if wsmon_mm_lock() failed, was it for the lock?
- * @mm:	the mm, grabbed
+ * wsmon_mm_busy - tell whether wsmon_mm_lock() failed because of the lock
+ * @mm:	the mm, with a reference on mm_count
  *
- * Return: false if the mm has no users any more.
+ * Return: false if it failed as the mm has no users any more.
  */
 bool wsmon_mm_busy(const struct mm_struct *mm)
 {
@@ -77,17 +78,42 @@ bool wsmon_mm_busy(const struct mm_struct *mm)
 }
 
 /**
- * wsmon_vma_usable - may the page tables of a mapping be walked?
+ * wsmon_vma_usable - tell whether Accessed bits of a mapping mean anything
  * @vma:	the mapping, under the mmap lock
  *
- * Accessed bits of devices' memory mean nothing.
+ * Those of device memory do not.
  */
 bool wsmon_vma_usable(struct vm_area_struct *vma)
 {
 	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
 }
 
-/* End of the entry of @size that holds @addr, @end at most */
+/**
+ * wsmon_vma_may_share_tables - tell whether processes may share page tables of a mapping
+ * @vma:	the mapping, under the mmap lock
+ *
+ * Only shared hugetlb mappings do, where they span a whole PUD. Any of the processes can
+ * unshare such a table.
+ */
+bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_HUGETLB && vma->vm_flags & VM_MAYSHARE &&
+	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE <= vma->vm_end;
+}
+
+/*
+ * Which ranges of a mapping have page tables
+ *
+ * Where there is no page table nothing was ever accessed, so there is nothing to sample:
+ * of a terabyte that is merely reserved, what is in use remains. Only huge leaf entries
+ * are read, so the cost is one read for 2 MiB at most, and one for a hole of any size.
+ *
+ * The mmap lock is held for reading, and the upper levels of page tables stay while
+ * their range is mapped: see wsmon_walk.c. Shared page tables of hugetlb do not stay;
+ * those are not read.
+ */
+
+/* End of the page-table entry of @size that holds @addr, at most @end */
 static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 				     unsigned long end)
 {
@@ -97,8 +123,8 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 }
 
 /*
- * Has the entry that holds an address anything in it?
- * @next:	where the entry ends, or @end
+ * Is there a page table, or a huge page, at an address?
+ * @next:	set to the end of that entry, or to @end
  */
 static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
 				  unsigned long *next)
@@ -126,15 +152,10 @@ static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsi
 	return !pmd_none(pmd);
 }
 
-/**
- * mm_next_populated - the next part of a range that has page tables
- * @mm:		the mm, its mmap lock held
- * @start:	where to begin; then where the part begins, or @end
- * @end:	end of the range, which is mapped
- * @left:	entries that may be looked at, counted down
- *
- * Return: where the part ends, which may be for lack of @left: then the next
- * call goes on from there.
+/*
+ * Find the next range from *@start on that has page tables, in a mapping that ends at
+ * @end; set *@start to its beginning, or to @end. At most *@left entries are read, counted
+ * down. Return: its end. If that is due to @left, the next call goes on from there.
  */
 static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *start,
 				       unsigned long end, unsigned int *left)
@@ -154,8 +175,8 @@ static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *star
 }
 
 /**
- * wsmon_space_free - free the memory of a space
- * @sp:	the space, empty afterwards
+ * wsmon_space_free - free the memory of a space, and empty it
+ * @sp:	the space
  */
 void wsmon_space_free(struct wsmon_space *sp)
 {
@@ -174,7 +195,7 @@ static u32 vma_classify_file(const struct vm_area_struct *vma)
 	return vma->vm_flags & VM_WRITE ? WSMON_CLASS_DATA : WSMON_CLASS_FILE;
 }
 
-/* Class of a mapping; @data_end: where the last .data ended, as .bss follows */
+/* Class of a mapping. @data_end: end of the last .data mapping, as .bss follows it */
 static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 {
 	const struct mm_struct *mm = vma->vm_mm;
@@ -203,9 +224,9 @@ static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 }
 
 /*
- * Room for twice the extents, up to WSMON_MAX_EXTENTS. Memory is not waited for:
- * the address space that would have to give it may be the one held here. The
- * next interval tries again.
+ * Make room for twice the extents, up to WSMON_MAX_EXTENTS. This does not wait for memory:
+ * the address space that would have to give it up may be the one held here. The next
+ * interval tries again.
  */
 static int space_grow(struct wsmon_space *sp)
 {
@@ -231,8 +252,8 @@ static int space_grow(struct wsmon_space *sp)
 }
 
 /*
- * Add the parts of a mapping that have page tables, from *addr on, which moves
- * behind what was looked at.
+ * Add the ranges of a mapping that have page tables, from *addr on; move *addr to the end
+ * of what was read.
  * Return: 0, or -ENOSPC.
  */
 static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
@@ -245,7 +266,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 	while (*addr < vma->vm_end && *left) {
 		start = *addr;
 		end = mm_next_populated(vma->vm_mm, &start, vma->vm_end, left);
-		/* parts of the same mapping, perhaps read under another hold */
+		/* the last extent is of the same mapping, perhaps read under another hold */
 		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
 		if (start < end) {
 			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
@@ -258,7 +279,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 	return 0;
 }
 
-/* Can anything be accessed through a mapping, and can its page tables be read? */
+/* Can memory be accessed through a mapping, and do its Accessed bits mean anything? */
 static bool vma_counts(struct vm_area_struct *vma)
 {
 	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
@@ -267,8 +288,8 @@ static bool vma_counts(struct vm_area_struct *vma)
 
 /*
  * Read some mappings under one hold of the lock.
- * @tables:	page-table entries that may be looked at, counted down; with none
- *		from the beginning, mappings are taken as they are, holes and all
+ * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
+ *		mappings are taken with their holes
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
 static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
@@ -285,7 +306,7 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 
 		if (!left-- || (!whole && !*tables))
 			return 1;
-		/* a mapping that grew downwards in the meantime begins at *addr */
+		/* a mapping that has grown downwards meanwhile begins at *addr */
 		*addr = max(vma->vm_start, *addr);
 		if (*addr >= vma->vm_end)
 			continue;
@@ -300,7 +321,7 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 				err = space_add_populated(sp, vma, class, addr, tables);
 			if (err)
 				return err;
-			/* perhaps in the middle of it */
+			/* @tables may be used up in the middle of a mapping */
 			if (!whole && !*tables)
 				return 1;
 		}
@@ -346,8 +367,8 @@ static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
 /**
  * wsmon_vaddr_read - read the mappings of a target into @ss->space
  * @ss:	the session
- * @t:	the target; remembers how long it took
- * @mm:	its mm, as wsmon_target_mm() gives it
+ * @t:	the target; @read_ns is set to the time this took
+ * @mm:	its mm, as wsmon_target_mm() returns it
  *
  * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
  * -ENOMEM.
@@ -370,7 +391,7 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
  * @ss:		the session
  * @t:		the target
  * @now:	the time
- * @origin:	nothing of what is new was there before; 0: not so
+ * @origin:	time before which none of the new memory existed; 0: unknown
  */
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
 		       u64 now, u64 origin)
@@ -380,11 +401,11 @@ void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /**
- * wsmon_vaddr_stamp - changes when mappings come, go, grow, or get page tables
+ * wsmon_vaddr_stamp - compute a number that changes with the mappings
  * @mm:	the mm
  *
- * Cheap, and not quite certain: what is unmapped and mapped at once in the same size
- * leaves it as it was.
+ * It changes when mappings come, go, grow, or get page tables. It is cheap, and may miss
+ * a change: unmapping and mapping the same size leaves it as it was.
  */
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
 {

@@ -2,27 +2,28 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * Called by the kthread with wsmon.lock held and the mm grabbed (mm_count): its
- * users may leave at any time.
+ * kwsmond calls this with wsmon.lock held and a reference on mm_count, which keeps the mm
+ * but not its memory: the last user may leave at any time.
  *
- * Samples are visited in address order with a cursor, so that consecutive
- * samples in one page table cost one descent and one lock. A hold, of HOLD_NS at
- * most, has a reference on mm_users, so that exit does not free the page tables, and
- * the mmap lock for reading: it keeps mappings, and with them the upper levels of the
- * page tables of mapped ranges, where they are. munmap() frees page tables of what
- * it unmapped under a downgraded lock, so every address is looked up among the
- * mappings under the same hold.
+ * Samples are taken in address order with a cursor, so that consecutive samples in one
+ * page table cost one descent and one lock. For HOLD_NS at most the walk holds
+ *   - a reference on mm_users: exit does not free the page tables;
+ *   - the mmap lock for reading: mappings stay where they are, and with them the upper
+ *     levels of the page tables of mapped ranges. munmap() frees the page tables of what
+ *     it unmapped under a downgraded lock, which does not exclude this walk: so every
+ *     address is looked up among the mappings under the same hold.
  *
- * What may change nevertheless, from 6.1 on if nothing else is said:
- * - a leaf entry (fault, reclaim, migration, split): visited under its lock,
- *   and only if it is what it was;
- * - a page table under a pmd: from 6.6 on khugepaged retracts those of files without
- *   the mmap lock (before, it takes that for writing), from 6.14 on MADV_DONTNEED
- *   frees those it emptied, with the mmap lock for reading. Both clear the pmd with
- *   its lock and the page table's held, and free the table after an RCU grace period:
- *   so rcu_read_lock, then its lock, then the pmd is compared again;
- * - a shared hugetlb page table of PMDs, unshared from another process: that takes
- *   i_mmap_rwsem of the file for writing, so it is taken for reading.
+ * What may change nevertheless (on 6.1 and later, unless a version is named):
+ *   - A leaf entry, by a fault, reclaim, migration or a split. It is sampled under its
+ *     lock, and only if it is what it was.
+ *   - A page table under a pmd. From 6.6 on khugepaged retracts page tables of files
+ *     without the mmap lock (earlier it takes the lock for writing); from 6.14 on
+ *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock for reading.
+ *     Both clear the pmd with its lock and the page table's lock held, and free the table
+ *     after an RCU grace period. So the walk takes rcu_read_lock, then the table's lock,
+ *     then compares the pmd again.
+ *   - A shared hugetlb page table of PMDs, unshared by another process. That takes the
+ *     file's i_mmap_rwsem for writing; so the walk holds it for reading.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -34,28 +35,14 @@
 
 #include "wsmon_walk.h"
 
-/* Longest the mmap lock is held, give or take one page table's samples */
+/* The mmap lock is held for this long at most, give or take one page table's samples */
 #define HOLD_NS		(60 * NSEC_PER_USEC)
-/* How often the clock is looked at, in visits */
+/* The clock is read once in this many regions */
 #define HOLD_CHECK	16
-/* Reclaim waits no longer for what it is owed, if intervals are longer */
+/* Debts to reclaim are paid after this time, if intervals are longer */
 #define SETTLE_NS	NSEC_PER_SEC
-/* A pmd may gain its Accessed bit between reading it and locking its table */
+/* Attempts at a pmd that may gain its Accessed bit before its table is locked */
 #define PMD_TRIES	4
-
-static bool range_holds(const struct wsmon_range *r, unsigned long addr)
-{
-	return addr >= r->start && addr < r->end;
-}
-
-/* The table of @size that holds @addr; at the top of the space it ends at ~0. */
-static struct wsmon_range range_around(unsigned long addr, unsigned long size)
-{
-	unsigned long start = addr & ~(size - 1);
-	struct wsmon_range r = { start, start + size ? start + size : ULONG_MAX };
-
-	return r;
-}
 
 static void walk_leave_table(struct wsmon_walk *w)
 {
@@ -118,7 +105,7 @@ static noinline bool walk_renew_lock(struct wsmon_walk *w)
 	return walk_lock(w);
 }
 
-/* Return: whether the lock is held, after a pause if others want something */
+/* Take the lock, or release it for a moment if others wait. Return: is it held? */
 static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 {
 	if (likely(w->locked && ++w->steps % HOLD_CHECK))
@@ -126,40 +113,28 @@ static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 	return walk_renew_lock(w);
 }
 
-/* A region that is not visited: no lock is to be held for long on its way */
+/* Regions that are skipped take time, too, during which the lock may be held */
 static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
 	if (w->locked && !(++w->steps % HOLD_CHECK))
 		walk_renew_lock(w);
 }
 
-/*
- * Page tables of shared hugetlb mappings that span a whole PUD may belong to several
- * processes, and be taken away by any of them.
- */
-static bool vma_may_share_tables(const struct vm_area_struct *vma)
-{
-	return vma->vm_flags & VM_HUGETLB && vma->vm_flags & VM_MAYSHARE &&
-	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE <= vma->vm_end;
-}
-
 static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
 {
 	struct vm_area_struct *vma;
 
-	if (range_holds(&w->mapping, addr))
+	if (wsmon_range_holds(&w->mapping, addr))
 		return w->vma;
 	walk_leave_mapping(w);
 	vma = find_vma(w->pass.mm, addr);
-	w->mapping.start = addr;
-	w->mapping.end = addr + 1;
+	w->mapping = (struct wsmon_range){ addr, addr + 1 };
 	if (!vma || addr < vma->vm_start)
 		return NULL;
-	w->mapping.start = vma->vm_start;
-	w->mapping.end = vma->vm_end;
+	w->mapping = (struct wsmon_range){ vma->vm_start, vma->vm_end };
 	if (!wsmon_vma_usable(vma))
 		return NULL;
-	if (vma_may_share_tables(vma)) {
+	if (wsmon_vma_may_share_tables(vma)) {
 		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
 			w->busy = true;
 			w->mapping.end = 0;
@@ -171,7 +146,7 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 	return vma;
 }
 
-/* Visit an entry whose lock is held. */
+/* Sample an entry whose lock is held. */
 static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long pfn,
 			      bool normal, enum wsmon_sample_op op, u8 *debt)
 {
@@ -179,8 +154,7 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 		.vma = w->vma,
 		.val = val,
 		.pfn = pfn,
-		.has_folio = normal && !is_vm_hugetlb_page(w->vma) &&
-			     !vma_is_dax(w->vma) &&
+		.has_folio = normal && !is_vm_hugetlb_page(w->vma) && !vma_is_dax(w->vma) &&
 			     !(w->vma->vm_flags & VM_MIXEDMAP),
 	};
 
@@ -198,7 +172,7 @@ static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long 
 	w->mapped = true;
 	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !(pte_val(pte) & _PAGE_ACCESSED))
 		return false;
-	/* faults that write map nothing around them */
+	/* a fault that writes maps nothing around its page */
 	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
 	w->text = w->vma->vm_flags & VM_EXEC;
 	return walk_sample_entry(w, (unsigned long *)ptep, pte_pfn(pte),
@@ -213,7 +187,7 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 	w->leaf_seen = seen;
 }
 
-/* A transparent or hugetlb huge page of PMD size */
+/* Sample a transparent or hugetlb huge page of PMD size. */
 static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 			    unsigned long addr, enum wsmon_sample_op op, u8 *debt)
 {
@@ -221,18 +195,18 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 	pmd_t now = READ_ONCE(*pmdp);
 	bool seen = false;
 
-	/* anything else than the same page: too late for this visit */
+	/* if it is not the same page any more, this pass is too late for it */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
 		seen = walk_sample_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->session, pmdp, op, seen);
-		walk_remember_leaf(w, range_around(addr, PMD_SIZE), op, seen);
+		walk_remember_leaf(w, wsmon_range_around(addr, PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
 	return seen;
 }
 
-/* A hugetlb page of PUD size */
+/* Sample a hugetlb page of PUD size. */
 static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 			    unsigned long addr, enum wsmon_sample_op op, u8 *debt)
 {
@@ -242,20 +216,20 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
 		seen = walk_sample_entry(w, (unsigned long *)pudp, pud_pfn(pud), true, op, debt);
-		walk_remember_leaf(w, range_around(addr, PUD_SIZE), op, seen);
+		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
 	return seen;
 }
 
-/* Return: true with the table's lock held, or false: it went away */
+/* Return: true with the table's lock held; false if the table went away. */
 static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
 {
 	rcu_read_lock();
 	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
 	w->ptl = pte_lockptr(w->pass.mm, &pmd);
 	spin_lock(w->ptl);
-	w->table = range_around(addr, PMD_SIZE);
+	w->table = wsmon_range_around(addr, PMD_SIZE);
 	/* for sparse: the cursor holds them until walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
@@ -274,7 +248,7 @@ static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned lo
 		pmd_t pmd = READ_ONCE(*pmdp);
 
 		if (pmd_none(pmd)) {
-			w->hole = range_around(addr, PMD_SIZE);
+			w->hole = wsmon_range_around(addr, PMD_SIZE);
 			return false;
 		}
 		if (!pmd_present(pmd))
@@ -297,14 +271,14 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	pud_t *pudp, pud;
 
 	if (pgd_none(pgd)) {
-		w->hole = range_around(addr, PGDIR_SIZE);
+		w->hole = wsmon_range_around(addr, PGDIR_SIZE);
 		return false;
 	}
 	if (unlikely(pgd_bad(pgd)))
 		return false;
 	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
 	if (p4d_none(p4d)) {
-		w->hole = range_around(addr, P4D_SIZE);
+		w->hole = wsmon_range_around(addr, P4D_SIZE);
 		return false;
 	}
 	if (unlikely(p4d_bad(p4d)))
@@ -312,7 +286,7 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	pudp = pud_offset(&p4d, addr);
 	pud = READ_ONCE(*pudp);
 	if (pud_none(pud)) {
-		w->hole = range_around(addr, PUD_SIZE);
+		w->hole = wsmon_range_around(addr, PUD_SIZE);
 		return false;
 	}
 	if (!pud_present(pud))
@@ -325,9 +299,9 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 }
 
 /*
- * A huge page that was visited this round already: its bit is gone, the answer
- * is remembered. Visit it again only for what is to be done to it. A bit that is
- * set again after a check is for the next round to find.
+ * Sample a huge page for the second time in a pass. Its bit is cleared already, so the
+ * answer is the one that is remembered; the entry is visited only if something is still
+ * to be done to it. A bit that was set since the check is for the next round to find.
  */
 static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 				   enum wsmon_sample_op op, u8 *debt)
@@ -347,29 +321,30 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long addr,
 					   enum wsmon_sample_op op, u8 *debt)
 {
-	if (range_holds(&w->leaf, addr))
+	if (wsmon_range_holds(&w->leaf, addr))
 		return walk_sample_leaf_again(w, addr, op, debt);
 	walk_leave_table(w);
-	if (!walk_find_mapping(w, addr) || range_holds(&w->hole, addr))
+	if (!walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
 		return false;
 	return walk_descend(w, addr, op, debt);
 }
 
 /*
- * Return: was the page accessed since the last visit? Inline, as there is little
- * else to do for a page of the table the cursor is in.
+ * Sample a page. Return: was it accessed since the last time? Inline, as for a page of
+ * the table the cursor is in there is little to do.
  */
 static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long addr,
 					     enum wsmon_sample_op op, u8 *debt)
 {
-	if (likely(range_holds(&w->table, addr) && range_holds(&w->mapping, addr)))
+	if (likely(wsmon_range_holds(&w->table, addr) && wsmon_range_holds(&w->mapping, addr)))
 		return walk_sample_pte(w, addr, op, debt);
 	return walk_sample_elsewhere(w, addr, op, debt);
 }
 
 /*
- * A page found accessed: was it, if it was not there at the last visit? Of files that
- * are data the answer is yes: they are read page by page.
+ * Was a page really accessed that is mapped since the last check, and whose bit is set?
+ * Or did a fault on a page near it map it, which sets the bit as well? Files that are
+ * data count as accessed: they are read page by page.
  */
 static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
@@ -395,7 +370,7 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 		if (op == WSMON_SAMPLE_ARM) {
 			w->pass.stats->arms++;
 			r->absent |= !w->mapped << h;
-			/* memory that is new was accessed since it is there */
+			/* the bit of new memory was set since the memory exists */
 			if (seen && r->origin_ns) {
 				s->seen_ns = now;
 				r->vague |= w->around << h;
@@ -413,19 +388,19 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 }
 
 /**
- * wsmon_walk_pass - visit the sample pages of a target once
+ * wsmon_walk_pass - sample the pages of a target once
  * @ss:		the session
  * @t:		the target
- * @mm:		its mm, grabbed
- * @op:		WSMON_SAMPLE_ARM: regions not armed yet, which are then;
- *		WSMON_SAMPLE_CHECK: armed regions;
- *		WSMON_SAMPLE_DROP: the same, which sets @last, and samples of regions
- *		with @due are dropped, which sets @dropped
- * @now:	what counts as the time of accesses found
+ * @mm:		its mm, with a reference on mm_count
+ * @op:		WSMON_SAMPLE_ARM: arm regions at rest;
+ *		WSMON_SAMPLE_CHECK: check armed regions;
+ *		WSMON_SAMPLE_DROP: check armed regions for the last time in the
+ *		interval, which sets @last, and drop the samples of those with @due,
+ *		which sets @dropped
+ * @now:	the time that accesses found are given
  *
- * Stops early, and counts it, if the mmap lock cannot be had for a while: what
- * was not visited is as it was, and first in the next pass. Visits at most two
- * pages a region.
+ * If the mmap lock stays busy the pass ends early, is counted as missed, and the next
+ * pass begins with the region that was not sampled.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
@@ -483,13 +458,13 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /**
- * wsmon_walk_fresh - which of some pages were accessed, ever?
+ * wsmon_walk_fresh - find which pages of new memory were accessed
  * @ss:	the session
- * @mm:	the target's mm, grabbed
- * @f:	the pages; says what was seen afterwards
+ * @mm:	the target's mm, with a reference on mm_count
+ * @f:	the pages; then also what was seen
  *
- * Changes nothing. If the mmap lock cannot be had, no page counts as drawn of the
- * classes of those that are left.
+ * Changes no page-table entry. If the mmap lock stays busy, the classes of the pages
+ * that are left count as not sampled.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f)
@@ -517,7 +492,7 @@ void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsm
 	walk_unlock(&w);
 	if (i < f->nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
-	/* the pages come in order: the first ones are no sample of all */
+	/* pages are in address order: the first ones are no sample of all */
 	for (; i < f->nr; i++)
 		f->drawn[f->class[i]] = 0;
 	ss->stats.walk_ns += ktime_get_ns() - begin;

@@ -65,6 +65,20 @@ struct wsmon_range {
 	unsigned long end;
 };
 
+static inline bool wsmon_range_holds(const struct wsmon_range *r, unsigned long addr)
+{
+	return addr >= r->start && addr < r->end;
+}
+
+/* The table of @size that holds @addr; the last one of the address space ends at ~0 */
+static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned long size)
+{
+	unsigned long start = addr & ~(size - 1);
+	struct wsmon_range r = { start, start + size ? start + size : ULONG_MAX };
+
+	return r;
+}
+
 /**
  * struct wsmon_walk - the cursor of a pass
  * @pass:	what the sampler sees

@@ -4,22 +4,20 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * Each half of a region is a stratum with one sample page, drawn uniformly:
- * the estimate, the sum of half size times "was it accessed", is unbiased
- * (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3). One draw a stratum says
- * nothing about its variance; collapsing the two strata of a region does
- * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
- * expectation is the variance plus a term for the difference of the halves' means,
- * so never less. Where an area ends within a region its halves differ in size, and it
- * may be less, if the larger half varies and the smaller one does not. The form that
- * never is, (n0 x0 - n1 x1)^2, makes of such a region a doubt even where all of it
- * is accessed.
+ * Each half of a region is a stratum with one sample page, drawn uniformly. The estimate,
+ * the sum of half size times "was it accessed", is unbiased (Cochran, Sampling Techniques,
+ * 3rd ed. 1977, 5.3). One draw of a stratum says nothing about its variance, but
+ * collapsing the two strata of a region does (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For
+ * halves of equal size its expectation is the variance plus a term for the difference of
+ * the halves' means, so never less. Where an area ends within a region its halves differ
+ * in size, and it may be less, if the larger half varies and the smaller one does not. The
+ * form that is never less, (n0 x0 - n1 x1)^2, would make such a region uncertain even if
+ * all of it is accessed.
  *
- * Regions whose samples always agreed add nothing to that, yet are not certain.
- * With m draws of two samples each that all agreed, a share of up to 3 / (2m)
- * could have been missed at 95 % (the rule of three: Hanley and
- * Lippman-Hand, JAMA 1983); the interval is widened by the largest such
- * doubt, upwards for regions found cold, downwards for those found hot.
+ * Regions whose samples always agreed add nothing to that, yet are not certain. If m draws
+ * of two samples each all agreed, a share of up to 3 / (2m) may have been missed at 95 %
+ * (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is widened by the
+ * largest such doubt, upwards for regions found cold, downwards for regions found hot.
  */
 #include "wsmon_pure.h"
 
@@ -28,9 +26,9 @@
 #define Z_DEN	100
 
 /*
- * A fault on a page of a file maps those around it, in blocks of 16, and x86 marks all
- * of them accessed. So of pages that may be such, one in 16 was accessed, or all were:
- * they count as the middle of that, give or take the half, in 32ths.
+ * A fault on a page of a file maps the pages around it, 16 at a time, and x86 marks all of
+ * them accessed. So of pages that may have been mapped like that one in 16 was accessed,
+ * or all were. They count as the middle between the two, give or take the half, in 32nds.
  */
 #define VAGUE_MEAN	17
 #define VAGUE_DOUBT	15
@@ -39,11 +37,11 @@
  * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share
  * @var:	variance, in units of (1 << shift) pages squared
- * @cold:	most pages a region found cold may hide
- * @hot:	most pages a region found hot may lack
+ * @cold:	accessed pages that a region found cold may have at most
+ * @hot:	pages not accessed that a region found hot may have at most
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed in an earlier interval, and not observed since
- * @vague:	pages that were accessed, or mapped around those that were
+ * @vague:	pages that were accessed, or merely mapped around a fault
  */
 struct wss_sums {
 	u64 hit;
@@ -56,8 +54,8 @@ struct wss_sums {
 };
 
 /**
- * wsmon_sqrt_up - square root, rounded up
- * @x:	of what
+ * wsmon_sqrt_up - compute a square root, rounded up
+ * @x:	the square
  */
 u64 wsmon_sqrt_up(u64 x)
 {
@@ -76,7 +74,7 @@ u64 wsmon_sqrt_up(u64 x)
 	return x ? r + 1 : r;
 }
 
-/* In units of 2^shift pages, rounded up: of many small ones none is to vanish */
+/* Convert to units of 2^shift pages; rounded up, so that small numbers do not vanish. */
 static u64 wss_scale(u64 pages, unsigned int shift)
 {
 	return (pages + (1ULL << shift) - 1) >> shift;
@@ -103,7 +101,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		if (r->doubtful[h] & BIT(k))
 			c->vague += r->n[h] * out[h] / WSMON_ONE;
 	}
-	/* what was not accessed yet may be before the window is over */
+	/* what was not accessed in a part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))
 		c->unknown += n - hit;
 	if (r->stale)
@@ -116,7 +114,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		  WSMON_ONE;
 	if (diff)
 		return;
-	/* what its halves are made of differed: together they vary as that did */
+	/* its halves are made of halves that differed: so they vary together */
 	if (r->guess & BIT(k)) {
 		c->var += (n0 + n1) * (n0 + n1) / 2;
 		return;
@@ -129,7 +127,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		c->hot = max(c->hot, doubt);
 }
 
-/* New memory of a class: m of n pages looked at were accessed */
+/* Add new memory of a class, of which m of n sampled pages were accessed. */
 static void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh, u32 class,
 			  unsigned int shift)
 {
@@ -171,7 +169,7 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 	return sum;
 }
 
-/* A sum is of its classes: they share no page, and their samples are independent. */
+/* Add a class to a sum: classes share no page, and their samples are independent. */
 static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
 			  const struct wss_sums *c)
 {
@@ -186,11 +184,11 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 }
 
 /**
- * wsmon_wss_estimate - working set sizes with their intervals
- * @rs:		the regions, with what was observed in the window in @out[k]
+ * wsmon_wss_estimate - estimate working set sizes, with their confidence intervals
+ * @rs:		the regions; @out[k] of each is what was observed in the window
  * @sp:		the space
- * @k:		which window
- * @fresh:	memory that came to be within the window, or NULL
+ * @fresh:	memory that appeared within the window, or NULL
+ * @k:		the window
  * @wss:	the result: WSMON_CLASS_ALL, each class, and WSMON_WSS_REST
  *
  * O(regions).
@@ -233,10 +231,20 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		wss_finish(&wss[c], &acc[c], shift);
 }
 
+/*
+ * Memory that appeared since the mappings were last read
+ *
+ * No sample was waiting there. But what is found accessed in it at the end of the interval
+ * was accessed since the mappings were last read, as before that the memory did not exist.
+ * So sampling some of its pages once shows how much of it is in the working set. One page
+ * is drawn from each of equal shares of it (Cochran, Sampling Techniques, 3rd ed. 1977,
+ * 5.3); the binomial variance that is used is not less than the true one.
+ */
+
 /**
- * struct new_pages - goes over the pages of one space that are not in another
+ * struct new_pages - iterator over the pages of a space that are not in another one
  * @now:	the space
- * @then:	the other
+ * @then:	the other space
  * @i:		extent of @now
  * @j:		extent of @then
  * @at:		next page in extent @i
@@ -249,7 +257,7 @@ struct new_pages {
 	u64 at;
 };
 
-/* The next pages [*start, *end), all in extent c->i. Return: are there any? */
+/* Get the next range [*start, *end), all in extent c->i. Return: is there one? */
 static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
 {
 	for (; c->i < c->now->nr_ext; c->i++) {
@@ -276,11 +284,11 @@ static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
 }
 
 /**
- * wsmon_fresh_draw - choose pages of new memory to look at
- * @f:		filled in, nothing seen yet
+ * wsmon_fresh_draw - draw the pages of new memory to sample
+ * @f:		the result: pages, with nothing seen yet
  * @now:	the space
- * @then:	the space as last read
- * @random:	what positions are drawn with
+ * @then:	the space as it was last read
+ * @random:	seed of the draw
  *
  * O(extents of both).
  */

@@ -2,26 +2,25 @@
 /*
  * wsmon_young.c - the sampler that reads Accessed bits
  *
- * Called by the walk with the lock of the page-table entry held, and the mmap
- * lock for reading; may not sleep. The finish callback runs without locks.
+ * The walk calls this with the lock of the page-table entry held, and the mmap lock for
+ * reading: no sleeping. wsmon_young_finish() is called without locks.
  *
- * The bit is cleared by an atomic operation: a plain store would race with the
- * processor setting the Dirty bit and lose data. No other bit is touched.
+ * The bit is cleared by an atomic operation. A plain store would race with the processor
+ * that sets the Dirty bit, and lose data. No other bit is changed.
  *
- * A cleared bit hides a reference from reclaim, so it is given back. Where the
- * kernel has the folio's young flag (CONFIG_PAGE_IDLE_FLAG) that is set: for the
- * first access an interval at once and for all further ones when it ends, or each
- * second if that is sooner, since the folio's memory is seldom in a cache.
+ * A cleared bit hides an access from reclaim. That is a debt, which is paid:
+ *   - With the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
+ *     first access of an interval at once; for all further ones together, when the
+ *     interval ends or each second if that is sooner, as struct folio is seldom in a
+ *     cache.
+ *   - Without it: by setting the bit again when the sample is dropped. That is not enough
+ *     where the next sample clears it a moment later, as in every huge page of most
+ *     targets, and in every page of small ones. So the first access of an interval, or of
+ *     a second, is also reported by folio_mark_accessed(). Only accesses found by an armed
+ *     sample are: a bit found when arming may be one that was set here, and reporting it
+ *     would keep an idle page active for ever.
  *
- * Other kernels get the bit set again when the sample is dropped. That does not
- * suffice where the next sample clears it a moment later, as it does for every huge
- * page of most targets and every page of small ones. So they are also told of the
- * first access an interval, or a second, by folio_mark_accessed(). Only accesses
- * found by an armed sample count for that: a bit found when arming may be one that
- * was set here, and would keep what is idle active for ever.
- *
- * What cannot be seen or given back: the ages KVM guests keep in their second-level
- * tables.
+ * Not seen, and not paid: ages that KVM guests keep in their second-level page tables.
  */
 #include <linux/bitops.h>
 #include <linux/cpu.h>
@@ -49,7 +48,7 @@
 /**
  * enum young_debt - what reclaim does not know of a sample page
  * @DEBT_NONE:	nothing
- * @DEBT_REPORTED:	nothing, but it was told of an access since debts were settled.
+ * @DEBT_REPORTED: nothing, but an access was reported since debts were last settled.
  *		Without the young flag: the bit is to be set again nevertheless
  * @DEBT_OWED:	an access
  */
@@ -68,8 +67,8 @@ static void young_report(const struct wsmon_entry *e)
 		return;
 	folio = page_folio(pfn_to_page(e->pfn));
 	/*
-	 * Nobody's, as the zero page. Not on a list says nothing: reclaim takes
-	 * folios off theirs before it looks at Accessed bits and this flag.
+	 * Reclaim does not own it, like the zero page. That a folio is on no list means
+	 * nothing: reclaim isolates folios before it reads Accessed bits and this flag.
 	 */
 	if (!folio->mapping)
 		return;
@@ -79,7 +78,7 @@ static void young_report(const struct wsmon_entry *e)
 		folio_set_young(folio);
 }
 
-/* An Accessed bit was cleared. */
+/* Note that an Accessed bit was cleared. */
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
@@ -91,7 +90,7 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 	*debt = DEBT_REPORTED;
 }
 
-/* The interval ends, or has lasted for a while. */
+/* Pay: the interval ends, or has lasted for a while. */
 static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
 	if (*debt == DEBT_OWED)
@@ -99,7 +98,7 @@ static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 	*debt = DEBT_NONE;
 }
 
-/* The sample is dropped, and its bit left as it is. */
+/* Pay for a sample that is dropped; its bit stays as it is, and counts if it is set. */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
@@ -114,8 +113,8 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 }
 #else
 /*
- * The first two make a folio active. The multi-gen LRU keeps one for a further
- * generation that has four beyond PG_referenced (LRU_REFS_WIDTH is 2).
+ * Two marks make a folio active. The multi-gen LRU keeps a folio for a further generation
+ * that has four marks beyond PG_referenced (LRU_REFS_WIDTH is 2).
  */
 #define REPORT_MARKS	5
 
@@ -125,7 +124,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 	unsigned int i;
 
 	*debt = DEBT_REPORTED;
-	/* nobody's, or reclaim does not count accesses here either */
+	/* reclaim does not own it, or does not count accesses here either */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
 	for (i = 0; i < REPORT_MARKS; i++)
@@ -135,7 +134,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
-	/* is there anybody to tell? */
+	/* can it be reported, and is it news? */
 	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
@@ -149,18 +148,18 @@ static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 		*debt = DEBT_OWED;
 }
 
-/* Several samples of one huge page are visited one after the other. */
+/* Pay for a sample that is dropped. Several samples of a huge page come in a row. */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
 	if (young) {
-		/* it is cleared again when the next sample is armed */
+		/* the next sample clears it again when it is armed */
 		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != pass->returned)
 			young_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
-			/* a set bit would read as an access there */
+			/* @kept would read a bit that is set here as an access */
 			if (*pass->kept_debt == DEBT_NONE)
 				*pass->kept_debt = DEBT_OWED;
 		} else {
@@ -171,7 +170,7 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 	*debt = DEBT_NONE;
 }
 
-/* The sample stays armed. */
+/* Remember a sample that stays armed. */
 static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      u8 *debt)
 {
@@ -181,31 +180,29 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 #endif
 
 /*
- * One flush a round makes the processor set Accessed bits again
+ * One flush a pass makes the processor set Accessed bits again
  *
- * A page whose translation sits in a TLB is used without its Accessed bit being
- * set again, so after a round cleared bits the translations have to go. Nothing
- * depends on when that happens: a flush that is late only makes accesses of
- * that moment invisible. So nobody waits for it.
+ * A processor that has a translation in its TLB uses the page without setting the
+ * Accessed bit again. So after bits were cleared the translations have to go. Nothing
+ * depends on when: until then accesses are not seen. So nobody waits for the flush.
  *
- * Which processors hold translations of an mm, on x86:
- * - those that run it, or have a thread of it waiting, get an interrupt that
- *   flushes all non-global entries of all address spaces (PTI's user half has a PCID
- *   of its own, so flushing the present one would not do), unless they run
- *   something else;
- * - those that ran it before and kept entries under its PCID, those that run a kernel
- *   thread on top of it, or nothing, and this one: context.tlb_gen is raised first,
- *   and switch_mm_irqs_off() flushes an address space whose generation is behind,
- *   also one that was only borrowed in between. Raising it without a flush is
- *   harmless: the kernel only compares generations, and flushes more than it would
- *   have to.
+ * Which processors have translations of an mm, on x86:
+ *   - Those that run it, or have a thread of it waiting, are interrupted, and flush all
+ *     non-global entries of all address spaces, unless they run something else by then.
+ *     (PTI's user half has a PCID of its own, so flushing the present one is not enough.)
+ *   - Those that ran it earlier and kept entries under its PCID, those that run a kernel
+ *     thread on top of it, or nothing, and this one are not interrupted. context.tlb_gen
+ *     is incremented first, and switch_mm_irqs_off() flushes an address space whose
+ *     generation is old, also one that was only borrowed in between. Incrementing it
+ *     without a flush is harmless: the kernel only compares generations, and flushes more
+ *     than it has to.
  */
 
-/* Calls that were sent out and have not been answered */
+/* Interrupts that were sent and are not handled yet */
 static atomic_t tlb_pending = ATOMIC_INIT(0);
-/* Time all processors have spent in them, nanoseconds */
+/* Time that all processors spent in handling them, nanoseconds */
 static atomic64_t tlb_spent_ns = ATOMIC64_INIT(0);
-/* Where they go; under wsmon.lock */
+/* Their destinations; under wsmon.lock */
 static struct cpumask tlb_cpus;
 
 /* CR4.PGE off and on again flushes everything, global entries included. */
@@ -219,7 +216,7 @@ static void tlb_flush_by_cr4(void)
 }
 
 /*
- * Runs on each processor of the mask, interrupts off.
+ * Flush this processor. Runs on each processor of the mask with interrupts off.
  * @pgd:	physical address of the mm's page tables; the mm may be gone
  */
 static void tlb_flush_local(void *pgd)
@@ -239,9 +236,9 @@ static void tlb_flush_local(void *pgd)
 }
 
 /*
- * Leave out processors that run a kernel thread on top of the mm, or nothing: they
- * look at the generation before they run the mm again. Which they are is read after
- * the generation was raised, as native_flush_tlb_multi() does.
+ * Leave out processors that run a kernel thread on top of the mm, or nothing: they check
+ * the generation before they run the mm again. is_lazy is read after the generation was
+ * incremented, as in native_flush_tlb_multi().
  */
 static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
@@ -255,42 +252,36 @@ static void tlb_leave_out_lazy(struct cpumask *cpus)
 	}
 }
 
-/**
- * tlb_can_flush - is flushing possible on this machine?
- *
- * Not as a Xen PV guest: the hypervisor owns CR3 and CR4.
- */
+/* A Xen PV guest cannot flush: the hypervisor owns CR3 and CR4. */
 static bool tlb_can_flush(void)
 {
 	return !boot_cpu_has(X86_FEATURE_XENPV);
 }
 
-/**
- * tlb_flush - have all translations of an mm dropped soon
- * @t:	the target whose it is
- * @mm:	the mm; the caller holds a reference
+/*
+ * Have all processors drop the translations of a target's mm soon, without waiting.
  *
- * Does not wait. While a processor comes or goes none is interrupted: those that
- * run the mm go on with what they have until they switch to it again or the next
- * flush, an interval later at most. Accesses that stay invisible so long make the
- * estimate of one interval too low; nothing else depends on it.
- * Before the module's text goes away wsmon_tlb_drain() must run.
- * Context: wsmon.lock held, may sleep.
+ * While a processor is plugged or unplugged none is interrupted. Those that run the mm
+ * then keep their translations until they switch to it again, or to the next flush, an
+ * interval later at most. Accesses not seen meanwhile make the estimate of one interval
+ * too low; nothing else depends on it.
+ * wsmon_tlb_drain() must run before the module's text goes away.
+ * Context: wsmon.lock held, may sleep; the caller has a reference on the mm.
  */
 static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 {
 	unsigned int nr;
 
-	/* of a program that has ended */
+	/* the program has ended: nobody uses the mm */
 	if (!wsmon_target_alive(t))
 		return;
 	atomic64_inc(&mm->context.tlb_gen);
 	/*
-	 * Before who runs: whoever comes to it from another mm, or from idling,
-	 * looks at the generation from here on.
+	 * Order the increment before reading who runs: whoever switches to the mm from
+	 * another one, or from idling, checks the generation from here on.
 	 */
 	smp_mb__after_atomic();
-	/* a processor that goes away now would not answer */
+	/* a processor that is unplugged now would not handle the interrupt */
 	if (!cpus_read_trylock())
 		return;
 	wsmon_target_cpus(t, mm, &tlb_cpus);
@@ -306,7 +297,7 @@ static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 	cpus_read_unlock();
 }
 
-/** wsmon_tlb_remote_ns - time spent in flushing on all processors, ever */
+/** wsmon_tlb_remote_ns - return the time all processors have spent in flushing */
 u64 wsmon_tlb_remote_ns(void)
 {
 	return atomic64_read(&tlb_spent_ns);
@@ -315,20 +306,27 @@ u64 wsmon_tlb_remote_ns(void)
 /**
  * wsmon_tlb_drain - wait until no processor is about to run this file's code
  *
- * Context: may sleep; nothing is flushed any more.
+ * Context: may sleep, after the last flush.
  */
 void wsmon_tlb_drain(void)
 {
 	while (atomic_read(&tlb_pending))
 		usleep_range(100, 1000);
-	/* flush_local() runs with interrupts off: let it return as well */
+	/* flush_local() runs with interrupts off: wait until it has returned */
 	synchronize_rcu();
 }
 
-/*
- * Targets that share a page table take the bit from each other. Which of them found an
- * entry accessed in this round is remembered, and told to those that come later. What
- * happens in the milliseconds between two of them is lost for the first.
+/**
+ * wsmon_young_seen_by_any - share what targets find in a page table they share
+ * @ss:		the session
+ * @pmdp:	the entry, its lock held
+ * @op:		what was done to it
+ * @seen:	this target found it accessed
+ *
+ * Such targets take the bit from each other. So a target that comes later in a pass is
+ * given what an earlier one found. Accesses in the milliseconds between the two are lost
+ * for the earlier one.
+ * Return: was it found accessed in this pass?
  */
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 			     enum wsmon_sample_op op, bool seen)
@@ -348,6 +346,15 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 	return op == WSMON_SAMPLE_ARM ? seen : leaf->seen;
 }
 
+/**
+ * wsmon_young_sample - read the Accessed bit of a sample page, and clear it if asked to
+ * @pass:	the pass
+ * @e:		the page's entry, its lock held
+ * @op:		what to do
+ * @debt:	enum young_debt of the sample, kept for its next check
+ *
+ * Return: was the page accessed since the last time?
+ */
 bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
@@ -371,14 +378,20 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		young_settle_debt(e, debt);
 	young_keep_sample(pass, e, debt);
 	/*
-	 * A bit that is clear already says nothing of the TLB: reclaim and
-	 * clear_refs clear bits and do not flush.
+	 * A translation may be in a TLB although the bit is clear: reclaim and clear_refs
+	 * clear bits without flushing.
 	 */
 	if (op == WSMON_SAMPLE_ARM)
 		pass->dirty_tlb = true;
 	return young;
 }
 
+/**
+ * wsmon_young_finish - flush the TLBs after a pass that cleared bits
+ * @pass:	the pass
+ *
+ * Context: no locks but wsmon.lock, may sleep.
+ */
 void wsmon_young_finish(struct wsmon_pass *pass)
 {
 	u64 start = ktime_get_ns();

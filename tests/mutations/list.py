@@ -169,7 +169,7 @@ MUTATIONS = [
     ("first_memory_not_counted", "6.12", SELF + "processes_test.py", [
         (FIT, "		r->origin_ns = f->origin;\n", "")]),
     ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
-        (WALK, "	if (vma_may_share_tables(vma)) {\n", "	if (vma_may_share_tables(vma))\n"
+        (WALK, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
