@@ -246,8 +246,7 @@ static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k
 	seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
 		   pid_nr_ns(t->pid, cur->ns), wsmon_class_name(c),
 		   wsmon_attrs_window(&wsmon.attrs, k), w->pages << PAGE_SHIFT,
-		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
-		   w->mapped << PAGE_SHIFT);
+		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT, w->mapped << PAGE_SHIFT);
 }
 
 /* All sizes of a target are of the same moment, so they are one record. */
