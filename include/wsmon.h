@@ -2,12 +2,11 @@
 /*
  * wsmon.h - the binary interface of wsmon
  *
- * Both the stream read from debugfs wsmon/buffer and the record file written
- * by "wsmo record" are: one struct wsmon_file_header, then records. All fields
- * are little-endian, all structures are a multiple of 8 bytes long, and no
- * field is misaligned. A reader skips header_size bytes, then walks records by
- * their size; it skips types it does not know, and it ignores what a record or
- * the header has behind the fields it knows.
+ * The stream read from debugfs wsmon/buffer, and the file written by "wsmo record", are a
+ * struct wsmon_file_header followed by records. All fields are little-endian and aligned;
+ * the size of a structure is a multiple of 8 bytes. A reader skips header_size bytes, then
+ * goes from record to record by their size. It skips types it does not know, and ignores
+ * bytes of a record or the header after the fields it knows.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. Addresses and sizes are bytes.
  */
@@ -24,7 +23,7 @@
 /* No record is larger than this; a larger size field means a broken file. */
 #define WSMON_RECORD_MAX	65536
 
-/* Shares are fixed point with this as 1.0, so that a half is exact. */
+/* Shares are fixed point: this is 1.0, so that a half is exact. */
 #define WSMON_SHARE_ONE		32768
 
 /**
@@ -39,7 +38,7 @@
  * @WSMON_CLASS_SHMEM:	tmpfs, memfd, SysV and shared anonymous memory
  * @WSMON_CLASS_HUGETLB:	hugetlbfs mappings
  * @WSMON_CLASS_MIXED:	several mappings of different classes, coalesced
- *			because the target has more of them than fit max_regions
+ *			because the target has too many of them for max_regions
  * @WSMON_NR_CLASSES:	number of classes
  */
 enum wsmon_class {
@@ -61,9 +60,9 @@ enum wsmon_class {
  * @WSMON_REC_ATTRS:	struct wsmon_rec_attrs: attributes in force from now on
  * @WSMON_REC_TARGET:	struct wsmon_rec_target: a target, at the start, after it
  *			executed a program, and again when a reader attaches or
- *			WSMON_TARGET_SECONDARY_MMU is new
+ *			WSMON_TARGET_SECONDARY_MMU is set
  * @WSMON_REC_AREA:	struct wsmon_rec_area: a mapping, or several coalesced.
- *			When a target's mappings changed the whole new set is
+ *			When a target's mappings change the whole new set is
  *			sent, numbered 0 to total - 1
  * @WSMON_REC_SNAPSHOT:	struct wsmon_rec_snapshot: the regions, each aggregation
  *			interval; several records if they do not fit into one
@@ -73,11 +72,11 @@ enum wsmon_class {
  * @WSMON_REC_MARK:	struct wsmon_rec_mark: a moment the user marked, added by
  *			wsmo
  * @WSMON_REC_EXIT:	struct wsmon_rec_exit: a target is gone
- * @WSMON_REC_LOST:	struct wsmon_rec_lost: records that found no room
- * @WSMON_REC_STATS:	struct wsmon_rec_stats: the monitor's own cost
+ * @WSMON_REC_LOST:	struct wsmon_rec_lost: records that did not fit
+ * @WSMON_REC_STATS:	struct wsmon_rec_stats: counters, the monitor's own cost
  * @WSMON_REC_END:	struct wsmon_rec_end: monitoring ended, nothing follows
- * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS and the like, added by wsmo
- * @WSMON_REC_PACKED:	struct wsmon_rec_packed: a SNAPSHOT that wsmo made smaller
+ * @WSMON_REC_PROC:	struct wsmon_rec_proc: RSS, swap and others, added by wsmo
+ * @WSMON_REC_PACKED:	struct wsmon_rec_packed: a SNAPSHOT that wsmo compressed
  * @WSMON_REC_ACT:	struct wsmon_rec_act: what a rule did, added by wsmo
  * @WSMON_REC_MAPPING:	struct wsmon_rec_mapping: a line of /proc/PID/maps, added by
  *			wsmo; new ones when mappings changed
@@ -102,9 +101,9 @@ enum wsmon_record_type {
 };
 
 /**
- * struct wsmon_record - what every record begins with
+ * struct wsmon_record - the beginning of every record
  * @type:	enum wsmon_record_type
- * @size:	bytes of the whole record, this header included; a multiple of 8,
+ * @size:	bytes of the whole record, including this header; a multiple of 8,
  *		at least 16, at most WSMON_RECORD_MAX
  * @time_ns:	when it was made
  */
@@ -122,29 +121,29 @@ struct wsmon_record {
 #define WSMON_PEAK_SIGMA	1	/* standard deviations from the mean */
 #define WSMON_PEAK_FANO		2	/* as valgrind-ws does it */
 
-/* Windows of the working set size at the same time */
+/* Number of windows at most */
 #define WSMON_WINDOWS_MAX	8
 
 /**
  * struct wsmon_attrs - the monitoring attributes, as in debugfs wsmon/attrs
  * @sample_us:	sampling interval, microseconds
  * @aggr_us:	aggregation interval, microseconds: one snapshot and WSS each
- * @update_us:	how often the target's mappings are read again, microseconds
- * @window_us:	the (shortest) window tau of the working set size, microseconds
+ * @update_us:	update interval: mappings are read again, microseconds
+ * @window_us:	the shortest window of the working set size, microseconds
  * @seed:	seed of the sample positions
- * @min_regions: least number of regions a target has while it has the pages
- * @max_regions: most regions of all targets together
+ * @min_regions: regions of a target at least, if it has the pages
+ * @max_regions: regions of all targets together at most
  * @flags:	WSMON_ATTR_*
- * @nr_windows:	how many windows there are; 0 in old files means 1
+ * @nr_windows:	number of windows; 0 in old files means 1
  * @longer_us:	the other windows, ascending, microseconds; the rest is 0. Not in
  *		old files, whose header and ATTRS records end before
  * @cpu_permille: CPU time the kernel thread may use, in 1/1000 of one CPU; 1000 is
  *		no limit. Not in old files
  * @peak_detector: WSMON_PEAK_OFF, _SIGMA or _FANO. 0 in old files, which have none
  *		of what follows
- * @peak_window: over how many intervals peaks take their mean
- * @peak_gain:	how far from it they are, in 1/1000
- * @peak_adapt:	how much of a peak goes into the mean, in 1/1000
+ * @peak_window: number of intervals of the moving mean
+ * @peak_gain:	gain of the threshold, in 1/1000
+ * @peak_adapt:	weight in the mean of estimates within a peak, in 1/1000
  * @reserved:	0
  */
 struct wsmon_attrs {
@@ -167,15 +166,15 @@ struct wsmon_attrs {
 };
 
 /**
- * struct wsmon_file_header - beginning of a stream or file
+ * struct wsmon_file_header - the beginning of a stream or file
  * @magic:	WSMON_MAGIC
- * @version:	WSMON_VERSION; a reader refuses a greater one
+ * @version:	WSMON_VERSION; a reader rejects a greater one
  * @header_size: bytes from the start of this structure to the first record
  * @page_size:	bytes of a base page
  * @clock_id:	WSMON_CLOCK_MONOTONIC
  * @mono_ns:	when the stream was opened, on that clock
  * @real_ns:	the same moment in nanoseconds since 1970 (CLOCK_REALTIME)
- * @attrs:	the attributes at that moment; ATTRS records tell later ones
+ * @attrs:	the attributes at that moment; ATTRS records have later ones
  */
 struct wsmon_file_header {
 	__u8 magic[8];
@@ -194,25 +193,25 @@ struct wsmon_rec_attrs {
 	struct wsmon_attrs attrs;
 };
 
-/* In struct wsmon_rec_target.flags & WSMON_TARGET_REASON: why the record is there */
+/* In struct wsmon_rec_target.flags & WSMON_TARGET_REASON: the reason for the record */
 #define WSMON_TARGET_REASON	0xff
 #define WSMON_TARGET_START	0	/* monitoring of it starts */
 #define WSMON_TARGET_EXEC	1	/* it executed a program: a new address space */
-#define WSMON_TARGET_AGAIN	2	/* known already: a reader attached, or the flag
-					 * below is new
+#define WSMON_TARGET_AGAIN	2	/* repeated: a reader attached, or the flag
+					 * below has been set
 					 */
 /*
  * In struct wsmon_rec_target.flags, beside the reason: a virtual machine (KVM) or a
- * device reaches its memory through page tables of its own. Their accesses leave no
- * trace in the process's page tables: memory that nobody else accesses reads as idle.
- * Once set it stays until the next EXEC.
+ * device accesses the target's memory through page tables of its own, and leaves no trace
+ * in the process's page tables. Memory that only it accesses is reported as idle. Once set
+ * the flag stays until the next EXEC.
  */
 #define WSMON_TARGET_SECONDARY_MMU	0x100
 
 /**
  * struct wsmon_rec_target - WSMON_REC_TARGET
- * @pid:	process id (thread group id) in the pid namespace of who started the
- *		session; so are the pids of all records. 0 if it is not visible there
+ * @pid:	process id (thread group id) in the pid namespace that started the
+ *		session, as in all records; 0 if it is not visible there
  * @flags:	WSMON_TARGET_*
  * @comm:	name of its main thread, NUL-terminated
  */
@@ -248,17 +247,17 @@ struct wsmon_rec_area {
 };
 
 /*
- * In struct wsmon_region_entry.samples. A region of several pages has two parts, with a
- * sample page each: the upper one begins with that page, behind the first, whose number
- * is a multiple of the highest power of two. Where the sample is in its part is told in
- * 64ths of the part, rounded down. Neither TOLD nor MISSED: all samples were alike for
- * long, those of this interval, too; or it is a region of one page.
+ * In struct wsmon_region_entry.samples. A region of several pages has two halves with a
+ * sample page each. The upper half begins at the page, after the first one, whose number
+ * is a multiple of the highest power of two. The position of a sample is in 64ths of its
+ * half, rounded down. Neither TOLD nor MISSED is set if all samples have been alike for
+ * long, including those of this interval, and for a region of one page.
  */
 #define WSMON_SAMPLES_TOLD		0x8000
-#define WSMON_SAMPLES_MISSED		0x4000	/* nobody looked, nothing else is told */
+#define WSMON_SAMPLES_MISSED		0x4000	/* not sampled: no other bit means anything */
 #define WSMON_SAMPLES_UPPER_HIT		0x2000	/* found accessed */
 #define WSMON_SAMPLES_LOWER_HIT		0x1000
-#define WSMON_SAMPLES_UPPER_SHIFT	6	/* where in the upper part */
+#define WSMON_SAMPLES_UPPER_SHIFT	6	/* position in the upper half */
 #define WSMON_SAMPLES_PLACES		64
 
 /**
@@ -270,7 +269,7 @@ struct wsmon_rec_area {
  * @freq:	share of the interval's sampling rounds that found its samples
  *		accessed (Q15)
  * @class:	enum wsmon_class
- * @samples:	where the samples are and whether this interval found them accessed:
+ * @samples:	position of the samples, and whether they were accessed in this interval:
  *		WSMON_SAMPLES_*. 0 in old files
  * @age_ms:	milliseconds since @share last changed much
  * @area:	index of the area it belongs to
@@ -295,7 +294,7 @@ struct wsmon_region_entry {
  * @interval_ns: length of the aggregation interval that ended at time_ns
  * @rounds:	sampling rounds in it: fewer than interval_ns / sample_us to keep
  *		within cpu_permille, or because the target slept
- * @budget:	most regions the target may have for now; 0 in old files
+ * @budget:	regions the target may have at most for now; 0 in old files
  * @regions:	in address order
  */
 struct wsmon_rec_snapshot {
@@ -332,7 +331,7 @@ struct wsmon_rec_wss {
 };
 
 /* In struct wsmon_rec_peak.group: which working set size */
-#define WSMON_PEAK_ALL		0	/* that of the whole target */
+#define WSMON_PEAK_ALL		0	/* of the whole target */
 #define WSMON_PEAK_TEXT		1	/* of its text */
 #define WSMON_PEAK_REST		2	/* of everything but text */
 #define WSMON_PEAK_GROUPS	3
@@ -344,24 +343,23 @@ struct wsmon_rec_wss {
 /**
  * struct wsmon_rec_peak - WSMON_REC_PEAK: an edge of a peak
  *
- * A peak is a time in which the working set size within the shortest window is
- * further from its moving mean than usual; see Documentation/internals/design.rst.
+ * A peak is a period in which the working set size of the shortest window is further from
+ * its moving mean than usual; see Documentation/internals/design.rst.
  *
  * @pid:	the target
  * @group:	WSMON_PEAK_ALL, _TEXT or _REST
  * @edge:	WSMON_PEAK_START or _END
  * @sign:	1: the working set is larger than usual, -1: it is smaller
- * @number:	of this peak among the target's peaks of all groups, from 1; its
- *		two edges have the same
+ * @number:	number of this peak among the target's peaks of all groups, from 1;
+ *		the same at both edges
  * @reserved:	0
  * @start_ns:	end of the first aggregation interval of the peak
- * @end_ns:	end of the first one behind it; 0 at the start
+ * @end_ns:	end of the first interval after the peak; 0 at the start
  * @tau_us:	the window
  * @bytes:	the estimate at this edge
  * @low:	lower end of its 95 % interval
  * @high:	upper end
- * @height:	of the estimates in the peak so far, the one furthest from
- *		@baseline
+ * @height:	the estimate in the peak so far that is furthest from @baseline
  * @baseline:	the moving mean before the peak
  * @threshold:	distance from the mean beyond which it was a peak
  */
@@ -384,11 +382,11 @@ struct wsmon_rec_peak {
 	__u64 threshold;
 };
 
-/* In struct wsmon_rec_stack.reason: why the stack was taken */
+/* In struct wsmon_rec_stack.reason: the reason for the stack */
 #define WSMON_STACK_PEAK	0	/* peak @number began */
 #define WSMON_STACK_MARK	1	/* mark @number was set */
 
-/* Most frames of a stack */
+/* Frames of a stack at most */
 #define WSMON_STACK_FRAMES	256
 
 /* In struct wsmon_rec_stack.flags */
@@ -399,18 +397,18 @@ struct wsmon_rec_peak {
 /**
  * struct wsmon_rec_stack - WSMON_REC_STACK: a thread's call stack
  *
- * What the addresses are is told by the target's MAPPING records.
+ * The target's MAPPING records say what is at the addresses.
  *
  * @pid:	the target
  * @tid:	the thread, in the same pid namespace
  * @reason:	WSMON_STACK_*
- * @number:	of the peak or mark
+ * @number:	number of the peak or mark
  * @stopped_ns:	how long the thread was stopped
  * @flags:	WSMON_STACK_CUT
  * @error:	errno if it could not be taken; there are no frames then
  * @nr:		frames
- * @threads:	threads of the target at that moment; only so many of them were
- *		looked at as there are records
+ * @threads:	threads of the target at that moment; there may be records for
+ *		fewer of them
  * @comm:	name of the thread, NUL-terminated
  * @pc:		innermost first: of the first frame (and of signal frames) the
  *		next instruction, of the others the return address less one
@@ -432,9 +430,9 @@ struct wsmon_rec_stack {
 
 /**
  * struct wsmon_rec_mark - WSMON_REC_MARK: a moment the user marked
- * @number:	of this mark, from 1
+ * @number:	number of this mark, from 1
  * @reserved:	0
- * @text:	what the user calls it: UTF-8, NUL-terminated, NUL-padded
+ * @text:	the user's name for it: UTF-8, NUL-terminated, NUL-padded
  */
 struct wsmon_rec_mark {
 	struct wsmon_record rec;
@@ -443,14 +441,14 @@ struct wsmon_rec_mark {
 	char text[];
 };
 
-/* Bytes of a build ID that are kept */
+/* Bytes of a build ID at most */
 #define WSMON_BUILD_ID		32
 
 /**
  * struct wsmon_rec_mapping - WSMON_REC_MAPPING: a line of /proc/PID/maps
  *
- * A new one replaces what was known of its range; a TARGET record other than
- * WSMON_TARGET_AGAIN voids those of the target.
+ * A new one replaces older ones in its range. A TARGET record other than
+ * WSMON_TARGET_AGAIN voids all of the target.
  *
  * @pid:	the target
  * @prot:	PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4; 8 if it is shared
@@ -491,8 +489,8 @@ struct wsmon_rec_exit {
 
 /**
  * struct wsmon_rec_lost - WSMON_REC_LOST: records lost just before this one
- * @records:	how many
- * @bytes:	how long they were together
+ * @records:	their number
+ * @bytes:	their size together
  */
 struct wsmon_rec_lost {
 	struct wsmon_record rec;
@@ -504,9 +502,9 @@ struct wsmon_rec_lost {
  * struct wsmon_rec_stats - WSMON_REC_STATS: since monitoring started
  * @rounds:	sampling rounds
  * @late_rounds: rounds left out because an earlier one ended late
- * @missed:	visits of a target given up because its mmap lock was busy
+ * @missed:	passes over a target that ended early because its mmap lock was busy
  * @checks:	sample pages checked
- * @arms:	sample pages prepared (new positions)
+ * @arms:	sample pages armed, at new positions
  * @flushes:	TLB flushes
  * @walk_ns:	time in page-table walks, waiting for the lock included
  * @flush_ns:	time in flushing
@@ -514,20 +512,20 @@ struct wsmon_rec_lost {
  * @emit_ns:	time in writing records
  * @cpu_ns:	CPU time of the kernel thread, all of it
  * @max_hold_ns: longest time the mmap lock was held
- * @lost_records: records that found no room in the buffer
- * @lost_bytes:	how long they were together
+ * @lost_records: records that did not fit into the buffer
+ * @lost_bytes:	their size together
  * @regions:	regions now
  * @samples:	sample pages now
  * @targets:	targets alive
- * @budget:	most regions there may be for now: max_regions, or less to keep
+ * @budget:	regions there may be at most for now: max_regions, or less to keep
  *		within cpu_permille. What follows is not in old files
  * @sample_ns:	sampling interval for now, as @budget
- * @remote_ns:	time other CPUs spent in flushing; counts as @cpu_ns does
- * @idle_rounds: visits left out because the target had not run since the last
- * @late_p50_ns: how late half of the rounds began at most
- * @late_p99_ns: how late 99 % of them did
- * @late_max_ns: how late the latest did
- * @hold_p99_ns: how long 99 % of the mmap lock's holds were at most
+ * @remote_ns:	time other CPUs spent in flushing; part of the CPU budget, as @cpu_ns is
+ * @idle_rounds: rounds of a target left out because it had not run since the last
+ * @late_p50_ns: upper bound of the delay of half of the rounds
+ * @late_p99_ns: upper bound of the delay of 99 % of the rounds
+ * @late_max_ns: longest delay of a round
+ * @hold_p99_ns: upper bound of the time the mmap lock was held, in 99 % of cases
  */
 struct wsmon_rec_stats {
 	struct wsmon_record rec;
@@ -559,7 +557,7 @@ struct wsmon_rec_stats {
 };
 
 /* In struct wsmon_rec_end.reason */
-#define WSMON_END_STOPPED	0	/* told to, or the module was unloaded */
+#define WSMON_END_STOPPED	0	/* on request, or the module was unloaded */
 #define WSMON_END_TARGETS_GONE	1	/* every target is gone */
 
 /**
@@ -580,9 +578,9 @@ struct wsmon_rec_end {
  * @rss:	resident bytes (VmRSS)
  * @swap:	bytes swapped out (VmSwap)
  * @vsize:	mapped bytes (VmSize)
- * @pss:	proportional share (Pss of smaps_rollup), each page divided by how many
- *		map it; read less often, as it costs more: 0 if it was not. Not in old
- *		files
+ * @pss:	proportional share (Pss of smaps_rollup): each page is divided by the
+ *		number of processes that map it. Read less often, as it costs more;
+ *		0 if not read. Not in old files
  */
 struct wsmon_rec_proc {
 	struct wsmon_record rec;
@@ -598,11 +596,11 @@ struct wsmon_rec_proc {
 #define WSMON_ACT_DRY_RUN	0x1	/* nothing was done */
 #define WSMON_ACT_PAUSED	0x2	/* reclaim was pausing at that moment */
 
-/* Different errors that are told apart */
+/* Number of different errors that are counted */
 #define WSMON_ACT_ERRORS	6
 
 /**
- * struct wsmon_rec_act - WSMON_REC_ACT: of a rule of "wsmo act", since it began
+ * struct wsmon_rec_act - WSMON_REC_ACT: what a rule of "wsmo act" did since it began
  *
  * About once a second, one for each rule.
  *
@@ -610,18 +608,18 @@ struct wsmon_rec_proc {
  * @nr_rules:	rules of the scheme
  * @action:	0 stat, 1 pageout, 2 cold, 3 willneed, 4 hugepage, 5 nohugepage
  * @flags:	WSMON_ACT_*
- * @tried:	stretches of memory it was applied to
- * @applied:	of them, those where it had an effect
+ * @tried:	ranges of memory it was applied to
+ * @applied:	those of @tried where it had an effect
  * @tried_bytes: memory it could have an effect on
  * @applied_bytes: memory it had an effect on
- * @refaulted_bytes: of that, what was paged out and came back
- * @skipped_bytes: left alone: of classes not asked for, locked, without swap
- * @gone_bytes:	unmapped before it was their turn
- * @shadowed_bytes: fit the rule when last looked, but an earlier rule has them
+ * @refaulted_bytes: memory of @applied_bytes that was paged out and came back
+ * @skipped_bytes: memory left alone: of other classes, locked, or without swap
+ * @gone_bytes:	memory unmapped before the action
+ * @shadowed_bytes: memory that fits the rule, but which an earlier rule takes
  * @cpu_ns:	CPU time it took
- * @error:	errno values the kernel refused it with; 0 behind the last one,
- *		which stands for all further ones if there are as many as fit
- * @failed:	how often each
+ * @error:	errno values of failed actions; 0 after the last one. If all are used,
+ *		the last one stands for all further ones
+ * @failed:	number of failures with each
  * @text:	the rule, NUL-terminated, NUL-padded
  */
 struct wsmon_rec_act {
@@ -644,24 +642,24 @@ struct wsmon_rec_act {
 	char text[];
 };
 
-/* Most snapshots from one key to the next, and most time: a minute */
+/* From one key snapshot to the next: number of snapshots at most, time at most */
 #define WSMON_PACKED_KEY	64
 #define WSMON_PACKED_KEY_NS	60000000000ULL
 
 /**
  * struct wsmon_rec_packed - WSMON_REC_PACKED: one SNAPSHOT record, packed
  * @pid:	the target
- * @number:	0 in a key snapshot, which builds on nothing; else this snapshot
- *		builds on the target's last one, which has @number - 1
+ * @number:	0 in a key snapshot, which stands alone; else this snapshot needs the
+ *		target's last one, which has @number - 1
  * @first:	as in the record that is packed
  * @bytes:	bytes of @data; zeroes follow to a multiple of 8
- * @data:	a zstd frame with a checksum. What is in it is at most
+ * @data:	a zstd frame with a checksum. Its contents, at most
  *		WSMON_RECORD_MAX bytes: struct wsmon_rec_snapshot without its
  *		regions, then @number and the regions' fields, column by column;
  *		see Documentation/reference/abi.rst
  *
- * TARGET and EXIT records of the target and LOST records end what can be built
- * on. The records of a snapshot in several parts are packed one by one.
+ * After a TARGET or EXIT record of the target, or a LOST record, the next one is a key
+ * snapshot. The records of a snapshot in several records are packed one by one.
  */
 struct wsmon_rec_packed {
 	struct wsmon_record rec;

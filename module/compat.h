@@ -2,8 +2,8 @@
 /*
  * compat.h - differences between kernel versions, 6.1 to 7.3
  *
- * The only place that looks at LINUX_VERSION_CODE. The code reads as for the
- * newest kernel; what older ones lack is defined here.
+ * The only file that tests LINUX_VERSION_CODE. The others are written for the newest
+ * kernel; what older ones lack is defined here.
  */
 #ifndef WSMON_COMPAT_H
 #define WSMON_COMPAT_H
@@ -13,8 +13,8 @@
 #include <linux/version.h>
 
 /*
- * asm/tlbflush.h has this exported variable for code that is built in only. It is
- * so from 5.13 on.
+ * The variable is exported, but asm/tlbflush.h declares it for built-in code only. This
+ * declaration holds from 5.13 on.
  */
 struct tlb_state_shared {
 	bool is_lazy;
@@ -22,8 +22,8 @@ struct tlb_state_shared {
 DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 
 /*
- * From 6.15 on, where the processor can flush by broadcast, one that comes back to an
- * mm with a global ASID does not look at its generation.
+ * Does a processor that switches to an mm check the mm's generation? From 6.15 on it does
+ * not if the mm has a global ASID, which needs a processor that can flush by broadcast.
  */
 #ifdef X86_FEATURE_INVLPGB
 #define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))
@@ -31,7 +31,7 @@ DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 #define wsmon_generation_seen()	true
 #endif
 
-/* sched_process_exit tells whether the whole group is dead */
+/* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define wsmon_exit_probe(name)	\
 	static void name(void *data, struct task_struct *task, bool group_dead)

@@ -1,92 +1,133 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - evidence, and where the regions should be
+ * wsmon_adapt.c - splitting and merging: where the regions should be
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
- * The variance of the estimate is a sum over regions. Cutting a region in two
- * saves about half of its part, (n0^2 + n1^2) v / 2, v being the variance of
- * one draw in it; joining two buddies adds as much. Moving regions from where
- * they save little to where they save much is Neyman's allocation (1934), made
- * with splits and merges. v is half the rate at which the two samples differ,
- * plus a prior that fades with the number of draws: large cells that have been
- * looked at little are cut although they look alike.
+ * The variance of the estimate is a sum over regions. Splitting a region saves about half
+ * of its term, (n0^2 + n1^2) v / 2, where v is the variance of one draw in it; merging two
+ * buddies adds as much. Moving regions from where they save little to where they save much
+ * is Neyman's allocation (1934), by splits and merges. v is half the rate at which the two
+ * samples differ, plus a prior that fades with the number of draws: large cells with few
+ * draws are split although their samples agree.
  *
- * That says how much there is, not where: a block that is small against its cell
- * adds little to the variance. So where only few cells were accessed in part, they
- * are cut whatever it saves, until their parts agree.
+ * That answers how much is accessed, not where: an accessed range that is small against
+ * its cell adds little to the variance. So while only few cells are accessed in part,
+ * they are split whatever that saves, until their halves agree.
  *
- * Scores are logarithms in quarters of an octave, so that a histogram does for
- * a sort and nothing overflows.
+ * Scores are logarithms in quarters of an octave, so that a histogram replaces sorting
+ * and nothing overflows.
  */
 #include <linux/sched.h>
 
 #include "wsmon_pure.h"
 
-/* Draws after which evidence no longer grows: older ones fade */
-#define DRAWS_MAX	64
-/* Weight of the past in the moving averages is at most 7/8 */
-#define AVERAGE_MAX	8
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
 
-static u16 average(u16 old, u16 new, unsigned int weight)
+/* Make all of a new region what one half of the old one is. */
+static void region_extend_half(struct wsmon_region *r, u32 half)
 {
-	return old + ((int)new - (int)old) / (int)weight;
+	u16 share = r->share[half];
+	u32 k;
+
+	r->share[0] = share;
+	r->share[1] = share;
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		r->out[k][!half] = r->out[k][half];
+	r->doubtful[!half] = r->doubtful[half];
+	r->ref = share;
+	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
+}
+
+/* Windows for which it is a guess which pages of a region were accessed */
+static u8 region_guesses(const struct wsmon_region *r)
+{
+	u8 guess = r->guess;
+	u32 k;
+
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (r->out[k][0] != r->out[k][1])
+			guess |= BIT(k);
+	return guess;
 }
 
 /**
- * wsmon_region_observe - learn from one aggregation interval
- * @r:		the region, observed at the same two pages all the interval
- * @x:		was the sample of each half accessed during it?
- * @fresh:	the positions were drawn for this interval
- * @now:	the time
- *
- * Halves that agree and contradict what is believed start a new belief at
- * once; anything less moves the averages.
+ * wsmon_region_split - split a region into its halves
+ * @sp:		the space
+ * @r:		a region of at least two pages, at rest
+ * @out:	the halves, without sample positions yet
  */
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
-			  u64 now)
+void wsmon_region_split(const struct wsmon_space *sp,
+			const struct wsmon_region *r, struct wsmon_region out[2])
 {
-	u16 v[2] = { x[0] ? WSMON_ONE : 0, x[1] ? WSMON_ONE : 0 };
-	unsigned int weight;
-	int share, mean;
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+	unsigned int h;
 
-	if (!r->n[1])
-		v[1] = v[0];
-	share = wsmon_region_share(r);
-	mean = (v[0] + v[1]) / 2;
-
-	if (!r->draws ||
-	    (v[0] == v[1] && abs(share - mean) > WSMON_ONE * 3 / 4)) {
-		if (r->draws || mean)
-			r->since_ns = now;
-		r->share[0] = v[0];
-		r->share[1] = v[1];
-		r->ref = wsmon_region_share(r);
-		r->disagree = v[0] != v[1] ? WSMON_ONE : 0;
-		r->draws = 1;
-		return;
-	}
-
-	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
-	r->share[0] = average(r->share[0], v[0], weight);
-	r->share[1] = average(r->share[1], v[1], weight);
-	r->disagree = average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
-	if (fresh && r->draws < DRAWS_MAX)
-		r->draws++;
-
-	share = wsmon_region_share(r);
-	if (abs(share - r->ref) > WSMON_ONE / 4) {
-		r->ref = share;
-		r->since_ns = now;
+	for (h = 0; h < 2; h++) {
+		out[h] = *r;
+		out[h].guess = region_guesses(r);
+		wsmon_region_clip(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
+		region_extend_half(&out[h], h);
+		/* each half had half of the samples */
+		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
+		wsmon_region_reset_samples(&out[h]);
 	}
 }
 
-/* Score of a cut, or of the join that would undo it */
-static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
+/**
+ * wsmon_region_merge - merge two buddies into one region
+ * @sp:		the space
+ * @l:		the lower one
+ * @r:		the upper one
+ * @out:	the result, without sample positions yet
+ *
+ * Shares are averaged by size without losing the fraction.
+ */
+void wsmon_region_merge(const struct wsmon_space *sp,
+			const struct wsmon_region *l,
+			const struct wsmon_region *r, struct wsmon_region *out)
 {
-	/* a quarter is the most a draw can vary; the prior fades as 1/draws */
+	const struct wsmon_region *half[2] = { l, r };
+	u64 share[2];
+	unsigned int h, k;
+
+	*out = *l;
+	wsmon_region_clip(sp, out, l->start, r->end);
+	for (h = 0; h < 2; h++) {
+		const struct wsmon_region *c = half[h];
+		u64 n = wsmon_region_pages(c);
+
+		share[h] = wsmon_region_share(c);
+		out->share[h] = share[h];
+		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
+		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
+						   c->n[1] * c->out[k][1], n);
+	}
+	out->disagree = share[0] + share[1] -
+			2 * share[0] * share[1] / WSMON_ONE;
+	out->ref = wsmon_region_share(out);
+	out->draws = min(l->draws, r->draws);
+	out->since_ns = max(l->since_ns, r->since_ns);
+	/* 0 if one of them has none, or has armed samples, whose answers are lost */
+	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
+			 min(l->origin_ns, r->origin_ns);
+	out->known = l->known & r->known;
+	out->whole = l->whole & r->whole;
+	out->guess = region_guesses(l) | region_guesses(r);
+	/* two that differ, each with halves alike: out itself says that, no guess needed */
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (out->out[k][0] != out->out[k][1] &&
+		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
+			out->guess &= ~BIT(k);
+	wsmon_region_reset_samples(out);
+}
+
+/* Score of a split, or of the merge that undoes it */
+static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
+{
+	/* the variance of a draw is at most a quarter; the prior fades as 1/draws */
 	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
 
 	return min_t(unsigned int, WSMON_SCORES - 1,
@@ -94,22 +135,22 @@ static unsigned int score(u64 n0, u64 n1, u32 disagree, u32 draws)
 		     wsmon_log2_quarters(v));
 }
 
-/* Below this share whatever was accessed was long ago */
+/* A smaller share means that accesses were long ago */
 #define PARTIAL_MIN	(WSMON_ONE / 512)
-/* One region in so many may be cut just because it was accessed in part */
+/* At most one region in this many is split just because it was accessed in part */
 #define PARTIAL_FEW	16
 
-/* Turns in which memory that is new gets its regions */
-#define NEW_TURNS	12
+/* Passes at most in which new memory gets its regions */
+#define NEW_PASSES	12
 
-/* Samples must have been dropped before a region may change */
-static bool at_rest(const struct wsmon_region *r)
+/* Only regions at rest may change */
+static bool region_at_rest(const struct wsmon_region *r)
 {
 	return !r->armed_ns;
 }
 
-/* Was some of it accessed lately, and some of it not? */
-static bool is_partial(const struct wsmon_region *r)
+/* Was a region accessed in part lately? */
+static bool region_is_partial(const struct wsmon_region *r)
 {
 	u32 share = wsmon_region_share(r);
 
@@ -117,52 +158,52 @@ static bool is_partial(const struct wsmon_region *r)
 }
 
 /*
- * @only_new:	not what was observed
- * @zoom:	what was accessed in part is to be cut whatever that saves
- * Return: score of cutting a region, 0 if it cannot be
+ * @only_new:	only regions that were never observed
+ * @zoom:	split what was accessed in part, whatever that saves
+ * Return: the score of splitting a region; 0 if it must not be split
  */
-static unsigned int split_score(const struct wsmon_region *r, bool only_new,
-				bool zoom)
+static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
+				       bool zoom)
 {
-	if (!at_rest(r) || !r->n[1] || (only_new && r->draws))
+	if (!region_at_rest(r) || !r->n[1] || (only_new && r->draws))
 		return 0;
-	if (zoom && is_partial(r))
+	if (zoom && region_is_partial(r))
 		return WSMON_SCORES - 1;
-	return score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
+	return cut_score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
 }
 
 /*
- * @zoom:	what was accessed in part was cut to be looked at
- * @armed:	samples that still serve are given up
- * Return: score of joining a region and its successor, -1 if that must not be
+ * @zoom:	keep what was accessed in part: it was split to be seen
+ * @armed:	also regions whose samples still serve
+ * Return: the score of merging a region with the next one; -1 if they must not be merged
  */
-static int merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
+static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
 {
 	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
 	u64 p, q;
 
-	if (!wsmon_regions_buddies(rs, i) || (!armed && (!at_rest(l) || !at_rest(r))))
+	if (!wsmon_regions_buddies(rs, i) || (!armed && (!region_at_rest(l) || !region_at_rest(r))))
 		return -1;
-	if (zoom && (is_partial(l) || is_partial(r)))
+	if (zoom && (region_is_partial(l) || region_is_partial(r)))
 		return -1;
 	p = wsmon_region_share(l);
 	q = wsmon_region_share(r);
-	return score(wsmon_region_pages(l), wsmon_region_pages(r),
+	return cut_score(wsmon_region_pages(l), wsmon_region_pages(r),
 		     p + q - 2 * p * q / WSMON_ONE,
 		     min_t(u32, 16, min(l->draws, r->draws)));
 }
 
 /**
- * struct plan - which scores are split and merged
- * @split:	cut regions of this score or above
- * @merge:	join pairs of this score or below; -1 for none
- * @splits:	most cuts
- * @merges:	most joins
- * @only_new:	cut only what was never observed
- * @zoom:	cut what was accessed in part
- * @armed:	join also regions whose samples still serve
+ * struct adapt_plan - which scores are split and merged
+ * @split:	split regions of this score or above
+ * @merge:	merge pairs of this score or below; -1 for none
+ * @splits:	splits at most
+ * @merges:	merges at most
+ * @only_new:	split only what was never observed
+ * @zoom:	split what was accessed in part
+ * @armed:	merge also regions whose samples still serve
  */
-struct plan {
+struct adapt_plan {
 	int split;
 	int merge;
 	u32 splits;
@@ -173,15 +214,14 @@ struct plan {
 };
 
 /*
- * Lower the bar for cuts as long as they fit into the budget, counting what
- * joins HYSTERESIS below the bar set free. One turn cuts only what scores
- * within HYSTERESIS of the top: the largest first. When more cuts than fit
- * have the last score, as many as fit are made.
+ * Lower the bar for splits as long as they fit into the budget, which includes what merges
+ * HYSTERESIS below the bar free. One pass splits only scores within HYSTERESIS of the top:
+ * the largest first. If more splits have the last score than fit, as many as fit are made.
  */
-static struct plan plan_changes(const struct wsmon_regions *rs,
-				const struct wsmon_adapt *ws, bool only_new)
+static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
+					    const struct wsmon_adapt *ws, bool only_new)
 {
-	struct plan p = {
+	struct adapt_plan p = {
 		.split = WSMON_SCORES,
 		.merge = -1,
 		.only_new = only_new,
@@ -197,22 +237,22 @@ static struct plan plan_changes(const struct wsmon_regions *rs,
 	for (i = WSMON_SCORES - 1; i > top - HYSTERESIS && i > 0; i--) {
 		if (ws->split[i]) {
 			s64 room = spare - p.splits + below;
-			u32 take = clamp_t(s64, room, 0, ws->split[i]);
+			u32 splits = clamp_t(s64, room, 0, ws->split[i]);
 
-			if (!take)
+			if (!splits)
 				break;
 			top = max(top, i);
 			p.split = i;
 			p.merge = i - HYSTERESIS;
-			p.splits += take;
+			p.splits += splits;
 			merges = below;
-			if (take < ws->split[i])
+			if (splits < ws->split[i])
 				break;
 		}
 		if (i >= HYSTERESIS)
 			below -= ws->merge[i - HYSTERESIS];
 	}
-	/* no more joins than the cuts need, and the cheapest */
+	/* only as many merges as the splits need, the cheapest */
 	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
 	for (i = 0, below = ws->merge[0]; i < p.merge && below < p.merges; )
 		below += ws->merge[++i];
@@ -220,20 +260,20 @@ static struct plan plan_changes(const struct wsmon_regions *rs,
 	return p;
 }
 
-static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		  struct plan p)
+static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			struct adapt_plan p)
 {
 	u32 i, nr = 0;
 
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
-		int m = p.merges ? merge_score(rs, i, p.zoom, p.armed) : -1;
+		int m = p.merges ? region_merge_score(rs, i, p.zoom, p.armed) : -1;
 
 		if (m >= 0 && m <= p.merge) {
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
 			p.merges--;
 			i++;
-		} else if (p.splits && (int)split_score(r, p.only_new, p.zoom) >= p.split) {
+		} else if (p.splits && (int)region_split_score(r, p.only_new, p.zoom) >= p.split) {
 			wsmon_region_split(sp, r, &rs->spare[nr]);
 			nr += 2;
 			p.splits--;
@@ -245,19 +285,19 @@ static void apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	rs->nr = nr;
 }
 
-static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
-			 bool only_new, bool may_zoom, bool armed)
+static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
+			       bool only_new, bool may_zoom, bool armed)
 {
 	u32 i, partial = 0;
 
 	memset(ws, 0, sizeof(*ws));
 	for (i = 0; i < rs->nr; i++)
-		partial += is_partial(&rs->r[i]);
+		partial += region_is_partial(&rs->r[i]);
 	ws->zoom = may_zoom && partial <= rs->budget / PARTIAL_FEW;
 	for (i = 0; i < rs->nr; i++) {
-		int m = merge_score(rs, i, ws->zoom, armed);
+		int m = region_merge_score(rs, i, ws->zoom, armed);
 
-		ws->split[split_score(&rs->r[i], only_new, ws->zoom)]++;
+		ws->split[region_split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
 			ws->merge[m]++;
 	}
@@ -265,63 +305,63 @@ static void count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
 }
 
 /*
- * Join the cheapest pairs until there are at most @most regions, in as many turns as
- * it takes. @armed: also those whose samples still serve.
+ * Merge the cheapest pairs until there are at most @max regions, in as many passes as it
+ * takes. @armed: also regions whose samples still serve.
  */
-static void shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		   struct wsmon_adapt *ws, u32 most, bool armed)
+static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			 struct wsmon_adapt *ws, u32 max, bool armed)
 {
-	while (rs->nr > most) {
-		struct plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
+	while (rs->nr > max) {
+		struct adapt_plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
 		u32 sum = 0;
 
-		count_scores(rs, ws, false, false, armed);
-		p.merges = rs->nr - most;
+		adapt_count_scores(rs, ws, false, false, armed);
+		p.merges = rs->nr - max;
 		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
 			sum += ws->merge[++p.merge];
 		if (!sum)
 			return;
-		apply(rs, sp, p);
+		adapt_apply(rs, sp, p);
 		cond_resched();
 	}
 }
 
 /**
- * wsmon_regions_adapt - put regions where they tell most
- * @rs:	the regions; afterwards at most @rs->limit of them, and at most @rs->budget as
- *	far as samples have been dropped, provided areas are not more than that
+ * wsmon_regions_adapt - put regions where they reduce the variance most
+ * @rs:	the regions; afterwards at most @rs->limit, and at most @rs->budget as far as
+ *	regions are at rest, unless there are more areas than that
  * @sp:	the space
  * @ws:	scratch memory
  *
- * Spare budget is always spent. O(regions * log budget).
+ * Spare budget is always used. O(regions * log budget).
  */
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws)
 {
-	u32 before, turn;
+	u32 before, pass;
 
-	shrink(rs, sp, ws, rs->budget, false);
-	shrink(rs, sp, ws, rs->limit, true);
+	adapt_shrink(rs, sp, ws, rs->budget, false);
+	adapt_shrink(rs, sp, ws, rs->limit, true);
 	if (rs->nr > rs->budget)
 		return;
 
-	/* a new target begins with few: several turns fill its budget */
+	/* a new target begins with few regions: several passes fill its budget */
 	do {
 		cond_resched();
 		before = rs->nr;
-		count_scores(rs, ws, false, true, false);
-		apply(rs, sp, plan_changes(rs, ws, false));
+		adapt_count_scores(rs, ws, false, true, false);
+		adapt_apply(rs, sp, adapt_plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
-	/* a turn halves: memory that is new is not to wait for many intervals */
-	for (turn = 0; turn < NEW_TURNS; turn++) {
-		struct plan p;
+	/* a pass halves regions: new memory is not to wait for many intervals */
+	for (pass = 0; pass < NEW_PASSES; pass++) {
+		struct adapt_plan p;
 
-		count_scores(rs, ws, true, false, false);
-		p = plan_changes(rs, ws, true);
+		adapt_count_scores(rs, ws, true, false, false);
+		p = adapt_plan_changes(rs, ws, true);
 		if (!p.splits)
 			break;
-		apply(rs, sp, p);
+		adapt_apply(rs, sp, p);
 		cond_resched();
 	}
 }

@@ -2,18 +2,18 @@
 /*
  * wsmon_buffer.c - the buffer records wait in, and the file they are read from
  *
- * The writer is whoever holds wsmon.lock: the thread, or who changes
- * attributes. The reader is the one open file of debugfs wsmon/buffer. They
- * meet in a kfifo, which needs no lock between one writer and one reader: a
- * reader that sleeps in a page fault never holds up the thread.
+ * The writer is the task that holds wsmon.lock: kwsmond, or one that changes attributes.
+ * The reader is the one open file of debugfs wsmon/buffer. Between them is a kfifo, which
+ * needs no lock for one writer and one reader. So a reader that sleeps in a page fault
+ * never holds up kwsmond.
  *
- * A record is written whole or not at all. When there is no room it is counted
- * as lost, and a LOST record says so as soon as there is room again. A little
- * room is kept for that and for END.
+ * A record is written as a whole or not at all. If it does not fit it is counted as lost,
+ * and a LOST record says so as soon as it fits. A little room is reserved for LOST and
+ * END.
  *
- * relayfs was made for such streams, but its read does not block and is not
- * ordered against a writer that switches sub-buffers, and poll() there wakes a
- * reader once a sub-buffer is full: each would have to be built around it.
+ * Why not relayfs, which was made for such streams: its read does not block, and is not
+ * ordered against a writer that switches sub-buffers; its poll wakes a reader only when a
+ * sub-buffer is full. Each of these would have to be added around it.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
@@ -28,37 +28,38 @@
 
 #include "wsmon_internal.h"
 
-/* A minute of full snapshots at the defaults, four of the largest there are */
+/* A minute of full snapshots at the defaults, or four of the largest possible ones */
 #define BUFFER_SIZE	(4U << 20)
-/* Kept free for LOST and END */
+/* Reserved for LOST and END */
 #define BUFFER_SPARE	256U
-/* Room for all targets and mappings there can be */
+/* The largest set of TARGET and AREA records */
 #define BUFFER_ALL	(BUFFER_SIZE / 4)
 
 /**
- * struct buffer - the buffer and its reader
+ * struct record_buffer - the buffer and its reader
  * @fifo:	the bytes
  * @mem:	its memory
  * @wait:	the reader waits here
- * @attach:	serialises coming and going of the reader with emptying @fifo
- * @taken:	there is a reader
- * @came:	one came since the last call of wsmon_buffer_attached()
- * @owed:	bytes of records lost since then which a reader has to know
+ * @attach:	serialises open and release of the reader with emptying @fifo
+ * @has_reader:	the file is open
+ * @reader_came: it was opened since the last call of wsmon_buffer_attached()
+ * @owed:	bytes of lost records since then that must be reported again: attributes,
+ *		targets, areas
  * @session:	a session is writing
- * @splits:	sessions that began while a reader was there
- * @split_in:	position in @fifo where the last of them did
+ * @splits:	number of sessions that began while the file was open
+ * @split_in:	position in @fifo where the last of them began
  * @lost:	records lost since the last LOST record
- * @lost_bytes:	how long they were together
+ * @lost_bytes:	their size together
  * @sum:	records lost in this session
- * @sum_bytes:	how long they were together
+ * @sum_bytes:	their size together
  */
-static struct buffer {
+static struct record_buffer {
 	struct kfifo fifo;
 	void *mem;
 	wait_queue_head_t wait;
 	struct mutex attach;	/* inside wsmon.lock */
-	bool taken;
-	bool came;
+	bool has_reader;
+	bool reader_came;
 	unsigned int owed;
 	bool session;
 	unsigned int splits;
@@ -70,16 +71,16 @@ static struct buffer {
 } buffer;
 
 /**
- * struct reader - an open file of wsmon/buffer
- * @lock:	keeps threads that share the file apart
- * @header:	what the file begins with
- * @sent:	bytes of it that were read
+ * struct buffer_reader - the open file wsmon/buffer
+ * @lock:	serialises threads that share the file
+ * @header:	beginning of the stream
+ * @sent:	bytes of @header that were read
  * @made:	@header is filled in
  * @read:	bytes of records that were read
- * @splits:	sessions whose beginning it knows
- * @at_end:	its last read found the end of a session
+ * @splits:	number of sessions whose beginning it has reached
+ * @at_end:	the last read returned the end of a session
  */
-struct reader {
+struct buffer_reader {
 	struct mutex lock;	/* outside wsmon.lock */
 	struct wsmon_file_header header;
 	size_t sent;
@@ -93,13 +94,13 @@ struct reader {
  * Writing
  */
 
-static void put_raw(const void *rec, u32 size)
+static void buffer_put_raw(const void *rec, u32 size)
 {
 	kfifo_in(&buffer.fifo, (const u8 *)rec, size);
 }
 
-/* Return: whether it may follow whatever was lost */
-static bool tell_lost(u64 now)
+/* Report what was lost. Return: may a record follow? */
+static bool buffer_put_lost(u64 now)
 {
 	struct wsmon_rec_lost rec = {
 		.rec = {
@@ -115,7 +116,7 @@ static bool tell_lost(u64 now)
 		return true;
 	if (kfifo_avail(&buffer.fifo) < sizeof(rec))
 		return false;
-	put_raw(&rec, sizeof(rec));
+	buffer_put_raw(&rec, sizeof(rec));
 	buffer.lost = 0;
 	buffer.lost_bytes = 0;
 	return true;
@@ -123,7 +124,7 @@ static bool tell_lost(u64 now)
 
 /**
  * wsmon_buffer_put - write a record, or count it as lost
- * @rec:	the record, complete
+ * @rec:	the whole record
  *
  * Context: wsmon.lock held.
  */
@@ -134,26 +135,26 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 
 	lockdep_assert_held(&wsmon.lock);
 	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||
-	    !tell_lost(rec->time_ns)) {
+	    !buffer_put_lost(rec->time_ns)) {
 		buffer.lost++;
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
 		buffer.sum_bytes += rec->size;
-		/* without these the others mean little */
+		/* without these the others mean little: they are repeated */
 		if (rec->type == WSMON_REC_ATTRS ||
 		    rec->type == WSMON_REC_TARGET ||
 		    rec->type == WSMON_REC_AREA)
 			buffer.owed = min(buffer.owed + rec->size, BUFFER_ALL);
 		return;
 	}
-	put_raw(rec, rec->size);
+	buffer_put_raw(rec, rec->size);
 	wake_up_interruptible(&buffer.wait);
 }
 
 /**
- * wsmon_buffer_lost - what did not fit in this session
- * @records:	how many records
- * @bytes:	how long they were together
+ * wsmon_buffer_lost - return how many records did not fit in this session
+ * @records:	their number
+ * @bytes:	their size together
  *
  * Context: wsmon.lock held.
  */
@@ -164,28 +165,28 @@ void wsmon_buffer_lost(u64 *records, u64 *bytes)
 }
 
 /**
- * wsmon_buffer_begin - a session begins to write
+ * wsmon_buffer_begin - prepare for the records of a new session
  *
- * Context: wsmon.lock held. What nobody read of an
- * earlier one is thrown away, unless a reader is there.
+ * Drops what nobody has read of an earlier session, unless the file is open.
+ * Context: wsmon.lock held.
  */
 void wsmon_buffer_begin(void)
 {
 	mutex_lock(&buffer.attach);
-	if (buffer.taken) {
+	if (buffer.has_reader) {
 		WRITE_ONCE(buffer.split_in, buffer.fifo.kfifo.in);
-		/* pairs with before_split() */
+		/* pairs with buffer_before_split() */
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
-		/* otherwise the reader is still to be told of them */
+		/* else the reader still needs the LOST record */
 		buffer.lost = 0;
 		buffer.lost_bytes = 0;
 	}
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
-	/* whoever is there already is told everything anyway */
-	WRITE_ONCE(buffer.came, false);
+	/* a reader that is here already gets everything anyway */
+	WRITE_ONCE(buffer.reader_came, false);
 	buffer.owed = 0;
 	mutex_unlock(&buffer.attach);
 	WRITE_ONCE(buffer.session, true);
@@ -193,30 +194,30 @@ void wsmon_buffer_begin(void)
 }
 
 /**
- * wsmon_buffer_end - a session has written its last record
+ * wsmon_buffer_end - note that a session has written its last record
  *
  * Context: wsmon.lock held.
  */
 void wsmon_buffer_end(void)
 {
-	/* pairs with at_end(): who sees the end sees all records */
+	/* pairs with buffer_at_end(): a reader that sees the end sees all records */
 	smp_store_release(&buffer.session, false);
 	wake_up_interruptible(&buffer.wait);
 }
 
 /**
- * wsmon_buffer_attached - report attributes, targets and mappings again?
+ * wsmon_buffer_attached - tell whether to report attributes, targets and mappings again
  *
- * A reader came since the last call, or lost some of these. What was lost for
- * want of room is not reported before there is room: without a reader that
- * would be lost again, interval after interval.
+ * A reader came since the last call, or lost some of these records. Those that did not
+ * fit are reported again only once they fit: without a reader they would be lost again,
+ * interval after interval.
  * Context: wsmon.lock held.
  */
 bool wsmon_buffer_attached(void)
 {
 	bool room = kfifo_avail(&buffer.fifo) >= buffer.owed + 2 * BUFFER_SPARE;
 
-	if (!xchg(&buffer.came, false) && !(buffer.owed && room))
+	if (!xchg(&buffer.reader_came, false) && !(buffer.owed && room))
 		return false;
 	buffer.owed = 0;
 	return true;
@@ -228,7 +229,7 @@ bool wsmon_buffer_attached(void)
 
 static int buffer_open(struct inode *inode, struct file *file)
 {
-	struct reader *rd;
+	struct buffer_reader *rd;
 	int ret;
 
 	ret = wsmon_may_open();
@@ -242,9 +243,9 @@ static int buffer_open(struct inode *inode, struct file *file)
 	rd->header.real_ns = ktime_get_real_ns();
 	mutex_lock(&buffer.attach);
 	ret = -EBUSY;
-	if (!buffer.taken) {
-		buffer.taken = true;
-		WRITE_ONCE(buffer.came, true);
+	if (!buffer.has_reader) {
+		buffer.has_reader = true;
+		WRITE_ONCE(buffer.reader_came, true);
 		rd->splits = buffer.splits;
 		file->private_data = rd;
 		ret = stream_open(inode, file);
@@ -257,38 +258,38 @@ static int buffer_open(struct inode *inode, struct file *file)
 
 static int buffer_release(struct inode *inode, struct file *file)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 
 	mutex_lock(&buffer.attach);
-	/* it may have read half a record: the next one begins with a whole one */
+	/* it may have read half a record; the next reader begins with a whole one */
 	if (rd->read)
 		kfifo_reset_out(&buffer.fifo);
-	buffer.taken = false;
+	buffer.has_reader = false;
 	mutex_unlock(&buffer.attach);
 	kfree(rd);
 	return 0;
 }
 
-/* Is there something to read? Records only count once the header may be made. */
-static bool readable(const struct reader *rd)
+/* Is there anything to read? The header alone is not, before the first record. */
+static bool buffer_readable(const struct buffer_reader *rd)
 {
 	return !kfifo_is_empty(&buffer.fifo) ||
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
-/* Has what this file began to read ended? The writer's last word comes first. */
-static bool at_end(const struct reader *rd)
+/* Has the session ended of which this file has read records, with nothing left? */
+static bool buffer_at_end(const struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
-	return READ_ONCE(rd->read) && !smp_load_acquire(&buffer.session) && !readable(rd);
+	return READ_ONCE(rd->read) && !smp_load_acquire(&buffer.session) && !buffer_readable(rd);
 }
 
 /*
- * How much may be read before the beginning of a session the reader does not
- * know of; if that is 0 it does now. If several began only the last counts.
- * Return: UINT_MAX if there is none.
+ * Return how many bytes are left before the beginning of a session that the reader has
+ * not reached; if 0, it is reached now. If several began, the last one counts. UINT_MAX if
+ * none began.
  */
-static unsigned int before_split(struct reader *rd)
+static unsigned int buffer_before_split(struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_begin() */
 	unsigned int splits = smp_load_acquire(&buffer.splits), left;
@@ -301,7 +302,7 @@ static unsigned int before_split(struct reader *rd)
 	return left;
 }
 
-static int make_header(struct reader *rd)
+static int buffer_make_header(struct buffer_reader *rd)
 {
 	struct wsmon_file_header *h = &rd->header;
 
@@ -318,7 +319,7 @@ static int make_header(struct reader *rd)
 	return 0;
 }
 
-static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
+static ssize_t buffer_read_header(struct buffer_reader *rd, char __user *buf, size_t count)
 {
 	count = min(count, sizeof(rd->header) - rd->sent);
 	if (copy_to_user(buf, (u8 *)&rd->header + rd->sent, count))
@@ -328,32 +329,32 @@ static ssize_t read_header(struct reader *rd, char __user *buf, size_t count)
 }
 
 /* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
-static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
+static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size_t count)
 {
 	unsigned int copied, left, avail = kfifo_len(&buffer.fifo);
 	bool first;
 	int ret;
 
-	/* if that has bytes of a session, the session's beginning is known, too */
+	/* if @avail includes bytes of a session, @splits includes the session */
 	smp_rmb();
-	left = before_split(rd);
+	left = buffer_before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
 		rd->at_end = true;
 		return 0;
 	}
-	if (!readable(rd)) {
-		if (!at_end(rd))
+	if (!buffer_readable(rd)) {
+		if (!buffer_at_end(rd))
 			return -EAGAIN;
 		rd->at_end = true;
 		return 0;
 	}
 	if (!rd->made) {
-		ret = make_header(rd);
+		ret = buffer_make_header(rd);
 		if (ret)
 			return ret;
 	}
 	if (rd->sent < sizeof(rd->header))
-		return read_header(rd, buf, count);
+		return buffer_read_header(rd, buf, count);
 	if (left)
 		count = min_t(size_t, count, left);
 	count = min_t(size_t, count, avail);
@@ -363,7 +364,7 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 	first = !rd->read;
 	WRITE_ONCE(rd->read, rd->read + copied);
 	rd->at_end = false;
-	/* others that share this file may now know that they are at the end */
+	/* from the first read on, other threads that share this file may be at the end */
 	if (first)
 		wake_up_interruptible(&buffer.wait);
 	return copied;
@@ -372,7 +373,7 @@ static ssize_t read_some(struct reader *rd, char __user *buf, size_t count)
 static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 			   loff_t *ppos)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 	ssize_t ret;
 
 	if (!count)
@@ -380,14 +381,14 @@ static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 	for (;;) {
 		if (mutex_lock_interruptible(&rd->lock))
 			return -ERESTARTSYS;
-		ret = read_some(rd, buf, min_t(size_t, count, INT_MAX));
+		ret = buffer_read_some(rd, buf, min_t(size_t, count, INT_MAX));
 		mutex_unlock(&rd->lock);
 		if (ret != -EAGAIN)
 			return ret;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		ret = wait_event_interruptible(buffer.wait,
-					       readable(rd) || at_end(rd));
+					       buffer_readable(rd) || buffer_at_end(rd));
 		if (ret)
 			return ret;
 	}
@@ -395,10 +396,10 @@ static ssize_t buffer_read(struct file *file, char __user *buf, size_t count,
 
 static __poll_t buffer_poll(struct file *file, poll_table *wait)
 {
-	struct reader *rd = file->private_data;
+	struct buffer_reader *rd = file->private_data;
 
 	poll_wait(file, &buffer.wait, wait);
-	return readable(rd) || at_end(rd) ? EPOLLIN | EPOLLRDNORM : 0;
+	return buffer_readable(rd) || buffer_at_end(rd) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 const struct file_operations wsmon_buffer_fops = {
@@ -424,7 +425,7 @@ int wsmon_buffer_init(void)
 	return kfifo_init(&buffer.fifo, buffer.mem, BUFFER_SIZE);
 }
 
-/** wsmon_buffer_exit - free the buffer; no reader is left */
+/** wsmon_buffer_exit - free the buffer, which has no reader any more */
 void wsmon_buffer_exit(void)
 {
 	vfree(buffer.mem);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_debugfs.c - the files in debugfs wsmon/, all for root only
+ * wsmon_debugfs.c - the texts in debugfs wsmon/, for root only
  *
- * Documentation/reference/abi.rst says what each file takes and gives. Input is taken
- * whole or not at all. Reading takes wsmon.lock while the text is made, never
- * while it is copied to the reader; of texts that can be long only a few lines
- * are made at a time, so that neither the thread nor other files wait for long.
- * Pids are those of the pid namespace of who opened the file, whoever has it now.
+ * Documentation/reference/abi.rst describes each file. Input is taken as a whole or not at all.
+ * Reading takes wsmon.lock while the text is made, never while it is copied to the
+ * reader. Of texts that can be long only a few lines are made at a time, so that neither
+ * kwsmond nor other files wait for long.
+ * Pids are those of the pid namespace in which the file was opened.
  */
-#include <linux/debugfs.h>
-#include <linux/fs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
@@ -19,27 +17,25 @@
 
 #include "wsmon_internal.h"
 
-/* Of a long text so much is made under one hold of wsmon.lock: bytes, records */
+/* At most this much of a long text is made under one hold of wsmon.lock: bytes, records */
 #define LINES_SIZE	(16U << 10)
 #define LINES_A_HOLD	256U
 
-static struct dentry *wsmon_dir;
-
 /**
- * struct cursor - how far the reader of a long text is
- * @ns:		pid namespace of who opened the file, referenced
- * @find:	what is shown next; NULL at the end
- * @session:	start_ns of the session it began with, and ends with; 0: none yet
- * @at:		address the next region begins at, or entry of the next peak
- * @end:	peaks there were at the beginning, which are shown; 0: none yet
- * @target:	target that is shown next
+ * struct debugfs_cursor - position of a reader in a long text
+ * @ns:		pid namespace in which the file was opened, referenced
+ * @find:	finds what is shown next; NULL at the end
+ * @session:	start_ns of the session that is shown; 0: none yet
+ * @at:		end of the last region shown, or index of the next peak
+ * @end:	number of peaks when reading began, which are shown; 0: not known yet
+ * @target:	index of the next target
  * @records:	records made under this hold of wsmon.lock
- * @gap:	some peaks before @at are not kept
+ * @gap:	some peaks before @at are not kept any more
  * @locked:	wsmon.lock is held
  */
-struct cursor {
+struct debugfs_cursor {
 	struct pid_namespace *ns;
-	void *(*find)(struct cursor *c, struct wsmon_session *ss);
+	void *(*find)(struct debugfs_cursor *c, struct wsmon_session *ss);
 	u64 session;
 	u64 at;
 	u64 end;
@@ -49,7 +45,7 @@ struct cursor {
 	bool locked;
 };
 
-static void *lines_find(struct cursor *c)
+static void *lines_find(struct debugfs_cursor *c)
 {
 	if (wsmon_lock())
 		return ERR_PTR(-ERESTARTSYS);
@@ -66,7 +62,7 @@ static void *lines_find(struct cursor *c)
 
 static void lines_stop(struct seq_file *m, void *v)
 {
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	if (c->locked)
 		mutex_unlock(&wsmon.lock);
@@ -75,7 +71,7 @@ static void lines_stop(struct seq_file *m, void *v)
 
 static void *lines_start(struct seq_file *m, loff_t *pos)
 {
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	if (!*pos) {
 		c->session = 0;
@@ -87,10 +83,10 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	return lines_find(c);
 }
 
-/* A position far behind is come to from the beginning: let others in meanwhile. */
+/* seq_file reaches a position by going there from the beginning: let others in. */
 static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	++*pos;
 	if (++c->records < LINES_A_HOLD)
@@ -101,20 +97,19 @@ static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 }
 
 /*
- * The text of one write, to be freed with kfree(). Each write is a text of its
- * own, at offset 0: the position does not move.
+ * Copy the text of one write; to be freed by kfree(). Each write is a text of its own, at
+ * offset 0: the position does not move.
  */
-static char *get_text(const char __user *buf, size_t count, loff_t pos)
+static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 {
 	if (!count || count > WSMON_INPUT_MAX || pos)
 		return ERR_PTR(-EINVAL);
 	return memdup_user_nul(buf, count);
 }
 
-static ssize_t attrs_write(struct file *file, const char __user *buf,
-			   size_t count, loff_t *ppos)
+static ssize_t attrs_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char *text = get_text(buf, count, *ppos);
+	char *text = debugfs_copy_text(buf, count, *ppos);
 	int ret;
 
 	if (IS_ERR(text))
@@ -124,8 +119,8 @@ static ssize_t attrs_write(struct file *file, const char __user *buf,
 	return ret ?: count;
 }
 
-/* No more decimals than needed: 5, 0.25 */
-static void show_milli(struct seq_file *m, const char *key, u32 val)
+/* Print thousandths without trailing zeroes: 5, 0.25 */
+static void attrs_show_milli(struct seq_file *m, const char *key, u32 val)
 {
 	unsigned int part = val % 1000, digits = 3;
 
@@ -160,18 +155,16 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "seed=%llu\n", a.seed);
 	seq_printf(m, "cpu_permille=%u\n", a.cpu_permille);
 	seq_printf(m, "peak_window=%u\n", a.peak_window);
-	show_milli(m, "peak_gain", a.peak_gain);
-	show_milli(m, "peak_adapt", a.peak_adapt);
-	seq_printf(m, "peak_detector=%s\n",
-		   wsmon_detector_name(a.peak_detector));
+	attrs_show_milli(m, "peak_gain", a.peak_gain);
+	attrs_show_milli(m, "peak_adapt", a.peak_adapt);
+	seq_printf(m, "peak_detector=%s\n", wsmon_detector_name(a.peak_detector));
 	return 0;
 }
 
-static ssize_t target_write(struct file *file, const char __user *buf,
-			    size_t count, loff_t *ppos)
+static ssize_t target_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	struct seq_file *m = file->private_data;
-	char *text = get_text(buf, count, *ppos);
+	char *text = debugfs_copy_text(buf, count, *ppos);
 	u32 *pids;
 	int ret;
 
@@ -210,8 +203,8 @@ static int target_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* Targets whose guests or devices have page tables of their own */
-static void show_secondary_mmus(struct seq_file *m, const struct wsmon_session *ss)
+/* List targets whose guests or devices have page tables of their own. */
+static void status_show_secondary_mmus(struct seq_file *m, const struct wsmon_session *ss)
 {
 	const char *sep = "secondary_mmu: ";
 	u32 i;
@@ -238,15 +231,14 @@ static int status_show(struct seq_file *m, void *unused)
 	else if (wsmon.stop_reason == WSMON_END_TARGETS_GONE)
 		seq_puts(m, "last stop: every target is gone\n");
 	if (wsmon.running)
-		show_secondary_mmus(m, wsmon.session);
+		status_show_secondary_mmus(m, wsmon.session);
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }
 
-static void show_wss_of(struct seq_file *m, const struct wsmon_target *t,
-			u32 k, u32 c)
+static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k, u32 c)
 {
-	const struct cursor *cur = m->private;
+	const struct debugfs_cursor *cur = m->private;
 	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 
 	if (!w->mapped)
@@ -254,11 +246,10 @@ static void show_wss_of(struct seq_file *m, const struct wsmon_target *t,
 	seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
 		   pid_nr_ns(t->pid, cur->ns), wsmon_class_name(c),
 		   wsmon_attrs_window(&wsmon.attrs, k), w->pages << PAGE_SHIFT,
-		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT,
-		   w->mapped << PAGE_SHIFT);
+		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT, w->mapped << PAGE_SHIFT);
 }
 
-/* A target's sizes are of one moment: they are one record. */
+/* All sizes of a target are of the same moment, so they are one record. */
 static int wss_show(struct seq_file *m, void *v)
 {
 	const struct wsmon_target *t = v;
@@ -266,12 +257,12 @@ static int wss_show(struct seq_file *m, void *v)
 
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++)
-			show_wss_of(m, t, k, c);
+			wss_show_one(m, t, k, c);
 	}
 	return 0;
 }
 
-static void *wss_find(struct cursor *c, struct wsmon_session *ss)
+static void *wss_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 {
 	while (c->target < ss->nr_targets && ss->targets[c->target].gone)
 		c->target++;
@@ -280,25 +271,25 @@ static void *wss_find(struct cursor *c, struct wsmon_session *ss)
 
 static void *wss_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	c->target++;
 	return lines_next(m, v, pos);
 }
 
-/* A share as 0.000 to 1.000 */
-static unsigned int permille(u32 share)
+/* A share in thousandths */
+static unsigned int share_permille(u32 share)
 {
 	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
 }
 
-/* Where regions changed meanwhile, the rest of one: nothing is shown twice */
+/* If regions changed meanwhile, the rest of one: nothing is shown twice. */
 static int regions_show(struct seq_file *m, void *v)
 {
-	const struct cursor *c = m->private;
+	const struct debugfs_cursor *c = m->private;
 	const struct wsmon_target *t = &wsmon.session->targets[c->target];
 	const struct wsmon_region *r = v;
-	unsigned int share = permille(wsmon_region_share(r));
+	unsigned int share = share_permille(wsmon_region_share(r));
 
 	seq_printf(m, "pid=%d class=%s start=0x%llx end=0x%llx share=%u.%03u age_ms=%llu\n",
 		   pid_nr_ns(t->pid, c->ns),
@@ -309,14 +300,14 @@ static int regions_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static void *regions_find(struct cursor *c, struct wsmon_session *ss)
+static void *regions_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 {
 	for (; c->target < ss->nr_targets; c->target++, c->at = 0) {
 		const struct wsmon_regions *rs =
 			&wsmon_target_data(&ss->targets[c->target])->regions;
 		u32 lo = 0, hi = rs->nr;
 
-		/* the first one that ends after what was shown */
+		/* find the first one that ends after what was shown */
 		while (lo < hi) {
 			u32 mid = lo + (hi - lo) / 2;
 
@@ -334,7 +325,7 @@ static void *regions_find(struct cursor *c, struct wsmon_session *ss)
 static void *regions_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	const struct wsmon_region *r = v;
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	c->at = r->end;
 	return lines_next(m, v, pos);
@@ -342,7 +333,7 @@ static void *regions_next(struct seq_file *m, void *v, loff_t *pos)
 
 static int peaks_show(struct seq_file *m, void *v)
 {
-	const struct cursor *c = m->private;
+	const struct debugfs_cursor *c = m->private;
 
 	if (c->gap)
 		seq_printf(m, "dropped=%llu\n", c->at);
@@ -350,7 +341,7 @@ static int peaks_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static void *peaks_find(struct cursor *c, struct wsmon_session *ss)
+static void *peaks_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 {
 	u64 oldest = ss->nr_peaks - min_t(u64, ss->nr_peaks, WSMON_PEAKS_KEPT);
 
@@ -365,7 +356,7 @@ static void *peaks_find(struct cursor *c, struct wsmon_session *ss)
 
 static void *peaks_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	c->at++;
 	c->gap = false;
@@ -409,7 +400,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int open_file(struct file *file, int (*show)(struct seq_file *m, void *v))
+static int text_open(struct file *file, int (*show)(struct seq_file *m, void *v))
 {
 	struct pid_namespace *ns = task_active_pid_ns(current);
 	int ret;
@@ -423,7 +414,7 @@ static int open_file(struct file *file, int (*show)(struct seq_file *m, void *v)
 	return ret;
 }
 
-static int release_file(struct inode *inode, struct file *file)
+static int text_release(struct inode *inode, struct file *file)
 {
 	struct seq_file *m = file->private_data;
 
@@ -434,22 +425,22 @@ static int release_file(struct inode *inode, struct file *file)
 #define FILE_OPS(name, writer)						\
 	static int name##_open(struct inode *inode, struct file *file)	\
 	{								\
-		return open_file(file, name##_show);			\
+		return text_open(file, name##_show);			\
 	}								\
-	static const struct file_operations name##_fops = {		\
+	const struct file_operations wsmon_##name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
 		.write = writer,					\
 		.llseek = seq_lseek,					\
-		.release = release_file,				\
+		.release = text_release,				\
 	}
 
-static int open_lines(struct file *file, const struct seq_operations *ops,
-		      void *(*find)(struct cursor *c, struct wsmon_session *ss))
+static int lines_open(struct file *file, const struct seq_operations *ops,
+		      void *(*find)(struct debugfs_cursor *c, struct wsmon_session *ss))
 {
 	struct seq_file *m;
-	struct cursor *c;
+	struct debugfs_cursor *c;
 	char *buf;
 	int ret;
 
@@ -472,10 +463,10 @@ static int open_lines(struct file *file, const struct seq_operations *ops,
 	return 0;
 }
 
-static int release_lines(struct inode *inode, struct file *file)
+static int lines_release(struct inode *inode, struct file *file)
 {
 	struct seq_file *m = file->private_data;
-	struct cursor *c = m->private;
+	struct debugfs_cursor *c = m->private;
 
 	put_pid_ns(c->ns);
 	return seq_release_private(inode, file);
@@ -490,14 +481,14 @@ static int release_lines(struct inode *inode, struct file *file)
 	};								\
 	static int name##_open(struct inode *inode, struct file *file)	\
 	{								\
-		return open_lines(file, &name##_ops, name##_find);	\
+		return lines_open(file, &name##_ops, name##_find);	\
 	}								\
-	static const struct file_operations name##_fops = {		\
+	const struct file_operations wsmon_##name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
 		.llseek = seq_lseek,					\
-		.release = release_lines,				\
+		.release = lines_release,				\
 	}
 
 FILE_OPS(attrs, attrs_write);
@@ -507,49 +498,3 @@ FILE_OPS(stats, NULL);
 LINES_OPS(wss);
 LINES_OPS(regions);
 LINES_OPS(peaks);
-
-static const struct {
-	const char *name;
-	umode_t mode;
-	const struct file_operations *fops;
-} files[] = {
-	{ "attrs", 0600, &attrs_fops },
-	{ "target", 0600, &target_fops },
-	{ "status", 0400, &status_fops },
-	{ "wss", 0400, &wss_fops },
-	{ "regions", 0400, &regions_fops },
-	{ "peaks", 0400, &peaks_fops },
-	{ "stats", 0400, &stats_fops },
-	{ "buffer", 0400, &wsmon_buffer_fops },
-};
-
-/**
- * wsmon_debugfs_init - create the files
- *
- * Return: 0, or an error: without all of its files there is no use in the
- * module.
- */
-int wsmon_debugfs_init(void)
-{
-	struct dentry *file;
-	unsigned int i;
-
-	wsmon_dir = debugfs_create_dir("wsmon", NULL);
-	if (IS_ERR(wsmon_dir))
-		return PTR_ERR(wsmon_dir);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		file = debugfs_create_file(files[i].name, files[i].mode,
-					   wsmon_dir, NULL, files[i].fops);
-		if (IS_ERR(file)) {
-			debugfs_remove(wsmon_dir);
-			return PTR_ERR(file);
-		}
-	}
-	return 0;
-}
-
-/** wsmon_debugfs_exit - remove the files; nobody uses them afterwards */
-void wsmon_debugfs_exit(void)
-{
-	debugfs_remove(wsmon_dir);
-}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_events.c - what happened in an aggregation interval: peaks, tracepoints
+ * wsmon_events.c - peaks and tracepoints at the end of an aggregation interval
  *
- * Called by the thread once the estimates are made, and whenever a target or the
- * session ends; with wsmon.lock held.
+ * Called by kwsmond when the estimates are made, and whenever a target or the session
+ * ends; with wsmon.lock held.
  */
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -14,8 +14,8 @@
 #define CREATE_TRACE_POINTS
 #include "wsmon_trace.h"
 
-/* The estimate of a group, within the shortest window */
-static const struct wsmon_wss *wss_of(const struct wsmon_target *t, u32 group)
+/* The estimate of a group, for the shortest window */
+static const struct wsmon_wss *group_wss(const struct wsmon_target *t, u32 group)
 {
 	static const u32 sums[WSMON_PEAK_GROUPS] = {
 		[WSMON_PEAK_ALL] = WSMON_CLASS_ALL,
@@ -26,26 +26,26 @@ static const struct wsmon_wss *wss_of(const struct wsmon_target *t, u32 group)
 	return &wsmon_target_data(t)->wss[0][sums[group]];
 }
 
-/* An entry of the history. It holds WSMON_PEAKS_KEPT of them, the oldest goes. */
-static struct wsmon_peak *entry(struct wsmon_session *ss, u64 i)
+/* An entry of the history, a ring of WSMON_PEAKS_KEPT */
+static struct wsmon_peak *peaks_entry(struct wsmon_session *ss, u64 i)
 {
 	return &ss->peaks[i % WSMON_PEAKS_KEPT];
 }
 
-/* The peak a group is in, or was in; NULL if it is not kept any more */
-static struct wsmon_peak *last_of(struct wsmon_session *ss,
-				  const struct wsmon_target *t, u32 group)
+/* The present or last peak of a group; NULL if the history has dropped it */
+static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
+					  const struct wsmon_target *t, u32 group)
 {
 	u64 i = t->groups[group].entry;
 
-	return i + WSMON_PEAKS_KEPT >= ss->nr_peaks ? entry(ss, i) : NULL;
+	return i + WSMON_PEAKS_KEPT >= ss->nr_peaks ? peaks_entry(ss, i) : NULL;
 }
 
-static void tell(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		 u32 edge, s32 sign, u64 now)
+static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+			      u32 edge, s32 sign, u64 now)
 {
-	const struct wsmon_group *g = &t->groups[group];
-	const struct wsmon_wss *w = wss_of(t, group);
+	const struct wsmon_peak_group *g = &t->groups[group];
+	const struct wsmon_wss *w = group_wss(t, group);
 	struct wsmon_rec_peak rec = {
 		.group = group,
 		.edge = edge,
@@ -63,9 +63,9 @@ static void tell(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 		.threshold = wsmon_peak_size(&g->detector,
 					     g->detector.threshold, PAGE_SHIFT),
 	};
-	struct wsmon_peak *p = last_of(ss, t, group);
+	struct wsmon_peak *p = group_last_peak(ss, t, group);
 
-	/* of one that was sampled with another that is gone */
+	/* it was sampled with a twin that is gone: take the sizes of the last edge */
 	if (!w->mapped && p && edge == WSMON_PEAK_END) {
 		rec.bytes = p->rec.bytes;
 		rec.low = p->rec.low;
@@ -79,38 +79,38 @@ static void tell(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 	}
 }
 
-static void begin(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		  u64 now)
+static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+			     u64 now)
 {
-	struct wsmon_group *g = &t->groups[group];
+	struct wsmon_peak_group *g = &t->groups[group];
 
 	g->number = ++t->nr_peaks;
 	g->start_ns = now;
 	g->entry = ss->nr_peaks++;
-	tell(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
+	group_report_edge(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
 }
 
-/* @slept: the target did not run in this interval, which begins no peak then */
-static void look(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
-		 bool slept, u64 now)
+/* Look for edges of peaks. @slept: the target did not run, so that no peak begins. */
+static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
+			bool slept, u64 now)
 {
 	struct wsmon_detector *d = &t->groups[group].detector;
-	const struct wsmon_wss *w = wss_of(t, group);
+	const struct wsmon_wss *w = group_wss(t, group);
 
-	/* it could be anything: samples have not served for a window yet */
+	/* it could be any size: samples have not served for a window yet */
 	if (w->mapped && !w->low && w->high == w->mapped)
 		return;
 	if (wsmon_peak_ends(d, &wsmon.attrs, w))
-		tell(ss, t, group, WSMON_PEAK_END, d->ended, now);
+		group_report_edge(ss, t, group, WSMON_PEAK_END, d->ended, now);
 	if (slept)
 		return;
 	if (wsmon_peak_begins(d, &wsmon.attrs, w))
-		begin(ss, t, group, now);
+		group_begin_peak(ss, t, group, now);
 	wsmon_peak_learn(d, &wsmon.attrs, w);
 }
 
-/* Does any figure know of this interval? If none does, the estimate is the old one. */
-static bool was_observed(const struct wsmon_target *t)
+/* Is the estimate of this interval? If all regions are stale, it is the old one. */
+static bool target_was_observed(const struct wsmon_target *t)
 {
 	u32 i;
 
@@ -121,7 +121,7 @@ static bool was_observed(const struct wsmon_target *t)
 	return false;
 }
 
-static void trace(const struct wsmon_target *t, const struct wsmon_target *of, u64 now)
+static void target_trace(const struct wsmon_target *t, const struct wsmon_target *of, u64 now)
 {
 	pid_t pid = pid_nr(t->pid);
 	u32 k, c;
@@ -142,29 +142,29 @@ static void trace(const struct wsmon_target *t, const struct wsmon_target *of, u
 }
 
 /**
- * wsmon_events - an aggregation interval of a target is over
+ * wsmon_events_interval - report peaks and trace events at the end of an interval
  * @ss:		the session
  * @t:		the target, with its estimates
  * @now:	end of the interval
  */
-void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
 	const struct wsmon_target *of = wsmon_target_data(t);
 	u32 group;
 
-	trace(t, of, now);
-	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !was_observed(of))
+	target_trace(t, of, now);
+	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !target_was_observed(of))
 		return;
 	for (group = 0; group < WSMON_PEAK_GROUPS; group++)
-		look(ss, t, group, of->idle == of->rounds, now);
+		group_judge(ss, t, group, of->idle == of->rounds, now);
 }
 
 /**
- * wsmon_events_restart - what is usual for a target is not known any more
+ * wsmon_events_restart - forget what is usual for a target
  * @ss:	the session
  * @t:	the target
  *
- * Peaks it is in end with the last estimate.
+ * Its present peaks end with the last estimate.
  */
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 {
@@ -174,14 +174,14 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 		struct wsmon_detector *d = &t->groups[group].detector;
 
 		if (d->sign)
-			tell(ss, t, group, WSMON_PEAK_END, d->sign,
-			     ktime_get_ns());
+			group_report_edge(ss, t, group, WSMON_PEAK_END, d->sign,
+					  ktime_get_ns());
 		memset(d, 0, sizeof(*d));
 	}
 }
 
 /**
- * wsmon_events_restart_all - the same, for all targets that are there
+ * wsmon_events_restart_all - forget what is usual for any target
  * @ss:	the session
  */
 void wsmon_events_restart_all(struct wsmon_session *ss)
@@ -195,8 +195,8 @@ void wsmon_events_restart_all(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_events_show - a peak of the history, on a line
- * @m:	where to
+ * wsmon_events_show - print a peak of the history on a line
+ * @m:	the text
  * @p:	the peak
  * @ns:	the reader's pid namespace
  */

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * wsmon_internal.h - what the module's files share
+ *
+ * Files call those below them, never upwards:
+ *
+ *	core		init and exit, the files in debugfs
+ *	debugfs		texts that people read and write
+ *	session		start, stop, change; kwsmond and the schedule of its rounds
+ *	interval	a round of one target, the end of its aggregation interval
+ *	events		peaks, tracepoints	walk	the pass over the sample pages
+ *	stream		encoding records	young	the sampler: Accessed bits, TLB
+ *	buffer		records wait here
+ *	state		lock, attributes, memory of a session
+ *	vaddr		mappings of a target, its mmap lock
+ *	task		threads of a target; exec and exit as they happen
+ *	wsmon_pure.h	plain numbers
  */
 #ifndef WSMON_INTERNAL_H
 #define WSMON_INTERNAL_H
 
+#include <linux/fs.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
@@ -12,37 +27,35 @@
 
 #include "wsmon_pure.h"
 
-/* Huge pages in shared page tables whose answer is remembered for a round */
-#define WSMON_LEAVES_BITS	12
-
-/**
- * struct wsmon_leaf - a huge entry that several targets look at
- * @entry:	which, by its address; never followed
- * @round:	when
- * @seen:	one of them found it accessed, and cleared its bit
- */
-struct wsmon_leaf {
-	const void *entry;
-	u64 round;
-	bool seen;
-};
-
-/* Peaks of a session that are remembered for debugfs wsmon/peaks */
-#define WSMON_PEAKS_KEPT	1024U
-
-struct file;
-struct inode;
 struct pid_namespace;
 struct seq_file;
 
+/* Huge pages in shared page tables whose answer is remembered for a pass */
+#define WSMON_LEAVES_BITS	12
+
 /**
- * struct wsmon_group - of a part of a target's working set, its peaks
- * @detector:	what is usual, and whether it is
+ * struct wsmon_leaf - a huge entry of a page table that several targets share
+ * @entry:	its address: an identity only, never followed
+ * @pass:	number of the session's pass that sampled it
+ * @seen:	a target found it accessed in that pass, and cleared its bit
+ */
+struct wsmon_leaf {
+	const void *entry;
+	u64 pass;
+	bool seen;
+};
+
+/* Peaks of a session that are kept for debugfs wsmon/peaks */
+#define WSMON_PEAKS_KEPT	1024U
+
+/**
+ * struct wsmon_peak_group - peaks of one sum of a target: all, text, or the rest
+ * @detector:	what is usual, and whether a peak is going on
  * @start_ns:	when the last peak began
- * @entry:	its place in the history
+ * @entry:	its index in the history
  * @number:	its number
  */
-struct wsmon_group {
+struct wsmon_peak_group {
 	struct wsmon_detector detector;
 	u64 start_ns;
 	u64 entry;
@@ -50,8 +63,8 @@ struct wsmon_group {
 };
 
 /**
- * struct wsmon_peak - what the history has of a peak
- * @target:	whose
+ * struct wsmon_peak - a peak in the history
+ * @target:	the target it belongs to
  * @rec:	its last edge
  */
 struct wsmon_peak {
@@ -60,11 +73,11 @@ struct wsmon_peak {
 };
 
 /**
- * struct wsmon_life - a program that a target executed
+ * struct wsmon_life - the program that a target executed last
  * @mm:		its mm, with a reference on mm_users; NULL if none is kept
  * @born_ns:	when it began
- * @comm:	its name then
- * @called:	the target is to be looked at now
+ * @comm:	its name at that time
+ * @called:	the target needs a look before the next round
  */
 struct wsmon_life {
 	struct mm_struct *mm;
@@ -76,34 +89,33 @@ struct wsmon_life {
 /**
  * struct wsmon_target - a process that is monitored
  * @pid:	its thread group, referenced
- * @mm:		address space the regions describe; an identity only, never
- *		followed: the process may have left it
- * @exec_id:	tells a new address space at the old one's address
+ * @mm:		address space the regions describe: an identity only, never
+ *		followed, as the process may have left it
+ * @exec_id:	distinguishes a new address space at the address of the old one
  * @space:	its mappings
  * @regions:	its regions
  * @twin:	an earlier target with the same mm, which is sampled for both; NULL
- * @salt:	mixed into the seed: samples of different targets are independent
- * @life:	the program it executed while monitored, until no window holds all
- *		of its life: see wsmon_life.c
- * @wss:	last estimates by window and class, and of the rest
+ * @salt:	mixed into the seed, so that samples of targets are independent
+ * @life:	the program it executed while monitored, kept until no window holds
+ *		all of its life: see wsmon_task.c
+ * @wss:	last estimates by window and class, and of everything but text
  * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
- * @nr_peaks:	how many there were
+ * @nr_peaks:	peaks so far
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0 is never
- * @known_ns:	when there was nothing that @space has not
- * @read_ns:	how long reading them took
- * @stamp:	wsmon_vaddr_stamp() then
- * @rss:	resident pages then
- * @blind:	pages that came since, in mappings that could not be read again
+ * @known_ns:	last time at which @space covered all memory there was
+ * @read_ns:	how long the last reading took
+ * @stamp:	wsmon_vaddr_stamp() at that reading
+ * @rss:	resident pages at that reading
+ * @blind:	pages that appeared since, in mappings that could not be read again
  * @born_ns:	when it executed the program, if a window holds that; 0: before
- * @ran:	CPU time of its threads when they were last looked at, and more: see
- *		wsmon_target_ran()
+ * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @interval_ns: beginning of the present aggregation interval
- * @settled_ns:	when reclaim was last told what it was owed
- * @rounds:	sampling rounds in it
- * @idle:	those at which it had not run since the one before
- * @turns:	intervals it ran in: whose samples are dropped goes by that
- * @moved:	it ran since its mappings were read
+ * @settled_ns:	when debts to reclaim were last paid
+ * @rounds:	sampling rounds in this interval
+ * @idle:	those of @rounds before which it had not run
+ * @active_intervals: intervals it ran in: the clock for dropping samples
+ * @ran_since_read: it ran since its mappings were read
  * @drop_all:	all samples are to be dropped at the next boundary
  * @resume:	region the next pass begins with: where the last one gave up
  * @arm_again:	the last pass that armed gave up
@@ -122,7 +134,7 @@ struct wsmon_target {
 	u64 salt;
 	struct wsmon_life life;
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
-	struct wsmon_group groups[WSMON_PEAK_GROUPS];
+	struct wsmon_peak_group groups[WSMON_PEAK_GROUPS];
 	u32 nr_peaks;
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
@@ -135,11 +147,11 @@ struct wsmon_target {
 	u64 ran;
 	u64 interval_ns;
 	u64 settled_ns;
-	u64 turns;
+	u64 active_intervals;
 	u32 rounds;
 	u32 idle;
 	u32 resume;
-	bool moved;
+	bool ran_since_read;
 	bool drop_all;
 	bool arm_again;
 	bool check_again;
@@ -169,32 +181,32 @@ struct wsmon_stats {
 /**
  * struct wsmon_session - targets under observation
  * @targets:	the targets
- * @tgids:	their thread groups, side by side for wsmon_life.c
- * @nr_targets:	their number
- * @nr_alive:	those not gone
+ * @tgids:	their thread groups, side by side for a quick search in wsmon_task.c
+ * @nr_targets:	number of targets
+ * @nr_alive:	number of those not gone
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
- * @start_ns:	when it began; no two begin at the same time
+ * @start_ns:	when it began; no two sessions begin at the same time
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: pages of what is new in them
- * @visits:	times the thread looked at targets: numbers what @leaves has
+ * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	the last WSMON_PEAKS_KEPT peaks
- * @nr_peaks:	how many there were
+ * @nr_peaks:	peaks so far
  * @boundary_ns: when the present aggregation interval ends
  * @pace:	what keeps it within the CPU budget
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
- * @poked:	attributes changed since the last round: when the next is due, too
- * @called:	a target is to be looked at before the next round
+ * @poked:	attributes changed since the last round, and with them its due time
+ * @called:	a target needs a look before the next round
  * @cost_ns:	CPU time up to the present round, that of flushes included
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	rounds in a row that found no target had run
  * @cpu_start_ns: CPU time of the thread when it began
- * @remote_start_ns: wsmon_tlb_remote_ns() then
- * @ns:		pid namespace of who started it: pids in the stream are its,
- *		referenced
+ * @remote_start_ns: wsmon_tlb_remote_ns() at that time
+ * @ns:		pid namespace of the process that started it, referenced: pids in
+ *		the stream are of this namespace
  * @thread:	kwsmond, referenced
  */
 struct wsmon_session {
@@ -208,7 +220,7 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
-	u64 visits;
+	u64 passes;
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;
@@ -229,8 +241,8 @@ struct wsmon_session {
 
 /**
  * struct wsmon - the monitor
- * @ctl:	serialises what starts, stops and changes monitoring; taken
- *		before @lock, held while waiting for the thread to end
+ * @ctl:	serialises starting, stopping and changing; taken before @lock, held
+ *		while waiting for the thread to end
  * @lock:	protects everything below; the thread holds it during a round
  * @attrs:	attributes in force
  * @session:	present or last session; NULL before the first
@@ -246,18 +258,12 @@ struct wsmon {
 	int stop_reason;
 };
 
+/* wsmon_state.c: lock, attributes, memory of a session */
 extern struct wsmon wsmon;
-
-/* wsmon_core.c: starting, stopping, attributes */
+extern bool wsmon_ready;
 int wsmon_lock(void);
 void wsmon_lock_round(void);
 int wsmon_may_open(void);
-int wsmon_set_attrs(const char *text, size_t len);
-int wsmon_set_targets(const u32 *pids, unsigned int nr,
-		      struct pid_namespace *ns);
-void wsmon_end(u32 reason);
-
-/* wsmon_session.c: memory of a session */
 struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 					   struct pid_namespace *ns,
 					   const struct wsmon_attrs *attrs);
@@ -267,16 +273,18 @@ struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room);
 void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
 			  struct wsmon_regions *room);
-void wsmon_session_share(struct wsmon_session *ss,
-			 const struct wsmon_attrs *attrs, u32 share);
+void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
 void wsmon_session_forget(struct wsmon_session *ss, u32 first);
-
-/* wsmon_thread.c: kwsmond */
-int wsmon_thread(void *data);
 
 static inline u64 wsmon_sample_ns(void)
 {
 	return wsmon.attrs.sample_us * NSEC_PER_USEC;
+}
+
+/* Rounds may come early by this */
+static inline u64 wsmon_slack_ns(void)
+{
+	return wsmon_sample_ns() / 2;
 }
 
 static inline u64 wsmon_aggr_ns(void)
@@ -284,89 +292,78 @@ static inline u64 wsmon_aggr_ns(void)
 	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
 }
 
-/* Whose regions and estimates are those of a target */
+/* The target whose regions and estimates a target has: its own or its twin's */
 static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
 {
 	/* until the next round the twin may have executed another program */
 	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
+/* wsmon_session.c: starting, stopping, attributes, kwsmond */
+int wsmon_set_attrs(const char *text, size_t len);
+int wsmon_set_targets(const u32 *pids, unsigned int nr, struct pid_namespace *ns);
+
 /* wsmon_interval.c: a target's rounds */
-bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now,
-			bool boundary);
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 
-/* wsmon_life.c: exec and exit of targets */
+/* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
+void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
+void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
+void wsmon_events_restart_all(struct wsmon_session *ss);
+void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pid_namespace *ns);
+
+/* wsmon_task.c: a target's threads; exec and exit */
+struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
+struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+bool wsmon_target_alive(const struct wsmon_target *t);
+bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
+void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm, struct cpumask *cpus);
 int wsmon_life_init(void);
 void wsmon_life_exit(void);
 void wsmon_life_watch(struct wsmon_session *ss);
 void wsmon_life_unwatch(struct wsmon_session *ss);
 bool wsmon_life_called(struct wsmon_target *t);
 u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm);
-bool wsmon_life_keeps(const struct wsmon_target *t, const struct mm_struct *mm);
-struct mm_struct *wsmon_life_take(struct wsmon_target *t,
-				  const struct mm_struct *which);
+struct mm_struct *wsmon_life_take(struct wsmon_target *t, const struct mm_struct *which);
 
-/* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
-void wsmon_events(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
-void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
-void wsmon_events_restart_all(struct wsmon_session *ss);
-void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
-		       struct pid_namespace *ns);
-
-/* wsmon_task.c: a target's threads */
-struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
-struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
-bool wsmon_target_alive(const struct wsmon_target *t);
-bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
-void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
-		       struct cpumask *cpus);
-
-/* wsmon_vaddr.c: a target's mappings */
-int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm);
-void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
-		       u64 now, u64 origin);
-u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
-void wsmon_space_free(struct wsmon_space *sp);
-
-/**
- * enum wsmon_visit - what a visit does to a sample page
- * @WSMON_VISIT_ARM:	begin: forget accesses before now
- * @WSMON_VISIT_CHECK:	was it accessed since the last visit? go on watching
- * @WSMON_VISIT_DROP:	the same, and leave the page as it was found
- * @WSMON_VISIT_LOOK:	was it accessed? change nothing
- * @WSMON_VISIT_SETTLE:	pay what is owed, if it can be; take nothing
- */
-enum wsmon_visit {
-	WSMON_VISIT_ARM,
-	WSMON_VISIT_CHECK,
-	WSMON_VISIT_DROP,
-	WSMON_VISIT_LOOK,
-	WSMON_VISIT_SETTLE,
-};
-
-/* Most attempts a pass makes to get a busy mmap lock, WSMON_LOCK_WAIT_US apart */
+/* Attempts at most that a pass makes at a busy mmap lock, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40
 #define WSMON_LOCK_WAIT_US	100
 
-/* wsmon_walk.c: the pass over the sample pages */
-void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, enum wsmon_visit visit, u64 now);
-void wsmon_walk_look(struct wsmon_session *ss, struct mm_struct *mm,
-		     struct wsmon_fresh *f);
+/* wsmon_vaddr.c: a target's mmap lock and mappings */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 void wsmon_mm_unlock(struct mm_struct *mm);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
+bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
+int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
+void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
+u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
+void wsmon_space_free(struct wsmon_space *sp);
 
-/* wsmon_populated.c: where there are page tables */
-unsigned long wsmon_populated(struct mm_struct *mm, unsigned long *start,
-			      unsigned long end, unsigned int *left);
+/**
+ * enum wsmon_sample_op - what is done to a sample page
+ * @WSMON_SAMPLE_ARM:	forget accesses before now
+ * @WSMON_SAMPLE_CHECK:	was it accessed since the last time? go on watching
+ * @WSMON_SAMPLE_DROP:	was it accessed since the last time? leave it as found
+ * @WSMON_SAMPLE_LOOK:	was it accessed? change nothing
+ * @WSMON_SAMPLE_SETTLE: pay a debt to reclaim, if there is one; clear nothing
+ */
+enum wsmon_sample_op {
+	WSMON_SAMPLE_ARM,
+	WSMON_SAMPLE_CHECK,
+	WSMON_SAMPLE_DROP,
+	WSMON_SAMPLE_LOOK,
+	WSMON_SAMPLE_SETTLE,
+};
 
-/* wsmon_tlb.c */
-bool wsmon_tlb_can_flush(void);
-void wsmon_tlb_flush(const struct wsmon_target *t, struct mm_struct *mm);
+/* wsmon_walk.c: the pass over the sample pages */
+void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now);
+void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f);
+
+/* wsmon_young.c: the sampler */
 void wsmon_tlb_drain(void);
 u64 wsmon_tlb_remote_ns(void);
 
@@ -379,12 +376,10 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
 void wsmon_stream_areas(const struct wsmon_target *t);
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
-void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
-		       u64 now);
+void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
 void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_stats(const struct wsmon_session *ss);
-void wsmon_stats_fill(struct wsmon_rec_stats *rec,
-		      const struct wsmon_session *ss);
+void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
 
 /* wsmon_buffer.c: where records wait for the reader */
 int wsmon_buffer_init(void);
@@ -394,10 +389,11 @@ void wsmon_buffer_put(const struct wsmon_record *rec);
 void wsmon_buffer_lost(u64 *records, u64 *bytes);
 void wsmon_buffer_end(void);
 bool wsmon_buffer_attached(void);
-extern const struct file_operations wsmon_buffer_fops;
 
-/* wsmon_debugfs.c */
-int wsmon_debugfs_init(void);
-void wsmon_debugfs_exit(void);
+/* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
+extern const struct file_operations wsmon_buffer_fops;
+extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_status_fops;
+extern const struct file_operations wsmon_wss_fops, wsmon_regions_fops, wsmon_peaks_fops;
+extern const struct file_operations wsmon_stats_fops;
 
 #endif /* WSMON_INTERNAL_H */

@@ -2,19 +2,19 @@
 /*
  * wsmon_interval.c - a round of one target, and the end of its aggregation interval
  *
- * Called by the thread, which says when, with wsmon.lock held; may sleep. A round
- * checks all sample pages if the target ran since the last one. A round at the end of
- * an aggregation interval also, in this order:
+ * Called by kwsmond with wsmon.lock held; may sleep. A round checks all sample pages if
+ * the target ran since the last one. A round at the end of an aggregation interval has
+ * these steps:
  *
- *	drop	samples that have served: last check, page left as found
- *	learn	what the samples saw; read the mappings if they changed, look at
- *		what is new; estimate, write the records
- *	adapt	follow the mappings, split and merge
- *	arm	draw new positions, clear their Accessed bits
+ *	drop	check all samples; leave the pages of those that have served as found
+ *	learn	from what the samples saw; read the mappings if they changed; sample
+ *		what is new in them; estimate; write the records
+ *	adapt	the regions: follow the mappings, split and merge
+ *	arm	new samples: draw positions, clear Accessed bits
  *
- * Memory that came to be since the mappings were last read was not accessed before,
- * and page tables keep what was since: so it is looked at when it is first seen, and
- * no interval is blind to what was mapped during it.
+ * Memory that appeared since the mappings were last read was not accessed before, and
+ * its page tables show all accesses since. So it is sampled when it is first seen, and
+ * no interval misses what was mapped during it.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -24,63 +24,58 @@
 
 #include "wsmon_internal.h"
 
-/* Reading mappings may take one in so many parts of the time */
+/* Reading mappings may take this part of the time */
 #define READ_SHARE	64U
 /* and half of the CPU budget */
 #define READ_BUDGET	2000U
 
-/* Aggregation intervals a program is young for */
+/* A program is young for this many aggregation intervals */
 #define YOUNG		3U
 
-static u64 slack_ns(void)
+/* Has this time passed, give or take half a sampling interval? */
+static bool interval_elapsed(u64 since, u64 now, u64 ns)
 {
-	return wsmon_sample_ns() / 2;
+	return now - since + wsmon_slack_ns() >= ns;
 }
 
-/* Has it been this long, give or take? As in wsmon_learn.c. */
-static bool elapsed(u64 since, u64 now, u64 ns)
-{
-	return now - since + slack_ns() >= ns;
-}
-
-static u64 window_ns(u32 k)
+static u64 interval_window_ns(u32 k)
 {
 	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
 }
 
 /* The interval of a target that ends now */
-static struct wsmon_interval interval_of(const struct wsmon_target *t, u64 now)
+static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 now)
 {
 	struct wsmon_interval iv = {
 		.begin_ns = t->interval_ns,
 		.now = now,
 		.aggr_ns = wsmon_aggr_ns(),
-		.slack_ns = slack_ns(),
+		.slack_ns = wsmon_slack_ns(),
 		.nr_windows = wsmon.attrs.nr_windows,
 		.idle = t->idle,
-		.turn = t->turns,
+		.active = t->active_intervals,
 		.drop_all = t->drop_all,
 	};
 	u32 k;
 
 	for (k = 0; k < iv.nr_windows; k++)
-		iv.window_ns[k] = window_ns(k);
+		iv.window_ns[k] = interval_window_ns(k);
 	return iv;
 }
 
-/* The first window that holds all of a target's life; nr_windows if none does */
-static u32 first_whole_window(const struct wsmon_target *t, u64 now)
+/* Find the first window that holds all of a target's life; nr_windows if none does. */
+static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
 	u32 k;
 
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		if (t->born_ns && now - t->born_ns <= window_ns(k) + slack_ns())
+		if (t->born_ns && now - t->born_ns <= interval_window_ns(k) + wsmon_slack_ns())
 			break;
 	}
 	return k;
 }
 
-static void emit(const struct wsmon_target *t, u32 first_window, u64 now)
+static void interval_report(const struct wsmon_target *t, u32 first_window, u64 now)
 {
 	u64 start = ktime_get_ns();
 
@@ -90,51 +85,51 @@ static void emit(const struct wsmon_target *t, u32 first_window, u64 now)
 }
 
 /*
- * Read the mappings into ss->space if they changed, or it is time; that may not take
- * more than a small part of it. What could not be had is tried again at the next
- * boundary. If the target has not run since the last time they are as they were.
- * Return: whether they changed.
+ * Read the mappings into ss->space if they changed, or update_us has passed, but not if
+ * that would take too much of the time. If they cannot be read, the next boundary tries
+ * again. They are as they were if the target has not run since the last reading.
+ * Return: did they change?
  */
-static bool read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, u64 now)
+static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
+				 struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
-	/* a program that begins maps most of what it will, which is worth the time */
+	/* a young program maps most of its memory: reading that is worth any time */
 	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns();
 	int ret = 0;
 
 	t->blind = 0;
 	if (t->updated_ns) {
-		if (!young && !elapsed(t->updated_ns, now, share * t->read_ns)) {
+		if (!young && !interval_elapsed(t->updated_ns, now, share * t->read_ns)) {
 			t->blind = stamp != t->stamp && rss > t->rss ? rss - t->rss : 0;
 			return false;
 		}
-		if (!elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
+		if (!interval_elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
 		    stamp == t->stamp) {
 			t->known_ns = now;
 			return false;
 		}
 	}
-	if (t->moved || !t->updated_ns)
+	if (t->ran_since_read || !t->updated_ns)
 		ret = wsmon_vaddr_read(ss, t, mm);
 	if (ret < 0) {
 		t->blind = !t->updated_ns ? rss : rss > t->rss ? rss - t->rss : 0;
 		return false;
 	}
-	t->moved = false;
+	t->ran_since_read = false;
 	t->stamp = stamp;
 	t->rss = rss;
 	if (ret)
 		return true;
-	/* what is new is new since then: unchanged counts as read, too */
+	/* unchanged counts as read, too: what is new next time is new since now */
 	t->updated_ns = now;
 	t->known_ns = now;
 	return false;
 }
 
 /* Make the regions follow the mappings in ss->space. */
-static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
+static void target_adopt_mappings(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
 	u64 origin = t->updated_ns ? t->known_ns : t->born_ns;
 	u32 i;
@@ -149,9 +144,9 @@ static void adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 	}
 }
 
-/* Put regions and samples where they belong. */
-static void settle(struct wsmon_session *ss, struct wsmon_target *t,
-		   struct mm_struct *mm, u64 now)
+/* Adapt the regions; draw and arm samples. */
+static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target *t,
+				   struct mm_struct *mm, u64 now)
 {
 	u64 start = ktime_get_ns(), round = now;
 	u32 i;
@@ -161,15 +156,14 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 		struct wsmon_region *r = &t->regions.r[i];
 
 		if (!r->armed_ns)
-			wsmon_region_draw(&t->space, r,
-					  wsmon.attrs.seed ^ t->salt, ss->epoch);
+			wsmon_region_draw(&t->space, r, wsmon.attrs.seed ^ t->salt, ss->epoch);
 	}
-	/* on a busy machine all this may have taken long: samples serve from here on */
+	/* on a busy machine this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
 	ss->stats.adapt_ns += now - start;
-	wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+	wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
 	t->interval_ns = now;
-	/* mappings that were read this round are as old as the samples */
+	/* mappings that were read in this round count as read when samples are armed */
 	if (t->updated_ns == round)
 		t->updated_ns = now;
 	if (t->known_ns == round)
@@ -178,9 +172,9 @@ static void settle(struct wsmon_session *ss, struct wsmon_target *t,
 	t->idle = 0;
 }
 
-/* @changed: ss->space has pages that @t->space has not */
-static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
-		     struct mm_struct *mm, bool changed, u64 now)
+/* Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks */
+static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
+			      struct mm_struct *mm, bool changed, u64 now)
 {
 	struct wsmon_fresh *f = NULL;
 	u64 start;
@@ -190,7 +184,7 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		f = &ss->fresh;
 		wsmon_fresh_draw(f, &ss->space, &t->space,
 				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch));
-		wsmon_walk_look(ss, mm, f);
+		wsmon_walk_fresh(ss, mm, f);
 	} else if (t->blind) {
 		f = &ss->fresh;
 		memset(f, 0, sizeof(*f));
@@ -198,10 +192,10 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	start = ktime_get_ns();
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		/* all of it is younger than the window if the target is */
+		/* if the target is younger than the window, so is all of its memory */
 		if (f)
-			f->late = now - t->known_ns > window_ns(k) + slack_ns() &&
-				  k < first_whole_window(t, now);
+			f->late = now - t->known_ns > interval_window_ns(k) + wsmon_slack_ns() &&
+				  k < target_first_whole_window(t, now);
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
 		cond_resched();
 	}
@@ -209,49 +203,49 @@ static void estimate(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * What the interval was: learn, estimate.
- * Return: whether the mappings changed; they are in ss->space then.
+ * Look back at the interval: drop, learn, estimate.
+ * Return: did the mappings change? Then the new ones are in ss->space.
  */
-static bool observe(struct wsmon_session *ss, struct wsmon_target *t,
-		    struct mm_struct *mm, u64 now)
+static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
+			     struct mm_struct *mm, u64 now)
 {
-	/* if it slept all the time, samples stay, and so did the mappings */
+	/* if it slept all the time, samples stay, and mappings are as they were */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	struct wsmon_interval iv;
 	bool changed;
 	u32 i;
 
-	t->turns += !slept;
-	t->moved |= !slept;
-	iv = interval_of(t, now);
+	t->active_intervals += !slept;
+	t->ran_since_read |= !slept;
+	iv = target_interval(t, now);
 	if (!slept) {
 		for (i = 0; i < t->regions.nr; i++)
 			t->regions.r[i].due = wsmon_region_due(&t->regions.r[i], &iv);
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);
-	changed = read_mappings(ss, t, mm, now);
-	estimate(ss, t, mm, changed, now);
+	changed = target_read_mappings(ss, t, mm, now);
+	interval_estimate(ss, t, mm, changed, now);
 	return changed;
 }
 
-/* A virtual machine may come at any time; what it set stays until the mm is gone. */
-static bool has_secondary_mmu(struct mm_struct *mm)
+/* A virtual machine may appear at any time; its notifier stays until the mm is gone. */
+static bool mm_has_secondary_mmu(struct mm_struct *mm)
 {
-	/* a pointer that is set once, without a lock that is held here; NULL or not */
+	/* a race: the pointer is set once, under a lock not held here; only NULL or not matters */
 	return data_race(mm_has_notifiers(mm));
 }
 
-static void look_for_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
+static void target_check_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
 {
-	if (t->secondary_mmu || !has_secondary_mmu(mm))
+	if (t->secondary_mmu || !mm_has_secondary_mmu(mm))
 		return;
 	t->secondary_mmu = true;
 	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
 }
 
-/* The program of a target is not kept any longer. */
-static void let_go(struct wsmon_target *t, const struct mm_struct *mm)
+/* Release the mm that is kept for a target, if it is @mm. */
+static void target_put_kept_mm(struct wsmon_target *t, const struct mm_struct *mm)
 {
 	struct mm_struct *kept = wsmon_life_take(t, mm);
 
@@ -259,10 +253,10 @@ static void let_go(struct wsmon_target *t, const struct mm_struct *mm)
 		mmput_async(kept);
 }
 
-static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
+static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
-	bool changed = observe(ss, t, mm, now);
+	bool changed = interval_observe(ss, t, mm, now);
 	u32 i;
 
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -270,30 +264,30 @@ static void end_interval(struct wsmon_session *ss, struct wsmon_target *t,
 
 		if (also->gone || wsmon_target_data(also) != t)
 			continue;
-		look_for_secondary_mmu(also, mm);
-		wsmon_events(ss, also, now);
-		emit(also, 0, now);
+		target_check_secondary_mmu(also, mm);
+		wsmon_events_interval(ss, also, now);
+		interval_report(also, 0, now);
 	}
-	if (first_whole_window(t, now) == wsmon.attrs.nr_windows)
-		let_go(t, mm);
+	if (target_first_whole_window(t, now) == wsmon.attrs.nr_windows)
+		target_put_kept_mm(t, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
-		adopt(ss, t, now);
-	settle(ss, t, mm, now);
+		target_adopt_mappings(ss, t, now);
+	interval_place_samples(ss, t, mm, now);
 }
 
-/* The first regions; if the mmap lock is busy there are none yet. */
-static void begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
-			  struct mm_struct *mm, u64 now)
+/* Make the first regions; if the mmap lock is busy there are none yet. */
+static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
+				 struct mm_struct *mm, u64 now)
 {
-	if (read_mappings(ss, t, mm, now))
-		adopt(ss, t, now);
-	settle(ss, t, mm, now);
+	if (target_read_mappings(ss, t, mm, now))
+		target_adopt_mappings(ss, t, now);
+	interval_place_samples(ss, t, mm, now);
 }
 
-/* Nothing is known of a target's memory. */
-static void forget(struct wsmon_session *ss, struct wsmon_target *t)
+/* Forget what is known of a target's memory. */
+static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	wsmon_events_restart(ss, t);
 	t->regions.nr = 0;
@@ -303,28 +297,28 @@ static void forget(struct wsmon_session *ss, struct wsmon_target *t)
 	memset(t->wss, 0, sizeof(t->wss));
 }
 
-/* The first round of a target, and of a new program in it */
-static void begin_target(struct wsmon_session *ss, struct wsmon_target *t,
+/* Begin with a target, or with a new program in it. */
+static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 born_ns, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
-	forget(ss, t);
+	target_forget(ss, t);
 	t->twin = NULL;
-	t->moved = true;
+	t->ran_since_read = true;
 	t->read_ns = 0;
-	/* perhaps later than the round began */
+	/* exec may have come after the beginning of this round */
 	t->born_ns = min(born_ns, now);
-	t->secondary_mmu = has_secondary_mmu(mm);
+	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	wsmon_stream_target(t, flags);
-	begin_regions(ss, t, mm, now);
+	target_begin_regions(ss, t, mm, now);
 }
 
 /*
- * A round in the middle of exec sees the new memory, of which little was accessed yet,
- * before exec says that it is new.
+ * Note when a program began. A round in the middle of exec sees the new memory, of which
+ * little was accessed yet, before the probe at the end of exec says when it began.
  */
-static void learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
+static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
 	u32 i;
 
@@ -335,46 +329,46 @@ static void learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 		t->regions.r[i].origin_ns = t->born_ns;
 }
 
-/* It has the mm of another target, which is sampled once, for both. */
-static void follow(struct wsmon_session *ss, struct wsmon_target *t,
-		   struct wsmon_target *twin, struct mm_struct *mm, u64 now)
+/* Follow another target that has the same mm, which is sampled once, for both. */
+static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
+			       struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
-	forget(ss, t);
-	let_go(t, mm);
+	target_forget(ss, t);
+	target_put_kept_mm(t, mm);
 	t->twin = twin;
-	t->secondary_mmu = has_secondary_mmu(mm);
+	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	t->interval_ns = now;
 	wsmon_stream_target(t, flags);
 	wsmon_stream_areas(t);
 }
 
 /*
- * A program has ended while windows held all of its life: there is an estimate of
- * these. @mm is kept from when it began, and nobody runs in it any more.
+ * Estimate a program that has ended, for the windows that hold all of its life. @mm was
+ * kept since it began, and nobody runs in it any more.
  */
-static void last_look(struct wsmon_session *ss, struct wsmon_target *t,
-		      struct mm_struct *mm, u64 now)
+static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
+			     struct mm_struct *mm, u64 now)
 {
 	u32 first;
 
 	if (t->mm != mm) {
-		/* it was over before a round could notice */
+		/* it ended before a round could notice that it began */
 		t->mm = mm;
 		memcpy(t->comm, t->life.comm, sizeof(t->comm));
-		begin_target(ss, t, mm, t->life.born_ns, now);
+		target_begin(ss, t, mm, t->life.born_ns, now);
 		now = ktime_get_ns();
 	}
-	learn_birth(t, t->life.born_ns, now);
-	first = first_whole_window(t, now);
+	target_learn_birth(t, t->life.born_ns, now);
+	first = target_first_whole_window(t, now);
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
 	t->drop_all = true;
-	/* whatever reading them costs, it is the last time */
+	/* read the mappings whatever that costs: it is the last time */
 	t->read_ns = 0;
-	observe(ss, t, mm, now);
-	emit(t, first, now);
+	interval_observe(ss, t, mm, now);
+	interval_report(t, first, now);
 }
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
@@ -382,34 +376,34 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *kept = wsmon_life_take(t, NULL);
 
 	if (kept) {
-		last_look(ss, t, kept, now);
+		target_last_look(ss, t, kept, now);
 		mmput_async(kept);
 	}
-	forget(ss, t);
+	target_forget(ss, t);
 	t->twin = NULL;
 	t->gone = true;
 	ss->nr_alive--;
 	wsmon_stream_exited(t);
 }
 
-/* A round within an interval; also for what the mmap lock was too busy for before */
-static void go_on(struct wsmon_session *ss, struct wsmon_target *t,
-		  struct mm_struct *mm, bool ran, u64 now)
+/* Do a round within an interval; and what the mmap lock was too busy for before. */
+static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
+				 struct mm_struct *mm, bool ran, u64 now)
 {
-	/* first, as what is armed in this round has nothing to tell yet */
+	/* check first: what is armed in this round has nothing to report yet */
 	if (ran)
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_CHECK, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_CHECK, now);
 	if (!t->updated_ns) {
-		begin_regions(ss, t, mm, now);
+		target_begin_regions(ss, t, mm, now);
 		ss->first = true;
 	} else if (t->arm_again) {
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_ARM, now);
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
 	}
 }
 
-/* The target before this one that has the same mm: a clone(CLONE_VM), a vfork() */
-static struct wsmon_target *find_twin(struct wsmon_session *ss,
-				      const struct wsmon_target *t)
+/* Find an earlier target with the same mm, after clone(CLONE_VM) or vfork(). */
+static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
+					     const struct wsmon_target *t)
 {
 	struct wsmon_target *other;
 
@@ -420,22 +414,22 @@ static struct wsmon_target *find_twin(struct wsmon_session *ss,
 	return NULL;
 }
 
-/* Return: whether the target may have run since the last round */
-static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
-		    struct mm_struct *mm, bool changed, bool boundary, u64 now)
+/* Sample a target with an mm. Return: may it have run since the last round? */
+static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
+			  struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
-	struct wsmon_target *twin = find_twin(ss, t);
+	struct wsmon_target *twin = target_find_twin(ss, t);
 	bool ran;
 
 	if (twin) {
 		if (changed || t->twin != twin)
-			follow(ss, t, twin, mm, now);
+			target_follow_twin(ss, t, twin, mm, now);
 		return false;
 	}
 	changed |= !!t->twin;
 	if (!changed)
-		learn_birth(t, wsmon_life_born(t, mm), now);
-	/* before samples are looked at: what it does meanwhile counts next time */
+		target_learn_birth(t, wsmon_life_born(t, mm), now);
+	/* ask before samples are checked: what it does meanwhile counts next time */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
 	if (!ran && !changed) {
@@ -443,28 +437,27 @@ static bool look_at(struct wsmon_session *ss, struct wsmon_target *t,
 		ss->stats.idle_rounds++;
 	}
 	if (changed) {
-		begin_target(ss, t, mm, wsmon_life_born(t, mm), now);
+		target_begin(ss, t, mm, wsmon_life_born(t, mm), now);
 		ss->first = true;
 	} else if (boundary) {
-		end_interval(ss, t, mm, now);
+		interval_end(ss, t, mm, now);
 	} else {
-		go_on(ss, t, mm, ran, now);
+		target_check_samples(ss, t, mm, ran, now);
 	}
 	return ran;
 }
 
 /**
- * wsmon_target_round - a round of a target
+ * wsmon_target_round - do a round of a target
  * @ss:		the session
  * @t:		the target, not gone
  * @now:	the time
  * @boundary:	an aggregation interval ends
  *
  * Context: wsmon.lock held, may sleep.
- * Return: whether the target may have run since the last round.
+ * Return: may the target have run since the last round?
  */
-bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now,
-			bool boundary)
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary)
 {
 	struct mm_struct *mm;
 	bool changed, ran;
@@ -475,13 +468,13 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 		target_gone(ss, t, now);
 		return false;
 	}
-	ran = look_at(ss, t, mm, changed, boundary, now);
+	ran = target_sample(ss, t, mm, changed, boundary, now);
 	mmdrop(mm);
 	return ran;
 }
 
 /**
- * wsmon_target_leave - give back what the samples of a target took
+ * wsmon_target_leave - drop all samples of a target, and pay what they owe to reclaim
  * @ss:	the session
  * @t:	the target
  *
@@ -501,6 +494,6 @@ void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t)
 	for (i = 0; i < t->regions.nr; i++)
 		t->regions.r[i].due = 1;
 	if (!changed)
-		wsmon_walk_pass(ss, t, mm, WSMON_VISIT_DROP, ktime_get_ns());
+		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, ktime_get_ns());
 	mmdrop(mm);
 }

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_pace.c - keeping within the CPU budget
+ * wsmon_pace.c - keeping within the CPU budget; percentiles of times
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * The thread may use cpu_permille of one CPU. An interval costs its first round,
- * which ends the one before and draws and prepares samples, and then a check
- * for each sampling round. Checks only tell how often within the interval
- * something was accessed, as Accessed bits stay until somebody clears them: so
- * first there are fewer of them, down to those at which a window begins, and
- * then fewer regions. What an interval took too much is a debt the next ones
- * have to pay, so the budget holds over a while, not just on average.
+ * kwsmond may use cpu_permille of one CPU. An interval costs its first round, which ends
+ * the interval before, and draws and arms samples; and a check for each further round.
+ * Accessed bits stay set until they are cleared, so checks only find out how often in an
+ * interval something was accessed. So when CPU time is short, checks are left out first,
+ * except those at which a window begins; and then there are fewer regions. What an
+ * interval takes above its budget is a debt that later ones pay, so the budget holds over
+ * a few seconds, not only on average.
  */
 #include "wsmon_pure.h"
 
-/* A debt is forgiven beyond what so many nanoseconds of time would pay */
+/* A debt is limited to the budget of this time */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
 
 /* More than anything costs, and small enough to be multiplied by a share */
 #define UNLIMITED	((u64)1 << 47)
 
-/* Fewer regions than this part of them are of no use */
+/* The share of regions is not reduced below this: fewer are of no use */
 #define SHARE_MIN	(WSMON_ONE / 1024)
 
-/* Costs beyond six hours are not believed; sums and products stay below 2^63 */
+/* Costs are limited to six hours, so that sums and products stay below 2^63 */
 #define COST_MAX	((u64)86400 * 1000 * 1000 * 1000 / 4)
 
-static u64 aggr_ns(const struct wsmon_attrs *a)
+static u64 pace_aggr_ns(const struct wsmon_attrs *a)
 {
 	return a->aggr_us * 1000;
 }
 
-/* CPU time that may be used in a time: a whole CPU is no limit */
-static u64 allowed(const struct wsmon_attrs *a, u64 ns)
+/* CPU time that may be used in a period; a whole CPU is no limit */
+static u64 pace_allowed(const struct wsmon_attrs *a, u64 ns)
 {
 	if (a->cpu_permille == 1000)
 		return UNLIMITED;
 	return div64_u64(min(ns, COST_MAX), 1000) * a->cpu_permille;
 }
 
-/* Windows begin so long before the end of an interval, or at one of them: 0 */
-static u64 begins_ns(const struct wsmon_attrs *a, u32 k)
+/* Time from the beginning of a window to the next end of an interval; 0: they coincide */
+static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 {
 	u64 w = wsmon_attrs_window(a, k);
 
@@ -48,11 +48,11 @@ static u64 begins_ns(const struct wsmon_attrs *a, u32 k)
 }
 
 /**
- * wsmon_pace_needed - when must there be a round, whatever it costs?
+ * wsmon_pace_needed - find the next round that is needed whatever it costs
  * @a:		the attributes
  * @left_ns:	time to the end of the interval
  *
- * Return: so long before the end, less than @left_ns; 0 is the end.
+ * Return: its time before the end of the interval, less than @left_ns; 0 is the end.
  */
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 {
@@ -60,7 +60,7 @@ u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 	u32 k;
 
 	for (k = 0; k < a->nr_windows; k++) {
-		u64 ns = begins_ns(a, k);
+		u64 ns = pace_window_begin(a, k);
 
 		if (ns < left_ns)
 			next = max(next, ns);
@@ -68,24 +68,24 @@ u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 	return next;
 }
 
-/* Checks in an interval that cannot be left out */
-static u64 least_checks(const struct wsmon_attrs *a)
+/* Number of checks in an interval that are needed */
+static u64 pace_min_checks(const struct wsmon_attrs *a)
 {
-	u64 left = wsmon_pace_needed(a, aggr_ns(a)), nr = 0;
+	u64 left = wsmon_pace_needed(a, pace_aggr_ns(a)), nr = 0;
 
 	for (; left; left = wsmon_pace_needed(a, left))
 		nr++;
 	return nr;
 }
 
-/* Checks in an interval, its end not included, if there is no need to save */
-static u64 most_checks(const struct wsmon_attrs *a)
+/* Number of checks in an interval at most, without its end */
+static u64 pace_max_checks(const struct wsmon_attrs *a)
 {
 	return max_t(u64, div64_u64(a->aggr_us, a->sample_us), 1) - 1;
 }
 
 /**
- * wsmon_pace_begin - nothing is known yet of what things cost
+ * wsmon_pace_begin - begin without knowledge of costs
  * @p:	the pace
  * @a:	the attributes
  */
@@ -94,14 +94,14 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 	memset(p, 0, sizeof(*p));
 	p->share = WSMON_ONE;
 	p->step_ns = a->sample_us * 1000;
-	p->left_ns = allowed(a, aggr_ns(a));
+	p->left_ns = pace_allowed(a, pace_aggr_ns(a));
 }
 
 /**
- * wsmon_pace_may_check - is there CPU time left for a round of checks?
+ * wsmon_pace_may_check - tell whether there is CPU time left for a round of checks
  * @p:	the pace
  *
- * What the first round of the interval took is known only after the next one.
+ * The cost of the first round of the interval is known only after the next round.
  */
 bool wsmon_pace_may_check(const struct wsmon_pace *p)
 {
@@ -109,17 +109,17 @@ bool wsmon_pace_may_check(const struct wsmon_pace *p)
 }
 
 /**
- * wsmon_pace_spent - what a round took
+ * wsmon_pace_spent - account for a round
  * @p:		the pace
  * @cost_ns:	CPU time
- * @first:	it was the first of an interval, or of a target
+ * @first:	it was the first round of an interval, or of a target
  */
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 {
 	cost_ns = min(cost_ns, COST_MAX);
 	p->spent_ns = min(p->spent_ns + cost_ns, COST_MAX);
 	if (first) {
-		/* dear once is bad luck */
+		/* use the smaller of the last two costs: one that is high may be bad luck */
 		p->first_ns = min(cost_ns, p->last_ns);
 		p->last_ns = cost_ns;
 	} else {
@@ -128,8 +128,8 @@ void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 	}
 }
 
-/* Fewer regions if @cost is more than there is, more if it is far less */
-static void set_share(struct wsmon_pace *p, u64 cost, u64 avail)
+/* Reduce the share of regions if @cost is more than @avail; raise it if far less. */
+static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 {
 	u32 was = p->share;
 
@@ -138,43 +138,78 @@ static void set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 		p->share = max_t(u64, SHARE_MIN, div64_u64(was * avail, cost));
 	else if (was < WSMON_ONE && cost + cost / 2 < avail)
 		p->share = min_t(u32, WSMON_ONE, was + was / 4 + 1);
-	/* what is to be expected now */
+	/* expect costs to change with it */
 	p->first_ns = div64_u64(p->first_ns * p->share, was);
 	p->check_ns = div64_u64(p->check_ns * p->share, was);
 }
 
 /**
- * wsmon_pace_next - an interval is over: how to go about the next
- * @p:		the pace; @share is how many of the regions there may be, @step_ns
- *		the time between rounds
+ * wsmon_pace_next - set the pace of the next interval
+ * @p:		the pace; sets @share and @step_ns
  * @a:		the attributes
- * @length_ns:	how long the interval was
+ * @length_ns:	length of the interval that is over
  */
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 		     u64 length_ns)
 {
-	u64 was = allowed(a, length_ns), avail = allowed(a, aggr_ns(a));
-	u64 least = least_checks(a), most = most_checks(a), checks = most;
+	u64 was = pace_allowed(a, length_ns), avail = pace_allowed(a, pace_aggr_ns(a));
+	u64 min_checks = pace_min_checks(a), max_checks = pace_max_checks(a), checks = max_checks;
 
 	p->debt_ns = p->debt_ns + p->spent_ns > was ?
 		     p->debt_ns + p->spent_ns - was : 0;
-	p->debt_ns = min(p->debt_ns, allowed(a, DEBT_NS));
-	/* some is kept back for bad luck */
+	p->debt_ns = min(p->debt_ns, pace_allowed(a, DEBT_NS));
+	/* keep some in reserve */
 	avail -= avail / 8 + min(p->debt_ns, avail / 2);
 	if (p->checks)
 		p->check_ns = div64_u64(p->checks_ns, p->checks);
-	else	/* what was too dear may be so no longer */
+	else	/* checks that cost too much may have become cheaper */
 		p->check_ns -= p->check_ns / 8;
 
-	set_share(p, p->first_ns + least * p->check_ns, avail);
+	pace_set_share(p, p->first_ns + min_checks * p->check_ns, avail);
 	if (p->check_ns)
-		checks = min(most, div64_u64(avail - min(p->first_ns, avail),
-					     p->check_ns));
-	checks = max(checks, min(least, most));
-	p->step_ns = checks == most ? a->sample_us * 1000 :
-		     div64_u64(aggr_ns(a), checks + 1);
+		checks = min(max_checks, div64_u64(avail - min(p->first_ns, avail),
+						   p->check_ns));
+	checks = max(checks, min(min_checks, max_checks));
+	p->step_ns = checks == max_checks ? a->sample_us * 1000 :
+		     div64_u64(pace_aggr_ns(a), checks + 1);
 	p->left_ns = avail;
 	p->spent_ns = 0;
 	p->checks = 0;
 	p->checks_ns = 0;
+}
+
+/**
+ * wsmon_hist_add - add a value to a histogram
+ * @h:		the histogram
+ * @value:	the value
+ */
+void wsmon_hist_add(struct wsmon_hist *h, u64 value)
+{
+	h->n[wsmon_log2_quarters(value)]++;
+	h->total++;
+	h->max = max(h->max, value);
+}
+
+/**
+ * wsmon_hist_percentile - return an upper bound of a percentile
+ * @h:		the histogram
+ * @percent:	1 to 100
+ *
+ * Return: the bound, at most a quarter too high; 0 if the histogram is empty.
+ */
+u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
+{
+	u64 want = div64_u64(h->total * percent + 99, 100), sum = 0, above;
+	u32 i;
+
+	for (i = 0; i < WSMON_HIST_BUCKETS; i++) {
+		sum += h->n[i];
+		if (sum >= want)
+			break;
+	}
+	/* the next bucket begins at the bound; the last octave has no next one */
+	if (i >= WSMON_HIST_BUCKETS - 4)
+		return h->max;
+	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;
+	return min(h->max, above);
 }

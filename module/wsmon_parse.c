@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_parse.c - what people write into debugfs files
+ * wsmon_parse.c - texts that people write to debugfs files
  *
- * Pure: no mm, no allocation, no locks. Strict: a text is taken whole or not
- * at all; "12 abc" is an error, not 12.
+ * Pure: no mm, no allocation, no locks. Strict: a text is taken as a whole or not at all;
+ * "12 abc" is an error, not 12.
  */
 #include "wsmon_pure.h"
 
@@ -13,10 +13,10 @@ static bool is_blank(char c)
 }
 
 /*
- * Take the next word of a text.
- * Return: its length, 0 if there is none; *@text is behind it.
+ * Take the next word of a text, and advance *@text to its end.
+ * Return: its length, 0 if there is none.
  */
-static size_t next_word(const char **text, const char *end, const char **word)
+static size_t parse_next_word(const char **text, const char *end, const char **word)
 {
 	while (*text < end && is_blank(**text))
 		(*text)++;
@@ -27,7 +27,7 @@ static size_t next_word(const char **text, const char *end, const char **word)
 }
 
 /*
- * Digits only, and all of them: no sign, no prefix, no suffix.
+ * Parse a number of digits only: no sign, no prefix, no suffix.
  * Return: 0, -EINVAL or, beyond @max, -ERANGE.
  */
 static int parse_number(const char *p, size_t len, u64 max, u64 *val)
@@ -89,7 +89,7 @@ static const struct {
 	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
 };
 
-static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
+static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 {
 	switch (key) {
 	case ATTR_SAMPLE_US:
@@ -132,7 +132,7 @@ static void attr_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 	}
 }
 
-static int attr_key(const char *word, size_t len)
+static int attrs_find_key(const char *word, size_t len)
 {
 	int i;
 
@@ -145,8 +145,8 @@ static int attr_key(const char *word, size_t len)
 }
 
 /*
- * Windows, separated by commas, each once, in any order: kept ascending.
- * Return: 0, as parse_number(), -EINVAL for one twice, -ERANGE for too many.
+ * Parse windows, separated by commas, in any order; store them ascending.
+ * Return: as parse_number(); -EINVAL if one is there twice, -ERANGE if there are too many.
  */
 static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 {
@@ -180,8 +180,8 @@ static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 }
 
 /*
- * A number with up to three decimals: "5", "0.25". Neither its point nor what is
- * before or behind it may stand alone.
+ * Parse a number with up to three decimals: "5", "0.25". A point needs digits before and
+ * after it.
  * Return: as parse_number(); *@val is in 1/1000, as is @max.
  */
 static int parse_milli(const char *p, const char *end, u64 max, u64 *val)
@@ -241,25 +241,25 @@ static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
 	else
 		err = parse_number(p, end - p, max, &val);
 	if (!err)
-		attr_set(a, key, val);
+		attrs_set(a, key, val);
 	return err;
 }
 
 /**
- * wsmon_attrs_same_windows - do attributes have the same windows?
+ * wsmon_attrs_same_windows - tell whether attributes have the same windows
  * @a:	attributes
  * @b:	others
  */
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 			      const struct wsmon_attrs *b)
 {
-	/* those that are not there are 0 */
+	/* windows that are not used are 0 */
 	return a->window_us == b->window_us &&
 	       !memcmp(a->longer_us, b->longer_us, sizeof(a->longer_us));
 }
 
 /**
- * wsmon_attrs_same_peaks - are peaks by attributes peaks by others?
+ * wsmon_attrs_same_peaks - tell whether peaks are the same with either attributes
  * @a:	attributes
  * @b:	others
  */
@@ -274,11 +274,11 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
 }
 
 /**
- * wsmon_attrs_check - are attributes usable?
+ * wsmon_attrs_check - check attributes
  * @a:	the attributes
  *
- * Return: 0, -ERANGE if a value is outside its limits by itself, -EINVAL if it
- * is zero or does not go with another.
+ * Return: 0; -ERANGE if a value is out of range; -EINVAL if it is zero, or does not fit
+ * another one.
  */
 int wsmon_attrs_check(const struct wsmon_attrs *a)
 {
@@ -296,13 +296,13 @@ int wsmon_attrs_check(const struct wsmon_attrs *a)
 }
 
 /**
- * wsmon_attrs_parse - change attributes as a text says
+ * wsmon_attrs_parse - change attributes according to a text
  * @attrs:	the attributes; unchanged on error
  * @text:	"key=value ...", any subset of the keys, each once
- * @len:	bytes of it
+ * @len:	its length in bytes
  *
- * Return: 0, -EINVAL for what is no such text, -ERANGE for a number too large
- * or too small, or what wsmon_attrs_check() says of the result.
+ * Return: 0; -EINVAL for any other text; -ERANGE for a number that is too large or too
+ * small; or what wsmon_attrs_check() returns for the result.
  */
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 {
@@ -312,11 +312,11 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 	int key, err;
 	size_t n;
 
-	while ((n = next_word(&text, end, &word))) {
+	while ((n = parse_next_word(&text, end, &word))) {
 		eq = memchr(word, '=', n);
 		if (!eq)
 			return -EINVAL;
-		key = attr_key(word, eq - word);
+		key = attrs_find_key(word, eq - word);
 		if (key < 0 || seen & (1U << key))
 			return -EINVAL;
 		seen |= 1U << key;
@@ -334,14 +334,14 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 }
 
 /**
- * wsmon_pids_parse - read a list of process ids
+ * wsmon_pids_parse - parse a list of process ids
  * @pids:	the ids
- * @max:	most that fit
+ * @max:	number of ids at most
  * @text:	ids separated by white space; may be blank
- * @len:	bytes of it
+ * @len:	its length in bytes
  *
- * Return: how many, -EINVAL for what is no such list or names one twice,
- * -ERANGE for a number no pid can be or for more than @max ids.
+ * Return: the number of ids; -EINVAL for any other text, or an id twice; -ERANGE for a
+ * number that no pid can be, or for more than @max ids.
  */
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 {
@@ -351,7 +351,7 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 	u64 val;
 	int err;
 
-	while ((n = next_word(&text, end, &word))) {
+	while ((n = parse_next_word(&text, end, &word))) {
 		err = parse_number(word, n, S32_MAX, &val);
 		if (err)
 			return err;
@@ -369,7 +369,7 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 }
 
 /**
- * wsmon_detector_name - name of a detector for people
+ * wsmon_detector_name - return the name of a detector
  * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO
  */
 const char *wsmon_detector_name(u32 detector)
@@ -378,7 +378,7 @@ const char *wsmon_detector_name(u32 detector)
 }
 
 /**
- * wsmon_class_name - name of a class for people
+ * wsmon_class_name - return the name of a class
  * @class:	enum wsmon_class
  */
 const char *wsmon_class_name(u32 class)

@@ -4,29 +4,29 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * An exponential moving mean and variance say what is usual; a peak is a time
- * in which the working set size is further from the mean than a threshold. Among
- * the first estimates "sigma" takes the median and the median distance from it. The
- * recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c);
- * Documentation/internals/design.rst has the formulas, and why "sigma" differs from "fano".
+ * An exponential moving mean and variance describe what is usual. A peak is a period in
+ * which the working set size is further from the mean than a threshold. For the first
+ * estimates "sigma" uses their median, and the median distance from it. The recursions are
+ * those of valgrind-ws (M. Becker, 2018, ws_main.c). Documentation/internals/design.rst has the
+ * formulas, and why "sigma" differs from "fano".
  *
- * Numbers are fixed point with a common exponent: a value is pages << FRAC >>
- * shift and below 2^31, whatever the size, so that its square fits into 64 bits.
- * The exponent grows with the largest value since the start.
+ * Numbers are fixed point with a common exponent: a value is pages << FRAC >> shift, and
+ * below 2^31 whatever the size, so that its square fits into 64 bits. The exponent grows
+ * with the largest value since the start.
  */
 #include "wsmon_pure.h"
 
 #define FRAC		16
 #define VALUE_BITS	31
-/* "sigma" takes no notice of so little: 64 KiB */
+/* "sigma" ignores smaller changes: 64 KiB */
 #define FEW_PAGES	16
-/* No distance is greater; what a threshold has above it makes no difference */
+/* No distance is greater, so thresholds need not be */
 #define FAR		BIT_ULL(46)
 
 /* Weights between 0 and 1 */
 #define ONE_SHIFT	30
 #define ONE		BIT_ULL(ONE_SHIFT)
-/* Arguments of the exponential, and the one from which on it is 0 */
+/* Arguments of the exponential; from ARG_FAR on it is 0 */
 #define ARG_SHIFT	20
 #define ARG_BITS	25U
 #define ARG_FAR		BIT_ULL(ARG_BITS)
@@ -41,7 +41,7 @@ static u64 exp_minus(u64 x)
 
 	if (x >= ARG_FAR)
 		return 0;
-	/* 2^-n exp(-u), u < ln 2: its series is short */
+	/* 2^-n exp(-u), u < ln 2: a short series */
 	log2 = x * LOG2_E;
 	u = (log2 >> (2 * ARG_SHIFT - ONE_SHIFT) & (ONE - 1)) * LN_2 >> ONE_SHIFT;
 	for (k = 7; k; k--)
@@ -49,31 +49,31 @@ static u64 exp_minus(u64 x)
 	return sum >> (log2 >> 2 * ARG_SHIFT);
 }
 
-static u64 part(u64 x, u64 weight)
+static u64 peak_weighted(u64 x, u64 weight)
 {
 	return mul_u64_u64_shr(x, weight, ONE_SHIFT);
 }
 
 /* x << by, or x >> -by; FAR if that is more */
-static u64 shifted(u64 x, int by)
+static u64 peak_shifted(u64 x, int by)
 {
 	if (by <= 0)
 		return min_t(u64, FAR, x >> -by);
 	return fls64(x) + by > 46 ? FAR : x << by;
 }
 
-static u64 value_of(const struct wsmon_detector *d, u64 pages)
+static u64 peak_value(const struct wsmon_detector *d, u64 pages)
 {
 	return pages << FRAC >> d->shift;
 }
 
-static u64 distance(u64 a, u64 b)
+static u64 peak_distance(u64 a, u64 b)
 {
 	return a > b ? a - b : b - a;
 }
 
 /* Half of F = (sigma / (mean / 10))^2: two lengths, so the unit cancels out */
-static u64 half_f_sigma(const struct wsmon_detector *d, u64 sigma)
+static u64 peak_half_f_sigma(const struct wsmon_detector *d, u64 sigma)
 {
 	u64 ratio = min_t(u64, 8 << ARG_SHIFT,
 			  (sigma * 10 << ARG_SHIFT) / d->mean);
@@ -82,12 +82,12 @@ static u64 half_f_sigma(const struct wsmon_detector *d, u64 sigma)
 }
 
 /* Half of F = variance / mean, in pages */
-static u64 half_f_fano(const struct wsmon_detector *d)
+static u64 peak_half_f_fano(const struct wsmon_detector *d)
 {
 	u32 by = ARG_SHIFT - 1 + d->shift - FRAC, first = min(by, ARG_BITS);
 	u64 half;
 
-	/* by is 3 to 33; what is below 2^(25 - first) means can be shifted so far */
+	/* by is 3 to 33; var / mean below 2^(ARG_BITS - first) can be shifted by first */
 	if (fls64(d->var / d->mean) + first > ARG_BITS)
 		return ARG_FAR;
 	half = (d->var << first) / d->mean;
@@ -95,8 +95,8 @@ static u64 half_f_fano(const struct wsmon_detector *d)
 }
 
 /**
- * wsmon_peak_threshold - how far from the mean is unusual
- * @d:	the detector, with one estimate at least
+ * wsmon_peak_threshold - compute which distance from the mean is unusual
+ * @d:	the detector, with at least one estimate
  * @a:	the attributes
  *
  * E = c g s + (1 - c) g/10 mean, c = 1 - exp(-F/2): s is the standard deviation,
@@ -110,35 +110,35 @@ u64 wsmon_peak_threshold(const struct wsmon_detector *d,
 	bool fano = a->peak_detector == WSMON_PEAK_FANO;
 	u64 spread, rest, e;
 
-	spread = fano ? shifted(d->var, (int)d->shift - FRAC) :
+	spread = fano ? peak_shifted(d->var, (int)d->shift - FRAC) :
 			wsmon_sqrt_up(d->var);
 	if (!d->mean)
 		rest = 0;
 	else if (fano)
-		rest = exp_minus(half_f_fano(d));
+		rest = exp_minus(peak_half_f_fano(d));
 	else
-		rest = exp_minus(half_f_sigma(d, spread));
-	e = part(spread, ONE - rest) + part(d->mean, rest) / 10;
+		rest = exp_minus(peak_half_f_sigma(d, spread));
+	e = peak_weighted(spread, ONE - rest) + peak_weighted(d->mean, rest) / 10;
 	/* at most 2^47 times 10^5 */
 	return e * a->peak_gain / 1000;
 }
 
-/* How many estimates "sigma" starts with */
-static u32 nr_start(const struct wsmon_attrs *a)
+/* Number of estimates that "sigma" starts with */
+static u32 peak_nr_start(const struct wsmon_attrs *a)
 {
 	if (a->peak_detector == WSMON_PEAK_FANO)
 		return 0;
 	return min(a->peak_window, WSMON_PEAK_LEARN);
 }
 
-/* How many there are before one is judged */
-static u32 nr_unjudged(const struct wsmon_attrs *a)
+/* Number of estimates before the first one that can be a peak */
+static u32 peak_nr_unjudged(const struct wsmon_attrs *a)
 {
-	return nr_start(a) ? min(nr_start(a), WSMON_PEAK_FIRST) : a->peak_window;
+	return peak_nr_start(a) ? min(peak_nr_start(a), WSMON_PEAK_FIRST) : a->peak_window;
 }
 
-/* Sorts them. */
-static u64 median(u32 *v, u32 n)
+/* Return the median; sort the values. */
+static u64 peak_median(u32 *v, u32 n)
 {
 	u32 i, j, x;
 
@@ -152,7 +152,7 @@ static u64 median(u32 *v, u32 n)
 }
 
 /* Mean and variance of the first @n estimates */
-static void first_mean(struct wsmon_detector *d, u32 n)
+static void peak_first_mean(struct wsmon_detector *d, u32 n)
 {
 	u64 diff;
 	u32 i;
@@ -161,40 +161,40 @@ static void first_mean(struct wsmon_detector *d, u32 n)
 		d->mean += d->first[i];
 	d->mean /= n;
 	for (d->var = 0, i = 0; i < n; i++) {
-		diff = distance(d->first[i], d->mean);
+		diff = peak_distance(d->first[i], d->mean);
 		d->var += diff * diff / n;
 	}
 }
 
 /*
- * What is usual by the first @n estimates: their median, and 1.4826 times the
- * median distance from it, which is the standard deviation of normal noise.
- * Bursts among them change neither much. But what is there more often than three
- * times, and three times in ten, is usual.
+ * Set what is usual by the first @n estimates: their median, and 1.4826 times the median
+ * distance from it, which is the standard deviation of normal noise. Bursts among them
+ * change neither much. But a size that occurs more often than three times, and than three
+ * times in ten, is usual: then take mean and variance.
  */
-static void first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
+static void peak_first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
 {
 	u32 v[WSMON_PEAK_LEARN], rare = max(3U, n * 3 / 10), i;
 	u64 sigma;
 
 	memcpy(v, d->first, n * sizeof(*v));
-	d->mean = median(v, n);
+	d->mean = peak_median(v, n);
 	for (i = 0; i < n; i++)
-		v[i] = distance(v[i], d->mean);
-	sigma = min_t(u64, median(v, n) * 14826 / 10000, BIT_ULL(VALUE_BITS) - 1);
+		v[i] = peak_distance(v[i], d->mean);
+	sigma = min_t(u64, peak_median(v, n) * 14826 / 10000, BIT_ULL(VALUE_BITS) - 1);
 	d->var = sigma * sigma;
 	if (n > rare && v[n - 1 - rare] > wsmon_peak_threshold(d, a))
-		first_mean(d, n);
+		peak_first_mean(d, n);
 }
 
-/* Make room for a larger value. */
-static void fit(struct wsmon_detector *d, u64 pages)
+/* Raise the exponent if a larger value needs it. */
+static void peak_fit_value(struct wsmon_detector *d, u64 pages)
 {
 	unsigned int by, i;
 
-	if (!(value_of(d, pages) >> VALUE_BITS))
+	if (!(peak_value(d, pages) >> VALUE_BITS))
 		return;
-	by = fls64(value_of(d, pages)) - VALUE_BITS;
+	by = fls64(peak_value(d, pages)) - VALUE_BITS;
 	d->shift += by;
 	d->mean >>= by;
 	d->filtered >>= by;
@@ -207,15 +207,15 @@ static void fit(struct wsmon_detector *d, u64 pages)
 		d->first[i] >>= by;
 }
 
-/* A sample: the variance takes the mean before it. */
-static void add(struct wsmon_detector *d, u64 value, u32 window)
+/* Add an estimate: the variance first, as it takes the old mean. */
+static void peak_add(struct wsmon_detector *d, u64 value, u32 window)
 {
-	u64 diff = distance(value, d->mean), n = window + 1, step;
+	u64 diff = peak_distance(value, d->mean), n = window + 1, step;
 
 	/* diff < 2^31, the variance below 2^62, n at least 3 */
 	d->var += diff * diff * 2 / n;
 	d->var -= d->var / n * 2;
-	/* rounded up: what is left of a step must not keep the mean from moving */
+	/* rounded up, or small differences would never move the mean */
 	step = (diff * 2 + n - 1) / n;
 	if (value > d->mean)
 		d->mean += step;
@@ -223,74 +223,72 @@ static void add(struct wsmon_detector *d, u64 value, u32 window)
 		d->mean -= step;
 }
 
-/* Further than @far from @from, on the peak's side of it? */
-static bool beyond(const struct wsmon_detector *d, u64 pages, u64 from, u64 far)
+/* Is an estimate further than @far from @from, on the side of the peak? */
+static bool peak_is_beyond(const struct wsmon_detector *d, u64 pages, u64 from, u64 far)
 {
-	u64 value = value_of(d, pages);
+	u64 value = peak_value(d, pages);
 
 	return d->sign > 0 ? value > from + far : value + far < from;
 }
 
 /*
- * Are things as they were before the peak? Then what was usual is again. The
- * estimates in it count as three tenths of the threshold away: at a gain of 5
- * peaks remain peaks unless they are there three tenths of the time.
+ * Is the size back where it was before the peak? Then mean and variance are restored. The
+ * estimates in the peak are added as if they were three tenths of the threshold away: with
+ * a gain of 5, peaks stay peaks unless they take three tenths of the time.
  */
-static bool back(struct wsmon_detector *d, const struct wsmon_attrs *a,
-		 u64 pages)
+static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
+			 u64 pages)
 {
 	u64 far = d->threshold / 10 * 3;
 	u32 i;
 
-	if (beyond(d, pages, d->baseline, d->threshold))
+	if (peak_is_beyond(d, pages, d->baseline, d->threshold))
 		return false;
 	d->mean = d->baseline;
 	d->var = d->var_before;
 	if (d->sign < 0)
 		far = -min(far, d->baseline);
 	for (i = 0; i < min(d->lasted, WSMON_PEAK_LEARN); i++)
-		add(d, d->baseline + far, a->peak_window);
+		peak_add(d, d->baseline + far, a->peak_window);
 	return true;
 }
 
 /*
- * Is the new level usual? Just passing the moving mean on the way back is not.
- * The threshold is that of the old level, which may have been next to nothing.
+ * Has the new level become usual? Passing the moving mean on the way back does not count.
+ * The threshold is that of the old level, which may have been next to nothing: so the mean
+ * gives another one.
  */
-static bool settled(const struct wsmon_detector *d,
-		    const struct wsmon_attrs *a, u64 pages)
+static bool peak_is_settled(const struct wsmon_detector *d,
+			    const struct wsmon_attrs *a, u64 pages)
 {
 	u64 far = max(d->threshold, d->mean * a->peak_gain / 50000);
 
-	return distance(value_of(d, pages), d->mean) <= far &&
-	       distance(d->filtered, d->mean) <= far;
+	return peak_distance(peak_value(d, pages), d->mean) <= far &&
+	       peak_distance(d->filtered, d->mean) <= far;
 }
 
 /**
- * wsmon_peak_ends - is the peak over?
- * @d:	the detector
+ * wsmon_peak_ends - tell whether a peak has ended before an estimate
+ * @d:	the detector; its figures of the peak stay
  * @a:	the attributes
  * @w:	the estimate
  *
- * The first of three calls for each estimate; then wsmon_peak_begins() and
- * wsmon_peak_learn(), which are left out if the target did not run: that it
- * sleeps is no news. What the detector says of the peak stays.
- *
- * Return: whether there was a peak and this estimate is behind it.
+ * This is the first of three calls for each estimate. wsmon_peak_begins() and
+ * wsmon_peak_learn() follow, unless the target did not run: sleeping changes nothing.
  */
 bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		     const struct wsmon_wss *w)
 {
 	bool over;
 
-	fit(d, max(w->pages, w->high));
+	peak_fit_value(d, max(w->pages, w->high));
 	d->ended = 0;
 	if (!d->sign)
 		return false;
 	if (a->peak_detector == WSMON_PEAK_FANO)
-		over = !beyond(d, w->pages, d->mean, wsmon_peak_threshold(d, a));
+		over = !peak_is_beyond(d, w->pages, d->mean, wsmon_peak_threshold(d, a));
 	else
-		over = back(d, a, w->pages) || settled(d, a, w->pages);
+		over = peak_is_back(d, a, w->pages) || peak_is_settled(d, a, w->pages);
 	if (!over) {
 		if (d->sign > 0 ? w->pages > d->height : w->pages < d->height)
 			d->height = w->pages;
@@ -302,13 +300,13 @@ bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /**
- * wsmon_peak_begins - is the estimate that of a new peak?
+ * wsmon_peak_begins - tell whether a peak begins with an estimate
  * @d:	the detector
  * @a:	the attributes
  * @w:	the estimate
  *
- * Its interval has to be beyond the threshold: what sampling may have made up is
- * no peak.
+ * All of its confidence interval must be beyond the threshold, so that an error of sampling
+ * is no peak.
  */
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		       const struct wsmon_wss *w)
@@ -317,22 +315,22 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	s8 sign;
 
 	d->lasted++;
-	if (d->sign || d->nr < nr_unjudged(a))
+	if (d->sign || d->nr < peak_nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
-	/* few say little of how much varies */
-	if (d->nr < nr_start(a))
+	/* few estimates say little about the variance */
+	if (d->nr < peak_nr_start(a))
 		far += far * WSMON_PEAK_FIRST / d->nr;
-	/* a function of its own that is called now and then is no peak */
+	/* a small function that is called now and then is no peak */
 	if (a->peak_detector != WSMON_PEAK_FANO)
-		far = max(far, value_of(d, FEW_PAGES));
-	if (value_of(d, w->low) > d->mean + far)
+		far = max(far, peak_value(d, FEW_PAGES));
+	if (peak_value(d, w->low) > d->mean + far)
 		sign = 1;
-	else if (value_of(d, w->high) + far < d->mean)
+	else if (peak_value(d, w->high) + far < d->mean)
 		sign = -1;
 	else
 		return false;
-	/* still the old one, if it changed no more than that */
+	/* a peak that ended with this estimate does not begin again with it */
 	if (sign == d->ended)
 		return false;
 	d->sign = sign;
@@ -345,7 +343,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /**
- * wsmon_peak_learn - the estimate is part of what is usual
+ * wsmon_peak_learn - add an estimate to what is usual
  * @d:	the detector
  * @a:	the attributes
  * @w:	the estimate
@@ -353,34 +351,34 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		      const struct wsmon_wss *w)
 {
-	u64 value = value_of(d, w->pages), step;
+	u64 value = peak_value(d, w->pages), step;
 
 	if (!d->nr) {
 		d->mean = value;
 		d->filtered = value;
 	}
-	if (d->nr < nr_start(a))
+	if (d->nr < peak_nr_start(a))
 		d->first[d->nr] = value;
 	if (d->nr < U32_MAX)
 		d->nr++;
-	step = distance(value, d->filtered) * a->peak_adapt / 1000;
+	step = peak_distance(value, d->filtered) * a->peak_adapt / 1000;
 	if (!d->sign)
 		d->filtered = value;
 	else if (value > d->filtered)
 		d->filtered += step;
 	else
 		d->filtered -= step;
-	if (d->nr <= nr_start(a))
-		first_median(d, a, d->nr);
+	if (d->nr <= peak_nr_start(a))
+		peak_first_median(d, a, d->nr);
 	else
-		add(d, d->filtered, a->peak_window);
+		peak_add(d, d->filtered, a->peak_window);
 }
 
 /**
- * wsmon_peak_size - a number of the detector's as a size
+ * wsmon_peak_size - convert a number of the detector to a size
  * @d:		the detector
  * @value:	its mean, baseline or threshold
- * @bits:	the unit is a page >> @bits, at most FRAC
+ * @bits:	the unit of the size is a page >> @bits; at most FRAC
  *
  * Return: the size; U64_MAX if it is more.
  */

@@ -2,9 +2,8 @@
 /*
  * wsmon_pure.h - what needs no kernel: plain numbers, no mm
  *
- * Pure files (wsmon_space.c, wsmon_regions.c, wsmon_adapt.c, wsmon_fresh.c,
- * wsmon_learn.c, wsmon_wss.c, wsmon_peaks.c, wsmon_pace.c, wsmon_hist.c, wsmon_parse.c)
- * include this and nothing else of the module. They are compiled for userland too, by tests/unit.
+ * Pure files (space, regions, fit, adapt, wss, peaks, pace, parse) include this and
+ * nothing else of the module. tests/unit compiles them for userland, too.
  *
  * Addresses in here are virtual page numbers (vpn), sizes are pages, times are
  * nanoseconds of CLOCK_MONOTONIC; shares and probabilities are Q15.
@@ -37,10 +36,10 @@
 #define WSMON_INPUT_MAX		4096U	/* bytes of one write to debugfs */
 
 /**
- * struct wsmon_extent - a mapping, or the part of one that has page tables, or
+ * struct wsmon_extent - a mapping, or as much of one as has page tables, or
  * neighbours of one class without a gap
  * @start:	first page
- * @end:	page behind the last one
+ * @end:	end, exclusive
  * @base:	mapped pages of the target below @start
  * @class:	enum wsmon_class
  * @joined:	belongs to the same mapping as the extent before
@@ -56,8 +55,7 @@ struct wsmon_extent {
 /**
  * struct wsmon_area - one or more neighbouring extents that regions tile
  * @first:	index of its first extent
- * @nr:		number of its extents: those of a mapping, or of several that
- *		had to be coalesced
+ * @nr:		number of its extents: those of one mapping, or of several coalesced
  * @class:	their class, or WSMON_CLASS_MIXED
  */
 struct wsmon_area {
@@ -72,8 +70,8 @@ struct wsmon_area {
  * @nr_ext:	their number
  * @area:	areas in address order: every extent belongs to one
  * @nr_area:	their number
- * @cap:	extents and areas there is room for, at most WSMON_MAX_EXTENTS
- * @coalesced:	areas would be more if they could
+ * @cap:	extents and areas that fit, at most WSMON_MAX_EXTENTS
+ * @coalesced:	some areas have several mappings, as more areas are not allowed
  */
 struct wsmon_space {
 	struct wsmon_extent *ext;
@@ -94,42 +92,81 @@ struct wsmon_sample {
 	u64 seen_ns;
 };
 
+/*
+ * The life of a region's samples; a boundary is the end of an aggregation interval:
+ *
+ *    region is new, split or merged; a half grew; a sample is not in its half any more
+ *                     |
+ *                     v
+ *   +------------> AT REST     armed_ns = 0; each boundary draws positions
+ *   |                 |
+ *   |                 |  ARM pass; if the mmap lock is busy: tried again next round
+ *   |                 v
+ *   |     +------>  ARMED      each round, if the target ran: CHECK pass
+ *   |     |           |
+ *   |     |           |  boundary: due = wsmon_region_due()
+ *   |     |     +-----+-----+-------------+-----------+
+ *   |     |    due       not due      lock busy   target slept
+ *   |     |     |           |             |           |
+ *   |     |   DROP        CHECK           |           |
+ *   |     |   last,       last            |           |
+ *   |     |   dropped       |             |           |
+ *   |     |     +-----+-----+-------------+-----------+
+ *   |     |           |  wsmon_regions_learn(): stale if not armed, or lock busy
+ *   |     |           |  wsmon_regions_rest(): clears due, last, dropped
+ *   |     +-- else ---+
+ *   |                 |
+ *   +- was dropped ---+
+ *
+ * Only regions at rest are split and merged; above the limit armed ones merge, too.
+ *
+ * What is known of window k, bit k of known and whole:
+ *
+ *   known whole
+ *     0     0    nothing: any of its pages may have been accessed
+ *     1     0    out[k] is of a part of the window: more may have been accessed
+ *     1     1    out[k] is of the whole window
+ *
+ * wsmon_regions_learn() sets both bits once samples have served the window, or if the
+ * memory is younger than the window. Before that it sets known if whole is not set; if
+ * whole is set, out[k] stays what earlier samples said. A stale region loses whole: its
+ * out[k] may be wrong either way. New windows, and a half that grew by more than an
+ * eighth, clear both bits. Halves inherit the bits; two that merge both need to have
+ * them. guess is set when a region whose halves differ is split or merged, and cleared
+ * with the next out[k].
+ */
+
 /**
  * struct wsmon_region - a cell, clipped to the mapped pages of its area
  * @start:	first mapped page
- * @end:	page behind the last mapped one
- * @n:		mapped pages in the cell's lower and upper half
+ * @end:	end of the last mapped one
+ * @n:		mapped pages in the cell's lower and upper half; { 1, 0 } for one page
  * @s:		a sample page in each half; the second is unused if @n[1] is 0
- * @armed_ns:	when both positions were first cleared; 0 is not yet
+ * @armed_ns:	when both samples were first cleared; 0: at rest
  * @since_ns:	when the share last changed much
- * @origin_ns:	there was nothing of it before, and the samples know of every
+ * @origin_ns:	the memory did not exist before, and the samples know of every
  *		access since; 0: not so
  * @area:	index of its area
- * @hits:	visits of this interval that found a sample accessed
- * @checks:	visits of this interval
- * @out:	by window, share of each half within it, as last observed for
- *		the whole window (Q15): what the estimate is made of
+ * @hits:	checks of this interval that found a sample accessed
+ * @checks:	checks of this interval
+ * @out:	by window, share of each half within it (Q15): what estimates are made of
  * @share:	moving average of each half's share an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
- * @debt:	by half: what reclaim does not know of the sample, a sampler's own
- *		idea; 0 is nothing
- * @known:	bit k: @out[k] says something, be it of a part of the window
+ * @debt:	by half: what reclaim does not know of the sample, enum young_debt
+ * @known:	bit k: @out[k] says something, perhaps of a part of the window
  * @whole:	bit k: @out[k] was observed for the whole window
  * @guess:	bit k: @out[k] was made of halves that differed: which of its pages were
  *		accessed is not known, even if both halves say the same
  * @due:	this boundary is to drop its samples
- * @dropped:	this boundary has
+ * @dropped:	this boundary has dropped them
  * @last:	this boundary looked at its samples
- * @stale:	@out is of an earlier interval: this one's end was not observed
- * @absent:	bit h: the page of half h was not mapped at the last visit
+ * @stale:	@out is of an earlier interval: the end of this one was not observed
+ * @absent:	bit h: the page of half h was not mapped at the last check
  * @vague:	bit h: the page of half h was found accessed when it was first seen
  *		mapped and not since, and may merely have been mapped around a fault
  * @doubtful:	by half, bit k: @out[k] was made of such a page
- *
- * A region of one page has @n = { 1, 0 } and one sample. The size of a region
- * is what its budget pays for: two page visits a round.
  */
 struct wsmon_region {
 	u64 start;
@@ -166,8 +203,8 @@ struct wsmon_region {
  * @spare:	as many again: every change writes the new list here, then swaps
  * @nr:		number of regions
  * @cap:	regions that fit into @r: budget and some room to move in
- * @budget:	most regions this target is to have
- * @limit:	most it may have, whatever that costs; at least @budget
+ * @budget:	regions this target is to have at most
+ * @limit:	regions it may have at most, whatever it takes; not less than @budget
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -190,43 +227,39 @@ static inline unsigned int wsmon_log2_quarters(u64 x)
 }
 
 /* wsmon_space.c: the mapped pages */
-
 u64 wsmon_space_pages(const struct wsmon_space *sp);
-u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
-		    u64 vpn);
-u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
-		      u64 k);
-int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
-		    bool joined);
+u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a, u64 vpn);
+u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a, u64 k);
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class, bool joined);
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas);
 bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b);
 
-static inline u64 wsmon_area_start(const struct wsmon_space *sp,
-				   const struct wsmon_area *a)
+static inline u64 wsmon_area_start(const struct wsmon_space *sp, const struct wsmon_area *a)
 {
 	return sp->ext[a->first].start;
 }
 
-static inline u64 wsmon_area_end(const struct wsmon_space *sp,
-				 const struct wsmon_area *a)
+static inline u64 wsmon_area_end(const struct wsmon_space *sp, const struct wsmon_area *a)
 {
 	return sp->ext[a->first + a->nr - 1].end;
 }
 
-/* wsmon_regions.c: cells */
+/* wsmon_regions.c: cells, and the life of regions */
+/* First page of the smallest cell that holds a region, and its end, exclusive */
+static inline void wsmon_cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
+{
+	unsigned int order = fls64(start ^ (end - 1));
+
+	*lo = start >> order << order;
+	*hi = *lo + (1ULL << order);
+}
 
 u64 wsmon_cell_mid(u64 start, u64 end);
+bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r, u64 start, u64 end);
+void wsmon_region_reset_samples(struct wsmon_region *r);
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i);
-void wsmon_region_split(const struct wsmon_space *sp,
-			const struct wsmon_region *r, struct wsmon_region out[2]);
-void wsmon_region_merge(const struct wsmon_space *sp,
-			const struct wsmon_region *l,
-			const struct wsmon_region *r, struct wsmon_region *out);
-void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		       u64 now, u64 origin);
 u64 wsmon_hash64(u64 x);
-void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
-		       u64 seed, u64 epoch);
+void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 seed, u64 epoch);
 u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 
 static inline u64 wsmon_region_pages(const struct wsmon_region *r)
@@ -242,8 +275,11 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 	return div64_u64(r->n[0] * r->share[0] + r->n[1] * r->share[1], n);
 }
 
-/* wsmon_adapt.c: evidence, merging and splitting */
+/* wsmon_fit.c: regions follow the mappings */
+void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
+		       u64 now, u64 origin);
 
+/* wsmon_adapt.c: merging and splitting */
 /* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
 
@@ -259,23 +295,24 @@ struct wsmon_adapt {
 	bool zoom;
 };
 
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
-			  u64 now);
+void wsmon_region_split(const struct wsmon_space *sp, const struct wsmon_region *r,
+			struct wsmon_region out[2]);
+void wsmon_region_merge(const struct wsmon_space *sp, const struct wsmon_region *l,
+			const struct wsmon_region *r, struct wsmon_region *out);
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
-/* wsmon_learn.c: what an aggregation interval teaches */
-
+/* wsmon_regions.c: what an aggregation interval teaches */
 /**
  * struct wsmon_interval - an aggregation interval of a target that ends
  * @begin_ns:	when it began
  * @now:	when it ends
- * @aggr_ns:	how long one is meant to be
- * @slack_ns:	rounds may come early by so much: half a sampling interval
+ * @aggr_ns:	its nominal length
+ * @slack_ns:	rounds may come early by this: half a sampling interval
  * @window_ns:	the windows, ascending
- * @nr_windows:	how many there are
+ * @nr_windows:	number of windows
  * @idle:	rounds the target slept through
- * @turn:	intervals it ran in
+ * @active:	number of intervals it ran in
  * @drop_all:	all samples are to be dropped
  */
 struct wsmon_interval {
@@ -286,29 +323,27 @@ struct wsmon_interval {
 	u64 window_ns[WSMON_WINDOWS_MAX];
 	u32 nr_windows;
 	u32 idle;
-	u64 turn;
+	u64 active;
 	bool drop_all;
 };
 
-bool wsmon_region_due(const struct wsmon_region *r,
-		      const struct wsmon_interval *iv);
-void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
-			 bool slept);
+bool wsmon_region_due(const struct wsmon_region *r, const struct wsmon_interval *iv);
+void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh, u64 now);
+void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv, bool slept);
 void wsmon_regions_rest(struct wsmon_regions *rs);
 
-/* wsmon_fresh.c: memory that is new */
-
-/* Pages of it that are looked at */
+/* wsmon_wss.c: new memory, the estimator */
+/* Pages of new memory that are sampled at most */
 #define WSMON_FRESH_MAX		1024
 
 /**
- * struct wsmon_fresh - memory that was not there when mappings were last read
- * @pages:	how much of each class
- * @drawn:	pages of it that are looked at
+ * struct wsmon_fresh - memory that appeared since the mappings were last read
+ * @pages:	its pages by class
+ * @drawn:	pages of each class that are sampled
  * @seen:	those found accessed
- * @vague:	of them, those that may merely have been mapped around a fault
- * @late:	it came to be since before the window, so when it was accessed is
- *		not known
+ * @vague:	those of @seen that may merely have been mapped around a fault
+ * @late:	some of it may be older than the window, so that it is not known
+ *		whether accesses were within the window
  * @nr:		pages in @vpn
  * @vpn:	the pages, ascending
  * @class:	their classes
@@ -327,14 +362,12 @@ struct wsmon_fresh {
 void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 		      const struct wsmon_space *then, u64 random);
 
-/* wsmon_wss.c: the estimator */
-
 /**
  * struct wsmon_wss - a working set size
  * @pages:	the estimate
  * @low:	lower end of the 95 % interval
  * @high:	upper end
- * @mapped:	mapped pages it is a part of
+ * @mapped:	mapped pages, of which it is a part
  */
 struct wsmon_wss {
 	u64 pages;
@@ -343,18 +376,16 @@ struct wsmon_wss {
 	u64 mapped;
 };
 
-/* Behind those of the classes: everything but text */
+/* After the sizes of the classes: that of everything but text */
 #define WSMON_WSS_REST		WSMON_NR_CLASSES
 #define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)
 
-void wsmon_wss_estimate(const struct wsmon_regions *rs,
-			const struct wsmon_space *sp,
+void wsmon_wss_estimate(const struct wsmon_regions *rs, const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS]);
 u64 wsmon_sqrt_up(u64 x);
 
 /* wsmon_peaks.c: when the working set size is unusual */
-
 /* Estimates until "sigma" judges, and until it does so by moving mean and variance */
 #define WSMON_PEAK_FIRST	6U
 #define WSMON_PEAK_LEARN	32U
@@ -363,16 +394,16 @@ u64 wsmon_sqrt_up(u64 x);
  * struct wsmon_detector - finds peaks of a working set size
  * @mean:	moving mean; while "sigma" starts, the median
  * @var:	moving variance; while "sigma" starts, from the median deviation
- * @filtered:	what the last estimate counted as
+ * @filtered:	the last estimate as the mean took it: damped within a peak
  * @baseline:	@mean when the peak began
- * @var_before:	@var then
+ * @var_before:	@var when the peak began
  * @threshold:	distance from the mean that made it a peak
- * @height:	of its estimates the one furthest from @baseline, pages
+ * @height:	the estimate in the peak that is furthest from @baseline, pages
  * @nr:		estimates since the start, saturating
  * @lasted:	estimates since the last peak began
  * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
  * @sign:	1 in a peak, -1 in one downwards, else 0
- * @ended:	what it was before this estimate, if that ended it
+ * @ended:	@sign of the peak that this estimate ended, else 0
  * @first:	the first estimates, for the median
  */
 struct wsmon_detector {
@@ -391,8 +422,7 @@ struct wsmon_detector {
 	u32 first[WSMON_PEAK_LEARN];
 };
 
-u64 wsmon_peak_threshold(const struct wsmon_detector *d,
-			 const struct wsmon_attrs *a);
+u64 wsmon_peak_threshold(const struct wsmon_detector *d, const struct wsmon_attrs *a);
 bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		     const struct wsmon_wss *w);
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
@@ -402,19 +432,18 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
 /* wsmon_pace.c: keeping within the CPU budget */
-
 /**
  * struct wsmon_pace - how much a session does, and what it costs
  * @share:	part of max_regions in force (Q15)
  * @step_ns:	sampling interval in force
  * @left_ns:	CPU time the present interval may take
  * @spent_ns:	CPU time it has taken
- * @debt_ns:	CPU time earlier ones took too much
- * @first_ns:	what the first round of an interval costs
- * @last_ns:	what the last one cost
- * @check_ns:	what a round of checks costs
- * @checks_ns:	what those of this interval cost
- * @checks:	how many there were
+ * @debt_ns:	CPU time that earlier intervals took above their budget
+ * @first_ns:	expected cost of the first round of an interval
+ * @last_ns:	cost of the last such round
+ * @check_ns:	expected cost of a round of checks
+ * @checks_ns:	cost of those in this interval
+ * @checks:	number of those
  */
 struct wsmon_pace {
 	u32 share;
@@ -433,18 +462,15 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
-void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
-		     u64 length_ns);
-
-/* wsmon_hist.c: percentiles of times */
+void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
 
 #define WSMON_HIST_BUCKETS	256
 
 /**
  * struct wsmon_hist - a histogram, four buckets an octave
- * @n:		entries by wsmon_log2_quarters()
- * @total:	entries
- * @max:	the largest
+ * @n:		number of values by wsmon_log2_quarters()
+ * @total:	number of values
+ * @max:	largest value
  */
 struct wsmon_hist {
 	u64 n[WSMON_HIST_BUCKETS];
@@ -455,18 +481,15 @@ struct wsmon_hist {
 void wsmon_hist_add(struct wsmon_hist *h, u64 value);
 u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent);
 
-/* wsmon_parse.c: what people write into debugfs files */
-
+/* wsmon_parse.c: texts that people write to debugfs */
 /* The windows, ascending; k < nr_windows */
 static inline u64 wsmon_attrs_window(const struct wsmon_attrs *attrs, u32 k)
 {
 	return k ? attrs->longer_us[k - 1] : attrs->window_us;
 }
 
-bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
-			      const struct wsmon_attrs *b);
-bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
-			    const struct wsmon_attrs *b);
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 const char *wsmon_detector_name(u32 detector);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_regions.c - regions are buddy cells
+ * wsmon_regions.c - regions: buddy cells, their samples, what these teach
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * A cell is a power of two of pages, aligned to its size. A region is a cell
- * clipped to the mapped pages of its area, described by its first and last
- * mapped page; the cell is the smallest that holds both, so it need not be
- * stored. Cells of different regions are disjoint, and every mapped page of
- * an area is in exactly one region. Splitting cuts at the middle of the cell:
+ * A cell is a power of two of pages, aligned to its size. A region is a cell clipped to
+ * the mapped pages of its area. Its first and last mapped page describe it: the cell is
+ * the smallest that holds both. Cells of different regions are disjoint, and every mapped
+ * page of an area is in exactly one region. Splitting cuts at the middle of the cell:
  *
  *	cell      |               :               |
  *	region        [---- n[0] -:------ n[1] -------]   clipped by its area
@@ -19,9 +18,9 @@
 #include "wsmon_pure.h"
 
 /**
- * wsmon_cell_mid - where a region splits
+ * wsmon_cell_mid - find where a region splits
  * @start:	first page
- * @end:	page behind the last one
+ * @end:	end, exclusive
  *
  * Return: the middle of the smallest cell that holds both ends, which is in
  * (@start, @end); @end for a single page, whose upper half is empty.
@@ -37,20 +36,16 @@ u64 wsmon_cell_mid(u64 start, u64 end)
 	return last >> bit << bit;
 }
 
-/* First page of the smallest cell that holds a region, and the page behind it */
-static void cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
-{
-	unsigned int order = fls64(start ^ (end - 1));
-
-	*lo = start >> order << order;
-	*hi = *lo + (1ULL << order);
-}
-
-/*
- * Clip a range to its mapped pages and count them.
- * Return: false if there are none.
+/**
+ * wsmon_region_clip - make a region of a range: clip it to its mapped pages, count them
+ * @sp:		the space
+ * @r:		the region, with its area
+ * @start:	first page
+ * @end:	end, exclusive
+ *
+ * Return: false if no page of the range is mapped.
  */
-static bool region_set(const struct wsmon_space *sp, struct wsmon_region *r,
+bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 start, u64 end)
 {
 	const struct wsmon_area *a = &sp->area[r->area];
@@ -67,7 +62,7 @@ static bool region_set(const struct wsmon_space *sp, struct wsmon_region *r,
 }
 
 /**
- * wsmon_regions_buddies - are a region and its successor the halves of a cell?
+ * wsmon_regions_buddies - tell whether a region and the next are the halves of a cell
  * @rs:	the regions
  * @i:	index of the lower one
  */
@@ -82,40 +77,17 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	if (l->end > mid || r->start < mid)
 		return false;
 	/* nothing else of the area may be in the cell */
-	cell_bounds(l->start, r->end, &lo, &hi);
+	wsmon_cell_bounds(l->start, r->end, &lo, &hi);
 	if (i && l[-1].area == l->area && l[-1].end > lo)
 		return false;
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
-/* What a new region knows if all of it has the same share. */
-static void region_believe(struct wsmon_region *r, u32 half)
-{
-	u16 share = r->share[half];
-	u32 k;
-
-	r->share[0] = share;
-	r->share[1] = share;
-	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-		r->out[k][!half] = r->out[k][half];
-	r->doubtful[!half] = r->doubtful[half];
-	r->ref = share;
-	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
-}
-
-/* Windows of which a region cannot tell its halves' pages apart */
-static u8 region_guesses(const struct wsmon_region *r)
-{
-	u8 guess = r->guess;
-	u32 k;
-
-	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-		if (r->out[k][0] != r->out[k][1])
-			guess |= BIT(k);
-	return guess;
-}
-
-static void region_reset_samples(struct wsmon_region *r)
+/**
+ * wsmon_region_reset_samples - put a region at rest, without sample positions
+ * @r:	the region
+ */
+void wsmon_region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
 	r->armed_ns = 0;
@@ -126,307 +98,7 @@ static void region_reset_samples(struct wsmon_region *r)
 	r->vague = 0;
 }
 
-/**
- * wsmon_region_split - the two halves of a region
- * @sp:		the space
- * @r:		a region of at least two pages, its samples dropped
- * @out:	the halves, without sample positions yet
- */
-void wsmon_region_split(const struct wsmon_space *sp,
-			const struct wsmon_region *r, struct wsmon_region out[2])
-{
-	u64 mid = wsmon_cell_mid(r->start, r->end);
-	unsigned int h;
-
-	for (h = 0; h < 2; h++) {
-		out[h] = *r;
-		out[h].guess = region_guesses(r);
-		region_set(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
-		region_believe(&out[h], h);
-		/* half of the samples were there */
-		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
-		region_reset_samples(&out[h]);
-	}
-}
-
-/**
- * wsmon_region_merge - the region made of two buddies
- * @sp:		the space
- * @l:		the lower one, its samples dropped
- * @r:		the upper one, its samples dropped
- * @out:	the result, without sample positions yet
- *
- * Shares are averaged by size without losing the fraction.
- */
-void wsmon_region_merge(const struct wsmon_space *sp,
-			const struct wsmon_region *l,
-			const struct wsmon_region *r, struct wsmon_region *out)
-{
-	const struct wsmon_region *half[2] = { l, r };
-	u64 share[2];
-	unsigned int h, k;
-
-	*out = *l;
-	region_set(sp, out, l->start, r->end);
-	for (h = 0; h < 2; h++) {
-		const struct wsmon_region *c = half[h];
-		u64 n = wsmon_region_pages(c);
-
-		share[h] = wsmon_region_share(c);
-		out->share[h] = share[h];
-		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
-		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
-						   c->n[1] * c->out[k][1], n);
-	}
-	out->disagree = share[0] + share[1] -
-			2 * share[0] * share[1] / WSMON_ONE;
-	out->ref = wsmon_region_share(out);
-	out->draws = min(l->draws, r->draws);
-	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if one of them is older, or what its samples saw is given up */
-	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
-			 min(l->origin_ns, r->origin_ns);
-	out->known = l->known & r->known;
-	out->whole = l->whole & r->whole;
-	out->guess = region_guesses(l) | region_guesses(r);
-	/* of two that differ, each all alike, the difference says as much */
-	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-		if (out->out[k][0] != out->out[k][1] &&
-		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
-			out->guess &= ~BIT(k);
-	region_reset_samples(out);
-}
-
-/*
- * Fitting regions to areas that changed
- */
-struct fit {
-	struct wsmon_regions *rs;
-	const struct wsmon_space *sp;
-	u64 now;
-	u64 origin;
-	u32 area;	/* the area being tiled */
-	u32 first;	/* index of its first region */
-	u32 nr;		/* regions made so far, in rs->spare */
-	u32 limit;	/* most that leave room for the areas to come */
-	bool full;	/* the limit was met */
-};
-
-/* A half that has become larger by more than this part was never sampled as a whole. */
-#define GROWTH	8
-
-/* The pages it had say little of those it has: it begins anew, but for its share. */
-static void fit_grown(struct wsmon_region *r, const u64 before[2])
-{
-	u32 h;
-
-	for (h = 0; h < 2; h++) {
-		if (r->n[h] <= before[h] + before[h] / GROWTH)
-			continue;
-		region_reset_samples(r);
-		r->origin_ns = 0;
-		r->known = 0;
-		r->whole = 0;
-		r->draws = 0;
-	}
-}
-
-static void fit_push(struct fit *f, const struct wsmon_region *old,
-		     u64 start, u64 end)
-{
-	struct wsmon_region *r;
-
-	if (f->nr == f->limit) {
-		f->full = true;
-		return;
-	}
-	r = &f->rs->spare[f->nr];
-	if (old) {
-		*r = *old;
-	} else {
-		memset(r, 0, sizeof(*r));
-		r->since_ns = f->now;
-		r->origin_ns = f->origin;
-	}
-	r->area = f->area;
-	if (!region_set(f->sp, r, start, end))
-		return;
-	if (old)
-		fit_grown(r, old->n);
-	f->nr++;
-}
-
-/* The last region of the area so far, if there is one */
-static struct wsmon_region *fit_last(struct fit *f)
-{
-	return f->nr > f->first ? &f->rs->spare[f->nr - 1] : NULL;
-}
-
-/*
- * The last region grows to the bound of its cell, as far as @end.
- * Return: the first page behind it, at least @start.
- */
-static u64 fit_grow(struct fit *f, u64 start, u64 end)
-{
-	struct wsmon_region *last = fit_last(f);
-	u64 lo, hi, before[2];
-
-	if (!last)
-		return start;
-	cell_bounds(last->start, last->end, &lo, &hi);
-	if (hi <= start)
-		return start;
-	hi = min(hi, end);
-	memcpy(before, last->n, sizeof(before));
-	region_set(f->sp, last, last->start, hi);
-	fit_grown(last, before);
-	return hi;
-}
-
-/*
- * Tile a range no old region covers: the regions at both sides grow to the
- * bounds of their cells, aligned cells fill the rest.
- * Return: where the region behind the range now begins.
- */
-static u64 fit_gap(struct fit *f, u64 start, u64 end, u64 next_end)
-{
-	const struct wsmon_area *a = &f->sp->area[f->area];
-	u64 lo, hi, next = end;
-
-	start = fit_grow(f, start, end);
-	if (next_end > end) {
-		cell_bounds(end, next_end, &lo, &hi);
-		next = max(lo, start);
-	}
-
-	while (start < next && !f->full) {
-		u64 rank = wsmon_area_rank(f->sp, a, start);
-		unsigned int order;
-
-		/* from the next mapped page on */
-		if (rank == wsmon_area_rank(f->sp, a, next))
-			break;
-		start = wsmon_area_select(f->sp, a, rank);
-		order = fls64(next - start) - 1;
-		if (start)
-			order = min_t(unsigned int, order, __ffs64(start));
-		fit_push(f, NULL, start, start + (1ULL << order));
-		start += 1ULL << order;
-	}
-	return next;
-}
-
-/*
- * Keep an old region. Regions of areas that were apart so far may have cells
- * that overlap: then the last one grows, or this one is cut at the middles of
- * its cell until they no longer do.
- */
-static void fit_keep(struct fit *f, const struct wsmon_region *old,
-		     u64 start, u64 end)
-{
-	start = fit_grow(f, start, end);
-	while (start < end && !f->full) {
-		struct wsmon_region *last = fit_last(f);
-		u64 cut = end, lo, hi;
-
-		cell_bounds(start, cut, &lo, &hi);
-		while (last && lo < last->end) {
-			cut = wsmon_cell_mid(start, cut);
-			cell_bounds(start, cut, &lo, &hi);
-		}
-		fit_push(f, old, start, cut);
-		start = cut;
-	}
-}
-
-/* Does a region still hold its sample pages, each in its own half? */
-static bool region_holds_samples(const struct wsmon_region *r)
-{
-	u64 mid = wsmon_cell_mid(r->start, r->end);
-
-	return r->s[0].vpn >= r->start && r->s[0].vpn < mid &&
-	       (!r->n[1] || (r->s[1].vpn >= mid && r->s[1].vpn < r->end));
-}
-
-static void fit_area(struct fit *f, u32 *old)
-{
-	const struct wsmon_area *a = &f->sp->area[f->area];
-	u64 start = wsmon_area_start(f->sp, a), end = wsmon_area_end(f->sp, a);
-	u64 done = start;
-	u32 i;
-
-	f->first = f->nr;
-	f->full = false;
-	while (*old < f->rs->nr && f->rs->r[*old].end <= start)
-		(*old)++;
-
-	for (i = *old; i < f->rs->nr && f->rs->r[i].start < end; i++) {
-		const struct wsmon_region *r = &f->rs->r[i];
-		u64 lo = max(r->start, start), hi = min(r->end, end);
-		u64 rank = wsmon_area_rank(f->sp, a, lo);
-
-		if (rank == wsmon_area_rank(f->sp, a, hi))
-			continue;
-		/* bounds are mapped pages, or cells would seem larger */
-		lo = wsmon_area_select(f->sp, a, rank);
-		hi = wsmon_area_select(f->sp, a,
-				       wsmon_area_rank(f->sp, a, hi) - 1) + 1;
-		lo = fit_gap(f, done, lo, hi);
-		fit_keep(f, r, lo, hi);
-		done = hi;
-	}
-	if (f->nr > f->first)
-		fit_gap(f, done, end, 0);
-	if (f->full || f->nr == f->first) {
-		bool full = f->full;
-
-		/* new, or in too many pieces: begin with one region */
-		f->nr = f->first;
-		f->full = false;
-		fit_push(f, NULL, start, end);
-		if (full)
-			f->rs->spare[f->first].origin_ns = 0;
-	}
-	for (i = f->first; i < f->nr; i++) {
-		struct wsmon_region *r = &f->rs->spare[i];
-
-		if (r->armed_ns && !region_holds_samples(r)) {
-			region_reset_samples(r);
-			r->origin_ns = 0;
-		}
-	}
-}
-
-/**
- * wsmon_regions_fit - make regions tile areas that changed
- * @rs:		the regions; afterwards at most @rs->cap, perhaps above the
- *		budget: wsmon_regions_adapt() sees to that
- * @sp:		the areas, at most @rs->cap
- * @now:	the time
- * @origin:	nothing of what is new was there before; 0: not so
- *
- * What was a region before stays one where it is still mapped, with its
- * history; new pages become new regions; samples that are no longer in their
- * half are forgotten, mostly because their page is gone. (Where the kernel has
- * no young flag, the bit of one that is still there is not given back.)
- * O(regions + areas * log pages).
- */
-void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		       u64 now, u64 origin)
-{
-	struct fit f = { .rs = rs, .sp = sp, .now = now, .origin = origin };
-	u32 old = 0;
-
-	for (f.area = 0; f.area < sp->nr_area; f.area++) {
-		f.limit = rs->cap - (sp->nr_area - 1 - f.area);
-		fit_area(&f, &old);
-	}
-	swap(rs->r, rs->spare);
-	rs->nr = f.nr;
-}
-
-/** wsmon_hash64 - the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
+/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
 u64 wsmon_hash64(u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -435,15 +107,14 @@ u64 wsmon_hash64(u64 x)
 }
 
 /**
- * wsmon_region_draw - new positions for the samples of a region
+ * wsmon_region_draw - draw new positions for the samples of a region
  * @sp:		the space
- * @r:		the region, its old samples dropped
+ * @r:		the region, at rest
  * @seed:	the user's seed
  * @epoch:	number of the draw
  *
- * Positions are a hash of (cell, half, epoch, seed), uniform over the mapped
- * pages of each half, and never depend on what was observed: that is what
- * makes the estimate unbiased.
+ * A position is a hash of cell, half, epoch and seed: uniform over the mapped pages of
+ * its half, and independent of what was observed. So the estimate is unbiased.
  */
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 		       u64 seed, u64 epoch)
@@ -456,7 +127,7 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 
 	key = wsmon_hash64(key ^ epoch);
 	key = wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
-	region_reset_samples(r);
+	wsmon_region_reset_samples(r);
 	for (h = 0; h < 2 && r->n[h]; h++) {
 		u64 k = mul_u64_u64_shr(wsmon_hash64(key + h), r->n[h], 64);
 
@@ -465,20 +136,20 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 	}
 }
 
-/* Nothing is told of samples where the share is this close to none or all */
-#define NEARLY		(WSMON_ONE / 512)
-/* and has been for so many draws */
-#define SETTLED		4
+/* Samples are not reported where the share is this close to 0 or 1 */
+#define SHARE_NEARLY		(WSMON_ONE / 512)
+/* and has been for this many draws */
+#define DRAWS_SETTLED		4
 
-/* Where a sample is in a part of its region, as WSMON_SAMPLES_* say */
-static u16 place_of(const struct wsmon_sample *s, u64 start, u64 end)
+/* Position of a sample in its half, from @start to @end, in units of WSMON_SAMPLES_* */
+static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 {
-	/* a part has less than 2^45 pages */
+	/* a half has less than 2^45 pages */
 	return div64_u64((s->vpn - start) * WSMON_SAMPLES_PLACES, end - start);
 }
 
 /**
- * wsmon_region_samples - what the samples of a region saw, for its record
+ * wsmon_region_samples - encode for a record what the samples of a region saw
  * @r:		the region, observed until now
  * @since:	when the interval began, nanoseconds
  *
@@ -494,14 +165,212 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 		return WSMON_SAMPLES_MISSED;
 	if (!r->n[1])
 		return 0;
-	if ((share < NEARLY || share > WSMON_ONE - NEARLY) &&
-	    r->draws >= SETTLED)
+	if ((share < SHARE_NEARLY || share > WSMON_ONE - SHARE_NEARLY) &&
+	    r->draws >= DRAWS_SETTLED)
 		return 0;
-	samples |= place_of(&r->s[0], r->start, mid);
-	samples |= place_of(&r->s[1], mid, r->end) << WSMON_SAMPLES_UPPER_SHIFT;
+	samples |= sample_position(&r->s[0], r->start, mid);
+	samples |= sample_position(&r->s[1], mid, r->end) << WSMON_SAMPLES_UPPER_SHIFT;
 	if (r->s[0].seen_ns > since)
 		samples |= WSMON_SAMPLES_LOWER_HIT;
 	if (r->s[1].seen_ns > since)
 		samples |= WSMON_SAMPLES_UPPER_HIT;
 	return samples;
+}
+
+/* Evidence grows up to this number of draws: older ones fade */
+#define DRAWS_MAX	64
+/* The past has a weight of at most 7/8 in moving averages */
+#define AVERAGE_MAX	8
+
+static u16 moving_average(u16 old, u16 new, unsigned int weight)
+{
+	return old + ((int)new - (int)old) / (int)weight;
+}
+
+/**
+ * wsmon_region_observe - update the averages of a region after an aggregation interval
+ * @r:		the region, observed at the same two pages all the interval
+ * @x:		by half, was the sample accessed during the interval?
+ * @fresh:	the positions were drawn for this interval
+ * @now:	the time
+ *
+ * Halves that agree with each other and contradict the average replace it at once;
+ * anything less moves it.
+ */
+void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
+			  u64 now)
+{
+	u16 v[2] = { x[0] ? WSMON_ONE : 0, x[1] ? WSMON_ONE : 0 };
+	unsigned int weight;
+	int share, mean;
+
+	if (!r->n[1])
+		v[1] = v[0];
+	share = wsmon_region_share(r);
+	mean = (v[0] + v[1]) / 2;
+
+	if (!r->draws ||
+	    (v[0] == v[1] && abs(share - mean) > WSMON_ONE * 3 / 4)) {
+		if (r->draws || mean)
+			r->since_ns = now;
+		r->share[0] = v[0];
+		r->share[1] = v[1];
+		r->ref = wsmon_region_share(r);
+		r->disagree = v[0] != v[1] ? WSMON_ONE : 0;
+		r->draws = 1;
+		return;
+	}
+
+	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
+	r->share[0] = moving_average(r->share[0], v[0], weight);
+	r->share[1] = moving_average(r->share[1], v[1], weight);
+	r->disagree = moving_average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
+	if (fresh && r->draws < DRAWS_MAX)
+		r->draws++;
+
+	share = wsmon_region_share(r);
+	if (abs(share - r->ref) > WSMON_ONE / 4) {
+		r->ref = share;
+		r->since_ns = now;
+	}
+}
+
+/*
+ * What an aggregation interval teaches
+ *
+ * Each window has its own estimate, made of what samples saw that served it in full.
+ * Estimates of different windows are made of different generations of samples, so the
+ * one of a longer window may be smaller by chance. They are left as they are: taking the
+ * larger of the two would be too large in the mean.
+ */
+
+/*
+ * Has a sample served for a time? Rounds come at multiples of the sampling interval, give
+ * or take half of one.
+ */
+static bool sample_served(const struct wsmon_interval *iv, u64 since, u64 ns)
+{
+	return iv->now - since + iv->slack_ns >= ns;
+}
+
+/* Was an access within the last @ns? A round at @at finds accesses since the one before. */
+static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
+{
+	return at && iv->now - at + iv->slack_ns < ns;
+}
+
+/**
+ * wsmon_region_due - tell whether it is time to drop the samples of a region
+ * @r:	the region
+ * @iv:	the interval that ends
+ *
+ * Samples are dropped, and drawn again, when they have served the longest window. If that
+ * is longer than an interval, regions take turns, by their address. The turns are counted
+ * in intervals in which the target ran: by plain intervals, one that runs once a window
+ * would always drop the same regions.
+ */
+bool wsmon_region_due(const struct wsmon_region *r,
+		      const struct wsmon_interval *iv)
+{
+	u64 longest = iv->window_ns[iv->nr_windows - 1];
+	u64 phases = div64_u64(longest + iv->aggr_ns - 1, iv->aggr_ns);
+
+	if (iv->drop_all || phases <= 1)
+		return true;
+	return sample_served(iv, r->armed_ns, longest) &&
+	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
+	       iv->active % phases;
+}
+
+/* Is the memory younger than a window, and are all accesses to it known? */
+static bool region_younger_than(const struct wsmon_interval *iv, const struct wsmon_region *r,
+				u64 window)
+{
+	return r->origin_ns && iv->now - r->origin_ns <= window + iv->slack_ns;
+}
+
+static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv)
+{
+	bool x[2];
+	u32 h, k;
+
+	/* rounds the target slept through count as checks that found nothing */
+	r->checks += iv->idle * (r->n[1] ? 2 : 1);
+	if (!r->checks)
+		return;
+	for (h = 0; h < 2; h++)
+		x[h] = r->n[h] && r->s[h].seen_ns > iv->begin_ns;
+	wsmon_region_observe(r, x, r->armed_ns >= iv->begin_ns, iv->now);
+
+	for (k = 0; k < iv->nr_windows; k++) {
+		bool all = region_younger_than(iv, r, iv->window_ns[k]);
+
+		/* as long as no sample has served the window, a part of it is all there is */
+		if (all || sample_served(iv, r->armed_ns, iv->window_ns[k]))
+			r->whole |= BIT(k);
+		else if (r->whole & BIT(k))
+			continue;
+		r->known |= BIT(k);
+		r->guess &= ~BIT(k);
+		for (h = 0; h < 2; h++) {
+			u64 at = r->s[h].seen_ns;
+			bool hit = r->n[h] && (all ? at :
+					       sample_seen_within(iv, at, iv->window_ns[k]));
+
+			r->out[k][h] = hit ? WSMON_ONE : 0;
+			r->doubtful[h] &= ~BIT(k);
+			if (hit && r->vague & BIT(h))
+				r->doubtful[h] |= BIT(k);
+		}
+	}
+}
+
+/**
+ * wsmon_regions_learn - turn what the samples saw into what is known
+ * @rs:		the regions, their samples checked for the last time in this interval
+ * @iv:		the interval
+ * @slept:	the target did not run in it, so samples were not checked
+ *
+ * Regions that could not be checked, as the mmap lock was busy, keep their last figures,
+ * which count as quite uncertain.
+ */
+void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
+			 bool slept)
+{
+	u32 i;
+
+	for (i = 0; i < rs->nr; i++) {
+		struct wsmon_region *r = &rs->r[i];
+
+		r->stale = !r->armed_ns || !(r->last || slept);
+		if (r->stale)
+			r->whole = 0;
+		else
+			region_learn(r, iv);
+	}
+}
+
+/**
+ * wsmon_regions_rest - put regions at rest whose samples were dropped, reset counters
+ * @rs:	the regions
+ */
+void wsmon_regions_rest(struct wsmon_regions *rs)
+{
+	u32 i;
+
+	for (i = 0; i < rs->nr; i++) {
+		struct wsmon_region *r = &rs->r[i];
+
+		if (r->dropped) {
+			r->armed_ns = 0;
+			r->origin_ns = 0;
+			r->absent = 0;
+			r->vague = 0;
+		}
+		r->dropped = 0;
+		r->due = 0;
+		r->last = 0;
+		r->hits = 0;
+		r->checks = 0;
+	}
 }

@@ -1,273 +1,368 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_session.c - memory of a session: its targets and their regions
+ * wsmon_session.c - a session: starting, stopping, changing, and its thread's schedule
  *
- * Called with wsmon.ctl held; may sleep. A session is not visible to others
- * while it is created or freed.
+ * One kernel thread, kwsmond, observes all targets. It holds wsmon.lock during a round,
+ * and sleeps without it. Every sample_us a round checks the sample pages of all targets
+ * that ran since the last one; less often to keep within the CPU budget (wsmon_pace.c),
+ * and while targets sleep. Between rounds it looks at targets that executed a program, or
+ * ended (wsmon_task.c). wsmon_interval.c has what a round does.
+ *
+ * Who starts, stops or changes a session holds wsmon.ctl.
  */
-#include <linux/pid_namespace.h>
-#include <linux/slab.h>
+#include <linux/freezer.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
 
 #include "wsmon_internal.h"
 
-/* Every target gets the same part of max_regions. */
-static u32 budget_of(const struct wsmon_attrs *attrs, u32 nr_targets)
+/* The thread */
+
+/* End the session, and report that. Context: wsmon.lock held. */
+static void session_end(u32 reason)
 {
-	return attrs->max_regions / nr_targets;
+	wsmon_life_unwatch(wsmon.session);
+	wsmon_events_restart_all(wsmon.session);
+	wsmon_stream_stats(wsmon.session);
+	wsmon_stream_end(reason);
+	wsmon_buffer_end();
+	wsmon.stop_reason = reason;
+	WRITE_ONCE(wsmon.running, false);
 }
 
-/* Room for a quarter more than the budget: mappings that changed need it. */
-static u32 cap_of(u32 budget)
-{
-	return budget + budget / 4 + 64;
-}
+/* Each round that found no target had run doubles the time to the next, up to 2^this */
+#define ASLEEP_MAX	8
 
-static int regions_alloc(struct wsmon_regions *rs, u32 cap)
+/* Report attributes, targets and mappings again to a reader that came late. */
+static void session_report_again(const struct wsmon_session *ss)
 {
-	rs->r = kvcalloc(cap, sizeof(*rs->r), GFP_KERNEL);
-	rs->spare = kvcalloc(cap, sizeof(*rs->spare), GFP_KERNEL);
-	if (!rs->r || !rs->spare) {
-		kvfree(rs->r);
-		kvfree(rs->spare);
-		rs->r = NULL;
-		rs->spare = NULL;
-		return -ENOMEM;
+	u32 i;
+
+	wsmon_stream_attrs();
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (ss->targets[i].gone)
+			continue;
+		wsmon_stream_target(&ss->targets[i], WSMON_TARGET_AGAIN);
+		wsmon_stream_areas(&ss->targets[i]);
 	}
-	rs->cap = cap;
+}
+
+/* Account for the last round. The scheduler updates CPU time when it switches: so now. */
+static void session_account(struct wsmon_session *ss)
+{
+	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
+	u64 cost;
+
+	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
+	cost = ss->stats.cpu_ns + remote;
+	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
+	ss->cost_ns = cost;
+}
+
+static void session_begin_interval(struct wsmon_session *ss, u64 length)
+{
+	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
+	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
+	/*
+	 * Samples serve from now on, for a whole interval. A round that comes up to half
+	 * a sampling interval early counts as its end.
+	 */
+	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns();
+	if (wsmon_buffer_attached())
+		session_report_again(ss);
+	wsmon_stream_stats(ss);
+}
+
+/*
+ * Compute when the next round is due: at the end of the interval if there is no CPU time
+ * left, later and later while no target runs, but never after the beginning of a window
+ * or the end of an interval.
+ */
+static u64 session_next_round(struct wsmon_session *ss, u64 due)
+{
+	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
+
+	/* it was woken before it was due if attributes made the interval shorter */
+	due = min(due, now) + step;
+	if (now > due) {
+		late = div64_u64(now - due, step) + 1;
+		ss->stats.late_rounds += late;
+		due += late * step;
+	}
+	if (step == wsmon_sample_ns() && !ss->asleep &&
+	    wsmon_pace_may_check(&ss->pace))
+		return due;
+	if (now >= ss->boundary_ns)
+		return now;
+	needed = ss->boundary_ns -
+		 wsmon_pace_needed(&wsmon.attrs, ss->boundary_ns - now);
+	if (!wsmon_pace_may_check(&ss->pace))
+		return needed;
+	due += (step << min(ss->asleep, ASLEEP_MAX)) - step;
+	return min(due, needed);
+}
+
+/* Do a round. Return: when the next one is due; 0 if no target is left. */
+static u64 session_round(struct wsmon_session *ss, u64 due)
+{
+	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns();
+	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
+	u32 i;
+
+	session_account(ss);
+	ss->passes++;
+	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
+	ss->poked = false;
+	WRITE_ONCE(ss->called, false);
+	ss->first = boundary;
+	if (boundary)
+		ss->epoch++;
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (!ss->targets[i].gone)
+			ran |= wsmon_target_round(ss, &ss->targets[i], now,
+						  boundary);
+		cond_resched();
+	}
+	/* the first interval, too, begins when its samples are armed */
+	if (!ss->stats.rounds++)
+		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
+	ss->asleep = ran ? 0 : ss->asleep + 1;
+	if (boundary)
+		session_begin_interval(ss, now - began);
+	return ss->nr_alive ? session_next_round(ss, due) : 0;
+}
+
+/*
+ * Look at targets that executed a program, or ended, without waiting for the next round.
+ * If there is no CPU time left new programs have to wait. An end does not: it comes once,
+ * and its memory is waiting to be freed.
+ * Return: when the next round is due; 0 if no target is left.
+ */
+static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
+{
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	session_account(ss);
+	ss->passes++;
+	ss->first = false;
+	WRITE_ONCE(ss->called, false);
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (t->gone || !wsmon_life_called(t))
+			continue;
+		if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
+			wsmon_target_round(ss, t, now, false);
+	}
+	if (!ss->nr_alive)
+		return 0;
+	if (!wsmon_pace_may_check(&ss->pace))
+		return due;
+	ss->asleep = 0;
+	return min(due, now + ss->pace.step_ns);
+}
+
+/* Sleep; not if attributes changed since @ns was computed, or a target needs a look. */
+static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
+{
+	ktime_t expires = ns_to_ktime(ns);
+
+	set_current_state(TASK_IDLE | TASK_FREEZABLE);
+	if (!kthread_should_stop() && !READ_ONCE(ss->poked) &&
+	    !READ_ONCE(ss->called))
+		schedule_hrtimeout_range(&expires, slack,
+					 HRTIMER_MODE_ABS);
+	__set_current_state(TASK_RUNNING);
+	try_to_freeze();
+}
+
+/* kwsmond. Ends when asked to, or by itself when every target is gone. */
+static int session_thread(void *data)
+{
+	struct wsmon_session *ss = data;
+	u64 due, slack;
+	u32 i;
+
+	set_freezable();
+
+	mutex_lock(&wsmon.lock);
+	ss->cpu_start_ns = current->se.sum_exec_runtime;
+	ss->remote_start_ns = wsmon_tlb_remote_ns();
+	due = ktime_get_ns();
+	ss->boundary_ns = due + wsmon_aggr_ns();
+	mutex_unlock(&wsmon.lock);
+
+	while (due && !kthread_should_stop()) {
+		wsmon_lock_round();
+		slack = wsmon_sample_ns() / 64;
+		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
+		    ktime_get_ns() + slack < due)
+			due = session_answer_calls(ss, due);
+		else
+			due = session_round(ss, due);
+		slack = wsmon_sample_ns() / 64;
+		mutex_unlock(&wsmon.lock);
+		if (due)
+			session_sleep_until(ss, due, slack);
+	}
+
+	mutex_lock(&wsmon.lock);
+	for (i = 0; i < ss->nr_targets; i++) {
+		wsmon_target_leave(ss, &ss->targets[i]);
+		cond_resched();
+	}
+	session_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
+	mutex_unlock(&wsmon.lock);
 	return 0;
 }
 
-static void regions_free(struct wsmon_regions *rs)
+/* Starting, stopping, changing */
+
+/* Stop the thread, if there is one. Context: wsmon.ctl held. */
+static void session_stop_thread(void)
 {
-	kvfree(rs->r);
-	kvfree(rs->spare);
-}
+	struct wsmon_session *ss = wsmon.session;
 
-static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
-		       struct pid_namespace *ns)
-{
-	struct wsmon_target *t = &ss->targets[i];
-	struct pid *pid = wsmon_task_resolve(nr, ns);
-	u32 j;
-
-	if (IS_ERR(pid))
-		return PTR_ERR(pid);
-	t->pid = pid;
-	t->salt = wsmon_hash64(pid_nr(pid));
-	ss->tgids[i] = pid;
-	for (j = 0; j < i; j++) {
-		if (ss->targets[j].pid == pid)
-			return -EINVAL;
-	}
-	return regions_alloc(&t->regions, cap_of(t->regions.budget));
-}
-
-/**
- * wsmon_session_create - prepare to monitor processes
- * @pids:	their ids, or ids of threads of theirs
- * @nr:		how many, at least 1
- * @ns:		the pid namespace of the ids
- * @attrs:	the attributes
- *
- * Return: the session, or -ESRCH: no such process, or a dying one; -EINVAL:
- * a kernel thread, a process twice, or min_regions for each is more than
- * max_regions; -ENOMEM.
- */
-struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
-					   struct pid_namespace *ns,
-					   const struct wsmon_attrs *attrs)
-{
-	struct wsmon_session *ss;
-	int err = -ENOMEM;
-	u32 i;
-
-	if (budget_of(attrs, nr) < attrs->min_regions)
-		return ERR_PTR(-EINVAL);
-	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
-	if (!ss)
-		return ERR_PTR(-ENOMEM);
-	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
-	ss->tgids = kvcalloc(nr, sizeof(*ss->tgids), GFP_KERNEL);
-	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
-	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
-	if (!ss->targets || !ss->tgids || !ss->leaves || !ss->peaks)
-		goto err_free;
-	for (i = 0; i < nr; i++) {
-		ss->nr_targets = i + 1;
-		ss->targets[i].regions.budget = budget_of(attrs, nr);
-		ss->targets[i].regions.limit = budget_of(attrs, nr);
-		err = target_init(ss, i, pids[i], ns);
-		if (err)
-			goto err_free;
-	}
-	ss->nr_alive = nr;
-	wsmon_pace_begin(&ss->pace, attrs);
-	ss->ns = get_pid_ns(ns);
-	return ss;
-
-err_free:
-	wsmon_session_free(ss);
-	return ERR_PTR(err);
-}
-
-/**
- * wsmon_session_free - free a session whose thread has ended, or never was
- * @ss:	the session, or NULL
- */
-void wsmon_session_free(struct wsmon_session *ss)
-{
-	u32 i;
-
-	if (!ss)
+	lockdep_assert_held(&wsmon.ctl);
+	if (!ss || !ss->thread)
 		return;
-	for (i = 0; i < ss->nr_targets; i++) {
-		put_pid(ss->targets[i].pid);
-		regions_free(&ss->targets[i].regions);
-		wsmon_space_free(&ss->targets[i].space);
-	}
-	wsmon_space_free(&ss->space);
-	if (ss->ns)
-		put_pid_ns(ss->ns);
-	kvfree(ss->peaks);
-	kvfree(ss->leaves);
-	kvfree(ss->tgids);
-	kvfree(ss->targets);
-	kvfree(ss);
+	kthread_stop(ss->thread);
+	/* a thread that is stopped before it ever ran has not ended the session */
+	mutex_lock(&wsmon.lock);
+	if (wsmon.running)
+		session_end(WSMON_END_STOPPED);
+	mutex_unlock(&wsmon.lock);
+	/* no probe wakes it any more */
+	put_task_struct(ss->thread);
+	ss->thread = NULL;
 }
 
-/* Swap in larger arrays, keep the regions. */
-static void regions_move(struct wsmon_regions *rs, struct wsmon_regions *larger)
+static int session_start(const u32 *pids, unsigned int nr,
+			 struct pid_namespace *ns)
 {
-	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
-	swap(rs->r, larger->r);
-	swap(rs->spare, larger->spare);
-	rs->cap = larger->cap;
+	struct wsmon_session *ss, *old;
+	struct task_struct *thread;
+
+	ss = wsmon_session_create(pids, nr, ns, &wsmon.attrs);
+	if (IS_ERR(ss))
+		return PTR_ERR(ss);
+	thread = kthread_create(session_thread, ss, "kwsmond");
+	if (IS_ERR(thread)) {
+		wsmon_session_free(ss);
+		return PTR_ERR(thread);
+	}
+	/* keep it: it may end by itself before it is stopped */
+	get_task_struct(thread);
+	ss->thread = thread;
+
+	/* nothing fails from here on */
+	session_stop_thread();
+	mutex_lock(&wsmon.lock);
+	old = wsmon.session;
+	ss->start_ns = ktime_get_ns();
+	wsmon.session = ss;
+	WRITE_ONCE(wsmon.running, true);
+	wsmon_life_watch(ss);
+	wsmon_buffer_begin();
+	wsmon_stream_attrs();
+	mutex_unlock(&wsmon.lock);
+	wsmon_session_free(old);
+	wake_up_process(thread);
+	return 0;
 }
 
 /**
- * wsmon_session_make_room - get what the targets need for new attributes
- * @ss:		the session
- * @attrs:	the attributes
+ * wsmon_set_targets - monitor some processes, and no others
+ * @pids:	their ids
+ * @nr:		number of ids; 0 stops monitoring
+ * @ns:		pid namespace of the ids
  *
- * Context: wsmon.ctl held, may sleep.
- *
- * Return: for wsmon_session_resize(), then wsmon_session_free_room(); or
- * -EINVAL as in wsmon_session_create(), -ENOMEM, with nothing changed.
+ * Context: may sleep, no locks held.
+ * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_create(), nothing has changed.
  */
-struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
-					      const struct wsmon_attrs *attrs)
+int wsmon_set_targets(const u32 *pids, unsigned int nr,
+		      struct pid_namespace *ns)
 {
-	u32 budget = budget_of(attrs, ss->nr_targets), i;
-	struct wsmon_regions *larger;
-	int err;
+	int ret = 0;
 
-	if (budget < attrs->min_regions)
-		return ERR_PTR(-EINVAL);
-	larger = kvcalloc(ss->nr_targets, sizeof(*larger), GFP_KERNEL);
-	if (!larger)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < ss->nr_targets; i++) {
-		if (cap_of(budget) <= ss->targets[i].regions.cap)
-			continue;
-		err = regions_alloc(&larger[i], cap_of(budget));
-		if (err) {
-			wsmon_session_free_room(ss, larger);
-			return ERR_PTR(err);
-		}
-	}
-	return larger;
+	/* ns is NULL at unload, which must not fail */
+	if (!ns)
+		mutex_lock(&wsmon.ctl);
+	else if (mutex_lock_interruptible(&wsmon.ctl))
+		return -ERESTARTSYS;
+	if (nr)
+		ret = session_start(pids, nr, ns);
+	else
+		session_stop_thread();
+	mutex_unlock(&wsmon.ctl);
+	return ret;
 }
 
 /**
- * wsmon_session_free_room - free what is left of it
- * @ss:		the session
- * @room:	of wsmon_session_make_room(), or NULL
- */
-void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room)
-{
-	u32 i;
-
-	if (!room)
-		return;
-	for (i = 0; i < ss->nr_targets; i++)
-		regions_free(&room[i]);
-	kvfree(room);
-}
-
-/**
- * wsmon_session_resize - give the targets what new attributes allow
- * @ss:		the session
- * @attrs:	the attributes
- * @room:	of wsmon_session_make_room(); what it was in place of is there afterwards
+ * wsmon_set_attrs - change attributes, also while monitoring
+ * @text:	what was written to debugfs wsmon/attrs
+ * @len:	its length in bytes
  *
- * What is known of the costs is forgotten. Arrays only grow; regions above a
- * smaller budget are merged at the end of the aggregation interval.
- * Context: wsmon.ctl and wsmon.lock held.
+ * New intervals are in force from the present round on, a new number of regions at the
+ * end of the aggregation interval.
+ * Context: may sleep, no locks held.
+ * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
  */
-void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
-			  struct wsmon_regions *room)
+int wsmon_set_attrs(const char *text, size_t len)
 {
-	u32 i;
+	struct wsmon_regions *room = NULL;
+	struct wsmon_attrs attrs;
+	int ret;
 
-	for (i = 0; i < ss->nr_targets; i++) {
-		struct wsmon_target *t = &ss->targets[i];
-
-		if (room[i].r)
-			regions_move(&t->regions, &room[i]);
-		t->regions.limit = budget_of(attrs, ss->nr_targets);
-		t->drop_all = true;
+	if (mutex_lock_interruptible(&wsmon.ctl))
+		return -ERESTARTSYS;
+	attrs = wsmon.attrs;
+	ret = wsmon_attrs_parse(&attrs, text, len);
+	if (ret)
+		goto out;
+	/* without wsmon.ctl, wsmon.running can only become false */
+	if (READ_ONCE(wsmon.running))
+		room = wsmon_session_make_room(wsmon.session, &attrs);
+	if (IS_ERR(room)) {
+		ret = PTR_ERR(room);
+		goto out;
 	}
-	wsmon_session_share(ss, attrs, WSMON_ONE);
-	wsmon_pace_begin(&ss->pace, attrs);
-}
-
-/**
- * wsmon_session_share - give the targets a part of what attributes allow
- * @ss:		the session
- * @attrs:	the attributes
- * @share:	the part (Q15)
- *
- * A target never gets less than min_regions. Arrays are large enough for all.
- * Context: wsmon.lock held.
- */
-void wsmon_session_share(struct wsmon_session *ss,
-			 const struct wsmon_attrs *attrs, u32 share)
-{
-	u64 budget = (u64)budget_of(attrs, ss->nr_targets) * share / WSMON_ONE;
-	u32 i;
-
-	budget = max_t(u64, budget, attrs->min_regions);
-	for (i = 0; i < ss->nr_targets; i++) {
-		struct wsmon_target *t = &ss->targets[i];
-
-		if (t->regions.budget == budget)
-			continue;
-		t->regions.budget = budget;
-		/* areas are as few as half of it: group the mappings anew */
-		if (t->space.coalesced || t->space.nr_area > budget / 2)
-			t->updated_ns = 0;
+	/* no round may see half of the change */
+	if (wsmon_lock()) {
+		ret = -ERESTARTSYS;
+		goto out_free;
 	}
-}
+	if (wsmon.running) {
+		struct wsmon_session *ss = wsmon.session;
 
-/**
- * wsmon_session_forget - what was observed is of no use for new windows
- * @ss:		the session
- * @first:	the first one that may be new: 1 if the shortest is as it was, which
- *		peaks go on with; else 0
- *
- * Context: wsmon.lock held.
- */
-void wsmon_session_forget(struct wsmon_session *ss, u32 first)
-{
-	u32 i, j;
-
-	for (i = 0; i < ss->nr_targets; i++) {
-		struct wsmon_target *t = &ss->targets[i];
-
-		memset(&t->wss[first], 0, sizeof(t->wss) - first * sizeof(t->wss[0]));
-		for (j = 0; j < t->regions.nr; j++) {
-			t->regions.r[j].known &= BIT(first) - 1;
-			t->regions.r[j].whole &= BIT(first) - 1;
-		}
+		wsmon_session_resize(ss, &attrs, room);
+		/* the present interval gets the new length */
+		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
+				   NSEC_PER_USEC;
+		/* the thread may be about to sleep for the old interval */
+		WRITE_ONCE(ss->poked, true);
 	}
+	/* peaks end with their last estimates, so before these are cleared */
+	if (wsmon.running && !wsmon_attrs_same_peaks(&attrs, &wsmon.attrs))
+		wsmon_events_restart_all(wsmon.session);
+	/* also the results of a session that has ended, which can still be read */
+	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
+		wsmon_session_forget(wsmon.session,
+				     attrs.window_us == wsmon.attrs.window_us);
+	wsmon.attrs = attrs;
+	if (wsmon.running)
+		wsmon_stream_attrs();
+	mutex_unlock(&wsmon.lock);
+	/* or it may sleep already */
+	if (wsmon.session && wsmon.session->thread)
+		wake_up_process(wsmon.session->thread);
+out_free:
+	wsmon_session_free_room(wsmon.session, room);
+out:
+	mutex_unlock(&wsmon.ctl);
+	return ret;
 }

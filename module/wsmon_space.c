@@ -2,18 +2,18 @@
 /*
  * wsmon_space.c - the mapped pages of a target, as extents grouped into areas
  *
- * Pure: no mm, no allocation, no locks; called by wsmon_vaddr.c to build a
- * space and by the region code to find its way in it.
+ * Pure: no mm, no allocation, no locks. wsmon_vaddr.c builds a space, the files about
+ * regions use it.
  *
- * An area usually is one extent. Where a target has more extents than its
- * regions can cover, neighbours are coalesced, and the area has gaps: pages
- * are then counted and found by rank and select over the extents, so that a
- * gap of terabytes neither weighs in an estimate nor draws a sample.
+ * An area usually is one extent. If a target has more extents than its regions can cover,
+ * neighbours are coalesced, and an area has gaps. Its pages are counted and found by rank
+ * and select over the extents, so that a gap of terabytes neither weighs in an estimate
+ * nor has samples.
  */
 #include "wsmon_pure.h"
 
 /**
- * wsmon_space_pages - mapped pages of a target
+ * wsmon_space_pages - count the mapped pages of a target
  * @sp:	the space
  */
 u64 wsmon_space_pages(const struct wsmon_space *sp)
@@ -27,7 +27,7 @@ u64 wsmon_space_pages(const struct wsmon_space *sp)
 }
 
 /**
- * wsmon_area_rank - number of mapped pages of an area below a page
+ * wsmon_area_rank - count the mapped pages of an area below a page
  * @sp:		the space
  * @a:		the area
  * @vpn:	any page number
@@ -40,7 +40,7 @@ u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
 	const struct wsmon_extent *ext = sp->ext + a->first;
 	u32 lo = 0, hi = a->nr;
 
-	/* the first extent that ends behind vpn */
+	/* find the first extent that ends after vpn */
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -57,7 +57,7 @@ u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
 }
 
 /**
- * wsmon_area_select - the mapped page of an area that has a given rank
+ * wsmon_area_select - find the mapped page of an area that has a given rank
  * @sp:	the space
  * @a:	the area
  * @k:	rank, less than the area's mapped pages
@@ -70,7 +70,7 @@ u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
 	const struct wsmon_extent *ext = sp->ext + a->first;
 	u32 lo = 0, hi = a->nr - 1;
 
-	/* the last extent whose first page has a rank of at most k */
+	/* find the last extent whose first page has a rank of at most k */
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo + 1) / 2;
 
@@ -83,9 +83,9 @@ u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
 }
 
 /*
- * Halve the number of extents by closing the narrowest gaps. Pages of a closed
- * gap count as mapped from now on: they are never found accessed, so estimates
- * stay unbiased, if less precise.
+ * Halve the number of extents by closing the narrowest gaps. From now on the pages of a
+ * closed gap count as mapped. They are never found accessed, so estimates stay unbiased,
+ * but are less precise.
  */
 static void space_coarsen(struct wsmon_space *sp)
 {
@@ -116,18 +116,18 @@ static void space_coarsen(struct wsmon_space *sp)
 }
 
 /**
- * wsmon_space_add - append a mapping
+ * wsmon_space_add - append a mapping, or a range of one
  * @sp:		the space
  * @start:	first page, not below the end of the last extent
- * @end:	page behind the last one
+ * @end:	end, exclusive
  * @class:	enum wsmon_class
- * @joined:	it is of the same mapping as the last extent
+ * @joined:	it belongs to the same mapping as the last extent
  *
- * Joins the last extent if there is no gap and the class is the same. When the
- * room is used up the narrowest gaps are closed, so any number of mappings is
- * taken, in O(log) amortised time each.
+ * Extends the last extent if there is no gap and the class is the same. When
+ * WSMON_MAX_EXTENTS are used the narrowest gaps are closed, so that any number of mappings
+ * fits, in O(log) amortised time each.
  *
- * Return: 0, -EINVAL if the range is empty or out of order, -ENOSPC if @cap is
+ * Return: 0; -EINVAL if the range is empty or out of order; -ENOSPC if @sp->cap is
  * used up and may be larger.
  */
 int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
@@ -158,7 +158,7 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 	return 0;
 }
 
-/* Neighbours join while they have at most @pages mapped pages together. */
+/* Make areas: neighbours are coalesced while they have at most @pages mapped pages. */
 static void space_group_by(struct wsmon_space *sp, u64 pages)
 {
 	u64 sum = 0;
@@ -189,10 +189,10 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
 /**
  * wsmon_space_group - make areas of the extents
  * @sp:		the space; @area has room for @nr_ext areas
- * @max_areas:	most areas wanted, at least 1
+ * @max_areas:	number of areas at most, not 0
  *
- * Each mapping is an area of its own if that is few enough; otherwise the
- * smallest neighbours are coalesced, by the least power of two that suffices.
+ * Each mapping is an area of its own if there are few enough. Otherwise the smallest
+ * neighbours are coalesced, up to the smallest power of two of pages that is enough.
  * O(extents * log pages).
  */
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
@@ -206,7 +206,7 @@ void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 }
 
 /**
- * wsmon_space_same - do two spaces have the same areas and extents?
+ * wsmon_space_same - tell whether two spaces have the same areas and extents
  * @a:	one
  * @b:	the other
  */

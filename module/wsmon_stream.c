@@ -16,16 +16,16 @@
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
 	 sizeof(struct wsmon_region_entry))
 
-/* Where a snapshot is put together */
+/* A snapshot is made here */
 static struct wsmon_rec_snapshot *scratch;
 
-/* As who started the session sees it; 0 if it was never visible there */
-static u32 pid_of(const struct wsmon_target *t)
+/* The pid in the namespace that started the session; 0 if it is not visible there */
+static u32 target_pid(const struct wsmon_target *t)
 {
 	return pid_nr_ns(t->pid, wsmon.session->ns);
 }
 
-static void put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
+static void stream_put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
 {
 	rec->type = type;
 	rec->size = size;
@@ -33,32 +33,32 @@ static void put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
 	wsmon_buffer_put(rec);
 }
 
-/** wsmon_stream_attrs - the attributes in force */
+/** wsmon_stream_attrs - write the attributes in force */
 void wsmon_stream_attrs(void)
 {
 	struct wsmon_rec_attrs rec = { .attrs = wsmon.attrs };
 
-	put(&rec.rec, WSMON_REC_ATTRS, sizeof(rec), ktime_get_ns());
+	stream_put(&rec.rec, WSMON_REC_ATTRS, sizeof(rec), ktime_get_ns());
 }
 
 /**
- * wsmon_stream_target - a target
+ * wsmon_stream_target - write a target
  * @t:		the target
- * @flags:	why: WSMON_TARGET_START, _EXEC or _AGAIN
+ * @flags:	the reason: WSMON_TARGET_START, _EXEC or _AGAIN
  */
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 {
 	struct wsmon_rec_target rec = {
-		.pid = pid_of(t),
+		.pid = target_pid(t),
 		.flags = flags | (t->secondary_mmu ? WSMON_TARGET_SECONDARY_MMU : 0),
 	};
 
 	memcpy(rec.comm, t->comm, sizeof(rec.comm));
-	put(&rec.rec, WSMON_REC_TARGET, sizeof(rec), ktime_get_ns());
+	stream_put(&rec.rec, WSMON_REC_TARGET, sizeof(rec), ktime_get_ns());
 }
 
 /**
- * wsmon_stream_areas - the mappings of a target
+ * wsmon_stream_areas - write the areas of a target
  * @t:	the target
  */
 void wsmon_stream_areas(const struct wsmon_target *t)
@@ -71,7 +71,7 @@ void wsmon_stream_areas(const struct wsmon_target *t)
 		const struct wsmon_area *a = &sp->area[i];
 		u64 end = wsmon_area_end(sp, a);
 		struct wsmon_rec_area rec = {
-			.pid = pid_of(t),
+			.pid = target_pid(t),
 			.class = a->class,
 			.index = i,
 			.total = sp->nr_area,
@@ -80,12 +80,12 @@ void wsmon_stream_areas(const struct wsmon_target *t)
 			.mapped = wsmon_area_rank(sp, a, end) << PAGE_SHIFT,
 		};
 
-		put(&rec.rec, WSMON_REC_AREA, sizeof(rec), now);
+		stream_put(&rec.rec, WSMON_REC_AREA, sizeof(rec), now);
 	}
 }
 
-static void fill_entry(struct wsmon_region_entry *e,
-		       const struct wsmon_target *t,
+static void stream_fill_region(struct wsmon_region_entry *e,
+			       const struct wsmon_target *t,
 		       const struct wsmon_region *r, u64 now)
 {
 	memset(e, 0, sizeof(*e));
@@ -101,7 +101,7 @@ static void fill_entry(struct wsmon_region_entry *e,
 }
 
 /**
- * wsmon_stream_snapshot - the regions at the end of an interval
+ * wsmon_stream_snapshot - write the regions at the end of an interval
  * @t:		the target
  * @now:	end of the interval
  */
@@ -115,7 +115,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		u32 nr = min_t(u32, of->regions.nr - first, SNAPSHOT_MAX);
 
 		memset(rec, 0, sizeof(*rec));
-		rec->pid = pid_of(t);
+		rec->pid = target_pid(t);
 		rec->nr = nr;
 		rec->first = first;
 		rec->total = of->regions.nr;
@@ -123,20 +123,20 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		rec->rounds = of->rounds;
 		rec->budget = of->regions.budget;
 		for (i = 0; i < nr; i++)
-			fill_entry(&rec->regions[i], of,
-				   &of->regions.r[first + i], now);
-		put(&rec->rec, WSMON_REC_SNAPSHOT,
-		    struct_size(rec, regions, nr), now);
+			stream_fill_region(&rec->regions[i], of,
+					   &of->regions.r[first + i], now);
+		stream_put(&rec->rec, WSMON_REC_SNAPSHOT,
+			   struct_size(rec, regions, nr), now);
 		first += nr;
 		cond_resched();
 	} while (first < of->regions.nr);
 }
 
-static void put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
+static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 {
 	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 	struct wsmon_rec_wss rec = {
-		.pid = pid_of(t),
+		.pid = target_pid(t),
 		.class = c,
 		.tau_us = wsmon_attrs_window(&wsmon.attrs, k),
 		.bytes = w->pages << PAGE_SHIFT,
@@ -145,11 +145,11 @@ static void put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 		.mapped = w->mapped << PAGE_SHIFT,
 	};
 
-	put(&rec.rec, WSMON_REC_WSS, sizeof(rec), now);
+	stream_put(&rec.rec, WSMON_REC_WSS, sizeof(rec), now);
 }
 
 /**
- * wsmon_stream_wss - the working set sizes at the end of an interval
+ * wsmon_stream_wss - write the working set sizes at the end of an interval
  * @t:		the target
  * @first:	the first window
  * @now:	end of the interval
@@ -162,38 +162,38 @@ void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
 	for (k = first; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
 			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
-				put_wss(t, k, c, now);
+				stream_put_wss(t, k, c, now);
 		}
 	}
 }
 
 /**
- * wsmon_stream_peak - an edge of a peak
+ * wsmon_stream_peak - write an edge of a peak
  * @t:		the target
- * @rec:	everything but the record header and the pid is filled in
- * @now:	when
+ * @rec:	the record, complete but for its header and the pid
+ * @now:	the time
  */
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 		       u64 now)
 {
-	rec->pid = pid_of(t);
-	put(&rec->rec, WSMON_REC_PEAK, sizeof(*rec), now);
+	rec->pid = target_pid(t);
+	stream_put(&rec->rec, WSMON_REC_PEAK, sizeof(*rec), now);
 }
 
 /**
- * wsmon_stream_exited - a target is gone
+ * wsmon_stream_exited - write that a target is gone
  * @t:	the target
  */
 void wsmon_stream_exited(const struct wsmon_target *t)
 {
-	struct wsmon_rec_exit rec = { .pid = pid_of(t) };
+	struct wsmon_rec_exit rec = { .pid = target_pid(t) };
 
-	put(&rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
+	stream_put(&rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
 }
 
 /**
- * wsmon_stats_fill - the counters of a session, for a record or a file
- * @rec:	everything but the record header is filled in
+ * wsmon_stats_fill - fill in the counters of a session, for a record or a file
+ * @rec:	the record; its header is left to the caller
  * @ss:		the session
  *
  * Context: wsmon.lock held.
@@ -237,7 +237,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 }
 
 /**
- * wsmon_stream_stats - the monitor's own cost
+ * wsmon_stream_stats - write the counters of a session
  * @ss:	the session
  */
 void wsmon_stream_stats(const struct wsmon_session *ss)
@@ -245,18 +245,18 @@ void wsmon_stream_stats(const struct wsmon_session *ss)
 	struct wsmon_rec_stats rec;
 
 	wsmon_stats_fill(&rec, ss);
-	put(&rec.rec, WSMON_REC_STATS, sizeof(rec), ktime_get_ns());
+	stream_put(&rec.rec, WSMON_REC_STATS, sizeof(rec), ktime_get_ns());
 }
 
 /**
- * wsmon_stream_end - the last record of a session
+ * wsmon_stream_end - write the last record of a session
  * @reason:	WSMON_END_*
  */
 void wsmon_stream_end(u32 reason)
 {
 	struct wsmon_rec_end rec = { .reason = reason };
 
-	put(&rec.rec, WSMON_REC_END, sizeof(rec), ktime_get_ns());
+	stream_put(&rec.rec, WSMON_REC_END, sizeof(rec), ktime_get_ns());
 }
 
 /**
@@ -270,7 +270,7 @@ int wsmon_stream_init(void)
 	return scratch ? 0 : -ENOMEM;
 }
 
-/** wsmon_stream_exit - free it */
+/** wsmon_stream_exit - free what wsmon_stream_init() allocated */
 void wsmon_stream_exit(void)
 {
 	kvfree(scratch);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_task.c - the threads of a target: whose memory it is, who runs
+ * wsmon_task.c - a target as a process: its mm, its threads, its exec and exit
  *
- * A main thread may have ended before the others, so any thread will do where one
- * is asked for. Threads are looked at under RCU, without a lock: one that comes or
- * goes meanwhile is looked at or not.
+ * The main thread may have ended before the others, so any thread serves where one is
+ * needed. Threads are read under RCU, without a lock: one that comes or goes meanwhile
+ * may be missed.
  */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -12,14 +12,17 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 
+#include "compat.h"
 #include "wsmon_internal.h"
 
-/* Threads that are looked at each round; a process with more counts as running */
-#define MANY_THREADS	256
+/* Threads that are read each round at most; a process with more counts as running */
+#define THREADS_MAX	256
 
-/* The mm of a thread, referenced by mmgrab(), or NULL. Context: RCU. */
-static struct mm_struct *grab_mm(struct task_struct *thread)
+/* Get the mm of a thread, with a reference on mm_count, or NULL. Context: RCU. */
+static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 {
 	struct mm_struct *mm;
 
@@ -32,17 +35,17 @@ static struct mm_struct *grab_mm(struct task_struct *thread)
 }
 
 /*
- * The mm of a process, referenced by mmgrab(), and which program it is; NULL if there
- * is none, or nobody is left to use it. Context: RCU.
+ * Get the mm of a process, with a reference on mm_count, and the program's exec_id. NULL
+ * if there is no mm, or no live thread. Context: RCU.
  */
-static struct mm_struct *any_mm(struct task_struct *task, u64 *exec_id)
+static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
 {
 	struct task_struct *thread;
 
 	if (!atomic_read(&task->signal->live))
 		return NULL;
 	for_each_thread(task, thread) {
-		struct mm_struct *mm = grab_mm(thread);
+		struct mm_struct *mm = thread_grab_mm(thread);
 
 		if (mm) {
 			*exec_id = READ_ONCE(thread->self_exec_id);
@@ -53,13 +56,13 @@ static struct mm_struct *any_mm(struct task_struct *task, u64 *exec_id)
 }
 
 /**
- * wsmon_task_resolve - the process a pid belongs to
+ * wsmon_task_resolve - find the process that a pid belongs to
  * @nr:	its id, or that of any of its threads
  * @ns:	the pid namespace of the id
  *
  * Context: may sleep.
- * Return: its struct pid, referenced; -ESRCH: there is none, or it has no memory
- * any more; -EINVAL: a kernel thread.
+ * Return: its struct pid, referenced; -ESRCH if there is none, or it has lost its
+ * memory; -EINVAL for a kernel thread.
  */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 {
@@ -73,7 +76,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 	if (task && READ_ONCE(task->flags) & PF_KTHREAD)
 		pid = ERR_PTR(-EINVAL);
 	else if (task)
-		mm = any_mm(task, &exec_id);
+		mm = task_grab_mm(task, &exec_id);
 	/* it may have been reaped by now */
 	if (mm)
 		pid = get_pid(task_tgid(task)) ?: ERR_PTR(-ESRCH);
@@ -84,16 +87,16 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 }
 
 /**
- * wsmon_target_mm - the address space of a target, for one round
+ * wsmon_target_mm - get the address space of a target for one round
  * @t:		the target
- * @changed:	set if it is not the one the regions describe; they are its
- *		identity's now, and the name is that of the new program
+ * @changed:	set if the regions describe another one; then @t has the identity of the
+ *		new one, and the name of the new program
  *
- * The reference keeps the structure, not the memory: a process that exits meanwhile
- * is not held up. Who looks at its memory takes wsmon_mm_lock().
+ * The reference keeps the structure, not the memory, so that a process that exits
+ * meanwhile is not held up. wsmon_mm_lock() keeps its memory for a moment.
  *
- * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or about to
- * be: all of its threads are in exit.
+ * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
+ * threads are in exit.
  */
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 {
@@ -104,7 +107,7 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
 	if (leader)
-		mm = any_mm(leader, &exec_id);
+		mm = task_grab_mm(leader, &exec_id);
 	*changed = mm && (mm != t->mm || exec_id != t->exec_id);
 	if (*changed) {
 		t->mm = mm;
@@ -116,7 +119,7 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 }
 
 /**
- * wsmon_target_alive - is any of a target's threads not in exit?
+ * wsmon_target_alive - tell whether any thread of a target is not in exit
  * @t:	the target
  */
 bool wsmon_target_alive(const struct wsmon_target *t)
@@ -131,19 +134,19 @@ bool wsmon_target_alive(const struct wsmon_target *t)
 	return alive;
 }
 
-/* Does anybody but @nr threads and the monitor use it: a vfork child, a borrower? */
-static bool used_by_others(const struct wsmon_target *t, const struct mm_struct *mm,
-			   unsigned int nr)
+/* Does anyone but @nr threads and the monitor use the mm: a vfork child, a borrower? */
+static bool mm_has_other_users(const struct wsmon_target *t, const struct mm_struct *mm,
+			       unsigned int nr)
 {
-	return atomic_read(&mm->mm_users) != nr + wsmon_life_keeps(t, mm);
+	return atomic_read(&mm->mm_users) != nr + (READ_ONCE(t->life.mm) == mm);
 }
 
 /**
- * wsmon_target_ran - may a target have accessed memory since the last call?
+ * wsmon_target_ran - tell whether a target may have accessed memory since the last call
  * @t:	the target
  * @mm:	its mm
  *
- * Not if each of its threads sleeps and has used no CPU time, and nobody else
+ * It has not if each of its threads sleeps and has used no CPU time, and no other process
  * uses the mm.
  */
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
@@ -155,11 +158,11 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= MANY_THREADS) {
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		ran = false;
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
-			/* pairs with finish_task(): then its time is known */
+			/* pairs with finish_task(): if it is off, its time is up to date */
 			ran |= smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			nr += READ_ONCE(thread->mm) == mm;
@@ -168,21 +171,21 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		       READ_ONCE(leader->signal->nr_threads);
 	}
 	rcu_read_unlock();
-	if (used_by_others(t, mm, nr) || sum != t->ran)
+	if (mm_has_other_users(t, mm, nr) || sum != t->ran)
 		ran = true;
 	t->ran = sum;
 	return ran;
 }
 
 /**
- * wsmon_target_cpus - the processors that run a target at this moment, or are to
+ * wsmon_target_cpus - find the processors that run a target now, or are about to
  * @t:		the target
  * @mm:		its mm
- * @cpus:	the result: all that ran it lately, if it has many threads or somebody
- *		else uses the mm
+ * @cpus:	the result: mm_cpumask() if it has many threads, or another process uses
+ *		the mm
  *
- * mm_cpumask() alone also has processors that have long gone on to something else:
- * they leave it only now and then.
+ * mm_cpumask() also has processors that have run something else for long: they are
+ * removed from it only now and then.
  */
 void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		       struct cpumask *cpus)
@@ -193,12 +196,12 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 	cpumask_clear(cpus);
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= MANY_THREADS) {
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		for_each_thread(leader, thread) {
 			/*
-			 * It may have been switched with another one of these
-			 * before that was looked at: between threads of one mm
-			 * nobody looks at the generation.
+			 * task_is_running(), too: a thread that waits may replace
+			 * another one of these before on_cpu of that one is read,
+			 * and a switch within an mm does not check the generation.
 			 */
 			if (READ_ONCE(thread->on_cpu) || task_is_running(thread))
 				cpumask_set_cpu(task_cpu(thread), cpus);
@@ -206,6 +209,230 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		}
 	}
 	rcu_read_unlock();
-	if (used_by_others(t, mm, nr))
+	if (mm_has_other_users(t, mm, nr))
 		cpumask_copy(cpus, mm_cpumask(mm));
+}
+
+/*
+ * Programs that targets execute, and their ends, as they happen
+ *
+ * Rounds are too rare for a program that lives for less than a second. So probes at
+ * tracepoints of the scheduler wake kwsmond when a target has executed a program, and
+ * when its last thread ends.
+ *
+ * By then a process has left its mm, and with it the page tables. So the mm of a program
+ * executed while it is monitored is kept, by a reference on mm_users taken in exec, as
+ * long as a window holds its whole life. If the program ends within that time, kwsmond
+ * looks at it once more, at once, and releases the mm; if it executes another program, the
+ * mm is released when that has begun. The mm of an older program is not kept.
+ *
+ * Probes run in the context of the process, in exec and exit, and do not sleep.
+ * Without these tracepoints (no CONFIG_TRACEPOINTS) only rounds notice.
+ */
+
+/* Protects life_session, and life of its targets */
+static DEFINE_RAW_SPINLOCK(life_lock);
+static struct wsmon_session *life_session;
+
+/* Find the target with a thread group. Context: life_lock held. */
+static struct wsmon_target *life_find_target(struct wsmon_session *ss, const struct pid *tgid)
+{
+	u32 i;
+
+	for (i = 0; ss && i < ss->nr_targets; i++) {
+		if (ss->tgids[i] == tgid)
+			return &ss->targets[i];
+	}
+	return NULL;
+}
+
+/* Have kwsmond look at a target now. Context: life_lock held. */
+static void life_call_thread(struct wsmon_target *t)
+{
+	t->life.called = true;
+	WRITE_ONCE(life_session->called, true);
+	wake_up_process(life_session->thread);
+}
+
+/* Runs after exec: current has its new mm, and its new name. */
+static void life_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
+			    struct linux_binprm *bprm)
+{
+	struct mm_struct *old = NULL;
+	struct wsmon_target *t;
+
+	if (!READ_ONCE(life_session))
+		return;
+	raw_spin_lock(&life_lock);
+	t = life_find_target(life_session, task_tgid(task));
+	if (t) {
+		old = t->life.mm;
+		mmget(task->mm);
+		t->life.mm = task->mm;
+		t->life.born_ns = ktime_get_ns();
+		memcpy(t->life.comm, task->comm, sizeof(t->life.comm));
+		life_call_thread(t);
+	}
+	raw_spin_unlock(&life_lock);
+	if (old)
+		mmput_async(old);
+}
+
+/* Runs in exit. Before 6.16 the thread has left its mm; since then it is about to. */
+wsmon_exit_probe(life_exit_probe)
+{
+	struct wsmon_target *t;
+
+	if (!READ_ONCE(life_session) || atomic_read(&task->signal->live))
+		return;
+	raw_spin_lock(&life_lock);
+	t = life_find_target(life_session, task_tgid(task));
+	if (t)
+		life_call_thread(t);
+	raw_spin_unlock(&life_lock);
+}
+
+/**
+ * wsmon_life_watch - begin to watch the targets of a session
+ * @ss:	the session, its thread not woken yet
+ *
+ * Context: wsmon.lock held, no other session is watched.
+ */
+void wsmon_life_watch(struct wsmon_session *ss)
+{
+	raw_spin_lock(&life_lock);
+	life_session = ss;
+	raw_spin_unlock(&life_lock);
+}
+
+/**
+ * wsmon_life_unwatch - stop watching a session's targets, and release what is kept
+ * @ss:	the session
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_life_unwatch(struct wsmon_session *ss)
+{
+	u32 i;
+
+	raw_spin_lock(&life_lock);
+	life_session = NULL;
+	raw_spin_unlock(&life_lock);
+	/* probes do not use them from here on */
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (ss->targets[i].life.mm)
+			mmput_async(ss->targets[i].life.mm);
+		ss->targets[i].life.mm = NULL;
+	}
+}
+
+/**
+ * wsmon_life_called - tell whether a target needs a look now, and reset that
+ * @t:	the target
+ *
+ * Context: wsmon.lock held.
+ */
+bool wsmon_life_called(struct wsmon_target *t)
+{
+	return xchg(&t->life.called, false);
+}
+
+/**
+ * wsmon_life_born - return when a target executed the program it runs
+ * @t:	the target
+ * @mm:	its mm
+ *
+ * Context: wsmon.lock held.
+ * Return: the time; 0 if it was before it was monitored, or before all windows.
+ */
+u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm)
+{
+	u64 born;
+
+	raw_spin_lock(&life_lock);
+	born = t->life.mm == mm ? t->life.born_ns : 0;
+	raw_spin_unlock(&life_lock);
+	return born;
+}
+
+/**
+ * wsmon_life_take - take over the mm that is kept for a target
+ * @t:		the target
+ * @which:	take it only if it is this one, as the target may have executed another
+ *		program since; NULL: any
+ *
+ * Context: wsmon.lock held.
+ * Return: the mm, to be given to mmput_async(), or NULL.
+ */
+struct mm_struct *wsmon_life_take(struct wsmon_target *t,
+				  const struct mm_struct *which)
+{
+	struct mm_struct *mm = NULL;
+
+	raw_spin_lock(&life_lock);
+	if (!which || t->life.mm == which)
+		swap(mm, t->life.mm);
+	raw_spin_unlock(&life_lock);
+	return mm;
+}
+
+/* The tracepoints */
+static struct life_probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tp;
+} life_probes[] = {
+	{ "sched_process_exec", life_exec_probe },
+	{ "sched_process_exit", life_exit_probe },
+};
+
+static void life_find_tracepoint(struct tracepoint *tp, void *data)
+{
+	struct life_probe *p = data;
+
+	if (!strcmp(tp->name, p->name))
+		p->tp = tp;
+}
+
+static void life_detach(unsigned int nr)
+{
+	while (nr--) {
+		if (life_probes[nr].tp)
+			tracepoint_probe_unregister(life_probes[nr].tp,
+						    life_probes[nr].function, NULL);
+	}
+	tracepoint_synchronize_unregister();
+}
+
+/**
+ * wsmon_life_init - attach the probes
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_life_init(void)
+{
+	unsigned int i;
+	int err;
+
+	/* check the arguments against those of this kernel at compile time */
+	check_trace_callback_type_sched_process_exec(life_exec_probe);
+	check_trace_callback_type_sched_process_exit(life_exit_probe);
+	for (i = 0; i < ARRAY_SIZE(life_probes); i++) {
+		for_each_kernel_tracepoint(life_find_tracepoint, &life_probes[i]);
+		if (!life_probes[i].tp)
+			continue;
+		err = tracepoint_probe_register(life_probes[i].tp,
+						life_probes[i].function, NULL);
+		if (err) {
+			life_detach(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/** wsmon_life_exit - detach the probes, and wait for those that run */
+void wsmon_life_exit(void)
+{
+	life_detach(ARRAY_SIZE(life_probes));
 }

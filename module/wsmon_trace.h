@@ -2,8 +2,8 @@
 /*
  * wsmon_trace.h - tracepoints wsmon:*, at the end of an aggregation interval
  *
- * Pids are those of the initial pid namespace, as tracers know them. Times of
- * events are the tracer's own; the kernel thread's, not the target's.
+ * Pids are those of the initial pid namespace, which tracers use. Times are the tracer's
+ * own, and the task of an event is kwsmond, not the target.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wsmon
@@ -44,7 +44,7 @@ TRACE_DEFINE_ENUM(WSMON_CLASS_MIXED);
 			 { WSMON_PEAK_TEXT, "text" },			\
 			 { WSMON_PEAK_REST, "rest" })
 
-/* A target's interval: how much was looked at */
+/* A target's aggregation interval: how much was sampled */
 TRACE_EVENT(wsmon_snapshot,
 	    TP_PROTO(pid_t pid, u64 interval_ns, u32 rounds, u32 regions, u64 mapped),
 	    TP_ARGS(pid, interval_ns, rounds, regions, mapped),

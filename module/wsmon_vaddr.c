@@ -1,29 +1,191 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_vaddr.c - the mappings of a target
+ * wsmon_vaddr.c - the mappings of a target, and its mmap lock
  *
- * Called by the kthread with wsmon.lock held; may sleep.
+ * Called by kwsmond with wsmon.lock held; may sleep.
  */
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/ktime.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "wsmon_internal.h"
 
-/* Mappings looked at under one hold of the mmap lock, and page-table entries */
+/* At most this many mappings, and page-table entries, under one hold of the mmap lock */
 #define READ_BATCH	256
 #define READ_TABLES	2048U
-/* and in one reading: 2 TiB in use; beyond it mappings are taken as they are */
+/* and in one reading: 2 TiB in use; beyond that mappings are taken with their holes */
 #define READ_TABLES_ALL	(1024U * 1024)
-/* Mappings of less are not worth looking for holes in */
+/* Smaller mappings are not searched for holes */
 #define READ_WHOLE	(2 * PMD_SIZE)
-/* Extents there is room for at first */
+/* Extents that fit at first */
 #define READ_ROOM	128U
 
-static u32 classify_file(const struct vm_area_struct *vma)
+/**
+ * wsmon_mm_lock - try to lock the address space of a process
+ * @mm:		its mm, with a reference on mm_count
+ * @tries:	attempts that may fail; counted down
+ *
+ * Takes a reference on mm_users, and the mmap lock for reading. The reference is not held
+ * while waiting for the lock: an exiting process does not have to wait for this thread.
+ * A target that holds its lock for long delays others by @tries at most, for a
+ * whole pass. Undo this soon: until then the memory of a process outlives it.
+ * Context: may sleep.
+ * Return: is it locked?
+ */
+bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
+{
+	for (;;) {
+		if (!mmget_not_zero(mm))
+			return false;
+		if (mmap_read_trylock(mm))
+			return true;
+		mmput_async(mm);
+		if (!*tries)
+			return false;
+		--*tries;
+		usleep_range(WSMON_LOCK_WAIT_US / 2, WSMON_LOCK_WAIT_US);
+	}
+}
+
+/**
+ * wsmon_mm_unlock - undo wsmon_mm_lock()
+ * @mm:	the mm
+ *
+ * If this was the last user, a work item frees the memory, not this thread.
+ */
+void wsmon_mm_unlock(struct mm_struct *mm)
+{
+	mmap_read_unlock(mm);
+	mmput_async(mm);
+}
+
+/**
+ * wsmon_mm_busy - tell whether wsmon_mm_lock() failed because of the lock
+ * @mm:	the mm, with a reference on mm_count
+ *
+ * Return: false if it failed as the mm has no users any more.
+ */
+bool wsmon_mm_busy(const struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users);
+}
+
+/**
+ * wsmon_vma_usable - tell whether Accessed bits of a mapping mean anything
+ * @vma:	the mapping, under the mmap lock
+ *
+ * Those of device memory do not.
+ */
+bool wsmon_vma_usable(struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/**
+ * wsmon_vma_may_share_tables - tell whether processes may share page tables of a mapping
+ * @vma:	the mapping, under the mmap lock
+ *
+ * Only shared hugetlb mappings do, where they span a whole PUD. Any of the processes can
+ * unshare such a table.
+ */
+bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_HUGETLB && vma->vm_flags & VM_MAYSHARE &&
+	       ALIGN(vma->vm_start, PUD_SIZE) + PUD_SIZE <= vma->vm_end;
+}
+
+/*
+ * Which ranges of a mapping have page tables
+ *
+ * Where there is no page table nothing was ever accessed, so there is nothing to sample:
+ * of a terabyte that is merely reserved, what is in use remains. Only huge leaf entries
+ * are read, so the cost is one read for 2 MiB at most, and one for a hole of any size.
+ *
+ * The mmap lock is held for reading, and the upper levels of page tables stay while
+ * their range is mapped: see wsmon_walk.c. Shared page tables of hugetlb do not stay;
+ * those are not read.
+ */
+
+/* End of the page-table entry of @size that holds @addr, at most @end */
+static unsigned long table_entry_end(unsigned long addr, unsigned long size,
+				     unsigned long end)
+{
+	unsigned long next = (addr & ~(size - 1)) + size;
+
+	return next && next < end ? next : end;
+}
+
+/*
+ * Is there a page table, or a huge page, at an address?
+ * @next:	set to the end of that entry, or to @end
+ */
+static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
+				  unsigned long *next)
+{
+	pgd_t pgd = READ_ONCE(*pgd_offset(mm, addr));
+	p4d_t p4d;
+	pud_t pud;
+	pmd_t pmd;
+
+	*next = table_entry_end(addr, PGDIR_SIZE, end);
+	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
+		return false;
+	*next = table_entry_end(addr, P4D_SIZE, end);
+	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
+	if (p4d_none(p4d) || unlikely(p4d_bad(p4d)))
+		return false;
+	*next = table_entry_end(addr, PUD_SIZE, end);
+	pud = READ_ONCE(*pud_offset(&p4d, addr));
+	if (pud_none(pud))
+		return false;
+	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
+		return true;
+	*next = table_entry_end(addr, PMD_SIZE, end);
+	pmd = READ_ONCE(*pmd_offset(&pud, addr));
+	return !pmd_none(pmd);
+}
+
+/*
+ * Find the next range from *@start on that has page tables, in a mapping that ends at
+ * @end; set *@start to its beginning, or to @end. At most *@left entries are read, counted
+ * down. Return: its end. If that is due to @left, the next call goes on from there.
+ */
+static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *start,
+				       unsigned long end, unsigned int *left)
+{
+	unsigned long addr = *start, next;
+
+	while (addr < end && *left && !table_entry_populated(mm, addr, end, &next)) {
+		addr = next;
+		--*left;
+	}
+	*start = addr;
+	while (addr < end && *left && table_entry_populated(mm, addr, end, &next)) {
+		addr = next;
+		--*left;
+	}
+	return addr;
+}
+
+/**
+ * wsmon_space_free - free the memory of a space, and empty it
+ * @sp:	the space
+ */
+void wsmon_space_free(struct wsmon_space *sp)
+{
+	kvfree(sp->ext);
+	kvfree(sp->area);
+	memset(sp, 0, sizeof(*sp));
+}
+
+static u32 vma_classify_file(const struct vm_area_struct *vma)
 {
 	const struct inode *inode = file_inode(vma->vm_file);
 
@@ -33,8 +195,8 @@ static u32 classify_file(const struct vm_area_struct *vma)
 	return vma->vm_flags & VM_WRITE ? WSMON_CLASS_DATA : WSMON_CLASS_FILE;
 }
 
-/* Class of a mapping; @data_end: where the last .data ended, as .bss follows */
-static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
+/* Class of a mapping. @data_end: end of the last .data mapping, as .bss follows it */
+static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 {
 	const struct mm_struct *mm = vma->vm_mm;
 	/* prctl(PR_SET_MM) writes these with the mmap lock held for reading */
@@ -46,7 +208,7 @@ static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
 	if (vma->vm_flags & VM_EXEC)
 		return WSMON_CLASS_TEXT;
 	if (vma->vm_file) {
-		class = classify_file(vma);
+		class = vma_classify_file(vma);
 		if (class == WSMON_CLASS_DATA)
 			*data_end = vma->vm_end;
 		return class;
@@ -61,21 +223,10 @@ static u32 classify(const struct vm_area_struct *vma, u64 *data_end)
 	return WSMON_CLASS_ANON;
 }
 
-/**
- * wsmon_space_free - free the memory of a space
- * @sp:	the space, empty afterwards
- */
-void wsmon_space_free(struct wsmon_space *sp)
-{
-	kvfree(sp->ext);
-	kvfree(sp->area);
-	memset(sp, 0, sizeof(*sp));
-}
-
 /*
- * Room for twice the extents, up to WSMON_MAX_EXTENTS. Memory is not waited for:
- * the address space that would have to give it may be the one held here. The
- * next interval tries again.
+ * Make room for twice the extents, up to WSMON_MAX_EXTENTS. This does not wait for memory:
+ * the address space that would have to give it up may be the one held here. The next
+ * interval tries again.
  */
 static int space_grow(struct wsmon_space *sp)
 {
@@ -101,12 +252,12 @@ static int space_grow(struct wsmon_space *sp)
 }
 
 /*
- * Add the parts of a mapping that have page tables, from *addr on, which moves
- * behind what was looked at.
+ * Add the ranges of a mapping that have page tables, from *addr on; move *addr to the end
+ * of what was read.
  * Return: 0, or -ENOSPC.
  */
-static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
-		     u32 class, unsigned long *addr, unsigned int *left)
+static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
+			       u32 class, unsigned long *addr, unsigned int *left)
 {
 	unsigned long first = vma->vm_start >> PAGE_SHIFT, start, end;
 	bool joined;
@@ -114,8 +265,8 @@ static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
 
 	while (*addr < vma->vm_end && *left) {
 		start = *addr;
-		end = wsmon_populated(vma->vm_mm, &start, vma->vm_end, left);
-		/* parts of the same mapping, perhaps read under another hold */
+		end = mm_next_populated(vma->vm_mm, &start, vma->vm_end, left);
+		/* the last extent is of the same mapping, perhaps read under another hold */
 		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
 		if (start < end) {
 			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
@@ -128,8 +279,8 @@ static int add_parts(struct wsmon_space *sp, struct vm_area_struct *vma,
 	return 0;
 }
 
-/* Can anything be accessed through a mapping, and can its page tables be read? */
-static bool counts(struct vm_area_struct *vma)
+/* Can memory be accessed through a mapping, and do its Accessed bits mean anything? */
+static bool vma_counts(struct vm_area_struct *vma)
 {
 	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
 	       wsmon_vma_usable(vma);
@@ -137,12 +288,12 @@ static bool counts(struct vm_area_struct *vma)
 
 /*
  * Read some mappings under one hold of the lock.
- * @tables:	page-table entries that may be looked at, counted down; with none
- *		from the beginning, mappings are taken as they are, holes and all
+ * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
+ *		mappings are taken with their holes
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
-static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
-		      unsigned long *addr, u64 *data_end, unsigned int *tables)
+static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
+			    unsigned long *addr, u64 *data_end, unsigned int *tables)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
 	unsigned int left = READ_BATCH;
@@ -155,22 +306,22 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 
 		if (!left-- || (!whole && !*tables))
 			return 1;
-		/* a mapping that grew downwards in the meantime begins at *addr */
+		/* a mapping that has grown downwards meanwhile begins at *addr */
 		*addr = max(vma->vm_start, *addr);
 		if (*addr >= vma->vm_end)
 			continue;
-		if (counts(vma)) {
-			class = classify(vma, data_end);
+		if (vma_counts(vma)) {
+			class = vma_classify(vma, data_end);
 			if (whole || vma->vm_end - vma->vm_start < READ_WHOLE ||
 			    is_vm_hugetlb_page(vma))
 				err = wsmon_space_add(sp, *addr >> PAGE_SHIFT,
 						      vma->vm_end >> PAGE_SHIFT,
 						      class, false);
 			else
-				err = add_parts(sp, vma, class, addr, tables);
+				err = space_add_populated(sp, vma, class, addr, tables);
 			if (err)
 				return err;
-			/* perhaps in the middle of it */
+			/* @tables may be used up in the middle of a mapping */
 			if (!whole && !*tables)
 				return 1;
 		}
@@ -179,7 +330,7 @@ static int read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 	return 0;
 }
 
-static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
+static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
@@ -201,7 +352,7 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 		start = ktime_get_ns();
 		tables = min(budget, READ_TABLES);
 		budget -= tables;
-		ret = read_batch(sp, mm, &addr, &data_end, &tables);
+		ret = vaddr_read_batch(sp, mm, &addr, &data_end, &tables);
 		budget += tables;
 		wsmon_mm_unlock(mm);
 		held = ktime_get_ns() - start;
@@ -216,8 +367,8 @@ static int read_all(struct wsmon_session *ss, struct mm_struct *mm)
 /**
  * wsmon_vaddr_read - read the mappings of a target into @ss->space
  * @ss:	the session
- * @t:	the target; remembers how long it took
- * @mm:	its mm, as wsmon_target_mm() gives it
+ * @t:	the target; @read_ns is set to the time this took
+ * @mm:	its mm, as wsmon_target_mm() returns it
  *
  * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
  * -ENOMEM.
@@ -226,7 +377,7 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm)
 {
 	u64 start = ktime_get_ns();
-	int ret = read_all(ss, mm);
+	int ret = vaddr_read_all(ss, mm);
 
 	t->read_ns = ktime_get_ns() - start;
 	if (ret)
@@ -240,7 +391,7 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
  * @ss:		the session
  * @t:		the target
  * @now:	the time
- * @origin:	nothing of what is new was there before; 0: not so
+ * @origin:	time before which none of the new memory existed; 0: unknown
  */
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
 		       u64 now, u64 origin)
@@ -250,11 +401,11 @@ void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /**
- * wsmon_vaddr_stamp - changes when mappings come, go, grow, or get page tables
+ * wsmon_vaddr_stamp - compute a number that changes with the mappings
  * @mm:	the mm
  *
- * Cheap, and not quite certain: what is unmapped and mapped at once in the same size
- * leaves it as it was.
+ * It changes when mappings come, go, grow, or get page tables. It is cheap, and may miss
+ * a change: unmapping and mapping the same size leaves it as it was.
  */
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
 {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_walk.h - what a sampler does to sample pages, and what the walk offers
+ * wsmon_walk.h - between the walk and the sampler
+ *
+ * wsmon_walk.c goes over the sample pages and finds their page-table entries,
+ * wsmon_young.c reads and clears bits in them.
  */
 #ifndef WSMON_WALK_H
 #define WSMON_WALK_H
+
+#include <linux/mm.h>
 
 #include "wsmon_internal.h"
 
 /**
  * struct wsmon_entry - the page-table entry of a sample page
  * @vma:	its mapping, under the mmap lock
- * @val:	the entry: present, and under its lock during a visit
+ * @val:	the entry: present, its lock held
  * @pfn:	the page frame, if @has_folio
  * @has_folio:	it is an ordinary page that reclaim may know
  */
@@ -22,18 +27,18 @@ struct wsmon_entry {
 };
 
 /**
- * struct wsmon_round - one pass over a target's sample pages
- * @target:	whose; NULL where nothing is changed
+ * struct wsmon_pass - one pass over a target's sample pages, for the sampler
+ * @target:	the target; NULL where nothing is changed
  * @mm:		the address space, referenced
  * @stats:	counters
- * @dirty_tlb:	processors may use translations and not tell
- * @settle:	the last one of an interval, or of a second: debts are to be paid, if
- *		they can be
+ * @dirty_tlb:	processors may use translations without setting Accessed bits
+ * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
+ *		interval, or of a second
  * @returned:	the last entry whose bit was set again
  * @kept:	the last entry of a sample that was not dropped
- * @kept_debt:	that sample's
+ * @kept_debt:	that sample's debt
  */
-struct wsmon_round {
+struct wsmon_pass {
 	const struct wsmon_target *target;
 	struct mm_struct *mm;
 	struct wsmon_stats *stats;
@@ -44,26 +49,81 @@ struct wsmon_round {
 	u8 *kept_debt;
 };
 
+bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt);
+bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
+			     enum wsmon_sample_op op, bool seen);
+void wsmon_young_finish(struct wsmon_pass *pass);
+
 /**
- * struct wsmon_sampler - a way to learn whether a page is accessed
- * @prepare:	begin a round; no locks held, may sleep
- * @visit:	do what enum wsmon_visit says to an entry; its lock is held, may
- *		not sleep. @debt belongs to the sample: what it is set to the
- *		next visit finds, unless the sample is given up. Return: accessed
- *		since the last visit
- * @finish:	end a round; no locks held, may sleep
- * @idle_mask:	a present entry that has none of these bits was not accessed since
- *		the last visit: WSMON_VISIT_CHECK has nothing to do, except in a
- *		round that settles
+ * struct wsmon_range - a range of addresses
+ * @start:	first address
+ * @end:	end, exclusive; 0 if the range is empty
  */
-struct wsmon_sampler {
-	void (*prepare)(struct wsmon_round *round);
-	bool (*visit)(struct wsmon_round *round, const struct wsmon_entry *e,
-		      enum wsmon_visit visit, u8 *debt);
-	void (*finish)(struct wsmon_round *round);
-	unsigned long idle_mask;
+struct wsmon_range {
+	unsigned long start;
+	unsigned long end;
 };
 
-extern const struct wsmon_sampler wsmon_sampler_young;
+static inline bool wsmon_range_holds(const struct wsmon_range *r, unsigned long addr)
+{
+	return addr >= r->start && addr < r->end;
+}
+
+/* The table of @size that holds @addr; the last one of the address space ends at ~0 */
+static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned long size)
+{
+	unsigned long start = addr & ~(size - 1);
+	struct wsmon_range r = { start, start + size ? start + size : ULONG_MAX };
+
+	return r;
+}
+
+/**
+ * struct wsmon_walk - the cursor of a pass
+ * @pass:	what the sampler sees
+ * @session:	the session
+ * @locked:	the mmap lock is held
+ * @since_ns:	since when
+ * @tries:	attempts at a busy mmap lock this pass may still make
+ * @steps:	regions since the clock was read
+ * @vma:	mapping of the last sample, in @mapping; NULL if not usable
+ * @shared:	the file of @vma whose page tables several processes may share, its
+ *		i_mmap_rwsem held; or NULL
+ * @mapped:	the last sample page was mapped
+ * @around:	and may merely have been mapped around a fault: it was not written
+ * @text:	and is text
+ * @busy:	@shared could not be had: sample this page again later
+ * @mapping:	addresses for which @vma is the answer
+ * @hole:	addresses without page tables, while the mmap lock is held
+ * @leaf:	addresses of the last huge entry
+ * @leaf_seen:	what it said: samples in one huge page share an answer for a pass
+ * @leaf_op:	what was done to it
+ * @table:	addresses of the page table the cursor is in
+ * @pte:	its first entry
+ * @ptl:	its lock, held; NULL if the cursor is in none
+ */
+struct wsmon_walk {
+	struct wsmon_pass pass;
+	struct wsmon_session *session;
+	bool locked;
+	u64 since_ns;
+	unsigned int tries;
+	unsigned int steps;
+	struct vm_area_struct *vma;
+	struct address_space *shared;
+	bool mapped;
+	bool around;
+	bool text;
+	bool busy;
+	struct wsmon_range mapping;
+	struct wsmon_range hole;
+	struct wsmon_range leaf;
+	bool leaf_seen;
+	enum wsmon_sample_op leaf_op;
+	struct wsmon_range table;
+	pte_t *pte;
+	spinlock_t *ptl;	/* of the page table */
+};
 
 #endif /* WSMON_WALK_H */

@@ -4,22 +4,20 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * Each half of a region is a stratum with one sample page, drawn uniformly:
- * the estimate, the sum of half size times "was it accessed", is unbiased
- * (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3). One draw a stratum says
- * nothing about its variance; collapsing the two strata of a region does
- * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
- * expectation is the variance plus a term for the difference of the halves' means,
- * so never less. Where an area ends within a region its halves differ in size, and it
- * may be less, if the larger half varies and the smaller one does not. The form that
- * never is, (n0 x0 - n1 x1)^2, makes of such a region a doubt even where all of it
- * is accessed.
+ * Each half of a region is a stratum with one sample page, drawn uniformly. The estimate,
+ * the sum of half size times "was it accessed", is unbiased (Cochran, Sampling Techniques,
+ * 3rd ed. 1977, 5.3). One draw of a stratum says nothing about its variance, but
+ * collapsing the two strata of a region does (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For
+ * halves of equal size its expectation is the variance plus a term for the difference of
+ * the halves' means, so never less. Where an area ends within a region its halves differ
+ * in size, and it may be less, if the larger half varies and the smaller one does not. The
+ * form that is never less, (n0 x0 - n1 x1)^2, would make such a region uncertain even if
+ * all of it is accessed.
  *
- * Regions whose samples always agreed add nothing to that, yet are not certain.
- * With m draws of two samples each that all agreed, a share of up to 3 / (2m)
- * could have been missed at 95 % (the rule of three: Hanley and
- * Lippman-Hand, JAMA 1983); the interval is widened by the largest such
- * doubt, upwards for regions found cold, downwards for those found hot.
+ * Regions whose samples always agreed add nothing to that, yet are not certain. If m draws
+ * of two samples each all agreed, a share of up to 3 / (2m) may have been missed at 95 %
+ * (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is widened by the
+ * largest such doubt, upwards for regions found cold, downwards for regions found hot.
  */
 #include "wsmon_pure.h"
 
@@ -28,24 +26,24 @@
 #define Z_DEN	100
 
 /*
- * A fault on a page of a file maps those around it, in blocks of 16, and x86 marks all
- * of them accessed. So of pages that may be such, one in 16 was accessed, or all were:
- * they count as the middle of that, give or take the half, in 32ths.
+ * A fault on a page of a file maps the pages around it, 16 at a time, and x86 marks all of
+ * them accessed. So of pages that may have been mapped like that one in 16 was accessed,
+ * or all were. They count as the middle between the two, give or take the half, in 32nds.
  */
 #define VAGUE_MEAN	17
 #define VAGUE_DOUBT	15
 
 /**
- * struct acc - sums over the regions of a class
+ * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share
  * @var:	variance, in units of (1 << shift) pages squared
- * @cold:	most pages a region found cold may hide
- * @hot:	most pages a region found hot may lack
+ * @cold:	accessed pages that a region found cold may have at most
+ * @hot:	pages not accessed that a region found hot may have at most
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed in an earlier interval, and not observed since
- * @vague:	pages that were accessed, or mapped around those that were
+ * @vague:	pages that were accessed, or merely mapped around a fault
  */
-struct acc {
+struct wss_sums {
 	u64 hit;
 	u64 var;
 	u64 cold;
@@ -56,8 +54,8 @@ struct acc {
 };
 
 /**
- * wsmon_sqrt_up - square root, rounded up
- * @x:	of what
+ * wsmon_sqrt_up - compute a square root, rounded up
+ * @x:	the square
  */
 u64 wsmon_sqrt_up(u64 x)
 {
@@ -76,17 +74,17 @@ u64 wsmon_sqrt_up(u64 x)
 	return x ? r + 1 : r;
 }
 
-/* In units of 2^shift pages, rounded up: of many small ones none is to vanish */
-static u64 scale(u64 pages, unsigned int shift)
+/* Convert to units of 2^shift pages; rounded up, so that small numbers do not vanish. */
+static u64 wss_scale(u64 pages, unsigned int shift)
 {
 	return (pages + (1ULL << shift) - 1) >> shift;
 }
 
-static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
-		       unsigned int shift)
+static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
+			   unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
-	u64 n0 = scale(r->n[0], shift), n1 = scale(r->n[1], shift);
+	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
 	const u16 *out = r->out[k];
 	s64 diff = (s64)out[0] - out[1];
 	u64 hit, doubt;
@@ -103,7 +101,7 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		if (r->doubtful[h] & BIT(k))
 			c->vague += r->n[h] * out[h] / WSMON_ONE;
 	}
-	/* what was not accessed yet may be before the window is over */
+	/* what was not accessed in a part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))
 		c->unknown += n - hit;
 	if (r->stale)
@@ -116,7 +114,7 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		  WSMON_ONE;
 	if (diff)
 		return;
-	/* what its halves are made of differed: together they vary as that did */
+	/* its halves are made of halves that differed: so they vary together */
 	if (r->guess & BIT(k)) {
 		c->var += (n0 + n1) * (n0 + n1) / 2;
 		return;
@@ -129,12 +127,12 @@ static void add_region(struct acc *c, const struct wsmon_region *r, u32 k,
 		c->hot = max(c->hot, doubt);
 }
 
-/* New memory of a class: m of n pages looked at were accessed */
-static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
-		      unsigned int shift)
+/* Add new memory of a class, of which m of n sampled pages were accessed. */
+static void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh, u32 class,
+			  unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
-	u64 pages = fresh->pages[class], scaled = scale(pages, shift), doubt;
+	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
 
 	/* scaled < 2^24, n at most 2^10 */
 	c->hit += pages * m / n;
@@ -149,7 +147,7 @@ static void add_fresh(struct acc *c, const struct wsmon_fresh *fresh, u32 class,
 		c->hot = max(c->hot, doubt);
 }
 
-static void finish(struct wsmon_wss *w, const struct acc *c, unsigned int shift)
+static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
 	u64 doubt = c->vague * VAGUE_DOUBT / 32;
@@ -171,9 +169,9 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 	return sum;
 }
 
-/* A sum is of its classes: they share no page, and their samples are independent. */
-static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *part,
-		  const struct acc *c)
+/* Add a class to a sum: classes share no page, and their samples are independent. */
+static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
+			  const struct wss_sums *c)
 {
 	w->mapped += part->mapped;
 	to->hit += c->hit;
@@ -186,11 +184,11 @@ static void merge(struct wsmon_wss *w, struct acc *to, const struct wsmon_wss *p
 }
 
 /**
- * wsmon_wss_estimate - working set sizes with their intervals
- * @rs:		the regions, with what was observed in the window in @out[k]
+ * wsmon_wss_estimate - estimate working set sizes, with their confidence intervals
+ * @rs:		the regions; @out[k] of each is what was observed in the window
  * @sp:		the space
- * @k:		which window
- * @fresh:	memory that came to be within the window, or NULL
+ * @fresh:	memory that appeared within the window, or NULL
+ * @k:		the window
  * @wss:	the result: WSMON_CLASS_ALL, each class, and WSMON_WSS_REST
  *
  * O(regions).
@@ -200,7 +198,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS])
 {
-	struct acc acc[WSMON_NR_WSS] = { };
+	struct wss_sums acc[WSMON_NR_WSS] = { };
 	unsigned int shift, bits, c;
 	u32 i;
 
@@ -214,21 +212,116 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
-		add_region(&acc[c], r, k, shift);
+		wss_add_region(&acc[c], r, k, shift);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];
 		if (fresh->late || !fresh->drawn[c])
 			acc[c].unknown += fresh->pages[c];
 		else
-			add_fresh(&acc[c], fresh, c, shift);
+			wss_add_fresh(&acc[c], fresh, c, shift);
 	}
 	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
-		merge(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
+		wss_add_class(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
 		if (c != WSMON_CLASS_TEXT)
-			merge(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
-			      &wss[c], &acc[c]);
+			wss_add_class(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
+				      &wss[c], &acc[c]);
 	}
 	for (c = 0; c < WSMON_NR_WSS; c++)
-		finish(&wss[c], &acc[c], shift);
+		wss_finish(&wss[c], &acc[c], shift);
+}
+
+/*
+ * Memory that appeared since the mappings were last read
+ *
+ * No sample was waiting there. But what is found accessed in it at the end of the interval
+ * was accessed since the mappings were last read, as before that the memory did not exist.
+ * So sampling some of its pages once shows how much of it is in the working set. One page
+ * is drawn from each of equal shares of it (Cochran, Sampling Techniques, 3rd ed. 1977,
+ * 5.3); the binomial variance that is used is not less than the true one.
+ */
+
+/**
+ * struct new_pages - iterator over the pages of a space that are not in another one
+ * @now:	the space
+ * @then:	the other space
+ * @i:		extent of @now
+ * @j:		extent of @then
+ * @at:		next page in extent @i
+ */
+struct new_pages {
+	const struct wsmon_space *now;
+	const struct wsmon_space *then;
+	u32 i;
+	u32 j;
+	u64 at;
+};
+
+/* Get the next range [*start, *end), all in extent c->i. Return: is there one? */
+static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
+{
+	for (; c->i < c->now->nr_ext; c->i++) {
+		const struct wsmon_extent *e = &c->now->ext[c->i];
+		const struct wsmon_extent *old;
+
+		c->at = max(c->at, e->start);
+		while (c->at < e->end) {
+			while (c->j < c->then->nr_ext &&
+			       c->then->ext[c->j].end <= c->at)
+				c->j++;
+			old = c->j < c->then->nr_ext ? &c->then->ext[c->j] : NULL;
+			if (old && old->start <= c->at) {
+				c->at = old->end;
+				continue;
+			}
+			*start = c->at;
+			*end = old ? min(old->start, e->end) : e->end;
+			c->at = *end;
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * wsmon_fresh_draw - draw the pages of new memory to sample
+ * @f:		the result: pages, with nothing seen yet
+ * @now:	the space
+ * @then:	the space as it was last read
+ * @random:	seed of the draw
+ *
+ * O(extents of both).
+ */
+void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
+		      const struct wsmon_space *then, u64 random)
+{
+	struct new_pages c = { .now = now, .then = then };
+	u64 start = 0, end = 0, total = 0, base = 0, rank, lo, hi;
+	u32 i, class;
+
+	memset(f, 0, sizeof(*f));
+	while (new_pages_next(&c, &start, &end)) {
+		f->pages[now->ext[c.i].class] += end - start;
+		total += end - start;
+	}
+	if (!total)
+		return;
+
+	f->nr = min_t(u64, total, WSMON_FRESH_MAX);
+	c = (struct new_pages){ .now = now, .then = then };
+	new_pages_next(&c, &start, &end);
+	for (i = 0; i < f->nr; i++) {
+		/* total < 2^45 */
+		lo = total * i / f->nr;
+		hi = total * (i + 1) / f->nr;
+		rank = lo + mul_u64_u64_shr(wsmon_hash64(random + i), hi - lo, 64);
+		while (rank - base >= end - start) {
+			base += end - start;
+			new_pages_next(&c, &start, &end);
+		}
+		class = now->ext[c.i].class;
+		f->vpn[i] = start + rank - base;
+		f->class[i] = class;
+		f->drawn[class]++;
+	}
 }

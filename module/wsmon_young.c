@@ -2,51 +2,64 @@
 /*
  * wsmon_young.c - the sampler that reads Accessed bits
  *
- * Called by the walk with the lock of the page-table entry held, and the mmap
- * lock for reading; may not sleep. The finish callback runs without locks.
+ * The walk calls this with the lock of the page-table entry held, and the mmap lock for
+ * reading: no sleeping. wsmon_young_finish() is called without locks.
  *
- * The bit is cleared by an atomic operation: a plain store would race with the
- * processor setting the Dirty bit and lose data. No other bit is touched.
+ * The bit is cleared by an atomic operation. A plain store would race with the processor
+ * that sets the Dirty bit, and lose data. No other bit is changed.
  *
- * A cleared bit hides a reference from reclaim, so it is given back. Where the
- * kernel has the folio's young flag (CONFIG_PAGE_IDLE_FLAG) that is set: for the
- * first access an interval at once and for all further ones when it ends, or each
- * second if that is sooner, since the folio's memory is seldom in a cache.
+ * A cleared bit hides an access from reclaim. That is a debt, which is paid:
+ *   - With the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
+ *     first access of an interval at once; for all further ones together, when the
+ *     interval ends or each second if that is sooner, as struct folio is seldom in a
+ *     cache.
+ *   - Without it: by setting the bit again when the sample is dropped. That is not enough
+ *     where the next sample clears it a moment later, as in every huge page of most
+ *     targets, and in every page of small ones. So the first access of an interval, or of
+ *     a second, is also reported by folio_mark_accessed(). Only accesses found by an armed
+ *     sample are: a bit found when arming may be one that was set here, and reporting it
+ *     would keep an idle page active for ever.
  *
- * Other kernels get the bit set again when the sample is dropped. That does not
- * suffice where the next sample clears it a moment later, as it does for every huge
- * page of most targets and every page of small ones. So they are also told of the
- * first access an interval, or a second, by folio_mark_accessed(). Only accesses
- * found by an armed sample count for that: a bit found when arming may be one that
- * was set here, and would keep what is idle active for ever.
- *
- * What cannot be seen or given back: the ages KVM guests keep in their second-level
- * tables.
+ * Not seen, and not paid: ages that KVM guests keep in their second-level page tables.
  */
 #include <linux/bitops.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/page_idle.h>
 #include <linux/pgtable.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
 #include <linux/swap.h>
+#include <asm/cpufeature.h>
+#include <asm/invpcid.h>
+#include <asm/processor.h>
+#include <asm/special_insns.h>
+#include <asm/tlbflush.h>
 
+#include "compat.h"
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 
 /**
- * enum debt - what reclaim does not know of a sample page
+ * enum young_debt - what reclaim does not know of a sample page
  * @DEBT_NONE:	nothing
- * @DEBT_TOLD:	nothing, but it was told of an access since debts were settled.
+ * @DEBT_REPORTED: nothing, but an access was reported since debts were last settled.
  *		Without the young flag: the bit is to be set again nevertheless
  * @DEBT_OWED:	an access
  */
-enum debt {
+enum young_debt {
 	DEBT_NONE,
-	DEBT_TOLD,
+	DEBT_REPORTED,
 	DEBT_OWED,
 };
 
 #ifdef CONFIG_PAGE_IDLE_FLAG
-static void tell(const struct wsmon_entry *e)
+static void young_report(const struct wsmon_entry *e)
 {
 	struct folio *folio;
 
@@ -54,8 +67,8 @@ static void tell(const struct wsmon_entry *e)
 		return;
 	folio = page_folio(pfn_to_page(e->pfn));
 	/*
-	 * Nobody's, as the zero page. Not on a list says nothing: reclaim takes
-	 * folios off theirs before it looks at Accessed bits and this flag.
+	 * Reclaim does not own it, like the zero page. That a folio is on no list means
+	 * nothing: reclaim isolates folios before it reads Accessed bits and this flag.
 	 */
 	if (!folio->mapping)
 		return;
@@ -65,158 +78,328 @@ static void tell(const struct wsmon_entry *e)
 		folio_set_young(folio);
 }
 
-/* An Accessed bit was cleared. */
-static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
-		enum wsmon_visit visit, u8 *debt)
+/* Note that an Accessed bit was cleared. */
+static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			     enum wsmon_sample_op op, u8 *debt)
 {
 	if (*debt != DEBT_NONE) {
 		*debt = DEBT_OWED;
 		return;
 	}
-	tell(e);
-	*debt = DEBT_TOLD;
+	young_report(e);
+	*debt = DEBT_REPORTED;
 }
 
-/* The interval ends, or has lasted for a while. */
-static void settle(const struct wsmon_entry *e, u8 *debt)
+/* Pay: the interval ends, or has lasted for a while. */
+static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
 	if (*debt == DEBT_OWED)
-		tell(e);
+		young_report(e);
 	*debt = DEBT_NONE;
 }
 
-/* The sample is dropped, and its bit left as it is. */
-static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
-		 bool young, u8 *debt)
+/* Pay for a sample that is dropped; its bit stays as it is, and counts if it is set. */
+static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      bool young, u8 *debt)
 {
 	if (!young)
-		settle(e, debt);
+		young_settle_debt(e, debt);
 	*debt = DEBT_NONE;
 }
 
-static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
-		 u8 *debt)
+static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
 {
 }
 #else
 /*
- * The first two make a folio active. The multi-gen LRU keeps one for a further
- * generation that has four beyond PG_referenced (LRU_REFS_WIDTH is 2).
+ * Two marks make a folio active. The multi-gen LRU keeps a folio for a further generation
+ * that has four marks beyond PG_referenced (LRU_REFS_WIDTH is 2).
  */
-#define MARKS	5
+#define REPORT_MARKS	5
 
-static void tell(const struct wsmon_entry *e, u8 *debt)
+static void young_report(const struct wsmon_entry *e, u8 *debt)
 {
 	struct folio *folio = page_folio(pfn_to_page(e->pfn));
 	unsigned int i;
 
-	*debt = DEBT_TOLD;
-	/* nobody's, or reclaim does not count accesses here either */
+	*debt = DEBT_REPORTED;
+	/* reclaim does not own it, or does not count accesses here either */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
-	for (i = 0; i < MARKS; i++)
+	for (i = 0; i < REPORT_MARKS; i++)
 		folio_mark_accessed(folio);
 }
 
-static void owe(const struct wsmon_round *round, const struct wsmon_entry *e,
-		enum wsmon_visit visit, u8 *debt)
+static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			     enum wsmon_sample_op op, u8 *debt)
 {
-	/* is there anybody to tell? */
-	if (!e->has_folio || *debt == DEBT_TOLD)
+	/* can it be reported, and is it news? */
+	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
-	if (visit == WSMON_VISIT_CHECK && e->val != round->returned)
-		tell(e, debt);
+	if (op == WSMON_SAMPLE_CHECK && e->val != pass->returned)
+		young_report(e, debt);
 }
 
-static void settle(const struct wsmon_entry *e, u8 *debt)
+static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
-	if (*debt == DEBT_TOLD)
+	if (*debt == DEBT_REPORTED)
 		*debt = DEBT_OWED;
 }
 
-/* Several samples of one huge page are visited one after the other. */
-static void drop(struct wsmon_round *round, const struct wsmon_entry *e,
-		 bool young, u8 *debt)
+/* Pay for a sample that is dropped. Several samples of a huge page come in a row. */
+static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      bool young, u8 *debt)
 {
 	if (young) {
-		/* it is cleared again when the next sample is armed */
-		if (e->has_folio && *debt != DEBT_TOLD &&
-		    e->val != round->returned)
-			tell(e, debt);
+		/* the next sample clears it again when it is armed */
+		if (e->has_folio && *debt != DEBT_REPORTED &&
+		    e->val != pass->returned)
+			young_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
-		if (e->val == round->kept) {
-			/* a set bit would read as an access there */
-			if (*round->kept_debt == DEBT_NONE)
-				*round->kept_debt = DEBT_OWED;
+		if (e->val == pass->kept) {
+			/* @kept would read a bit that is set here as an access */
+			if (*pass->kept_debt == DEBT_NONE)
+				*pass->kept_debt = DEBT_OWED;
 		} else {
 			set_bit(_PAGE_BIT_ACCESSED, e->val);
-			round->returned = e->val;
+			pass->returned = e->val;
 		}
 	}
 	*debt = DEBT_NONE;
 }
 
-/* The sample stays armed. */
-static void keep(struct wsmon_round *round, const struct wsmon_entry *e,
-		 u8 *debt)
+/* Remember a sample that stays armed. */
+static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
 {
-	round->kept = e->val;
-	round->kept_debt = debt;
+	pass->kept = e->val;
+	pass->kept_debt = debt;
 }
 #endif
 
-static bool young_visit(struct wsmon_round *round, const struct wsmon_entry *e,
-			enum wsmon_visit visit, u8 *debt)
+/*
+ * One flush a pass makes the processor set Accessed bits again
+ *
+ * A processor that has a translation in its TLB uses the page without setting the
+ * Accessed bit again. So after bits were cleared the translations have to go. Nothing
+ * depends on when: until then accesses are not seen. So nobody waits for the flush.
+ *
+ * Which processors have translations of an mm, on x86:
+ *   - Those that run it, or have a thread of it waiting, are interrupted, and flush all
+ *     non-global entries of all address spaces, unless they run something else by then.
+ *     (PTI's user half has a PCID of its own, so flushing the present one is not enough.)
+ *   - Those that ran it earlier and kept entries under its PCID, those that run a kernel
+ *     thread on top of it, or nothing, and this one are not interrupted. context.tlb_gen
+ *     is incremented first, and switch_mm_irqs_off() flushes an address space whose
+ *     generation is old, also one that was only borrowed in between. Incrementing it
+ *     without a flush is harmless: the kernel only compares generations, and flushes more
+ *     than it has to.
+ */
+
+/* Interrupts that were sent and are not handled yet */
+static atomic_t tlb_pending = ATOMIC_INIT(0);
+/* Time that all processors spent in handling them, nanoseconds */
+static atomic64_t tlb_spent_ns = ATOMIC64_INIT(0);
+/* Their destinations; under wsmon.lock */
+static struct cpumask tlb_cpus;
+
+/* CR4.PGE off and on again flushes everything, global entries included. */
+static void tlb_flush_by_cr4(void)
+{
+	unsigned long cr4 = __read_cr4();
+
+	/* native_write_cr4() is not exported; no pinned bit changes */
+	asm volatile("mov %0, %%cr4" : : "r" (cr4 ^ X86_CR4_PGE) : "memory");
+	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
+}
+
+/*
+ * Flush this processor. Runs on each processor of the mask with interrupts off.
+ * @pgd:	physical address of the mm's page tables; the mm may be gone
+ */
+static void tlb_flush_local(void *pgd)
+{
+	u64 start = local_clock();
+
+	if (native_read_cr3_pa() != (unsigned long)pgd)
+		; /* it runs something else by now */
+	else if (boot_cpu_has(X86_FEATURE_INVPCID))
+		invpcid_flush_all_nonglobals();
+	else if (boot_cpu_has(X86_FEATURE_PCID))
+		tlb_flush_by_cr4();
+	else
+		native_write_cr3(__native_read_cr3());
+	atomic64_add(local_clock() - start, &tlb_spent_ns);
+	atomic_dec(&tlb_pending);
+}
+
+/*
+ * Leave out processors that run a kernel thread on top of the mm, or nothing: they check
+ * the generation before they run the mm again. is_lazy is read after the generation was
+ * incremented, as in native_flush_tlb_multi().
+ */
+static void tlb_leave_out_lazy(struct cpumask *cpus)
+{
+	int cpu;
+
+	if (!wsmon_generation_seen())
+		return;
+	for_each_cpu(cpu, cpus) {
+		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
+			cpumask_clear_cpu(cpu, cpus);
+	}
+}
+
+/* A Xen PV guest cannot flush: the hypervisor owns CR3 and CR4. */
+static bool tlb_can_flush(void)
+{
+	return !boot_cpu_has(X86_FEATURE_XENPV);
+}
+
+/*
+ * Have all processors drop the translations of a target's mm soon, without waiting.
+ *
+ * While a processor is plugged or unplugged none is interrupted. Those that run the mm
+ * then keep their translations until they switch to it again, or to the next flush, an
+ * interval later at most. Accesses not seen meanwhile make the estimate of one interval
+ * too low; nothing else depends on it.
+ * wsmon_tlb_drain() must run before the module's text goes away.
+ * Context: wsmon.lock held, may sleep; the caller has a reference on the mm.
+ */
+static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
+{
+	unsigned int nr;
+
+	/* the program has ended: nobody uses the mm */
+	if (!wsmon_target_alive(t))
+		return;
+	atomic64_inc(&mm->context.tlb_gen);
+	/*
+	 * Order the increment before reading who runs: whoever switches to the mm from
+	 * another one, or from idling, checks the generation from here on.
+	 */
+	smp_mb__after_atomic();
+	/* a processor that is unplugged now would not handle the interrupt */
+	if (!cpus_read_trylock())
+		return;
+	wsmon_target_cpus(t, mm, &tlb_cpus);
+	cpumask_and(&tlb_cpus, &tlb_cpus, cpu_online_mask);
+	cpumask_clear_cpu(raw_smp_processor_id(), &tlb_cpus);
+	tlb_leave_out_lazy(&tlb_cpus);
+	nr = cpumask_weight(&tlb_cpus);
+	if (nr) {
+		atomic_add(nr, &tlb_pending);
+		on_each_cpu_mask(&tlb_cpus, tlb_flush_local,
+				 (void *)__pa(mm->pgd), false);
+	}
+	cpus_read_unlock();
+}
+
+/** wsmon_tlb_remote_ns - return the time all processors have spent in flushing */
+u64 wsmon_tlb_remote_ns(void)
+{
+	return atomic64_read(&tlb_spent_ns);
+}
+
+/**
+ * wsmon_tlb_drain - wait until no processor is about to run this file's code
+ *
+ * Context: may sleep, after the last flush.
+ */
+void wsmon_tlb_drain(void)
+{
+	while (atomic_read(&tlb_pending))
+		usleep_range(100, 1000);
+	/* flush_local() runs with interrupts off: wait until it has returned */
+	synchronize_rcu();
+}
+
+/**
+ * wsmon_young_seen_by_any - share what targets find in a page table they share
+ * @ss:		the session
+ * @pmdp:	the entry, its lock held
+ * @op:		what was done to it
+ * @seen:	this target found it accessed
+ *
+ * Such targets take the bit from each other. So a target that comes later in a pass is
+ * given what an earlier one found. Accesses in the milliseconds between the two are lost
+ * for the earlier one.
+ * Return: was it found accessed in this pass?
+ */
+bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
+			     enum wsmon_sample_op op, bool seen)
+{
+	u64 pass = ss->passes;
+	struct wsmon_leaf *leaf;
+
+	leaf = &ss->leaves[hash_ptr(pmdp, WSMON_LEAVES_BITS)];
+	if (op == WSMON_SAMPLE_LOOK)
+		return seen || (leaf->entry == pmdp && leaf->pass == pass && leaf->seen);
+	if (leaf->entry != pmdp || leaf->pass != pass) {
+		leaf->entry = pmdp;
+		leaf->pass = pass;
+		leaf->seen = false;
+	}
+	leaf->seen |= seen;
+	return op == WSMON_SAMPLE_ARM ? seen : leaf->seen;
+}
+
+/**
+ * wsmon_young_sample - read the Accessed bit of a sample page, and clear it if asked to
+ * @pass:	the pass
+ * @e:		the page's entry, its lock held
+ * @op:		what to do
+ * @debt:	enum young_debt of the sample, kept for its next check
+ *
+ * Return: was the page accessed since the last time?
+ */
+bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
 
-	if (visit == WSMON_VISIT_LOOK)
+	if (op == WSMON_SAMPLE_LOOK)
 		return young;
-	if (visit == WSMON_VISIT_SETTLE) {
-		settle(e, debt);
+	if (op == WSMON_SAMPLE_SETTLE) {
+		young_settle_debt(e, debt);
 		return young;
 	}
-	if (visit == WSMON_VISIT_DROP) {
-		drop(round, e, young, debt);
+	if (op == WSMON_SAMPLE_DROP) {
+		young_drop_sample(pass, e, young, debt);
 		return young;
 	}
 	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
-		round->dirty_tlb = true;
-		owe(round, e, visit, debt);
+		pass->dirty_tlb = true;
+		young_owe_access(pass, e, op, debt);
 	}
-	if (round->settle)
-		settle(e, debt);
-	keep(round, e, debt);
+	if (pass->settle)
+		young_settle_debt(e, debt);
+	young_keep_sample(pass, e, debt);
 	/*
-	 * A bit that is clear already says nothing of the TLB: reclaim and
-	 * clear_refs clear bits and do not flush.
+	 * A translation may be in a TLB although the bit is clear: reclaim and clear_refs
+	 * clear bits without flushing.
 	 */
-	if (visit == WSMON_VISIT_ARM)
-		round->dirty_tlb = true;
+	if (op == WSMON_SAMPLE_ARM)
+		pass->dirty_tlb = true;
 	return young;
 }
 
-static void young_prepare(struct wsmon_round *round)
-{
-	round->dirty_tlb = false;
-}
-
-static void young_finish(struct wsmon_round *round)
+/**
+ * wsmon_young_finish - flush the TLBs after a pass that cleared bits
+ * @pass:	the pass
+ *
+ * Context: no locks but wsmon.lock, may sleep.
+ */
+void wsmon_young_finish(struct wsmon_pass *pass)
 {
 	u64 start = ktime_get_ns();
 
-	if (!round->dirty_tlb || !(wsmon.attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
-	    !wsmon_tlb_can_flush())
+	if (!pass->dirty_tlb || !(wsmon.attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
+	    !tlb_can_flush())
 		return;
-	wsmon_tlb_flush(round->target, round->mm);
-	round->stats->flushes++;
-	round->stats->flush_ns += ktime_get_ns() - start;
+	tlb_flush(pass->target, pass->mm);
+	pass->stats->flushes++;
+	pass->stats->flush_ns += ktime_get_ns() - start;
 }
-
-const struct wsmon_sampler wsmon_sampler_young = {
-	.prepare = young_prepare,
-	.visit = young_visit,
-	.finish = young_finish,
-	.idle_mask = _PAGE_ACCESSED,
-};

@@ -16,11 +16,10 @@ def stress(names, secs=8):
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
-TASK = "module/wsmon_task.c"
-CORE, THREAD, BUFFER = ("module/wsmon_%s.c" % n for n in ("core", "thread", "buffer"))
-INTERVAL, LEARN = ("module/wsmon_%s.c" % n for n in ("interval", "learn"))
-ADAPT, REGIONS = ("module/wsmon_%s.c" % n for n in ("adapt", "regions"))
-SESSION, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("session", "debugfs"))
+CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
+INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
+ADAPT, REGIONS, FIT = ("module/wsmon_%s.c" % n for n in ("adapt", "regions", "fit"))
+BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
                "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
@@ -31,10 +30,10 @@ MUTATIONS = [
     ("secondary_mmu_not_told_again", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
-        (WALK, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
-        (WALK, "	mmap_read_unlock(mm);\n", "")]),
+        (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
+        (VADDR, "	mmap_read_unlock(mm);\n", "")]),
     ("mmap_lock_waited_for", "debug", stress("busy_mmap_lock"), [
-        (WALK, "		if (mmap_read_trylock(mm))\n			return true;",
+        (VADDR, "		if (mmap_read_trylock(mm))\n			return true;",
          "		mmap_read_lock(mm);\n		return true;")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
         (WALK, "	spin_lock(w->ptl);\n", ""),
@@ -56,19 +55,19 @@ MUTATIONS = [
          "(clear_bit(_PAGE_BIT_DIRTY, e->val), "
          "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
     ("mm_put_twice", "debug", stress("fork"), [
-        (WALK, "	mmap_read_unlock(mm);\n	mmput_async(mm);",
+        (VADDR, "	mmap_read_unlock(mm);\n	mmput_async(mm);",
          "	mmap_read_unlock(mm);\n	mmput_async(mm);\n	mmput_async(mm);")]),
     ("mm_not_put", "debug", stress("exits_at_any_point nothing_is_leaked"), [
-        (WALK, "	mmap_read_unlock(mm);\n	mmput_async(mm);", "	mmap_read_unlock(mm);")]),
+        (VADDR, "	mmap_read_unlock(mm);\n	mmput_async(mm);", "	mmap_read_unlock(mm);")]),
     ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
         (TASK, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
          "	*changed = mm && !t->mm;")]),
     ("exit_not_told", "6.12", stress("exit_storm out_of_memory"), [
         (INTERVAL, "	wsmon_stream_exited(t);\n", "")]),
     ("not_freezable", "debug", stress("frozen_machine"), [
-        (THREAD, "	set_freezable();\n", ""),
-        (THREAD, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
-        (THREAD, "	try_to_freeze();\n", "")]),
+        (SESSION, "	set_freezable();\n", ""),
+        (SESSION, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
+        (SESSION, "	try_to_freeze();\n", "")]),
     ("frozen_target_waited_for", "6.12", stress("frozen_target"), [
         (INTERVAL, "	ran = wsmon_target_ran(t, mm) || t->check_again;\n",
          "	int n = 0;\n	while (!(ran = wsmon_target_ran(t, mm)) && n++ < 100)\n"
@@ -76,27 +75,27 @@ MUTATIONS = [
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
         (CORE, "	wsmon_set_targets(NULL, 0, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
-        (CORE, "	wsmon_session_free(old);\n", "")]),
+        (SESSION, "	wsmon_session_free(old);\n", "")]),
     ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
-        (SESSION, "		put_pid(ss->targets[i].pid);\n", "")]),
+        (STATE, "		put_pid(ss->targets[i].pid);\n", "")]),
     ("spare_not_checked", "debug", stress("memory_is_short"), [
-        (SESSION, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
+        (STATE, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
     ("half_resized", "debug", stress("memory_is_short"), [
-        (SESSION, "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+        (STATE, "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
                   "		if (err) {\n			wsmon_session_free_room(ss, larger);\n"
                   "			return ERR_PTR(err);\n		}\n",
-         "		err = regions_alloc(&larger[i], cap_of(budget));\n"
+         "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
     ("missing_file_not_noticed", "debug", stress("load_fails"), [
-        (DEBUGFS, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
+        (CORE, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
          "			return 0;\n")]),
     ("record_over_the_end", "6.12", stress("full_buffer"), [
         (BUFFER, "	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||\n"
-                 "	    !tell_lost(rec->time_ns)) {", "	if (!tell_lost(rec->time_ns)) {")]),
+                 "	    !buffer_put_lost(rec->time_ns)) {", "	if (!buffer_put_lost(rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
         (BUFFER, "!(buffer.owed && room)", "!buffer.owed")]),
     ("anybody_may_open", "6.12", SELF + "security_test.py", [
-        (CORE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
+        (STATE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
     ("pids_of_the_host", "6.12", SELF + "security_test.py", [
         ("module/wsmon_stream.c", "pid_nr_ns(t->pid, wsmon.session->ns)", "pid_nr(t->pid)")]),
     ("bit_not_given_back", "6.12", stress("reclaim_undisturbed"), [
@@ -114,63 +113,63 @@ MUTATIONS = [
     ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
         (VADDR, "READ_TABLES_ALL	(1024U", "READ_TABLES_ALL	(1024U * 16")]),
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
-        ("module/wsmon_populated.c", "	if (pud_none(pud))\n		return false;",
+        (VADDR, "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        ("module/wsmon_tlb.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+        (YOUNG, "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
-        (LEARN, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
+        (REGIONS, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
-        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = grab_mm(thread);",
+        (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"
-         "		struct mm_struct *mm = grab_mm(thread);")]),
+         "		struct mm_struct *mm = thread_grab_mm(thread);")]),
     ("debt_not_paid", "6.12", stress("reclaim_undisturbed"), [
-        (YOUNG, "	tell(e);\n	*debt = DEBT_TOLD;", "	*debt = DEBT_OWED;"),
-        (YOUNG, "	if (*debt == DEBT_OWED)\n		tell(e);\n	*debt = DEBT_NONE;",
+        (YOUNG, "	young_report(e);\n	*debt = DEBT_REPORTED;", "	*debt = DEBT_OWED;"),
+        (YOUNG, "	if (*debt == DEBT_OWED)\n		young_report(e);\n	*debt = DEBT_NONE;",
          "	*debt = DEBT_NONE;")]),
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
         ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
-        (LEARN, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
+        (REGIONS, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (LEARN, "lately(iv, at, iv->window_ns[k])",
-         "lately(iv, at, iv->window_ns[0])")]),
+        (REGIONS, "sample_seen_within(iv, at, iv->window_ns[k])",
+         "sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
-        (CORE, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
+        (SESSION, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
     ("peaks_outlive_a_program", "6.12", SELF + "peaks_test.py", [
         (INTERVAL, "	wsmon_events_restart(ss, t);\n	t->regions.nr = 0;",
          "	t->regions.nr = 0;")]),
     ("longer_windows_are_no_less", None, UNIT, [
-        (LEARN, "		else if (r->whole & BIT(k))\n			continue;\n",
+        (REGIONS, "		else if (r->whole & BIT(k))\n			continue;\n",
          "		else if (r->whole & BIT(k)) {\n			for (h = 0; k && h < 2; h++)\n"
          "				r->out[k][h] = max(r->out[k][h], r->out[k - 1][h]);\n"
          "			continue;\n		}\n")]),
     ("limit_not_kept", "6.12", SELF + "regions_test.py", [
-        (ADAPT, "	shrink(rs, sp, ws, rs->limit, true);\n", "")]),
+        (ADAPT, "	adapt_shrink(rs, sp, ws, rs->limit, true);\n", "")]),
     ("samples_of_targets_alike", "6.12", SELF + "processes_test.py", [
-        (SESSION, "	t->salt = wsmon_hash64(pid_nr(pid));\n", "")]),
+        (STATE, "	t->salt = wsmon_hash64(pid_nr(pid));\n", "")]),
     ("twins_steal_bits", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "!other->gone && !other->twin && other->mm == t->mm", "false")]),
     ("widow_keeps_its_twin", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "	changed |= !!t->twin;\n", "")]),
     ("mm_held_all_round", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "	ran = look_at(ss, t, mm, changed, boundary, now);\n",
+        (INTERVAL, "	ran = target_sample(ss, t, mm, changed, boundary, now);\n",
          "	bool user = mmget_not_zero(mm);\n\n"
-         "	ran = look_at(ss, t, mm, changed, boundary, now);\n"
+         "	ran = target_sample(ss, t, mm, changed, boundary, now);\n"
          "	if (user)\n		mmput_async(mm);\n")]),
     ("kept_mm_not_let_go", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "		last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
-         "		last_look(ss, t, kept, now);\n")]),
+        (INTERVAL, "		target_last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
+         "		target_last_look(ss, t, kept, now);\n")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "		last_look(ss, t, kept, now);\n", "")]),
+        (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
     ("first_memory_not_counted", "6.12", SELF + "processes_test.py", [
-        (REGIONS, "		r->origin_ns = f->origin;\n", "")]),
+        (FIT, "		r->origin_ns = f->origin;\n", "")]),
     ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
-        (WALK, "	if (may_share_tables(vma)) {\n", "	if (may_share_tables(vma))\n"
+        (WALK, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),

@@ -46,7 +46,7 @@ static void spend(struct sim *s, u64 ns, bool first)
 	wsmon_pace_spent(&s->p, ns, first);
 }
 
-/* One interval, as wsmon_thread.c goes about it */
+/* One interval, as wsmon_session.c goes about it */
 static void interval(struct sim *s, const struct load *l)
 {
 	u64 end = s->now + s->a.aggr_us * 1000, due = s->now;

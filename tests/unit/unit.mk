@@ -6,7 +6,7 @@
 UNIT_SRCS := $(wildcard tests/unit/*.c)
 # suites that the kernel's KUnit runs, too
 UNIT_SUITES := world regions adapt fresh wss peaks parse
-UNIT_PURE := space regions adapt learn fresh wss peaks pace hist parse
+UNIT_PURE := space regions fit adapt wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_SUITES:%=out/obj/unit/kunit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)

@@ -37,7 +37,7 @@ static void end_interval(struct world *w, const struct study *s,
 	struct wsmon_wss wss[WSMON_NR_WSS];
 	u32 i, h, k;
 
-	iv->turn++;
+	iv->active++;
 	for (i = 0; i < w->rs.nr; i++) {
 		struct wsmon_region *r = &w->rs.r[i];
 

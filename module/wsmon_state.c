@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_state.c - the monitor's state: its lock, its attributes, memory of a session
+ *
+ * The ground floor: what the other files act on. A session is not visible to others
+ * while it is created or freed.
+ */
+#include <linux/capability.h>
+#include <linux/delay.h>
+#include <linux/pid_namespace.h>
+#include <linux/slab.h>
+
+#include "wsmon_internal.h"
+
+struct wsmon wsmon = {
+	.ctl = __MUTEX_INITIALIZER(wsmon.ctl),
+	.lock = __MUTEX_INITIALIZER(wsmon.lock),
+	.attrs = {
+		.sample_us = 100 * USEC_PER_MSEC,
+		.aggr_us = USEC_PER_SEC,
+		.update_us = USEC_PER_SEC,
+		.window_us = USEC_PER_SEC,
+		.min_regions = 10,
+		.max_regions = 2000,
+		.nr_windows = 1,
+		.flags = WSMON_ATTR_FLUSH_TLB,
+		.cpu_permille = 30,
+		.peak_detector = WSMON_PEAK_SIGMA,
+		.peak_window = 30,
+		.peak_gain = 5000,
+		.peak_adapt = 250,
+	},
+	.stop_reason = -1,
+};
+
+/* How often the thread lets others go first, for YIELD_US to twice as long each time */
+#define YIELD_TRIES	10
+#define YIELD_US	500
+
+/* Tasks that wait in wsmon_lock() */
+static atomic_t lock_waiters = ATOMIC_INIT(0);
+
+/**
+ * wsmon_lock - take wsmon.lock, for all but kwsmond
+ *
+ * Return: 0, or -EINTR if a signal came.
+ */
+int wsmon_lock(void)
+{
+	int ret;
+
+	atomic_inc(&lock_waiters);
+	ret = mutex_lock_interruptible(&wsmon.lock);
+	atomic_dec(&lock_waiters);
+	return ret;
+}
+
+/**
+ * wsmon_lock_round - take wsmon.lock for a round, for kwsmond
+ *
+ * A thread that is late comes back at once, before a task that waits has woken up, and
+ * could take the lock from it again and again. So tasks that wait go first, up to a limit.
+ */
+void wsmon_lock_round(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < YIELD_TRIES && atomic_read(&lock_waiters); i++)
+		usleep_range(YIELD_US, 2 * YIELD_US);
+	mutex_lock(&wsmon.lock);
+}
+
+/* Set once, at the end of wsmon_init() */
+bool wsmon_ready;
+
+/**
+ * wsmon_may_open - check whether the present task may open one of the files
+ *
+ * Their modes keep out all but root. This keeps out root of a container that was given
+ * the host's debugfs: only CAP_SYS_ADMIN in the initial user namespace may see what
+ * processes of the host do.
+ *
+ * Return: 0, -EPERM, or -ENODEV while the module is still being loaded.
+ */
+int wsmon_may_open(void)
+{
+	/* pairs with wsmon_init(), which must not fail once a file was opened */
+	if (!smp_load_acquire(&wsmon_ready))
+		return -ENODEV;
+	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
+}
+
+/* Divide max_regions equally among the targets. */
+static u32 target_budget(const struct wsmon_attrs *attrs, u32 nr_targets)
+{
+	return attrs->max_regions / nr_targets;
+}
+
+/* Leave room for a quarter more than the budget, for mappings that change. */
+static u32 regions_cap(u32 budget)
+{
+	return budget + budget / 4 + 64;
+}
+
+static int regions_alloc(struct wsmon_regions *rs, u32 cap)
+{
+	rs->r = kvcalloc(cap, sizeof(*rs->r), GFP_KERNEL);
+	rs->spare = kvcalloc(cap, sizeof(*rs->spare), GFP_KERNEL);
+	if (!rs->r || !rs->spare) {
+		kvfree(rs->r);
+		kvfree(rs->spare);
+		rs->r = NULL;
+		rs->spare = NULL;
+		return -ENOMEM;
+	}
+	rs->cap = cap;
+	return 0;
+}
+
+static void regions_free(struct wsmon_regions *rs)
+{
+	kvfree(rs->r);
+	kvfree(rs->spare);
+}
+
+static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
+		       struct pid_namespace *ns)
+{
+	struct wsmon_target *t = &ss->targets[i];
+	struct pid *pid = wsmon_task_resolve(nr, ns);
+	u32 j;
+
+	if (IS_ERR(pid))
+		return PTR_ERR(pid);
+	t->pid = pid;
+	t->salt = wsmon_hash64(pid_nr(pid));
+	ss->tgids[i] = pid;
+	for (j = 0; j < i; j++) {
+		if (ss->targets[j].pid == pid)
+			return -EINVAL;
+	}
+	return regions_alloc(&t->regions, regions_cap(t->regions.budget));
+}
+
+/**
+ * wsmon_session_create - allocate a session that monitors some processes
+ * @pids:	ids of the processes, or of any of their threads
+ * @nr:		number of ids, at least 1
+ * @ns:		the pid namespace of the ids
+ * @attrs:	the attributes
+ *
+ * Context: wsmon.ctl held, may sleep.
+ * Return: the session; -ESRCH for a process that does not exist, or is dying; -EINVAL for
+ * a kernel thread, the same process twice, or if min_regions for each target is more than
+ * max_regions; -ENOMEM.
+ */
+struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
+					   struct pid_namespace *ns,
+					   const struct wsmon_attrs *attrs)
+{
+	struct wsmon_session *ss;
+	int err = -ENOMEM;
+	u32 i;
+
+	if (target_budget(attrs, nr) < attrs->min_regions)
+		return ERR_PTR(-EINVAL);
+	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
+	if (!ss)
+		return ERR_PTR(-ENOMEM);
+	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
+	ss->tgids = kvcalloc(nr, sizeof(*ss->tgids), GFP_KERNEL);
+	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
+	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
+	if (!ss->targets || !ss->tgids || !ss->leaves || !ss->peaks)
+		goto err_free;
+	for (i = 0; i < nr; i++) {
+		ss->nr_targets = i + 1;
+		ss->targets[i].regions.budget = target_budget(attrs, nr);
+		ss->targets[i].regions.limit = target_budget(attrs, nr);
+		err = target_init(ss, i, pids[i], ns);
+		if (err)
+			goto err_free;
+	}
+	ss->nr_alive = nr;
+	wsmon_pace_begin(&ss->pace, attrs);
+	ss->ns = get_pid_ns(ns);
+	return ss;
+
+err_free:
+	wsmon_session_free(ss);
+	return ERR_PTR(err);
+}
+
+/**
+ * wsmon_session_free - free a session that has no thread any more, or never had one
+ * @ss:	the session, or NULL
+ */
+void wsmon_session_free(struct wsmon_session *ss)
+{
+	u32 i;
+
+	if (!ss)
+		return;
+	for (i = 0; i < ss->nr_targets; i++) {
+		put_pid(ss->targets[i].pid);
+		regions_free(&ss->targets[i].regions);
+		wsmon_space_free(&ss->targets[i].space);
+	}
+	wsmon_space_free(&ss->space);
+	if (ss->ns)
+		put_pid_ns(ss->ns);
+	kvfree(ss->peaks);
+	kvfree(ss->leaves);
+	kvfree(ss->tgids);
+	kvfree(ss->targets);
+	kvfree(ss);
+}
+
+/* Swap in larger arrays; keep the regions. */
+static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larger)
+{
+	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
+	swap(rs->r, larger->r);
+	swap(rs->spare, larger->spare);
+	rs->cap = larger->cap;
+}
+
+/**
+ * wsmon_session_make_room - allocate larger arrays that new attributes need
+ * @ss:		the session
+ * @attrs:	the attributes
+ *
+ * Context: wsmon.ctl held, may sleep.
+ * Return: the arrays for wsmon_session_resize(), to be freed by wsmon_session_free_room();
+ * -EINVAL as in wsmon_session_create(), or -ENOMEM.
+ */
+struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
+					      const struct wsmon_attrs *attrs)
+{
+	u32 budget = target_budget(attrs, ss->nr_targets), i;
+	struct wsmon_regions *larger;
+	int err;
+
+	if (budget < attrs->min_regions)
+		return ERR_PTR(-EINVAL);
+	larger = kvcalloc(ss->nr_targets, sizeof(*larger), GFP_KERNEL);
+	if (!larger)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < ss->nr_targets; i++) {
+		if (regions_cap(budget) <= ss->targets[i].regions.cap)
+			continue;
+		err = regions_alloc(&larger[i], regions_cap(budget));
+		if (err) {
+			wsmon_session_free_room(ss, larger);
+			return ERR_PTR(err);
+		}
+	}
+	return larger;
+}
+
+/**
+ * wsmon_session_free_room - free what wsmon_session_make_room() returned
+ * @ss:		the session
+ * @room:	the arrays, or NULL
+ */
+void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room)
+{
+	u32 i;
+
+	if (!room)
+		return;
+	for (i = 0; i < ss->nr_targets; i++)
+		regions_free(&room[i]);
+	kvfree(room);
+}
+
+/**
+ * wsmon_session_resize - give the targets the regions that new attributes allow
+ * @ss:		the session
+ * @attrs:	the attributes
+ * @room:	from wsmon_session_make_room(); has the old arrays afterwards
+ *
+ * Forgets the costs, too. Arrays only grow; regions above a smaller budget are merged at
+ * the end of the aggregation interval.
+ * Context: wsmon.ctl and wsmon.lock held.
+ */
+void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
+			  struct wsmon_regions *room)
+{
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (room[i].r)
+			regions_enlarge(&t->regions, &room[i]);
+		t->regions.limit = target_budget(attrs, ss->nr_targets);
+		t->drop_all = true;
+	}
+	wsmon_session_share(ss, attrs, WSMON_ONE);
+	wsmon_pace_begin(&ss->pace, attrs);
+}
+
+/**
+ * wsmon_session_share - give the targets a share of the regions that attributes allow
+ * @ss:		the session
+ * @attrs:	the attributes
+ * @share:	the share (Q15)
+ *
+ * A target never gets less than min_regions. The arrays are large enough for any share.
+ * Context: wsmon.lock held.
+ */
+void wsmon_session_share(struct wsmon_session *ss,
+			 const struct wsmon_attrs *attrs, u32 share)
+{
+	u64 budget = (u64)target_budget(attrs, ss->nr_targets) * share / WSMON_ONE;
+	u32 i;
+
+	budget = max_t(u64, budget, attrs->min_regions);
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (t->regions.budget == budget)
+			continue;
+		t->regions.budget = budget;
+		/* at most half of the budget may be areas: group the mappings anew */
+		if (t->space.coalesced || t->space.nr_area > budget / 2)
+			t->updated_ns = 0;
+	}
+}
+
+/**
+ * wsmon_session_forget - forget what was observed for windows that change
+ * @ss:		the session
+ * @first:	the first window that changes: 1 if the shortest one stays, so that peaks go
+ *		on; else 0
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_session_forget(struct wsmon_session *ss, u32 first)
+{
+	u32 i, j;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		memset(&t->wss[first], 0, sizeof(t->wss) - first * sizeof(t->wss[0]));
+		for (j = 0; j < t->regions.nr; j++) {
+			t->regions.r[j].known &= BIT(first) - 1;
+			t->regions.r[j].whole &= BIT(first) - 1;
+		}
+	}
+}
