@@ -55,7 +55,11 @@ void curves_report_end(struct report *rp,
 {
 	struct curves *cs = rp->data;
 
-	if (curves_make(cs)) {
+	int none = curves_make(cs);
+
+	if (cs->failed)
+		need(NULL);
+	if (none) {
 		tell_missing(cs);
 		rp->failed = true;
 	} else {
