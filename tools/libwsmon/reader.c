@@ -323,8 +323,12 @@ enum reader_result reader_next(struct reader *r,
 		if (!n)
 			break;
 	}
-	if (r->have_header)
-		return r->head == r->tail ? READER_END : READER_CUT;
+	if (r->have_header && r->head == r->tail)
+		return READER_END;
+	if (r->have_header) {
+		bad(r, "cut off inside a record at byte %llu", r->offset);
+		return READER_CUT;
+	}
 	if (r->head == r->tail)
 		return bad(r, "empty: nothing was recorded, record again");
 	return bad(r, "ends inside its header: nothing was recorded, record again");
