@@ -271,7 +271,7 @@ static double seconds(const struct moments *m)
 static double variance(const struct moments *m, size_t k, bool of_rise)
 {
 	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
-	double independent = lesser(m->nr, 1 + seconds(m) / tau);
+	double independent = fmin(m->nr, 1 + seconds(m) / tau);
 	size_t i;
 
 	for (i = 0; i < m->nr; i++)
@@ -297,7 +297,7 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 		low += ((double)row->bytes - row->low) / m->nr;
 		high += ((double)row->high - row->bytes) / m->nr;
 	}
-	p->low = larger(0, p->mean - sqrt(low * low + over));
+	p->low = fmax(0, p->mean - sqrt(low * low + over));
 	p->high = p->mean + sqrt(high * high + over);
 }
 
@@ -319,7 +319,7 @@ static double piece(const struct moments *m)
 			size += (double)at(m, i, k)->bytes / m->nr;
 		}
 		if (size > 0)
-			most = larger(most, half * half / size);
+			most = fmax(most, half * half / size);
 	}
 	return most;
 }
@@ -371,7 +371,7 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 		of->rss = sum / n;
 	if (n > 1 && last->time_ns > first->time_ns &&
 	    of->class == WSMON_CLASS_ALL)
-		of->growth = larger(0, (double)last->high - first->high) /
+		of->growth = fmax(0, (double)last->high - first->high) /
 			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
 }
 
@@ -394,7 +394,7 @@ static void make_one(struct curves *cs, struct moments *m)
 		make_point(m, k, p);
 		if (size)
 			make_range(m, k, size, &of->range[k]);
-		p->slack = Z * sqrt(of_one * larger(0, p->mean - before) +
+		p->slack = Z * sqrt(of_one * fmax(0, p->mean - before) +
 				    variance(m, k, true));
 	}
 	cs->failed |= !size;
@@ -422,7 +422,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 		double high = together(s->high - s->mean, p->high - p->mean);
 
 		s->mean += p->mean;
-		s->low = larger(0, s->mean - low);
+		s->low = fmax(0, s->mean - low);
 		s->high = s->mean + high;
 		s->slack = together(s->slack, p->slack);
 	}

@@ -75,7 +75,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 		c->best_freq = e->freq;
 		c->best_share = e->share;
 	}
-	c->most_share = hot_max(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
 /* Appends a part of a cell, for which there is room; Return: where it is */
@@ -164,11 +164,11 @@ static void join_alike(struct hot_target *t, double slack, double part)
 
 	for (i = 1; i < t->nr; i++) {
 		struct hot_cell *a = &t->cell[n], *b = &t->cell[i];
-		double more = hot_max(a->freq, b->freq) / t->seconds;
+		double more = fmax(a->freq, b->freq) / t->seconds;
 
 		if (a->end == b->start && a->class == b->class &&
 		    a->place == b->place &&
-		    fabs(a->freq - b->freq) / t->seconds <= hot_max(slack, part * more))
+		    fabs(a->freq - b->freq) / t->seconds <= fmax(slack, part * more))
 			join(a, b);
 		else
 			t->cell[++n] = *b;

@@ -75,17 +75,6 @@ struct hot {
 	bool too_many;
 };
 
-/* fmin() and fmax() would bring in libm, a tenth of record's memory */
-static inline double hot_min(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static inline double hot_max(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /**
  * hot_snapshot() - add a snapshot, or a part of one
  * Return: 0, or -ENOMEM: it was not added
