@@ -14,10 +14,10 @@
 #include "pack.h"
 #include "reader.h"
 
-/* Room for a record that is there in part and a good deal of what follows */
+/* Room for a record read in part, and for one more */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
 
-/* A header may grow, but not without end */
+/* A header may grow up to this size */
 #define HEADER_MAX	4096
 
 int reader_init(struct reader *r, int fd)
@@ -37,8 +37,8 @@ void reader_free(struct reader *r)
 }
 
 /*
- * Under AddressSanitizer nothing of the buffer can be read but @size bytes at
- * its head: what lies behind a record would hide that somebody reads beyond it.
+ * Under AddressSanitizer only @size bytes at the head of the buffer can be read, so
+ * that reading beyond a record is noticed.
  */
 static void expose(const struct reader *r, size_t size)
 {
@@ -51,7 +51,7 @@ ssize_t reader_fill(struct reader *r)
 	ssize_t n;
 
 	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
-	/* Records stay aligned: buf is, and all lengths are multiples of 8. */
+	/* records stay aligned: buf is, and all sizes are multiples of 8 */
 	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
 		memmove(r->buf, r->buf + r->head, r->tail - r->head);
 		r->tail -= r->head;
@@ -98,7 +98,7 @@ static enum reader_result parse_header(struct reader *r)
 			   h.version, h.header_size);
 	if (have < h.header_size)
 		return READER_MORE;
-	/* what an older writer did not know is 0 */
+	/* fields that an older writer did not know are 0 */
 	if (h.header_size < sizeof(h))
 		memset((char *)&h + h.header_size, 0, sizeof(h) - h.header_size);
 	if (h.clock_id != WSMON_CLOCK_MONOTONIC)
@@ -109,8 +109,8 @@ static enum reader_result parse_header(struct reader *r)
 	return READER_HEADER;
 }
 
-/* Least size of the records this program looks into */
-static size_t least_size(__u32 type)
+/* Minimum size of the records that this program looks into */
+static size_t min_size(__u32 type)
 {
 	static const size_t sizes[] = {
 		[WSMON_REC_ATTRS]	= offsetof(struct wsmon_rec_attrs, attrs.longer_us),
@@ -202,12 +202,12 @@ static const char *check_mark(const struct wsmon_rec_mark *m)
 	return NULL;
 }
 
-/* Snapshots are checked when it is known that they are wanted. */
+/* Snapshots are checked later, if they are wanted */
 static const char *check_record(const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target;
 
-	if (rec->size < least_size(rec->type))
+	if (rec->size < min_size(rec->type))
 		return "too few bytes for its type";
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
@@ -353,7 +353,7 @@ bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_STACK:
 	case WSMON_REC_PACKED:
 	case WSMON_REC_MAPPING:
-		/* all of these have it right behind the record's head */
+		/* all of these begin with it */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;
 	default:

@@ -13,8 +13,8 @@ WSMO_OBJ_ASAN := out/obj/asan
 comma := ,
 WSMO_VERSION ?= 0.1
 
-# A folder is a layer, and each is made an archive. A layer may use those named
-# before it, never those after: tests/layers checks what they include.
+# Each folder is a layer, and becomes an archive. A layer may use those named before
+# it, never those after: tests/layers checks what they include.
 WSMO_LAYERS := libwsmon cli session record symbols report export act check top stack
 WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
 WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
@@ -22,9 +22,9 @@ WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
 layer_srcs = $(wildcard $(addsuffix *.c,$(if $(filter libwsmon,$(1)),$(WSMO_LIB_DIRS),\
 	$(if $(filter report,$(1)),$(WSMO_REPORT_DIRS),$(WSMO_DIR)/$(1)/))))
 
-# The programs: their verbs, their layers (what uses before what is used), their
-# libraries. wsmo itself is to be small: it runs beside what it records, and
-# executes the others.
+# The programs: their verbs, their layers (users before what they use), their
+# libraries. wsmo itself is small, as it runs beside what it records; it executes the
+# others.
 WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
 wsmo_LAYERS := record session cli libwsmon
@@ -44,7 +44,7 @@ WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-# few segments, little memory
+# fewer segments need less memory
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
@@ -129,7 +129,7 @@ vendor:
 		--strip-components=2 package/dist/uPlot.iife.min.js \
 		package/dist/uPlot.min.css
 
-# What they take in is not told by the compiler
+# Files included by assembler directives, which -MMD does not list
 $(patsubst %,%/$(WSMO_DIR)/report/html/assets.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
 	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 

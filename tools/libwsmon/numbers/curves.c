@@ -2,10 +2,10 @@
 /*
  * curves.c - the working-set curves of a recording
  *
- * Intervals have two parts. The estimates' own, from the sample pages: these stay
- * for the longest window, so it does not shrink with the number of moments. And
- * what the mean over time is uncertain by: working sets of moments that are a
- * window apart count as independent.
+ * Intervals have two parts. One is that of the estimates, from the sample pages: these
+ * stay for the longest window, so it does not shrink with the number of moments. The
+ * other is the error of the mean over time: working sets of moments that are a window
+ * apart count as independent.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 #define TARGETS_MAX	65536
 #define Z		1.96	/* 97.5 % quantile of the normal distribution */
 
-/* A window counts if it was observed for this part of itself beyond itself */
-#define LEAST_PART	4
+/* A window counts if it was observed for its length and 1/MIN_PART more */
+#define MIN_PART	4
 
 /**
  * struct curves_target - a target
  * @pid:	the target
- * @since_ns:	it was observed from then on
+ * @since_ns:	when its observation began
  * @comm:	its name
  */
 struct curves_target {
@@ -74,7 +74,7 @@ static void forget(struct wss_rows *rows, __u32 pid)
 	rows->nr = n;
 }
 
-/* A program that was executed is another: what was there before is forgotten */
+/* After an exec it is another program: drops what was before */
 static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
 {
 	const struct curves_target key = {
@@ -151,8 +151,8 @@ static int by_moment(const void *x, const void *y)
 	return a->tau_us < b->tau_us ? -1 : a->tau_us > b->tau_us;
 }
 
-/* A file that is broken may tell the same twice: the curve needs different windows */
-static void leave_one(struct wss_rows *rows)
+/* A broken file may have rows twice, and a curve needs different windows */
+static void remove_doubles(struct wss_rows *rows)
 {
 	size_t i, n = 0;
 
@@ -162,7 +162,7 @@ static void leave_one(struct wss_rows *rows)
 	rows->nr = n;
 }
 
-/* Index behind the rows of one moment, or of one target and class */
+/* Index after the rows of one moment, or of one target and class */
 static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
 {
 	const struct wss_row *r = &rows->row[first], *s;
@@ -179,9 +179,9 @@ static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
 
 /**
  * struct moments - the rows of a target and class that count
- * @windows:	this many at each moment, the same ones
+ * @windows:	number of windows, the same ones at each moment
  * @row:	@nr times @windows of them, by time, then by window
- * @nr:		moments
+ * @nr:		number of moments
  */
 struct moments {
 	size_t windows;
@@ -195,9 +195,9 @@ static size_t min_size(size_t a, size_t b)
 }
 
 /*
- * How many windows, from the shortest on, were observed for long enough. Longer
- * ones become whole later: the last moment has them all, the first one with so
- * many says since when.
+ * Counts windows, from the shortest on, that were observed for long enough. Longer ones
+ * become complete later: the last moment has all, and the first moment with n windows
+ * says since when.
  */
 static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 				 size_t end)
@@ -209,7 +209,7 @@ static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
 		while (n > most && last - rows->row[i].time_ns <
-		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / LEAST_PART)
+		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / MIN_PART)
 			n--;
 		most = n > most ? n : most;
 	}
@@ -227,7 +227,7 @@ static bool same_windows(const struct wss_row *a, const struct wss_row *b,
 	return true;
 }
 
-/* Puts the rows that count to the front of their place */
+/* Moves the rows that count to the front */
 static struct moments choose(const struct wss_rows *rows, size_t first,
 			     size_t end)
 {
@@ -253,7 +253,7 @@ static const struct wss_row *at(const struct moments *m, size_t i, size_t k)
 	return &m->row[i * m->windows + k];
 }
 
-/* How much more than within the window before; that of none is nothing */
+/* Difference from the working set of the next shorter window, or from 0 */
 static double rise(const struct moments *m, size_t i, size_t k)
 {
 	double before = k ? at(m, i, k - 1)->bytes : 0;
@@ -302,8 +302,8 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 }
 
 /*
- * What a sample page stands for, as far as intervals tell: a count of n pages has
- * the variance n, so a size of such pieces has that of piece times size.
+ * The size that a sample page stands for, derived from intervals: a count of n pages has
+ * the variance n, so a size made of such pieces has the variance piece * size.
  */
 static double piece(const struct moments *m)
 {
@@ -358,7 +358,7 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 	for (i = 0; i < cs->rss.nr; i++) {
 		const struct wss_row *row = &cs->rss.row[i];
 
-		/* it comes a little later than the moment it belongs to */
+		/* it is read a little after the moment it belongs to */
 		if (row->pid != of->pid || row->time_ns < from ||
 		    row->time_ns > to + NSEC_PER_SEC)
 			continue;
@@ -431,7 +431,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 		      sum->growth + of->growth;
 }
 
-/* All processes together, behind them, if there are several */
+/* Appends a curve of all processes if there are several */
 static void make_sums(struct curves *cs)
 {
 	size_t of_one = cs->nr, i, j;
@@ -465,10 +465,10 @@ int curves_make(struct curves *cs)
 
 	if (rows->nr)
 		qsort(rows->row, rows->nr, sizeof(*rows->row), by_moment);
-	leave_one(rows);
+	remove_doubles(rows);
 	for (i = 0; i < rows->nr; i = end_of(rows, i, false))
 		n++;
-	/* a sum for each class of several curves at most */
+	/* at most a sum for each class of several curves */
 	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
 	if (!cs->of) {
 		cs->failed = true;

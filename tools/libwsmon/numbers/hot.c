@@ -6,8 +6,8 @@
  *   regions        |   x    |     y     |
  *   cells     | a  | ax | bx| by|  cy   |    c    |
  *
- * A cell that is cut in two gives both what it knows: shares and frequencies are
- * no sums over pages. Each snapshot is one pass along the cells there are.
+ * A cell that is cut in two gives both parts its figures: shares and frequencies are no
+ * sums over pages. A snapshot is added in one pass over the cells.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static int compare(const void *x, const void *y)
 	return a->life < b->life ? -1 : a->life > b->life;
 }
 
-/* The target's address space of now; @next: a new one. NULL without room */
+/* The current address space of a target; @next: a new one. NULL without room */
 static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 {
 	struct hot_target key = { .pid = pid }, *t = NULL, *last = NULL;
@@ -42,7 +42,7 @@ static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 		last = t;
 		key.life++;
 	}
-	/* what was never seen has nothing to be kept apart from */
+	/* one without cells can be used again */
 	if (last && (!next || !last->nr))
 		return last;
 	if (!last && next)
@@ -68,7 +68,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 	c->age_ms = e->age_ms;
 	if (!c->best_ns || e->freq > c->best_freq ||
 	    (e->freq == c->best_freq && e->share > c->best_share)) {
-		/* the same region may come in many cells: its place is asked for once */
+		/* @place is called only if this is the best so far */
 		c->place = h->place(h->data, s->pid, e);
 		c->class = e->class;
 		c->best_ns = s->rec.time_ns;
@@ -78,7 +78,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
-/* Appends a part of a cell, for which there is room; Return: where it is */
+/* Appends a part of a cell, for which there is room */
 static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 			    __u64 start, __u64 end)
 {
@@ -90,7 +90,7 @@ static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 	return cell;
 }
 
-/* A walk through the cells there were; @cell is what is left of the one it is at */
+/* A walk through the old cells; @cell is the rest of the current one */
 struct walk {
 	const struct hot_cell *next;
 	const struct hot_cell *stop;
@@ -105,7 +105,7 @@ static void step(struct walk *w)
 		w->cell = *w->next++;
 }
 
-/* Moves what is before @addr over, up to the end if that is 0 */
+/* Moves cells before @addr to the target, all of them if it is 0 */
 static void keep_before(struct walk *w, struct hot_target *t, __u64 addr)
 {
 	while (!w->at_end && (!addr || w->cell.end <= addr)) {
@@ -157,7 +157,7 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 	a->end = b->end;
 }
 
-/* Joins neighbours whose frequency differs by @slack at most, or @part of it */
+/* Joins neighbours whose frequencies differ by at most @slack, or @part of the higher */
 static void join_alike(struct hot_target *t, double slack, double part)
 {
 	size_t i, n = 0;
@@ -177,7 +177,7 @@ static void join_alike(struct hot_target *t, double slack, double part)
 		t->nr = n + 1;
 }
 
-/* Forgets what was accessed less than @floor of the time */
+/* Drops cells that were accessed for less than @floor of the time */
 static void forget(struct hot_target *t, double floor)
 {
 	size_t i, n = 0;
@@ -189,8 +189,8 @@ static void forget(struct hot_target *t, double floor)
 }
 
 /*
- * Makes half the room free: joins what is alike, then what is less so; if there are
- * too many mappings for that, forgets the coldest.
+ * Frees half the room: joins similar cells, then less similar ones. If there are too
+ * many mappings for that, drops the coldest cells.
  */
 static void coarsen(struct hot *h)
 {
@@ -234,7 +234,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	t->nr = 0;
 	step(&w);
 	for (i = 0; i < s->nr; i++) {
-		/* they are in order, but in a damaged file */
+		/* they are in order except in a damaged file */
 		if (s->regions[i].start < at)
 			continue;
 		take_region(h, &w, t, s, &s->regions[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * series.c - the working set sizes of a recording, for views that need all of them
+ * series.c - the working set sizes of a recording
  */
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ size_t wss_series(const struct wss_rows *rows, size_t first)
 	return i;
 }
 
-/* The nearest rank: what was measured, and when, rather than a mean of two */
+/* The nearest rank: a measured value with its time, not a mean of two */
 const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
 				     unsigned int percent)
 {

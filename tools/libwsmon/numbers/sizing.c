@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sizing.c - limits and what they mean, for a table, a picture and a page
+ * sizing.c - memory limits and the refaults they would cause
  *
- * What is used for the first time is a fault, but no refault: it comes with any
- * limit. As far as RSS and swap tell it is taken off.
+ * The first use of memory is a fault with any limit, not a refault. Its rate, by the
+ * growth of RSS and swap, is subtracted.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sizing.h"
 
-/* Limits if the user does not name any: so many steps between the windows' ends */
+/* Steps between the shortest and the longest window if no limits are given */
 #define STEPS	12
 
 static double growth(const struct curve_of *of, __u32 page_size)
