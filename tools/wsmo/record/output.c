@@ -37,18 +37,18 @@ static int open_temp(struct output *o)
 	o->fd = mkostemp(o->temp, O_CLOEXEC);
 	if (o->fd < 0) {
 		if (errno == ENOENT)
-			msg("%s: its directory does not exist; create it, or name another with -o",
+			msg("%s: its directory is not there; make it, or name another with -o",
 			    o->name);
 		else
-			msg("%s: cannot be created: %s; name another with -o",
+			msg("%s: cannot be made: %s; name another with -o",
 			    o->name, strerror(errno));
 		o->temp[0] = '\0';
 		return -1;
 	}
-	/* the user behind sudo is to be able to read the recording */
+	/* who runs sudo wants to read what it recorded */
 	if (!identity_get(&user) && user.uid &&
 	    fchown(o->fd, user.uid, user.gid))
-		msg("%s: still belongs to root: %s", o->name, strerror(errno));
+		msg("%s: stays root's: %s", o->name, strerror(errno));
 	return 0;
 }
 
@@ -81,7 +81,7 @@ int output_commit(struct output *o)
 		return -1;
 	}
 	if (rename(o->temp, o->name)) {
-		msg("%s: cannot be created: %s", o->name, strerror(errno));
+		msg("%s: cannot be made: %s", o->name, strerror(errno));
 		return -1;
 	}
 	o->temp[0] = '\0';
@@ -132,7 +132,7 @@ int output_close(struct output *o)
 	if (o->fd < 0)
 		return 0;
 	output_flush(o);
-	/* NFS and quotas may report a full disk only here */
+	/* NFS and quotas tell here that there was no room */
 	if (close(o->fd) && !o->error)
 		o->error = -errno;
 	o->fd = -1;

@@ -2,8 +2,8 @@
 /*
  * output.h - the file "record" writes
  *
- * Until recording has begun the file has a temporary name in the same directory: a
- * recording that never begins leaves an older file as it was.
+ * It is written under another name in the same directory until recording has
+ * begun: a recording that never begins leaves an older file as it was.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
@@ -15,13 +15,13 @@
 
 /**
  * struct output - the file
- * @name:	its name
- * @temp:	its name until output_commit(); empty for a device or a pipe, which is
- *		written in place
+ * @name:	what the user calls it
+ * @temp:	what it is called until output_commit(); empty for a device or
+ *		a pipe, which is written as it is
  * @fd:		its fd, -1 if it is not open
- * @bytes:	bytes written so far
+ * @bytes:	written so far
  * @used:	bytes waiting in @buf
- * @error:	-errno of the first write that failed; later writes do nothing
+ * @error:	-errno of the first write that failed; later ones do nothing
  */
 struct output {
 	const char *name;
@@ -33,28 +33,28 @@ struct output {
 	char buf[65536];
 };
 
-/** output_open() - open a file for writing. Return: 0, or -1 after a message */
+/** output_open() - Return: 0, or -1 after a message */
 int output_open(struct output *o, const char *name);
 
 /**
- * output_commit() - give the file its name; an older file becomes NAME.old
+ * output_commit() - give it its name; a file that has the name becomes NAME.old
  * Return: 0, or -1 after a message
  */
 int output_commit(struct output *o);
 
 /**
- * output_put() - append to the buffer, which is written when full
+ * output_put() - append; written out by output_flush(), or when much waits
  *
  * Does nothing if the file is not open.
  */
 void output_put(struct output *o, const void *data, size_t size);
 
-/** output_flush() - write the buffer */
+/** output_flush() - write out what waits */
 void output_flush(struct output *o);
 
 /**
- * output_close() - flush and close; removes a file that was not committed
- * Return: 0, or -1 after a message if this is the first failure
+ * output_close() - flush, close; a file that was not committed is removed
+ * Return: 0, or -1 after a message if this failed and nothing had before
  */
 int output_close(struct output *o);
 
