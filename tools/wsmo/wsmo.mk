@@ -13,8 +13,8 @@ WSMO_OBJ_ASAN := out/obj/asan
 comma := ,
 WSMO_VERSION ?= 0.1
 
-# Each folder is a layer, and becomes an archive. A layer may use those named before
-# it, never those after: tests/layers checks what they include.
+# A folder is a layer, and each is made an archive. A layer may use those named
+# before it, never those after: tests/layers checks what they include.
 WSMO_LAYERS := libwsmon cli session record symbols report export act check top stack
 WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
 WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
