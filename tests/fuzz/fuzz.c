@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz.c - libFuzzer's entries: any bytes as what wsmo reads
+ * fuzz.c - libFuzzer's entry points: wsmo reads the input
  *
- * An input is a record file: "wsmo report" prints it, each view once and in all
- * four formats, and "wsmo record" gets it as its stream. What report refuses is
- * also tried on "wsmo check", as the module's status and the kernel's
- * configuration. To look at an input that was found: out/bin/wsmo-fuzz FILE, or
- * wsmo report -i FILE.
+ * An input is a record file: "wsmo report" prints it, each view once and in all four
+ * formats, and "wsmo record" gets it as its stream. Inputs that report rejects are also
+ * passed to "wsmo check", as the module's status and the kernel's configuration. To
+ * repeat a finding: out/bin/wsmo-fuzz FILE, or wsmo report -i FILE.
  */
 #include <errno.h>
 #include <fcntl.h>

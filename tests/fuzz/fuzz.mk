@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of wsmo's readers; included by the top Makefile. It is made of the
-# command's own sources, so it knows of wsmo.mk's variables.
+# The fuzzer of wsmo's readers; included by the top Makefile. It is built from the
+# command's sources, by the variables of wsmo.mk.
 #
-#   make fuzz FUZZ_SECS=300	feed it for that long; out/fuzz/ has what it found
+#   make fuzz FUZZ_SECS=300	run it for that long; findings are in out/fuzz/
 
 WSMO_FUZZ_DIR := tests/fuzz
 WSMO_FUZZ_OBJ := out/obj/fuzz
@@ -27,14 +27,14 @@ out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
 	@mkdir -p $(@D)
 	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-report_LIBS)
 
-# coverage of wsmo's own files is what the fuzzer goes by
+# the fuzzer is guided by the coverage of wsmo's own files
 $(WSMO_FUZZ_OBJ)/tools/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
 
 $(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
-# what it takes in is not told by the compiler
+# files included by assembler directives, which -MMD does not list
 $(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/report/html/assets.o: $(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
 -include $(WSMO_FUZZ_OBJS:.o=.d)

@@ -2,11 +2,10 @@
 /*
  * mutate.c - changes a recording and keeps it one
  *
- * libFuzzer's own mutations nearly always break a record's size, and nothing
- * behind it is read then. Half of the time it is asked to change what is inside
- * one record, whose size is set right again, or records are put in, taken out
- * or brought into another order. What is in a packed record is changed unpacked,
- * as no other frame would pass zstd's checksum.
+ * libFuzzer's own mutations nearly always break a record's size, and nothing after it
+ * is read then. So half of the time it changes the inside of one record, whose size is
+ * corrected, or records are inserted, removed or reordered. Packed records are changed
+ * unpacked, as the frame would not pass zstd's checksum otherwise.
  */
 #include <string.h>
 #include <zstd.h>
@@ -24,7 +23,7 @@ static __u32 below(__u32 n)
 	return (state >> 32) % n;
 }
 
-/* Offsets of the whole records, and of what is behind them; Return: how many */
+/* Offsets of the complete records, and of their end; Return: number of records */
 static size_t find_records(const __u8 *data, size_t size, __u32 *at)
 {
 	struct wsmon_file_header h;
@@ -62,7 +61,7 @@ static size_t replace(__u8 *data, size_t size, size_t max, size_t pos,
 	return size - old + len;
 }
 
-/* All of a record but its type and its size is any bytes to libFuzzer. */
+/* To libFuzzer a record is any bytes, except its type and its size */
 static size_t mutate_inside(__u8 *data, size_t size, size_t max,
 			    __u32 pos, __u32 len)
 {
@@ -80,7 +79,8 @@ static size_t mutate_inside(__u8 *data, size_t size, size_t max,
 }
 
 /*
- * The contents are any bytes to libFuzzer, and packed again.
+ * To libFuzzer the contents are any bytes; they are packed again. Their number stays
+ * that in the head.
  * Return: the new size; @size if the record could not be unpacked, or packed
  */
 static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
@@ -100,7 +100,7 @@ static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
 	n = ZSTD_decompress(raw, sizeof(raw), new.rec.data, new.rec.bytes);
 	if (ZSTD_isError(n))
 		return size;
-	n = LLVMFuzzerMutate(raw, n, sizeof(raw));
+	LLVMFuzzerMutate(raw, n, n);
 	n = ZSTD_compress(new.rec.data, sizeof(new) - head - 8, raw, n, 1);
 	if (ZSTD_isError(n))
 		return size;
@@ -111,7 +111,7 @@ static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
 	return replace(data, size, max, pos, len, new.bytes, n);
 }
 
-/* A field becomes what an overflow or a boundary may need. */
+/* Sets a field to a value at a boundary or near an overflow */
 static void mutate_field(__u8 *data, __u32 pos, __u32 len)
 {
 	static const __u64 values[] = {
@@ -124,7 +124,7 @@ static void mutate_field(__u8 *data, __u32 pos, __u32 len)
 	memcpy(data + pos + below(units) * width, &v, width);
 }
 
-/* The record loses its end, its neighbours stay what they are. */
+/* Removes the end of a record */
 static size_t cut(__u8 *data, size_t size, __u32 pos, __u32 len)
 {
 	const __u32 least = sizeof(struct wsmon_record);

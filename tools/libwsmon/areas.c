@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * areas.c - the mappings' names, as AREA records told them last
+ * areas.c - names of areas, from the last AREA records
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define AREAS_TARGETS	4096		/* targets */
 #define AREAS_INDEX	65536		/* areas of a target */
-#define AREAS_BYTES	(16 << 20)	/* all names and what holds them */
+#define AREAS_BYTES	(16 << 20)	/* all names and their arrays */
 
 struct target_areas {
 	__u32 pid;
@@ -63,7 +63,7 @@ static void clear(struct areas *as, struct target_areas *t)
 	t->nr = 0;
 }
 
-/* Room for @index; grows by doubling: a total in a file is not to be trusted */
+/* Makes room for @index by doubling: a total in a file is not trusted */
 static int make_room(struct areas *as, struct target_areas *t, __u32 index)
 {
 	__u32 nr = t->nr ? t->nr : 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mappings.c - what targets had mapped, as MAPPING records told it so far
+ * mappings.c - what targets have mapped, from the MAPPING records so far
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, size_t i,
 	t->nr++;
 }
 
-/* Index of the first that ends behind @addr */
+/* Index of the first that ends after @addr */
 static size_t locate(const struct target_mappings *t, __u64 addr)
 {
 	size_t low = 0, high = t->nr;
@@ -126,7 +126,7 @@ static void cut_front(struct mapping *m, __u64 to)
 	m->start = to;
 }
 
-/* Forgets what was in the range; Return: where it belongs now */
+/* Removes what is in the range; Return: index for a new mapping there */
 static size_t make_hole(struct mappings *ms, struct target_mappings *t,
 			__u64 start, __u64 end)
 {
@@ -210,7 +210,7 @@ static bool is_file(const struct mapping *m)
 	return m->inode && m->path[0] == '/';
 }
 
-/* Zeroed memory behind a file's is anonymous; without ASLR the heap follows at once */
+/* A .bss is anonymous memory after the file's; without ASLR the heap follows it */
 static bool may_be_bss(const struct mapping *m)
 {
 	return !m->inode && (!m->path[0] || !strcmp(m->path, "[heap]"));

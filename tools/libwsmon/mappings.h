@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mappings.h - what targets had mapped, as MAPPING records told it so far
+ * mappings.h - what targets have mapped, from the MAPPING records so far
  */
 #ifndef WSMO_MAPPINGS_H
 #define WSMO_MAPPINGS_H
@@ -10,7 +10,7 @@
 #include "wsmon.h"
 
 /**
- * struct mapping - the fields of struct wsmon_rec_mapping that count here
+ * struct mapping - fields of struct wsmon_rec_mapping
  * @path: never NULL
  */
 struct mapping {
@@ -31,7 +31,7 @@ struct mapping {
  * @inode:	its inode
  * @build_id:	of the ELF file
  * @build_id_len: 0 if it has none
- * @base:	where its first byte is
+ * @base:	address of its first byte
  */
 struct module {
 	const char *path;
@@ -43,35 +43,35 @@ struct module {
 
 struct mappings;
 
-/** mappings_new() - Return: empty ones, NULL without memory */
+/** mappings_new() - allocate an empty set. Return: NULL without memory */
 struct mappings *mappings_new(void);
 
 /**
- * mappings_add() - take MAPPING and TARGET records; others are ignored
+ * mappings_add() - add a MAPPING or TARGET record; ignores others
  *
- * What is kept is limited whatever a file holds; what finds no room is forgotten.
+ * Memory is limited: mappings beyond the limit are left out.
  */
 void mappings_add(struct mappings *ms, const struct wsmon_record *rec);
 
 /**
- * mappings_find() - the mapping an address is in
- * Return: valid until the next mappings_add(); NULL if none is known
+ * mappings_find() - find the mapping that contains an address
+ * Return: the mapping, valid until the next mappings_add(), or NULL
  */
 const struct mapping *mappings_find(const struct mappings *ms, __u32 pid,
 				    __u64 addr);
 
 /**
- * mappings_module() - the file an address belongs to, which has names for it
- * @module: gets it; what it points to is valid until the next mappings_add()
+ * mappings_module() - find the file whose symbols name an address
+ * @module: gets it; its pointers are valid until the next mappings_add()
  *
- * Also for memory that follows a file's and was zeroed: its .bss, perhaps.
+ * Finds it also for anonymous memory after the file's mappings, which may be its .bss.
  *
  * Return: whether there is one
  */
 bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		     struct module *module);
 
-/** mappings_free() - accepts NULL */
+/** mappings_free() - free a set; ignores NULL */
 void mappings_free(struct mappings *ms);
 
 #endif /* WSMO_MAPPINGS_H */

@@ -8,25 +8,25 @@
 #include "wsmon.h"
 
 /**
- * class_name() - "heap", ...; "class17" for one this program does not know
+ * class_name() - name a class: "heap", ...; "class17" for an unknown one
  *
- * The result for an unknown one is overwritten by the next call.
+ * The name of an unknown one is overwritten by the next call.
  */
 const char *class_name(__u32 class);
 
 /**
- * class_by_name() - the reverse
+ * class_by_name() - find a class by its name
  * Return: enum wsmon_class, or -1
  */
 int class_by_name(const char *name);
 
-/** record_name() - "wss", ...; "type99" like class_name() */
+/** record_name() - name a kind of record: "wss", ...; "type99" as class_name() */
 const char *record_name(__u32 type);
 
-/** peak_group_name() - "all", "text", "rest"; "group7" like class_name() */
+/** peak_group_name() - name a group: "all", "text", "rest"; "group7" as class_name() */
 const char *peak_group_name(__u32 group);
 
-/** end_name() - why monitoring ended, for people */
+/** end_name() - say why monitoring ended */
 const char *end_name(__u32 reason);
 
 #endif /* WSMO_NAMES_H */

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "names.h"
+#include "pack.h"
 #include "reader.h"
-#include "unpack.h"
 
-/* Room for a record that is there in part and a good deal of what follows */
+/* Room for a record read in part, and for one more */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
 
-/* A header may grow, but not without end */
+/* A header may grow up to this size */
 #define HEADER_MAX	4096
 
 int reader_init(struct reader *r, int fd)
@@ -32,13 +32,13 @@ void reader_free(struct reader *r)
 {
 	free(r->buf);
 	r->buf = NULL;
-	unpack_free(r->unpack);
-	r->unpack = NULL;
+	unpacker_free(r->unpacker);
+	r->unpacker = NULL;
 }
 
 /*
- * Under AddressSanitizer nothing of the buffer can be read but @size bytes at
- * its head: what lies behind a record would hide that somebody reads beyond it.
+ * Under AddressSanitizer only @size bytes at the head of the buffer can be read, so
+ * that reading beyond a record is noticed.
  */
 static void expose(const struct reader *r, size_t size)
 {
@@ -51,7 +51,7 @@ ssize_t reader_fill(struct reader *r)
 	ssize_t n;
 
 	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
-	/* Records stay aligned: buf is, and all lengths are multiples of 8. */
+	/* records stay aligned: buf is, and all sizes are multiples of 8 */
 	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
 		memmove(r->buf, r->buf + r->head, r->tail - r->head);
 		r->tail -= r->head;
@@ -98,7 +98,7 @@ static enum reader_result parse_header(struct reader *r)
 			   h.version, h.header_size);
 	if (have < h.header_size)
 		return READER_MORE;
-	/* what an older writer did not know is 0 */
+	/* fields that an older writer did not know are 0 */
 	if (h.header_size < sizeof(h))
 		memset((char *)&h + h.header_size, 0, sizeof(h) - h.header_size);
 	if (h.clock_id != WSMON_CLOCK_MONOTONIC)
@@ -109,8 +109,8 @@ static enum reader_result parse_header(struct reader *r)
 	return READER_HEADER;
 }
 
-/* Least size of the records this program looks into */
-static size_t least_size(__u32 type)
+/* Minimum size of the records that this program looks into */
+static size_t min_size(__u32 type)
 {
 	static const size_t sizes[] = {
 		[WSMON_REC_ATTRS]	= offsetof(struct wsmon_rec_attrs, attrs.longer_us),
@@ -202,12 +202,12 @@ static const char *check_mark(const struct wsmon_rec_mark *m)
 	return NULL;
 }
 
-/* Snapshots are checked when it is known that they are wanted. */
+/* Snapshots are checked later, if they are wanted */
 static const char *check_record(const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target;
 
-	if (rec->size < least_size(rec->type))
+	if (rec->size < min_size(rec->type))
 		return "too few bytes for its type";
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
@@ -232,51 +232,34 @@ static const char *check_record(const struct wsmon_record *rec)
 	}
 }
 
-static const char *take_packed(struct reader *r, enum reader_want want,
-			       const struct wsmon_record **rec)
-{
-	const struct wsmon_rec_packed *packed = (const void *)*rec;
-	const struct wsmon_rec_snapshot *s;
-	const char *why;
-
-	if (want == READER_NEVER)
-		return NULL;
-	if (!r->unpack)
-		r->unpack = unpack_new();
-	if (!r->unpack)
-		return "more than there is memory for";
-	if (want == READER_LATER)
-		return unpack_keep(r->unpack, packed, &r->at);
-	why = unpack(r->unpack, packed, &r->at, &s);
-	if (why)
-		return why;
-	*rec = &s->rec;
-	return check_snapshot(s);
-}
-
 /*
  * @rec: a snapshot; gets what is to be delivered
- * Return: NULL, or what is wrong with the record at @r->at
+ * Return: NULL, or what is wrong with the record
  */
 static const char *take_snapshot(struct reader *r,
 				 const struct wsmon_record **rec)
 {
-	enum reader_want want = READER_NOW;
-	const char *why = NULL;
+	const struct wsmon_rec_snapshot *s = (const void *)*rec;
+	const char *why;
 
-	if (r->want)
-		want = r->want(r->want_data, *rec);
-	if ((*rec)->type == WSMON_REC_PACKED)
-		why = take_packed(r, want, rec);
-	else if (want == READER_NOW)
-		why = check_snapshot((const void *)*rec);
+	if (r->want && !r->want(r->want_data, *rec)) {
+		/* nobody may look at more of it than reader_pid() does */
+		expose(r, sizeof(struct wsmon_rec_exit));
+		return NULL;
+	}
+	if ((*rec)->type != WSMON_REC_PACKED)
+		return check_snapshot(s);
+	if (!r->unpacker)
+		r->unpacker = unpacker_new();
+	if (!r->unpacker)
+		return "more than there is memory for";
+	why = unpack(r->unpacker, (const void *)*rec, &s);
+	if (!why)
+		why = check_snapshot(s);
 	if (why)
 		return why;
-	/* of what is skipped nothing but what reader_pid() looks at */
-	if (want != READER_NOW)
-		expose(r, sizeof(struct wsmon_rec_exit));
-	else if ((const unsigned char *)*rec != r->buf + r->head)
-		expose(r, 0);
+	*rec = &s->rec;
+	expose(r, 0);
 	return NULL;
 }
 
@@ -313,8 +296,6 @@ enum reader_result reader_parse(struct reader *r,
 	size = next->size;
 	r->at = r->offset;
 	why = check_record(next);
-	if (!why && r->unpack && next->type != WSMON_REC_PACKED)
-		unpack_note(r->unpack, next);
 	if (!why && (next->type == WSMON_REC_SNAPSHOT ||
 		     next->type == WSMON_REC_PACKED))
 		why = take_snapshot(r, rec);
@@ -342,8 +323,12 @@ enum reader_result reader_next(struct reader *r,
 		if (!n)
 			break;
 	}
-	if (r->have_header)
-		return r->head == r->tail ? READER_END : READER_CUT;
+	if (r->have_header && r->head == r->tail)
+		return READER_END;
+	if (r->have_header) {
+		bad(r, "cut off inside a record at byte %llu", r->offset);
+		return READER_CUT;
+	}
 	if (r->head == r->tail)
 		return bad(r, "empty: nothing was recorded, record again");
 	return bad(r, "ends inside its header: nothing was recorded, record again");
@@ -368,7 +353,7 @@ bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_STACK:
 	case WSMON_REC_PACKED:
 	case WSMON_REC_MAPPING:
-		/* all of these have it right behind the record's head */
+		/* all of these begin with it */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;
 	default:

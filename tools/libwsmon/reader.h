@@ -2,10 +2,9 @@
 /*
  * reader.h - parser of the stream and the record file
  *
- * One parser serves both "record", which feeds it as bytes come, and "report",
- * which has a whole file. It holds one buffer of fixed size, checks every
- * size and count before anything else sees a record, and does not try to find
- * its way again behind a broken record: nothing after it can be trusted.
+ * "record" parses a stream as its bytes arrive, "report" a whole file. The reader has
+ * one buffer of fixed size and checks all sizes and counts before anybody else sees a
+ * record. It ends at a broken record: nothing after it can be trusted.
  */
 #ifndef WSMO_READER_H
 #define WSMO_READER_H
@@ -17,13 +16,13 @@
 #include "wsmon.h"
 
 /**
- * enum reader_result - what reader_parse() and reader_next() found
+ * enum reader_result - result of reader_parse() and reader_next()
  * @READER_HEADER:	the header; delivered once, before any record
  * @READER_RECORD:	a whole record, checked
- * @READER_MORE:	not without more bytes (reader_parse() only)
- * @READER_END:		the file ends at a record's end (reader_next() only)
+ * @READER_MORE:	more bytes are needed (reader_parse() only)
+ * @READER_END:		the file ends after a record (reader_next() only)
  * @READER_CUT:		the file ends inside a record (reader_next() only)
- * @READER_BAD:		it cannot be read (on); @error of struct reader says why
+ * @READER_BAD:		reading failed; @error of struct reader says why
  */
 enum reader_result {
 	READER_HEADER,
@@ -34,34 +33,21 @@ enum reader_result {
 	READER_BAD,
 };
 
-/**
- * enum reader_want - what is to be done with a snapshot
- * @READER_NOW:		deliver it
- * @READER_LATER:	not this one, but perhaps those that build on it
- * @READER_NEVER:	nor any that builds on it
- */
-enum reader_want {
-	READER_NOW,
-	READER_LATER,
-	READER_NEVER,
-};
-
-struct unpack;
+struct unpacker;
 
 /**
  * struct reader - state of a reader
- * @fd:		what it reads
+ * @fd:		the file
  * @buf:	the buffer
- * @head:	first byte of it not yet parsed
- * @tail:	behind the last byte read
+ * @head:	index of the first byte that is not parsed yet
+ * @tail:	end of the bytes read
  * @offset:	offset of @head in the stream
- * @at:		offset of the record delivered last
- * @want:	says which snapshots are wanted, by their head and pid alone; NULL
- *		is all. What is not wanted is skipped: it is delivered as it is in
- *		the file, packed perhaps, and nothing but its head and its pid was
- *		checked or may be looked at
- * @want_data:	what it gets
- * @unpack:	unpacks snapshots; NULL before the first one
+ * @at:		offset of the last record delivered
+ * @want:	says whether a snapshot is wanted, by its head and pid alone; NULL
+ *		means all are. One that is not wanted is delivered as it is in the
+ *		file, maybe packed: only its head and its pid may be looked at
+ * @want_data:	passed to @want
+ * @unpacker:	NULL before the first packed snapshot
  * @have_header: @header is valid
  * @header:	the header
  * @error:	after READER_BAD: what is wrong and what to do
@@ -72,52 +58,54 @@ struct reader {
 	size_t head, tail;
 	__u64 offset;
 	__u64 at;
-	enum reader_want (*want)(const void *data, const struct wsmon_record *rec);
+	bool (*want)(const void *data, const struct wsmon_record *rec);
 	const void *want_data;
-	struct unpack *unpack;
+	struct unpacker *unpacker;
 	bool have_header;
 	struct wsmon_file_header header;
 	char error[200];
 };
 
-/** reader_init() - Return: 0 or -ENOMEM; reader_free() in either case */
+/**
+ * reader_init() - prepare a reader; to be followed by reader_free() in any case
+ * Return: 0 or -ENOMEM
+ */
 int reader_init(struct reader *r, int fd);
 
-/** reader_free() - frees its memory; the fd stays the caller's */
+/** reader_free() - free memory; the fd stays open */
 void reader_free(struct reader *r);
 
 /**
  * reader_fill() - read once from the fd
- * Context: invalidates records handed out before
+ * Context: invalidates records delivered before
  * Return: bytes read, 0 at the end of the file, or -errno
  */
 ssize_t reader_fill(struct reader *r);
 
 /**
- * reader_parse() - take the next record from what was read
- * @rec:	the record; for READER_HEADER, header.header_size bytes that
- *		are the header as it stands in the file
+ * reader_parse() - get the next record from the bytes read so far
+ * @rec:	gets the record; with READER_HEADER the header as it is in the file,
+ *		header.header_size bytes
  *
- * It stays valid until the next call. Snapshots are delivered as if they had
- * never been packed.
+ * The record is valid until the next call. Snapshots are delivered unpacked.
  */
 enum reader_result reader_parse(struct reader *r,
 				const struct wsmon_record **rec);
 
-/** reader_next() - the same, reading from a blocking fd as needed */
+/** reader_next() - get the next record, reading from a blocking fd as needed */
 enum reader_result reader_next(struct reader *r,
 			       const struct wsmon_record **rec);
 
 /**
- * reader_pid() - the target a record is about
- * Return: whether it is about one
+ * reader_pid() - get the target that a record is about
+ * Return: false if it is about none
  */
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid);
 
 /**
- * reader_copy() - a record, as large as this program knows it
- * @to:		its structure; what an older writer did not know is 0
- * @size:	bytes of it
+ * reader_copy() - copy a record into the structure that this program knows
+ * @to:		the structure; fields that an older writer did not know become 0
+ * @size:	its size
  */
 void reader_copy(const struct wsmon_record *rec, void *to, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "sorted.h"
 
-/* Where @key is, or belongs */
+/* Index of @key, or of its place */
 static char *locate(const struct sorted *s, const void *key, bool *found)
 {
 	size_t low = 0, high = s->nr;

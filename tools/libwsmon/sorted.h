@@ -10,9 +10,9 @@
 /**
  * struct sorted - the array
  * @base:	its elements, in order
- * @nr:		how many
+ * @nr:		number of elements
  * @size:	bytes of one
- * @max:	most elements
+ * @max:	maximum number of elements
  * @compare:	like that of qsort()
  */
 struct sorted {
@@ -23,21 +23,21 @@ struct sorted {
 	int (*compare)(const void *a, const void *b);
 };
 
-/** sorted_find() - Return: the element equal to @key, NULL if there is none */
+/** sorted_find() - find the element equal to @key. Return: NULL if there is none */
 void *sorted_find(const struct sorted *s, const void *key);
 
 /**
- * sorted_get() - the same; a copy of @key is added if there is none
+ * sorted_get() - find the element equal to @key, or add a copy of @key
  *
- * Adding moves elements: pointers to others are not valid any more.
+ * Adding moves elements, which invalidates pointers to them.
  *
  * Return: NULL at the limit, or without memory
  */
 void *sorted_get(struct sorted *s, const void *key);
 
 /**
- * sorted_remove() - forget an element
- * @element: where it is; those behind it move there
+ * sorted_remove() - remove an element
+ * @element: the element; those after it move down
  */
 void sorted_remove(struct sorted *s, void *element);
 

@@ -22,9 +22,9 @@ WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
 layer_srcs = $(wildcard $(addsuffix *.c,$(if $(filter libwsmon,$(1)),$(WSMO_LIB_DIRS),\
 	$(if $(filter report,$(1)),$(WSMO_REPORT_DIRS),$(WSMO_DIR)/$(1)/))))
 
-# The programs: their verbs, their layers (what uses before what is used), their
-# libraries. wsmo itself is to be small: it runs beside what it records, and
-# executes the others.
+# The programs: their verbs, their layers (users before what they use), their
+# libraries. wsmo itself is small, as it runs beside what it records; it executes the
+# others.
 WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
 wsmo_LAYERS := record session cli libwsmon
@@ -44,7 +44,7 @@ WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-# few segments, little memory
+# fewer segments need less memory
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
@@ -57,6 +57,28 @@ wsmo-asan: $(WSMO_PROGRAMS:wsmo%=out/bin/wsmo-asan%) $(WSMO_SCHEME_FILES)
 out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 	@mkdir -p $(@D)
 	cp $< $@
+
+# The library as others get it, shared and static: its public symbols alone
+#
+#   out/lib/libwsmon.so.0, out/lib/libwsmon.a
+LIBWSMON_SONAME := libwsmon.so.0
+LIBWSMON_MAP := tools/libwsmon/libwsmon.map
+LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c))
+
+.PHONY: libwsmon
+libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
+
+out/lib/$(LIBWSMON_SONAME): $(LIBWSMON_OBJS) $(LIBWSMON_MAP)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname=$(@F) -Wl,--version-script=$(LIBWSMON_MAP) -Wl,--no-undefined \
+		$(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd
+
+out/lib/libwsmon.a: $(LIBWSMON_OBJS)
+	@mkdir -p $(@D)
+	$(LD) -r -o $(@:.a=.o) $^
+	objcopy --wildcard --keep-global-symbol='wsmon_*' $(@:.a=.o)
+	@rm -f $@
+	$(AR) rcs $@ $(@:.a=.o)
 
 # archive DIRECTORY LAYER
 define archive
@@ -81,6 +103,10 @@ $(WSMO_OBJ)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+out/obj/pic/%.o: %.c $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) -fPIC $(CFLAGS) -MMD -MP -c -o $@ $<
+
 $(WSMO_OBJ_ASAN)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_ASAN) -MMD -MP -c -o $@ $<
@@ -103,7 +129,7 @@ vendor:
 		--strip-components=2 package/dist/uPlot.iife.min.js \
 		package/dist/uPlot.min.css
 
-# What they take in is not told by the compiler
+# Files included by assembler directives, which -MMD does not list
 $(patsubst %,%/$(WSMO_DIR)/report/html/assets.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
 	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
@@ -118,4 +144,4 @@ out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 
 WSMO_ALL_SRCS := $(WSMO_DIR)/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
 -include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_ALL_SRCS)) \
-	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS))
+	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS)) $(LIBWSMON_OBJS:.o=.d)

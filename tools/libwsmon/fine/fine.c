@@ -14,40 +14,40 @@
 
 #define FINE_TARGETS	4096
 
-/* What was seen so many snapshots ago says nothing any more */
+/* Points older than this many snapshots are dropped */
 #define AGE_MAX		32
 
-/* When a share has changed much, that began so many snapshots ago at most */
+/* A large change of a share began at most this many snapshots ago */
 #define AGE_CHANGED	5
 
-/* Of a region a point has to be known more closely than to that part */
+/* The place of a point must be known to within 1/NEAR of the region */
 #define NEAR		8
 
-/* Regions that may as well be of one kind are told as one */
+/* With this probability of being of one kind a region stays undivided */
 #define DOUBT		0.05
 
-/* What has this probability and does not come is another memory */
+/* If all points contradict this probability the memory is another one */
 #define ODD		0.9
 
-/* Parts whose shares are closer than that are one */
+/* Parts whose shares are closer than this are joined */
 #define SAME		(1.0 / 16)
 
-/* What is in use is found accessed now and then, at least */
+/* Minimum rate at which memory in use is found accessed */
 #define RATE_LEAST	0.001
 
-/* No region is beyond that page */
+/* Regions end before this page */
 #define PAGES_MAX	(1ULL << (FINE_ORDERS - 1))
 
 /**
- * struct target - what is known of one
- * @pid:	which
- * @now:	pages seen up to the last snapshot
- * @next:	up to the one that is being read
- * @from:	of @now what is below the region that comes next
- * @rate:	share of rounds that found samples accessed that were at all, in the last
- *		region that tells
+ * struct target - state of a target
+ * @pid:	its pid
+ * @now:	pages sampled up to the last snapshot
+ * @next:	the same up to the one that is being read
+ * @from:	index in @now: points before it are below the next region
+ * @rate:	share of rounds that found a sample in use accessed, in the last region
+ *		where this is known
  * @origins:	what parts are aligned to
- * @prior:	what regions are like if that is address 0, or their mapping
+ * @prior:	priors if that is address 0, and if it is their mapping
  */
 struct target {
 	__u32 pid;
@@ -61,10 +61,10 @@ struct target {
 /**
  * struct fine - all targets
  * @page_size:	bytes
- * @full:	something found no room
+ * @full:	something was left out
  * @targets:	pointers to struct target, by pid
- * @points:	there is room for in all of them
- * @tree:	the region that is looked at, by what its parts may be aligned to
+ * @points:	number of points there is room for in all of them
+ * @tree:	the current region with either alignment of its parts
  */
 struct fine {
 	__u32 page_size;
@@ -75,12 +75,12 @@ struct fine {
 };
 
 /**
- * struct place - a region that is looked at
+ * struct place - the current region
  * @start:	first page
- * @end:	page behind its last one
+ * @end:	end page, exclusive
  * @area:	its index
  * @origin:	what its parts may be aligned to, if not to 0
- * @first:	the first of its points in @next; the others follow up to the end
+ * @first:	index of its first point in @next; its points are the last there
  */
 struct place {
 	__u64 start, end;
@@ -90,14 +90,14 @@ struct place {
 };
 
 /**
- * struct parts - a region's parts on their way to the caller
+ * struct parts - passes a region's parts to the caller
  * @region:	the region
  * @page_size:	bytes
- * @rate:	share of rounds that find what is used accessed
+ * @rate:	share of rounds that find memory in use accessed
  * @start:	first page of the part that may still grow
- * @end:	behind its last one; 0: there is none yet
+ * @end:	its end page, exclusive; 0 if there is none yet
  * @used:	pages of it that are in use
- * @put:	where to
+ * @put:	the caller's function
  * @arg:	its first argument
  */
 struct parts {
@@ -183,7 +183,7 @@ static struct target *get_target(struct fine *f, __u32 pid)
 	return NULL;
 }
 
-/* Return: log of the probability of what was seen if parts are aligned like that */
+/* Return: log of the probability of the points if parts are aligned like that */
 static double build(struct fine *f, struct target *t, const struct place *at,
 		    bool mapping)
 {
@@ -192,15 +192,15 @@ static double build(struct fine *f, struct target *t, const struct place *at,
 			       t->next.point + at->first, t->next.nr - at->first);
 }
 
-/* Is it the contrary of what was quite sure? */
+/* Does a point contradict what was almost certain? */
 static bool is_odd(const struct fine_tree *t, const struct fine_point *p)
 {
 	return fabs(fine_tree_share(t, p->page) - p->hit) > ODD;
 }
 
 /*
- * A page that the last snapshot saw, too, is the same sample: it stayed for a longer
- * window, or as the target slept. It is one point.
+ * A page that is also in the last snapshot is the same sample, which stayed for a longer
+ * window or because the target slept: it counts as one point.
  */
 static void drop_same(struct fine_points *p, size_t first, __u64 page)
 {
@@ -213,7 +213,7 @@ static void drop_same(struct fine_points *p, size_t first, __u64 page)
 }
 
 /*
- * Add what was seen just now. If all of it contradicts the rest, that was another memory.
+ * Adds the new points. If all of them contradict the rest, the memory is another one.
  * Return: false without memory
  */
 static bool add_points(struct fine *f, struct target *t, const struct place *at,
@@ -236,7 +236,7 @@ static bool add_points(struct fine *f, struct target *t, const struct place *at,
 }
 
 /*
- * Points of the region from before; the module tells of a change some time after it.
+ * Keeps older points of the region; the module reports a change some time after it.
  * Return: false if there is no room for them and two more
  */
 static bool keep_points(struct fine *f, struct target *t, const struct place *at,
@@ -289,7 +289,7 @@ static void add_part(void *arg, __u64 start, __u64 end, double share)
 	p->end = end;
 }
 
-/* Whoever is used, how often is it? Known of regions whose samples were. */
+/* Learns how often memory in use is found accessed */
 static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 {
 	int hits = !!(e->samples & WSMON_SAMPLES_LOWER_HIT) +
@@ -300,7 +300,7 @@ static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 	return t->rate;
 }
 
-/* Tell a region in parts. Return: false without memory, it is not told then */
+/* Passes a region in parts. Return: false without memory: nothing was passed */
 static bool divide(struct fine *f, struct target *t, const struct place *at,
 		   const struct wsmon_region_entry *e, fine_part *put, void *arg)
 {
@@ -319,7 +319,7 @@ static bool divide(struct fine *f, struct target *t, const struct place *at,
 	tree = &f->tree[fine_origins_best(&t->origins, at->area)];
 	if (fine_tree_whole(tree) <= DOUBT)
 		fine_tree_tell(tree, add_part, &p);
-	/* all alike: what the module tells is more than what is known here */
+	/* of one kind: the module knows more about it */
 	if (p.start == at->start)
 		put(arg, e);
 	else
@@ -327,7 +327,7 @@ static bool divide(struct fine *f, struct target *t, const struct place *at,
 	return true;
 }
 
-/* Can it have parts, and be told from its neighbours? */
+/* Can a region have parts, and does it have a valid range? */
 static bool is_sound(const struct wsmon_region_entry *e, __u32 page_size)
 {
 	return page_size && !(e->start % page_size) && !(e->end % page_size) &&

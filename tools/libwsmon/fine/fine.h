@@ -2,11 +2,9 @@
 /*
  * fine.h - where within regions memory was accessed
  *
- * The module has so many regions and no more, so a region may have parts that are
- * accessed and others that are not. Each interval looks at two other pages of it, and
- * snapshots tell which they were: what many intervals saw shows the parts.
- *
- * Pure: no files, no clock.
+ * The number of regions is limited, so a region may have parts that are accessed and
+ * others that are not. Each interval samples two other pages of it, and snapshots say
+ * which: many intervals together show the parts.
  */
 #ifndef WSMO_FINE_H
 #define WSMO_FINE_H
@@ -18,34 +16,34 @@
 struct fine;
 
 /**
- * fine_new() - nothing is known yet
+ * fine_new() - allocate an empty state
  * @page_size:	of the recording
  *
  * Return: NULL without memory
  */
 struct fine *fine_new(__u32 page_size);
 
-/** fine_free() - fine_new() undone */
+/** fine_free() - free it */
 void fine_free(struct fine *f);
 
-/** fine_part() - takes a part of a region; its share and freq are estimates */
+/** fine_part() - handle a part of a region; its share and freq are estimates */
 typedef void fine_part(void *arg, const struct wsmon_region_entry *part);
 
 /**
- * fine_snapshot() - learn from a snapshot, tell its regions in parts
- * @f:		what is known
+ * fine_snapshot() - learn from a snapshot, and divide its regions
+ * @f:		the state
  * @s:		the snapshot
- * @part:	called for each, in address order; a region that cannot be divided is one
- *		part, as it is
+ * @part:	called for each part in address order; a region that cannot be divided is
+ *		one part
  * @arg:	its first argument
  */
 void fine_snapshot(struct fine *f, const struct wsmon_rec_snapshot *s, fine_part *part,
 		   void *arg);
 
-/** fine_note() - any other record: a target may begin anew or end, mappings may be told */
+/** fine_note() - note any other record: targets and mappings may change */
 void fine_note(struct fine *f, const struct wsmon_record *rec);
 
-/** fine_full() - were regions told as they are for want of room? */
+/** fine_full() - were regions left undivided for lack of memory? */
 bool fine_full(const struct fine *f);
 
 #endif /* WSMO_FINE_H */

@@ -7,13 +7,13 @@
 
 #include "origin.h"
 
-/* What is left of the odds, each snapshot */
+/* Factor of the odds after each snapshot */
 #define MEMORY		0.5
 
 /**
- * struct fine_origin - of an area
- * @page:	where it begins
- * @log_odds:	for divisions that count from there
+ * struct fine_origin - that of an area
+ * @page:	its first page
+ * @log_odds:	of divisions that count from there
  */
 struct fine_origin {
 	__u64 page;
@@ -27,7 +27,7 @@ int fine_origins_add(struct fine_origins *o, const struct wsmon_rec_area *rec,
 	struct fine_origin *area;
 	__u32 room;
 
-	/* areas come in order: a number in a file needs no more memory than the file has */
+	/* areas come in order: a large index in a file does not allocate much */
 	if (rec->index > o->nr)
 		return 0;
 	if (rec->index == o->room) {

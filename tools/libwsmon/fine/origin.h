@@ -2,9 +2,9 @@
 /*
  * origin.h - what the divisions of a mapping are aligned to
  *
- * Huge pages and some allocators align to addresses; what a program lays out in a
- * mapping of its own begins where that begins. Which of the two explains better what
- * was seen is found out for each mapping.
+ * Huge pages and some allocators align to addresses; data that a program lays out in a
+ * mapping of its own is aligned to the mapping's start. For each mapping it is learned
+ * which of the two explains the samples better.
  */
 #ifndef WSMO_FINE_ORIGIN_H
 #define WSMO_FINE_ORIGIN_H
@@ -16,10 +16,10 @@
 struct fine_origin;
 
 /**
- * struct fine_origins - of a target, by area; all 0 is empty
+ * struct fine_origins - those of a target, by area; zeroed is empty
  * @area:	the areas known
- * @nr:		how many
- * @room:	for how many there is room
+ * @nr:		number of areas
+ * @room:	number of areas there is memory for
  */
 struct fine_origins {
 	struct fine_origin *area;
@@ -27,8 +27,8 @@ struct fine_origins {
 };
 
 /**
- * fine_origins_add() - an area is there; what is known of it stays if it was before
- * @o:		where to
+ * fine_origins_add() - add an area; one that is known keeps its state
+ * @o:		those of the target
  * @rec:	the area
  * @page_size:	bytes
  *
@@ -38,8 +38,8 @@ int fine_origins_add(struct fine_origins *o, const struct wsmon_rec_area *rec,
 		     __u32 page_size);
 
 /**
- * fine_origins_get() - where divisions may count from but from address 0
- * @o:		of the target
+ * fine_origins_get() - get the origin of divisions other than address 0
+ * @o:		those of the target
  * @index:	the area
  * @page:	first page of a region of it
  *
@@ -47,16 +47,16 @@ int fine_origins_add(struct fine_origins *o, const struct wsmon_rec_area *rec,
  */
 __u64 fine_origins_get(const struct fine_origins *o, __u32 index, __u64 page);
 
-/** fine_origins_best() - do they count from there, as far as is known? */
+/** fine_origins_best() - is that origin the more likely one? */
 bool fine_origins_best(const struct fine_origins *o, __u32 index);
 
-/** fine_origins_learn() - @log_odds speak for that */
+/** fine_origins_learn() - add evidence for it: @log_odds */
 void fine_origins_learn(struct fine_origins *o, __u32 index, double log_odds);
 
-/** fine_origins_fade() - a snapshot is over: what was learnt counts for less */
+/** fine_origins_fade() - give less weight to the past, after a snapshot */
 void fine_origins_fade(struct fine_origins *o);
 
-/** fine_origins_clear() - forget all */
+/** fine_origins_clear() - free what is in it */
 void fine_origins_clear(struct fine_origins *o);
 
 #endif /* WSMO_FINE_ORIGIN_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * points.c - which pages of a target were looked at lately, and were they accessed?
+ * points.c - recently sampled pages of a target
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #include "points.h"
 
-/* As the module has it: shares closer to none or all than that are told as such */
+/* As in the module: shares closer to 0 or 1 than this count as that */
 #define NEARLY		(WSMON_SHARE_ONE / 512)
 
-/* Pages of which it is not told which they were count as seen so long ago */
+/* Age of points whose page is not known */
 #define AGE_ANYWHERE	24
 
 int fine_points_room(struct fine_points *p, size_t more, size_t *all)
@@ -56,7 +56,7 @@ bool fine_partial(const struct wsmon_region_entry *e)
 	return e->share >= NEARLY && e->share <= WSMON_SHARE_ONE - NEARLY;
 }
 
-/* A page of a place of a part: the middle one if there are several */
+/* The page of a sample's place in its part: the middle one if there are several */
 static struct fine_point point_of(__u64 start, __u64 end, unsigned int place, bool hit)
 {
 	__u64 pages = end - start, each = pages / WSMON_SAMPLES_PLACES;
@@ -66,14 +66,14 @@ static struct fine_point point_of(__u64 start, __u64 end, unsigned int place, bo
 	page = place * each + each / 2 +
 	       (place * rest + WSMON_SAMPLES_PLACES - 1) / WSMON_SAMPLES_PLACES;
 	return (struct fine_point) {
-		/* small parts have no page in the last places */
+		/* small parts have no pages in the last places */
 		.page = start + (page < pages ? page : pages - 1),
 		.near = each < UINT32_MAX ? each : UINT32_MAX,
 		.hit = hit,
 	};
 }
 
-/* It was like all the others for long, and may have been any */
+/* A sample that was like all others for long: its page may be any */
 static struct fine_point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
 {
 	return (struct fine_point) {

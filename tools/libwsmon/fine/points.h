@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * points.h - which pages of a target were looked at lately, and were they accessed?
+ * points.h - recently sampled pages of a target
  */
 #ifndef WSMO_FINE_POINTS_H
 #define WSMO_FINE_POINTS_H
@@ -9,49 +9,49 @@
 #include "wsmon.h"
 
 /**
- * struct fine_points - pages in address order; all 0 is none
+ * struct fine_points - pages in address order; zeroed is empty
  * @point:	the pages
- * @nr:		how many
- * @room:	for how many there is room
+ * @nr:		number of points
+ * @room:	number of points there is memory for
  */
 struct fine_points {
 	struct fine_point *point;
 	size_t nr, room;
 };
 
-/* Points of all targets there may be memory for: 64 MiB */
+/* Maximum for all targets: 64 MiB */
 #define FINE_POINTS_ALL	(1 << 22)
 
 /**
  * fine_points_room() - make room
  * @p:		the points
- * @more:	for so many more of them
- * @all:	points there is room for in all of them, FINE_POINTS_ALL at most
+ * @more:	number of points to be added
+ * @all:	number of points there is memory for in all targets
  *
  * Return: 0, or -1 if there is none
  */
 int fine_points_room(struct fine_points *p, size_t more, size_t *all);
 
 /**
- * fine_points_insert() - into its place
- * @p:		the points; there is room
- * @first:	among those from that one on
+ * fine_points_insert() - insert a point at its place
+ * @p:		the points, with room for it
+ * @first:	index from which on its place is
  * @point:	the new one
  */
 void fine_points_insert(struct fine_points *p, size_t first,
 			const struct fine_point *point);
 
-/** fine_points_clear() - forget all */
+/** fine_points_clear() - free all */
 void fine_points_clear(struct fine_points *p, size_t *all);
 
-/** fine_partial() - is some of the region in use, and some not? */
+/** fine_partial() - is a part of the region in use, and a part not? */
 bool fine_partial(const struct wsmon_region_entry *e);
 
 /**
- * fine_samples() - the two pages that were looked at in a region of several pages
+ * fine_samples() - get the two pages sampled in a region of several pages
  * @e:		the region
  * @start:	first page
- * @end:	page behind the last one
+ * @end:	end page, exclusive
  * @time_ns:	of the snapshot
  * @point:	the pages
  *

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tree.c - how a region is best divided, given what was seen at some of its pages
+ * tree.c - the best division of a region, given samples of its pages
  *
  * A cell is either of one kind, or its halves differ and each is a cell again: a prior
- * over all divisions at powers of two. Their probabilities given the pages seen are
+ * over all divisions at powers of two. Their probabilities given the samples are
  * weighted in one pass from below (context tree weighting: Willems, Shtarkov and
- * Tjalkens, IEEE Trans. Inf. Theory 41:3, 1995), what is told is the mean over all of
- * them. A cell of one kind is plain or mixed: of plain ones all pages are accessed, or
- * none, with few exceptions, so their share is Beta(a, a) with a small; that of mixed
- * ones is uniform.
+ * Tjalkens, IEEE Trans. Inf. Theory 41:3, 1995); the result is the mean over all of
+ * them. A cell of one kind is plain or mixed: of a plain one all pages are accessed, or
+ * none, with few exceptions, so its share is Beta(a, a) with a small; that of a mixed
+ * one is uniform.
  *
- * How memory is divided is alike all over a program: the probabilities that a cell of
- * some size is divided, and that it is plain if not, are those of the cells met so far,
- * where older snapshots count for less and less (empirical Bayes, by expectation
- * maximization as data come: Neal and Hinton, Learning in Graphical Models, 1998). So
- * pages that are scattered remain one cell, and blocks are found by few pages in each.
+ * Memory is divided in similar ways all over a program: the probabilities that a cell of
+ * some size is divided, and that it is plain if not, are learned from the cells so far,
+ * where older snapshots count for less (empirical Bayes, by online expectation
+ * maximization: Neal and Hinton, Learning in Graphical Models, 1998). So scattered pages
+ * remain one cell, and blocks are found from few samples in each.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,21 +24,21 @@
 
 #define A		0.02
 
-/* Of cells nobody met half are divided, half of the others plain; nothing is certain. */
+/* Without cells: half are divided, half of the others are plain; nothing is certain */
 #define UNKNOWN		0.5
 #define LEAST		0.001
 
-/* What is left of the cells met, each snapshot */
+/* Factor of the number of cells after each snapshot */
 #define MEMORY		0.5
 
 /**
  * struct fine_node - a cell
  * @start:	first page of the region in it, from the origin
- * @end:	page behind the last one
- * @child:	its halves' nodes; 0 if nothing is known of what differs
+ * @end:	end page, exclusive
+ * @child:	the nodes of its halves; 0 if no samples show them to differ
  * @order:	it has 2^order pages
- * @points:	pages in it that were seen
- * @hits:	how many of them had been accessed
+ * @points:	sampled pages in it
+ * @hits:	those that were accessed
  * @whole:	probability that it is of one kind
  * @plain:	probability that it is plain if so
  */
@@ -52,7 +52,7 @@ struct fine_node {
 	double plain;
 };
 
-/* log Gamma(n + A), log Gamma(n + 2A) and log n!, what the probability of points takes */
+/* log Gamma(n + A), log Gamma(n + 2A) and log n!, for the probability of points */
 static double log_gamma[3][FINE_POINTS + 2];
 
 void fine_prior_init(struct fine_prior *prior)
@@ -87,8 +87,8 @@ static double log_sum(double x, double y)
 }
 
 /*
- * log of the probability of so many hits, and others, in a cell of one kind;
- * @plain: that it is plain, now that they are known
+ * Return: log of the probability of these hits and misses in a cell of one kind
+ * @plain: gets the probability that it is plain, given them
  */
 static double log_alike(const struct fine_tree *t, unsigned int order,
 			unsigned int hits, unsigned int others, double *plain)
@@ -122,7 +122,7 @@ static struct fine_node *new_node(struct fine_tree *t)
 	return &t->node[t->nr++];
 }
 
-/* The middle of the smallest cell that has both ends, and its order */
+/* The middle of the smallest cell that contains both ends, and its order */
 static __u64 cell_mid(__u64 start, __u64 end, unsigned int *order)
 {
 	__u64 last = end - 1;
@@ -133,8 +133,8 @@ static __u64 cell_mid(__u64 start, __u64 end, unsigned int *order)
 
 /*
  * Return: log of the probability of the points, all divisions weighted; NAN without
- * memory. Halves of which none was seen do not tell, nor do cells whose points are all
- * alike need more than a look at their halves.
+ * memory. Halves without samples add nothing, and of cells whose points are all alike
+ * only the halves are looked at.
  */
 static double build(struct fine_tree *t, __u64 start, __u64 end,
 		    const struct fine_point *point, size_t nr)
@@ -182,7 +182,7 @@ static double build(struct fine_tree *t, __u64 start, __u64 end,
 	return all;
 }
 
-/* @reach: probability that the cell is one, and not a part of one */
+/* @reach: probability that the cell is undivided, and not part of a larger one */
 static void count(struct fine_tree *t, size_t i, double reach)
 {
 	const struct fine_node *n = &t->node[i];
@@ -235,7 +235,7 @@ double fine_tree_whole(const struct fine_tree *t)
 	return t->node[0].whole;
 }
 
-/* The share of a cell's pages if it is one; @around: that of the one above */
+/* The share of a cell's pages if it is of one kind; @around: that of its parent */
 static double own_share(const struct fine_node *n, double around)
 {
 	double plain = (n->hits + A) / (n->points + 2 * A);
@@ -259,7 +259,7 @@ double fine_tree_share(const struct fine_tree *t, __u64 page)
 	return share + reach * own;
 }
 
-/* @share: what larger cells add to it */
+/* @share: what larger cells contribute */
 static void tell(const struct fine_tree *t, size_t i, double reach, double share,
 		 double around, fine_tree_part *part, void *arg)
 {

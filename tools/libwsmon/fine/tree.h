@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tree.h - how a region is best divided, given what was seen at some of its pages
+ * tree.h - the best division of a region, given samples of its pages
  *
- * Pure: no files, no clock. tree.c has the statistics.
+ * tree.c has the statistics.
  */
 #ifndef WSMO_FINE_TREE_H
 #define WSMO_FINE_TREE_H
@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-/* A cell of 2^52 pages is all there is */
+/* The largest cell has 2^52 pages */
 #define FINE_ORDERS	53
 
-/* Most points of one region */
+/* Maximum number of points of a region */
 #define FINE_POINTS	512
 
 /**
- * struct fine_point - a page that was looked at
+ * struct fine_point - a sampled page
  * @page:	its number
- * @near:	it may as well have been one of so many pages
+ * @near:	number of pages that it may have been
  * @age:	snapshots since
- * @hit:	it had been accessed
+ * @hit:	it was accessed
  */
 struct fine_point {
 	__u64 page;
@@ -32,10 +32,10 @@ struct fine_point {
 };
 
 /**
- * struct fine_prior - what the regions of a target are like, by order of a cell
- * @split:	probability that halves of a cell of 2^order pages differ
- * @plain:	probability that of one whose halves do not all is used, or nothing
- * @seen:	how many cells were met, the older the less they count
+ * struct fine_prior - expectations of a target's cells, by their order
+ * @split:	probability that the halves of a cell of 2^order pages differ
+ * @plain:	probability that a cell of one kind is used completely or not at all
+ * @seen:	number of cells so far; older ones count for less
  * @cut:	those whose halves differed
  * @even:	others that were plain
  */
@@ -47,19 +47,19 @@ struct fine_prior {
 	double even[FINE_ORDERS];
 };
 
-/** fine_prior_init() - nothing was met yet */
+/** fine_prior_init() - set the prior before any cell */
 void fine_prior_init(struct fine_prior *prior);
 
-/** fine_prior_fade() - a snapshot is over: what was learnt counts for less */
+/** fine_prior_fade() - give less weight to the past, after a snapshot */
 void fine_prior_fade(struct fine_prior *prior);
 
 struct fine_node;
 
 /**
- * struct fine_tree - the division of a region; all 0 is none
- * @node:	cells, the first is the region; @nr of them, room for @room
+ * struct fine_tree - the division of a region; zeroed is empty
+ * @node:	cells, the first is the region; @nr of them, memory for @room
  * @origin:	page that cells count from
- * @prior:	what they are expected to be like
+ * @prior:	expectations of them
  */
 struct fine_tree {
 	struct fine_node *node;
@@ -68,18 +68,18 @@ struct fine_tree {
 	struct fine_prior *prior;
 };
 
-/** fine_tree_free() - what it holds */
+/** fine_tree_free() - free what is in it */
 void fine_tree_free(struct fine_tree *t);
 
 /**
  * fine_tree_build() - find the division
- * @t:		it goes there
- * @prior:	of the target
+ * @t:		gets it
+ * @prior:	that of the target
  * @origin:	page that cells count from, @start at most
  * @start:	first page of the region
- * @end:	page behind its last one
- * @point:	pages in it that were looked at, ascending
- * @nr:		how many, at most FINE_POINTS
+ * @end:	end page, exclusive
+ * @point:	sampled pages in it, ascending
+ * @nr:		number of points, at most FINE_POINTS
  *
  * Return: log of the probability of @point; NAN without memory
  */
@@ -87,19 +87,19 @@ double fine_tree_build(struct fine_tree *t, struct fine_prior *prior, __u64 orig
 		       __u64 start, __u64 end, const struct fine_point *point,
 		       size_t nr);
 
-/** fine_tree_whole() - the probability that the region is of one kind */
+/** fine_tree_whole() - get the probability that the region is of one kind */
 double fine_tree_whole(const struct fine_tree *t);
 
-/** fine_tree_share() - the probability that a page of the region is in use */
+/** fine_tree_share() - get the probability that a page of the region is in use */
 double fine_tree_share(const struct fine_tree *t, __u64 page);
 
-/** fine_tree_part() - takes a part: its pages and the share of them in use */
+/** fine_tree_part() - handle a part: its pages and the share of them in use */
 typedef void fine_tree_part(void *arg, __u64 start, __u64 end, double share);
 
-/** fine_tree_tell() - the parts of the region, ascending */
+/** fine_tree_tell() - pass the parts of the region, ascending */
 void fine_tree_tell(const struct fine_tree *t, fine_tree_part *part, void *arg);
 
-/** fine_tree_learn() - other regions are to be divided like this one is */
+/** fine_tree_learn() - update the prior with this division */
 void fine_tree_learn(struct fine_tree *t);
 
 #endif /* WSMO_FINE_TREE_H */

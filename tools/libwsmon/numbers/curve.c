@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * curve.c - the working set against its window, and what follows for a limit
+ * curve.c - the working set as a function of its window, and what follows for a limit
  *
  * Between its nodes the curve is a quadratic spline that is rising and concave if
  * the nodes are (Schumaker, On Shape Preserving Quadratic Spline Interpolation,
@@ -11,30 +11,11 @@
 
 #include "curve.h"
 
-double curve_power(double x, double share)
-{
-	double power = 1;
-	unsigned int i;
-
-	if (share >= 1)
-		return x;
-	/* bit by bit: halves, quarters, ... of the exponent are roots of roots */
-	for (i = 0; i < 40; i++) {
-		x = sqrt(x);
-		share *= 2;
-		if (share >= 1) {
-			power *= x;
-			share -= 1;
-		}
-	}
-	return power;
-}
-
 /*
- * The working set of a longer window is no smaller, but its estimate may be. To take
- * the greatest so far would add up noise; neighbours that fall are replaced by
- * their mean, until none does (pool adjacent violators: Barlow et al., Statistical
- * Inference under Order Restrictions, 1972).
+ * The working set of a longer window is no smaller, but its estimate may be. Taking the
+ * maximum so far would add up noise, so neighbours that fall are replaced by their mean
+ * until none does (pool adjacent violators: Barlow et al., Statistical Inference under
+ * Order Restrictions, 1972).
  */
 static void pool_means(struct curve *c)
 {
@@ -65,9 +46,7 @@ static double mean_slope(const struct curve *c, size_t i)
 	return (c->size[i + 1] - c->size[i]) / (c->tau[i + 1] - c->tau[i]);
 }
 
-/*
- * Slopes that rise are those of noise, too.
- */
+/* Slopes that rise are noise, too */
 static void make_concave(struct curve *c)
 {
 	size_t end[WSMON_WINDOWS_MAX], nr = 0, i, b;
@@ -99,8 +78,8 @@ static void make_concave(struct curve *c)
 }
 
 /*
- * The mean slope of a segment is about that in its middle. Between two of them the
- * logarithm is linear, as rates that fall by parts of themselves are.
+ * The mean slope of a segment is about that in its middle. Between two middles its
+ * logarithm is linear, as for rates that fall exponentially.
  */
 static double node_slope(const struct curve *c, size_t i)
 {
@@ -109,7 +88,7 @@ static double node_slope(const struct curve *c, size_t i)
 
 	if (behind <= 0)
 		return 0;
-	return before * curve_power(behind / before, share);
+	return before * pow(behind / before, share);
 }
 
 void curve_fit(struct curve *c)
@@ -126,14 +105,14 @@ void curve_fit(struct curve *c)
 	make_concave(c);
 	for (i = 1; i < c->nr; i++)
 		c->slope[i] = node_slope(c, i);
-	/* at the end it goes on falling as it did on the way there */
+	/* after the last middle it falls on as before it */
 	last = mean_slope(c, c->nr - 1);
 	c->slope[c->nr] = c->slope[c->nr - 1] > 0 ?
 			  last * last / c->slope[c->nr - 1] : 0;
 	c->slope[0] = 2 * mean_slope(c, 0) - c->slope[1];
 }
 
-/* The segment a window is in */
+/* The segment that contains a window */
 static size_t segment(const struct curve *c, double tau)
 {
 	size_t i = 0;
@@ -193,7 +172,7 @@ double curve_window(const struct curve *c, double size)
 
 	if (size > c->size[c->nr])
 		return INFINITY;
-	/* a double has no more bits than that */
+	/* a double has no more bits */
 	for (i = 0; i < 64; i++) {
 		double mid = (low + high) / 2;
 
@@ -205,27 +184,27 @@ double curve_window(const struct curve *c, double size)
 	return high;
 }
 
-/* The point before a segment; the curve begins with one that is certain */
+/* The point before a segment; (0, 0) is certain */
 static struct curve_point before(const struct curve *c, size_t i)
 {
 	return i ? c->point[i - 1] : (struct curve_point){ };
 }
 
-/* As far from the curve as at the points around, in proportion */
+/* Interpolates the distance from the curve between the points */
 void curve_ends(const struct curve *c, double tau, double *low, double *high)
 {
 	size_t i = segment(c, tau);
 	const struct curve_point from = before(c, i), to = c->point[i];
-	double share = lesser(1, (tau - from.tau) / (to.tau - from.tau));
+	double share = fmin(1, (tau - from.tau) / (to.tau - from.tau));
 	double size = curve_size(c, tau);
 
-	*low = larger(0, size - (1 - share) * (from.mean - from.low) -
+	*low = fmax(0, size - (1 - share) * (from.mean - from.low) -
 		       share * (to.mean - to.low));
 	*high = size + (1 - share) * (from.high - from.mean) +
 		share * (to.high - to.mean);
 }
 
-/* Half the interval of a rate: as uncertain as the rise that was measured there */
+/* Half the interval of a rate, from that of the rise measured there */
 static double slack(const struct curve *c, double tau, double rate)
 {
 	size_t i = segment(c, tau);
@@ -237,7 +216,7 @@ static double slack(const struct curve *c, double tau, double rate)
 
 static double fastest(const struct curve *c, double size)
 {
-	double tau = curve_window(c, larger(0, size));
+	double tau = curve_window(c, fmax(0, size));
 	double rate = curve_rate(c, tau);
 
 	return rate + slack(c, tau, rate);
@@ -250,7 +229,7 @@ static double slowest(const struct curve *c, double size)
 	if (isinf(tau))
 		return 0;
 	rate = curve_rate(c, tau);
-	return larger(0, rate - slack(c, tau, rate));
+	return fmax(0, rate - slack(c, tau, rate));
 }
 
 struct curve_miss curve_limit(const struct curve *c, double size)
@@ -263,7 +242,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 	if (isinf(m.tau)) {
 		double mean = mean_slope(c, c->nr - 1);
 
-		/* the rate falls: at the end it is at most its mean before */
+		/* the rate falls: at the end it is at most the mean before */
 		m.bound = CURVE_BELOW;
 		m.high = size < last->high ?
 			 fastest(c, size - (last->high - last->mean)) :
@@ -281,7 +260,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 	return m;
 }
 
-/* Steps are a part in a thousand of what there is to choose from */
+/* Steps of a thousandth of the range */
 #define STEPS	1024
 
 double curve_smallest(const struct curve *c, double most)

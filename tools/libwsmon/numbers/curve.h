@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * curve.h - the working set against its window, and what follows for a limit
+ * curve.h - the working set as a function of its window, and what follows for a limit
  *
- * Pure: numbers in, numbers out. Times are seconds, sizes bytes, rates bytes a
- * second.
+ * Times are seconds, sizes bytes, rates bytes a second.
  *
  * The mean working set S(tau) of a stationary program rises by the rate at which
  * memory is used that was not used for tau: dS/dtau is the missing rate of a policy
@@ -21,11 +20,11 @@
 #include "wsmon.h"
 
 /**
- * struct curve_point - what is known at one window
+ * struct curve_point - the working set of one window
  * @tau:	the window
- * @mean:	mean working set, as it was measured
- * @size:	the same, pooled where the means of longer windows are smaller:
- *		curve_fit() sets it
+ * @mean:	its mean, as measured
+ * @size:	set by curve_fit(): @mean, pooled with those of longer windows that
+ *		are smaller
  * @low:	lower end of its 95 % interval
  * @high:	upper end
  * @slack:	half the 95 % interval of how much @mean rose since the window before
@@ -40,11 +39,11 @@ struct curve_point {
 };
 
 /**
- * struct curve - a curve through (0, 0) and @nr points, two at least
+ * struct curve - a curve through (0, 0) and @nr points, at least two
  * @point:	by window, ascending
  * @tau:	nodes: [0] is 0, [i] that of point i - 1
- * @size:	of the nodes: rising and concave, else as near to the points as can be
- * @slope:	of the curve in the nodes
+ * @size:	of the nodes: the rising and concave sizes closest to the points
+ * @slope:	of the curve at the nodes
  */
 struct curve {
 	size_t nr;
@@ -54,58 +53,41 @@ struct curve {
 	double slope[WSMON_WINDOWS_MAX + 1];
 };
 
-/*
- * What math.h has, but without libm: that would take 300 KiB of memory in every
- * process, also in "wsmo record", which is to be small.
- */
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static inline double lesser(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-/* The nearest whole number of one that is not negative */
+/* Rounds a number that is not negative */
 static inline __u64 whole(double x)
 {
 	return x < 0x1p64 ? (__u64)(x + 0.5) : ~0ULL;
 }
 
-/** curve_power() - @x to the power of @share, 0 to 1 */
-double curve_power(double x, double share);
-
-/** curve_fit() - complete a curve whose points are there */
+/** curve_fit() - compute the curve from its points */
 void curve_fit(struct curve *c);
 
 /**
- * curve_window() - the longest window with this working set: what a limit keeps
+ * curve_window() - find the longest window with this working set: what a limit keeps
  * Return: seconds; infinity if the longest window there is has less
  */
 double curve_window(const struct curve *c, double size);
 
-/** curve_size() - the working set of a window up to the longest */
+/** curve_size() - get the working set of a window up to the longest */
 double curve_size(const struct curve *c, double tau);
 
-/** curve_ends() - the ends of its 95 % interval */
+/** curve_ends() - get the ends of its 95 % interval */
 void curve_ends(const struct curve *c, double tau, double *low, double *high);
 
-/** curve_rate() - how fast it rises there; behind the longest, as at its end */
+/** curve_rate() - get the slope at a window; beyond the longest that at the longest */
 double curve_rate(const struct curve *c, double tau);
 
 /* What is known of a rate, in struct curve_miss.bound */
 enum curve_bound {
-	CURVE_EXACT,	/* it is within its interval */
-	CURVE_BELOW,	/* not more than its upper end: no window was that long */
-	CURVE_ABOVE,	/* more than its lower end: no window was that short */
+	CURVE_EXACT,	/* between the ends of its interval */
+	CURVE_BELOW,	/* at most the upper end: no window was that long */
+	CURVE_ABOVE,	/* at least the lower end: no window was that short */
 };
 
 /**
- * struct curve_miss - what a limit means
+ * struct curve_miss - what a limit leads to
  * @bound:	enum curve_bound
- * @tau:	what was used within this time stays; infinity if not known
+ * @tau:	memory used within this time stays; infinity if not known
  * @rate:	rate at which memory is used that did not stay
  * @low:	lower end of its 95 % interval
  * @high:	upper end
@@ -118,12 +100,12 @@ struct curve_miss {
 	double high;
 };
 
-/** curve_limit() - what a limit of @size means */
+/** curve_limit() - compute what a limit of @size leads to */
 struct curve_miss curve_limit(const struct curve *c, double size);
 
 /**
- * curve_smallest() - the smallest limit whose rate has an upper end of @most
- * Return: bytes; infinity if the longest window is too short to tell
+ * curve_smallest() - find the smallest limit whose rate has an upper end of @most
+ * Return: bytes; infinity if the longest window is too short
  */
 double curve_smallest(const struct curve *c, double most);
 

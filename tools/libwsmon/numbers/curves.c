@@ -2,29 +2,28 @@
 /*
  * curves.c - the working-set curves of a recording
  *
- * Intervals have two parts. The estimates' own, from the sample pages: these stay
- * for the longest window, so it does not shrink with the number of moments. And
- * what the mean over time is uncertain by: working sets of moments that are a
- * window apart count as independent.
+ * Intervals have two parts. One is that of the estimates, from the sample pages: these
+ * stay for the longest window, so it does not shrink with the number of moments. The
+ * other is the error of the mean over time: working sets of moments that are a window
+ * apart count as independent.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/units.h"
 #include "curves.h"
+#include "libwsmon/util.h"
 
 #define TARGETS_MAX	65536
 #define Z		1.96	/* 97.5 % quantile of the normal distribution */
 
-/* A window counts if it was observed for this part of itself beyond itself */
-#define LEAST_PART	4
+/* A window counts if it was observed for its length and 1/MIN_PART more */
+#define MIN_PART	4
 
 /**
  * struct curves_target - a target
  * @pid:	the target
- * @since_ns:	it was observed from then on
+ * @since_ns:	when its observation began
  * @comm:	its name
  */
 struct curves_target {
@@ -75,7 +74,7 @@ static void forget(struct wss_rows *rows, __u32 pid)
 	rows->nr = n;
 }
 
-/* A program that was executed is another: what was there before is forgotten */
+/* After an exec it is another program: drops what was before */
 static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
 {
 	const struct curves_target key = {
@@ -111,11 +110,12 @@ static void take_wss(struct curves *cs, const struct report *rp,
 		cs->longest_us = rec->tau_us;
 	if (rec->rec.time_ns < since + tau)
 		return;
-	wss_rows_add(&cs->rows, &(struct wss_row) {
+	if (!wss_rows_add(&cs->rows, &(struct wss_row) {
 		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
 		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
 		.pid = rec->pid, .class = rec->class,
-	});
+	}))
+		cs->failed = true;
 }
 
 void curves_record(struct curves *cs, const struct report *rp,
@@ -129,11 +129,12 @@ void curves_record(struct curves *cs, const struct report *rp,
 		return;
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(cs, rp, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC)
-		wss_rows_add(&cs->rss, &(struct wss_row) {
+	else if (rec->type == WSMON_REC_PROC &&
+		 !wss_rows_add(&cs->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .high = proc->rss + proc->swap,
-		});
+		 }))
+		cs->failed = true;
 }
 
 /* Rows by target, class, time and window: those of a moment side by side */
@@ -150,8 +151,8 @@ static int by_moment(const void *x, const void *y)
 	return a->tau_us < b->tau_us ? -1 : a->tau_us > b->tau_us;
 }
 
-/* A file that is broken may tell the same twice: the curve needs different windows */
-static void leave_one(struct wss_rows *rows)
+/* A broken file may have rows twice, and a curve needs different windows */
+static void remove_doubles(struct wss_rows *rows)
 {
 	size_t i, n = 0;
 
@@ -161,7 +162,7 @@ static void leave_one(struct wss_rows *rows)
 	rows->nr = n;
 }
 
-/* Index behind the rows of one moment, or of one target and class */
+/* Index after the rows of one moment, or of one target and class */
 static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
 {
 	const struct wss_row *r = &rows->row[first], *s;
@@ -178,9 +179,9 @@ static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
 
 /**
  * struct moments - the rows of a target and class that count
- * @windows:	this many at each moment, the same ones
+ * @windows:	number of windows, the same ones at each moment
  * @row:	@nr times @windows of them, by time, then by window
- * @nr:		moments
+ * @nr:		number of moments
  */
 struct moments {
 	size_t windows;
@@ -194,9 +195,9 @@ static size_t min_size(size_t a, size_t b)
 }
 
 /*
- * How many windows, from the shortest on, were observed for long enough. Longer
- * ones become whole later: the last moment has them all, the first one with so
- * many says since when.
+ * Counts windows, from the shortest on, that were observed for long enough. Longer ones
+ * become complete later: the last moment has all, and the first moment with n windows
+ * says since when.
  */
 static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 				 size_t end)
@@ -208,7 +209,7 @@ static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
 		while (n > most && last - rows->row[i].time_ns <
-		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / LEAST_PART)
+		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / MIN_PART)
 			n--;
 		most = n > most ? n : most;
 	}
@@ -226,7 +227,7 @@ static bool same_windows(const struct wss_row *a, const struct wss_row *b,
 	return true;
 }
 
-/* Puts the rows that count to the front of their place */
+/* Moves the rows that count to the front */
 static struct moments choose(const struct wss_rows *rows, size_t first,
 			     size_t end)
 {
@@ -252,7 +253,7 @@ static const struct wss_row *at(const struct moments *m, size_t i, size_t k)
 	return &m->row[i * m->windows + k];
 }
 
-/* How much more than within the window before; that of none is nothing */
+/* Difference from the working set of the next shorter window, or from 0 */
 static double rise(const struct moments *m, size_t i, size_t k)
 {
 	double before = k ? at(m, i, k - 1)->bytes : 0;
@@ -270,7 +271,7 @@ static double seconds(const struct moments *m)
 static double variance(const struct moments *m, size_t k, bool of_rise)
 {
 	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
-	double independent = lesser(m->nr, 1 + seconds(m) / tau);
+	double independent = fmin(m->nr, 1 + seconds(m) / tau);
 	size_t i;
 
 	for (i = 0; i < m->nr; i++)
@@ -296,13 +297,13 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 		low += ((double)row->bytes - row->low) / m->nr;
 		high += ((double)row->high - row->bytes) / m->nr;
 	}
-	p->low = larger(0, p->mean - sqrt(low * low + over));
+	p->low = fmax(0, p->mean - sqrt(low * low + over));
 	p->high = p->mean + sqrt(high * high + over);
 }
 
 /*
- * What a sample page stands for, as far as intervals tell: a count of n pages has
- * the variance n, so a size of such pieces has that of piece times size.
+ * The size that a sample page stands for, derived from intervals: a count of n pages has
+ * the variance n, so a size made of such pieces has the variance piece * size.
  */
 static double piece(const struct moments *m)
 {
@@ -318,7 +319,7 @@ static double piece(const struct moments *m)
 			size += (double)at(m, i, k)->bytes / m->nr;
 		}
 		if (size > 0)
-			most = larger(most, half * half / size);
+			most = fmax(most, half * half / size);
 	}
 	return most;
 }
@@ -330,16 +331,11 @@ static int compare_sizes(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void make_range(const struct moments *m, size_t k,
+static void make_range(const struct moments *m, size_t k, __u64 *size,
 		       struct curve_range *range)
 {
-	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t i;
 
-	if (!size) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	for (i = 0; i < m->nr; i++)
 		size[i] = at(m, i, k)->bytes;
 	qsort(size, m->nr, sizeof(*size), compare_sizes);
@@ -347,7 +343,6 @@ static void make_range(const struct moments *m, size_t k,
 	range->p5 = size[(5 * m->nr + 99) / 100 - 1];
 	range->p50 = size[(50 * m->nr + 99) / 100 - 1];
 	range->p95 = size[(95 * m->nr + 99) / 100 - 1];
-	free(size);
 }
 
 /* RSS, and how fast it grew, over the moments that count */
@@ -363,7 +358,7 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 	for (i = 0; i < cs->rss.nr; i++) {
 		const struct wss_row *row = &cs->rss.row[i];
 
-		/* it comes a little later than the moment it belongs to */
+		/* it is read a little after the moment it belongs to */
 		if (row->pid != of->pid || row->time_ns < from ||
 		    row->time_ns > to + NSEC_PER_SEC)
 			continue;
@@ -376,7 +371,7 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 		of->rss = sum / n;
 	if (n > 1 && last->time_ns > first->time_ns &&
 	    of->class == WSMON_CLASS_ALL)
-		of->growth = larger(0, (double)last->high - first->high) /
+		of->growth = fmax(0, (double)last->high - first->high) /
 			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
 }
 
@@ -385,6 +380,7 @@ static void make_one(struct curves *cs, struct moments *m)
 	struct curve_of *of = &cs->of[cs->nr++];
 	const struct curves_target *t = find(cs, m->row->pid);
 	double of_one = piece(m);
+	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t k;
 
 	*of = (struct curve_of) { .pid = m->row->pid, .class = m->row->class };
@@ -396,10 +392,13 @@ static void make_one(struct curves *cs, struct moments *m)
 		double before = k ? p[-1].mean : 0;
 
 		make_point(m, k, p);
-		make_range(m, k, &of->range[k]);
-		p->slack = Z * sqrt(of_one * larger(0, p->mean - before) +
+		if (size)
+			make_range(m, k, size, &of->range[k]);
+		p->slack = Z * sqrt(of_one * fmax(0, p->mean - before) +
 				    variance(m, k, true));
 	}
+	cs->failed |= !size;
+	free(size);
 	make_memory(cs, m, of);
 	curve_fit(&of->curve);
 }
@@ -423,7 +422,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 		double high = together(s->high - s->mean, p->high - p->mean);
 
 		s->mean += p->mean;
-		s->low = larger(0, s->mean - low);
+		s->low = fmax(0, s->mean - low);
 		s->high = s->mean + high;
 		s->slack = together(s->slack, p->slack);
 	}
@@ -432,7 +431,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 		      sum->growth + of->growth;
 }
 
-/* All processes together, behind them, if there are several */
+/* Appends a curve of all processes if there are several */
 static void make_sums(struct curves *cs)
 {
 	size_t of_one = cs->nr, i, j;
@@ -466,14 +465,14 @@ int curves_make(struct curves *cs)
 
 	if (rows->nr)
 		qsort(rows->row, rows->nr, sizeof(*rows->row), by_moment);
-	leave_one(rows);
+	remove_doubles(rows);
 	for (i = 0; i < rows->nr; i = end_of(rows, i, false))
 		n++;
-	/* a sum for each class of several curves at most */
+	/* at most a sum for each class of several curves */
 	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
 	if (!cs->of) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
+		cs->failed = true;
+		return -1;
 	}
 	for (i = 0; i < rows->nr; i = end) {
 		struct moments m;

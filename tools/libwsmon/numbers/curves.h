@@ -3,8 +3,8 @@
  * curves.h - the working-set curves of a recording
  *
  * A curve is of one process, or of all together, and of one class. Its points are
- * means over the same moments: those at which the process was observed for as long
- * as the longest window that counts.
+ * means over the same moments: those at which the process had been observed for as
+ * long as the longest window that counts.
  */
 #ifndef WSMO_CURVES_H
 #define WSMO_CURVES_H
@@ -14,14 +14,14 @@
 #include "curve.h"
 #include "series.h"
 
-/* Fewer windows are no curve */
+/* Minimum number of windows of a curve */
 #define CURVES_WINDOWS	3
 
 /**
- * struct curve_range - how the working set of a window was spread over time
+ * struct curve_range - percentiles over time of a window's working set
  * @p5:		5 % of the moments had at most this
- * @p50:	half of them
- * @p95:	95 % of them
+ * @p50:	the median
+ * @p95:	95 % of the moments had at most this
  */
 struct curve_range {
 	__u64 p5;
@@ -37,8 +37,8 @@ struct curve_range {
  * @curve:	the curve
  * @range:	for each of its points, if it is of one target
  * @rss:	mean resident size; negative if it is not known
- * @growth:	rate at which memory was used for the first time: by how much RSS
- *		and swap grew; negative if it is not known
+ * @growth:	rate at which memory was used for the first time: growth of RSS and
+ *		swap; negative if it is not known
  */
 struct curve_of {
 	__u32 pid;
@@ -51,13 +51,14 @@ struct curve_of {
 };
 
 /**
- * struct curves - what is kept of a recording
- * @rows:	working set sizes of windows that were observed whole
+ * struct curves - data of a recording, and its curves
+ * @rows:	working set sizes of windows observed in full
  * @rss:	PROC records: @bytes is RSS, @high with swap
  * @targets:	of struct curves_target
- * @seen:	working sets there were, with whole windows or not
- * @longest_us:	the longest window there was
+ * @seen:	number of all working set sizes
+ * @longest_us:	the longest window of all
  * @of:		the curves, @nr of them
+ * @failed:	memory ran out: @of is incomplete, or missing
  */
 struct curves {
 	struct wss_rows rows;
@@ -67,9 +68,10 @@ struct curves {
 	__u64 longest_us;
 	struct curve_of *of;
 	size_t nr;
+	bool failed;
 };
 
-/** curves_begin() - nothing is known yet */
+/** curves_begin() - prepare an empty set */
 void curves_begin(struct curves *cs);
 
 /** curves_record() - take a record, whatever the filters are */
@@ -77,12 +79,12 @@ void curves_record(struct curves *cs, const struct report *rp,
 		   const struct wsmon_record *rec);
 
 /**
- * curves_make() - behind the last record: make @of
- * Return: 0, or -1 if the windows do not suffice for one
+ * curves_make() - make the curves, after the last record
+ * Return: 0, or -1 if there are too few windows for any, or no memory
  */
 int curves_make(struct curves *cs);
 
-/** curves_end() - free */
+/** curves_end() - free what is in it */
 void curves_end(struct curves *cs);
 
 /* For views of nothing but the curves: begin and record of struct report_view */

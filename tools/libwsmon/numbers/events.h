@@ -13,8 +13,8 @@
 #define EVENTS_LABEL	128
 
 /**
- * struct peak - what the PEAK records of its two edges tell
- * @bytes:	at its start, if that was recorded; likewise @low and @high
+ * struct peak - a peak, from the PEAK records of its edges
+ * @bytes:	at its start if that was recorded, else at its end; so are @low and @high
  * @end_ns:	0 if it had not ended when the recording did
  */
 struct peak {
@@ -50,22 +50,28 @@ struct events {
 	size_t nr_marks;
 };
 
-/** events_add() - take PEAK and MARK records; others are ignored */
+/**
+ * events_add() - take PEAK and MARK records; others are ignored
+ *
+ * Events beyond 65536 of each kind, or beyond the memory there is, are left out.
+ */
 void events_add(struct events *ev, const struct wsmon_record *rec);
 
-/** events_peak() - a peak by its number, or at an index; NULL if there is none */
+/** events_peak() - find a peak by its number. Return: NULL if there is none */
 const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number);
+
+/** events_peak_at() - get the peak at an index. Return: NULL after the last one */
 const struct peak *events_peak_at(const struct events *ev, size_t i);
 
 /**
- * events_label() - "peak 3, mark 1": what happened meanwhile, with numbers
+ * events_label() - list the events of an interval: "peak 3, mark 1"
  * @buf: EVENTS_LABEL bytes
  * @time_ns: end of an interval
  * @interval_ns: its length
  *
  * A peak begins at the end of its first interval.
  *
- * Return: @buf, empty if nothing did
+ * Return: @buf, empty if there were none
  */
 const char *events_label(char *buf, const struct events *ev, __u32 pid,
 			 __u64 time_ns, __u64 interval_ns);

@@ -6,16 +6,16 @@
  *   regions        |   x    |     y     |
  *   cells     | a  | ax | bx| by|  cy   |    c    |
  *
- * A cell that is cut in two gives both what it knows: shares and frequencies are
- * no sums over pages. Each snapshot is one pass along the cells there are.
+ * A cell that is cut in two gives both parts its figures: shares and frequencies are no
+ * sums over pages. A snapshot is added in one pass over the cells.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/units.h"
 #include "hot.h"
+#include "libwsmon/util.h"
 
 #define HOT_TARGETS	4096
 #define HOT_CELLS	65536	/* of all targets: 5 MiB, more for moments */
@@ -29,7 +29,7 @@ static int compare(const void *x, const void *y)
 	return a->life < b->life ? -1 : a->life > b->life;
 }
 
-/* The target's address space of now; @next: a new one. NULL without room */
+/* The current address space of a target; @next: a new one. NULL without room */
 static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 {
 	struct hot_target key = { .pid = pid }, *t = NULL, *last = NULL;
@@ -42,7 +42,7 @@ static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 		last = t;
 		key.life++;
 	}
-	/* what was never seen has nothing to be kept apart from */
+	/* one without cells can be used again */
 	if (last && (!next || !last->nr))
 		return last;
 	if (!last && next)
@@ -68,38 +68,29 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 	c->age_ms = e->age_ms;
 	if (!c->best_ns || e->freq > c->best_freq ||
 	    (e->freq == c->best_freq && e->share > c->best_share)) {
-		/* the same region may come in many cells: its place is asked for once */
+		/* @place is called only if this is the best so far */
 		c->place = h->place(h->data, s->pid, e);
 		c->class = e->class;
 		c->best_ns = s->rec.time_ns;
 		c->best_freq = e->freq;
 		c->best_share = e->share;
 	}
-	c->most_share = hot_max(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
-/* Appends a part of a cell; Return: where it is */
+/* Appends a part of a cell, for which there is room */
 static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 			    __u64 start, __u64 end)
 {
-	struct hot_cell *cell;
+	struct hot_cell *cell = &t->cell[t->nr++];
 
-	if (t->nr == t->room) {
-		t->room = t->room ? 2 * t->room : 16;
-		t->cell = reallocarray(t->cell, t->room, sizeof(*cell));
-		if (!t->cell) {
-			msg("out of memory");
-			exit(WSMO_FAILURE);
-		}
-	}
-	cell = &t->cell[t->nr++];
 	*cell = *c;
 	cell->start = start;
 	cell->end = end;
 	return cell;
 }
 
-/* A walk through the cells there were; @cell is what is left of the one it is at */
+/* A walk through the old cells; @cell is the rest of the current one */
 struct walk {
 	const struct hot_cell *next;
 	const struct hot_cell *stop;
@@ -114,7 +105,7 @@ static void step(struct walk *w)
 		w->cell = *w->next++;
 }
 
-/* Moves what is before @addr over, up to the end if that is 0 */
+/* Moves cells before @addr to the target, all of them if it is 0 */
 static void keep_before(struct walk *w, struct hot_target *t, __u64 addr)
 {
 	while (!w->at_end && (!addr || w->cell.end <= addr)) {
@@ -166,18 +157,18 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 	a->end = b->end;
 }
 
-/* Joins neighbours whose frequency differs by @slack at most, or @part of it */
+/* Joins neighbours whose frequencies differ by at most @slack, or @part of the higher */
 static void join_alike(struct hot_target *t, double slack, double part)
 {
 	size_t i, n = 0;
 
 	for (i = 1; i < t->nr; i++) {
 		struct hot_cell *a = &t->cell[n], *b = &t->cell[i];
-		double more = hot_max(a->freq, b->freq) / t->seconds;
+		double more = fmax(a->freq, b->freq) / t->seconds;
 
 		if (a->end == b->start && a->class == b->class &&
 		    a->place == b->place &&
-		    fabs(a->freq - b->freq) / t->seconds <= hot_max(slack, part * more))
+		    fabs(a->freq - b->freq) / t->seconds <= fmax(slack, part * more))
 			join(a, b);
 		else
 			t->cell[++n] = *b;
@@ -186,7 +177,7 @@ static void join_alike(struct hot_target *t, double slack, double part)
 		t->nr = n + 1;
 }
 
-/* Forgets what was accessed less than @floor of the time */
+/* Drops cells that were accessed for less than @floor of the time */
 static void forget(struct hot_target *t, double floor)
 {
 	size_t i, n = 0;
@@ -198,8 +189,8 @@ static void forget(struct hot_target *t, double floor)
 }
 
 /*
- * Makes half the room free: joins what is alike, then what is less so; if there are
- * too many mappings for that, forgets the coldest.
+ * Frees half the room: joins similar cells, then less similar ones. If there are too
+ * many mappings for that, drops the coldest cells.
  */
 static void coarsen(struct hot *h)
 {
@@ -219,27 +210,31 @@ static void coarsen(struct hot *h)
 	}
 }
 
-void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
+int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 {
 	struct hot_target *t = get_target(h, s->pid, false);
-	struct hot_cell *old;
+	struct hot_cell *old, *cell;
 	struct walk w;
 	size_t nr;
 	__u64 at = 0;
 	__u32 i;
 
 	if (!t)
-		return;
-	if (!s->first)
-		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
+		return 0;
 	old = t->cell;
 	nr = t->nr;
+	/* each cell begins at a border of its own, of an old cell or of a region */
+	cell = reallocarray(NULL, 2 * (nr + s->nr) + 1, sizeof(*cell));
+	if (!cell)
+		return -ENOMEM;
+	if (!s->first)
+		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
 	w = (struct walk){ .next = old, .stop = nr ? old + nr : old };
-	t->cell = NULL;
-	t->nr = t->room = 0;
+	t->cell = cell;
+	t->nr = 0;
 	step(&w);
 	for (i = 0; i < s->nr; i++) {
-		/* they are in order, but in a damaged file */
+		/* they are in order except in a damaged file */
 		if (s->regions[i].start < at)
 			continue;
 		take_region(h, &w, t, s, &s->regions[i]);
@@ -247,9 +242,13 @@ void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	}
 	keep_before(&w, t, 0);
 	free(old);
+	cell = reallocarray(cell, t->nr + 1, sizeof(*cell));
+	if (cell)
+		t->cell = cell;
 	h->cells += t->nr - nr;
 	if (h->cells > HOT_CELLS)
 		coarsen(h);
+	return 0;
 }
 
 void hot_fold(struct hot_target *t)

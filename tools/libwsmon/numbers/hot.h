@@ -2,8 +2,8 @@
 /*
  * hot.h - how often each address was accessed over a recording, for "report hot"
  *
- * Regions differ from snapshot to snapshot. What they tell is summed up over
- * cells: the pieces that all the regions' borders so far cut the addresses into.
+ * Regions differ from snapshot to snapshot. Their figures are summed up over cells:
+ * the ranges between the borders of all regions so far.
  */
 #ifndef WSMO_HOT_H
 #define WSMO_HOT_H
@@ -14,18 +14,18 @@
 #include "wsmon.h"
 
 /**
- * struct hot_cell - a range and what was seen of it
+ * struct hot_cell - a range and how it was used
  * @start:	first address
- * @end:	address behind the last one
+ * @end:	end, exclusive
  * @share:	sum over the snapshots of share x seconds
  * @freq:	likewise
  * @best_ns:	when @best_freq was, the end of that interval
- * @best_freq:	its greatest frequency, WSMON_SHARE_ONE is all rounds
+ * @best_freq:	its highest frequency, WSMON_SHARE_ONE is all rounds
  * @best_share:	the share at that time
- * @most_share:	the greatest share there was
- * @age_ms:	when it was last seen
+ * @most_share:	the highest share
+ * @age_ms:	its age in the last snapshot
  * @class:	enum wsmon_class, at @best_ns
- * @place:	what was mapped there then: hot_place()
+ * @place:	what was mapped there then, as struct hot.place says
  */
 struct hot_cell {
 	__u64 start;
@@ -47,8 +47,7 @@ struct hot_cell {
  * @life:	0, and one more each time it executed a program
  * @seconds:	time of its snapshots
  * @cell:	@nr of them, disjoint, in address order
- * @nr:		how many
- * @room:	for how many there is memory
+ * @nr:		number of cells
  */
 struct hot_target {
 	__u32 pid;
@@ -56,17 +55,16 @@ struct hot_target {
 	double seconds;
 	struct hot_cell *cell;
 	size_t nr;
-	size_t room;
 };
 
 /**
  * struct hot - all of them
  * @targets:	struct hot_target, by pid and life
- * @place:	tells what is mapped at a region's beginning
- * @data:	what @place gets
- * @cells:	of all targets together
- * @coarse:	cells had to be joined, or cold ones forgotten, to keep within memory
- * @too_many:	there were more targets than can be kept
+ * @place:	returns what is mapped at the start of a region
+ * @data:	its first argument
+ * @cells:	number of cells of all targets
+ * @coarse:	cells were joined, or cold ones dropped, to limit memory
+ * @too_many:	targets were left out to limit memory
  */
 struct hot {
 	struct sorted targets;
@@ -77,26 +75,19 @@ struct hot {
 	bool too_many;
 };
 
-/* fmin() and fmax() would bring in libm, a tenth of record's memory */
-static inline double hot_min(double a, double b)
-{
-	return a < b ? a : b;
-}
+/**
+ * hot_snapshot() - add a snapshot, or a part of one
+ * Return: 0, or -ENOMEM: it was not added
+ */
+int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
+	__attribute__((warn_unused_result));
 
-static inline double hot_max(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/** hot_snapshot() - take in a snapshot, or a part of one */
-void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s);
-
-/** hot_exec() - a target has a new address space */
+/** hot_exec() - begin a new address space of a target */
 void hot_exec(struct hot *h, __u32 pid);
 
 /**
- * hot_fold() - join neighbours of one place that are alike, for reading
- * @t: its cells become fewer
+ * hot_fold() - join neighbours of one place that are alike
+ * @t: the target, which has fewer cells then
  */
 void hot_fold(struct hot_target *t);
 

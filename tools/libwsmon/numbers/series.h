@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * series.h - the working set sizes of a recording, for views that need all of them
+ * series.h - the working set sizes of a recording
  */
 #ifndef WSMO_WSS_H
 #define WSMO_WSS_H
@@ -12,7 +12,7 @@
 #include "libwsmon/sorted.h"
 #include "report/report.h"
 
-/** struct wss_row - what a WSS record tells, or PROC: then @bytes is the RSS */
+/** struct wss_row - fields of a WSS record, or of a PROC record: @bytes is then the RSS */
 struct wss_row {
 	__u64 time_ns;
 	__u64 tau_us;
@@ -38,27 +38,34 @@ struct wss_name {
 	bool secondary_mmu;		/* from the module's text files only */
 };
 
-/** wss_rows_add() - exits if there is no memory */
-void wss_rows_add(struct wss_rows *rows, const struct wss_row *row);
+/**
+ * wss_rows_add() - append a copy of a row
+ * Return: the copy, valid until the next call; NULL without memory
+ */
+struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
+	__attribute__((warn_unused_result));
 
 /**
- * wss_rows_sort() - a series is the rows of one target, window and class: put
- * these together, by target first
- * @by_size: order inside of a series: by size, or by time
+ * wss_rows_sort() - sort rows by series
+ * @by_size: the order within a series: by size, or by time
+ *
+ * A series is the rows of one target, window and class.
  */
 void wss_rows_sort(struct wss_rows *rows, bool by_size);
 
 /**
- * wss_series() - where the series ends that begins with a row of sorted ones
- * Return: index behind its last row
+ * wss_series() - find the end of a series in sorted rows
+ * @first: index of its first row
+ *
+ * Return: index after its last row
  */
 size_t wss_series(const struct wss_rows *rows, size_t first);
 
-/** wss_percentile() - the row below which @percent of a series sorted by size is */
+/** wss_percentile() - get the row of a percentile from a series sorted by size */
 const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
 				     unsigned int percent);
 
-/** wss_name_compare() - order of struct wss_name */
+/** wss_name_compare() - compare struct wss_name by pid */
 int wss_name_compare(const void *a, const void *b);
 
 /**

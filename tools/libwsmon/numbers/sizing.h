@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sizing.h - limits and what they mean, for a table, a picture and a page
+ * sizing.h - memory limits and the refaults they would cause
  */
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
@@ -11,13 +11,13 @@
  * struct sizing_row - a limit
  * @limit:	bytes
  * @bound:	what is known of the rates
- * @tau:	what was used within so many seconds stays; infinity if not known
+ * @tau:	memory used within this many seconds stays; infinity if not known
  * @refaults:	pages a second
  * @low:	lower end of their 95 % interval
  * @high:	upper end; infinity if there is none
- * @missed:	share of the accesses that would be refaults, at most: of those to
- *		a page within the shortest window, one counts
- * @knee:	it is the one to recommend
+ * @missed:	upper bound of the share of accesses that would be refaults; accesses
+ *		to a page within the shortest window count once
+ * @knee:	the recommended limit
  */
 struct sizing_row {
 	double limit;
@@ -31,15 +31,15 @@ struct sizing_row {
 };
 
 /**
- * sizing_knee() - the smallest limit with at most so many refaults a second, the
- * upper end of the interval taken
+ * sizing_knee() - find the smallest limit with at most @max_refaults a second
+ * @max_refaults: compared with the upper end of the interval
  *
- * Return: bytes; infinity if the longest window is too short to tell
+ * Return: bytes; infinity if the longest window is too short
  */
 double sizing_knee(const struct curve_of *of, double max_refaults,
 		   __u32 page_size);
 
-/** sizing_row() - what a limit means */
+/** sizing_row() - estimate the refaults with a limit */
 struct sizing_row sizing_row(const struct curve_of *of, double limit,
 			     __u32 page_size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * spans.c - the address ranges a target had mapped at one time or another
+ * spans.c - all address ranges that a target ever had mapped
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "spans.h"
 
-/* A target that maps more different things than this is shown in part. */
+/* Maximum number of spans; more mappings are left out */
 #define SPANS_MAX	8192
 
 size_t spans_find(const struct spans *s, __u64 addr)
@@ -48,7 +48,7 @@ static int make_room(struct spans *s)
 	return 0;
 }
 
-/* Makes a neighbour of the place before span @i longer; Return: whether it can */
+/* Extends a neighbour of the gap before span @i; Return: whether one fits */
 static bool extend(struct spans *s, size_t i, const struct span *new)
 {
 	struct span *below = i ? &s->span[i - 1] : NULL;
@@ -67,7 +67,7 @@ static bool extend(struct spans *s, size_t i, const struct span *new)
 	return false;
 }
 
-/* Puts a range that nothing covers before span @i */
+/* Inserts a range before span @i */
 static void insert(struct spans *s, size_t i, const struct span *new)
 {
 	char *copy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * spans.h - the address ranges a target had mapped at one time or another
+ * spans.h - all address ranges that a target ever had mapped
  */
 #ifndef WSMO_SPANS_H
 #define WSMO_SPANS_H
@@ -13,10 +13,10 @@
 /**
  * struct span - a range of one class and name
  * @start:	first address
- * @end:	address behind the last one
+ * @end:	end, exclusive
  * @class:	enum wsmon_class
  * @name:	the mapping's name, may be empty
- * @offset:	the user's own; 0 at first
+ * @offset:	for the caller; 0 at first
  */
 struct span {
 	__u64 start;
@@ -29,8 +29,8 @@ struct span {
 /**
  * struct spans - disjoint, in address order
  * @span:	@nr of them
- * @room:	for how many there is memory
- * @full:	some found no room
+ * @room:	number of spans there is memory for
+ * @full:	some were left out
  */
 struct spans {
 	struct span *span;
@@ -40,18 +40,18 @@ struct spans {
 };
 
 /**
- * spans_add() - take in a range
+ * spans_add() - add a range
  *
- * What is covered already keeps its class and name. How many there can be is
- * limited: @full tells that something was left out.
+ * Addresses that are covered already keep their class and name. The number of spans is
+ * limited: @full is set if something was left out.
  */
 void spans_add(struct spans *s, __u64 start, __u64 end, __u32 class,
 	       const char *name);
 
-/** spans_find() - index of the first span that ends behind @addr, or @nr */
+/** spans_find() - find the first span that ends after @addr. Return: its index, or @nr */
 size_t spans_find(const struct spans *s, __u64 addr);
 
-/** spans_free() - to be called once, also for an empty one */
+/** spans_free() - free what is in it */
 void spans_free(struct spans *s);
 
 #endif /* WSMO_SPANS_H */

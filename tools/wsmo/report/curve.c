@@ -50,7 +50,7 @@ static int print(const struct report *rp, const struct curves *cs)
 
 	for (i = 0; i < cs->nr; i++)
 		for (k = 0; k < cs->of[i].curve.nr; k++)
-			most = larger(most, cs->of[i].curve.point[k].high);
+			most = fmax(most, cs->of[i].curve.point[k].high);
 	for (i = 0; i < cs->nr; i++) {
 		const struct curve_of *of = &cs->of[i];
 

@@ -42,7 +42,7 @@ static void tell_left_out(const struct curves *cs)
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		tau = larger(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
+		tau = fmax(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
 	if (whole(tau * 1e6) < cs->longest_us)
 		msg("windows above %s, up to %s, do not count: they were observed for less than a quarter more than they are long",
 		    units_time(used, whole(tau * 1e9)),
@@ -55,7 +55,11 @@ void curves_report_end(struct report *rp,
 {
 	struct curves *cs = rp->data;
 
-	if (curves_make(cs)) {
+	int none = curves_make(cs);
+
+	if (cs->failed)
+		need(NULL);
+	if (none) {
 		tell_missing(cs);
 		rp->failed = true;
 	} else {

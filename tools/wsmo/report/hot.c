@@ -85,8 +85,9 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
-		if (report_wants(rp, rec))
-			hot_snapshot(&v->hot, (const void *)rec);
+		if (report_wants(rp, rec) &&
+		    hot_snapshot(&v->hot, (const void *)rec))
+			need(NULL);
 		return;
 	case WSMON_REC_TARGET:
 		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)

@@ -41,17 +41,11 @@ static int open_file(const char *file)
 }
 
 /* Snapshots are nearly all of a file: those nobody looks at are skipped. */
-static enum reader_want want_snapshot(const void *data,
-				      const struct wsmon_record *rec)
+static bool want_snapshot(const void *data, const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
-	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
 
-	if (rp->view->no_snapshots)
-		return READER_NEVER;
-	if (report_wants(rp, rec))
-		return READER_NOW;
-	return t < rp->from_ns ? READER_LATER : READER_NEVER;
+	return !rp->view->no_snapshots && report_wants(rp, rec);
 }
 
 /* Return: 0 or -ENOMEM; reader_free() in either case */

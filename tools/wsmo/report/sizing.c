@@ -100,7 +100,7 @@ static void print_end(const struct curves *cs)
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		longest = larger(longest, cs->of[i].curve.tau[cs->of[i].curve.nr]);
+		longest = fmax(longest, cs->of[i].curve.tau[cs->of[i].curve.nr]);
 	printf("\nWhat is not used for %s, the longest window, counts as cold: above the largest limits refaults are rarer than told.\n",
 	       units_time(tau, whole(longest * 1e9)));
 }

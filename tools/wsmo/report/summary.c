@@ -273,7 +273,8 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 			add_wss(s, wss, t);
 		break;
 	case WSMON_REC_SNAPSHOT:
-		hot_snapshot(&s->hot, (const void *)rec);
+		if (hot_snapshot(&s->hot, (const void *)rec))
+			need(NULL);
 		break;
 	case WSMON_REC_PROC:
 		add_proc(s, rec, t);

@@ -9,6 +9,7 @@
  * shares, and the whole region. What was there one time after another at one address
  * counts once.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -46,7 +47,7 @@ static void add_cells(const struct hot_target *t, double aggr, struct sums *sums
 		__u32 class = c->class;
 		struct sums add = {
 			.least = size * c->most_share,
-			.most = size * hot_min(1, hot_max(c->most_share, c->share / aggr)),
+			.most = size * fmin(1, fmax(c->most_share, c->share / aggr)),
 			.range = size,
 			.accesses = size * c->freq,
 		};
@@ -74,7 +75,7 @@ static void print_target(struct report *rp, struct table *table, __u32 pid,
 		const struct sums *sum = &sums[class];
 		const struct row *w = summary_row(rp, pid, class);
 		/* what a working set was at one time was touched */
-		double least = w ? hot_max(sum->least, hot_min(w->low.max, sum->range)) :
+		double least = w ? fmax(sum->least, fmin(w->low.max, sum->range)) :
 				   sum->least;
 
 		if (!sum->range || !report_wants_class(rp, class))
@@ -84,7 +85,7 @@ static void print_target(struct report *rp, struct table *table, __u32 pid,
 			[COMM]	= cell_s(summary_comm(s, pid)),
 			[CLASS]	= cell_s(class_name(class)),
 			[LEAST]	= summary_rounded(least),
-			[MOST]	= summary_rounded(hot_max(sum->most, least)),
+			[MOST]	= summary_rounded(fmax(sum->most, least)),
 			[RANGE]	= summary_rounded(sum->range),
 			[ACCESSES] = cell_d(sum->accesses / sums[0].accesses),
 		});

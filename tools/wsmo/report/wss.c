@@ -169,7 +169,7 @@ static void keep(struct wss *w, const struct wss_row *row)
 		scale->most = row->high;
 	if (!w->tau_us || row->tau_us < w->tau_us)
 		w->tau_us = row->tau_us;
-	wss_rows_add(&w->rows, row);
+	need(wss_rows_add(&w->rows, row));
 }
 
 static void take_wss(const struct report *rp, const struct wsmon_rec_wss *rec)
@@ -212,10 +212,10 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC && rp->output)
-		wss_rows_add(&w->rss, &(struct wss_row) {
+		need(wss_rows_add(&w->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss,
-		});
+		}));
 }
 
 static void print_percentile(const struct report *rp, struct table *t,

@@ -99,11 +99,11 @@ static void take_wss(const struct report *rp, struct html *h,
 		     const struct wsmon_rec_wss *w)
 {
 	if (report_wants_class(rp, w->class) && report_wants_tau(rp, w->tau_us))
-		wss_rows_add(&h->rows, &(struct wss_row) {
+		need(wss_rows_add(&h->rows, &(struct wss_row) {
 			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
 			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		});
+		}));
 }
 
 static void html_scan(struct report *rp, const struct wsmon_record *rec)
@@ -123,10 +123,10 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, h, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC)
-		wss_rows_add(&h->rss, &(struct wss_row) {
+		need(wss_rows_add(&h->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
-		});
+		}));
 }
 
 static void html_scanned(struct report *rp)
