@@ -115,7 +115,7 @@ MISTAKES = [
      "escape && (!len || cp < 0x1b ||"),
     ("c1_controls_pass", "report", TEXT, "(cp >= 0x7f && cp < 0xa0))) {",
      "(cp >= 0x7f && cp < 0x90))) {"),
-    ("surrogates_pass", "report damage html top export", TEXT,
+    ("surrogates_pass", "report.safe_text", TEXT,
      "	    (*cp >= 0xd800 && *cp <= 0xdfff))", "	    (*cp >= 0xd800 && *cp <= 0xd7ff))"),
     ("bars_without_interval", "wss report", BAR, "p = stpcpy(p, mark[i + 0.5 >= low * per]);",
      "p = stpcpy(p, mark[low > high]);"),
