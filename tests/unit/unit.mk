@@ -4,14 +4,14 @@
 # by the top Makefile. Run out/bin/unit.
 
 UNIT_SRCS := $(wildcard tests/unit/*.c)
-# suites that the kernel's KUnit runs, too
-UNIT_SUITES := world regions adapt fresh wss peaks parse
 UNIT_PURE := space regions fit adapt wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
-	$(UNIT_SUITES:%=out/obj/unit/kunit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
 	-fsanitize=address,undefined -fno-sanitize-recover=all $(UNIT_EXTRA)
+
+# suites that the kernel's KUnit runs, too
+UNIT_OBJS += $(addprefix out/obj/unit/kunit/,world.o regions.o adapt.o fresh.o wss.o peaks.o parse.o)
 
 .PHONY: unit
 unit: out/bin/unit

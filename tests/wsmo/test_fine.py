@@ -231,8 +231,9 @@ def records():
     one, other = Module(blocks(16)), Module(blocks(16), 2)
     both = r.header(0) + b"".join(m.snapshot(t, pid, 2000) for t in range(1, 13)
                                   for m, pid in ((one, 7), (other, 8)))
+    # not --pid 8: then nobody hears of the other
     rows = maps(both + r.exit_(12 * SEC, 7) + other.snapshot(13, 8, 2000) + r.end(14 * SEC),
-                "--fine", "--pid", "8")[13]
+                "--fine")[13]
     ok(len(rows) > 2 * PAGES // CELL, "of another target all is known", len(rows))
     again = r.target(12 * SEC, 7, b"x", 2)
     rows = maps(half + again + after.snapshot(13, 7, 2000) + r.end(14 * SEC), "--fine")[13]

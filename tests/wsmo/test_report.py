@@ -205,6 +205,13 @@ def safe_text():
     odd = [row for row in rows if row["pid"] == "77"][0]
     ok(odd["path"] == "/tmp/\\033]0;owned\\007 \\302\\233 \u00e9 \\377, \"x\"",
        "csv quotes and escapes", odd)
+    # a surrogate, an overlong form, and what is above the last code point
+    name = b"\xed\xa0\x80\xc0\xaf\xf4\x90\x80\x80"
+    data = r.header(0) + r.target(1, 7, name) + r.wss(2, 7, "all", 1, 1, 1, 1) + r.end(3)
+    out = run("report", "summary", "--csv", "-i", "-", stdin=data).stdout
+    lines = run("report", "summary", "--json", "-i", "-", stdin=data).stdout.decode()
+    ok(b"\\355\\240\\200\\300\\257\\364\\220\\200\\200" in out and "\ufffd" in lines,
+       "what is no UTF-8 is escaped", out, lines)
 
 
 def long_file():
