@@ -134,16 +134,6 @@ void parse_pids(struct argp_state *state, char *list, struct pids *pids)
 	}
 }
 
-bool has_pid(const struct pids *pids, __u32 pid)
-{
-	size_t i;
-
-	for (i = 0; i < pids->nr; i++)
-		if (pids->pid[i] == pid)
-			return true;
-	return false;
-}
-
 void parse_classes(struct argp_state *state, char *list, __u32 *classes)
 {
 	char *name;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "libwsmon/filter.h"
 #include "table.h"
 #include "wsmon.h"
 
@@ -17,12 +18,6 @@
  * which makes the shell's completion of them; as the verbs, without a verb.
  */
 #define LIST_OPTIONS	"--list-options"
-
-/** struct pids - process ids, @nr of them, each at least 1 */
-struct pids {
-	__u32 *pid;
-	size_t nr;
-};
 
 /**
  * usage_error() - tell what is wrong with the command line and exit(2)
@@ -53,8 +48,5 @@ void parse_pids(struct argp_state *state, char *list, struct pids *pids);
 
 /** parse_classes() - set the bits of "CLASS,..." in @classes; @list is changed */
 void parse_classes(struct argp_state *state, char *list, __u32 *classes);
-
-/** has_pid() - is it one of them? */
-bool has_pid(const struct pids *pids, __u32 pid);
 
 #endif /* WSMO_ARGS_H */

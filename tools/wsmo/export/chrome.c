@@ -24,7 +24,7 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 		    const char *name, __u64 bytes)
 {
 	printf(",\n{\"name\":\"%s\",\"ph\":\"C\",\"pid\":%u,\"ts\":%.3f,\"args\":{\"bytes\":%llu}}",
-	       name, pid, report_time(rp, time_ns) * 1e6, bytes);
+	       name, pid, filter_time(&rp->filter, time_ns) * 1e6, bytes);
 }
 
 static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
@@ -32,7 +32,7 @@ static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
 	char tau[UNITS_LEN], name[96];
 	int len;
 
-	if (!report_wants_class(rp, w->class) || !report_wants_tau(rp, w->tau_us))
+	if (!filter_wants_class(&rp->filter, w->class) || !filter_wants_window(&rp->filter, w->tau_us))
 		return;
 	len = snprintf(name, sizeof(name), "working set %s, %s",
 		       class_name(w->class),
@@ -49,7 +49,7 @@ static void instant_json(const struct report *rp, const struct wsmon_record *rec
 			 __u32 pid, const char *scope, const char *what)
 {
 	printf(",\n{\"name\":%s,\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-	       what, scope, pid, pid, report_time(rp, rec->time_ns) * 1e6);
+	       what, scope, pid, pid, filter_time(&rp->filter, rec->time_ns) * 1e6);
 }
 
 static void instant(const struct report *rp, const struct wsmon_record *rec,
@@ -96,7 +96,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 		snprintf(text, sizeof(text), "%llu records lost", lost->records);
 		instant(rp, rec, 0, "g", text);
 	}
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	if (rec->type == WSMON_REC_WSS) {
 		working_set(rp, (const void *)rec);

@@ -133,7 +133,7 @@ static void snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
 	if (!s->first || !t->open)
 		open_snapshot(rp, t, s);
 	for (i = 0; i < s->nr; i++)
-		if (report_wants_class(rp, s->regions[i].class))
+		if (filter_wants_class(&rp->filter, s->regions[i].class))
 			put_region(t, s, &s->regions[i]);
 }
 
@@ -145,7 +145,7 @@ static void damo_record(struct report *rp, const struct wsmon_record *rec)
 	if (rec->type == WSMON_REC_ATTRS) {
 		reader_copy(rec, &attrs, sizeof(attrs));
 		d->attrs = attrs.attrs;
-	} else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec)) {
+	} else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec)) {
 		snapshot(rp, (const void *)rec);
 	}
 }

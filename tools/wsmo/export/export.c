@@ -2,7 +2,6 @@
 /*
  * export.c - "wsmo export": recordings for other programs
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <json-c/json.h>
@@ -118,8 +117,7 @@ static void check(struct argp_state *state, const struct export *e)
 		usage_error(state, "--live and --interval are for --openmetrics");
 	if (e->interval_ns && !e->live)
 		usage_error(state, "--interval is for --live");
-	if (e->live && (rp->file || rp->pids.nr || rp->classes || rp->nr_taus ||
-			rp->from_ns != LLONG_MIN || rp->to_ns != LLONG_MAX))
+	if (e->live && (rp->file || !filter_is_all(&rp->filter)))
 		usage_error(state, "--live is of all that is monitored now: it takes none of -i, --time, --pid, --class and --tau");
 }
 
@@ -184,10 +182,9 @@ static const struct argp argp = {
 
 int cmd_export(int argc, char **argv)
 {
-	struct export e = {
-		.rp = { .from_ns = LLONG_MIN, .to_ns = LLONG_MAX },
-	};
+	struct export e = { 0 };
 
+	filter_init(&e.rp.filter);
 	verb_parse(&argp, "wsmo export", argc, argv, &e);
 	if (e.live)
 		return export_live(e.file, e.interval_ns ? e.interval_ns :

@@ -37,7 +37,7 @@ static void take_wss(struct report *rp, const struct wsmon_rec_wss *w)
 {
 	struct metrics *m = rp->data;
 
-	if (report_wants_class(rp, w->class) && report_wants_tau(rp, w->tau_us))
+	if (filter_wants_class(&rp->filter, w->class) && filter_wants_window(&rp->filter, w->tau_us))
 		wss_rows_add(&m->rows, &(struct wss_row) {
 			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
@@ -59,7 +59,7 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 		if (name)
 			memcpy(name->comm, target->comm, sizeof(name->comm));
 	}
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	if (rec->type == WSMON_REC_PEAK)
 		events_add(&m->events, rec);

@@ -60,11 +60,11 @@ static void table_record(struct report *rp, const struct wsmon_record *rec)
 	double t;
 
 	export_target_note(&e->targets, rec);
-	if (rec->type != WSMON_REC_WSS || !report_wants(rp, rec) ||
-	    !report_wants_class(rp, w->class) || !report_wants_tau(rp, w->tau_us))
+	if (rec->type != WSMON_REC_WSS || !filter_wants(&rp->filter, rec) ||
+	    !filter_wants_class(&rp->filter, w->class) || !filter_wants_window(&rp->filter, w->tau_us))
 		return;
 	target = export_target(&e->targets, w->pid);
-	t = report_time(rp, rec->time_ns);
+	t = filter_time(&rp->filter, rec->time_ns);
 	table_row(e->table, (struct cell[]) {
 		[TIME]	= cell_d(rp->reader.header.real_ns / 1e9 + t),
 		[T]	= cell_d(t),

@@ -34,7 +34,7 @@ static void act_record(struct report *rp, const struct wsmon_record *rec)
 	struct wsmon_rec_act *copy;
 
 	if (rec->type != WSMON_REC_ACT || act->rule >= ACT_RULES ||
-	    !report_wants(rp, rec))
+	    !filter_wants(&rp->filter, rec))
 		return;
 	copy = realloc(rules->last[act->rule], rec->size);
 	if (!copy) {

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/curves.h"
+#include "curves.h"
 #include "report/plot/curve.h"
 
 /* What the other columns take, with the blanks between them */

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
-#include "libwsmon/numbers/curves.h"
+#include "curves.h"
 
 void curves_report_begin(struct report *rp)
 {
@@ -23,7 +23,7 @@ void curves_report_begin(struct report *rp)
 
 void curves_report_record(struct report *rp, const struct wsmon_record *rec)
 {
-	curves_record(rp->data, rp, rec);
+	curves_record(rp->data, &rp->filter, rec);
 }
 
 static void tell_missing(const struct curves *cs)

@@ -9,42 +9,6 @@
 #include "cli/units.h"
 #include "report.h"
 
-double report_time(const struct report *rp, __u64 time_ns)
-{
-	return (double)(__s64)(time_ns - rp->reader.header.mono_ns) /
-	       NSEC_PER_SEC;
-}
-
-bool report_wants(const struct report *rp, const struct wsmon_record *rec)
-{
-	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
-	__u32 pid;
-
-	if (t < rp->from_ns || t > rp->to_ns)
-		return false;
-	/* a mark is of all targets */
-	if (!rp->pids.nr || rec->type == WSMON_REC_MARK)
-		return true;
-	return reader_pid(rec, &pid) && has_pid(&rp->pids, pid);
-}
-
-bool report_wants_class(const struct report *rp, __u32 class)
-{
-	if (!rp->classes)
-		return true;
-	return class < 32 && (rp->classes & (1U << class));
-}
-
-bool report_wants_tau(const struct report *rp, __u64 tau_us)
-{
-	__u32 i;
-
-	for (i = 0; i < rp->nr_taus; i++)
-		if (rp->taus[i] == tau_us)
-			return true;
-	return !rp->nr_taus;
-}
-
 enum { OPT_TIME = 290, OPT_PID, OPT_CLASS, OPT_TAU };
 
 static const struct argp_option options[] = {
@@ -75,9 +39,9 @@ static void parse_time(struct argp_state *state, char *arg, struct report *rp)
 	if (!comma)
 		usage_error(state, "--time wants two times, A,B, one of which may be empty");
 	*comma = '\0';
-	parse_bound(state, arg, &rp->from_ns);
-	parse_bound(state, comma + 1, &rp->to_ns);
-	if (rp->from_ns > rp->to_ns)
+	parse_bound(state, arg, &rp->filter.from_ns);
+	parse_bound(state, comma + 1, &rp->filter.to_ns);
+	if (rp->filter.from_ns > rp->filter.to_ns)
 		usage_error(state, "--time wants the earlier time first");
 }
 
@@ -90,9 +54,9 @@ static void parse_taus(struct argp_state *state, char *arg, struct report *rp)
 		if (units_parse_time(tau, &ns) || ns < NSEC_PER_USEC)
 			usage_error(state, "'%s' is not a time; try --tau 100ms,10s",
 				    tau);
-		if (rp->nr_taus == WSMON_WINDOWS_MAX)
+		if (rp->filter.nr_windows == WSMON_WINDOWS_MAX)
 			usage_error(state, "at most %d windows", WSMON_WINDOWS_MAX);
-		rp->taus[rp->nr_taus++] = ns / 1000;
+		rp->filter.windows[rp->filter.nr_windows++] = ns / 1000;
 	}
 }
 
@@ -108,10 +72,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		parse_time(state, arg, rp);
 		return 0;
 	case OPT_PID:
-		parse_pids(state, arg, &rp->pids);
+		parse_pids(state, arg, &rp->filter.pids);
 		return 0;
 	case OPT_CLASS:
-		parse_classes(state, arg, &rp->classes);
+		parse_classes(state, arg, &rp->filter.classes);
 		return 0;
 	case OPT_TAU:
 		parse_taus(state, arg, rp);

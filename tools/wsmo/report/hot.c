@@ -85,7 +85,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
-		if (report_wants(rp, rec))
+		if (filter_wants(&rp->filter, rec))
 			hot_snapshot(&v->hot, (const void *)rec);
 		return;
 	case WSMON_REC_TARGET:
@@ -194,7 +194,7 @@ static void print_row(struct report *rp, struct table *table, const struct row *
 		[FREQ]	= cell_d(c->freq / r->seconds),
 		[AGE]	= cell_u(c->age_ms),
 		[BEST]	= cell_d((double)c->best_freq / WSMON_SHARE_ONE),
-		[BEST_T] = cell_d(report_time(rp, c->best_ns)),
+		[BEST_T] = cell_d(filter_time(&rp->filter, c->best_ns)),
 		[WHAT]	= cell_s(what),
 		[PATH]	= cell_s(p->path),
 		[OFFSET] = p->start ? cell_u(offset_of(p, c)) : (struct cell){ 0 },
@@ -280,7 +280,7 @@ static struct row *make_rows(struct report *rp, size_t *nr)
 		for (j = 0; j < t[i].nr; j++) {
 			const struct hot_cell *c = &t[i].cell[j];
 
-			if (c->freq > 0 && report_wants_class(rp, c->class))
+			if (c->freq > 0 && filter_wants_class(&rp->filter, c->class))
 				rows[(*nr)++] = (struct row) {
 					.pid = t[i].pid, .seconds = seconds, .cell = c,
 				};

@@ -87,7 +87,7 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	after_add(&v->after, &rp->reader.header.attrs, rec);
 	/* whether its time is wanted is told by the peak's, or the mark's */
 	if (rec->type == WSMON_REC_STACK &&
-	    (!rp->pids.nr || has_pid(&rp->pids, stack->pid)))
+	    (filter_wants_pid(&rp->filter, stack->pid)))
 		taken_add(&v->taken, v->calls, v->mappings, stack);
 }
 
@@ -95,13 +95,13 @@ static bool wants_time(const struct report *rp, __u64 first_ns, __u64 last_ns)
 {
 	__u64 zero = rp->reader.header.mono_ns;
 
-	return (__s64)(last_ns - zero) >= rp->from_ns &&
-	       (__s64)(first_ns - zero) <= rp->to_ns;
+	return (__s64)(last_ns - zero) >= rp->filter.from_ns &&
+	       (__s64)(first_ns - zero) <= rp->filter.to_ns;
 }
 
 static bool wants_peak(const struct report *rp, const struct peak *p)
 {
-	if (rp->pids.nr && !has_pid(&rp->pids, p->pid))
+	if (!filter_wants_pid(&rp->filter, p->pid))
 		return false;
 	return wants_time(rp, p->start_ns, p->end_ns ? p->end_ns : ~0ULL >> 1);
 }
@@ -132,7 +132,7 @@ static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 {
 	table_row(t, (struct cell[]) {
 		[P_N]		= p->number ? cell_u(p->number) : (struct cell){ 0 },
-		[P_T]		= cell_d(report_time(rp, p->start_ns)),
+		[P_T]		= cell_d(filter_time(&rp->filter, p->start_ns)),
 		[P_PID]		= cell_u(p->pid),
 		[P_GROUP]	= cell_s(peak_group_name(p->group)),
 		[P_SIGN]	= cell_s(p->sign < 0 ? "down" : "up"),
@@ -202,7 +202,7 @@ static size_t print_marks(struct report *rp)
 			putchar('\n');
 		table_row(t, (struct cell[]) {
 			[M_N]	 = cell_u(m->number),
-			[M_T]	 = cell_d(report_time(rp, m->time_ns)),
+			[M_T]	 = cell_d(filter_time(&rp->filter, m->time_ns)),
 			[M_TEXT] = cell_s(m->text),
 		});
 		if (!for_people(rp))

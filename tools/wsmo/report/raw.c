@@ -226,7 +226,7 @@ static void put_line(struct report *rp, const struct field *fields,
 	struct raw *raw = rp->data;
 	struct json_object *obj = NULL;
 
-	raw->t = report_time(rp, time_ns);
+	raw->t = filter_time(&rp->filter, time_ns);
 	if (raw->format == TABLE_JSON) {
 		obj = json_object_new_object();
 		json_object_object_add(obj, "type",
@@ -285,7 +285,7 @@ static void raw_record(struct report *rp, const struct wsmon_record *rec)
 	struct raw *raw = rp->data;
 
 	raw->n++;
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	raw->type = record_name(rec->type);
 	put_line(rp, raw_fields(rec->type), rec->time_ns, rec->size, rec);

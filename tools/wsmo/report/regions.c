@@ -72,10 +72,10 @@ static void row(void *arg, const struct wsmon_region_entry *e)
 {
 	const struct regions *r = arg;
 
-	if (!report_wants_class(r->rp, e->class))
+	if (!filter_wants_class(&r->rp->filter, e->class))
 		return;
 	table_row(r->table, (struct cell[]) {
-		[T]	= cell_d(report_time(r->rp, r->rec->rec.time_ns)),
+		[T]	= cell_d(filter_time(&r->rp->filter, r->rec->rec.time_ns)),
 		[PID]	= cell_u(r->rec->pid),
 		[CLASS]	= cell_s(class_name(e->class)),
 		[START]	= cell_u(e->start),
@@ -107,7 +107,7 @@ static void regions_record(struct report *rp, const struct wsmon_record *rec)
 
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(r->areas, (const void *)rec);
-	if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		snapshot(r, (const void *)rec);
 	else if (r->fine && rec->type != WSMON_REC_SNAPSHOT)
 		fine_note(r->fine, rec);

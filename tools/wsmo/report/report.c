@@ -2,7 +2,6 @@
 /*
  * report.c - "wsmo report": its views and what they have in common
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,14 +240,13 @@ int cmd_report(int argc, char **argv)
 {
 	struct report rp = {
 		.file = "wsmon.data",
-		.from_ns = LLONG_MIN,
-		.to_ns = LLONG_MAX,
 		.heatmap.to = ~0ULL,
 		.hot.top = 10,
 		.wss = { .percentiles = { 0, 25, 50, 75, 100 }, .nr_percentiles = 5 },
 		.sizing.max_refaults = SIZING_REFAULTS,
 	};
 
+	filter_init(&rp.filter);
 	verb_parse(&argp, "wsmo report", argc, argv, &rp);
 	return report_run(&rp, rp.view == &report_html ? rp.output : NULL);
 }

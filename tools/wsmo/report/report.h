@@ -8,6 +8,8 @@
 #include "cli/args.h"
 #include "cli/table.h"
 #include "cli/term.h"
+#include "libwsmon/filter.h"
+#include "libwsmon/numbers/sizing.h"
 #include "libwsmon/reader.h"
 
 struct report_view;
@@ -58,22 +60,6 @@ struct hot_options {
 	enum hot_sort sort;
 };
 
-#define SIZING_LIMITS_MAX	64
-
-/* Refaults a second up to which a limit is recommended, unless the user says */
-#define SIZING_REFAULTS		100
-
-/**
- * struct sizing_options - what is for the sizing report alone
- * @max_refaults: a second, of the limit to mark
- * @limits:	those to print, @nr_limits of them; none means a choice
- */
-struct sizing_options {
-	__u64 max_refaults;
-	__u64 limits[SIZING_LIMITS_MAX];
-	size_t nr_limits;
-};
-
 /**
  * struct peaks_options - what is for the report of peaks alone
  * @folded:	stacks alone, as flame graphs are made of
@@ -87,14 +73,9 @@ struct peaks_options {
  * @view:	what to print
  * @file:	the record file, "-" for stdin
  * @format:	how to print it
- * @from_ns:	leave out what is earlier, nanoseconds since the beginning
- * @to_ns:	leave out what is later
- * @pids:	the targets wanted; none means all
- * @classes:	the classes wanted, a bit each; 0 means all
- * @taus:	the windows wanted, microseconds; none means all, or the
- *		shortest where there can be but one
- * @nr_taus:	how many
- * @taus_seen:	bit n: @taus[n] was recorded
+ * @filter:	what is wanted of it; without a window the shortest, where there
+ *		can be but one
+ * @windows_seen: bit n: window n of @filter was recorded
  * @output:	write a picture or a page to this file; NULL for standard output
  * @width:	pixels of the picture, or columns; 0 for what fits
  * @height:	pixels, or lines; 0 likewise
@@ -117,13 +98,8 @@ struct report {
 	const struct report_view *view;
 	const char *file;
 	enum table_format format;
-	__s64 from_ns;
-	__s64 to_ns;
-	struct pids pids;
-	__u32 classes;
-	__u64 taus[WSMON_WINDOWS_MAX];
-	__u32 nr_taus;
-	__u32 taus_seen;
+	struct filter filter;
+	__u32 windows_seen;
 	const char *output;
 	unsigned int width;
 	unsigned int height;
@@ -136,7 +112,7 @@ struct report {
 	struct wss_options wss;
 	struct peaks_options peaks;
 	struct hot_options hot;
-	struct sizing_options sizing;
+	struct sizing_choice sizing;
 	struct reader reader;
 	bool cut;
 	bool failed;
@@ -159,7 +135,7 @@ struct report {
  * @scanned:	called between the two times
  * @record:	called for each record, whatever the filters are: the names of
  *		areas are needed even if their time is not. Nothing but the head
- *		and the pid of a snapshot that report_wants() does not want may be
+ *		and the pid of a snapshot that filter_wants() does not want may be
  *		looked at
  * @end:	called behind the last one; frees @data
  */
@@ -220,17 +196,5 @@ void report_picture(struct argp_state *state, struct report *rp,
  * Return: exit status, after a message if it is not WSMO_OK
  */
 int report_run(struct report *rp, const char *file);
-
-/** report_time() - seconds since the recording began */
-double report_time(const struct report *rp, __u64 time_ns);
-
-/** report_wants() - does the record pass --time and --pid? */
-bool report_wants(const struct report *rp, const struct wsmon_record *rec);
-
-/** report_wants_class() - does the class pass --class? */
-bool report_wants_class(const struct report *rp, __u32 class);
-
-/** report_wants_tau() - does the window pass --tau? */
-bool report_wants_tau(const struct report *rp, __u64 tau_us);
 
 #endif /* WSMO_REPORT_H */

@@ -45,13 +45,13 @@ static enum reader_want want_snapshot(const void *data,
 				      const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
-	__s64 t = rec->time_ns - rp->reader.header.mono_ns;
+	__s64 t = rec->time_ns - rp->filter.zero_ns;
 
 	if (rp->view->no_snapshots)
 		return READER_NEVER;
-	if (report_wants(rp, rec))
+	if (filter_wants(&rp->filter, rec))
 		return READER_NOW;
-	return t < rp->from_ns ? READER_LATER : READER_NEVER;
+	return t < rp->filter.from_ns ? READER_LATER : READER_NEVER;
 }
 
 /* Return: 0 or -ENOMEM; reader_free() in either case */
@@ -69,9 +69,9 @@ static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
 {
 	__u32 i;
 
-	for (i = 0; i < rp->nr_taus; i++)
-		if (rp->taus[i] == wss->tau_us)
-			rp->taus_seen |= 1U << i;
+	for (i = 0; i < rp->filter.nr_windows; i++)
+		if (rp->filter.windows[i] == wss->tau_us)
+			rp->windows_seen |= 1U << i;
 }
 
 /* Figures follow that are not what they seem to be. */
@@ -80,8 +80,14 @@ static void note_secondary(const struct report *rp, const struct wsmon_record *r
 	__u32 pid;
 
 	if (rec->type == WSMON_REC_TARGET && reader_pid(rec, &pid) &&
-	    (!rp->pids.nr || has_pid(&rp->pids, pid)))
+	    (filter_wants_pid(&rp->filter, pid)))
 		secondary_take(rec, "");
+}
+
+static void begin(struct report *rp)
+{
+	rp->filter.zero_ns = rp->reader.header.mono_ns;
+	rp->view->begin(rp);
 }
 
 static const char *file_name(const struct report *rp)
@@ -100,7 +106,7 @@ static bool scan(struct report *rp)
 	for (;;) {
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
-			rp->view->begin(rp);
+			begin(rp);
 			break;
 		case READER_RECORD:
 			note_secondary(rp, rec);
@@ -127,7 +133,7 @@ static int walk(struct report *rp)
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
 			if (!rp->view->scan)
-				rp->view->begin(rp);
+				begin(rp);
 			break;
 		case READER_RECORD:
 			ended = rec->type == WSMON_REC_END;
@@ -219,11 +225,11 @@ static bool tau_missing(const struct report *rp)
 	char text[UNITS_LEN];
 	__u32 i;
 
-	for (i = 0; i < rp->nr_taus; i++) {
-		if (rp->taus_seen & 1U << i)
+	for (i = 0; i < rp->filter.nr_windows; i++) {
+		if (rp->windows_seen & 1U << i)
 			continue;
 		msg("no working set with a window of %s was recorded; see wsmo record --window",
-		    units_time(text, rp->taus[i] * 1000));
+		    units_time(text, rp->filter.windows[i] * 1000));
 		return true;
 	}
 	return false;
@@ -239,7 +245,7 @@ static int run(struct report *rp)
 			status = WSMO_FAILURE;
 		reader_free(&rp->reader);
 	}
-	free(rp->pids.pid);
+	filter_free(&rp->filter);
 	if (fd > STDIN_FILENO)
 		close(fd);
 	return status;

@@ -10,6 +10,7 @@
 #include "cli/units.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/sizing.h"
+#include "curves.h"
 #include "report/plot/curve.h"
 
 enum { PID, CLASS, LIMIT, OF_RSS, TAU, BOUND, REFAULTS, LOW, HIGH, MISSED, MARK };
@@ -112,7 +113,8 @@ static int print(const struct report *rp, const struct curves *cs)
 	size_t i, j, n;
 
 	for (i = 0; i < cs->nr; i++) {
-		n = sizing_rows(rp, &cs->of[i], row);
+		n = sizing_rows(&rp->sizing, &cs->of[i],
+				rp->reader.header.page_size, row);
 		for (j = 0; j < n; j++)
 			print_row(rp, t, &cs->of[i], &row[j]);
 	}

@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
 };
 
 static void parse_limits(struct argp_state *state, char *list,
-			 struct sizing_options *opt)
+			 struct sizing_choice *opt)
 {
 	char *text;
 	__u64 size;

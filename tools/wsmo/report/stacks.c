@@ -254,7 +254,7 @@ void taken_rows(const struct report *rp, const struct taken_list *l,
 			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
 					     "peak" : "mark"),
 			[S_N]	    = cell_u(event->of),
-			[S_T]	    = cell_d(report_time(rp, t->time_ns)),
+			[S_T]	    = cell_d(filter_time(&rp->filter, t->time_ns)),
 			[S_PID]	    = cell_u(t->pid),
 			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
 						 (struct cell){ 0 },

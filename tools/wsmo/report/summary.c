@@ -248,7 +248,7 @@ static void summary_begin(struct report *rp)
 
 static void summary_record(struct report *rp, const struct wsmon_record *rec)
 {
-	double t = report_time(rp, rec->time_ns);
+	double t = filter_time(&rp->filter, rec->time_ns);
 	const struct wsmon_rec_wss *wss;
 	struct summary *s = rp->data;
 
@@ -262,13 +262,13 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 			hot_exec(&s->hot, target->pid);
 		return;
 	}
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	switch (rec->type) {
 	case WSMON_REC_WSS:
 		wss = (const void *)rec;
-		if (report_wants_class(rp, wss->class) &&
-		    report_wants_tau(rp, wss->tau_us) &&
+		if (filter_wants_class(&rp->filter, wss->class) &&
+		    filter_wants_window(&rp->filter, wss->tau_us) &&
 		    wss->tau_us == summary_window(rp))
 			add_wss(s, wss, t);
 		break;
@@ -353,7 +353,7 @@ static void print_memory(struct report *rp)
 		const struct target *t =
 			(const struct target *)s->targets.base + i;
 
-		if (rp->pids.nr && !has_pid(&rp->pids, t->pid))
+		if (!filter_wants_pid(&rp->filter, t->pid))
 			continue;
 		table_row(table, (struct cell[]) {
 			[M_PID]		= cell_u(t->pid),

@@ -50,7 +50,7 @@ __u64 summary_window(const struct report *rp)
 {
 	const struct summary *s = rp->data;
 
-	return rp->nr_taus ? rp->taus[0] : s->attrs.window_us;
+	return rp->filter.nr_windows ? rp->filter.windows[0] : s->attrs.window_us;
 }
 
 /* Share of one CPU used while it was being recorded, by flushes on others, too */

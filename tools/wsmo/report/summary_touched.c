@@ -77,7 +77,7 @@ static void print_target(struct report *rp, struct table *table, __u32 pid,
 		double least = w ? hot_max(sum->least, hot_min(w->low.max, sum->range)) :
 				   sum->least;
 
-		if (!sum->range || !report_wants_class(rp, class))
+		if (!sum->range || !filter_wants_class(&rp->filter, class))
 			continue;
 		table_row(table, (struct cell[]) {
 			[PID]	= cell_u(pid),

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "report/plot/wss.h"
 
 #define TARGETS_MAX	65536
 
@@ -149,7 +149,7 @@ static void print_row(const struct report *rp, struct table *t,
 	bar(text, rp->data, row);
 	add_events(rp, text, sizeof(text), row);
 	table_row(t, (struct cell[]) {
-		[T]	= cell_d(report_time(rp, row->time_ns)),
+		[T]	= cell_d(filter_time(&rp->filter, row->time_ns)),
 		[PID]	= cell_u(row->pid),
 		[CLASS]	= cell_s(class_name(row->class)),
 		[TAU]	= cell_u(row->tau_us),
@@ -181,8 +181,8 @@ static void take_wss(const struct report *rp, const struct wsmon_rec_wss *rec)
 		.pid = rec->pid, .class = rec->class,
 	};
 
-	if (!report_wants_class(rp, row.class) ||
-	    !report_wants_tau(rp, row.tau_us))
+	if (!filter_wants_class(&rp->filter, row.class) ||
+	    !filter_wants_window(&rp->filter, row.tau_us))
 		return;
 	if (w->table)
 		print_row(rp, w->table, &row);
@@ -206,7 +206,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 
 	if (rec->type == WSMON_REC_TARGET && rp->output)
 		take_name(w, (const void *)rec);
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	events_add(&w->events, rec);
 	if (rec->type == WSMON_REC_WSS)
@@ -231,7 +231,7 @@ static void print_percentile(const struct report *rp, struct table *t,
 		[P_BYTES]	= cell_u(row->bytes),
 		[P_LOW]		= cell_u(row->low),
 		[P_HIGH]	= cell_u(row->high),
-		[P_T]		= cell_d(report_time(rp, row->time_ns)),
+		[P_T]		= cell_d(filter_time(&rp->filter, row->time_ns)),
 		[P_BAR]		= cell_s(bar(text, rp->data, row)),
 	});
 }

@@ -141,8 +141,8 @@ static void print_row(const struct report *rp, struct table *t,
 		if (share < 0)
 			continue;
 		table_row(t, (struct cell[]) {
-			[T]	= cell_d(report_time(rp, heatmap_time(h, c))),
-			[T_END]	= cell_d(report_time(rp, heatmap_time(h, c + 1))),
+			[T]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c))),
+			[T_END]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c + 1))),
 			[PID]	= cell_u(h->pid),
 			[CLASS]	= cell_s(class_name(s->class)),
 			[START]	= cell_u(heatmap_address(h, b, step)),

@@ -55,7 +55,7 @@ static bool clip(const struct report *rp, const struct wsmon_region_entry *e,
 {
 	const struct heatmap_options *opt = &rp->heatmap;
 
-	if (!report_wants_class(rp, e->class))
+	if (!filter_wants_class(&rp->filter, e->class))
 		return false;
 	*start = e->start > opt->from ? e->start : opt->from;
 	*end = e->end < opt->to ? e->end : opt->to;
@@ -105,11 +105,11 @@ void maps_scan(struct maps *m, const struct report *rp,
 	const struct wsmon_rec_target *target = (const void *)rec;
 	struct heatmap *h;
 
-	if (report_wants(rp, rec))
+	if (filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(m->areas, (const void *)rec);
-	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+	else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		scan_snapshot(m, rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET) {
 		h = target_of(m, target->pid);
@@ -138,7 +138,7 @@ static size_t drop_empty(struct maps *m)
 static void set_times(const struct report *rp, struct maps *m)
 {
 	__u64 zero = rp->reader.header.mono_ns;
-	__s64 begin = rp->from_ns > 0 ? rp->from_ns : 0;
+	__s64 begin = rp->filter.from_ns > 0 ? rp->filter.from_ns : 0;
 
 	if ((__s64)(m->from_ns - zero) < begin && begin < (__s64)(m->to_ns - zero))
 		m->from_ns = zero + begin;
@@ -216,7 +216,7 @@ void maps_record(struct maps *m, const struct report *rp,
 	if (rec->type != WSMON_REC_SNAPSHOT) {
 		if (m->fine)
 			fine_note(m->fine, rec);
-	} else if (report_wants(rp, rec)) {
+	} else if (filter_wants(&rp->filter, rec)) {
 		draw_snapshot(m, rp, (const void *)rec);
 	}
 }

@@ -37,9 +37,9 @@ static void put_peaks(const struct report *rp, const struct events *ev)
 		printf("%s{\"pid\":%u,\"number\":%u,\"group\":\"%s\",\"sign\":%d,\"from\":%.3f,\"to\":",
 		       i ? ",\n" : "", p->pid, p->number,
 		       peak_group_name(p->group), p->sign,
-		       report_time(rp, p->start_ns));
+		       filter_time(&rp->filter, p->start_ns));
 		if (p->end_ns)
-			printf("%.3f}", report_time(rp, p->end_ns));
+			printf("%.3f}", filter_time(&rp->filter, p->end_ns));
 		else
 			fputs("null}", stdout);
 	}
@@ -54,7 +54,7 @@ static void put_marks(const struct report *rp, const struct events *ev)
 	for (i = 0; i < ev->nr_marks; i++) {
 		printf("%s{\"number\":%u,\"t\":%.3f,\"text\":", i ? ",\n" : "",
 		       ev->mark[i].number,
-		       report_time(rp, ev->mark[i].time_ns));
+		       filter_time(&rp->filter, ev->mark[i].time_ns));
 		html_put_text(ev->mark[i].text);
 		putchar('}');
 	}

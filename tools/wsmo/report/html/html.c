@@ -98,7 +98,7 @@ static void take_name(struct html *h, const struct wsmon_rec_target *rec)
 static void take_wss(const struct report *rp, struct html *h,
 		     const struct wsmon_rec_wss *w)
 {
-	if (report_wants_class(rp, w->class) && report_wants_tau(rp, w->tau_us))
+	if (filter_wants_class(&rp->filter, w->class) && filter_wants_window(&rp->filter, w->tau_us))
 		wss_rows_add(&h->rows, &(struct wss_row) {
 			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
@@ -112,13 +112,13 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	struct html *h = rp->data;
 
 	maps_scan(h->maps, rp, rec);
-	curves_record(&h->curves, rp, rec);
+	curves_record(&h->curves, &rp->filter, rec);
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
 	if (rec->type == WSMON_REC_TARGET)
 		take_name(h, (const void *)rec);
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, h, (const void *)rec);
@@ -213,7 +213,7 @@ static struct point join(const struct report *rp, const struct wss_row *row,
 		p.low = row[i].low < p.low ? row[i].low : p.low;
 		p.high = row[i].high > p.high ? row[i].high : p.high;
 	}
-	p.t = report_time(rp, row[nr - 1].time_ns);
+	p.t = filter_time(&rp->filter, row[nr - 1].time_ns);
 	return p;
 }
 
@@ -330,8 +330,8 @@ static void put_maps(const struct report *rp, const struct html *h)
 	fputs("\"maps\":[", stdout);
 	for (i = 0; i < h->maps->targets.nr && i < MAPS_MAX; i++, m++) {
 		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"bands\":[",
-		       i ? ",\n" : "", m->pid, report_time(rp, m->from_ns),
-		       report_time(rp, m->to_ns), m->columns,
+		       i ? ",\n" : "", m->pid, filter_time(&rp->filter, m->from_ns),
+		       filter_time(&rp->filter, m->to_ns), m->columns,
 		       m->lines * m->fine, m->fine);
 		for (j = 0; j < m->nr_bands; j++) {
 			fputs(j ? ",\n" : "", stdout);

@@ -43,7 +43,7 @@ static void put_curve(const struct report *rp, const struct curve_of *of)
 {
 	const struct curve *c = &of->curve;
 	struct sizing_row row[SIZING_ROWS];
-	size_t n = sizing_rows(rp, of, row), i;
+	size_t n = sizing_rows(&rp->sizing, of, rp->reader.header.page_size, row), i;
 
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
 	       of->pid, class_name(of->class), of->rss, of->growth);

@@ -6,6 +6,7 @@
 #define WSMO_HTML_SIZING_H
 
 #include "libwsmon/numbers/curves.h"
+#include "report/report.h"
 
 /** html_put_sizing() - a member "sizing" of the page's JSON, and a comma */
 void html_put_sizing(const struct report *rp, struct curves *cs);

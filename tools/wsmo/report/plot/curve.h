@@ -6,6 +6,7 @@
 #define WSMO_CURVE_PLOT_H
 
 #include "libwsmon/numbers/curves.h"
+#include "report/report.h"
 
 /** curve_plot() - working sets against windows; Return: 0, or -1 after a message */
 int curve_plot(const struct report *rp, const struct curves *cs);

@@ -11,8 +11,8 @@
 #include "cli/units.h"
 #include "events.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/series.h"
 #include "plot.h"
+#include "wss.h"
 
 #define SERIES_MAX	PLOT_COLORS
 
@@ -52,8 +52,8 @@ static void choose(const struct report *rp, struct wss_rows *rows)
 	for (i = 0; i < rows->nr; i++) {
 		const struct wss_row *row = &rows->row[i];
 
-		if ((rp->classes || row->class == WSMON_CLASS_ALL) &&
-		    (rp->nr_taus || row->tau_us == tau))
+		if ((rp->filter.classes || row->class == WSMON_CLASS_ALL) &&
+		    (rp->filter.nr_windows || row->tau_us == tau))
 			rows->row[n++] = *row;
 	}
 	rows->nr = n;
