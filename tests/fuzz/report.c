@@ -20,8 +20,8 @@ static const char * const filters[][2] = {
 	{ "--pid", "4242,77" },
 	{ "--class", "all,heap,anon" },
 	{ "--time", "1,2.5" },
-	{ "--tau", "1s,10s" },
-	{ "--tau", "1s" },
+	{ "--window", "1s,10s" },
+	{ "--window", "1s" },
 };
 
 /* A message is one line of wsmo's own. */

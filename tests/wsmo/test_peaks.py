@@ -78,8 +78,6 @@ def filters():
        numbers("--pid", "77"))
     ok({x["pid"] for x in objects("--pid", "77") if x["type"] == "stack"} == {77},
        "--pid of stacks")
-    res = run("report", "wss", "--folded", "-i", "-", stdin=samples.stacks())
-    ok(res.returncode == 2 and b"'wsmo report peaks'" in res.stderr, "--folded of another", res)
 
 
 def other_views():
@@ -90,7 +88,7 @@ def other_views():
     ok(len(where) == 1 and where[0].split()[4:] == ["^p1", "^p3", "^m1", "^m2"], "on the map",
        lines)
     with Directory() as d:
-        for args in ("wss", "--plot"), ("heatmap", "-o"):
+        for args in ("wss", "-o"), ("heatmap", "-o"):
             res = run("report", *args, d.path("a.svg"), "-i", "-", stdin=data)
             svg = d.read("a.svg") if res.returncode == 0 else b""
             ok(all(b">%s" % word in svg for word in (b"peak 1", b"peak 3", b"peak 4")) and
@@ -179,7 +177,7 @@ def damage():
 
 
 def nothing():
-    for args, words in ((), b"no peaks and no marks"), (("--folded",), b"no stacks there"):
+    for args, words in ((), b"no peaks and no marks"), (("--folded",), b"no stacks"):
         res = report(*args, data=samples.few())
         ok(res.returncode == 0 and words in res.stderr, "nothing there %s" % (args,), res)
 

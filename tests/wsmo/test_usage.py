@@ -31,7 +31,7 @@ def manuals():
     in that of record, if it says so."""
     overview, of_record = manual("wsmo"), manual("wsmo-record")
     for verb in run("--list-options").stdout.decode().split():
-        text = run(verb, "--help").stdout.decode().split("Reports and what")[0]
+        text = run(verb, "--help").stdout.decode()
         page = manual("wsmo-" + verb)
         missing = [option for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text, re.M)
                    if option not in page and not (
@@ -39,11 +39,24 @@ def manuals():
                                                          r"wsmo-record", page))]
         ok(page and not missing and ("wsmo-%s (1)" % verb) in overview,
            "wsmo-%s.1 has all options" % verb, missing)
-        views = re.search(r"\[(\w+(?:\|\w+)+)\]", text)
         if verb == "report":
-            missing = [view for view in views.group(1).split("|")
-                       if "\n.B %s\n" % view not in page or view not in overview]
-            ok(not missing, "and all reports", missing)
+            missing = [view for view in views() if "\n.B %s\n" % view not in page or
+                       view not in overview]
+            ok(not missing, "and all views", missing)
+
+
+def views():
+    """The names of the views of report."""
+    return run("report", "--list-options").stdout.decode().split()[1].split("|")
+
+
+def screens():
+    """Each help text of report is one screen."""
+    for view in [[]] + [[view] for view in views()]:
+        lines = run("report", *view, "--help").stdout.decode().splitlines()
+        ok(2 < len(lines) <= 24 and max(map(len, lines)) <= 80,
+           "wsmo report %s--help is one screen" % "".join(view + [" "]).lstrip(),
+           len(lines), *lines)
 
 
 def documents():
@@ -57,6 +70,7 @@ def documents():
 def main(_accept):
     manuals()
     documents()
+    screens()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("top", "--help"),
@@ -66,9 +80,8 @@ def main(_accept):
         ok(res.returncode == 0 and res.stdout and not res.stderr,
            "wsmo " + " ".join(args), res)
     text = run("report", "wss", "--help").stdout.decode()
-    ok("window_us" in text and "rss_mean" not in text and
-       "Usage: wsmo report" in text,
-       "help of a report tells its columns, and only its", text)
+    ok("Usage: wsmo report wss" in text and "--percentiles" in text and "--top" not in text,
+       "help of a view has its options, and no other", text)
 
     refused()
     refused("recrod", word="recrod")
@@ -93,11 +106,21 @@ def main(_accept):
     for windows in ("", "1s,", ",1s", "1s,x", "0", "1s,,2s"):
         refused("record", "-p", "1", "--window", windows, word="not a time")
     refused("record", "-p", "1", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
-    refused("report", "--tau", "1s,x", word="not a time")
-    refused("report", "--tau", "1,2,3,4,5,6,7,8,9", word="at most 8")
+    refused("report", "--window", "1s,x", word="not a time")
+    refused("report", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
     refused("record", "--nonsense", word="--nonsense")
     refused("report", "nonsense", word="nonsense")
     refused("report", "wss", "regions", word="regions")
+    for view, options in (("summary", "-o x.png"), ("wss", "--top 3"), ("curve", "--limit 1M"),
+                          ("sizing", "--percentiles"), ("peaks", "--class heap"),
+                          ("hot", "--window 1s"), ("regions", "--size 80x24"),
+                          ("heatmap", "--sort time"), ("html", "--json"),
+                          ("act", "--class heap"), ("raw", "--window 1s")):
+        refused("report", view, *options.split(), word=options.split()[0][1:])
+    for view, file in (("wss", "x"), ("wss", "x.jpg"), ("heatmap", "x.html"), ("curve", ".png/x")):
+        refused("report", view, "-o", file, word=".png, .svg or .pdf")
+    for file in "x", "x.png", "x.htm":
+        refused("report", "html", "-o", file, word=".html")
     refused("report", "--json", "--csv", word="only one")
     for time in ("1", "", "2,1", "x,", "1,y", "1,2,3"):
         refused("report", "--time", time)

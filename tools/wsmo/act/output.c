@@ -18,17 +18,17 @@ enum {
 };
 
 static const struct column rule_columns[] = {
-	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
-	[LINE]	    = { "line", "LINE", COL_COUNT, 4, 0, "line of the file" },
-	[MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0, "bytes of memory that is alike" },
-	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0, "none: no bound" },
-	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0, "share of its pages accessed in an interval" },
-	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0, "0: never accessed" },
-	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0, "or how often: share of the sampling rounds that found it accessed" },
-	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0, "0: never accessed" },
-	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0, "for how long" },
-	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0, "none: no bound" },
-	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0, "what is done" },
+	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[LINE]	    = { "line", "LINE", COL_COUNT, 4, 0 },
+	[MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0 },
+	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0 },
+	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0 },
+	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0 },
+	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0 },
+	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0 },
+	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0 },
+	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0 },
+	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc rule_desc = {
@@ -106,20 +106,20 @@ void act_tell_overlaps(const struct act *a)
 enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
 
 static const struct column log_columns[] = {
-	[T]	   = { "t", "TIME", COL_T, 8, 0, "seconds since the beginning" },
-	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0, "the process" },
-	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0, "the rule" },
-	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
-	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
-	[START]	   = { "start", "START", COL_ADDR, 14, 0, "first address" },
-	[END]	   = { "end", "END", COL_ADDR, 14, 0, "end, exclusive" },
-	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
-	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed in an interval" },
-	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0, "share of the sampling rounds that found a page of it accessed" },
-	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0, "for how long" },
-	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0, "bytes it could have an effect on" },
-	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0, "bytes it had an effect on" },
-	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0, "ok, would (--dry-run), or why not" },
+	[T]	   = { "t", "TIME", COL_T, 8, 0 },
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0 },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
+	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0 },
+	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0 },
+	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0 },
+	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0 },
 };
 
 static const struct table_desc log_desc = {

@@ -14,7 +14,7 @@
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/units.h"
-#include "session/secondary.h"
+#include "cli/secondary.h"
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 

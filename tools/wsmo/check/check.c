@@ -19,10 +19,10 @@
 enum { NAME, STATUS, NEEDED, DETAIL };
 
 static const struct column columns[] = {
-	[NAME]	 = { "name", "CHECK", COL_TEXT, 8, 0, "what was looked at" },
-	[STATUS] = { "status", "STATUS", COL_TEXT, 7, 0, "ok, missing or unknown" },
-	[NEEDED] = { "needed", "NEEDED", COL_TEXT, 6, 0, "yes if recording does not work without it" },
-	[DETAIL] = { "detail", "WHAT IT MEANS, WHAT TO DO", COL_TEXT, 8, 0, "what it means, what to do" },
+	[NAME]	 = { "name", "CHECK", COL_TEXT, 8, 0 },
+	[STATUS] = { "status", "STATUS", COL_TEXT, 7, 0 },
+	[NEEDED] = { "needed", "NEEDED", COL_TEXT, 6, 0 },
+	[DETAIL] = { "detail", "WHAT IT MEANS, WHAT TO DO", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc desc = {

@@ -52,6 +52,12 @@ int end_program(int status);
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /**
+ * need() - exit with a message if there was no memory
+ * Return: @memory, which is not NULL
+ */
+void *need(void *memory);
+
+/**
  * msg_hold() - keep messages while a screen is drawn; false tells them
  */
 void msg_hold(bool hold);

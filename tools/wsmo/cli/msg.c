@@ -54,6 +54,14 @@ void msg(const char *fmt, ...)
 	fputc('\n', f);
 }
 
+void *need(void *memory)
+{
+	if (memory)
+		return memory;
+	msg("out of memory");
+	exit(WSMO_FAILURE);
+}
+
 int output_error(void)
 {
 	static int err;

@@ -104,7 +104,7 @@ static void set_view(struct argp_state *state, struct report *rp,
 	if (rp->view)
 		usage_error(state, "one format at a time");
 	rp->view = view;
-	rp->format = format;
+	rp->out.format = format;
 }
 
 static void check(struct argp_state *state, const struct export *e)
@@ -182,7 +182,7 @@ static const struct argp argp = {
 
 int cmd_export(int argc, char **argv)
 {
-	struct export e = { 0 };
+	struct export e = { .rp.out.f = stdout };
 
 	filter_init(&e.rp.filter);
 	verb_parse(&argp, "wsmo export", argc, argv, &e);

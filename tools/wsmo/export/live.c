@@ -13,7 +13,7 @@
 #include "export.h"
 #include "metrics.h"
 #include "session/live.h"
-#include "session/secondary.h"
+#include "cli/secondary.h"
 
 static volatile sig_atomic_t ended;
 

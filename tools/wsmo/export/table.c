@@ -11,18 +11,18 @@
 enum { TIME, T, PID, COMM, CLASS, TAU, BYTES, LOW, HIGH, MAPPED, RSS, SWAP };
 
 static const struct column columns[] = {
-	[TIME]	= { "time", "", COL_T, 0, 0, "seconds since 1970" },
-	[T]	= { "t", "", COL_T, 0, 0, "seconds since the recording began" },
-	[PID]	= { "pid", "", COL_COUNT, 0, 0, "the target" },
-	[COMM]	= { "comm", "", COL_TEXT, 0, 0, "its name" },
-	[CLASS]	= { "class", "", COL_TEXT, 0, 0, "class of memory; all is the whole target" },
-	[TAU]	= { "window_us", "", COL_US, 0, 0, "the window, microseconds" },
-	[BYTES]	= { "bytes", "", COL_SIZE, 0, 0, "working set" },
-	[LOW]	= { "low", "", COL_SIZE, 0, 0, "lower end of its 95 % interval" },
-	[HIGH]	= { "high", "", COL_SIZE, 0, 0, "upper end" },
-	[MAPPED] = { "mapped", "", COL_SIZE, 0, 0, "bytes mapped of the class" },
-	[RSS]	= { "rss", "", COL_SIZE, 0, 0, "resident size of the target, as known then" },
-	[SWAP]	= { "swap", "", COL_SIZE, 0, 0, "swapped out of it" },
+	[TIME]	= { "time", "", COL_T, 0, 0 },
+	[T]	= { "t", "", COL_T, 0, 0 },
+	[PID]	= { "pid", "", COL_COUNT, 0, 0 },
+	[COMM]	= { "comm", "", COL_TEXT, 0, 0 },
+	[CLASS]	= { "class", "", COL_TEXT, 0, 0 },
+	[TAU]	= { "window_us", "", COL_US, 0, 0 },
+	[BYTES]	= { "bytes", "", COL_SIZE, 0, 0 },
+	[LOW]	= { "low", "", COL_SIZE, 0, 0 },
+	[HIGH]	= { "high", "", COL_SIZE, 0, 0 },
+	[MAPPED] = { "mapped", "", COL_SIZE, 0, 0 },
+	[RSS]	= { "rss", "", COL_SIZE, 0, 0 },
+	[SWAP]	= { "swap", "", COL_SIZE, 0, 0 },
 };
 
 static const struct table_desc desc = {
@@ -43,7 +43,7 @@ static void table_begin(struct report *rp)
 		exit(WSMO_FAILURE);
 	}
 	export_targets_init(&e->targets);
-	e->table = table_new(&desc, rp->format);
+	e->table = table_new(&desc, rp->out.format);
 	rp->data = e;
 }
 

@@ -9,7 +9,7 @@
 
 #include "cli/units.h"
 #include "record.h"
-#include "session/secondary.h"
+#include "cli/secondary.h"
 
 /* Least time between two PROC records of a target; they follow its WSS. */
 #define MEMORY_INTERVAL	(NSEC_PER_SEC * 9 / 10)

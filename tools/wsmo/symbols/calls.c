@@ -25,14 +25,6 @@ struct calls {
 	__u32 numbers;
 };
 
-static void *need(void *p)
-{
-	if (p)
-		return p;
-	msg("out of memory");
-	exit(WSMO_FAILURE);
-}
-
 static int compare_strings(const void *x, const void *y)
 {
 	return strcmp(*(char * const *)x, *(char * const *)y);

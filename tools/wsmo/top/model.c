@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "libwsmon/names.h"
-#include "session/secondary.h"
+#include "cli/secondary.h"
 #include "top.h"
 
 #define SERIES_MAX	8192

@@ -12,7 +12,7 @@
 #include "cli/text.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
-#include "session/secondary.h"
+#include "cli/secondary.h"
 #include "top.h"
 
 #define HEAD_LINES	3	/* what is monitored, how it is shown, headings */

@@ -6,9 +6,8 @@
 #define WSMO_HTML_SIZING_H
 
 #include "libwsmon/numbers/curves.h"
-#include "report/report.h"
 
-/** html_put_sizing() - a member "sizing" of the page's JSON, and a comma */
-void html_put_sizing(const struct report *rp, struct curves *cs);
+/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma */
+void html_put_sizing(struct curves *cs, __u32 page_size);
 
 #endif /* WSMO_HTML_SIZING_H */
