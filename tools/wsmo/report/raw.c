@@ -169,6 +169,14 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 	}
 }
 
+static void put_attrs(struct raw *raw, struct json_object *obj, const void *from,
+		      size_t offset, size_t size)
+{
+	if (size > offset)
+		put_fields(raw, obj, "", raw_attrs_fields,
+			   (const char *)from + offset, size - offset);
+}
+
 static void put_regions(struct raw *raw, struct json_object *obj,
 			const struct wsmon_rec_snapshot *s)
 {
@@ -243,7 +251,12 @@ static void put_line(struct report *rp, const struct field *fields,
 	} else if (raw->format != TABLE_CSV) {
 		fprintf(raw->f, "%12.6f %-8s size=%u", raw->t, raw->type, size);
 	}
-	put_fields(raw, obj, "", fields, from, size);
+	if (fields != raw_attrs_fields)
+		put_fields(raw, obj, "", fields, from, size);
+	if (fields == raw_header_fields)
+		put_attrs(raw, obj, from, offsetof(struct wsmon_file_header, attrs), size);
+	if (fields == raw_attrs_fields)
+		put_attrs(raw, obj, from, offsetof(struct wsmon_rec_attrs, attrs), size);
 	if (fields == raw_area_fields && size > sizeof(struct wsmon_rec_area))
 		put_text(raw, obj, "", "path",
 			 ((const struct wsmon_rec_area *)from)->path);
