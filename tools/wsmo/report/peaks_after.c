@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks_after.c - peaks among a target's first estimates, found afterwards
+ * peaks_after.c - peaks among the first estimates of a target, found afterwards
  *
- * While the module learns what is usual it tells no peak, or only a high one. With
- * the whole recording at hand its first estimates are judged again, by the rule of
- * "sigma": by the median of all, and the median distance from it. A peak rises from
- * what is usual: with how a program starts up nothing is compared.
+ * While the module learns what is usual, it reports no peaks, or only high ones. The
+ * whole recording allows to judge those estimates again by the rule of "sigma", with
+ * the median of all estimates and the median distance from it. A peak rises from a
+ * usual value, so the start of a program is none.
  */
 #include <math.h>
 #include <stdlib.h>

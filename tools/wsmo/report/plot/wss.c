@@ -109,7 +109,7 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 	plot_printf(p, "END\n");
 }
 
-/* "redis-server (123) heap, 10 s": as much as tells the series apart */
+/* "redis-server (123) heap, 10 s": enough to distinguish the series */
 static void series_name(char *buf, size_t size, const struct wss_row *row,
 			const struct sorted *names)
 {
