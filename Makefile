@@ -9,13 +9,16 @@ MODULE_SRCS := Kbuild $(wildcard module/*.[ch] include/*.h)
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+pkgconfigdir ?= $(libdir)/pkgconfig
 mandir ?= $(prefix)/share/man
 completiondir ?= $(prefix)/share/bash-completion/completions
 # wsmo looks for them beside its own directory
 schemedir = $(bindir)/../share/wsmon/schemes
 
 .PHONY: all
-all: module wsmo
+all: module wsmo libwsmon
 
 # The module, in a directory of links, so that several kernels can be built for
 .PHONY: module
@@ -40,7 +43,7 @@ need-build:
 		libncurses-dev libdw-dev libiberty-dev
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		python3-docutils gnuplot-nox chromium file tmux
+		python3-docutils gnuplot-nox chromium file tmux pkgconf
 
 .PHONY: demo
 demo: need-build
@@ -65,23 +68,38 @@ soak: need-vm
 	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTESTS= \
 		STRESS_TIMEOUT=$$((7200 + 30 * $(SECS))) tests/check-debug
 
-.PHONY: install
-install: all completion
-	install -D -m 755 out/bin/wsmo $(DESTDIR)$(bindir)/wsmo
-	install -m 755 $(WSMO_PARTS:%=out/bin/wsmo-%) $(DESTDIR)$(bindir)/
-	install -d $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+.PHONY: install install-user install-module
+install: install-user install-module
+
+# All but the module, which needs a kernel's headers
+install-user: wsmo libwsmon completion
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
 	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(mandir)/man1/
 	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
+	install -d $(DESTDIR)$(libdir) $(DESTDIR)$(includedir) $(DESTDIR)$(pkgconfigdir)
+	install -m 644 out/lib/libwsmon.a out/lib/$(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/
+	ln -sf $(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/libwsmon.so
+	install -m 644 include/wsmon.h tools/libwsmon/libwsmon.h $(DESTDIR)$(includedir)/
+	sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@version@|$(WSMO_VERSION)|' \
+		-e 's|@includedir@|$(includedir)|' tools/libwsmon/libwsmon.pc.in \
+		>$(DESTDIR)$(pkgconfigdir)/libwsmon.pc
+	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
+
+install-module: module
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(if $(DESTDIR),,/sbin/depmod $$(/sbin/modinfo -F vermagic $(O_MODULE)/wsmon.ko | cut -d" " -f1))
 
 .PHONY: uninstall
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/wsmo $(WSMO_PARTS:%=$(DESTDIR)$(bindir)/wsmo-%)
+	rm -f $(WSMO_PROGRAMS:%=$(DESTDIR)$(bindir)/%)
 	rm -f $(DESTDIR)$(mandir)/man1/wsmo*.1
 	rm -f $(DESTDIR)$(completiondir)/wsmo
+	rm -f $(DESTDIR)$(libdir)/libwsmon.a $(DESTDIR)$(libdir)/libwsmon.so*
+	rm -f $(DESTDIR)$(includedir)/wsmon.h $(DESTDIR)$(includedir)/libwsmon.h
+	rm -f $(DESTDIR)$(pkgconfigdir)/libwsmon.pc
 	rm -rf $(DESTDIR)$(schemedir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*
 
@@ -94,7 +112,9 @@ help:
 	@echo 'make            build the module for the running kernel, and wsmo'
 	@echo 'make module     the module; KDIR=DIR for another kernel'
 	@echo 'make wsmo       the command'
-	@echo 'make install    install both, the man pages and bash completion (prefix=$(prefix))'
+	@echo 'make libwsmon   the library that reads recordings'
+	@echo 'make install    install all three, the man pages and bash completion (prefix=$(prefix))'
+	@echo 'make install-user  the same without the module'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      all tests, in virtual machines where they need one'

@@ -16,7 +16,6 @@ A file that was cut ends with its last whole record. ValueError: not a record.
 Packed snapshots are SNAPSHOTs here, too.
 """
 import ctypes
-import itertools
 import struct
 from types import SimpleNamespace
 
@@ -98,91 +97,23 @@ def _decompress(frame):
     return out.raw[:size]
 
 
-def _number(data):
-    """The next varint of an iterator over bytes."""
-    value = shift = 0
-    for byte in data:
-        value |= (byte & 0x7f) << shift
-        if byte < 0x80:
-            return value
-        shift += 7
-    raise ValueError("broken packed snapshot: it ends too early")
-
-
-def _signed(data):
-    value = _number(data)
-    return value >> 1 ^ -(value & 1)
-
-
-class _Target:
-    """What packed snapshots of a target build on: see Documentation/abi.rst."""
-
-    def __init__(self):
-        self.old, self.now, self.number = [], [], None
-
-    def begin(self, first, number):
-        if first:
-            fits = number == self.number and first == len(self.now)
-        else:
-            fits = not number or self.number == number - 1
-            self.old, self.now = self.now if number else [], []
-            self.held = iter(self.old)
-            self.candidate = next(self.held, None)
-        if not fits:
-            raise ValueError("packed snapshot without the one it builds on")
-        self.number = number
-
-    def before(self, start):
-        """(share, since) of the region that held start, or None."""
-        while self.candidate and self.candidate[1] <= start:
-            self.candidate = next(self.held, None)
-        if self.candidate and self.candidate[0] <= start:
-            return self.candidate[2:]
-        return None
-
-    def unpack(self, time_ns, b):
-        """The body of the SNAPSHOT record."""
-        number, first, size = struct.unpack_from("<III", b, 4)
-        raw = _decompress(b[16:16 + size])
-        head = raw[16:48]
-        _, nr, _, _, _, rounds, _ = struct.unpack("<4IQII", head)
-        data = iter(raw[48:])
-        if _number(data) != number:
-            raise ValueError("broken packed snapshot: not of this record")
-        self.begin(first, number)
-        gaps = [_signed(data) << 12 for _ in range(nr)]
-        sizes = [_number(data) << 12 for _ in range(nr)]
-        freqs, ages = ([_number(data) for _ in range(nr)] for _ in range(2))
-        shares, classes, areas = ([_signed(data) for _ in range(nr)]
-                                  for _ in range(3))
-        # this column is not there if no region tells of its samples
-        first = next(data, None)
-        if first is not None:
-            data = itertools.chain([first], data)
-        samples = [0 if first is None else _number(data) for _ in range(nr)]
-        if next(data, None) is not None:
-            raise ValueError("broken packed snapshot: it is too long")
-        checks, end, cls, area = 2 * rounds, 0, 0, 0
-        for i in range(nr):
-            start = end + gaps[i]
-            end = start + sizes[i]
-            freq = freqs[i] - checks - 1 if freqs[i] > checks else \
-                freqs[i] * 32768 // (checks or 1)
-            past = self.before(start)
-            share, since = past or (None, time_ns)
-            age = (time_ns - since) // 10**6
-            if ages[i]:
-                age = ages[i] - 1
-                since = time_ns - age * 10**6
-            seen = {0: 0, 32768: 32768}.get(freq, 16384)
-            if past and age:
-                # rounded towards what it was
-                seen = share + int((seen - share) / 8)
-            share = seen + shares[i] & 0xffff
-            cls, area = cls + classes[i], area + areas[i]
-            self.now.append((start, end, share, since))
-            head += _REGION.pack(start, end, share, freq, cls, samples[i], age, area)
-        return head
+def _unpack(time_ns, b):
+    """The body of the SNAPSHOT record: see Documentation/abi.rst."""
+    pid, size = struct.unpack_from("<II", b)
+    raw = _decompress(b[8:8 + size])
+    if len(raw) < 48:
+        raise ValueError("broken packed snapshot: it ends too early")
+    kind, size, when, same_pid, nr = struct.unpack_from("<IIQII", raw)
+    if (kind, when, same_pid) != (4, time_ns, pid) or \
+            not len(raw) == size == 48 + 32 * nr:
+        raise ValueError("broken packed snapshot: not of this record")
+    body, end = raw[16:48], 0
+    for i in range(nr):
+        gap, length, *rest = _REGION.unpack(raw[48 + i::nr])
+        start = (end + gap) % (1 << 64)
+        end = (start + length) % (1 << 64)
+        body += _REGION.pack(start, end, *rest)
+    return body
 
 
 def _wss(b):
@@ -260,7 +191,6 @@ _KINDS = {
 
 
 def _records(f):
-    targets = {}
     while True:
         head = f.read(_RECORD.size)
         if len(head) < _RECORD.size:
@@ -271,18 +201,11 @@ def _records(f):
         body = f.read(size - _RECORD.size)
         if len(body) < size - _RECORD.size:
             return
-        # all of these begin with the pid; a loss concerns every target
-        pid = body[:4]
         if kind == 14:
             try:
-                body = targets.setdefault(pid, _Target()).unpack(time_ns, body)
+                kind, body = 4, _unpack(time_ns, body)
             except struct.error:
                 raise ValueError("broken packed snapshot of %d bytes" % size)
-            kind = 4
-        elif kind in (2, 4, 9):
-            targets.pop(pid, None)
-        elif kind == 10:
-            targets.clear()
         if kind in _KINDS:
             name, parse = _KINDS[kind]
             try:

@@ -644,30 +644,17 @@ struct wsmon_rec_act {
 	char text[];
 };
 
-/* Most snapshots from one key to the next, and most time: a minute */
-#define WSMON_PACKED_KEY	64
-#define WSMON_PACKED_KEY_NS	60000000000ULL
-
 /**
  * struct wsmon_rec_packed - WSMON_REC_PACKED: one SNAPSHOT record, packed
  * @pid:	the target
- * @number:	0 in a key snapshot, which builds on nothing; else this snapshot
- *		builds on the target's last one, which has @number - 1
- * @first:	as in the record that is packed
  * @bytes:	bytes of @data; zeroes follow to a multiple of 8
- * @data:	a zstd frame with a checksum. What is in it is at most
- *		WSMON_RECORD_MAX bytes: struct wsmon_rec_snapshot without its
- *		regions, then @number and the regions' fields, column by column;
+ * @data:	a zstd frame. It contains the SNAPSHOT record, at most
+ *		WSMON_RECORD_MAX bytes, with the bytes of its regions transposed;
  *		see Documentation/abi.rst
- *
- * TARGET and EXIT records of the target and LOST records end what can be built
- * on. The records of a snapshot in several parts are packed one by one.
  */
 struct wsmon_rec_packed {
 	struct wsmon_record rec;
 	__u32 pid;
-	__u32 number;
-	__u32 first;
 	__u32 bytes;
 	__u8 data[];
 };

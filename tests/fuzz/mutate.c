@@ -80,7 +80,8 @@ static size_t mutate_inside(__u8 *data, size_t size, size_t max,
 }
 
 /*
- * The contents are any bytes to libFuzzer, and packed again.
+ * The contents are any bytes to libFuzzer, and packed again. Their number stays, as
+ * the head says it.
  * Return: the new size; @size if the record could not be unpacked, or packed
  */
 static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
@@ -100,7 +101,7 @@ static size_t mutate_packed(__u8 *data, size_t size, size_t max, __u32 pos,
 	n = ZSTD_decompress(raw, sizeof(raw), new.rec.data, new.rec.bytes);
 	if (ZSTD_isError(n))
 		return size;
-	n = LLVMFuzzerMutate(raw, n, sizeof(raw));
+	LLVMFuzzerMutate(raw, n, n);
 	n = ZSTD_compress(new.rec.data, sizeof(new) - head - 8, raw, n, 1);
 	if (ZSTD_isError(n))
 		return size;

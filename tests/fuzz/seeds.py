@@ -110,7 +110,7 @@ def damaged():
 
 
 def packed_seeds():
-    """Packed snapshots: deltas, parts, two targets; what is wrong with some."""
+    """Packed snapshots, in parts, of two targets; what is wrong with some."""
     t = samples.T0
     pids = samples.PID, samples.ODD
     made = [history.History(40, pid, t) for pid in pids]
@@ -124,9 +124,8 @@ def packed_seeds():
     while at < len(few):
         kind, size = struct.unpack_from("<II", few, at)
         if kind == packed.PACKED:
-            yield few[:at] + few[at + size:]
-            for broken in words(few[at:at + 32]):
-                yield few[:at] + broken + few[at + 32:]
+            for broken in words(few[at:at + 24]):
+                yield few[:at] + broken + few[at + 24:]
         at += size
 
 

@@ -3,14 +3,12 @@
 
 As records.py it shares no code with wsmo, nor with contrib/wsmon.py.
 """
-import bisect
 import ctypes
 import struct
 
 import records as r
 
 PACKED = 14
-KEY, KEY_NS = 64, 60 * 10**9
 
 zstd = ctypes.CDLL("libzstd.so.1")
 zstd.ZSTD_createCCtx.restype = ctypes.c_void_p
@@ -30,101 +28,32 @@ def frame(raw, checksum=1):
     return out.raw[:size]
 
 
-def varint(v):
-    out = b""
-    while v > 127:
-        out += bytes((v & 127 | 128,))
-        v >>= 7
-    return out + bytes((v,))
-
-
-def signed(v):
-    return varint(v * 2 if v >= 0 else -v * 2 - 1)
-
-
-def record(t, pid, number, first, data, size=None):
+def record(t, pid, data, size=None):
     return r.record(PACKED, t, struct.pack(
-        "<IIII", pid, number, first, len(data) if size is None else size) + data)
+        "<II", pid, len(data) if size is None else size) + data)
 
 
-class Packer:
-    """
-    pack() takes a plain SNAPSHOT record of one target after the other. @number:
-    of the first, which ought to be 0
-    """
+def contents(snapshot):
+    """What is in the frame of a plain SNAPSHOT record."""
+    entries, end = [], 0
+    for at in range(48, len(snapshot), 32):
+        start, stop = struct.unpack_from("<QQ", snapshot, at)
+        entries.append(struct.pack("<QQ", (start - end) % (1 << 64), (stop - start) % (1 << 64)) +
+                       snapshot[at + 16:at + 32])
+        end = stop
+    return snapshot[:48] + bytes(entry[n] for n in range(32) for entry in entries)
 
-    def __init__(self, number=0):
-        self.number = number - 1
-        self.old, self.now, self.key_ns = [], [], 1 << 64 if number else 0
 
-    def before(self, start):
-        """(share, since) of the region that held an address, or None"""
-        n = bisect.bisect_right(self.old, (start, 1 << 64)) - 1
-        if n < 0 or self.old[n][1] <= start:
-            return None
-        return self.old[n][2:]
-
-    def columns(self, body, t):
-        nr, rounds = struct.unpack_from("<I", body, 4)[0], \
-            struct.unpack_from("<I", body, 24)[0]
-        cols = [b""] * 8
-        end = cls_before = area_before = 0
-        for n in range(nr):
-            start, stop, share, freq, cls, samples, age, area = \
-                struct.unpack_from("<QQHHHHII", body, 32 + 32 * n)
-            old = self.before(start)
-            since = old[1] if old else t
-            if age == (t - since) // 10**6:
-                told = 0
-            else:
-                told, since = 1 + age, t - age * 10**6
-            guess = {0: 0, r.ONE: r.ONE}.get(freq, r.ONE // 2)
-            if old and age:
-                guess = old[0] + int((guess - old[0]) / 8)
-            hits = -(-freq * 2 * rounds // r.ONE)
-            if not rounds or hits > 2 * rounds or \
-                    hits * r.ONE // (2 * rounds) != freq:
-                hits = 2 * rounds + 1 + freq
-            more = (signed((start - end) // 4096),
-                    varint((stop - start) // 4096), varint(hits),
-                    varint(told), signed(share - guess),
-                    signed(cls - cls_before), signed(area - area_before),
-                    varint(samples))
-            cols = [c + m for c, m in zip(cols, more)]
-            end, cls_before, area_before = stop, cls, area
-            self.now.append((start, stop, share, since))
-        if not any(cols[7]):
-            cols.pop()
-        return b"".join(cols)
-
-    def raw(self, snapshot):
-        """What is in the frame."""
-        t, body = struct.unpack_from("<Q", snapshot, 8)[0], snapshot[16:]
-        if not struct.unpack_from("<I", body, 8)[0]:
-            self.number = (self.number + 1) % KEY
-            if t - self.key_ns >= KEY_NS:
-                self.number = 0
-            self.key_ns = self.key_ns if self.number else t
-            self.old, self.now = self.now if self.number else [], []
-        return snapshot[:48] + varint(self.number) + self.columns(body, t)
-
-    def pack(self, snapshot):
-        raw = self.raw(snapshot)
-        t, pid, _, first = struct.unpack_from("<QIII", snapshot, 8)
-        return record(t, pid, self.number, first, frame(raw))
+def pack_one(snapshot):
+    t, pid = struct.unpack_from("<QI", snapshot, 8)
+    return record(t, pid, frame(contents(snapshot)))
 
 
 def pack(data):
     """A whole recording, its snapshots packed."""
     size = struct.unpack_from("<I", data, 12)[0]
-    out, packers = data[:size], {}
+    out = data[:size]
     for kind, t, body in r.parse(data):
         one = r.record(kind, t, body)
-        if kind == r.SNAPSHOT:
-            one = packers.setdefault(body[:4], Packer()).pack(one)
-        elif kind in (r.TARGET, r.EXIT):
-            packers.pop(body[:4], None)
-        elif kind == r.LOST:
-            packers.clear()
-        out += one
+        out += pack_one(one) if kind == r.SNAPSHOT else one
     return out

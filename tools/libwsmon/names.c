@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "names.h"
+#include "util.h"
 
 static const char * const classes[WSMON_NR_CLASSES] = {
 	[WSMON_CLASS_ALL]	= "all",

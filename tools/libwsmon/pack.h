@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pack.h - makes SNAPSHOT records small: struct wsmon_rec_packed
+ * pack.h - makes SNAPSHOT records smaller, and restores them: struct wsmon_rec_packed
  */
-#ifndef WSMO_PACK_H
-#define WSMO_PACK_H
+#ifndef LIBWSMON_PACK_H
+#define LIBWSMON_PACK_H
 
-#include "past.h"
+#include "wsmon.h"
 
-/**
- * struct packer - its state; zeroed is ready
- * @pasts:	what the targets' next snapshots can build on
- * @work:	memory that the first snapshot makes it allocate
- */
+/** struct packer - a compressor; zeroed is ready, memory comes with the first snapshot */
 struct packer {
-	struct pasts pasts;
 	struct pack_work *work;
 };
 
 /**
- * packer_take() - what to write of a record: itself, or a smaller one
- *
- * Every record that is written goes through here, in the order of the file: a
- * plain snapshot, too, ends what the next one can build on.
+ * packer_take() - choose what to write of a record: a packed one, or itself
  *
  * Return: a record that is valid until the next call
  */
@@ -31,4 +23,29 @@ const struct wsmon_record *packer_take(struct packer *pk,
 /** packer_free() - free everything */
 void packer_free(struct packer *pk);
 
-#endif /* WSMO_PACK_H */
+struct unpacker;
+
+/** unpacker_new() - allocate one. Return: NULL without memory */
+struct unpacker *unpacker_new(void);
+
+/** unpacker_free() - free one, or NULL */
+void unpacker_free(struct unpacker *u);
+
+/**
+ * unpack_check() - check what can be checked without unpacking
+ *
+ * Return: NULL, or what is wrong, to follow "a packed record with"
+ */
+const char *unpack_check(const struct wsmon_rec_packed *p);
+
+/**
+ * unpack() - restore a snapshot
+ * @p:	a record that passed unpack_check()
+ * @s:	gets the snapshot, valid until the next call; its regions are not checked
+ *
+ * Return: as unpack_check()
+ */
+const char *unpack(struct unpacker *u, const struct wsmon_rec_packed *p,
+		   const struct wsmon_rec_snapshot **s);
+
+#endif /* LIBWSMON_PACK_H */

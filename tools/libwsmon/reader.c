@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "names.h"
+#include "pack.h"
 #include "reader.h"
-#include "unpack.h"
 
 /* Room for a record that is there in part and a good deal of what follows */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
@@ -32,8 +32,8 @@ void reader_free(struct reader *r)
 {
 	free(r->buf);
 	r->buf = NULL;
-	unpack_free(r->unpack);
-	r->unpack = NULL;
+	unpacker_free(r->unpacker);
+	r->unpacker = NULL;
 }
 
 /*
@@ -232,51 +232,34 @@ static const char *check_record(const struct wsmon_record *rec)
 	}
 }
 
-static const char *take_packed(struct reader *r, enum reader_want want,
-			       const struct wsmon_record **rec)
-{
-	const struct wsmon_rec_packed *packed = (const void *)*rec;
-	const struct wsmon_rec_snapshot *s;
-	const char *why;
-
-	if (want == READER_NEVER)
-		return NULL;
-	if (!r->unpack)
-		r->unpack = unpack_new();
-	if (!r->unpack)
-		return "more than there is memory for";
-	if (want == READER_LATER)
-		return unpack_keep(r->unpack, packed, &r->at);
-	why = unpack(r->unpack, packed, &r->at, &s);
-	if (why)
-		return why;
-	*rec = &s->rec;
-	return check_snapshot(s);
-}
-
 /*
  * @rec: a snapshot; gets what is to be delivered
- * Return: NULL, or what is wrong with the record at @r->at
+ * Return: NULL, or what is wrong with the record
  */
 static const char *take_snapshot(struct reader *r,
 				 const struct wsmon_record **rec)
 {
-	enum reader_want want = READER_NOW;
-	const char *why = NULL;
+	const struct wsmon_rec_snapshot *s = (const void *)*rec;
+	const char *why;
 
-	if (r->want)
-		want = r->want(r->want_data, *rec);
-	if ((*rec)->type == WSMON_REC_PACKED)
-		why = take_packed(r, want, rec);
-	else if (want == READER_NOW)
-		why = check_snapshot((const void *)*rec);
+	if (r->want && !r->want(r->want_data, *rec)) {
+		/* nobody may look at more of it than reader_pid() does */
+		expose(r, sizeof(struct wsmon_rec_exit));
+		return NULL;
+	}
+	if ((*rec)->type != WSMON_REC_PACKED)
+		return check_snapshot(s);
+	if (!r->unpacker)
+		r->unpacker = unpacker_new();
+	if (!r->unpacker)
+		return "more than there is memory for";
+	why = unpack(r->unpacker, (const void *)*rec, &s);
+	if (!why)
+		why = check_snapshot(s);
 	if (why)
 		return why;
-	/* of what is skipped nothing but what reader_pid() looks at */
-	if (want != READER_NOW)
-		expose(r, sizeof(struct wsmon_rec_exit));
-	else if ((const unsigned char *)*rec != r->buf + r->head)
-		expose(r, 0);
+	*rec = &s->rec;
+	expose(r, 0);
 	return NULL;
 }
 
@@ -313,8 +296,6 @@ enum reader_result reader_parse(struct reader *r,
 	size = next->size;
 	r->at = r->offset;
 	why = check_record(next);
-	if (!why && r->unpack && next->type != WSMON_REC_PACKED)
-		unpack_note(r->unpack, next);
 	if (!why && (next->type == WSMON_REC_SNAPSHOT ||
 		     next->type == WSMON_REC_PACKED))
 		why = take_snapshot(r, rec);
@@ -342,8 +323,12 @@ enum reader_result reader_next(struct reader *r,
 		if (!n)
 			break;
 	}
-	if (r->have_header)
-		return r->head == r->tail ? READER_END : READER_CUT;
+	if (r->have_header && r->head == r->tail)
+		return READER_END;
+	if (r->have_header) {
+		bad(r, "cut off inside a record at byte %llu", r->offset);
+		return READER_CUT;
+	}
 	if (r->head == r->tail)
 		return bad(r, "empty: nothing was recorded, record again");
 	return bad(r, "ends inside its header: nothing was recorded, record again");

@@ -34,19 +34,7 @@ enum reader_result {
 	READER_BAD,
 };
 
-/**
- * enum reader_want - what is to be done with a snapshot
- * @READER_NOW:		deliver it
- * @READER_LATER:	not this one, but perhaps those that build on it
- * @READER_NEVER:	nor any that builds on it
- */
-enum reader_want {
-	READER_NOW,
-	READER_LATER,
-	READER_NEVER,
-};
-
-struct unpack;
+struct unpacker;
 
 /**
  * struct reader - state of a reader
@@ -56,12 +44,11 @@ struct unpack;
  * @tail:	behind the last byte read
  * @offset:	offset of @head in the stream
  * @at:		offset of the record delivered last
- * @want:	says which snapshots are wanted, by their head and pid alone; NULL
- *		is all. What is not wanted is skipped: it is delivered as it is in
- *		the file, packed perhaps, and nothing but its head and its pid was
- *		checked or may be looked at
- * @want_data:	what it gets
- * @unpack:	unpacks snapshots; NULL before the first one
+ * @want:	says whether a snapshot is wanted, by its head and pid alone; NULL
+ *		means all are. One that is not wanted is delivered as it is in the
+ *		file, maybe packed: only its head and its pid may be looked at
+ * @want_data:	passed to @want
+ * @unpacker:	NULL before the first packed snapshot
  * @have_header: @header is valid
  * @header:	the header
  * @error:	after READER_BAD: what is wrong and what to do
@@ -72,9 +59,9 @@ struct reader {
 	size_t head, tail;
 	__u64 offset;
 	__u64 at;
-	enum reader_want (*want)(const void *data, const struct wsmon_record *rec);
+	bool (*want)(const void *data, const struct wsmon_record *rec);
 	const void *want_data;
-	struct unpack *unpack;
+	struct unpacker *unpacker;
 	bool have_header;
 	struct wsmon_file_header header;
 	char error[200];

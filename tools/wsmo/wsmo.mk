@@ -58,6 +58,28 @@ out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 	@mkdir -p $(@D)
 	cp $< $@
 
+# The library as others get it, shared and static: its public symbols alone
+#
+#   out/lib/libwsmon.so.0, out/lib/libwsmon.a
+LIBWSMON_SONAME := libwsmon.so.0
+LIBWSMON_MAP := tools/libwsmon/libwsmon.map
+LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c))
+
+.PHONY: libwsmon
+libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
+
+out/lib/$(LIBWSMON_SONAME): $(LIBWSMON_OBJS) $(LIBWSMON_MAP)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname=$(@F) -Wl,--version-script=$(LIBWSMON_MAP) -Wl,--no-undefined \
+		$(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd
+
+out/lib/libwsmon.a: $(LIBWSMON_OBJS)
+	@mkdir -p $(@D)
+	$(LD) -r -o $(@:.a=.o) $^
+	objcopy --wildcard --keep-global-symbol='wsmon_*' $(@:.a=.o)
+	@rm -f $@
+	$(AR) rcs $@ $(@:.a=.o)
+
 # archive DIRECTORY LAYER
 define archive
 $(1)/$(2).a: $$(patsubst %.c,$(1)/%.o,$$(call layer_srcs,$(2)))
@@ -80,6 +102,10 @@ $(foreach name,$(WSMO_PROGRAMS),\
 $(WSMO_OBJ)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+out/obj/pic/%.o: %.c $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_CFLAGS) $(WSMO_OPT) -fPIC $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(WSMO_OBJ_ASAN)/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
@@ -118,4 +144,4 @@ out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 
 WSMO_ALL_SRCS := $(WSMO_DIR)/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
 -include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_ALL_SRCS)) \
-	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS))
+	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS)) $(LIBWSMON_OBJS:.o=.d)

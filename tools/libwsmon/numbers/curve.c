@@ -11,25 +11,6 @@
 
 #include "curve.h"
 
-double curve_power(double x, double share)
-{
-	double power = 1;
-	unsigned int i;
-
-	if (share >= 1)
-		return x;
-	/* bit by bit: halves, quarters, ... of the exponent are roots of roots */
-	for (i = 0; i < 40; i++) {
-		x = sqrt(x);
-		share *= 2;
-		if (share >= 1) {
-			power *= x;
-			share -= 1;
-		}
-	}
-	return power;
-}
-
 /*
  * The working set of a longer window is no smaller, but its estimate may be. To take
  * the greatest so far would add up noise; neighbours that fall are replaced by
@@ -109,7 +90,7 @@ static double node_slope(const struct curve *c, size_t i)
 
 	if (behind <= 0)
 		return 0;
-	return before * curve_power(behind / before, share);
+	return before * pow(behind / before, share);
 }
 
 void curve_fit(struct curve *c)
@@ -216,10 +197,10 @@ void curve_ends(const struct curve *c, double tau, double *low, double *high)
 {
 	size_t i = segment(c, tau);
 	const struct curve_point from = before(c, i), to = c->point[i];
-	double share = lesser(1, (tau - from.tau) / (to.tau - from.tau));
+	double share = fmin(1, (tau - from.tau) / (to.tau - from.tau));
 	double size = curve_size(c, tau);
 
-	*low = larger(0, size - (1 - share) * (from.mean - from.low) -
+	*low = fmax(0, size - (1 - share) * (from.mean - from.low) -
 		       share * (to.mean - to.low));
 	*high = size + (1 - share) * (from.high - from.mean) +
 		share * (to.high - to.mean);
@@ -237,7 +218,7 @@ static double slack(const struct curve *c, double tau, double rate)
 
 static double fastest(const struct curve *c, double size)
 {
-	double tau = curve_window(c, larger(0, size));
+	double tau = curve_window(c, fmax(0, size));
 	double rate = curve_rate(c, tau);
 
 	return rate + slack(c, tau, rate);
@@ -250,7 +231,7 @@ static double slowest(const struct curve *c, double size)
 	if (isinf(tau))
 		return 0;
 	rate = curve_rate(c, tau);
-	return larger(0, rate - slack(c, tau, rate));
+	return fmax(0, rate - slack(c, tau, rate));
 }
 
 struct curve_miss curve_limit(const struct curve *c, double size)

@@ -54,28 +54,11 @@ struct curve {
 	double slope[WSMON_WINDOWS_MAX + 1];
 };
 
-/*
- * What math.h has, but without libm: that would take 300 KiB of memory in every
- * process, also in "wsmo record", which is to be small.
- */
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static inline double lesser(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* The nearest whole number of one that is not negative */
 static inline __u64 whole(double x)
 {
 	return x < 0x1p64 ? (__u64)(x + 0.5) : ~0ULL;
 }
-
-/** curve_power() - @x to the power of @share, 0 to 1 */
-double curve_power(double x, double share);
 
 /** curve_fit() - complete a curve whose points are there */
 void curve_fit(struct curve *c);

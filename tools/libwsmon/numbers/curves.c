@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/units.h"
 #include "curves.h"
+#include "libwsmon/util.h"
 
 #define TARGETS_MAX	65536
 #define Z		1.96	/* 97.5 % quantile of the normal distribution */
@@ -111,11 +110,12 @@ static void take_wss(struct curves *cs, const struct filter *filter,
 		cs->longest_us = rec->tau_us;
 	if (rec->rec.time_ns < since + tau)
 		return;
-	wss_rows_add(&cs->rows, &(struct wss_row) {
+	if (!wss_rows_add(&cs->rows, &(struct wss_row) {
 		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
 		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
 		.pid = rec->pid, .class = rec->class,
-	});
+	}))
+		cs->failed = true;
 }
 
 void curves_record(struct curves *cs, const struct filter *filter,
@@ -129,11 +129,12 @@ void curves_record(struct curves *cs, const struct filter *filter,
 		return;
 	if (rec->type == WSMON_REC_WSS)
 		take_wss(cs, filter, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC)
-		wss_rows_add(&cs->rss, &(struct wss_row) {
+	else if (rec->type == WSMON_REC_PROC &&
+		 !wss_rows_add(&cs->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .high = proc->rss + proc->swap,
-		});
+		 }))
+		cs->failed = true;
 }
 
 /* Rows by target, class, time and window: those of a moment side by side */
@@ -270,7 +271,7 @@ static double seconds(const struct moments *m)
 static double variance(const struct moments *m, size_t k, bool of_rise)
 {
 	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
-	double independent = lesser(m->nr, 1 + seconds(m) / tau);
+	double independent = fmin(m->nr, 1 + seconds(m) / tau);
 	size_t i;
 
 	for (i = 0; i < m->nr; i++)
@@ -296,7 +297,7 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 		low += ((double)row->bytes - row->low) / m->nr;
 		high += ((double)row->high - row->bytes) / m->nr;
 	}
-	p->low = larger(0, p->mean - sqrt(low * low + over));
+	p->low = fmax(0, p->mean - sqrt(low * low + over));
 	p->high = p->mean + sqrt(high * high + over);
 }
 
@@ -318,7 +319,7 @@ static double piece(const struct moments *m)
 			size += (double)at(m, i, k)->bytes / m->nr;
 		}
 		if (size > 0)
-			most = larger(most, half * half / size);
+			most = fmax(most, half * half / size);
 	}
 	return most;
 }
@@ -330,16 +331,11 @@ static int compare_sizes(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void make_range(const struct moments *m, size_t k,
+static void make_range(const struct moments *m, size_t k, __u64 *size,
 		       struct curve_range *range)
 {
-	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t i;
 
-	if (!size) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	for (i = 0; i < m->nr; i++)
 		size[i] = at(m, i, k)->bytes;
 	qsort(size, m->nr, sizeof(*size), compare_sizes);
@@ -347,7 +343,6 @@ static void make_range(const struct moments *m, size_t k,
 	range->p5 = size[(5 * m->nr + 99) / 100 - 1];
 	range->p50 = size[(50 * m->nr + 99) / 100 - 1];
 	range->p95 = size[(95 * m->nr + 99) / 100 - 1];
-	free(size);
 }
 
 /* RSS, and how fast it grew, over the moments that count */
@@ -376,7 +371,7 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 		of->rss = sum / n;
 	if (n > 1 && last->time_ns > first->time_ns &&
 	    of->class == WSMON_CLASS_ALL)
-		of->growth = larger(0, (double)last->high - first->high) /
+		of->growth = fmax(0, (double)last->high - first->high) /
 			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
 }
 
@@ -385,6 +380,7 @@ static void make_one(struct curves *cs, struct moments *m)
 	struct curve_of *of = &cs->of[cs->nr++];
 	const struct curves_target *t = find(cs, m->row->pid);
 	double of_one = piece(m);
+	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t k;
 
 	*of = (struct curve_of) { .pid = m->row->pid, .class = m->row->class };
@@ -396,10 +392,13 @@ static void make_one(struct curves *cs, struct moments *m)
 		double before = k ? p[-1].mean : 0;
 
 		make_point(m, k, p);
-		make_range(m, k, &of->range[k]);
-		p->slack = Z * sqrt(of_one * larger(0, p->mean - before) +
+		if (size)
+			make_range(m, k, size, &of->range[k]);
+		p->slack = Z * sqrt(of_one * fmax(0, p->mean - before) +
 				    variance(m, k, true));
 	}
+	cs->failed |= !size;
+	free(size);
 	make_memory(cs, m, of);
 	curve_fit(&of->curve);
 }
@@ -423,7 +422,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 		double high = together(s->high - s->mean, p->high - p->mean);
 
 		s->mean += p->mean;
-		s->low = larger(0, s->mean - low);
+		s->low = fmax(0, s->mean - low);
 		s->high = s->mean + high;
 		s->slack = together(s->slack, p->slack);
 	}
@@ -472,8 +471,8 @@ int curves_make(struct curves *cs)
 	/* a sum for each class of several curves at most */
 	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
 	if (!cs->of) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
+		cs->failed = true;
+		return -1;
 	}
 	for (i = 0; i < rows->nr; i = end) {
 		struct moments m;

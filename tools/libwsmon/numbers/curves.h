@@ -58,6 +58,7 @@ struct curve_of {
  * @seen:	working sets there were, with whole windows or not
  * @longest_us:	the longest window there was
  * @of:		the curves, @nr of them
+ * @failed:	memory ran out: @of is incomplete, or missing
  */
 struct curves {
 	struct wss_rows rows;
@@ -67,6 +68,7 @@ struct curves {
 	__u64 longest_us;
 	struct curve_of *of;
 	size_t nr;
+	bool failed;
 };
 
 /** curves_begin() - nothing is known yet */
@@ -78,7 +80,7 @@ void curves_record(struct curves *cs, const struct filter *filter,
 
 /**
  * curves_make() - behind the last record: make @of
- * Return: 0, or -1 if the windows do not suffice for one
+ * Return: 0, or -1 if the windows do not suffice for one, or without memory
  */
 int curves_make(struct curves *cs);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "events.h"
 
 #define EVENTS_MAX	65536
@@ -53,18 +52,14 @@ static void add_mark(struct events *ev, const struct wsmon_rec_mark *rec)
 	if (ev->nr_marks == EVENTS_MAX)
 		return;
 	mark = reallocarray(ev->mark, ev->nr_marks + 1, sizeof(*mark));
-	if (mark) {
-		ev->mark = mark;
-		mark += ev->nr_marks;
-		mark->time_ns = rec->rec.time_ns;
-		mark->number = rec->number;
-		mark->text = strdup(rec->text);
-	}
-	if (!mark || !mark->text) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	ev->nr_marks++;
+	if (!mark)
+		return;
+	ev->mark = mark;
+	mark += ev->nr_marks;
+	mark->time_ns = rec->rec.time_ns;
+	mark->number = rec->number;
+	mark->text = strdup(rec->text);
+	ev->nr_marks += mark->text != NULL;
 }
 
 void events_add(struct events *ev, const struct wsmon_record *rec)

@@ -50,7 +50,11 @@ struct events {
 	size_t nr_marks;
 };
 
-/** events_add() - take PEAK and MARK records; others are ignored */
+/**
+ * events_add() - take PEAK and MARK records; others are ignored
+ *
+ * Events beyond 65536 of each kind, or beyond the memory there is, are left out.
+ */
 void events_add(struct events *ev, const struct wsmon_record *rec);
 
 /** events_peak() - a peak by its number, or at an index; NULL if there is none */

@@ -9,13 +9,13 @@
  * A cell that is cut in two gives both what it knows: shares and frequencies are
  * no sums over pages. Each snapshot is one pass along the cells there are.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/units.h"
 #include "hot.h"
+#include "libwsmon/util.h"
 
 #define HOT_TARGETS	4096
 #define HOT_CELLS	65536	/* of all targets: 5 MiB, more for moments */
@@ -75,24 +75,15 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 		c->best_freq = e->freq;
 		c->best_share = e->share;
 	}
-	c->most_share = hot_max(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
-/* Appends a part of a cell; Return: where it is */
+/* Appends a part of a cell, for which there is room; Return: where it is */
 static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 			    __u64 start, __u64 end)
 {
-	struct hot_cell *cell;
+	struct hot_cell *cell = &t->cell[t->nr++];
 
-	if (t->nr == t->room) {
-		t->room = t->room ? 2 * t->room : 16;
-		t->cell = reallocarray(t->cell, t->room, sizeof(*cell));
-		if (!t->cell) {
-			msg("out of memory");
-			exit(WSMO_FAILURE);
-		}
-	}
-	cell = &t->cell[t->nr++];
 	*cell = *c;
 	cell->start = start;
 	cell->end = end;
@@ -173,11 +164,11 @@ static void join_alike(struct hot_target *t, double slack, double part)
 
 	for (i = 1; i < t->nr; i++) {
 		struct hot_cell *a = &t->cell[n], *b = &t->cell[i];
-		double more = hot_max(a->freq, b->freq) / t->seconds;
+		double more = fmax(a->freq, b->freq) / t->seconds;
 
 		if (a->end == b->start && a->class == b->class &&
 		    a->place == b->place &&
-		    fabs(a->freq - b->freq) / t->seconds <= hot_max(slack, part * more))
+		    fabs(a->freq - b->freq) / t->seconds <= fmax(slack, part * more))
 			join(a, b);
 		else
 			t->cell[++n] = *b;
@@ -219,24 +210,28 @@ static void coarsen(struct hot *h)
 	}
 }
 
-void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
+int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 {
 	struct hot_target *t = get_target(h, s->pid, false);
-	struct hot_cell *old;
+	struct hot_cell *old, *cell;
 	struct walk w;
 	size_t nr;
 	__u64 at = 0;
 	__u32 i;
 
 	if (!t)
-		return;
-	if (!s->first)
-		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
+		return 0;
 	old = t->cell;
 	nr = t->nr;
+	/* each cell begins at a border of its own, of an old cell or of a region */
+	cell = reallocarray(NULL, 2 * (nr + s->nr) + 1, sizeof(*cell));
+	if (!cell)
+		return -ENOMEM;
+	if (!s->first)
+		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
 	w = (struct walk){ .next = old, .stop = nr ? old + nr : old };
-	t->cell = NULL;
-	t->nr = t->room = 0;
+	t->cell = cell;
+	t->nr = 0;
 	step(&w);
 	for (i = 0; i < s->nr; i++) {
 		/* they are in order, but in a damaged file */
@@ -247,9 +242,13 @@ void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	}
 	keep_before(&w, t, 0);
 	free(old);
+	cell = reallocarray(cell, t->nr + 1, sizeof(*cell));
+	if (cell)
+		t->cell = cell;
 	h->cells += t->nr - nr;
 	if (h->cells > HOT_CELLS)
 		coarsen(h);
+	return 0;
 }
 
 void hot_fold(struct hot_target *t)

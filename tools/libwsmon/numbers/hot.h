@@ -48,7 +48,6 @@ struct hot_cell {
  * @seconds:	time of its snapshots
  * @cell:	@nr of them, disjoint, in address order
  * @nr:		how many
- * @room:	for how many there is memory
  */
 struct hot_target {
 	__u32 pid;
@@ -56,7 +55,6 @@ struct hot_target {
 	double seconds;
 	struct hot_cell *cell;
 	size_t nr;
-	size_t room;
 };
 
 /**
@@ -77,19 +75,12 @@ struct hot {
 	bool too_many;
 };
 
-/* fmin() and fmax() would bring in libm, a tenth of record's memory */
-static inline double hot_min(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static inline double hot_max(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/** hot_snapshot() - take in a snapshot, or a part of one */
-void hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s);
+/**
+ * hot_snapshot() - add a snapshot, or a part of one
+ * Return: 0, or -ENOMEM: it was not added
+ */
+int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
+	__attribute__((warn_unused_result));
 
 /** hot_exec() - a target has a new address space */
 void hot_exec(struct hot *h, __u32 pid);

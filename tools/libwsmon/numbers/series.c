@@ -4,20 +4,21 @@
  */
 #include <stdlib.h>
 
-#include "cli/cli.h"
 #include "series.h"
 
-void wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
+struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
 {
 	if (rows->nr == rows->room) {
-		rows->room = rows->room ? 2 * rows->room : 256;
-		rows->row = reallocarray(rows->row, rows->room, sizeof(*row));
-		if (!rows->row) {
-			msg("out of memory");
-			exit(WSMO_FAILURE);
-		}
+		size_t room = rows->room ? 2 * rows->room : 256;
+		struct wss_row *more = reallocarray(rows->row, room, sizeof(*row));
+
+		if (!more)
+			return NULL;
+		rows->row = more;
+		rows->room = room;
 	}
-	rows->row[rows->nr++] = *row;
+	rows->row[rows->nr] = *row;
+	return &rows->row[rows->nr++];
 }
 
 static int compare_series(const struct wss_row *a, const struct wss_row *b)

@@ -38,8 +38,12 @@ struct wss_name {
 	bool secondary_mmu;		/* from the module's text files only */
 };
 
-/** wss_rows_add() - exits if there is no memory */
-void wss_rows_add(struct wss_rows *rows, const struct wss_row *row);
+/**
+ * wss_rows_add() - append a copy of a row
+ * Return: the copy, valid until the next call; NULL without memory
+ */
+struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
+	__attribute__((warn_unused_result));
 
 /**
  * wss_rows_sort() - a series is the rows of one target, window and class: put

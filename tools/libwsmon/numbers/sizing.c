@@ -15,7 +15,7 @@
 
 static double growth(const struct curve_of *of, __u32 page_size)
 {
-	return larger(0, of->growth) / page_size;
+	return fmax(0, of->growth) / page_size;
 }
 
 double sizing_knee(const struct curve_of *of, double max_refaults,
@@ -34,12 +34,12 @@ struct sizing_row sizing_row(const struct curve_of *of, double limit,
 	double all = c->point[0].size / c->point[0].tau / page_size;
 	struct sizing_row row = {
 		.limit = limit, .bound = m.bound, .tau = m.tau,
-		.refaults = larger(0, m.rate / page_size - first),
-		.low = larger(0, m.low / page_size - first),
-		.high = larger(0, m.high / page_size - first),
+		.refaults = fmax(0, m.rate / page_size - first),
+		.low = fmax(0, m.low / page_size - first),
+		.high = fmax(0, m.high / page_size - first),
 	};
 
-	row.missed = all > 0 ? lesser(1, row.refaults / all) : 0;
+	row.missed = all > 0 ? fmin(1, row.refaults / all) : 0;
 	return row;
 }
 

@@ -38,11 +38,11 @@ static void take_wss(struct report *rp, const struct wsmon_rec_wss *w)
 	struct metrics *m = rp->data;
 
 	if (filter_wants_class(&rp->filter, w->class) && filter_wants_window(&rp->filter, w->tau_us))
-		wss_rows_add(&m->rows, &(struct wss_row) {
+		need(wss_rows_add(&m->rows, &(struct wss_row) {
 			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
 			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		});
+		}));
 }
 
 static void metrics_record(struct report *rp, const struct wsmon_record *rec)
@@ -66,10 +66,10 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 	else if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC)
-		wss_rows_add(&m->rss, &(struct wss_row) {
+		need(wss_rows_add(&m->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss,
-		});
+		}));
 }
 
 static void metrics_done(struct report *rp)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "collect.h"
 
 #define TARGETS_MAX	65536
@@ -48,18 +49,18 @@ void collect_record(struct collected *c, const struct filter *filter,
 	if (!filter_wants(filter, rec))
 		return;
 	if (rec->type == WSMON_REC_PROC)
-		wss_rows_add(&c->rss, &(struct wss_row) {
+		need(wss_rows_add(&c->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
-		});
+		}));
 	else if (rec->type == WSMON_REC_WSS &&
 		 filter_wants_class(filter, w->class) &&
 		 filter_wants_window(filter, w->tau_us))
-		wss_rows_add(&c->rows, &(struct wss_row) {
+		need(wss_rows_add(&c->rows, &(struct wss_row) {
 			.time_ns = rec->time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
 			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		});
+		}));
 }
 
 const char *collect_comm(const struct collected *c, __u32 pid)

@@ -87,7 +87,7 @@ static double longest_window(const struct curves *cs)
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		tau = larger(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
+		tau = fmax(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
 	return tau;
 }
 
@@ -108,8 +108,11 @@ static void curves_view_end(struct report *rp,
 			    void (*print)(const struct report *rp, const struct curves *cs))
 {
 	struct curves *cs = rp->data;
+	int none = curves_make(cs);
 
-	if (curves_make(cs)) {
+	if (cs->failed)
+		need(NULL);
+	if (none) {
 		explain_no_curve(cs);
 		rp->failed = true;
 	} else {
@@ -143,7 +146,7 @@ static void print_curve(const struct report *rp, const struct curves *cs)
 
 	for (i = 0; i < cs->nr; i++)
 		for (k = 0; k < cs->of[i].curve.nr; k++)
-			most = larger(most, cs->of[i].curve.point[k].high);
+			most = fmax(most, cs->of[i].curve.point[k].high);
 	for (i = 0; i < cs->nr; i++) {
 		const struct curve_of *of = &cs->of[i];
 

@@ -78,8 +78,9 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
-		if (filter_wants(&rp->filter, rec))
-			hot_snapshot(&v->hot, (const void *)rec);
+		if (filter_wants(&rp->filter, rec) &&
+		    hot_snapshot(&v->hot, (const void *)rec))
+			need(NULL);
 		return;
 	case WSMON_REC_TARGET:
 		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)

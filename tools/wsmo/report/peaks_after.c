@@ -53,12 +53,12 @@ void after_add(struct after *a, const struct wsmon_attrs *attrs,
 	    w->tau_us != attrs->window_us || (!w->low && w->high == w->mapped))
 		return;
 	run = get_run(a, w->pid);
-	wss_rows_add(&a->rows, &(struct wss_row){
+	need(wss_rows_add(&a->rows, &(struct wss_row){
 		.time_ns = rec->time_ns, .bytes = w->bytes, .low = w->low,
 		.high = w->high, .pid = w->pid,
 		/* a series for each program */
 		.class = run ? run->nr : 0,
-	});
+	}));
 }
 
 static int compare(const void *x, const void *y)

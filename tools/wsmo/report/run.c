@@ -41,17 +41,11 @@ static int open_file(const char *file)
 }
 
 /* Snapshots are most of a file, so those that the view does not need are skipped. */
-static enum reader_want want_snapshot(const void *data,
-				      const struct wsmon_record *rec)
+static bool want_snapshot(const void *data, const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
-	__s64 t = rec->time_ns - rp->filter.zero_ns;
 
-	if (rp->view->no_snapshots)
-		return READER_NEVER;
-	if (filter_wants(&rp->filter, rec))
-		return READER_NOW;
-	return t < rp->filter.from_ns ? READER_LATER : READER_NEVER;
+	return !rp->view->no_snapshots && filter_wants(&rp->filter, rec);
 }
 
 /* Return: 0 or -ENOMEM; reader_free() in either case */

@@ -3,6 +3,7 @@
  * summary.c - "wsmo report summary": the recording, the working sets and the
  * memory of each target, what monitoring cost
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -237,7 +238,7 @@ static void add_cells(const struct hot_target *t, double aggr, struct touched *s
 		__u32 class = c->class;
 		struct touched add = {
 			.least = size * c->most_share,
-			.most = size * hot_min(1, hot_max(c->most_share, c->share / aggr)),
+			.most = size * fmin(1, fmax(c->most_share, c->share / aggr)),
 			.range = size,
 			.accesses = size * c->freq,
 		};
@@ -265,7 +266,7 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 		const struct touched *sum = &sums[class];
 		const struct wss_sums *w = summary_wss(s, pid, class);
 		/* a working set was touched */
-		double least = w ? hot_max(sum->least, hot_min(w->low.max, sum->range)) :
+		double least = w ? fmax(sum->least, fmin(w->low.max, sum->range)) :
 				   sum->least;
 
 		if (!sum->range || !filter_wants_class(&rp->filter, class))
@@ -275,7 +276,7 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 			[T_COMM]	= cell_s(summary_comm(s, pid)),
 			[T_CLASS]	= cell_s(class_name(class)),
 			[T_LOW]	= rounded(least),
-			[T_HIGH]	= rounded(hot_max(sum->most, least)),
+			[T_HIGH]	= rounded(fmax(sum->most, least)),
 			[T_SEEN]	= rounded(sum->range),
 			[T_ACCESSES] = cell_d(sum->accesses / sums[0].accesses),
 		});

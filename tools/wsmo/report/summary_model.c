@@ -206,7 +206,8 @@ void summary_add(struct summary *s, const struct filter *filter,
 			add_wss(s, wss, t);
 		break;
 	case WSMON_REC_SNAPSHOT:
-		hot_snapshot(&s->hot, (const void *)rec);
+		if (hot_snapshot(&s->hot, (const void *)rec))
+			need(NULL);
 		break;
 	case WSMON_REC_PROC:
 		add_proc(s, rec, t);

@@ -41,9 +41,9 @@ static void take_memory(struct live *live, __u32 pid)
 	struct wsmon_rec_proc proc = { .pid = pid };
 
 	if (!proc_memory(pid, &proc))
-		wss_rows_add(&live->rss, &(struct wss_row) {
+		need(wss_rows_add(&live->rss, &(struct wss_row) {
 			.pid = pid, .bytes = proc.rss,
-		});
+		}));
 }
 
 /* Return: 0, or -EINVAL */
@@ -61,7 +61,7 @@ static int take_wss(struct live *live, const char *line)
 	if (c < 0)
 		return -EINVAL;
 	row.class = c;
-	wss_rows_add(&live->rows, &row);
+	need(wss_rows_add(&live->rows, &row));
 	if (row.class == WSMON_CLASS_ALL) {
 		const struct wss_name key = { .pid = row.pid };
 

@@ -72,6 +72,8 @@ void html_put_sizing(struct curves *cs, __u32 page_size)
 	size_t i;
 
 	curves_make(cs);
+	if (cs->failed)
+		need(NULL);
 	fputs("\"sizing\":[", stdout);
 	for (i = 0; i < cs->nr; i++) {
 		fputs(i ? ",\n" : "", stdout);

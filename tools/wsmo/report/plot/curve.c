@@ -39,7 +39,7 @@ static struct unit size_unit(const struct curves *cs)
 	size_t i, unit = 0;
 
 	for (i = 0; i < cs->nr; i++)
-		most = larger(most, cs->of[i].curve.point[cs->of[i].curve.nr - 1].high);
+		most = fmax(most, cs->of[i].curve.point[cs->of[i].curve.nr - 1].high);
 	while (unit + 1 < ARRAY_SIZE(names) && most >= 1ULL << (10 * (unit + 2)))
 		unit++;
 	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
@@ -126,7 +126,7 @@ int curve_plot(const struct picture *picture, const struct curves *cs)
 				    c->point[k].size / unit.bytes);
 		plot_printf(&p, "END\n$line%zu << END\n", i);
 		for (k = 0; k <= STEPS; k++) {
-			double tau = first * curve_power(last / first, k / (double)STEPS);
+			double tau = first * pow(last / first, k / (double)STEPS);
 			double low, high;
 
 			curve_ends(c, tau, &low, &high);
@@ -158,14 +158,14 @@ static void sizing_line(struct plot *p, const struct curve_of *of, size_t nr,
 	plot_printf(p, "$line%zu << END\n", nr);
 	for (k = 0; k <= STEPS; k++)
 		plot_printf(p, "%.9g %.9g %.9g %.9g\n", row[k].limit / unit.bytes,
-			    larger(RATE_LEAST, row[k].refaults),
-			    larger(RATE_LEAST, row[k].low),
-			    larger(RATE_LEAST, row[k].high));
+			    fmax(RATE_LEAST, row[k].refaults),
+			    fmax(RATE_LEAST, row[k].low),
+			    fmax(RATE_LEAST, row[k].high));
 	plot_printf(p, "END\n$points%zu << END\n", nr);
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
-			    larger(RATE_LEAST, sizing_row(of, knee,
-							  page_size).refaults));
+			    fmax(RATE_LEAST, sizing_row(of, knee,
+				page_size).refaults));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");
