@@ -24,6 +24,20 @@ static const char * const filters[][2] = {
 	{ "--window", "1s" },
 };
 
+/* Does a view have the option? */
+static bool takes(const char *view, const char *option)
+{
+	bool regions = !strcmp(view, "regions") || !strcmp(view, "hot") ||
+		       !strcmp(view, "heatmap");
+	bool records = !strcmp(view, "raw") || !strcmp(view, "act");
+
+	if (option && !strcmp(option, "--class"))
+		return !records;
+	if (option && !strcmp(option, "--window"))
+		return !records && !regions;
+	return true;
+}
+
 /* A message is one line of wsmo's own. */
 static int check_messages(const char *text)
 {
@@ -79,13 +93,14 @@ static void run_others(const char *file, const char * const filter[2],
 	};
 	const char *format = formats[select % ARRAY_SIZE(formats)];
 	const char *sized = select & 16 ? "curve" : "sizing";
+	bool map = takes("heatmap", filter[0]);
 	const char *export = exports[select % ARRAY_SIZE(exports)];
 	char *messages;
 	int status;
 
 	status = run((const char * const[MAX_ARGS]) {
 		"report", "heatmap", "--color=never", "-i", file, format,
-		filter[0], filter[1],
+		map ? filter[0] : NULL, map ? filter[1] : NULL,
 	}, &messages);
 	check("heatmap", status, messages);
 	free(messages);
@@ -139,14 +154,15 @@ int fuzz_report(const char *file, __u32 select)
 		/* with raw, all agree if there is nothing wrong with snapshots */
 		size_t with = i >= SNAPSHOT_VIEWS && status[0] != WSMO_OK ?
 			      SNAPSHOT_VIEWS : 0;
+		bool filtered = takes(views[i], filter[0]);
 
 		status[i] = run((const char * const[MAX_ARGS]) {
 			"report", views[i], "-i", file,
 			formats[(select + i) % ARRAY_SIZE(formats)],
-			filter[0], filter[1],
+			filtered ? filter[0] : NULL, filtered ? filter[1] : NULL,
 		}, &messages[i]);
 		check(views[i], status[i], messages[i]);
-		if (i > with)
+		if (i > with && filtered == takes(views[with], filter[0]))
 			compare(views[i], status[i], messages[i], views[with],
 				status[with], messages[with]);
 	}
