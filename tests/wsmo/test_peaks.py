@@ -27,7 +27,7 @@ def golden(accept):
     views = [("peaks." + s, ("report", "peaks", *o)) for s, o in (
         ("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)), ("json", ("--json",)),
         ("folded", ("--folded",)))]
-    views += [("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "--chrome"))]
+    views += [("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "chrome"))]
     for name, args in views:
         res = run(*args, "-i", "-", stdin=samples.stacks())
         path = os.path.join(GOLDEN, name)

@@ -12,7 +12,7 @@
 
 #include "act.h"
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 
 /* The same memory is not acted on again by the same rule before */
 #define RETRY		(30 * NSEC_PER_SEC)
@@ -202,8 +202,8 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 		if (a->dry_run)
 			continue;
 		limits_charge(&a->limits, 0, cpu);
-		if (record_now() > until_ns ||
-		    !limits_left(&a->limits, record_now()))
+		if (clock_now() > until_ns ||
+		    !limits_left(&a->limits, clock_now()))
 			break;
 	}
 	return addr;
@@ -239,7 +239,7 @@ static void apply_one(struct act *a, struct act_target *t,
 
 void act_apply(struct act *a, struct act_target *t)
 {
-	__u64 until_ns = record_now() + SLICE;
+	__u64 until_ns = clock_now() + SLICE;
 	size_t i;
 
 	/*
@@ -256,7 +256,7 @@ void act_apply(struct act *a, struct act_target *t)
 		a->stat[i].shadowed_bytes += a->match.shadowed[i];
 	for (i = 0; i < a->match.nr; i++) {
 		const struct stretch *s = &a->match.stretch[i];
-		__u64 now = record_now();
+		__u64 now = clock_now();
 
 		if (!permitted(a, a->scheme.rule[s->rule].action))
 			continue;

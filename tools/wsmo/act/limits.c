@@ -79,7 +79,7 @@ int limits_start(struct act_limits *l, __u64 now)
 	l->tick_ns = now;
 	l->backoff_ns = BACKOFF_MIN;
 	l->bytes = l->bytes_per_s > LLONG_MAX ? LLONG_MAX : l->bytes_per_s;
-	l->cpu_ns = l->cpu_permille * NSEC_PER_MSEC;
+	l->cpu_ns = l->cpu_per_s;
 	look_at_marks(l);
 	if (l->has_psi)
 		return 0;
@@ -107,7 +107,7 @@ bool limits_left(struct act_limits *l, __u64 now)
 	if (passed >= NSEC_PER_MSEC) {
 		if (l->bytes_per_s <= LLONG_MAX)
 			l->bytes = fill(l->bytes, l->bytes_per_s, passed);
-		l->cpu_ns = fill(l->cpu_ns, l->cpu_permille * NSEC_PER_MSEC, passed);
+		l->cpu_ns = fill(l->cpu_ns, l->cpu_per_s, passed);
 		l->now_ns = now;
 	}
 	return l->bytes > 0 && l->cpu_ns > 0;

@@ -12,7 +12,7 @@
 /**
  * struct act_limits - the limits, and how near they are
  * @bytes_per_s: most bytes acted on in a second, ~0 is no limit
- * @cpu_permille: most CPU time spent on it, thousandths of one CPU
+ * @cpu_per_s:	max. CPU time for acting, nanoseconds a second
  * @max_refaults: pages a second that may come back
  * @max_pressure: memory pressure ("some" of PSI) that is bearable, 0 to 1
  * @available_below: reclaim only while less is available, 0 is always
@@ -32,7 +32,7 @@
  */
 struct act_limits {
 	__u64 bytes_per_s;
-	__u64 cpu_permille;
+	__u64 cpu_per_s;
 	__u64 max_refaults;
 	double max_pressure;
 	__u64 available_below;

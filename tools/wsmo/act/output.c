@@ -8,6 +8,7 @@
 
 #include "act.h"
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
 #include "table.h"
@@ -151,15 +152,15 @@ void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 	});
 }
 
-/* The record of a rule with its text, padded; Return: its size */
-static size_t complete(const struct act *a, size_t rule, char *buf)
+/* Makes the record of a rule, with its text */
+static void complete(const struct act *a, size_t rule, char *buf)
 {
 	const char *text = a->scheme.rule[rule].text;
 	struct wsmon_rec_act rec = a->stat[rule];
 	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
 
 	rec.rec = (struct wsmon_record) {
-		.type = WSMON_REC_ACT, .size = size, .time_ns = record_now(),
+		.type = WSMON_REC_ACT, .size = size, .time_ns = clock_now(),
 	};
 	rec.rule = rule;
 	rec.nr_rules = a->scheme.nr;
@@ -169,7 +170,6 @@ static size_t complete(const struct act *a, size_t rule, char *buf)
 	memset(buf, 0, size);
 	memcpy(buf, &rec, sizeof(rec));
 	memcpy(buf + sizeof(rec), text, len);
-	return size;
 }
 
 /* A record and its text */
@@ -183,8 +183,10 @@ void act_write(struct act *a)
 	union act_buf buf;
 	size_t i;
 
-	for (i = 0; i < a->scheme.nr; i++)
-		record_write(&a->record, &buf, complete(a, i, buf.bytes));
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		output_record(&a->record.output, &buf.rec.rec);
+	}
 }
 
 void act_print(const struct act *a)

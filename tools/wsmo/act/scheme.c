@@ -85,24 +85,6 @@ static bool is_extreme(const char *word, int field, bool *greatest)
 	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
 }
 
-/* @bare: DAMON writes percentages without a sign, too */
-static int parse_percent(const char *word, bool bare, double *share)
-{
-	char *end;
-	double v;
-
-	/* strtod() would take blanks, signs, hexadecimals and names as well */
-	if (word[strspn(word, "0123456789.%")] || *word == '.')
-		return -EINVAL;
-	v = strtod(word, &end);
-	if (end == word || (strcmp(end, "%") && !(bare && !*end)))
-		return -EINVAL;
-	if (v > 100)
-		return -ERANGE;
-	*share = v / 100;
-	return 0;
-}
-
 static int parse_size(const struct scheme_file *f, const char *at,
 		      const char *word, int field, __u64 *size)
 {
@@ -143,7 +125,9 @@ static int parse_bound(const struct scheme_file *f, const char *at,
 			*access = greatest;
 			return 0;
 		}
-		if (parse_percent(word, rule->freq, access))
+		/* DAMON writes percentages without a sign, too */
+		if ((!rule->freq && !strchr(word, '%')) ||
+		    units_parse_percent(word, access))
 			return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
 				   name, word, rule->freq ? "rate" : "share",
 				   word[strspn(word, "0123456789")] ? "" :

@@ -13,8 +13,8 @@
 
 #include "act.h"
 #include "cli/cli.h"
-#include "cli/units.h"
-#include "session/secondary.h"
+#include "cli/clock.h"
+#include "cli/secondary.h"
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 
@@ -135,7 +135,7 @@ int act_begin(struct record *r)
 		for (k = 0; k < nr; k++)
 			if (check_action(&a->target[k], &a->scheme.rule[i]))
 				return -1;
-	if (limits_start(&a->limits, record_now()))
+	if (limits_start(&a->limits, clock_now()))
 		return -1;
 	act_tell_overlaps(a);
 	look_at_swap(a);
@@ -239,7 +239,7 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 static bool behind(struct act *a, __u64 at)
 {
 	bool before = a->behind;
-	__u64 now = record_now();
+	__u64 now = clock_now();
 
 	a->behind = now > at + LATE && session_behind(&a->record.session);
 	if (a->behind && !before)
@@ -302,7 +302,7 @@ static void look_at_taken(struct act *a, __u64 ns)
 	for (i = 0; i < a->nr_targets; i++)
 		if (!a->target[i].gone)
 			taken_scan(&a->target[i].taken, &a->target[i].process,
-				   a->refaulted, record_now() + ns);
+				   a->refaulted, clock_now() + ns);
 	for (i = 0; i < a->scheme.nr; i++)
 		a->stat[i].refaulted_bytes = a->refaulted[i];
 }
@@ -346,7 +346,7 @@ void act_take(struct record *r, const struct wsmon_record *rec)
 static void progress(const struct act *a)
 {
 	char time[UNITS_LEN], taken[UNITS_LEN], back[UNITS_LEN], line[160];
-	__u64 now = record_now(), applied = 0;
+	__u64 now = clock_now(), applied = 0;
 	size_t i;
 
 	for (i = 0; i < a->scheme.nr; i++)
@@ -366,7 +366,7 @@ void act_tick(struct record *r)
 
 	look_at_taken(a, LOOK / a->nr_targets);
 	sum = refaulted(a);
-	limits_tick(&a->limits, record_now(),
+	limits_tick(&a->limits, clock_now(),
 		    (sum - a->refaulted_before) / sysconf(_SC_PAGESIZE));
 	a->refaulted_before = sum;
 	look_at_swap(a);

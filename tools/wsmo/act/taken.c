@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "record/record.h"
+#include "cli/clock.h"
 #include "taken.h"
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
@@ -84,7 +83,7 @@ void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 	size_t i, nr = t->blocks.nr;
 
 	for (i = 0; i < nr; i++) {
-		if (i && i % BLOCKS_A_SCAN == 0 && record_now() > until_ns)
+		if (i && i % BLOCKS_A_SCAN == 0 && clock_now() > until_ns)
 			break;
 		if (t->cursor >= t->blocks.nr)
 			t->cursor = 0;

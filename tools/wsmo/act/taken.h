@@ -36,7 +36,7 @@ void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 
 /**
  * taken_scan() - the same for the next blocks in turn, each at most once
- * @until_ns:	when to stop, by record_now(); a few blocks are looked at anyway
+ * @until_ns:	when to stop, by clock_now(); a few blocks are looked at anyway
  */
 void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 		__u64 until_ns);

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "match.h"
-#include "record/record.h"
+#include "session/procfs.h"
 #include "target.h"
 
 #ifndef MADV_COLLAPSE
@@ -124,76 +124,59 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 	return is;
 }
 
-/**
- * struct line - of /proc/PID/maps
- * @name:	what is mapped there, in the whole line
- */
-struct line {
-	unsigned long long start, end, inode;
-	char perms[8];
-	const char *name;
-};
-
 /*
- * As the module sorts them (Documentation/abi.rst); @data_end: where the last .data
- * ended, as .bss follows
+ * Sorts a mapping as the module does (Documentation/abi.rst); @data_end: where the last
+ * .data ended, as .bss follows
  */
 static enum wsmon_class classify(const struct act_process *p,
-				 const struct line *l, __u64 *data_end)
+				 const struct maps *m, __u64 *data_end)
 {
-	if (strstr(l->name, "hugepage"))
+	if (strstr(m->name, "hugepage"))
 		return WSMON_CLASS_HUGETLB;
-	if (l->perms[2] == 'x')
+	if (m->prot & MAPS_EXEC)
 		return WSMON_CLASS_TEXT;
-	if (l->perms[3] == 's')
-		return !l->inode || on_tmpfs(p, l->start, l->end) ?
+	if (m->prot & MAPS_SHARED)
+		return !m->inode || on_tmpfs(p, m->start, m->end) ?
 		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
-	if (l->inode && l->perms[1] == 'w') {
-		*data_end = l->end;
+	if (m->inode && m->prot & MAPS_WRITE) {
+		*data_end = m->end;
 		return WSMON_CLASS_DATA;
 	}
-	if (l->inode)
+	if (m->inode)
 		return WSMON_CLASS_FILE;
-	if (l->start == *data_end)
+	if (m->start == *data_end)
 		return WSMON_CLASS_DATA;
-	if (!strcmp(l->name, "[heap]"))
+	if (!strcmp(m->name, "[heap]"))
 		return WSMON_CLASS_HEAP;
-	if (!strcmp(l->name, "[stack]"))
+	if (!strcmp(m->name, "[stack]"))
 		return WSMON_CLASS_STACK;
 	return WSMON_CLASS_ANON;
 }
 
-/* The kernel's own pages and devices' memory are nobody's to act on */
-static bool forbidden(const char *perms, const char *name)
+/* The kernel's own pages and device memory */
+static bool forbidden(const struct maps *m)
 {
-	return !strncmp(name, "[v", 2) || !strncmp(perms, "---", 3) ||
-	       (!strncmp(name, "/dev/", 5) && strncmp(name, "/dev/shm/", 9) &&
-		strncmp(name, "/dev/zero", 9));
+	return !strncmp(m->name, "[v", 2) || !(m->prot & ~MAPS_SHARED) ||
+	       (!strncmp(m->name, "/dev/", 5) && strncmp(m->name, "/dev/shm/", 9) &&
+		strncmp(m->name, "/dev/zero", 9));
 }
 
-static int add_mapping(struct act_process *p, const char *text, __u64 *data_end)
+static int add_mapping(struct act_process *p, const struct maps *m,
+		       __u64 *data_end)
 {
-	struct line l;
-	int at = 0;
-
-	if (sscanf(text, "%llx-%llx %7s %*s %*s %llu %n", &l.start, &l.end,
-		   l.perms, &l.inode, &at) < 4 || !at)
-		return 0;
-	l.name = text + at;
 	if (p->nr == p->room) {
 		size_t room = p->room ? 2 * p->room : 64;
-		struct mapping *m = reallocarray(p->mapping, room, sizeof(*m));
+		struct mapping *more = reallocarray(p->mapping, room, sizeof(*more));
 
-		if (!m)
+		if (!more)
 			return -ENOMEM;
-		p->mapping = m;
+		p->mapping = more;
 		p->room = room;
 	}
 	p->mapping[p->nr++] = (struct mapping) {
-		.start = l.start,
-		.end = l.end,
-		.class = forbidden(l.perms, l.name) ? 0 :
-			 1U << classify(p, &l, data_end),
+		.start = m->start,
+		.end = m->end,
+		.class = forbidden(m) ? 0 : 1U << classify(p, m, data_end),
 	};
 	return 0;
 }
@@ -240,29 +223,24 @@ static void mark_locked(struct act_process *p)
 
 int process_maps(struct act_process *p)
 {
-	__u64 began = record_now(), data_end = 0, took;
-	char *line = NULL;
-	size_t size = 0;
+	__u64 began = clock_now(), data_end = 0, took;
+	struct maps m = { 0 };
 	int err = 0;
-	FILE *f;
 
 	if (began < p->stale_ns)
 		return 0;
 	p->nr = 0;
-	f = open_file(p, "maps");
-	if (!f)
+	m.file = open_file(p, "maps");
+	if (!m.file)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && getline(&line, &size, f) >= 0) {
-		line[strcspn(line, "\n")] = '\0';
-		err = add_mapping(p, line, &data_end);
-	}
-	if (!err && ferror(f))
+	while (!err && maps_next(&m))
+		err = add_mapping(p, &m, &data_end);
+	if (!err && ferror(m.file))
 		err = -ESRCH;
-	free(line);
-	fclose(f);
+	maps_close(&m);
 	if (!err && has_locked(p))
 		mark_locked(p);
-	took = record_now() - began;
+	took = clock_now() - began;
 	p->stale_ns = began + took + (took > MAPS_FRESH ? took : MAPS_FRESH);
 	return err;
 }

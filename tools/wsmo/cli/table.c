@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "session/secondary.h"
+#include "secondary.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"

@@ -12,11 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "buildid.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "mapper.h"
 #include "threads.h"
 
@@ -64,14 +63,6 @@ static int compare(const void *x, const void *y)
 	const struct mapped *a = x, *b = y;
 
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
-}
-
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 static __u64 hash_bytes(__u64 hash, const void *data, size_t size)
@@ -159,7 +150,7 @@ static void tell(struct reading *r, __u32 tid, const struct mapper_writer *w)
 	size_t len;
 
 	m.rec.rec.type = WSMON_REC_MAPPING;
-	m.rec.rec.time_ns = now_ns();
+	m.rec.rec.time_ns = clock_now();
 	m.rec.pid = map->pid;
 	m.rec.prot = map->prot;
 	m.rec.start = map->start;
@@ -264,13 +255,13 @@ static void read_all(struct mapper *m, struct mapped *t,
 static void read_if_due(struct mapper *m, struct mapped *t,
 			const struct mapper_writer *w)
 {
-	__u64 now = now_ns();
+	__u64 now = clock_now();
 
 	if (!t->waits || now < t->next_ns)
 		return;
 	t->waits = false;
 	read_all(m, t, w);
-	t->next_ns = now + (now_ns() - now) * MAPPER_PACE;
+	t->next_ns = now + (clock_now() - now) * MAPPER_PACE;
 }
 
 void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)

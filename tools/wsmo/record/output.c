@@ -108,6 +108,12 @@ void output_put(struct output *o, const void *data, size_t size)
 	}
 }
 
+void output_record(struct output *o, const struct wsmon_record *rec)
+{
+	output_put(o, rec, rec->size);
+	o->records++;
+}
+
 void output_flush(struct output *o)
 {
 	size_t done = 0;

@@ -12,9 +12,9 @@
 
 #include "cli/cli.h"
 #include "cli/outfile.h"
+#include "cli/secondary.h"
 #include "cli/units.h"
 #include "report.h"
-#include "session/secondary.h"
 
 static int open_file(const char *file)
 {

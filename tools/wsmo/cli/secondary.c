@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/text.h"
+#include "cli.h"
+#include "text.h"
 #include "libwsmon/sorted.h"
 #include "secondary.h"
 
