@@ -315,7 +315,7 @@ def refusals():
         m.status(b"idle\n")
         fails(run("record", "--debugfs", m.dir.name, "-o",
                   "/no/such/directory/f", "-p", me), "no such directory",
-              "directory is not there")
+              "No such file or directory")
         fails(run("record", "--debugfs", m.dir.name, "-o", d.name, "-p", me),
               "the output is a directory", "a directory")
         m.dir.write("attrs", b"sample_us=100000\n")
