@@ -189,7 +189,7 @@ int cmd_act(int argc, char **argv)
 	verb_parse(&argp, "wsmo act", argc, argv, &a);
 	if (a.show) {
 		act_show_rules(&a);
-		act_tell_overlaps(&a);
+		act_report_overlaps(&a);
 		return WSMO_OK;
 	}
 	status = record_run(&a.record);

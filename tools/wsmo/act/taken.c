@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * taken.c - memory that was paged out, and what of it has come back
+ * taken.c - tracks paged-out memory, and how much of it came back
  *
- * A page that was in swap and is mapped now was faulted back. One that is
- * neither was unmapped, or dropped by its owner; that is no fault of ours.
+ * A page that was in swap and is now mapped has been faulted back. A page that is
+ * neither was unmapped or dropped by its owner.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target.c - a process that is acted on: held fast, looked at, advised
+ * target.c - a process to act on: its mappings, its page tables, advice
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +25,13 @@
 #define MADV_COLLAPSE	25
 #endif
 
-/* The mappings are read again before an action if that was longer ago */
+/* Mappings that were read longer ago are read again before an action */
 #define MAPS_FRESH	(10 * NSEC_PER_MSEC)
 
 #define SPLIT_FILE	"/sys/kernel/debug/split_huge_pages"
 #define KPAGEFLAGS	"/proc/kpageflags"
 
-/* Entries of pagemap, and bits of it and of kpageflags (admin-guide/mm/pagemap) */
+/* Entries of pagemap read at once; bits of it and of kpageflags (admin-guide/mm/pagemap) */
 #define ENTRIES		8192
 #define PM_PRESENT	(1ULL << 63)
 #define PM_SWAPPED	(1ULL << 62)
@@ -41,7 +41,7 @@
 #define KPF_THP		(1ULL << 22)
 #define KPF_ZERO	(1ULL << 24)
 
-/* Of 4 KiB in a huge one */
+/* Base pages in a huge page */
 #define HUGE_PAGES	(ACT_HUGE / 4096)
 
 int process_open(struct act_process *p, __u32 pid)
@@ -56,14 +56,14 @@ int process_open(struct act_process *p, __u32 pid)
 		snprintf(path, sizeof(path), "/proc/%u", pid);
 		p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		err = errno;
-		/* alive behind the opening: what was opened is the same process */
+		/* still alive: what was opened is of the same process */
 		if (p->proc >= 0 && process_alive(p))
 			return 0;
 	}
 	if (err == EINVAL || err == ENOENT)
 		msg("%u is a thread; name its process", pid);
 	else if (err == ENOSYS)
-		msg("this kernel cannot hold a process fast (pidfd_open, Linux 5.3)");
+		msg("this kernel has no pidfd_open(), which wsmo act needs (Linux 5.3)");
 	else
 		msg("there is no process %u", pid);
 	return -1;
@@ -107,7 +107,7 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	return f;
 }
 
-/* Is what is mapped there on a tmpfs, as shared anonymous memory is, too? */
+/* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
 static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
 	struct statfs fs;
@@ -181,7 +181,7 @@ static int add_mapping(struct act_process *p, const struct maps *m,
 	return 0;
 }
 
-/* Nearly no process locks memory, and smaps takes long: a look at status first */
+/* Reading smaps is slow, and few processes lock memory: ask status first */
 static bool has_locked(const struct act_process *p)
 {
 	FILE *f = open_file(p, "status");
@@ -260,7 +260,7 @@ const struct mapping *process_mapping(const struct act_process *p, __u64 addr)
 	return low < p->nr ? &p->mapping[low] : NULL;
 }
 
-/* Does a huge page begin there? The zero page is none, nor are smaller folios. */
+/* Does a huge page begin there? The zero page and smaller folios do not count. */
 static bool is_huge(int flags, __u64 entry)
 {
 	__u64 kpf[HUGE_PAGES], pfn = entry & PM_PFN;
@@ -308,7 +308,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 
 		n = pread(p->pagemap, entry, want * sizeof(*entry),
 			  start / page * sizeof(*entry));
-		/* an address space that is gone reads as nothing */
+		/* an address space that is gone reads as empty */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
 			break;
@@ -348,7 +348,7 @@ static int advice_of(enum act_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	/* of one range there is all or an error, as ENOMEM if it has a gap */
+	/* one range: all of it, or an error, such as ENOMEM for a gap */
 	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
 	       -errno : 0;
 }
@@ -362,7 +362,7 @@ int process_may(const struct act_process *p, enum act_action action)
 	return advice < 0 ? 0 : advise(p, NULL, 0, advice);
 }
 
-/* The kernel's own interface for splitting; it takes a process id */
+/* debugfs' split_huge_pages takes a pid, not a pidfd */
 static int split(const struct act_process *p, __u64 start, __u64 end)
 {
 	char text[96];
