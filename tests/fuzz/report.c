@@ -61,8 +61,8 @@ static int run(const char * const args[MAX_ARGS], char **messages)
 	for (i = 0; i < MAX_ARGS; i++) {
 		if (!args[i])
 			continue;
-		json |= !strcmp(args[i], "--json") || !strcmp(args[i], "--chrome");
-		binary |= !strcmp(args[i], "--damo");
+		json |= !strcmp(args[i], "--json") || !strcmp(args[i], "chrome");
+		binary |= !strcmp(args[i], "damo");
 		argv[argc] = words[argc];
 		snprintf(argv[argc++], sizeof(words[0]), "%s", args[i]);
 	}
@@ -88,9 +88,7 @@ static void check(const char *what, int status, const char *messages)
 static void run_others(const char *file, const char * const filter[2],
 		       __u32 select)
 {
-	static const char * const exports[] = {
-		"--csv", "--json", "--chrome", "--damo", "--openmetrics",
-	};
+	static const char * const exports[] = { "chrome", "damo", "openmetrics" };
 	const char *format = formats[select % ARRAY_SIZE(formats)];
 	const char *sized = select & 16 ? "curve" : "sizing";
 	bool map = takes("heatmap", filter[0]);

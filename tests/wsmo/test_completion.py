@@ -82,7 +82,7 @@ def offered(d):
 
 
 def complete(d):
-    """Every option of --help is offered, and no other."""
+    """Every option is offered, those of --help among them."""
     verbs = run("--list-options").stdout.decode().split()
     ok(verbs and all(verb in run("--help").stdout.decode() for verb in verbs),
        "the verbs", verbs)
@@ -99,8 +99,10 @@ def same(d, verb):
     # an option begins a line, or several do
     lines = re.findall(r"^ {2,6}(-.*?)(?:  |$)", text, re.M)
     told = set(re.findall(r"--[a-z-]+", " ".join(lines)))
-    got = {word for word in d.ask("wsmo %s --" % verb)}
-    ok(got == told, "options of %s" % verb, got ^ told)
+    there = set(re.findall(r"^--[a-z-]+",
+                           run(*verb.split(), "--list-options").stdout.decode(), re.M))
+    got = set(d.ask("wsmo %s --" % verb))
+    ok(told and told <= there and got == there, "options of %s" % verb, told - there, got ^ there)
 
 
 def main(_accept):

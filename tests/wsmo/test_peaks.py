@@ -27,7 +27,7 @@ def golden(accept):
     views = [("peaks." + s, ("report", "peaks", *o)) for s, o in (
         ("txt", ()), ("raw", ("--raw",)), ("csv", ("--csv",)), ("json", ("--json",)),
         ("folded", ("--folded",)))]
-    views += [("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "--chrome"))]
+    views += [("peaks.wss", ("report", "wss")), ("peaks.chrome", ("export", "chrome"))]
     for name, args in views:
         res = run(*args, "-i", "-", stdin=samples.stacks())
         path = os.path.join(GOLDEN, name)
@@ -153,6 +153,15 @@ def afterwards():
        "as people read it", text)
 
 
+def from_nothing():
+    """The size of a peak is that of its start, even if that is 0."""
+    start, end = (r.peak(t * 10**9, 7, 1, 0, t == 5, -1, 3 * 10**9, 5 * 10**9 * (t == 5), size=size)
+                  for t, size in ((3, 0), (5, 8 << 20)))
+    for edges, want in ((start + end, 0), (end, 8 << 20)):
+        lines = objects(data=r.header(0) + r.target(0, 7, b"x") + edges + r.end(9 * 10**9))
+        ok([x["bytes"] for x in lines] == [want], "a peak down to %d bytes" % want, lines)
+
+
 def damage():
     """Whatever is in a file: what it can be read for, and messages."""
     good = samples.stacks()
@@ -247,6 +256,7 @@ def main(accept):
     filters()
     other_views()
     afterwards()
+    from_nothing()
     damage()
     nothing()
     many()

@@ -33,7 +33,8 @@ def manuals():
     for verb in run("--list-options").stdout.decode().split():
         text = run(verb, "--help").stdout.decode()
         page = manual("wsmo-" + verb)
-        missing = [option for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text, re.M)
+        options = re.findall(r"^--[a-z-]+", run(verb, "--list-options").stdout.decode(), re.M)
+        missing = [option for option in options
                    if option not in page and not (
                        option in of_record and re.search(r"(?:are those|as) (?:of|in)\n?.*"
                                                          r"wsmo-record", page))]
@@ -59,6 +60,13 @@ def screens():
            len(lines), *lines)
 
 
+def one_screen():
+    for verb in "", "record", "mark", "act", "export", "top", "check":
+        lines = run(*verb.split(), "-h").stdout.decode().splitlines()
+        ok(2 < len(lines) <= 30 and max(map(len, lines)) <= 80,
+           "wsmo %s -h is one screen" % verb, len(lines), *lines)
+
+
 def documents():
     for path in sorted(glob.glob(os.path.join(TOP, "Documentation", "*.rst"))):
         res = subprocess.run(["/usr/bin/rst2html", "--report=2", "--halt=2", path, "/dev/null"],
@@ -69,6 +77,7 @@ def documents():
 
 def main(_accept):
     manuals()
+    one_screen()
     documents()
     screens()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
@@ -102,7 +111,7 @@ def main(_accept):
     refused("record", "-p", "1", "--peak-adapt", "1.001", word="not a number from 0 to 1 ")
     refused("record", "-p", "1", "--peak-window", "3.5", word="not a number")
     for name in ("", "Sigma", "sigmas", "1"):
-        refused("record", "-p", "1", "--peak-detector", name, word="no detector")
+        refused("record", "-p", "1", "--peak-detector", name, word="not a peak detector")
     for windows in ("", "1s,", ",1s", "1s,x", "0", "1s,,2s"):
         refused("record", "-p", "1", "--window", windows, word="not a time")
     refused("record", "-p", "1", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
@@ -127,6 +136,7 @@ def main(_accept):
     refused("report", "--class", "heap,junk", word="junk")
     refused("report", "--pid", "x", word="'x'")
     refused("check", "junk", word="junk")
+    refused("check", "--json", "--csv", word="only one")
     refused("act", "-p", "1", word="no rules")
     refused("act", "-s", "reclaim", word="nothing to act on")
     refused("act", "-s", "reclaim", "-p", "1", "--", "true", word="not both")
@@ -137,13 +147,16 @@ def main(_accept):
     for size in ("", "x", "-1", "1X", "1.5", "99999999999999999999", "1KB"):
         refused("act", "-s", "reclaim", "--quota-bytes", size, word="not a size")
     for number in ("", "0", "-1", "1001", "1x"):
-        refused("act", "-s", "reclaim", "--quota-cpu", number, word="not a number")
+        refused("act", "-s", "reclaim", "--quota-cpu", number,
+                word="never act" if number == "0" else "not a percentage")
     for number in ("", "-1", "x"):
         refused("act", "-s", "reclaim", "--max-refaults", number, word="not a number")
-    for percent in ("", "-1", "101%", "x%", "5%%", "nan"):
+    for percent in ("", "-1", "101%", "x%", "5%%", "nan", " 5%", "0x10%", "1e1%"):
+        refused("record", "-p", "1", "--cpu", percent, word="not a percentage")
         refused("act", "-s", "reclaim", "--max-pressure", percent, word="not a percentage")
     refused("top", "-p", "1", "--", "true", word="not both")
-    refused("top", "-o", "x", word="command")
+    refused("record", "-p", "1", "--cpu", "0.04%", word="at least 0.1%")
+    refused("top", "--command-output", "x", word="command")
     refused("top", "--duration", "x", word="not a time")
     refused("top", "--sort", "junk", word="junk")
     refused("top", "--filter", "x" * 32, word="at most 31")
@@ -152,7 +165,7 @@ def main(_accept):
         refused("top", "--repeat=" + number, word="not a number")
     for time in ("", "x", "0", "1us"):
         refused("top", "--interval", time)
-        refused("top", "--tau", time + "x", word="not a time")
+        refused("top", "--window", time + "x", word="not a time")
 
     res = run("report", "wss", "--time", "0.5s,1m", "-i", "-",
               stdin=samples.small())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * output.c - what "wsmo act" tells: its rules, its actions, their effect
+ * output.c - what "wsmo act" prints: its rules, its actions, their effect
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "act.h"
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
 #include "table.h"
@@ -40,7 +41,7 @@ static struct cell bound(__u64 v)
 	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
 }
 
-/* Of the two there is only what the rule bounds. */
+/* A rule bounds the share or the rate, not both */
 static struct cell access_bound(const struct act_rule *r, bool freq, double v)
 {
 	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
@@ -71,7 +72,7 @@ void act_show_rules(const struct act *a)
 	table_end(t);
 }
 
-/* The first earlier rule that has to do with @b; Return: its index, or @b's */
+/* Finds the first earlier rule related to @b; Return: its index, or @b */
 static size_t earlier(const struct act_scheme *s, size_t b,
 		      bool (*related)(const struct act_rule *,
 				      const struct act_rule *))
@@ -84,7 +85,7 @@ static size_t earlier(const struct act_scheme *s, size_t b,
 	return a;
 }
 
-void act_tell_overlaps(const struct act *a)
+void act_report_overlaps(const struct act *a)
 {
 	const struct act_scheme *s = &a->scheme;
 	size_t i, first;
@@ -92,13 +93,13 @@ void act_tell_overlaps(const struct act *a)
 	for (i = 1; i < s->nr; i++) {
 		first = earlier(s, i, act_rule_covers);
 		if (first < i) {
-			msg("rule %zu (%s) is never applied: rule %zu (%s) fits first wherever it does",
+			msg("rule %zu (%s) is never applied: rule %zu (%s) covers it",
 			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
 			continue;
 		}
 		first = earlier(s, i, act_rule_overlaps);
 		if (first < i && a->dry_run)
-			msg("rules %zu (%s) and %zu (%s) can fit the same memory: the first one is applied",
+			msg("rules %zu (%s) and %zu (%s) overlap: the first one is applied",
 			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
 	}
 }
@@ -151,15 +152,15 @@ void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 	});
 }
 
-/* The record of a rule with its text, padded; Return: its size */
-static size_t complete(const struct act *a, size_t rule, char *buf)
+/* Makes the record of a rule, with its text */
+static void complete(const struct act *a, size_t rule, char *buf)
 {
 	const char *text = a->scheme.rule[rule].text;
 	struct wsmon_rec_act rec = a->stat[rule];
 	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
 
 	rec.rec = (struct wsmon_record) {
-		.type = WSMON_REC_ACT, .size = size, .time_ns = record_now(),
+		.type = WSMON_REC_ACT, .size = size, .time_ns = clock_now(),
 	};
 	rec.rule = rule;
 	rec.nr_rules = a->scheme.nr;
@@ -169,7 +170,6 @@ static size_t complete(const struct act *a, size_t rule, char *buf)
 	memset(buf, 0, size);
 	memcpy(buf, &rec, sizeof(rec));
 	memcpy(buf + sizeof(rec), text, len);
-	return size;
 }
 
 /* A record and its text */
@@ -183,8 +183,10 @@ void act_write(struct act *a)
 	union act_buf buf;
 	size_t i;
 
-	for (i = 0; i < a->scheme.nr; i++)
-		record_write(&a->record, &buf, complete(a, i, buf.bytes));
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		output_record(&a->record.output, &buf.rec.rec);
+	}
 }
 
 void act_print(const struct act *a)

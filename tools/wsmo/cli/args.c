@@ -72,16 +72,6 @@ const struct argp_child verb_common[] = {
 	{ 0 }
 };
 
-static void list_names(const char *names)
-{
-	size_t len;
-
-	for (; *names; names += len + strspn(names + len, ", ")) {
-		len = strcspn(names, ", ");
-		printf("%.*s\n", (int)len, names);
-	}
-}
-
 /* One line for each name of an option, with the name of its argument */
 static void list_options(const struct argp *argp)
 {
@@ -94,13 +84,8 @@ static void list_options(const struct argp *argp)
 		const char *arg = o->arg ? o->arg : "";
 		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
 
-		if (o->flags & OPTION_HIDDEN)
+		if (o->flags & OPTION_DOC)
 			continue;
-		/* "--json, --csv": a line of the help text that stands for several */
-		if (o->flags & OPTION_DOC) {
-			list_names(o->name);
-			continue;
-		}
 		if (o->name)
 			printf("--%s %s%s\n", o->name, arg, maybe);
 		if (o->key > ' ' && o->key < 127)

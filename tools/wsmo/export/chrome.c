@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chrome.c - "wsmo export --chrome": counters of the Trace Event Format
+ * chrome.c - "wsmo export chrome": counters of the Trace Event Format
  *
- * A counter for each class and window, with the interval's ends as counters of
- * their own: viewers stack or split the values of one counter.
+ * Each class and window has three counters, the estimate and the ends of its
+ * interval: viewers would stack or split the values of one counter.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 static void chrome_begin(struct report *rp)
 {
 	(void)rp;
-	/* each event brings the comma before it, and this one is the first */
+	/* each further event begins with a comma */
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 	      "{\"name\":\"wsmon\",\"ph\":\"M\",\"pid\":0,\"args\":{}}", stdout);
 }
@@ -87,7 +87,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	char text[8 * WSMON_COMM_LEN];
 
-	/* a name is needed, and a loss matters, whatever the filters are */
+	/* filters do not apply to names and losses */
 	if (rec->type == WSMON_REC_TARGET)
 		printf(",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":%s}}",
 		       target->pid, export_json_text(text, sizeof(text),

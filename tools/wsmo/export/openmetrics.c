@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * openmetrics.c - "wsmo export --openmetrics" of a recording
+ * openmetrics.c - "wsmo export openmetrics" of a recording
  *
- * All samples of a metric lie together, so all rows are kept until the end.
+ * OpenMetrics wants all samples of a metric together, so rows are kept until the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 		const struct wss_name key = { .pid = target->pid };
 		struct wss_name *name = sorted_get(&m->names, &key);
 
-		/* a metric keeps its labels: the name it has in the end */
+		/* a metric keeps its labels: the last name wins */
 		if (name)
 			memcpy(name->comm, target->comm, sizeof(name->comm));
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/units.h"
 #include "report.h"
 
@@ -16,7 +17,7 @@
 #define MIN_LINES	12
 #define MAX_SIZE	10000
 
-enum { OPT_TIME = 256, OPT_CLASS, OPT_WINDOW, OPT_JSON, OPT_CSV, OPT_RAW, OPT_SIZE };
+enum { OPT_TIME = 256, OPT_CLASS, OPT_WINDOW, OPT_SIZE };
 
 static const struct argp_option recording_options[] = {
 	{ "input", 'i', "FILE", 0, "The recording (wsmon.data); - is standard input", 0 },
@@ -32,14 +33,6 @@ static const struct argp_option class_options[] = {
 
 static const struct argp_option window_options[] = {
 	{ "window", OPT_WINDOW, "TIME,...", 0, "Only these windows of the working set", 0 },
-	{ 0 }
-};
-
-static const struct argp_option format_options[] = {
-	{ "--json, --csv, --raw", 0, NULL, OPTION_DOC, "JSON lines; CSV; a table of exact numbers", 0 },
-	{ "json", OPT_JSON, NULL, OPTION_HIDDEN, NULL, 0 },
-	{ "csv", OPT_CSV, NULL, OPTION_HIDDEN, NULL, 0 },
-	{ "raw", OPT_RAW, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
@@ -176,15 +169,6 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 	case OPT_WINDOW:
 		parse_windows(state, arg, &rp->filter);
 		return 0;
-	case OPT_JSON:
-		set_format(state, &rp->out.format, TABLE_JSON);
-		return 0;
-	case OPT_CSV:
-		set_format(state, &rp->out.format, TABLE_CSV);
-		return 0;
-	case OPT_RAW:
-		set_format(state, &rp->out.format, TABLE_RAW);
-		return 0;
 	case 'o':
 		parse_output(state, arg, rp);
 		return 0;
@@ -199,7 +183,6 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 static const struct argp recording_argp = { .options = recording_options, .parser = parse_shared };
 static const struct argp class_argp = { .options = class_options, .parser = parse_shared };
 static const struct argp window_argp = { .options = window_options, .parser = parse_shared };
-static const struct argp format_argp = { .options = format_options, .parser = parse_shared };
 static const struct argp picture_argp = { .options = picture_options, .parser = parse_shared };
 static const struct argp map_argp = { .options = map_options, .parser = parse_shared };
 static const struct argp page_argp = { .options = page_options, .parser = parse_shared };
@@ -214,7 +197,9 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		for (i = 0; state->root_argp->children[i].argp; i++)
-			state->child_inputs[i] = rp;
+			state->child_inputs[i] =
+				state->root_argp->children[i].argp == &format_argp ?
+				(void *)&rp->out.format : rp;
 		return 0;
 	case ARGP_KEY_ARG:
 		usage_error(state, "'%s' is one argument too many; a view comes before its options, a recording after -i",
