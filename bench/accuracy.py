@@ -101,7 +101,7 @@ class Recording(Run):
 
     def cases(self, cls, tau_ms):
         return [case for r in self.records
-                if r.type == "WSS" and r.cls == cls and r.tau_us == tau_ms * 1000 and
+                if r.type == "WSS" and r.cls == cls and r.window_us == tau_ms * 1000 and
                 r.time_ns >= self.counts_from
                 for case in self.case(self.pids.index(r.pid), r.time_ns, tau_ms,
                                       r.bytes, r.low, r.high)]

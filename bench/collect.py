@@ -80,10 +80,10 @@ def with_wsmon(job, path, todo, taus, seed):
     settle = todo["settle"] + (2 * max(taus) if max(taus) > 1 else 0)
     interval = "%dms" % t
     # as much for an interval as one of the default length has
-    permille = str(min(1000, 30 * todo["max_regions"] // 2 // t))
+    cpu = "%.1f%%" % min(100, 3 * todo["max_regions"] // 2 / t)
     subprocess.run(["wsmo", "record", "-q", "-o", path, "--sample", "%dms" % (t // 10),
                     "--aggr", interval, "--update", interval, "--window",
-                    ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed), "--cpu-permille", permille,
+                    ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed), "--cpu", cpu,
                     "--max-regions", str(todo["max_regions"]),
                     "-d", "%dms" % ((settle + todo["count"]) * t + t // 2),
                     "-p", ",".join(map(str, job.pids))], check=True)

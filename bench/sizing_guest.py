@@ -228,7 +228,7 @@ def main():
             jobs.append(WORKLOADS[name]())
         say("recording for %d s" % todo["record"])
         subprocess.run(["wsmo", "record", "-q", "-o", DATA, "-d", str(todo["record"]), "--sample",
-                        "500ms", "--window", todo["windows"], "--cpu-permille", "200", "-p",
+                        "500ms", "--window", todo["windows"], "--cpu", "20%", "-p",
                         ",".join(str(job.pid) for job in jobs)], check=True)
         w.unload()
         measure(jobs, todo)

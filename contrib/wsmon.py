@@ -74,13 +74,11 @@ def _snapshot(b):
     pid, nr, first, total, interval, rounds, budget = struct.unpack_from("<4IQII", b)
     if 32 + nr * _REGION.size > len(b):
         raise ValueError("snapshot longer than its record")
-    regions = []
-    for i in range(nr):
-        s, e, share, freq, cls, samples, age, area = _REGION.unpack_from(
-            b, 32 + i * _REGION.size)
-        regions.append(SimpleNamespace(
-            start=s, end=e, share=share / ONE, freq=freq / ONE, cls=_cls(cls),
-            samples=samples, age_ms=age, area=area))
+    regions = [
+        SimpleNamespace(start=start, end=end, share=share / ONE, freq=freq / ONE,
+                        cls=_cls(cls), samples=samples, age_ms=age, area=area)
+        for start, end, share, freq, cls, samples, age, area
+        in _REGION.iter_unpack(b[32:32 + nr * _REGION.size])]
     return dict(pid=pid, nr=nr, first=first, total=total, interval_ns=interval,
                 rounds=rounds, budget=budget, regions=regions)
 
@@ -117,14 +115,14 @@ def _unpack(time_ns, b):
 
 
 def _wss(b):
-    pid, cls, tau, size, low, high, mapped = struct.unpack_from("<II5Q", b)
-    return dict(pid=pid, cls=_cls(cls), tau_us=tau, bytes=size, low=low,
+    pid, cls, window, size, low, high, mapped = struct.unpack_from("<II5Q", b)
+    return dict(pid=pid, cls=_cls(cls), window_us=window, bytes=size, low=low,
                 high=high, mapped=mapped)
 
 
 def _peak(b):
     pid, group, edge, sign, number, _ = struct.unpack_from("<3IiII", b)
-    names = "start_ns end_ns tau_us bytes low high height baseline threshold".split()
+    names = "start_ns end_ns window_us bytes low high height baseline threshold".split()
     return dict(zip(names, struct.unpack_from("<9Q", b, 24)), pid=pid,
                 group=_name(("all", "text", "rest"), group),
                 edge=_name(("start", "end"), edge), sign=sign, number=number)

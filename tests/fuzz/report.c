@@ -20,9 +20,23 @@ static const char * const filters[][2] = {
 	{ "--pid", "4242,77" },
 	{ "--class", "all,heap,anon" },
 	{ "--time", "1,2.5" },
-	{ "--tau", "1s,10s" },
-	{ "--tau", "1s" },
+	{ "--window", "1s,10s" },
+	{ "--window", "1s" },
 };
+
+/* Does a view have the option? */
+static bool takes(const char *view, const char *option)
+{
+	bool regions = !strcmp(view, "regions") || !strcmp(view, "hot") ||
+		       !strcmp(view, "heatmap");
+	bool records = !strcmp(view, "raw") || !strcmp(view, "act");
+
+	if (option && !strcmp(option, "--class"))
+		return !records;
+	if (option && !strcmp(option, "--window"))
+		return !records && !regions;
+	return true;
+}
 
 /* A message is one line of wsmo's own. */
 static int check_messages(const char *text)
@@ -47,8 +61,8 @@ static int run(const char * const args[MAX_ARGS], char **messages)
 	for (i = 0; i < MAX_ARGS; i++) {
 		if (!args[i])
 			continue;
-		json |= !strcmp(args[i], "--json") || !strcmp(args[i], "--chrome");
-		binary |= !strcmp(args[i], "--damo");
+		json |= !strcmp(args[i], "--json") || !strcmp(args[i], "chrome");
+		binary |= !strcmp(args[i], "damo");
 		argv[argc] = words[argc];
 		snprintf(argv[argc++], sizeof(words[0]), "%s", args[i]);
 	}
@@ -74,18 +88,17 @@ static void check(const char *what, int status, const char *messages)
 static void run_others(const char *file, const char * const filter[2],
 		       __u32 select)
 {
-	static const char * const exports[] = {
-		"--csv", "--json", "--chrome", "--damo", "--openmetrics",
-	};
+	static const char * const exports[] = { "chrome", "damo", "openmetrics" };
 	const char *format = formats[select % ARRAY_SIZE(formats)];
 	const char *sized = select & 16 ? "curve" : "sizing";
+	bool map = takes("heatmap", filter[0]);
 	const char *export = exports[select % ARRAY_SIZE(exports)];
 	char *messages;
 	int status;
 
 	status = run((const char * const[MAX_ARGS]) {
 		"report", "heatmap", "--color=never", "-i", file, format,
-		filter[0], filter[1],
+		map ? filter[0] : NULL, map ? filter[1] : NULL,
 	}, &messages);
 	check("heatmap", status, messages);
 	free(messages);
@@ -139,14 +152,15 @@ int fuzz_report(const char *file, __u32 select)
 		/* with raw, all agree if there is nothing wrong with snapshots */
 		size_t with = i >= SNAPSHOT_VIEWS && status[0] != WSMO_OK ?
 			      SNAPSHOT_VIEWS : 0;
+		bool filtered = takes(views[i], filter[0]);
 
 		status[i] = run((const char * const[MAX_ARGS]) {
 			"report", views[i], "-i", file,
 			formats[(select + i) % ARRAY_SIZE(formats)],
-			filter[0], filter[1],
+			filtered ? filter[0] : NULL, filtered ? filter[1] : NULL,
 		}, &messages[i]);
 		check(views[i], status[i], messages[i]);
-		if (i > with)
+		if (i > with && filtered == takes(views[with], filter[0]))
 			compare(views[i], status[i], messages[i], views[with],
 				status[with], messages[with]);
 	}

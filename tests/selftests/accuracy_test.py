@@ -19,7 +19,7 @@ import truth
 import wsmon
 
 SHORT = ["--sample", "20ms", "--aggr", "200ms", "--update", "200ms",
-         "--window", "200ms", "--cpu-permille", "1000"]
+         "--window", "200ms", "--cpu", "100%"]
 
 
 def hotset(options, *more):
@@ -90,7 +90,7 @@ def coverage():
                 subprocess.run(
                     ["wsmo", "record", "-q", "-o", data, "-d", "10", "--no-stacks",
                      "--seed", seed, "--sample", "50ms", "--aggr", "500ms", "--update", "500ms",
-                     "--window", "500ms", "--cpu-permille", "1000",
+                     "--window", "500ms", "--cpu", "100%",
                      "-p", ",".join(str(j.pid) for j in jobs)], check=True)
                 with open(data, "rb") as f:
                     records = [r for r in wsmon.read(f)[1] if r.type == "WSS"]

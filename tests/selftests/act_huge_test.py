@@ -24,7 +24,7 @@ def huge_pages():
                   "m = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
                   "o = -ctypes.addressof(ctypes.c_char.from_buffer(m)) % (2 << 20)\n") as t:
         r = act("-s", scheme("2M null 50% null 2s null hugepage"), "-p", str(t.pid), "-d", "10",
-                "--json", "--quota-cpu", "1000")
+                "--json", "--quota-cpu", "100%")
         assert r.returncode == 0, r
         before = huge(t.pid)
         print("# huge: %d MiB; %s" % (before / MIB, rules(r)[0]), flush=True)

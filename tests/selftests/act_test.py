@@ -73,7 +73,7 @@ def reclaim():
             began = time.monotonic()
             # all of a CPU: kernels that check everything take long to reclaim
             acting = subprocess.Popen(["wsmo", "act", "-q", "-s", "reclaim", "-p", str(p.pid),
-                                       "--json", "-o", FILE, "--quota-cpu", "1000"],
+                                       "--json", "-o", FILE, "--quota-cpu", "100%"],
                                       stdout=subprocess.PIPE, text=True)
             w.wait_for("cold memory to go", lambda: resident(
                 p.pid, at + 16 * MIB, 48 * MIB) <= 0.05 * 48 * MIB, 90)
@@ -137,7 +137,7 @@ def exits_in_mid_action():
             p, at = hotset(size=128, hot=4)
             acting = subprocess.Popen(
                 ["wsmo", "act", "-q", "-s", scheme("4K null null 20% 1s null pageout"), "-p",
-                 str(p.pid), "--quota-cpu", "1000", "--json"], stdout=subprocess.PIPE, text=True)
+                 str(p.pid), "--quota-cpu", "100%", "--json"], stdout=subprocess.PIPE, text=True)
             w.wait_for("the first action", lambda: rss(p.pid) < 120 * MIB, 30)
             p.kill()
             p.wait()

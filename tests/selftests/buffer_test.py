@@ -71,7 +71,7 @@ def a_session():
     assert times == sorted(times) and times[0] >= header.mono_ns
     for r in records:
         if r.type == "WSS":
-            assert r.low <= r.bytes <= r.high <= r.mapped and r.tau_us == 50000
+            assert r.low <= r.bytes <= r.high <= r.mapped and r.window_us == 50000
 
 
 def blocks_until_start():
@@ -289,7 +289,7 @@ def attrs_are_recorded():
         os.close(fd)
     seen = [r.window_us for r in records if r.type == "ATTRS"]
     assert seen == [50000, 100000], seen
-    assert {r.tau_us for r in records if r.type == "WSS"} >= {100000}
+    assert {r.window_us for r in records if r.type == "WSS"} >= {100000}
 
 
 def half_a_record():

@@ -52,7 +52,7 @@ class Exporter:
         self.dir = tempfile.mkdtemp()
         self.path = os.path.join(self.dir, "wsmon.prom")
         self.process = subprocess.Popen(
-            ["wsmo", "export", "--openmetrics", "--live", "-o", self.path, *args],
+            ["wsmo", "export", "openmetrics", "--live", "-o", self.path, *args],
             stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):

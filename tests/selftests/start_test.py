@@ -29,7 +29,7 @@ def record(options, way, *grow, before=()):
     name, more, cls = way
     with tempfile.TemporaryDirectory() as tmp:
         data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
-        subprocess.run(["wsmo", "record", "-q", "--no-stacks", "--cpu-permille", "1000", "-o", data,
+        subprocess.run(["wsmo", "record", "-q", "--no-stacks", "--cpu", "100%", "-o", data,
                         *options, "--", *before, "grow", "--way", name, *more, *grow,
                         "--truth", path], check=True, stdout=subprocess.DEVNULL)
         known = truth.read_truth(path)

@@ -13,7 +13,7 @@ import wsmontest as w
 import wsmon
 
 FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms",
-        "--window", "100ms", "--cpu-permille", "1000"]
+        "--window", "100ms", "--cpu", "100%"]
 TMP = tempfile.mkdtemp()
 FILE = os.path.join(TMP, "data")
 

@@ -522,7 +522,7 @@ min_sz max_sz min_acc max_acc min_age max_age action
             (b"# nothing\n\n", "", "has no rules"),
             (b"4K", ":1:3", "max-size is missing"),
             (b"\n4K null null 5% 5s null", ":2:24", "action is missing"),
-            (good + b" twice", ":1:33", "nothing may follow"),
+            (good + b" twice", ":1:33", "only a comment may follow"),
             (good + b"\n\n  4X null null 5% 5s null pageout", ":3:3", "'4X' is not a size"),
             (b"4K -1 null 5% 5s null pageout", ":1:4", "'-1' is not a size"),
             (b"4K 16777216T null 5% 5s null pageout", ":1:4", "too large"),

@@ -304,7 +304,7 @@ def foreign():
                "broken header")
         report("an unknown clock", r.header(0, clock=7), "clock 7")
         fails(run("report", "-i", d.path("nothing")), "no such file",
-              "not there", "wsmo record")
+              "does not exist", "wsmo record")
         fails(run("report", "-i", d.name), "a directory", "a directory")
         fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
         if os.geteuid() == 0:

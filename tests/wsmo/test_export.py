@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """export: each format as its readers read it, files that appear whole, --live."""
-import csv
 import io
 import json
 import os
@@ -22,13 +21,13 @@ import wsmon  # noqa: E402
 
 SEC = samples.SEC
 MIB = samples.MIB
-FORMATS = ("csv", "json", "chrome", "damo", "openmetrics")
+FORMATS = ("chrome", "damo", "openmetrics")
 WSS_LINE = ("pid=%d class=%s tau_us=1000000 bytes=%d low=%d high=%d "
             "mapped=%d\n")
 
 
 def export(form, *args, data=None):
-    return run("export", "--" + form, "-i", "-", *args,
+    return run("export", form, "-i", "-", *args,
                stdin=samples.main() if data is None else data)
 
 
@@ -46,25 +45,6 @@ def recorded(data):
     return header, list(records)
 
 
-def tables():
-    header, records = recorded(samples.main())
-    want = [(rec.time_ns - header.mono_ns, rec.pid, rec.cls, rec.bytes, rec.low,
-             rec.high, rec.mapped) for rec in records if rec.type == "WSS"]
-    rows = list(csv.DictReader(io.StringIO(export("csv").stdout.decode())))
-    got = [(round(float(x["t"]) * 1000) * 10**6, int(x["pid"]), x["class"],
-            int(x["bytes"]), int(x["low"]), int(x["high"]), int(x["mapped"]))
-           for x in rows]
-    ok(got == want, "--csv has every working set size", got, want)
-    ok(rows[0]["rss"] == "" and rows[4]["rss"] == str(80 << 20) and
-       rows[-1]["rss"] == str(81 << 20) and rows[0]["comm"] == "redis-server" and
-       float(rows[0]["time"]) == header.real_ns / 1e9 + 1,
-       "resident sizes as known then, names, wall-clock times", rows[0], rows[-1])
-    lines = [json.loads(x) for x in export("json").stdout.splitlines()]
-    ok([(x["pid"], x["class"], x["bytes"]) for x in lines] ==
-       [(x[1], x[2], x[3]) for x in want] and lines[0]["rss"] is None,
-       "--json has the same", lines[:1])
-
-
 def chrome():
     trace = json.loads(export("chrome").stdout)
     events = trace["traceEvents"]
@@ -73,7 +53,7 @@ def chrome():
        all(isinstance(e["ts"], float) and len(e["args"]) == 1 and
            isinstance(e["args"]["bytes"], int) for e in events if e["ph"] == "C") and
        all(e["s"] in "gpt" for e in events if e["ph"] == "i"),
-       "--chrome is of events a viewer takes", events)
+       "chrome has events a viewer takes", events)
     heap = [(e["ts"], e["args"]["bytes"]) for e in events
             if e["name"] == "working set heap, 1 s"]
     ok(heap == [((i + 1) * 1e6, (30 + 2 * i) << 20) for i in range(3)],
@@ -225,7 +205,7 @@ def damo():
     want = {pid: [(a, z, regions) for (a, z), regions in of.items()]
             for pid, of in want.items()}
     got = damo_load(export("damo").stdout)
-    ok(got == want, "--damo has every region of every snapshot", got, want)
+    ok(got == want, "damo has every region of every snapshot", got, want)
     got = damo_load(export("damo", "--class", "heap", "--pid", "4242").stdout)
     ok(list(got) == [4242] and [len(s[2]) for s in got[4242]] == [1, 1, 1],
        "filters hold for it", got)
@@ -281,7 +261,7 @@ def openmetrics():
        dict(dict.fromkeys(("wsmon_working_set_bytes", "wsmon_working_set_low_bytes",
                            "wsmon_working_set_high_bytes", "wsmon_mapped_bytes",
                            "wsmon_resident_bytes", "wsmon_peak"), "gauge"),
-            wsmon_peaks="counter"), "--openmetrics keeps the rules",
+            wsmon_peaks="counter"), "openmetrics keeps the rules",
        list(families))
     for name, key in (("working_set", "bytes"), ("working_set_low", "low"),
                       ("working_set_high", "high"), ("mapped", "mapped")):
@@ -303,27 +283,27 @@ def openmetrics():
     labels = [x for x in families["wsmon_working_set_bytes"]["samples"]
               if 'pid="77"' in x]
     ok(labels == [('pid="77"', 'comm="a\\\\033[31m,\\"b\\\\377"', 'class="all"',
-                   'tau_seconds="1"')], "labels", labels)
+                   'window_seconds="1"')], "labels", labels)
 
 
 def files():
     with Directory() as d:
-        path = d.path("out.csv")
+        path = d.path("out.json")
         old = os.umask(0o027)
-        res = run("export", "--csv", "-o", path, "-i", "-", stdin=samples.main())
+        res = run("export", "chrome", "-o", path, "-i", "-", stdin=samples.main())
         os.umask(old)
         ok(res.returncode == 0 and not res.stdout and
-           d.read("out.csv") == export("csv").stdout and
+           d.read("out.json") == export("chrome").stdout and
            os.stat(path).st_mode & 0o777 == 0o640 and
-           os.listdir(d.name) == ["out.csv"], "-o", res, os.listdir(d.name))
-        res = run("export", "--json", "-o", path, "-i", "-", stdin=b"junk")
-        ok(res.returncode == 1 and d.read("out.csv") == export("csv").stdout and
-           os.listdir(d.name) == ["out.csv"], "a failure leaves the old one", res)
-        fails(run("export", "--csv", "-o", d.name, "-i", "-", stdin=samples.main()),
+           os.listdir(d.name) == ["out.json"], "-o", res, os.listdir(d.name))
+        res = run("export", "chrome", "-o", path, "-i", "-", stdin=b"junk")
+        ok(res.returncode == 1 and d.read("out.json") == export("chrome").stdout and
+           os.listdir(d.name) == ["out.json"], "a failure leaves the old one", res)
+        fails(run("export", "chrome", "-o", d.name, "-i", "-", stdin=samples.main()),
               "-o a directory", "plain file")
-        fails(run("export", "--csv", "-o", "/nowhere/x", "-i", "-",
+        fails(run("export", "chrome", "-o", "/nowhere/x", "-i", "-",
                   stdin=samples.main()), "-o where nothing is", "No such file")
-        p = subprocess.Popen([WSMO, "export", "--csv", "-o", d.path("sig"), "-i", "-"],
+        p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("sig"), "-i", "-"],
                              stdin=subprocess.PIPE, env=ENV)
         p.stdin.write(samples.main())
         p.stdin.flush()
@@ -332,11 +312,11 @@ def files():
         p.wait()
         p.stdin.close()
         ok(begun and p.returncode == -signal.SIGINT and
-           os.listdir(d.name) == ["out.csv"], "Ctrl-C leaves nothing behind",
+           os.listdir(d.name) == ["out.json"], "Ctrl-C leaves nothing behind",
            p.returncode, os.listdir(d.name))
     for form in FORMATS:
         with open("/dev/full", "wb") as full:
-            fails(run("export", "--" + form, "-i", "-", stdin=samples.main(),
+            fails(run("export", form, "-i", "-", stdin=samples.main(),
                       stdout=full), form + " to a full disk", "No space left")
 
 
@@ -358,7 +338,7 @@ class Module(Directory):
 
     def start(self, *args):
         return subprocess.Popen(
-            [WSMO, "export", "--openmetrics", "--live", *args], stderr=subprocess.PIPE,
+            [WSMO, "export", "openmetrics", "--live", *args], stderr=subprocess.PIPE,
             stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=self.name))
 
 
@@ -455,13 +435,14 @@ def dashboard():
 
 
 def refused():
-    for args, word in (((), "name a format"), (("--csv", "--damo"), "one format"),
-                       (("--csv", "--live"), "--openmetrics"),
-                       (("--openmetrics", "--interval", "1s"), "--live"),
-                       (("--openmetrics", "--live", "--interval", "x"), "not a time"),
-                       (("--openmetrics", "--live", "-i", "x"), "takes none"),
-                       (("--openmetrics", "--live", "--pid", "1"), "takes none"),
-                       (("--csv", "x"), "-i")):
+    for args, word in (((), "name a format"), (("chrome", "damo"), "one format"),
+                       (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
+                       (("openmetrics", "--interval", "1s"), "--live"),
+                       (("openmetrics", "--live", "--interval", "x"), "not a time"),
+                       (("openmetrics", "--live", "--interval", "1us"), "at least 1ms"),
+                       (("openmetrics", "--live", "-i", "x"), "takes none"),
+                       (("openmetrics", "--live", "--pid", "1"), "takes none"),
+                       (("chrome", "x"), "-i")):
         res = run("export", *args)
         ok(res.returncode == 2 and word in res.stderr.decode() and not res.stdout,
            "refused: export " + " ".join(args), res.stderr)
@@ -469,7 +450,6 @@ def refused():
 
 def main(accept):
     golden_files(accept)
-    tables()
     chrome()
     damo()
     read_by_damo()

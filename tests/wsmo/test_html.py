@@ -93,7 +93,7 @@ def long_recording():
 
 def refused():
     for args in (("--json",), ("--csv",), ("--raw",), ("--size", "80x24"),
-                 ("--address", "1,2"), ("--plot", "x.png")):
+                 ("--address", "1,2"), ("-o", "x.png")):
         res = run("report", "html", *args, "-i", "-", stdin=samples.main())
         ok(res.returncode == 2 and not res.stdout and b"wsmo: " in res.stderr,
            "refused: html " + " ".join(args), res.stderr)

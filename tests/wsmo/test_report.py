@@ -47,16 +47,17 @@ def json_lines(*args, stdin=None):
 def exact_json():
     first = run("report", "wss", "--json", "-i", "-", stdin=r.header(0) +
                 r.wss(1234000000, 123, "all", 10, 5, 20, 30) + r.end(2 * 10**9))
-    ok(first.stdout == b'{"type":"wss","t":1.234,"pid":123,"class":"all",'
-       b'"window_us":1000000,"bytes":10,"low":5,"high":20}\n', "wss line is exact",
+    ok(first.stdout == b'{"type":"wss","t":1.234,"scope":"process","pid":123,"comm":"",'
+       b'"name":null,"class":"all","window_us":1000000,"bytes":10,"low":5,"high":20}\n',
+       "wss line is exact",
        first.stdout)
     first = run("report", "regions", "--json", "-i", "-", stdin=r.header(0) +
                 r.snapshot(1234000000, 123, [
                     r.region(4096, (1 << 64) - 4096, 0.5, 0.25, "heap", 7, 0)
                 ]) + r.end(2 * 10**9))
-    ok(first.stdout == b'{"type":"region","t":1.234,"pid":123,"class":"heap",'
+    ok(first.stdout == b'{"type":"region","t":1.234,"pid":123,"comm":"","class":"heap",'
        b'"start":4096,"end":18446744073709547520,"share":0.5,"freq":0.25,'
-       b'"age_ms":7}\n', "region line is exact", first.stdout)
+       b'"age_ms":7,"path":""}\n', "region line is exact", first.stdout)
 
     lines = json_lines("report", "wss")
     ok(len(lines) == 13 and lines[4]["t"] == 2.0 and
@@ -80,7 +81,7 @@ def summary_figures():
     lines = json_lines("report", "summary")
     rec = lines[0]
     ok(rec["type"] == "recording" and rec["lost_records"] == 3 and
-       rec["end"] == "targets gone" and rec["intervals"] == 3 and
+       rec["ended"] == "targets gone" and rec["intervals"] == 3 and
        rec["duration_ns"] == 3499999000 and
        abs(rec["cpu"] - 0.056 / 3) < 1e-5, "summary: the recording", rec)
     heap = [line for line in lines if line["type"] == "wss_summary" and
@@ -133,18 +134,20 @@ def windows():
     data += r.end(4 * 10**9)
     lines = json_lines("report", "wss", stdin=data)
     ok([x["window_us"] for x in lines] == 3 * [100000, 1000000, 10000000], "all windows", lines)
-    lines = json_lines("report", "wss", "--tau", "10s,100ms", stdin=data)
-    ok([x["window_us"] for x in lines] == 3 * [100000, 10000000], "--tau", lines)
-    for options, mean, window in (((), 1, 100000), (("--tau", "1s"), 5, 1000000),
-                                  (("--tau", "10s,1s"), 9, 10000000)):
+    lines = json_lines("report", "wss", "--window", "10s,100ms", stdin=data)
+    ok([x["window_us"] for x in lines] == 3 * [100000, 10000000], "--window", lines)
+    for options, mean, window in (((), 1, 100000), (("--window", "1s"), 5, 1000000),
+                                  (("--window", "10s,1s"), 9, 10000000)):
         lines = json_lines("report", "summary", *options, stdin=data)
         ok([x["mean"] for x in lines if x.get("class") == "all"] == [mean << 20] and
            lines[0]["window_us"] == window, "the summary of one %s" % (options,), lines)
-    fails(run("report", "wss", "--tau", "1s,2s", "-i", "-", stdin=data),
+    fails(run("report", "wss", "--window", "1s,2s", "-i", "-", stdin=data),
           "a window that is not there", "2 s", "--window")
     for view in VIEWS:
-        res = run("report", view, "--tau", "1s", "--class", "heap", "-i", "-",
-                  stdin=data)
+        options = {"summary": ("--window", "1s", "--class", "heap"),
+                   "wss": ("--window", "1s", "--class", "heap"), "regions": ("--class", "heap"),
+                   "act": (), "raw": ()}[view]
+        res = run("report", view, *options, "-i", "-", stdin=data)
         # no rules were applied while this was recorded, which is told
         ok(res.returncode == 0 and bool(res.stderr) == (view == "act"),
            "a window that is there but not shown: " + view, res.stderr)
@@ -160,7 +163,7 @@ def short_windows():
                          for us in apart)
     data += r.end(10**9)
     for args in (("report", "wss"), ("report", "wss", "--percentiles"), ("report", "curve"),
-                 ("report", "raw"), ("export",)):
+                 ("report", "raw")):
         # raw's CSV has a line for each field
         for form in ("--json", "--csv")[:1 if "raw" in args else 2]:
             out = run(*args, form, "-i", "-", stdin=data).stdout.decode()
@@ -169,21 +172,21 @@ def short_windows():
             found = {(int(x["window_us"]), int(x["bytes"])) for x in rows if x.get("bytes")}
             ok(found == {(us, us << 10) for us in apart}, " ".join(args + (form,)), out[:300])
     for us in apart:
-        rows = json_lines("report", "summary", "--tau", "%dus" % us, stdin=data)
+        rows = json_lines("report", "summary", "--window", "%dus" % us, stdin=data)
         ok([(x["window_us"], x["mean"]) for x in rows if x["type"] == "wss_summary"] ==
-           [(us, us << 10)], "report summary --tau %dus" % us, rows)
+           [(us, us << 10)], "report summary --window %dus" % us, rows)
         row, = json_lines("report", "sizing", "--limit", str(us << 10), stdin=data)[:1]
-        ok(row["window_us"] == us, "report sizing keeps %d us" % us, row)
+        ok(row["keeps_us"] == us, "report sizing keeps %d us" % us, row)
     for args in (("report", "wss"), ("report", "curve"), ("report", "sizing")):
         out = run(*args, "-i", "-", stdin=data).stdout.decode()
         ok(all(" %s " % text in out for text in ("500 us", "1 ms", "1.5 ms")), "for people: " + args[1],
            out)
-    out = run("export", "--openmetrics", "-i", "-", stdin=data).stdout.decode()
-    ok(all('tau_seconds="%s"' % text in out for text in ("0.0005", "0.001", "0.0015")),
-       "export --openmetrics", out)
-    out = run("export", "--chrome", "-i", "-", stdin=data).stdout.decode()
+    out = run("export", "openmetrics", "-i", "-", stdin=data).stdout.decode()
+    ok(all('window_seconds="%s"' % text in out for text in ("0.0005", "0.001", "0.0015")),
+       "export openmetrics", out)
+    out = run("export", "chrome", "-i", "-", stdin=data).stdout.decode()
     ok(all('working set all, %s"' % text in out for text in ("500 us", "1 ms", "1.5 ms")),
-       "export --chrome", out)
+       "export chrome", out)
     with Directory() as d:
         run("report", "html", "-o", d.path("x.html"), "-i", "-", stdin=data)
         out = d.read("x.html").decode()

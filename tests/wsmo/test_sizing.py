@@ -122,8 +122,8 @@ def closed_forms():
     for x in got:
         left = N - x["limit"] / PAGE
         rate, tau = RATE * left, -math.log(left / N) / RATE
-        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["window_us"] / 1e6 / tau - 1) > 0.05 \
-                or not x["low"] <= rate <= x["high"]:
+        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["keeps_us"] / 1e6 / tau - 1) > 0.05 \
+                or not x["refaults_low_per_s"] <= rate <= x["refaults_high_per_s"]:
             wrong.append((x, rate, tau))
     ok(len(got) >= 12 and not wrong, "pages used at random: rate and time within 5 %", wrong)
     misses = [(x["missed"], x["refaults_per_s"] / (random_use(1) / PAGE)) for x in got]
@@ -144,7 +144,7 @@ def closed_forms():
     x = lines("sizing", data, "--limit", str(round(few + 0.4 * many)))[0]
     piece = (0.02 / 1.96) ** 2 * (few + many)
     half = 1.96 * math.sqrt(piece * (25 - 12) * many / LONG) / (25 - 12) / PAGE
-    ok(abs((x["high"] - x["low"]) / 2 / half - 1) < 0.02 and 12e6 < x["window_us"] < 25e6,
+    ok(abs((x["refaults_high_per_s"] - x["refaults_low_per_s"]) / 2 / half - 1) < 0.02 and 12e6 < x["keeps_us"] < 25e6,
        "the interval of a rise", x, half)
     x = lines("sizing", data, "--max-refaults", "300")
     knee = [y for y in x if y["mark"] == "knee"]
@@ -156,15 +156,15 @@ def closed_forms():
     wide = recording(two_periods, taus=(1, 2, 3, 6, 12, 25, 50, 100), width=0.1)
     x = lines("sizing", wide, "--limit", str(round(few + 0.1 * many)))[0]
     y = lines("sizing", wide, "--limit", str(round(few + 0.04 * many)))[0]
-    ok(x["refaults_per_s"] < 400 and x["high"] > 1000 and y["refaults_per_s"] > 1000 and
-       y["low"] < 400, "beside a step the interval has both sides of it", x, y)
+    ok(x["refaults_per_s"] < 400 and x["refaults_high_per_s"] > 1000 and y["refaults_per_s"] > 1000 and
+       y["refaults_low_per_s"] < 400, "beside a step the interval has both sides of it", x, y)
 
     x = lines("sizing", data, "--limit", "1M,1G")
-    ok(x[0]["bound"] == ">" and x[0]["refaults_per_s"] is None and x[0]["high"] is None and
-       x[0]["low"] > 0.9 * (FEW / SHORT + MANY / LONG) and x[0]["window_us"] is None,
+    ok(x[0]["bound"] == ">" and x[0]["refaults_per_s"] is None and x[0]["refaults_high_per_s"] is None and
+       x[0]["refaults_low_per_s"] > 0.9 * (FEW / SHORT + MANY / LONG) and x[0]["keeps_us"] is None,
        "less than the shortest window's set: at least so many", x[0])
-    ok(x[-1]["bound"] == "<" and x[-1]["refaults_per_s"] is None and x[-1]["low"] == 0 and
-       x[-1]["high"] is not None and x[-1]["missed"] is None,
+    ok(x[-1]["bound"] == "<" and x[-1]["refaults_per_s"] is None and x[-1]["refaults_low_per_s"] == 0 and
+       x[-1]["refaults_high_per_s"] is not None and x[-1]["missed"] is None,
        "more than the longest window's set: less than so many", x[-1])
 
 
@@ -198,15 +198,15 @@ def together():
     ours = [x for x in got if x["pid"] is None]
     ok({x["pid"] for x in got} == {7, 8, None} and len(ours) == 3 and
        abs(ours[1]["refaults_per_s"] / alone["refaults_per_s"] - 2) < 0.01 and
-       ours[1]["high"] / ours[1]["refaults_per_s"] <
-       alone["high"] / alone["refaults_per_s"], "two processes share a limit", got)
+       ours[1]["refaults_high_per_s"] / ours[1]["refaults_per_s"] <
+       alone["refaults_high_per_s"] / alone["refaults_per_s"], "two processes share a limit", got)
     curves = lines("curve", recording(random_use, pids=(7, 8)), "--pid", "8")
     ok({x["pid"] for x in curves} == {8}, "--pid leaves no sum", curves)
     data = recording(random_use, cls="heap")
     ok(not lines("curve", data) and len(lines("curve", data, "--class", "heap")) == 8,
        "the whole target, or --class")
-    got = lines("curve", recording(random_use), "--tau", "1,8,60")
-    ok([x["window_us"] for x in got] == [1000000, 8000000, 60000000], "--tau", got)
+    got = lines("curve", recording(random_use), "--window", "1,8,60")
+    ok([x["window_us"] for x in got] == [1000000, 8000000, 60000000], "--window", got)
     got = lines("curve", recording(lambda tau, t: t * MIB, width=0), "--time", "200,220")
     ok(len(got) == 7 and got[0]["p5"] == 201 * MIB and got[0]["bytes"] == 210 * MIB,
        "--time; windows longer than it allows are left out", got)
@@ -247,7 +247,7 @@ def errors():
               view + " of nothing", "no working set")
         fails(run("report", view, "--pid", "99", "-i", "-", stdin=recording(random_use)),
               view + " of nobody", "no working set")
-        fails(run("report", view, "--tau", "1,2,3", "-i", "-", stdin=recording(random_use)),
+        fails(run("report", view, "--window", "1,2,3", "-i", "-", stdin=recording(random_use)),
               view + " of a window that is not there", "3 windows")
     twice = recording(random_use)
     head = twice.index(r.wss(SEC, 7, "all", 0, 0, 0, 0)[:8])
@@ -259,18 +259,16 @@ def errors():
        "a file that tells the same twice, and a window of nothing", got)
     zero = recording(lambda tau, t: 0)
     ok(len(lines("sizing", zero)) > 0 and
-       all(x["high"] == 0 for x in lines("sizing", zero) if x["high"] is not None),
+       all(x["refaults_high_per_s"] == 0 for x in lines("sizing", zero) if x["refaults_high_per_s"] is not None),
        "a process that uses nothing", lines("sizing", zero))
     for args, word in ((("--limit", "x"), "'x'"), (("--limit", "0"), "'0'"), (("--limit", ""), "''"),
                        (("--limit", ",".join(["1M"] * 65)), "64"),
                        (("--max-refaults", "0"), "'0'"), (("--max-refaults", "-1"), "'-1'"),
-                       (("--plot", "x"), "'x'"), (("--plot", "x.png", "--json"), "picture"),
-                       (("--sort", "size"), "reports wss and hot")):
+                       (("-o", "x"), "'x'"), (("-o", "x.png", "--json"), "picture"),
+                       (("--sort", "size"), "--sort")):
         res = run("report", "sizing", *args, "-i", "-", stdin=b"")
         ok(res.returncode == 2 and word in res.stderr.decode() and not res.stdout,
            "refused: sizing " + " ".join(args)[:40], res.stderr)
-    res = run("report", "curve", "--limit", "1M", "-i", "-", stdin=b"")
-    ok(res.returncode == 2 and b"report sizing" in res.stderr, "only sizing has --limit")
 
 
 # name, view, recording
@@ -286,7 +284,7 @@ def pictures():
         for name, view, size in PICTURES:
             for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
                 file = d.path(name + "." + suffix)
-                res = run("report", view, "--plot", file, "-i", "-", stdin=recording(size))
+                res = run("report", view, "-o", file, "-i", "-", stdin=recording(size))
                 ok(res.returncode == 0 and not res.stdout and not res.stderr and
                    d.read(name + "." + suffix).startswith(magic), "%s.%s" % (name, suffix), res)
         for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
@@ -296,9 +294,9 @@ def pictures():
                             if t.tag.endswith("}text"))
             text = " ".join(text.split())
             ok(all(word in text for word in words), "labels of %s" % name, text)
-        fails(run("report", "sizing", "--plot", d.path("n.png"), "-i", "-",
+        fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
                   stdin=recording(random_use, taus=(1,))), "no picture of one window", "3 windows")
-        fails(run("report", "curve", "--plot", d.path("n.png"), "-i", "-",
+        fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
                   stdin=recording(random_use, pids=range(1, 10), seconds=200)),
               "nor of ten curves", "10 curves")
         ok(not os.path.exists(d.path("n.png")), "nothing is left of those")
@@ -309,7 +307,7 @@ def real():
     15 s the machine was too busy for so many: windows that reach that far back are left out."""
     data = os.path.join(HERE, "recordings", "windows.data")
     got = [json.loads(line) for line in
-           run("report", "curve", "--json", "--tau", "3,4,6,9,12,16", "-i", data,
+           run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
                "--time", "31,").stdout.splitlines()]
     pages = 64 * MIB // PAGE
     chance = [math.log1p(1 / rank) / math.log(pages + 1) for rank in range(1, pages + 1)]

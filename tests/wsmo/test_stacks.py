@@ -133,7 +133,7 @@ def threads():
         ok(len({s["tid"] for s in stacks(d)}) == 41, "--stack-threads", len(stacks(d)))
     for bad in "0", "257", "x", "-1":
         refused(run("record", "--stack-threads", bad, "-p", "1"), "--stack-threads " + bad,
-                "number of threads")
+                "not a number from 1 to 256")
 
 
 def deep():
@@ -297,7 +297,7 @@ int main(void)
 
 def marks():
     with fake() as (d, m), Program(d, 1) as p:
-        fails(run("mark", "--debugfs", m.dir.name, "x"), "no recording", "no recording runs")
+        fails(run("mark", "--debugfs", m.dir.name, "x"), "no recording", "no recording is running")
         w = start(d, m, "-p", str(p.pid), "--mark-at", "0.8,0.2,3600")
         m.running.wait(10)
         time.sleep(0.5)
@@ -308,7 +308,7 @@ def marks():
         res = run("mark", "--debugfs", m.dir.name, "--no-stacks", "x" * 255)
         ok(res.stdout.startswith(b"mark 4 at "), "the longest text", res)
         refused(run("mark", "--debugfs", m.dir.name, "x" * 256), "a longer one", "too long")
-        refused(run("mark", "--debugfs", m.dir.name, ""), "an empty one", "Name it")
+        refused(run("mark", "--debugfs", m.dir.name, ""), "an empty one", "needs a text")
         if os.geteuid() == 0:
             os.chmod(m.dir.name, 0o755)
             res = run("mark", "--debugfs", m.dir.name, "x", user=65534,
@@ -318,7 +318,7 @@ def marks():
             skip("marks of another user", "not root")
         w.send_signal(signal.SIGINT)
         _, err = w.communicate(timeout=20)
-        ok(b"1 of 3 marks of --mark-at would have come after the end" in err, "a late one is told", err)
+        ok(b"1 of 3 marks of --mark-at were after the end" in err, "a late one is told", err)
         found = [(struct.unpack_from("<I", body)[0], body[8:].split(b"\0")[0])
                  for kind, _, body in r.parse(d.read("data")) if kind == r.MARK]
         ok(found == [(1, b"at 200 ms"), (2, b"load begins \xc3\xa9"), (3, b"at 800 ms"),

@@ -177,7 +177,7 @@ def watched_events():
             ok(t.text().count("peak 1 of all") == 2, "and of a new session, too", t.text())
             q.stdin.write(b"\n")
             q.stdin.close()
-            ok(t.wait("%d sh is tail now" % q.pid)[0], "a program was executed", t.text())
+            ok(t.wait("%d sh is now tail" % q.pid)[0], "a program was executed", t.text())
             p.kill()
             p.wait()
             # the module tells of it once more
@@ -307,7 +307,7 @@ def command():
         m.send(r.end(now(), 1))
 
     with fake(script) as (d, m), Directory() as out:
-        with watch(d, "-o", out.path("out"), *FAST, "--", "sh", "-c",
+        with watch(d, "--command-output", out.path("out"), *FAST, "--", "sh", "-c",
                    "cat; echo said; echo it >&2; sleep 0.5; exit 7") as t:
             good, text = t.wait("monitoring ended: targets gone", "idle")
             ok(good and "said" not in text, "a command's end is told", text)
@@ -333,7 +333,7 @@ def command():
         res = run("top", "--debugfs", d.name, *FAST, "--", "sh", "-c", "sleep 0.5; exit 7")
         ok(res.returncode == 7 and b" heap " in res.stdout and b"targets gone" in res.stderr,
            "a command without a screen", res)
-    for what, status, word in ((("-o", "/no/such/file", "--", "true"), 126, "/no/such/file"),
+    for what, status, word in ((("--command-output", "/no/such/file", "--", "true"), 126, "/no/such/file"),
                                (("--", "/no/such/command"), 127, "no such command")):
         with fake(until_told) as (d, m):
             fails(run("top", "--debugfs", d.name, *what), word, word, status=status)
@@ -348,7 +348,7 @@ def tables():
         def top(*args):
             return run("top", "--debugfs", d.name, *FAST, *args)
 
-        res = top("--json", "--repeat=2", "--no-classes", "--tau", "1m")
+        res = top("--json", "--repeat=2", "--no-classes", "--window", "1m")
         rows = [json.loads(line) for line in res.stdout.splitlines()]
         want = {"type": "top", "pid": p.pid, "comm": "sleep", "class": "all", "window_us": 60000000,
                 "bytes": 128 * MIB, "low": 96 * MIB, "high": 160 * MIB, "share": 0.5,
@@ -358,8 +358,8 @@ def tables():
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
         show(d, [(p.pid, "all", 1, 2, us / 1e6) for us in (500, 1000, 1500)])
         for us in 500, 1000, 1500:
-            res = top("--json", "--repeat=1", "--tau", "%dus" % us)
-            ok(json.loads(res.stdout)["window_us"] == us, "--tau %dus" % us, res.stdout)
+            res = top("--json", "--repeat=1", "--window", "%dus" % us)
+            ok(json.loads(res.stdout)["window_us"] == us, "--window %dus" % us, res.stdout)
         show(d, *figures(p.pid))
         res = top("--csv", "--repeat=3", "--filter", "heap", "--sort", "pid", "--reverse")
         rows = list(csv.DictReader(io.StringIO(res.stdout.decode())))
@@ -381,7 +381,7 @@ def tables():
         ok(b"WSS" in first and shown.returncode == 0 and
            b"wsmo: monitoring ended: idle: told to stop\n" in err,
            "no terminal: tables until monitoring ends", rest, err)
-        fails(top(), "nothing is monitored", "nothing is monitored", "-p")
+        fails(top(), "nothing is monitored", "nothing is being monitored", "-p")
         show(d, *figures(p.pid))
         shown = subprocess.Popen([WSMO, "top", "--debugfs", d.name, "--json"], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)

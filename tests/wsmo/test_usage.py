@@ -29,23 +29,46 @@ def manuals():
     in that of record, if it says so."""
     overview, of_record = manual("wsmo"), manual("wsmo-record")
     for verb in run("--list-options").stdout.decode().split():
-        text = run(verb, "--help").stdout.decode().split("Reports and what")[0]
+        text = run(verb, "--help").stdout.decode()
         page = manual("wsmo-" + verb)
-        missing = [option for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text, re.M)
+        options = re.findall(r"^--[a-z-]+", run(verb, "--list-options").stdout.decode(), re.M)
+        missing = [option for option in options
                    if option not in page and not (
                        option in of_record and re.search(r"(?:are those|as) (?:of|in)\n?.*"
                                                          r"wsmo-record", page))]
         ok(page and not missing and ("**wsmo-%s**" % verb) in overview,
            "wsmo-%s(1) has all options" % verb, missing)
-        views = re.search(r"\[(\w+(?:\|\w+)+)\]", text)
         if verb == "report":
-            missing = [view for view in views.group(1).split("|")
+            missing = [view for view in views()
                        if "\n``%s``\n" % view not in page or view not in overview]
-            ok(not missing, "and all reports", missing)
+            ok(not missing, "and all views", missing)
+
+
+def views():
+    """The names of the views of report."""
+    return run("report", "--list-options").stdout.decode().split()[1].split("|")
+
+
+def screens():
+    """Each help text of report is one screen."""
+    for view in [[]] + [[view] for view in views()]:
+        lines = run("report", *view, "--help").stdout.decode().splitlines()
+        ok(2 < len(lines) <= 24 and max(map(len, lines)) <= 80,
+           "wsmo report %s--help is one screen" % "".join(view + [" "]).lstrip(),
+           len(lines), *lines)
+
+
+def one_screen():
+    for verb in "", "record", "mark", "act", "export", "top", "check":
+        lines = run(*verb.split(), "-h").stdout.decode().splitlines()
+        ok(2 < len(lines) <= 30 and max(map(len, lines)) <= 80,
+           "wsmo %s -h is one screen" % verb, len(lines), *lines)
 
 
 def main(_accept):
     manuals()
+    one_screen()
+    screens()
     for args in (("--help",), ("record", "--help"), ("report", "--help"),
                  ("report", "wss", "--help"), ("check", "--help"), ("act", "--help"),
                  ("top", "--help"),
@@ -55,9 +78,8 @@ def main(_accept):
         ok(res.returncode == 0 and res.stdout and not res.stderr,
            "wsmo " + " ".join(args), res)
     text = run("report", "wss", "--help").stdout.decode()
-    ok("window_us" in text and "rss_mean" not in text and
-       "Usage: wsmo report" in text,
-       "help of a report tells its columns, and only its", text)
+    ok("Usage: wsmo report wss" in text and "--percentiles" in text and "--top" not in text,
+       "help of a view has its options, and no other", text)
 
     refused()
     refused("recrod", word="recrod")
@@ -78,21 +100,32 @@ def main(_accept):
     refused("record", "-p", "1", "--peak-adapt", "1.001", word="not a number from 0 to 1 ")
     refused("record", "-p", "1", "--peak-window", "3.5", word="not a number")
     for name in ("", "Sigma", "sigmas", "1"):
-        refused("record", "-p", "1", "--peak-detector", name, word="no detector")
+        refused("record", "-p", "1", "--peak-detector", name, word="not a peak detector")
     for windows in ("", "1s,", ",1s", "1s,x", "0", "1s,,2s"):
         refused("record", "-p", "1", "--window", windows, word="not a time")
     refused("record", "-p", "1", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
-    refused("report", "--tau", "1s,x", word="not a time")
-    refused("report", "--tau", "1,2,3,4,5,6,7,8,9", word="at most 8")
+    refused("report", "--window", "1s,x", word="not a time")
+    refused("report", "--window", "1,2,3,4,5,6,7,8,9", word="at most 8")
     refused("record", "--nonsense", word="--nonsense")
     refused("report", "nonsense", word="nonsense")
     refused("report", "wss", "regions", word="regions")
+    for view, options in (("summary", "-o x.png"), ("wss", "--top 3"), ("curve", "--limit 1M"),
+                          ("sizing", "--percentiles"), ("peaks", "--class heap"),
+                          ("hot", "--window 1s"), ("regions", "--size 80x24"),
+                          ("heatmap", "--sort time"), ("html", "--json"),
+                          ("act", "--class heap"), ("raw", "--window 1s")):
+        refused("report", view, *options.split(), word=options.split()[0][1:])
+    for view, file in (("wss", "x"), ("wss", "x.jpg"), ("heatmap", "x.html"), ("curve", ".png/x")):
+        refused("report", view, "-o", file, word=".png, .svg or .pdf")
+    for file in "x", "x.png", "x.htm":
+        refused("report", "html", "-o", file, word=".html")
     refused("report", "--json", "--csv", word="only one")
     for time in ("1", "", "2,1", "x,", "1,y", "1,2,3"):
         refused("report", "--time", time)
     refused("report", "--class", "heap,junk", word="junk")
     refused("report", "--pid", "x", word="'x'")
     refused("check", "junk", word="junk")
+    refused("check", "--json", "--csv", word="only one")
     refused("act", "-p", "1", word="no rules")
     refused("act", "-s", "reclaim", word="nothing to act on")
     refused("act", "-s", "reclaim", "-p", "1", "--", "true", word="not both")
@@ -103,13 +136,16 @@ def main(_accept):
     for size in ("", "x", "-1", "1X", "1.5", "99999999999999999999", "1KB"):
         refused("act", "-s", "reclaim", "--quota-bytes", size, word="not a size")
     for number in ("", "0", "-1", "1001", "1x"):
-        refused("act", "-s", "reclaim", "--quota-cpu", number, word="not a number")
+        refused("act", "-s", "reclaim", "--quota-cpu", number,
+                word="never act" if number == "0" else "not a percentage")
     for number in ("", "-1", "x"):
         refused("act", "-s", "reclaim", "--max-refaults", number, word="not a number")
-    for percent in ("", "-1", "101%", "x%", "5%%", "nan"):
+    for percent in ("", "-1", "101%", "x%", "5%%", "nan", " 5%", "0x10%", "1e1%"):
+        refused("record", "-p", "1", "--cpu", percent, word="not a percentage")
         refused("act", "-s", "reclaim", "--max-pressure", percent, word="not a percentage")
     refused("top", "-p", "1", "--", "true", word="not both")
-    refused("top", "-o", "x", word="command")
+    refused("record", "-p", "1", "--cpu", "0.04%", word="at least 0.1%")
+    refused("top", "--command-output", "x", word="command")
     refused("top", "--duration", "x", word="not a time")
     refused("top", "--sort", "junk", word="junk")
     refused("top", "--filter", "x" * 32, word="at most 31")
@@ -118,7 +154,7 @@ def main(_accept):
         refused("top", "--repeat=" + number, word="not a number")
     for time in ("", "x", "0", "1us"):
         refused("top", "--interval", time)
-        refused("top", "--tau", time + "x", word="not a time")
+        refused("top", "--window", time + "x", word="not a time")
 
     res = run("report", "wss", "--time", "0.5s,1m", "-i", "-",
               stdin=samples.small())

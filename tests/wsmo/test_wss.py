@@ -90,16 +90,14 @@ def refused():
                        (("--percentiles=1,",), "percentile"),
                        (("--percentiles=x",), "percentile"),
                        (("--percentiles=" + ",".join(["1"] * 33),), "at most"),
-                       (("--sort", "name"), "--sort"), (("--plot", "x"), "'x'"),
-                       (("--plot", "x.png", "--json"), "picture"),
-                       (("--plot", "x.png", "--size", "599x300"), "600x300"),
-                       (("--percentiles", "--address", "1,2"), "different"),
-                       (("--plot", "x.png", "--address", "1,2"), "report heatmap")):
+                       (("--sort", "name"), "--sort"), (("-o", "x"), "'x'"),
+                       (("-o", "x.png", "--json"), "picture"),
+                       (("-o", "x.png", "--size", "599x300"), "600x300"),
+                       (("--size", "800x600"), "-o"),
+                       (("-o", "x.png", "--address", "1,2"), "--address")):
         res = run("report", "wss", *args, "-i", "-", stdin=samples.main())
         ok(res.returncode == 2 and word in res.stderr.decode() and
            not res.stdout, "refused: " + " ".join(args), res.stderr)
-    res = run("report", "regions", "--plot", "x.png", "-i", "-", stdin=b"")
-    ok(res.returncode == 2 and b"report wss" in res.stderr, "only wss has --plot")
 
 
 def curves(svg):
@@ -117,19 +115,19 @@ def picture():
     with Directory() as d:
         for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
             name = d.path("w." + suffix)
-            res = run("report", "wss", "--plot", name, "-i", "-", stdin=samples.main())
+            res = run("report", "wss", "-o", name, "-i", "-", stdin=samples.main())
             ok(res.returncode == 0 and not res.stdout and not res.stderr and
                d.read("w." + suffix).startswith(magic), "a picture: " + suffix, res)
         text, _ = curves(d.read("w.svg"))
         ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
                                    "resident (4242)", "time, s", "size, MiB",
                                    "95 % interval", "(77)")), "its labels", text)
-        run("report", "wss", "--plot", d.path("h.svg"), "--class", "heap", "-i", "-",
+        run("report", "wss", "-o", d.path("h.svg"), "--class", "heap", "-i", "-",
             stdin=samples.main())
         text, _ = curves(d.read("h.svg"))
         ok("(4242) heap" in text and "working set" not in text, "--class", text)
 
-        run("report", "wss", "--plot", d.path("c.svg"), "-i", "-", "--size",
+        run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
             "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
         svg = d.read("c.svg").decode()
         # the band goes along the upper ends and back along the lower ones
@@ -143,12 +141,12 @@ def picture():
            abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
            "the band is the interval", points)
 
-        fails(run("report", "wss", "--plot", d.path("n.png"), "--time", "90,", "-i",
+        fails(run("report", "wss", "-o", d.path("n.png"), "--time", "90,", "-i",
                   "-", stdin=samples.main()), "nothing to draw", "--time")
         many = r.header(0) + b"".join(
             r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
         many += r.end(2 * SEC)
-        fails(run("report", "wss", "--plot", d.path("n.png"), "-i", "-", stdin=many),
+        fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
               "too many curves", "9 curves", "--pid")
         ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# tools/wsmo/completion.sh WSMO: print bash's completion for wsmo, made from the
-# tables of options that WSMO has ("--list-options" prints them: a line for each
-# option with its argument's name, "?" behind it if that may be left out).
+# tools/wsmo/completion.sh WSMO: print bash completion for wsmo, made from the
+# tables of options in WSMO. "--list-options" prints them: a line for each option
+# with the name of its argument, followed by "?" if the argument is optional.
 #
-# An argument's name tells what can be completed: FILE, DIR, PID,..., CLASS,... or
-# words with | between them.
+# The name of an argument says how to complete it: FILE, DIR, PID,..., CLASS,... or
+# words separated by |.
 set -eu
 
 wsmo=$1
@@ -39,9 +39,6 @@ _wsmo_argument()
 		;;
 	CLASS,*)
 		_wsmo_list "$_wsmo_classes" "$2"
-		;;
-	KEY)
-		mapfile -t COMPREPLY < <(compgen -W "$_wsmo_keys" -- "$2")
 		;;
 	*'|'*)
 		mapfile -t COMPREPLY < <(compgen -W "${1//|/ }" -- "$2")
@@ -83,7 +80,10 @@ _wsmo()
 	elif [[ $prev == = ]]; then
 		prev=${COMP_WORDS[COMP_CWORD - 2]} equals=1
 	fi
-	_wsmo_options "$verb" "$prev"
+	if ((COMP_CWORD > 2)) && [[ " $_wsmo_views " == *" ${COMP_WORDS[2]} "* ]]; then
+		_wsmo_options "$verb ${COMP_WORDS[2]}" "$prev"
+	fi
+	[[ $options ]] || _wsmo_options "$verb" "$prev"
 	if [[ $kind == *'?' && ! $equals ]]; then
 		kind=
 	fi
@@ -99,24 +99,25 @@ _wsmo()
 END
 
 echo "_wsmo_verbs='$(echo "$verbs" | tr '\n' ' ')'"
-# from the help text of the options that take them, which has to list them all
-help=$("$wsmo" report --help | tr -s ' \n' ' ')
-classes=$(echo "$help" | sed -n 's/.*--class=CLASS,\.\.\. Only these: \([a-z ]*\) --.*/\1/p')
+# a view has options of its own
+views=$("$wsmo" report --list-options | sed -n 's/^args //p' | tr '|' ' ')
+echo "_wsmo_views='$views'"
+# the help text of --class lists the classes
+help=$("$wsmo" report wss --help | tr -s ' \n' ' ')
+classes=$(echo "$help" | sed -n 's/.*--class=CLASS,\.\.\. Only these: \([a-z ]*\) -.*/\1/p')
 [ "$classes" ] || { echo "completion.sh: no classes in the help of --class" >&2; exit 1; }
 echo "_wsmo_classes='$classes'"
-keys=$(echo "$help" | sed -n 's/.*--sort=KEY One of \([a-z ]*\):.*/\1/p')
-[ "$keys" ] || { echo "completion.sh: no keys in the help of --sort" >&2; exit 1; }
-echo "_wsmo_keys='$keys'"
 echo
 cat <<'END'
-# Sets what can follow: options and words of the verb $1, and in kind what
-# argument its option $2 takes
+# Set what can follow: the options and args of the verb $1, or of "report VIEW", and
+# the kind of argument that its option $2 takes
 _wsmo_options()
 {
 	case $1 in
 END
-for verb in $verbs; do
-	"$wsmo" "$verb" --list-options | awk -v verb="$verb" '
+options_of()
+{
+	"$wsmo" "$@" --list-options | awk -v verb="$*" '
 	$1 == "args" {
 		sub(/^args /, "")
 		# words to choose from, not a description
@@ -133,7 +134,7 @@ for verb in $verbs; do
 			kinds = kinds "\t\t" $1 ") kind=\047" $2 "\047 ;;\n"
 	}
 	END {
-		print "\t" verb ")"
+		print "\t\"" verb "\")"
 		print "\t\toptions=\047" substr(options, 2) "\047"
 		print "\t\targs=\047" args "\047"
 		print "\t\tcase $2 in"
@@ -141,6 +142,12 @@ for verb in $verbs; do
 		print "\t\tesac"
 		print "\t\t;;"
 	}'
+}
+for verb in $verbs; do
+	options_of "$verb"
+done
+for view in $views; do
+	options_of report "$view"
 done
 echo '	esac'
 echo '}'

@@ -93,17 +93,17 @@ static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
 	forget(&cs->rss, rec->pid);
 }
 
-static void take_wss(struct curves *cs, const struct report *rp,
+static void take_wss(struct curves *cs, const struct filter *filter,
 		     const struct wsmon_rec_wss *rec)
 {
 	const struct curves_target *t = find(cs, rec->pid);
-	__u64 since = t ? t->since_ns : rp->reader.header.mono_ns;
+	__u64 since = t ? t->since_ns : filter->zero_ns;
 	const __u64 tau = rec->tau_us * NSEC_PER_USEC;
 
-	if (rp->classes ? !report_wants_class(rp, rec->class) :
+	if (filter->classes ? !filter_wants_class(filter, rec->class) :
 			  rec->class != WSMON_CLASS_ALL)
 		return;
-	if (!report_wants_tau(rp, rec->tau_us) || !rec->tau_us)
+	if (!filter_wants_window(filter, rec->tau_us) || !rec->tau_us)
 		return;
 	cs->seen++;
 	if (rec->tau_us > cs->longest_us)
@@ -118,17 +118,17 @@ static void take_wss(struct curves *cs, const struct report *rp,
 		cs->failed = true;
 }
 
-void curves_record(struct curves *cs, const struct report *rp,
+void curves_record(struct curves *cs, const struct filter *filter,
 		   const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_proc *proc = (const void *)rec;
 
 	if (rec->type == WSMON_REC_TARGET)
 		take_target(cs, (const void *)rec);
-	if (!report_wants(rp, rec))
+	if (!filter_wants(filter, rec))
 		return;
 	if (rec->type == WSMON_REC_WSS)
-		take_wss(cs, rp, (const void *)rec);
+		take_wss(cs, filter, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC &&
 		 !wss_rows_add(&cs->rss, &(struct wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,

@@ -74,8 +74,8 @@ struct curves {
 /** curves_begin() - prepare an empty set */
 void curves_begin(struct curves *cs);
 
-/** curves_record() - take a record, whatever the filters are */
-void curves_record(struct curves *cs, const struct report *rp,
+/** curves_record() - take a record, whatever @filter says: names are needed in any case */
+void curves_record(struct curves *cs, const struct filter *filter,
 		   const struct wsmon_record *rec);
 
 /**
@@ -86,17 +86,5 @@ int curves_make(struct curves *cs);
 
 /** curves_end() - free what is in it */
 void curves_end(struct curves *cs);
-
-/* For views of nothing but the curves: begin and record of struct report_view */
-void curves_report_begin(struct report *rp);
-void curves_report_record(struct report *rp, const struct wsmon_record *rec);
-
-/**
- * curves_report_end() - have @show show the curves; it returns 0, or -1 after a
- * message. Tells what to record if there are none, and what was left out
- */
-void curves_report_end(struct report *rp,
-		       int (*show)(const struct report *rp,
-				   const struct curves *cs));
 
 #endif /* WSMO_CURVES_H */

@@ -2,6 +2,7 @@
 /*
  * events.c - the peaks and marks of a recording, for all views that show them
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static int compare(const void *x, const void *y)
 static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 {
 	const struct peak key = { .pid = rec->pid, .number = rec->number };
+	bool known = events_peak(ev, rec->pid, rec->number);
 	struct peak *p;
 
 	if (!ev->peaks.size)
@@ -31,7 +33,7 @@ static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 	p = sorted_get(&ev->peaks, &key);
 	if (!p)
 		return;
-	if (rec->edge == WSMON_PEAK_START || !p->bytes) {
+	if (rec->edge == WSMON_PEAK_START || !known) {
 		p->bytes = rec->bytes;
 		p->low = rec->low;
 		p->high = rec->high;

@@ -10,7 +10,7 @@
 
 #include "events.h"
 #include "libwsmon/sorted.h"
-#include "report/report.h"
+#include "libwsmon/filter.h"
 
 /** struct wss_row - fields of a WSS record, or of a PROC record: @bytes is then the RSS */
 struct wss_row {
@@ -67,20 +67,5 @@ const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
 
 /** wss_name_compare() - compare struct wss_name by pid */
 int wss_name_compare(const void *a, const void *b);
-
-/**
- * wss_plot() - draw the picture that the options ask for
- * @rows: working set sizes, in any order; sorted by it
- * @rss: resident sizes
- * @names: struct wss_name
- * @events: peaks and marks
- *
- * Without --class it is of whole targets, without --tau of the shortest window.
- *
- * Return: 0, or -1 after a message
- */
-int wss_plot(const struct report *rp, struct wss_rows *rows,
-	     struct wss_rows *rss, const struct sorted *names,
-	     const struct events *events);
 
 #endif /* WSMO_WSS_H */

@@ -50,21 +50,20 @@ static int compare_rows(const void *a, const void *b)
 	return x->limit < y->limit ? -1 : x->limit > y->limit;
 }
 
-size_t sizing_rows(const struct report *rp, const struct curve_of *of,
+size_t sizing_rows(const struct sizing_choice *choice,
+		   const struct curve_of *of, __u32 page_size,
 		   struct sizing_row *row)
 {
-	const __u32 page_size = rp->reader.header.page_size;
-	const struct sizing_options *opt = &rp->sizing;
 	double least = of->curve.size[1], most = of->curve.size[of->curve.nr];
-	double knee = sizing_knee(of, opt->max_refaults, page_size);
+	double knee = sizing_knee(of, choice->max_refaults, page_size);
 	size_t n = 0, i;
 
-	for (i = 0; i < opt->nr_limits; i++)
-		row[n++] = sizing_row(of, opt->limits[i], page_size);
-	for (i = 0; !opt->nr_limits && i <= STEPS; i++)
+	for (i = 0; i < choice->nr_limits; i++)
+		row[n++] = sizing_row(of, choice->limits[i], page_size);
+	for (i = 0; !choice->nr_limits && i <= STEPS; i++)
 		row[n++] = sizing_row(of, least + (most - least) * i / STEPS,
 				      page_size);
-	if (!opt->nr_limits && of->rss > most)
+	if (!choice->nr_limits && of->rss > most)
 		row[n++] = sizing_row(of, of->rss, page_size);
 	if (!isinf(knee)) {
 		row[n] = sizing_row(of, knee, page_size);

@@ -7,6 +7,23 @@
 
 #include "curves.h"
 
+#define SIZING_LIMITS_MAX	64
+
+/* Refaults a second up to which a limit is recommended, unless the user says */
+#define SIZING_REFAULTS		100
+
+/**
+ * struct sizing_choice - which limits to look at
+ * @max_refaults: a second, of the limit to recommend
+ * @limits:	the limits, @nr_limits of them; none means a choice of ours
+ * @nr_limits:	how many
+ */
+struct sizing_choice {
+	__u64 max_refaults;
+	__u64 limits[SIZING_LIMITS_MAX];
+	size_t nr_limits;
+};
+
 /**
  * struct sizing_row - a limit
  * @limit:	bytes
@@ -47,12 +64,13 @@ struct sizing_row sizing_row(const struct curve_of *of, double limit,
 #define SIZING_ROWS	(SIZING_LIMITS_MAX + 2)
 
 /**
- * sizing_rows() - what to print of a curve: the user's limits or a choice of ours
+ * sizing_rows() - what to print of a curve: the limits chosen, or some steps
  * @row: SIZING_ROWS of them
  *
  * Return: how many, in ascending order
  */
-size_t sizing_rows(const struct report *rp, const struct curve_of *of,
+size_t sizing_rows(const struct sizing_choice *choice,
+		   const struct curve_of *of, __u32 page_size,
 		   struct sizing_row *row);
 
 #endif /* WSMO_SIZING_H */

@@ -9,59 +9,31 @@
 
 #include "act.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/units.h"
 
 enum {
 	OPT_SHOW = 768, OPT_CLASS, OPT_BYTES, OPT_CPU, OPT_REFAULTS,
-	OPT_PRESSURE, OPT_WHEN_AVAILABLE, OPT_WHEN_PRESSURE, OPT_JSON, OPT_CSV,
-	OPT_RAW, OPT_FORCE,
+	OPT_PRESSURE, OPT_WHEN_AVAILABLE, OPT_WHEN_PRESSURE, OPT_FORCE,
 };
 
 static const struct argp_option options[] = {
-	{ "scheme", 's', "NAME", 0, "The rules: a preset (reclaim, thp) or a file; several add up", 0 },
-	{ "dry-run", 'n', NULL, 0, "Do nothing, tell what would be done", 0 },
-	{ "show", OPT_SHOW, NULL, 0, "Print the rules and end", 0 },
-	{ "output", 'o', "FILE", 0, "Record to this file, too", 0 },
-	{ "force", OPT_FORCE, NULL, 0, "Also on processes with a secondary MMU, as virtual machines are: all that only the guest accesses reads as idle", 0 },
-	{ "quiet", 'q', NULL, 0, "No progress, no closing words but what was lost", 0 },
-	{ NULL, 0, NULL, 0, "Limits:", 3 },
-	{ "class", OPT_CLASS, "CLASS,...", 0, "Act on these (data,heap,stack,anon): text data heap stack anon file shmem hugetlb", 3 },
-	{ "quota-bytes", OPT_BYTES, "SIZE", 0, "Act on so much a second at most (256M)", 3 },
-	{ "quota-cpu", OPT_CPU, "PERMILLE", 0, "Spend so many thousandths of one CPU at most (500)", 3 },
-	{ "max-refaults", OPT_REFAULTS, "N", 0, "Back off when more pages a second come back (100)", 3 },
-	{ "max-pressure", OPT_PRESSURE, "PERCENT", 0, "Back off when somebody waits for memory for more of the time (10%)", 3 },
-	{ "when-available", OPT_WHEN_AVAILABLE, "SIZE|PERCENT", 0, "Reclaim only while less memory is available", 3 },
-	{ "when-pressure", OPT_WHEN_PRESSURE, "PERCENT", 0, "Reclaim only while there is more memory pressure", 3 },
-	{ NULL, 0, NULL, 0, "What is printed:", 4 },
-	{ "log", 'l', NULL, 0, "Each action, not only the sum of each rule (--dry-run does)", 4 },
-	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 4 },
-	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 4 },
-	{ "raw", OPT_RAW, NULL, 0, "Exact numbers", 4 },
+	{ "scheme", 's', "NAME", 0, "Rules: a preset (reclaim, thp) or a file", 0 },
+	{ "dry-run", 'n', NULL, 0, "Do nothing, print what would be done", 0 },
+	{ "show", OPT_SHOW, NULL, 0, "Print the rules and exit", 0 },
+	{ "log", 'l', NULL, 0, "Print each action, as --dry-run does", 0 },
+	{ "output", 'o', "FILE", 0, "Also record to FILE", 0 },
+	{ "quiet", 'q', NULL, 0, "Print only results, errors and losses", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "Also act on virtual machines: see wsmo-act(1)", 0 },
+	{ "class", OPT_CLASS, "CLASS,...", 0, "Act on these (data,heap,stack,anon)", 0 },
+	{ "quota-bytes", OPT_BYTES, "SIZE", 0, "Act on at most SIZE a second (256M)", 0 },
+	{ "quota-cpu", OPT_CPU, "PERCENT", 0, "Use at most this much of one CPU to act (50%)", 0 },
+	{ "max-refaults", OPT_REFAULTS, "N", 0, "Back off above N pages a second coming back (100)", 0 },
+	{ "max-pressure", OPT_PRESSURE, "PERCENT", 0, "Back off above this memory pressure (10%)", 0 },
+	{ "when-available", OPT_WHEN_AVAILABLE, "SIZE", 0, "Reclaim only below; 1G, or 10%", 0 },
+	{ "when-pressure", OPT_WHEN_PRESSURE, "PERCENT", 0, "Reclaim only above this pressure", 0 },
 	{ 0 }
 };
-
-static __u64 parse_number(struct argp_state *state, const char *arg, __u64 min,
-			  __u64 max)
-{
-	__u64 n;
-
-	if (units_parse_count(arg, max, &n) || n < min)
-		usage_error(state, "'%s' is not a number from %llu to %llu", arg,
-			    min, max);
-	return n;
-}
-
-/* "10%" or "10"; Return: 0 to 1 */
-static double parse_percent(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || arg[strspn(arg, "0123456789.%")] ||
-	    (*end && strcmp(end, "%")) || v > 100)
-		usage_error(state, "'%s' is not a percentage from 0%% to 100%%", arg);
-	return v / 100;
-}
 
 static __u64 parse_bytes(struct argp_state *state, const char *arg)
 {
@@ -77,7 +49,7 @@ static __u64 parse_available(struct argp_state *state, const char *arg)
 	__u64 bytes;
 
 	if (strchr(arg, '%'))
-		bytes = parse_percent(state, arg) * memory_total();
+		bytes = option_percent(state, arg) * memory_total();
 	else
 		bytes = parse_bytes(state, arg);
 	if (!bytes)
@@ -92,6 +64,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->record;
+		state->child_inputs[1] = &a->format;
 		return 0;
 	case 's':
 		if (act_scheme_load(&a->scheme, arg))
@@ -127,28 +100,21 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			usage_error(state, "a quota of 0 would never act; see --dry-run");
 		return 0;
 	case OPT_CPU:
-		a->limits.cpu_permille = parse_number(state, arg, 1, 1000);
+		a->limits.cpu_per_s = option_percent(state, arg) * NSEC_PER_SEC;
+		if (!a->limits.cpu_per_s)
+			usage_error(state, "a quota of 0 would never act; see --dry-run");
 		return 0;
 	case OPT_REFAULTS:
-		a->limits.max_refaults = parse_number(state, arg, 0, INT_MAX);
+		a->limits.max_refaults = option_count(state, arg, 0, INT_MAX);
 		return 0;
 	case OPT_PRESSURE:
-		a->limits.max_pressure = parse_percent(state, arg);
+		a->limits.max_pressure = option_percent(state, arg);
 		return 0;
 	case OPT_WHEN_AVAILABLE:
 		a->limits.available_below = parse_available(state, arg);
 		return 0;
 	case OPT_WHEN_PRESSURE:
-		a->limits.pressure_above = parse_percent(state, arg);
-		return 0;
-	case OPT_JSON:
-		set_format(state, &a->format, TABLE_JSON);
-		return 0;
-	case OPT_CSV:
-		set_format(state, &a->format, TABLE_CSV);
-		return 0;
-	case OPT_RAW:
-		set_format(state, &a->format, TABLE_RAW);
+		a->limits.pressure_above = option_percent(state, arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->scheme.nr)
@@ -161,7 +127,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-	{ .argp = &record_argp },
+	{ .argp = &record_brief_argp },
+	{ .argp = &format_argp },
 	{ .argp = &verb_common_argp },
 	{ 0 }
 };
@@ -170,13 +137,13 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.children = children,
-	.args_doc = "-s SCHEME -p PID,...\n-s SCHEME [--] COMMAND [ARG...]\n-s SCHEME --show",
-	.doc = "Act on memory by how it is used: page out what is cold, put into huge pages what is hot."
-	       "\vEnds with the command or the last process, after --duration, or on Ctrl-C. "
-	       "Returns the command's exit status.",
+	.args_doc = "-s NAME -p PID,...\n-s NAME [--] COMMAND [ARG...]\n-s NAME --show",
+	.doc = "Act on memory by how it is used: page out cold, make huge pages of hot memory."
+	       "\vwsmo-act(1) describes the rules, wsmo-record(1) options that say how to "
+	       "monitor. Their defaults here: --sample 100ms --aggr 200ms --cpu 6%.",
 };
 
-static void tell(const struct record *r)
+static void report(const struct record *r)
 {
 	const struct act *a = (const struct act *)(const void *)r;
 	__u64 lost = record_lost(r), ran = r->end_ns - r->start_ns, cpu = 0;
@@ -185,7 +152,7 @@ static void tell(const struct record *r)
 
 	act_print(a);
 	if (lost)
-		msg("LOST %llu records that found no room in the module's buffer: actions came later for that",
+		msg("LOST %llu records that found no room in the module's buffer: actions were delayed",
 		    lost);
 	if (r->quiet)
 		return;
@@ -207,7 +174,7 @@ int cmd_act(int argc, char **argv)
 			   1U << WSMON_CLASS_STACK | 1U << WSMON_CLASS_ANON,
 		.limits = {
 			.bytes_per_s = 256ULL << 20,
-			.cpu_permille = 500,
+			.cpu_per_s = NSEC_PER_SEC / 2,
 			.max_refaults = 100,
 			.max_pressure = 0.1,
 			.pressure_above = -1,
@@ -217,12 +184,12 @@ int cmd_act(int argc, char **argv)
 
 	a.record.hooks = (struct record_hooks) {
 		.begin = act_begin, .take = act_take, .tick = act_tick,
-		.end = act_end, .tell = tell,
+		.end = act_end, .report = report,
 	};
 	verb_parse(&argp, "wsmo act", argc, argv, &a);
 	if (a.show) {
 		act_show_rules(&a);
-		act_tell_overlaps(&a);
+		act_report_overlaps(&a);
 		return WSMO_OK;
 	}
 	status = record_run(&a.record);

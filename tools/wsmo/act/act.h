@@ -14,12 +14,12 @@
 #include "target.h"
 
 /**
- * struct act_target - a target, and what is known of it
+ * struct act_target - a target and the evidence about it
  * @process:	the process
  * @gone:	it has ended
- * @evidence:	of its memory
- * @taken:	what of it was paged out
- * @region:	the snapshot that is coming in, @nr of @total regions
+ * @evidence:	about its memory
+ * @taken:	its memory that was paged out
+ * @region:	the snapshot being received, @nr of @total regions
  * @snapshot_ns: its time
  */
 struct act_target {
@@ -38,20 +38,20 @@ struct act_target {
  * @scheme:	the rules
  * @limits:	what restrains them
  * @classes:	classes of memory that may be acted on, a bit each
- * @dry_run:	do nothing, tell what would be done
+ * @dry_run:	do nothing, print what would be done
  * @log:	print each action
- * @show:	print the rules, and nothing else
- * @force:	act on targets with a secondary MMU, too
- * @refused:	there was one
- * @format:	of what is printed
+ * @show:	print the rules only
+ * @force:	also act on targets with a secondary MMU
+ * @refused:	such a target was left alone
+ * @format:	of the output
  * @target:	@nr_targets of them
- * @match:	what there is to do
- * @stat:	of each rule, as it goes into the file but for the text
+ * @match:	the stretches to act on
+ * @stat:	each rule's ACT record, without the text
  * @refaulted:	bytes of each rule that came back
  * @refaulted_before: their sum at the last tick
- * @no_swap:	there is no room in swap
- * @missed:	STATS' count of it at the last interval
- * @behind:	what the stream tells is old: nothing is done until it is not
+ * @no_swap:	swap is full
+ * @missed:	missed samples, as of the last STATS
+ * @behind:	the stream's records are old: do nothing until they are not
  * @final:	the last ACT records are written
  * @table:	the log
  */
@@ -79,38 +79,38 @@ struct act {
 	struct table *table;
 };
 
-/* Classes whose pages go to swap when they are taken */
+/* Classes that are reclaimed to swap */
 #define ACT_SWAPPED_CLASSES					\
 	(1U << WSMON_CLASS_HEAP | 1U << WSMON_CLASS_STACK |	\
 	 1U << WSMON_CLASS_ANON | 1U << WSMON_CLASS_DATA |	\
 	 1U << WSMON_CLASS_SHMEM)
 
-/** act_begin() - the hook: hold the targets fast, see what is possible */
+/** act_begin() - hook: open the targets, check that the actions are possible */
 int act_begin(struct record *r);
 
-/** act_take() - the hook: a record of the stream */
+/** act_take() - hook: take a record of the stream */
 void act_take(struct record *r, const struct wsmon_record *rec);
 
-/** act_tick() - the hook: once a second */
+/** act_tick() - hook: once a second, look at refaults, pressure and swap */
 void act_tick(struct record *r);
 
-/** act_end() - the hook: the last records, the tables' ends */
+/** act_end() - hook: write the last records */
 void act_end(struct record *r);
 
 /**
- * act_apply() - apply the rules to a target as it is known now
- * @t:	a target whose evidence is of this moment
+ * act_apply() - apply the rules to a target
+ * @t:	a target with current evidence
  */
 void act_apply(struct act *a, struct act_target *t);
 
-/** act_free() - frees what is in it */
+/** act_free() - free the targets */
 void act_free(struct act *a);
 
 /** act_show_rules() - print the rules */
 void act_show_rules(const struct act *a);
 
-/** act_tell_rules() - say which rules hide others */
-void act_tell_overlaps(const struct act *a);
+/** act_report_overlaps() - print which rules hide others */
+void act_report_overlaps(const struct act *a);
 
 /** act_log() - print an action */
 void act_log(struct act *a, const struct act_target *t, const struct stretch *s,

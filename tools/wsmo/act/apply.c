@@ -2,22 +2,21 @@
 /*
  * apply.c - applies the rules to a target's memory
  *
- * What the module saw may have changed since. Each stretch is cut into blocks;
- * right before its turn each block is looked up in the mappings of now, and in
- * the page tables, which say what is in memory at all. What remains between
- * that look and the action is the kernel's to refuse, and its refusals are
- * counted. All actions are advice: none changes what memory holds.
+ * Memory may have changed since the module looked. Each stretch is cut into blocks, and
+ * just before its turn each block is looked up in the current mappings and page tables.
+ * What changes between that and the action is for the kernel to refuse; refusals are
+ * counted. All actions are advice: none changes the contents of memory.
  */
 #include <time.h>
 
 #include "act.h"
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 
-/* The same memory is not acted on again by the same rule before */
+/* Min. time between two applications of a rule to the same memory */
 #define RETRY		(30 * NSEC_PER_SEC)
 
-/* The stream is waiting, and signals, and the governor */
+/* Max. time for a target: the stream, signals and the governor wait meanwhile */
 #define SLICE		(100 * NSEC_PER_MSEC)
 
 static __u64 cpu_now(void)
@@ -79,7 +78,7 @@ static __u64 was_done(enum act_action action, const struct resident *before,
 }
 
 /**
- * struct effect - of one stretch
+ * struct effect - the effect on one stretch
  * @tried:	bytes it could have an effect on
  * @done:	bytes it had an effect on
  * @err:	the last failure
@@ -90,8 +89,8 @@ struct effect {
 };
 
 /*
- * A part of one mapping, within one block. What page tables tell of it counts as
- * done even if the advice failed: it may have got that far.
+ * Applies a rule to a part of one mapping, within one block. If the advice fails, what
+ * the page tables show still counts as done: it may have succeeded in part.
  */
 static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
@@ -125,7 +124,7 @@ static int apply_block(struct act *a, struct act_target *t,
 	return err;
 }
 
-/* Is a part of a mapping to be left alone? */
+/* Must a part of a mapping be left alone? */
 static bool skip(const struct act *a, const struct mapping *m,
 		 enum act_action action, __u64 start, __u64 end)
 {
@@ -145,9 +144,9 @@ static __u64 block_end(__u64 addr, __u64 end)
 }
 
 /*
- * The next block of a stretch. What cannot be because the process is gone is done
- * with.
- * Return: where it ends
+ * Applies a rule to the next block of a stretch; if the process is gone, to none of the
+ * rest.
+ * Return: where the block ends
  */
 static __u64 apply_next(struct act *a, struct act_target *t,
 			const struct stretch *s, __u64 addr, struct effect *e)
@@ -185,8 +184,8 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 }
 
 /*
- * All that is done for it costs, whether or not it comes to an action.
- * Return: where it stopped: the end, or where the budget or the time ended
+ * Applies a rule to a stretch. Looking costs budget, too, with or without an action.
+ * Return: the end, or where the budget or the time ran out
  */
 static __u64 apply_stretch(struct act *a, struct act_target *t,
 			   const struct stretch *s, __u64 until_ns,
@@ -202,14 +201,14 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 		if (a->dry_run)
 			continue;
 		limits_charge(&a->limits, 0, cpu);
-		if (record_now() > until_ns ||
-		    !limits_left(&a->limits, record_now()))
+		if (clock_now() > until_ns ||
+		    !limits_left(&a->limits, clock_now()))
 			break;
 	}
 	return addr;
 }
 
-/* Taking memory away is what the governor is about */
+/* The governor is for reclaim only */
 static bool permitted(const struct act *a, enum act_action action)
 {
 	if (action != ACT_PAGEOUT && action != ACT_COLD)
@@ -239,12 +238,12 @@ static void apply_one(struct act *a, struct act_target *t,
 
 void act_apply(struct act *a, struct act_target *t)
 {
-	__u64 until_ns = record_now() + SLICE;
+	__u64 until_ns = clock_now() + SLICE;
 	size_t i;
 
 	/*
-	 * Mappings taken together are sorted by what they are when it is their
-	 * turn. What would be done is to be counted once.
+	 * Mappings of mixed areas are classified one by one when it is their turn. A dry
+	 * run must count each stretch once.
 	 */
 	if (act_match(&a->match, &a->scheme, &t->evidence,
 		      a->classes | 1U << WSMON_CLASS_MIXED,
@@ -256,7 +255,7 @@ void act_apply(struct act *a, struct act_target *t)
 		a->stat[i].shadowed_bytes += a->match.shadowed[i];
 	for (i = 0; i < a->match.nr; i++) {
 		const struct stretch *s = &a->match.stretch[i];
-		__u64 now = record_now();
+		__u64 now = clock_now();
 
 		if (!permitted(a, a->scheme.rule[s->rule].action))
 			continue;

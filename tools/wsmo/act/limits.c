@@ -2,9 +2,9 @@
 /*
  * limits.c - how much "wsmo act" may do, and when it must not
  *
- * Budgets fill as time passes, up to what a second gives; an action may begin
- * while both are positive. The governor stops reclaim when memory comes back
- * too fast, or somebody waits for memory, each time for twice as long.
+ * Budgets fill up over time, to one second's worth; an action may begin while both are
+ * positive. The governor pauses reclaim when memory comes back too fast or memory
+ * pressure is high, each time twice as long.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define BACKOFF_MIN	(5 * NSEC_PER_SEC)
 #define BACKOFF_MAX	(320 * NSEC_PER_SEC)
 
-/* Without an excess for that long after a pause the next one is short again */
+/* After this time without an excess the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
 
 static int read_stall(__u64 *us)
@@ -79,15 +79,15 @@ int limits_start(struct act_limits *l, __u64 now)
 	l->tick_ns = now;
 	l->backoff_ns = BACKOFF_MIN;
 	l->bytes = l->bytes_per_s > LLONG_MAX ? LLONG_MAX : l->bytes_per_s;
-	l->cpu_ns = l->cpu_permille * NSEC_PER_MSEC;
+	l->cpu_ns = l->cpu_per_s;
 	look_at_marks(l);
 	if (l->has_psi)
 		return 0;
 	if (l->pressure_above >= 0) {
-		msg("%s cannot be read, so --when-pressure cannot be heeded", PSI_FILE);
+		msg("%s cannot be read; --when-pressure needs it", PSI_FILE);
 		return -1;
 	}
-	msg("%s cannot be read: memory pressure does not stop reclaim, refaults do",
+	msg("%s cannot be read: only refaults pause reclaim, memory pressure does not",
 	    PSI_FILE);
 	return 0;
 }
@@ -103,11 +103,11 @@ bool limits_left(struct act_limits *l, __u64 now)
 {
 	__u64 passed = now - l->now_ns;
 
-	/* what a moment gives is less than one */
+	/* shorter times would add less than one */
 	if (passed >= NSEC_PER_MSEC) {
 		if (l->bytes_per_s <= LLONG_MAX)
 			l->bytes = fill(l->bytes, l->bytes_per_s, passed);
-		l->cpu_ns = fill(l->cpu_ns, l->cpu_permille * NSEC_PER_MSEC, passed);
+		l->cpu_ns = fill(l->cpu_ns, l->cpu_per_s, passed);
 		l->now_ns = now;
 	}
 	return l->bytes > 0 && l->cpu_ns > 0;

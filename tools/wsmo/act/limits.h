@@ -10,21 +10,21 @@
 #include "wsmon.h"
 
 /**
- * struct act_limits - the limits, and how near they are
- * @bytes_per_s: most bytes acted on in a second, ~0 is no limit
- * @cpu_permille: most CPU time spent on it, thousandths of one CPU
- * @max_refaults: pages a second that may come back
- * @max_pressure: memory pressure ("some" of PSI) that is bearable, 0 to 1
+ * struct act_limits - the limits and what is left of them
+ * @bytes_per_s: max. bytes acted on in a second, ~0 is no limit
+ * @cpu_per_s:	max. CPU time for acting, nanoseconds a second
+ * @max_refaults: max. pages a second that come back
+ * @max_pressure: max. memory pressure ("some" of PSI), 0 to 1
  * @available_below: reclaim only while less is available, 0 is always
- * @pressure_above: or while the pressure is greater; negative if not asked for
- * @has_psi:	pressure can be known
- * @now_ns:	when the budgets were filled
+ * @pressure_above: or while the pressure is greater; negative if not set
+ * @has_psi:	PSI is available
+ * @now_ns:	when the budgets were last filled
  * @bytes:	budget; below 0 after an action that took more
  * @cpu_ns:	budget
  * @tick_ns:	last limits_tick()
- * @stall_us:	what PSI said then
- * @pressure:	since the one before
- * @refaults:	pages a second since the one before
+ * @stall_us:	PSI's total then
+ * @pressure:	between the last two ticks
+ * @refaults:	pages a second between the last two ticks
  * @wanted:	the watermarks allow it
  * @pause_ns:	until when reclaim pauses, 0 if it does not
  * @backoff_ns:	how long it will pause the next time
@@ -32,7 +32,7 @@
  */
 struct act_limits {
 	__u64 bytes_per_s;
-	__u64 cpu_permille;
+	__u64 cpu_per_s;
 	__u64 max_refaults;
 	double max_pressure;
 	__u64 available_below;
@@ -53,24 +53,24 @@ struct act_limits {
 };
 
 /**
- * limits_start() - begin
- * Return: 0, or -1 after a message: what was asked for is not to be had
+ * limits_start() - fill the budgets, begin to watch pressure
+ * Return: 0, or -1 after a message if PSI is needed and not available
  */
 int limits_start(struct act_limits *l, __u64 now);
 
-/** limits_left() - may more be done now? */
+/** limits_left() - fill the budgets; Return: whether both have something left */
 bool limits_left(struct act_limits *l, __u64 now);
 
-/** limits_charge() - that was done */
+/** limits_charge() - take an action from the budgets */
 void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns);
 
 /**
- * limits_tick() - look at pressure and refaults, about once a second
- * @pages: that came back since the last time
+ * limits_tick() - check pressure and refaults, about once a second
+ * @pages: pages that came back since the last tick
  */
 void limits_tick(struct act_limits *l, __u64 now, __u64 pages);
 
-/** limits_reclaim() - may memory be taken away now? */
+/** limits_reclaim() - is reclaim allowed now? */
 bool limits_reclaim(const struct act_limits *l);
 
 /** memory_total() - Return: bytes of this machine's memory, 0 if not known */

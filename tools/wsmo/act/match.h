@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * match.h - which memory the rules of a scheme apply to now
+ * match.h - finds the memory that the rules of a scheme apply to
  */
 #ifndef WSMO_ACT_MATCH_H
 #define WSMO_ACT_MATCH_H
@@ -11,13 +11,13 @@
 
 /**
  * struct stretch - neighbouring pieces of one class that fit the same rule
- * @start:	first address to act on: for huge pages, a multiple of their size
- * @end:	address behind the last one
+ * @start:	start of what to act on; for huge pages, a multiple of their size
+ * @end:	its end, exclusive
  * @whole_start: where the pieces begin
  * @whole_end:	where they end
  * @class:	enum wsmon_class
  * @rule:	index of the rule
- * @age_ns:	the least of its pieces
+ * @age_ns:	min. age of its pieces
  * @share:	estimate over all of them
  * @freq:	likewise
  */
@@ -33,8 +33,8 @@ struct stretch {
 
 /**
  * struct match - the result of matching
- * @stretch:	@nr of them, those with the greatest age first
- * @shadowed:	bytes that fit a rule, but an earlier one has them
+ * @stretch:	@nr of them, the oldest first
+ * @shadowed:	bytes that fit each rule but belong to an earlier one
  * @room:	of @stretch
  * @owner:	scratch
  * @owner_room:	of @owner
@@ -49,17 +49,17 @@ struct match {
 };
 
 /**
- * act_match() - find out what there is to do
- * @classes:	those that may be acted on, a bit each
- * @retry_ns:	a rule is applied to the same memory again after this time; it is
- *		at once if the memory was accessed in the meantime
+ * act_match() - find the stretches to act on
+ * @classes:	classes that may be acted on, a bit each
+ * @retry_ns:	a rule is applied to the same memory again after this time, or once
+ *		the memory was accessed
  * Return: 0, or -1 without memory
  */
 int act_match(struct match *m, const struct act_scheme *scheme,
 	      const struct evidence *e, __u32 classes, __u64 now,
 	      __u64 retry_ns);
 
-/** act_match_free() - frees what is in it */
+/** act_match_free() - free the result */
 void act_match_free(struct match *m);
 
 #endif /* WSMO_ACT_MATCH_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * output.c - what "wsmo act" tells: its rules, its actions, their effect
+ * output.c - what "wsmo act" prints: its rules, its actions, their effect
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "act.h"
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
 #include "table.h"
@@ -18,17 +19,17 @@ enum {
 };
 
 static const struct column rule_columns[] = {
-	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
-	[LINE]	    = { "line", "LINE", COL_COUNT, 4, 0, "line of the file" },
-	[MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0, "bytes of memory that is alike" },
-	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0, "none: no bound" },
-	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0, "share of its pages accessed in an interval" },
-	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0, "0: never accessed" },
-	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0, "or how often: share of the sampling rounds that found it accessed" },
-	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0, "0: never accessed" },
-	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0, "for how long" },
-	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0, "none: no bound" },
-	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0, "what is done" },
+	[RULE]	    = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[LINE]	    = { "line", "LINE", COL_COUNT, 4, 0 },
+	[MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0 },
+	[MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0 },
+	[MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0 },
+	[MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0 },
+	[MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0 },
+	[MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0 },
+	[MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0 },
+	[MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0 },
+	[ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc rule_desc = {
@@ -40,7 +41,7 @@ static struct cell bound(__u64 v)
 	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
 }
 
-/* Of the two there is only what the rule bounds. */
+/* A rule bounds the share or the rate, not both */
 static struct cell access_bound(const struct act_rule *r, bool freq, double v)
 {
 	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
@@ -71,7 +72,7 @@ void act_show_rules(const struct act *a)
 	table_end(t);
 }
 
-/* The first earlier rule that has to do with @b; Return: its index, or @b's */
+/* Finds the first earlier rule related to @b; Return: its index, or @b */
 static size_t earlier(const struct act_scheme *s, size_t b,
 		      bool (*related)(const struct act_rule *,
 				      const struct act_rule *))
@@ -84,7 +85,7 @@ static size_t earlier(const struct act_scheme *s, size_t b,
 	return a;
 }
 
-void act_tell_overlaps(const struct act *a)
+void act_report_overlaps(const struct act *a)
 {
 	const struct act_scheme *s = &a->scheme;
 	size_t i, first;
@@ -92,13 +93,13 @@ void act_tell_overlaps(const struct act *a)
 	for (i = 1; i < s->nr; i++) {
 		first = earlier(s, i, act_rule_covers);
 		if (first < i) {
-			msg("rule %zu (%s) is never applied: rule %zu (%s) fits first wherever it does",
+			msg("rule %zu (%s) is never applied: rule %zu (%s) covers it",
 			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
 			continue;
 		}
 		first = earlier(s, i, act_rule_overlaps);
 		if (first < i && a->dry_run)
-			msg("rules %zu (%s) and %zu (%s) can fit the same memory: the first one is applied",
+			msg("rules %zu (%s) and %zu (%s) overlap: the first one is applied",
 			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
 	}
 }
@@ -106,20 +107,20 @@ void act_tell_overlaps(const struct act *a)
 enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
 
 static const struct column log_columns[] = {
-	[T]	   = { "t", "TIME", COL_T, 8, 0, "seconds since the beginning" },
-	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0, "the process" },
-	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0, "the rule" },
-	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
-	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
-	[START]	   = { "start", "START", COL_ADDR, 14, 0, "first address" },
-	[END]	   = { "end", "END", COL_ADDR, 14, 0, "end, exclusive" },
-	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
-	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed in an interval" },
-	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0, "share of the sampling rounds that found a page of it accessed" },
-	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0, "for how long" },
-	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0, "bytes it could have an effect on" },
-	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0, "bytes it had an effect on" },
-	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0, "ok, would (--dry-run), or why not" },
+	[T]	   = { "t", "TIME", COL_T, 8, 0 },
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0 },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
+	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0 },
+	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0 },
+	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0 },
+	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0 },
 };
 
 static const struct table_desc log_desc = {
@@ -151,15 +152,15 @@ void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 	});
 }
 
-/* The record of a rule with its text, padded; Return: its size */
-static size_t complete(const struct act *a, size_t rule, char *buf)
+/* Makes the record of a rule, with its text */
+static void complete(const struct act *a, size_t rule, char *buf)
 {
 	const char *text = a->scheme.rule[rule].text;
 	struct wsmon_rec_act rec = a->stat[rule];
 	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
 
 	rec.rec = (struct wsmon_record) {
-		.type = WSMON_REC_ACT, .size = size, .time_ns = record_now(),
+		.type = WSMON_REC_ACT, .size = size, .time_ns = clock_now(),
 	};
 	rec.rule = rule;
 	rec.nr_rules = a->scheme.nr;
@@ -169,7 +170,6 @@ static size_t complete(const struct act *a, size_t rule, char *buf)
 	memset(buf, 0, size);
 	memcpy(buf, &rec, sizeof(rec));
 	memcpy(buf + sizeof(rec), text, len);
-	return size;
 }
 
 /* A record and its text */
@@ -183,8 +183,10 @@ void act_write(struct act *a)
 	union act_buf buf;
 	size_t i;
 
-	for (i = 0; i < a->scheme.nr; i++)
-		record_write(&a->record, &buf, complete(a, i, buf.bytes));
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		output_record(&a->record.output, &buf.rec.rec);
+	}
 }
 
 void act_print(const struct act *a)

@@ -27,7 +27,7 @@ enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIE
 
 #define RULE	"min-size max-size min-share max-share min-age max-age action"
 
-/* Lines that say what the columns below are; the first one holds without any */
+/* Lines of column names; without any, the first one applies */
 static const struct header {
 	const char *text;
 	const char *name[FIELDS];
@@ -72,9 +72,9 @@ bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 }
 
 /*
- * "null" leaves the bound open; "min" and "max" are the least and the greatest value
- * there is, in any column, as with DAMON: "min min" is 0, not anything.
- * @greatest: which of the two it is
+ * "null" leaves the bound open; "min" and "max" are the smallest and the greatest value
+ * in any column, as in DAMON: "min min" is 0, not open.
+ * @greatest: which of the two
  * Return: whether @word is one of them
  */
 static bool is_extreme(const char *word, int field, bool *greatest)
@@ -83,24 +83,6 @@ static bool is_extreme(const char *word, int field, bool *greatest)
 
 	*greatest = !strcmp(word, "max") || (!strcmp(word, "null") && upper);
 	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
-}
-
-/* @bare: DAMON writes percentages without a sign, too */
-static int parse_percent(const char *word, bool bare, double *share)
-{
-	char *end;
-	double v;
-
-	/* strtod() would take blanks, signs, hexadecimals and names as well */
-	if (word[strspn(word, "0123456789.%")] || *word == '.')
-		return -EINVAL;
-	v = strtod(word, &end);
-	if (end == word || (strcmp(end, "%") && !(bare && !*end)))
-		return -EINVAL;
-	if (v > 100)
-		return -ERANGE;
-	*share = v / 100;
-	return 0;
 }
 
 static int parse_size(const struct scheme_file *f, const char *at,
@@ -143,7 +125,9 @@ static int parse_bound(const struct scheme_file *f, const char *at,
 			*access = greatest;
 			return 0;
 		}
-		if (parse_percent(word, rule->freq, access))
+		/* DAMON writes percentages without a sign, too */
+		if ((!rule->freq && !strchr(word, '%')) ||
+		    units_parse_percent(word, access))
 			return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
 				   name, word, rule->freq ? "rate" : "share",
 				   word[strspn(word, "0123456789")] ? "" :
@@ -176,7 +160,7 @@ static int parse_action(const struct scheme_file *f, const char *at,
 		   word);
 }
 
-/* Bounds that exclude each other; @at: of each field */
+/* Refuses bounds that exclude each other; @at: each field */
 static int check_order(const struct scheme_file *f, const char * const *at,
 		       const struct act_rule *rule)
 {
@@ -206,7 +190,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 		char word[40];
 
 		if (n == FIELDS)
-			return bad(f, p, "nothing may follow the action but a comment");
+			return bad(f, p, "only a comment may follow the action");
 		if (len >= sizeof(word))
 			return bad(f, p, "%s is too long", f->header->name[n]);
 		memcpy(word, p, len);
@@ -224,7 +208,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	if (n < FIELDS)
 		return bad(f, p, "%s is missing; a rule is: %s",
 			   f->header->name[n], f->header->text);
-	/* what is shown of it is to say what it bounds */
+	/* shown alone, the rule must say that it bounds rates */
 	if (rule->freq)
 		used += snprintf(rule->text + used, sizeof(rule->text) - used,
 				 " (freq)");
@@ -325,8 +309,8 @@ int act_scheme_load(struct act_scheme *scheme, const char *name)
 	if (!f)
 		f = fopen(name, "re");
 	if (!f) {
-		msg("%s: %s; name a file of rules, or a preset in %s", name,
-		    errno == ENOENT ? "not there" : strerror(errno),
+		msg("%s: %s; name a file of rules, or a preset of %s", name,
+		    strerror(errno),
 		    act_scheme_dir());
 		return -1;
 	}

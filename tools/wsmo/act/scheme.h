@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * scheme.h - rules of "wsmo act": which memory, for how long so, what to do
+ * scheme.h - rules of "wsmo act": which memory, of what age, what to do
  *
  * The form is that of the DAMON patch set, one rule a line:
  *
  *	min-size max-size  min-share max-share  min-age max-age  action
  *
- * with units, "null" where a bound does not matter, and comments behind '#'. A line of
- * column names says what follows: with min-freq max-freq, or DAMON's names (min_sz
- * max_sz min_acc max_acc min_age max_age action), rates instead of shares.
+ * with units; "null" leaves a bound open, '#' begins a comment. A line of column names
+ * applies to the rules below it: with min-freq max-freq, or with DAMON's names (min_sz
+ * max_sz min_acc max_acc min_age max_age action), these bound rates instead of shares.
  */
 #ifndef WSMO_ACT_SCHEME_H
 #define WSMO_ACT_SCHEME_H
@@ -18,17 +18,17 @@
 
 #include "wsmon.h"
 
-#define ACT_RULES	32	/* most rules */
-#define ACT_TEXT	96	/* bytes of a rule as text */
+#define ACT_RULES	32	/* max. rules */
+#define ACT_TEXT	96	/* max. bytes of a rule's text */
 
 /**
- * enum act_action - what is done; the numbers are part of the record format
- * @ACT_STAT:		nothing: counted only
- * @ACT_PAGEOUT:	reclaimed: written to swap, or dropped
- * @ACT_COLD:		made the first to go when memory gets short
- * @ACT_WILLNEED:	read back before it is used
+ * enum act_action - actions; the numbers are part of the record format
+ * @ACT_STAT:		count only
+ * @ACT_PAGEOUT:	reclaim now: write to swap, or drop
+ * @ACT_COLD:		reclaim first when memory gets short
+ * @ACT_WILLNEED:	read from swap before it is used
  * @ACT_HUGEPAGE:	put into huge pages
- * @ACT_NOHUGEPAGE:	its huge pages are split
+ * @ACT_NOHUGEPAGE:	split huge pages
  * @ACT_ACTIONS:	number of actions
  */
 enum act_action {
@@ -43,18 +43,17 @@ enum act_action {
 
 /**
  * struct act_rule - a rule; every bound is inclusive
- * @min_size:	bytes of a stretch of memory that is all alike
+ * @min_size:	bytes of a stretch of memory that fits
  * @max_size:	~0 is no bound
- * @freq:	the next two bound how often it is accessed: share of the sampling
- *		rounds, as DAMON has it; else how much of it: share of its pages
- *		accessed in an interval
+ * @freq:	the next two bound the share of sampling rounds that find a page
+ *		accessed, as in DAMON; else the share of pages accessed in an interval
  * @min_access:	0 to 1
  * @max_access:	1 is no bound; 0 means never
- * @min_age_ns:	for how long that has been so
+ * @min_age_ns:	how long the memory has fit
  * @max_age_ns:	~0 is no bound
  * @action:	what to do
- * @line:	where the rule is
- * @text:	the rule, its blanks made one
+ * @line:	line of the file
+ * @text:	the rule with single blanks
  */
 struct act_rule {
 	__u64 min_size;
@@ -69,7 +68,7 @@ struct act_rule {
 	char text[ACT_TEXT];
 };
 
-/** struct act_scheme - rules, @nr of them; the first that fits is applied */
+/** struct act_scheme - @nr rules; the first that fits is applied */
 struct act_scheme {
 	struct act_rule rule[ACT_RULES];
 	size_t nr;
@@ -83,13 +82,14 @@ struct act_scheme {
 int act_scheme_load(struct act_scheme *scheme, const char *name);
 
 /**
- * act_scheme_dir() - where presets are: beside the command that runs
- * Return: a directory, that of $WSMON_SCHEMES if it is set
+ * act_scheme_dir() - return the directory of presets
+ *
+ * $WSMON_SCHEMES, or share/wsmon/schemes beside the command's directory.
  */
 const char *act_scheme_dir(void);
 
 /**
- * act_rule_covers() - is there nothing for rule @b to do after rule @a?
+ * act_rule_covers() - does rule @a leave nothing for rule @b?
  */
 bool act_rule_covers(const struct act_rule *a, const struct act_rule *b);
 
@@ -97,10 +97,9 @@ bool act_rule_covers(const struct act_rule *a, const struct act_rule *b);
 bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b);
 
 /**
- * act_rule_cold() - is the rule about memory that is not in use?
+ * act_rule_cold() - is the rule about unused memory?
  *
- * Then one access is a reason to let it be; its age begins anew. A rate above 0 allows
- * for accesses.
+ * If so, one access restarts the age. A rate above 0 allows for accesses.
  */
 static inline bool act_rule_cold(const struct act_rule *rule)
 {

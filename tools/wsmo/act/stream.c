@@ -2,8 +2,8 @@
 /*
  * stream.c - what "wsmo act" does with the live stream
  *
- * Of an interval come the snapshots of all targets, then STATS. Only that tells
- * whether each sample was visited, so it is when the rules' turn comes.
+ * An interval brings the snapshots of all targets, then STATS. Only STATS says whether
+ * samples were missed, so the rules are applied then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,24 +13,24 @@
 
 #include "act.h"
 #include "cli/cli.h"
-#include "cli/units.h"
-#include "session/secondary.h"
+#include "cli/clock.h"
+#include "cli/secondary.h"
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 
-/* Swap space that was used up has to have so much before it counts again */
+/* Once full, swap counts again with this much free space */
 #define SWAP_AGAIN	(16ULL << 20)
 
-/* Nanoseconds; taking an interval takes far less than that */
+/* Records older than this are late; taking an interval is much faster */
 #define LATE		NSEC_PER_SEC
 
-/* For how long what was taken is looked at, once a second */
+/* Time for looking at what was taken, once a second */
 #define LOOK		(20 * NSEC_PER_MSEC)
 
-/* For how long all that was taken is looked at in the end */
+/* Time for looking at all that was taken, at the end */
 #define LAST_LOOK	(2 * NSEC_PER_SEC)
 
-/* Shares and ages need many samples soon: what is not set by the user */
+/* Defaults: shares and ages need many samples soon */
 #define SAMPLE_US	100000
 #define AGGR_US		200000
 
@@ -57,13 +57,13 @@ static void set_defaults(struct record *r)
 	snprintf(aggr, sizeof(aggr), "%llu",
 		 sample * 2 > AGGR_US ? sample * 2 : AGGR_US);
 	set_default(r, "aggr_us", aggr);
-	/* longer windows would have the samples stay where they are */
+	/* with longer windows samples would stay on their pages */
 	set_default(r, "window_us", record_setting(r, "aggr_us"));
-	/* intervals as short as these shall not be paid for with regions */
+	/* short intervals must not cost regions */
 	set_default(r, "cpu_permille", "60");
 }
 
-/* Could a rule's action be applied? Tells why not. */
+/* Checks that a rule's action is possible; Return: 0, or -1 after a message */
 static int check_action(const struct act_target *t, const struct act_rule *rule)
 {
 	const char *name = act_action_name(rule->action);
@@ -79,16 +79,16 @@ static int check_action(const struct act_target *t, const struct act_rule *rule)
 		return 0;
 	case -EPERM:
 	case -EACCES:
-		msg("%s is not permitted on process %u: it takes CAP_SYS_NICE and the right to trace it (root has both)",
+		msg("%s is not permitted on process %u: it needs CAP_SYS_NICE and the right to trace it (root has both)",
 		    name, t->process.pid);
 		return -1;
 	case -ENOSYS:
 	case -EINVAL:
-		msg("%s: this kernel cannot do that to another process (it takes Linux %s)",
+		msg("%s: this kernel cannot do that to another process (Linux %s can)",
 		    name, rule->action == ACT_HUGEPAGE ? "6.1" : "5.10");
 		return -1;
 	case -ENOENT:
-		msg("%s: /sys/kernel/debug/split_huge_pages is not there; mount debugfs: mount -t debugfs none /sys/kernel/debug",
+		msg("%s: there is no /sys/kernel/debug/split_huge_pages; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 		    name);
 		return -1;
 	default:
@@ -109,7 +109,7 @@ static void look_at_swap(struct act *a)
 	if (pageout && a->no_swap && !before)
 		msg("no swap space is free: anonymous memory is not paged out");
 	if (pageout && !a->no_swap && before)
-		msg("there is swap space: anonymous memory is paged out");
+		msg("swap space is free again: anonymous memory is paged out");
 }
 
 static int add_target(struct act *a, __u32 pid)
@@ -135,9 +135,9 @@ int act_begin(struct record *r)
 		for (k = 0; k < nr; k++)
 			if (check_action(&a->target[k], &a->scheme.rule[i]))
 				return -1;
-	if (limits_start(&a->limits, record_now()))
+	if (limits_start(&a->limits, clock_now()))
 		return -1;
-	act_tell_overlaps(a);
+	act_report_overlaps(a);
 	look_at_swap(a);
 	return 0;
 }
@@ -167,7 +167,7 @@ static void let_go(struct act_target *t)
 	t->gone = true;
 }
 
-/* Its guest's memory would be the first to go. Ends when nothing is left to act on. */
+/* Lets a target with a secondary MMU go; ends if it was the last one */
 static void refuse(struct act *a, struct act_target *t)
 {
 	size_t i;
@@ -206,7 +206,7 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 		let_go(t);
 }
 
-/* Collects the parts of a snapshot; one of which some is missing is dropped */
+/* Collects the parts of a snapshot; drops an incomplete one */
 static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 {
 	struct act_target *t = find(a, s->pid);
@@ -233,22 +233,22 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 }
 
 /*
- * What was cold a while ago may be in use: while newer records wait to be read, as
- * after this program was stopped, intervals are learned from and not acted upon.
+ * Memory that was cold a while ago may be in use now: while newer records wait to be
+ * read, as after this program was stopped, intervals are evidence but nothing is done.
  */
 static bool behind(struct act *a, __u64 at)
 {
 	bool before = a->behind;
-	__u64 now = record_now();
+	__u64 now = clock_now();
 
 	a->behind = now > at + LATE && session_behind(&a->record.session);
 	if (a->behind && !before)
-		msg("%.1f s behind: nothing is done until it is caught up with",
+		msg("%.1f s behind: does nothing until it has caught up",
 		    (double)(now - at) / NSEC_PER_SEC);
 	return a->behind;
 }
 
-/* An interval in which something was not looked at proves nothing. */
+/* An interval with missed samples proves nothing */
 static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 {
 	bool whole = st->missed == a->missed;
@@ -266,7 +266,7 @@ static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 			continue;
 		if (evidence_update(&t->evidence, &a->scheme, t->region, t->nr,
 				    t->snapshot_ns, whole))
-			msg("out of memory: an interval is not used");
+			msg("out of memory: an interval is ignored");
 		else if (may)
 			act_apply(a, t);
 		t->nr = 0;
@@ -275,7 +275,7 @@ static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 	table_flush(a->table);
 }
 
-/* What was lost may have told of accesses. */
+/* Lost records may have shown accesses */
 static void take_lost(struct act *a, __u64 now)
 {
 	size_t i;
@@ -294,7 +294,7 @@ static __u64 refaulted(const struct act *a)
 	return sum;
 }
 
-/* @ns: for how long at most, of each target */
+/* @ns: max. time for each target */
 static void look_at_taken(struct act *a, __u64 ns)
 {
 	size_t i;
@@ -302,7 +302,7 @@ static void look_at_taken(struct act *a, __u64 ns)
 	for (i = 0; i < a->nr_targets; i++)
 		if (!a->target[i].gone)
 			taken_scan(&a->target[i].taken, &a->target[i].process,
-				   a->refaulted, record_now() + ns);
+				   a->refaulted, clock_now() + ns);
 	for (i = 0; i < a->scheme.nr; i++)
 		a->stat[i].refaulted_bytes = a->refaulted[i];
 }
@@ -337,7 +337,7 @@ void act_take(struct record *r, const struct wsmon_record *rec)
 		take_interval(a, (const void *)rec);
 		break;
 	case WSMON_REC_END:
-		/* nothing may follow it */
+		/* nothing may follow END */
 		finish(a);
 		break;
 	}
@@ -346,7 +346,7 @@ void act_take(struct record *r, const struct wsmon_record *rec)
 static void progress(const struct act *a)
 {
 	char time[UNITS_LEN], taken[UNITS_LEN], back[UNITS_LEN], line[160];
-	__u64 now = record_now(), applied = 0;
+	__u64 now = clock_now(), applied = 0;
 	size_t i;
 
 	for (i = 0; i < a->scheme.nr; i++)
@@ -366,7 +366,7 @@ void act_tick(struct record *r)
 
 	look_at_taken(a, LOOK / a->nr_targets);
 	sum = refaulted(a);
-	limits_tick(&a->limits, record_now(),
+	limits_tick(&a->limits, clock_now(),
 		    (sum - a->refaulted_before) / sysconf(_SC_PAGESIZE));
 	a->refaulted_before = sum;
 	look_at_swap(a);

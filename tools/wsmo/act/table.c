@@ -15,21 +15,21 @@ enum {
 };
 
 static const struct column columns[] = {
-	[RULE]		= { "rule", "RULE", COL_COUNT, 4, 0, "its number; the first that fits is applied" },
-	[ACTION]	= { "action", "ACTION", COL_TEXT, 10, 0, "what it does" },
-	[TRIED]		= { "tried", "TIMES", COL_COUNT, 6, 0, "stretches of memory it was applied to" },
-	[APPLIED]	= { "applied", "DONE", COL_COUNT, 6, 0, "of them, those where it had an effect" },
-	[TRIED_BYTES]	= { "tried_bytes", "MATCHED", COL_SIZE, 9, 0, "bytes it could have an effect on" },
-	[APPLIED_BYTES]	= { "applied_bytes", "APPLIED", COL_SIZE, 9, 0, "bytes it had an effect on" },
-	[REFAULTED]	= { "refaulted_bytes", "REFAULTED", COL_SIZE, 9, 0, "of that, paged out and come back" },
-	[SKIPPED]	= { "skipped_bytes", "SKIPPED", COL_SIZE, 9, 0, "left alone: of classes not asked for, locked, without swap" },
-	[GONE]		= { "gone_bytes", "GONE", COL_SIZE, 9, 0, "unmapped before it was their turn" },
-	[SHADOWED]	= { "shadowed_bytes", "SHADOWED", COL_SIZE, 9, 0, "fit the rule at the end, but an earlier rule has them" },
-	[FAILED]	= { "failed", "FAILED", COL_COUNT, 6, 0, "times the kernel refused" },
-	[ERRORS]	= { "errors", "ERRORS", COL_TEXT, 6, 0, "why, and how often each" },
-	[CPU]		= { "cpu_ns", "CPU", COL_NS, 7, 0, "CPU time it took" },
-	[DRY_RUN]	= { "dry_run", "DRY", COL_COUNT, 1, NOT_HUMAN, "1 if nothing was done" },
-	[TEXT]		= { "text", "THE RULE", COL_TEXT, 8, 0, "the rule itself" },
+	[RULE]		= { "rule", "RULE", COL_COUNT, 4, 0 },
+	[ACTION]	= { "action", "ACTION", COL_TEXT, 10, 0 },
+	[TRIED]		= { "tried", "TIMES", COL_COUNT, 6, 0 },
+	[APPLIED]	= { "applied", "DONE", COL_COUNT, 6, 0 },
+	[TRIED_BYTES]	= { "tried_bytes", "MATCHED", COL_SIZE, 9, 0 },
+	[APPLIED_BYTES]	= { "applied_bytes", "APPLIED", COL_SIZE, 9, 0 },
+	[REFAULTED]	= { "refaulted_bytes", "REFAULTED", COL_SIZE, 9, 0 },
+	[SKIPPED]	= { "skipped_bytes", "SKIPPED", COL_SIZE, 9, 0 },
+	[GONE]		= { "gone_bytes", "GONE", COL_SIZE, 9, 0 },
+	[SHADOWED]	= { "shadowed_bytes", "SHADOWED", COL_SIZE, 9, 0 },
+	[FAILED]	= { "failed", "FAILED", COL_COUNT, 6, 0 },
+	[ERRORS]	= { "errors", "ERRORS", COL_TEXT, 6, 0 },
+	[CPU]		= { "cpu_ns", "CPU", COL_NS, 7, 0 },
+	[DRY_RUN]	= { "dry_run", "DRY", COL_COUNT, 1, NOT_HUMAN },
+	[TEXT]		= { "text", "THE RULE", COL_TEXT, 8, 0 },
 };
 
 const struct table_desc act_desc = {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * taken.c - memory that was paged out, and what of it has come back
+ * taken.c - tracks paged-out memory, and how much of it came back
  *
- * A page that was in swap and is mapped now was faulted back. One that is
- * neither was unmapped, or dropped by its owner; that is no fault of ours.
+ * A page that was in swap and is now mapped has been faulted back. A page that is
+ * neither was unmapped or dropped by its owner.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "record/record.h"
+#include "cli/clock.h"
 #include "taken.h"
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
@@ -84,7 +83,7 @@ void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 	size_t i, nr = t->blocks.nr;
 
 	for (i = 0; i < nr; i++) {
-		if (i && i % BLOCKS_A_SCAN == 0 && record_now() > until_ns)
+		if (i && i % BLOCKS_A_SCAN == 0 && clock_now() > until_ns)
 			break;
 		if (t->cursor >= t->blocks.nr)
 			t->cursor = 0;

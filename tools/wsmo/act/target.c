@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target.c - a process that is acted on: held fast, looked at, advised
+ * target.c - a process to act on: its mappings, its page tables, advice
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,22 +16,22 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "match.h"
-#include "record/record.h"
+#include "session/procfs.h"
 #include "target.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE	25
 #endif
 
-/* The mappings are read again before an action if that was longer ago */
+/* Mappings that were read longer ago are read again before an action */
 #define MAPS_FRESH	(10 * NSEC_PER_MSEC)
 
 #define SPLIT_FILE	"/sys/kernel/debug/split_huge_pages"
 #define KPAGEFLAGS	"/proc/kpageflags"
 
-/* Entries of pagemap, and bits of it and of kpageflags (admin-guide/mm/pagemap) */
+/* Entries of pagemap read at once; bits of it and of kpageflags (admin-guide/mm/pagemap) */
 #define ENTRIES		8192
 #define PM_PRESENT	(1ULL << 63)
 #define PM_SWAPPED	(1ULL << 62)
@@ -41,7 +41,7 @@
 #define KPF_THP		(1ULL << 22)
 #define KPF_ZERO	(1ULL << 24)
 
-/* Of 4 KiB in a huge one */
+/* Base pages in a huge page */
 #define HUGE_PAGES	(ACT_HUGE / 4096)
 
 int process_open(struct act_process *p, __u32 pid)
@@ -56,14 +56,14 @@ int process_open(struct act_process *p, __u32 pid)
 		snprintf(path, sizeof(path), "/proc/%u", pid);
 		p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		err = errno;
-		/* alive behind the opening: what was opened is the same process */
+		/* still alive: what was opened is of the same process */
 		if (p->proc >= 0 && process_alive(p))
 			return 0;
 	}
 	if (err == EINVAL || err == ENOENT)
 		msg("%u is a thread; name its process", pid);
 	else if (err == ENOSYS)
-		msg("this kernel cannot hold a process fast (pidfd_open, Linux 5.3)");
+		msg("this kernel has no pidfd_open(), which wsmo act needs (Linux 5.3)");
 	else
 		msg("there is no process %u", pid);
 	return -1;
@@ -107,7 +107,7 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	return f;
 }
 
-/* Is what is mapped there on a tmpfs, as shared anonymous memory is, too? */
+/* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
 static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
 	struct statfs fs;
@@ -124,81 +124,64 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 	return is;
 }
 
-/**
- * struct line - of /proc/PID/maps
- * @name:	what is mapped there, in the whole line
- */
-struct line {
-	unsigned long long start, end, inode;
-	char perms[8];
-	const char *name;
-};
-
 /*
- * As the module sorts them (Documentation/reference/abi.rst); @data_end: where the last .data
- * ended, as .bss follows
+ * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: where the last
+ * .data ended, as .bss follows
  */
 static enum wsmon_class classify(const struct act_process *p,
-				 const struct line *l, __u64 *data_end)
+				 const struct maps *m, __u64 *data_end)
 {
-	if (strstr(l->name, "hugepage"))
+	if (strstr(m->name, "hugepage"))
 		return WSMON_CLASS_HUGETLB;
-	if (l->perms[2] == 'x')
+	if (m->prot & MAPS_EXEC)
 		return WSMON_CLASS_TEXT;
-	if (l->perms[3] == 's')
-		return !l->inode || on_tmpfs(p, l->start, l->end) ?
+	if (m->prot & MAPS_SHARED)
+		return !m->inode || on_tmpfs(p, m->start, m->end) ?
 		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
-	if (l->inode && l->perms[1] == 'w') {
-		*data_end = l->end;
+	if (m->inode && m->prot & MAPS_WRITE) {
+		*data_end = m->end;
 		return WSMON_CLASS_DATA;
 	}
-	if (l->inode)
+	if (m->inode)
 		return WSMON_CLASS_FILE;
-	if (l->start == *data_end)
+	if (m->start == *data_end)
 		return WSMON_CLASS_DATA;
-	if (!strcmp(l->name, "[heap]"))
+	if (!strcmp(m->name, "[heap]"))
 		return WSMON_CLASS_HEAP;
-	if (!strcmp(l->name, "[stack]"))
+	if (!strcmp(m->name, "[stack]"))
 		return WSMON_CLASS_STACK;
 	return WSMON_CLASS_ANON;
 }
 
-/* The kernel's own pages and devices' memory are nobody's to act on */
-static bool forbidden(const char *perms, const char *name)
+/* The kernel's own pages and device memory */
+static bool forbidden(const struct maps *m)
 {
-	return !strncmp(name, "[v", 2) || !strncmp(perms, "---", 3) ||
-	       (!strncmp(name, "/dev/", 5) && strncmp(name, "/dev/shm/", 9) &&
-		strncmp(name, "/dev/zero", 9));
+	return !strncmp(m->name, "[v", 2) || !(m->prot & ~MAPS_SHARED) ||
+	       (!strncmp(m->name, "/dev/", 5) && strncmp(m->name, "/dev/shm/", 9) &&
+		strncmp(m->name, "/dev/zero", 9));
 }
 
-static int add_mapping(struct act_process *p, const char *text, __u64 *data_end)
+static int add_mapping(struct act_process *p, const struct maps *m,
+		       __u64 *data_end)
 {
-	struct line l;
-	int at = 0;
-
-	if (sscanf(text, "%llx-%llx %7s %*s %*s %llu %n", &l.start, &l.end,
-		   l.perms, &l.inode, &at) < 4 || !at)
-		return 0;
-	l.name = text + at;
 	if (p->nr == p->room) {
 		size_t room = p->room ? 2 * p->room : 64;
-		struct mapping *m = reallocarray(p->mapping, room, sizeof(*m));
+		struct mapping *more = reallocarray(p->mapping, room, sizeof(*more));
 
-		if (!m)
+		if (!more)
 			return -ENOMEM;
-		p->mapping = m;
+		p->mapping = more;
 		p->room = room;
 	}
 	p->mapping[p->nr++] = (struct mapping) {
-		.start = l.start,
-		.end = l.end,
-		.class = forbidden(l.perms, l.name) ? 0 :
-			 1U << classify(p, &l, data_end),
+		.start = m->start,
+		.end = m->end,
+		.class = forbidden(m) ? 0 : 1U << classify(p, m, data_end),
 	};
 	return 0;
 }
 
-/* Nearly no process locks memory, and smaps takes long: a look at status first */
+/* Reading smaps is slow, and few processes lock memory: ask status first */
 static bool has_locked(const struct act_process *p)
 {
 	FILE *f = open_file(p, "status");
@@ -240,29 +223,24 @@ static void mark_locked(struct act_process *p)
 
 int process_maps(struct act_process *p)
 {
-	__u64 began = record_now(), data_end = 0, took;
-	char *line = NULL;
-	size_t size = 0;
+	__u64 began = clock_now(), data_end = 0, took;
+	struct maps m = { 0 };
 	int err = 0;
-	FILE *f;
 
 	if (began < p->stale_ns)
 		return 0;
 	p->nr = 0;
-	f = open_file(p, "maps");
-	if (!f)
+	m.file = open_file(p, "maps");
+	if (!m.file)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && getline(&line, &size, f) >= 0) {
-		line[strcspn(line, "\n")] = '\0';
-		err = add_mapping(p, line, &data_end);
-	}
-	if (!err && ferror(f))
+	while (!err && maps_next(&m))
+		err = add_mapping(p, &m, &data_end);
+	if (!err && ferror(m.file))
 		err = -ESRCH;
-	free(line);
-	fclose(f);
+	maps_close(&m);
 	if (!err && has_locked(p))
 		mark_locked(p);
-	took = record_now() - began;
+	took = clock_now() - began;
 	p->stale_ns = began + took + (took > MAPS_FRESH ? took : MAPS_FRESH);
 	return err;
 }
@@ -282,7 +260,7 @@ const struct mapping *process_mapping(const struct act_process *p, __u64 addr)
 	return low < p->nr ? &p->mapping[low] : NULL;
 }
 
-/* Does a huge page begin there? The zero page is none, nor are smaller folios. */
+/* Does a huge page begin there? The zero page and smaller folios do not count. */
 static bool is_huge(int flags, __u64 entry)
 {
 	__u64 kpf[HUGE_PAGES], pfn = entry & PM_PFN;
@@ -330,7 +308,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 
 		n = pread(p->pagemap, entry, want * sizeof(*entry),
 			  start / page * sizeof(*entry));
-		/* an address space that is gone reads as nothing */
+		/* an address space that is gone reads as empty */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
 			break;
@@ -370,7 +348,7 @@ static int advice_of(enum act_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	/* of one range there is all or an error, as ENOMEM if it has a gap */
+	/* one range: all of it, or an error, such as ENOMEM for a gap */
 	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
 	       -errno : 0;
 }
@@ -384,7 +362,7 @@ int process_may(const struct act_process *p, enum act_action action)
 	return advice < 0 ? 0 : advise(p, NULL, 0, advice);
 }
 
-/* The kernel's own interface for splitting; it takes a process id */
+/* debugfs' split_huge_pages takes a pid, not a pidfd */
 static int split(const struct act_process *p, __u64 start, __u64 end)
 {
 	char text[96];

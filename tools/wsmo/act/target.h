@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * target.h - a process that is acted on: held fast, looked at, advised
+ * target.h - a process to act on: its mappings, its page tables, advice
  *
- * It is held by descriptors of the process itself, opened before monitoring
- * starts: if it ends and another one gets its id, all that follows fails.
+ * File descriptors of the process are opened before monitoring starts: if it ends and
+ * another process gets its pid, everything after that fails.
  */
 #ifndef WSMO_ACT_TARGET_H
 #define WSMO_ACT_TARGET_H
@@ -16,10 +16,10 @@
 
 /**
  * struct mapping - a line of /proc/PID/maps
- * @start:	first address
- * @end:	address behind the last one
- * @class:	bit of its class, 0 if it must never be acted on
- * @locked:	it is mlock()ed
+ * @start:	start address
+ * @end:	end, exclusive
+ * @class:	bit of its class, 0 if it must not be acted on
+ * @locked:	mlock()ed
  */
 struct mapping {
 	__u64 start, end;
@@ -32,9 +32,9 @@ struct mapping {
  * @pid:	its id
  * @pidfd:	the process, -1 if there is none
  * @proc:	its directory in /proc
- * @pagemap:	/proc/PID/pagemap of its address space of now, -1 if not open
- * @mapping:	its mappings, @nr of them
- * @stale_ns:	when they are to be read again
+ * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
+ * @mapping:	@nr mappings
+ * @stale_ns:	when to read them again
  */
 struct act_process {
 	__u32 pid;
@@ -47,7 +47,7 @@ struct act_process {
 	__u64 stale_ns;
 };
 
-/** struct resident - of a range, bytes */
+/** struct resident - bytes of a range */
 struct resident {
 	__u64 bytes;	/* mapped to memory */
 	__u64 swapped;
@@ -57,31 +57,31 @@ struct resident {
 /** process_open() - Return: 0, or -1 after a message; process_close() either way */
 int process_open(struct act_process *p, __u32 pid);
 
-/** process_close() - let it go */
+/** process_close() - close its descriptors, free its mappings */
 void process_close(struct act_process *p);
 
-/** process_exec() - it has a new address space */
+/** process_exec() - forget its address space: it has a new one */
 void process_exec(struct act_process *p);
 
-/** process_alive() - is it still there? */
+/** process_alive() - is it still running? */
 bool process_alive(const struct act_process *p);
 
 /**
- * process_maps() - read its mappings, if they were not read a moment ago
+ * process_maps() - read its mappings, unless they were just read
  *
- * A moment is 10 ms, or as long as reading them took.
+ * "Just" is within 10 ms, or the time reading took.
  * Return: 0, or -errno; -ESRCH if it is gone
  */
 int process_maps(struct act_process *p);
 
 /**
- * process_mapping() - the first mapping that reaches beyond an address
+ * process_mapping() - find the first mapping that ends after an address
  * Return: NULL if there is none
  */
 const struct mapping *process_mapping(const struct act_process *p, __u64 addr);
 
 /**
- * process_resident() - what of a range is in memory
+ * process_resident() - count what is in memory of a range
  * @huge:	count huge pages, too; needs /proc/kpageflags
  * Return: 0, or -errno
  */
@@ -89,7 +89,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 		     struct resident *r);
 
 /**
- * process_may() - may that action be applied to the process at all?
+ * process_may() - may an action be applied to the process?
  * Return: 0, or -errno
  */
 int process_may(const struct act_process *p, enum act_action action);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * check.c - "wsmo check": would recording work here, and what is missing
+ * check.c - "wsmo check": whether recording works here, and what is missing
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +12,17 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/table.h"
+#include "cli/options.h"
 #include "kconfig.h"
 #include "session/debugfs.h"
 
 enum { NAME, STATUS, NEEDED, DETAIL };
 
 static const struct column columns[] = {
-	[NAME]	 = { "name", "CHECK", COL_TEXT, 8, 0, "what was looked at" },
-	[STATUS] = { "status", "STATUS", COL_TEXT, 7, 0, "ok, missing or unknown" },
-	[NEEDED] = { "needed", "NEEDED", COL_TEXT, 6, 0, "yes if recording does not work without it" },
-	[DETAIL] = { "detail", "WHAT IT MEANS, WHAT TO DO", COL_TEXT, 8, 0, "what it means, what to do" },
+	[NAME]	 = { "name", "CHECK", COL_TEXT, 8, 0 },
+	[STATUS] = { "status", "STATUS", COL_TEXT, 7, 0 },
+	[NEEDED] = { "needed", "NEEDED", COL_TEXT, 6, 0 },
+	[DETAIL] = { "detail", "WHAT IT MEANS, WHAT TO DO", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc desc = {
@@ -38,7 +38,7 @@ struct check {
 
 enum state { MISSING, OK, UNKNOWN };
 
-static void tell(struct check *c, const char *name, bool needed,
+static void report(struct check *c, const char *name, bool needed,
 		 enum state state, const char *detail)
 {
 	static const char * const names[] = {
@@ -61,13 +61,13 @@ static void check_module(struct check *c)
 
 	snprintf(path, sizeof(path), "%s/sys/module/wsmon", c->root);
 	if (access(path, F_OK))
-		tell(c, "module", true, MISSING,
-		     "not loaded; record loads it once it is installed; now: modprobe wsmon (or insmod wsmon.ko)");
+		report(c, "module", true, MISSING,
+		     "not loaded; record loads it if it is installed; to load it now: modprobe wsmon (or insmod wsmon.ko)");
 	else
-		tell(c, "module", true, OK, "wsmon is loaded");
+		report(c, "module", true, OK, "wsmon is loaded");
 }
 
-/* A kernel that is locked down, as with Secure Boot, has neither for us. */
+/* Lockdown comes with Secure Boot */
 static void check_lockdown(struct check *c)
 {
 	char path[PATH_MAX], modes[128];
@@ -78,8 +78,8 @@ static void check_lockdown(struct check *c)
 	if (!f)
 		return;
 	if (fgets(modes, sizeof(modes), f) && !strstr(modes, "[none]"))
-		tell(c, "lockdown", true, MISSING,
-		     "the kernel is locked down: no module of one's own, no debugfs; switch Secure Boot off");
+		report(c, "lockdown", true, MISSING,
+		     "the kernel is locked down: it rejects unsigned modules and disables debugfs; switch Secure Boot off");
 	fclose(f);
 }
 
@@ -101,18 +101,18 @@ static enum state check_access(struct check *c)
 		if (!faccessat(AT_FDCWD, path, files[i].mode, AT_EACCESS))
 			continue;
 		if (errno == EACCES) {
-			tell(c, "access", true, MISSING,
+			report(c, "access", true, MISSING,
 			     "not permitted; run it as root: sudo wsmo check");
 			return MISSING;
 		}
 		snprintf(detail, sizeof(detail),
-			 "%s is not there; load the module, or mount debugfs: mount -t debugfs none /sys/kernel/debug",
+			 "%s does not exist; load the module, or mount debugfs: mount -t debugfs none /sys/kernel/debug",
 			 path);
-		tell(c, "debugfs", true, MISSING, detail);
+		report(c, "debugfs", true, MISSING, detail);
 		return MISSING;
 	}
-	snprintf(detail, sizeof(detail), "%s can be used", debugfs_dir(NULL));
-	tell(c, "debugfs", true, OK, detail);
+	snprintf(detail, sizeof(detail), "%s is usable", debugfs_dir(NULL));
+	report(c, "debugfs", true, OK, detail);
 	return OK;
 }
 
@@ -121,12 +121,12 @@ static void check_session(struct check *c)
 	char status[DEBUGFS_TEXT];
 
 	if (debugfs_read("status", status, sizeof(status)))
-		tell(c, "session", true, UNKNOWN, "status cannot be read");
+		report(c, "session", true, UNKNOWN, "status cannot be read");
 	else if (!strncmp(status, "idle", 4))
-		tell(c, "session", true, OK, "nobody else is monitoring");
+		report(c, "session", true, OK, "nobody else is monitoring");
 	else
-		tell(c, "session", true, MISSING,
-		     "monitoring is running already; wait for it or end it: echo > target");
+		report(c, "session", true, MISSING,
+		     "monitoring is already running; wait for it or end it: echo > target");
 }
 
 static void check_kernel(struct check *c)
@@ -135,9 +135,9 @@ static void check_kernel(struct check *c)
 		const char *name, *with, *without;
 	} about[] = {
 		{ "idle pages",
-		  "reclaim gets back the references that sampling takes",
-		  "no CONFIG_PAGE_IDLE_FLAG: references are given back later, when a sample is dropped" },
-		{ "huge pages", "transparent huge pages are seen as such",
+		  "reclaim sees the references that sampling clears",
+		  "no CONFIG_PAGE_IDLE_FLAG: reclaim sees them later, when a sample is dropped" },
+		{ "huge pages", "transparent huge pages are recognized",
 		  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do" },
 	};
 	struct kconfig options[] = {
@@ -153,25 +153,22 @@ static void check_kernel(struct check *c)
 	snprintf(detail, sizeof(detail), "Linux %s on %s%s", uts.release,
 		 uts.machine, strcmp(uts.machine, "x86_64") ?
 		 ", where the module does not run" : "");
-	tell(c, "kernel", true, strcmp(uts.machine, "x86_64") ? MISSING : OK,
+	report(c, "kernel", true, strcmp(uts.machine, "x86_64") ? MISSING : OK,
 	     detail);
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
 		if (!known)
-			tell(c, about[i].name, false, UNKNOWN,
+			report(c, about[i].name, false, UNKNOWN,
 			     "neither /boot/config nor /proc/config.gz can be read");
 		else
-			tell(c, about[i].name, false, options[i].set ? OK : MISSING,
+			report(c, about[i].name, false, options[i].set ? OK : MISSING,
 			     options[i].set ? about[i].with : about[i].without);
 	}
 }
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_DEBUGFS, OPT_SYSROOT };
+#define OPT_SYSROOT	256
 
-static const struct argp_option options_help[] = {
-	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 0 },
-	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 0 },
-	{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 0 },
-	{ "sysroot", OPT_SYSROOT, "DIR", 0, "Look at the system below DIR", 0 },
+static const struct argp_option options[] = {
+	{ "sysroot", OPT_SYSROOT, "DIR", 0, "Check the system below DIR (/)", 0 },
 	{ 0 }
 };
 
@@ -180,31 +177,32 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	struct check *c = state->input;
 
 	switch (key) {
-	case OPT_JSON:
-		c->format = TABLE_JSON;
-		return 0;
-	case OPT_CSV:
-		c->format = TABLE_CSV;
-		return 0;
-	case OPT_DEBUGFS:
-		debugfs_dir(arg);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->format;
 		return 0;
 	case OPT_SYSROOT:
 		c->root = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		usage_error(state, "'%s' is too much", arg);
+		usage_error(state, "unexpected argument '%s'", arg);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = {
+	{ .argp = &format_argp },
+	{ .argp = &debugfs_argp },
+	{ .argp = &verb_common_argp },
+	{ 0 }
+};
+
 static const struct argp argp = {
-	.options = options_help,
+	.options = options,
 	.parser = parse_opt,
-	.children = verb_common,
-	.doc = "Tell whether recording would work here, and what is missing."
-	       "\vThe exit status is 0 only if it would without loading the module.",
+	.children = children,
+	.doc = "Check whether recording works here, and what is missing."
+	       "\vThe exit status is 0 if recording works now, with the module loaded.",
 };
 
 int cmd_check(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * args.c - command lines: what all verbs have, and what several take
+ * args.c - command lines: options that all or several verbs share
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -30,15 +30,15 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 }
 
 /*
- * argp's own --help would call the verb by argv[0], which getopt puts before
- * its messages and so is "wsmo".
+ * argp's own --help would call the verb by argv[0], which is "wsmo" because
+ * getopt begins its messages with it.
  */
 enum { OPT_USAGE = 512 };
 
 static const struct argp_option common_options[] = {
-	{ "help", '?', NULL, 0, "Give this help list", -1 },
-	{ "usage", OPT_USAGE, NULL, 0, "Give a short usage message", -1 },
-	{ "version", 'V', NULL, 0, "Print program version", -1 },
+	{ "help", 'h', NULL, 0, "Print this help", -1 },
+	{ "usage", OPT_USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
+	{ "version", 'V', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 }
 };
 
@@ -46,7 +46,7 @@ static error_t parse_common(int key, char *arg __attribute__((unused)),
 			    struct argp_state *state)
 {
 	switch (key) {
-	case '?':
+	case 'h':
 		state->name = verb_name;
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -72,7 +72,7 @@ const struct argp_child verb_common[] = {
 	{ 0 }
 };
 
-/* A line for each name of an option, with its argument's; no help text */
+/* One line for each name of an option, with the name of its argument */
 static void list_options(const struct argp *argp)
 {
 	const struct argp_option *o = argp->options;
@@ -84,6 +84,8 @@ static void list_options(const struct argp *argp)
 		const char *arg = o->arg ? o->arg : "";
 		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
 
+		if (o->flags & OPTION_DOC)
+			continue;
 		if (o->name)
 			printf("--%s %s%s\n", o->name, arg, maybe);
 		if (o->key > ' ' && o->key < 127)
@@ -93,10 +95,18 @@ static void list_options(const struct argp *argp)
 		list_options(c->argp);
 }
 
+/* argp's paragraph about the arguments of short options helps nobody */
+static char *help_filter(int key, const char *text,
+			 void *input __attribute__((unused)))
+{
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
 void verb_parse(const struct argp *argp, const char *name, int argc,
 		char **argv, void *input)
 {
 	static char prefix[] = "wsmo";
+	struct argp plain = *argp;
 
 	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
 		list_options(argp);
@@ -104,7 +114,9 @@ void verb_parse(const struct argp *argp, const char *name, int argc,
 	}
 	snprintf(verb_name, sizeof(verb_name), "%s", name);
 	argv[0] = prefix;
-	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,
+	if (!plain.help_filter)
+		plain.help_filter = help_filter;
+	if (argp_parse(&plain, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,
 		       input))
 		exit(WSMO_USAGE);
 }
@@ -126,22 +138,10 @@ void parse_pids(struct argp_state *state, char *list, struct pids *pids)
 
 		if (units_parse_count(pid, INT_MAX, &v) || !v)
 			usage_error(state, "'%s' is not a process id", pid);
-		pids->pid = reallocarray(pids->pid, pids->nr + 1,
-					 sizeof(*pids->pid));
-		if (!pids->pid)
-			usage_error(state, "out of memory");
+		pids->pid = need(reallocarray(pids->pid, pids->nr + 1,
+					      sizeof(*pids->pid)));
 		pids->pid[pids->nr++] = v;
 	}
-}
-
-bool has_pid(const struct pids *pids, __u32 pid)
-{
-	size_t i;
-
-	for (i = 0; i < pids->nr; i++)
-		if (pids->pid[i] == pid)
-			return true;
-	return false;
 }
 
 void parse_classes(struct argp_state *state, char *list, __u32 *classes)

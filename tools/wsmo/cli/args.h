@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * args.h - command lines: what all verbs have, and what several take
+ * args.h - command lines: options that all or several verbs share
  */
 #ifndef WSMO_ARGS_H
 #define WSMO_ARGS_H
@@ -9,42 +9,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "libwsmon/filter.h"
 #include "table.h"
 #include "wsmon.h"
 
 /*
- * Alone on a verb's command line: its options, one a line, for completion.sh,
- * which makes the shell's completion of them; as the verbs, without a verb.
+ * The only argument of a verb: print its options, one a line, for completion.sh.
+ * The only argument of wsmo: print the verbs.
  */
 #define LIST_OPTIONS	"--list-options"
 
-/** struct pids - process ids, @nr of them, each at least 1 */
-struct pids {
-	__u32 *pid;
-	size_t nr;
-};
-
 /**
- * usage_error() - tell what is wrong with the command line and exit(2)
- * @state: argp's, for the line that names --help
+ * usage_error() - print what is wrong with the command line and exit(2)
+ * @state: argp's
  */
 void usage_error(struct argp_state *state, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
 /**
  * verb_parse() - argp_parse() for a verb
- * @name: "wsmo record": the name in its usage and help
+ * @name: its name in usage and help, "wsmo record"
  *
- * Usage errors are prefixed "wsmo: " and end the process with WSMO_USAGE.
+ * A usage error prints a message that begins with "wsmo: " and exits with
+ * WSMO_USAGE.
  */
 void verb_parse(const struct argp *argp, const char *name, int argc,
 		char **argv, void *input);
 
-/* --help, --usage and --version; verb_common is for verbs with no other child */
+/* --help and --version; verb_common is for verbs without other children */
 extern const struct argp verb_common_argp;
 extern const struct argp_child verb_common[];
 
-/** set_format() - take one of --json, --csv and --raw, refuse a second one */
+/** set_format() - set the format; a second, different one is a usage error */
 void set_format(struct argp_state *state, enum table_format *format,
 		enum table_format wanted);
 
@@ -53,8 +49,5 @@ void parse_pids(struct argp_state *state, char *list, struct pids *pids);
 
 /** parse_classes() - set the bits of "CLASS,..." in @classes; @list is changed */
 void parse_classes(struct argp_state *state, char *list, __u32 *classes);
-
-/** has_pid() - is it one of them? */
-bool has_pid(const struct pids *pids, __u32 pid);
 
 #endif /* WSMO_ARGS_H */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * outfile.c - files that are there whole or not at all
+ * outfile.c - files that appear whole or not at all
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,19 @@
 #include "outfile.h"
 
 static const char *path;
-static char *temp;
+static char temp[PATH_MAX];	/* empty: there is none */
 static int before = -1;		/* what standard output was */
 
 static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
 
 static void remove_and_die(int sig)
 {
-	if (temp)
+	if (*temp)
 		unlink(temp);
 	raise(sig);
 }
 
-/* Those that the program handles itself, or that are ignored, stay as they are */
+/* Leaves signals alone that the program handles itself, or that are ignored */
 static void handle_signals(void (*handler)(int), int flags)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
@@ -38,6 +39,20 @@ static void handle_signals(void (*handler)(int), int flags)
 		if (old.sa_handler == SIG_DFL || old.sa_handler == remove_and_die)
 			sigaction(deadly[i], &act, NULL);
 	}
+}
+
+int outfile_temp(char *name, const char *file)
+{
+	int fd = -1;
+
+	if (snprintf(name, PATH_MAX, "%s.XXXXXX", file) >= PATH_MAX)
+		errno = ENAMETOOLONG;
+	else
+		fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	*name = '\0';
+	return -errno;
 }
 
 static int fail(int err)
@@ -54,31 +69,21 @@ int outfile_begin(const char *file)
 
 	path = file;
 	if (!stat(file, &st) && !S_ISREG(st.st_mode)) {
-		msg("%s: is there and not a plain file; leave -o out, and redirect",
+		msg("%s: not a plain file; leave -o out, and redirect",
 		    file);
 		return -1;
 	}
-	if (asprintf(&temp, "%s.XXXXXX", file) < 0) {
-		temp = NULL;
-		return fail(ENOMEM);
-	}
 	fflush(stdout);
 	before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (before < 0)
+		return fail(errno);
 	handle_signals(remove_and_die, SA_RESETHAND);
-	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0 || before < 0) {
-		int err = errno;
-
-		if (fd < 0) {
-			free(temp);
-			temp = NULL;
-		} else {
-			close(fd);
-		}
+	fd = outfile_temp(temp, file);
+	if (fd < 0) {
 		outfile_abort();
-		return fail(err);
+		return fail(-fd);
 	}
-	/* as if it were created without the detour */
+	/* the mode of a file created directly */
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
@@ -95,11 +100,10 @@ void outfile_abort(void)
 		close(before);
 		before = -1;
 	}
-	if (temp)
+	if (*temp)
 		unlink(temp);
+	*temp = '\0';
 	handle_signals(SIG_DFL, 0);
-	free(temp);
-	temp = NULL;
 }
 
 int outfile_commit(void)
@@ -108,16 +112,14 @@ int outfile_commit(void)
 
 	if (fflush(stdout) || output_error())
 		err = output_error();
-	/* closing is when NFS and quotas tell that there was no room */
+	/* NFS and quotas report a full disk at close() */
 	fd = dup(STDOUT_FILENO);
 	if (fd >= 0 && close(fd) && !err)
 		err = errno;
 	if (!err && rename(temp, path))
 		err = errno;
-	if (!err) {
-		free(temp);
-		temp = NULL;
-	}
+	if (!err)
+		*temp = '\0';
 	outfile_abort();
 	return err ? fail(err) : 0;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "session/secondary.h"
+#include "secondary.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"
@@ -20,6 +20,7 @@
 #define CELL_LEN	8192
 
 struct table {
+	FILE *f;
 	const struct table_desc *desc;
 	enum table_format format;
 	struct libscols_table *cols;
@@ -30,14 +31,6 @@ struct table {
 	struct json_object *member[TABLE_COLUMNS];
 };
 
-static void check_memory(const void *p)
-{
-	if (p)
-		return;
-	msg("out of memory");
-	exit(WSMO_FAILURE);
-}
-
 static bool shown(const struct table *t, size_t i)
 {
 	return !(t->desc->columns[i].not_in & (1U << t->format));
@@ -47,16 +40,15 @@ static void setup_cols(struct table *t)
 {
 	size_t i;
 
-	t->cols = scols_new_table();
-	check_memory(t->cols);
+	t->cols = need(scols_new_table());
+	scols_table_set_stream(t->cols, t->f);
 	for (i = 0; i < t->desc->nr; i++) {
 		const struct column *c = &t->desc->columns[i];
 
 		if (!shown(t, i))
 			continue;
-		t->col[i] = scols_table_new_column(t->cols, c->head, c->width,
-				c->type == COL_TEXT ? 0 : SCOLS_FL_RIGHT);
-		check_memory(t->col[i]);
+		t->col[i] = need(scols_table_new_column(t->cols, c->head, c->width,
+				c->type == COL_TEXT ? 0 : SCOLS_FL_RIGHT));
 	}
 }
 
@@ -65,8 +57,7 @@ static void setup_json(struct table *t)
 {
 	size_t i;
 
-	t->row = json_object_new_object();
-	check_memory(t->row);
+	t->row = need(json_object_new_object());
 	json_object_object_add(t->row, "type",
 			       json_object_new_string(t->desc->type));
 	for (i = 0; i < t->desc->nr; i++) {
@@ -79,17 +70,15 @@ static void setup_json(struct table *t)
 		case COL_T:
 		case COL_RATIO:
 		case COL_RATE:
-			o = json_object_new_double(0);
-			check_memory(o);
+			o = need(json_object_new_double(0));
 			json_object_set_serializer(o,
 				json_object_double_to_json_string,
 				(void *)(uintptr_t)(c->type == COL_RATIO ?
 						    "%.6f" : "%.3f"), NULL);
 			break;
 		default:
-			o = json_object_new_uint64(0);
+			o = need(json_object_new_uint64(0));
 		}
-		check_memory(o);
 		t->member[i] = o;
 	}
 }
@@ -97,9 +86,15 @@ static void setup_json(struct table *t)
 struct table *table_new(const struct table_desc *desc,
 			enum table_format format)
 {
-	struct table *t = calloc(1, sizeof(*t));
+	return table_new_on(stdout, desc, format);
+}
 
-	check_memory(t);
+struct table *table_new_on(FILE *f, const struct table_desc *desc,
+			   enum table_format format)
+{
+	struct table *t = need(calloc(1, sizeof(*t)));
+
+	t->f = f;
 	t->desc = desc;
 	t->format = format;
 	if (format == TABLE_JSON)
@@ -195,18 +190,17 @@ static void print_block(struct table *t)
 
 static void row_cols(struct table *t, const struct cell *cells)
 {
-	struct libscols_line *line = scols_table_new_line(t->cols, NULL);
+	struct libscols_line *line = need(scols_table_new_line(t->cols, NULL));
 	char buf[CELL_LEN];
 	size_t i;
 
-	check_memory(line);
 	for (i = 0; i < t->desc->nr; i++) {
 		if (!t->col[i])
 			continue;
 		if (scols_line_set_column_data(line, t->col[i],
 				for_people(buf, t, &t->desc->columns[i],
 					   &cells[i])))
-			check_memory(NULL);
+			need(NULL);
 	}
 	if (++t->rows == TABLE_BLOCK)
 		print_block(t);
@@ -224,24 +218,24 @@ static void row_list(struct table *t, const struct cell *cells)
 			width = strlen(t->desc->columns[i].head);
 	for (i = 0; i < t->desc->nr; i++)
 		if (shown(t, i) && cells[i].set)
-			printf("%-*s  %s\n", width, t->desc->columns[i].head,
+			fprintf(t->f, "%-*s  %s\n", width, t->desc->columns[i].head,
 			       for_people(buf, t, &t->desc->columns[i],
 					  &cells[i]));
 }
 
-static void csv_text(const char *s)
+static void csv_text(FILE *f, const char *s)
 {
 	if (!s[strcspn(s, ",\"")]) {
-		fputs(s, stdout);
+		fputs(s, f);
 		return;
 	}
-	putchar('"');
+	fputc('"', f);
 	for (; *s; s++) {
 		if (*s == '"')
-			putchar('"');
-		putchar(*s);
+			fputc('"', f);
+		fputc(*s, f);
 	}
-	putchar('"');
+	fputc('"', f);
 }
 
 static void csv_head(const struct table *t)
@@ -252,10 +246,10 @@ static void csv_head(const struct table *t)
 	for (i = 0; i < t->desc->nr; i++) {
 		if (!shown(t, i))
 			continue;
-		printf("%s%s", comma, t->desc->columns[i].key);
+		fprintf(t->f, "%s%s", comma, t->desc->columns[i].key);
 		comma = ",";
 	}
-	putchar('\n');
+	fputc('\n', t->f);
 }
 
 static void row_csv(const struct table *t, const struct cell *cells)
@@ -269,23 +263,20 @@ static void row_csv(const struct table *t, const struct cell *cells)
 
 		if (!shown(t, i))
 			continue;
-		fputs(comma, stdout);
+		fputs(comma, t->f);
 		if (is_set(c, &cells[i]))
-			csv_text(exact(buf, c, &cells[i]));
+			csv_text(t->f, exact(buf, c, &cells[i]));
 		comma = ",";
 	}
-	putchar('\n');
+	fputc('\n', t->f);
 }
 
 /* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
 static struct json_object *json_text(const char *text)
 {
 	char buf[CELL_LEN];
-	struct json_object *o = json_object_new_string(text_utf8(buf,
-						sizeof(buf), text));
 
-	check_memory(o);
-	return o;
+	return need(json_object_new_string(text_utf8(buf, sizeof(buf), text)));
 }
 
 /* Figures of such a target are not to be taken for those of others. */
@@ -328,9 +319,10 @@ static void row_json(struct table *t, const struct cell *cells)
 		json_object_object_add(t->row, c->key, json_object_get(o));
 	}
 	json_secondary(t, cells);
-	puts(json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
-					    JSON_C_TO_STRING_NOZERO |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	fprintf(t->f, "%s\n",
+		json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
+					       JSON_C_TO_STRING_NOZERO |
+					       JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
 void table_row(struct table *t, const struct cell *cells)
@@ -354,7 +346,7 @@ void table_flush(struct table *t)
 		return;
 	if (t->cols)
 		print_block(t);
-	fflush(stdout);
+	fflush(t->f);
 }
 
 void table_end(struct table *t)
@@ -372,18 +364,4 @@ void table_end(struct table *t)
 	json_object_put(t->row);
 	scols_unref_table(t->cols);
 	free(t);
-}
-
-char *table_help(const struct table_desc *desc)
-{
-	char *text = NULL;
-	size_t size, i;
-	FILE *f = open_memstream(&text, &size);
-
-	check_memory(f);
-	for (i = 0; i < desc->nr; i++)
-		fprintf(f, "  %-22s %s\n", desc->columns[i].key,
-			desc->columns[i].help);
-	fclose(f);
-	return text;
 }

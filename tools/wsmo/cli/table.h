@@ -2,9 +2,10 @@
 /*
  * table.h - one description of columns, four ways to print it
  *
- * A report describes its columns once. The table for people, --json, --csv,
- * --raw and the help text all come from that description. Rows are printed as
- * they come: a table needs the same memory for ten rows and ten million.
+ * A report describes its columns once: the table for people, --raw, --csv and
+ * --json come from that description. Documentation/reference/json.rst says what
+ * the columns mean. Rows are printed as they come, so memory does not grow with
+ * their number.
  */
 #ifndef WSMO_TABLE_H
 #define WSMO_TABLE_H
@@ -37,8 +38,8 @@ enum table_format {
  * @COL_US:	u, a duration in microseconds
  * @COL_MS:	u, a duration in milliseconds
  * @COL_T:	d, seconds since the recording began
- * @COL_RATIO:	d, 0 to 1: per cent for people
- * @COL_RATE:	d, how many in a second
+ * @COL_RATIO:	d, 0 to 1: percent for people
+ * @COL_RATE:	d, number per second
  * @COL_TEXT:	s
  */
 enum column_type {
@@ -64,10 +65,9 @@ enum column_type {
  * @key:	name in JSON and CSV
  * @head:	heading for people
  * @type:	what its cells are
- * @width:	least width for people, so that a long table, printed in
- *		parts, stays aligned
+ * @width:	minimum width for people, so that a long table, printed in
+ *		blocks, stays aligned
  * @not_in:	NOT_*
- * @help:	what it is
  */
 struct column {
 	const char *key;
@@ -75,7 +75,6 @@ struct column {
 	enum column_type type;
 	unsigned int width;
 	unsigned int not_in;
-	const char *help;
 };
 
 /**
@@ -83,7 +82,7 @@ struct column {
  * @type:	value of "type" in JSON
  * @columns:	@nr of them
  * @nr:		at most TABLE_COLUMNS
- * @list:	for people: one line a column, as it has one row only
+ * @list:	for people: one line a column, for a table of one row
  */
 struct table_desc {
 	const char *type;
@@ -121,9 +120,13 @@ static inline struct cell cell_s(const char *s)
 
 struct table;
 
-/** table_new() - prints to stdout; exits if there is no memory */
+/** table_new() - begin a table on stdout; exits if there is no memory */
 struct table *table_new(const struct table_desc *desc,
 			enum table_format format);
+
+/** table_new_on() - the same, printed to @f */
+struct table *table_new_on(FILE *f, const struct table_desc *desc,
+			   enum table_format format);
 
 /**
  * table_row() - print a row
@@ -131,13 +134,10 @@ struct table *table_new(const struct table_desc *desc,
  */
 void table_row(struct table *t, const struct cell *cells);
 
-/** table_flush() - print what is pending now; accepts NULL */
+/** table_flush() - print pending rows now; accepts NULL */
 void table_flush(struct table *t);
 
-/** table_end() - print what is pending, free; accepts NULL */
+/** table_end() - print pending rows and free the table; accepts NULL */
 void table_end(struct table *t);
-
-/** table_help() - its columns for a help text; Return: malloc()ed text */
-char *table_help(const struct table_desc *desc);
 
 #endif /* WSMO_TABLE_H */

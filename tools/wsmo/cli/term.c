@@ -53,7 +53,7 @@ bool term_unicode(void)
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-void term_print(const char *text, unsigned int width)
+void term_print(FILE *f, const char *text, unsigned int width)
 {
 	char clean[512];
 	mbstate_t state = { 0 };
@@ -79,9 +79,9 @@ void term_print(const char *text, unsigned int width)
 		}
 	}
 	if (!*p) {
-		printf("%s%*s", clean, (int)(width - used), "");
+		fprintf(f, "%s%*s", clean, (int)(width - used), "");
 		return;
 	}
-	printf("%.*s~%*s", (int)(fits - clean), clean,
+	fprintf(f, "%.*s~%*s", (int)(fits - clean), clean,
 	       (int)(width - fits_used - 1), "");
 }

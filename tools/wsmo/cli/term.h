@@ -6,6 +6,7 @@
 #define WSMO_TERM_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The user's choice of colours; the first is for what standard output can */
 enum term_color {
@@ -30,6 +31,6 @@ bool term_unicode(void);
  * term_print() - print a text of unknown origin in a field, left aligned
  * @width: columns of the field; a longer text ends in '~'
  */
-void term_print(const char *text, unsigned int width);
+void term_print(FILE *f, const char *text, unsigned int width);
 
 #endif /* WSMO_TERM_H */

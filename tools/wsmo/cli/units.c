@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "units.h"
@@ -128,6 +129,23 @@ int units_parse_milli(const char *text, __u64 max, __u64 *milli)
 	if (v > max)
 		return -ERANGE;
 	*milli = v;
+	return 0;
+}
+
+int units_parse_percent(const char *text, double *share)
+{
+	char *end;
+	double v;
+
+	/* strtod() also takes blanks, signs, hexadecimals and names */
+	if (!is_digit(*text) || text[strspn(text, "0123456789.%")])
+		return -EINVAL;
+	v = strtod(text, &end);
+	if (*end && strcmp(end, "%"))
+		return -EINVAL;
+	if (v > 100)
+		return -ERANGE;
+	*share = v / 100;
 	return 0;
 }
 

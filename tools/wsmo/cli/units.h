@@ -53,6 +53,13 @@ int units_parse_size(const char *text, __u64 *bytes);
 int units_parse_count(const char *text, __u64 max, __u64 *count);
 
 /**
+ * units_parse_percent() - "5%", "0.5%"; without the sign, too
+ * @share: result, 0 to 1
+ * Return: 0, -EINVAL, or -ERANGE above 100 %
+ */
+int units_parse_percent(const char *text, double *share);
+
+/**
  * units_parse_milli() - "5", "0.25": a number with up to three decimals
  * @max: and @milli, the result: in 1/1000
  * Return: 0, -EINVAL, or -ERANGE above @max

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chrome.c - "wsmo export --chrome": counters of the Trace Event Format
+ * chrome.c - "wsmo export chrome": counters of the Trace Event Format
  *
- * A counter for each class and window, with the interval's ends as counters of
- * their own: viewers stack or split the values of one counter.
+ * Each class and window has three counters, the estimate and the ends of its
+ * interval: viewers would stack or split the values of one counter.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 static void chrome_begin(struct report *rp)
 {
 	(void)rp;
-	/* each event brings the comma before it, and this one is the first */
+	/* each further event begins with a comma */
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 	      "{\"name\":\"wsmon\",\"ph\":\"M\",\"pid\":0,\"args\":{}}", stdout);
 }
@@ -24,7 +24,7 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 		    const char *name, __u64 bytes)
 {
 	printf(",\n{\"name\":\"%s\",\"ph\":\"C\",\"pid\":%u,\"ts\":%.3f,\"args\":{\"bytes\":%llu}}",
-	       name, pid, report_time(rp, time_ns) * 1e6, bytes);
+	       name, pid, filter_time(&rp->filter, time_ns) * 1e6, bytes);
 }
 
 static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
@@ -32,7 +32,7 @@ static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
 	char tau[UNITS_LEN], name[96];
 	int len;
 
-	if (!report_wants_class(rp, w->class) || !report_wants_tau(rp, w->tau_us))
+	if (!filter_wants_class(&rp->filter, w->class) || !filter_wants_window(&rp->filter, w->tau_us))
 		return;
 	len = snprintf(name, sizeof(name), "working set %s, %s",
 		       class_name(w->class),
@@ -49,7 +49,7 @@ static void instant_json(const struct report *rp, const struct wsmon_record *rec
 			 __u32 pid, const char *scope, const char *what)
 {
 	printf(",\n{\"name\":%s,\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-	       what, scope, pid, pid, report_time(rp, rec->time_ns) * 1e6);
+	       what, scope, pid, pid, filter_time(&rp->filter, rec->time_ns) * 1e6);
 }
 
 static void instant(const struct report *rp, const struct wsmon_record *rec,
@@ -87,7 +87,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	char text[8 * WSMON_COMM_LEN];
 
-	/* a name is needed, and a loss matters, whatever the filters are */
+	/* filters do not apply to names and losses */
 	if (rec->type == WSMON_REC_TARGET)
 		printf(",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":%s}}",
 		       target->pid, export_json_text(text, sizeof(text),
@@ -96,7 +96,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 		snprintf(text, sizeof(text), "%llu records lost", lost->records);
 		instant(rp, rec, 0, "g", text);
 	}
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	if (rec->type == WSMON_REC_WSS) {
 		working_set(rp, (const void *)rec);

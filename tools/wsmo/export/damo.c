@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * damo.c - "wsmo export --damo": what "damo report" reads
+ * damo.c - "wsmo export damo": what "damo report" reads
  *
  * damo's record is a JSON array with an object for each target, which has all its
- * snapshots; so those of each target are collected in a file of its own first.
- * DAMON counts in how many sampling rounds of an interval a region was found
- * accessed: here that is the share of rounds that found its samples accessed, of
- * the rounds there were. DAMON has no share of pages.
+ * snapshots; so each target's are collected in a temporary file first. DAMON's
+ * nr_accesses is the number of sampling rounds that found a region accessed: freq
+ * times the number of rounds. DAMON has no share of pages.
  *
- * damo asks file(1) what it is given, which does not recognize JSON of some
- * megabytes. So it is compressed by zlib, as damo's own records are.
+ * The output is compressed by zlib, as damo's own records are: damo asks file(1),
+ * which does not recognize large JSON.
  *
- * Ages are in microseconds. damo's heatmap extends what a snapshot found back over
- * the age in intervals, although earlier snapshots found it before: that age is 0.
+ * Ages are in microseconds. The age in intervals is 0: damo's heatmap would extend a
+ * snapshot back over it, over the snapshots before.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -133,7 +132,7 @@ static void snapshot(struct report *rp, const struct wsmon_rec_snapshot *s)
 	if (!s->first || !t->open)
 		open_snapshot(rp, t, s);
 	for (i = 0; i < s->nr; i++)
-		if (report_wants_class(rp, s->regions[i].class))
+		if (filter_wants_class(&rp->filter, s->regions[i].class))
 			put_region(t, s, &s->regions[i]);
 }
 
@@ -145,7 +144,7 @@ static void damo_record(struct report *rp, const struct wsmon_record *rec)
 	if (rec->type == WSMON_REC_ATTRS) {
 		reader_copy(rec, &attrs, sizeof(attrs));
 		d->attrs = attrs.attrs;
-	} else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec)) {
+	} else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec)) {
 		snapshot(rp, (const void *)rec);
 	}
 }

@@ -2,59 +2,18 @@
 /*
  * export.c - "wsmo export": recordings for other programs
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <json-c/json.h>
 
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/text.h"
 #include "cli/units.h"
 #include "export.h"
+#include "session/debugfs.h"
 
 #define LIVE_INTERVAL	(10 * NSEC_PER_SEC)
-
-static int compare(const void *a, const void *b)
-{
-	const struct export_target *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-void export_targets_init(struct sorted *targets)
-{
-	*targets = (struct sorted) {
-		.size = sizeof(struct export_target), .max = EXPORT_TARGETS,
-		.compare = compare,
-	};
-}
-
-void export_target_note(struct sorted *targets, const struct wsmon_record *rec)
-{
-	const struct wsmon_rec_target *name = (const void *)rec;
-	const struct wsmon_rec_proc *proc = (const void *)rec;
-	struct export_target key = { 0 }, *t;
-
-	if (rec->type != WSMON_REC_TARGET && rec->type != WSMON_REC_PROC)
-		return;
-	reader_pid(rec, &key.pid);
-	t = sorted_get(targets, &key);
-	if (t && rec->type == WSMON_REC_TARGET) {
-		memcpy(t->comm, name->comm, sizeof(t->comm));
-	} else if (t) {
-		t->have_rss = true;
-		t->rss = proc->rss;
-		t->swap = proc->swap;
-	}
-}
-
-struct export_target export_target(const struct sorted *targets, __u32 pid)
-{
-	const struct export_target key = { .pid = pid };
-	const struct export_target *t = sorted_find(targets, &key);
-
-	return t ? *t : key;
-}
 
 const char *export_json_text(char *buf, size_t size, const char *text)
 {
@@ -70,9 +29,9 @@ const char *export_json_text(char *buf, size_t size, const char *text)
 
 /**
  * struct export - the command line
- * @rp:		what is read, and the format
+ * @rp:		what to read, and the format
  * @file:	-o
- * @live:	no recording but what the module knows now
+ * @live:	export what is monitored now, not a recording
  * @interval_ns: how often
  */
 struct export {
@@ -82,30 +41,31 @@ struct export {
 	__u64 interval_ns;
 };
 
-enum {
-	OPT_CSV = 256, OPT_JSON, OPT_CHROME, OPT_DAMO, OPT_OPENMETRICS, OPT_LIVE,
-	OPT_INTERVAL,
-};
+enum { OPT_LIVE = 256, OPT_INTERVAL };
 
 static const struct argp_option options[] = {
-	{ "csv", OPT_CSV, NULL, 0, "Working set and resident sizes, comma separated", 0 },
-	{ "json", OPT_JSON, NULL, 0, "The same, one JSON object a line", 0 },
-	{ "chrome", OPT_CHROME, NULL, 0, "Chrome's trace format: counters, for ui.perfetto.dev", 0 },
-	{ "damo", OPT_DAMO, NULL, 0, "A record of DAMON's user space tool damo: regions", 0 },
-	{ "openmetrics", OPT_OPENMETRICS, NULL, 0, "OpenMetrics text, for Prometheus", 0 },
-	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced when all is written", 1 },
-	{ "live", OPT_LIVE, NULL, 0, "With --openmetrics: no recording but what is monitored now, again and again", 1 },
-	{ "interval", OPT_INTERVAL, "TIME", 0, "With --live: how often (10s)", 1 },
+	{ "output", 'o', "FILE", 0, "Write to FILE, replaced once all is written", 0 },
+	{ "live", OPT_LIVE, NULL, 0, "openmetrics: export what is monitored now, repeatedly", 0 },
+	{ "interval", OPT_INTERVAL, "TIME", 0, "Time between two exports with --live (10s)", 0 },
 	{ 0 }
 };
 
 static void set_view(struct argp_state *state, struct report *rp,
-		     const struct report_view *view, enum table_format format)
+		     const char *name)
 {
+	static const struct report_view * const views[] = {
+		&export_chrome, &export_damo, &export_openmetrics,
+	};
+	size_t i;
+
 	if (rp->view)
-		usage_error(state, "one format at a time");
-	rp->view = view;
-	rp->format = format;
+		usage_error(state, "one format at a time; name the record file with -i");
+	for (i = 0; i < ARRAY_SIZE(views); i++)
+		if (!strcmp(name, views[i]->name))
+			rp->view = views[i];
+	if (!rp->view)
+		usage_error(state, "'%s' is not a format: chrome, damo or openmetrics",
+			    name);
 }
 
 static void check(struct argp_state *state, const struct export *e)
@@ -113,14 +73,13 @@ static void check(struct argp_state *state, const struct export *e)
 	const struct report *rp = &e->rp;
 
 	if (!rp->view)
-		usage_error(state, "name a format: --csv, --json, --chrome, --damo or --openmetrics");
+		usage_error(state, "name a format: chrome, damo or openmetrics");
 	if ((e->live || e->interval_ns) && rp->view != &export_openmetrics)
-		usage_error(state, "--live and --interval are for --openmetrics");
+		usage_error(state, "--live and --interval are for openmetrics");
 	if (e->interval_ns && !e->live)
 		usage_error(state, "--interval is for --live");
-	if (e->live && (rp->file || rp->pids.nr || rp->classes || rp->nr_taus ||
-			rp->from_ns != LLONG_MIN || rp->to_ns != LLONG_MAX))
-		usage_error(state, "--live is of all that is monitored now: it takes none of -i, --time, --pid, --class and --tau");
+	if (e->live && (rp->file || !filter_is_all(&rp->filter)))
+		usage_error(state, "--live exports all that is monitored now: it takes none of -i, --time, --pid, --class and --window");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -131,21 +90,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &e->rp;
 		return 0;
-	case OPT_CSV:
-		set_view(state, &e->rp, &export_table, TABLE_CSV);
-		return 0;
-	case OPT_JSON:
-		set_view(state, &e->rp, &export_table, TABLE_JSON);
-		return 0;
-	case OPT_CHROME:
-		set_view(state, &e->rp, &export_chrome, TABLE_JSON);
-		return 0;
-	case OPT_DAMO:
-		set_view(state, &e->rp, &export_damo, TABLE_JSON);
-		return 0;
-	case OPT_OPENMETRICS:
-		set_view(state, &e->rp, &export_openmetrics, TABLE_RAW);
-		return 0;
 	case 'o':
 		e->file = arg;
 		return 0;
@@ -153,14 +97,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		e->live = true;
 		return 0;
 	case OPT_INTERVAL:
-		if (units_parse_time(arg, &e->interval_ns) ||
-		    e->interval_ns < NSEC_PER_MSEC)
-			usage_error(state, "'%s' is not a time; try --interval 15s",
-				    arg);
+		e->interval_ns = option_time(state, arg);
+		if (e->interval_ns < NSEC_PER_MSEC)
+			usage_error(state, "--interval must be at least 1ms");
 		return 0;
 	case ARGP_KEY_ARG:
-		usage_error(state, "'%s' is too much; name the record file with -i",
-			    arg);
+		set_view(state, &e->rp, arg);
+		return 0;
 	case ARGP_KEY_END:
 		check(state, e);
 		return 0;
@@ -170,7 +113,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-	{ .argp = &report_filter_argp, .group = 2 },
+	{ .argp = &report_filter_argp },
+	{ .argp = &debugfs_argp },
 	{ .argp = &verb_common_argp },
 	{ 0 }
 };
@@ -179,15 +123,17 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.children = children,
-	.doc = "Write a recording in a format of other programs.",
+	.args_doc = "chrome|damo|openmetrics",
+	.doc = "Convert a recording for other programs."
+	       "\vchrome: counters for ui.perfetto.dev. damo: regions for DAMON's damo. "
+	       "openmetrics: text for Prometheus. Tables: 'wsmo report' with --csv or --json.",
 };
 
 int cmd_export(int argc, char **argv)
 {
-	struct export e = {
-		.rp = { .from_ns = LLONG_MIN, .to_ns = LLONG_MAX },
-	};
+	struct export e = { .rp.out.f = stdout };
 
+	filter_init(&e.rp.filter);
 	verb_parse(&argp, "wsmo export", argc, argv, &e);
 	if (e.live)
 		return export_live(e.file, e.interval_ns ? e.interval_ns :

@@ -2,8 +2,7 @@
 /*
  * export.h - what the formats of "wsmo export" share
  *
- * A format is a view as reports are: the same filters, the same way through the
- * file.
+ * A format is a view, like those of "wsmo report": it has the same filters.
  */
 #ifndef WSMO_EXPORT_H
 #define WSMO_EXPORT_H
@@ -11,47 +10,28 @@
 #include "libwsmon/sorted.h"
 #include "report/report.h"
 
-/* Bytes of a text of unknown origin that are written, and most of it as JSON */
+/* Max. bytes of a text of unknown origin, and of the same as JSON */
 #define EXPORT_TEXT	1024
 #define EXPORT_JSON	(6 * EXPORT_TEXT + 3)
 
-#define EXPORT_TARGETS	4096	/* whose names and sizes are kept */
+#define EXPORT_TARGETS	4096	/* max. targets with a name */
 
-extern const struct report_view export_table;
 extern const struct report_view export_chrome;
 extern const struct report_view export_damo;
 extern const struct report_view export_openmetrics;
 
-/** struct export_target - what was told of a target last */
-struct export_target {
-	__u32 pid;
-	bool have_rss;
-	__u64 rss;
-	__u64 swap;
-	char comm[WSMON_COMM_LEN];
-};
-
-/** export_targets_init() - none yet */
-void export_targets_init(struct sorted *targets);
-
-/** export_target_note() - take a TARGET or PROC record, leave others */
-void export_target_note(struct sorted *targets, const struct wsmon_record *rec);
-
-/** export_target() - Return: what is known; of an unknown target nothing */
-struct export_target export_target(const struct sorted *targets, __u32 pid);
-
 /**
- * export_json_text() - a text of unknown origin as JSON has it, with quotes
+ * export_json_text() - quote a text of unknown origin for JSON
  * Return: @buf
  */
 const char *export_json_text(char *buf, size_t size, const char *text);
 
 /**
- * export_live() - write what the module knows now to a file, again and again
+ * export_live() - write the module's figures to a file, until a signal ends it
  * @file: the file, NULL for standard output
- * @interval_ns: time between
+ * @interval_ns: how often
  *
- * Return: exit status, when a signal says to end
+ * Return: exit status
  */
 int export_live(const char *file, __u64 interval_ns);
 

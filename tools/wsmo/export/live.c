@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * live.c - "wsmo export --openmetrics --live": what the module knows now
+ * live.c - "wsmo export openmetrics --live": the module's figures of now
  */
 #include <signal.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 
 #include "cli/cli.h"
 #include "cli/outfile.h"
+#include "cli/secondary.h"
 #include "cli/units.h"
 #include "export.h"
 #include "metrics.h"
 #include "session/live.h"
-#include "session/secondary.h"
 
 static volatile sig_atomic_t ended;
 
@@ -91,7 +91,7 @@ int export_live(const char *file, __u64 interval_ns)
 			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next,
 					NULL);
 	} while (!err && !ended);
-	/* nobody is to take what was for what is */
+	/* old figures must not pass for current ones */
 	if (file)
 		unlink(file);
 	return err ? WSMO_FAILURE : WSMO_OK;

@@ -11,7 +11,7 @@
 #include "libwsmon/names.h"
 #include "metrics.h"
 
-/* Families with a sample for each row: the name, and where its value is */
+/* Families with a sample for each row: the name, and the offset of its value */
 static const struct family {
 	const char *name;
 	const char *help;
@@ -40,7 +40,7 @@ static void head(const char *name, const char *type, const char *unit,
 	printf("# HELP %s %s\n", name, help);
 }
 
-/* What would end the label is escaped */
+/* Escapes quotes and backslashes */
 static void put_label(const char *text)
 {
 	char clean[4 * WSMON_COMM_LEN];
@@ -69,7 +69,7 @@ static void sample(const struct family *f, const struct wss_row *row,
 
 	put_target(f->name, row->pid, name ? name->comm : "");
 	if (f->classes)
-		printf(",class=\"%s\",tau_seconds=\"%.15g\"",
+		printf(",class=\"%s\",window_seconds=\"%.15g\"",
 		       class_name(row->class), row->tau_us / 1e6);
 	printf("} %llu", *(const __u64 *)((const char *)row + f->offset));
 	if (mono_ns)
@@ -134,7 +134,7 @@ static void put_value(const struct value *v)
 	putchar('\n');
 }
 
-/* Of several values at the same time the last one is the sample */
+/* The last value of a time is its sample */
 static void next_value(struct value *v, __u64 ms, int value)
 {
 	if (v->ms != ms)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * openmetrics.c - "wsmo export --openmetrics" of a recording
+ * openmetrics.c - "wsmo export openmetrics" of a recording
  *
- * All samples of a metric lie together, so all rows are kept until the end.
+ * OpenMetrics wants all samples of a metric together, so rows are kept until the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void take_wss(struct report *rp, const struct wsmon_rec_wss *w)
 {
 	struct metrics *m = rp->data;
 
-	if (report_wants_class(rp, w->class) && report_wants_tau(rp, w->tau_us))
+	if (filter_wants_class(&rp->filter, w->class) && filter_wants_window(&rp->filter, w->tau_us))
 		need(wss_rows_add(&m->rows, &(struct wss_row) {
 			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
@@ -55,11 +55,11 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 		const struct wss_name key = { .pid = target->pid };
 		struct wss_name *name = sorted_get(&m->names, &key);
 
-		/* a metric keeps its labels: the name it has in the end */
+		/* a metric keeps its labels: the last name wins */
 		if (name)
 			memcpy(name->comm, target->comm, sizeof(name->comm));
 	}
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	if (rec->type == WSMON_REC_PEAK)
 		events_add(&m->events, rec);

@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "record.h"
 
 #define END_PATIENCE	(5 * NSEC_PER_SEC)	/* for END after stopping */
@@ -19,23 +18,15 @@
 
 /* What is pending; times are CLOCK_MONOTONIC, 0 is never */
 struct loop {
-	__u64 tick_ns;		/* next time to look at /proc and tell progress */
+	__u64 tick_ns;		/* next time to read /proc and draw progress */
 	__u64 stop_ns;		/* when to stop the session */
 	__u64 give_up_ns;	/* when to wait for END no longer */
 	bool progress;
 };
 
-__u64 record_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
 __u64 record_lost(const struct record *r)
 {
-	/* a loss at the very end has no LOST record behind it */
+	/* no LOST record follows a loss at the very end */
 	return r->lost.records > r->stats.lost_records ?
 	       r->lost.records : r->stats.lost_records;
 }
@@ -44,14 +35,14 @@ static void progress(const struct record *r)
 {
 	char wss[UNITS_LEN], low[UNITS_LEN], high[UNITS_LEN];
 	char bytes[UNITS_LEN], time[UNITS_LEN], line[256];
-	__u64 elapsed = (record_now() - r->start_ns) / NSEC_PER_SEC;
+	__u64 elapsed = (clock_now() - r->start_ns) / NSEC_PER_SEC;
 	int len;
 
 	len = snprintf(line, sizeof(line), "%s",
 		       units_time(time, elapsed * NSEC_PER_SEC));
 	if (r->wss.rec.size)
 		len += snprintf(line + len, sizeof(line) - len,
-				"  pid %u: WSS %s (%s to %s)", r->first_pid,
+				"  pid %u: WSS %s (%s to %s)", r->targets.first,
 				units_size(wss, r->wss.bytes),
 				units_size(low, r->wss.low),
 				units_size(high, r->wss.high));
@@ -66,7 +57,7 @@ static void stop(struct record *r, struct loop *l)
 	if (!r->session.started)
 		return;
 	session_stop(&r->session);
-	l->give_up_ns = record_now() + END_PATIENCE;
+	l->give_up_ns = clock_now() + END_PATIENCE;
 }
 
 static void fail(struct record *r)
@@ -124,9 +115,9 @@ static void handle_signals(struct record *r, struct loop *l)
 	while ((sig = record_signal(r))) {
 		if (sig == SIGCHLD) {
 			if (r->child.gone && r->session.started)
-				l->stop_ns = record_now() + EXIT_PATIENCE;
+				l->stop_ns = clock_now() + EXIT_PATIENCE;
 		} else if (!r->cmd) {
-			/* the second one means it */
+			/* the second signal: do not wait for END */
 			if (r->session.started)
 				stop(r, l);
 			else
@@ -143,11 +134,11 @@ static void earlier(__u64 *a, __u64 b)
 
 static int timeout_ms(const struct record *r, const struct loop *l)
 {
-	__u64 now = record_now(), next = l->tick_ns;
+	__u64 now = clock_now(), next = l->tick_ns;
 
 	earlier(&next, l->stop_ns);
 	earlier(&next, l->give_up_ns);
-	earlier(&next, marks_due(r));
+	earlier(&next, marks_due(&r->marks));
 	if (next <= now)
 		return 0;
 	return (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
@@ -155,13 +146,13 @@ static int timeout_ms(const struct record *r, const struct loop *l)
 
 static void tick(struct record *r, struct loop *l)
 {
-	__u64 now = record_now();
+	__u64 now = clock_now();
 
 	if (now < l->tick_ns)
 		return;
 	l->tick_ns += (now - l->tick_ns) / NSEC_PER_SEC * NSEC_PER_SEC +
 		      NSEC_PER_SEC;
-	record_memory(r);
+	targets_memory(&r->targets, 0, &r->output);
 	record_mappings(r);
 	if (r->hooks.tick)
 		r->hooks.tick(r);
@@ -204,20 +195,20 @@ void record_loop(struct record *r)
 		if (fds[1].revents)
 			handle_signals(r, &l);
 		if (fds[2].revents)
-			marks_take(r);
+			marks_take(&r->marks);
 		if (fds[3].revents && r->stacks.fd >= 0)
-			stacks_take(r);
-		marks_tick(r);
+			stacks_take(&r->stacks, &r->output);
+		marks_tick(&r->marks);
 		if (fds[0].revents && !take_stream(r))
 			break;
 		if (write_failed(r))
 			break;
 		tick(r, &l);
-		if (l.stop_ns && record_now() >= l.stop_ns)
+		if (l.stop_ns && clock_now() >= l.stop_ns)
 			stop(r, &l);
-		if (l.give_up_ns && record_now() >= l.give_up_ns) {
-			msg("the module did not tell that it ended; the file has no end record");
-			/* unless somebody would not wait for it */
+		if (l.give_up_ns && clock_now() >= l.give_up_ns) {
+			msg("the module did not report the end; the file has no end record");
+			/* 1: the user did not want to wait */
 			r->failed |= l.give_up_ns > 1;
 			break;
 		}
@@ -226,7 +217,7 @@ void record_loop(struct record *r)
 		r->session.started = false;
 	if (!r->failed)
 		write_failed(r);
-	r->end_ns = record_now();
+	r->end_ns = clock_now();
 	msg_progress(NULL);
 }
 

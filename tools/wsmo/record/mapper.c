@@ -1,48 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mapper.c - makes MAPPING records of what changed in /proc/PID/maps
+ * mapper.c - makes MAPPING records of changes in /proc/PID/maps
  *
- * Of each mapping told a hash is kept, in address order as maps has them: one walk
- * along both finds what is new, one line at a time. Reading is a target's cost, too
- * (its mmap lock), so it takes at most one part in 50 of the time.
+ * A hash of each mapping written is kept in address order, which is the order of maps:
+ * one walk along both finds what is new. Reading maps takes the target's mmap lock, so
+ * it may take 1/50 of the time.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "buildid.h"
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "mapper.h"
-#include "threads.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64
 #define MAPPER_PACE	50
 #define MAPPER_THREADS	1024
 
-struct told {
+struct written {
 	__u64 start;
 	__u64 hash;
 	__u32 tid;
 };
 
 struct list {
-	struct told *told;
+	struct written *written;
 	unsigned int nr;
 	unsigned int room;
 };
 
 struct mapped {
 	__u32 pid;
-	bool waits;		/* there is something to tell */
-	__u64 next_ns;		/* not to be read before */
-	unsigned int left_out;	/* most at any time */
+	bool waits;		/* mappings changed since the last reading */
+	__u64 next_ns;		/* not read before */
+	unsigned int left_out;	/* max. at any time */
 	struct list list;
+};
+
+/* A thread and its stack pointer */
+struct thread {
+	__u64 sp;
+	__u32 tid;
 };
 
 /* One reading of a target's mappings */
@@ -53,7 +58,7 @@ struct reading {
 	struct list new;
 	struct thread *threads;
 	size_t nr_threads;
-	/* of the last file, whose mappings stand together */
+	/* of the last file: its mappings are neighbours */
 	__u64 file;
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
@@ -66,12 +71,81 @@ static int compare(const void *x, const void *y)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static __u64 now_ns(void)
+static int compare_threads(const void *x, const void *y)
 {
-	struct timespec ts;
+	const struct thread *a = x, *b = y;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+	return a->sp < b->sp ? -1 : a->sp > b->sp;
+}
+
+/* /proc/PID/task/TID/syscall: "running"; or the call's number and arguments, sp, pc */
+static bool parse_sp(const char *text, __u64 *sp)
+{
+	__u64 pc;
+
+	return sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %llx %llx", sp, &pc) == 2 ||
+	       sscanf(text, "-1 %llx %llx", sp, &pc) == 2;
+}
+
+static bool read_sp(int dir, __u32 tid, __u64 *sp)
+{
+	char path[32], text[256];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%u/syscall", tid);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return parse_sp(text, sp);
+}
+
+/*
+ * Reads the threads that wait in the kernel, lowest stack pointer first. A running thread
+ * shows no stack pointer: the next reading may find it waiting. The main thread is left
+ * out: its stack is [stack].
+ */
+static size_t threads_read(__u32 pid, struct thread *t, size_t max)
+{
+	const struct dirent *e;
+	size_t nr = 0;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (nr < max && (e = readdir(dir))) {
+		t[nr].tid = strtoul(e->d_name, NULL, 10);
+		if (t[nr].tid && t[nr].tid != pid &&
+		    read_sp(dirfd(dir), t[nr].tid, &t[nr].sp))
+			nr++;
+	}
+	closedir(dir);
+	qsort(t, nr, sizeof(*t), compare_threads);
+	return nr;
+}
+
+/* Return: the thread with its stack pointer in a range, 0 if none has */
+static __u32 threads_in(const struct thread *t, size_t nr, __u64 start, __u64 end)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t[mid].sp < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < nr && t[low].sp < end ? t[low].tid : 0;
 }
 
 static __u64 hash_bytes(__u64 hash, const void *data, size_t size)
@@ -92,7 +166,7 @@ static __u64 hash_of(const struct maps *map)
 	return hash_bytes(hash, map->name, strlen(map->name));
 }
 
-/* The only character that maps escapes */
+/* maps escapes nothing but newlines */
 static void unescape(char *to, const char *from)
 {
 	while (*from) {
@@ -107,8 +181,8 @@ static void unescape(char *to, const char *from)
 }
 
 /*
- * The file itself, whatever has its name now; only a regular file is opened:
- * opening others may do something.
+ * Opens the mapped file itself, whatever has its name now. Only regular files: opening
+ * others may have side effects.
  */
 static int open_mapped(const struct maps *map)
 {
@@ -148,7 +222,8 @@ static void read_build_id(struct reading *r)
 	close(fd);
 }
 
-static void tell(struct reading *r, __u32 tid, const struct mapper_writer *w)
+static void write_mapping(struct reading *r, __u32 tid,
+			  const struct mapper_writer *w)
 {
 	const struct maps *map = &r->m->maps;
 	union {
@@ -159,7 +234,7 @@ static void tell(struct reading *r, __u32 tid, const struct mapper_writer *w)
 	size_t len;
 
 	m.rec.rec.type = WSMON_REC_MAPPING;
-	m.rec.rec.time_ns = now_ns();
+	m.rec.rec.time_ns = clock_now();
 	m.rec.pid = map->pid;
 	m.rec.prot = map->prot;
 	m.rec.start = map->start;
@@ -177,50 +252,50 @@ static void tell(struct reading *r, __u32 tid, const struct mapper_writer *w)
 	w->write(w->data, &m.rec);
 }
 
-static bool remember(struct reading *r, const struct told *t)
+static bool remember(struct reading *r, const struct written *t)
 {
 	struct list *l = &r->new;
 
 	if (l->nr == l->room) {
-		struct told *more = reallocarray(l->told, l->room + MAPPER_CHUNK,
+		struct written *more = reallocarray(l->written, l->room + MAPPER_CHUNK,
 						 sizeof(*more));
 
 		if (!more)
 			return false;
-		l->told = more;
+		l->written = more;
 		l->room += MAPPER_CHUNK;
 	}
-	l->told[l->nr++] = *t;
+	l->written[l->nr++] = *t;
 	return true;
 }
 
-/* Takes the mapping the walk is at; Return: whether it found room */
+/* Takes the walk's mapping; Return: whether there was room */
 static bool take(struct reading *r, const struct mapper_writer *w)
 {
 	const struct maps *map = &r->m->maps;
-	struct told t = { .start = map->start, .hash = hash_of(map) };
-	const struct told *old = NULL;
+	struct written t = { .start = map->start, .hash = hash_of(map) };
+	const struct written *old = NULL;
 
-	while (r->at < r->old->nr && r->old->told[r->at].start < map->start)
+	while (r->at < r->old->nr && r->old->written[r->at].start < map->start)
 		r->at++;
-	if (r->at < r->old->nr && r->old->told[r->at].start == map->start &&
-	    r->old->told[r->at].hash == t.hash)
-		old = &r->old->told[r->at];
+	if (r->at < r->old->nr && r->old->written[r->at].start == map->start &&
+	    r->old->written[r->at].hash == t.hash)
+		old = &r->old->written[r->at];
 	if (!strcmp(map->name, "[stack]"))
 		t.tid = map->pid;
 	else if (!map->inode)
 		t.tid = threads_in(r->threads, r->nr_threads, map->start, map->end);
-	/* a thread that runs now was found when it did not */
+	/* a running thread shows no sp, but an earlier reading may have found it */
 	if (!t.tid && old)
 		t.tid = old->tid;
 	if (!remember(r, &t))
 		return false;
 	if (!old || old->tid != t.tid)
-		tell(r, t.tid, w);
+		write_mapping(r, t.tid, w);
 	return true;
 }
 
-/* Return: whether there are more than can be told */
+/* Has a process more than @most mappings? */
 static bool too_many(struct maps *map, __u32 pid, unsigned int most)
 {
 	unsigned int nr = 0;
@@ -234,7 +309,7 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int most)
 static void read_all(struct mapper *m, struct mapped *t,
 		     const struct mapper_writer *w)
 {
-	unsigned int most = MAPPER_ALL - (m->told - t->list.nr), left_out = 0;
+	unsigned int most = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list };
 	bool named;
 
@@ -256,21 +331,21 @@ static void read_all(struct mapper *m, struct mapped *t,
 		m->left_out += left_out - t->left_out;
 		t->left_out = left_out;
 	}
-	m->told += r.new.nr - t->list.nr;
-	free(t->list.told);
+	m->written += r.new.nr - t->list.nr;
+	free(t->list.written);
 	t->list = r.new;
 }
 
 static void read_if_due(struct mapper *m, struct mapped *t,
 			const struct mapper_writer *w)
 {
-	__u64 now = now_ns();
+	__u64 now = clock_now();
 
 	if (!t->waits || now < t->next_ns)
 		return;
 	t->waits = false;
 	read_all(m, t, w);
-	t->next_ns = now + (now_ns() - now) * MAPPER_PACE;
+	t->next_ns = now + (clock_now() - now) * MAPPER_PACE;
 }
 
 void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
@@ -305,8 +380,8 @@ void mapper_forget(struct mapper *m, __u32 pid)
 
 	if (!t)
 		return;
-	m->told -= t->list.nr;
-	free(t->list.told);
+	m->written -= t->list.nr;
+	free(t->list.written);
 	*t = key;
 }
 
@@ -316,7 +391,7 @@ void mapper_free(struct mapper *m)
 	size_t i;
 
 	for (i = 0; i < m->targets.nr; i++)
-		free(t[i].list.told);
+		free(t[i].list.written);
 	free(m->targets.base);
 	maps_close(&m->maps);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mapper.h - makes MAPPING records of what changed in /proc/PID/maps
+ * mapper.h - makes MAPPING records of changes in /proc/PID/maps
  */
 #ifndef WSMO_MAPPER_H
 #define WSMO_MAPPER_H
@@ -12,43 +12,39 @@
 #include "wsmon.h"
 
 /*
- * Mappings of a target that are told at most, and of all targets together. A
- * target that has more is told without those that have no name; if that is not
- * enough, without the last.
+ * Max. mappings written of a target, and of all targets together. Of a target with more
+ * those without a name are left out; if that is not enough, the last ones, too.
  */
 #define MAPPER_TARGET	4096
 #define MAPPER_ALL	16384
 
-/** struct mapper_writer - where records go: called with each of them */
+/** struct mapper_writer - the function that gets each record */
 struct mapper_writer {
 	void (*write)(void *data, const struct wsmon_rec_mapping *rec);
 	void *data;
 };
 
 /**
- * struct mapper - what was told of each target; zeroed is nothing
+ * struct mapper - the mappings written of each target; all zero is none
  * @targets:	by pid
  * @maps:	the walk
- * @told:	mappings remembered, of all targets
- * @left_out:	of each target the most that were left out at any time, summed up
+ * @written:	number of mappings remembered
+ * @left_out:	sum of each target's max. number of mappings left out
  */
 struct mapper {
 	struct sorted targets;
 	struct maps maps;
-	unsigned int told;
+	unsigned int written;
 	unsigned int left_out;
 };
 
-/** mapper_forget() - the target has a new address space, or is gone */
+/** mapper_forget() - forget a target's mappings: a new address space, or its end */
 void mapper_forget(struct mapper *m, __u32 pid);
 
-/**
- * mapper_changed() - the target's mappings changed: tell what is new, now or
- * at mapper_tick()
- */
+/** mapper_changed() - write a target's new mappings, now or at mapper_tick() */
 void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w);
 
-/** mapper_tick() - tell what waits; to be called about once a second */
+/** mapper_tick() - write mappings that are due; called about once a second */
 void mapper_tick(struct mapper *m, const struct mapper_writer *w);
 
 /** mapper_free() - free everything */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mark.c - "wsmo mark": note a moment in the recording that runs
+ * mark.c - "wsmo mark": mark a moment in the running recording
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,11 +16,10 @@
 
 #define PATIENCE_MS	3000
 
-enum { OPT_NO_STACKS = 256, OPT_DEBUGFS };
+#define OPT_NO_STACKS	256
 
 static const struct argp_option options[] = {
-	{ "no-stacks", OPT_NO_STACKS, NULL, 0, "Take no call stacks of the targets", 0 },
-	{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 0 },
+	{ "no-stacks", OPT_NO_STACKS, NULL, 0, "Take no call stacks", 0 },
 	{ 0 }
 };
 
@@ -34,9 +33,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_NO_STACKS:
 		rq->flags |= MARK_NO_STACKS;
 		return 0;
-	case OPT_DEBUGFS:
-		debugfs_dir(arg);
-		return 0;
 	case ARGP_KEY_ARG:
 		if (snprintf(rq->text + len, sizeof(rq->text) - len, "%s%s",
 			     blank, arg) >= (int)(sizeof(rq->text) - len))
@@ -45,20 +41,26 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!len)
-			usage_error(state, "what is the mark called? Name it: 'wsmo mark TEXT'");
+			usage_error(state, "the mark needs a text: 'wsmo mark TEXT'");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = {
+	{ .argp = &debugfs_argp },
+	{ .argp = &verb_common_argp },
+	{ 0 }
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
-	.children = verb_common,
+	.children = children,
 	.args_doc = "TEXT...",
-	.doc = "Note this moment, under this name, in the recording that 'wsmo record' makes now, with the call stacks of what is recorded."
-	       "\vPrints the mark's number and its time. 'wsmo report peaks' shows marks.",
+	.doc = "Mark this moment in the running recording, with the targets' call stacks."
+	       "\vPrints the mark's number and time. 'wsmo report peaks' shows marks.",
 };
 
 /* Return: 0, or -1 after a message */
@@ -79,7 +81,7 @@ static int ask(int fd, const struct mark_request *rq)
 	if (sendto(fd, rq, sizeof(*rq), 0, (struct sockaddr *)&addr, len) >= 0)
 		return 0;
 	if (errno == ECONNREFUSED)
-		msg("no recording runs here: start one with 'wsmo record'");
+		msg("no recording is running; start one with 'wsmo record'");
 	else
 		msg("no mark: %s", strerror(errno));
 	return -1;
@@ -95,7 +97,7 @@ static int hear(int fd, struct mark_reply *reply)
 	if (poll(&p, 1, PATIENCE_MS) == 1 &&
 	    mark_receive(fd, reply, sizeof(*reply), &from, &len) == sizeof(*reply))
 		return 0;
-	msg("the recording did not answer; it is another user's, or just ending");
+	msg("the recording did not answer: it is another user's, or about to end");
 	return -1;
 }
 

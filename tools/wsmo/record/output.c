@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "output.h"
 
 static int open_special(struct output *o)
@@ -28,27 +29,17 @@ static int open_temp(struct output *o)
 {
 	struct identity user;
 
-	if (snprintf(o->temp, sizeof(o->temp), "%s.XXXXXX", o->name) >=
-	    (int)sizeof(o->temp)) {
-		o->temp[0] = '\0';
-		msg("the file's name is too long");
-		return -1;
-	}
-	o->fd = mkostemp(o->temp, O_CLOEXEC);
+	o->fd = outfile_temp(o->temp, o->name);
 	if (o->fd < 0) {
-		if (errno == ENOENT)
-			msg("%s: its directory is not there; make it, or name another with -o",
-			    o->name);
-		else
-			msg("%s: cannot be made: %s; name another with -o",
-			    o->name, strerror(errno));
-		o->temp[0] = '\0';
+		msg("%s: cannot be created: %s; name another file with -o",
+		    o->name, strerror(-o->fd));
+		o->fd = -1;
 		return -1;
 	}
-	/* who runs sudo wants to read what it recorded */
+	/* whoever runs sudo wants to read the recording */
 	if (!identity_get(&user) && user.uid &&
 	    fchown(o->fd, user.uid, user.gid))
-		msg("%s: stays root's: %s", o->name, strerror(errno));
+		msg("%s: still belongs to root: %s", o->name, strerror(errno));
 	return 0;
 }
 
@@ -81,7 +72,7 @@ int output_commit(struct output *o)
 		return -1;
 	}
 	if (rename(o->temp, o->name)) {
-		msg("%s: cannot be made: %s", o->name, strerror(errno));
+		msg("%s: cannot be created: %s", o->name, strerror(errno));
 		return -1;
 	}
 	o->temp[0] = '\0';
@@ -108,6 +99,12 @@ void output_put(struct output *o, const void *data, size_t size)
 	}
 }
 
+void output_record(struct output *o, const struct wsmon_record *rec)
+{
+	output_put(o, rec, rec->size);
+	o->records++;
+}
+
 void output_flush(struct output *o)
 {
 	size_t done = 0;
@@ -132,7 +129,7 @@ int output_close(struct output *o)
 	if (o->fd < 0)
 		return 0;
 	output_flush(o);
-	/* NFS and quotas tell here that there was no room */
+	/* NFS and quotas report a full disk at close() */
 	if (close(o->fd) && !o->error)
 		o->error = -errno;
 	o->fd = -1;

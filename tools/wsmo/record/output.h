@@ -2,8 +2,8 @@
 /*
  * output.h - the file "record" writes
  *
- * It is written under another name in the same directory until recording has
- * begun: a recording that never begins leaves an older file as it was.
+ * Until recording has begun the file has a temporary name in the same directory: a
+ * recording that never begins leaves an older file untouched.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
@@ -15,11 +15,12 @@
 
 /**
  * struct output - the file
- * @name:	what the user calls it
- * @temp:	what it is called until output_commit(); empty for a device or
- *		a pipe, which is written as it is
+ * @name:	its name
+ * @temp:	its temporary name until output_commit(); empty for a device or a pipe,
+ *		which is opened directly
  * @fd:		its fd, -1 if it is not open
  * @bytes:	written so far
+ * @records:	appended so far
  * @used:	bytes waiting in @buf
  * @error:	-errno of the first write that failed; later ones do nothing
  */
@@ -28,6 +29,7 @@ struct output {
 	char temp[PATH_MAX];
 	int fd;
 	__u64 bytes;
+	__u64 records;
 	size_t used;
 	int error;
 	char buf[65536];
@@ -37,24 +39,23 @@ struct output {
 int output_open(struct output *o, const char *name);
 
 /**
- * output_commit() - give it its name; a file that has the name becomes NAME.old
+ * output_commit() - rename the file to @name; an older file becomes NAME.old
  * Return: 0, or -1 after a message
  */
 int output_commit(struct output *o);
 
-/**
- * output_put() - append; written out by output_flush(), or when much waits
- *
- * Does nothing if the file is not open.
- */
+/** output_put() - append to the buffer, if the file is open */
 void output_put(struct output *o, const void *data, size_t size);
 
-/** output_flush() - write out what waits */
+/** output_record() - append a record */
+void output_record(struct output *o, const struct wsmon_record *rec);
+
+/** output_flush() - write the buffer to the file */
 void output_flush(struct output *o);
 
 /**
- * output_close() - flush, close; a file that was not committed is removed
- * Return: 0, or -1 after a message if this failed and nothing had before
+ * output_close() - flush and close; remove the file if it was not committed
+ * Return: 0, or -1 after a message if only this failed
  */
 int output_close(struct output *o);
 

@@ -2,35 +2,44 @@
 /*
  * record.c - "wsmo record"
  */
+#include <string.h>
+
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/units.h"
 #include "record.h"
-#include "stack/stack.h"
+#include "stack_request.h"
 
 enum {
-	OPT_NO_PACK = 512, OPT_NO_STACKS, OPT_STACK_THREADS,
-	OPT_STACK_INTERVAL, OPT_MARK_AT,
+	OPT_NO_PACK = 512, OPT_NO_STACKS, OPT_STACK_THREADS, OPT_STACK_INTERVAL,
+	OPT_MARK_AT, OPT_SIZING,
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "The record file (wsmon.data); one that is there becomes FILE.old", 0 },
-	{ "no-pack", OPT_NO_PACK, NULL, 0, "Write snapshots as they come, not packed: a file ten to twenty times as large", 0 },
+	{ "output", 'o', "FILE", 0, "Record to FILE (wsmon.data); an old one becomes FILE.old", 0 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and losses", 0 },
 	{ "mark-at", OPT_MARK_AT, "TIME,...", 0, "Set marks at these times, as 'wsmo mark' does", 0 },
 	{ "no-stacks", OPT_NO_STACKS, NULL, 0, "Take no call stacks at peaks and marks", 0 },
-	{ "stack-threads", OPT_STACK_THREADS, "N", 0, "Most threads of a process whose stacks are taken (16), those that run first", 0 },
-	{ "stack-interval", OPT_STACK_INTERVAL, "TIME", 0, "Least time between two peaks of a process with stacks (1s)", 0 },
-	{ "quiet", 'q', NULL, 0, "No progress, no closing words but what was lost", 0 },
+	{ "sizing", OPT_SIZING, NULL, 0, "For report sizing: windows of 1 s to 2 min", 0 },
+	/* wsmo-record(1) describes these */
+	{ "no-pack", OPT_NO_PACK, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "stack-threads", OPT_STACK_THREADS, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "stack-interval", OPT_STACK_INTERVAL, "TIME", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
-static __u32 parse_threads(struct argp_state *state, const char *arg)
+/*
+ * The longest window is two minutes: memory idle for longer costs less to take away
+ * than to keep. Accessed bits stay set until they are cleared, so two samples in the
+ * shortest window are enough.
+ */
+static void set_sizing(struct record *r)
 {
-	__u64 n;
-
-	if (units_parse_count(arg, STACK_THREADS, &n) || !n)
-		usage_error(state, "'%s' is not a number of threads, 1 to %d",
-			    arg, STACK_THREADS);
-	return n;
+	r->sizing = true;
+	strcpy(record_setting(r, "sample_us"), "500000");
+	strcpy(record_setting(r, "aggr_us"), "1000000");
+	strcpy(record_setting(r, "window_us"),
+	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -47,6 +56,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'q':
 		r->quiet = true;
 		return 0;
+	case OPT_SIZING:
+		set_sizing(r);
+		return 0;
 	case OPT_NO_PACK:
 		r->no_pack = true;
 		return 0;
@@ -54,10 +66,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		r->stacks.wanted = false;
 		return 0;
 	case OPT_STACK_THREADS:
-		r->stacks.threads = parse_threads(state, arg);
+		r->stacks.threads = option_count(state, arg, 1, STACK_THREADS);
 		return 0;
 	case OPT_STACK_INTERVAL:
-		r->stacks.interval_ns = record_time(state, arg);
+		r->stacks.interval_ns = option_time(state, arg);
 		return 0;
 	case OPT_MARK_AT:
 		marks_parse(state, arg, &r->marks);
@@ -79,12 +91,14 @@ static const struct argp argp = {
 	.children = children,
 	.args_doc = "-p PID,...\n[--] COMMAND [ARG...]",
 	.doc = "Record the working set of running processes, or of a command, to a file."
-	       "\vEnds with the command or the last process, after --duration, or on Ctrl-C. "
-	       "Returns the command's exit status. Run by sudo, the command runs as the "
+	       "\vDefaults, unless the module is set otherwise: --sample 100ms --aggr 1s "
+	       "--window 1s --max-regions 2000 --cpu 3%. wsmo-record(1) has more options.\n"
+	       "Ends with the command or the last process, after --duration, or on Ctrl-C. "
+	       "Returns the command's exit status. Under sudo the command runs as the "
 	       "user who called sudo.",
 };
 
-static void tell_end(const struct record *r)
+static void report(const struct record *r)
 {
 	char bytes[UNITS_LEN], time[UNITS_LEN], hold[UNITS_LEN];
 	const struct wsmon_rec_stats *st = &r->stats;
@@ -95,12 +109,12 @@ static void tell_end(const struct record *r)
 		    lost, units_size(bytes, r->lost.bytes > st->lost_bytes ?
 				     r->lost.bytes : st->lost_bytes));
 	if (r->mapper.left_out)
-		msg("up to %u mappings were left out of the file: what is in them will have no name",
+		msg("up to %u mappings were left out of the file: reports have no names for them",
 		    r->mapper.left_out);
 	if (r->quiet)
 		return;
-	stacks_tell(r);
-	msg("wrote %llu records, %s, in %s to %s", r->records,
+	stacks_report(&r->stacks);
+	msg("wrote %llu records, %s, in %s to %s", r->output.records,
 	    units_size(bytes, r->output.bytes), units_time(time, ran),
 	    r->file);
 	if (st->rec.size && ran)
@@ -113,8 +127,13 @@ static void tell_end(const struct record *r)
 
 static int begin(struct record *r)
 {
-	marks_open(r);
+	marks_open(&r->marks);
 	return 0;
+}
+
+static void end(struct record *r)
+{
+	marks_close(&r->marks);
 }
 
 int cmd_record(int argc, char **argv)
@@ -123,11 +142,14 @@ int cmd_record(int argc, char **argv)
 
 	r.file = "wsmon.data";
 	r.hooks.begin = begin;
-	r.hooks.end = marks_close;
-	r.hooks.tell = tell_end;
+	r.hooks.end = end;
+	r.hooks.report = report;
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;
 	r.stacks.interval_ns = NSEC_PER_SEC;
+	r.marks.output = &r.output;
+	r.marks.stacks = &r.stacks;
+	r.marks.targets = &r.targets;
 	verb_parse(&argp, "wsmo record", argc, argv, &r);
 	return record_run(&r);
 }

@@ -8,13 +8,13 @@
 #include "child.h"
 #include "cli/args.h"
 #include "libwsmon/pack.h"
-#include "libwsmon/sorted.h"
 #include "mapper.h"
 #include "marks.h"
 #include "output.h"
 #include "session/procfs.h"
 #include "session/session.h"
 #include "stacks.h"
+#include "targets.h"
 
 struct record;
 
@@ -23,34 +23,35 @@ struct record;
  * @begin:	before monitoring starts; a failure, after a message, ends it
  * @take:	for each record of the stream, before it is written
  * @tick:	about once a second
- * @end:	behind the last record; can still write some
- * @tell:	the closing words; not NULL
+ * @end:	after the last record; can still write some
+ * @report:	prints the closing words; not NULL
  */
 struct record_hooks {
 	int (*begin)(struct record *r);
 	void (*take)(struct record *r, const struct wsmon_record *rec);
 	void (*tick)(struct record *r);
 	void (*end)(struct record *r);
-	void (*tell)(const struct record *r);
+	void (*report)(const struct record *r);
 };
 
 /**
  * struct record - one run of "wsmo record", or of a verb built on it
  * @verb:	its name, for messages
  * @hooks:	what it does
- * @optional:	there need not be anything to monitor
+ * @optional:	neither processes nor a command need be named
  * @pids:	processes to attach to
  * @duration_ns: how long, 0 is until it is ended
  * @file:	the record file, NULL if none is wanted
  * @cmd:	a command to run, NULL if there is none
- * @quiet:	no progress line, no closing words but what was lost
- * @sizing:	it is for "report sizing"
- * @no_pack:	write snapshots as they are
+ * @quiet:	no progress line; the closing words are losses only
+ * @sizing:	--sizing
+ * @no_pack:	do not pack snapshots
+ * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
  * @output:	the file's side
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
- * @targets:	struct live_target of those that are not gone
+ * @targets:	targets
  * @maps:	for the areas' names
  * @mapper:	for MAPPING records
  * @packer:	makes snapshots small
@@ -58,11 +59,9 @@ struct record_hooks {
  * @marks:	marks
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
  * @end_ns:	when it ended
- * @records:	written
- * @lost:	what LOST records told
+ * @lost:	sum of the LOST records
  * @stats:	the last STATS, none if its size is 0
- * @first_pid:	the target of the progress line
- * @wss:	its last WSS
+ * @wss:	the first target's last WSS
  * @ended:	END came
  * @failed:	recording ended early, after a message
  */
@@ -77,12 +76,13 @@ struct record {
 	bool quiet;
 	bool sizing;
 	bool no_pack;
+	__u64 window_us;
 
 	struct session session;
 	struct output output;
 	struct child child;
 	int signal_fd;
-	struct sorted targets;
+	struct targets targets;
 	struct maps maps;
 	struct mapper mapper;
 	struct packer packer;
@@ -90,10 +90,8 @@ struct record {
 	struct marks marks;
 	__u64 start_ns;
 	__u64 end_ns;
-	__u64 records;
 	struct wsmon_rec_lost lost;
 	struct wsmon_rec_stats stats;
-	__u32 first_pid;
 	struct wsmon_rec_wss wss;
 	bool ended;
 	bool failed;
@@ -108,13 +106,19 @@ struct record {
 	.marks.fd = -1,			\
 }
 
-/* Options of verbs that monitor; its input is the struct record */
+/*
+ * Options of verbs that monitor; its input is the struct record. Those that few need
+ * are not in --help but in wsmo-record(1).
+ */
 extern const struct argp record_argp;
 
+/* The same; --help does not have those that say how to monitor */
+extern const struct argp record_brief_argp;
+
 /**
- * record_setting() - the place of an attribute's value for this session
- * @key:	its name in debugfs; it is added if it is not set yet
- * Return: SETTING_TEXT bytes, empty for one that is new
+ * record_setting() - find or add an attribute to be set for this session
+ * @key:	its name in debugfs
+ * Return: its value, SETTING_TEXT bytes; empty if it was added
  */
 char *record_setting(struct record *r, const char *key);
 
@@ -125,7 +129,7 @@ char *record_setting(struct record *r, const char *key);
 int record_run(struct record *r);
 
 /**
- * record_prepare() - see that monitoring can start; changes nothing
+ * record_prepare() - check that monitoring can start; changes nothing
  * Return: 0, or -1 after a message
  */
 int record_prepare(struct record *r);
@@ -160,12 +164,6 @@ int record_signal(struct record *r);
  */
 int record_finish(struct record *r, int status);
 
-/** record_time() - an option's argument that is a time, a microsecond at least */
-__u64 record_time(struct argp_state *state, const char *arg);
-
-/** record_now() - CLOCK_MONOTONIC in nanoseconds, the clock of records */
-__u64 record_now(void);
-
 /** record_lost() - how many records were lost, as far as is known */
 __u64 record_lost(const struct record *r);
 
@@ -177,25 +175,10 @@ __u64 record_lost(const struct record *r);
  */
 void record_loop(struct record *r);
 
-/**
- * record_take() - a record of the stream: complete it, note it, write it
- */
+/** record_take() - complete a record of the stream and write it */
 void record_take(struct record *r, const struct wsmon_record *rec);
 
-/** record_write() - append a record to the file */
-void record_write(struct record *r, const void *rec, size_t size);
-
-/**
- * record_next_target() - walk through the targets that are not gone
- * @i: 0 at first
- * Return: a pid, 0 behind the last one
- */
-__u32 record_next_target(const struct record *r, size_t *i);
-
-/** record_memory() - add a PROC record for each target whose turn it is */
-void record_memory(struct record *r);
-
-/** record_mappings() - add MAPPING records that wait for their turn */
+/** record_mappings() - write MAPPING records that are due */
 void record_mappings(struct record *r);
 
 /** record_wait_child() - wait for CMD, forwarding signals */

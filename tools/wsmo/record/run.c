@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "record.h"
 
 static int check_pids(const struct record *r)
@@ -37,7 +38,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
-		/* nohup and the like: what is ignored stays ignored */
+		/* what is ignored stays ignored, for nohup */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);
@@ -92,7 +93,7 @@ int record_start(struct record *r)
 		msg("out of memory");
 		return WSMO_FAILURE;
 	}
-	r->start_ns = record_now();
+	r->marks.start_ns = r->start_ns = clock_now();
 	err = session_start(&r->session, target);
 	free(target);
 	if (err)
@@ -105,8 +106,8 @@ int record_start(struct record *r)
 }
 
 /*
- * Everything up to the moment when data comes. What can fail is tried before
- * anything is changed. Return: 0, or the exit status after a message
+ * Does everything up to the moment when data comes, first what can fail, then what
+ * changes something. Return: 0, or the exit status after a message
  */
 static int begin(struct record *r)
 {
@@ -145,28 +146,27 @@ int record_finish(struct record *r, int status)
 	maps_close(&r->maps);
 	mapper_free(&r->mapper);
 	packer_free(&r->packer);
-	free(r->targets.base);
+	targets_free(&r->targets);
 	free(r->pids.pid);
 	return status;
 }
-
 
 int record_run(struct record *r)
 {
 	int status = begin(r);
 
 	if (!status) {
-		stacks_begin(r);
+		stacks_begin(&r->stacks);
 		record_loop(r);
 	}
 	session_close(&r->session);
 	if (!status && r->hooks.end)
 		r->hooks.end(r);
-	stacks_end(r);
+	stacks_end(&r->stacks, &r->output);
 	if (output_close(&r->output))
 		r->failed = true;
 	if (!status) {
-		r->hooks.tell(r);
+		r->hooks.report(r);
 		if (r->failed)
 			status = WSMO_FAILURE;
 	}

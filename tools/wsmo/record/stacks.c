@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stacks.c - asks wsmo-stack for call stacks, writes what it sends
+ * stacks.c - asks wsmo-stack for call stacks, writes them to the file
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,18 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
 #include "cli/cli.h"
 #include "cli/program.h"
-#include "cli/units.h"
-#include "record.h"
-#include "stack/stack.h"
+#include "stack_request.h"
+#include "stacks.h"
 
 #define END_PATIENCE	(5 * NSEC_PER_SEC)
 
 /**
- * struct stacks_target - when stacks of a target were taken for a peak
+ * struct stacks_target - a target's last peak with stacks
  * @pid:	the target
- * @start_ns:	when that peak began
+ * @start_ns:	start of the peak
  */
 struct stacks_target {
 	__u32 pid;
@@ -46,7 +46,7 @@ static void __attribute__((noreturn)) execute(int fd)
 	_exit(program_execute("stack", argv));
 }
 
-/* Return: whether it runs */
+/* Starts wsmo-stack if need be; Return: whether it runs */
 static bool start(struct stacks *s)
 {
 	int fd[2];
@@ -73,7 +73,7 @@ static bool start(struct stacks *s)
 	return true;
 }
 
-/* Return: whether it will be done */
+/* Return: whether wsmo-stack got the request */
 static bool ask(struct stacks *s, __u32 pid, __u32 reason, __u32 number)
 {
 	const struct stack_request rq = {
@@ -87,18 +87,17 @@ static bool ask(struct stacks *s, __u32 pid, __u32 reason, __u32 number)
 				MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(rq);
 }
 
-void stacks_begin(struct record *r)
+void stacks_begin(struct stacks *s)
 {
-	if (r->stacks.wanted)
-		start(&r->stacks);
+	if (s->wanted)
+		start(s);
 }
 
-void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak)
+void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak)
 {
 	const struct stacks_target key = {
 		.pid = peak->pid, .start_ns = peak->start_ns,
 	};
-	struct stacks *s = &r->stacks;
 	struct stacks_target *t;
 
 	if (!s->wanted || s->broken || peak->edge != WSMON_PEAK_START ||
@@ -109,7 +108,7 @@ void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak)
 			.size = sizeof(*t), .max = 65536, .compare = compare,
 		};
 	t = sorted_find(&s->last, &key);
-	/* a peak of text and one of the rest at once: the same stacks */
+	/* text and the rest peak at once: the same stacks serve both */
 	if (t && t->start_ns == peak->start_ns)
 		return;
 	if ((t && peak->start_ns - t->start_ns < s->interval_ns) ||
@@ -122,43 +121,41 @@ void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak)
 		t->start_ns = peak->start_ns;
 }
 
-void stacks_mark(struct record *r, __u32 number)
+void stacks_mark(struct stacks *s, const struct targets *targets, __u32 number)
 {
-	struct stacks *s = &r->stacks;
 	size_t i = 0;
 	__u32 pid;
 
-	while (s->wanted && !s->broken && (pid = record_next_target(r, &i)))
+	while (s->wanted && !s->broken && (pid = targets_next(targets, &i)))
 		if (!ask(s, pid, WSMON_STACK_MARK, number))
 			s->skipped++;
 }
 
-static void tell_error(struct stacks *s, const struct wsmon_rec_stack *rec)
+static void report_error(struct stacks *s, const struct wsmon_rec_stack *rec)
 {
 	const char *why = strerror(rec->error);
 
-	/* a thread that ended meanwhile is nothing special */
+	/* threads end all the time */
 	if (s->noted || rec->error == ESRCH)
 		return;
 	s->noted = true;
 	if (rec->error == EPERM)
-		why = "not allowed: a debugger is attached to it, or the kernel forbids it (kernel.yama.ptrace_scope is 3)";
+		why = "not permitted: a debugger is attached, or kernel.yama.ptrace_scope is 3";
 	else if (rec->error == ETIMEDOUT)
-		why = "it did not stop in time, as in uninterruptible sleep";
+		why = "it did not stop in time; it may be in uninterruptible sleep";
 	else if (rec->error == EOPNOTSUPP)
 		why = "it runs a 32-bit program";
-	msg("no stack of thread %u of %u: %s; this is told once", rec->tid,
+	msg("no stack of thread %u of %u: %s; further failures are only counted", rec->tid,
 	    rec->pid, why);
 }
 
-static void take(struct record *r, const struct wsmon_rec_stack *rec)
+static void take(struct stacks *s, struct output *o,
+		 const struct wsmon_rec_stack *rec)
 {
-	struct stacks *s = &r->stacks;
-
-	record_write(r, rec, rec->rec.size);
+	output_record(o, &rec->rec);
 	if (rec->error) {
 		s->failed++;
-		tell_error(s, rec);
+		report_error(s, rec);
 		return;
 	}
 	s->taken++;
@@ -175,18 +172,17 @@ static void reap(struct stacks *s)
 	s->pid = 0;
 }
 
-void stacks_take(struct record *r)
+void stacks_take(struct stacks *s, struct output *o)
 {
 	union {
 		struct wsmon_rec_stack rec;
 		unsigned char room[STACK_RECORD];
 	} in;
-	struct stacks *s = &r->stacks;
 	ssize_t n;
 
 	while ((n = recv(s->fd, &in, sizeof(in), MSG_DONTWAIT)) > 0)
 		if (n >= (ssize_t)sizeof(in.rec) && in.rec.rec.size == n)
-			take(r, &in.rec);
+			take(s, o, &in.rec);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	reap(s);
@@ -195,20 +191,18 @@ void stacks_take(struct record *r)
 	s->broken = true;
 }
 
-void stacks_end(struct record *r)
+void stacks_end(struct stacks *s, struct output *o)
 {
-	__u64 deadline_ns = record_now() + END_PATIENCE, now;
-	struct stacks *s = &r->stacks;
+	__u64 deadline_ns = clock_now() + END_PATIENCE, now;
 	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
 
 	if (s->fd < 0)
 		return;
-	/* that it ends now is in order */
 	s->broken = true;
 	shutdown(s->fd, SHUT_WR);
-	while (s->fd >= 0 && (now = record_now()) < deadline_ns)
+	while (s->fd >= 0 && (now = clock_now()) < deadline_ns)
 		if (poll(&fd, 1, (deadline_ns - now) / NSEC_PER_MSEC + 1) > 0)
-			stacks_take(r);
+			stacks_take(s, o);
 	if (s->fd < 0)
 		return;
 	kill(s->pid, SIGKILL);
@@ -216,9 +210,8 @@ void stacks_end(struct record *r)
 	msg("wsmo-stack did not end in time; the last stacks are missing");
 }
 
-void stacks_tell(const struct record *r)
+void stacks_report(const struct stacks *s)
 {
-	const struct stacks *s = &r->stacks;
 	char time[UNITS_LEN];
 
 	if (s->taken)

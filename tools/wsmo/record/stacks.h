@@ -2,9 +2,8 @@
 /*
  * stacks.h - call stacks in the record file: at peaks and at marks
  *
- * wsmo-stack, which takes them, is started with the recording: where that takes as
- * long as the first peak lasts, what made the peak would be over. Nothing here
- * waits for it but the end of the recording.
+ * wsmo-stack takes them. It is started with the recording: starting it at the first
+ * peak could take longer than the peak. Only stacks_end() waits for it.
  */
 #ifndef WSMO_RECORD_STACKS_H
 #define WSMO_RECORD_STACKS_H
@@ -12,24 +11,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "libwsmon/sorted.h"
-#include "wsmon.h"
-
-struct record;
+#include "output.h"
+#include "targets.h"
 
 /**
- * struct stacks - state of it
+ * struct stacks - the connection to wsmo-stack, and what came of it
  * @wanted:	take stacks
- * @threads:	most threads of a target at a time
- * @interval_ns: least time between two peaks of a target that get stacks
+ * @threads:	max. threads of a target at a time
+ * @interval_ns: min. time between two peaks of a target that get stacks
  * @fd:		socket to wsmo-stack, -1 while it does not run
  * @pid:	its process, 0 if there is none
  * @broken:	it could not be started, or ended: no more stacks
- * @last:	struct stacks_target: when the last ones of each target were taken
- * @noted:	errno of a stack that could not be taken was told
+ * @last:	struct stacks_target: each target's last peak with stacks
+ * @noted:	the first failure was reported
  * @taken:	stacks in the file
- * @failed:	such that could not be taken
- * @skipped:	peaks without stacks, as they came too soon
+ * @failed:	stacks that could not be taken
+ * @skipped:	peaks and marks without stacks: too soon after others
  * @longest_ns:	longest time a thread was stopped
  */
 struct stacks {
@@ -48,25 +45,25 @@ struct stacks {
 };
 
 /** stacks_begin() - start wsmo-stack if stacks are wanted */
-void stacks_begin(struct record *r);
+void stacks_begin(struct stacks *s);
 
-/** stacks_peak() - a peak's edge came: take stacks if it is time to */
-void stacks_peak(struct record *r, const struct wsmon_rec_peak *peak);
+/** stacks_peak() - ask for stacks if a peak starts, not too soon after another */
+void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak);
 
-/** stacks_mark() - a mark was set: take stacks of all targets */
-void stacks_mark(struct record *r, __u32 number);
+/** stacks_mark() - ask for stacks of all targets for a mark */
+void stacks_mark(struct stacks *s, const struct targets *targets, __u32 number);
 
-/** stacks_take() - wsmo-stack sent something: write it to the file */
-void stacks_take(struct record *r);
+/** stacks_take() - write what wsmo-stack sent to the file */
+void stacks_take(struct stacks *s, struct output *o);
 
 /**
- * stacks_end() - have what was asked for so far, then end wsmo-stack
+ * stacks_end() - wait for the stacks asked for, a few seconds at most; end wsmo-stack
  *
- * Waits for it some seconds at most. May be called again.
+ * May be called again.
  */
-void stacks_end(struct record *r);
+void stacks_end(struct stacks *s, struct output *o);
 
-/** stacks_tell() - the closing words about stacks */
-void stacks_tell(const struct record *r);
+/** stacks_report() - print how many stacks were taken */
+void stacks_report(const struct stacks *s);
 
 #endif /* WSMO_RECORD_STACKS_H */

@@ -2,7 +2,7 @@
 /*
  * act.c - "wsmo report act": what each rule of "wsmo act" did
  *
- * Records have sums since the beginning, so the last one of each rule tells all.
+ * Records have sums since the beginning, so the last one of each rule is enough.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,42 +12,30 @@
 #include "cli/cli.h"
 #include "report.h"
 
-static const struct table_desc * const tables[] = { &act_desc };
-
 struct rules {
 	struct wsmon_rec_act *last[ACT_RULES];
 };
 
 static void act_begin_report(struct report *rp)
 {
-	rp->data = calloc(1, sizeof(struct rules));
-	if (!rp->data) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+	rp->data = need(calloc(1, sizeof(struct rules)));
 }
 
 static void act_record(struct report *rp, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_act *act = (const void *)rec;
 	struct rules *rules = rp->data;
-	struct wsmon_rec_act *copy;
 
 	if (rec->type != WSMON_REC_ACT || act->rule >= ACT_RULES ||
-	    !report_wants(rp, rec))
+	    !filter_wants(&rp->filter, rec))
 		return;
-	copy = realloc(rules->last[act->rule], rec->size);
-	if (!copy) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	memcpy(copy, rec, rec->size);
-	rules->last[act->rule] = copy;
+	rules->last[act->rule] = need(realloc(rules->last[act->rule], rec->size));
+	memcpy(rules->last[act->rule], rec, rec->size);
 }
 
 static void act_end_report(struct report *rp)
 {
-	struct table *t = table_new(&act_desc, rp->format);
+	struct table *t = report_table(rp, &act_desc);
 	struct rules *rules = rp->data;
 	bool any = false;
 	size_t i;
@@ -67,9 +55,8 @@ static void act_end_report(struct report *rp)
 
 const struct report_view report_act = {
 	.name = "act",
-	.help = "what each rule of 'wsmo act' did, up to the end or the time wanted",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "What each rule of 'wsmo act' did",
+	.takes = TAKES_FORMAT,
 	.no_snapshots = true,
 	.begin = act_begin_report,
 	.record = act_record,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hot.c - "wsmo report hot": the regions most often accessed, and what
- * they are
+ * hot.c - "wsmo report hot": the regions accessed most often, and what is there
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/units.h"
+#include "hot.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/hot.h"
-#include "report.h"
 #include "symbols/places.h"
 
 /* Symbols for people, and characters of the name of one */
@@ -23,29 +23,27 @@ enum {
 };
 
 static const struct column columns[] = {
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0, "class of memory" },
-	[START]	= { "start", "START", COL_ADDR, 14, 0, "first address" },
-	[END]	= { "end", "END", COL_ADDR, 14, NOT_HUMAN, "address behind the last one" },
-	[SIZE]	= { "size", "SIZE", COL_SIZE, 9, 0, "bytes between them" },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed within an aggregation interval, mean over the recording" },
-	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0, "share of sampling rounds that found its samples accessed, mean over the recording; 0 while it is not mapped" },
-	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0, "milliseconds its share had not changed much when it was last seen" },
-	[BEST]	= { "hottest", "HOTTEST", COL_RATIO, 7, 0, "greatest frequency in one interval" },
-	[BEST_T] = { "hottest_t", "AT", COL_T, 8, 0, "when that interval ended, seconds since the recording began" },
-	[WHAT]	= { "what", "WHAT", COL_TEXT, 4, NOT_JSON | NOT_CSV, "what was there then: file and offset, functions and objects with the part of the region they are, most first, source line" },
-	[PATH]	= { "path", "PATH", COL_TEXT, 4, NOT_HUMAN, "name of the mapping" },
-	[OFFSET] = { "offset", "OFFSET", COL_ADDR, 6, NOT_HUMAN, "in the file, or in the mapping if it has none" },
-	[TID]	= { "tid", "TID", COL_COUNT, 3, NOT_HUMAN, "the thread whose stack it is" },
-	[SYMBOLS] = { "symbols", "SYMBOLS", COL_TEXT, 4, NOT_HUMAN, "functions and objects, each with the bytes of the region it is, most first" },
-	[SOURCE] = { "source", "SOURCE", COL_TEXT, 4, NOT_HUMAN, "source file and line of the first" },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0 },
+	[START]	= { "start", "START", COL_ADDR, 14, 0 },
+	[END]	= { "end", "END", COL_ADDR, 14, NOT_HUMAN },
+	[SIZE]	= { "size", "SIZE", COL_SIZE, 9, 0 },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0 },
+	[BEST]	= { "hottest", "HOTTEST", COL_RATIO, 7, 0 },
+	[BEST_T] = { "hottest_t", "AT", COL_T, 8, 0 },
+	[WHAT]	= { "what", "WHAT", COL_TEXT, 4, NOT_JSON | NOT_CSV },
+	[PATH]	= { "path", "PATH", COL_TEXT, 4, NOT_HUMAN },
+	[OFFSET] = { "offset", "OFFSET", COL_ADDR, 6, NOT_HUMAN },
+	[TID]	= { "tid", "TID", COL_COUNT, 3, NOT_HUMAN },
+	[SYMBOLS] = { "symbols", "SYMBOLS", COL_TEXT, 4, NOT_HUMAN },
+	[SOURCE] = { "source", "SOURCE", COL_TEXT, 4, NOT_HUMAN },
 };
 
 static const struct table_desc desc = {
 	.type = "hot", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
-
-static const struct table_desc * const tables[] = { &desc };
 
 struct row {
 	__u32 pid;
@@ -65,14 +63,9 @@ static __u32 place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 
 static void hot_begin(struct report *rp)
 {
-	struct view *v = calloc(1, sizeof(*v));
+	struct view *v = need(calloc(1, sizeof(*v)));
 
-	if (v)
-		v->places = places_new();
-	if (!v || !v->places) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+	v->places = need(places_new());
 	v->hot.place = place;
 	v->hot.data = v->places;
 	rp->data = v;
@@ -85,7 +78,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
-		if (report_wants(rp, rec) &&
+		if (filter_wants(&rp->filter, rec) &&
 		    hot_snapshot(&v->hot, (const void *)rec))
 			need(NULL);
 		return;
@@ -195,7 +188,7 @@ static void print_row(struct report *rp, struct table *table, const struct row *
 		[FREQ]	= cell_d(c->freq / r->seconds),
 		[AGE]	= cell_u(c->age_ms),
 		[BEST]	= cell_d((double)c->best_freq / WSMON_SHARE_ONE),
-		[BEST_T] = cell_d(report_time(rp, c->best_ns)),
+		[BEST_T] = cell_d(filter_time(&rp->filter, c->best_ns)),
 		[WHAT]	= cell_s(what),
 		[PATH]	= cell_s(p->path),
 		[OFFSET] = p->start ? cell_u(offset_of(p, c)) : (struct cell){ 0 },
@@ -228,19 +221,19 @@ static int compare_keys(const struct row *a, const struct row *b, enum hot_sort 
 	}
 }
 
-/* By target and class, then as wanted; of what is alike there the larger first */
+/* By target and class, then as --sort says, then the larger first */
 static int compare_rows(const void *x, const void *y, void *data)
 {
 	const struct row *a = x, *b = y;
-	const struct report *rp = data;
+	const struct hot_options *opt = data;
 	int c;
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->cell->class != b->cell->class)
 		return a->cell->class < b->cell->class ? -1 : 1;
-	c = compare_keys(a, b, rp->hot.sort);
-	if (!c && rp->hot.sort != HOT_BY_ADDRESS)
+	c = compare_keys(a, b, opt->sort);
+	if (!c && opt->sort != HOT_BY_ADDRESS)
 		c = by_number(a->cell->end - a->cell->start,
 			      b->cell->end - b->cell->start);
 	if (!c && a->cell->start != b->cell->start)
@@ -261,18 +254,14 @@ static double seconds_of(const struct hot *h, __u32 pid)
 	return sum;
 }
 
-/* What was accessed at all; Return: malloc()ed, in order */
+/* The regions that were accessed; Return: malloc()ed, sorted */
 static struct row *make_rows(struct report *rp, size_t *nr)
 {
 	struct view *v = rp->data;
 	struct hot_target *t = v->hot.targets.base;
-	struct row *rows = calloc(v->hot.cells + 1, sizeof(*rows));
+	struct row *rows = need(calloc(v->hot.cells + 1, sizeof(*rows)));
 	size_t i, j;
 
-	if (!rows) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	*nr = 0;
 	for (i = 0; i < v->hot.targets.nr; i++) {
 		double seconds = seconds_of(&v->hot, t[i].pid);
@@ -281,19 +270,20 @@ static struct row *make_rows(struct report *rp, size_t *nr)
 		for (j = 0; j < t[i].nr; j++) {
 			const struct hot_cell *c = &t[i].cell[j];
 
-			if (c->freq > 0 && report_wants_class(rp, c->class))
+			if (c->freq > 0 && filter_wants_class(&rp->filter, c->class))
 				rows[(*nr)++] = (struct row) {
 					.pid = t[i].pid, .seconds = seconds, .cell = c,
 				};
 		}
 	}
-	qsort_r(rows, *nr, sizeof(*rows), compare_rows, rp);
+	qsort_r(rows, *nr, sizeof(*rows), compare_rows, rp->options);
 	return rows;
 }
 
 static void print_rows(struct report *rp)
 {
-	struct table *table = table_new(&desc, rp->format);
+	const struct hot_options *opt = rp->options;
+	struct table *table = report_table(rp, &desc);
 	size_t nr, i, in_class = 0;
 	struct row *rows = make_rows(rp, &nr);
 
@@ -301,7 +291,7 @@ static void print_rows(struct report *rp)
 		if (i && (rows[i].pid != rows[i - 1].pid ||
 			  rows[i].cell->class != rows[i - 1].cell->class))
 			in_class = 0;
-		if (in_class++ < rp->hot.top)
+		if (in_class++ < opt->top)
 			print_row(rp, table, &rows[i]);
 	}
 	table_end(table);
@@ -314,19 +304,71 @@ static void hot_end(struct report *rp)
 
 	print_rows(rp);
 	if (v->hot.coarse)
-		msg("more regions than there is memory for: neighbours were taken together");
+		msg("too many regions: neighbours were merged");
 	if (v->hot.too_many)
-		msg("too many targets: the report is of the first ones");
+		msg("too many targets: only the first ones are reported");
 	hot_free(&v->hot);
 	places_free(v->places);
 	free(v);
 }
 
+enum { OPT_TOP = 330, OPT_SORT };
+
+static const struct argp_option argp_options[] = {
+	{ "top", OPT_TOP, "N", 0, "Regions of each process and class (10)", 0 },
+	{ "sort", OPT_SORT, "freq|share|size|age|address", 0, "Order of rows (freq), greatest first; address: lowest first", 0 },
+	{ 0 }
+};
+
+static void parse_sort(struct argp_state *state, const char *arg,
+		       struct hot_options *opt)
+{
+	static const char * const names[] = {
+		[HOT_BY_FREQ] = "freq", [HOT_BY_SHARE] = "share",
+		[HOT_BY_SIZE] = "size", [HOT_BY_AGE] = "age",
+		[HOT_BY_ADDRESS] = "address",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(names[i], arg)) {
+			opt->sort = i;
+			return;
+		}
+	}
+	usage_error(state, "--sort is freq, share, size, age or address");
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct hot_options *opt = ((struct report *)state->input)->options;
+	__u64 top;
+
+	switch (key) {
+	case OPT_TOP:
+		if (units_parse_count(arg, 1000000, &top) || !top)
+			usage_error(state, "'%s' is not a number of rows, 1 or more",
+				    arg);
+		opt->top = top;
+		return 0;
+	case OPT_SORT:
+		parse_sort(state, arg, opt);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+
+static struct hot_options options = { .top = HOT_TOP };
+
 const struct report_view report_hot = {
 	.name = "hot",
-	.help = "the regions most often accessed over the recording, and what they are",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "The regions accessed most often, and what they are",
+	.takes = TAKES_CLASS | TAKES_FORMAT,
+	.argp = &argp,
+	.options = &options,
 	.begin = hot_begin,
 	.record = hot_record,
 	.end = hot_end,

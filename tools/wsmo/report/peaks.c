@@ -3,8 +3,8 @@
  * peaks.c - "wsmo report peaks": peaks of the working set and marks, each
  * with the call stacks taken at it
  *
- * A stack is named when its record is read, by what was mapped then; all is printed
- * at the end. Equal stacks are printed once, and referred to by their number.
+ * Stacks are resolved when their record is read, by the mappings of that time, and
+ * printed at the end. Equal stacks are printed once and referred to by number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,19 @@ enum {
 };
 
 static const struct column peak_columns[] = {
-	[P_N]		= { "number", "N", COL_COUNT, 3, 0, "number of the peak among the target's; none if it was found afterwards" },
-	[P_T]		= { "t", "TIME", COL_T, 8, 0, "when it began: the end of its first interval" },
-	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[P_GROUP]	= { "group", "GROUP", COL_TEXT, 5, 0, "which working set: all, text, or the rest" },
-	[P_SIGN]	= { "sign", "SIGN", COL_TEXT, 4, 0, "up or down from what is usual" },
-	[P_DURATION]	= { "duration_ns", "DURATION", COL_NS, 8, 0, "how long; none if it lasted to the end" },
-	[P_HEIGHT]	= { "height", "HEIGHT", COL_SIZE, 10, 0, "the working set furthest from the baseline" },
-	[P_BASELINE]	= { "baseline", "BASELINE", COL_SIZE, 10, 0, "moving mean before" },
-	[P_THRESHOLD]	= { "threshold", "THRESHOLD", COL_SIZE, 10, 0, "distance from it beyond which it is a peak" },
-	[P_BYTES]	= { "bytes", "AT START", COL_SIZE, 10, 0, "the working set when it began" },
-	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
-	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
-	[P_FOUND]	= { "found", "FOUND", COL_TEXT, 5, 0, "live: by the module; afterwards: by this report, without stacks" },
+	[P_N]		= { "number", "N", COL_COUNT, 3, 0 },
+	[P_T]		= { "t", "TIME", COL_T, 8, 0 },
+	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
+	[P_GROUP]	= { "group", "GROUP", COL_TEXT, 5, 0 },
+	[P_SIGN]	= { "sign", "SIGN", COL_TEXT, 4, 0 },
+	[P_DURATION]	= { "duration_ns", "DURATION", COL_NS, 8, 0 },
+	[P_HEIGHT]	= { "height", "HEIGHT", COL_SIZE, 10, 0 },
+	[P_BASELINE]	= { "baseline", "BASELINE", COL_SIZE, 10, 0 },
+	[P_THRESHOLD]	= { "threshold", "THRESHOLD", COL_SIZE, 10, 0 },
+	[P_BYTES]	= { "bytes", "AT START", COL_SIZE, 10, 0 },
+	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
+	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[P_FOUND]	= { "found", "FOUND", COL_TEXT, 5, 0 },
 };
 
 static const struct table_desc peak_desc = {
@@ -42,18 +42,19 @@ static const struct table_desc peak_desc = {
 enum { M_N, M_T, M_TEXT };
 
 static const struct column mark_columns[] = {
-	[M_N]	 = { "number", "N", COL_COUNT, 3, 0, "number of the mark" },
-	[M_T]	 = { "t", "TIME", COL_T, 8, 0, "when" },
-	[M_TEXT] = { "text", "MARK", COL_TEXT, 8, 0, "what the user called it" },
+	[M_N]	 = { "number", "N", COL_COUNT, 3, 0 },
+	[M_T]	 = { "t", "TIME", COL_T, 8, 0 },
+	[M_TEXT] = { "text", "MARK", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc mark_desc = {
 	.type = "mark", .columns = mark_columns, .nr = ARRAY_SIZE(mark_columns),
 };
 
-static const struct table_desc * const tables[] = {
-	&peak_desc, &mark_desc, &peaks_stack_desc, &peaks_frame_desc,
-};
+/** struct peaks_options - the command line */
+static struct peaks_options {
+	bool folded;
+} options;
 
 struct peaks_view {
 	struct events events;
@@ -65,14 +66,9 @@ struct peaks_view {
 
 static void peaks_begin(struct report *rp)
 {
-	struct peaks_view *v = calloc(1, sizeof(*v));
+	struct peaks_view *v = need(calloc(1, sizeof(*v)));
 
-	if (v)
-		v->mappings = mappings_new();
-	if (!v || !v->mappings) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+	v->mappings = need(mappings_new());
 	v->calls = calls_new();
 	rp->data = v;
 }
@@ -85,9 +81,9 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	mappings_add(v->mappings, rec);
 	events_add(&v->events, rec);
 	after_add(&v->after, &rp->reader.header.attrs, rec);
-	/* whether its time is wanted is told by the peak's, or the mark's */
+	/* the time of its peak or mark decides whether it is wanted */
 	if (rec->type == WSMON_REC_STACK &&
-	    (!rp->pids.nr || has_pid(&rp->pids, stack->pid)))
+	    filter_wants_pid(&rp->filter, stack->pid))
 		taken_add(&v->taken, v->calls, v->mappings, stack);
 }
 
@@ -95,20 +91,20 @@ static bool wants_time(const struct report *rp, __u64 first_ns, __u64 last_ns)
 {
 	__u64 zero = rp->reader.header.mono_ns;
 
-	return (__s64)(last_ns - zero) >= rp->from_ns &&
-	       (__s64)(first_ns - zero) <= rp->to_ns;
+	return (__s64)(last_ns - zero) >= rp->filter.from_ns &&
+	       (__s64)(first_ns - zero) <= rp->filter.to_ns;
 }
 
 static bool wants_peak(const struct report *rp, const struct peak *p)
 {
-	if (rp->pids.nr && !has_pid(&rp->pids, p->pid))
+	if (!filter_wants_pid(&rp->filter, p->pid))
 		return false;
 	return wants_time(rp, p->start_ns, p->end_ns ? p->end_ns : ~0ULL >> 1);
 }
 
 /*
- * A peak of the text and one of all that begin in the same interval have the same
- * stacks, which are in the file once: as the first one's.
+ * A peak of the text and one of all memory that begin in the same interval share
+ * stacks, which are in the file once, with the first of the two.
  */
 static struct taken_event peak_event(const struct peaks_view *v,
 				     const struct peak *p)
@@ -132,7 +128,7 @@ static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 {
 	table_row(t, (struct cell[]) {
 		[P_N]		= p->number ? cell_u(p->number) : (struct cell){ 0 },
-		[P_T]		= cell_d(report_time(rp, p->start_ns)),
+		[P_T]		= cell_d(filter_time(&rp->filter, p->start_ns)),
 		[P_PID]		= cell_u(p->pid),
 		[P_GROUP]	= cell_s(peak_group_name(p->group)),
 		[P_SIGN]	= cell_s(p->sign < 0 ? "down" : "up"),
@@ -150,12 +146,12 @@ static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 
 static bool for_people(const struct report *rp)
 {
-	return rp->format == TABLE_HUMAN || rp->format == TABLE_RAW;
+	return rp->out.format == TABLE_HUMAN || rp->out.format == TABLE_RAW;
 }
 
 static size_t print_peaks(struct report *rp)
 {
-	struct table *t = table_new(&peak_desc, rp->format);
+	struct table *t = report_table(rp, &peak_desc);
 	struct peaks_view *v = rp->data;
 	const struct peak *p;
 	size_t i, n = 0;
@@ -173,7 +169,7 @@ static size_t print_peaks(struct report *rp)
 			continue;
 		n++;
 		print_peak(rp, t, p);
-		/* none are taken when it is smaller than usual */
+		/* no stacks are taken of a peak downwards */
 		if (!for_people(rp) || p->sign < 0)
 			continue;
 		table_flush(t);
@@ -185,7 +181,7 @@ static size_t print_peaks(struct report *rp)
 
 static size_t print_marks(struct report *rp)
 {
-	struct table *t = table_new(&mark_desc, rp->format);
+	struct table *t = report_table(rp, &mark_desc);
 	struct peaks_view *v = rp->data;
 	size_t i, n = 0;
 
@@ -199,10 +195,10 @@ static size_t print_marks(struct report *rp)
 		if (!wants_time(rp, m->time_ns, m->time_ns))
 			continue;
 		if (!n++ && for_people(rp) && (v->events.peaks.nr || v->after.nr))
-			putchar('\n');
+			fputc('\n', rp->out.f);
 		table_row(t, (struct cell[]) {
 			[M_N]	 = cell_u(m->number),
-			[M_T]	 = cell_d(report_time(rp, m->time_ns)),
+			[M_T]	 = cell_d(filter_time(&rp->filter, m->time_ns)),
 			[M_TEXT] = cell_s(m->text),
 		});
 		if (!for_people(rp))
@@ -214,7 +210,7 @@ static size_t print_marks(struct report *rp)
 	return n;
 }
 
-/* Hands out the peaks and marks that are wanted, one by one */
+/* Calls @f for each peak and mark that is wanted */
 static void each_event(struct report *rp,
 		       void (*f)(void *arg, const struct taken_event *event),
 		       void *arg)
@@ -256,13 +252,13 @@ static void print_rows_of(void *arg, const struct taken_event *event)
 
 static void print_stacks(struct report *rp)
 {
-	struct rows rows = { rp, table_new(&peaks_stack_desc, rp->format) };
+	struct rows rows = { rp, report_table(rp, &peaks_stack_desc) };
 	struct peaks_view *v = rp->data;
 
 	each_event(rp, print_rows_of, &rows);
 	table_end(rows.table);
-	if (rp->format == TABLE_CSV)
-		putchar('\n');
+	if (rp->out.format == TABLE_CSV)
+		fputc('\n', rp->out.f);
 	taken_frames(rp, v->calls);
 }
 
@@ -277,15 +273,15 @@ static void print_all(struct report *rp)
 {
 	size_t n = print_peaks(rp);
 
-	if (rp->format == TABLE_CSV)
-		putchar('\n');
+	if (rp->out.format == TABLE_CSV)
+		fputc('\n', rp->out.f);
 	n += print_marks(rp);
 	if (!for_people(rp)) {
-		if (rp->format == TABLE_CSV)
-			putchar('\n');
+		if (rp->out.format == TABLE_CSV)
+			fputc('\n', rp->out.f);
 		print_stacks(rp);
 	} else if (!n) {
-		msg("no peaks and no marks there");
+		msg("no peaks and no marks");
 	}
 }
 
@@ -295,13 +291,13 @@ static void peaks_end(struct report *rp)
 
 	taken_fold(&v->taken, v->calls, v->mappings);
 	after_judge(&v->after, &v->events, &rp->reader.header.attrs);
-	if (rp->peaks.folded) {
+	if (options.folded) {
 		each_event(rp, fold_event, v);
-		taken_print_folded(&v->taken);
+		taken_print_folded(rp, &v->taken);
 	} else {
 		print_all(rp);
 	}
-	fflush(stdout);
+	fflush(rp->out.f);
 	calls_free(v->calls);
 	free(v->taken.t);
 	mappings_free(v->mappings);
@@ -312,30 +308,28 @@ static void peaks_end(struct report *rp)
 
 enum { OPT_FOLDED = 330 };
 
-static const struct argp_option options[] = {
-	{ "folded", OPT_FOLDED, NULL, 0, "Stacks alone, as flame graph programs read them: 'thread;outer;...;inner count'", 0 },
+static const struct argp_option argp_options[] = {
+	{ "folded", OPT_FOLDED, NULL, 0, "Only stacks, for flame graphs: 'thread;outer;...;inner count'", 0 },
 	{ 0 }
 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
-	struct report *rp = state->input;
-
 	(void)arg;
+	(void)state;
 	if (key != OPT_FOLDED)
 		return ARGP_ERR_UNKNOWN;
-	report_option(state, rp, &report_peaks, "--folded");
-	rp->peaks.folded = true;
+	options.folded = true;
 	return 0;
 }
 
-const struct argp peaks_argp = { .options = options, .parser = parse_opt };
+static const struct argp argp = { .options = argp_options, .parser = parse_opt };
 
 const struct report_view report_peaks = {
 	.name = "peaks",
-	.help = "peaks of the working set and marks, with the call stacks taken at them",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "Peaks of the working set, and marks, with their call stacks",
+	.takes = TAKES_FORMAT,
+	.argp = &argp,
 	.no_snapshots = true,
 	.begin = peaks_begin,
 	.record = peaks_record,

@@ -11,7 +11,7 @@
 #include "symbols/calls.h"
 
 /**
- * struct taken - what a STACK record tells
+ * struct taken - what a STACK record says
  * @stack:	NULL if it could not be taken
  * @chosen:	by taken_choose()
  */
@@ -57,30 +57,30 @@ extern const struct table_desc peaks_frame_desc;
 void taken_add(struct taken_list *l, struct calls *cs,
 	       const struct mappings *ms, const struct wsmon_rec_stack *rec);
 
-/** taken_fold() - all are there: put them in order, equal ones together */
+/** taken_fold() - after the last one: sort them, merge equal stacks */
 void taken_fold(struct taken_list *l, struct calls *cs,
 		const struct mappings *ms);
 
 /** taken_any() - is there any for a peak or mark? Context: after taken_fold() */
 bool taken_any(const struct taken_list *l, const struct taken_event *event);
 
-/** taken_print() - those of a peak or mark, for people */
+/** taken_print() - print the stacks of a peak or mark for people */
 void taken_print(const struct report *rp, const struct taken_list *l,
 		 struct calls *cs, const struct taken_event *event);
 
-/** taken_rows() - the same as rows of peaks_stack_desc */
+/** taken_rows() - print the same as rows of peaks_stack_desc */
 void taken_rows(const struct report *rp, const struct taken_list *l,
 		struct calls *cs, const struct taken_event *event,
 		struct table *table);
 
-/** taken_frames() - the frames of stacks that have a number, peaks_frame_desc */
+/** taken_frames() - print the frames of numbered stacks as rows of peaks_frame_desc */
 void taken_frames(const struct report *rp, const struct calls *cs);
 
-/** taken_choose() - those of a peak or mark are to be in taken_print_folded() */
+/** taken_choose() - taken_print_folded() is to print the stacks of a peak or mark */
 void taken_choose(struct taken_list *l, const struct taken_event *event);
 
-/** taken_print_folded() - one line for each thread's name and stack, with a count */
-void taken_print_folded(const struct taken_list *l);
+/** taken_print_folded() - print a line for each thread name and stack, with a count */
+void taken_print_folded(const struct report *rp, const struct taken_list *l);
 
 /**
  * struct after - zeroed is empty
@@ -99,11 +99,11 @@ struct after {
 void after_add(struct after *a, const struct wsmon_attrs *attrs,
 	       const struct wsmon_record *rec);
 
-/** after_judge() - all are there: find peaks that are not in @ev */
+/** after_judge() - after the last record: find peaks that are not in @ev */
 void after_judge(struct after *a, const struct events *ev,
 		 const struct wsmon_attrs *attrs);
 
-/** after_free() - free what is in it */
+/** after_free() - frees what is in it */
 void after_free(struct after *a);
 
 #endif /* WSMO_REPORT_PEAKS_H */

@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks_after.c - peaks among a target's first estimates, found afterwards
+ * peaks_after.c - peaks among the first estimates of a target, found afterwards
  *
- * While the module learns what is usual it tells no peak, or only a high one. With
- * the whole recording at hand its first estimates are judged again, by the rule of
- * "sigma": by the median of all, and the median distance from it. A peak rises from
- * what is usual: with how a program starts up nothing is compared.
+ * While the module learns what is usual, it reports no peaks, or only high ones. The
+ * whole recording allows to judge those estimates again by the rule of "sigma", with
+ * the median of all estimates and the median distance from it. A peak rises from a
+ * usual value, so the start of a program is none.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "collect.h"
 #include "peaks.h"
 
 /* As many as the module starts with, at most */
 #define FIRST	32
 
-/** struct run - how many programs @pid executed so far */
+/** struct run - the number of programs @pid has executed so far */
 struct run {
 	__u32 pid;
 	__u32 nr;
 };
-
-static int compare_runs(const void *x, const void *y)
-{
-	const struct run *a = x, *b = y;
-
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
-}
 
 static struct run *get_run(struct after *a, __u32 pid)
 {
@@ -35,7 +29,7 @@ static struct run *get_run(struct after *a, __u32 pid)
 
 	if (!a->runs.size)
 		a->runs = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare_runs,
+			.size = sizeof(key), .max = 65536, .compare = compare_pids,
 		};
 	return sorted_get(&a->runs, &key);
 }
@@ -54,7 +48,7 @@ void after_add(struct after *a, const struct wsmon_attrs *attrs,
 		if (run)
 			run->nr++;
 	}
-	/* the module does not look at what could be anything */
+	/* the module ignores estimates that say nothing */
 	if (rec->type != WSMON_REC_WSS || w->class != WSMON_CLASS_ALL ||
 	    w->tau_us != attrs->window_us || (!w->low && w->high == w->mapped))
 		return;
@@ -84,13 +78,9 @@ static double median(double *v, size_t nr)
 static double usual(const struct wss_row *row, size_t nr, double gain,
 		    double *mean)
 {
-	double *v = calloc(nr, sizeof(*v)), s, c;
+	double *v = need(calloc(nr, sizeof(*v))), s, c;
 	size_t i;
 
-	if (!v) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	for (i = 0; i < nr; i++)
 		v[i] = row[i].bytes;
 	*mean = median(v, nr);
@@ -117,14 +107,8 @@ static bool was_found(const struct events *ev, const struct peak *p)
 
 static void add(struct after *a, const struct peak *p)
 {
-	struct peak *more = reallocarray(a->peak, a->nr + 1, sizeof(*more));
-
-	if (!more) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	a->peak = more;
-	more[a->nr++] = *p;
+	a->peak = need(reallocarray(a->peak, a->nr + 1, sizeof(*a->peak)));
+	a->peak[a->nr++] = *p;
 }
 
 static void judge(struct after *a, const struct events *ev,

@@ -20,21 +20,20 @@
 enum { T, N, TYPE, NAME, VALUE };
 
 static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0, "seconds since the recording began" },
-	[N]	= { "n", "N", COL_COUNT, 6, 0, "number of the record in the file (--csv)" },
-	[TYPE]	= { "type", "TYPE", COL_TEXT, 8, 0, "its type" },
-	[NAME]	= { "field", "FIELD", COL_TEXT, 8, 0, "name of a field, as in include/wsmon.h" },
-	[VALUE]	= { "value", "VALUE", COL_TEXT, 8, 0, "its value" },
+	[T]	= { "t", "TIME", COL_T, 8, 0 },
+	[N]	= { "n", "N", COL_COUNT, 6, 0 },
+	[TYPE]	= { "type", "TYPE", COL_TEXT, 8, 0 },
+	[NAME]	= { "field", "FIELD", COL_TEXT, 8, 0 },
+	[VALUE]	= { "value", "VALUE", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc desc = {
 	.type = "raw", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-static const struct table_desc * const tables[] = { &desc };
-
 /**
  * struct raw - the line being made
+ * @f:		where to
  * @format:	text, JSON or CSV
  * @n:		number of the record
  * @t:		its time
@@ -43,6 +42,7 @@ static const struct table_desc * const tables[] = { &desc };
  * @text:	room for a name made safe
  */
 struct raw {
+	FILE *f;
 	enum table_format format;
 	__u64 n;
 	double t;
@@ -75,7 +75,7 @@ static void put_text(struct raw *raw, struct json_object *obj,
 	else if (raw->format == TABLE_CSV)
 		csv_row(raw, prefix, name, value);
 	else
-		printf(" %s=\"%s\"", name,
+		fprintf(raw->f, " %s=\"%s\"", name,
 		       text_clean(raw->text, TEXT_MAX, value));
 }
 
@@ -85,7 +85,7 @@ static void put_name(struct raw *raw, struct json_object *obj,
 	if (raw->format == TABLE_JSON || raw->format == TABLE_CSV)
 		put_text(raw, obj, prefix, name, value);
 	else
-		printf(" %s=%s", name, value);
+		fprintf(raw->f, " %s=%s", name, value);
 }
 
 static void put_signed(struct raw *raw, struct json_object *obj,
@@ -111,14 +111,14 @@ static void put_number(struct raw *raw, struct json_object *obj,
 		return;
 	}
 	if (raw->format != TABLE_CSV) {
-		printf(f->kind == ADDR ? " %s=%#llx" : " %s=%llu", f->name, v);
+		fprintf(raw->f, f->kind == ADDR ? " %s=%#llx" : " %s=%llu", f->name, v);
 		return;
 	}
 	snprintf(text, sizeof(text), "%llu", v);
 	csv_row(raw, prefix, f->name, text);
 }
 
-/* @size: what older writers did not know is behind it, and left out */
+/* Fields after @size, which the writer did not know, are left out */
 static void put_fields(struct raw *raw, struct json_object *obj,
 		       const char *prefix, const struct field *f,
 		       const void *from, size_t size)
@@ -169,6 +169,14 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 	}
 }
 
+static void put_attrs(struct raw *raw, struct json_object *obj, const void *from,
+		      size_t offset, size_t size)
+{
+	if (size > offset)
+		put_fields(raw, obj, "", raw_attrs_fields,
+			   (const char *)from + offset, size - offset);
+}
+
 static void put_regions(struct raw *raw, struct json_object *obj,
 			const struct wsmon_rec_snapshot *s)
 {
@@ -188,12 +196,12 @@ static void put_regions(struct raw *raw, struct json_object *obj,
 			region = json_object_new_object();
 			json_object_array_add(array, region);
 		} else if (raw->format != TABLE_CSV) {
-			fputs(" {", stdout);
+			fputs(" {", raw->f);
 		}
 		put_fields(raw, region, prefix, raw_region_fields, &s->regions[i],
 			   sizeof(s->regions[i]));
 		if (raw->format != TABLE_JSON && raw->format != TABLE_CSV)
-			fputs(" }", stdout);
+			fputs(" }", raw->f);
 	}
 }
 
@@ -226,7 +234,7 @@ static void put_line(struct report *rp, const struct field *fields,
 	struct raw *raw = rp->data;
 	struct json_object *obj = NULL;
 
-	raw->t = report_time(rp, time_ns);
+	raw->t = filter_time(&rp->filter, time_ns);
 	if (raw->format == TABLE_JSON) {
 		obj = json_object_new_object();
 		json_object_object_add(obj, "type",
@@ -241,9 +249,14 @@ static void put_line(struct report *rp, const struct field *fields,
 		json_object_object_add(obj, "size",
 				       json_object_new_uint64(size));
 	} else if (raw->format != TABLE_CSV) {
-		printf("%12.6f %-8s size=%u", raw->t, raw->type, size);
+		fprintf(raw->f, "%12.6f %-8s size=%u", raw->t, raw->type, size);
 	}
-	put_fields(raw, obj, "", fields, from, size);
+	if (fields != raw_attrs_fields)
+		put_fields(raw, obj, "", fields, from, size);
+	if (fields == raw_header_fields)
+		put_attrs(raw, obj, from, offsetof(struct wsmon_file_header, attrs), size);
+	if (fields == raw_attrs_fields)
+		put_attrs(raw, obj, from, offsetof(struct wsmon_rec_attrs, attrs), size);
 	if (fields == raw_area_fields && size > sizeof(struct wsmon_rec_area))
 		put_text(raw, obj, "", "path",
 			 ((const struct wsmon_rec_area *)from)->path);
@@ -252,28 +265,25 @@ static void put_line(struct report *rp, const struct field *fields,
 	if (fields == raw_snapshot_fields)
 		put_regions(raw, obj, from);
 	if (obj)
-		puts(json_object_to_json_string_ext(obj,
+		fprintf(raw->f, "%s\n",
+			json_object_to_json_string_ext(obj,
 				JSON_C_TO_STRING_PLAIN |
 				JSON_C_TO_STRING_NOZERO |
 				JSON_C_TO_STRING_NOSLASHESCAPE));
 	else if (raw->format != TABLE_CSV)
-		putchar('\n');
+		fputc('\n', raw->f);
 	json_object_put(obj);
 }
 
 static void raw_begin(struct report *rp)
 {
-	struct raw *raw = calloc(1, sizeof(*raw));
+	struct raw *raw = need(calloc(1, sizeof(*raw)));
 
-	if (raw)
-		raw->text = malloc(TEXT_MAX);
-	if (!raw || !raw->text) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	raw->format = rp->format;
+	raw->text = need(malloc(TEXT_MAX));
+	raw->format = rp->out.format;
+	raw->f = rp->out.f;
 	if (raw->format == TABLE_CSV)
-		raw->csv = table_new(&desc, raw->format);
+		raw->csv = report_table(rp, &desc);
 	raw->type = "header";
 	rp->data = raw;
 	put_line(rp, raw_header_fields, rp->reader.header.mono_ns,
@@ -285,7 +295,7 @@ static void raw_record(struct report *rp, const struct wsmon_record *rec)
 	struct raw *raw = rp->data;
 
 	raw->n++;
-	if (!report_wants(rp, rec))
+	if (!filter_wants(&rp->filter, rec))
 		return;
 	raw->type = record_name(rec->type);
 	put_line(rp, raw_fields(rec->type), rec->time_ns, rec->size, rec);
@@ -302,9 +312,8 @@ static void raw_end(struct report *rp)
 
 const struct report_view report_raw = {
 	.name = "raw",
-	.help = "every record with all its fields, numbers exact",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "Every record with all its fields",
+	.takes = TAKES_FORMAT,
 	.begin = raw_begin,
 	.record = raw_record,
 	.end = raw_end,

@@ -14,7 +14,7 @@ enum field_kind {
 
 /**
  * struct field - a field of a record
- * @name:	as in include/wsmon.h; NULL behind the last one
+ * @name:	as in include/wsmon.h; NULL after the last one
  * @kind:	how to read and print it
  * @offset:	where it is in the record
  */
@@ -24,13 +24,15 @@ struct field {
 	size_t offset;
 };
 
+/* raw_attrs_fields is of struct wsmon_attrs, in the header and in ATTRS records */
 extern const struct field raw_header_fields[];
+extern const struct field raw_attrs_fields[];
 extern const struct field raw_area_fields[];
 extern const struct field raw_snapshot_fields[];
 extern const struct field raw_region_fields[];
 extern const struct field raw_stack_fields[];
 
-/** raw_fields() - those of a type of record; none of one that is not known */
+/** raw_fields() - the fields of a type of record; none of an unknown type */
 const struct field *raw_fields(__u32 type);
 
 #endif /* WSMO_RAW_FIELDS_H */

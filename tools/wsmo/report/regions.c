@@ -5,65 +5,64 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "collect.h"
 #include "libwsmon/areas.h"
 #include "libwsmon/fine/fine.h"
 #include "libwsmon/names.h"
 #include "report.h"
 
-enum { T, PID, CLASS, START, END, SIZE, SHARE, FREQ, AGE, PATH };
+enum { T, PID, COMM, CLASS, START, END, SIZE, SHARE, FREQ, AGE, PATH };
 
 static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0, "seconds since the recording began" },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory" },
-	[START]	= { "start", "START", COL_ADDR, 14, 0, "first address" },
-	[END]	= { "end", "END", COL_ADDR, 14, 0, "address behind the last one" },
-	[SIZE]	= { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV, "bytes between them" },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed in an aggregation interval, a moving average" },
-	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0, "share of sampling rounds that found its samples accessed" },
-	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0, "milliseconds since the share last changed much" },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON, "name of the mapping" },
+	[T]	= { "t", "TIME", COL_T, 8, 0 },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	= { "start", "START", COL_ADDR, 14, 0 },
+	[END]	= { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	= { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0 },
+	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, 0 },
 };
 
 static const struct table_desc desc = {
 	.type = "region", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-static const struct table_desc * const tables[] = { &desc };
+/** struct regions_options - the command line */
+static struct regions_options {
+	bool fine;
+} options;
 
 /**
  * struct regions - the view's own data
  * @table:	the rows
+ * @names:	names of processes
  * @areas:	names of mappings
- * @fine:	what is known of regions' parts; NULL if they are not wanted
+ * @fine:	evidence for parts of regions; NULL without --fine
  * @rp:		the run of the report
- * @rec:	the snapshot whose rows are made
+ * @rec:	the snapshot being printed
  */
 struct regions {
 	struct table *table;
+	struct collected names;
 	struct areas *areas;
 	struct fine *fine;
 	struct report *rp;
 	const struct wsmon_rec_snapshot *rec;
 };
 
-static void no_memory(void)
-{
-	msg("out of memory");
-	exit(WSMO_FAILURE);
-}
-
 static void regions_begin(struct report *rp)
 {
-	struct regions *r = calloc(1, sizeof(*r));
+	struct regions *r = need(calloc(1, sizeof(*r)));
 
-	if (!r)
-		no_memory();
-	r->areas = areas_new();
-	r->fine = rp->fine ? fine_new(rp->reader.header.page_size) : NULL;
-	if (!r->areas || (rp->fine && !r->fine))
-		no_memory();
-	r->table = table_new(&desc, rp->format);
+	collect_init(&r->names);
+	r->areas = need(areas_new());
+	if (options.fine)
+		r->fine = need(fine_new(rp->reader.header.page_size));
+	r->table = report_table(rp, &desc);
 	r->rp = rp;
 	rp->data = r;
 }
@@ -72,11 +71,12 @@ static void row(void *arg, const struct wsmon_region_entry *e)
 {
 	const struct regions *r = arg;
 
-	if (!report_wants_class(r->rp, e->class))
+	if (!filter_wants_class(&r->rp->filter, e->class))
 		return;
 	table_row(r->table, (struct cell[]) {
-		[T]	= cell_d(report_time(r->rp, r->rec->rec.time_ns)),
+		[T]	= cell_d(filter_time(&r->rp->filter, r->rec->rec.time_ns)),
 		[PID]	= cell_u(r->rec->pid),
+		[COMM]	= cell_s(collect_comm(&r->names, r->rec->pid)),
 		[CLASS]	= cell_s(class_name(e->class)),
 		[START]	= cell_u(e->start),
 		[END]	= cell_u(e->end),
@@ -105,9 +105,10 @@ static void regions_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct regions *r = rp->data;
 
+	collect_name(&r->names, rec);
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(r->areas, (const void *)rec);
-	if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		snapshot(r, (const void *)rec);
 	else if (r->fine && rec->type != WSMON_REC_SNAPSHOT)
 		fine_note(r->fine, rec);
@@ -119,18 +120,37 @@ static void regions_end(struct report *rp)
 
 	table_end(r->table);
 	if (r->fine && fine_full(r->fine))
-		msg("too many processes or regions for --fine: some are told as they are");
+		msg("too many processes or regions for --fine: some are not divided");
+	collect_free(&r->names);
 	areas_free(r->areas);
 	fine_free(r->fine);
 	free(r);
 }
 
+enum { OPT_FINE = 340 };
+
+static const struct argp_option argp_options[] = {
+	{ "fine", OPT_FINE, NULL, 0, "Divide regions of which only parts were accessed, by the samples of the last intervals", 0 },
+	{ 0 }
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	if (key != OPT_FINE)
+		return ARGP_ERR_UNKNOWN;
+	options.fine = true;
+	return 0;
+}
+
+static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+
 const struct report_view report_regions = {
 	.name = "regions",
-	.help = "the regions of each snapshot, in address order",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
-	.places = true,
+	.help = "The regions of each snapshot, in address order",
+	.takes = TAKES_CLASS | TAKES_FORMAT,
+	.argp = &argp,
 	.begin = regions_begin,
 	.record = regions_record,
 	.end = regions_end,

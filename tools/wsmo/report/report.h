@@ -1,176 +1,87 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * report.h - what the views of "wsmo report" share
+ * report.h - a view of a recording, and one run of it
  */
 #ifndef WSMO_REPORT_H
 #define WSMO_REPORT_H
 
 #include "cli/args.h"
-#include "cli/table.h"
-#include "cli/term.h"
+#include "libwsmon/filter.h"
 #include "libwsmon/reader.h"
+#include "plot/plot.h"
 
 struct report_view;
 
 /**
- * struct heatmap_options - what is for the heatmap alone
- * @from:	lowest address
- * @to:		leave out what is behind it
- * @color:	the user's choice
+ * struct output - where and how a view prints
+ * @f:		the file for text
+ * @format:	format of tables
+ * @picture:	its file is what -o names, NULL for none; its size is 0 where
+ *		--size does not say, and in characters without a file
  */
-struct heatmap_options {
-	__u64 from;
-	__u64 to;
-	enum term_color color;
-};
-
-#define WSS_PERCENTILES_MAX	32
-
-/**
- * struct wss_options - what is for the working set's report alone
- * @by_size:	its rows are in that order
- * @only_percentiles: no row but percentiles
- * @percentiles: which, @nr_percentiles of them
- */
-struct wss_options {
-	bool by_size;
-	bool only_percentiles;
-	unsigned int percentiles[WSS_PERCENTILES_MAX];
-	size_t nr_percentiles;
-};
-
-/** enum hot_sort - orders of the hot regions' report */
-enum hot_sort {
-	HOT_BY_FREQ,
-	HOT_BY_SHARE,
-	HOT_BY_SIZE,
-	HOT_BY_AGE,
-	HOT_BY_ADDRESS,
+struct output {
+	FILE *f;
+	enum table_format format;
+	struct picture picture;
 };
 
 /**
- * struct hot_options - what is for the hot regions' report alone
- * @top:	rows of each class
- * @sort:	their order
- */
-struct hot_options {
-	__u32 top;
-	enum hot_sort sort;
-};
-
-#define SIZING_LIMITS_MAX	64
-
-/* Refaults a second up to which a limit is recommended, unless the user says */
-#define SIZING_REFAULTS		100
-
-/**
- * struct sizing_options - what is for the sizing report alone
- * @max_refaults: a second, of the limit to mark
- * @limits:	those to print, @nr_limits of them; none means a choice
- */
-struct sizing_options {
-	__u64 max_refaults;
-	__u64 limits[SIZING_LIMITS_MAX];
-	size_t nr_limits;
-};
-
-/**
- * struct peaks_options - what is for the report of peaks alone
- * @folded:	stacks alone, as flame graphs are made of
- */
-struct peaks_options {
-	bool folded;
-};
-
-/**
- * struct report - one run of "wsmo report"
- * @view:	what to print
- * @file:	the record file, "-" for stdin
- * @format:	how to print it
- * @from_ns:	leave out what is earlier, nanoseconds since the beginning
- * @to_ns:	leave out what is later
- * @pids:	the targets wanted; none means all
- * @classes:	the classes wanted, a bit each; 0 means all
- * @taus:	the windows wanted, microseconds; none means all, or the
- *		shortest where there can be but one
- * @nr_taus:	how many
- * @taus_seen:	bit n: @taus[n] was recorded
- * @output:	write a picture or a page to this file; NULL for standard output
- * @width:	pixels of the picture, or columns; 0 for what fits
- * @height:	pixels, or lines; 0 likewise
- * @sort:	what to sort by, NULL for the view's own order
- * @plot:	a picture is wanted, of a view that can also do without
- * @fine:	regions in parts are wanted, of a view that shows regions
- * @option:	an option that is of one view alone, NULL if there was none
- * @option_of:	that view
- * @heatmap:	options of that view
- * @wss:	likewise
- * @peaks:	likewise
- * @hot:	likewise
- * @sizing:	likewise
- * @reader:	the file
- * @cut:	the file ends inside a record (known at the end)
- * @failed:	the view could not do its work, and has told so
- * @data:	the view's own
+ * struct report - one run of a view
+ * @view:	the view
+ * @options:	the options of that view alone
+ * @file:	the recording; "-" is standard input
+ * @filter:	what is wanted of it
+ * @out:	where to print
+ * @reader:	reads the recording
+ * @windows_seen: bit n: window n of @filter was recorded
+ * @cut:	the recording ends inside a record; known at the end
+ * @failed:	the view failed, and has printed a message
+ * @data:	state of the view
  */
 struct report {
 	const struct report_view *view;
+	void *options;
 	const char *file;
-	enum table_format format;
-	__s64 from_ns;
-	__s64 to_ns;
-	struct pids pids;
-	__u32 classes;
-	__u64 taus[WSMON_WINDOWS_MAX];
-	__u32 nr_taus;
-	__u32 taus_seen;
-	const char *output;
-	unsigned int width;
-	unsigned int height;
-	const char *sort;
-	bool plot;
-	bool fine;
-	const char *option;
-	const struct report_view *option_of;
-	struct heatmap_options heatmap;
-	struct wss_options wss;
-	struct peaks_options peaks;
-	struct hot_options hot;
-	struct sizing_options sizing;
+	struct filter filter;
+	struct output out;
 	struct reader reader;
+	__u32 windows_seen;
 	bool cut;
 	bool failed;
 	void *data;
 };
 
+/* In struct report_view.takes: the options that several views share */
+#define TAKES_CLASS	0x01	/* --class */
+#define TAKES_WINDOW	0x02	/* --window */
+#define TAKES_FORMAT	0x04	/* --json, --csv and --raw */
+#define TAKES_PICTURE	0x08	/* -o FILE.png and --size */
+#define TAKES_PAGE	0x10	/* -o FILE.html */
+#define TAKES_TEXT_SIZE	0x20	/* --size without -o: columns and lines */
+
 /**
  * struct report_view - a view
- * @name:	what the user calls it
- * @help:	what it prints
- * @tables:	its tables, for the help text
- * @nr_tables:	how many
- * @no_snapshots: it does not look into snapshots: they are skipped, which is much
- *		faster
- * @plots:	it draws pictures: --plot
- * @places:	it shows regions, or parts of them: --fine
- * @begin:	called once the header is read
- * @scan:	if it is there the file is read twice, and this is called for
- *		each record of the first time
- * @scanned:	called between the two times
- * @record:	called for each record, whatever the filters are: the names of
- *		areas are needed even if their time is not. Nothing but the head
- *		and the pid of a snapshot that report_wants() does not want may be
- *		looked at
- * @end:	called behind the last one; frees @data
+ * @name:	its name on the command line
+ * @help:	one line for the help text
+ * @takes:	TAKES_*
+ * @argp:	its own options, or NULL; the input is struct report
+ * @options:	what they set, with the defaults
+ * @no_snapshots: skip snapshots, which is much faster
+ * @begin:	called after the header was read
+ * @scan:	NULL, or the recording is read twice and this is called for each
+ *		record of the first reading
+ * @scanned:	called between the two readings
+ * @record:	called for each record, even if the filter does not want it. Of
+ *		a snapshot that is not wanted only the head and the pid are valid
+ * @end:	called after the last record; frees @data
  */
 struct report_view {
 	const char *name;
 	const char *help;
-	const struct table_desc * const *tables;
-	size_t nr_tables;
+	unsigned int takes;
+	const struct argp *argp;
+	void *options;
 	bool no_snapshots;
-	bool plots;
-	bool places;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);
@@ -178,59 +89,46 @@ struct report_view {
 	void (*end)(struct report *rp);
 };
 
+extern const struct report_view report_summary;
 extern const struct report_view report_wss;
 extern const struct report_view report_curve;
 extern const struct report_view report_sizing;
-extern const struct report_view report_regions;
-extern const struct report_view report_hot;
-extern const struct report_view report_summary;
 extern const struct report_view report_peaks;
-extern const struct report_view report_act;
-extern const struct report_view report_raw;
+extern const struct report_view report_hot;
+extern const struct report_view report_regions;
 extern const struct report_view report_heatmap;
 extern const struct report_view report_html;
+extern const struct report_view report_act;
+extern const struct report_view report_raw;
 
-/* -i, --time, --pid, --class and --tau; the input is struct report */
+/** report_init() - the default file, everything of it, to standard output */
+void report_init(struct report *rp, const struct report_view *view);
+
+/* -i, -p, --time, --class and --window; the input is struct report */
 extern const struct argp report_filter_argp;
 
-/* The options that are of one view alone; the input is the same */
-extern const struct argp heatmap_argp;
-extern const struct argp wss_argp;
-extern const struct argp peaks_argp;
-extern const struct argp hot_argp;
-
-/* What --sort means to a view, which has that option */
-void wss_check_sort(struct argp_state *state, struct report *rp);
-void hot_check_sort(struct argp_state *state, struct report *rp);
-extern const struct argp sizing_argp;
-
-/** report_option() - note that an option is there which only one view has */
-void report_option(struct argp_state *state, struct report *rp,
-		   const struct report_view *view, const char *name);
-
-/** report_picture() - draw a picture: @file is the user's */
-void report_picture(struct argp_state *state, struct report *rp,
-		    const char *file);
+/**
+ * report_parse() - parse the command line of a view
+ * @name:	"wsmo report wss"
+ * @doc:	the text above the options
+ */
+void report_parse(struct report *rp, const char *name, const char *doc,
+		  int argc, char **argv);
 
 /**
  * report_run() - read @rp->file for @rp->view
- * @file: write to this file, which is there whole or not at all, what the view
- *	  prints; NULL for standard output
+ * @file: NULL, or what the view prints goes to this file, which appears when it
+ *	  is complete
  *
  * Return: exit status, after a message if it is not WSMO_OK
  */
 int report_run(struct report *rp, const char *file);
 
-/** report_time() - seconds since the recording began */
-double report_time(const struct report *rp, __u64 time_ns);
-
-/** report_wants() - does the record pass --time and --pid? */
-bool report_wants(const struct report *rp, const struct wsmon_record *rec);
-
-/** report_wants_class() - does the class pass --class? */
-bool report_wants_class(const struct report *rp, __u32 class);
-
-/** report_wants_tau() - does the window pass --tau? */
-bool report_wants_tau(const struct report *rp, __u64 tau_us);
+/** report_table() - begin a table of the view's output */
+static inline struct table *report_table(const struct report *rp,
+					 const struct table_desc *desc)
+{
+	return table_new_on(rp->out.f, desc, rp->out.format);
+}
 
 #endif /* WSMO_REPORT_H */

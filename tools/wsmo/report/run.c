@@ -12,9 +12,9 @@
 
 #include "cli/cli.h"
 #include "cli/outfile.h"
+#include "cli/secondary.h"
 #include "cli/units.h"
 #include "report.h"
-#include "session/secondary.h"
 
 static int open_file(const char *file)
 {
@@ -26,7 +26,7 @@ static int open_file(const char *file)
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		if (errno == ENOENT)
-			msg("%s: not there; record one with 'wsmo record', or name one with -i",
+			msg("%s: does not exist; record one with 'wsmo record', or name one with -i",
 			    file);
 		else
 			msg("%s: cannot be read: %s", file, strerror(errno));
@@ -40,12 +40,12 @@ static int open_file(const char *file)
 	return fd;
 }
 
-/* Snapshots are nearly all of a file: those nobody looks at are skipped. */
+/* Snapshots are most of a file, so those that the view does not need are skipped. */
 static bool want_snapshot(const void *data, const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
 
-	return !rp->view->no_snapshots && report_wants(rp, rec);
+	return !rp->view->no_snapshots && filter_wants(&rp->filter, rec);
 }
 
 /* Return: 0 or -ENOMEM; reader_free() in either case */
@@ -58,24 +58,30 @@ static int start_reader(struct report *rp, int fd)
 	return err;
 }
 
-/* A window is in the file even if other filters leave it out of the report. */
-static void note_tau(struct report *rp, const struct wsmon_rec_wss *wss)
+/* A window was recorded even if other filters leave it out */
+static void note_window(struct report *rp, const struct wsmon_rec_wss *wss)
 {
 	__u32 i;
 
-	for (i = 0; i < rp->nr_taus; i++)
-		if (rp->taus[i] == wss->tau_us)
-			rp->taus_seen |= 1U << i;
+	for (i = 0; i < rp->filter.nr_windows; i++)
+		if (rp->filter.windows[i] == wss->tau_us)
+			rp->windows_seen |= 1U << i;
 }
 
-/* Figures follow that are not what they seem to be. */
+/* A note on stderr: the figures of such a target are too low */
 static void note_secondary(const struct report *rp, const struct wsmon_record *rec)
 {
 	__u32 pid;
 
 	if (rec->type == WSMON_REC_TARGET && reader_pid(rec, &pid) &&
-	    (!rp->pids.nr || has_pid(&rp->pids, pid)))
+	    (filter_wants_pid(&rp->filter, pid)))
 		secondary_take(rec, "");
+}
+
+static void begin(struct report *rp)
+{
+	rp->filter.zero_ns = rp->reader.header.mono_ns;
+	rp->view->begin(rp);
 }
 
 static const char *file_name(const struct report *rp)
@@ -84,8 +90,8 @@ static const char *file_name(const struct report *rp)
 }
 
 /*
- * The first of two times the file is read. What is wrong behind its header is
- * told the second time. Return: whether there is anything to read again
+ * The first of two readings. Errors after the header are reported by the second
+ * one. Return: whether there is anything to read again
  */
 static bool scan(struct report *rp)
 {
@@ -94,7 +100,7 @@ static bool scan(struct report *rp)
 	for (;;) {
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
-			rp->view->begin(rp);
+			begin(rp);
 			break;
 		case READER_RECORD:
 			note_secondary(rp, rec);
@@ -121,15 +127,15 @@ static int walk(struct report *rp)
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
 			if (!rp->view->scan)
-				rp->view->begin(rp);
+				begin(rp);
 			break;
 		case READER_RECORD:
 			ended = rec->type == WSMON_REC_END;
 			if (rec->type == WSMON_REC_WSS)
-				note_tau(rp, (const void *)rec);
+				note_window(rp, (const void *)rec);
 			note_secondary(rp, rec);
 			rp->view->record(rp, rec);
-			/* nobody reads on, or the disk is full */
+			/* a closed pipe, or a full disk */
 			if (output_error()) {
 				rp->view->end(rp);
 				return WSMO_FAILURE;
@@ -138,14 +144,14 @@ static int walk(struct report *rp)
 		case READER_CUT:
 			rp->cut = true;
 			rp->view->end(rp);
-			msg("%s: cut off inside a record at byte %llu; what is before it was used",
+			msg("%s: cut off inside a record at byte %llu; everything before it was used",
 			    name, rp->reader.offset);
 			return WSMO_OK;
 		case READER_END:
 			rp->cut = !ended;
 			rp->view->end(rp);
 			if (!ended)
-				msg("%s: has no end; the recording was interrupted or is still running",
+				msg("%s: has no end; the recording was interrupted or still runs",
 				    name);
 			return WSMO_OK;
 		default:
@@ -159,7 +165,7 @@ static int walk(struct report *rp)
 	}
 }
 
-/* A pipe can be read but once: its content goes to a file. Return: fd or -1 */
+/* A pipe can be read only once, so its content goes to a file. Return: fd or -1 */
 static int spool(int fd)
 {
 	FILE *copy = tmpfile();
@@ -207,17 +213,17 @@ static int read_twice(struct report *rp)
 	return status;
 }
 
-/* A window that was not recorded; Return: whether there is one */
-static bool tau_missing(const struct report *rp)
+/* Return: whether a window is wanted that was not recorded, after a message */
+static bool window_missing(const struct report *rp)
 {
 	char text[UNITS_LEN];
 	__u32 i;
 
-	for (i = 0; i < rp->nr_taus; i++) {
-		if (rp->taus_seen & 1U << i)
+	for (i = 0; i < rp->filter.nr_windows; i++) {
+		if (rp->windows_seen & 1U << i)
 			continue;
 		msg("no working set with a window of %s was recorded; see wsmo record --window",
-		    units_time(text, rp->taus[i] * 1000));
+		    units_time(text, rp->filter.windows[i] * 1000));
 		return true;
 	}
 	return false;
@@ -229,14 +235,23 @@ static int run(struct report *rp)
 
 	if (fd >= 0 && !start_reader(rp, fd)) {
 		status = rp->view->scan ? read_twice(rp) : walk(rp);
-		if (status == WSMO_OK && (rp->failed || tau_missing(rp)))
+		if (status == WSMO_OK && (rp->failed || window_missing(rp)))
 			status = WSMO_FAILURE;
 		reader_free(&rp->reader);
 	}
-	free(rp->pids.pid);
+	filter_free(&rp->filter);
 	if (fd > STDIN_FILENO)
 		close(fd);
 	return status;
+}
+
+void report_init(struct report *rp, const struct report_view *view)
+{
+	*rp = (struct report) {
+		.view = view, .options = view->options, .file = "wsmon.data",
+		.out.f = stdout,
+	};
+	filter_init(&rp->filter);
 }
 
 int report_run(struct report *rp, const char *file)

@@ -17,16 +17,16 @@ enum {
 };
 
 static const struct column stack_columns[] = {
-	[S_REASON]  = { "reason", "REASON", COL_TEXT, 6, 0, "peak or mark" },
-	[S_N]	    = { "number", "N", COL_COUNT, 3, 0, "number of that" },
-	[S_T]	    = { "t", "TIME", COL_T, 8, 0, "when the stack was taken" },
-	[S_PID]	    = { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[S_STACK]   = { "stack", "STACK", COL_COUNT, 5, 0, "number of the stack; none if it could not be taken" },
-	[S_THREADS] = { "threads", "THREADS", COL_COUNT, 7, 0, "threads that had it" },
-	[S_OF]	    = { "of", "OF", COL_COUNT, 5, 0, "threads of the target" },
-	[S_COMM]    = { "comm", "NAME", COL_TEXT, 15, 0, "name of the first of them" },
-	[S_STOPPED] = { "stopped_ns", "STOPPED", COL_NS, 8, 0, "longest time one was stopped" },
-	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0, "why it could not be taken" },
+	[S_REASON]  = { "reason", "REASON", COL_TEXT, 6, 0 },
+	[S_N]	    = { "number", "N", COL_COUNT, 3, 0 },
+	[S_T]	    = { "t", "TIME", COL_T, 8, 0 },
+	[S_PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
+	[S_STACK]   = { "stack", "STACK", COL_COUNT, 5, 0 },
+	[S_THREADS] = { "threads", "THREADS", COL_COUNT, 7, 0 },
+	[S_OF]	    = { "threads_all", "OF", COL_COUNT, 5, 0 },
+	[S_COMM]    = { "comm", "NAME", COL_TEXT, 15, 0 },
+	[S_STOPPED] = { "stopped_ns", "STOPPED", COL_NS, 8, 0 },
+	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0 },
 };
 
 const struct table_desc peaks_stack_desc = {
@@ -36,14 +36,14 @@ const struct table_desc peaks_stack_desc = {
 enum { F_STACK, F_FRAME, F_FUNCTION, F_FILE, F_LINE, F_PATH, F_OFFSET, F_PC };
 
 static const struct column frame_columns[] = {
-	[F_STACK]    = { "stack", "STACK", COL_COUNT, 5, 0, "number of the stack" },
-	[F_FRAME]    = { "frame", "FRAME", COL_COUNT, 5, 0, "0 is the innermost" },
-	[F_FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, 0, "the function" },
-	[F_FILE]     = { "file", "FILE", COL_TEXT, 8, 0, "its source file" },
-	[F_LINE]     = { "line", "LINE", COL_COUNT, 5, 0, "the line in it" },
-	[F_PATH]     = { "path", "PATH", COL_TEXT, 8, 0, "the program or library" },
-	[F_OFFSET]   = { "offset", "OFFSET", COL_ADDR, 8, 0, "from where that begins in memory" },
-	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0, "the address, in the first such stack" },
+	[F_STACK]    = { "stack", "STACK", COL_COUNT, 5, 0 },
+	[F_FRAME]    = { "frame", "FRAME", COL_COUNT, 5, 0 },
+	[F_FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, 0 },
+	[F_FILE]     = { "file", "FILE", COL_TEXT, 8, 0 },
+	[F_LINE]     = { "line", "LINE", COL_COUNT, 5, 0 },
+	[F_PATH]     = { "path", "PATH", COL_TEXT, 8, 0 },
+	[F_OFFSET]   = { "offset", "OFFSET", COL_ADDR, 8, 0 },
+	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0 },
 };
 
 const struct table_desc peaks_frame_desc = {
@@ -53,16 +53,11 @@ const struct table_desc peaks_frame_desc = {
 void taken_add(struct taken_list *l, struct calls *cs,
 	       const struct mappings *ms, const struct wsmon_rec_stack *rec)
 {
-	struct taken *t = l->t;
+	struct taken *t;
 
 	if (l->nr == l->room) {
 		l->room = l->room ? 2 * l->room : 64;
-		t = reallocarray(l->t, l->room, sizeof(*t));
-		if (!t) {
-			msg("out of memory");
-			exit(WSMO_FAILURE);
-		}
-		l->t = t;
+		l->t = need(reallocarray(l->t, l->room, sizeof(*t)));
 	}
 	t = &l->t[l->nr++];
 	*t = (struct taken) {
@@ -80,7 +75,7 @@ void taken_add(struct taken_list *l, struct calls *cs,
 		t->stack = calls_take(cs, ms, rec);
 }
 
-/* In the order of events, each target's together */
+/* By event, then by target */
 static int compare(const void *x, const void *y)
 {
 	const struct taken *a = x, *b = y;
@@ -113,7 +108,7 @@ static bool is_of(const struct taken *t, const struct taken_event *event)
 	       (!event->pid || t->pid == event->pid);
 }
 
-/* The first one that may be of an event; Return: its index, or behind the last */
+/* Return: index of the first stack of an event, or where it would be */
 static size_t find(const struct taken_list *l, const struct taken_event *event)
 {
 	const struct taken key = {
@@ -184,16 +179,17 @@ static bool get_group(const struct taken_list *l, size_t begin, size_t i,
 static void print_calls(const struct report *rp, const struct callstack *s)
 {
 	char text[CALL_TEXT];
+	FILE *f = rp->out.f;
 	__u32 i;
 
 	for (i = 0; i < s->nr; i++) {
-		fputs("        ", stdout);
-		if (rp->format == TABLE_RAW)
-			printf("%#llx ", s->call[i].pc);
-		puts(calls_text(text, &s->call[i]));
+		fputs("        ", f);
+		if (rp->out.format == TABLE_RAW)
+			fprintf(f, "%#llx ", s->call[i].pc);
+		fprintf(f, "%s\n", calls_text(text, &s->call[i]));
 	}
 	if (s->cut)
-		puts("        ...");
+		fputs("        ...\n", f);
 }
 
 static void print_group(const struct report *rp, struct calls *cs,
@@ -202,23 +198,24 @@ static void print_group(const struct report *rp, struct calls *cs,
 	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
 	struct callstack *s = g->first->stack;
 	bool is_new = s && calls_number(cs, s);
+	FILE *f = rp->out.f;
 
 	text_clean(name, sizeof(name), g->first->comm);
-	printf("    %u of %u threads of %u (%s%s): ", g->threads,
+	fprintf(f, "    %u of %u threads of %u (%s%s): ", g->threads,
 	       g->first->threads, g->first->pid, name, g->names ? ", ..." : "");
 	if (!s) {
-		printf("no stack: %s\n", strerror(g->first->error));
+		fprintf(f, "no stack: %s\n", strerror(g->first->error));
 		return;
 	}
 	if (!is_new) {
-		printf("stack %u again, %s\n", s->number,
+		fprintf(f, "stack %u again, %s\n", s->number,
 		       calls_text(text, &s->call[0]));
 		return;
 	}
-	if (rp->format == TABLE_RAW)
-		printf("stack %u, stopped_ns=%llu\n", s->number, g->stopped_ns);
+	if (rp->out.format == TABLE_RAW)
+		fprintf(f, "stack %u, stopped_ns=%llu\n", s->number, g->stopped_ns);
 	else
-		printf("stack %u, stopped for %s\n", s->number,
+		fprintf(f, "stack %u, stopped for %s\n", s->number,
 		       units_time(time, g->stopped_ns));
 	print_calls(rp, s);
 }
@@ -230,7 +227,7 @@ void taken_print(const struct report *rp, const struct taken_list *l,
 	struct group g;
 
 	if (!taken_any(l, event))
-		puts("    no stacks");
+		fputs("    no stacks\n", rp->out.f);
 	for (i = begin; i < l->nr && is_of(&l->t[i], event); i++)
 		if (get_group(l, begin, i, event, &g))
 			print_group(rp, cs, &g);
@@ -254,7 +251,7 @@ void taken_rows(const struct report *rp, const struct taken_list *l,
 			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
 					     "peak" : "mark"),
 			[S_N]	    = cell_u(event->of),
-			[S_T]	    = cell_d(report_time(rp, t->time_ns)),
+			[S_T]	    = cell_d(filter_time(&rp->filter, t->time_ns)),
 			[S_PID]	    = cell_u(t->pid),
 			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
 						 (struct cell){ 0 },
@@ -297,7 +294,7 @@ static void frame_rows(struct table *table, const struct callstack *s)
 
 void taken_frames(const struct report *rp, const struct calls *cs)
 {
-	struct table *table = table_new(&peaks_frame_desc, rp->format);
+	struct table *table = report_table(rp, &peaks_frame_desc);
 	const struct callstack *s;
 	__u32 number;
 
@@ -314,7 +311,7 @@ void taken_choose(struct taken_list *l, const struct taken_event *event)
 		l->t[i].chosen = true;
 }
 
-/* What separates frames must not be in one */
+/* Semicolons separate frames, so a name has none */
 static void fold_part(FILE *f, const char *text)
 {
 	for (; *text; text++)
@@ -325,12 +322,8 @@ static char *folded_line(const struct taken *t)
 {
 	char text[CALL_TEXT], *line = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&line, &size);
+	FILE *f = need(open_memstream(&line, &size));
 
-	if (!f) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	fold_part(f, text_clean(text, sizeof(text), t->comm));
 	for (i = t->stack->nr; i--;) {
 		const struct call *c = &t->stack->call[i];
@@ -349,15 +342,11 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
-void taken_print_folded(const struct taken_list *l)
+void taken_print_folded(const struct report *rp, const struct taken_list *l)
 {
-	char **line = calloc(l->nr + 1, sizeof(*line));
+	char **line = need(calloc(l->nr + 1, sizeof(*line)));
 	size_t i, n = 0, count = 0;
 
-	if (!line) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	for (i = 0; i < l->nr; i++)
 		if (l->t[i].chosen && l->t[i].stack)
 			line[n++] = folded_line(&l->t[i]);
@@ -367,12 +356,12 @@ void taken_print_folded(const struct taken_list *l)
 		count++;
 		if (i + 1 < n && !strcmp(line[i], line[i + 1]))
 			continue;
-		printf("%s %zu\n", line[i], count);
+		fprintf(rp->out.f, "%s %zu\n", line[i], count);
 		count = 0;
 	}
 	for (i = 0; i < n; i++)
 		free(line[i]);
 	free(line);
 	if (!n)
-		msg("no stacks there");
+		msg("no stacks");
 }

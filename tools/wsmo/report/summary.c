@@ -1,23 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * summary.c - "wsmo report summary": the recording, each target and
- * class over all of it, what monitoring cost
- *
- * Means and variances are updated record by record (Welford, "Note on a method
- * for calculating corrected sums of squares and products", 1962).
+ * summary.c - "wsmo report summary": the recording, the working sets and the
+ * memory of each target, what monitoring cost
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/cli.h"
+#include "cli/units.h"
 #include "libwsmon/names.h"
-#include "libwsmon/sorted.h"
 #include "report.h"
 #include "summary.h"
 
-/* A file with more targets, or windows, than this is told to be too much. */
-#define SUMMARY_ROWS	16384
+enum {
+	R_START, R_DURATION, R_INTERVALS, R_SAMPLE, R_AGGR, R_WINDOW, R_PAGE,
+	R_END, R_RECORDS, R_LOST, R_LOST_BYTES, R_CPU, R_ROUNDS, R_LATE,
+	R_LATE_P99, R_STEP, R_BUDGET, R_MISSED, R_CHECKS, R_FLUSHES, R_FLUSH_NS, R_HOLD,
+};
+
+static const struct column recording_columns[] = {
+	[R_START]	= { "date", "Recorded", COL_TEXT, 0, 0 },
+	[R_DURATION]	= { "duration_ns", "Duration", COL_NS, 0, 0 },
+	[R_INTERVALS]	= { "intervals", "Intervals", COL_COUNT, 0, 0 },
+	[R_SAMPLE]	= { "sample_us", "Sampling", COL_US, 0, 0 },
+	[R_AGGR]	= { "aggr_us", "Aggregation", COL_US, 0, 0 },
+	[R_WINDOW]	= { "window_us", "Window", COL_US, 0, 0 },
+	[R_PAGE]	= { "page_size", "Page size", COL_SIZE, 0, 0 },
+	[R_END]		= { "ended", "Ended", COL_TEXT, 0, 0 },
+	[R_RECORDS]	= { "records", "Records", COL_COUNT, 0, 0 },
+	[R_LOST]	= { "lost_records", "Lost", COL_COUNT, 0, 0 },
+	[R_LOST_BYTES]	= { "lost_bytes", "Lost bytes", COL_SIZE, 0, 0 },
+	[R_CPU]		= { "cpu", "Cost", COL_RATIO, 0, 0 },
+	[R_ROUNDS]	= { "rounds", "Rounds", COL_COUNT, 0, 0 },
+	[R_LATE]	= { "late_rounds", "Late rounds", COL_COUNT, 0, 0 },
+	[R_LATE_P99]	= { "late_p99_ns", "Late by", COL_NS, 0, 0 },
+	[R_STEP]	= { "sample_ns", "Sampling at last", COL_NS, 0, 0 },
+	[R_BUDGET]	= { "budget", "Most regions", COL_COUNT, 0, 0 },
+	[R_MISSED]	= { "missed", "Missed visits", COL_COUNT, 0, 0 },
+	[R_CHECKS]	= { "checks", "Page checks", COL_COUNT, 0, 0 },
+	[R_FLUSHES]	= { "flushes", "TLB flushes", COL_COUNT, 0, 0 },
+	[R_FLUSH_NS]	= { "flush_ns", "Time flushing", COL_NS, 0, 0 },
+	[R_HOLD]	= { "max_hold_ns", "Longest hold", COL_NS, 0, 0 },
+};
+
+static const struct table_desc recording_desc = {
+	.type = "recording", .list = true,
+	.columns = recording_columns, .nr = ARRAY_SIZE(recording_columns),
+};
 
 enum {
 	W_PID, W_COMM, W_CLASS, W_TAU, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
@@ -25,18 +56,18 @@ enum {
 };
 
 static const struct column wss_columns[] = {
-	[W_PID]		= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[W_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0, "its name" },
-	[W_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory; all is the whole target" },
-	[W_TAU]		= { "window_us", "WINDOW", COL_US, 6, 0, "the window, microseconds" },
-	[W_MEAN]	= { "mean", "WSS", COL_SIZE, 10, 0, "working set: mean over the intervals" },
-	[W_SD]		= { "sd", "SD", COL_SIZE, 10, 0, "its standard deviation" },
-	[W_PEAK]	= { "peak", "PEAK", COL_SIZE, 10, 0, "its greatest value" },
-	[W_PEAK_T]	= { "peak_t", "AT", COL_T, 8, 0, "when that was" },
-	[W_LOW]		= { "low", "LOW", COL_SIZE, 10, 0, "mean lower end of the 95 % interval" },
-	[W_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "mean upper end" },
-	[W_MAPPED]	= { "mapped", "MAPPED", COL_SIZE, 10, 0, "mean bytes mapped" },
-	[W_N]		= { "intervals", "N", COL_COUNT, 4, 0, "intervals it is made of" },
+	[W_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
+	[W_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
+	[W_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[W_TAU]		= { "window_us", "WINDOW", COL_US, 6, 0 },
+	[W_MEAN]	= { "mean", "WSS", COL_SIZE, 10, 0 },
+	[W_SD]		= { "sd", "SD", COL_SIZE, 10, 0 },
+	[W_PEAK]	= { "peak", "PEAK", COL_SIZE, 10, 0 },
+	[W_PEAK_T]	= { "peak_t", "AT", COL_T, 8, 0 },
+	[W_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
+	[W_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[W_MAPPED]	= { "mapped", "MAPPED", COL_SIZE, 10, 0 },
+	[W_N]		= { "intervals", "N", COL_COUNT, 4, 0 },
 };
 
 enum {
@@ -45,16 +76,16 @@ enum {
 };
 
 static const struct column memory_columns[] = {
-	[M_PID]		= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[M_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0, "its name" },
-	[M_RSS]		= { "rss_mean", "RSS", COL_SIZE, 10, 0, "resident memory, mean" },
-	[M_RSS_MAX]	= { "rss_max", "MAX RSS", COL_SIZE, 10, 0, "resident memory, greatest" },
-	[M_PSS]		= { "pss_mean", "PSS", COL_SIZE, 10, 0, "proportional share of resident memory, mean; read each 10 s at most" },
-	[M_PSS_MAX]	= { "pss_max", "MAX PSS", COL_SIZE, 10, 0, "proportional share of resident memory, greatest read" },
-	[M_SWAP_MAX]	= { "swap_max", "MAX SWAP", COL_SIZE, 10, 0, "swapped out, greatest" },
-	[M_VSIZE]	= { "vsize_mean", "VSZ", COL_SIZE, 10, 0, "mapped memory, mean" },
-	[M_VSIZE_MAX]	= { "vsize_max", "MAX VSZ", COL_SIZE, 10, 0, "mapped memory, greatest" },
-	[M_EXIT]	= { "exit_t", "GONE AT", COL_T, 8, 0, "when it was gone" },
+	[M_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
+	[M_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
+	[M_RSS]		= { "rss_mean", "RSS", COL_SIZE, 10, 0 },
+	[M_RSS_MAX]	= { "rss_max", "MAX RSS", COL_SIZE, 10, 0 },
+	[M_PSS]		= { "pss_mean", "PSS", COL_SIZE, 10, 0 },
+	[M_PSS_MAX]	= { "pss_max", "MAX PSS", COL_SIZE, 10, 0 },
+	[M_SWAP_MAX]	= { "swap_max", "MAX SWAP", COL_SIZE, 10, 0 },
+	[M_VSIZE]	= { "vsize_mean", "VSZ", COL_SIZE, 10, 0 },
+	[M_VSIZE_MAX]	= { "vsize_max", "MAX VSZ", COL_SIZE, 10, 0 },
+	[M_EXIT]	= { "exit_t", "GONE AT", COL_T, 8, 0 },
 };
 
 static const struct table_desc wss_desc = {
@@ -67,294 +98,232 @@ static const struct table_desc memory_desc = {
 	.columns = memory_columns, .nr = ARRAY_SIZE(memory_columns),
 };
 
-static const struct table_desc * const tables[] = {
-	&summary_recording_desc, &wss_desc, &summary_touched_desc, &memory_desc,
+enum { T_PID, T_COMM, T_CLASS, T_LOW, T_HIGH, T_ACCESSES, T_SEEN };
+
+static const struct column touched_columns[] = {
+	[T_PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[T_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
+	[T_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[T_LOW]	= { "touched_low", "TOUCHED", COL_SIZE, 10, 0 },
+	[T_HIGH]	= { "touched_high", "AT MOST", COL_SIZE, 10, 0 },
+	[T_SEEN]	= { "seen", "SEEN", COL_SIZE, 10, 0 },
+	[T_ACCESSES] = { "accesses", "ACCESSES", COL_RATIO, 8, 0 },
 };
 
-static void series_add(struct series *s, __u64 value, double t)
-{
-	double delta = value - s->mean;
+static const struct table_desc touched_desc = {
+	.type = "touched", .columns = touched_columns, .nr = ARRAY_SIZE(touched_columns),
+};
 
-	s->n++;
-	s->mean += delta / s->n;
-	s->m2 += delta * (value - s->mean);
-	if (s->n == 1 || value > s->max) {
-		s->max = value;
-		s->max_t = t;
-	}
-}
-
-static double series_sd(const struct series *s)
-{
-	return s->n > 1 ? sqrt(s->m2 / (s->n - 1)) : 0;
-}
-
-static int compare_rows(const void *x, const void *y)
-{
-	const struct row *a = x, *b = y;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tau_us != b->tau_us)
-		return a->tau_us < b->tau_us ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	return 0;
-}
-
-static int compare_targets(const void *x, const void *y)
-{
-	const struct target *a = x, *b = y;
-
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
-}
-
-/* The element equal to @key, added if it is new; NULL if there is no room */
-static void *find_or_add(struct summary *s, struct sorted *in, const void *key)
-{
-	void *p = sorted_get(in, key);
-
-	if (!p)
-		s->too_many = true;
-	return p;
-}
-
-static struct target *find_target(struct summary *s, __u32 pid)
-{
-	const struct target key = { .pid = pid };
-
-	return find_or_add(s, &s->targets, &key);
-}
-
-static void add_wss(struct summary *s, const struct wsmon_rec_wss *w, double t)
-{
-	const struct row key = {
-		.pid = w->pid, .class = w->class, .tau_us = w->tau_us,
-	};
-	struct row *row = find_or_add(s, &s->rows, &key);
-
-	if (!row)
-		return;
-	series_add(&row->wss, w->bytes, t);
-	series_add(&row->low, w->low, t);
-	series_add(&row->high, w->high, t);
-	series_add(&row->mapped, w->mapped, t);
-	if (w->class == WSMON_CLASS_ALL && row->wss.n > s->intervals)
-		s->intervals = row->wss.n;
-}
-
-static void add_proc(struct summary *s, const struct wsmon_record *rec, double t)
-{
-	struct wsmon_rec_proc p;
-	struct target *target;
-
-	reader_copy(rec, &p, sizeof(p));
-	target = find_target(s, p.pid);
-	if (!target)
-		return;
-	series_add(&target->rss, p.rss, t);
-	if (p.pss)
-		series_add(&target->pss, p.pss, t);
-	series_add(&target->swap, p.swap, t);
-	series_add(&target->vsize, p.vsize, t);
-}
-
-static void add_target(struct summary *s, const struct wsmon_rec_target *rec)
-{
-	const struct target key = { .pid = rec->pid };
-	bool known = sorted_find(&s->targets, &key);
-	struct target *target = find_target(s, rec->pid);
-
-	if (target)
-		memcpy(target->comm, rec->comm, sizeof(target->comm));
-	if (!known && (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
-		s->late_reader = true;
-}
-
-static void add_exit(struct summary *s, const struct wsmon_rec_exit *rec,
-		     double t)
-{
-	struct target *target = find_target(s, rec->pid);
-
-	if (target) {
-		target->gone = true;
-		target->exit_t = t;
-	}
-}
-
-/* What counts for the recording as a whole, whatever is filtered */
-static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
-{
-	const struct wsmon_rec_lost *lost = (const void *)rec;
-	struct wsmon_rec_attrs attrs;
-
-	if (!s->records++)
-		s->first_ns = rec->time_ns;
-	if (rec->time_ns > s->last_ns)
-		s->last_ns = rec->time_ns;
-	switch (rec->type) {
-	case WSMON_REC_ATTRS:
-		reader_copy(rec, &attrs, sizeof(attrs));
-		s->attrs = attrs.attrs;
-		break;
-	case WSMON_REC_LOST:
-		s->lost.records += lost->records;
-		s->lost.bytes += lost->bytes;
-		break;
-	case WSMON_REC_STATS:
-		reader_copy(rec, &s->stats, sizeof(s->stats));
-		if (!s->have_stats)
-			s->first_stats = s->stats;
-		s->have_stats = true;
-		break;
-	case WSMON_REC_END:
-		s->ended = true;
-		s->reason = ((const struct wsmon_rec_end *)rec)->reason;
-		break;
-	}
-}
-
-/* Which mapping it was does not matter here, only its class */
-static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
-{
-	(void)data;
-	(void)pid;
-	(void)e;
-	return 0;
-}
-
-static void summary_begin(struct report *rp)
-{
-	struct summary *s = calloc(1, sizeof(*s));
-
-	if (!s) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	s->rows = (struct sorted) {
-		.size = sizeof(struct row),
-		.max = SUMMARY_ROWS,
-		.compare = compare_rows,
-	};
-	s->targets = (struct sorted) {
-		.size = sizeof(struct target),
-		.max = SUMMARY_ROWS,
-		.compare = compare_targets,
-	};
-	s->hot.place = no_place;
-	s->attrs = rp->reader.header.attrs;
-	rp->data = s;
-}
-
-static void summary_record(struct report *rp, const struct wsmon_record *rec)
-{
-	double t = report_time(rp, rec->time_ns);
-	const struct wsmon_rec_wss *wss;
-	struct summary *s = rp->data;
-
-	add_to_recording(s, rec);
-	if (rec->type == WSMON_REC_TARGET) {
-		const struct wsmon_rec_target *target = (const void *)rec;
-
-		/* names are needed whatever --time says */
-		add_target(s, target);
-		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
-			hot_exec(&s->hot, target->pid);
-		return;
-	}
-	if (!report_wants(rp, rec))
-		return;
-	switch (rec->type) {
-	case WSMON_REC_WSS:
-		wss = (const void *)rec;
-		if (report_wants_class(rp, wss->class) &&
-		    report_wants_tau(rp, wss->tau_us) &&
-		    wss->tau_us == summary_window(rp))
-			add_wss(s, wss, t);
-		break;
-	case WSMON_REC_SNAPSHOT:
-		if (hot_snapshot(&s->hot, (const void *)rec))
-			need(NULL);
-		break;
-	case WSMON_REC_PROC:
-		add_proc(s, rec, t);
-		break;
-	case WSMON_REC_EXIT:
-		add_exit(s, (const void *)rec, t);
-		break;
-	}
-}
-
-const char *summary_comm(const struct summary *s, __u32 pid)
-{
-	const struct target key = { .pid = pid };
-	const struct target *t = sorted_find(&s->targets, &key);
-
-	return t ? t->comm : "";
-}
-
-struct cell summary_rounded(double v)
+/* A size; in a broken file it may be more than 64 bits hold */
+static struct cell rounded(double v)
 {
 	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
 }
 
-const struct row *summary_row(const struct report *rp, __u32 pid, __u32 class)
+/* Share of one CPU used during the recording, with flushes on other CPUs */
+static struct cell cpu_share(const struct summary *s)
 {
-	const struct row key = {
-		.pid = pid, .class = class, .tau_us = summary_window(rp),
-	};
+	__u64 cpu = s->stats.cpu_ns + s->stats.remote_ns, from = s->first_ns;
 
-	return sorted_find(&((const struct summary *)rp->data)->rows, &key);
+	if (!s->have_stats)
+		return (struct cell){ 0 };
+	if (s->late_reader) {
+		/* monitoring began before the recording */
+		cpu -= s->first_stats.cpu_ns + s->first_stats.remote_ns;
+		from = s->first_stats.rec.time_ns;
+	}
+	if (s->stats.rec.time_ns <= from)
+		return (struct cell){ 0 };
+	return cell_d((double)cpu / (s->stats.rec.time_ns - from));
 }
 
-static void print_wss(struct report *rp)
+static struct cell stat_cell(const struct summary *s, __u64 value)
 {
-	struct table *table = table_new(&wss_desc, rp->format);
+	return s->have_stats ? cell_u(value) : (struct cell){ 0 };
+}
+
+/* Modules without a CPU budget do not report it */
+static struct cell newer_cell(const struct summary *s, __u64 value)
+{
+	return s->stats.sample_ns ? cell_u(value) : (struct cell){ 0 };
+}
+
+static void print_recording(const struct report *rp)
+{
+	struct table *table = report_table(rp, &recording_desc);
+	const struct summary *s = rp->data;
+	const struct wsmon_rec_stats *st = &s->stats;
+	time_t start = rp->reader.header.real_ns / NSEC_PER_SEC;
+	struct tm tm;
+	char when[40] = "";
+
+	if (localtime_r(&start, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	table_row(table, (struct cell[]) {
+		[R_START]	= cell_s(when),
+		[R_DURATION]	= cell_u(s->last_ns - s->first_ns),
+		[R_INTERVALS]	= cell_u(s->intervals),
+		[R_SAMPLE]	= cell_u(s->attrs.sample_us),
+		[R_AGGR]	= cell_u(s->attrs.aggr_us),
+		[R_WINDOW]	= cell_u(s->window_us),
+		[R_PAGE]	= cell_u(rp->reader.header.page_size),
+		[R_END]		= cell_s(s->ended ? end_name(s->reason) :
+					 "cut off"),
+		[R_RECORDS]	= cell_u(s->records),
+		/* a loss at the very end has no LOST record after it */
+		[R_LOST]	= cell_u(s->lost.records > st->lost_records ?
+					 s->lost.records : st->lost_records),
+		[R_LOST_BYTES]	= cell_u(s->lost.bytes > st->lost_bytes ?
+					 s->lost.bytes : st->lost_bytes),
+		[R_CPU]		= cpu_share(s),
+		[R_ROUNDS]	= stat_cell(s, st->rounds),
+		[R_LATE]	= stat_cell(s, st->late_rounds),
+		[R_LATE_P99]	= newer_cell(s, st->late_p99_ns),
+		[R_STEP]	= newer_cell(s, st->sample_ns),
+		[R_BUDGET]	= newer_cell(s, st->budget),
+		[R_MISSED]	= stat_cell(s, st->missed),
+		[R_CHECKS]	= stat_cell(s, st->checks),
+		[R_FLUSHES]	= stat_cell(s, st->flushes),
+		[R_FLUSH_NS]	= stat_cell(s, st->flush_ns),
+		[R_HOLD]	= stat_cell(s, st->max_hold_ns),
+	});
+	table_end(table);
+}
+
+static void print_wss(const struct report *rp)
+{
+	struct table *table = report_table(rp, &wss_desc);
 	const struct summary *s = rp->data;
 	size_t i;
 
-	for (i = 0; i < s->rows.nr; i++) {
-		const struct row *r = (const struct row *)s->rows.base + i;
+	for (i = 0; i < s->wss.nr; i++) {
+		const struct wss_sums *r = (const struct wss_sums *)s->wss.base + i;
 
 		table_row(table, (struct cell[]) {
 			[W_PID]		= cell_u(r->pid),
 			[W_COMM]	= cell_s(summary_comm(s, r->pid)),
 			[W_CLASS]	= cell_s(class_name(r->class)),
-			[W_TAU]		= cell_u(r->tau_us),
-			[W_MEAN]	= summary_rounded(r->wss.mean),
-			[W_SD]		= summary_rounded(series_sd(&r->wss)),
+			[W_TAU]		= cell_u(r->window_us),
+			[W_MEAN]	= rounded(r->wss.mean),
+			[W_SD]		= rounded(running_sd(&r->wss)),
 			[W_PEAK]	= cell_u(r->wss.max),
 			[W_PEAK_T]	= cell_d(r->wss.max_t),
-			[W_LOW]		= summary_rounded(r->low.mean),
-			[W_HIGH]	= summary_rounded(r->high.mean),
-			[W_MAPPED]	= summary_rounded(r->mapped.mean),
+			[W_LOW]		= rounded(r->low.mean),
+			[W_HIGH]	= rounded(r->high.mean),
+			[W_MAPPED]	= rounded(r->mapped.mean),
 			[W_N]		= cell_u(r->wss.n),
 		});
 	}
 	table_end(table);
 }
 
-static struct cell mean_cell(const struct series *s)
+/*
+ * Distinct memory accessed at any time. Samples say which share of a region was
+ * accessed in an interval, not which pages of it. Over a recording these may be the
+ * same pages each time: then the greatest share was accessed, the lower bound. Or
+ * different pages each time: then the sum of the shares, at most the whole region,
+ * the upper bound. Different memory at the same address at different times counts once.
+ */
+struct touched {
+	double least, most, range, accesses;
+};
+
+static void add_cells(const struct hot_target *t, double aggr, struct touched *sums)
 {
-	return s->n ? summary_rounded(s->mean) : (struct cell){ 0 };
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		const struct hot_cell *c = &t->cell[i];
+		double size = c->end - c->start;
+		__u32 class = c->class;
+		struct touched add = {
+			.least = size * c->most_share,
+			.most = size * fmin(1, fmax(c->most_share, c->share / aggr)),
+			.range = size,
+			.accesses = size * c->freq,
+		};
+
+		for (;; class = WSMON_CLASS_ALL) {
+			struct touched *s = &sums[class < WSMON_NR_CLASSES ? class : 0];
+
+			s->least += add.least;
+			s->most += add.most;
+			s->range += add.range;
+			s->accesses += add.accesses;
+			if (!class || class >= WSMON_NR_CLASSES)
+				break;
+		}
+	}
 }
 
-static struct cell max_cell(const struct series *s)
+static void print_target(const struct report *rp, struct table *table, __u32 pid,
+			 const struct touched *sums)
+{
+	const struct summary *s = rp->data;
+	__u32 class;
+
+	for (class = 0; class < WSMON_NR_CLASSES; class++) {
+		const struct touched *sum = &sums[class];
+		const struct wss_sums *w = summary_wss(s, pid, class);
+		/* a working set was touched */
+		double least = w ? fmax(sum->least, fmin(w->low.max, sum->range)) :
+				   sum->least;
+
+		if (!sum->range || !filter_wants_class(&rp->filter, class))
+			continue;
+		table_row(table, (struct cell[]) {
+			[T_PID]	= cell_u(pid),
+			[T_COMM]	= cell_s(summary_comm(s, pid)),
+			[T_CLASS]	= cell_s(class_name(class)),
+			[T_LOW]	= rounded(least),
+			[T_HIGH]	= rounded(fmax(sum->most, least)),
+			[T_SEEN]	= rounded(sum->range),
+			[T_ACCESSES] = cell_d(sum->accesses / sums[0].accesses),
+		});
+	}
+}
+
+static void print_touched(const struct report *rp)
+{
+	struct table *table = report_table(rp, &touched_desc);
+	const struct summary *s = rp->data;
+	const struct hot_target *t = s->hot.targets.base;
+	struct touched sums[WSMON_NR_CLASSES] = { 0 };
+	double aggr = (double)s->attrs.aggr_us / 1000000;
+	size_t i;
+
+	for (i = 0; i < s->hot.targets.nr; i++) {
+		/* the other address spaces of the target follow */
+		add_cells(&t[i], aggr, sums);
+		if (i + 1 < s->hot.targets.nr && t[i + 1].pid == t[i].pid)
+			continue;
+		print_target(rp, table, t[i].pid, sums);
+		memset(sums, 0, sizeof(sums));
+	}
+	table_end(table);
+}
+
+static struct cell mean_cell(const struct running *s)
+{
+	return s->n ? rounded(s->mean) : (struct cell){ 0 };
+}
+
+static struct cell max_cell(const struct running *s)
 {
 	return s->n ? cell_u(s->max) : (struct cell){ 0 };
 }
 
-static void print_memory(struct report *rp)
+static void print_memory(const struct report *rp)
 {
-	struct table *table = table_new(&memory_desc, rp->format);
+	struct table *table = report_table(rp, &memory_desc);
 	const struct summary *s = rp->data;
 	size_t i;
 
 	for (i = 0; i < s->targets.nr; i++) {
-		const struct target *t =
-			(const struct target *)s->targets.base + i;
+		const struct target_sums *t =
+			(const struct target_sums *)s->targets.base + i;
 
-		if (rp->pids.nr && !has_pid(&rp->pids, t->pid))
+		if (!filter_wants_pid(&rp->filter, t->pid))
 			continue;
 		table_row(table, (struct cell[]) {
 			[M_PID]		= cell_u(t->pid),
@@ -373,35 +342,39 @@ static void print_memory(struct report *rp)
 	table_end(table);
 }
 
+static void summary_begin(struct report *rp)
+{
+	rp->data = summary_new(&rp->filter, &rp->reader.header.attrs);
+}
+
+static void summary_record(struct report *rp, const struct wsmon_record *rec)
+{
+	summary_add(rp->data, &rp->filter, rec);
+}
+
 static void summary_end(struct report *rp)
 {
+	static void (* const print[])(const struct report *rp) = {
+		print_recording, print_wss, print_touched, print_memory,
+	};
 	struct summary *s = rp->data;
-	bool blank = rp->format != TABLE_JSON;
+	size_t i;
 
-	summary_recording(rp);
-	if (blank)
-		putchar('\n');
-	print_wss(rp);
-	if (blank)
-		putchar('\n');
-	summary_touched(rp);
-	if (blank)
-		putchar('\n');
-	print_memory(rp);
+	for (i = 0; i < ARRAY_SIZE(print); i++) {
+		if (i && rp->out.format != TABLE_JSON)
+			fputc('\n', rp->out.f);
+		print[i](rp);
+	}
 	if (s->too_many)
-		msg("more than %d targets, classes and windows: the summary is of the first ones",
+		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
-	hot_free(&s->hot);
-	free(s->rows.base);
-	free(s->targets.base);
-	free(s);
+	summary_free(s);
 }
 
 const struct report_view report_summary = {
 	.name = "summary",
-	.help = "the recording, each target and class over all of it, what was touched at all, what it cost",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "The recording, each process and class over all of it, the cost",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT,
 	.begin = summary_begin,
 	.record = summary_record,
 	.end = summary_end,

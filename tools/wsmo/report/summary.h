@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * summary.h - what the parts of "wsmo report summary" share
+ * summary.h - sums over a recording, for "wsmo report summary"
  */
 #ifndef WSMO_SUMMARY_H
 #define WSMO_SUMMARY_H
 
+#include "libwsmon/filter.h"
 #include "libwsmon/numbers/hot.h"
 #include "libwsmon/sorted.h"
-#include "report.h"
 
-/** struct series - mean, variance and maximum of a series of values */
-struct series {
+/* Targets, or targets with their classes, that are kept */
+#define SUMMARY_ROWS	16384
+
+/** struct running - mean, variance and maximum of the values so far */
+struct running {
 	__u64 n;
 	double mean;
 	double m2;
@@ -18,27 +21,49 @@ struct series {
 	double max_t;
 };
 
-/* A target and window and class; a target itself has no window. */
-struct row {
+/** struct wss_sums - the working sets of a target, class and window */
+struct wss_sums {
 	__u32 pid;
 	__u32 class;
-	__u64 tau_us;
-	struct series wss, low, high, mapped;
+	__u64 window_us;
+	struct running wss, low, high, mapped;
 };
 
-struct target {
+/** struct target_sums - a target, and what /proc said of it */
+struct target_sums {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
 	bool gone;
 	double exit_t;
-	struct series rss, pss, swap, vsize;
+	struct running rss, pss, swap, vsize;
 };
 
+/**
+ * struct summary - sums over a recording
+ * @hot:	accesses by address
+ * @wss:	struct wss_sums
+ * @targets:	struct target_sums
+ * @too_many:	some found no room
+ * @window_us:	the window of @wss
+ * @first_ns:	time of the first record
+ * @last_ns:	time of the last record
+ * @records:	number of records
+ * @intervals:	most intervals of a target
+ * @lost:	records lost
+ * @attrs:	attributes of the monitor
+ * @have_stats:	@first_stats and @stats are valid
+ * @late_reader: monitoring began before the recording
+ * @first_stats: the first STATS record
+ * @stats:	the last one
+ * @ended:	there was an END record
+ * @reason:	what it says
+ */
 struct summary {
-	struct hot hot;			/* accesses by address */
-	struct sorted rows;		/* struct row */
-	struct sorted targets;		/* struct target */
+	struct hot hot;
+	struct sorted wss;
+	struct sorted targets;
 	bool too_many;
+	__u64 window_us;
 	__u64 first_ns, last_ns;
 	__u64 records;
 	__u64 intervals;
@@ -50,25 +75,24 @@ struct summary {
 	__u32 reason;
 };
 
-extern const struct table_desc summary_recording_desc;
-extern const struct table_desc summary_touched_desc;
+/** summary_new() - exits if there is no memory */
+struct summary *summary_new(const struct filter *filter,
+			    const struct wsmon_attrs *attrs);
 
-/** summary_window() - the one window it is of, microseconds */
-__u64 summary_window(const struct report *rp);
+/** summary_add() - take any record */
+void summary_add(struct summary *s, const struct filter *filter,
+		 const struct wsmon_record *rec);
 
 /** summary_comm() - name of a target, "" if it is not known */
 const char *summary_comm(const struct summary *s, __u32 pid);
 
-/** summary_row() - the working sets of a class; NULL if there were none */
-const struct row *summary_row(const struct report *rp, __u32 pid, __u32 class);
+/** summary_wss() - the working sets of a class; NULL if there were none */
+const struct wss_sums *summary_wss(const struct summary *s, __u32 pid, __u32 class);
 
-/** summary_rounded() - a size; in a broken file it may be more than 64 bits hold */
-struct cell summary_rounded(double v);
+/** running_sd() - standard deviation */
+double running_sd(const struct running *r);
 
-/** summary_recording() - print the table of the recording as a whole */
-void summary_recording(struct report *rp);
-
-/** summary_touched() - print the table of the memory that was accessed at all */
-void summary_touched(struct report *rp);
+/** summary_free() - frees it and what is in it */
+void summary_free(struct summary *s);
 
 #endif /* WSMO_SUMMARY_H */

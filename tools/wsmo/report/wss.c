@@ -1,54 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wss.c - "wsmo report wss": each working set size, with its interval, and
- * what they were most of the time
+ * wss.c - "wsmo report wss": each working set size with its interval, and
+ * percentiles of them
  *
- * Rows in the order of the file are printed as they come. For bars, percentiles,
- * another order or a picture all of them have to be kept.
+ * JSON, CSV and --raw rows are printed as they come. Bars, percentiles, another
+ * order and pictures need all of them, so all are kept.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/bar.h"
 #include "cli/cli.h"
+#include "cli/units.h"
+#include "collect.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "plot/wss.h"
+#include "report.h"
 
 #define TARGETS_MAX	65536
 
-/* What the other columns take, with the blanks between them */
+#define PERCENTILES_MAX	32
+
+/* Columns of a line beside the bar */
 #define BESIDE_BAR	70
 
-enum { T, PID, CLASS, TAU, BYTES, LOW, HIGH, BAR };
+enum { T, SCOPE, PID, COMM, NAME, CLASS, WINDOW, BYTES, LOW, HIGH, BAR };
 
 static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0, "seconds since the recording began" },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory; all is the whole target" },
-	[TAU]	= { "window_us", "WINDOW", COL_US, 6, 0, "the window, microseconds" },
-	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0, "working set: bytes accessed within the window" },
-	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
-	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
-	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW, "up to LOW, then up to HIGH; as wide as it gets for the target's greatest. Behind it peaks and marks of the interval" },
+	[T]	= { "t", "TIME", COL_T, 8, 0 },
+	[SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
+	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
 };
 
 static const struct table_desc desc = {
 	.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-enum { P_PID, P_CLASS, P_TAU, P_PERCENT, P_BYTES, P_LOW, P_HIGH, P_T, P_BAR };
+enum { P_PID, P_COMM, P_CLASS, P_WINDOW, P_PERCENT, P_BYTES, P_LOW, P_HIGH, P_T, P_BAR };
 
 static const struct column percentile_columns[] = {
-	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[P_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory; all is the whole target" },
-	[P_TAU]		= { "window_us", "WINDOW", COL_US, 6, 0, "the window, microseconds" },
-	[P_PERCENT]	= { "percentile", "%", COL_COUNT, 3, 0, "per cent of the intervals have at most this working set" },
-	[P_BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0, "that working set" },
-	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
-	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
-	[P_T]		= { "t", "AT", COL_T, 8, 0, "when that was" },
-	[P_BAR]		= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW, "up to LOW, then up to HIGH; as wide as it gets for the target's greatest" },
+	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
+	[P_COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[P_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[P_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
+	[P_PERCENT]	= { "percentile", "%", COL_COUNT, 3, 0 },
+	[P_BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
+	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[P_T]		= { "t", "AT", COL_T, 8, 0 },
+	[P_BAR]		= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
 };
 
 static const struct table_desc percentile_desc = {
@@ -56,9 +65,22 @@ static const struct table_desc percentile_desc = {
 	.nr = ARRAY_SIZE(percentile_columns),
 };
 
-static const struct table_desc * const tables[] = { &desc, &percentile_desc };
+/**
+ * struct wss_options - the command line
+ * @by_size:	sort rows by size
+ * @only_percentiles: no rows but percentiles
+ * @percentiles: which, @nr_percentiles of them
+ */
+static struct wss_options {
+	bool by_size;
+	bool only_percentiles;
+	unsigned int percentiles[PERCENTILES_MAX];
+	size_t nr_percentiles;
+} options = {
+	.percentiles = { 0, 25, 50, 75, 100 }, .nr_percentiles = 5,
+};
 
-/** struct scale - what a target's bars are measured by */
+/** struct scale - the longest bar of a target */
 struct scale {
 	__u32 pid;
 	__u64 most;
@@ -66,53 +88,35 @@ struct scale {
 
 /**
  * struct wss - state of the view
- * @table:	rows are printed there as they come; NULL if they are kept
- * @rows:	the rows kept
- * @rss:	resident sizes, for a picture
- * @names:	struct wss_name, for a picture
+ * @table:	prints rows as they come; NULL if they are kept
+ * @kept:	rows and names
  * @scales:	struct scale
  * @events:	peaks and marks
- * @tau_us:	the shortest window of @rows
+ * @window_us:	the shortest window of @kept
  * @bar:	columns of a bar
  */
 struct wss {
 	struct table *table;
-	struct wss_rows rows;
-	struct wss_rows rss;
-	struct sorted names;
+	struct collected kept;
 	struct sorted scales;
 	struct events events;
-	__u64 tau_us;
+	__u64 window_us;
 	unsigned int bar;
 };
 
-static int compare_scales(const void *a, const void *b)
-{
-	const struct scale *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 static void wss_begin(struct report *rp)
 {
-	struct wss *w = calloc(1, sizeof(*w));
+	struct wss *w = need(calloc(1, sizeof(*w)));
 
-	if (!w) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	w->names = (struct sorted) {
-		.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-		.compare = wss_name_compare,
-	};
+	collect_init(&w->kept);
 	w->scales = (struct sorted) {
 		.size = sizeof(struct scale), .max = TARGETS_MAX,
-		.compare = compare_scales,
+		.compare = compare_pids,
 	};
 	w->bar = bar_width(BESIDE_BAR);
-	if (rp->format != TABLE_HUMAN && !rp->wss.by_size &&
-	    !rp->wss.only_percentiles)
-		w->table = table_new(&desc, rp->format);
+	if (rp->out.format != TABLE_HUMAN && !options.by_size &&
+	    !options.only_percentiles)
+		w->table = report_table(rp, &desc);
 	rp->data = w;
 }
 
@@ -125,7 +129,7 @@ static const char *bar(char *text, const struct wss *w, const struct wss_row *ro
 			w->bar);
 }
 
-/* What happened is told once for an interval: beside the whole target */
+/* Once for an interval: beside the whole target */
 static void add_events(const struct report *rp, char *text, size_t size,
 		       const struct wss_row *row)
 {
@@ -134,7 +138,7 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	size_t len = strlen(text);
 	char label[EVENTS_LABEL];
 
-	if (row->class != WSMON_CLASS_ALL || row->tau_us != w->tau_us)
+	if (row->class != WSMON_CLASS_ALL || row->tau_us != w->window_us)
 		return;
 	events_label(label, &w->events, row->pid, row->time_ns,
 		     attrs->aggr_us * 1000);
@@ -145,14 +149,17 @@ static void print_row(const struct report *rp, struct table *t,
 		      const struct wss_row *row)
 {
 	char text[BAR_TEXT + EVENTS_LABEL];
+	const struct wss *w = rp->data;
 
-	bar(text, rp->data, row);
+	bar(text, w, row);
 	add_events(rp, text, sizeof(text), row);
 	table_row(t, (struct cell[]) {
-		[T]	= cell_d(report_time(rp, row->time_ns)),
+		[T]	= cell_d(filter_time(&rp->filter, row->time_ns)),
+		[SCOPE]	= cell_s("process"),
 		[PID]	= cell_u(row->pid),
+		[COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[CLASS]	= cell_s(class_name(row->class)),
-		[TAU]	= cell_u(row->tau_us),
+		[WINDOW] = cell_u(row->tau_us),
 		[BYTES]	= cell_u(row->bytes),
 		[LOW]	= cell_u(row->low),
 		[HIGH]	= cell_u(row->high),
@@ -160,79 +167,55 @@ static void print_row(const struct report *rp, struct table *t,
 	});
 }
 
-static void keep(struct wss *w, const struct wss_row *row)
+static void scale(struct wss *w, const struct wss_row *row)
 {
 	const struct scale key = { .pid = row->pid };
 	struct scale *scale = sorted_get(&w->scales, &key);
 
 	if (scale && row->high > scale->most)
 		scale->most = row->high;
-	if (!w->tau_us || row->tau_us < w->tau_us)
-		w->tau_us = row->tau_us;
-	need(wss_rows_add(&w->rows, row));
-}
-
-static void take_wss(const struct report *rp, const struct wsmon_rec_wss *rec)
-{
-	struct wss *w = rp->data;
-	const struct wss_row row = {
-		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
-		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
-		.pid = rec->pid, .class = rec->class,
-	};
-
-	if (!report_wants_class(rp, row.class) ||
-	    !report_wants_tau(rp, row.tau_us))
-		return;
-	if (w->table)
-		print_row(rp, w->table, &row);
-	else
-		keep(w, &row);
-}
-
-static void take_name(struct wss *w, const struct wsmon_rec_target *rec)
-{
-	const struct wss_name key = { .pid = rec->pid };
-	struct wss_name *name = sorted_get(&w->names, &key);
-
-	if (name)
-		memcpy(name->comm, rec->comm, sizeof(name->comm));
+	if (!w->window_us || row->tau_us < w->window_us)
+		w->window_us = row->tau_us;
 }
 
 static void wss_record(struct report *rp, const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_proc *proc = (const void *)rec;
 	struct wss *w = rp->data;
+	struct wss_rows *rows = &w->kept.rows;
+	size_t i, before = rows->nr;
 
-	if (rec->type == WSMON_REC_TARGET && rp->output)
-		take_name(w, (const void *)rec);
-	if (!report_wants(rp, rec))
-		return;
-	events_add(&w->events, rec);
-	if (rec->type == WSMON_REC_WSS)
-		take_wss(rp, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC && rp->output)
-		need(wss_rows_add(&w->rss, &(struct wss_row) {
-			.time_ns = rec->time_ns, .pid = proc->pid,
-			.bytes = proc->rss,
-		}));
+	collect_record(&w->kept, &rp->filter, rec);
+	if (filter_wants(&rp->filter, rec))
+		events_add(&w->events, rec);
+	for (i = before; i < rows->nr; i++) {
+		if (w->table)
+			print_row(rp, w->table, &rows->row[i]);
+		else
+			scale(w, &rows->row[i]);
+	}
+	if (w->table)
+		rows->nr = 0;
+	if (!rp->out.picture.file)
+		w->kept.rss.nr = 0;
 }
 
 static void print_percentile(const struct report *rp, struct table *t,
 			     const struct wss_row *row, unsigned int percent)
 {
+	const struct wss *w = rp->data;
 	char text[BAR_TEXT];
 
 	table_row(t, (struct cell[]) {
 		[P_PID]		= cell_u(row->pid),
+		[P_COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[P_CLASS]	= cell_s(class_name(row->class)),
-		[P_TAU]		= cell_u(row->tau_us),
+		[P_WINDOW]	= cell_u(row->tau_us),
 		[P_PERCENT]	= cell_u(percent),
 		[P_BYTES]	= cell_u(row->bytes),
 		[P_LOW]		= cell_u(row->low),
 		[P_HIGH]	= cell_u(row->high),
-		[P_T]		= cell_d(report_time(rp, row->time_ns)),
-		[P_BAR]		= cell_s(bar(text, rp->data, row)),
+		[P_T]		= cell_d(filter_time(&rp->filter, row->time_ns)),
+		[P_BAR]		= cell_s(bar(text, w, row)),
 	});
 }
 
@@ -240,24 +223,23 @@ static void print_percentile(const struct report *rp, struct table *t,
 static void print_percentiles(const struct report *rp,
 			      const struct wss_rows *rows)
 {
-	const struct wss_options *opt = &rp->wss;
-	struct table *t = table_new(&percentile_desc, rp->format);
+	struct table *t = report_table(rp, &percentile_desc);
 	size_t first, end, i;
 
 	for (first = 0; first < rows->nr; first = end) {
 		end = wss_series(rows, first);
-		for (i = 0; i < opt->nr_percentiles; i++)
+		for (i = 0; i < options.nr_percentiles; i++)
 			print_percentile(rp, t,
 				wss_percentile(&rows->row[first], end - first,
-					       opt->percentiles[i]),
-				opt->percentiles[i]);
+					       options.percentiles[i]),
+				options.percentiles[i]);
 	}
 	table_end(t);
 }
 
 static void print_rows(const struct report *rp, const struct wss_rows *rows)
 {
-	struct table *t = table_new(&desc, rp->format);
+	struct table *t = report_table(rp, &desc);
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++)
@@ -267,14 +249,15 @@ static void print_rows(const struct report *rp, const struct wss_rows *rows)
 
 static void print_kept(const struct report *rp, struct wss_rows *rows)
 {
-	if (rp->wss.by_size)
+	if (options.by_size)
 		wss_rows_sort(rows, true);
-	if (!rp->wss.only_percentiles)
+	if (!options.only_percentiles) {
 		print_rows(rp, rows);
-	if (!rp->wss.only_percentiles && rp->format != TABLE_HUMAN)
-		return;
-	if (!rp->wss.only_percentiles && rows->nr)
-		putchar('\n');
+		if (rp->out.format != TABLE_HUMAN)
+			return;
+		if (rows->nr)
+			fputc('\n', rp->out.f);
+	}
 	wss_rows_sort(rows, true);
 	print_percentiles(rp, rows);
 }
@@ -283,28 +266,71 @@ static void wss_end(struct report *rp)
 {
 	struct wss *w = rp->data;
 
-	if (rp->output)
-		rp->failed = wss_plot(rp, &w->rows, &w->rss, &w->names,
-				      &w->events) != 0;
+	if (rp->out.picture.file)
+		rp->failed = wss_plot(&rp->out.picture, &rp->filter,
+				      &w->kept.rows, &w->kept.rss,
+				      &w->kept.names, &w->events) != 0;
 	else if (w->table)
 		table_end(w->table);
 	else
-		print_kept(rp, &w->rows);
+		print_kept(rp, &w->kept.rows);
 	events_free(&w->events);
-	free(w->rows.row);
-	free(w->rss.row);
-	free(w->names.base);
+	collect_free(&w->kept);
 	free(w->scales.base);
 	free(w);
 }
 
+enum { OPT_PERCENTILES = 300, OPT_SORT };
+
+static const struct argp_option argp_options[] = {
+	{ "sort", OPT_SORT, "time|size", 0, "Order of rows (time); size is smallest first in each class", 0 },
+	{ "percentiles", OPT_PERCENTILES, "P,...", OPTION_ARG_OPTIONAL, "Only percentiles, these (0,25,50,75,100)", 0 },
+	{ 0 }
+};
+
+static void parse_percentiles(struct argp_state *state, char *arg)
+{
+	char *text;
+	__u64 v;
+
+	options.only_percentiles = true;
+	if (!arg)
+		return;
+	options.nr_percentiles = 0;
+	while ((text = strsep(&arg, ","))) {
+		if (units_parse_count(text, 100, &v))
+			usage_error(state, "'%s' is not a percentile, a whole number from 0 to 100",
+				    text);
+		if (options.nr_percentiles == PERCENTILES_MAX)
+			usage_error(state, "at most %d percentiles", PERCENTILES_MAX);
+		options.percentiles[options.nr_percentiles++] = v;
+	}
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case OPT_PERCENTILES:
+		parse_percentiles(state, arg);
+		return 0;
+	case OPT_SORT:
+		options.by_size = !strcmp(arg, "size");
+		if (!options.by_size && strcmp(arg, "time"))
+			usage_error(state, "--sort is time or size");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+
 const struct report_view report_wss = {
 	.name = "wss",
-	.help = "the working set size of each target and class, each interval, and percentiles of it",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
+	.help = "Working set sizes of each interval, process and class; percentiles",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.argp = &argp,
 	.no_snapshots = true,
-	.plots = true,
 	.begin = wss_begin,
 	.record = wss_record,
 	.end = wss_end,

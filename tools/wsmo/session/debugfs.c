@@ -15,6 +15,8 @@
 #include "cli/cli.h"
 #include "debugfs.h"
 
+#define OPT_DEBUGFS	1024
+
 const char *debugfs_dir(const char *set)
 {
 	static const char *dir;
@@ -27,6 +29,23 @@ const char *debugfs_dir(const char *set)
 		dir = DEBUGFS_DEFAULT;
 	return dir;
 }
+
+static error_t parse_opt(int key, char *arg,
+			 struct argp_state *state __attribute__((unused)))
+{
+	if (key != OPT_DEBUGFS)
+		return ARGP_ERR_UNKNOWN;
+	debugfs_dir(arg);
+	return 0;
+}
+
+const struct argp debugfs_argp = {
+	.options = (const struct argp_option[]) {
+		{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 0 },
+		{ 0 }
+	},
+	.parser = parse_opt,
+};
 
 void debugfs_load_module(void)
 {

@@ -5,10 +5,14 @@
 #ifndef WSMO_DEBUGFS_H
 #define WSMO_DEBUGFS_H
 
+#include <argp.h>
 #include <stddef.h>
 
 #define DEBUGFS_DEFAULT	"/sys/kernel/debug/wsmon"
 #define DEBUGFS_TEXT	4096	/* no text file of the module is longer */
+
+/* The option --debugfs; it has no input */
+extern const struct argp debugfs_argp;
 
 /**
  * debugfs_dir() - where the module's files are

@@ -17,25 +17,6 @@
 #define TARGETS_MAX	4096	/* the module has at most 256 */
 #define HOT_SHARE	0.5
 
-static void take_name(struct live *live, __u32 pid)
-{
-	const struct wss_name key = { .pid = pid };
-	struct wss_name *name;
-	char path[32];
-	FILE *f;
-
-	if (sorted_find(&live->names, &key))
-		return;
-	name = sorted_get(&live->names, &key);
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	f = name ? fopen(path, "re") : NULL;
-	if (!f)
-		return;
-	if (fgets(name->comm, sizeof(name->comm), f))
-		name->comm[strcspn(name->comm, "\n")] = '\0';
-	fclose(f);
-}
-
 static void take_memory(struct live *live, __u32 pid)
 {
 	struct wsmon_rec_proc proc = { .pid = pid };
@@ -44,6 +25,19 @@ static void take_memory(struct live *live, __u32 pid)
 		need(wss_rows_add(&live->rss, &(struct wss_row) {
 			.pid = pid, .bytes = proc.rss,
 		}));
+}
+
+static void take_target(struct live *live, __u32 pid)
+{
+	const struct wss_name key = { .pid = pid };
+	struct wss_name *name;
+
+	if (sorted_find(&live->names, &key))
+		return;
+	take_memory(live, pid);
+	name = sorted_get(&live->names, &key);
+	if (name)
+		proc_comm(pid, name->comm);
 }
 
 /* Return: 0, or -EINVAL */
@@ -62,13 +56,8 @@ static int take_wss(struct live *live, const char *line)
 		return -EINVAL;
 	row.class = c;
 	need(wss_rows_add(&live->rows, &row));
-	if (row.class == WSMON_CLASS_ALL) {
-		const struct wss_name key = { .pid = row.pid };
-
-		if (!sorted_find(&live->names, &key))
-			take_memory(live, row.pid);
-		take_name(live, row.pid);
-	}
+	if (row.class == WSMON_CLASS_ALL)
+		take_target(live, row.pid);
 	return 0;
 }
 

@@ -19,8 +19,8 @@ static FILE *open_proc(__u32 pid, const char *name)
 
 static __u32 prot_of(const char *perms)
 {
-	return (perms[0] == 'r' ? 1 : 0) | (perms[1] == 'w' ? 2 : 0) |
-	       (perms[2] == 'x' ? 4 : 0) | (perms[3] == 's' ? 8 : 0);
+	return (perms[0] == 'r' ? MAPS_READ : 0) | (perms[1] == 'w' ? MAPS_WRITE : 0) |
+	       (perms[2] == 'x' ? MAPS_EXEC : 0) | (perms[3] == 's' ? MAPS_SHARED : 0);
 }
 
 bool maps_next(struct maps *m)
@@ -141,6 +141,17 @@ int proc_memory(__u32 pid, struct wsmon_rec_proc *rec)
 	fclose(f);
 	/* a zombie has none of them */
 	return found ? 0 : -1;
+}
+
+void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN])
+{
+	FILE *f = open_proc(pid, "comm");
+
+	if (!f || !fgets(comm, WSMON_COMM_LEN, f))
+		*comm = '\0';
+	comm[strcspn(comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
 }
 
 __u64 proc_pss(__u32 pid)

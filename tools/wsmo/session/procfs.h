@@ -13,6 +13,12 @@
 /* Longest name of a mapping: a path, " (deleted)", how many more there are */
 #define MAPS_NAME	(4096 + 64)
 
+/* Bits of @prot in struct maps */
+#define MAPS_READ	1
+#define MAPS_WRITE	2
+#define MAPS_EXEC	4
+#define MAPS_SHARED	8
+
 /**
  * struct maps - a walk through /proc/PID/maps in address order
  *
@@ -25,7 +31,7 @@ struct maps {
 	char *line;
 	size_t line_size;
 	__u64 start, end;		/* the line's mapping, none if both 0 */
-	__u32 prot;			/* as in struct wsmon_rec_mapping */
+	__u32 prot;			/* MAPS_*, as in struct wsmon_rec_mapping */
 	__u64 offset;
 	__u64 inode;
 	const char *name;
@@ -48,6 +54,9 @@ void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
 /** maps_close() - ends the walk */
 void maps_close(struct maps *m);
+
+/** proc_comm() - copy a process's name; empty if the process is gone */
+void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
 
 /**
  * proc_pss() - its proportional share of memory; the kernel looks at each page

@@ -14,23 +14,14 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/units.h"
+#include "cli/clock.h"
 #include "stack.h"
 
 /* How long to wait for all threads of a process to stop, and for all of it */
 #define STOP_PATIENCE	NSEC_PER_SEC
 #define GRAB_PATIENCE	(3 * NSEC_PER_SEC)
-
-__u64 stack_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /*
  * Like waitid(), but no longer than to a moment
@@ -44,7 +35,7 @@ static int wait_until(pid_t pid, siginfo_t *si, int how, __u64 deadline_ns)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (;;) {
-		__u64 now = stack_now();
+		__u64 now = clock_now();
 		struct timespec left;
 
 		si->si_pid = 0;
@@ -88,7 +79,7 @@ static int grab_thread(struct stack_thread *t, __u64 deadline_ns)
 
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
 		return errno;
-	t->time_ns = stack_now();
+	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
 		return errno;
 	/*
@@ -105,14 +96,14 @@ static int grab_thread(struct stack_thread *t, __u64 deadline_ns)
 	sig = si.si_status >> 8 ? 0 : si.si_status;
 	if (ptrace(PTRACE_DETACH, t->tid, NULL, sig) && !err)
 		err = errno;
-	t->stopped_ns = stack_now() - t->time_ns;
+	t->stopped_ns = clock_now() - t->time_ns;
 	return err;
 }
 
 static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 {
 	const struct sched_param first = { .sched_priority = 1 };
-	__u64 deadline_ns = stack_now() + STOP_PATIENCE;
+	__u64 deadline_ns = clock_now() + STOP_PATIENCE;
 	__u32 i;
 
 	/* no other program is to keep it from letting a thread go on */
@@ -243,7 +234,7 @@ void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 		fail_all(ts, errno);
 		return;
 	}
-	if (!wait_until(child, &si, WEXITED, stack_now() + GRAB_PATIENCE)) {
+	if (!wait_until(child, &si, WEXITED, clock_now() + GRAB_PATIENCE)) {
 		/* copying waits, perhaps for a page on a disk that is gone */
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);

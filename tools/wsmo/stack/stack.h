@@ -2,14 +2,11 @@
 /*
  * stack.h - wsmo-stack: takes the call stacks of a process's threads
  *
- * It is a program of its own, as record is to be small and never to wait. Its
- * standard input is a SOCK_SEQPACKET socket: requests come in, STACK records go
- * out. It ends when the other side is shut down.
+ * It is a program of its own because record must be small and must not wait.
  *
- * A thread is stopped for no longer than its registers and a piece of its stack
- * take to copy; they are unwound when it runs on. A process of its own does the
- * stopping: when that ends, for whatever reason, the kernel lets go of all it
- * holds.
+ * A thread is stopped only while its registers and a piece of its stack are copied;
+ * they are unwound while it runs. A child process does the stopping: when it ends,
+ * for whatever reason, the kernel releases all threads it holds.
  */
 #ifndef WSMO_STACK_H
 #define WSMO_STACK_H
@@ -19,30 +16,10 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include "wsmon.h"
+#include "record/stack_request.h"
 
-/* Most threads of a process that can be looked at */
-#define STACK_THREADS	256
-
-/* Bytes of a thread's stack that are copied at most */
+/* Max. bytes of a thread's stack that are copied */
 #define STACK_COPY	(256 << 10)
-
-/* Bytes of the largest record */
-#define STACK_RECORD	(sizeof(struct wsmon_rec_stack) + WSMON_STACK_FRAMES * 8)
-
-/**
- * struct stack_request - whose stacks are wanted, and what for
- * @pid:	the process
- * @threads:	most threads to look at, 1 to STACK_THREADS
- * @reason:	WSMON_STACK_*
- * @number:	of the peak or mark
- */
-struct stack_request {
-	__u32 pid;
-	__u32 threads;
-	__u32 reason;
-	__u32 number;
-};
 
 /**
  * struct stack_thread - what was copied of a thread
@@ -79,9 +56,6 @@ struct stack_threads {
 	__u32 total;
 	struct stack_thread thread[STACK_THREADS];
 };
-
-/** stack_now() - CLOCK_MONOTONIC, nanoseconds */
-__u64 stack_now(void);
 
 /**
  * stack_grab() - copy registers and stacks of a process's threads

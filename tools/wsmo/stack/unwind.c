@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
 #include "stack.h"
 
 /**
@@ -201,7 +202,7 @@ void stack_unwind(const struct stack_threads *ts,
 		memset(&out.rec, 0, sizeof(out.rec));
 		out.rec.rec.type = WSMON_REC_STACK;
 		out.rec.rec.time_ns = u.thread->time_ns ? u.thread->time_ns :
-							  stack_now();
+							  clock_now();
 		out.rec.pid = rq->pid;
 		out.rec.tid = u.thread->tid;
 		out.rec.reason = rq->reason;

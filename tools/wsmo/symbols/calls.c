@@ -2,6 +2,8 @@
 /*
  * calls.c - call stacks with names, equal ones kept once
  */
+#include <libiberty/demangle.h>
+#undef ARRAY_SIZE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 #include "calls.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "demangle.h"
 #include "libwsmon/sorted.h"
 #include "symbols.h"
 
@@ -104,7 +105,7 @@ static const char *keep(struct calls *cs, const char *text)
 
 static const char *function_name(struct calls *cs, const char *symbol)
 {
-	char *plain = demangle(symbol), *name, *version;
+	char *plain = cplus_demangle(symbol, DMGL_AUTO | DMGL_NO_OPTS), *name, *version;
 	const char *kept;
 
 	name = need(plain ? plain : strdup(symbol));

@@ -5,6 +5,7 @@
  * Each file is opened when it is first asked for; its symbols are sorted once.
  */
 #include <dwarf.h>
+#include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "libdw.h"
 #include "libwsmon/sorted.h"
 #include "symbols.h"
 
@@ -20,7 +20,7 @@
 #define SYMBOLS_MAX	(1 << 22)	/* of a file */
 #define NESTED_MAX	8		/* symbols that begin within another */
 #define SCOPES_MAX	100		/* blocks and functions within each other */
-#define TOLD_FILES	3
+#define NAMED_FILES	3
 #define DELETED		" (deleted)"
 
 struct entry {
@@ -59,8 +59,6 @@ struct file {
 };
 
 struct symbols {
-	const struct libdw *dw;
-	Dwfl_Callbacks callbacks;
 	struct sorted files;
 };
 
@@ -80,6 +78,8 @@ struct symbols *symbols_new(void)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
+	/* debug information comes from this machine, not from the network */
+	unsetenv("DEBUGINFOD_URLS");
 	if (s)
 		s->files = (struct sorted) {
 			.size = sizeof(struct file),
@@ -90,12 +90,12 @@ struct symbols *symbols_new(void)
 }
 
 /* Is the file there the one that was mapped? */
-static bool is_same(const struct libdw *dw, const struct file *f, const char *path)
+static bool is_same(const struct file *f, const char *path)
 {
 	const unsigned char *id;
 	struct stat st;
 	GElf_Addr at;
-	int len = dw->dwfl_module_build_id(f->mod, &id, &at);
+	int len = dwfl_module_build_id(f->mod, &id, &at);
 
 	if (f->build_id_len)
 		return len == (int)f->build_id_len && !memcmp(id, f->build_id, len);
@@ -140,9 +140,9 @@ static void sort_entries(struct file *f)
 					      f->end) - f->entries[i].start;
 }
 
-static void read_symbols(const struct libdw *dw, struct file *f)
+static void read_symbols(struct file *f)
 {
-	int nr = dw->dwfl_module_getsymtab(f->mod), i;
+	int nr = dwfl_module_getsymtab(f->mod), i;
 
 	if (nr <= 0 || nr > SYMBOLS_MAX)
 		return;
@@ -152,7 +152,7 @@ static void read_symbols(const struct libdw *dw, struct file *f)
 		GElf_Addr addr;
 		GElf_Sym sym;
 
-		name = dw->dwfl_module_getsym_info(f->mod, i, &sym, &addr, NULL,
+		name = dwfl_module_getsym_info(f->mod, i, &sym, &addr, NULL,
 						   NULL, NULL);
 		if (is_named(&sym, name) && addr >= f->first && addr < f->end)
 			f->entries[f->nr++] = (struct entry) {
@@ -169,10 +169,14 @@ static void read_symbols(const struct libdw *dw, struct file *f)
 	sort_entries(f);
 }
 
-static void open_file(struct symbols *s, struct file *f)
+static const Dwfl_Callbacks callbacks = {
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static void open_file(struct file *f)
 {
 	size_t len = strlen(f->path), more = sizeof(DELETED) - 1;
-	const struct libdw *dw = s->dw;
 	char *path = strdup(f->path);
 	bool same = false;
 	struct stat st;
@@ -182,22 +186,22 @@ static void open_file(struct symbols *s, struct file *f)
 		path[len - more] = '\0';
 	/* a record can name anything: opening a pipe would wait for a writer */
 	if (path && !stat(path, &st) && S_ISREG(st.st_mode))
-		f->dwfl = dw->dwfl_begin(&s->callbacks);
+		f->dwfl = dwfl_begin(&callbacks);
 	if (f->dwfl)
-		f->mod = dw->dwfl_report_elf(f->dwfl, "", path, -1, 0x10000, false);
+		f->mod = dwfl_report_elf(f->dwfl, "", path, -1, 0x10000, false);
 	if (f->mod) {
-		dw->dwfl_report_end(f->dwfl, NULL, NULL);
-		dw->dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL,
+		dwfl_report_end(f->dwfl, NULL, NULL);
+		dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL,
 				     NULL, NULL);
-		same = is_same(dw, f, path);
+		same = is_same(f, path);
 	}
 	free(path);
 	if (same) {
-		read_symbols(dw, f);
+		read_symbols(f);
 		return;
 	}
 	if (f->dwfl)
-		dw->dwfl_end(f->dwfl);
+		dwfl_end(f->dwfl);
 	f->dwfl = NULL;
 }
 
@@ -221,16 +225,8 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 		msg("out of memory");
 		exit(WSMO_FAILURE);
 	}
-	if (!f->tried) {
-		s->dw = libdw_load();
-		if (!s->dw)
-			return NULL;
-		s->callbacks = (Dwfl_Callbacks) {
-			.find_debuginfo = s->dw->dwfl_standard_find_debuginfo,
-			.section_address = s->dw->dwfl_offline_section_address,
-		};
-		open_file(s, f);
-	}
+	if (!f->tried)
+		open_file(f);
 	*at = addr - m->base + f->first;
 	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
 }
@@ -308,27 +304,27 @@ const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 {
 	GElf_Addr at;
 	const struct file *f = get_file(s, m, addr, &at);
-	Dwfl_Line *l = f ? s->dw->dwfl_module_getsrc(f->mod, at) : NULL;
+	Dwfl_Line *l = f ? dwfl_module_getsrc(f->mod, at) : NULL;
 
 	if (!l)
 		return NULL;
-	return s->dw->dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+	return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
 }
 
-static void call_site(const struct libdw *dw, Dwarf_Die *cu, Dwarf_Die *die,
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die,
 		      struct inlined *out)
 {
 	Dwarf_Word file, line;
 	Dwarf_Attribute attr;
 	Dwarf_Files *files;
 
-	if (!dw->dwarf_formudata(dw->dwarf_attr_integrate(die, DW_AT_call_line,
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_call_line,
 							  &attr), &line))
 		out->line = line;
-	if (!dw->dwarf_formudata(dw->dwarf_attr_integrate(die, DW_AT_call_file,
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_call_file,
 							  &attr), &file) &&
-	    !dw->dwarf_getsrcfiles(cu, &files, NULL))
-		out->file = dw->dwarf_filesrc(files, file, NULL, NULL);
+	    !dwarf_getsrcfiles(cu, &files, NULL))
+		out->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
 /* May there be functions in it though it has no addresses itself? */
@@ -342,28 +338,28 @@ static bool holds_functions(int tag)
  * The inlined functions around an address, innermost first. dwarf_getscopes() does not
  * see those that were defined in another unit, as after link time optimization.
  */
-static int inlined_in(const struct libdw *dw, Dwarf_Die *cu, Dwarf_Die *parent,
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent,
 		      Dwarf_Addr addr, int depth, struct inlined *out, int max)
 {
 	Dwarf_Die die;
 
-	if (!depth || dw->dwarf_child(parent, &die))
+	if (!depth || dwarf_child(parent, &die))
 		return 0;
 	do {
-		int tag = dw->dwarf_tag(&die), n;
+		int tag = dwarf_tag(&die), n;
 		const char *name;
 
-		if (!holds_functions(tag) && dw->dwarf_haspc(&die, addr) <= 0)
+		if (!holds_functions(tag) && dwarf_haspc(&die, addr) <= 0)
 			continue;
-		n = inlined_in(dw, cu, &die, addr, depth - 1, out, max);
+		n = inlined_in(cu, &die, addr, depth - 1, out, max);
 		if (tag == DW_TAG_inlined_subroutine && n < max) {
-			name = dw->dwarf_diename(&die);
+			name = dwarf_diename(&die);
 			out[n] = (struct inlined){ .name = name ? name : "?" };
-			call_site(dw, cu, &die, &out[n++]);
+			call_site(cu, &die, &out[n++]);
 		}
 		if (n)
 			return n;
-	} while (!dw->dwarf_siblingof(&die, &die));
+	} while (!dwarf_siblingof(&die, &die));
 	return 0;
 }
 
@@ -372,29 +368,29 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 {
 	GElf_Addr at, bias;
 	const struct file *f = get_file(s, m, addr, &at);
-	Dwarf_Die *cu = f ? s->dw->dwfl_module_addrdie(f->mod, at, &bias) : NULL;
+	Dwarf_Die *cu = f ? dwfl_module_addrdie(f->mod, at, &bias) : NULL;
 
-	return cu ? inlined_in(s->dw, cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
+	return cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
 }
 
-static void tell_missing(const struct symbols *s)
+static void report_missing(const struct symbols *s)
 {
 	const struct file *f = s->files.base;
-	char list[TOLD_FILES * 1024] = "", path[1000];
+	char list[NAMED_FILES * 1024] = "", path[1000];
 	size_t i, nr = 0, len = 0;
 
 	for (i = 0; i < s->files.nr; i++) {
 		/* what has no build ID may be no ELF file at all */
 		if (!f[i].tried || f[i].dwfl || !f[i].build_id_len)
 			continue;
-		if (nr++ < TOLD_FILES)
+		if (nr++ < NAMED_FILES)
 			len += snprintf(list + len, sizeof(list) - len, "%s%s",
 					len ? ", " : "",
 					text_clean(path, sizeof(path), f[i].path));
 	}
 	if (nr)
 		msg("no names from %zu file%s not there, or not as recorded: %s%s",
-		    nr, nr == 1 ? "" : "s", list, nr > TOLD_FILES ? ", ..." : "");
+		    nr, nr == 1 ? "" : "s", list, nr > NAMED_FILES ? ", ..." : "");
 }
 
 void symbols_free(struct symbols *s)
@@ -402,10 +398,10 @@ void symbols_free(struct symbols *s)
 	struct file *f = s->files.base;
 	size_t i;
 
-	tell_missing(s);
+	report_missing(s);
 	for (i = 0; i < s->files.nr; i++) {
 		if (f[i].dwfl)
-			s->dw->dwfl_end(f[i].dwfl);
+			dwfl_end(f[i].dwfl);
 		free(f[i].entries);
 		free(f[i].path);
 	}

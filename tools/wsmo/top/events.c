@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * events.c - what happened while "wsmo top" looked on
+ * events.c - events that "wsmo top" shows
  *
- * The stream of a session of its own tells all of it. Of other sessions the text
- * files are compared, as their stream is for who records them.
+ * Its own session's come from the stream. The stream of another session belongs to
+ * whoever records it, so successive contents of the text files are compared.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/text.h"
-#include "cli/units.h"
 #include "libwsmon/names.h"
 #include "top.h"
 
@@ -48,7 +48,7 @@ void top_lost(struct top *top, __u64 records)
 	last_event(top)->lost = records;
 }
 
-/* A target's process id, and the name it was seen with last, if it has one */
+/* A target's process id and last known name */
 static const char *who(const struct top *top, __u32 pid, char *buf, size_t size)
 {
 	const struct wss_name key = { .pid = pid };
@@ -78,7 +78,7 @@ void top_mark(void *arg, const struct mark_request *rq,
 	struct top *top = arg;
 
 	reply->number = ++top->record.marks.number;
-	reply->at_ns = record_now() - top->start_ns;
+	reply->at_ns = clock_now() - top->start_ns;
 	top_event(top, "mark %llu: %s", reply->number,
 		  text_clean(clean, sizeof(clean), rq->text));
 }
@@ -133,17 +133,17 @@ static void compare_target(struct top *top, const struct live *now,
 	snprintf(path, sizeof(path), "/proc/%u", was->pid);
 	if (is) {
 		if (*was->comm && strcmp(was->comm, is->comm))
-			top_event(top, "%s is %s now: it executed a program, or renamed itself",
+			top_event(top, "%s is now %s: it executed a program or renamed itself",
 				  name, text_clean(clean, sizeof(clean),
 						   is->comm));
 	} else if (access(path, F_OK)) {
 		top_event(top, "%s ended", name);
 	} else if (now->running) {
-		top_event(top, "%s is not monitored any more", name);
+		top_event(top, "%s is no longer monitored", name);
 	}
 }
 
-/* A session that began in the meantime numbers its peaks anew */
+/* A session that began since then numbers its peaks from 1 */
 static void compare_peaks(struct top *top, const struct live *now)
 {
 	const struct peak *is, *was;
@@ -161,7 +161,6 @@ void top_compare(struct top *top, const struct live *now)
 	const struct wss_name *name = top->now.names.base;
 	size_t i;
 
-	/* before the first look there is nothing to compare with */
 	if (top_own(top) || !top->read_ns)
 		return;
 	if (top->running) {

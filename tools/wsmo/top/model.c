@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * model.c - what "wsmo top" knows, and in which order it is shown
+ * model.c - the figures "wsmo top" shows, and their order
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/secondary.h"
 #include "libwsmon/names.h"
-#include "session/secondary.h"
 #include "top.h"
 
 #define SERIES_MAX	8192
@@ -33,19 +34,14 @@ static int compare_series(const void *x, const void *y)
 
 	if (a->pid != b->pid)
 		return compare_u64(a->pid, b->pid);
-	if (a->tau_us != b->tau_us)
-		return compare_u64(a->tau_us, b->tau_us);
+	if (a->window_us != b->window_us)
+		return compare_u64(a->window_us, b->window_us);
 	return compare_u64(a->class, b->class);
-}
-
-bool top_own(const struct top *top)
-{
-	return top->record.cmd || top->record.pids.nr;
 }
 
 void top_init(struct top *top)
 {
-	top->start_ns = record_now();
+	top->start_ns = clock_now();
 	top->cpu = -1;
 	top->series = (struct sorted) {
 		.size = sizeof(struct top_series), .max = SERIES_MAX,
@@ -56,7 +52,7 @@ void top_init(struct top *top)
 static struct top_series series_key(const struct wss_row *row)
 {
 	return (struct top_series) {
-		.pid = row->pid, .class = row->class, .tau_us = row->tau_us,
+		.pid = row->pid, .class = row->class, .window_us = row->tau_us,
 	};
 }
 
@@ -74,7 +70,7 @@ static void note_sizes(struct top *top)
 	}
 }
 
-/* A process that has just ended is told of once more, without a name */
+/* A process that has just ended is listed once more, without a name */
 static void keep_names(const struct top *top, struct live *now)
 {
 	struct wss_name *name = now->names.base;
@@ -88,7 +84,7 @@ static void keep_names(const struct top *top, struct live *now)
 	}
 }
 
-/* A session that started in between counts from zero */
+/* A session that started since the last look counts from zero */
 static double cpu_share(const struct top *top, const struct live *now,
 			__u64 now_ns)
 {
@@ -122,7 +118,7 @@ int top_update(struct top *top)
 		live_free(&now);
 		return err;
 	}
-	now_ns = record_now();
+	now_ns = clock_now();
 	keep_names(top, &now);
 	top_compare(top, &now);
 	top->running = now.running;
@@ -134,11 +130,10 @@ int top_update(struct top *top)
 		live_free(&top->now);
 		top->now = now;
 		note_sizes(top);
-		top_arrange(top);
-	} else {
-		/* the last table stays, to be read */
-		live_free(&now);
+		return top_arrange(top);
 	}
+	/* the last table stays on the screen */
+	live_free(&now);
 	return 0;
 }
 
@@ -149,25 +144,25 @@ void top_free(struct top *top)
 	free(top->rows);
 }
 
-/* The least window that is longer; 0 if there is none */
-static __u64 next_window(const struct top *top, __u64 tau_us)
+/* The shortest window above @window_us; 0 if there is none */
+static __u64 next_window(const struct top *top, __u64 window_us)
 {
 	__u64 next = 0;
 	size_t i;
 
 	for (i = 0; i < top->now.rows.nr; i++) {
-		__u64 tau = top->now.rows.row[i].tau_us;
+		__u64 us = top->now.rows.row[i].tau_us;
 
-		if (tau > tau_us && (!next || tau < next))
-			next = tau;
+		if (us > window_us && (!next || us < next))
+			next = us;
 	}
 	return next;
 }
 
 void top_next_window(struct top *top)
 {
-	top->tau_us = next_window(top, top->shown_us);
-	top_arrange(top);
+	top->window_us = next_window(top, top->shown_us);
+	top->changed = true;
 }
 
 static void fill_row(const struct top *top, const struct wss_row *wss,
@@ -223,7 +218,7 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 	return c ? c : compare_u64(a->wss.pid, b->wss.pid);
 }
 
-/* By the key chosen; what is equal by process and class, so that rows stay put */
+/* Equal keys are ordered by process and class, so that rows do not jump */
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct top_row *a = x, *b = y;
@@ -236,7 +231,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 	return c ? c : compare_u64(a->wss.class, b->wss.class);
 }
 
-/* Whether the filter lets a whole target through */
+/* Does the filter match a target, with all its classes? */
 static bool target_matches(const struct top *top, const struct top_row *row)
 {
 	char pid[16];
@@ -246,7 +241,7 @@ static bool target_matches(const struct top *top, const struct top_row *row)
 	       strstr(pid, top->filter);
 }
 
-/* Appends a target, if the filter lets it through, and the classes below it */
+/* Appends a target and its classes, as far as the filter matches */
 static void add_target(struct top *top, const struct top_row *target)
 {
 	bool whole = target_matches(top, target);
@@ -272,29 +267,23 @@ static void add_target(struct top *top, const struct top_row *target)
 			sizeof(*top->rows), compare_rows, top);
 }
 
-static void *row_array(size_t nr)
-{
-	void *rows = calloc(nr, sizeof(struct top_row));
-
-	if (!rows) {
-		top_screen_close();
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	return rows;
-}
-
-void top_arrange(struct top *top)
+int top_arrange(struct top *top)
 {
 	size_t nr = top->now.rows.nr, targets = 0, i;
 	struct top_row *target;
 
-	free(top->rows);
-	top->rows = row_array(nr + 1);
+	top->changed = false;
 	top->nr_rows = 0;
-	target = row_array(nr + 1);
-	top->shown_us = top->tau_us ? next_window(top, top->tau_us - 1) : 0;
-	if (!top->shown_us || top->shown_us != top->tau_us)
+	free(top->rows);
+	top->rows = calloc(nr + 1, sizeof(*top->rows));
+	target = calloc(nr + 1, sizeof(*target));
+	if (!top->rows || !target) {
+		free(target);
+		msg("out of memory");
+		return -1;
+	}
+	top->shown_us = top->window_us ? next_window(top, top->window_us - 1) : 0;
+	if (!top->shown_us || top->shown_us != top->window_us)
 		top->shown_us = next_window(top, 0);
 	for (i = 0; i < nr; i++) {
 		const struct wss_row *wss = &top->now.rows.row[i];
@@ -307,4 +296,5 @@ void top_arrange(struct top *top)
 	for (i = 0; i < targets; i++)
 		add_target(top, &target[i]);
 	free(target);
+	return 0;
 }

@@ -8,21 +8,21 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/secondary.h"
 #include "cli/term.h"
 #include "cli/text.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
-#include "session/secondary.h"
 #include "top.h"
 
 #define HEAD_LINES	3	/* what is monitored, how it is shown, headings */
 #define EVENT_LINES	4
-#define FEWEST_ROWS	6	/* events are shown if that many rows have room */
+#define MIN_ROWS	6	/* rows have priority over events */
 #define KEY_ESCAPE	27
 
 enum { PID, NAME, WSS, LOW, HIGH, RSS, SHARE, HOT, REGIONS, TREND, NR_COLUMNS };
 
-/* @rank: where there is no room for all, those with the greatest are left out */
+/* @rank: a narrow screen leaves out the columns with the greatest */
 static const struct {
 	const char *head;
 	int width;
@@ -37,7 +37,7 @@ static const struct {
 	[SHARE]	  = { "SHARE", 5, 6 },
 	[HOT]	  = { "HOT", 7, 7 },
 	[REGIONS] = { "REGIONS", 7, 9 },
-	[TREND]	  = { "TREND", 8, 8 },	/* at least */
+	[TREND]	  = { "TREND", 8, 8 },	/* or wider */
 };
 
 static SCREEN *screen;
@@ -52,7 +52,7 @@ int top_screen_open(void)
 
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
-		msg("the terminal type '%s' cannot be drawn on; try --repeat",
+		msg("cannot draw on the terminal type '%s'; try --repeat",
 		    term ? term : "");
 		return -1;
 	}
@@ -76,7 +76,7 @@ void top_screen_close(void)
 	msg_hold(false);
 }
 
-/* How many columns there is room for, by rank; Return: what is left over */
+/* How many ranks of columns fit; Return: the columns left */
 static int fit(int *ranks)
 {
 	int left = COLS, rank, i;
@@ -98,7 +98,7 @@ static void field(int y, int x, int width, bool right, const char *text)
 	mvprintw(y, x, right ? "%*s" : "%-*s", width, text);
 }
 
-/* As many sizes as fit, the last at the right; the greatest is a full block */
+/* The last sizes that fit, the newest at the right; a full block is the largest */
 static void draw_trend(int y, int x, int width, const struct top_series *s)
 {
 	static const char * const blocks[] = {
@@ -188,7 +188,7 @@ static void draw_row(int y, const struct top_row *row)
 		if (columns[i].rank < ranks)
 			at += columns[i].width + 1;
 	}
-	/* first, as those behind it cut what is too long of it */
+	/* first: the columns after it overwrite the end of a long name */
 	if (row)
 		draw_name(y, x[NAME], row);
 	for (i = 0; i < NR_COLUMNS; i++) {
@@ -246,7 +246,7 @@ static void draw_head(const struct top *top)
 /* Return: how many lines */
 static int draw_events(const struct top *top)
 {
-	int room = LINES - HEAD_LINES - 1 - FEWEST_ROWS, nr, i;
+	int room = LINES - HEAD_LINES - 1 - MIN_ROWS, nr, i;
 	char clock[16];
 
 	nr = top->nr_events < EVENT_LINES ? (int)top->nr_events : EVENT_LINES;
@@ -306,23 +306,23 @@ static void draw_help(void)
 	static const char * const lines[] = {
 		"wsmo top: the memory processes really use",
 		"",
-		"q        quit; monitoring that wsmo top started ends",
-		"p space  pause: the figures stay; again to go on",
+		"q        quit, and end the monitoring that wsmo top started",
+		"p space  pause, or go on",
 		"s        sort by the next of wss, share, hot, rss, pid, name",
 		"r        reverse the order",
-		"f /      show only what has a text in its name, process id or class",
-		"c        classes of memory below each process, or not",
-		"w        the next window, if there are several",
+		"f /      show what has a text in its name, process id or class",
+		"c        show or hide the classes of memory of each process",
+		"w        show the next window, if there are several",
 		"arrows, PgUp, PgDn, Home, End  scroll",
 		"",
 		"WSS      working set: memory accessed within the window",
 		"LOW HIGH its 95 % interval",
-		"RSS      resident memory; the process has it, used or not",
-		"SHARE    working set, of what is mapped",
-		"HOT      regions of which half or more is accessed",
-		"REGIONS  it is divided into",
-		"*        has a secondary MMU: what only its guest accesses reads as idle",
-		"TREND    working set at each look, now is at the right",
+		"RSS      resident memory, used or not",
+		"SHARE    working set as a share of what is mapped",
+		"HOT      regions with half or more of their pages accessed",
+		"REGIONS  number of regions",
+		"*        has a secondary MMU: memory only its guest accesses reads as idle",
+		"TREND    working set over time, the newest at the right",
 		"K M G are powers of 1024.",
 		"",
 		"Any key goes back.",
@@ -362,7 +362,7 @@ static void type_filter(struct top *top, int key)
 		top->filter[len] = key;
 		top->filter[len + 1] = '\0';
 	}
-	top_arrange(top);
+	top->changed = true;
 }
 
 static void scroll_to(int lines)
@@ -386,15 +386,15 @@ static void take_key(struct top *top, int key)
 		break;
 	case 's':
 		top->sort = (top->sort + 1) % TOP_NR_SORTS;
-		top_arrange(top);
+		top->changed = true;
 		break;
 	case 'r':
 		top->reverse = !top->reverse;
-		top_arrange(top);
+		top->changed = true;
 		break;
 	case 'c':
 		top->no_classes = !top->no_classes;
-		top_arrange(top);
+		top->changed = true;
 		break;
 	case 'w':
 		top_next_window(top);
@@ -404,7 +404,7 @@ static void take_key(struct top *top, int key)
 		typing = true;
 		strcpy(before, top->filter);
 		*top->filter = '\0';
-		top_arrange(top);
+		top->changed = true;
 		break;
 	case KEY_UP:
 		scroll_to(-1);

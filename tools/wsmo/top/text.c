@@ -12,18 +12,18 @@
 enum { T, PID, COMM, CLASS, TAU, BYTES, LOW, HIGH, RSS, SHARE, HOT, REGIONS };
 
 static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0, "seconds since wsmo top began" },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the process" },
-	[COMM]	= { "comm", "NAME", COL_TEXT, 15, 0, "its name" },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of memory; all is the whole process" },
-	[TAU]	= { "window_us", "WINDOW", COL_US, 6, 0, "the window, microseconds" },
-	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0, "working set: bytes accessed within the window" },
-	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0, "lower end of its 95 % interval" },
-	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0, "upper end" },
-	[RSS]	= { "rss", "RSS", COL_SIZE, 10, 0, "resident bytes of the whole process" },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "working set, of what is mapped" },
-	[HOT]	= { "hot", "HOT", COL_SIZE, 10, 0, "bytes in regions of which half or more is accessed" },
-	[REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0, "regions it is divided into" },
+	[T]	= { "t", "TIME", COL_T, 8, 0 },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	= { "comm", "NAME", COL_TEXT, 15, 0 },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[TAU]	= { "window_us", "WINDOW", COL_US, 6, 0 },
+	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
+	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[RSS]	= { "rss", "RSS", COL_SIZE, 10, 0 },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
+	[HOT]	= { "hot", "HOT", COL_SIZE, 10, 0 },
+	[REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0 },
 };
 
 static const struct table_desc desc = {

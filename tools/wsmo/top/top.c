@@ -9,28 +9,23 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/units.h"
+#include "cli/clock.h"
+#include "cli/options.h"
 #include "top.h"
 
 enum {
 	OPT_REPEAT = 300, OPT_INTERVAL, OPT_SORT, OPT_REVERSE, OPT_FILTER,
-	OPT_TAU, OPT_NO_CLASSES, OPT_JSON, OPT_CSV, OPT_RAW,
+	OPT_NO_CLASSES, OPT_COMMAND_OUTPUT,
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "The command's output; else it is not seen while the screen is drawn", 0 },
-	{ NULL, 0, NULL, 0, "What is shown (keys change most of it):", 3 },
-	{ "interval", OPT_INTERVAL, "TIME", 0, "Time between two looks (1s)", 3 },
-	{ "sort", OPT_SORT, "wss|share|hot|rss|pid|name", 0, "Order of processes, and of the classes of each (wss)", 3 },
-	{ "reverse", OPT_REVERSE, NULL, 0, "The other way round", 3 },
-	{ "filter", OPT_FILTER, "TEXT", 0, "Only what has this in its name, process id or class", 3 },
-	{ "tau", OPT_TAU, "TIME", 0, "The window, of several (the shortest)", 3 },
-	{ "no-classes", OPT_NO_CLASSES, NULL, 0, "Only whole processes", 3 },
-	{ NULL, 0, NULL, 0, "Without a screen, as when standard output is no terminal:", 4 },
-	{ "repeat", OPT_REPEAT, "N", OPTION_ARG_OPTIONAL, "Print N tables; without N until monitoring ends", 4 },
-	{ "json", OPT_JSON, NULL, 0, "One JSON object a line", 4 },
-	{ "csv", OPT_CSV, NULL, 0, "Comma separated values", 4 },
-	{ "raw", OPT_RAW, NULL, 0, "Exact numbers", 4 },
+	{ "interval", OPT_INTERVAL, "TIME", 0, "Update this often (1s)", 0 },
+	{ "sort", OPT_SORT, "wss|share|hot|rss|pid|name", 0, "Order of processes and their classes (wss)", 0 },
+	{ "reverse", OPT_REVERSE, NULL, 0, "Reverse the order", 0 },
+	{ "filter", OPT_FILTER, "TEXT", 0, "Show what has TEXT in its name, pid or class", 0 },
+	{ "no-classes", OPT_NO_CLASSES, NULL, 0, "Show whole processes only", 0 },
+	{ "command-output", OPT_COMMAND_OUTPUT, "FILE", 0, "Write the command's output to FILE", 0 },
+	{ "repeat", OPT_REPEAT, "N", OPTION_ARG_OPTIONAL, "Print N tables, or all, instead of a screen", 0 },
 	{ 0 }
 };
 
@@ -68,14 +63,15 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &top->record;
+		state->child_inputs[1] = &top->format;
 		return 0;
-	case 'o':
+	case OPT_COMMAND_OUTPUT:
 		top->record.child.output = arg;
 		return 0;
 	case OPT_INTERVAL:
-		top->interval_ns = record_time(state, arg);
+		top->interval_ns = option_time(state, arg);
 		if (top->interval_ns < NSEC_PER_MSEC)
-			usage_error(state, "--interval is a millisecond at least");
+			usage_error(state, "--interval must be at least 1ms");
 		return 0;
 	case OPT_SORT:
 		parse_sort(state, arg, top);
@@ -86,27 +82,15 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_FILTER:
 		parse_filter(state, arg, top);
 		return 0;
-	case OPT_TAU:
-		top->tau_us = record_time(state, arg) / NSEC_PER_USEC;
-		return 0;
 	case OPT_NO_CLASSES:
 		top->no_classes = true;
 		return 0;
 	case OPT_REPEAT:
 		parse_repeat(state, arg, top);
 		return 0;
-	case OPT_JSON:
-		set_format(state, &top->format, TABLE_JSON);
-		return 0;
-	case OPT_CSV:
-		set_format(state, &top->format, TABLE_CSV);
-		return 0;
-	case OPT_RAW:
-		set_format(state, &top->format, TABLE_RAW);
-		return 0;
 	case ARGP_KEY_END:
 		if (top->record.child.output && !top->record.cmd)
-			usage_error(state, "--output is for a command's");
+			usage_error(state, "--command-output needs a command");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -115,6 +99,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ .argp = &record_argp },
+	{ .argp = &format_argp },
 	{ .argp = &verb_common_argp },
 	{ 0 }
 };
@@ -124,12 +109,10 @@ static const struct argp argp = {
 	.parser = parse_opt,
 	.children = children,
 	.args_doc = "\n-p PID,...\n[--] COMMAND [ARG...]",
-	.doc = "Show the working sets of processes as they are now, on a screen that is "
-	       "kept up to date: of these processes, of a command, or of those that are "
-	       "monitored already."
-	       "\vKeys: h for help, q to quit. Monitoring that this has started ends with "
-	       "it; other monitoring is left alone. Returns the command's exit status. "
-	       "Run by sudo, the command runs as the user who called sudo.",
+	.doc = "Show current working sets: of these processes, of a command, or of what is "
+	       "already monitored."
+	       "\vKeys: h for help, q to quit. --window's first is shown at first; how to "
+	       "monitor is as in wsmo-record(1).",
 };
 
 static bool take_record(void *arg, const struct wsmon_record *rec)
@@ -152,7 +135,7 @@ static bool take_signals(struct top *top)
 	return go_on;
 }
 
-/* The stream's end is what tells of a session of our own */
+/* A session of our own is over at the stream's end */
 static bool is_over(const struct top *top)
 {
 	return top_own(top) ? !top->record.session.started :
@@ -178,7 +161,7 @@ static int look(struct top *top)
 /* Return: exit status */
 static int loop(struct top *top)
 {
-	__u64 next_ns = record_now(), now, wake_ns;
+	__u64 next_ns = clock_now(), now, wake_ns;
 	__u64 end_ns = top->record.duration_ns ?
 		       next_ns + top->record.duration_ns : ~0ULL;
 	struct pollfd fds[] = {
@@ -190,7 +173,7 @@ static int loop(struct top *top)
 	int go_on = 1;
 
 	while (go_on > 0) {
-		now = record_now();
+		now = clock_now();
 		if (now >= end_ns)
 			return WSMO_OK;
 		if (now >= next_ns) {
@@ -202,10 +185,10 @@ static int loop(struct top *top)
 		}
 		if (top->screen)
 			top_screen_draw(top);
-		/* nothing comes behind the end of a session */
+		/* nothing follows the end of a session */
 		if (!top->record.session.started)
 			fds[1].fd = -1;
-		/* a resize interrupts it; it is told as a key */
+		/* a resize interrupts poll() and comes as a key */
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
 		if (poll(fds, ARRAY_SIZE(fds),
 			 (wake_ns - now) / NSEC_PER_MSEC + 1) < 0)
@@ -220,7 +203,9 @@ static int loop(struct top *top)
 			mark_serve(top->record.marks.fd, top_mark, top);
 		if (top->screen && !top_screen_key(top))
 			return WSMO_OK;
-		/* the terminal is gone, and nohup had its signal ignored */
+		if (top->changed && top_arrange(top))
+			return WSMO_FAILURE;
+		/* the terminal is gone; nohup ignores its signal */
 		if (fds[2].revents & ~POLLIN)
 			return WSMO_OK;
 	}
@@ -239,14 +224,14 @@ static int begin(struct top *top)
 		if (live_status(top->status, sizeof(top->status), &top->running))
 			return WSMO_FAILURE;
 		if (!top->running) {
-			msg("nothing is monitored; name processes with -p, or a command");
+			msg("nothing is being monitored; name processes with -p, or a command");
 			return WSMO_FAILURE;
 		}
 	}
 	if (top->screen && top_screen_open())
 		return WSMO_FAILURE;
 	if (top_own(top)) {
-		marks_open(&top->record);
+		marks_open(&top->record.marks);
 		return record_start(&top->record);
 	}
 	return record_catch_signals(&top->record, &mask) ? WSMO_FAILURE : 0;
@@ -262,9 +247,10 @@ int cmd_top(int argc, char **argv)
 
 	top.record.optional = true;
 	verb_parse(&argp, "wsmo top", argc, argv, &top);
+	top.window_us = top.record.window_us;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	/* keys are for the screen, and what it writes would spoil that */
+	/* the command must not read the keys or write over the screen */
 	if (top.screen && !top.record.child.output)
 		top.record.child.output = "/dev/null";
 	top_init(&top);
@@ -274,7 +260,7 @@ int cmd_top(int argc, char **argv)
 	top_screen_close();
 	top_text_end();
 	session_close(&top.record.session);
-	marks_close(&top.record);
+	marks_close(&top.record.marks);
 	if (top.record.cmd && !status && !child_reap(&top.record.child))
 		msg("waiting for %s, which still runs as process %d",
 		    top.record.cmd[0], top.record.child.pid);

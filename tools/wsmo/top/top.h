@@ -2,8 +2,8 @@
 /*
  * top.h - what the parts of "wsmo top" share
  *
- * top.c has the options and the loop, top_model.c what is known and in which order
- * it is shown, top_events.c what happened, top_screen.c and top_text.c show it.
+ * top.c has the options and the loop, model.c the figures and their order, events.c
+ * what happened; screen.c and text.c show them. None of these calls one named before it.
  */
 #ifndef WSMO_TOP_H
 #define WSMO_TOP_H
@@ -34,7 +34,7 @@ enum top_sort {
 struct top_series {
 	__u32 pid;
 	__u32 class;
-	__u64 tau_us;
+	__u64 window_us;
 	unsigned int nr;		/* so far, the last TOP_HISTORY are kept */
 	__u64 bytes[TOP_HISTORY];
 };
@@ -66,9 +66,10 @@ struct top_event {
  * @screen:	draw on the terminal, else print tables
  * @repeat:	@count tables, 0 for as many as come
  * @format:	of the tables
- * @tau_us:	window asked for, 0 is the shortest
- * @sort, @reverse, @no_classes, @filter: what is shown, in which order
- * @paused:	what is shown stays as it is
+ * @window_us:	window to show, 0 is the shortest
+ * @sort, @reverse, @no_classes, @filter: what to show, in which order
+ * @changed:	one of those changed since top_arrange()
+ * @paused:	do not update the figures
  * @now:	what was read last while monitoring ran
  * @status:	of the module, "running" or why not
  * @running:	it is running
@@ -87,11 +88,12 @@ struct top {
 	bool repeat;
 	__u64 count;
 	enum table_format format;
-	__u64 tau_us;
+	__u64 window_us;
 	enum top_sort sort;
 	bool reverse;
 	bool no_classes;
 	char filter[TOP_FILTER];
+	bool changed;
 	bool paused;
 
 	struct live now;
@@ -111,59 +113,65 @@ struct top {
 /** top_sort_names - of enum top_sort, as --sort has them */
 extern const char * const top_sort_names[TOP_NR_SORTS];
 
-/** top_own() - does it start monitoring, or did the user name nothing? */
-bool top_own(const struct top *top);
+/** top_own() - does this command start the monitoring it shows? */
+static inline bool top_own(const struct top *top)
+{
+	return top->record.cmd || top->record.pids.nr;
+}
 
-/** top_init() - nothing is known yet */
+/** top_init() - prepare for the first top_update() */
 void top_init(struct top *top);
 
 /**
- * top_update() - read what the module knows, note what happened
+ * top_update() - read the module's figures, note events, make the table
  * Return: 0, or nonzero after a message
  */
 int top_update(struct top *top);
 
-/** top_arrange() - make the table anew, as what is shown or its order changed */
-void top_arrange(struct top *top);
+/**
+ * top_arrange() - make the table from the figures
+ * Return: 0, or -1 after a message
+ */
+int top_arrange(struct top *top);
 
 /** top_next_window() - show the next longer window, or the shortest again */
 void top_next_window(struct top *top);
 
-/** top_free() - free what is known */
+/** top_free() - free the figures and the table */
 void top_free(struct top *top);
 
-/** top_event() - something happened: note it for the screen, or tell it */
+/** top_event() - note an event for the screen; without a screen, print it */
 void top_event(struct top *top, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** top_lost() - records were lost; adds to the event before if that was the same */
+/** top_lost() - note lost records, in the same event as the loss before */
 void top_lost(struct top *top, __u64 records);
 
-/** top_record() - note what a record of the stream tells to have happened */
+/** top_record() - note the event that a record of the stream is */
 void top_record(struct top *top, const struct wsmon_record *rec);
 
-/** top_mark() - "wsmo mark" said something; for mark_serve() */
+/** top_mark() - note a mark; for mark_serve() */
 void top_mark(void *top, const struct mark_request *rq, struct mark_reply *reply);
 
-/** top_compare() - note what happened between two looks at the text files */
+/** top_compare() - note events between two looks at the text files */
 void top_compare(struct top *top, const struct live *now);
 
-/** top_screen_open() - Return: 0, or -1 after a message; holds messages back */
+/** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);
 
-/** top_screen_draw() - draw all of it */
+/** top_screen_draw() - draw the screen */
 void top_screen_draw(const struct top *top);
 
 /** top_screen_key() - take a key, if there is one; Return: false to quit */
 bool top_screen_key(struct top *top);
 
-/** top_screen_close() - the terminal as it was; tells messages held back */
+/** top_screen_close() - restore the terminal, print the messages held meanwhile */
 void top_screen_close(void);
 
 /** top_text_print() - print the table; Return: 0, or -1 if it cannot be written */
 int top_text_print(const struct top *top);
 
-/** top_text_end() - nothing follows */
+/** top_text_end() - end the tables */
 void top_text_end(void);
 
 #endif /* WSMO_TOP_H */

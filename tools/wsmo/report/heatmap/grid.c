@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grid.c - the grid behind "wsmo report heatmap"
+ * grid.c - the grid of "wsmo report heatmap"
  */
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void share_lines(struct heatmap *h, unsigned int lines)
 	}
 }
 
-/* Where each span lies in its band, and which gaps in there deserve a line */
+/* Set the place of each span in its band, count gaps that are not shown */
 static void settle(struct heatmap *h, __u64 line_bytes)
 {
 	struct span *s = h->spans.span;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grid.h - the grid behind "wsmo report heatmap": which addresses a line of
- * it stands for, and the share of them that was accessed at each time
+ * grid.h - the grid of "wsmo report heatmap": the addresses that a line stands
+ * for, and the share of them that was accessed at each time
  *
  * Only what is mapped takes room. Neighbouring mappings that are too small for
  * lines of their own share one: a band. Every band has at least one line, the
@@ -18,8 +18,8 @@
  * @last:	the last of them
  * @bytes:	mapped in them
  * @gap:	bytes not mapped between the band below and this one
- * @fold:	a line tells of @gap
- * @line:	first line of the band, from below; that of the fold lies under it
+ * @fold:	a line shows @gap
+ * @line:	first line of the band, from below; the fold is the line below it
  * @lines:	how many
  * @label:	the span that has the most bytes of it
  */
@@ -53,7 +53,7 @@ struct heatmap_cell {
  * @page_size:	no line is less than that
  * @spans:	what was mapped; @offset of each: the bytes of its band below it
  * @bands:	@nr_bands of them, lowest address first
- * @unfolded:	gaps of a line's bytes and more that no line tells of
+ * @unfolded:	large gaps that no line shows
  * @columns:	cells from left to right
  * @lines:	lines of text from bottom to top
  * @fine:	cells from bottom to top in each line

@@ -2,8 +2,8 @@
 /*
  * heatmap.c - "wsmo report heatmap": which addresses were accessed when
  *
- * The file is read twice: what was mapped in all of it decides what a cell
- * stands for. So memory depends on the picture, not on the file's length.
+ * The file is read twice: everything mapped in it decides what a cell stands for.
+ * So memory depends on the size of the map, not on the length of the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,25 +29,33 @@
 enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
 
 static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0, "when the cell begins, seconds since the recording began" },
-	[T_END]	= { "t_end", "TO", COL_T, 8, 0, "when it ends" },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0, "the target" },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0, "class of most of its memory" },
-	[START]	= { "start", "START", COL_ADDR, 14, 0, "first address; what is not mapped does not count" },
-	[END]	= { "end", "END", COL_ADDR, 14, 0, "address behind the last one" },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0, "share of its pages accessed within an aggregation interval" },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON, "name of the mapping that most of it is" },
+	[T]	= { "t", "TIME", COL_T, 8, 0 },
+	[T_END]	= { "t_end", "TO", COL_T, 8, 0 },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	= { "start", "START", COL_ADDR, 14, 0 },
+	[END]	= { "end", "END", COL_ADDR, 14, 0 },
+	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
+	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON },
 };
 
 static const struct table_desc desc = {
 	.type = "cell", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-static const struct table_desc * const tables[] = { &desc };
+/**
+ * struct heatmap_options - the command line
+ * @maps:	what to draw
+ * @color:	colours wanted
+ */
+static struct heatmap_options {
+	struct maps_options maps;
+	enum term_color color;
+} options = { .maps.to = ~0ULL };
 
 static void heatmap_begin(struct report *rp)
 {
-	rp->data = maps_new(rp);
+	rp->data = maps_new(rp, &options.maps);
 }
 
 static void heatmap_scan(struct report *rp, const struct wsmon_record *rec)
@@ -69,8 +77,8 @@ static unsigned int or_default(unsigned int size, unsigned int other)
 static void picture_frame(const struct report *rp, size_t targets,
 			  struct heatmap_frame *f)
 {
-	f->width = or_default(rp->width, PLOT_WIDTH);
-	f->whole_height = or_default(rp->height,
+	f->width = or_default(rp->out.picture.width, PLOT_WIDTH);
+	f->whole_height = or_default(rp->out.picture.height,
 				     PLOT_HEIGHT * targets);
 	f->height = f->whole_height / targets;
 	f->top = 0;
@@ -84,7 +92,7 @@ static unsigned int label_width(unsigned int width)
 
 static enum term_color color_of(const struct report *rp)
 {
-	return rp->format == TABLE_HUMAN ? term_color(rp->heatmap.color) :
+	return rp->out.format == TABLE_HUMAN ? term_color(options.color) :
 					   TERM_NONE;
 }
 
@@ -92,8 +100,8 @@ static void text_size(const struct report *rp, unsigned int *width,
 		      unsigned int *height)
 {
 	term_size(width, height);
-	*width = or_default(rp->width, *width);
-	*height = or_default(rp->height, *height);
+	*width = or_default(rp->out.picture.width, *width);
+	*height = or_default(rp->out.picture.height, *height);
 }
 
 static void heatmap_scanned(struct report *rp)
@@ -103,23 +111,23 @@ static void heatmap_scanned(struct report *rp)
 	unsigned int width, lines, fine = 1;
 	struct heatmap_frame frame;
 
-	if (rp->output && n) {
+	if (rp->out.picture.file && n) {
 		picture_frame(rp, n, &frame);
 		if (n > PICTURES_MAX || frame.height < LEAST_HEIGHT) {
 			msg("%s: no room for %zu processes; choose some with --pid, or a --size",
-			    rp->output, n);
+			    rp->out.picture.file, n);
 			rp->failed = true;
 			return;
 		}
 		heatmap_frame_grid(&frame, &width, &lines, &fine);
-	} else if (rp->format == TABLE_HUMAN) {
+	} else if (rp->out.format == TABLE_HUMAN) {
 		text_size(rp, &width, &lines);
 		width -= label_width(width) + 2;
 		lines -= AROUND;
 		fine = heatmap_text_fine(color_of(rp));
 	} else {
-		width = or_default(rp->width, TABLE_COLUMNS_OF_CELLS);
-		lines = or_default(rp->height, TABLE_LINES);
+		width = or_default(rp->out.picture.width, TABLE_COLUMNS_OF_CELLS);
+		lines = or_default(rp->out.picture.height, TABLE_LINES);
 	}
 	maps_layout(m, rp, width, lines, fine);
 }
@@ -141,8 +149,8 @@ static void print_row(const struct report *rp, struct table *t,
 		if (share < 0)
 			continue;
 		table_row(t, (struct cell[]) {
-			[T]	= cell_d(report_time(rp, heatmap_time(h, c))),
-			[T_END]	= cell_d(report_time(rp, heatmap_time(h, c + 1))),
+			[T]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c))),
+			[T_END]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c + 1))),
 			[PID]	= cell_u(h->pid),
 			[CLASS]	= cell_s(class_name(s->class)),
 			[START]	= cell_u(heatmap_address(h, b, step)),
@@ -157,7 +165,7 @@ static void print_table(const struct report *rp)
 {
 	const struct maps *m = rp->data;
 	const struct heatmap *h = m->targets.base;
-	struct table *t = table_new(&desc, rp->format);
+	struct table *t = report_table(rp, &desc);
 	unsigned int step;
 	size_t i, j;
 
@@ -178,8 +186,8 @@ static void print_text(const struct report *rp)
 	text_size(rp, &width, &height);
 	for (i = 0; i < m->targets.nr; i++) {
 		if (i)
-			putchar('\n');
-		heatmap_text((struct heatmap *)m->targets.base + i,
+			fputc('\n', rp->out.f);
+		heatmap_text(rp->out.f, (struct heatmap *)m->targets.base + i,
 			     &m->events, color_of(rp), rp->reader.header.mono_ns,
 			     label_width(width));
 	}
@@ -188,12 +196,14 @@ static void print_text(const struct report *rp)
 static int draw(const struct report *rp)
 {
 	const struct maps *m = rp->data;
+	struct picture picture = rp->out.picture;
 	struct heatmap_frame f;
 	struct plot p;
 	size_t i;
 
 	picture_frame(rp, m->targets.nr, &f);
-	if (plot_open(&p, rp->output, f.width, f.whole_height))
+	picture.height = f.whole_height;
+	if (plot_open(&p, &picture))
 		return -1;
 	plot_printf(&p, "set multiplot\n");
 	for (i = 0; i < m->targets.nr; i++) {
@@ -210,13 +220,13 @@ static void heatmap_end(struct report *rp)
 	struct maps *m = rp->data;
 
 	if (rp->failed) {
-		/* told already */
-	} else if (!m->targets.nr && rp->format == TABLE_HUMAN) {
-		msg("there is nothing to draw: no region was recorded that --time, --pid, --class and --address let pass");
+		/* with a message */
+	} else if (!m->targets.nr && rp->out.format == TABLE_HUMAN) {
+		msg("there is nothing to draw: --time, --pid, --class and --address leave no region over");
 		rp->failed = true;
-	} else if (rp->output) {
+	} else if (rp->out.picture.file) {
 		rp->failed = draw(rp) != 0;
-	} else if (rp->format == TABLE_HUMAN) {
+	} else if (rp->out.format == TABLE_HUMAN) {
 		print_text(rp);
 	} else {
 		print_table(rp);
@@ -224,12 +234,83 @@ static void heatmap_end(struct report *rp)
 	maps_free(m);
 }
 
+enum { OPT_ADDRESS = 350, OPT_COLOR, OPT_FINE };
+
+static const struct argp_option argp_options[] = {
+	{ "address", OPT_ADDRESS, "A,B", 0, "Only addresses from A to below B, as 0x1000; either may be empty", 0 },
+	{ "color", OPT_COLOR, "auto|never|16|256", 0, "Colours (auto: what the terminal has)", 0 },
+	{ "fine", OPT_FINE, NULL, 0, "Divide regions of which only parts were accessed, by the samples of the last intervals", 0 },
+	{ 0 }
+};
+
+static void parse_address(struct argp_state *state, const char *text, __u64 *addr)
+{
+	bool hex = !strncmp(text, "0x", 2);
+	const char *digits = hex ? text + 2 : text;
+
+	if (!*text)
+		return;
+	errno = 0;
+	*addr = strtoull(digits, NULL, hex ? 16 : 10);
+	if (errno || !*digits ||
+	    digits[strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789")])
+		usage_error(state, "'%s' is not an address", text);
+}
+
+static void parse_addresses(struct argp_state *state, char *arg)
+{
+	char *comma = strchr(arg, ',');
+
+	if (!comma)
+		usage_error(state, "--address takes two addresses, A,B, one of which may be empty");
+	*comma = '\0';
+	parse_address(state, arg, &options.maps.from);
+	parse_address(state, comma + 1, &options.maps.to);
+	if (options.maps.from >= options.maps.to)
+		usage_error(state, "--address takes the lower address first");
+}
+
+static void parse_color(struct argp_state *state, const char *arg)
+{
+	static const char * const names[] = {
+		[TERM_AUTO] = "auto", [TERM_NONE] = "never",
+		[TERM_16] = "16", [TERM_256] = "256",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(names[i], arg)) {
+			options.color = i;
+			return;
+		}
+	}
+	usage_error(state, "--color is one of auto, never, 16, 256");
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case OPT_ADDRESS:
+		parse_addresses(state, arg);
+		return 0;
+	case OPT_COLOR:
+		parse_color(state, arg);
+		return 0;
+	case OPT_FINE:
+		options.maps.fine = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+
 const struct report_view report_heatmap = {
 	.name = "heatmap",
-	.help = "which addresses were accessed when; --json and the like print its cells",
-	.tables = tables,
-	.nr_tables = ARRAY_SIZE(tables),
-	.places = true,
+	.help = "Which addresses were accessed when",
+	.takes = TAKES_CLASS | TAKES_FORMAT | TAKES_PICTURE | TAKES_TEXT_SIZE,
+	.argp = &argp,
 	.begin = heatmap_begin,
 	.scan = heatmap_scan,
 	.scanned = heatmap_scanned,

@@ -7,37 +7,22 @@
 
 #include "cli/cli.h"
 #include "maps.h"
+#include "report/collect.h"
 
 #define TARGETS_MAX	1024	/* in one file */
 
-static int compare(const void *a, const void *b)
+struct maps *maps_new(const struct report *rp, const struct maps_options *options)
 {
-	const struct heatmap *x = a, *y = b;
+	struct maps *m = need(calloc(1, sizeof(*m)));
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static void out_of_memory(void)
-{
-	msg("out of memory");
-	exit(WSMO_FAILURE);
-}
-
-struct maps *maps_new(const struct report *rp)
-{
-	struct maps *m = calloc(1, sizeof(*m));
-	struct areas *areas = areas_new();
-
-	if (!m || !areas)
-		out_of_memory();
-	m->areas = areas;
-	m->fine = rp->fine ? fine_new(rp->reader.header.page_size) : NULL;
-	if (rp->fine && !m->fine)
-		out_of_memory();
+	m->options = options;
+	m->areas = need(areas_new());
+	if (options->fine)
+		m->fine = need(fine_new(rp->reader.header.page_size));
 	m->from_ns = ~0ULL;
 	m->targets = (struct sorted) {
 		.size = sizeof(struct heatmap), .max = TARGETS_MAX,
-		.compare = compare,
+		.compare = compare_pids,
 	};
 	return m;
 }
@@ -49,13 +34,11 @@ static struct heatmap *target_of(struct maps *m, __u32 pid)
 	return sorted_get(&m->targets, &key);
 }
 
-/* The part of a region that --address and --class let pass; Return: is any? */
-static bool clip(const struct report *rp, const struct wsmon_region_entry *e,
-		 __u64 *start, __u64 *end)
+/* The part of a region that is wanted; Return: whether there is any */
+static bool clip(const struct report *rp, const struct maps_options *opt,
+		 const struct wsmon_region_entry *e, __u64 *start, __u64 *end)
 {
-	const struct heatmap_options *opt = &rp->heatmap;
-
-	if (!report_wants_class(rp, e->class))
+	if (!filter_wants_class(&rp->filter, e->class))
 		return false;
 	*start = e->start > opt->from ? e->start : opt->from;
 	*end = e->end < opt->to ? e->end : opt->to;
@@ -84,13 +67,13 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 	for (i = 0; i < s->nr; i++) {
 		const struct wsmon_region_entry *e = &s->regions[i];
 
-		if (!clip(rp, e, &start, &end))
+		if (!clip(rp, m->options, e, &start, &end))
 			continue;
 		if (begin == stop)
 			begin = start;
 		stop = end;
 		/* regions of an area that touch are one span, if they are wanted */
-		if (i + 1 < s->nr && e[1].start == end && end < rp->heatmap.to &&
+		if (i + 1 < s->nr && e[1].start == end && end < m->options->to &&
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
 		spans_add(&h->spans, begin, stop, e->class,
@@ -105,11 +88,11 @@ void maps_scan(struct maps *m, const struct report *rp,
 	const struct wsmon_rec_target *target = (const void *)rec;
 	struct heatmap *h;
 
-	if (report_wants(rp, rec))
+	if (filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(m->areas, (const void *)rec);
-	else if (rec->type == WSMON_REC_SNAPSHOT && report_wants(rp, rec))
+	else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		scan_snapshot(m, rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET) {
 		h = target_of(m, target->pid);
@@ -118,7 +101,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 	}
 }
 
-/* What is to be shown: those of which anything was mapped */
+/* Keep the targets of which anything was mapped; Return: how many */
 static size_t drop_empty(struct maps *m)
 {
 	struct heatmap *h = m->targets.base;
@@ -131,14 +114,11 @@ static size_t drop_empty(struct maps *m)
 	return n;
 }
 
-/*
- * When it begins: with the first interval, or inside of it if the recording did,
- * or if --time says so
- */
+/* A map begins with the first interval, or in it, when the recording or --time begins */
 static void set_times(const struct report *rp, struct maps *m)
 {
 	__u64 zero = rp->reader.header.mono_ns;
-	__s64 begin = rp->from_ns > 0 ? rp->from_ns : 0;
+	__s64 begin = rp->filter.from_ns > 0 ? rp->filter.from_ns : 0;
 
 	if ((__s64)(m->from_ns - zero) < begin && begin < (__s64)(m->to_ns - zero))
 		m->from_ns = zero + begin;
@@ -164,21 +144,23 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 		h->to_ns = m->to_ns;
 		h->page_size = rp->reader.header.page_size;
 		if (heatmap_layout(h, columns, lines, fine))
-			out_of_memory();
+			need(NULL);
 		if (h->spans.full)
-			msg("process %u mapped too many different things: some are left out; choose with --address or --class",
+			msg("process %u has too many mappings: some are left out; choose with --address or --class",
 			    h->pid);
 	}
 }
 
 /**
- * struct drawing - a snapshot that is drawn
+ * struct drawing - a snapshot being drawn
  * @rp:	the run of the report
+ * @opt: what to draw
  * @s:	the snapshot
- * @h:	where to
+ * @h:	the map
  */
 struct drawing {
 	const struct report *rp;
+	const struct maps_options *opt;
 	const struct wsmon_rec_snapshot *s;
 	struct heatmap *h;
 };
@@ -188,7 +170,7 @@ static void draw_region(void *arg, const struct wsmon_region_entry *e)
 	const struct drawing *d = arg;
 	__u64 start, end;
 
-	if (clip(d->rp, e, &start, &end))
+	if (clip(d->rp, d->opt, e, &start, &end))
 		heatmap_add(d->h, interval_begin(d->s), d->s->rec.time_ns, start,
 			    end, (double)e->share / WSMON_SHARE_ONE);
 }
@@ -197,7 +179,7 @@ static void draw_snapshot(struct maps *m, const struct report *rp,
 			  const struct wsmon_rec_snapshot *s)
 {
 	const struct heatmap key = { .pid = s->pid };
-	struct drawing d = { rp, s, sorted_find(&m->targets, &key) };
+	struct drawing d = { rp, m->options, s, sorted_find(&m->targets, &key) };
 	__u32 i;
 
 	if (!d.h)
@@ -216,7 +198,7 @@ void maps_record(struct maps *m, const struct report *rp,
 	if (rec->type != WSMON_REC_SNAPSHOT) {
 		if (m->fine)
 			fine_note(m->fine, rec);
-	} else if (report_wants(rp, rec)) {
+	} else if (filter_wants(&rp->filter, rec)) {
 		draw_snapshot(m, rp, (const void *)rec);
 	}
 }
@@ -230,7 +212,7 @@ void maps_free(struct maps *m)
 	free(m->targets.base);
 	areas_free(m->areas);
 	if (m->fine && fine_full(m->fine))
-		msg("too many processes or regions for --fine: some are drawn as they are");
+		msg("too many processes or regions for --fine: some are not divided");
 	fine_free(m->fine);
 	events_free(&m->events);
 	free(m);

@@ -16,6 +16,7 @@
 #include "view.h"
 
 #define NOT_MAPPED	-1
+#define LINE_COLUMNS	1024
 #define UPPER_HALF	"\xe2\x96\x80"
 #define LOWER_HALF	"\xe2\x96\x84"
 
@@ -59,75 +60,75 @@ unsigned int heatmap_text_fine(enum term_color color)
 	return color != TERM_NONE && term_unicode() ? 2 : 1;
 }
 
-static void sgr(const struct shades *s, bool back, int l)
+static void sgr(FILE *f, const struct shades *s, bool back, int l)
 {
 	int color = l == NOT_MAPPED ? 9 : s->level[l];
 
 	if (l == NOT_MAPPED)
-		printf(";%d9", back ? 4 : 3);
+		fprintf(f, ";%d9", back ? 4 : 3);
 	else if (s == &shades[TERM_16] && color >= 8)
-		printf(";%d", (back ? 100 : 90) + color - 8);
+		fprintf(f, ";%d", (back ? 100 : 90) + color - 8);
 	else {
 		putchar(';');
-		printf(back ? s->back : s->fore, color);
+		fprintf(f, back ? s->back : s->fore, color);
 	}
 }
 
-/* One character; the colours are told only where they change */
-static void put_cell(const struct shades *s, int upper, int lower, int *was)
+/* One character; colours are set only where they change */
+static void put_cell(FILE *f, const struct shades *s, int upper, int lower, int *was)
 {
 	bool swap = upper == NOT_MAPPED && lower != NOT_MAPPED;
 	int fore = swap ? lower : upper, back = swap ? upper : lower;
 
 	if (!s->fore) {
-		putchar(upper == NOT_MAPPED ? ' ' : s->level[upper]);
+		fputc(upper == NOT_MAPPED ? ' ' : s->level[upper], f);
 		return;
 	}
 	if (fore != was[0] || back != was[1]) {
-		fputs("\033[0", stdout);
-		sgr(s, false, fore);
-		sgr(s, true, back);
-		putchar('m');
+		fputs("\033[0", f);
+		sgr(f, s, false, fore);
+		sgr(f, s, true, back);
+		fputc('m', f);
 	}
 	was[0] = fore;
 	was[1] = back;
 	if (fore == back)
-		putchar(' ');
+		fputc(' ', f);
 	else
-		fputs(swap ? LOWER_HALF : UPPER_HALF, stdout);
+		fputs(swap ? LOWER_HALF : UPPER_HALF, f);
 }
 
-static void print_cells(const struct heatmap *h, const struct shades *s,
+static void print_cells(FILE *f, const struct heatmap *h, const struct shades *s,
 			unsigned int line)
 {
 	unsigned int low = line * h->fine, high = low + h->fine - 1, c;
 	int was[2] = { -2, -2 };
 
 	for (c = 0; c < h->columns; c++)
-		put_cell(s, level(heatmap_share(h, high, c), s->nr),
+		put_cell(f, s, level(heatmap_share(h, high, c), s->nr),
 			 level(heatmap_share(h, low, c), s->nr), was);
 	if (s->fore)
-		fputs("\033[0m", stdout);
+		fputs("\033[0m", f);
 }
 
 /* A band is named on its uppermost line, its address is on the lowest. */
-static void print_label(const struct heatmap *h, const struct band *b,
+static void print_label(FILE *f, const struct heatmap *h, const struct band *b,
 			unsigned int line, unsigned int width)
 {
 	char name[HEATMAP_NAME], size[UNITS_LEN];
 
 	if (line == b->line + b->lines - 1) {
-		printf("%-7.7s%9s ", class_name(h->spans.span[b->label].class),
+		fprintf(f, "%-7.7s%9s ", class_name(h->spans.span[b->label].class),
 		       units_size(size, b->bytes));
-		term_print(heatmap_name(name, h, b), width - 17);
+		term_print(f, heatmap_name(name, h, b), width - 17);
 	} else if (line == b->line) {
-		printf("  %-#*llx", (int)width - 2, heatmap_address(h, b, 0));
+		fprintf(f, "  %-#*llx", (int)width - 2, heatmap_address(h, b, 0));
 	} else {
-		printf("%*s", (int)width, "");
+		fprintf(f, "%*s", (int)width, "");
 	}
 }
 
-static void print_fold(const struct heatmap *h, const struct band *b,
+static void print_fold(FILE *f, const struct heatmap *h, const struct band *b,
 		       unsigned int width)
 {
 	char size[UNITS_LEN], where[48], left[UNITS_LEN + 16];
@@ -138,23 +139,23 @@ static void print_fold(const struct heatmap *h, const struct band *b,
 	len = snprintf(where, sizeof(where), "~ %#llx to %#llx ",
 		       h->spans.span[b[-1].last].end,
 		       h->spans.span[b->first].start);
-	term_print(left, width);
-	fputs(" |", stdout);
+	term_print(f, left, width);
+	fputs(" |", f);
 	if (len > (int)h->columns)
 		len = 0;
-	printf("%.*s", len, where);
+	fprintf(f, "%.*s", len, where);
 	for (rest = h->columns - len; rest > 0; rest--)
-		putchar('~');
-	putchar('\n');
+		fputc('~', f);
+	fputc('\n', f);
 }
 
-static void print_times(const struct heatmap *h, __u64 zero_ns,
+static void print_times(FILE *f, const struct heatmap *h, __u64 zero_ns,
 			unsigned int margin)
 {
 	__s64 from = h->from_ns - zero_ns, to = h->to_ns - zero_ns;
 	__s64 step = heatmap_tick(to - from, h->columns / 8);
 	double scale = h->columns / (double)(to - from);
-	char line[1024], marks[1024], text[UNITS_LEN];
+	char line[LINE_COLUMNS], marks[LINE_COLUMNS], text[UNITS_LEN];
 	unsigned int columns = h->columns;
 	__s64 t = from > 0 ? (from + step - 1) / step * step : 0;
 
@@ -173,56 +174,105 @@ static void print_times(const struct heatmap *h, __u64 zero_ns,
 		if (c + len <= columns)
 			memcpy(line + c, text, len);
 	}
-	printf("%*s+%s\n%*s%s\n", margin - 1, "", marks, margin, "", line);
+	fprintf(f, "%*s+%s\n%*s%s\n", margin - 1, "", marks, margin, "", line);
 }
 
-static void print_legend(const struct heatmap *h, const struct shades *s)
+static void print_legend(FILE *f, const struct heatmap *h, const struct shades *s)
 {
 	char size[UNITS_LEN], time[UNITS_LEN];
 	int i, was[2] = { -2, -2 };
 
-	fputs("Share of pages accessed: 0 ", stdout);
+	fputs("Share of pages accessed: 0 ", f);
 	for (i = 0; i < s->nr; i++) {
 		if (i == s->nr / 4 || i == s->nr / 2 || i == 3 * s->nr / 4) {
 			if (s->fore)
-				fputs("\033[0m", stdout);
+				fputs("\033[0m", f);
 			was[0] = -2;
-			printf(" %.0f ", 100.0 * i * i / s->nr / s->nr);
+			fprintf(f, " %.0f ", 100.0 * i * i / s->nr / s->nr);
 		}
-		put_cell(s, i, i, was);
+		put_cell(f, s, i, i, was);
 		if (s->fore)
-			put_cell(s, i, i, was);
+			put_cell(f, s, i, i, was);
 	}
-	printf("%s 100 %%\n", s->fore ? "\033[0m" : "");
-	printf("Blank: not mapped. Line: up to %s, column: %s.\n",
+	fprintf(f, "%s 100 %%\n", s->fore ? "\033[0m" : "");
+	fprintf(f, "Blank: not mapped. Line: up to %s, column: %s.\n",
 	       units_size(size, heatmap_line_bytes(h)),
 	       units_time(time, (h->to_ns - h->from_ns) / h->columns));
 	if (h->unfolded)
-		printf("Gaps not shown: %zu.\n", h->unfolded);
+		fprintf(f, "Gaps not shown: %zu.\n", h->unfolded);
 }
 
-void heatmap_text(const struct heatmap *h, const struct events *events,
+/* "^p12" at its column, if there is room; Return: whether it is on the map */
+static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char what,
+		__u32 number)
+{
+	double per = (double)h->columns / (h->to_ns - h->from_ns);
+	char text[16];
+	size_t len, at, i;
+
+	if (time_ns < h->from_ns || time_ns > h->to_ns)
+		return false;
+	at = (time_ns - h->from_ns) * per;
+	len = snprintf(text, sizeof(text), "^%c%u", what, number);
+	if (at && at + len > strlen(line))
+		at = strlen(line) > len ? strlen(line) - len : 0;
+	for (i = at ? at - 1 : 0; i < at + len && i < strlen(line); i++)
+		if (line[i] != ' ')
+			return true;
+	if (at + len <= strlen(line))
+		memcpy(line + at, text, len);
+	return true;
+}
+
+static void print_events(FILE *f, const struct heatmap *h,
+			 const struct events *events, unsigned int width)
+{
+	char line[LINE_COLUMNS];
+	size_t columns = h->columns, i;
+	const struct peak *p;
+	__u64 last_ns = 0;
+	bool any = false;
+
+	if (columns >= sizeof(line))
+		columns = sizeof(line) - 1;
+	memset(line, ' ', columns);
+	line[columns] = '\0';
+	for (i = 0; i < events->nr_marks; i++)
+		any |= put_event(line, h, events->mark[i].time_ns, 'm',
+			   events->mark[i].number);
+	for (i = 0; (p = events_peak_at(events, i)); i++) {
+		if (p->pid != h->pid || p->start_ns == last_ns)
+			continue;
+		last_ns = p->start_ns;
+		any |= put_event(line, h, p->start_ns, 'p', p->number);
+	}
+	if (any)
+		fprintf(f, "%-*.*s  %s\n", (int)width, (int)width,
+		       "peaks (p), marks (m)", line);
+}
+
+void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,
 		  enum term_color color, __u64 zero_ns, unsigned int width)
 {
 	char size[UNITS_LEN], comm[4 * WSMON_COMM_LEN];
 	size_t i;
 	int line;
 
-	printf("%s (%u): %s mapped\n", text_clean(comm, sizeof(comm), h->comm),
+	fprintf(f, "%s (%u): %s mapped\n", text_clean(comm, sizeof(comm), h->comm),
 	       h->pid, units_size(size, heatmap_mapped(h)));
 	for (i = h->nr_bands; i-- > 0;) {
 		const struct band *b = &h->bands[i];
 
 		for (line = b->lines - 1; line >= 0; line--) {
-			print_label(h, b, b->line + line, width);
-			fputs(" |", stdout);
-			print_cells(h, &shades[color], b->line + line);
-			putchar('\n');
+			print_label(f, h, b, b->line + line, width);
+			fputs(" |", f);
+			print_cells(f, h, &shades[color], b->line + line);
+			fputc('\n', f);
 		}
 		if (b->fold)
-			print_fold(h, b, width);
+			print_fold(f, h, b, width);
 	}
-	print_times(h, zero_ns, width + 2);
-	heatmap_text_events(h, events, width);
-	print_legend(h, &shades[color]);
+	print_times(f, h, zero_ns, width + 2);
+	print_events(f, h, events, width);
+	print_legend(f, h, &shades[color]);
 }

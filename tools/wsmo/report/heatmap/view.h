@@ -27,13 +27,13 @@ const char *heatmap_name(char *buf, const struct heatmap *h,
 __u64 heatmap_mapped(const struct heatmap *h);
 
 /**
- * heatmap_tick() - a round time between marks of a time axis
- * @span_ns: what the axis covers
- * @most: so many marks at most
+ * heatmap_tick() - choose a round time between the marks of a time axis
+ * @span_ns: length of the axis
+ * @most: maximum number of marks
  */
 __u64 heatmap_tick(__u64 span_ns, unsigned int most);
 
-/** heatmap_text_fine() - rows of cells a line of text shows */
+/** heatmap_text_fine() - number of rows of cells in a line of text */
 unsigned int heatmap_text_fine(enum term_color color);
 
 /**
@@ -43,15 +43,8 @@ unsigned int heatmap_text_fine(enum term_color color);
  * @zero_ns: when the recording began
  * @width: columns for the labels; the cells are two columns to the right
  */
-void heatmap_text(const struct heatmap *h, const struct events *events,
+void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,
 		  enum term_color color, __u64 zero_ns, unsigned int width);
-
-/**
- * heatmap_text_events() - print where peaks and marks are, if there are any
- * @width: as above
- */
-void heatmap_text_events(const struct heatmap *h, const struct events *events,
-			 unsigned int width);
 
 /** struct heatmap_frame - where a map is in a picture, pixels from the top left */
 struct heatmap_frame {

@@ -2,7 +2,7 @@
 /*
  * heatmap.js - the maps of addresses and time in the page of "wsmo report html"
  *
- * page.js, the script behind it, makes them, and has what both need.
+ * page.js, which follows it in the page, makes them and defines the helpers.
  */
 "use strict";
 /* matplotlib's viridis: fit for colour-blind eyes */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * html.c - "wsmo report html": one page with everything, which needs nothing
- * else
+ * html.c - "wsmo report html": one page with everything, which loads nothing else
  *
- * The page's script draws what is in here as JSON. Long series are thinned out
- * before: however long a recording is, a page has so many points.
+ * The page's script draws the JSON in it. Long series are thinned out, so that
+ * the size of a page does not grow with the recording.
  */
 #include <json-c/json.h>
 #include <math.h>
@@ -14,14 +13,13 @@
 #include "assets.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "html.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/series.h"
+#include "report/collect.h"
 #include "report/heatmap/maps.h"
 #include "report/heatmap/view.h"
+#include "report/hot.h"
 #include "sizing.h"
 
-#define TARGETS_MAX	4096
 #define MAPS_MAX	16	/* processes with a map in a page */
 #define MAP_COLUMNS	300
 #define MAP_LINES	36
@@ -34,99 +32,62 @@
 
 /* Rows of hot regions in all, as long as each target's class has one */
 #define HOT_ROWS	600
-#define HOT_TOP		10
 
 /**
  * struct html - state of the view
  * @maps:	heatmaps
- * @rows:	working set sizes
- * @rss:	resident sizes
- * @names:	struct wss_name
+ * @kept:	sizes and names
  * @curves:	working sets against windows
- * @summary:	the summary, a view of its own
- * @peaks:	peaks, marks and stacks, another one
- * @hot:	hot regions, another one
+ * @summary:	the view summary
+ * @peaks:	the view peaks
+ * @hot:	the view hot
+ * @hot_options: its options
  */
 struct html {
 	struct maps *maps;
-	struct wss_rows rows;
-	struct wss_rows rss;
-	struct sorted names;
+	struct collected kept;
 	struct curves curves;
 	struct report summary;
 	struct report peaks;
 	struct report hot;
+	struct hot_options hot_options;
 };
+
+static void begin_view(struct report *view, const struct report *rp,
+		       const struct report_view *as, enum table_format format)
+{
+	*view = *rp;
+	view->view = as;
+	view->options = as->options;
+	view->out.format = format;
+	as->begin(view);
+}
 
 static void html_begin(struct report *rp)
 {
-	struct html *h = calloc(1, sizeof(*h));
+	static const struct maps_options everywhere = { .to = ~0ULL };
+	struct html *h = need(calloc(1, sizeof(*h)));
 
-	if (!h) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	h->maps = maps_new(rp);
+	h->maps = maps_new(rp, &everywhere);
+	collect_init(&h->kept);
 	curves_begin(&h->curves);
-	h->names = (struct sorted) {
-		.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-		.compare = wss_name_compare,
-	};
-	h->summary = *rp;
-	h->summary.format = TABLE_JSON;
-	h->summary.view = &report_summary;
-	report_summary.begin(&h->summary);
-	h->peaks = *rp;
-	h->peaks.view = &report_peaks;
-	report_peaks.begin(&h->peaks);
-	h->hot = *rp;
-	h->hot.format = TABLE_JSON;
-	h->hot.view = &report_hot;
-	report_hot.begin(&h->hot);
+	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
+	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
+	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
+	h->hot.options = &h->hot_options;
 	rp->data = h;
-}
-
-static void take_name(struct html *h, const struct wsmon_rec_target *rec)
-{
-	const struct wss_name key = { .pid = rec->pid };
-	struct wss_name *name = sorted_get(&h->names, &key);
-
-	if (name)
-		memcpy(name->comm, rec->comm, sizeof(name->comm));
-}
-
-static void take_wss(const struct report *rp, struct html *h,
-		     const struct wsmon_rec_wss *w)
-{
-	if (report_wants_class(rp, w->class) && report_wants_tau(rp, w->tau_us))
-		need(wss_rows_add(&h->rows, &(struct wss_row) {
-			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
-			.bytes = w->bytes, .low = w->low, .high = w->high,
-			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		}));
 }
 
 static void html_scan(struct report *rp, const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_proc *proc = (const void *)rec;
 	struct html *h = rp->data;
 
 	maps_scan(h->maps, rp, rec);
-	curves_record(&h->curves, rp, rec);
+	collect_record(&h->kept, &rp->filter, rec);
+	curves_record(&h->curves, &rp->filter, rec);
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
-	if (rec->type == WSMON_REC_TARGET)
-		take_name(h, (const void *)rec);
-	if (!report_wants(rp, rec))
-		return;
-	if (rec->type == WSMON_REC_WSS)
-		take_wss(rp, h, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC)
-		need(wss_rows_add(&h->rss, &(struct wss_row) {
-			.time_ns = rec->time_ns, .pid = proc->pid,
-			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
-		}));
 }
 
 static void html_scanned(struct report *rp)
@@ -144,7 +105,20 @@ static void html_record(struct report *rp, const struct wsmon_record *rec)
 	maps_record(((struct html *)rp->data)->maps, rp, rec);
 }
 
-void html_put_safely(const char *json)
+/* What @view prints at its end; Return: malloc()ed */
+static char *end_view(struct report *view)
+{
+	char *text = NULL;
+	size_t size;
+
+	view->out.f = need(open_memstream(&text, &size));
+	view->view->end(view);
+	fclose(view->out.f);
+	return text;
+}
+
+/* JSON in a page: nothing in it may look like a tag */
+static void put_safely(const char *json)
 {
 	for (; *json; json++) {
 		if (*json == '<')
@@ -154,29 +128,30 @@ void html_put_safely(const char *json)
 	}
 }
 
-void html_put_text(const char *text)
+/* A text of unknown origin as JSON */
+static void put_text(const char *text)
 {
 	size_t size = 4 * strlen(text) + 1;
-	char *utf8 = malloc(size);
-	struct json_object *o = utf8 ?
-		json_object_new_string(text_utf8(utf8, size, text)) : NULL;
+	char *utf8 = need(malloc(size));
+	struct json_object *o =
+		need(json_object_new_string(text_utf8(utf8, size, text)));
 
-	html_put_safely(o ? json_object_to_json_string_ext(o,
-				JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"");
+	put_safely(json_object_to_json_string_ext(o,
+				JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 	free(utf8);
 }
 
-/* The JSON lines of a view of its own as an array */
+/* The JSON lines of a view as an array */
 static void put_lines(const char *key, struct report *view)
 {
-	char *text = html_capture(view), *line, *rest;
+	char *text = end_view(view), *line, *rest;
 	const char *comma = "";
 
 	printf("\"%s\":[", key);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line; comma = ",\n") {
 		fputs(comma, stdout);
-		html_put_safely(line);
+		put_safely(line);
 	}
 	puts("],");
 	free(text);
@@ -184,10 +159,62 @@ static void put_lines(const char *key, struct report *view)
 
 static void put_hot(struct html *h)
 {
-	size_t each = HOT_ROWS / (h->names.nr * WSMON_NR_CLASSES + 1);
+	size_t each = HOT_ROWS / (h->kept.names.nr * WSMON_NR_CLASSES + 1);
 
-	h->hot.hot.top = each > HOT_TOP ? HOT_TOP : each ? each : 1;
+	h->hot_options.top = each > HOT_TOP ? HOT_TOP : each ? each : 1;
 	put_lines("hot", &h->hot);
+}
+
+static void put_peaks(const struct report *rp, const struct events *ev)
+{
+	const struct peak *p;
+	size_t i;
+
+	fputs("\"peaks\":[", stdout);
+	for (i = 0; (p = events_peak_at(ev, i)); i++) {
+		printf("%s{\"pid\":%u,\"number\":%u,\"group\":\"%s\",\"sign\":%d,\"from\":%.3f,\"to\":",
+		       i ? ",\n" : "", p->pid, p->number,
+		       peak_group_name(p->group), p->sign,
+		       filter_time(&rp->filter, p->start_ns));
+		if (p->end_ns)
+			printf("%.3f}", filter_time(&rp->filter, p->end_ns));
+		else
+			fputs("null}", stdout);
+	}
+	puts("],");
+}
+
+static void put_marks(const struct report *rp, const struct events *ev)
+{
+	size_t i;
+
+	fputs("\"marks\":[", stdout);
+	for (i = 0; i < ev->nr_marks; i++) {
+		printf("%s{\"number\":%u,\"t\":%.3f,\"text\":", i ? ",\n" : "",
+		       ev->mark[i].number,
+		       filter_time(&rp->filter, ev->mark[i].time_ns));
+		put_text(ev->mark[i].text);
+		putchar('}');
+	}
+	puts("],");
+}
+
+/* Peaks and marks, and what "wsmo report peaks" prints of them */
+static void put_events(const struct report *rp, struct html *h)
+{
+	const struct events *ev = &h->maps->events;
+	char *text;
+
+	/* JSON has no message that there are none */
+	if (!ev->peaks.nr && !ev->nr_marks)
+		h->peaks.out.format = TABLE_JSON;
+	text = end_view(&h->peaks);
+	put_peaks(rp, ev);
+	put_marks(rp, ev);
+	fputs("\"stacks\":", stdout);
+	put_text(text);
+	puts(",");
+	free(text);
 }
 
 /**
@@ -213,7 +240,7 @@ static struct point join(const struct report *rp, const struct wss_row *row,
 		p.low = row[i].low < p.low ? row[i].low : p.low;
 		p.high = row[i].high > p.high ? row[i].high : p.high;
 	}
-	p.t = report_time(rp, row[nr - 1].time_ns);
+	p.t = filter_time(&rp->filter, row[nr - 1].time_ns);
 	return p;
 }
 
@@ -238,7 +265,7 @@ static size_t points_each(const struct html *h)
 {
 	size_t i, n = 1;
 
-	for (i = 0; i < h->rows.nr; i = wss_series(&h->rows, i))
+	for (i = 0; i < h->kept.rows.nr; i = wss_series(&h->kept.rows, i))
 		n++;
 	if (POINTS_ALL / n > POINTS_MAX)
 		return POINTS_MAX;
@@ -296,7 +323,7 @@ static void put_band(const struct heatmap *m, const struct band *b)
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
 	       b->line, b->lines, class_name(m->spans.span[b->label].class),
 	       b->bytes, b->fold ? b->gap : 0, m->spans.span[b->last].end);
-	html_put_text(heatmap_name(name, m, b));
+	put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
 		printf("%s\"%#llx\"", i ? "," : "", heatmap_address(m, b, i));
@@ -330,8 +357,8 @@ static void put_maps(const struct report *rp, const struct html *h)
 	fputs("\"maps\":[", stdout);
 	for (i = 0; i < h->maps->targets.nr && i < MAPS_MAX; i++, m++) {
 		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"bands\":[",
-		       i ? ",\n" : "", m->pid, report_time(rp, m->from_ns),
-		       report_time(rp, m->to_ns), m->columns,
+		       i ? ",\n" : "", m->pid, filter_time(&rp->filter, m->from_ns),
+		       filter_time(&rp->filter, m->to_ns), m->columns,
 		       m->lines * m->fine, m->fine);
 		for (j = 0; j < m->nr_bands; j++) {
 			fputs(j ? ",\n" : "", stdout);
@@ -346,13 +373,13 @@ static void put_maps(const struct report *rp, const struct html *h)
 
 static void put_names(const struct html *h)
 {
-	const struct wss_name *name = h->names.base;
+	const struct wss_name *name = h->kept.names.base;
 	size_t i;
 
 	fputs("\"names\":{", stdout);
-	for (i = 0; i < h->names.nr; i++) {
+	for (i = 0; i < h->kept.names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
-		html_put_text(name[i].comm);
+		put_text(name[i].comm);
 	}
 	puts("}}");
 }
@@ -362,7 +389,7 @@ static void html_end(struct report *rp)
 	struct html *h = rp->data;
 	size_t most;
 
-	wss_rows_sort(&h->rows, true);
+	wss_rows_sort(&h->kept.rows, true);
 	most = points_each(h);
 	puts("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -372,12 +399,12 @@ static void html_end(struct report *rp)
 	puts("<script type=\"application/json\" id=\"data\">{");
 	h->summary.cut = rp->cut;
 	put_lines("summary", &h->summary);
-	put_percentiles(&h->rows);
-	put_series(rp, "wss", &h->rows, most);
-	put_series(rp, "rss", &h->rss, most);
+	put_percentiles(&h->kept.rows);
+	put_series(rp, "wss", &h->kept.rows, most);
+	put_series(rp, "rss", &h->kept.rss, most);
 	put_maps(rp, h);
-	html_put_events(rp, &h->maps->events, &h->peaks);
-	html_put_sizing(rp, &h->curves);
+	put_events(rp, h);
+	html_put_sizing(&h->curves, rp->reader.header.page_size);
 	put_hot(h);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
@@ -385,15 +412,14 @@ static void html_end(struct report *rp)
 	       html_script);
 	maps_free(h->maps);
 	curves_end(&h->curves);
-	free(h->rows.row);
-	free(h->rss.row);
-	free(h->names.base);
+	collect_free(&h->kept);
 	free(h);
 }
 
 const struct report_view report_html = {
 	.name = "html",
-	.help = "a page of charts that explain themselves, for a browser",
+	.help = "A page of charts for a browser",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,
 	.begin = html_begin,
 	.scan = html_scan,
 	.scanned = html_scanned,

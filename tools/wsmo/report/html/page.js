@@ -78,7 +78,7 @@ function tables() {
 			[who(x.pid), x.class, time(x.window_us), ...x.of.map(p => size(p[1]))],
 			["", "", "at most", ...x.of.map(p => size(p[2]))]])), 2);
 	table("recording", [["", ""]].concat(Object.entries({
-		"recorded": recording.start, "ended": recording.end,
+		"recorded": recording.date, "ended": recording.ended,
 		"length": time(recording.duration_ns / 1e3),
 		"intervals": recording.intervals,
 		"sampling, aggregation": time(recording.sample_us) + ", " + time(recording.aggr_us),
@@ -96,7 +96,7 @@ function tables() {
 			byId("when").after(element("p", `${who(m.pid)} has a secondary MMU: what ` +
 				"only its guest or a device accesses reads as idle.", "why"));
 	byId("when").textContent =
-		`${recording.start}, ${time(recording.duration_ns / 1e3)}, ` +
+		`${recording.date}, ${time(recording.duration_ns / 1e3)}, ` +
 		`${recording.intervals} intervals; ` + (recording.lost_records ?
 		`${recording.lost_records} records were lost` : "no record was lost");
 }

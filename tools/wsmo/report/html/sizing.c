@@ -39,11 +39,12 @@ static void put_row(const struct sizing_row *row)
 	fputs("]}", stdout);
 }
 
-static void put_curve(const struct report *rp, const struct curve_of *of)
+static void put_curve(const struct curve_of *of, __u32 page_size)
 {
 	const struct curve *c = &of->curve;
+	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
 	struct sizing_row row[SIZING_ROWS];
-	size_t n = sizing_rows(rp, of, row), i;
+	size_t n = sizing_rows(&choice, of, page_size, row), i;
 
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
 	       of->pid, class_name(of->class), of->rss, of->growth);
@@ -53,8 +54,7 @@ static void put_curve(const struct report *rp, const struct curve_of *of)
 	fputs("],\"line\":[", stdout);
 	for (i = 0; i <= STEPS; i++) {
 		double size = c->size[1] + (c->size[c->nr] - c->size[1]) * i / STEPS;
-		struct sizing_row at = sizing_row(of, size,
-						  rp->reader.header.page_size);
+		struct sizing_row at = sizing_row(of, size, page_size);
 
 		fputs(i ? "," : "", stdout);
 		put_row(&at);
@@ -67,7 +67,7 @@ static void put_curve(const struct report *rp, const struct curve_of *of)
 	fputs("]}", stdout);
 }
 
-void html_put_sizing(const struct report *rp, struct curves *cs)
+void html_put_sizing(struct curves *cs, __u32 page_size)
 {
 	size_t i;
 
@@ -77,7 +77,7 @@ void html_put_sizing(const struct report *rp, struct curves *cs)
 	fputs("\"sizing\":[", stdout);
 	for (i = 0; i < cs->nr; i++) {
 		fputs(i ? ",\n" : "", stdout);
-		put_curve(rp, &cs->of[i]);
+		put_curve(&cs->of[i], page_size);
 	}
 	puts("],");
 }

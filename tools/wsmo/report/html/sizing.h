@@ -7,7 +7,7 @@
 
 #include "libwsmon/numbers/curves.h"
 
-/** html_put_sizing() - a member "sizing" of the page's JSON, and a comma */
-void html_put_sizing(const struct report *rp, struct curves *cs);
+/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma */
+void html_put_sizing(struct curves *cs, __u32 page_size);
 
 #endif /* WSMO_HTML_SIZING_H */

@@ -45,16 +45,15 @@ static struct unit size_unit(const struct curves *cs)
 	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
 }
 
-static int open_picture(const struct report *rp, const struct curves *cs,
-			struct plot *p)
+static int open_picture(struct plot *p, const struct picture *picture,
+			const struct curves *cs)
 {
 	if (cs->nr > CURVES_MAX) {
 		msg("%s: no room for %zu curves; choose with --pid and --class",
-		    rp->output, cs->nr);
+		    picture->file, cs->nr);
 		return -1;
 	}
-	if (plot_open(p, rp->output, rp->width ? rp->width : PLOT_WIDTH,
-		      rp->height ? rp->height : PLOT_HEIGHT))
+	if (plot_open(p, picture))
 		return -1;
 	plot_printf(p, "set grid lc rgb '#d0d0d0' lt 1\nset key above Left reverse\n");
 	plot_printf(p, "set border 3\nset tics nomirror\n");
@@ -109,13 +108,13 @@ static void plot_tics(struct plot *p, const struct curves *cs)
 		    c->tau[c->nr] * 1.001);
 }
 
-int curve_plot(const struct report *rp, const struct curves *cs)
+int curve_plot(const struct picture *picture, const struct curves *cs)
 {
 	struct unit unit = size_unit(cs);
 	struct plot p;
 	size_t i, k;
 
-	if (open_picture(rp, cs, &p))
+	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++) {
 		const struct curve *c = &cs->of[i].curve;
@@ -145,18 +144,17 @@ int curve_plot(const struct report *rp, const struct curves *cs)
 	return plot_close(&p);
 }
 
-static void sizing_line(struct plot *p, const struct report *rp,
-			const struct curve_of *of, size_t nr, struct unit unit)
+static void sizing_line(struct plot *p, const struct curve_of *of, size_t nr,
+			struct unit unit, __u64 max_refaults, __u32 page_size)
 {
 	double least = of->curve.size[1], most = of->curve.size[of->curve.nr];
-	double knee = sizing_knee(of, rp->sizing.max_refaults,
-				  rp->reader.header.page_size);
+	double knee = sizing_knee(of, max_refaults, page_size);
 	struct sizing_row row[STEPS + 1];
 	size_t k;
 
 	for (k = 0; k <= STEPS; k++)
 		row[k] = sizing_row(of, least + (most - least) * k / STEPS,
-				    rp->reader.header.page_size);
+				    page_size);
 	plot_printf(p, "$line%zu << END\n", nr);
 	for (k = 0; k <= STEPS; k++)
 		plot_printf(p, "%.9g %.9g %.9g %.9g\n", row[k].limit / unit.bytes,
@@ -167,27 +165,28 @@ static void sizing_line(struct plot *p, const struct report *rp,
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
 			    fmax(RATE_LEAST, sizing_row(of, knee,
-				rp->reader.header.page_size).refaults));
+				page_size).refaults));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");
 }
 
-int sizing_plot(const struct report *rp, const struct curves *cs)
+int sizing_plot(const struct picture *picture, const struct curves *cs,
+		__u64 max_refaults, __u32 page_size)
 {
 	struct unit unit = size_unit(cs);
 	struct plot p;
 	size_t i;
 
-	if (open_picture(rp, cs, &p))
+	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++)
-		sizing_line(&p, rp, &cs->of[i], i, unit);
+		sizing_line(&p, &cs->of[i], i, unit, max_refaults, page_size);
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
 	plot_printf(&p, "set xlabel 'limit, %s (dots: the smallest with at most %llu refaults a second)'\nset ylabel 'refaults a second (band: 95 %% interval)'\n",
-		    unit.name, rp->sizing.max_refaults);
+		    unit.name, max_refaults);
 	plot_printf(&p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
-		    rp->sizing.max_refaults, rp->sizing.max_refaults);
+		    max_refaults, max_refaults);
 	plot_lines(&p, cs, "ps 1.2 notitle");
 	return plot_close(&p);
 }

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * curve.h - working-set curves, and what follows for limits, as pictures
+ * curve.h - working-set curves, and refaults against limits, as pictures
  */
 #ifndef WSMO_CURVE_PLOT_H
 #define WSMO_CURVE_PLOT_H
 
 #include "libwsmon/numbers/curves.h"
+#include "plot.h"
 
-/** curve_plot() - working sets against windows; Return: 0, or -1 after a message */
-int curve_plot(const struct report *rp, const struct curves *cs);
+/** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
+int curve_plot(const struct picture *picture, const struct curves *cs);
 
-/** sizing_plot() - refaults against limits; Return: the same */
-int sizing_plot(const struct report *rp, const struct curves *cs);
+/**
+ * sizing_plot() - draw refaults against limits
+ * @max_refaults: refaults a second of the limit to mark
+ *
+ * Return: 0, or -1 after a message
+ */
+int sizing_plot(const struct picture *picture, const struct curves *cs,
+		__u64 max_refaults, __u32 page_size);
 
 #endif /* WSMO_CURVE_PLOT_H */

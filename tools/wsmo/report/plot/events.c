@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "events.h"
 
-/* More of them could not be told apart */
+/* More of them would not be distinguishable */
 #define LABELS_MAX	100
 
 static double at(__u64 time_ns, __u64 zero_ns, double per_time)

@@ -47,12 +47,13 @@ bool plot_can(const char *file)
 	return kind_of(file) >= 0;
 }
 
-int plot_open(struct plot *p, const char *file, unsigned int width,
-	      unsigned int height)
+int plot_open(struct plot *p, const struct picture *picture)
 {
-	int kind = kind_of(file);
+	unsigned int width = picture->width ? picture->width : PLOT_WIDTH;
+	unsigned int height = picture->height ? picture->height : PLOT_HEIGHT;
+	int kind = kind_of(picture->file);
 
-	p->file = file;
+	p->file = picture->file;
 	p->script = tmpfile();
 	if (!p->script) {
 		msg("cannot make a temporary file: %s", strerror(errno));

@@ -2,8 +2,8 @@
 /*
  * plot.h - pictures by gnuplot
  *
- * gnuplot is run itself, without a shell; it reads its script and the data in
- * it from standard input. The picture becomes a file when it is complete.
+ * gnuplot runs without a shell and reads its script, with the data in it, from
+ * standard input. The file is written when the picture is complete.
  */
 #ifndef WSMO_PLOT_H
 #define WSMO_PLOT_H
@@ -15,17 +15,29 @@
 
 #define PLOT_TEXT	1024
 
-/* Pixels of a picture if the user does not say */
+/* Pixels of a picture by default */
 #define PLOT_WIDTH	1200
 #define PLOT_HEIGHT	700
 
-/* Okabe and Ito's colours: eyes that lack a colour can tell them apart */
+/* Okabe and Ito's colours, which colour-blind readers can tell apart */
 #define PLOT_COLORS	8
 extern const char * const plot_colors[PLOT_COLORS];
 
 /**
- * struct plot - a picture in the making
- * @script:	what gnuplot is told
+ * struct picture - a picture that is wanted
+ * @file:	its name, which ends in .png, .svg or .pdf
+ * @width:	pixels, 96 of them an inch of a PDF; 0 is PLOT_WIDTH
+ * @height:	pixels; 0 is PLOT_HEIGHT
+ */
+struct picture {
+	const char *file;
+	unsigned int width;
+	unsigned int height;
+};
+
+/**
+ * struct plot - a picture being made
+ * @script:	gnuplot's script
  * @file:	the picture's name
  */
 struct plot {
@@ -36,40 +48,33 @@ struct plot {
 /** plot_can() - does the name end in .png, .svg or .pdf? */
 bool plot_can(const char *file);
 
-/**
- * plot_open() - begin a picture
- * @width: pixels; 96 of them are an inch of a PDF
- * @height: pixels
- *
- * Return: 0, or -1 after a message
- */
-int plot_open(struct plot *p, const char *file, unsigned int width,
-	      unsigned int height);
+/** plot_open() - begin a picture; Return: 0, or -1 after a message */
+int plot_open(struct plot *p, const struct picture *picture);
 
 /** plot_printf() - add to the script */
 void plot_printf(struct plot *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
- * plot_text() - a text of unknown origin as a string of gnuplot's, quoted
+ * plot_text() - quote a text of unknown origin for gnuplot
  * @buf: PLOT_TEXT bytes
  *
- * Quotes and backquotes in it become apostrophes, U+2019.
+ * Its quotes and backquotes become apostrophes, U+2019.
  *
  * Return: @buf
  */
 const char *plot_text(char *buf, const char *text);
 
 /**
- * plot_time_unit() - what a time axis is in
- * @span_ns: what it covers
+ * plot_time_unit() - choose the unit of a time axis
+ * @span_ns: length of the axis
  * @name: "s", "min" or "h"
  *
  * Return: nanoseconds of it
  */
 double plot_time_unit(__u64 span_ns, const char **name);
 
-/** plot_close() - have it drawn; Return: 0, or -1 after a message */
+/** plot_close() - draw the picture; Return: 0, or -1 after a message */
 int plot_close(struct plot *p);
 
 #endif /* WSMO_PLOT_H */

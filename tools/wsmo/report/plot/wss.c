@@ -11,8 +11,8 @@
 #include "cli/units.h"
 #include "events.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/series.h"
 #include "plot.h"
+#include "wss.h"
 
 #define SERIES_MAX	PLOT_COLORS
 
@@ -43,8 +43,8 @@ static __u64 shortest(const struct wss_rows *rows)
 	return tau;
 }
 
-/* Leaves out what was not asked for by name */
-static void choose(const struct report *rp, struct wss_rows *rows)
+/* Leave out what was not asked for by name */
+static void choose(const struct filter *filter, struct wss_rows *rows)
 {
 	__u64 tau = shortest(rows);
 	size_t i, n = 0;
@@ -52,8 +52,8 @@ static void choose(const struct report *rp, struct wss_rows *rows)
 	for (i = 0; i < rows->nr; i++) {
 		const struct wss_row *row = &rows->row[i];
 
-		if ((rp->classes || row->class == WSMON_CLASS_ALL) &&
-		    (rp->nr_taus || row->tau_us == tau))
+		if ((filter->classes || row->class == WSMON_CLASS_ALL) &&
+		    (filter->nr_windows || row->tau_us == tau))
 			rows->row[n++] = *row;
 	}
 	rows->nr = n;
@@ -109,7 +109,7 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 	plot_printf(p, "END\n");
 }
 
-/* "redis-server (123) heap, 10 s": as much as tells the series apart */
+/* "redis-server (123) heap, 10 s": enough to distinguish the series */
 static void series_name(char *buf, size_t size, const struct wss_row *row,
 			const struct sorted *names)
 {
@@ -145,29 +145,28 @@ static void plot_curves(struct plot *p, const struct wss_rows *rows,
 	plot_printf(p, "\n");
 }
 
-int wss_plot(const struct report *rp, struct wss_rows *rows,
-	     struct wss_rows *rss, const struct sorted *names,
-	     const struct events *events)
+int wss_plot(const struct picture *picture, const struct filter *filter,
+	     struct wss_rows *rows, struct wss_rows *rss,
+	     const struct sorted *names, const struct events *events)
 {
-	struct axes ax = { .zero_ns = rp->reader.header.mono_ns };
+	struct axes ax = { .zero_ns = filter->zero_ns };
 	struct plot p;
 	size_t i, n;
 
-	choose(rp, rows);
+	choose(filter, rows);
 	wss_rows_sort(rows, false);
 	wss_rows_sort(rss, false);
 	if (!rows->nr) {
-		msg("there is nothing to draw: no working set was recorded that --time, --pid, --class and --tau let pass");
+		msg("there is nothing to draw: --time, --pid, --class and --window leave no working set over");
 		return -1;
 	}
 	if (count_series(rows) > SERIES_MAX) {
-		msg("%s: no room for %zu curves; choose with --pid, --class and --tau",
-		    rp->output, count_series(rows));
+		msg("%s: no room for %zu curves; choose with --pid, --class and --window",
+		    picture->file, count_series(rows));
 		return -1;
 	}
 	choose_axes(&ax, rows, rss);
-	if (plot_open(&p, rp->output, rp->width ? rp->width : PLOT_WIDTH,
-		      rp->height ? rp->height : PLOT_HEIGHT))
+	if (plot_open(&p, picture))
 		return -1;
 	for (i = 0, n = 0; i < rows->nr; i = wss_series(rows, i))
 		plot_data(&p, &ax, "wss", n++, rows, i, wss_series(rows, i));

@@ -4,10 +4,10 @@
  */
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/text.h"
+#include "cli.h"
 #include "libwsmon/sorted.h"
 #include "secondary.h"
+#include "text.h"
 
 static int compare(const void *x, const void *y)
 {

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""JSON of every view against Documentation/reference/json.rst."""
+import json
+import os
+import re
+
+import samples
+import test_sizing as sizing
+from tap import TOP, ok, run
+
+DOCUMENT = os.path.join(TOP, "Documentation", "reference", "json.rst")
+UNITS = {"count": int, "bytes": int, "address": int, "us": int, "ms": int, "ns": int,
+         "s": (int, float), "share": (int, float), "per s": (int, float), "text": str}
+HEAD = {"type", "t", "time_ns", "size"}
+# Never there in these recordings: groups are not recorded yet, and no file has debug information
+UNSEEN = {("wss", "name"), ("frame", "function"), ("frame", "file"), ("frame", "line")}
+
+
+def rows(text):
+    """The rows of the simple table in a section, continued lines joined."""
+    rule, *lines = re.search(r"^=+  [= ]+$(?:\n.*)*?\n\n", text + "\n\n", re.M).group(0).splitlines()
+    starts = [m.start() for m in re.finditer(r"=+", rule)] + [None]
+    got = []
+    for line in lines[2:]:
+        if line.startswith("==="):
+            break
+        cells = [line[a:b].strip() for a, b in zip(starts, starts[1:])]
+        if cells[0]:
+            got.append(cells)
+        else:
+            got[-1] = [" ".join(pair).strip() for pair in zip(got[-1], cells)]
+    return got
+
+
+def documented():
+    """Return: {view: {type: {field: (unit, meaning)}}}, {type of record: fields}"""
+    with open(DOCUMENT) as f:
+        text = f.read()
+    sections = re.split(r"^(\w+)\n=+\n", text, flags=re.M)[1:]
+    views = {}
+    for name, body in zip(sections[::2], sections[1::2]):
+        if name == "raw":
+            raw = {kind: set(re.findall(r"\w+", fields)) for kind, fields in rows(body)}
+            continue
+        view = re.match(r"\n``wsmo report (\w+)``: ", body).group(1)
+        views.setdefault(view, {})[name] = {
+            field: (unit, meaning) for field, unit, meaning in rows(body)}
+    return views, raw
+
+
+def wrong(kind, fields, x):
+    """Return: what is wrong with an object"""
+    if set(x) - {"secondary_mmu"} != set(fields) | {"type"}:
+        return "fields", set(x) ^ set(fields)
+    for field, (unit, meaning) in fields.items():
+        value = x[field]
+        if value is None:
+            if not unit.endswith("?"):
+                return field, "null"
+        elif not isinstance(value, UNITS[unit.rstrip("?")]) or isinstance(value, bool):
+            return field, "type", value
+        elif unit.startswith("share") and not re.search("(above|exceed) 1", meaning) and \
+                not 0 <= value <= 1:
+            return field, "not a share", value
+        elif unit != "text" and unit != "text?" and value < 0:
+            return field, "negative", value
+    return None
+
+
+def tables(views):
+    recordings = (samples.main(), samples.stacks(),
+                  sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
+    for view, kinds in views.items():
+        seen, bad = set(), []
+        for data in recordings:
+            for options in [()] + [("--percentiles",)] * (view == "wss"):
+                for line in run("report", view, "--json", "-i", "-", *options,
+                                stdin=data).stdout.splitlines():
+                    x = json.loads(line)
+                    kind = x["type"]
+                    seen |= {(kind, field) for field in x if x[field] is not None}
+                    why = wrong(kind, kinds[kind], x) if kind in kinds else "not documented"
+                    if why:
+                        bad.append((kind, why, x))
+        ok(not bad, "report %s is as documented" % view, len(bad), *bad[:3])
+        missing = {(kind, field) for kind in kinds for field in kinds[kind]} - seen - UNSEEN
+        ok(not missing, "all that is documented of %s is printed" % view, missing)
+
+
+def records(raw):
+    got, bad = {}, []
+    for data in samples.main(), samples.stacks(), samples.small():
+        for line in run("report", "raw", "--json", "-i", "-", stdin=data).stdout.splitlines():
+            x = json.loads(line)
+            if re.match(r"type\d+$", x["type"]):
+                fields = set()
+            else:
+                fields = raw.get(x["type"], set())
+                got.setdefault(x["type"], set()).update(set(x) - HEAD)
+            if not HEAD <= set(x) or set(x) - HEAD - fields:
+                bad.append(x)
+    ok(not bad, "records are as documented", *bad[:3])
+    ok(got == raw, "all that is documented of records is printed",
+       *["%s: %s" % (kind, got.get(kind, set()) ^ raw.get(kind, set()))
+         for kind in set(got) | set(raw) if got.get(kind) != raw.get(kind)])
+
+
+def main(_accept):
+    views, raw = documented()
+    names = run("report", "--list-options").stdout.decode().split()[1].split("|")
+    ok(set(views) | {"raw", "html"} == set(names), "every view is documented", names)
+    tables(views)
+    records(raw)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * clock.h - the clock of records
+ */
+#ifndef WSMO_CLOCK_H
+#define WSMO_CLOCK_H
+
+#include <time.h>
+
+#include "units.h"
+
+/** clock_now() - return CLOCK_MONOTONIC in nanoseconds */
+static inline __u64 clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+#endif /* WSMO_CLOCK_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * collect.c - what several views keep of a recording: sizes and names
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "collect.h"
+
+#define TARGETS_MAX	65536
+
+int compare_pids(const void *a, const void *b)
+{
+	const __u32 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void collect_init(struct collected *c)
+{
+	*c = (struct collected) {
+		.names = {
+			.size = sizeof(struct wss_name), .max = TARGETS_MAX,
+			.compare = compare_pids,
+		},
+	};
+}
+
+void collect_name(struct collected *c, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	struct wss_name *name;
+
+	if (rec->type != WSMON_REC_TARGET)
+		return;
+	name = sorted_get(&c->names, &(struct wss_name){ .pid = target->pid });
+	if (name)
+		memcpy(name->comm, target->comm, sizeof(name->comm));
+}
+
+void collect_record(struct collected *c, const struct filter *filter,
+		    const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_proc *proc = (const void *)rec;
+	const struct wsmon_rec_wss *w = (const void *)rec;
+
+	collect_name(c, rec);
+	if (!filter_wants(filter, rec))
+		return;
+	if (rec->type == WSMON_REC_PROC)
+		need(wss_rows_add(&c->rss, &(struct wss_row) {
+			.time_ns = rec->time_ns, .pid = proc->pid,
+			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
+		}));
+	else if (rec->type == WSMON_REC_WSS &&
+		 filter_wants_class(filter, w->class) &&
+		 filter_wants_window(filter, w->tau_us))
+		need(wss_rows_add(&c->rows, &(struct wss_row) {
+			.time_ns = rec->time_ns, .tau_us = w->tau_us,
+			.bytes = w->bytes, .low = w->low, .high = w->high,
+			.mapped = w->mapped, .pid = w->pid, .class = w->class,
+		}));
+}
+
+const char *collect_comm(const struct collected *c, __u32 pid)
+{
+	const struct wss_name key = { .pid = pid };
+	const struct wss_name *name = sorted_find(&c->names, &key);
+
+	return name ? name->comm : "";
+}
+
+void collect_free(struct collected *c)
+{
+	free(c->rows.row);
+	free(c->rss.row);
+	free(c->names.base);
+}

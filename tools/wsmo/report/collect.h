@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * collect.h - what several views keep of a recording: sizes and names
+ */
+#ifndef WSMO_REPORT_COLLECT_H
+#define WSMO_REPORT_COLLECT_H
+
+#include "libwsmon/filter.h"
+#include "libwsmon/numbers/series.h"
+
+/**
+ * struct collected - sizes and names
+ * @rows:	working set sizes that the filter wants
+ * @rss:	resident sizes that it wants
+ * @names:	struct wss_name of all targets
+ */
+struct collected {
+	struct wss_rows rows;
+	struct wss_rows rss;
+	struct sorted names;
+};
+
+/** compare_pids() - order structures whose first member is a pid, a __u32 */
+int compare_pids(const void *a, const void *b);
+
+/** collect_init() - nothing yet */
+void collect_init(struct collected *c);
+
+/** collect_name() - take the name from a TARGET record, ignore others */
+void collect_name(struct collected *c, const struct wsmon_record *rec);
+
+/** collect_record() - take a TARGET, WSS or PROC record, ignore others */
+void collect_record(struct collected *c, const struct filter *filter,
+		    const struct wsmon_record *rec);
+
+/** collect_comm() - the name of a target, "" if it is not known */
+const char *collect_comm(const struct collected *c, __u32 pid);
+
+/** collect_free() - frees what is in it */
+void collect_free(struct collected *c);
+
+#endif /* WSMO_REPORT_COLLECT_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * curves.c - "wsmo report curve" and "wsmo report sizing": the working set against
+ * its window, and which memory limit is enough
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bar.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "libwsmon/numbers/sizing.h"
+#include "plot/curve.h"
+#include "report.h"
+
+/* Columns of a line beside the bar */
+#define BESIDE_BAR	70
+
+enum { PID, CLASS, WINDOW, BYTES, LOW, HIGH, P5, P50, P95, BAR };
+
+static const struct column curve_columns[] = {
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0 },
+	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[BYTES]	= { "bytes", "WSS", COL_SIZE, 9, 0 },
+	[LOW]	= { "low", "LOW", COL_SIZE, 9, 0 },
+	[HIGH]	= { "high", "HIGH", COL_SIZE, 9, 0 },
+	[P5]	= { "p5", "5 %", COL_SIZE, 9, 0 },
+	[P50]	= { "p50", "50 %", COL_SIZE, 9, 1U << TABLE_HUMAN },
+	[P95]	= { "p95", "95 %", COL_SIZE, 9, 0 },
+	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
+};
+
+static const struct table_desc curve_desc = {
+	.type = "curve", .columns = curve_columns, .nr = ARRAY_SIZE(curve_columns),
+};
+
+enum {
+	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
+	S_MISSED, S_MARK,
+};
+
+static const struct column sizing_columns[] = {
+	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
+	[S_LIMIT]  = { "limit", "LIMIT", COL_SIZE, 10, 0 },
+	[S_OF_RSS] = { "of_rss", "OF RSS", COL_RATIO, 7, 0 },
+	[S_KEEPS]  = { "keeps_us", "KEEPS", COL_US, 7, 0 },
+	[S_BOUND]  = { "bound", "", COL_TEXT, 1, 0 },
+	[S_REFAULTS] = { "refaults_per_s", "REFAULTS/S", COL_RATE, 10, 0 },
+	[S_LOW]	   = { "refaults_low_per_s", "LOW", COL_RATE, 7, 0 },
+	[S_HIGH]   = { "refaults_high_per_s", "HIGH", COL_RATE, 7, 0 },
+	[S_MISSED] = { "missed", "MISSED", COL_RATIO, 7, 0 },
+	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
+};
+
+static const struct table_desc sizing_desc = {
+	.type = "sizing", .columns = sizing_columns, .nr = ARRAY_SIZE(sizing_columns),
+};
+
+static void curves_view_begin(struct report *rp)
+{
+	rp->data = need(malloc(sizeof(struct curves)));
+	curves_begin(rp->data);
+}
+
+static void curves_view_record(struct report *rp, const struct wsmon_record *rec)
+{
+	curves_record(rp->data, &rp->filter, rec);
+}
+
+static void explain_no_curve(const struct curves *cs)
+{
+	if (!cs->seen)
+		msg("--time, --pid, --class and --window leave no working set over");
+	else
+		msg("a curve takes %d windows, each observed for 1.25 times its length; record with 'wsmo record --sizing', for five minutes",
+		    CURVES_WINDOWS);
+}
+
+static double longest_window(const struct curves *cs)
+{
+	double tau = 0;
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++)
+		tau = fmax(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
+	return tau;
+}
+
+static void explain_left_out(const struct curves *cs)
+{
+	char longest[UNITS_LEN], used[UNITS_LEN];
+	double tau = longest_window(cs);
+
+	if (whole(tau * 1e6) < cs->longest_us)
+		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
+		    units_time(used, whole(tau * 1e9)),
+		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
+}
+
+/* @draw and @print are the two ways to show the curves */
+static void curves_view_end(struct report *rp,
+			    int (*draw)(const struct report *rp, const struct curves *cs),
+			    void (*print)(const struct report *rp, const struct curves *cs))
+{
+	struct curves *cs = rp->data;
+	int none = curves_make(cs);
+
+	if (cs->failed)
+		need(NULL);
+	if (none) {
+		explain_no_curve(cs);
+		rp->failed = true;
+	} else {
+		if (rp->out.picture.file)
+			rp->failed = draw(rp, cs) != 0;
+		else
+			print(rp, cs);
+		explain_left_out(cs);
+	}
+	curves_end(cs);
+	free(cs);
+}
+
+static struct cell pid_cell(const struct curve_of *of)
+{
+	return of->pid ? cell_u(of->pid) : (struct cell){ };
+}
+
+static struct cell range_cell(const struct curve_of *of, __u64 size)
+{
+	return of->pid ? cell_u(size) : (struct cell){ };
+}
+
+static void print_curve(const struct report *rp, const struct curves *cs)
+{
+	struct table *t = report_table(rp, &curve_desc);
+	unsigned int width = bar_width(BESIDE_BAR);
+	char bar[BAR_TEXT];
+	double most = 0;
+	size_t i, k;
+
+	for (i = 0; i < cs->nr; i++)
+		for (k = 0; k < cs->of[i].curve.nr; k++)
+			most = fmax(most, cs->of[i].curve.point[k].high);
+	for (i = 0; i < cs->nr; i++) {
+		const struct curve_of *of = &cs->of[i];
+
+		for (k = 0; k < of->curve.nr; k++) {
+			const struct curve_point *p = &of->curve.point[k];
+			const struct curve_range *r = &of->range[k];
+
+			table_row(t, (struct cell[]) {
+				[PID]	= pid_cell(of),
+				[CLASS]	= cell_s(class_name(of->class)),
+				[WINDOW] = cell_u(whole(p->tau * 1e6)),
+				[BYTES]	= cell_u(whole(p->size)),
+				[LOW]	= cell_u(whole(p->low)),
+				[HIGH]	= cell_u(whole(p->high)),
+				[P5]	= range_cell(of, r->p5),
+				[P50]	= range_cell(of, r->p50),
+				[P95]	= range_cell(of, r->p95),
+				[BAR]	= cell_s(bar_text(bar, whole(p->low), whole(p->high),
+							  whole(most), width)),
+			});
+		}
+	}
+	table_end(t);
+}
+
+static int draw_curve(const struct report *rp, const struct curves *cs)
+{
+	return curve_plot(&rp->out.picture, cs);
+}
+
+static void curve_end(struct report *rp)
+{
+	curves_view_end(rp, draw_curve, print_curve);
+}
+
+const struct report_view report_curve = {
+	.name = "curve",
+	.help = "The working set against its window, mean over time",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.no_snapshots = true,
+	.begin = curves_view_begin,
+	.record = curves_view_record,
+	.end = curve_end,
+};
+
+static struct cell known(const struct sizing_row *row, double value)
+{
+	return row->bound == CURVE_EXACT ? cell_d(value) : (struct cell){ };
+}
+
+static void print_limit(const struct report *rp, struct table *t,
+			const struct curve_of *of, const struct sizing_row *row)
+{
+	/* an empty text would print as "-", a missing value */
+	const char *none = rp->out.format == TABLE_HUMAN ? " " : "";
+	const char * const bounds[] = { none, "<", ">" };
+	bool exact = row->bound == CURVE_EXACT;
+
+	table_row(t, (struct cell[]) {
+		[S_PID]	   = pid_cell(of),
+		[S_CLASS]  = cell_s(class_name(of->class)),
+		[S_LIMIT]  = cell_u(whole(row->limit)),
+		[S_OF_RSS] = cell_d(of->rss > 0 ? row->limit / of->rss : NAN),
+		[S_KEEPS]  = exact ? cell_u(whole(row->tau * 1e6)) : (struct cell){ },
+		[S_BOUND]  = cell_s(bounds[row->bound]),
+		[S_REFAULTS] = known(row, row->refaults),
+		[S_LOW]	   = cell_d(row->low),
+		[S_HIGH]   = cell_d(row->high),
+		[S_MISSED] = known(row, row->missed),
+		[S_MARK]   = cell_s(row->knee ? "knee" : none),
+	});
+}
+
+/* The answer in a sentence or two */
+static void print_words(const struct report *rp, const struct curve_of *of)
+{
+	const struct sizing_choice *choice = rp->options;
+	const __u32 page_size = rp->reader.header.page_size;
+	double knee = sizing_knee(of, choice->max_refaults, page_size);
+	char size[UNITS_LEN], name[4 * WSMON_COMM_LEN];
+	const struct curve *c = &of->curve;
+	FILE *f = rp->out.f;
+
+	fprintf(f, "\n%s", text_clean(name, sizeof(name), of->comm));
+	if (of->pid)
+		fprintf(f, " (%u)", of->pid);
+	if (of->class != WSMON_CLASS_ALL)
+		fprintf(f, ", %s", class_name(of->class));
+	if (isinf(knee))
+		fprintf(f, ": even %s may cause more than %llu refaults a second; record longer windows",
+			units_size(size, whole(c->size[c->nr])),
+			choice->max_refaults);
+	else
+		fprintf(f, ": %s %s keep refaults below %llu a second",
+			units_size(size, whole(knee)),
+			knee <= c->size[1] ? "or less" : "of memory",
+			choice->max_refaults);
+	if (of->rss > 0)
+		fprintf(f, "; it had %s", units_size(size, whole(of->rss)));
+	fprintf(f, ".\n");
+	if (of->growth >= page_size)
+		fprintf(f, "It also used %s a second for the first time: faults that occur with any limit.\n",
+			units_size(size, whole(of->growth)));
+}
+
+static void print_sizing(const struct report *rp, const struct curves *cs)
+{
+	const __u32 page_size = rp->reader.header.page_size;
+	struct table *t = report_table(rp, &sizing_desc);
+	struct sizing_row row[SIZING_ROWS];
+	char window[UNITS_LEN];
+	size_t i, j, n;
+
+	for (i = 0; i < cs->nr; i++) {
+		n = sizing_rows(rp->options, &cs->of[i], page_size, row);
+		for (j = 0; j < n; j++)
+			print_limit(rp, t, &cs->of[i], &row[j]);
+	}
+	table_end(t);
+	if (rp->out.format != TABLE_HUMAN)
+		return;
+	for (i = 0; i < cs->nr; i++)
+		print_words(rp, &cs->of[i]);
+	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limits refaults are rarer than shown.\n",
+		units_time(window, whole(longest_window(cs) * 1e9)));
+}
+
+static int draw_sizing(const struct report *rp, const struct curves *cs)
+{
+	const struct sizing_choice *choice = rp->options;
+
+	return sizing_plot(&rp->out.picture, cs, choice->max_refaults,
+			   rp->reader.header.page_size);
+}
+
+static void sizing_end(struct report *rp)
+{
+	curves_view_end(rp, draw_sizing, print_sizing);
+}
+
+enum { OPT_MAX_REFAULTS = 320, OPT_LIMIT };
+
+static const struct argp_option sizing_options[] = {
+	{ "max-refaults", OPT_MAX_REFAULTS, "N", 0, "Mark the smallest limit with at most N refaults a second (100)", 0 },
+	{ "limit", OPT_LIMIT, "SIZE,...", 0, "Only these limits (steps between the working sets of the shortest and the longest window)", 0 },
+	{ 0 }
+};
+
+static void parse_limits(struct argp_state *state, char *list,
+			 struct sizing_choice *choice)
+{
+	char *text;
+	__u64 size;
+
+	while ((text = strsep(&list, ","))) {
+		if (units_parse_size(text, &size) || !size)
+			usage_error(state, "'%s' is not a size; try --limit 64M,1G",
+				    text);
+		if (choice->nr_limits == SIZING_LIMITS_MAX)
+			usage_error(state, "at most %d limits", SIZING_LIMITS_MAX);
+		choice->limits[choice->nr_limits++] = size;
+	}
+}
+
+static error_t parse_sizing(int key, char *arg, struct argp_state *state)
+{
+	struct sizing_choice *choice = ((struct report *)state->input)->options;
+
+	switch (key) {
+	case OPT_MAX_REFAULTS:
+		if (units_parse_count(arg, 1000000000, &choice->max_refaults) ||
+		    !choice->max_refaults)
+			usage_error(state, "'%s' is not a number of refaults a second, 1 or more",
+				    arg);
+		return 0;
+	case OPT_LIMIT:
+		parse_limits(state, arg, choice);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp sizing_argp = { .options = sizing_options, .parser = parse_sizing };
+
+static struct sizing_choice sizing_choice = { .max_refaults = SIZING_REFAULTS };
+
+const struct report_view report_sizing = {
+	.name = "sizing",
+	.help = "Memory limits and the refaults they cause: which limit is enough",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.argp = &sizing_argp,
+	.options = &sizing_choice,
+	.no_snapshots = true,
+	.begin = curves_view_begin,
+	.record = curves_view_record,
+	.end = sizing_end,
+};
