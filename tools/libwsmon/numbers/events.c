@@ -2,6 +2,7 @@
 /*
  * events.c - the peaks and marks of a recording, for all views that show them
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
