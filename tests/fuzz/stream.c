@@ -50,7 +50,7 @@ static void release(struct record *r)
 	session_close(&r->session);
 	maps_close(&r->maps);
 	packer_free(&r->packer);
-	free(r->targets.base);
+	targets_free(&r->targets);
 }
 
 /* The first bytes are an earlier session's; they may end inside a record. */
@@ -84,6 +84,6 @@ void stream_run(const char *dir, const __u8 *data, size_t size,
 	free(sink_end());
 	if (fifo >= 0)
 		close(fifo);
-	check_file(file, r.records);
+	check_file(file, r.output.records);
 	close(file);
 }

@@ -310,7 +310,7 @@ def refusals():
         untouched("no module", "-p", me, where="/nowhere",
                   words=("modprobe wsmon",))
         m.status(b"running\n")
-        untouched("another session", "-p", me, words=("running already",))
+        untouched("another session", "-p", me, words=("already running",))
         m.status(b"idle\n")
         fails(run("record", "--debugfs", m.dir.name, "-o",
                   "/no/such/directory/f", "-p", me), "no such directory",

@@ -20,8 +20,8 @@ struct kconfig {
 
 /**
  * kconfig_read() - look options up in /boot/config-RELEASE or /proc/config.gz
- * @root:	put before these names
- * Return: 0, or -1 if neither can be read: nothing is known
+ * @root:	prefix of these paths
+ * Return: 0, or -1 if neither can be read
  */
 int kconfig_read(const char *root, struct kconfig *options, size_t nr);
 

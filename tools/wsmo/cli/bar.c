@@ -29,7 +29,7 @@ const char *bar_text(char *text, __u64 low, __u64 high, __u64 most,
 
 	for (i = 0; i + 0.5 < high * per && p + 4 < text + BAR_TEXT; i++)
 		p = stpcpy(p, mark[i + 0.5 >= low * per]);
-	/* one that is too short to be seen is not one that is missing */
+	/* a bar too short to see is not a missing cell */
 	strcpy(p, i ? "" : " ");
 	return text;
 }

@@ -9,21 +9,21 @@
 
 #include "wsmon.h"
 
-/* Least and most columns of a bar */
+/* Min. and max. columns of a bar */
 #define BAR_MIN		10
 #define BAR_MAX		60
 
-/* Bytes of the longest one */
+/* Max. bytes of a bar */
 #define BAR_TEXT	(4 * BAR_MAX + 1)
 
-/** bar_width() - columns there are for one; @beside: what other columns take */
+/** bar_width() - return the columns left for a bar; @beside: width of the others */
 unsigned int bar_width(unsigned int beside);
 
 /**
- * bar_text() - a bar up to @low, and lighter from there up to @high
+ * bar_text() - draw a bar up to @low, lighter from there to @high
  * @text: BAR_TEXT bytes
- * @most: what is as long as a bar can be
- * @width: of that one
+ * @most: the value of a full bar
+ * @width: columns of a full bar
  *
  * Return: @text
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program.c - how wsmo, and what it executes, begins and ends
+ * program.c - how wsmo and the programs it executes begin and end
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "program.h"
 
 /*
- * A file opened while 0, 1 or 2 is closed would get that number, and messages
- * would end up in it. What is put there instead fails when it is used.
+ * A file opened while fd 0, 1 or 2 is closed would get that number, and then messages.
+ * What is put there instead fails when used.
  */
 static void fill_std_fds(void)
 {
@@ -52,7 +52,7 @@ int program_execute(const char *name, char **argv)
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (len < 0) {
-		msg("cannot tell where wsmo is: %s", strerror(errno));
+		msg("cannot find wsmo's directory: %s", strerror(errno));
 		return WSMO_FAILURE;
 	}
 	self[len] = '\0';

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program.h - the programs beside wsmo, which are no part of it to keep it small
+ * program.h - the programs beside wsmo, separate to keep wsmo small
  */
 #ifndef WSMO_PROGRAM_H
 #define WSMO_PROGRAM_H
 
 /**
- * program_execute() - become wsmo-NAME, which is beside this program
- * @argv: its arguments, NULL behind the last one
+ * program_execute() - execute wsmo-NAME from this program's directory
+ * @argv: its arguments, NULL-terminated
  *
  * Return: if it fails, an exit status, after a message
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - names of unknown origin (comm, paths) made safe to print
+ * text.c - makes names of unknown origin (comm, paths) safe to print
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "text.h"
 
 /*
- * Length of the UTF-8 sequence at @s, its code point in @cp; 0 if it is none
- * (overlong forms, surrogates and what is above U+10FFFF are none).
+ * Decodes the UTF-8 sequence at @s to @cp. Return: its length; 0 for invalid ones, as
+ * overlong forms, surrogates and code points above U+10FFFF are
  */
 static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 {

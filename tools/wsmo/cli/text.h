@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text.h - names of unknown origin (comm, paths) made safe to print
+ * text.h - makes names of unknown origin (comm, paths) safe to print
  */
 #ifndef WSMO_TEXT_H
 #define WSMO_TEXT_H
@@ -8,12 +8,12 @@
 #include <stddef.h>
 
 /**
- * text_clean() - for terminals and CSV: what could steer a terminal is escaped
+ * text_clean() - escape control characters, for terminals and CSV
  * @dst: result, always terminated; a longer text is cut
  * @size: bytes at @dst
  * @src: the text
  *
- * Control characters (C0, DEL, C1) and bytes that are no UTF-8 become \OOO, octal,
+ * Control characters (C0, DEL, C1) and bytes that are not UTF-8 become \OOO, octal,
  * as in /proc/PID/maps.
  *
  * Return: @dst
@@ -21,7 +21,7 @@
 const char *text_clean(char *dst, size_t size, const char *src);
 
 /**
- * text_utf8() - for JSON: bytes that are no UTF-8 become U+FFFD
+ * text_utf8() - replace bytes that are not UTF-8 by U+FFFD, for JSON
  *
  * The parameters and the result are those of text_clean().
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * units.c - the one place where sizes and times become text, and text times
+ * units.c - prints and parses sizes, times and percentages
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #define NSEC_PER_MIN	(60 * NSEC_PER_SEC)
 #define NSEC_PER_HOUR	(3600 * NSEC_PER_SEC)
 
-/* @v in tenths of @unit, rounded; no product can overflow */
+/* Returns @v in tenths of @unit, rounded; no product can overflow */
 static __u64 tenths(__u64 v, __u64 unit)
 {
 	return v / unit * 10 + (v % unit * 10 + unit / 2) / unit;
@@ -197,7 +197,7 @@ static __u64 unit_of(const char *name, size_t len)
 	return 0;
 }
 
-/* One number with its unit; @text moves behind it. */
+/* Parses one number with its unit; @text moves past it */
 static int parse_term(const char **text, bool *plain, __u64 *ns)
 {
 	__u64 whole = 0, part = 0, scale = 1, unit;
@@ -213,7 +213,7 @@ static int parse_term(const char **text, bool *plain, __u64 *ns)
 		if (!is_digit(*++p))
 			return -EINVAL;
 		for (; is_digit(*p); p++) {
-			/* what is below a millionth does not matter */
+			/* digits below a millionth do not matter */
 			if (scale < 1000000) {
 				add_digit(&part, *p);
 				scale *= 10;

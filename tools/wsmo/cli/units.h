@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * units.h - the one place where sizes and times become text, and text times
+ * units.h - prints and parses sizes, times and percentages
  */
 #ifndef WSMO_UNITS_H
 #define WSMO_UNITS_H
@@ -14,25 +14,25 @@
 #define NSEC_PER_SEC	1000000000ULL
 
 /**
- * units_size() - bytes for people: "512 B", "64.0 MiB"
+ * units_size() - print bytes for people: "512 B", "64.0 MiB"
  * Return: @buf
  */
 const char *units_size(char *buf, __u64 bytes);
 
 /**
- * units_short() - the same for where there is little room: "512B", "64.0M"
+ * units_short() - print bytes in little room: "512B", "64.0M"
  * Return: @buf
  */
 const char *units_short(char *buf, __u64 bytes);
 
 /**
- * units_time() - a duration for people: "250 us", "1.5 s", "2m05s", "3h07m"
+ * units_time() - print a duration for people: "250 us", "1.5 s", "2m05s", "3h07m"
  * Return: @buf
  */
 const char *units_time(char *buf, __u64 ns);
 
 /**
- * units_parse_time() - the reverse: "100ms", "1.5 s", "2m05s", "0.1"
+ * units_parse_time() - parse "100ms", "1.5 s", "2m05s", "0.1"
  * @text: numbers with ns, us, ms, s, m, min or h; one without a unit is seconds
  * @ns: result, nanoseconds
  * Return: 0, -EINVAL, or -ERANGE above what 64 bits hold
@@ -40,28 +40,29 @@ const char *units_time(char *buf, __u64 ns);
 int units_parse_time(const char *text, __u64 *ns);
 
 /**
- * units_parse_size() - "4096", "4K", "2MiB", "1G": powers of 1024
+ * units_parse_size() - parse "4096", "4K", "2MiB", "1G": powers of 1024
  * @bytes: result
  * Return: 0, -EINVAL, or -ERANGE above what 64 bits hold
  */
 int units_parse_size(const char *text, __u64 *bytes);
 
 /**
- * units_parse_count() - a plain decimal number, nothing before or behind it
+ * units_parse_count() - parse a plain decimal number
  * Return: 0, -EINVAL, or -ERANGE above @max
  */
 int units_parse_count(const char *text, __u64 max, __u64 *count);
 
 /**
- * units_parse_percent() - "5%", "0.5%"; without the sign, too
+ * units_parse_percent() - parse "5%", "0.5%", "5"
  * @share: result, 0 to 1
  * Return: 0, -EINVAL, or -ERANGE above 100 %
  */
 int units_parse_percent(const char *text, double *share);
 
 /**
- * units_parse_milli() - "5", "0.25": a number with up to three decimals
- * @max: and @milli, the result: in 1/1000
+ * units_parse_milli() - parse a number with up to three decimals: "5", "0.25"
+ * @max: max. result, in 1/1000
+ * @milli: result, in 1/1000
  * Return: 0, -EINVAL, or -ERANGE above @max
  */
 int units_parse_milli(const char *text, __u64 max, __u64 *milli);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * buildid.c - the build ID of an ELF file, read without a library
+ * buildid.c - reads the build ID of an ELF file without a library
  *
- * It is a note of the owner "GNU" in a segment PT_NOTE. Files of 32 bits are
- * taken for files without one.
+ * It is a note of the owner "GNU" in a PT_NOTE segment. 32-bit files count as files
+ * without one.
  */
 #include <elf.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * buildid.h - the build ID of an ELF file, read without a library
+ * buildid.h - reads the build ID of an ELF file without a library
  *
- * For record, which is to be small: libelf alone would be a tenth of its memory.
+ * record must be small: libelf alone would add a tenth to its memory.
  */
 #ifndef WSMO_BUILDID_H
 #define WSMO_BUILDID_H
@@ -10,11 +10,11 @@
 #include "wsmon.h"
 
 /**
- * buildid_read() - from the notes of an ELF file of any kind
+ * buildid_read() - read the build ID from the notes of an ELF file
  * @fd:		the file
- * @id:		WSMON_BUILD_ID bytes; what is behind the ID is 0
+ * @id:		WSMON_BUILD_ID bytes; zeroes follow the ID
  *
- * Nothing in the file is trusted, and no more than some KiB of it are read.
+ * Trusts nothing in the file, and reads a few KiB at most.
  *
  * Return: its length, 0 if the file has none or is no ELF file
  */
@@ -22,7 +22,7 @@ __u32 buildid_read(int fd, __u8 *id);
 
 #define BUILDID_TEXT	(2 * WSMON_BUILD_ID + 1)
 
-/** buildid_text() - in hexadecimal; @buf has BUILDID_TEXT bytes; Return: @buf */
+/** buildid_text() - print it in hexadecimal to BUILDID_TEXT bytes; Return: @buf */
 const char *buildid_text(char *buf, const __u8 *id, __u32 len);
 
 #endif /* WSMO_BUILDID_H */

@@ -34,7 +34,7 @@ int identity_get(struct identity *id)
 	return 0;
 }
 
-/* What a child that could not execute CMD tells its parent */
+/* What a child that could not execute CMD reports to its parent */
 struct trouble {
 	enum { AT_USER, AT_OUTPUT, AT_EXEC } at;
 	int err;
@@ -80,7 +80,7 @@ child_main(int release, int trouble, const char *output, char **cmd,
 	struct identity id;
 	char go;
 
-	/* the parent ended: nobody is to run CMD now */
+	/* the parent ended: do not run CMD */
 	if (read(release, &go, 1) != 1)
 		_exit(WSMO_FAILURE);
 	t.err = identity_get(&id) ? -EINVAL : become(&id);
@@ -145,7 +145,7 @@ int child_release(struct child *c, const char *name)
 	n = write(c->release, "", 1);
 	close(c->release);
 	c->release = -1;
-	/* closed by execve(): nothing to read is good news */
+	/* execve() closes the pipe: end of file is success */
 	while (n == 1 && (n = read(c->trouble, &t, sizeof(t))) < 0 &&
 	       errno == EINTR)
 		n = 1;

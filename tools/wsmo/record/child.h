@@ -2,8 +2,8 @@
 /*
  * child.h - the command "record -- CMD" runs
  *
- * It is forked before monitoring starts and executes CMD only when it is told
- * to, so that CMD is watched from its first instruction.
+ * It is forked before monitoring starts and waits to execute CMD, so that CMD is
+ * monitored from its first instruction.
  */
 #ifndef WSMO_RECORD_CHILD_H
 #define WSMO_RECORD_CHILD_H
@@ -30,11 +30,11 @@ int identity_get(struct identity *id);
 /**
  * struct child - the command's process
  * @pid:	0 if there is none
- * @gone:	it ended, and @status is what waitpid() said
- * @release:	a byte written here lets it go on
- * @trouble:	it tells here that it could not execute CMD
- * @output:	a file for what CMD writes, made by its user; CMD then reads nothing.
- *		NULL: its standard files are ours
+ * @gone:	it ended with waitpid()'s @status
+ * @release:	a byte written here makes it continue
+ * @trouble:	it reports here that it could not execute CMD
+ * @output:	file for CMD's output, created as its user, with empty input; NULL: CMD
+ *		has our standard files
  */
 struct child {
 	pid_t pid;
@@ -47,26 +47,26 @@ struct child {
 
 /**
  * child_start() - fork; the child waits
- * @cmd:	what it is to execute, NULL-terminated
+ * @cmd:	what to execute, NULL-terminated
  * @mask:	the signal mask it gets
  * Return: 0, or -1 after a message
  */
 int child_start(struct child *c, char **cmd, const sigset_t *mask);
 
 /**
- * child_release() - let it execute CMD, and see whether it could
+ * child_release() - make it execute CMD; wait until it has
  * @name: for the message
  * Return: 0, or after a message 127 (no such command) or 126 (cannot be run)
  */
 int child_release(struct child *c, const char *name);
 
-/** child_reap() - Return: whether it is gone; does not wait */
+/** child_reap() - without waiting, return whether it is gone */
 bool child_reap(struct child *c);
 
-/** child_exit_status() - as a shell has it: 128 + n if signal n killed it */
+/** child_exit_status() - return the exit status as a shell does: 128 + n for signal n */
 int child_exit_status(const struct child *c);
 
-/** child_discard() - end one that was not released */
+/** child_discard() - end a child that was not released */
 void child_discard(struct child *c);
 
 #endif /* WSMO_RECORD_CHILD_H */

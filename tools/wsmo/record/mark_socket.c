@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mark_socket.c - what both sides of "wsmo mark" need
+ * mark_socket.c - how "wsmo mark" talks to the running "wsmo record"
  */
 #include <errno.h>
 #include <limits.h>

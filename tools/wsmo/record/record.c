@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "cli/units.h"
 #include "record.h"
-#include "stack_request.h"
+#include "cli/stack_request.h"
 
 enum {
 	OPT_NO_PACK = 512, OPT_NO_STACKS, OPT_STACK_THREADS, OPT_STACK_INTERVAL,

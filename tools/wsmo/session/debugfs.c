@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs.c - the module's files, and clear messages when they fail
+ * debugfs.c - the module's files in debugfs
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -123,14 +123,14 @@ void debugfs_explain(const char *name, int err)
 	case -ENOENT:
 	case -ENOTDIR:
 		if (!access("/sys/module/wsmon", F_OK))
-			msg("%s/%s: not there though the module is loaded; mount debugfs: mount -t debugfs none /sys/kernel/debug",
+			msg("%s/%s: missing though the module is loaded; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 			    dir, name);
 		else
-			msg("%s/%s: not there; load the module: modprobe wsmon ('wsmo check' tells more)",
+			msg("%s/%s: missing; load the module: modprobe wsmon (see 'wsmo check')",
 			    dir, name);
 		break;
 	case -EBUSY:
-		msg("%s/%s: busy; another recording is running, wait for it or end it",
+		msg("%s/%s: busy; another recording is running: wait for it or end it",
 		    dir, name);
 		break;
 	default:

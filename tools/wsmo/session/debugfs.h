@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * debugfs.h - the module's files, and clear messages when they fail
+ * debugfs.h - the module's files in debugfs
  */
 #ifndef WSMO_DEBUGFS_H
 #define WSMO_DEBUGFS_H
@@ -9,22 +9,22 @@
 #include <stddef.h>
 
 #define DEBUGFS_DEFAULT	"/sys/kernel/debug/wsmon"
-#define DEBUGFS_TEXT	4096	/* no text file of the module is longer */
+#define DEBUGFS_TEXT	4096	/* max. length of a text file of the module */
 
 /* The option --debugfs; it has no input */
 extern const struct argp debugfs_argp;
 
 /**
- * debugfs_dir() - where the module's files are
- * @set: sets it; NULL leaves it as it is: $WSMON_DEBUGFS or DEBUGFS_DEFAULT
+ * debugfs_dir() - return the directory of the module's files
+ * @set: sets it; NULL does not: by default it is $WSMON_DEBUGFS, or DEBUGFS_DEFAULT
  */
 const char *debugfs_dir(const char *set);
 
 /**
- * debugfs_load_module() - load the module if it is not there
+ * debugfs_load_module() - load the module if it is not loaded
  *
- * Only as root, and only if the files are where the module puts them. Whether
- * it worked shows when they are opened.
+ * Only as root, and only with the default directory. A failure shows when the files
+ * are opened.
  */
 void debugfs_load_module(void);
 
@@ -44,14 +44,13 @@ int debugfs_open(const char *name, int flags);
 int debugfs_read(const char *name, char *text, size_t size);
 
 /**
- * debugfs_write() - write text to a file in one go
+ * debugfs_write() - write text to a file with one write()
  * Return: 0, or -errno without a message
  */
 int debugfs_write(const char *name, const char *text);
 
 /**
- * debugfs_explain() - say what an error of the functions above means, and what
- * to do about it
+ * debugfs_explain() - print what an error of these functions means, and what to do
  * @err: -errno
  */
 void debugfs_explain(const char *name, int err);

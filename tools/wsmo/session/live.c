@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * live.c - what the module knows now, from its text files
+ * live.c - the module's current figures, from its text files
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static int take_wss(struct live *live, const char *line)
 	return 0;
 }
 
-/* @text: "status", which has a line of targets with a secondary MMU */
+/* @text: the file "status", which has a line of targets with a secondary MMU */
 static void take_secondary(struct live *live, const char *text)
 {
 	static const char key[] = "\nsecondary_mmu:";
@@ -86,7 +86,7 @@ static int take_peak(struct live *live, const char *line)
 	struct wsmon_rec_peak p = { .rec.type = WSMON_REC_PEAK };
 	char group[16];
 
-	/* how many older ones there were */
+	/* a count of older peaks */
 	if (!strncmp(line, "dropped=", strlen("dropped=")))
 		return 0;
 	if (sscanf(line, "pid=%u group=%15s number=%u sign=%d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu",
@@ -153,7 +153,7 @@ static int read_lines(struct live *live, const char *name,
 		err = -EIO;
 	fclose(f);
 	if (err == -EINVAL)
-		msg("the module's %s file has a line this wsmo does not understand: their versions do not fit",
+		msg("the module's file %s has a line this wsmo does not understand: their versions differ",
 		    name);
 	else if (err)
 		debugfs_explain(name, err);
@@ -212,7 +212,7 @@ int live_read(struct live *live)
 		return -1;
 	live->cpu_ns = stat_of(text, "cpu_ns");
 	live->lost = stat_of(text, "lost_records");
-	/* figures of what is not monitored any more would be old ones */
+	/* after the end the figures would be old */
 	err = live->running ? read_lines(live, "wss", take_wss) : 0;
 	if (live->running && !err)
 		err = read_lines(live, "peaks", take_peak);

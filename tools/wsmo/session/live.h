@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * live.h - what the module knows now, from its text files
+ * live.h - the module's current figures, from its text files
  *
- * Reading them takes nothing away from a recorder, and shows whatever is
- * monitored, whoever started that.
+ * Reading them takes nothing from a recorder. They show all monitoring, whoever started
+ * it.
  */
 #ifndef WSMO_LIVE_H
 #define WSMO_LIVE_H
@@ -11,16 +11,16 @@
 #include "libwsmon/numbers/events.h"
 #include "libwsmon/numbers/series.h"
 
-/** struct live_class - the regions of a target's class, or of a target: "all" */
+/** struct live_class - sums over the regions of a target's class; "all" is the target */
 struct live_class {
 	__u32 pid;
 	__u32 class;
 	__u64 regions;		/* how many */
-	__u64 hot;		/* bytes in those with half of their pages accessed */
+	__u64 hot;		/* bytes in those with half or more of their pages accessed */
 };
 
 /**
- * struct live - what the module tells
+ * struct live - the module's current figures
  * @rows:	working set sizes, sorted by target, window and class
  * @rss:	resident sizes of the same targets
  * @names:	their names, struct wss_name
@@ -44,20 +44,20 @@ struct live {
 };
 
 /**
- * live_status() - whether monitoring runs
- * @status: result, the line the module has
+ * live_status() - read whether monitoring is running
+ * @status: result, the module's line
  * Return: 0, or nonzero after a message
  */
 int live_status(char *status, size_t size, bool *running);
 
 /**
- * live_read() - all but @classes; rows only while monitoring runs
+ * live_read() - read all but @classes; rows only while monitoring is running
  * Return: 0, or nonzero after a message; live_free() in either case
  */
 int live_read(struct live *live);
 
 /**
- * live_read_regions() - @classes, too
+ * live_read_regions() - read @classes
  * Return: 0, or nonzero after a message
  */
 int live_read_regions(struct live *live);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * procfs.c - what "record" takes from /proc/PID: mappings' names, memory in use
+ * procfs.c - reads /proc/PID: mappings, resident memory, names
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ void maps_open(struct maps *m, __u32 pid)
 	m->pid = pid;
 }
 
-/* Neighbours of one name are one mapping to its owner, so they count as one. */
+/* Neighbours of one name count as one mapping */
 struct best {
 	char run[MAPS_NAME];
 	__u64 run_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * procfs.h - what "record" takes from /proc/PID: mappings' names, memory in use
+ * procfs.h - reads /proc/PID: mappings, resident memory, names
  */
 #ifndef WSMO_PROCFS_H
 #define WSMO_PROCFS_H
@@ -10,7 +10,7 @@
 
 #include "wsmon.h"
 
-/* Longest name of a mapping: a path, " (deleted)", how many more there are */
+/* Max. bytes of a mapping's name: a path, " (deleted)", " +N" */
 #define MAPS_NAME	(4096 + 64)
 
 /* Bits of @prot in struct maps */
@@ -22,8 +22,8 @@
 /**
  * struct maps - a walk through /proc/PID/maps in address order
  *
- * Areas come in address order, as the lines of maps do: one pass over the file
- * names them all, and one line at a time is held. All zero is a valid start.
+ * Areas come in address order, as the lines of maps do: one pass over the file names
+ * them all. All zero is a valid start.
  */
 struct maps {
 	FILE *file;
@@ -37,30 +37,30 @@ struct maps {
 	const char *name;
 };
 
-/** maps_open() - begin anew, before the target's first mapping */
+/** maps_open() - start a walk, before the process's first mapping */
 void maps_open(struct maps *m, __u32 pid);
 
 /** maps_next() - go to the next mapping; Return: whether there is one */
 bool maps_next(struct maps *m);
 
 /**
- * maps_name() - what is mapped where an area is
+ * maps_name() - name what is mapped in an area
  * @m:		the walk
- * @area:	the area; one with index 0 begins the walk anew
+ * @area:	the area; one with index 0 restarts the walk
  * @name:	result, MAPS_NAME bytes: the name of the mapping; of several, the
  *		largest one's and " +N" for N others; empty if it has none
  */
 void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
-/** maps_close() - ends the walk */
+/** maps_close() - end the walk */
 void maps_close(struct maps *m);
 
 /** proc_comm() - copy a process's name; empty if the process is gone */
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
 
 /**
- * proc_pss() - its proportional share of memory; the kernel looks at each page
- * Return: bytes; 0 if it cannot be told
+ * proc_pss() - read PSS; the kernel visits each page for it
+ * Return: bytes, 0 if it cannot be read
  */
 __u64 proc_pss(__u32 pid);
 

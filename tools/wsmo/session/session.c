@@ -14,7 +14,7 @@
 #include "debugfs.h"
 #include "session.h"
 
-#define FILLS_A_WAKEUP	64	/* the caller has other things to do, too */
+#define FILLS_A_WAKEUP	64	/* then the caller's turn comes */
 
 static bool status_is(const char *text, const char *word)
 {
@@ -32,7 +32,7 @@ static int check_idle(void)
 		return -1;
 	if (status_is(status, "idle"))
 		return 0;
-	msg("monitoring is running already; wait for it, or end it: echo > %s/target",
+	msg("monitoring is already running; wait for it, or end it: echo > %s/target",
 	    debugfs_dir(NULL));
 	return -1;
 }
@@ -54,7 +54,7 @@ enum reader_result session_parse(struct session *s,
 	}
 }
 
-/* Nothing runs, so what can be read now was left by an earlier session. */
+/* Drops what an earlier session left in the stream; none is running now */
 static int drain(struct session *s)
 {
 	const struct wsmon_record *rec;

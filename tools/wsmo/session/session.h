@@ -7,17 +7,17 @@
 
 #include "libwsmon/reader.h"
 
-/* The module has fewer */
+/* Max. attributes */
 #define SESSION_ATTRS	16
 
-/* A window has at most 11 digits, and a comma */
+/* Max. bytes of a value: a window has at most 11 digits and a comma */
 #define SETTING_TEXT	(12 * WSMON_WINDOWS_MAX)
 
 /**
  * struct setting - an attribute to be set for this session
  * @key:	its name in debugfs
  * @value:	the value wanted
- * @before:	what it was, to be restored
+ * @before:	its value before, to be restored
  */
 struct setting {
 	const char *key;
@@ -27,14 +27,13 @@ struct setting {
 
 /**
  * struct session - the session, and the stream it is read from
- * @settings:	what to set, @nr_settings of them
- * @changed:	they are set, and to be restored
+ * @settings:	@nr_settings attributes to set
+ * @changed:	they are set and must be restored
  * @started:	a target was written
  * @fd:		the buffer, -1 if it is not open
  * @reader:	reads @fd
  * @stale:	records before this offset are an earlier session's
- * @header:	the stream's header as it came, @header_size bytes, 0 if it did
- *		not come yet
+ * @header:	the stream's header, @header_size bytes, 0 before it came
  */
 struct session {
 	struct setting settings[SESSION_ATTRS];
@@ -49,22 +48,22 @@ struct session {
 };
 
 /**
- * session_open() - see that no other is running, attach to the stream, throw
- * away what an earlier session left in it
+ * session_open() - check that no other session is running, attach to the stream, drop
+ * what an earlier session left in it
  * Return: 0, or -1 after a message
  */
 int session_open(struct session *s);
 
 /**
- * session_parse() - like reader_parse(), less the records of earlier sessions
+ * session_parse() - reader_parse() without the records of earlier sessions
  */
 enum reader_result session_parse(struct session *s,
 				 const struct wsmon_record **rec);
 
 /**
  * session_take() - take what is in the stream now
- * @take: gets each record; NULL is the header, new in @s; false ends it
- * Return: 1 to go on when there is more, 0 if @take said to end, -1 after a message
+ * @take: gets each record, NULL for the header in @s; returns false to end
+ * Return: 1 to continue, 0 if @take returned false, -1 after a message
  */
 int session_take(struct session *s,
 		 bool (*take)(void *arg, const struct wsmon_record *rec),
@@ -84,10 +83,10 @@ int session_start(struct session *s, const char *target);
  */
 int session_wait(const char *word);
 
-/** session_behind() - is there more in the stream than what was taken? */
+/** session_behind() - are there records in the stream that were not taken? */
 bool session_behind(const struct session *s);
 
-/** session_stop() - stop monitoring; what is in the stream can still be read */
+/** session_stop() - stop monitoring; the rest of the stream can still be read */
 void session_stop(struct session *s);
 
 /** session_close() - stop if need be, restore the attributes, detach */

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include "record/stack_request.h"
+#include "cli/stack_request.h"
 
 /* Max. bytes of a thread's stack that are copied */
 #define STACK_COPY	(256 << 10)
