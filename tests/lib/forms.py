@@ -64,6 +64,8 @@ def in_line(line, row, but):
 
 def raw_differences(text, raw, but=()):
     """Where the --raw table and CSV differ, columns @but left out."""
+    # those which only programs are shown
+    but = (*but, "scope", "comm")
     wrong = []
     parts = raw.strip("\n").split("\n\n")
     for rows, part in zip(tables(text), parts):

@@ -122,7 +122,13 @@ def slab_objects(name):
                    if line.startswith(name + " "))
 
 
+# Kernels with checkers (tests/vm/debug-kernel) are several times slower.
+CHECKERS = "-wsmon-" in os.uname().release
+
+
 def wait_for(what, condition, seconds=10):
+    if CHECKERS:
+        seconds *= 6
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain: " + what
@@ -205,7 +211,7 @@ def main(*tests):
     print("TAP version 13\n1..%d" % len(tests))
     for test in tests:
         began = time.monotonic()
-        printed = hasattr(test, "figures") and "-wsmon-" in os.uname().release
+        printed = CHECKERS and hasattr(test, "figures")
         for left in reversed(range(1 if printed else getattr(test, "attempts", 1))):
             wrong = attempt(test)
             if wrong and printed and not loaded() and wrong.startswith("AssertionError"):

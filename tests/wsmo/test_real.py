@@ -73,7 +73,7 @@ def numbers(data, program):
     with open(data, "rb") as f:
         header, records = wsmon.read(f)
         records = list(records)
-    want = [(x.pid, x.cls, x.tau_us, x.bytes, x.low, x.high) for x in records if x.type == "WSS"]
+    want = [(x.pid, x.cls, x.window_us, x.bytes, x.low, x.high) for x in records if x.type == "WSS"]
     got = [(x["pid"], x["class"], x["window_us"], x["bytes"], x["low"], x["high"])
            for x in lines["wss",]]
     ok(want and got == want, "%s: every working set" % program)
@@ -85,7 +85,7 @@ def numbers(data, program):
     wrong = []
     for row in lines["summary",]:
         sizes = [x.bytes for x in records if x.type == "WSS" and row["type"] == "wss_summary" and
-                 (x.pid, x.cls, x.tau_us) == (row["pid"], row["class"], row["window_us"])]
+                 (x.pid, x.cls, x.window_us) == (row["pid"], row["class"], row["window_us"])]
         if sizes and (abs(row["mean"] - statistics.mean(sizes)) > 1 or
                       abs(row["sd"] - statistics.stdev(sizes)) > 1 or
                       (row["peak"], row["intervals"]) != (max(sizes), len(sizes))):

@@ -84,7 +84,7 @@ static void list_options(const struct argp *argp)
 		const char *arg = o->arg ? o->arg : "";
 		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
 
-		if (o->flags & OPTION_DOC)
+		if ((o->flags & OPTION_DOC) || (o->name && !strcmp(o->name, "usage")))
 			continue;
 		if (o->name)
 			printf("--%s %s%s\n", o->name, arg, maybe);
