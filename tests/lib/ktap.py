@@ -42,7 +42,7 @@ def finish():
     return 1 if failed or not count else 0
 
 
-RESULT = re.compile(r"^( *)(not )?ok \d+(.*)$")
+RESULT = re.compile(r"^( *)(not )?ok (?:\d+|-)(.*)$")
 
 
 def tally(lines):

@@ -141,7 +141,7 @@ def switched_off():
 
 def nobody_records():
     res = subprocess.run(["wsmo", "mark", "x"], capture_output=True, text=True)
-    assert res.returncode == 1 and "no recording runs" in res.stderr, res
+    assert res.returncode == 1 and "no recording is running" in res.stderr, res
 
 
 w.need("wsmo")

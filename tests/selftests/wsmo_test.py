@@ -169,16 +169,16 @@ def reports():
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     assert lines, r
     for line in lines:
-        assert list(line) == ["type", "t", "pid", "class", "window_us", "bytes",
-                              "low", "high"], line
+        assert list(line) == ["type", "t", "scope", "pid", "comm", "name", "class",
+                              "window_us", "bytes", "low", "high"], line
         assert line["type"] == "wss" and line["window_us"] == 100000
         assert 0 <= line["low"] <= line["bytes"] <= line["high"]
         assert 0 <= line["t"] < 60
     r = wsmo("report", "regions", "--json", "-i", FILE)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     for line in lines:
-        assert list(line) == ["type", "t", "pid", "class", "start", "end",
-                              "share", "freq", "age_ms"], line
+        assert list(line) == ["type", "t", "pid", "comm", "class", "start", "end",
+                              "share", "freq", "age_ms", "path"], line
         assert line["start"] < line["end"] and 0 <= line["share"] <= 1
     assert any(line["share"] > 0.5 and line["class"] == "anon" for line in lines)
     for view in ("wss", "regions", "summary", "raw"):
