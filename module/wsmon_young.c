@@ -312,7 +312,7 @@ void wsmon_tlb_drain(void)
 {
 	while (atomic_read(&tlb_pending))
 		usleep_range(100, 1000);
-	/* flush_local() runs with interrupts off: wait until it has returned */
+	/* tlb_flush_local() runs with interrupts off: wait until it has returned */
 	synchronize_rcu();
 }
 
