@@ -343,6 +343,8 @@ def restarts():
     code = JUMPS.replace("size = 64 if large else 8", "size = 64\n    if large:\n"
                          "        os.execlp('sleep', 'sleep', '1000')")
     with w.Target(code, SETUP) as t:
+        # longer than execve() takes, which touches nothing and is no trough either
+        w.must_put("attrs", "window_us=600000")
         w.must_put("target", "%d\n" % t.pid)
         warm(3)
         before = len(peaks_of(t, sign="-1"))
