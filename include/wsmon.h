@@ -69,8 +69,7 @@ enum wsmon_class {
  * @WSMON_REC_WSS:	struct wsmon_rec_wss: a working set size, each interval
  * @WSMON_REC_PEAK:	struct wsmon_rec_peak: an edge of a peak of the working set
  * @WSMON_REC_STACK:	struct wsmon_rec_stack: a thread's call stack, added by wsmo
- * @WSMON_REC_MARK:	struct wsmon_rec_mark: a moment the user marked, added by
- *			wsmo
+ * @WSMON_REC_MARK:	struct wsmon_rec_mark: a moment the user marked
  * @WSMON_REC_EXIT:	struct wsmon_rec_exit: a target is gone
  * @WSMON_REC_LOST:	struct wsmon_rec_lost: records that did not fit
  * @WSMON_REC_STATS:	struct wsmon_rec_stats: counters, the monitor's own cost
@@ -428,9 +427,12 @@ struct wsmon_rec_stack {
 	__u64 pc[];
 };
 
+/* Bytes of a mark's text at most, including the NUL */
+#define WSMON_MARK_TEXT		256
+
 /**
  * struct wsmon_rec_mark - WSMON_REC_MARK: a moment the user marked
- * @number:	number of this mark, from 1
+ * @number:	number of this mark in its session, from 1
  * @reserved:	0
  * @text:	the user's name for it: UTF-8, NUL-terminated, NUL-padded
  */

@@ -16,6 +16,7 @@ static const struct {
 } files[] = {
 	{ "attrs", 0600, &wsmon_attrs_fops },
 	{ "target", 0600, &wsmon_target_fops },
+	{ "mark", 0600, &wsmon_mark_fops },
 	{ "status", 0400, &wsmon_status_fops },
 	{ "wss", 0400, &wsmon_wss_fops },
 	{ "regions", 0400, &wsmon_regions_fops },

@@ -142,15 +142,13 @@ static int attrs_show(struct seq_file *m, void *unused)
 		return -ERESTARTSYS;
 	a = wsmon.attrs;
 	mutex_unlock(&wsmon.lock);
-	seq_printf(m, "sample_us=%llu\n", a.sample_us);
-	seq_printf(m, "aggr_us=%llu\n", a.aggr_us);
-	seq_printf(m, "update_us=%llu\n", a.update_us);
+	seq_printf(m, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\n", a.sample_us, a.aggr_us,
+		   a.update_us);
 	seq_printf(m, "window_us=%llu", a.window_us);
 	for (k = 1; k < a.nr_windows; k++)
 		seq_printf(m, ",%llu", wsmon_attrs_window(&a, k));
 	seq_putc(m, '\n');
-	seq_printf(m, "min_regions=%u\n", a.min_regions);
-	seq_printf(m, "max_regions=%u\n", a.max_regions);
+	seq_printf(m, "min_regions=%u\nmax_regions=%u\n", a.min_regions, a.max_regions);
 	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
 	seq_printf(m, "seed=%llu\n", a.seed);
 	seq_printf(m, "cpu_permille=%u\n", a.cpu_permille);
@@ -183,42 +181,51 @@ static ssize_t target_write(struct file *file, const char __user *buf, size_t co
 	return ret ?: count;
 }
 
-static int target_show(struct seq_file *m, void *unused)
+/* Print the pids of targets, or of those with a secondary MMU only. Return: were there any? */
+static bool pids_show(struct seq_file *m, const char *before, bool secondary)
 {
-	const struct wsmon_session *ss;
-	const char *sep = "";
 	u32 i;
 
+	for (i = 0; wsmon.running && i < wsmon.session->nr_targets; i++) {
+		const struct wsmon_target *t = &wsmon.session->targets[i];
+
+		if (t->gone || (secondary && !t->secondary_mmu))
+			continue;
+		seq_printf(m, "%s%d", before, pid_nr_ns(t->pid, m->private));
+		before = " ";
+	}
+	return *before == ' ';
+}
+
+static int target_show(struct seq_file *m, void *unused)
+{
 	if (wsmon_lock())
 		return -ERESTARTSYS;
-	ss = wsmon.session;
-	for (i = 0; wsmon.running && i < ss->nr_targets; i++) {
-		if (ss->targets[i].gone)
-			continue;
-		seq_printf(m, "%s%d", sep, pid_nr_ns(ss->targets[i].pid, m->private));
-		sep = " ";
-	}
+	pids_show(m, "", false);
 	mutex_unlock(&wsmon.lock);
 	seq_putc(m, '\n');
 	return 0;
 }
 
-/* List targets whose guests or devices have page tables of their own. */
-static void status_show_secondary_mmus(struct seq_file *m, const struct wsmon_session *ss)
+static ssize_t mark_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	const char *sep = "secondary_mmu: ";
-	u32 i;
+	char *text = debugfs_copy_text(buf, count, *ppos);
+	int ret;
 
-	for (i = 0; i < ss->nr_targets; i++) {
-		const struct wsmon_target *t = &ss->targets[i];
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = wsmon_set_mark(text, count);
+	kfree(text);
+	return ret ?: count;
+}
 
-		if (t->gone || !t->secondary_mmu)
-			continue;
-		seq_printf(m, "%s%d", sep, pid_nr_ns(t->pid, m->private));
-		sep = " ";
-	}
-	if (*sep == ' ')
-		seq_putc(m, '\n');
+static int mark_show(struct seq_file *m, void *unused)
+{
+	if (wsmon_lock())
+		return -ERESTARTSYS;
+	seq_printf(m, "%u\n", wsmon.session ? wsmon.session->nr_marks : 0);
+	mutex_unlock(&wsmon.lock);
+	return 0;
 }
 
 static int status_show(struct seq_file *m, void *unused)
@@ -230,8 +237,9 @@ static int status_show(struct seq_file *m, void *unused)
 		seq_puts(m, "last stop: on request\n");
 	else if (wsmon.stop_reason == WSMON_END_TARGETS_GONE)
 		seq_puts(m, "last stop: every target is gone\n");
-	if (wsmon.running)
-		status_show_secondary_mmus(m, wsmon.session);
+	/* these have guests or devices with page tables of their own */
+	if (pids_show(m, "secondary_mmu: ", true))
+		seq_putc(m, '\n');
 	mutex_unlock(&wsmon.lock);
 	return 0;
 }
@@ -372,31 +380,20 @@ static int stats_show(struct seq_file *m, void *unused)
 	if (wsmon.session)
 		wsmon_stats_fill(&s, wsmon.session);
 	mutex_unlock(&wsmon.lock);
-	seq_printf(m, "rounds=%llu\n", s.rounds);
-	seq_printf(m, "late_rounds=%llu\n", s.late_rounds);
-	seq_printf(m, "missed=%llu\n", s.missed);
-	seq_printf(m, "checks=%llu\n", s.checks);
-	seq_printf(m, "arms=%llu\n", s.arms);
-	seq_printf(m, "flushes=%llu\n", s.flushes);
-	seq_printf(m, "walk_ns=%llu\n", s.walk_ns);
-	seq_printf(m, "flush_ns=%llu\n", s.flush_ns);
-	seq_printf(m, "adapt_ns=%llu\n", s.adapt_ns);
-	seq_printf(m, "emit_ns=%llu\n", s.emit_ns);
-	seq_printf(m, "cpu_ns=%llu\n", s.cpu_ns);
-	seq_printf(m, "max_hold_ns=%llu\n", s.max_hold_ns);
-	seq_printf(m, "lost_records=%llu\n", s.lost_records);
-	seq_printf(m, "lost_bytes=%llu\n", s.lost_bytes);
-	seq_printf(m, "targets=%u\n", s.targets);
-	seq_printf(m, "regions=%u\n", s.regions);
-	seq_printf(m, "samples=%u\n", s.samples);
-	seq_printf(m, "budget=%u\n", s.budget);
-	seq_printf(m, "sample_ns=%llu\n", s.sample_ns);
-	seq_printf(m, "remote_ns=%llu\n", s.remote_ns);
-	seq_printf(m, "idle_rounds=%llu\n", s.idle_rounds);
-	seq_printf(m, "late_p50_ns=%llu\n", s.late_p50_ns);
-	seq_printf(m, "late_p99_ns=%llu\n", s.late_p99_ns);
-	seq_printf(m, "late_max_ns=%llu\n", s.late_max_ns);
-	seq_printf(m, "hold_p99_ns=%llu\n", s.hold_p99_ns);
+	seq_printf(m, "rounds=%llu\nlate_rounds=%llu\nmissed=%llu\n",
+		   s.rounds, s.late_rounds, s.missed);
+	seq_printf(m, "checks=%llu\narms=%llu\nflushes=%llu\n",
+		   s.checks, s.arms, s.flushes);
+	seq_printf(m, "walk_ns=%llu\nflush_ns=%llu\nadapt_ns=%llu\nemit_ns=%llu\n",
+		   s.walk_ns, s.flush_ns, s.adapt_ns, s.emit_ns);
+	seq_printf(m, "cpu_ns=%llu\nmax_hold_ns=%llu\nlost_records=%llu\nlost_bytes=%llu\n",
+		   s.cpu_ns, s.max_hold_ns, s.lost_records, s.lost_bytes);
+	seq_printf(m, "targets=%u\nregions=%u\nsamples=%u\nbudget=%u\n",
+		   s.targets, s.regions, s.samples, s.budget);
+	seq_printf(m, "sample_ns=%llu\nremote_ns=%llu\nidle_rounds=%llu\nlate_p50_ns=%llu\n",
+		   s.sample_ns, s.remote_ns, s.idle_rounds, s.late_p50_ns);
+	seq_printf(m, "late_p99_ns=%llu\nlate_max_ns=%llu\nhold_p99_ns=%llu\n",
+		   s.late_p99_ns, s.late_max_ns, s.hold_p99_ns);
 	return 0;
 }
 
@@ -493,6 +490,7 @@ static int lines_release(struct inode *inode, struct file *file)
 
 FILE_OPS(attrs, attrs_write);
 FILE_OPS(target, target_write);
+FILE_OPS(mark, mark_write);
 FILE_OPS(status, NULL);
 FILE_OPS(stats, NULL);
 LINES_OPS(wss);

@@ -194,6 +194,7 @@ struct wsmon_stats {
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	peaks so far
+ * @nr_marks:	marks so far
  * @boundary_ns: when the present aggregation interval ends
  * @pace:	what keeps it within the CPU budget
  * @late:	how late rounds began, nanoseconds
@@ -224,6 +225,7 @@ struct wsmon_session {
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;
+	u32 nr_marks;
 	u64 boundary_ns;
 	struct wsmon_pace pace;
 	struct wsmon_hist late;
@@ -302,6 +304,7 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 /* wsmon_session.c: starting, stopping, attributes, kwsmond */
 int wsmon_set_attrs(const char *text, size_t len);
 int wsmon_set_targets(const u32 *pids, unsigned int nr, struct pid_namespace *ns);
+int wsmon_set_mark(const char *text, size_t len);
 
 /* wsmon_interval.c: a target's rounds */
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
@@ -377,6 +380,7 @@ void wsmon_stream_areas(const struct wsmon_target *t);
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
+void wsmon_stream_mark(u32 number, const char *text, size_t len);
 void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
@@ -392,8 +396,8 @@ bool wsmon_buffer_attached(void);
 
 /* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
 extern const struct file_operations wsmon_buffer_fops;
-extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_status_fops;
+extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_mark_fops;
 extern const struct file_operations wsmon_wss_fops, wsmon_regions_fops, wsmon_peaks_fops;
-extern const struct file_operations wsmon_stats_fops;
+extern const struct file_operations wsmon_status_fops, wsmon_stats_fops;
 
 #endif /* WSMON_INTERNAL_H */

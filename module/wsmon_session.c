@@ -366,3 +366,30 @@ out:
 	mutex_unlock(&wsmon.ctl);
 	return ret;
 }
+
+/**
+ * wsmon_set_mark - mark this moment in the stream of the session
+ * @text:	the mark's name, perhaps with a newline at its end
+ * @len:	bytes of @text
+ *
+ * Context: may sleep, no locks held.
+ * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or has a NUL;
+ *	   -ESRCH if nothing is monitored; -ERESTARTSYS.
+ */
+int wsmon_set_mark(const char *text, size_t len)
+{
+	int ret = -ESRCH;
+
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (!len || len >= WSMON_MARK_TEXT || memchr(text, '\0', len))
+		return -EINVAL;
+	if (wsmon_lock())
+		return -ERESTARTSYS;
+	if (wsmon.running) {
+		wsmon_stream_mark(++wsmon.session->nr_marks, text, len);
+		ret = 0;
+	}
+	mutex_unlock(&wsmon.lock);
+	return ret;
+}

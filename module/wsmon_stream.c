@@ -181,6 +181,23 @@ void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 }
 
 /**
+ * wsmon_stream_mark - write a moment that the user marked
+ * @number:	number of the mark
+ * @text:	its name, not terminated
+ * @len:	bytes of @text, less than WSMON_MARK_TEXT
+ */
+void wsmon_stream_mark(u32 number, const char *text, size_t len)
+{
+	char room[sizeof(struct wsmon_rec_mark) + WSMON_MARK_TEXT] __aligned(8) = { };
+	struct wsmon_rec_mark *rec = (void *)room;
+
+	rec->number = number;
+	memcpy(rec->text, text, len);
+	stream_put(&rec->rec, WSMON_REC_MARK, struct_size(rec, text, ALIGN(len + 1, 8)),
+		   ktime_get_ns());
+}
+
+/**
  * wsmon_stream_exited - write that a target is gone
  * @t:	the target
  */

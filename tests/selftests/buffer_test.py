@@ -43,6 +43,8 @@ def a_session():
         fd = open_buffer()
         w.must_put("target", "%d\n" % t.pid)
         time.sleep(0.6)
+        w.must_put("mark", "x" * 255)
+        w.must_put("mark", "load \u2026\n")
         w.must_put("target", "\n")
         header, records = parse(read_all(fd))
         assert os.read(fd, 100) == b"", "the end is not the end"
@@ -55,6 +57,8 @@ def a_session():
     assert kinds[-1] == "END" and records[-1].reason == 0
     assert kinds.count("END") == 1 and "LOST" not in kinds
     assert kinds[-2] == "STATS"
+    marks = [(r.number, r.text) for r in records if r.type == "MARK"]
+    assert marks == [(1, "x" * 255), (2, "load \u2026")], marks
     areas = [r for r in records if r.type == "AREA"]
     assert areas[0].index == 0 and areas[-1].index == areas[-1].total - 1
     assert {"text", "heap", "stack"} <= {a.cls for a in areas}

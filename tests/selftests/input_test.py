@@ -131,8 +131,22 @@ def read_only_files():
 def modes():
     for name in os.listdir(w.DIR):
         mode = os.stat(w.DIR + name).st_mode & 0o777
-        want = 0o600 if name in ("attrs", "target") else 0o400
+        want = 0o600 if name in ("attrs", "target", "mark") else 0o400
         assert mode == want, "%s is %o" % (name, mode)
+
+
+def marks():
+    """A name of 1 to 255 bytes, while something is monitored."""
+    assert w.put("mark", "too early\n") == errno.ESRCH and w.get("mark") == "0\n"
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        for text in "", "\n", "a\0b", "x" * 256, "x" * 256 + "\n", "x" * 4097:
+            assert w.put("mark", text) == errno.EINVAL, text
+        w.must_put("mark", "x" * 255 + "\n")
+        w.must_put("mark", "two words")
+        assert w.get("mark") == "2\n"
+        w.must_put("target", "\n")
+    assert w.put("mark", "too late\n") == errno.ESRCH and w.get("mark") == "2\n"
 
 
 def huge_count():
@@ -142,7 +156,7 @@ def huge_count():
     libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
     libc.write.restype = ctypes.c_ssize_t
     buf = ctypes.create_string_buffer(b"1\n")
-    for name in ("attrs", "target"):
+    for name in ("attrs", "target", "mark"):
         fd = os.open(w.DIR + name, os.O_WRONLY)
         for count in (0xffffffff, 0x7fffffff, 1 << 62):
             assert libc.write(fd, buf, count) == -1
@@ -189,5 +203,5 @@ def several_targets():
 
 
 w.main(attrs_idle, attrs_running, targets_idle, targets_running, zombie,
-       thread_id, read_only_files, modes, huge_count, good_attrs,
+       thread_id, read_only_files, modes, marks, huge_count, good_attrs,
        several_targets)

@@ -11,7 +11,7 @@ import sys
 
 import wsmontest as w
 
-MODES = {"attrs": 0o600, "target": 0o600, "status": 0o400, "wss": 0o400,
+MODES = {"attrs": 0o600, "target": 0o600, "mark": 0o600, "status": 0o400, "wss": 0o400,
          "regions": 0o400, "peaks": 0o400, "stats": 0o400, "buffer": 0o400}
 
 
@@ -27,7 +27,7 @@ def modes():
 OPEN_ALL = """
 import os, sys
 for name in sys.argv[2:]:
-    flags = os.O_RDWR if name in ("attrs", "target") else os.O_RDONLY
+    flags = os.O_RDWR if name in ("attrs", "target", "mark") else os.O_RDONLY
     try:
         os.close(os.open(sys.argv[1] + name, flags))
         print(0)

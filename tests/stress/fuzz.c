@@ -37,7 +37,7 @@
 #define MAX_KNOWN	64
 
 const char *const file_names[NR_FILES] = {
-	"attrs", "target", "status", "wss", "regions", "peaks", "stats", "buffer"
+	"attrs", "target", "mark", "status", "wss", "regions", "peaks", "stats", "buffer"
 };
 
 char *room;
@@ -194,7 +194,7 @@ static unsigned int result(ssize_t n, size_t len)
 /* Write a text as it should be done, and see whether that comes to what it should */
 static void put_text(void)
 {
-	enum file f = one_in(3) ? TARGET : ATTRS;
+	enum file f = one_in(3) ? TARGET : one_in(4) ? MARK : ATTRS;
 	static const int extra[] = { 0, O_NONBLOCK, O_APPEND, O_CLOEXEC };
 	int fd = must_open(f, (one_in(2) ? O_WRONLY : O_RDWR) | extra[pick(4)]);
 	static struct text t;

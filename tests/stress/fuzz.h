@@ -11,12 +11,13 @@
 
 #define INPUT_MAX	4096		/* bytes of one write, by the ABI */
 #define ROOM		(8UL << 20)	/* more than any text or the buffer has */
+#define MARK_MAX	256		/* bytes of a mark, by the ABI, NUL included */
 #define MAX_TARGETS	256
 #define REGIONS_LIMIT	32768
 #define DAY_US		86400000000ULL
 #define SAMPLE_US_MIN	100
 
-enum file { ATTRS, TARGET, STATUS, WSS, REGIONS, PEAKS, STATS, BUFFER, NR_FILES };
+enum file { ATTRS, TARGET, MARK, STATUS, WSS, REGIONS, PEAKS, STATS, BUFFER, NR_FILES };
 extern const char *const file_names[NR_FILES];
 
 /* What a write may come to; EINTR and ENOMEM always may be. */

@@ -279,6 +279,10 @@ static void check(enum file f)
 	case TARGET:
 		check_target(room);
 		break;
+	case MARK:
+		if (!*room || room[strspn(room, "0123456789")] != '\n')
+			wrong("mark is no number: %s", room);
+		break;
 	case STATUS:
 		check_status(room);
 		break;

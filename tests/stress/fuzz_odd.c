@@ -170,7 +170,7 @@ static void seek(struct held *h)
 
 static enum file writable(const struct held *h)
 {
-	return h->file == TARGET ? TARGET : ATTRS;
+	return h->file <= MARK ? h->file : ATTRS;
 }
 
 /* A text that is right, but not at this address, or not so many bytes of it */

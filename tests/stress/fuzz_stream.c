@@ -18,6 +18,7 @@ static struct {
 		struct wsmon_record rec;
 		struct wsmon_rec_wss wss;
 		struct wsmon_rec_peak peak;
+		struct wsmon_rec_mark mark;
 		struct wsmon_rec_snapshot snapshot;
 		struct wsmon_rec_attrs attrs;
 		unsigned char bytes[WSMON_RECORD_MAX];
@@ -94,6 +95,11 @@ static void check_record(void)
 		break;
 	case WSMON_REC_PEAK:
 		check_peak(&in.peak);
+		break;
+	case WSMON_REC_MARK:
+		if (!in.mark.number || !in.mark.text[0] ||
+		    !memchr(in.mark.text, 0, in.rec.size - sizeof(in.mark)))
+			wrong("strange mark %u", in.mark.number);
 		break;
 	case WSMON_REC_TARGET:
 	case WSMON_REC_AREA:

@@ -302,19 +302,35 @@ static void pad(struct text *t)
 	t->len = len;
 }
 
+/* Without blanks: they may be cut off, or belong to the name */
+static void some_mark(struct text *t)
+{
+	size_t len = log_pick(1, 300);
+
+	while (t->len < len)
+		t->bytes[t->len++] = '!' + pick(256 - '!');
+	t->results = len < MARK_MAX ? TAKEN | SRCH : INVAL;
+}
+
 /* One that must be taken, or leaves no doubt why not */
 void make_good(struct text *t, enum file f)
 {
 	t->len = 0;
 	if (f == ATTRS)
 		good_attrs(t);
-	else
+	else if (f == TARGET)
 		good_target(t);
+	else
+		some_mark(t);
 }
 
 /* A text of any kind for attrs or target */
 void make_text(struct text *t, enum file f)
 {
+	if (f == MARK) {
+		make_good(t, f);
+		return;
+	}
 	t->len = 0;
 	switch (pick(10)) {
 	case 0: case 1: case 2:
@@ -350,6 +366,6 @@ void make_text(struct text *t, enum file f)
 void make_neutral(struct text *t, enum file f)
 {
 	make_good(t, f);
-	if (one_in(4))
+	if (f != MARK && one_in(4))
 		damage(t);
 }

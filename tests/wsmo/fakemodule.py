@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fake of the module's debugfs directory: text files, and two FIFOs."""
+"""A fake of the module's debugfs directory: text files, and three FIFOs."""
 import os
 import select
 import threading
@@ -66,12 +66,14 @@ class Module:
         self.stop = False
         directory.write("attrs", ATTRS.encode())
         self.status(b"idle: never started\n")
-        for name in ("target", "buffer"):
+        for name in ("target", "buffer", "mark"):
             os.mkfifo(directory.path(name), 0o600)
         # both ends: opening does not wait for wsmo, nothing ends too early
         self.buffer = os.open(directory.path("buffer"), os.O_RDWR)
         self.target = os.open(directory.path("target"),
                               os.O_RDWR | os.O_NONBLOCK)
+        self.mark = os.open(directory.path("mark"), os.O_RDWR | os.O_NONBLOCK)
+        self.marks = 0
         if stale:
             os.write(self.buffer, stale)
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -86,8 +88,13 @@ class Module:
         os.write(self.buffer, data)
 
     def asked(self, timeout):
-        """What was written to target within this time, or None."""
-        if not select.select([self.target], [], [], timeout)[0]:
+        """What was written to target within this time, or None; marks are passed on"""
+        ready = select.select([self.target, self.mark], [], [], timeout)[0]
+        if self.mark in ready:
+            self.marks += 1
+            self.send(r.mark(now(), self.marks, os.read(self.mark, 4096)))
+            return self.asked(timeout)
+        if not ready:
             return None
         return os.read(self.target, 65536).decode()
 
@@ -157,3 +164,4 @@ class Module:
         self.thread.join(5)
         os.close(self.buffer)
         os.close(self.target)
+        os.close(self.mark)

@@ -297,23 +297,21 @@ int main(void)
 
 def marks():
     with fake() as (d, m), Program(d, 1) as p:
-        fails(run("mark", "--debugfs", m.dir.name, "x"), "no recording", "no recording is running")
         w = start(d, m, "-p", str(p.pid), "--mark-at", "0.8,0.2,3600")
         m.running.wait(10)
         time.sleep(0.5)
         res = run("mark", "--debugfs", m.dir.name, "load", "begins \N{LATIN SMALL LETTER E WITH ACUTE}")
-        ok(res.returncode == 0 and res.stdout.startswith(b"mark 2 at 0.") and
-           not res.stderr, "wsmo mark", res)
+        ok(not res.returncode and not res.stdout and not res.stderr, "wsmo mark", res)
         time.sleep(0.6)
-        res = run("mark", "--debugfs", m.dir.name, "--no-stacks", "x" * 255)
-        ok(res.stdout.startswith(b"mark 4 at "), "the longest text", res)
+        res = run("mark", "--debugfs", m.dir.name, "x" * 255)
+        ok(not res.returncode, "the longest text", res)
         refused(run("mark", "--debugfs", m.dir.name, "x" * 256), "a longer one", "too long")
         refused(run("mark", "--debugfs", m.dir.name, ""), "an empty one", "needs a text")
         if os.geteuid() == 0:
             os.chmod(m.dir.name, 0o755)
             res = run("mark", "--debugfs", m.dir.name, "x", user=65534,
                       env={"ASAN_OPTIONS": "detect_leaks=0"})
-            ok(res.returncode == 1 and b"did not answer" in res.stderr, "another user", res)
+            ok(res.returncode == 1 and b"not permitted" in res.stderr, "another user", res)
         else:
             skip("marks of another user", "not root")
         w.send_signal(signal.SIGINT)
@@ -324,7 +322,7 @@ def marks():
         ok(found == [(1, b"at 200 ms"), (2, b"load begins \xc3\xa9"), (3, b"at 800 ms"),
                      (4, b"x" * 255)], "marks in the file", found)
         ok(sorted((s["reason"], s["number"]) for s in stacks(d)) ==
-           [(1, n) for n in (1, 1, 2, 2, 3, 3)], "with stacks, but for --no-stacks",
+           [(1, n) for n in (1, 1, 2, 2, 3, 3, 4, 4)], "with stacks",
            stacks(d))
     fails(run("mark", "--debugfs", "/nowhere", "x"), "no module", "modprobe wsmon")
     refused(run("record", "--mark-at", "1,x", "-p", "1"), "a bad time", "not a time")

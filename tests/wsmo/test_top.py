@@ -260,8 +260,7 @@ def own_session():
                 ok(good and "peak 3" not in text, "where a peak begins", text)
                 res = run("mark", "--debugfs", d.name, "load", "\033begins")
                 good, text = t.wait("mark 1: load \\033begins")
-                ok(good and re.fullmatch(rb"mark 1 at \d+\.\d{3} s\n", res.stdout) and
-                   not res.returncode, "a mark", text, res)
+                ok(good and not res.returncode, "a mark", text, res)
                 t.keys(key)
                 good, text = t.restored(0)
                 ok(good, "the terminal is restored", text)

@@ -183,20 +183,17 @@ void record_loop(struct record *r)
 	struct pollfd fds[] = {
 		{ .fd = r->session.fd, .events = POLLIN },
 		{ .fd = r->signal_fd, .events = POLLIN },
-		{ .fd = r->marks.fd, .events = POLLIN },
 		{ .events = POLLIN },
 	};
 
 	output_put(&r->output, r->session.header, r->session.header_size);
 	for (;;) {
-		fds[3].fd = r->stacks.fd;
+		fds[2].fd = r->stacks.fd;
 		if (poll(fds, ARRAY_SIZE(fds), timeout_ms(r, &l)) < 0)
 			continue;
 		if (fds[1].revents)
 			handle_signals(r, &l);
-		if (fds[2].revents)
-			marks_take(&r->marks);
-		if (fds[3].revents && r->stacks.fd >= 0)
+		if (fds[2].revents && r->stacks.fd >= 0)
 			stacks_take(&r->stacks, &r->output);
 		marks_tick(&r->marks);
 		if (fds[0].revents && !take_stream(r))

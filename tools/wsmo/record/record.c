@@ -111,6 +111,7 @@ static void report(const struct record *r)
 	if (r->mapper.left_out)
 		msg("up to %u mappings were left out of the file: reports have no names for them",
 		    r->mapper.left_out);
+	marks_report(&r->marks);
 	if (r->quiet)
 		return;
 	stacks_report(&r->stacks);
@@ -125,31 +126,15 @@ static void report(const struct record *r)
 	    r->file);
 }
 
-static int begin(struct record *r)
-{
-	marks_open(&r->marks);
-	return 0;
-}
-
-static void end(struct record *r)
-{
-	marks_close(&r->marks);
-}
-
 int cmd_record(int argc, char **argv)
 {
 	static struct record r = RECORD_INIT("record");
 
 	r.file = "wsmon.data";
-	r.hooks.begin = begin;
-	r.hooks.end = end;
 	r.hooks.report = report;
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;
 	r.stacks.interval_ns = NSEC_PER_SEC;
-	r.marks.output = &r.output;
-	r.marks.stacks = &r.stacks;
-	r.marks.targets = &r.targets;
 	verb_parse(&argp, "wsmo record", argc, argv, &r);
 	return record_run(&r);
 }

@@ -56,7 +56,7 @@ struct record_hooks {
  * @mapper:	for MAPPING records
  * @packer:	makes snapshots small
  * @stacks:	call stacks
- * @marks:	marks
+ * @marks:	times of --mark-at
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
  * @end_ns:	when it ended
  * @lost:	sum of the LOST records
@@ -103,7 +103,6 @@ struct record {
 	.output.fd = -1,		\
 	.signal_fd = -1,		\
 	.stacks.fd = -1,		\
-	.marks.fd = -1,			\
 }
 
 /*

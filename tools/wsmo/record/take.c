@@ -81,6 +81,7 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 void record_take(struct record *r, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
+	const struct wsmon_rec_mark *mark = (const void *)rec;
 
 	if (r->hooks.take)
 		r->hooks.take(r, rec);
@@ -105,6 +106,9 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_PEAK:
 		stacks_peak(&r->stacks, (const void *)rec);
+		break;
+	case WSMON_REC_MARK:
+		stacks_mark(&r->stacks, &r->targets, mark->number);
 		break;
 	case WSMON_REC_LOST:
 		r->lost.records += lost->records;

@@ -71,26 +71,15 @@ static void peak_event(struct top *top, const struct peak *p)
 		  units_size(usual, p->baseline));
 }
 
-void top_mark(void *arg, const struct mark_request *rq,
-	      struct mark_reply *reply)
-{
-	char clean[4 * MARK_TEXT];
-	struct top *top = arg;
-
-	reply->number = ++top->record.marks.number;
-	reply->at_ns = clock_now() - top->start_ns;
-	top_event(top, "mark %llu: %s", reply->number,
-		  text_clean(clean, sizeof(clean), rq->text));
-}
-
 void top_record(struct top *top, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	const struct wsmon_rec_peak *peak = (const void *)rec;
 	const struct wsmon_rec_exit *gone = (const void *)rec;
+	const struct wsmon_rec_mark *mark = (const void *)rec;
 	const struct wsmon_rec_end *end = (const void *)rec;
-	char name[80], clean[64];
+	char name[80], clean[4 * WSMON_MARK_TEXT];
 
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
@@ -112,6 +101,10 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 	case WSMON_REC_EXIT:
 		top_event(top, "%s ended",
 			  who(top, gone->pid, name, sizeof(name)));
+		break;
+	case WSMON_REC_MARK:
+		top_event(top, "mark %u: %s", mark->number,
+			  text_clean(clean, sizeof(clean), mark->text));
 		break;
 	case WSMON_REC_LOST:
 		top_lost(top, lost->records);

@@ -168,7 +168,6 @@ static int loop(struct top *top)
 		{ .fd = top->record.signal_fd, .events = POLLIN },
 		{ .fd = top->record.session.fd, .events = POLLIN },
 		{ .fd = top->screen ? STDIN_FILENO : -1, .events = POLLIN },
-		{ .fd = top->record.marks.fd, .events = POLLIN },
 	};
 	int go_on = 1;
 
@@ -192,15 +191,12 @@ static int loop(struct top *top)
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
 		if (poll(fds, ARRAY_SIZE(fds),
 			 (wake_ns - now) / NSEC_PER_MSEC + 1) < 0)
-			fds[0].revents = fds[1].revents = fds[2].revents =
-				fds[3].revents = 0;
+			fds[0].revents = fds[1].revents = fds[2].revents = 0;
 		if (fds[0].revents && !take_signals(top))
 			return WSMO_OK;
 		if (fds[1].revents &&
 		    session_take(&top->record.session, take_record, top) < 0)
 			return WSMO_FAILURE;
-		if (fds[3].revents)
-			mark_serve(top->record.marks.fd, top_mark, top);
 		if (top->screen && !top_screen_key(top))
 			return WSMO_OK;
 		if (top->changed && top_arrange(top))
@@ -230,10 +226,8 @@ static int begin(struct top *top)
 	}
 	if (top->screen && top_screen_open())
 		return WSMO_FAILURE;
-	if (top_own(top)) {
-		marks_open(&top->record.marks);
+	if (top_own(top))
 		return record_start(&top->record);
-	}
 	return record_catch_signals(&top->record, &mask) ? WSMO_FAILURE : 0;
 }
 
@@ -260,7 +254,6 @@ int cmd_top(int argc, char **argv)
 	top_screen_close();
 	top_text_end();
 	session_close(&top.record.session);
-	marks_close(&top.record.marks);
 	if (top.record.cmd && !status && !child_reap(&top.record.child))
 		msg("waiting for %s, which still runs as process %d",
 		    top.record.cmd[0], top.record.child.pid);

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "cli/table.h"
-#include "record/mark_socket.h"
 #include "record/record.h"
 #include "session/live.h"
 
@@ -150,8 +149,6 @@ void top_lost(struct top *top, __u64 records);
 /** top_record() - note the event that a record of the stream is */
 void top_record(struct top *top, const struct wsmon_record *rec);
 
-/** top_mark() - note a mark; for mark_serve() */
-void top_mark(void *top, const struct mark_request *rq, struct mark_reply *reply);
 
 /** top_compare() - note events between two looks at the text files */
 void top_compare(struct top *top, const struct live *now);
