@@ -180,7 +180,7 @@ void wsmon_buffer_begin(void)
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
-		/* with a reader they stay: it still needs the LOST record */
+		/* an open file keeps them: its reader still needs the LOST record */
 		buffer.lost = 0;
 		buffer.lost_bytes = 0;
 	}

@@ -83,7 +83,7 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	return lines_find(c);
 }
 
-/* Go on. To seek, seq_file comes from the beginning: release wsmon.lock now and then. */
+/* Go to the next record. A seek reads all before it: release wsmon.lock now and then. */
 static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct debugfs_cursor *c = m->private;

@@ -113,7 +113,7 @@ struct wsmon_life {
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
  * @rounds:	sampling rounds in this interval
- * @idle:	those of @rounds that found that it had not run since the round before
+ * @idle:	those of @rounds before which it had not run
  * @active_intervals: intervals it ran in: the clock for dropping samples
  * @ran_since_read: it ran since its mappings were read
  * @drop_all:	all samples are to be dropped at the next boundary
@@ -159,9 +159,7 @@ struct wsmon_target {
 	bool gone;
 };
 
-/**
- * struct wsmon_stats - counters since monitoring started: struct wsmon_rec_stats
- */
+/* Counters since monitoring started: struct wsmon_rec_stats explains them */
 struct wsmon_stats {
 	u64 rounds;
 	u64 late_rounds;

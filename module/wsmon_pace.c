@@ -14,7 +14,7 @@
  */
 #include "wsmon_pure.h"
 
-/* A debt is limited to the CPU time allowed in this time */
+/* A debt is limited to the CPU time that is allowed in this period */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
 
 /* More than any cost, but small enough to be multiplied by a share */
@@ -48,7 +48,7 @@ static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 }
 
 /**
- * wsmon_pace_needed - find the next round that is needed even without CPU time
+ * wsmon_pace_needed - find the next round that is needed even if no CPU time is left
  * @a:		the attributes
  * @left_ns:	time to the end of the interval
  *

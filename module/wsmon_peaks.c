@@ -171,7 +171,8 @@ static void peak_first_mean(struct wsmon_detector *d, u32 n)
  * Set what is usual by the first @n estimates: their median, and 1.4826 times the
  * median distance from it, which is the standard deviation of normal noise. Bursts
  * among them change neither much. But if more than three estimates, and more than three
- * in ten, are unusual by these, then such a size is usual: take mean and variance.
+ * in ten, would be unusual, their size is usual, too: then take mean and variance of
+ * all.
  */
 static void peak_first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
 {

@@ -138,7 +138,7 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 
 /* Samples of a region are not reported if its share is this close to 0 or 1 */
 #define SHARE_NEARLY		(WSMON_ONE / 512)
-/* after this many draws */
+/* and it has had at least this many draws */
 #define DRAWS_SETTLED		4
 
 /* Position of a sample in its half, @start to @end, in units of 1 / WSMON_SAMPLES_PLACES */
@@ -239,9 +239,9 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
  * What an aggregation interval teaches
  *
  * Each window has its own estimate, from samples that served it in full. Estimates for
- * different windows come from different generations of samples, so that for a longer
- * window may be smaller by chance. This is not corrected: the larger of the two would
- * be too large on average.
+ * different windows come from different generations of samples, so the estimate for a
+ * longer window may by chance be smaller. This is not corrected: the larger of the two
+ * would be too large on average.
  */
 
 /*
@@ -326,8 +326,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 }
 
 /**
- * wsmon_regions_learn - update what is known about the regions by what their samples
- * saw
+ * wsmon_regions_learn - update what is known about regions from what their samples saw
  * @rs:		the regions, their samples checked for the last time in this interval
  * @iv:		the interval
  * @slept:	the target did not run in it, so samples were not checked

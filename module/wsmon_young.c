@@ -185,8 +185,8 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
  * One flush a pass makes the processor set Accessed bits again
  *
  * A processor that has a translation in its TLB uses the page without setting the
- * Accessed bit again. So after bits were cleared, the translations have to go. A late
- * flush only hides accesses up to then, so nobody waits for it.
+ * Accessed bit again. So after bits were cleared, the translations have to go. Until
+ * the flush, accesses are not seen; nothing else depends on it, so nobody waits for it.
  *
  * Which processors have translations of an mm, on x86:
  *   - Processors that run it, or on which a thread of it waits to run. They are
