@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reader of wsmon records (include/wsmon.h): the standard library, and
+"""Reader of wsmon recordings (include/wsmon.h). It needs the standard library only, and
 libzstd.so.1 for files with packed snapshots.
 
     import wsmon
@@ -12,8 +12,8 @@ libzstd.so.1 for files with packed snapshots.
                 for g in r.regions:   # start end share freq cls samples age_ms area
                     print(hex(g.start), g.end - g.start, g.share)
 
-A file that was cut ends with its last whole record. ValueError: not a record.
-Packed snapshots are SNAPSHOTs here, too.
+A truncated file is read up to its last complete record. A file that is not a
+recording, or is broken, raises ValueError. Packed snapshots appear as SNAPSHOT.
 """
 import ctypes
 import struct
@@ -48,7 +48,7 @@ def _attrs(body):
     a = SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
     more = max(min(a.nr_windows, 8) - 1, 0)
     a.windows_us = [a.window_us, *struct.unpack_from("<%dQ" % more, body, _ATTRS.size)]
-    # not in old files
+    # older writers end the structure here
     at = _ATTRS.size + 7 * 8
     a.cpu_permille = struct.unpack_from("<I", body, at)[0] if len(body) > at else None
     a.peak_detector = "off"
@@ -154,7 +154,7 @@ def _fields(fmt, names):
 
 def _proc(b):
     pid, _, rss, swap, vsize = struct.unpack_from("<IIQQQ", b)
-    # not in old files; 0 where it was not read
+    # older writers have no pss; 0: it was not read
     pss = struct.unpack_from("<Q", b, 32)[0] if len(b) >= 40 else 0
     return dict(pid=pid, rss=rss, swap=swap, vsize=vsize, pss=pss or None)
 

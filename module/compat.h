@@ -2,8 +2,8 @@
 /*
  * compat.h - differences between kernel versions, 6.1 to 7.3
  *
- * The only file that tests LINUX_VERSION_CODE. The others are written for the newest
- * kernel; what older ones lack is defined here.
+ * This is the only file that tests LINUX_VERSION_CODE. The others are written for the
+ * newest kernel; what older kernels lack is defined here.
  */
 #ifndef WSMON_COMPAT_H
 #define WSMON_COMPAT_H
@@ -13,8 +13,8 @@
 #include <linux/version.h>
 
 /*
- * The variable is exported, but asm/tlbflush.h declares it for built-in code only. This
- * declaration holds from 5.13 on.
+ * The kernel exports this variable, but asm/tlbflush.h declares it for built-in code
+ * only. The declaration is correct from 5.13 on.
  */
 struct tlb_state_shared {
 	bool is_lazy;
@@ -22,8 +22,8 @@ struct tlb_state_shared {
 DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 
 /*
- * Does a processor that switches to an mm check the mm's generation? From 6.15 on it does
- * not if the mm has a global ASID, which needs a processor that can flush by broadcast.
+ * Does a processor that switches to an mm check the mm's TLB generation? From 6.15 on
+ * it does not if the mm has a global ASID, which only processors with INVLPGB have.
  */
 #ifdef X86_FEATURE_INVLPGB
 #define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - splitting and merging: where the regions should be
+ * wsmon_adapt.c - splitting and merging: putting regions where they serve best
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
@@ -11,9 +11,9 @@
  * samples differ, plus a prior that fades with the number of draws: large cells with few
  * draws are split although their samples agree.
  *
- * That answers how much is accessed, not where: an accessed range that is small against
- * its cell adds little to the variance. So while only few cells are accessed in part,
- * they are split whatever that saves, until their halves agree.
+ * That shows how much is accessed, not where: an accessed range that is much smaller
+ * than its cell adds little to the variance. So while only few cells are accessed in
+ * part, they are split, even if that saves nothing, until their halves agree.
  *
  * Scores are logarithms in quarters of an octave, so that a histogram replaces sorting
  * and nothing overflows.
@@ -25,7 +25,7 @@
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
 
-/* Make all of a new region what one half of the old one is. */
+/* Give both halves of a new region the figures of one half of the old region. */
 static void region_extend_half(struct wsmon_region *r, u32 half)
 {
 	u16 share = r->share[half];
@@ -40,7 +40,7 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
 
-/* Windows for which it is a guess which pages of a region were accessed */
+/* Windows (bits) for which it is not known which pages of a region were accessed */
 static u8 region_guesses(const struct wsmon_region *r)
 {
 	u8 guess = r->guess;
@@ -110,13 +110,13 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if one of them has none, or has armed samples, whose answers are lost */
+	/* 0 if one has none, or has armed samples, which are forgotten here */
 	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
 			 min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
 	out->guess = region_guesses(l) | region_guesses(r);
-	/* two that differ, each with halves alike: out itself says that, no guess needed */
+	/* if they differ, but the halves of each agree, out itself says so: no guess */
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		if (out->out[k][0] != out->out[k][1] &&
 		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
@@ -137,10 +137,10 @@ static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
 
 /* A smaller share means that accesses were long ago */
 #define PARTIAL_MIN	(WSMON_ONE / 512)
-/* At most one region in this many is split just because it was accessed in part */
+/* Regions accessed in part are few if they are at most one in this many */
 #define PARTIAL_FEW	16
 
-/* Passes at most in which new memory gets its regions */
+/* Maximum number of passes in which new memory gets its regions */
 #define NEW_PASSES	12
 
 /* Only regions at rest may change */
@@ -159,7 +159,7 @@ static bool region_is_partial(const struct wsmon_region *r)
 
 /*
  * @only_new:	only regions that were never observed
- * @zoom:	split what was accessed in part, whatever that saves
+ * @zoom:	split what was accessed in part, even if that saves nothing
  * Return: the score of splitting a region; 0 if it must not be split
  */
 static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
@@ -173,7 +173,7 @@ static unsigned int region_split_score(const struct wsmon_region *r, bool only_n
 }
 
 /*
- * @zoom:	keep what was accessed in part: it was split to be seen
+ * @zoom:	do not merge what was accessed in part: it was split to locate accesses
  * @armed:	also regions whose samples still serve
  * Return: the score of merging a region with the next one; -1 if they must not be merged
  */
@@ -197,8 +197,8 @@ static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, 
  * struct adapt_plan - which scores are split and merged
  * @split:	split regions of this score or above
  * @merge:	merge pairs of this score or below; -1 for none
- * @splits:	splits at most
- * @merges:	merges at most
+ * @splits:	maximum number of splits
+ * @merges:	maximum number of merges
  * @only_new:	split only what was never observed
  * @zoom:	split what was accessed in part
  * @armed:	merge also regions whose samples still serve
@@ -214,9 +214,10 @@ struct adapt_plan {
 };
 
 /*
- * Lower the bar for splits as long as they fit into the budget, which includes what merges
- * HYSTERESIS below the bar free. One pass splits only scores within HYSTERESIS of the top:
- * the largest first. If more splits have the last score than fit, as many as fit are made.
+ * Plan splits from the highest score down, as long as they fit into the budget, which
+ * includes the regions freed by merges that score HYSTERESIS below the lowest split.
+ * One pass splits only scores within HYSTERESIS of the highest. If more regions have
+ * the lowest score than fit, as many are split as fit.
  */
 static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 					    const struct wsmon_adapt *ws, bool only_new)
@@ -305,8 +306,8 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
 }
 
 /*
- * Merge the cheapest pairs until there are at most @max regions, in as many passes as it
- * takes. @armed: also regions whose samples still serve.
+ * Merge the cheapest pairs until there are at most @max regions, in as many passes as
+ * that takes. @armed: merge also regions whose samples still serve.
  */
 static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws, u32 max, bool armed)
@@ -353,7 +354,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		adapt_apply(rs, sp, adapt_plan_changes(rs, ws, false));
 	} while (rs->nr > before && rs->nr < rs->budget);
 
-	/* a pass halves regions: new memory is not to wait for many intervals */
+	/* a pass only halves regions; new memory must not wait for many intervals */
 	for (pass = 0; pass < NEW_PASSES; pass++) {
 		struct adapt_plan p;
 

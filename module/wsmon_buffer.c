@@ -2,18 +2,19 @@
 /*
  * wsmon_buffer.c - the buffer records wait in, and the file they are read from
  *
- * The writer is the task that holds wsmon.lock: kwsmond, or one that changes attributes.
- * The reader is the one open file of debugfs wsmon/buffer. Between them is a kfifo, which
- * needs no lock for one writer and one reader. So a reader that sleeps in a page fault
+ * The writer is the task that holds wsmon.lock: kwsmond, or one that changes
+ * attributes. The reader is the one open file of debugfs wsmon/buffer; its lock
+ * serialises threads that share it. Between writer and reader is a kfifo, which needs
+ * no lock for one of each (on 6.1 and later). So a reader that sleeps in a page fault
  * never holds up kwsmond.
  *
- * A record is written as a whole or not at all. If it does not fit it is counted as lost,
- * and a LOST record says so as soon as it fits. A little room is reserved for LOST and
- * END.
+ * A record is written completely or not at all. If it does not fit, it is counted as
+ * lost, and a LOST record reports that as soon as there is room. Some room is reserved
+ * for LOST and END.
  *
- * Why not relayfs, which was made for such streams: its read does not block, and is not
- * ordered against a writer that switches sub-buffers; its poll wakes a reader only when a
- * sub-buffer is full. Each of these would have to be added around it.
+ * relayfs was made for such streams, but its read does not block, and is not ordered
+ * against a writer that switches sub-buffers. Its poll wakes a reader only when a
+ * sub-buffer is full. All of this would have to be added around it.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
@@ -43,8 +44,8 @@
  * @attach:	serialises open and release of the reader with emptying @fifo
  * @has_reader:	the file is open
  * @reader_came: it was opened since the last call of wsmon_buffer_attached()
- * @owed:	bytes of lost records since then that must be reported again: attributes,
- *		targets, areas
+ * @owed:	bytes of records lost since then that must be written again: ATTRS, TARGET,
+ *		AREA
  * @session:	a session is writing
  * @splits:	number of sessions that began while the file was open
  * @split_in:	position in @fifo where the last of them began
@@ -140,7 +141,7 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 		buffer.lost_bytes += rec->size;
 		buffer.sum++;
 		buffer.sum_bytes += rec->size;
-		/* without these the others mean little: they are repeated */
+		/* repeat these later: without them, other records mean little */
 		if (rec->type == WSMON_REC_ATTRS ||
 		    rec->type == WSMON_REC_TARGET ||
 		    rec->type == WSMON_REC_AREA)
@@ -179,13 +180,13 @@ void wsmon_buffer_begin(void)
 		smp_store_release(&buffer.splits, buffer.splits + 1);
 	} else {
 		kfifo_reset(&buffer.fifo);
-		/* else the reader still needs the LOST record */
+		/* an open file keeps them: its reader still needs the LOST record */
 		buffer.lost = 0;
 		buffer.lost_bytes = 0;
 	}
 	buffer.sum = 0;
 	buffer.sum_bytes = 0;
-	/* a reader that is here already gets everything anyway */
+	/* a reader that is already here gets everything anyway */
 	WRITE_ONCE(buffer.reader_came, false);
 	buffer.owed = 0;
 	mutex_unlock(&buffer.attach);
@@ -208,9 +209,9 @@ void wsmon_buffer_end(void)
 /**
  * wsmon_buffer_attached - tell whether to report attributes, targets and mappings again
  *
- * A reader came since the last call, or lost some of these records. Those that did not
- * fit are reported again only once they fit: without a reader they would be lost again,
- * interval after interval.
+ * They are reported again if a reader came since the last call, or if some of these
+ * records were lost and there is room for them now: without a reader they would be lost
+ * again in each interval.
  * Context: wsmon.lock held.
  */
 bool wsmon_buffer_attached(void)
@@ -261,7 +262,7 @@ static int buffer_release(struct inode *inode, struct file *file)
 	struct buffer_reader *rd = file->private_data;
 
 	mutex_lock(&buffer.attach);
-	/* it may have read half a record; the next reader begins with a whole one */
+	/* it may have read half a record; the next reader must begin with a whole one */
 	if (rd->read)
 		kfifo_reset_out(&buffer.fifo);
 	buffer.has_reader = false;
@@ -277,7 +278,7 @@ static bool buffer_readable(const struct buffer_reader *rd)
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
-/* Has the session ended of which this file has read records, with nothing left? */
+/* Has this file read all records of a session that has ended? */
 static bool buffer_at_end(const struct buffer_reader *rd)
 {
 	/* pairs with wsmon_buffer_end() */
@@ -285,9 +286,9 @@ static bool buffer_at_end(const struct buffer_reader *rd)
 }
 
 /*
- * Return how many bytes are left before the beginning of a session that the reader has
- * not reached; if 0, it is reached now. If several began, the last one counts. UINT_MAX if
- * none began.
+ * Find how many bytes are left before the beginning of a session that the reader has
+ * not reached. If several began, the last one counts.
+ * Return: the number; 0 if the reader reaches it now; UINT_MAX if none began.
  */
 static unsigned int buffer_before_split(struct buffer_reader *rd)
 {
@@ -335,7 +336,7 @@ static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size
 	bool first;
 	int ret;
 
-	/* if @avail includes bytes of a session, @splits includes the session */
+	/* read @splits after @avail: if @avail has bytes of a session, @splits counts it */
 	smp_rmb();
 	left = buffer_before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
@@ -364,7 +365,7 @@ static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size
 	first = !rd->read;
 	WRITE_ONCE(rd->read, rd->read + copied);
 	rd->at_end = false;
-	/* from the first read on, other threads that share this file may be at the end */
+	/* after the first read, other threads that share this file may be at the end */
 	if (first)
 		wake_up_interruptible(&buffer.wait);
 	return copied;

@@ -25,7 +25,7 @@ static const struct {
 	{ "buffer", 0400, &wsmon_buffer_fops },
 };
 
-/* Create the files. If one cannot be created the module is of no use. */
+/* Create the files. If one cannot be created, the module must not load. */
 static int __init create_files(void)
 {
 	struct dentry *file;

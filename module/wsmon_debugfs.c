@@ -2,11 +2,11 @@
 /*
  * wsmon_debugfs.c - the texts in debugfs wsmon/, for root only
  *
- * Documentation/reference/abi.rst describes each file. Input is taken as a whole or not at all.
- * Reading takes wsmon.lock while the text is made, never while it is copied to the
- * reader. Of texts that can be long only a few lines are made at a time, so that neither
- * kwsmond nor other files wait for long.
- * Pids are those of the pid namespace in which the file was opened.
+ * Documentation/reference/abi.rst describes each file. A write takes effect completely
+ * or not at all. Reading holds wsmon.lock while the text is made, never while it is
+ * copied to the reader, which may sleep. Texts that can be long are made a few lines at
+ * a time, so that neither kwsmond nor other files wait for long. Pids are those of the
+ * pid namespace in which the file was opened.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@
 
 #include "wsmon_internal.h"
 
-/* At most this much of a long text is made under one hold of wsmon.lock: bytes, records */
+/* The most that is made of a long text under one hold of wsmon.lock: bytes, records */
 #define LINES_SIZE	(16U << 10)
 #define LINES_A_HOLD	256U
 
@@ -83,7 +83,7 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	return lines_find(c);
 }
 
-/* seq_file reaches a position by going there from the beginning: let others in. */
+/* Go to the next record. A seek reads all before it: release wsmon.lock now and then. */
 static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct debugfs_cursor *c = m->private;
@@ -97,8 +97,8 @@ static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 }
 
 /*
- * Copy the text of one write; to be freed by kfree(). Each write is a text of its own, at
- * offset 0: the position does not move.
+ * Copy the text of one write; the caller frees it by kfree(). Each write is a text of
+ * its own, at offset 0: the position does not move.
  */
 static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 {
@@ -291,7 +291,7 @@ static unsigned int share_permille(u32 share)
 	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
 }
 
-/* If regions changed meanwhile, the rest of one: nothing is shown twice. */
+/* Show a region; if regions changed since the last read, only what was not shown yet. */
 static int regions_show(struct seq_file *m, void *v)
 {
 	const struct debugfs_cursor *c = m->private;

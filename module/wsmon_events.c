@@ -2,8 +2,8 @@
 /*
  * wsmon_events.c - peaks and tracepoints at the end of an aggregation interval
  *
- * Called by kwsmond when the estimates are made, and whenever a target or the session
- * ends; with wsmon.lock held.
+ * Called with wsmon.lock held: by kwsmond when estimates are made and when a target or
+ * the session ends, and by a task that changes attributes.
  */
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -32,7 +32,7 @@ static struct wsmon_peak *peaks_entry(struct wsmon_session *ss, u64 i)
 	return &ss->peaks[i % WSMON_PEAKS_KEPT];
 }
 
-/* The present or last peak of a group; NULL if the history has dropped it */
+/* The present or last peak of a group; NULL if the history no longer has it */
 static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
 					  const struct wsmon_target *t, u32 group)
 {
@@ -65,7 +65,7 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 	};
 	struct wsmon_peak *p = group_last_peak(ss, t, group);
 
-	/* it was sampled with a twin that is gone: take the sizes of the last edge */
+	/* its twin is gone, and with it the estimates: take the sizes of the last edge */
 	if (!w->mapped && p && edge == WSMON_PEAK_END) {
 		rec.bytes = p->rec.bytes;
 		rec.low = p->rec.low;
@@ -90,14 +90,14 @@ static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u
 	group_report_edge(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
 }
 
-/* Look for edges of peaks. @slept: the target did not run, so that no peak begins. */
+/* Look for starts and ends of peaks. @slept: the target did not run: no peak begins. */
 static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 			bool slept, u64 now)
 {
 	struct wsmon_detector *d = &t->groups[group].detector;
 	const struct wsmon_wss *w = group_wss(t, group);
 
-	/* it could be any size: samples have not served for a window yet */
+	/* skip an estimate that could be any size: no sample has served for a window yet */
 	if (w->mapped && !w->low && w->high == w->mapped)
 		return;
 	if (wsmon_peak_ends(d, &wsmon.attrs, w))
@@ -109,7 +109,7 @@ static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 gr
 	wsmon_peak_learn(d, &wsmon.attrs, w);
 }
 
-/* Is the estimate of this interval? If all regions are stale, it is the old one. */
+/* Is the estimate from this interval? If all regions are stale, it is an old one. */
 static bool target_was_observed(const struct wsmon_target *t)
 {
 	u32 i;
@@ -164,7 +164,7 @@ void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64
  * @ss:	the session
  * @t:	the target
  *
- * Its present peaks end with the last estimate.
+ * Its present peaks end with their last estimate.
  */
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 {

@@ -15,7 +15,7 @@
  * @area:	the area that is being tiled
  * @first:	index of its first region
  * @nr:		regions made so far, in rs->spare
- * @limit:	regions at most, so that one is left for each area to come
+ * @limit:	maximum of @nr, so that one region is left for each area to come
  * @full:	the limit was reached
  */
 struct regions_fit {
@@ -30,10 +30,10 @@ struct regions_fit {
 	bool full;
 };
 
-/* A half that grew by more than this part of it was never sampled as a whole. */
+/* A half that grew by more than 1 / GROWTH does not count as sampled */
 #define GROWTH	8
 
-/* A region that grew so much begins anew, except for its share: it knows little now. */
+/* Let a region that grew this much begin anew, except for its share. */
 static void fit_grown(struct wsmon_region *r, const u64 before[2])
 {
 	u32 h;
@@ -102,8 +102,8 @@ static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 }
 
 /*
- * Tile a range that no old region covers: the regions at both sides grow to the bounds of
- * their cells, aligned cells fill the rest.
+ * Tile a range that no old region covers: the regions at both sides grow to the bounds
+ * of their cells, and aligned cells fill the rest.
  * Return: where the region after the range begins now.
  */
 static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
@@ -135,9 +135,9 @@ static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 }
 
 /*
- * Keep an old region. Its cell may overlap the last region's, if they were in different
- * areas so far. Then the last region grows, or this one is cut at the middles of its cell
- * until they no longer overlap.
+ * Keep an old region. Its cell may overlap that of the last region, if they were in
+ * different areas before. Then the last region grows, or this one is cut at the middles
+ * of its cell until they no longer overlap.
  */
 static void fit_keep(struct regions_fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
@@ -185,7 +185,7 @@ static void fit_area(struct regions_fit *f, u32 *old)
 
 		if (rank == wsmon_area_rank(f->sp, a, hi))
 			continue;
-		/* bounds must be mapped pages, or cells would seem larger */
+		/* bounds must be mapped pages, or the cell would be too large */
 		lo = wsmon_area_select(f->sp, a, rank);
 		hi = wsmon_area_select(f->sp, a,
 				       wsmon_area_rank(f->sp, a, hi) - 1) + 1;
@@ -217,16 +217,16 @@ static void fit_area(struct regions_fit *f, u32 *old)
 
 /**
  * wsmon_regions_fit - make regions tile areas that changed
- * @rs:		the regions; afterwards at most @rs->cap, perhaps above the budget, which
- *		wsmon_regions_adapt() corrects
+ * @rs:		the regions; afterwards at most @rs->cap, perhaps more than the budget,
+ *		which wsmon_regions_adapt() corrects
  * @sp:		the areas, at most @rs->cap
  * @now:	the time
  * @origin:	time before which none of the new memory existed; 0: unknown
  *
- * Regions stay, with their history, as far as they are still mapped; new pages become new
- * regions. A sample that is not in its half any more is forgotten, mostly because its page
- * is gone. (If the page still exists, and the kernel has no young flag, its bit is not set
- * again.)
+ * Regions stay, with their history, as far as they are still mapped; new pages become
+ * new regions. A sample that is not in its half any more is forgotten; usually its page
+ * is gone. (If the page still exists, and the kernel has no young flag, its bit is not
+ * set again.)
  * O(regions + areas * log pages).
  */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,

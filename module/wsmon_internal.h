@@ -30,12 +30,12 @@
 struct pid_namespace;
 struct seq_file;
 
-/* Huge pages in shared page tables whose answer is remembered for a pass */
+/* log2 of the number of huge pages in shared page tables that a pass remembers */
 #define WSMON_LEAVES_BITS	12
 
 /**
  * struct wsmon_leaf - a huge entry of a page table that several targets share
- * @entry:	its address: an identity only, never followed
+ * @entry:	its address: only an identity, never dereferenced
  * @pass:	number of the session's pass that sampled it
  * @seen:	a target found it accessed in that pass, and cleared its bit
  */
@@ -45,12 +45,12 @@ struct wsmon_leaf {
 	bool seen;
 };
 
-/* Peaks of a session that are kept for debugfs wsmon/peaks */
+/* The number of peaks of a session that are kept for debugfs wsmon/peaks */
 #define WSMON_PEAKS_KEPT	1024U
 
 /**
- * struct wsmon_peak_group - peaks of one sum of a target: all, text, or the rest
- * @detector:	what is usual, and whether a peak is going on
+ * struct wsmon_peak_group - peaks of one group of a target's memory: all, text, or the rest
+ * @detector:	what is usual, and whether a peak lasts
  * @start_ns:	when the last peak began
  * @entry:	its index in the history
  * @number:	its number
@@ -65,7 +65,7 @@ struct wsmon_peak_group {
 /**
  * struct wsmon_peak - a peak in the history
  * @target:	the target it belongs to
- * @rec:	its last edge
+ * @rec:	its last edge: the record of its start or end
  */
 struct wsmon_peak {
 	const struct wsmon_target *target;
@@ -89,26 +89,26 @@ struct wsmon_life {
 /**
  * struct wsmon_target - a process that is monitored
  * @pid:	its thread group, referenced
- * @mm:		address space the regions describe: an identity only, never
- *		followed, as the process may have left it
+ * @mm:		address space the regions describe: only an identity, never
+ *		dereferenced, because the process may have left it
  * @exec_id:	distinguishes a new address space at the address of the old one
  * @space:	its mappings
  * @regions:	its regions
- * @twin:	an earlier target with the same mm, which is sampled for both; NULL
+ * @twin:	an earlier target with the same mm, which is sampled for both; or NULL
  * @salt:	mixed into the seed, so that samples of targets are independent
- * @life:	the program it executed while monitored, kept until no window holds
- *		all of its life: see wsmon_task.c
+ * @life:	the program it executed while monitored; its mm is kept until the program
+ *		has lived longer than every window: see wsmon_task.c
  * @wss:	last estimates by window and class, and of everything but text
  * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
  * @nr_peaks:	peaks so far
  * @comm:	name of its main thread
- * @updated_ns:	when the mappings were last read; 0 is never
- * @known_ns:	last time at which @space covered all memory there was
+ * @updated_ns:	when the mappings were last read; 0: never
+ * @known_ns:	last time at which @space covered all of its memory
  * @read_ns:	how long the last reading took
  * @stamp:	wsmon_vaddr_stamp() at that reading
  * @rss:	resident pages at that reading
  * @blind:	pages that appeared since, in mappings that could not be read again
- * @born_ns:	when it executed the program, if a window holds that; 0: before
+ * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
@@ -117,10 +117,10 @@ struct wsmon_life {
  * @active_intervals: intervals it ran in: the clock for dropping samples
  * @ran_since_read: it ran since its mappings were read
  * @drop_all:	all samples are to be dropped at the next boundary
- * @resume:	region the next pass begins with: where the last one gave up
- * @arm_again:	the last pass that armed gave up
- * @check_again: the last pass that checked gave up: what it left may have been
- *		accessed, even if the target has not run since
+ * @resume:	region the next pass begins with: where the last pass gave up
+ * @arm_again:	the last pass that armed samples gave up
+ * @check_again: the last pass that checked samples gave up: those it left may have
+ *		been accessed, even if the target has not run since
  * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
  * @gone:	it exited
  */
@@ -159,9 +159,7 @@ struct wsmon_target {
 	bool gone;
 };
 
-/**
- * struct wsmon_stats - counters since monitoring started: struct wsmon_rec_stats
- */
+/* Counters since monitoring started: struct wsmon_rec_stats explains them */
 struct wsmon_stats {
 	u64 rounds;
 	u64 late_rounds;
@@ -179,31 +177,31 @@ struct wsmon_stats {
 };
 
 /**
- * struct wsmon_session - targets under observation
+ * struct wsmon_session - one run of monitoring
  * @targets:	the targets
- * @tgids:	their thread groups, side by side for a quick search in wsmon_task.c
+ * @tgids:	their thread groups, in an array that wsmon_task.c can search quickly
  * @nr_targets:	number of targets
  * @nr_alive:	number of those not gone
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
- * @start_ns:	when it began; no two sessions begin at the same time
+ * @start_ns:	when it began: identifies it, as no two begin at the same time
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
- * @fresh:	scratch memory: pages of what is new in them
+ * @fresh:	scratch memory: sampled pages of new memory
  * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
- * @peaks:	the last WSMON_PEAKS_KEPT peaks
+ * @peaks:	ring of the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	peaks so far
  * @nr_marks:	marks so far
  * @boundary_ns: when the present aggregation interval ends
- * @pace:	what keeps it within the CPU budget
+ * @pace:	keeps it within the CPU budget
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
- * @poked:	attributes changed since the last round, and with them its due time
+ * @poked:	attributes changed since the last round, and with them the due time
  * @called:	a target needs a look before the next round
- * @cost_ns:	CPU time up to the present round, that of flushes included
+ * @cost_ns:	CPU time up to the present round, including that of flushes
  * @first:	the last round was the first of an interval, or of a target
- * @asleep:	rounds in a row that found no target had run
+ * @asleep:	number of rounds in a row in which no target had run
  * @cpu_start_ns: CPU time of the thread when it began
  * @remote_start_ns: wsmon_tlb_remote_ns() at that time
  * @ns:		pid namespace of the process that started it, referenced: pids in
@@ -248,7 +246,7 @@ struct wsmon_session {
  * @lock:	protects everything below; the thread holds it during a round
  * @attrs:	attributes in force
  * @session:	present or last session; NULL before the first
- * @running:	@session is being observed
+ * @running:	@session has not ended
  * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
  */
 struct wsmon {
@@ -283,7 +281,7 @@ static inline u64 wsmon_sample_ns(void)
 	return wsmon.attrs.sample_us * NSEC_PER_USEC;
 }
 
-/* Rounds may come early by this */
+/* A round may come this much too early */
 static inline u64 wsmon_slack_ns(void)
 {
 	return wsmon_sample_ns() / 2;
@@ -294,10 +292,10 @@ static inline u64 wsmon_aggr_ns(void)
 	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
 }
 
-/* The target whose regions and estimates a target has: its own or its twin's */
+/* The target whose regions and estimates describe a target: itself or its twin */
 static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
 {
-	/* until the next round the twin may have executed another program */
+	/* the twin may have executed another program; the next round notices */
 	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
@@ -330,7 +328,7 @@ bool wsmon_life_called(struct wsmon_target *t);
 u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm);
 struct mm_struct *wsmon_life_take(struct wsmon_target *t, const struct mm_struct *which);
 
-/* Attempts at most that a pass makes at a busy mmap lock, WSMON_LOCK_WAIT_US apart */
+/* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40
 #define WSMON_LOCK_WAIT_US	100
 
@@ -348,8 +346,8 @@ void wsmon_space_free(struct wsmon_space *sp);
 /**
  * enum wsmon_sample_op - what is done to a sample page
  * @WSMON_SAMPLE_ARM:	forget accesses before now
- * @WSMON_SAMPLE_CHECK:	was it accessed since the last time? go on watching
- * @WSMON_SAMPLE_DROP:	was it accessed since the last time? leave it as found
+ * @WSMON_SAMPLE_CHECK:	was it accessed since the last time? clear its bit
+ * @WSMON_SAMPLE_DROP:	was it accessed since the last time? do not clear its bit
  * @WSMON_SAMPLE_LOOK:	was it accessed? change nothing
  * @WSMON_SAMPLE_SETTLE: pay a debt to reclaim, if there is one; clear nothing
  */

@@ -3,10 +3,10 @@
  * wsmon_interval.c - a round of one target, and the end of its aggregation interval
  *
  * Called by kwsmond with wsmon.lock held; may sleep. A round checks all sample pages if
- * the target ran since the last one. A round at the end of an aggregation interval has
- * these steps:
+ * the target ran since the last round. A round at the end of an aggregation interval
+ * has these steps:
  *
- *	drop	check all samples; leave the pages of those that have served as found
+ *	drop	check all samples; do not clear the bits of those that have served
  *	learn	from what the samples saw; read the mappings if they changed; sample
  *		what is new in them; estimate; write the records
  *	adapt	the regions: follow the mappings, split and merge
@@ -14,7 +14,7 @@
  *
  * Memory that appeared since the mappings were last read was not accessed before, and
  * its page tables show all accesses since. So it is sampled when it is first seen, and
- * no interval misses what was mapped during it.
+ * the estimate of an interval includes what was mapped during it.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -24,15 +24,15 @@
 
 #include "wsmon_internal.h"
 
-/* Reading mappings may take this part of the time */
+/* Reading mappings may take 1 / READ_SHARE of the time */
 #define READ_SHARE	64U
-/* and half of the CPU budget */
+/* and half of the CPU budget: cpu_permille / READ_BUDGET of the time */
 #define READ_BUDGET	2000U
 
 /* A program is young for this many aggregation intervals */
 #define YOUNG		3U
 
-/* Has this time passed, give or take half a sampling interval? */
+/* Tell whether @ns have passed since @since, give or take half a sampling interval. */
 static bool interval_elapsed(u64 since, u64 now, u64 ns)
 {
 	return now - since + wsmon_slack_ns() >= ns;
@@ -43,7 +43,7 @@ static u64 interval_window_ns(u32 k)
 	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
 }
 
-/* The interval of a target that ends now */
+/* Describe the interval of a target that ends now. */
 static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 now)
 {
 	struct wsmon_interval iv = {
@@ -87,7 +87,7 @@ static void interval_report(const struct wsmon_target *t, u32 first_window, u64 
 /*
  * Read the mappings into ss->space if they changed, or update_us has passed, but not if
  * that would take too much of the time. If they cannot be read, the next boundary tries
- * again. They are as they were if the target has not run since the last reading.
+ * again. If the target has not run since the last reading, they have not changed.
  * Return: did they change?
  */
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
@@ -122,7 +122,7 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 	t->rss = rss;
 	if (ret)
 		return true;
-	/* unchanged counts as read, too: what is new next time is new since now */
+	/* unchanged mappings count as read, too: new memory is new since now */
 	t->updated_ns = now;
 	t->known_ns = now;
 	return false;
@@ -209,7 +209,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 			     struct mm_struct *mm, u64 now)
 {
-	/* if it slept all the time, samples stay, and mappings are as they were */
+	/* if it slept all the time, samples stay, and mappings have not changed */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	struct wsmon_interval iv;
 	bool changed;
@@ -232,7 +232,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 /* A virtual machine may appear at any time; its notifier stays until the mm is gone. */
 static bool mm_has_secondary_mmu(struct mm_struct *mm)
 {
-	/* a race: the pointer is set once, under a lock not held here; only NULL or not matters */
+	/* the pointer is set once, under a lock not held here; only NULL or not matters */
 	return data_race(mm_has_notifiers(mm));
 }
 
@@ -277,7 +277,7 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 	interval_place_samples(ss, t, mm, now);
 }
 
-/* Make the first regions; if the mmap lock is busy there are none yet. */
+/* Make the first regions. If the mmap lock is busy, the next round tries again. */
 static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
@@ -315,8 +315,8 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * Note when a program began. A round in the middle of exec sees the new memory, of which
- * little was accessed yet, before the probe at the end of exec says when it began.
+ * Note when a program began. A round in the middle of exec sees the new memory, of
+ * which little was accessed yet, before the probe at the end of exec reports the time.
  */
 static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
@@ -329,7 +329,7 @@ static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 		t->regions.r[i].origin_ns = t->born_ns;
 }
 
-/* Follow another target that has the same mm, which is sampled once, for both. */
+/* Follow another target with the same mm, which is then sampled once for both. */
 static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 			       struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
@@ -365,7 +365,7 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
 	t->drop_all = true;
-	/* read the mappings whatever that costs: it is the last time */
+	/* read the mappings at any cost: it is the last time */
 	t->read_ns = 0;
 	interval_observe(ss, t, mm, now);
 	interval_report(t, first, now);
@@ -386,11 +386,11 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	wsmon_stream_exited(t);
 }
 
-/* Do a round within an interval; and what the mmap lock was too busy for before. */
+/* Do a round within an interval, and retry what a busy mmap lock prevented before. */
 static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, bool ran, u64 now)
 {
-	/* check first: what is armed in this round has nothing to report yet */
+	/* check before arming: samples armed in this round have nothing to report */
 	if (ran)
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_CHECK, now);
 	if (!t->updated_ns) {
@@ -429,7 +429,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 	changed |= !!t->twin;
 	if (!changed)
 		target_learn_birth(t, wsmon_life_born(t, mm), now);
-	/* ask before samples are checked: what it does meanwhile counts next time */
+	/* ask before samples are checked: the next round finds what it does meanwhile */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
 	if (!ran && !changed) {
@@ -474,7 +474,7 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 }
 
 /**
- * wsmon_target_leave - drop all samples of a target, and pay what they owe to reclaim
+ * wsmon_target_leave - drop all samples of a target, and pay their debts to reclaim
  * @ss:	the session
  * @t:	the target
  *

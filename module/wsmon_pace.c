@@ -4,23 +4,23 @@
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * kwsmond may use cpu_permille of one CPU. An interval costs its first round, which ends
- * the interval before, and draws and arms samples; and a check for each further round.
- * Accessed bits stay set until they are cleared, so checks only find out how often in an
- * interval something was accessed. So when CPU time is short, checks are left out first,
- * except those at which a window begins; and then there are fewer regions. What an
- * interval takes above its budget is a debt that later ones pay, so the budget holds over
- * a few seconds, not only on average.
+ * kwsmond may use cpu_permille of one CPU. The cost of an interval is that of its first
+ * round, which ends the interval before and draws and arms samples, and that of a check
+ * for each further round. Accessed bits stay set until they are cleared, so checks only
+ * find out how often something was accessed within an interval. So when CPU time is
+ * short, checks are left out first, except those at which a window begins. Then regions
+ * become fewer. What an interval takes above its budget is a debt that later intervals
+ * repay, so the budget holds over a few seconds, not only on average.
  */
 #include "wsmon_pure.h"
 
-/* A debt is limited to the budget of this time */
+/* A debt is limited to the CPU time that is allowed in this period */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
 
-/* More than anything costs, and small enough to be multiplied by a share */
+/* More than any cost, but small enough to be multiplied by a share */
 #define UNLIMITED	((u64)1 << 47)
 
-/* The share of regions is not reduced below this: fewer are of no use */
+/* The share of regions is not reduced further: fewer regions are of no use */
 #define SHARE_MIN	(WSMON_ONE / 1024)
 
 /* Costs are limited to six hours, so that sums and products stay below 2^63 */
@@ -39,7 +39,7 @@ static u64 pace_allowed(const struct wsmon_attrs *a, u64 ns)
 	return div64_u64(min(ns, COST_MAX), 1000) * a->cpu_permille;
 }
 
-/* Time from the beginning of a window to the next end of an interval; 0: they coincide */
+/* Time from the beginning of a window to the next boundary; 0: they coincide */
 static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 {
 	u64 w = wsmon_attrs_window(a, k);
@@ -48,11 +48,12 @@ static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 }
 
 /**
- * wsmon_pace_needed - find the next round that is needed whatever it costs
+ * wsmon_pace_needed - find the next round that is needed even if no CPU time is left
  * @a:		the attributes
  * @left_ns:	time to the end of the interval
  *
- * Return: its time before the end of the interval, less than @left_ns; 0 is the end.
+ * Return: the time from that round to the end of the interval, less than @left_ns; 0 if
+ * it is the end.
  */
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 {
@@ -78,7 +79,7 @@ static u64 pace_min_checks(const struct wsmon_attrs *a)
 	return nr;
 }
 
-/* Number of checks in an interval at most, without its end */
+/* Maximum number of checks in an interval, without its end */
 static u64 pace_max_checks(const struct wsmon_attrs *a)
 {
 	return max_t(u64, div64_u64(a->aggr_us, a->sample_us), 1) - 1;
@@ -138,7 +139,7 @@ static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 		p->share = max_t(u64, SHARE_MIN, div64_u64(was * avail, cost));
 	else if (was < WSMON_ONE && cost + cost / 2 < avail)
 		p->share = min_t(u32, WSMON_ONE, was + was / 4 + 1);
-	/* expect costs to change with it */
+	/* expect costs in proportion to the share */
 	p->first_ns = div64_u64(p->first_ns * p->share, was);
 	p->check_ns = div64_u64(p->check_ns * p->share, was);
 }
@@ -162,7 +163,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	avail -= avail / 8 + min(p->debt_ns, avail / 2);
 	if (p->checks)
 		p->check_ns = div64_u64(p->checks_ns, p->checks);
-	else	/* checks that cost too much may have become cheaper */
+	else	/* checks that were too expensive may have become cheaper */
 		p->check_ns -= p->check_ns / 8;
 
 	pace_set_share(p, p->first_ns + min_checks * p->check_ns, avail);
@@ -207,7 +208,7 @@ u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
 		if (sum >= want)
 			break;
 	}
-	/* the next bucket begins at the bound; the last octave has no next one */
+	/* the bound is where the next bucket begins; the last octave has none */
 	if (i >= WSMON_HIST_BUCKETS - 4)
 		return h->max;
 	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;

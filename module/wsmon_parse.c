@@ -2,8 +2,8 @@
 /*
  * wsmon_parse.c - texts that people write to debugfs files
  *
- * Pure: no mm, no allocation, no locks. Strict: a text is taken as a whole or not at all;
- * "12 abc" is an error, not 12.
+ * Pure: no mm, no allocation, no locks. Strict: a text takes effect completely or not
+ * at all; "12 abc" is an error, not 12.
  */
 #include "wsmon_pure.h"
 
@@ -146,7 +146,8 @@ static int attrs_find_key(const char *word, size_t len)
 
 /*
  * Parse windows, separated by commas, in any order; store them ascending.
- * Return: as parse_number(); -EINVAL if one is there twice, -ERANGE if there are too many.
+ * Return: as parse_number(); -EINVAL if one occurs twice, -ERANGE if there are too
+ * many.
  */
 static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 {
@@ -259,7 +260,7 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 }
 
 /**
- * wsmon_attrs_same_peaks - tell whether peaks are the same with either attributes
+ * wsmon_attrs_same_peaks - tell whether two sets of attributes find the same peaks
  * @a:	attributes
  * @b:	others
  */
@@ -277,8 +278,8 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
  * wsmon_attrs_check - check attributes
  * @a:	the attributes
  *
- * Return: 0; -ERANGE if a value is out of range; -EINVAL if it is zero, or does not fit
- * another one.
+ * Return: 0; -ERANGE if a value is out of range; -EINVAL if one is zero, or does not
+ * fit another one.
  */
 int wsmon_attrs_check(const struct wsmon_attrs *a)
 {
@@ -336,7 +337,7 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 /**
  * wsmon_pids_parse - parse a list of process ids
  * @pids:	the ids
- * @max:	number of ids at most
+ * @max:	maximum number of ids
  * @text:	ids separated by white space; may be blank
  * @len:	its length in bytes
  *

@@ -6,12 +6,13 @@
  *
  * An exponential moving mean and variance describe what is usual. A peak is a period in
  * which the working set size is further from the mean than a threshold. For the first
- * estimates "sigma" uses their median, and the median distance from it. The recursions are
- * those of valgrind-ws (M. Becker, 2018, ws_main.c). Documentation/internals/design.rst has the
- * formulas, and why "sigma" differs from "fano".
+ * estimates, the detector "sigma" uses their median, and the median distance from it.
+ * The recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c).
+ * Documentation/internals/design.rst has the formulas, and why "sigma" differs from
+ * "fano".
  *
- * Numbers are fixed point with a common exponent: a value is pages << FRAC >> shift, and
- * below 2^31 whatever the size, so that its square fits into 64 bits. The exponent grows
+ * Numbers are fixed point with a common exponent: a value is pages << FRAC >> shift. It
+ * is below 2^31 for any size, so that its square fits into 64 bits. The exponent grows
  * with the largest value since the start.
  */
 #include "wsmon_pure.h"
@@ -20,7 +21,7 @@
 #define VALUE_BITS	31
 /* "sigma" ignores smaller changes: 64 KiB */
 #define FEW_PAGES	16
-/* No distance is greater, so thresholds need not be */
+/* No distance exceeds this, so no threshold has to */
 #define FAR		BIT_ULL(46)
 
 /* Weights between 0 and 1 */
@@ -54,7 +55,7 @@ static u64 peak_weighted(u64 x, u64 weight)
 	return mul_u64_u64_shr(x, weight, ONE_SHIFT);
 }
 
-/* x << by, or x >> -by; FAR if that is more */
+/* x << by, or x >> -by if by is negative; at most FAR */
 static u64 peak_shifted(u64 x, int by)
 {
 	if (by <= 0)
@@ -72,7 +73,7 @@ static u64 peak_distance(u64 a, u64 b)
 	return a > b ? a - b : b - a;
 }
 
-/* Half of F = (sigma / (mean / 10))^2: two lengths, so the unit cancels out */
+/* Half of F = (sigma / (mean / 10))^2: the unit cancels out */
 static u64 peak_half_f_sigma(const struct wsmon_detector *d, u64 sigma)
 {
 	u64 ratio = min_t(u64, 8 << ARG_SHIFT,
@@ -95,7 +96,7 @@ static u64 peak_half_f_fano(const struct wsmon_detector *d)
 }
 
 /**
- * wsmon_peak_threshold - compute which distance from the mean is unusual
+ * wsmon_peak_threshold - compute the distance from the mean that is unusual
  * @d:	the detector, with at least one estimate
  * @a:	the attributes
  *
@@ -123,7 +124,7 @@ u64 wsmon_peak_threshold(const struct wsmon_detector *d,
 	return e * a->peak_gain / 1000;
 }
 
-/* Number of estimates that "sigma" starts with */
+/* Number of estimates that "sigma" judges by the median */
 static u32 peak_nr_start(const struct wsmon_attrs *a)
 {
 	if (a->peak_detector == WSMON_PEAK_FANO)
@@ -137,7 +138,7 @@ static u32 peak_nr_unjudged(const struct wsmon_attrs *a)
 	return peak_nr_start(a) ? min(peak_nr_start(a), WSMON_PEAK_FIRST) : a->peak_window;
 }
 
-/* Return the median; sort the values. */
+/* Sort the values. Return: the median. */
 static u64 peak_median(u32 *v, u32 n)
 {
 	u32 i, j, x;
@@ -167,10 +168,11 @@ static void peak_first_mean(struct wsmon_detector *d, u32 n)
 }
 
 /*
- * Set what is usual by the first @n estimates: their median, and 1.4826 times the median
- * distance from it, which is the standard deviation of normal noise. Bursts among them
- * change neither much. But a size that occurs more often than three times, and than three
- * times in ten, is usual: then take mean and variance.
+ * Set what is usual by the first @n estimates: their median, and 1.4826 times the
+ * median distance from it, which is the standard deviation of normal noise. Bursts
+ * among them change neither much. But if more than three estimates, and more than three
+ * in ten, would be unusual, their size is usual, too: then take mean and variance of
+ * all.
  */
 static void peak_first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
 {
@@ -200,14 +202,14 @@ static void peak_fit_value(struct wsmon_detector *d, u64 pages)
 	d->filtered >>= by;
 	d->baseline >>= by;
 	d->threshold >>= by;
-	/* twice, as together they may be more than 63 */
+	/* shift twice, because twice @by may be more than 63 */
 	d->var = d->var >> by >> by;
 	d->var_before = d->var_before >> by >> by;
 	for (i = 0; i < WSMON_PEAK_LEARN; i++)
 		d->first[i] >>= by;
 }
 
-/* Add an estimate: the variance first, as it takes the old mean. */
+/* Add an estimate. The variance comes first, because it uses the old mean. */
 static void peak_add(struct wsmon_detector *d, u64 value, u32 window)
 {
 	u64 diff = peak_distance(value, d->mean), n = window + 1, step;
@@ -254,9 +256,9 @@ static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /*
- * Has the new level become usual? Passing the moving mean on the way back does not count.
- * The threshold is that of the old level, which may have been next to nothing: so the mean
- * gives another one.
+ * Has the new level become usual? Passing the moving mean on the way back does not
+ * count. The threshold stems from the old level, which may have been near 0, so the
+ * mean gives a second threshold. The larger one counts.
  */
 static bool peak_is_settled(const struct wsmon_detector *d,
 			    const struct wsmon_attrs *a, u64 pages)
@@ -268,8 +270,8 @@ static bool peak_is_settled(const struct wsmon_detector *d,
 }
 
 /**
- * wsmon_peak_ends - tell whether a peak has ended before an estimate
- * @d:	the detector; its figures of the peak stay
+ * wsmon_peak_ends - tell whether an estimate ends the present peak
+ * @d:	the detector; keeps its figures of the peak
  * @a:	the attributes
  * @w:	the estimate
  *
@@ -305,8 +307,8 @@ bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
  * @a:	the attributes
  * @w:	the estimate
  *
- * All of its confidence interval must be beyond the threshold, so that an error of sampling
- * is no peak.
+ * All of its confidence interval must be beyond the threshold, so that a sampling error
+ * does not count as a peak.
  */
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		       const struct wsmon_wss *w)
@@ -318,7 +320,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	if (d->sign || d->nr < peak_nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
-	/* few estimates say little about the variance */
+	/* few estimates reveal little about the variance */
 	if (d->nr < peak_nr_start(a))
 		far += far * WSMON_PEAK_FIRST / d->nr;
 	/* a small function that is called now and then is no peak */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_pure.h - what needs no kernel: plain numbers, no mm
+ * wsmon_pure.h - plain numbers: structures and functions that need no kernel
  *
  * Pure files (space, regions, fit, adapt, wss, peaks, pace, parse) include this and
  * nothing else of the module. tests/unit compiles them for userland, too.
  *
- * Addresses in here are virtual page numbers (vpn), sizes are pages, times are
- * nanoseconds of CLOCK_MONOTONIC; shares and probabilities are Q15.
+ * Addresses are virtual page numbers (vpn), sizes are pages, times are nanoseconds of
+ * CLOCK_MONOTONIC. Shares and probabilities are Q15: 2^15 is 1.
  */
 #ifndef WSMON_PURE_H
 #define WSMON_PURE_H
@@ -36,8 +36,8 @@
 #define WSMON_INPUT_MAX		4096U	/* bytes of one write to debugfs */
 
 /**
- * struct wsmon_extent - a mapping, or as much of one as has page tables, or
- * neighbours of one class without a gap
+ * struct wsmon_extent - a mapping, a part of one that has page tables, or several
+ * of one class without a gap between them
  * @start:	first page
  * @end:	end, exclusive
  * @base:	mapped pages of the target below @start
@@ -71,7 +71,7 @@ struct wsmon_area {
  * @area:	areas in address order: every extent belongs to one
  * @nr_area:	their number
  * @cap:	extents and areas that fit, at most WSMON_MAX_EXTENTS
- * @coalesced:	some areas have several mappings, as more areas are not allowed
+ * @coalesced:	some areas have several mappings, to limit the number of areas
  */
 struct wsmon_space {
 	struct wsmon_extent *ext;
@@ -85,7 +85,7 @@ struct wsmon_space {
 /**
  * struct wsmon_sample - a sample page
  * @vpn:	the page
- * @seen_ns:	the last round that found it accessed; 0 is never since armed
+ * @seen_ns:	the last round that found it accessed; 0: none since it was armed
  */
 struct wsmon_sample {
 	u64 vpn;
@@ -93,7 +93,7 @@ struct wsmon_sample {
 };
 
 /*
- * The life of a region's samples; a boundary is the end of an aggregation interval:
+ * The life of a region's samples. A boundary is the end of an aggregation interval:
  *
  *    region is new, split or merged; a half grew; a sample is not in its half any more
  *                     |
@@ -118,55 +118,56 @@ struct wsmon_sample {
  *   |                 |
  *   +- was dropped ---+
  *
- * Only regions at rest are split and merged; above the limit armed ones merge, too.
+ * Only regions at rest are split and merged. Above the limit, armed ones are merged,
+ * too.
  *
- * What is known of window k, bit k of known and whole:
+ * What is known for window k, by bit k of known and whole:
  *
  *   known whole
  *     0     0    nothing: any of its pages may have been accessed
- *     1     0    out[k] is of a part of the window: more may have been accessed
- *     1     1    out[k] is of the whole window
+ *     1     0    out[k] covers a part of the window: more may have been accessed
+ *     1     1    out[k] covers the whole window
  *
  * wsmon_regions_learn() sets both bits once samples have served the window, or if the
- * memory is younger than the window. Before that it sets known if whole is not set; if
- * whole is set, out[k] stays what earlier samples said. A stale region loses whole: its
- * out[k] may be wrong either way. New windows, and a half that grew by more than an
- * eighth, clear both bits. Halves inherit the bits; two that merge both need to have
- * them. guess is set when a region whose halves differ is split or merged, and cleared
+ * memory is younger than the window. Before that, it sets known if whole is not set; if
+ * whole is set, out[k] stays as earlier samples left it. A stale region loses whole:
+ * its out[k] may be wrong either way. New windows, and a half that grew by more than an
+ * eighth, clear both bits. Halves inherit the bits; a merged region has those that both
+ * had. guess is set when a region whose halves differ is split or merged, and cleared
  * with the next out[k].
  */
 
 /**
  * struct wsmon_region - a cell, clipped to the mapped pages of its area
  * @start:	first mapped page
- * @end:	end of the last mapped one
+ * @end:	end of the last mapped page
  * @n:		mapped pages in the cell's lower and upper half; { 1, 0 } for one page
  * @s:		a sample page in each half; the second is unused if @n[1] is 0
- * @armed_ns:	when both samples were first cleared; 0: at rest
+ * @armed_ns:	when the samples were armed; 0: at rest
  * @since_ns:	when the share last changed much
- * @origin_ns:	the memory did not exist before, and the samples know of every
- *		access since; 0: not so
+ * @origin_ns:	the memory did not exist before this time, and the samples know of
+ *		every access since; 0: this is not so
  * @area:	index of its area
- * @hits:	checks of this interval that found a sample accessed
- * @checks:	checks of this interval
- * @out:	by window, share of each half within it (Q15): what estimates are made of
- * @share:	moving average of each half's share an interval (Q15)
+ * @hits:	checks in this interval that found a sample accessed
+ * @checks:	checks in this interval
+ * @out:	by window, accessed share of each half within it (Q15), for the estimate
+ * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
  * @debt:	by half: what reclaim does not know of the sample, enum young_debt
- * @known:	bit k: @out[k] says something, perhaps of a part of the window
+ * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
  * @whole:	bit k: @out[k] was observed for the whole window
- * @guess:	bit k: @out[k] was made of halves that differed: which of its pages were
- *		accessed is not known, even if both halves say the same
- * @due:	this boundary is to drop its samples
- * @dropped:	this boundary has dropped them
- * @last:	this boundary looked at its samples
- * @stale:	@out is of an earlier interval: the end of this one was not observed
+ * @guess:	bit k: @out[k] comes from halves that differed: which pages were
+ *		accessed is not known, even if both halves have the same share now
+ * @due:	the samples are to be dropped at this boundary
+ * @dropped:	the samples were dropped at this boundary
+ * @last:	the samples were checked at this boundary
+ * @stale:	@out is from an earlier interval: the end of this one was not observed
  * @absent:	bit h: the page of half h was not mapped at the last check
  * @vague:	bit h: the page of half h was found accessed when it was first seen
- *		mapped and not since, and may merely have been mapped around a fault
- * @doubtful:	by half, bit k: @out[k] was made of such a page
+ *		mapped and not since: perhaps a fault on a page near it mapped it
+ * @doubtful:	by half, bit k: @out[k] comes from such a page
  */
 struct wsmon_region {
 	u64 start;
@@ -200,11 +201,11 @@ struct wsmon_region {
 /**
  * struct wsmon_regions - the regions of a target
  * @r:		the regions, in address order
- * @spare:	as many again: every change writes the new list here, then swaps
+ * @spare:	a second array: every change writes the new list here, then swaps
  * @nr:		number of regions
  * @cap:	regions that fit into @r: budget and some room to move in
- * @budget:	regions this target is to have at most
- * @limit:	regions it may have at most, whatever it takes; not less than @budget
+ * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
+ * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -215,7 +216,7 @@ struct wsmon_regions {
 	u32 limit;
 };
 
-/* 4 * log2(x), rounded down to the quarter below by the mantissa's two bits */
+/* 4 * log2(x), linear between powers of two, rounded down */
 static inline unsigned int wsmon_log2_quarters(u64 x)
 {
 	unsigned int bit;
@@ -245,7 +246,7 @@ static inline u64 wsmon_area_end(const struct wsmon_space *sp, const struct wsmo
 }
 
 /* wsmon_regions.c: cells, and the life of regions */
-/* First page of the smallest cell that holds a region, and its end, exclusive */
+/* Find the smallest cell that holds a region: its first page, and its end, exclusive */
 static inline void wsmon_cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
 {
 	unsigned int order = fls64(start ^ (end - 1));
@@ -287,7 +288,7 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
  * struct wsmon_adapt - scratch memory of wsmon_regions_adapt()
  * @split:	regions that could be split, by score
  * @merge:	pairs that could be merged, by score
- * @zoom:	regions accessed in part are few: cut them
+ * @zoom:	few regions are accessed in part: split these
  */
 struct wsmon_adapt {
 	u32 split[WSMON_SCORES];
@@ -304,15 +305,15 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 
 /* wsmon_regions.c: what an aggregation interval teaches */
 /**
- * struct wsmon_interval - an aggregation interval of a target that ends
+ * struct wsmon_interval - the aggregation interval of a target that ends now
  * @begin_ns:	when it began
  * @now:	when it ends
  * @aggr_ns:	its nominal length
- * @slack_ns:	rounds may come early by this: half a sampling interval
+ * @slack_ns:	a round may come this much too early: half a sampling interval
  * @window_ns:	the windows, ascending
  * @nr_windows:	number of windows
- * @idle:	rounds the target slept through
- * @active:	number of intervals it ran in
+ * @idle:	rounds before which the target had not run
+ * @active:	number of intervals in which it ran
  * @drop_all:	all samples are to be dropped
  */
 struct wsmon_interval {
@@ -333,17 +334,17 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 void wsmon_regions_rest(struct wsmon_regions *rs);
 
 /* wsmon_wss.c: new memory, the estimator */
-/* Pages of new memory that are sampled at most */
+/* Maximum number of pages of new memory that are sampled */
 #define WSMON_FRESH_MAX		1024
 
 /**
  * struct wsmon_fresh - memory that appeared since the mappings were last read
  * @pages:	its pages by class
  * @drawn:	pages of each class that are sampled
- * @seen:	those found accessed
- * @vague:	those of @seen that may merely have been mapped around a fault
- * @late:	some of it may be older than the window, so that it is not known
- *		whether accesses were within the window
+ * @seen:	pages of @drawn found accessed
+ * @vague:	pages of @seen that a fault on a page near them may have mapped
+ * @late:	some of the memory may be older than the window: its accesses may have
+ *		been before the window
  * @nr:		pages in @vpn
  * @vpn:	the pages, ascending
  * @class:	their classes
@@ -367,7 +368,7 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
  * @pages:	the estimate
  * @low:	lower end of the 95 % interval
  * @high:	upper end
- * @mapped:	mapped pages, of which it is a part
+ * @mapped:	the mapped pages that it is a part of
  */
 struct wsmon_wss {
 	u64 pages;
@@ -376,7 +377,7 @@ struct wsmon_wss {
 	u64 mapped;
 };
 
-/* After the sizes of the classes: that of everything but text */
+/* Index of the sum of all classes but text, after the classes */
 #define WSMON_WSS_REST		WSMON_NR_CLASSES
 #define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)
 
@@ -386,15 +387,15 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs, const struct wsmon_space
 u64 wsmon_sqrt_up(u64 x);
 
 /* wsmon_peaks.c: when the working set size is unusual */
-/* Estimates until "sigma" judges, and until it does so by moving mean and variance */
+/* "sigma" judges after FIRST estimates, and by moving mean and variance after LEARN */
 #define WSMON_PEAK_FIRST	6U
 #define WSMON_PEAK_LEARN	32U
 
 /**
- * struct wsmon_detector - finds peaks of a working set size
+ * struct wsmon_detector - state of the search for peaks of a working set size
  * @mean:	moving mean; while "sigma" starts, the median
  * @var:	moving variance; while "sigma" starts, from the median deviation
- * @filtered:	the last estimate as the mean took it: damped within a peak
+ * @filtered:	the last estimate as it entered the mean: damped within a peak
  * @baseline:	@mean when the peak began
  * @var_before:	@var when the peak began
  * @threshold:	distance from the mean that made it a peak
@@ -402,7 +403,7 @@ u64 wsmon_sqrt_up(u64 x);
  * @nr:		estimates since the start, saturating
  * @lasted:	estimates since the last peak began
  * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
- * @sign:	1 in a peak, -1 in one downwards, else 0
+ * @sign:	1 in a peak upwards, -1 in one downwards, else 0
  * @ended:	@sign of the peak that this estimate ended, else 0
  * @first:	the first estimates, for the median
  */
@@ -433,17 +434,17 @@ u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
 /* wsmon_pace.c: keeping within the CPU budget */
 /**
- * struct wsmon_pace - how much a session does, and what it costs
- * @share:	part of max_regions in force (Q15)
+ * struct wsmon_pace - how much work a session does, and what it costs
+ * @share:	share of max_regions in force (Q15)
  * @step_ns:	sampling interval in force
  * @left_ns:	CPU time the present interval may take
  * @spent_ns:	CPU time it has taken
- * @debt_ns:	CPU time that earlier intervals took above their budget
+ * @debt_ns:	CPU time that earlier intervals took above their budget, not yet repaid
  * @first_ns:	expected cost of the first round of an interval
  * @last_ns:	cost of the last such round
  * @check_ns:	expected cost of a round of checks
- * @checks_ns:	cost of those in this interval
- * @checks:	number of those
+ * @checks_ns:	cost of the rounds of checks in this interval
+ * @checks:	number of rounds of checks in this interval
  */
 struct wsmon_pace {
 	u32 share;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_regions.c - regions: buddy cells, their samples, what these teach
+ * wsmon_regions.c - regions: buddy cells, their samples, and what the samples show
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
@@ -13,7 +13,7 @@
  *	region        [---- n[0] -:------ n[1] -------]   clipped by its area
  *	               x          :         x             a sample in each half
  *
- * Merging undoes it, once both halves are whole regions again.
+ * Merging undoes that, when each half is one region.
  */
 #include "wsmon_pure.h"
 
@@ -37,7 +37,7 @@ u64 wsmon_cell_mid(u64 start, u64 end)
 }
 
 /**
- * wsmon_region_clip - make a region of a range: clip it to its mapped pages, count them
+ * wsmon_region_clip - make a region of a range: clip it to the mapped pages, count them
  * @sp:		the space
  * @r:		the region, with its area
  * @start:	first page
@@ -136,12 +136,12 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r,
 	}
 }
 
-/* Samples are not reported where the share is this close to 0 or 1 */
+/* Samples of a region are not reported if its share is this close to 0 or 1 */
 #define SHARE_NEARLY		(WSMON_ONE / 512)
-/* and has been for this many draws */
+/* and it has had at least this many draws */
 #define DRAWS_SETTLED		4
 
-/* Position of a sample in its half, from @start to @end, in units of WSMON_SAMPLES_* */
+/* Position of a sample in its half, @start to @end, in units of 1 / WSMON_SAMPLES_PLACES */
 static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 {
 	/* a half has less than 2^45 pages */
@@ -177,7 +177,7 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 	return samples;
 }
 
-/* Evidence grows up to this number of draws: older ones fade */
+/* Count at most this many draws: older ones fade */
 #define DRAWS_MAX	64
 /* The past has a weight of at most 7/8 in moving averages */
 #define AVERAGE_MAX	8
@@ -189,13 +189,13 @@ static u16 moving_average(u16 old, u16 new, unsigned int weight)
 
 /**
  * wsmon_region_observe - update the averages of a region after an aggregation interval
- * @r:		the region, observed at the same two pages all the interval
+ * @r:		the region, observed at the same two pages during the whole interval
  * @x:		by half, was the sample accessed during the interval?
  * @fresh:	the positions were drawn for this interval
  * @now:	the time
  *
- * Halves that agree with each other and contradict the average replace it at once;
- * anything less moves it.
+ * If the halves agree with each other and contradict the average, their value replaces
+ * it at once. Otherwise it only moves the average.
  */
 void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 			  u64 now)
@@ -238,22 +238,22 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 /*
  * What an aggregation interval teaches
  *
- * Each window has its own estimate, made of what samples saw that served it in full.
- * Estimates of different windows are made of different generations of samples, so the
- * one of a longer window may be smaller by chance. They are left as they are: taking the
- * larger of the two would be too large in the mean.
+ * Each window has its own estimate, from samples that served it in full. Estimates for
+ * different windows come from different generations of samples, so the estimate for a
+ * longer window may by chance be smaller. This is not corrected: the larger of the two
+ * would be too large on average.
  */
 
 /*
- * Has a sample served for a time? Rounds come at multiples of the sampling interval, give
- * or take half of one.
+ * Tell whether a sample has served for @ns. Rounds come at multiples of the sampling
+ * interval, give or take half of one.
  */
 static bool sample_served(const struct wsmon_interval *iv, u64 since, u64 ns)
 {
 	return iv->now - since + iv->slack_ns >= ns;
 }
 
-/* Was an access within the last @ns? A round at @at finds accesses since the one before. */
+/* Was an access within the last @ns? The round at @at found it: it was since the one before. */
 static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 {
 	return at && iv->now - at + iv->slack_ns < ns;
@@ -264,10 +264,10 @@ static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
  * @r:	the region
  * @iv:	the interval that ends
  *
- * Samples are dropped, and drawn again, when they have served the longest window. If that
- * is longer than an interval, regions take turns, by their address. The turns are counted
- * in intervals in which the target ran: by plain intervals, one that runs once a window
- * would always drop the same regions.
+ * Samples are dropped, and drawn again, when they have served the longest window. If
+ * that is longer than an interval, regions take turns, by their address. Turns are
+ * counted in intervals in which the target ran: if all intervals counted, a target that
+ * runs once a window would always drop the same regions.
  */
 bool wsmon_region_due(const struct wsmon_region *r,
 		      const struct wsmon_interval *iv)
@@ -305,7 +305,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	for (k = 0; k < iv->nr_windows; k++) {
 		bool all = region_younger_than(iv, r, iv->window_ns[k]);
 
-		/* as long as no sample has served the window, a part of it is all there is */
+		/* until a sample has served the window, use what it saw of a part of it */
 		if (all || sample_served(iv, r->armed_ns, iv->window_ns[k]))
 			r->whole |= BIT(k);
 		else if (r->whole & BIT(k))
@@ -326,13 +326,13 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 }
 
 /**
- * wsmon_regions_learn - turn what the samples saw into what is known
+ * wsmon_regions_learn - update what is known about regions from what their samples saw
  * @rs:		the regions, their samples checked for the last time in this interval
  * @iv:		the interval
  * @slept:	the target did not run in it, so samples were not checked
  *
- * Regions that could not be checked, as the mmap lock was busy, keep their last figures,
- * which count as quite uncertain.
+ * Regions that could not be checked because the mmap lock was busy keep their last
+ * figures, which widen the confidence interval.
  */
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
 			 bool slept)

@@ -3,12 +3,13 @@
  * wsmon_session.c - a session: starting, stopping, changing, and its thread's schedule
  *
  * One kernel thread, kwsmond, observes all targets. It holds wsmon.lock during a round,
- * and sleeps without it. Every sample_us a round checks the sample pages of all targets
- * that ran since the last one; less often to keep within the CPU budget (wsmon_pace.c),
- * and while targets sleep. Between rounds it looks at targets that executed a program, or
- * ended (wsmon_task.c). wsmon_interval.c has what a round does.
+ * and sleeps without it. Every sample_us, a round checks the sample pages of all
+ * targets that ran since the last round. Rounds are rarer where the CPU budget requires
+ * it (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at
+ * targets that executed a program, or ended (wsmon_task.c). wsmon_interval.c implements
+ * a round.
  *
- * Who starts, stops or changes a session holds wsmon.ctl.
+ * A task that starts, stops or changes a session holds wsmon.ctl.
  */
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
@@ -33,7 +34,7 @@ static void session_end(u32 reason)
 	WRITE_ONCE(wsmon.running, false);
 }
 
-/* Each round that found no target had run doubles the time to the next, up to 2^this */
+/* Each round in which no target had run doubles the time to the next, up to 2^ASLEEP_MAX */
 #define ASLEEP_MAX	8
 
 /* Report attributes, targets and mappings again to a reader that came late. */
@@ -50,7 +51,7 @@ static void session_report_again(const struct wsmon_session *ss)
 	}
 }
 
-/* Account for the last round. The scheduler updates CPU time when it switches: so now. */
+/* Account for the last round: the scheduler updated its CPU time when the thread slept. */
 static void session_account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
@@ -67,8 +68,8 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
 	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
 	/*
-	 * Samples serve from now on, for a whole interval. A round that comes up to half
-	 * a sampling interval early counts as its end.
+	 * Samples serve from now on, for a whole interval. A round that comes up to
+	 * half a sampling interval early counts as the end of the interval.
 	 */
 	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns();
 	if (wsmon_buffer_attached())
@@ -77,15 +78,15 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 }
 
 /*
- * Compute when the next round is due: at the end of the interval if there is no CPU time
- * left, later and later while no target runs, but never after the beginning of a window
- * or the end of an interval.
+ * Compute when the next round is due. If no CPU time is left, that is the next
+ * beginning of a window or end of an interval. While no target runs, rounds become
+ * rarer, but none of those is left out.
  */
 static u64 session_next_round(struct wsmon_session *ss, u64 due)
 {
 	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
 
-	/* it was woken before it was due if attributes made the interval shorter */
+	/* the thread was woken early if attributes made the interval shorter */
 	due = min(due, now) + step;
 	if (now > due) {
 		late = div64_u64(now - due, step) + 1;
@@ -136,9 +137,9 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 }
 
 /*
- * Look at targets that executed a program, or ended, without waiting for the next round.
- * If there is no CPU time left new programs have to wait. An end does not: it comes once,
- * and its memory is waiting to be freed.
+ * Look at targets that executed a program, or ended, without waiting for the next
+ * round. If no CPU time is left, new programs have to wait. Targets that ended do not:
+ * that happens once, and their memory waits to be freed.
  * Return: when the next round is due; 0 if no target is left.
  */
 static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
@@ -180,7 +181,7 @@ static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slac
 	try_to_freeze();
 }
 
-/* kwsmond. Ends when asked to, or by itself when every target is gone. */
+/* Run rounds until asked to stop, or until every target is gone: this is kwsmond. */
 static int session_thread(void *data)
 {
 	struct wsmon_session *ss = data;
@@ -255,7 +256,7 @@ static int session_start(const u32 *pids, unsigned int nr,
 		wsmon_session_free(ss);
 		return PTR_ERR(thread);
 	}
-	/* keep it: it may end by itself before it is stopped */
+	/* hold a reference: it may end by itself before it is stopped */
 	get_task_struct(thread);
 	ss->thread = thread;
 
@@ -307,7 +308,7 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
  * @text:	what was written to debugfs wsmon/attrs
  * @len:	its length in bytes
  *
- * New intervals are in force from the present round on, a new number of regions at the
+ * New intervals apply from the present round on, a new number of regions applies at the
  * end of the aggregation interval.
  * Context: may sleep, no locks held.
  * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
@@ -346,10 +347,10 @@ int wsmon_set_attrs(const char *text, size_t len)
 		/* the thread may be about to sleep for the old interval */
 		WRITE_ONCE(ss->poked, true);
 	}
-	/* peaks end with their last estimates, so before these are cleared */
+	/* end peaks before the estimates that they end with are cleared */
 	if (wsmon.running && !wsmon_attrs_same_peaks(&attrs, &wsmon.attrs))
 		wsmon_events_restart_all(wsmon.session);
-	/* also the results of a session that has ended, which can still be read */
+	/* do this also if the session has ended: its results can still be read */
 	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
 		wsmon_session_forget(wsmon.session,
 				     attrs.window_us == wsmon.attrs.window_us);

@@ -5,10 +5,10 @@
  * Pure: no mm, no allocation, no locks. wsmon_vaddr.c builds a space, the files about
  * regions use it.
  *
- * An area usually is one extent. If a target has more extents than its regions can cover,
- * neighbours are coalesced, and an area has gaps. Its pages are counted and found by rank
- * and select over the extents, so that a gap of terabytes neither weighs in an estimate
- * nor has samples.
+ * An area usually is one extent. If a target has more extents than its regions can
+ * cover, neighbours are coalesced, and an area has gaps. The mapped pages of an area
+ * are numbered: rank finds a page's number, select the page of a number. So a gap of
+ * terabytes has no weight in an estimate, and no samples.
  */
 #include "wsmon_pure.h"
 
@@ -124,8 +124,8 @@ static void space_coarsen(struct wsmon_space *sp)
  * @joined:	it belongs to the same mapping as the last extent
  *
  * Extends the last extent if there is no gap and the class is the same. When
- * WSMON_MAX_EXTENTS are used the narrowest gaps are closed, so that any number of mappings
- * fits, in O(log) amortised time each.
+ * WSMON_MAX_EXTENTS are used, the narrowest gaps are closed, so that any number of
+ * mappings fits, in O(log) amortised time each.
  *
  * Return: 0; -EINVAL if the range is empty or out of order; -ENOSPC if @sp->cap is
  * used up and may be larger.
@@ -158,7 +158,7 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 	return 0;
 }
 
-/* Make areas: neighbours are coalesced while they have at most @pages mapped pages. */
+/* Make areas: coalesce neighbours that together have at most @pages mapped pages. */
 static void space_group_by(struct wsmon_space *sp, u64 pages)
 {
 	u64 sum = 0;
@@ -189,7 +189,7 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
 /**
  * wsmon_space_group - make areas of the extents
  * @sp:		the space; @area has room for @nr_ext areas
- * @max_areas:	number of areas at most, not 0
+ * @max_areas:	maximum number of areas, not 0
  *
  * Each mapping is an area of its own if there are few enough. Otherwise the smallest
  * neighbours are coalesced, up to the smallest power of two of pages that is enough.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_state.c - the monitor's state: its lock, its attributes, memory of a session
+ * wsmon_state.c - the monitor's state: lock, attributes, and the memory of a session
  *
- * The ground floor: what the other files act on. A session is not visible to others
- * while it is created or freed.
+ * This is the bottom layer, which the other files use. No other task can see a session
+ * while it is created or freed, so neither needs wsmon.lock.
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -33,7 +33,7 @@ struct wsmon wsmon = {
 	.stop_reason = -1,
 };
 
-/* How often the thread lets others go first, for YIELD_US to twice as long each time */
+/* kwsmond lets others go first this many times, for YIELD_US to twice that each time */
 #define YIELD_TRIES	10
 #define YIELD_US	500
 
@@ -41,7 +41,7 @@ struct wsmon wsmon = {
 static atomic_t lock_waiters = ATOMIC_INIT(0);
 
 /**
- * wsmon_lock - take wsmon.lock, for all but kwsmond
+ * wsmon_lock - take wsmon.lock, in any task but kwsmond
  *
  * Return: 0, or -EINTR if a signal came.
  */
@@ -58,8 +58,8 @@ int wsmon_lock(void)
 /**
  * wsmon_lock_round - take wsmon.lock for a round, for kwsmond
  *
- * A thread that is late comes back at once, before a task that waits has woken up, and
- * could take the lock from it again and again. So tasks that wait go first, up to a limit.
+ * If rounds are late, kwsmond takes the lock again at once, before a waiting task has
+ * woken up, and could do so again and again. So waiting tasks go first, up to a limit.
  */
 void wsmon_lock_round(void)
 {
@@ -76,15 +76,15 @@ bool wsmon_ready;
 /**
  * wsmon_may_open - check whether the present task may open one of the files
  *
- * Their modes keep out all but root. This keeps out root of a container that was given
- * the host's debugfs: only CAP_SYS_ADMIN in the initial user namespace may see what
- * processes of the host do.
+ * The modes of the files admit only root. This function also rejects root of a
+ * container that has the host's debugfs: only a task with CAP_SYS_ADMIN in the initial
+ * user namespace may see what processes of the host do.
  *
  * Return: 0, -EPERM, or -ENODEV while the module is still being loaded.
  */
 int wsmon_may_open(void)
 {
-	/* pairs with wsmon_init(), which must not fail once a file was opened */
+	/* pairs with wsmon_init(), which must not fail after a file was opened */
 	if (!smp_load_acquire(&wsmon_ready))
 		return -ENODEV;
 	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
@@ -278,10 +278,10 @@ void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_region
  * wsmon_session_resize - give the targets the regions that new attributes allow
  * @ss:		the session
  * @attrs:	the attributes
- * @room:	from wsmon_session_make_room(); has the old arrays afterwards
+ * @room:	what wsmon_session_make_room() returned; has the old arrays afterwards
  *
- * Forgets the costs, too. Arrays only grow; regions above a smaller budget are merged at
- * the end of the aggregation interval.
+ * Also forgets the costs of rounds. Arrays only grow; regions above a smaller budget
+ * are merged at the end of the aggregation interval.
  * Context: wsmon.ctl and wsmon.lock held.
  */
 void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,

@@ -16,7 +16,7 @@
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
 	 sizeof(struct wsmon_region_entry))
 
-/* A snapshot is made here */
+/* Memory in which a snapshot is made */
 static struct wsmon_rec_snapshot *scratch;
 
 /* The pid in the namespace that started the session; 0 if it is not visible there */
@@ -209,7 +209,7 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 }
 
 /**
- * wsmon_stats_fill - fill in the counters of a session, for a record or a file
+ * wsmon_stats_fill - fill in the counters of a session, for a record or debugfs
  * @rec:	the record; its header is left to the caller
  * @ss:		the session
  *

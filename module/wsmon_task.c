@@ -2,9 +2,9 @@
 /*
  * wsmon_task.c - a target as a process: its mm, its threads, its exec and exit
  *
- * The main thread may have ended before the others, so any thread serves where one is
- * needed. Threads are read under RCU, without a lock: one that comes or goes meanwhile
- * may be missed.
+ * The main thread may have ended before the others, so where a thread is needed, any
+ * will do. The list of threads is read under RCU, without a lock: a thread that comes
+ * or goes meanwhile may be missed.
  */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "wsmon_internal.h"
 
-/* Threads that are read each round at most; a process with more counts as running */
+/* A process with more threads counts as running: its threads are not looked at */
 #define THREADS_MAX	256
 
 /* Get the mm of a thread, with a reference on mm_count, or NULL. Context: RCU. */
@@ -35,7 +35,7 @@ static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 }
 
 /*
- * Get the mm of a process, with a reference on mm_count, and the program's exec_id. NULL
+ * Get the mm of a process, with a reference on mm_count, and the program's exec_id; NULL
  * if there is no mm, or no live thread. Context: RCU.
  */
 static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
@@ -89,11 +89,11 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 /**
  * wsmon_target_mm - get the address space of a target for one round
  * @t:		the target
- * @changed:	set if the regions describe another one; then @t has the identity of the
- *		new one, and the name of the new program
+ * @changed:	set if the regions describe another address space; then @t gets the identity
+ *		of the new one, and the name of the new program
  *
  * The reference keeps the structure, not the memory, so that a process that exits
- * meanwhile is not held up. wsmon_mm_lock() keeps its memory for a moment.
+ * meanwhile is not held up. wsmon_mm_lock() keeps the memory for a moment.
  *
  * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
  * threads are in exit.
@@ -134,7 +134,7 @@ bool wsmon_target_alive(const struct wsmon_target *t)
 	return alive;
 }
 
-/* Does anyone but @nr threads and the monitor use the mm: a vfork child, a borrower? */
+/* Does anyone use the mm but @nr threads and the monitor, such as a vfork() child? */
 static bool mm_has_other_users(const struct wsmon_target *t, const struct mm_struct *mm,
 			       unsigned int nr)
 {
@@ -162,7 +162,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		ran = false;
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
-			/* pairs with finish_task(): if it is off, its time is up to date */
+			/* pairs with finish_task(): if it is 0, the runtime is up to date */
 			ran |= smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			nr += READ_ONCE(thread->mm) == mm;
@@ -184,8 +184,8 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
  * @cpus:	the result: mm_cpumask() if it has many threads, or another process uses
  *		the mm
  *
- * mm_cpumask() also has processors that have run something else for long: they are
- * removed from it only now and then.
+ * mm_cpumask() also has processors that left the mm long ago: they are removed from it
+ * only now and then.
  */
 void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		       struct cpumask *cpus)
@@ -199,9 +199,10 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		for_each_thread(leader, thread) {
 			/*
-			 * task_is_running(), too: a thread that waits may replace
-			 * another one of these before on_cpu of that one is read,
-			 * and a switch within an mm does not check the generation.
+			 * Include threads that wait to run (task_is_running()): one may
+			 * replace a running thread before on_cpu of that thread is
+			 * read, and a switch within an mm does not check the
+			 * generation.
 			 */
 			if (READ_ONCE(thread->on_cpu) || task_is_running(thread))
 				cpumask_set_cpu(task_cpu(thread), cpus);
@@ -220,14 +221,15 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
  * tracepoints of the scheduler wake kwsmond when a target has executed a program, and
  * when its last thread ends.
  *
- * By then a process has left its mm, and with it the page tables. So the mm of a program
- * executed while it is monitored is kept, by a reference on mm_users taken in exec, as
- * long as a window holds its whole life. If the program ends within that time, kwsmond
- * looks at it once more, at once, and releases the mm; if it executes another program, the
- * mm is released when that has begun. The mm of an older program is not kept.
+ * When its last thread ends, a process has left its mm, and with it the page tables. So
+ * the mm of a program executed while it is monitored is kept, by a reference on
+ * mm_users taken in exec, for as long as a window holds the program's whole life. If
+ * the program ends within that time, kwsmond immediately looks at it once more, and
+ * releases the mm. If the process executes another program, the mm is released when
+ * that has begun. The mm of an older program is not kept.
  *
- * Probes run in the context of the process, in exec and exit, and do not sleep.
- * Without these tracepoints (no CONFIG_TRACEPOINTS) only rounds notice.
+ * Probes run in the context of the process, in exec and exit, and do not sleep. Without
+ * these tracepoints (no CONFIG_TRACEPOINTS), only rounds notice such programs.
  */
 
 /* Protects life_session, and life of its targets */
@@ -254,7 +256,7 @@ static void life_call_thread(struct wsmon_target *t)
 	wake_up_process(life_session->thread);
 }
 
-/* Runs after exec: current has its new mm, and its new name. */
+/* Handle exec. Runs at its end: current has its new mm, and its new name. */
 static void life_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 			    struct linux_binprm *bprm)
 {
@@ -278,7 +280,7 @@ static void life_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 		mmput_async(old);
 }
 
-/* Runs in exit. Before 6.16 the thread has left its mm; since then it is about to. */
+/* Handle exit. Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
 wsmon_exit_probe(life_exit_probe)
 {
 	struct wsmon_target *t;
@@ -318,7 +320,7 @@ void wsmon_life_unwatch(struct wsmon_session *ss)
 	raw_spin_lock(&life_lock);
 	life_session = NULL;
 	raw_spin_unlock(&life_lock);
-	/* probes do not use them from here on */
+	/* from here on, no probe uses the targets */
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (ss->targets[i].life.mm)
 			mmput_async(ss->targets[i].life.mm);
@@ -327,7 +329,7 @@ void wsmon_life_unwatch(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_life_called - tell whether a target needs a look now, and reset that
+ * wsmon_life_called - tell whether a probe asked for a look at a target, and reset that
  * @t:	the target
  *
  * Context: wsmon.lock held.
@@ -343,7 +345,7 @@ bool wsmon_life_called(struct wsmon_target *t)
  * @mm:	its mm
  *
  * Context: wsmon.lock held.
- * Return: the time; 0 if it was before it was monitored, or before all windows.
+ * Return: the time; 0 if that was before it was monitored, or before all windows.
  */
 u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm)
 {

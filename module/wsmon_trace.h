@@ -2,8 +2,8 @@
 /*
  * wsmon_trace.h - tracepoints wsmon:*, at the end of an aggregation interval
  *
- * Pids are those of the initial pid namespace, which tracers use. Times are the tracer's
- * own, and the task of an event is kwsmond, not the target.
+ * Pids are those of the initial pid namespace, which tracers use. The tracer adds the
+ * time of an event. The task of an event is kwsmond, not the target.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wsmon
@@ -13,7 +13,7 @@
 
 #include <linux/tracepoint.h>
 
-/* for tools that print events from their format: enum values as numbers */
+/* the values, for tools that print events by their format strings */
 TRACE_DEFINE_ENUM(WSMON_CLASS_ALL);
 TRACE_DEFINE_ENUM(WSMON_CLASS_TEXT);
 TRACE_DEFINE_ENUM(WSMON_CLASS_DATA);
@@ -44,7 +44,7 @@ TRACE_DEFINE_ENUM(WSMON_CLASS_MIXED);
 			 { WSMON_PEAK_TEXT, "text" },			\
 			 { WSMON_PEAK_REST, "rest" })
 
-/* A target's aggregation interval: how much was sampled */
+/* The end of a target's aggregation interval: how much was sampled */
 TRACE_EVENT(wsmon_snapshot,
 	    TP_PROTO(pid_t pid, u64 interval_ns, u32 rounds, u32 regions, u64 mapped),
 	    TP_ARGS(pid, interval_ns, rounds, regions, mapped),
@@ -86,7 +86,7 @@ TRACE_EVENT(wsmon_wss,
 		      __entry->bytes, __entry->low, __entry->high, __entry->mapped)
 );
 
-/* An edge of a peak: a PEAK record */
+/* The start or end of a peak: a PEAK record */
 TRACE_EVENT(wsmon_peak,
 	    TP_PROTO(pid_t pid, const struct wsmon_rec_peak *p),
 	    TP_ARGS(pid, p),

@@ -17,14 +17,14 @@
 
 #include "wsmon_internal.h"
 
-/* At most this many mappings, and page-table entries, under one hold of the mmap lock */
+/* At most this many mappings, and page-table entries, are read under one mmap lock */
 #define READ_BATCH	256
 #define READ_TABLES	2048U
-/* and in one reading: 2 TiB in use; beyond that mappings are taken with their holes */
+/* and in one reading: 2 TiB in use. The rest is taken without looking for holes */
 #define READ_TABLES_ALL	(1024U * 1024)
 /* Smaller mappings are not searched for holes */
 #define READ_WHOLE	(2 * PMD_SIZE)
-/* Extents that fit at first */
+/* Initial room for extents */
 #define READ_ROOM	128U
 
 /**
@@ -32,10 +32,11 @@
  * @mm:		its mm, with a reference on mm_count
  * @tries:	attempts that may fail; counted down
  *
- * Takes a reference on mm_users, and the mmap lock for reading. The reference is not held
- * while waiting for the lock: an exiting process does not have to wait for this thread.
- * A target that holds its lock for long delays others by @tries at most, for a
- * whole pass. Undo this soon: until then the memory of a process outlives it.
+ * Takes a reference on mm_users, and the mmap lock for reading. The reference is not
+ * held while waiting for the lock, so that an exiting process does not have to wait for
+ * this thread. A target that holds its lock for long delays the others by @tries
+ * attempts a pass at most. Call wsmon_mm_unlock() soon: until then the memory of a
+ * process outlives it.
  * Context: may sleep.
  * Return: is it locked?
  */
@@ -70,7 +71,7 @@ void wsmon_mm_unlock(struct mm_struct *mm)
  * wsmon_mm_busy - tell whether wsmon_mm_lock() failed because of the lock
  * @mm:	the mm, with a reference on mm_count
  *
- * Return: false if it failed as the mm has no users any more.
+ * Return: false if it failed because the mm has no users any more.
  */
 bool wsmon_mm_busy(const struct mm_struct *mm)
 {
@@ -92,8 +93,8 @@ bool wsmon_vma_usable(struct vm_area_struct *vma)
  * wsmon_vma_may_share_tables - tell whether processes may share page tables of a mapping
  * @vma:	the mapping, under the mmap lock
  *
- * Only shared hugetlb mappings do, where they span a whole PUD. Any of the processes can
- * unshare such a table.
+ * Only shared hugetlb mappings that span a whole PUD share page tables. Any of the
+ * processes can unshare such a table.
  */
 bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma)
 {
@@ -104,13 +105,14 @@ bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma)
 /*
  * Which ranges of a mapping have page tables
  *
- * Where there is no page table nothing was ever accessed, so there is nothing to sample:
- * of a terabyte that is merely reserved, what is in use remains. Only huge leaf entries
- * are read, so the cost is one read for 2 MiB at most, and one for a hole of any size.
+ * Where there is no page table, nothing was ever accessed, so there is nothing to
+ * sample: of a terabyte that is merely reserved, only what is in use remains. Only
+ * entries above the last level are read: one for each 2 MiB at most, and one for a
+ * large hole.
  *
- * The mmap lock is held for reading, and the upper levels of page tables stay while
- * their range is mapped: see wsmon_walk.c. Shared page tables of hugetlb do not stay;
- * those are not read.
+ * The mmap lock is held for reading, so the upper levels of page tables stay while
+ * their range is mapped: see wsmon_walk.c. Shared page tables of hugetlb mappings may
+ * go at any time; they are not read.
  */
 
 /* End of the page-table entry of @size that holds @addr, at most @end */
@@ -123,7 +125,7 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 }
 
 /*
- * Is there a page table, or a huge page, at an address?
+ * Tell whether there is a page table, or a huge page, at an address.
  * @next:	set to the end of that entry, or to @end
  */
 static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
@@ -154,8 +156,10 @@ static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsi
 
 /*
  * Find the next range from *@start on that has page tables, in a mapping that ends at
- * @end; set *@start to its beginning, or to @end. At most *@left entries are read, counted
- * down. Return: its end. If that is due to @left, the next call goes on from there.
+ * @end. Set *@start to its beginning, or to @end if there is none. Read at most *@left
+ * entries, and count them down.
+ * Return: the end of the range; if *@left is used up, the next call continues from
+ * there.
  */
 static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *start,
 				       unsigned long end, unsigned int *left)
@@ -224,8 +228,8 @@ static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 }
 
 /*
- * Make room for twice the extents, up to WSMON_MAX_EXTENTS. This does not wait for memory:
- * the address space that would have to give it up may be the one held here. The next
+ * Make room for twice the extents, up to WSMON_MAX_EXTENTS. Do not wait for memory: the
+ * process that would have to give it up may be the one whose mm is held here. The next
  * interval tries again.
  */
 static int space_grow(struct wsmon_space *sp)
@@ -266,7 +270,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 	while (*addr < vma->vm_end && *left) {
 		start = *addr;
 		end = mm_next_populated(vma->vm_mm, &start, vma->vm_end, left);
-		/* the last extent is of the same mapping, perhaps read under another hold */
+		/* is the last extent of the same mapping, perhaps read under an earlier lock? */
 		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
 		if (start < end) {
 			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
@@ -279,7 +283,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 	return 0;
 }
 
-/* Can memory be accessed through a mapping, and do its Accessed bits mean anything? */
+/* Tell whether a mapping can be accessed, and its Accessed bits mean anything. */
 static bool vma_counts(struct vm_area_struct *vma)
 {
 	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
@@ -287,7 +291,7 @@ static bool vma_counts(struct vm_area_struct *vma)
 }
 
 /*
- * Read some mappings under one hold of the lock.
+ * Read some mappings while the mmap lock is held.
  * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
  *		mappings are taken with their holes
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
@@ -306,7 +310,7 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 
 		if (!left-- || (!whole && !*tables))
 			return 1;
-		/* a mapping that has grown downwards meanwhile begins at *addr */
+		/* part of a mapping was read before, or it has grown downwards since */
 		*addr = max(vma->vm_start, *addr);
 		if (*addr >= vma->vm_end)
 			continue;

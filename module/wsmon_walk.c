@@ -2,28 +2,28 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * kwsmond calls this with wsmon.lock held and a reference on mm_count, which keeps the mm
- * but not its memory: the last user may leave at any time.
+ * kwsmond calls this with wsmon.lock held and a reference on mm_count, which keeps the
+ * mm but not its memory: the last user may exit at any time.
  *
  * Samples are taken in address order with a cursor, so that consecutive samples in one
- * page table cost one descent and one lock. For HOLD_NS at most the walk holds
- *   - a reference on mm_users: exit does not free the page tables;
- *   - the mmap lock for reading: mappings stay where they are, and with them the upper
- *     levels of the page tables of mapped ranges. munmap() frees the page tables of what
- *     it unmapped under a downgraded lock, which does not exclude this walk: so every
- *     address is looked up among the mappings under the same hold.
+ * page table cost one descent and one lock. The walk holds, for about HOLD_NS:
+ *   - A reference on mm_users. So exit does not free the page tables.
+ *   - The mmap lock for reading. So mappings stay, and with them the upper levels of
+ *     the page tables of mapped ranges. But munmap() frees the page tables of what it
+ *     has unmapped under a downgraded lock, which does not exclude this walk. So the
+ *     walk looks up each address among the mappings under the same hold.
  *
- * What may change nevertheless (on 6.1 and later, unless a version is named):
- *   - A leaf entry, by a fault, reclaim, migration or a split. It is sampled under its
- *     lock, and only if it is what it was.
- *   - A page table under a pmd. From 6.6 on khugepaged retracts page tables of files
- *     without the mmap lock (earlier it takes the lock for writing); from 6.14 on
- *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock for reading.
- *     Both clear the pmd with its lock and the page table's lock held, and free the table
- *     after an RCU grace period. So the walk takes rcu_read_lock, then the table's lock,
- *     then compares the pmd again.
- *   - A shared hugetlb page table of PMDs, unshared by another process. That takes the
- *     file's i_mmap_rwsem for writing; so the walk holds it for reading.
+ * The following may change nevertheless (on 6.1 and later, unless a version is named):
+ *   - A leaf entry: by a fault, reclaim, migration or a split. So the walk samples it
+ *     under its lock, and only if it has not changed since it was read.
+ *   - A page table under a pmd. From 6.6 on, khugepaged frees page tables of files
+ *     without the mmap lock (before, it takes the lock for writing). From 6.14 on,
+ *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock held for
+ *     reading. Both clear the pmd with its lock and the page table's lock held, and
+ *     free the table after an RCU grace period. So the walk takes rcu_read_lock, then
+ *     the table's lock, then compares the pmd again.
+ *   - A shared hugetlb page table of PMDs: another process may unshare it, with the
+ *     file's i_mmap_rwsem held for writing. So the walk holds it for reading.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -35,20 +35,20 @@
 
 #include "wsmon_walk.h"
 
-/* The mmap lock is held for this long at most, give or take one page table's samples */
+/* Release the mmap lock after this time, give or take one page table's samples */
 #define HOLD_NS		(60 * NSEC_PER_USEC)
-/* The clock is read once in this many regions */
+/* Read the clock once in this many regions */
 #define HOLD_CHECK	16
-/* Debts to reclaim are paid after this time, if intervals are longer */
+/* Pay debts to reclaim after this time, if intervals are longer */
 #define SETTLE_NS	NSEC_PER_SEC
-/* Attempts at a pmd that may gain its Accessed bit before its table is locked */
+/* Attempts to lock a page table: the pmd's Accessed bit may be set meanwhile */
 #define PMD_TRIES	4
 
 static void walk_leave_table(struct wsmon_walk *w)
 {
 	if (!w->ptl)
 		return;
-	/* for sparse: the cursor has held them since walk_enter_table() */
+	/* for sparse: the cursor holds both since walk_enter_table() */
 	__acquire(RCU);
 	__acquire(w->ptl);
 	spin_unlock(w->ptl);
@@ -105,7 +105,7 @@ static noinline bool walk_renew_lock(struct wsmon_walk *w)
 	return walk_lock(w);
 }
 
-/* Take the lock, or release it for a moment if others wait. Return: is it held? */
+/* Take the mmap lock, or release it for a moment if others wait. Return: is it held? */
 static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 {
 	if (likely(w->locked && ++w->steps % HOLD_CHECK))
@@ -113,7 +113,7 @@ static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 	return walk_renew_lock(w);
 }
 
-/* Regions that are skipped take time, too, during which the lock may be held */
+/* Skipping regions takes time, too: do not hold the mmap lock too long. */
 static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
 	if (w->locked && !(++w->steps % HOLD_CHECK))
@@ -146,7 +146,7 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 	return vma;
 }
 
-/* Sample an entry whose lock is held. */
+/* Sample an entry. Context: its page table is locked. */
 static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long pfn,
 			      bool normal, enum wsmon_sample_op op, u8 *debt)
 {
@@ -195,7 +195,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 	pmd_t now = READ_ONCE(*pmdp);
 	bool seen = false;
 
-	/* if it is not the same page any more, this pass is too late for it */
+	/* skip it if another page has replaced it since it was read */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
 		seen = walk_sample_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
@@ -230,7 +230,7 @@ static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsig
 	w->ptl = pte_lockptr(w->pass.mm, &pmd);
 	spin_lock(w->ptl);
 	w->table = wsmon_range_around(addr, PMD_SIZE);
-	/* for sparse: the cursor holds them until walk_leave_table() */
+	/* for sparse: the cursor holds both until walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
@@ -299,9 +299,9 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 }
 
 /*
- * Sample a huge page for the second time in a pass. Its bit is cleared already, so the
- * answer is the one that is remembered; the entry is visited only if something is still
- * to be done to it. A bit that was set since the check is for the next round to find.
+ * Sample a huge page for the second time in a pass. Its bit is already cleared, so
+ * return the remembered answer. Visit the entry only if something is still to be done
+ * to it. A bit that was set since the check is for the next round to find.
  */
 static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 				   enum wsmon_sample_op op, u8 *debt)
@@ -330,8 +330,8 @@ static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long a
 }
 
 /*
- * Sample a page. Return: was it accessed since the last time? Inline, as for a page of
- * the table the cursor is in there is little to do.
+ * Sample a page. Inline, because in the cursor's page table there is little to do.
+ * Return: was it accessed since the last time?
  */
 static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long addr,
 					     enum wsmon_sample_op op, u8 *debt)
@@ -342,9 +342,10 @@ static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long
 }
 
 /*
- * Was a page really accessed that is mapped since the last check, and whose bit is set?
- * Or did a fault on a page near it map it, which sets the bit as well? Files that are
- * data count as accessed: they are read page by page.
+ * Note whether an access to a page is in doubt. If the page was mapped since the last
+ * check and its bit is set, the page was accessed, or a fault on a page near it mapped
+ * it and set the bit. Pages of data files count as accessed: files are read page by
+ * page.
  */
 static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
@@ -370,7 +371,7 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 		if (op == WSMON_SAMPLE_ARM) {
 			w->pass.stats->arms++;
 			r->absent |= !w->mapped << h;
-			/* the bit of new memory was set since the memory exists */
+			/* a bit in new memory was set after the memory appeared */
 			if (seen && r->origin_ns) {
 				s->seen_ns = now;
 				r->vague |= w->around << h;
@@ -399,8 +400,8 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
  *		which sets @dropped
  * @now:	the time that accesses found are given
  *
- * If the mmap lock stays busy the pass ends early, is counted as missed, and the next
- * pass begins with the region that was not sampled.
+ * If the mmap lock stays busy, the pass ends early and is counted as missed. The next
+ * pass begins with the first region that was not sampled.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
@@ -461,10 +462,10 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * wsmon_walk_fresh - find which pages of new memory were accessed
  * @ss:	the session
  * @mm:	the target's mm, with a reference on mm_count
- * @f:	the pages; then also what was seen
+ * @f:	the pages to sample; also the result: what was seen
  *
- * Changes no page-table entry. If the mmap lock stays busy, the classes of the pages
- * that are left count as not sampled.
+ * Changes no page-table entry. If the mmap lock stays busy, the classes of the
+ * remaining pages count as not sampled.
  * Context: may sleep, wsmon.lock held.
  */
 void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f)
@@ -492,7 +493,7 @@ void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsm
 	walk_unlock(&w);
 	if (i < f->nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
-	/* pages are in address order: the first ones are no sample of all */
+	/* pages are in address order: those that were visited do not represent all */
 	for (; i < f->nr; i++)
 		f->drawn[f->class[i]] = 0;
 	ss->stats.walk_ns += ktime_get_ns() - begin;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_walk.h - between the walk and the sampler
+ * wsmon_walk.h - the interface between the walk and the sampler
  *
  * wsmon_walk.c goes over the sample pages and finds their page-table entries,
  * wsmon_young.c reads and clears bits in them.
@@ -17,7 +17,7 @@
  * @vma:	its mapping, under the mmap lock
  * @val:	the entry: present, its lock held
  * @pfn:	the page frame, if @has_folio
- * @has_folio:	it is an ordinary page that reclaim may know
+ * @has_folio:	it is an ordinary page, which reclaim may manage
  */
 struct wsmon_entry {
 	struct vm_area_struct *vma;
@@ -34,7 +34,7 @@ struct wsmon_entry {
  * @dirty_tlb:	processors may use translations without setting Accessed bits
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
  *		interval, or of a second
- * @returned:	the last entry whose bit was set again
+ * @returned:	the last entry whose bit was set again for reclaim
  * @kept:	the last entry of a sample that was not dropped
  * @kept_debt:	that sample's debt
  */
@@ -84,20 +84,20 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @pass:	what the sampler sees
  * @session:	the session
  * @locked:	the mmap lock is held
- * @since_ns:	since when
+ * @since_ns:	when the mmap lock was taken
  * @tries:	attempts at a busy mmap lock this pass may still make
  * @steps:	regions since the clock was read
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
  * @mapped:	the last sample page was mapped
- * @around:	and may merely have been mapped around a fault: it was not written
- * @text:	and is text
- * @busy:	@shared could not be had: sample this page again later
+ * @around:	it was not written: perhaps a fault on a page near it mapped it
+ * @text:	it is text
+ * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
  * @leaf:	addresses of the last huge entry
- * @leaf_seen:	what it said: samples in one huge page share an answer for a pass
+ * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
  * @leaf_op:	what was done to it
  * @table:	addresses of the page table the cursor is in
  * @pte:	its first entry

@@ -4,20 +4,21 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * Each half of a region is a stratum with one sample page, drawn uniformly. The estimate,
- * the sum of half size times "was it accessed", is unbiased (Cochran, Sampling Techniques,
- * 3rd ed. 1977, 5.3). One draw of a stratum says nothing about its variance, but
- * collapsing the two strata of a region does (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For
- * halves of equal size its expectation is the variance plus a term for the difference of
- * the halves' means, so never less. Where an area ends within a region its halves differ
- * in size, and it may be less, if the larger half varies and the smaller one does not. The
- * form that is never less, (n0 x0 - n1 x1)^2, would make such a region uncertain even if
- * all of it is accessed.
+ * Each half of a region is a stratum with one sample page, drawn uniformly. The
+ * estimate, the sum of half size times "was it accessed", is unbiased (Cochran,
+ * Sampling Techniques, 3rd ed. 1977, 5.3). One draw of a stratum says nothing about its
+ * variance, but collapsing the two strata of a region does (5A.12): (n0^2 + n1^2) / 2 *
+ * (x0 - x1)^2. For halves of equal size its expectation is the variance plus a term for
+ * the difference of the halves' means, so it is never less than the variance. Where an
+ * area ends within a region, the halves differ in size, and it may be less: if the
+ * larger half varies and the smaller one does not. The form that is never less, (n0 x0
+ * - n1 x1)^2, would make such a region uncertain even if all of it is accessed.
  *
- * Regions whose samples always agreed add nothing to that, yet are not certain. If m draws
- * of two samples each all agreed, a share of up to 3 / (2m) may have been missed at 95 %
- * (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is widened by the
- * largest such doubt, upwards for regions found cold, downwards for regions found hot.
+ * Regions whose samples always agreed add nothing to that, but are not certain. If m
+ * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
+ * at 95 % (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is
+ * widened by the largest such doubt, upwards for regions found cold, downwards for
+ * regions found hot.
  */
 #include "wsmon_pure.h"
 
@@ -26,9 +27,9 @@
 #define Z_DEN	100
 
 /*
- * A fault on a page of a file maps the pages around it, 16 at a time, and x86 marks all of
- * them accessed. So of pages that may have been mapped like that one in 16 was accessed,
- * or all were. They count as the middle between the two, give or take the half, in 32nds.
+ * A fault on a page of a file maps the pages around it, 16 at a time, and x86 marks all
+ * of them accessed. So of the pages that may have been mapped in this way, between one
+ * in 16 and all were accessed. They count as 17/32, give or take 15/32.
  */
 #define VAGUE_MEAN	17
 #define VAGUE_DOUBT	15
@@ -37,8 +38,8 @@
  * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share
  * @var:	variance, in units of (1 << shift) pages squared
- * @cold:	accessed pages that a region found cold may have at most
- * @hot:	pages not accessed that a region found hot may have at most
+ * @cold:	maximum number of accessed pages in any region found cold
+ * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed in an earlier interval, and not observed since
  * @vague:	pages that were accessed, or merely mapped around a fault
@@ -114,7 +115,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		  WSMON_ONE;
 	if (diff)
 		return;
-	/* its halves are made of halves that differed: so they vary together */
+	/* its halves come from halves that differed, so they vary together */
 	if (r->guess & BIT(k)) {
 		c->var += (n0 + n1) * (n0 + n1) / 2;
 		return;
@@ -169,7 +170,7 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 	return sum;
 }
 
-/* Add a class to a sum: classes share no page, and their samples are independent. */
+/* Add a class to a sum. Classes share no page, and their samples are independent. */
 static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
 			  const struct wss_sums *c)
 {
@@ -234,11 +235,12 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 /*
  * Memory that appeared since the mappings were last read
  *
- * No sample was waiting there. But what is found accessed in it at the end of the interval
- * was accessed since the mappings were last read, as before that the memory did not exist.
- * So sampling some of its pages once shows how much of it is in the working set. One page
- * is drawn from each of equal shares of it (Cochran, Sampling Techniques, 3rd ed. 1977,
- * 5.3); the binomial variance that is used is not less than the true one.
+ * It had no samples. But it did not exist before, so a page that is found accessed at
+ * the end of the interval was accessed since the mappings were last read. So sampling
+ * some of its pages once shows how much of it is in the working set. The memory is
+ * divided into equal shares, and one page is drawn from each (Cochran, Sampling
+ * Techniques, 3rd ed. 1977, 5.3). The binomial variance that is used is not less than
+ * the true one.
  */
 
 /**

@@ -2,25 +2,25 @@
 /*
  * wsmon_young.c - the sampler that reads Accessed bits
  *
- * The walk calls this with the lock of the page-table entry held, and the mmap lock for
- * reading: no sleeping. wsmon_young_finish() is called without locks.
+ * The walk calls this with the page table locked, and the mmap lock held for reading,
+ * so nothing here sleeps. It calls wsmon_young_finish() with neither held.
  *
- * The bit is cleared by an atomic operation. A plain store would race with the processor
- * that sets the Dirty bit, and lose data. No other bit is changed.
+ * The bit is cleared by an atomic operation. A plain store could lose a Dirty bit that
+ * the processor sets at the same moment, and with it data. No other bit is changed.
  *
- * A cleared bit hides an access from reclaim. That is a debt, which is paid:
- *   - With the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
- *     first access of an interval at once; for all further ones together, when the
- *     interval ends or each second if that is sooner, as struct folio is seldom in a
- *     cache.
- *   - Without it: by setting the bit again when the sample is dropped. That is not enough
- *     where the next sample clears it a moment later, as in every huge page of most
- *     targets, and in every page of small ones. So the first access of an interval, or of
- *     a second, is also reported by folio_mark_accessed(). Only accesses found by an armed
- *     sample are: a bit found when arming may be one that was set here, and reporting it
- *     would keep an idle page active for ever.
+ * A cleared bit hides an access from reclaim. That is a debt to reclaim. It is paid
+ *   - with the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
+ *     first access in an interval this is done at once. For all further ones it is done
+ *     once, when the interval ends or each second if that is sooner, because struct
+ *     folio is seldom in a processor's cache.
+ *   - without it: by setting the bit again when the sample is dropped. That is not
+ *     enough where the next sample clears it a moment later, as in every huge page of
+ *     most targets, and in every page of small ones. So the first access in an
+ *     interval, or in a second, is also reported by folio_mark_accessed(). Only
+ *     accesses found by an armed sample are reported: a bit found when arming may be
+ *     one that was set here, and reporting it would keep an idle page active forever.
  *
- * Not seen, and not paid: ages that KVM guests keep in their second-level page tables.
+ * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
  */
 #include <linux/bitops.h>
 #include <linux/cpu.h>
@@ -47,10 +47,10 @@
 
 /**
  * enum young_debt - what reclaim does not know of a sample page
- * @DEBT_NONE:	nothing
- * @DEBT_REPORTED: nothing, but an access was reported since debts were last settled.
- *		Without the young flag: the bit is to be set again nevertheless
- * @DEBT_OWED:	an access
+ * @DEBT_NONE:	reclaim knows everything
+ * @DEBT_REPORTED: reclaim knows everything: an access was reported since debts were
+ *		last settled. Without the young flag: the bit is still to be set again
+ * @DEBT_OWED:	reclaim does not know of an access
  */
 enum young_debt {
 	DEBT_NONE,
@@ -67,8 +67,9 @@ static void young_report(const struct wsmon_entry *e)
 		return;
 	folio = page_folio(pfn_to_page(e->pfn));
 	/*
-	 * Reclaim does not own it, like the zero page. That a folio is on no list means
-	 * nothing: reclaim isolates folios before it reads Accessed bits and this flag.
+	 * Reclaim does not manage folios without a mapping, like the zero page. Do not
+	 * test whether the folio is on an LRU list: reclaim isolates folios before it
+	 * reads Accessed bits and this flag.
 	 */
 	if (!folio->mapping)
 		return;
@@ -78,7 +79,7 @@ static void young_report(const struct wsmon_entry *e)
 		folio_set_young(folio);
 }
 
-/* Note that an Accessed bit was cleared. */
+/* Report a cleared Accessed bit if it is the first, else remember the debt. */
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
@@ -90,7 +91,7 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 	*debt = DEBT_REPORTED;
 }
 
-/* Pay: the interval ends, or has lasted for a while. */
+/* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
 static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 {
 	if (*debt == DEBT_OWED)
@@ -98,7 +99,7 @@ static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 	*debt = DEBT_NONE;
 }
 
-/* Pay for a sample that is dropped; its bit stays as it is, and counts if it is set. */
+/* Pay the debt of a sample that is dropped. If its bit is set, reclaim sees that. */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
@@ -113,8 +114,9 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 }
 #else
 /*
- * Two marks make a folio active. The multi-gen LRU keeps a folio for a further generation
- * that has four marks beyond PG_referenced (LRU_REFS_WIDTH is 2).
+ * How often a folio is marked accessed: two marks make it active on the classic LRU.
+ * The multi-gen LRU keeps a folio for one more generation after four marks beyond
+ * PG_referenced (LRU_REFS_WIDTH is 2).
  */
 #define REPORT_MARKS	5
 
@@ -124,7 +126,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 	unsigned int i;
 
 	*debt = DEBT_REPORTED;
-	/* reclaim does not own it, or does not count accesses here either */
+	/* reclaim does not manage it, or ignores accesses in this mapping, too */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
 	for (i = 0; i < REPORT_MARKS; i++)
@@ -134,7 +136,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
-	/* can it be reported, and is it news? */
+	/* it cannot be reported, or already was */
 	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
@@ -148,7 +150,7 @@ static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
 		*debt = DEBT_OWED;
 }
 
-/* Pay for a sample that is dropped. Several samples of a huge page come in a row. */
+/* Pay the debt of a sample that is dropped. Samples in one huge page are consecutive. */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
@@ -159,7 +161,7 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 			young_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
-			/* @kept would read a bit that is set here as an access */
+			/* the sample of @kept would read a bit set here as an access */
 			if (*pass->kept_debt == DEBT_NONE)
 				*pass->kept_debt = DEBT_OWED;
 		} else {
@@ -183,29 +185,31 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
  * One flush a pass makes the processor set Accessed bits again
  *
  * A processor that has a translation in its TLB uses the page without setting the
- * Accessed bit again. So after bits were cleared the translations have to go. Nothing
- * depends on when: until then accesses are not seen. So nobody waits for the flush.
+ * Accessed bit again. So after bits were cleared, the translations have to go. Until
+ * the flush, accesses are not seen; nothing else depends on it, so nobody waits for it.
  *
  * Which processors have translations of an mm, on x86:
- *   - Those that run it, or have a thread of it waiting, are interrupted, and flush all
- *     non-global entries of all address spaces, unless they run something else by then.
- *     (PTI's user half has a PCID of its own, so flushing the present one is not enough.)
- *   - Those that ran it earlier and kept entries under its PCID, those that run a kernel
- *     thread on top of it, or nothing, and this one are not interrupted. context.tlb_gen
- *     is incremented first, and switch_mm_irqs_off() flushes an address space whose
- *     generation is old, also one that was only borrowed in between. Incrementing it
- *     without a flush is harmless: the kernel only compares generations, and flushes more
- *     than it has to.
+ *   - Processors that run it, or on which a thread of it waits to run. They are
+ *     interrupted, and flush all non-global entries of all address spaces, unless they
+ *     run something else by then. (PTI's user half has a PCID of its own, so flushing
+ *     the present PCID is not enough.)
+ *   - Processors that ran it earlier and kept entries under its PCID, those that now
+ *     borrow it for a kernel thread or for idling, and this one. They are not
+ *     interrupted. Instead context.tlb_gen is incremented first: on kernels from 6.1
+ *     on, switch_mm_irqs_off() flushes an address space whose generation is old, even
+ *     if the processor only borrowed it. (See wsmon_generation_seen() for an
+ *     exception.) Incrementing it without a flush is harmless: the kernel only compares
+ *     generations, and flushes more than it has to.
  */
 
-/* Interrupts that were sent and are not handled yet */
+/* Number of interrupts that were sent and are not handled yet */
 static atomic_t tlb_pending = ATOMIC_INIT(0);
-/* Time that all processors spent in handling them, nanoseconds */
+/* Time that all processors spent on handling them, nanoseconds */
 static atomic64_t tlb_spent_ns = ATOMIC64_INIT(0);
 /* Their destinations; under wsmon.lock */
 static struct cpumask tlb_cpus;
 
-/* CR4.PGE off and on again flushes everything, global entries included. */
+/* Flush everything, including global entries, by turning CR4.PGE off and on again. */
 static void tlb_flush_by_cr4(void)
 {
 	unsigned long cr4 = __read_cr4();
@@ -236,9 +240,9 @@ static void tlb_flush_local(void *pgd)
 }
 
 /*
- * Leave out processors that run a kernel thread on top of the mm, or nothing: they check
- * the generation before they run the mm again. is_lazy is read after the generation was
- * incremented, as in native_flush_tlb_multi().
+ * Leave out processors that only borrow the mm, for a kernel thread or for idling: they
+ * check the generation before they run the mm again. is_lazy is read after the
+ * generation was incremented, as in native_flush_tlb_multi().
  */
 static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
@@ -261,11 +265,11 @@ static bool tlb_can_flush(void)
 /*
  * Have all processors drop the translations of a target's mm soon, without waiting.
  *
- * While a processor is plugged or unplugged none is interrupted. Those that run the mm
- * then keep their translations until they switch to it again, or to the next flush, an
- * interval later at most. Accesses not seen meanwhile make the estimate of one interval
- * too low; nothing else depends on it.
- * wsmon_tlb_drain() must run before the module's text goes away.
+ * While a processor is plugged or unplugged, none is interrupted. Those that run the mm
+ * then keep their translations until they switch to it again, or until the next flush,
+ * an interval later at most. Accesses that are not seen meanwhile make the estimate of
+ * one interval too low; nothing else depends on the flush. wsmon_tlb_drain() must run
+ * before the module is unloaded.
  * Context: wsmon.lock held, may sleep; the caller has a reference on the mm.
  */
 static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
@@ -277,11 +281,12 @@ static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 		return;
 	atomic64_inc(&mm->context.tlb_gen);
 	/*
-	 * Order the increment before reading who runs: whoever switches to the mm from
-	 * another one, or from idling, checks the generation from here on.
+	 * Order the increment before reading which processors run the mm: from here on,
+	 * a processor that switches to it from another mm, or from idling, checks the
+	 * generation.
 	 */
 	smp_mb__after_atomic();
-	/* a processor that is unplugged now would not handle the interrupt */
+	/* a processor that is being unplugged would not handle the interrupt */
 	if (!cpus_read_trylock())
 		return;
 	wsmon_target_cpus(t, mm, &tlb_cpus);
@@ -304,7 +309,7 @@ u64 wsmon_tlb_remote_ns(void)
 }
 
 /**
- * wsmon_tlb_drain - wait until no processor is about to run this file's code
+ * wsmon_tlb_drain - wait until no processor runs this file's code or is about to
  *
  * Context: may sleep, after the last flush.
  */
@@ -323,9 +328,9 @@ void wsmon_tlb_drain(void)
  * @op:		what was done to it
  * @seen:	this target found it accessed
  *
- * Such targets take the bit from each other. So a target that comes later in a pass is
- * given what an earlier one found. Accesses in the milliseconds between the two are lost
- * for the earlier one.
+ * Targets that share a page table clear bits that the others have not seen. So a target
+ * that comes later in a pass gets what an earlier one found. Accesses in the
+ * milliseconds between the two are lost for the earlier one.
  * Return: was it found accessed in this pass?
  */
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
@@ -378,8 +383,8 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		young_settle_debt(e, debt);
 	young_keep_sample(pass, e, debt);
 	/*
-	 * A translation may be in a TLB although the bit is clear: reclaim and clear_refs
-	 * clear bits without flushing.
+	 * Flush even if the bit was clear: a translation may still be in a TLB, because
+	 * reclaim and clear_refs clear bits without flushing.
 	 */
 	if (op == WSMON_SAMPLE_ARM)
 		pass->dirty_tlb = true;
