@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "debugfs_fuzz.h"
 
 #define LINE_MAX_LEN	400
 

@@ -7,7 +7,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../module/wsmon_pure.h"
+#include "../../../module/wsmon_pure.h"
 
 #define STEPS	7
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* debugfs-fuzz: uses the module's files as nobody should; see fuzz.c */
-#ifndef FUZZ_H
-#define FUZZ_H
+/* debugfs-fuzz: uses the module's files as nobody should; see debugfs_fuzz.c */
+#ifndef DEBUGFS_FUZZ_H
+#define DEBUGFS_FUZZ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes the fuzzer's first inputs: tests/fuzz/seeds.py DIR
+"""Makes the fuzzer's first inputs: tests/fuzz-recordings/seeds.py DIR
 
 They are the recordings that the tests of wsmo read, so the fuzzer need not find
 out what a recording is; and what "wsmo check" reads.
@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(TESTS, "lib"), os.path.join(TESTS, "wsmo")]
+sys.path.insert(0, os.path.join(TESTS, "lib"))
 
 import history       # noqa: E402
 import packed        # noqa: E402

@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "debugfs_fuzz.h"
 
 #define NR_HELD		8
 #define END(array)	(sizeof(array) / sizeof(*(array)))

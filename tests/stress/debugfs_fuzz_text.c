@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "debugfs_fuzz.h"
 
 enum key {
 	SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, PEAK_WINDOW, PEAK_GAIN, PEAK_ADAPT,

@@ -5,7 +5,7 @@
 #
 #   make fuzz FUZZ_SECS=300	run it for that long; findings are in out/fuzz/
 
-WSMO_FUZZ_DIR := tests/fuzz
+WSMO_FUZZ_DIR := tests/fuzz-recordings
 WSMO_FUZZ_OBJ := out/obj/fuzz
 FUZZ_SECS ?= 300
 WSMO_FUZZ_CC := clang
@@ -17,7 +17,7 @@ WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 
 .PHONY: fuzz wsmo-fuzz need-fuzz
 fuzz: need-fuzz
-	@tests/fuzz/run $(FUZZ_SECS)
+	@tests/fuzz-recordings/run $(FUZZ_SECS)
 wsmo-fuzz: out/bin/wsmo-fuzz
 
 need-fuzz: need-build

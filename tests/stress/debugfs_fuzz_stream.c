@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../include/wsmon.h"
-#include "fuzz.h"
+#include "debugfs_fuzz.h"
 
 /* The stream as it comes in; what was checked is forgotten. */
 static struct {

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "debugfs_fuzz.h"
 
 #define DIR		"/sys/kernel/debug/wsmon/"
 #define PAGE		4096UL

@@ -9,12 +9,8 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 
-#include "../../module/wsmon_internal.h"
-#include "world.h"
+#include "stream.h"
 
-#define ONE		WSMON_ONE
-#define PER_RECORD	2046	/* entries in the largest snapshot record */
-#define NOW		BIT_ULL(60)
 #define LOST_RECORDS	0x123456789ULL
 #define REMOTE_NS	0x23456789aULL
 #define LOST_BYTES	0xfedcba98765ULL
@@ -22,13 +18,7 @@
 /* What wsmon_stream.c wants of the rest of the module */
 struct wsmon wsmon;
 
-static struct {
-	struct kunit *test;
-	u8 *bytes;
-	size_t len;
-	size_t room;
-	u32 nr;
-} taken;
+struct taken taken;
 
 void wsmon_buffer_put(const struct wsmon_record *rec)
 {
@@ -54,7 +44,7 @@ void wsmon_buffer_lost(u64 *records, u64 *bytes)
 	*bytes = LOST_BYTES;
 }
 
-static const void *record(u32 n)
+const void *stream_record(u32 n)
 {
 	const u8 *p = taken.bytes;
 
@@ -67,7 +57,7 @@ static const void *record(u32 n)
 /* The n-th record, its time left out, is byte for byte as wanted. */
 static void expect_record(u32 n, const void *want, size_t size)
 {
-	const struct wsmon_record *got = record(n);
+	const struct wsmon_record *got = stream_record(n);
 
 	KUNIT_ASSERT_EQ(taken.test, got->size, size);
 	KUNIT_EXPECT_EQ(taken.test, got->type,
@@ -77,7 +67,7 @@ static void expect_record(u32 n, const void *want, size_t size)
 			   size - sizeof(*got));
 }
 
-static int stream_begin(struct kunit *test)
+int stream_begin(struct kunit *test)
 {
 	taken.test = test;
 	taken.room = 2 << 20;
@@ -90,13 +80,12 @@ static int stream_begin(struct kunit *test)
 	return wsmon_stream_init();
 }
 
-static void stream_end(struct kunit *test)
+void stream_end(struct kunit *test)
 {
 	wsmon_stream_exit();
 }
 
-/* A target whose pid is that of the test's thread */
-static struct wsmon_target *target(struct kunit *test, struct world *w)
+struct wsmon_target *stream_target(struct kunit *test, struct world *w)
 {
 	struct wsmon_target *t = test_alloc(test, 1, sizeof(*t));
 
@@ -118,7 +107,7 @@ static void time_is_now(struct kunit *test)
 	u32 i;
 
 	world_fill(w, &map, 1, 1);
-	t = target(test, w);
+	t = stream_target(test, w);
 	before = ktime_get_ns();
 	wsmon_stream_attrs();
 	wsmon_stream_target(t, WSMON_TARGET_START);
@@ -129,7 +118,7 @@ static void time_is_now(struct kunit *test)
 	after = ktime_get_ns();
 	KUNIT_EXPECT_EQ(test, taken.nr, 6);
 	for (i = 0; i < taken.nr; i++) {
-		const struct wsmon_record *rec = record(i);
+		const struct wsmon_record *rec = stream_record(i);
 
 		KUNIT_EXPECT_GE_MSG(test, rec->time_ns, before, "type %u", rec->type);
 		KUNIT_EXPECT_LE_MSG(test, rec->time_ns, after, "type %u", rec->type);
@@ -159,7 +148,7 @@ static void target_and_exit(struct kunit *test)
 	};
 	struct wsmon_rec_target want = { { WSMON_REC_TARGET } };
 	struct wsmon_rec_exit gone = { { WSMON_REC_EXIT } };
-	struct wsmon_target *t = target(test, NULL);
+	struct wsmon_target *t = stream_target(test, NULL);
 	u32 i;
 
 	/* as long as names can be, and an end */
@@ -191,10 +180,10 @@ static void peak(struct kunit *test)
 	}, rec = want;
 	const struct wsmon_record *got;
 
-	wsmon_stream_peak(target(test, NULL), &rec, NOW);
+	wsmon_stream_peak(stream_target(test, NULL), &rec, NOW);
 	want.pid = current->pid;
 	expect_record(0, &want, sizeof(want));
-	got = record(0);
+	got = stream_record(0);
 	KUNIT_EXPECT_EQ(test, got->time_ns, NOW);
 	KUNIT_EXPECT_EQ(test, got->size, 16 + 24 + 9 * 8);
 }
@@ -207,7 +196,7 @@ static void pid_elsewhere(struct kunit *test)
 
 	child->level = 1;
 	wsmon.session->ns = child;
-	wsmon_stream_exited(target(test, NULL));
+	wsmon_stream_exited(stream_target(test, NULL));
 	expect_record(0, &want, sizeof(want));
 }
 
@@ -232,7 +221,7 @@ static void areas(struct kunit *test)
 	u32 i;
 
 	world_fill(w, map, ARRAY_SIZE(map), ARRAY_SIZE(want));
-	wsmon_stream_areas(target(test, w));
+	wsmon_stream_areas(stream_target(test, w));
 	KUNIT_EXPECT_EQ(test, taken.nr, ARRAY_SIZE(want));
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		const struct wsmon_rec_area rec = {
@@ -262,7 +251,7 @@ static void working_sets(struct kunit *test)
 		{ 2, WSMON_CLASS_HUGETLB, { 7, 6, 8, 9 } },
 	};
 	static const u64 tau_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
-	struct wsmon_target *t = target(test, NULL);
+	struct wsmon_target *t = stream_target(test, NULL);
 	u32 i;
 
 	wsmon.attrs.window_us = tau_us[0];
@@ -285,7 +274,7 @@ static void working_sets(struct kunit *test)
 			.high = w->high * PAGE_SIZE,
 			.mapped = w->mapped * PAGE_SIZE,
 		};
-		const struct wsmon_record *rec = record(i);
+		const struct wsmon_record *rec = stream_record(i);
 
 		expect_record(i, &want, sizeof(want));
 		KUNIT_EXPECT_EQ(test, rec->time_ns, NOW);
@@ -350,147 +339,6 @@ static void end(struct kunit *test)
 	expect_record(1, &want, sizeof(want));
 }
 
-struct entry {
-	const char *what;
-	struct wsmon_region r;	/* its area is the heap or, if 1, shmem */
-	struct wsmon_region_entry want;
-};
-
-static const struct entry entries[] = {
-	{ "hot page at 0",
-	  { .end = 1, .n = { 1, 0 }, .share = { ONE, 7 }, .hits = 1,
-	    .checks = 1, .since_ns = NOW },
-	  { .end = PAGE_SIZE, .share = ONE, .freq = ONE,
-	    .class = WSMON_CLASS_HEAP } },
-	{ "half of it, a quarter of the time",
-	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE / 2, ONE / 2 },
-	    .s = { { 12, NOW }, { 18, NOW - 5 } }, .draws = 64,
-	    .hits = 5, .checks = 20, .since_ns = NOW - 2 * NSEC_PER_MSEC + 1 },
-	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE / 2,
-	    .freq = ONE / 4, .class = WSMON_CLASS_HEAP, .age_ms = 1,
-	    /* pages 2 of 6 and 2 of 4 */
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_LOWER_HIT | 21 |
-		       32 << WSMON_SAMPLES_UPPER_SHIFT } },
-	{ "all of it for long",
-	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE, ONE },
-	    .s = { { 12, NOW }, { 18, NOW } }, .draws = 4, .hits = 4,
-	    .checks = 4, .since_ns = NOW },
-	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE,
-	    .freq = ONE, .class = WSMON_CLASS_HEAP } },
-	{ "shares weighted by pages, nobody looked",
-	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE, 0 },
-	    .since_ns = NOW - 2 * NSEC_PER_MSEC },
-	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE * 3 / 4,
-	    .class = WSMON_CLASS_HEAP, .samples = WSMON_SAMPLES_MISSED,
-	    .age_ms = 2 } },
-	{ "top of the address space, greatest counts",
-	  { .start = TOP / 2, .end = TOP, .n = { TOP / 4, TOP / 4 },
-	    .share = { ONE, ONE }, .hits = U32_MAX, .checks = U32_MAX,
-	    .s = { { TOP / 2, 0 }, { TOP - 1, NOW } }, .since_ns = 0, .area = 1 },
-	  { .start = 1ULL << 56, .end = 1ULL << 57, .share = ONE, .freq = ONE,
-	    .class = WSMON_CLASS_SHMEM, .age_ms = U32_MAX, .area = 1,
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_UPPER_HIT |
-		       63 << WSMON_SAMPLES_UPPER_SHIFT } },
-	{ "oldest age that fits",
-	  { .end = 1, .n = { 1, 0 }, .checks = 1,
-	    .since_ns = NOW - U32_MAX * NSEC_PER_MSEC },
-	  { .end = PAGE_SIZE, .class = WSMON_CLASS_HEAP, .age_ms = U32_MAX } },
-};
-
-KUNIT_ARRAY_PARAM_DESC(entry, entries, what);
-
-static const struct mapping two_areas[] = {
-	{ 0, 100, WSMON_CLASS_HEAP }, { TOP / 2, TOP, WSMON_CLASS_SHMEM },
-};
-
-/* Fields of the header and of an entry; those of the record before are gone. */
-static void snapshot_entry(struct kunit *test)
-{
-	const struct entry *e = test->param_value;
-	struct wsmon_rec_snapshot want = {
-		{ WSMON_REC_SNAPSHOT }, .nr = 2, .total = 2, .interval_ns = 5,
-		.rounds = U32_MAX, .budget = 78,
-	};
-	struct world *w = world_new(test, 2, 2);
-	const struct wsmon_rec_snapshot *rec;
-	struct wsmon_target *t;
-	u32 i;
-
-	world_fill(w, two_areas, 2, 2);
-	w->rs.r[0] = e->r;
-	w->rs.r[1] = e->r;
-	w->rs.nr = 2;
-	w->rs.budget = 78;
-	t = target(test, w);
-	t->rounds = U32_MAX;
-	t->interval_ns = NOW - 5;
-	want.pid = current->pid;
-	for (i = 0; i < 2; i++) {
-		wsmon_stream_snapshot(t, NOW);
-		rec = record(i);
-		KUNIT_EXPECT_EQ(test, rec->rec.type, WSMON_REC_SNAPSHOT);
-		KUNIT_EXPECT_EQ(test, rec->rec.time_ns, NOW);
-		KUNIT_EXPECT_MEMEQ(test, &rec->rec + 1, &want.rec + 1,
-				   sizeof(want) - sizeof(want.rec));
-		KUNIT_EXPECT_MEMEQ(test, &rec->regions[0], &e->want,
-				   sizeof(e->want));
-		KUNIT_EXPECT_MEMEQ(test, &rec->regions[1], &e->want,
-				   sizeof(e->want));
-	}
-}
-
-struct snapshot {
-	const char *what;
-	u32 regions;
-	u32 records;
-};
-
-static const struct snapshot snapshots[] = {
-	{ "no region", 0, 1 },
-	{ "one", 1, 1 },
-	{ "as many as one record holds", PER_RECORD, 1 },
-	{ "one more", PER_RECORD + 1, 2 },
-	{ "two full records", 2 * PER_RECORD, 2 },
-	{ "the most there may be", WSMON_REGIONS_LIMIT, 17 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(snapshot, snapshots, what);
-
-/* Above WSMON_RECORD_MAX a snapshot is several records, full but the last. */
-static void snapshot_split(struct kunit *test)
-{
-	const struct snapshot *s = test->param_value;
-	struct world *w = world_new(test, 2, WSMON_REGIONS_LIMIT);
-	u32 i, j, first = 0;
-
-	world_fill(w, two_areas, 2, 2);
-	w->rs.nr = s->regions;
-	for (i = 0; i < s->regions; i++) {
-		w->rs.r[i].start = i;
-		w->rs.r[i].end = i + 1;
-		w->rs.r[i].n[0] = 1;
-	}
-	wsmon_stream_snapshot(target(test, w), NOW);
-
-	KUNIT_ASSERT_EQ(test, taken.nr, s->records);
-	for (i = 0; i < taken.nr; i++) {
-		const struct wsmon_rec_snapshot *rec = record(i);
-		u32 nr = min_t(u32, s->regions - first, PER_RECORD);
-
-		KUNIT_ASSERT_EQ(test, rec->nr, nr);
-		KUNIT_EXPECT_EQ(test, rec->first, first);
-		KUNIT_EXPECT_EQ(test, rec->total, s->regions);
-		KUNIT_EXPECT_EQ(test, rec->rec.size, 48 + 32 * nr);
-		KUNIT_EXPECT_EQ(test, rec->rec.time_ns, NOW);
-		KUNIT_EXPECT_EQ(test, rec->pid, current->pid);
-		for (j = 0; j < nr; j++)
-			KUNIT_ASSERT_EQ(test, rec->regions[j].start,
-					(u64)(first + j) << PAGE_SHIFT);
-		first += nr;
-	}
-	KUNIT_EXPECT_EQ(test, first, s->regions);
-}
-
 static struct kunit_case cases[] = {
 	KUNIT_CASE(time_is_now),
 	KUNIT_CASE(attrs),
@@ -501,8 +349,6 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(working_sets),
 	KUNIT_CASE(stats),
 	KUNIT_CASE(end),
-	KUNIT_CASE_PARAM(snapshot_entry, entry_gen_params),
-	KUNIT_CASE_PARAM(snapshot_split, snapshot_gen_params),
 	{}
 };
 

@@ -4,16 +4,16 @@
 # Built in a directory of links, as the module is.
 
 O_KUNIT ?= out/kunit/$(notdir $(KDIR:%/build=%))
-KUNIT_SRCS := $(wildcard tests/kunit/*.[ch] module/*.[ch] include/*.h)
+KUNIT_SRCS := $(wildcard tests/unit/kunit/*.[ch] module/*.[ch] include/*.h)
 
 .PHONY: kunit
 kunit: $(O_KUNIT)/wsmon_kunit.ko
 
-$(O_KUNIT)/wsmon_kunit.ko: $(KUNIT_SRCS) tests/kunit/Kbuild tests/kunit/kunit.mk \
+$(O_KUNIT)/wsmon_kunit.ko: $(KUNIT_SRCS) tests/unit/kunit/Kbuild tests/unit/kunit/kunit.mk \
 		$(KDIR)/include/config/auto.conf
 	@grep -q '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf || \
 		{ echo "no KUnit in this kernel: $(KDIR)" >&2; exit 1; }
-	@mkdir -p $(@D)/tests
-	cp -rsf $(CURDIR)/module $(CURDIR)/include $(CURDIR)/tests/kunit/Kbuild $(@D)/
-	cp -rsf $(CURDIR)/tests/kunit $(@D)/tests/
+	@mkdir -p $(@D)/tests/unit
+	cp -rsf $(CURDIR)/module $(CURDIR)/include $(CURDIR)/tests/unit/kunit/Kbuild $(@D)/
+	cp -rsf $(CURDIR)/tests/unit/kunit $(@D)/tests/unit/
 	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 modules

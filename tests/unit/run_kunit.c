@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kunit.c - runs the suites of tests/kunit in userland
+ * run_kunit.c - runs the suites of tests/unit/kunit in userland
  */
 #include <kunit/test.h>
 #include <setjmp.h>
