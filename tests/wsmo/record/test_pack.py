@@ -12,7 +12,7 @@ import packed
 import records as r
 import samples
 from fakemodule import Module
-from tap import ENV, HERE, TOP, WSMO, Directory, fails, ok, peak_rss, run, skip
+from tap import ENV, HERE, TOP, Directory, fails, ok, peak_rss, run, skip
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """report peaks: golden output, filters, names of real functions, other views."""
 import json
-import os
 import random
 import subprocess
 
 import records as r
 import samples
 import forms
-from tap import HERE, Directory, golden, ok, run
-from test_record import fake
-from test_stacks import Program, peaks, record
+from recorder import STACKED, Program, fake, peaks, record
+from tap import Directory, golden, ok, run
 
 NO_NAMES = b"wsmo: no names from 1 file not there, or not as recorded: /nowhere/server\n"
 
@@ -217,12 +215,12 @@ def real():
     names = [f["function"] for f in there if f["type"] == "frame" and f["stack"] == 1]
     ok(names[:6] == ["innermost", "inlined", "work_here", "descend", "descend", "main"],
        "functions, inlined ones as well", there)
-    source = open(os.path.join(HERE, "stacked.c")).read().splitlines()
+    source = open(STACKED).read().splitlines()
     lines_of = [source[f["line"] - 1].strip() for f in there
                 if f["type"] == "frame" and f["stack"] == 1 and f["frame"] in (1, 2)]
     ok(lines_of == ["innermost();", "inlined();"], "and where they were called", lines_of)
     first = [f for f in there if f["type"] == "frame"][0]
-    ok(first["file"].endswith("tests/wsmo/stacked.c") and first["line"] > 30 and
+    ok(first["file"].endswith("tests/lib/stacked.c") and first["line"] > 30 and
        first["path"].endswith("/stacked"), "source lines", first)
     ok("innermost (stacked.c:" in text and ", inlined)" in text and "stack 2 again, " in text and
        "2 of 3 threads of" in text, "as people read it", text)
@@ -239,7 +237,7 @@ def optimized():
         with Program(d, 0, 1, options=("-O2", "-flto")) as p:
             record(d, m, p.pid, "--mark-at", "0.1")
         frames = [f for f in objects(data=d.read("data")) if f["type"] == "frame"]
-    source = open(os.path.join(HERE, "stacked.c")).read().splitlines()
+    source = open(STACKED).read().splitlines()
     found = [(f["function"], source[f["line"] - 1].strip()) for f in frames[:3]]
     ok([f[0] for f in found] == ["innermost", "inlined", "work_here"] and
        [f[1] for f in found[1:]] == ["innermost();", "inlined();"],

@@ -12,42 +12,9 @@ import sys
 import time
 
 import records as r
-from fakemodule import ATTRS, Module, now
-from tap import ENV, WSMO, Directory, fails, ok, run, skip
-
-
-@contextlib.contextmanager
-def fake(**kw):
-    with Directory() as d:
-        os.mkdir(d.path("debug"))
-        os.chmod(d.name, 0o777)
-        debug = Directory()
-        module = Module(debug, **kw)
-        module.started = []
-        try:
-            yield d, module
-        finally:
-            for p in module.started:
-                p.kill()
-                p.wait()
-            module.close()
-            debug.cleanup()
-
-
-def args(d, module, *more):
-    return ("record", "--debugfs", module.dir.name, "-o", d.path("data"),
-            *more)
-
-
-def start(d, module, *more, **kw):
-    p = subprocess.Popen([WSMO, *args(d, module, *more)], env=ENV,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
-    module.started.append(p)
-    return p
-
-
-def kinds(d):
-    return [kind for kind, _, _ in r.parse(d.read("data"))]
+from fakemodule import ATTRS, now
+from recorder import args, fake, kinds, start
+from tap import ENV, WSMO, fails, ok, run, skip
 
 
 def raw(d):

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(1, os.path.join(TOP, "tests", "lib"))
-import forms  # noqa: E402
-from ktap import finish, ok, skip  # noqa: E402, F401
+import forms
+from ktap import finish, ok, skip  # noqa: F401
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.join(TOP, "tests", "wsmo")
 WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
 GOLDEN = os.path.join(HERE, "golden")
 

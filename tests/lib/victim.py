@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A process with memory to act on, and a fake module that says how it is used."""
+"""wsmo act on a process with memory, and a fake module that says how it is used."""
+import contextlib
+import json
 import mmap
 import os
 import struct
@@ -7,11 +9,12 @@ import subprocess
 import sys
 
 import records as r
-from fakemodule import now
-from tap import ENV
+from fakemodule import Module, now
+from tap import ENV, Directory
 
 PAGE = mmap.PAGESIZE
 SIZE = 8 << 20
+COLD = "4K null null 5% 500ms null pageout"
 
 # a file nobody else maps: its pages can be dropped without swap
 CODE = """
@@ -133,3 +136,35 @@ def script(snapshot, intervals=150, missed=0, events=None):
                 return
         module.send(r.end(now(), 0))
     return run
+
+
+@contextlib.contextmanager
+def fake(snapshot, size=SIZE, pace=0.004, flags=mmap.MAP_PRIVATE, **kw):
+    """A victim, and a module that says of it what snapshot(victim) is."""
+    with Directory() as d, Directory() as debug, Victim(d, size, flags) as v:
+        module = Module(debug, interval=pace, script=script(snapshot(v), **kw))
+        try:
+            yield d, module, v
+        finally:
+            module.close()
+
+
+def args(d, module, victim, *rules, more=(), seconds="60", classes="file"):
+    d.write("scheme", "\n".join(rules).encode() + b"\n")
+    return ("act", "--debugfs", module.dir.name, "-s", d.path("scheme"), "-p",
+            str(victim.pid), "-d", seconds, "--json", "--class", classes,
+            # whatever else this machine does
+            "--max-pressure", "100%", *more)
+
+
+def objects(result, kind):
+    return [x for x in map(json.loads, result.stdout.splitlines()) if x["type"] == kind]
+
+
+def half_hot(v):
+    """The first half is in use."""
+    return {v.pid: regions(v.at, v.size, 64, hot=range(32))}
+
+
+def mapped(v, share=(0, 1)):
+    return v.resident(v.at + int(v.size * share[0]), int(v.size * (share[1] - share[0])))

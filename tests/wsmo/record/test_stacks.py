@@ -8,8 +8,8 @@ import time
 
 import records as r
 from fakemodule import now
-from tap import HERE, WSMO, Directory, fails, ok, run, skip
-from test_record import args, fake, kinds, start
+from recorder import Program, args, fake, kinds, peaks, record, start
+from tap import WSMO, Directory, fails, ok, run, skip
 
 PTRACE_SEIZE = 0x4206
 
@@ -17,46 +17,6 @@ PTRACE_SEIZE = 0x4206
 def refused(result, name, words):
     text = result.stderr.decode()
     ok(result.returncode == 2 and words in text and text.startswith("wsmo: "), name, text)
-
-
-class Program:
-    """stacked.c, running; with gcc's options."""
-
-    def __init__(self, d, *argv, options=("-O2",)):
-        self.file = d.path("stacked")
-        if not os.path.exists(self.file):
-            subprocess.run(["gcc", "-g", *options, "-pthread", "-o", self.file,
-                            os.path.join(HERE, "stacked.c")], check=True)
-        self.fixed = "-static" in options
-        self.process = subprocess.Popen([self.file, *map(str, argv)],
-                                        stdout=subprocess.PIPE)
-        self.pid = self.process.pid
-
-    def __enter__(self):
-        self.process.stdout.readline()
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def function(self, pc):
-        """Its function at an address, none that is inlined; None where there is none."""
-        with open("/proc/%d/maps" % self.pid) as f:
-            for line in f:
-                where, _, offset, *_ = line.split()
-                low, high = (int(x, 16) for x in where.split("-"))
-                if low <= pc < high and line.rstrip().endswith(self.file):
-                    if not self.fixed:
-                        pc -= low - int(offset, 16)
-                    out = subprocess.run(["addr2line", "-fi", "-e", self.file, hex(pc)],
-                                         stdout=subprocess.PIPE).stdout.splitlines()
-                    return out[-2].decode()
-        return None
-
-    def functions(self, stack):
-        return [name for name in map(self.function, stack["pc"]) if name]
 
 
 def stacks(d):
@@ -73,24 +33,8 @@ def stacks(d):
     return found
 
 
-def peaks(*edges):
-    """A module that sends these: functions of (time, pid) to records."""
-    def play(m, pids):
-        m.begin(pids)
-        for edge in edges:
-            for pid in pids:
-                m.send(edge(now(), pid))
-        m.asked(0.5)
-        m.send(r.end(now()))
-    return play
-
-
 def one(t, pid):
     return r.peak(t, pid, 1)
-
-
-def record(d, m, pid, *more):
-    return run(*args(d, m, "-p", str(pid), *more))
 
 
 def traced_by(tid):
