@@ -4,7 +4,6 @@
 The DevTools protocol: JSON messages that end with a zero byte, on descriptors 3 (to
 Chromium) and 4.
 """
-import base64
 import contextlib
 import json
 import os
@@ -111,12 +110,6 @@ class Browser:
         for clicks in 1, 2:
             self.press("Pressed", x, y, clicks)
             self.press("Released", x, y, clicks)
-
-    def screenshot(self, path):
-        """All of the page as PNG"""
-        png = self.ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-        with open(path, "wb") as f:
-            f.write(base64.b64decode(png))
 
 
 @contextlib.contextmanager
