@@ -115,7 +115,7 @@ class Module:
             self.send(r.target(now(), pid, b"target"))
 
     def monitor(self, pids):
-        """What the module does: intervals until it is told or all are gone."""
+        """What the module does: intervals until it is stopped or all targets are gone."""
         self.begin(pids)
         rounds = 0
         started = now()

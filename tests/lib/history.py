@@ -2,7 +2,7 @@
 """Snapshots as they follow each other in a real recording, from a seed.
 
 Regions are halved and joined, shares move towards what was seen or flip, ages
-begin anew: most of a snapshot can be told from the one before, not all of it.
+begin anew: most of a snapshot follows from the one before, but not all of it.
 """
 import random
 
@@ -76,7 +76,7 @@ class History:
                 for g in self.regions]
 
     def step(self, pid, part=2000):
-        """The records of the next snapshot, at most so many regions in each."""
+        """The records of the next snapshot, with at most that number of regions in each."""
         interval = 10**9 + self.rng.randint(-10**7, 10**7)
         self.t += interval
         rounds = self.rng.choice((10, 10, 10, 9))

@@ -23,7 +23,7 @@ def order(text):
 
 
 class Terminal(Directory):
-    """wsmo runs in it; then it tells the exit status and the state of the terminal."""
+    """wsmo runs in it; then it shows the exit status and the state of the terminal."""
 
     def __init__(self, *args, columns=100, lines=24, env=None):
         super().__init__()

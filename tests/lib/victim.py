@@ -28,7 +28,7 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
 libc.munmap.argtypes = libc.mlock.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 def area(prot, flags, fd):
-    # two huge pages more, so that it can begin at one and have a gap behind
+    # two huge pages more: it begins at one, and a gap follows
     addr = libc.mmap(None, size + (4 << 20), 0, 0x22, -1, 0)
     at = (addr + (2 << 20) - 1) & -(2 << 20)
     assert libc.mmap(at, size, prot, flags | 0x10, fd, 0) == at

@@ -25,7 +25,7 @@ def reclaim():
                            a["age_ns"] >= 500 * 10**6 and a["share"] == 0 and a["pid"] == v.pid
                            for a in actions) and
            sum(a["applied_bytes"] for a in actions) == v.size // 2,
-           "each action is told", actions)
+           "each action is reported", actions)
         ok(rule[0]["applied_bytes"] == v.size // 2 == rule[0]["tried_bytes"] and
            rule[0]["tried"] == rule[0]["applied"] == len(actions) and not rule[0]["failed"] and
            rule[0]["text"] == COLD and rule[0]["dry_run"] == 0, "so is their sum", rule)
@@ -51,7 +51,7 @@ def dry_run():
         ok(mapped(v) == v.size, "a dry run does nothing", mapped(v))
         ok(rules[0]["tried_bytes"] == v.size // 2 == sum(a["tried_bytes"] for a in actions) and
            rules[0]["applied_bytes"] == 0 and rules[0]["dry_run"] == 1 and
-           all(a["result"] == "would" for a in actions), "and tells what would be done",
+           all(a["result"] == "would" for a in actions), "and reports what would be done",
            rules, actions)
         ok(b"rules 1 (4K null null 5% 500ms null pageout) and 2" in res.stderr and
            b"the first one is applied" in res.stderr and
@@ -63,7 +63,7 @@ def dry_run():
         d.write("s", b"4K null null 5% 5s null pageout\n1M 2M null 2% 6s null stat\n")
         res = run("act", "-s", d.path("s"), "--show")
         ok(b"rule 2 (1M 2M null 2% 6s null stat) is never applied: rule 1" in res.stderr,
-           "a rule that is hidden is told at once", res)
+           "a rule that is hidden is reported at once", res)
 
 
 def sizes():
@@ -84,7 +84,7 @@ def limits():
         res = run(*args(d, m, v, COLD, more=("--quota-bytes", "2M")))
         took = time.monotonic() - began
         done = objects(res, "rule")[0]["applied_bytes"]
-        # budget of the first second, and of those behind; blocks of 2 MiB
+        # budget of the first second and of the later ones; blocks of 2 MiB
         ok(2 * MIB <= done <= 2 * MIB * took + 4 * MIB and done < v.size // 2,
            "a quota of bytes", done, took)
         ok(mapped(v, (0.5, 1)) == v.size // 2 - done, "is what is gone", mapped(v, (0.5, 1)))
@@ -119,11 +119,11 @@ def rates():
             ok(all(abs(a["freq"] - 0.04) < 0.001 and a["share"] == 0.5
                    for a in objects(res, "action")) and
                objects(res, "rule")[0]["text"] == COLD.replace("5%", bound) + " (freq)",
-               "  and is told", res)
+               "  and is reported", res)
     with fake(seldom) as (d, m, v):
         res = run(*args(d, m, v, freq + "4K null 50% null 500ms null stat", more=("-l",)))
         actions = objects(res, "action")
-        ok(actions and all(a["start"] >= v.at + v.size // 2 for a in actions), "a least rate", res)
+        ok(actions and all(a["start"] >= v.at + v.size // 2 for a in actions), "a minimum rate", res)
     with fake(lambda v: seldom(v, 0.09)) as (d, m, v):
         run(*args(d, m, v, freq + COLD.replace("5%", "10%")))
         ok(mapped(v) == v.size, "a rate that is not sure", mapped(v))

@@ -170,11 +170,11 @@ def secondary():
     """A virtual machine is left alone, from the moment it is known to be one."""
     flag = 0x100
 
-    def told(v, at, reason, every=10**6):
+    def flagged(v, at, reason, every=10**6):
         return {i: lambda: r.target(now(), v.pid, b"qemu", reason | flag)
                 for i in range(at, 1000, every)}
     with fake(half_hot, intervals=10**6) as (d, m, v):
-        m.script = script(half_hot(v), 10**6, events=told(v, 0, 2))
+        m.script = script(half_hot(v), 10**6, events=flagged(v, 0, 2))
         res = run(*args(d, m, v, COLD))
         fails(subprocess.CompletedProcess([], res.returncode, b"", res.stderr.split(b"wsmo: in")[0]),
               "a secondary MMU: refused", "%d qemu has a secondary MMU" % v.pid, "--force")
@@ -186,7 +186,7 @@ def secondary():
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(32) if i < 80 else ())}
     for force in (), ("--force",):
         with fake(cools) as (d, m, v):
-            m.script = script(cools(v), 300, events=told(v, 80, 2))
+            m.script = script(cools(v), 300, events=flagged(v, 80, 2))
             res = run(*args(d, m, v, COLD, more=force))
             ok(res.returncode == (0 if force else 1) and
                mapped(v) == (0 if force else v.size // 2) and
@@ -195,12 +195,12 @@ def secondary():
                "--force acts on it" if force else "nothing more is done when it appears",
                mapped(v), res)
     with fake(half_hot) as (d, m, v):
-        m.script = script(half_hot(v), events=told(v, 0, 1, 20))
+        m.script = script(half_hot(v), events=flagged(v, 0, 1, 20))
         run(*args(d, m, v, COLD, more=("--force",)))
         ok(mapped(v) == v.size, "an exec begins anew with it, too", mapped(v))
     with Directory() as d, Directory() as e, Directory() as debug, Victim(d) as v, Victim(e) as u:
         m = Module(debug, interval=0.004, script=script(
-            {p.pid: regions(p.at, p.size, 64) for p in (u, v)}, events=told(u, 0, 0)))
+            {p.pid: regions(p.at, p.size, 64) for p in (u, v)}, events=flagged(u, 0, 0)))
         res = run(*args(d, m, v, COLD, more=("-p", str(u.pid))))
         ok(res.returncode == 1 and mapped(v) == 0 and mapped(u) == u.size,
            "others are acted on", mapped(v), mapped(u), res.stderr)
