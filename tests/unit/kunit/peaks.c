@@ -5,9 +5,7 @@
  * Thresholds, means and variances are thousandths, of values that
  * valgrind-ws's detector has in double precision.
  */
-#include <kunit/test.h>
-
-#include "../../../module/wsmon_pure.h"
+#include "world.h"
 
 #define STEPS	7
 
@@ -58,18 +56,6 @@ static struct wsmon_attrs attrs_of(u32 detector)
 		.peak_detector = detector, .peak_window = 30,
 		.peak_gain = 5000, .peak_adapt = 250,
 	};
-}
-
-/* Edges: 1 a peak ended, 2 one began */
-static int feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
-		u64 low, u64 high)
-{
-	struct wsmon_wss w = { pages, low, high, high };
-	int edges = wsmon_peak_ends(d, a, &w);
-
-	edges += 2 * wsmon_peak_begins(d, a, &w);
-	wsmon_peak_learn(d, a, &w);
-	return edges;
 }
 
 /* To 0.1 %. Values are 1/2^16 as long as no exponent is needed. */

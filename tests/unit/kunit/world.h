@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * world.h - spaces and regions for the suites
+ * world.h - spaces, regions and detectors for the suites
  */
 #ifndef WSMON_KUNIT_WORLD_H
 #define WSMON_KUNIT_WORLD_H
@@ -55,5 +55,17 @@ void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_area
  * apart, bounds are mapped, every area has regions, no share is above 1.
  */
 void world_check(const struct world *w);
+
+/* Show an estimate to a detector of peaks. Return: edges: 1 a peak ended, 2 one began */
+static inline int feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
+		u64 low, u64 high)
+{
+	struct wsmon_wss w = { pages, low, high, high };
+	int edges = wsmon_peak_ends(d, a, &w);
+
+	edges += 2 * wsmon_peak_begins(d, a, &w);
+	wsmon_peak_learn(d, a, &w);
+	return edges;
+}
 
 #endif
