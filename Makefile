@@ -33,8 +33,8 @@ include tools/wsmo/wsmo.mk
 -include tests/workloads/workloads.mk
 -include tests/unit/unit.mk
 -include tests/stress/stress.mk
--include tests/kunit/kunit.mk
--include tests/fuzz/fuzz.mk
+-include tests/unit/kunit/kunit.mk
+-include tests/fuzz-recordings/fuzz.mk
 
 # What has to be there before anything can be built
 .PHONY: need-build need-vm

@@ -82,7 +82,7 @@ def middle(start, end):
 
 
 def samples(start, end, lower, upper, hits):
-    """What tells of sample pages at two addresses; hits: was each accessed?"""
+    """The samples field of a region: pages at two addresses; hits: was each accessed?"""
     mid = middle(start, end)
     return (0x8000 | (lower - start) * 64 // (mid - start) | hits[0] << 12 |
             (upper - mid) * 64 // (end - mid) << 6 | hits[1] << 13)

@@ -27,7 +27,7 @@ DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#incl
 MUTATIONS = [
     ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "return data_race(mm_has_notifiers(mm));", "return false;")]),
-    ("secondary_mmu_not_told_again", "6.12", SELF + "secondary_test.py", [
+    ("secondary_mmu_not_reported_again", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
@@ -62,7 +62,7 @@ MUTATIONS = [
     ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
         (TASK, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
          "	*changed = mm && !t->mm;")]),
-    ("exit_not_told", "6.12", stress("exit_storm out_of_memory"), [
+    ("exit_not_reported", "6.12", stress("exit_storm out_of_memory"), [
         (INTERVAL, "	wsmon_stream_exited(t);\n", "")]),
     ("not_freezable", "debug", stress("frozen_machine"), [
         (SESSION, "	set_freezable();\n", ""),

@@ -7,7 +7,6 @@ import io
 import os
 import select
 import struct
-import subprocess
 import threading
 import time
 

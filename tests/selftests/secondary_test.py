@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 
 import wsmontest as w
 from acttest import MIB, TMP, act, rules, scheme

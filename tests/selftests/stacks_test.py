@@ -13,7 +13,7 @@ import wsmon
 
 TMP = tempfile.mkdtemp()
 FILE = os.path.join(TMP, "data")
-PROGRAM = w.program("../wsmo/stacked")
+PROGRAM = w.program("stacked")
 BURSTING = w.program("bursting")
 FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms", "--window", "100ms"]
 MIB = 1 << 20

@@ -45,9 +45,12 @@ def program(name, *options):
     """The path of a helper: kselftest has built it, or it is built now."""
     built = os.path.join(HERE, name)
     if not os.path.exists(built):
-        built = os.path.join(tempfile.mkdtemp(), os.path.basename(name))
-        subprocess.run(["gcc", "-g", "-O2", "-pthread", *options, "-o", built,
-                        os.path.join(HERE, name + ".c")], check=True)
+        source, = (path for path in (os.path.join(folder, name + ".c") for folder in (
+            HERE, os.path.join(HERE, "programs"), os.path.join(TOP, "tests", "lib")))
+            if os.path.exists(path))
+        built = os.path.join(tempfile.mkdtemp(), name)
+        subprocess.run(["gcc", "-g", "-O2", "-pthread", *options, "-o", built, source],
+                       check=True)
     return built
 
 

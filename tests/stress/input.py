@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every file of the module used as nobody should, by several processes at once.
 
-out/bin/debugfs-fuzz does it, and checks what comes of it (fuzz.c). In the
+out/bin/debugfs-fuzz does it, and checks what comes of it (debugfs_fuzz.c). In the
 environment: STRESS_SEED, to repeat a failure as far as chance allows;
 STRESS_WORKERS, how many processes (default 6).
 """

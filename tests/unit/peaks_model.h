@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "kunit/world.h"
 #include "test.h"
 
 /* By the formulas of Documentation/internals/design.rst */
@@ -21,9 +22,6 @@ double model_threshold(const struct model *m, const struct wsmon_attrs *a);
 double model_feed(struct model *m, const struct wsmon_attrs *a, double y,
 		  double low, double high);
 
-/* Edges: 1 a peak ended, 2 one began */
-int peaks_feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 y,
-	       u64 low, u64 high);
 /* Normally distributed, mean 0, standard deviation 1 */
 double peaks_normal(void);
 void test_peaks_start(void);

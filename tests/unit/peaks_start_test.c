@@ -22,7 +22,7 @@ static int estimate(struct wsmon_detector *d, double truth, double half)
 {
 	double y = fmax(0, truth * (1 + half / 1.96 * peaks_normal()));
 
-	return peaks_feed(d, &usual, y, fmax(0, y - half * truth), y + half * truth);
+	return feed(d, &usual, y, fmax(0, y - half * truth), y + half * truth);
 }
 
 /* Ten minutes of programs that do the same all the time, as sampling sees them */
@@ -213,9 +213,9 @@ static void sizes(void)
 	u32 k;
 
 	for (k = 0; k < 20; k++)
-		peaks_feed(&d, &usual, 1000 + k, 1000 + k, 1000 + k);
-	CHECK(peaks_feed(&d, &usual, 1ULL << 45, 1ULL << 45, 1ULL << 45) == 2, "all there is");
-	CHECK(peaks_feed(&d, &usual, 1000, 1000, 1000) == 1, "and back");
+		feed(&d, &usual, 1000 + k, 1000 + k, 1000 + k);
+	CHECK(feed(&d, &usual, 1ULL << 45, 1ULL << 45, 1ULL << 45) == 2, "all there is");
+	CHECK(feed(&d, &usual, 1000, 1000, 1000) == 1, "and back");
 	CHECK(wsmon_peak_size(&d, d.mean, 0) <= 1100, "%llu",
 	      (long long)wsmon_peak_size(&d, d.mean, 0));
 	/* all and nothing in turn */
@@ -223,7 +223,7 @@ static void sizes(void)
 	for (k = 0; k < 40; k++) {
 		u64 y = k % 2 ? 1ULL << 45 : 0;
 
-		CHECK(!(2 & peaks_feed(&d, &usual, y, y, y)) || k == 7, "at %u", k);
+		CHECK(!(2 & feed(&d, &usual, y, y, y)) || k == 7, "at %u", k);
 		CHECK(d.var >> 62 == 0, "too large");
 	}
 }

@@ -10,19 +10,6 @@ static const struct wsmon_attrs usual = {
 	.peak_gain = 5000, .peak_adapt = 250,
 };
 
-int peaks_feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 y,
-	       u64 low, u64 high)
-{
-	struct wsmon_wss w = { y, low, high, high };
-	int edges = wsmon_peak_ends(d, a, &w);
-
-	edges += 2 * wsmon_peak_begins(d, a, &w);
-	wsmon_peak_learn(d, a, &w);
-	return edges;
-}
-
-#define feed peaks_feed
-
 static double scale(const struct wsmon_detector *d)
 {
 	return ldexp(1, (int)d->shift - 16);

@@ -6,7 +6,7 @@
 #define WSMON_UNIT_WORLD_H
 
 #include "test.h"
-#include "../kunit/world.h"
+#include "kunit/world.h"
 
 void world_init(struct world *w, u32 budget);
 void world_free(struct world *w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites of tests/kunit use of KUnit, for userland: they run in both
+ * What the suites of tests/unit/kunit use of KUnit, for userland: they run in both
  */
 #ifndef STUB_KUNIT_TEST_H
 #define STUB_KUNIT_TEST_H

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The fuzzer of wsmo's readers; included by the top Makefile. It is built from the
+# command's sources, by the variables of wsmo.mk.
+#
+#   make fuzz FUZZ_SECS=300	run it for that long; findings are in out/fuzz/
+
+WSMO_FUZZ_DIR := tests/fuzz-recordings
+WSMO_FUZZ_OBJ := out/obj/fuzz
+FUZZ_SECS ?= 300
+WSMO_FUZZ_CC := clang
+WSMO_FUZZ_SRCS := $(wildcard $(WSMO_FUZZ_DIR)/*.c) \
+	$(foreach layer,$(wsmo-report_LAYERS),$(call layer_srcs,$(layer)))
+WSMO_FUZZ_OBJS := $(WSMO_FUZZ_SRCS:%.c=$(WSMO_FUZZ_OBJ)/%.o)
+WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+
+.PHONY: fuzz wsmo-fuzz need-fuzz
+fuzz: need-fuzz
+	@tests/fuzz-recordings/run $(FUZZ_SECS)
+wsmo-fuzz: out/bin/wsmo-fuzz
+
+need-fuzz: need-build
+	@scripts/need clang libclang-rt-dev python3
+
+out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
+	@mkdir -p $(@D)
+	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-report_LIBS)
+
+# the fuzzer is guided by the coverage of wsmo's own files
+$(WSMO_FUZZ_OBJ)/tools/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
+
+$(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+# files included by assembler directives, which -MMD does not list
+$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/report/html/assets.o: $(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
+
+-include $(WSMO_FUZZ_OBJS:.o=.d)

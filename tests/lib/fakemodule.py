@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A fake of the module's debugfs directory: text files, and three FIFOs."""
+import os
+import select
+import threading
+import time
+
+import records as r
+
+ATTRS = ("sample_us=100000\naggr_us=1000000\nupdate_us=1000000\n"
+         "window_us=1000000\nmin_regions=10\nmax_regions=2000\nflush_tlb=1\n"
+         "seed=0\ncpu_permille=30\npeak_window=30\npeak_gain=5\npeak_adapt=0.25\n"
+         "peak_detector=sigma\n")
+
+
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def heap_of(pid):
+    with open("/proc/%d/maps" % pid) as f:
+        for line in f:
+            if line.rstrip().endswith("[heap]"):
+                return tuple(int(a, 16) for a in line.split()[0].split("-"))
+    return None
+
+
+def peak_line(pid, number, group="all", sign=1, start_ns=10**9, end_ns=0, size=64 << 20,
+              baseline=16 << 20):
+    return ("pid=%d group=%s number=%d sign=%+d start_ns=%d end_ns=%d tau_us=1000000 bytes=%d "
+            "low=%d high=%d height=%d baseline=%d threshold=%d\n" %
+            (pid, group, number, sign, start_ns, end_ns, size, size, size, size, baseline,
+             2 * baseline))
+
+
+def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0, peaks=""):
+    """Its text files. wss: (pid, class, bytes, mapped) and the window in s if it is
+    not 1; regions: (pid, class, start, end, share)."""
+    files = {"status": status + "\n",
+             "stats": "rounds=5\ncpu_ns=%d\nlost_records=%d\n" % (cpu_ns, lost),
+             "wss": "", "regions": "", "peaks": peaks}
+    for pid, kind, size, mapped, *tau in wss:
+        files["wss"] += ("pid=%d class=%s tau_us=%d bytes=%d low=%d high=%d mapped=%d\n"
+                         % (pid, kind, (tau or [1])[0] * 1000000, size,
+                            size * 3 // 4, size * 5 // 4, mapped))
+    for pid, kind, start, end, share in regions:
+        files["regions"] += ("pid=%d class=%s start=0x%x end=0x%x share=%.3f age_ms=1\n"
+                             % (pid, kind, start, end, share))
+    for name, text in files.items():
+        # in one step: nobody must read half of it
+        directory.write(name + ".new", text.encode())
+        os.rename(directory.path(name + ".new"), directory.path(name))
+
+
+class Module:
+    """Serves one session; what wsmo wrote is kept in targets and attrs."""
+
+    def __init__(self, directory, stale=b"", script=None, interval=0.05):
+        self.dir = directory
+        self.stale = stale
+        self.script = script or Module.monitor
+        self.interval = interval
+        self.targets = []
+        self.attrs = None
+        self.running = threading.Event()
+        self.stop = False
+        directory.write("attrs", ATTRS.encode())
+        self.status(b"idle: never started\n")
+        for name in ("target", "buffer", "mark"):
+            os.mkfifo(directory.path(name), 0o600)
+        # both ends: opening does not wait for wsmo, nothing ends too early
+        self.buffer = os.open(directory.path("buffer"), os.O_RDWR)
+        self.target = os.open(directory.path("target"),
+                              os.O_RDWR | os.O_NONBLOCK)
+        self.mark = os.open(directory.path("mark"), os.O_RDWR | os.O_NONBLOCK)
+        self.marks = 0
+        if stale:
+            os.write(self.buffer, stale)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def status(self, text):
+        # in one step: wsmo must not read half of it
+        self.dir.write("status.new", text)
+        os.rename(self.dir.path("status.new"), self.dir.path("status"))
+
+    def send(self, data):
+        os.write(self.buffer, data)
+
+    def asked(self, timeout):
+        """What was written to target within this time, or None; marks are passed on"""
+        ready = select.select([self.target, self.mark], [], [], timeout)[0]
+        if self.mark in ready:
+            self.marks += 1
+            self.send(r.mark(now(), self.marks, os.read(self.mark, 4096)))
+            return self.asked(timeout)
+        if not ready:
+            return None
+        return os.read(self.target, 65536).decode()
+
+    def serve(self):
+        text = None
+        while text is None:
+            text = self.asked(0.1)
+            if self.stop:
+                return
+        self.targets.append(text)
+        self.attrs = self.dir.read("attrs").decode()
+        self.status(b"running\n")
+        self.running.set()
+        try:
+            self.script(self, [int(pid) for pid in text.split()])
+        except OSError:
+            pass
+        self.status(b"idle: told to stop\n")
+
+    def begin(self, pids):
+        if not self.stale:
+            self.send(r.header(now()))
+        self.send(r.attrs(now()))
+        for pid in pids:
+            self.send(r.target(now(), pid, b"target"))
+
+    def monitor(self, pids):
+        """What the module does: intervals until it is stopped or all targets are gone."""
+        self.begin(pids)
+        rounds = 0
+        started = now()
+        alive = list(pids)
+        while True:
+            text = self.asked(self.interval)
+            if text is not None:
+                self.targets.append(text)
+                self.send(r.end(now(), 0))
+                return
+            if self.stop:
+                return
+            rounds += 1
+            t = now()
+            for pid in list(alive):
+                heap = None
+                try:
+                    heap = heap_of(pid)
+                except OSError:
+                    pass
+                if not os.path.exists("/proc/%d" % pid):
+                    alive.remove(pid)
+                    self.send(r.exit_(t, pid))
+                    continue
+                if heap:
+                    self.send(r.area(t, pid, "heap", 0, 2, *heap))
+                    self.send(r.area(t, pid, "mixed", 1, 2, heap[1],
+                                     (1 << 47) - 4096))
+                self.send(r.wss(t, pid, "all", 3 << 20, 2 << 20, 4 << 20,
+                                9 << 20))
+            self.send(r.stats(t, rounds=rounds, cpu_ns=(t - started) // 50,
+                              max_hold_ns=1500))
+            if not alive:
+                self.send(r.end(now(), 1))
+                return
+
+    def close(self):
+        self.stop = True
+        self.thread.join(5)
+        os.close(self.buffer)
+        os.close(self.target)
+        os.close(self.mark)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the command that is tested, and checks what it prints."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import forms
+from ktap import finish, ok, skip  # noqa: F401
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.join(TOP, "tests", "wsmo")
+WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
+GOLDEN = os.path.join(HERE, "golden")
+
+# 99 is no exit status of wsmo: what a sanitizer finds cannot pass for a failure
+ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
+       "TZ": "UTC", "HOME": "/",
+       "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
+       "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+PUBLIC = tempfile.TemporaryDirectory()
+
+
+def public_copy():
+    """wsmo where other users may run it: the checkout may be in /root."""
+    copy = os.path.join(PUBLIC.name, "wsmo")
+    if not os.path.exists(copy):
+        os.chmod(PUBLIC.name, 0o755)
+        shutil.copy(WSMO, copy)
+        shutil.copy(WSMO + "-report", copy + "-report")
+    return copy
+
+
+def run(*args, stdin=b"", env=None, timeout=180, **kw):
+    """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
+    if "user" in kw:
+        # nor may another user enter a working directory in there
+        kw.setdefault("cwd", "/")
+    return subprocess.run([public_copy() if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
+                          stdout=kw.pop("stdout", subprocess.PIPE),
+                          stderr=kw.pop("stderr", subprocess.PIPE),
+                          env=dict(ENV, **(env or {})), **kw)
+
+
+def golden(name, got, accept, passed=True, *why):
+    """A test point: @passed, and @got is what golden/@name holds; --accept takes it."""
+    path = os.path.join(GOLDEN, name)
+    if accept:
+        with open(path, "wb") as f:
+            f.write(got)
+    with open(path, "rb") as f:
+        want = f.read()
+    old = want.decode().splitlines()
+    return ok(passed and got == want and got, "golden " + name, *why,
+              *[line for line in got.decode().splitlines() if line not in old])
+
+
+FORMS = ("--json", "--csv", "--raw")
+
+
+def same_numbers(name, *args, stdin=b"", only_csv=(), not_raw=()):
+    """Test points: a view's CSV and --raw have the numbers of its JSON. Return its JSON."""
+    res = [run(*args, form, stdin=stdin) for form in FORMS]
+    lines, text, raw = [x.stdout.decode() for x in res]
+    ok(not any(x.returncode for x in res) and lines, name + ": all forms", *[x.stderr for x in res])
+    ok(*forms.none(forms.csv_differences(text, lines, only_csv), name + ": CSV is as JSON"))
+    ok(*forms.none(forms.raw_differences(text, raw, not_raw), name + ": --raw is as CSV"))
+    return lines
+
+
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
+               stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def peak_rss(*args):
+    """KiB that wsmo, as it is installed, needs at most; None if not built."""
+    plain = os.path.join(TOP, "out", "bin", "wsmo")
+    if not os.path.exists(plain):
+        return None
+    # a process of its own: ru_maxrss is the greatest of all children
+    return int(subprocess.run([sys.executable, "-c", PEAK, plain, *args],
+                              stdout=subprocess.PIPE).stdout)
+
+
+def one_line(err):
+    """Is it one message of wsmo's?"""
+    return err.startswith(b"wsmo: ") and err.count(b"\n") == 1 and \
+        err.endswith(b"\n")
+
+
+def fails(result, name, *words, status=1):
+    """It failed as it should: exit status, one line with these words in it."""
+    text = result.stderr.decode(errors="replace")
+    ok(result.returncode == status and one_line(result.stderr) and
+       all(word in text for word in words), name,
+       "exit status %d" % result.returncode, text)
+
+
+class Directory(tempfile.TemporaryDirectory):
+    """A directory for a test's files."""
+
+    def __enter__(self):
+        return self
+
+    def path(self, *name):
+        return os.path.join(self.name, *name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()

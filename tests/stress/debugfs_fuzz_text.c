@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/* debugfs-fuzz: texts for attrs and target, and what the ABI says of them */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debugfs_fuzz.h"
+
+enum key {
+	SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, PEAK_WINDOW, PEAK_GAIN, PEAK_ADAPT,
+	PEAK_DETECTOR, NR_KEYS
+};
+
+static const char *const keys[NR_KEYS] = {
+	"sample_us", "aggr_us", "update_us", "window_us", "min_regions",
+	"max_regions", "flush_tlb", "cpu_permille", "peak_window", "peak_gain", "peak_adapt",
+	"peak_detector"
+};
+
+static const char *const detectors[] = { "off", "sigma", "fano" };
+
+/* The least value of each key, and the largest */
+static const uint64_t limits[NR_KEYS][2] = {
+	[SAMPLE] = { SAMPLE_US_MIN, DAY_US }, [AGGR] = { SAMPLE_US_MIN, DAY_US },
+	[UPDATE] = { SAMPLE_US_MIN, DAY_US }, [WINDOW] = { SAMPLE_US_MIN, DAY_US },
+	[MIN] = { 1, REGIONS_LIMIT }, [MAX] = { 1, REGIONS_LIMIT },
+	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }, [PEAK_WINDOW] = { 2, 10000 },
+	/* of these, thousandths, and the number of a name */
+	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 }
+};
+
+static void add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	t->len += vsnprintf(t->bytes + t->len, sizeof(t->bytes) - t->len, fmt, ap);
+	va_end(ap);
+}
+
+static void add_blanks(struct text *t, unsigned int n)
+{
+	while (n--)
+		t->bytes[t->len++] = " \t\n\r"[pick(4)];
+}
+
+/* Values that go together: mostly short intervals, and not too much work in each */
+static void good_values(uint64_t v[NR_KEYS])
+{
+	uint64_t most = one_in(20) ? DAY_US : 100000;
+	bool many = one_in(10);
+
+	v[SAMPLE] = log_pick(SAMPLE_US_MIN, most);
+	v[AGGR] = log_pick(v[SAMPLE], most);
+	v[UPDATE] = log_pick(v[SAMPLE], most);
+	v[WINDOW] = log_pick(v[SAMPLE], most);
+	v[MIN] = log_pick(1, many ? REGIONS_LIMIT / MAX_TARGETS : 4);
+	/* enough for as many targets as there may be */
+	v[MAX] = log_pick(v[MIN] * MAX_TARGETS, many ? REGIONS_LIMIT : 1200);
+	v[FLUSH] = pick(2);
+	v[CPU] = log_pick(1, 1000);
+	v[PEAK_WINDOW] = log_pick(2, one_in(4) ? 10000 : 20);
+	v[PEAK_GAIN] = log_pick(1, 100000);
+	v[PEAK_ADAPT] = pick(1001);
+	v[PEAK_DETECTOR] = pick(3);
+}
+
+static void add_value(struct text *t, enum key k, uint64_t v)
+{
+	unsigned long long n = v;
+
+	if ((k == PEAK_GAIN || k == PEAK_ADAPT) && (n % 1000 || one_in(2)))
+		add(t, "%llu.%03llu", n / 1000, n % 1000);
+	else if (k == PEAK_GAIN || k == PEAK_ADAPT)
+		add(t, "%llu", n / 1000);
+	else if (k == PEAK_DETECTOR && n < 3)
+		add(t, "%s", detectors[n]);
+	else
+		add(t, "%llu", n);
+}
+
+static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
+{
+	/* strides that share no divisor with NR_KEYS meet all of them */
+	static const unsigned int strides[] = { 1, 5, 7, 11 };
+	unsigned int first = pick(NR_KEYS), stride = strides[pick(4)];
+
+	for (unsigned int i = 0; i < NR_KEYS; i++) {
+		unsigned int k = (first + i * stride) % NR_KEYS;
+
+		add(t, "%s=", keys[k]);
+		add_value(t, k, v[k]);
+		/* up to seven windows more, which all differ */
+		for (unsigned int n = k == WINDOW && one_in(4) ? pick(8) : 0; n; n--)
+			add(t, ",%llu", (unsigned long long)(DAY_US - n));
+		add_blanks(t, 1 + (one_in(8) ? pick(20) : 0));
+	}
+}
+
+static void good_attrs(struct text *t)
+{
+	uint64_t v[NR_KEYS];
+
+	t->results = TAKEN;
+	if (one_in(4)) {
+		add(t, "flush_tlb=%d\n", (int)pick(2));
+		return;
+	}
+	good_values(v);
+	add_attrs(t, v);
+}
+
+/* What may be refused for what is in force, or for the number of targets */
+static void partial_attrs(struct text *t)
+{
+	unsigned int k = pick(NR_KEYS);
+	uint64_t max = limits[k][1];
+
+	if (!one_in(8))
+		max = k < MIN ? 100000 : k < FLUSH ? 2000 : max;
+
+	t->results = TAKEN | INVAL;
+	add(t, "%s=", keys[k]);
+	add_value(t, k, log_pick(limits[k][0], max));
+	add(t, "\n");
+}
+
+/* Values that cannot be, or not together */
+static void bad_values(struct text *t)
+{
+	uint64_t v[NR_KEYS];
+	unsigned int k = pick(NR_KEYS);
+
+	good_values(v);
+	switch (pick(4)) {
+	case 0:
+		v[k] = limits[k][1] + 1 + (one_in(2) ? pick(1000) : pick(1ULL << 53));
+		break;
+	case 1:
+		v[SAMPLE] = pick(SAMPLE_US_MIN);
+		break;
+	case 2:
+		v[SAMPLE] = v[1 + pick(3)] + 1;
+		break;
+	case 3:
+		v[MIN] = v[MAX] + 1;
+		break;
+	}
+	add_attrs(t, v);
+	add(t, "seed=1");
+}
+
+/* Right but for one word */
+static void bad_word(struct text *t)
+{
+	static const char *const words[] = {
+		"sample_us", "=", "=5", "sample_us=", "seed= 5", "seed =5",
+		"Seed=5", "seed=-5", "seed=+5", "seed=0x10", "seed=1e3",
+		"seed=1.5", "seed=5,", "seed=5=5", "seed==5", "seeds=5",
+		"see=5", "1 2 3", "seed=18446744073709551616",
+		"seed=99999999999999999999999999999999999999999",
+		"peak_gain=5.", "peak_gain=.5", "peak_gain=1.2345", "peak_gain=1e1",
+		"peak_adapt=-0.5", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
+	};
+	uint64_t v[NR_KEYS];
+	bool before = one_in(2);
+	const char *word = words[pick(sizeof(words) / sizeof(*words))];
+
+	if (before)
+		add(t, "%s\n", word);
+	good_values(v);
+	add_attrs(t, v);
+	/* a number of one word would be a second one of this key otherwise */
+	if (!before)
+		add(t, "%s", word);
+	else if (one_in(2))
+		add(t, "seed=7");
+}
+
+static void add_nul(struct text *t)
+{
+	size_t at = pick(t->len + 1);
+
+	memmove(t->bytes + at + 1, t->bytes + at, t->len - at);
+	t->bytes[at] = 0;
+	t->len++;
+}
+
+static void bad_attrs(struct text *t)
+{
+	switch (pick(8)) {
+	case 0:
+		bad_values(t);
+		break;
+	case 1:
+		good_attrs(t);
+		add_nul(t);
+		break;
+	case 2:
+		add_blanks(t, pick(20));
+		break;
+	default:
+		bad_word(t);
+		break;
+	}
+	t->results = REFUSED;
+}
+
+static void good_target(struct text *t)
+{
+	unsigned int first = pick(nr_known), n = 1 + pick(nr_known);
+
+	t->results = TAKEN;
+	if (one_in(8)) {
+		add_blanks(t, 1 + pick(4));
+		return;
+	}
+	if (one_in(2))
+		n = 1;
+	/* each gets too few regions, by what may be in force */
+	if (n > 1)
+		t->results |= INVAL;
+	for (unsigned int i = 0; i < n; i++) {
+		add(t, "%d", known[(first + i) % nr_known]);
+		add_blanks(t, 1 + (one_in(8) ? pick(20) : 0));
+	}
+}
+
+/* Any pids there are, or not; kernel threads, too */
+static void some_target(struct text *t)
+{
+	t->results = TAKEN | REFUSED | SRCH;
+	for (unsigned int n = log_pick(1, 300); n; n--)
+		add(t, "%llu ", (unsigned long long)log_pick(1, 5000));
+}
+
+static void bad_target(struct text *t)
+{
+	static const char *const words[] = {
+		"abc", "0", "-1", "+1", "1.5", "0x1", "1,2", "2147483648",
+		"4294967297", "18446744073709551617", "2", "1 2", "#", "\xff",
+		"999999999999999999999999999999999999999999999999999999"
+	};
+	const char *word = words[pick(sizeof(words) / sizeof(*words))];
+
+	t->results = REFUSED;
+	switch (pick(5)) {
+	case 0:
+		add(t, "%d %d", known[0], known[0]);
+		break;
+	case 1:
+		for (int i = 1; i <= MAX_TARGETS + 1; i++)
+			add(t, "%d ", i);
+		break;
+	case 2:
+		good_target(t);
+		add_nul(t);
+		t->results = REFUSED;
+		break;
+	case 3:
+		/* a number a pid can be, and is not */
+		add(t, "%d 2147483647", known[0]);
+		t->results = INVAL | SRCH;
+		break;
+	default:
+		add(t, "%s%d %s", one_in(2) ? "\n" : "", known[0], word);
+		break;
+	}
+}
+
+/* Some bytes changed; it may have become anything but the key seed. */
+static void damage(struct text *t)
+{
+	for (unsigned int n = 1 + pick(4); n; n--)
+		t->bytes[pick(t->len)] ^= one_in(2) ? 1U << pick(8) : pick(256);
+	t->results = TAKEN | REFUSED | SRCH;
+}
+
+static void noise(struct text *t)
+{
+	t->len = 1 + log_pick(0, sizeof(t->bytes) - 1);
+	for (size_t i = 0; i < t->len; i++)
+		t->bytes[i] = pick(256);
+	t->results = TAKEN | REFUSED | SRCH;
+}
+
+/* Blanks up to the largest size there may be, or a byte more */
+static void pad(struct text *t)
+{
+	size_t len = INPUT_MAX - 1 + pick(3), n = len - t->len;
+
+	if (t->len >= len)
+		return;
+	if (one_in(2)) {
+		add_blanks(t, n);
+		return;
+	}
+	memmove(t->bytes + n, t->bytes, t->len);
+	t->len = 0;
+	add_blanks(t, n);
+	t->len = len;
+}
+
+/* Without blanks: they may be cut off, or belong to the name */
+static void some_mark(struct text *t)
+{
+	size_t len = log_pick(1, 300);
+
+	while (t->len < len)
+		t->bytes[t->len++] = '!' + pick(256 - '!');
+	t->results = len < MARK_MAX ? TAKEN | SRCH : INVAL;
+}
+
+/* One that must be taken, or leaves no doubt why not */
+void make_good(struct text *t, enum file f)
+{
+	t->len = 0;
+	if (f == ATTRS)
+		good_attrs(t);
+	else if (f == TARGET)
+		good_target(t);
+	else
+		some_mark(t);
+}
+
+/* A text of any kind for attrs or target */
+void make_text(struct text *t, enum file f)
+{
+	if (f == MARK) {
+		make_good(t, f);
+		return;
+	}
+	t->len = 0;
+	switch (pick(10)) {
+	case 0: case 1: case 2:
+		make_good(t, f);
+		break;
+	case 3:
+		if (f == ATTRS)
+			partial_attrs(t);
+		else
+			some_target(t);
+		break;
+	case 4: case 5: case 6: case 7:
+		if (f == ATTRS)
+			bad_attrs(t);
+		else
+			bad_target(t);
+		break;
+	case 8:
+		make_good(t, f);
+		damage(t);
+		break;
+	case 9:
+		noise(t);
+		break;
+	}
+	if (one_in(4))
+		pad(t);
+	if (!t->len || t->len > INPUT_MAX)
+		t->results = INVAL;
+}
+
+/* One that may be cut anywhere, as no piece of it has the key seed */
+void make_neutral(struct text *t, enum file f)
+{
+	make_good(t, f);
+	if (f != MARK && one_in(4))
+		damage(t);
+}

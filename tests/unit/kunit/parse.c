@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * parse.c - suite wsmon_parse: what is written to attrs and target
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../../../module/wsmon_pure.h"
+
+static const struct wsmon_attrs before = {
+	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
+	.window_us = 1000000, .seed = 5, .min_regions = 10,
+	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
+	.cpu_permille = 30, .peak_detector = WSMON_PEAK_SIGMA,
+	.peak_window = 30, .peak_gain = 5000, .peak_adapt = 250,
+};
+
+/* As it comes from debugfs: no NUL follows, and reading on is an error */
+static char *exact(struct kunit *test, const char *text, size_t len)
+{
+	char *copy = kunit_kmalloc(test, len + !len, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	return memcpy(copy + !len, text, len);
+}
+
+#define DAY	WSMON_INTERVAL_US_MAX
+#define SEC	1000000
+
+static const struct {
+	const char *text;
+	struct wsmon_attrs after;
+} goods[] = {
+	{ "cpu_permille=1000",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 1000 } },
+	{ "peak_window=2 peak_gain=0.001 peak_adapt=1.0 peak_detector=fano",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	    WSMON_PEAK_FANO, 2, 1, 1000 } },
+	{ "peak_window=10000 peak_gain=100 peak_adapt=0.75",
+	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	    WSMON_PEAK_SIGMA, 10000, 100000, 750 } },
+	{ "seed=18446744073709551615",
+	  { 100000, SEC, SEC, SEC, U64_MAX, 10, 2000, 1, 1 } },
+	{ "\n max_regions=32768\tmin_regions=32768 flush_tlb=0\n",
+	  { 100000, SEC, SEC, SEC, 5, 32768, 32768, 0, 1 } },
+	{ "min_regions=1 max_regions=1 seed=0000000000000000000000007",
+	  { 100000, SEC, SEC, SEC, 7, 1, 1, 1, 1 } },
+	{ "aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
+	  { 100000, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	/* each by itself would not go with the others */
+	{ "sample_us=86400000000 aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
+	  { DAY, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	{ "sample_us=100 aggr_us=100 update_us=100 window_us=100",
+	  { 100, 100, 100, 100, 5, 10, 2000, 1, 1 } },
+	{ " flush_tlb=0\tmax_regions=7\n min_regions=3 ",
+	  { 100000, SEC, SEC, SEC, 5, 3, 7, 0, 1 } },
+	{ "sample_us=100 aggr_us=100 update_us=86400000000 window_us=200,60000000,100",
+	  { 100, 100, DAY, 100, 5, 10, 2000, 1, 3, { 200, 60 * SEC } } },
+	{ "aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
+	  { 100, 100, DAY, 100, 5, 10, 2000, 1, 1 } },
+	/* as many windows as there may be, kept ascending */
+	{ "window_us=300000,86400000000,200000,100000,400000,600000,500000,700000",
+	  { 100000, SEC, SEC, 100000, 5, 10, 2000, 1, 8,
+	    { 200000, 300000, 400000, 500000, 600000, 700000, DAY } } },
+};
+
+static void attrs_for_len(struct kunit *test, const char *text, size_t len, int want,
+			  const struct wsmon_attrs *after)
+{
+	struct wsmon_attrs a = before;
+	int got = wsmon_attrs_parse(&a, exact(test, text, len), len);
+
+	KUNIT_EXPECT_EQ_MSG(test, got, want, "\"%.60s\"", text);
+	KUNIT_EXPECT_MEMEQ_MSG(test, &a, after, sizeof(a), "\"%.60s\"", text);
+}
+
+static void attrs_for(struct kunit *test, const char *text, int want,
+		      const struct wsmon_attrs *after)
+{
+	attrs_for_len(test, text, strlen(text), want, after);
+}
+
+static void attrs_taken(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(goods); i++) {
+		struct wsmon_attrs after = goods[i].after;
+
+		after.cpu_permille = after.cpu_permille ?: before.cpu_permille;
+		if (!after.peak_window) {
+			after.peak_detector = before.peak_detector;
+			after.peak_window = before.peak_window;
+			after.peak_gain = before.peak_gain;
+			after.peak_adapt = before.peak_adapt;
+		}
+		attrs_for(test, goods[i].text, 0, &after);
+	}
+}
+
+static const struct {
+	const char *text;
+	int err;
+} bads[] = {
+	{ "", -EINVAL },
+	{ "\n ", -EINVAL },
+	{ "seed", -EINVAL },
+	{ "seed=", -EINVAL },
+	{ "=1", -EINVAL },
+	{ "seed=1 aggr_us", -EINVAL },
+	{ "seed=1 sed=1", -EINVAL },
+	{ "seed=1 seed=1", -EINVAL },
+	{ "seed=1,aggr_us=1000000", -EINVAL },
+	{ "seed=-1", -EINVAL },
+	{ "seed=0x1", -EINVAL },
+	{ "seed=18446744073709551616", -ERANGE },
+	{ "seed=99999999999999999999999999999999999999999", -ERANGE },
+	{ "sample_us=0", -EINVAL },
+	{ "sample_us=99", -ERANGE },
+	/* 2^64 + 100000: must not wrap into range */
+	{ "sample_us=18446744073709651616", -ERANGE },
+	{ "aggr_us=86400000001", -ERANGE },
+	{ "aggr_us=99999", -EINVAL },
+	{ "window_us=99999", -EINVAL },
+	{ "update_us=99999", -EINVAL },
+	{ "window_us=1000000,", -EINVAL },
+	{ "window_us=,1000000", -EINVAL },
+	{ "window_us=300000,200000,300000", -EINVAL },
+	{ "window_us=300000,99999", -EINVAL },
+	{ "window_us=300000,86400000001", -ERANGE },
+	{ "window_us=100001,100002,100003,100004,100005,100006,100007,100008,100009", -ERANGE },
+	{ "min_regions=0", -EINVAL },
+	{ "min_regions=2001", -EINVAL },
+	{ "max_regions=9", -EINVAL },
+	{ "max_regions=32769", -ERANGE },
+	/* 2^32 + 2000 */
+	{ "max_regions=4294969296", -ERANGE },
+	{ "flush_tlb=2", -ERANGE },
+	{ "peak_window=1", -ERANGE },
+	{ "peak_window=10001", -ERANGE },
+	{ "peak_gain=0", -EINVAL },
+	{ "peak_gain=0.0001", -EINVAL },
+	{ "peak_gain=5.", -EINVAL },
+	{ "peak_gain=.5", -EINVAL },
+	{ "peak_gain=100.001", -ERANGE },
+	{ "peak_gain=18446744073709551617.5", -ERANGE },
+	{ "peak_adapt=1.001", -ERANGE },
+	{ "peak_detector=2", -EINVAL },
+	{ " ", -EINVAL }, { "\n", -EINVAL }, { "abc", -EINVAL },
+	{ "=", -EINVAL }, { "sample_us", -EINVAL }, { "sample_us=", -EINVAL },
+	{ "sample_us =1000", -EINVAL }, { "sample_us= 1000", -EINVAL },
+	{ "sample_us=-1", -EINVAL }, { "sample_us=+1000", -EINVAL },
+	{ "sample_us=0x1000", -EINVAL }, { "sample_us=1000 abc", -EINVAL },
+	{ "sample_us=1000abc", -EINVAL }, { "sample_us=1.5", -EINVAL },
+	{ "sample_us=86400000001", -ERANGE }, { "max_regions=4294967296", -ERANGE },
+	{ "max_regions=4294967297", -ERANGE },
+	{ "max_regions=18446744073709551616", -ERANGE }, { "cpu_permille=0", -EINVAL },
+	{ "cpu_permille=1001", -ERANGE }, { "max_regions=0", -EINVAL },
+	{ "min_regions=11 max_regions=10", -EINVAL }, { "sample_us=1000001", -EINVAL },
+	{ "update_us=0", -EINVAL }, { "window_us=", -EINVAL }, { "window_us=,", -EINVAL },
+	{ "window_us=1000000,,2000000", -EINVAL },
+	{ "window_us=1000000,1000000", -EINVAL }, { "window_us=1000000,99999", -EINVAL },
+	{ "window_us=1000000,86400000001", -ERANGE }, { "window_us=1000000,2x", -EINVAL },
+	{ "flush_tlb=yes", -EINVAL }, { "seed=1 seed=2", -EINVAL },
+	{ "seed=1 unknown=1", -EINVAL }, { "see=1", -EINVAL }, { "seedx=1", -EINVAL },
+	{ "1 2 3 4", -EINVAL }, { "seed=1,aggr_us=1", -EINVAL },
+	{ "peak_window=0", -EINVAL }, { "peak_window=3.5", -EINVAL },
+	{ "peak_gain=0.000", -EINVAL }, { "peak_gain=101", -ERANGE },
+	{ "peak_gain=4294967297", -ERANGE }, { "peak_gain=18446744073709551617", -ERANGE },
+	{ "peak_gain=1000.x", -EINVAL }, { "peak_gain=-1", -EINVAL },
+	{ "peak_gain=.", -EINVAL }, { "peak_gain=", -EINVAL },
+	{ "peak_gain=1.2345", -EINVAL }, { "peak_gain=1.2.3", -EINVAL },
+	{ "peak_gain=1,5", -EINVAL }, { "peak_gain=1e1", -EINVAL },
+	{ "peak_gain=1.-5", -EINVAL }, { "peak_gain=1. 5", -EINVAL },
+	{ "peak_adapt=2", -ERANGE }, { "peak_adapt=", -EINVAL },
+	{ "peak_adapt=0x1", -EINVAL }, { "peak_detector=", -EINVAL },
+	{ "peak_detector=1", -EINVAL }, { "peak_detector=sigm", -EINVAL },
+	{ "peak_detector=sigmas", -EINVAL }, { "peak_detector=Sigma", -EINVAL },
+};
+
+static void attrs_refused(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bads); i++)
+		attrs_for(test, bads[i].text, bads[i].err, &before);
+	attrs_for_len(test, "seed=1\0", 7, -EINVAL, &before);
+	attrs_for_len(test, "seed=1\0seed=2", 13, -EINVAL, &before);
+	attrs_for_len(test, "\0", 1, -EINVAL, &before);
+}
+
+/* Any number of digits */
+static void long_numbers(struct kunit *test)
+{
+	char *text = kunit_kzalloc(test, 406, GFP_KERNEL);
+	struct wsmon_attrs after = before;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	memcpy(text, "seed=", 5);
+	memset(text + 5, '9', 400);
+	attrs_for(test, text, -ERANGE, &before);
+	memset(text + 5, '0', 400);
+	after.seed = 0;
+	attrs_for(test, text, 0, &after);
+}
+
+static void decimals(struct kunit *test)
+{
+	static const struct {
+		const char *text;
+		u32 gain;
+	} rows[] = {
+		{ "peak_gain=5", 5000 }, { "peak_gain=0.25", 250 }, { "peak_gain=0.001", 1 },
+		{ "peak_gain=12.5", 12500 }, { "peak_gain=100", 100000 },
+		{ "peak_gain=100.000", 100000 }, { "peak_gain=99.999", 99999 },
+		{ "peak_gain=007.010", 7010 }, { "peak_gain=1.0", 1000 },
+	};
+	struct wsmon_attrs after = before;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		after.peak_gain = rows[i].gain;
+		attrs_for(test, rows[i].text, 0, &after);
+	}
+	after = before;
+	after.peak_adapt = 0;
+	after.peak_detector = WSMON_PEAK_OFF;
+	attrs_for(test, "peak_adapt=0 peak_detector=off", 0, &after);
+}
+
+static void same_peaks(struct kunit *test)
+{
+	struct wsmon_attrs a = before;
+
+	a.seed = 7;
+	a.longer_us[0] = 2000000;
+	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_peaks(&a, &before));
+	a.window_us++;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
+	a = before;
+	a.peak_window++;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
+	a = before;
+	a.peak_gain++;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
+	a = before;
+	a.peak_adapt++;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
+	a = before;
+	a.peak_detector = WSMON_PEAK_OFF;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
+}
+
+static void same_windows(struct kunit *test)
+{
+	struct wsmon_attrs a = before;
+
+	a.seed = 7;
+	a.cpu_permille = 1;
+	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_windows(&a, &before));
+	a.window_us++;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
+	a = before;
+	a.longer_us[WSMON_WINDOWS_MAX - 2] = 1;
+	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
+}
+
+#define MAX_PIDS	3
+
+static const struct {
+	const char *text;
+	int want;
+	u32 pids[MAX_PIDS];
+} lists[] = {
+	{ "", 0 },
+	{ "\n", 0 },
+	{ "1", 1, { 1 } },
+	{ "12 35\t46\n", 3, { 12, 35, 46 } },
+	{ "2147483647 007", 2, { S32_MAX, 7 } },
+	{ "123abc", -EINVAL },
+	{ "a123", -EINVAL },
+	{ "12 abc 35", -EINVAL },
+	{ "12,35", -EINVAL },
+	{ "-1", -EINVAL },
+	{ "0", -EINVAL },
+	{ "12 012", -EINVAL },
+	{ "2147483648", -ERANGE },
+	/* 2^32 + 1, 2^64 + 1 */
+	{ "4294967297", -ERANGE },
+	{ "18446744073709551617", -ERANGE },
+	{ "1 2 3 4", -ERANGE },
+	{ "12 35 abc 46", -EINVAL },
+	{ "12 12", -EINVAL },
+	{ "0x12", -EINVAL },
+	{ "4294967308", -ERANGE },
+	{ "18446744073709551628", -ERANGE },
+	{ "1 2 3 4 5", -ERANGE },
+	{ " \n\t", 0 },
+	{ "012", 1, { 12 } },
+};
+
+static void target_lists(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *text = lists[i].text;
+		/* in slab memory: one more than MAX_PIDS would be seen */
+		u32 *pids = kunit_kzalloc(test, sizeof(lists[i].pids), GFP_KERNEL);
+		int got;
+
+		KUNIT_ASSERT_NOT_NULL(test, pids);
+		got = wsmon_pids_parse(pids, MAX_PIDS, exact(test, text, strlen(text)),
+				       strlen(text));
+		KUNIT_EXPECT_EQ_MSG(test, got, lists[i].want, "\"%s\"", text);
+		if (got > 0)
+			KUNIT_EXPECT_MEMEQ_MSG(test, pids, lists[i].pids,
+					       sizeof(lists[i].pids),
+					       "\"%s\"", text);
+	}
+}
+
+static void nul_in_list(struct kunit *test)
+{
+	u32 pids[MAX_PIDS];
+
+	KUNIT_EXPECT_EQ(test, wsmon_pids_parse(pids, MAX_PIDS, exact(test, "12\0", 3), 3),
+			-EINVAL);
+}
+
+static void names(struct kunit *test)
+{
+	u32 c, d;
+
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_CLASS_ALL), "all");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_CLASS_MIXED), "mixed");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(WSMON_NR_CLASSES), "?");
+	KUNIT_EXPECT_STREQ(test, wsmon_class_name(U32_MAX), "?");
+	for (c = 0; c < WSMON_NR_CLASSES; c++) {
+		for (d = 0; d < c; d++)
+			KUNIT_EXPECT_TRUE(test, strcmp(wsmon_class_name(c), wsmon_class_name(d)));
+	}
+	KUNIT_EXPECT_STREQ(test, wsmon_detector_name(WSMON_PEAK_OFF), "off");
+	KUNIT_EXPECT_STREQ(test, wsmon_detector_name(WSMON_PEAK_SIGMA), "sigma");
+	KUNIT_EXPECT_STREQ(test, wsmon_detector_name(WSMON_PEAK_FANO), "fano");
+	KUNIT_EXPECT_STREQ(test, wsmon_detector_name(3), "?");
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(attrs_taken),
+	KUNIT_CASE(attrs_refused),
+	KUNIT_CASE(long_numbers),
+	KUNIT_CASE(decimals),
+	KUNIT_CASE(same_peaks),
+	KUNIT_CASE(same_windows),
+	KUNIT_CASE(target_lists),
+	KUNIT_CASE(nul_in_list),
+	KUNIT_CASE(names),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "wsmon_parse",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

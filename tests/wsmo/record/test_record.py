@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0
+"""wsmo record, against a fake of the module."""
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import records as r
+from fakemodule import ATTRS, now
+from recorder import args, fake, kinds, start
+from tap import ENV, WSMO, fails, ok, run, skip
+
+
+def raw(d):
+    res = run("report", "raw", "--json", "-i", d.path("data"))
+    ok(res.returncode == 0 and not res.stderr, "  and the file is good",
+       res.stderr)
+    return [json.loads(line) for line in res.stdout.splitlines()]
+
+
+def command():
+    with fake() as (d, m):
+        res = run(*args(d, m, "--", "sh", "-c", "sleep 0.3; echo out; exit 7"))
+        err = res.stderr.decode()
+        ok(res.returncode == 7 and res.stdout == b"out\n",
+           "a command: its output, its exit status", res.returncode, err)
+        ok(re.search(r"wsmo: wrote \d+ records, [\d.]+ KiB, in \d+.* to ", err)
+           and re.search(r"wsmo: monitoring took \d+\.\d+ % of one CPU", err)
+           and ("wsmo: now see: wsmo report summary -i " + d.path("data"))
+           in err and "LOST" not in err, "the closing words", err)
+        ok(stat.S_IMODE(os.stat(d.path("data")).st_mode) == 0o600,
+           "the file is private")
+        ok(len(m.targets) == 1 and m.attrs == ATTRS,
+           "started once, not stopped: it ended by itself", m.targets)
+        lines = raw(d)
+        ok(lines[-1]["type"] == "end" and lines[-1]["reason"] ==
+           "targets gone" and lines[-2]["type"] == "stats", "up to its end")
+        areas = [line for line in lines if line["type"] == "area"]
+        ok(areas and areas[0].get("path") == "[heap]", "areas have names",
+           areas[:2])
+        ok(any(re.fullmatch(r"\S.* \+\d+", line.get("path", ""))
+               for line in areas), "of several mappings the largest is named",
+           areas[:4])
+        proc = [line for line in lines if line["type"] == "proc"]
+        ok(proc and 4096 <= proc[0]["rss"] < proc[0]["vsize"],
+           "RSS is beside the working set", proc)
+        ok(sorted(os.listdir(d.name)) == ["data", "debug"],
+           "nothing else is left", os.listdir(d.name))
+    for what, status, words in (
+            ("kill -TERM $$", 143, ""), ("exit 255", 255, "")):
+        with fake() as (d, m):
+            res = run(*args(d, m, "--", "sh", "-c", what))
+            ok(res.returncode == status, "status of sh -c '%s'" % what,
+               res.returncode, res.stderr.decode())
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--", "sleep", "0.2"))
+        ok(res.returncode == 0 and not res.stderr, "-q is quiet", res.stderr)
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "sh", "-c", "echo $# $0 -p", "--", "-d"))
+        ok(res.stdout == b"1 -- -p\n", "options of the command stay its own",
+           res.stdout, res.stderr)
+
+
+def windows():
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--window", "100ms,1s,86400", "--", "sleep", "0.2"))
+        ok(res.returncode == 0 and "window_us=100000,1000000,86400000000" in
+           m.attrs.split(), "several windows", m.attrs, res.stderr)
+    with fake() as (d, m):
+        res = run(*args(d, m, "--sizing", "--", "sleep", "0.2"))
+        ok(res.returncode == 0 and {"sample_us=500000", "aggr_us=1000000", "window_us=1000000,"
+           "2000000,4000000,8000000,15000000,30000000,60000000,120000000"} <=
+           set(m.attrs.split()) and b"now see: wsmo report sizing" in res.stderr,
+           "--sizing", m.attrs, res.stderr)
+
+
+def no_command():
+    with fake() as (d, m):
+        d.write("data", b"precious")
+        fails(run(*args(d, m, "--", "/no/such/command")), "no such command",
+              "no such command", status=127)
+        ok(d.read("data") == b"precious" and
+           sorted(os.listdir(d.name)) == ["data", "debug"],
+           "an older file is as it was", os.listdir(d.name))
+        ok(m.targets[-1] == "\n", "and monitoring was stopped", m.targets)
+    with fake() as (d, m):
+        name = d.write("script", b"")
+        fails(run(*args(d, m, "--max-regions", "77", "--", name)),
+              "a command that cannot be run", "Permission denied", status=126)
+        time.sleep(0.2)
+        ok("max_regions=77" in m.attrs and
+           m.dir.read("attrs") == b"max_regions=2000\n",
+           "attributes are restored after that, too", m.attrs)
+
+
+def attach():
+    with fake() as (d, m):
+        d.write("data", b"the old one")
+        began = time.time()
+        res = run(*args(d, m, "-p", "%d,%d" % (os.getpid(), os.getppid()),
+                        "-d", "1.3", "--sample", "10ms", "--aggr", "0.2",
+                        "--no-flush", "--seed", "5", "--peak-detector", "fano",
+                        "--peak-window", "60", "--peak-gain", "2.5", "--peak-adapt", "1",
+                        # that is all there are
+                        "--update", "2", "--window", "0.2", "--min-regions", "20",
+                        "--max-regions", "500", "--cpu", "5%"))
+        took = time.time() - began
+        ok(res.returncode == 0 and 1.2 < took < 3, "-p, -d", res.returncode,
+           took, res.stderr)
+        ok(m.targets == ["%d %d\n" % (os.getpid(), os.getppid()), "\n"],
+           "the target is written, and an empty line ends it", m.targets)
+        ok(m.attrs == "sample_us=10000 aggr_us=200000 flush_tlb=0 seed=5 peak_detector=fano "
+           "peak_window=60 peak_gain=2.500 peak_adapt=1.000 update_us=2000000 "
+           "window_us=200000 min_regions=20 max_regions=500 cpu_permille=50\n",
+           "attributes are set before the target", m.attrs)
+        ok(m.dir.read("attrs") == b"sample_us=100000 aggr_us=1000000 "
+           b"flush_tlb=1 seed=0 peak_detector=sigma peak_window=30 peak_gain=5 "
+           b"peak_adapt=0.25 update_us=1000000 window_us=1000000 min_regions=10 "
+           b"max_regions=2000 cpu_permille=30\n", "and restored", m.dir.read("attrs"))
+        ok(d.read("data.old") == b"the old one", "the older file is kept")
+        lines = raw(d)
+        proc = [line for line in lines if line["type"] == "proc"]
+        ok(3 <= len(proc) <= 6 and {line["pid"] for line in proc} ==
+           {os.getpid(), os.getppid()}, "RSS once a second for each", proc)
+        pss = [line["pss"] for line in proc if line["pid"] == os.getpid()]
+        ok(0 < pss[0] <= proc[0]["rss"] * 1.1 + (1 << 20) and not any(pss[1:]),
+           "PSS less often", pss)
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with fake() as (d, m):
+            p = start(d, m, "-p", str(os.getpid()))
+            m.running.wait(10)
+            time.sleep(0.2)
+            p.send_signal(sig)
+            err = p.communicate(timeout=10)[1]
+            ok(p.returncode == 0 and kinds(d)[-1] == r.END and b"wrote" in err,
+               "-p ends cleanly on " + sig.name, p.returncode, err)
+    with fake() as (d, m):
+        p = start(d, m, "-p", str(os.getpid()), preexec_fn=lambda:
+                  signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        m.running.wait(10)
+        p.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        ok(p.poll() is None, "an ignored SIGHUP stays ignored (nohup)")
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=10)
+    with fake() as (d, m):
+        sleeper = subprocess.Popen(["sleep", "0.5"])
+        p = start(d, m, "-p", str(sleeper.pid))
+        sleeper.wait()
+        err = p.communicate(timeout=10)[1]
+        ok(p.returncode == 0 and len(m.targets) == 1 and
+           kinds(d)[-2:] == [r.STATS, r.END],
+           "it ends when the last process is gone", p.returncode, err)
+
+
+def command_signals():
+    trap = "trap 'echo got; sleep 0.2; exit 3' %s; echo up; " \
+        "for i in $(seq 100); do sleep 0.05; done"
+    for sig in (signal.SIGTERM, signal.SIGHUP):
+        with fake() as (d, m):
+            p = start(d, m, "--", "sh", "-c", trap % sig.name[3:])
+            p.stdout.readline()
+            p.send_signal(sig)
+            out, err = p.communicate(timeout=10)
+            ok(p.returncode == 3 and out == b"got\n",
+               "%s is forwarded to the command" % sig.name, p.returncode, out,
+               err)
+    with fake() as (d, m):
+        p = start(d, m, "--", "sh", "-c", trap % "INT",
+                  start_new_session=True)
+        p.stdout.readline()
+        os.killpg(p.pid, signal.SIGINT)
+        out, err = p.communicate(timeout=10)
+        ok(p.returncode == 3 and out == b"got\n" and b"wrote" in err and
+           kinds(d)[-1] == r.END,
+           "Ctrl-C: recording goes on until the command is gone",
+           p.returncode, out, err)
+    with fake() as (d, m):
+        began = time.time()
+        p = start(d, m, "-d", "0.3", "--", "sh", "-c", "sleep 1; exit 4")
+        out, err = p.communicate(timeout=10)
+        ok(p.returncode == 4 and time.time() - began >= 1 and
+           m.targets[-1] == "\n" and r.EXIT not in kinds(d) and
+           kinds(d)[-1] == r.END,
+           "-d with a command: recording ends, the command goes on",
+           p.returncode, m.targets, err)
+
+
+def stale_stream():
+    def data(d):
+        return r.parse(d.read("data"))
+
+    old = r.header(1) + r.target(2, 9999, b"old") + r.end(3)
+    with fake(stale=old) as (d, m):
+        run(*args(d, m, "--", "sleep", "0.2"))
+        ok(data(d)[0][0] == r.ATTRS and b"old" not in d.read("data") and
+           d.read("data").count(r.MAGIC) == 1,
+           "what an earlier session left is thrown away", data(d)[:3])
+    half = r.wss(3, 9999, "all", 1, 1, 1, 1)
+    with fake(stale=r.header(1) + half[:20], script=lambda m, pids: (
+            m.send(half[20:]), m.monitor(pids))) as (d, m):
+        run(*args(d, m, "--", "sleep", "0.2"))
+        ok(data(d)[0][0] == r.ATTRS, "even if it comes in two parts",
+           data(d)[:3])
+
+
+def losses():
+    def script(m, pids):
+        m.begin(pids)
+        m.send(r.lost(now(), 5, 5000))
+        m.send(r.stats(now(), lost_records=7, lost_bytes=7000))
+        m.send(r.end(now()))
+
+    with fake(script=script) as (d, m):
+        res = run(*args(d, m, "-q", "-p", str(os.getpid())))
+        ok(res.returncode == 0 and b"LOST 7 records (6.8 KiB)" in res.stderr,
+           "what was lost is told, even with -q", res.stderr)
+
+
+def broken_stream():
+    def script(tail):
+        def play(m, pids):
+            m.begin(pids)
+            m.send(tail)
+            m.asked(5)
+        return play
+
+    with fake(script=script(r.record(r.WSS, 1, b""))) as (d, m):
+        res = run(*args(d, m, "-p", str(os.getpid())))
+        ok(res.returncode == 1 and b"the stream is broken at byte" in
+           res.stderr and kinds(d) == [r.ATTRS, r.TARGET],
+           "a broken stream: stop, keep what is whole", res)
+
+    def vanish(m, pids):
+        m.begin(pids)
+        time.sleep(0.3)
+        null = os.open("/dev/null", os.O_RDWR)
+        os.dup2(null, m.buffer)
+
+    with fake(script=vanish) as (d, m):
+        res = run(*args(d, m, "-p", str(os.getpid())))
+        ok(res.returncode == 1 and b"ended too early" in res.stderr,
+           "a stream that ends too early", res)
+
+    def silent(m, pids):
+        m.begin(pids)
+        m.asked(5)
+
+    with fake(script=silent) as (d, m):
+        began = time.time()
+        res = run(*args(d, m, "-p", str(os.getpid()), "-d", "0.1"))
+        ok(b"did not report the end" in res.stderr and
+           time.time() - began < 8, "a module that never ends", res)
+
+
+def refusals():
+    with fake() as (d, m):
+        d.write("data", b"precious")
+
+        def untouched(name, *more, words=(), where=None, **kw):
+            fails(run("record", "--debugfs", where or m.dir.name, "-o",
+                      d.path("data"), *more, **kw), name, *words)
+            ok(d.read("data") == b"precious" and not m.targets and
+               m.dir.read("attrs").decode() == ATTRS and
+               sorted(os.listdir(d.name)) == ["data", "debug"],
+               "  and nothing was changed", os.listdir(d.name))
+
+        me = str(os.getpid())
+        untouched("no such process", "-p", "1,2147483647",
+                  words=("there is no process 2147483647",))
+        untouched("no module", "-p", me, where="/nowhere",
+                  words=("modprobe wsmon",))
+        m.status(b"running\n")
+        untouched("another session", "-p", me, words=("already running",))
+        m.status(b"idle\n")
+        fails(run("record", "--debugfs", m.dir.name, "-o",
+                  "/no/such/directory/f", "-p", me), "no such directory",
+              "No such file or directory")
+        fails(run("record", "--debugfs", m.dir.name, "-o", d.name, "-p", me),
+              "the output is a directory", "a directory")
+        m.dir.write("attrs", b"sample_us=100000\n")
+        fails(run(*args(d, m, "-p", me, "--aggr", "1s")),
+              "an attribute the module does not have", "aggr_us")
+        m.dir.write("attrs", ATTRS.encode())
+        if os.geteuid() == 0:
+            untouched("not root", "-p", me, user=65534, words=("sudo",),
+                      env={"ASAN_OPTIONS": "detect_leaks=0"})
+    with fake() as (d, m):
+        res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--",
+                  "sh", "-c", "sleep 0.3; exit 9")
+        ok(res.returncode == 1 and b"No space left on device" in res.stderr
+           and b"0 B before were saved" in res.stderr and
+           m.targets[-1] == "\n" and os.path.exists("/dev/full"),
+           "a full disk: stop, tell, the command goes on", res)
+
+
+def sudo():
+    if os.geteuid():
+        skip("sudo", "not root")
+        return
+    user = {"SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--", "sh", "-c",
+                        "id -u; id -g; id -G; echo $HOME $USER $LOGNAME"),
+                  env=user)
+        lines = res.stdout.decode().split()
+        ok(lines[:3] == ["65534"] * 3 and
+           lines[3:] == ["/nonexistent", "nobody", "nobody"],
+           "sudo: the command runs as the user", lines, res.stderr)
+        st = os.stat(d.path("data"))
+        ok(st.st_uid == 65534 and st.st_gid == 65534 and
+           stat.S_IMODE(st.st_mode) == 0o600, "sudo: the file is the user's")
+    for bad in ("", "x", "4294967295", "-1"):
+        with fake() as (d, m):
+            res = run(*args(d, m, "--", "id"), env=dict(user, SUDO_UID=bad))
+            ok(res.returncode == 126 and not res.stdout,
+               "SUDO_UID='%s' does not run it as root" % bad, res)
+
+
+def inheritance():
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--", sys.executable, "-c",
+                        "import os,signal\n"
+                        "print(sorted(int(f) for f in os.listdir("
+                        "'/proc/self/fd'))[:4])\n"
+                        "s = open('/proc/self/status').read()\n"
+                        "print([l.split()[1] for l in s.splitlines() "
+                        "if l.startswith('SigBlk')])\n"))
+        lines = res.stdout.decode().splitlines()
+        ok(lines == ["[0, 1, 2, 3]", "['0000000000000000']"],
+           "the command inherits no fd and no blocked signal", lines,
+           res.stderr)
+
+
+def progress():
+    with fake() as (d, m):
+        master, slave = pty.openpty()
+        p = subprocess.Popen([WSMO, *args(d, m, "-p", str(os.getpid()), "-d",
+                                          "2.5")], env=ENV, stderr=slave)
+        os.close(slave)
+        text = b""
+        with contextlib.suppress(OSError):
+            while True:
+                data = os.read(master, 4096)
+                if not data:
+                    break
+                text += data
+        p.wait()
+        os.close(master)
+        ok(text.count(b"WSS 3.0 MiB (2.0 MiB to 4.0 MiB)") == 2 and
+           b"\r2 s  pid" in text and b"wsmo: wrote" in text,
+           "a progress line on a terminal", text)
+
+
+def main(_accept):
+    command()
+    windows()
+    no_command()
+    attach()
+    command_signals()
+    stale_stream()
+    losses()
+    broken_stream()
+    refusals()
+    sudo()
+    inheritance()
+    progress()
