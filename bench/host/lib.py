@@ -40,6 +40,7 @@ class Run:
 
     def __init__(self, name):
         self.name, self.kernels, self.status, self.rows = name, [], 0, []
+        self.command = " ".join(["bench/run", *sys.argv[1:]])
 
     def guest(self, todo, kernel="6.12", mem="4G", timeout=3600, tree=TOP, **env):
         """Boot a guest for ../guest/NAME.py; yield the rows that it prints"""
@@ -69,8 +70,7 @@ class Run:
             json.dump({"bench": self.name,
                        "kernel": " and ".join(self.kernels) or os.uname().release,
                        "date": datetime.date.today().isoformat(),
-                       "command": " ".join(["bench/run", *sys.argv[1:]]),
-                       "rows": self.rows}, f, indent=1)
+                       "command": self.command, "rows": self.rows}, f, indent=1)
             f.write("\n")
 
 

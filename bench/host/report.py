@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import records as r
-from host.lib import MIB, TOP, table
+from host.lib import MIB, TOP, at_least, table
 
 sys.path.append(os.path.join(TOP, "tests/wsmo"))
 import history                                              # noqa: E402
@@ -138,8 +138,9 @@ def read(todo, name, args, runs):
 
 
 def options(parser):
-    parser.add_argument("--mib", type=int, default=1024, help="size of the plain recording (1024)")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median counts (5)")
+    parser.add_argument("--mib", type=at_least(16), default=1024, help="size of the plain recording (1024)")
+    parser.add_argument("--runs", type=at_least(1), default=5,
+                        help="of which the median counts (5)")
 
 
 def measure(args, _run):
