@@ -2,7 +2,6 @@
 # shellcheck shell=bash
 #
 # Sourced by the examples: how they boot a guest and show commands.
-set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
 
 # boot MEM: run this example in a guest

@@ -128,16 +128,16 @@ class Synthetic(Process):
 
     def work(self):
         """How long until 95 % of what is cold are gone, and what of the hot went."""
-        began, gone, least_hot = time.monotonic(), None, self.HOT
+        began, gone, lowest = time.monotonic(), None, self.HOT
         faults = major_faults(self.pid)
         while time.monotonic() - began < self.SECONDS:
             time.sleep(0.5)
             cold = resident(self.pid, self.at + self.HOT, self.SIZE - self.HOT)
-            least_hot = min(least_hot, resident(self.pid, self.at, self.HOT))
+            lowest = min(lowest, resident(self.pid, self.at, self.HOT))
             if gone is None and cold <= 0.05 * (self.SIZE - self.HOT):
                 gone = time.monotonic() - began
         return {"gone_s": gone, "cold_left": cold / (self.SIZE - self.HOT),
-                "hot_touched": max(1 - least_hot / self.HOT,
+                "hot_touched": max(1 - lowest / self.HOT,
                                    (major_faults(self.pid) - faults) * 4096 / self.HOT)}
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the benches do with the guest they run in, and what its files say."""
 import json
-import os
 import subprocess
 import sys
 import time

@@ -28,7 +28,6 @@ sys.path += [os.path.join(TOP, d) for d in
 NAMES = ("accuracy", "act", "budget", "foundation", "independence", "oracle", "overhead", "peaks",
          "report", "sizing", "windows")
 MIB = 1 << 20
-PAGE = 4096
 
 
 def bench(name):

@@ -47,7 +47,7 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 
-/* The API tells no registers. QEMU exports its own functions, too: its gdb stub's. */
+/* The API has no access to registers, but QEMU exports what its gdb stub uses. */
 struct byte_array {		/* GLib's GByteArray */
 	uint8_t *data;
 	unsigned int len;

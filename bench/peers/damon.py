@@ -23,7 +23,7 @@ def _put(path, value):
 
 
 class Kdamond:
-    """DAMON's thread for some processes; damo's default intervals unless told otherwise."""
+    """DAMON's thread for some processes; with damo's default intervals unless aggr_us is another."""
 
     def __init__(self, pids, aggr_us):
         _put(ADMIN + "nr_kdamonds", 1)
@@ -157,10 +157,10 @@ def wss(snapshots, ranges):
     Of several snapshots, those of a longer window, whatever had one in any. Only
     what lies within the ranges.
     """
-    total, behind = 0, 0
+    total, done = 0, 0
     for start, end in sorted((max(s, lo), min(e, hi)) for regions in snapshots
                              for s, e, accesses in regions if accesses
                              for lo, hi in ranges if s < hi and e > lo):
-        total += max(end - max(start, behind), 0)
-        behind = max(behind, end)
+        total += max(end - max(start, done), 0)
+        done = max(done, end)
     return total
