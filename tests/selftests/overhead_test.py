@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a sample page costs against what a region costs DAMON: no more than a third.
 
-It is about an eighth of it for as few as these; bench/overhead measures it
+It is about an eighth of it for as few as these; bench/run overhead measures it
 properly, this is here so that it cannot rot.
 """
 import os
@@ -11,15 +11,15 @@ import sys
 import wsmontest as w
 
 sys.path.insert(0, os.path.join(w.TOP, "bench"))
-import damon                                               # noqa: E402
-import overhead_guest                                      # noqa: E402
+from guest import overhead                                 # noqa: E402
+from peers import damon                                    # noqa: E402
 
 
 @w.measured
 def third_of_damon():
-    with overhead_guest.target(256 << 20, "4K") as t:
-        rows = [(overhead_guest.wsmon_cost(t.pid, 1000, 2)["ns"],
-                 overhead_guest.damon_cost(t.pid, 1000, 4)["ns"]) for _ in range(4)]
+    with overhead.target(256 << 20, "4K") as t:
+        rows = [(overhead.wsmon_cost(t.pid, 1000, 2)["ns"],
+                 overhead.damon_cost(t.pid, 1000, 4)["ns"]) for _ in range(4)]
     # other things this machine does only add to either
     ratio = min(theirs for _, theirs in rows) / min(ours for ours, _ in rows)
     print("# ns for a page, for a region of DAMON: %s: %.1f times as much" % (

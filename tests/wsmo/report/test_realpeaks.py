@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A recording with peaks and stacks of a real program, Python's JSON tool: golden files.
 
-It is bench/find-peak's, up to its eleventh second. Its files are taken to be nowhere, so that
+It is bench/examples/find-peak's, up to its eleventh second. Its files are taken to be nowhere, so that
 no machine has names for them.
 """
 import os

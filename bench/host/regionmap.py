@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where the working set is: regions a monitor reports against the truth."""
+import bisect
+
+SETTLE = 5		# intervals after a change until the map counts
+
+
+def error(regions, truth, bounds):
+    """Mean over the bytes within bounds of |share reported - true share|.
+
+    Both are lists of (start, end, share), disjoint and in order; what is in none
+    has the share 0.
+    """
+    lo, hi = bounds
+    edges = {lo, hi}
+    for segments in regions, truth:
+        for start, end, _ in segments:
+            edges.update(x for x in (start, end) if lo < x < hi)
+    edges = sorted(edges)
+    reported, true = (_shares(segments, edges) for segments in (regions, truth))
+    return sum(abs(a - b) * (end - start) for a, b, start, end in
+               zip(reported, true, edges, edges[1:])) / (hi - lo)
+
+
+def _shares(segments, edges):
+    """The share between each two edges."""
+    starts = [s[0] for s in segments]
+    shares = []
+    for at in edges[:-1]:
+        i = bisect.bisect_right(starts, at) - 1
+        shares.append(segments[i][2] if i >= 0 and segments[i][1] > at else 0)
+    return shares
+
+
+def settled(truth, tau_ns, t):
+    """Has the truth not changed for a while at t?
+
+    Both what becomes hot and what falls out of the window, one later, is of one
+    change: the time of the first counts.
+    """
+    changed = None
+    for when in sorted({m[0] for m in truth.maps}):
+        if when > t:
+            break
+        if changed is None or when - last > 1.5 * tau_ns:
+            changed = when
+        last = when
+    return changed is None or t - changed >= SETTLE * tau_ns
