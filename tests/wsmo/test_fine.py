@@ -136,7 +136,7 @@ def changes():
     made, _ = errors(lambda page, t: page // 16 + (t > 12) & 1, 24)
     ok(made[11] < 0.05 and made[12] > 0.4 and sum(made[17:]) / 7 < 0.06,
        "hot blocks and cold ones change places", made)
-    made, _ = errors(lambda page, t: t > 10 and page // 16 & 1, 20)
+    made, _ = errors(lambda page, t: t > 10 and page // 16 & 1, 22)
     ok(made[-1] < 0.06, "cold memory gets hot blocks", made)
     made, rows = errors(lambda page, t: t <= 10 and page // 16 & 1, 50)
     ok(made[-1] < 0.01 and len(rows) <= PAGES // CELL, "hot blocks get cold", made)
