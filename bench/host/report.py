@@ -15,12 +15,10 @@ import tempfile
 import time
 
 import records as r
+import sim
+import tap
+from fakemodule import Module
 from host.lib import MIB, TOP, at_least, table
-
-sys.path.append(os.path.join(TOP, "tests/wsmo"))
-import history                                              # noqa: E402
-import tap                                                  # noqa: E402
-from fakemodule import Module                               # noqa: E402
 
 NEED = ()
 KEY = ("what", "of")
@@ -48,19 +46,16 @@ def wss(t):
 
 def intervals():
     """(time, records): endlessly, each cycle as the first was, but for times"""
-    h = history.History(REGIONS)
-    begin = h.t
-    made = []
-    for _ in range(CYCLE):
-        snapshot = b"".join(h.step(PID))
-        made.append((h.t, snapshot[:8], snapshot[16:]))
+    begin = 5000 * 10**9
+    made = [(struct.unpack_from("<Q", one, 8)[0], one[:8], one[16:])
+            for one in sim.history(CYCLE, REGIONS, pid=PID)]
     later = 0
     while True:
         for t, head, rest in made:
             t += later
             yield t, head + struct.pack("<Q", t) + rest + wss(t) + \
                 r.stats(t, rounds=10)
-        later += h.t - begin
+        later += made[-1][0] - begin
 
 
 def send(module, data):

@@ -13,10 +13,10 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "lib"))
 
-import history       # noqa: E402
 import packed        # noqa: E402
 import records as r  # noqa: E402
 import samples       # noqa: E402
+import sim           # noqa: E402
 
 REAL_NS = 32  # offset in the header: chooses formats and filters, see fuzz.h
 
@@ -112,10 +112,8 @@ def damaged():
 def packed_seeds():
     """Packed snapshots, in parts, of two targets; what is wrong with some."""
     t = samples.T0
-    pids = samples.PID, samples.ODD
-    made = [history.History(40, pid, t) for pid in pids]
-    parts = [one for _ in range(6) for h, pid in zip(made, pids)
-             for one in h.step(pid, 25)]
+    made = [sim.history(6, 40, pid, pid=pid, now=t, part=25) for pid in (samples.PID, samples.ODD)]
+    parts = [one for both in zip(*made) for one in both]
     yield packed.pack(samples.main())
     yield packed.pack(samples.few())
     yield packed.pack(r.header(t) + b"".join(parts) + r.end(t + 9 * 10**9))

@@ -75,19 +75,6 @@ def region(start, end, share, freq, cls, age_ms, area_index, samples=0):
                        round(freq * ONE), CLASS[cls], samples, age_ms, area_index)
 
 
-def middle(start, end):
-    """Where the upper part of a region of several pages begins."""
-    order = (start // 4096 ^ (end - 1) // 4096).bit_length() + 11
-    return (end - 1) >> order << order
-
-
-def samples(start, end, lower, upper, hits):
-    """The samples field of a region: pages at two addresses; hits: was each accessed?"""
-    mid = middle(start, end)
-    return (0x8000 | (lower - start) * 64 // (mid - start) | hits[0] << 12 |
-            (upper - mid) * 64 // (end - mid) << 6 | hits[1] << 13)
-
-
 def snapshot(t, pid, regions, first=0, total=None, interval_ns=10**9,
              rounds=10, nr=None, budget=0):
     nr = len(regions) if nr is None else nr

@@ -29,6 +29,11 @@ out/obj/unit/module/%.o: module/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
+# What tests/lib/sim.py runs
+out/bin/sim: tests/sim/sim.c $(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -o $@ $^
+
 # The same tests without sanitizers, to count what they run of the pure files
 UNIT_COV_OBJS := $(UNIT_OBJS:out/obj/unit/%=out/obj/coverage/%)
 UNIT_COV_CFLAGS := -std=gnu11 -O0 -g -Wall -Wextra -Werror -Itests/unit/include

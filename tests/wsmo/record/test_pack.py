@@ -7,10 +7,10 @@ import subprocess
 import sys
 import time
 
-import history
 import packed
 import records as r
 import samples
+import sim
 from fakemodule import Module
 from tap import ENV, HERE, TOP, Directory, fails, ok, peak_rss, run, skip
 
@@ -108,18 +108,13 @@ def plain(kind, t, body):
     return kind, t, body
 
 
-def steps(count, regions, seed, pid=PID, part=2000):
-    h = history.History(regions, seed)
-    return [record for _ in range(count) for record in h.step(pid, part)]
-
-
 def histories():
-    # the samples of two fifths of the regions are told
-    round_trip("150 intervals", whole(*steps(150, 300, 1)), 5)
-    small = round_trip("snapshots in parts", whole(*steps(8, 5000, 3)), 4)
+    # from a fifth to half of the regions tell of their samples
+    round_trip("150 intervals", whole(*sim.history(150, 300, 1, pid=PID)), 5)
+    small = round_trip("snapshots in parts", whole(*sim.history(8, 5000, 3, pid=PID)), 4)
     ok(kinds(small).count(packed.PACKED) == 24, "each part is packed by itself",
        kinds(small))
-    two = [x for pair in zip(steps(20, 100, 4), steps(20, 200, 5, 77))
+    two = [x for pair in zip(sim.history(20, 100, 4, pid=PID), sim.history(20, 200, 5, pid=77))
            for x in pair]
     round_trip("two targets", whole(r.target(samples.T0, 77, b"y"), *two))
 
@@ -163,7 +158,7 @@ def unusual():
 
 def skipping():
     """Each is read by itself: what a report leaves out is not unpacked."""
-    stream = whole(*steps(200, 60, 10))
+    stream = whole(*sim.history(200, 60, 10, pid=PID))
     small = record(stream)
     at, damaged = HEADER, bytearray(small)
     count = 0
@@ -190,7 +185,7 @@ def memory():
     with Directory() as d:
         sizes = []
         for count in (10, 600):
-            name = d.write("f", packed.pack(whole(*steps(count, 200, 11))))
+            name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
             sizes.append(peak_rss("report", "regions", "--time", "%d," %
                                   (count - 2), "-i", name))
         if None in sizes:
@@ -206,7 +201,7 @@ def footprint():
     if not os.path.exists(wsmo):
         skip("wsmo record needs less than 3 MiB", "out/bin/wsmo is not built")
         return
-    stream = whole(*steps(20, 2000, 12))[:-24]
+    stream = whole(*sim.history(20, 2000, 12, pid=PID))[:-24]
 
     def script(module, pids):
         play(stream)(module, pids)

