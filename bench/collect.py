@@ -74,26 +74,26 @@ class Workload:
         self.process.communicate()
 
 
-def with_wsmon(job, path, todo, taus, seed):
+def with_wsmon(job, path, todo, windows, seed):
     """A recording."""
     t = todo["aggr_ms"]
-    settle = todo["settle"] + (2 * max(taus) if max(taus) > 1 else 0)
+    settle = todo["settle"] + (2 * max(windows) if max(windows) > 1 else 0)
     interval = "%dms" % t
     # as much for an interval as one of the default length has
     cpu = "%.1f%%" % min(100, 3 * todo["max_regions"] // 2 / t)
     subprocess.run(["wsmo", "record", "-q", "-o", path, "--sample", "%dms" % (t // 10),
                     "--aggr", interval, "--update", interval, "--window",
-                    ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed), "--cpu", cpu,
+                    ",".join("%dms" % (window * t) for window in windows), "--seed", str(seed), "--cpu", cpu,
                     "--max-regions", str(todo["max_regions"]),
                     "-d", "%dms" % ((settle + todo["count"]) * t + t // 2),
                     "-p", ",".join(map(str, job.pids))], check=True)
     return {"settle": settle}
 
 
-def with_damon(job, path, todo, taus):
+def with_damon(job, path, todo, windows):
     """What its tracepoint says."""
     t = todo["aggr_ms"]
-    settle = todo["dropped"] + max(taus) - 1
+    settle = todo["dropped"] + max(windows) - 1
     d = damon.Damon(job.pids, t * 1000, t * 1000)
     try:
         text, need = "", settle + todo["damon_count"]
@@ -124,24 +124,24 @@ def referenced(pid, range_):
     return total
 
 
-def with_clear_refs(job, path, todo, taus):
+def with_clear_refs(job, path, todo, windows):
     """The method of wss: clear, wait for a window, read."""
     names = [job.truth, job.truth + ".child"][:len(job.pids)]
     ranges = [witness.Truth(name).facts["range"] for name in names]
     rows, cpu, began = [], 0, time.monotonic()
-    for tau in taus:
+    for window in windows:
         for _ in range(todo["cycles"]):
             start = time.process_time()
             for pid in job.pids:
                 with open("/proc/%d/clear_refs" % pid, "w") as f:
                     f.write("1")
             cpu += time.process_time() - start
-            time.sleep(tau * todo["aggr_ms"] / 1000)
+            time.sleep(window * todo["aggr_ms"] / 1000)
             start = time.process_time()
             for i, pid in enumerate(job.pids):
                 before = time.monotonic_ns()
                 size = referenced(pid, ranges[i])
-                rows.append((tau, (before + time.monotonic_ns()) // 2, i, size))
+                rows.append((window, (before + time.monotonic_ns()) // 2, i, size))
             cpu += time.process_time() - start
     with open(path, "w") as f:
         json.dump(rows, f)
@@ -193,7 +193,7 @@ class Collector:
         name = "%s-%d" % (method, len(self.runs))
         more = {"seed": seed} if method == "wsmon" else {}
         result = METHODS[method](job, os.path.join(self.tmp, name), self.todo,
-                                 self.pattern.taus, **more)
+                                 self.pattern.windows, **more)
         self.runs.append({"method": method, "file": name, "truth": os.path.basename(job.truth),
                           "pids": job.pids, **more, **result})
 

@@ -24,7 +24,7 @@ VERSION = 1
 ONE = 32768.0
 RECORD_MAX = 65536
 CLASSES = ("all text data heap stack anon file shmem hugetlb mixed").split()
-_ATTRS = struct.Struct("<5Q4I")
+_ATTRS = struct.Struct("<4Q4I8Q")
 _HEADER = struct.Struct("<8s4IQQ")
 _RECORD = struct.Struct("<IIQ")
 _REGION = struct.Struct("<QQHHHHII")
@@ -43,13 +43,12 @@ def _text(raw):
 
 
 def _attrs(body):
-    names = ("sample_us aggr_us update_us window_us seed "
-             "min_regions max_regions flags nr_windows").split()
-    a = SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
-    more = max(min(a.nr_windows, 8) - 1, 0)
-    a.windows_us = [a.window_us, *struct.unpack_from("<%dQ" % more, body, _ATTRS.size)]
+    names = "sample_us aggr_us update_us seed min_regions max_regions flags nr_windows".split()
+    values = _ATTRS.unpack_from(body)
+    a = SimpleNamespace(**dict(zip(names, values)))
+    a.windows_us = values[len(names):][:a.nr_windows]
     # not in old files
-    at = _ATTRS.size + 7 * 8
+    at = _ATTRS.size
     a.cpu_permille = struct.unpack_from("<I", body, at)[0] if len(body) > at else None
     a.peak_detector = "off"
     if len(body) >= at + 20:

@@ -9,7 +9,7 @@
 
 static const struct wsmon_attrs before = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
-	.window_us = 1000000, .seed = 5, .min_regions = 10,
+	.windows_us = { 1000000 }, .seed = 5, .min_regions = 10,
 	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
 	.cpu_permille = 30, .peak_detector = WSMON_PEAK_SIGMA,
 	.peak_window = 30, .peak_gain = 5000, .peak_adapt = 250,
@@ -233,9 +233,9 @@ static void same_peaks(struct kunit *test)
 	struct wsmon_attrs a = before;
 
 	a.seed = 7;
-	a.longer_us[0] = 2000000;
+	a.windows_us[1] = 2000000;
 	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_peaks(&a, &before));
-	a.window_us++;
+	a.windows_us[0]++;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
 	a = before;
 	a.peak_window++;
@@ -258,10 +258,10 @@ static void same_windows(struct kunit *test)
 	a.seed = 7;
 	a.cpu_permille = 1;
 	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_windows(&a, &before));
-	a.window_us++;
+	a.windows_us[0]++;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
 	a = before;
-	a.longer_us[WSMON_WINDOWS_MAX - 2] = 1;
+	a.windows_us[WSMON_WINDOWS_MAX - 1] = 1;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
 }
 

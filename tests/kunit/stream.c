@@ -139,10 +139,10 @@ static void time_is_now(struct kunit *test)
 static void attrs(struct kunit *test)
 {
 	struct wsmon_rec_attrs want = { { WSMON_REC_ATTRS }, {
-		.sample_us = 1, .aggr_us = 2, .update_us = 3, .window_us = 4,
+		.sample_us = 1, .aggr_us = 2, .update_us = 3,
 		.seed = U64_MAX, .min_regions = 6, .max_regions = 7,
 		.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 3,
-		.longer_us = { 5, WSMON_INTERVAL_US_MAX },
+		.windows_us = { 4, 5, WSMON_INTERVAL_US_MAX },
 		.cpu_permille = 8, .peak_detector = WSMON_PEAK_FANO,
 		.peak_window = 9, .peak_gain = 10, .peak_adapt = 11 } };
 
@@ -186,7 +186,7 @@ static void peak(struct kunit *test)
 	struct wsmon_rec_peak want = {
 		{ WSMON_REC_PEAK }, .group = WSMON_PEAK_REST,
 		.edge = WSMON_PEAK_END, .sign = -1, .number = U32_MAX,
-		.start_ns = 1, .end_ns = 2, .tau_us = 3, .bytes = 4, .low = 5,
+		.start_ns = 1, .end_ns = 2, .window_us = 3, .bytes = 4, .low = 5,
 		.high = 6, .height = 7, .baseline = 8, .threshold = U64_MAX,
 	}, rec = want;
 	const struct wsmon_record *got;
@@ -261,12 +261,11 @@ static void working_sets(struct kunit *test)
 		{ 2, WSMON_CLASS_ALL, { 7, 6, 8, 9 } },
 		{ 2, WSMON_CLASS_HUGETLB, { 7, 6, 8, 9 } },
 	};
-	static const u64 tau_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
+	static const u64 windows_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
 	struct wsmon_target *t = target(test, NULL);
 	u32 i;
 
-	wsmon.attrs.window_us = tau_us[0];
-	memcpy(wsmon.attrs.longer_us, &tau_us[1], 2 * sizeof(*tau_us));
+	memcpy(wsmon.attrs.windows_us, windows_us, sizeof(windows_us));
 	wsmon.attrs.nr_windows = 3;
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		t->wss[rows[i].window][rows[i].class] = rows[i].wss;
@@ -279,7 +278,7 @@ static void working_sets(struct kunit *test)
 		const struct wsmon_wss *w = &rows[i].wss;
 		const struct wsmon_rec_wss want = {
 			{ WSMON_REC_WSS }, .pid = current->pid,
-			.class = rows[i].class, .tau_us = tau_us[rows[i].window],
+			.class = rows[i].class, .window_us = windows_us[rows[i].window],
 			.bytes = w->pages * PAGE_SIZE,
 			.low = w->low * PAGE_SIZE,
 			.high = w->high * PAGE_SIZE,
@@ -369,7 +368,7 @@ static const struct entry entries[] = {
 	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE / 2,
 	    .freq = ONE / 4, .class = WSMON_CLASS_HEAP, .age_ms = 1,
 	    /* pages 2 of 6 and 2 of 4 */
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_LOWER_HIT | 21 |
+	    .samples = WSMON_SAMPLES_VALID | WSMON_SAMPLES_LOWER_HIT | 21 |
 		       32 << WSMON_SAMPLES_UPPER_SHIFT } },
 	{ "all of it for long",
 	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE, ONE },
@@ -389,7 +388,7 @@ static const struct entry entries[] = {
 	    .s = { { TOP / 2, 0 }, { TOP - 1, NOW } }, .since_ns = 0, .area = 1 },
 	  { .start = 1ULL << 56, .end = 1ULL << 57, .share = ONE, .freq = ONE,
 	    .class = WSMON_CLASS_SHMEM, .age_ms = U32_MAX, .area = 1,
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_UPPER_HIT |
+	    .samples = WSMON_SAMPLES_VALID | WSMON_SAMPLES_UPPER_HIT |
 		       63 << WSMON_SAMPLES_UPPER_SHIFT } },
 	{ "oldest age that fits",
 	  { .end = 1, .n = { 1, 0 }, .checks = 1,

@@ -22,7 +22,7 @@ import wsmon  # noqa: E402
 SEC = samples.SEC
 MIB = samples.MIB
 FORMATS = ("chrome", "damo", "openmetrics")
-WSS_LINE = ("pid=%d class=%s tau_us=1000000 bytes=%d low=%d high=%d "
+WSS_LINE = ("pid=%d class=%s window_us=1000000 bytes=%d low=%d high=%d "
             "mapped=%d\n")
 
 

@@ -35,10 +35,10 @@ def figures(pid, other=NOBODY):
     """What show() gets: a process with two windows, one with less, and regions."""
     wss = []
     for p, mib in ((other, 4), (pid, 64)):
-        for tau, factor in ((1, 1), (60, 2)):
-            wss += [(p, "all", mib * factor * MIB, mib * 4 * MIB, tau),
-                    (p, "heap", mib * factor * MIB // 4, mib * 2 * MIB, tau),
-                    (p, "anon", mib * factor * MIB // 2, mib * 3 * MIB, tau)]
+        for window, factor in ((1, 1), (60, 2)):
+            wss += [(p, "all", mib * factor * MIB, mib * 4 * MIB, window),
+                    (p, "heap", mib * factor * MIB // 4, mib * 2 * MIB, window),
+                    (p, "anon", mib * factor * MIB // 2, mib * 3 * MIB, window)]
     regions = [(pid, "heap", 0, 8 * MIB, 0.5), (pid, "heap", 8 * MIB, 16 * MIB, 0.499),
                (pid, "anon", 16 * MIB, 48 * MIB, 1), (other, "heap", 0, MIB, 0)]
     return wss, regions

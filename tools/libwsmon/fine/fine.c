@@ -295,7 +295,7 @@ static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 	int hits = !!(e->samples & WSMON_SAMPLES_LOWER_HIT) +
 		   !!(e->samples & WSMON_SAMPLES_UPPER_HIT);
 
-	if (e->samples & WSMON_SAMPLES_TOLD && hits)
+	if (e->samples & WSMON_SAMPLES_VALID && hits)
 		t->rate = fmax(2.0 * e->freq / hits / WSMON_SHARE_ONE, RATE_LEAST);
 	return t->rate;
 }

@@ -98,20 +98,20 @@ static void take_wss(struct curves *cs, const struct filter *filter,
 {
 	const struct curves_target *t = find(cs, rec->pid);
 	__u64 since = t ? t->since_ns : filter->zero_ns;
-	const __u64 tau = rec->tau_us * NSEC_PER_USEC;
+	const __u64 window = rec->window_us * NSEC_PER_USEC;
 
 	if (filter->classes ? !filter_wants_class(filter, rec->class) :
 			  rec->class != WSMON_CLASS_ALL)
 		return;
-	if (!filter_wants_window(filter, rec->tau_us) || !rec->tau_us)
+	if (!filter_wants_window(filter, rec->window_us) || !rec->window_us)
 		return;
 	cs->seen++;
-	if (rec->tau_us > cs->longest_us)
-		cs->longest_us = rec->tau_us;
-	if (rec->rec.time_ns < since + tau)
+	if (rec->window_us > cs->longest_us)
+		cs->longest_us = rec->window_us;
+	if (rec->rec.time_ns < since + window)
 		return;
 	if (!wss_rows_add(&cs->rows, &(struct wss_row) {
-		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
+		.time_ns = rec->rec.time_ns, .window_us = rec->window_us,
 		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
 		.pid = rec->pid, .class = rec->class,
 	}))
@@ -148,7 +148,7 @@ static int by_moment(const void *x, const void *y)
 		return a->class < b->class ? -1 : 1;
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->tau_us < b->tau_us ? -1 : a->tau_us > b->tau_us;
+	return a->window_us < b->window_us ? -1 : a->window_us > b->window_us;
 }
 
 /* A broken file may have rows twice, and a curve needs different windows */
@@ -209,7 +209,7 @@ static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
 		while (n > most && last - rows->row[i].time_ns <
-		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / MIN_PART)
+		       rows->row[i + n - 1].window_us * NSEC_PER_USEC / MIN_PART)
 			n--;
 		most = n > most ? n : most;
 	}
@@ -222,7 +222,7 @@ static bool same_windows(const struct wss_row *a, const struct wss_row *b,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		if (a[i].tau_us != b[i].tau_us)
+		if (a[i].window_us != b[i].window_us)
 			return false;
 	return true;
 }
@@ -270,8 +270,8 @@ static double seconds(const struct moments *m)
 /* Variance of a mean over the moments, of the k-th working set or its rise */
 static double variance(const struct moments *m, size_t k, bool of_rise)
 {
-	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
-	double independent = fmin(m->nr, 1 + seconds(m) / tau);
+	double mean = 0, sum = 0, window = at(m, 0, k)->window_us / 1e6;
+	double independent = fmin(m->nr, 1 + seconds(m) / window);
 	size_t i;
 
 	for (i = 0; i < m->nr; i++)
@@ -289,7 +289,7 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 	double over = Z * Z * variance(m, k, false), low = 0, high = 0;
 	size_t i;
 
-	*p = (struct curve_point) { .tau = at(m, 0, k)->tau_us / 1e6 };
+	*p = (struct curve_point) { .window = at(m, 0, k)->window_us / 1e6 };
 	for (i = 0; i < m->nr; i++) {
 		const struct wss_row *row = at(m, i, k);
 

@@ -25,8 +25,8 @@ static int compare_series(const struct wss_row *a, const struct wss_row *b)
 {
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
-	if (a->tau_us != b->tau_us)
-		return a->tau_us < b->tau_us ? -1 : 1;
+	if (a->window_us != b->window_us)
+		return a->window_us < b->window_us ? -1 : 1;
 	if (a->class != b->class)
 		return a->class < b->class ? -1 : 1;
 	return 0;

@@ -31,9 +31,9 @@ struct sizing_row sizing_row(const struct curve_of *of, double limit,
 	const struct curve *c = &of->curve;
 	struct curve_miss m = curve_limit(c, limit);
 	double first = growth(of, page_size);
-	double all = c->point[0].size / c->point[0].tau / page_size;
+	double all = c->point[0].size / c->point[0].window / page_size;
 	struct sizing_row row = {
-		.limit = limit, .bound = m.bound, .tau = m.tau,
+		.limit = limit, .bound = m.bound, .window = m.window,
 		.refaults = fmax(0, m.rate / page_size - first),
 		.low = fmax(0, m.low / page_size - first),
 		.high = fmax(0, m.high / page_size - first),

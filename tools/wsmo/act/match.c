@@ -46,7 +46,7 @@ static bool align(const struct act_rule *rule, struct stretch *s)
 {
 	s->start = s->whole_start;
 	s->end = s->whole_end;
-	if (rule->action == ACT_HUGEPAGE || rule->action == ACT_NOHUGEPAGE) {
+	if (rule->action == WSMON_ACT_HUGEPAGE || rule->action == WSMON_ACT_NOHUGEPAGE) {
 		s->start = (s->start + ACT_HUGE - 1) & ~(ACT_HUGE - 1);
 		s->end &= ~(ACT_HUGE - 1);
 	}

@@ -83,22 +83,22 @@ static void explain_no_curve(const struct curves *cs)
 
 static double longest_window(const struct curves *cs)
 {
-	double tau = 0;
+	double window = 0;
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		tau = fmax(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
-	return tau;
+		window = fmax(window, cs->of[i].curve.window[cs->of[i].curve.nr]);
+	return window;
 }
 
 static void explain_left_out(const struct curves *cs)
 {
 	char longest[UNITS_LEN], used[UNITS_LEN];
-	double tau = longest_window(cs);
+	double window = longest_window(cs);
 
-	if (whole(tau * 1e6) < cs->longest_us)
+	if (whole(window * 1e6) < cs->longest_us)
 		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
-		    units_time(used, whole(tau * 1e9)),
+		    units_time(used, whole(window * 1e9)),
 		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
 }
 
@@ -157,7 +157,7 @@ static void print_curve(const struct report *rp, const struct curves *cs)
 			table_row(t, (struct cell[]) {
 				[PID]	= pid_cell(of),
 				[CLASS]	= cell_s(class_name(of->class)),
-				[WINDOW] = cell_u(whole(p->tau * 1e6)),
+				[WINDOW] = cell_u(whole(p->window * 1e6)),
 				[BYTES]	= cell_u(whole(p->size)),
 				[LOW]	= cell_u(whole(p->low)),
 				[HIGH]	= cell_u(whole(p->high)),
@@ -210,7 +210,7 @@ static void print_limit(const struct report *rp, struct table *t,
 		[S_CLASS]  = cell_s(class_name(of->class)),
 		[S_LIMIT]  = cell_u(whole(row->limit)),
 		[S_OF_RSS] = cell_d(of->rss > 0 ? row->limit / of->rss : NAN),
-		[S_KEEPS]  = exact ? cell_u(whole(row->tau * 1e6)) : (struct cell){ },
+		[S_KEEPS]  = exact ? cell_u(whole(row->window * 1e6)) : (struct cell){ },
 		[S_BOUND]  = cell_s(bounds[row->bound]),
 		[S_REFAULTS] = known(row, row->refaults),
 		[S_LOW]	   = cell_d(row->low),

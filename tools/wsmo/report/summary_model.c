@@ -65,7 +65,7 @@ static struct target_sums *find_target(struct summary *s, __u32 pid)
 static void add_wss(struct summary *s, const struct wsmon_rec_wss *w, double t)
 {
 	const struct wss_sums key = {
-		.pid = w->pid, .class = w->class, .window_us = w->tau_us,
+		.pid = w->pid, .class = w->class, .window_us = w->window_us,
 	};
 	struct wss_sums *row = find_or_add(s, &s->wss, &key);
 
@@ -176,7 +176,7 @@ struct summary *summary_new(const struct filter *filter,
 	};
 	s->hot.place = no_place;
 	s->attrs = *attrs;
-	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->window_us;
+	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->windows_us[0];
 	return s;
 }
 
@@ -202,7 +202,7 @@ void summary_add(struct summary *s, const struct filter *filter,
 	case WSMON_REC_WSS:
 		wss = (const void *)rec;
 		if (filter_wants_class(filter, wss->class) &&
-		    wss->tau_us == s->window_us)
+		    wss->window_us == s->window_us)
 			add_wss(s, wss, t);
 		break;
 	case WSMON_REC_SNAPSHOT:

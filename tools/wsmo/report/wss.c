@@ -138,7 +138,7 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	size_t len = strlen(text);
 	char label[EVENTS_LABEL];
 
-	if (row->class != WSMON_CLASS_ALL || row->tau_us != w->window_us)
+	if (row->class != WSMON_CLASS_ALL || row->window_us != w->window_us)
 		return;
 	events_label(label, &w->events, row->pid, row->time_ns,
 		     attrs->aggr_us * 1000);
@@ -159,7 +159,7 @@ static void print_row(const struct report *rp, struct table *t,
 		[PID]	= cell_u(row->pid),
 		[COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[CLASS]	= cell_s(class_name(row->class)),
-		[WINDOW] = cell_u(row->tau_us),
+		[WINDOW] = cell_u(row->window_us),
 		[BYTES]	= cell_u(row->bytes),
 		[LOW]	= cell_u(row->low),
 		[HIGH]	= cell_u(row->high),
@@ -174,8 +174,8 @@ static void scale(struct wss *w, const struct wss_row *row)
 
 	if (scale && row->high > scale->most)
 		scale->most = row->high;
-	if (!w->window_us || row->tau_us < w->window_us)
-		w->window_us = row->tau_us;
+	if (!w->window_us || row->window_us < w->window_us)
+		w->window_us = row->window_us;
 }
 
 static void wss_record(struct report *rp, const struct wsmon_record *rec)
@@ -209,7 +209,7 @@ static void print_percentile(const struct report *rp, struct table *t,
 		[P_PID]		= cell_u(row->pid),
 		[P_COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[P_CLASS]	= cell_s(class_name(row->class)),
-		[P_WINDOW]	= cell_u(row->tau_us),
+		[P_WINDOW]	= cell_u(row->window_us),
 		[P_PERCENT]	= cell_u(percent),
 		[P_BYTES]	= cell_u(row->bytes),
 		[P_LOW]		= cell_u(row->low),

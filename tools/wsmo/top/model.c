@@ -52,7 +52,7 @@ void top_init(struct top *top)
 static struct top_series series_key(const struct wss_row *row)
 {
 	return (struct top_series) {
-		.pid = row->pid, .class = row->class, .window_us = row->tau_us,
+		.pid = row->pid, .class = row->class, .window_us = row->window_us,
 	};
 }
 
@@ -151,7 +151,7 @@ static __u64 next_window(const struct top *top, __u64 window_us)
 	size_t i;
 
 	for (i = 0; i < top->now.rows.nr; i++) {
-		__u64 us = top->now.rows.row[i].tau_us;
+		__u64 us = top->now.rows.row[i].window_us;
 
 		if (us > window_us && (!next || us < next))
 			next = us;
@@ -252,7 +252,7 @@ static void add_target(struct top *top, const struct top_row *target)
 		const struct wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->pid != target->wss.pid ||
-		    wss->tau_us != target->wss.tau_us ||
+		    wss->window_us != target->wss.window_us ||
 		    wss->class == WSMON_CLASS_ALL)
 			continue;
 		if (whole || strstr(class_name(wss->class), top->filter))
@@ -289,7 +289,7 @@ int top_arrange(struct top *top)
 		const struct wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->class == WSMON_CLASS_ALL &&
-		    wss->tau_us == top->shown_us)
+		    wss->window_us == top->shown_us)
 			fill_row(top, wss, &target[targets++]);
 	}
 	qsort_r(target, targets, sizeof(*target), compare_rows, top);
