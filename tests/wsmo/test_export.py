@@ -439,7 +439,7 @@ def refused():
                        (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
                        (("openmetrics", "--interval", "1s"), "--live"),
                        (("openmetrics", "--live", "--interval", "x"), "not a time"),
-                       (("openmetrics", "--live", "--interval", "1us"), "at least 1ms"),
+                       (("openmetrics", "--live", "--interval", "1us"), "at least 1 ms"),
                        (("openmetrics", "--live", "-i", "x"), "takes none"),
                        (("openmetrics", "--live", "--pid", "1"), "takes none"),
                        (("chrome", "x"), "-i")):

@@ -5,7 +5,7 @@
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
 
-#include "curves.h"
+#include "curve_data.h"
 
 #define SIZING_LIMITS_MAX	64
 

@@ -32,7 +32,8 @@ static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
 	char window[UNITS_LEN], name[96];
 	int len;
 
-	if (!filter_wants_class(&rp->filter, w->class) || !filter_wants_window(&rp->filter, w->window_us))
+	if (!filter_wants_class(&rp->filter, w->class) ||
+	    !filter_wants_window(&rp->filter, w->window_us))
 		return;
 	len = snprintf(name, sizeof(name), "working set %s, %s",
 		       class_name(w->class),

@@ -287,50 +287,30 @@ static void sizing_end(struct report *rp)
 	curves_view_end(rp, draw_sizing, print_sizing);
 }
 
-enum { OPT_MAX_REFAULTS = 320, OPT_LIMIT };
-
-static const struct argp_option sizing_options[] = {
-	{ "max-refaults", OPT_MAX_REFAULTS, "N", 0, "Mark the smallest limit with at most N refaults a second (100)", 0 },
-	{ "limit", OPT_LIMIT, "SIZE,...", 0, "Only these limits (steps between the working sets of the shortest and the longest window)", 0 },
-	{ 0 }
-};
-
-static void parse_limits(struct argp_state *state, char *list,
-			 struct sizing_choice *choice)
+static void add_limits(struct argp_state *state, char *list,
+		       const struct option_desc *o __attribute__((unused)), void *to)
 {
+	struct sizing_choice *choice = to;
 	char *text;
-	__u64 size;
 
 	while ((text = strsep(&list, ","))) {
-		if (units_parse_size(text, &size) || !size)
-			usage_error(state, "'%s' is not a size; try --limit 64M,1G",
-				    text);
+		__u64 size = option_size(state, text);
+
+		if (!size)
+			usage_error(state, "'%s' is not a size; try --limit 64M,1G", text);
 		if (choice->nr_limits == SIZING_LIMITS_MAX)
 			usage_error(state, "at most %d limits", SIZING_LIMITS_MAX);
 		choice->limits[choice->nr_limits++] = size;
 	}
 }
 
-static error_t parse_sizing(int key, char *arg, struct argp_state *state)
-{
-	struct sizing_choice *choice = ((struct report *)state->input)->options;
-
-	switch (key) {
-	case OPT_MAX_REFAULTS:
-		if (units_parse_count(arg, 1000000000, &choice->max_refaults) ||
-		    !choice->max_refaults)
-			usage_error(state, "'%s' is not a number of refaults a second, 1 or more",
-				    arg);
-		return 0;
-	case OPT_LIMIT:
-		parse_limits(state, arg, choice);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp sizing_argp = { .options = sizing_options, .parser = parse_sizing };
+static const struct option_desc own[] = {
+	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
+	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
+	{ "limit", 0, "SIZE,...", "Only these limits (steps between the working sets of the shortest and the longest window)",
+	  OPT_CALL, .call = add_limits },
+	{ 0 }
+};
 
 static struct sizing_choice sizing_choice = { .max_refaults = SIZING_REFAULTS };
 
@@ -338,7 +318,7 @@ const struct report_view report_sizing = {
 	.name = "sizing",
 	.help = "Memory limits and the refaults they cause: which limit is enough",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.argp = &sizing_argp,
+	.own = own,
 	.options = &sizing_choice,
 	.no_snapshots = true,
 	.begin = curves_view_begin,

@@ -30,8 +30,19 @@ const char *debugfs_dir(const char *set)
 	return dir;
 }
 
-static error_t parse_opt(int key, char *arg,
-			 struct argp_state *state __attribute__((unused)))
+static void set_dir(struct argp_state *state __attribute__((unused)), char *arg,
+		    const struct option_desc *o __attribute__((unused)),
+		    void *to __attribute__((unused)))
+{
+	debugfs_dir(arg);
+}
+
+const struct option_desc debugfs_options[] = {
+	{ "debugfs", 0, "DIR", "The module's directory (" DEBUGFS_DEFAULT ")", OPT_CALL, .call = set_dir },
+	{ 0 }
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state __attribute__((unused)))
 {
 	if (key != OPT_DEBUGFS)
 		return ARGP_ERR_UNKNOWN;

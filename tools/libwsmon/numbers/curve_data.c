@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * curves.c - the working-set curves of a recording
+ * curve_data.c - the working-set curves of a recording
  *
  * Intervals have two parts. One is that of the estimates, from the sample pages: these
  * stay for the longest window, so it does not shrink with the number of moments. The
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curves.h"
+#include "curve_data.h"
 #include "libwsmon/util.h"
 
 #define TARGETS_MAX	65536
