@@ -10,9 +10,10 @@
  * writer may end before fields added since: these are 0.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC, or what the end of a name says: _us, _ms.
- * Addresses and sizes are bytes, end addresses exclusive. Texts are NUL-terminated, and those at the end of a record NUL-padded. Reserved
- * fields are 0. "pid" is a target's process id (thread group id) in the pid namespace that
- * started the session, 0 if it is not visible there.
+ * Addresses and sizes are bytes, end addresses exclusive. Texts are NUL-terminated, and those
+ * at the end of a record NUL-padded. Reserved fields are 0. "pid" is a target's process id
+ * (thread group id) in the pid namespace that started the session, 0 if it is not visible
+ * there.
  *
  * Names stand in lists: LIST(X) expands to X(ID, "name") for each.
  */

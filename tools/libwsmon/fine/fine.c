@@ -11,6 +11,7 @@
 #include "origin.h"
 #include "points.h"
 #include "tree.h"
+#include "libwsmon/util.h"
 
 #define FINE_TARGETS	4096
 
@@ -115,7 +116,7 @@ static int compare(const void *a, const void *b)
 	const struct target *x = *(struct target * const *)a;
 	const struct target *y = *(struct target * const *)b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 struct fine *fine_new(__u32 page_size)

@@ -36,7 +36,7 @@ static int compare_targets(const void *a, const void *b)
 {
 	const struct curves_target *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 void curves_begin(struct curves *cs)
@@ -142,13 +142,8 @@ static int by_moment(const void *x, const void *y)
 {
 	const struct wss_row *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->window_us < b->window_us ? -1 : a->window_us > b->window_us;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?:
+	       COMPARE(a->time_ns, b->time_ns) ?: COMPARE(a->window_us, b->window_us);
 }
 
 /* A broken file may have rows twice, and a curve needs different windows */
@@ -328,7 +323,7 @@ static int compare_sizes(const void *a, const void *b)
 {
 	const __u64 *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return COMPARE(*x, *y);
 }
 
 static void make_range(const struct moments *m, size_t k, __u64 *size,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sizing.h"
+#include "libwsmon/util.h"
 
 /* Steps between the shortest and the longest window if no limits are given */
 #define STEPS	12
@@ -47,7 +48,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct sizing_row *x = a, *y = b;
 
-	return x->limit < y->limit ? -1 : x->limit > y->limit;
+	return COMPARE(x->limit, y->limit);
 }
 
 size_t sizing_rows(const struct sizing_choice *choice,

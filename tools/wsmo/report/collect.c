@@ -14,7 +14,7 @@ int compare_pids(const void *a, const void *b)
 {
 	const __u32 *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return COMPARE(*x, *y);
 }
 
 void collect_init(struct collected *c)

@@ -200,7 +200,7 @@ static void print_row(struct report *rp, struct table *table, const struct row *
 
 static int by_number(double x, double y)
 {
-	return x > y ? -1 : x < y;
+	return COMPARE(y, x);
 }
 
 static int compare_keys(const struct row *a, const struct row *b, enum hot_sort sort)

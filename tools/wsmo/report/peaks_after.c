@@ -65,7 +65,7 @@ static int compare(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
-	return a < b ? -1 : a > b;
+	return COMPARE(a, b);
 }
 
 static double median(double *v, size_t nr)

@@ -36,13 +36,8 @@ static int compare_sums(const void *x, const void *y)
 {
 	const struct wss_sums *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->window_us != b->window_us)
-		return a->window_us < b->window_us ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	return 0;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
+	       COMPARE(a->class, b->class);
 }
 
 /* Return: the element equal to @key, which may be new; NULL if there is no room */

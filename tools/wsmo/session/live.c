@@ -185,9 +185,7 @@ static int compare_class(const void *x, const void *y)
 {
 	const struct live_class *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->class < b->class ? -1 : a->class > b->class;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class);
 }
 
 int live_read(struct live *live)

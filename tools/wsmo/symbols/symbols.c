@@ -70,7 +70,7 @@ static int compare_files(const void *x, const void *y)
 	if (!c)
 		c = memcmp(a->build_id, b->build_id, sizeof(a->build_id));
 	if (!c)
-		c = a->inode < b->inode ? -1 : a->inode > b->inode;
+		c = COMPARE(a->inode, b->inode);
 	return c;
 }
 
@@ -234,17 +234,7 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 /* Index of the first entry that begins behind @at */
 static size_t locate(const struct file *f, GElf_Addr at)
 {
-	size_t low = 0, high = f->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->entries[mid].start > at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return f->nr ? sorted_above(&f->entries->start, f->nr, sizeof(*f->entries), at) : 0;
 }
 
 static const struct entry *find_entry(const struct file *f, GElf_Addr at)

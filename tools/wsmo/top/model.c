@@ -23,20 +23,16 @@ const char * const top_sort_names[TOP_NR_SORTS] = {
 	[TOP_BY_NAME]	= "name",
 };
 
-static int compare_u64(__u64 a, __u64 b)
-{
-	return a < b ? -1 : a > b;
-}
 
 static int compare_series(const void *x, const void *y)
 {
 	const struct top_series *a = x, *b = y;
 
 	if (a->pid != b->pid)
-		return compare_u64(a->pid, b->pid);
+		return COMPARE(a->pid, b->pid);
 	if (a->window_us != b->window_us)
-		return compare_u64(a->window_us, b->window_us);
-	return compare_u64(a->class, b->class);
+		return COMPARE(a->window_us, b->window_us);
+	return COMPARE(a->class, b->class);
 }
 
 void top_init(struct top *top)
@@ -202,20 +198,20 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 
 	switch (top->sort) {
 	case TOP_BY_WSS:
-		return compare_u64(b->wss.bytes, a->wss.bytes);
+		return COMPARE(b->wss.bytes, a->wss.bytes);
 	case TOP_BY_SHARE:
 		return a->share < b->share ? 1 : -(a->share > b->share);
 	case TOP_BY_HOT:
-		return compare_u64(b->hot, a->hot);
+		return COMPARE(b->hot, a->hot);
 	case TOP_BY_RSS:
-		return compare_u64(b->rss, a->rss);
+		return COMPARE(b->rss, a->rss);
 	case TOP_BY_NAME:
 		c = strcmp(a->comm, b->comm);
 		break;
 	default:
 		break;
 	}
-	return c ? c : compare_u64(a->wss.pid, b->wss.pid);
+	return c ? c : COMPARE(a->wss.pid, b->wss.pid);
 }
 
 /* Equal keys are ordered by process and class, so that rows do not jump */
@@ -227,8 +223,8 @@ static int compare_rows(const void *x, const void *y, void *arg)
 
 	if (c)
 		return top->reverse ? -c : c;
-	c = compare_u64(a->wss.pid, b->wss.pid);
-	return c ? c : compare_u64(a->wss.class, b->wss.class);
+	c = COMPARE(a->wss.pid, b->wss.pid);
+	return c ? c : COMPARE(a->wss.class, b->wss.class);
 }
 
 /* Does the filter match a target, with all its classes? */
