@@ -22,7 +22,8 @@ WSMON_PEAK_GROUP_LIST(WSMON_TRACE_GROUP)
 /* a list's elements begin with a comma, as none may end it */
 #define WSMON_SHOW_CLASS(id, name)	, { WSMON_CLASS_##id, name }
 #define WSMON_SHOW_GROUP(id, name)	, { WSMON_PEAK_##id, name }
-#define show_class(class)	__print_symbolic(class, { 255, "?" } WSMON_CLASSES(WSMON_SHOW_CLASS))
+#define show_class(class)							\
+	__print_symbolic(class, { 255, "?" } WSMON_CLASSES(WSMON_SHOW_CLASS))
 #define show_group(group)							\
 	__print_symbolic(group, { 255, "?" } WSMON_PEAK_GROUP_LIST(WSMON_SHOW_GROUP))
 

@@ -38,8 +38,8 @@ MISTAKES = [
      "	case WSMON_REC_AREA:\n	case WSMON_REC_SNAPSHOT:\n	case WSMON_REC_WSS:\n",
      "	case WSMON_REC_SNAPSHOT:\n	case WSMON_REC_WSS:\n"),
     # what holds rows
-    ("sorted_array_is_not_sorted", "hot report", SORTED, "			low = mid + 1;\n",
-     "			low = high;\n"),
+    ("sorted_array_is_not_sorted", "hot report", SORTED, "			low = mid + 1;\n		} else {",
+     "			low = high;\n		} else {"),
     ("sorted_array_removes_the_next", "fine.records", SORTED,
      "memmove(p, p + s->size, end - p - s->size);",
      "memmove(p + s->size, p, end - p - s->size);"),
