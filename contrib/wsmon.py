@@ -24,7 +24,7 @@ VERSION = 1
 ONE = 32768.0
 RECORD_MAX = 65536
 CLASSES = ("all text data heap stack anon file shmem hugetlb mixed").split()
-_ATTRS = struct.Struct("<5Q4I")
+_ATTRS = struct.Struct("<4Q4I8Q")
 _HEADER = struct.Struct("<8s4IQQ")
 _RECORD = struct.Struct("<IIQ")
 _REGION = struct.Struct("<QQHHHHII")
@@ -43,17 +43,15 @@ def _text(raw):
 
 
 def _attrs(body):
-    names = ("sample_us aggr_us update_us window_us seed "
-             "min_regions max_regions flags nr_windows").split()
-    a = SimpleNamespace(**dict(zip(names, _ATTRS.unpack_from(body))))
-    more = max(min(a.nr_windows, 8) - 1, 0)
-    a.windows_us = [a.window_us, *struct.unpack_from("<%dQ" % more, body, _ATTRS.size)]
-    # older writers end the structure here
-    at = _ATTRS.size + 7 * 8
+    names = "sample_us aggr_us update_us seed min_regions max_regions flags nr_windows".split()
+    values = _ATTRS.unpack_from(body)
+    a = SimpleNamespace(**dict(zip(names, values)))
+    a.windows_us = values[len(names):][:a.nr_windows]
+    at = _ATTRS.size
     a.cpu_permille = struct.unpack_from("<I", body, at)[0] if len(body) > at else None
     a.peak_detector = "off"
-    if len(body) >= at + 20:
-        detector, a.peak_window, gain, adapt = struct.unpack_from("<4I", body, at + 4)
+    if len(body) >= _ATTRS.size + 20:
+        detector, a.peak_window, gain, adapt = struct.unpack_from("<4I", body, _ATTRS.size + 4)
         a.peak_detector = _name(("off", "sigma", "fano"), detector)
         a.peak_gain, a.peak_adapt = gain / 1000, adapt / 1000
     return a

@@ -144,9 +144,9 @@ static int attrs_show(struct seq_file *m, void *unused)
 	mutex_unlock(&wsmon.lock);
 	seq_printf(m, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\n", a.sample_us, a.aggr_us,
 		   a.update_us);
-	seq_printf(m, "window_us=%llu", a.window_us);
+	seq_printf(m, "window_us=%llu", a.windows_us[0]);
 	for (k = 1; k < a.nr_windows; k++)
-		seq_printf(m, ",%llu", wsmon_attrs_window(&a, k));
+		seq_printf(m, ",%llu", a.windows_us[k]);
 	seq_putc(m, '\n');
 	seq_printf(m, "min_regions=%u\nmax_regions=%u\n", a.min_regions, a.max_regions);
 	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
@@ -251,9 +251,9 @@ static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k
 
 	if (!w->mapped)
 		return;
-	seq_printf(m, "pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
+	seq_printf(m, "pid=%d class=%s window_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu\n",
 		   pid_nr_ns(t->pid, cur->ns), wsmon_class_name(c),
-		   wsmon_attrs_window(&wsmon.attrs, k), w->pages << PAGE_SHIFT,
+		   wsmon.attrs.windows_us[k], w->pages << PAGE_SHIFT,
 		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT, w->mapped << PAGE_SHIFT);
 }
 

@@ -53,7 +53,7 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 		.number = g->number,
 		.start_ns = g->start_ns,
 		.end_ns = edge == WSMON_PEAK_END ? now : 0,
-		.tau_us = wsmon.attrs.window_us,
+		.window_us = wsmon.attrs.windows_us[0],
 		.bytes = w->pages << PAGE_SHIFT,
 		.low = w->low << PAGE_SHIFT,
 		.high = w->high << PAGE_SHIFT,
@@ -134,8 +134,7 @@ static void target_trace(const struct wsmon_target *t, const struct wsmon_target
 	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
 			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
-				trace_wsmon_wss(pid, c,
-						wsmon_attrs_window(&wsmon.attrs, k),
+				trace_wsmon_wss(pid, c, wsmon.attrs.windows_us[k],
 						&of->wss[k][c]);
 		}
 	}
@@ -203,15 +202,10 @@ void wsmon_events_restart_all(struct wsmon_session *ss)
 void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p,
 		       struct pid_namespace *ns)
 {
-	static const char * const groups[WSMON_PEAK_GROUPS] = {
-		[WSMON_PEAK_ALL] = "all",
-		[WSMON_PEAK_TEXT] = "text",
-		[WSMON_PEAK_REST] = "rest",
-	};
 	const struct wsmon_rec_peak *r = &p->rec;
 
-	seq_printf(m, "pid=%d group=%s number=%u sign=%+d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu\n",
-		   pid_nr_ns(p->target->pid, ns), groups[r->group], r->number,
-		   r->sign, r->start_ns, r->end_ns, r->tau_us, r->bytes, r->low,
+	seq_printf(m, "pid=%d group=%s number=%u sign=%+d start_ns=%llu end_ns=%llu window_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu\n",
+		   pid_nr_ns(p->target->pid, ns), wsmon_peak_group_name(r->group), r->number,
+		   r->sign, r->start_ns, r->end_ns, r->window_us, r->bytes, r->low,
 		   r->high, r->height, r->baseline, r->threshold);
 }

@@ -40,7 +40,7 @@ static bool interval_elapsed(u64 since, u64 now, u64 ns)
 
 static u64 interval_window_ns(u32 k)
 {
-	return wsmon_attrs_window(&wsmon.attrs, k) * NSEC_PER_USEC;
+	return wsmon.attrs.windows_us[k] * NSEC_PER_USEC;
 }
 
 /* Describe the interval of a target that ends now. */

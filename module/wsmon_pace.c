@@ -42,7 +42,7 @@ static u64 pace_allowed(const struct wsmon_attrs *a, u64 ns)
 /* Time from the beginning of a window to the next boundary; 0: they coincide */
 static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 {
-	u64 w = wsmon_attrs_window(a, k);
+	u64 w = a->windows_us[k];
 
 	return (w - div64_u64(w, a->aggr_us) * a->aggr_us) * 1000;
 }

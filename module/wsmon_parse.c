@@ -151,9 +151,10 @@ static int attrs_find_key(const char *word, size_t len)
  */
 static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 {
-	u64 w[WSMON_WINDOWS_MAX] = { };
 	unsigned int nr = 0, i;
+	u64 *w = a->windows_us;
 
+	memset(w, 0, sizeof(a->windows_us));
 	for (;;) {
 		const char *comma = memchr(p, ',', end - p) ?: end;
 		u64 val;
@@ -175,8 +176,6 @@ static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 		p = comma + 1;
 	}
 	a->nr_windows = nr;
-	a->window_us = w[0];
-	memcpy(a->longer_us, &w[1], sizeof(a->longer_us));
 	return 0;
 }
 
@@ -206,19 +205,16 @@ static int parse_milli(const char *p, const char *end, u64 max, u64 *val)
 	return *val > max ? -ERANGE : 0;
 }
 
-static const char * const detectors[] = {
-	[WSMON_PEAK_OFF] = "off",
-	[WSMON_PEAK_SIGMA] = "sigma",
-	[WSMON_PEAK_FANO] = "fano",
-};
-
-#define NR_DETECTORS	(WSMON_PEAK_FANO + 1)
+#define PARSE_NAME(id, name)	name,
+static const char * const detectors[] = { WSMON_PEAK_DETECTORS(PARSE_NAME) };
+static const char * const classes[] = { WSMON_CLASSES(PARSE_NAME) };
+static const char * const groups[] = { WSMON_PEAK_GROUP_LIST(PARSE_NAME) };
 
 static int parse_detector(const char *p, size_t len, u64 *val)
 {
 	u32 i;
 
-	for (i = 0; i < NR_DETECTORS; i++) {
+	for (i = 0; i < WSMON_NR_PEAK_DETECTORS; i++) {
 		if (strlen(detectors[i]) == len && !memcmp(detectors[i], p, len)) {
 			*val = i;
 			return 0;
@@ -255,8 +251,7 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 			      const struct wsmon_attrs *b)
 {
 	/* windows that are not used are 0 */
-	return a->window_us == b->window_us &&
-	       !memcmp(a->longer_us, b->longer_us, sizeof(a->longer_us));
+	return !memcmp(a->windows_us, b->windows_us, sizeof(a->windows_us));
 }
 
 /**
@@ -271,7 +266,7 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
 	       a->peak_window == b->peak_window &&
 	       a->peak_gain == b->peak_gain &&
 	       a->peak_adapt == b->peak_adapt &&
-	       a->window_us == b->window_us;
+	       a->windows_us[0] == b->windows_us[0];
 }
 
 /**
@@ -291,7 +286,7 @@ int wsmon_attrs_check(const struct wsmon_attrs *a)
 	if (a->sample_us < WSMON_SAMPLE_US_MIN)
 		return -ERANGE;
 	if (a->aggr_us < a->sample_us || a->update_us < a->sample_us ||
-	    a->window_us < a->sample_us || a->max_regions < a->min_regions)
+	    a->windows_us[0] < a->sample_us || a->max_regions < a->min_regions)
 		return -EINVAL;
 	return 0;
 }
@@ -375,7 +370,7 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
  */
 const char *wsmon_detector_name(u32 detector)
 {
-	return detector < NR_DETECTORS ? detectors[detector] : "?";
+	return detector < WSMON_NR_PEAK_DETECTORS ? detectors[detector] : "?";
 }
 
 /**
@@ -384,18 +379,14 @@ const char *wsmon_detector_name(u32 detector)
  */
 const char *wsmon_class_name(u32 class)
 {
-	static const char * const names[WSMON_NR_CLASSES] = {
-		[WSMON_CLASS_ALL] = "all",
-		[WSMON_CLASS_TEXT] = "text",
-		[WSMON_CLASS_DATA] = "data",
-		[WSMON_CLASS_HEAP] = "heap",
-		[WSMON_CLASS_STACK] = "stack",
-		[WSMON_CLASS_ANON] = "anon",
-		[WSMON_CLASS_FILE] = "file",
-		[WSMON_CLASS_SHMEM] = "shmem",
-		[WSMON_CLASS_HUGETLB] = "hugetlb",
-		[WSMON_CLASS_MIXED] = "mixed",
-	};
+	return class < WSMON_NR_CLASSES ? classes[class] : "?";
+}
 
-	return class < WSMON_NR_CLASSES ? names[class] : "?";
+/**
+ * wsmon_peak_group_name - return the name of a group of peaks
+ * @group:	WSMON_PEAK_ALL, _TEXT or _REST
+ */
+const char *wsmon_peak_group_name(u32 group)
+{
+	return group < WSMON_PEAK_GROUPS ? groups[group] : "?";
 }

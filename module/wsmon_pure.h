@@ -483,12 +483,6 @@ void wsmon_hist_add(struct wsmon_hist *h, u64 value);
 u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent);
 
 /* wsmon_parse.c: texts that people write to debugfs */
-/* The windows, ascending; k < nr_windows */
-static inline u64 wsmon_attrs_window(const struct wsmon_attrs *attrs, u32 k)
-{
-	return k ? attrs->longer_us[k - 1] : attrs->window_us;
-}
-
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 const char *wsmon_detector_name(u32 detector);
@@ -496,5 +490,6 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
 const char *wsmon_class_name(u32 class);
+const char *wsmon_peak_group_name(u32 group);
 
 #endif /* WSMON_PURE_H */

@@ -159,7 +159,7 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 {
 	u64 mid = wsmon_cell_mid(r->start, r->end);
 	u32 share = wsmon_region_share(r);
-	u16 samples = WSMON_SAMPLES_TOLD;
+	u16 samples = WSMON_SAMPLES_VALID;
 
 	if (r->stale || !r->checks)
 		return WSMON_SAMPLES_MISSED;

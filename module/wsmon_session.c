@@ -353,7 +353,7 @@ int wsmon_set_attrs(const char *text, size_t len)
 	/* do this also if the session has ended: its results can still be read */
 	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
 		wsmon_session_forget(wsmon.session,
-				     attrs.window_us == wsmon.attrs.window_us);
+				     attrs.windows_us[0] == wsmon.attrs.windows_us[0]);
 	wsmon.attrs = attrs;
 	if (wsmon.running)
 		wsmon_stream_attrs();

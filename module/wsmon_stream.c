@@ -138,7 +138,7 @@ static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 	struct wsmon_rec_wss rec = {
 		.pid = target_pid(t),
 		.class = c,
-		.tau_us = wsmon_attrs_window(&wsmon.attrs, k),
+		.window_us = wsmon.attrs.windows_us[k],
 		.bytes = w->pages << PAGE_SHIFT,
 		.low = w->low << PAGE_SHIFT,
 		.high = w->high << PAGE_SHIFT,

@@ -13,36 +13,19 @@
 
 #include <linux/tracepoint.h>
 
-/* the values, for tools that print events by their format strings */
-TRACE_DEFINE_ENUM(WSMON_CLASS_ALL);
-TRACE_DEFINE_ENUM(WSMON_CLASS_TEXT);
-TRACE_DEFINE_ENUM(WSMON_CLASS_DATA);
-TRACE_DEFINE_ENUM(WSMON_CLASS_HEAP);
-TRACE_DEFINE_ENUM(WSMON_CLASS_STACK);
-TRACE_DEFINE_ENUM(WSMON_CLASS_ANON);
-TRACE_DEFINE_ENUM(WSMON_CLASS_FILE);
-TRACE_DEFINE_ENUM(WSMON_CLASS_SHMEM);
-TRACE_DEFINE_ENUM(WSMON_CLASS_HUGETLB);
-TRACE_DEFINE_ENUM(WSMON_CLASS_MIXED);
+/* for tools that print events from their format: enum values as numbers */
+#define WSMON_TRACE_CLASS(id, name)	TRACE_DEFINE_ENUM(WSMON_CLASS_##id);
+#define WSMON_TRACE_GROUP(id, name)	TRACE_DEFINE_ENUM(WSMON_PEAK_##id);
+WSMON_CLASSES(WSMON_TRACE_CLASS)
+WSMON_PEAK_GROUP_LIST(WSMON_TRACE_GROUP)
 
-#define show_class(class)						\
-	__print_symbolic(class,						\
-			 { WSMON_CLASS_ALL, "all" },			\
-			 { WSMON_CLASS_TEXT, "text" },			\
-			 { WSMON_CLASS_DATA, "data" },			\
-			 { WSMON_CLASS_HEAP, "heap" },			\
-			 { WSMON_CLASS_STACK, "stack" },		\
-			 { WSMON_CLASS_ANON, "anon" },			\
-			 { WSMON_CLASS_FILE, "file" },			\
-			 { WSMON_CLASS_SHMEM, "shmem" },		\
-			 { WSMON_CLASS_HUGETLB, "hugetlb" },		\
-			 { WSMON_CLASS_MIXED, "mixed" })
-
-#define show_group(group)						\
-	__print_symbolic(group,						\
-			 { WSMON_PEAK_ALL, "all" },			\
-			 { WSMON_PEAK_TEXT, "text" },			\
-			 { WSMON_PEAK_REST, "rest" })
+/* a list's elements begin with a comma, as none may end it */
+#define WSMON_SHOW_CLASS(id, name)	, { WSMON_CLASS_##id, name }
+#define WSMON_SHOW_GROUP(id, name)	, { WSMON_PEAK_##id, name }
+#define show_class(class)							\
+	__print_symbolic(class, { 255, "?" } WSMON_CLASSES(WSMON_SHOW_CLASS))
+#define show_group(group)							\
+	__print_symbolic(group, { 255, "?" } WSMON_PEAK_GROUP_LIST(WSMON_SHOW_GROUP))
 
 /* The end of a target's aggregation interval: how much was sampled */
 TRACE_EVENT(wsmon_snapshot,
@@ -65,24 +48,24 @@ TRACE_EVENT(wsmon_snapshot,
 
 /* A working set size: a WSS record */
 TRACE_EVENT(wsmon_wss,
-	    TP_PROTO(pid_t pid, u32 class, u64 tau_us, const struct wsmon_wss *w),
-	    TP_ARGS(pid, class, tau_us, w),
-	    TP_STRUCT__entry(__field(u64, tau_us)
+	    TP_PROTO(pid_t pid, u32 class, u64 window_us, const struct wsmon_wss *w),
+	    TP_ARGS(pid, class, window_us, w),
+	    TP_STRUCT__entry(__field(u64, window_us)
 			     __field(u64, bytes)
 			     __field(u64, low)
 			     __field(u64, high)
 			     __field(u64, mapped)
 			     __field(pid_t, pid)
 			     __field(u32, class)),
-	    TP_fast_assign(__entry->tau_us = tau_us;
+	    TP_fast_assign(__entry->window_us = window_us;
 			   __entry->bytes = w->pages << PAGE_SHIFT;
 			   __entry->low = w->low << PAGE_SHIFT;
 			   __entry->high = w->high << PAGE_SHIFT;
 			   __entry->mapped = w->mapped << PAGE_SHIFT;
 			   __entry->pid = pid;
 			   __entry->class = class;),
-	    TP_printk("pid=%d class=%s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu",
-		      __entry->pid, show_class(__entry->class), __entry->tau_us,
+	    TP_printk("pid=%d class=%s window_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu",
+		      __entry->pid, show_class(__entry->class), __entry->window_us,
 		      __entry->bytes, __entry->low, __entry->high, __entry->mapped)
 );
 

@@ -54,24 +54,24 @@ class Workload:
         self.process.communicate()
 
 
-def with_wsmon(job, path, todo, taus, seed):
+def with_wsmon(job, path, todo, windows, seed):
     """A recording."""
     t = todo["aggr_ms"]
-    settle = todo["settle"] + (2 * max(taus) if max(taus) > 1 else 0)
+    settle = todo["settle"] + (2 * max(windows) if max(windows) > 1 else 0)
     interval = "%dms" % t
     # as much for an interval as one of the default length has
     cpu = "%.1f%%" % min(100, 3 * todo["max_regions"] // 2 / t)
     machine.record(path, "%dms" % ((settle + todo["count"]) * t + t // 2), job.pids,
                    "--sample", "%dms" % (t // 10), "--aggr", interval, "--update", interval,
-                   "--window", ",".join("%dms" % (tau * t) for tau in taus), "--seed", str(seed),
+                   "--window", ",".join("%dms" % (window * t) for window in windows), "--seed", str(seed),
                    "--cpu", cpu, "--max-regions", str(todo["max_regions"]))
     return {"settle": settle}
 
 
-def with_damon(job, path, todo, taus):
+def with_damon(job, path, todo, windows):
     """What its tracepoint says."""
     t = todo["aggr_ms"]
-    settle = todo["dropped"] + max(taus) - 1
+    settle = todo["dropped"] + max(windows) - 1
     d = damon.Damon(job.pids, t * 1000, t * 1000)
     try:
         text, need = "", settle + todo["damon_count"]
@@ -89,14 +89,14 @@ def with_damon(job, path, todo, taus):
     return {"settle": settle, "cpu": cpu}
 
 
-def with_clear_refs(job, path, todo, taus):
+def with_clear_refs(job, path, todo, windows):
     names = [job.truth, job.truth + ".child"][:len(job.pids)]
     bounds = [witness.Truth(name).facts["range"] for name in names]
     rows, cpu, began = [], 0, time.monotonic()
-    for tau in taus:
-        found, took = clear_refs.watch(job.pids, bounds, tau * todo["aggr_ms"] / 1000,
+    for window in windows:
+        found, took = clear_refs.watch(job.pids, bounds, window * todo["aggr_ms"] / 1000,
                                        todo["cycles"])
-        rows += [(tau, *row) for row in found]
+        rows += [(window, *row) for row in found]
         cpu += took
     with open(path, "w") as f:
         json.dump(rows, f)
@@ -148,7 +148,7 @@ class Collector:
         name = "%s-%d" % (method, len(self.runs))
         more = {"seed": seed} if method == "wsmon" else {}
         result = METHODS[method](job, os.path.join(self.tmp, name), self.todo,
-                                 self.pattern.taus, **more)
+                                 self.pattern.windows, **more)
         self.runs.append({"method": method, "file": name, "truth": os.path.basename(job.truth),
                           "pids": job.pids, **more, **result})
 

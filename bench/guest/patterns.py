@@ -15,7 +15,7 @@ class Pattern(NamedTuple):
     core      one of the quick suite
     located   the map of regions is compared as well
     fresh     it does not stay the same kind of thing: a new one for each measurement
-    taus      windows, in aggregation intervals; a row of the table each
+    windows      windows, in aggregation intervals; a row of the table each
     """
     key: str
     title: str
@@ -24,7 +24,7 @@ class Pattern(NamedTuple):
     core: bool = False
     located: bool = False
     fresh: bool = False
-    taus: tuple = (1,)
+    windows: tuple = (1,)
 
 
 # Blocks begin somewhere, not where a cell of the monitor does.
@@ -81,7 +81,7 @@ PATTERNS = [
     Pattern("vmas", "3000 small mappings", "patterns vmas"),
     Pattern("stacks", "stacks of 64 threads", "patterns stacks"),
     Pattern("once", "touched once each 3 windows", "patterns once --period-ms 3T",
-            taus=(1, 10)),
+            windows=(1, 10)),
     Pattern("restless", "8 MiB, never resting", "hotset --hot 8M --period-ms 0 " + AT,
             core=True, located=True),
 ]
@@ -117,6 +117,6 @@ def command(pattern, aggr_ms, seed, disk):
     if "--period-ms" not in words:
         # a window has several rounds in it, even if one of them comes late
         words += ["--period-ms", str(aggr_ms // 4)]
-    taus = [str(tau * aggr_ms) for tau in getattr(pattern, "taus", (1,))]
-    words += ["--tau" if words[0] == "hotset" else "--tau-ms", ",".join(taus)]
+    windows = [str(window * aggr_ms) for window in getattr(pattern, "windows", (1,))]
+    words += ["--window" if words[0] == "hotset" else "--window-ms", ",".join(windows)]
     return words + ["--seed", str(seed), "--seconds", "0", "--truth-ms", "10"]

@@ -23,7 +23,7 @@ from host import accuracy_judge
 from host.lib import OUT, at_least, form, mib, one_of, percent, say, table
 
 NEED = ()
-KEY = ("key", "tau_ms")
+KEY = ("key", "window_ms")
 RAW = os.path.join(OUT, "accuracy.raw")
 KNOWN = {x.key: x for x in (*patterns.PATTERNS, *patterns.FINDS)}
 METHODS = {"wsmon": "wsmon", "damon": "DAMON", "clear_refs": "clear_refs"}

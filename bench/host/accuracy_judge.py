@@ -41,13 +41,13 @@ class Case(NamedTuple):
 class Truth(witness.Truth):
     """A truth file with what the figures are held against."""
 
-    def __init__(self, path, first_tau):
+    def __init__(self, path, first_window):
         super().__init__(path)
-        self.first_tau, self.known = first_tau, {}
+        self.first_window, self.known = first_window, {}
 
-    def at(self, t, tau):
+    def at(self, t, window):
         """The working set at a time and its bounds; None where it is not known."""
-        pair = self.around(t, None if tau == self.first_tau else tau)
+        pair = self.around(t, None if window == self.first_window else window)
         if not pair or pair[1][0] - pair[0][0] > STUCK:
             return None
         (t0, b0), (t1, b1) = pair
@@ -71,8 +71,8 @@ class Run:
                        for child in ("", ".child")[:len(self.pids)]]
         self.ranges = [truth.facts["range"] for truth in self.truths]
 
-    def case(self, target, t, tau_ms, *reported):
-        true = self.truths[target].at(t, tau_ms)
+    def case(self, target, t, window_ms, *reported):
+        true = self.truths[target].at(t, window_ms)
         return [] if true is None else [Case(target, *true, *reported)]
 
     def map_error(self, target, t, regions):
@@ -97,11 +97,11 @@ class Recording(Run):
         self.late = stats.late_rounds / (stats.rounds + stats.late_rounds)
         return self
 
-    def cases(self, cls, tau_ms):
+    def cases(self, cls, window_ms):
         return [case for r in self.records
-                if r.type == "WSS" and r.cls == cls and r.window_us == tau_ms * 1000 and
+                if r.type == "WSS" and r.cls == cls and r.window_us == window_ms * 1000 and
                 r.time_ns >= self.counts_from
-                for case in self.case(self.pids.index(r.pid), r.time_ns, tau_ms,
+                for case in self.case(self.pids.index(r.pid), r.time_ns, window_ms,
                                       r.bytes, r.low, r.high)]
 
     def map_errors(self):
@@ -139,11 +139,11 @@ class Trace(Run):
                         for i in range(len(self.pids))]
         return self
 
-    def cases(self, cls, tau_ms):
-        window = tau_ms * 1000000 // self.aggr_ns
+    def cases(self, cls, window_ms):
+        window = window_ms * 1000000 // self.aggr_ns
         return [case for i, snapshots in enumerate(self.targets)
                 for k in range(self.settle, len(snapshots))
-                for case in self.case(i, snapshots[k][0], tau_ms, damon.wss(
+                for case in self.case(i, snapshots[k][0], window_ms, damon.wss(
                     [regions for _, regions in snapshots[k - window + 1:k + 1]],
                     [self.ranges[i]]))]
 
@@ -163,10 +163,10 @@ class Referenced(Run):
             self.rows = json.load(f)
         return self
 
-    def cases(self, cls, tau_ms):
-        return [case for tau, t, target, size in self.rows
-                if tau * self.aggr_ns == tau_ms * 1000000
-                for case in self.case(target, t, tau_ms, size)]
+    def cases(self, cls, window_ms):
+        return [case for window, t, target, size in self.rows
+                if window * self.aggr_ns == window_ms * 1000000
+                for case in self.case(target, t, window_ms, size)]
 
 
 KINDS = {"wsmon": Recording, "damon": Trace, "clear_refs": Referenced}
@@ -178,9 +178,9 @@ def sizes(cases, what):
             for target in sorted({c.target for c in cases})]
 
 
-def figures(runs, cls, tau_ms):
+def figures(runs, cls, window_ms):
     """Of one method and window, over all its runs."""
-    cases = [case for run in runs for case in run.cases(cls, tau_ms)]
+    cases = [case for run in runs for case in run.cases(cls, window_ms)]
     hot = [c for c in cases if c.true]
     return {"bytes": sizes(cases, "reported"), "true": sizes(cases, "true"), "cases": len(cases),
             "error": median(c.reported / c.true - 1 for c in hot),
@@ -219,15 +219,15 @@ def judge(pattern, directory):
     runs = {name: [kind(directory, run, meta["aggr_ms"]).read() for run in meta["runs"]
                    if run["method"] == name] for name, kind in KINDS.items()}
     results = []
-    for tau in pattern.taus:
-        tau_ms = tau * meta["aggr_ms"]
-        result = {"key": pattern.key, "title": pattern.title, "tau_ms": tau_ms,
+    for window in pattern.windows:
+        window_ms = window * meta["aggr_ms"]
+        result = {"key": pattern.key, "title": pattern.title, "window_ms": window_ms,
                   "busy": max(x["busy"] for x in meta["workloads"]),
                   "late": max(run.late for run in runs["wsmon"])}
-        if len(pattern.taus) > 1:
-            result["title"] += ", " + ("tau %d" % tau if tau > 1 else "tau 1")
+        if len(pattern.windows) > 1:
+            result["title"] += ", " + ("window %d" % window if window > 1 else "window 1")
         for name, own in runs.items():
-            result[name], cases = figures(own, pattern.cls, tau_ms)
+            result[name], cases = figures(own, pattern.cls, window_ms)
             if not cases:
                 raise ValueError("%s has no figures" % name)
             if name == "wsmon":

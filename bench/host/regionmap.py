@@ -32,7 +32,7 @@ def _shares(segments, edges):
     return shares
 
 
-def settled(truth, tau_ns, t):
+def settled(truth, window_ns, t):
     """Has the truth not changed for a while at t?
 
     Both what becomes hot and what falls out of the window, one later, is of one
@@ -42,7 +42,7 @@ def settled(truth, tau_ns, t):
     for when in sorted({m[0] for m in truth.maps}):
         if when > t:
             break
-        if changed is None or when - last > 1.5 * tau_ns:
+        if changed is None or when - last > 1.5 * window_ns:
             changed = when
         last = when
-    return changed is None or t - changed >= SETTLE * tau_ns
+    return changed is None or t - changed >= SETTLE * window_ns

@@ -36,20 +36,20 @@ def later_version():
 def windows():
     """Several at a time; their attributes are longer than with one."""
     t = samples.T0
-    longer = dict(window_us=1000000, longer_us=(10000000, 60000000))
+    longer = dict(windows_us=(1000000, 10000000, 60000000))
     return r.header(t, **longer) + r.attrs(t, **longer) + b"".join(
-        r.wss(t, 1, "all", 1, 1, 1, 1, tau_us=tau)
-        for tau in (1000000, 10000000, 60000000)) + r.end(t)
+        r.wss(t, 1, "all", 1, 1, 1, 1, window_us=window)
+        for window in (1000000, 10000000, 60000000)) + r.end(t)
 
 
 def curve():
     """Several windows, for long enough to make a curve of; two processes."""
     t = samples.T0
     return r.header(t) + b"".join(
-        r.wss(t + i * samples.SEC, pid, "all", n, n - 1, n + 1, 1 << 20, tau_us=10**6 * tau) +
+        r.wss(t + i * samples.SEC, pid, "all", n, n - 1, n + 1, 1 << 20, window_us=10**6 * window) +
         r.proc(t + i * samples.SEC, pid, 1 << i, 1, 2)
         for i in range(1, 9) for pid in (77, 4242)
-        for tau, n in ((1, 5000), (2, 9000), (4, 12000))) + r.end(t)
+        for window, n in ((1, 5000), (2, 9000), (4, 12000))) + r.end(t)
 
 
 def blobs():
@@ -75,7 +75,7 @@ def kinds():
     t = samples.T0
     regions = [r.region(n << 12, (n + 1) << 12, 0.5, 1, "heap", 10, n)
                for n in (1, 2)]
-    return (r.attrs(t, longer_us=(10000000,)), r.target(t, 1, b"x"),
+    return (r.attrs(t, windows_us=(1000000, 10000000)), r.target(t, 1, b"x"),
             r.area(t, 1, "heap", 0, 3, 4096, 8192, path=b"[heap]"),
             r.snapshot(t, 1, regions, 1, 9), r.proc(t, 1, 1, 2, 3),
             r.wss(t, 1, "all", 1, 1, 1, 1), r.lost(t, 1, 1), r.stats(t),
@@ -99,7 +99,7 @@ def sizes(record):
 
 def damaged():
     """One thing is wrong with the header or a record."""
-    head = r.header(samples.T0, longer_us=(10000000,))
+    head = r.header(samples.T0, windows_us=(1000000, 10000000))
     body = b"".join(kinds())
     for broken in (*words(head), r.header(samples.T0, more=bytes(4096))):
         yield broken + body

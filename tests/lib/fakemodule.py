@@ -27,7 +27,7 @@ def heap_of(pid):
 
 def peak_line(pid, number, group="all", sign=1, start_ns=10**9, end_ns=0, size=64 << 20,
               baseline=16 << 20):
-    return ("pid=%d group=%s number=%d sign=%+d start_ns=%d end_ns=%d tau_us=1000000 bytes=%d "
+    return ("pid=%d group=%s number=%d sign=%+d start_ns=%d end_ns=%d window_us=1000000 bytes=%d "
             "low=%d high=%d height=%d baseline=%d threshold=%d\n" %
             (pid, group, number, sign, start_ns, end_ns, size, size, size, size, baseline,
              2 * baseline))
@@ -39,9 +39,9 @@ def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0, peak
     files = {"status": status + "\n",
              "stats": "rounds=5\ncpu_ns=%d\nlost_records=%d\n" % (cpu_ns, lost),
              "wss": "", "regions": "", "peaks": peaks}
-    for pid, kind, size, mapped, *tau in wss:
-        files["wss"] += ("pid=%d class=%s tau_us=%d bytes=%d low=%d high=%d mapped=%d\n"
-                         % (pid, kind, (tau or [1])[0] * 1000000, size,
+    for pid, kind, size, mapped, *window in wss:
+        files["wss"] += ("pid=%d class=%s window_us=%d bytes=%d low=%d high=%d mapped=%d\n"
+                         % (pid, kind, (window or [1])[0] * 1000000, size,
                             size * 3 // 4, size * 5 // 4, mapped))
     for pid, kind, start, end, share in regions:
         files["regions"] += ("pid=%d class=%s start=0x%x end=0x%x share=%.3f age_ms=1\n"

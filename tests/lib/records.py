@@ -31,15 +31,12 @@ def record(kind, time_ns, body):
 
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
-               window_us=1000000, seed=1, min_regions=10, max_regions=2000,
-               flags=1, longer_us=(), cpu_permille=None, peak=None):
-    # as long as it was before there were several windows, or a CPU budget
-    more = len(longer_us) or cpu_permille
-    body = struct.pack("<QQQQQIIII", sample_us, aggr_us, update_us, window_us,
-                       seed, min_regions, max_regions, flags,
-                       1 + len(longer_us) if more else 0)
-    if more:
-        body += struct.pack("<7Q", *longer_us, *(7 - len(longer_us)) * (0,))
+               windows_us=(1000000,), seed=1, min_regions=10, max_regions=2000,
+               flags=1, cpu_permille=None, peak=None):
+    # as long as it was before there was a CPU budget
+    body = struct.pack("<QQQQIIII8Q", sample_us, aggr_us, update_us, seed, min_regions,
+                       max_regions, flags, len(windows_us),
+                       *windows_us, *(8 - len(windows_us)) * (0,))
     if cpu_permille:
         # or peaks: detector, window, gain and adapt in 1/1000
         body += struct.pack("<II", cpu_permille, peak[0] if peak else 0)
@@ -84,19 +81,19 @@ def snapshot(t, pid, regions, first=0, total=None, interval_ns=10**9,
     return record(SNAPSHOT, t, body + b"".join(regions))
 
 
-def wss(t, pid, cls, nbytes, low, high, mapped, tau_us=1000000):
+def wss(t, pid, cls, nbytes, low, high, mapped, window_us=1000000):
     cls = CLASS.get(cls, cls)
-    return record(WSS, t, struct.pack("<IIQQQQQ", pid, cls, tau_us, nbytes,
+    return record(WSS, t, struct.pack("<IIQQQQQ", pid, cls, window_us, nbytes,
                                       low, high, mapped))
 
 
 def peak(t, pid, number, group=0, edge=0, sign=1, start_ns=None, end_ns=0,
-         tau_us=1000000, size=0, low=0, high=0, height=0, baseline=0,
+         window_us=1000000, size=0, low=0, high=0, height=0, baseline=0,
          threshold=0):
     """edge: 0 is the start, 1 the end"""
     return record(PEAK, t, struct.pack(
         "<IIIiII9Q", pid, group, edge, sign, number, 0,
-        t if start_ns is None else start_ns, end_ns, tau_us, size, low, high,
+        t if start_ns is None else start_ns, end_ns, window_us, size, low, high,
         height, baseline, threshold))
 
 

@@ -76,7 +76,7 @@ def acts(t, n):
 def peaks():
     """Both edges of one, and one that does not end."""
     start = T0 + 2 * SEC + 8
-    sizes = dict(tau_us=1000000, low=3 * MIB, high=5 * MIB, baseline=MIB, threshold=MIB // 2)
+    sizes = dict(window_us=1000000, low=3 * MIB, high=5 * MIB, baseline=MIB, threshold=MIB // 2)
     return r.peak(start, PID, 1, size=4 * MIB, height=4 * MIB, **sizes) + \
         r.peak(start + 1, PID, 2, group=2, sign=-1, size=0, height=0, **sizes) + \
         r.peak(start + 2, PID, 1, edge=1, start_ns=start, end_ns=start + 2, size=MIB,

@@ -24,7 +24,7 @@ SHORT = ["--sample", "20ms", "--aggr", "200ms", "--update", "200ms",
 
 def hotset(options, *more):
     return truth.watch(SHORT + options, [
-        "hotset", "--tau", "200", "--truth-ms", "20", "--seconds", "0", *more],
+        "hotset", "--window", "200", "--truth-ms", "20", "--seconds", "0", *more],
         4, settle=1.5)
 
 
@@ -80,7 +80,7 @@ def coverage():
         files = [os.path.join(tmp, "truth%d" % s) for s in shares]
         jobs = [subprocess.Popen(
             ["hotset", "--size", "32M", "--pattern", "random:%d" % s, "--seed", str(s),
-             "--period-ms", "100", "--seconds", "0", "--tau", "500", "--truth", path],
+             "--period-ms", "100", "--seconds", "0", "--window", "500", "--truth", path],
             stdout=subprocess.DEVNULL) for s, path in zip(shares, files)]
         try:
             for path in files:
@@ -134,7 +134,7 @@ def random_pages():
 def ramp():
     c = truth.record(SHORT + ["--seed", "5"],
                      "pageramp --populate --stride 2 --pages 16384 --ramp 5 "
-                     "--cycles 1 --tau 200 --truth-ms 20".split())
+                     "--cycles 1 --window 200 --truth-ms 20".split())
     say("pageramp", c)
     assert abs(c.mean_error()) < 0.05, c.mean_error()
     peak = max(r[0] for r in c.rows)
@@ -157,7 +157,7 @@ def small_blocks():
     with tempfile.TemporaryDirectory() as tmp:
         data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
         job = subprocess.Popen(["hotset", "--size", "128M", "--pattern", "blocks:64K", "--seconds",
-                                "0", "--tau", "200", "--truth", path], stdout=subprocess.DEVNULL)
+                                "0", "--window", "200", "--truth", path], stdout=subprocess.DEVNULL)
         try:
             w.wait_for("the set", lambda: os.path.exists(path) and "truth" in open(path).read(), 100)
             subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", "8", "-p", str(job.pid), *SHORT,
@@ -206,7 +206,7 @@ def never_rests():
     the recordings that follow must cope."""
     os.sched_setaffinity(0, {0})
     spin = ["taskset", "-c", "1", "hotset", "--period-ms", "0", "--seconds",
-            "0", "--hot", "1M", "--offset", "100M", "--tau", "200"]
+            "0", "--hot", "1M", "--offset", "100M", "--window", "200"]
     with tempfile.TemporaryDirectory() as tmp:
         file = os.path.join(tmp, "truth")
         job = subprocess.Popen(spin + ["--truth", file],

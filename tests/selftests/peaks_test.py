@@ -95,7 +95,7 @@ def ramps():
     w.must_put("attrs", "peak_window=10")
     pages, cycles = 16384, 10
     ramping = {stride: workload("pageramp", "--pages", str(pages), "--stride", str(stride),
-                                "--populate", "--ramp", "2", "--rest", "4", "--tau", "250",
+                                "--populate", "--ramp", "2", "--rest", "4", "--window", "250",
                                 "--cycles", str(cycles)) for stride in (1, 2)}
     # pages are populated first, which is no ramp
     w.wait_for("its memory", lambda: all(rss(p) > pages << 12 for p in ramping.values()), 60)
@@ -143,7 +143,7 @@ def bursts():
     with tempfile.TemporaryDirectory() as tmp:
         path = os.path.join(tmp, "truth")
         p = workload("patterns", "bursts", "--size", "128M", "--hot", "16M", "--count", "5",
-                     "--hold-ms", "8000", "--seconds", "0", "--tau-ms", str(ms), "--truth-ms", "20",
+                     "--hold-ms", "8000", "--seconds", "0", "--window-ms", str(ms), "--truth-ms", "20",
                      "--truth", path)
         try:
             w.wait_for("its memory", lambda: os.path.exists(path) and read_lines(path) > 5, 60)
@@ -276,7 +276,7 @@ def the_file():
         os.kill(t.pid, signal.SIGUSR1)
         w.wait_for("a peak", lambda: peaks_of(t), 20)
         first = peaks_of(t)[0]
-        assert (first["sign"], first["end_ns"], first["tau_us"]) == ("+1", "0", "50000"), first
+        assert (first["sign"], first["end_ns"], first["window_us"]) == ("+1", "0", "50000"), first
         assert int(first["baseline"]) >> 20 in range(6, 14)
         assert abs(int(first["start_ns"]) - time.monotonic_ns()) < 10e9
         os.kill(t.pid, signal.SIGUSR1)

@@ -111,7 +111,7 @@ def between_two_readings():
     short = ["--sample", "50ms", "--aggr", "500ms", "--window", "500ms", "--update", "5s"]
     rows = []
     for way in WAYS:
-        found = record(short, way, "--tau", "500", "--after-ms", "1300", "--life-ms", "4000")
+        found = record(short, way, "--window", "500", "--after-ms", "1300", "--life-ms", "4000")
         say(way[0], found)
         rows += found
     judge("between two readings", rows, 4 * len(WAYS))

@@ -163,7 +163,7 @@ def several():
 def reports():
     """The lines others rely on."""
     r = wsmo("record", "-o", FILE, "--max-regions", "200", *FAST, "--", "hotset", "--size", "32M", "--hot",
-             "8M", "--seconds", "1", "--tau", "100")
+             "8M", "--seconds", "1", "--window", "100")
     assert r.returncode == 0, r
     r = wsmo("report", "wss", "--json", "-i", FILE)
     lines = [json.loads(line) for line in r.stdout.splitlines()]

@@ -169,35 +169,35 @@ static bool is_class(const char *name)
 
 static void check_wss_line(const char *s)
 {
-	unsigned long long tau, bytes, low, high, mapped;
+	unsigned long long window, bytes, low, high, mapped;
 	char class[16];
 	int pid, n;
 
-	if (sscanf(s, "pid=%d class=%15s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu%n",
-		   &pid, class, &tau, &bytes, &low, &high, &mapped, &n) != 7 ||
+	if (sscanf(s, "pid=%d class=%15s window_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu%n",
+		   &pid, class, &window, &bytes, &low, &high, &mapped, &n) != 7 ||
 	    s[n] || pid < 1 || !is_class(class))
 		wrong("wss is not well formed: %s", s);
-	if (low > bytes || bytes > high || high > mapped || tau < SAMPLE_US_MIN ||
-	    tau > DAY_US)
+	if (low > bytes || bytes > high || high > mapped || window < SAMPLE_US_MIN ||
+	    window > DAY_US)
 		wrong("wss with strange figures: %s", s);
 }
 
 static void check_peak_line(const char *s)
 {
-	unsigned long long number, start, end, tau, bytes, low, high, height, base, far;
+	unsigned long long number, start, end, window, bytes, low, high, height, base, far;
 	char group[8];
 	int pid, sign, n;
 
 	if (sscanf(s, "dropped=%llu%n", &number, &n) == 1 && !s[n])
 		return;
-	if (sscanf(s, "pid=%d group=%7s number=%llu sign=%d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu%n",
-		   &pid, group, &number, &sign, &start, &end, &tau, &bytes, &low, &high,
+	if (sscanf(s, "pid=%d group=%7s number=%llu sign=%d start_ns=%llu end_ns=%llu window_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu%n",
+		   &pid, group, &number, &sign, &start, &end, &window, &bytes, &low, &high,
 		   &height, &base, &far, &n) != 13 || s[n] || pid < 1 ||
 	    (strcmp(group, "all") && strcmp(group, "text") && strcmp(group, "rest")))
 		wrong("peaks is not well formed: %s", s);
 	if (low > bytes || bytes > high || !number || (sign != 1 && sign != -1) ||
 	    (end && end <= start) || (sign > 0 ? height < base : height > base + 4096) ||
-	    tau < SAMPLE_US_MIN || tau > DAY_US)
+	    window < SAMPLE_US_MIN || window > DAY_US)
 		wrong("peaks with strange figures: %s", s);
 }
 

@@ -42,10 +42,10 @@ static int strange_samples(const struct wsmon_region_entry *r)
 {
 	const unsigned int places = WSMON_SAMPLES_PLACES * WSMON_SAMPLES_PLACES - 1;
 
-	if (!(r->samples & WSMON_SAMPLES_TOLD))
+	if (!(r->samples & WSMON_SAMPLES_VALID))
 		return r->samples & ~WSMON_SAMPLES_MISSED;
 	return r->end - r->start < 2 * 4096 ||
-	       r->samples & ~(WSMON_SAMPLES_TOLD | WSMON_SAMPLES_LOWER_HIT |
+	       r->samples & ~(WSMON_SAMPLES_VALID | WSMON_SAMPLES_LOWER_HIT |
 			      WSMON_SAMPLES_UPPER_HIT | places);
 }
 

@@ -29,7 +29,7 @@ static void sim_begin(struct sim *s, u64 sample_ms, u64 aggr_ms, u64 window_ms,
 {
 	*s = (struct sim){ .a = {
 		.sample_us = sample_ms * 1000, .aggr_us = aggr_ms * 1000,
-		.window_us = window_ms * 1000, .nr_windows = 1,
+		.windows_us = { window_ms * 1000 }, .nr_windows = 1,
 		.cpu_permille = permille,
 	} };
 	wsmon_pace_begin(&s->p, &s->a);
@@ -180,7 +180,7 @@ static void windows_keep_their_ends(void)
 
 		sim_begin(&s, 100, 1000, cases[k].window, 30);
 		s.a.nr_windows = cases[k].longer ? 2 : 1;
-		s.a.longer_us[0] = cases[k].longer * 1000;
+		s.a.windows_us[1] = cases[k].longer * 1000;
 		for (nr = 0; nr < 3; nr++) {
 			left = wsmon_pace_needed(&s.a, left);
 			CHECK(left == cases[k].at[nr] * MS, "case %u: %llu", k,
@@ -210,7 +210,7 @@ static void anything_goes(void)
 
 		s.a.sample_us = min(s.a.sample_us, WSMON_INTERVAL_US_MAX);
 		s.a.aggr_us = min(s.a.sample_us << test_below(10), WSMON_INTERVAL_US_MAX);
-		s.a.window_us = s.a.aggr_us * (1 + test_below(3));
+		s.a.windows_us[0] = s.a.aggr_us * (1 + test_below(3));
 		wsmon_pace_begin(&s.p, &s.a);
 		for (i = 0; i < 20; i++) {
 			wsmon_pace_spent(&s.p, test_random() >> test_below(64), test_below(2));

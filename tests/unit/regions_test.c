@@ -287,8 +287,8 @@ static void samples_told(void)
 			r.s[0].seen_ns = epoch & 1 ? 101 : 100;
 			r.s[1].seen_ns = epoch & 2 ? 101 : 0;
 			s = wsmon_region_samples(&r, 100);
-			told = s & ~WSMON_SAMPLES_TOLD;
-			CHECK(s & WSMON_SAMPLES_TOLD, "not told");
+			told = s & ~WSMON_SAMPLES_VALID;
+			CHECK(s & WSMON_SAMPLES_VALID, "not told");
 			CHECK(!!(s & WSMON_SAMPLES_LOWER_HIT) == (epoch & 1) &&
 			      !!(s & WSMON_SAMPLES_UPPER_HIT) == (epoch >> 1 & 1),
 			      "other hits: %x", s);

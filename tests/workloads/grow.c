@@ -27,7 +27,7 @@ struct options {
 	int64_t growth;		/* how long it takes, ns */
 	int64_t life;		/* ns */
 	int64_t period;		/* ns */
-	int64_t tau;		/* ns */
+	int64_t window;		/* ns */
 	int64_t sample;		/* ns from a sample of the truth to the next */
 	const char *truth;
 };
@@ -100,7 +100,7 @@ static void sample(const struct options *opts, struct truth *truth, struct track
 	int64_t now = now_ns();
 	uint64_t bytes;
 
-	track_sample(track, now, &opts->tau, 1, &bytes, &no_map);
+	track_sample(track, now, &opts->window, 1, &bytes, &no_map);
 	truth_sample(truth, now, bytes / opts->stride);
 }
 
@@ -154,7 +154,7 @@ static struct options opts = {
 	.growth = NSEC_PER_SEC,
 	.life = 3 * NSEC_PER_SEC,
 	.period = 100 * NSEC_PER_MSEC,
-	.tau = NSEC_PER_SEC,
+	.window = NSEC_PER_SEC,
 	.sample = 20 * NSEC_PER_MSEC,
 };
 
@@ -171,7 +171,7 @@ static void help(void)
 	       "  --grow-ms MS    grow for MS (%d)\n"
 	       "  --life-ms MS    end after MS (%d)\n"
 	       "  --period-ms MS  time between two touches of what is there; 0: just once (%d)\n"
-	       "  --tau MS        window of the working set (%d)\n"
+	       "  --window MS     window of the working set (%d)\n"
 	       "  --truth FILE    write lines 'truth TIME_NS BYTES OVERHEAD_BYTES'; - is\n"
 	       "                  standard output\n"
 	       "  --truth-ms MS   time between two of them (%d)\n"
@@ -179,7 +179,7 @@ static void help(void)
 	       opts.way->name, opts.size >> 20, opts.chunk >> 20, opts.stride,
 	       (int)(opts.after / NSEC_PER_MSEC), (int)(opts.growth / NSEC_PER_MSEC),
 	       (int)(opts.life / NSEC_PER_MSEC), (int)(opts.period / NSEC_PER_MSEC),
-	       (int)(opts.tau / NSEC_PER_MSEC), (int)(opts.sample / NSEC_PER_MSEC));
+	       (int)(opts.window / NSEC_PER_MSEC), (int)(opts.sample / NSEC_PER_MSEC));
 }
 
 static void find_way(const char *name, char *text, void *value)
@@ -206,7 +206,7 @@ static void parse(int argc, char **argv)
 		OPT_MS("grow-ms", &opts.growth, 1, 3600000),
 		OPT_MS("life-ms", &opts.life, 1, 3600000),
 		OPT_MS("period-ms", &opts.period, 0, 3600000),
-		OPT_MS("tau", &opts.tau, 1, 3600000),
+		OPT_MS("window", &opts.window, 1, 3600000),
 		{ "truth", OPT_TEXT, &opts.truth, 0, 0, 0, NULL },
 		OPT_MS("truth-ms", &opts.sample, 1, 3600000),
 		{ }

@@ -30,7 +30,7 @@ struct options {
 	uint64_t seed;
 	int64_t period;		/* ns */
 	int64_t length;		/* ns, 0: until a signal */
-	int64_t tau;		/* ns */
+	int64_t window;		/* ns */
 	int64_t sample;		/* ns between samples of the truth */
 	const char *truth;
 	bool thp;
@@ -216,8 +216,8 @@ static void run(const struct options *opts, struct truth *truth, const struct ho
 	if (opts->thp && unit != HUGE_PAGE)
 		warnx("no huge pages to be had; the truth is in small ones");
 
-	/* the populating belongs to the working set until tau has passed */
-	next_sample = now_ns() + opts->tau;
+	/* the populating belongs to the working set until window has passed */
+	next_sample = now_ns() + opts->window;
 	start = next_sample;
 	while (!stopped) {
 		if (opts->period)
@@ -254,7 +254,7 @@ static void help(void)
 	       "  --period-ms MS     time from one round to the next (20); 0: never rest\n"
 	       "  --seconds S        how long, from the first sample on (10); 0: until a\n"
 	       "                     signal\n"
-	       "  --tau MS           samples begin this long after populating (1000)\n"
+	       "  --window MS        samples begin this long after populating (1000)\n"
 	       "  --no-populate      let only the hot pages be populated, by their touching\n"
 	       "  --thp              use huge pages; the truth is in them if they are there\n"
 	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES', and\n"
@@ -302,7 +302,7 @@ static void parse(int argc, char **argv, struct options *opts)
 		{ "seed", OPT_NUMBER, &opts->seed, 0, UINT64_MAX, 0, NULL },
 		OPT_MS("period-ms", &opts->period, 0, 60000),
 		OPT_SECONDS("seconds", &opts->length, 0, 86400),
-		OPT_MS("tau", &opts->tau, 1, 3600000),
+		OPT_MS("window", &opts->window, 1, 3600000),
 		{ "truth", OPT_TEXT, &opts->truth, 0, 0, 0, NULL },
 		OPT_MS("truth-ms", &opts->sample, 1, 60000),
 		{ "thp", OPT_SET, &opts->thp, 0, 0, 0, NULL },
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 		.seed = 1,
 		.period = 20 * NSEC_PER_MSEC,
 		.length = 10 * NSEC_PER_SEC,
-		.tau = 1000 * NSEC_PER_MSEC,
+		.window = 1000 * NSEC_PER_MSEC,
 		.sample = 100 * NSEC_PER_MSEC,
 		.populate = true,
 	};

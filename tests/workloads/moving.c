@@ -76,7 +76,7 @@ static double noise(uint64_t draw)
 static void bursts(struct job *job, int64_t elapsed)
 {
 	const struct options *opts = &job->opts;
-	double size = opts->hot * (1 + 0.1 * noise(hash(opts->seed, elapsed / opts->taus[0])));
+	double size = opts->hot * (1 + 0.1 * noise(hash(opts->seed, elapsed / opts->windows[0])));
 	size_t nr = elapsed / opts->hold;
 
 	if (nr && nr <= opts->count && elapsed % opts->hold < BURST)

@@ -24,7 +24,7 @@ struct options {
 	int64_t rest;		/* before that, ns */
 	size_t cycles;
 	int64_t step;		/* ns from a step to the next */
-	int64_t tau;		/* ns */
+	int64_t window;		/* ns */
 	int64_t sample;		/* ns from a sample of the truth to the next */
 	const char *truth;
 	bool populate;
@@ -39,7 +39,7 @@ struct step {
 };
 
 /*
- * The steps of the last tau, the oldest in front. The truth follows from them,
+ * The steps of the last window, the oldest in front. The truth follows from them,
  * so no record of single pages is needed, whose memory would be in use, too.
  */
 struct history {
@@ -52,7 +52,7 @@ struct history {
 
 static void history_init(struct history *history, const struct options *opts)
 {
-	*history = (struct history){ .size = opts->tau / opts->step + 2 };
+	*history = (struct history){ .size = opts->window / opts->step + 2 };
 	history->steps = calloc(history->size, sizeof(*history->steps));
 	if (!history->steps) {
 		perror("pageramp");
@@ -69,9 +69,9 @@ static void history_expire(struct history *history, int64_t before)
 	}
 }
 
-static void history_add(struct history *history, struct step step, int64_t tau)
+static void history_add(struct history *history, struct step step, int64_t window)
 {
-	history_expire(history, step.time - tau);
+	history_expire(history, step.time - window);
 	history->steps[(history->first + history->count) % history->size] = step;
 	history->count++;
 }
@@ -134,7 +134,7 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 		populated = opts->pages;
 		history.populated = populated;
 		/* that was no use of the pages yet: let it be forgotten */
-		sleep_until(now_ns() + opts->tau);
+		sleep_until(now_ns() + opts->window);
 	}
 
 	start = now_ns();
@@ -155,12 +155,12 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 			}
 			touch(buffer, 0, reach, opts->stride);
 			now = now_ns();
-			history_add(&history, (struct step){ now, reach, populated }, opts->tau);
+			history_add(&history, (struct step){ now, reach, populated }, opts->window);
 			/* steps missed are not made up for, the ramp goes by the clock */
 			next_step += ((now - next_step) / opts->step + 1) * opts->step;
 		}
 		if (now >= next_sample) {
-			history_expire(&history, now - opts->tau);
+			history_expire(&history, now - opts->window);
 			truth_sample(truth, now, history_pages(&history, opts->stride) *
 						 sysconf(_SC_PAGESIZE));
 			next_sample += ((now - next_sample) / opts->sample + 1) * opts->sample;
@@ -176,7 +176,7 @@ static struct options opts = {
 	.ramp = 10 * NSEC_PER_SEC,
 	.cycles = 2,
 	.step = 20 * NSEC_PER_MSEC,
-	.tau = 1000 * NSEC_PER_MSEC,
+	.window = 1000 * NSEC_PER_MSEC,
 	.sample = 100 * NSEC_PER_MSEC,
 };
 
@@ -191,8 +191,8 @@ static void help(void)
 	       "  --rest SECS     touch nothing for so long before each of them (%d)\n"
 	       "  --cycles N      how often (%zu)\n"
 	       "  --step-ms MS    time between two steps (%d)\n"
-	       "  --tau MS        window of the working set (%d)\n"
-	       "  --populate      populate everything first, then wait for tau\n"
+	       "  --window MS     window of the working set (%d)\n"
+	       "  --populate      populate everything first, then wait for a window\n"
 	       "  --thp           ask for huge pages (the truth stays in small ones)\n"
 	       "  --truth FILE    write lines 'truth TIME_NS BYTES OVERHEAD_BYTES'; - is\n"
 	       "                  standard output\n"
@@ -200,7 +200,7 @@ static void help(void)
 	       "  --help          this text\n",
 	       opts.pages, opts.stride, (int)(opts.ramp / NSEC_PER_SEC),
 	       (int)(opts.rest / NSEC_PER_SEC), opts.cycles,
-	       (int)(opts.step / NSEC_PER_MSEC), (int)(opts.tau / NSEC_PER_MSEC),
+	       (int)(opts.step / NSEC_PER_MSEC), (int)(opts.window / NSEC_PER_MSEC),
 	       (int)(opts.sample / NSEC_PER_MSEC));
 }
 
@@ -213,7 +213,7 @@ static void parse(int argc, char **argv)
 		OPT_SECONDS("rest", &opts.rest, 0, 86400),
 		{ "cycles", OPT_NUMBER, &opts.cycles, 1, 1000000, 0, NULL },
 		OPT_MS("step-ms", &opts.step, 1, 60000),
-		OPT_MS("tau", &opts.tau, 1, 3600000),
+		OPT_MS("window", &opts.window, 1, 3600000),
 		{ "populate", OPT_SET, &opts.populate, 0, 0, 0, NULL },
 		{ "thp", OPT_SET, &opts.thp, 0, 0, 0, NULL },
 		{ "truth", OPT_TEXT, &opts.truth, 0, 0, 0, NULL },

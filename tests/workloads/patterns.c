@@ -6,7 +6,7 @@
  * which the mappings are the matter. The patterns are in moving.c, placed.c and
  * tasks.c; this is the program around them: options, the loop, the truth file.
  *
- * Lines of the truth file beside truth.h's: "truth-tau TAU_MS TIME BYTES OVERHEAD"
+ * Lines of the truth file beside truth.h's: "truth-window MS TIME BYTES OVERHEAD"
  * for windows after the first; "range START END", "unit BYTES" (what one
  * Accessed bit stands for), "pid PID"; and "map TIME START END SHARE": from TIME
  * on this share (0..1) of the range was touched within the first window. Map
@@ -80,13 +80,13 @@ static void check_unit(const struct job *job, int status)
 static void sample(struct job *job, int64_t now)
 {
 	const struct options *opts = &job->opts;
-	uint64_t bytes[MAX_TAUS];
+	uint64_t bytes[MAX_WINDOWS];
 
-	track_sample(&job->track, now, opts->taus, opts->n_taus, bytes, &job->truth);
+	track_sample(&job->track, now, opts->windows, opts->nr_windows, bytes, &job->truth);
 	truth_sample(&job->truth, now, bytes[0]);
-	for (size_t k = 1; k < opts->n_taus; k++)
-		truth_note(&job->truth, "truth-tau %lld %" PRId64 " %" PRIu64 " %" PRIu64 "\n",
-			   opts->taus[k] / NSEC_PER_MSEC, now, bytes[k], job->truth.overhead);
+	for (size_t k = 1; k < opts->nr_windows; k++)
+		truth_note(&job->truth, "truth-window %lld %" PRId64 " %" PRIu64 " %" PRIu64 "\n",
+			   opts->windows[k] / NSEC_PER_MSEC, now, bytes[k], job->truth.overhead);
 }
 
 static void run(struct job *job, const struct pattern *pattern)
@@ -95,9 +95,9 @@ static void run(struct job *job, const struct pattern *pattern)
 	int64_t began = now_ns(), settled = began, next_round, next_sample, now;
 
 	/* the populating belongs to the working set until it is older than any window */
-	for (size_t k = 0; k < opts->n_taus; k++)
-		if (began + opts->taus[k] > settled)
-			settled = began + opts->taus[k];
+	for (size_t k = 0; k < opts->nr_windows; k++)
+		if (began + opts->windows[k] > settled)
+			settled = began + opts->windows[k];
 	next_round = pattern->round ? began : INT64_MAX;
 	next_sample = settled;
 	while (!stopped) {
@@ -140,7 +140,7 @@ static void help(void)
 	       "  --seed N           of random choices (1)\n"
 	       "  --period-ms MS     from one round of touching to the next\n"
 	       "  --seconds S        from the first sample on (10); 0: until a signal\n"
-	       "  --tau-ms MS[,...]  windows (1000); samples begin after the longest\n"
+	       "  --window-ms MS[,...]  windows (1000); samples begin after the longest\n"
 	       "  --truth FILE       write lines 'truth TIME_NS BYTES OVERHEAD_BYTES' and\n"
 	       "                     others; - is standard output; that of a second process\n"
 	       "                     goes to FILE.child\n"
@@ -149,15 +149,15 @@ static void help(void)
 	       "BYTES may end in K, M, G or T. Exit status 77: this machine cannot do that.\n");
 }
 
-static void parse_taus(const char *name, char *text, void *value)
+static void parse_windows(const char *name, char *text, void *value)
 {
 	struct options *opts = value;
 
-	opts->n_taus = 0;
+	opts->nr_windows = 0;
 	for (char *part; (part = strsep(&text, ","));) {
-		if (opts->n_taus == MAX_TAUS)
-			usage_error("--%s: more than %d", name, MAX_TAUS);
-		opts->taus[opts->n_taus++] = parse_number(name, part, 1, 3600000, false) * MS;
+		if (opts->nr_windows == MAX_WINDOWS)
+			usage_error("--%s: more than %d", name, MAX_WINDOWS);
+		opts->windows[opts->nr_windows++] = parse_number(name, part, 1, 3600000, false) * MS;
 	}
 }
 
@@ -209,7 +209,7 @@ static void parse(int argc, char **argv, struct options *opts)
 		{ "seed", OPT_NUMBER, &opts->seed, 0, UINT64_MAX, 0, NULL },
 		OPT_MS("period-ms", &opts->period, 1, 3600000),
 		OPT_SECONDS("seconds", &opts->length, 0, 86400),
-		{ "tau-ms", OPT_OTHER, opts, 0, 0, 0, parse_taus },
+		{ "window-ms", OPT_OTHER, opts, 0, 0, 0, parse_windows },
 		{ "truth", OPT_TEXT, &opts->truth, 0, 0, 0, NULL },
 		OPT_MS("truth-ms", &opts->sample, 1, 60000),
 		{ "file", OPT_TEXT, &opts->file, 0, 0, 0, NULL },
@@ -227,8 +227,8 @@ static void parse(int argc, char **argv, struct options *opts)
 	opts->seed = 1;
 	opts->length = 10 * NSEC_PER_SEC;
 	opts->sample = 100 * MS;
-	opts->taus[0] = 1000 * MS;
-	opts->n_taus = 1;
+	opts->windows[0] = 1000 * MS;
+	opts->nr_windows = 1;
 	parse_options(argc, argv, table, help, allowed);
 	if (!pattern)
 		usage_error("which pattern?");

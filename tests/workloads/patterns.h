@@ -35,8 +35,8 @@
  * @rw:       make the whole reservation accessible
  * @fill:     map the huge zero page where nothing is written
  * @file:     to be mapped
- * @taus:     windows, ns
- * @n_taus:   number of windows
+ * @windows:    their lengths, ns
+ * @nr_windows: number of windows
  * @length:   ns from the first sample to the end, 0: until a signal
  * @sample:   ns between samples of the truth
  * @truth:    file for the truth
@@ -57,8 +57,8 @@ struct options {
 	bool rw;
 	bool fill;
 	const char *file;
-	int64_t taus[MAX_TAUS];
-	size_t n_taus;
+	int64_t windows[MAX_WINDOWS];
+	size_t nr_windows;
 	int64_t length;
 	int64_t sample;
 	const char *truth;

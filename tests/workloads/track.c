@@ -124,16 +124,16 @@ static bool worth_a_line(unsigned int share, unsigned int told)
 	return change >= 5 && change >= (int)told / 10;
 }
 
-void track_sample(struct track *track, int64_t now, const int64_t *taus, size_t n,
+void track_sample(struct track *track, int64_t now, const int64_t *windows_ns, size_t n,
 		  uint64_t *bytes, const struct truth *truth)
 {
 	uint32_t time = tick(track, now);
-	int32_t windows[MAX_TAUS];
+	int32_t windows[MAX_WINDOWS];
 	struct place run = {};
 	unsigned int run_share = 0;
 
 	for (size_t k = 0; k < n; k++) {
-		windows[k] = taus[k] / NSEC_PER_MSEC;
+		windows[k] = windows_ns[k] / NSEC_PER_MSEC;
 		bytes[k] = 0;
 	}
 	for (size_t i = 0, c = 0; i < track->count; c++) {

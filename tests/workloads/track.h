@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * When each piece of a workload's memory was touched last; from this follow the
- * working set for any tau and the map of where it is. Pieces are as small as
+ * working set for any window and the map of where it is. Pieces are as small as
  * the pattern needs, so the record is small: four bytes for each.
  */
 #ifndef WSMON_TRACK_H
@@ -12,7 +12,7 @@
 
 #include "truth.h"
 
-#define MAX_TAUS	8
+#define MAX_WINDOWS	8
 #define CHUNK		(64UL << 10)	/* what most patterns touch as a whole */
 #define HUGE_PAGE	(2UL << 20)
 
@@ -90,12 +90,12 @@ void track_mark_place(struct track *track, size_t i);
  * track_sample() - the working set at a time
  * @track: initialised
  * @now:   ns
- * @taus:  windows, ns
+ * @windows_ns: windows
  * @n:     number of windows
  * @bytes: gets the bytes of the pieces touched, for each window
  * @truth: gets what changed in the map of the first window
  */
-void track_sample(struct track *track, int64_t now, const int64_t *taus, size_t n,
+void track_sample(struct track *track, int64_t now, const int64_t *windows_ns, size_t n,
 		  uint64_t *bytes, const struct truth *truth);
 
 #endif

@@ -5,7 +5,7 @@
  * for it than they admit.
  *
  * A truth file has lines "truth TIME BYTES OVERHEAD": CLOCK_MONOTONIC in ns;
- * bytes of the workload's buffer touched within the last tau; bytes of
+ * bytes of the workload's buffer touched within the last window; bytes of
  * everything else the process touches (bookkeeping, libc, stack, text), which
  * an estimate for the whole process contains as well.
  */
@@ -62,7 +62,7 @@ void truth_calibrate(struct truth *truth);
  * truth_sample() - write a line and take the figure into the statistics
  * @truth: started
  * @now:   time of the sample, ns
- * @bytes: of the buffer, touched within the last tau
+ * @bytes: of the buffer, touched within the last window
  */
 void truth_sample(struct truth *truth, int64_t now, uint64_t bytes);
 

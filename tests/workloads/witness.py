@@ -32,7 +32,7 @@ class Truth:
 
     def __init__(self, path):
         self.path = path
-        self.truth, self.taus, self.maps, self.facts = [], {}, [], {}
+        self.truth, self.windows, self.maps, self.facts = [], {}, [], {}
         with open(path) as f:
             for line in f:
                 if line.endswith("\n"):
@@ -41,19 +41,19 @@ class Truth:
     def take(self, words):
         if words[0] == "truth":
             self.truth.append((int(words[1]), int(words[2])))
-        elif words[0] == "truth-tau":
-            self.taus.setdefault(int(words[1]), []).append((int(words[2]), int(words[3])))
+        elif words[0] == "truth-window":
+            self.windows.setdefault(int(words[1]), []).append((int(words[2]), int(words[3])))
         elif words[0] == "map":
             self.maps.append((int(words[1]), int(words[2]), int(words[3]), float(words[4])))
         else:
             self.facts[words[0]] = [int(w) for w in words[1:]]
 
-    def values(self, tau=None):
-        return [b for _, b in (self.truth if tau is None else self.taus[tau])]
+    def values(self, window=None):
+        return [b for _, b in (self.truth if window is None else self.windows[window])]
 
-    def around(self, t, tau=None):
+    def around(self, t, window=None):
         """The last (time, value) until @t and the first one after, or None so far."""
-        rows = self.truth if tau is None else self.taus[tau]
+        rows = self.truth if window is None else self.windows[window]
         i = bisect.bisect_right(rows, (t, float("inf")))
         return (rows[i - 1], rows[i]) if 0 < i < len(rows) else None
 
@@ -71,13 +71,13 @@ class Truth:
 class Job:
     """A running workload; as a context, it ends with the block."""
 
-    def __init__(self, binary, options, directory, taus):
-        self.taus = taus
+    def __init__(self, binary, options, directory, windows):
+        self.windows = windows
         self.path = os.path.join(directory, "truth")
-        tau = ["--tau", str(taus[0])] if binary.endswith("hotset") else \
-            ["--tau-ms", ",".join(map(str, taus))]
+        window = ["--window", str(windows[0])] if binary.endswith("hotset") else \
+            ["--window-ms", ",".join(map(str, windows))]
         self.process = subprocess.Popen(
-            [binary, *options, *tau, "--seconds", "0", "--truth-ms", "25", "--truth", self.path],
+            [binary, *options, *window, "--seconds", "0", "--truth-ms", "25", "--truth", self.path],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         self.child = None
@@ -111,9 +111,9 @@ class Job:
             time.sleep(0.02)
         return result
 
-    def around(self, t, tau):
+    def around(self, t, window):
         """The values told before and after a time, as soon as they are."""
-        key = None if tau == self.taus[0] else tau
+        key = None if window == self.windows[0] else window
         before, after = self.wait(lambda: self.read().around(t, key))
         if t - before[0] > 100e6:
             raise Late
@@ -153,7 +153,7 @@ class Second(Job):
     """The second process of a job."""
 
     def __init__(self, first):
-        self.process, self.taus, self.path = first.process, first.taus, first.path + ".child"
+        self.process, self.windows, self.path = first.process, first.windows, first.path + ".child"
         self.child = None
         self.wait(lambda: self.read().truth)
         facts = self.read().facts
@@ -199,9 +199,9 @@ def references(job):
             with open("/proc/%d/clear_refs" % job.pid, "w") as f:
                 f.write(mode)
         began = time.monotonic_ns()
-    time.sleep(job.taus[0] / 1000)
+    time.sleep(job.windows[0] / 1000)
     with frozen(job) as now:
-        if now - began > 1e6 * job.taus[0] + 50e6:
+        if now - began > 1e6 * job.windows[0] + 50e6:
             raise Late
         return now, job.smaps("Referenced")
 
@@ -219,9 +219,9 @@ class Stamps:
                         words = memoryview(data).cast("q")[::PAGE // 8]
                         self.rows.extend(zip(range(at, hi, PAGE), words))
 
-    def hot(self, tau):
-        """Starts of those units that were touched within tau, in order."""
-        since = self.now - tau * 1000000
+    def hot(self, window):
+        """Starts of those units that were touched within window, in order."""
+        since = self.now - window * 1000000
         return sorted({at // self.unit * self.unit for at, t in self.rows if t > since})
 
 

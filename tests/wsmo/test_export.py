@@ -22,7 +22,7 @@ import wsmon  # noqa: E402
 SEC = samples.SEC
 MIB = samples.MIB
 FORMATS = ("chrome", "damo", "openmetrics")
-WSS_LINE = ("pid=%d class=%s tau_us=1000000 bytes=%d low=%d high=%d "
+WSS_LINE = ("pid=%d class=%s window_us=1000000 bytes=%d low=%d high=%d "
             "mapped=%d\n")
 
 
@@ -439,7 +439,7 @@ def refused():
                        (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
                        (("openmetrics", "--interval", "1s"), "--live"),
                        (("openmetrics", "--live", "--interval", "x"), "not a time"),
-                       (("openmetrics", "--live", "--interval", "1us"), "at least 1ms"),
+                       (("openmetrics", "--live", "--interval", "1us"), "at least 1 ms"),
                        (("openmetrics", "--live", "-i", "x"), "takes none"),
                        (("openmetrics", "--live", "--pid", "1"), "takes none"),
                        (("chrome", "x"), "-i")):

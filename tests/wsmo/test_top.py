@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import records as r
+import test_json
 from fakemodule import Module, now, peak_line, show
 from tap import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
 from terminal import TMUX, Terminal, order
@@ -35,10 +36,10 @@ def figures(pid, other=NOBODY):
     """What show() gets: a process with two windows, one with less, and regions."""
     wss = []
     for p, mib in ((other, 4), (pid, 64)):
-        for tau, factor in ((1, 1), (60, 2)):
-            wss += [(p, "all", mib * factor * MIB, mib * 4 * MIB, tau),
-                    (p, "heap", mib * factor * MIB // 4, mib * 2 * MIB, tau),
-                    (p, "anon", mib * factor * MIB // 2, mib * 3 * MIB, tau)]
+        for window, factor in ((1, 1), (60, 2)):
+            wss += [(p, "all", mib * factor * MIB, mib * 4 * MIB, window),
+                    (p, "heap", mib * factor * MIB // 4, mib * 2 * MIB, window),
+                    (p, "anon", mib * factor * MIB // 2, mib * 3 * MIB, window)]
     regions = [(pid, "heap", 0, 8 * MIB, 0.5), (pid, "heap", 8 * MIB, 16 * MIB, 0.499),
                (pid, "anon", 16 * MIB, 48 * MIB, 1), (other, "heap", 0, MIB, 0)]
     return wss, regions
@@ -355,6 +356,11 @@ def tables():
         ok(len(rows) == 4 and {k: v for k, v in rows[0].items() if k in want} == want and
            4096 < rows[0]["rss"] < 64 * MIB and rows[1]["rss"] is None and
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
+        fields = test_json.documented()[0]["top"]["top"]
+        bad = [(test_json.wrong("top", fields, row), row) for row in rows]
+        ok(not any(why for why, _ in bad) and
+           {field for row in rows for field in row if row[field] is not None} > set(fields),
+           "--json is as documented", *bad[:3])
         show(d, [(p.pid, "all", 1, 2, us / 1e6) for us in (500, 1000, 1500)])
         for us in 500, 1000, 1500:
             res = top("--json", "--repeat=1", "--window", "%dus" % us)

@@ -7,6 +7,7 @@
 
 #include "areas.h"
 #include "sorted.h"
+#include "util.h"
 
 #define AREAS_TARGETS	4096		/* targets */
 #define AREAS_INDEX	65536		/* areas of a target */
@@ -27,7 +28,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct target_areas *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 struct areas *areas_new(void)

@@ -145,5 +145,5 @@ int wsmon_class_by_name(const char *name)
 
 const char *wsmon_record_name(__u32 type)
 {
-	return type && type <= WSMON_REC_MAPPING ? record_name(type) : NULL;
+	return type && type < WSMON_NR_RECORDS ? record_name(type) : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "mappings.h"
 #include "sorted.h"
+#include "util.h"
 
 #define MAPPINGS_TARGETS	4096
 #define MAPPINGS_BYTES		(32 << 20)	/* all of them, paths included */
@@ -31,7 +32,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct target_mappings *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 struct mappings *mappings_new(void)
@@ -106,17 +107,7 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, size_t i,
 /* Index of the first that ends after @addr */
 static size_t locate(const struct target_mappings *t, __u64 addr)
 {
-	size_t low = 0, high = t->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->m[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return t->nr ? sorted_above(&t->m->end, t->nr, sizeof(*t->m), addr) : 0;
 }
 
 static void cut_front(struct mapping *m, __u64 to)

@@ -8,37 +8,11 @@
 #include "names.h"
 #include "util.h"
 
-static const char * const classes[WSMON_NR_CLASSES] = {
-	[WSMON_CLASS_ALL]	= "all",
-	[WSMON_CLASS_TEXT]	= "text",
-	[WSMON_CLASS_DATA]	= "data",
-	[WSMON_CLASS_HEAP]	= "heap",
-	[WSMON_CLASS_STACK]	= "stack",
-	[WSMON_CLASS_ANON]	= "anon",
-	[WSMON_CLASS_FILE]	= "file",
-	[WSMON_CLASS_SHMEM]	= "shmem",
-	[WSMON_CLASS_HUGETLB]	= "hugetlb",
-	[WSMON_CLASS_MIXED]	= "mixed",
-};
-
-static const char * const records[] = {
-	[WSMON_REC_ATTRS]	= "attrs",
-	[WSMON_REC_TARGET]	= "target",
-	[WSMON_REC_AREA]	= "area",
-	[WSMON_REC_SNAPSHOT]	= "snapshot",
-	[WSMON_REC_WSS]		= "wss",
-	[WSMON_REC_PEAK]	= "peak",
-	[WSMON_REC_STACK]	= "stack",
-	[WSMON_REC_MARK]	= "mark",
-	[WSMON_REC_EXIT]	= "exit",
-	[WSMON_REC_LOST]	= "lost",
-	[WSMON_REC_STATS]	= "stats",
-	[WSMON_REC_END]		= "end",
-	[WSMON_REC_PROC]	= "proc",
-	[WSMON_REC_ACT]		= "act",
-	[WSMON_REC_PACKED]	= "packed",
-	[WSMON_REC_MAPPING]	= "mapping",
-};
+#define NAME(id, name)	name,
+static const char * const classes[] = { WSMON_CLASSES(NAME) };
+static const char * const records[] = { NULL, WSMON_RECORDS(NAME) };
+static const char * const groups[] = { WSMON_PEAK_GROUP_LIST(NAME) };
+static const char * const reasons[] = { WSMON_END_REASONS(NAME) };
 
 const char *class_name(__u32 class)
 {
@@ -72,11 +46,6 @@ const char *record_name(__u32 type)
 
 const char *peak_group_name(__u32 group)
 {
-	static const char * const groups[WSMON_PEAK_GROUPS] = {
-		[WSMON_PEAK_ALL]  = "all",
-		[WSMON_PEAK_TEXT] = "text",
-		[WSMON_PEAK_REST] = "rest",
-	};
 	static char unknown[24];
 
 	if (group < ARRAY_SIZE(groups))
@@ -87,12 +56,5 @@ const char *peak_group_name(__u32 group)
 
 const char *end_name(__u32 reason)
 {
-	switch (reason) {
-	case WSMON_END_STOPPED:
-		return "stopped";
-	case WSMON_END_TARGETS_GONE:
-		return "targets gone";
-	default:
-		return "unknown";
-	}
+	return reason < ARRAY_SIZE(reasons) ? reasons[reason] : "unknown";
 }

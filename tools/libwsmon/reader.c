@@ -92,7 +92,7 @@ static enum reader_result parse_header(struct reader *r)
 		return bad(r, "has format version %u, this wsmo knows %u: use a newer wsmo",
 			   h.version, WSMON_VERSION);
 	if (!h.version ||
-	    h.header_size < offsetof(struct wsmon_file_header, attrs.longer_us) ||
+	    h.header_size < offsetof(struct wsmon_file_header, attrs.cpu_permille) ||
 	    h.header_size % 8 || h.header_size > HEADER_MAX)
 		return bad(r, "has a broken header (version %u, %u bytes): record again",
 			   h.version, h.header_size);
@@ -113,7 +113,7 @@ static enum reader_result parse_header(struct reader *r)
 static size_t min_size(__u32 type)
 {
 	static const size_t sizes[] = {
-		[WSMON_REC_ATTRS]	= offsetof(struct wsmon_rec_attrs, attrs.longer_us),
+		[WSMON_REC_ATTRS]	= offsetof(struct wsmon_rec_attrs, attrs.cpu_permille),
 		[WSMON_REC_TARGET]	= sizeof(struct wsmon_rec_target),
 		[WSMON_REC_AREA]	= sizeof(struct wsmon_rec_area),
 		[WSMON_REC_SNAPSHOT]	= sizeof(struct wsmon_rec_snapshot),

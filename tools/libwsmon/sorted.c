@@ -64,3 +64,18 @@ void sorted_remove(struct sorted *s, void *element)
 	memmove(p, p + s->size, end - p - s->size);
 	s->nr--;
 }
+
+size_t sorted_above(const void *first, size_t nr, size_t size, __u64 at)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (*(const __u64 *)((const char *)first + mid * size) > at)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}

@@ -5,6 +5,7 @@
 #ifndef WSMO_SORTED_H
 #define WSMO_SORTED_H
 
+#include <linux/types.h>
 #include <stddef.h>
 
 /**
@@ -34,6 +35,15 @@ void *sorted_find(const struct sorted *s, const void *key);
  * Return: NULL at the limit, or without memory
  */
 void *sorted_get(struct sorted *s, const void *key);
+
+/**
+ * sorted_above() - find the first element of an ascending array whose number is above @at
+ * @first:	the number, a __u64, in the first of @nr elements
+ * @size:	bytes of an element
+ *
+ * Return: its index, @nr if there is none
+ */
+size_t sorted_above(const void *first, size_t nr, size_t size, __u64 at);
 
 /**
  * sorted_remove() - remove an element

@@ -11,6 +11,9 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+/* As qsort() wants it; for several keys: COMPARE() ?: COMPARE() */
+#define COMPARE(a, b)	((a) < (b) ? -1 : (a) > (b))
+
 #define NSEC_PER_USEC	1000ULL
 #define NSEC_PER_SEC	1000000000ULL
 

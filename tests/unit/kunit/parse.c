@@ -9,7 +9,7 @@
 
 static const struct wsmon_attrs before = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,
-	.window_us = 1000000, .seed = 5, .min_regions = 10,
+	.windows_us = { 1000000 }, .seed = 5, .min_regions = 10,
 	.max_regions = 2000, .flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 1,
 	.cpu_permille = 30, .peak_detector = WSMON_PEAK_SIGMA,
 	.peak_window = 30, .peak_gain = 5000, .peak_adapt = 250,
@@ -32,36 +32,36 @@ static const struct {
 	struct wsmon_attrs after;
 } goods[] = {
 	{ "cpu_permille=1000",
-	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 1000 } },
+	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 1000 } },
 	{ "peak_window=2 peak_gain=0.001 peak_adapt=1.0 peak_detector=fano",
-	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 30,
 	    WSMON_PEAK_FANO, 2, 1, 1000 } },
 	{ "peak_window=10000 peak_gain=100 peak_adapt=0.75",
-	  { 100000, SEC, SEC, SEC, 5, 10, 2000, 1, 1, { 0 }, 30,
+	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 30,
 	    WSMON_PEAK_SIGMA, 10000, 100000, 750 } },
 	{ "seed=18446744073709551615",
-	  { 100000, SEC, SEC, SEC, U64_MAX, 10, 2000, 1, 1 } },
+	  { 100000, SEC, SEC, U64_MAX, 10, 2000, 1, 1, { SEC } } },
 	{ "\n max_regions=32768\tmin_regions=32768 flush_tlb=0\n",
-	  { 100000, SEC, SEC, SEC, 5, 32768, 32768, 0, 1 } },
+	  { 100000, SEC, SEC, 5, 32768, 32768, 0, 1, { SEC } } },
 	{ "min_regions=1 max_regions=1 seed=0000000000000000000000007",
-	  { 100000, SEC, SEC, SEC, 7, 1, 1, 1, 1 } },
+	  { 100000, SEC, SEC, 7, 1, 1, 1, 1, { SEC } } },
 	{ "aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
-	  { 100000, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	  { 100000, DAY, DAY, 5, 10, 2000, 1, 1, { DAY } } },
 	/* each by itself would not go with the others */
 	{ "sample_us=86400000000 aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
-	  { DAY, DAY, DAY, DAY, 5, 10, 2000, 1, 1 } },
+	  { DAY, DAY, DAY, 5, 10, 2000, 1, 1, { DAY } } },
 	{ "sample_us=100 aggr_us=100 update_us=100 window_us=100",
-	  { 100, 100, 100, 100, 5, 10, 2000, 1, 1 } },
+	  { 100, 100, 100, 5, 10, 2000, 1, 1, { 100 } } },
 	{ " flush_tlb=0\tmax_regions=7\n min_regions=3 ",
-	  { 100000, SEC, SEC, SEC, 5, 3, 7, 0, 1 } },
+	  { 100000, SEC, SEC, 5, 3, 7, 0, 1, { SEC } } },
 	{ "sample_us=100 aggr_us=100 update_us=86400000000 window_us=200,60000000,100",
-	  { 100, 100, DAY, 100, 5, 10, 2000, 1, 3, { 200, 60 * SEC } } },
+	  { 100, 100, DAY, 5, 10, 2000, 1, 3, { 100, 200, 60 * SEC } } },
 	{ "aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
-	  { 100, 100, DAY, 100, 5, 10, 2000, 1, 1 } },
+	  { 100, 100, DAY, 5, 10, 2000, 1, 1, { 100 } } },
 	/* as many windows as there may be, kept ascending */
 	{ "window_us=300000,86400000000,200000,100000,400000,600000,500000,700000",
-	  { 100000, SEC, SEC, 100000, 5, 10, 2000, 1, 8,
-	    { 200000, 300000, 400000, 500000, 600000, 700000, DAY } } },
+	  { 100000, SEC, SEC, 5, 10, 2000, 1, 8,
+	    { 100000, 200000, 300000, 400000, 500000, 600000, 700000, DAY } } },
 };
 
 static void attrs_for_len(struct kunit *test, const char *text, size_t len, int want,
@@ -233,9 +233,9 @@ static void same_peaks(struct kunit *test)
 	struct wsmon_attrs a = before;
 
 	a.seed = 7;
-	a.longer_us[0] = 2000000;
+	a.windows_us[1] = 2000000;
 	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_peaks(&a, &before));
-	a.window_us++;
+	a.windows_us[0]++;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_peaks(&a, &before));
 	a = before;
 	a.peak_window++;
@@ -258,10 +258,10 @@ static void same_windows(struct kunit *test)
 	a.seed = 7;
 	a.cpu_permille = 1;
 	KUNIT_EXPECT_TRUE(test, wsmon_attrs_same_windows(&a, &before));
-	a.window_us++;
+	a.windows_us[0]++;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
 	a = before;
-	a.longer_us[WSMON_WINDOWS_MAX - 2] = 1;
+	a.windows_us[WSMON_WINDOWS_MAX - 1] = 1;
 	KUNIT_EXPECT_FALSE(test, wsmon_attrs_same_windows(&a, &before));
 }
 

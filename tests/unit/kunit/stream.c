@@ -128,10 +128,10 @@ static void time_is_now(struct kunit *test)
 static void attrs(struct kunit *test)
 {
 	struct wsmon_rec_attrs want = { { WSMON_REC_ATTRS }, {
-		.sample_us = 1, .aggr_us = 2, .update_us = 3, .window_us = 4,
+		.sample_us = 1, .aggr_us = 2, .update_us = 3,
 		.seed = U64_MAX, .min_regions = 6, .max_regions = 7,
 		.flags = WSMON_ATTR_FLUSH_TLB, .nr_windows = 3,
-		.longer_us = { 5, WSMON_INTERVAL_US_MAX },
+		.windows_us = { 4, 5, WSMON_INTERVAL_US_MAX },
 		.cpu_permille = 8, .peak_detector = WSMON_PEAK_FANO,
 		.peak_window = 9, .peak_gain = 10, .peak_adapt = 11 } };
 
@@ -175,7 +175,7 @@ static void peak(struct kunit *test)
 	struct wsmon_rec_peak want = {
 		{ WSMON_REC_PEAK }, .group = WSMON_PEAK_REST,
 		.edge = WSMON_PEAK_END, .sign = -1, .number = U32_MAX,
-		.start_ns = 1, .end_ns = 2, .tau_us = 3, .bytes = 4, .low = 5,
+		.start_ns = 1, .end_ns = 2, .window_us = 3, .bytes = 4, .low = 5,
 		.high = 6, .height = 7, .baseline = 8, .threshold = U64_MAX,
 	}, rec = want;
 	const struct wsmon_record *got;
@@ -250,12 +250,11 @@ static void working_sets(struct kunit *test)
 		{ 2, WSMON_CLASS_ALL, { 7, 6, 8, 9 } },
 		{ 2, WSMON_CLASS_HUGETLB, { 7, 6, 8, 9 } },
 	};
-	static const u64 tau_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
+	static const u64 windows_us[] = { 5, 6, WSMON_INTERVAL_US_MAX };
 	struct wsmon_target *t = stream_target(test, NULL);
 	u32 i;
 
-	wsmon.attrs.window_us = tau_us[0];
-	memcpy(wsmon.attrs.longer_us, &tau_us[1], 2 * sizeof(*tau_us));
+	memcpy(wsmon.attrs.windows_us, windows_us, sizeof(windows_us));
 	wsmon.attrs.nr_windows = 3;
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		t->wss[rows[i].window][rows[i].class] = rows[i].wss;
@@ -268,7 +267,7 @@ static void working_sets(struct kunit *test)
 		const struct wsmon_wss *w = &rows[i].wss;
 		const struct wsmon_rec_wss want = {
 			{ WSMON_REC_WSS }, .pid = current->pid,
-			.class = rows[i].class, .tau_us = tau_us[rows[i].window],
+			.class = rows[i].class, .window_us = windows_us[rows[i].window],
 			.bytes = w->pages * PAGE_SIZE,
 			.low = w->low * PAGE_SIZE,
 			.high = w->high * PAGE_SIZE,

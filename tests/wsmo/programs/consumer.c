@@ -11,7 +11,7 @@ static void print_wss(const struct wsmon_reader *r, const struct wsmon_rec_wss *
 {
 	(void)r;
 	printf("wss %u %s %llu %llu %llu %llu\n", w->pid, wsmon_class_name(w->class),
-	       w->tau_us, w->bytes, w->low, w->high);
+	       w->window_us, w->bytes, w->low, w->high);
 }
 
 static void print_snapshot(const struct wsmon_reader *r, const struct wsmon_rec_snapshot *s)

@@ -197,11 +197,11 @@ def big_recording(path):
             t = (i + 1) * SEC
             for pid in 100, 200, 300:
                 f.write(r.snapshot(t, pid, regions[i % 32]))
-                for tau in 1, 60:
+                for window in 1, 60:
                     for n, cls in enumerate(("all", "text", "heap", "anon")):
-                        size = (300 + i * 7919 % 200 * tau) * MIB >> n
+                        size = (300 + i * 7919 % 200 * window) * MIB >> n
                         f.write(r.wss(t, pid, cls, size, size * 7 // 8, size * 9 // 8, 660 * MIB,
-                                      tau * 10**6))
+                                      window * 10**6))
                 f.write(r.proc(t, pid, 500 * MIB, 0, 700 * MIB))
                 if i % 100 in (50, 53):
                     f.write(r.peak(t, pid, i // 100 + 1, edge=int(i % 100 == 53), size=400 * MIB,

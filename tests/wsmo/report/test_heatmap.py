@@ -168,7 +168,7 @@ def filters():
 
 
 def refused():
-    for args, word in ((("--address", "1"), "A,B"), (("--address", "2,1"), "lower"),
+    for args, word in ((("--address", "1"), "A,B"), (("--address", "2,1"), "not below"),
                        (("--address", "x,"), "not an address"),
                        (("--address", "0x,"), "not an address"),
                        (("--address", "99999999999999999999,"), "not an address"),

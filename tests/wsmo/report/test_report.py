@@ -125,12 +125,12 @@ def filters():
 
 def windows():
     """Several in one file: all in wss, one in the summary."""
-    data = r.header(0, window_us=100000, longer_us=(1000000, 10000000))
-    data += r.attrs(1, window_us=100000, longer_us=(1000000, 10000000))
+    data = r.header(0, windows_us=(100000, 1000000, 10000000))
+    data += r.attrs(1, windows_us=(100000, 1000000, 10000000))
     for i in range(1, 4):
-        for tau, size in ((100000, 1), (1000000, 5), (10000000, 9)):
+        for window, size in ((100000, 1), (1000000, 5), (10000000, 9)):
             data += r.wss(i * 10**9, 7, "all", size << 20, 0, 10 << 20, 64 << 20,
-                          tau_us=tau)
+                          window_us=window)
     data += r.end(4 * 10**9)
     lines = json_lines("report", "wss", stdin=data)
     ok([x["window_us"] for x in lines] == 3 * [100000, 1000000, 10000000], "all windows", lines)
@@ -156,10 +156,10 @@ def windows():
 def short_windows():
     """None is rounded to another."""
     apart = [500, 1000, 1500]
-    data = r.header(0, sample_us=50, aggr_us=500, window_us=500, longer_us=apart[1:])
+    data = r.header(0, sample_us=50, aggr_us=500, windows_us=(500, *apart[1:]))
     data += r.target(0, 7, b"short")
     for i in range(10, 20):
-        data += b"".join(r.wss(i * 10**6, 7, "all", us << 10, us << 9, us << 11, 64 << 20, tau_us=us)
+        data += b"".join(r.wss(i * 10**6, 7, "all", us << 10, us << 9, us << 11, 64 << 20, window_us=us)
                          for us in apart)
     data += r.end(10**9)
     for args in (("report", "wss"), ("report", "wss", "--percentiles"), ("report", "curve"),

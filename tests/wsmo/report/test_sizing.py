@@ -15,21 +15,21 @@ from tap import HERE, Directory, fails, golden, ok, run, same_numbers, skip
 SEC = samples.SEC
 MIB = samples.MIB
 PAGE = 4096
-TAUS = (1, 2, 4, 8, 15, 30, 60, 120)
+WINDOWS = (1, 2, 4, 8, 15, 30, 60, 120)
 
 
-def recording(size, taus=TAUS, seconds=300, width=0.02, pids=(7,), cls="all", rss=None,
+def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="all", rss=None,
               start=0, again=False):
-    """size(tau, t) is the working set; an interval a second, windows as the module has them:
+    """size(window, t) is the working set; an interval a second, windows as the module has them:
     what is not a window old yet is of the time since the start."""
-    out = [r.header(0, window_us=10**6 * taus[0], longer_us=[10**6 * x for x in taus[1:]])]
+    out = [r.header(0, windows_us=[10**6 * x for x in windows])]
     out += [r.target(start * SEC, pid, b"known", 2 if again else 0) for pid in pids]
     for t in range(start + 1, start + seconds + 1):
         for pid in pids:
-            for tau in taus:
-                s = round(size(min(tau, t - start), t))
+            for window in windows:
+                s = round(size(min(window, t - start), t))
                 out.append(r.wss(t * SEC, pid, cls, s, round(s * (1 - width)),
-                                 round(s * (1 + width)), 1 << 40, tau_us=round(tau * 10**6)))
+                                 round(s * (1 + width)), 1 << 40, window_us=round(window * 10**6)))
             if rss:
                 out.append(r.proc(t * SEC + 10**6, pid, round(rss(t)), 0, 1 << 40))
     return b"".join(out) + r.end((start + seconds + 1) * SEC)
@@ -44,21 +44,21 @@ def lines(view, data, *args):
 N, RATE = 20000, 1 / 20
 
 
-def random_use(tau, _=0):
-    return N * PAGE * (1 - math.exp(-RATE * tau))
+def random_use(window, _=0):
+    return N * PAGE * (1 - math.exp(-RATE * window))
 
 
 # Two sets of pages, used once in 3 and once in 50 seconds
 FEW, MANY, SHORT, LONG = 5000, 12000, 3, 50
 
 
-def two_periods(tau, _=0):
-    return PAGE * (FEW * min(1, tau / SHORT) + MANY * min(1, tau / LONG))
+def two_periods(window, _=0):
+    return PAGE * (FEW * min(1, window / SHORT) + MANY * min(1, window / LONG))
 
 
 def curve():
     got = lines("curve", recording(random_use))
-    ok([x["window_us"] for x in got] == [10**6 * tau for tau in TAUS] and
+    ok([x["window_us"] for x in got] == [10**6 * window for window in WINDOWS] and
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 and
            x["p5"] == x["p50"] == x["p95"] == x["bytes"] for x in got),
        "a working set that is always the same", got)
@@ -66,7 +66,7 @@ def curve():
            for x in got), "has the interval of its estimates")
 
     # moments at which the longest window is whole: 120, ..., 300
-    got = lines("curve", recording(lambda tau, t: (100 + t) * MIB if tau else 0, width=0))
+    got = lines("curve", recording(lambda window, t: (100 + t) * MIB if window else 0, width=0))
     ok(all(x["bytes"] == 310 * MIB for x in got) and
        got[0]["p5"] == (100 + 129) * MIB and got[0]["p50"] == (100 + 210) * MIB and
        got[0]["p95"] == (100 + 291) * MIB, "means and percentiles are of the same moments", got)
@@ -74,8 +74,8 @@ def curve():
     ok(half == sorted(half) and half[0] > 0 and half[-1] > 5 * half[0],
        "long windows tell less of what changes", half)
 
-    noisy = [s * (1 + 0.3 * (-1) ** i) for i, s in enumerate(map(random_use, TAUS))]
-    data = recording(lambda tau, _: noisy[[x for x in range(8) if TAUS[x] >= tau][0]])
+    noisy = [s * (1 + 0.3 * (-1) ** i) for i, s in enumerate(map(random_use, WINDOWS))]
+    data = recording(lambda window, _: noisy[[x for x in range(8) if WINDOWS[x] >= window][0]])
     got = lines("sizing", data)
     sizes = [x["limit"] for x in got]
     rates = [x["refaults_per_s"] for x in got if x["bound"] == ""]
@@ -88,7 +88,7 @@ def curve():
 def pooled():
     """Estimates of longer windows may be smaller: means are pooled, nothing is a maximum."""
     told = [x * MIB for x in (10, 30, 20, 40, 38, 36, 50, 60)]
-    data = recording(lambda tau, _: told[[x for x in range(8) if TAUS[x] >= tau][0]])
+    data = recording(lambda window, _: told[[x for x in range(8) if WINDOWS[x] >= window][0]])
     got = lines("curve", data)
     ok([x["bytes"] for x in got] == [x * MIB for x in (10, 25, 25, 38, 38, 38, 50, 60)],
        "means that fall are pooled", [x["bytes"] / MIB for x in got])
@@ -96,16 +96,16 @@ def pooled():
            for x, size in zip(got, told)), "their intervals are left alone", got)
 
     rng, pids = random.Random(1), range(1, 61)
-    for name, truth in (("always the same", lambda tau: 50 * MIB), ("used at random", random_use)):
-        data = recording(lambda tau, _: truth(tau) * (1 + 0.05 * rng.gauss(0, 1)), seconds=160, pids=pids)
+    for name, truth in (("always the same", lambda window: 50 * MIB), ("used at random", random_use)):
+        data = recording(lambda window, _: truth(window) * (1 + 0.05 * rng.gauss(0, 1)), seconds=160, pids=pids)
         found = {pid: [] for pid in pids}
         for x in lines("curve", data):
             if x["pid"]:
                 found[x["pid"]].append(x["bytes"])
         # where nothing rises, pooling moves the ends apart, but not the mean of all windows
-        errors = [[sum(of) / sum(map(truth, TAUS)) - 1] for of in found.values()]
+        errors = [[sum(of) / sum(map(truth, WINDOWS)) - 1] for of in found.values()]
         if truth is random_use:
-            errors = [[got / truth(tau) - 1 for got, tau in zip(of, TAUS)] for of in found.values()]
+            errors = [[got / truth(window) - 1 for got, window in zip(of, WINDOWS)] for of in found.values()]
         off = [statistics.mean(x) / (statistics.stdev(x) / math.sqrt(len(x))) for x in zip(*errors)]
         ok(all(len(of) == 8 and of == sorted(of) for of in found.values()) and
            all(abs(x) < 3 for x in off), "the mean of many curves is the truth: " + name,
@@ -121,15 +121,15 @@ def closed_forms():
     wrong = []
     for x in got:
         left = N - x["limit"] / PAGE
-        rate, tau = RATE * left, -math.log(left / N) / RATE
-        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["keeps_us"] / 1e6 / tau - 1) > 0.05 \
+        rate, window = RATE * left, -math.log(left / N) / RATE
+        if abs(x["refaults_per_s"] / rate - 1) > 0.05 or abs(x["keeps_us"] / 1e6 / window - 1) > 0.05 \
                 or not x["refaults_low_per_s"] <= rate <= x["refaults_high_per_s"]:
-            wrong.append((x, rate, tau))
+            wrong.append((x, rate, window))
     ok(len(got) >= 12 and not wrong, "pages used at random: rate and time within 5 %", wrong)
     misses = [(x["missed"], x["refaults_per_s"] / (random_use(1) / PAGE)) for x in got]
     ok(all(abs(a - b) < 1e-3 for a, b in misses), "missed: of what the shortest window saw", misses)
 
-    data = recording(two_periods, taus=(1, 2, 3, 6, 12, 25, 50, 100))
+    data = recording(two_periods, windows=(1, 2, 3, 6, 12, 25, 50, 100))
     few, many = FEW * PAGE, MANY * PAGE
     wrong = []
     # below the few, both are missed; then only the many; with all nothing is
@@ -153,7 +153,7 @@ def closed_forms():
     got = [x["limit"] for x in lines("sizing", data, "--max-refaults", "239") if x["mark"]]
     ok(got and got[0] > 0.95 * (few + many), "and where both do", got)
 
-    wide = recording(two_periods, taus=(1, 2, 3, 6, 12, 25, 50, 100), width=0.1)
+    wide = recording(two_periods, windows=(1, 2, 3, 6, 12, 25, 50, 100), width=0.1)
     x = lines("sizing", wide, "--limit", str(round(few + 0.1 * many)))[0]
     y = lines("sizing", wide, "--limit", str(round(few + 0.04 * many)))[0]
     ok(x["refaults_per_s"] < 400 and x["refaults_high_per_s"] > 1000 and y["refaults_per_s"] > 1000 and
@@ -170,22 +170,22 @@ def closed_forms():
 
 def growth():
     # 50 pages a second that are used once, besides pages used at random
-    def growing(tau, _):
-        return random_use(tau) + 50 * PAGE * tau
+    def growing(window, _):
+        return random_use(window) + 50 * PAGE * window
     data = recording(growing, rss=lambda t: 90 * MIB + 50 * PAGE * t, width=0)
     plain = recording(random_use, width=0)
     for share in (0.3, 0.6, 0.8):
         want = RATE * N * (1 - share)
-        tau = -math.log(1 - share) / RATE
-        limit = str(round(growing(tau, 0)))
+        window = -math.log(1 - share) / RATE
+        limit = str(round(growing(window, 0)))
         x = lines("sizing", data, "--limit", limit)[0]
         ok(abs(x["refaults_per_s"] / want - 1) < 0.05, "first uses are no refaults: %.1f" % share,
            x, want)
     knees = [[x["limit"] for x in lines("sizing", of, "--max-refaults", "300") if x["mark"]][0]
              for of in (data, plain)]
-    tau = -math.log(300 / RATE / N) / RATE
-    ok(abs(knees[0] / growing(tau, 0) - 1) < 0.05 and abs(knees[1] / random_use(tau) - 1) < 0.05,
-       "nor for the knee", knees, growing(tau, 0), random_use(tau))
+    window = -math.log(300 / RATE / N) / RATE
+    ok(abs(knees[0] / growing(window, 0) - 1) < 0.05 and abs(knees[1] / random_use(window) - 1) < 0.05,
+       "nor for the knee", knees, growing(window, 0), random_use(window))
     text = run("report", "sizing", "-i", "-", stdin=data).stdout.decode()
     ok("200.0 KiB a second for the first time" in text, "they are told", text)
     text = run("report", "sizing", "-i", "-", stdin=plain).stdout.decode()
@@ -207,7 +207,7 @@ def together():
        "the whole target, or --class")
     got = lines("curve", recording(random_use), "--window", "1,8,60")
     ok([x["window_us"] for x in got] == [1000000, 8000000, 60000000], "--window", got)
-    got = lines("curve", recording(lambda tau, t: t * MIB, width=0), "--time", "200,220")
+    got = lines("curve", recording(lambda window, t: t * MIB, width=0), "--time", "200,220")
     ok(len(got) == 7 and got[0]["p5"] == 201 * MIB and got[0]["bytes"] == 210 * MIB,
        "--time; windows longer than it allows are left out", got)
 
@@ -216,15 +216,15 @@ def whole_windows():
     short = recording(random_use, seconds=90)
     res = run("report", "curve", "--json", "-i", "-", stdin=short)
     got = [json.loads(line) for line in res.stdout.splitlines()]
-    ok([x["window_us"] for x in got] == [10**6 * tau for tau in TAUS[:-1]] and res.returncode == 0 and
+    ok([x["window_us"] for x in got] == [10**6 * window for window in WINDOWS[:-1]] and res.returncode == 0 and
        b"windows above 1m00s, up to 2m00s, do not count" in res.stderr and
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 for x in got),
        "windows that are not whole do not count", res)
     def with_target(flags, name):
         """Its size is the time; at 200 s there is another TARGET record."""
-        data = recording(lambda tau, t: t * MIB, seconds=340, width=0)
+        data = recording(lambda window, t: t * MIB, seconds=340, width=0)
         first = r.wss(200 * SEC, 7, "all", 200 * MIB, 200 * MIB, 200 * MIB, 1 << 40,
-                      tau_us=10**6)
+                      window_us=10**6)
         assert data.count(first) == 1
         return data.replace(first, r.target(200 * SEC, 7, name, flags) + first)
     got = lines("curve", with_target(2, b"known"))
@@ -235,11 +235,11 @@ def whole_windows():
 
 
 def errors():
-    one = recording(random_use, taus=(1,))
+    one = recording(random_use, windows=(1,))
     for view in ("curve", "sizing"):
         fails(run("report", view, "-i", "-", stdin=one), view + " of one window",
               "takes 3 windows", "wsmo record --sizing")
-        fails(run("report", view, "-i", "-", stdin=recording(random_use, taus=(1, 2))),
+        fails(run("report", view, "-i", "-", stdin=recording(random_use, windows=(1, 2))),
               view + " of two", "takes 3 windows")
         fails(run("report", view, "-i", "-", stdin=recording(random_use, seconds=3)),
               view + " of three seconds", "wsmo record --sizing")
@@ -251,13 +251,13 @@ def errors():
               view + " of a window that is not there", "3 windows")
     twice = recording(random_use)
     head = twice.index(r.wss(SEC, 7, "all", 0, 0, 0, 0)[:8])
-    twice = twice[:head] + b"".join(r.wss(250 * SEC, 7, "all", s, s, s, 1 << 40, tau_us=tau)
-                                    for s in (1, 1 << 63) for tau in (0, 10**6, 2 * 10**6)) + \
+    twice = twice[:head] + b"".join(r.wss(250 * SEC, 7, "all", s, s, s, 1 << 40, window_us=window)
+                                    for s in (1, 1 << 63) for window in (0, 10**6, 2 * 10**6)) + \
         twice[head:]
     got = lines("sizing", twice)
     ok(len(got) > 12 and all(x["limit"] > 0 and (x["refaults_per_s"] or 0) >= 0 for x in got),
        "a file that tells the same twice, and a window of nothing", got)
-    zero = recording(lambda tau, t: 0)
+    zero = recording(lambda window, t: 0)
     ok(len(lines("sizing", zero)) > 0 and
        all(x["refaults_high_per_s"] == 0 for x in lines("sizing", zero) if x["refaults_high_per_s"] is not None),
        "a process that uses nothing", lines("sizing", zero))
@@ -295,7 +295,7 @@ def pictures():
             text = " ".join(text.split())
             ok(all(word in text for word in words), "labels of %s" % name, text)
         fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
-                  stdin=recording(random_use, taus=(1,))), "no picture of one window", "3 windows")
+                  stdin=recording(random_use, windows=(1,))), "no picture of one window", "3 windows")
         fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
                   stdin=recording(random_use, pids=range(1, 10), seconds=200)),
               "nor of ten curves", "10 curves")

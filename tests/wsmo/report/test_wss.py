@@ -16,12 +16,12 @@ SEC = samples.SEC
 MIB = samples.MIB
 
 
-def recording(sizes, cls="all", tau_us=1000000, proc=True):
+def recording(sizes, cls="all", window_us=1000000, proc=True):
     """An interval a second, its ends a tenth below and above."""
     out = r.header(0) + r.target(1, 7, b"sized")
     for i, size in enumerate(sizes):
         out += r.wss((i + 1) * SEC, 7, cls, size, size - size // 10,
-                     size + size // 10, 1 << 40, tau_us=tau_us)
+                     size + size // 10, 1 << 40, window_us=window_us)
         if proc:
             out += r.proc((i + 1) * SEC, 7, 900 * MIB, 0, 1 << 40)
     return out + r.end((len(sizes) + 1) * SEC)

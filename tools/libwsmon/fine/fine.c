@@ -11,6 +11,7 @@
 #include "origin.h"
 #include "points.h"
 #include "tree.h"
+#include "libwsmon/util.h"
 
 #define FINE_TARGETS	4096
 
@@ -115,7 +116,7 @@ static int compare(const void *a, const void *b)
 	const struct target *x = *(struct target * const *)a;
 	const struct target *y = *(struct target * const *)b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 struct fine *fine_new(__u32 page_size)
@@ -295,7 +296,7 @@ static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 	int hits = !!(e->samples & WSMON_SAMPLES_LOWER_HIT) +
 		   !!(e->samples & WSMON_SAMPLES_UPPER_HIT);
 
-	if (e->samples & WSMON_SAMPLES_TOLD && hits)
+	if (e->samples & WSMON_SAMPLES_VALID && hits)
 		t->rate = fmax(2.0 * e->freq / hits / WSMON_SHARE_ONE, RATE_LEAST);
 	return t->rate;
 }

@@ -92,7 +92,7 @@ bool fine_samples(const struct wsmon_region_entry *e, __u64 start, __u64 end,
 	unsigned int samples = e->samples;
 	bool hit = e->share > WSMON_SHARE_ONE / 2;
 
-	if (samples & WSMON_SAMPLES_TOLD) {
+	if (samples & WSMON_SAMPLES_VALID) {
 		point[0] = point_of(start, mid, samples,
 				    samples & WSMON_SAMPLES_LOWER_HIT);
 		point[1] = point_of(mid, end, samples >> WSMON_SAMPLES_UPPER_SHIFT,

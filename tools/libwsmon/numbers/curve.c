@@ -43,7 +43,7 @@ static void pool_means(struct curve *c)
 
 static double mean_slope(const struct curve *c, size_t i)
 {
-	return (c->size[i + 1] - c->size[i]) / (c->tau[i + 1] - c->tau[i]);
+	return (c->size[i + 1] - c->size[i]) / (c->window[i + 1] - c->window[i]);
 }
 
 /* Slopes that rise are noise, too */
@@ -57,9 +57,9 @@ static void make_concave(struct curve *c)
 			size_t mid = end[nr - 2];
 			size_t from = nr > 2 ? end[nr - 3] : 0;
 			double before = (c->size[mid] - c->size[from]) /
-					(c->tau[mid] - c->tau[from]);
+					(c->window[mid] - c->window[from]);
 			double behind = (c->size[i + 1] - c->size[mid]) /
-					(c->tau[i + 1] - c->tau[mid]);
+					(c->window[i + 1] - c->window[mid]);
 
 			if (before >= behind)
 				break;
@@ -69,11 +69,11 @@ static void make_concave(struct curve *c)
 	for (b = 0, i = 0; b < nr; b++) {
 		size_t from = b ? end[b - 1] : 0;
 		double slope = (c->size[end[b]] - c->size[from]) /
-			       (c->tau[end[b]] - c->tau[from]);
+			       (c->window[end[b]] - c->window[from]);
 
 		for (i = from + 1; i < end[b]; i++)
 			c->size[i] = c->size[from] +
-				     slope * (c->tau[i] - c->tau[from]);
+				     slope * (c->window[i] - c->window[from]);
 	}
 }
 
@@ -84,7 +84,7 @@ static void make_concave(struct curve *c)
 static double node_slope(const struct curve *c, size_t i)
 {
 	double before = mean_slope(c, i - 1), behind = mean_slope(c, i);
-	double share = (c->tau[i] - c->tau[i - 1]) / (c->tau[i + 1] - c->tau[i - 1]);
+	double share = (c->window[i] - c->window[i - 1]) / (c->window[i + 1] - c->window[i - 1]);
 
 	if (behind <= 0)
 		return 0;
@@ -97,9 +97,9 @@ void curve_fit(struct curve *c)
 	size_t i;
 
 	pool_means(c);
-	c->tau[0] = c->size[0] = 0;
+	c->window[0] = c->size[0] = 0;
 	for (i = 0; i < c->nr; i++) {
-		c->tau[i + 1] = c->point[i].tau;
+		c->window[i + 1] = c->point[i].window;
 		c->size[i + 1] = c->point[i].size;
 	}
 	make_concave(c);
@@ -113,11 +113,11 @@ void curve_fit(struct curve *c)
 }
 
 /* The segment that contains a window */
-static size_t segment(const struct curve *c, double tau)
+static size_t segment(const struct curve *c, double window)
 {
 	size_t i = 0;
 
-	while (i + 1 < c->nr && tau > c->tau[i + 1])
+	while (i + 1 < c->nr && window > c->window[i + 1])
 		i++;
 	return i;
 }
@@ -133,41 +133,41 @@ static double knot(const struct curve *c, size_t i)
 	double before = c->slope[i] - mean, behind = mean - c->slope[i + 1];
 	double share = before + behind > 0 ? behind / (before + behind) : 0.5;
 
-	return c->tau[i] + share * (c->tau[i + 1] - c->tau[i]);
+	return c->window[i] + share * (c->window[i + 1] - c->window[i]);
 }
 
-double curve_rate(const struct curve *c, double tau)
+double curve_rate(const struct curve *c, double window)
 {
-	size_t i = segment(c, tau);
+	size_t i = segment(c, window);
 	double at = knot(c, i), mean = mean_slope(c, i);
 
-	if (tau > c->tau[c->nr])
+	if (window > c->window[c->nr])
 		return c->slope[c->nr];
-	if (tau < at)
+	if (window < at)
 		return c->slope[i] + (mean - c->slope[i]) *
-		       (tau - c->tau[i]) / (at - c->tau[i]);
-	if (at >= c->tau[i + 1])
+		       (window - c->window[i]) / (at - c->window[i]);
+	if (at >= c->window[i + 1])
 		return mean;
-	return mean + (c->slope[i + 1] - mean) * (tau - at) /
-	       (c->tau[i + 1] - at);
+	return mean + (c->slope[i + 1] - mean) * (window - at) /
+	       (c->window[i + 1] - at);
 }
 
-double curve_size(const struct curve *c, double tau)
+double curve_size(const struct curve *c, double window)
 {
-	size_t i = segment(c, tau);
-	double rate = curve_rate(c, tau);
+	size_t i = segment(c, window);
+	double rate = curve_rate(c, window);
 
-	if (tau >= c->tau[c->nr])
+	if (window >= c->window[c->nr])
 		return c->size[c->nr];
-	if (tau < knot(c, i))
-		return c->size[i] + (c->slope[i] + rate) / 2 * (tau - c->tau[i]);
+	if (window < knot(c, i))
+		return c->size[i] + (c->slope[i] + rate) / 2 * (window - c->window[i]);
 	return c->size[i + 1] -
-	       (c->slope[i + 1] + rate) / 2 * (c->tau[i + 1] - tau);
+	       (c->slope[i + 1] + rate) / 2 * (c->window[i + 1] - window);
 }
 
 double curve_window(const struct curve *c, double size)
 {
-	double low = 0, high = c->tau[c->nr];
+	double low = 0, high = c->window[c->nr];
 	unsigned int i;
 
 	if (size > c->size[c->nr])
@@ -191,12 +191,12 @@ static struct curve_point before(const struct curve *c, size_t i)
 }
 
 /* Interpolates the distance from the curve between the points */
-void curve_ends(const struct curve *c, double tau, double *low, double *high)
+void curve_ends(const struct curve *c, double window, double *low, double *high)
 {
-	size_t i = segment(c, tau);
+	size_t i = segment(c, window);
 	const struct curve_point from = before(c, i), to = c->point[i];
-	double share = fmin(1, (tau - from.tau) / (to.tau - from.tau));
-	double size = curve_size(c, tau);
+	double share = fmin(1, (window - from.window) / (to.window - from.window));
+	double size = curve_size(c, window);
 
 	*low = fmax(0, size - (1 - share) * (from.mean - from.low) -
 		       share * (to.mean - to.low));
@@ -205,54 +205,54 @@ void curve_ends(const struct curve *c, double tau, double *low, double *high)
 }
 
 /* Half the interval of a rate, from that of the rise measured there */
-static double slack(const struct curve *c, double tau, double rate)
+static double slack(const struct curve *c, double window, double rate)
 {
-	size_t i = segment(c, tau);
+	size_t i = segment(c, window);
 	double mean = mean_slope(c, i);
-	double half = c->point[i].slack / (c->tau[i + 1] - c->tau[i]);
+	double half = c->point[i].slack / (c->window[i + 1] - c->window[i]);
 
 	return mean > 0 && rate > mean ? half * rate / mean : half;
 }
 
 static double fastest(const struct curve *c, double size)
 {
-	double tau = curve_window(c, fmax(0, size));
-	double rate = curve_rate(c, tau);
+	double window = curve_window(c, fmax(0, size));
+	double rate = curve_rate(c, window);
 
-	return rate + slack(c, tau, rate);
+	return rate + slack(c, window, rate);
 }
 
 static double slowest(const struct curve *c, double size)
 {
-	double tau = curve_window(c, size), rate;
+	double window = curve_window(c, size), rate;
 
-	if (isinf(tau))
+	if (isinf(window))
 		return 0;
-	rate = curve_rate(c, tau);
-	return fmax(0, rate - slack(c, tau, rate));
+	rate = curve_rate(c, window);
+	return fmax(0, rate - slack(c, window, rate));
 }
 
 struct curve_miss curve_limit(const struct curve *c, double size)
 {
 	const struct curve_point *p = c->point, *last = &p[c->nr - 1];
-	struct curve_miss m = { .tau = curve_window(c, size) };
+	struct curve_miss m = { .window = curve_window(c, size) };
 	double low, high;
 
-	m.rate = curve_rate(c, m.tau);
-	if (isinf(m.tau)) {
+	m.rate = curve_rate(c, m.window);
+	if (isinf(m.window)) {
 		double mean = mean_slope(c, c->nr - 1);
 
 		/* the rate falls: at the end it is at most the mean before */
 		m.bound = CURVE_BELOW;
 		m.high = size < last->high ?
 			 fastest(c, size - (last->high - last->mean)) :
-			 mean + slack(c, last->tau, mean);
+			 mean + slack(c, last->window, mean);
 		return m;
 	}
-	curve_ends(c, m.tau, &low, &high);
+	curve_ends(c, m.window, &low, &high);
 	m.low = slowest(c, size + (size - low));
 	m.high = fastest(c, size - (high - size));
-	if (m.tau < p[0].tau) {
+	if (m.window < p[0].window) {
 		m.bound = CURVE_ABOVE;
 		m.low = slowest(c, c->size[1] + p->mean - p->low);
 		m.high = INFINITY;

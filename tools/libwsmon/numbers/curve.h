@@ -4,10 +4,10 @@
  *
  * Times are seconds, sizes bytes, rates bytes a second.
  *
- * The mean working set S(tau) of a stationary program rises by the rate at which
- * memory is used that was not used for tau: dS/dtau is the missing rate of a policy
- * that keeps what was used within tau (Denning and Schwartz, Properties of the
- * Working-Set Model, CACM 15:3, 1972). That rate falls with tau, so S is concave.
+ * The mean working set S(T) of a stationary program rises by the rate at which
+ * memory is used that was not used for T: dS/dT is the missing rate of a policy
+ * that keeps what was used within T (Denning and Schwartz, Properties of the
+ * Working-Set Model, CACM 15:3, 1972). That rate falls with T, so S is concave.
  * Least recently used memory of a limited size s keeps what was used within about
  * T, with S(T) = s: the characteristic time (Che, Tung and Wang, IEEE JSAC 20:7,
  * 2002; Fricker, Robert and Roberts, ITC 24, 2012).
@@ -21,7 +21,7 @@
 
 /**
  * struct curve_point - the working set of one window
- * @tau:	the window
+ * @window:	the window
  * @mean:	its mean, as measured
  * @size:	set by curve_fit(): @mean, pooled with those of longer windows that
  *		are smaller
@@ -30,7 +30,7 @@
  * @slack:	half the 95 % interval of how much @mean rose since the window before
  */
 struct curve_point {
-	double tau;
+	double window;
 	double mean;
 	double size;
 	double low;
@@ -41,14 +41,14 @@ struct curve_point {
 /**
  * struct curve - a curve through (0, 0) and @nr points, at least two
  * @point:	by window, ascending
- * @tau:	nodes: [0] is 0, [i] that of point i - 1
+ * @window:	nodes: [0] is 0, [i] that of point i - 1
  * @size:	of the nodes: the rising and concave sizes closest to the points
  * @slope:	of the curve at the nodes
  */
 struct curve {
 	size_t nr;
 	struct curve_point point[WSMON_WINDOWS_MAX];
-	double tau[WSMON_WINDOWS_MAX + 1];
+	double window[WSMON_WINDOWS_MAX + 1];
 	double size[WSMON_WINDOWS_MAX + 1];
 	double slope[WSMON_WINDOWS_MAX + 1];
 };
@@ -69,13 +69,13 @@ void curve_fit(struct curve *c);
 double curve_window(const struct curve *c, double size);
 
 /** curve_size() - get the working set of a window up to the longest */
-double curve_size(const struct curve *c, double tau);
+double curve_size(const struct curve *c, double window);
 
 /** curve_ends() - get the ends of its 95 % interval */
-void curve_ends(const struct curve *c, double tau, double *low, double *high);
+void curve_ends(const struct curve *c, double window, double *low, double *high);
 
 /** curve_rate() - get the slope at a window; beyond the longest that at the longest */
-double curve_rate(const struct curve *c, double tau);
+double curve_rate(const struct curve *c, double window);
 
 /* What is known of a rate, in struct curve_miss.bound */
 enum curve_bound {
@@ -87,14 +87,14 @@ enum curve_bound {
 /**
  * struct curve_miss - what a limit leads to
  * @bound:	enum curve_bound
- * @tau:	memory used within this time stays; infinity if not known
+ * @window:	memory used within this time stays; infinity if not known
  * @rate:	rate at which memory is used that did not stay
  * @low:	lower end of its 95 % interval
  * @high:	upper end
  */
 struct curve_miss {
 	enum curve_bound bound;
-	double tau;
+	double window;
 	double rate;
 	double low;
 	double high;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "libwsmon/util.h"
 
 #define EVENTS_MAX	65536
 
@@ -15,9 +16,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct peak *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->number, b->number);
 }
 
 static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)

@@ -24,9 +24,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct hot_target *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->life < b->life ? -1 : a->life > b->life;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->life, b->life);
 }
 
 /* The current address space of a target; @next: a new one. NULL without room */

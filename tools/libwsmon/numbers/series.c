@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "series.h"
+#include "libwsmon/util.h"
 
 struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
 {
@@ -23,13 +24,8 @@ struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
 
 static int compare_series(const struct wss_row *a, const struct wss_row *b)
 {
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tau_us != b->tau_us)
-		return a->tau_us < b->tau_us ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	return 0;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
+	       COMPARE(a->class, b->class);
 }
 
 static int by_time(const void *x, const void *y)
@@ -81,5 +77,5 @@ int wss_name_compare(const void *a, const void *b)
 {
 	const struct wss_name *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }

@@ -15,7 +15,7 @@
 /** struct wss_row - fields of a WSS record, or of a PROC record: @bytes is then the RSS */
 struct wss_row {
 	__u64 time_ns;
-	__u64 tau_us;
+	__u64 window_us;
 	__u64 bytes;
 	__u64 low;
 	__u64 high;

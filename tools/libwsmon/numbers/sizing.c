@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sizing.h"
+#include "libwsmon/util.h"
 
 /* Steps between the shortest and the longest window if no limits are given */
 #define STEPS	12
@@ -31,9 +32,9 @@ struct sizing_row sizing_row(const struct curve_of *of, double limit,
 	const struct curve *c = &of->curve;
 	struct curve_miss m = curve_limit(c, limit);
 	double first = growth(of, page_size);
-	double all = c->point[0].size / c->point[0].tau / page_size;
+	double all = c->point[0].size / c->point[0].window / page_size;
 	struct sizing_row row = {
-		.limit = limit, .bound = m.bound, .tau = m.tau,
+		.limit = limit, .bound = m.bound, .window = m.window,
 		.refaults = fmax(0, m.rate / page_size - first),
 		.low = fmax(0, m.low / page_size - first),
 		.high = fmax(0, m.high / page_size - first),
@@ -47,7 +48,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct sizing_row *x = a, *y = b;
 
-	return x->limit < y->limit ? -1 : x->limit > y->limit;
+	return COMPARE(x->limit, y->limit);
 }
 
 size_t sizing_rows(const struct sizing_choice *choice,

@@ -5,7 +5,7 @@
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
 
-#include "curves.h"
+#include "curve_data.h"
 
 #define SIZING_LIMITS_MAX	64
 
@@ -28,7 +28,7 @@ struct sizing_choice {
  * struct sizing_row - a limit
  * @limit:	bytes
  * @bound:	what is known of the rates
- * @tau:	memory used within this many seconds stays; infinity if not known
+ * @window:	memory used within this many seconds stays; infinity if not known
  * @refaults:	pages a second
  * @low:	lower end of their 95 % interval
  * @high:	upper end; infinity if there is none
@@ -39,7 +39,7 @@ struct sizing_choice {
 struct sizing_row {
 	double limit;
 	enum curve_bound bound;
-	double tau;
+	double window;
 	double refaults;
 	double low;
 	double high;

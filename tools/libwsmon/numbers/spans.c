@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libwsmon/sorted.h"
 #include "spans.h"
 
 /* Maximum number of spans; more mappings are left out */
@@ -13,17 +14,7 @@
 
 size_t spans_find(const struct spans *s, __u64 addr)
 {
-	size_t low = 0, high = s->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->span[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return s->nr ? sorted_above(&s->span->end, s->nr, sizeof(*s->span), addr) : 0;
 }
 
 static bool same(const struct span *s, __u32 class, const char *name)

@@ -38,20 +38,20 @@ static void fail(struct wsmon_rec_act *st, int err)
 	st->failed[i]++;
 }
 
-static bool of_huge_pages(enum act_action action)
+static bool of_huge_pages(enum wsmon_action action)
 {
-	return action == ACT_HUGEPAGE || action == ACT_NOHUGEPAGE;
+	return action == WSMON_ACT_HUGEPAGE || action == WSMON_ACT_NOHUGEPAGE;
 }
 
 /* Bytes an action could have an effect on */
-static __u64 to_do(enum act_action action, const struct resident *r, __u64 size)
+static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 size)
 {
 	switch (action) {
-	case ACT_WILLNEED:
+	case WSMON_ACT_WILLNEED:
 		return r->swapped;
-	case ACT_HUGEPAGE:
+	case WSMON_ACT_HUGEPAGE:
 		return r->bytes && r->huge < size ? size - r->huge : 0;
-	case ACT_NOHUGEPAGE:
+	case WSMON_ACT_NOHUGEPAGE:
 		return r->huge;
 	default:
 		return r->bytes;
@@ -59,17 +59,17 @@ static __u64 to_do(enum act_action action, const struct resident *r, __u64 size)
 }
 
 /* Bytes it had an effect on */
-static __u64 was_done(enum act_action action, const struct resident *before,
+static __u64 was_done(enum wsmon_action action, const struct resident *before,
 		      const struct resident *after, __u64 todo)
 {
 	switch (action) {
-	case ACT_PAGEOUT:
+	case WSMON_ACT_PAGEOUT:
 		return before->bytes > after->bytes ?
 		       before->bytes - after->bytes : 0;
-	case ACT_HUGEPAGE:
+	case WSMON_ACT_HUGEPAGE:
 		return after->huge > before->huge ?
 		       after->huge - before->huge : 0;
-	case ACT_NOHUGEPAGE:
+	case WSMON_ACT_NOHUGEPAGE:
 		return before->huge > after->huge ?
 		       before->huge - after->huge : 0;
 	default:
@@ -96,9 +96,9 @@ static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
 		       struct effect *e)
 {
-	enum act_action action = a->scheme.rule[s->rule].action;
+	enum wsmon_action action = a->scheme.rule[s->rule].action;
 	struct act_process *p = &t->process;
-	bool huge = of_huge_pages(action), seen = action == ACT_PAGEOUT || huge;
+	bool huge = of_huge_pages(action), seen = action == WSMON_ACT_PAGEOUT || huge;
 	struct resident before, after;
 	__u64 todo;
 	int err;
@@ -112,27 +112,27 @@ static int apply_block(struct act *a, struct act_target *t,
 	e->tried += todo;
 	if (a->dry_run)
 		return 0;
-	if (action == ACT_PAGEOUT)
+	if (action == WSMON_ACT_PAGEOUT)
 		taken_look(&t->taken, p, start, a->refaulted);
 	err = process_advise(p, action, start, end);
-	if (action == ACT_PAGEOUT)
+	if (action == WSMON_ACT_PAGEOUT)
 		taken_note(&t->taken, p, start, s->rule);
 	if (!process_resident(p, start, end, huge, &after) && (seen || !err))
 		e->done += was_done(action, &before, &after, todo);
-	if (action != ACT_STAT)
+	if (action != WSMON_ACT_STAT)
 		limits_charge(&a->limits, todo, 0);
 	return err;
 }
 
 /* Must a part of a mapping be left alone? */
 static bool skip(const struct act *a, const struct mapping *m,
-		 enum act_action action, __u64 start, __u64 end)
+		 enum wsmon_action action, __u64 start, __u64 end)
 {
 	if (!(m->class & a->classes) || m->locked)
 		return true;
 	if (of_huge_pages(action) && end - start < ACT_HUGE)
 		return true;
-	return action == ACT_PAGEOUT && a->no_swap &&
+	return action == WSMON_ACT_PAGEOUT && a->no_swap &&
 	       m->class & ACT_SWAPPED_CLASSES;
 }
 
@@ -151,7 +151,7 @@ static __u64 block_end(__u64 addr, __u64 end)
 static __u64 apply_next(struct act *a, struct act_target *t,
 			const struct stretch *s, __u64 addr, struct effect *e)
 {
-	enum act_action action = a->scheme.rule[s->rule].action;
+	enum wsmon_action action = a->scheme.rule[s->rule].action;
 	struct wsmon_rec_act *st = &a->stat[s->rule];
 	const struct mapping *m;
 	__u64 end;
@@ -209,9 +209,9 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 }
 
 /* The governor is for reclaim only */
-static bool permitted(const struct act *a, enum act_action action)
+static bool permitted(const struct act *a, enum wsmon_action action)
 {
-	if (action != ACT_PAGEOUT && action != ACT_COLD)
+	if (action != WSMON_ACT_PAGEOUT && action != WSMON_ACT_COLD)
 		return true;
 	return a->dry_run || limits_reclaim(&a->limits);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "match.h"
+#include "libwsmon/util.h"
 
 /* Pieces the module may have cut in two: both sides are one to a rule */
 static bool neighbours(const struct piece *a, const struct piece *b)
@@ -46,7 +47,7 @@ static bool align(const struct act_rule *rule, struct stretch *s)
 {
 	s->start = s->whole_start;
 	s->end = s->whole_end;
-	if (rule->action == ACT_HUGEPAGE || rule->action == ACT_NOHUGEPAGE) {
+	if (rule->action == WSMON_ACT_HUGEPAGE || rule->action == WSMON_ACT_NOHUGEPAGE) {
 		s->start = (s->start + ACT_HUGE - 1) & ~(ACT_HUGE - 1);
 		s->end &= ~(ACT_HUGE - 1);
 	}
@@ -107,9 +108,7 @@ static int by_age(const void *x, const void *y)
 {
 	const struct stretch *a = x, *b = y;
 
-	if (a->age_ns != b->age_ns)
-		return a->age_ns > b->age_ns ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
+	return COMPARE(b->age_ns, a->age_ns) ?: COMPARE(a->start, b->start);
 }
 
 static int match_rule(struct match *m, const struct act_scheme *scheme,

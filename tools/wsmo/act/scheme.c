@@ -14,14 +14,8 @@
 #include "cli/units.h"
 #include "scheme.h"
 
-static const char * const actions[ACT_ACTIONS] = {
-	[ACT_STAT]	 = "stat",
-	[ACT_PAGEOUT]	 = "pageout",
-	[ACT_COLD]	 = "cold",
-	[ACT_WILLNEED]	 = "willneed",
-	[ACT_HUGEPAGE]	 = "hugepage",
-	[ACT_NOHUGEPAGE] = "nohugepage",
-};
+#define NAME(id, name)	name,
+static const char * const actions[] = { WSMON_ACTIONS(NAME) };
 
 enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIELDS };
 

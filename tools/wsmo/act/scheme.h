@@ -22,26 +22,6 @@
 #define ACT_TEXT	96	/* max. bytes of a rule's text */
 
 /**
- * enum act_action - actions; the numbers are part of the record format
- * @ACT_STAT:		count only
- * @ACT_PAGEOUT:	reclaim now: write to swap, or drop
- * @ACT_COLD:		reclaim first when memory gets short
- * @ACT_WILLNEED:	read from swap before it is used
- * @ACT_HUGEPAGE:	put into huge pages
- * @ACT_NOHUGEPAGE:	split huge pages
- * @ACT_ACTIONS:	number of actions
- */
-enum act_action {
-	ACT_STAT,
-	ACT_PAGEOUT,
-	ACT_COLD,
-	ACT_WILLNEED,
-	ACT_HUGEPAGE,
-	ACT_NOHUGEPAGE,
-	ACT_ACTIONS
-};
-
-/**
  * struct act_rule - a rule; every bound is inclusive
  * @min_size:	bytes of a stretch of memory that fits
  * @max_size:	~0 is no bound
@@ -63,7 +43,7 @@ struct act_rule {
 	double max_access;
 	__u64 min_age_ns;
 	__u64 max_age_ns;
-	enum act_action action;
+	enum wsmon_action action;
 	unsigned int line;
 	char text[ACT_TEXT];
 };

@@ -69,7 +69,7 @@ static int check_action(const struct act_target *t, const struct act_rule *rule)
 	const char *name = act_action_name(rule->action);
 	int err;
 
-	if (rule->action == ACT_HUGEPAGE && access(THP_DIR, F_OK)) {
+	if (rule->action == WSMON_ACT_HUGEPAGE && access(THP_DIR, F_OK)) {
 		msg("%s: this kernel has no transparent huge pages", name);
 		return -1;
 	}
@@ -85,7 +85,7 @@ static int check_action(const struct act_target *t, const struct act_rule *rule)
 	case -ENOSYS:
 	case -EINVAL:
 		msg("%s: this kernel cannot do that to another process (Linux %s can)",
-		    name, rule->action == ACT_HUGEPAGE ? "6.1" : "5.10");
+		    name, rule->action == WSMON_ACT_HUGEPAGE ? "6.1" : "5.10");
 		return -1;
 	case -ENOENT:
 		msg("%s: there is no /sys/kernel/debug/split_huge_pages; mount debugfs: mount -t debugfs none /sys/kernel/debug",
@@ -104,7 +104,7 @@ static void look_at_swap(struct act *a)
 
 	a->no_swap = swap_free() < (before ? SWAP_AGAIN : 1);
 	for (i = 0; i < a->scheme.nr; i++)
-		pageout |= a->scheme.rule[i].action == ACT_PAGEOUT &&
+		pageout |= a->scheme.rule[i].action == WSMON_ACT_PAGEOUT &&
 			   a->classes & ACT_SWAPPED_CLASSES;
 	if (pageout && a->no_swap && !before)
 		msg("no swap space is free: anonymous memory is not paged out");

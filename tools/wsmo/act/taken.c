@@ -10,6 +10,7 @@
 
 #include "cli/clock.h"
 #include "taken.h"
+#include "libwsmon/util.h"
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
 #define BLOCKS_A_SCAN	64		/* looks between two at the clock */
@@ -24,7 +25,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct taken_block *a = x, *b = y;
 
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
+	return COMPARE(a->addr, b->addr);
 }
 
 static int look(struct act_process *p, __u64 addr, struct resident *r)

@@ -329,16 +329,16 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 	return err;
 }
 
-static int advice_of(enum act_action action)
+static int advice_of(enum wsmon_action action)
 {
 	switch (action) {
-	case ACT_PAGEOUT:
+	case WSMON_ACT_PAGEOUT:
 		return MADV_PAGEOUT;
-	case ACT_COLD:
+	case WSMON_ACT_COLD:
 		return MADV_COLD;
-	case ACT_WILLNEED:
+	case WSMON_ACT_WILLNEED:
 		return MADV_WILLNEED;
-	case ACT_HUGEPAGE:
+	case WSMON_ACT_HUGEPAGE:
 		return MADV_COLLAPSE;
 	default:
 		return -1;
@@ -353,11 +353,11 @@ static int advise(const struct act_process *p, const struct iovec *iov,
 	       -errno : 0;
 }
 
-int process_may(const struct act_process *p, enum act_action action)
+int process_may(const struct act_process *p, enum wsmon_action action)
 {
 	int advice = advice_of(action);
 
-	if (action == ACT_NOHUGEPAGE)
+	if (action == WSMON_ACT_NOHUGEPAGE)
 		return access(SPLIT_FILE, W_OK) ? -errno : 0;
 	return advice < 0 ? 0 : advise(p, NULL, 0, advice);
 }
@@ -380,7 +380,7 @@ static int split(const struct act_process *p, __u64 start, __u64 end)
 	return err;
 }
 
-int process_advise(const struct act_process *p, enum act_action action,
+int process_advise(const struct act_process *p, enum wsmon_action action,
 		   __u64 start, __u64 end)
 {
 	struct iovec iov = {
@@ -389,9 +389,9 @@ int process_advise(const struct act_process *p, enum act_action action,
 	};
 
 	switch (action) {
-	case ACT_STAT:
+	case WSMON_ACT_STAT:
 		return 0;
-	case ACT_NOHUGEPAGE:
+	case WSMON_ACT_NOHUGEPAGE:
 		return split(p, start, end);
 	default:
 		return advise(p, &iov, 1, advice_of(action));

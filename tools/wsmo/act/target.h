@@ -92,13 +92,13 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
  * process_may() - may an action be applied to the process?
  * Return: 0, or -errno
  */
-int process_may(const struct act_process *p, enum act_action action);
+int process_may(const struct act_process *p, enum wsmon_action action);
 
 /**
  * process_advise() - apply an action to a range of one mapping
  * Return: 0, or -errno
  */
-int process_advise(const struct act_process *p, enum act_action action,
+int process_advise(const struct act_process *p, enum wsmon_action action,
 		   __u64 start, __u64 end);
 
 #endif /* WSMO_ACT_TARGET_H */

@@ -10,7 +10,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "kconfig.h"
@@ -165,51 +164,24 @@ static void check_kernel(struct check *c)
 	}
 }
 
-#define OPT_SYSROOT	256
-
-static const struct argp_option options[] = {
-	{ "sysroot", OPT_SYSROOT, "DIR", 0, "Check the system below DIR (/)", 0 },
+static const struct option_desc options[] = {
+	{ "sysroot", 0, "DIR", "Check the system below DIR (/)", OPT_TEXT, OPT_AT(struct check, root) },
 	{ 0 }
-};
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct check *c = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &c->format;
-		return 0;
-	case OPT_SYSROOT:
-		c->root = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		usage_error(state, "unexpected argument '%s'", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ .argp = &format_argp },
-	{ .argp = &debugfs_argp },
-	{ .argp = &verb_common_argp },
-	{ 0 }
-};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_opt,
-	.children = children,
-	.doc = "Check whether recording works here, and what is missing."
-	       "\vThe exit status is 0 if recording works now, with the module loaded.",
 };
 
 int cmd_check(int argc, char **argv)
 {
 	struct check c = { .format = TABLE_HUMAN, .root = "" };
 
-	verb_parse(&argp, "wsmo check", argc, argv, &c);
+	options_parse(&(struct command_line) {
+		.name = "wsmo check",
+		.doc = "Check whether recording works here, and what is missing."
+		       "\vThe exit status is 0 if recording works now, with the module loaded.",
+		.groups = {
+			OPT_GROUP(options, &c), OPT_GROUP(format_options, &c.format),
+			OPT_GROUP(debugfs_options, NULL),
+		},
+	}, argc, argv);
 	c.table = table_new(&desc, c.format);
 	check_module(&c);
 	check_lockdown(&c);

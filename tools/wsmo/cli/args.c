@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * args.c - command lines: options that all or several verbs share
+ * args.c - command lines: what all verbs share
  */
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +9,22 @@
 
 #include "args.h"
 #include "cli.h"
-#include "libwsmon/names.h"
-#include "units.h"
 
 static char verb_name[32];
+static const char *option_name;
+
+void usage_option(const char *name)
+{
+	option_name = name;
+}
 
 void usage_error(struct argp_state *state, const char *fmt, ...)
 {
 	va_list ap;
 
 	fputs("wsmo: ", stderr);
+	if (option_name)
+		fprintf(stderr, "--%s: ", option_name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -63,12 +68,12 @@ static error_t parse_common(int key, char *arg __attribute__((unused)),
 	}
 }
 
-const struct argp verb_common_argp = {
+static const struct argp common_argp = {
 	.options = common_options, .parser = parse_common,
 };
 
 const struct argp_child verb_common[] = {
-	{ .argp = &verb_common_argp },
+	{ .argp = &common_argp },
 	{ 0 }
 };
 
@@ -119,40 +124,4 @@ void verb_parse(const struct argp *argp, const char *name, int argc,
 	if (argp_parse(&plain, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,
 		       input))
 		exit(WSMO_USAGE);
-}
-
-void set_format(struct argp_state *state, enum table_format *format,
-		enum table_format wanted)
-{
-	if (*format != TABLE_HUMAN && *format != wanted)
-		usage_error(state, "only one of --json, --csv and --raw");
-	*format = wanted;
-}
-
-void parse_pids(struct argp_state *state, char *list, struct pids *pids)
-{
-	char *pid;
-
-	while ((pid = strsep(&list, ","))) {
-		__u64 v;
-
-		if (units_parse_count(pid, INT_MAX, &v) || !v)
-			usage_error(state, "'%s' is not a process id", pid);
-		pids->pid = need(reallocarray(pids->pid, pids->nr + 1,
-					      sizeof(*pids->pid)));
-		pids->pid[pids->nr++] = v;
-	}
-}
-
-void parse_classes(struct argp_state *state, char *list, __u32 *classes)
-{
-	char *name;
-
-	while ((name = strsep(&list, ","))) {
-		int class = class_by_name(name);
-
-		if (class < 0)
-			usage_error(state, "'%s' is not a class of memory", name);
-		*classes |= 1U << class;
-	}
 }

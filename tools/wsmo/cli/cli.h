@@ -9,13 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libwsmon/util.h"
 #include "wsmon.h"
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "records are little-endian and read in place"
-#endif
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Exit status of every verb; "record -- CMD" returns that of CMD instead. */
 #define WSMO_OK		0

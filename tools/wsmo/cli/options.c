@@ -1,39 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * options.c - options, and arguments of options, that several verbs take
+ * options.c - command lines, described by tables
  */
-#include "args.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli.h"
+#include "libwsmon/filter.h"
+#include "libwsmon/names.h"
 #include "options.h"
 #include "units.h"
 
-enum { OPT_JSON = 1280, OPT_CSV, OPT_RAW };
+#define OPTIONS_MAX	48
 
-static const struct argp_option options[] = {
-	{ "--json, --csv, --raw", 0, NULL, OPTION_DOC, "JSON lines; CSV; a table of exact numbers", 0 },
-	{ "json", OPT_JSON, NULL, OPTION_HIDDEN, NULL, 0 },
-	{ "csv", OPT_CSV, NULL, OPTION_HIDDEN, NULL, 0 },
-	{ "raw", OPT_RAW, NULL, OPTION_HIDDEN, NULL, 0 },
+static struct {
+	const struct command_line *cl;
+	struct argp_option option[OPTIONS_MAX + 1];
+	const struct option_desc *desc[OPTIONS_MAX];
+	void *to[OPTIONS_MAX];
+	size_t nr;
+} parser;
+
+const struct option_desc format_options[] = {
+	{ "--json, --csv, --raw", .help = "JSON lines; CSV; a table of exact numbers", .kind = OPT_DOC },
+	{ "json", .kind = OPT_FORMAT, .min = TABLE_JSON },
+	{ "csv", .kind = OPT_FORMAT, .min = TABLE_CSV },
+	{ "raw", .kind = OPT_FORMAT, .min = TABLE_RAW },
 	{ 0 }
-};
-
-static error_t parse_opt(int key, char *arg __attribute__((unused)),
-			 struct argp_state *state)
-{
-	static const enum table_format formats[] = {
-		[OPT_JSON - OPT_JSON] = TABLE_JSON,
-		[OPT_CSV - OPT_JSON] = TABLE_CSV,
-		[OPT_RAW - OPT_JSON] = TABLE_RAW,
-	};
-
-	if (key < OPT_JSON || key > OPT_RAW)
-		return ARGP_ERR_UNKNOWN;
-	set_format(state, state->input, formats[key - OPT_JSON]);
-	return 0;
-}
-
-const struct argp format_argp = {
-	.options = options, .parser = parse_opt,
 };
 
 __u64 option_time(struct argp_state *state, const char *arg)
@@ -41,8 +35,7 @@ __u64 option_time(struct argp_state *state, const char *arg)
 	__u64 ns;
 
 	if (units_parse_time(arg, &ns) || ns < NSEC_PER_USEC)
-		usage_error(state, "'%s' is not a time; write 500us, 100ms, 2s or 5m",
-			    arg);
+		usage_error(state, "'%s' is not a time; write 500us, 100ms, 2s or 5m", arg);
 	return ns;
 }
 
@@ -55,13 +48,211 @@ double option_percent(struct argp_state *state, const char *arg)
 	return share;
 }
 
-__u64 option_count(struct argp_state *state, const char *arg, __u64 min,
-		   __u64 max)
+__u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max)
 {
 	__u64 n;
 
 	if (units_parse_count(arg, max, &n) || n < min)
-		usage_error(state, "'%s' is not a number from %llu to %llu", arg,
-			    min, max);
+		usage_error(state, "'%s' is not a number from %llu to %llu", arg, min, max);
 	return n;
+}
+
+__u64 option_size(struct argp_state *state, const char *arg)
+{
+	__u64 bytes;
+
+	if (units_parse_size(arg, &bytes))
+		usage_error(state, "'%s' is not a size; write 64M or 1G", arg);
+	return bytes;
+}
+
+unsigned int option_choice(struct argp_state *state, const char *arg, const char *words)
+{
+	size_t len = strlen(arg);
+	const char *word = words;
+	unsigned int n;
+
+	for (n = 0; ; n++) {
+		size_t end = strcspn(word, "|");
+
+		if (end == len && !memcmp(word, arg, len))
+			return n;
+		if (!word[end])
+			usage_error(state, "'%s' is not one of %s", arg, words);
+		word += end + 1;
+	}
+}
+
+char *option_pair(struct argp_state *state, char *arg, const char *what)
+{
+	char *comma = strchr(arg, ',');
+
+	if (!comma)
+		usage_error(state, "'%s' is not two %s A,B; either may be empty", arg, what);
+	*comma = '\0';
+	return comma + 1;
+}
+
+static void add_pids(struct argp_state *state, char *list, struct pids *pids)
+{
+	char *pid;
+
+	while ((pid = strsep(&list, ","))) {
+		__u64 v;
+
+		if (units_parse_count(pid, INT_MAX, &v) || !v)
+			usage_error(state, "'%s' is not a process id", pid);
+		pids->pid = need(reallocarray(pids->pid, pids->nr + 1, sizeof(*pids->pid)));
+		pids->pid[pids->nr++] = v;
+	}
+}
+
+static void add_classes(struct argp_state *state, char *list, __u32 *classes)
+{
+	char *name;
+
+	while ((name = strsep(&list, ","))) {
+		int class = class_by_name(name);
+
+		if (class < 0)
+			usage_error(state, "'%s' is not a class of memory; see wsmo(1)", name);
+		*classes |= 1U << class;
+	}
+}
+
+static void set_number(const struct option_desc *o, void *at, __u64 v)
+{
+	/* little-endian machines only, as the recording is */
+	memcpy(at, &v, o->size);
+}
+
+static __u64 time_within(struct argp_state *state, const char *arg, const struct option_desc *o)
+{
+	__u64 ns = option_time(state, arg);
+	char text[UNITS_LEN];
+
+	if (ns < o->min)
+		usage_error(state, "'%s' is too short; at least %s", arg, units_time(text, o->min));
+	return ns;
+}
+
+static void set_format(struct argp_state *state, enum table_format *format,
+		       enum table_format wanted)
+{
+	if (*format != TABLE_HUMAN && *format != wanted)
+		usage_error(state, "only one of --json, --csv and --raw");
+	*format = wanted;
+}
+
+static void apply(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
+{
+	void *at = (char *)to + o->offset;
+	double share;
+
+	switch (o->kind) {
+	case OPT_FLAG:
+	case OPT_CLEAR:
+		*(bool *)at = o->kind == OPT_FLAG;
+		break;
+	case OPT_TEXT:
+		*(const char **)at = arg;
+		break;
+	case OPT_TIME:
+		set_number(o, at, time_within(state, arg, o));
+		break;
+	case OPT_COUNT:
+		set_number(o, at, option_count(state, arg, o->min, o->max));
+		break;
+	case OPT_SIZE:
+		set_number(o, at, option_size(state, arg));
+		break;
+	case OPT_PERCENT:
+		share = option_percent(state, arg);
+		memcpy(at, &share, sizeof(share));
+		break;
+	case OPT_CHOICE:
+		set_number(o, at, option_choice(state, arg, o->arg));
+		break;
+	case OPT_PIDS:
+		add_pids(state, arg, at);
+		break;
+	case OPT_CLASSES:
+		add_classes(state, arg, at);
+		break;
+	case OPT_FORMAT:
+		set_format(state, at, o->min);
+		break;
+	case OPT_CALL:
+		o->call(state, arg, o, to);
+		break;
+	case OPT_DOC:
+		break;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const struct command_line *cl = parser.cl;
+	size_t i;
+
+	usage_option(NULL);
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (cl->command)
+			return ARGP_ERR_UNKNOWN;
+		if (!cl->arg)
+			usage_error(state, "unexpected argument '%s'", arg);
+		cl->arg(state, arg, cl->to);
+		return 0;
+	case ARGP_KEY_ARGS:
+		cl->command(state->argv + state->next, cl->to);
+		return 0;
+	case ARGP_KEY_END:
+		if (cl->check)
+			cl->check(state, cl->to);
+		return 0;
+	}
+	for (i = 0; i < parser.nr; i++) {
+		if (parser.option[i].key == key) {
+			usage_option(parser.desc[i]->name);
+			apply(state, arg, parser.desc[i], parser.to[i]);
+			return 0;
+		}
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void add_option(const struct option_group *g, const struct option_desc *o)
+{
+	size_t i = parser.nr++;
+
+	if (i == OPTIONS_MAX)
+		abort();
+	parser.desc[i] = o;
+	parser.to[i] = g->to;
+	parser.option[i] = (struct argp_option) {
+		.name = o->name, .key = o->key, .arg = o->arg, .doc = o->help,
+		.flags = (g->hidden || !o->help ? OPTION_HIDDEN : 0) |
+			 (o->optional ? OPTION_ARG_OPTIONAL : 0) |
+			 (o->kind == OPT_DOC ? OPTION_DOC : 0),
+	};
+	if (!o->key && o->kind != OPT_DOC)
+		parser.option[i].key = UCHAR_MAX + 1 + i;
+}
+
+void options_parse(const struct command_line *cl, int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = parser.option, .parser = parse, .children = verb_common,
+		.args_doc = cl->args, .doc = cl->doc,
+	};
+	const struct option_group *g;
+	const struct option_desc *o;
+
+	parser.cl = cl;
+	for (g = cl->groups; g->options; g++)
+		for (o = g->options; o->name; o++)
+			add_option(g, o);
+	verb_parse(&argp, cl->name, argc, argv, NULL);
+	usage_option(NULL);
 }

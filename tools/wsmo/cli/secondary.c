@@ -13,7 +13,7 @@ static int compare(const void *x, const void *y)
 {
 	const __u32 *a = x, *b = y;
 
-	return *a < *b ? -1 : *a > *b;
+	return COMPARE(*a, *b);
 }
 
 static struct sorted pids = {

@@ -9,7 +9,7 @@
 
 /**
  * text_clean() - escape control characters, for terminals and CSV
- * @dst: result, always terminated; a longer text is cut
+ * @dst: result, always terminated; a text that does not fit is cut
  * @size: bytes at @dst
  * @src: the text
  *

@@ -29,14 +29,15 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 
 static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
 {
-	char tau[UNITS_LEN], name[96];
+	char window[UNITS_LEN], name[96];
 	int len;
 
-	if (!filter_wants_class(&rp->filter, w->class) || !filter_wants_window(&rp->filter, w->tau_us))
+	if (!filter_wants_class(&rp->filter, w->class) ||
+	    !filter_wants_window(&rp->filter, w->window_us))
 		return;
 	len = snprintf(name, sizeof(name), "working set %s, %s",
 		       class_name(w->class),
-		       units_time(tau, w->tau_us * NSEC_PER_USEC));
+		       units_time(window, w->window_us * NSEC_PER_USEC));
 	counter(rp, w->rec.time_ns, w->pid, name, w->bytes);
 	snprintf(name + len, sizeof(name) - len, " (low)");
 	counter(rp, w->rec.time_ns, w->pid, name, w->low);

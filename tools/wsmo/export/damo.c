@@ -52,7 +52,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct damo_target *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 static void damo_begin(struct report *rp)

@@ -7,7 +7,6 @@
 #include <json-c/json.h>
 
 #include "cli/cli.h"
-#include "cli/options.h"
 #include "cli/text.h"
 #include "cli/units.h"
 #include "export.h"
@@ -41,18 +40,19 @@ struct export {
 	__u64 interval_ns;
 };
 
-enum { OPT_LIVE = 256, OPT_INTERVAL };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write to FILE, replaced once all is written", 0 },
-	{ "live", OPT_LIVE, NULL, 0, "openmetrics: export what is monitored now, repeatedly", 0 },
-	{ "interval", OPT_INTERVAL, "TIME", 0, "Time between two exports with --live (10s)", 0 },
+static const struct option_desc options[] = {
+	{ "output", 'o', "FILE", "Write to FILE, replaced once all is written", OPT_TEXT,
+	  OPT_AT(struct export, file) },
+	{ "live", 0, NULL, "openmetrics: export what is monitored now, repeatedly", OPT_FLAG,
+	  OPT_AT(struct export, live) },
+	{ "interval", 0, "TIME", "Time between two exports with --live (10s)", OPT_TIME,
+	  OPT_AT(struct export, interval_ns), NSEC_PER_MSEC },
 	{ 0 }
 };
 
-static void set_view(struct argp_state *state, struct report *rp,
-		     const char *name)
+static void set_view(struct argp_state *state, const char *name, void *to)
 {
+	struct report *rp = &((struct export *)to)->rp;
 	static const struct report_view * const views[] = {
 		&export_chrome, &export_damo, &export_openmetrics,
 	};
@@ -68,8 +68,9 @@ static void set_view(struct argp_state *state, struct report *rp,
 			    name);
 }
 
-static void check(struct argp_state *state, const struct export *e)
+static void check(struct argp_state *state, void *to)
 {
+	const struct export *e = to;
 	const struct report *rp = &e->rp;
 
 	if (!rp->view)
@@ -82,59 +83,24 @@ static void check(struct argp_state *state, const struct export *e)
 		usage_error(state, "--live exports all that is monitored now: it takes none of -i, --time, --pid, --class and --window");
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct export *e = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &e->rp;
-		return 0;
-	case 'o':
-		e->file = arg;
-		return 0;
-	case OPT_LIVE:
-		e->live = true;
-		return 0;
-	case OPT_INTERVAL:
-		e->interval_ns = option_time(state, arg);
-		if (e->interval_ns < NSEC_PER_MSEC)
-			usage_error(state, "--interval must be at least 1ms");
-		return 0;
-	case ARGP_KEY_ARG:
-		set_view(state, &e->rp, arg);
-		return 0;
-	case ARGP_KEY_END:
-		check(state, e);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ .argp = &report_filter_argp },
-	{ .argp = &debugfs_argp },
-	{ .argp = &verb_common_argp },
-	{ 0 }
-};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_opt,
-	.children = children,
-	.args_doc = "chrome|damo|openmetrics",
-	.doc = "Convert a recording for other programs."
-	       "\vchrome: counters for ui.perfetto.dev. damo: regions for DAMON's damo. "
-	       "openmetrics: text for Prometheus. Tables: 'wsmo report' with --csv or --json.",
-};
-
 int cmd_export(int argc, char **argv)
 {
 	struct export e = { .rp.out.f = stdout };
 
 	filter_init(&e.rp.filter);
-	verb_parse(&argp, "wsmo export", argc, argv, &e);
+	options_parse(&(struct command_line) {
+		.name = "wsmo export",
+		.args = "chrome|damo|openmetrics",
+		.doc = "Convert a recording for other programs."
+		       "\vchrome: counters for ui.perfetto.dev. damo: regions for DAMON's damo. "
+		       "openmetrics: text for Prometheus. Tables: 'wsmo report' with --csv or --json.",
+		.groups = {
+			OPT_GROUP(options, &e), OPT_GROUP(recording_options, &e.rp),
+			OPT_GROUP(class_options, &e.rp), OPT_GROUP(window_options, &e.rp),
+			OPT_GROUP(debugfs_options, NULL),
+		},
+		.to = &e, .arg = set_view, .check = check,
+	}, argc, argv);
 	if (e.live)
 		return export_live(e.file, e.interval_ns ? e.interval_ns :
 							   LIVE_INTERVAL);

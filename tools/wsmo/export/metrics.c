@@ -70,7 +70,7 @@ static void sample(const struct family *f, const struct wss_row *row,
 	put_target(f->name, row->pid, name ? name->comm : "");
 	if (f->classes)
 		printf(",class=\"%s\",window_seconds=\"%.15g\"",
-		       class_name(row->class), row->tau_us / 1e6);
+		       class_name(row->class), row->window_us / 1e6);
 	printf("} %llu", *(const __u64 *)((const char *)row + f->offset));
 	if (mono_ns)
 		printf(" %.3f", (real_ns + (row->time_ns - mono_ns)) / 1e9);

@@ -37,9 +37,10 @@ static void take_wss(struct report *rp, const struct wsmon_rec_wss *w)
 {
 	struct metrics *m = rp->data;
 
-	if (filter_wants_class(&rp->filter, w->class) && filter_wants_window(&rp->filter, w->tau_us))
+	if (filter_wants_class(&rp->filter, w->class) &&
+	    filter_wants_window(&rp->filter, w->window_us))
 		need(wss_rows_add(&m->rows, &(struct wss_row) {
-			.time_ns = w->rec.time_ns, .tau_us = w->tau_us,
+			.time_ns = w->rec.time_ns, .window_us = w->window_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
 			.mapped = w->mapped, .pid = w->pid, .class = w->class,
 		}));

@@ -18,6 +18,7 @@
 #include "buildid.h"
 #include "cli/clock.h"
 #include "mapper.h"
+#include "libwsmon/util.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64
@@ -68,14 +69,14 @@ static int compare(const void *x, const void *y)
 {
 	const struct mapped *a = x, *b = y;
 
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
+	return COMPARE(a->pid, b->pid);
 }
 
 static int compare_threads(const void *x, const void *y)
 {
 	const struct thread *a = x, *b = y;
 
-	return a->sp < b->sp ? -1 : a->sp > b->sp;
+	return COMPARE(a->sp, b->sp);
 }
 
 /* /proc/PID/task/TID/syscall: "running"; or the call's number and arguments, sp, pc */

@@ -8,6 +8,7 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "session/debugfs.h"
 #include "wsmon.h"
 
@@ -17,47 +18,37 @@ struct text {
 	size_t len;
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static void take_word(struct argp_state *state, const char *word, void *to)
 {
-	struct text *t = state->input;
+	struct text *t = to;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		t->len += snprintf(t->bytes + t->len, sizeof(t->bytes) - t->len, "%s%s",
-				   t->len ? " " : "", arg);
-		if (t->len >= sizeof(t->bytes))
-			usage_error(state, "the text is too long: at most %d bytes",
-				    WSMON_MARK_TEXT - 1);
-		return 0;
-	case ARGP_KEY_END:
-		if (!t->len)
-			usage_error(state, "the mark needs a text: 'wsmo mark TEXT'");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	t->len += snprintf(t->bytes + t->len, sizeof(t->bytes) - t->len, "%s%s",
+			   t->len ? " " : "", word);
+	if (t->len >= sizeof(t->bytes))
+		usage_error(state, "the text is too long: at most %d bytes", WSMON_MARK_TEXT - 1);
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &debugfs_argp },
-	{ .argp = &verb_common_argp },
-	{ 0 }
-};
+static void check(struct argp_state *state, void *to)
+{
+	const struct text *t = to;
 
-static const struct argp argp = {
-	.parser = parse_opt,
-	.children = children,
-	.args_doc = "TEXT...",
-	.doc = "Mark this moment in the running recording, with the targets' call stacks."
-	       "\v'wsmo report peaks' shows marks.",
-};
+	if (!t->len)
+		usage_error(state, "the mark needs a text: 'wsmo mark TEXT'");
+}
 
 int cmd_mark(int argc, char **argv)
 {
 	struct text text = { .len = 0 };
 	int err;
 
-	verb_parse(&argp, "wsmo mark", argc, argv, &text);
+	options_parse(&(struct command_line) {
+		.name = "wsmo mark",
+		.args = "TEXT...",
+		.doc = "Mark this moment in the running recording, with the targets' call stacks."
+		       "\v'wsmo report peaks' shows marks.",
+		.groups = { OPT_GROUP(debugfs_options, NULL) },
+		.to = &text, .arg = take_word, .check = check,
+	}, argc, argv);
 	err = debugfs_write("mark", text.bytes);
 	if (err == -ESRCH)
 		msg("no recording is running; start one with 'wsmo record'");

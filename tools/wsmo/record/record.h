@@ -6,11 +6,13 @@
 #define WSMO_RECORD_H
 
 #include "child.h"
-#include "cli/args.h"
+#include "cli/options.h"
+#include "libwsmon/filter.h"
 #include "libwsmon/pack.h"
 #include "mapper.h"
 #include "marks.h"
 #include "output.h"
+#include "session/debugfs.h"
 #include "session/procfs.h"
 #include "session/session.h"
 #include "stacks.h"
@@ -105,14 +107,13 @@ struct record {
 	.stacks.fd = -1,		\
 }
 
-/*
- * Options of verbs that monitor; its input is the struct record. Those that few need
- * are not in --help but in wsmo-record(1).
- */
-extern const struct argp record_argp;
+/* Options of verbs that monitor, for struct record: whom and how long; how */
+extern const struct option_desc record_target_options[];
+extern const struct option_desc record_attr_options[];
 
-/* The same; --help does not have those that say how to monitor */
-extern const struct argp record_brief_argp;
+/* The command, and the check of those options, for struct command_line */
+void record_command(char **argv, void *to);
+void record_check(struct argp_state *state, void *to);
 
 /**
  * record_setting() - find or add an attribute to be set for this session

@@ -34,7 +34,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct stacks_target *a = x, *b = y;
 
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
+	return COMPARE(a->pid, b->pid);
 }
 
 static void __attribute__((noreturn)) execute(int fd)

@@ -7,6 +7,7 @@
 #include "cli/clock.h"
 #include "session/procfs.h"
 #include "targets.h"
+#include "libwsmon/util.h"
 
 /* Min. time between two PROC records of a target: one follows each WSS record */
 #define MEMORY_INTERVAL	(NSEC_PER_SEC * 9 / 10)
@@ -40,7 +41,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct target *a = x, *b = y;
 
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
+	return COMPARE(a->pid, b->pid);
 }
 
 void targets_note(struct targets *t, __u32 pid, bool gone)

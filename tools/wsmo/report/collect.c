@@ -14,7 +14,7 @@ int compare_pids(const void *a, const void *b)
 {
 	const __u32 *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return COMPARE(*x, *y);
 }
 
 void collect_init(struct collected *c)
@@ -55,9 +55,9 @@ void collect_record(struct collected *c, const struct filter *filter,
 		}));
 	else if (rec->type == WSMON_REC_WSS &&
 		 filter_wants_class(filter, w->class) &&
-		 filter_wants_window(filter, w->tau_us))
+		 filter_wants_window(filter, w->window_us))
 		need(wss_rows_add(&c->rows, &(struct wss_row) {
-			.time_ns = rec->time_ns, .tau_us = w->tau_us,
+			.time_ns = rec->time_ns, .window_us = w->window_us,
 			.bytes = w->bytes, .low = w->low, .high = w->high,
 			.mapped = w->mapped, .pid = w->pid, .class = w->class,
 		}));

@@ -83,22 +83,22 @@ static void explain_no_curve(const struct curves *cs)
 
 static double longest_window(const struct curves *cs)
 {
-	double tau = 0;
+	double window = 0;
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		tau = fmax(tau, cs->of[i].curve.tau[cs->of[i].curve.nr]);
-	return tau;
+		window = fmax(window, cs->of[i].curve.window[cs->of[i].curve.nr]);
+	return window;
 }
 
 static void explain_left_out(const struct curves *cs)
 {
 	char longest[UNITS_LEN], used[UNITS_LEN];
-	double tau = longest_window(cs);
+	double window = longest_window(cs);
 
-	if (whole(tau * 1e6) < cs->longest_us)
+	if (whole(window * 1e6) < cs->longest_us)
 		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
-		    units_time(used, whole(tau * 1e9)),
+		    units_time(used, whole(window * 1e9)),
 		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
 }
 
@@ -157,7 +157,7 @@ static void print_curve(const struct report *rp, const struct curves *cs)
 			table_row(t, (struct cell[]) {
 				[PID]	= pid_cell(of),
 				[CLASS]	= cell_s(class_name(of->class)),
-				[WINDOW] = cell_u(whole(p->tau * 1e6)),
+				[WINDOW] = cell_u(whole(p->window * 1e6)),
 				[BYTES]	= cell_u(whole(p->size)),
 				[LOW]	= cell_u(whole(p->low)),
 				[HIGH]	= cell_u(whole(p->high)),
@@ -210,7 +210,7 @@ static void print_limit(const struct report *rp, struct table *t,
 		[S_CLASS]  = cell_s(class_name(of->class)),
 		[S_LIMIT]  = cell_u(whole(row->limit)),
 		[S_OF_RSS] = cell_d(of->rss > 0 ? row->limit / of->rss : NAN),
-		[S_KEEPS]  = exact ? cell_u(whole(row->tau * 1e6)) : (struct cell){ },
+		[S_KEEPS]  = exact ? cell_u(whole(row->window * 1e6)) : (struct cell){ },
 		[S_BOUND]  = cell_s(bounds[row->bound]),
 		[S_REFAULTS] = known(row, row->refaults),
 		[S_LOW]	   = cell_d(row->low),
@@ -287,50 +287,30 @@ static void sizing_end(struct report *rp)
 	curves_view_end(rp, draw_sizing, print_sizing);
 }
 
-enum { OPT_MAX_REFAULTS = 320, OPT_LIMIT };
-
-static const struct argp_option sizing_options[] = {
-	{ "max-refaults", OPT_MAX_REFAULTS, "N", 0, "Mark the smallest limit with at most N refaults a second (100)", 0 },
-	{ "limit", OPT_LIMIT, "SIZE,...", 0, "Only these limits (steps between the working sets of the shortest and the longest window)", 0 },
-	{ 0 }
-};
-
-static void parse_limits(struct argp_state *state, char *list,
-			 struct sizing_choice *choice)
+static void add_limits(struct argp_state *state, char *list,
+		       const struct option_desc *o __attribute__((unused)), void *to)
 {
+	struct sizing_choice *choice = to;
 	char *text;
-	__u64 size;
 
 	while ((text = strsep(&list, ","))) {
-		if (units_parse_size(text, &size) || !size)
-			usage_error(state, "'%s' is not a size; try --limit 64M,1G",
-				    text);
+		__u64 size = option_size(state, text);
+
+		if (!size)
+			usage_error(state, "'%s' is not a size; try --limit 64M,1G", text);
 		if (choice->nr_limits == SIZING_LIMITS_MAX)
 			usage_error(state, "at most %d limits", SIZING_LIMITS_MAX);
 		choice->limits[choice->nr_limits++] = size;
 	}
 }
 
-static error_t parse_sizing(int key, char *arg, struct argp_state *state)
-{
-	struct sizing_choice *choice = ((struct report *)state->input)->options;
-
-	switch (key) {
-	case OPT_MAX_REFAULTS:
-		if (units_parse_count(arg, 1000000000, &choice->max_refaults) ||
-		    !choice->max_refaults)
-			usage_error(state, "'%s' is not a number of refaults a second, 1 or more",
-				    arg);
-		return 0;
-	case OPT_LIMIT:
-		parse_limits(state, arg, choice);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp sizing_argp = { .options = sizing_options, .parser = parse_sizing };
+static const struct option_desc own[] = {
+	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
+	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
+	{ "limit", 0, "SIZE,...", "Only these limits (steps between the working sets of the shortest and the longest window)",
+	  OPT_CALL, .call = add_limits },
+	{ 0 }
+};
 
 static struct sizing_choice sizing_choice = { .max_refaults = SIZING_REFAULTS };
 
@@ -338,7 +318,7 @@ const struct report_view report_sizing = {
 	.name = "sizing",
 	.help = "Memory limits and the refaults they cause: which limit is enough",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.argp = &sizing_argp,
+	.own = own,
 	.options = &sizing_choice,
 	.no_snapshots = true,
 	.begin = curves_view_begin,

@@ -200,7 +200,7 @@ static void print_row(struct report *rp, struct table *table, const struct row *
 
 static int by_number(double x, double y)
 {
-	return x > y ? -1 : x < y;
+	return COMPARE(y, x);
 }
 
 static int compare_keys(const struct row *a, const struct row *b, enum hot_sort sort)
@@ -312,54 +312,13 @@ static void hot_end(struct report *rp)
 	free(v);
 }
 
-enum { OPT_TOP = 330, OPT_SORT };
-
-static const struct argp_option argp_options[] = {
-	{ "top", OPT_TOP, "N", 0, "Regions of each process and class (10)", 0 },
-	{ "sort", OPT_SORT, "freq|share|size|age|address", 0, "Order of rows (freq), greatest first; address: lowest first", 0 },
+static const struct option_desc own[] = {
+	{ "top", 0, "N", "Regions of each process and class (10)", OPT_COUNT,
+	  OPT_AT(struct hot_options, top), 1, 1000000 },
+	{ "sort", 0, "freq|share|size|age|address", "Order of rows (freq), greatest first; address: lowest first",
+	  OPT_CHOICE, OPT_AT(struct hot_options, sort) },
 	{ 0 }
 };
-
-static void parse_sort(struct argp_state *state, const char *arg,
-		       struct hot_options *opt)
-{
-	static const char * const names[] = {
-		[HOT_BY_FREQ] = "freq", [HOT_BY_SHARE] = "share",
-		[HOT_BY_SIZE] = "size", [HOT_BY_AGE] = "age",
-		[HOT_BY_ADDRESS] = "address",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(names[i], arg)) {
-			opt->sort = i;
-			return;
-		}
-	}
-	usage_error(state, "--sort is freq, share, size, age or address");
-}
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct hot_options *opt = ((struct report *)state->input)->options;
-	__u64 top;
-
-	switch (key) {
-	case OPT_TOP:
-		if (units_parse_count(arg, 1000000, &top) || !top)
-			usage_error(state, "'%s' is not a number of rows, 1 or more",
-				    arg);
-		opt->top = top;
-		return 0;
-	case OPT_SORT:
-		parse_sort(state, arg, opt);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = { .options = argp_options, .parser = parse_opt };
 
 static struct hot_options options = { .top = HOT_TOP };
 
@@ -367,7 +326,7 @@ const struct report_view report_hot = {
 	.name = "hot",
 	.help = "The regions accessed most often, and what they are",
 	.takes = TAKES_CLASS | TAKES_FORMAT,
-	.argp = &argp,
+	.own = own,
 	.options = &options,
 	.begin = hot_begin,
 	.record = hot_record,

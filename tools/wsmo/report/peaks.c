@@ -306,30 +306,18 @@ static void peaks_end(struct report *rp)
 	free(v);
 }
 
-enum { OPT_FOLDED = 330 };
-
-static const struct argp_option argp_options[] = {
-	{ "folded", OPT_FOLDED, NULL, 0, "Only stacks, for flame graphs: 'thread;outer;...;inner count'", 0 },
+static const struct option_desc own[] = {
+	{ "folded", 0, NULL, "Only stacks, for flame graphs: 'thread;outer;...;inner count'", OPT_FLAG,
+	  OPT_AT(struct peaks_options, folded) },
 	{ 0 }
 };
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	(void)state;
-	if (key != OPT_FOLDED)
-		return ARGP_ERR_UNKNOWN;
-	options.folded = true;
-	return 0;
-}
-
-static const struct argp argp = { .options = argp_options, .parser = parse_opt };
 
 const struct report_view report_peaks = {
 	.name = "peaks",
 	.help = "Peaks of the working set, and marks, with their call stacks",
 	.takes = TAKES_FORMAT,
-	.argp = &argp,
+	.own = own,
+	.options = &options,
 	.no_snapshots = true,
 	.begin = peaks_begin,
 	.record = peaks_record,

@@ -50,7 +50,7 @@ void after_add(struct after *a, const struct wsmon_attrs *attrs,
 	}
 	/* the module ignores estimates that say nothing */
 	if (rec->type != WSMON_REC_WSS || w->class != WSMON_CLASS_ALL ||
-	    w->tau_us != attrs->window_us || (!w->low && w->high == w->mapped))
+	    w->window_us != attrs->windows_us[0] || (!w->low && w->high == w->mapped))
 		return;
 	run = get_run(a, w->pid);
 	need(wss_rows_add(&a->rows, &(struct wss_row){
@@ -65,7 +65,7 @@ static int compare(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
-	return a < b ? -1 : a > b;
+	return COMPARE(a, b);
 }
 
 static double median(double *v, size_t nr)

@@ -23,12 +23,12 @@ const struct field raw_header_fields[] = {
 #undef RECORD
 #define RECORD wsmon_attrs
 const struct field raw_attrs_fields[] = {
-	N64(sample_us), N64(aggr_us), N64(update_us), N64(window_us), N64(seed),
-	N32(min_regions), N32(max_regions), N32(flags), N32(cpu_permille),
-	N32(peak_detector), N32(peak_window), N32(peak_gain), N32(peak_adapt),
-	N32(nr_windows), NTH(longer_us, 0), NTH(longer_us, 1), NTH(longer_us, 2),
-	NTH(longer_us, 3), NTH(longer_us, 4), NTH(longer_us, 5), NTH(longer_us, 6),
-	{ 0 }
+	N64(sample_us), N64(aggr_us), N64(update_us), N64(seed),
+	N32(min_regions), N32(max_regions), N32(flags), N32(nr_windows),
+	NTH(windows_us, 0), NTH(windows_us, 1), NTH(windows_us, 2), NTH(windows_us, 3),
+	NTH(windows_us, 4), NTH(windows_us, 5), NTH(windows_us, 6), NTH(windows_us, 7),
+	N32(cpu_permille), N32(peak_detector), N32(peak_window), N32(peak_gain),
+	N32(peak_adapt), { 0 }
 };
 
 #undef RECORD
@@ -62,7 +62,7 @@ const struct field raw_region_fields[] = {
 #define RECORD wsmon_rec_wss
 static const struct field wss_fields[] = {
 	N32(pid), AS(CLASS, class),
-	{ "window_us", U64, offsetof(struct RECORD, tau_us) }, N64(bytes), N64(low),
+	N64(window_us), N64(bytes), N64(low),
 	N64(high), N64(mapped), { 0 }
 };
 
@@ -71,7 +71,7 @@ static const struct field wss_fields[] = {
 static const struct field peak_fields[] = {
 	N32(pid), AS(GROUP, group), N32(edge), AS(S32, sign), N32(number),
 	N64(start_ns), N64(end_ns),
-	{ "window_us", U64, offsetof(struct RECORD, tau_us) }, N64(bytes), N64(low),
+	N64(window_us), N64(bytes), N64(low),
 	N64(high), N64(height), N64(baseline), N64(threshold), { 0 }
 };
 

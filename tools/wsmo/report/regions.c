@@ -127,30 +127,18 @@ static void regions_end(struct report *rp)
 	free(r);
 }
 
-enum { OPT_FINE = 340 };
-
-static const struct argp_option argp_options[] = {
-	{ "fine", OPT_FINE, NULL, 0, "Divide regions of which only parts were accessed, by the samples of the last intervals", 0 },
+static const struct option_desc own[] = {
+	{ "fine", 0, NULL, "Divide regions of which only parts were accessed, by the samples of the last intervals",
+	  OPT_FLAG, OPT_AT(struct regions_options, fine) },
 	{ 0 }
 };
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	(void)state;
-	if (key != OPT_FINE)
-		return ARGP_ERR_UNKNOWN;
-	options.fine = true;
-	return 0;
-}
-
-static const struct argp argp = { .options = argp_options, .parser = parse_opt };
 
 const struct report_view report_regions = {
 	.name = "regions",
 	.help = "The regions of each snapshot, in address order",
 	.takes = TAKES_CLASS | TAKES_FORMAT,
-	.argp = &argp,
+	.own = own,
+	.options = &options,
 	.begin = regions_begin,
 	.record = regions_record,
 	.end = regions_end,

@@ -5,7 +5,7 @@
 #ifndef WSMO_REPORT_H
 #define WSMO_REPORT_H
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/reader.h"
 #include "plot/plot.h"
@@ -64,7 +64,7 @@ struct report {
  * @name:	its name on the command line
  * @help:	one line for the help text
  * @takes:	TAKES_*
- * @argp:	its own options, or NULL; the input is struct report
+ * @own:	its own options, or NULL
  * @options:	what they set, with the defaults
  * @no_snapshots: skip snapshots, which is much faster
  * @begin:	called after the header was read
@@ -79,7 +79,7 @@ struct report_view {
 	const char *name;
 	const char *help;
 	unsigned int takes;
-	const struct argp *argp;
+	const struct option_desc *own;
 	void *options;
 	bool no_snapshots;
 	void (*begin)(struct report *rp);
@@ -104,8 +104,10 @@ extern const struct report_view report_raw;
 /** report_init() - the default file, everything of it, to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
-/* -i, -p, --time, --class and --window; the input is struct report */
-extern const struct argp report_filter_argp;
+/* For struct report: -i, -p and --time; --class; --window */
+extern const struct option_desc recording_options[];
+extern const struct option_desc class_options[];
+extern const struct option_desc window_options[];
 
 /**
  * report_parse() - parse the command line of a view

@@ -64,7 +64,7 @@ static void note_window(struct report *rp, const struct wsmon_rec_wss *wss)
 	__u32 i;
 
 	for (i = 0; i < rp->filter.nr_windows; i++)
-		if (rp->filter.windows[i] == wss->tau_us)
+		if (rp->filter.windows[i] == wss->window_us)
 			rp->windows_seen |= 1U << i;
 }
 

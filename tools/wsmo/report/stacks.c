@@ -80,13 +80,8 @@ static int compare(const void *x, const void *y)
 {
 	const struct taken *a = x, *b = y;
 
-	if (a->reason != b->reason)
-		return a->reason < b->reason ? -1 : 1;
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+	return COMPARE(a->reason, b->reason) ?: COMPARE(a->number, b->number) ?:
+	       COMPARE(a->pid, b->pid) ?: COMPARE(a->time_ns, b->time_ns);
 }
 
 void taken_fold(struct taken_list *l, struct calls *cs,

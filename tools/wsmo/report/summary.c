@@ -51,7 +51,7 @@ static const struct table_desc recording_desc = {
 };
 
 enum {
-	W_PID, W_COMM, W_CLASS, W_TAU, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
+	W_PID, W_COMM, W_CLASS, W_WINDOW, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
 	W_HIGH, W_MAPPED, W_N,
 };
 
@@ -59,7 +59,7 @@ static const struct column wss_columns[] = {
 	[W_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
 	[W_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
 	[W_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[W_TAU]		= { "window_us", "WINDOW", COL_US, 6, 0 },
+	[W_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
 	[W_MEAN]	= { "mean", "WSS", COL_SIZE, 10, 0 },
 	[W_SD]		= { "sd", "SD", COL_SIZE, 10, 0 },
 	[W_PEAK]	= { "peak", "PEAK", COL_SIZE, 10, 0 },
@@ -203,7 +203,7 @@ static void print_wss(const struct report *rp)
 			[W_PID]		= cell_u(r->pid),
 			[W_COMM]	= cell_s(summary_comm(s, r->pid)),
 			[W_CLASS]	= cell_s(class_name(r->class)),
-			[W_TAU]		= cell_u(r->window_us),
+			[W_WINDOW]	= cell_u(r->window_us),
 			[W_MEAN]	= rounded(r->wss.mean),
 			[W_SD]		= rounded(running_sd(&r->wss)),
 			[W_PEAK]	= cell_u(r->wss.max),

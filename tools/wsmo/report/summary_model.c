@@ -36,13 +36,8 @@ static int compare_sums(const void *x, const void *y)
 {
 	const struct wss_sums *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->window_us != b->window_us)
-		return a->window_us < b->window_us ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	return 0;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
+	       COMPARE(a->class, b->class);
 }
 
 /* Return: the element equal to @key, which may be new; NULL if there is no room */
@@ -65,7 +60,7 @@ static struct target_sums *find_target(struct summary *s, __u32 pid)
 static void add_wss(struct summary *s, const struct wsmon_rec_wss *w, double t)
 {
 	const struct wss_sums key = {
-		.pid = w->pid, .class = w->class, .window_us = w->tau_us,
+		.pid = w->pid, .class = w->class, .window_us = w->window_us,
 	};
 	struct wss_sums *row = find_or_add(s, &s->wss, &key);
 
@@ -176,7 +171,7 @@ struct summary *summary_new(const struct filter *filter,
 	};
 	s->hot.place = no_place;
 	s->attrs = *attrs;
-	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->window_us;
+	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->windows_us[0];
 	return s;
 }
 
@@ -202,7 +197,7 @@ void summary_add(struct summary *s, const struct filter *filter,
 	case WSMON_REC_WSS:
 		wss = (const void *)rec;
 		if (filter_wants_class(filter, wss->class) &&
-		    wss->tau_us == s->window_us)
+		    wss->window_us == s->window_us)
 			add_wss(s, wss, t);
 		break;
 	case WSMON_REC_SNAPSHOT:

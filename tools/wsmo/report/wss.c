@@ -138,7 +138,7 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	size_t len = strlen(text);
 	char label[EVENTS_LABEL];
 
-	if (row->class != WSMON_CLASS_ALL || row->tau_us != w->window_us)
+	if (row->class != WSMON_CLASS_ALL || row->window_us != w->window_us)
 		return;
 	events_label(label, &w->events, row->pid, row->time_ns,
 		     attrs->aggr_us * 1000);
@@ -159,7 +159,7 @@ static void print_row(const struct report *rp, struct table *t,
 		[PID]	= cell_u(row->pid),
 		[COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[CLASS]	= cell_s(class_name(row->class)),
-		[WINDOW] = cell_u(row->tau_us),
+		[WINDOW] = cell_u(row->window_us),
 		[BYTES]	= cell_u(row->bytes),
 		[LOW]	= cell_u(row->low),
 		[HIGH]	= cell_u(row->high),
@@ -174,8 +174,8 @@ static void scale(struct wss *w, const struct wss_row *row)
 
 	if (scale && row->high > scale->most)
 		scale->most = row->high;
-	if (!w->window_us || row->tau_us < w->window_us)
-		w->window_us = row->tau_us;
+	if (!w->window_us || row->window_us < w->window_us)
+		w->window_us = row->window_us;
 }
 
 static void wss_record(struct report *rp, const struct wsmon_record *rec)
@@ -209,7 +209,7 @@ static void print_percentile(const struct report *rp, struct table *t,
 		[P_PID]		= cell_u(row->pid),
 		[P_COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
 		[P_CLASS]	= cell_s(class_name(row->class)),
-		[P_WINDOW]	= cell_u(row->tau_us),
+		[P_WINDOW]	= cell_u(row->window_us),
 		[P_PERCENT]	= cell_u(percent),
 		[P_BYTES]	= cell_u(row->bytes),
 		[P_LOW]		= cell_u(row->low),
@@ -280,56 +280,37 @@ static void wss_end(struct report *rp)
 	free(w);
 }
 
-enum { OPT_PERCENTILES = 300, OPT_SORT };
-
-static const struct argp_option argp_options[] = {
-	{ "sort", OPT_SORT, "time|size", 0, "Order of rows (time); size is smallest first in each class", 0 },
-	{ "percentiles", OPT_PERCENTILES, "P,...", OPTION_ARG_OPTIONAL, "Only percentiles, these (0,25,50,75,100)", 0 },
-	{ 0 }
-};
-
-static void parse_percentiles(struct argp_state *state, char *arg)
+static void set_percentiles(struct argp_state *state, char *list,
+			    const struct option_desc *o __attribute__((unused)),
+			    void *to __attribute__((unused)))
 {
 	char *text;
-	__u64 v;
 
 	options.only_percentiles = true;
-	if (!arg)
+	if (!list)
 		return;
 	options.nr_percentiles = 0;
-	while ((text = strsep(&arg, ","))) {
-		if (units_parse_count(text, 100, &v))
-			usage_error(state, "'%s' is not a percentile, a whole number from 0 to 100",
-				    text);
+	while ((text = strsep(&list, ","))) {
 		if (options.nr_percentiles == PERCENTILES_MAX)
 			usage_error(state, "at most %d percentiles", PERCENTILES_MAX);
-		options.percentiles[options.nr_percentiles++] = v;
+		options.percentiles[options.nr_percentiles++] = option_count(state, text, 0, 100);
 	}
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case OPT_PERCENTILES:
-		parse_percentiles(state, arg);
-		return 0;
-	case OPT_SORT:
-		options.by_size = !strcmp(arg, "size");
-		if (!options.by_size && strcmp(arg, "time"))
-			usage_error(state, "--sort is time or size");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+static const struct option_desc own[] = {
+	{ "sort", 0, "time|size", "Order of rows (time); size is smallest first in each class", OPT_CHOICE,
+	  OPT_AT(struct wss_options, by_size) },
+	{ "percentiles", 0, "P,...", "Only percentiles, these (0,25,50,75,100)", OPT_CALL,
+	  .call = set_percentiles, .optional = true },
+	{ 0 }
+};
 
 const struct report_view report_wss = {
 	.name = "wss",
 	.help = "Working set sizes of each interval, process and class; percentiles",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.argp = &argp,
+	.own = own,
+	.options = &options,
 	.no_snapshots = true,
 	.begin = wss_begin,
 	.record = wss_record,

@@ -15,8 +15,6 @@
 #include "cli/cli.h"
 #include "debugfs.h"
 
-#define OPT_DEBUGFS	1024
-
 const char *debugfs_dir(const char *set)
 {
 	static const char *dir;
@@ -30,21 +28,16 @@ const char *debugfs_dir(const char *set)
 	return dir;
 }
 
-static error_t parse_opt(int key, char *arg,
-			 struct argp_state *state __attribute__((unused)))
+static void set_dir(struct argp_state *state __attribute__((unused)), char *arg,
+		    const struct option_desc *o __attribute__((unused)),
+		    void *to __attribute__((unused)))
 {
-	if (key != OPT_DEBUGFS)
-		return ARGP_ERR_UNKNOWN;
 	debugfs_dir(arg);
-	return 0;
 }
 
-const struct argp debugfs_argp = {
-	.options = (const struct argp_option[]) {
-		{ "debugfs", OPT_DEBUGFS, "DIR", 0, "The module's directory (" DEBUGFS_DEFAULT ")", 0 },
-		{ 0 }
-	},
-	.parser = parse_opt,
+const struct option_desc debugfs_options[] = {
+	{ "debugfs", 0, "DIR", "The module's directory (" DEBUGFS_DEFAULT ")", OPT_CALL, .call = set_dir },
+	{ 0 }
 };
 
 void debugfs_load_module(void)

@@ -8,11 +8,13 @@
 #include <argp.h>
 #include <stddef.h>
 
+#include "cli/options.h"
+
 #define DEBUGFS_DEFAULT	"/sys/kernel/debug/wsmon"
 #define DEBUGFS_TEXT	4096	/* max. length of a text file of the module */
 
-/* The option --debugfs; it has no input */
-extern const struct argp debugfs_argp;
+/* The option --debugfs; it sets nothing of the caller */
+extern const struct option_desc debugfs_options[];
 
 /**
  * debugfs_dir() - return the directory of the module's files

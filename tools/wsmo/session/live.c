@@ -47,8 +47,8 @@ static int take_wss(struct live *live, const char *line)
 	char class[16];
 	int c;
 
-	if (sscanf(line, "pid=%u class=%15s tau_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu",
-		   &row.pid, class, &row.tau_us, &row.bytes, &row.low,
+	if (sscanf(line, "pid=%u class=%15s window_us=%llu bytes=%llu low=%llu high=%llu mapped=%llu",
+		   &row.pid, class, &row.window_us, &row.bytes, &row.low,
 		   &row.high, &row.mapped) != 7)
 		return -EINVAL;
 	c = class_by_name(class);
@@ -89,9 +89,9 @@ static int take_peak(struct live *live, const char *line)
 	/* a count of older peaks */
 	if (!strncmp(line, "dropped=", strlen("dropped=")))
 		return 0;
-	if (sscanf(line, "pid=%u group=%15s number=%u sign=%d start_ns=%llu end_ns=%llu tau_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu",
+	if (sscanf(line, "pid=%u group=%15s number=%u sign=%d start_ns=%llu end_ns=%llu window_us=%llu bytes=%llu low=%llu high=%llu height=%llu baseline=%llu threshold=%llu",
 		   &p.pid, group, &p.number, &p.sign, &p.start_ns, &p.end_ns,
-		   &p.tau_us, &p.bytes, &p.low, &p.high, &p.height, &p.baseline,
+		   &p.window_us, &p.bytes, &p.low, &p.high, &p.height, &p.baseline,
 		   &p.threshold) != 13)
 		return -EINVAL;
 	while (strcmp(group, peak_group_name(p.group)))
@@ -185,9 +185,7 @@ static int compare_class(const void *x, const void *y)
 {
 	const struct live_class *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->class < b->class ? -1 : a->class > b->class;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class);
 }
 
 int live_read(struct live *live)

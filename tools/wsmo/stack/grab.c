@@ -18,6 +18,7 @@
 
 #include "cli/clock.h"
 #include "stack.h"
+#include "libwsmon/util.h"
 
 /* How long to wait for all threads of a process to stop, and for all of it */
 #define STOP_PATIENCE	NSEC_PER_SEC
@@ -130,7 +131,7 @@ static int compare(const void *a, const void *b)
 
 	if (x->urgency != y->urgency)
 		return x->urgency - y->urgency;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return COMPARE(x->tid, y->tid);
 }
 
 static char thread_state(pid_t pid, __u32 tid)

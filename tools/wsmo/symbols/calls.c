@@ -34,7 +34,7 @@ static int compare_strings(const void *x, const void *y)
 /* Strings are kept once, so that equal ones are at equal addresses */
 static int order(const void *x, const void *y)
 {
-	return x < y ? -1 : x > y;
+	return COMPARE(x, y);
 }
 
 static int compare_calls(const struct call *a, const struct call *b)
@@ -53,8 +53,8 @@ static int compare_calls(const struct call *a, const struct call *b)
 	if (a->file || a->function)
 		return a->inlined - b->inlined;
 	if (!a->path)
-		return a->pc < b->pc ? -1 : a->pc > b->pc;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+		return COMPARE(a->pc, b->pc);
+	return COMPARE(a->offset, b->offset);
 }
 
 static int compare_stacks(const void *x, const void *y)

@@ -62,7 +62,7 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
  * calls_fold() - of equal stacks the one that was given first
  *
  * Names that were not known when it was taken are looked for again: what is mapped
- * may have been told later.
+ * may have been recorded later.
  */
 struct callstack *calls_fold(struct calls *cs, const struct mappings *ms,
 			     __u32 pid, struct callstack *stack);
@@ -83,7 +83,7 @@ const struct callstack *calls_numbered(const struct calls *cs, __u32 number);
  */
 const char *calls_text(char *buf, const struct call *call);
 
-/** calls_free() - tells which files had no names, frees all stacks */
+/** calls_free() - reports which files had no names, frees all stacks */
 void calls_free(struct calls *cs);
 
 #endif /* WSMO_CALLS_H */

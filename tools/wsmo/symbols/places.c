@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places.c - what is mapped at an address, kept and told
+ * places.c - what is mapped at an address, kept and named
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places.h - what is mapped at an address, kept and told: "report hot" names a
+ * places.h - what is mapped at an address, kept and named: "report hot" names a
  * region long after its mapping changed
  */
 #ifndef WSMO_PLACES_H
@@ -10,7 +10,7 @@
 #include "libwsmon/mappings.h"
 #include "symbols.h"
 
-/* Symbols of a region that are told at most */
+/* Max. symbols named of a region */
 #define PLACES_SYMBOLS	16
 
 /**
@@ -58,7 +58,7 @@ const struct place *places_get(const struct places *ps, __u32 number);
 
 /**
  * places_cover() - the functions and objects in a range
- * @c:	gets PLACES_SYMBOLS of them at most, those first that are most of it
+ * @c:	gets at most PLACES_SYMBOLS of them, the largest parts first
  * @more: gets how many there are beside them
  * Return: how many
  */
@@ -69,7 +69,7 @@ size_t places_cover(struct places *ps, const struct place *p, __u64 start,
 const char *places_line(struct places *ps, const struct place *p, __u64 addr,
 			int *line);
 
-/** places_free() - tells of files without names, frees; accepts NULL */
+/** places_free() - reports files without names, frees; accepts NULL */
 void places_free(struct places *ps);
 
 #endif /* WSMO_PLACES_H */

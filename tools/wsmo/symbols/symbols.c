@@ -33,14 +33,14 @@ struct entry {
 /**
  * struct file - an ELF file
  * @path:	as recorded
- * @build_id:	likewise; what is behind @build_id_len is 0
+ * @build_id:	likewise; what follows @build_id_len bytes is 0
  * @build_id_len: likewise
  * @inode:	likewise
  * @tried:	to open it
  * @dwfl:	NULL if it cannot be used
  * @mod:	its only module
  * @first:	where that has the file's first byte
- * @end:	address behind its last segment
+ * @end:	end of its last segment
  * @entries:	its symbols, in order of @start; of several at one address one
  * @nr:		how many
  */
@@ -70,7 +70,7 @@ static int compare_files(const void *x, const void *y)
 	if (!c)
 		c = memcmp(a->build_id, b->build_id, sizeof(a->build_id));
 	if (!c)
-		c = a->inode < b->inode ? -1 : a->inode > b->inode;
+		c = COMPARE(a->inode, b->inode);
 	return c;
 }
 
@@ -231,20 +231,10 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
 }
 
-/* Index of the first entry that begins behind @at */
+/* Index of the first entry that begins after @at */
 static size_t locate(const struct file *f, GElf_Addr at)
 {
-	size_t low = 0, high = f->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->entries[mid].start > at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return f->nr ? sorted_above(&f->entries->start, f->nr, sizeof(*f->entries), at) : 0;
 }
 
 static const struct entry *find_entry(const struct file *f, GElf_Addr at)

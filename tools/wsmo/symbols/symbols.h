@@ -42,7 +42,7 @@ bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
 		  struct symbol *out);
 
 /**
- * symbols_next() - the first symbol that ends behind an address
+ * symbols_next() - find the first symbol that ends after an address
  *
  * To walk through a range: go on with the end of what it gave.
  *
@@ -73,7 +73,7 @@ struct inlined {
 
 /**
  * symbols_inlined() - the inlined functions that an address is in
- * @out: gets @max of them at most, innermost first
+ * @out: gets at most @max of them, innermost first
  * Return: how many
  */
 int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,

@@ -23,20 +23,16 @@ const char * const top_sort_names[TOP_NR_SORTS] = {
 	[TOP_BY_NAME]	= "name",
 };
 
-static int compare_u64(__u64 a, __u64 b)
-{
-	return a < b ? -1 : a > b;
-}
 
 static int compare_series(const void *x, const void *y)
 {
 	const struct top_series *a = x, *b = y;
 
 	if (a->pid != b->pid)
-		return compare_u64(a->pid, b->pid);
+		return COMPARE(a->pid, b->pid);
 	if (a->window_us != b->window_us)
-		return compare_u64(a->window_us, b->window_us);
-	return compare_u64(a->class, b->class);
+		return COMPARE(a->window_us, b->window_us);
+	return COMPARE(a->class, b->class);
 }
 
 void top_init(struct top *top)
@@ -52,7 +48,7 @@ void top_init(struct top *top)
 static struct top_series series_key(const struct wss_row *row)
 {
 	return (struct top_series) {
-		.pid = row->pid, .class = row->class, .window_us = row->tau_us,
+		.pid = row->pid, .class = row->class, .window_us = row->window_us,
 	};
 }
 
@@ -151,7 +147,7 @@ static __u64 next_window(const struct top *top, __u64 window_us)
 	size_t i;
 
 	for (i = 0; i < top->now.rows.nr; i++) {
-		__u64 us = top->now.rows.row[i].tau_us;
+		__u64 us = top->now.rows.row[i].window_us;
 
 		if (us > window_us && (!next || us < next))
 			next = us;
@@ -202,20 +198,20 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 
 	switch (top->sort) {
 	case TOP_BY_WSS:
-		return compare_u64(b->wss.bytes, a->wss.bytes);
+		return COMPARE(b->wss.bytes, a->wss.bytes);
 	case TOP_BY_SHARE:
 		return a->share < b->share ? 1 : -(a->share > b->share);
 	case TOP_BY_HOT:
-		return compare_u64(b->hot, a->hot);
+		return COMPARE(b->hot, a->hot);
 	case TOP_BY_RSS:
-		return compare_u64(b->rss, a->rss);
+		return COMPARE(b->rss, a->rss);
 	case TOP_BY_NAME:
 		c = strcmp(a->comm, b->comm);
 		break;
 	default:
 		break;
 	}
-	return c ? c : compare_u64(a->wss.pid, b->wss.pid);
+	return c ? c : COMPARE(a->wss.pid, b->wss.pid);
 }
 
 /* Equal keys are ordered by process and class, so that rows do not jump */
@@ -227,8 +223,8 @@ static int compare_rows(const void *x, const void *y, void *arg)
 
 	if (c)
 		return top->reverse ? -c : c;
-	c = compare_u64(a->wss.pid, b->wss.pid);
-	return c ? c : compare_u64(a->wss.class, b->wss.class);
+	c = COMPARE(a->wss.pid, b->wss.pid);
+	return c ? c : COMPARE(a->wss.class, b->wss.class);
 }
 
 /* Does the filter match a target, with all its classes? */
@@ -252,7 +248,7 @@ static void add_target(struct top *top, const struct top_row *target)
 		const struct wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->pid != target->wss.pid ||
-		    wss->tau_us != target->wss.tau_us ||
+		    wss->window_us != target->wss.window_us ||
 		    wss->class == WSMON_CLASS_ALL)
 			continue;
 		if (whole || strstr(class_name(wss->class), top->filter))
@@ -289,7 +285,7 @@ int top_arrange(struct top *top)
 		const struct wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->class == WSMON_CLASS_ALL &&
-		    wss->tau_us == top->shown_us)
+		    wss->window_us == top->shown_us)
 			fill_row(top, wss, &target[targets++]);
 	}
 	qsort_r(target, targets, sizeof(*target), compare_rows, top);

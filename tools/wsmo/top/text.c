@@ -9,14 +9,14 @@
 #include "libwsmon/names.h"
 #include "top.h"
 
-enum { T, PID, COMM, CLASS, TAU, BYTES, LOW, HIGH, RSS, SHARE, HOT, REGIONS };
+enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, SHARE, HOT, REGIONS };
 
 static const struct column columns[] = {
 	[T]	= { "t", "TIME", COL_T, 8, 0 },
 	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
 	[COMM]	= { "comm", "NAME", COL_TEXT, 15, 0 },
 	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[TAU]	= { "window_us", "WINDOW", COL_US, 6, 0 },
+	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
 	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
 	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
 	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
@@ -41,7 +41,7 @@ static void print_row(const struct top *top, const struct top_row *row)
 		[PID]	= cell_u(w->pid),
 		[COMM]	= cell_s(row->comm),
 		[CLASS]	= cell_s(class_name(w->class)),
-		[TAU]	= cell_u(w->tau_us),
+		[WINDOW] = cell_u(w->window_us),
 		[BYTES]	= cell_u(w->bytes),
 		[LOW]	= cell_u(w->low),
 		[HIGH]	= cell_u(w->high),

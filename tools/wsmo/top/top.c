@@ -10,110 +10,50 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "cli/options.h"
 #include "top.h"
 
-enum {
-	OPT_REPEAT = 300, OPT_INTERVAL, OPT_SORT, OPT_REVERSE, OPT_FILTER,
-	OPT_NO_CLASSES, OPT_COMMAND_OUTPUT,
-};
-
-static const struct argp_option options[] = {
-	{ "interval", OPT_INTERVAL, "TIME", 0, "Update this often (1s)", 0 },
-	{ "sort", OPT_SORT, "wss|share|hot|rss|pid|name", 0, "Order of processes and their classes (wss)", 0 },
-	{ "reverse", OPT_REVERSE, NULL, 0, "Reverse the order", 0 },
-	{ "filter", OPT_FILTER, "TEXT", 0, "Show what has TEXT in its name, pid or class", 0 },
-	{ "no-classes", OPT_NO_CLASSES, NULL, 0, "Show whole processes only", 0 },
-	{ "command-output", OPT_COMMAND_OUTPUT, "FILE", 0, "Write the command's output to FILE", 0 },
-	{ "repeat", OPT_REPEAT, "N", OPTION_ARG_OPTIONAL, "Print N tables, or all, instead of a screen", 0 },
-	{ 0 }
-};
-
-static void parse_sort(struct argp_state *state, const char *arg,
-		       struct top *top)
+static void set_filter(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
 {
-	for (top->sort = 0; top->sort < TOP_NR_SORTS; top->sort++)
-		if (!strcmp(arg, top_sort_names[top->sort]))
-			return;
-	usage_error(state, "'%s' is no order; see --sort in --help", arg);
-}
+	struct top *top = to;
 
-static void parse_filter(struct argp_state *state, const char *arg,
-			 struct top *top)
-{
 	if (strlen(arg) >= sizeof(top->filter))
-		usage_error(state, "a filter has at most %zu bytes",
+		usage_error(state, "'%s' is too long; at most %zu bytes", arg,
 			    sizeof(top->filter) - 1);
 	strcpy(top->filter, arg);
 }
 
-static void parse_repeat(struct argp_state *state, const char *arg,
-			 struct top *top)
+static void set_repeat(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
 {
+	struct top *top = to;
+
 	top->repeat = true;
-	if (arg && (units_parse_count(arg, LLONG_MAX, &top->count) ||
-		    !top->count))
-		usage_error(state, "'%s' is not a number of tables", arg);
+	top->count = arg ? option_count(state, arg, 1, LLONG_MAX) : 0;
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct top *top = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &top->record;
-		state->child_inputs[1] = &top->format;
-		return 0;
-	case OPT_COMMAND_OUTPUT:
-		top->record.child.output = arg;
-		return 0;
-	case OPT_INTERVAL:
-		top->interval_ns = option_time(state, arg);
-		if (top->interval_ns < NSEC_PER_MSEC)
-			usage_error(state, "--interval must be at least 1ms");
-		return 0;
-	case OPT_SORT:
-		parse_sort(state, arg, top);
-		return 0;
-	case OPT_REVERSE:
-		top->reverse = true;
-		return 0;
-	case OPT_FILTER:
-		parse_filter(state, arg, top);
-		return 0;
-	case OPT_NO_CLASSES:
-		top->no_classes = true;
-		return 0;
-	case OPT_REPEAT:
-		parse_repeat(state, arg, top);
-		return 0;
-	case ARGP_KEY_END:
-		if (top->record.child.output && !top->record.cmd)
-			usage_error(state, "--command-output needs a command");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ .argp = &record_argp },
-	{ .argp = &format_argp },
-	{ .argp = &verb_common_argp },
+static const struct option_desc options[] = {
+	{ "interval", 0, "TIME", "Update this often (1s)", OPT_TIME, OPT_AT(struct top, interval_ns), NSEC_PER_MSEC },
+	{ "sort", 0, "wss|share|hot|rss|pid|name", "Order of processes and their classes (wss)", OPT_CHOICE,
+	  OPT_AT(struct top, sort) },
+	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
+	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
+	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
+	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
+	  OPT_AT(struct top, record.child.output) },
+	{ "repeat", 0, "N", "Print N tables, or all, instead of a screen", OPT_CALL, .call = set_repeat,
+	  .optional = true },
 	{ 0 }
 };
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_opt,
-	.children = children,
-	.args_doc = "\n-p PID,...\n[--] COMMAND [ARG...]",
-	.doc = "Show current working sets: of these processes, of a command, or of what is "
-	       "already monitored."
-	       "\vKeys: h for help, q to quit. --window's first is shown at first; how to "
-	       "monitor is as in wsmo-record(1).",
-};
+static void check(struct argp_state *state, void *to)
+{
+	const struct top *top = to;
+
+	record_check(state, to);
+	if (top->record.child.output && !top->record.cmd)
+		usage_error(state, "--command-output needs a command");
+}
 
 static bool take_record(void *arg, const struct wsmon_record *rec)
 {
@@ -240,7 +180,20 @@ int cmd_top(int argc, char **argv)
 	int status;
 
 	top.record.optional = true;
-	verb_parse(&argp, "wsmo top", argc, argv, &top);
+	options_parse(&(struct command_line) {
+		.name = "wsmo top",
+		.args = "\n-p PID,...\n[--] COMMAND [ARG...]",
+		.doc = "Show current working sets: of these processes, of a command, or of what is "
+		       "already monitored."
+		       "\vKeys: h for help, q to quit. Options that say how to monitor are those of "
+		       "wsmo-record(1); of several windows (--window) the first is shown first.",
+		.groups = {
+			OPT_GROUP(options, &top), OPT_GROUP(record_target_options, &top.record),
+			OPT_GROUP(record_attr_options, &top.record, .hidden = true),
+			OPT_GROUP(format_options, &top.format), OPT_GROUP(debugfs_options, NULL),
+		},
+		.to = &top, .command = record_command, .check = check,
+	}, argc, argv);
 	top.window_us = top.record.window_us;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

@@ -234,16 +234,7 @@ static void heatmap_end(struct report *rp)
 	maps_free(m);
 }
 
-enum { OPT_ADDRESS = 350, OPT_COLOR, OPT_FINE };
-
-static const struct argp_option argp_options[] = {
-	{ "address", OPT_ADDRESS, "A,B", 0, "Only addresses from A to below B, as 0x1000; either may be empty", 0 },
-	{ "color", OPT_COLOR, "auto|never|16|256", 0, "Colours (auto: what the terminal has)", 0 },
-	{ "fine", OPT_FINE, NULL, 0, "Divide regions of which only parts were accessed, by the samples of the last intervals", 0 },
-	{ 0 }
-};
-
-static void parse_address(struct argp_state *state, const char *text, __u64 *addr)
+static void set_address(struct argp_state *state, const char *text, __u64 *addr)
 {
 	bool hex = !strncmp(text, "0x", 2);
 	const char *digits = hex ? text + 2 : text;
@@ -257,60 +248,34 @@ static void parse_address(struct argp_state *state, const char *text, __u64 *add
 		usage_error(state, "'%s' is not an address", text);
 }
 
-static void parse_addresses(struct argp_state *state, char *arg)
+static void set_addresses(struct argp_state *state, char *arg,
+			  const struct option_desc *o __attribute__((unused)),
+			  void *to __attribute__((unused)))
 {
-	char *comma = strchr(arg, ',');
+	const char *end = option_pair(state, arg, "addresses");
 
-	if (!comma)
-		usage_error(state, "--address takes two addresses, A,B, one of which may be empty");
-	*comma = '\0';
-	parse_address(state, arg, &options.maps.from);
-	parse_address(state, comma + 1, &options.maps.to);
+	set_address(state, arg, &options.maps.from);
+	set_address(state, end, &options.maps.to);
 	if (options.maps.from >= options.maps.to)
-		usage_error(state, "--address takes the lower address first");
+		usage_error(state, "'%s' is not below '%s'", arg, end);
 }
 
-static void parse_color(struct argp_state *state, const char *arg)
-{
-	static const char * const names[] = {
-		[TERM_AUTO] = "auto", [TERM_NONE] = "never",
-		[TERM_16] = "16", [TERM_256] = "256",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(names[i], arg)) {
-			options.color = i;
-			return;
-		}
-	}
-	usage_error(state, "--color is one of auto, never, 16, 256");
-}
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case OPT_ADDRESS:
-		parse_addresses(state, arg);
-		return 0;
-	case OPT_COLOR:
-		parse_color(state, arg);
-		return 0;
-	case OPT_FINE:
-		options.maps.fine = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = { .options = argp_options, .parser = parse_opt };
+static const struct option_desc own[] = {
+	{ "address", 0, "A,B", "Only addresses from A to below B, as 0x1000; either may be empty", OPT_CALL,
+	  .call = set_addresses },
+	{ "color", 0, "auto|never|16|256", "Colours (auto: what the terminal has)", OPT_CHOICE,
+	  OPT_AT(struct heatmap_options, color) },
+	{ "fine", 0, NULL, "Divide regions of which only parts were accessed, by the samples of the last intervals",
+	  OPT_FLAG, OPT_AT(struct heatmap_options, maps.fine) },
+	{ 0 }
+};
 
 const struct report_view report_heatmap = {
 	.name = "heatmap",
 	.help = "Which addresses were accessed when",
 	.takes = TAKES_CLASS | TAKES_FORMAT | TAKES_PICTURE | TAKES_TEXT_SIZE,
-	.argp = &argp,
+	.own = own,
+	.options = &options,
 	.begin = heatmap_begin,
 	.scan = heatmap_scan,
 	.scanned = heatmap_scanned,

@@ -283,7 +283,7 @@ static void put_series(const struct report *rp, const char *key,
 		end = wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"points\":",
 		       i ? ",\n" : "", rows->row[i].pid,
-		       class_name(rows->row[i].class), rows->row[i].tau_us);
+		       class_name(rows->row[i].class), rows->row[i].window_us);
 		put_points(rp, &rows->row[i], end - i, most);
 		putchar('}');
 	}
@@ -301,7 +301,7 @@ static void put_percentiles(const struct wss_rows *rows)
 		end = wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"of\":[",
 		       i ? ",\n" : "", rows->row[i].pid,
-		       class_name(rows->row[i].class), rows->row[i].tau_us);
+		       class_name(rows->row[i].class), rows->row[i].window_us);
 		for (j = 0; j < ARRAY_SIZE(percent); j++) {
 			const struct wss_row *row =
 				wss_percentile(&rows->row[i], end - i,

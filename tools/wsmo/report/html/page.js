@@ -105,10 +105,10 @@ function tables() {
 const binary = { incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) };
 
 /* What a process's chart is made of: uPlot's options of each curve, and points */
-function curvesOf(pid, tau) {
+function curvesOf(pid, windowUs) {
 	const list = [];
 
-	for (const s of data.wss.filter(x => x.pid === pid && x.window_us === tau)) {
+	for (const s of data.wss.filter(x => x.pid === pid && x.window_us === windowUs)) {
 		const color = colorOf(s.class);
 		const t = s.points.map(p => p[0]);
 
@@ -171,8 +171,8 @@ function drawEvents(c, pid, x, left, right, top, bottom, ratio) {
 	c.restore();
 }
 
-function chart(box, pid, tau) {
-	const list = curvesOf(pid, tau);
+function chart(box, pid, windowUs) {
+	const list = curvesOf(pid, windowUs);
 	const low = list.findIndex(x => x.low), high = list.findIndex(x => x.high);
 	const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 },
 		ticks: { stroke: css("--line"), width: 1 } };

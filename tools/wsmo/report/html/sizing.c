@@ -25,7 +25,7 @@ static void put_number(double x)
 static void put_row(const struct sizing_row *row)
 {
 	const double number[] = {
-		row->limit, row->tau, row->refaults, row->low, row->high,
+		row->limit, row->window, row->refaults, row->low, row->high,
 		row->missed,
 	};
 	size_t i;
@@ -49,7 +49,7 @@ static void put_curve(const struct curve_of *of, __u32 page_size)
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
 	       of->pid, class_name(of->class), of->rss, of->growth);
 	for (i = 0; i < c->nr; i++)
-		printf("%s[%.6f,%.0f,%.0f,%.0f]", i ? "," : "", c->point[i].tau,
+		printf("%s[%.6f,%.0f,%.0f,%.0f]", i ? "," : "", c->point[i].window,
 		       c->point[i].size, c->point[i].low, c->point[i].high);
 	fputs("],\"line\":[", stdout);
 	for (i = 0; i <= STEPS; i++) {

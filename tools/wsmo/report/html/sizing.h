@@ -5,7 +5,7 @@
 #ifndef WSMO_HTML_SIZING_H
 #define WSMO_HTML_SIZING_H
 
-#include "libwsmon/numbers/curves.h"
+#include "libwsmon/numbers/curve_data.h"
 
 /** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma */
 void html_put_sizing(struct curves *cs, __u32 page_size);

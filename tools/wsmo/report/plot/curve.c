@@ -96,16 +96,16 @@ static void plot_lines(struct plot *p, const struct curves *cs,
 static void plot_tics(struct plot *p, const struct curves *cs)
 {
 	const struct curve *c = &cs->of[0].curve;
-	char tau[UNITS_LEN];
+	char window[UNITS_LEN];
 	size_t k;
 
 	plot_printf(p, "set xtics (");
 	for (k = 0; k < c->nr; k++)
 		plot_printf(p, "%s'%s' %.9g", k ? ", " : "",
-			    units_time(tau, whole(c->point[k].tau * 1e9)),
-			    c->point[k].tau);
-	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->tau[1],
-		    c->tau[c->nr] * 1.001);
+			    units_time(window, whole(c->point[k].window * 1e9)),
+			    c->point[k].window);
+	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->window[1],
+		    c->window[c->nr] * 1.001);
 }
 
 int curve_plot(const struct picture *picture, const struct curves *cs)
@@ -118,20 +118,20 @@ int curve_plot(const struct picture *picture, const struct curves *cs)
 		return -1;
 	for (i = 0; i < cs->nr; i++) {
 		const struct curve *c = &cs->of[i].curve;
-		double first = c->tau[1], last = c->tau[c->nr];
+		double first = c->window[1], last = c->window[c->nr];
 
 		plot_printf(&p, "$points%zu << END\n", i);
 		for (k = 0; k < c->nr; k++)
-			plot_printf(&p, "%.9g %.9g\n", c->point[k].tau,
+			plot_printf(&p, "%.9g %.9g\n", c->point[k].window,
 				    c->point[k].size / unit.bytes);
 		plot_printf(&p, "END\n$line%zu << END\n", i);
 		for (k = 0; k <= STEPS; k++) {
-			double tau = first * pow(last / first, k / (double)STEPS);
+			double window = first * pow(last / first, k / (double)STEPS);
 			double low, high;
 
-			curve_ends(c, tau, &low, &high);
-			plot_printf(&p, "%.9g %.9g %.9g %.9g\n", tau,
-				    curve_size(c, tau) / unit.bytes,
+			curve_ends(c, window, &low, &high);
+			plot_printf(&p, "%.9g %.9g %.9g %.9g\n", window,
+				    curve_size(c, window) / unit.bytes,
 				    low / unit.bytes, high / unit.bytes);
 		}
 		plot_printf(&p, "END\n");

@@ -5,7 +5,7 @@
 #ifndef WSMO_CURVE_PLOT_H
 #define WSMO_CURVE_PLOT_H
 
-#include "libwsmon/numbers/curves.h"
+#include "libwsmon/numbers/curve_data.h"
 #include "plot.h"
 
 /** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */

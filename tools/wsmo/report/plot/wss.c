@@ -34,26 +34,26 @@ struct axes {
 
 static __u64 shortest(const struct wss_rows *rows)
 {
-	__u64 tau = ~0ULL;
+	__u64 window = ~0ULL;
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++)
-		if (rows->row[i].tau_us < tau)
-			tau = rows->row[i].tau_us;
-	return tau;
+		if (rows->row[i].window_us < window)
+			window = rows->row[i].window_us;
+	return window;
 }
 
 /* Leave out what was not asked for by name */
 static void choose(const struct filter *filter, struct wss_rows *rows)
 {
-	__u64 tau = shortest(rows);
+	__u64 window = shortest(rows);
 	size_t i, n = 0;
 
 	for (i = 0; i < rows->nr; i++) {
 		const struct wss_row *row = &rows->row[i];
 
 		if ((filter->classes || row->class == WSMON_CLASS_ALL) &&
-		    (filter->nr_windows || row->tau_us == tau))
+		    (filter->nr_windows || row->window_us == window))
 			rows->row[n++] = *row;
 	}
 	rows->nr = n;
@@ -115,12 +115,12 @@ static void series_name(char *buf, size_t size, const struct wss_row *row,
 {
 	const struct wss_name key = { .pid = row->pid };
 	const struct wss_name *name = sorted_find(names, &key);
-	char tau[UNITS_LEN];
+	char window[UNITS_LEN];
 
 	snprintf(buf, size, "%s (%u) %s, window %s", name ? name->comm : "",
 		 row->pid, row->class == WSMON_CLASS_ALL ? "working set" :
 							   class_name(row->class),
-		 units_time(tau, row->tau_us * NSEC_PER_USEC));
+		 units_time(window, row->window_us * NSEC_PER_USEC));
 }
 
 static void plot_curves(struct plot *p, const struct wss_rows *rows,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * curves.h - the working-set curves of a recording
+ * curve_data.h - the working-set curves of a recording
  *
  * A curve is of one process, or of all together, and of one class. Its points are
  * means over the same moments: those at which the process had been observed for as
  * long as the longest window that counts.
  */
-#ifndef WSMO_CURVES_H
-#define WSMO_CURVES_H
+#ifndef WSMO_CURVE_DATA_H
+#define WSMO_CURVE_DATA_H
 
 #include <stdbool.h>
 
@@ -87,4 +87,4 @@ int curves_make(struct curves *cs);
 /** curves_end() - free what is in it */
 void curves_end(struct curves *cs);
 
-#endif /* WSMO_CURVES_H */
+#endif /* WSMO_CURVE_DATA_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * curves.c - the working-set curves of a recording
+ * curve_data.c - the working-set curves of a recording
  *
  * Intervals have two parts. One is that of the estimates, from the sample pages: these
  * stay for the longest window, so it does not shrink with the number of moments. The
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curves.h"
+#include "curve_data.h"
 #include "libwsmon/util.h"
 
 #define TARGETS_MAX	65536
@@ -36,7 +36,7 @@ static int compare_targets(const void *a, const void *b)
 {
 	const struct curves_target *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return COMPARE(x->pid, y->pid);
 }
 
 void curves_begin(struct curves *cs)
@@ -98,20 +98,20 @@ static void take_wss(struct curves *cs, const struct filter *filter,
 {
 	const struct curves_target *t = find(cs, rec->pid);
 	__u64 since = t ? t->since_ns : filter->zero_ns;
-	const __u64 tau = rec->tau_us * NSEC_PER_USEC;
+	const __u64 window = rec->window_us * NSEC_PER_USEC;
 
 	if (filter->classes ? !filter_wants_class(filter, rec->class) :
 			  rec->class != WSMON_CLASS_ALL)
 		return;
-	if (!filter_wants_window(filter, rec->tau_us) || !rec->tau_us)
+	if (!filter_wants_window(filter, rec->window_us) || !rec->window_us)
 		return;
 	cs->seen++;
-	if (rec->tau_us > cs->longest_us)
-		cs->longest_us = rec->tau_us;
-	if (rec->rec.time_ns < since + tau)
+	if (rec->window_us > cs->longest_us)
+		cs->longest_us = rec->window_us;
+	if (rec->rec.time_ns < since + window)
 		return;
 	if (!wss_rows_add(&cs->rows, &(struct wss_row) {
-		.time_ns = rec->rec.time_ns, .tau_us = rec->tau_us,
+		.time_ns = rec->rec.time_ns, .window_us = rec->window_us,
 		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
 		.pid = rec->pid, .class = rec->class,
 	}))
@@ -142,13 +142,8 @@ static int by_moment(const void *x, const void *y)
 {
 	const struct wss_row *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->tau_us < b->tau_us ? -1 : a->tau_us > b->tau_us;
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?:
+	       COMPARE(a->time_ns, b->time_ns) ?: COMPARE(a->window_us, b->window_us);
 }
 
 /* A broken file may have rows twice, and a curve needs different windows */
@@ -209,7 +204,7 @@ static size_t windows_that_count(const struct wss_rows *rows, size_t first,
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
 		while (n > most && last - rows->row[i].time_ns <
-		       rows->row[i + n - 1].tau_us * NSEC_PER_USEC / MIN_PART)
+		       rows->row[i + n - 1].window_us * NSEC_PER_USEC / MIN_PART)
 			n--;
 		most = n > most ? n : most;
 	}
@@ -222,7 +217,7 @@ static bool same_windows(const struct wss_row *a, const struct wss_row *b,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		if (a[i].tau_us != b[i].tau_us)
+		if (a[i].window_us != b[i].window_us)
 			return false;
 	return true;
 }
@@ -270,8 +265,8 @@ static double seconds(const struct moments *m)
 /* Variance of a mean over the moments, of the k-th working set or its rise */
 static double variance(const struct moments *m, size_t k, bool of_rise)
 {
-	double mean = 0, sum = 0, tau = at(m, 0, k)->tau_us / 1e6;
-	double independent = fmin(m->nr, 1 + seconds(m) / tau);
+	double mean = 0, sum = 0, window = at(m, 0, k)->window_us / 1e6;
+	double independent = fmin(m->nr, 1 + seconds(m) / window);
 	size_t i;
 
 	for (i = 0; i < m->nr; i++)
@@ -289,7 +284,7 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
 	double over = Z * Z * variance(m, k, false), low = 0, high = 0;
 	size_t i;
 
-	*p = (struct curve_point) { .tau = at(m, 0, k)->tau_us / 1e6 };
+	*p = (struct curve_point) { .window = at(m, 0, k)->window_us / 1e6 };
 	for (i = 0; i < m->nr; i++) {
 		const struct wss_row *row = at(m, i, k);
 
@@ -328,7 +323,7 @@ static int compare_sizes(const void *a, const void *b)
 {
 	const __u64 *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return COMPARE(*x, *y);
 }
 
 static void make_range(const struct moments *m, size_t k, __u64 *size,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * plot.c - a heatmap as a picture
+ * picture.c - a heatmap as a picture
  */
 #include <math.h>
 #include <stdio.h>
