@@ -126,7 +126,7 @@ help:
 	@echo 'make man        the manual pages, in out/man'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
-	@echo 'make check      all tests, in virtual machines where they need one'
+	@echo 'make check      the tests, in virtual machines where they need one'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make check-races  the same, in a kernel that looks for data races'
 	@echo 'make soak       check-debug with all selftests, SECS=60 for each stress test'

@@ -290,7 +290,7 @@ def attrs_are_recorded():
         w.must_put("target", "\n")
         records = parse(read_all(fd))[1]
         os.close(fd)
-    seen = [r.window_us for r in records if r.type == "ATTRS"]
+    seen = [r.windows_us[0] for r in records if r.type == "ATTRS"]
     assert seen == [50000, 100000], seen
     assert {r.window_us for r in records if r.type == "WSS"} >= {100000}
 

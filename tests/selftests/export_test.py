@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo export --openmetrics --live, and wsmo top, of the module as it is."""
+"""wsmo export openmetrics --live, and wsmo top, of the module as it is."""
 import os
 import re
 import signal

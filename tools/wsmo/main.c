@@ -21,10 +21,10 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "record", NULL, cmd_record, "record the working set of processes to a file" },
-	{ "mark", NULL, cmd_mark, "note a moment in the recording that runs" },
+	{ "mark", NULL, cmd_mark, "mark this moment in the running recording" },
 	{ "report", "report", cmd_report, "print what a recording holds" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
-	{ "act", "report", cmd_act, "act on memory by how it is used: reclaim, huge pages" },
+	{ "act", "report", cmd_act, "page out cold memory, put hot memory into huge pages" },
 	{ "export", "report", cmd_export, "write a recording in another program's format" },
 	{ "check", "report", cmd_check, "check whether recording works here, and what is missing" },
 };

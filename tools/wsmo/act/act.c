@@ -45,14 +45,14 @@ static const struct option_desc options[] = {
 	{ "output", 'o', "FILE", "Also record to FILE", OPT_TEXT, AT(record.file) },
 	{ "quiet", 'q', NULL, "Print only results, errors and losses", OPT_FLAG, AT(record.quiet) },
 	{ "force", 0, NULL, NULL, OPT_FLAG, AT(force) },
-	{ "class", 0, "CLASS,...", "Act on these (data,heap,stack,anon)", OPT_CLASSES, AT(classes) },
+	{ "class", 0, "CLASS,...", "Act on these classes only (data,heap,stack,anon)", OPT_CLASSES, AT(classes) },
 	{ "quota-bytes", 0, "SIZE", "Act on at most SIZE a second (256M)", OPT_SIZE, AT(limits.bytes_per_s) },
 	{ "quota-cpu", 0, "PERCENT", "Use at most this much of one CPU to act (50%)", OPT_CALL, .call = set_cpu },
-	{ "max-refaults", 0, "N", "Back off above N pages a second coming back (100)", OPT_COUNT,
+	{ "max-refaults", 0, "N", "Pause if N pages a second come back (100)", OPT_COUNT,
 	  AT(limits.max_refaults), 0, INT_MAX },
-	{ "max-pressure", 0, "PERCENT", "Back off above this memory pressure (10%)", OPT_PERCENT,
+	{ "max-pressure", 0, "PERCENT", "Pause above this memory pressure (10%)", OPT_PERCENT,
 	  AT(limits.max_pressure) },
-	{ "when-available", 0, "SIZE", "Reclaim only below; 1G, or 10%", OPT_CALL, .call = set_available },
+	{ "when-available", 0, "SIZE", "Reclaim only while less is available; 1G, 10%", OPT_CALL, .call = set_available },
 	{ "when-pressure", 0, "PERCENT", "Reclaim only above this pressure", OPT_PERCENT,
 	  AT(limits.pressure_above) },
 	{ 0 }
@@ -120,7 +120,7 @@ int cmd_act(int argc, char **argv)
 	options_parse(&(struct command_line) {
 		.name = "wsmo act",
 		.args = "-s NAME -p PID,...\n-s NAME [--] COMMAND [ARG...]",
-		.doc = "Act on memory by how it is used: page out cold, make huge pages of hot memory."
+		.doc = "Page out cold memory, put hot memory into huge pages."
 		       "\vwsmo-act(1) describes the rules and more options, wsmo-record(1) how to "
 		       "monitor. Its defaults here: --sample 100ms --aggr 200ms --cpu 6%.",
 		.groups = {

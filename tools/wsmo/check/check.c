@@ -165,7 +165,7 @@ static void check_kernel(struct check *c)
 }
 
 static const struct option_desc options[] = {
-	{ "sysroot", 0, "DIR", "Check the system below DIR (/)", OPT_TEXT, OPT_AT(struct check, root) },
+	{ "sysroot", 0, "DIR", "Check the system installed in DIR (/)", OPT_TEXT, OPT_AT(struct check, root) },
 	{ 0 }
 };
 

@@ -250,9 +250,11 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 	const struct option_desc *o;
 
 	parser.cl = cl;
+	parser.nr = 0;
 	for (g = cl->groups; g->options; g++)
 		for (o = g->options; o->name; o++)
 			add_option(g, o);
+	parser.option[parser.nr] = (struct argp_option){ 0 };
 	verb_parse(&argp, cl->name, argc, argv, NULL);
 	usage_option(NULL);
 }

@@ -41,7 +41,7 @@ struct export {
 };
 
 static const struct option_desc options[] = {
-	{ "output", 'o', "FILE", "Write to FILE, replaced once all is written", OPT_TEXT,
+	{ "output", 'o', "FILE", "Write to FILE; an old one stays until the new is complete", OPT_TEXT,
 	  OPT_AT(struct export, file) },
 	{ "live", 0, NULL, "openmetrics: export what is monitored now, repeatedly", OPT_FLAG,
 	  OPT_AT(struct export, live) },

@@ -105,9 +105,9 @@ const struct option_desc record_target_options[] = {
 #define SETTING(how, key)	OPT_CALL, .call = set_##how, .data = key
 
 const struct option_desc record_attr_options[] = {
-	{ "sample", 0, "TIME", "How often each sample is checked", SETTING(us, "sample_us") },
-	{ "aggr", 0, "TIME", "How often the working set is estimated", SETTING(us, "aggr_us") },
-	{ "window", 0, "TIME,...", "Windows of the working set, up to 8", SETTING(windows, "window_us") },
+	{ "sample", 0, "TIME", "Check each sample this often", SETTING(us, "sample_us") },
+	{ "aggr", 0, "TIME", "Estimate the working set this often", SETTING(us, "aggr_us") },
+	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", SETTING(windows, "window_us") },
 	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .max = UINT_MAX },
 	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", SETTING(cpu, "cpu_permille") },
 	/* wsmo-record(1) describes these */

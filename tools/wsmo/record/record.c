@@ -92,7 +92,7 @@ int cmd_record(int argc, char **argv)
 		       "\vDefaults, unless the module is set otherwise: --sample 100ms --aggr 1s "
 		       "--window 1s --max-regions 2000 --cpu 3%. wsmo-record(1) has more options.\n"
 		       "Ends with the command or the last process, after --duration, or on Ctrl-C. "
-		       "Returns the command's exit status. Under sudo it runs as who called sudo.",
+		       "Exits with the command's status. Under sudo it runs as the user who called it.",
 		.groups = {
 			OPT_GROUP(options, &r), OPT_GROUP(record_target_options, &r),
 			OPT_GROUP(record_attr_options, &r), OPT_GROUP(debugfs_options, NULL),

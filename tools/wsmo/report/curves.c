@@ -184,7 +184,7 @@ static void curve_end(struct report *rp)
 
 const struct report_view report_curve = {
 	.name = "curve",
-	.help = "The working set against its window, mean over time",
+	.help = "The mean working set for each length of window",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
 	.no_snapshots = true,
 	.begin = curves_view_begin,
@@ -307,7 +307,7 @@ static void add_limits(struct argp_state *state, char *list,
 static const struct option_desc own[] = {
 	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
 	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
-	{ "limit", 0, "SIZE,...", "Only these limits (steps between the working sets of the shortest and the longest window)",
+	{ "limit", 0, "SIZE,...", "Only these limits (steps from the working set of the shortest window to that of the longest)",
 	  OPT_CALL, .call = add_limits },
 	{ 0 }
 };

@@ -315,7 +315,7 @@ static void hot_end(struct report *rp)
 static const struct option_desc own[] = {
 	{ "top", 0, "N", "Regions of each process and class (10)", OPT_COUNT,
 	  OPT_AT(struct hot_options, top), 1, 1000000 },
-	{ "sort", 0, "freq|share|size|age|address", "Order of rows (freq), greatest first; address: lowest first",
+	{ "sort", 0, "freq|share|size|age|address", "Order of rows (freq), greatest first; addresses lowest first",
 	  OPT_CHOICE, OPT_AT(struct hot_options, sort) },
 	{ 0 }
 };

@@ -128,7 +128,7 @@ static void regions_end(struct report *rp)
 }
 
 static const struct option_desc own[] = {
-	{ "fine", 0, NULL, "Divide regions of which only parts were accessed, by the samples of the last intervals",
+	{ "fine", 0, NULL, "Use recent samples to show which parts of a region were accessed",
 	  OPT_FLAG, OPT_AT(struct regions_options, fine) },
 	{ 0 }
 };

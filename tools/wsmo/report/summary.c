@@ -373,7 +373,7 @@ static void summary_end(struct report *rp)
 
 const struct report_view report_summary = {
 	.name = "summary",
-	.help = "The recording, each process and class over all of it, the cost",
+	.help = "Totals: each process and class, and what monitoring cost",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT,
 	.begin = summary_begin,
 	.record = summary_record,

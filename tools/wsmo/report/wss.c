@@ -298,9 +298,9 @@ static void set_percentiles(struct argp_state *state, char *list,
 }
 
 static const struct option_desc own[] = {
-	{ "sort", 0, "time|size", "Order of rows (time); size is smallest first in each class", OPT_CHOICE,
+	{ "sort", 0, "time|size", "Order of rows (time); size: smallest first, class by class", OPT_CHOICE,
 	  OPT_AT(struct wss_options, by_size) },
-	{ "percentiles", 0, "P,...", "Only percentiles, these (0,25,50,75,100)", OPT_CALL,
+	{ "percentiles", 0, "P,...", "Percentiles instead of rows: these (0,25,50,75,100)", OPT_CALL,
 	  .call = set_percentiles, .optional = true },
 	{ 0 }
 };

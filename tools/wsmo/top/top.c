@@ -41,7 +41,7 @@ static const struct option_desc options[] = {
 	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
 	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
 	  OPT_AT(struct top, record.child.output) },
-	{ "repeat", 0, "N", "Print N tables, or all, instead of a screen", OPT_CALL, .call = set_repeat,
+	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_CALL, .call = set_repeat,
 	  .optional = true },
 	{ 0 }
 };
@@ -186,7 +186,7 @@ int cmd_top(int argc, char **argv)
 		.doc = "Show current working sets: of these processes, of a command, or of what is "
 		       "already monitored."
 		       "\vKeys: h for help, q to quit. Options that say how to monitor are those of "
-		       "wsmo-record(1); of several windows (--window) the first is shown first.",
+		       "wsmo-record(1); with several windows (--window), w shows the next.",
 		.groups = {
 			OPT_GROUP(options, &top), OPT_GROUP(record_target_options, &top.record),
 			OPT_GROUP(record_attr_options, &top.record, .hidden = true),

@@ -261,11 +261,11 @@ static void set_addresses(struct argp_state *state, char *arg,
 }
 
 static const struct option_desc own[] = {
-	{ "address", 0, "A,B", "Only addresses from A to below B, as 0x1000; either may be empty", OPT_CALL,
+	{ "address", 0, "A,B", "Only addresses A up to B, exclusive; either may be empty", OPT_CALL,
 	  .call = set_addresses },
 	{ "color", 0, "auto|never|16|256", "Colours (auto: what the terminal has)", OPT_CHOICE,
 	  OPT_AT(struct heatmap_options, color) },
-	{ "fine", 0, NULL, "Divide regions of which only parts were accessed, by the samples of the last intervals",
+	{ "fine", 0, NULL, "Use recent samples to show which parts of a region were accessed",
 	  OPT_FLAG, OPT_AT(struct heatmap_options, maps.fine) },
 	{ 0 }
 };
