@@ -280,7 +280,7 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now, u64 origin);
 
-/* wsmon_adapt.c: merging and splitting */
+/* wsmon_split.c: merging and splitting */
 /* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
 

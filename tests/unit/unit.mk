@@ -4,8 +4,8 @@
 # by the top Makefile. Run out/bin/unit.
 
 UNIT_SRCS := $(wildcard tests/unit/*.c) \
-	$(addprefix tests/unit/kunit/,world.c regions.c adapt.c fresh.c wss.c peaks.c parse.c)
-UNIT_PURE := space regions fit adapt wss peaks pace parse
+	$(addprefix tests/unit/kunit/,world.c regions.c split.c fresh.c wss.c peaks.c parse.c)
+UNIT_PURE := space regions fit split wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
@@ -40,7 +40,7 @@ UNIT_COV_CFLAGS := -std=gnu11 -O0 -g -Wall -Wextra -Werror -Itests/unit/include
 
 .PHONY: coverage
 coverage: out/bin/unit-coverage
-	@tests/unit/coverage $< out/obj/coverage/module $(UNIT_PURE:%=module/wsmon_%.c)
+	@tests/unit/line-coverage $< out/obj/coverage/module $(UNIT_PURE:%=module/wsmon_%.c)
 
 out/bin/unit-coverage: $(UNIT_COV_OBJS)
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * coverage_test.c - the statistics: is the estimate unbiased, does the interval
+ * interval_test.c - the statistics: is the estimate unbiased, does the interval
  * hold the truth as often as it says?
  *
  * A simulated target touches a set of pages every interval; regions, samples

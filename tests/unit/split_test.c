@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * adapt_test.c - evidence, and where regions go
+ * split_test.c - evidence, and where regions go
  */
 #include "world.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * adapt.c - suite wsmon_adapt: evidence, and what it does to the regions
+ * split.c - suite wsmon_split: evidence, and what it does to the regions
  */
 #include "world.h"
 
@@ -236,7 +236,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "wsmon_adapt",
+	.name = "wsmon_split",
 	.test_cases = cases,
 };
 

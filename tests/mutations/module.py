@@ -18,7 +18,7 @@ UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
-ADAPT, REGIONS, FIT = ("module/wsmon_%s.c" % n for n in ("adapt", "regions", "fit"))
+ADAPT, REGIONS, FIT = ("module/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
                "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - splitting and merging: putting regions where they serve best
+ * wsmon_split.c - splitting and merging: putting regions where they serve best
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
