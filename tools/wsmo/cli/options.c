@@ -146,7 +146,7 @@ static void set_format(struct argp_state *state, enum table_format *format,
 
 static void apply(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	void *at = (char *)to + o->offset;
+	void *at = to ? (char *)to + o->offset : NULL;
 	double share;
 
 	switch (o->kind) {
