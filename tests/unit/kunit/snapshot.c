@@ -27,7 +27,7 @@ static const struct entry entries[] = {
 	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE / 2,
 	    .freq = ONE / 4, .class = WSMON_CLASS_HEAP, .age_ms = 1,
 	    /* pages 2 of 6 and 2 of 4 */
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_LOWER_HIT | 21 |
+	    .samples = WSMON_SAMPLES_VALID | WSMON_SAMPLES_LOWER_HIT | 21 |
 		       32 << WSMON_SAMPLES_UPPER_SHIFT } },
 	{ "all of it for long",
 	  { .start = 10, .end = 20, .n = { 6, 2 }, .share = { ONE, ONE },
@@ -47,7 +47,7 @@ static const struct entry entries[] = {
 	    .s = { { TOP / 2, 0 }, { TOP - 1, NOW } }, .since_ns = 0, .area = 1 },
 	  { .start = 1ULL << 56, .end = 1ULL << 57, .share = ONE, .freq = ONE,
 	    .class = WSMON_CLASS_SHMEM, .age_ms = U32_MAX, .area = 1,
-	    .samples = WSMON_SAMPLES_TOLD | WSMON_SAMPLES_UPPER_HIT |
+	    .samples = WSMON_SAMPLES_VALID | WSMON_SAMPLES_UPPER_HIT |
 		       63 << WSMON_SAMPLES_UPPER_SHIFT } },
 	{ "oldest age that fits",
 	  { .end = 1, .n = { 1, 0 }, .checks = 1,
