@@ -170,7 +170,7 @@ def watched_events():
             show(d, wss, regions, lost=8, peaks=seen)
             t.wait("peak 1 of all")
             show(d, wss, regions, lost=8, peaks=seen + peak_line(q.pid, 2, "text", -1))
-            good, text = t.wait("%d sh: peak 2 of text, 64.0 MiB; usual is 16.0 MiB" % q.pid)
+            good, text = t.wait("%d sh: dip 2 of text, 64.0 MiB; usual is 16.0 MiB" % q.pid)
             ok(good and text.count("peak 1 of all") == 1, "peaks, each once", text)
             show(d, wss, regions, lost=8, peaks=peak_line(p.pid, 1, start_ns=3 * 10**9))
             t.wait("peak 1 of all", rows=None)

@@ -59,7 +59,7 @@ def single():
                "  and what is beside it", s)
             ok(0 < s["stopped_ns"] < 10**9, "  it tells how long it was stopped", s)
             ok(traced_by(p.pid) == (0, "R"), "  and it runs on", traced_by(p.pid))
-            ok(b"took 1 stacks; the longest stop of a thread was" in res.stderr,
+            ok(b"took 1 call stacks; the longest stop of a thread was" in res.stderr,
                "  the closing words", res.stderr)
 
 

@@ -78,14 +78,14 @@ def other_views():
     """By their numbers in the map, the pictures and the page."""
     data = samples.stacks()
     lines = run("report", "heatmap", "--size", "100x20", "-i", "-", stdin=data).stdout.decode()
-    where = [line for line in lines.splitlines() if line.startswith("peaks (p), marks (m)")]
-    ok(len(where) == 1 and where[0].split()[4:] == ["^p1", "^p3", "^m1", "^m2"], "on the map",
+    where = [line for line in lines.splitlines() if line.startswith("peaks, dips, marks")]
+    ok(len(where) == 1 and where[0].split()[3:] == ["^p1", "^d3", "^m1", "^m2"], "on the map",
        lines)
     with Directory() as d:
         for *args, mark in ("wss", "-o", b"load; begins"), ("heatmap", "-o", b"mark 1"):
             res = run("report", *args, d.path("a.svg"), "-i", "-", stdin=data)
             svg = d.read("a.svg") if res.returncode == 0 else b""
-            ok(all(b">%s" % word in svg for word in (b"peak 1", b"peak 3", b"peak 4")) and
+            ok(all(b">%s" % word in svg for word in (b"peak 1", b"dip 3", b"peak 4")) and
                mark in svg, "in the picture of " + args[0],
                res.stderr, svg[-3000:])
     page = run("report", "html", "-i", "-", stdin=data).stdout.decode()

@@ -101,7 +101,7 @@ const char *events_label(char *buf, const struct events *ev, __u32 pid,
 	for (i = 0; (p = events_peak_at(ev, i)); i++)
 		if (p->pid == pid && time_ns + interval_ns / 2 > p->start_ns &&
 		    time_ns - interval_ns / 2 <= p->start_ns)
-			append(buf, "peak", p->number);
+			append(buf, peak_word(p), p->number);
 	for (i = 0; i < ev->nr_marks; i++)
 		if (ev->mark[i].time_ns <= time_ns &&
 		    ev->mark[i].time_ns > time_ns - interval_ns)

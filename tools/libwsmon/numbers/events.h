@@ -32,6 +32,12 @@ struct peak {
 	__u64 threshold;
 };
 
+/** peak_word() - "peak", or "dip" if less than usual is in use */
+static inline const char *peak_word(const struct peak *p)
+{
+	return p->sign < 0 ? "dip" : "peak";
+}
+
 /** struct mark - a moment the user marked */
 struct mark {
 	__u64 time_ns;

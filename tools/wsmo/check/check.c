@@ -125,7 +125,7 @@ static void check_session(struct check *c)
 		report(c, "session", true, OK, "nobody else is monitoring");
 	else
 		report(c, "session", true, MISSING,
-		     "monitoring is already running; wait for it or end it: echo > target");
+		     "monitoring is already running; wait for it, or end it, as root: echo > target");
 }
 
 static void check_kernel(struct check *c)
@@ -135,7 +135,7 @@ static void check_kernel(struct check *c)
 	} about[] = {
 		{ "idle pages",
 		  "reclaim sees the references that sampling clears",
-		  "no CONFIG_PAGE_IDLE_FLAG: reclaim sees them later, when a sample is dropped" },
+		  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later" },
 		{ "huge pages", "transparent huge pages are recognized",
 		  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do" },
 	};

@@ -215,7 +215,7 @@ void stacks_report(const struct stacks *s)
 	char time[UNITS_LEN];
 
 	if (s->taken)
-		msg("took %llu stacks; the longest stop of a thread was %s",
+		msg("took %llu call stacks; the longest stop of a thread was %s",
 		    s->taken, units_time(time, s->longest_ns));
 	if (s->failed)
 		msg("%llu stacks could not be taken", s->failed);

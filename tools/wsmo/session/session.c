@@ -32,7 +32,7 @@ static int check_idle(void)
 		return -1;
 	if (status_is(status, "idle"))
 		return 0;
-	msg("monitoring is already running; wait for it, or end it: echo > %s/target",
+	msg("monitoring is already running; wait for it, or end it: as root: echo > %s/target",
 	    debugfs_dir(NULL));
 	return -1;
 }

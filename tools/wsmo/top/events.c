@@ -65,8 +65,8 @@ static void peak_event(struct top *top, const struct peak *p)
 {
 	char name[80], size[UNITS_LEN], usual[UNITS_LEN];
 
-	top_event(top, "%s: peak %u of %s, %s; usual is %s",
-		  who(top, p->pid, name, sizeof(name)), p->number,
+	top_event(top, "%s: %s %u of %s, %s; usual is %s",
+		  who(top, p->pid, name, sizeof(name)), peak_word(p), p->number,
 		  peak_group_name(p->group), units_size(size, p->bytes),
 		  units_size(usual, p->baseline));
 }
@@ -94,7 +94,7 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 		if (peak->edge == WSMON_PEAK_START)
 			peak_event(top, &(struct peak) {
 				.pid = peak->pid, .number = peak->number,
-				.group = peak->group, .bytes = peak->bytes,
+				.group = peak->group, .sign = peak->sign, .bytes = peak->bytes,
 				.baseline = peak->baseline,
 			});
 		break;

@@ -244,11 +244,11 @@ static void print_events(FILE *f, const struct heatmap *h,
 		if (p->pid != h->pid || p->start_ns == last_ns)
 			continue;
 		last_ns = p->start_ns;
-		any |= put_event(line, h, p->start_ns, 'p', p->number);
+		any |= put_event(line, h, p->start_ns, p->sign < 0 ? 'd' : 'p', p->number);
 	}
 	if (any)
 		fprintf(f, "%-*.*s  %s\n", (int)width, (int)width,
-		       "peaks (p), marks (m)", line);
+		       "peaks, dips, marks", line);
 }
 
 void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,

@@ -132,7 +132,7 @@ function eventsOf(pid) {
 	const peaks = data.peaks.filter(p => p.pid === pid);
 
 	return [...peaks.filter((p, i) => !i || peaks[i - 1].from !== p.from)
-			.map(p => ({ t: p.from, name: "peak " + p.number })),
+			.map(p => ({ t: p.from, name: (p.sign < 0 ? "dip " : "peak ") + p.number })),
 		...data.marks.map(m => ({ t: m.t, name: "mark " + m.number }))]
 		.sort((a, b) => a.t - b.t);
 }

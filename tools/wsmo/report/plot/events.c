@@ -32,8 +32,8 @@ static void plot_peaks(struct plot *p, const struct events *ev, __u64 zero_ns,
 			plot_printf(p, "set object rectangle from %.9g, graph 0 to %.9g, graph 1 behind fc rgb '#%s' fs solid noborder\n",
 				    x, at(peak->end_ns, zero_ns, per_time),
 				    peak->sign < 0 ? "e4eefa" : "fdeed8");
-		plot_printf(p, "set label \"peak %u\" at %.9g, graph 0 offset 0.3,0.7 front rotate by 90 tc rgb '#885500'\n",
-			    peak->number, x);
+		plot_printf(p, "set label \"%s %u\" at %.9g, graph 0 offset 0.3,0.7 front rotate by 90 tc rgb '#%s'\n",
+			    peak_word(peak), peak->number, x, peak->sign < 0 ? "446688" : "885500");
 	}
 }
 
@@ -78,7 +78,7 @@ void plot_events_over(struct plot *p, const struct events *ev, __u32 pid,
 			continue;
 		last_ns = peak->start_ns;
 		n++;
-		plot_line(p, "peak", peak->number,
+		plot_line(p, peak_word(peak), peak->number,
 			  at(peak->start_ns, zero_ns, per_time), 0);
 	}
 	for (i = 0; i < ev->nr_marks && i < LABELS_MAX; i++)
