@@ -95,6 +95,20 @@ struct buffer_reader {
  * Writing
  */
 
+static unsigned int buffer_used(void)
+{
+	/*
+	 * The other side may move its index meanwhile: then the answer is the one from
+	 * before. kfifo orders the bytes before the index.
+	 */
+	return data_race(kfifo_len(&buffer.fifo));
+}
+
+static unsigned int buffer_room(void)
+{
+	return BUFFER_SIZE - buffer_used();
+}
+
 static void buffer_put_raw(const void *rec, u32 size)
 {
 	kfifo_in(&buffer.fifo, (const u8 *)rec, size);
@@ -115,7 +129,7 @@ static bool buffer_put_lost(u64 now)
 
 	if (!buffer.lost)
 		return true;
-	if (kfifo_avail(&buffer.fifo) < sizeof(rec))
+	if (buffer_room() < sizeof(rec))
 		return false;
 	buffer_put_raw(&rec, sizeof(rec));
 	buffer.lost = 0;
@@ -135,7 +149,7 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 						 BUFFER_SPARE;
 
 	lockdep_assert_held(&wsmon.lock);
-	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||
+	if (buffer_room() < rec->size + spare ||
 	    !buffer_put_lost(rec->time_ns)) {
 		buffer.lost++;
 		buffer.lost_bytes += rec->size;
@@ -216,7 +230,7 @@ void wsmon_buffer_end(void)
  */
 bool wsmon_buffer_attached(void)
 {
-	bool room = kfifo_avail(&buffer.fifo) >= buffer.owed + 2 * BUFFER_SPARE;
+	bool room = buffer_room() >= buffer.owed + 2 * BUFFER_SPARE;
 
 	if (!xchg(&buffer.reader_came, false) && !(buffer.owed && room))
 		return false;
@@ -274,7 +288,7 @@ static int buffer_release(struct inode *inode, struct file *file)
 /* Is there anything to read? The header alone is not, before the first record. */
 static bool buffer_readable(const struct buffer_reader *rd)
 {
-	return !kfifo_is_empty(&buffer.fifo) ||
+	return buffer_used() ||
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
@@ -332,7 +346,7 @@ static ssize_t buffer_read_header(struct buffer_reader *rd, char __user *buf, si
 /* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
 static ssize_t buffer_read_some(struct buffer_reader *rd, char __user *buf, size_t count)
 {
-	unsigned int copied, left, avail = kfifo_len(&buffer.fifo);
+	unsigned int copied, left, avail = buffer_used();
 	bool first;
 	int ret;
 

@@ -90,7 +90,7 @@ MUTATIONS = [
         (CORE, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
          "			return 0;\n")]),
     ("record_over_the_end", "6.12", stress("full_buffer"), [
-        (BUFFER, "	if (kfifo_avail(&buffer.fifo) < rec->size + spare ||\n"
+        (BUFFER, "	if (buffer_room() < rec->size + spare ||\n"
                  "	    !buffer_put_lost(rec->time_ns)) {", "	if (!buffer_put_lost(rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
         (BUFFER, "!(buffer.owed && room)", "!buffer.owed")]),
