@@ -20,7 +20,7 @@ import struct
 from types import SimpleNamespace
 
 MAGIC = b"WSMON\r\n\x1a"
-VERSION = 1
+VERSION = 2
 ONE = 32768.0
 RECORD_MAX = 65536
 CLASSES = ("all text data heap stack anon file shmem hugetlb mixed").split()
@@ -218,8 +218,8 @@ def read(f):
         raise ValueError("not a wsmon record")
     names = "magic version header_size page_size clock_id mono_ns real_ns".split()
     h = SimpleNamespace(**dict(zip(names, _HEADER.unpack_from(raw))))
-    if h.version > VERSION:
-        raise ValueError("version %d is newer than this reader" % h.version)
+    if h.version != VERSION:
+        raise ValueError("version %d; this reader knows %d" % (h.version, VERSION))
     raw += f.read(h.header_size - len(raw))
     h.attrs = _attrs(raw[_HEADER.size:])
     return h, _records(f)

@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 #define WSMON_MAGIC		"WSMON\r\n\x1a"	/* 8 bytes, no terminating NUL */
-#define WSMON_VERSION		1
+#define WSMON_VERSION		2
 #define WSMON_CLOCK_MONOTONIC	1
 #define WSMON_COMM_LEN		16
 
@@ -135,7 +135,7 @@ struct wsmon_attrs {
 /* The beginning of a stream or file */
 struct wsmon_file_header {
 	__u8 magic[8];		/* WSMON_MAGIC */
-	__u32 version;		/* WSMON_VERSION; a reader rejects a greater one */
+	__u32 version;		/* WSMON_VERSION; a reader rejects any other */
 	__u32 header_size;	/* bytes from the start of this structure to the first record */
 	__u32 page_size;	/* bytes of a base page */
 	__u32 clock_id;		/* WSMON_CLOCK_MONOTONIC */

@@ -45,7 +45,7 @@ def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
     return body
 
 
-def header(mono_ns, real_ns=1700000000 * 10**9, version=1, size=None,
+def header(mono_ns, real_ns=1700000000 * 10**9, version=2, size=None,
            magic=MAGIC, clock=1, more=b"", **attrs):
     rest = struct.pack("<QQ", mono_ns, real_ns) + attrs_body(**attrs) + more
     if size is None:

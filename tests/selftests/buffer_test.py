@@ -48,7 +48,7 @@ def a_session():
         header, records = parse(read_all(fd))
         assert os.read(fd, 100) == b"", "the end is not the end"
         os.close(fd)
-    assert header.version == 1 and header.page_size == 4096
+    assert header.version == 2 and header.page_size == 4096
     assert header.attrs.seed == 42 and header.attrs.max_regions == 100
     kinds = [r.type for r in records]
     assert kinds[0] == "ATTRS" and kinds[1] == "TARGET", kinds[:4]

@@ -91,6 +91,9 @@ static enum reader_result parse_header(struct reader *r)
 	if (h.version > WSMON_VERSION)
 		return bad(r, "has format version %u, this wsmo knows %u: use a newer wsmo",
 			   h.version, WSMON_VERSION);
+	if (h.version && h.version < WSMON_VERSION)
+		return bad(r, "has format version %u, this wsmo reads %u: record again",
+			   h.version, WSMON_VERSION);
 	if (!h.version ||
 	    h.header_size < offsetof(struct wsmon_file_header, attrs.cpu_permille) ||
 	    h.header_size % 8 || h.header_size > HEADER_MAX)

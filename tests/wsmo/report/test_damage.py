@@ -297,7 +297,8 @@ def foreign():
         report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
         report("a short foreign file", b"abc", "not a wsmon record")
         report("half a magic", r.MAGIC[:5], "inside its header")
-        report("a newer version", r.header(0, version=2), "version 2", "newer")
+        report("a newer version", r.header(0, version=3), "version 3", "newer")
+        report("an older version", r.header(0, version=1), "version 1", "record again")
         report("version 0", r.header(0, version=0), "broken header")
         report("a header too small", r.header(0, size=64), "broken header")
         report("a header too large", r.header(0, size=1 << 31),
