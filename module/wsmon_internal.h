@@ -14,7 +14,7 @@
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
  *	task		threads of a target; exec and exit as they happen
- *	wsmon_pure.h	plain numbers
+ *	pure/		plain numbers, no kernel types
  */
 #ifndef WSMON_INTERNAL_H
 #define WSMON_INTERNAL_H
@@ -25,7 +25,7 @@
 #include <linux/pid.h>
 #include <linux/time64.h>
 
-#include "wsmon_pure.h"
+#include "pure/wsmon_pure.h"
 
 struct pid_namespace;
 struct seq_file;

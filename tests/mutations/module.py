@@ -18,7 +18,7 @@ UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
-ADAPT, REGIONS, FIT = ("module/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
+ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
                "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
@@ -131,7 +131,7 @@ MUTATIONS = [
         (YOUNG, "	if (*debt == DEBT_OWED)\n		young_report(e);\n	*debt = DEBT_NONE;",
          "	*debt = DEBT_NONE;")]),
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
-        ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
+        ("module/pure/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (REGIONS, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
@@ -174,5 +174,5 @@ MUTATIONS = [
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
-        ("module/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
+        ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
 ]

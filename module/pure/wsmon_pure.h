@@ -19,7 +19,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include "../include/wsmon.h"
+#include "../../include/wsmon.h"
 
 #define WSMON_ONE		WSMON_SHARE_ONE
 
