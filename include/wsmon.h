@@ -77,6 +77,12 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 	X(ACT, "act")		/* wsmo: what a rule of "wsmo act" did */		\
 	X(MAPPING, "mapping")	/* wsmo: a line of /proc/PID/maps; new ones when they	\
 				 * changed						\
+				 */							\
+	X(GROUP, "group")	/* the members of the session, each aggregation		\
+				 * interval while there are several			\
+				 */							\
+	X(TOTAL, "total")	/* a working set size of all members together, after	\
+				 * each GROUP						\
 				 */
 
 #define WSMON_REC_ENUM(id, name)	WSMON_REC_##id,
@@ -243,6 +249,36 @@ struct wsmon_rec_wss {
 	__u64 low;		/* lower end of its 95 % confidence interval */
 	__u64 high;
 	__u64 mapped;		/* bytes mapped of this class */
+};
+
+/*
+ * WSMON_REC_GROUP: members are the targets, and with attribute follow all their descendants.
+ * Counts of processes in the aggregation interval that ended at time_ns.
+ */
+struct wsmon_rec_group {
+	struct wsmon_record rec;
+	__u64 interval_ns;	/* length of the interval */
+	__u32 members;		/* at its end */
+	__u32 came;		/* became members in it */
+	__u32 went;		/* ended in it, including those that also came in it */
+	__u32 missed;		/* ended, and what they touched since the last interval is unknown */
+	__u32 regions;		/* regions of the group */
+	__u32 visits;		/* pages looked at: each sample in one or more members */
+};
+
+/*
+ * WSMON_REC_TOTAL: a page that several members accessed counts once. Pages of files and of
+ * shared memory are the same if file and offset are, anonymous pages if the page frame is.
+ */
+struct wsmon_rec_total {
+	struct wsmon_record rec;
+	__u32 class;		/* enum wsmon_class */
+	__u32 reserved;
+	__u64 window_us;	/* the window */
+	__u64 bytes;		/* estimate of the memory accessed within the window */
+	__u64 low;		/* lower end of its 95 % confidence interval */
+	__u64 high;
+	__u64 mapped;		/* bytes mapped of this class, shared ones once */
 };
 
 /* struct wsmon_rec_peak.group: which working set */
