@@ -22,6 +22,7 @@
 #include "../../include/wsmon.h"
 
 #define WSMON_ONE		WSMON_SHARE_ONE
+#define WSMON_SHIFT		15		/* WSMON_ONE is 1 << WSMON_SHIFT */
 
 /* Limits of the attributes: wsmon_attrs_check() */
 #define WSMON_SAMPLE_US_MIN	100ULL
@@ -86,10 +87,14 @@ struct wsmon_space {
  * struct wsmon_sample - a sample page
  * @vpn:	the page
  * @seen_ns:	the last round that found it accessed; 0: none since it was armed
+ * @chance:	of a group: members of at most this rank are looked at in any case
+ * @reach:	of a group: members of at most this rank are looked at
  */
 struct wsmon_sample {
 	u64 vpn;
 	u64 seen_ns;
+	u32 chance;
+	u32 reach;
 };
 
 /*
@@ -150,7 +155,8 @@ struct wsmon_sample {
  * @area:	index of its area
  * @hits:	checks in this interval that found a sample accessed
  * @checks:	checks in this interval
- * @out:	by window, accessed share of each half within it (Q15), for the estimate
+ * @out:	by window, accessed share of each half within it (Q15), for the estimate; of a
+ *		group perhaps above 1: see wsmon_sample_weight()
  * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
@@ -168,6 +174,7 @@ struct wsmon_sample {
  * @vague:	bit h: the page of half h was found accessed when it was first seen
  *		mapped and not since: perhaps a fault on a page near it mapped it
  * @doubtful:	by half, bit k: @out[k] comes from such a page
+ * @weight:	of a group: the largest weight that its samples can have; 0 is 1
  */
 struct wsmon_region {
 	u64 start;
@@ -180,7 +187,7 @@ struct wsmon_region {
 	u32 area;
 	u32 hits;
 	u32 checks;
-	u16 out[WSMON_WINDOWS_MAX][2];
+	u32 out[WSMON_WINDOWS_MAX][2];
 	u16 share[2];
 	u16 ref;
 	u16 disagree;
@@ -196,6 +203,7 @@ struct wsmon_region {
 	u8 absent;
 	u8 vague;
 	u8 doubtful[2];
+	u16 weight;
 };
 
 /**
@@ -332,6 +340,15 @@ bool wsmon_region_due(const struct wsmon_region *r, const struct wsmon_interval 
 void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh, u64 now);
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv, bool slept);
 void wsmon_regions_rest(struct wsmon_regions *rs);
+bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_interval *iv, u32 k);
+bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k);
+
+/* wsmon_reach.c: in how many members of a group a page is looked at */
+/* A weight is at most this, so that sums do not overflow */
+#define WSMON_WEIGHT_MAX	256U
+
+void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random);
+u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
 
 /* wsmon_wss.c: new memory, the estimator */
 /* Maximum number of pages of new memory that are sampled */

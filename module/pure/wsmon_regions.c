@@ -289,6 +289,29 @@ static bool region_younger_than(const struct wsmon_interval *iv, const struct ws
 	return r->origin_ns && iv->now - r->origin_ns <= window + iv->slack_ns;
 }
 
+/**
+ * wsmon_region_answers - tell whether a region's samples have served a window
+ * @r:	the region, not stale
+ * @iv:	the interval that ends
+ * @k:	the window
+ */
+bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_interval *iv, u32 k)
+{
+	return region_younger_than(iv, r, iv->window_ns[k]) ||
+	       sample_served(iv, r->armed_ns, iv->window_ns[k]);
+}
+
+/**
+ * wsmon_seen_within - tell whether an access was within a window
+ * @iv:	the interval that ends
+ * @at:	when a round found the access; 0: never
+ * @k:	the window
+ */
+bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k)
+{
+	return sample_seen_within(iv, at, iv->window_ns[k]);
+}
+
 static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv)
 {
 	bool x[2];

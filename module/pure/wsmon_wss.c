@@ -81,12 +81,20 @@ static u64 wss_scale(u64 pages, unsigned int shift)
 	return (pages + (1ULL << shift) - 1) >> shift;
 }
 
+/* Accessed pages of two halves: n < 2^45, shares Q15, weights at most 2^8 */
+static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
+{
+	u64 part = n[0] * (share0 % WSMON_ONE) + n[1] * (share1 % WSMON_ONE);
+
+	return n[0] * (share0 / WSMON_ONE) + n[1] * (share1 / WSMON_ONE) + part / WSMON_ONE;
+}
+
 static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 			   unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
 	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
-	const u16 *out = r->out[k];
+	const u32 *out = r->out[k];
 	s64 diff = (s64)out[0] - out[1];
 	u64 hit, doubt;
 	u32 h;
@@ -95,24 +103,22 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		c->unknown += n;
 		return;
 	}
-	/* n < 2^45, shares Q15 */
-	hit = (r->n[0] * out[0] + r->n[1] * out[1]) / WSMON_ONE;
+	hit = wss_accessed(r->n, out[0], out[1]);
 	c->hit += hit;
 	for (h = 0; h < 2; h++) {
 		if (r->doubtful[h] & BIT(k))
-			c->vague += r->n[h] * out[h] / WSMON_ONE;
+			c->vague += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
 	}
 	/* what was not accessed in a part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))
-		c->unknown += n - hit;
+		c->unknown += n - min(n, hit);
 	if (r->stale)
 		c->stale += hit;
 	if (!r->n[1])
 		return;
 
-	/* n0 + n1 <= 2^24 + 2, so 2^63 at most before the division */
-	c->var += (n0 * n0 + n1 * n1) / 2 * (u64)(diff * diff / WSMON_ONE) /
-		  WSMON_ONE;
+	/* n0 + n1 <= 2^24 + 2, weights at most 2^8: the sum is at most 2^64 */
+	c->var += mul_u64_u64_shr((n0 * n0 + n1 * n1) / 2, diff * diff, 2 * WSMON_SHIFT);
 	if (diff)
 		return;
 	/* its halves come from halves that differed, so they vary together */
@@ -120,11 +126,12 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 		c->var += (n0 + n1) * (n0 + n1) / 2;
 		return;
 	}
-	doubt = n * 3 / (2 * max_t(u32, r->draws, 1));
+	/* a page that few members use is found less often */
+	doubt = n * 3 * max_t(u32, r->weight, 1) / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
 	if (!out[0])
 		c->cold = max(c->cold, doubt);
-	else if (out[0] == WSMON_ONE)
+	else if (out[0] >= WSMON_ONE)
 		c->hot = max(c->hot, doubt);
 }
 
@@ -155,7 +162,8 @@ static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned i
 	u64 low = half + c->hot + c->stale + doubt;
 	u64 high = half + c->cold + c->unknown + doubt;
 
-	w->pages = c->hit - c->vague + c->vague * VAGUE_MEAN / 32;
+	/* weights may by chance sum to more than there is */
+	w->pages = min(w->mapped, c->hit - c->vague + c->vague * VAGUE_MEAN / 32);
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
 }

@@ -86,6 +86,7 @@ int main(void)
 	test_adapt();
 	test_fresh();
 	test_wss();
+	test_reach();
 	test_peaks();
 	test_pace();
 	test_coverage();
