@@ -135,7 +135,7 @@ struct wsmon_attrs {
 	__u32 peak_window;	/* number of intervals of the moving mean */
 	__u32 peak_gain;	/* gain of the threshold, in 1/1000 */
 	__u32 peak_adapt;	/* weight in the mean of estimates within a peak, in 1/1000 */
-	__u32 reserved;
+	__u32 follow;		/* 1: children of members become members, see @members; or 0 */
 };
 
 /* The beginning of a stream or file */
@@ -431,6 +431,9 @@ struct wsmon_rec_stats {
 	__u64 late_max_ns;	/* longest delay of a round */
 	/* upper bound of the time the mmap lock was held, in 99 % of cases */
 	__u64 hold_p99_ns;
+	/* processes monitored: targets alive and, with follow, what they and others forked */
+	__u64 members;
+	__u64 unfollowed;	/* children of members that are not, as there was no room */
 };
 
 /* struct wsmon_rec_end.reason */

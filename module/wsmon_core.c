@@ -55,18 +55,18 @@ static int __init wsmon_init(void)
 	err = wsmon_stream_init();
 	if (err)
 		goto err_buffer_exit;
-	err = wsmon_life_init();
+	err = wsmon_probes_init();
 	if (err)
 		goto err_stream_exit;
 	err = create_files();
 	if (err)
-		goto err_life_exit;
+		goto err_probes_exit;
 	/* pairs with wsmon_may_open() */
 	smp_store_release(&wsmon_ready, true);
 	return 0;
 
-err_life_exit:
-	wsmon_life_exit();
+err_probes_exit:
+	wsmon_probes_exit();
 err_stream_exit:
 	wsmon_stream_exit();
 err_buffer_exit:
@@ -79,7 +79,7 @@ static void __exit wsmon_exit(void)
 	/* no file can be used from here on, so no session can be started */
 	debugfs_remove(wsmon_dir);
 	wsmon_set_targets(NULL, 0, NULL);
-	wsmon_life_exit();
+	wsmon_probes_exit();
 	wsmon_tlb_drain();
 	wsmon_session_free(wsmon.session);
 	wsmon_stream_exit();

@@ -155,7 +155,8 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "peak_window=%u\n", a.peak_window);
 	attrs_show_milli(m, "peak_gain", a.peak_gain);
 	attrs_show_milli(m, "peak_adapt", a.peak_adapt);
-	seq_printf(m, "peak_detector=%s\n", wsmon_detector_name(a.peak_detector));
+	seq_printf(m, "peak_detector=%s\nfollow=%u\n",
+		   wsmon_detector_name(a.peak_detector), a.follow);
 	return 0;
 }
 
@@ -394,6 +395,7 @@ static int stats_show(struct seq_file *m, void *unused)
 		   s.sample_ns, s.remote_ns, s.idle_rounds, s.late_p50_ns);
 	seq_printf(m, "late_p99_ns=%llu\nlate_max_ns=%llu\nhold_p99_ns=%llu\n",
 		   s.late_p99_ns, s.late_max_ns, s.hold_p99_ns);
+	seq_printf(m, "members=%llu\nunfollowed=%llu\n", s.members, s.unfollowed);
 	return 0;
 }
 

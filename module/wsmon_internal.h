@@ -13,7 +13,8 @@
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
- *	task		threads of a target; exec and exit as they happen
+ *	member		processes of a session: fork, exec and exit as they happen
+ *	task		threads of a target
  *	pure/		plain numbers, no kernel types
  */
 #ifndef WSMON_INTERNAL_H
@@ -22,13 +23,50 @@
 #include <linux/fs.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/time64.h>
+#include <linux/types.h>
+#include <linux/version.h>
+#include <asm/cpufeature.h>
 
 #include "pure/wsmon_pure.h"
 
 struct pid_namespace;
 struct seq_file;
+
+/*
+ * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
+ * files are written for the newest kernel, and what older kernels lack is defined here.
+ */
+
+/*
+ * The kernel exports this variable, but asm/tlbflush.h declares it for built-in code
+ * only. The declaration is correct from 5.13 on.
+ */
+struct tlb_state_shared {
+	bool is_lazy;
+};
+DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
+
+/*
+ * Does a processor that switches to an mm check the mm's TLB generation? From 6.15 on
+ * it does not if the mm has a global ASID, which only processors with INVLPGB have.
+ */
+#ifdef X86_FEATURE_INVLPGB
+#define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))
+#else
+#define wsmon_generation_seen()	true
+#endif
+
+/* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task, bool group_dead)
+#else
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task)
+#endif
 
 /* log2 of the number of huge pages in shared page tables that a pass remembers */
 #define WSMON_LEAVES_BITS	12
@@ -72,18 +110,35 @@ struct wsmon_peak {
 	struct wsmon_rec_peak rec;
 };
 
+/* struct wsmon_member.events */
+#define WSMON_MEMBER_EXEC	0x1	/* it executed a program */
+#define WSMON_MEMBER_EXIT	0x2	/* its last thread ended */
+
 /**
- * struct wsmon_life - the program that a target executed last
- * @mm:		its mm, with a reference on mm_users; NULL if none is kept
- * @born_ns:	when it began
- * @comm:	its name at that time
- * @called:	the target needs a look before the next round
+ * struct wsmon_member - a process that belongs to a session
+ * @hash:	its place among those with the same hash of @pid (members_lock)
+ * @node:	its place in @members of the session; in @born or @spares (members_lock)
+ * @call:	its place among those that need a look before the next round (members_lock)
+ * @events:	why it needs one (members_lock)
+ * @pid:	its thread group, referenced
+ * @target:	the target, if it is also sampled on its own; or NULL
+ * @mm:		mm of the program that it executed last, or forked with, with a reference
+ *		on mm_users; NULL if none is kept (members_lock)
+ * @old_mm:	the same of the program before that (members_lock)
+ * @born_ns:	when the program of @mm began (members_lock)
+ * @comm:	its name at that time (members_lock)
  */
-struct wsmon_life {
+struct wsmon_member {
+	struct hlist_node hash;
+	struct list_head node;
+	struct list_head call;
+	u32 events;
+	struct pid *pid;
+	struct wsmon_target *target;
 	struct mm_struct *mm;
+	struct mm_struct *old_mm;
 	u64 born_ns;
 	char comm[WSMON_COMM_LEN];
-	bool called;
 };
 
 /**
@@ -96,8 +151,8 @@ struct wsmon_life {
  * @regions:	its regions
  * @twin:	an earlier target with the same mm, which is sampled for both; or NULL
  * @salt:	mixed into the seed, so that samples of targets are independent
- * @life:	the program it executed while monitored; its mm is kept until the program
- *		has lived longer than every window: see wsmon_task.c
+ * @member:	the process, and the program it executed while monitored, whose mm is kept
+ *		until it has lived longer than every window; NULL if it is gone
  * @wss:	last estimates by window and class, and of everything but text
  * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
  * @nr_peaks:	peaks so far
@@ -132,7 +187,7 @@ struct wsmon_target {
 	struct wsmon_regions regions;
 	struct wsmon_target *twin;
 	u64 salt;
-	struct wsmon_life life;
+	struct wsmon_member *member;
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
 	struct wsmon_peak_group groups[WSMON_PEAK_GROUPS];
 	u32 nr_peaks;
@@ -174,14 +229,22 @@ struct wsmon_stats {
 	u64 cpu_ns;
 	u64 max_hold_ns;
 	u64 idle_rounds;
+	u64 unfollowed;
 };
 
 /**
  * struct wsmon_session - one run of monitoring
  * @targets:	the targets
- * @tgids:	their thread groups, in an array that wsmon_task.c can search quickly
  * @nr_targets:	number of targets
  * @nr_alive:	number of those not gone
+ * @members:	the members; only kwsmond changes the list while the session runs
+ * @born:	children of members that kwsmond has not seen yet (members_lock)
+ * @spares:	members to be (members_lock)
+ * @calls:	members that need a look before the next round (members_lock)
+ * @answers:	those of them that kwsmond looks at now (members_lock)
+ * @nr_members:	number of @members and @born (members_lock)
+ * @nr_spares:	number of @spares (members_lock)
+ * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
  * @start_ns:	when it began: identifies it, as no two begin at the same time
@@ -198,7 +261,7 @@ struct wsmon_stats {
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
  * @poked:	attributes changed since the last round, and with them the due time
- * @called:	a target needs a look before the next round
+ * @called:	kwsmond was called before the next round (members_lock)
  * @cost_ns:	CPU time up to the present round, including that of flushes
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	number of rounds in a row in which no target had run
@@ -210,9 +273,16 @@ struct wsmon_stats {
  */
 struct wsmon_session {
 	struct wsmon_target *targets;
-	struct pid **tgids;
 	u32 nr_targets;
 	u32 nr_alive;
+	struct list_head members;
+	struct list_head born;
+	struct list_head spares;
+	struct list_head calls;
+	struct list_head answers;
+	u32 nr_members;
+	u32 nr_spares;
+	bool follow;
 	u64 epoch;
 	struct wsmon_stats stats;
 	u64 start_ns;
@@ -314,19 +384,37 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_events_restart_all(struct wsmon_session *ss);
 void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pid_namespace *ns);
 
-/* wsmon_task.c: a target's threads; exec and exit */
+/* wsmon_task.c: a target's threads */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm, struct cpumask *cpus);
-int wsmon_life_init(void);
-void wsmon_life_exit(void);
-void wsmon_life_watch(struct wsmon_session *ss);
-void wsmon_life_unwatch(struct wsmon_session *ss);
-bool wsmon_life_called(struct wsmon_target *t);
-u64 wsmon_life_born(const struct wsmon_target *t, const struct mm_struct *mm);
-struct mm_struct *wsmon_life_take(struct wsmon_target *t, const struct mm_struct *which);
+
+/* wsmon_member.c: members; fork, exec and exit */
+int wsmon_probes_init(void);
+void wsmon_probes_exit(void);
+void wsmon_members_init(struct wsmon_session *ss);
+int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
+void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
+void wsmon_members_follow(struct wsmon_session *ss, bool follow);
+void wsmon_members_watch(struct wsmon_session *ss);
+void wsmon_members_unwatch(struct wsmon_session *ss);
+void wsmon_members_update(struct wsmon_session *ss);
+struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
+void wsmon_members_age(struct wsmon_session *ss, u64 before);
+u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
+struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which);
+void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which);
+struct mm_struct *wsmon_member_take_old(struct wsmon_member *m);
+
+static inline void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m)
+{
+}
+
+static inline void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m)
+{
+}
 
 /* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40

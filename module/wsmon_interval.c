@@ -244,15 +244,6 @@ static void target_check_secondary_mmu(struct wsmon_target *t, struct mm_struct 
 	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
 }
 
-/* Release the mm that is kept for a target, if it is @mm. */
-static void target_put_kept_mm(struct wsmon_target *t, const struct mm_struct *mm)
-{
-	struct mm_struct *kept = wsmon_life_take(t, mm);
-
-	if (kept)
-		mmput_async(kept);
-}
-
 static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 			 struct mm_struct *mm, u64 now)
 {
@@ -269,7 +260,7 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 		interval_report(also, 0, now);
 	}
 	if (target_first_whole_window(t, now) == wsmon.attrs.nr_windows)
-		target_put_kept_mm(t, mm);
+		wsmon_member_put(t->member, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
@@ -336,7 +327,7 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
 	target_forget(ss, t);
-	target_put_kept_mm(t, mm);
+	wsmon_member_put(t->member, mm);
 	t->twin = twin;
 	t->secondary_mmu = mm_has_secondary_mmu(mm);
 	t->interval_ns = now;
@@ -356,11 +347,11 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	if (t->mm != mm) {
 		/* it ended before a round could notice that it began */
 		t->mm = mm;
-		memcpy(t->comm, t->life.comm, sizeof(t->comm));
-		target_begin(ss, t, mm, t->life.born_ns, now);
+		memcpy(t->comm, t->member->comm, sizeof(t->comm));
+		target_begin(ss, t, mm, t->member->born_ns, now);
 		now = ktime_get_ns();
 	}
-	target_learn_birth(t, t->life.born_ns, now);
+	target_learn_birth(t, t->member->born_ns, now);
 	first = target_first_whole_window(t, now);
 	if (t->twin || first == wsmon.attrs.nr_windows)
 		return;
@@ -373,8 +364,10 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)
 {
-	struct mm_struct *kept = wsmon_life_take(t, NULL);
+	struct mm_struct *kept;
 
+	wsmon_group_exit(ss, t->member);
+	kept = wsmon_member_take(t->member, NULL);
 	if (kept) {
 		target_last_look(ss, t, kept, now);
 		mmput_async(kept);
@@ -383,6 +376,7 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	t->twin = NULL;
 	t->gone = true;
 	ss->nr_alive--;
+	wsmon_members_remove(ss, t->member);
 	wsmon_stream_exited(t);
 }
 
@@ -428,7 +422,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	changed |= !!t->twin;
 	if (!changed)
-		target_learn_birth(t, wsmon_life_born(t, mm), now);
+		target_learn_birth(t, wsmon_member_born(t->member, mm), now);
 	/* ask before samples are checked: the next round finds what it does meanwhile */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	t->rounds++;
@@ -437,7 +431,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 		ss->stats.idle_rounds++;
 	}
 	if (changed) {
-		target_begin(ss, t, mm, wsmon_life_born(t, mm), now);
+		target_begin(ss, t, mm, wsmon_member_born(t->member, mm), now);
 		ss->first = true;
 	} else if (boundary) {
 		interval_end(ss, t, mm, now);
@@ -462,7 +456,6 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *mm;
 	bool changed, ran;
 
-	wsmon_life_called(t);
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm) {
 		target_gone(ss, t, now);

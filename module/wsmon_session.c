@@ -6,7 +6,7 @@
  * and sleeps without it. Every sample_us, a round checks the sample pages of all
  * targets that ran since the last round. Rounds are rarer where the CPU budget requires
  * it (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at
- * targets that executed a program, or ended (wsmon_task.c). wsmon_interval.c implements
+ * members that executed a program, or ended (wsmon_member.c). wsmon_interval.c implements
  * a round.
  *
  * A task that starts, stops or changes a session holds wsmon.ctl.
@@ -16,6 +16,7 @@
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 
 #include "wsmon_internal.h"
@@ -25,7 +26,7 @@
 /* End the session, and report that. Context: wsmon.lock held. */
 static void session_end(u32 reason)
 {
-	wsmon_life_unwatch(wsmon.session);
+	wsmon_members_unwatch(wsmon.session);
 	wsmon_events_restart_all(wsmon.session);
 	wsmon_stream_stats(wsmon.session);
 	wsmon_stream_end(reason);
@@ -106,7 +107,51 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 	return min(due, needed);
 }
 
-/* Do a round. Return: when the next one is due; 0 if no target is left. */
+/* The time before all windows that end now */
+static u64 session_horizon(u64 now)
+{
+	u64 longest = wsmon.attrs.windows_us[wsmon.attrs.nr_windows - 1] * NSEC_PER_USEC;
+
+	return now - min(now, longest + wsmon_slack_ns());
+}
+
+/*
+ * Look at members that executed a program, or ended. If a round of all targets follows,
+ * targets have their look there. If no CPU time is left, new programs have to wait.
+ * Targets that ended do not: that happens once, and their memory waits to be freed.
+ * Return: were there targets among them?
+ */
+static bool session_look(struct wsmon_session *ss, bool round, u64 now)
+{
+	struct wsmon_member *m;
+	bool targets = false;
+	u32 events;
+
+	wsmon_members_update(ss);
+	while ((m = wsmon_members_next(ss, &events))) {
+		struct wsmon_target *t = m->target;
+		struct mm_struct *old;
+
+		if (events & WSMON_MEMBER_EXEC) {
+			wsmon_group_exec(ss, m);
+			old = wsmon_member_take_old(m);
+			if (old)
+				mmput_async(old);
+		}
+		targets |= !!t;
+		if (t && !round &&
+		    (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t)))
+			wsmon_target_round(ss, t, now, false);
+		if (!t && events & WSMON_MEMBER_EXIT) {
+			wsmon_group_exit(ss, m);
+			wsmon_members_remove(ss, m);
+		}
+		cond_resched();
+	}
+	return targets;
+}
+
+/* Do a round. Return: when the next one is due; 0 if no member is left. */
 static u64 session_round(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns();
@@ -117,7 +162,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	ss->passes++;
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
-	WRITE_ONCE(ss->called, false);
+	session_look(ss, true, now);
 	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
@@ -131,43 +176,35 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
 	ss->asleep = ran ? 0 : ss->asleep + 1;
-	if (boundary)
+	if (boundary) {
+		wsmon_members_age(ss, session_horizon(now));
 		session_begin_interval(ss, now - began);
-	return ss->nr_alive ? session_next_round(ss, due) : 0;
+	}
+	return READ_ONCE(ss->nr_members) ? session_next_round(ss, due) : 0;
 }
 
 /*
- * Look at targets that executed a program, or ended, without waiting for the next
- * round. If no CPU time is left, new programs have to wait. Targets that ended do not:
- * that happens once, and their memory waits to be freed.
- * Return: when the next round is due; 0 if no target is left.
+ * Look at members that called, without waiting for the next round.
+ * Return: when the next round is due; 0 if no member is left.
  */
 static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns();
-	u32 i;
+	bool targets;
 
 	session_account(ss);
 	ss->passes++;
 	ss->first = false;
-	WRITE_ONCE(ss->called, false);
-	for (i = 0; i < ss->nr_targets; i++) {
-		struct wsmon_target *t = &ss->targets[i];
-
-		if (t->gone || !wsmon_life_called(t))
-			continue;
-		if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
-			wsmon_target_round(ss, t, now, false);
-	}
-	if (!ss->nr_alive)
+	targets = session_look(ss, false, now);
+	if (!READ_ONCE(ss->nr_members))
 		return 0;
-	if (!wsmon_pace_may_check(&ss->pace))
+	if (!targets || !wsmon_pace_may_check(&ss->pace))
 		return due;
 	ss->asleep = 0;
 	return min(due, now + ss->pace.step_ns);
 }
 
-/* Sleep; not if attributes changed since @ns was computed, or a target needs a look. */
+/* Sleep; not if attributes changed since @ns was computed, or a member needs a look. */
 static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
 {
 	ktime_t expires = ns_to_ktime(ns);
@@ -181,7 +218,7 @@ static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slac
 	try_to_freeze();
 }
 
-/* Run rounds until asked to stop, or until every target is gone: this is kwsmond. */
+/* Run rounds until asked to stop, or until every member is gone: this is kwsmond. */
 static int session_thread(void *data)
 {
 	struct wsmon_session *ss = data;
@@ -267,7 +304,8 @@ static int session_start(const u32 *pids, unsigned int nr,
 	ss->start_ns = ktime_get_ns();
 	wsmon.session = ss;
 	WRITE_ONCE(wsmon.running, true);
-	wsmon_life_watch(ss);
+	wsmon_members_follow(ss, wsmon.attrs.follow);
+	wsmon_members_watch(ss);
 	wsmon_buffer_begin();
 	wsmon_stream_attrs();
 	mutex_unlock(&wsmon.lock);
@@ -341,6 +379,7 @@ int wsmon_set_attrs(const char *text, size_t len)
 		struct wsmon_session *ss = wsmon.session;
 
 		wsmon_session_resize(ss, &attrs, room);
+		wsmon_members_follow(ss, attrs.follow);
 		/* the present interval gets the new length */
 		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
 				   NSEC_PER_USEC;

@@ -134,12 +134,12 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 		return PTR_ERR(pid);
 	t->pid = pid;
 	t->salt = wsmon_hash64(pid_nr(pid));
-	ss->tgids[i] = pid;
 	for (j = 0; j < i; j++) {
 		if (ss->targets[j].pid == pid)
 			return -EINVAL;
 	}
-	return regions_alloc(&t->regions, regions_cap(t->regions.budget));
+	return wsmon_members_add(ss, t) ?:
+	       regions_alloc(&t->regions, regions_cap(t->regions.budget));
 }
 
 /**
@@ -167,11 +167,11 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
 	if (!ss)
 		return ERR_PTR(-ENOMEM);
+	wsmon_members_init(ss);
 	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
-	ss->tgids = kvcalloc(nr, sizeof(*ss->tgids), GFP_KERNEL);
 	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
 	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
-	if (!ss->targets || !ss->tgids || !ss->leaves || !ss->peaks)
+	if (!ss->targets || !ss->leaves || !ss->peaks)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -201,6 +201,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 
 	if (!ss)
 		return;
+	wsmon_members_unwatch(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
 		put_pid(ss->targets[i].pid);
 		regions_free(&ss->targets[i].regions);
@@ -211,7 +212,6 @@ void wsmon_session_free(struct wsmon_session *ss)
 		put_pid_ns(ss->ns);
 	kvfree(ss->peaks);
 	kvfree(ss->leaves);
-	kvfree(ss->tgids);
 	kvfree(ss->targets);
 	kvfree(ss);
 }

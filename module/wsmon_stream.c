@@ -239,6 +239,8 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->sample_ns = ss->pace.step_ns;
 	rec->remote_ns = wsmon_tlb_remote_ns() - ss->remote_start_ns;
 	rec->idle_rounds = s->idle_rounds;
+	rec->members = READ_ONCE(ss->nr_members);
+	rec->unfollowed = READ_ONCE(s->unfollowed);
 	rec->late_p50_ns = wsmon_hist_percentile(&ss->late, 50);
 	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
 	rec->late_max_ns = ss->late.max;

@@ -41,7 +41,6 @@
 #include <asm/special_insns.h>
 #include <asm/tlbflush.h>
 
-#include "compat.h"
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 

@@ -67,6 +67,7 @@ enum attr_key {
 	ATTR_PEAK_GAIN,
 	ATTR_PEAK_ADAPT,
 	ATTR_PEAK_DETECTOR,
+	ATTR_FOLLOW,
 	NR_ATTRS
 };
 
@@ -87,6 +88,7 @@ static const struct {
 	[ATTR_PEAK_GAIN] = { "peak_gain", WSMON_PEAK_GAIN_MAX },
 	[ATTR_PEAK_ADAPT] = { "peak_adapt", 1000 },
 	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
+	[ATTR_FOLLOW] = { "follow", 1 },
 };
 
 static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
@@ -128,6 +130,9 @@ static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 		break;
 	case ATTR_PEAK_DETECTOR:
 		a->peak_detector = val;
+		break;
+	case ATTR_FOLLOW:
+		a->follow = val;
 		break;
 	}
 }

@@ -19,7 +19,7 @@
  */
 struct looked {
 	u64 n[2];
-	u16 out[2];
+	u32 out[2];
 	u16 draws;
 	enum { NONE, PART, WHOLE } seen;
 	u32 class;

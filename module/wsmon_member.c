@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_member.c - members, the processes of a session: their fork, exec and exit
+ *
+ * Rounds are too rare for a program that lives for less than a second. So probes at
+ * tracepoints of the scheduler wake kwsmond when a member has forked, when it has executed
+ * a program, and when its last thread ends.
+ *
+ * When its last thread ends, a process has left its mm, and with it the page tables. So
+ * the mm of a program executed while it is monitored is kept, by a reference on
+ * mm_users taken in exec, for as long as a window holds the program's whole life. If
+ * the program ends within that time, kwsmond immediately looks at it once more, and
+ * releases the mm. If the process executes another program, the mm is released when
+ * that has begun. With follow=1, one that is replaced waits for kwsmond instead.
+ *
+ * With follow=1 a child of a member is a member from its first instruction on: the probe
+ * at fork runs before the child does. A probe must not allocate memory, so it takes one
+ * of the spare members that kwsmond has made.
+ *
+ * Probes run in the context of the process and do not sleep. Without these tracepoints
+ * (no CONFIG_TRACEPOINTS), only rounds notice new programs, and no child is followed.
+ */
+#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+#include <trace/events/sched.h>
+
+#include "wsmon_internal.h"
+
+/* Max. number of members */
+#define MEMBERS_MAX	65536U
+
+/* Spare members: enough for all forks until kwsmond makes more */
+#define SPARES		1024U
+
+#define BUCKETS_BITS	12
+
+/*
+ * Protects what is marked "members_lock" in struct wsmon_session and struct wsmon_member.
+ * Nothing but locks of the scheduler is taken inside.
+ */
+static DEFINE_RAW_SPINLOCK(members_lock);
+static struct wsmon_session *watched;
+
+/* Members of the session that is watched, by thread group */
+static struct hlist_head buckets[BIT(BUCKETS_BITS)];
+
+static struct hlist_head *member_bucket(const struct pid *tgid)
+{
+	return &buckets[hash_ptr(tgid, BUCKETS_BITS)];
+}
+
+/*
+ * Tell, without the lock, whether the process of a task may be a member. The present
+ * process became one, if it is, before it began to run, or when monitoring started.
+ */
+static bool member_possible(struct task_struct *task)
+{
+	return READ_ONCE(watched) && !hlist_empty(member_bucket(task_tgid(task)));
+}
+
+/* Find the member with a thread group. Context: members_lock held. */
+static struct wsmon_member *member_find(const struct pid *tgid)
+{
+	struct wsmon_member *m;
+
+	/* without a session, others may change the buckets */
+	if (!watched)
+		return NULL;
+	hlist_for_each_entry(m, member_bucket(tgid), hash) {
+		if (m->pid == tgid)
+			return m;
+	}
+	return NULL;
+}
+
+/* Have kwsmond run soon. Context: members_lock held. */
+static void members_call_thread(void)
+{
+	if (watched->called)
+		return;
+	WRITE_ONCE(watched->called, true);
+	wake_up_process(watched->thread);
+}
+
+/* Have kwsmond look at a member now. Context: members_lock held. */
+static void member_call(struct wsmon_member *m, u32 event)
+{
+	if (!m->events)
+		list_add_tail(&m->call, &watched->calls);
+	m->events |= event;
+	members_call_thread();
+}
+
+/* Keep the mm that a member has now. Context: members_lock held. */
+static void member_keep(struct wsmon_member *m, struct task_struct *task)
+{
+	mmget(task->mm);
+	WRITE_ONCE(m->mm, task->mm);
+	m->born_ns = ktime_get_ns();
+	memcpy(m->comm, task->comm, sizeof(m->comm));
+}
+
+/* Make a child of a member a member, too. Context: members_lock held. */
+static void member_born(struct wsmon_session *ss, struct task_struct *child)
+{
+	struct wsmon_member *m;
+
+	members_call_thread();
+	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
+	if (!m || ss->nr_members >= MEMBERS_MAX) {
+		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+		return;
+	}
+	ss->nr_spares--;
+	m->pid = get_pid(task_tgid(child));
+	member_keep(m, child);
+	hlist_add_head(&m->hash, member_bucket(m->pid));
+	list_move_tail(&m->node, &ss->born);
+	WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
+}
+
+/* Handle fork. Runs at its end: the child is complete, but has not begun to run. */
+static void member_fork_probe(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	if (!member_possible(parent) || same_thread_group(parent, child) || !child->mm)
+		return;
+	raw_spin_lock(&members_lock);
+	if (member_find(task_tgid(parent)) && watched->follow)
+		member_born(watched, child);
+	raw_spin_unlock(&members_lock);
+}
+
+/* Handle exec. Runs at its end: current has its new mm, and its new name. */
+static void member_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
+			      struct linux_binprm *bprm)
+{
+	struct mm_struct *old = NULL;
+	struct wsmon_member *m;
+
+	if (!member_possible(task))
+		return;
+	raw_spin_lock(&members_lock);
+	m = member_find(task_tgid(task));
+	if (m) {
+		old = m->mm;
+		if (old && (watched->follow || !m->target))
+			swap(old, m->old_mm);
+		member_keep(m, task);
+		member_call(m, WSMON_MEMBER_EXEC);
+	}
+	raw_spin_unlock(&members_lock);
+	if (old)
+		mmput_async(old);
+}
+
+/* Handle exit. Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
+wsmon_exit_probe(member_exit_probe)
+{
+	struct wsmon_member *m;
+
+	if (!member_possible(task) || atomic_read(&task->signal->live))
+		return;
+	raw_spin_lock(&members_lock);
+	m = member_find(task_tgid(task));
+	if (m)
+		member_call(m, WSMON_MEMBER_EXIT);
+	raw_spin_unlock(&members_lock);
+}
+
+/* Free a member that no probe can find. Context: may sleep. */
+static void member_free(struct wsmon_member *m)
+{
+	if (m->target)
+		m->target->member = NULL;
+	if (m->mm)
+		mmput_async(m->mm);
+	if (m->old_mm)
+		mmput_async(m->old_mm);
+	put_pid(m->pid);
+	kfree(m);
+}
+
+/* Make as many spare members as there should be, or as many as there is memory for. */
+static void members_refill(struct wsmon_session *ss)
+{
+	/* probes only take some meanwhile */
+	u32 nr = SPARES - READ_ONCE(ss->nr_spares);
+	struct wsmon_member *m;
+
+	for (; nr; nr--) {
+		m = kzalloc(sizeof(*m), GFP_KERNEL);
+		if (!m)
+			break;
+		raw_spin_lock(&members_lock);
+		list_add(&m->node, &ss->spares);
+		ss->nr_spares++;
+		raw_spin_unlock(&members_lock);
+	}
+}
+
+/** wsmon_members_init - prepare the lists of a session */
+void wsmon_members_init(struct wsmon_session *ss)
+{
+	INIT_LIST_HEAD(&ss->members);
+	INIT_LIST_HEAD(&ss->born);
+	INIT_LIST_HEAD(&ss->spares);
+	INIT_LIST_HEAD(&ss->calls);
+	INIT_LIST_HEAD(&ss->answers);
+}
+
+/**
+ * wsmon_members_add - make a target a member
+ * @ss:	the session, not watched yet
+ * @t:	the target
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
+{
+	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
+
+	if (!m)
+		return -ENOMEM;
+	m->pid = get_pid(t->pid);
+	m->target = t;
+	t->member = m;
+	list_add_tail(&m->node, &ss->members);
+	ss->nr_members++;
+	return 0;
+}
+
+/**
+ * wsmon_members_remove - remove a member that is gone
+ * @ss:	the session
+ * @m:	the member, which is freed
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
+{
+	raw_spin_lock(&members_lock);
+	hlist_del(&m->hash);
+	list_del(&m->node);
+	if (m->events)
+		list_del(&m->call);
+	WRITE_ONCE(ss->nr_members, ss->nr_members - 1);
+	raw_spin_unlock(&members_lock);
+	member_free(m);
+}
+
+/**
+ * wsmon_members_follow - have children of members belong to the session, or no longer
+ * @ss:		the session
+ * @follow:	from the next fork on?
+ *
+ * Context: wsmon.lock held.
+ */
+void wsmon_members_follow(struct wsmon_session *ss, bool follow)
+{
+	if (follow)
+		members_refill(ss);
+	raw_spin_lock(&members_lock);
+	ss->follow = follow;
+	raw_spin_unlock(&members_lock);
+}
+
+/**
+ * wsmon_members_watch - begin to watch the members of a session
+ * @ss:	the session, its thread not woken yet
+ *
+ * Context: wsmon.lock held, no other session is watched.
+ */
+void wsmon_members_watch(struct wsmon_session *ss)
+{
+	struct wsmon_member *m;
+
+	list_for_each_entry(m, &ss->members, node)
+		hlist_add_head(&m->hash, member_bucket(m->pid));
+	raw_spin_lock(&members_lock);
+	WRITE_ONCE(watched, ss);
+	raw_spin_unlock(&members_lock);
+}
+
+/**
+ * wsmon_members_unwatch - stop watching a session's members, and free them
+ * @ss:	the session; @nr_members stays for those who read the counters
+ *
+ * Context: wsmon.lock held, or the session was never watched.
+ */
+void wsmon_members_unwatch(struct wsmon_session *ss)
+{
+	struct wsmon_member *m, *next;
+
+	raw_spin_lock(&members_lock);
+	if (watched == ss)
+		WRITE_ONCE(watched, NULL);
+	raw_spin_unlock(&members_lock);
+	/* from here on, no probe uses the members */
+	list_splice_init(&ss->born, &ss->members);
+	list_splice_init(&ss->spares, &ss->members);
+	list_for_each_entry_safe(m, next, &ss->members, node) {
+		hlist_del_init(&m->hash);
+		member_free(m);
+		cond_resched();
+	}
+	wsmon_members_init(ss);
+}
+
+/**
+ * wsmon_members_update - take over what probes have left for kwsmond
+ * @ss:	the session
+ *
+ * wsmon_members_next() returns the members that were called up to now.
+ * Context: wsmon.lock held, may sleep.
+ */
+void wsmon_members_update(struct wsmon_session *ss)
+{
+	raw_spin_lock(&members_lock);
+	WRITE_ONCE(ss->called, false);
+	list_splice_tail_init(&ss->born, &ss->members);
+	list_splice_tail_init(&ss->calls, &ss->answers);
+	raw_spin_unlock(&members_lock);
+	if (ss->follow)
+		members_refill(ss);
+}
+
+/**
+ * wsmon_members_next - return the next member that a probe asked to look at
+ * @ss:		the session
+ * @events:	set to what happened to it: WSMON_MEMBER_EXEC, _EXIT
+ *
+ * Context: wsmon.lock held.
+ * Return: the member, or NULL.
+ */
+struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
+{
+	struct wsmon_member *m;
+
+	raw_spin_lock(&members_lock);
+	m = list_first_entry_or_null(&ss->answers, struct wsmon_member, call);
+	if (m) {
+		list_del(&m->call);
+		*events = m->events;
+		m->events = 0;
+	}
+	raw_spin_unlock(&members_lock);
+	return m;
+}
+
+/**
+ * wsmon_members_age - release the mms of programs that are older than all windows
+ * @ss:		the session
+ * @before:	those that began before this time; those of targets stay
+ *
+ * Context: wsmon.lock held, may sleep.
+ */
+void wsmon_members_age(struct wsmon_session *ss, u64 before)
+{
+	struct wsmon_member *m;
+
+	list_for_each_entry(m, &ss->members, node) {
+		struct mm_struct *old = NULL;
+
+		raw_spin_lock(&members_lock);
+		if (!m->target && m->born_ns < before)
+			swap(old, m->mm);
+		raw_spin_unlock(&members_lock);
+		if (old)
+			mmput_async(old);
+		cond_resched();
+	}
+}
+
+/**
+ * wsmon_member_born - return when a member began with a program
+ * @m:	the member
+ * @mm:	its mm
+ *
+ * Context: wsmon.lock held.
+ * Return: the time; 0 if that was before it was monitored, or before all windows.
+ */
+u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
+{
+	u64 born;
+
+	raw_spin_lock(&members_lock);
+	born = m->mm == mm ? m->born_ns : 0;
+	raw_spin_unlock(&members_lock);
+	return born;
+}
+
+/**
+ * wsmon_member_take - take over the mm that is kept for a member
+ * @m:		the member
+ * @which:	take it only if it is this one, as the member may have executed another
+ *		program since; NULL: any
+ *
+ * Context: wsmon.lock held.
+ * Return: the mm, to be given to mmput_async(), or NULL.
+ */
+struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which)
+{
+	struct mm_struct *mm = NULL;
+
+	raw_spin_lock(&members_lock);
+	if (!which || m->mm == which)
+		swap(mm, m->mm);
+	raw_spin_unlock(&members_lock);
+	return mm;
+}
+
+/** wsmon_member_put - release the mm that is kept for a member @m, if it is @which */
+void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which)
+{
+	struct mm_struct *mm = wsmon_member_take(m, which);
+
+	if (mm)
+		mmput_async(mm);
+}
+
+/** wsmon_member_take_old - the same with the mm of the program before the last exec */
+struct mm_struct *wsmon_member_take_old(struct wsmon_member *m)
+{
+	struct mm_struct *mm = NULL;
+
+	raw_spin_lock(&members_lock);
+	swap(mm, m->old_mm);
+	raw_spin_unlock(&members_lock);
+	return mm;
+}
+
+/* The tracepoints */
+static struct member_probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tp;
+} probes[] = {
+	{ "sched_process_fork", member_fork_probe },
+	{ "sched_process_exec", member_exec_probe },
+	{ "sched_process_exit", member_exit_probe },
+};
+
+static void probes_find_tracepoint(struct tracepoint *tp, void *data)
+{
+	struct member_probe *p = data;
+
+	if (!strcmp(tp->name, p->name))
+		p->tp = tp;
+}
+
+static void probes_detach(unsigned int nr)
+{
+	while (nr--) {
+		if (probes[nr].tp)
+			tracepoint_probe_unregister(probes[nr].tp, probes[nr].function, NULL);
+	}
+	tracepoint_synchronize_unregister();
+}
+
+/**
+ * wsmon_probes_init - attach the probes
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_probes_init(void)
+{
+	unsigned int i;
+	int err;
+
+	/* check the arguments against those of this kernel at compile time */
+	check_trace_callback_type_sched_process_fork(member_fork_probe);
+	check_trace_callback_type_sched_process_exec(member_exec_probe);
+	check_trace_callback_type_sched_process_exit(member_exit_probe);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		for_each_kernel_tracepoint(probes_find_tracepoint, &probes[i]);
+		if (!probes[i].tp)
+			continue;
+		err = tracepoint_probe_register(probes[i].tp, probes[i].function, NULL);
+		if (err) {
+			probes_detach(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/** wsmon_probes_exit - detach the probes, and wait for those that run */
+void wsmon_probes_exit(void)
+{
+	probes_detach(ARRAY_SIZE(probes));
+}
