@@ -122,6 +122,7 @@ struct wsmon_peak {
  * @events:	why it needs one (members_lock)
  * @pid:	its thread group, referenced
  * @target:	the target, if it is also sampled on its own; or NULL
+ * @share:	its memory as a part of the group; or NULL
  * @mm:		mm of the program that it executed last, or forked with, with a reference
  *		on mm_users; NULL if none is kept (members_lock)
  * @old_mm:	the same of the program before that (members_lock)
@@ -135,6 +136,7 @@ struct wsmon_member {
 	u32 events;
 	struct pid *pid;
 	struct wsmon_target *target;
+	struct wsmon_share *share;
 	struct mm_struct *mm;
 	struct mm_struct *old_mm;
 	u64 born_ns;
@@ -232,6 +234,48 @@ struct wsmon_stats {
 	u64 unfollowed;
 };
 
+/* Pages of a slot: see wsmon_group.h */
+#define WSMON_SLOT_PAGES	(1ULL << 40)
+
+/**
+ * enum wsmon_part_kind - who may map a page of a member
+ * @WSMON_PART_OWN:	it alone: private anonymous memory
+ * @WSMON_PART_FILE:	whoever maps the file: a page of the file
+ * @WSMON_PART_FAMILY:	its parent and children, since a fork: private anonymous memory
+ */
+enum wsmon_part_kind {
+	WSMON_PART_OWN,
+	WSMON_PART_FILE,
+	WSMON_PART_FAMILY,
+};
+
+/**
+ * struct wsmon_part - a mapping of what other members may map, too
+ * @key:	what it maps: only an identity, never dereferenced
+ * @object:	the same, once it is known to the group
+ * @vpn:	first page in the member
+ * @index:	first page in the object
+ * @pages:	number of pages
+ * @class:	enum wsmon_class
+ * @kind:	WSMON_PART_FILE or _FAMILY
+ */
+struct wsmon_part {
+	const void *key;
+	struct wsmon_object *object;
+	u64 vpn;
+	u64 index;
+	u64 pages;
+	u8 class;
+	u8 kind;
+};
+
+/* Parts in address order, @nr of @cap */
+struct wsmon_parts {
+	struct wsmon_part *p;
+	u32 nr;
+	u32 cap;
+};
+
 /**
  * struct wsmon_session - one run of monitoring
  * @targets:	the targets
@@ -243,6 +287,7 @@ struct wsmon_stats {
  * @calls:	members that need a look before the next round (members_lock)
  * @answers:	those of them that kwsmond looks at now (members_lock)
  * @nr_members:	number of @members and @born (members_lock)
+ * @nr_born:	number of children that became members so far (members_lock)
  * @nr_spares:	number of @spares (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
@@ -251,6 +296,9 @@ struct wsmon_stats {
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: sampled pages of new memory
+ * @visits:	scratch memory: looks at pages of new memory
+ * @group:	the members together, once there are two; or NULL
+ * @cleared:	notes of cleared bits, for groups; or NULL
  * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	ring of the last WSMON_PEAKS_KEPT peaks
@@ -281,6 +329,7 @@ struct wsmon_session {
 	struct list_head calls;
 	struct list_head answers;
 	u32 nr_members;
+	u64 nr_born;
 	u32 nr_spares;
 	bool follow;
 	u64 epoch;
@@ -289,6 +338,9 @@ struct wsmon_session {
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
+	struct wsmon_visit *visits;
+	struct wsmon_group *group;
+	struct wsmon_cleared *cleared;
 	u64 passes;
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
@@ -338,6 +390,8 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 					   struct pid_namespace *ns,
 					   const struct wsmon_attrs *attrs);
 void wsmon_session_free(struct wsmon_session *ss);
+int wsmon_regions_alloc(struct wsmon_regions *rs);
+void wsmon_regions_free(struct wsmon_regions *rs);
 struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 					      const struct wsmon_attrs *attrs);
 void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room);
@@ -387,9 +441,11 @@ void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pi
 /* wsmon_task.c: a target's threads */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
+bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
-void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm, struct cpumask *cpus);
+void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
 
 /* wsmon_member.c: members; fork, exec and exit */
 int wsmon_probes_init(void);
@@ -408,13 +464,16 @@ struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_stru
 void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which);
 struct mm_struct *wsmon_member_take_old(struct wsmon_member *m);
 
-static inline void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m)
-{
-}
+/* wsmon_visit.c: new memory of a target */
+void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f);
 
-static inline void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m)
-{
-}
+/* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
+void wsmon_group_begin(struct wsmon_session *ss);
+void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m);
+void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m);
+void wsmon_group_interval(struct wsmon_session *ss, u64 now);
+void wsmon_group_free(struct wsmon_session *ss);
+u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target);
 
 /* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40
@@ -427,9 +486,12 @@ bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
+int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
+			   struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);
+void wsmon_space_clear(struct wsmon_space *sp);
 
 /**
  * enum wsmon_sample_op - what is done to a sample page
@@ -447,12 +509,58 @@ enum wsmon_sample_op {
 	WSMON_SAMPLE_SETTLE,
 };
 
+/**
+ * struct wsmon_visit - a look at a sample page in one process
+ * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
+ * @vpn:	the page in the process
+ * @armed_ns:	accesses since then count
+ * @seen_ns:	when an access was last found that counts; 0: never
+ * @frame:	the page frame
+ * @rank:	rank of the process for this sample: see wsmon_reach.c
+ * @kind:	enum wsmon_part_kind
+ * @op:		what to do
+ * @debt:	what reclaim does not know: see wsmon_young.c
+ * @skip:	not in this pass
+ * @done:	the page was looked at
+ * @mapped:	it is mapped
+ * @seen:	it was accessed
+ * @around:	perhaps a fault on a page near it mapped it
+ * @text:	it is text
+ * @absent:	it was not mapped at the last look
+ * @vague:	@seen_ns is perhaps a fault on a page near it
+ * @anon:	it is an anonymous page
+ * @exclusive:	that no other process maps
+ */
+struct wsmon_visit {
+	u64 spot;
+	u64 vpn;
+	u64 armed_ns;
+	u64 seen_ns;
+	u64 frame;
+	u32 rank;
+	u8 kind;
+	u8 op;
+	u8 debt;
+	bool skip;
+	bool done;
+	bool mapped;
+	bool seen;
+	bool around;
+	bool text;
+	bool absent;
+	bool vague;
+	bool anon;
+	bool exclusive;
+};
+
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now);
-void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f);
+void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle);
 
 /* wsmon_young.c: the sampler */
+struct wsmon_cleared *wsmon_cleared_alloc(void);
 void wsmon_tlb_drain(void);
 u64 wsmon_tlb_remote_ns(void);
 
@@ -468,6 +576,7 @@ void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
 void wsmon_stream_mark(u32 number, const char *text, size_t len);
 void wsmon_stream_exited(const struct wsmon_target *t);
+void wsmon_stream_group(const struct wsmon_session *ss, u64 now);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
 

@@ -183,8 +183,9 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	if (changed) {
 		f = &ss->fresh;
 		wsmon_fresh_draw(f, &ss->space, &t->space,
-				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch));
-		wsmon_walk_fresh(ss, mm, f);
+				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch),
+				 WSMON_FRESH_MAX);
+		wsmon_visit_new(ss, mm, f);
 	} else if (t->blind) {
 		f = &ss->fresh;
 		memset(f, 0, sizeof(*f));

@@ -123,6 +123,7 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	hlist_add_head(&m->hash, member_bucket(m->pid));
 	list_move_tail(&m->node, &ss->born);
 	WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
+	WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
 }
 
 /* Handle fork. Runs at its end: the child is complete, but has not begun to run. */

@@ -128,6 +128,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 	u32 events;
 
 	wsmon_members_update(ss);
+	wsmon_group_begin(ss);
 	while ((m = wsmon_members_next(ss, &events))) {
 		struct wsmon_target *t = m->target;
 		struct mm_struct *old;
@@ -177,6 +178,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary) {
+		wsmon_group_interval(ss, now);
 		wsmon_members_age(ss, session_horizon(now));
 		session_begin_interval(ss, now - began);
 	}

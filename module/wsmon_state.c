@@ -117,7 +117,19 @@ static int regions_alloc(struct wsmon_regions *rs, u32 cap)
 	return 0;
 }
 
-static void regions_free(struct wsmon_regions *rs)
+/**
+ * wsmon_regions_alloc - allocate room for @limit regions
+ * @rs:	the regions
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_regions_alloc(struct wsmon_regions *rs)
+{
+	return regions_alloc(rs, regions_cap(rs->limit));
+}
+
+/** wsmon_regions_free - free what wsmon_regions_alloc() allocated */
+void wsmon_regions_free(struct wsmon_regions *rs)
 {
 	kvfree(rs->r);
 	kvfree(rs->spare);
@@ -171,7 +183,8 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
 	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
 	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
-	if (!ss->targets || !ss->leaves || !ss->peaks)
+	ss->visits = kvcalloc(WSMON_FRESH_MAX, sizeof(*ss->visits), GFP_KERNEL);
+	if (!ss->targets || !ss->leaves || !ss->peaks || !ss->visits)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -201,10 +214,11 @@ void wsmon_session_free(struct wsmon_session *ss)
 
 	if (!ss)
 		return;
+	wsmon_group_free(ss);
 	wsmon_members_unwatch(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
 		put_pid(ss->targets[i].pid);
-		regions_free(&ss->targets[i].regions);
+		wsmon_regions_free(&ss->targets[i].regions);
 		wsmon_space_free(&ss->targets[i].space);
 	}
 	wsmon_space_free(&ss->space);
@@ -212,6 +226,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 		put_pid_ns(ss->ns);
 	kvfree(ss->peaks);
 	kvfree(ss->leaves);
+	kvfree(ss->visits);
 	kvfree(ss->targets);
 	kvfree(ss);
 }
@@ -270,7 +285,7 @@ void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_region
 	if (!room)
 		return;
 	for (i = 0; i < ss->nr_targets; i++)
-		regions_free(&room[i]);
+		wsmon_regions_free(&room[i]);
 	kvfree(room);
 }
 
@@ -316,6 +331,7 @@ void wsmon_session_share(struct wsmon_session *ss,
 	u64 budget = (u64)target_budget(attrs, ss->nr_targets) * share / WSMON_ONE;
 	u32 i;
 
+	budget = wsmon_group_budget(ss, (u64)attrs->max_regions * share / WSMON_ONE, budget);
 	budget = max_t(u64, budget, attrs->min_regions);
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];

@@ -10,7 +10,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_group.h"
 
 #define SNAPSHOT_MAX \
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
@@ -206,6 +206,48 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 	struct wsmon_rec_exit rec = { .pid = target_pid(t) };
 
 	stream_put(&rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
+}
+
+static void stream_put_total(const struct wsmon_wss *w, u32 k, u32 c, u64 now)
+{
+	struct wsmon_rec_total rec = {
+		.class = c,
+		.window_us = wsmon.attrs.windows_us[k],
+		.bytes = w->pages << PAGE_SHIFT,
+		.low = w->low << PAGE_SHIFT,
+		.high = w->high << PAGE_SHIFT,
+		.mapped = w->mapped << PAGE_SHIFT,
+	};
+
+	stream_put(&rec.rec, WSMON_REC_TOTAL, sizeof(rec), now);
+}
+
+/**
+ * wsmon_stream_group - write the members and working set sizes of a group
+ * @ss:		the session
+ * @now:	end of the interval
+ */
+void wsmon_stream_group(const struct wsmon_session *ss, u64 now)
+{
+	const struct wsmon_group *g = ss->group;
+	struct wsmon_rec_group rec = {
+		.interval_ns = now - g->interval_ns,
+		.members = READ_ONCE(ss->nr_members),
+		.came = g->came,
+		.went = g->went,
+		.missed = g->missed,
+		.regions = g->regions.nr,
+		.visits = g->nr_visits,
+	};
+	u32 k, c;
+
+	stream_put(&rec.rec, WSMON_REC_GROUP, sizeof(rec), now);
+	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+		for (c = 0; c < WSMON_NR_CLASSES; c++) {
+			if (c == WSMON_CLASS_ALL || g->wss[k][c].mapped)
+				stream_put_total(&g->wss[k][c], k, c, now);
+		}
+	}
 }
 
 /**

@@ -116,16 +116,43 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 }
 
 /**
+ * wsmon_member_mm - get the address space of a member
+ * @m:		the member
+ * @exec_id:	set to a number that distinguishes programs at the same address
+ *
+ * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
+ * threads are in exit.
+ */
+struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
+{
+	struct mm_struct *mm = NULL;
+	struct task_struct *leader;
+
+	rcu_read_lock();
+	leader = pid_task(m->pid, PIDTYPE_TGID);
+	if (leader)
+		mm = task_grab_mm(leader, exec_id);
+	rcu_read_unlock();
+	return mm;
+}
+
+/**
  * wsmon_target_alive - tell whether any thread of a target is not in exit
  * @t:	the target
  */
 bool wsmon_target_alive(const struct wsmon_target *t)
 {
+	return wsmon_pid_alive(t->pid);
+}
+
+/** wsmon_pid_alive - tell whether any thread of a thread group is not in exit */
+bool wsmon_pid_alive(struct pid *pid)
+{
 	struct task_struct *leader;
 	bool alive;
 
 	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
+	leader = pid_task(pid, PIDTYPE_TGID);
 	alive = leader && atomic_read(&leader->signal->live);
 	rcu_read_unlock();
 	return alive;
@@ -135,10 +162,10 @@ bool wsmon_target_alive(const struct wsmon_target *t)
  * Does anyone use the mm but @nr threads and the monitor, such as a vfork() child? As long
  * as the mm is kept for such a child, too, the answer is yes.
  */
-static bool mm_has_other_users(const struct wsmon_target *t, const struct mm_struct *mm,
+static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_struct *mm,
 			       unsigned int nr)
 {
-	return atomic_read(&mm->mm_users) != nr + (READ_ONCE(t->member->mm) == mm);
+	return atomic_read(&mm->mm_users) != nr + (READ_ONCE(m->mm) == mm);
 }
 
 /**
@@ -171,15 +198,15 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		       READ_ONCE(leader->signal->nr_threads);
 	}
 	rcu_read_unlock();
-	if (mm_has_other_users(t, mm, nr) || sum != t->ran)
+	if (mm_has_other_users(t->member, mm, nr) || sum != t->ran)
 		ran = true;
 	t->ran = sum;
 	return ran;
 }
 
 /**
- * wsmon_target_cpus - find the processors that run a target now, or are about to
- * @t:		the target
+ * wsmon_member_cpus - find the processors that run a member now, or are about to
+ * @m:		the member
  * @mm:		its mm
  * @cpus:	the result: mm_cpumask() if it has many threads, or another process uses
  *		the mm
@@ -187,7 +214,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
  * mm_cpumask() also has processors that left the mm long ago: they are removed from it
  * only now and then.
  */
-void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
+void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm,
 		       struct cpumask *cpus)
 {
 	struct task_struct *leader, *thread;
@@ -195,7 +222,7 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 
 	cpumask_clear(cpus);
 	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
+	leader = pid_task(m->pid, PIDTYPE_TGID);
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		for_each_thread(leader, thread) {
 			/*
@@ -210,6 +237,6 @@ void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm,
 		}
 	}
 	rcu_read_unlock();
-	if (mm_has_other_users(t, mm, nr))
+	if (mm_has_other_users(m, mm, nr))
 		cpumask_copy(cpus, mm_cpumask(mm));
 }

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
+#include <linux/rmap.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -189,6 +190,16 @@ void wsmon_space_free(struct wsmon_space *sp)
 	memset(sp, 0, sizeof(*sp));
 }
 
+/**
+ * wsmon_space_clear - empty a space, and keep its memory
+ * @sp:	the space
+ */
+void wsmon_space_clear(struct wsmon_space *sp)
+{
+	sp->nr_ext = 0;
+	sp->nr_area = 0;
+}
+
 static u32 vma_classify_file(const struct vm_area_struct *vma)
 {
 	const struct inode *inode = file_inode(vma->vm_file);
@@ -290,14 +301,76 @@ static bool vma_counts(struct vm_area_struct *vma)
 	       wsmon_vma_usable(vma);
 }
 
+/* As space_grow(), for parts */
+static int parts_grow(struct wsmon_parts *parts)
+{
+	u32 cap = clamp(parts->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
+	struct wsmon_part *p = kvmalloc_array(cap, sizeof(*p),
+					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+
+	if (!p)
+		return -ENOMEM;
+	if (parts->nr)
+		memcpy(p, parts->p, sizeof(*p) * parts->nr);
+	kvfree(parts->p);
+	parts->p = p;
+	parts->cap = cap;
+	return 0;
+}
+
+/* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
+static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
+		     const void *key, enum wsmon_part_kind kind, u32 class)
+{
+	struct wsmon_part part = {
+		.key = key,
+		.kind = kind,
+		.class = class,
+		.vpn = vma->vm_start >> PAGE_SHIFT,
+		.index = vma->vm_pgoff,
+		.pages = vma_pages(vma),
+	};
+
+	if (parts->nr < parts->cap && part.index + part.pages < WSMON_SLOT_PAGES)
+		parts->p[parts->nr++] = part;
+}
+
+/*
+ * Add what others may map, too, of a mapping that is read from @addr on: pages of its file,
+ * and anonymous pages that a fork shares. The root of the anon_vma is the same in all
+ * processes that may share these, and the offsets are, too.
+ * Return: 1 if it may have private pages as well, 0 if not, or -ENOSPC.
+ */
+static int vma_take_parts(struct vm_area_struct *vma, struct wsmon_parts *parts,
+			  unsigned long addr, u32 class)
+{
+	struct anon_vma *anon = READ_ONCE(vma->anon_vma);
+
+	/* the rest of a mapping that was read in part */
+	if (addr > vma->vm_start)
+		return 1;
+	/* room for two parts, or none is added */
+	if (parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS)
+		return -ENOSPC;
+	if (vma->vm_file) {
+		parts_add(parts, vma, vma->vm_file->f_mapping, WSMON_PART_FILE, class);
+		if (vma->vm_flags & VM_MAYSHARE || !anon)
+			return 0;
+	}
+	if (anon)
+		parts_add(parts, vma, anon->root, WSMON_PART_FAMILY, class);
+	return 1;
+}
+
 /*
  * Read some mappings while the mmap lock is held.
  * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
  *		mappings are taken with their holes
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
-static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
-			    unsigned long *addr, u64 *data_end, unsigned int *tables)
+static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
+			    struct mm_struct *mm, unsigned long *addr, u64 *data_end,
+			    unsigned int *tables)
 {
 	VMA_ITERATOR(vmi, mm, *addr);
 	unsigned int left = READ_BATCH;
@@ -316,6 +389,13 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 			continue;
 		if (vma_counts(vma)) {
 			class = vma_classify(vma, data_end);
+			err = parts ? vma_take_parts(vma, parts, *addr, class) : 1;
+			if (err < 0)
+				return err;
+			if (!err) {
+				*addr = vma->vm_end;
+				continue;
+			}
 			if (whole || vma->vm_end - vma->vm_start < READ_WHOLE ||
 			    is_vm_hugetlb_page(vma))
 				err = wsmon_space_add(sp, *addr >> PAGE_SHIFT,
@@ -334,7 +414,8 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct mm_struct *mm,
 	return 0;
 }
 
-static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
+static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
+			  struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
@@ -343,7 +424,14 @@ static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
 	int ret;
 
 	sp->nr_ext = 0;
+	if (parts)
+		parts->nr = 0;
 	do {
+		if (parts && parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS) {
+			ret = parts_grow(parts);
+			if (ret)
+				return ret;
+		}
 		if (sp->nr_ext == sp->cap && sp->cap < WSMON_MAX_EXTENTS) {
 			ret = space_grow(sp);
 			if (ret)
@@ -356,7 +444,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct mm_struct *mm)
 		start = ktime_get_ns();
 		tables = min(budget, READ_TABLES);
 		budget -= tables;
-		ret = vaddr_read_batch(sp, mm, &addr, &data_end, &tables);
+		ret = vaddr_read_batch(sp, parts, mm, &addr, &data_end, &tables);
 		budget += tables;
 		wsmon_mm_unlock(mm);
 		held = ktime_get_ns() - start;
@@ -381,13 +469,27 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm)
 {
 	u64 start = ktime_get_ns();
-	int ret = vaddr_read_all(ss, mm);
+	int ret = vaddr_read_all(ss, NULL, mm);
 
 	t->read_ns = ktime_get_ns() - start;
 	if (ret)
 		return ret;
 	wsmon_space_group(&ss->space, max(t->regions.budget / 2, 1U));
 	return !wsmon_space_same(&t->space, &ss->space);
+}
+
+/**
+ * wsmon_vaddr_read_parts - read the mappings of a member of a group
+ * @ss:		the session: private memory goes to @ss->space
+ * @parts:	the result: mappings of what other members may map, too
+ * @mm:		the mm, with a reference on mm_count
+ *
+ * Return: 0, -EAGAIN if the mmap lock was busy or the process has left the mm, -ENOMEM.
+ */
+int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
+			   struct mm_struct *mm)
+{
+	return vaddr_read_all(ss, parts, mm);
 }
 
 /**

@@ -146,18 +146,27 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 	return vma;
 }
 
-/* Sample an entry. Context: its page table is locked. */
-static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long pfn,
-			      bool normal, enum wsmon_sample_op op, u8 *debt)
+/*
+ * Sample an entry that maps @pfn at @addr. @normal: it is not marked as special.
+ * Context: its page table is locked.
+ */
+static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long addr,
+			      unsigned long pfn, bool normal, enum wsmon_sample_op op, u8 *debt)
 {
+	bool has_page = normal && !vma_is_dax(w->vma) && !(w->vma->vm_flags & VM_MIXEDMAP);
 	struct wsmon_entry e = {
 		.vma = w->vma,
 		.val = val,
 		.pfn = pfn,
-		.has_folio = normal && !is_vm_hugetlb_page(w->vma) && !vma_is_dax(w->vma) &&
-			     !(w->vma->vm_flags & VM_MIXEDMAP),
+		.has_folio = has_page && !is_vm_hugetlb_page(w->vma),
 	};
 
+	if (w->frames) {
+		/* the first page of a huge page has the flags of all */
+		w->anon = has_page && PageAnon(pfn_to_page(pfn));
+		w->exclusive = w->anon && PageAnonExclusive(pfn_to_page(pfn));
+		w->delta = pfn - (addr >> PAGE_SHIFT);
+	}
 	return wsmon_young_sample(&w->pass, &e, op, debt);
 }
 
@@ -175,7 +184,7 @@ static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long 
 	/* a fault that writes maps nothing around its page */
 	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
 	w->text = w->vma->vm_flags & VM_EXEC;
-	return walk_sample_entry(w, (unsigned long *)ptep, pte_pfn(pte),
+	return walk_sample_entry(w, (unsigned long *)ptep, addr, pte_pfn(pte),
 			   !pte_special(pte), op, debt);
 }
 
@@ -197,7 +206,8 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 
 	/* skip it if another page has replaced it since it was read */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
-		seen = walk_sample_entry(w, (unsigned long *)pmdp, pmd_pfn(pmd), true, op, debt);
+		seen = walk_sample_entry(w, (unsigned long *)pmdp, addr & PMD_MASK, pmd_pfn(pmd),
+					 true, op, debt);
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->session, pmdp, op, seen);
 		walk_remember_leaf(w, wsmon_range_around(addr, PMD_SIZE), op, seen);
@@ -215,7 +225,8 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	bool seen = false;
 
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
-		seen = walk_sample_entry(w, (unsigned long *)pudp, pud_pfn(pud), true, op, debt);
+		seen = walk_sample_entry(w, (unsigned long *)pudp, addr & PUD_MASK, pud_pfn(pud),
+					 true, op, debt);
 		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -408,7 +419,8 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now)
 {
 	struct wsmon_walk w = {
-		.pass = { .target = t, .mm = mm, .stats = &ss->stats },
+		.pass = { .member = t->member, .mm = mm, .stats = &ss->stats,
+			  .cleared = ss->cleared, .now = now },
 		.session = ss,
 		.tries = WSMON_LOCK_TRIES,
 	};
@@ -459,42 +471,59 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /**
- * wsmon_walk_fresh - find which pages of new memory were accessed
- * @ss:	the session
- * @mm:	the target's mm, with a reference on mm_count
- * @f:	the pages to sample; also the result: what was seen
+ * wsmon_walk_visits - look at pages of a process, each as its visit says
+ * @ss:		the session
+ * @m:		the process; NULL if it has ended: then nothing is changed
+ * @mm:		its mm, with a reference on mm_count
+ * @v:		the visits, by ascending address; @seen, @done, @around and @frame are set
+ * @nr:		number of visits
+ * @settle:	an interval ends: pay debts to reclaim
  *
- * Changes no page-table entry. If the mmap lock stays busy, the classes of the
- * remaining pages count as not sampled.
+ * If the mmap lock stays busy, the remaining visits are not done.
  * Context: may sleep, wsmon.lock held.
  */
-void wsmon_walk_fresh(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f)
+void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle)
 {
 	struct wsmon_walk w = {
-		.pass = { .mm = mm, .stats = &ss->stats },
+		.pass = { .member = m, .mm = mm, .stats = &ss->stats, .settle = settle,
+			  .cleared = ss->cleared, .now = ktime_get_ns() },
 		.session = ss,
 		.tries = WSMON_LOCK_TRIES,
+		.frames = true,
 	};
-	u64 begin = ktime_get_ns();
-	u8 debt = 0;
+	u64 begin = w.pass.now;
 	u32 i;
 
-	for (i = 0; i < f->nr && walk_keep_lock(&w); i++) {
-		ss->stats.checks++;
+	for (i = 0; i < nr; i++)
+		v[i].done = false;
+	for (i = 0; i < nr; i++, v++) {
+		if (v->skip)
+			continue;
+		if (!walk_keep_lock(&w))
+			break;
+		w.mapped = false;
 		w.around = false;
-		if (walk_sample_addr(&w, f->vpn[i] << PAGE_SHIFT, WSMON_SAMPLE_LOOK, &debt)) {
-			f->seen[f->class[i]]++;
-			f->vague[f->class[i]] += w.around;
-		}
-		if (w.busy)
-			f->drawn[f->class[i]] = 0;
+		w.text = false;
+		w.pass.since = v->armed_ns;
+		v->seen = walk_sample_addr(&w, v->vpn << PAGE_SHIFT, v->op, &v->debt);
+		v->done = !w.busy;
+		ss->stats.missed += w.busy;
 		w.busy = false;
+		v->mapped = w.mapped;
+		v->around = w.around;
+		v->text = w.text;
+		v->anon = w.anon;
+		v->exclusive = w.exclusive;
+		v->frame = w.delta + v->vpn;
+		if (v->op == WSMON_SAMPLE_ARM)
+			ss->stats.arms++;
+		else
+			ss->stats.checks++;
 	}
 	walk_unlock(&w);
-	if (i < f->nr)
+	if (i < nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
-	/* pages are in address order: those that were visited do not represent all */
-	for (; i < f->nr; i++)
-		f->drawn[f->class[i]] = 0;
 	ss->stats.walk_ns += ktime_get_ns() - begin;
+	wsmon_young_finish(&w.pass);
 }

@@ -28,10 +28,13 @@ struct wsmon_entry {
 
 /**
  * struct wsmon_pass - one pass over a target's sample pages, for the sampler
- * @target:	the target; NULL where nothing is changed
+ * @member:	the process; NULL where nothing is changed
  * @mm:		the address space, referenced
  * @stats:	counters
  * @dirty_tlb:	processors may use translations without setting Accessed bits
+ * @cleared:	notes of cleared bits; NULL if none are taken
+ * @since:	with @cleared: a bit cleared since then counts as set
+ * @now:	the time of notes
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
  *		interval, or of a second
  * @returned:	the last entry whose bit was set again for reclaim
@@ -39,9 +42,12 @@ struct wsmon_entry {
  * @kept_debt:	that sample's debt
  */
 struct wsmon_pass {
-	const struct wsmon_target *target;
+	const struct wsmon_member *member;
 	struct mm_struct *mm;
 	struct wsmon_stats *stats;
+	struct wsmon_cleared *cleared;
+	u64 since;
+	u64 now;
 	bool dirty_tlb;
 	bool settle;
 	const unsigned long *returned;
@@ -93,6 +99,10 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @mapped:	the last sample page was mapped
  * @around:	it was not written: perhaps a fault on a page near it mapped it
  * @text:	it is text
+ * @frames:	find out what the entry maps: the next three
+ * @anon:	an anonymous page
+ * @exclusive:	that no other process maps
+ * @delta:	page frame number, less the page number
  * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
@@ -115,6 +125,10 @@ struct wsmon_walk {
 	bool mapped;
 	bool around;
 	bool text;
+	bool frames;
+	bool anon;
+	bool exclusive;
+	u64 delta;
 	bool busy;
 	struct wsmon_range mapping;
 	struct wsmon_range hole;

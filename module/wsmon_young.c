@@ -33,6 +33,7 @@
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/swap.h>
 #include <asm/cpufeature.h>
@@ -271,12 +272,12 @@ static bool tlb_can_flush(void)
  * before the module is unloaded.
  * Context: wsmon.lock held, may sleep; the caller has a reference on the mm.
  */
-static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
+static void tlb_flush(const struct wsmon_member *m, struct mm_struct *mm)
 {
 	unsigned int nr;
 
 	/* the program has ended: nobody uses the mm */
-	if (!wsmon_target_alive(t))
+	if (!m || !wsmon_pid_alive(m->pid))
 		return;
 	atomic64_inc(&mm->context.tlb_gen);
 	/*
@@ -288,7 +289,7 @@ static void tlb_flush(const struct wsmon_target *t, struct mm_struct *mm)
 	/* a processor that is being unplugged would not handle the interrupt */
 	if (!cpus_read_trylock())
 		return;
-	wsmon_target_cpus(t, mm, &tlb_cpus);
+	wsmon_member_cpus(m, mm, &tlb_cpus);
 	cpumask_and(&tlb_cpus, &tlb_cpus, cpu_online_mask);
 	cpumask_clear_cpu(raw_smp_processor_id(), &tlb_cpus);
 	tlb_leave_out_lazy(&tlb_cpus);
@@ -350,6 +351,54 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 	return op == WSMON_SAMPLE_ARM ? seen : leaf->seen;
 }
 
+/*
+ * Notes of cleared bits
+ *
+ * A group samples pages that targets sample, too. What a pass for one clears, a pass for
+ * the other would miss. So passes note which entries they cleared, and when; a pass that
+ * finds a bit clear looks there. A note may be overwritten by another with the same hash.
+ */
+
+/* log2 of the number of notes */
+#define CLEARED_BITS	16
+
+/**
+ * struct wsmon_cleared - a note that an Accessed bit was cleared
+ * @entry:	address of the page-table entry: only an identity, never dereferenced
+ * @ns:		when
+ */
+struct wsmon_cleared {
+	const void *entry;
+	u64 ns;
+};
+
+/**
+ * wsmon_cleared_alloc - allocate notes of cleared bits, to be freed with kvfree()
+ *
+ * Return: the notes, or NULL.
+ */
+struct wsmon_cleared *wsmon_cleared_alloc(void)
+{
+	return kvcalloc(BIT(CLEARED_BITS), sizeof(struct wsmon_cleared), GFP_KERNEL);
+}
+
+static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry)
+{
+	const struct wsmon_cleared *c;
+
+	if (!pass->cleared)
+		return false;
+	c = &pass->cleared[hash_ptr(entry, CLEARED_BITS)];
+	return c->entry == entry && c->ns >= pass->since;
+}
+
+static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
+{
+	if (pass->cleared)
+		pass->cleared[hash_ptr(entry, CLEARED_BITS)] =
+			(struct wsmon_cleared){ entry, pass->now };
+}
+
 /**
  * wsmon_young_sample - read the Accessed bit of a sample page, and clear it if asked to
  * @pass:	the pass
@@ -363,18 +412,20 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
+	bool seen = young || (pass->since && young_cleared_since(pass, e->val));
 
 	if (op == WSMON_SAMPLE_LOOK)
-		return young;
+		return seen;
 	if (op == WSMON_SAMPLE_SETTLE) {
 		young_settle_debt(e, debt);
-		return young;
+		return seen;
 	}
 	if (op == WSMON_SAMPLE_DROP) {
 		young_drop_sample(pass, e, young, debt);
-		return young;
+		return seen;
 	}
 	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
+		young_note_cleared(pass, e->val);
 		pass->dirty_tlb = true;
 		young_owe_access(pass, e, op, debt);
 	}
@@ -387,7 +438,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	 */
 	if (op == WSMON_SAMPLE_ARM)
 		pass->dirty_tlb = true;
-	return young;
+	return seen;
 }
 
 /**
@@ -403,7 +454,7 @@ void wsmon_young_finish(struct wsmon_pass *pass)
 	if (!pass->dirty_tlb || !(wsmon.attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
 	    !tlb_can_flush())
 		return;
-	tlb_flush(pass->target, pass->mm);
+	tlb_flush(pass->member, pass->mm);
 	pass->stats->flushes++;
 	pass->stats->flush_ns += ktime_get_ns() - start;
 }

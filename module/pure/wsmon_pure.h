@@ -378,7 +378,7 @@ struct wsmon_fresh {
 };
 
 void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
-		      const struct wsmon_space *then, u64 random);
+		      const struct wsmon_space *then, u64 random, u32 max);
 
 /**
  * struct wsmon_wss - a working set size

@@ -299,11 +299,12 @@ static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
  * @now:	the space
  * @then:	the space as it was last read
  * @random:	seed of the draw
+ * @max:	max. number of pages, at most WSMON_FRESH_MAX
  *
  * O(extents of both).
  */
 void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
-		      const struct wsmon_space *then, u64 random)
+		      const struct wsmon_space *then, u64 random, u32 max)
 {
 	struct new_pages c = { .now = now, .then = then };
 	u64 start = 0, end = 0, total = 0, base = 0, rank, lo, hi;
@@ -317,7 +318,7 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 	if (!total)
 		return;
 
-	f->nr = min_t(u64, total, WSMON_FRESH_MAX);
+	f->nr = min_t(u64, total, max);
 	c = (struct new_pages){ .now = now, .then = then };
 	new_pages_next(&c, &start, &end);
 	for (i = 0; i < f->nr; i++) {

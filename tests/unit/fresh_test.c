@@ -29,7 +29,7 @@ static void draw_once(const struct world *now, const struct world *then)
 	mark(&then->sp, page, 2);
 	for (p = 0; p < PAGES; p++)
 		total += page[p] == 1;
-	wsmon_fresh_draw(&f, &now->sp, &then->sp, test_random());
+	wsmon_fresh_draw(&f, &now->sp, &then->sp, test_random(), WSMON_FRESH_MAX);
 	CHECK(f.nr == min(total, (u64)WSMON_FRESH_MAX), "%u of %llu", f.nr,
 	      (long long)total);
 	for (p = 0; p < PAGES; p++) {
@@ -80,7 +80,7 @@ static void uniform(void)
 	world_map(&now, 100, 3100, WSMON_CLASS_ANON);
 	world_map(&then, 1000, 1500, WSMON_CLASS_ANON);
 	for (i = 0; i < 5000; i++) {
-		wsmon_fresh_draw(&f, &now.sp, &then.sp, test_random());
+		wsmon_fresh_draw(&f, &now.sp, &then.sp, test_random(), WSMON_FRESH_MAX);
 		for (j = 0; j < f.nr; j++)
 			hits[f.vpn[j] - 100]++;
 	}

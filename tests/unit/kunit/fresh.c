@@ -59,7 +59,7 @@ static void draws_new_pages(struct kunit *test)
 	memset(f, 0x11, sizeof(*f));
 	world_fill(now, c->now, MAX_MAPS, MAX_MAPS);
 	world_fill(then, c->then, MAX_MAPS, MAX_MAPS);
-	wsmon_fresh_draw(f, &now->sp, &then->sp, U64_MAX);
+	wsmon_fresh_draw(f, &now->sp, &then->sp, U64_MAX, WSMON_FRESH_MAX);
 
 	KUNIT_EXPECT_EQ(test, f->pages[TEXT], c->text);
 	KUNIT_EXPECT_EQ(test, f->pages[HEAP], c->heap);

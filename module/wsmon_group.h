@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_group.h - the members of a session together: what the files about groups share
+ *
+ * wsmon_group.c has the interval, wsmon_share.c the memory of members and the group's
+ * space, wsmon_visit.c the looks at sample pages. All is called by kwsmond with
+ * wsmon.lock held, and may sleep.
+ *
+ * The group has a space of its own, in which each page is once. It is divided into slots
+ * of WSMON_SLOT_PAGES: one for the private memory of each member, and one for each object,
+ * which is something that several members may map: a file, or anonymous memory that
+ * processes share since a fork. Page i of a slot is page i of the member's address space,
+ * or of the object. Regions tile this space as they tile a target's.
+ */
+#ifndef WSMON_GROUP_H
+#define WSMON_GROUP_H
+
+#include <linux/xarray.h>
+
+#include "wsmon_internal.h"
+
+/* Slots are numbered from 1 to this */
+#define WSMON_SLOTS_MAX		((1U << 18) - 1)
+
+#define WSMON_GROUP_BITS	10
+
+/* Intervals of which it is known what members used that came and went within them */
+#define WSMON_PAST		64U
+
+/**
+ * struct wsmon_object - what several members may map
+ * @hash:	its place among those with the same hash of @key
+ * @node:	its place in @objects of the group
+ * @key:	its identity: the address_space of a file, or the root of anon_vmas; never
+ *		dereferenced
+ * @kind:	WSMON_PART_FILE or _FAMILY
+ * @class:	enum wsmon_class: parts of different classes are different objects
+ * @slot:	its slot
+ * @mappers:	number of parts of members that map it
+ * @start:	first page that a member mapped
+ * @end:	end of the last
+ * @used_ns:	when it was last known to be mapped
+ * @known:	the group's space has it
+ */
+struct wsmon_object {
+	struct hlist_node hash;
+	struct list_head node;
+	const void *key;
+	u8 kind;
+	u8 class;
+	u32 slot;
+	u32 mappers;
+	u64 start;
+	u64 end;
+	u64 used_ns;
+	bool known;
+};
+
+/**
+ * struct wsmon_share - the memory of a member, with one mm
+ * @node:	its place in @shares of the group
+ * @hash:	its place among those with the same hash of @mm
+ * @member:	the member; NULL if it has ended, or executed another program
+ * @mm:		its mm: only an identity
+ * @exec_id:	distinguishes a new mm at the address of an old one
+ * @slot:	its slot
+ * @salt:	mixed into the ranks of its visits
+ * @stamp:	wsmon_vaddr_stamp() when its mappings were read
+ * @since_ns:	its Accessed bits were set after this
+ * @ended_ns:	when @member became NULL
+ * @own:	its private memory
+ * @parts:	what it maps of objects
+ * @visits:	looks at sample pages in it, by address
+ * @nr_visits:	number of them
+ * @cap_visits:	number of them that fit
+ * @read:	its mappings were read
+ * @known:	the group's space has it
+ */
+struct wsmon_share {
+	struct list_head node;
+	struct hlist_node hash;
+	struct wsmon_member *member;
+	struct mm_struct *mm;
+	u64 exec_id;
+	u32 slot;
+	u64 salt;
+	u64 stamp;
+	u64 since_ns;
+	u64 ended_ns;
+	struct wsmon_space own;
+	struct wsmon_parts parts;
+	struct wsmon_visit *visits;
+	u32 nr_visits;
+	u32 cap_visits;
+	bool read;
+	bool known;
+};
+
+/**
+ * struct wsmon_past - what members used that came and went within an interval
+ * @end_ns:	when the interval ended; 0 for the present one
+ * @wss:	their private memory
+ */
+struct wsmon_past {
+	u64 end_ns;
+	struct wsmon_wss wss[WSMON_NR_WSS];
+};
+
+/**
+ * struct wsmon_answer - a member accessed a sample page
+ * @sample:	twice the number of the region, plus the half
+ * @rank:	the member's rank
+ * @frame:	the page frame, where members may have different ones; else 0
+ * @seen_ns:	when that was found
+ */
+struct wsmon_answer {
+	u32 sample;
+	u32 rank;
+	u64 frame;
+	u64 seen_ns;
+};
+
+/**
+ * struct wsmon_group - the members of a session together
+ * @slots:	shares, and objects with tag 1, by slot
+ * @next_slot:	where the search for a free slot begins
+ * @shares:	of all members, and of those that ended within the longest window
+ * @objects:	what they map, or mapped lately
+ * @by_mm:	@shares by a hash of @mm
+ * @by_key:	@objects by a hash of @key
+ * @space:	the group's space
+ * @next:	scratch memory: the space of the next interval
+ * @parts:	scratch memory: parts being read
+ * @visits:	scratch memory: visits being planned
+ * @cap_visits:	number of them that fit
+ * @answers:	scratch memory
+ * @cap_answers: number of them that fit
+ * @regions:	the regions
+ * @wss:	last estimates by window and class
+ * @past:	ring of intervals; the present one is @at
+ * @at:		its index
+ * @interval_ns: beginning of the present aggregation interval
+ * @active:	intervals so far
+ * @born:	@nr_born of the session when this interval began
+ * @came:	members that came in this interval
+ * @went:	members that ended in it
+ * @missed:	those of @went that could not be looked at when they ended
+ * @nr_visits:	visits in this interval
+ * @changed:	the space is out of date
+ */
+struct wsmon_group {
+	struct xarray slots;
+	u32 next_slot;
+	struct list_head shares;
+	struct list_head objects;
+	struct hlist_head by_mm[1 << WSMON_GROUP_BITS];
+	struct hlist_head by_key[1 << WSMON_GROUP_BITS];
+	struct wsmon_space space;
+	struct wsmon_space next;
+	struct wsmon_parts parts;
+	struct wsmon_visit *visits;
+	u32 cap_visits;
+	struct wsmon_answer *answers;
+	u32 cap_answers;
+	struct wsmon_regions regions;
+	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
+	struct wsmon_past past[WSMON_PAST];
+	u32 at;
+	u64 interval_ns;
+	u64 active;
+	u64 born;
+	u32 came;
+	u32 went;
+	u32 missed;
+	u32 nr_visits;
+	bool changed;
+};
+
+static inline u64 wsmon_slot_page(u32 slot)
+{
+	return slot * WSMON_SLOT_PAGES;
+}
+
+static inline u32 wsmon_page_slot(u64 page)
+{
+	return div64_u64(page, WSMON_SLOT_PAGES);
+}
+
+/* Is an object in the space? Anonymous memory is, once two processes may share it. */
+static inline bool wsmon_object_counts(const struct wsmon_object *o)
+{
+	return o->kind == WSMON_PART_FILE || o->mappers > 1;
+}
+
+/* wsmon_share.c */
+struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
+				       struct mm_struct *mm, u64 exec_id, u64 since);
+struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm);
+int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		     u64 now);
+void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now);
+void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s);
+bool wsmon_share_is_family(const struct wsmon_share *s, u64 vpn, bool known);
+void wsmon_group_forget(struct wsmon_group *g, u64 before);
+int wsmon_group_build_space(struct wsmon_group *g);
+struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
+bool wsmon_group_has_ended(struct wsmon_group *g, u64 page);
+
+/* wsmon_visit.c */
+int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
+void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		     u64 now);
+void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       bool ended, u64 now);
+void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
+void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       struct wsmon_fresh *f, unsigned long *seen, bool alone);
+
+#endif /* WSMON_GROUP_H */

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_share.c - the memory of a group's members, and the space in which each page is once
+ */
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "wsmon_group.h"
+
+/* No one waits for this memory: the next interval tries again */
+#define SHARE_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
+
+/* Extents of a group, at most; the private memory of members beyond is not sampled */
+#define EXTENTS_MAX	(256U * 1024)
+
+/* Objects that nobody maps stay for so long, so that the next short process finds them */
+#define LINGER_NS	(10 * NSEC_PER_SEC)
+
+/* Objects are tagged in the array of slots */
+#define TAG_OBJECT	1
+
+static int slot_alloc(struct wsmon_group *g, void *entry, u32 *slot)
+{
+	int ret = xa_alloc_cyclic(&g->slots, slot, entry, XA_LIMIT(1, WSMON_SLOTS_MAX),
+				  &g->next_slot, SHARE_GFP);
+
+	return min(ret, 0);
+}
+
+/* Objects */
+
+static struct hlist_head *object_bucket(struct wsmon_group *g, const void *key)
+{
+	return &g->by_key[hash_ptr(key, WSMON_GROUP_BITS)];
+}
+
+static struct wsmon_object *object_find(struct wsmon_group *g, const struct wsmon_part *p)
+{
+	struct wsmon_object *o;
+
+	hlist_for_each_entry(o, object_bucket(g, p->key), hash) {
+		if (o->key == p->key && o->kind == p->kind && o->class == p->class)
+			return o;
+	}
+	return NULL;
+}
+
+static struct wsmon_object *object_create(struct wsmon_group *g, const struct wsmon_part *p)
+{
+	struct wsmon_object *o = kzalloc(sizeof(*o), SHARE_GFP);
+
+	if (!o)
+		return NULL;
+	if (slot_alloc(g, xa_tag_pointer(o, TAG_OBJECT), &o->slot)) {
+		kfree(o);
+		return NULL;
+	}
+	o->key = p->key;
+	o->kind = p->kind;
+	o->class = p->class;
+	o->start = p->index;
+	o->end = p->index + p->pages;
+	hlist_add_head(&o->hash, object_bucket(g, p->key));
+	list_add_tail(&o->node, &g->objects);
+	return o;
+}
+
+static void object_free(struct wsmon_group *g, struct wsmon_object *o)
+{
+	xa_erase(&g->slots, o->slot);
+	hlist_del(&o->hash);
+	list_del(&o->node);
+	kfree(o);
+}
+
+/* Let the parts of a share go. */
+static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
+{
+	u32 i;
+
+	for (i = 0; i < parts->nr; i++) {
+		struct wsmon_object *o = parts->p[i].object;
+
+		if (!o)
+			continue;
+		o->mappers--;
+		/* is there still anything that two processes may share? */
+		g->changed |= o->known && !wsmon_object_counts(o);
+	}
+	parts->nr = 0;
+}
+
+/* Find the objects of parts. One that there is no memory for is not sampled. */
+static void parts_get(struct wsmon_group *g, struct wsmon_parts *parts, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < parts->nr; i++) {
+		struct wsmon_part *p = &parts->p[i];
+		struct wsmon_object *o = object_find(g, p) ?: object_create(g, p);
+
+		p->object = o;
+		if (!o)
+			continue;
+		o->mappers++;
+		o->used_ns = now;
+		if (p->index < o->start || p->index + p->pages > o->end)
+			g->changed |= o->known;
+		o->start = min(o->start, p->index);
+		o->end = max(o->end, p->index + p->pages);
+		g->changed |= !o->known && wsmon_object_counts(o);
+	}
+}
+
+/* Shares */
+
+static struct hlist_head *share_bucket(struct wsmon_group *g, const struct mm_struct *mm)
+{
+	return &g->by_mm[hash_ptr(mm, WSMON_GROUP_BITS)];
+}
+
+/**
+ * wsmon_share_find - find the share with an mm, of a member that uses it now
+ * @g:	the group
+ * @mm:	the mm
+ */
+struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm)
+{
+	struct wsmon_share *s;
+
+	hlist_for_each_entry(s, share_bucket(g, mm), hash) {
+		if (s->mm == mm && s->member)
+			return s;
+	}
+	return NULL;
+}
+
+/**
+ * wsmon_share_create - begin with the memory of a member
+ * @g:		the group
+ * @m:		the member
+ * @mm:		its mm
+ * @exec_id:	its program
+ * @since:	time after which its Accessed bits were set
+ *
+ * Return: the share, its mappings not read yet; NULL if there is no memory, or no slot.
+ */
+struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
+				       struct mm_struct *mm, u64 exec_id, u64 since)
+{
+	struct wsmon_share *s = kzalloc(sizeof(*s), SHARE_GFP);
+
+	if (!s)
+		return NULL;
+	if (slot_alloc(g, s, &s->slot)) {
+		kfree(s);
+		return NULL;
+	}
+	s->member = m;
+	s->mm = mm;
+	s->exec_id = exec_id;
+	s->since_ns = since;
+	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
+	m->share = s;
+	list_add_tail(&s->node, &g->shares);
+	hlist_add_head(&s->hash, share_bucket(g, mm));
+	return s;
+}
+
+/**
+ * wsmon_share_end - a member has ended, or executed another program
+ * @g:		the group
+ * @s:		its share, which stays until the windows have passed
+ * @now:	the time
+ */
+void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
+{
+	s->member->share = NULL;
+	s->member = NULL;
+	s->ended_ns = now;
+	parts_put(g, &s->parts);
+}
+
+/**
+ * wsmon_share_free - forget a share
+ * @g:	the group
+ * @s:	the share
+ */
+void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
+{
+	if (s->member)
+		s->member->share = NULL;
+	g->changed |= s->known;
+	parts_put(g, &s->parts);
+	xa_erase(&g->slots, s->slot);
+	hlist_del(&s->hash);
+	list_del(&s->node);
+	wsmon_space_free(&s->own);
+	kvfree(s->parts.p);
+	kvfree(s->visits);
+	kfree(s);
+}
+
+/**
+ * wsmon_share_read - read the mappings of a share
+ * @ss:		the session
+ * @s:		the share
+ * @mm:		its mm, with a reference on mm_count
+ * @now:	the time
+ *
+ * Afterwards @ss->space has the private memory as it was before.
+ * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
+ */
+int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		     u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	u64 stamp = wsmon_vaddr_stamp(mm);
+	int err;
+
+	err = wsmon_vaddr_read_parts(ss, &g->parts, mm);
+	if (err)
+		return err;
+	/* take the new ones first, so that objects that are in both stay */
+	parts_get(g, &g->parts, now);
+	parts_put(g, &s->parts);
+	swap(s->parts, g->parts);
+	ss->space.nr_area = 0;
+	s->own.nr_area = 0;
+	g->changed |= !wsmon_space_same(&s->own, &ss->space);
+	swap(s->own, ss->space);
+	s->stamp = stamp;
+	s->read = true;
+	return 0;
+}
+
+/**
+ * wsmon_share_is_family - tell whether a private page may be shared since a fork
+ * @s:		the share
+ * @vpn:	the page
+ * @known:	count only memory that the group's space has
+ */
+bool wsmon_share_is_family(const struct wsmon_share *s, u64 vpn, bool known)
+{
+	u32 lo = 0, hi = s->parts.nr;
+
+	/* find the first part that begins above the page */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->parts.p[mid].vpn <= vpn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* of a mapping that has both, anonymous memory comes after the file */
+	if (lo) {
+		const struct wsmon_part *p = &s->parts.p[lo - 1];
+
+		return p->kind == WSMON_PART_FAMILY && vpn - p->vpn < p->pages && p->object &&
+		       wsmon_object_counts(p->object) && (p->object->known || !known);
+	}
+	return false;
+}
+
+/* The group's space */
+
+/**
+ * wsmon_group_object - find the object that a page belongs to
+ * @g:		the group
+ * @page:	the page, in the group's space
+ *
+ * Return: the object, or NULL if the page is private memory.
+ */
+struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page)
+{
+	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
+
+	return entry && xa_pointer_tag(entry) == TAG_OBJECT ? xa_untag_pointer(entry) : NULL;
+}
+
+/**
+ * wsmon_group_has_ended - tell whether a page is private memory of a member that ended
+ * @g:		the group
+ * @page:	the page, in the group's space
+ */
+bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
+{
+	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
+	const struct wsmon_share *s = entry;
+
+	return entry && xa_pointer_tag(entry) != TAG_OBJECT && !s->member;
+}
+
+/**
+ * wsmon_group_forget - forget members that ended, and objects that nobody maps any more
+ * @g:		the group
+ * @before:	those that ended before this time
+ */
+void wsmon_group_forget(struct wsmon_group *g, u64 before)
+{
+	struct wsmon_object *o, *next_object;
+	struct wsmon_share *s, *next;
+	u64 linger = before - min_t(u64, before, LINGER_NS);
+
+	list_for_each_entry_safe(s, next, &g->shares, node) {
+		if (!s->member && s->ended_ns < before)
+			wsmon_share_free(g, s);
+		cond_resched();
+	}
+	list_for_each_entry_safe(o, next_object, &g->objects, node) {
+		if (o->mappers || o->used_ns >= linger)
+			continue;
+		g->changed |= o->known;
+		object_free(g, o);
+	}
+}
+
+static u32 group_count_extents(struct wsmon_group *g)
+{
+	struct wsmon_object *o;
+	struct wsmon_share *s;
+	u64 nr = 0;
+
+	list_for_each_entry(o, &g->objects, node)
+		nr += wsmon_object_counts(o);
+	list_for_each_entry(s, &g->shares, node)
+		nr += s->own.nr_ext;
+	return min_t(u64, nr, EXTENTS_MAX);
+}
+
+static int group_room(struct wsmon_space *sp, u32 nr)
+{
+	if (nr <= sp->cap)
+		return 0;
+	wsmon_space_free(sp);
+	nr += nr / 2;
+	sp->ext = kvmalloc_array(nr, sizeof(*sp->ext), SHARE_GFP);
+	sp->area = kvmalloc_array(nr, sizeof(*sp->area), SHARE_GFP);
+	if (!sp->ext || !sp->area) {
+		wsmon_space_free(sp);
+		return -ENOMEM;
+	}
+	sp->cap = nr;
+	return 0;
+}
+
+static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32 class)
+{
+	struct wsmon_extent *e = &sp->ext[sp->nr_ext];
+
+	if (sp->nr_ext == sp->cap)
+		return;
+	e->base = wsmon_space_pages(sp);
+	e->start = wsmon_slot_page(slot) + start;
+	e->end = wsmon_slot_page(slot) + end;
+	e->class = class;
+	e->joined = false;
+	sp->nr_ext++;
+}
+
+/**
+ * wsmon_group_build_space - make @g->next of what the members map now
+ * @g:	the group
+ *
+ * What a share that ended had stays. O(extents).
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_group_build_space(struct wsmon_group *g)
+{
+	struct wsmon_space *sp = &g->next;
+	unsigned long slot;
+	void *entry;
+	u32 i;
+	int err;
+
+	sp->nr_ext = 0;
+	err = group_room(sp, group_count_extents(g));
+	if (err)
+		return err;
+	xa_for_each(&g->slots, slot, entry) {
+		if (xa_pointer_tag(entry) == TAG_OBJECT) {
+			struct wsmon_object *o = xa_untag_pointer(entry);
+
+			o->known = wsmon_object_counts(o);
+			if (o->known)
+				space_push(sp, slot, o->start, o->end, o->class);
+		} else {
+			struct wsmon_share *s = entry;
+
+			s->known = s->read;
+			for (i = 0; i < s->own.nr_ext; i++)
+				space_push(sp, slot, s->own.ext[i].start, s->own.ext[i].end,
+					   s->own.ext[i].class);
+		}
+		cond_resched();
+	}
+	wsmon_space_group(sp, max(g->regions.budget / 2, 1U));
+	g->changed = false;
+	return 0;
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_visit.c - looks at a group's sample pages in the members that map them
+ *
+ * A sample of private memory is looked at in its member. One of an object is looked at in
+ * those members that map it and whose rank is within the sample's reach (wsmon_reach.c).
+ * It is accessed if any of them accessed it. Of anonymous memory that processes share since
+ * a fork, members may have different page frames at the same place; each counts.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "wsmon_group.h"
+
+#define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
+
+/* Visits of a share, at most; a sample that has no room is not looked at there */
+#define VISITS_MAX	65536U
+
+/* Find the region with a page, or the first one above it. */
+static u32 regions_search(const struct wsmon_regions *rs, u64 page)
+{
+	u32 lo = 0, hi = rs->nr;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (rs->r[mid].end <= page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Find the sample of a visit: its region, and its half. Return: is it still a sample? */
+static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon_visit *v,
+			      u32 *i, u32 *h)
+{
+	*i = regions_search(rs, v->spot);
+	if (*i == rs->nr)
+		return false;
+	for (*h = 0; *h < 2 && rs->r[*i].n[*h]; ++*h) {
+		if (rs->r[*i].s[*h].vpn == v->spot)
+			return true;
+	}
+	return false;
+}
+
+/* Planning */
+
+/**
+ * struct visit_plan - visits of a share being planned, in @visits of the group
+ * @g:	the group
+ * @s:	the share
+ * @nr:	number of visits so far
+ */
+struct visit_plan {
+	struct wsmon_group *g;
+	const struct wsmon_share *s;
+	u32 nr;
+};
+
+/* Let there be room for @nr elements. */
+static bool visit_room(void **array, u32 *cap, u32 nr, size_t size)
+{
+	u32 larger = max(2 * *cap, 256U);
+	void *new;
+
+	if (nr <= *cap)
+		return true;
+	larger = max(larger, nr);
+	new = kvmalloc_array(larger, size, VISIT_GFP);
+	if (!new)
+		return false;
+	if (*cap)
+		memcpy(new, *array, *cap * size);
+	kvfree(*array);
+	*array = new;
+	*cap = larger;
+	return true;
+}
+
+static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
+			const struct wsmon_sample *sample, u64 vpn, u8 kind)
+{
+	u32 rank = kind == WSMON_PART_OWN ? 0 :
+		   wsmon_hash64(sample->vpn ^ p->s->salt) >> 32;
+
+	if (rank > sample->reach || p->nr == VISITS_MAX ||
+	    !visit_room((void **)&p->g->visits, &p->g->cap_visits, p->nr + 1,
+			sizeof(*p->g->visits)))
+		return;
+	p->g->visits[p->nr++] = (struct wsmon_visit){
+		.spot = sample->vpn,
+		.vpn = vpn,
+		.rank = rank,
+		.kind = kind,
+		.op = r->armed_ns ? WSMON_SAMPLE_LOOK : WSMON_SAMPLE_ARM,
+		.armed_ns = r->armed_ns ? p->s->since_ns : 0,
+		.absent = true,
+	};
+}
+
+/* Plan visits of the samples from @start on, which the share has at @vpn. */
+static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn, u8 kind)
+{
+	const struct wsmon_regions *rs = &p->g->regions;
+	u32 i, h;
+
+	for (i = regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
+		for (h = 0; h < 2 && rs->r[i].n[h]; h++) {
+			u64 at = rs->r[i].s[h].vpn;
+
+			if (at >= start && at < start + pages)
+				plan_sample(p, &rs->r[i], &rs->r[i].s[h], vpn + at - start, kind);
+		}
+	}
+}
+
+static int visit_compare(const void *a, const void *b)
+{
+	const struct wsmon_visit *v = a, *w = b;
+
+	if (v->vpn != w->vpn)
+		return v->vpn < w->vpn ? -1 : 1;
+	return (int)v->kind - (int)w->kind;
+}
+
+/* Let the planned visits go on that the share already has. Both are sorted. */
+static void plan_keep_old(struct visit_plan *p)
+{
+	const struct wsmon_visit *old = p->s->visits, *end = old + p->s->nr_visits;
+	u32 i;
+
+	for (i = 0; i < p->nr && old < end; i++) {
+		struct wsmon_visit *v = &p->g->visits[i];
+
+		while (old < end && visit_compare(old, v) < 0)
+			old++;
+		if (v->op == WSMON_SAMPLE_LOOK && old < end && old->spot == v->spot &&
+		    !visit_compare(old, v)) {
+			*v = *old;
+			v->op = WSMON_SAMPLE_CHECK;
+		}
+	}
+}
+
+/**
+ * wsmon_visit_plan - plan the visits of a share
+ * @g:	the group, the samples of its regions drawn
+ * @s:	the share, its mappings read
+ *
+ * Samples that are at rest are to be armed. Visits of armed samples go on; those that the
+ * share did not have yet are looks at bits that were set since @s->since_ns.
+ * Return: 0 or -ENOMEM, with nothing changed.
+ */
+int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
+{
+	struct visit_plan p = { .g = g, .s = s };
+	u32 i;
+
+	plan_range(&p, wsmon_slot_page(s->slot), WSMON_SLOT_PAGES, 0, WSMON_PART_OWN);
+	for (i = 0; i < s->parts.nr; i++) {
+		const struct wsmon_part *part = &s->parts.p[i];
+
+		if (part->object && part->object->known)
+			plan_range(&p, wsmon_slot_page(part->object->slot) + part->index,
+				   part->pages, part->vpn, part->kind);
+	}
+	sort(g->visits, p.nr, sizeof(*g->visits), visit_compare, NULL);
+	plan_keep_old(&p);
+	if (!visit_room((void **)&s->visits, &s->cap_visits, p.nr, sizeof(*s->visits)))
+		return -ENOMEM;
+	if (p.nr)
+		memcpy(s->visits, g->visits, p.nr * sizeof(*s->visits));
+	s->nr_visits = p.nr;
+	return 0;
+}
+
+/* Walking */
+
+/* Does what was seen count? The page may be of another kind than the mapping. */
+static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *v, bool known)
+{
+	switch (v->kind) {
+	case WSMON_PART_FILE:
+		return !v->anon;
+	case WSMON_PART_FAMILY:
+		return v->anon && !v->exclusive;
+	default:
+		return v->anon && (v->exclusive || !wsmon_share_is_family(s, v->vpn, known));
+	}
+}
+
+/**
+ * wsmon_visit_arm - arm the visits that were planned
+ * @ss:		the session
+ * @s:		the share
+ * @mm:		its mm, with a reference on mm_count
+ * @now:	the time
+ *
+ * A bit found set in new memory is an access. @last of a region is cleared if it could not
+ * be armed.
+ */
+void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		     u64 now)
+{
+	struct wsmon_regions *rs = &ss->group->regions;
+	u32 i, k, h;
+
+	for (i = 0; i < s->nr_visits; i++)
+		s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
+	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
+	for (i = 0; i < s->nr_visits; i++) {
+		struct wsmon_visit *v = &s->visits[i];
+
+		if (v->skip || !visit_find_sample(rs, v, &k, &h))
+			continue;
+		v->armed_ns = now;
+		v->absent = !v->mapped;
+		if (!v->done)
+			rs->r[k].last = 0;
+		else if (v->seen && rs->r[k].origin_ns && visit_counts(s, v, true))
+			v->seen_ns = now;
+	}
+}
+
+/**
+ * wsmon_visit_check - look at the samples of a share at the end of an interval
+ * @ss:		the session
+ * @s:		the share
+ * @mm:		its mm, with a reference on mm_count
+ * @ended:	the member has ended: bits stay, nothing is dropped
+ * @now:	the time
+ */
+void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       bool ended, u64 now)
+{
+	struct wsmon_regions *rs = &ss->group->regions;
+	u32 i, k, h;
+
+	for (i = 0; i < s->nr_visits; i++) {
+		struct wsmon_visit *v = &s->visits[i];
+
+		v->skip = !visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
+		if (!v->skip)
+			v->op = ended ? WSMON_SAMPLE_LOOK :
+				rs->r[k].due ? WSMON_SAMPLE_DROP : WSMON_SAMPLE_CHECK;
+	}
+	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, !ended);
+	for (i = 0; i < s->nr_visits; i++) {
+		struct wsmon_visit *v = &s->visits[i];
+
+		if (v->skip || !visit_find_sample(rs, v, &k, &h))
+			continue;
+		if (!v->done)
+			rs->r[k].last = 0;
+		else if (v->seen && visit_counts(s, v, true)) {
+			v->vague = v->around && v->text && v->absent;
+			v->frame = v->kind == WSMON_PART_FAMILY ? v->frame : 0;
+			v->seen_ns = now;
+		}
+		v->absent &= !v->seen;
+	}
+}
+
+/* What the visits saw */
+
+static int answer_compare(const void *a, const void *b)
+{
+	const struct wsmon_answer *x = a, *y = b;
+
+	if (x->sample != y->sample)
+		return x->sample < y->sample ? -1 : 1;
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/*
+ * Collect what all visits have seen, sorted. A half whose accesses may all be faults on
+ * pages near it is vague.
+ * Return: number of answers.
+ */
+static u32 answers_collect(struct wsmon_group *g)
+{
+	struct wsmon_regions *rs = &g->regions;
+	struct wsmon_share *s;
+	u32 nr = 0, i, k, h;
+
+	list_for_each_entry(s, &g->shares, node) {
+		for (i = 0; i < s->nr_visits; i++) {
+			const struct wsmon_visit *v = &s->visits[i];
+			struct wsmon_region *r;
+
+			if (!v->seen_ns || !visit_find_sample(rs, v, &k, &h))
+				continue;
+			r = &rs->r[k];
+			if (!visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
+					sizeof(*g->answers))) {
+				r->last = 0;
+				continue;
+			}
+			g->answers[nr++] = (struct wsmon_answer){
+				2 * k + h, v->rank, v->frame, v->seen_ns
+			};
+			if (v->vague && !r->s[h].seen_ns)
+				r->vague |= BIT(h);
+			else if (!v->vague)
+				r->vague &= ~BIT(h);
+			r->s[h].seen_ns = max(r->s[h].seen_ns, v->seen_ns);
+			r->hits++;
+		}
+		cond_resched();
+	}
+	sort(g->answers, nr, sizeof(*g->answers), answer_compare, NULL);
+	return nr;
+}
+
+/* Weigh what was seen within a window: of each frame the lowest rank counts. */
+static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k, u32 nr)
+{
+	const u32 max_out = WSMON_WEIGHT_MAX * WSMON_ONE;
+	const struct wsmon_answer *last = NULL;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		const struct wsmon_answer *a = &g->answers[i];
+		struct wsmon_region *r = &g->regions.r[a->sample / 2];
+		u32 h = a->sample % 2;
+
+		if (last && last->sample == a->sample && last->frame == a->frame)
+			continue;
+		if (r->stale || !wsmon_region_answers(r, iv, k) ||
+		    !wsmon_seen_within(iv, a->seen_ns, k))
+			continue;
+		/* wsmon_regions_learn() has set it to 1 */
+		if (!last || last->sample != a->sample)
+			r->out[k][h] = 0;
+		r->out[k][h] = min(max_out, r->out[k][h] +
+				   wsmon_sample_weight(&r->s[h], a->rank));
+		last = a;
+	}
+}
+
+/**
+ * wsmon_visit_learn - update the regions from what all visits saw
+ * @g:	the group, all visits checked
+ * @iv:	the interval
+ */
+void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
+{
+	u32 nr = answers_collect(g), i, k;
+
+	for (i = 0; i < g->regions.nr; i++)
+		g->regions.r[i].checks = g->regions.r[i].n[1] ? 2 : 1;
+	wsmon_regions_learn(&g->regions, iv, false);
+	for (k = 0; k < iv->nr_windows; k++) {
+		answers_weigh(g, iv, k, nr);
+		cond_resched();
+	}
+}
+
+/**
+ * wsmon_visit_new - look at pages of a target's new memory
+ * @ss:	the session
+ * @mm:	the target's mm, with a reference on mm_count
+ * @f:	the pages; also the result
+ *
+ * Changes no page-table entry. If the mmap lock stays busy, the classes of the remaining
+ * pages count as not sampled: those that were looked at do not represent all.
+ */
+void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->nr; i++)
+		ss->visits[i] = (struct wsmon_visit){
+			.vpn = f->vpn[i],
+			.op = WSMON_SAMPLE_LOOK,
+		};
+	wsmon_walk_visits(ss, NULL, mm, ss->visits, f->nr, false);
+	for (i = 0; i < f->nr; i++) {
+		const struct wsmon_visit *v = &ss->visits[i];
+		u32 class = f->class[i];
+
+		if (!v->done)
+			f->drawn[class] = 0;
+		f->seen[class] += v->done && v->seen;
+		f->vague[class] += v->done && v->seen && v->around;
+	}
+}
+
+/* Plan looks at the pages of new memory from @start on, which a share has at @vpn. */
+static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32 nr,
+		      const unsigned long *seen, u64 start, u64 pages, u64 vpn, u8 kind)
+{
+	u32 lo = 0, hi = f->nr;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (f->vpn[mid] < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < f->nr && f->vpn[lo] - start < pages && nr < WSMON_FRESH_MAX; lo++) {
+		if (test_bit(lo, seen))
+			continue;
+		ss->visits[nr++] = (struct wsmon_visit){
+			.spot = lo,
+			.vpn = vpn + f->vpn[lo] - start,
+			.kind = kind,
+			.op = WSMON_SAMPLE_LOOK,
+		};
+	}
+	return nr;
+}
+
+/**
+ * wsmon_visit_fresh - look at pages of new memory in a share
+ * @ss:		the session
+ * @s:		the share
+ * @mm:		its mm, with a reference on mm_count
+ * @f:		the pages; also the result
+ * @seen:	bitmap: those of @f that were seen already; WSMON_FRESH_MAX bits
+ * @alone:	@f is private memory of this share, numbered as in its address space;
+ *		else it is new memory of the group
+ *
+ * Changes no page-table entry. What processes share since a fork is not new.
+ */
+void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       struct wsmon_fresh *f, unsigned long *seen, bool alone)
+{
+	u32 i, nr;
+
+	nr = fresh_plan(ss, f, 0, seen, alone ? 0 : wsmon_slot_page(s->slot), WSMON_SLOT_PAGES,
+			0, WSMON_PART_OWN);
+	for (i = 0; !alone && i < s->parts.nr; i++) {
+		const struct wsmon_part *p = &s->parts.p[i];
+
+		if (p->object && p->object->known && p->kind == WSMON_PART_FILE)
+			nr = fresh_plan(ss, f, nr, seen,
+					wsmon_slot_page(p->object->slot) + p->index,
+					p->pages, p->vpn, WSMON_PART_FILE);
+	}
+	sort(ss->visits, nr, sizeof(*ss->visits), visit_compare, NULL);
+	wsmon_walk_visits(ss, s->member, mm, ss->visits, nr, false);
+	for (i = 0; i < nr; i++) {
+		const struct wsmon_visit *v = &ss->visits[i];
+		u32 class = f->class[v->spot];
+
+		if (!v->done) {
+			f->drawn[class] = 0;
+		} else if (v->seen && !test_bit(v->spot, seen) && visit_counts(s, v, false)) {
+			__set_bit(v->spot, seen);
+			f->seen[class]++;
+			f->vague[class] += v->around;
+		}
+	}
+}
