@@ -296,6 +296,10 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		r->due = wsmon_region_due(r, iv) && !wsmon_group_has_ended(g, r->start);
 		r->last = !!r->armed_ns;
 	}
+	list_for_each_entry(s, &g->shares, node) {
+		if (s->blind)
+			wsmon_visit_miss(g, s);
+	}
 	list_for_each_entry(m, &ss->members, node) {
 		s = group_get_share(ss, m, &mm, iv->now);
 		if (!s)
@@ -492,6 +496,7 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 
 	if (wsmon_share_read(ss, s, mm, now)) {
 		g->missed++;
+		s->blind = true;
 		return;
 	}
 	if (!known)
@@ -514,11 +519,12 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	u64 now = ktime_get_ns();
 
 	/* if no CPU time is left, it is not known what it used */
-	if (!wsmon_pace_may_check(&ss->pace)) {
-		g->missed++;
+	if (!wsmon_pace_may_check(&ss->pace))
 		mm = NULL;
-	} else if (!mm) {
+	if (!mm) {
 		g->missed++;
+		if (s)
+			s->blind = true;
 	}
 	if (!s && mm && !wsmon_share_find(g, mm))
 		s = wsmon_share_create(g, m, mm, 0, m->born_ns);

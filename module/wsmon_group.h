@@ -75,6 +75,7 @@ struct wsmon_object {
  * @cap_visits:	number of them that fit
  * @read:	its mappings were read
  * @known:	the group's space has it
+ * @blind:	it could not be looked at when it ended
  */
 struct wsmon_share {
 	struct list_head node;
@@ -94,6 +95,7 @@ struct wsmon_share {
 	u32 cap_visits;
 	bool read;
 	bool known;
+	bool blind;
 };
 
 /**
@@ -212,6 +214,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		     u64 now);
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       bool ended, u64 now);
+void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       struct wsmon_fresh *f, unsigned long *seen, bool alone);

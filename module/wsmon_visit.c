@@ -268,6 +268,23 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 	}
 }
 
+/**
+ * wsmon_visit_miss - note that a share could not be looked at
+ * @g:	the group
+ * @s:	the share
+ *
+ * What its samples saw in this interval is not known: @last of their regions is cleared.
+ */
+void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
+{
+	u32 i, k, h;
+
+	for (i = 0; i < s->nr_visits; i++) {
+		if (visit_find_sample(&g->regions, &s->visits[i], &k, &h))
+			g->regions.r[k].last = 0;
+	}
+}
+
 /* What the visits saw */
 
 static int answer_compare(const void *a, const void *b)
