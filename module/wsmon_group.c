@@ -80,6 +80,34 @@ static struct wsmon_group *group_alloc(void)
 }
 
 /**
+ * wsmon_group_leave - drop all samples of a session's group, and pay their debts to reclaim
+ * @ss:	the session
+ */
+void wsmon_group_leave(struct wsmon_session *ss)
+{
+	struct wsmon_share *s;
+	struct mm_struct *mm;
+	u64 exec_id = 0;
+	u32 i;
+
+	if (!ss->group)
+		return;
+	list_for_each_entry(s, &ss->group->shares, node) {
+		mm = s->member ? wsmon_member_mm(s->member, &exec_id) : NULL;
+		if (!mm)
+			continue;
+		for (i = 0; i < s->nr_visits; i++) {
+			s->visits[i].op = WSMON_SAMPLE_DROP;
+			s->visits[i].skip = false;
+		}
+		if (mm == s->mm && exec_id == s->exec_id)
+			wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, true);
+		mmdrop(mm);
+		cond_resched();
+	}
+}
+
+/**
  * wsmon_group_free - end the group of a session, if there is one
  * @ss:	the session
  */
@@ -241,7 +269,7 @@ static void group_arm(struct wsmon_session *ss, u64 now)
  * wsmon_group_begin - begin with a group if a session has a second member
  * @ss:	the session
  *
- * If there is no memory for it, the next member makes this try again.
+ * Also begins anew if attributes changed that it depends on. If there is no memory for it, the next member makes this try again.
  */
 void wsmon_group_begin(struct wsmon_session *ss)
 {
@@ -251,6 +279,11 @@ void wsmon_group_begin(struct wsmon_session *ss)
 	struct wsmon_share *s;
 	u64 now = ktime_get_ns();
 
+	if (ss->regroup) {
+		wsmon_group_leave(ss);
+		wsmon_group_free(ss);
+		ss->regroup = false;
+	}
 	if (ss->group || READ_ONCE(ss->nr_members) < 2)
 		return;
 	ss->cleared = wsmon_cleared_alloc();

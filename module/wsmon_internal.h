@@ -298,6 +298,7 @@ struct wsmon_parts {
  * @fresh:	scratch memory: sampled pages of new memory
  * @visits:	scratch memory: looks at pages of new memory
  * @group:	the members together, once there are two; or NULL
+ * @regroup:	@group has to begin anew, because attributes changed
  * @cleared:	notes of cleared bits, for groups; or NULL
  * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
@@ -340,6 +341,7 @@ struct wsmon_session {
 	struct wsmon_fresh fresh;
 	struct wsmon_visit *visits;
 	struct wsmon_group *group;
+	bool regroup;
 	struct wsmon_cleared *cleared;
 	u64 passes;
 	struct wsmon_leaf *leaves;
@@ -472,6 +474,7 @@ void wsmon_group_begin(struct wsmon_session *ss);
 void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
+void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
 u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target);
 

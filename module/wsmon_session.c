@@ -26,6 +26,7 @@
 /* End the session, and report that. Context: wsmon.lock held. */
 static void session_end(u32 reason)
 {
+	wsmon_group_free(wsmon.session);
 	wsmon_members_unwatch(wsmon.session);
 	wsmon_events_restart_all(wsmon.session);
 	wsmon_stream_stats(wsmon.session);
@@ -255,6 +256,7 @@ static int session_thread(void *data)
 		wsmon_target_leave(ss, &ss->targets[i]);
 		cond_resched();
 	}
+	wsmon_group_leave(ss);
 	session_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
 	mutex_unlock(&wsmon.lock);
 	return 0;

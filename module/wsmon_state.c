@@ -312,6 +312,7 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 		t->regions.limit = target_budget(attrs, ss->nr_targets);
 		t->drop_all = true;
 	}
+	ss->regroup |= attrs->max_regions != wsmon.attrs.max_regions;
 	wsmon_session_share(ss, attrs, WSMON_ONE);
 	wsmon_pace_begin(&ss->pace, attrs);
 }
@@ -357,6 +358,7 @@ void wsmon_session_forget(struct wsmon_session *ss, u32 first)
 {
 	u32 i, j;
 
+	ss->regroup = true;
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];
 

@@ -57,6 +57,8 @@ static inline unsigned int __ffs64(u64 x)
 	return __builtin_ctzll(x);
 }
 
+#define noinline __attribute__((noinline))
+
 static inline u64 div64_u64(u64 a, u64 b)
 {
 	return a / b;

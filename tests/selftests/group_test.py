@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The members of a session together: each page counts once."""
+import os
+import struct
+import subprocess
+import tempfile
+import time
+
+import wsmontest as w
+
+TREE = w.program("tree")
+FILE = tempfile.NamedTemporaryFile()
+FAST = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=500000 "
+        "max_regions=4000 cpu_permille=1000 follow=1")
+GROUP, TOTAL = 17, 18
+
+
+class Tree:
+    """A tree of processes that is monitored from before its first fork, and the totals of
+    all classes. @truth: MiB that its workers use; the programs themselves use a little."""
+
+    def __init__(self, workers, own=0, shared=0, file=0, copied=0, written=0, users=0,
+                 lives_ms=0, attrs=FAST):
+        self.args = [str(x) for x in (workers, own, shared, file, copied, written, users,
+                                      lives_ms)]
+        self.attrs = attrs
+        FILE.truncate(0)
+        FILE.write(os.urandom(1 << 20) * file)
+        FILE.flush()
+
+    def __enter__(self):
+        self.process = subprocess.Popen([TREE, *self.args, FILE.name], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        time.sleep(0.3)
+        w.must_put("attrs", self.attrs)
+        self.stream = os.open(w.DIR + "buffer", os.O_RDONLY | os.O_NONBLOCK)
+        self.data, self.at = b"", None
+        w.must_put("target", "%d\n" % self.process.pid)
+        self.process.stdin.write("x\n")
+        self.process.stdin.flush()
+        self.truth = int(self.process.stdout.readline()) / 1024
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.stream)
+
+    def records(self):
+        """(type, fields) of what has come since the last call"""
+        try:
+            while True:
+                data = os.read(self.stream, 1 << 20)
+                if not data:
+                    break
+                self.data += data
+        except BlockingIOError:
+            pass
+        if self.at is None and len(self.data) >= 16:
+            self.at = struct.unpack_from("<I", self.data, 12)[0]
+        while self.at is not None and self.at + 16 <= len(self.data):
+            kind, size = struct.unpack_from("<II", self.data, self.at)
+            if self.at + size > len(self.data):
+                break
+            if kind == GROUP:
+                yield kind, struct.unpack_from("<QIIIIII", self.data, self.at + 16)
+            elif kind == TOTAL:
+                fields = struct.unpack_from("<IIQQQQQ", self.data, self.at + 16)
+                if fields[0] == 0:
+                    yield kind, [x / (1 << 20) for x in fields[3:]]
+            self.at += size
+
+    def totals(self, nr, skip=2):
+        """The next totals of all classes: (MiB, low, high, mapped); the first intervals
+        have not seen a whole window."""
+        found, end = [], time.monotonic() + 60
+        while len(found) < nr + skip and time.monotonic() < end:
+            found += [fields for kind, fields in self.records() if kind == TOTAL]
+            time.sleep(0.1)
+        assert len(found) >= nr + skip, "%d totals" % len(found)
+        return found[skip:]
+
+    def check(self, nr=6, more=1.5):
+        """The intervals hold the truth, and at most @more MiB of the programs' own"""
+        totals = self.totals(nr)
+        print("# truth %.1f: %s" % (self.truth, " ".join("%.1f [%.1f %.1f]" % tuple(t[:3])
+                                                         for t in totals)))
+        held = [t for t in totals if t[1] <= self.truth + more and t[2] >= self.truth]
+        assert len(held) >= len(totals) - 1, "%d of %d hold %.1f" % (
+            len(held), len(totals), self.truth)
+        mean = sum(t[0] for t in totals) / len(totals)
+        assert 0.95 * self.truth <= mean <= 1.05 * self.truth + more, mean
+
+
+@w.measured
+def private_memory():
+    """Of four workers; a fifth process uses none."""
+    with Tree(4, own=8) as tree:
+        tree.check()
+
+
+@w.measured
+def shared_memory():
+    """Counts once, as do pages of a file, not eight times."""
+    with Tree(8, shared=16, file=8, users=8) as tree:
+        tree.check()
+
+
+@w.measured
+def memory_that_few_share():
+    """One of thirty processes that map it uses it."""
+    with Tree(30, own=1, shared=32, users=1) as tree:
+        tree.check(more=8)
+
+
+@w.measured
+def memory_since_a_fork():
+    """What nobody has written since counts once, what each has written for each."""
+    with Tree(5, copied=12, written=4) as tree:
+        tree.check()
+
+
+@w.measured
+def of_short_processes():
+    """Workers that live for a part of an interval: what each used counts."""
+    with Tree(4, own=4, lives_ms=150) as tree:
+        went = [0]
+        end = time.monotonic() + 20
+        sizes = []
+        while time.monotonic() < end and len(sizes) < 10:
+            for kind, fields in tree.records():
+                if kind == GROUP:
+                    went.append(fields[3])
+                else:
+                    sizes.append(fields[0])
+            time.sleep(0.1)
+        print("# %s ended: %s MiB" % (went[1:], ["%.0f" % x for x in sizes]))
+        # some of those that ended did so before the window began
+        used = [size - 4 * (4 + n / 2) for size, n in zip(sizes[2:], went[3:])]
+        assert sum(went) > 10 and sum(used) > 0, used
+
+
+def attributes_change():
+    with Tree(3, own=4, attrs=FAST.replace("4000", "1000")) as tree:
+        tree.totals(1)
+        for more in ("max_regions=3000", "window_us=500000,2000000", "max_regions=500",
+                     "aggr_us=200000 window_us=200000", "follow=0"):
+            w.must_put("attrs", more)
+            assert tree.totals(1)[0][0] > 0
+            assert w.stats()["regions"] <= 3000
+
+
+def stops_at_any_time():
+    """With members that live, come and go"""
+    for lives_ms in (0, 60):
+        for wait in (0, 0.05, 0.3, 0.7, 1.2):
+            with Tree(6, own=1, shared=2, copied=2, written=1, users=6,
+                      lives_ms=lives_ms) as tree:
+                time.sleep(wait)
+                w.must_put("target", "\n")
+                assert tree.process.poll() is None
+
+
+w.main(private_memory, shared_memory, memory_that_few_share, memory_since_a_fork,
+       of_short_processes, attributes_change, stops_at_any_time)
