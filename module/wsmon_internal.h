@@ -516,7 +516,7 @@ enum wsmon_sample_op {
  * struct wsmon_visit - a look at a sample page in one process
  * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
  * @vpn:	the page in the process
- * @armed_ns:	accesses since then count
+ * @looked_ns:	accesses since the last look, at this time, count
  * @seen_ns:	when an access was last found that counts; 0: never
  * @frame:	the page frame
  * @rank:	rank of the process for this sample: see wsmon_reach.c
@@ -537,7 +537,7 @@ enum wsmon_sample_op {
 struct wsmon_visit {
 	u64 spot;
 	u64 vpn;
-	u64 armed_ns;
+	u64 looked_ns;
 	u64 seen_ns;
 	u64 frame;
 	u32 rank;

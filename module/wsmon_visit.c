@@ -100,7 +100,7 @@ static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
 		.rank = rank,
 		.kind = kind,
 		.op = r->armed_ns ? WSMON_SAMPLE_LOOK : WSMON_SAMPLE_ARM,
-		.armed_ns = r->armed_ns ? p->s->since_ns : 0,
+		.looked_ns = r->armed_ns ? p->s->since_ns : 0,
 		.absent = true,
 	};
 }
@@ -211,16 +211,19 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 {
 	struct wsmon_regions *rs = &ss->group->regions;
 	u32 i, k, h;
+	u64 looked;
 
 	for (i = 0; i < s->nr_visits; i++)
 		s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
+	/* notes of what was cleared here are older */
+	looked = ktime_get_ns();
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
-		v->armed_ns = now;
+		v->looked_ns = looked;
 		v->absent = !v->mapped;
 		if (!v->done)
 			rs->r[k].last = 0;
@@ -242,6 +245,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 {
 	struct wsmon_regions *rs = &ss->group->regions;
 	u32 i, k, h;
+	u64 looked;
 
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
@@ -252,6 +256,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 				rs->r[k].due ? WSMON_SAMPLE_DROP : WSMON_SAMPLE_CHECK;
 	}
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, !ended);
+	looked = ktime_get_ns();
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
@@ -265,6 +270,8 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
+		if (v->done)
+			v->looked_ns = looked;
 	}
 }
 

@@ -505,7 +505,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		w.mapped = false;
 		w.around = false;
 		w.text = false;
-		w.pass.since = v->armed_ns;
+		w.pass.since = v->looked_ns;
 		v->seen = walk_sample_addr(&w, v->vpn << PAGE_SHIFT, v->op, &v->debt);
 		v->done = !w.busy;
 		ss->stats.missed += w.busy;

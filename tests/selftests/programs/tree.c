@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tree.c WORKERS OWN SHARED FILE COPIED WRITTEN USERS LIVES_MS - a tree of processes that
- * use, every 50 ms, sizes in MiB: each OWN of private memory, the first USERS workers SHARED
- * of a memfd and FILE of a file (argument 9), and all COPIED of memory that the parent
- * filled before they were forked, of which each has written WRITTEN itself. With LIVES_MS
- * the workers live for so long, and new ones follow. Prints what all use together, in KiB,
+ * tree.c WORKERS OWN SHARED FILE COPIED WRITTEN USERS LIVES_MS IDLE - a tree of processes
+ * that use, every 50 ms, sizes in MiB: each OWN of private memory, the first USERS workers
+ * SHARED of a memfd and FILE of a file (argument 10), and all COPIED of memory that the
+ * parent filled before they were forked, of which each has written WRITTEN itself. With
+ * LIVES_MS the workers live for so long, and new ones follow. Each uses IDLE only once. Prints what all use together, in KiB,
  * once all have begun; the programs themselves use a little more.
  */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@
 
 #define MIB	((size_t)1 << 20)
 
-static size_t own, shared, file, copied, written;
+static size_t own, shared, file, copied, written, idle;
 static char *shared_mem, *file_mem, *copied_mem;
 static volatile unsigned long sink;
 
@@ -56,9 +56,11 @@ static void worker(int nr, int users, long lives_ms)
 {
 	struct timespec pause = { 0, 50000000 };
 	char *mem = map(own, MAP_PRIVATE, -1);
+	char *once = map(idle, MAP_PRIVATE, -1);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fill(copied_mem, written);
+	fill(once, idle);
 	for (long ms = 0; !lives_ms || ms < lives_ms; ms += 50) {
 		fill(mem, own);
 		if (nr < users) {
@@ -82,12 +84,13 @@ int main(int argc, char **argv)
 	file = atof(argv[4]) * MIB;
 	copied = atof(argv[5]) * MIB;
 	written = atof(argv[6]) * MIB;
+	idle = atof(argv[9]) * MIB;
 	fd = memfd_create("tree", 0);
 	if (ftruncate(fd, shared))
 		return 1;
 	shared_mem = map(shared, MAP_SHARED, fd);
 	if (file)
-		file_mem = map(file, MAP_PRIVATE, open(argv[9], O_RDONLY));
+		file_mem = map(file, MAP_PRIVATE, open(argv[10], O_RDONLY));
 	copied_mem = map(copied, MAP_PRIVATE, -1);
 	fill(copied_mem, copied);
 	/* whoever monitors has begun */
