@@ -115,11 +115,19 @@ static u64 session_horizon(u64 now)
 	return now - min(now, longest + wsmon_slack_ns());
 }
 
+/* Begin to look at targets. @first: it is the first round of an interval */
+static void session_begin_look(struct wsmon_session *ss, bool first)
+{
+	session_account(ss);
+	ss->passes++;
+	ss->first = first;
+}
+
 /*
  * Look at members that executed a program, or ended. If a round of all targets follows,
  * targets have their look there. If no CPU time is left, new programs have to wait.
  * Targets that ended do not: that happens once, and their memory waits to be freed.
- * Return: were there targets among them?
+ * Return: did it look at targets?
  */
 static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 {
@@ -138,11 +146,13 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 			if (old)
 				mmput_async(old);
 		}
-		targets |= !!t;
-		if (t && !round &&
-		    (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t)))
-			wsmon_target_round(ss, t, now, false);
-		if (!t && events & WSMON_MEMBER_EXIT) {
+		if (t && !round) {
+			if (!targets)
+				session_begin_look(ss, false);
+			targets = true;
+			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
+				wsmon_target_round(ss, t, now, false);
+		} else if (!t && events & WSMON_MEMBER_EXIT) {
 			wsmon_group_exit(ss, m);
 			wsmon_members_remove(ss, m);
 		}
@@ -158,12 +168,10 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
-	session_account(ss);
-	ss->passes++;
+	session_begin_look(ss, boundary);
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
 	session_look(ss, true, now);
-	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -192,9 +200,6 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	u64 now = ktime_get_ns();
 	bool targets;
 
-	session_account(ss);
-	ss->passes++;
-	ss->first = false;
 	targets = session_look(ss, false, now);
 	if (!READ_ONCE(ss->nr_members))
 		return 0;
