@@ -79,8 +79,8 @@ def exact_json():
 
 def summary_figures():
     lines = json_lines("report", "summary")
-    rec = lines[0]
-    ok(rec["type"] == "recording" and rec["lost_records"] == 3 and
+    rec = lines[-1]
+    ok(lines[0]["type"] == "wss_summary" and rec["type"] == "recording" and rec["lost_records"] == 3 and
        rec["ended"] == "targets gone" and rec["intervals"] == 3 and
        rec["duration_ns"] == 3499999000 and
        abs(rec["cpu"] - 0.056 / 3) < 1e-5, "summary: the recording", rec)
@@ -97,7 +97,7 @@ def summary_figures():
     again = samples.main().replace(
         r.target(samples.T0 + 2000, samples.PID, b"redis-server"),
         r.target(samples.T0 + 2000, samples.PID, b"redis-server", 2))
-    rec = json_lines("report", "summary", stdin=again)[0]
+    rec = json_lines("report", "summary", stdin=again)[-1]
     ok(abs(rec["cpu"] - 0.036 / 2) < 1e-5,
        "summary: cost counts from the first stats if the reader came late",
        rec)
@@ -140,7 +140,7 @@ def windows():
                                   (("--window", "10s,1s"), 9, 10000000)):
         lines = json_lines("report", "summary", *options, stdin=data)
         ok([x["mean"] for x in lines if x.get("class") == "all"] == [mean << 20] and
-           lines[0]["window_us"] == window, "the summary of one %s" % (options,), lines)
+           lines[-1]["window_us"] == window, "the summary of one %s" % (options,), lines)
     fails(run("report", "wss", "--window", "1s,2s", "-i", "-", stdin=data),
           "a window that is not there", "2 s", "--window")
     for view in VIEWS:

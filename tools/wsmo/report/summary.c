@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * summary.c - "wsmo report summary": the recording, the working sets and the
- * memory of each target, what monitoring cost
+ * summary.c - "wsmo report summary": the working sets and the memory of each target,
+ * then the recording, and what monitoring cost
  */
 #include <math.h>
 #include <stdlib.h>
@@ -355,7 +355,7 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 static void summary_end(struct report *rp)
 {
 	static void (* const print[])(const struct report *rp) = {
-		print_recording, print_wss, print_touched, print_memory,
+		print_wss, print_touched, print_memory, print_recording,
 	};
 	struct summary *s = rp->data;
 	size_t i;
