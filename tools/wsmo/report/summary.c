@@ -357,6 +357,7 @@ static void summary_end(struct report *rp)
 	static void (* const print[])(const struct report *rp) = {
 		print_wss, print_touched, print_memory, print_recording,
 	};
+	char text[BUDGET_TEXT];
 	struct summary *s = rp->data;
 	size_t i;
 
@@ -368,6 +369,8 @@ static void summary_end(struct report *rp)
 	if (s->too_many)
 		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
+	if (budget_text(text, &s->budget))
+		msg("%s", text);
 	summary_free(s);
 }
 
