@@ -46,7 +46,7 @@
 struct html {
 	struct maps *maps;
 	struct collected kept;
-	struct curves curves;
+	struct wsmon_curves *curves;
 	struct report summary;
 	struct report peaks;
 	struct report hot;
@@ -70,7 +70,7 @@ static void html_begin(struct report *rp)
 
 	h->maps = maps_new(rp, &everywhere);
 	collect_init(&h->kept);
-	curves_begin(&h->curves);
+	h->curves = need(wsmon_curves_new(&rp->reader.header));
 	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
 	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
 	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
@@ -84,7 +84,7 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 
 	maps_scan(h->maps, rp, rec);
 	collect_record(&h->kept, &rp->filter, rec);
-	curves_record(&h->curves, &rp->filter, rec);
+	collect_curves(h->curves, &rp->filter, rec);
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
@@ -229,7 +229,7 @@ struct point {
 	__u64 low, high;
 };
 
-static struct point join(const struct report *rp, const struct wss_row *row,
+static struct point join(const struct report *rp, const struct wsmon_wss_row *row,
 			 size_t nr)
 {
 	struct point p = { .low = row->low, .high = row->high };
@@ -245,7 +245,7 @@ static struct point join(const struct report *rp, const struct wss_row *row,
 }
 
 /* [[t, bytes, low, high], ...] */
-static void put_points(const struct report *rp, const struct wss_row *row,
+static void put_points(const struct report *rp, const struct wsmon_wss_row *row,
 		       size_t nr, size_t most)
 {
 	size_t each = (nr + most - 1) / most, i;
@@ -265,7 +265,7 @@ static size_t points_each(const struct html *h)
 {
 	size_t i, n = 1;
 
-	for (i = 0; i < h->kept.rows.nr; i = wss_series(&h->kept.rows, i))
+	for (i = 0; i < h->kept.rows.nr; i = wsmon_wss_series(&h->kept.rows, i))
 		n++;
 	if (POINTS_ALL / n > POINTS_MAX)
 		return POINTS_MAX;
@@ -273,14 +273,14 @@ static size_t points_each(const struct html *h)
 }
 
 static void put_series(const struct report *rp, const char *key,
-		       struct wss_rows *rows, size_t most)
+		       struct wsmon_wss_rows *rows, size_t most)
 {
 	size_t i, end;
 
 	printf("\"%s\":[", key);
-	wss_rows_sort(rows, false);
+	wsmon_wss_sort(rows, false);
 	for (i = 0; i < rows->nr; i = end) {
-		end = wss_series(rows, i);
+		end = wsmon_wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"points\":",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].window_us);
@@ -291,20 +291,20 @@ static void put_series(const struct report *rp, const char *key,
 }
 
 /* Of all rows, which are sorted by size: not of what is left for the curves */
-static void put_percentiles(const struct wss_rows *rows)
+static void put_percentiles(const struct wsmon_wss_rows *rows)
 {
 	static const unsigned int percent[] = { 0, 25, 50, 75, 95, 100 };
 	size_t i, j, end;
 
 	fputs("\"percentiles\":[", stdout);
 	for (i = 0; i < rows->nr; i = end) {
-		end = wss_series(rows, i);
+		end = wsmon_wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"of\":[",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].window_us);
 		for (j = 0; j < ARRAY_SIZE(percent); j++) {
-			const struct wss_row *row =
-				wss_percentile(&rows->row[i], end - i,
+			const struct wsmon_wss_row *row =
+				wsmon_wss_percentile(&rows->row[i], end - i,
 					       percent[j]);
 
 			printf("%s[%u,%llu,%llu]", j ? "," : "", percent[j],
@@ -389,7 +389,7 @@ static void html_end(struct report *rp)
 	struct html *h = rp->data;
 	size_t most;
 
-	wss_rows_sort(&h->kept.rows, true);
+	wsmon_wss_sort(&h->kept.rows, true);
 	most = points_each(h);
 	puts("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -404,14 +404,14 @@ static void html_end(struct report *rp)
 	put_series(rp, "rss", &h->kept.rss, most);
 	put_maps(rp, h);
 	put_events(rp, h);
-	html_put_sizing(&h->curves, rp->reader.header.page_size);
+	html_put_sizing(h->curves);
 	put_hot(h);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
 	       html_uplot_licence, html_uplot_script, html_heatmap_script,
 	       html_script);
 	maps_free(h->maps);
-	curves_end(&h->curves);
+	wsmon_curves_free(h->curves);
 	collect_free(&h->kept);
 	free(h);
 }
