@@ -8,7 +8,7 @@ import sys
 
 import packed
 import samples
-from tap import ENV, HERE, TOP, Directory, ok, run
+from command import ENV, HERE, TOP, Directory, ok, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402

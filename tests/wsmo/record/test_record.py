@@ -12,9 +12,9 @@ import sys
 import time
 
 import records as r
+from command import ENV, WSMO, fails, ok, run, skip
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
-from tap import ENV, WSMO, fails, ok, run, skip
 
 
 def raw(d):

@@ -7,7 +7,7 @@ import re
 import records as r
 import samples
 import test_sizing as sizes
-from tap import Directory, fails, ok, run
+from command import Directory, fails, ok, run
 
 SEC = samples.SEC
 MIB = samples.MIB

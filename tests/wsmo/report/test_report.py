@@ -11,7 +11,7 @@ import subprocess
 import records as r
 import samples
 import forms
-from tap import (FORMS, WSMO, Directory, fails, golden, ok, one_line, peak_rss, run, same_numbers,
+from command import (FORMS, WSMO, Directory, fails, golden, ok, one_line, peak_rss, run, same_numbers,
                  skip)
 
 VIEWS = ("summary", "wss", "regions", "act", "raw")

@@ -3,8 +3,8 @@
 import json
 
 import records as r
+from command import Directory, ok, run
 from fakemodule import show
-from tap import Directory, ok, run
 
 S = 10**9
 NOTE = b"7 qemu has a secondary MMU"
