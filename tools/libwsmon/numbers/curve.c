@@ -58,10 +58,10 @@ static void make_concave(struct wsmon_curve *c)
 			size_t from = nr > 2 ? end[nr - 3] : 0;
 			double before = (c->size[mid] - c->size[from]) /
 					(c->node[mid] - c->node[from]);
-			double behind = (c->size[i + 1] - c->size[mid]) /
+			double after = (c->size[i + 1] - c->size[mid]) /
 					(c->node[i + 1] - c->node[mid]);
 
-			if (before >= behind)
+			if (before >= after)
 				break;
 			end[--nr - 1] = i + 1;
 		}
@@ -83,12 +83,12 @@ static void make_concave(struct wsmon_curve *c)
  */
 static double node_slope(const struct wsmon_curve *c, size_t i)
 {
-	double before = mean_slope(c, i - 1), behind = mean_slope(c, i);
+	double before = mean_slope(c, i - 1), after = mean_slope(c, i);
 	double share = (c->node[i] - c->node[i - 1]) / (c->node[i + 1] - c->node[i - 1]);
 
-	if (behind <= 0)
+	if (after <= 0)
 		return 0;
-	return before * pow(behind / before, share);
+	return before * pow(after / before, share);
 }
 
 void curve_fit(struct wsmon_curve *c)
@@ -130,8 +130,8 @@ static size_t segment(const struct wsmon_curve *c, double window)
 static double knot(const struct wsmon_curve *c, size_t i)
 {
 	double mean = mean_slope(c, i);
-	double before = c->slope[i] - mean, behind = mean - c->slope[i + 1];
-	double share = before + behind > 0 ? behind / (before + behind) : 0.5;
+	double before = c->slope[i] - mean, after = mean - c->slope[i + 1];
+	double share = before + after > 0 ? after / (before + after) : 0.5;
 
 	return c->node[i] + share * (c->node[i + 1] - c->node[i]);
 }
@@ -263,18 +263,18 @@ struct curve_miss curve_limit(const struct wsmon_curve *c, double size)
 /* Steps of a thousandth of the range */
 #define STEPS	1024
 
-double curve_smallest(const struct wsmon_curve *c, double most)
+double curve_smallest(const struct wsmon_curve *c, double max_rate)
 {
-	double least = c->size[1], greatest = c->point[c->nr - 1].high;
+	double min = c->size[1], max = c->point[c->nr - 1].high;
 	unsigned int i;
 
 	for (i = 0; i <= STEPS; i++) {
-		double size = greatest - (greatest - least) * i / STEPS;
+		double size = max - (max - min) * i / STEPS;
 
-		if (curve_limit(c, size).high > most)
+		if (curve_limit(c, size).high > max_rate)
 			break;
 	}
 	if (!i)
 		return INFINITY;
-	return greatest - (greatest - least) * (i - 1) / STEPS;
+	return max - (max - min) * (i - 1) / STEPS;
 }

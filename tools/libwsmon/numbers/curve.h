@@ -61,9 +61,9 @@ struct curve_miss {
 struct curve_miss curve_limit(const struct wsmon_curve *c, double size);
 
 /**
- * curve_smallest() - find the smallest limit whose rate has an upper end of @most
+ * curve_smallest() - find the smallest limit whose rate has an upper end of @max_rate
  * Return: bytes; infinity if the longest window is too short
  */
-double curve_smallest(const struct wsmon_curve *c, double most);
+double curve_smallest(const struct wsmon_curve *c, double max_rate);
 
 #endif /* WSMO_CURVE_H */

@@ -201,18 +201,18 @@ static size_t min_size(size_t a, size_t b)
 static size_t windows_that_count(const struct wsmon_wss_rows *rows, size_t first,
 				 size_t end)
 {
-	size_t n, most = 0, i, next;
+	size_t n, max = 0, i, next;
 	__u64 last = rows->row[end - 1].time_ns;
 
 	for (i = first; i < end; i = next) {
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
-		while (n > most && last - rows->row[i].time_ns <
+		while (n > max && last - rows->row[i].time_ns <
 		       rows->row[i + n - 1].window_us * NSEC_PER_USEC / MIN_PART)
 			n--;
-		most = n > most ? n : most;
+		max = n > max ? n : max;
 	}
-	return most;
+	return max;
 }
 
 static bool same_windows(const struct wsmon_wss_row *a, const struct wsmon_wss_row *b,
@@ -306,7 +306,7 @@ static void make_point(const struct moments *m, size_t k, struct wsmon_curve_poi
  */
 static double piece(const struct moments *m)
 {
-	double most = 0;
+	double max = 0;
 	size_t i, k;
 
 	for (k = 0; k < m->windows; k++) {
@@ -318,9 +318,9 @@ static double piece(const struct moments *m)
 			size += (double)at(m, i, k)->bytes / m->nr;
 		}
 		if (size > 0)
-			most = fmax(most, half * half / size);
+			max = fmax(max, half * half / size);
 	}
-	return most;
+	return max;
 }
 
 static int compare_sizes(const void *a, const void *b)

@@ -73,7 +73,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 		c->best_freq = e->freq;
 		c->best_share = e->share;
 	}
-	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+	c->max_share = fmax(c->max_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
 /* Appends a part of a cell, for which there is room */
@@ -144,7 +144,7 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 
 	a->share = (a->share * m + b->share * n) / sum;
 	a->freq = (a->freq * m + b->freq * n) / sum;
-	a->most_share = (a->most_share * m + b->most_share * n) / sum;
+	a->max_share = (a->max_share * m + b->max_share * n) / sum;
 	if (n > m)
 		a->age_ms = b->age_ms;
 	if (b->best_freq > a->best_freq) {

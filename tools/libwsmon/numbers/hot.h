@@ -22,7 +22,7 @@
  * @best_ns:	when @best_freq was, the end of that interval
  * @best_freq:	its highest frequency, WSMON_SHARE_ONE is all rounds
  * @best_share:	the share at that time
- * @most_share:	the highest share
+ * @max_share:	the highest share
  * @age_ms:	its age in the last snapshot
  * @class:	enum wsmon_class, at @best_ns
  * @place:	what was mapped there then, as struct hot.place says
@@ -32,7 +32,7 @@ struct hot_cell {
 	__u64 end;
 	double share;
 	double freq;
-	double most_share;
+	double max_share;
 	__u64 best_ns;
 	__u16 best_freq;
 	__u16 best_share;

@@ -140,12 +140,12 @@ static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 	struct table *t = report_table(rp, &curve_desc);
 	unsigned int width = bar_width(BESIDE_BAR);
 	char bar[BAR_TEXT];
-	double most = 0;
+	double max = 0;
 	size_t i, k;
 
 	for (i = 0; i < cs->nr; i++)
 		for (k = 0; k < cs->of[i].nr; k++)
-			most = fmax(most, cs->of[i].point[k].high);
+			max = fmax(max, cs->of[i].point[k].high);
 	for (i = 0; i < cs->nr; i++) {
 		const struct wsmon_curve *of = &cs->of[i];
 
@@ -163,7 +163,7 @@ static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 				[P50]	= range_cell(of, p->p50),
 				[P95]	= range_cell(of, p->p95),
 				[BAR]	= cell_s(bar_text(bar, whole(p->low), whole(p->high),
-							  whole(most), width)),
+							  whole(max), width)),
 			});
 		}
 	}

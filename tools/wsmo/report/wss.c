@@ -83,7 +83,7 @@ static struct wss_options {
 /** struct scale - the longest bar of a target */
 struct scale {
 	__u32 pid;
-	__u64 most;
+	__u64 max;
 };
 
 /**
@@ -125,7 +125,7 @@ static const char *bar(char *text, const struct wss *w, const struct wsmon_wss_r
 	const struct scale key = { .pid = row->pid };
 	const struct scale *scale = sorted_find(&w->scales, &key);
 
-	return bar_text(text, row->low, row->high, scale ? scale->most : 0,
+	return bar_text(text, row->low, row->high, scale ? scale->max : 0,
 			w->bar);
 }
 
@@ -172,8 +172,8 @@ static void scale(struct wss *w, const struct wsmon_wss_row *row)
 	const struct scale key = { .pid = row->pid };
 	struct scale *scale = sorted_get(&w->scales, &key);
 
-	if (scale && row->high > scale->most)
-		scale->most = row->high;
+	if (scale && row->high > scale->max)
+		scale->max = row->high;
 	if (!w->window_us || row->window_us < w->window_us)
 		w->window_us = row->window_us;
 }

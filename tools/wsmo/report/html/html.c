@@ -246,9 +246,9 @@ static struct point join(const struct report *rp, const struct wsmon_wss_row *ro
 
 /* [[t, bytes, low, high], ...] */
 static void put_points(const struct report *rp, const struct wsmon_wss_row *row,
-		       size_t nr, size_t most)
+		       size_t nr, size_t max)
 {
-	size_t each = (nr + most - 1) / most, i;
+	size_t each = (nr + max - 1) / max, i;
 
 	putchar('[');
 	for (i = 0; i < nr; i += each) {
@@ -273,7 +273,7 @@ static size_t points_each(const struct html *h)
 }
 
 static void put_series(const struct report *rp, const char *key,
-		       struct wsmon_wss_rows *rows, size_t most)
+		       struct wsmon_wss_rows *rows, size_t max)
 {
 	size_t i, end;
 
@@ -284,7 +284,7 @@ static void put_series(const struct report *rp, const char *key,
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"points\":",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].window_us);
-		put_points(rp, &rows->row[i], end - i, most);
+		put_points(rp, &rows->row[i], end - i, max);
 		putchar('}');
 	}
 	puts("],");
@@ -315,14 +315,14 @@ static void put_percentiles(const struct wsmon_wss_rows *rows)
 	puts("],");
 }
 
-static void put_band(const struct heatmap *m, const struct band *b)
+static void put_section(const struct heatmap *m, const struct section *b)
 {
 	char name[HEATMAP_NAME];
 	unsigned int i;
 
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
-	       b->line, b->lines, class_name(m->spans.span[b->label].class),
-	       b->bytes, b->fold ? b->gap : 0, m->spans.span[b->last].end);
+	       b->line, b->lines, class_name(m->ranges.range[b->label].class),
+	       b->bytes, b->fold ? b->gap : 0, m->ranges.range[b->last].end);
 	put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
@@ -356,13 +356,13 @@ static void put_maps(const struct report *rp, const struct html *h)
 
 	fputs("\"maps\":[", stdout);
 	for (i = 0; i < h->maps->targets.nr && i < MAPS_MAX; i++, m++) {
-		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"bands\":[",
+		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"sections\":[",
 		       i ? ",\n" : "", m->pid, filter_time(&rp->filter, m->from_ns),
 		       filter_time(&rp->filter, m->to_ns), m->columns,
 		       m->lines * m->fine, m->fine);
-		for (j = 0; j < m->nr_bands; j++) {
+		for (j = 0; j < m->nr_sections; j++) {
 			fputs(j ? ",\n" : "", stdout);
-			put_band(m, &m->bands[j]);
+			put_section(m, &m->sections[j]);
 		}
 		fputs("],\"cells\":", stdout);
 		put_cells(m);
@@ -387,10 +387,10 @@ static void put_names(const struct html *h)
 static void html_end(struct report *rp)
 {
 	struct html *h = rp->data;
-	size_t most;
+	size_t max;
 
 	wsmon_wss_sort(&h->kept.rows, true);
-	most = points_each(h);
+	max = points_each(h);
 	puts("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 	     "<title>wsmon: working sets</title>");
@@ -400,8 +400,8 @@ static void html_end(struct report *rp)
 	h->summary.cut = rp->cut;
 	put_lines("summary", &h->summary);
 	put_percentiles(&h->kept.rows);
-	put_series(rp, "wss", &h->kept.rows, most);
-	put_series(rp, "rss", &h->kept.rss, most);
+	put_series(rp, "wss", &h->kept.rows, max);
+	put_series(rp, "rss", &h->kept.rss, max);
 	put_maps(rp, h);
 	put_events(rp, h);
 	html_put_sizing(h->curves);

@@ -19,7 +19,7 @@
 #define STEPS		200
 
 /* Rates are drawn down to this */
-#define RATE_LEAST	1.0
+#define RATE_MIN	1.0
 
 /**
  * struct unit - what sizes are in
@@ -34,12 +34,12 @@ struct unit {
 static struct unit size_unit(const struct wsmon_curves *cs)
 {
 	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
-	double most = 0;
+	double max = 0;
 	size_t i, unit = 0;
 
 	for (i = 0; i < cs->nr; i++)
-		most = fmax(most, cs->of[i].point[cs->of[i].nr - 1].high);
-	while (unit + 1 < ARRAY_SIZE(names) && most >= 1ULL << (10 * (unit + 2)))
+		max = fmax(max, cs->of[i].point[cs->of[i].nr - 1].high);
+	while (unit + 1 < ARRAY_SIZE(names) && max >= 1ULL << (10 * (unit + 2)))
 		unit++;
 	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
 }
@@ -156,13 +156,13 @@ static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
 	plot_printf(p, "$line%zu << END\n", nr);
 	for (k = 0; k <= STEPS; k++)
 		plot_printf(p, "%.9g %.9g %.9g %.9g\n", at[k].bytes / unit.bytes,
-			    fmax(RATE_LEAST, at[k].refaults),
-			    fmax(RATE_LEAST, at[k].low),
-			    fmax(RATE_LEAST, at[k].high));
+			    fmax(RATE_MIN, at[k].refaults),
+			    fmax(RATE_MIN, at[k].low),
+			    fmax(RATE_MIN, at[k].high));
 	plot_printf(p, "END\n$points%zu << END\n", nr);
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
-			    fmax(RATE_LEAST, wsmon_limit(of, knee).refaults));
+			    fmax(RATE_MIN, wsmon_limit(of, knee).refaults));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");

@@ -72,19 +72,19 @@ static void choose_axes(struct axes *ax, const struct wsmon_wss_rows *rows,
 			const struct wsmon_wss_rows *rss)
 {
 	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
-	__u64 most = 0, first = ~0ULL, last = 0;
+	__u64 max = 0, first = ~0ULL, last = 0;
 	size_t i, unit = 0;
 
 	for (i = 0; i < rows->nr; i++) {
 		const struct wsmon_wss_row *row = &rows->row[i];
 
-		most = row->high > most ? row->high : most;
+		max = row->high > max ? row->high : max;
 		first = row->time_ns < first ? row->time_ns : first;
 		last = row->time_ns > last ? row->time_ns : last;
 	}
 	for (i = 0; i < rss->nr; i++)
-		most = rss->row[i].bytes > most ? rss->row[i].bytes : most;
-	while (unit + 1 < ARRAY_SIZE(names) && most >> (10 * (unit + 2)))
+		max = rss->row[i].bytes > max ? rss->row[i].bytes : max;
+	while (unit + 1 < ARRAY_SIZE(names) && max >> (10 * (unit + 2)))
 		unit++;
 	ax->per_size = 1ULL << (10 * (unit + 1));
 	ax->size = names[unit];
