@@ -177,6 +177,7 @@ struct wsmon_member {
  * @check_again: the last pass that checked samples gave up: those it left may have
  *		been accessed, even if the target has not run since
  * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
+ * @called:	it needs a look before the next round
  * @gone:	it exited
  */
 struct wsmon_target {
@@ -211,6 +212,7 @@ struct wsmon_target {
 	bool arm_again;
 	bool check_again;
 	bool secondary_mmu;
+	bool called;
 	bool gone;
 };
 
@@ -241,7 +243,7 @@ struct wsmon_stats {
  * @born:	children of members that kwsmond has not seen yet (members_lock)
  * @spares:	members to be (members_lock)
  * @calls:	members that need a look before the next round (members_lock)
- * @answers:	those of them that kwsmond looks at now (members_lock)
+ * @answers:	those of them that kwsmond looks at now; only kwsmond uses the list
  * @nr_members:	number of @members and @born (members_lock)
  * @nr_spares:	number of @spares (members_lock)
  * @follow:	children of members become members (members_lock)
@@ -261,7 +263,8 @@ struct wsmon_stats {
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
  * @poked:	attributes changed since the last round, and with them the due time
- * @called:	kwsmond was called before the next round (members_lock)
+ * @called:	kwsmond is to run before the next round; only kwsmond clears it
+ * @target_called: a target needs a look before the next round (members_lock)
  * @cost_ns:	CPU time up to the present round, including that of flushes
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	number of rounds in a row in which no target had run
@@ -300,6 +303,7 @@ struct wsmon_session {
 	struct wsmon_hist hold;
 	bool poked;
 	bool called;
+	bool target_called;
 	u64 cost_ns;
 	bool first;
 	u32 asleep;
@@ -387,6 +391,7 @@ void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pi
 /* wsmon_task.c: a target's threads */
 struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_target_cpus(const struct wsmon_target *t, struct mm_struct *mm, struct cpumask *cpus);
@@ -400,7 +405,7 @@ void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
 void wsmon_members_follow(struct wsmon_session *ss, bool follow);
 void wsmon_members_watch(struct wsmon_session *ss);
 void wsmon_members_unwatch(struct wsmon_session *ss);
-void wsmon_members_update(struct wsmon_session *ss);
+bool wsmon_members_update(struct wsmon_session *ss);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
 void wsmon_members_age(struct wsmon_session *ss, u64 before);
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);

@@ -115,6 +115,9 @@ static u64 session_horizon(u64 now)
 	return now - min(now, longest + wsmon_slack_ns());
 }
 
+/* Members that have a look at once, with all targets; then others may take wsmon.lock */
+#define CALLS_AT_ONCE	WSMON_MAX_TARGETS
+
 /* Begin to look at targets. @first: it is the first round of an interval */
 static void session_begin_look(struct wsmon_session *ss, bool first)
 {
@@ -127,16 +130,17 @@ static void session_begin_look(struct wsmon_session *ss, bool first)
  * Look at members that executed a program, or ended. If a round of all targets follows,
  * targets have their look there. If no CPU time is left, new programs have to wait.
  * Targets that ended do not: that happens once, and their memory waits to be freed.
- * Return: did it look at targets?
+ * Return: were targets called? A round may have looked at them since.
  */
 static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 {
+	bool targets = wsmon_members_update(ss);
+	u32 events, left = CALLS_AT_ONCE;
 	struct wsmon_member *m;
-	bool targets = false;
-	u32 events;
 
-	wsmon_members_update(ss);
-	while ((m = wsmon_members_next(ss, &events))) {
+	if (targets && !round)
+		session_begin_look(ss, false);
+	for (; left && (m = wsmon_members_next(ss, &events)); left--) {
 		struct wsmon_target *t = m->target;
 		struct mm_struct *old;
 
@@ -146,10 +150,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 			if (old)
 				mmput_async(old);
 		}
-		if (t && !round) {
-			if (!targets)
-				session_begin_look(ss, false);
-			targets = true;
+		if (t && !round && READ_ONCE(t->called)) {
 			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
 				wsmon_target_round(ss, t, now, false);
 		} else if (!t && events & WSMON_MEMBER_EXIT) {
@@ -158,6 +159,9 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 		}
 		cond_resched();
 	}
+	/* the rest follows at once */
+	if (!left)
+		WRITE_ONCE(ss->called, true);
 	return targets;
 }
 

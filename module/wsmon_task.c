@@ -121,11 +121,17 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
  */
 bool wsmon_target_alive(const struct wsmon_target *t)
 {
+	return wsmon_pid_alive(t->pid);
+}
+
+/** wsmon_pid_alive - tell whether any thread of a thread group is not in exit */
+bool wsmon_pid_alive(struct pid *pid)
+{
 	struct task_struct *leader;
 	bool alive;
 
 	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
+	leader = pid_task(pid, PIDTYPE_TGID);
 	alive = leader && atomic_read(&leader->signal->live);
 	rcu_read_unlock();
 	return alive;

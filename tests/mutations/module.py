@@ -132,7 +132,7 @@ MUTATIONS = [
     ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
         (SESSION, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
     ("no_more_spare_members", "6.12", SELF + "children_test.py", [
-        (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n}", "}")]),
+        (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n	return", "	return")]),
     ("member_pid_not_put", "6.12", SELF + "children_test.py", [
         (MEMBER, "	put_pid(m->pid);\n	kfree(m);", "	kfree(m);")]),
     ("member_mm_not_put", "6.12", SELF + "children_test.py", [
