@@ -128,7 +128,8 @@ MUTATIONS = [
         (MEMBER, "	if (member_find(task_tgid(parent)) && watched->follow)\n",
          "	if (member_find(task_tgid(parent)))\n")]),
     ("threads_are_members", "6.12", SELF + "children_test.py", [
-        (MEMBER, "same_thread_group(parent, child) || ", "")]),
+        (MEMBER, "same_thread_group(parent, child) || ", ""),
+        (MEMBER, "	if (member_find(task_tgid(child)))\n		return;\n", "")]),
     ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
         (SESSION, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
     ("no_more_spare_members", "6.12", SELF + "children_test.py", [
