@@ -194,6 +194,16 @@ static inline bool wsmon_object_counts(const struct wsmon_object *o)
 	return o->kind == WSMON_PART_FILE || o->mappers > 1;
 }
 
+/* wsmon_group.c */
+struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
+					  struct mm_struct **mmp, u64 now);
+void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin);
+void wsmon_group_draw(struct wsmon_session *ss);
+void wsmon_group_arm(struct wsmon_session *ss, u64 now);
+
+/* wsmon_totals.c */
+void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part);
+
 /* wsmon_share.c */
 struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
 				       struct mm_struct *mm, u64 exec_id, u64 since);

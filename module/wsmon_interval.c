@@ -457,6 +457,8 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *mm;
 	bool changed, ran;
 
+	/* before the look: what happens later needs another */
+	xchg(&t->called, false);
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm) {
 		target_gone(ss, t, now);

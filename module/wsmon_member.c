@@ -15,10 +15,10 @@
  *
  * With follow=1 a child of a member is a member from its first instruction on: the probe
  * at fork runs before the child does. A probe must not allocate memory, so it takes one
- * of the spare members that kwsmond has made.
+ * of the spare members that kwsmond has made, and wakes kwsmond only if few are left.
  *
- * Probes run in the context of the process and do not sleep. Without these tracepoints
- * (no CONFIG_TRACEPOINTS), only rounds notice new programs, and no child is followed.
+ * Probes run in the context of the process and do not sleep. Without CONFIG_TRACEPOINTS
+ * only rounds notice new programs, and no child is followed.
  */
 #include <linux/hash.h>
 #include <linux/list.h>
@@ -37,7 +37,6 @@
 
 /* Spare members: enough for all forks until kwsmond makes more */
 #define SPARES		1024U
-
 #define BUCKETS_BITS	12
 
 /*
@@ -57,7 +56,9 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
 
 /*
  * Tell, without the lock, whether the process of a task may be a member. The present
- * process became one, if it is, before it began to run, or when monitoring started.
+ * process became one, if it is, before it began to run, or when monitoring started. The
+ * answer may be out of date, as others change @watched and the bucket; both are read and
+ * written once. So whoever takes the lock then asks member_find().
  */
 static bool member_possible(struct task_struct *task)
 {
@@ -69,7 +70,7 @@ static struct wsmon_member *member_find(const struct pid *tgid)
 {
 	struct wsmon_member *m;
 
-	/* without a session, others may change the buckets */
+	/* a session that begins or ends changes the buckets without the lock meanwhile */
 	if (!watched)
 		return NULL;
 	hlist_for_each_entry(m, member_bucket(tgid), hash) {
@@ -82,18 +83,22 @@ static struct wsmon_member *member_find(const struct pid *tgid)
 /* Have kwsmond run soon. Context: members_lock held. */
 static void members_call_thread(void)
 {
-	if (watched->called)
+	if (READ_ONCE(watched->called))
 		return;
 	WRITE_ONCE(watched->called, true);
 	wake_up_process(watched->thread);
 }
 
-/* Have kwsmond look at a member now. Context: members_lock held. */
+/* Have kwsmond look at a member now, and at targets first. Context: members_lock held. */
 static void member_call(struct wsmon_member *m, u32 event)
 {
 	if (!m->events)
-		list_add_tail(&m->call, &watched->calls);
+		list_add(&m->call, m->target ? &watched->calls : watched->calls.prev);
 	m->events |= event;
+	if (m->target) {
+		WRITE_ONCE(m->target->called, true);
+		watched->target_called = true;
+	}
 	members_call_thread();
 }
 
@@ -111,13 +116,17 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 {
 	struct wsmon_member *m;
 
-	members_call_thread();
+	/* a target, if its pid was written before the end of this fork */
+	if (member_find(task_tgid(child)))
+		return;
+	if (ss->nr_spares < SPARES / 2)
+		members_call_thread();
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
 	if (!m || ss->nr_members >= MEMBERS_MAX) {
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 		return;
 	}
-	ss->nr_spares--;
+	WRITE_ONCE(ss->nr_spares, ss->nr_spares - 1);
 	m->pid = get_pid(task_tgid(child));
 	member_keep(m, child);
 	hlist_add_head(&m->hash, member_bucket(m->pid));
@@ -187,10 +196,9 @@ static void member_free(struct wsmon_member *m)
 	kfree(m);
 }
 
-/* Make as many spare members as there should be, or as many as there is memory for. */
+/* Make spare members, as long as there is memory. Probes only take some meanwhile. */
 static void members_refill(struct wsmon_session *ss)
 {
-	/* probes only take some meanwhile */
 	u32 nr = SPARES - READ_ONCE(ss->nr_spares);
 	struct wsmon_member *m;
 
@@ -200,7 +208,7 @@ static void members_refill(struct wsmon_session *ss)
 			break;
 		raw_spin_lock(&members_lock);
 		list_add(&m->node, &ss->spares);
-		ss->nr_spares++;
+		WRITE_ONCE(ss->nr_spares, ss->nr_spares + 1);
 		raw_spin_unlock(&members_lock);
 	}
 }
@@ -215,13 +223,7 @@ void wsmon_members_init(struct wsmon_session *ss)
 	INIT_LIST_HEAD(&ss->answers);
 }
 
-/**
- * wsmon_members_add - make a target a member
- * @ss:	the session, not watched yet
- * @t:	the target
- *
- * Return: 0 or -ENOMEM.
- */
+/** wsmon_members_add - make @t a member of @ss, not watched yet. Return: 0 or -ENOMEM. */
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
@@ -236,13 +238,7 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 	return 0;
 }
 
-/**
- * wsmon_members_remove - remove a member that is gone
- * @ss:	the session
- * @m:	the member, which is freed
- *
- * Context: wsmon.lock held.
- */
+/** wsmon_members_remove - free a member @m that is gone. Context: wsmon.lock held. */
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
 	raw_spin_lock(&members_lock);
@@ -302,7 +298,7 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 	if (watched == ss)
 		WRITE_ONCE(watched, NULL);
 	raw_spin_unlock(&members_lock);
-	/* from here on, no probe uses the members */
+	/* from here on, no probe uses the members: one that waits for the lock finds none */
 	list_splice_init(&ss->born, &ss->members);
 	list_splice_init(&ss->spares, &ss->members);
 	list_for_each_entry_safe(m, next, &ss->members, node) {
@@ -317,18 +313,27 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
  * wsmon_members_update - take over what probes have left for kwsmond
  * @ss:	the session
  *
- * wsmon_members_next() returns the members that were called up to now.
+ * wsmon_members_next() returns the members that were called up to now, targets first. If
+ * it still has some from the last time, nothing is taken over, and no spare member is
+ * made: so those that have ended, whose memory waits to be freed, are not too many.
  * Context: wsmon.lock held, may sleep.
+ * Return: are targets called?
  */
-void wsmon_members_update(struct wsmon_session *ss)
+bool wsmon_members_update(struct wsmon_session *ss)
 {
+	bool targets = false;
+
+	if (!list_empty(&ss->answers))
+		return false;
 	raw_spin_lock(&members_lock);
 	WRITE_ONCE(ss->called, false);
+	swap(targets, ss->target_called);
 	list_splice_tail_init(&ss->born, &ss->members);
 	list_splice_tail_init(&ss->calls, &ss->answers);
 	raw_spin_unlock(&members_lock);
 	if (ss->follow)
 		members_refill(ss);
+	return targets;
 }
 
 /**
@@ -357,8 +362,9 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
 /**
  * wsmon_members_age - release the mms of programs that are older than all windows
  * @ss:		the session
- * @before:	those that began before this time; those of targets stay
+ * @before:	those that began before this time; rounds do this for targets
  *
+ * Also finds members whose end no probe has reported, as a thread faulted in exit.
  * Context: wsmon.lock held, may sleep.
  */
 void wsmon_members_age(struct wsmon_session *ss, u64 before)
@@ -366,10 +372,13 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before)
 	struct wsmon_member *m;
 
 	list_for_each_entry(m, &ss->members, node) {
+		bool gone = !m->target && !wsmon_pid_alive(m->pid);
 		struct mm_struct *old = NULL;
 
 		raw_spin_lock(&members_lock);
-		if (!m->target && m->born_ns < before)
+		if (gone)
+			member_call(m, WSMON_MEMBER_EXIT);
+		else if (!m->target && m->born_ns < before)
 			swap(old, m->mm);
 		raw_spin_unlock(&members_lock);
 		if (old)
@@ -396,14 +405,9 @@ u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
 	return born;
 }
 
-/**
- * wsmon_member_take - take over the mm that is kept for a member
- * @m:		the member
- * @which:	take it only if it is this one, as the member may have executed another
- *		program since; NULL: any
- *
- * Context: wsmon.lock held.
- * Return: the mm, to be given to mmput_async(), or NULL.
+/*
+ * wsmon_member_take - take over the mm that is kept for a member @m, or NULL: only @which,
+ * as the member may have executed another program since; any, if @which is NULL
  */
 struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which)
 {
@@ -455,11 +459,14 @@ static void probes_find_tracepoint(struct tracepoint *tp, void *data)
 		p->tp = tp;
 }
 
-static void probes_detach(unsigned int nr)
+/** wsmon_probes_exit - detach the probes, and wait for those that run */
+void wsmon_probes_exit(void)
 {
-	while (nr--) {
-		if (probes[nr].tp)
-			tracepoint_probe_unregister(probes[nr].tp, probes[nr].function, NULL);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (probes[i].tp)
+			tracepoint_probe_unregister(probes[i].tp, probes[i].function, NULL);
 	}
 	tracepoint_synchronize_unregister();
 }
@@ -484,15 +491,10 @@ int wsmon_probes_init(void)
 			continue;
 		err = tracepoint_probe_register(probes[i].tp, probes[i].function, NULL);
 		if (err) {
-			probes_detach(i);
+			probes[i].tp = NULL;
+			wsmon_probes_exit();
 			return err;
 		}
 	}
 	return 0;
-}
-
-/** wsmon_probes_exit - detach the probes, and wait for those that run */
-void wsmon_probes_exit(void)
-{
-	probes_detach(ARRAY_SIZE(probes));
 }

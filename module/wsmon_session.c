@@ -116,21 +116,33 @@ static u64 session_horizon(u64 now)
 	return now - min(now, longest + wsmon_slack_ns());
 }
 
+/* Members that have a look at once, with all targets; then others may take wsmon.lock */
+#define CALLS_AT_ONCE	WSMON_MAX_TARGETS
+
+/* Begin to look at targets. @first: it is the first round of an interval */
+static void session_begin_look(struct wsmon_session *ss, bool first)
+{
+	session_account(ss);
+	ss->passes++;
+	ss->first = first;
+}
+
 /*
  * Look at members that executed a program, or ended. If a round of all targets follows,
  * targets have their look there. If no CPU time is left, new programs have to wait.
  * Targets that ended do not: that happens once, and their memory waits to be freed.
- * Return: were there targets among them?
+ * Return: were targets called? A round may have looked at them since.
  */
 static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 {
+	bool targets = wsmon_members_update(ss);
+	u32 events, left = CALLS_AT_ONCE;
 	struct wsmon_member *m;
-	bool targets = false;
-	u32 events;
 
-	wsmon_members_update(ss);
 	wsmon_group_begin(ss);
-	while ((m = wsmon_members_next(ss, &events))) {
+	if (targets && !round)
+		session_begin_look(ss, false);
+	for (; left && (m = wsmon_members_next(ss, &events)); left--) {
 		struct wsmon_target *t = m->target;
 		struct mm_struct *old;
 
@@ -140,16 +152,18 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 			if (old)
 				mmput_async(old);
 		}
-		targets |= !!t;
-		if (t && !round &&
-		    (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t)))
-			wsmon_target_round(ss, t, now, false);
-		if (!t && events & WSMON_MEMBER_EXIT) {
+		if (t && !round && READ_ONCE(t->called)) {
+			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
+				wsmon_target_round(ss, t, now, false);
+		} else if (!t && events & WSMON_MEMBER_EXIT) {
 			wsmon_group_exit(ss, m);
 			wsmon_members_remove(ss, m);
 		}
 		cond_resched();
 	}
+	/* the rest follows at once */
+	if (!left)
+		WRITE_ONCE(ss->called, true);
 	return targets;
 }
 
@@ -160,12 +174,10 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
-	session_account(ss);
-	ss->passes++;
+	session_begin_look(ss, boundary);
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
 	session_look(ss, true, now);
-	ss->first = boundary;
 	if (boundary)
 		ss->epoch++;
 	for (i = 0; i < ss->nr_targets; i++) {
@@ -195,9 +207,6 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	u64 now = ktime_get_ns();
 	bool targets;
 
-	session_account(ss);
-	ss->passes++;
-	ss->first = false;
 	targets = session_look(ss, false, now);
 	if (!READ_ONCE(ss->nr_members))
 		return 0;

@@ -12,7 +12,6 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
-#include <linux/rmap.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -301,67 +300,6 @@ static bool vma_counts(struct vm_area_struct *vma)
 	       wsmon_vma_usable(vma);
 }
 
-/* As space_grow(), for parts */
-static int parts_grow(struct wsmon_parts *parts)
-{
-	u32 cap = clamp(parts->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
-	struct wsmon_part *p = kvmalloc_array(cap, sizeof(*p),
-					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-
-	if (!p)
-		return -ENOMEM;
-	if (parts->nr)
-		memcpy(p, parts->p, sizeof(*p) * parts->nr);
-	kvfree(parts->p);
-	parts->p = p;
-	parts->cap = cap;
-	return 0;
-}
-
-/* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
-static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		     const void *key, enum wsmon_part_kind kind, u32 class)
-{
-	struct wsmon_part part = {
-		.key = key,
-		.kind = kind,
-		.class = class,
-		.vpn = vma->vm_start >> PAGE_SHIFT,
-		.index = vma->vm_pgoff,
-		.pages = vma_pages(vma),
-	};
-
-	if (parts->nr < parts->cap && part.index + part.pages < WSMON_SLOT_PAGES)
-		parts->p[parts->nr++] = part;
-}
-
-/*
- * Add what others may map, too, of a mapping that is read from @addr on: pages of its file,
- * and anonymous pages that a fork shares. The root of the anon_vma is the same in all
- * processes that may share these, and the offsets are, too.
- * Return: 1 if it may have private pages as well, 0 if not, or -ENOSPC.
- */
-static int vma_take_parts(struct vm_area_struct *vma, struct wsmon_parts *parts,
-			  unsigned long addr, u32 class)
-{
-	struct anon_vma *anon = READ_ONCE(vma->anon_vma);
-
-	/* the rest of a mapping that was read in part */
-	if (addr > vma->vm_start)
-		return 1;
-	/* room for two parts, or none is added */
-	if (parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS)
-		return -ENOSPC;
-	if (vma->vm_file) {
-		parts_add(parts, vma, vma->vm_file->f_mapping, WSMON_PART_FILE, class);
-		if (vma->vm_flags & VM_MAYSHARE || !anon)
-			return 0;
-	}
-	if (anon)
-		parts_add(parts, vma, anon->root, WSMON_PART_FAMILY, class);
-	return 1;
-}
-
 /*
  * Read some mappings while the mmap lock is held.
  * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
@@ -389,7 +327,7 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 			continue;
 		if (vma_counts(vma)) {
 			class = vma_classify(vma, data_end);
-			err = parts ? vma_take_parts(vma, parts, *addr, class) : 1;
+			err = parts ? wsmon_parts_take(parts, vma, *addr, class) : 1;
 			if (err < 0)
 				return err;
 			if (!err) {
@@ -428,7 +366,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 		parts->nr = 0;
 	do {
 		if (parts && parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS) {
-			ret = parts_grow(parts);
+			ret = wsmon_parts_grow(parts);
 			if (ret)
 				return ret;
 		}

@@ -35,8 +35,6 @@
 
 #include "wsmon_walk.h"
 
-/* Release the mmap lock after this time, give or take one page table's samples */
-#define HOLD_NS		(60 * NSEC_PER_USEC)
 /* Read the clock once in this many regions */
 #define HOLD_CHECK	16
 /* Pay debts to reclaim after this time, if intervals are longer */
@@ -44,80 +42,19 @@
 /* Attempts to lock a page table: the pmd's Accessed bit may be set meanwhile */
 #define PMD_TRIES	4
 
-static void walk_leave_table(struct wsmon_walk *w)
-{
-	if (!w->ptl)
-		return;
-	/* for sparse: the cursor holds both since walk_enter_table() */
-	__acquire(RCU);
-	__acquire(w->ptl);
-	spin_unlock(w->ptl);
-	rcu_read_unlock();
-	w->ptl = NULL;
-	w->table.end = 0;
-}
-
-static void walk_leave_mapping(struct wsmon_walk *w)
-{
-	walk_leave_table(w);
-	if (w->shared)
-		i_mmap_unlock_read(w->shared);
-	w->shared = NULL;
-	w->vma = NULL;
-	w->mapping.end = 0;
-}
-
-static void walk_unlock(struct wsmon_walk *w)
-{
-	u64 held;
-
-	walk_leave_mapping(w);
-	if (!w->locked)
-		return;
-	wsmon_mm_unlock(w->pass.mm);
-	w->locked = false;
-	held = ktime_get_ns() - w->since_ns;
-	wsmon_hist_add(&w->session->hold, held);
-	if (held > w->pass.stats->max_hold_ns)
-		w->pass.stats->max_hold_ns = held;
-}
-
-static bool walk_lock(struct wsmon_walk *w)
-{
-	if (!wsmon_mm_lock(w->pass.mm, &w->tries))
-		return false;
-	w->locked = true;
-	w->since_ns = ktime_get_ns();
-	w->steps = 0;
-	w->hole.end = 0;
-	return true;
-}
-
-static noinline bool walk_renew_lock(struct wsmon_walk *w)
-{
-	if (w->locked) {
-		if (!mmap_lock_is_contended(w->pass.mm) && !need_resched() &&
-		    ktime_get_ns() - w->since_ns < HOLD_NS)
-			return true;
-		walk_unlock(w);
-		cond_resched();
-	}
-	return walk_lock(w);
-}
-
 /* Take the mmap lock, or release it for a moment if others wait. Return: is it held? */
 static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 {
 	if (likely(w->locked && ++w->steps % HOLD_CHECK))
 		return true;
-	return walk_renew_lock(w);
+	return wsmon_walk_renew_lock(w);
 }
 
 /* Skipping regions takes time, too: do not hold the mmap lock too long. */
 static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
 	if (w->locked && !(++w->steps % HOLD_CHECK))
-		walk_renew_lock(w);
+		wsmon_walk_renew_lock(w);
 }
 
 static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
@@ -126,7 +63,7 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 
 	if (wsmon_range_holds(&w->mapping, addr))
 		return w->vma;
-	walk_leave_mapping(w);
+	wsmon_walk_leave_mapping(w);
 	vma = find_vma(w->pass.mm, addr);
 	w->mapping = (struct wsmon_range){ addr, addr + 1 };
 	if (!vma || addr < vma->vm_start)
@@ -241,12 +178,12 @@ static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsig
 	w->ptl = pte_lockptr(w->pass.mm, &pmd);
 	spin_lock(w->ptl);
 	w->table = wsmon_range_around(addr, PMD_SIZE);
-	/* for sparse: the cursor holds both until walk_leave_table() */
+	/* for sparse: the cursor holds both until wsmon_walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
 		return true;
-	walk_leave_table(w);
+	wsmon_walk_leave_table(w);
 	return false;
 }
 
@@ -320,7 +257,7 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 	bool seen = w->leaf_seen, same = op == w->leaf_op;
 
 	if (!same || (w->pass.settle && *debt)) {
-		walk_leave_table(w);
+		wsmon_walk_leave_table(w);
 		if (walk_find_mapping(w, addr))
 			walk_descend(w, addr, same && op == WSMON_SAMPLE_CHECK ?
 				WSMON_SAMPLE_SETTLE : op, debt);
@@ -334,7 +271,7 @@ static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long a
 {
 	if (wsmon_range_holds(&w->leaf, addr))
 		return walk_sample_leaf_again(w, addr, op, debt);
-	walk_leave_table(w);
+	wsmon_walk_leave_table(w);
 	if (!walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
 		return false;
 	return walk_descend(w, addr, op, debt);
@@ -465,7 +402,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			r->dropped = 1;
 		r->last = op == WSMON_SAMPLE_DROP;
 	}
-	walk_unlock(&w);
+	wsmon_walk_unlock(&w);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
 	wsmon_young_finish(&w.pass);
 }
@@ -521,7 +458,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		else
 			ss->stats.checks++;
 	}
-	walk_unlock(&w);
+	wsmon_walk_unlock(&w);
 	if (i < nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
 	ss->stats.walk_ns += ktime_get_ns() - begin;

@@ -140,4 +140,10 @@ struct wsmon_walk {
 	spinlock_t *ptl;	/* of the page table */
 };
 
+/* wsmon_hold.c */
+void wsmon_walk_leave_table(struct wsmon_walk *w);
+void wsmon_walk_leave_mapping(struct wsmon_walk *w);
+void wsmon_walk_unlock(struct wsmon_walk *w);
+bool wsmon_walk_renew_lock(struct wsmon_walk *w);
+
 #endif /* WSMON_WALK_H */

@@ -449,56 +449,6 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		      const struct wsmon_wss *w);
 u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
-/* wsmon_pace.c: keeping within the CPU budget */
-/**
- * struct wsmon_pace - how much work a session does, and what it costs
- * @share:	share of max_regions in force (Q15)
- * @step_ns:	sampling interval in force
- * @left_ns:	CPU time the present interval may take
- * @spent_ns:	CPU time it has taken
- * @debt_ns:	CPU time that earlier intervals took above their budget, not yet repaid
- * @first_ns:	expected cost of the first round of an interval
- * @last_ns:	cost of the last such round
- * @check_ns:	expected cost of a round of checks
- * @checks_ns:	cost of the rounds of checks in this interval
- * @checks:	number of rounds of checks in this interval
- */
-struct wsmon_pace {
-	u32 share;
-	u32 checks;
-	u64 step_ns;
-	u64 left_ns;
-	u64 spent_ns;
-	u64 debt_ns;
-	u64 first_ns;
-	u64 last_ns;
-	u64 check_ns;
-	u64 checks_ns;
-};
-
-void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
-u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
-bool wsmon_pace_may_check(const struct wsmon_pace *p);
-void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
-void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
-
-#define WSMON_HIST_BUCKETS	256
-
-/**
- * struct wsmon_hist - a histogram, four buckets an octave
- * @n:		number of values by wsmon_log2_quarters()
- * @total:	number of values
- * @max:	largest value
- */
-struct wsmon_hist {
-	u64 n[WSMON_HIST_BUCKETS];
-	u64 total;
-	u64 max;
-};
-
-void wsmon_hist_add(struct wsmon_hist *h, u64 value);
-u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent);
-
 /* wsmon_parse.c: texts that people write to debugfs */
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
@@ -508,5 +458,7 @@ int wsmon_attrs_check(const struct wsmon_attrs *attrs);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
 const char *wsmon_class_name(u32 class);
 const char *wsmon_peak_group_name(u32 group);
+
+#include "wsmon_pace.h"
 
 #endif /* WSMON_PURE_H */

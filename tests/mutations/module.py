@@ -17,7 +17,7 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
-INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
+INTERVAL, TASK, MEMBER = ("module/wsmon_%s.c" % n for n in ("interval", "task", "member"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
@@ -122,6 +122,26 @@ MUTATIONS = [
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
         (REGIONS, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
+    ("child_not_followed", "6.12", SELF + "children_test.py", [
+        (MEMBER, "	if (member_find(task_tgid(parent)) && watched->follow)\n", "	if (0)\n")]),
+    ("always_followed", "6.12", SELF + "children_test.py", [
+        (MEMBER, "	if (member_find(task_tgid(parent)) && watched->follow)\n",
+         "	if (member_find(task_tgid(parent)))\n")]),
+    ("threads_are_members", "6.12", SELF + "children_test.py", [
+        (MEMBER, "same_thread_group(parent, child) || ", ""),
+        (MEMBER, "	if (member_find(task_tgid(child)))\n		return;\n", "")]),
+    ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
+        (SESSION, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
+    ("no_more_spare_members", "6.12", SELF + "children_test.py", [
+        (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n	return", "	return")]),
+    ("member_pid_not_put", "6.12", SELF + "children_test.py", [
+        (MEMBER, "	put_pid(m->pid);\n	kfree(m);", "	kfree(m);")]),
+    ("member_mm_not_put", "6.12", SELF + "children_test.py", [
+        (MEMBER, "	if (m->mm)\n		mmput_async(m->mm);\n", "")]),
+    ("member_found_when_freed", "debug", SELF + "children_test.py", [
+        (MEMBER, "	hlist_del(&m->hash);\n	list_del(&m->node);", "	list_del(&m->node);")]),
+    ("old_program_not_put", "debug", stress("exec_followed nothing_is_leaked"), [
+        (SESSION, "			if (old)\n				mmput_async(old);\n", "")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
         (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"

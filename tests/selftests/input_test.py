@@ -170,13 +170,13 @@ def good_attrs():
     w.must_put("attrs", "sample_us=5000 aggr_us=100000 update_us=200000 "
                "window_us=300000 min_regions=5 max_regions=500 flush_tlb=0 "
                "seed=18446744073709551615 cpu_permille=1000 peak_window=60 "
-               "peak_gain=2.50 peak_adapt=0.125 peak_detector=fano\n")
+               "peak_gain=2.50 peak_adapt=0.125 peak_detector=fano follow=1\n")
     assert w.attrs() == {
         "sample_us": "5000", "aggr_us": "100000", "update_us": "200000",
         "window_us": "300000", "min_regions": "5", "max_regions": "500",
         "flush_tlb": "0", "seed": "18446744073709551615",
         "cpu_permille": "1000", "peak_window": "60", "peak_gain": "2.5",
-        "peak_adapt": "0.125", "peak_detector": "fano"}
+        "peak_adapt": "0.125", "peak_detector": "fano", "follow": "1"}
     w.must_put("attrs", "flush_tlb=1")
     # what attrs prints, attrs takes
     w.must_put("attrs", w.get("attrs"))

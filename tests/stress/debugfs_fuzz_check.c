@@ -74,20 +74,20 @@ static bool decimal_right(const char *s, int min, int max)
 
 static void attrs_right(const char *s)
 {
-	unsigned long long sample, aggr, update, min, max, flush, seed, cpu, window;
+	unsigned long long sample, aggr, update, min, max, flush, seed, cpu, window, follow;
 	char windows[128], gain[16], adapt[16], detector[16];
 	int n;
 
 	if (sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
 		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu\n"
 		   "cpu_permille=%llu\npeak_window=%llu\npeak_gain=%15[0-9.]\n"
-		   "peak_adapt=%15[0-9.]\npeak_detector=%15[a-z]%n",
+		   "peak_adapt=%15[0-9.]\npeak_detector=%15[a-z]\nfollow=%llu%n",
 		   &sample, &aggr, &update, windows, &min, &max, &flush, &seed,
-		   &cpu, &window, gain, adapt, detector, &n) != 13 || strcmp(s + n, "\n"))
+		   &cpu, &window, gain, adapt, detector, &follow, &n) != 14 || strcmp(s + n, "\n"))
 		wrong("attrs is not well formed: %s", s);
 	if (sample < SAMPLE_US_MIN || aggr < sample || aggr > DAY_US ||
 	    update < sample || update > DAY_US || !windows_right(windows, sample) ||
-	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1 ||
+	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1 || follow > 1 ||
 	    cpu < 1 || cpu > 1000 || window < 2 || window > 10000 ||
 	    !decimal_right(gain, 1, 100000) || !decimal_right(adapt, 0, 1000) ||
 	    (strcmp(detector, "off") && strcmp(detector, "sigma") && strcmp(detector, "fano")))
@@ -243,7 +243,7 @@ static void check_stats(const char *s)
 		"max_hold_ns", "lost_records", "lost_bytes", "targets", "regions",
 		"samples", "budget", "sample_ns", "remote_ns", "idle_rounds",
 		"late_p50_ns", "late_p99_ns", "late_max_ns",
-		"hold_p99_ns"
+		"hold_p99_ns", "members", "unfollowed"
 	};
 	enum {
 		MAX_HOLD = 11, TARGETS = 14, REGIONS, SAMPLES,

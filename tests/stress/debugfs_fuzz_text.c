@@ -9,13 +9,13 @@
 
 enum key {
 	SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, PEAK_WINDOW, PEAK_GAIN, PEAK_ADAPT,
-	PEAK_DETECTOR, NR_KEYS
+	PEAK_DETECTOR, FOLLOW, NR_KEYS
 };
 
 static const char *const keys[NR_KEYS] = {
 	"sample_us", "aggr_us", "update_us", "window_us", "min_regions",
 	"max_regions", "flush_tlb", "cpu_permille", "peak_window", "peak_gain", "peak_adapt",
-	"peak_detector"
+	"peak_detector", "follow"
 };
 
 static const char *const detectors[] = { "off", "sigma", "fano" };
@@ -27,7 +27,8 @@ static const uint64_t limits[NR_KEYS][2] = {
 	[MIN] = { 1, REGIONS_LIMIT }, [MAX] = { 1, REGIONS_LIMIT },
 	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }, [PEAK_WINDOW] = { 2, 10000 },
 	/* of these, thousandths, and the number of a name */
-	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 }
+	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 },
+	[FOLLOW] = { 0, 1 }
 };
 
 static void add(struct text *t, const char *fmt, ...)
@@ -64,6 +65,7 @@ static void good_values(uint64_t v[NR_KEYS])
 	v[PEAK_GAIN] = log_pick(1, 100000);
 	v[PEAK_ADAPT] = pick(1001);
 	v[PEAK_DETECTOR] = pick(3);
+	v[FOLLOW] = pick(2);
 }
 
 static void add_value(struct text *t, enum key k, uint64_t v)
@@ -161,7 +163,7 @@ static void bad_word(struct text *t)
 		"see=5", "1 2 3", "seed=18446744073709551616",
 		"seed=99999999999999999999999999999999999999999",
 		"peak_gain=5.", "peak_gain=.5", "peak_gain=1.2345", "peak_gain=1e1",
-		"peak_adapt=-0.5", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
+		"peak_adapt=-0.5", "follow=2", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
 	};
 	uint64_t v[NR_KEYS];
 	bool before = one_in(2);

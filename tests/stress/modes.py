@@ -53,6 +53,15 @@ def simple(mode):
     return test
 
 
+def followed(mode):
+    def test():
+        w.must_put("attrs", "follow=1")
+        observed(mode)
+        assert not w.stats()["unfollowed"] and not w.stats()["members"]
+    test.__name__ = mode + "_followed"
+    return test
+
+
 def exec_in_a_loop():
     """Most new programs are noticed: TARGET records say so."""
     assert observed("exec")[s.TARGET] > 2
@@ -164,7 +173,8 @@ def file_written_back():
         s.run("losetup", "-d", device)
 
 
-TESTS = [simple("map"), simple("mprotect"), simple("fork"), exec_in_a_loop,
+TESTS = [simple("map"), simple("mprotect"), simple("fork"), followed("fork"),
+         followed("exec"), exec_in_a_loop,
          exits_at_any_point, thp, simple("migrate"), swap_on("zram"),
          swap_on("loop"), memcg_limit, ksm, simple("uffd"), hugetlb,
          simple("shmem"), file_written_back]

@@ -33,6 +33,9 @@ static const struct {
 } goods[] = {
 	{ "cpu_permille=1000",
 	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 1000 } },
+	{ "follow=1",
+	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 30,
+	    WSMON_PEAK_SIGMA, 30, 5000, 250, 1 } },
 	{ "peak_window=2 peak_gain=0.001 peak_adapt=1.0 peak_detector=fano",
 	  { 100000, SEC, SEC, 5, 10, 2000, 1, 1, { SEC }, 30,
 	    WSMON_PEAK_FANO, 2, 1, 1000 } },
@@ -144,7 +147,7 @@ static const struct {
 	{ "peak_gain=.5", -EINVAL },
 	{ "peak_gain=100.001", -ERANGE },
 	{ "peak_gain=18446744073709551617.5", -ERANGE },
-	{ "peak_adapt=1.001", -ERANGE },
+	{ "peak_adapt=1.001", -ERANGE }, { "follow=2", -ERANGE },
 	{ "peak_detector=2", -EINVAL },
 	{ " ", -EINVAL }, { "\n", -EINVAL }, { "abc", -EINVAL },
 	{ "=", -EINVAL }, { "sample_us", -EINVAL }, { "sample_us=", -EINVAL },

@@ -294,6 +294,7 @@ static void stats(struct kunit *test)
 		.budget = 77, .sample_ns = 12, .remote_ns = REMOTE_NS - 13,
 		.idle_rounds = 14, .late_p50_ns = 16, .late_p99_ns = 1000,
 		.late_max_ns = 1000, .hold_p99_ns = 18,
+		.members = 19, .unfollowed = 20,
 	};
 	struct wsmon_session *ss = wsmon.session;
 	struct world *w[2] = { world_new(test, 1, 3), world_new(test, 1, 1) };
@@ -303,7 +304,7 @@ static void stats(struct kunit *test)
 		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
 		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
 		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
-		.max_hold_ns = U64_MAX, .idle_rounds = 14,
+		.max_hold_ns = U64_MAX, .idle_rounds = 14, .unfollowed = 20,
 	};
 	ss->pace.step_ns = 12;
 	ss->remote_start_ns = 13;
@@ -314,6 +315,7 @@ static void stats(struct kunit *test)
 	wsmon_hist_add(&ss->hold, 18);
 	ss->nr_targets = 2;
 	ss->nr_alive = 1;
+	ss->nr_members = 19;
 	ss->targets = test_alloc(test, 2, sizeof(*ss->targets));
 	w[0]->rs.nr = 3;
 	w[1]->rs.nr = 1;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_totals.c - the end of a group's aggregation interval: wsmon_group.c says what it does
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+
+#include "wsmon_group.h"
+
+static u64 group_aggr_ns(void)
+{
+	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
+}
+
+static u64 group_window_ns(u32 k)
+{
+	return wsmon.attrs.windows_us[k] * NSEC_PER_USEC;
+}
+
+/* Describe the interval that ends now. */
+static struct wsmon_interval group_describe(const struct wsmon_group *g, u64 now)
+{
+	struct wsmon_interval iv = {
+		.begin_ns = g->interval_ns,
+		.now = now,
+		.aggr_ns = group_aggr_ns(),
+		.slack_ns = wsmon_slack_ns(),
+		.nr_windows = wsmon.attrs.nr_windows,
+		.active = g->active,
+	};
+	u32 k;
+
+	for (k = 0; k < iv.nr_windows; k++)
+		iv.window_ns[k] = group_window_ns(k);
+	return iv;
+}
+
+/* Read the mappings of a share if they changed. */
+static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+			 u64 now)
+{
+	if (s->read && s->stamp == wsmon_vaddr_stamp(mm))
+		return;
+	/* if it cannot be read now, the next interval tries again */
+	if (!wsmon_share_read(ss, s, mm, now))
+		wsmon_visit_plan(ss->group, s);
+}
+
+/* Look at all samples, and read mappings that changed. */
+static void group_check(struct wsmon_session *ss, const struct wsmon_interval *iv)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+	u32 i;
+
+	for (i = 0; i < g->regions.nr; i++) {
+		struct wsmon_region *r = &g->regions.r[i];
+
+		/* what ended cannot be looked at again */
+		r->due = wsmon_region_due(r, iv) && !wsmon_group_has_ended(g, r->start);
+		r->last = !!r->armed_ns;
+	}
+	list_for_each_entry(s, &g->shares, node) {
+		if (s->blind)
+			wsmon_visit_miss(g, s);
+	}
+	list_for_each_entry(m, &ss->members, node) {
+		s = wsmon_group_get_share(ss, m, &mm, iv->now);
+		if (!s)
+			continue;
+		share_update(ss, s, mm, iv->now);
+		wsmon_visit_check(ss, s, mm, false, iv->now);
+		mmdrop(mm);
+		cond_resched();
+	}
+	for (i = 0; i < g->regions.nr; i++) {
+		struct wsmon_region *r = &g->regions.r[i];
+
+		r->dropped = r->due && r->last;
+	}
+}
+
+/* Sample memory that is in the next space and not in the present one. */
+static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, u64 now)
+{
+	DECLARE_BITMAP(seen, WSMON_FRESH_MAX) = { };
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+
+	wsmon_fresh_draw(f, &g->next, &g->space,
+			 wsmon_hash64(~wsmon.attrs.seed ^ ss->epoch), WSMON_FRESH_MAX);
+	if (!f->nr)
+		return;
+	list_for_each_entry(m, &ss->members, node) {
+		s = wsmon_group_get_share(ss, m, &mm, now);
+		if (!s)
+			continue;
+		wsmon_visit_fresh(ss, s, mm, f, seen, false);
+		mmdrop(mm);
+		cond_resched();
+	}
+}
+
+/**
+ * wsmon_totals_join - add an estimate that is independent of another one
+ * @to:		the sum
+ * @part:	what is added
+ *
+ * The squares of the distances to the ends of the intervals add.
+ */
+void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
+{
+	u64 low = to->pages - to->low, high = to->high - to->pages;
+	u64 part_low = part->pages - part->low, part_high = part->high - part->pages;
+	unsigned int shift = 0, bits = fls64(max(to->mapped, part->mapped));
+
+	/* squares must not overflow */
+	if (bits > 31)
+		shift = bits - 31;
+	low = wsmon_sqrt_up((low >> shift) * (low >> shift) +
+			    (part_low >> shift) * (part_low >> shift)) << shift;
+	high = wsmon_sqrt_up((high >> shift) * (high >> shift) +
+			     (part_high >> shift) * (part_high >> shift)) << shift;
+	to->pages += part->pages;
+	to->mapped += part->mapped;
+	to->low = to->pages - min(to->pages, low);
+	to->high = min(to->mapped, to->pages + high);
+}
+
+/* Add what members used that came and went within a window. */
+static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
+{
+	u32 i, c;
+
+	for (i = 0; i < WSMON_PAST; i++) {
+		const struct wsmon_past *p = &g->past[i];
+
+		if (!p->wss[WSMON_CLASS_ALL].mapped ||
+		    (p->end_ns && !wsmon_seen_within(iv, p->end_ns, k)))
+			continue;
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			wsmon_totals_join(&g->wss[k][c], &p->wss[c]);
+	}
+}
+
+static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_fresh *f = NULL;
+	u64 start;
+	u32 k;
+
+	if (g->changed && !wsmon_group_build_space(g)) {
+		f = &ss->fresh;
+		group_sample_fresh(ss, f, iv->now);
+	} else {
+		g->next.nr_ext = 0;
+	}
+	start = ktime_get_ns();
+	for (k = 0; k < iv->nr_windows; k++) {
+		if (f)
+			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
+		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
+		group_add_past(g, iv, k);
+		cond_resched();
+	}
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+}
+
+/* Those that end from now on belong to the next interval. */
+static void group_next_past(struct wsmon_group *g, u64 now)
+{
+	g->past[g->at].end_ns = now;
+	g->at = (g->at + 1) % WSMON_PAST;
+	memset(&g->past[g->at], 0, sizeof(g->past[g->at]));
+	g->born += g->came;
+	g->went = 0;
+	g->missed = 0;
+}
+
+/**
+ * wsmon_group_interval - end an aggregation interval of a session's group, if it has one
+ * @ss:		the session
+ * @now:	the time
+ */
+void wsmon_group_interval(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_interval iv;
+	u64 longest;
+
+	if (!g)
+		return;
+	g->active++;
+	iv = group_describe(g, now);
+	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
+	group_check(ss, &iv);
+	wsmon_visit_learn(g, &iv);
+	group_estimate(ss, &iv);
+	g->came = READ_ONCE(ss->nr_born) - g->born;
+	wsmon_stream_group(ss, now);
+	wsmon_regions_rest(&g->regions);
+	group_next_past(g, now);
+	/* what ended is kept for the intervals that it is in a window of */
+	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
+	if (g->changed && wsmon_group_build_space(g))
+		g->next.nr_ext = 0;
+	if (g->next.nr_ext)
+		wsmon_group_adopt_space(ss, now, g->interval_ns);
+	wsmon_group_draw(ss);
+	now = ktime_get_ns();
+	wsmon_group_arm(ss, now);
+	g->interval_ns = now;
+}

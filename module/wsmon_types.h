@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_types.h - what a session consists of: its members, targets and figures
+ */
+#ifndef WSMON_TYPES_H
+#define WSMON_TYPES_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/pid.h>
+
+#include "pure/wsmon_pure.h"
+
+struct wsmon_cleared;
+struct wsmon_group;
+struct wsmon_object;
+struct wsmon_share;
+
+/* log2 of the number of huge pages in shared page tables that a pass remembers */
+#define WSMON_LEAVES_BITS	12
+
+/**
+ * struct wsmon_leaf - a huge entry of a page table that several targets share
+ * @entry:	its address: only an identity, never dereferenced
+ * @pass:	number of the session's pass that sampled it
+ * @seen:	a target found it accessed in that pass, and cleared its bit
+ */
+struct wsmon_leaf {
+	const void *entry;
+	u64 pass;
+	bool seen;
+};
+
+/* The number of peaks of a session that are kept for debugfs wsmon/peaks */
+#define WSMON_PEAKS_KEPT	1024U
+
+/**
+ * struct wsmon_peak_group - peaks of one group of a target's memory: all, text, or the rest
+ * @detector:	what is usual, and whether a peak lasts
+ * @start_ns:	when the last peak began
+ * @entry:	its index in the history
+ * @number:	its number
+ */
+struct wsmon_peak_group {
+	struct wsmon_detector detector;
+	u64 start_ns;
+	u64 entry;
+	u32 number;
+};
+
+/**
+ * struct wsmon_peak - a peak in the history
+ * @target:	the target it belongs to
+ * @rec:	its last edge: the record of its start or end
+ */
+struct wsmon_peak {
+	const struct wsmon_target *target;
+	struct wsmon_rec_peak rec;
+};
+
+/* struct wsmon_member.events */
+#define WSMON_MEMBER_EXEC	0x1	/* it executed a program */
+#define WSMON_MEMBER_EXIT	0x2	/* its last thread ended */
+
+/**
+ * struct wsmon_member - a process that belongs to a session
+ * @hash:	its place among those with the same hash of @pid (members_lock)
+ * @node:	its place in @members of the session; in @born or @spares (members_lock)
+ * @call:	its place among those that need a look before the next round (members_lock)
+ * @events:	why it needs one (members_lock)
+ * @pid:	its thread group, referenced
+ * @target:	the target, if it is also sampled on its own; or NULL
+ * @share:	its memory as a part of the group; or NULL
+ * @mm:		mm of the program that it executed last, or forked with, with a reference
+ *		on mm_users; NULL if none is kept (members_lock)
+ * @old_mm:	the same of the program before that (members_lock)
+ * @born_ns:	when the program of @mm began (members_lock)
+ * @comm:	its name at that time (members_lock)
+ */
+struct wsmon_member {
+	struct hlist_node hash;
+	struct list_head node;
+	struct list_head call;
+	u32 events;
+	struct pid *pid;
+	struct wsmon_target *target;
+	struct wsmon_share *share;
+	struct mm_struct *mm;
+	struct mm_struct *old_mm;
+	u64 born_ns;
+	char comm[WSMON_COMM_LEN];
+};
+
+/**
+ * struct wsmon_target - a process that is monitored
+ * @pid:	its thread group, referenced
+ * @mm:		address space the regions describe: only an identity, never
+ *		dereferenced, because the process may have left it
+ * @exec_id:	distinguishes a new address space at the address of the old one
+ * @space:	its mappings
+ * @regions:	its regions
+ * @twin:	an earlier target with the same mm, which is sampled for both; or NULL
+ * @salt:	mixed into the seed, so that samples of targets are independent
+ * @member:	the process, and the program it executed while monitored, whose mm is kept
+ *		until it has lived longer than every window; NULL if it is gone
+ * @wss:	last estimates by window and class, and of everything but text
+ * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
+ * @nr_peaks:	peaks so far
+ * @comm:	name of its main thread
+ * @updated_ns:	when the mappings were last read; 0: never
+ * @known_ns:	last time at which @space covered all of its memory
+ * @read_ns:	how long the last reading took
+ * @stamp:	wsmon_vaddr_stamp() at that reading
+ * @rss:	resident pages at that reading
+ * @blind:	pages that appeared since, in mappings that could not be read again
+ * @born_ns:	when it executed the program; 0: before it was monitored
+ * @ran:	sum that changes when it runs: see wsmon_target_ran()
+ * @interval_ns: beginning of the present aggregation interval
+ * @settled_ns:	when debts to reclaim were last paid
+ * @rounds:	sampling rounds in this interval
+ * @idle:	those of @rounds before which it had not run
+ * @active_intervals: intervals it ran in: the clock for dropping samples
+ * @ran_since_read: it ran since its mappings were read
+ * @drop_all:	all samples are to be dropped at the next boundary
+ * @resume:	region the next pass begins with: where the last pass gave up
+ * @arm_again:	the last pass that armed samples gave up
+ * @check_again: the last pass that checked samples gave up: those it left may have
+ *		been accessed, even if the target has not run since
+ * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
+ * @called:	it needs a look before the next round
+ * @gone:	it exited
+ */
+struct wsmon_target {
+	struct pid *pid;
+	struct mm_struct *mm;
+	u64 exec_id;
+	struct wsmon_space space;
+	struct wsmon_regions regions;
+	struct wsmon_target *twin;
+	u64 salt;
+	struct wsmon_member *member;
+	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
+	struct wsmon_peak_group groups[WSMON_PEAK_GROUPS];
+	u32 nr_peaks;
+	char comm[WSMON_COMM_LEN];
+	u64 updated_ns;
+	u64 known_ns;
+	u64 read_ns;
+	u64 stamp;
+	u64 rss;
+	u64 blind;
+	u64 born_ns;
+	u64 ran;
+	u64 interval_ns;
+	u64 settled_ns;
+	u64 active_intervals;
+	u32 rounds;
+	u32 idle;
+	u32 resume;
+	bool ran_since_read;
+	bool drop_all;
+	bool arm_again;
+	bool check_again;
+	bool secondary_mmu;
+	bool called;
+	bool gone;
+};
+
+/* Counters since monitoring started: struct wsmon_rec_stats explains them */
+struct wsmon_stats {
+	u64 rounds;
+	u64 late_rounds;
+	u64 missed;
+	u64 checks;
+	u64 arms;
+	u64 flushes;
+	u64 walk_ns;
+	u64 flush_ns;
+	u64 adapt_ns;
+	u64 emit_ns;
+	u64 cpu_ns;
+	u64 max_hold_ns;
+	u64 idle_rounds;
+	u64 unfollowed;
+};
+
+/* Pages of a slot: see wsmon_group.h */
+#define WSMON_SLOT_PAGES	(1ULL << 40)
+
+/**
+ * enum wsmon_part_kind - who may map a page of a member
+ * @WSMON_PART_OWN:	it alone: private anonymous memory
+ * @WSMON_PART_FILE:	whoever maps the file: a page of the file
+ * @WSMON_PART_FAMILY:	its parent and children, since a fork: private anonymous memory
+ */
+enum wsmon_part_kind {
+	WSMON_PART_OWN,
+	WSMON_PART_FILE,
+	WSMON_PART_FAMILY,
+};
+
+/**
+ * struct wsmon_part - a mapping of what other members may map, too
+ * @key:	what it maps: only an identity, never dereferenced
+ * @object:	the same, once it is known to the group
+ * @vpn:	first page in the member
+ * @index:	first page in the object
+ * @pages:	number of pages
+ * @class:	enum wsmon_class
+ * @kind:	WSMON_PART_FILE or _FAMILY
+ */
+struct wsmon_part {
+	const void *key;
+	struct wsmon_object *object;
+	u64 vpn;
+	u64 index;
+	u64 pages;
+	u8 class;
+	u8 kind;
+};
+
+/* Parts in address order, @nr of @cap */
+struct wsmon_parts {
+	struct wsmon_part *p;
+	u32 nr;
+	u32 cap;
+};
+
+/**
+ * struct wsmon_session - one run of monitoring
+ * @targets:	the targets
+ * @nr_targets:	number of targets
+ * @nr_alive:	number of those not gone
+ * @members:	the members; only kwsmond changes the list while the session runs
+ * @born:	children of members that kwsmond has not seen yet (members_lock)
+ * @spares:	members to be (members_lock)
+ * @calls:	members that need a look before the next round (members_lock)
+ * @answers:	those of them that kwsmond looks at now; only kwsmond uses the list
+ * @nr_members:	number of @members and @born (members_lock)
+ * @nr_born:	number of children that became members so far (members_lock)
+ * @nr_spares:	number of @spares (members_lock)
+ * @follow:	children of members become members (members_lock)
+ * @epoch:	aggregation intervals so far: salt of the sample positions
+ * @stats:	counters
+ * @start_ns:	when it began: identifies it, as no two begin at the same time
+ * @adapt:	scratch memory
+ * @space:	scratch memory: mappings being read
+ * @fresh:	scratch memory: sampled pages of new memory
+ * @visits:	scratch memory: looks at pages of new memory
+ * @group:	the members together, once there are two; or NULL
+ * @regroup:	@group has to begin anew, because attributes changed
+ * @cleared:	notes of cleared bits, for groups; or NULL
+ * @passes:	times the thread looked at targets: numbers the entries of @leaves
+ * @leaves:	entries in page tables that targets share, by a hash of their address
+ * @peaks:	ring of the last WSMON_PEAKS_KEPT peaks
+ * @nr_peaks:	peaks so far
+ * @nr_marks:	marks so far
+ * @boundary_ns: when the present aggregation interval ends
+ * @pace:	keeps it within the CPU budget
+ * @late:	how late rounds began, nanoseconds
+ * @hold:	how long the mmap lock was held, nanoseconds
+ * @poked:	attributes changed since the last round, and with them the due time
+ * @called:	kwsmond is to run before the next round; only kwsmond clears it
+ * @target_called: a target needs a look before the next round (members_lock)
+ * @cost_ns:	CPU time up to the present round, including that of flushes
+ * @first:	the last round was the first of an interval, or of a target
+ * @asleep:	number of rounds in a row in which no target had run
+ * @cpu_start_ns: CPU time of the thread when it began
+ * @remote_start_ns: wsmon_tlb_remote_ns() at that time
+ * @ns:		pid namespace of the process that started it, referenced: pids in
+ *		the stream are of this namespace
+ * @thread:	kwsmond, referenced
+ */
+struct wsmon_session {
+	struct wsmon_target *targets;
+	u32 nr_targets;
+	u32 nr_alive;
+	struct list_head members;
+	struct list_head born;
+	struct list_head spares;
+	struct list_head calls;
+	struct list_head answers;
+	u32 nr_members;
+	u64 nr_born;
+	u32 nr_spares;
+	bool follow;
+	u64 epoch;
+	struct wsmon_stats stats;
+	u64 start_ns;
+	struct wsmon_adapt adapt;
+	struct wsmon_space space;
+	struct wsmon_fresh fresh;
+	struct wsmon_visit *visits;
+	struct wsmon_group *group;
+	bool regroup;
+	struct wsmon_cleared *cleared;
+	u64 passes;
+	struct wsmon_leaf *leaves;
+	struct wsmon_peak *peaks;
+	u64 nr_peaks;
+	u32 nr_marks;
+	u64 boundary_ns;
+	struct wsmon_pace pace;
+	struct wsmon_hist late;
+	struct wsmon_hist hold;
+	bool poked;
+	bool called;
+	bool target_called;
+	u64 cost_ns;
+	bool first;
+	u32 asleep;
+	u64 cpu_start_ns;
+	u64 remote_start_ns;
+	struct pid_namespace *ns;
+	struct task_struct *thread;
+};
+
+/**
+ * struct wsmon - the monitor
+ * @ctl:	serialises starting, stopping and changing; taken before @lock, held
+ *		while waiting for the thread to end
+ * @lock:	protects everything below; the thread holds it during a round
+ * @attrs:	attributes in force
+ * @session:	present or last session; NULL before the first
+ * @running:	@session has not ended
+ * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
+ */
+struct wsmon {
+	struct mutex ctl;	/* outside of lock */
+	struct mutex lock;	/* see above */
+	struct wsmon_attrs attrs;
+	struct wsmon_session *session;
+	bool running;
+	int stop_reason;
+};
+
+/**
+ * struct wsmon_visit - a look at a sample page in one process
+ * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
+ * @vpn:	the page in the process
+ * @looked_ns:	accesses since the last look, at this time, count
+ * @seen_ns:	when an access was last found that counts; 0: never
+ * @frame:	the page frame
+ * @rank:	rank of the process for this sample: see wsmon_reach.c
+ * @kind:	enum wsmon_part_kind
+ * @op:		what to do
+ * @debt:	what reclaim does not know: see wsmon_young.c
+ * @skip:	not in this pass
+ * @done:	the page was looked at
+ * @mapped:	it is mapped
+ * @seen:	it was accessed
+ * @around:	perhaps a fault on a page near it mapped it
+ * @text:	it is text
+ * @absent:	it was not mapped at the last look
+ * @vague:	@seen_ns is perhaps a fault on a page near it
+ * @anon:	it is an anonymous page
+ * @exclusive:	that no other process maps
+ */
+struct wsmon_visit {
+	u64 spot;
+	u64 vpn;
+	u64 looked_ns;
+	u64 seen_ns;
+	u64 frame;
+	u32 rank;
+	u8 kind;
+	u8 op;
+	u8 debt;
+	bool skip;
+	bool done;
+	bool mapped;
+	bool seen;
+	bool around;
+	bool text;
+	bool absent;
+	bool vague;
+	bool anon;
+	bool exclusive;
+};
+
+#endif /* WSMON_TYPES_H */

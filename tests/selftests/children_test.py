@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""With follow=1 children of a target, and theirs, belong to the session."""
+import os
+import signal
+import subprocess
+import time
+
+import wsmontest as w
+
+FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 cpu_permille=1000 "
+SETUP = """
+import signal, subprocess, threading
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+def go():
+    signal.sigwait([signal.SIGUSR1])
+def child(act=go):
+    pid = os.fork()
+    if not pid:
+        act()
+        os._exit(0)
+    return pid
+def say(*words):
+    print(*words, flush=True)
+"""
+FORK = "\nwhile True: go(); say(child())"
+
+
+class Family(w.Target):
+    """A target that is followed, and forks upon SIGUSR1"""
+
+    def __init__(self, code, follow=1):
+        super().__init__(code, SETUP)
+        self.children = []
+        w.must_put("attrs", FAST + "follow=%d" % follow)
+        w.must_put("target", "%d\n" % self.pid)
+
+    def fork(self):
+        """Return: the pid of its new descendant"""
+        os.kill(self.pid, signal.SIGUSR1)
+        self.children.append(int(self.process.stdout.readline()))
+        return self.children[-1]
+
+    def end(self, pid):
+        self.children.remove(pid)
+        os.kill(pid, signal.SIGKILL)
+
+    def __exit__(self, *exc):
+        self.kill()
+        for pid in self.children:
+            os.kill(pid, signal.SIGKILL)
+        w.put("target", "\n")
+
+
+def counts():
+    stats = w.stats()
+    assert not stats["unfollowed"], stats["unfollowed"]
+    return stats["targets"], stats["members"]
+
+
+def become(targets, members):
+    w.wait_for("%d targets, %d members" % (targets, members),
+               lambda: counts() == (targets, members))
+
+
+def one_child(code):
+    """It is a member at once, and no longer when it is gone."""
+    with Family(code) as f:
+        assert counts() == (1, 1)
+        pid = f.fork()
+        become(1, 2)
+        assert w.get("target") == "%d\n" % f.pid, "the child became a target"
+        f.end(pid)
+        become(1, 1)
+        assert w.running()
+
+
+def forked():
+    with Family(FORK) as f:
+        for n in range(2, 6):
+            f.fork()
+            assert counts() == (1, n)
+        for n in reversed(range(1, 5)):
+            f.end(f.children[-1])
+            become(1, n)
+
+
+def spawned():
+    """vfork() and exec, by python"""
+    one_child("go(); p = subprocess.Popen(['sleep', '1000']); say(p.pid); p.wait(); go()")
+
+
+def program_in_child():
+    """A program in a child, and a child of that program"""
+    one_child("go(); pid = child(lambda: os.execlp('sleep', 'sleep', '1000'))\n"
+              "say(pid); os.waitpid(pid, 0); go()")
+    with Family("go(); say(child(lambda: os.execlp('sh', 'sh', '-c', 'sleep 1000 & echo $!; "
+                "wait'))); go()") as f:
+        f.fork()
+        f.children.append(int(f.process.stdout.readline()))
+        become(1, 3)
+
+
+def forked_twice():
+    """A grandchild stays when its parent is gone, and init is its parent now."""
+    one_child("go(); r, e = os.pipe()\n"
+              "os.waitpid(child(lambda: os.write(e, b'%d' % child())), 0)\n"
+              "say(os.read(r, 9).decode()); go()")
+
+
+def forked_by_a_thread():
+    """A thread is no member, and its child is."""
+    one_child("def fork(): say(child())\n"
+              "go(); threading.Thread(target=fork).start(); time.sleep(1000)")
+
+
+def child_outlives_target():
+    with Family(FORK) as f:
+        pid = f.fork()
+        f.kill()
+        become(0, 1)
+        time.sleep(0.2)
+        assert w.running() and w.get("target") == "\n"
+        f.end(pid)
+        w.wait_for("idle", w.idle)
+        assert "gone" in w.get("status")
+
+
+def not_followed():
+    with Family(FORK, follow=0) as f:
+        f.fork()
+        assert counts() == (1, 1)
+        f.kill()
+        w.wait_for("idle", w.idle)
+        assert "gone" in w.get("status")
+
+
+def changed_while_running():
+    with Family(FORK, follow=0) as f:
+        assert w.attrs()["follow"] == "0"
+        f.fork()
+        w.must_put("attrs", "follow=1")
+        assert w.attrs()["follow"] == "1"
+        f.fork()
+        assert counts() == (1, 2)
+        w.must_put("attrs", "follow=0")
+        f.fork()
+        assert counts() == (1, 2)
+
+
+def forks(*args):
+    p = subprocess.Popen([PROGRAM, *args], stdout=subprocess.PIPE, text=True,
+                         start_new_session=True)
+    assert p.stdout.readline() == "ready\n"
+    w.must_put("attrs", FAST + "follow=1")
+    w.must_put("target", "%d\n" % p.pid)
+    os.kill(p.pid, signal.SIGUSR1)
+    return p
+
+
+def end(p):
+    os.killpg(p.pid, signal.SIGKILL)
+    p.communicate()
+
+
+def many_children():
+    """None is missed: 300 that live, 2000 that end at once."""
+    p = forks("long", "300")
+    try:
+        p.stdout.readline()
+        assert counts() == (1, 301)
+    finally:
+        end(p)
+    w.wait_for("idle", w.idle, 60)
+    before = {name: w.slab_objects(name) for name in ("pid", "mm_struct")}
+    p = forks("short", "2000")
+    try:
+        assert p.stdout.readline() == "done\n"
+        become(1, 1)
+    finally:
+        end(p)
+    w.wait_for("idle", w.idle)
+    for name, number in before.items():
+        assert w.slab_objects(name) < number + 200, name + " leaks"
+
+
+def ended_in_a_storm():
+    """A session, and the module, while members come and go"""
+    p = forks("storm")
+    try:
+        for n in range(12):
+            time.sleep(0.1)
+            assert w.running()
+            if n % 3:
+                w.must_put("target", "\n")
+                assert w.idle()
+            else:
+                w.unload()
+                w.load()
+            w.must_put("attrs", FAST + "follow=1")
+            w.must_put("target", "%d\n" % p.pid)
+    finally:
+        end(p)
+    w.wait_for("idle", w.idle)
+
+
+w.need("gcc")
+PROGRAM = w.program("forks")
+w.main(forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
+       child_outlives_target, not_followed, changed_while_running, many_children,
+       ended_in_a_storm)
