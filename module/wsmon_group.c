@@ -96,6 +96,7 @@ void wsmon_group_free(struct wsmon_session *ss)
 		xa_destroy(&ss->group->slots);
 		wsmon_space_free(&ss->group->space);
 		wsmon_space_free(&ss->group->next);
+		wsmon_space_free(&ss->group->before);
 		wsmon_regions_free(&ss->group->regions);
 		kvfree(ss->group->parts.p);
 		kvfree(ss->group->visits);
@@ -149,6 +150,9 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 	if (!mm)
 		return NULL;
 	if (s && (s->mm != mm || s->exec_id != exec_id)) {
+		/* the program before was not looked at when it ended */
+		s->blind = true;
+		g->missed++;
 		wsmon_share_end(g, s, now);
 		s = NULL;
 	}
@@ -156,6 +160,7 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 		u64 born = wsmon_member_born(m, mm);
 
 		s = wsmon_share_create(g, m, mm, exec_id, born ?: now);
+		g->missed += !s;
 	}
 	if (!s) {
 		mmdrop(mm);
@@ -240,7 +245,7 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		if (!r->armed_ns && r->last)
+		if (!r->armed_ns && r->last && !wsmon_region_has_ended(g, r))
 			r->armed_ns = now;
 		r->last = 0;
 	}
@@ -308,28 +313,29 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 		struct wsmon_region *r = &g->regions.r[i];
 
 		/* bits in new memory are not cleared: they were set in this interval */
-		if (!r->armed_ns)
+		if (!r->armed_ns && r->origin_ns)
 			r->armed_ns = g->interval_ns;
 		r->last = 0;
 	}
 }
 
-/* Add the private memory that the group does not know yet: @ss->space has what it knows. */
+/* Add the private memory that the group does not know yet: @before has what it knows. */
 static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
 			   struct mm_struct *mm)
 {
 	static const struct wsmon_regions none;
 	DECLARE_BITMAP(seen, WSMON_FRESH_MAX) = { };
-	struct wsmon_past *p = &ss->group->past[ss->group->at];
+	struct wsmon_group *g = ss->group;
+	struct wsmon_past *p = &g->past[g->at];
 	struct wsmon_wss wss[WSMON_NR_WSS];
 	struct wsmon_fresh *f = &ss->fresh;
 	u32 c;
 
-	wsmon_fresh_draw(f, &s->own, &ss->space, wsmon_hash64(s->salt), PAST_DRAWS);
+	wsmon_fresh_draw(f, &s->own, &g->before, wsmon_hash64(s->salt), PAST_DRAWS);
 	if (!f->nr)
 		return;
 	wsmon_visit_fresh(ss, s, mm, f, seen, true);
-	wsmon_wss_estimate(&none, &ss->space, f, 0, wss);
+	wsmon_wss_estimate(&none, &g->before, f, 0, wss);
 	for (c = 0; c < WSMON_NR_WSS; c++)
 		wsmon_totals_join(&p->wss[c], &wss[c]);
 }
@@ -339,19 +345,17 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 			    struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
-	bool known = s->known;
 
 	if (wsmon_share_read(ss, s, mm, now)) {
 		g->missed++;
 		s->blind = true;
 		return;
 	}
-	if (!known)
-		wsmon_space_clear(&ss->space);
+	if (!s->known)
+		wsmon_space_clear(&g->before);
 	share_add_past(ss, s, mm);
-	/* the private memory is not added to the space, only what others may map, too */
-	if (!known)
-		wsmon_space_clear(&s->own);
+	/* what others may map, too, is added to the space, the private memory is not */
+	swap(s->own, g->before);
 	group_extend(ss, now);
 	if (!wsmon_visit_plan(g, s))
 		wsmon_visit_check(ss, s, mm, true, now);
@@ -359,23 +363,29 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 
 /* A program ends: @mm was kept since it began, or is NULL. */
 static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
-			      struct mm_struct *mm)
+			      struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_share *s = m->share;
-	u64 now = ktime_get_ns();
 
 	/* if no CPU time is left, it is not known what it used */
-	if (!wsmon_pace_may_check(&ss->pace))
+	if (!wsmon_pace_may_check(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns())
 		mm = NULL;
 	if (!mm) {
 		g->missed++;
 		if (s)
 			s->blind = true;
 	}
+	/* it executed another program that nobody has noticed */
+	if (s && mm && s->mm != mm) {
+		g->missed++;
+		s->blind = true;
+		wsmon_share_end(g, s, now);
+		s = NULL;
+	}
 	if (!s && mm && !wsmon_share_find(g, mm))
 		s = wsmon_share_create(g, m, mm, 0, m->born_ns);
-	if (s && mm && s->mm == mm)
+	if (s && mm)
 		share_last_look(ss, s, mm, now);
 	if (s)
 		wsmon_share_end(g, s, now);
@@ -385,26 +395,30 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
  * wsmon_group_exec - a member has executed a program
  * @ss:	the session
  * @m:	the member
+ * @old: the mm of the program before, referenced; or NULL
+ * @now: the time
  *
  * What it touched before is looked at if it was a member for an interval; a child usually
  * executes a program at once.
  */
-void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m)
+void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m, struct mm_struct *old,
+		     u64 now)
 {
-	if (ss->group && m->share && m->old_mm == m->share->mm)
-		group_end_program(ss, m, m->old_mm);
+	if (ss->group && m->share && old == m->share->mm)
+		group_end_program(ss, m, old, now);
 }
 
 /**
  * wsmon_group_exit - a member has ended
  * @ss:	the session
  * @m:	the member, which is removed next
+ * @now: the time
  */
-void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m)
+void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {
 	wsmon_group_begin(ss);
 	if (!ss->group)
 		return;
 	ss->group->went++;
-	group_end_program(ss, m, READ_ONCE(m->mm));
+	group_end_program(ss, m, READ_ONCE(m->mm), now);
 }

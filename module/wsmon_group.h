@@ -75,7 +75,10 @@ struct wsmon_object {
  * @cap_visits:	number of them that fit
  * @read:	its mappings were read
  * @known:	the group's space has it
+ * @read_ns:	when its mappings were read
  * @blind:	it could not be looked at when it ended
+ * @ending:	it has ended, but was not looked at yet
+ * @ended:	it counts among @nr_ended of the group
  */
 struct wsmon_share {
 	struct list_head node;
@@ -86,6 +89,7 @@ struct wsmon_share {
 	u32 slot;
 	u64 salt;
 	u64 stamp;
+	u64 read_ns;
 	u64 since_ns;
 	u64 ended_ns;
 	struct wsmon_space own;
@@ -96,6 +100,8 @@ struct wsmon_share {
 	bool read;
 	bool known;
 	bool blind;
+	bool ending;
+	bool ended;
 };
 
 /**
@@ -132,6 +138,9 @@ struct wsmon_answer {
  * @by_key:	@objects by a hash of @key
  * @space:	the group's space
  * @next:	scratch memory: the space of the next interval
+ * @before:	scratch memory: private memory of a member before it was read again
+ * @nr_objects:	number of @objects
+ * @nr_ended:	shares of members that ended
  * @parts:	scratch memory: parts being read
  * @visits:	scratch memory: visits being planned
  * @cap_visits:	number of them that fit
@@ -159,6 +168,9 @@ struct wsmon_group {
 	struct hlist_head by_key[1 << WSMON_GROUP_BITS];
 	struct wsmon_space space;
 	struct wsmon_space next;
+	struct wsmon_space before;
+	u32 nr_objects;
+	u32 nr_ended;
 	struct wsmon_parts parts;
 	struct wsmon_visit *visits;
 	u32 cap_visits;
@@ -217,6 +229,13 @@ void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
 bool wsmon_group_has_ended(struct wsmon_group *g, u64 page);
+
+/* Is a region, at one end, private memory of a member that ended? */
+static inline bool wsmon_region_has_ended(struct wsmon_group *g, const struct wsmon_region *r)
+{
+	return wsmon_group_has_ended(g, r->start) || wsmon_group_has_ended(g, r->end - 1);
+}
+
 
 /* wsmon_visit.c */
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);

@@ -367,7 +367,7 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 {
 	struct mm_struct *kept;
 
-	wsmon_group_exit(ss, t->member);
+	wsmon_group_exit(ss, t->member, now);
 	kept = wsmon_member_take(t->member, NULL);
 	if (kept) {
 		target_last_look(ss, t, kept, now);

@@ -147,8 +147,8 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 		struct mm_struct *old;
 
 		if (events & WSMON_MEMBER_EXEC) {
-			wsmon_group_exec(ss, m);
 			old = wsmon_member_take_old(m);
+			wsmon_group_exec(ss, m, old, now);
 			if (old)
 				mmput_async(old);
 		}
@@ -156,7 +156,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
 				wsmon_target_round(ss, t, now, false);
 		} else if (!t && events & WSMON_MEMBER_EXIT) {
-			wsmon_group_exit(ss, m);
+			wsmon_group_exit(ss, m, now);
 			wsmon_members_remove(ss, m);
 		}
 		cond_resched();

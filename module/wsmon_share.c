@@ -15,6 +15,9 @@
 /* Extents of a group, at most; the private memory of members beyond is not sampled */
 #define EXTENTS_MAX	(256U * 1024)
 
+/* Members that ended and are remembered, at most */
+#define ENDED_MAX	16384U
+
 /* Objects that nobody maps stay for so long, so that the next short process finds them */
 #define LINGER_NS	(10 * NSEC_PER_SEC)
 
@@ -49,8 +52,12 @@ static struct wsmon_object *object_find(struct wsmon_group *g, const struct wsmo
 
 static struct wsmon_object *object_create(struct wsmon_group *g, const struct wsmon_part *p)
 {
-	struct wsmon_object *o = kzalloc(sizeof(*o), SHARE_GFP);
+	struct wsmon_object *o;
 
+	/* leave the other half to members */
+	if (g->nr_objects >= WSMON_SLOTS_MAX / 2)
+		return NULL;
+	o = kzalloc(sizeof(*o), SHARE_GFP);
 	if (!o)
 		return NULL;
 	if (slot_alloc(g, xa_tag_pointer(o, TAG_OBJECT), &o->slot)) {
@@ -64,6 +71,7 @@ static struct wsmon_object *object_create(struct wsmon_group *g, const struct ws
 	o->end = p->index + p->pages;
 	hlist_add_head(&o->hash, object_bucket(g, p->key));
 	list_add_tail(&o->node, &g->objects);
+	g->nr_objects++;
 	return o;
 }
 
@@ -72,6 +80,7 @@ static void object_free(struct wsmon_group *g, struct wsmon_object *o)
 	xa_erase(&g->slots, o->slot);
 	hlist_del(&o->hash);
 	list_del(&o->node);
+	g->nr_objects--;
 	kfree(o);
 }
 
@@ -88,6 +97,9 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 		o->mappers--;
 		/* is there still anything that two processes may share? */
 		g->changed |= o->known && !wsmon_object_counts(o);
+		/* another process may get the same anon_vma at any time */
+		if (!o->mappers && o->kind == WSMON_PART_FAMILY)
+			object_free(g, o);
 	}
 	parts->nr = 0;
 }
@@ -101,6 +113,8 @@ static void parts_get(struct wsmon_group *g, struct wsmon_parts *parts, u64 now)
 		struct wsmon_part *p = &parts->p[i];
 		struct wsmon_object *o = object_find(g, p) ?: object_create(g, p);
 
+		if (i % 256 == 255)
+			cond_resched();
 		p->object = o;
 		if (!o)
 			continue;
@@ -169,10 +183,32 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	return s;
 }
 
+/* Of a share that ended, only visits matter that have seen something. */
+static void share_keep_seen(struct wsmon_share *s)
+{
+	struct wsmon_visit *v = NULL;
+	u32 i, nr = 0;
+
+	for (i = 0; i < s->nr_visits; i++) {
+		if (s->visits[i].seen_ns)
+			s->visits[nr++] = s->visits[i];
+	}
+	if (nr)
+		v = kvmalloc_array(nr, sizeof(*v), SHARE_GFP);
+	if (v)
+		memcpy(v, s->visits, nr * sizeof(*v));
+	if (v || !nr) {
+		kvfree(s->visits);
+		s->visits = v;
+		s->cap_visits = nr;
+	}
+	s->nr_visits = nr;
+}
+
 /**
  * wsmon_share_end - a member has ended, or executed another program
  * @g:		the group
- * @s:		its share, which stays until the windows have passed
+ * @s:		its share, which stays until the windows have passed, or is freed
  * @now:	the time
  */
 void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
@@ -181,6 +217,19 @@ void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
 	s->member = NULL;
 	s->ended_ns = now;
 	parts_put(g, &s->parts);
+	kvfree(s->parts.p);
+	memset(&s->parts, 0, sizeof(s->parts));
+	if (!s->blind)
+		share_keep_seen(s);
+	if (g->nr_ended >= ENDED_MAX) {
+		g->missed++;
+		wsmon_share_free(g, s);
+	} else if (!s->known && !s->nr_visits) {
+		wsmon_share_free(g, s);
+	} else {
+		g->nr_ended++;
+		s->ended = true;
+	}
 }
 
 /**
@@ -193,6 +242,7 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 	if (s->member)
 		s->member->share = NULL;
 	g->changed |= s->known;
+	g->nr_ended -= s->ended;
 	parts_put(g, &s->parts);
 	xa_erase(&g->slots, s->slot);
 	hlist_del(&s->hash);
@@ -203,6 +253,17 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 	kfree(s);
 }
 
+/* Copy an array of @nr elements, perhaps none. */
+static bool array_copy(void **to, const void *from, u32 nr, size_t size)
+{
+	if (!nr)
+		return true;
+	*to = kvmalloc_array(nr, size, SHARE_GFP);
+	if (*to)
+		memcpy(*to, from, nr * size);
+	return *to;
+}
+
 /**
  * wsmon_share_read - read the mappings of a share
  * @ss:		the session
@@ -210,7 +271,7 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * Afterwards @ss->space has the private memory as it was before.
+ * Afterwards @before of the group has the private memory as it was before.
  * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
  */
 int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
@@ -218,20 +279,35 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 {
 	struct wsmon_group *g = ss->group;
 	u64 stamp = wsmon_vaddr_stamp(mm);
+	struct wsmon_parts parts = { };
+	struct wsmon_space own = { };
 	int err;
 
 	err = wsmon_vaddr_read_parts(ss, &g->parts, mm);
 	if (err)
 		return err;
+	/* scratch memory has room for the largest member: take what this one needs */
+	if (!array_copy((void **)&parts.p, g->parts.p, g->parts.nr, sizeof(*parts.p)))
+		return -ENOMEM;
+	if (!array_copy((void **)&own.ext, ss->space.ext, ss->space.nr_ext, sizeof(*own.ext))) {
+		kvfree(parts.p);
+		return -ENOMEM;
+	}
+	parts.nr = g->parts.nr;
+	parts.cap = parts.nr;
+	own.nr_ext = ss->space.nr_ext;
+	own.cap = own.nr_ext;
 	/* take the new ones first, so that objects that are in both stay */
-	parts_get(g, &g->parts, now);
+	parts_get(g, &parts, now);
 	parts_put(g, &s->parts);
-	swap(s->parts, g->parts);
-	ss->space.nr_area = 0;
-	s->own.nr_area = 0;
-	g->changed |= !wsmon_space_same(&s->own, &ss->space);
-	swap(s->own, ss->space);
+	kvfree(s->parts.p);
+	s->parts = parts;
+	g->changed |= s->known && !wsmon_space_same(&s->own, &own);
+	wsmon_space_free(&g->before);
+	g->before = s->own;
+	s->own = own;
 	s->stamp = stamp;
+	s->read_ns = now;
 	s->read = true;
 	return 0;
 }
@@ -291,7 +367,7 @@ bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
 	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
 	const struct wsmon_share *s = entry;
 
-	return entry && xa_pointer_tag(entry) != TAG_OBJECT && !s->member;
+	return entry && xa_pointer_tag(entry) != TAG_OBJECT && (!s->member || s->ending);
 }
 
 /**
@@ -351,7 +427,9 @@ static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32
 {
 	struct wsmon_extent *e = &sp->ext[sp->nr_ext];
 
-	if (sp->nr_ext == sp->cap)
+	/* sums of pages stay below 2^45; with five levels of page tables numbers are larger */
+	if (sp->nr_ext == sp->cap || end > WSMON_SLOT_PAGES ||
+	    wsmon_space_pages(sp) + end - start > WSMON_SLOT_PAGES)
 		return;
 	e->base = wsmon_space_pages(sp);
 	e->start = wsmon_slot_page(slot) + start;

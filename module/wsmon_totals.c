@@ -9,6 +9,9 @@
 
 #include "wsmon_group.h"
 
+/* Mappings that seem not to have changed are read again after this many update_us */
+#define REREAD	8U
+
 static u64 group_aggr_ns(void)
 {
 	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
@@ -41,11 +44,17 @@ static struct wsmon_interval group_describe(const struct wsmon_group *g, u64 now
 static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 			 u64 now)
 {
-	if (s->read && s->stamp == wsmon_vaddr_stamp(mm))
+	bool first = !s->read;
+
+	if (!first && (!wsmon_pace_may_check(&ss->pace) ||
+		       (s->stamp == wsmon_vaddr_stamp(mm) && now - s->read_ns < REREAD *
+			wsmon.attrs.update_us * NSEC_PER_USEC)))
 		return;
 	/* if it cannot be read now, the next interval tries again */
-	if (!wsmon_share_read(ss, s, mm, now))
-		wsmon_visit_plan(ss->group, s);
+	if (wsmon_share_read(ss, s, mm, now))
+		return;
+	ss->group->changed |= first;
+	wsmon_visit_plan(ss->group, s);
 }
 
 /* Look at all samples, and read mappings that changed. */
@@ -61,17 +70,25 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		struct wsmon_region *r = &g->regions.r[i];
 
 		/* what ended cannot be looked at again */
-		r->due = wsmon_region_due(r, iv) && !wsmon_group_has_ended(g, r->start);
+		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r);
 		r->last = !!r->armed_ns;
 	}
 	list_for_each_entry(s, &g->shares, node) {
 		if (s->blind)
 			wsmon_visit_miss(g, s);
+		s->blind = false;
+		cond_resched();
 	}
 	list_for_each_entry(m, &ss->members, node) {
 		s = wsmon_group_get_share(ss, m, &mm, iv->now);
-		if (!s)
+		if (!s) {
+			/* it has ended, and is looked at soon */
+			if (m->share) {
+				m->share->ending = true;
+				wsmon_visit_miss(g, m->share);
+			}
 			continue;
+		}
 		share_update(ss, s, mm, iv->now);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
 		mmdrop(mm);
@@ -80,7 +97,8 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		r->dropped = r->due && r->last;
+		/* what could not be looked at is not looked at again */
+		r->dropped = r->due && r->armed_ns && !wsmon_region_has_ended(g, r);
 	}
 }
 
@@ -195,7 +213,8 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	struct wsmon_interval iv;
 	u64 longest;
 
-	if (!g)
+	/* it may have begun in this round */
+	if (!g || g->interval_ns >= now)
 		return;
 	g->active++;
 	iv = group_describe(g, now);

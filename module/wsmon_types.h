@@ -340,7 +340,8 @@ struct wsmon {
  * @vpn:	the page in the process
  * @looked_ns:	accesses since the last look, at this time, count
  * @seen_ns:	when an access was last found that counts; 0: never
- * @frame:	the page frame
+ * @pfn:	the page frame at the last look
+ * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
  * @rank:	rank of the process for this sample: see wsmon_reach.c
  * @kind:	enum wsmon_part_kind
  * @op:		what to do
@@ -361,6 +362,7 @@ struct wsmon_visit {
 	u64 vpn;
 	u64 looked_ns;
 	u64 seen_ns;
+	u64 pfn;
 	u64 frame;
 	u32 rank;
 	u8 kind;

@@ -316,7 +316,8 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 	bool whole = !*tables;
 
 	for_each_vma(vmi, vma) {
-		u32 class;
+		u32 class, nr_parts = parts ? parts->nr : 0;
+		unsigned long at;
 		int err;
 
 		if (!left-- || (!whole && !*tables))
@@ -327,6 +328,7 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 			continue;
 		if (vma_counts(vma)) {
 			class = vma_classify(vma, data_end);
+			at = *addr;
 			err = parts ? wsmon_parts_take(parts, vma, *addr, class) : 1;
 			if (err < 0)
 				return err;
@@ -341,8 +343,12 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 						      class, false);
 			else
 				err = space_add_populated(sp, vma, class, addr, tables);
-			if (err)
+			if (err) {
+				/* it will be read again from its beginning, parts and all */
+				if (parts && *addr == at)
+					parts->nr = nr_parts;
 				return err;
+			}
 			/* @tables may be used up in the middle of a mapping */
 			if (!whole && !*tables)
 				return 1;

@@ -19,6 +19,10 @@
 
 /* Visits of a share, at most; a sample that has no room is not looked at there */
 #define VISITS_MAX	65536U
+/* Regions looked at while planning them */
+#define STEPS_MAX	(1U << 20)
+/* Answers of a group in an interval */
+#define ANSWERS_MAX	(1U << 17)
 
 /* Find the region with a page, or the first one above it. */
 static u32 regions_search(const struct wsmon_regions *rs, u64 page)
@@ -57,11 +61,13 @@ static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon
  * @g:	the group
  * @s:	the share
  * @nr:	number of visits so far
+ * @steps:	regions looked at: a file may be mapped thousands of times
  */
 struct visit_plan {
 	struct wsmon_group *g;
 	const struct wsmon_share *s;
 	u32 nr;
+	u32 steps;
 };
 
 /* Let there be room for @nr elements. */
@@ -112,6 +118,8 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn, u8 k
 	u32 i, h;
 
 	for (i = regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
+		if (p->nr == VISITS_MAX || p->steps++ == STEPS_MAX)
+			return;
 		for (h = 0; h < 2 && rs->r[i].n[h]; h++) {
 			u64 at = rs->r[i].s[h].vpn;
 
@@ -170,6 +178,7 @@ int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
 		if (part->object && part->object->known)
 			plan_range(&p, wsmon_slot_page(part->object->slot) + part->index,
 				   part->pages, part->vpn, part->kind);
+		cond_resched();
 	}
 	sort(g->visits, p.nr, sizeof(*g->visits), visit_compare, NULL);
 	plan_keep_old(&p);
@@ -225,10 +234,12 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 			continue;
 		v->looked_ns = looked;
 		v->absent = !v->mapped;
-		if (!v->done)
+		if (!v->done) {
 			rs->r[k].last = 0;
-		else if (v->seen && rs->r[k].origin_ns && visit_counts(s, v, true))
+		} else if (v->seen && rs->r[k].origin_ns && visit_counts(s, v, true)) {
+			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
 			v->seen_ns = now;
+		}
 	}
 }
 
@@ -266,7 +277,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			rs->r[k].last = 0;
 		else if (v->seen && visit_counts(s, v, true)) {
 			v->vague = v->around && v->text && v->absent;
-			v->frame = v->kind == WSMON_PART_FAMILY ? v->frame : 0;
+			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
@@ -324,7 +335,8 @@ static u32 answers_collect(struct wsmon_group *g)
 			if (!v->seen_ns || !visit_find_sample(rs, v, &k, &h))
 				continue;
 			r = &rs->r[k];
-			if (!visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
+			if (nr == ANSWERS_MAX ||
+			    !visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
 					sizeof(*g->answers))) {
 				r->last = 0;
 				continue;
@@ -421,7 +433,8 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 
 /* Plan looks at the pages of new memory from @start on, which a share has at @vpn. */
 static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32 nr,
-		      const unsigned long *seen, u64 start, u64 pages, u64 vpn, u8 kind)
+		      const unsigned long *seen, u64 start, u64 pages, u64 vpn, u8 kind,
+		      u64 since)
 {
 	u32 lo = 0, hi = f->nr;
 
@@ -439,6 +452,7 @@ static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32
 		ss->visits[nr++] = (struct wsmon_visit){
 			.spot = lo,
 			.vpn = vpn + f->vpn[lo] - start,
+			.looked_ns = since,
 			.kind = kind,
 			.op = WSMON_SAMPLE_LOOK,
 		};
@@ -461,17 +475,18 @@ static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32
 void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       struct wsmon_fresh *f, unsigned long *seen, bool alone)
 {
+	u64 since = alone ? s->since_ns : ss->group->interval_ns;
 	u32 i, nr;
 
 	nr = fresh_plan(ss, f, 0, seen, alone ? 0 : wsmon_slot_page(s->slot), WSMON_SLOT_PAGES,
-			0, WSMON_PART_OWN);
+			0, WSMON_PART_OWN, since);
 	for (i = 0; !alone && i < s->parts.nr; i++) {
 		const struct wsmon_part *p = &s->parts.p[i];
 
 		if (p->object && p->object->known && p->kind == WSMON_PART_FILE)
 			nr = fresh_plan(ss, f, nr, seen,
 					wsmon_slot_page(p->object->slot) + p->index,
-					p->pages, p->vpn, WSMON_PART_FILE);
+					p->pages, p->vpn, WSMON_PART_FILE, since);
 	}
 	sort(ss->visits, nr, sizeof(*ss->visits), visit_compare, NULL);
 	wsmon_walk_visits(ss, s->member, mm, ss->visits, nr, false);

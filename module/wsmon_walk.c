@@ -452,7 +452,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		v->text = w.text;
 		v->anon = w.anon;
 		v->exclusive = w.exclusive;
-		v->frame = w.delta + v->vpn;
+		v->pfn = w.delta + v->vpn;
 		if (v->op == WSMON_SAMPLE_ARM)
 			ss->stats.arms++;
 		else

@@ -2,7 +2,7 @@
 /*
  * wsmon_space.c - the mapped pages of a target, as extents grouped into areas
  *
- * Pure: no mm, no allocation, no locks. wsmon_vaddr.c builds a space, the files about
+ * Pure: no mm, no allocation, no locks. May sleep. wsmon_vaddr.c builds a space, the files about
  * regions use it.
  *
  * An area usually is one extent. If a target has more extents than its regions can
@@ -10,6 +10,8 @@
  * are numbered: rank finds a page's number, select the page of a number. So a gap of
  * terabytes has no weight in an estimate, and no samples.
  */
+#include <linux/sched.h>
+
 #include "wsmon_pure.h"
 
 /**
@@ -201,8 +203,10 @@ void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 
 	space_group_by(sp, 0);
 	sp->coalesced = sp->nr_area > max_areas;
-	for (pages = 1; sp->nr_area > max_areas && pages; pages *= 2)
+	for (pages = 1; sp->nr_area > max_areas && pages; pages *= 2) {
+		cond_resched();
 		space_group_by(sp, pages);
+	}
 }
 
 /**

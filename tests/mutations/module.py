@@ -37,7 +37,7 @@ MUTATIONS = [
          "		mmap_read_lock(mm);\n		return true;")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
         (WALK, "	spin_lock(w->ptl);\n", ""),
-        (WALK, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
+        ("module/wsmon_hold.c", "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
          PLAIN_STORE), DELAY_H]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
@@ -155,8 +155,19 @@ MUTATIONS = [
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (REGIONS, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (REGIONS, "sample_seen_within(iv, at, iv->window_ns[k])",
-         "sample_seen_within(iv, at, iv->window_ns[0])")]),
+        (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
+         "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
+    ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
+        ("module/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
+         "		v->looked_ns = now;\n		v->absent")]),
+    ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
+        ("module/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
+         "last == a")]),
+    ("rank_does_not_weigh", "6.12", UNIT, [
+        ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
+         "return true ? WSMON_ONE :")]),
+    ("families_in_each_member", "6.12", SELF + "group_test.py", [
+        ("module/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
         (SESSION, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
