@@ -33,7 +33,7 @@ def slower(run, ns):
             text = f.read()
         assert text.count(VISIT) == 1
         with open(path, "w") as f:
-            f.write(text.replace(VISIT, "		ndelay(%d);\n" % ns + VISIT))
+            f.write("#include <linux/delay.h>\n" + text.replace(VISIT, "		ndelay(%d);\n" % ns + VISIT))
         return list(run.guest({}, timeout=600, tree=tree))
 
 

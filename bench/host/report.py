@@ -16,7 +16,7 @@ import time
 
 import records as r
 import sim
-import tap
+from command import ENV, Directory
 from fakemodule import Module
 from host.lib import MIB, TOP, at_least, table
 
@@ -95,7 +95,7 @@ def run(*command):
     """Seconds, of CPU, and KiB of memory that a command takes"""
     kib = 0
     before = time.monotonic()
-    p = subprocess.Popen(command, env=tap.ENV, stdout=subprocess.DEVNULL)
+    p = subprocess.Popen(command, env=ENV, stdout=subprocess.DEVNULL)
     while True:
         pid, status, usage = os.wait4(p.pid, os.WNOHANG)
         if pid:
@@ -110,7 +110,7 @@ def run(*command):
 
 
 def record(todo, name, *options):
-    with tap.Directory() as fake:
+    with Directory() as fake:
         module = Module(fake, script=feed(todo))
         try:
             took = run(WSMO, "record", "--debugfs", fake.name, "-q", "-o", name,

@@ -5,8 +5,8 @@ import os
 import subprocess
 
 import records as r
+from command import ENV, TOP, WSMO, Directory, run
 from fakemodule import Module, now
-from tap import ENV, TOP, WSMO, Directory, run
 
 STACKED = os.path.join(TOP, "tests", "lib", "stacked.c")
 

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import termios
 
-from tap import ENV, WSMO
+from command import ENV, WSMO
 
 
 def run(*args, columns=80, lines=24, env=None):

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from tap import ENV, WSMO, Directory
+from command import ENV, WSMO, Directory
 
 TMUX = shutil.which("tmux")
 

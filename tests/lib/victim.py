@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import records as r
+from command import ENV, Directory
 from fakemodule import Module, now
-from tap import ENV, Directory
 
 PAGE = mmap.PAGESIZE
 SIZE = 8 << 20

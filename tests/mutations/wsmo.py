@@ -4,8 +4,8 @@ suite of tests/wsmo that must notice it, on this machine."""
 
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
 READER, SORTED, AREAS = (LIB + n + ".c" for n in ("reader", "sorted", "areas"))
-CURVE, SIZING, HOT, SERIES, SPANS = (
-    LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "hot", "series", "spans"))
+CURVE, SIZING, HOT, SERIES, RANGES = (
+    LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "hot", "series", "ranges"))
 FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
@@ -50,26 +50,26 @@ MISTAKES = [
      "return &series[rank < nr ? rank : nr - 1];"),
     ("sorted_by_size_backwards", "wss", SERIES, "return a->bytes < b->bytes ? -1 : 1;",
      "return a->bytes > b->bytes ? -1 : 1;"),
-    ("ranges_mapped_twice", "heatmap", SPANS,
-     "		if (i < s->nr && s->span[i].start < end)\n			stop = s->span[i].start;\n", ""),
+    ("ranges_mapped_twice", "heatmap", RANGES,
+     "		if (i < s->nr && s->range[i].start < end)\n			stop = s->range[i].start;\n", ""),
     # curves and limits
     ("curve_takes_the_greatest", "sizing", CURVE,
      "c->point[i++].size = block[b].sum / block[b].nr;",
      "c->point[i++].size = block[b].sum / block[b].nr * 1.02;"),
-    ("curve_stays_convex", "sizing", CURVE, "			if (before >= behind)\n				break;",
-     "			if (before >= behind || nr)\n				break;"),
+    ("curve_stays_convex", "sizing", CURVE, "			if (before >= after)\n				break;",
+     "			if (before >= after || nr)\n				break;"),
     ("rates_at_limits_halved", "sizing", CURVE, "	m.rate = curve_rate(c, m.window);",
      "	m.rate = curve_rate(c, m.window) / 2;"),
     ("rates_without_slack", "sizing", CURVE, "	return rate + slack(c, window, rate);",
      "	return rate;"),
     ("growth_counts_as_refaults", "sizing", SIZING,
-     "		.refaults = fmax(0, m.rate / page_size - first),",
-     "		.refaults = fmax(0, m.rate / page_size),"),
+     "		.refaults = fmax(0, m.rate / of->page_size - first),",
+     "		.refaults = fmax(0, m.rate / of->page_size),"),
     ("knee_ignores_growth", "sizing", SIZING,
-     "			      (max_refaults + growth(of, page_size)) * page_size);",
-     "			      max_refaults * page_size + 0 * growth(of, page_size));"),
-    ("missed_of_nothing", "sizing", SIZING, "fmin(1, row.refaults / all)",
-     "fmin(1, row.refaults / all / 2)"),
+     "(max_refaults + growth(of)) * of->page_size);",
+     "max_refaults * of->page_size + 0 * growth(of));"),
+    ("missed_of_nothing", "sizing", SIZING, "fmin(1, at.refaults / all)",
+     "fmin(1, at.refaults / all / 2)"),
     # what is used most
     ("hot_counts_intervals_not_seconds", "hot", HOT,
      "	double seconds = (double)s->interval_ns / NSEC_PER_SEC;\n\n	c->share",
@@ -95,7 +95,7 @@ MISTAKES = [
      "	e.end = (p->end - 1) * p->page_size;"),
     ("fine_learns_nothing", "fine", TREE,
      "		prior->split[i] = estimate(prior->cut[i], prior->seen[i]);",
-     "		prior->split[i] = LEAST;"),
+     "		prior->split[i] = MIN_SHARE;"),
     ("fine_mappings_have_no_origin", "fine", ORIGIN,
      "	return index < o->nr && o->area[index].log_odds > 0;",
      "	return index < o->nr && o->area[index].log_odds < -1e9;"),

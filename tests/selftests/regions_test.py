@@ -226,6 +226,8 @@ def scattered_in_a_terabyte():
              "        m[at:at + (4 << 20):4096] = b'x' * 1024\n")
     with w.Target("while True:\n    touch(16)\n    time.sleep(0.02)\n",
                   touch + "touch(32)\n") as t:
+        # with a small budget, areas of several classes are one
+        w.must_put("attrs", "cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("an estimate", lambda: w.get("wss"))
         time.sleep(4)
@@ -244,6 +246,7 @@ def a_reading_is_bounded():
              "for i in range(4096):\n"
              "    m[(i << 30) + 4096 * i] = 1\n")
     with w.Target("while True:\n    time.sleep(1)\n", touch) as t:
+        w.must_put("attrs", "cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("an estimate", lambda: w.get("wss"))
         anon = [x for x in w.lines("wss") if x["class"] == "anon"][0]

@@ -72,7 +72,7 @@ static void draw(void)
 /* Every page is as likely. */
 static void uniform(void)
 {
-	u32 hits[3000] = { 0 }, i, j, least = U32_MAX, most = 0;
+	u32 hits[3000] = { 0 }, i, j, low = U32_MAX, high = 0;
 	struct world now, then;
 
 	world_init(&now, 10);
@@ -89,11 +89,11 @@ static void uniform(void)
 			CHECK(!hits[i], "%u is not new", i);
 			continue;
 		}
-		least = min(least, hits[i]);
-		most = max(most, hits[i]);
+		low = min(low, hits[i]);
+		high = max(high, hits[i]);
 	}
 	/* 2048 each; a part has 2 or 3 pages */
-	CHECK(least > 1500 && most < 2700, "%u to %u", least, most);
+	CHECK(low > 1500 && high < 2700, "%u to %u", low, high);
 	world_free(&now);
 	world_free(&then);
 }

@@ -77,12 +77,12 @@ static u64 count(const struct stretch *s)
 	}
 }
 
-static u64 magnitude(u64 least, u64 most)
+static u64 magnitude(u64 min, u64 max)
 {
-	u32 octaves = fls64(most / least);
-	u64 n = least << test_below(octaves);
+	u32 octaves = fls64(max / min);
+	u64 n = min << test_below(octaves);
 
-	return min(n + test_below(n), most);
+	return min(n + test_below(n), max);
 }
 
 static void make_stretch(struct stretch *s, u64 start, u64 end)

@@ -122,7 +122,7 @@ static void budget_holds(void)
 		for (times = 1; times <= 100; times *= 10) {
 			struct load l = { cheap.first * times,
 					  cheap.check * times, cheap.fixed };
-			u64 most, worst = 0, at[64];
+			u64 max, worst = 0, at[64];
 			struct sim s;
 
 			sim_begin(&s, 100, 1000, 1000, permille[k]);
@@ -134,11 +134,11 @@ static void budget_holds(void)
 				if (i >= 9)
 					worst = max(worst, s.spent - at[i - 9]);
 			}
-			most = permille[k] * 10 * MS + l.fixed * 10;
+			max = permille[k] * 10 * MS + l.fixed * 10;
 			/* that first rounds are dear is known after two of them */
-			CHECK(worst <= most + most / 20 + 2 * l.first,
+			CHECK(worst <= max + max / 20 + 2 * l.first,
 			      "%u permille, %u times: %llu of %llu us", permille[k],
-			      times, (long long)worst / 1000, (long long)most / 1000);
+			      times, (long long)worst / 1000, (long long)max / 1000);
 		}
 	}
 }

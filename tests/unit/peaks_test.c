@@ -218,7 +218,7 @@ double peaks_normal(void)
  */
 static void bursts(u32 rate, u32 seeds, const struct wsmon_attrs *a)
 {
-	u32 seed, i, found = 0, late = 0, false_ones = 0, tell = 0;
+	u32 seed, i, found = 0, late = 0, false_ones = 0, ends = 0;
 
 	for (seed = 0; seed < seeds; seed++) {
 		struct wsmon_detector d = { 0 };
@@ -236,14 +236,14 @@ static void bursts(u32 rate, u32 seeds, const struct wsmon_attrs *a)
 				late++;
 			else if (edges & 2)
 				false_ones++;
-			tell += edges & 1;
+			ends += edges & 1;
 		}
 	}
 	printf("# %u bursts of %u at once, %u later, %u other events, %u ends, in %u times ten minutes at %u a second\n",
-	       found, 5 * seeds, late, false_ones, tell, seeds, rate);
+	       found, 5 * seeds, late, false_ones, ends, seeds, rate);
 	CHECK(found == 5 * seeds, "%u of %u", found, 5 * seeds);
 	CHECK(!late && !false_ones, "%u, %u", late, false_ones);
-	CHECK(tell == found, "each ends: %u", tell);
+	CHECK(ends == found, "each ends: %u", ends);
 }
 
 static void ten_minutes(void)
@@ -259,7 +259,7 @@ static void ten_minutes(void)
 static void hysteresis(void)
 {
 	struct wsmon_detector with = { 0 }, without = { 0 };
-	u32 i, made_up = 0, told = 0;
+	u32 i, made_up = 0, reported = 0;
 
 	for (i = 0; i < 6000; i++) {
 		/* rare, so that the variance does not know of it */
@@ -267,10 +267,10 @@ static void hysteresis(void)
 		u64 y = 10000 * (1 + error), half = y * 45 / 100;
 
 		made_up += feed(&without, &usual, y, y, y) & 2;
-		told += feed(&with, &usual, y, y - half, y + half) & 2;
+		reported += feed(&with, &usual, y, y - half, y + half) & 2;
 	}
 	CHECK(made_up > 50, "%u: there is something to suppress", made_up);
-	CHECK(!told, "%u", told);
+	CHECK(!reported, "%u", reported);
 	CHECK(feed(&with, &usual, 60000, 33000, 87000) == 2, "a real one");
 	/* and it goes on although its interval reaches down again */
 	CHECK(!feed(&with, &usual, 40000, 1000, 79000), "one peak");
@@ -293,7 +293,7 @@ static void zeroes(void)
 		CHECK(!feed(&d, &usual, 0, 0, 0), "nothing");
 	CHECK(feed(&d, &usual, 50, 50, 50) == 2 && d.sign == 1, "something");
 	CHECK(feed(&d, &usual, 0, 0, 0) == 1, "nothing again");
-	/* the other way round: a time in which nothing is used is told, too */
+	/* the other way round: a time in which nothing is used is reported, too */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		feed(&d, &usual, 5000, 4900, 5100);

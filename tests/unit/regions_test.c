@@ -263,12 +263,12 @@ static bool in_place(u64 vpn, u64 start, u64 end, u32 place)
 }
 
 /* Samples are where the record says they are, and were what it says. */
-static void samples_told(void)
+static void samples_reported(void)
 {
 	u64 epoch, mid, start, end;
 	struct wsmon_region r;
 	struct world w;
-	u32 i, told;
+	u32 i, places;
 	u16 s;
 
 	test_seed(9);
@@ -287,16 +287,16 @@ static void samples_told(void)
 			r.s[0].seen_ns = epoch & 1 ? 101 : 100;
 			r.s[1].seen_ns = epoch & 2 ? 101 : 0;
 			s = wsmon_region_samples(&r, 100);
-			told = s & ~WSMON_SAMPLES_VALID;
-			CHECK(s & WSMON_SAMPLES_VALID, "not told");
+			places = s & ~WSMON_SAMPLES_VALID;
+			CHECK(s & WSMON_SAMPLES_VALID, "not reported");
 			CHECK(!!(s & WSMON_SAMPLES_LOWER_HIT) == (epoch & 1) &&
 			      !!(s & WSMON_SAMPLES_UPPER_HIT) == (epoch >> 1 & 1),
 			      "other hits: %x", s);
-			told &= ~(WSMON_SAMPLES_LOWER_HIT | WSMON_SAMPLES_UPPER_HIT);
+			places &= ~(WSMON_SAMPLES_LOWER_HIT | WSMON_SAMPLES_UPPER_HIT);
 			CHECK(in_place(r.s[0].vpn, r.start, mid,
-				       told % WSMON_SAMPLES_PLACES) &&
+				       places % WSMON_SAMPLES_PLACES) &&
 			      in_place(r.s[1].vpn, mid, r.end,
-				       told >> WSMON_SAMPLES_UPPER_SHIFT),
+				       places >> WSMON_SAMPLES_UPPER_SHIFT),
 			      "pages %llu and %llu of %llu+%llu are not in %x",
 			      (unsigned long long)(r.s[0].vpn - r.start),
 			      (unsigned long long)(r.s[1].vpn - mid),
@@ -308,7 +308,7 @@ static void samples_told(void)
 }
 
 /* Only of what was looked at, and may have parts that differ */
-static void samples_untold(void)
+static void samples_left_out(void)
 {
 	struct wsmon_region r = {
 		.start = 16, .end = 32, .n = { 8, 8 }, .s = { { 17 }, { 25 } },
@@ -349,6 +349,6 @@ void test_regions(void)
 	test_run("draw: each sample is in its half and mapped", draw_in_half);
 	test_run("draw: uniform over the half", draw_uniform);
 	test_run("draw: depends on cell, seed and epoch alone", draw_repeatable);
-	test_run("record: samples are where they are told to be", samples_told);
-	test_run("record: what nobody needs to know is not told", samples_untold);
+	test_run("record: samples are where they are reported to be", samples_reported);
+	test_run("record: what nobody needs to know is not reported", samples_left_out);
 }

@@ -31,17 +31,17 @@ static void rank_select(void)
 static void group(void)
 {
 	struct world w;
-	u32 i, j, most, mappings;
+	u32 i, j, max, mappings;
 
 	for (i = 0; i < 5000; i++) {
 		world_init(&w, 10);
 		world_map_random(&w, 50, 1ULL << (8 + test_below(40)));
-		most = 1 + test_below(60);
-		wsmon_space_group(&w.sp, most);
-		CHECK(w.sp.nr_area <= most, "%u areas", w.sp.nr_area);
+		max = 1 + test_below(60);
+		wsmon_space_group(&w.sp, max);
+		CHECK(w.sp.nr_area <= max, "%u areas", w.sp.nr_area);
 		for (mappings = 0, j = 0; j < w.sp.nr_ext; j++)
 			mappings += !w.sp.ext[j].joined;
-		CHECK(mappings > most || w.sp.nr_area == mappings,
+		CHECK(mappings > max || w.sp.nr_area == mappings,
 		      "coalesced without need");
 		for (j = 0; j < w.sp.nr_area; j++)
 			CHECK(!w.sp.ext[w.sp.area[j].first].joined,

@@ -51,11 +51,11 @@ void world_unmap_all(struct world *w)
 }
 
 /* Sizes of all magnitudes are equally likely */
-static u64 magnitude(u64 most)
+static u64 magnitude(u64 max)
 {
-	u64 n = 1ULL << test_below(fls64(most));
+	u64 n = 1ULL << test_below(fls64(max));
 
-	return min(n + test_below(n), most);
+	return min(n + test_below(n), max);
 }
 
 void world_map_random(struct world *w, u32 nr, u64 top)

@@ -179,7 +179,7 @@ static void vague(void)
 void test_wss(void)
 {
 	test_run("wss: what could not be looked at", stale);
-	test_run("wss: a cut tells nothing", cut);
+	test_run("wss: a cut reveals nothing", cut);
 	test_run("wss: little beside much", small_beside_huge);
 	test_run("wss: all but text", rest);
 	test_run("wss: several windows", windows);

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from tap import HERE, TOP, Directory, golden, ok
+from command import HERE, TOP, Directory, golden, ok
 
 BLOCK = re.compile(r"^<!-- (?!end -->)(.*?) -->\n(.*?)\n<!-- end -->", re.M | re.S)
 

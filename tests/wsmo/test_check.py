@@ -4,7 +4,7 @@ import gzip
 import json
 import os
 
-from tap import Directory, ok, run
+from command import Directory, ok, run
 
 
 def make(d, module=True, config=None, gz=False, status=b"idle\n"):

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from tap import TOP, WSMO, Directory, ok, run, skip
+from command import TOP, WSMO, Directory, ok, run, skip
 
 MAKE = os.path.join(TOP, "tools", "wsmo", "completion.sh")
 ASK = """

@@ -13,8 +13,8 @@ import zlib
 
 import records as r
 import samples
+from command import ENV, HERE, TOP, WSMO, Directory, fails, golden, ok, run
 from fakemodule import peak_line
-from tap import ENV, HERE, TOP, WSMO, Directory, fails, golden, ok, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 
 import packed
 import samples
-from tap import ENV, HERE, TOP, Directory, ok, run
+from command import ENV, HERE, TOP, Directory, ok, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -54,8 +54,8 @@ class Consumer:
                 if line.split()[0] == kind]
 
 
-def report(view, data):
-    res = run("report", view, "--json", "-i", data)
+def report(view, data, *options):
+    res = run("report", view, "--json", "-i", data, *options)
     return [json.loads(line) for line in res.stdout.splitlines()]
 
 
@@ -88,6 +88,49 @@ def numbers(consumer, data):
        name + ": names of mappings", got[:3])
     ok(consumer.lines("wss", data, "--no-snapshots") == want and
        not consumer.lines("snapshot", data, "--no-snapshots"), name + ": without snapshots")
+
+
+def series(consumer, data):
+    """Series and their percentiles are those of wsmo report."""
+    name = os.path.basename(data)
+    want = sorted([row["pid"], row["window_us"], wsmon.CLASSES.index(row["class"]), row["t"],
+                   row["bytes"]] for row in report("wss", data) if row["type"] == "wss")
+    got = [[int(pid), int(window), wsmon.CLASSES.index(cls), int(size)]
+           for pid, window, cls, size in consumer.lines("row", data)]
+    ok(want and got == [row[:3] + row[4:] for row in want], name + ": series by time", want[:3], got[:3])
+    rows = report("wss", data, "--percentiles")
+    want = [[str(row[key]) for key in ("pid", "class", "window_us", "bytes")]
+            for row in rows if row["type"] == "wss_percentile" and row["percentile"] == 50]
+    got = consumer.lines("median", data)
+    ok(want and sorted(got) == sorted(want), name + ": medians", want, got)
+
+
+def curves(consumer, data, *none):
+    """Curves, limits and knees are those of wsmo report; @none have no curve."""
+    classes = ",".join(wsmon.CLASSES)
+    name = os.path.basename(data)
+    rows = report("curve", data, "--class", classes)
+    want = [[str(row[key]) for key in ("pid", "class", "window_us", "bytes", "low", "high", "p50")]
+            for row in rows]
+    got = consumer.lines("point", data)
+    ok(want and got == want, name + ": curves", want[:3], got[:3])
+    limits, knees = consumer.lines("limit", data), consumer.lines("knee", data)
+    ok([[str(len(limits))]] == consumer.lines("curves", data) and len(knees) == len(limits) > 1,
+       name + ": number of curves", limits, knees)
+    for (pid, cls, size, rate, high), knee in zip(limits, knees):
+        # a limit of 0 cannot be asked for
+        at, *more = sorted(report("sizing", data, "--class", cls, "--limit", max(size, "1", key=int)),
+                           key=lambda row: row["limit"] != int(size))
+        marked = [row["limit"] for row in [at, *more] if row["mark"] == "knee"]
+        ok(size == "0" or
+           (at["refaults_per_s"] is None or abs(at["refaults_per_s"] - float(rate)) < 0.01) and
+           (at["refaults_high_per_s"] is None and high == "inf" or
+            abs(at["refaults_high_per_s"] - float(high)) < 0.01),
+           name + ": a limit for " + cls, at, rate, high)
+        ok([pid, cls] == knee[:2] and knee[2] == (str(marked[0]) if marked else "inf"),
+           name + ": a knee for " + cls, marked, knee)
+    for data in none:
+        ok(consumer.lines("curves", data) == [["0"]], os.path.basename(data) + ": no curve")
 
 
 def files_and_streams(consumer, d):
@@ -132,7 +175,7 @@ def symbols(root):
        "the static one has no other symbols", static)
     dynamic = subprocess.run(["readelf", "-d", lib], capture_output=True, text=True).stdout
     ok("[libwsmon.so.0]" in dynamic and set(re.findall(r"NEEDED.*\[(.*?)\.so", dynamic)) ==
-       {"libzstd", "libc"}, "its name, and what it needs", dynamic)
+       {"libzstd", "libm", "libc"}, "its name, and what it needs", dynamic)
 
 
 def main(_accept):
@@ -148,6 +191,10 @@ def main(_accept):
         shared = Consumer(root, "shared")
         for name in ("real.data", "recordings/cc1.data", "recordings/json.data"):
             numbers(shared, os.path.join(HERE, name))
+            series(shared, os.path.join(HERE, name))
+        windows = os.path.join(HERE, "recordings", "windows.data")
+        series(shared, windows)
+        curves(shared, windows, os.path.join(HERE, "real.data"))
         files_and_streams(shared, d)
         static = Consumer(root, "static", "--static")
         data = os.path.join(HERE, "real.data")

@@ -12,8 +12,8 @@ import time
 
 import records as r
 import test_json
+from command import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
 from fakemodule import Module, now, peak_line, show
-from tap import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
 from terminal import TMUX, Terminal, order
 
 MIB = 1 << 20

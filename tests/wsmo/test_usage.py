@@ -4,7 +4,7 @@ import os
 import re
 
 import samples
-from tap import TOP, ok, run
+from command import TOP, ok, run
 
 
 def refused(*args, word=""):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libwsmon.c - the public interface of the library
+ * libwsmon.c - the public interface of the reader; numbers/ has that of what is computed
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -37,7 +37,7 @@ static void usage(FILE *f)
 	      "How much memory processes really use, where, and when.\n\n", f);
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		fprintf(f, "  %-8s %s\n", verbs[i].name, verbs[i].help);
-	fputs("\n'wsmo VERB --help' tells more. To begin with:\n\n"
+	fputs("\n'wsmo VERB --help' lists its options. To begin with:\n\n"
 	      "  sudo wsmo record -d 10 -p PID\n"
 	      "  sudo wsmo record -- COMMAND\n"
 	      "  wsmo report summary\n", f);

@@ -63,7 +63,8 @@ out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 #   out/lib/libwsmon.so.0, out/lib/libwsmon.a
 LIBWSMON_SONAME := libwsmon.so.0
 LIBWSMON_MAP := tools/libwsmon/libwsmon.map
-LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c))
+LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c) \
+	$(addprefix tools/libwsmon/numbers/,curve.c curve_data.c series.c sizing.c))
 
 .PHONY: libwsmon
 libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
@@ -71,7 +72,7 @@ libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
 out/lib/$(LIBWSMON_SONAME): $(LIBWSMON_OBJS) $(LIBWSMON_MAP)
 	@mkdir -p $(@D)
 	$(CC) -shared -Wl,-soname=$(@F) -Wl,--version-script=$(LIBWSMON_MAP) -Wl,--no-undefined \
-		$(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd
+		$(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd -lm
 
 out/lib/libwsmon.a: $(LIBWSMON_OBJS)
 	@mkdir -p $(@D)

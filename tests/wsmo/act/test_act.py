@@ -6,8 +6,8 @@ import subprocess
 import time
 
 import records as r
+from command import ENV, WSMO, Directory, fails, ok, run, skip
 from fakemodule import ATTRS, Module
-from tap import ENV, WSMO, Directory, fails, ok, run, skip
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
 
 MIB = 1 << 20

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo act: schemes, as they are written and shown."""
-from tap import fails, ok, run
+from command import fails, ok, run
 from victim import objects
 
 

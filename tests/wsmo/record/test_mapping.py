@@ -8,8 +8,8 @@ import sys
 import time
 
 import records as r
+from command import ENV, TOP, Directory, ok, run, skip
 from fakemodule import Module, now
-from tap import ENV, TOP, Directory, ok, run, skip
 
 PROT = {"r": 1, "w": 2, "x": 4, "s": 8}
 

@@ -11,8 +11,8 @@ import packed
 import records as r
 import samples
 import sim
+from command import ENV, HERE, TOP, Directory, fails, ok, peak_rss, run, skip
 from fakemodule import Module
-from tap import ENV, HERE, TOP, Directory, fails, ok, peak_rss, run, skip
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402

@@ -12,9 +12,9 @@ import sys
 import time
 
 import records as r
+from command import ENV, WSMO, fails, ok, run, skip
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
-from tap import ENV, WSMO, fails, ok, run, skip
 
 
 def raw(d):
@@ -223,6 +223,24 @@ def losses():
            "what was lost is told, even with -q", res.stderr)
 
 
+def budget():
+    """A recording shorter than an interval, with fewer rounds than were due."""
+    def script(rounds):
+        def play(m, pids):
+            t = now()
+            m.send(r.header(t) + r.attrs(t, cpu_permille=30) + r.target(t, pids[0], b"target"))
+            m.send(r.stats(t + 10**9, rounds=rounds, budget=2000, sample_ns=10**8))
+            m.send(r.end(t + 10**9))
+        return play
+
+    said = b"wsmo: to keep within --cpu 3%, 70 % of the sampling rounds were left out"
+    for rounds, options, count in (3, (), 1), (3, ("-q",), 0), (10, (), 0):
+        with fake(script=script(rounds)) as (d, m):
+            err = run(*args(d, m, *options, "-p", str(os.getpid()))).stderr
+            ok(err.count(said) == err.count(b"--cpu") == count and (options or b"wrote" in err),
+               "%d rounds of 10, %s: %s" % (rounds, options, "said" if count else "not said"), err)
+
+
 def broken_stream():
     def script(tail):
         def play(m, pids):
@@ -366,6 +384,7 @@ def main(_accept):
     command_signals()
     stale_stream()
     losses()
+    budget()
     broken_stream()
     refusals()
     sudo()

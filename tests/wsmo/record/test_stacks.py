@@ -7,9 +7,9 @@ import subprocess
 import time
 
 import records as r
+from command import WSMO, Directory, fails, ok, run, skip
 from fakemodule import now
 from recorder import Program, args, fake, kinds, peaks, record, start
-from tap import WSMO, Directory, fails, ok, run, skip
 
 PTRACE_SEIZE = 0x4206
 

@@ -7,7 +7,7 @@ import chromium
 import records as r
 import samples
 import test_sizing as sizes
-from tap import Directory, ok, run, skip
+from command import Directory, ok, run, skip
 
 SEC = samples.SEC
 MIB = samples.MIB

@@ -9,7 +9,7 @@ import struct
 import packed
 import records as r
 import samples
-from tap import Directory, fails, ok, one_line, peak_rss, run, skip
+from command import Directory, fails, ok, one_line, peak_rss, run, skip
 
 FLIPS = int(os.environ.get("WSMO_FLIPS", "2000"))
 SEED = int(os.environ.get("WSMO_SEED", "1"))

@@ -6,7 +6,7 @@ import struct
 
 import records as r
 import sim
-from tap import Directory, ok, peak_rss, run, skip
+from command import Directory, ok, peak_rss, run, skip
 
 PAGE = 4096
 BASE = 0x7f0000000

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 import records as r
 import samples
 import screen
-from tap import Directory, fails, ok, run, skip
+from command import Directory, fails, ok, run, skip
 
 SEC = samples.SEC
 MIB = samples.MIB

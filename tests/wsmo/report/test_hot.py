@@ -10,8 +10,8 @@ import subprocess
 
 import records as r
 import samples
+from command import HERE, Directory, fails, golden, ok, peak_rss, run, same_numbers, skip
 from samples import PID, SEC, T0
-from tap import HERE, Directory, fails, golden, ok, peak_rss, run, same_numbers, skip
 
 A = 0x7f0000000000
 PAGE = 4096

@@ -7,7 +7,7 @@ import re
 import records as r
 import samples
 import test_sizing as sizes
-from tap import Directory, fails, ok, run
+from command import Directory, fails, ok, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -36,7 +36,7 @@ def content():
                  for s in data["wss"] for p in s["points"])
     ok(got == sorted((x["t"], x["pid"], x["class"], x["bytes"], x["low"], x["high"])
                      for x in rows), "every point of a short recording", got)
-    ok([(m["pid"], m["bands"][0]["at"][0]) for m in data["maps"]] ==
+    ok([(m["pid"], m["sections"][0]["at"][0]) for m in data["maps"]] ==
        [(77, "0x1000"), (4242, "0x555500000000")], "the maps")
     hot = [json.loads(x) for x in run("report", "hot", "--json", "-i", "-",
                                       stdin=samples.main()).stdout.splitlines()]
@@ -53,7 +53,7 @@ def content():
     data = embedded(text)
     # the path's last part is its name
     ok(data["names"] == {str(samples.PID): "</script><b>"} and
-       data["maps"][0]["bands"][0]["name"] == "script><img>" and
+       data["maps"][0]["sections"][0]["name"] == "script><img>" and
        "<b>" not in text and "<img>" not in text, "no name ends the script", data["names"])
 
 

@@ -6,7 +6,7 @@ import re
 
 import samples
 import test_sizing as sizing
-from tap import TOP, ok, run
+from command import TOP, ok, run
 
 DOCUMENT = os.path.join(TOP, "Documentation", "reference", "json.rst")
 UNITS = {"count": int, "bytes": int, "address": int, "us": int, "ms": int, "ns": int,

@@ -7,8 +7,8 @@ import subprocess
 import records as r
 import samples
 import forms
+from command import Directory, golden, ok, run
 from recorder import STACKED, Program, fake, peaks, record
-from tap import Directory, golden, ok, run
 
 NO_NAMES = b"wsmo: no names from 1 file not there, or not as recorded: /nowhere/server\n"
 

@@ -9,7 +9,7 @@ import statistics
 import sys
 
 import screen
-from tap import HERE, TOP, fails, golden, ok, run, same_numbers
+from command import HERE, TOP, fails, golden, ok, run, same_numbers
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon                                               # noqa: E402

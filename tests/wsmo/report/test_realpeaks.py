@@ -7,7 +7,7 @@ no machine has names for them.
 import os
 
 import forms
-from tap import HERE, golden, ok, run
+from command import HERE, golden, ok, run
 
 VIEWS = (
     ("summary", "txt", ()),

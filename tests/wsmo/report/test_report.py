@@ -11,7 +11,7 @@ import subprocess
 import records as r
 import samples
 import forms
-from tap import (FORMS, WSMO, Directory, fails, golden, ok, one_line, peak_rss, run, same_numbers,
+from command import (FORMS, WSMO, Directory, fails, golden, ok, one_line, peak_rss, run, same_numbers,
                  skip)
 
 VIEWS = ("summary", "wss", "regions", "act", "raw")
@@ -79,8 +79,8 @@ def exact_json():
 
 def summary_figures():
     lines = json_lines("report", "summary")
-    rec = lines[0]
-    ok(rec["type"] == "recording" and rec["lost_records"] == 3 and
+    rec = lines[-1]
+    ok(lines[0]["type"] == "wss_summary" and rec["type"] == "recording" and rec["lost_records"] == 3 and
        rec["ended"] == "targets gone" and rec["intervals"] == 3 and
        rec["duration_ns"] == 3499999000 and
        abs(rec["cpu"] - 0.056 / 3) < 1e-5, "summary: the recording", rec)
@@ -97,10 +97,48 @@ def summary_figures():
     again = samples.main().replace(
         r.target(samples.T0 + 2000, samples.PID, b"redis-server"),
         r.target(samples.T0 + 2000, samples.PID, b"redis-server", 2))
-    rec = json_lines("report", "summary", stdin=again)[0]
+    rec = json_lines("report", "summary", stdin=again)[-1]
     ok(abs(rec["cpu"] - 0.036 / 2) < 1e-5,
        "summary: cost counts from the first stats if the reader came late",
        rec)
+
+
+def budget():
+    """Less sampling than asked for, to keep within the CPU budget, is said once, from a tenth on."""
+    t0, sec, ms = samples.T0, samples.SEC, 10**6
+    usual = {"late_rounds": 0, "idle_rounds": 0, "sample_ns": 100 * ms, "budget": 2000}
+
+    def message(*stats, cpu_permille=30, flags=0, targets=1):
+        data = r.header(t0) + r.attrs(t0, cpu_permille=cpu_permille)
+        for pid in range(targets):
+            data += r.target(t0, 100 + pid, b"x", flags)
+        for seconds, rounds, more in stats:
+            data += r.stats(t0 + round(seconds * sec), rounds=rounds, **{**usual, **more})
+        res = run("report", "summary", "-i", "-", stdin=data + r.end(t0 + 100 * sec))
+        return res.stderr.decode()
+
+    few = "wsmo: to keep within --cpu 3%, 70 % of the sampling rounds were left out (freq and " \
+        "ACCESSES are less exact); working set sizes are valid\n"
+    ok(message((1, 3, {})) == few, "less than an interval, most rounds left out", message((1, 3, {})))
+    ok(message((1, 3, {}), (2, 6, {})) == few, "once", message((1, 3, {}), (2, 6, {})))
+    for name, got in {
+            "all rounds": message((1, 10, {}), (2, 20, {})),
+            "early in a long recording": message((1, 3, {}), (60, 593, {})),
+            "late rounds": message((1, 3, {"late_rounds": 7})),
+            "targets that sleep": message((1, 3, {"idle_rounds": 2})),
+            "no budget": message((1, 3, {}), cpu_permille=1000),
+            "a reader that came late": message((1, 3, {}), flags=2),
+            "regions shared by many targets": message((1, 10, {"budget": 1600}), (2, 20, {"budget": 1600}),
+                                                      (3, 30, {"budget": 1600}), targets=400)}.items():
+        ok(got == "", name + ": no message", got)
+    text = message((1, 10, {"budget": 500}), (2, 20, {"budget": 500}), cpu_permille=5)
+    ok(text == "wsmo: to keep within --cpu 0.5%, 37 % fewer regions were used (confidence intervals "
+       "are wider); working set sizes are valid\n", "fewer regions in half of the time", text)
+    text = message((1, 3, {"sample_ns": 500 * ms, "budget": 2}), (2, 5, {"idle_rounds": 1}), flags=0)
+    ok("75 % of the" in text and "left out (" in text and "and 50 % fewer regions" in text,
+       "both; an interval in which targets slept counts by its sampling interval", text)
+    text = message((1, 3, {"sample_ns": 500 * ms}), (2, 5, {}), flags=2)
+    ok("80 % of the" in text, "a late reader, after the first STATS record", text)
 
 
 def filters():
@@ -140,7 +178,7 @@ def windows():
                                   (("--window", "10s,1s"), 9, 10000000)):
         lines = json_lines("report", "summary", *options, stdin=data)
         ok([x["mean"] for x in lines if x.get("class") == "all"] == [mean << 20] and
-           lines[0]["window_us"] == window, "the summary of one %s" % (options,), lines)
+           lines[-1]["window_us"] == window, "the summary of one %s" % (options,), lines)
     fails(run("report", "wss", "--window", "1s,2s", "-i", "-", stdin=data),
           "a window that is not there", "2 s", "--window")
     for view in VIEWS:
@@ -288,6 +326,7 @@ def main(accept):
     golden_files(accept)
     exact_json()
     summary_figures()
+    budget()
     filters()
     windows()
     short_windows()

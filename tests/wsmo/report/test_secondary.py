@@ -3,8 +3,8 @@
 import json
 
 import records as r
+from command import Directory, ok, run
 from fakemodule import show
-from tap import Directory, ok, run
 
 S = 10**9
 NOTE = b"7 qemu has a secondary MMU"
@@ -54,7 +54,7 @@ def reports(d):
     ok(flagged(run("report", "wss", "--json", "-i", file)) == {7: {False, True}, 8: {False}},
        "wss, JSON: from then on")
     res = [run("report", "--json", "-i", x) for x in (file, plain)]
-    cost = [json.loads(x.stdout.splitlines()[0])["cpu"] for x in res]
+    cost = [json.loads(x.stdout.splitlines()[-1])["cpu"] for x in res]
     # 40 ms in 4 s
     ok(cost == [0.01, 0.01], "what is told again is not the beginning", cost)
     res = run("report", "--json", "-i", d.write("exec", recording(reason=1)))

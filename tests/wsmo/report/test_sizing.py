@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 import records as r
 import samples
-from tap import HERE, Directory, fails, golden, ok, run, same_numbers, skip
+from command import HERE, Directory, fails, golden, ok, run, same_numbers, skip
 
 SEC = samples.SEC
 MIB = samples.MIB

@@ -34,7 +34,7 @@
 #define SAME		(1.0 / 16)
 
 /* Minimum rate at which memory in use is found accessed */
-#define RATE_LEAST	0.001
+#define RATE_MIN	0.001
 
 /* Regions end before this page */
 #define PAGES_MAX	(1ULL << (FINE_ORDERS - 1))
@@ -297,7 +297,7 @@ static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 		   !!(e->samples & WSMON_SAMPLES_UPPER_HIT);
 
 	if (e->samples & WSMON_SAMPLES_VALID && hits)
-		t->rate = fmax(2.0 * e->freq / hits / WSMON_SHARE_ONE, RATE_LEAST);
+		t->rate = fmax(2.0 * e->freq / hits / WSMON_SHARE_ONE, RATE_MIN);
 	return t->rate;
 }
 
@@ -319,7 +319,7 @@ static bool divide(struct fine *f, struct target *t, const struct place *at,
 	fine_origins_learn(&t->origins, at->area, moved - plain);
 	tree = &f->tree[fine_origins_best(&t->origins, at->area)];
 	if (fine_tree_whole(tree) <= DOUBT)
-		fine_tree_tell(tree, add_part, &p);
+		fine_tree_visit(tree, add_part, &p);
 	/* of one kind: the module knows more about it */
 	if (p.start == at->start)
 		put(arg, e);

@@ -26,7 +26,7 @@
 
 /* Without cells: half are divided, half of the others are plain; nothing is certain */
 #define UNKNOWN		0.5
-#define LEAST		0.001
+#define MIN_SHARE	0.001
 
 /* Factor of the number of cells after each snapshot */
 #define MEMORY		0.5
@@ -81,9 +81,9 @@ void fine_tree_free(struct fine_tree *t)
 
 static double log_sum(double x, double y)
 {
-	double most = fmax(x, y);
+	double max = fmax(x, y);
 
-	return most + log1p(exp(fmin(x, y) - most));
+	return max + log1p(exp(fmin(x, y) - max));
 }
 
 /*
@@ -204,7 +204,7 @@ static double estimate(double part, double of)
 {
 	double p = (part + UNKNOWN) / (of + 1);
 
-	return fmin(fmax(p, LEAST), 1 - LEAST);
+	return fmin(fmax(p, MIN_SHARE), 1 - MIN_SHARE);
 }
 
 double fine_tree_build(struct fine_tree *t, struct fine_prior *prior, __u64 origin,
@@ -260,7 +260,7 @@ double fine_tree_share(const struct fine_tree *t, __u64 page)
 }
 
 /* @share: what larger cells contribute */
-static void tell(const struct fine_tree *t, size_t i, double reach, double share,
+static void visit(const struct fine_tree *t, size_t i, double reach, double share,
 		 double around, fine_tree_part *part, void *arg)
 {
 	const struct fine_node *n = &t->node[i];
@@ -272,13 +272,13 @@ static void tell(const struct fine_tree *t, size_t i, double reach, double share
 		return;
 	}
 	share += whole * own;
-	tell(t, n->child[0], reach - whole, share, own, part, arg);
-	tell(t, n->child[1], reach - whole, share, own, part, arg);
+	visit(t, n->child[0], reach - whole, share, own, part, arg);
+	visit(t, n->child[1], reach - whole, share, own, part, arg);
 }
 
-void fine_tree_tell(const struct fine_tree *t, fine_tree_part *part, void *arg)
+void fine_tree_visit(const struct fine_tree *t, fine_tree_part *part, void *arg)
 {
-	tell(t, 0, 1, 0, 0, part, arg);
+	visit(t, 0, 1, 0, 0, part, arg);
 }
 
 void fine_prior_fade(struct fine_prior *prior)

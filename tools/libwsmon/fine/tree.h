@@ -96,8 +96,8 @@ double fine_tree_share(const struct fine_tree *t, __u64 page);
 /** fine_tree_part() - handle a part: its pages and the share of them in use */
 typedef void fine_tree_part(void *arg, __u64 start, __u64 end, double share);
 
-/** fine_tree_tell() - pass the parts of the region, ascending */
-void fine_tree_tell(const struct fine_tree *t, fine_tree_part *part, void *arg);
+/** fine_tree_visit() - pass the parts of the region, ascending */
+void fine_tree_visit(const struct fine_tree *t, fine_tree_part *part, void *arg);
 
 /** fine_tree_learn() - update the prior with this division */
 void fine_tree_learn(struct fine_tree *t);

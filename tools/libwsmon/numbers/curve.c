@@ -17,7 +17,7 @@
  * until none does (pool adjacent violators: Barlow et al., Statistical Inference under
  * Order Restrictions, 1972).
  */
-static void pool_means(struct curve *c)
+static void pool_means(struct wsmon_curve *c)
 {
 	struct block {
 		double sum;
@@ -41,13 +41,13 @@ static void pool_means(struct curve *c)
 			c->point[i++].size = block[b].sum / block[b].nr;
 }
 
-static double mean_slope(const struct curve *c, size_t i)
+static double mean_slope(const struct wsmon_curve *c, size_t i)
 {
-	return (c->size[i + 1] - c->size[i]) / (c->window[i + 1] - c->window[i]);
+	return (c->size[i + 1] - c->size[i]) / (c->node[i + 1] - c->node[i]);
 }
 
 /* Slopes that rise are noise, too */
-static void make_concave(struct curve *c)
+static void make_concave(struct wsmon_curve *c)
 {
 	size_t end[WSMON_WINDOWS_MAX], nr = 0, i, b;
 
@@ -57,11 +57,11 @@ static void make_concave(struct curve *c)
 			size_t mid = end[nr - 2];
 			size_t from = nr > 2 ? end[nr - 3] : 0;
 			double before = (c->size[mid] - c->size[from]) /
-					(c->window[mid] - c->window[from]);
-			double behind = (c->size[i + 1] - c->size[mid]) /
-					(c->window[i + 1] - c->window[mid]);
+					(c->node[mid] - c->node[from]);
+			double after = (c->size[i + 1] - c->size[mid]) /
+					(c->node[i + 1] - c->node[mid]);
 
-			if (before >= behind)
+			if (before >= after)
 				break;
 			end[--nr - 1] = i + 1;
 		}
@@ -69,11 +69,11 @@ static void make_concave(struct curve *c)
 	for (b = 0, i = 0; b < nr; b++) {
 		size_t from = b ? end[b - 1] : 0;
 		double slope = (c->size[end[b]] - c->size[from]) /
-			       (c->window[end[b]] - c->window[from]);
+			       (c->node[end[b]] - c->node[from]);
 
 		for (i = from + 1; i < end[b]; i++)
 			c->size[i] = c->size[from] +
-				     slope * (c->window[i] - c->window[from]);
+				     slope * (c->node[i] - c->node[from]);
 	}
 }
 
@@ -81,25 +81,25 @@ static void make_concave(struct curve *c)
  * The mean slope of a segment is about that in its middle. Between two middles its
  * logarithm is linear, as for rates that fall exponentially.
  */
-static double node_slope(const struct curve *c, size_t i)
+static double node_slope(const struct wsmon_curve *c, size_t i)
 {
-	double before = mean_slope(c, i - 1), behind = mean_slope(c, i);
-	double share = (c->window[i] - c->window[i - 1]) / (c->window[i + 1] - c->window[i - 1]);
+	double before = mean_slope(c, i - 1), after = mean_slope(c, i);
+	double share = (c->node[i] - c->node[i - 1]) / (c->node[i + 1] - c->node[i - 1]);
 
-	if (behind <= 0)
+	if (after <= 0)
 		return 0;
-	return before * pow(behind / before, share);
+	return before * pow(after / before, share);
 }
 
-void curve_fit(struct curve *c)
+void curve_fit(struct wsmon_curve *c)
 {
 	double last;
 	size_t i;
 
 	pool_means(c);
-	c->window[0] = c->size[0] = 0;
+	c->node[0] = c->size[0] = 0;
 	for (i = 0; i < c->nr; i++) {
-		c->window[i + 1] = c->point[i].window;
+		c->node[i + 1] = c->point[i].window;
 		c->size[i + 1] = c->point[i].size;
 	}
 	make_concave(c);
@@ -113,11 +113,11 @@ void curve_fit(struct curve *c)
 }
 
 /* The segment that contains a window */
-static size_t segment(const struct curve *c, double window)
+static size_t segment(const struct wsmon_curve *c, double window)
 {
 	size_t i = 0;
 
-	while (i + 1 < c->nr && window > c->window[i + 1])
+	while (i + 1 < c->nr && window > c->node[i + 1])
 		i++;
 	return i;
 }
@@ -127,47 +127,47 @@ static size_t segment(const struct curve *c, double window)
  * node's, then on to the second's: both parabolas together rise as they should. A
  * node with the mean's slope makes it stay so to the other one.
  */
-static double knot(const struct curve *c, size_t i)
+static double knot(const struct wsmon_curve *c, size_t i)
 {
 	double mean = mean_slope(c, i);
-	double before = c->slope[i] - mean, behind = mean - c->slope[i + 1];
-	double share = before + behind > 0 ? behind / (before + behind) : 0.5;
+	double before = c->slope[i] - mean, after = mean - c->slope[i + 1];
+	double share = before + after > 0 ? after / (before + after) : 0.5;
 
-	return c->window[i] + share * (c->window[i + 1] - c->window[i]);
+	return c->node[i] + share * (c->node[i + 1] - c->node[i]);
 }
 
-double curve_rate(const struct curve *c, double window)
+double curve_rate(const struct wsmon_curve *c, double window)
 {
 	size_t i = segment(c, window);
 	double at = knot(c, i), mean = mean_slope(c, i);
 
-	if (window > c->window[c->nr])
+	if (window > c->node[c->nr])
 		return c->slope[c->nr];
 	if (window < at)
 		return c->slope[i] + (mean - c->slope[i]) *
-		       (window - c->window[i]) / (at - c->window[i]);
-	if (at >= c->window[i + 1])
+		       (window - c->node[i]) / (at - c->node[i]);
+	if (at >= c->node[i + 1])
 		return mean;
 	return mean + (c->slope[i + 1] - mean) * (window - at) /
-	       (c->window[i + 1] - at);
+	       (c->node[i + 1] - at);
 }
 
-double curve_size(const struct curve *c, double window)
+double curve_size(const struct wsmon_curve *c, double window)
 {
 	size_t i = segment(c, window);
 	double rate = curve_rate(c, window);
 
-	if (window >= c->window[c->nr])
+	if (window >= c->node[c->nr])
 		return c->size[c->nr];
 	if (window < knot(c, i))
-		return c->size[i] + (c->slope[i] + rate) / 2 * (window - c->window[i]);
+		return c->size[i] + (c->slope[i] + rate) / 2 * (window - c->node[i]);
 	return c->size[i + 1] -
-	       (c->slope[i + 1] + rate) / 2 * (c->window[i + 1] - window);
+	       (c->slope[i + 1] + rate) / 2 * (c->node[i + 1] - window);
 }
 
-double curve_window(const struct curve *c, double size)
+double curve_window(const struct wsmon_curve *c, double size)
 {
-	double low = 0, high = c->window[c->nr];
+	double low = 0, high = c->node[c->nr];
 	unsigned int i;
 
 	if (size > c->size[c->nr])
@@ -185,16 +185,16 @@ double curve_window(const struct curve *c, double size)
 }
 
 /* The point before a segment; (0, 0) is certain */
-static struct curve_point before(const struct curve *c, size_t i)
+static struct wsmon_curve_point before(const struct wsmon_curve *c, size_t i)
 {
-	return i ? c->point[i - 1] : (struct curve_point){ };
+	return i ? c->point[i - 1] : (struct wsmon_curve_point){ };
 }
 
 /* Interpolates the distance from the curve between the points */
-void curve_ends(const struct curve *c, double window, double *low, double *high)
+void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high)
 {
 	size_t i = segment(c, window);
-	const struct curve_point from = before(c, i), to = c->point[i];
+	const struct wsmon_curve_point from = before(c, i), to = c->point[i];
 	double share = fmin(1, (window - from.window) / (to.window - from.window));
 	double size = curve_size(c, window);
 
@@ -205,16 +205,16 @@ void curve_ends(const struct curve *c, double window, double *low, double *high)
 }
 
 /* Half the interval of a rate, from that of the rise measured there */
-static double slack(const struct curve *c, double window, double rate)
+static double slack(const struct wsmon_curve *c, double window, double rate)
 {
 	size_t i = segment(c, window);
 	double mean = mean_slope(c, i);
-	double half = c->point[i].slack / (c->window[i + 1] - c->window[i]);
+	double half = c->point[i].slack / (c->node[i + 1] - c->node[i]);
 
 	return mean > 0 && rate > mean ? half * rate / mean : half;
 }
 
-static double fastest(const struct curve *c, double size)
+static double fastest(const struct wsmon_curve *c, double size)
 {
 	double window = curve_window(c, fmax(0, size));
 	double rate = curve_rate(c, window);
@@ -222,7 +222,7 @@ static double fastest(const struct curve *c, double size)
 	return rate + slack(c, window, rate);
 }
 
-static double slowest(const struct curve *c, double size)
+static double slowest(const struct wsmon_curve *c, double size)
 {
 	double window = curve_window(c, size), rate;
 
@@ -232,9 +232,9 @@ static double slowest(const struct curve *c, double size)
 	return fmax(0, rate - slack(c, window, rate));
 }
 
-struct curve_miss curve_limit(const struct curve *c, double size)
+struct curve_miss curve_limit(const struct wsmon_curve *c, double size)
 {
-	const struct curve_point *p = c->point, *last = &p[c->nr - 1];
+	const struct wsmon_curve_point *p = c->point, *last = &p[c->nr - 1];
 	struct curve_miss m = { .window = curve_window(c, size) };
 	double low, high;
 
@@ -243,7 +243,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 		double mean = mean_slope(c, c->nr - 1);
 
 		/* the rate falls: at the end it is at most the mean before */
-		m.bound = CURVE_BELOW;
+		m.bound = WSMON_AT_MOST;
 		m.high = size < last->high ?
 			 fastest(c, size - (last->high - last->mean)) :
 			 mean + slack(c, last->window, mean);
@@ -253,7 +253,7 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 	m.low = slowest(c, size + (size - low));
 	m.high = fastest(c, size - (high - size));
 	if (m.window < p[0].window) {
-		m.bound = CURVE_ABOVE;
+		m.bound = WSMON_AT_LEAST;
 		m.low = slowest(c, c->size[1] + p->mean - p->low);
 		m.high = INFINITY;
 	}
@@ -263,18 +263,18 @@ struct curve_miss curve_limit(const struct curve *c, double size)
 /* Steps of a thousandth of the range */
 #define STEPS	1024
 
-double curve_smallest(const struct curve *c, double most)
+double curve_smallest(const struct wsmon_curve *c, double max_rate)
 {
-	double least = c->size[1], greatest = c->point[c->nr - 1].high;
+	double min = c->size[1], max = c->point[c->nr - 1].high;
 	unsigned int i;
 
 	for (i = 0; i <= STEPS; i++) {
-		double size = greatest - (greatest - least) * i / STEPS;
+		double size = max - (max - min) * i / STEPS;
 
-		if (curve_limit(c, size).high > most)
+		if (curve_limit(c, size).high > max_rate)
 			break;
 	}
 	if (!i)
 		return INFINITY;
-	return greatest - (greatest - least) * (i - 1) / STEPS;
+	return max - (max - min) * (i - 1) / STEPS;
 }

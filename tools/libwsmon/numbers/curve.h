@@ -15,43 +15,7 @@
 #ifndef WSMO_CURVE_H
 #define WSMO_CURVE_H
 
-#include <stddef.h>
-
-#include "wsmon.h"
-
-/**
- * struct curve_point - the working set of one window
- * @window:	the window
- * @mean:	its mean, as measured
- * @size:	set by curve_fit(): @mean, pooled with those of longer windows that
- *		are smaller
- * @low:	lower end of its 95 % interval
- * @high:	upper end
- * @slack:	half the 95 % interval of how much @mean rose since the window before
- */
-struct curve_point {
-	double window;
-	double mean;
-	double size;
-	double low;
-	double high;
-	double slack;
-};
-
-/**
- * struct curve - a curve through (0, 0) and @nr points, at least two
- * @point:	by window, ascending
- * @window:	nodes: [0] is 0, [i] that of point i - 1
- * @size:	of the nodes: the rising and concave sizes closest to the points
- * @slope:	of the curve at the nodes
- */
-struct curve {
-	size_t nr;
-	struct curve_point point[WSMON_WINDOWS_MAX];
-	double window[WSMON_WINDOWS_MAX + 1];
-	double size[WSMON_WINDOWS_MAX + 1];
-	double slope[WSMON_WINDOWS_MAX + 1];
-};
+#include "libwsmon/libwsmon.h"
 
 /* Rounds a number that is not negative */
 static inline __u64 whole(double x)
@@ -60,40 +24,33 @@ static inline __u64 whole(double x)
 }
 
 /** curve_fit() - compute the curve from its points */
-void curve_fit(struct curve *c);
+void curve_fit(struct wsmon_curve *c);
 
 /**
  * curve_window() - find the longest window with this working set: what a limit keeps
  * Return: seconds; infinity if the longest window there is has less
  */
-double curve_window(const struct curve *c, double size);
+double curve_window(const struct wsmon_curve *c, double size);
 
 /** curve_size() - get the working set of a window up to the longest */
-double curve_size(const struct curve *c, double window);
+double curve_size(const struct wsmon_curve *c, double window);
 
 /** curve_ends() - get the ends of its 95 % interval */
-void curve_ends(const struct curve *c, double window, double *low, double *high);
+void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high);
 
 /** curve_rate() - get the slope at a window; beyond the longest that at the longest */
-double curve_rate(const struct curve *c, double window);
-
-/* What is known of a rate, in struct curve_miss.bound */
-enum curve_bound {
-	CURVE_EXACT,	/* between the ends of its interval */
-	CURVE_BELOW,	/* at most the upper end: no window was that long */
-	CURVE_ABOVE,	/* at least the lower end: no window was that short */
-};
+double curve_rate(const struct wsmon_curve *c, double window);
 
 /**
  * struct curve_miss - what a limit leads to
- * @bound:	enum curve_bound
+ * @bound:	what is known of the rate
  * @window:	memory used within this time stays; infinity if not known
  * @rate:	rate at which memory is used that did not stay
  * @low:	lower end of its 95 % interval
  * @high:	upper end
  */
 struct curve_miss {
-	enum curve_bound bound;
+	enum wsmon_bound bound;
 	double window;
 	double rate;
 	double low;
@@ -101,12 +58,12 @@ struct curve_miss {
 };
 
 /** curve_limit() - compute what a limit of @size leads to */
-struct curve_miss curve_limit(const struct curve *c, double size);
+struct curve_miss curve_limit(const struct wsmon_curve *c, double size);
 
 /**
- * curve_smallest() - find the smallest limit whose rate has an upper end of @most
+ * curve_smallest() - find the smallest limit whose rate has an upper end of @max_rate
  * Return: bytes; infinity if the longest window is too short
  */
-double curve_smallest(const struct curve *c, double most);
+double curve_smallest(const struct wsmon_curve *c, double max_rate);
 
 #endif /* WSMO_CURVE_H */

@@ -7,6 +7,7 @@
  * other is the error of the mean over time: working sets of moments that are a window
  * apart count as independent.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,32 +40,42 @@ static int compare_targets(const void *a, const void *b)
 	return COMPARE(x->pid, y->pid);
 }
 
-void curves_begin(struct curves *cs)
+struct wsmon_curves *wsmon_curves_new(const struct wsmon_file_header *header)
 {
-	*cs = (struct curves) {
+	struct wsmon_curves *cs = malloc(sizeof(*cs));
+
+	if (!cs)
+		return NULL;
+	*cs = (struct wsmon_curves) {
+		.start_ns = header->mono_ns,
+		.page_size = header->page_size,
 		.targets = {
 			.size = sizeof(struct curves_target),
 			.max = TARGETS_MAX, .compare = compare_targets,
 		},
 	};
+	return cs;
 }
 
-void curves_end(struct curves *cs)
+void wsmon_curves_free(struct wsmon_curves *cs)
 {
-	free(cs->rows.row);
-	free(cs->rss.row);
+	if (!cs)
+		return;
+	wsmon_wss_free(&cs->rows);
+	wsmon_wss_free(&cs->rss);
 	free(cs->targets.base);
 	free(cs->of);
+	free(cs);
 }
 
-static struct curves_target *find(const struct curves *cs, __u32 pid)
+static struct curves_target *find(const struct wsmon_curves *cs, __u32 pid)
 {
 	const struct curves_target key = { .pid = pid };
 
 	return sorted_find(&cs->targets, &key);
 }
 
-static void forget(struct wss_rows *rows, __u32 pid)
+static void forget(struct wsmon_wss_rows *rows, __u32 pid)
 {
 	size_t i, n = 0;
 
@@ -75,7 +86,7 @@ static void forget(struct wss_rows *rows, __u32 pid)
 }
 
 /* After an exec it is another program: drops what was before */
-static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
+static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *rec)
 {
 	const struct curves_target key = {
 		.pid = rec->pid, .since_ns = rec->rec.time_ns,
@@ -93,61 +104,54 @@ static void take_target(struct curves *cs, const struct wsmon_rec_target *rec)
 	forget(&cs->rss, rec->pid);
 }
 
-static void take_wss(struct curves *cs, const struct filter *filter,
-		     const struct wsmon_rec_wss *rec)
+static int take_wss(struct wsmon_curves *cs, const struct wsmon_rec_wss *rec)
 {
 	const struct curves_target *t = find(cs, rec->pid);
-	__u64 since = t ? t->since_ns : filter->zero_ns;
-	const __u64 window = rec->window_us * NSEC_PER_USEC;
+	__u64 since = t ? t->since_ns : cs->start_ns;
 
-	if (filter->classes ? !filter_wants_class(filter, rec->class) :
-			  rec->class != WSMON_CLASS_ALL)
-		return;
-	if (!filter_wants_window(filter, rec->window_us) || !rec->window_us)
-		return;
+	if (!rec->window_us)
+		return 0;
 	cs->seen++;
 	if (rec->window_us > cs->longest_us)
 		cs->longest_us = rec->window_us;
-	if (rec->rec.time_ns < since + window)
-		return;
-	if (!wss_rows_add(&cs->rows, &(struct wss_row) {
-		.time_ns = rec->rec.time_ns, .window_us = rec->window_us,
-		.bytes = rec->bytes, .low = rec->low, .high = rec->high,
-		.pid = rec->pid, .class = rec->class,
-	}))
-		cs->failed = true;
+	if (rec->rec.time_ns < since + rec->window_us * NSEC_PER_USEC)
+		return 0;
+	return wsmon_wss_record(&cs->rows, &rec->rec);
 }
 
-void curves_record(struct curves *cs, const struct filter *filter,
-		   const struct wsmon_record *rec)
+static int take_proc(struct wsmon_curves *cs, const struct wsmon_rec_proc *rec)
 {
-	const struct wsmon_rec_proc *proc = (const void *)rec;
+	return wsmon_wss_add(&cs->rss, &(struct wsmon_wss_row) {
+		.time_ns = rec->rec.time_ns, .pid = rec->pid,
+		.bytes = rec->rss, .high = rec->rss + rec->swap,
+	}) ? 0 : -ENOMEM;
+}
+
+int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
+{
+	int err = 0;
 
 	if (rec->type == WSMON_REC_TARGET)
 		take_target(cs, (const void *)rec);
-	if (!filter_wants(filter, rec))
-		return;
-	if (rec->type == WSMON_REC_WSS)
-		take_wss(cs, filter, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC &&
-		 !wss_rows_add(&cs->rss, &(struct wss_row) {
-			.time_ns = rec->time_ns, .pid = proc->pid,
-			.bytes = proc->rss, .high = proc->rss + proc->swap,
-		 }))
-		cs->failed = true;
+	else if (rec->type == WSMON_REC_WSS)
+		err = take_wss(cs, (const void *)rec);
+	else if (rec->type == WSMON_REC_PROC)
+		err = take_proc(cs, (const void *)rec);
+	cs->failed |= err != 0;
+	return err;
 }
 
 /* Rows by target, class, time and window: those of a moment side by side */
 static int by_moment(const void *x, const void *y)
 {
-	const struct wss_row *a = x, *b = y;
+	const struct wsmon_wss_row *a = x, *b = y;
 
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?:
 	       COMPARE(a->time_ns, b->time_ns) ?: COMPARE(a->window_us, b->window_us);
 }
 
 /* A broken file may have rows twice, and a curve needs different windows */
-static void remove_doubles(struct wss_rows *rows)
+static void remove_doubles(struct wsmon_wss_rows *rows)
 {
 	size_t i, n = 0;
 
@@ -158,9 +162,9 @@ static void remove_doubles(struct wss_rows *rows)
 }
 
 /* Index after the rows of one moment, or of one target and class */
-static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
+static size_t end_of(const struct wsmon_wss_rows *rows, size_t first, bool moment)
 {
-	const struct wss_row *r = &rows->row[first], *s;
+	const struct wsmon_wss_row *r = &rows->row[first], *s;
 	size_t i;
 
 	for (i = first + 1; i < rows->nr; i++) {
@@ -180,7 +184,7 @@ static size_t end_of(const struct wss_rows *rows, size_t first, bool moment)
  */
 struct moments {
 	size_t windows;
-	struct wss_row *row;
+	struct wsmon_wss_row *row;
 	size_t nr;
 };
 
@@ -194,24 +198,24 @@ static size_t min_size(size_t a, size_t b)
  * become complete later: the last moment has all, and the first moment with n windows
  * says since when.
  */
-static size_t windows_that_count(const struct wss_rows *rows, size_t first,
+static size_t windows_that_count(const struct wsmon_wss_rows *rows, size_t first,
 				 size_t end)
 {
-	size_t n, most = 0, i, next;
+	size_t n, max = 0, i, next;
 	__u64 last = rows->row[end - 1].time_ns;
 
 	for (i = first; i < end; i = next) {
 		next = end_of(rows, i, true);
 		n = min_size(next - i, WSMON_WINDOWS_MAX);
-		while (n > most && last - rows->row[i].time_ns <
+		while (n > max && last - rows->row[i].time_ns <
 		       rows->row[i + n - 1].window_us * NSEC_PER_USEC / MIN_PART)
 			n--;
-		most = n > most ? n : most;
+		max = n > max ? n : max;
 	}
-	return most;
+	return max;
 }
 
-static bool same_windows(const struct wss_row *a, const struct wss_row *b,
+static bool same_windows(const struct wsmon_wss_row *a, const struct wsmon_wss_row *b,
 			 size_t nr)
 {
 	size_t i;
@@ -223,7 +227,7 @@ static bool same_windows(const struct wss_row *a, const struct wss_row *b,
 }
 
 /* Moves the rows that count to the front */
-static struct moments choose(const struct wss_rows *rows, size_t first,
+static struct moments choose(const struct wsmon_wss_rows *rows, size_t first,
 			     size_t end)
 {
 	struct moments m = {
@@ -243,7 +247,7 @@ static struct moments choose(const struct wss_rows *rows, size_t first,
 	return m;
 }
 
-static const struct wss_row *at(const struct moments *m, size_t i, size_t k)
+static const struct wsmon_wss_row *at(const struct moments *m, size_t i, size_t k)
 {
 	return &m->row[i * m->windows + k];
 }
@@ -279,14 +283,14 @@ static double variance(const struct moments *m, size_t k, bool of_rise)
 	return m->nr > 1 ? sum / (m->nr - 1) / independent : 0;
 }
 
-static void make_point(const struct moments *m, size_t k, struct curve_point *p)
+static void make_point(const struct moments *m, size_t k, struct wsmon_curve_point *p)
 {
 	double over = Z * Z * variance(m, k, false), low = 0, high = 0;
 	size_t i;
 
-	*p = (struct curve_point) { .window = at(m, 0, k)->window_us / 1e6 };
+	*p = (struct wsmon_curve_point) { .window = at(m, 0, k)->window_us / 1e6 };
 	for (i = 0; i < m->nr; i++) {
-		const struct wss_row *row = at(m, i, k);
+		const struct wsmon_wss_row *row = at(m, i, k);
 
 		p->mean += (double)row->bytes / m->nr;
 		low += ((double)row->bytes - row->low) / m->nr;
@@ -302,7 +306,7 @@ static void make_point(const struct moments *m, size_t k, struct curve_point *p)
  */
 static double piece(const struct moments *m)
 {
-	double most = 0;
+	double max = 0;
 	size_t i, k;
 
 	for (k = 0; k < m->windows; k++) {
@@ -314,9 +318,9 @@ static double piece(const struct moments *m)
 			size += (double)at(m, i, k)->bytes / m->nr;
 		}
 		if (size > 0)
-			most = fmax(most, half * half / size);
+			max = fmax(max, half * half / size);
 	}
-	return most;
+	return max;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -327,7 +331,7 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 static void make_range(const struct moments *m, size_t k, __u64 *size,
-		       struct curve_range *range)
+		       struct wsmon_curve_point *p)
 {
 	size_t i;
 
@@ -335,23 +339,23 @@ static void make_range(const struct moments *m, size_t k, __u64 *size,
 		size[i] = at(m, i, k)->bytes;
 	qsort(size, m->nr, sizeof(*size), compare_sizes);
 	/* the nearest rank, as in percentiles of report wss */
-	range->p5 = size[(5 * m->nr + 99) / 100 - 1];
-	range->p50 = size[(50 * m->nr + 99) / 100 - 1];
-	range->p95 = size[(95 * m->nr + 99) / 100 - 1];
+	p->p5 = size[(5 * m->nr + 99) / 100 - 1];
+	p->p50 = size[(50 * m->nr + 99) / 100 - 1];
+	p->p95 = size[(95 * m->nr + 99) / 100 - 1];
 }
 
 /* RSS, and how fast it grew, over the moments that count */
-static void make_memory(const struct curves *cs, const struct moments *m,
-			struct curve_of *of)
+static void make_memory(const struct wsmon_curves *cs, const struct moments *m,
+			struct wsmon_curve *of)
 {
 	__u64 from = at(m, 0, 0)->time_ns, to = at(m, m->nr - 1, 0)->time_ns;
-	const struct wss_row *first = NULL, *last = NULL;
+	const struct wsmon_wss_row *first = NULL, *last = NULL;
 	size_t i, n = 0;
 	double sum = 0;
 
 	of->rss = of->growth = -1;
 	for (i = 0; i < cs->rss.nr; i++) {
-		const struct wss_row *row = &cs->rss.row[i];
+		const struct wsmon_wss_row *row = &cs->rss.row[i];
 
 		/* it is read a little after the moment it belongs to */
 		if (row->pid != of->pid || row->time_ns < from ||
@@ -370,32 +374,34 @@ static void make_memory(const struct curves *cs, const struct moments *m,
 			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
 }
 
-static void make_one(struct curves *cs, struct moments *m)
+static void make_one(struct wsmon_curves *cs, struct moments *m)
 {
-	struct curve_of *of = &cs->of[cs->nr++];
+	struct wsmon_curve *of = &cs->of[cs->nr++];
 	const struct curves_target *t = find(cs, m->row->pid);
 	double of_one = piece(m);
 	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t k;
 
-	*of = (struct curve_of) { .pid = m->row->pid, .class = m->row->class };
+	*of = (struct wsmon_curve) {
+		.pid = m->row->pid, .class = m->row->class, .page_size = cs->page_size,
+	};
 	if (t)
 		memcpy(of->comm, t->comm, sizeof(of->comm));
-	of->curve.nr = m->windows;
+	of->nr = m->windows;
 	for (k = 0; k < m->windows; k++) {
-		struct curve_point *p = &of->curve.point[k];
+		struct wsmon_curve_point *p = &of->point[k];
 		double before = k ? p[-1].mean : 0;
 
 		make_point(m, k, p);
 		if (size)
-			make_range(m, k, size, &of->range[k]);
+			make_range(m, k, size, p);
 		p->slack = Z * sqrt(of_one * fmax(0, p->mean - before) +
 				    variance(m, k, true));
 	}
 	cs->failed |= !size;
 	free(size);
 	make_memory(cs, m, of);
-	curve_fit(&of->curve);
+	curve_fit(of);
 }
 
 /* Errors of different processes are independent: their squares add up */
@@ -404,15 +410,14 @@ static double together(double a, double b)
 	return sqrt(a * a + b * b);
 }
 
-static void add(struct curve_of *sum, const struct curve_of *of)
+static void add(struct wsmon_curve *sum, const struct wsmon_curve *of)
 {
-	struct curve *c = &sum->curve;
 	size_t k;
 
-	c->nr = min_size(c->nr, of->curve.nr);
-	for (k = 0; k < c->nr; k++) {
-		const struct curve_point *p = &of->curve.point[k];
-		struct curve_point *s = &c->point[k];
+	sum->nr = min_size(sum->nr, of->nr);
+	for (k = 0; k < sum->nr; k++) {
+		const struct wsmon_curve_point *p = &of->point[k];
+		struct wsmon_curve_point *s = &sum->point[k];
 		double low = together(s->mean - s->low, p->mean - p->low);
 		double high = together(s->high - s->mean, p->high - p->mean);
 
@@ -427,7 +432,7 @@ static void add(struct curve_of *sum, const struct curve_of *of)
 }
 
 /* Appends a curve of all processes if there are several */
-static void make_sums(struct curves *cs)
+static void make_sums(struct wsmon_curves *cs)
 {
 	size_t of_one = cs->nr, i, j;
 
@@ -450,12 +455,12 @@ static void make_sums(struct curves *cs)
 		strcpy(cs->of[cs->nr++].comm, "all together");
 	}
 	for (i = of_one; i < cs->nr; i++)
-		curve_fit(&cs->of[i].curve);
+		curve_fit(&cs->of[i]);
 }
 
-int curves_make(struct curves *cs)
+int wsmon_curves_fit(struct wsmon_curves *cs)
 {
-	struct wss_rows *rows = &cs->rows;
+	struct wsmon_wss_rows *rows = &cs->rows;
 	size_t i, end, n = 0;
 
 	if (rows->nr)
@@ -465,10 +470,8 @@ int curves_make(struct curves *cs)
 		n++;
 	/* at most a sum for each class of several curves */
 	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
-	if (!cs->of) {
-		cs->failed = true;
-		return -1;
-	}
+	if (!cs->of)
+		return -ENOMEM;
 	for (i = 0; i < rows->nr; i = end) {
 		struct moments m;
 
@@ -478,5 +481,10 @@ int curves_make(struct curves *cs)
 			make_one(cs, &m);
 	}
 	make_sums(cs);
-	return cs->nr ? 0 : -1;
+	return cs->failed ? -ENOMEM : (int)cs->nr;
+}
+
+const struct wsmon_curve *wsmon_curves_get(const struct wsmon_curves *cs, size_t i)
+{
+	return i < cs->nr ? &cs->of[i] : NULL;
 }

@@ -73,7 +73,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 		c->best_freq = e->freq;
 		c->best_share = e->share;
 	}
-	c->most_share = fmax(c->most_share, (double)e->share / WSMON_SHARE_ONE);
+	c->max_share = fmax(c->max_share, (double)e->share / WSMON_SHARE_ONE);
 }
 
 /* Appends a part of a cell, for which there is room */
@@ -144,7 +144,7 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 
 	a->share = (a->share * m + b->share * n) / sum;
 	a->freq = (a->freq * m + b->freq * n) / sum;
-	a->most_share = (a->most_share * m + b->most_share * n) / sum;
+	a->max_share = (a->max_share * m + b->max_share * n) / sum;
 	if (n > m)
 		a->age_ms = b->age_ms;
 	if (b->best_freq > a->best_freq) {
@@ -208,42 +208,57 @@ static void coarsen(struct hot *h)
 	}
 }
 
+static int make_room(struct hot_cell **cell, size_t *room, size_t nr)
+{
+	struct hot_cell *more = reallocarray(*cell, nr, sizeof(**cell));
+
+	if (!more)
+		return -ENOMEM;
+	*cell = more;
+	*room = nr;
+	return 0;
+}
+
+/*
+ * Cells are made at one place for all targets, whose own arrays then fit. An array of the
+ * maximum size for each snapshot would be new pages from the kernel each time.
+ */
 int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 {
-	struct hot_target *t = get_target(h, s->pid, false);
-	struct hot_cell *old, *cell;
+	struct hot_target *t = get_target(h, s->pid, false), new;
 	struct walk w;
-	size_t nr;
+	size_t room;
 	__u64 at = 0;
 	__u32 i;
 
 	if (!t)
 		return 0;
-	old = t->cell;
-	nr = t->nr;
 	/* each cell begins at a border of its own, of an old cell or of a region */
-	cell = reallocarray(NULL, 2 * (nr + s->nr) + 1, sizeof(*cell));
-	if (!cell)
+	room = 2 * (t->nr + s->nr) + 1;
+	if (h->room < room && make_room(&h->scratch, &h->room, room))
 		return -ENOMEM;
+	new = *t;
+	new.cell = h->scratch;
+	new.nr = 0;
 	if (!s->first)
-		t->seconds += (double)s->interval_ns / NSEC_PER_SEC;
-	w = (struct walk){ .next = old, .stop = nr ? old + nr : old };
-	t->cell = cell;
-	t->nr = 0;
+		new.seconds += (double)s->interval_ns / NSEC_PER_SEC;
+	w = (struct walk){ .next = t->cell, .stop = t->nr ? t->cell + t->nr : t->cell };
 	step(&w);
 	for (i = 0; i < s->nr; i++) {
 		/* they are in order except in a damaged file */
 		if (s->regions[i].start < at)
 			continue;
-		take_region(h, &w, t, s, &s->regions[i]);
+		take_region(h, &w, &new, s, &s->regions[i]);
 		at = s->regions[i].end;
 	}
-	keep_before(&w, t, 0);
-	free(old);
-	cell = reallocarray(cell, t->nr + 1, sizeof(*cell));
-	if (cell)
-		t->cell = cell;
-	h->cells += t->nr - nr;
+	keep_before(&w, &new, 0);
+	if ((new.nr > t->room || new.nr < t->room / 2) &&
+	    make_room(&t->cell, &t->room, new.nr + new.nr / 8 + 1))
+		return -ENOMEM;
+	h->cells += new.nr - t->nr;
+	t->nr = new.nr;
+	t->seconds = new.seconds;
+	memcpy(t->cell, new.cell, new.nr * sizeof(*new.cell));
 	if (h->cells > HOT_CELLS)
 		coarsen(h);
 	return 0;
@@ -262,4 +277,5 @@ void hot_free(struct hot *h)
 	for (i = 0; i < h->targets.nr; i++)
 		free(t[i].cell);
 	free(h->targets.base);
+	free(h->scratch);
 }

@@ -22,7 +22,7 @@
  * @best_ns:	when @best_freq was, the end of that interval
  * @best_freq:	its highest frequency, WSMON_SHARE_ONE is all rounds
  * @best_share:	the share at that time
- * @most_share:	the highest share
+ * @max_share:	the highest share
  * @age_ms:	its age in the last snapshot
  * @class:	enum wsmon_class, at @best_ns
  * @place:	what was mapped there then, as struct hot.place says
@@ -32,7 +32,7 @@ struct hot_cell {
 	__u64 end;
 	double share;
 	double freq;
-	double most_share;
+	double max_share;
 	__u64 best_ns;
 	__u16 best_freq;
 	__u16 best_share;
@@ -48,6 +48,7 @@ struct hot_cell {
  * @seconds:	time of its snapshots
  * @cell:	@nr of them, disjoint, in address order
  * @nr:		number of cells
+ * @room:	number of cells there is memory for
  */
 struct hot_target {
 	__u32 pid;
@@ -55,6 +56,7 @@ struct hot_target {
 	double seconds;
 	struct hot_cell *cell;
 	size_t nr;
+	size_t room;
 };
 
 /**
@@ -63,6 +65,8 @@ struct hot_target {
  * @place:	returns what is mapped at the start of a region
  * @data:	its first argument
  * @cells:	number of cells of all targets
+ * @scratch:	where a snapshot's cells are made
+ * @room:	number of cells there is memory for at @scratch
  * @coarse:	cells were joined, or cold ones dropped, to limit memory
  * @too_many:	targets were left out to limit memory
  */
@@ -71,6 +75,8 @@ struct hot {
 	__u32 (*place)(void *data, __u32 pid, const struct wsmon_region_entry *e);
 	void *data;
 	size_t cells;
+	struct hot_cell *scratch;
+	size_t room;
 	bool coarse;
 	bool too_many;
 };

@@ -2,16 +2,17 @@
 /*
  * series.c - the working set sizes of a recording
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "series.h"
 #include "libwsmon/util.h"
 
-struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
+struct wsmon_wss_row *wsmon_wss_add(struct wsmon_wss_rows *rows, const struct wsmon_wss_row *row)
 {
 	if (rows->nr == rows->room) {
 		size_t room = rows->room ? 2 * rows->room : 256;
-		struct wss_row *more = reallocarray(rows->row, room, sizeof(*row));
+		struct wsmon_wss_row *more = reallocarray(rows->row, room, sizeof(*row));
 
 		if (!more)
 			return NULL;
@@ -22,7 +23,26 @@ struct wss_row *wss_rows_add(struct wss_rows *rows, const struct wss_row *row)
 	return &rows->row[rows->nr++];
 }
 
-static int compare_series(const struct wss_row *a, const struct wss_row *b)
+int wsmon_wss_record(struct wsmon_wss_rows *rows, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_wss *w = (const void *)rec;
+
+	if (rec->type != WSMON_REC_WSS)
+		return 0;
+	return wsmon_wss_add(rows, &(struct wsmon_wss_row) {
+		.time_ns = rec->time_ns, .window_us = w->window_us,
+		.bytes = w->bytes, .low = w->low, .high = w->high,
+		.mapped = w->mapped, .pid = w->pid, .class = w->class,
+	}) ? 0 : -ENOMEM;
+}
+
+void wsmon_wss_free(struct wsmon_wss_rows *rows)
+{
+	free(rows->row);
+	*rows = (struct wsmon_wss_rows){ 0 };
+}
+
+static int compare_series(const struct wsmon_wss_row *a, const struct wsmon_wss_row *b)
 {
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
 	       COMPARE(a->class, b->class);
@@ -30,7 +50,7 @@ static int compare_series(const struct wss_row *a, const struct wss_row *b)
 
 static int by_time(const void *x, const void *y)
 {
-	const struct wss_row *a = x, *b = y;
+	const struct wsmon_wss_row *a = x, *b = y;
 	int c = compare_series(a, b);
 
 	if (c || a->time_ns == b->time_ns)
@@ -40,7 +60,7 @@ static int by_time(const void *x, const void *y)
 
 static int by_bytes(const void *x, const void *y)
 {
-	const struct wss_row *a = x, *b = y;
+	const struct wsmon_wss_row *a = x, *b = y;
 	int c = compare_series(a, b);
 
 	if (c || a->bytes == b->bytes)
@@ -48,14 +68,14 @@ static int by_bytes(const void *x, const void *y)
 	return a->bytes < b->bytes ? -1 : 1;
 }
 
-void wss_rows_sort(struct wss_rows *rows, bool by_size)
+void wsmon_wss_sort(struct wsmon_wss_rows *rows, bool by_size)
 {
 	if (rows->nr)
 		qsort(rows->row, rows->nr, sizeof(*rows->row),
 		      by_size ? by_bytes : by_time);
 }
 
-size_t wss_series(const struct wss_rows *rows, size_t first)
+size_t wsmon_wss_series(const struct wsmon_wss_rows *rows, size_t first)
 {
 	size_t i = first + 1;
 
@@ -65,8 +85,8 @@ size_t wss_series(const struct wss_rows *rows, size_t first)
 }
 
 /* The nearest rank: a measured value with its time, not a mean of two */
-const struct wss_row *wss_percentile(const struct wss_row *series, size_t nr,
-				     unsigned int percent)
+const struct wsmon_wss_row *wsmon_wss_percentile(const struct wsmon_wss_row *series, size_t nr,
+						 unsigned int percent)
 {
 	size_t rank = (percent * nr + 99) / 100;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sizing.h - memory limits and the refaults they would cause
+ * sizing.h - which memory limits to look at
  */
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
 
-#include "curve_data.h"
+#include "libwsmon/libwsmon.h"
 
 #define SIZING_LIMITS_MAX	64
 
@@ -25,42 +25,16 @@ struct sizing_choice {
 };
 
 /**
- * struct sizing_row - a limit
- * @limit:	bytes
- * @bound:	what is known of the rates
- * @window:	memory used within this many seconds stays; infinity if not known
- * @refaults:	pages a second
- * @low:	lower end of their 95 % interval
- * @high:	upper end; infinity if there is none
- * @missed:	upper bound of the share of accesses that would be refaults; accesses
- *		to a page within the shortest window count once
- * @knee:	the recommended limit
+ * struct sizing_row - a row of a table of limits
+ * @at:		the limit
+ * @knee:	it is the recommended one
  */
 struct sizing_row {
-	double limit;
-	enum curve_bound bound;
-	double window;
-	double refaults;
-	double low;
-	double high;
-	double missed;
+	struct wsmon_limit at;
 	bool knee;
 };
 
-/**
- * sizing_knee() - find the smallest limit with at most @max_refaults a second
- * @max_refaults: compared with the upper end of the interval
- *
- * Return: bytes; infinity if the longest window is too short
- */
-double sizing_knee(const struct curve_of *of, double max_refaults,
-		   __u32 page_size);
-
-/** sizing_row() - estimate the refaults with a limit */
-struct sizing_row sizing_row(const struct curve_of *of, double limit,
-			     __u32 page_size);
-
-/* Most rows of sizing_rows() */
+/* Maximum number of rows of sizing_rows() */
 #define SIZING_ROWS	(SIZING_LIMITS_MAX + 2)
 
 /**
@@ -69,8 +43,7 @@ struct sizing_row sizing_row(const struct curve_of *of, double limit,
  *
  * Return: how many, in ascending order
  */
-size_t sizing_rows(const struct sizing_choice *choice,
-		   const struct curve_of *of, __u32 page_size,
+size_t sizing_rows(const struct sizing_choice *choice, const struct wsmon_curve *of,
 		   struct sizing_row *row);
 
 #endif /* WSMO_SIZING_H */

@@ -92,7 +92,7 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 		    const struct wsmon_region_entry *r, __u64 now, bool whole)
 {
 	__u64 age = r->age_ms * NSEC_PER_MSEC;
-	/* a sample of each half; which of the two it was is not told */
+	/* a sample of each half; which of the two it was is not known */
 	float draws = r->end - r->start > 4096 ? 2 : 1;
 	float hits = !r->freq ? 0 : r->freq > WSMON_SHARE_ONE / 2 ? draws : 1;
 

@@ -17,13 +17,13 @@ unsigned int bar_width(unsigned int beside)
 	return width - beside < BAR_MAX ? width - beside : BAR_MAX;
 }
 
-const char *bar_text(char *text, __u64 low, __u64 high, __u64 most,
+const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
 		     unsigned int width)
 {
 	static const char * const unicode[] = { "\xe2\x96\x88", "\xe2\x96\x91" };
 	static const char * const ascii[] = { "#", "-" };
 	const char * const *mark = term_unicode() ? unicode : ascii;
-	double per = most ? (double)width / most : 0;
+	double per = max ? (double)width / max : 0;
 	char *p = text;
 	unsigned int i;
 

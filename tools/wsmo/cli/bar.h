@@ -22,12 +22,12 @@ unsigned int bar_width(unsigned int beside);
 /**
  * bar_text() - draw a bar up to @low, lighter from there to @high
  * @text: BAR_TEXT bytes
- * @most: the value of a full bar
+ * @max: the value of a full bar
  * @width: columns of a full bar
  *
  * Return: @text
  */
-const char *bar_text(char *text, __u64 low, __u64 high, __u64 most,
+const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
 		     unsigned int width);
 
 #endif /* WSMO_BAR_H */

@@ -35,14 +35,14 @@ void begin_program(void);
 /**
  * end_program() - to be called last in main()
  *
- * Output that did not get out is a failure; a closed pipe is told to nobody.
+ * Output that did not get out is a failure; a closed pipe is not reported.
  *
  * Return: the exit status
  */
 int end_program(int status);
 
 /**
- * msg() - one line on stderr, "wsmo: " before it, "\n" behind it
+ * msg() - one line on stderr, "wsmo: " before it, "\n" after it
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -53,7 +53,7 @@ void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *need(void *memory);
 
 /**
- * msg_hold() - keep messages while a screen is drawn; false tells them
+ * msg_hold() - keep messages while a screen is drawn; false prints them
  */
 void msg_hold(bool hold);
 

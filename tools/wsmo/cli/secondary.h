@@ -35,7 +35,7 @@ const char *secondary_text(char *buf, __u32 pid, const char *comm);
 
 /**
  * secondary_take() - note what a TARGET record says; of other records nothing
- * @then:	what follows from that for the user: said behind it
+ * @then:	what follows from that for the user: appended to the note
  *
  * Says so the first time a target has one.
  */

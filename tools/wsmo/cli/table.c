@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * table.c - one description of columns, four ways to print it
+ * table.c - tables for people, raw tables and CSV; table_json.c has JSON
  */
-#include <json-c/json.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "secondary.h"
 #include "table.h"
 #include "text.h"
 #include "units.h"
@@ -27,13 +25,12 @@ struct table {
 	struct libscols_column *col[TABLE_COLUMNS];
 	size_t rows;
 	bool began;
-	struct json_object *row;
-	struct json_object *member[TABLE_COLUMNS];
+	struct table_json *json;
 };
 
 static bool shown(const struct table *t, size_t i)
 {
-	return !(t->desc->columns[i].not_in & (1U << t->format));
+	return column_is_in(&t->desc->columns[i], t->format);
 }
 
 static void setup_cols(struct table *t)
@@ -52,37 +49,6 @@ static void setup_cols(struct table *t)
 	}
 }
 
-/* One object serves all rows; its members change their values, but for texts. */
-static void setup_json(struct table *t)
-{
-	size_t i;
-
-	t->row = need(json_object_new_object());
-	json_object_object_add(t->row, "type",
-			       json_object_new_string(t->desc->type));
-	for (i = 0; i < t->desc->nr; i++) {
-		const struct column *c = &t->desc->columns[i];
-		struct json_object *o;
-
-		if (!shown(t, i) || c->type == COL_TEXT)
-			continue;
-		switch (c->type) {
-		case COL_T:
-		case COL_RATIO:
-		case COL_RATE:
-			o = need(json_object_new_double(0));
-			json_object_set_serializer(o,
-				json_object_double_to_json_string,
-				(void *)(uintptr_t)(c->type == COL_RATIO ?
-						    "%.6f" : "%.3f"), NULL);
-			break;
-		default:
-			o = need(json_object_new_uint64(0));
-		}
-		t->member[i] = o;
-	}
-}
-
 struct table *table_new(const struct table_desc *desc,
 			enum table_format format)
 {
@@ -98,19 +64,10 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 	t->desc = desc;
 	t->format = format;
 	if (format == TABLE_JSON)
-		setup_json(t);
+		t->json = table_json_new(desc);
 	else if (format != TABLE_CSV && !desc->list)
 		setup_cols(t);
 	return t;
-}
-
-static bool is_set(const struct column *c, const struct cell *cell)
-{
-	if (!cell->set)
-		return false;
-	if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
-		return isfinite(cell->d);
-	return true;
 }
 
 /* The value with exact numbers; without the number where it has none. */
@@ -142,7 +99,7 @@ static __u64 scaled(__u64 v, __u64 ns)
 static const char *for_people(char *buf, const struct table *t,
 			      const struct column *c, const struct cell *cell)
 {
-	if (!is_set(c, cell) || (c->type == COL_TEXT && !*cell->s))
+	if (!cell_is_set(c, cell) || (c->type == COL_TEXT && !*cell->s))
 		return "-";
 	if (c->type == COL_ADDR) {
 		snprintf(buf, CELL_LEN, "%#llx", cell->u);
@@ -264,65 +221,11 @@ static void row_csv(const struct table *t, const struct cell *cells)
 		if (!shown(t, i))
 			continue;
 		fputs(comma, t->f);
-		if (is_set(c, &cells[i]))
+		if (cell_is_set(c, &cells[i]))
 			csv_text(t->f, exact(buf, c, &cells[i]));
 		comma = ",";
 	}
 	fputc('\n', t->f);
-}
-
-/* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
-static struct json_object *json_text(const char *text)
-{
-	char buf[CELL_LEN];
-
-	return need(json_object_new_string(text_utf8(buf, sizeof(buf), text)));
-}
-
-/* Figures of such a target are not to be taken for those of others. */
-static void json_secondary(struct table *t, const struct cell *cells)
-{
-	static const char key[] = "secondary_mmu";
-	size_t i;
-
-	json_object_object_del(t->row, key);
-	for (i = 0; i < t->desc->nr; i++)
-		if (!strcmp(t->desc->columns[i].key, "pid") && cells[i].set &&
-		    secondary_has(cells[i].u))
-			json_object_object_add(t->row, key,
-					       json_object_new_boolean(1));
-}
-
-static void row_json(struct table *t, const struct cell *cells)
-{
-	size_t i;
-
-	for (i = 0; i < t->desc->nr; i++) {
-		const struct column *c = &t->desc->columns[i];
-		struct json_object *o = t->member[i];
-
-		if (!shown(t, i))
-			continue;
-		if (!is_set(c, &cells[i])) {
-			json_object_object_add(t->row, c->key, NULL);
-			continue;
-		}
-		if (c->type == COL_TEXT) {
-			json_object_object_add(t->row, c->key,
-					       json_text(cells[i].s));
-			continue;
-		}
-		if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
-			json_object_set_double(o, cells[i].d);
-		else
-			json_object_set_uint64(o, cells[i].u);
-		json_object_object_add(t->row, c->key, json_object_get(o));
-	}
-	json_secondary(t, cells);
-	fprintf(t->f, "%s\n",
-		json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
-					       JSON_C_TO_STRING_NOZERO |
-					       JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
 void table_row(struct table *t, const struct cell *cells)
@@ -333,7 +236,7 @@ void table_row(struct table *t, const struct cell *cells)
 	if (t->format == TABLE_CSV)
 		row_csv(t, cells);
 	else if (t->format == TABLE_JSON)
-		row_json(t, cells);
+		table_json_row(t->json, t->f, cells);
 	else if (t->desc->list)
 		row_list(t, cells);
 	else
@@ -351,17 +254,13 @@ void table_flush(struct table *t)
 
 void table_end(struct table *t)
 {
-	size_t i;
-
 	if (!t)
 		return;
 	if (t->format == TABLE_CSV && !t->began)
 		csv_head(t);
 	if (t->cols)
 		print_block(t);
-	for (i = 0; i < t->desc->nr; i++)
-		json_object_put(t->member[i]);
-	json_object_put(t->row);
+	table_json_free(t->json);
 	scols_unref_table(t->cols);
 	free(t);
 }

@@ -13,8 +13,8 @@
 #include "term.h"
 #include "text.h"
 
-#define LEAST_COLUMNS	60
-#define LEAST_LINES	12
+#define MIN_COLUMNS	60
+#define MIN_LINES	12
 
 void term_size(unsigned int *columns, unsigned int *lines)
 {
@@ -23,10 +23,10 @@ void term_size(unsigned int *columns, unsigned int *lines)
 	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	*columns = size.ws_col ? size.ws_col : 80;
 	*lines = size.ws_row ? size.ws_row : 24;
-	if (*columns < LEAST_COLUMNS)
-		*columns = LEAST_COLUMNS;
-	if (*lines < LEAST_LINES)
-		*lines = LEAST_LINES;
+	if (*columns < MIN_COLUMNS)
+		*columns = MIN_COLUMNS;
+	if (*lines < MIN_LINES)
+		*lines = MIN_LINES;
 }
 
 static bool set(const char *name)

@@ -14,7 +14,7 @@
  */
 static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t min[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t len, i;
 
 	if (s[0] < 0x80) {
@@ -35,7 +35,7 @@ static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 			return 0;
 		*cp = *cp << 6 | (s[i] & 0x3f);
 	}
-	if (*cp < least[len] || *cp > 0x10ffff ||
+	if (*cp < min[len] || *cp > 0x10ffff ||
 	    (*cp >= 0xd800 && *cp <= 0xdfff))
 		return 0;
 	return len;

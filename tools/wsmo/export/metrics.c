@@ -19,16 +19,16 @@ static const struct family {
 	bool classes;
 } wss_families[] = {
 	{ "wsmon_working_set_bytes", "Memory accessed within the window, estimate.",
-	  offsetof(struct wss_row, bytes), true },
+	  offsetof(struct wsmon_wss_row, bytes), true },
 	{ "wsmon_working_set_low_bytes", "Lower end of its 95 % interval.",
-	  offsetof(struct wss_row, low), true },
+	  offsetof(struct wsmon_wss_row, low), true },
 	{ "wsmon_working_set_high_bytes", "Upper end of its 95 % interval.",
-	  offsetof(struct wss_row, high), true },
+	  offsetof(struct wsmon_wss_row, high), true },
 	{ "wsmon_mapped_bytes", "Memory mapped.",
-	  offsetof(struct wss_row, mapped), true },
+	  offsetof(struct wsmon_wss_row, mapped), true },
 }, rss_family = {
 	"wsmon_resident_bytes", "Memory resident.",
-	offsetof(struct wss_row, bytes), false,
+	offsetof(struct wsmon_wss_row, bytes), false,
 };
 
 static void head(const char *name, const char *type, const char *unit,
@@ -61,7 +61,7 @@ static void put_target(const char *name, __u32 pid, const char *comm)
 	putchar('"');
 }
 
-static void sample(const struct family *f, const struct wss_row *row,
+static void sample(const struct family *f, const struct wsmon_wss_row *row,
 		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
 {
 	const struct wss_name key = { .pid = row->pid };
@@ -77,7 +77,7 @@ static void sample(const struct family *f, const struct wss_row *row,
 	putchar('\n');
 }
 
-static void family(const struct family *f, const struct wss_rows *rows,
+static void family(const struct family *f, const struct wsmon_wss_rows *rows,
 		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
@@ -87,7 +87,7 @@ static void family(const struct family *f, const struct wss_rows *rows,
 		sample(f, &rows->row[i], names, mono_ns, real_ns);
 }
 
-void metrics_wss(const struct wss_rows *rows, const struct sorted *names,
+void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
@@ -96,7 +96,7 @@ void metrics_wss(const struct wss_rows *rows, const struct sorted *names,
 		family(&wss_families[i], rows, names, mono_ns, real_ns);
 }
 
-void metrics_rss(const struct wss_rows *rows, const struct sorted *names,
+void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns)
 {
 	family(&rss_family, rows, names, mono_ns, real_ns);

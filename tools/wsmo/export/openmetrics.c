@@ -12,8 +12,8 @@
 #include "metrics.h"
 
 struct metrics {
-	struct wss_rows rows;
-	struct wss_rows rss;
+	struct wsmon_wss_rows rows;
+	struct wsmon_wss_rows rss;
 	struct events events;
 	struct sorted names;
 };
@@ -38,12 +38,9 @@ static void take_wss(struct report *rp, const struct wsmon_rec_wss *w)
 	struct metrics *m = rp->data;
 
 	if (filter_wants_class(&rp->filter, w->class) &&
-	    filter_wants_window(&rp->filter, w->window_us))
-		need(wss_rows_add(&m->rows, &(struct wss_row) {
-			.time_ns = w->rec.time_ns, .window_us = w->window_us,
-			.bytes = w->bytes, .low = w->low, .high = w->high,
-			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		}));
+	    filter_wants_window(&rp->filter, w->window_us) &&
+	    wsmon_wss_record(&m->rows, &w->rec))
+		need(NULL);
 }
 
 static void metrics_record(struct report *rp, const struct wsmon_record *rec)
@@ -67,7 +64,7 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 	else if (rec->type == WSMON_REC_WSS)
 		take_wss(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_PROC)
-		need(wss_rows_add(&m->rss, &(struct wss_row) {
+		need(wsmon_wss_add(&m->rss, &(struct wsmon_wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss,
 		}));
@@ -78,14 +75,14 @@ static void metrics_done(struct report *rp)
 	const struct wsmon_file_header *h = &rp->reader.header;
 	struct metrics *m = rp->data;
 
-	wss_rows_sort(&m->rows, false);
-	wss_rows_sort(&m->rss, false);
+	wsmon_wss_sort(&m->rows, false);
+	wsmon_wss_sort(&m->rss, false);
 	metrics_wss(&m->rows, &m->names, h->mono_ns, h->real_ns);
 	metrics_rss(&m->rss, &m->names, h->mono_ns, h->real_ns);
 	metrics_peaks(&m->events, &m->names, h->mono_ns, h->real_ns);
 	metrics_end();
-	free(m->rows.row);
-	free(m->rss.row);
+	wsmon_wss_free(&m->rows);
+	wsmon_wss_free(&m->rss);
 	free(m->names.base);
 	events_free(&m->events);
 	free(m);

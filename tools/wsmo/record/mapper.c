@@ -296,33 +296,33 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	return true;
 }
 
-/* Has a process more than @most mappings? */
-static bool too_many(struct maps *map, __u32 pid, unsigned int most)
+/* Has a process more than @max mappings? */
+static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 {
 	unsigned int nr = 0;
 
 	maps_open(map, pid);
-	while (nr <= most && maps_next(map))
+	while (nr <= max && maps_next(map))
 		nr++;
-	return nr > most;
+	return nr > max;
 }
 
 static void read_all(struct mapper *m, struct mapped *t,
 		     const struct mapper_writer *w)
 {
-	unsigned int most = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
+	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list };
 	bool named;
 
-	if (most > MAPPER_TARGET)
-		most = MAPPER_TARGET;
-	named = too_many(&m->maps, t->pid, most);
+	if (max > MAPPER_TARGET)
+		max = MAPPER_TARGET;
+	named = too_many(&m->maps, t->pid, max);
 	r.threads = malloc(MAPPER_THREADS * sizeof(*r.threads));
 	if (r.threads)
 		r.nr_threads = threads_read(t->pid, r.threads, MAPPER_THREADS);
 	maps_open(&m->maps, t->pid);
 	while (maps_next(&m->maps)) {
-		if (r.new.nr == most || (named && !m->maps.name[0]) ||
+		if (r.new.nr == max || (named && !m->maps.name[0]) ||
 		    !take(&r, w))
 			left_out++;
 	}

@@ -50,7 +50,7 @@ static const struct option_desc options[] = {
 
 static void report(const struct record *r)
 {
-	char bytes[UNITS_LEN], time[UNITS_LEN], hold[UNITS_LEN];
+	char bytes[UNITS_LEN], time[UNITS_LEN], hold[UNITS_LEN], text[BUDGET_TEXT];
 	const struct wsmon_rec_stats *st = &r->stats;
 	__u64 ran = r->end_ns - r->start_ns, lost = record_lost(r);
 
@@ -72,6 +72,8 @@ static void report(const struct record *r)
 		msg("monitoring took %.2f %% of one CPU; %llu rounds, %llu late; longest lock hold %s",
 		    100.0 * (st->cpu_ns + st->remote_ns) / ran, st->rounds, st->late_rounds,
 		    units_time(hold, st->max_hold_ns));
+	if (budget_text(text, &r->budget))
+		msg("%s", text);
 	msg("now see: wsmo report %s -i %s", r->sizing ? "sizing" : "summary",
 	    r->file);
 }

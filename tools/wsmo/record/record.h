@@ -8,6 +8,7 @@
 #include "child.h"
 #include "cli/options.h"
 #include "libwsmon/filter.h"
+#include "libwsmon/numbers/budget.h"
 #include "libwsmon/pack.h"
 #include "mapper.h"
 #include "marks.h"
@@ -63,6 +64,7 @@ struct record_hooks {
  * @end_ns:	when it ended
  * @lost:	sum of the LOST records
  * @stats:	the last STATS, none if its size is 0
+ * @budget:	whether sampling was reduced
  * @wss:	the first target's last WSS
  * @ended:	END came
  * @failed:	recording ended early, after a message
@@ -94,6 +96,7 @@ struct record {
 	__u64 end_ns;
 	struct wsmon_rec_lost lost;
 	struct wsmon_rec_stats stats;
+	struct budget budget;
 	struct wsmon_rec_wss wss;
 	bool ended;
 	bool failed;

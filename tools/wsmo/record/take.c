@@ -85,6 +85,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 
 	if (r->hooks.take)
 		r->hooks.take(r, rec);
+	budget_take(&r->budget, rec);
 	if (rec->type == WSMON_REC_AREA) {
 		take_area(r, (const void *)rec);
 		return;

@@ -49,18 +49,32 @@ void collect_record(struct collected *c, const struct filter *filter,
 	if (!filter_wants(filter, rec))
 		return;
 	if (rec->type == WSMON_REC_PROC)
-		need(wss_rows_add(&c->rss, &(struct wss_row) {
+		need(wsmon_wss_add(&c->rss, &(struct wsmon_wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
 		}));
 	else if (rec->type == WSMON_REC_WSS &&
 		 filter_wants_class(filter, w->class) &&
-		 filter_wants_window(filter, w->window_us))
-		need(wss_rows_add(&c->rows, &(struct wss_row) {
-			.time_ns = rec->time_ns, .window_us = w->window_us,
-			.bytes = w->bytes, .low = w->low, .high = w->high,
-			.mapped = w->mapped, .pid = w->pid, .class = w->class,
-		}));
+		 filter_wants_window(filter, w->window_us) &&
+		 wsmon_wss_record(&c->rows, rec))
+		need(NULL);
+}
+
+void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
+		    const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_wss *w = (const void *)rec;
+
+	/* names are needed whatever the filter says */
+	if (rec->type != WSMON_REC_TARGET && !filter_wants(filter, rec))
+		return;
+	if (rec->type == WSMON_REC_WSS && !filter->classes && w->class != WSMON_CLASS_ALL)
+		return;
+	if (rec->type == WSMON_REC_WSS && !(filter_wants_class(filter, w->class) &&
+					    filter_wants_window(filter, w->window_us)))
+		return;
+	if (wsmon_curves_record(cs, rec))
+		need(NULL);
 }
 
 const char *collect_comm(const struct collected *c, __u32 pid)
@@ -73,7 +87,7 @@ const char *collect_comm(const struct collected *c, __u32 pid)
 
 void collect_free(struct collected *c)
 {
-	free(c->rows.row);
-	free(c->rss.row);
+	wsmon_wss_free(&c->rows);
+	wsmon_wss_free(&c->rss);
 	free(c->names.base);
 }

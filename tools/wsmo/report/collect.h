@@ -15,8 +15,8 @@
  * @names:	struct wss_name of all targets
  */
 struct collected {
-	struct wss_rows rows;
-	struct wss_rows rss;
+	struct wsmon_wss_rows rows;
+	struct wsmon_wss_rows rss;
 	struct sorted names;
 };
 
@@ -31,6 +31,14 @@ void collect_name(struct collected *c, const struct wsmon_record *rec);
 
 /** collect_record() - take a TARGET, WSS or PROC record, ignore others */
 void collect_record(struct collected *c, const struct filter *filter,
+		    const struct wsmon_record *rec);
+
+/**
+ * collect_curves() - have curves take a record that the filter wants
+ *
+ * If it wants all classes, there are only curves of the class of all memory.
+ */
+void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		    const struct wsmon_record *rec);
 
 /** collect_comm() - the name of a target, "" if it is not known */

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "collect.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/sizing.h"
 #include "plot/curve.h"
@@ -63,16 +64,15 @@ static const struct table_desc sizing_desc = {
 
 static void curves_view_begin(struct report *rp)
 {
-	rp->data = need(malloc(sizeof(struct curves)));
-	curves_begin(rp->data);
+	rp->data = need(wsmon_curves_new(&rp->reader.header));
 }
 
 static void curves_view_record(struct report *rp, const struct wsmon_record *rec)
 {
-	curves_record(rp->data, &rp->filter, rec);
+	collect_curves(rp->data, &rp->filter, rec);
 }
 
-static void explain_no_curve(const struct curves *cs)
+static void explain_no_curve(const struct wsmon_curves *cs)
 {
 	if (!cs->seen)
 		msg("--time, --pid, --class and --window leave no working set over");
@@ -81,17 +81,17 @@ static void explain_no_curve(const struct curves *cs)
 		    CURVES_WINDOWS);
 }
 
-static double longest_window(const struct curves *cs)
+static double longest_window(const struct wsmon_curves *cs)
 {
 	double window = 0;
 	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
-		window = fmax(window, cs->of[i].curve.window[cs->of[i].curve.nr]);
+		window = fmax(window, cs->of[i].node[cs->of[i].nr]);
 	return window;
 }
 
-static void explain_left_out(const struct curves *cs)
+static void explain_left_out(const struct wsmon_curves *cs)
 {
 	char longest[UNITS_LEN], used[UNITS_LEN];
 	double window = longest_window(cs);
@@ -104,15 +104,15 @@ static void explain_left_out(const struct curves *cs)
 
 /* @draw and @print are the two ways to show the curves */
 static void curves_view_end(struct report *rp,
-			    int (*draw)(const struct report *rp, const struct curves *cs),
-			    void (*print)(const struct report *rp, const struct curves *cs))
+			    int (*draw)(const struct report *rp, const struct wsmon_curves *cs),
+			    void (*print)(const struct report *rp, const struct wsmon_curves *cs))
 {
-	struct curves *cs = rp->data;
-	int none = curves_make(cs);
+	struct wsmon_curves *cs = rp->data;
+	int nr = wsmon_curves_fit(cs);
 
-	if (cs->failed)
+	if (nr < 0)
 		need(NULL);
-	if (none) {
+	if (!nr) {
 		explain_no_curve(cs);
 		rp->failed = true;
 	} else {
@@ -122,37 +122,35 @@ static void curves_view_end(struct report *rp,
 			print(rp, cs);
 		explain_left_out(cs);
 	}
-	curves_end(cs);
-	free(cs);
+	wsmon_curves_free(cs);
 }
 
-static struct cell pid_cell(const struct curve_of *of)
+static struct cell pid_cell(const struct wsmon_curve *of)
 {
 	return of->pid ? cell_u(of->pid) : (struct cell){ };
 }
 
-static struct cell range_cell(const struct curve_of *of, __u64 size)
+static struct cell range_cell(const struct wsmon_curve *of, __u64 size)
 {
 	return of->pid ? cell_u(size) : (struct cell){ };
 }
 
-static void print_curve(const struct report *rp, const struct curves *cs)
+static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 {
 	struct table *t = report_table(rp, &curve_desc);
 	unsigned int width = bar_width(BESIDE_BAR);
 	char bar[BAR_TEXT];
-	double most = 0;
+	double max = 0;
 	size_t i, k;
 
 	for (i = 0; i < cs->nr; i++)
-		for (k = 0; k < cs->of[i].curve.nr; k++)
-			most = fmax(most, cs->of[i].curve.point[k].high);
+		for (k = 0; k < cs->of[i].nr; k++)
+			max = fmax(max, cs->of[i].point[k].high);
 	for (i = 0; i < cs->nr; i++) {
-		const struct curve_of *of = &cs->of[i];
+		const struct wsmon_curve *of = &cs->of[i];
 
-		for (k = 0; k < of->curve.nr; k++) {
-			const struct curve_point *p = &of->curve.point[k];
-			const struct curve_range *r = &of->range[k];
+		for (k = 0; k < of->nr; k++) {
+			const struct wsmon_curve_point *p = &of->point[k];
 
 			table_row(t, (struct cell[]) {
 				[PID]	= pid_cell(of),
@@ -161,18 +159,18 @@ static void print_curve(const struct report *rp, const struct curves *cs)
 				[BYTES]	= cell_u(whole(p->size)),
 				[LOW]	= cell_u(whole(p->low)),
 				[HIGH]	= cell_u(whole(p->high)),
-				[P5]	= range_cell(of, r->p5),
-				[P50]	= range_cell(of, r->p50),
-				[P95]	= range_cell(of, r->p95),
+				[P5]	= range_cell(of, p->p5),
+				[P50]	= range_cell(of, p->p50),
+				[P95]	= range_cell(of, p->p95),
 				[BAR]	= cell_s(bar_text(bar, whole(p->low), whole(p->high),
-							  whole(most), width)),
+							  whole(max), width)),
 			});
 		}
 	}
 	table_end(t);
 }
 
-static int draw_curve(const struct report *rp, const struct curves *cs)
+static int draw_curve(const struct report *rp, const struct wsmon_curves *cs)
 {
 	return curve_plot(&rp->out.picture, cs);
 }
@@ -192,42 +190,41 @@ const struct report_view report_curve = {
 	.end = curve_end,
 };
 
-static struct cell known(const struct sizing_row *row, double value)
+static struct cell known(const struct wsmon_limit *at, double value)
 {
-	return row->bound == CURVE_EXACT ? cell_d(value) : (struct cell){ };
+	return at->bound == WSMON_EXACT ? cell_d(value) : (struct cell){ };
 }
 
 static void print_limit(const struct report *rp, struct table *t,
-			const struct curve_of *of, const struct sizing_row *row)
+			const struct wsmon_curve *of, const struct sizing_row *row)
 {
 	/* an empty text would print as "-", a missing value */
 	const char *none = rp->out.format == TABLE_HUMAN ? " " : "";
 	const char * const bounds[] = { none, "<", ">" };
-	bool exact = row->bound == CURVE_EXACT;
+	const struct wsmon_limit *at = &row->at;
+	bool exact = at->bound == WSMON_EXACT;
 
 	table_row(t, (struct cell[]) {
 		[S_PID]	   = pid_cell(of),
 		[S_CLASS]  = cell_s(class_name(of->class)),
-		[S_LIMIT]  = cell_u(whole(row->limit)),
-		[S_OF_RSS] = cell_d(of->rss > 0 ? row->limit / of->rss : NAN),
-		[S_KEEPS]  = exact ? cell_u(whole(row->window * 1e6)) : (struct cell){ },
-		[S_BOUND]  = cell_s(bounds[row->bound]),
-		[S_REFAULTS] = known(row, row->refaults),
-		[S_LOW]	   = cell_d(row->low),
-		[S_HIGH]   = cell_d(row->high),
-		[S_MISSED] = known(row, row->missed),
+		[S_LIMIT]  = cell_u(whole(at->bytes)),
+		[S_OF_RSS] = cell_d(of->rss > 0 ? at->bytes / of->rss : NAN),
+		[S_KEEPS]  = exact ? cell_u(whole(at->window * 1e6)) : (struct cell){ },
+		[S_BOUND]  = cell_s(bounds[at->bound]),
+		[S_REFAULTS] = known(at, at->refaults),
+		[S_LOW]	   = cell_d(at->low),
+		[S_HIGH]   = cell_d(at->high),
+		[S_MISSED] = known(at, at->missed),
 		[S_MARK]   = cell_s(row->knee ? "knee" : none),
 	});
 }
 
 /* The answer in a sentence or two */
-static void print_words(const struct report *rp, const struct curve_of *of)
+static void print_words(const struct report *rp, const struct wsmon_curve *of)
 {
 	const struct sizing_choice *choice = rp->options;
-	const __u32 page_size = rp->reader.header.page_size;
-	double knee = sizing_knee(of, choice->max_refaults, page_size);
+	double knee = wsmon_knee(of, choice->max_refaults);
 	char size[UNITS_LEN], name[4 * WSMON_COMM_LEN];
-	const struct curve *c = &of->curve;
 	FILE *f = rp->out.f;
 
 	fprintf(f, "\n%s", text_clean(name, sizeof(name), of->comm));
@@ -237,31 +234,30 @@ static void print_words(const struct report *rp, const struct curve_of *of)
 		fprintf(f, ", %s", class_name(of->class));
 	if (isinf(knee))
 		fprintf(f, ": even %s may cause more than %llu refaults a second; record longer windows",
-			units_size(size, whole(c->size[c->nr])),
+			units_size(size, whole(of->size[of->nr])),
 			choice->max_refaults);
 	else
 		fprintf(f, ": %s %s keep refaults below %llu a second",
 			units_size(size, whole(knee)),
-			knee <= c->size[1] ? "or less" : "of memory",
+			knee <= of->size[1] ? "or less" : "of memory",
 			choice->max_refaults);
 	if (of->rss > 0)
 		fprintf(f, "; it had %s", units_size(size, whole(of->rss)));
 	fprintf(f, ".\n");
-	if (of->growth >= page_size)
+	if (of->growth >= of->page_size)
 		fprintf(f, "It also used %s a second for the first time: faults that occur with any limit.\n",
 			units_size(size, whole(of->growth)));
 }
 
-static void print_sizing(const struct report *rp, const struct curves *cs)
+static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 {
-	const __u32 page_size = rp->reader.header.page_size;
 	struct table *t = report_table(rp, &sizing_desc);
 	struct sizing_row row[SIZING_ROWS];
 	char window[UNITS_LEN];
 	size_t i, j, n;
 
 	for (i = 0; i < cs->nr; i++) {
-		n = sizing_rows(rp->options, &cs->of[i], page_size, row);
+		n = sizing_rows(rp->options, &cs->of[i], row);
 		for (j = 0; j < n; j++)
 			print_limit(rp, t, &cs->of[i], &row[j]);
 	}
@@ -274,12 +270,11 @@ static void print_sizing(const struct report *rp, const struct curves *cs)
 		units_time(window, whole(longest_window(cs) * 1e9)));
 }
 
-static int draw_sizing(const struct report *rp, const struct curves *cs)
+static int draw_sizing(const struct report *rp, const struct wsmon_curves *cs)
 {
 	const struct sizing_choice *choice = rp->options;
 
-	return sizing_plot(&rp->out.picture, cs, choice->max_refaults,
-			   rp->reader.header.page_size);
+	return sizing_plot(&rp->out.picture, cs, choice->max_refaults);
 }
 
 static void sizing_end(struct report *rp)

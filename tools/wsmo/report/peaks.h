@@ -6,6 +6,7 @@
 #ifndef WSMO_REPORT_PEAKS_H
 #define WSMO_REPORT_PEAKS_H
 
+#include "libwsmon/numbers/events.h"
 #include "libwsmon/numbers/series.h"
 #include "report.h"
 #include "symbols/calls.h"
@@ -89,7 +90,7 @@ void taken_print_folded(const struct report *rp, const struct taken_list *l);
  * @peak:	@nr peaks without number, by target and time
  */
 struct after {
-	struct wss_rows rows;
+	struct wsmon_wss_rows rows;
 	struct sorted runs;
 	struct peak *peak;
 	size_t nr;

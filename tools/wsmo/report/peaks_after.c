@@ -53,7 +53,7 @@ void after_add(struct after *a, const struct wsmon_attrs *attrs,
 	    w->window_us != attrs->windows_us[0] || (!w->low && w->high == w->mapped))
 		return;
 	run = get_run(a, w->pid);
-	need(wss_rows_add(&a->rows, &(struct wss_row){
+	need(wsmon_wss_add(&a->rows, &(struct wsmon_wss_row){
 		.time_ns = rec->time_ns, .bytes = w->bytes, .low = w->low,
 		.high = w->high, .pid = w->pid,
 		/* a series for each program */
@@ -75,7 +75,7 @@ static double median(double *v, size_t nr)
 }
 
 /* Return: the threshold; design.rst has the formulas */
-static double usual(const struct wss_row *row, size_t nr, double gain,
+static double usual(const struct wsmon_wss_row *row, size_t nr, double gain,
 		    double *mean)
 {
 	double *v = need(calloc(nr, sizeof(*v))), s, c;
@@ -112,7 +112,7 @@ static void add(struct after *a, const struct peak *p)
 }
 
 static void judge(struct after *a, const struct events *ev,
-		  const struct wsmon_attrs *attrs, const struct wss_row *row,
+		  const struct wsmon_attrs *attrs, const struct wsmon_wss_row *row,
 		  size_t nr)
 {
 	size_t first = attrs->peak_window < FIRST ? attrs->peak_window : FIRST, i;
@@ -142,16 +142,16 @@ void after_judge(struct after *a, const struct events *ev,
 {
 	size_t i, end;
 
-	wss_rows_sort(&a->rows, false);
+	wsmon_wss_sort(&a->rows, false);
 	for (i = 0; i < a->rows.nr; i = end) {
-		end = wss_series(&a->rows, i);
+		end = wsmon_wss_series(&a->rows, i);
 		judge(a, ev, attrs, a->rows.row + i, end - i);
 	}
 }
 
 void after_free(struct after *a)
 {
-	free(a->rows.row);
+	wsmon_wss_free(&a->rows);
 	free(a->runs.base);
 	free(a->peak);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * summary.c - "wsmo report summary": the recording, the working sets and the
- * memory of each target, what monitoring cost
+ * summary.c - "wsmo report summary": the working sets and the memory of each target,
+ * then the recording, and what monitoring cost
  */
 #include <math.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static void print_wss(const struct report *rp)
  * the upper bound. Different memory at the same address at different times counts once.
  */
 struct touched {
-	double least, most, range, accesses;
+	double min, max, range, accesses;
 };
 
 static void add_cells(const struct hot_target *t, double aggr, struct touched *sums)
@@ -237,8 +237,8 @@ static void add_cells(const struct hot_target *t, double aggr, struct touched *s
 		double size = c->end - c->start;
 		__u32 class = c->class;
 		struct touched add = {
-			.least = size * c->most_share,
-			.most = size * fmin(1, fmax(c->most_share, c->share / aggr)),
+			.min = size * c->max_share,
+			.max = size * fmin(1, fmax(c->max_share, c->share / aggr)),
 			.range = size,
 			.accesses = size * c->freq,
 		};
@@ -246,8 +246,8 @@ static void add_cells(const struct hot_target *t, double aggr, struct touched *s
 		for (;; class = WSMON_CLASS_ALL) {
 			struct touched *s = &sums[class < WSMON_NR_CLASSES ? class : 0];
 
-			s->least += add.least;
-			s->most += add.most;
+			s->min += add.min;
+			s->max += add.max;
 			s->range += add.range;
 			s->accesses += add.accesses;
 			if (!class || class >= WSMON_NR_CLASSES)
@@ -266,8 +266,8 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 		const struct touched *sum = &sums[class];
 		const struct wss_sums *w = summary_wss(s, pid, class);
 		/* a working set was touched */
-		double least = w ? fmax(sum->least, fmin(w->low.max, sum->range)) :
-				   sum->least;
+		double min = w ? fmax(sum->min, fmin(w->low.max, sum->range)) :
+				   sum->min;
 
 		if (!sum->range || !filter_wants_class(&rp->filter, class))
 			continue;
@@ -275,8 +275,8 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 			[T_PID]	= cell_u(pid),
 			[T_COMM]	= cell_s(summary_comm(s, pid)),
 			[T_CLASS]	= cell_s(class_name(class)),
-			[T_LOW]	= rounded(least),
-			[T_HIGH]	= rounded(fmax(sum->most, least)),
+			[T_LOW]	= rounded(min),
+			[T_HIGH]	= rounded(fmax(sum->max, min)),
 			[T_SEEN]	= rounded(sum->range),
 			[T_ACCESSES] = cell_d(sum->accesses / sums[0].accesses),
 		});
@@ -355,8 +355,9 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 static void summary_end(struct report *rp)
 {
 	static void (* const print[])(const struct report *rp) = {
-		print_recording, print_wss, print_touched, print_memory,
+		print_wss, print_touched, print_memory, print_recording,
 	};
+	char text[BUDGET_TEXT];
 	struct summary *s = rp->data;
 	size_t i;
 
@@ -368,6 +369,8 @@ static void summary_end(struct report *rp)
 	if (s->too_many)
 		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
+	if (budget_text(text, &s->budget))
+		msg("%s", text);
 	summary_free(s);
 }
 

@@ -6,6 +6,7 @@
 #define WSMO_SUMMARY_H
 
 #include "libwsmon/filter.h"
+#include "libwsmon/numbers/budget.h"
 #include "libwsmon/numbers/hot.h"
 #include "libwsmon/sorted.h"
 
@@ -55,6 +56,7 @@ struct target_sums {
  * @late_reader: monitoring began before the recording
  * @first_stats: the first STATS record
  * @stats:	the last one
+ * @budget:	whether sampling was reduced
  * @ended:	there was an END record
  * @reason:	what it says
  */
@@ -71,6 +73,7 @@ struct summary {
 	struct wsmon_attrs attrs;
 	bool have_stats, late_reader;
 	struct wsmon_rec_stats first_stats, stats;
+	struct budget budget;
 	bool ended;
 	__u32 reason;
 };

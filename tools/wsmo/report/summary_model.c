@@ -123,6 +123,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		s->first_ns = rec->time_ns;
 	if (rec->time_ns > s->last_ns)
 		s->last_ns = rec->time_ns;
+	budget_take(&s->budget, rec);
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
 		reader_copy(rec, &attrs, sizeof(attrs));
@@ -171,6 +172,7 @@ struct summary *summary_new(const struct filter *filter,
 	};
 	s->hot.place = no_place;
 	s->attrs = *attrs;
+	s->budget.attrs = *attrs;
 	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->windows_us[0];
 	return s;
 }

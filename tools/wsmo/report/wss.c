@@ -83,7 +83,7 @@ static struct wss_options {
 /** struct scale - the longest bar of a target */
 struct scale {
 	__u32 pid;
-	__u64 most;
+	__u64 max;
 };
 
 /**
@@ -120,18 +120,18 @@ static void wss_begin(struct report *rp)
 	rp->data = w;
 }
 
-static const char *bar(char *text, const struct wss *w, const struct wss_row *row)
+static const char *bar(char *text, const struct wss *w, const struct wsmon_wss_row *row)
 {
 	const struct scale key = { .pid = row->pid };
 	const struct scale *scale = sorted_find(&w->scales, &key);
 
-	return bar_text(text, row->low, row->high, scale ? scale->most : 0,
+	return bar_text(text, row->low, row->high, scale ? scale->max : 0,
 			w->bar);
 }
 
 /* Once for an interval: beside the whole target */
 static void add_events(const struct report *rp, char *text, size_t size,
-		       const struct wss_row *row)
+		       const struct wsmon_wss_row *row)
 {
 	const struct wsmon_attrs *attrs = &rp->reader.header.attrs;
 	const struct wss *w = rp->data;
@@ -146,7 +146,7 @@ static void add_events(const struct report *rp, char *text, size_t size,
 }
 
 static void print_row(const struct report *rp, struct table *t,
-		      const struct wss_row *row)
+		      const struct wsmon_wss_row *row)
 {
 	char text[BAR_TEXT + EVENTS_LABEL];
 	const struct wss *w = rp->data;
@@ -167,13 +167,13 @@ static void print_row(const struct report *rp, struct table *t,
 	});
 }
 
-static void scale(struct wss *w, const struct wss_row *row)
+static void scale(struct wss *w, const struct wsmon_wss_row *row)
 {
 	const struct scale key = { .pid = row->pid };
 	struct scale *scale = sorted_get(&w->scales, &key);
 
-	if (scale && row->high > scale->most)
-		scale->most = row->high;
+	if (scale && row->high > scale->max)
+		scale->max = row->high;
 	if (!w->window_us || row->window_us < w->window_us)
 		w->window_us = row->window_us;
 }
@@ -181,7 +181,7 @@ static void scale(struct wss *w, const struct wss_row *row)
 static void wss_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct wss *w = rp->data;
-	struct wss_rows *rows = &w->kept.rows;
+	struct wsmon_wss_rows *rows = &w->kept.rows;
 	size_t i, before = rows->nr;
 
 	collect_record(&w->kept, &rp->filter, rec);
@@ -200,7 +200,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 }
 
 static void print_percentile(const struct report *rp, struct table *t,
-			     const struct wss_row *row, unsigned int percent)
+			     const struct wsmon_wss_row *row, unsigned int percent)
 {
 	const struct wss *w = rp->data;
 	char text[BAR_TEXT];
@@ -221,23 +221,23 @@ static void print_percentile(const struct report *rp, struct table *t,
 
 /* @rows are sorted by size */
 static void print_percentiles(const struct report *rp,
-			      const struct wss_rows *rows)
+			      const struct wsmon_wss_rows *rows)
 {
 	struct table *t = report_table(rp, &percentile_desc);
 	size_t first, end, i;
 
 	for (first = 0; first < rows->nr; first = end) {
-		end = wss_series(rows, first);
+		end = wsmon_wss_series(rows, first);
 		for (i = 0; i < options.nr_percentiles; i++)
 			print_percentile(rp, t,
-				wss_percentile(&rows->row[first], end - first,
+				wsmon_wss_percentile(&rows->row[first], end - first,
 					       options.percentiles[i]),
 				options.percentiles[i]);
 	}
 	table_end(t);
 }
 
-static void print_rows(const struct report *rp, const struct wss_rows *rows)
+static void print_rows(const struct report *rp, const struct wsmon_wss_rows *rows)
 {
 	struct table *t = report_table(rp, &desc);
 	size_t i;
@@ -247,10 +247,10 @@ static void print_rows(const struct report *rp, const struct wss_rows *rows)
 	table_end(t);
 }
 
-static void print_kept(const struct report *rp, struct wss_rows *rows)
+static void print_kept(const struct report *rp, struct wsmon_wss_rows *rows)
 {
 	if (options.by_size)
-		wss_rows_sort(rows, true);
+		wsmon_wss_sort(rows, true);
 	if (!options.only_percentiles) {
 		print_rows(rp, rows);
 		if (rp->out.format != TABLE_HUMAN)
@@ -258,7 +258,7 @@ static void print_kept(const struct report *rp, struct wss_rows *rows)
 		if (rows->nr)
 			fputc('\n', rp->out.f);
 	}
-	wss_rows_sort(rows, true);
+	wsmon_wss_sort(rows, true);
 	print_percentiles(rp, rows);
 }
 

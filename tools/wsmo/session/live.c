@@ -22,7 +22,7 @@ static void take_memory(struct live *live, __u32 pid)
 	struct wsmon_rec_proc proc = { .pid = pid };
 
 	if (!proc_memory(pid, &proc))
-		need(wss_rows_add(&live->rss, &(struct wss_row) {
+		need(wsmon_wss_add(&live->rss, &(struct wsmon_wss_row) {
 			.pid = pid, .bytes = proc.rss,
 		}));
 }
@@ -43,7 +43,7 @@ static void take_target(struct live *live, __u32 pid)
 /* Return: 0, or -EINVAL */
 static int take_wss(struct live *live, const char *line)
 {
-	struct wss_row row = { 0 };
+	struct wsmon_wss_row row = { 0 };
 	char class[16];
 	int c;
 
@@ -55,7 +55,7 @@ static int take_wss(struct live *live, const char *line)
 	if (c < 0)
 		return -EINVAL;
 	row.class = c;
-	need(wss_rows_add(&live->rows, &row));
+	need(wsmon_wss_add(&live->rows, &row));
 	if (row.class == WSMON_CLASS_ALL)
 		take_target(live, row.pid);
 	return 0;
@@ -217,8 +217,8 @@ int live_read(struct live *live)
 	if (live->running && !err)
 		err = debugfs_read("status", text, sizeof(text));
 	take_secondary(live, live->running && !err ? text : "");
-	wss_rows_sort(&live->rows, false);
-	wss_rows_sort(&live->rss, false);
+	wsmon_wss_sort(&live->rows, false);
+	wsmon_wss_sort(&live->rss, false);
 	return err;
 }
 
@@ -229,8 +229,8 @@ int live_read_regions(struct live *live)
 
 void live_free(struct live *live)
 {
-	free(live->rows.row);
-	free(live->rss.row);
+	wsmon_wss_free(&live->rows);
+	wsmon_wss_free(&live->rss);
 	free(live->names.base);
 	events_free(&live->events);
 	free(live->classes.base);

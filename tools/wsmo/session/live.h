@@ -32,8 +32,8 @@ struct live_class {
  * @lost:	records lost since then
  */
 struct live {
-	struct wss_rows rows;
-	struct wss_rows rss;
+	struct wsmon_wss_rows rows;
+	struct wsmon_wss_rows rss;
 	struct sorted names;
 	struct events events;
 	struct sorted classes;

@@ -224,7 +224,7 @@ void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 		ts->thread[0].error = err;
 		return;
 	}
-	/* what is not reached is told as that */
+	/* what is not reached is reported as that */
 	fail_all(ts, ETIMEDOUT);
 	child = fork();
 	if (!child) {

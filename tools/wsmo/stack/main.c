@@ -15,7 +15,7 @@
 
 static void answer(const struct wsmon_rec_stack *rec)
 {
-	/* nobody is there any more: receiving tells so, too */
+	/* EPIPE: nobody is there any more, which receiving notices, too */
 	if (send(STDIN_FILENO, rec, rec->rec.size, MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE)
 		msg("a stack was not sent: %s", strerror(errno));

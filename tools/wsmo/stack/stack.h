@@ -60,7 +60,7 @@ struct stack_threads {
 /**
  * stack_grab() - copy registers and stacks of a process's threads
  * @ts:		to be shared with child processes
- * @max:	most threads
+ * @max:	maximum number of threads
  *
  * Context: SIGCHLD is blocked. Takes some seconds at most, whatever state the
  * threads are in.

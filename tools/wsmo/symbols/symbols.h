@@ -79,7 +79,7 @@ struct inlined {
 int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		    struct inlined *out, int max);
 
-/** symbols_free() - tells which files had no names for what was asked, frees */
+/** symbols_free() - report the files that had no names for what was asked, and free */
 void symbols_free(struct symbols *s);
 
 #endif /* WSMO_SYMBOLS_H */

@@ -45,7 +45,7 @@ void top_init(struct top *top)
 	};
 }
 
-static struct top_series series_key(const struct wss_row *row)
+static struct top_series series_key(const struct wsmon_wss_row *row)
 {
 	return (struct top_series) {
 		.pid = row->pid, .class = row->class, .window_us = row->window_us,
@@ -57,7 +57,7 @@ static void note_sizes(struct top *top)
 	size_t i;
 
 	for (i = 0; i < top->now.rows.nr; i++) {
-		const struct wss_row *row = &top->now.rows.row[i];
+		const struct wsmon_wss_row *row = &top->now.rows.row[i];
 		const struct top_series key = series_key(row);
 		struct top_series *s = sorted_get(&top->series, &key);
 
@@ -161,7 +161,7 @@ void top_next_window(struct top *top)
 	top->changed = true;
 }
 
-static void fill_row(const struct top *top, const struct wss_row *wss,
+static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 		     struct top_row *row)
 {
 	const struct live_class class = { .pid = wss->pid, .class = wss->class };
@@ -245,7 +245,7 @@ static void add_target(struct top *top, const struct top_row *target)
 
 	top->rows[top->nr_rows++] = *target;
 	for (i = 0; i < top->now.rows.nr; i++) {
-		const struct wss_row *wss = &top->now.rows.row[i];
+		const struct wsmon_wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->pid != target->wss.pid ||
 		    wss->window_us != target->wss.window_us ||
@@ -282,7 +282,7 @@ int top_arrange(struct top *top)
 	if (!top->shown_us || top->shown_us != top->window_us)
 		top->shown_us = next_window(top, 0);
 	for (i = 0; i < nr; i++) {
-		const struct wss_row *wss = &top->now.rows.row[i];
+		const struct wsmon_wss_row *wss = &top->now.rows.row[i];
 
 		if (wss->class == WSMON_CLASS_ALL &&
 		    wss->window_us == top->shown_us)

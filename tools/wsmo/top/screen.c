@@ -129,7 +129,7 @@ static void draw_trend(int y, int x, int width, const struct top_series *s)
 
 static void cell_text(const struct top_row *row, int column, char *buf)
 {
-	const struct wss_row *w = &row->wss;
+	const struct wsmon_wss_row *w = &row->wss;
 
 	*buf = '\0';
 	switch (column) {

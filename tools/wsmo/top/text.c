@@ -34,7 +34,7 @@ static struct table *table;
 
 static void print_row(const struct top *top, const struct top_row *row)
 {
-	const struct wss_row *w = &row->wss;
+	const struct wsmon_wss_row *w = &row->wss;
 	struct cell cells[ARRAY_SIZE(columns)] = {
 		[T]	= cell_d((double)(top->read_ns - top->start_ns) /
 				 NSEC_PER_SEC),

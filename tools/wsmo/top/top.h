@@ -40,7 +40,7 @@ struct top_series {
 
 /** struct top_row - a line of the table: a target ("all") or one of its classes */
 struct top_row {
-	struct wss_row wss;
+	struct wsmon_wss_row wss;
 	char comm[WSMON_COMM_LEN];
 	bool have_rss;			/* no class has one of its own */
 	__u64 rss;

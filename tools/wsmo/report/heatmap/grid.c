@@ -7,25 +7,25 @@
 
 #include "grid.h"
 
-static __u64 span_bytes(const struct span *s)
+static __u64 range_bytes(const struct range *s)
 {
 	return s->end - s->start;
 }
 
-/* A band for each span */
+/* A section for each range */
 static int one_each(struct heatmap *h)
 {
-	const struct span *s = h->spans.span;
+	const struct range *s = h->ranges.range;
 	size_t i;
 
-	h->bands = calloc(h->spans.nr ? h->spans.nr : 1, sizeof(*h->bands));
-	if (!h->bands)
+	h->sections = calloc(h->ranges.nr ? h->ranges.nr : 1, sizeof(*h->sections));
+	if (!h->sections)
 		return -1;
-	h->nr_bands = h->spans.nr;
-	for (i = 0; i < h->nr_bands; i++)
-		h->bands[i] = (struct band) {
+	h->nr_sections = h->ranges.nr;
+	for (i = 0; i < h->nr_sections; i++)
+		h->sections[i] = (struct section) {
 			.first = i, .last = i, .label = i,
-			.bytes = span_bytes(&s[i]),
+			.bytes = range_bytes(&s[i]),
 			.gap = i ? s[i].start - s[i - 1].end : 0,
 		};
 	return 0;
@@ -33,27 +33,27 @@ static int one_each(struct heatmap *h)
 
 static void join(struct heatmap *h, size_t i)
 {
-	struct band *b = &h->bands[i], *next = b + 1;
+	struct section *b = &h->sections[i], *next = b + 1;
 
-	if (span_bytes(&h->spans.span[next->label]) >
-	    span_bytes(&h->spans.span[b->label]))
+	if (range_bytes(&h->ranges.range[next->label]) >
+	    range_bytes(&h->ranges.range[b->label]))
 		b->label = next->label;
 	b->last = next->last;
 	b->bytes += next->bytes;
-	h->nr_bands--;
-	memmove(next, next + 1, (h->nr_bands - i - 1) * sizeof(*b));
+	h->nr_sections--;
+	memmove(next, next + 1, (h->nr_sections - i - 1) * sizeof(*b));
 }
 
-/* What it costs to show a band with the one below it: detail, and the gap */
-static __u64 join_cost(const struct band *b)
+/* What it costs to show a section with the one below it: detail, and the gap */
+static __u64 join_cost(const struct section *b)
 {
 	__u64 less = b->bytes < b[-1].bytes ? b->bytes : b[-1].bytes;
 
 	return b->gap > ~0ULL - less ? ~0ULL : b->gap + less;
 }
 
-/* Does a line tell of the gap below the band? If it is worth that line. */
-static bool folds(const struct band *b, __u64 line_bytes)
+/* Does a line show the gap below the section? If the gap is worth that line. */
+static bool folds(const struct section *b, __u64 line_bytes)
 {
 	return b->gap && b->gap >= line_bytes;
 }
@@ -62,8 +62,8 @@ static void join_cheapest(struct heatmap *h)
 {
 	size_t i, best = 1;
 
-	for (i = 2; i < h->nr_bands; i++)
-		if (join_cost(&h->bands[i]) < join_cost(&h->bands[best]))
+	for (i = 2; i < h->nr_sections; i++)
+		if (join_cost(&h->sections[i]) < join_cost(&h->sections[best]))
 			best = i;
 	join(h, best - 1);
 }
@@ -73,62 +73,62 @@ static __u64 all_bytes(const struct heatmap *h)
 	__u64 sum = 0;
 	size_t i;
 
-	for (i = 0; i < h->nr_bands; i++)
-		sum += h->bands[i].bytes;
+	for (i = 0; i < h->nr_sections; i++)
+		sum += h->sections[i].bytes;
 	return sum;
 }
 
 /*
- * Joins bands until they and the folds need no more than @most lines, then
+ * Joins sections until they and the folds need no more than @max lines, then
  * marks the folds. Return: lines for folds
  */
-static unsigned int fit(struct heatmap *h, unsigned int most, __u64 line_bytes)
+static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 {
 	unsigned int nr_folds;
 	size_t i;
 
 	for (;;) {
 		nr_folds = 0;
-		for (i = 1; i < h->nr_bands; i++)
-			nr_folds += folds(&h->bands[i], line_bytes);
-		if (h->nr_bands < 2 || h->nr_bands + nr_folds <= most)
+		for (i = 1; i < h->nr_sections; i++)
+			nr_folds += folds(&h->sections[i], line_bytes);
+		if (h->nr_sections < 2 || h->nr_sections + nr_folds <= max)
 			break;
 		join_cheapest(h);
 	}
-	for (i = 0; i < h->nr_bands; i++)
-		h->bands[i].fold = i && folds(&h->bands[i], line_bytes);
+	for (i = 0; i < h->nr_sections; i++)
+		h->sections[i].fold = i && folds(&h->sections[i], line_bytes);
 	return nr_folds;
 }
 
-/* Each further line goes to the band whose lines stand for the most bytes. */
+/* Each further line goes to the section whose lines stand for the most bytes. */
 static void share_lines(struct heatmap *h, unsigned int lines)
 {
 	size_t i, best;
 
-	for (i = 0; i < h->nr_bands; i++)
-		h->bands[i].lines = 1;
-	for (lines -= h->nr_bands; lines; lines--) {
-		for (best = 0, i = 1; i < h->nr_bands; i++)
-			if (h->bands[i].bytes / h->bands[i].lines >
-			    h->bands[best].bytes / h->bands[best].lines)
+	for (i = 0; i < h->nr_sections; i++)
+		h->sections[i].lines = 1;
+	for (lines -= h->nr_sections; lines; lines--) {
+		for (best = 0, i = 1; i < h->nr_sections; i++)
+			if (h->sections[i].bytes / h->sections[i].lines >
+			    h->sections[best].bytes / h->sections[best].lines)
 				best = i;
-		if (h->bands[best].bytes / h->bands[best].lines <= h->page_size)
+		if (h->sections[best].bytes / h->sections[best].lines <= h->page_size)
 			break;
-		h->bands[best].lines++;
+		h->sections[best].lines++;
 	}
 }
 
-/* Set the place of each span in its band, count gaps that are not shown */
+/* Set the place of each range in its section, count gaps that are not shown */
 static void settle(struct heatmap *h, __u64 line_bytes)
 {
-	struct span *s = h->spans.span;
+	struct range *s = h->ranges.range;
 	size_t i, j;
 
 	h->unfolded = 0;
-	for (i = 0; i < h->nr_bands; i++) {
-		s[h->bands[i].first].offset = 0;
-		for (j = h->bands[i].first + 1; j <= h->bands[i].last; j++) {
-			s[j].offset = s[j - 1].offset + span_bytes(&s[j - 1]);
+	for (i = 0; i < h->nr_sections; i++) {
+		s[h->sections[i].first].offset = 0;
+		for (j = h->sections[i].first + 1; j <= h->sections[i].last; j++) {
+			s[j].offset = s[j - 1].offset + range_bytes(&s[j - 1]);
 			h->unfolded += s[j].start - s[j - 1].end >= line_bytes;
 		}
 	}
@@ -144,14 +144,14 @@ int heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
 	if (one_each(h))
 		return -1;
 	line_bytes = all_bytes(h) / lines + 1;
-	/* a third is for showing large bands at length */
+	/* a third is for showing large sections at length */
 	nr_folds = fit(h, lines - lines / 3, line_bytes);
 	share_lines(h, lines - nr_folds);
 	settle(h, line_bytes);
-	for (i = 0; i < h->nr_bands; i++) {
-		line += h->bands[i].fold;
-		h->bands[i].line = line;
-		line += h->bands[i].lines;
+	for (i = 0; i < h->nr_sections; i++) {
+		line += h->sections[i].fold;
+		h->sections[i].line = line;
+		line += h->sections[i].lines;
 	}
 	h->columns = columns;
 	h->lines = line;
@@ -176,23 +176,23 @@ static void add_row(struct heatmap *h, unsigned int row, double t0, double t1,
 	}
 }
 
-static const struct band *band_of(const struct heatmap *h, size_t span)
+static const struct section *section_of(const struct heatmap *h, size_t range)
 {
-	size_t low = 0, high = h->nr_bands - 1;
+	size_t low = 0, high = h->nr_sections - 1;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (h->bands[mid].last < span)
+		if (h->sections[mid].last < range)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return &h->bands[low];
+	return &h->sections[low];
 }
 
-/* Adds the part of a span from byte @a to byte @z of what its band has mapped */
-static void add_bytes(struct heatmap *h, const struct band *b, double t0,
+/* Adds the part of a range from byte @a to byte @z of what its section has mapped */
+static void add_bytes(struct heatmap *h, const struct section *b, double t0,
 		      double t1, __u64 a, __u64 z, double share)
 {
 	unsigned int steps = b->lines * h->fine, step;
@@ -212,7 +212,7 @@ void heatmap_add(struct heatmap *h, __u64 from_ns, __u64 to_ns, __u64 start,
 		 __u64 end, double share)
 {
 	double scale = h->columns / (double)(h->to_ns - h->from_ns);
-	size_t i = spans_find(&h->spans, start);
+	size_t i = ranges_find(&h->ranges, start);
 
 	if (from_ns < h->from_ns)
 		from_ns = h->from_ns;
@@ -220,12 +220,12 @@ void heatmap_add(struct heatmap *h, __u64 from_ns, __u64 to_ns, __u64 start,
 		to_ns = h->to_ns;
 	if (from_ns >= to_ns)
 		return;
-	for (; i < h->spans.nr && h->spans.span[i].start < end; i++) {
-		const struct span *s = &h->spans.span[i];
+	for (; i < h->ranges.nr && h->ranges.range[i].start < end; i++) {
+		const struct range *s = &h->ranges.range[i];
 		__u64 a = start > s->start ? start : s->start;
 		__u64 z = end < s->end ? end : s->end;
 
-		add_bytes(h, band_of(h, i), (from_ns - h->from_ns) * scale,
+		add_bytes(h, section_of(h, i), (from_ns - h->from_ns) * scale,
 			  (to_ns - h->from_ns) * scale, s->offset + a - s->start,
 			  s->offset + z - s->start, share);
 	}
@@ -246,31 +246,31 @@ __u64 heatmap_time(const struct heatmap *h, unsigned int column)
 	       h->columns;
 }
 
-__u64 heatmap_address(const struct heatmap *h, const struct band *b,
+__u64 heatmap_address(const struct heatmap *h, const struct section *b,
 		      unsigned int step)
 {
 	__u64 offset = (double)b->bytes * step / (b->lines * h->fine);
 	size_t i = b->last;
 
-	while (h->spans.span[i].offset > offset)
+	while (h->ranges.range[i].offset > offset)
 		i--;
-	return h->spans.span[i].start + offset - h->spans.span[i].offset;
+	return h->ranges.range[i].start + offset - h->ranges.range[i].offset;
 }
 
 __u64 heatmap_line_bytes(const struct heatmap *h)
 {
-	__u64 most = 0;
+	__u64 max = 0;
 	size_t i;
 
-	for (i = 0; i < h->nr_bands; i++)
-		if (h->bands[i].bytes / h->bands[i].lines > most)
-			most = h->bands[i].bytes / h->bands[i].lines;
-	return most;
+	for (i = 0; i < h->nr_sections; i++)
+		if (h->sections[i].bytes / h->sections[i].lines > max)
+			max = h->sections[i].bytes / h->sections[i].lines;
+	return max;
 }
 
 void heatmap_free(struct heatmap *h)
 {
-	spans_free(&h->spans);
-	free(h->bands);
+	ranges_free(&h->ranges);
+	free(h->sections);
 	free(h->cells);
 }

@@ -4,26 +4,26 @@
  * for, and the share of them that was accessed at each time
  *
  * Only what is mapped takes room. Neighbouring mappings that are too small for
- * lines of their own share one: a band. Every band has at least one line, the
+ * lines of their own share one: a section. Every section has at least one line, the
  * others go where the bytes are.
  */
 #ifndef WSMO_HEATMAP_H
 #define WSMO_HEATMAP_H
 
-#include "libwsmon/numbers/spans.h"
+#include "libwsmon/numbers/ranges.h"
 
 /**
- * struct band - neighbouring spans that are shown together
+ * struct section - neighbouring ranges that are shown together
  * @first:	the first of them
  * @last:	the last of them
  * @bytes:	mapped in them
- * @gap:	bytes not mapped between the band below and this one
+ * @gap:	bytes not mapped between the section below and this one
  * @fold:	a line shows @gap
- * @line:	first line of the band, from below; the fold is the line below it
+ * @line:	first line of the section, from below; the fold is the line below it
  * @lines:	how many
- * @label:	the span that has the most bytes of it
+ * @label:	the range that has the most bytes of it
  */
-struct band {
+struct section {
 	size_t first;
 	size_t last;
 	__u64 bytes;
@@ -51,8 +51,8 @@ struct heatmap_cell {
  * @from_ns:	left edge, on the clock of the recording
  * @to_ns:	right edge
  * @page_size:	no line is less than that
- * @spans:	what was mapped; @offset of each: the bytes of its band below it
- * @bands:	@nr_bands of them, lowest address first
+ * @ranges:	what was mapped; @offset of each: the bytes of its section below it
+ * @sections:	@nr_sections of them, lowest address first
  * @unfolded:	large gaps that no line shows
  * @columns:	cells from left to right
  * @lines:	lines of text from bottom to top
@@ -65,9 +65,9 @@ struct heatmap {
 	__u64 from_ns;
 	__u64 to_ns;
 	__u32 page_size;
-	struct spans spans;
-	struct band *bands;
-	size_t nr_bands;
+	struct ranges ranges;
+	struct section *sections;
+	size_t nr_sections;
 	size_t unfolded;
 	unsigned int columns;
 	unsigned int lines;
@@ -100,11 +100,11 @@ double heatmap_share(const struct heatmap *h, unsigned int row,
 /** heatmap_time() - when column @column begins, nanoseconds */
 __u64 heatmap_time(const struct heatmap *h, unsigned int column);
 
-/** heatmap_address() - the lowest address of cell @step, of all, of a band */
-__u64 heatmap_address(const struct heatmap *h, const struct band *b,
+/** heatmap_address() - the lowest address of cell @step, of all, of a section */
+__u64 heatmap_address(const struct heatmap *h, const struct section *b,
 		      unsigned int step);
 
-/** heatmap_line_bytes() - the most bytes a line of any band stands for */
+/** heatmap_line_bytes() - the most bytes a line of any section stands for */
 __u64 heatmap_line_bytes(const struct heatmap *h);
 
 /** heatmap_free() - what is in it */

@@ -21,7 +21,7 @@
 /* Cells for --json and the like */
 #define TABLE_COLUMNS_OF_CELLS	80
 #define TABLE_LINES		40
-#define LEAST_HEIGHT	300	/* of a map in a picture */
+#define MIN_HEIGHT	300	/* of a map in a picture */
 
 /* Lines of text around the lines of a map, the prompt among them */
 #define AROUND		7
@@ -113,7 +113,7 @@ static void heatmap_scanned(struct report *rp)
 
 	if (rp->out.picture.file && n) {
 		picture_frame(rp, n, &frame);
-		if (n > PICTURES_MAX || frame.height < LEAST_HEIGHT) {
+		if (n > PICTURES_MAX || frame.height < MIN_HEIGHT) {
 			msg("%s: no room for %zu processes; choose some with --pid, or a --size",
 			    rp->out.picture.file, n);
 			rp->failed = true;
@@ -133,15 +133,15 @@ static void heatmap_scanned(struct report *rp)
 }
 
 static void print_row(const struct report *rp, struct table *t,
-		      const struct heatmap *h, const struct band *b,
+		      const struct heatmap *h, const struct section *b,
 		      unsigned int step)
 {
-	const struct span *s = &h->spans.span[b->label];
+	const struct range *s = &h->ranges.range[b->label];
 	unsigned int row = b->line * h->fine + step, c;
-	/* the last one ends with the band, not where the next band begins */
+	/* the last one ends with the section, not where the next section begins */
 	__u64 end = step + 1 < b->lines * h->fine ?
 		    heatmap_address(h, b, step + 1) :
-		    h->spans.span[b->last].end;
+		    h->ranges.range[b->last].end;
 
 	for (c = 0; c < h->columns; c++) {
 		double share = heatmap_share(h, row, c);
@@ -170,10 +170,10 @@ static void print_table(const struct report *rp)
 	size_t i, j;
 
 	for (i = 0; i < m->targets.nr; i++)
-		for (j = 0; j < h[i].nr_bands; j++)
-			for (step = 0; step < h[i].bands[j].lines * h[i].fine;
+		for (j = 0; j < h[i].nr_sections; j++)
+			for (step = 0; step < h[i].sections[j].lines * h[i].fine;
 			     step++)
-				print_row(rp, t, &h[i], &h[i].bands[j], step);
+				print_row(rp, t, &h[i], &h[i].sections[j], step);
 	table_end(t);
 }
 

@@ -10,9 +10,9 @@
 #include "view.h"
 
 const char *heatmap_name(char *buf, const struct heatmap *h,
-			 const struct band *b)
+			 const struct section *b)
 {
-	const char *name = h->spans.span[b->label].name;
+	const char *name = h->ranges.range[b->label].name;
 	const char *slash = strrchr(name, '/');
 	char more[24] = "";
 
@@ -28,17 +28,17 @@ __u64 heatmap_mapped(const struct heatmap *h)
 	__u64 sum = 0;
 	size_t i;
 
-	for (i = 0; i < h->spans.nr; i++)
-		sum += h->spans.span[i].end - h->spans.span[i].start;
+	for (i = 0; i < h->ranges.nr; i++)
+		sum += h->ranges.range[i].end - h->ranges.range[i].start;
 	return sum;
 }
 
-__u64 heatmap_tick(__u64 span_ns, unsigned int most)
+__u64 heatmap_tick(__u64 time_ns, unsigned int max)
 {
 	static const unsigned int minutes[] = {
 		1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440
 	};
-	__u64 want = span_ns / (most ? most : 1), step;
+	__u64 want = time_ns / (max ? max : 1), step;
 	size_t i;
 
 	for (step = 1; step < 20 * NSEC_PER_SEC; step *= 10)

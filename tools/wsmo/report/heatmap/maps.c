@@ -72,11 +72,11 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 		if (begin == stop)
 			begin = start;
 		stop = end;
-		/* regions of an area that touch are one span, if they are wanted */
+		/* regions of an area that touch are one range, if they are wanted */
 		if (i + 1 < s->nr && e[1].start == end && end < m->options->to &&
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
-		spans_add(&h->spans, begin, stop, e->class,
+		ranges_add(&h->ranges, begin, stop, e->class,
 			  areas_path(m->areas, s->pid, e->area));
 		begin = stop;
 	}
@@ -108,7 +108,7 @@ static size_t drop_empty(struct maps *m)
 	size_t i, n = 0;
 
 	for (i = 0; i < m->targets.nr; i++)
-		if (h[i].spans.nr)
+		if (h[i].ranges.nr)
 			h[n++] = h[i];
 	m->targets.nr = n;
 	return n;
@@ -145,7 +145,7 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 		h->page_size = rp->reader.header.page_size;
 		if (heatmap_layout(h, columns, lines, fine))
 			need(NULL);
-		if (h->spans.full)
+		if (h->ranges.full)
 			msg("process %u has too many mappings: some are left out; choose with --address or --class",
 			    h->pid);
 	}

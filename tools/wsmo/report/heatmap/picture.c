@@ -106,7 +106,7 @@ static void fit_name(char *out, size_t size, const char *name)
 
 /* Class, size and name on the left, the first address on the right */
 static void plot_label(const struct heatmap *h, struct plot *p,
-		       const struct heatmap_frame *f, const struct band *b)
+		       const struct heatmap_frame *f, const struct section *b)
 {
 	char text[PLOT_TEXT], name[HEATMAP_NAME], fits[4 * HEATMAP_NAME];
 	char size[UNITS_LEN];
@@ -114,7 +114,7 @@ static void plot_label(const struct heatmap *h, struct plot *p,
 
 	fit_name(fits, sizeof(fits), heatmap_name(name, h, b));
 	plot_printf(p, "set label '%s' at screen %g, first %g font ',8'\n",
-		    class_name(h->spans.span[b->label].class),
+		    class_name(h->ranges.range[b->label].class),
 		    (double)MARGIN / f->width, y);
 	plot_printf(p, "set label '%s' at screen %g, first %g right font ',8'\n",
 		    units_size(size, b->bytes), (double)SIZE_AT / f->width, y);
@@ -131,10 +131,10 @@ static void plot_bands(const struct heatmap *h, struct plot *p,
 	char size[UNITS_LEN];
 	size_t i;
 
-	for (i = 0; i < h->nr_bands; i++)
-		plot_label(h, p, f, &h->bands[i]);
-	for (i = 1; i < h->nr_bands; i++) {
-		const struct band *b = &h->bands[i];
+	for (i = 0; i < h->nr_sections; i++)
+		plot_label(h, p, f, &h->sections[i]);
+	for (i = 1; i < h->nr_sections; i++) {
+		const struct section *b = &h->sections[i];
 
 		plot_printf(p, "set arrow from graph 0, first %u to graph 1, first %u nohead front lc rgb '#c0c0c0' lw 0.5\n",
 			    b->line, b->line);

@@ -111,14 +111,14 @@ static void print_cells(FILE *f, const struct heatmap *h, const struct shades *s
 		fputs("\033[0m", f);
 }
 
-/* A band is named on its uppermost line, its address is on the lowest. */
-static void print_label(FILE *f, const struct heatmap *h, const struct band *b,
+/* A section is named on its uppermost line, its address is on the lowest. */
+static void print_label(FILE *f, const struct heatmap *h, const struct section *b,
 			unsigned int line, unsigned int width)
 {
 	char name[HEATMAP_NAME], size[UNITS_LEN];
 
 	if (line == b->line + b->lines - 1) {
-		fprintf(f, "%-7.7s%9s ", class_name(h->spans.span[b->label].class),
+		fprintf(f, "%-7.7s%9s ", class_name(h->ranges.range[b->label].class),
 		       units_size(size, b->bytes));
 		term_print(f, heatmap_name(name, h, b), width - 17);
 	} else if (line == b->line) {
@@ -128,7 +128,7 @@ static void print_label(FILE *f, const struct heatmap *h, const struct band *b,
 	}
 }
 
-static void print_fold(FILE *f, const struct heatmap *h, const struct band *b,
+static void print_fold(FILE *f, const struct heatmap *h, const struct section *b,
 		       unsigned int width)
 {
 	char size[UNITS_LEN], where[48], left[UNITS_LEN + 16];
@@ -137,8 +137,8 @@ static void print_fold(FILE *f, const struct heatmap *h, const struct band *b,
 	snprintf(left, sizeof(left), "~ %s not mapped",
 		 units_size(size, b->gap));
 	len = snprintf(where, sizeof(where), "~ %#llx to %#llx ",
-		       h->spans.span[b[-1].last].end,
-		       h->spans.span[b->first].start);
+		       h->ranges.range[b[-1].last].end,
+		       h->ranges.range[b->first].start);
 	term_print(f, left, width);
 	fputs(" |", f);
 	if (len > (int)h->columns)
@@ -260,8 +260,8 @@ void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,
 
 	fprintf(f, "%s (%u): %s mapped\n", text_clean(comm, sizeof(comm), h->comm),
 	       h->pid, units_size(size, heatmap_mapped(h)));
-	for (i = h->nr_bands; i-- > 0;) {
-		const struct band *b = &h->bands[i];
+	for (i = h->nr_sections; i-- > 0;) {
+		const struct section *b = &h->sections[i];
 
 		for (line = b->lines - 1; line >= 0; line--) {
 			print_label(f, h, b, b->line + line, width);

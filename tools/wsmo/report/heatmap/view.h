@@ -13,7 +13,7 @@
 #define HEATMAP_NAME	256
 
 /**
- * heatmap_name() - the name of most of a band, and how many more there are
+ * heatmap_name() - the name of most of a section, and how many more there are
  * @buf: HEATMAP_NAME bytes
  *
  * The name is as it was recorded: of unknown origin.
@@ -21,17 +21,17 @@
  * Return: @buf
  */
 const char *heatmap_name(char *buf, const struct heatmap *h,
-			 const struct band *b);
+			 const struct section *b);
 
 /** heatmap_mapped() - all bytes on the map */
 __u64 heatmap_mapped(const struct heatmap *h);
 
 /**
  * heatmap_tick() - choose a round time between the marks of a time axis
- * @span_ns: length of the axis
- * @most: maximum number of marks
+ * @time_ns: length of the axis
+ * @max: maximum number of marks
  */
-__u64 heatmap_tick(__u64 span_ns, unsigned int most);
+__u64 heatmap_tick(__u64 time_ns, unsigned int max);
 
 /** heatmap_text_fine() - number of rows of cells in a line of text */
 unsigned int heatmap_text_fine(enum term_color color);

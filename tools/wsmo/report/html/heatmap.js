@@ -97,18 +97,18 @@ class Heatmap {
 		this.draw();
 	}
 
-	bandAt(row) {
-		return this.map.bands.find(b => row >= b.line * this.map.fine &&
+	sectionAt(row) {
+		return this.map.sections.find(b => row >= b.line * this.map.fine &&
 			row < (b.line + b.lines) * this.map.fine);
 	}
 
 	text(at) {
-		const map = this.map, row = map.rows - 1 - at.y, b = this.bandAt(row);
+		const map = this.map, row = map.rows - 1 - at.y, b = this.sectionAt(row);
 		const step = (map.to - map.from) / map.columns;
 		const t = (map.from + at.x * step).toFixed(1) + " s";
 
 		if (!b) {
-			const above = map.bands.find(x => (x.line - 1) * map.fine <= row &&
+			const above = map.sections.find(x => (x.line - 1) * map.fine <= row &&
 				row < x.line * map.fine);
 
 			return above ? size(above.fold) + " not mapped" : "";
@@ -160,7 +160,7 @@ class Heatmap {
 
 		c.font = "12px system-ui, sans-serif";
 		c.textBaseline = "middle";
-		for (const b of map.bands) {
+		for (const b of map.sections) {
 			const top = y((b.line + b.lines) * map.fine), bottom = y(b.line * map.fine);
 			const middle = (Math.max(top, 0) + Math.min(bottom, h)) / 2;
 			const label = m.left > 100 ? `${b.class} ${size(b.bytes)} ${b.name}` : b.class;

@@ -46,7 +46,7 @@
 struct html {
 	struct maps *maps;
 	struct collected kept;
-	struct curves curves;
+	struct wsmon_curves *curves;
 	struct report summary;
 	struct report peaks;
 	struct report hot;
@@ -70,7 +70,7 @@ static void html_begin(struct report *rp)
 
 	h->maps = maps_new(rp, &everywhere);
 	collect_init(&h->kept);
-	curves_begin(&h->curves);
+	h->curves = need(wsmon_curves_new(&rp->reader.header));
 	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
 	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
 	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
@@ -84,7 +84,7 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 
 	maps_scan(h->maps, rp, rec);
 	collect_record(&h->kept, &rp->filter, rec);
-	curves_record(&h->curves, &rp->filter, rec);
+	collect_curves(h->curves, &rp->filter, rec);
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
@@ -229,7 +229,7 @@ struct point {
 	__u64 low, high;
 };
 
-static struct point join(const struct report *rp, const struct wss_row *row,
+static struct point join(const struct report *rp, const struct wsmon_wss_row *row,
 			 size_t nr)
 {
 	struct point p = { .low = row->low, .high = row->high };
@@ -245,10 +245,10 @@ static struct point join(const struct report *rp, const struct wss_row *row,
 }
 
 /* [[t, bytes, low, high], ...] */
-static void put_points(const struct report *rp, const struct wss_row *row,
-		       size_t nr, size_t most)
+static void put_points(const struct report *rp, const struct wsmon_wss_row *row,
+		       size_t nr, size_t max)
 {
-	size_t each = (nr + most - 1) / most, i;
+	size_t each = (nr + max - 1) / max, i;
 
 	putchar('[');
 	for (i = 0; i < nr; i += each) {
@@ -265,7 +265,7 @@ static size_t points_each(const struct html *h)
 {
 	size_t i, n = 1;
 
-	for (i = 0; i < h->kept.rows.nr; i = wss_series(&h->kept.rows, i))
+	for (i = 0; i < h->kept.rows.nr; i = wsmon_wss_series(&h->kept.rows, i))
 		n++;
 	if (POINTS_ALL / n > POINTS_MAX)
 		return POINTS_MAX;
@@ -273,38 +273,38 @@ static size_t points_each(const struct html *h)
 }
 
 static void put_series(const struct report *rp, const char *key,
-		       struct wss_rows *rows, size_t most)
+		       struct wsmon_wss_rows *rows, size_t max)
 {
 	size_t i, end;
 
 	printf("\"%s\":[", key);
-	wss_rows_sort(rows, false);
+	wsmon_wss_sort(rows, false);
 	for (i = 0; i < rows->nr; i = end) {
-		end = wss_series(rows, i);
+		end = wsmon_wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"points\":",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].window_us);
-		put_points(rp, &rows->row[i], end - i, most);
+		put_points(rp, &rows->row[i], end - i, max);
 		putchar('}');
 	}
 	puts("],");
 }
 
 /* Of all rows, which are sorted by size: not of what is left for the curves */
-static void put_percentiles(const struct wss_rows *rows)
+static void put_percentiles(const struct wsmon_wss_rows *rows)
 {
 	static const unsigned int percent[] = { 0, 25, 50, 75, 95, 100 };
 	size_t i, j, end;
 
 	fputs("\"percentiles\":[", stdout);
 	for (i = 0; i < rows->nr; i = end) {
-		end = wss_series(rows, i);
+		end = wsmon_wss_series(rows, i);
 		printf("%s{\"pid\":%u,\"class\":\"%s\",\"window_us\":%llu,\"of\":[",
 		       i ? ",\n" : "", rows->row[i].pid,
 		       class_name(rows->row[i].class), rows->row[i].window_us);
 		for (j = 0; j < ARRAY_SIZE(percent); j++) {
-			const struct wss_row *row =
-				wss_percentile(&rows->row[i], end - i,
+			const struct wsmon_wss_row *row =
+				wsmon_wss_percentile(&rows->row[i], end - i,
 					       percent[j]);
 
 			printf("%s[%u,%llu,%llu]", j ? "," : "", percent[j],
@@ -315,14 +315,14 @@ static void put_percentiles(const struct wss_rows *rows)
 	puts("],");
 }
 
-static void put_band(const struct heatmap *m, const struct band *b)
+static void put_section(const struct heatmap *m, const struct section *b)
 {
 	char name[HEATMAP_NAME];
 	unsigned int i;
 
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
-	       b->line, b->lines, class_name(m->spans.span[b->label].class),
-	       b->bytes, b->fold ? b->gap : 0, m->spans.span[b->last].end);
+	       b->line, b->lines, class_name(m->ranges.range[b->label].class),
+	       b->bytes, b->fold ? b->gap : 0, m->ranges.range[b->last].end);
 	put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
@@ -356,13 +356,13 @@ static void put_maps(const struct report *rp, const struct html *h)
 
 	fputs("\"maps\":[", stdout);
 	for (i = 0; i < h->maps->targets.nr && i < MAPS_MAX; i++, m++) {
-		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"bands\":[",
+		printf("%s{\"pid\":%u,\"from\":%.3f,\"to\":%.3f,\"columns\":%u,\"rows\":%u,\"fine\":%u,\"sections\":[",
 		       i ? ",\n" : "", m->pid, filter_time(&rp->filter, m->from_ns),
 		       filter_time(&rp->filter, m->to_ns), m->columns,
 		       m->lines * m->fine, m->fine);
-		for (j = 0; j < m->nr_bands; j++) {
+		for (j = 0; j < m->nr_sections; j++) {
 			fputs(j ? ",\n" : "", stdout);
-			put_band(m, &m->bands[j]);
+			put_section(m, &m->sections[j]);
 		}
 		fputs("],\"cells\":", stdout);
 		put_cells(m);
@@ -387,10 +387,10 @@ static void put_names(const struct html *h)
 static void html_end(struct report *rp)
 {
 	struct html *h = rp->data;
-	size_t most;
+	size_t max;
 
-	wss_rows_sort(&h->kept.rows, true);
-	most = points_each(h);
+	wsmon_wss_sort(&h->kept.rows, true);
+	max = points_each(h);
 	puts("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 	     "<title>wsmon: working sets</title>");
@@ -400,18 +400,18 @@ static void html_end(struct report *rp)
 	h->summary.cut = rp->cut;
 	put_lines("summary", &h->summary);
 	put_percentiles(&h->kept.rows);
-	put_series(rp, "wss", &h->kept.rows, most);
-	put_series(rp, "rss", &h->kept.rss, most);
+	put_series(rp, "wss", &h->kept.rows, max);
+	put_series(rp, "rss", &h->kept.rss, max);
 	put_maps(rp, h);
 	put_events(rp, h);
-	html_put_sizing(&h->curves, rp->reader.header.page_size);
+	html_put_sizing(h->curves);
 	put_hot(h);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
 	       html_uplot_licence, html_uplot_script, html_heatmap_script,
 	       html_script);
 	maps_free(h->maps);
-	curves_end(&h->curves);
+	wsmon_curves_free(h->curves);
 	collect_free(&h->kept);
 	free(h);
 }

@@ -43,7 +43,7 @@ function element(tag, text, cls) {
 	return e;
 }
 
-/* Rows of texts; the first are headings, as many columns as told are words */
+/* Rows of texts; the first are headings, the first @words columns are words */
 function table(id, rows, words) {
 	const t = byId(id);
 
@@ -195,7 +195,7 @@ function chart(box, pid, windowUs) {
 	return new uPlot(options, uPlot.join(list.map(c => c.points)), box);
 }
 
-/* A chart of a band and the line in it, on logarithmic scales where told */
+/* A chart of a line and the confidence band around it; c says which scales are logarithmic */
 function bandChart(box, c) {
 	const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 },
 		ticks: { stroke: css("--line"), width: 1 } };
@@ -285,7 +285,7 @@ function hot() {
 	for (const map of data.maps) {
 		const cells = shares(map);
 
-		for (const b of map.bands) {
+		for (const b of map.sections) {
 			const of = cells.subarray(b.line * map.fine * map.columns,
 				(b.line + b.lines) * map.fine * map.columns).filter(x => x >= 0);
 			const mean = of.reduce((sum, x) => sum + x, 0) / (of.length || 1);

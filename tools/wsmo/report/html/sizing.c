@@ -22,16 +22,15 @@ static void put_number(double x)
 		fputs("null", stdout);
 }
 
-static void put_row(const struct sizing_row *row)
+static void put_limit(const struct wsmon_limit *at, bool knee)
 {
 	const double number[] = {
-		row->limit, row->window, row->refaults, row->low, row->high,
-		row->missed,
+		at->bytes, at->window, at->refaults, at->low, at->high, at->missed,
 	};
 	size_t i;
 
-	printf("{\"bound\":%u,\"knee\":%s,\"of\":[", row->bound,
-	       row->knee ? "true" : "false");
+	printf("{\"bound\":%u,\"knee\":%s,\"of\":[", at->bound,
+	       knee ? "true" : "false");
 	for (i = 0; i < ARRAY_SIZE(number); i++) {
 		fputs(i ? "," : "", stdout);
 		put_number(number[i]);
@@ -39,45 +38,44 @@ static void put_row(const struct sizing_row *row)
 	fputs("]}", stdout);
 }
 
-static void put_curve(const struct curve_of *of, __u32 page_size)
+static void put_curve(const struct wsmon_curve *c)
 {
-	const struct curve *c = &of->curve;
 	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
 	struct sizing_row row[SIZING_ROWS];
-	size_t n = sizing_rows(&choice, of, page_size, row), i;
+	size_t n = sizing_rows(&choice, c, row), i;
 
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
-	       of->pid, class_name(of->class), of->rss, of->growth);
+	       c->pid, class_name(c->class), c->rss, c->growth);
 	for (i = 0; i < c->nr; i++)
 		printf("%s[%.6f,%.0f,%.0f,%.0f]", i ? "," : "", c->point[i].window,
 		       c->point[i].size, c->point[i].low, c->point[i].high);
 	fputs("],\"line\":[", stdout);
 	for (i = 0; i <= STEPS; i++) {
 		double size = c->size[1] + (c->size[c->nr] - c->size[1]) * i / STEPS;
-		struct sizing_row at = sizing_row(of, size, page_size);
+		struct wsmon_limit at = wsmon_limit(c, size);
 
 		fputs(i ? "," : "", stdout);
-		put_row(&at);
+		put_limit(&at, false);
 	}
 	fputs("],\"rows\":[", stdout);
 	for (i = 0; i < n; i++) {
 		fputs(i ? "," : "", stdout);
-		put_row(&row[i]);
+		put_limit(&row[i].at, row[i].knee);
 	}
 	fputs("]}", stdout);
 }
 
-void html_put_sizing(struct curves *cs, __u32 page_size)
+void html_put_sizing(struct wsmon_curves *cs)
 {
+	const struct wsmon_curve *c;
 	size_t i;
 
-	curves_make(cs);
-	if (cs->failed)
+	if (wsmon_curves_fit(cs) < 0)
 		need(NULL);
 	fputs("\"sizing\":[", stdout);
-	for (i = 0; i < cs->nr; i++) {
+	for (i = 0; (c = wsmon_curves_get(cs, i)); i++) {
 		fputs(i ? ",\n" : "", stdout);
-		put_curve(&cs->of[i], page_size);
+		put_curve(c);
 	}
 	puts("],");
 }

@@ -8,6 +8,6 @@
 #include "libwsmon/numbers/curve_data.h"
 
 /** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma */
-void html_put_sizing(struct curves *cs, __u32 page_size);
+void html_put_sizing(struct wsmon_curves *cs);
 
 #endif /* WSMO_HTML_SIZING_H */

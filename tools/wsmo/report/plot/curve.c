@@ -11,7 +11,6 @@
 #include "cli/units.h"
 #include "curve.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/sizing.h"
 #include "plot.h"
 
 #define CURVES_MAX	PLOT_COLORS
@@ -20,7 +19,7 @@
 #define STEPS		200
 
 /* Rates are drawn down to this */
-#define RATE_LEAST	1.0
+#define RATE_MIN	1.0
 
 /**
  * struct unit - what sizes are in
@@ -32,21 +31,21 @@ struct unit {
 	const char *name;
 };
 
-static struct unit size_unit(const struct curves *cs)
+static struct unit size_unit(const struct wsmon_curves *cs)
 {
 	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
-	double most = 0;
+	double max = 0;
 	size_t i, unit = 0;
 
 	for (i = 0; i < cs->nr; i++)
-		most = fmax(most, cs->of[i].curve.point[cs->of[i].curve.nr - 1].high);
-	while (unit + 1 < ARRAY_SIZE(names) && most >= 1ULL << (10 * (unit + 2)))
+		max = fmax(max, cs->of[i].point[cs->of[i].nr - 1].high);
+	while (unit + 1 < ARRAY_SIZE(names) && max >= 1ULL << (10 * (unit + 2)))
 		unit++;
 	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
 }
 
 static int open_picture(struct plot *p, const struct picture *picture,
-			const struct curves *cs)
+			const struct wsmon_curves *cs)
 {
 	if (cs->nr > CURVES_MAX) {
 		msg("%s: no room for %zu curves; choose with --pid and --class",
@@ -60,7 +59,7 @@ static int open_picture(struct plot *p, const struct picture *picture,
 	return 0;
 }
 
-static const char *title(char *buf, const struct curve_of *of)
+static const char *title(char *buf, const struct wsmon_curve *of)
 {
 	char name[sizeof(of->comm) + 64];
 	int len = snprintf(name, sizeof(name), "%.*s", (int)sizeof(of->comm),
@@ -75,7 +74,7 @@ static const char *title(char *buf, const struct curve_of *of)
 }
 
 /* Each curve: its band, its line, and points on it */
-static void plot_lines(struct plot *p, const struct curves *cs,
+static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
 		       const char *points)
 {
 	const char *comma = "plot";
@@ -93,9 +92,9 @@ static void plot_lines(struct plot *p, const struct curves *cs,
 }
 
 /* Marks at the windows: they are seldom powers of ten */
-static void plot_tics(struct plot *p, const struct curves *cs)
+static void plot_tics(struct plot *p, const struct wsmon_curves *cs)
 {
-	const struct curve *c = &cs->of[0].curve;
+	const struct wsmon_curve *c = &cs->of[0];
 	char window[UNITS_LEN];
 	size_t k;
 
@@ -104,11 +103,11 @@ static void plot_tics(struct plot *p, const struct curves *cs)
 		plot_printf(p, "%s'%s' %.9g", k ? ", " : "",
 			    units_time(window, whole(c->point[k].window * 1e9)),
 			    c->point[k].window);
-	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->window[1],
-		    c->window[c->nr] * 1.001);
+	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->node[1],
+		    c->node[c->nr] * 1.001);
 }
 
-int curve_plot(const struct picture *picture, const struct curves *cs)
+int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
 {
 	struct unit unit = size_unit(cs);
 	struct plot p;
@@ -117,8 +116,8 @@ int curve_plot(const struct picture *picture, const struct curves *cs)
 	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++) {
-		const struct curve *c = &cs->of[i].curve;
-		double first = c->window[1], last = c->window[c->nr];
+		const struct wsmon_curve *c = &cs->of[i];
+		double first = c->node[1], last = c->node[c->nr];
 
 		plot_printf(&p, "$points%zu << END\n", i);
 		for (k = 0; k < c->nr; k++)
@@ -144,35 +143,33 @@ int curve_plot(const struct picture *picture, const struct curves *cs)
 	return plot_close(&p);
 }
 
-static void sizing_line(struct plot *p, const struct curve_of *of, size_t nr,
-			struct unit unit, __u64 max_refaults, __u32 page_size)
+static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
+			struct unit unit, __u64 max_refaults)
 {
-	double least = of->curve.size[1], most = of->curve.size[of->curve.nr];
-	double knee = sizing_knee(of, max_refaults, page_size);
-	struct sizing_row row[STEPS + 1];
+	double min = of->size[1], max = of->size[of->nr];
+	double knee = wsmon_knee(of, max_refaults);
+	struct wsmon_limit at[STEPS + 1];
 	size_t k;
 
 	for (k = 0; k <= STEPS; k++)
-		row[k] = sizing_row(of, least + (most - least) * k / STEPS,
-				    page_size);
+		at[k] = wsmon_limit(of, min + (max - min) * k / STEPS);
 	plot_printf(p, "$line%zu << END\n", nr);
 	for (k = 0; k <= STEPS; k++)
-		plot_printf(p, "%.9g %.9g %.9g %.9g\n", row[k].limit / unit.bytes,
-			    fmax(RATE_LEAST, row[k].refaults),
-			    fmax(RATE_LEAST, row[k].low),
-			    fmax(RATE_LEAST, row[k].high));
+		plot_printf(p, "%.9g %.9g %.9g %.9g\n", at[k].bytes / unit.bytes,
+			    fmax(RATE_MIN, at[k].refaults),
+			    fmax(RATE_MIN, at[k].low),
+			    fmax(RATE_MIN, at[k].high));
 	plot_printf(p, "END\n$points%zu << END\n", nr);
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
-			    fmax(RATE_LEAST, sizing_row(of, knee,
-				page_size).refaults));
+			    fmax(RATE_MIN, wsmon_limit(of, knee).refaults));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");
 }
 
-int sizing_plot(const struct picture *picture, const struct curves *cs,
-		__u64 max_refaults, __u32 page_size)
+int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
+		__u64 max_refaults)
 {
 	struct unit unit = size_unit(cs);
 	struct plot p;
@@ -181,7 +178,7 @@ int sizing_plot(const struct picture *picture, const struct curves *cs,
 	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++)
-		sizing_line(&p, &cs->of[i], i, unit, max_refaults, page_size);
+		sizing_line(&p, &cs->of[i], i, unit, max_refaults);
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
 	plot_printf(&p, "set xlabel 'limit, %s (dots: the smallest with at most %llu refaults a second)'\nset ylabel 'refaults a second (band: 95 %% interval)'\n",
 		    unit.name, max_refaults);

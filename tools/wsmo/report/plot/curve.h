@@ -9,7 +9,7 @@
 #include "plot.h"
 
 /** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
-int curve_plot(const struct picture *picture, const struct curves *cs);
+int curve_plot(const struct picture *picture, const struct wsmon_curves *cs);
 
 /**
  * sizing_plot() - draw refaults against limits
@@ -17,7 +17,7 @@ int curve_plot(const struct picture *picture, const struct curves *cs);
  *
  * Return: 0, or -1 after a message
  */
-int sizing_plot(const struct picture *picture, const struct curves *cs,
-		__u64 max_refaults, __u32 page_size);
+int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
+		__u64 max_refaults);
 
 #endif /* WSMO_CURVE_PLOT_H */

@@ -32,7 +32,7 @@ struct axes {
 	const char *size;
 };
 
-static __u64 shortest(const struct wss_rows *rows)
+static __u64 shortest(const struct wsmon_wss_rows *rows)
 {
 	__u64 window = ~0ULL;
 	size_t i;
@@ -44,13 +44,13 @@ static __u64 shortest(const struct wss_rows *rows)
 }
 
 /* Leave out what was not asked for by name */
-static void choose(const struct filter *filter, struct wss_rows *rows)
+static void choose(const struct filter *filter, struct wsmon_wss_rows *rows)
 {
 	__u64 window = shortest(rows);
 	size_t i, n = 0;
 
 	for (i = 0; i < rows->nr; i++) {
-		const struct wss_row *row = &rows->row[i];
+		const struct wsmon_wss_row *row = &rows->row[i];
 
 		if ((filter->classes || row->class == WSMON_CLASS_ALL) &&
 		    (filter->nr_windows || row->window_us == window))
@@ -59,32 +59,32 @@ static void choose(const struct filter *filter, struct wss_rows *rows)
 	rows->nr = n;
 }
 
-static size_t count_series(const struct wss_rows *rows)
+static size_t count_series(const struct wsmon_wss_rows *rows)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < rows->nr; i = wss_series(rows, i))
+	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
 		n++;
 	return n;
 }
 
-static void choose_axes(struct axes *ax, const struct wss_rows *rows,
-			const struct wss_rows *rss)
+static void choose_axes(struct axes *ax, const struct wsmon_wss_rows *rows,
+			const struct wsmon_wss_rows *rss)
 {
 	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
-	__u64 most = 0, first = ~0ULL, last = 0;
+	__u64 max = 0, first = ~0ULL, last = 0;
 	size_t i, unit = 0;
 
 	for (i = 0; i < rows->nr; i++) {
-		const struct wss_row *row = &rows->row[i];
+		const struct wsmon_wss_row *row = &rows->row[i];
 
-		most = row->high > most ? row->high : most;
+		max = row->high > max ? row->high : max;
 		first = row->time_ns < first ? row->time_ns : first;
 		last = row->time_ns > last ? row->time_ns : last;
 	}
 	for (i = 0; i < rss->nr; i++)
-		most = rss->row[i].bytes > most ? rss->row[i].bytes : most;
-	while (unit + 1 < ARRAY_SIZE(names) && most >> (10 * (unit + 2)))
+		max = rss->row[i].bytes > max ? rss->row[i].bytes : max;
+	while (unit + 1 < ARRAY_SIZE(names) && max >> (10 * (unit + 2)))
 		unit++;
 	ax->per_size = 1ULL << (10 * (unit + 1));
 	ax->size = names[unit];
@@ -92,14 +92,14 @@ static void choose_axes(struct axes *ax, const struct wss_rows *rows,
 }
 
 static void plot_data(struct plot *p, const struct axes *ax, const char *name,
-		      size_t nr, const struct wss_rows *rows, size_t first,
+		      size_t nr, const struct wsmon_wss_rows *rows, size_t first,
 		      size_t end)
 {
 	size_t i;
 
 	plot_printf(p, "$%s%zu << END\n", name, nr);
 	for (i = first; i < end; i++) {
-		const struct wss_row *row = &rows->row[i];
+		const struct wsmon_wss_row *row = &rows->row[i];
 
 		plot_printf(p, "%.9g %.9g %.9g %.9g\n",
 			    (__s64)(row->time_ns - ax->zero_ns) / ax->per_time,
@@ -110,7 +110,7 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 }
 
 /* "redis-server (123) heap, 10 s": enough to distinguish the series */
-static void series_name(char *buf, size_t size, const struct wss_row *row,
+static void series_name(char *buf, size_t size, const struct wsmon_wss_row *row,
 			const struct sorted *names)
 {
 	const struct wss_name key = { .pid = row->pid };
@@ -123,21 +123,21 @@ static void series_name(char *buf, size_t size, const struct wss_row *row,
 		 units_time(window, row->window_us * NSEC_PER_USEC));
 }
 
-static void plot_curves(struct plot *p, const struct wss_rows *rows,
-			const struct wss_rows *rss, const struct sorted *names)
+static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
+			const struct wsmon_wss_rows *rss, const struct sorted *names)
 {
 	char title[128], text[PLOT_TEXT];
 	const char *comma = "plot";
 	size_t i, n = 0;
 
-	for (i = 0; i < rows->nr; i = wss_series(rows, i), n++) {
+	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
 		series_name(title, sizeof(title), &rows->row[i], names);
 		plot_printf(p, "%s $wss%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $wss%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
 			    comma, n, plot_colors[n], n, plot_colors[n],
 			    plot_text(text, title));
 		comma = ",";
 	}
-	for (i = 0, n = 0; i < rss->nr; i = wss_series(rss, i), n++) {
+	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i), n++) {
 		snprintf(title, sizeof(title), "resident (%u)", rss->row[i].pid);
 		plot_printf(p, ", $rss%zu using 1:2 with lines dt 2 lw 1.5 lc rgb '#444444' title %s",
 			    n, plot_text(text, title));
@@ -146,7 +146,7 @@ static void plot_curves(struct plot *p, const struct wss_rows *rows,
 }
 
 int wss_plot(const struct picture *picture, const struct filter *filter,
-	     struct wss_rows *rows, struct wss_rows *rss,
+	     struct wsmon_wss_rows *rows, struct wsmon_wss_rows *rss,
 	     const struct sorted *names, const struct events *events)
 {
 	struct axes ax = { .zero_ns = filter->zero_ns };
@@ -154,8 +154,8 @@ int wss_plot(const struct picture *picture, const struct filter *filter,
 	size_t i, n;
 
 	choose(filter, rows);
-	wss_rows_sort(rows, false);
-	wss_rows_sort(rss, false);
+	wsmon_wss_sort(rows, false);
+	wsmon_wss_sort(rss, false);
 	if (!rows->nr) {
 		msg("there is nothing to draw: --time, --pid, --class and --window leave no working set over");
 		return -1;
@@ -168,10 +168,10 @@ int wss_plot(const struct picture *picture, const struct filter *filter,
 	choose_axes(&ax, rows, rss);
 	if (plot_open(&p, picture))
 		return -1;
-	for (i = 0, n = 0; i < rows->nr; i = wss_series(rows, i))
-		plot_data(&p, &ax, "wss", n++, rows, i, wss_series(rows, i));
-	for (i = 0, n = 0; i < rss->nr; i = wss_series(rss, i))
-		plot_data(&p, &ax, "rss", n++, rss, i, wss_series(rss, i));
+	for (i = 0, n = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
+		plot_data(&p, &ax, "wss", n++, rows, i, wsmon_wss_series(rows, i));
+	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
+		plot_data(&p, &ax, "rss", n++, rss, i, wsmon_wss_series(rss, i));
 	plot_printf(&p, "set yrange [0:*]\nset grid lc rgb '#d0d0d0' lt 1\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);

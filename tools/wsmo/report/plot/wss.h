@@ -20,7 +20,7 @@
  * Return: 0, or -1 after a message
  */
 int wss_plot(const struct picture *picture, const struct filter *filter,
-	     struct wss_rows *rows, struct wss_rows *rss,
+	     struct wsmon_wss_rows *rows, struct wsmon_wss_rows *rss,
 	     const struct sorted *names, const struct events *events);
 
 #endif /* WSMO_PLOT_WSS_H */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * budget.c - how much sampling was reduced to keep within the CPU budget
+ *
+ * STATS records have the sampling interval and the number of regions in force, but the
+ * first of them comes after the first aggregation interval. Rounds left out before it
+ * show only in the number of rounds. Rounds are also left out while targets sleep, and
+ * if one is late: these do not count.
+ */
+#include <stdio.h>
+
+#include "budget.h"
+#include "libwsmon/reader.h"
+#include "libwsmon/util.h"
+
+/* A smaller reduction is not worth a word */
+#define WORTH	0.1
+
+static void begin(struct budget *b, const struct wsmon_rec_stats *from)
+{
+	b->stats = *from;
+	b->known = true;
+}
+
+static double share_of_regions(const struct budget *b)
+{
+	/* each target gets the same number, rounded down */
+	double allowed = (double)b->stats.budget + b->targets;
+
+	if (!b->stats.budget || allowed >= b->attrs.max_regions)
+		return 1;
+	return allowed / b->attrs.max_regions;
+}
+
+/* From the STATS record before to this one */
+static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
+{
+	const struct wsmon_rec_stats *was = &b->stats;
+	double time = (double)now->rec.time_ns - was->rec.time_ns;
+	double sample_ns = b->attrs.sample_us * (double)NSEC_PER_USEC;
+	double due = time / sample_ns, missing;
+
+	if (now->rec.time_ns <= was->rec.time_ns || now->rounds < was->rounds)
+		return;
+	if (now->idle_rounds == was->idle_rounds)
+		missing = due - (now->rounds - was->rounds) - (now->late_rounds - was->late_rounds);
+	else	/* some may be missing because all targets slept */
+		missing = was->sample_ns > sample_ns ? due - time / was->sample_ns : 0;
+	/* intervals do not begin and end with a round exactly */
+	if (missing > 1)
+		b->left_out += missing;
+	b->rounds += due;
+	b->time += time;
+	b->regions_time += time * share_of_regions(b);
+}
+
+static void take_stats(struct budget *b, const struct wsmon_record *rec)
+{
+	struct wsmon_rec_stats stats;
+
+	reader_copy(rec, &stats, sizeof(stats));
+	if (b->known && b->attrs.sample_us)
+		add_interval(b, &stats);
+	begin(b, &stats);
+}
+
+void budget_take(struct budget *b, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	struct wsmon_rec_attrs attrs;
+
+	switch (rec->type) {
+	case WSMON_REC_ATTRS:
+		reader_copy(rec, &attrs, sizeof(attrs));
+		b->attrs = attrs.attrs;
+		break;
+	case WSMON_REC_TARGET:
+		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_START)
+			break;
+		/* counters begin at 0 with the first target */
+		if (!b->targets++ && !b->known)
+			begin(b, &(struct wsmon_rec_stats){ .rec.time_ns = rec->time_ns });
+		break;
+	case WSMON_REC_STATS:
+		take_stats(b, rec);
+		break;
+	}
+}
+
+const char *budget_text(char *buf, const struct budget *b)
+{
+	double rounds = b->rounds > 0 ? b->left_out / b->rounds : 0;
+	double regions = b->time > 0 ? 1 - b->regions_time / b->time : 0;
+	__u32 permille = b->attrs.cpu_permille;
+	int len;
+
+	/* 0: its writer knew no budget; 1000: none was set */
+	if (!permille || permille == 1000 || (rounds < WORTH && regions < WORTH))
+		return NULL;
+	len = snprintf(buf, BUDGET_TEXT, "to keep within --cpu %g%%,", permille / 10.0);
+	if (rounds >= WORTH)
+		len += snprintf(buf + len, BUDGET_TEXT - len,
+				" %.0f %% of the sampling rounds were left out (freq and ACCESSES are less exact)%s",
+				100 * rounds, regions >= WORTH ? " and" : "");
+	if (regions >= WORTH)
+		len += snprintf(buf + len, BUDGET_TEXT - len,
+				" %.0f %% fewer regions were used (confidence intervals are wider)",
+				100 * regions);
+	snprintf(buf + len, BUDGET_TEXT - len, "; working set sizes are valid");
+	return buf;
+}
