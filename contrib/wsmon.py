@@ -118,6 +118,11 @@ def _wss(b):
                 high=high, mapped=mapped)
 
 
+def _total(b):
+    cls, _, window, size, low, high, mapped = struct.unpack_from("<II5Q", b)
+    return dict(cls=_cls(cls), window_us=window, bytes=size, low=low, high=high, mapped=mapped)
+
+
 def _peak(b):
     pid, group, edge, sign, number, _ = struct.unpack_from("<3IiII", b)
     names = "start_ns end_ns window_us bytes low high height baseline threshold".split()
@@ -183,6 +188,8 @@ _KINDS = {
     13: ("PROC", _proc),
     15: ("ACT", _act),
     16: ("MAPPING", _mapping),
+    17: ("GROUP", _fields("Q6I", "interval_ns members came went missed regions visits")),
+    18: ("TOTAL", _total),
 }
 
 

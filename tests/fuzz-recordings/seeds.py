@@ -133,6 +133,7 @@ def seeds():
         yield "packed-%d" % n, choose(data, n | n << 11)
     for n in range(24):
         yield "main-%d" % n, choose(whole, n | n << 11)
+        yield "family-%d" % n, choose(samples.family(), n | n << 11)
         yield "windows-%d" % n, choose(windows(), n | n << 11)
         yield "curve-%d" % n, choose(curve(), n | n << 11)
     for n, data in enumerate(damaged()):

@@ -15,14 +15,14 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC, PACKED, ACT, MAPPING) = range(1, 17)
+ PROC, PACKED, ACT, MAPPING, GROUP, TOTAL) = range(1, 19)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
                 "max_hold_ns", "lost_records", "lost_bytes", "regions",
                 "samples", "targets", "budget", "sample_ns", "remote_ns",
                 "idle_rounds", "late_p50_ns", "late_p99_ns", "late_max_ns",
-                "hold_p99_ns")
+                "hold_p99_ns", "members", "unfollowed")
 
 
 def record(kind, time_ns, body):
@@ -32,7 +32,7 @@ def record(kind, time_ns, body):
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                windows_us=(1000000,), seed=1, min_regions=10, max_regions=2000,
-               flags=1, cpu_permille=None, peak=None):
+               flags=1, cpu_permille=None, peak=None, follow=0):
     # as long as it was before there was a CPU budget
     body = struct.pack("<QQQQIIII8Q", sample_us, aggr_us, update_us, seed, min_regions,
                        max_regions, flags, len(windows_us),
@@ -41,7 +41,7 @@ def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
         # or peaks: detector, window, gain and adapt in 1/1000
         body += struct.pack("<II", cpu_permille, peak[0] if peak else 0)
     if peak:
-        body += struct.pack("<IIII", *peak[1:], 0)
+        body += struct.pack("<IIII", *peak[1:], follow)
     return body
 
 
@@ -87,6 +87,16 @@ def wss(t, pid, cls, nbytes, low, high, mapped, window_us=1000000):
                                       low, high, mapped))
 
 
+def group(t, members, came=0, went=0, missed=0, regions=500, visits=1500, interval_ns=10**9):
+    return record(GROUP, t, struct.pack("<Q6I", interval_ns, members, came, went, missed, regions,
+                                        visits))
+
+
+def total(t, cls, nbytes, low, high, mapped, window_us=1000000):
+    cls = CLASS.get(cls, cls)
+    return record(TOTAL, t, struct.pack("<IIQQQQQ", cls, 0, window_us, nbytes, low, high, mapped))
+
+
 def peak(t, pid, number, group=0, edge=0, sign=1, start_ns=None, end_ns=0,
          window_us=1000000, size=0, low=0, high=0, height=0, baseline=0,
          threshold=0):
@@ -119,9 +129,9 @@ def lost(t, records, nbytes):
 
 def stats(t, **kw):
     values = [kw.get(name, 0) for name in STATS_FIELDS]
-    body = struct.pack("<14Q4I7Q", *values)
+    body = struct.pack("<14Q4I9Q", *values)
     # without a budget as it was before there was one
-    return record(STATS, t, body if "budget" in kw else body[:-48])
+    return record(STATS, t, body if "budget" in kw else body[:-64])
 
 
 def end(t, reason=0):

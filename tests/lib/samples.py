@@ -157,6 +157,24 @@ def stacks():
     return out + r.end(T0 + 9 * SEC)
 
 
+def family():
+    """Two targets, from the second interval on with children, and the total of all."""
+    out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250), follow=1)
+    out += r.target(T0 + 2000, PID, b"make") + r.target(T0 + 2000, ODD, ODD_NAME)
+    for i in range(4):
+        t = T0 + (i + 1) * SEC
+        for pid, mib in ((PID, 3), (ODD, 5 + i)):
+            out += r.snapshot(t, pid, [r.region(1 << 30, 2 << 30, mib / 1024, 0.5, "anon", 0, 0)])
+            out += r.wss(t, pid, "all", mib * MIB, (mib - 1) * MIB, (mib + 1) * MIB, 10 * MIB)
+            out += r.proc(t, pid, 20 * MIB, 0, 90 * MIB)
+        if i:
+            out += r.group(t, 2 + 4 * i, came=10 * i, went=8 * i, missed=3 * (i == 2))
+            for cls, mib in (("all", 40 + i), ("anon", 30), ("file", 10 + i)):
+                out += r.total(t, cls, mib * MIB, (mib - 2) * MIB, (mib + 2) * MIB, 400 * MIB)
+    out += r.exit_(T0 + 4 * SEC + 1, ODD) + r.exit_(T0 + 4 * SEC + 2, PID)
+    return out + r.end(T0 + 4 * SEC + 3, 1)
+
+
 def small():
     """A record of each kind that has a size to get wrong."""
     out = r.header(T0) + r.target(T0, PID, b"x")
@@ -168,6 +186,7 @@ def small():
     out += r.peak(T0 + SEC, PID, 1)
     out += r.stack(T0 + SEC, PID, PID, 1, [4096, 8192], comm=b"x")
     out += r.mark(T0 + SEC, 1, b"mark")
+    out += r.group(T0 + SEC, 3) + r.total(T0 + SEC, "all", 4096, 0, 8192, 8192)
     return out + r.end(T0 + 2 * SEC)
 
 

@@ -266,8 +266,8 @@ def own_session():
                 good, text = t.restored(0)
                 ok(good, "the terminal is restored", text)
                 m.thread.join(20)
-                ok(m.targets == ["%d\n" % p.pid, "\n"] and m.attrs == "sample_us=10000\n" and
-                   m.dir.read("attrs") == b"sample_us=100000\n",
+                ok(m.targets == ["%d\n" % p.pid, "\n"] and m.attrs == "sample_us=10000 follow=0\n" and
+                   m.dir.read("attrs") == b"sample_us=100000 follow=0\n",
                    "%s: the session ended, attributes are restored" % key, m.targets, m.attrs)
                 ok(p.poll() is None, "its process goes on")
 

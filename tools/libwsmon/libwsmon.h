@@ -141,7 +141,7 @@ const char *wsmon_record_name(__u32 type);
  *	wsmon_wss_sort(&rows, false);
  *	for (i = 0; i < rows.nr; i = end) {
  *		end = wsmon_wss_series(&rows, i);
- *		... rows i to end - 1 are a series: one target, window and class
+ *		... rows i to end - 1 are a series: one target or the group, window and class
  *	}
  *	wsmon_wss_free(&rows);
  */
@@ -156,6 +156,7 @@ const char *wsmon_record_name(__u32 type);
  * @mapped:	bytes mapped
  * @pid:	the target
  * @class:	enum wsmon_class; WSMON_CLASS_ALL is all memory of the target
+ * @group:	it is the total of all members of the group, and @pid is 0
  */
 struct wsmon_wss_row {
 	__u64 time_ns;
@@ -166,6 +167,7 @@ struct wsmon_wss_row {
 	__u64 mapped;
 	__u32 pid;
 	__u32 class;
+	bool group;
 };
 
 /**
@@ -181,7 +183,7 @@ struct wsmon_wss_rows {
 };
 
 /**
- * wsmon_wss_record() - append the working set size in a WSS record
+ * wsmon_wss_record() - append the working set size in a WSS or TOTAL record
  * @rec: any record; others are ignored
  *
  * Return: 0, or -ENOMEM
@@ -197,7 +199,7 @@ struct wsmon_wss_row *wsmon_wss_add(struct wsmon_wss_rows *rows, const struct ws
 	__attribute__((warn_unused_result));
 
 /**
- * wsmon_wss_sort() - sort rows by target, then window, then class
+ * wsmon_wss_sort() - sort rows by target, the group first, then window, then class
  * @by_size: whether the rows of a series are in the order of size, or of time
  */
 void wsmon_wss_sort(struct wsmon_wss_rows *rows, bool by_size);
@@ -268,8 +270,9 @@ struct wsmon_curve_point {
 
 /**
  * struct wsmon_curve - the working set as a function of its window
- * @pid:	the target; 0 is the sum of all
+ * @pid:	the target; 0 is all together
  * @class:	enum wsmon_class
+ * @group:	all together is the group's total, not a sum of targets
  * @comm:	name of the target, not necessarily NUL-terminated
  * @page_size:	bytes of a page
  * @rss:	mean resident size; negative if it is not known
@@ -284,6 +287,7 @@ struct wsmon_curve_point {
 struct wsmon_curve {
 	__u32 pid;
 	__u32 class;
+	bool group;
 	char comm[WSMON_COMM_LEN];
 	__u32 page_size;
 	double rss;
@@ -319,7 +323,8 @@ int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
  * wsmon_curves_fit() - compute the curves, once, after the last record
  *
  * There is a curve for each target and class in the records that has at least 3 windows
- * which were observed for 1.25 times their length, and one of the sum of several targets.
+ * which were observed for 1.25 times their length, and one of all together: of the group's
+ * total if there are TOTAL records, else of the sum of several targets.
  *
  * Return: number of curves, or -ENOMEM
  */

@@ -132,6 +132,8 @@ static size_t min_size(__u32 type)
 		[WSMON_REC_PEAK]	= sizeof(struct wsmon_rec_peak),
 		[WSMON_REC_STACK]	= sizeof(struct wsmon_rec_stack),
 		[WSMON_REC_MARK]	= sizeof(struct wsmon_rec_mark),
+		[WSMON_REC_GROUP]	= sizeof(struct wsmon_rec_group),
+		[WSMON_REC_TOTAL]	= sizeof(struct wsmon_rec_total),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])

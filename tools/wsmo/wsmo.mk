@@ -64,7 +64,8 @@ out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 LIBWSMON_SONAME := libwsmon.so.0
 LIBWSMON_MAP := tools/libwsmon/libwsmon.map
 LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c) \
-	$(addprefix tools/libwsmon/numbers/,curve.c curve_data.c series.c sizing.c))
+	$(addprefix tools/libwsmon/numbers/,curve.c curve_data.c curve_rows.c series.c \
+	sizing.c))
 
 .PHONY: libwsmon
 libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a

@@ -32,7 +32,9 @@ def reclaim():
         ok(min(a["t"] for a in actions) > 0.49, "not before it is sure", actions)
         attrs = dict(line.split("=") for line in m.attrs.split())
         ok(attrs["aggr_us"] == attrs["window_us"] == "200000" and
-           m.dir.read("attrs") == b"sample_us=100000 aggr_us=1000000 window_us=1000000 cpu_permille=30\n",
+           m.dir.read("attrs") == b"follow=0 sample_us=100000 aggr_us=1000000 "
+           b"window_us=1000000 cpu_permille=30\n" and
+           attrs["follow"] == "0",
            "attributes for the session alone", m.attrs, m.dir.read("attrs"))
         rep = run("report", "act", "--json", "-i", d.path("data"))
         ok(objects(rep, "rule") == rule, "the file has it", rep)

@@ -36,7 +36,7 @@ def command():
            in err and "LOST" not in err, "the closing words", err)
         ok(stat.S_IMODE(os.stat(d.path("data")).st_mode) == 0o600,
            "the file is private")
-        ok(len(m.targets) == 1 and m.attrs == ATTRS,
+        ok(len(m.targets) == 1 and m.attrs == "follow=1\n",
            "started once, not stopped: it ended by itself", m.targets)
         lines = raw(d)
         ok(lines[-1]["type"] == "end" and lines[-1]["reason"] ==
@@ -95,7 +95,7 @@ def no_command():
               "a command that cannot be run", "Permission denied", status=126)
         time.sleep(0.2)
         ok("max_regions=77" in m.attrs and
-           m.dir.read("attrs") == b"max_regions=2000\n",
+           m.dir.read("attrs") == b"follow=0 max_regions=2000\n",
            "attributes are restored after that, too", m.attrs)
 
 
@@ -115,11 +115,11 @@ def attach():
            took, res.stderr)
         ok(m.targets == ["%d %d\n" % (os.getpid(), os.getppid()), "\n"],
            "the target is written, and an empty line ends it", m.targets)
-        ok(m.attrs == "sample_us=10000 aggr_us=200000 flush_tlb=0 seed=5 peak_detector=fano "
+        ok(m.attrs == "follow=1 sample_us=10000 aggr_us=200000 flush_tlb=0 seed=5 peak_detector=fano "
            "peak_window=60 peak_gain=2.500 peak_adapt=1.000 update_us=2000000 "
            "window_us=200000 min_regions=20 max_regions=500 cpu_permille=50\n",
            "attributes are set before the target", m.attrs)
-        ok(m.dir.read("attrs") == b"sample_us=100000 aggr_us=1000000 "
+        ok(m.dir.read("attrs") == b"follow=0 sample_us=100000 aggr_us=1000000 "
            b"flush_tlb=1 seed=0 peak_detector=sigma peak_window=30 peak_gain=5 "
            b"peak_adapt=0.25 update_us=1000000 window_us=1000000 min_regions=10 "
            b"max_regions=2000 cpu_permille=30\n", "and restored", m.dir.read("attrs"))
@@ -221,6 +221,42 @@ def losses():
         res = run(*args(d, m, "-q", "-p", str(os.getpid())))
         ok(res.returncode == 0 and b"LOST 7 records (6.8 KiB)" in res.stderr,
            "what was lost is told, even with -q", res.stderr)
+
+
+def children():
+    old = ATTRS.replace("follow=0\n", "")
+    said = b"wsmo: this module does not follow children: they are not recorded; load a newer one, " \
+        b"or use --no-children\n"
+    for options, attrs, want, err in (((), ATTRS, "follow=1\n", b""),
+                                      (("--no-children",), ATTRS, "follow=0\n", b""),
+                                      ((), old, old, said),
+                                      (("--no-children",), old, old, b"")):
+        with fake() as (d, m):
+            m.dir.write("attrs", attrs.encode())
+            res = run(*args(d, m, "-q", *options, "--", "sleep", "0.2"))
+            ok(res.returncode == 0 and m.attrs == want and res.stderr == err,
+               "children, %s, %s module" % (options, "an old" if attrs == old else "a"), m.attrs, res)
+            ok(m.dir.read("attrs").decode() == (old if attrs == old else "follow=0\n"), "  restored",
+               m.dir.read("attrs"))
+
+    def script(m, pids):
+        m.begin(pids)
+        for _ in range(20):
+            t = now()
+            m.send(r.wss(t, pids[0], "all", 3 << 20, 2 << 20, 4 << 20, 9 << 20))
+            m.send(r.group(t, 12, came=11) + r.total(t, "all", 7 << 20, 6 << 20, 8 << 20, 99 << 20) +
+                   r.total(t, "anon", 5 << 20, 5 << 20, 5 << 20, 99 << 20))
+            if m.asked(0.1):
+                break
+        m.send(r.end(now()))
+
+    with fake(script=script) as (d, m):
+        text = shown(d, m, "-p", str(os.getpid()))
+        ok(b"12 processes: WSS 7.0 MiB (6.0 MiB to 8.0 MiB)" in text,
+           "progress: the total of the group", text)
+        got = kinds(d)
+        ok(got.count(r.GROUP) == got.count(r.WSS) > 9 and got.count(r.TOTAL) == 2 * got.count(r.GROUP),
+           "records of the group are in the file", got)
 
 
 def budget():
@@ -356,21 +392,26 @@ def inheritance():
            res.stderr)
 
 
+def shown(d, m, *more):
+    """What is printed on a terminal."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([WSMO, *args(d, m, *more)], env=ENV, stderr=slave)
+    os.close(slave)
+    text = b""
+    with contextlib.suppress(OSError):
+        while True:
+            data = os.read(master, 4096)
+            if not data:
+                break
+            text += data
+    p.wait()
+    os.close(master)
+    return text
+
+
 def progress():
     with fake() as (d, m):
-        master, slave = pty.openpty()
-        p = subprocess.Popen([WSMO, *args(d, m, "-p", str(os.getpid()), "-d",
-                                          "2.5")], env=ENV, stderr=slave)
-        os.close(slave)
-        text = b""
-        with contextlib.suppress(OSError):
-            while True:
-                data = os.read(master, 4096)
-                if not data:
-                    break
-                text += data
-        p.wait()
-        os.close(master)
+        text = shown(d, m, "-p", str(os.getpid()), "-d", "2.5")
         ok(text.count(b"WSS 3.0 MiB (2.0 MiB to 4.0 MiB)") == 2 and
            b"\r2 s  pid" in text and b"wsmo: wrote" in text,
            "a progress line on a terminal", text)
@@ -384,6 +425,7 @@ def main(_accept):
     command_signals()
     stale_stream()
     losses()
+    children()
     budget()
     broken_stream()
     refusals()

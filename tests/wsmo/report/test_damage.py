@@ -32,11 +32,12 @@ def json_lines(view, data, records):
         classes = {region[20] for kind, _, body in parsed if kind == r.SNAPSHOT
                    for region in (body[at:at + 32] for at in range(32, len(body), 32))}
         # what was touched has a line for each class and one for all
-        return 1 + (r.WSS in kinds) + (r.TARGET in kinds) + len(classes) + bool(classes)
+        return 1 + (r.GROUP in kinds) + (r.TOTAL in kinds) + (r.WSS in kinds) + \
+            (r.TARGET in kinds) + len(classes) + bool(classes)
     if view == "regions":
         return sum(struct.unpack_from("<I", body, 4)[0]
                    for kind, _, body in parsed if kind == r.SNAPSHOT)
-    return {"raw": 1 + len(kinds), "wss": kinds.count(r.WSS)}[view]
+    return {"raw": 1 + len(kinds), "wss": kinds.count(r.WSS) + kinds.count(r.TOTAL)}[view]
 
 
 def cut_everywhere(name, data, plain):
@@ -248,6 +249,9 @@ def broken():
             struct.pack("<IIQ", 99, r.RECORD_MAX + 8, t) + bytes(r.RECORD_MAX),
         "a size of 4 GiB": struct.pack("<IIQ", 99, 0xfffffff8, t),
         "a wss too short": r.record(r.WSS, t, bytes(40)),
+        "a group too short": r.group(t, 2)[:-8].replace(
+            struct.pack("<II", r.GROUP, 48), struct.pack("<II", r.GROUP, 40)),
+        "a total too short": r.record(r.TOTAL, t, bytes(40)),
         "stats too short": r.record(r.STATS, t, bytes(120)),
         "an end too short": r.record(r.END, t, b""),
         "a target without NUL": r.target(t, 1, b"x" * 16),
@@ -281,10 +285,10 @@ def broken():
        "the largest record allowed, of an unknown type", res.stderr)
     longer = r.header(t, more=bytes(64)) + \
         r.record(r.WSS, t, r.wss(t, 1, "all", 7, 7, 7, 7)[16:] + bytes(8)) + \
-        r.wss(t, 1, 4711, 8, 8, 8, 8) + r.end(t)
+        r.wss(t, 1, 4711, 8, 8, 8, 8) + r.total(t, 4712, 8, 8, 8, 8) + r.end(t)
     res = run("report", "wss", "--json", "-i", "-", stdin=longer)
     ok(res.returncode == 0 and b'"bytes":7' in res.stdout and
-       b'"class":"class4711"' in res.stdout,
+       b'"class":"class4711"' in res.stdout and b'"class":"class4712"' in res.stdout,
        "fields and classes of a later version do no harm", res)
 
 

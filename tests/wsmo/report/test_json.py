@@ -12,8 +12,8 @@ DOCUMENT = os.path.join(TOP, "Documentation", "reference", "json.rst")
 UNITS = {"count": int, "bytes": int, "address": int, "us": int, "ms": int, "ns": int,
          "s": (int, float), "share": (int, float), "per s": (int, float), "text": str}
 HEAD = {"type", "t", "time_ns", "size"}
-# Never there in these recordings: groups are not recorded yet, and no file has debug information
-UNSEEN = {("wss", "name"), ("frame", "function"), ("frame", "file"), ("frame", "line")}
+# Never there in these recordings: no file has debug information
+UNSEEN = {("frame", "function"), ("frame", "file"), ("frame", "line")}
 
 
 def rows(text):
@@ -68,7 +68,7 @@ def wrong(kind, fields, x):
 
 
 def tables(views):
-    recordings = (samples.main(), samples.stacks(),
+    recordings = (samples.main(), samples.stacks(), samples.family(),
                   sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
     for view, kinds in views.items():
         seen, bad = set(), []
@@ -89,7 +89,7 @@ def tables(views):
 
 def records(raw):
     got, bad = {}, []
-    for data in samples.main(), samples.stacks(), samples.small():
+    for data in samples.main(), samples.stacks(), samples.small(), samples.family():
         for line in run("report", "raw", "--json", "-i", "-", stdin=data).stdout.splitlines():
             x = json.loads(line)
             if re.match(r"type\d+$", x["type"]):

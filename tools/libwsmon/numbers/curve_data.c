@@ -15,139 +15,20 @@
 #include "curve_data.h"
 #include "libwsmon/util.h"
 
-#define TARGETS_MAX	65536
 #define Z		1.96	/* 97.5 % quantile of the normal distribution */
+#define TOGETHER	"all together"
 
 /* A window counts if it was observed for its length and 1/MIN_PART more */
 #define MIN_PART	4
 
-/**
- * struct curves_target - a target
- * @pid:	the target
- * @since_ns:	when its observation began
- * @comm:	its name
- */
-struct curves_target {
-	__u32 pid;
-	__u64 since_ns;
-	char comm[WSMON_COMM_LEN];
-};
-
-static int compare_targets(const void *a, const void *b)
-{
-	const struct curves_target *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
-}
-
-struct wsmon_curves *wsmon_curves_new(const struct wsmon_file_header *header)
-{
-	struct wsmon_curves *cs = malloc(sizeof(*cs));
-
-	if (!cs)
-		return NULL;
-	*cs = (struct wsmon_curves) {
-		.start_ns = header->mono_ns,
-		.page_size = header->page_size,
-		.targets = {
-			.size = sizeof(struct curves_target),
-			.max = TARGETS_MAX, .compare = compare_targets,
-		},
-	};
-	return cs;
-}
-
-void wsmon_curves_free(struct wsmon_curves *cs)
-{
-	if (!cs)
-		return;
-	wsmon_wss_free(&cs->rows);
-	wsmon_wss_free(&cs->rss);
-	free(cs->targets.base);
-	free(cs->of);
-	free(cs);
-}
-
-static struct curves_target *find(const struct wsmon_curves *cs, __u32 pid)
-{
-	const struct curves_target key = { .pid = pid };
-
-	return sorted_find(&cs->targets, &key);
-}
-
-static void forget(struct wsmon_wss_rows *rows, __u32 pid)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < rows->nr; i++)
-		if (rows->row[i].pid != pid)
-			rows->row[n++] = rows->row[i];
-	rows->nr = n;
-}
-
-/* After an exec it is another program: drops what was before */
-static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *rec)
-{
-	const struct curves_target key = {
-		.pid = rec->pid, .since_ns = rec->rec.time_ns,
-	};
-	bool known = find(cs, rec->pid);
-	struct curves_target *t = sorted_get(&cs->targets, &key);
-
-	if (!t)
-		return;
-	memcpy(t->comm, rec->comm, sizeof(t->comm));
-	if (!known || (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
-		return;
-	t->since_ns = rec->rec.time_ns;
-	forget(&cs->rows, rec->pid);
-	forget(&cs->rss, rec->pid);
-}
-
-static int take_wss(struct wsmon_curves *cs, const struct wsmon_rec_wss *rec)
-{
-	const struct curves_target *t = find(cs, rec->pid);
-	__u64 since = t ? t->since_ns : cs->start_ns;
-
-	if (!rec->window_us)
-		return 0;
-	cs->seen++;
-	if (rec->window_us > cs->longest_us)
-		cs->longest_us = rec->window_us;
-	if (rec->rec.time_ns < since + rec->window_us * NSEC_PER_USEC)
-		return 0;
-	return wsmon_wss_record(&cs->rows, &rec->rec);
-}
-
-static int take_proc(struct wsmon_curves *cs, const struct wsmon_rec_proc *rec)
-{
-	return wsmon_wss_add(&cs->rss, &(struct wsmon_wss_row) {
-		.time_ns = rec->rec.time_ns, .pid = rec->pid,
-		.bytes = rec->rss, .high = rec->rss + rec->swap,
-	}) ? 0 : -ENOMEM;
-}
-
-int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
-{
-	int err = 0;
-
-	if (rec->type == WSMON_REC_TARGET)
-		take_target(cs, (const void *)rec);
-	else if (rec->type == WSMON_REC_WSS)
-		err = take_wss(cs, (const void *)rec);
-	else if (rec->type == WSMON_REC_PROC)
-		err = take_proc(cs, (const void *)rec);
-	cs->failed |= err != 0;
-	return err;
-}
-
-/* Rows by target, class, time and window: those of a moment side by side */
+/* Rows by target, the group last, class, time and window: those of a moment side by side */
 static int by_moment(const void *x, const void *y)
 {
 	const struct wsmon_wss_row *a = x, *b = y;
 
-	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?:
-	       COMPARE(a->time_ns, b->time_ns) ?: COMPARE(a->window_us, b->window_us);
+	return COMPARE(a->group, b->group) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->class, b->class) ?: COMPARE(a->time_ns, b->time_ns) ?:
+	       COMPARE(a->window_us, b->window_us);
 }
 
 /* A broken file may have rows twice, and a curve needs different windows */
@@ -169,7 +50,7 @@ static size_t end_of(const struct wsmon_wss_rows *rows, size_t first, bool momen
 
 	for (i = first + 1; i < rows->nr; i++) {
 		s = &rows->row[i];
-		if (s->pid != r->pid || s->class != r->class ||
+		if (s->group != r->group || s->pid != r->pid || s->class != r->class ||
 		    (moment && s->time_ns != r->time_ns))
 			break;
 	}
@@ -358,7 +239,7 @@ static void make_memory(const struct wsmon_curves *cs, const struct moments *m,
 		const struct wsmon_wss_row *row = &cs->rss.row[i];
 
 		/* it is read a little after the moment it belongs to */
-		if (row->pid != of->pid || row->time_ns < from ||
+		if (of->group || row->pid != of->pid || row->time_ns < from ||
 		    row->time_ns > to + NSEC_PER_SEC)
 			continue;
 		first = first ? first : row;
@@ -377,16 +258,19 @@ static void make_memory(const struct wsmon_curves *cs, const struct moments *m,
 static void make_one(struct wsmon_curves *cs, struct moments *m)
 {
 	struct wsmon_curve *of = &cs->of[cs->nr++];
-	const struct curves_target *t = find(cs, m->row->pid);
+	const struct curves_target *t = m->row->group ? NULL : curves_target(cs, m->row->pid);
 	double of_one = piece(m);
 	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t k;
 
 	*of = (struct wsmon_curve) {
-		.pid = m->row->pid, .class = m->row->class, .page_size = cs->page_size,
+		.pid = m->row->pid, .class = m->row->class, .group = m->row->group,
+		.page_size = cs->page_size,
 	};
 	if (t)
 		memcpy(of->comm, t->comm, sizeof(of->comm));
+	else if (of->group)
+		strcpy(of->comm, TOGETHER);
 	of->nr = m->windows;
 	for (k = 0; k < m->windows; k++) {
 		struct wsmon_curve_point *p = &of->point[k];
@@ -452,7 +336,7 @@ static void make_sums(struct wsmon_curves *cs)
 			continue;
 		cs->of[cs->nr] = cs->of[i];
 		cs->of[cs->nr].pid = 0;
-		strcpy(cs->of[cs->nr++].comm, "all together");
+		strcpy(cs->of[cs->nr++].comm, TOGETHER);
 	}
 	for (i = of_one; i < cs->nr; i++)
 		curve_fit(&cs->of[i]);
@@ -480,7 +364,8 @@ int wsmon_curves_fit(struct wsmon_curves *cs)
 		if (m.windows >= CURVES_WINDOWS)
 			make_one(cs, &m);
 	}
-	make_sums(cs);
+	if (!cs->group_ns)
+		make_sums(cs);
 	return cs->failed ? -ENOMEM : (int)cs->nr;
 }
 

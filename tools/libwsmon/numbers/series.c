@@ -23,17 +23,33 @@ struct wsmon_wss_row *wsmon_wss_add(struct wsmon_wss_rows *rows, const struct ws
 	return &rows->row[rows->nr++];
 }
 
-int wsmon_wss_record(struct wsmon_wss_rows *rows, const struct wsmon_record *rec)
+bool wss_row_get(const struct wsmon_record *rec, struct wsmon_wss_row *row)
 {
+	const struct wsmon_rec_total *total = (const void *)rec;
 	const struct wsmon_rec_wss *w = (const void *)rec;
 
-	if (rec->type != WSMON_REC_WSS)
-		return 0;
-	return wsmon_wss_add(rows, &(struct wsmon_wss_row) {
-		.time_ns = rec->time_ns, .window_us = w->window_us,
-		.bytes = w->bytes, .low = w->low, .high = w->high,
-		.mapped = w->mapped, .pid = w->pid, .class = w->class,
-	}) ? 0 : -ENOMEM;
+	if (rec->type == WSMON_REC_WSS)
+		*row = (struct wsmon_wss_row) {
+			.time_ns = rec->time_ns, .window_us = w->window_us,
+			.bytes = w->bytes, .low = w->low, .high = w->high,
+			.mapped = w->mapped, .pid = w->pid, .class = w->class,
+		};
+	else if (rec->type == WSMON_REC_TOTAL)
+		*row = (struct wsmon_wss_row) {
+			.time_ns = rec->time_ns, .window_us = total->window_us,
+			.bytes = total->bytes, .low = total->low, .high = total->high,
+			.mapped = total->mapped, .class = total->class, .group = true,
+		};
+	else
+		return false;
+	return true;
+}
+
+int wsmon_wss_record(struct wsmon_wss_rows *rows, const struct wsmon_record *rec)
+{
+	struct wsmon_wss_row row;
+
+	return wss_row_get(rec, &row) && !wsmon_wss_add(rows, &row) ? -ENOMEM : 0;
 }
 
 void wsmon_wss_free(struct wsmon_wss_rows *rows)
@@ -44,8 +60,8 @@ void wsmon_wss_free(struct wsmon_wss_rows *rows)
 
 static int compare_series(const struct wsmon_wss_row *a, const struct wsmon_wss_row *b)
 {
-	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
-	       COMPARE(a->class, b->class);
+	return COMPARE(b->group, a->group) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->window_us, b->window_us) ?: COMPARE(a->class, b->class);
 }
 
 static int by_time(const void *x, const void *y)

@@ -15,6 +15,12 @@ struct wss_name {
 	bool secondary_mmu;		/* from the module's text files only */
 };
 
+/**
+ * wss_row_get() - get the working set size in a WSS or TOTAL record
+ * Return: false for others
+ */
+bool wss_row_get(const struct wsmon_record *rec, struct wsmon_wss_row *row);
+
 /** wss_name_compare() - compare struct wss_name by pid */
 int wss_name_compare(const void *a, const void *b);
 

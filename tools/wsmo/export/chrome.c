@@ -11,6 +11,7 @@
 #include "cli/units.h"
 #include "export.h"
 #include "libwsmon/names.h"
+#include "report/collect.h"
 
 static void chrome_begin(struct report *rp)
 {
@@ -27,22 +28,20 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 	       name, pid, filter_time(&rp->filter, time_ns) * 1e6, bytes);
 }
 
-static void working_set(const struct report *rp, const struct wsmon_rec_wss *w)
+/* The group's total is of no process */
+static void working_set(const struct report *rp, const struct wsmon_wss_row *w)
 {
 	char window[UNITS_LEN], name[96];
 	int len;
 
-	if (!filter_wants_class(&rp->filter, w->class) ||
-	    !filter_wants_window(&rp->filter, w->window_us))
-		return;
-	len = snprintf(name, sizeof(name), "working set %s, %s",
+	len = snprintf(name, sizeof(name), "%sworking set %s, %s", w->group ? "total " : "",
 		       class_name(w->class),
 		       units_time(window, w->window_us * NSEC_PER_USEC));
-	counter(rp, w->rec.time_ns, w->pid, name, w->bytes);
+	counter(rp, w->time_ns, w->pid, name, w->bytes);
 	snprintf(name + len, sizeof(name) - len, " (low)");
-	counter(rp, w->rec.time_ns, w->pid, name, w->low);
+	counter(rp, w->time_ns, w->pid, name, w->low);
 	snprintf(name + len, sizeof(name) - len, " (high)");
-	counter(rp, w->rec.time_ns, w->pid, name, w->high);
+	counter(rp, w->time_ns, w->pid, name, w->high);
 }
 
 /* @what: as JSON has it */
@@ -87,6 +86,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	const struct wsmon_rec_proc *proc = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	char text[8 * WSMON_COMM_LEN];
+	struct wsmon_wss_row row;
 
 	/* filters do not apply to names and losses */
 	if (rec->type == WSMON_REC_TARGET)
@@ -99,8 +99,8 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	}
 	if (!filter_wants(&rp->filter, rec))
 		return;
-	if (rec->type == WSMON_REC_WSS) {
-		working_set(rp, (const void *)rec);
+	if (collect_row(&rp->filter, rec, &row)) {
+		working_set(rp, &row);
 	} else if (rec->type == WSMON_REC_PROC) {
 		counter(rp, rec->time_ns, proc->pid, "resident", proc->rss);
 		counter(rp, rec->time_ns, proc->pid, "swapped out", proc->swap);

@@ -33,7 +33,7 @@ static void print_now(const struct live *now)
 	metric_plain("wsmon_lost_records", NULL, true,
 		     "Records that found no room in the buffer since then.",
 		     now->lost);
-	metrics_wss(&now->rows, &now->names, 0, 0);
+	metrics_wss(&now->rows, &now->names, "", 0, 0);
 	metrics_rss(&now->rss, &now->names, 0, 0);
 	metrics_peaks(&now->events, &now->names, 0, 0);
 	metrics_end();

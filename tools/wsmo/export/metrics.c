@@ -10,6 +10,7 @@
 #include "cli/units.h"
 #include "libwsmon/names.h"
 #include "metrics.h"
+#include "report/group.h"
 
 /* Families with a sample for each row: the name, and the offset of its value */
 static const struct family {
@@ -43,7 +44,7 @@ static void head(const char *name, const char *type, const char *unit,
 /* Escapes quotes and backslashes */
 static void put_label(const char *text)
 {
-	char clean[4 * WSMON_COMM_LEN];
+	char clean[4 * GROUP_NAME];
 	const char *s = text_clean(clean, sizeof(clean), text);
 
 	for (; *s; s++) {
@@ -62,12 +63,18 @@ static void put_target(const char *name, __u32 pid, const char *comm)
 }
 
 static void sample(const struct family *f, const struct wsmon_wss_row *row,
-		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
 {
 	const struct wss_name key = { .pid = row->pid };
 	const struct wss_name *name = sorted_find(names, &key);
 
-	put_target(f->name, row->pid, name ? name->comm : "");
+	if (row->group) {
+		printf("%s{group=\"", f->name);
+		put_label(group);
+		putchar('"');
+	} else {
+		put_target(f->name, row->pid, name ? name->comm : "");
+	}
 	if (f->classes)
 		printf(",class=\"%s\",window_seconds=\"%.15g\"",
 		       class_name(row->class), row->window_us / 1e6);
@@ -78,28 +85,28 @@ static void sample(const struct family *f, const struct wsmon_wss_row *row,
 }
 
 static void family(const struct family *f, const struct wsmon_wss_rows *rows,
-		   const struct sorted *names, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
 	head(f->name, "gauge", "bytes", f->help);
 	for (i = 0; i < rows->nr; i++)
-		sample(f, &rows->row[i], names, mono_ns, real_ns);
+		sample(f, &rows->row[i], names, group, mono_ns, real_ns);
 }
 
 void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
-		 __u64 mono_ns, __u64 real_ns)
+		 const char *group, __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wss_families); i++)
-		family(&wss_families[i], rows, names, mono_ns, real_ns);
+		family(&wss_families[i], rows, names, group, mono_ns, real_ns);
 }
 
 void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns)
 {
-	family(&rss_family, rows, names, mono_ns, real_ns);
+	family(&rss_family, rows, names, "", mono_ns, real_ns);
 }
 
 /**

@@ -15,11 +15,12 @@
  * metrics_wss() - the families about working set sizes
  * @rows: rows of a series lie together, in the order of time
  * @names: struct wss_name
+ * @group: name of the group, if there are rows of it
  * @mono_ns: when the recording began; 0 for figures of now, without a time
  * @real_ns: the same moment, since 1970
  */
 void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
-		 __u64 mono_ns, __u64 real_ns);
+		 const char *group, __u64 mono_ns, __u64 real_ns);
 
 /** metrics_rss() - the family about resident sizes, otherwise the same */
 void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,

@@ -12,7 +12,7 @@
 #include "record.h"
 #include "session/debugfs.h"
 
-char *record_setting(struct record *r, const char *key)
+static struct setting *setting(struct record *r, const char *key)
 {
 	struct session *s = &r->session;
 	size_t i;
@@ -25,7 +25,21 @@ char *record_setting(struct record *r, const char *key)
 	if (i == s->nr_settings)
 		s->nr_settings++;
 	s->settings[i].key = key;
-	return s->settings[i].value;
+	return &s->settings[i];
+}
+
+char *record_setting(struct record *r, const char *key)
+{
+	return setting(r, key)->value;
+}
+
+void record_follow(struct record *r, bool follow)
+{
+	struct setting *set = setting(r, "follow");
+
+	strcpy(set->value, follow ? "1" : "0");
+	set->missing = follow ? "this module does not follow children: they are not recorded; load a newer one, or use --no-children" :
+				"";
 }
 
 static void set_value(struct record *r, const char *key, __u64 value)

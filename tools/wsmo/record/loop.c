@@ -33,6 +33,8 @@ __u64 record_lost(const struct record *r)
 
 static void progress(const struct record *r)
 {
+	/* the total is there while there are several members */
+	bool group = r->total.rec.size && r->total.rec.time_ns >= r->wss.rec.time_ns;
 	char wss[UNITS_LEN], low[UNITS_LEN], high[UNITS_LEN];
 	char bytes[UNITS_LEN], time[UNITS_LEN], line[256];
 	__u64 elapsed = (clock_now() - r->start_ns) / NSEC_PER_SEC;
@@ -40,7 +42,13 @@ static void progress(const struct record *r)
 
 	len = snprintf(line, sizeof(line), "%s",
 		       units_time(time, elapsed * NSEC_PER_SEC));
-	if (r->wss.rec.size)
+	if (group)
+		len += snprintf(line + len, sizeof(line) - len,
+				"  %u processes: WSS %s (%s to %s)", r->group.members,
+				units_size(wss, r->total.bytes),
+				units_size(low, r->total.low),
+				units_size(high, r->total.high));
+	else if (r->wss.rec.size)
 		len += snprintf(line + len, sizeof(line) - len,
 				"  pid %u: WSS %s (%s to %s)", r->targets.first,
 				units_size(wss, r->wss.bytes),

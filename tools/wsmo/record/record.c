@@ -27,6 +27,13 @@ static void set_sizing(struct argp_state *state __attribute__((unused)),
 	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
 }
 
+static void set_no_children(struct argp_state *state __attribute__((unused)),
+			    char *arg __attribute__((unused)),
+			    const struct option_desc *o __attribute__((unused)), void *to)
+{
+	record_follow(to, false);
+}
+
 static void set_marks(struct argp_state *state, char *arg,
 		      const struct option_desc *o __attribute__((unused)), void *to)
 {
@@ -34,12 +41,13 @@ static void set_marks(struct argp_state *state, char *arg,
 }
 
 static const struct option_desc options[] = {
-	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); an old one becomes FILE.old", OPT_TEXT,
+	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an old one", OPT_TEXT,
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
 	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL, .call = set_marks },
 	{ "no-stacks", 0, NULL, "Take no call stacks at peaks and marks", OPT_CLEAR,
 	  OPT_AT(struct record, stacks.wanted) },
+	{ "no-children", 0, NULL, "Do not monitor children of the processes", OPT_CALL, .call = set_no_children },
 	{ "sizing", 0, NULL, "For report sizing: windows of 1 s to 2 min", OPT_CALL, .call = set_sizing },
 	/* wsmo-record(1) describes these */
 	{ "no-pack", 0, NULL, NULL, OPT_FLAG, OPT_AT(struct record, no_pack) },
@@ -84,6 +92,7 @@ int cmd_record(int argc, char **argv)
 
 	r.file = "wsmon.data";
 	r.hooks.report = report;
+	record_follow(&r, true);
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;
 	r.stacks.interval_ns = NSEC_PER_SEC;

@@ -66,6 +66,8 @@ struct record_hooks {
  * @stats:	the last STATS, none if its size is 0
  * @budget:	whether sampling was reduced
  * @wss:	the first target's last WSS
+ * @group:	the last GROUP
+ * @total:	the last TOTAL of all classes
  * @ended:	END came
  * @failed:	recording ended early, after a message
  */
@@ -98,6 +100,8 @@ struct record {
 	struct wsmon_rec_stats stats;
 	struct budget budget;
 	struct wsmon_rec_wss wss;
+	struct wsmon_rec_group group;
+	struct wsmon_rec_total total;
 	bool ended;
 	bool failed;
 };
@@ -124,6 +128,9 @@ void record_check(struct argp_state *state, void *to);
  * Return: its value, SETTING_TEXT bytes; empty if it was added
  */
 char *record_setting(struct record *r, const char *key);
+
+/** record_follow() - set whether children become members, as far as the module can */
+void record_follow(struct record *r, bool follow);
 
 /**
  * record_run() - monitor, from the checks to the closing words

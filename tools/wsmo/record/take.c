@@ -80,6 +80,7 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 
 void record_take(struct record *r, const struct wsmon_record *rec)
 {
+	const struct wsmon_rec_total *total = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	const struct wsmon_rec_mark *mark = (const void *)rec;
 
@@ -104,6 +105,13 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_WSS:
 		take_wss(r, (const void *)rec);
+		break;
+	case WSMON_REC_GROUP:
+		r->group = *(const struct wsmon_rec_group *)(const void *)rec;
+		break;
+	case WSMON_REC_TOTAL:
+		if (total->class == WSMON_CLASS_ALL)
+			r->total = *total;
 		break;
 	case WSMON_REC_PEAK:
 		stacks_peak(&r->stacks, (const void *)rec);

@@ -39,39 +39,43 @@ void collect_name(struct collected *c, const struct wsmon_record *rec)
 		memcpy(name->comm, target->comm, sizeof(name->comm));
 }
 
+bool collect_row(const struct filter *filter, const struct wsmon_record *rec,
+		 struct wsmon_wss_row *row)
+{
+	return wss_row_get(rec, row) && filter_wants(filter, rec) &&
+	       filter_wants_class(filter, row->class) &&
+	       filter_wants_window(filter, row->window_us);
+}
+
 void collect_record(struct collected *c, const struct filter *filter,
 		    const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_proc *proc = (const void *)rec;
-	const struct wsmon_rec_wss *w = (const void *)rec;
+	struct wsmon_wss_row row;
 
 	collect_name(c, rec);
-	if (!filter_wants(filter, rec))
-		return;
-	if (rec->type == WSMON_REC_PROC)
+	group_take(&c->group, filter, rec);
+	if (rec->type == WSMON_REC_PROC && filter_wants(filter, rec))
 		need(wsmon_wss_add(&c->rss, &(struct wsmon_wss_row) {
 			.time_ns = rec->time_ns, .pid = proc->pid,
 			.bytes = proc->rss, .low = proc->rss, .high = proc->rss,
 		}));
-	else if (rec->type == WSMON_REC_WSS &&
-		 filter_wants_class(filter, w->class) &&
-		 filter_wants_window(filter, w->window_us) &&
-		 wsmon_wss_record(&c->rows, rec))
-		need(NULL);
+	else if (collect_row(filter, rec, &row))
+		need(wsmon_wss_add(&c->rows, &row));
 }
 
 void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		    const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_wss *w = (const void *)rec;
+	struct filter classes = *filter;
+	struct wsmon_wss_row row;
 
 	/* names are needed whatever the filter says */
 	if (rec->type != WSMON_REC_TARGET && !filter_wants(filter, rec))
 		return;
-	if (rec->type == WSMON_REC_WSS && !filter->classes && w->class != WSMON_CLASS_ALL)
-		return;
-	if (rec->type == WSMON_REC_WSS && !(filter_wants_class(filter, w->class) &&
-					    filter_wants_window(filter, w->window_us)))
+	if (!classes.classes)
+		classes.classes = 1U << WSMON_CLASS_ALL;
+	if (wss_row_get(rec, &row) && !collect_row(&classes, rec, &row))
 		return;
 	if (wsmon_curves_record(cs, rec))
 		need(NULL);

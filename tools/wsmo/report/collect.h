@@ -5,6 +5,7 @@
 #ifndef WSMO_REPORT_COLLECT_H
 #define WSMO_REPORT_COLLECT_H
 
+#include "group.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/series.h"
 
@@ -13,11 +14,13 @@
  * @rows:	working set sizes that the filter wants
  * @rss:	resident sizes that it wants
  * @names:	struct wss_name of all targets
+ * @group:	the group
  */
 struct collected {
 	struct wsmon_wss_rows rows;
 	struct wsmon_wss_rows rss;
 	struct sorted names;
+	struct group group;
 };
 
 /** compare_pids() - order structures whose first member is a pid, a __u32 */
@@ -29,7 +32,11 @@ void collect_init(struct collected *c);
 /** collect_name() - take the name from a TARGET record, ignore others */
 void collect_name(struct collected *c, const struct wsmon_record *rec);
 
-/** collect_record() - take a TARGET, WSS or PROC record, ignore others */
+/** collect_row() - get the size of a WSS or TOTAL record if it is one that the filter wants */
+bool collect_row(const struct filter *filter, const struct wsmon_record *rec,
+		 struct wsmon_wss_row *row);
+
+/** collect_record() - take a TARGET, GROUP, WSS, TOTAL or PROC record, ignore others */
 void collect_record(struct collected *c, const struct filter *filter,
 		    const struct wsmon_record *rec);
 

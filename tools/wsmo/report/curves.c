@@ -132,7 +132,7 @@ static struct cell pid_cell(const struct wsmon_curve *of)
 
 static struct cell range_cell(const struct wsmon_curve *of, __u64 size)
 {
-	return of->pid ? cell_u(size) : (struct cell){ };
+	return of->pid || of->group ? cell_u(size) : (struct cell){ };
 }
 
 static void print_curve(const struct report *rp, const struct wsmon_curves *cs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * summary.c - "wsmo report summary": the working sets and the memory of each target,
- * then the recording, and what monitoring cost
+ * summary.c - "wsmo report summary": the group's total, the working sets and the memory of
+ * each target, then the recording, and what monitoring cost
  */
 #include <math.h>
 #include <stdlib.h>
@@ -51,13 +51,40 @@ static const struct table_desc recording_desc = {
 };
 
 enum {
-	W_PID, W_COMM, W_CLASS, W_WINDOW, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
+	G_NAME, G_MEAN, G_LOW, G_HIGH, G_TARGETS, G_WINDOW, G_INTERVALS, G_MEMBERS, G_CAME,
+	G_WENT, G_MISSED, G_UNFOLLOWED,
+};
+
+static const struct column group_columns[] = {
+	[G_NAME]	= { "name", "Group", COL_TEXT, 0, 0 },
+	[G_MEAN]	= { "mean", "Total", COL_SIZE, 0, 0 },
+	[G_LOW]		= { "low", "Low", COL_SIZE, 0, 0 },
+	[G_HIGH]	= { "high", "High", COL_SIZE, 0, 0 },
+	[G_TARGETS]	= { "targets", "Sum of targets", COL_SIZE, 0, 0 },
+	[G_WINDOW]	= { "window_us", "Window", COL_US, 0, 0 },
+	[G_INTERVALS]	= { "intervals", "Intervals", COL_COUNT, 0, 0 },
+	[G_MEMBERS]	= { "members_max", "Max. processes", COL_COUNT, 0, 0 },
+	[G_CAME]	= { "came", "Came", COL_COUNT, 0, 0 },
+	[G_WENT]	= { "went", "Went", COL_COUNT, 0, 0 },
+	[G_MISSED]	= { "missed", "Missed", COL_COUNT, 0, 0 },
+	[G_UNFOLLOWED]	= { "unfollowed", "No room for", COL_COUNT, 0, 0 },
+};
+
+static const struct table_desc group_desc = {
+	.type = "group", .list = true,
+	.columns = group_columns, .nr = ARRAY_SIZE(group_columns),
+};
+
+enum {
+	W_SCOPE, W_PID, W_COMM, W_NAME, W_CLASS, W_WINDOW, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
 	W_HIGH, W_MAPPED, W_N,
 };
 
 static const struct column wss_columns[] = {
+	[W_SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
 	[W_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
 	[W_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
+	[W_NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
 	[W_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
 	[W_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
 	[W_MEAN]	= { "mean", "WSS", COL_SIZE, 10, 0 },
@@ -190,6 +217,53 @@ static void print_recording(const struct report *rp)
 	table_end(table);
 }
 
+/* A group that the filter leaves over */
+static bool has_group(const struct summary *s)
+{
+	return s->group.intervals;
+}
+
+static void print_group(const struct report *rp)
+{
+	const struct summary *s = rp->data;
+	const struct wss_sums *all = summary_group(s, WSMON_CLASS_ALL);
+	const struct running *targets = summary_targets(rp->data);
+	bool differ = targets->n && (!all || targets->mean != all->wss.mean);
+	char name[GROUP_NAME];
+	struct table *table = report_table(rp, &group_desc);
+
+	table_row(table, (struct cell[]) {
+		[G_NAME]	= cell_s(group_name(&s->group, s->targets.nr, name)),
+		[G_MEAN]	= all ? rounded(all->wss.mean) : (struct cell){ 0 },
+		[G_LOW]		= all ? rounded(all->low.mean) : (struct cell){ 0 },
+		[G_HIGH]	= all ? rounded(all->high.mean) : (struct cell){ 0 },
+		[G_TARGETS]	= differ ? rounded(targets->mean) : (struct cell){ 0 },
+		[G_WINDOW]	= cell_u(s->window_us),
+		[G_INTERVALS]	= cell_u(s->group.intervals),
+		[G_MEMBERS]	= cell_u(s->group.max),
+		[G_CAME]	= cell_u(s->group.came),
+		[G_WENT]	= cell_u(s->group.went),
+		[G_MISSED]	= cell_u(s->group.missed),
+		[G_UNFOLLOWED]	= cell_u(s->group.unfollowed),
+	});
+	table_end(table);
+	if (rp->out.format != TABLE_HUMAN)
+		return;
+	fputs("The total counts each page once.", rp->out.f);
+	if (differ)
+		fputs(" The sum of targets adds the working sets of the processes below:\n"
+		      "pages that they share count several times, their children not at all.",
+		      rp->out.f);
+	fputc('\n', rp->out.f);
+	group_explain(&s->group, rp->out.f);
+}
+
+/* Among names of processes */
+static struct cell total_cell(const struct report *rp)
+{
+	return rp->out.format == TABLE_HUMAN ? cell_s("total") : (struct cell){ 0 };
+}
+
 static void print_wss(const struct report *rp)
 {
 	struct table *table = report_table(rp, &wss_desc);
@@ -198,10 +272,14 @@ static void print_wss(const struct report *rp)
 
 	for (i = 0; i < s->wss.nr; i++) {
 		const struct wss_sums *r = (const struct wss_sums *)s->wss.base + i;
+		char name[GROUP_NAME];
 
 		table_row(table, (struct cell[]) {
-			[W_PID]		= cell_u(r->pid),
-			[W_COMM]	= cell_s(summary_comm(s, r->pid)),
+			[W_SCOPE]	= cell_s(r->group ? "group" : "process"),
+			[W_PID]		= r->group ? (struct cell){ 0 } : cell_u(r->pid),
+			[W_COMM]	= r->group ? total_cell(rp) : cell_s(summary_comm(s, r->pid)),
+			[W_NAME]	= r->group ? cell_s(group_name(&s->group, s->targets.nr, name)) :
+						     (struct cell){ 0 },
 			[W_CLASS]	= cell_s(class_name(r->class)),
 			[W_WINDOW]	= cell_u(r->window_us),
 			[W_MEAN]	= rounded(r->wss.mean),
@@ -355,14 +433,14 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 static void summary_end(struct report *rp)
 {
 	static void (* const print[])(const struct report *rp) = {
-		print_wss, print_touched, print_memory, print_recording,
+		print_group, print_wss, print_touched, print_memory, print_recording,
 	};
 	char text[BUDGET_TEXT];
 	struct summary *s = rp->data;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(print); i++) {
-		if (i && rp->out.format != TABLE_JSON)
+	for (i = !has_group(s); i < ARRAY_SIZE(print); i++) {
+		if (i > !has_group(s) && rp->out.format != TABLE_JSON)
 			fputc('\n', rp->out.f);
 		print[i](rp);
 	}
@@ -376,7 +454,7 @@ static void summary_end(struct report *rp)
 
 const struct report_view report_summary = {
 	.name = "summary",
-	.help = "Totals: each process and class, and what monitoring cost",
+	.help = "Totals: the group, each process and class, and what monitoring cost",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT,
 	.begin = summary_begin,
 	.record = summary_record,

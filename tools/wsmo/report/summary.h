@@ -5,6 +5,7 @@
 #ifndef WSMO_SUMMARY_H
 #define WSMO_SUMMARY_H
 
+#include "group.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/budget.h"
 #include "libwsmon/numbers/hot.h"
@@ -22,8 +23,9 @@ struct running {
 	double max_t;
 };
 
-/** struct wss_sums - the working sets of a target, class and window */
+/** struct wss_sums - the working sets of a target, or the group, of a class and window */
 struct wss_sums {
+	bool group;
 	__u32 pid;
 	__u32 class;
 	__u64 window_us;
@@ -40,10 +42,26 @@ struct target_sums {
 };
 
 /**
+ * struct together - working sets of all targets added, at moments that have a total
+ * @bytes:	the sum so far
+ * @time_ns:	the moment
+ * @total:	it has a total
+ * @sums:	those of moments before
+ */
+struct together {
+	__u64 bytes;
+	__u64 time_ns;
+	bool total;
+	struct running sums;
+};
+
+/**
  * struct summary - sums over a recording
  * @hot:	accesses by address
  * @wss:	struct wss_sums
  * @targets:	struct target_sums
+ * @group:	the group
+ * @together:	what its targets use, added
  * @too_many:	some found no room
  * @window_us:	the window of @wss
  * @first_ns:	time of the first record
@@ -64,6 +82,8 @@ struct summary {
 	struct hot hot;
 	struct sorted wss;
 	struct sorted targets;
+	struct group group;
+	struct together together;
 	bool too_many;
 	__u64 window_us;
 	__u64 first_ns, last_ns;
@@ -85,6 +105,12 @@ struct summary *summary_new(const struct filter *filter,
 /** summary_add() - take any record */
 void summary_add(struct summary *s, const struct filter *filter,
 		 const struct wsmon_record *rec);
+
+/** summary_targets() - mean of the sum of the targets' working sets, beside the total */
+const struct running *summary_targets(struct summary *s);
+
+/** summary_group() - the totals of a class; NULL if there were none */
+const struct wss_sums *summary_group(const struct summary *s, __u32 class);
 
 /** summary_comm() - name of a target, "" if it is not known */
 const char *summary_comm(const struct summary *s, __u32 pid);

@@ -36,8 +36,8 @@ static int compare_sums(const void *x, const void *y)
 {
 	const struct wss_sums *a = x, *b = y;
 
-	return COMPARE(a->pid, b->pid) ?: COMPARE(a->window_us, b->window_us) ?:
-	       COMPARE(a->class, b->class);
+	return COMPARE(b->group, a->group) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->window_us, b->window_us) ?: COMPARE(a->class, b->class);
 }
 
 /* Return: the element equal to @key, which may be new; NULL if there is no room */
@@ -57,10 +57,36 @@ static struct target_sums *find_target(struct summary *s, __u32 pid)
 	return find_or_add(s, &s->targets, &key);
 }
 
-static void add_wss(struct summary *s, const struct wsmon_rec_wss *w, double t)
+static void end_moment(struct together *all, __u64 time_ns)
+{
+	if (all->total && all->bytes)
+		running_add(&all->sums, all->bytes, 0);
+	all->bytes = 0;
+	all->total = false;
+	all->time_ns = time_ns;
+}
+
+/* Records of a moment have the same time */
+static void add_together(struct together *all, const struct wsmon_wss_row *w)
+{
+	if (w->time_ns != all->time_ns)
+		end_moment(all, w->time_ns);
+	if (w->group)
+		all->total = true;
+	else if (__builtin_add_overflow(all->bytes, w->bytes, &all->bytes))
+		all->bytes = ~0ULL;
+}
+
+const struct running *summary_targets(struct summary *s)
+{
+	end_moment(&s->together, 0);
+	return &s->together.sums;
+}
+
+static void add_wss(struct summary *s, const struct wsmon_wss_row *w, double t)
 {
 	const struct wss_sums key = {
-		.pid = w->pid, .class = w->class, .window_us = w->window_us,
+		.group = w->group, .pid = w->pid, .class = w->class, .window_us = w->window_us,
 	};
 	struct wss_sums *row = find_or_add(s, &s->wss, &key);
 
@@ -70,7 +96,7 @@ static void add_wss(struct summary *s, const struct wsmon_rec_wss *w, double t)
 	running_add(&row->low, w->low, t);
 	running_add(&row->high, w->high, t);
 	running_add(&row->mapped, w->mapped, t);
-	if (w->class == WSMON_CLASS_ALL && row->wss.n > s->intervals)
+	if (!w->group && w->class == WSMON_CLASS_ALL && row->wss.n > s->intervals)
 		s->intervals = row->wss.n;
 }
 
@@ -181,9 +207,10 @@ void summary_add(struct summary *s, const struct filter *filter,
 		 const struct wsmon_record *rec)
 {
 	double t = filter_time(filter, rec->time_ns);
-	const struct wsmon_rec_wss *wss;
+	struct wsmon_wss_row row;
 
 	add_to_recording(s, rec);
+	group_take(&s->group, filter, rec);
 	if (rec->type == WSMON_REC_TARGET) {
 		const struct wsmon_rec_target *target = (const void *)rec;
 
@@ -195,13 +222,13 @@ void summary_add(struct summary *s, const struct filter *filter,
 	}
 	if (!filter_wants(filter, rec))
 		return;
+	if (wss_row_get(rec, &row) && row.window_us == s->window_us) {
+		if (row.class == WSMON_CLASS_ALL)
+			add_together(&s->together, &row);
+		if (filter_wants_class(filter, row.class))
+			add_wss(s, &row, t);
+	}
 	switch (rec->type) {
-	case WSMON_REC_WSS:
-		wss = (const void *)rec;
-		if (filter_wants_class(filter, wss->class) &&
-		    wss->window_us == s->window_us)
-			add_wss(s, wss, t);
-		break;
 	case WSMON_REC_SNAPSHOT:
 		if (hot_snapshot(&s->hot, (const void *)rec))
 			need(NULL);
@@ -227,6 +254,15 @@ const struct wss_sums *summary_wss(const struct summary *s, __u32 pid, __u32 cla
 {
 	const struct wss_sums key = {
 		.pid = pid, .class = class, .window_us = s->window_us,
+	};
+
+	return sorted_find(&s->wss, &key);
+}
+
+const struct wss_sums *summary_group(const struct summary *s, __u32 class)
+{
+	const struct wss_sums key = {
+		.group = true, .class = class, .window_us = s->window_us,
 	};
 
 	return sorted_find(&s->wss, &key);

@@ -3,7 +3,8 @@
  * wss.c - "wsmo report wss": each working set size with its interval, and
  * percentiles of them
  *
- * JSON, CSV and --raw rows are printed as they come. Bars, percentiles, another
+ * Of a group there are the total, and the processes that were named. JSON, CSV and --raw
+ * rows are printed as they come. Bars, percentiles, another
  * order and pictures need all of them, so all are kept.
  */
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 #include "cli/bar.h"
 #include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/names.h"
@@ -45,11 +48,16 @@ static const struct table_desc desc = {
 	.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-enum { P_PID, P_COMM, P_CLASS, P_WINDOW, P_PERCENT, P_BYTES, P_LOW, P_HIGH, P_T, P_BAR };
+enum {
+	P_SCOPE, P_PID, P_COMM, P_NAME, P_CLASS, P_WINDOW, P_PERCENT, P_BYTES, P_LOW, P_HIGH, P_T,
+	P_BAR,
+};
 
 static const struct column percentile_columns[] = {
+	[P_SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
 	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
 	[P_COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[P_NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
 	[P_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
 	[P_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
 	[P_PERCENT]	= { "percentile", "%", COL_COUNT, 3, 0 },
@@ -145,19 +153,42 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	snprintf(text + len, size - len, "%s%s", *label ? " " : "", label);
 }
 
+static struct cell scope_cell(const struct wsmon_wss_row *row)
+{
+	return cell_s(row->group ? "group" : "process");
+}
+
+static struct cell pid_cell(const struct wsmon_wss_row *row)
+{
+	return row->group ? (struct cell){ 0 } : cell_u(row->pid);
+}
+
+static struct cell comm_cell(const struct wss *w, const struct wsmon_wss_row *row)
+{
+	return row->group ? (struct cell){ 0 } : cell_s(collect_comm(&w->kept, row->pid));
+}
+
+/* @name: room for it */
+static struct cell name_cell(const struct wss *w, const struct wsmon_wss_row *row, char *name)
+{
+	return row->group ? cell_s(group_name(&w->kept.group, w->kept.names.nr, name)) :
+			    (struct cell){ 0 };
+}
+
 static void print_row(const struct report *rp, struct table *t,
 		      const struct wsmon_wss_row *row)
 {
-	char text[BAR_TEXT + EVENTS_LABEL];
+	char text[BAR_TEXT + EVENTS_LABEL], name[GROUP_NAME];
 	const struct wss *w = rp->data;
 
 	bar(text, w, row);
 	add_events(rp, text, sizeof(text), row);
 	table_row(t, (struct cell[]) {
 		[T]	= cell_d(filter_time(&rp->filter, row->time_ns)),
-		[SCOPE]	= cell_s("process"),
-		[PID]	= cell_u(row->pid),
-		[COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
+		[SCOPE]	= scope_cell(row),
+		[PID]	= pid_cell(row),
+		[COMM]	= comm_cell(w, row),
+		[NAME]	= name_cell(w, row, name),
 		[CLASS]	= cell_s(class_name(row->class)),
 		[WINDOW] = cell_u(row->window_us),
 		[BYTES]	= cell_u(row->bytes),
@@ -202,12 +233,14 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 static void print_percentile(const struct report *rp, struct table *t,
 			     const struct wsmon_wss_row *row, unsigned int percent)
 {
+	char text[BAR_TEXT], name[GROUP_NAME];
 	const struct wss *w = rp->data;
-	char text[BAR_TEXT];
 
 	table_row(t, (struct cell[]) {
-		[P_PID]		= cell_u(row->pid),
-		[P_COMM]	= cell_s(collect_comm(&w->kept, row->pid)),
+		[P_SCOPE]	= scope_cell(row),
+		[P_PID]		= pid_cell(row),
+		[P_COMM]	= comm_cell(w, row),
+		[P_NAME]	= name_cell(w, row, name),
 		[P_CLASS]	= cell_s(class_name(row->class)),
 		[P_WINDOW]	= cell_u(row->window_us),
 		[P_PERCENT]	= cell_u(percent),
@@ -243,12 +276,35 @@ static void print_rows(const struct report *rp, const struct wsmon_wss_rows *row
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++)
-		print_row(rp, t, &rows->row[i]);
+		if (rows->row[i].group)
+			print_row(rp, t, &rows->row[i]);
+	for (i = 0; i < rows->nr; i++)
+		if (!rows->row[i].group)
+			print_row(rp, t, &rows->row[i]);
 	table_end(t);
+}
+
+/* What a table has no column for */
+static void print_group(const struct report *rp)
+{
+	const struct wss *w = rp->data;
+	const struct group *g = &w->kept.group;
+	char name[GROUP_NAME], clean[4 * GROUP_NAME], min[32] = "";
+
+	if (!g->intervals || rp->out.format != TABLE_HUMAN)
+		return;
+	if (g->min < g->max)
+		snprintf(min, sizeof(min), "%u to ", g->min);
+	text_clean(clean, sizeof(clean), group_name(g, w->kept.names.nr, name));
+	fprintf(rp->out.f, "PID -: total of %s%u processes (%s), each page once\n", min, g->max,
+		clean);
+	group_explain(g, rp->out.f);
+	fputc('\n', rp->out.f);
 }
 
 static void print_kept(const struct report *rp, struct wsmon_wss_rows *rows)
 {
+	print_group(rp);
 	if (options.by_size)
 		wsmon_wss_sort(rows, true);
 	if (!options.only_percentiles) {
@@ -265,11 +321,13 @@ static void print_kept(const struct report *rp, struct wsmon_wss_rows *rows)
 static void wss_end(struct report *rp)
 {
 	struct wss *w = rp->data;
+	char name[GROUP_NAME];
 
 	if (rp->out.picture.file)
 		rp->failed = wss_plot(&rp->out.picture, &rp->filter,
-				      &w->kept.rows, &w->kept.rss,
-				      &w->kept.names, &w->events) != 0;
+				      &w->kept.rows, &w->kept.rss, &w->kept.names,
+				      group_name(&w->kept.group, w->kept.names.nr, name),
+				      &w->events) != 0;
 	else if (w->table)
 		table_end(w->table);
 	else

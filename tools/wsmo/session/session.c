@@ -162,21 +162,23 @@ static void settings_text(const struct session *s, bool before, char *text,
 	snprintf(text + len, size - len, "\n");
 }
 
-static int set_attrs(struct session *s)
+/* Finds the values before; drops settings that the module need not know */
+static int keep_attrs(struct session *s, const char *text)
 {
-	char text[DEBUGFS_TEXT];
-	size_t i;
-	int err;
+	const char *missing = "";
+	size_t i, n = 0;
 
-	if (!s->nr_settings)
-		return 0;
-	if (debugfs_read("attrs", text, sizeof(text)))
-		return -1;
 	for (i = 0; i < s->nr_settings; i++) {
-		struct setting *set = &s->settings[i];
+		struct setting *set = &s->settings[n];
 		const char *value;
-		size_t len = find_value(text, set->key, &value);
+		size_t len;
 
+		*set = s->settings[i];
+		len = find_value(text, set->key, &value);
+		if (!len && set->missing) {
+			missing = set->missing;
+			continue;
+		}
 		if (!len || len >= sizeof(set->before)) {
 			msg("the module does not know the attribute %s: its version does not fit",
 			    set->key);
@@ -184,7 +186,25 @@ static int set_attrs(struct session *s)
 		}
 		memcpy(set->before, value, len);
 		set->before[len] = '\0';
+		n++;
 	}
+	s->nr_settings = n;
+	if (*missing)
+		msg("%s", missing);
+	return 0;
+}
+
+static int set_attrs(struct session *s)
+{
+	char text[DEBUGFS_TEXT];
+	int err;
+
+	if (!s->nr_settings)
+		return 0;
+	if (debugfs_read("attrs", text, sizeof(text)) || keep_attrs(s, text))
+		return -1;
+	if (!s->nr_settings)
+		return 0;
 	settings_text(s, false, text, sizeof(text));
 	err = debugfs_write("attrs", text);
 	text[strcspn(text, "\n")] = '\0';

@@ -18,11 +18,13 @@
  * @key:	its name in debugfs
  * @value:	the value wanted
  * @before:	its value before, to be restored
+ * @missing:	NULL: the module must know it; or what to say if it does not, maybe nothing
  */
 struct setting {
 	const char *key;
 	char value[SETTING_TEXT];
 	char before[SETTING_TEXT];
+	const char *missing;
 };
 
 /**

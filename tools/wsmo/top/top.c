@@ -194,6 +194,7 @@ int cmd_top(int argc, char **argv)
 		},
 		.to = &top, .command = record_command, .check = check,
 	}, argc, argv);
+	record_follow(&top.record, false);
 	top.window_us = top.record.window_us;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

@@ -374,6 +374,7 @@ static void put_maps(const struct report *rp, const struct html *h)
 static void put_names(const struct html *h)
 {
 	const struct wss_name *name = h->kept.names.base;
+	char group[GROUP_NAME];
 	size_t i;
 
 	fputs("\"names\":{", stdout);
@@ -381,7 +382,9 @@ static void put_names(const struct html *h)
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
 		put_text(name[i].comm);
 	}
-	puts("}}");
+	fputs("},\"group\":", stdout);
+	put_text(group_name(&h->kept.group, h->kept.names.nr, group));
+	puts("}");
 }
 
 static void html_end(struct report *rp)

@@ -31,7 +31,8 @@ function time(us) {
 }
 
 const percent = share => share === null ? "-" : (100 * share).toFixed(1) + " %";
-const who = pid => `${data.names[pid] || ""} (${pid})`;
+/* The group's total has no pid */
+const who = pid => pid ? `${data.names[pid] || ""} (${pid})` : `${data.group} (total)`;
 
 function element(tag, text, cls) {
 	const e = document.createElement(tag);

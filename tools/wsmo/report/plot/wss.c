@@ -111,27 +111,31 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 
 /* "redis-server (123) heap, 10 s": enough to distinguish the series */
 static void series_name(char *buf, size_t size, const struct wsmon_wss_row *row,
-			const struct sorted *names)
+			const struct sorted *names, const char *group)
 {
 	const struct wss_name key = { .pid = row->pid };
 	const struct wss_name *name = sorted_find(names, &key);
-	char window[UNITS_LEN];
+	char window[UNITS_LEN], who[64];
 
-	snprintf(buf, size, "%s (%u) %s, window %s", name ? name->comm : "",
-		 row->pid, row->class == WSMON_CLASS_ALL ? "working set" :
-							   class_name(row->class),
+	if (row->group)
+		snprintf(who, sizeof(who), "%s (total)", group);
+	else
+		snprintf(who, sizeof(who), "%s (%u)", name ? name->comm : "", row->pid);
+	snprintf(buf, size, "%s %s, window %s", who,
+		 row->class == WSMON_CLASS_ALL ? "working set" : class_name(row->class),
 		 units_time(window, row->window_us * NSEC_PER_USEC));
 }
 
 static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
-			const struct wsmon_wss_rows *rss, const struct sorted *names)
+			const struct wsmon_wss_rows *rss, const struct sorted *names,
+			const char *group)
 {
 	char title[128], text[PLOT_TEXT];
 	const char *comma = "plot";
 	size_t i, n = 0;
 
 	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
-		series_name(title, sizeof(title), &rows->row[i], names);
+		series_name(title, sizeof(title), &rows->row[i], names, group);
 		plot_printf(p, "%s $wss%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $wss%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
 			    comma, n, plot_colors[n], n, plot_colors[n],
 			    plot_text(text, title));
@@ -147,7 +151,7 @@ static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
 
 int wss_plot(const struct picture *picture, const struct filter *filter,
 	     struct wsmon_wss_rows *rows, struct wsmon_wss_rows *rss,
-	     const struct sorted *names, const struct events *events)
+	     const struct sorted *names, const char *group, const struct events *events)
 {
 	struct axes ax = { .zero_ns = filter->zero_ns };
 	struct plot p;
@@ -177,6 +181,6 @@ int wss_plot(const struct picture *picture, const struct filter *filter,
 		    ax.time, ax.size);
 	plot_printf(&p, "set key above Left reverse\nset border 3\nset tics nomirror\nset autoscale xfix\n");
 	plot_events(&p, events, ax.zero_ns, ax.per_time);
-	plot_curves(&p, rows, rss, names);
+	plot_curves(&p, rows, rss, names, group);
 	return plot_close(&p);
 }

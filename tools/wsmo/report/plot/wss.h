@@ -6,6 +6,7 @@
 #define WSMO_PLOT_WSS_H
 
 #include "libwsmon/filter.h"
+#include "libwsmon/numbers/events.h"
 #include "libwsmon/numbers/series.h"
 #include "plot.h"
 
@@ -15,12 +16,13 @@
  * @rows: working set sizes in any order; sorted by it
  * @rss: resident sizes
  * @names: struct wss_name
+ * @group: name of the group
  * @events: peaks and marks
  *
  * Return: 0, or -1 after a message
  */
 int wss_plot(const struct picture *picture, const struct filter *filter,
 	     struct wsmon_wss_rows *rows, struct wsmon_wss_rows *rss,
-	     const struct sorted *names, const struct events *events);
+	     const struct sorted *names, const char *group, const struct events *events);
 
 #endif /* WSMO_PLOT_WSS_H */

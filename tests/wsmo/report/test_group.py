@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Recordings of processes with children: the total beside the targets."""
+import json
+import re
+
+import records as r
+import samples
+import test_html as html
+import test_sizing as sizing
+from command import Directory, golden, ok, run, same_numbers
+
+SEC = samples.SEC
+MIB = samples.MIB
+T0 = samples.T0
+UNSEEN = b"Not in the total: what 3 processes accessed in the interval in which they ended.\n"
+VIEWS = ("summary", "wss", "curve", "sizing", "peaks", "hot", "regions", "heatmap", "act", "raw")
+
+
+def lines(*args, data=None):
+    res = run("report", *args, "--json", "-i", "-", stdin=data or samples.family())
+    return [json.loads(line) for line in res.stdout.splitlines()]
+
+
+def text(accept):
+    for view in "wss", "summary":
+        args = ("report", view, "-i", "-")
+        res = run(*args, stdin=samples.family())
+        golden("group.%s.txt" % view, res.stdout, accept, res.returncode == 0 and
+               UNSEEN in res.stdout and not res.stderr, res.stderr)
+        same_numbers(view + " of a group", *args, stdin=samples.family(), not_raw=["name"])
+
+
+def human():
+    rows = run("report", "wss", "-i", "-", stdin=samples.family()).stdout.decode().splitlines()
+    groups = [n for n, row in enumerate(rows) if re.match(r" +\d+\.\d+ +- ", row)]
+    ok(rows[0] == "PID -: total of 6 to 14 processes (make and 1 more), each page once" and
+       len(groups) == 9 and groups == list(range(4, 13)), "rows of the total come first", rows)
+    many = r.header(T0) + r.group(T0 + SEC, 4) + r.total(T0 + SEC, "all", 1, 1, 1, 1) + r.end(T0 + SEC)
+    res = run("report", "wss", "-i", "-", stdin=many).stdout.decode().splitlines()
+    ok(res[0] == "PID -: total of 4 processes (), each page once", "no target has a name", res)
+
+
+def sizes():
+    rows = lines("wss")
+    ok([x for x in rows if x["scope"] == "group"][:2] == [
+        {"type": "wss", "t": 2.0, "scope": "group", "pid": None, "comm": None,
+         "name": "make and 1 more", "class": cls, "window_us": 1000000, "bytes": size * MIB,
+         "low": (size - 2) * MIB, "high": (size + 2) * MIB}
+        for cls, size in (("all", 41), ("anon", 30))] and
+       sum(x["scope"] == "process" for x in rows) == 8, "wss: objects of the total", rows)
+    for options, count in ((("-p", str(samples.PID)), 0), (("--class", "anon"), 3),
+                           (("--time", "3.5,"), 3), (("--time", ",1.5"), 0)):
+        rows = [x for x in lines("wss", *options) if x["scope"] == "group"]
+        ok(len(rows) == count, "%s: %d totals" % (" ".join(options), count), rows)
+    rows = lines("wss", "--percentiles=100")
+    ok([(x["scope"], x["name"], x["bytes"] >> 20) for x in rows if x["class"] == "all"] ==
+       [("group", "make and 1 more", 43), ("process", None, 8), ("process", None, 3)],
+       "percentiles of the total", rows)
+
+
+def summary():
+    first, *rest = lines("summary")
+    ok(first == {"type": "group", "name": "make and 1 more", "mean": 42 * MIB, "low": 40 * MIB,
+                 "high": 44 * MIB, "targets": 10 * MIB, "window_us": 1000000, "intervals": 3,
+                 "members_max": 14, "came": 60, "went": 48, "missed": 3, "unfollowed": 0},
+       "summary: the group comes first", first)
+    ok([(x["scope"], x["name"], x["class"], x["mean"] >> 20) for x in rest[:4]] ==
+       [("group", "make and 1 more", cls, size) for cls, size in (("all", 42), ("anon", 30), ("file", 12))] +
+       [("process", None, "all", 6)], "then its classes, then processes", rest[:4])
+    rows = lines("summary", "-p", str(samples.PID))
+    ok({x.get("scope") for x in rows} == {"process", None} and
+       "group" not in {x["type"] for x in rows}, "-p leaves the group out", rows)
+    res = run("report", "summary", "-p", str(samples.PID), "-i", "-", stdin=samples.family())
+    ok(b"Total" not in res.stdout and UNSEEN not in res.stdout, "and what is said of it", res)
+    first = lines("summary", "--class", "anon")[0]
+    ok(first["type"] == "group" and first["mean"] is None and first["members_max"] == 14,
+       "a class: no total of all memory", first)
+    same = r.header(T0) + r.target(T0, 1, b"x") + r.wss(T0 + SEC, 1, "all", MIB, MIB, MIB, MIB) + \
+        r.group(T0 + SEC, 2) + r.total(T0 + SEC, "all", MIB, MIB, MIB, MIB)
+    ok(lines("summary", data=same)[0]["targets"] is None, "a sum that is the total is left out")
+    full = same + r.stats(T0 + SEC, budget=1, members=9, unfollowed=5) + r.end(T0 + SEC)
+    res = run("report", "summary", "-i", "-", stdin=full)
+    ok(b"\nNot in the total: 5 processes that there was no room for.\n" in res.stdout and
+       UNSEEN not in res.stdout, "processes without room are reported", res)
+
+
+def with_totals(data):
+    """The same recording with a total that is what its first target uses."""
+    out = data[:len(r.header(0))]
+    for kind, t, body in r.parse(data):
+        out += r.record(kind, t, body)
+        if kind == r.WSS and body[:4] == b"\x07\0\0\0":
+            out += r.group(t, 3) + r.record(r.TOTAL, t, body[4:8] + bytes(4) + body[8:])
+    return out
+
+
+def curves():
+    data = with_totals(sizing.recording(sizing.random_use, pids=(7, 8), rss=lambda t: 90 * MIB))
+    rows = lines("curve", data=data)
+    of = {pid: [x for x in rows if x["pid"] == pid] for pid in (7, 8, None)}
+    ok(len(rows) == 3 * 8 and all(
+        # the group came a second later
+        abs(a["bytes"] - b["bytes"]) < 2 and a["p50"] == b["p50"]
+        for a, b in zip(of[7], of[None])), "curve: the total, no sum of targets", of[None])
+    rows = lines("sizing", "--limit", "50M", data=data)
+    ok([(x["pid"], x["of_rss"] is None) for x in rows if not x["mark"]] ==
+       [(7, False), (8, False), (None, True)],
+       "sizing: the resident size of children is not known", rows)
+    rows = lines("curve", "-p", "7", data=data)
+    ok({x["pid"] for x in rows} == {7}, "curve: -p leaves the total out", rows)
+
+
+def other_views():
+    for view in VIEWS:
+        res = run("report", view, "-i", "-", stdin=samples.family())
+        ok(res.returncode in (0, 1) and b"type17" not in res.stdout + res.stderr,
+           "report " + view, res)
+    rows = lines("raw")
+    groups = [x for x in rows if x["type"] == "group"]
+    totals = [x for x in rows if x["type"] == "total"]
+    ok(len(groups) == 3 and len(totals) == 9 and groups[1]["missed"] == 3 and
+       groups[0]["visits"] == 1500 and totals[1]["class"] == "anon" and
+       totals[1]["mapped"] == 400 * MIB, "raw: both records", groups, totals[:2])
+    ok(not [x for x in lines("raw", "-p", str(samples.PID)) if x["type"] in ("group", "total")],
+       "raw: -p leaves them out")
+    data = html.embedded(html.page(samples.family()))
+    ok(data["group"] == "make and 1 more" and data["summary"][0]["type"] == "group" and
+       [s["class"] for s in data["wss"]] == ["all", "anon", "file", "all", "all"] and
+       [s["pid"] for s in data["wss"]] == [0, 0, 0, samples.ODD, samples.PID],
+       "html: the total is first", data["wss"])
+    with Directory() as d:
+        res = run("report", "wss", "-o", d.path("x.svg"), "-i", "-", stdin=samples.family())
+        ok(res.returncode == 0 and b"make and 1 more (total)" in
+           re.sub(rb"\s+", b" ", d.read("x.svg")), "wss: a picture", res)
+
+
+def exports():
+    out = run("export", "openmetrics", "-i", "-", stdin=samples.family()).stdout.decode()
+    ok(re.search(r'^wsmon_working_set_bytes\{group="make and 1 more",class="all",window_seconds="1"\} '
+                 r"%d \d" % (41 * MIB), out, re.M) and
+       re.search(r'^wsmon_working_set_low_bytes\{group="make and 1 more",class="anon",.*\} %d ' %
+                 (28 * MIB), out, re.M) and out.count('group="make') == 4 * 9 and
+       out.endswith("# EOF\n"), "openmetrics has the total", out)
+    out = run("export", "openmetrics", "-p", str(samples.PID), "-i", "-", stdin=samples.family()).stdout
+    ok(b'group="make' not in out and b'comm="make"' in out, "openmetrics: -p leaves it out", out)
+    events = json.loads(run("export", "chrome", "-i", "-", stdin=samples.family()).stdout)["traceEvents"]
+    ok([e["args"]["bytes"] >> 20 for e in events if e["name"] == "total working set all, 1 s"] ==
+       [41, 42, 43], "chrome has the total", events[:5])
+
+
+def main(accept):
+    text(accept)
+    human()
+    sizes()
+    summary()
+    curves()
+    other_views()
+    exports()
