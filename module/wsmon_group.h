@@ -76,6 +76,8 @@ struct wsmon_object {
  * @read:	its mappings were read
  * @known:	the group's space has it
  * @read_ns:	when its mappings were read
+ * @rss:	resident pages when its mappings were read
+ * @left_out:	its mappings could not be read the last time
  * @blind:	it could not be looked at when it ended
  * @ending:	it has ended, but was not looked at yet
  * @ended:	it counts among @nr_ended of the group
@@ -99,6 +101,8 @@ struct wsmon_share {
 	u32 cap_visits;
 	bool read;
 	bool known;
+	u64 rss;
+	bool left_out;
 	bool blind;
 	bool ending;
 	bool ended;
@@ -157,6 +161,8 @@ struct wsmon_answer {
  * @went:	members that ended in it
  * @missed:	those of @went that could not be looked at when they ended
  * @nr_visits:	visits in this interval
+ * @reading_ns:	time of reading mappings at this boundary
+ * @blind:	pages that grew where mappings could not be read
  * @changed:	the space is out of date
  */
 struct wsmon_group {
@@ -187,6 +193,8 @@ struct wsmon_group {
 	u32 went;
 	u32 missed;
 	u32 nr_visits;
+	u64 reading_ns;
+	u64 blind;
 	bool changed;
 };
 

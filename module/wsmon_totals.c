@@ -40,21 +40,40 @@ static struct wsmon_interval group_describe(const struct wsmon_group *g, u64 now
 	return iv;
 }
 
-/* Read the mappings of a share if they changed. */
+/*
+ * Tell whether mappings may be read: that takes at most half of the CPU budget, or all of it
+ * for those that were left out the last time.
+ */
+static bool group_may_read(const struct wsmon_group *g, const struct wsmon_share *s)
+{
+	u64 budget = div64_u64(group_aggr_ns() * wsmon.attrs.cpu_permille, 2000);
+
+	return !s->read || g->reading_ns < (s->left_out ? 2 * budget : budget);
+}
+
+/*
+ * Read the mappings of a share if they changed. If that has to wait, what grew meanwhile is
+ * not known.
+ */
 static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 			 u64 now)
 {
+	struct wsmon_group *g = ss->group;
+	u64 start = ktime_get_ns(), rss = get_mm_rss(mm);
 	bool first = !s->read;
 
-	if (!first && (!wsmon_pace_may_check(&ss->pace) ||
-		       (s->stamp == wsmon_vaddr_stamp(mm) && now - s->read_ns < REREAD *
-			wsmon.attrs.update_us * NSEC_PER_USEC)))
+	if (!first && s->stamp == wsmon_vaddr_stamp(mm) &&
+	    now - s->read_ns < REREAD * wsmon.attrs.update_us * NSEC_PER_USEC)
 		return;
-	/* if it cannot be read now, the next interval tries again */
-	if (wsmon_share_read(ss, s, mm, now))
+	s->left_out = !group_may_read(g, s) || wsmon_share_read(ss, s, mm, now);
+	g->reading_ns += ktime_get_ns() - start;
+	if (s->left_out) {
+		g->blind += rss > s->rss ? rss - s->rss : 0;
 		return;
-	ss->group->changed |= first;
-	wsmon_visit_plan(ss->group, s);
+	}
+	s->rss = rss;
+	g->changed |= first;
+	wsmon_visit_plan(g, s);
 }
 
 /* Look at all samples, and read mappings that changed. */
@@ -167,6 +186,13 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 	}
 }
 
+/* Add pages of which nothing is known. */
+static void wss_add_unknown(struct wsmon_wss *w, u64 pages)
+{
+	w->mapped += pages;
+	w->high += pages;
+}
+
 static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
 	struct wsmon_group *g = ss->group;
@@ -186,6 +212,8 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
 		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
 		group_add_past(g, iv, k);
+		wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], g->blind);
+		wss_add_unknown(&g->wss[k][WSMON_WSS_REST], g->blind);
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
@@ -199,6 +227,8 @@ static void group_next_past(struct wsmon_group *g, u64 now)
 	memset(&g->past[g->at], 0, sizeof(g->past[g->at]));
 	g->born += g->came;
 	g->went = 0;
+	g->blind = 0;
+	g->reading_ns = 0;
 	g->missed = 0;
 }
 

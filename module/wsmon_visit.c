@@ -17,11 +17,9 @@
 
 #define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Visits of a share, at most; a sample that has no room is not looked at there */
+/* Visits of a share, regions looked at while planning them, answers of a group */
 #define VISITS_MAX	65536U
-/* Regions looked at while planning them */
 #define STEPS_MAX	(1U << 20)
-/* Answers of a group in an interval */
 #define ANSWERS_MAX	(1U << 17)
 
 /* Find the region with a page, or the first one above it. */
@@ -56,12 +54,9 @@ static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon
 
 /* Planning */
 
-/**
- * struct visit_plan - visits of a share being planned, in @visits of the group
- * @g:	the group
- * @s:	the share
- * @nr:	number of visits so far
- * @steps:	regions looked at: a file may be mapped thousands of times
+/*
+ * Visits of a share being planned, in @visits of the group: @nr so far. @steps: regions looked
+ * at, as a file may be mapped thousands of times
  */
 struct visit_plan {
 	struct wsmon_group *g;
