@@ -135,8 +135,8 @@ u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target)
  * @mmp:	set to the mm, to be given to mmdrop()
  * @now:	the time
  *
- * Return: the share; NULL if it has none: it has ended, another member uses the same mm, or there is
- * no memory.
+ * Return: the share; NULL if it has none: the member has ended, another one uses the same
+ * mm, or there is no memory.
  */
 struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
 					  struct mm_struct **mmp, u64 now)
@@ -255,7 +255,8 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
  * wsmon_group_begin - begin with a group if a session has a second member
  * @ss:	the session
  *
- * Also begins anew if attributes changed that it depends on. If there is no memory for it, the next member makes this try again.
+ * Also begins anew if attributes changed that it depends on. If there is no memory for it,
+ * the next look at members makes this try again.
  */
 void wsmon_group_begin(struct wsmon_session *ss)
 {
@@ -395,14 +396,14 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
  * wsmon_group_exec - a member has executed a program
  * @ss:	the session
  * @m:	the member
- * @old: the mm of the program before, referenced; or NULL
- * @now: the time
+ * @old:	the mm of the program before, referenced; or NULL
+ * @now:	the time
  *
  * What it touched before is looked at if it was a member for an interval; a child usually
  * executes a program at once.
  */
-void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m, struct mm_struct *old,
-		     u64 now)
+void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
+		      struct mm_struct *old, u64 now)
 {
 	if (ss->group && m->share && old == m->share->mm)
 		group_end_program(ss, m, old, now);
@@ -412,7 +413,7 @@ void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m, struct m
  * wsmon_group_exit - a member has ended
  * @ss:	the session
  * @m:	the member, which is removed next
- * @now: the time
+ * @now:	the time
  */
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {

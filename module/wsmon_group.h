@@ -244,7 +244,6 @@ static inline bool wsmon_region_has_ended(struct wsmon_group *g, const struct ws
 	return wsmon_group_has_ended(g, r->start) || wsmon_group_has_ended(g, r->end - 1);
 }
 
-
 /* wsmon_visit.c */
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,

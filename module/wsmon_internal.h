@@ -157,8 +157,8 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 
 /* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
 void wsmon_group_begin(struct wsmon_session *ss);
-void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m, struct mm_struct *old,
-		     u64 now);
+void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
+		      struct mm_struct *old, u64 now);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_leave(struct wsmon_session *ss);

@@ -37,7 +37,7 @@ int wsmon_parts_grow(struct wsmon_parts *parts)
 
 /* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
 static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		     const void *key, enum wsmon_part_kind kind, u32 class)
+		      const void *key, enum wsmon_part_kind kind, u32 class)
 {
 	struct wsmon_part part = {
 		.key = key,

@@ -185,7 +185,7 @@ struct wsmon_stats {
 };
 
 /* Pages of a slot: see wsmon_group.h */
-#define WSMON_SLOT_PAGES	(1ULL << 40)
+#define WSMON_SLOT_PAGES	BIT_ULL(40)
 
 /**
  * enum wsmon_part_kind - who may map a page of a member

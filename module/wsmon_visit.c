@@ -14,13 +14,12 @@
 #include <linux/sort.h>
 
 #include "wsmon_group.h"
-
 #define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
 /* Visits of a share, regions looked at while planning them, answers of a group */
 #define VISITS_MAX	65536U
-#define STEPS_MAX	(1U << 20)
-#define ANSWERS_MAX	(1U << 17)
+#define STEPS_MAX	BIT(20)
+#define ANSWERS_MAX	BIT(17)
 
 /* Find the region with a page, or the first one above it. */
 static u32 regions_search(const struct wsmon_regions *rs, u64 page)
@@ -268,16 +267,17 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
-		if (!v->done)
+		if (!v->done) {
 			rs->r[k].last = 0;
-		else if (v->seen && visit_counts(s, v, true)) {
+			continue;
+		}
+		if (v->seen && visit_counts(s, v, true)) {
 			v->vague = v->around && v->text && v->absent;
 			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
-		if (v->done)
-			v->looked_ns = looked;
+		v->looked_ns = looked;
 	}
 }
 

@@ -136,8 +136,8 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 }
 
 /* Add new memory of a class, of which m of n sampled pages were accessed. */
-static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh, u32 class,
-			  unsigned int shift)
+static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh,
+				   u32 class, unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
 	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
