@@ -140,7 +140,7 @@ MUTATIONS = [
         (MEMBER, "	if (m->mm)\n		mmput_async(m->mm);\n", "")]),
     ("member_found_when_freed", "debug", SELF + "children_test.py", [
         (MEMBER, "	hlist_del(&m->hash);\n	list_del(&m->node);", "	list_del(&m->node);")]),
-    ("old_program_not_put", "debug", stress("exec_followed nothing_is_leaked"), [
+    ("old_program_not_put", "6.12", SELF + "children_test.py", [
         (SESSION, "			if (old)\n				mmput_async(old);\n", "")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
         (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",

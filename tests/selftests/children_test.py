@@ -184,6 +184,18 @@ def many_children():
         assert w.slab_objects(name) < number + 200, name + " leaks"
 
 
+def programs_end():
+    """The memory that a child has before it executes a program is freed."""
+    before = w.slab_objects("mm_struct")
+    with Family("go()\nfor _ in range(100): os.waitpid(child(lambda: os.execlp('true', 'true')), 0)"
+                "\nsay(0); go()") as f:
+        f.fork()
+        f.children.clear()
+        become(1, 1)
+    w.wait_for("idle", w.idle)
+    assert w.slab_objects("mm_struct") < before + 50, "leaks"
+
+
 def ended_in_a_storm():
     """A session, and the module, while members come and go"""
     p = forks("storm")
@@ -208,4 +220,4 @@ w.need("gcc")
 PROGRAM = w.program("forks")
 w.main(forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
        child_outlives_target, not_followed, changed_while_running, many_children,
-       ended_in_a_storm)
+       programs_end, ended_in_a_storm)
