@@ -2,7 +2,7 @@
 /*
  * wsmon_group.c - the members of a session together: a working set with each page once
  *
- * A session has a group from the moment it has a second member. The group's samples are
+ * A session that follows children has a group from the moment it has a second member. The group's samples are
  * looked at once an interval, after those of the targets:
  *
  *	check	look at the samples in all members; read mappings that changed
@@ -252,7 +252,7 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 }
 
 /**
- * wsmon_group_begin - begin with a group if a session has a second member
+ * wsmon_group_begin - begin with a group if a session that follows has a second member
  * @ss:	the session
  *
  * Also begins anew if attributes changed that it depends on. If there is no memory for it,
@@ -271,7 +271,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		wsmon_group_free(ss);
 		ss->regroup = false;
 	}
-	if (ss->group || READ_ONCE(ss->nr_members) < 2)
+	if (ss->group || !wsmon.attrs.follow || READ_ONCE(ss->nr_members) < 2)
 		return;
 	ss->cleared = wsmon_cleared_alloc();
 	g = group_alloc();
