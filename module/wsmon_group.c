@@ -2,8 +2,8 @@
 /*
  * wsmon_group.c - the members of a session together: a working set with each page once
  *
- * A session that follows children has a group from the moment it has a second member. The group's samples are
- * looked at once an interval, after those of the targets:
+ * A session that follows children has a group from the moment it has a second member. The
+ * group's samples are looked at once an interval, after those of the targets:
  *
  *	check	look at the samples in all members; read mappings that changed
  *	learn	from what was seen; sample what is new; estimate; write the records
@@ -166,6 +166,8 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 		mmdrop(mm);
 		return NULL;
 	}
+	/* a thread that comes or goes may have been missed the last time */
+	s->ending = false;
 	*mmp = mm;
 	return s;
 }

@@ -117,6 +117,7 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr, struct pid_namespace *ns
 int wsmon_set_mark(const char *text, size_t len);
 
 /* wsmon_interval.c: a target's rounds */
+struct wsmon_interval wsmon_interval_describe(u64 begin_ns, u64 now);
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 

@@ -43,18 +43,19 @@ static u64 interval_window_ns(u32 k)
 	return wsmon.attrs.windows_us[k] * NSEC_PER_USEC;
 }
 
-/* Describe the interval of a target that ends now. */
-static struct wsmon_interval target_interval(const struct wsmon_target *t, u64 now)
+/**
+ * wsmon_interval_describe - describe an interval from @begin_ns to @now; the rest is 0
+ * @begin_ns:	when it began
+ * @now:	when it ends
+ */
+struct wsmon_interval wsmon_interval_describe(u64 begin_ns, u64 now)
 {
 	struct wsmon_interval iv = {
-		.begin_ns = t->interval_ns,
+		.begin_ns = begin_ns,
 		.now = now,
 		.aggr_ns = wsmon_aggr_ns(),
 		.slack_ns = wsmon_slack_ns(),
 		.nr_windows = wsmon.attrs.nr_windows,
-		.idle = t->idle,
-		.active = t->active_intervals,
-		.drop_all = t->drop_all,
 	};
 	u32 k;
 
@@ -218,7 +219,10 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 
 	t->active_intervals += !slept;
 	t->ran_since_read |= !slept;
-	iv = target_interval(t, now);
+	iv = wsmon_interval_describe(t->interval_ns, now);
+	iv.idle = t->idle;
+	iv.active = t->active_intervals;
+	iv.drop_all = t->drop_all;
 	if (!slept) {
 		for (i = 0; i < t->regions.nr; i++)
 			t->regions.r[i].due = wsmon_region_due(&t->regions.r[i], &iv);

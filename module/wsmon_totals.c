@@ -12,41 +12,13 @@
 /* Mappings that seem not to have changed are read again after this many update_us */
 #define REREAD	8U
 
-static u64 group_aggr_ns(void)
-{
-	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
-}
-
-static u64 group_window_ns(u32 k)
-{
-	return wsmon.attrs.windows_us[k] * NSEC_PER_USEC;
-}
-
-/* Describe the interval that ends now. */
-static struct wsmon_interval group_describe(const struct wsmon_group *g, u64 now)
-{
-	struct wsmon_interval iv = {
-		.begin_ns = g->interval_ns,
-		.now = now,
-		.aggr_ns = group_aggr_ns(),
-		.slack_ns = wsmon_slack_ns(),
-		.nr_windows = wsmon.attrs.nr_windows,
-		.active = g->active,
-	};
-	u32 k;
-
-	for (k = 0; k < iv.nr_windows; k++)
-		iv.window_ns[k] = group_window_ns(k);
-	return iv;
-}
-
 /*
  * Tell whether mappings may be read: that takes at most half of the CPU budget, or all of it
  * for those that were left out the last time.
  */
 static bool group_may_read(const struct wsmon_group *g, const struct wsmon_share *s)
 {
-	u64 budget = div64_u64(group_aggr_ns() * wsmon.attrs.cpu_permille, 2000);
+	u64 budget = div64_u64(wsmon_aggr_ns() * wsmon.attrs.cpu_permille, 2000);
 
 	return !s->read || g->reading_ns < (s->left_out ? 2 * budget : budget);
 }
@@ -247,7 +219,8 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	if (!g || g->interval_ns >= now)
 		return;
 	g->active++;
-	iv = group_describe(g, now);
+	iv = wsmon_interval_describe(g->interval_ns, now);
+	iv.active = g->active;
 	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
 	group_check(ss, &iv);
 	wsmon_visit_learn(g, &iv);
