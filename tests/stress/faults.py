@@ -29,6 +29,11 @@ def prepare():
         s.write(debug + kind + "/ignore-gfp-wait", "N")
         s.write(debug + kind + "/verbose", 0)
     s.try_write(debug + "fail_page_alloc/min-order", 0)
+    # All caches but one: alloc_vmap_area() warns when it gets no vmap_area
+    for cache in os.listdir("/sys/kernel/slab"):
+        if cache != "vmap_area":
+            s.write("/sys/kernel/slab/" + cache + "/failslab", 1)
+    s.write(debug + "failslab/cache-filter", "Y")
 
 
 class Fault:
