@@ -49,28 +49,34 @@ static int __init wsmon_init(void)
 {
 	int err;
 
-	err = wsmon_buffer_init();
+	wsmon_monitor_init(&wsmon, 0);
+	err = wsmon_young_init();
 	if (err)
 		return err;
-	err = wsmon_stream_init();
+	err = wsmon_debugfs_buffer_init();
 	if (err)
-		goto err_buffer_exit;
+		goto err_young_exit;
 	err = wsmon_probes_init();
 	if (err)
-		goto err_stream_exit;
-	err = create_files();
+		goto err_buffer_exit;
+	err = wsmon_device_init();
 	if (err)
 		goto err_probes_exit;
+	err = create_files();
+	if (err)
+		goto err_device_exit;
 	/* pairs with wsmon_may_open() */
 	smp_store_release(&wsmon_ready, true);
 	return 0;
 
+err_device_exit:
+	wsmon_device_exit();
 err_probes_exit:
 	wsmon_probes_exit();
-err_stream_exit:
-	wsmon_stream_exit();
 err_buffer_exit:
-	wsmon_buffer_exit();
+	wsmon_debugfs_buffer_exit();
+err_young_exit:
+	wsmon_young_exit();
 	return err;
 }
 
@@ -78,12 +84,12 @@ static void __exit wsmon_exit(void)
 {
 	/* no file can be used from here on, so no session can be started */
 	debugfs_remove(wsmon_dir);
-	wsmon_set_targets(NULL, 0, NULL);
+	wsmon_device_exit();
+	wsmon_set_targets(&wsmon, NULL, 0, NULL);
 	wsmon_probes_exit();
-	wsmon_tlb_drain();
+	wsmon_young_exit();
 	wsmon_session_free(wsmon.session);
-	wsmon_stream_exit();
-	wsmon_buffer_exit();
+	wsmon_debugfs_buffer_exit();
 }
 
 module_init(wsmon_init);

@@ -47,7 +47,7 @@ struct debugfs_cursor {
 
 static void *lines_find(struct debugfs_cursor *c)
 {
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return ERR_PTR(-ERESTARTSYS);
 	c->locked = true;
 	c->records = 0;
@@ -114,7 +114,7 @@ static ssize_t attrs_write(struct file *file, const char __user *buf, size_t cou
 
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	ret = wsmon_set_attrs(text, count);
+	ret = wsmon_set_attrs(&wsmon, text, count);
 	kfree(text);
 	return ret ?: count;
 }
@@ -138,7 +138,7 @@ static int attrs_show(struct seq_file *m, void *unused)
 	struct wsmon_attrs a;
 	u32 k;
 
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	a = wsmon.attrs;
 	mutex_unlock(&wsmon.lock);
@@ -176,7 +176,7 @@ static ssize_t target_write(struct file *file, const char __user *buf, size_t co
 	}
 	ret = wsmon_pids_parse(pids, WSMON_MAX_TARGETS, text, count);
 	if (ret >= 0)
-		ret = wsmon_set_targets(pids, ret, m->private);
+		ret = wsmon_set_targets(&wsmon, pids, ret, m->private);
 	kfree(pids);
 	kfree(text);
 	return ret ?: count;
@@ -200,7 +200,7 @@ static bool pids_show(struct seq_file *m, const char *before, bool secondary)
 
 static int target_show(struct seq_file *m, void *unused)
 {
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	pids_show(m, "", false);
 	mutex_unlock(&wsmon.lock);
@@ -215,14 +215,14 @@ static ssize_t mark_write(struct file *file, const char __user *buf, size_t coun
 
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	ret = wsmon_set_mark(text, count);
+	ret = wsmon_set_mark(&wsmon, text, count);
 	kfree(text);
 	return ret ?: count;
 }
 
 static int mark_show(struct seq_file *m, void *unused)
 {
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	seq_printf(m, "%u\n", wsmon.session ? wsmon.session->nr_marks : 0);
 	mutex_unlock(&wsmon.lock);
@@ -231,7 +231,7 @@ static int mark_show(struct seq_file *m, void *unused)
 
 static int status_show(struct seq_file *m, void *unused)
 {
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	seq_puts(m, wsmon.running ? "running\n" : "idle\n");
 	if (wsmon.stop_reason == WSMON_END_STOPPED)
@@ -376,10 +376,11 @@ static int stats_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_rec_stats s = { };
 
-	if (wsmon_lock())
+	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	if (wsmon.session)
 		wsmon_stats_fill(&s, wsmon.session);
+	wsmon_debugfs_buffer_lost(&s);
 	mutex_unlock(&wsmon.lock);
 	seq_printf(m, "rounds=%llu\nlate_rounds=%llu\nmissed=%llu\n",
 		   s.rounds, s.late_rounds, s.missed);

@@ -53,7 +53,7 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 		.number = g->number,
 		.start_ns = g->start_ns,
 		.end_ns = edge == WSMON_PEAK_END ? now : 0,
-		.window_us = wsmon.attrs.windows_us[0],
+		.window_us = ss->mon->attrs.windows_us[0],
 		.bytes = w->pages << PAGE_SHIFT,
 		.low = w->low << PAGE_SHIFT,
 		.high = w->high << PAGE_SHIFT,
@@ -100,13 +100,13 @@ static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 gr
 	/* skip an estimate that could be any size: no sample has served for a window yet */
 	if (w->mapped && !w->low && w->high == w->mapped)
 		return;
-	if (wsmon_peak_ends(d, &wsmon.attrs, w))
+	if (wsmon_peak_ends(d, &ss->mon->attrs, w))
 		group_report_edge(ss, t, group, WSMON_PEAK_END, d->ended, now);
 	if (slept)
 		return;
-	if (wsmon_peak_begins(d, &wsmon.attrs, w))
+	if (wsmon_peak_begins(d, &ss->mon->attrs, w))
 		group_begin_peak(ss, t, group, now);
-	wsmon_peak_learn(d, &wsmon.attrs, w);
+	wsmon_peak_learn(d, &ss->mon->attrs, w);
 }
 
 /* Is the estimate from this interval? If all regions are stale, it is an old one. */
@@ -123,6 +123,7 @@ static bool target_was_observed(const struct wsmon_target *t)
 
 static void target_trace(const struct wsmon_target *t, const struct wsmon_target *of, u64 now)
 {
+	const struct wsmon_attrs *attrs = &t->session->mon->attrs;
 	pid_t pid = pid_nr(t->pid);
 	u32 k, c;
 
@@ -131,10 +132,10 @@ static void target_trace(const struct wsmon_target *t, const struct wsmon_target
 			     of->wss[0][WSMON_CLASS_ALL].mapped << PAGE_SHIFT);
 	if (!trace_wsmon_wss_enabled())
 		return;
-	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+	for (k = 0; k < attrs->nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
 			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
-				trace_wsmon_wss(pid, c, wsmon.attrs.windows_us[k],
+				trace_wsmon_wss(pid, c, attrs->windows_us[k],
 						&of->wss[k][c]);
 		}
 	}
@@ -152,7 +153,7 @@ void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64
 	u32 group;
 
 	target_trace(t, of, now);
-	if (wsmon.attrs.peak_detector == WSMON_PEAK_OFF || !target_was_observed(of))
+	if (ss->mon->attrs.peak_detector == WSMON_PEAK_OFF || !target_was_observed(of))
 		return;
 	for (group = 0; group < WSMON_PEAK_GROUPS; group++)
 		group_judge(ss, t, group, of->idle == of->rounds, now);

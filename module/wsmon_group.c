@@ -33,7 +33,7 @@
 
 /* Beginning and end */
 
-static struct wsmon_group *group_alloc(void)
+static struct wsmon_group *group_alloc(const struct wsmon_attrs *attrs)
 {
 	struct wsmon_group *g = kvzalloc(sizeof(*g), GFP_KERNEL);
 
@@ -42,7 +42,7 @@ static struct wsmon_group *group_alloc(void)
 	xa_init_flags(&g->slots, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&g->shares);
 	INIT_LIST_HEAD(&g->objects);
-	g->regions.limit = max(wsmon.attrs.max_regions / GROUP_SHARE, 1U);
+	g->regions.limit = max(attrs->max_regions / GROUP_SHARE, 1U);
 	g->regions.budget = g->regions.limit;
 	if (wsmon_regions_alloc(&g->regions)) {
 		kvfree(g);
@@ -102,10 +102,9 @@ void wsmon_group_free(struct wsmon_session *ss)
 		kvfree(ss->group->visits);
 		kvfree(ss->group->answers);
 		kvfree(ss->group);
+		wsmon_young_leave();
 	}
-	kvfree(ss->cleared);
 	ss->group = NULL;
-	ss->cleared = NULL;
 }
 
 /**
@@ -203,13 +202,13 @@ void wsmon_group_draw(struct wsmon_session *ss)
 
 		if (r->armed_ns)
 			continue;
-		wsmon_region_draw(&g->space, r, ~wsmon.attrs.seed, ss->epoch);
+		wsmon_region_draw(&g->space, r, ~ss->mon->attrs.seed, ss->epoch);
 		r->weight = 1;
 		r->last = 1;
 		for (h = 0; h < 2 && r->n[h]; h++) {
 			const struct wsmon_object *o = wsmon_group_object(g, r->s[h].vpn);
 			u64 random = wsmon_hash64(r->s[h].vpn ^ wsmon_hash64(ss->epoch) ^
-						  wsmon.attrs.seed);
+						  ss->mon->attrs.seed);
 
 			wsmon_sample_reach(&r->s[h], o ? o->mappers : 1, random);
 			r->weight = max_t(u32, r->weight, U32_MAX / r->s[h].chance);
@@ -273,16 +272,14 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		wsmon_group_free(ss);
 		ss->regroup = false;
 	}
-	if (ss->group || !wsmon.attrs.follow || READ_ONCE(ss->nr_members) < 2)
+	if (ss->group || !ss->mon->attrs.follow || READ_ONCE(ss->nr_members) < 2)
 		return;
-	ss->cleared = wsmon_cleared_alloc();
-	g = group_alloc();
+	g = group_alloc(&ss->mon->attrs);
+	if (!g)
+		return;
 	ss->group = g;
-	if (!g || !ss->cleared) {
-		wsmon_group_free(ss);
-		return;
-	}
-	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
+	wsmon_young_join();
+	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	list_for_each_entry(m, &ss->members, node) {
 		s = wsmon_group_get_share(ss, m, &mm, now);
 		if (!s)
@@ -372,7 +369,7 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	struct wsmon_share *s = m->share;
 
 	/* if no CPU time is left, it is not known what it used */
-	if (!wsmon_pace_may_check(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns())
+	if (!wsmon_pace_may_check(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns(ss))
 		mm = NULL;
 	if (!mm) {
 		g->missed++;

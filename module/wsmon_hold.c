@@ -48,9 +48,9 @@ void wsmon_walk_unlock(struct wsmon_walk *w)
 	wsmon_mm_unlock(w->pass.mm);
 	w->locked = false;
 	held = ktime_get_ns() - w->since_ns;
-	wsmon_hist_add(&w->session->hold, held);
-	if (held > w->pass.stats->max_hold_ns)
-		w->pass.stats->max_hold_ns = held;
+	wsmon_hist_add(&w->pass.session->hold, held);
+	if (held > w->pass.session->stats.max_hold_ns)
+		w->pass.session->stats.max_hold_ns = held;
 }
 
 static bool walk_lock(struct wsmon_walk *w)

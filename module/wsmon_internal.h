@@ -5,7 +5,8 @@
  * Files call those below them, never upwards:
  *
  *	core		init and exit, the files in debugfs
- *	debugfs		texts that people read and write
+ *	debugfs		texts that people read and write	device	/dev/wsmon
+ *	reader		open files that records are read from
  *	session		start, stop, change; kwsmond and the schedule of its rounds
  *	interval	a round of one target, the end of its aggregation interval
  *	events		peaks, tracepoints	walk	the pass over the sample pages
@@ -69,13 +70,15 @@ DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 #endif
 
 /* wsmon_state.c: lock, attributes, memory of a session */
-extern struct wsmon wsmon;
+extern struct wsmon_monitor wsmon;
+extern const struct wsmon_attrs wsmon_default_attrs;
 extern bool wsmon_ready;
-int wsmon_lock(void);
-void wsmon_lock_round(void);
+void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
+int wsmon_lock(struct wsmon_monitor *mon);
+void wsmon_lock_round(struct wsmon_monitor *mon);
 int wsmon_may_open(void);
-struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
-					   struct pid_namespace *ns,
+struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon, const u32 *pids,
+					   unsigned int nr, struct pid_namespace *ns,
 					   const struct wsmon_attrs *attrs);
 void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_regions_alloc(struct wsmon_regions *rs);
@@ -88,20 +91,20 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
 void wsmon_session_forget(struct wsmon_session *ss, u32 first);
 
-static inline u64 wsmon_sample_ns(void)
+static inline u64 wsmon_sample_ns(const struct wsmon_session *ss)
 {
-	return wsmon.attrs.sample_us * NSEC_PER_USEC;
+	return ss->mon->attrs.sample_us * NSEC_PER_USEC;
 }
 
 /* A round may come this much too early */
-static inline u64 wsmon_slack_ns(void)
+static inline u64 wsmon_slack_ns(const struct wsmon_session *ss)
 {
-	return wsmon_sample_ns() / 2;
+	return wsmon_sample_ns(ss) / 2;
 }
 
-static inline u64 wsmon_aggr_ns(void)
+static inline u64 wsmon_aggr_ns(const struct wsmon_session *ss)
 {
-	return wsmon.attrs.aggr_us * NSEC_PER_USEC;
+	return ss->mon->attrs.aggr_us * NSEC_PER_USEC;
 }
 
 /* The target whose regions and estimates describe a target: itself or its twin */
@@ -112,12 +115,18 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 }
 
 /* wsmon_session.c: starting, stopping, attributes, kwsmond */
-int wsmon_set_attrs(const char *text, size_t len);
-int wsmon_set_targets(const u32 *pids, unsigned int nr, struct pid_namespace *ns);
-int wsmon_set_mark(const char *text, size_t len);
+int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
+int wsmon_set_targets(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
+		      struct pid_namespace *ns);
+int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len);
+
+/* wsmon_device.c: /dev/wsmon */
+int wsmon_device_init(void);
+void wsmon_device_exit(void);
 
 /* wsmon_interval.c: a target's rounds */
-struct wsmon_interval wsmon_interval_describe(u64 begin_ns, u64 now);
+struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
+					      u64 now);
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 
@@ -143,7 +152,7 @@ void wsmon_members_init(struct wsmon_session *ss);
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
 void wsmon_members_follow(struct wsmon_session *ss, bool follow);
-void wsmon_members_watch(struct wsmon_session *ss);
+int wsmon_members_watch(struct wsmon_session *ss);
 void wsmon_members_unwatch(struct wsmon_session *ss);
 bool wsmon_members_update(struct wsmon_session *ss);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
@@ -210,36 +219,36 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle);
 
 /* wsmon_young.c: the sampler */
-struct wsmon_cleared *wsmon_cleared_alloc(void);
-void wsmon_tlb_drain(void);
-u64 wsmon_tlb_remote_ns(void);
+int wsmon_young_init(void);
+void wsmon_young_exit(void);
+void wsmon_young_join(void);
+void wsmon_young_leave(void);
+u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon);
 
 /* wsmon_stream.c: encoding records, with wsmon.lock held */
-int wsmon_stream_init(void);
-void wsmon_stream_exit(void);
-void wsmon_stream_end(u32 reason);
-void wsmon_stream_attrs(void);
+void wsmon_stream_end(const struct wsmon_session *ss, u32 reason);
+void wsmon_stream_attrs(const struct wsmon_session *ss);
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
 void wsmon_stream_areas(const struct wsmon_target *t);
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
-void wsmon_stream_mark(u32 number, const char *text, size_t len);
+void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *text, size_t len);
 void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_group(const struct wsmon_session *ss, u64 now);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
 
-/* wsmon_buffer.c: where records wait for the reader */
-int wsmon_buffer_init(void);
-void wsmon_buffer_exit(void);
-void wsmon_buffer_begin(void);
-void wsmon_buffer_put(const struct wsmon_record *rec);
-void wsmon_buffer_lost(u64 *records, u64 *bytes);
-void wsmon_buffer_end(void);
-bool wsmon_buffer_attached(void);
+/* wsmon_buffer.c: where records wait for readers; wsmon_buffer.h has more */
+void wsmon_buffers_begin(struct wsmon_monitor *mon);
+void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
+void wsmon_buffers_end(struct wsmon_monitor *mon);
+bool wsmon_buffers_attached(struct wsmon_monitor *mon);
 
-/* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
+/* The files in debugfs: wsmon_reader.c has the first, wsmon_debugfs.c the others */
+int wsmon_debugfs_buffer_init(void);
+void wsmon_debugfs_buffer_exit(void);
+void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec);
 extern const struct file_operations wsmon_buffer_fops;
 extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_mark_fops;
 extern const struct file_operations wsmon_wss_fops, wsmon_regions_fops, wsmon_peaks_fops;

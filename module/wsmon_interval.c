@@ -33,56 +33,61 @@
 #define YOUNG		3U
 
 /* Tell whether @ns have passed since @since, give or take half a sampling interval. */
-static bool interval_elapsed(u64 since, u64 now, u64 ns)
+static bool interval_elapsed(const struct wsmon_session *ss, u64 since, u64 now, u64 ns)
 {
-	return now - since + wsmon_slack_ns() >= ns;
+	return now - since + wsmon_slack_ns(ss) >= ns;
 }
 
-static u64 interval_window_ns(u32 k)
+static u64 interval_window_ns(const struct wsmon_session *ss, u32 k)
 {
-	return wsmon.attrs.windows_us[k] * NSEC_PER_USEC;
+	return ss->mon->attrs.windows_us[k] * NSEC_PER_USEC;
 }
 
 /**
  * wsmon_interval_describe - describe an interval from @begin_ns to @now; the rest is 0
+ * @ss:		the session
  * @begin_ns:	when it began
  * @now:	when it ends
  */
-struct wsmon_interval wsmon_interval_describe(u64 begin_ns, u64 now)
+struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
+					      u64 now)
 {
 	struct wsmon_interval iv = {
 		.begin_ns = begin_ns,
 		.now = now,
-		.aggr_ns = wsmon_aggr_ns(),
-		.slack_ns = wsmon_slack_ns(),
-		.nr_windows = wsmon.attrs.nr_windows,
+		.aggr_ns = wsmon_aggr_ns(ss),
+		.slack_ns = wsmon_slack_ns(ss),
+		.nr_windows = ss->mon->attrs.nr_windows,
 	};
 	u32 k;
 
 	for (k = 0; k < iv.nr_windows; k++)
-		iv.window_ns[k] = interval_window_ns(k);
+		iv.window_ns[k] = interval_window_ns(ss, k);
 	return iv;
 }
 
 /* Find the first window that holds all of a target's life; nr_windows if none does. */
 static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
+	const struct wsmon_session *ss = t->session;
 	u32 k;
 
-	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
-		if (t->born_ns && now - t->born_ns <= interval_window_ns(k) + wsmon_slack_ns())
+	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
+		if (t->born_ns &&
+		    now - t->born_ns <= interval_window_ns(ss, k) + wsmon_slack_ns(ss))
 			break;
 	}
 	return k;
 }
 
-static void interval_report(const struct wsmon_target *t, u32 first_window, u64 now)
+static void interval_report(struct wsmon_session *ss, const struct wsmon_target *t,
+			    u32 first_window, u64 now)
 {
 	u64 start = ktime_get_ns();
 
 	wsmon_stream_snapshot(t, now);
 	wsmon_stream_wss(t, first_window, now);
-	wsmon.session->stats.emit_ns += ktime_get_ns() - start;
+	ss->stats.emit_ns += ktime_get_ns() - start;
 }
 
 /*
@@ -94,19 +99,20 @@ static void interval_report(const struct wsmon_target *t, u32 first_window, u64 
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
-	u32 share = max(READ_SHARE, READ_BUDGET / wsmon.attrs.cpu_permille);
+	u32 share = max(READ_SHARE, READ_BUDGET / ss->mon->attrs.cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
 	/* a young program maps most of its memory: reading that is worth any time */
-	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns();
+	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns(ss);
 	int ret = 0;
 
 	t->blind = 0;
 	if (t->updated_ns) {
-		if (!young && !interval_elapsed(t->updated_ns, now, share * t->read_ns)) {
+		if (!young && !interval_elapsed(ss, t->updated_ns, now, share * t->read_ns)) {
 			t->blind = stamp != t->stamp && rss > t->rss ? rss - t->rss : 0;
 			return false;
 		}
-		if (!interval_elapsed(t->updated_ns, now, wsmon.attrs.update_us * NSEC_PER_USEC) &&
+		if (!interval_elapsed(ss, t->updated_ns, now,
+				      ss->mon->attrs.update_us * NSEC_PER_USEC) &&
 		    stamp == t->stamp) {
 			t->known_ns = now;
 			return false;
@@ -157,7 +163,7 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 		struct wsmon_region *r = &t->regions.r[i];
 
 		if (!r->armed_ns)
-			wsmon_region_draw(&t->space, r, wsmon.attrs.seed ^ t->salt, ss->epoch);
+			wsmon_region_draw(&t->space, r, ss->mon->attrs.seed ^ t->salt, ss->epoch);
 	}
 	/* on a busy machine this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
@@ -184,7 +190,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	if (changed) {
 		f = &ss->fresh;
 		wsmon_fresh_draw(f, &ss->space, &t->space,
-				 wsmon_hash64(wsmon.attrs.seed ^ t->salt ^ ss->epoch),
+				 wsmon_hash64(ss->mon->attrs.seed ^ t->salt ^ ss->epoch),
 				 WSMON_FRESH_MAX);
 		wsmon_visit_new(ss, mm, f);
 	} else if (t->blind) {
@@ -193,10 +199,11 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		f->pages[WSMON_CLASS_MIXED] = t->blind;
 	}
 	start = ktime_get_ns();
-	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		/* if the target is younger than the window, so is all of its memory */
 		if (f)
-			f->late = now - t->known_ns > interval_window_ns(k) + wsmon_slack_ns() &&
+			f->late = now - t->known_ns >
+				  interval_window_ns(ss, k) + wsmon_slack_ns(ss) &&
 				  k < target_first_whole_window(t, now);
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
 		cond_resched();
@@ -219,7 +226,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 
 	t->active_intervals += !slept;
 	t->ran_since_read |= !slept;
-	iv = wsmon_interval_describe(t->interval_ns, now);
+	iv = wsmon_interval_describe(ss, t->interval_ns, now);
 	iv.idle = t->idle;
 	iv.active = t->active_intervals;
 	iv.drop_all = t->drop_all;
@@ -262,9 +269,9 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 			continue;
 		target_check_secondary_mmu(also, mm);
 		wsmon_events_interval(ss, also, now);
-		interval_report(also, 0, now);
+		interval_report(ss, also, 0, now);
 	}
-	if (target_first_whole_window(t, now) == wsmon.attrs.nr_windows)
+	if (target_first_whole_window(t, now) == ss->mon->attrs.nr_windows)
 		wsmon_member_put(t->member, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
@@ -358,13 +365,13 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	target_learn_birth(t, t->member->born_ns, now);
 	first = target_first_whole_window(t, now);
-	if (t->twin || first == wsmon.attrs.nr_windows)
+	if (t->twin || first == ss->mon->attrs.nr_windows)
 		return;
 	t->drop_all = true;
 	/* read the mappings at any cost: it is the last time */
 	t->read_ns = 0;
 	interval_observe(ss, t, mm, now);
-	interval_report(t, first, now);
+	interval_report(ss, t, first, now);
 }
 
 static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 now)

@@ -41,12 +41,13 @@
 
 /*
  * Protects what is marked "members_lock" in struct wsmon_session and struct wsmon_member.
- * Nothing but locks of the scheduler is taken inside.
+ * Nothing but locks of the scheduler and of workqueues is taken inside.
  */
 static DEFINE_RAW_SPINLOCK(members_lock);
-static struct wsmon_session *watched;
+/* Number of sessions that are watched (members_lock) */
+static unsigned int watched;
 
-/* Members of the session that is watched, by thread group */
+/* Members of sessions that are watched, by thread group */
 static struct hlist_head buckets[BIT(BUCKETS_BITS)];
 
 static struct hlist_head *member_bucket(const struct pid *tgid)
@@ -58,48 +59,53 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
  * Tell, without the lock, whether the process of a task may be a member. The present
  * process became one, if it is, before it began to run, or when monitoring started. The
  * answer may be out of date, as others change @watched and the bucket; both are read and
- * written once. So whoever takes the lock then asks member_find().
+ * written once. So whoever takes the lock then looks into the bucket.
  */
 static bool member_possible(struct task_struct *task)
 {
 	return READ_ONCE(watched) && !hlist_empty(member_bucket(task_tgid(task)));
 }
 
-/* Find the member with a thread group. Context: members_lock held. */
-static struct wsmon_member *member_find(const struct pid *tgid)
+/* For each member @m with the thread group @tgid, one a session. Context: members_lock held. */
+#define for_each_member_of(m, tgid)					\
+	hlist_for_each_entry(m, member_bucket(tgid), hash)		\
+		if (m->pid != (tgid))					\
+			; else
+
+/* Is a process a member of a session? Context: members_lock held. */
+static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid)
 {
 	struct wsmon_member *m;
 
-	/* a session that begins or ends changes the buckets without the lock meanwhile */
-	if (!watched)
-		return NULL;
-	hlist_for_each_entry(m, member_bucket(tgid), hash) {
-		if (m->pid == tgid)
-			return m;
+	for_each_member_of(m, tgid) {
+		if (m->session == ss)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* Have kwsmond run soon. Context: members_lock held. */
-static void members_call_thread(void)
+static void members_call_thread(struct wsmon_session *ss)
 {
-	if (READ_ONCE(watched->called))
+	if (READ_ONCE(ss->called))
 		return;
-	WRITE_ONCE(watched->called, true);
-	wake_up_process(watched->thread);
+	WRITE_ONCE(ss->called, true);
+	wake_up_process(ss->thread);
 }
 
 /* Have kwsmond look at a member now, and at targets first. Context: members_lock held. */
 static void member_call(struct wsmon_member *m, u32 event)
 {
+	struct wsmon_session *ss = m->session;
+
 	if (!m->events)
-		list_add(&m->call, m->target ? &watched->calls : watched->calls.prev);
+		list_add(&m->call, m->target ? &ss->calls : ss->calls.prev);
 	m->events |= event;
 	if (m->target) {
 		WRITE_ONCE(m->target->called, true);
-		watched->target_called = true;
+		ss->target_called = true;
 	}
-	members_call_thread();
+	members_call_thread(ss);
 }
 
 /* Keep the mm that a member has now. Context: members_lock held. */
@@ -117,10 +123,10 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	struct wsmon_member *m;
 
 	/* a target, if its pid was written before the end of this fork */
-	if (member_find(task_tgid(child)))
+	if (member_exists(ss, task_tgid(child)))
 		return;
 	if (ss->nr_spares < SPARES / 2)
-		members_call_thread();
+		members_call_thread(ss);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
 	if (!m || ss->nr_members >= MEMBERS_MAX) {
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
@@ -138,11 +144,15 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 /* Handle fork. Runs at its end: the child is complete, but has not begun to run. */
 static void member_fork_probe(void *data, struct task_struct *parent, struct task_struct *child)
 {
+	struct wsmon_member *m;
+
 	if (!member_possible(parent) || same_thread_group(parent, child) || !child->mm)
 		return;
 	raw_spin_lock(&members_lock);
-	if (member_find(task_tgid(parent)) && watched->follow)
-		member_born(watched, child);
+	for_each_member_of(m, task_tgid(parent)) {
+		if (m->session->follow)
+			member_born(m->session, child);
+	}
 	raw_spin_unlock(&members_lock);
 }
 
@@ -150,23 +160,22 @@ static void member_fork_probe(void *data, struct task_struct *parent, struct tas
 static void member_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 			      struct linux_binprm *bprm)
 {
-	struct mm_struct *old = NULL;
 	struct wsmon_member *m;
 
 	if (!member_possible(task))
 		return;
 	raw_spin_lock(&members_lock);
-	m = member_find(task_tgid(task));
-	if (m) {
-		old = m->mm;
-		if (old && (watched->follow || !m->target))
+	for_each_member_of(m, task_tgid(task)) {
+		struct mm_struct *old = m->mm;
+
+		if (old && (m->session->follow || !m->target))
 			swap(old, m->old_mm);
+		if (old)
+			mmput_async(old);
 		member_keep(m, task);
 		member_call(m, WSMON_MEMBER_EXEC);
 	}
 	raw_spin_unlock(&members_lock);
-	if (old)
-		mmput_async(old);
 }
 
 /* Handle exit. Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
@@ -177,8 +186,7 @@ wsmon_exit_probe(member_exit_probe)
 	if (!member_possible(task) || atomic_read(&task->signal->live))
 		return;
 	raw_spin_lock(&members_lock);
-	m = member_find(task_tgid(task));
-	if (m)
+	for_each_member_of(m, task_tgid(task))
 		member_call(m, WSMON_MEMBER_EXIT);
 	raw_spin_unlock(&members_lock);
 }
@@ -206,6 +214,7 @@ static void members_refill(struct wsmon_session *ss)
 		m = kzalloc(sizeof(*m), GFP_KERNEL);
 		if (!m)
 			break;
+		m->session = ss;
 		raw_spin_lock(&members_lock);
 		list_add(&m->node, &ss->spares);
 		WRITE_ONCE(ss->nr_spares, ss->nr_spares + 1);
@@ -230,6 +239,7 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 
 	if (!m)
 		return -ENOMEM;
+	m->session = ss;
 	m->pid = get_pid(t->pid);
 	m->target = t;
 	t->member = m;
@@ -238,7 +248,7 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 	return 0;
 }
 
-/** wsmon_members_remove - free a member @m that is gone. Context: wsmon.lock held. */
+/** wsmon_members_remove - free a member @m that is gone. Context: the monitor's lock held. */
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
 	raw_spin_lock(&members_lock);
@@ -256,7 +266,7 @@ void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
  * @ss:		the session
  * @follow:	from the next fork on?
  *
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  */
 void wsmon_members_follow(struct wsmon_session *ss, bool follow)
 {
@@ -271,42 +281,64 @@ void wsmon_members_follow(struct wsmon_session *ss, bool follow)
  * wsmon_members_watch - begin to watch the members of a session
  * @ss:	the session, its thread not woken yet
  *
- * Context: wsmon.lock held, no other session is watched.
+ * Without the young flag, a bit that one session sets again for reclaim is an access for
+ * another (wsmon_young.c). So there no process is a member of two.
+ * Context: the monitor's ctl held.
+ * Return: 0; -EBUSY if another monitor has one of them, and the kernel lacks the flag.
  */
-void wsmon_members_watch(struct wsmon_session *ss)
+int wsmon_members_watch(struct wsmon_session *ss)
 {
-	struct wsmon_member *m;
+	struct wsmon_member *m, *other;
 
+	raw_spin_lock(&members_lock);
+	list_for_each_entry(m, &ss->members, node) {
+		for_each_member_of(other, m->pid) {
+			if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) &&
+			    other->session->mon != ss->mon) {
+				raw_spin_unlock(&members_lock);
+				return -EBUSY;
+			}
+		}
+	}
+	WRITE_ONCE(watched, watched + 1);
+	ss->watched = true;
+	/* targets, which are not many; a child that comes meanwhile waits for the lock */
 	list_for_each_entry(m, &ss->members, node)
 		hlist_add_head(&m->hash, member_bucket(m->pid));
-	raw_spin_lock(&members_lock);
-	WRITE_ONCE(watched, ss);
 	raw_spin_unlock(&members_lock);
+	return 0;
 }
 
 /**
  * wsmon_members_unwatch - stop watching a session's members, and free them
  * @ss:	the session; @nr_members stays for those who read the counters
  *
- * Context: wsmon.lock held, or the session was never watched.
+ * Context: the monitor's lock held, or the session was never watched.
  */
 void wsmon_members_unwatch(struct wsmon_session *ss)
 {
-	struct wsmon_member *m, *next;
+	struct wsmon_member *m;
 
 	raw_spin_lock(&members_lock);
-	if (watched == ss)
-		WRITE_ONCE(watched, NULL);
-	raw_spin_unlock(&members_lock);
-	/* from here on, no probe uses the members: one that waits for the lock finds none */
+	if (ss->watched)
+		WRITE_ONCE(watched, watched - 1);
+	ss->watched = false;
+	/* a probe that still finds a member makes no new one, and its call is of no use */
+	ss->follow = false;
 	list_splice_init(&ss->born, &ss->members);
 	list_splice_init(&ss->spares, &ss->members);
-	list_for_each_entry_safe(m, next, &ss->members, node) {
+	while (!list_empty(&ss->members)) {
+		m = list_first_entry(&ss->members, struct wsmon_member, node);
 		hlist_del_init(&m->hash);
+		list_del(&m->node);
+		if (m->events)
+			list_del(&m->call);
+		raw_spin_unlock(&members_lock);
 		member_free(m);
 		cond_resched();
+		raw_spin_lock(&members_lock);
 	}
-	wsmon_members_init(ss);
+	raw_spin_unlock(&members_lock);
 }
 
 /**
@@ -316,7 +348,7 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
  * wsmon_members_next() returns the members that were called up to now, targets first. If
  * it still has some from the last time, nothing is taken over, and no spare member is
  * made: so those that have ended, whose memory waits to be freed, are not too many.
- * Context: wsmon.lock held, may sleep.
+ * Context: the monitor's lock held, may sleep.
  * Return: are targets called?
  */
 bool wsmon_members_update(struct wsmon_session *ss)
@@ -341,7 +373,7 @@ bool wsmon_members_update(struct wsmon_session *ss)
  * @ss:		the session
  * @events:	set to what happened to it: WSMON_MEMBER_EXEC, _EXIT
  *
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  * Return: the member, or NULL.
  */
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
@@ -365,7 +397,7 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
  * @before:	those that began before this time; rounds do this for targets
  *
  * Also finds members whose end no probe has reported, as a thread faulted in exit.
- * Context: wsmon.lock held, may sleep.
+ * Context: the monitor's lock held, may sleep.
  */
 void wsmon_members_age(struct wsmon_session *ss, u64 before)
 {
@@ -392,7 +424,7 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before)
  * @m:	the member
  * @mm:	its mm
  *
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  * Return: the time; 0 if that was before it was monitored, or before all windows.
  */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)

@@ -2,14 +2,14 @@
 /*
  * wsmon_session.c - a session: starting, stopping, changing, and its thread's schedule
  *
- * One kernel thread, kwsmond, observes all targets. It holds wsmon.lock during a round,
+ * One kernel thread, kwsmond, observes all targets. It holds the monitor's lock during a round,
  * and sleeps without it. Every sample_us, a round checks the sample pages of all
  * targets that ran since the last round. Rounds are rarer where the CPU budget requires
  * it (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at
  * members that executed a program, or ended (wsmon_member.c). wsmon_interval.c implements
  * a round.
  *
- * A task that starts, stops or changes a session holds wsmon.ctl.
+ * A task that starts, stops or changes a session holds the monitor's ctl.
  */
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
@@ -23,17 +23,31 @@
 
 /* The thread */
 
-/* End the session, and report that. Context: wsmon.lock held. */
-static void session_end(u32 reason)
+/* Sessions that run: they share the CPU budget, unless it is a whole CPU */
+static atomic_t running = ATOMIC_INIT(0);
+
+static u32 session_cpu_permille(const struct wsmon_attrs *attrs)
 {
-	wsmon_group_free(wsmon.session);
-	wsmon_members_unwatch(wsmon.session);
-	wsmon_events_restart_all(wsmon.session);
-	wsmon_stream_stats(wsmon.session);
-	wsmon_stream_end(reason);
-	wsmon_buffer_end();
-	wsmon.stop_reason = reason;
-	WRITE_ONCE(wsmon.running, false);
+	u32 permille = attrs->cpu_permille, nr = max(atomic_read(&running), 1);
+
+	return permille == 1000 ? permille : max(permille / nr, 1U);
+}
+
+/* End the session, and report that. Context: the monitor's lock held. */
+static void session_end(struct wsmon_session *ss, u32 reason)
+{
+	struct wsmon_monitor *mon = ss->mon;
+
+	wsmon_group_free(ss);
+	wsmon_members_unwatch(ss);
+	wsmon_events_restart_all(ss);
+	wsmon_stream_stats(ss);
+	wsmon_stream_end(ss, reason);
+	wsmon_buffers_end(mon);
+	mon->stop_reason = reason;
+	WRITE_ONCE(mon->running, false);
+	wsmon_young_leave();
+	atomic_dec(&running);
 }
 
 /* Each round in which no target had run doubles the time to the next, up to 2^ASLEEP_MAX */
@@ -44,7 +58,7 @@ static void session_report_again(const struct wsmon_session *ss)
 {
 	u32 i;
 
-	wsmon_stream_attrs();
+	wsmon_stream_attrs(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (ss->targets[i].gone)
 			continue;
@@ -56,7 +70,7 @@ static void session_report_again(const struct wsmon_session *ss)
 /* Account for the last round: the scheduler updated its CPU time when the thread slept. */
 static void session_account(struct wsmon_session *ss)
 {
-	u64 remote = wsmon_tlb_remote_ns() - ss->remote_start_ns;
+	u64 remote = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
 	u64 cost;
 
 	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
@@ -67,14 +81,17 @@ static void session_account(struct wsmon_session *ss)
 
 static void session_begin_interval(struct wsmon_session *ss, u64 length)
 {
-	wsmon_pace_next(&ss->pace, &wsmon.attrs, length);
-	wsmon_session_share(ss, &wsmon.attrs, ss->pace.share);
+	struct wsmon_attrs attrs = ss->mon->attrs;
+
+	attrs.cpu_permille = session_cpu_permille(&attrs);
+	wsmon_pace_next(&ss->pace, &attrs, length);
+	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
 	 * Samples serve from now on, for a whole interval. A round that comes up to
 	 * half a sampling interval early counts as the end of the interval.
 	 */
-	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns();
-	if (wsmon_buffer_attached())
+	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns(ss);
+	if (wsmon_buffers_attached(ss->mon))
 		session_report_again(ss);
 	wsmon_stream_stats(ss);
 }
@@ -95,13 +112,13 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 		ss->stats.late_rounds += late;
 		due += late * step;
 	}
-	if (step == wsmon_sample_ns() && !ss->asleep &&
+	if (step == wsmon_sample_ns(ss) && !ss->asleep &&
 	    wsmon_pace_may_check(&ss->pace))
 		return due;
 	if (now >= ss->boundary_ns)
 		return now;
 	needed = ss->boundary_ns -
-		 wsmon_pace_needed(&wsmon.attrs, ss->boundary_ns - now);
+		 wsmon_pace_needed(&ss->mon->attrs, ss->boundary_ns - now);
 	if (!wsmon_pace_may_check(&ss->pace))
 		return needed;
 	due += (step << min(ss->asleep, ASLEEP_MAX)) - step;
@@ -109,14 +126,14 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 }
 
 /* The time before all windows that end now */
-static u64 session_horizon(u64 now)
+static u64 session_horizon(const struct wsmon_session *ss, u64 now)
 {
-	u64 longest = wsmon.attrs.windows_us[wsmon.attrs.nr_windows - 1] * NSEC_PER_USEC;
+	u64 longest = ss->mon->attrs.windows_us[ss->mon->attrs.nr_windows - 1] * NSEC_PER_USEC;
 
-	return now - min(now, longest + wsmon_slack_ns());
+	return now - min(now, longest + wsmon_slack_ns(ss));
 }
 
-/* Members that have a look at once, with all targets; then others may take wsmon.lock */
+/* Members that have a look at once, with all targets; then others may take the lock */
 #define CALLS_AT_ONCE	WSMON_MAX_TARGETS
 
 /* Begin to look at targets. @first: it is the first round of an interval */
@@ -170,8 +187,8 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 /* Do a round. Return: when the next one is due; 0 if no member is left. */
 static u64 session_round(struct wsmon_session *ss, u64 due)
 {
-	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns();
-	bool boundary = now + wsmon_sample_ns() / 2 >= ss->boundary_ns, ran = false;
+	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns(ss);
+	bool boundary = now + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
 	session_begin_look(ss, boundary);
@@ -188,11 +205,11 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	}
 	/* the first interval, too, begins when its samples are armed */
 	if (!ss->stats.rounds++)
-		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns();
+		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary) {
 		wsmon_group_interval(ss, now);
-		wsmon_members_age(ss, session_horizon(now));
+		wsmon_members_age(ss, session_horizon(ss, now));
 		session_begin_interval(ss, now - began);
 	}
 	return READ_ONCE(ss->nr_members) ? session_next_round(ss, due) : 0;
@@ -239,66 +256,67 @@ static int session_thread(void *data)
 
 	set_freezable();
 
-	mutex_lock(&wsmon.lock);
+	mutex_lock(&ss->mon->lock);
 	ss->cpu_start_ns = current->se.sum_exec_runtime;
-	ss->remote_start_ns = wsmon_tlb_remote_ns();
+	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
 	due = ktime_get_ns();
-	ss->boundary_ns = due + wsmon_aggr_ns();
-	mutex_unlock(&wsmon.lock);
+	ss->boundary_ns = due + wsmon_aggr_ns(ss);
+	mutex_unlock(&ss->mon->lock);
 
 	while (due && !kthread_should_stop()) {
-		wsmon_lock_round();
-		slack = wsmon_sample_ns() / 64;
+		wsmon_lock_round(ss->mon);
+		slack = wsmon_sample_ns(ss) / 64;
 		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
 		    ktime_get_ns() + slack < due)
 			due = session_answer_calls(ss, due);
 		else
 			due = session_round(ss, due);
-		slack = wsmon_sample_ns() / 64;
-		mutex_unlock(&wsmon.lock);
+		slack = wsmon_sample_ns(ss) / 64;
+		mutex_unlock(&ss->mon->lock);
 		if (due)
 			session_sleep_until(ss, due, slack);
 	}
 
-	mutex_lock(&wsmon.lock);
+	mutex_lock(&ss->mon->lock);
 	for (i = 0; i < ss->nr_targets; i++) {
 		wsmon_target_leave(ss, &ss->targets[i]);
 		cond_resched();
 	}
 	wsmon_group_leave(ss);
-	session_end(due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
-	mutex_unlock(&wsmon.lock);
+	session_end(ss, due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
+	mutex_unlock(&ss->mon->lock);
 	return 0;
 }
 
 /* Starting, stopping, changing */
 
-/* Stop the thread, if there is one. Context: wsmon.ctl held. */
-static void session_stop_thread(void)
+/* Stop the thread, if there is one. Context: the monitor's ctl held. */
+static void session_stop_thread(struct wsmon_monitor *mon)
 {
-	struct wsmon_session *ss = wsmon.session;
+	struct wsmon_session *ss = mon->session;
 
-	lockdep_assert_held(&wsmon.ctl);
+	lockdep_assert_held(&mon->ctl);
 	if (!ss || !ss->thread)
 		return;
 	kthread_stop(ss->thread);
 	/* a thread that is stopped before it ever ran has not ended the session */
-	mutex_lock(&wsmon.lock);
-	if (wsmon.running)
-		session_end(WSMON_END_STOPPED);
-	mutex_unlock(&wsmon.lock);
+	mutex_lock(&mon->lock);
+	if (mon->running)
+		session_end(ss, WSMON_END_STOPPED);
+	mutex_unlock(&mon->lock);
 	/* no probe wakes it any more */
 	put_task_struct(ss->thread);
 	ss->thread = NULL;
 }
 
-static int session_start(const u32 *pids, unsigned int nr,
+static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
 			 struct pid_namespace *ns)
 {
 	struct wsmon_session *ss, *old;
 	struct task_struct *thread;
+	int err;
 
-	ss = wsmon_session_create(pids, nr, ns, &wsmon.attrs);
+	ss = wsmon_session_create(mon, pids, nr, ns, &mon->attrs);
 	if (IS_ERR(ss))
 		return PTR_ERR(ss);
 	thread = kthread_create(session_thread, ss, "kwsmond");
@@ -309,19 +327,27 @@ static int session_start(const u32 *pids, unsigned int nr,
 	/* hold a reference: it may end by itself before it is stopped */
 	get_task_struct(thread);
 	ss->thread = thread;
+	err = wsmon_members_watch(ss);
+	if (err) {
+		kthread_stop(thread);
+		put_task_struct(thread);
+		wsmon_session_free(ss);
+		return err;
+	}
 
 	/* nothing fails from here on */
-	session_stop_thread();
-	mutex_lock(&wsmon.lock);
-	old = wsmon.session;
+	session_stop_thread(mon);
+	mutex_lock(&mon->lock);
+	old = mon->session;
 	ss->start_ns = ktime_get_ns();
-	wsmon.session = ss;
-	WRITE_ONCE(wsmon.running, true);
-	wsmon_members_follow(ss, wsmon.attrs.follow);
-	wsmon_members_watch(ss);
-	wsmon_buffer_begin();
-	wsmon_stream_attrs();
-	mutex_unlock(&wsmon.lock);
+	mon->session = ss;
+	WRITE_ONCE(mon->running, true);
+	wsmon_members_follow(ss, mon->attrs.follow);
+	wsmon_buffers_begin(mon);
+	wsmon_young_join();
+	atomic_inc(&running);
+	wsmon_stream_attrs(ss);
+	mutex_unlock(&mon->lock);
 	wsmon_session_free(old);
 	wake_up_process(thread);
 	return 0;
@@ -329,6 +355,7 @@ static int session_start(const u32 *pids, unsigned int nr,
 
 /**
  * wsmon_set_targets - monitor some processes, and no others
+ * @mon:	the monitor
  * @pids:	their ids
  * @nr:		number of ids; 0 stops monitoring
  * @ns:		pid namespace of the ids
@@ -336,27 +363,28 @@ static int session_start(const u32 *pids, unsigned int nr,
  * Context: may sleep, no locks held.
  * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_create(), nothing has changed.
  */
-int wsmon_set_targets(const u32 *pids, unsigned int nr,
+int wsmon_set_targets(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
 		      struct pid_namespace *ns)
 {
 	int ret = 0;
 
 	/* ns is NULL at unload, which must not fail */
 	if (!ns)
-		mutex_lock(&wsmon.ctl);
-	else if (mutex_lock_interruptible(&wsmon.ctl))
+		mutex_lock(&mon->ctl);
+	else if (mutex_lock_interruptible(&mon->ctl))
 		return -ERESTARTSYS;
 	if (nr)
-		ret = session_start(pids, nr, ns);
+		ret = session_start(mon, pids, nr, ns);
 	else
-		session_stop_thread();
-	mutex_unlock(&wsmon.ctl);
+		session_stop_thread(mon);
+	mutex_unlock(&mon->ctl);
 	return ret;
 }
 
 /**
  * wsmon_set_attrs - change attributes, also while monitoring
- * @text:	what was written to debugfs wsmon/attrs
+ * @mon:	the monitor
+ * @text:	attributes, as debugfs wsmon/attrs has them
  * @len:	its length in bytes
  *
  * New intervals apply from the present round on, a new number of regions applies at the
@@ -364,64 +392,65 @@ int wsmon_set_targets(const u32 *pids, unsigned int nr,
  * Context: may sleep, no locks held.
  * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
  */
-int wsmon_set_attrs(const char *text, size_t len)
+int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 {
 	struct wsmon_regions *room = NULL;
 	struct wsmon_attrs attrs;
 	int ret;
 
-	if (mutex_lock_interruptible(&wsmon.ctl))
+	if (mutex_lock_interruptible(&mon->ctl))
 		return -ERESTARTSYS;
-	attrs = wsmon.attrs;
+	attrs = mon->attrs;
 	ret = wsmon_attrs_parse(&attrs, text, len);
 	if (ret)
 		goto out;
-	/* without wsmon.ctl, wsmon.running can only become false */
-	if (READ_ONCE(wsmon.running))
-		room = wsmon_session_make_room(wsmon.session, &attrs);
+	/* without ctl, @running can only become false */
+	if (READ_ONCE(mon->running))
+		room = wsmon_session_make_room(mon->session, &attrs);
 	if (IS_ERR(room)) {
 		ret = PTR_ERR(room);
 		goto out;
 	}
 	/* no round may see half of the change */
-	if (wsmon_lock()) {
+	if (wsmon_lock(mon)) {
 		ret = -ERESTARTSYS;
 		goto out_free;
 	}
-	if (wsmon.running) {
-		struct wsmon_session *ss = wsmon.session;
+	if (mon->running) {
+		struct wsmon_session *ss = mon->session;
 
 		wsmon_session_resize(ss, &attrs, room);
 		wsmon_members_follow(ss, attrs.follow);
 		/* the present interval gets the new length */
-		ss->boundary_ns += (attrs.aggr_us - wsmon.attrs.aggr_us) *
+		ss->boundary_ns += (attrs.aggr_us - mon->attrs.aggr_us) *
 				   NSEC_PER_USEC;
 		/* the thread may be about to sleep for the old interval */
 		WRITE_ONCE(ss->poked, true);
 	}
 	/* end peaks before the estimates that they end with are cleared */
-	if (wsmon.running && !wsmon_attrs_same_peaks(&attrs, &wsmon.attrs))
-		wsmon_events_restart_all(wsmon.session);
+	if (mon->running && !wsmon_attrs_same_peaks(&attrs, &mon->attrs))
+		wsmon_events_restart_all(mon->session);
 	/* do this also if the session has ended: its results can still be read */
-	if (wsmon.session && !wsmon_attrs_same_windows(&attrs, &wsmon.attrs))
-		wsmon_session_forget(wsmon.session,
-				     attrs.windows_us[0] == wsmon.attrs.windows_us[0]);
-	wsmon.attrs = attrs;
-	if (wsmon.running)
-		wsmon_stream_attrs();
-	mutex_unlock(&wsmon.lock);
+	if (mon->session && !wsmon_attrs_same_windows(&attrs, &mon->attrs))
+		wsmon_session_forget(mon->session,
+				     attrs.windows_us[0] == mon->attrs.windows_us[0]);
+	mon->attrs = attrs;
+	if (mon->running)
+		wsmon_stream_attrs(mon->session);
+	mutex_unlock(&mon->lock);
 	/* or it may sleep already */
-	if (wsmon.session && wsmon.session->thread)
-		wake_up_process(wsmon.session->thread);
+	if (mon->session && mon->session->thread)
+		wake_up_process(mon->session->thread);
 out_free:
-	wsmon_session_free_room(wsmon.session, room);
+	wsmon_session_free_room(mon->session, room);
 out:
-	mutex_unlock(&wsmon.ctl);
+	mutex_unlock(&mon->ctl);
 	return ret;
 }
 
 /**
  * wsmon_set_mark - mark this moment in the stream of the session
+ * @mon:	the monitor
  * @text:	the mark's name, perhaps with a newline at its end
  * @len:	bytes of @text
  *
@@ -429,7 +458,7 @@ out:
  * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or has a NUL;
  *	   -ESRCH if nothing is monitored; -ERESTARTSYS.
  */
-int wsmon_set_mark(const char *text, size_t len)
+int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 {
 	int ret = -ESRCH;
 
@@ -437,12 +466,12 @@ int wsmon_set_mark(const char *text, size_t len)
 		len--;
 	if (!len || len >= WSMON_MARK_TEXT || memchr(text, '\0', len))
 		return -EINVAL;
-	if (wsmon_lock())
+	if (wsmon_lock(mon))
 		return -ERESTARTSYS;
-	if (wsmon.running) {
-		wsmon_stream_mark(++wsmon.session->nr_marks, text, len);
+	if (mon->running) {
+		wsmon_stream_mark(mon->session, ++mon->session->nr_marks, text, len);
 		ret = 0;
 	}
-	mutex_unlock(&wsmon.lock);
+	mutex_unlock(&mon->lock);
 	return ret;
 }

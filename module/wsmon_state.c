@@ -3,7 +3,7 @@
  * wsmon_state.c - the monitor's state: lock, attributes, and the memory of a session
  *
  * This is the bottom layer, which the other files use. No other task can see a session
- * while it is created or freed, so neither needs wsmon.lock.
+ * while it is created or freed, so neither needs the monitor's lock.
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -12,62 +12,75 @@
 
 #include "wsmon_internal.h"
 
-struct wsmon wsmon = {
-	.ctl = __MUTEX_INITIALIZER(wsmon.ctl),
-	.lock = __MUTEX_INITIALIZER(wsmon.lock),
-	.attrs = {
-		.sample_us = 100 * USEC_PER_MSEC,
-		.aggr_us = USEC_PER_SEC,
-		.update_us = USEC_PER_SEC,
-		.windows_us = { USEC_PER_SEC },
-		.min_regions = 10,
-		.max_regions = 2000,
-		.nr_windows = 1,
-		.flags = WSMON_ATTR_FLUSH_TLB,
-		.cpu_permille = 30,
-		.peak_detector = WSMON_PEAK_SIGMA,
-		.peak_window = 30,
-		.peak_gain = 5000,
-		.peak_adapt = 250,
-	},
-	.stop_reason = -1,
+/* The attributes of a new monitor */
+const struct wsmon_attrs wsmon_default_attrs = {
+	.sample_us = 100 * USEC_PER_MSEC,
+	.aggr_us = USEC_PER_SEC,
+	.update_us = USEC_PER_SEC,
+	.windows_us = { USEC_PER_SEC },
+	.min_regions = 10,
+	.max_regions = 2000,
+	.nr_windows = 1,
+	.flags = WSMON_ATTR_FLUSH_TLB,
+	.cpu_permille = 30,
+	.peak_detector = WSMON_PEAK_SIGMA,
+	.peak_window = 30,
+	.peak_gain = 5000,
+	.peak_adapt = 250,
 };
+
+/* The monitor of debugfs */
+struct wsmon_monitor wsmon;
+
+/**
+ * wsmon_monitor_init - prepare a monitor
+ * @mon:	the monitor, all zero
+ * @slot:	a number that no other monitor has
+ */
+void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot)
+{
+	mutex_init(&mon->ctl);
+	mutex_init(&mon->lock);
+	mon->slot = slot;
+	mon->attrs = wsmon_default_attrs;
+	mon->stop_reason = -1;
+	INIT_LIST_HEAD(&mon->buffers);
+}
 
 /* kwsmond lets others go first this many times, for YIELD_US to twice that each time */
 #define YIELD_TRIES	10
 #define YIELD_US	500
 
-/* Tasks that wait in wsmon_lock() */
-static atomic_t lock_waiters = ATOMIC_INIT(0);
-
 /**
- * wsmon_lock - take wsmon.lock, in any task but kwsmond
+ * wsmon_lock - take a monitor's lock, in any task but kwsmond
+ * @mon:	the monitor
  *
  * Return: 0, or -EINTR if a signal came.
  */
-int wsmon_lock(void)
+int wsmon_lock(struct wsmon_monitor *mon)
 {
 	int ret;
 
-	atomic_inc(&lock_waiters);
-	ret = mutex_lock_interruptible(&wsmon.lock);
-	atomic_dec(&lock_waiters);
+	atomic_inc(&mon->waiters);
+	ret = mutex_lock_interruptible(&mon->lock);
+	atomic_dec(&mon->waiters);
 	return ret;
 }
 
 /**
- * wsmon_lock_round - take wsmon.lock for a round, for kwsmond
+ * wsmon_lock_round - take a monitor's lock for a round, for kwsmond
+ * @mon:	the monitor
  *
  * If rounds are late, kwsmond takes the lock again at once, before a waiting task has
  * woken up, and could do so again and again. So waiting tasks go first, up to a limit.
  */
-void wsmon_lock_round(void)
+void wsmon_lock_round(struct wsmon_monitor *mon)
 {
 	unsigned int i;
 
-	for (i = 0; i < YIELD_TRIES && atomic_read(&lock_waiters); i++)
+	for (i = 0; i < YIELD_TRIES && atomic_read(&mon->waiters); i++)
 		usleep_range(YIELD_US, 2 * YIELD_US);
-	mutex_lock(&wsmon.lock);
+	mutex_lock(&mon->lock);
 }
 
 /* Set once, at the end of wsmon_init() */
@@ -144,6 +157,7 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 
 	if (IS_ERR(pid))
 		return PTR_ERR(pid);
+	t->session = ss;
 	t->pid = pid;
 	t->salt = wsmon_hash64(pid_nr(pid));
 	for (j = 0; j < i; j++) {
@@ -156,18 +170,19 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 
 /**
  * wsmon_session_create - allocate a session that monitors some processes
+ * @mon:	the monitor that is to run it
  * @pids:	ids of the processes, or of any of their threads
  * @nr:		number of ids, at least 1
  * @ns:		the pid namespace of the ids
  * @attrs:	the attributes
  *
- * Context: wsmon.ctl held, may sleep.
+ * Context: the monitor's ctl held, may sleep.
  * Return: the session; -ESRCH for a process that does not exist, or is dying; -EINVAL for
  * a kernel thread, the same process twice, or if min_regions for each target is more than
  * max_regions; -ENOMEM.
  */
-struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
-					   struct pid_namespace *ns,
+struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon, const u32 *pids,
+					   unsigned int nr, struct pid_namespace *ns,
 					   const struct wsmon_attrs *attrs)
 {
 	struct wsmon_session *ss;
@@ -179,12 +194,14 @@ struct wsmon_session *wsmon_session_create(const u32 *pids, unsigned int nr,
 	ss = kvzalloc(sizeof(*ss), GFP_KERNEL);
 	if (!ss)
 		return ERR_PTR(-ENOMEM);
+	ss->mon = mon;
 	wsmon_members_init(ss);
 	ss->targets = kvcalloc(nr, sizeof(*ss->targets), GFP_KERNEL);
 	ss->leaves = kvcalloc(BIT(WSMON_LEAVES_BITS), sizeof(*ss->leaves), GFP_KERNEL);
 	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
 	ss->visits = kvcalloc(WSMON_FRESH_MAX, sizeof(*ss->visits), GFP_KERNEL);
-	if (!ss->targets || !ss->leaves || !ss->peaks || !ss->visits)
+	ss->scratch = kvmalloc(WSMON_RECORD_MAX, GFP_KERNEL);
+	if (!ss->targets || !ss->leaves || !ss->peaks || !ss->visits || !ss->scratch)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -227,6 +244,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	kvfree(ss->peaks);
 	kvfree(ss->leaves);
 	kvfree(ss->visits);
+	kvfree(ss->scratch);
 	kvfree(ss->targets);
 	kvfree(ss);
 }
@@ -245,7 +263,7 @@ static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larg
  * @ss:		the session
  * @attrs:	the attributes
  *
- * Context: wsmon.ctl held, may sleep.
+ * Context: the monitor's ctl held, may sleep.
  * Return: the arrays for wsmon_session_resize(), to be freed by wsmon_session_free_room();
  * -EINVAL as in wsmon_session_create(), or -ENOMEM.
  */
@@ -297,7 +315,7 @@ void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_region
  *
  * Also forgets the costs of rounds. Arrays only grow; regions above a smaller budget
  * are merged at the end of the aggregation interval.
- * Context: wsmon.ctl and wsmon.lock held.
+ * Context: the monitor's ctl and lock held.
  */
 void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
 			  struct wsmon_regions *room)
@@ -312,7 +330,7 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 		t->regions.limit = target_budget(attrs, ss->nr_targets);
 		t->drop_all = true;
 	}
-	ss->regroup |= attrs->max_regions != wsmon.attrs.max_regions;
+	ss->regroup |= attrs->max_regions != ss->mon->attrs.max_regions;
 	wsmon_session_share(ss, attrs, WSMON_ONE);
 	wsmon_pace_begin(&ss->pace, attrs);
 }
@@ -324,7 +342,7 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
  * @share:	the share (Q15)
  *
  * A target never gets less than min_regions. The arrays are large enough for any share.
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  */
 void wsmon_session_share(struct wsmon_session *ss,
 			 const struct wsmon_attrs *attrs, u32 share)
@@ -352,7 +370,7 @@ void wsmon_session_share(struct wsmon_session *ss,
  * @first:	the first window that changes: 1 if the shortest one stays, so that peaks go
  *		on; else 0
  *
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  */
 void wsmon_session_forget(struct wsmon_session *ss, u32 first)
 {

@@ -2,7 +2,7 @@
 /*
  * wsmon_stream.c - encodes records for the buffer
  *
- * Called with wsmon.lock held. include/wsmon.h says what the records mean.
+ * Called with the monitor's lock held. include/wsmon.h says what the records mean.
  */
 #include <linux/ktime.h>
 #include <linux/overflow.h>
@@ -16,29 +16,27 @@
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
 	 sizeof(struct wsmon_region_entry))
 
-/* Memory in which a snapshot is made */
-static struct wsmon_rec_snapshot *scratch;
-
 /* The pid in the namespace that started the session; 0 if it is not visible there */
 static u32 target_pid(const struct wsmon_target *t)
 {
-	return pid_nr_ns(t->pid, wsmon.session->ns);
+	return pid_nr_ns(t->pid, t->session->ns);
 }
 
-static void stream_put(struct wsmon_record *rec, u32 type, u32 size, u64 now)
+static void stream_put(const struct wsmon_session *ss, struct wsmon_record *rec, u32 type,
+		       u32 size, u64 now)
 {
 	rec->type = type;
 	rec->size = size;
 	rec->time_ns = now;
-	wsmon_buffer_put(rec);
+	wsmon_buffers_put(ss->mon, rec);
 }
 
-/** wsmon_stream_attrs - write the attributes in force */
-void wsmon_stream_attrs(void)
+/** wsmon_stream_attrs - write the attributes in force for the session @ss */
+void wsmon_stream_attrs(const struct wsmon_session *ss)
 {
-	struct wsmon_rec_attrs rec = { .attrs = wsmon.attrs };
+	struct wsmon_rec_attrs rec = { .attrs = ss->mon->attrs };
 
-	stream_put(&rec.rec, WSMON_REC_ATTRS, sizeof(rec), ktime_get_ns());
+	stream_put(ss, &rec.rec, WSMON_REC_ATTRS, sizeof(rec), ktime_get_ns());
 }
 
 /**
@@ -48,13 +46,14 @@ void wsmon_stream_attrs(void)
  */
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 {
+	const struct wsmon_session *ss = t->session;
 	struct wsmon_rec_target rec = {
 		.pid = target_pid(t),
 		.flags = flags | (t->secondary_mmu ? WSMON_TARGET_SECONDARY_MMU : 0),
 	};
 
 	memcpy(rec.comm, t->comm, sizeof(rec.comm));
-	stream_put(&rec.rec, WSMON_REC_TARGET, sizeof(rec), ktime_get_ns());
+	stream_put(ss, &rec.rec, WSMON_REC_TARGET, sizeof(rec), ktime_get_ns());
 }
 
 /**
@@ -63,6 +62,7 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
  */
 void wsmon_stream_areas(const struct wsmon_target *t)
 {
+	const struct wsmon_session *ss = t->session;
 	const struct wsmon_space *sp = &wsmon_target_data(t)->space;
 	u64 now = ktime_get_ns();
 	u32 i;
@@ -80,7 +80,7 @@ void wsmon_stream_areas(const struct wsmon_target *t)
 			.mapped = wsmon_area_rank(sp, a, end) << PAGE_SHIFT,
 		};
 
-		stream_put(&rec.rec, WSMON_REC_AREA, sizeof(rec), now);
+		stream_put(ss, &rec.rec, WSMON_REC_AREA, sizeof(rec), now);
 	}
 }
 
@@ -107,8 +107,9 @@ static void stream_fill_region(struct wsmon_region_entry *e,
  */
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 {
+	const struct wsmon_session *ss = t->session;
 	const struct wsmon_target *of = wsmon_target_data(t);
-	struct wsmon_rec_snapshot *rec = scratch;
+	struct wsmon_rec_snapshot *rec = ss->scratch;
 	u32 first = 0, i;
 
 	do {
@@ -125,7 +126,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 		for (i = 0; i < nr; i++)
 			stream_fill_region(&rec->regions[i], of,
 					   &of->regions.r[first + i], now);
-		stream_put(&rec->rec, WSMON_REC_SNAPSHOT,
+		stream_put(ss, &rec->rec, WSMON_REC_SNAPSHOT,
 			   struct_size(rec, regions, nr), now);
 		first += nr;
 		cond_resched();
@@ -134,18 +135,19 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 
 static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 {
+	const struct wsmon_session *ss = t->session;
 	const struct wsmon_wss *w = &wsmon_target_data(t)->wss[k][c];
 	struct wsmon_rec_wss rec = {
 		.pid = target_pid(t),
 		.class = c,
-		.window_us = wsmon.attrs.windows_us[k],
+		.window_us = ss->mon->attrs.windows_us[k],
 		.bytes = w->pages << PAGE_SHIFT,
 		.low = w->low << PAGE_SHIFT,
 		.high = w->high << PAGE_SHIFT,
 		.mapped = w->mapped << PAGE_SHIFT,
 	};
 
-	stream_put(&rec.rec, WSMON_REC_WSS, sizeof(rec), now);
+	stream_put(ss, &rec.rec, WSMON_REC_WSS, sizeof(rec), now);
 }
 
 /**
@@ -156,10 +158,11 @@ static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
  */
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
 {
+	const struct wsmon_session *ss = t->session;
 	const struct wsmon_target *of = wsmon_target_data(t);
 	u32 k, c;
 
-	for (k = first; k < wsmon.attrs.nr_windows; k++) {
+	for (k = first; k < ss->mon->attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
 			if (c == WSMON_CLASS_ALL || of->wss[k][c].mapped)
 				stream_put_wss(t, k, c, now);
@@ -177,23 +180,24 @@ void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 		       u64 now)
 {
 	rec->pid = target_pid(t);
-	stream_put(&rec->rec, WSMON_REC_PEAK, sizeof(*rec), now);
+	stream_put(t->session, &rec->rec, WSMON_REC_PEAK, sizeof(*rec), now);
 }
 
 /**
  * wsmon_stream_mark - write a moment that the user marked
+ * @ss:		the session
  * @number:	number of the mark
  * @text:	its name, not terminated
  * @len:	bytes of @text, less than WSMON_MARK_TEXT
  */
-void wsmon_stream_mark(u32 number, const char *text, size_t len)
+void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *text, size_t len)
 {
 	char room[sizeof(struct wsmon_rec_mark) + WSMON_MARK_TEXT] __aligned(8) = { };
 	struct wsmon_rec_mark *rec = (void *)room;
 
 	rec->number = number;
 	memcpy(rec->text, text, len);
-	stream_put(&rec->rec, WSMON_REC_MARK, struct_size(rec, text, ALIGN(len + 1, 8)),
+	stream_put(ss, &rec->rec, WSMON_REC_MARK, struct_size(rec, text, ALIGN(len + 1, 8)),
 		   ktime_get_ns());
 }
 
@@ -205,21 +209,22 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 {
 	struct wsmon_rec_exit rec = { .pid = target_pid(t) };
 
-	stream_put(&rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
+	stream_put(t->session, &rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
 }
 
-static void stream_put_total(const struct wsmon_wss *w, u32 k, u32 c, u64 now)
+static void stream_put_total(const struct wsmon_session *ss, const struct wsmon_wss *w,
+			     u32 k, u32 c, u64 now)
 {
 	struct wsmon_rec_total rec = {
 		.class = c,
-		.window_us = wsmon.attrs.windows_us[k],
+		.window_us = ss->mon->attrs.windows_us[k],
 		.bytes = w->pages << PAGE_SHIFT,
 		.low = w->low << PAGE_SHIFT,
 		.high = w->high << PAGE_SHIFT,
 		.mapped = w->mapped << PAGE_SHIFT,
 	};
 
-	stream_put(&rec.rec, WSMON_REC_TOTAL, sizeof(rec), now);
+	stream_put(ss, &rec.rec, WSMON_REC_TOTAL, sizeof(rec), now);
 }
 
 /**
@@ -241,21 +246,21 @@ void wsmon_stream_group(const struct wsmon_session *ss, u64 now)
 	};
 	u32 k, c;
 
-	stream_put(&rec.rec, WSMON_REC_GROUP, sizeof(rec), now);
-	for (k = 0; k < wsmon.attrs.nr_windows; k++) {
+	stream_put(ss, &rec.rec, WSMON_REC_GROUP, sizeof(rec), now);
+	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		for (c = 0; c < WSMON_NR_CLASSES; c++) {
 			if (c == WSMON_CLASS_ALL || g->wss[k][c].mapped)
-				stream_put_total(&g->wss[k][c], k, c, now);
+				stream_put_total(ss, &g->wss[k][c], k, c, now);
 		}
 	}
 }
 
 /**
- * wsmon_stats_fill - fill in the counters of a session, for a record or debugfs
+ * wsmon_stats_fill - fill in the counters of a session, but those of a buffer
  * @rec:	the record; its header is left to the caller
  * @ss:		the session
  *
- * Context: wsmon.lock held.
+ * Context: the monitor's lock held.
  */
 void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 		      const struct wsmon_session *ss)
@@ -276,10 +281,9 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->emit_ns = s->emit_ns;
 	rec->cpu_ns = s->cpu_ns;
 	rec->max_hold_ns = s->max_hold_ns;
-	wsmon_buffer_lost(&rec->lost_records, &rec->lost_bytes);
 	rec->targets = ss->nr_alive;
 	rec->sample_ns = ss->pace.step_ns;
-	rec->remote_ns = wsmon_tlb_remote_ns() - ss->remote_start_ns;
+	rec->remote_ns = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
 	rec->idle_rounds = s->idle_rounds;
 	rec->members = READ_ONCE(ss->nr_members);
 	rec->unfollowed = READ_ONCE(s->unfollowed);
@@ -306,33 +310,17 @@ void wsmon_stream_stats(const struct wsmon_session *ss)
 	struct wsmon_rec_stats rec;
 
 	wsmon_stats_fill(&rec, ss);
-	stream_put(&rec.rec, WSMON_REC_STATS, sizeof(rec), ktime_get_ns());
+	stream_put(ss, &rec.rec, WSMON_REC_STATS, sizeof(rec), ktime_get_ns());
 }
 
 /**
  * wsmon_stream_end - write the last record of a session
+ * @ss:		the session
  * @reason:	WSMON_END_*
  */
-void wsmon_stream_end(u32 reason)
+void wsmon_stream_end(const struct wsmon_session *ss, u32 reason)
 {
 	struct wsmon_rec_end rec = { .reason = reason };
 
-	stream_put(&rec.rec, WSMON_REC_END, sizeof(rec), ktime_get_ns());
-}
-
-/**
- * wsmon_stream_init - allocate what encoding needs
- *
- * Return: 0 or -ENOMEM.
- */
-int wsmon_stream_init(void)
-{
-	scratch = kvmalloc(WSMON_RECORD_MAX, GFP_KERNEL);
-	return scratch ? 0 : -ENOMEM;
-}
-
-/** wsmon_stream_exit - free what wsmon_stream_init() allocated */
-void wsmon_stream_exit(void)
-{
-	kvfree(scratch);
+	stream_put(ss, &rec.rec, WSMON_REC_END, sizeof(rec), ktime_get_ns());
 }

@@ -16,11 +16,11 @@
  * Tell whether mappings may be read: that takes at most half of the CPU budget, or all of it
  * for those that were left out the last time.
  */
-static bool group_may_read(const struct wsmon_group *g, const struct wsmon_share *s)
+static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_share *s)
 {
-	u64 budget = div64_u64(wsmon_aggr_ns() * wsmon.attrs.cpu_permille, 2000);
+	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->mon->attrs.cpu_permille, 2000);
 
-	return !s->read || g->reading_ns < (s->left_out ? 2 * budget : budget);
+	return !s->read || ss->group->reading_ns < (s->left_out ? 2 * budget : budget);
 }
 
 /*
@@ -35,9 +35,9 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 	bool first = !s->read;
 
 	if (!first && s->stamp == wsmon_vaddr_stamp(mm) &&
-	    now - s->read_ns < REREAD * wsmon.attrs.update_us * NSEC_PER_USEC)
+	    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC)
 		return;
-	s->left_out = !group_may_read(g, s) || wsmon_share_read(ss, s, mm, now);
+	s->left_out = !group_may_read(ss, s) || wsmon_share_read(ss, s, mm, now);
 	g->reading_ns += ktime_get_ns() - start;
 	if (s->left_out) {
 		g->blind += rss > s->rss ? rss - s->rss : 0;
@@ -103,7 +103,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	struct wsmon_share *s;
 
 	wsmon_fresh_draw(f, &g->next, &g->space,
-			 wsmon_hash64(~wsmon.attrs.seed ^ ss->epoch), WSMON_FRESH_MAX);
+			 wsmon_hash64(~ss->mon->attrs.seed ^ ss->epoch), WSMON_FRESH_MAX);
 	if (!f->nr)
 		return;
 	list_for_each_entry(m, &ss->members, node) {
@@ -219,7 +219,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	if (!g || g->interval_ns >= now)
 		return;
 	g->active++;
-	iv = wsmon_interval_describe(g->interval_ns, now);
+	iv = wsmon_interval_describe(ss, g->interval_ns, now);
 	iv.active = g->active;
 	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
 	group_check(ss, &iv);

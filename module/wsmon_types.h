@@ -5,13 +5,13 @@
 #ifndef WSMON_TYPES_H
 #define WSMON_TYPES_H
 
+#include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 
 #include "pure/wsmon_pure.h"
 
-struct wsmon_cleared;
 struct wsmon_group;
 struct wsmon_object;
 struct wsmon_share;
@@ -68,6 +68,7 @@ struct wsmon_peak {
  * @node:	its place in @members of the session; in @born or @spares (members_lock)
  * @call:	its place among those that need a look before the next round (members_lock)
  * @events:	why it needs one (members_lock)
+ * @session:	its session
  * @pid:	its thread group, referenced
  * @target:	the target, if it is also sampled on its own; or NULL
  * @share:	its memory as a part of the group; or NULL
@@ -82,6 +83,7 @@ struct wsmon_member {
 	struct list_head node;
 	struct list_head call;
 	u32 events;
+	struct wsmon_session *session;
 	struct pid *pid;
 	struct wsmon_target *target;
 	struct wsmon_share *share;
@@ -93,6 +95,7 @@ struct wsmon_member {
 
 /**
  * struct wsmon_target - a process that is monitored
+ * @session:	its session
  * @pid:	its thread group, referenced
  * @mm:		address space the regions describe: only an identity, never
  *		dereferenced, because the process may have left it
@@ -116,6 +119,7 @@ struct wsmon_member {
  * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @interval_ns: beginning of the present aggregation interval
+ * @passed_ns:	when the last pass over its samples began
  * @settled_ns:	when debts to reclaim were last paid
  * @rounds:	sampling rounds in this interval
  * @idle:	those of @rounds before which it had not run
@@ -131,6 +135,7 @@ struct wsmon_member {
  * @gone:	it exited
  */
 struct wsmon_target {
+	struct wsmon_session *session;
 	struct pid *pid;
 	struct mm_struct *mm;
 	u64 exec_id;
@@ -152,6 +157,7 @@ struct wsmon_target {
 	u64 born_ns;
 	u64 ran;
 	u64 interval_ns;
+	u64 passed_ns;
 	u64 settled_ns;
 	u64 active_intervals;
 	u32 rounds;
@@ -228,6 +234,7 @@ struct wsmon_parts {
 
 /**
  * struct wsmon_session - one run of monitoring
+ * @mon:	the monitor that runs it
  * @targets:	the targets
  * @nr_targets:	number of targets
  * @nr_alive:	number of those not gone
@@ -239,6 +246,7 @@ struct wsmon_parts {
  * @nr_members:	number of @members and @born (members_lock)
  * @nr_born:	number of children that became members so far (members_lock)
  * @nr_spares:	number of @spares (members_lock)
+ * @watched:	probes look for its members (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
@@ -247,15 +255,16 @@ struct wsmon_parts {
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: sampled pages of new memory
  * @visits:	scratch memory: looks at pages of new memory
+ * @scratch:	scratch memory: the snapshot
  * @group:	the members together, once there are two; or NULL
  * @regroup:	@group has to begin anew, because attributes changed
- * @cleared:	notes of cleared bits, for groups; or NULL
  * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	ring of the last WSMON_PEAKS_KEPT peaks
  * @nr_peaks:	peaks so far
  * @nr_marks:	marks so far
  * @boundary_ns: when the present aggregation interval ends
+ * @tlb_cpus:	scratch memory: processors to be interrupted
  * @pace:	keeps it within the CPU budget
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
@@ -272,6 +281,7 @@ struct wsmon_parts {
  * @thread:	kwsmond, referenced
  */
 struct wsmon_session {
+	struct wsmon_monitor *mon;
 	struct wsmon_target *targets;
 	u32 nr_targets;
 	u32 nr_alive;
@@ -283,6 +293,7 @@ struct wsmon_session {
 	u32 nr_members;
 	u64 nr_born;
 	u32 nr_spares;
+	bool watched;
 	bool follow;
 	u64 epoch;
 	struct wsmon_stats stats;
@@ -291,15 +302,16 @@ struct wsmon_session {
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
 	struct wsmon_visit *visits;
+	struct wsmon_rec_snapshot *scratch;
 	struct wsmon_group *group;
 	bool regroup;
-	struct wsmon_cleared *cleared;
 	u64 passes;
 	struct wsmon_leaf *leaves;
 	struct wsmon_peak *peaks;
 	u64 nr_peaks;
 	u32 nr_marks;
 	u64 boundary_ns;
+	struct cpumask tlb_cpus;
 	struct wsmon_pace pace;
 	struct wsmon_hist late;
 	struct wsmon_hist hold;
@@ -315,23 +327,36 @@ struct wsmon_session {
 	struct task_struct *thread;
 };
 
+/* Max. number of monitors */
+#define WSMON_MONITORS	64U
+
 /**
- * struct wsmon - the monitor
+ * struct wsmon_monitor - what runs sessions, one after the other, and serves their readers
  * @ctl:	serialises starting, stopping and changing; taken before @lock, held
  *		while waiting for the thread to end
  * @lock:	protects everything below; the thread holds it during a round
+ * @waiters:	tasks that wait in wsmon_lock()
+ * @slot:	its number, less than WSMON_MONITORS; no other has the same
  * @attrs:	attributes in force
  * @session:	present or last session; NULL before the first
  * @running:	@session has not ended
  * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
+ * @buffers:	where records go, a buffer for each reader
+ * @node:	its place among the monitors of the device (wsmon_device.c)
+ * @users:	open files of the device that use it (wsmon_device.c)
  */
-struct wsmon {
+struct wsmon_monitor {
 	struct mutex ctl;	/* outside of lock */
 	struct mutex lock;	/* see above */
+	atomic_t waiters;
+	u32 slot;
 	struct wsmon_attrs attrs;
 	struct wsmon_session *session;
 	bool running;
 	int stop_reason;
+	struct list_head buffers;
+	struct list_head node;
+	u32 users;
 };
 
 /**

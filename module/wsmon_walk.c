@@ -146,7 +146,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 		seen = walk_sample_entry(w, (unsigned long *)pmdp, addr & PMD_MASK, pmd_pfn(pmd),
 					 true, op, debt);
 		if (w->shared)
-			seen = wsmon_young_seen_by_any(w->session, pmdp, op, seen);
+			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
 		walk_remember_leaf(w, wsmon_range_around(addr, PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -317,7 +317,7 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 		w->around = false;
 		seen = walk_sample_addr(w, s->vpn << PAGE_SHIFT, op, &r->debt[h]);
 		if (op == WSMON_SAMPLE_ARM) {
-			w->pass.stats->arms++;
+			w->pass.session->stats.arms++;
 			r->absent |= !w->mapped << h;
 			/* a bit in new memory was set after the memory appeared */
 			if (seen && r->origin_ns) {
@@ -326,7 +326,7 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 			}
 			continue;
 		}
-		w->pass.stats->checks++;
+		w->pass.session->stats.checks++;
 		r->checks++;
 		if (seen) {
 			s->seen_ns = now;
@@ -356,9 +356,8 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now)
 {
 	struct wsmon_walk w = {
-		.pass = { .member = t->member, .mm = mm, .stats = &ss->stats,
-			  .cleared = ss->cleared, .now = now },
-		.session = ss,
+		.pass = { .member = t->member, .mm = mm, .session = ss,
+			  .owner = 2 * ss->mon->slot },
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
@@ -371,6 +370,9 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			 (!arm && now - t->settled_ns >= SETTLE_NS);
 	if (w.pass.settle)
 		t->settled_ns = now;
+	/* bits set in memory that is new were not cleared by anybody */
+	w.pass.since = arm ? 0 : t->passed_ns;
+	t->passed_ns = begin;
 	t->resume = 0;
 	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
@@ -423,13 +425,12 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle)
 {
 	struct wsmon_walk w = {
-		.pass = { .member = m, .mm = mm, .stats = &ss->stats, .settle = settle,
-			  .cleared = ss->cleared, .now = ktime_get_ns() },
-		.session = ss,
+		.pass = { .member = m, .mm = mm, .session = ss, .settle = settle,
+			  .owner = 2 * ss->mon->slot + 1 },
 		.tries = WSMON_LOCK_TRIES,
 		.frames = true,
 	};
-	u64 begin = w.pass.now;
+	u64 begin = ktime_get_ns();
 	u32 i;
 
 	for (i = 0; i < nr; i++)

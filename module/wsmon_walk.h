@@ -30,11 +30,10 @@ struct wsmon_entry {
  * struct wsmon_pass - one pass over a target's sample pages, for the sampler
  * @member:	the process; NULL where nothing is changed
  * @mm:		the address space, referenced
- * @stats:	counters
+ * @session:	the session
  * @dirty_tlb:	processors may use translations without setting Accessed bits
- * @cleared:	notes of cleared bits; NULL if none are taken
- * @since:	with @cleared: a bit cleared since then counts as set
- * @now:	the time of notes
+ * @owner:	whose samples they are, in notes of cleared bits
+ * @since:	a bit that others cleared since then counts as set; 0: it does not
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
  *		interval, or of a second
  * @returned:	the last entry whose bit was set again for reclaim
@@ -44,10 +43,9 @@ struct wsmon_entry {
 struct wsmon_pass {
 	const struct wsmon_member *member;
 	struct mm_struct *mm;
-	struct wsmon_stats *stats;
-	struct wsmon_cleared *cleared;
+	struct wsmon_session *session;
 	u64 since;
-	u64 now;
+	u8 owner;
 	bool dirty_tlb;
 	bool settle;
 	const unsigned long *returned;
@@ -88,7 +86,6 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
 /**
  * struct wsmon_walk - the cursor of a pass
  * @pass:	what the sampler sees
- * @session:	the session
  * @locked:	the mmap lock is held
  * @since_ns:	when the mmap lock was taken
  * @tries:	attempts at a busy mmap lock this pass may still make
@@ -115,7 +112,6 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  */
 struct wsmon_walk {
 	struct wsmon_pass pass;
-	struct wsmon_session *session;
 	bool locked;
 	u64 since_ns;
 	unsigned int tries;

@@ -204,10 +204,8 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 
 /* Number of interrupts that were sent and are not handled yet */
 static atomic_t tlb_pending = ATOMIC_INIT(0);
-/* Time that all processors spent on handling them, nanoseconds */
-static atomic64_t tlb_spent_ns = ATOMIC64_INIT(0);
-/* Their destinations; under wsmon.lock */
-static struct cpumask tlb_cpus;
+/* Time that all processors spent on handling them, nanoseconds, by slot of the monitor */
+static atomic64_t tlb_spent_ns[WSMON_MONITORS];
 
 /* Flush everything, including global entries, by turning CR4.PGE off and on again. */
 static void tlb_flush_by_cr4(void)
@@ -221,13 +219,16 @@ static void tlb_flush_by_cr4(void)
 
 /*
  * Flush this processor. Runs on each processor of the mask with interrupts off.
- * @pgd:	physical address of the mm's page tables; the mm may be gone
+ * @info:	physical address of the mm's page tables, aligned to pages, plus the monitor's
+ *		slot; both the mm and the monitor may be gone
  */
-static void tlb_flush_local(void *pgd)
+static void tlb_flush_local(void *info)
 {
+	unsigned long slot = (unsigned long)info & ~PAGE_MASK;
+	unsigned long pgd = (unsigned long)info & PAGE_MASK;
 	u64 start = local_clock();
 
-	if (native_read_cr3_pa() != (unsigned long)pgd)
+	if (native_read_cr3_pa() != pgd)
 		; /* it runs something else by now */
 	else if (boot_cpu_has(X86_FEATURE_INVPCID))
 		invpcid_flush_all_nonglobals();
@@ -235,7 +236,7 @@ static void tlb_flush_local(void *pgd)
 		tlb_flush_by_cr4();
 	else
 		native_write_cr3(__native_read_cr3());
-	atomic64_add(local_clock() - start, &tlb_spent_ns);
+	atomic64_add(local_clock() - start, &tlb_spent_ns[slot]);
 	atomic_dec(&tlb_pending);
 }
 
@@ -268,12 +269,14 @@ static bool tlb_can_flush(void)
  * While a processor is plugged or unplugged, none is interrupted. Those that run the mm
  * then keep their translations until they switch to it again, or until the next flush,
  * an interval later at most. Accesses that are not seen meanwhile make the estimate of
- * one interval too low; nothing else depends on the flush. wsmon_tlb_drain() must run
- * before the module is unloaded.
- * Context: wsmon.lock held, may sleep; the caller has a reference on the mm.
+ * one interval too low; nothing else depends on the flush. wsmon_young_exit() waits
+ * for it.
+ * Context: the monitor's lock held, may sleep; the caller has a reference on the mm.
  */
-static void tlb_flush(const struct wsmon_member *m, struct mm_struct *mm)
+static void tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
+		      struct mm_struct *mm)
 {
+	struct cpumask *cpus = &ss->tlb_cpus;
 	unsigned int nr;
 
 	/* the program has ended: nobody uses the mm */
@@ -289,31 +292,30 @@ static void tlb_flush(const struct wsmon_member *m, struct mm_struct *mm)
 	/* a processor that is being unplugged would not handle the interrupt */
 	if (!cpus_read_trylock())
 		return;
-	wsmon_member_cpus(m, mm, &tlb_cpus);
-	cpumask_and(&tlb_cpus, &tlb_cpus, cpu_online_mask);
-	cpumask_clear_cpu(raw_smp_processor_id(), &tlb_cpus);
-	tlb_leave_out_lazy(&tlb_cpus);
-	nr = cpumask_weight(&tlb_cpus);
+	wsmon_member_cpus(m, mm, cpus);
+	cpumask_and(cpus, cpus, cpu_online_mask);
+	cpumask_clear_cpu(raw_smp_processor_id(), cpus);
+	tlb_leave_out_lazy(cpus);
+	nr = cpumask_weight(cpus);
 	if (nr) {
 		atomic_add(nr, &tlb_pending);
-		on_each_cpu_mask(&tlb_cpus, tlb_flush_local,
-				 (void *)__pa(mm->pgd), false);
+		on_each_cpu_mask(cpus, tlb_flush_local,
+				 (void *)(__pa(mm->pgd) + ss->mon->slot), false);
 	}
 	cpus_read_unlock();
 }
 
-/** wsmon_tlb_remote_ns - return the time all processors have spent in flushing */
-u64 wsmon_tlb_remote_ns(void)
+/** wsmon_tlb_remote_ns - return the time other processors have spent in flushing for @mon */
+u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon)
 {
-	return atomic64_read(&tlb_spent_ns);
+	return atomic64_read(&tlb_spent_ns[mon->slot]);
 }
 
-/**
- * wsmon_tlb_drain - wait until no processor runs this file's code or is about to
- *
- * Context: may sleep, after the last flush.
+/*
+ * Wait until no processor runs this file's code or is about to. Context: may sleep, after
+ * the last flush.
  */
-void wsmon_tlb_drain(void)
+static void tlb_drain(void)
 {
 	while (atomic_read(&tlb_pending))
 		usleep_range(100, 1000);
@@ -354,49 +356,93 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 /*
  * Notes of cleared bits
  *
- * A group samples pages that targets sample, too. What a pass for one clears, a pass for
- * the other would miss. So passes note which entries they cleared, and when; a pass that
- * finds a bit clear looks there. A note may be overwritten by another with the same hash.
+ * Several samplers may look at the same pages: the targets of a session and its group, and
+ * other sessions. What one clears, another would miss. So where there are several, each
+ * notes which entries it cleared, and when; one that finds a bit clear looks there. A note
+ * may be overwritten by another with the same hash. Samplers write notes at the same time,
+ * so a note is one word:
+ *
+ *	63 to 48	more of the hash
+ *	47 to 40	whose samples
+ *	39 to 0		when, in 1024 ns: it repeats after 13 days
  */
 
 /* log2 of the number of notes */
-#define CLEARED_BITS	16
+#define NOTES_BITS	16
+
+#define NOTE_TIME_BITS	40
+#define NOTE_TIME_MASK	(BIT_ULL(NOTE_TIME_BITS) - 1)
+#define NOTE_TICK_BITS	10
+
+static u64 *notes;
+
+/* How many samplers there are: sessions that run, and groups */
+static atomic_t samplers = ATOMIC_INIT(0);
 
 /**
- * struct wsmon_cleared - a note that an Accessed bit was cleared
- * @entry:	address of the page-table entry: only an identity, never dereferenced
- * @ns:		when
- */
-struct wsmon_cleared {
-	const void *entry;
-	u64 ns;
-};
-
-/**
- * wsmon_cleared_alloc - allocate notes of cleared bits, to be freed with kvfree()
+ * wsmon_young_init - allocate what the sampler needs
  *
- * Return: the notes, or NULL.
+ * Return: 0 or -ENOMEM.
  */
-struct wsmon_cleared *wsmon_cleared_alloc(void)
+int wsmon_young_init(void)
 {
-	return kvcalloc(BIT(CLEARED_BITS), sizeof(struct wsmon_cleared), GFP_KERNEL);
+	notes = kvcalloc(BIT(NOTES_BITS), sizeof(*notes), GFP_KERNEL);
+	return notes ? 0 : -ENOMEM;
 }
 
+/** wsmon_young_exit - wait for the last flush, and free what the sampler needed */
+void wsmon_young_exit(void)
+{
+	tlb_drain();
+	kvfree(notes);
+}
+
+/** wsmon_young_join - one more samples from now on: a session, or its group */
+void wsmon_young_join(void)
+{
+	atomic_inc(&samplers);
+}
+
+/** wsmon_young_leave - one that joined has ended */
+void wsmon_young_leave(void)
+{
+	atomic_dec(&samplers);
+}
+
+/* The note's place; *@tag is the rest of the hash, where the note has it */
+static u64 *young_find_note(const void *entry, u64 *tag)
+{
+	u64 hash = (u64)(unsigned long)entry * GOLDEN_RATIO_64;
+
+	*tag = hash << NOTES_BITS >> (NOTE_TIME_BITS + 8) << (NOTE_TIME_BITS + 8);
+	return &notes[hash >> (64 - NOTES_BITS)];
+}
+
+/* Has another sampler cleared the bit since @since of the pass? */
 static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry)
 {
-	const struct wsmon_cleared *c;
+	u64 note, tag, since, now;
 
-	if (!pass->cleared)
+	if (!pass->since || atomic_read(&samplers) < 2)
 		return false;
-	c = &pass->cleared[hash_ptr(entry, CLEARED_BITS)];
-	return c->entry == entry && c->ns >= pass->since;
+	note = READ_ONCE(*young_find_note(entry, &tag));
+	if ((note ^ tag) >> (NOTE_TIME_BITS + 8) ||
+	    (u8)(note >> NOTE_TIME_BITS) == pass->owner)
+		return false;
+	since = pass->since >> NOTE_TICK_BITS;
+	now = ktime_get_ns() >> NOTE_TICK_BITS;
+	return ((note - since) & NOTE_TIME_MASK) <= now - since;
 }
 
 static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
 {
-	if (pass->cleared)
-		pass->cleared[hash_ptr(entry, CLEARED_BITS)] =
-			(struct wsmon_cleared){ entry, pass->now };
+	u64 *note, tag;
+
+	if (atomic_read(&samplers) < 2)
+		return;
+	note = young_find_note(entry, &tag);
+	WRITE_ONCE(*note, tag | (u64)pass->owner << NOTE_TIME_BITS |
+			  (ktime_get_ns() >> NOTE_TICK_BITS & NOTE_TIME_MASK));
 }
 
 /**
@@ -412,7 +458,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
-	bool seen = young || (pass->since && young_cleared_since(pass, e->val));
+	bool seen = young || young_cleared_since(pass, e->val);
 
 	if (op == WSMON_SAMPLE_LOOK)
 		return seen;
@@ -445,16 +491,17 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
  * wsmon_young_finish - flush the TLBs after a pass that cleared bits
  * @pass:	the pass
  *
- * Context: no locks but wsmon.lock, may sleep.
+ * Context: no locks but the monitor's, may sleep.
  */
 void wsmon_young_finish(struct wsmon_pass *pass)
 {
+	struct wsmon_session *ss = pass->session;
 	u64 start = ktime_get_ns();
 
-	if (!pass->dirty_tlb || !(wsmon.attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
+	if (!pass->dirty_tlb || !(ss->mon->attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
 	    !tlb_can_flush())
 		return;
-	tlb_flush(pass->member, pass->mm);
-	pass->stats->flushes++;
-	pass->stats->flush_ns += ktime_get_ns() - start;
+	tlb_flush(ss, pass->member, pass->mm);
+	ss->stats.flushes++;
+	ss->stats.flush_ns += ktime_get_ns() - start;
 }

@@ -455,6 +455,25 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attr
 const char *wsmon_detector_name(u32 detector);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 int wsmon_attrs_check(const struct wsmon_attrs *attrs);
+/**
+ * struct wsmon_request - what a text written to /dev/wsmon asks for
+ * @nr_pids:	number of processes to watch
+ * @join:	to join the session that began last
+ * @stop:	to end the session
+ * @has_attrs:	it has attributes
+ * @mark:	text of a mark, or NULL
+ * @mark_len:	its length in bytes
+ */
+struct wsmon_request {
+	u32 nr_pids;
+	bool join;
+	bool stop;
+	bool has_attrs;
+	const char *mark;
+	size_t mark_len;
+};
+
+int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t *len);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
 const char *wsmon_class_name(u32 class);
 const char *wsmon_peak_group_name(u32 group);
