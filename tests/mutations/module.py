@@ -158,16 +158,16 @@ MUTATIONS = [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
+        ("module/group/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
          "		v->looked_ns = now;\n		v->absent")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
+        ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
     ("rank_does_not_weigh", "6.12", UNIT, [
         ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
+        ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
         (SESSION, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
          "&wsmon.attrs))\n		;")]),
