@@ -1,0 +1,225 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Sessions of a cgroup: processes in it, moved there or away, forked, many."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import wsmontest as w
+from device_test import MIB, Session, error, threads
+
+ROOT = os.path.join(tempfile.mkdtemp(), "cgroup")
+ATTRS = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 cpu_permille=1000 "
+
+
+def attach(cgroup, pid=0):
+    with open(os.path.join(ROOT, cgroup, "cgroup.procs"), "w") as f:
+        f.write("%d" % pid)
+
+
+class Cgroup:
+    """A cgroup of its own, with one below; what is in it is killed at the end."""
+
+    def __enter__(self):
+        os.makedirs(os.path.join(ROOT, "test/below"))
+        return self
+
+    def __exit__(self, *exc):
+        for name in "test/below", "test":
+            self.empty(name)
+            if os.path.exists(os.path.join(ROOT, name)):
+                os.rmdir(os.path.join(ROOT, name))
+
+    def empty(self, name):
+        path = os.path.join(ROOT, name, "cgroup.procs")
+        while os.path.exists(path):
+            with open(path) as f:
+                pids = f.read().split()
+            if not pids:
+                break
+            for pid in pids:
+                try:
+                    os.kill(int(pid), 9)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.05)
+
+
+def worker(cgroup, mib, code="", **more):
+    """A process that is in a cgroup before it executes, and uses some memory of its own."""
+    body = ("import mmap, os, time\n"
+            "m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(64 << 8)\n" + code +
+            "\nprint('ready', flush=True)\n"
+            "while True:\n m[:%d << 20:4096] = bytes(%d << 8)\n%s time.sleep(0.02)\n" % (
+                mib, mib, more.get("each", "")))
+    p = subprocess.Popen([sys.executable, "-c", body], stdout=subprocess.PIPE,
+                         preexec_fn=lambda: cgroup and attach(cgroup))
+    assert p.stdout.readline() == b"ready\n"
+    return p
+
+
+def totals(records, cls):
+    return [(r.bytes / MIB, r.low / MIB, r.high / MIB) for r in records
+            if r.type == "TOTAL" and r.cls == cls]
+
+
+def check(session, wanted, cls="anon", skip=2, at_most=1.06):
+    """The rest of the session: each total is right."""
+    session.put("stop")
+    records = session.read_all()
+    sizes = totals(records, cls)[skip:]
+    print("# %s %.1f MiB: %s" % (cls, wanted, " ".join("%.1f [%.1f %.1f]" % x for x in sizes)))
+    assert len(sizes) > 3 and not [r for r in records if r.type == "WSS"]
+    for size, low, high in sizes:
+        assert wanted * 0.97 <= size <= wanted * at_most or low <= wanted <= high, sizes
+    return records
+
+
+@w.measured
+def processes():
+    """Also of the cgroup below; each page once."""
+    shared = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "shared")
+    with open(shared, "wb") as f:
+        f.truncate(32 << 20)
+    mapped = ("s = mmap.mmap(os.open('%s', os.O_RDWR), 32 << 20)\n" % shared,
+              " s[:8 << 20:4096] = bytes(8 << 8)\n")
+    with Cgroup():
+        for name, mib in ("test", 4), ("test", 8), ("test/below", 16):
+            worker(name, mib, mapped[0], each=mapped[1])
+        worker(None, 32, mapped[0], each=mapped[1])
+        with Session(ATTRS + "cgroup=/test") as s, Session(ATTRS + "cgroup=/test/below") as below:
+            assert threads() == 2
+            time.sleep(5)
+            records = check(s, 28)
+            # the heaps of three interpreters are in it
+            sizes = totals(records, "shmem")[2:]
+            assert all(7.7 < x[0] < 8.4 for x in sizes), sizes
+            groups = [r for r in records if r.type == "GROUP"]
+            assert {g.members for g in groups} == {3}, groups
+            check(below, 16)
+        subprocess.run(["pkill", "-f", shared])
+
+
+def members(session, seconds):
+    """Number of members after some time"""
+    session.read(seconds)
+    return [r.members for r in session.records() if r.type == "GROUP"][-1]
+
+
+def come_and_go():
+    with Cgroup(), w.sleeper() as t, Session(ATTRS + "cgroup=/test") as s:
+        assert members(s, 1.5) == 0
+        attach("test/below", t.pid)
+        assert members(s, 2) == 1
+        attach("", t.pid)
+        assert members(s, 2.5) == 0
+        p = worker("test", 1)
+        assert members(s, 2) == 1
+        # it forks: the children are in the cgroup
+        q = worker("test", 1, "for i in range(5):\n if not os.fork():\n  time.sleep(1000)\n")
+        assert members(s, 2) == 7
+        p.kill()
+        q.kill()
+        p.wait()
+        q.wait()
+        assert members(s, 2.5) == 5
+
+
+def ends_with_its_cgroup():
+    with Cgroup() as c, Session(ATTRS + "cgroup=/test/below") as s:
+        worker("test/below", 1)
+        assert members(s, 2) == 1
+        c.empty("test/below")
+        assert members(s, 2) == 0 and threads() == 1
+        os.rmdir(os.path.join(ROOT, "test/below"))
+        records = s.read_all()
+        assert records[-1].type == "END" and records[-1].reason == 1
+        assert not threads()
+
+
+@w.measured
+def short_lives():
+    """Each uses 8 MiB for 0.3 s, and is forked and attached from outside."""
+    code = ("import mmap, os, time\n"
+            "m = mmap.mmap(-1, 8 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "m[::4096] = bytes(8 << 8)\ntime.sleep(0.3)\n"
+            # what it frees before its end cannot be looked at
+            "os._exit(0)\n")
+    with Cgroup(), Session(ATTRS.replace("window_us=500000", "window_us=2000000") +
+                           "cgroup=/test") as s:
+        end = time.monotonic() + 8
+        began = 0
+        while time.monotonic() < end:
+            subprocess.run([sys.executable, "-c", code], preexec_fn=lambda: attach("test"),
+                           check=True)
+            began += 1
+        s.put("stop")
+        records = s.read_all()
+        groups = [r for r in records if r.type == "GROUP"]
+        came, went = sum(g.came for g in groups), sum(g.went for g in groups)
+        missed = sum(g.missed for g in groups)
+        print("# %d began, %d came, %d went, %d missed" % (began, came, went, missed))
+        assert began - 1 <= came <= began and went >= came - 1 and missed <= began / 10
+        sizes = totals(records, "anon")[4:]
+        per = 2 / (8 / began) * 8
+        print("# about %.0f MiB: %s" % (per, " ".join("%.0f [%.0f %.0f]" % x for x in sizes)))
+        middle = sorted(x[0] for x in sizes)[len(sizes) // 2]
+        assert 0.6 * per < middle < 2 * per
+
+
+def the_machine():
+    with w.sleeper() as t, Session(ATTRS + "cgroup=/") as s:
+        n = members(s, 3)
+        user = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                user += bool(os.readlink("/proc/%s/exe" % pid))
+            except OSError:
+                pass
+        print("# %d members, %d processes" % (n, user))
+        assert abs(n - user) <= 2 and t.pid
+        assert totals(s.records(), "all")[-1][0] > 1
+
+
+def refused():
+    with Cgroup(), Session() as s, w.sleeper() as t:
+        for text, wanted in (("cgroup=/none", "ENOENT"), ("cgroup=", "EINVAL"),
+                             ("cgroup=/test cgroup=/test", "EINVAL"),
+                             ("cgroup=/test pid=%d" % t.pid, "EINVAL"),
+                             ("cgroup=/test join", "EINVAL"),
+                             ("max_regions=1 cgroup=/test", "EINVAL")):
+            assert error(s.put, text) == wanted, text
+        with Session(ATTRS + "cgroup=/test") as a, Session("cgroup=/test/") as b:
+            assert threads() == 1
+            assert error(Session, "aggr_us=1000000 cgroup=/test") == "EBUSY"
+            for x in a, b:
+                assert members(x, 1.5) == 0
+        assert not threads()
+
+
+def many():
+    """300 processes that come at once"""
+    with Cgroup(), Session(ATTRS.replace("cpu_permille=1000", "") + "cgroup=/test") as s:
+        code = "for i in range(299):\n if not os.fork():\n  time.sleep(1000)\n"
+        worker("test", 1, code)
+        assert members(s, 6) == 300
+        stats = [r for r in s.records() if r.type == "STATS"]
+        share = (stats[-1].cpu_ns - stats[1].cpu_ns) / (stats[-1].time_ns - stats[1].time_ns)
+        print("# %.1f %% of a processor" % (100 * share))
+
+
+def main():
+    os.mkdir(ROOT)
+    subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
+    try:
+        w.main(processes, come_and_go, ends_with_its_cgroup, short_lives, the_machine, refused,
+               many)
+    finally:
+        subprocess.run(["umount", "-l", ROOT], check=False)
+
+
+if __name__ == "__main__":
+    main()
