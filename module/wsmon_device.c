@@ -286,7 +286,7 @@ static int device_command(struct device_file *f, char *text, size_t len, u32 *nu
 	bool asked = f->asked;
 	int err;
 
-	err = wsmon_request_parse(&req, numbers, WSMON_MAX_TARGETS, text, &len);
+	err = wsmon_request_parse(&req, numbers, WSMON_MAX_TARGETS, text, len);
 	if (err)
 		return err;
 	if (mutex_lock_interruptible(&monitors_lock))

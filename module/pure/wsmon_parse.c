@@ -369,6 +369,75 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 	return nr;
 }
 
+/* Is a word @text? */
+static bool word_is(const char *word, size_t n, const char *text)
+{
+	return n == strlen(text) && !memcmp(word, text, n);
+}
+
+/* Parse "N,N" in place: commas become blanks. */
+static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (p[i] != ',')
+			continue;
+		if (!i || i + 1 == len || p[i - 1] == ' ')
+			return -EINVAL;
+		p[i] = ' ';
+	}
+	return wsmon_pids_parse(pids, max, p, len) ?: -EINVAL;
+}
+
+/**
+ * wsmon_request_parse - parse what was written to /dev/wsmon
+ * @req:	the result; its mark is in @text
+ * @pids:	the ids of "pid="
+ * @max:	maximum number of ids
+ * @text:	words "key=value", "pid=N,N", "join", "stop"; or "mark=TEXT". What is not an
+ *		attribute is replaced by blanks: wsmon_attrs_parse() can parse the rest
+ * @len:	its length in bytes
+ *
+ * Return: 0; -EINVAL for an empty text, two of "pid=" and "join", or "stop" with others; or
+ * what wsmon_pids_parse() returns.
+ */
+int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len)
+{
+	const char *p = text, *end = text + len, *found;
+	u32 words = 0;
+	size_t n;
+
+	memset(req, 0, sizeof(*req));
+	if (len >= 5 && !memcmp(text, "mark=", 5)) {
+		req->mark = text + 5;
+		req->mark_len = len - 5;
+		return 0;
+	}
+	for (; (n = parse_next_word(&p, end, &found)); words++) {
+		char *word = text + (found - text);
+		int nr = 0;
+
+		if (word_is(word, n, "join")) {
+			req->join = true;
+		} else if (word_is(word, n, "stop")) {
+			req->stop = true;
+		} else if (n >= 4 && !memcmp(word, "pid=", 4)) {
+			nr = req->nr_pids ? -EINVAL : parse_commas(pids, max, word + 4, n - 4);
+		} else {
+			req->has_attrs = true;
+			continue;
+		}
+		if (nr < 0)
+			return nr;
+		req->nr_pids += nr;
+		memset(word, ' ', n);
+	}
+	if (!words || (req->stop && words > 1) || (req->join && req->nr_pids))
+		return -EINVAL;
+	return 0;
+}
+
 /**
  * wsmon_detector_name - return the name of a detector
  * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO

@@ -473,7 +473,7 @@ struct wsmon_request {
 	size_t mark_len;
 };
 
-int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t *len);
+int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len);
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
 const char *wsmon_class_name(u32 class);
 const char *wsmon_peak_group_name(u32 group);

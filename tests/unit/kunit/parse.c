@@ -331,6 +331,75 @@ static void nul_in_list(struct kunit *test)
 			-EINVAL);
 }
 
+static const struct {
+	const char *text;
+	int want;
+	struct wsmon_request req;
+	const char *attrs;
+} requests[] = {
+	{ "pid=12", 0, { .nr_pids = 1 }, "      " },
+	{ " pid=12,35\n", 0, { .nr_pids = 2 }, "          \n" },
+	{ "aggr_us=5 pid=7\nfollow=1", 0, { .nr_pids = 1, .has_attrs = true },
+	  "aggr_us=5      \nfollow=1" },
+	{ "a=b", 0, { .has_attrs = true }, "a=b" },
+	{ "joint", 0, { .has_attrs = true }, "joint" },
+	{ "join a=b", 0, { .join = true, .has_attrs = true }, "     a=b" },
+	{ "stop\n", 0, { .stop = true }, "    \n" },
+	{ "", -EINVAL },
+	{ " \n", -EINVAL },
+	{ "pid=", -EINVAL },
+	{ "pid=,", -EINVAL },
+	{ "pid=,1", -EINVAL },
+	{ "pid=1,", -EINVAL },
+	{ "pid=1,,2", -EINVAL },
+	{ "pid=1,1", -EINVAL },
+	{ "pid=1 pid=2", -EINVAL },
+	{ "pid=1,2,3,4", -ERANGE },
+	{ "pid=1 join", -EINVAL },
+	{ "stop stop", -EINVAL },
+	{ "stop pid=1", -EINVAL },
+};
+
+static void requests_to_the_device(struct kunit *test)
+{
+	struct wsmon_request req;
+	u32 pids[MAX_PIDS], i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		size_t len = strlen(requests[i].text);
+		char *text = kunit_kzalloc(test, len, GFP_KERNEL);
+		int got;
+
+		KUNIT_ASSERT_NOT_NULL(test, text);
+		memcpy(text, requests[i].text, len);
+		got = wsmon_request_parse(&req, pids, MAX_PIDS, text, len);
+		KUNIT_EXPECT_EQ_MSG(test, got, requests[i].want, "\"%s\"", requests[i].text);
+		if (got)
+			continue;
+		KUNIT_EXPECT_MEMEQ_MSG(test, text, requests[i].attrs, len, "\"%s\"",
+				       requests[i].text);
+		KUNIT_EXPECT_EQ(test, req.nr_pids, requests[i].req.nr_pids);
+		KUNIT_EXPECT_EQ(test, req.join, requests[i].req.join);
+		KUNIT_EXPECT_EQ(test, req.stop, requests[i].req.stop);
+		KUNIT_EXPECT_EQ(test, req.has_attrs, requests[i].req.has_attrs);
+		KUNIT_EXPECT_TRUE(test, !req.mark);
+	}
+}
+
+/* Its text is anything. */
+static void request_to_mark(struct kunit *test)
+{
+	char text[] = "mark=stop pid=1\n";
+	struct wsmon_request req;
+	u32 pids[MAX_PIDS];
+
+	KUNIT_EXPECT_EQ(test, wsmon_request_parse(&req, pids, MAX_PIDS, text, sizeof(text) - 1), 0);
+	KUNIT_EXPECT_TRUE(test, req.mark == text + 5);
+	KUNIT_EXPECT_EQ(test, req.mark_len, sizeof(text) - 1 - 5);
+	KUNIT_EXPECT_FALSE(test, req.stop);
+	KUNIT_EXPECT_EQ(test, req.nr_pids, 0);
+}
+
 static void names(struct kunit *test)
 {
 	u32 c, d;
@@ -358,6 +427,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(same_windows),
 	KUNIT_CASE(target_lists),
 	KUNIT_CASE(nul_in_list),
+	KUNIT_CASE(requests_to_the_device),
+	KUNIT_CASE(request_to_mark),
 	KUNIT_CASE(names),
 	{}
 };

@@ -158,7 +158,6 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "wsmon_snapshot",
 	.init = stream_begin,
-	.exit = stream_end,
 	.test_cases = cases,
 };
 

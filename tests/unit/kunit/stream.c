@@ -11,16 +11,14 @@
 
 #include "stream.h"
 
-#define LOST_RECORDS	0x123456789ULL
 #define REMOTE_NS	0x23456789aULL
-#define LOST_BYTES	0xfedcba98765ULL
 
-/* What wsmon_stream.c wants of the rest of the module */
-struct wsmon wsmon;
+/* The monitor of the records */
+struct wsmon_monitor wsmon;
 
 struct taken taken;
 
-void wsmon_buffer_put(const struct wsmon_record *rec)
+void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 {
 	KUNIT_ASSERT_GE(taken.test, rec->size, sizeof(*rec));
 	KUNIT_ASSERT_LE(taken.test, rec->size, WSMON_RECORD_MAX);
@@ -30,18 +28,12 @@ void wsmon_buffer_put(const struct wsmon_record *rec)
 	taken.len += rec->size;
 	taken.nr++;
 	/* what the next one is made in: zeros have to be written there */
-	memset((void *)rec, 0xa5, rec->size);
+	memset(rec, 0xa5, rec->size);
 }
 
-u64 wsmon_tlb_remote_ns(void)
+u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon)
 {
 	return REMOTE_NS;
-}
-
-void wsmon_buffer_lost(u64 *records, u64 *bytes)
-{
-	*records = LOST_RECORDS;
-	*bytes = LOST_BYTES;
 }
 
 const void *stream_record(u32 n)
@@ -76,19 +68,17 @@ int stream_begin(struct kunit *test)
 	taken.nr = 0;
 	memset(&wsmon, 0, sizeof(wsmon));
 	wsmon.session = test_alloc(test, 1, sizeof(*wsmon.session));
+	wsmon.session->mon = &wsmon;
 	wsmon.session->ns = task_active_pid_ns(current);
-	return wsmon_stream_init();
-}
-
-void stream_end(struct kunit *test)
-{
-	wsmon_stream_exit();
+	wsmon.session->scratch = test_alloc(test, 1, WSMON_RECORD_MAX);
+	return 0;
 }
 
 struct wsmon_target *stream_target(struct kunit *test, struct world *w)
 {
 	struct wsmon_target *t = test_alloc(test, 1, sizeof(*t));
 
+	t->session = wsmon.session;
 	t->pid = task_pid(current);
 	if (w) {
 		t->space = w->sp;
@@ -109,12 +99,12 @@ static void time_is_now(struct kunit *test)
 	world_fill(w, &map, 1, 1);
 	t = stream_target(test, w);
 	before = ktime_get_ns();
-	wsmon_stream_attrs();
+	wsmon_stream_attrs(wsmon.session);
 	wsmon_stream_target(t, WSMON_TARGET_START);
 	wsmon_stream_areas(t);
 	wsmon_stream_exited(t);
 	wsmon_stream_stats(wsmon.session);
-	wsmon_stream_end(WSMON_END_STOPPED);
+	wsmon_stream_end(wsmon.session, WSMON_END_STOPPED);
 	after = ktime_get_ns();
 	KUNIT_EXPECT_EQ(test, taken.nr, 6);
 	for (i = 0; i < taken.nr; i++) {
@@ -136,7 +126,7 @@ static void attrs(struct kunit *test)
 		.peak_window = 9, .peak_gain = 10, .peak_adapt = 11 } };
 
 	wsmon.attrs = want.attrs;
-	wsmon_stream_attrs();
+	wsmon_stream_attrs(wsmon.session);
 	KUNIT_EXPECT_EQ(test, taken.nr, 1);
 	expect_record(0, &want, sizeof(want));
 }
@@ -287,8 +277,7 @@ static void stats(struct kunit *test)
 		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
 		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
 		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
-		.max_hold_ns = U64_MAX, .lost_records = LOST_RECORDS,
-		.lost_bytes = LOST_BYTES,
+		.max_hold_ns = U64_MAX,
 		/* two targets: 3 and 1 regions, two of them single pages */
 		.regions = 4, .samples = 6, .targets = 1,
 		.budget = 77, .sample_ns = 12, .remote_ns = REMOTE_NS - 13,
@@ -333,10 +322,10 @@ static void end(struct kunit *test)
 {
 	struct wsmon_rec_end want = { { WSMON_REC_END } };
 
-	wsmon_stream_end(WSMON_END_STOPPED);
+	wsmon_stream_end(wsmon.session, WSMON_END_STOPPED);
 	expect_record(0, &want, sizeof(want));
 	want.reason = WSMON_END_TARGETS_GONE;
-	wsmon_stream_end(WSMON_END_TARGETS_GONE);
+	wsmon_stream_end(wsmon.session, WSMON_END_TARGETS_GONE);
 	expect_record(1, &want, sizeof(want));
 }
 
@@ -356,7 +345,6 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "wsmon_stream",
 	.init = stream_begin,
-	.exit = stream_end,
 	.test_cases = cases,
 };
 

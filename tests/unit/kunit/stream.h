@@ -22,7 +22,6 @@ extern struct taken {
 
 /* A suite's init and exit: nothing is taken, the session is new */
 int stream_begin(struct kunit *test);
-void stream_end(struct kunit *test);
 
 /* The n-th record that was taken */
 const void *stream_record(u32 n);

@@ -1,0 +1,373 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""/dev/wsmon: sessions of open files, alone, of the same and of other processes."""
+import errno
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import wsmontest as w
+import wsmon
+
+PATH = "/dev/wsmon"
+FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 cpu_permille=1000\n"
+MIB = 1 << 20
+# Without CONFIG_PAGE_IDLE_FLAG, what one session gives back to reclaim is an access for
+# another: no process is in two.
+YOUNG_FLAG = not os.uname().release.startswith("6.1.")
+
+
+class Session:
+    """An open file, and what was read of it"""
+
+    def __init__(self, text=None, flags=0):
+        self.fd = os.open(PATH, os.O_RDWR | flags)
+        self.data = b""
+        if text:
+            try:
+                self.put(text)
+            except OSError:
+                os.close(self.fd)
+                raise
+
+    def put(self, text):
+        assert os.write(self.fd, text.encode()) == len(text.encode())
+
+    def read(self, seconds):
+        """Read for some time."""
+        end = time.monotonic() + seconds
+        os.set_blocking(self.fd, False)
+        while time.monotonic() < end:
+            try:
+                part = os.read(self.fd, 1 << 20)
+                if not part:
+                    break
+                self.data += part
+            except BlockingIOError:
+                time.sleep(0.01)
+
+    def read_all(self):
+        """Read to the end of the session."""
+        os.set_blocking(self.fd, True)
+        while True:
+            part = os.read(self.fd, 1 << 20)
+            if not part:
+                return self.records()
+            self.data += part
+
+    def records(self):
+        self.header, records = wsmon.read(io.BytesIO(self.data))
+        return list(records)
+
+    def close(self):
+        os.close(self.fd)
+        self.fd = -1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self.fd >= 0:
+            self.close()
+
+
+def error(function, *args):
+    """The errno of a call as a name, or None"""
+    try:
+        function(*args)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+    return None
+
+
+def threads():
+    """Number of kernel threads that monitor"""
+    found = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/comm" % pid) as f:
+                found += f.read() == "kwsmond\n"
+        except OSError:
+            pass
+    return found
+
+
+def wss(records, pid, cls="anon"):
+    """Estimates in MiB of a process"""
+    return [r.bytes / MIB for r in records if r.type == "WSS" and r.pid == pid and r.cls == cls]
+
+
+def worker(mib, all_mib):
+    """Uses some of its memory all the time."""
+    return w.Target("while True:\n m[:%d:4096] = bytes(%d)\n time.sleep(0.01)\n" % (
+        mib * MIB, mib * 256),
+        setup="m = mmap.mmap(-1, %d, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(%d)\n" % (
+            all_mib * MIB, all_mib * 256))
+
+
+@w.measured
+def a_session():
+    with worker(8, 24) as t, Session() as s:
+        s.put("max_regions=300 seed=42\n" + FAST + "pid=%d\n" % t.pid)
+        assert threads() == 1 and w.idle(), "not a session of its own"
+        time.sleep(1)
+        s.put("mark=load \u2026\n")
+        s.put("max_regions=200")
+        time.sleep(0.2)
+        s.put("stop")
+        assert threads() == 0
+        records = s.read_all()
+        assert s.header.attrs.seed == 42 and s.header.attrs.max_regions == 200
+        kinds = [r.type for r in records]
+        assert kinds[:2] == ["ATTRS", "TARGET"] and kinds[-2:] == ["STATS", "END"]
+        assert kinds.count("END") == 1 and "LOST" not in kinds
+        assert [r.text for r in records if r.type == "MARK"] == ["load \u2026"]
+        sizes = wss(records, t.pid)[3:]
+        assert len(sizes) > 5 and all(7.5 < x < 9.5 for x in sizes), sizes
+
+
+def ends_with_the_file():
+    """Also if its owner is killed"""
+    with w.sleeper() as t:
+        with Session(FAST + "pid=%d" % t.pid):
+            assert threads() == 1
+        assert threads() == 0
+        code = ("import os, time\nfd = os.open('%s', os.O_RDWR)\n"
+                "os.write(fd, b'pid=%d')\nprint('ready', flush=True)\ntime.sleep(1000)\n" % (
+                    PATH, t.pid))
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as owner:
+            assert owner.stdout.readline() == b"ready\n"
+            assert threads() == 1
+            owner.send_signal(signal.SIGKILL)
+        w.wait_for("the thread's end", lambda: not threads())
+
+
+def ends_with_its_processes():
+    with w.sleeper() as t, Session(FAST + "pid=%d" % t.pid) as s:
+        time.sleep(0.2)
+        t.kill()
+        records = s.read_all()
+        assert records[-1].type == "END" and records[-1].reason == 1, records[-1]
+        assert error(s.put, "pid=1") == "EALREADY" and os.read(s.fd, 10) == b""
+
+
+@w.measured
+def one_session_for_all():
+    """Two files that name the same processes share a session."""
+    with w.sleeper() as other, worker(8, 24) as t:
+        with Session(FAST + "max_regions=500 pid=%d,%d" % (t.pid, other.pid)) as a, \
+                Session("pid=%d,%d" % (other.pid, t.pid)) as b:
+            assert threads() == 1
+            assert error(Session, "max_regions=400 pid=%d,%d" % (t.pid, other.pid)) == "EBUSY"
+            for s in a, b:
+                assert error(s.put, "max_regions=400") == "EBUSY"
+                s.put("max_regions=500")
+            time.sleep(1)
+            b.put("mark=both")
+            b.put("stop")
+            end = b.read_all()[-1]
+            assert end.type == "END" and end.reason == 0
+            assert b.header.attrs.max_regions == 500
+            assert threads() == 1, "one ended the other's session"
+            # now it is alone
+            a.put("max_regions=400")
+            a.read(1)
+            first = a.records()
+            assert "END" not in [r.type for r in first]
+            assert [r.text for r in first if r.type == "MARK"] == ["both"]
+            mine, theirs = (
+                {(r.time_ns, r.bytes) for r in s.records() if r.type == "WSS" and r.pid == t.pid}
+                for s in (a, b))
+            assert len(theirs) > 5 and theirs <= mine
+            targets = {r.pid for r in b.records() if r.type == "TARGET"}
+            assert targets == {t.pid, other.pid} and "AREA" in [r.type for r in b.records()]
+        assert threads() == 0
+
+
+def only_the_slow_one_loses():
+    with worker(8, 24) as t:
+        text = ("sample_us=1000 aggr_us=5000 update_us=5000 window_us=5000 max_regions=10000 "
+                "cpu_permille=1000 pid=%d" % t.pid)
+        with Session(text) as slow, Session("pid=%d" % t.pid) as fast:
+            end = time.monotonic() + 60
+            # its buffer has 4 MiB
+            while len(fast.data) < 6 << 20 and time.monotonic() < end:
+                fast.read(0.2)
+            assert len(fast.data) > 5 << 20
+            fast.put("stop")
+            slow.put("stop")
+            lost = []
+            for s in fast, slow:
+                records = s.read_all()
+                assert records[-1].type == "END"
+                lost.append(sum(r.records for r in records if r.type == "LOST"))
+            assert lost[0] == 0 and lost[1] > 0, lost
+
+
+@w.measured
+def different_processes():
+    with worker(4, 16) as a, worker(12, 16) as b:
+        slow = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 pid=%d"
+        with Session(slow % a.pid) as sa, Session(slow % b.pid) as sb:
+            assert threads() == 2
+            time.sleep(5)
+            for s, t, mib in (sa, a, 4), (sb, b, 12):
+                s.put("stop")
+                sizes = wss(s.read_all(), t.pid)[1:]
+                assert len(sizes) > 5 and all(mib - 0.5 < x < mib + 1.5 for x in sizes), sizes
+
+
+@w.measured
+def overlapping():
+    """Neither takes what the other has to see, nor sees more."""
+    if not YOUNG_FLAG:
+        with w.sleeper() as a, w.sleeper() as b, Session("pid=%d" % a.pid):
+            assert error(Session, "pid=%d,%d" % (a.pid, b.pid)) == "EBUSY"
+            assert w.put("target", "%d\n" % a.pid) == errno.EBUSY
+            with Session("pid=%d" % b.pid):
+                pass
+        return
+    attrs = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=1500000 "
+             "max_regions=16384 cpu_permille=1000 ")
+    # each page of 4 MiB once a second, each of another MiB once in three
+    code = ("i = 0\nwhile True:\n"
+            " m[:4 << 20:4096] = bytes(1024)\n"
+            " if i % 3 == 0:\n  m[8 << 20:9 << 20:4096] = bytes(256)\n"
+            " i += 1\n time.sleep(1)\n")
+    setup = ("m = mmap.mmap(-1, 12 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+             "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(3072)\n")
+    with w.Target(code, setup=setup) as t, w.sleeper() as other:
+        with Session(attrs + "pid=%d" % t.pid) as a, \
+                Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
+            assert threads() == 2
+            time.sleep(16)
+            for s in a, b:
+                s.put("stop")
+                sizes = sorted(wss(s.read_all(), t.pid)[8:])
+                # 4 MiB and the interpreter's own in each, and 1 MiB more in half of them
+                assert len(sizes) > 8 and 3.9 < sizes[0] and sizes[-1] < 6, sizes
+                assert sizes[len(sizes) // 5] < 4.7, sizes
+
+
+def joins_the_last():
+    with w.sleeper() as a, w.sleeper() as b, Session() as s:
+        assert error(s.put, "join") == "ESRCH"
+        with Session(FAST + "pid=%d" % a.pid), Session(FAST + "pid=%d" % b.pid):
+            s.put("join")
+            assert threads() == 2
+            s.read(0.5)
+            pids = {r.pid for r in s.records() if r.type == "WSS"}
+            assert pids == {b.pid}, pids
+        assert threads() == 1
+        s.close()
+        assert not threads()
+
+
+def marks_all():
+    with w.sleeper() as a, w.sleeper() as b, Session() as s:
+        assert error(s.put, "mark=now") == "ESRCH"
+        with Session(FAST + "pid=%d" % a.pid) as sa, Session(FAST + "pid=%d" % b.pid) as sb:
+            s.put("mark=now\n")
+            for x in sa, sb:
+                x.put("stop")
+                assert [r.text for r in x.read_all() if r.type == "MARK"] == ["now"]
+
+
+def refused():
+    with w.sleeper() as t, Session() as s:
+        for text, wanted in (
+                ("", "EINVAL"), ("\n", "EINVAL"), ("pid", "EINVAL"), ("pid=", "EINVAL"),
+                ("pid=,%d" % t.pid, "EINVAL"), ("pid=%d," % t.pid, "EINVAL"),
+                ("pid=%d,,2" % t.pid, "EINVAL"), ("pid=0", "EINVAL"), ("pid=-1", "EINVAL"),
+                ("pid=%d pid=%d" % (t.pid, t.pid), "EINVAL"),
+                ("pid=%d,%d" % (t.pid, t.pid), "EINVAL"),
+                ("pid=4000000000", "ERANGE"), ("pid=2", "EINVAL"), ("pid=99999999", "ESRCH"),
+                ("pid=%d join" % t.pid, "EINVAL"), ("pid=%d stop" % t.pid, "EINVAL"),
+                ("sample_us=1 pid=%d" % t.pid, "ERANGE"), ("what=1", "EINVAL"),
+                ("max_regions=5 pid=%d" % t.pid, "EINVAL"),
+                ("stop", "ESRCH"), ("mark=", "EINVAL"), ("a mark=b", "EINVAL"),
+                ("mark=" + "x" * 256, "EINVAL"), ("join join", "ESRCH"), ("stop stop", "EINVAL"), ("x" * 4097, "EINVAL")):
+            assert error(os.write, s.fd, text.encode()) == wanted, text
+        # nothing of what was refused stays
+        assert error(s.put, "max_regions=100 pid=99999999") == "ESRCH"
+        s.put("pid=%d" % t.pid)
+        assert error(s.put, "join") == "EALREADY"
+        s.read(1.5)
+        s.records()
+        assert s.header.attrs.max_regions == 2000 and s.header.attrs.sample_us == 100000
+
+
+def many_files():
+    with w.sleeper() as t:
+        files = [Session("pid=%d" % t.pid) for _ in range(63)]
+        assert error(Session) == "EMFILE" and threads() == 1
+        for s in files:
+            s.close()
+        assert threads() == 0
+        Session("pid=%d" % t.pid).close()
+
+
+@w.measured
+def budget_is_shared():
+    """Three sessions of 6 % each take no more than one."""
+    with worker(64, 128) as a, worker(64, 128) as b, worker(64, 128) as c:
+        text = ("sample_us=5000 aggr_us=200000 update_us=200000 window_us=200000 "
+                "max_regions=20000 cpu_permille=60 pid=%d")
+        with Session(text % a.pid) as x, Session(text % b.pid) as y, Session(text % c.pid) as z:
+            began = time.monotonic()
+            time.sleep(8)
+            spent = 0
+            for s in x, y, z:
+                s.put("stop")
+            seconds = time.monotonic() - began
+            for s in x, y, z:
+                last = [r for r in s.read_all() if r.type == "STATS"][-1]
+                spent += last.cpu_ns
+            print("# %.1f %% of a processor" % (spent / seconds / 1e7))
+            assert spent < 0.09e9 * seconds
+
+
+def storm():
+    """Six threads open, name, change, join, read, stop and close at once."""
+    end = time.monotonic() + (30 if w.CHECKERS else 8)
+    failures = []
+
+    def run(seed, pids):
+        import random
+        r = random.Random(seed)
+        try:
+            while time.monotonic() < end:
+                with Session(flags=os.O_NONBLOCK) as s:
+                    for _ in range(r.randrange(8)):
+                        chosen = r.sample(pids, r.randrange(1, len(pids) + 1))
+                        text = r.choice((
+                            FAST + "pid=%s" % ",".join(map(str, chosen)), "join", "stop",
+                            "pid=%d" % chosen[0], "max_regions=%d" % r.randrange(10, 3000),
+                            "follow=%d" % r.randrange(2), "mark=x", FAST))
+                        name = error(s.put, text)
+                        assert name in (None, "EBUSY", "EALREADY", "ESRCH", "EINVAL"), name
+                        if r.randrange(2):
+                            error(os.read, s.fd, r.randrange(1, 1 << 16))
+                        time.sleep(r.random() / 50)
+        except Exception as e:                  # noqa: the others go on
+            failures.append(repr(e))
+    with w.sleeper() as a, worker(2, 4) as b, w.sleeper() as c:
+        runners = [threading.Thread(target=run, args=(i, [a.pid, b.pid, c.pid]))
+                   for i in range(6)]
+        for t in runners:
+            t.start()
+        for t in runners:
+            t.join()
+    assert not failures, failures
+    assert threads() == 0
+
+
+if __name__ == "__main__":
+    w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
+           only_the_slow_one_loses, different_processes, overlapping, joins_the_last, marks_all,
+           refused, many_files, budget_is_shared, storm)
