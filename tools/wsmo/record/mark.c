@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mark.c - "wsmo mark": mark a moment in the running recording
+ * mark.c - "wsmo mark": mark a moment in running recordings
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ int cmd_mark(int argc, char **argv)
 	options_parse(&(struct command_line) {
 		.name = "wsmo mark",
 		.args = "TEXT...",
-		.doc = "Mark this moment in the running recording, with the targets' call stacks."
+		.doc = "Mark this moment in all running recordings, with the targets' call stacks."
 		       "\v'wsmo report peaks' shows marks.",
 		.groups = { OPT_GROUP(debugfs_options, NULL) },
 		.to = &text, .arg = take_word, .check = check,
