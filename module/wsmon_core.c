@@ -87,6 +87,7 @@ static void __exit wsmon_exit(void)
 	wsmon_device_exit();
 	wsmon_set_targets(&wsmon, NULL, 0, NULL);
 	wsmon_probes_exit();
+	wsmon_tlb_drain();
 	wsmon_young_exit();
 	wsmon_session_free(wsmon.session);
 	wsmon_debugfs_buffer_exit();

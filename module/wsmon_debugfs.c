@@ -2,11 +2,10 @@
 /*
  * wsmon_debugfs.c - the texts in debugfs wsmon/, for root only
  *
- * Documentation/reference/abi.rst describes each file. A write takes effect completely
- * or not at all. Reading holds wsmon.lock while the text is made, never while it is
- * copied to the reader, which may sleep. Texts that can be long are made a few lines at
- * a time, so that neither kwsmond nor other files wait for long. Pids are those of the
- * pid namespace in which the file was opened.
+ * Documentation/reference/abi.rst describes each file. Reading holds wsmon.lock while the
+ * text is made, never while it is copied to the reader, which may sleep. Texts that can be
+ * long are made a few lines at a time, so that neither kwsmond nor other files wait for
+ * long. Pids are those of the pid namespace in which the file was opened.
  */
 #include <linux/math64.h>
 #include <linux/module.h>

@@ -7,14 +7,15 @@
  *	core		init and exit, the files in debugfs
  *	debugfs		texts that people read and write	device	/dev/wsmon
  *	reader		open files that records are read from
- *	session		start, stop, change; kwsmond and the schedule of its rounds
+ *	session		start, stop, change		thread	kwsmond, the schedule of its rounds
  *	interval	a round of one target, the end of its aggregation interval
  *	events		peaks, tracepoints	walk	the pass over the sample pages
- *	stream		encoding records	young	the sampler: Accessed bits, TLB
+ *	stream		encoding records	young	the sampler: Accessed bits
+ *	tlb		flushing TLBs		group/	the members together
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
- *	member		processes of a session: fork, exec and exit as they happen
+ *	member		processes of a session	probes	fork, exec and exit as they happen
  *	task		threads of a target
  *	pure/		plain numbers, no kernel types
  */
@@ -124,6 +125,11 @@ int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len);
 int wsmon_device_init(void);
 void wsmon_device_exit(void);
 
+/* wsmon_thread.c: kwsmond */
+void wsmon_session_begin(struct wsmon_session *ss);
+void wsmon_session_end(struct wsmon_session *ss, u32 reason);
+int wsmon_session_thread(void *data);
+
 /* wsmon_interval.c: a target's rounds */
 struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
 					      u64 now);
@@ -145,9 +151,15 @@ bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
 
-/* wsmon_member.c: members; fork, exec and exit */
+/* wsmon_probes.c: fork, exec and exit as they happen */
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
+
+/* wsmon_member.c: the members */
+bool wsmon_members_possible(struct task_struct *task);
+void wsmon_members_forked(struct task_struct *parent, struct task_struct *child);
+void wsmon_members_executed(struct task_struct *task);
+void wsmon_members_ended(struct task_struct *task);
 void wsmon_members_init(struct wsmon_session *ss);
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
@@ -183,6 +195,7 @@ u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target);
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 void wsmon_mm_unlock(struct mm_struct *mm);
 bool wsmon_mm_busy(const struct mm_struct *mm);
+bool wsmon_mm_has_secondary(struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
@@ -223,6 +236,9 @@ int wsmon_young_init(void);
 void wsmon_young_exit(void);
 void wsmon_young_join(void);
 void wsmon_young_leave(void);
+
+/* wsmon_tlb.c: flushing TLBs */
+void wsmon_tlb_drain(void);
 u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon);
 
 /* wsmon_stream.c: encoding records, with wsmon.lock held */

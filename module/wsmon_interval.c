@@ -18,7 +18,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
-#include <linux/mmu_notifier.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
@@ -241,16 +240,9 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	return changed;
 }
 
-/* A virtual machine may appear at any time; its notifier stays until the mm is gone. */
-static bool mm_has_secondary_mmu(struct mm_struct *mm)
-{
-	/* the pointer is set once, under a lock not held here; only NULL or not matters */
-	return data_race(mm_has_notifiers(mm));
-}
-
 static void target_check_secondary_mmu(struct wsmon_target *t, struct mm_struct *mm)
 {
-	if (t->secondary_mmu || !mm_has_secondary_mmu(mm))
+	if (t->secondary_mmu || !wsmon_mm_has_secondary(mm))
 		return;
 	t->secondary_mmu = true;
 	wsmon_stream_target(t, WSMON_TARGET_AGAIN);
@@ -312,7 +304,7 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 	t->read_ns = 0;
 	/* exec may have come after the beginning of this round */
 	t->born_ns = min(born_ns, now);
-	t->secondary_mmu = mm_has_secondary_mmu(mm);
+	t->secondary_mmu = wsmon_mm_has_secondary(mm);
 	wsmon_stream_target(t, flags);
 	target_begin_regions(ss, t, mm, now);
 }
@@ -341,7 +333,7 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 	target_forget(ss, t);
 	wsmon_member_put(t->member, mm);
 	t->twin = twin;
-	t->secondary_mmu = mm_has_secondary_mmu(mm);
+	t->secondary_mmu = wsmon_mm_has_secondary(mm);
 	t->interval_ns = now;
 	wsmon_stream_target(t, flags);
 	wsmon_stream_areas(t);

@@ -17,18 +17,14 @@
  * at fork runs before the child does. A probe must not allocate memory, so it takes one
  * of the spare members that kwsmond has made, and wakes kwsmond only if few are left.
  *
- * Probes run in the context of the process and do not sleep. Without CONFIG_TRACEPOINTS
- * only rounds notice new programs, and no child is followed.
+ * wsmon_probes.c has the probes.
  */
 #include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/tracepoint.h>
-#include <trace/events/sched.h>
 
 #include "wsmon_internal.h"
 
@@ -55,22 +51,37 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
 	return &buckets[hash_ptr(tgid, BUCKETS_BITS)];
 }
 
-/*
- * Tell, without the lock, whether the process of a task may be a member. The present
+/**
+ * wsmon_members_possible - tell, without the lock, whether a process may be a member
+ * @task:	a thread of it
+ *
+ * The present
  * process became one, if it is, before it began to run, or when monitoring started. The
  * answer may be out of date, as others change @watched and the bucket; both are read and
  * written once. So whoever takes the lock then looks into the bucket.
  */
-static bool member_possible(struct task_struct *task)
+bool wsmon_members_possible(struct task_struct *task)
 {
 	return READ_ONCE(watched) && !hlist_empty(member_bucket(task_tgid(task)));
 }
 
-/* For each member @m with the thread group @tgid, one a session. Context: members_lock held. */
+/* The next member from a place of a bucket on that is of a thread group */
+static struct wsmon_member *member_from(struct hlist_node *at, const struct pid *tgid)
+{
+	struct wsmon_member *m;
+
+	for (; at; at = at->next) {
+		m = hlist_entry(at, struct wsmon_member, hash);
+		if (m->pid == tgid)
+			return m;
+	}
+	return NULL;
+}
+
+/* For each member @m of a thread group, one a session. Context: members_lock held. */
 #define for_each_member_of(m, tgid)					\
-	hlist_for_each_entry(m, member_bucket(tgid), hash)		\
-		if (m->pid != (tgid))					\
-			; else
+	for ((m) = member_from(member_bucket(tgid)->first, tgid); (m);	\
+	     (m) = member_from((m)->hash.next, tgid))
 
 /* Is a process a member of a session? Context: members_lock held. */
 static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid)
@@ -141,13 +152,17 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
 }
 
-/* Handle fork. Runs at its end: the child is complete, but has not begun to run. */
-static void member_fork_probe(void *data, struct task_struct *parent, struct task_struct *child)
+/**
+ * wsmon_members_forked - a process has forked: the child may be a member
+ * @parent:	a thread of the process
+ * @child:	the child, complete, but not running yet
+ *
+ * This and what follows is called by probes, if wsmon_members_possible() says so.
+ */
+void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 {
 	struct wsmon_member *m;
 
-	if (!member_possible(parent) || same_thread_group(parent, child) || !child->mm)
-		return;
 	raw_spin_lock(&members_lock);
 	for_each_member_of(m, task_tgid(parent)) {
 		if (m->session->follow)
@@ -156,14 +171,11 @@ static void member_fork_probe(void *data, struct task_struct *parent, struct tas
 	raw_spin_unlock(&members_lock);
 }
 
-/* Handle exec. Runs at its end: current has its new mm, and its new name. */
-static void member_exec_probe(void *data, struct task_struct *task, pid_t old_pid,
-			      struct linux_binprm *bprm)
+/** wsmon_members_executed - the present process @task has a new mm, and its new name */
+void wsmon_members_executed(struct task_struct *task)
 {
 	struct wsmon_member *m;
 
-	if (!member_possible(task))
-		return;
 	raw_spin_lock(&members_lock);
 	for_each_member_of(m, task_tgid(task)) {
 		struct mm_struct *old = m->mm;
@@ -178,13 +190,11 @@ static void member_exec_probe(void *data, struct task_struct *task, pid_t old_pi
 	raw_spin_unlock(&members_lock);
 }
 
-/* Handle exit. Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
-wsmon_exit_probe(member_exit_probe)
+/** wsmon_members_ended - the last thread of a process, @task, ends */
+void wsmon_members_ended(struct task_struct *task)
 {
 	struct wsmon_member *m;
 
-	if (!member_possible(task) || atomic_read(&task->signal->live))
-		return;
 	raw_spin_lock(&members_lock);
 	for_each_member_of(m, task_tgid(task))
 		member_call(m, WSMON_MEMBER_EXIT);
@@ -470,63 +480,4 @@ struct mm_struct *wsmon_member_take_old(struct wsmon_member *m)
 	swap(mm, m->old_mm);
 	raw_spin_unlock(&members_lock);
 	return mm;
-}
-
-/* The tracepoints */
-static struct member_probe {
-	const char *name;
-	void *function;
-	struct tracepoint *tp;
-} probes[] = {
-	{ "sched_process_fork", member_fork_probe },
-	{ "sched_process_exec", member_exec_probe },
-	{ "sched_process_exit", member_exit_probe },
-};
-
-static void probes_find_tracepoint(struct tracepoint *tp, void *data)
-{
-	struct member_probe *p = data;
-
-	if (!strcmp(tp->name, p->name))
-		p->tp = tp;
-}
-
-/** wsmon_probes_exit - detach the probes, and wait for those that run */
-void wsmon_probes_exit(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		if (probes[i].tp)
-			tracepoint_probe_unregister(probes[i].tp, probes[i].function, NULL);
-	}
-	tracepoint_synchronize_unregister();
-}
-
-/**
- * wsmon_probes_init - attach the probes
- *
- * Return: 0 or -ENOMEM.
- */
-int wsmon_probes_init(void)
-{
-	unsigned int i;
-	int err;
-
-	/* check the arguments against those of this kernel at compile time */
-	check_trace_callback_type_sched_process_fork(member_fork_probe);
-	check_trace_callback_type_sched_process_exec(member_exec_probe);
-	check_trace_callback_type_sched_process_exit(member_exit_probe);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		for_each_kernel_tracepoint(probes_find_tracepoint, &probes[i]);
-		if (!probes[i].tp)
-			continue;
-		err = tracepoint_probe_register(probes[i].tp, probes[i].function, NULL);
-		if (err) {
-			probes[i].tp = NULL;
-			wsmon_probes_exit();
-			return err;
-		}
-	}
-	return 0;
 }

@@ -24,7 +24,8 @@ static bool reader_readable(const struct wsmon_reader *rd)
 static bool reader_at_end(const struct wsmon_reader *rd)
 {
 	/* pairs with wsmon_buffers_end() */
-	return READ_ONCE(rd->read) && !smp_load_acquire(&rd->buffer->session) && !reader_readable(rd);
+	return READ_ONCE(rd->read) && !smp_load_acquire(&rd->buffer->session) &&
+	       !reader_readable(rd);
 }
 
 /*

@@ -1,294 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_session.c - a session: starting, stopping, changing, and its thread's schedule
+ * wsmon_session.c - starting, stopping and changing a session
  *
- * One kernel thread, kwsmond, observes all targets. It holds the monitor's lock during a round,
- * and sleeps without it. Every sample_us, a round checks the sample pages of all
- * targets that ran since the last round. Rounds are rarer where the CPU budget requires
- * it (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at
- * members that executed a program, or ended (wsmon_member.c). wsmon_interval.c implements
- * a round.
- *
- * A task that starts, stops or changes a session holds the monitor's ctl.
+ * A task that does this holds the monitor's ctl. wsmon_thread.c has the session's thread.
  */
-#include <linux/freezer.h>
-#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
-#include <linux/sched.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 
 #include "wsmon_internal.h"
-
-/* The thread */
-
-/* Sessions that run: they share the CPU budget, unless it is a whole CPU */
-static atomic_t running = ATOMIC_INIT(0);
-
-static u32 session_cpu_permille(const struct wsmon_attrs *attrs)
-{
-	u32 permille = attrs->cpu_permille, nr = max(atomic_read(&running), 1);
-
-	return permille == 1000 ? permille : max(permille / nr, 1U);
-}
-
-/* End the session, and report that. Context: the monitor's lock held. */
-static void session_end(struct wsmon_session *ss, u32 reason)
-{
-	struct wsmon_monitor *mon = ss->mon;
-
-	wsmon_group_free(ss);
-	wsmon_members_unwatch(ss);
-	wsmon_events_restart_all(ss);
-	wsmon_stream_stats(ss);
-	wsmon_stream_end(ss, reason);
-	wsmon_buffers_end(mon);
-	mon->stop_reason = reason;
-	WRITE_ONCE(mon->running, false);
-	wsmon_young_leave();
-	atomic_dec(&running);
-}
-
-/* Each round in which no target had run doubles the time to the next, up to 2^ASLEEP_MAX */
-#define ASLEEP_MAX	8
-
-/* Report attributes, targets and mappings again to a reader that came late. */
-static void session_report_again(const struct wsmon_session *ss)
-{
-	u32 i;
-
-	wsmon_stream_attrs(ss);
-	for (i = 0; i < ss->nr_targets; i++) {
-		if (ss->targets[i].gone)
-			continue;
-		wsmon_stream_target(&ss->targets[i], WSMON_TARGET_AGAIN);
-		wsmon_stream_areas(&ss->targets[i]);
-	}
-}
-
-/* Account for the last round: the scheduler updated its CPU time when the thread slept. */
-static void session_account(struct wsmon_session *ss)
-{
-	u64 remote = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
-	u64 cost;
-
-	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
-	cost = ss->stats.cpu_ns + remote;
-	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
-	ss->cost_ns = cost;
-}
-
-static void session_begin_interval(struct wsmon_session *ss, u64 length)
-{
-	struct wsmon_attrs attrs = ss->mon->attrs;
-
-	attrs.cpu_permille = session_cpu_permille(&attrs);
-	wsmon_pace_next(&ss->pace, &attrs, length);
-	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
-	/*
-	 * Samples serve from now on, for a whole interval. A round that comes up to
-	 * half a sampling interval early counts as the end of the interval.
-	 */
-	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns(ss);
-	if (wsmon_buffers_attached(ss->mon))
-		session_report_again(ss);
-	wsmon_stream_stats(ss);
-}
-
-/*
- * Compute when the next round is due. If no CPU time is left, that is the next
- * beginning of a window or end of an interval. While no target runs, rounds become
- * rarer, but none of those is left out.
- */
-static u64 session_next_round(struct wsmon_session *ss, u64 due)
-{
-	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
-
-	/* the thread was woken early if attributes made the interval shorter */
-	due = min(due, now) + step;
-	if (now > due) {
-		late = div64_u64(now - due, step) + 1;
-		ss->stats.late_rounds += late;
-		due += late * step;
-	}
-	if (step == wsmon_sample_ns(ss) && !ss->asleep &&
-	    wsmon_pace_may_check(&ss->pace))
-		return due;
-	if (now >= ss->boundary_ns)
-		return now;
-	needed = ss->boundary_ns -
-		 wsmon_pace_needed(&ss->mon->attrs, ss->boundary_ns - now);
-	if (!wsmon_pace_may_check(&ss->pace))
-		return needed;
-	due += (step << min(ss->asleep, ASLEEP_MAX)) - step;
-	return min(due, needed);
-}
-
-/* The time before all windows that end now */
-static u64 session_horizon(const struct wsmon_session *ss, u64 now)
-{
-	u64 longest = ss->mon->attrs.windows_us[ss->mon->attrs.nr_windows - 1] * NSEC_PER_USEC;
-
-	return now - min(now, longest + wsmon_slack_ns(ss));
-}
-
-/* Members that have a look at once, with all targets; then others may take the lock */
-#define CALLS_AT_ONCE	WSMON_MAX_TARGETS
-
-/* Begin to look at targets. @first: it is the first round of an interval */
-static void session_begin_look(struct wsmon_session *ss, bool first)
-{
-	session_account(ss);
-	ss->passes++;
-	ss->first = first;
-}
-
-/*
- * Look at members that executed a program, or ended. If a round of all targets follows,
- * targets have their look there. If no CPU time is left, new programs have to wait.
- * Targets that ended do not: that happens once, and their memory waits to be freed.
- * Return: were targets called? A round may have looked at them since.
- */
-static bool session_look(struct wsmon_session *ss, bool round, u64 now)
-{
-	bool targets = wsmon_members_update(ss);
-	u32 events, left = CALLS_AT_ONCE;
-	struct wsmon_member *m;
-
-	wsmon_group_begin(ss);
-	if (targets && !round)
-		session_begin_look(ss, false);
-	for (; left && (m = wsmon_members_next(ss, &events)); left--) {
-		struct wsmon_target *t = m->target;
-		struct mm_struct *old;
-
-		if (events & WSMON_MEMBER_EXEC) {
-			old = wsmon_member_take_old(m);
-			wsmon_group_exec(ss, m, old, now);
-			if (old)
-				mmput_async(old);
-		}
-		if (t && !round && READ_ONCE(t->called)) {
-			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
-				wsmon_target_round(ss, t, now, false);
-		} else if (!t && events & WSMON_MEMBER_EXIT) {
-			wsmon_group_exit(ss, m, now);
-			wsmon_members_remove(ss, m);
-		}
-		cond_resched();
-	}
-	/* the rest follows at once */
-	if (!left)
-		WRITE_ONCE(ss->called, true);
-	return targets;
-}
-
-/* Do a round. Return: when the next one is due; 0 if no member is left. */
-static u64 session_round(struct wsmon_session *ss, u64 due)
-{
-	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns(ss);
-	bool boundary = now + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns, ran = false;
-	u32 i;
-
-	session_begin_look(ss, boundary);
-	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
-	ss->poked = false;
-	session_look(ss, true, now);
-	if (boundary)
-		ss->epoch++;
-	for (i = 0; i < ss->nr_targets; i++) {
-		if (!ss->targets[i].gone)
-			ran |= wsmon_target_round(ss, &ss->targets[i], now,
-						  boundary);
-		cond_resched();
-	}
-	/* the first interval, too, begins when its samples are armed */
-	if (!ss->stats.rounds++)
-		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
-	ss->asleep = ran ? 0 : ss->asleep + 1;
-	if (boundary) {
-		wsmon_group_interval(ss, now);
-		wsmon_members_age(ss, session_horizon(ss, now));
-		session_begin_interval(ss, now - began);
-	}
-	return READ_ONCE(ss->nr_members) ? session_next_round(ss, due) : 0;
-}
-
-/*
- * Look at members that called, without waiting for the next round.
- * Return: when the next round is due; 0 if no member is left.
- */
-static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
-{
-	u64 now = ktime_get_ns();
-	bool targets;
-
-	targets = session_look(ss, false, now);
-	if (!READ_ONCE(ss->nr_members))
-		return 0;
-	if (!targets || !wsmon_pace_may_check(&ss->pace))
-		return due;
-	ss->asleep = 0;
-	return min(due, now + ss->pace.step_ns);
-}
-
-/* Sleep; not if attributes changed since @ns was computed, or a member needs a look. */
-static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
-{
-	ktime_t expires = ns_to_ktime(ns);
-
-	set_current_state(TASK_IDLE | TASK_FREEZABLE);
-	if (!kthread_should_stop() && !READ_ONCE(ss->poked) &&
-	    !READ_ONCE(ss->called))
-		schedule_hrtimeout_range(&expires, slack,
-					 HRTIMER_MODE_ABS);
-	__set_current_state(TASK_RUNNING);
-	try_to_freeze();
-}
-
-/* Run rounds until asked to stop, or until every member is gone: this is kwsmond. */
-static int session_thread(void *data)
-{
-	struct wsmon_session *ss = data;
-	u64 due, slack;
-	u32 i;
-
-	set_freezable();
-
-	mutex_lock(&ss->mon->lock);
-	ss->cpu_start_ns = current->se.sum_exec_runtime;
-	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
-	due = ktime_get_ns();
-	ss->boundary_ns = due + wsmon_aggr_ns(ss);
-	mutex_unlock(&ss->mon->lock);
-
-	while (due && !kthread_should_stop()) {
-		wsmon_lock_round(ss->mon);
-		slack = wsmon_sample_ns(ss) / 64;
-		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
-		    ktime_get_ns() + slack < due)
-			due = session_answer_calls(ss, due);
-		else
-			due = session_round(ss, due);
-		slack = wsmon_sample_ns(ss) / 64;
-		mutex_unlock(&ss->mon->lock);
-		if (due)
-			session_sleep_until(ss, due, slack);
-	}
-
-	mutex_lock(&ss->mon->lock);
-	for (i = 0; i < ss->nr_targets; i++) {
-		wsmon_target_leave(ss, &ss->targets[i]);
-		cond_resched();
-	}
-	wsmon_group_leave(ss);
-	session_end(ss, due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
-	mutex_unlock(&ss->mon->lock);
-	return 0;
-}
-
-/* Starting, stopping, changing */
 
 /* Stop the thread, if there is one. Context: the monitor's ctl held. */
 static void session_stop_thread(struct wsmon_monitor *mon)
@@ -302,7 +22,7 @@ static void session_stop_thread(struct wsmon_monitor *mon)
 	/* a thread that is stopped before it ever ran has not ended the session */
 	mutex_lock(&mon->lock);
 	if (mon->running)
-		session_end(ss, WSMON_END_STOPPED);
+		wsmon_session_end(ss, WSMON_END_STOPPED);
 	mutex_unlock(&mon->lock);
 	/* no probe wakes it any more */
 	put_task_struct(ss->thread);
@@ -319,7 +39,7 @@ static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned in
 	ss = wsmon_session_create(mon, pids, nr, ns, &mon->attrs);
 	if (IS_ERR(ss))
 		return PTR_ERR(ss);
-	thread = kthread_create(session_thread, ss, "kwsmond");
+	thread = kthread_create(wsmon_session_thread, ss, "kwsmond");
 	if (IS_ERR(thread)) {
 		wsmon_session_free(ss);
 		return PTR_ERR(thread);
@@ -339,14 +59,9 @@ static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned in
 	session_stop_thread(mon);
 	mutex_lock(&mon->lock);
 	old = mon->session;
-	ss->start_ns = ktime_get_ns();
 	mon->session = ss;
 	WRITE_ONCE(mon->running, true);
-	wsmon_members_follow(ss, mon->attrs.follow);
-	wsmon_buffers_begin(mon);
-	wsmon_young_join();
-	atomic_inc(&running);
-	wsmon_stream_attrs(ss);
+	wsmon_session_begin(ss);
 	mutex_unlock(&mon->lock);
 	wsmon_session_free(old);
 	wake_up_process(thread);

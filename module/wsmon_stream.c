@@ -10,7 +10,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "wsmon_group.h"
+#include "group/wsmon_group.h"
 
 #define SNAPSHOT_MAX \
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \

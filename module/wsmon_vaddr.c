@@ -10,6 +10,7 @@
 #include <linux/ktime.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
 #include <linux/sched/mm.h>
@@ -463,4 +464,16 @@ u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
 
 	stamp = wsmon_hash64(stamp ^ READ_ONCE(mm->map_count));
 	return wsmon_hash64(stamp ^ mm_pgtables_bytes(mm));
+}
+
+/**
+ * wsmon_mm_has_secondary - does something use an mm by page tables of its own?
+ * @mm:	the mm
+ *
+ * A virtual machine may appear at any time; its notifier stays until the mm is gone.
+ */
+bool wsmon_mm_has_secondary(struct mm_struct *mm)
+{
+	/* the pointer is set once, under a lock not held here; only NULL or not matters */
+	return data_race(mm_has_notifiers(mm));
 }

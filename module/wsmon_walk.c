@@ -406,7 +406,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	wsmon_walk_unlock(&w);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
-	wsmon_young_finish(&w.pass);
+	wsmon_tlb_finish(&w.pass);
 }
 
 /**
@@ -463,5 +463,5 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 	if (i < nr)
 		ss->stats.missed += wsmon_mm_busy(mm);
 	ss->stats.walk_ns += ktime_get_ns() - begin;
-	wsmon_young_finish(&w.pass);
+	wsmon_tlb_finish(&w.pass);
 }

@@ -57,7 +57,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt);
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 			     enum wsmon_sample_op op, bool seen);
-void wsmon_young_finish(struct wsmon_pass *pass);
+void wsmon_tlb_finish(struct wsmon_pass *pass);
 
 /**
  * struct wsmon_range - a range of addresses

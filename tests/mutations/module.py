@@ -17,6 +17,7 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
+THREAD, PROBES, DEVICE = ("module/wsmon_%s.c" % n for n in ("thread", "probes", "device"))
 INTERVAL, TASK, MEMBER = ("module/wsmon_%s.c" % n for n in ("interval", "task", "member"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
@@ -26,7 +27,7 @@ DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#incl
 
 MUTATIONS = [
     ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
-        (INTERVAL, "return data_race(mm_has_notifiers(mm));", "return false;")]),
+        (VADDR, "return data_race(mm_has_notifiers(mm));", "return false;")]),
     ("secondary_mmu_not_reported_again", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
@@ -65,15 +66,15 @@ MUTATIONS = [
     ("exit_not_reported", "6.12", stress("exit_storm out_of_memory"), [
         (INTERVAL, "	wsmon_stream_exited(t);\n", "")]),
     ("not_freezable", "debug", stress("frozen_machine"), [
-        (SESSION, "	set_freezable();\n", ""),
-        (SESSION, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
-        (SESSION, "	try_to_freeze();\n", "")]),
+        (THREAD, "	set_freezable();\n", ""),
+        (THREAD, "TASK_IDLE | TASK_FREEZABLE", "TASK_UNINTERRUPTIBLE"),
+        (THREAD, "	try_to_freeze();\n", "")]),
     ("frozen_target_waited_for", "6.12", stress("frozen_target"), [
         (INTERVAL, "	ran = wsmon_target_ran(t, mm) || t->check_again;\n",
          "	int n = 0;\n	while (!(ran = wsmon_target_ran(t, mm)) && n++ < 100)\n"
          "		schedule_timeout_idle(HZ / 10);\n")]),
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
-        (CORE, "	wsmon_set_targets(NULL, 0, NULL);\n", "")]),
+        (CORE, "	wsmon_set_targets(&wsmon, NULL, 0, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
         (SESSION, "	wsmon_session_free(old);\n", "")]),
     ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
@@ -90,14 +91,15 @@ MUTATIONS = [
         (CORE, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
          "			return 0;\n")]),
     ("record_over_the_end", "6.12", stress("full_buffer"), [
-        (BUFFER, "	if (buffer_room() < rec->size + spare ||\n"
-                 "	    !buffer_put_lost(rec->time_ns)) {", "	if (!buffer_put_lost(rec->time_ns)) {")]),
+        (BUFFER, "	if (buffer_room(b) < rec->size + spare ||\n"
+                 "	    !buffer_put_lost(b, rec->time_ns)) {",
+         "	if (!buffer_put_lost(b, rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
-        (BUFFER, "!(buffer.owed && room)", "!buffer.owed")]),
+        (BUFFER, "!(b->owed && room)", "!b->owed")]),
     ("anybody_may_open", "6.12", SELF + "security_test.py", [
         (STATE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
     ("pids_of_the_host", "6.12", SELF + "security_test.py", [
-        ("module/wsmon_stream.c", "pid_nr_ns(t->pid, wsmon.session->ns)", "pid_nr(t->pid)")]),
+        ("module/wsmon_stream.c", "pid_nr_ns(t->pid, t->session->ns)", "pid_nr(t->pid)")]),
     ("bit_not_given_back", "6.12", stress("reclaim_undisturbed"), [
         (YOUNG, "	if (!folio_test_young(folio))\n		folio_set_young(folio);\n", "")]),
     ("texts_of_any_size", "6.12", stress("fuzzed_files"), [
@@ -116,22 +118,21 @@ MUTATIONS = [
         (VADDR, "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        (YOUNG, "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+        ("module/wsmon_tlb.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
         (REGIONS, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
     ("child_not_followed", "6.12", SELF + "children_test.py", [
-        (MEMBER, "	if (member_find(task_tgid(parent)) && watched->follow)\n", "	if (0)\n")]),
+        (MEMBER, "		if (m->session->follow)\n", "		if (0)\n")]),
     ("always_followed", "6.12", SELF + "children_test.py", [
-        (MEMBER, "	if (member_find(task_tgid(parent)) && watched->follow)\n",
-         "	if (member_find(task_tgid(parent)))\n")]),
+        (MEMBER, "		if (m->session->follow)\n", "		if (1)\n")]),
     ("threads_are_members", "6.12", SELF + "children_test.py", [
-        (MEMBER, "same_thread_group(parent, child) || ", ""),
-        (MEMBER, "	if (member_find(task_tgid(child)))\n		return;\n", "")]),
+        (PROBES, " && !same_thread_group(parent, child)", ""),
+        (MEMBER, "	if (member_exists(ss, task_tgid(child)))\n		return;\n", "")]),
     ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
-        (SESSION, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
+        (THREAD, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
     ("no_more_spare_members", "6.12", SELF + "children_test.py", [
         (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n	return", "	return")]),
     ("member_pid_not_put", "6.12", SELF + "children_test.py", [
@@ -141,7 +142,7 @@ MUTATIONS = [
     ("member_found_when_freed", "debug", SELF + "children_test.py", [
         (MEMBER, "	hlist_del(&m->hash);\n	list_del(&m->node);", "	list_del(&m->node);")]),
     ("old_program_not_put", "6.12", SELF + "children_test.py", [
-        (SESSION, "			if (old)\n				mmput_async(old);\n", "")]),
+        (THREAD, "			if (old)\n				mmput_async(old);\n", "")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
         (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"
@@ -158,19 +159,45 @@ MUTATIONS = [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
+        ("module/group/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
          "		v->looked_ns = now;\n		v->absent")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
+        ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
     ("rank_does_not_weigh", "6.12", UNIT, [
         ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
+        ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
+    ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
+        (DEVICE, "		wsmon_set_targets(mon, NULL, 0, NULL);\n	}\n	mutex_lock",
+         "	}\n	mutex_lock"),
+        (DEVICE, "	wsmon_session_free(mon->session);\n", ""),
+        (DEVICE, "	kfree(mon);\n}", "}")]),
+    ("same_processes_sampled_twice", "6.12", SELF + "device_test.py", [
+        (DEVICE, "if (!pids || monitor_has(mon, pids, nr)) {", "if (!pids) {")]),
+    ("part_of_the_processes_is_enough", "6.12", SELF + "device_test.py", [
+        (DEVICE, "	if (ss->nr_targets != nr)\n		return false;\n", ""),
+        (DEVICE, "		if (j == nr)\n			return false;", "		if (j < nr)\n			return true;")]),
+    ("others_attributes_taken", "6.12", SELF + "device_test.py", [
+        (DEVICE, "else if (f->asked && memcmp", "else if (0 && memcmp")]),
+    ("a_leaver_ends_all", "6.12", SELF + "device_test.py", [
+        (DEVICE, "	if (!mon->users) {\n		list_del(&mon->node);\n		wsmon_set_targets(mon, NULL, 0, NULL);\n	}",
+         "	if (!mon->users)\n		list_del(&mon->node);\n	wsmon_set_targets(mon, NULL, 0, NULL);")]),
+    ("refused_attributes_stay", "6.12", SELF + "device_test.py", [
+        (DEVICE, "		f->attrs = attrs;\n		f->asked = asked;\n", "")]),
+    ("notes_not_read", "6.12", SELF + "device_test.py", [
+        (YOUNG, "if (!pass->since || atomic_read(&samplers) < 2)", "if (1)")]),
+    ("budget_not_shared", "6.12", SELF + "device_test.py", [
+        (THREAD, "max(permille / nr, 1U)", "max(permille, nr)")]),
+    ("sampled_twice_without_young_flag", "6.1", SELF + "device_test.py", [
+        (MEMBER, "other->session->mon != ss->mon", "0")]),
+    ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
+        (BUFFER, "			stats->lost_bytes = b->sum_bytes;\n		}",
+         "			stats->lost_bytes = b->sum_bytes;\n		}\n		if (rec->type == WSMON_REC_SNAPSHOT && buffer_room(b) < rec->size + BUFFER_SPARE)\n			break;")]),
     ("peaks_outlive_their_attributes", "6.12", SELF + "peaks_test.py", [
-        (SESSION, "&wsmon.attrs))\n		wsmon_events_restart_all(wsmon.session);",
-         "&wsmon.attrs))\n		;")]),
+        (SESSION, "&mon->attrs))\n		wsmon_events_restart_all(mon->session);",
+         "&mon->attrs))\n		;")]),
     ("peaks_outlive_a_program", "6.12", SELF + "peaks_test.py", [
         (INTERVAL, "	wsmon_events_restart(ss, t);\n	t->regions.nr = 0;",
          "	t->regions.nr = 0;")]),

@@ -11,8 +11,8 @@ import tempfile
 import threading
 import time
 
-import truth
 import wsmontest as w
+import truth
 import wsmon
 
 MIB = 1 << 20

@@ -7,7 +7,7 @@
 #include <linux/rmap.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "../wsmon_internal.h"
 
 /* Initial room */
 #define READ_ROOM	128U

@@ -17,7 +17,7 @@
 
 #include <linux/xarray.h>
 
-#include "wsmon_internal.h"
+#include "../wsmon_internal.h"
 
 /* Slots are numbered from 1 to this */
 #define WSMON_SLOTS_MAX		((1U << 18) - 1)
