@@ -41,6 +41,8 @@ def begin(*args):
 
 def record(name, pid, *args):
     """One that has begun"""
+    if os.path.exists(path(name)):
+        os.unlink(path(name))
     p = begin("record", "--no-stacks", "-o", path(name), "-p", str(pid), *args)
     w.wait_for(name, lambda: os.path.exists(path(name)))
     return p
@@ -113,6 +115,7 @@ def leaves():
         thread = w.kwsmond()
         end(a)
         c = record("c", t.pid, *FAST)
+        time.sleep(1)
         b.kill()
         b.wait()
         assert w.kwsmond() == thread and len(thread) == 1, (w.kwsmond(), thread)
@@ -173,6 +176,31 @@ def marks():
         assert r.returncode == 2 and "one line" in r.stderr, r
 
 
+def stacks():
+    """Each recording has the stacks of all threads at each mark"""
+    program = subprocess.Popen([w.program("stacked"), "8", "30"], stdout=subprocess.PIPE)
+    try:
+        assert program.stdout.readline() == b"ready\n"
+        for name in "a", "b":
+            os.unlink(path(name))
+        both = [begin("record", "-o", path(name), "-p", str(program.pid), *FAST)
+                for name in ("a", "b")]
+        for name in "a", "b":
+            w.wait_for(name, lambda: os.path.exists(path(name)))
+        for n in range(5):
+            assert not wsmo("mark", "now").returncode
+            time.sleep(0.7)
+        for p in both:
+            end(p)
+        for name in "a", "b":
+            got = records(name, "STACK")
+            assert len(got) == 5 * 9 and not any(s.error for s in got), (
+                name, [(s.number, s.tid, s.error) for s in got])
+    finally:
+        program.kill()
+        program.wait()
+
+
 def overlapping():
     """Sessions that have a process in common: where the kernel can tell their samples apart"""
     with w.Target(BUSY) as t, w.sleeper() as s:
@@ -187,4 +215,4 @@ def overlapping():
 
 
 w.need("wsmo")
-w.main(together, leaves, attributes, marks, overlapping)
+w.main(together, leaves, attributes, marks, stacks, overlapping)

@@ -24,8 +24,8 @@
 #define STOP_PATIENCE	NSEC_PER_SEC
 #define GRAB_PATIENCE	(3 * NSEC_PER_SEC)
 
-/* Another recording takes the same stacks in this time; a debugger stays */
-#define OTHERS_PATIENCE	(NSEC_PER_SEC / 20)
+/* Another recording lets go of a thread in this time; a debugger stays */
+#define OTHERS_PATIENCE	(NSEC_PER_SEC / 10)
 
 /*
  * Like waitid(), but no longer than to a moment
@@ -122,14 +122,17 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 	__u64 deadline_ns = clock_now() + STOP_PATIENCE;
-	__u64 others_ns = clock_now() + OTHERS_PATIENCE;
+	__u64 patience = OTHERS_PATIENCE;
 	__u32 i;
 
 	/* no other program is to keep it from letting a thread go on */
 	sched_setscheduler(0, SCHED_FIFO, &first);
-	for (i = 0; i < ts->nr; i++)
-		ts->thread[i].error = grab_thread(&ts->thread[i], others_ns,
-						   deadline_ns);
+	for (i = 0; i < ts->nr; i++) {
+		ts->thread[i].error = grab_thread(&ts->thread[i], clock_now() + patience,
+						  deadline_ns);
+		if (ts->thread[i].error == EPERM)
+			patience = 0;
+	}
 	_exit(0);
 }
 
