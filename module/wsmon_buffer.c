@@ -178,13 +178,14 @@ void wsmon_buffers_end(struct wsmon_monitor *mon)
 /**
  * wsmon_buffers_attached - tell whether to report attributes, targets and mappings again
  * @mon:	the monitor
+ * @owed:	an interval ends
  *
- * They are reported again if a reader came since the last call, or if some of these
- * records were lost and there is room for them now: without a reader they would be lost
+ * They are reported again if a reader came since the last call. At the end of an interval
+ * they are, too, if some of these records were lost and there is room for them now: without a reader they would be lost
  * again in each interval.
  * Context: the monitor's lock held.
  */
-bool wsmon_buffers_attached(struct wsmon_monitor *mon)
+bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed)
 {
 	struct wsmon_buffer *b;
 	bool attached = false;
@@ -192,7 +193,7 @@ bool wsmon_buffers_attached(struct wsmon_monitor *mon)
 	list_for_each_entry(b, &mon->buffers, node) {
 		bool room = buffer_room(b) >= b->owed + 2 * BUFFER_SPARE;
 
-		if (!xchg(&b->reader_came, false) && !(b->owed && room))
+		if (!xchg(&b->reader_came, false) && !(owed && b->owed && room))
 			continue;
 		b->owed = 0;
 		attached = true;

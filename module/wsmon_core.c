@@ -59,18 +59,19 @@ static int __init wsmon_init(void)
 	err = wsmon_probes_init();
 	if (err)
 		goto err_buffer_exit;
-	err = wsmon_device_init();
-	if (err)
-		goto err_probes_exit;
 	err = create_files();
 	if (err)
-		goto err_device_exit;
+		goto err_probes_exit;
+	/* the last one: a file that is open when it is removed would stay */
+	err = wsmon_device_init();
+	if (err)
+		goto err_remove_files;
 	/* pairs with wsmon_may_open() */
 	smp_store_release(&wsmon_ready, true);
 	return 0;
 
-err_device_exit:
-	wsmon_device_exit();
+err_remove_files:
+	debugfs_remove(wsmon_dir);
 err_probes_exit:
 	wsmon_probes_exit();
 err_buffer_exit:
@@ -85,7 +86,7 @@ static void __exit wsmon_exit(void)
 	/* no file can be used from here on, so no session can be started */
 	debugfs_remove(wsmon_dir);
 	wsmon_device_exit();
-	wsmon_set_targets(&wsmon, NULL, 0, NULL);
+	wsmon_set_targets(&wsmon, NULL);
 	wsmon_probes_exit();
 	wsmon_tlb_drain();
 	wsmon_young_exit();

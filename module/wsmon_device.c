@@ -10,7 +10,8 @@
  * has a buffer of its own. The attributes are those of the first file; one that asks for
  * others gets -EBUSY.
  *
- * Locks: device_file.lock, monitors_lock, then those of a monitor.
+ * Locks: device_file.lock, monitors_lock, then those of a monitor. monitors_lock is held
+ * while a session begins, but not while one ends.
  */
 #include <linux/bitmap.h>
 #include <linux/miscdevice.h>
@@ -29,7 +30,8 @@
  * struct device_file - an open file
  * @lock:	serialises writes
  * @attrs:	attributes, before there is a monitor
- * @asked:	some were written
+ * @asked:	what was written of them: texts, each terminated
+ * @asked_len:	bytes of @asked
  * @mon:	the monitor; NULL before processes were named, and after a stop
  * @stopped:	it was told to stop
  * @buffer:	its records
@@ -38,18 +40,19 @@
 struct device_file {
 	struct mutex lock;	/* outside of all others */
 	struct wsmon_attrs attrs;
-	bool asked;
+	char *asked;
+	size_t asked_len;
 	struct wsmon_monitor *mon;
 	bool stopped;
 	struct wsmon_buffer buffer;
 	struct wsmon_reader reader;
 };
 
-/* Protects the list of monitors, their slots and users, and the number of files */
+/* Protects the list of monitors, and their users */
 static DEFINE_MUTEX(monitors_lock);
 static LIST_HEAD(monitors);
 static DECLARE_BITMAP(slots, WSMON_MONITORS) = { 1 };	/* debugfs has the first */
-static unsigned int nr_files;
+static atomic_t nr_files = ATOMIC_INIT(0);
 
 static int device_open(struct inode *inode, struct file *file)
 {
@@ -62,11 +65,8 @@ static int device_open(struct inode *inode, struct file *file)
 	f = kvzalloc(sizeof(*f), GFP_KERNEL);
 	if (!f)
 		return -ENOMEM;
-	mutex_lock(&monitors_lock);
-	err = nr_files < FILES_MAX ? 0 : -EMFILE;
-	nr_files += !err;
-	mutex_unlock(&monitors_lock);
-	if (err)
+	err = -EMFILE;
+	if (!atomic_add_unless(&nr_files, 1, FILES_MAX))
 		goto err_free;
 	err = wsmon_buffer_init(&f->buffer);
 	if (err)
@@ -78,34 +78,43 @@ static int device_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 
 err_uncount:
-	mutex_lock(&monitors_lock);
-	nr_files--;
-	mutex_unlock(&monitors_lock);
+	atomic_dec(&nr_files);
 err_free:
 	kvfree(f);
 	return err;
 }
 
 /*
- * End a file's part in a session, and the session if nobody else uses it. What the buffer
- * has can still be read. Context: monitors_lock held.
+ * End a file's part in a session. Return: the monitor, if nobody else uses it: it is not in
+ * the list any more, and to be given to device_finish(). Context: monitors_lock held.
  */
-static void device_stop(struct device_file *f)
+static struct wsmon_monitor *device_leave(struct device_file *f)
 {
 	struct wsmon_monitor *mon = f->mon;
 
 	f->mon = NULL;
 	f->stopped = true;
-	mon->users--;
-	if (!mon->users) {
+	if (!--mon->users) {
 		list_del(&mon->node);
-		wsmon_set_targets(mon, NULL, 0, NULL);
+		return mon;
 	}
+	wsmon_lock_anyway(mon);
+	if (mon->running)
+		wsmon_stream_stats(mon->session);
+	wsmon_buffer_leave(&f->buffer);
+	mutex_unlock(&mon->lock);
+	return NULL;
+}
+
+/* End the session of a monitor that only @f used. Context: monitors_lock not held. */
+static void device_finish(struct device_file *f, struct wsmon_monitor *mon)
+{
+	if (!mon)
+		return;
+	wsmon_set_targets(mon, NULL);
 	mutex_lock(&mon->lock);
 	wsmon_buffer_leave(&f->buffer);
 	mutex_unlock(&mon->lock);
-	if (mon->users)
-		return;
 	wsmon_session_free(mon->session);
 	clear_bit(mon->slot, slots);
 	kfree(mon);
@@ -114,68 +123,93 @@ static void device_stop(struct device_file *f)
 static int device_release(struct inode *inode, struct file *file)
 {
 	struct device_file *f = file->private_data;
+	struct wsmon_monitor *mon = NULL;
 
 	mutex_lock(&monitors_lock);
 	if (f->mon)
-		device_stop(f);
-	nr_files--;
+		mon = device_leave(f);
 	mutex_unlock(&monitors_lock);
+	device_finish(f, mon);
 	wsmon_buffer_exit(&f->buffer);
+	kfree(f->asked);
 	kvfree(f);
+	atomic_dec(&nr_files);
 	return 0;
 }
 
-/* Does a monitor watch these processes and no others? */
-static bool monitor_has(const struct wsmon_monitor *mon, struct pid **pids, u32 nr)
+/* Does a monitor watch the cgroup, or these processes and no others? */
+static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scope *scope,
+			struct pid **pids)
 {
 	/* it had its only session before it was in the list */
 	const struct wsmon_session *ss = mon->session;
 	u32 i, j;
 
-	if (ss->nr_targets != nr)
+	/* ids in a stream are of one namespace */
+	if (ss->ns != scope->ns)
+		return false;
+	if (scope->cgroup || ss->cgroup)
+		return scope->cgroup == ss->cgroup;
+	if (ss->nr_targets != scope->nr)
 		return false;
 	/* targets are different processes, so all of @pids are found, too */
-	for (i = 0; i < nr; i++) {
-		for (j = 0; j < nr && pids[j] != ss->targets[i].pid; j++)
+	for (i = 0; i < scope->nr; i++) {
+		for (j = 0; j < scope->nr && pids[j] != ss->targets[i].pid; j++)
 			;
-		if (j == nr)
+		if (j == scope->nr)
 			return false;
 	}
 	return true;
 }
 
+/* Does a monitor have the attributes that a file asked for? Context: its lock held. */
+static bool monitor_fits(const struct wsmon_monitor *mon, const struct device_file *f)
+{
+	struct wsmon_attrs attrs = mon->attrs;
+	size_t at, len;
+
+	for (at = 0; at < f->asked_len; at += len + 1) {
+		len = strlen(f->asked + at);
+		if (wsmon_attrs_parse(&attrs, f->asked + at, len))
+			return false;
+	}
+	return !memcmp(&mon->attrs, &attrs, sizeof(attrs));
+}
+
 /* Return: 0, -EBUSY if attributes differ; -ESRCH if its session has ended. */
 static int monitor_join(struct wsmon_monitor *mon, struct device_file *f)
 {
-	int err;
+	int err = 0;
 
-	mutex_lock(&mon->lock);
+	wsmon_lock_anyway(mon);
 	if (!mon->running)
 		err = -ESRCH;
-	else if (f->asked && memcmp(&mon->attrs, &f->attrs, sizeof(f->attrs)))
+	else if (!monitor_fits(mon, f))
 		err = -EBUSY;
-	else
-		err = 0;
 	if (!err) {
 		wsmon_buffer_join(&f->buffer, mon);
 		mon->users++;
 		f->mon = mon;
+		/* it is told targets and mappings at once */
+		WRITE_ONCE(mon->session->called, true);
+		wake_up_process(mon->session->thread);
 	}
 	mutex_unlock(&mon->lock);
 	return err;
 }
 
 /*
- * Join a monitor that watches these processes, or, without @pids, the last one that began.
+ * Join a monitor that watches the same, or, without @scope, the last one that began.
  * Return: 0, -ESRCH if there is none, -EBUSY.
  */
-static int device_join(struct device_file *f, struct pid **pids, u32 nr)
+static int device_join(struct device_file *f, const struct wsmon_scope *scope,
+		       struct pid **pids)
 {
 	struct wsmon_monitor *mon;
 	int err = -ESRCH;
 
 	list_for_each_entry_reverse(mon, &monitors, node) {
-		if (!pids || monitor_has(mon, pids, nr)) {
+		if (!scope || monitor_has(mon, scope, pids)) {
 			err = monitor_join(mon, f);
 			if (err != -ESRCH)
 				break;
@@ -185,7 +219,7 @@ static int device_join(struct device_file *f, struct pid **pids, u32 nr)
 }
 
 /* Begin with a monitor of one's own. */
-static int device_begin(struct device_file *f, const u32 *numbers, u32 nr)
+static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 {
 	struct wsmon_monitor *mon = kzalloc(sizeof(*mon), GFP_KERNEL);
 	int err;
@@ -200,7 +234,7 @@ static int device_begin(struct device_file *f, const u32 *numbers, u32 nr)
 	}
 	mon->attrs = f->attrs;
 	wsmon_buffer_join(&f->buffer, mon);
-	err = wsmon_set_targets(mon, numbers, nr, task_active_pid_ns(current));
+	err = wsmon_set_targets(mon, scope);
 	if (err) {
 		wsmon_buffer_leave(&f->buffer);
 		kfree(mon);
@@ -214,29 +248,54 @@ static int device_begin(struct device_file *f, const u32 *numbers, u32 nr)
 }
 
 /* Watch some processes. Context: monitors_lock held. */
-static int device_watch(struct device_file *f, const u32 *numbers, u32 nr)
+static int device_watch_pids(struct device_file *f, const struct wsmon_scope *scope)
 {
-	struct pid_namespace *ns = task_active_pid_ns(current);
 	struct pid **pids;
 	int err = 0;
 	u32 i;
 
-	pids = kcalloc(nr, sizeof(struct pid *), GFP_KERNEL);
+	pids = kcalloc(scope->nr, sizeof(struct pid *), GFP_KERNEL);
 	if (!pids)
 		return -ENOMEM;
-	for (i = 0; i < nr && !err; i++) {
-		pids[i] = wsmon_task_resolve(numbers[i], ns);
+	for (i = 0; i < scope->nr && !err; i++) {
+		pids[i] = wsmon_task_resolve(scope->pids[i], scope->ns);
 		if (IS_ERR(pids[i])) {
 			err = PTR_ERR(pids[i]);
 			pids[i] = NULL;
 		}
 	}
 	if (!err)
-		err = device_join(f, pids, nr);
-	for (i = 0; i < nr; i++)
+		err = device_join(f, scope, pids);
+	for (i = 0; i < scope->nr; i++)
 		put_pid(pids[i]);
 	kfree(pids);
-	return err == -ESRCH ? device_begin(f, numbers, nr) : err;
+	return err == -ESRCH ? device_begin(f, scope) : err;
+}
+
+/* Watch a cgroup. Context: monitors_lock held. */
+static int device_watch_cgroup(struct device_file *f, struct cgroup *cgroup)
+{
+	struct wsmon_scope scope = { .cgroup = cgroup, .ns = task_active_pid_ns(current) };
+	int err = device_join(f, &scope, NULL);
+
+	return err == -ESRCH ? device_begin(f, &scope) : err;
+}
+
+/* Remember attributes that were asked for, up to the size of one text. */
+static int device_remember(struct device_file *f, const char *text, size_t len)
+{
+	char *asked;
+
+	if (f->asked_len + len + 1 > 2 * WSMON_INPUT_MAX)
+		return -E2BIG;
+	asked = krealloc(f->asked, f->asked_len + len + 1, GFP_KERNEL);
+	if (!asked)
+		return -ENOMEM;
+	memcpy(asked + f->asked_len, text, len);
+	asked[f->asked_len + len] = '\0';
+	f->asked = asked;
+	f->asked_len += len + 1;
+	return 0;
 }
 
 /* Change attributes. Context: monitors_lock held. */
@@ -248,8 +307,7 @@ static int device_set_attrs(struct device_file *f, const char *text, size_t len)
 
 	if (!mon) {
 		err = wsmon_attrs_parse(&f->attrs, text, len);
-		f->asked |= !err;
-		return err;
+		return err ?: device_remember(f, text, len);
 	}
 	if (mon->users == 1)
 		return wsmon_set_attrs(mon, text, len);
@@ -278,39 +336,65 @@ static int device_mark(struct device_file *f, const char *text, size_t len)
 	return ret;
 }
 
-/* Do what a text asks for. Context: device_file.lock held. */
-static int device_command(struct device_file *f, char *text, size_t len, u32 *numbers)
+/* Do what a text asks for. @text has the attributes. Context: monitors_lock held. */
+static int device_do(struct device_file *f, const struct wsmon_request *req, const u32 *pids,
+		     struct cgroup *cgroup, const char *text, size_t len,
+		     struct wsmon_monitor **finish)
 {
 	struct wsmon_attrs attrs = f->attrs;
-	struct wsmon_request req;
-	bool asked = f->asked;
-	int err;
+	size_t asked_len = f->asked_len;
+	int err = 0;
 
-	err = wsmon_request_parse(&req, numbers, WSMON_MAX_TARGETS, text, len);
-	if (err)
-		return err;
-	if (mutex_lock_interruptible(&monitors_lock))
-		return -ERESTARTSYS;
 	/* a file has one session in its life */
-	if ((req.nr_pids || req.join) && (f->mon || f->stopped))
+	if ((req->nr_pids || cgroup || req->join) && (f->mon || f->stopped))
 		err = -EALREADY;
-	else if (req.stop && !f->mon)
+	else if (req->stop && !f->mon)
 		err = -ESRCH;
-	if (!err && req.has_attrs)
+	if (!err && req->has_attrs)
 		err = device_set_attrs(f, text, len);
-	if (!err && req.nr_pids)
-		err = device_watch(f, numbers, req.nr_pids);
-	if (!err && req.join)
-		err = device_join(f, NULL, 0);
-	if (!err && req.stop)
-		device_stop(f);
+	if (!err && req->nr_pids)
+		err = device_watch_pids(f, &(struct wsmon_scope){
+			.pids = pids, .nr = req->nr_pids, .ns = task_active_pid_ns(current) });
+	if (!err && cgroup)
+		err = device_watch_cgroup(f, cgroup);
+	if (!err && req->join)
+		err = device_join(f, NULL, NULL);
+	if (!err && req->stop)
+		*finish = device_leave(f);
 	if (err && !f->mon) {
 		f->attrs = attrs;
-		f->asked = asked;
+		f->asked_len = asked_len;
 	}
-	if (!err && req.mark)
-		err = device_mark(f, req.mark, req.mark_len);
-	mutex_unlock(&monitors_lock);
+	if (!err && req->mark)
+		err = device_mark(f, req->mark, req->mark_len);
+	return err;
+}
+
+/* Parse a text, and do what it asks for. Context: device_file.lock held. */
+static int device_command(struct device_file *f, char *text, size_t len, u32 *pids)
+{
+	struct wsmon_monitor *finish = NULL;
+	struct cgroup *cgroup = NULL;
+	struct wsmon_request req;
+	int err;
+
+	err = wsmon_request_parse(&req, pids, WSMON_MAX_TARGETS, text, len);
+	if (err)
+		return err;
+	if (req.cgroup) {
+		cgroup = wsmon_cgroup_get(req.cgroup, req.cgroup_len);
+		if (IS_ERR(cgroup))
+			return PTR_ERR(cgroup);
+		memset(req.cgroup_word, ' ', req.cgroup + req.cgroup_len - req.cgroup_word);
+	}
+	err = -ERESTARTSYS;
+	if (!mutex_lock_interruptible(&monitors_lock)) {
+		err = device_do(f, &req, pids, cgroup, text, len, &finish);
+		mutex_unlock(&monitors_lock);
+	}
+	device_finish(f, finish);
+	if (cgroup)
+		wsmon_cgroup_put(cgroup);
 	return err;
 }
 

@@ -15,6 +15,7 @@
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
+ *	cgroup		processes of a cgroup		kept	memory of members that is kept
  *	member		processes of a session	probes	fork, exec and exit as they happen
  *	task		threads of a target
  *	pure/		plain numbers, no kernel types
@@ -76,10 +77,13 @@ extern const struct wsmon_attrs wsmon_default_attrs;
 extern bool wsmon_ready;
 void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
 int wsmon_lock(struct wsmon_monitor *mon);
+void wsmon_lock_anyway(struct wsmon_monitor *mon);
+struct wsmon_attrs wsmon_session_attrs(struct wsmon_session *ss);
+void wsmon_session_count(int by);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 int wsmon_may_open(void);
-struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon, const u32 *pids,
-					   unsigned int nr, struct pid_namespace *ns,
+struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon,
+					   const struct wsmon_scope *scope,
 					   const struct wsmon_attrs *attrs);
 void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_regions_alloc(struct wsmon_regions *rs);
@@ -117,8 +121,7 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 
 /* wsmon_session.c: starting, stopping, attributes, kwsmond */
 int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
-int wsmon_set_targets(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
-		      struct pid_namespace *ns);
+int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope);
 int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len);
 
 /* wsmon_device.c: /dev/wsmon */
@@ -147,6 +150,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);
+bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
@@ -154,6 +158,15 @@ void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struc
 /* wsmon_probes.c: fork, exec and exit as they happen */
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
+
+/* wsmon_cgroup.c: the processes of a cgroup */
+struct cgroup *wsmon_cgroup_get(const char *path, size_t len);
+void wsmon_cgroup_put(struct cgroup *cgroup);
+void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
+void wsmon_cgroup_end(struct wsmon_session *ss);
+bool wsmon_cgroup_exists(const struct wsmon_session *ss);
+bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
+int wsmon_cgroup_scan(struct wsmon_session *ss);
 
 /* wsmon_member.c: the members */
 bool wsmon_members_possible(struct task_struct *task);
@@ -168,14 +181,21 @@ int wsmon_members_watch(struct wsmon_session *ss);
 void wsmon_members_unwatch(struct wsmon_session *ss);
 bool wsmon_members_update(struct wsmon_session *ss);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
+u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
+bool wsmon_member_shared(const struct wsmon_member *m);
+bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);
+int wsmon_members_take(struct wsmon_session *ss, struct pid *pid);
 void wsmon_members_age(struct wsmon_session *ss, u64 before);
+
+/* wsmon_kept.c: the memory of members that is kept */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
 struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which);
 void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which);
 struct mm_struct *wsmon_member_take_old(struct wsmon_member *m);
 
 /* wsmon_visit.c: new memory of a target */
-void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f);
+void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
+		     u64 since);
 
 /* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
 void wsmon_group_begin(struct wsmon_session *ss);
@@ -234,8 +254,6 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 /* wsmon_young.c: the sampler */
 int wsmon_young_init(void);
 void wsmon_young_exit(void);
-void wsmon_young_join(void);
-void wsmon_young_leave(void);
 
 /* wsmon_tlb.c: flushing TLBs */
 void wsmon_tlb_drain(void);
@@ -259,7 +277,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *s
 void wsmon_buffers_begin(struct wsmon_monitor *mon);
 void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
 void wsmon_buffers_end(struct wsmon_monitor *mon);
-bool wsmon_buffers_attached(struct wsmon_monitor *mon);
+bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed);
 
 /* The files in debugfs: wsmon_reader.c has the first, wsmon_debugfs.c the others */
 int wsmon_debugfs_buffer_init(void);

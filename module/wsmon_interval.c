@@ -98,7 +98,7 @@ static void interval_report(struct wsmon_session *ss, const struct wsmon_target 
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
-	u32 share = max(READ_SHARE, READ_BUDGET / ss->mon->attrs.cpu_permille);
+	u32 share = max(READ_SHARE, READ_BUDGET / ss->cpu_permille);
 	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
 	/* a young program maps most of its memory: reading that is worth any time */
 	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns(ss);
@@ -191,7 +191,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		wsmon_fresh_draw(f, &ss->space, &t->space,
 				 wsmon_hash64(ss->mon->attrs.seed ^ t->salt ^ ss->epoch),
 				 WSMON_FRESH_MAX);
-		wsmon_visit_new(ss, mm, f);
+		wsmon_visit_new(ss, mm, f, t->known_ns ?: t->born_ns);
 	} else if (t->blind) {
 		f = &ss->fresh;
 		memset(f, 0, sizeof(*f));

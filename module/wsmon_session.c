@@ -29,14 +29,13 @@ static void session_stop_thread(struct wsmon_monitor *mon)
 	ss->thread = NULL;
 }
 
-static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
-			 struct pid_namespace *ns)
+static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
 	struct wsmon_session *ss, *old;
 	struct task_struct *thread;
 	int err;
 
-	ss = wsmon_session_create(mon, pids, nr, ns, &mon->attrs);
+	ss = wsmon_session_create(mon, scope, &mon->attrs);
 	if (IS_ERR(ss))
 		return PTR_ERR(ss);
 	thread = kthread_create(wsmon_session_thread, ss, "kwsmond");
@@ -44,13 +43,11 @@ static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned in
 		wsmon_session_free(ss);
 		return PTR_ERR(thread);
 	}
-	/* hold a reference: it may end by itself before it is stopped */
-	get_task_struct(thread);
-	ss->thread = thread;
-	err = wsmon_members_watch(ss);
+	wsmon_members_follow(ss, mon->attrs.follow);
+	err = wsmon_members_watch(ss) ?: wsmon_cgroup_scan(ss);
 	if (err) {
+		/* it never ran: no probe wakes it before @thread is set */
 		kthread_stop(thread);
-		put_task_struct(thread);
 		wsmon_session_free(ss);
 		return err;
 	}
@@ -60,6 +57,8 @@ static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned in
 	mutex_lock(&mon->lock);
 	old = mon->session;
 	mon->session = ss;
+	/* hold a reference: it may end by itself before it is stopped */
+	WRITE_ONCE(ss->thread, get_task_struct(thread));
 	WRITE_ONCE(mon->running, true);
 	wsmon_session_begin(ss);
 	mutex_unlock(&mon->lock);
@@ -71,25 +70,21 @@ static int session_start(struct wsmon_monitor *mon, const u32 *pids, unsigned in
 /**
  * wsmon_set_targets - monitor some processes, and no others
  * @mon:	the monitor
- * @pids:	their ids
- * @nr:		number of ids; 0 stops monitoring
- * @ns:		pid namespace of the ids
+ * @scope:	the processes; none stops monitoring; NULL stops it without fail
  *
  * Context: may sleep, no locks held.
  * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_create(), nothing has changed.
  */
-int wsmon_set_targets(struct wsmon_monitor *mon, const u32 *pids, unsigned int nr,
-		      struct pid_namespace *ns)
+int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
 	int ret = 0;
 
-	/* ns is NULL at unload, which must not fail */
-	if (!ns)
+	if (!scope)
 		mutex_lock(&mon->ctl);
 	else if (mutex_lock_interruptible(&mon->ctl))
 		return -ERESTARTSYS;
-	if (nr)
-		ret = session_start(mon, pids, nr, ns);
+	if (scope && (scope->nr || scope->cgroup))
+		ret = session_start(mon, scope);
 	else
 		session_stop_thread(mon);
 	mutex_unlock(&mon->ctl);
@@ -150,8 +145,11 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 		wsmon_session_forget(mon->session,
 				     attrs.windows_us[0] == mon->attrs.windows_us[0]);
 	mon->attrs = attrs;
-	if (mon->running)
+	if (mon->running) {
+		attrs = wsmon_session_attrs(mon->session);
+		wsmon_pace_begin(&mon->session->pace, &attrs);
 		wsmon_stream_attrs(mon->session);
+	}
 	mutex_unlock(&mon->lock);
 	/* or it may sleep already */
 	if (mon->session && mon->session->thread)
@@ -171,7 +169,7 @@ out:
  *
  * Context: may sleep, no locks held.
  * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or has a NUL;
- *	   -ESRCH if nothing is monitored; -ERESTARTSYS.
+ *	   -ESRCH if nothing is monitored.
  */
 int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 {
@@ -181,8 +179,7 @@ int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 		len--;
 	if (!len || len >= WSMON_MARK_TEXT || memchr(text, '\0', len))
 		return -EINVAL;
-	if (wsmon_lock(mon))
-		return -ERESTARTSYS;
+	wsmon_lock_anyway(mon);
 	if (mon->running) {
 		wsmon_stream_mark(mon->session, ++mon->session->nr_marks, text, len);
 		ret = 0;

@@ -67,6 +67,14 @@ int wsmon_lock(struct wsmon_monitor *mon)
 	return ret;
 }
 
+/** wsmon_lock_anyway - the same without regard to signals */
+void wsmon_lock_anyway(struct wsmon_monitor *mon)
+{
+	atomic_inc(&mon->waiters);
+	mutex_lock(&mon->lock);
+	atomic_dec(&mon->waiters);
+}
+
 /**
  * wsmon_lock_round - take a monitor's lock for a round, for kwsmond
  * @mon:	the monitor
@@ -103,10 +111,36 @@ int wsmon_may_open(void)
 	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
 }
 
+/* Sessions that run: they share the CPU budget, unless it is a whole CPU */
+static atomic_t running = ATOMIC_INIT(0);
+
+/** wsmon_session_count - one session more runs (1), or one less (-1) */
+void wsmon_session_count(int by)
+{
+	atomic_add(by, &running);
+}
+
+/**
+ * wsmon_session_attrs - the attributes, with the CPU budget that a session has for now
+ * @ss:	the session; sets @cpu_permille
+ *
+ * Context: the monitor's lock held.
+ */
+struct wsmon_attrs wsmon_session_attrs(struct wsmon_session *ss)
+{
+	struct wsmon_attrs attrs = ss->mon->attrs;
+
+	if (attrs.cpu_permille < 1000)
+		attrs.cpu_permille /= max(atomic_read(&running), 1);
+	attrs.cpu_permille = max(attrs.cpu_permille, 1U);
+	ss->cpu_permille = attrs.cpu_permille;
+	return attrs;
+}
+
 /* Divide max_regions equally among the targets. */
 static u32 target_budget(const struct wsmon_attrs *attrs, u32 nr_targets)
 {
-	return attrs->max_regions / nr_targets;
+	return attrs->max_regions / max(nr_targets, 1U);
 }
 
 /* Leave room for a quarter more than the budget, for mappings that change. */
@@ -171,9 +205,7 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 /**
  * wsmon_session_create - allocate a session that monitors some processes
  * @mon:	the monitor that is to run it
- * @pids:	ids of the processes, or of any of their threads
- * @nr:		number of ids, at least 1
- * @ns:		the pid namespace of the ids
+ * @scope:	the processes
  * @attrs:	the attributes
  *
  * Context: the monitor's ctl held, may sleep.
@@ -181,11 +213,12 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
  * a kernel thread, the same process twice, or if min_regions for each target is more than
  * max_regions; -ENOMEM.
  */
-struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon, const u32 *pids,
-					   unsigned int nr, struct pid_namespace *ns,
+struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon,
+					   const struct wsmon_scope *scope,
 					   const struct wsmon_attrs *attrs)
 {
 	struct wsmon_session *ss;
+	u32 nr = scope->nr;
 	int err = -ENOMEM;
 	u32 i;
 
@@ -207,13 +240,13 @@ struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon, const u32 
 		ss->nr_targets = i + 1;
 		ss->targets[i].regions.budget = target_budget(attrs, nr);
 		ss->targets[i].regions.limit = target_budget(attrs, nr);
-		err = target_init(ss, i, pids[i], ns);
+		err = target_init(ss, i, scope->pids[i], scope->ns);
 		if (err)
 			goto err_free;
 	}
 	ss->nr_alive = nr;
-	wsmon_pace_begin(&ss->pace, attrs);
-	ss->ns = get_pid_ns(ns);
+	ss->ns = get_pid_ns(scope->ns);
+	wsmon_cgroup_begin(ss, scope->cgroup);
 	return ss;
 
 err_free:
@@ -241,6 +274,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	wsmon_space_free(&ss->space);
 	if (ss->ns)
 		put_pid_ns(ss->ns);
+	wsmon_cgroup_end(ss);
 	kvfree(ss->peaks);
 	kvfree(ss->leaves);
 	kvfree(ss->visits);
@@ -313,7 +347,7 @@ void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_region
  * @attrs:	the attributes
  * @room:	what wsmon_session_make_room() returned; has the old arrays afterwards
  *
- * Also forgets the costs of rounds. Arrays only grow; regions above a smaller budget
+ * Arrays only grow; regions above a smaller budget
  * are merged at the end of the aggregation interval.
  * Context: the monitor's ctl and lock held.
  */
@@ -332,7 +366,6 @@ void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *at
 	}
 	ss->regroup |= attrs->max_regions != ss->mon->attrs.max_regions;
 	wsmon_session_share(ss, attrs, WSMON_ONE);
-	wsmon_pace_begin(&ss->pace, attrs);
 }
 
 /**

@@ -136,6 +136,24 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 	return mm;
 }
 
+/** wsmon_member_belongs - does a member run, and is it still in the cgroup of its session? */
+bool wsmon_member_belongs(const struct wsmon_member *m)
+{
+	struct task_struct *leader;
+	bool belongs = true;
+
+	if (!wsmon_pid_alive(m->pid))
+		return false;
+	if (!m->session->cgroup)
+		return true;
+	rcu_read_lock();
+	leader = pid_task(m->pid, PIDTYPE_TGID);
+	if (leader)
+		belongs = wsmon_cgroup_has(m->session, leader);
+	rcu_read_unlock();
+	return belongs;
+}
+
 /**
  * wsmon_target_alive - tell whether any thread of a target is not in exit
  * @t:	the target
@@ -159,13 +177,13 @@ bool wsmon_pid_alive(struct pid *pid)
 }
 
 /*
- * Does anyone use the mm but @nr threads and the monitor, such as a vfork() child? As long
+ * Does anyone use the mm but @nr threads and monitors, such as a vfork() child? As long
  * as the mm is kept for such a child, too, the answer is yes.
  */
 static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_struct *mm,
 			       unsigned int nr)
 {
-	return atomic_read(&mm->mm_users) != nr + (READ_ONCE(m->mm) == mm);
+	return atomic_read(&mm->mm_users) != nr + wsmon_members_keeping(m, mm);
 }
 
 /**

@@ -18,16 +18,6 @@
 
 #include "wsmon_internal.h"
 
-/* Sessions that run: they share the CPU budget, unless it is a whole CPU */
-static atomic_t running = ATOMIC_INIT(0);
-
-static u32 session_cpu_permille(const struct wsmon_attrs *attrs)
-{
-	u32 permille = attrs->cpu_permille, nr = max(atomic_read(&running), 1);
-
-	return permille == 1000 ? permille : max(permille / nr, 1U);
-}
-
 /**
  * wsmon_session_begin - begin with the records of a session, before its thread runs
  * @ss:	the session
@@ -36,10 +26,13 @@ static u32 session_cpu_permille(const struct wsmon_attrs *attrs)
  */
 void wsmon_session_begin(struct wsmon_session *ss)
 {
+	struct wsmon_attrs attrs;
+
+	wsmon_session_count(1);
+	attrs = wsmon_session_attrs(ss);
+	wsmon_pace_begin(&ss->pace, &attrs);
 	ss->start_ns = ktime_get_ns();
-	wsmon_members_follow(ss, ss->mon->attrs.follow);
-	wsmon_young_join();
-	atomic_inc(&running);
+	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
 	wsmon_buffers_begin(ss->mon);
 	wsmon_stream_attrs(ss);
 }
@@ -63,18 +56,19 @@ void wsmon_session_end(struct wsmon_session *ss, u32 reason)
 	wsmon_buffers_end(mon);
 	mon->stop_reason = reason;
 	WRITE_ONCE(mon->running, false);
-	wsmon_young_leave();
-	atomic_dec(&running);
+	wsmon_session_count(-1);
 }
 
 /* Each round in which no target had run doubles the time to the next, up to 2^ASLEEP_MAX */
 #define ASLEEP_MAX	8
 
-/* Report attributes, targets and mappings again to a reader that came late. */
-static void session_report_again(const struct wsmon_session *ss)
+/* Report attributes, targets and mappings again, to a reader that came late. */
+static void session_report_again(const struct wsmon_session *ss, bool boundary)
 {
 	u32 i;
 
+	if (!wsmon_buffers_attached(ss->mon, boundary))
+		return;
 	wsmon_stream_attrs(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (ss->targets[i].gone)
@@ -98,9 +92,8 @@ static void session_account(struct wsmon_session *ss)
 
 static void session_begin_interval(struct wsmon_session *ss, u64 length)
 {
-	struct wsmon_attrs attrs = ss->mon->attrs;
+	struct wsmon_attrs attrs = wsmon_session_attrs(ss);
 
-	attrs.cpu_permille = session_cpu_permille(&attrs);
 	wsmon_pace_next(&ss->pace, &attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
@@ -108,8 +101,6 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 	 * half a sampling interval early counts as the end of the interval.
 	 */
 	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns(ss);
-	if (wsmon_buffers_attached(ss->mon))
-		session_report_again(ss);
 	wsmon_stream_stats(ss);
 }
 
@@ -201,6 +192,12 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 	return targets;
 }
 
+/* Is there still something to watch? A cgroup may be empty for a while. */
+static bool session_goes_on(const struct wsmon_session *ss)
+{
+	return READ_ONCE(ss->nr_members) || wsmon_cgroup_exists(ss);
+}
+
 /* Do a round. Return: when the next one is due; 0 if no member is left. */
 static u64 session_round(struct wsmon_session *ss, u64 due)
 {
@@ -208,6 +205,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	bool boundary = now + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns, ran = false;
 	u32 i;
 
+	session_report_again(ss, boundary);
 	session_begin_look(ss, boundary);
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
@@ -225,11 +223,12 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary) {
+		wsmon_cgroup_scan(ss);
 		wsmon_group_interval(ss, now);
 		wsmon_members_age(ss, session_horizon(ss, now));
 		session_begin_interval(ss, now - began);
 	}
-	return READ_ONCE(ss->nr_members) ? session_next_round(ss, due) : 0;
+	return session_goes_on(ss) ? session_next_round(ss, due) : 0;
 }
 
 /*
@@ -241,8 +240,9 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	u64 now = ktime_get_ns();
 	bool targets;
 
+	session_report_again(ss, false);
 	targets = session_look(ss, false, now);
-	if (!READ_ONCE(ss->nr_members))
+	if (!session_goes_on(ss))
 		return 0;
 	if (!targets || !wsmon_pace_may_check(&ss->pace))
 		return due;
@@ -275,7 +275,6 @@ int wsmon_session_thread(void *data)
 
 	mutex_lock(&ss->mon->lock);
 	ss->cpu_start_ns = current->se.sum_exec_runtime;
-	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
 	due = ktime_get_ns();
 	ss->boundary_ns = due + wsmon_aggr_ns(ss);
 	mutex_unlock(&ss->mon->lock);

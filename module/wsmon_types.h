@@ -12,6 +12,7 @@
 
 #include "pure/wsmon_pure.h"
 
+struct cgroup;
 struct wsmon_group;
 struct wsmon_object;
 struct wsmon_share;
@@ -58,6 +59,20 @@ struct wsmon_peak {
 	struct wsmon_rec_peak rec;
 };
 
+/**
+ * struct wsmon_scope - which processes a session is to watch
+ * @pids:	their ids, or those of any of their threads
+ * @nr:		number of ids; 0 with no @cgroup: no session
+ * @cgroup:	instead of @pids: all processes of this cgroup and those below it
+ * @ns:		pid namespace of the ids
+ */
+struct wsmon_scope {
+	const u32 *pids;
+	u32 nr;
+	struct cgroup *cgroup;
+	struct pid_namespace *ns;
+};
+
 /* struct wsmon_member.events */
 #define WSMON_MEMBER_EXEC	0x1	/* it executed a program */
 #define WSMON_MEMBER_EXIT	0x2	/* its last thread ended */
@@ -77,6 +92,7 @@ struct wsmon_peak {
  * @old_mm:	the same of the program before that (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @comm:	its name at that time (members_lock)
+ * @shared_ns:	last time at which others sampled it, too
  */
 struct wsmon_member {
 	struct hlist_node hash;
@@ -91,6 +107,7 @@ struct wsmon_member {
 	struct mm_struct *old_mm;
 	u64 born_ns;
 	char comm[WSMON_COMM_LEN];
+	u64 shared_ns;
 };
 
 /**
@@ -119,7 +136,6 @@ struct wsmon_member {
  * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @interval_ns: beginning of the present aggregation interval
- * @passed_ns:	when the last pass over its samples began
  * @settled_ns:	when debts to reclaim were last paid
  * @rounds:	sampling rounds in this interval
  * @idle:	those of @rounds before which it had not run
@@ -157,7 +173,6 @@ struct wsmon_target {
 	u64 born_ns;
 	u64 ran;
 	u64 interval_ns;
-	u64 passed_ns;
 	u64 settled_ns;
 	u64 active_intervals;
 	u32 rounds;
@@ -247,6 +262,8 @@ struct wsmon_parts {
  * @nr_born:	number of children that became members so far (members_lock)
  * @nr_spares:	number of @spares (members_lock)
  * @watched:	probes look for its members (members_lock)
+ * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
+ * @by_cgroup:	its place among the sessions with a @cgroup (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
@@ -271,6 +288,7 @@ struct wsmon_parts {
  * @poked:	attributes changed since the last round, and with them the due time
  * @called:	kwsmond is to run before the next round; only kwsmond clears it
  * @target_called: a target needs a look before the next round (members_lock)
+ * @cpu_permille: CPU budget in force: that of the attributes, shared by all sessions
  * @cost_ns:	CPU time up to the present round, including that of flushes
  * @first:	the last round was the first of an interval, or of a target
  * @asleep:	number of rounds in a row in which no target had run
@@ -278,7 +296,7 @@ struct wsmon_parts {
  * @remote_start_ns: wsmon_tlb_remote_ns() at that time
  * @ns:		pid namespace of the process that started it, referenced: pids in
  *		the stream are of this namespace
- * @thread:	kwsmond, referenced
+ * @thread:	kwsmond, referenced; NULL before it runs, and after
  */
 struct wsmon_session {
 	struct wsmon_monitor *mon;
@@ -294,6 +312,8 @@ struct wsmon_session {
 	u64 nr_born;
 	u32 nr_spares;
 	bool watched;
+	struct cgroup *cgroup;
+	struct list_head by_cgroup;
 	bool follow;
 	u64 epoch;
 	struct wsmon_stats stats;
@@ -318,6 +338,7 @@ struct wsmon_session {
 	bool poked;
 	bool called;
 	bool target_called;
+	u32 cpu_permille;
 	u64 cost_ns;
 	bool first;
 	u32 asleep;

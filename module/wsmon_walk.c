@@ -116,7 +116,8 @@ static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long 
 	if (!pte_present(pte))
 		return false;
 	w->mapped = true;
-	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !(pte_val(pte) & _PAGE_ACCESSED))
+	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
+	    !(pte_val(pte) & _PAGE_ACCESSED))
 		return false;
 	/* a fault that writes maps nothing around its page */
 	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
@@ -336,6 +337,22 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 	}
 }
 
+/*
+ * Find out whether others sample the process. Return: a time; notes of cleared bits matter
+ * for what was looked at before: others may have stopped since.
+ */
+static u64 walk_notes_until(struct wsmon_pass *pass, u64 now)
+{
+	struct wsmon_member *m = (struct wsmon_member *)pass->member;
+
+	if (!m)
+		return U64_MAX;
+	pass->shared = wsmon_member_shared(m);
+	if (pass->shared)
+		m->shared_ns = now;
+	return pass->shared ? U64_MAX : m->shared_ns;
+}
+
 /**
  * wsmon_walk_pass - sample the pages of a target once
  * @ss:		the session
@@ -363,16 +380,14 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
 	bool arm = op == WSMON_SAMPLE_ARM;
 	bool *again = arm ? &t->arm_again : &t->check_again;
-	u64 begin = ktime_get_ns();
+	u64 begin = ktime_get_ns(), notes_until;
 	u32 i;
 
 	w.pass.settle = op == WSMON_SAMPLE_DROP ||
 			 (!arm && now - t->settled_ns >= SETTLE_NS);
 	if (w.pass.settle)
 		t->settled_ns = now;
-	/* bits set in memory that is new were not cleared by anybody */
-	w.pass.since = arm ? 0 : t->passed_ns;
-	t->passed_ns = begin;
+	notes_until = walk_notes_until(&w.pass, begin);
 	t->resume = 0;
 	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
@@ -391,7 +406,13 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			*again = true;
 			break;
 		}
+		/* new memory was accessed if others cleared a bit in it */
+		w.pass.since = arm ? r->origin_ns : r->looked_ns;
+		if (w.pass.since >= notes_until)
+			w.pass.since = 0;
 		walk_sample_region(&w, r, v, now);
+		if (!w.busy)
+			r->looked_ns = notes_until ? ktime_get_ns() : begin;
 		if (w.busy) {
 			w.busy = false;
 			ss->stats.missed++;
@@ -414,7 +435,8 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * @ss:		the session
  * @m:		the process; NULL if it has ended: then nothing is changed
  * @mm:		its mm, with a reference on mm_count
- * @v:		the visits, by ascending address; @seen, @done, @around and @frame are set
+ * @v:		the visits, by ascending address; @looked_ns, @seen, @done, @around and @frame
+ *		are set
  * @nr:		number of visits
  * @settle:	an interval ends: pay debts to reclaim
  *
@@ -430,7 +452,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		.tries = WSMON_LOCK_TRIES,
 		.frames = true,
 	};
-	u64 begin = ktime_get_ns();
+	u64 begin = ktime_get_ns(), notes_until = walk_notes_until(&w.pass, begin);
 	u32 i;
 
 	for (i = 0; i < nr; i++)
@@ -443,9 +465,11 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		w.mapped = false;
 		w.around = false;
 		w.text = false;
-		w.pass.since = v->looked_ns;
+		w.pass.since = v->looked_ns < notes_until ? v->looked_ns : 0;
 		v->seen = walk_sample_addr(&w, v->vpn << PAGE_SHIFT, v->op, &v->debt);
 		v->done = !w.busy;
+		if (v->done)
+			v->looked_ns = notes_until ? ktime_get_ns() : begin;
 		ss->stats.missed += w.busy;
 		w.busy = false;
 		v->mapped = w.mapped;

@@ -33,6 +33,7 @@ struct wsmon_entry {
  * @session:	the session
  * @dirty_tlb:	processors may use translations without setting Accessed bits
  * @owner:	whose samples they are, in notes of cleared bits
+ * @shared:	others sample this process, too: take notes
  * @since:	a bit that others cleared since then counts as set; 0: it does not
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
  *		interval, or of a second
@@ -46,6 +47,7 @@ struct wsmon_pass {
 	struct wsmon_session *session;
 	u64 since;
 	u8 owner;
+	bool shared;
 	bool dirty_tlb;
 	bool settle;
 	const unsigned long *returned;

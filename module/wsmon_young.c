@@ -204,10 +204,10 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
  * Notes of cleared bits
  *
  * Several samplers may look at the same pages: the targets of a session and its group, and
- * other sessions. What one clears, another would miss. So where there are several, each
- * notes which entries it cleared, and when; one that finds a bit clear looks there. A note
- * may be overwritten by another with the same hash. Samplers write notes at the same time,
- * so a note is one word:
+ * other sessions. What one clears, another would miss. So for processes that have several,
+ * each notes which entries it cleared, and when; one that finds a bit clear looks there. A
+ * note may be overwritten by another with the same hash. Samplers write notes at the same
+ * time, so a note is one word:
  *
  *	63 to 48	more of the hash
  *	47 to 40	whose samples
@@ -222,9 +222,6 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 #define NOTE_TICK_BITS	10
 
 static u64 *notes;
-
-/* How many samplers there are: sessions that run, and groups */
-static atomic_t samplers = ATOMIC_INIT(0);
 
 /**
  * wsmon_young_init - allocate what the sampler needs
@@ -243,18 +240,6 @@ void wsmon_young_exit(void)
 	kvfree(notes);
 }
 
-/** wsmon_young_join - one more samples from now on: a session, or its group */
-void wsmon_young_join(void)
-{
-	atomic_inc(&samplers);
-}
-
-/** wsmon_young_leave - one that joined has ended */
-void wsmon_young_leave(void)
-{
-	atomic_dec(&samplers);
-}
-
 /* The note's place; *@tag is the rest of the hash, where the note has it */
 static u64 *young_find_note(const void *entry, u64 *tag)
 {
@@ -269,7 +254,7 @@ static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry
 {
 	u64 note, tag, since, now;
 
-	if (!pass->since || atomic_read(&samplers) < 2)
+	if (!pass->since)
 		return false;
 	note = READ_ONCE(*young_find_note(entry, &tag));
 	if ((note ^ tag) >> (NOTE_TIME_BITS + 8) ||
@@ -284,7 +269,7 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
 {
 	u64 *note, tag;
 
-	if (atomic_read(&samplers) < 2)
+	if (!pass->shared)
 		return;
 	note = young_find_note(entry, &tag);
 	WRITE_ONCE(*note, tag | (u64)pass->owner << NOTE_TIME_BITS |
@@ -306,6 +291,9 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
 	bool seen = young || young_cleared_since(pass, e->val);
 
+	/* the other may not flush: its cleared bit is only set again if this one does */
+	if (seen && !young && op != WSMON_SAMPLE_LOOK)
+		pass->dirty_tlb = true;
 	if (op == WSMON_SAMPLE_LOOK)
 		return seen;
 	if (op == WSMON_SAMPLE_SETTLE) {

@@ -25,7 +25,7 @@
 
 #include "wsmon_group.h"
 
-/* The group gets this share of max_regions, the targets the rest */
+/* The group gets this share of max_regions, the targets the rest; without targets, all */
 #define GROUP_SHARE	2U
 
 /* Pages looked at of the private memory of a member that came and went */
@@ -33,7 +33,12 @@
 
 /* Beginning and end */
 
-static struct wsmon_group *group_alloc(const struct wsmon_attrs *attrs)
+static u32 group_share(const struct wsmon_session *ss)
+{
+	return ss->nr_targets ? GROUP_SHARE : 1;
+}
+
+static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 {
 	struct wsmon_group *g = kvzalloc(sizeof(*g), GFP_KERNEL);
 
@@ -42,7 +47,7 @@ static struct wsmon_group *group_alloc(const struct wsmon_attrs *attrs)
 	xa_init_flags(&g->slots, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&g->shares);
 	INIT_LIST_HEAD(&g->objects);
-	g->regions.limit = max(attrs->max_regions / GROUP_SHARE, 1U);
+	g->regions.limit = max(ss->mon->attrs.max_regions / group_share(ss), 1U);
 	g->regions.budget = g->regions.limit;
 	if (wsmon_regions_alloc(&g->regions)) {
 		kvfree(g);
@@ -102,7 +107,6 @@ void wsmon_group_free(struct wsmon_session *ss)
 		kvfree(ss->group->visits);
 		kvfree(ss->group->answers);
 		kvfree(ss->group);
-		wsmon_young_leave();
 	}
 	ss->group = NULL;
 }
@@ -121,7 +125,7 @@ u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target)
 
 	if (!g)
 		return target;
-	g->regions.budget = clamp_t(u64, regions / GROUP_SHARE, 1, g->regions.limit);
+	g->regions.budget = clamp_t(u64, regions / group_share(ss), 1, g->regions.limit);
 	return target - target / GROUP_SHARE;
 }
 
@@ -253,10 +257,10 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 }
 
 /**
- * wsmon_group_begin - begin with a group if a session that follows has a second member
+ * wsmon_group_begin - begin with a group, if a session is to have one
  * @ss:	the session
  *
- * Also begins anew if attributes changed that it depends on. If there is no memory for it,
+ * That is one that follows, from its second member on, and one of a cgroup. Also begins anew if attributes changed that it depends on. If there is no memory for it,
  * the next look at members makes this try again.
  */
 void wsmon_group_begin(struct wsmon_session *ss)
@@ -272,13 +276,13 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		wsmon_group_free(ss);
 		ss->regroup = false;
 	}
-	if (ss->group || !ss->mon->attrs.follow || READ_ONCE(ss->nr_members) < 2)
+	if (ss->group ||
+	    (!ss->cgroup && (!ss->mon->attrs.follow || READ_ONCE(ss->nr_members) < 2)))
 		return;
-	g = group_alloc(&ss->mon->attrs);
+	g = group_alloc(ss);
 	if (!g)
 		return;
 	ss->group = g;
-	wsmon_young_join();
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	list_for_each_entry(m, &ss->members, node) {
 		s = wsmon_group_get_share(ss, m, &mm, now);

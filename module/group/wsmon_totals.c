@@ -18,7 +18,7 @@
  */
 static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_share *s)
 {
-	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->mon->attrs.cpu_permille, 2000);
+	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 2000);
 
 	return !s->read || ss->group->reading_ns < (s->left_out ? 2 * budget : budget);
 }

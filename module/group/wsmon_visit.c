@@ -214,19 +214,15 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 {
 	struct wsmon_regions *rs = &ss->group->regions;
 	u32 i, k, h;
-	u64 looked;
 
 	for (i = 0; i < s->nr_visits; i++)
 		s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
-	/* notes of what was cleared here are older */
-	looked = ktime_get_ns();
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
-		v->looked_ns = looked;
 		v->absent = !v->mapped;
 		if (!v->done) {
 			rs->r[k].last = 0;
@@ -250,7 +246,6 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 {
 	struct wsmon_regions *rs = &ss->group->regions;
 	u32 i, k, h;
-	u64 looked;
 
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
@@ -261,7 +256,6 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 				rs->r[k].due ? WSMON_SAMPLE_DROP : WSMON_SAMPLE_CHECK;
 	}
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, !ended);
-	looked = ktime_get_ns();
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
@@ -277,7 +271,6 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
-		v->looked_ns = looked;
 	}
 }
 
@@ -401,11 +394,13 @@ void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
  * @ss:	the session
  * @mm:	the target's mm, with a reference on mm_count
  * @f:	the pages; also the result
+ * @since: a time before which the memory did not exist
  *
  * Changes no page-table entry. If the mmap lock stays busy, the classes of the remaining
  * pages count as not sampled: those that were looked at do not represent all.
  */
-void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f)
+void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
+		     u64 since)
 {
 	u32 i;
 
@@ -413,6 +408,7 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 		ss->visits[i] = (struct wsmon_visit){
 			.vpn = f->vpn[i],
 			.op = WSMON_SAMPLE_LOOK,
+			.looked_ns = since,
 		};
 	wsmon_walk_visits(ss, NULL, mm, ss->visits, f->nr, false);
 	for (i = 0; i < f->nr; i++) {

@@ -395,17 +395,17 @@ static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
  * @req:	the result; its mark is in @text
  * @pids:	the ids of "pid="
  * @max:	maximum number of ids
- * @text:	words "key=value", "pid=N,N", "join", "stop"; or "mark=TEXT". What is not an
- *		attribute is replaced by blanks: wsmon_attrs_parse() can parse the rest
+ * @text:	words "key=value", "pid=N,N", "cgroup=PATH", "join", "stop"; or "mark=TEXT".
+ *		All but attributes and the cgroup is replaced by blanks
  * @len:	its length in bytes
  *
- * Return: 0; -EINVAL for an empty text, two of "pid=" and "join", or "stop" with others; or
+ * Return: 0; -EINVAL for an empty text, two of "pid=", "cgroup=" and "join", or "stop" with others; or
  * what wsmon_pids_parse() returns.
  */
 int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len)
 {
 	const char *p = text, *end = text + len, *found;
-	u32 words = 0;
+	u32 words = 0, scopes = 0;
 	size_t n;
 
 	memset(req, 0, sizeof(*req));
@@ -424,6 +424,12 @@ int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *tex
 			req->stop = true;
 		} else if (n >= 4 && !memcmp(word, "pid=", 4)) {
 			nr = req->nr_pids ? -EINVAL : parse_commas(pids, max, word + 4, n - 4);
+		} else if (n > 7 && !memcmp(word, "cgroup=", 7)) {
+			req->cgroup_word = word;
+			req->cgroup = word + 7;
+			req->cgroup_len = n - 7;
+			scopes++;
+			continue;
 		} else {
 			req->has_attrs = true;
 			continue;
@@ -431,9 +437,10 @@ int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *tex
 		if (nr < 0)
 			return nr;
 		req->nr_pids += nr;
+		scopes += !req->stop;
 		memset(word, ' ', n);
 	}
-	if (!words || (req->stop && words > 1) || (req->join && req->nr_pids))
+	if (!words || (req->stop && words > 1) || scopes > 1)
 		return -EINVAL;
 	return 0;
 }

@@ -149,6 +149,7 @@ struct wsmon_sample {
  * @n:		mapped pages in the cell's lower and upper half; { 1, 0 } for one page
  * @s:		a sample page in each half; the second is unused if @n[1] is 0
  * @armed_ns:	when the samples were armed; 0: at rest
+ * @looked_ns:	when the samples were last looked at, or armed
  * @since_ns:	when the share last changed much
  * @origin_ns:	the memory did not exist before this time, and the samples know of
  *		every access since; 0: this is not so
@@ -182,6 +183,7 @@ struct wsmon_region {
 	u64 n[2];
 	struct wsmon_sample s[2];
 	u64 armed_ns;
+	u64 looked_ns;
 	u64 since_ns;
 	u64 origin_ns;
 	u32 area;
@@ -458,6 +460,9 @@ int wsmon_attrs_check(const struct wsmon_attrs *attrs);
 /**
  * struct wsmon_request - what a text written to /dev/wsmon asks for
  * @nr_pids:	number of processes to watch
+ * @cgroup_word: begin of "cgroup=" in the text, which wsmon_attrs_parse() would not take
+ * @cgroup:	path of the cgroup, or NULL
+ * @cgroup_len:	its length in bytes
  * @join:	to join the session that began last
  * @stop:	to end the session
  * @has_attrs:	it has attributes
@@ -466,6 +471,9 @@ int wsmon_attrs_check(const struct wsmon_attrs *attrs);
  */
 struct wsmon_request {
 	u32 nr_pids;
+	char *cgroup_word;
+	const char *cgroup;
+	size_t cgroup_len;
 	bool join;
 	bool stop;
 	bool has_attrs;

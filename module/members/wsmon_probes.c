@@ -9,7 +9,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
-#include "wsmon_internal.h"
+#include "../wsmon_internal.h"
 
 /* Runs at the end of fork: the child is complete, but has not begun to run. */
 static void fork_probe(void *data, struct task_struct *parent, struct task_struct *child)

@@ -4,20 +4,11 @@
  *
  * Rounds are too rare for a program that lives for less than a second. So probes at
  * tracepoints of the scheduler wake kwsmond when a member has forked, when it has executed
- * a program, and when its last thread ends.
- *
- * When its last thread ends, a process has left its mm, and with it the page tables. So
- * the mm of a program executed while it is monitored is kept, by a reference on
- * mm_users taken in exec, for as long as a window holds the program's whole life. If
- * the program ends within that time, kwsmond immediately looks at it once more, and
- * releases the mm. If the process executes another program, the mm is released when
- * that has begun. With follow=1, one that is replaced waits for kwsmond instead.
+ * a program, and when its last thread ends (wsmon_probes.c).
  *
  * With follow=1 a child of a member is a member from its first instruction on: the probe
  * at fork runs before the child does. A probe must not allocate memory, so it takes one
  * of the spare members that kwsmond has made, and wakes kwsmond only if few are left.
- *
- * wsmon_probes.c has the probes.
  */
 #include <linux/hash.h>
 #include <linux/list.h>
@@ -26,7 +17,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_members.h"
 
 /* Max. number of members */
 #define MEMBERS_MAX	65536U
@@ -35,13 +26,12 @@
 #define SPARES		1024U
 #define BUCKETS_BITS	12
 
-/*
- * Protects what is marked "members_lock" in struct wsmon_session and struct wsmon_member.
- * Nothing but locks of the scheduler and of workqueues is taken inside.
- */
-static DEFINE_RAW_SPINLOCK(members_lock);
-/* Number of sessions that are watched (members_lock) */
+DEFINE_RAW_SPINLOCK(wsmon_members_lock);
+/* Number of sessions that are watched (wsmon_members_lock) */
 static unsigned int watched;
+
+/* Those of them that watch a cgroup (members_lock) */
+static LIST_HEAD(by_cgroup);
 
 /* Members of sessions that are watched, by thread group */
 static struct hlist_head buckets[BIT(BUCKETS_BITS)];
@@ -62,28 +52,25 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
  */
 bool wsmon_members_possible(struct task_struct *task)
 {
-	return READ_ONCE(watched) && !hlist_empty(member_bucket(task_tgid(task)));
+	return READ_ONCE(watched) &&
+	       (!list_empty(&by_cgroup) || !hlist_empty(member_bucket(task_tgid(task))));
 }
 
-/* The next member from a place of a bucket on that is of a thread group */
-static struct wsmon_member *member_from(struct hlist_node *at, const struct pid *tgid)
+/* The member after @m, or the first, with a thread group: see wsmon_members.h */
+struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const struct pid *tgid)
 {
-	struct wsmon_member *m;
+	struct hlist_node *at = m ? m->hash.next : member_bucket(tgid)->first;
 
 	for (; at; at = at->next) {
-		m = hlist_entry(at, struct wsmon_member, hash);
-		if (m->pid == tgid)
-			return m;
+		struct wsmon_member *next = hlist_entry(at, struct wsmon_member, hash);
+
+		if (next->pid == tgid)
+			return next;
 	}
 	return NULL;
 }
 
-/* For each member @m of a thread group, one a session. Context: members_lock held. */
-#define for_each_member_of(m, tgid)					\
-	for ((m) = member_from(member_bucket(tgid)->first, tgid); (m);	\
-	     (m) = member_from((m)->hash.next, tgid))
-
-/* Is a process a member of a session? Context: members_lock held. */
+/* Is a process a member of a session? Context: wsmon_members_lock held. */
 static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid)
 {
 	struct wsmon_member *m;
@@ -95,16 +82,20 @@ static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid
 	return false;
 }
 
-/* Have kwsmond run soon. Context: members_lock held. */
+/* Have kwsmond run soon. Context: wsmon_members_lock held. */
 static void members_call_thread(struct wsmon_session *ss)
 {
+	struct task_struct *thread = READ_ONCE(ss->thread);
+
 	if (READ_ONCE(ss->called))
 		return;
 	WRITE_ONCE(ss->called, true);
-	wake_up_process(ss->thread);
+	/* before it has one, it finds @called when it begins */
+	if (thread)
+		wake_up_process(thread);
 }
 
-/* Have kwsmond look at a member now, and at targets first. Context: members_lock held. */
+/* Have kwsmond look at a member now, and at targets first. Context: wsmon_members_lock held. */
 static void member_call(struct wsmon_member *m, u32 event)
 {
 	struct wsmon_session *ss = m->session;
@@ -119,7 +110,7 @@ static void member_call(struct wsmon_member *m, u32 event)
 	members_call_thread(ss);
 }
 
-/* Keep the mm that a member has now. Context: members_lock held. */
+/* Keep the mm that a member has now. Context: wsmon_members_lock held. */
 static void member_keep(struct wsmon_member *m, struct task_struct *task)
 {
 	mmget(task->mm);
@@ -128,7 +119,25 @@ static void member_keep(struct wsmon_member *m, struct task_struct *task)
 	memcpy(m->comm, task->comm, sizeof(m->comm));
 }
 
-/* Make a child of a member a member, too. Context: members_lock held. */
+/*
+ * Is a process a member of another monitor's session, and may it not be one of two? Without
+ * the young flag, a bit that one session sets again for reclaim is an access for another
+ * (wsmon_young.c). Context: members_lock held.
+ */
+static bool member_is_taken(const struct wsmon_session *ss, const struct pid *tgid)
+{
+	struct wsmon_member *m;
+
+	if (IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
+		return false;
+	for_each_member_of(m, tgid) {
+		if (m->session->mon != ss->mon)
+			return true;
+	}
+	return false;
+}
+
+/* Make a child of a member a member, too. Context: wsmon_members_lock held. */
 static void member_born(struct wsmon_session *ss, struct task_struct *child)
 {
 	struct wsmon_member *m;
@@ -139,7 +148,7 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	if (ss->nr_spares < SPARES / 2)
 		members_call_thread(ss);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
-	if (!m || ss->nr_members >= MEMBERS_MAX) {
+	if (!m || ss->nr_members >= MEMBERS_MAX || member_is_taken(ss, task_tgid(child))) {
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 		return;
 	}
@@ -150,6 +159,17 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	list_move_tail(&m->node, &ss->born);
 	WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
 	WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
+}
+
+/* A process begins, or begins with a program: it may be in a cgroup. Context: members_lock held. */
+static void members_born_in_cgroups(struct task_struct *task)
+{
+	struct wsmon_session *ss;
+
+	list_for_each_entry(ss, &by_cgroup, by_cgroup) {
+		if (wsmon_cgroup_has(ss, task))
+			member_born(ss, task);
+	}
 }
 
 /**
@@ -163,12 +183,13 @@ void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 {
 	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(parent)) {
-		if (m->session->follow)
+		if (m->session->follow && !m->session->cgroup)
 			member_born(m->session, child);
 	}
-	raw_spin_unlock(&members_lock);
+	members_born_in_cgroups(child);
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /** wsmon_members_executed - the present process @task has a new mm, and its new name */
@@ -176,7 +197,7 @@ void wsmon_members_executed(struct task_struct *task)
 {
 	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task)) {
 		struct mm_struct *old = m->mm;
 
@@ -187,7 +208,8 @@ void wsmon_members_executed(struct task_struct *task)
 		member_keep(m, task);
 		member_call(m, WSMON_MEMBER_EXEC);
 	}
-	raw_spin_unlock(&members_lock);
+	members_born_in_cgroups(task);
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /** wsmon_members_ended - the last thread of a process, @task, ends */
@@ -195,10 +217,10 @@ void wsmon_members_ended(struct task_struct *task)
 {
 	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task))
 		member_call(m, WSMON_MEMBER_EXIT);
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /* Free a member that no probe can find. Context: may sleep. */
@@ -225,10 +247,10 @@ static void members_refill(struct wsmon_session *ss)
 		if (!m)
 			break;
 		m->session = ss;
-		raw_spin_lock(&members_lock);
+		raw_spin_lock(&wsmon_members_lock);
 		list_add(&m->node, &ss->spares);
 		WRITE_ONCE(ss->nr_spares, ss->nr_spares + 1);
-		raw_spin_unlock(&members_lock);
+		raw_spin_unlock(&wsmon_members_lock);
 	}
 }
 
@@ -258,16 +280,61 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 	return 0;
 }
 
+/** wsmon_members_have - is the process of a task a member of @ss? */
+bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task)
+{
+	bool have;
+
+	raw_spin_lock(&wsmon_members_lock);
+	have = member_exists(ss, task_tgid(task));
+	raw_spin_unlock(&wsmon_members_lock);
+	return have;
+}
+
+/**
+ * wsmon_members_take - make a process that runs already a member
+ * @ss:		the session
+ * @pid:	its thread group
+ *
+ * Context: as wsmon_cgroup_scan().
+ * Return: 0, also if it is one, or there are too many; -ENOMEM; -EBUSY.
+ */
+int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
+{
+	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	int err = 0;
+
+	if (!m)
+		return -ENOMEM;
+	m->session = ss;
+	raw_spin_lock(&wsmon_members_lock);
+	if (member_is_taken(ss, pid)) {
+		err = -EBUSY;
+	} else if (ss->nr_members >= MEMBERS_MAX) {
+		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+	} else if (!member_exists(ss, pid)) {
+		m->pid = get_pid(pid);
+		hlist_add_head(&m->hash, member_bucket(pid));
+		list_add_tail(&m->node, &ss->members);
+		WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
+		WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
+		m = NULL;
+	}
+	raw_spin_unlock(&wsmon_members_lock);
+	kfree(m);
+	return err;
+}
+
 /** wsmon_members_remove - free a member @m that is gone. Context: the monitor's lock held. */
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	hlist_del(&m->hash);
 	list_del(&m->node);
 	if (m->events)
 		list_del(&m->call);
 	WRITE_ONCE(ss->nr_members, ss->nr_members - 1);
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 	member_free(m);
 }
 
@@ -280,42 +347,38 @@ void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
  */
 void wsmon_members_follow(struct wsmon_session *ss, bool follow)
 {
-	if (follow)
+	if (follow || ss->cgroup)
 		members_refill(ss);
-	raw_spin_lock(&members_lock);
-	ss->follow = follow;
-	raw_spin_unlock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
+	ss->follow = follow || ss->cgroup;
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /**
- * wsmon_members_watch - begin to watch the members of a session
- * @ss:	the session, its thread not woken yet
+ * wsmon_members_watch - begin to watch the members of a session, before its thread runs
+ * @ss:	the session
  *
- * Without the young flag, a bit that one session sets again for reclaim is an access for
- * another (wsmon_young.c). So there no process is a member of two.
  * Context: the monitor's ctl held.
  * Return: 0; -EBUSY if another monitor has one of them, and the kernel lacks the flag.
  */
 int wsmon_members_watch(struct wsmon_session *ss)
 {
-	struct wsmon_member *m, *other;
+	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	list_for_each_entry(m, &ss->members, node) {
-		for_each_member_of(other, m->pid) {
-			if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) &&
-			    other->session->mon != ss->mon) {
-				raw_spin_unlock(&members_lock);
-				return -EBUSY;
-			}
+		if (member_is_taken(ss, m->pid)) {
+			raw_spin_unlock(&wsmon_members_lock);
+			return -EBUSY;
 		}
 	}
 	WRITE_ONCE(watched, watched + 1);
 	ss->watched = true;
-	/* targets, which are not many; a child that comes meanwhile waits for the lock */
+	if (ss->cgroup)
+		list_add_tail(&ss->by_cgroup, &by_cgroup);
 	list_for_each_entry(m, &ss->members, node)
 		hlist_add_head(&m->hash, member_bucket(m->pid));
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 	return 0;
 }
 
@@ -329,9 +392,11 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 {
 	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	if (ss->watched)
 		WRITE_ONCE(watched, watched - 1);
+	if (ss->watched && ss->cgroup)
+		list_del(&ss->by_cgroup);
 	ss->watched = false;
 	/* a probe that still finds a member makes no new one, and its call is of no use */
 	ss->follow = false;
@@ -343,12 +408,12 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 		list_del(&m->node);
 		if (m->events)
 			list_del(&m->call);
-		raw_spin_unlock(&members_lock);
+		raw_spin_unlock(&wsmon_members_lock);
 		member_free(m);
 		cond_resched();
-		raw_spin_lock(&members_lock);
+		raw_spin_lock(&wsmon_members_lock);
 	}
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /**
@@ -367,12 +432,12 @@ bool wsmon_members_update(struct wsmon_session *ss)
 
 	if (!list_empty(&ss->answers))
 		return false;
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	WRITE_ONCE(ss->called, false);
 	swap(targets, ss->target_called);
 	list_splice_tail_init(&ss->born, &ss->members);
 	list_splice_tail_init(&ss->calls, &ss->answers);
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 	if (ss->follow)
 		members_refill(ss);
 	return targets;
@@ -390,14 +455,14 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
 {
 	struct wsmon_member *m;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&wsmon_members_lock);
 	m = list_first_entry_or_null(&ss->answers, struct wsmon_member, call);
 	if (m) {
 		list_del(&m->call);
 		*events = m->events;
 		m->events = 0;
 	}
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&wsmon_members_lock);
 	return m;
 }
 
@@ -406,7 +471,8 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
  * @ss:		the session
  * @before:	those that began before this time; rounds do this for targets
  *
- * Also finds members whose end no probe has reported, as a thread faulted in exit.
+ * Also finds members that left the cgroup, or whose end no probe has reported, as a thread
+ * faulted in exit.
  * Context: the monitor's lock held, may sleep.
  */
 void wsmon_members_age(struct wsmon_session *ss, u64 before)
@@ -414,70 +480,17 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before)
 	struct wsmon_member *m;
 
 	list_for_each_entry(m, &ss->members, node) {
-		bool gone = !m->target && !wsmon_pid_alive(m->pid);
+		bool gone = !m->target && !wsmon_member_belongs(m);
 		struct mm_struct *old = NULL;
 
-		raw_spin_lock(&members_lock);
+		raw_spin_lock(&wsmon_members_lock);
 		if (gone)
 			member_call(m, WSMON_MEMBER_EXIT);
 		else if (!m->target && m->born_ns < before)
 			swap(old, m->mm);
-		raw_spin_unlock(&members_lock);
+		raw_spin_unlock(&wsmon_members_lock);
 		if (old)
 			mmput_async(old);
 		cond_resched();
 	}
-}
-
-/**
- * wsmon_member_born - return when a member began with a program
- * @m:	the member
- * @mm:	its mm
- *
- * Context: the monitor's lock held.
- * Return: the time; 0 if that was before it was monitored, or before all windows.
- */
-u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
-{
-	u64 born;
-
-	raw_spin_lock(&members_lock);
-	born = m->mm == mm ? m->born_ns : 0;
-	raw_spin_unlock(&members_lock);
-	return born;
-}
-
-/*
- * wsmon_member_take - take over the mm that is kept for a member @m, or NULL: only @which,
- * as the member may have executed another program since; any, if @which is NULL
- */
-struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which)
-{
-	struct mm_struct *mm = NULL;
-
-	raw_spin_lock(&members_lock);
-	if (!which || m->mm == which)
-		swap(mm, m->mm);
-	raw_spin_unlock(&members_lock);
-	return mm;
-}
-
-/** wsmon_member_put - release the mm that is kept for a member @m, if it is @which */
-void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which)
-{
-	struct mm_struct *mm = wsmon_member_take(m, which);
-
-	if (mm)
-		mmput_async(mm);
-}
-
-/** wsmon_member_take_old - the same with the mm of the program before the last exec */
-struct mm_struct *wsmon_member_take_old(struct wsmon_member *m)
-{
-	struct mm_struct *mm = NULL;
-
-	raw_spin_lock(&members_lock);
-	swap(mm, m->old_mm);
-	raw_spin_unlock(&members_lock);
-	return mm;
 }
