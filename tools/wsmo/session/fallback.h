@@ -7,7 +7,7 @@
 #ifndef WSMO_FALLBACK_H
 #define WSMO_FALLBACK_H
 
-#include "session.h"
+#include "state.h"
 
 /** fallback_open() - check that no other is running, attach, drop what an earlier one left */
 int fallback_open(struct session *s);

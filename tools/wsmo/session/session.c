@@ -14,35 +14,10 @@
 #include "debugfs.h"
 #include "device.h"
 #include "fallback.h"
+#include "session.h"
 
 #define FILLS_A_WAKEUP	64	/* then the caller's turn comes */
 #define HEADER_PATIENCE	5000	/* ms; it comes at the end of an interval */
-
-enum reader_result session_parse(struct session *s,
-				 const struct wsmon_record **rec)
-{
-	for (;;) {
-		enum reader_result res = reader_parse(&s->reader, rec);
-
-		if (res == READER_HEADER) {
-			/* the parser refuses one that is larger than this */
-			s->header_size = s->reader.header.header_size;
-			memcpy(s->header, *rec, s->header_size);
-		}
-		if (res != READER_RECORD ||
-		    s->reader.at >= s->stale)
-			return res;
-	}
-}
-
-int session_read_from(struct session *s, int fd)
-{
-	s->fd = fd;
-	if (!reader_init(&s->reader, fd))
-		return 0;
-	msg("out of memory");
-	return -1;
-}
 
 /* Return: 0, 1 if there is no device, or -1 after a message */
 static int open_device(struct session *s)
@@ -203,12 +178,6 @@ static int accept_attrs(struct session *s)
 	else if (nr_preferred)
 		tell_differences(s, preferred, nr_preferred);
 	return nr_given ? -1 : 0;
-}
-
-void session_refused(const char *text)
-{
-	msg("the module refuses '%.*s': a value out of range, or at odds with another",
-	    (int)strcspn(text, "\n"), text);
 }
 
 static bool is_invalid(int err)
