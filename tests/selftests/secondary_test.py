@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 
 import wsmontest as w
 from acttest import MIB, TMP, act, rules, scheme

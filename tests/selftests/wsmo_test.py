@@ -101,10 +101,12 @@ def interrupted():
 
 def killed():
     """kill -9 leaves a readable file; the next recording starts clean."""
+    if os.path.exists(FILE):
+        os.unlink(FILE)
     with w.sleeper() as t:
         p = subprocess.Popen(["wsmo", "record", "-q", "-o", FILE, "-p",
                               str(t.pid), *FAST], stderr=subprocess.DEVNULL)
-        w.wait_for("a working set", lambda: os.path.exists(FILE) and
+        w.wait_for("a working set", lambda: os.path.exists(FILE) and os.path.getsize(FILE) and
                    "WSS" in {r.type for r in records()})
         p.kill()
         p.wait()
