@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fake of the module's debugfs directory: text files, and three FIFOs."""
+"""A fake of the module's debugfs directory: text files, and three FIFOs; and a stream alone."""
 import os
 import select
 import threading
@@ -25,31 +25,68 @@ def heap_of(pid):
     return None
 
 
-def peak_line(pid, number, group="all", sign=1, start_ns=10**9, end_ns=0, size=64 << 20,
-              baseline=16 << 20):
-    return ("pid=%d group=%s number=%d sign=%+d start_ns=%d end_ns=%d window_us=1000000 bytes=%d "
-            "low=%d high=%d height=%d baseline=%d threshold=%d\n" %
-            (pid, group, number, sign, start_ns, end_ns, size, size, size, size, baseline,
-             2 * baseline))
-
-
-def show(directory, wss=(), regions=(), status="running", cpu_ns=0, lost=0, peaks=""):
-    """Its text files. wss: (pid, class, bytes, mapped) and the window in s if it is
+def interval(wss=(), regions=(), cpu_ns=0, lost=0, more=b""):
+    """Its records. wss: (pid, class, bytes, mapped) and the window in s if it is
     not 1; regions: (pid, class, start, end, share)."""
-    files = {"status": status + "\n",
-             "stats": "rounds=5\ncpu_ns=%d\nlost_records=%d\n" % (cpu_ns, lost),
-             "wss": "", "regions": "", "peaks": peaks}
+    t = now()
+    data = b""
+    for pid in {region[0] for region in regions}:
+        data += r.snapshot(t, pid, [
+            r.region(start, end, share, share, kind, 1, 0)
+            for p, kind, start, end, share in regions if p == pid])
     for pid, kind, size, mapped, *window in wss:
-        files["wss"] += ("pid=%d class=%s window_us=%d bytes=%d low=%d high=%d mapped=%d\n"
-                         % (pid, kind, (window or [1])[0] * 1000000, size,
-                            size * 3 // 4, size * 5 // 4, mapped))
-    for pid, kind, start, end, share in regions:
-        files["regions"] += ("pid=%d class=%s start=0x%x end=0x%x share=%.3f age_ms=1\n"
-                             % (pid, kind, start, end, share))
-    for name, text in files.items():
-        # in one step: nobody must read half of it
-        directory.write(name + ".new", text.encode())
-        os.rename(directory.path(name + ".new"), directory.path(name))
+        data += r.wss(t, pid, kind, size, size * 3 // 4, size * 5 // 4, mapped,
+                      round((window or [1])[0] * 1000000))
+    return data + more + r.stats(now(), rounds=5, cpu_ns=cpu_ns, lost_records=lost)
+
+
+class Stream:
+    """A session that others started. @names: of targets, if not those
+    of the processes; @flags: of targets."""
+
+    def __init__(self, directory, wss=(), regions=(), names=None, flags=None, **more):
+        self.dir = directory
+        self.names, self.flags = names or {}, flags or {}
+        self.write_status("running")
+        os.mkfifo(directory.path("buffer"), 0o600)
+        self.fd = os.open(directory.path("buffer"), os.O_RDWR | os.O_NONBLOCK)
+        self.figures = (wss, regions), more
+        self.restart()
+
+    def write_status(self, text):
+        self.dir.write("status", text.encode() + b"\n")
+
+    def comm(self, pid):
+        if pid in self.names:
+            return self.names[pid]
+        try:
+            with open("/proc/%d/comm" % pid, "rb") as f:
+                return f.read().strip()[:15]
+        except OSError:
+            return b""
+
+    def send(self, data):
+        os.write(self.fd, data)
+
+    def show(self, *args, **more):
+        self.figures = args, more
+        self.send(interval(*args, **more))
+
+    def restart(self):
+        """For the next reader"""
+        try:
+            while os.read(self.fd, 65536):
+                pass
+        except BlockingIOError:
+            pass
+        args, more = self.figures
+        data = r.header(now()) + r.attrs(now())
+        for pid in sorted({row[0] for row in args[0]}):
+            data += r.target(now(), pid, self.comm(pid), self.flags.get(pid, 0))
+        self.send(data + interval(*args, **more))
+
+    def close(self):
+        os.close(self.fd)
 
 
 class Module:

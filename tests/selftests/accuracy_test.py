@@ -186,18 +186,6 @@ def small_blocks():
     assert min(fine) < 0.1, fine
 
 
-def kwsmond():
-    """The pid of the monitor's thread, 0 if there is none"""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open("/proc/%s/comm" % pid) as f:
-                if f.read() == "kwsmond\n":
-                    return int(pid)
-        except OSError:
-            pass
-    return 0
-
-
 @w.measured
 def never_rests():
     """A set that stays in the TLB, as no context switch ever empties it: only
@@ -220,8 +208,8 @@ def never_rests():
                 recorder = subprocess.Popen(
                     ["wsmo", "record", "-q", "-o", data, "-d", "2", "-p", str(job.pid),
                      *SHORT, *options])
-                w.wait_for("kwsmond", kwsmond)
-                os.sched_setaffinity(kwsmond(), cpus)
+                w.wait_for("kwsmond", w.kwsmond)
+                os.sched_setaffinity(w.kwsmond()[0], cpus)
                 assert recorder.wait() == 0
                 return truth.Case(data, truth.read_truth(file))
 

@@ -38,8 +38,8 @@ def huge_pages():
 
 
 def stopped_underneath():
-    """Somebody else ends the session, as one does to unload the module."""
-    with w.sleeper() as t:
+    """Somebody else ends the session in debugfs, as one does to unload the module."""
+    with w.without_device(), w.sleeper() as t:
         p = subprocess.Popen(["wsmo", "act", "-q", "-s", scheme("4K null null null 1s null stat"),
                               "-p", str(t.pid)], stdout=subprocess.DEVNULL)
         w.wait_for("monitoring", w.running)
@@ -57,7 +57,7 @@ def not_permitted():
                             "wsmo", "act", "-s", "reclaim", "-p", str(t.pid), "-d", "1"],
                            capture_output=True, text=True)
         assert r.returncode == 1 and "CAP_SYS_NICE" in r.stderr, r
-        assert w.idle()
+        assert not w.kwsmond()
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def reclaim():
             acting.kill()
             p.kill()
             p.wait()
-    assert w.idle() and w.attrs()["aggr_us"] == "1000000"
+    assert not w.kwsmond() and w.attrs()["aggr_us"] == "1000000"
 
 
 @w.measured

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 
 import wsmontest as w
 from acttest import MIB, TMP, act, rules, scheme
@@ -110,7 +111,8 @@ def while_recording():
     with guest(running=False) as g:
         p = subprocess.Popen(["wsmo", "record", "--no-stacks", "-p", str(g.pid), "-d", "6",
                               "--aggr", "200ms", "--window", "200ms", "-o", FILE])
-        w.wait_for("figures", lambda: w.running() and w.stats()["rounds"] > 5, 20)
+        w.wait_for("monitoring", w.kwsmond, 20)
+        time.sleep(2)
         g.run()
         assert p.wait() == 0
         assert targets(FILE)[0] == [(0, 0), (2, 0x100)], targets(FILE)[0]
@@ -136,11 +138,12 @@ def refused():
     with guest(running=False) as g:
         p = subprocess.Popen(["wsmo", "act", "-s", scheme(COLD), "-p", str(g.pid), "-d", "60",
                               "--class", "stack"], stdout=subprocess.DEVNULL)
-        w.wait_for("it to act", lambda: w.running() and w.stats()["rounds"] > 5, 20)
+        w.wait_for("it to act", w.kwsmond, 20)
+        time.sleep(1)
         assert p.poll() is None
         g.run()
         assert p.wait(20) == 1
-        assert w.idle()
+        assert not w.kwsmond()
 
 
 w.need("wsmo")

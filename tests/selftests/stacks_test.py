@@ -73,7 +73,7 @@ def marks():
     with Program(4) as p:
         record = subprocess.Popen(["wsmo", "record", *FAST, "-o", FILE, "-p", str(p.pid),
                                    "--mark-at", "1"], stderr=subprocess.PIPE, text=True)
-        w.wait_for("monitoring", w.running)
+        w.wait_for("monitoring", w.kwsmond)
         time.sleep(3)
         assert wsmo("mark", "by", "hand") == ""
         time.sleep(2)

@@ -71,7 +71,7 @@ def attach():
     assert any(r.type == "PROC" and r.rss > 1 << 20 for r in got)
     assert any(r.type == "AREA" and "python" in r.path for r in got)
     assert any(r.type == "AREA" and r.path == "[heap]" for r in got)
-    assert w.idle(), "still running"
+    assert not w.kwsmond(), "still running"
     assert w.attrs()["sample_us"] == "100000", "attributes not put back"
     assert os.stat(FILE).st_mode & 0o777 == 0o600
 
@@ -92,35 +92,43 @@ def interrupted():
     with w.sleeper() as t:
         p = subprocess.Popen(["wsmo", "record", "-o", FILE, "-p", str(t.pid), *FAST],
                              stderr=subprocess.PIPE)
-        w.wait_for("recording", lambda: w.get("wss"))
+        w.wait_for("recording", w.kwsmond)
         p.send_signal(signal.SIGINT)
         assert p.wait(10) == 0, p.stderr.read()
         assert records()[-1].type == "END"
-        assert w.idle()
+        assert not w.kwsmond()
 
 
 def killed():
     """kill -9 leaves a readable file; the next recording starts clean."""
+    if os.path.exists(FILE):
+        os.unlink(FILE)
     with w.sleeper() as t:
         p = subprocess.Popen(["wsmo", "record", "-q", "-o", FILE, "-p",
                               str(t.pid), *FAST], stderr=subprocess.DEVNULL)
-        w.wait_for("a working set", lambda: w.get("wss"))
-        time.sleep(0.5)
+        w.wait_for("a working set", lambda: os.path.exists(FILE) and os.path.getsize(FILE) and
+                   "WSS" in {r.type for r in records()})
         p.kill()
         p.wait()
         r = wsmo("report", "wss", "--json", "-i", FILE)
         assert r.returncode == 0 and r.stdout, r
-        w.must_put("target", "\n")
+        w.wait_for("the end of the session", lambda: not w.kwsmond())
         r = wsmo("record", "-o", FILE, "-d", "0.5", "-p", str(t.pid), *FAST)
         assert r.returncode == 0, r
         assert records()[-1].type == "END"
 
 
-def busy():
-    with w.sleeper() as t:
+def debugfs():
+    """Where there is no device: one session"""
+    with w.without_device(), w.sleeper() as t:
+        r = wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
+        assert r.returncode == 0 and records()[-1].type == "END", r
+        assert w.idle() and w.attrs()["sample_us"] == "100000", "attributes not put back"
         w.must_put("target", "%d\n" % t.pid)
         one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
         assert w.running()
+        r = wsmo("top", "--repeat=1", "--json")
+        assert r.returncode == 0 and '"pid":%d,' % t.pid in r.stdout and w.running(), r
         w.must_put("target", "\n")
         fd = os.open(w.DIR + "buffer", os.O_RDONLY)
         one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
@@ -146,7 +154,7 @@ def full_disk():
             r = wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid),
                      "--no-pack", *FAST)
         assert r.returncode == 1 and "space" in r.stderr, r
-        assert w.idle()
+        assert not w.kwsmond()
         assert wsmo("report", "wss", "-i", FILE).returncode == 0
     finally:
         subprocess.run(["umount", TMP], check=True)
@@ -189,4 +197,4 @@ def reports():
 
 w.need("wsmo", "hotset")
 w.main(without_module, not_root, check, attach, command, interrupted, killed,
-       busy, errors, full_disk, several, reports)
+       debugfs, errors, full_disk, several, reports)

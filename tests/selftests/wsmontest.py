@@ -4,6 +4,7 @@
 A test is a file *_test.py; each runs alone where the module is not loaded, prints TAP,
 and exits 0 (passed), 4 (skipped) or anything else.
 """
+import contextlib
 import errno
 import glob
 import os
@@ -144,6 +145,29 @@ def idle():
 
 def running():
     return get("status").startswith("running\n")
+
+
+def kwsmond():
+    """The pids of the threads that monitor, one for each session"""
+    pids = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/comm" % pid) as f:
+                if f.read() == "kwsmond\n":
+                    pids.append(int(pid))
+        except OSError:
+            pass
+    return pids
+
+
+@contextlib.contextmanager
+def without_device():
+    """So that the command uses debugfs"""
+    os.rename("/dev/wsmon", "/dev/wsmon.away")
+    try:
+        yield
+    finally:
+        os.rename("/dev/wsmon.away", "/dev/wsmon")
 
 
 class Target:

@@ -80,6 +80,22 @@ def main(_accept):
         res, status = check(d)
         ok(res.returncode == 1 and status["session"] == "missing",
            "a session runs already", status)
+    with Directory() as d:
+        make(d, status=b"running\n")
+        os.makedirs(d.path("dev"))
+        d.write("dev/wsmon", b"")
+        os.makedirs(d.path("sys/kernel/security"))
+        d.write("sys/kernel/security/lockdown", b"none [integrity] confidentiality\n")
+        res = run("check", "--sysroot", d.name, "--json")
+        status = {x["name"]: x["status"] for x in map(json.loads, res.stdout.splitlines())}
+        ok(res.returncode == 0 and status == {
+            "module": "ok", "device": "ok", "kernel": "ok", "idle pages": "unknown",
+            "huge pages": "unknown"}, "with a device debugfs does not matter", status)
+        if os.geteuid() == 0:
+            os.chmod(d.path("dev/wsmon"), 0o600)
+            os.chmod(d.name, 0o755)
+            res = run("check", "--sysroot", d.name, user=65534)
+            ok(res.returncode == 1 and b"sudo" in res.stdout, "which only root may use", res)
     if os.geteuid() == 0:
         with Directory() as d:
             make(d)

@@ -14,7 +14,7 @@ import zlib
 import records as r
 import samples
 from command import ENV, HERE, TOP, WSMO, Directory, fails, golden, ok, run
-from fakemodule import peak_line
+from fakemodule import Stream, now
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -22,8 +22,6 @@ import wsmon  # noqa: E402
 SEC = samples.SEC
 MIB = samples.MIB
 FORMATS = ("chrome", "damo", "openmetrics")
-WSS_LINE = ("pid=%d class=%s window_us=1000000 bytes=%d low=%d high=%d "
-            "mapped=%d\n")
 
 
 def export(form, *args, data=None):
@@ -328,29 +326,21 @@ def wait_for(condition, seconds=20):
     return False
 
 
-class Module(Directory):
-    """Its text files, for --live."""
-
-    def set(self, status, wss="", peaks=""):
-        for name, text in (("status", status + "\n"), ("wss", wss), ("peaks", peaks),
-                           ("stats", "rounds=5\ncpu_ns=1500000000\nlost_records=3\n")):
-            self.write(name, text.encode())
-
-    def start(self, *args):
-        return subprocess.Popen(
-            [WSMO, "export", "openmetrics", "--live", *args], stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=self.name))
+def start(d, *args):
+    return subprocess.Popen(
+        [WSMO, "export", "openmetrics", "--live", *args], stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
 
 
 def live():
     me = os.getpid()
-    lines = WSS_LINE % (me, "all", 5000, 4000, 6000, 10000)
-    lines += WSS_LINE % (me, "heap", 3000, 2000, 4000, 9000)
-    with Module() as d, Directory() as out:
-        d.set("running", lines, "dropped=3\n" + peak_line(me, 4, "all", end_ns=2 * 10**9) +
-              peak_line(me, 5, "rest", -1) + peak_line(me + 1, 9))
+    figures = [(me, "all", 5000, 10000), (me, "heap", 3000, 9000)]
+    peaks = (r.peak(now(), me, 4, edge=1, end_ns=2 * 10**9) + r.peak(now(), me, 5, 2, sign=-1) +
+             r.peak(now(), me + 1, 9))
+    with Directory() as d, Directory() as out:
+        s = Stream(d, figures, cpu_ns=1500000000, lost=3, more=peaks)
         path = out.path("wsmon.prom")
-        p = d.start("-o", path, "--interval", "20ms")
+        p = start(d, "-o", path, "--interval", "20ms")
         there = wait_for(lambda: os.path.exists(path))
         text = out.read("wsmon.prom").decode() if there else ""
         families = openmetrics_load(text)
@@ -387,30 +377,38 @@ def live():
         stop.set()
         watcher.join()
         ok(not torn, "a reader never sees half a file", torn[:1])
-        d.set("idle", lines)
+        s.write_status("idle")
+        s.send(r.end(now()))
         ok(wait_for(lambda: b"wsmon_monitoring 0" in out.read("wsmon.prom")) and
            b"working_set_bytes{" not in out.read("wsmon.prom"),
            "no old figures once monitoring is over", out.read("wsmon.prom"))
+        s.write_status("running")
+        s.restart()
+        ok(wait_for(lambda: b"working_set_bytes{" in out.read("wsmon.prom")), "nor later ones missed")
         p.send_signal(signal.SIGTERM)
         err = p.communicate()[1]
         ok(p.returncode == 0 and not err and not os.listdir(out.name),
            "it ends on a signal, and takes its file along", p.returncode, err,
            os.listdir(out.name))
 
-        p = d.start("--interval", "10ms")
+        s.restart()
+        p = start(d, "--interval", "10ms")
         first = p.stdout.readline()
         p.send_signal(signal.SIGINT)
         p.communicate()
         ok(first.startswith(b"# TYPE") and p.returncode == 0, "to standard output")
-        d.set("running", "something else\n")
-        p = d.start("-o", path)
+        s.restart()
+        p = start(d, "-o", path)
+        wait_for(lambda: os.path.exists(path))
+        s.send(b"something else" * 10)
         err = p.communicate()[1]
-        ok(p.returncode == 1 and b"versions" in err and not os.listdir(out.name),
-           "another version of the module", err)
+        ok(p.returncode == 1 and b"the stream is" in err and not os.listdir(out.name),
+           "a broken stream", err)
         os.unlink(d.path("status"))
-        p = d.start("-o", path)
+        p = start(d, "-o", path)
         err = p.communicate()[1]
         ok(p.returncode == 1 and err.startswith(b"wsmo: "), "no module", err)
+        s.close()
 
 
 def dashboard():
@@ -420,14 +418,15 @@ def dashboard():
     queries = [v["query"]["query"] for v in board["templating"]["list"]
                if v["type"] == "query"]
     used = set(re.findall(r"wsmon_[a-z_]+", " ".join(exprs + queries)))
-    with Module() as d:
-        d.set("running", WSS_LINE % (os.getpid(), "all", 1, 1, 1, 1))
-        p = d.start()
+    with Directory() as d:
+        s = Stream(d, [(os.getpid(), "all", 1, 1)])
+        p = start(d)
         text = ""
         while "# EOF" not in text:
             text += p.stdout.readline().decode()
         p.terminate()
         p.communicate()
+        s.close()
     there = set(re.findall(r"^(wsmon_[a-z_]+)[ {]", text, re.M))
     ok(used and used <= there, "the dashboard asks for what there is", used - there)
     ok(len({p["id"] for p in board["panels"]}) == len(board["panels"]) and

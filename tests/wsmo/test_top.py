@@ -13,7 +13,7 @@ import time
 import records as r
 import test_json
 from command import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
-from fakemodule import Module, now, peak_line, show
+from fakemodule import Module, Stream, interval, now
 from terminal import TMUX, Terminal, order
 
 MIB = 1 << 20
@@ -22,9 +22,17 @@ ONCE = ("--interval", "1h")  # a screen that stays as it is
 FAST = ("--interval", "50ms")
 
 
+def name(pid):
+    with open("/proc/%d/comm" % pid) as f:
+        return f.read()
+
+
 @contextlib.contextmanager
 def process(*args):
     p = subprocess.Popen(args or ("sleep", "1000"), stdin=subprocess.PIPE)
+    # its name changes a little later
+    while name(p.pid).startswith("python"):
+        time.sleep(0.01)
     try:
         yield p
     finally:
@@ -33,7 +41,7 @@ def process(*args):
 
 
 def figures(pid, other=NOBODY):
-    """What show() gets: a process with two windows, one with less, and regions."""
+    """What interval() gets: a process with two windows, one with less, and regions."""
     wss = []
     for p, mib in ((other, 4), (pid, 64)):
         for window, factor in ((1, 1), (60, 2)):
@@ -64,13 +72,23 @@ def golden(accept, name, text):
     ok(text == want, "golden " + name, text)
 
 
-def watch(d, *args, **kw):
-    return Terminal("top", "--debugfs", d.name, *args, **kw)
+@contextlib.contextmanager
+def stream(*figures, **more):
+    with Directory() as d:
+        s = Stream(d, *figures, **more)
+        try:
+            yield s
+        finally:
+            s.close()
+
+
+def watch(s, *args, **kw):
+    s.restart()
+    return Terminal("top", "--debugfs", s.dir.name, *args, **kw)
 
 
 def screens(accept):
-    with Directory() as d, process() as p:
-        show(d, *figures(p.pid))
+    with process() as p, stream(*figures(p.pid)) as d:
         with watch(d, *ONCE) as t:
             for columns, lines in ((100, 24), (80, 12), (50, 8)):
                 t.resize(columns, lines)
@@ -92,9 +110,8 @@ def screens(accept):
 
 
 def keys():
-    with Directory() as d, process() as p:
+    with process() as p, stream(*figures(p.pid)) as d:
         pid, nobody = str(p.pid), str(NOBODY)
-        show(d, *figures(p.pid))
 
         def expect(key, words, rows, name):
             t.keys(*key)
@@ -135,85 +152,86 @@ def keys():
 
 
 def pause():
-    with Directory() as d, process() as p:
+    with process() as p, stream(*figures(p.pid)) as d:
         wss, regions = figures(p.pid)
-        show(d, wss, regions)
         with watch(d, *FAST) as t:
             t.wait("64.0M")
             t.keys("p")
             t.wait("PAUSED")
             wss[6] = (p.pid, "all", 77 * MIB, 256 * MIB)
-            show(d, wss, regions, cpu_ns=10 ** 9)
+            d.show(wss, regions, cpu_ns=10 ** 9)
             time.sleep(0.5)
-            ok("77.0M" not in t.text(), "paused figures stay", t.text())
+            t.keys("r")
+            ok(t.wait("reversed")[0] and "77.0M" not in t.text(), "paused figures stay", t.text())
             t.keys("Space")
+            d.show(wss, regions, cpu_ns=2 * 10 ** 9)
             ok(t.wait("77.0M", "% of one CPU", without=("PAUSED",))[0], "and go on",
                t.text())
 
 
 def watched_events():
-    with Directory() as d, process() as p, \
-            process("sh", "-c", "read line; exec tail -f /dev/null") as q:
+    def lost(n):
+        return r.record(r.LOST, now(), r.struct.pack("<QQ", n, 3456))
+
+    with process() as p, process("sh", "-c", "read line; exec tail -f /dev/null") as q, \
+            stream(*figures(p.pid, q.pid), lost=5) as d:
         wss, regions = figures(p.pid, q.pid)
-        show(d, wss, regions, lost=5, peaks=peak_line(q.pid, 7))
         with watch(d, *FAST) as t:
             good, text = t.wait("5 lost")
-            time.sleep(0.2)
-            ok(good and "LOST" not in text and "peak" not in t.text(),
-               "what was before is no event", t.text())
-            show(d, wss, regions, lost=7)
+            ok(good and "LOST" not in text, "what was before is no event", text)
+            d.send(lost(2))
             t.wait("LOST 2 records")
-            show(d, wss, regions, lost=8)
+            d.send(lost(1))
+            d.show(wss, regions, lost=8)
             ok(t.wait("LOST 3 records", "8 lost")[0] and t.text().count("LOST") == 1,
                "losses are one event", t.text())
-            seen = peak_line(p.pid, 1, end_ns=2 * 10**9)
-            show(d, wss, regions, lost=8, peaks=seen)
-            t.wait("peak 1 of all")
-            show(d, wss, regions, lost=8, peaks=seen + peak_line(q.pid, 2, "text", -1))
-            good, text = t.wait("%d sh: dip 2 of text, 64.0 MiB; usual is 16.0 MiB" % q.pid)
-            ok(good and text.count("peak 1 of all") == 1, "peaks, each once", text)
-            show(d, wss, regions, lost=8, peaks=peak_line(p.pid, 1, start_ns=3 * 10**9))
-            t.wait("peak 1 of all", rows=None)
-            time.sleep(0.3)
-            ok(t.text().count("peak 1 of all") == 2, "and of a new session, too", t.text())
-            q.stdin.write(b"\n")
-            q.stdin.close()
-            ok(t.wait("%d sh is now tail" % q.pid)[0], "a program was executed", t.text())
-            p.kill()
-            p.wait()
-            # the module tells of it once more
-            time.sleep(0.3)
-            show(d, [row for row in wss if row[0] != p.pid], lost=8)
-            ok(t.wait("%d sleep ended" % p.pid)[0], "a process ended", t.text())
-            show(d, (), status="idle: told to stop", lost=8)
-            ok(t.wait("monitoring ended: idle: told to stop", "  %d tail" % q.pid)[0],
+            d.show(wss[:3], regions)
+            t.wait("1 process,")
+            d.send(interval(wss) + lost(1))
+            d.show(wss[:3], regions)
+            ok(t.wait("1 process,", "LOST 4", without=("64.0M",))[0], "intervals with a loss are not mixed", t.text())
+            d.show(wss, regions, lost=8, more=r.peak(now(), q.pid, 2, 1, 0, -1, size=64 * MIB,
+                                                     baseline=16 * MIB))
+            good, text = t.wait("%d sh: dip 2 of text, 64.0 MiB; usual is 16.0 MiB" % q.pid, "64.0M")
+            ok(good, "peaks", text)
+            d.send(r.target(now(), q.pid, b"tail", 1))
+            ok(t.wait("%d executed tail" % q.pid)[0], "a program was executed", t.text())
+            d.send(r.exit_(now(), p.pid))
+            good, text = t.wait("%d sleep ended" % p.pid, "%d sleep " % p.pid)
+            ok(good, "a process ended", text)
+            d.show([row for row in wss if row[0] != p.pid])
+            ok(t.wait("1 process,", without=("64.0M",))[0], "its figures go", t.text())
+            d.send(r.end(now()))
+            d.write_status("idle: told to stop")
+            ok(t.wait("monitoring ended: stopped", "top: ended", "  %d tail" % q.pid)[0],
                "monitoring ended; the last figures stay", t.text())
-            show(d, [row for row in wss if row[0] == q.pid])
-            ok(t.wait("monitoring started")[0], "and began anew", t.text())
+            d.write_status("running")
+            d.restart()
+            ok(t.wait("monitoring started", "top: running")[0], "and began anew", t.text())
+            d.write_status("idle: told to stop")
+            d.send(r.end(now()))
+            t.wait("top: ended")
+            os.unlink(d.dir.path("status"))
+            good, text = t.restored(1)
+            ok(good and "wsmo: " + d.dir.path("status") in text.replace("\n", ""),
+               "the module goes: a message behind the screen", text)
 
 
 def left_alone():
     """Other monitoring goes on, and the terminal is as it was."""
-    with Directory() as d, process() as p:
-        show(d, *figures(p.pid))
-        d.write("target", b"another's")
-        d.write("attrs", b"another's")
+    with process() as p, stream(*figures(p.pid)) as d:
+        d.dir.write("target", b"another's")
+        d.dir.write("attrs", b"another's")
         for key, name in (("q", "q"), ("C-c", "Ctrl-C")):
             with watch(d) as t:
                 t.wait("64.0M")
                 t.keys(key)
                 good, text = t.restored(0)
                 ok(good, name + " quits", text)
-        ok(d.read("target") == d.read("attrs") == b"another's" and
-           not os.path.exists(d.path("buffer")), "other monitoring is left alone")
-        with watch(d, *FAST) as t:
-            t.wait("64.0M")
-            os.unlink(d.path("wss"))
-            good, text = t.restored(1)
-            ok(good and "wsmo: " + d.path("wss") in text.replace("\n", ""),
-               "the module goes: a message behind the screen", text)
-        show(d, *figures(p.pid))
-        res = run("top", "--debugfs", d.name, "--repeat=1", env={"TERM": "none"})
+        ok(d.dir.read("target") == d.dir.read("attrs") == b"another's",
+           "other monitoring is left alone")
+        d.restart()
+        res = run("top", "--debugfs", d.dir.name, "--repeat=1", env={"TERM": "none"})
         ok(res.returncode == 0 and res.stdout, "tables need no terminal type", res)
 
 
@@ -225,7 +243,6 @@ def fake(script):
         script(m, pids)
 
     with Directory() as d:
-        show(d, status="idle: never started")
         m = Module(d, script=serve)
         try:
             yield d, m
@@ -243,7 +260,7 @@ def until_told(m, _pids):
 
 def own_session():
     def script(m, pids):
-        show(m.dir, *figures(pids[0]))
+        m.send(interval(*figures(pids[0])))
         m.send(r.record(r.TARGET, now(), r.struct.pack("<II16s", pids[0], 1, b"\33[31mred")))
         m.send(r.record(r.LOST, now(), r.struct.pack("<QQ", 12, 3456)))
         m.send(r.exit_(now(), NOBODY))
@@ -253,7 +270,7 @@ def own_session():
 
     for key in ("q", "C-c"):
         with process() as p, fake(script) as (d, m):
-            with watch(d, "-p", str(p.pid), "--sample", "10ms", *FAST) as t:
+            with Terminal("top", "--debugfs", d.name, "-p", str(p.pid), "--sample", "10ms", *FAST) as t:
                 good, text = t.wait("64.0M", "LOST 12 records", "%d ended" % NOBODY,
                                     "%d executed \\033[31mred" % p.pid)
                 ok(good, "events of the stream", text)
@@ -274,11 +291,11 @@ def own_session():
 
 def hang_up():
     def script(m, pids):
-        show(m.dir, *figures(pids[0]))
+        m.send(interval(*figures(pids[0])))
         until_told(m, pids)
 
     with process() as p, fake(script) as (d, m):
-        t = watch(d, "-p", str(p.pid), *FAST,
+        t = Terminal("top", "--debugfs", d.name, "-p", str(p.pid), *FAST,
                   env={"ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":detect_leaks=0"})
         t.wait("64.0M")
         pid = t.pid()
@@ -294,7 +311,7 @@ def hang_up():
 
 def command():
     def script(m, pids):
-        show(m.dir, *figures(pids[0]))
+        m.send(interval(*figures(pids[0])))
         while os.path.exists("/proc/%d/exe" % pids[0]):
             try:
                 os.readlink("/proc/%d/exe" % pids[0])
@@ -307,16 +324,16 @@ def command():
         m.send(r.end(now(), 1))
 
     with fake(script) as (d, m), Directory() as out:
-        with watch(d, "--command-output", out.path("out"), *FAST, "--", "sh", "-c",
+        with Terminal("top", "--debugfs", d.name, "--command-output", out.path("out"), *FAST, "--", "sh", "-c",
                    "cat; echo said; echo it >&2; sleep 0.5; exit 7") as t:
-            good, text = t.wait("monitoring ended: targets gone", "idle")
+            good, text = t.wait("monitoring ended: targets gone", "top: ended")
             ok(good and "said" not in text, "a command's end is told", text)
             t.keys("q")
             good, text = t.restored(7)
             ok(good and out.read("out") == b"said\nit\n" and len(m.targets) == 1,
                "its exit status, its output in a file", text, m.targets)
     with fake(script) as (d, m):
-        with watch(d, *FAST, "--", "sh", "-c", "trap 'exit 5' TERM; sleep 1 & wait; echo seen") as t:
+        with Terminal("top", "--debugfs", d.name, *FAST, "--", "sh", "-c", "trap 'exit 5' TERM; sleep 1 & wait; echo seen") as t:
             t.wait("64.0M")
             t.keys("q")
             good, text = t.restored(0)
@@ -324,7 +341,7 @@ def command():
                m.targets[1:] == ["stop"], "q: monitoring ends, the command is waited for",
                text, m.targets)
     with fake(script) as (d, m):
-        with watch(d, *FAST, "--", "sleep", "1000") as t:
+        with Terminal("top", "--debugfs", d.name, *FAST, "--", "sleep", "1000") as t:
             t.wait("64.0M")
             t.keys("C-c")
             good, text = t.restored(130)
@@ -342,11 +359,12 @@ def command():
 
 
 def tables():
-    with Directory() as d, process() as p:
-        show(d, *figures(p.pid))
+    with process() as p, stream(*figures(p.pid)) as d:
+        directory = d.dir.name
 
         def top(*args):
-            return run("top", "--debugfs", d.name, *FAST, *args)
+            d.restart()
+            return run("top", "--debugfs", directory, *FAST, *args)
 
         res = top("--json", "--repeat=2", "--no-classes", "--window", "1m")
         rows = [json.loads(line) for line in res.stdout.splitlines()]
@@ -361,11 +379,11 @@ def tables():
         ok(not any(why for why, _ in bad) and
            {field for row in rows for field in row if row[field] is not None} > set(fields),
            "--json is as documented", *bad[:3])
-        show(d, [(p.pid, "all", 1, 2, us / 1e6) for us in (500, 1000, 1500)])
+        d.show([(p.pid, "all", 1, 2, us / 1e6) for us in (500, 1000, 1500)])
         for us in 500, 1000, 1500:
             res = top("--json", "--repeat=1", "--window", "%dus" % us)
             ok(json.loads(res.stdout)["window_us"] == us, "--window %dus" % us, res.stdout)
-        show(d, *figures(p.pid))
+        d.show(*figures(p.pid))
         res = top("--csv", "--repeat=3", "--filter", "heap", "--sort", "pid", "--reverse")
         rows = list(csv.DictReader(io.StringIO(res.stdout.decode())))
         ok([row["pid"] for row in rows] == [str(NOBODY)] * 2 + [str(p.pid)] * 2 +
@@ -378,33 +396,36 @@ def tables():
         ok(res.returncode == 0 and b" 64.0 MiB " in res.stdout and
            res.stdout.count(b"WSS") == 1 and res.stdout.count(b"\n") == 13 and
            not res.stderr, "a table for people", res.stdout.decode(), res.stderr)
-        shown = subprocess.Popen([WSMO, "top", "--debugfs", d.name, *FAST], env=ENV,
+        d.restart()
+        shown = subprocess.Popen([WSMO, "top", "--debugfs", directory, *FAST], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = shown.stdout.readline()
-        show(d, status="idle: told to stop")
+        d.send(r.end(now()))
         rest, err = shown.communicate(timeout=20)
         ok(b"WSS" in first and shown.returncode == 0 and
-           b"wsmo: monitoring ended: idle: told to stop\n" in err,
+           b"wsmo: monitoring ended: stopped\n" in err,
            "no terminal: tables until monitoring ends", rest, err)
+        d.write_status("idle: told to stop")
         fails(top(), "nothing is monitored", "nothing is being monitored", "-p")
-        show(d, *figures(p.pid))
-        shown = subprocess.Popen([WSMO, "top", "--debugfs", d.name, "--json"], env=ENV,
+        d.write_status("running")
+        d.restart()
+        shown = subprocess.Popen([WSMO, "top", "--debugfs", directory, "--json"], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         shown.stdout.readline()
         shown.send_signal(signal.SIGINT)
         err = shown.communicate(timeout=20)[1]
         ok(shown.returncode == 0 and not err, "an interrupt ends it", shown.returncode, err)
+        d.restart()
         began = time.time()
-        res = run("top", "--debugfs", d.name, "--csv", "--interval", "1h", "--duration", "0.3")
+        res = run("top", "--debugfs", directory, "--csv", "--interval", "1h", "--duration", "0.3")
         ok(res.returncode == 0 and res.stdout.count(b"\n") == 7 and
            0.3 <= time.time() - began < 10, "--duration ends it", res)
+        d.restart()
         with open("/dev/full", "w") as full:
-            fails(run("top", "--debugfs", d.name, "--repeat", stdout=full), "a full disk",
+            fails(run("top", "--debugfs", directory, "--repeat", stdout=full), "a full disk",
                   "cannot write")
-        d.write("regions", b"pid=1 class=heap start=zz\n")
-        fails(top("--repeat=1"), "a file of another version", "regions", "versions")
-        os.unlink(d.path("regions"))
-        fails(top("--repeat=1"), "a file is not there", "regions")
+        os.unlink(d.dir.path("buffer"))
+        fails(run("top", "--debugfs", directory, "--repeat=1"), "a file is not there", "buffer")
 
 
 def main(accept):

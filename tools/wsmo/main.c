@@ -21,7 +21,7 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "record", NULL, cmd_record, "record the working set of processes to a file" },
-	{ "mark", NULL, cmd_mark, "mark this moment in the running recording" },
+	{ "mark", NULL, cmd_mark, "mark this moment in running recordings" },
 	{ "report", "report", cmd_report, "print what a recording holds" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
 	{ "act", "report", cmd_act, "page out cold memory, put hot memory into huge pages" },

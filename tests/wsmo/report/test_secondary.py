@@ -4,7 +4,7 @@ import json
 
 import records as r
 from command import Directory, ok, run
-from fakemodule import show
+from fakemodule import Stream
 
 S = 10**9
 NOTE = b"7 qemu has a secondary MMU"
@@ -61,21 +61,20 @@ def reports(d):
     ok(res.stderr.count(NOTE) == 1, "an exec with it", res)
 
 
-def live(d):
-    def status(text):
-        show(d, wss=[(7, "all", 8192, 65536), (8, "all", 8192, 65536)],
-             status="running" + text)
-        return run("top", "--debugfs", d.name, "--repeat=2", "--interval", "10ms", "--json")
-    res = status("\nlast stop: on request\nsecondary_mmu: 5 7")
-    ok(res.stderr.count(b"has a secondary MMU") == 1 and
-       flagged(res) == {7: {True}, 8: {False}}, "top", res)
-    res = status("")
-    ok(b"secondary" not in res.stderr and flagged(res) == {7: {False}, 8: {False}},
-       "top, nothing to say", res)
+def live(flags):
+    with Directory() as d:
+        s = Stream(d, [(7, "all", 8192, 65536), (8, "all", 8192, 65536)], flags=flags)
+        res = run("top", "--debugfs", d.name, "--repeat=2", "--interval", "10ms", "--json")
+        s.close()
+        return res
 
 
 def main(_accept):
     with Directory() as d:
         reports(d)
-    with Directory() as d:
-        live(d)
+    res = live({7: FLAG | 2})
+    ok(res.stderr.count(b"has a secondary MMU") == 1 and
+       flagged(res) == {7: {True}, 8: {False}}, "top", res)
+    res = live({})
+    ok(b"secondary" not in res.stderr and flagged(res) == {7: {False}, 8: {False}},
+       "top, nothing to say", res)

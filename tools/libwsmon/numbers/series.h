@@ -12,7 +12,9 @@
 struct wss_name {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
-	bool secondary_mmu;		/* from the module's text files only */
+	/* of a stream that is read now only */
+	bool secondary_mmu;
+	bool gone;			/* it ended */
 };
 
 /**

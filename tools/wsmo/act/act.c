@@ -135,7 +135,7 @@ int cmd_act(int argc, char **argv)
 		act_report_overlaps(&a);
 		return WSMO_OK;
 	}
-	record_follow(&a.record, false);
+	record_follow(&a.record, false, NULL);
 	status = record_run(&a.record);
 	act_free(&a);
 	return status;

@@ -41,7 +41,7 @@ static struct act *act_of(struct record *r)
 
 static void set_default(struct record *r, const char *key, const char *value)
 {
-	char *text = record_setting(r, key);
+	char *text = record_setting(r, key, NULL);
 
 	if (!*text)
 		snprintf(text, SETTING_TEXT, "%s", value);
@@ -53,12 +53,12 @@ static void set_defaults(struct record *r)
 	__u64 sample = SAMPLE_US;
 
 	set_default(r, "sample_us", "100000");
-	units_parse_count(record_setting(r, "sample_us"), ~0ULL, &sample);
+	units_parse_count(record_setting(r, "sample_us", NULL), ~0ULL, &sample);
 	snprintf(aggr, sizeof(aggr), "%llu",
 		 sample * 2 > AGGR_US ? sample * 2 : AGGR_US);
 	set_default(r, "aggr_us", aggr);
 	/* with longer windows samples would stay on their pages */
-	set_default(r, "window_us", record_setting(r, "aggr_us"));
+	set_default(r, "window_us", record_setting(r, "aggr_us", NULL));
 	/* short intervals must not cost regions */
 	set_default(r, "cpu_permille", "60");
 }

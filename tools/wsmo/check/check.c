@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "kconfig.h"
 #include "session/debugfs.h"
+#include "session/device.h"
 
 enum { NAME, STATUS, NEEDED, DETAIL };
 
@@ -66,8 +67,8 @@ static void check_module(struct check *c)
 		report(c, "module", true, OK, "wsmon is loaded");
 }
 
-/* Lockdown comes with Secure Boot */
-static void check_lockdown(struct check *c)
+/* Lockdown comes with Secure Boot; a signed module works with it, but not in debugfs */
+static void check_lockdown(struct check *c, bool device)
 {
 	char path[PATH_MAX], modes[128];
 	FILE *f;
@@ -76,13 +77,33 @@ static void check_lockdown(struct check *c)
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	if (fgets(modes, sizeof(modes), f) && !strstr(modes, "[none]"))
+	if (fgets(modes, sizeof(modes), f) && !strstr(modes, "[none]") && !device)
 		report(c, "lockdown", true, MISSING,
-		     "the kernel is locked down: it rejects unsigned modules and disables debugfs; switch Secure Boot off");
+		     "the kernel is locked down: it rejects unsigned modules; sign the module, or switch Secure Boot off");
 	fclose(f);
 }
 
-static enum state check_access(struct check *c)
+static void not_permitted(struct check *c)
+{
+	report(c, "access", true, MISSING, "not permitted; run it as root: sudo wsmo check");
+}
+
+/* Return: is there a device? */
+static bool check_device(struct check *c)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s" DEVICE, c->root);
+	if (strcmp(debugfs_dir(NULL), DEBUGFS_DEFAULT) || faccessat(AT_FDCWD, path, F_OK, AT_EACCESS))
+		return false;
+	if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS))
+		not_permitted(c);
+	else
+		report(c, "device", true, OK, DEVICE " is usable");
+	return true;
+}
+
+static enum state check_debugfs(struct check *c)
 {
 	static const struct {
 		const char *name;
@@ -100,8 +121,7 @@ static enum state check_access(struct check *c)
 		if (!faccessat(AT_FDCWD, path, files[i].mode, AT_EACCESS))
 			continue;
 		if (errno == EACCES) {
-			report(c, "access", true, MISSING,
-			     "not permitted; run it as root: sudo wsmo check");
+			not_permitted(c);
 			return MISSING;
 		}
 		snprintf(detail, sizeof(detail),
@@ -172,6 +192,7 @@ static const struct option_desc options[] = {
 int cmd_check(int argc, char **argv)
 {
 	struct check c = { .format = TABLE_HUMAN, .root = "" };
+	bool device;
 
 	options_parse(&(struct command_line) {
 		.name = "wsmo check",
@@ -184,8 +205,9 @@ int cmd_check(int argc, char **argv)
 	}, argc, argv);
 	c.table = table_new(&desc, c.format);
 	check_module(&c);
-	check_lockdown(&c);
-	if (check_access(&c) == OK)
+	device = check_device(&c);
+	check_lockdown(&c, device);
+	if (!device && check_debugfs(&c) == OK)
 		check_session(&c);
 	check_kernel(&c);
 	table_end(c.table);

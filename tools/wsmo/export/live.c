@@ -1,96 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * live.c - "wsmo export openmetrics --live": the module's figures of now
+ * live.c - "wsmo export openmetrics --live": the figures of now
  */
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
+#include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/outfile.h"
 #include "cli/secondary.h"
 #include "cli/units.h"
 #include "export.h"
 #include "metrics.h"
 #include "session/live.h"
+#include "session/session.h"
 
-static volatile sig_atomic_t ended;
+/**
+ * struct exporter - the session that began last, and its figures
+ * @session:	its fd is -1 while there is none
+ * @live:	the figures
+ * @written:	figures of this session were written
+ */
+struct exporter {
+	struct session session;
+	struct live live;
+	bool written;
+};
 
-static void end(int sig)
+static bool take_record(void *arg, const struct wsmon_record *rec)
 {
-	(void)sig;
-	ended = 1;
+	struct exporter *e = arg;
+
+	if (!rec)
+		return true;
+	secondary_take(rec, "");
+	live_take(&e->live, rec);
+	e->session.started = rec->type != WSMON_REC_END;
+	return e->session.started;
 }
 
-static void print_now(const struct live *now)
+static void leave(struct exporter *e)
 {
+	session_close(&e->session);
+	live_free(&e->live);
+	*e = (struct exporter) { .session.fd = -1 };
+	live_init(&e->live);
+	secondary_forget();
+}
+
+/* Return: 0, or -1 after a message */
+static int join(struct exporter *e)
+{
+	int res = session_join(&e->session);
+
+	if (res)
+		leave(e);
+	return res < 0 ? -1 : 0;
+}
+
+static void print_now(const struct exporter *e)
+{
+	const struct live *now = &e->live;
+
 	metric_plain("wsmon_monitoring", NULL, false,
-		     "Whether monitoring runs.", now->running);
+		     "Whether monitoring runs.", e->session.started);
 	metric_plain("wsmon_cpu_seconds", "seconds", true,
 		     "CPU time of the kernel thread since monitoring started.",
 		     now->cpu_ns / 1e9);
 	metric_plain("wsmon_lost_records", NULL, true,
 		     "Records that found no room in the buffer since then.",
 		     now->lost);
-	metrics_wss(&now->rows, &now->names, "", 0, 0);
+	metrics_wss(&now->now.rows, &now->names, "", 0, 0);
 	metrics_rss(&now->rss, &now->names, 0, 0);
 	metrics_peaks(&now->events, &now->names, 0, 0);
 	metrics_end();
 }
 
-static void note_secondary(const struct live *now)
+static int write_now(struct exporter *e, const char *file)
 {
-	const struct wss_name *name = now->names.base;
-	char text[SECONDARY_TEXT];
-	size_t i;
-
-	for (i = 0; i < now->names.nr; i++)
-		if (name[i].secondary_mmu && secondary_add(name[i].pid))
-			msg("%s", secondary_text(text, name[i].pid, name[i].comm));
+	e->written = e->live.time_ns;
+	if (file && outfile_begin(file))
+		return -1;
+	print_now(e);
+	if (file)
+		return outfile_commit();
+	return fflush(stdout) || output_error() ? -1 : 0;
 }
 
-static int write_now(const char *file)
+/* Return: a file to poll for the signals that end it; -1 after a message */
+static int catch_signals(void)
 {
-	struct live now;
-	int err = live_read(&now);
+	sigset_t set;
+	int fd;
 
-	if (!err && file)
-		err = outfile_begin(file);
-	if (!err) {
-		note_secondary(&now);
-		print_now(&now);
-		if (file)
-			err = outfile_commit();
-		else if (fflush(stdout) || output_error())
-			err = -1;
-	}
-	live_free(&now);
-	return err;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (fd < 0)
+		msg("signals cannot be caught: %m");
+	return fd;
 }
 
 int export_live(const char *file, __u64 interval_ns)
 {
-	const struct sigaction act = { .sa_handler = end };
-	struct timespec next;
-	int err;
+	static struct exporter e = { .session.fd = -1 };
+	struct pollfd fds[] = {
+		{ .fd = catch_signals(), .events = POLLIN }, { .events = POLLIN },
+	};
+	__u64 next_ns = clock_now(), now, wait_ms;
+	int err = fds[0].fd < 0 ? -1 : 0;
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &next);
-	do {
-		err = write_now(file);
-		next.tv_sec += interval_ns / NSEC_PER_SEC;
-		next.tv_nsec += interval_ns % NSEC_PER_SEC;
-		if (next.tv_nsec >= (long)NSEC_PER_SEC) {
-			next.tv_nsec -= NSEC_PER_SEC;
-			next.tv_sec++;
-		}
-		if (!err && !ended)
-			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next,
-					NULL);
-	} while (!err && !ended);
+	live_init(&e.live);
+	while (!err && !fds[0].revents) {
+		now = clock_now();
+		if (now >= next_ns && e.session.fd < 0)
+			err = join(&e);
+		/* the first figures are waited for, and do not wait */
+		if (!err && (now >= next_ns ? e.live.time_ns || !e.session.started :
+					      e.live.time_ns && !e.written))
+			err = write_now(&e, file);
+		if (now >= next_ns)
+			next_ns += (now - next_ns) / interval_ns * interval_ns + interval_ns;
+		fds[1].fd = e.session.fd;
+		wait_ms = (next_ns - now) / NSEC_PER_MSEC + 1;
+		if (err || poll(fds, ARRAY_SIZE(fds), wait_ms < INT_MAX ? wait_ms : INT_MAX) <= 0)
+			continue;
+		if (fds[1].revents)
+			err = session_take(&e.session, take_record, &e) < 0 ? -1 : 0;
+		if (!e.session.started)
+			leave(&e);
+	}
+	leave(&e);
 	/* old figures must not pass for current ones */
 	if (file)
 		unlink(file);

@@ -28,40 +28,45 @@ static struct setting *setting(struct record *r, const char *key)
 	return &s->settings[i];
 }
 
-char *record_setting(struct record *r, const char *key)
+char *record_setting(struct record *r, const char *key, const char *option)
 {
-	return setting(r, key)->value;
+	struct setting *set = setting(r, key);
+
+	if (option)
+		set->option = option;
+	return set->value;
 }
 
-void record_follow(struct record *r, bool follow)
+void record_follow(struct record *r, bool follow, const char *option)
 {
 	struct setting *set = setting(r, "follow");
 
+	set->option = option;
 	strcpy(set->value, follow ? "1" : "0");
 	set->missing = follow ? "this module does not follow children: they are not recorded; load a newer one, or use --no-children" :
 				"";
 }
 
-static void set_value(struct record *r, const char *key, __u64 value)
+static void set_value(struct record *r, const struct option_desc *o, __u64 value)
 {
-	snprintf(record_setting(r, key), SETTING_TEXT, "%llu", value);
+	snprintf(record_setting(r, o->data, o->name), SETTING_TEXT, "%llu", value);
 }
 
 /* The next ones set @data, a key of debugfs attrs */
 static void set_us(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	set_value(to, o->data, option_time(state, arg) / NSEC_PER_USEC);
+	set_value(to, o, option_time(state, arg) / NSEC_PER_USEC);
 }
 
 static void set_count(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	set_value(to, o->data, option_count(state, arg, 0, o->max));
+	set_value(to, o, option_count(state, arg, 0, o->max));
 }
 
 static void set_zero(struct argp_state *state __attribute__((unused)),
 		     char *arg __attribute__((unused)), const struct option_desc *o, void *to)
 {
-	set_value(to, o->data, 0);
+	set_value(to, o, 0);
 }
 
 static void set_decimal(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
@@ -71,14 +76,14 @@ static void set_decimal(struct argp_state *state, char *arg, const struct option
 	if (units_parse_milli(arg, o->max * 1000, &milli))
 		usage_error(state, "'%s' is not a number from 0 to %llu with at most three decimals",
 			    arg, o->max);
-	snprintf(record_setting(to, o->data), SETTING_TEXT, "%llu.%03llu",
+	snprintf(record_setting(to, o->data, o->name), SETTING_TEXT, "%llu.%03llu",
 		 milli / 1000, milli % 1000);
 }
 
 static void set_word(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	option_choice(state, arg, o->arg);
-	strcpy(record_setting(to, o->data), arg);
+	strcpy(record_setting(to, o->data, o->name), arg);
 }
 
 static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
@@ -87,13 +92,13 @@ static void set_cpu(struct argp_state *state, char *arg, const struct option_des
 
 	if (!permille)
 		usage_error(state, "'%s' is too little: at least 0.1%%", arg);
-	set_value(to, o->data, permille);
+	set_value(to, o, permille);
 }
 
 static void set_windows(struct argp_state *state, char *list, const struct option_desc *o, void *to)
 {
 	struct record *r = to;
-	char *text = record_setting(r, o->data), *window;
+	char *text = record_setting(r, o->data, o->name), *window;
 	size_t len = 0, nr = 0;
 
 	while ((window = strsep(&list, ","))) {

@@ -203,7 +203,7 @@ void record_loop(struct record *r)
 			handle_signals(r, &l);
 		if (fds[2].revents && r->stacks.fd >= 0)
 			stacks_take(&r->stacks, &r->output);
-		marks_tick(&r->marks);
+		marks_tick(&r->marks, &r->session);
 		if (fds[0].revents && !take_stream(r))
 			break;
 		if (write_failed(r))

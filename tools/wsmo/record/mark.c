@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mark.c - "wsmo mark": mark a moment in the running recording
+ * mark.c - "wsmo mark": mark a moment in running recordings
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "session/debugfs.h"
+#include "session/device.h"
+#include "session/session.h"
 #include "wsmon.h"
 
 /* The mark's name, made of all arguments */
@@ -34,6 +36,8 @@ static void check(struct argp_state *state, void *to)
 
 	if (!t->len)
 		usage_error(state, "the mark needs a text: 'wsmo mark TEXT'");
+	if (strchr(t->bytes, '\n'))
+		usage_error(state, "the text must be one line");
 }
 
 int cmd_mark(int argc, char **argv)
@@ -44,15 +48,15 @@ int cmd_mark(int argc, char **argv)
 	options_parse(&(struct command_line) {
 		.name = "wsmo mark",
 		.args = "TEXT...",
-		.doc = "Mark this moment in the running recording, with the targets' call stacks."
+		.doc = "Mark this moment in all running recordings, with the targets' call stacks."
 		       "\v'wsmo report peaks' shows marks.",
 		.groups = { OPT_GROUP(debugfs_options, NULL) },
 		.to = &text, .arg = take_word, .check = check,
 	}, argc, argv);
-	err = debugfs_write("mark", text.bytes);
+	err = session_mark(NULL, text.bytes);
 	if (err == -ESRCH)
 		msg("no recording is running; start one with 'wsmo record'");
 	else if (err)
-		debugfs_explain("mark", err);
+		device_explain("mark", err);
 	return err ? WSMO_FAILURE : WSMO_OK;
 }

@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/units.h"
 #include "marks.h"
-#include "session/debugfs.h"
+#include "session/session.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -37,7 +37,7 @@ __u64 marks_due(const struct marks *m)
 	return m->next < m->nr ? m->start_ns + m->at_ns[m->next] : 0;
 }
 
-void marks_tick(struct marks *m)
+void marks_tick(struct marks *m, const struct session *s)
 {
 	char text[UNITS_LEN + 8] = "at ";
 	__u64 due;
@@ -45,7 +45,7 @@ void marks_tick(struct marks *m)
 
 	while ((due = marks_due(m)) && clock_now() >= due) {
 		units_time(text + 3, m->at_ns[m->next]);
-		err = debugfs_write("mark", text);
+		err = session_mark(s, text);
 		if (err) {
 			msg("no mark %s: %s", text, strerror(-err));
 			/* the session has ended, or the module cannot: no more tries */

@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+struct session;
+
 #define MARKS_AT	64
 
 /**
@@ -31,7 +33,7 @@ void marks_parse(struct argp_state *state, char *list, struct marks *m);
 __u64 marks_due(const struct marks *m);
 
 /** marks_tick() - set the marks that are due */
-void marks_tick(struct marks *m);
+void marks_tick(struct marks *m, const struct session *s);
 
 /** marks_report() - warn of times that were not reached */
 void marks_report(const struct marks *m);

@@ -15,23 +15,21 @@
  * shortest window are enough.
  */
 static void set_sizing(struct argp_state *state __attribute__((unused)),
-		       char *arg __attribute__((unused)),
-		       const struct option_desc *o __attribute__((unused)), void *to)
+		       char *arg __attribute__((unused)), const struct option_desc *o, void *to)
 {
 	struct record *r = to;
 
 	r->sizing = true;
-	strcpy(record_setting(r, "sample_us"), "500000");
-	strcpy(record_setting(r, "aggr_us"), "1000000");
-	strcpy(record_setting(r, "window_us"),
+	strcpy(record_setting(r, "sample_us", o->name), "500000");
+	strcpy(record_setting(r, "aggr_us", o->name), "1000000");
+	strcpy(record_setting(r, "window_us", o->name),
 	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
 }
 
 static void set_no_children(struct argp_state *state __attribute__((unused)),
-			    char *arg __attribute__((unused)),
-			    const struct option_desc *o __attribute__((unused)), void *to)
+			    char *arg __attribute__((unused)), const struct option_desc *o, void *to)
 {
-	record_follow(to, false);
+	record_follow(to, false, o->name);
 }
 
 static void set_marks(struct argp_state *state, char *arg,
@@ -92,7 +90,7 @@ int cmd_record(int argc, char **argv)
 
 	r.file = "wsmon.data";
 	r.hooks.report = report;
-	record_follow(&r, true);
+	record_follow(&r, true, NULL);
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;
 	r.stacks.interval_ns = NSEC_PER_SEC;
@@ -100,7 +98,7 @@ int cmd_record(int argc, char **argv)
 		.name = "wsmo record",
 		.args = "-p PID,...\n[--] COMMAND [ARG...]",
 		.doc = "Record the working set of running processes, or of a command, to a file."
-		       "\vDefaults, unless the module is set otherwise: --sample 100ms --aggr 1s "
+		       "\vDefaults: --sample 100ms --aggr 1s "
 		       "--window 1s --max-regions 2000 --cpu 3%. wsmo-record(1) has more options.\n"
 		       "Ends with the command or the last process, after --duration, or on Ctrl-C. "
 		       "Exits with the command's status. Under sudo it runs as the user who called it.",

@@ -124,13 +124,14 @@ void record_check(struct argp_state *state, void *to);
 
 /**
  * record_setting() - find or add an attribute to be set for this session
- * @key:	its name in debugfs
+ * @key:	its name
+ * @option:	the option that asks for it, or NULL
  * Return: its value, SETTING_TEXT bytes; empty if it was added
  */
-char *record_setting(struct record *r, const char *key);
+char *record_setting(struct record *r, const char *key, const char *option);
 
 /** record_follow() - set whether children become members, as far as the module can */
-void record_follow(struct record *r, bool follow);
+void record_follow(struct record *r, bool follow, const char *option);
 
 /**
  * record_run() - monitor, from the checks to the closing words

@@ -100,7 +100,7 @@ int record_start(struct record *r)
 		return WSMO_FAILURE;
 	if (!r->cmd)
 		return 0;
-	if (session_wait("running"))
+	if (session_wait(&r->session))
 		return WSMO_FAILURE;
 	return child_release(&r->child, r->cmd[0]);
 }

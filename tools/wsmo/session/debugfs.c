@@ -36,7 +36,7 @@ static void set_dir(struct argp_state *state __attribute__((unused)), char *arg,
 }
 
 const struct option_desc debugfs_options[] = {
-	{ "debugfs", 0, "DIR", "The module's directory (" DEBUGFS_DEFAULT ")", OPT_CALL, .call = set_dir },
+	{ "debugfs", 0, "DIR", "Use the module's files in DIR, not /dev/wsmon", OPT_CALL, .call = set_dir },
 	{ 0 }
 };
 

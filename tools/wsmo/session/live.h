@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * live.h - the module's current figures, from its text files
- *
- * Reading them takes nothing from a recorder. They show all monitoring, whoever started
- * it.
+ * live.h - the current figures of a session, from its stream
  */
 #ifndef WSMO_LIVE_H
 #define WSMO_LIVE_H
@@ -20,49 +17,51 @@ struct live_class {
 };
 
 /**
- * struct live - the module's current figures
- * @rows:	working set sizes, sorted by target, window and class
- * @rss:	resident sizes of the same targets
- * @names:	their names, struct wss_name
- * @events:	peaks of the session, also of targets that are gone
- * @classes:	struct live_class; none before live_read_regions()
- * @status:	"running", or "idle" and why
- * @running:	monitoring runs
- * @cpu_ns:	CPU time of the kernel thread since it started
- * @lost:	records lost since then
+ * struct live_interval - what an aggregation interval tells
+ * @rows:	working set sizes
+ * @classes:	struct live_class
  */
-struct live {
+struct live_interval {
 	struct wsmon_wss_rows rows;
-	struct wsmon_wss_rows rss;
-	struct sorted names;
-	struct events events;
 	struct sorted classes;
-	char status[128];
-	bool running;
-	__u64 cpu_ns;
-	__u64 lost;
 };
 
 /**
- * live_status() - read whether monitoring is running
- * @status: result, the module's line
- * Return: 0, or nonzero after a message
+ * struct live - the figures of a session
+ * @now:	the last interval, its rows sorted by target, window and class
+ * @next:	the one of which records come
+ * @held:	@now and what is of the same moment stays as it is
+ * @rss:	resident sizes of the targets in @now
+ * @names:	of the targets, struct wss_name
+ * @events:	peaks, those from before the stream was read are not there
+ * @time_ns:	end of @now, 0 before there is one
+ * @cpu_ns:	CPU time of the kernel thread since the session started
+ * @cpu:	its share of one CPU in @now, negative if not known
+ * @lost:	records lost since the stream was read
  */
-int live_status(char *status, size_t size, bool *running);
+struct live {
+	struct live_interval now;
+	struct live_interval next;
+	bool held;
+	struct wsmon_wss_rows rss;
+	struct sorted names;
+	struct events events;
+	__u64 time_ns;
+	__u64 cpu_ns;
+	double cpu;
+	__u64 lost;
+};
 
-/**
- * live_read() - read all but @classes; rows only while monitoring is running
- * Return: 0, or nonzero after a message; live_free() in either case
- */
-int live_read(struct live *live);
+/** live_init() - there are no figures */
+void live_init(struct live *live);
 
-/**
- * live_read_regions() - read @classes
- * Return: 0, or nonzero after a message
- */
-int live_read_regions(struct live *live);
+/** live_take() - take a record of the stream */
+void live_take(struct live *live, const struct wsmon_record *rec);
 
-/** live_free() - free what was read */
+/** live_comm() - Return: a target's name; empty if it is not known */
+const char *live_comm(const struct live *live, __u32 pid);
+
+/** live_free() - free the figures */
 void live_free(struct live *live);
 
 #endif /* WSMO_LIVE_H */

@@ -3,99 +3,59 @@
  * session.c - one monitoring session of the module: attributes, start, stop
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "attrs.h"
 #include "cli/cli.h"
 #include "debugfs.h"
+#include "device.h"
+#include "fallback.h"
 #include "session.h"
 
 #define FILLS_A_WAKEUP	64	/* then the caller's turn comes */
+#define HEADER_PATIENCE	5000	/* ms; it comes at the end of an interval */
 
-static bool status_is(const char *text, const char *word)
+/* Return: 0, 1 if there is no device, or -1 after a message */
+static int open_device(struct session *s)
 {
-	size_t len = strcspn(text, " \t\n:,;(");
+	int fd = device_open();
 
-	return len == strlen(word) && !memcmp(text, word, len);
-}
-
-static int check_idle(void)
-{
-	char status[DEBUGFS_TEXT];
-
-	debugfs_load_module();
-	if (debugfs_read("status", status, sizeof(status)))
-		return -1;
-	if (status_is(status, "idle"))
-		return 0;
-	msg("monitoring is already running; wait for it, or end it: as root: echo > %s/target",
-	    debugfs_dir(NULL));
+	s->device = fd >= 0;
+	if (fd >= 0)
+		return session_read_from(s, fd);
+	if (fd == -ENOENT)
+		return 1;
+	device_explain("buffer", fd);
 	return -1;
-}
-
-enum reader_result session_parse(struct session *s,
-				 const struct wsmon_record **rec)
-{
-	for (;;) {
-		enum reader_result res = reader_parse(&s->reader, rec);
-
-		if (res == READER_HEADER) {
-			/* the parser refuses one that is larger than this */
-			s->header_size = s->reader.header.header_size;
-			memcpy(s->header, *rec, s->header_size);
-		}
-		if (res != READER_RECORD ||
-		    s->reader.at >= s->stale)
-			return res;
-	}
-}
-
-/* Drops what an earlier session left in the stream; none is running now */
-static int drain(struct session *s)
-{
-	const struct wsmon_record *rec;
-	enum reader_result res;
-	ssize_t n;
-
-	s->stale = ~0ULL;
-	do {
-		n = reader_fill(&s->reader);
-		do {
-			res = session_parse(s, &rec);
-		} while (res == READER_HEADER);
-		if (res == READER_BAD) {
-			msg("the stream is broken: it %s", s->reader.error);
-			return -1;
-		}
-	} while (n > 0);
-	if (n && n != -EAGAIN) {
-		debugfs_explain("buffer", n);
-		return -1;
-	}
-	s->stale = s->reader.offset;
-	if (s->reader.head != s->reader.tail)
-		s->stale++;	/* the rest of a record is still to come */
-	return 0;
 }
 
 int session_open(struct session *s)
 {
-	if (check_idle())
-		return -1;
-	s->fd = debugfs_open("buffer", O_RDONLY | O_NONBLOCK);
-	if (s->fd < 0) {
-		debugfs_explain("buffer", s->fd);
-		return -1;
-	}
-	if (reader_init(&s->reader, s->fd)) {
-		msg("out of memory");
-		return -1;
-	}
-	return drain(s);
+	int res;
+
+	debugfs_load_module();
+	res = open_device(s);
+	return res > 0 ? fallback_open(s) : res;
+}
+
+int session_join(struct session *s)
+{
+	int res = open_device(s);
+
+	if (res > 0)
+		res = fallback_join(s);
+	else if (!res)
+		res = device_write(s->fd, "join");
+	if (res == -ESRCH)
+		return 1;
+	if (res < -1)
+		device_explain("buffer", res);
+	s->started = s->joined = !res;
+	return res;
 }
 
 int session_take(struct session *s,
@@ -134,104 +94,126 @@ bool session_behind(const struct session *s)
 	return s->reader.head != s->reader.tail || poll(&fd, 1, 0) > 0;
 }
 
-/* Finds "key=value" in @text; Return: length of the value, 0 if not there */
-static size_t find_value(const char *text, const char *key, const char **value)
+/* The settings of one kind, and the processes */
+static char *request(const struct session *s, bool attrs, const char *target)
 {
-	size_t len = strlen(key);
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
 
-	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
-		if (!strncmp(text, key, len) && text[len] == '=') {
-			*value = text + len + 1;
-			return strcspn(*value, " \t\n");
-		}
+	if (!f)
+		return NULL;
+	for (i = 0; attrs && i < s->nr_settings; i++)
+		fprintf(f, "%s=%s ", s->settings[i].key, s->settings[i].value);
+	if (target)
+		fputs("pid=", f);
+	for (; target && *target && *target != '\n'; target++)
+		fputc(*target == ' ' ? ',' : *target, f);
+	fclose(f);
+	return text;
+}
+
+static int ask(const struct session *s, bool attrs, const char *target)
+{
+	char *text = request(s, attrs, target);
+	int err = text ? device_write(s->fd, text) : -ENOMEM;
+
+	free(text);
+	return err;
+}
+
+/* Waits for the header: the attributes in force. Return: is it there? */
+static bool wait_for_header(struct session *s)
+{
+	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
+	const struct wsmon_record *rec;
+
+	return poll(&fd, 1, HEADER_PATIENCE) > 0 && reader_fill(&s->reader) > 0 &&
+	       session_parse(s, &rec) == READER_HEADER;
+}
+
+/* Says which attributes of the session are others than these */
+static void tell_differences(struct session *s, const struct setting **set, size_t nr)
+{
+	bool known = wait_for_header(s), given = set[0]->option;
+	char text[1024], value[SETTING_TEXT];
+	size_t len, i;
+
+	len = snprintf(text, sizeof(text), "already monitored with other attributes:");
+	for (i = 0; i < nr; i++) {
+		attr_text(value, sizeof(value), &s->reader.header.attrs, set[i]->key);
+		len += snprintf(text + len, sizeof(text) - len, " %s%s%s", set[i]->key,
+				known ? "=" : "", known ? value : "");
 	}
-	return 0;
+	len += snprintf(text + len, sizeof(text) - len, given ? "; leave out" : "; they apply here, too");
+	for (i = 0; given && i < nr; i++)
+		if (!i || strcmp(set[i]->option, set[i - 1]->option))
+			len += snprintf(text + len, sizeof(text) - len, " --%s", set[i]->option);
+	msg("%s%s", text, given ? ", or end that session" : "");
 }
 
-/* "key=value ..." of what is wanted, or of what was before */
-static void settings_text(const struct session *s, bool before, char *text,
-			  size_t size)
+/*
+ * The processes are monitored: with attributes that others asked for, while they do.
+ * What the user asked for must be so; what the verb prefers need not.
+ */
+static int accept_attrs(struct session *s)
 {
-	size_t i, len = 0;
-
-	for (i = 0; i < s->nr_settings; i++)
-		len += snprintf(text + len, size - len, "%s%s=%s",
-				i ? " " : "", s->settings[i].key,
-				before ? s->settings[i].before :
-					 s->settings[i].value);
-	snprintf(text + len, size - len, "\n");
-}
-
-/* Finds the values before; drops settings that the module need not know */
-static int keep_attrs(struct session *s, const char *text)
-{
-	const char *missing = "";
-	size_t i, n = 0;
+	const struct setting *given[SESSION_ATTRS], *preferred[SESSION_ATTRS];
+	size_t i, nr_given = 0, nr_preferred = 0;
+	char text[SETTING_TEXT + 32];
 
 	for (i = 0; i < s->nr_settings; i++) {
-		struct setting *set = &s->settings[n];
-		const char *value;
-		size_t len;
+		const struct setting *set = &s->settings[i];
 
-		*set = s->settings[i];
-		len = find_value(text, set->key, &value);
-		if (!len && set->missing) {
-			missing = set->missing;
+		snprintf(text, sizeof(text), "%s=%s", set->key, set->value);
+		if (!device_write(s->fd, text))
 			continue;
-		}
-		if (!len || len >= sizeof(set->before)) {
-			msg("the module does not know the attribute %s: its version does not fit",
-			    set->key);
-			return -1;
-		}
-		memcpy(set->before, value, len);
-		set->before[len] = '\0';
-		n++;
+		if (set->option)
+			given[nr_given++] = set;
+		else if (!set->missing || *set->missing)
+			preferred[nr_preferred++] = set;
 	}
-	s->nr_settings = n;
-	if (*missing)
-		msg("%s", missing);
-	return 0;
+	if (nr_given)
+		tell_differences(s, given, nr_given);
+	else if (nr_preferred)
+		tell_differences(s, preferred, nr_preferred);
+	return nr_given ? -1 : 0;
 }
 
-static int set_attrs(struct session *s)
+static bool is_invalid(int err)
 {
-	char text[DEBUGFS_TEXT];
-	int err;
+	return err == -EINVAL || err == -ERANGE;
+}
 
-	if (!s->nr_settings)
-		return 0;
-	if (debugfs_read("attrs", text, sizeof(text)) || keep_attrs(s, text))
-		return -1;
-	if (!s->nr_settings)
-		return 0;
-	settings_text(s, false, text, sizeof(text));
-	err = debugfs_write("attrs", text);
-	text[strcspn(text, "\n")] = '\0';
-	if (err == -EINVAL || err == -ERANGE) {
-		msg("the module refuses '%s': a value out of range, or at odds with another (see %s/attrs)",
-		    text, debugfs_dir(NULL));
-		return -1;
+/* Return: 0, an error that the processes are the reason of, or 1 after a message */
+static int start_device(struct session *s, const char *target)
+{
+	int err = ask(s, true, target);
+	char *text;
+
+	if (err == -EBUSY && s->nr_settings) {
+		err = ask(s, false, target);
+		if (!err)
+			return accept_attrs(s) ? 1 : 0;
 	}
-	if (err) {
-		debugfs_explain("attrs", err);
-		return -1;
-	}
-	s->changed = true;
-	return 0;
+	if (!is_invalid(err) || !s->nr_settings || !is_invalid(ask(s, true, NULL)))
+		return err;
+	text = request(s, true, NULL);
+	session_refused(text ? text : "");
+	free(text);
+	return 1;
 }
 
 int session_start(struct session *s, const char *target)
 {
-	int err;
+	int err = s->device ? start_device(s, target) : fallback_start(s, target);
 
-	if (set_attrs(s))
-		return -1;
-	err = debugfs_write("target", target);
 	switch (err) {
 	case 0:
 		s->started = true;
 		return 0;
+	case 1:
+		break;
 	case -ESRCH:
 		msg("no such process, or it has no memory of its own: %.*s",
 		    (int)strcspn(target, "\n"), target);
@@ -243,51 +225,46 @@ int session_start(struct session *s, const char *target)
 		    (int)strcspn(target, "\n"), target);
 		break;
 	default:
-		debugfs_explain("target", err);
+		device_explain("target", err);
 	}
 	return -1;
 }
 
-int session_wait(const char *word)
+int session_wait(const struct session *s)
 {
-	const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
-	char status[DEBUGFS_TEXT];
-	int i;
+	return s->device ? 0 : fallback_wait();
+}
 
-	for (i = 0; i < 400; i++) {
-		if (debugfs_read("status", status, sizeof(status)))
-			return -1;
-		if (status_is(status, word))
-			return 0;
-		nanosleep(&pause, NULL);
-	}
-	msg("the module's status is not '%s' but '%.*s'", word,
-	    (int)strcspn(status, "\n"), status);
-	return -1;
+int session_mark(const struct session *s, const char *text)
+{
+	char line[WSMON_MARK_TEXT + 8];
+	int fd = s ? s->fd : device_open(), err;
+
+	if (s ? !s->device : fd == -ENOENT)
+		return debugfs_write("mark", text);
+	if (fd < 0)
+		return fd;
+	snprintf(line, sizeof(line), "mark=%s", text);
+	err = device_write(fd, line);
+	if (!s)
+		close(fd);
+	return err;
 }
 
 void session_stop(struct session *s)
 {
-	int err = debugfs_write("target", "\n");
-
 	s->started = false;
-	if (err)
-		debugfs_explain("target", err);
+	if (s->device)
+		device_write(s->fd, "stop");
+	else if (!s->joined)
+		fallback_stop();
 }
 
 void session_close(struct session *s)
 {
-	char text[DEBUGFS_TEXT];
-	int err;
-
 	if (s->started)
 		session_stop(s);
-	if (s->changed) {
-		settings_text(s, true, text, sizeof(text));
-		err = debugfs_write("attrs", text);
-		if (err)
-			debugfs_explain("attrs", err);
-	}
+	fallback_restore(s);
 	if (s->fd >= 0)
 		close(s->fd);
 	reader_free(&s->reader);

@@ -5,62 +5,19 @@
 #ifndef WSMO_SESSION_H
 #define WSMO_SESSION_H
 
-#include "libwsmon/reader.h"
-
-/* Max. attributes */
-#define SESSION_ATTRS	16
-
-/* Max. bytes of a value: a window has at most 11 digits and a comma */
-#define SETTING_TEXT	(12 * WSMON_WINDOWS_MAX)
+#include "state.h"
 
 /**
- * struct setting - an attribute to be set for this session
- * @key:	its name in debugfs
- * @value:	the value wanted
- * @before:	its value before, to be restored
- * @missing:	NULL: the module must know it; or what to say if it does not, maybe nothing
- */
-struct setting {
-	const char *key;
-	char value[SETTING_TEXT];
-	char before[SETTING_TEXT];
-	const char *missing;
-};
-
-/**
- * struct session - the session, and the stream it is read from
- * @settings:	@nr_settings attributes to set
- * @changed:	they are set and must be restored
- * @started:	a target was written
- * @fd:		the buffer, -1 if it is not open
- * @reader:	reads @fd
- * @stale:	records before this offset are an earlier session's
- * @header:	the stream's header, @header_size bytes, 0 before it came
- */
-struct session {
-	struct setting settings[SESSION_ATTRS];
-	size_t nr_settings;
-	bool changed;
-	bool started;
-	int fd;
-	struct reader reader;
-	__u64 stale;
-	char header[4096];
-	size_t header_size;
-};
-
-/**
- * session_open() - check that no other session is running, attach to the stream, drop
- * what an earlier session left in it
+ * session_open() - load the module if need be, prepare to start
  * Return: 0, or -1 after a message
  */
 int session_open(struct session *s);
 
 /**
- * session_parse() - reader_parse() without the records of earlier sessions
+ * session_join() - take part in the session that began last
+ * Return: 0, 1 if nothing is being monitored, or -1 after a message; session_close() in any case
  */
-enum reader_result session_parse(struct session *s,
-				 const struct wsmon_record **rec);
+int session_join(struct session *s);
 
 /**
  * session_take() - take what is in the stream now
@@ -79,11 +36,18 @@ int session_take(struct session *s,
 int session_start(struct session *s, const char *target);
 
 /**
- * session_wait() - wait until the module's status begins with a word
- * @word: "running" or "idle"
- * Return: 0, or -1 after two seconds
+ * session_wait() - wait until it runs
+ * Return: 0, or -1 after two seconds and a message
  */
-int session_wait(const char *word);
+int session_wait(const struct session *s);
+
+/**
+ * session_mark() - mark this moment
+ * @s:		the session; NULL is all that run
+ * @text:	the name, at most WSMON_MARK_TEXT - 1 bytes
+ * Return: 0, or -errno without a message; -ESRCH if none runs
+ */
+int session_mark(const struct session *s, const char *text);
 
 /** session_behind() - are there records in the stream that were not taken? */
 bool session_behind(const struct session *s);
@@ -91,7 +55,7 @@ bool session_behind(const struct session *s);
 /** session_stop() - stop monitoring; the rest of the stream can still be read */
 void session_stop(struct session *s);
 
-/** session_close() - stop if need be, restore the attributes, detach */
+/** session_close() - stop unless others started it, detach */
 void session_close(struct session *s);
 
 #endif /* WSMO_SESSION_H */

@@ -24,6 +24,9 @@
 #define STOP_PATIENCE	NSEC_PER_SEC
 #define GRAB_PATIENCE	(3 * NSEC_PER_SEC)
 
+/* Another recording lets go of a thread in this time; a debugger stays */
+#define OTHERS_PATIENCE	(NSEC_PER_SEC / 10)
+
 /*
  * Like waitid(), but no longer than to a moment
  * @how: what to wait for, and whether it stays to be waited for again
@@ -73,13 +76,27 @@ static int copy_thread(struct stack_thread *t)
 }
 
 /* Return: 0 or errno */
-static int grab_thread(struct stack_thread *t, __u64 deadline_ns)
+static int seize(pid_t tid, __u64 deadline_ns)
+{
+	const struct timespec pause = { .tv_nsec = 200000 };
+
+	while (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		if (errno != EPERM || clock_now() >= deadline_ns)
+			return errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* Return: 0 or errno */
+static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_ns)
 {
 	int res, sig, err;
 	siginfo_t si;
 
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
-		return errno;
+	err = seize(t->tid, others_ns);
+	if (err)
+		return err;
 	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
 		return errno;
@@ -105,12 +122,17 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 	__u64 deadline_ns = clock_now() + STOP_PATIENCE;
+	__u64 patience = OTHERS_PATIENCE;
 	__u32 i;
 
 	/* no other program is to keep it from letting a thread go on */
 	sched_setscheduler(0, SCHED_FIFO, &first);
-	for (i = 0; i < ts->nr; i++)
-		ts->thread[i].error = grab_thread(&ts->thread[i], deadline_ns);
+	for (i = 0; i < ts->nr; i++) {
+		ts->thread[i].error = grab_thread(&ts->thread[i], clock_now() + patience,
+						  deadline_ns);
+		if (ts->thread[i].error == EPERM)
+			patience = 0;
+	}
 	_exit(0);
 }
 

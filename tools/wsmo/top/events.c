@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * events.c - events that "wsmo top" shows
- *
- * Its own session's come from the stream. The stream of another session belongs to
- * whoever records it, so successive contents of the text files are compared.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/clock.h"
+#include "cli/secondary.h"
 #include "cli/text.h"
+#include "cli/units.h"
 #include "libwsmon/names.h"
 #include "top.h"
 
@@ -51,29 +48,37 @@ void top_lost(struct top *top, __u64 records)
 /* A target's process id and last known name */
 static const char *who(const struct top *top, __u32 pid, char *buf, size_t size)
 {
-	const struct wss_name key = { .pid = pid };
-	const struct wss_name *name = top->now.names.size ?
-				      sorted_find(&top->now.names, &key) : NULL;
 	char clean[64];
 
-	text_clean(clean, sizeof(clean), name ? name->comm : "");
+	text_clean(clean, sizeof(clean), live_comm(&top->live, pid));
 	snprintf(buf, size, "%u%s%s", pid, *clean ? " " : "", clean);
 	return buf;
 }
 
-static void peak_event(struct top *top, const struct peak *p)
+static void peak_event(struct top *top, const struct wsmon_rec_peak *p)
 {
 	char name[80], size[UNITS_LEN], usual[UNITS_LEN];
 
 	top_event(top, "%s: %s %u of %s, %s; usual is %s",
-		  who(top, p->pid, name, sizeof(name)), peak_word(p), p->number,
+		  who(top, p->pid, name, sizeof(name)), p->sign < 0 ? "dip" : "peak", p->number,
 		  peak_group_name(p->group), units_size(size, p->bytes),
 		  units_size(usual, p->baseline));
 }
 
+static void target_event(struct top *top, const struct wsmon_rec_target *target)
+{
+	char name[WSMON_COMM_LEN + 1], clean[64], text[SECONDARY_TEXT];
+
+	if (target->flags & WSMON_TARGET_SECONDARY_MMU && secondary_add(target->pid))
+		top_event(top, "%s", secondary_text(text, target->pid, target->comm));
+	if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
+		return;
+	snprintf(name, sizeof(name), "%.*s", WSMON_COMM_LEN, target->comm);
+	top_event(top, "%u executed %s", target->pid, text_clean(clean, sizeof(clean), name));
+}
+
 void top_record(struct top *top, const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_target *target = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
 	const struct wsmon_rec_peak *peak = (const void *)rec;
 	const struct wsmon_rec_exit *gone = (const void *)rec;
@@ -83,20 +88,11 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
-		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
-			break;
-		snprintf(name, sizeof(name), "%.*s", WSMON_COMM_LEN,
-			 target->comm);
-		top_event(top, "%u executed %s", target->pid,
-			  text_clean(clean, sizeof(clean), name));
+		target_event(top, (const void *)rec);
 		break;
 	case WSMON_REC_PEAK:
 		if (peak->edge == WSMON_PEAK_START)
-			peak_event(top, &(struct peak) {
-				.pid = peak->pid, .number = peak->number,
-				.group = peak->group, .sign = peak->sign, .bytes = peak->bytes,
-				.baseline = peak->baseline,
-			});
+			peak_event(top, peak);
 		break;
 	case WSMON_REC_EXIT:
 		top_event(top, "%s ended",
@@ -111,60 +107,8 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_END:
 		top->record.session.started = false;
+		snprintf(top->status, sizeof(top->status), "ended");
 		top_event(top, "monitoring ended: %s", end_name(end->reason));
 		break;
-	}
-}
-
-static void compare_target(struct top *top, const struct live *now,
-			   const struct wss_name *was)
-{
-	const struct wss_name *is = sorted_find(&now->names, was);
-	char name[80], clean[64], path[32];
-
-	who(top, was->pid, name, sizeof(name));
-	snprintf(path, sizeof(path), "/proc/%u", was->pid);
-	if (is) {
-		if (*was->comm && strcmp(was->comm, is->comm))
-			top_event(top, "%s is now %s: it executed a program or renamed itself",
-				  name, text_clean(clean, sizeof(clean),
-						   is->comm));
-	} else if (access(path, F_OK)) {
-		top_event(top, "%s ended", name);
-	} else if (now->running) {
-		top_event(top, "%s is no longer monitored", name);
-	}
-}
-
-/* A session that began since then numbers its peaks from 1 */
-static void compare_peaks(struct top *top, const struct live *now)
-{
-	const struct peak *is, *was;
-	size_t i;
-
-	for (i = 0; (is = events_peak_at(&now->events, i)); i++) {
-		was = events_peak(&top->now.events, is->pid, is->number);
-		if (!was || was->start_ns != is->start_ns)
-			peak_event(top, is);
-	}
-}
-
-void top_compare(struct top *top, const struct live *now)
-{
-	const struct wss_name *name = top->now.names.base;
-	size_t i;
-
-	if (top_own(top) || !top->read_ns)
-		return;
-	if (top->running) {
-		for (i = 0; i < top->now.names.nr; i++)
-			compare_target(top, now, &name[i]);
-		compare_peaks(top, now);
-		if (now->lost > top->now.lost)
-			top_lost(top, now->lost - top->now.lost);
-		if (!now->running)
-			top_event(top, "monitoring ended: %s", now->status);
-	} else if (now->running) {
-		top_event(top, "monitoring started");
 	}
 }

@@ -8,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "cli/secondary.h"
 #include "libwsmon/names.h"
 #include "top.h"
 
@@ -38,7 +37,7 @@ static int compare_series(const void *x, const void *y)
 void top_init(struct top *top)
 {
 	top->start_ns = clock_now();
-	top->cpu = -1;
+	live_init(&top->live);
 	top->series = (struct sorted) {
 		.size = sizeof(struct top_series), .max = SERIES_MAX,
 		.compare = compare_series,
@@ -56,8 +55,8 @@ static void note_sizes(struct top *top)
 {
 	size_t i;
 
-	for (i = 0; i < top->now.rows.nr; i++) {
-		const struct wsmon_wss_row *row = &top->now.rows.row[i];
+	for (i = 0; i < top->live.now.rows.nr; i++) {
+		const struct wsmon_wss_row *row = &top->live.now.rows.row[i];
 		const struct top_series key = series_key(row);
 		struct top_series *s = sorted_get(&top->series, &key);
 
@@ -66,76 +65,16 @@ static void note_sizes(struct top *top)
 	}
 }
 
-/* A process that has just ended is listed once more, without a name */
-static void keep_names(const struct top *top, struct live *now)
-{
-	struct wss_name *name = now->names.base;
-	const struct wss_name *was;
-	size_t i;
-
-	for (i = 0; i < now->names.nr && top->read_ns; i++) {
-		was = sorted_find(&top->now.names, &name[i]);
-		if (was && !*name[i].comm)
-			name[i] = *was;
-	}
-}
-
-/* A session that started since the last look counts from zero */
-static double cpu_share(const struct top *top, const struct live *now,
-			__u64 now_ns)
-{
-	if (!top->read_ns || now->cpu_ns < top->now.cpu_ns)
-		return -1;
-	return (double)(now->cpu_ns - top->now.cpu_ns) /
-	       (now_ns - top->read_ns);
-}
-
-static void note_secondary(struct top *top, const struct live *now)
-{
-	const struct wss_name *name = now->names.base;
-	char text[SECONDARY_TEXT];
-	size_t i;
-
-	for (i = 0; i < now->names.nr; i++)
-		if (name[i].secondary_mmu && secondary_add(name[i].pid))
-			top_event(top, "%s", secondary_text(text, name[i].pid,
-							    name[i].comm));
-}
-
 int top_update(struct top *top)
 {
-	struct live now;
-	__u64 now_ns;
-	int err = live_read(&now);
-
-	if (!err)
-		err = live_read_regions(&now);
-	if (err) {
-		live_free(&now);
-		return err;
-	}
-	now_ns = clock_now();
-	keep_names(top, &now);
-	top_compare(top, &now);
-	top->running = now.running;
-	snprintf(top->status, sizeof(top->status), "%s", now.status);
-	if (now.running) {
-		note_secondary(top, &now);
-		top->cpu = cpu_share(top, &now, now_ns);
-		top->read_ns = now_ns;
-		live_free(&top->now);
-		top->now = now;
-		note_sizes(top);
-		return top_arrange(top);
-	}
-	/* the last table stays on the screen */
-	live_free(&now);
-	return 0;
+	top->read_ns = clock_now();
+	note_sizes(top);
+	return top_arrange(top);
 }
 
 void top_free(struct top *top)
 {
-	live_free(&top->now);
+	live_free(&top->live);
 	free(top->series.base);
 	free(top->rows);
 }
@@ -146,8 +85,8 @@ static __u64 next_window(const struct top *top, __u64 window_us)
 	__u64 next = 0;
 	size_t i;
 
-	for (i = 0; i < top->now.rows.nr; i++) {
-		__u64 us = top->now.rows.row[i].window_us;
+	for (i = 0; i < top->live.now.rows.nr; i++) {
+		__u64 us = top->live.now.rows.row[i].window_us;
 
 		if (us > window_us && (!next || us < next))
 			next = us;
@@ -165,15 +104,12 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 		     struct top_row *row)
 {
 	const struct live_class class = { .pid = wss->pid, .class = wss->class };
-	const struct wss_name name = { .pid = wss->pid };
 	const struct top_series key = series_key(wss);
-	const struct live_class *c = sorted_find(&top->now.classes, &class);
-	const struct wss_name *n = sorted_find(&top->now.names, &name);
+	const struct live_class *c = sorted_find(&top->live.now.classes, &class);
 	size_t i;
 
 	*row = (struct top_row) { .wss = *wss };
-	if (n)
-		memcpy(row->comm, n->comm, sizeof(row->comm));
+	snprintf(row->comm, sizeof(row->comm), "%s", live_comm(&top->live, wss->pid));
 	if (c) {
 		row->regions = c->regions;
 		row->hot = c->hot;
@@ -183,10 +119,10 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	row->series = sorted_find(&top->series, &key);
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
-	for (i = 0; i < top->now.rss.nr; i++) {
-		if (top->now.rss.row[i].pid == wss->pid) {
+	for (i = 0; i < top->live.rss.nr; i++) {
+		if (top->live.rss.row[i].pid == wss->pid) {
 			row->have_rss = true;
-			row->rss = top->now.rss.row[i].bytes;
+			row->rss = top->live.rss.row[i].bytes;
 		}
 	}
 }
@@ -244,8 +180,8 @@ static void add_target(struct top *top, const struct top_row *target)
 	size_t first = top->nr_rows, i;
 
 	top->rows[top->nr_rows++] = *target;
-	for (i = 0; i < top->now.rows.nr; i++) {
-		const struct wsmon_wss_row *wss = &top->now.rows.row[i];
+	for (i = 0; i < top->live.now.rows.nr; i++) {
+		const struct wsmon_wss_row *wss = &top->live.now.rows.row[i];
 
 		if (wss->pid != target->wss.pid ||
 		    wss->window_us != target->wss.window_us ||
@@ -265,7 +201,7 @@ static void add_target(struct top *top, const struct top_row *target)
 
 int top_arrange(struct top *top)
 {
-	size_t nr = top->now.rows.nr, targets = 0, i;
+	size_t nr = top->live.now.rows.nr, targets = 0, i;
 	struct top_row *target;
 
 	top->changed = false;
@@ -282,12 +218,13 @@ int top_arrange(struct top *top)
 	if (!top->shown_us || top->shown_us != top->window_us)
 		top->shown_us = next_window(top, 0);
 	for (i = 0; i < nr; i++) {
-		const struct wsmon_wss_row *wss = &top->now.rows.row[i];
+		const struct wsmon_wss_row *wss = &top->live.now.rows.row[i];
 
 		if (wss->class == WSMON_CLASS_ALL &&
 		    wss->window_us == top->shown_us)
 			fill_row(top, wss, &target[targets++]);
 	}
+	top->targets = targets;
 	qsort_r(target, targets, sizeof(*target), compare_rows, top);
 	for (i = 0; i < targets; i++)
 		add_target(top, &target[i]);

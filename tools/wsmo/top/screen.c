@@ -215,21 +215,20 @@ static void draw_head(const struct top *top)
 {
 	char window[UNITS_LEN], line[256], cpu[32] = "";
 	__u64 regions = 0;
-	unsigned int targets = top->now.names.nr;
-	const struct live_class *c = top->now.classes.base;
+	const struct live_class *c = top->live.now.classes.base;
 	size_t i;
 
-	for (i = 0; i < top->now.classes.nr; i++)
+	for (i = 0; i < top->live.now.classes.nr; i++)
 		if (c[i].class == WSMON_CLASS_ALL)
 			regions += c[i].regions;
-	if (top->cpu >= 0)
-		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->cpu);
-	snprintf(line, sizeof(line), "wsmo top: %s, %u process%s, %llu regions, window %s%s, %llu lost",
-		 *top->status ? top->status : "waiting", targets,
-		 targets == 1 ? "" : "es", regions,
+	if (top->live.cpu >= 0)
+		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->live.cpu);
+	snprintf(line, sizeof(line), "wsmo top: %s, %zu process%s, %llu regions, window %s%s, %llu lost",
+		 top->status, top->targets,
+		 top->targets == 1 ? "" : "es", regions,
 		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
 				 "-",
-		 cpu, top->now.lost);
+		 cpu, top->live.lost);
 	mvaddnstr(0, 0, line, COLS);
 	snprintf(line, sizeof(line), "by %s%s%s%s%s%s", top_sort_names[top->sort],
 		 top->reverse ? ", reversed" : "",
@@ -283,7 +282,7 @@ static void draw_rows(const struct top *top, int room)
 		attroff(A_BOLD);
 	}
 	if (!top->nr_rows && room > 0)
-		mvaddnstr(HEAD_LINES, 0, top->now.rows.nr ?
+		mvaddnstr(HEAD_LINES, 0, top->live.now.rows.nr ?
 			  "nothing matches the filter" :
 			  "no figures yet", COLS);
 }

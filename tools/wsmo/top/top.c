@@ -59,8 +59,11 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 {
 	struct top *top = arg;
 
-	if (rec)
+	if (rec) {
+		/* it uses names that the record may end */
 		top_record(top, rec);
+		live_take(&top->live, rec);
+	}
 	return top->record.session.started;
 }
 
@@ -75,23 +78,38 @@ static bool take_signals(struct top *top)
 	return go_on;
 }
 
-/* A session of our own is over at the stream's end */
-static bool is_over(const struct top *top)
+/* After the end of a session that others started: takes part in the next one, if it runs */
+static int join_next(struct top *top)
 {
-	return top_own(top) ? !top->record.session.started :
-					   !top->running;
+	struct session *s = &top->record.session;
+	int res;
+
+	session_close(s);
+	*s = (struct session) { .fd = -1 };
+	res = session_join(s);
+	if (res)
+		return res < 0 ? -1 : 1;
+	live_free(&top->live);
+	live_init(&top->live);
+	top->read_ns = 0;
+	strcpy(top->status, "running");
+	top_event(top, "monitoring started");
+	return 1;
 }
 
 /* Looks, and prints if there is no screen; Return: 1 to go on, 0 to end, or -1 */
 static int look(struct top *top)
 {
+	/* after the end the last table stays on the screen */
+	if (!top->record.session.started && !top->screen)
+		return 0;
+	if (!top->record.session.started && top->read_ns > top->live.time_ns)
+		return top_own(top) ? 1 : join_next(top);
+	if (!top->live.time_ns)
+		return 1;
 	if (top_update(top))
 		return -1;
-	if (top->screen)
-		return 1;
-	if (is_over(top))
-		return 0;
-	if (!top->nr_rows)
+	if (top->screen || !top->nr_rows)
 		return 1;
 	if (top_text_print(top))
 		return -1;
@@ -106,7 +124,7 @@ static int loop(struct top *top)
 		       next_ns + top->record.duration_ns : ~0ULL;
 	struct pollfd fds[] = {
 		{ .fd = top->record.signal_fd, .events = POLLIN },
-		{ .fd = top->record.session.fd, .events = POLLIN },
+		{ .events = POLLIN },
 		{ .fd = top->screen ? STDIN_FILENO : -1, .events = POLLIN },
 	};
 	int go_on = 1;
@@ -115,6 +133,11 @@ static int loop(struct top *top)
 		now = clock_now();
 		if (now >= end_ns)
 			return WSMO_OK;
+		/* the first figures do not wait, nor does the end of tables */
+		if (top->live.time_ns && !top->read_ns && !top->paused)
+			next_ns = now;
+		if (!top->screen && !top->record.session.started)
+			next_ns = now;
 		if (now >= next_ns) {
 			next_ns += (now - next_ns) / top->interval_ns *
 				   top->interval_ns + top->interval_ns;
@@ -125,8 +148,7 @@ static int loop(struct top *top)
 		if (top->screen)
 			top_screen_draw(top);
 		/* nothing follows the end of a session */
-		if (!top->record.session.started)
-			fds[1].fd = -1;
+		fds[1].fd = top->record.session.started ? top->record.session.fd : -1;
 		/* a resize interrupts poll() and comes as a key */
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
 		if (poll(fds, ARRAY_SIZE(fds),
@@ -134,6 +156,7 @@ static int loop(struct top *top)
 			fds[0].revents = fds[1].revents = fds[2].revents = 0;
 		if (fds[0].revents && !take_signals(top))
 			return WSMO_OK;
+		top->live.held = top->paused;
 		if (fds[1].revents &&
 		    session_take(&top->record.session, take_record, top) < 0)
 			return WSMO_FAILURE;
@@ -152,17 +175,17 @@ static int loop(struct top *top)
 static int begin(struct top *top)
 {
 	sigset_t mask;
+	int res;
 
 	if (top_own(top)) {
 		if (record_prepare(&top->record))
 			return WSMO_FAILURE;
 	} else {
-		if (live_status(top->status, sizeof(top->status), &top->running))
-			return WSMO_FAILURE;
-		if (!top->running) {
+		res = session_join(&top->record.session);
+		if (res > 0)
 			msg("nothing is being monitored; name processes with -p, or a command");
+		if (res)
 			return WSMO_FAILURE;
-		}
 	}
 	if (top->screen && top_screen_open())
 		return WSMO_FAILURE;
@@ -176,6 +199,7 @@ int cmd_top(int argc, char **argv)
 	static struct top top = {
 		.record = RECORD_INIT("top"),
 		.interval_ns = NSEC_PER_SEC,
+		.status = "running",
 	};
 	int status;
 
@@ -194,7 +218,7 @@ int cmd_top(int argc, char **argv)
 		},
 		.to = &top, .command = record_command, .check = check,
 	}, argc, argv);
-	record_follow(&top.record, false);
+	record_follow(&top.record, false, NULL);
 	top.window_us = top.record.window_us;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

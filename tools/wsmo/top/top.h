@@ -69,13 +69,12 @@ struct top_event {
  * @sort, @reverse, @no_classes, @filter: what to show, in which order
  * @changed:	one of those changed since top_arrange()
  * @paused:	do not update the figures
- * @now:	what was read last while monitoring ran
- * @status:	of the module, "running" or why not
- * @running:	it is running
+ * @live:	the figures of the last interval
+ * @status:	"running" or "ended"
  * @start_ns:	when this began
- * @read_ns:	when @now was read, 0 if it was not
- * @cpu:	CPU time of the kernel thread since the last look, negative if unknown
+ * @read_ns:	when the table was made, 0 before there were figures
  * @series:	struct top_series
+ * @targets:	number of processes, whatever the filter matches
  * @rows:	the table, @nr_rows
  * @shown_us:	the window it is of, 0 if there is none
  * @events:	the last ones, @nr_events so far
@@ -95,13 +94,12 @@ struct top {
 	bool changed;
 	bool paused;
 
-	struct live now;
-	char status[128];
-	bool running;
+	struct live live;
+	char status[16];
 	__u64 start_ns;
 	__u64 read_ns;
-	double cpu;
 	struct sorted series;
+	size_t targets;
 	struct top_row *rows;
 	size_t nr_rows;
 	__u64 shown_us;
@@ -122,7 +120,7 @@ static inline bool top_own(const struct top *top)
 void top_init(struct top *top);
 
 /**
- * top_update() - read the module's figures, note events, make the table
+ * top_update() - take the figures there are, make the table
  * Return: 0, or nonzero after a message
  */
 int top_update(struct top *top);
@@ -148,10 +146,6 @@ void top_lost(struct top *top, __u64 records);
 
 /** top_record() - note the event that a record of the stream is */
 void top_record(struct top *top, const struct wsmon_record *rec);
-
-
-/** top_compare() - note events between two looks at the text files */
-void top_compare(struct top *top, const struct live *now);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);
