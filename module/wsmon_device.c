@@ -3,7 +3,7 @@
  * wsmon_device.c - /dev/wsmon: a session for each open file
  *
  * An open file names its processes and attributes by write(), and reads its stream. The
- * session ends when the file is closed, however its owner dies.
+ * session ends when all files that named them are closed, however their owners die.
  * Documentation/reference/abi.rst describes the texts.
  *
  * Files that name the same processes share a monitor, so these are sampled once. Each file
@@ -33,6 +33,7 @@
  * @asked:	what was written of them: texts, each terminated
  * @asked_len:	bytes of @asked
  * @mon:	the monitor; NULL before processes were named, and after a stop
+ * @owner:	it named the processes; else it joined
  * @stopped:	it was told to stop
  * @buffer:	its records
  * @reader:	reads @buffer
@@ -43,6 +44,7 @@ struct device_file {
 	char *asked;
 	size_t asked_len;
 	struct wsmon_monitor *mon;
+	bool owner;
 	bool stopped;
 	struct wsmon_buffer buffer;
 	struct wsmon_reader reader;
@@ -84,52 +86,54 @@ err_free:
 	return err;
 }
 
-/*
- * End a file's part in a session. Return: the monitor, if nobody else uses it: it is not in
- * the list any more, and to be given to device_finish(). Context: monitors_lock held.
- */
-static struct wsmon_monitor *device_leave(struct device_file *f)
+/* End a file's part in a session, unless it is the last owner. Context: monitors_lock held. */
+static void device_leave(struct device_file *f)
 {
 	struct wsmon_monitor *mon = f->mon;
 
 	f->mon = NULL;
-	f->stopped = true;
-	if (!--mon->users) {
-		list_del(&mon->node);
-		return mon;
-	}
 	wsmon_lock_anyway(mon);
 	if (mon->running)
 		wsmon_stream_stats(mon->session);
 	wsmon_buffer_leave(&f->buffer);
 	mutex_unlock(&mon->lock);
-	return NULL;
-}
-
-/* End the session of a monitor that only @f used. Context: monitors_lock not held. */
-static void device_finish(struct device_file *f, struct wsmon_monitor *mon)
-{
-	if (!mon)
+	if (--mon->users)
 		return;
-	wsmon_set_targets(mon, NULL);
-	mutex_lock(&mon->lock);
-	wsmon_buffer_leave(&f->buffer);
-	mutex_unlock(&mon->lock);
 	wsmon_session_free(mon->session);
 	clear_bit(mon->slot, slots);
 	kfree(mon);
 }
 
+/*
+ * End a file's part in a session. The last owner ends the session, for those that joined
+ * it, too. What a buffer has can still be read. Context: device_file.lock held, or nobody
+ * else has the file; monitors_lock not held, so that others need not wait for a round.
+ */
+static void device_stop(struct device_file *f)
+{
+	struct wsmon_monitor *mon = f->mon;
+	bool last;
+
+	mutex_lock(&monitors_lock);
+	last = f->owner && !--mon->owners;
+	/* nobody can join from here on; the file still is a user */
+	if (last)
+		list_del(&mon->node);
+	mutex_unlock(&monitors_lock);
+	if (last)
+		wsmon_set_targets(mon, NULL);
+	mutex_lock(&monitors_lock);
+	device_leave(f);
+	mutex_unlock(&monitors_lock);
+	f->stopped = true;
+}
+
 static int device_release(struct inode *inode, struct file *file)
 {
 	struct device_file *f = file->private_data;
-	struct wsmon_monitor *mon = NULL;
 
-	mutex_lock(&monitors_lock);
 	if (f->mon)
-		mon = device_leave(f);
-	mutex_unlock(&monitors_lock);
-	device_finish(f, mon);
+		device_stop(f);
 	wsmon_buffer_exit(&f->buffer);
 	kfree(f->asked);
 	kvfree(f);
@@ -177,7 +181,7 @@ static bool monitor_fits(const struct wsmon_monitor *mon, const struct device_fi
 }
 
 /* Return: 0, -EBUSY if attributes differ; -ESRCH if its session has ended. */
-static int monitor_join(struct wsmon_monitor *mon, struct device_file *f)
+static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool owner)
 {
 	int err = 0;
 
@@ -189,6 +193,8 @@ static int monitor_join(struct wsmon_monitor *mon, struct device_file *f)
 	if (!err) {
 		wsmon_buffer_join(&f->buffer, mon);
 		mon->users++;
+		mon->owners += owner;
+		f->owner = owner;
 		f->mon = mon;
 		/* it is told targets and mappings at once */
 		WRITE_ONCE(mon->session->called, true);
@@ -210,7 +216,7 @@ static int device_join(struct device_file *f, const struct wsmon_scope *scope,
 
 	list_for_each_entry_reverse(mon, &monitors, node) {
 		if (!scope || monitor_has(mon, scope, pids)) {
-			err = monitor_join(mon, f);
+			err = monitor_join(mon, f, scope);
 			if (err != -ESRCH)
 				break;
 		}
@@ -242,6 +248,8 @@ static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 	}
 	set_bit(mon->slot, slots);
 	mon->users = 1;
+	mon->owners = 1;
+	f->owner = true;
 	list_add_tail(&mon->node, &monitors);
 	f->mon = mon;
 	return 0;
@@ -336,10 +344,9 @@ static int device_mark(struct device_file *f, const char *text, size_t len)
 	return ret;
 }
 
-/* Do what a text asks for. @text has the attributes. Context: monitors_lock held. */
+/* Do what a text asks for, but a stop. @text has the attributes. Context: monitors_lock held. */
 static int device_do(struct device_file *f, const struct wsmon_request *req, const u32 *pids,
-		     struct cgroup *cgroup, const char *text, size_t len,
-		     struct wsmon_monitor **finish)
+		     struct cgroup *cgroup, const char *text, size_t len)
 {
 	struct wsmon_attrs attrs = f->attrs;
 	size_t asked_len = f->asked_len;
@@ -348,8 +355,6 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 	/* a file has one session in its life */
 	if ((req->nr_pids || cgroup || req->join) && (f->mon || f->stopped))
 		err = -EALREADY;
-	else if (req->stop && !f->mon)
-		err = -ESRCH;
 	if (!err && req->has_attrs)
 		err = device_set_attrs(f, text, len);
 	if (!err && req->nr_pids)
@@ -359,8 +364,6 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 		err = device_watch_cgroup(f, cgroup);
 	if (!err && req->join)
 		err = device_join(f, NULL, NULL);
-	if (!err && req->stop)
-		*finish = device_leave(f);
 	if (err && !f->mon) {
 		f->attrs = attrs;
 		f->asked_len = asked_len;
@@ -373,7 +376,6 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 /* Parse a text, and do what it asks for. Context: device_file.lock held. */
 static int device_command(struct device_file *f, char *text, size_t len, u32 *pids)
 {
-	struct wsmon_monitor *finish = NULL;
 	struct cgroup *cgroup = NULL;
 	struct wsmon_request req;
 	int err;
@@ -381,6 +383,12 @@ static int device_command(struct device_file *f, char *text, size_t len, u32 *pi
 	err = wsmon_request_parse(&req, pids, WSMON_MAX_TARGETS, text, len);
 	if (err)
 		return err;
+	if (req.stop) {
+		if (!f->mon)
+			return -ESRCH;
+		device_stop(f);
+		return 0;
+	}
 	if (req.cgroup) {
 		cgroup = wsmon_cgroup_get(req.cgroup, req.cgroup_len);
 		if (IS_ERR(cgroup))
@@ -389,10 +397,9 @@ static int device_command(struct device_file *f, char *text, size_t len, u32 *pi
 	}
 	err = -ERESTARTSYS;
 	if (!mutex_lock_interruptible(&monitors_lock)) {
-		err = device_do(f, &req, pids, cgroup, text, len, &finish);
+		err = device_do(f, &req, pids, cgroup, text, len);
 		mutex_unlock(&monitors_lock);
 	}
-	device_finish(f, finish);
 	if (cgroup)
 		wsmon_cgroup_put(cgroup);
 	return err;

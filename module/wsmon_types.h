@@ -365,6 +365,7 @@ struct wsmon_session {
  * @buffers:	where records go, a buffer for each reader
  * @node:	its place among the monitors of the device (wsmon_device.c)
  * @users:	open files of the device that use it (wsmon_device.c)
+ * @owners:	those of them that named its processes; others joined
  */
 struct wsmon_monitor {
 	struct mutex ctl;	/* outside of lock */
@@ -378,6 +379,7 @@ struct wsmon_monitor {
 	struct list_head buffers;
 	struct list_head node;
 	u32 users;
+	u32 owners;
 };
 
 /**

@@ -17,8 +17,9 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
-THREAD, PROBES, DEVICE = ("module/wsmon_%s.c" % n for n in ("thread", "probes", "device"))
-INTERVAL, TASK, MEMBER = ("module/wsmon_%s.c" % n for n in ("interval", "task", "member"))
+THREAD, DEVICE = ("module/wsmon_%s.c" % n for n in ("thread", "device"))
+INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
+MEMBER, PROBES, KEPT = ("module/members/wsmon_%s.c" % n for n in ("member", "probes", "kept"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
@@ -74,7 +75,7 @@ MUTATIONS = [
          "	int n = 0;\n	while (!(ran = wsmon_target_ran(t, mm)) && n++ < 100)\n"
          "		schedule_timeout_idle(HZ / 10);\n")]),
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
-        (CORE, "	wsmon_set_targets(&wsmon, NULL, 0, NULL);\n", "")]),
+        (CORE, "	wsmon_set_targets(&wsmon, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
         (SESSION, "	wsmon_session_free(old);\n", "")]),
     ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
@@ -95,7 +96,7 @@ MUTATIONS = [
                  "	    !buffer_put_lost(b, rec->time_ns)) {",
          "	if (!buffer_put_lost(b, rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
-        (BUFFER, "!(b->owed && room)", "!b->owed")]),
+        (BUFFER, "!(owed && b->owed && room)", "!b->owed")]),
     ("anybody_may_open", "6.12", SELF + "security_test.py", [
         (STATE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
     ("pids_of_the_host", "6.12", SELF + "security_test.py", [
@@ -125,14 +126,14 @@ MUTATIONS = [
         (REGIONS, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
     ("child_not_followed", "6.12", SELF + "children_test.py", [
-        (MEMBER, "		if (m->session->follow)\n", "		if (0)\n")]),
+        (MEMBER, "		if (m->session->follow && !m->session->cgroup)\n", "		if (0)\n")]),
     ("always_followed", "6.12", SELF + "children_test.py", [
-        (MEMBER, "		if (m->session->follow)\n", "		if (1)\n")]),
+        (MEMBER, "		if (m->session->follow && !m->session->cgroup)\n", "		if (1)\n")]),
     ("threads_are_members", "6.12", SELF + "children_test.py", [
         (PROBES, " && !same_thread_group(parent, child)", ""),
         (MEMBER, "	if (member_exists(ss, task_tgid(child)))\n		return;\n", "")]),
     ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
-        (THREAD, "	return READ_ONCE(ss->nr_members) ?", "	return ss->nr_alive ?")]),
+        (THREAD, "	return READ_ONCE(ss->nr_members) ||", "	return ss->nr_alive ||")]),
     ("no_more_spare_members", "6.12", SELF + "children_test.py", [
         (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n	return", "	return")]),
     ("member_pid_not_put", "6.12", SELF + "children_test.py", [
@@ -159,8 +160,7 @@ MUTATIONS = [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
-        ("module/group/wsmon_visit.c", "		v->looked_ns = looked;\n		v->absent",
-         "		v->looked_ns = now;\n		v->absent")]),
+        (YOUNG, "	    (u8)(note >> NOTE_TIME_BITS) == pass->owner)", "	    0)")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
@@ -170,28 +170,46 @@ MUTATIONS = [
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
-        (DEVICE, "		wsmon_set_targets(mon, NULL, 0, NULL);\n	}\n	mutex_lock",
-         "	}\n	mutex_lock"),
+        (DEVICE, "	if (last)\n		wsmon_set_targets(mon, NULL);\n", ""),
         (DEVICE, "	wsmon_session_free(mon->session);\n", ""),
-        (DEVICE, "	kfree(mon);\n}", "}")]),
+        (DEVICE, "	kfree(mon);\n}\n\n/*\n * End", "}\n\n/*\n * End")]),
+    ("who_joins_owns", "6.12", SELF + "device_test.py", [
+        (DEVICE, "		mon->owners += owner;\n		f->owner = owner;\n",
+         "		mon->owners++;\n		f->owner = true;\n")]),
     ("same_processes_sampled_twice", "6.12", SELF + "device_test.py", [
-        (DEVICE, "if (!pids || monitor_has(mon, pids, nr)) {", "if (!pids) {")]),
+        (DEVICE, "if (!scope || monitor_has(mon, scope, pids)) {", "if (!scope) {")]),
     ("part_of_the_processes_is_enough", "6.12", SELF + "device_test.py", [
-        (DEVICE, "	if (ss->nr_targets != nr)\n		return false;\n", ""),
-        (DEVICE, "		if (j == nr)\n			return false;", "		if (j < nr)\n			return true;")]),
+        (DEVICE, "	if (ss->nr_targets != scope->nr)\n		return false;\n", ""),
+        (DEVICE, "		if (j == scope->nr)\n			return false;",
+         "		if (j < scope->nr)\n			return true;")]),
     ("others_attributes_taken", "6.12", SELF + "device_test.py", [
-        (DEVICE, "else if (f->asked && memcmp", "else if (0 && memcmp")]),
+        (DEVICE, "	else if (!monitor_fits(mon, f))", "	else if (0)")]),
     ("a_leaver_ends_all", "6.12", SELF + "device_test.py", [
-        (DEVICE, "	if (!mon->users) {\n		list_del(&mon->node);\n		wsmon_set_targets(mon, NULL, 0, NULL);\n	}",
-         "	if (!mon->users)\n		list_del(&mon->node);\n	wsmon_set_targets(mon, NULL, 0, NULL);")]),
+        (DEVICE, "	last = f->owner && !--mon->owners;", "	last = true;\n	mon->owners--;"),
+        (DEVICE, "	if (last)\n		list_del(&mon->node);", "	if (last)\n		list_del_init(&mon->node);")]),
     ("refused_attributes_stay", "6.12", SELF + "device_test.py", [
-        (DEVICE, "		f->attrs = attrs;\n		f->asked = asked;\n", "")]),
+        (DEVICE, "		f->attrs = attrs;\n		f->asked_len = asked_len;\n", "")]),
     ("notes_not_read", "6.12", SELF + "device_test.py", [
-        (YOUNG, "if (!pass->since || atomic_read(&samplers) < 2)", "if (1)")]),
+        (YOUNG, "	if (!pass->since)\n		return false;", "	if (1)\n		return false;")]),
+    ("notes_not_read_by_checks", "6.12", SELF + "device_test.py", [
+        (WALK, "!w->pass.settle && !w->pass.since &&", "!w->pass.settle &&")]),
+    ("notes_not_written", "6.12", SELF + "device_test.py", [
+        (YOUNG, "	if (!pass->shared)\n", "	if (1)\n")]),
+    ("cgroup_not_scanned", "6.12", SELF + "cgroup_test.py", [
+        (THREAD, "		wsmon_cgroup_scan(ss);\n", "")]),
+    ("who_left_the_cgroup_stays", "6.12", SELF + "cgroup_test.py", [
+        (TASK, "	if (!m->session->cgroup)\n		return true;", "	return true;")]),
+    ("children_in_the_cgroup_missed", "6.12", SELF + "cgroup_test.py", [
+        (MEMBER, "		if (wsmon_cgroup_has(ss, task))\n", "		if (0)\n")]),
+    ("removed_cgroup_watched", "6.12", SELF + "cgroup_test.py", [
+        ("module/members/wsmon_cgroup.c", "ss->cgroup && READ_ONCE(ss->cgroup->self.flags) & CSS_ONLINE",
+         "ss->cgroup")]),
+    ("cgroup_of_others_taken_for_it", "6.12", SELF + "cgroup_test.py", [
+        (DEVICE, "return scope->cgroup == ss->cgroup;", "return ss->cgroup;")]),
     ("budget_not_shared", "6.12", SELF + "device_test.py", [
-        (THREAD, "max(permille / nr, 1U)", "max(permille, nr)")]),
+        (STATE, "attrs.cpu_permille /= max(atomic_read(&running), 1);", ";")]),
     ("sampled_twice_without_young_flag", "6.1", SELF + "device_test.py", [
-        (MEMBER, "other->session->mon != ss->mon", "0")]),
+        (MEMBER, "		if (m->session->mon != ss->mon)\n", "		if (0)\n")]),
     ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
         (BUFFER, "			stats->lost_bytes = b->sum_bytes;\n		}",
          "			stats->lost_bytes = b->sum_bytes;\n		}\n		if (rec->type == WSMON_REC_SNAPSHOT && buffer_room(b) < rec->size + BUFFER_SPARE)\n			break;")]),

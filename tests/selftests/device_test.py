@@ -263,9 +263,12 @@ def joins_the_last():
             s.read(0.5)
             pids = {r.pid for r in s.records() if r.type == "WSS"}
             assert pids == {b.pid}, pids
-        assert threads() == 1
-        s.close()
+            # whoever joins is told at once
+            assert [r.pid for r in s.records() if r.type == "TARGET"] == [b.pid]
+        # those that began it are gone
         assert not threads()
+        records = s.read_all()
+        assert records[-1].type == "END" and records[-1].reason == 0
 
 
 def marks_all():
