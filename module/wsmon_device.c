@@ -29,6 +29,7 @@
 /**
  * struct device_file - an open file
  * @lock:	serialises writes
+ * @ns:		pid namespace in which it was opened, referenced
  * @attrs:	attributes, before there is a monitor
  * @asked:	what was written of them: texts, each terminated
  * @asked_len:	bytes of @asked
@@ -40,6 +41,7 @@
  */
 struct device_file {
 	struct mutex lock;	/* outside of all others */
+	struct pid_namespace *ns;
 	struct wsmon_attrs attrs;
 	char *asked;
 	size_t asked_len;
@@ -74,6 +76,7 @@ static int device_open(struct inode *inode, struct file *file)
 	if (err)
 		goto err_uncount;
 	mutex_init(&f->lock);
+	f->ns = get_pid_ns(task_active_pid_ns(current));
 	f->attrs = wsmon_default_attrs;
 	wsmon_reader_init(&f->reader, &f->buffer);
 	file->private_data = f;
@@ -135,6 +138,7 @@ static int device_release(struct inode *inode, struct file *file)
 	if (f->mon)
 		device_stop(f);
 	wsmon_buffer_exit(&f->buffer);
+	put_pid_ns(f->ns);
 	kfree(f->asked);
 	kvfree(f);
 	atomic_dec(&nr_files);
@@ -283,7 +287,7 @@ static int device_watch_pids(struct device_file *f, const struct wsmon_scope *sc
 /* Watch a cgroup. Context: monitors_lock held. */
 static int device_watch_cgroup(struct device_file *f, struct cgroup *cgroup)
 {
-	struct wsmon_scope scope = { .cgroup = cgroup, .ns = task_active_pid_ns(current) };
+	struct wsmon_scope scope = { .cgroup = cgroup, .ns = f->ns };
 	int err = device_join(f, &scope, NULL);
 
 	return err == -ESRCH ? device_begin(f, &scope) : err;
@@ -359,7 +363,7 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 		err = device_set_attrs(f, text, len);
 	if (!err && req->nr_pids)
 		err = device_watch_pids(f, &(struct wsmon_scope){
-			.pids = pids, .nr = req->nr_pids, .ns = task_active_pid_ns(current) });
+			.pids = pids, .nr = req->nr_pids, .ns = f->ns });
 	if (!err && cgroup)
 		err = device_watch_cgroup(f, cgroup);
 	if (!err && req->join)
