@@ -150,6 +150,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);
+bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran);
 bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);

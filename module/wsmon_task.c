@@ -155,6 +155,47 @@ bool wsmon_member_belongs(const struct wsmon_member *m)
 }
 
 /**
+ * wsmon_member_slept - tell whether a member cannot have accessed memory since the last call
+ * @m:		the member
+ * @mm:		the mm it had then: only an identity
+ * @ran:	what the last call stored
+ *
+ * As wsmon_target_ran(), for a process of which nothing else is known.
+ */
+bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran)
+{
+	struct task_struct *leader, *thread;
+	unsigned int nr = 0, users = 0;
+	bool slept = false;
+	u64 sum = 0;
+
+	rcu_read_lock();
+	leader = pid_task(m->pid, PIDTYPE_TGID);
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
+		slept = true;
+		for_each_thread(leader, thread) {
+			slept &= !task_is_running(thread);
+			/* pairs with finish_task(): as in wsmon_target_ran() */
+			slept &= !smp_load_acquire(&thread->on_cpu);
+			sum += READ_ONCE(thread->se.sum_exec_runtime);
+			if (READ_ONCE(thread->mm) != mm)
+				continue;
+			nr++;
+			task_lock(thread);
+			if (thread->mm == mm)
+				users = atomic_read(&thread->mm->mm_users);
+			task_unlock(thread);
+		}
+		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
+		       READ_ONCE(leader->signal->nr_threads);
+	}
+	rcu_read_unlock();
+	slept &= nr && users == nr + wsmon_members_keeping(m, mm) && sum == *ran;
+	*ran = sum;
+	return slept;
+}
+
+/**
  * wsmon_target_alive - tell whether any thread of a target is not in exit
  * @t:	the target
  */

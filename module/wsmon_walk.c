@@ -373,8 +373,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now)
 {
 	struct wsmon_walk w = {
-		.pass = { .member = t->member, .mm = mm, .session = ss,
-			  .owner = 2 * ss->mon->slot },
+		.pass = { .member = t->member, .mm = mm, .session = ss },
 		.tries = WSMON_LOCK_TRIES,
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
@@ -447,8 +446,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle)
 {
 	struct wsmon_walk w = {
-		.pass = { .member = m, .mm = mm, .session = ss, .settle = settle,
-			  .owner = 2 * ss->mon->slot + 1 },
+		.pass = { .member = m, .mm = mm, .session = ss, .settle = settle },
 		.tries = WSMON_LOCK_TRIES,
 		.frames = true,
 	};

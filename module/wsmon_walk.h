@@ -32,7 +32,6 @@ struct wsmon_entry {
  * @mm:		the address space, referenced
  * @session:	the session
  * @dirty_tlb:	processors may use translations without setting Accessed bits
- * @owner:	whose samples they are, in notes of cleared bits
  * @shared:	others sample this process, too: take notes
  * @since:	a bit that others cleared since then counts as set; 0: it does not
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
@@ -46,7 +45,6 @@ struct wsmon_pass {
 	struct mm_struct *mm;
 	struct wsmon_session *session;
 	u64 since;
-	u8 owner;
 	bool shared;
 	bool dirty_tlb;
 	bool settle;

@@ -209,9 +209,10 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
  * note may be overwritten by another with the same hash. Samplers write notes at the same
  * time, so a note is one word:
  *
- *	63 to 48	more of the hash
- *	47 to 40	whose samples
+ *	63 to 40	more of the hash
  *	39 to 0		when, in 1024 ns: it repeats after 13 days
+ *
+ * A sampler's own notes are not later than its look at the page.
  */
 
 /* log2 of the number of notes */
@@ -245,7 +246,7 @@ static u64 *young_find_note(const void *entry, u64 *tag)
 {
 	u64 hash = (u64)(unsigned long)entry * GOLDEN_RATIO_64;
 
-	*tag = hash << NOTES_BITS >> (NOTE_TIME_BITS + 8) << (NOTE_TIME_BITS + 8);
+	*tag = hash << NOTES_BITS >> NOTE_TIME_BITS << NOTE_TIME_BITS;
 	return &notes[hash >> (64 - NOTES_BITS)];
 }
 
@@ -257,12 +258,11 @@ static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry
 	if (!pass->since)
 		return false;
 	note = READ_ONCE(*young_find_note(entry, &tag));
-	if ((note ^ tag) >> (NOTE_TIME_BITS + 8) ||
-	    (u8)(note >> NOTE_TIME_BITS) == pass->owner)
+	if ((note ^ tag) >> NOTE_TIME_BITS)
 		return false;
-	since = pass->since >> NOTE_TICK_BITS;
+	since = (pass->since >> NOTE_TICK_BITS) + 1;
 	now = ktime_get_ns() >> NOTE_TICK_BITS;
-	return ((note - since) & NOTE_TIME_MASK) <= now - since;
+	return now >= since && ((note - since) & NOTE_TIME_MASK) <= now - since;
 }
 
 static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
@@ -272,8 +272,7 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
 	if (!pass->shared)
 		return;
 	note = young_find_note(entry, &tag);
-	WRITE_ONCE(*note, tag | (u64)pass->owner << NOTE_TIME_BITS |
-			  (ktime_get_ns() >> NOTE_TICK_BITS & NOTE_TIME_MASK));
+	WRITE_ONCE(*note, tag | (ktime_get_ns() >> NOTE_TICK_BITS & NOTE_TIME_MASK));
 }
 
 /**

@@ -81,6 +81,8 @@ struct wsmon_object {
  * @blind:	it could not be looked at when it ended
  * @ending:	it has ended, but was not looked at yet
  * @ended:	it counts among @nr_ended of the group
+ * @slept:	it has accessed nothing in this interval
+ * @ran:	for wsmon_member_slept()
  */
 struct wsmon_share {
 	struct list_head node;
@@ -106,6 +108,8 @@ struct wsmon_share {
 	bool blind;
 	bool ending;
 	bool ended;
+	bool slept;
+	u64 ran;
 };
 
 /**
@@ -237,11 +241,18 @@ void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
 bool wsmon_group_has_ended(struct wsmon_group *g, u64 page);
+bool wsmon_group_has_slept(struct wsmon_group *g, u64 page);
 
 /* Is a region, at one end, private memory of a member that ended? */
 static inline bool wsmon_region_has_ended(struct wsmon_group *g, const struct wsmon_region *r)
 {
 	return wsmon_group_has_ended(g, r->start) || wsmon_group_has_ended(g, r->end - 1);
+}
+
+/* Is a region private memory of members that have slept? */
+static inline bool wsmon_region_has_slept(struct wsmon_group *g, const struct wsmon_region *r)
+{
+	return wsmon_group_has_slept(g, r->start) && wsmon_group_has_slept(g, r->end - 1);
 }
 
 /* wsmon_visit.c */

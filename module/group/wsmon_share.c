@@ -370,6 +370,15 @@ bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
 	return entry && xa_pointer_tag(entry) != TAG_OBJECT && (!s->member || s->ending);
 }
 
+/** wsmon_group_has_slept - tell whether a page is private memory of a member that has slept */
+bool wsmon_group_has_slept(struct wsmon_group *g, u64 page)
+{
+	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
+	const struct wsmon_share *s = entry;
+
+	return entry && xa_pointer_tag(entry) != TAG_OBJECT && s->slept;
+}
+
 /**
  * wsmon_group_forget - forget members that ended, and objects that nobody maps any more
  * @g:		the group

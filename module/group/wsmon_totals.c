@@ -57,11 +57,17 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	struct wsmon_share *s;
 	u32 i;
 
+	list_for_each_entry(m, &ss->members, node) {
+		s = m->share;
+		if (s)
+			s->slept = wsmon_member_slept(m, s->mm, &s->ran) && s->known && !s->ending;
+	}
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		/* what ended cannot be looked at again */
-		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r);
+		/* what ended cannot be looked at again; what slept need not be */
+		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r) &&
+			 !wsmon_region_has_slept(g, r);
 		r->last = !!r->armed_ns;
 	}
 	list_for_each_entry(s, &g->shares, node) {
@@ -71,6 +77,9 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		cond_resched();
 	}
 	list_for_each_entry(m, &ss->members, node) {
+		/* its samples saw nothing */
+		if (m->share && m->share->slept)
+			continue;
 		s = wsmon_group_get_share(ss, m, &mm, iv->now);
 		if (!s) {
 			/* it has ended, and is looked at soon */

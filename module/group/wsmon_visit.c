@@ -213,10 +213,13 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		     u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
+	bool none = true;
 	u32 i, k, h;
 
 	for (i = 0; i < s->nr_visits; i++)
-		s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
+		none &= s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
+	if (none)
+		return;
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];

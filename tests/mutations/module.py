@@ -160,7 +160,9 @@ MUTATIONS = [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
-        (YOUNG, "	    (u8)(note >> NOTE_TIME_BITS) == pass->owner)", "	    0)")]),
+        (WALK, "v->looked_ns = notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
+    ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
+        (TASK, " && sum == *ran;", ";")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 import wsmontest as w
-from device_test import MIB, Session, error, threads
+from device_test import MIB, YOUNG_FLAG, Session, error, threads
 
 ROOT = os.path.join(tempfile.mkdtemp(), "cgroup")
 ATTRS = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 cpu_permille=1000 "
@@ -89,18 +89,24 @@ def processes():
     with Cgroup():
         for name, mib in ("test", 4), ("test", 8), ("test/below", 16):
             worker(name, mib, mapped[0], each=mapped[1])
-        worker(None, 32, mapped[0], each=mapped[1])
-        with Session(ATTRS + "cgroup=/test") as s, Session(ATTRS + "cgroup=/test/below") as below:
-            assert threads() == 2
-            time.sleep(5)
-            records = check(s, 28)
-            # the heaps of three interpreters are in it
-            sizes = totals(records, "shmem")[2:]
-            assert all(7.7 < x[0] < 8.4 for x in sizes), sizes
-            groups = [r for r in records if r.type == "GROUP"]
-            assert {g.members for g in groups} == {3}, groups
-            check(below, 16)
-        subprocess.run(["pkill", "-f", shared])
+        outside = worker(None, 32, mapped[0], each=mapped[1])
+        try:
+            with Session(ATTRS + "cgroup=/test") as s:
+                if YOUNG_FLAG:
+                    with Session(ATTRS + "cgroup=/test/below") as below:
+                        assert threads() == 2
+                        time.sleep(5)
+                        check(below, 16)
+                else:
+                    assert error(Session, "cgroup=/test/below") == "EBUSY"
+                    time.sleep(5)
+                records = check(s, 28)
+        finally:
+            outside.kill()
+        # the heaps of three interpreters are in it
+        sizes = totals(records, "shmem")[2:]
+        assert all(7.7 < x[0] < 8.4 for x in sizes), sizes
+        assert {r.members for r in records if r.type == "GROUP"} == {3}
 
 
 def members(session, seconds):
@@ -167,7 +173,7 @@ def short_lives():
         per = 2 / (8 / began) * 8
         print("# about %.0f MiB: %s" % (per, " ".join("%.0f [%.0f %.0f]" % x for x in sizes)))
         middle = sorted(x[0] for x in sizes)[len(sizes) // 2]
-        assert 0.6 * per < middle < 2 * per
+        assert 0.5 * per < middle < 2 * per
 
 
 def the_machine():
@@ -207,9 +213,11 @@ def many():
         code = "for i in range(299):\n if not os.fork():\n  time.sleep(1000)\n"
         worker("test", 1, code)
         assert members(s, 6) == 300
+        s.read(8)
         stats = [r for r in s.records() if r.type == "STATS"]
-        share = (stats[-1].cpu_ns - stats[1].cpu_ns) / (stats[-1].time_ns - stats[1].time_ns)
-        print("# %.1f %% of a processor" % (100 * share))
+        for first, last in (stats[1], stats[8]), (stats[-10], stats[-1]):
+            print("# %.1f %% of a processor" % (
+                100 * (last.cpu_ns - first.cpu_ns) / (last.time_ns - first.time_ns)))
 
 
 def main():
