@@ -134,7 +134,7 @@ def other_views():
            re.sub(rb"\s+", b" ", d.read("x.svg")), "wss: a picture", res)
 
 
-def cgroup(accept):
+def cgroup(accept=False):
     """A cgroup has a name, and no target."""
     name, data = "/system.slice/x.service", samples.cgroup()
     for view in "wss", "summary":
