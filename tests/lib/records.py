@@ -87,9 +87,10 @@ def wss(t, pid, cls, nbytes, low, high, mapped, window_us=1000000):
                                       low, high, mapped))
 
 
-def group(t, members, came=0, went=0, missed=0, regions=500, visits=1500, interval_ns=10**9):
+def group(t, members, came=0, went=0, missed=0, regions=500, visits=1500, interval_ns=10**9,
+          path=b""):
     return record(GROUP, t, struct.pack("<Q6I", interval_ns, members, came, went, missed, regions,
-                                        visits))
+                                        visits) + (path + b"\0" if path else b""))
 
 
 def total(t, cls, nbytes, low, high, mapped, window_us=1000000):

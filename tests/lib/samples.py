@@ -175,6 +175,20 @@ def family():
     return out + r.end(T0 + 4 * SEC + 3, 1)
 
 
+def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,)):
+    """A cgroup: totals, and no target."""
+    out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250))
+    for i in range(seconds):
+        t = T0 + (i + 1) * SEC
+        out += r.group(t, 3 + i, came=1, path=path)
+        for window in windows:
+            for cls, mib in (("all", 40 + i % 4 + window), ("anon", 30), ("file", 10 + i % 4)):
+                out += r.total(t, cls, mib * MIB, (mib - 2) * MIB, (mib + 2) * MIB, 400 * MIB,
+                               window * 1000000)
+    t += 1
+    return out + r.stats(t, budget=2000, members=6) + r.end(t, 1)
+
+
 def small():
     """A record of each kind that has a size to get wrong."""
     out = r.header(T0) + r.target(T0, PID, b"x")

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Sessions of a cgroup: processes in it, moved there or away, forked, many."""
+import contextlib
+import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -220,12 +223,97 @@ def many():
                 100 * (last.cpu_ns - first.cpu_ns) / (last.time_ns - first.time_ns)))
 
 
+def wsmo(*args, **more):
+    return subprocess.run(["wsmo", *args], capture_output=True, text=True, check=False, **more)
+
+
+@contextlib.contextmanager
+def recording(cgroup, *options):
+    """wsmo record of it, while the body runs; gets the file and, in the end, what was said"""
+    file = os.path.join(tempfile.mkdtemp(), "data")
+    p = subprocess.Popen(["wsmo", "record", "-o", file, "--cgroup", cgroup, "--cpu", "100%",
+                          "--sample", "50ms", "--aggr", "500ms", "--window", "500ms", *options],
+                         stderr=subprocess.PIPE, text=True)
+    p.file = file
+    try:
+        w.wait_for("recording", lambda: os.path.exists(file) or p.poll() is not None)
+        yield p
+        p.said = p.communicate(timeout=30)[1]
+        assert p.returncode == 0, (p.returncode, p.said)
+    finally:
+        p.kill()
+
+
+def report(view, file, *options):
+    r = wsmo("report", view, "--json", "-i", file, *options)
+    assert r.returncode == 0 and not r.stderr, r
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+@w.measured
+def recorded():
+    """Each form of the path; three processes with memory of their own, and some that is shared"""
+    shared = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "shared")
+    with open(shared, "wb") as f:
+        f.truncate(32 << 20)
+    with Cgroup():
+        for name, mib in ("test", 16), ("test", 32), ("test/below", 60):
+            worker(name, mib, "s = mmap.mmap(os.open('%s', os.O_RDWR), 32 << 20)\n" % shared,
+                   each=" s[:16 << 20:4096] = bytes(16 << 8)\n")
+        for path in os.path.join(ROOT, "test"), "/test/", "test":
+            with recording(path, "-d", "5") as p:
+                pass
+            group, *rows = report("summary", p.file, "--time", "1.2,")
+            means = {r["class"]: r["mean"] / MIB for r in rows if r.get("scope") == "group"}
+            print("# %s: total %.1f MiB, anon %.1f of 108, shmem %.1f of 16" % (
+                path, group["mean"] / MIB, means["anon"], means["shmem"]))
+            assert group["type"] == "group" and group["name"] == "/test", group
+            assert group["members_max"] == 3 and group["targets"] is None, group
+            assert abs(means["anon"] + means["shmem"] - 124) < 124 * 0.03, means
+            # beside it there are text, heap and stacks of three interpreters
+            assert 124 * 0.97 < group["mean"] / MIB < 124 * 1.03 + 12, group
+            rows = report("wss", p.file, "--class", "all")
+            assert len(rows) > 6 and all(
+                (r["scope"], r["name"], r["pid"], r["comm"]) == ("group", "/test", None, None)
+                for r in rows), rows
+            assert "LOST" not in p.said and "removed" not in p.said, p.said
+        r = wsmo("record", "-o", p.file, "--cgroup", "/test/none")
+        assert r.returncode == 1 and "no such cgroup (of version 2): /test/none" in r.stderr, r
+        with open(p.file, "rb") as f:
+            assert f.read(5) == b"WSMON"
+
+
+def recorded_to_its_end():
+    """It is removed; the user ends it; all processes"""
+    with Cgroup() as c:
+        worker("test/below", 1)
+        with recording("test/below") as p:
+            time.sleep(2)
+            c.empty("test/below")
+            os.rmdir(os.path.join(ROOT, "test/below"))
+        assert "the cgroup was removed: /test/below" in p.said, p.said
+        assert report("summary", p.file)[-1]["ended"] == "targets gone"
+        with recording("test") as p:
+            time.sleep(2)
+            p.send_signal(signal.SIGINT)
+        assert report("summary", p.file)[-1]["ended"] == "stopped"
+        worker("test", 8)
+        with recording(ROOT, "-d", "2") as p:
+            pass
+        assert report("summary", p.file)[0]["name"] == "all processes"
+        r = wsmo("record", "-o", p.file, "-d", "4", "--cpu", "100%", "--all")
+        group = report("summary", p.file)[0]
+        print("# %(name)s: %(mean)d bytes, %(members_max)d processes" % group)
+        assert r.returncode == 0 and group["name"] == "all processes", r
+        assert 8 * MIB < group["mean"] < 16 * MIB and group["members_max"] > 2, group
+
+
 def main():
     os.mkdir(ROOT)
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         w.main(processes, come_and_go, ends_with_its_cgroup, short_lives, the_machine, refused,
-               many)
+               many, recorded, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 

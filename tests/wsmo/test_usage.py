@@ -87,6 +87,12 @@ def main(_accept):
     refused("recrod", word="recrod")
     refused("record", word="nothing to record")
     refused("record", "-p", "1", "--", "true", word="not both")
+    for args in (("--cgroup", "/x", "-p", "1"), ("--all", "-p", "1"),
+                 ("--all", "--", "true"), ("--cgroup", "x", "true")):
+        refused("record", *args, word="neither -p nor a command")
+    refused("record", "--all", "--cgroup", "/x", word="only one of --cgroup and --all")
+    for path in "", "/a b", "/a\tb", "x\n":
+        refused("record", "--cgroup", path, word="not the path of a cgroup")
     for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc", "1 2",
                 "4294967296", "9" * 400):
         refused("record", "-p", pid, word="not a process id")

@@ -200,6 +200,16 @@ static const char *check_stack(const struct wsmon_rec_stack *s)
 	return NULL;
 }
 
+static const char *check_group(const struct wsmon_rec_group *g)
+{
+	const char *path = (const char *)(g + 1);
+	size_t size = g->rec.size - sizeof(*g);
+
+	if (size && !memchr(path, '\0', size))
+		return "a path without an end";
+	return NULL;
+}
+
 static const char *check_mark(const struct wsmon_rec_mark *m)
 {
 	if (!memchr(m->text, '\0', m->rec.size - sizeof(*m)))
@@ -230,6 +240,8 @@ static const char *check_record(const struct wsmon_record *rec)
 		return check_stack((const void *)rec);
 	case WSMON_REC_MARK:
 		return check_mark((const void *)rec);
+	case WSMON_REC_GROUP:
+		return check_group((const void *)rec);
 	case WSMON_REC_PACKED:
 		return unpack_check((const void *)rec);
 	default:
@@ -343,6 +355,13 @@ void reader_copy(const struct wsmon_record *rec, void *to, size_t size)
 {
 	memset(to, 0, size);
 	memcpy(to, rec, rec->size < size ? rec->size : size);
+}
+
+const char *reader_cgroup(const struct wsmon_record *rec)
+{
+	if (rec->type != WSMON_REC_GROUP || rec->size == sizeof(struct wsmon_rec_group))
+		return "";
+	return (const char *)rec + sizeof(struct wsmon_rec_group);
 }
 
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid)

@@ -102,6 +102,9 @@ enum reader_result reader_next(struct reader *r,
  */
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid);
 
+/** reader_cgroup() - get the path of the cgroup that a GROUP record names, else "" */
+const char *reader_cgroup(const struct wsmon_record *rec);
+
 /**
  * reader_copy() - copy a record into the structure that this program knows
  * @to:		the structure; fields that an older writer did not know become 0

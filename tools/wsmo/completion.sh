@@ -30,7 +30,7 @@ _wsmo_argument()
 		mapfile -t COMPREPLY < <(compgen -f -- "$2")
 		compopt -o filenames 2>/dev/null
 		;;
-	DIR*)
+	DIR*|CGROUP)
 		mapfile -t COMPREPLY < <(compgen -d -- "$2")
 		compopt -o filenames 2>/dev/null
 		;;

@@ -325,6 +325,9 @@ def refusals():
                sorted(os.listdir(d.name)) == ["data", "debug"],
                "  and nothing was changed", os.listdir(d.name))
 
+        for option in "--all", "--cgroup=/x":
+            untouched("a cgroup without a device", option,
+                      words=("a cgroup can only be watched with /dev/wsmon",))
         me = str(os.getpid())
         untouched("no such process", "-p", "1,2147483647",
                   words=("there is no process 2147483647",))

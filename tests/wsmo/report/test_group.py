@@ -134,6 +134,57 @@ def other_views():
            re.sub(rb"\s+", b" ", d.read("x.svg")), "wss: a picture", res)
 
 
+def cgroup(accept=False):
+    """A cgroup has a name, and no target."""
+    name, data = "/system.slice/x.service", samples.cgroup()
+    for view in "wss", "summary":
+        args = ("report", view, "-i", "-")
+        res = run(*args, stdin=data)
+        golden("cgroup.%s.txt" % view, res.stdout, accept, res.returncode == 0 and
+               name.encode() in res.stdout and not res.stderr, res.stderr)
+        same_numbers(view + " of a cgroup", *args, stdin=data, not_raw=["name"])
+    rows = lines("wss", data=data)
+    ok(len(rows) == 12 and {(x["scope"], x["name"], x["pid"], x["comm"]) for x in rows} ==
+       {("group", name, None, None)}, "wss: all rows are of the cgroup", rows)
+    first, *rest = lines("summary", data=data)
+    ok(first["type"] == "group" and first["name"] == name and first["targets"] is None and
+       first["members_max"] == 6 and rest[-1]["intervals"] == 4 and
+       [x["type"] for x in rest] == ["wss_summary"] * 3 + ["recording"],
+       "summary: the cgroup, its classes, the recording", first, rest)
+    first = lines("summary", "--time", "3.5,", data=samples.cgroup(b"/"))[0]
+    ok(first["name"] == "all processes", "the root's name", first)
+    for view, status in ("hot", 0), ("regions", 0), ("heatmap", 1):
+        res = run("report", view, "-i", "-", stdin=data)
+        ok(res.returncode == status and not res.stdout and res.stderr.count(b"\n") == 1 and
+           b"a cgroup was recorded, as a whole: for '%s'" % view.encode() in res.stderr,
+           "%s says that it needs processes" % view, res)
+    res = run("report", "peaks", "-i", "-", stdin=data)
+    ok(res.returncode == 0 and not res.stdout and b"no marks; peaks are found of proc" in res.stderr,
+       "and peaks", res)
+    long = samples.cgroup(seconds=30, windows=(1, 2, 4, 8))
+    rows = lines("curve", data=long)
+    ok([(x["pid"], x["window_us"]) for x in rows] == [(None, n * 1000000) for n in (1, 2, 4, 8)] and
+       all(x["p50"] for x in rows), "a curve of a cgroup", rows)
+    res = run("report", "sizing", "-i", "-", stdin=long)
+    ok(res.returncode == 0 and b"\n/system.slice/x.service: " in res.stdout, "and its sizing", res)
+    page = html.embedded(html.page(long))
+    ok(page["group"] == name and len(page["sizing"]) == 1 and not page["maps"] and
+       {s["pid"] for s in page["wss"]} == {0}, "its page", page["group"], page["sizing"])
+    with Directory() as d:
+        for view in "wss", "curve", "sizing":
+            res = run("report", view, "-o", d.path("x.svg"), "-i", "-", stdin=long)
+            ok(res.returncode == 0 and not res.stderr, view + ": a picture", res)
+        res = run("report", "wss", "-o", d.path("y.svg"), "-i", "-",
+                  stdin=samples.cgroup(b"/docker-" + b"0123456789abcdef" * 8 + b".scope"))
+        ok(b"abcdef.scope (total)" in d.read("y.svg"), "of a long path the end is shown", res)
+    res = run("report", "raw", "-i", "-", stdin=r.header(T0) + r.record(
+        r.GROUP, T0, bytes(32) + b"/unended"))
+    ok(res.returncode == 1 and b"a path without an end" in res.stderr, "a path without an end", res)
+    out = run("export", "openmetrics", "-i", "-", stdin=data).stdout
+    ok(b'wsmon_working_set_bytes{group="/system.slice/x.service",class="all"' in out,
+       "openmetrics has the cgroup", out)
+
+
 def exports():
     out = run("export", "openmetrics", "-i", "-", stdin=samples.family()).stdout.decode()
     ok(re.search(r'^wsmon_working_set_bytes\{group="make and 1 more",class="all",window_seconds="1"\} '
@@ -156,3 +207,4 @@ def main(accept):
     curves()
     other_views()
     exports()
+    cgroup(accept)

@@ -68,7 +68,7 @@ def wrong(kind, fields, x):
 
 
 def tables(views):
-    recordings = (samples.main(), samples.stacks(), samples.family(),
+    recordings = (samples.main(), samples.stacks(), samples.family(), samples.cgroup(),
                   sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
     for view, kinds in views.items():
         seen, bad = set(), []
@@ -89,7 +89,7 @@ def tables(views):
 
 def records(raw):
     got, bad = {}, []
-    for data in samples.main(), samples.stacks(), samples.small(), samples.family():
+    for data in samples.main(), samples.stacks(), samples.small(), samples.family(), samples.cgroup():
         for line in run("report", "raw", "--json", "-i", "-", stdin=data).stdout.splitlines():
             x = json.loads(line)
             if re.match(r"type\d+$", x["type"]):

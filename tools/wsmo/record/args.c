@@ -152,6 +152,8 @@ void record_check(struct argp_state *state, void *to)
 
 	if (r->cmd && r->pids.nr)
 		usage_error(state, "either -p or a command, not both");
-	if (!r->cmd && !r->pids.nr && !r->optional)
+	if (r->session.cgroup && (r->cmd || r->pids.nr))
+		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
+	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
 		usage_error(state, "nothing to %s: name processes with -p, or a command", r->verb);
 }

@@ -105,6 +105,21 @@ void output_record(struct output *o, const struct wsmon_record *rec)
 	o->records++;
 }
 
+void output_named(struct output *o, const struct wsmon_record *rec, size_t size,
+		  const char *text)
+{
+	size_t len = *text ? strlen(text) + 1 : 0;
+	struct wsmon_record head = *rec;
+	static const char zeros[8];
+
+	head.size = size + len + -len % 8;
+	output_put(o, &head, sizeof(head));
+	output_put(o, rec + 1, size - sizeof(head));
+	output_put(o, text, len);
+	output_put(o, zeros, -len % 8);
+	o->records++;
+}
+
 void output_flush(struct output *o)
 {
 	size_t done = 0;

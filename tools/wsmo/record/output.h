@@ -50,6 +50,12 @@ void output_put(struct output *o, const void *data, size_t size);
 /** output_record() - append a record */
 void output_record(struct output *o, const struct wsmon_record *rec);
 
+/**
+ * output_named() - append a record with a text behind its @size bytes, if there is a text
+ */
+void output_named(struct output *o, const struct wsmon_record *rec, size_t size,
+		  const char *text);
+
 /** output_flush() - write the buffer to the file */
 void output_flush(struct output *o);
 

@@ -8,6 +8,7 @@
 #include "cli/units.h"
 #include "record.h"
 #include "cli/stack_request.h"
+#include "session/cgroup.h"
 
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
@@ -38,10 +39,27 @@ static void set_marks(struct argp_state *state, char *arg,
 	marks_parse(state, arg, &((struct record *)to)->marks);
 }
 
+static void set_cgroup(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct record *r = to;
+
+	if (r->session.cgroup)
+		usage_error(state, "only one of --cgroup and --all");
+	if (arg && (!*arg || arg[strcspn(arg, " \t\n\v\f\r")]))
+		usage_error(state, "'%s' is not the path of a cgroup, which has no blanks", arg);
+	/* no process is a target: there are no stacks */
+	r->stacks.wanted = false;
+	r->session.cgroup = cgroup_path(arg ? arg : "");
+}
+
 static const struct option_desc options[] = {
 	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an old one", OPT_TEXT,
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
+	{ "--cgroup=CGROUP, --all", .help = "Monitor all processes of a cgroup, or all", .kind = OPT_DOC },
+	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
+	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
 	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL, .call = set_marks },
 	{ "no-stacks", 0, NULL, "Take no call stacks at peaks and marks", OPT_CLEAR,
 	  OPT_AT(struct record, stacks.wanted) },
@@ -80,6 +98,8 @@ static void report(const struct record *r)
 		    units_time(hold, st->max_hold_ns));
 	if (budget_text(text, &r->budget))
 		msg("%s", text);
+	if (r->session.cgroup && r->reason == WSMON_END_TARGETS_GONE)
+		msg("the cgroup was removed: %s", r->session.cgroup);
 	msg("now see: wsmo report %s -i %s", r->sizing ? "sizing" : "summary",
 	    r->file);
 }
@@ -96,12 +116,12 @@ int cmd_record(int argc, char **argv)
 	r.stacks.interval_ns = NSEC_PER_SEC;
 	options_parse(&(struct command_line) {
 		.name = "wsmo record",
-		.args = "-p PID,...\n[--] COMMAND [ARG...]",
+		.args = "-p PID,... | --cgroup CGROUP | --all\n[--] COMMAND [ARG...]",
 		.doc = "Record the working set of running processes, or of a command, to a file."
 		       "\vDefaults: --sample 100ms --aggr 1s "
-		       "--window 1s --max-regions 2000 --cpu 3%. wsmo-record(1) has more options.\n"
-		       "Ends with the command or the last process, after --duration, or on Ctrl-C. "
-		       "Exits with the command's status. Under sudo it runs as the user who called it.",
+		       "--window 1s --max-regions 2000 --cpu 3%.\n"
+		       "wsmo-record(1) has more options. Ends with the command, the last process or the "
+		       "cgroup, after --duration, or on Ctrl-C. Exits with the command's status.",
 		.groups = {
 			OPT_GROUP(options, &r), OPT_GROUP(record_target_options, &r),
 			OPT_GROUP(record_attr_options, &r), OPT_GROUP(debugfs_options, NULL),

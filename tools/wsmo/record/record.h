@@ -68,7 +68,7 @@ struct record_hooks {
  * @wss:	the first target's last WSS
  * @group:	the last GROUP
  * @total:	the last TOTAL of all classes
- * @ended:	END came
+ * @ended:	END came, for @reason
  * @failed:	recording ended early, after a message
  */
 struct record {
@@ -103,6 +103,7 @@ struct record {
 	struct wsmon_rec_group group;
 	struct wsmon_rec_total total;
 	bool ended;
+	__u32 reason;
 	bool failed;
 };
 

@@ -53,7 +53,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	return -1;
 }
 
-/* The pids as "target" wants them; Return: malloc()ed */
+/* The pids as "target" wants them, or the cgroup; Return: malloc()ed */
 static char *target_text(const struct record *r)
 {
 	char *text = NULL;
@@ -62,6 +62,8 @@ static char *target_text(const struct record *r)
 
 	if (!f)
 		return NULL;
+	if (r->session.cgroup)
+		fputs(r->session.cgroup, f);
 	if (r->cmd)
 		fprintf(f, "%d", r->child.pid);
 	for (i = 0; i < r->pids.nr; i++)
@@ -148,6 +150,7 @@ int record_finish(struct record *r, int status)
 	packer_free(&r->packer);
 	targets_free(&r->targets);
 	free(r->pids.pid);
+	free(r->session.cgroup);
 	return status;
 }
 

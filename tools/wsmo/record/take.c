@@ -27,23 +27,14 @@ void record_mappings(struct record *r)
 
 static void write_area(struct record *r, const struct wsmon_rec_area *area)
 {
-	union {
-		struct wsmon_rec_area rec;
-		char room[sizeof(struct wsmon_rec_area) + MAPS_NAME + 8];
-	} named;
-	char *name = named.room + sizeof(named.rec);
-	size_t len;
+	char name[MAPS_NAME];
 
 	if (area->rec.size > sizeof(*area) && area->path[0]) {
 		output_record(&r->output, &area->rec);
 		return;
 	}
-	named.rec = *area;
 	maps_name(&r->maps, area, name);
-	len = *name ? strlen(name) + 1 : 0;
-	memset(name + len, 0, 8);
-	named.rec.rec.size = sizeof(named.rec) + len + -len % 8;
-	output_record(&r->output, &named.rec.rec);
+	output_named(&r->output, &area->rec, sizeof(*area), name);
 }
 
 static void take_area(struct record *r, const struct wsmon_rec_area *area)
@@ -94,8 +85,11 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 	/* nothing follows END */
 	if (rec->type == WSMON_REC_END)
 		stacks_end(&r->stacks, &r->output);
-	output_record(&r->output, r->file && !r->no_pack ?
-		      packer_take(&r->packer, rec) : rec);
+	if (rec->type == WSMON_REC_GROUP && r->session.cgroup)
+		output_named(&r->output, rec, sizeof(r->group), r->session.cgroup);
+	else
+		output_record(&r->output, r->file && !r->no_pack ?
+			      packer_take(&r->packer, rec) : rec);
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
 		take_target(r, (const void *)rec);
@@ -128,6 +122,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_END:
 		r->ended = true;
+		r->reason = ((const struct wsmon_rec_end *)(const void *)rec)->reason;
 		break;
 	}
 }

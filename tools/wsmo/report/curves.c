@@ -62,14 +62,30 @@ static const struct table_desc sizing_desc = {
 	.type = "sizing", .columns = sizing_columns, .nr = ARRAY_SIZE(sizing_columns),
 };
 
+/**
+ * struct view - state of the view
+ * @curves:	the curves
+ * @group:	names the group if it is a cgroup
+ */
+struct view {
+	struct wsmon_curves *curves;
+	struct group group;
+};
+
 static void curves_view_begin(struct report *rp)
 {
-	rp->data = need(wsmon_curves_new(&rp->reader.header));
+	struct view *v = need(calloc(1, sizeof(*v)));
+
+	v->curves = need(wsmon_curves_new(&rp->reader.header));
+	rp->data = v;
 }
 
 static void curves_view_record(struct report *rp, const struct wsmon_record *rec)
 {
-	collect_curves(rp->data, &rp->filter, rec);
+	struct view *v = rp->data;
+
+	collect_curves(v->curves, &rp->filter, rec);
+	group_take(&v->group, &rp->filter, rec);
 }
 
 static void explain_no_curve(const struct wsmon_curves *cs)
@@ -107,7 +123,8 @@ static void curves_view_end(struct report *rp,
 			    int (*draw)(const struct report *rp, const struct wsmon_curves *cs),
 			    void (*print)(const struct report *rp, const struct wsmon_curves *cs))
 {
-	struct wsmon_curves *cs = rp->data;
+	struct view *v = rp->data;
+	struct wsmon_curves *cs = v->curves;
 	int nr = wsmon_curves_fit(cs);
 
 	if (nr < 0)
@@ -123,6 +140,7 @@ static void curves_view_end(struct report *rp,
 		explain_left_out(cs);
 	}
 	wsmon_curves_free(cs);
+	free(v);
 }
 
 static struct cell pid_cell(const struct wsmon_curve *of)
@@ -224,10 +242,13 @@ static void print_words(const struct report *rp, const struct wsmon_curve *of)
 {
 	const struct sizing_choice *choice = rp->options;
 	double knee = wsmon_knee(of, choice->max_refaults);
-	char size[UNITS_LEN], name[4 * WSMON_COMM_LEN];
+	char size[UNITS_LEN], name[GROUP_PATH];
+	const struct group *group = &((struct view *)rp->data)->group;
+	bool cgroup = of->group && *group->path;
 	FILE *f = rp->out.f;
 
-	fprintf(f, "\n%s", text_clean(name, sizeof(name), of->comm));
+	fprintf(f, "\n%s", text_clean(name, sizeof(name),
+				      cgroup ? group_name(group, 0, NULL) : of->comm));
 	if (of->pid)
 		fprintf(f, " (%u)", of->pid);
 	if (of->class != WSMON_CLASS_ALL)

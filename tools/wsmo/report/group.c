@@ -37,6 +37,8 @@ static void take_stats(struct group *g, const struct wsmon_record *rec)
 
 void group_take(struct group *g, const struct filter *filter, const struct wsmon_record *rec)
 {
+	if (!*g->path)
+		snprintf(g->path, sizeof(g->path), "%s", reader_cgroup(rec));
 	if (rec->type == WSMON_REC_TARGET)
 		take_target(g, (const void *)rec);
 	else if (rec->type == WSMON_REC_GROUP && filter_wants(filter, rec))
@@ -47,6 +49,8 @@ void group_take(struct group *g, const struct filter *filter, const struct wsmon
 
 const char *group_name(const struct group *g, size_t targets, char *name)
 {
+	if (*g->path)
+		return strcmp(g->path, "/") ? g->path : "all processes";
 	if (targets > 1)
 		snprintf(name, GROUP_NAME, "%s and %zu more", g->comm, targets - 1);
 	else

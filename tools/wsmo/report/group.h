@@ -9,14 +9,17 @@
 
 #include "libwsmon/filter.h"
 
-/* Max. bytes of a group's name */
+/* Max. bytes of a group's name, if it is that of targets */
 #define GROUP_NAME	(WSMON_COMM_LEN + 32)
+
+#define GROUP_PATH	4096
 
 /**
  * struct group - what TARGET and GROUP records say; zeroed, nothing yet
  * @pid:	the first target
  * @comm:	its name
  * @named:	there was a target
+ * @path:	of the cgroup; empty if there is none
  * @intervals:	aggregation intervals with several members
  * @min:	smallest number of members of such an interval
  * @max:	largest number
@@ -29,6 +32,7 @@ struct group {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
 	bool named;
+	char path[GROUP_PATH];
 	__u64 intervals;
 	__u32 min, max;
 	__u64 came, went, missed, unfollowed;
@@ -38,9 +42,10 @@ struct group {
 void group_take(struct group *g, const struct filter *filter, const struct wsmon_record *rec);
 
 /**
- * group_name() - name the group by its first target
+ * group_name() - name the group: by its cgroup, or by its first target
  * @targets:	number of targets
- * @name:	gets the name, at most GROUP_NAME bytes
+ * @name:	room for GROUP_NAME bytes
+ * Return: the name
  */
 const char *group_name(const struct group *g, size_t targets, char *name);
 

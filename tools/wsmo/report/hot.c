@@ -328,6 +328,7 @@ const struct report_view report_hot = {
 	.takes = TAKES_CLASS | TAKES_FORMAT,
 	.own = own,
 	.options = &options,
+	.of_processes = true,
 	.begin = hot_begin,
 	.record = hot_record,
 	.end = hot_end,

@@ -281,7 +281,8 @@ static void print_all(struct report *rp)
 			fputc('\n', rp->out.f);
 		print_stacks(rp);
 	} else if (!n) {
-		msg("no peaks and no marks");
+		msg(rp->of_cgroup ? "no marks; peaks are found of processes, and a cgroup was recorded as a whole" :
+				    "no peaks and no marks");
 	}
 }
 

@@ -143,7 +143,7 @@ static const struct field mark_fields[] = {
 #define RECORD wsmon_rec_group
 static const struct field group_fields[] = {
 	N64(interval_ns), N32(members), N32(came), N32(went), N32(missed), N32(regions),
-	N32(visits), { 0 }
+	N32(visits), { "path", TEXT, sizeof(struct wsmon_rec_group) }, { 0 }
 };
 
 #undef RECORD

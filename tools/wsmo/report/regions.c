@@ -139,6 +139,7 @@ const struct report_view report_regions = {
 	.takes = TAKES_CLASS | TAKES_FORMAT,
 	.own = own,
 	.options = &options,
+	.of_processes = true,
 	.begin = regions_begin,
 	.record = regions_record,
 	.end = regions_end,

@@ -34,6 +34,7 @@ struct output {
  * @out:	where to print
  * @reader:	reads the recording
  * @windows_seen: bit n: window n of @filter was recorded
+ * @of_cgroup:	it is the recording of a cgroup: no process has figures of its own
  * @cut:	the recording ends inside a record; known at the end
  * @failed:	the view failed, and has printed a message
  * @data:	state of the view
@@ -46,6 +47,7 @@ struct report {
 	struct output out;
 	struct reader reader;
 	__u32 windows_seen;
+	bool of_cgroup;
 	bool cut;
 	bool failed;
 	void *data;
@@ -66,6 +68,7 @@ struct report {
  * @takes:	TAKES_*
  * @own:	its own options, or NULL
  * @options:	what they set, with the defaults
+ * @of_processes: shows what only processes with figures of their own have
  * @no_snapshots: skip snapshots, which is much faster
  * @begin:	called after the header was read
  * @scan:	NULL, or the recording is read twice and this is called for each
@@ -81,6 +84,7 @@ struct report_view {
 	unsigned int takes;
 	const struct option_desc *own;
 	void *options;
+	bool of_processes;
 	bool no_snapshots;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);

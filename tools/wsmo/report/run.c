@@ -134,6 +134,7 @@ static int walk(struct report *rp)
 			if (rec->type == WSMON_REC_WSS)
 				note_window(rp, (const void *)rec);
 			note_secondary(rp, rec);
+			rp->of_cgroup |= *reader_cgroup(rec);
 			rp->view->record(rp, rec);
 			/* a closed pipe, or a full disk */
 			if (output_error()) {
@@ -235,6 +236,9 @@ static int run(struct report *rp)
 
 	if (fd >= 0 && !start_reader(rp, fd)) {
 		status = rp->view->scan ? read_twice(rp) : walk(rp);
+		if (rp->of_cgroup && rp->view->of_processes)
+			msg("a cgroup was recorded, as a whole: for '%s' record its processes with -p",
+			    rp->view->name);
 		if (status == WSMO_OK && (rp->failed || window_missing(rp)))
 			status = WSMO_FAILURE;
 		reader_free(&rp->reader);

@@ -189,7 +189,7 @@ static void print_recording(const struct report *rp)
 	table_row(table, (struct cell[]) {
 		[R_START]	= cell_s(when),
 		[R_DURATION]	= cell_u(s->last_ns - s->first_ns),
-		[R_INTERVALS]	= cell_u(s->intervals),
+		[R_INTERVALS]	= cell_u(s->intervals ? s->intervals : s->group.intervals),
 		[R_SAMPLE]	= cell_u(s->attrs.sample_us),
 		[R_AGGR]	= cell_u(s->attrs.aggr_us),
 		[R_WINDOW]	= cell_u(s->window_us),
@@ -440,6 +440,9 @@ static void summary_end(struct report *rp)
 	size_t i;
 
 	for (i = !has_group(s); i < ARRAY_SIZE(print); i++) {
+		/* of processes alone */
+		if (rp->of_cgroup && (print[i] == print_touched || print[i] == print_memory))
+			continue;
 		if (i > !has_group(s) && rp->out.format != TABLE_JSON)
 			fputc('\n', rp->out.f);
 		print[i](rp);

@@ -289,7 +289,7 @@ static void print_group(const struct report *rp)
 {
 	const struct wss *w = rp->data;
 	const struct group *g = &w->kept.group;
-	char name[GROUP_NAME], clean[4 * GROUP_NAME], min[32] = "";
+	char name[GROUP_NAME], clean[GROUP_PATH], min[32] = "";
 
 	if (!g->intervals || rp->out.format != TABLE_HUMAN)
 		return;

@@ -39,6 +39,10 @@ int session_open(struct session *s)
 
 	debugfs_load_module();
 	res = open_device(s);
+	if (res > 0 && s->cgroup) {
+		msg("a cgroup can only be watched with " DEVICE ", which is not in use here: load the module (modprobe wsmon), and leave out --debugfs");
+		return -1;
+	}
 	return res > 0 ? fallback_open(s) : res;
 }
 
@@ -106,7 +110,7 @@ static char *request(const struct session *s, bool attrs, const char *target)
 	for (i = 0; attrs && i < s->nr_settings; i++)
 		fprintf(f, "%s=%s ", s->settings[i].key, s->settings[i].value);
 	if (target)
-		fputs("pid=", f);
+		fputs(s->cgroup ? "cgroup=" : "pid=", f);
 	for (; target && *target && *target != '\n'; target++)
 		fputc(*target == ' ' ? ',' : *target, f);
 	fclose(f);
@@ -204,10 +208,32 @@ static int start_device(struct session *s, const char *target)
 	return 1;
 }
 
+/* Return: was it said what an error of the cgroup means? */
+static bool explain_cgroup(const struct session *s, int err)
+{
+	if (!s->cgroup)
+		return false;
+	switch (err) {
+	case -ENOENT:
+		msg("no such cgroup (of version 2): %s", s->cgroup);
+		return true;
+	case -EOPNOTSUPP:
+		msg("this kernel has no cgroups (CONFIG_CGROUPS)");
+		return true;
+	case -EINVAL:
+		msg("the module cannot watch cgroups: load the one that belongs to this wsmo");
+		return true;
+	default:
+		return false;
+	}
+}
+
 int session_start(struct session *s, const char *target)
 {
 	int err = s->device ? start_device(s, target) : fallback_start(s, target);
 
+	if (explain_cgroup(s, err))
+		return -1;
 	switch (err) {
 	case 0:
 		s->started = true;

@@ -32,6 +32,7 @@ struct setting {
 /**
  * struct session - the session, and the stream it is read from
  * @settings:	@nr_settings attributes to set
+ * @cgroup:	watch the processes of this cgroup, a path below its mount point; or NULL
  * @device:	it is an open file of /dev/wsmon, not in debugfs
  * @changed:	debugfs: they are set and must be restored
  * @started:	it runs
@@ -44,6 +45,7 @@ struct setting {
 struct session {
 	struct setting settings[SESSION_ATTRS];
 	size_t nr_settings;
+	char *cgroup;
 	bool device;
 	bool changed;
 	bool started;

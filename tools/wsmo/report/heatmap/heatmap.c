@@ -222,7 +222,8 @@ static void heatmap_end(struct report *rp)
 	if (rp->failed) {
 		/* with a message */
 	} else if (!m->targets.nr && rp->out.format == TABLE_HUMAN) {
-		msg("there is nothing to draw: --time, --pid, --class and --address leave no region over");
+		if (!rp->of_cgroup)
+			msg("there is nothing to draw: --time, --pid, --class and --address leave no region over");
 		rp->failed = true;
 	} else if (rp->out.picture.file) {
 		rp->failed = draw(rp) != 0;
@@ -276,6 +277,7 @@ const struct report_view report_heatmap = {
 	.takes = TAKES_CLASS | TAKES_FORMAT | TAKES_PICTURE | TAKES_TEXT_SIZE,
 	.own = own,
 	.options = &options,
+	.of_processes = true,
 	.begin = heatmap_begin,
 	.scan = heatmap_scan,
 	.scanned = heatmap_scanned,

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/units.h"
@@ -117,8 +118,10 @@ static void series_name(char *buf, size_t size, const struct wsmon_wss_row *row,
 	const struct wss_name *name = sorted_find(names, &key);
 	char window[UNITS_LEN], who[64];
 
+	/* the end of a path says most */
 	if (row->group)
-		snprintf(who, sizeof(who), "%s (total)", group);
+		snprintf(who, sizeof(who), "%s (total)",
+			 strlen(group) > 48 ? group + strlen(group) - 48 : group);
 	else
 		snprintf(who, sizeof(who), "%s (%u)", name ? name->comm : "", row->pid);
 	snprintf(buf, size, "%s %s, window %s", who,
