@@ -255,6 +255,16 @@ void wsmon_stream_group(const struct wsmon_session *ss, u64 now)
 	}
 }
 
+static void stats_add_regions(struct wsmon_rec_stats *rec, const struct wsmon_regions *rs)
+{
+	u32 i;
+
+	rec->regions += rs->nr;
+	rec->budget += rs->budget;
+	for (i = 0; i < rs->nr; i++)
+		rec->samples += rs->r[i].n[1] ? 2 : 1;
+}
+
 /**
  * wsmon_stats_fill - fill in the counters of a session, but those of a buffer
  * @rec:	the record; its header is left to the caller
@@ -266,7 +276,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 		      const struct wsmon_session *ss)
 {
 	const struct wsmon_stats *s = &ss->stats;
-	u32 i, j;
+	u32 i;
 
 	memset(rec, 0, sizeof(*rec));
 	rec->rounds = s->rounds;
@@ -291,14 +301,10 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
 	rec->late_max_ns = ss->late.max;
 	rec->hold_p99_ns = wsmon_hist_percentile(&ss->hold, 99);
-	for (i = 0; i < ss->nr_targets; i++) {
-		const struct wsmon_regions *rs = &ss->targets[i].regions;
-
-		rec->regions += rs->nr;
-		rec->budget += rs->budget;
-		for (j = 0; j < rs->nr; j++)
-			rec->samples += rs->r[j].n[1] ? 2 : 1;
-	}
+	for (i = 0; i < ss->nr_targets; i++)
+		stats_add_regions(rec, &ss->targets[i].regions);
+	if (ss->group)
+		stats_add_regions(rec, &ss->group->regions);
 }
 
 /**

@@ -28,6 +28,9 @@
 /* The group gets this share of max_regions, the targets the rest; without targets, all */
 #define GROUP_SHARE	2U
 
+/* It keeps this share of them: much of its cost is that of members, not of regions */
+#define LEAST_SHARE	8U
+
 /* Pages looked at of the private memory of a member that came and went */
 #define PAST_DRAWS	128U
 
@@ -122,10 +125,12 @@ void wsmon_group_free(struct wsmon_session *ss)
 u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target)
 {
 	struct wsmon_group *g = ss->group;
+	u32 least;
 
 	if (!g)
 		return target;
-	g->regions.budget = clamp_t(u64, regions / group_share(ss), 1, g->regions.limit);
+	least = max(g->regions.limit / LEAST_SHARE, 1U);
+	g->regions.budget = clamp_t(u64, regions / group_share(ss), least, g->regions.limit);
 	return target - target / GROUP_SHARE;
 }
 

@@ -46,8 +46,8 @@ static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 		missing = due - (now->rounds - was->rounds) - (now->late_rounds - was->late_rounds);
 	else	/* some may be missing because all targets slept */
 		missing = was->sample_ns > sample_ns ? due - time / was->sample_ns : 0;
-	/* intervals do not begin and end with a round exactly */
-	if (missing > 1)
+	/* without targets there is a round an interval; these do not begin and end exactly */
+	if (missing > 1 && b->targets)
 		b->left_out += missing;
 	b->rounds += due;
 	b->time += time;
