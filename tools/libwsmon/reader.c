@@ -205,7 +205,7 @@ static const char *check_group(const struct wsmon_rec_group *g)
 	const char *path = (const char *)(g + 1);
 	size_t size = g->rec.size - sizeof(*g);
 
-	if (size && !memchr(path, '\0', size))
+	if (size && *path == '/' && !memchr(path, '\0', size))
 		return "a path without an end";
 	return NULL;
 }
