@@ -93,6 +93,7 @@ def main(_accept):
     refused("record", "--all", "--cgroup", "/x", word="only one of --cgroup and --all")
     for path in "", "/a b", "/a\tb", "x\n":
         refused("record", "--cgroup", path, word="not the path of a cgroup")
+    refused("record", "--cgroup", "/x" * 2000, word="too long")
     for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc", "1 2",
                 "4294967296", "9" * 400):
         refused("record", "-p", pid, word="not a process id")

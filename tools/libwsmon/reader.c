@@ -205,7 +205,7 @@ static const char *check_group(const struct wsmon_rec_group *g)
 	const char *path = (const char *)(g + 1);
 	size_t size = g->rec.size - sizeof(*g);
 
-	if (size && !memchr(path, '\0', size))
+	if (size && *path == '/' && !memchr(path, '\0', size))
 		return "a path without an end";
 	return NULL;
 }
@@ -359,9 +359,12 @@ void reader_copy(const struct wsmon_record *rec, void *to, size_t size)
 
 const char *reader_cgroup(const struct wsmon_record *rec)
 {
+	const char *path = (const char *)rec + sizeof(struct wsmon_rec_group);
+
 	if (rec->type != WSMON_REC_GROUP || rec->size == sizeof(struct wsmon_rec_group))
 		return "";
-	return (const char *)rec + sizeof(struct wsmon_rec_group);
+	/* anything else is what a newer writer adds */
+	return *path == '/' ? path : "";
 }
 
 bool reader_pid(const struct wsmon_record *rec, __u32 *pid)

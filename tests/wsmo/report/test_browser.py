@@ -180,6 +180,15 @@ def events(b, path):
        "peaks and their stacks", b.console, text)
 
 
+def cgroup(b, path):
+    b.shape(1200)
+    b.open(path)
+    text = b.run("document.body.innerText")
+    ok(not b.console and "/system.slice/x.service (total)" in text and
+       "How large it has to be" in text and "Hot " not in text and "Which addresses" not in text,
+       "of a cgroup nothing about addresses", b.console, text)
+
+
 def big_recording(path):
     """Three processes for 1600 s, two windows: 100 MB of regions"""
     classes = ("text", 1 << 30, 20), ("heap", 2 << 30, 200), ("anon", 8 << 30, 440)
@@ -253,6 +262,7 @@ def main(_accept):
         used(b, plain)
         limits(b, sizing)
         events(b, stacks)
+        cgroup(b, page(d, "cgroup.html", samples.cgroup()))
         shapes(b, (("all sections", plain), ("limits", sizing), ("stacks", stacks)))
         with open(plain, "a") as f:
             f.write("<script>nothing.there();</script>")

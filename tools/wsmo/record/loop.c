@@ -44,7 +44,8 @@ static void progress(const struct record *r)
 		       units_time(time, elapsed * NSEC_PER_SEC));
 	if (group)
 		len += snprintf(line + len, sizeof(line) - len,
-				"  %u processes: WSS %s (%s to %s)", r->group.members,
+				"  %u process%s: WSS %s (%s to %s)", r->group.members,
+				r->group.members == 1 ? "" : "es",
 				units_size(wss, r->total.bytes),
 				units_size(low, r->total.low),
 				units_size(high, r->total.high));

@@ -48,6 +48,9 @@ static void set_cgroup(struct argp_state *state, char *arg,
 		usage_error(state, "only one of --cgroup and --all");
 	if (arg && (!*arg || arg[strcspn(arg, " \t\n\v\f\r")]))
 		usage_error(state, "'%s' is not the path of a cgroup, which has no blanks", arg);
+	/* the module takes texts of up to 4096 bytes */
+	if (arg && strlen(arg) > 3072)
+		usage_error(state, "the path of the cgroup is too long");
 	/* no process is a target: there are no stacks */
 	r->stacks.wanted = false;
 	r->session.cgroup = cgroup_path(arg ? arg : "");

@@ -236,7 +236,7 @@ static int run(struct report *rp)
 
 	if (fd >= 0 && !start_reader(rp, fd)) {
 		status = rp->view->scan ? read_twice(rp) : walk(rp);
-		if (rp->of_cgroup && rp->view->of_processes)
+		if (status == WSMO_OK && rp->of_cgroup && rp->view->of_processes)
 			msg("a cgroup was recorded, as a whole: for '%s' record its processes with -p",
 			    rp->view->name);
 		if (status == WSMO_OK && (rp->failed || window_missing(rp)))

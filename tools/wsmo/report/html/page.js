@@ -344,6 +344,10 @@ function drawAnew() {
 	}
 }
 
+/* A cgroup is recorded as a whole: no process has addresses */
+if (!Object.keys(data.names).length)
+	for (const id of ["maps", "hot", "regions"])
+		byId(id).closest("section").hidden = true;
 tables();
 hot();
 hotRegions();
