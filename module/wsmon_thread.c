@@ -71,7 +71,7 @@ static void session_report_again(const struct wsmon_session *ss, bool boundary)
 		return;
 	wsmon_stream_attrs(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
-		if (ss->targets[i].gone)
+		if (ss->targets[i].gone || !ss->targets[i].interval_ns)
 			continue;
 		wsmon_stream_target(&ss->targets[i], WSMON_TARGET_AGAIN);
 		wsmon_stream_areas(&ss->targets[i]);
@@ -165,7 +165,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 	struct wsmon_member *m;
 
 	wsmon_group_begin(ss);
-	if (targets && !round)
+	if ((targets || !ss->nr_targets) && !round)
 		session_begin_look(ss, false);
 	for (; left && (m = wsmon_members_next(ss, &events)); left--) {
 		struct wsmon_target *t = m->target;
@@ -223,7 +223,9 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
 	ss->asleep = ran ? 0 : ss->asleep + 1;
 	if (boundary) {
-		wsmon_cgroup_scan(ss);
+		if (now - ss->scanned_ns + wsmon_slack_ns(ss) >=
+		    ss->mon->attrs.update_us * NSEC_PER_USEC)
+			wsmon_cgroup_scan(ss);
 		wsmon_group_interval(ss, now);
 		wsmon_members_age(ss, session_horizon(ss, now));
 		session_begin_interval(ss, now - began);

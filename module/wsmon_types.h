@@ -92,7 +92,8 @@ struct wsmon_scope {
  * @old_mm:	the same of the program before that (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @comm:	its name at that time (members_lock)
- * @shared_ns:	last time at which others sampled it, too
+ * @shared_ns:	when another stopped sampling it, too
+ * @moved:	it came into the cgroup with memory that it had used before
  */
 struct wsmon_member {
 	struct hlist_node hash;
@@ -108,6 +109,7 @@ struct wsmon_member {
 	u64 born_ns;
 	char comm[WSMON_COMM_LEN];
 	u64 shared_ns;
+	bool moved;
 };
 
 /**
@@ -263,6 +265,7 @@ struct wsmon_parts {
  * @nr_spares:	number of @spares (members_lock)
  * @watched:	probes look for its members (members_lock)
  * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
+ * @scanned_ns:	when the processes of @cgroup were last looked for
  * @by_cgroup:	its place among the sessions with a @cgroup (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
@@ -313,6 +316,7 @@ struct wsmon_session {
 	u32 nr_spares;
 	bool watched;
 	struct cgroup *cgroup;
+	u64 scanned_ns;
 	struct list_head by_cgroup;
 	bool follow;
 	u64 epoch;

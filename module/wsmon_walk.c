@@ -341,16 +341,12 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
  * Find out whether others sample the process. Return: a time; notes of cleared bits matter
  * for what was looked at before: others may have stopped since.
  */
-static u64 walk_notes_until(struct wsmon_pass *pass, u64 now)
+static u64 walk_notes_until(struct wsmon_pass *pass)
 {
-	struct wsmon_member *m = (struct wsmon_member *)pass->member;
-
-	if (!m)
+	if (!pass->member)
 		return U64_MAX;
-	pass->shared = wsmon_member_shared(m);
-	if (pass->shared)
-		m->shared_ns = now;
-	return pass->shared ? U64_MAX : m->shared_ns;
+	pass->shared = wsmon_member_shared(pass->member);
+	return pass->shared ? U64_MAX : READ_ONCE(pass->member->shared_ns);
 }
 
 /**
@@ -386,7 +382,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			 (!arm && now - t->settled_ns >= SETTLE_NS);
 	if (w.pass.settle)
 		t->settled_ns = now;
-	notes_until = walk_notes_until(&w.pass, begin);
+	notes_until = walk_notes_until(&w.pass);
 	t->resume = 0;
 	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {
@@ -450,7 +446,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		.tries = WSMON_LOCK_TRIES,
 		.frames = true,
 	};
-	u64 begin = ktime_get_ns(), notes_until = walk_notes_until(&w.pass, begin);
+	u64 begin = ktime_get_ns(), notes_until = walk_notes_until(&w.pass);
 	u32 i;
 
 	for (i = 0; i < nr; i++)

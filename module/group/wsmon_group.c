@@ -59,6 +59,25 @@ static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 	return g;
 }
 
+/* Drop the samples of a member that runs, and pay their debts to reclaim. */
+static void share_drop(struct wsmon_session *ss, struct wsmon_share *s)
+{
+	struct mm_struct *mm;
+	u64 exec_id = 0;
+	u32 i;
+
+	mm = s->member ? wsmon_member_mm(s->member, &exec_id) : NULL;
+	if (!mm)
+		return;
+	for (i = 0; i < s->nr_visits; i++) {
+		s->visits[i].op = WSMON_SAMPLE_DROP;
+		s->visits[i].skip = false;
+	}
+	if (mm == s->mm && exec_id == s->exec_id)
+		wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, true);
+	mmdrop(mm);
+}
+
 /**
  * wsmon_group_leave - drop all samples of a session's group, and pay their debts to reclaim
  * @ss:	the session
@@ -66,23 +85,11 @@ static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 void wsmon_group_leave(struct wsmon_session *ss)
 {
 	struct wsmon_share *s;
-	struct mm_struct *mm;
-	u64 exec_id = 0;
-	u32 i;
 
 	if (!ss->group)
 		return;
 	list_for_each_entry(s, &ss->group->shares, node) {
-		mm = s->member ? wsmon_member_mm(s->member, &exec_id) : NULL;
-		if (!mm)
-			continue;
-		for (i = 0; i < s->nr_visits; i++) {
-			s->visits[i].op = WSMON_SAMPLE_DROP;
-			s->visits[i].skip = false;
-		}
-		if (mm == s->mm && exec_id == s->exec_id)
-			wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, true);
-		mmdrop(mm);
+		share_drop(ss, s);
 		cond_resched();
 	}
 }
@@ -94,8 +101,11 @@ void wsmon_group_leave(struct wsmon_session *ss)
 void wsmon_group_free(struct wsmon_session *ss)
 {
 	struct wsmon_share *s, *next;
+	struct wsmon_member *m;
 
 	if (ss->group) {
+		list_for_each_entry(m, &ss->members, node)
+			m->shared_ns = ktime_get_ns();
 		list_for_each_entry_safe(s, next, &ss->group->shares, node) {
 			wsmon_share_free(ss->group, s);
 			cond_resched();
@@ -425,9 +435,23 @@ void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
  */
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {
+	struct mm_struct *mm;
+
 	wsmon_group_begin(ss);
 	if (!ss->group)
 		return;
 	ss->group->went++;
-	group_end_program(ss, m, READ_ONCE(m->mm), now);
+	/* it has only left the cgroup: all was looked at when the interval ended */
+	if (wsmon_pid_alive(m->pid)) {
+		if (m->share) {
+			share_drop(ss, m->share);
+			wsmon_share_end(ss->group, m->share, now);
+		}
+		return;
+	}
+	/* the mm of a target is needed again */
+	mm = m->target ? READ_ONCE(m->mm) : wsmon_member_take(m, NULL);
+	group_end_program(ss, m, mm, now);
+	if (mm && !m->target)
+		mmput_async(mm);
 }

@@ -81,6 +81,7 @@ struct wsmon_object {
  * @blind:	it could not be looked at when it ended
  * @ending:	it has ended, but was not looked at yet
  * @ended:	it counts among @nr_ended of the group
+ * @again:	some of its samples could not be looked at
  * @slept:	it has accessed nothing in this interval
  * @ran:	for wsmon_member_slept()
  */
@@ -108,6 +109,7 @@ struct wsmon_share {
 	bool blind;
 	bool ending;
 	bool ended;
+	bool again;
 	bool slept;
 	u64 ran;
 };
@@ -168,6 +170,7 @@ struct wsmon_answer {
  * @reading_ns:	time of reading mappings at this boundary
  * @blind:	pages that grew where mappings could not be read
  * @changed:	the space is out of date
+ * @built:	@next is the space of the next interval
  */
 struct wsmon_group {
 	struct xarray slots;
@@ -200,6 +203,7 @@ struct wsmon_group {
 	u64 reading_ns;
 	u64 blind;
 	bool changed;
+	bool built;
 };
 
 static inline u64 wsmon_slot_page(u32 slot)

@@ -9,6 +9,9 @@
 
 #include "wsmon_group.h"
 
+/* The samples of a member that sleeps are drawn again after this many intervals */
+#define SLEEP_TURNS	8U
+
 /* Mappings that seem not to have changed are read again after this many update_us */
 #define REREAD	8U
 
@@ -60,14 +63,20 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	list_for_each_entry(m, &ss->members, node) {
 		s = m->share;
 		if (s)
-			s->slept = wsmon_member_slept(m, s->mm, &s->ran) && s->known && !s->ending;
+			s->slept = wsmon_member_slept(m, s->mm, &s->ran) && s->known &&
+				   !s->ending && !s->left_out && !s->again &&
+				   IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
 	}
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		/* what ended cannot be looked at again; what slept need not be */
+		/*
+		 * What ended cannot be looked at again. What slept need not be, but so that
+		 * regions can be split and merged there, too, it takes turns.
+		 */
 		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r) &&
-			 !wsmon_region_has_slept(g, r);
+			 ((i + ss->epoch) % SLEEP_TURNS == 0 ||
+			  g->regions.nr >= g->regions.budget || !wsmon_region_has_slept(g, r));
 		r->last = !!r->armed_ns;
 	}
 	list_for_each_entry(s, &g->shares, node) {
@@ -77,8 +86,8 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		cond_resched();
 	}
 	list_for_each_entry(m, &ss->members, node) {
-		/* its samples saw nothing */
-		if (m->share && m->share->slept)
+		/* its samples saw nothing, or it has none and its accesses are old */
+		if (m->moved || (m->share && m->share->slept))
 			continue;
 		s = wsmon_group_get_share(ss, m, &mm, iv->now);
 		if (!s) {
@@ -116,7 +125,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	if (!f->nr)
 		return;
 	list_for_each_entry(m, &ss->members, node) {
-		s = wsmon_group_get_share(ss, m, &mm, now);
+		s = m->moved ? NULL : wsmon_group_get_share(ss, m, &mm, now);
 		if (!s)
 			continue;
 		wsmon_visit_fresh(ss, s, mm, f, seen, false);
@@ -181,11 +190,10 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	u64 start;
 	u32 k;
 
-	if (g->changed && !wsmon_group_build_space(g)) {
+	g->built = g->changed && !wsmon_group_build_space(g);
+	if (g->built) {
 		f = &ss->fresh;
 		group_sample_fresh(ss, f, iv->now);
-	} else {
-		g->next.nr_ext = 0;
 	}
 	start = ktime_get_ns();
 	for (k = 0; k < iv->nr_windows; k++) {
@@ -211,6 +219,29 @@ static void group_next_past(struct wsmon_group *g, u64 now)
 	g->blind = 0;
 	g->reading_ns = 0;
 	g->missed = 0;
+}
+
+/* Take in the memory of members that moved into the cgroup: nobody knows when it was used. */
+static void group_take_moved(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+
+	list_for_each_entry(m, &ss->members, node) {
+		if (!m->moved)
+			continue;
+		m->moved = false;
+		s = wsmon_group_get_share(ss, m, &mm, now);
+		if (!s)
+			continue;
+		g->changed |= !wsmon_share_read(ss, s, mm, now);
+		mmdrop(mm);
+		cond_resched();
+	}
+	if (g->changed && !wsmon_group_build_space(g))
+		wsmon_group_adopt_space(ss, now, 0);
 }
 
 /**
@@ -240,10 +271,10 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	group_next_past(g, now);
 	/* what ended is kept for the intervals that it is in a window of */
 	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
-	if (g->changed && wsmon_group_build_space(g))
-		g->next.nr_ext = 0;
-	if (g->next.nr_ext)
+	g->built |= g->changed && !wsmon_group_build_space(g);
+	if (g->built)
 		wsmon_group_adopt_space(ss, now, g->interval_ns);
+	group_take_moved(ss, now);
 	wsmon_group_draw(ss);
 	now = ktime_get_ns();
 	wsmon_group_arm(ss, now);

@@ -2,9 +2,8 @@
 /*
  * wsmon_visit.c - looks at a group's sample pages in the members that map them
  *
- * A sample of private memory is looked at in its member. One of an object is looked at in
- * those members that map it and whose rank is within the sample's reach (wsmon_reach.c).
- * It is accessed if any of them accessed it. Of anonymous memory that processes share since
+ * A sample of private memory is looked at in its member, one of an object in those members
+ * that map it and whose rank is within the sample's reach (wsmon_reach.c). Of anonymous memory that processes share since
  * a fork, members may have different page frames at the same place; each counts.
  */
 #include <linux/ktime.h>
@@ -100,7 +99,7 @@ static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
 		.rank = rank,
 		.kind = kind,
 		.op = r->armed_ns ? WSMON_SAMPLE_LOOK : WSMON_SAMPLE_ARM,
-		.looked_ns = r->armed_ns ? p->s->since_ns : 0,
+		.looked_ns = r->armed_ns ? p->s->since_ns : r->origin_ns,
 		.absent = true,
 	};
 }
@@ -206,15 +205,14 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * A bit found set in new memory is an access. @last of a region is cleared if it could not
- * be armed.
+ * A bit found set in new memory is an access. @last of a region that is not armed is cleared.
  */
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
-	bool none = true;
 	u32 i, k, h;
+	bool none = true;
 
 	for (i = 0; i < s->nr_visits; i++)
 		none &= s->visits[i].skip = s->visits[i].op != WSMON_SAMPLE_ARM;
@@ -229,6 +227,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		v->absent = !v->mapped;
 		if (!v->done) {
 			rs->r[k].last = 0;
+			s->again = true;
 		} else if (v->seen && rs->r[k].origin_ns && visit_counts(s, v, true)) {
 			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
 			v->seen_ns = now;
@@ -241,7 +240,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
  * @ss:		the session
  * @s:		the share
  * @mm:		its mm, with a reference on mm_count
- * @ended:	the member has ended: bits stay, nothing is dropped
+ * @ended:	the member has ended: bits stay
  * @now:	the time
  */
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
@@ -258,6 +257,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			v->op = ended ? WSMON_SAMPLE_LOOK :
 				rs->r[k].due ? WSMON_SAMPLE_DROP : WSMON_SAMPLE_CHECK;
 	}
+	s->again = false;
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, !ended);
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
@@ -266,6 +266,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			continue;
 		if (!v->done) {
 			rs->r[k].last = 0;
+			s->again = true;
 			continue;
 		}
 		if (v->seen && visit_counts(s, v, true)) {
@@ -282,7 +283,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
  * @g:	the group
  * @s:	the share
  *
- * What its samples saw in this interval is not known: @last of their regions is cleared.
+ * What its samples saw is not known: @last of their regions is cleared.
  */
 void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
 {

@@ -8,14 +8,16 @@
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "../wsmon_internal.h"
 
-/* Processes found by one pass over all of them */
-#define FOUND_AT_ONCE	64U
+/* Processes found by one pass over all of them, and passes at a time */
+#define FOUND_AT_ONCE	512U
+#define PASSES_MAX	160U
 
 #ifdef CONFIG_CGROUPS
 /**
@@ -34,7 +36,8 @@ struct cgroup *wsmon_cgroup_get(const char *path, size_t len)
 		return ERR_PTR(-ENOMEM);
 	cgroup = cgroup_get_from_path(copy);
 	kfree(copy);
-	return cgroup;
+	/* a file of a cgroup */
+	return cgroup == ERR_PTR(-ENOTDIR) ? ERR_PTR(-ENOENT) : cgroup;
 }
 
 /** wsmon_cgroup_put - drop the reference of wsmon_cgroup_get() */
@@ -111,7 +114,7 @@ static u32 cgroup_find(const struct wsmon_session *ss, struct pid **found)
 
 	rcu_read_lock();
 	for_each_process(task) {
-		if (task->flags & PF_KTHREAD || !atomic_read(&task->signal->live) ||
+		if (READ_ONCE(task->flags) & PF_KTHREAD || !atomic_read(&task->signal->live) ||
 		    !wsmon_cgroup_has(ss, task) || wsmon_members_have(ss, task))
 			continue;
 		found[nr] = get_pid(task_tgid(task));
@@ -127,25 +130,38 @@ static u32 cgroup_find(const struct wsmon_session *ss, struct pid **found)
  * wsmon_cgroup_scan - make members of the processes that a session's cgroup has
  * @ss:	the session, with a cgroup or without
  *
+ * If there are too many, or more come all the time, some are left for the next time.
  * Context: the monitor's lock held, or the session does not run yet; may sleep.
- * Return: 0; -EBUSY as wsmon_members_watch(); -ENOMEM: some are not members yet.
+ * Return: 0; -EBUSY as wsmon_members_watch(), before the session runs; -ENOMEM, -ENOSPC.
  */
 int wsmon_cgroup_scan(struct wsmon_session *ss)
 {
-	struct pid *found[FOUND_AT_ONCE];
+	struct pid **found;
+	u32 nr, i, pass;
 	int err = 0;
-	u32 nr, i;
 
 	if (!ss->cgroup)
 		return 0;
-	do {
+	ss->scanned_ns = ktime_get_ns();
+	found = kmalloc_array(FOUND_AT_ONCE, sizeof(*found), GFP_KERNEL);
+	if (!found)
+		return -ENOMEM;
+	for (pass = 0; pass < PASSES_MAX && !err; pass++) {
 		nr = cgroup_find(ss, found);
 		for (i = 0; i < nr; i++) {
 			if (!err)
 				err = wsmon_members_take(ss, found[i]);
+			/* others may be free; this one is found again the next time */
+			if (err == -EBUSY && ss->thread)
+				err = 0;
 			put_pid(found[i]);
 		}
 		cond_resched();
-	} while (!err && nr == FOUND_AT_ONCE);
+		if (nr < FOUND_AT_ONCE)
+			break;
+	}
+	if (err && ss->thread)
+		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+	kfree(found);
 	return err;
 }

@@ -9,6 +9,7 @@
  * releases the mm. If the process executes another program, the mm is released when
  * that has begun. With follow=1, one that is replaced waits for kwsmond instead.
  */
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 
@@ -95,4 +96,29 @@ bool wsmon_member_shared(const struct wsmon_member *m)
 		shared |= other != m;
 	raw_spin_unlock(&wsmon_members_lock);
 	return shared;
+}
+
+/*
+ * A member is sampled no more: tell those of other sessions, which may not have looked at
+ * its notes yet. Context: members_lock held.
+ */
+void wsmon_member_stop_sharing(const struct wsmon_member *m)
+{
+	struct wsmon_member *other;
+
+	for_each_member_of(other, m->pid)
+		WRITE_ONCE(other->shared_ns, ktime_get_ns());
+}
+
+/** wsmon_members_have - is the process of a task a member of a session @ss? */
+bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task)
+{
+	const struct wsmon_member *m;
+	bool have = false;
+
+	raw_spin_lock(&wsmon_members_lock);
+	for_each_member_of(m, task_tgid(task))
+		have |= m->session == ss;
+	raw_spin_unlock(&wsmon_members_lock);
+	return have;
 }

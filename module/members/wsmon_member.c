@@ -149,7 +149,9 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 		members_call_thread(ss);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
 	if (!m || ss->nr_members >= MEMBERS_MAX || member_is_taken(ss, task_tgid(child))) {
-		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+		/* the next look at the cgroup finds it */
+		if (!ss->cgroup)
+			WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 		return;
 	}
 	WRITE_ONCE(ss->nr_spares, ss->nr_spares - 1);
@@ -280,24 +282,13 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 	return 0;
 }
 
-/** wsmon_members_have - is the process of a task a member of @ss? */
-bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task)
-{
-	bool have;
-
-	raw_spin_lock(&wsmon_members_lock);
-	have = member_exists(ss, task_tgid(task));
-	raw_spin_unlock(&wsmon_members_lock);
-	return have;
-}
-
 /**
  * wsmon_members_take - make a process that runs already a member
  * @ss:		the session
  * @pid:	its thread group
  *
  * Context: as wsmon_cgroup_scan().
- * Return: 0, also if it is one, or there are too many; -ENOMEM; -EBUSY.
+ * Return: 0, also if it is one; -ENOSPC if there are too many; -ENOMEM; -EBUSY.
  */
 int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 {
@@ -311,9 +302,10 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 	if (member_is_taken(ss, pid)) {
 		err = -EBUSY;
 	} else if (ss->nr_members >= MEMBERS_MAX) {
-		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+		err = -ENOSPC;
 	} else if (!member_exists(ss, pid)) {
 		m->pid = get_pid(pid);
+		m->moved = !!ss->thread;
 		hlist_add_head(&m->hash, member_bucket(pid));
 		list_add_tail(&m->node, &ss->members);
 		WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
@@ -330,6 +322,7 @@ void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
 	raw_spin_lock(&wsmon_members_lock);
 	hlist_del(&m->hash);
+	wsmon_member_stop_sharing(m);
 	list_del(&m->node);
 	if (m->events)
 		list_del(&m->call);
@@ -405,6 +398,8 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 	while (!list_empty(&ss->members)) {
 		m = list_first_entry(&ss->members, struct wsmon_member, node);
 		hlist_del_init(&m->hash);
+		if (m->pid)
+			wsmon_member_stop_sharing(m);
 		list_del(&m->node);
 		if (m->events)
 			list_del(&m->call);

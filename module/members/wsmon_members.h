@@ -21,4 +21,7 @@ struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const stru
 	for ((m) = wsmon_member_after(NULL, tgid); (m);			\
 	     (m) = wsmon_member_after(m, tgid))
 
+/* wsmon_kept.c */
+void wsmon_member_stop_sharing(const struct wsmon_member *m);
+
 #endif /* WSMON_MEMBERS_H */
