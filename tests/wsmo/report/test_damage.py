@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import random
+import re
 import resource
 import struct
 
@@ -102,8 +103,10 @@ def flips():
     def one(job):
         view, form, broken = job
         res = run("report", view, *form, "-i", "-", stdin=broken)
+        # a bit that says so brings a note, which is no error
+        said = re.sub(rb"wsmo: .* has a secondary MMU: .*\n", b"", res.stderr)
         if res.returncode not in (0, 1) or not (
-                one_line(res.stderr) or not res.returncode | len(res.stderr)):
+                one_line(said) or not res.returncode | len(said)):
             wrong.append((view, form, res.returncode, res.stderr[-2000:]))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
