@@ -118,6 +118,11 @@ def _wss(b):
                 high=high, mapped=mapped)
 
 
+def _group(b):
+    names = "interval_ns members came went missed regions visits".split()
+    return dict(zip(names, struct.unpack_from("<Q6I", b)), path=_text(b[32:]))
+
+
 def _total(b):
     cls, _, window, size, low, high, mapped = struct.unpack_from("<II5Q", b)
     return dict(cls=_cls(cls), window_us=window, bytes=size, low=low, high=high, mapped=mapped)
@@ -188,7 +193,7 @@ _KINDS = {
     13: ("PROC", _proc),
     15: ("ACT", _act),
     16: ("MAPPING", _mapping),
-    17: ("GROUP", _fields("Q6I", "interval_ns members came went missed regions visits")),
+    17: ("GROUP", _group),
     18: ("TOTAL", _total),
 }
 
