@@ -254,7 +254,8 @@ struct wsmon_rec_wss {
 /*
  * WSMON_REC_GROUP: members are the targets, and with attribute follow all their descendants; or
  * all processes of a cgroup.
- * Counts of processes in the aggregation interval that ended at time_ns.
+ * Counts of processes in the aggregation interval that ended at time_ns. In files the path of
+ * the cgroup follows the fields; wsmo appends it.
  */
 struct wsmon_rec_group {
 	struct wsmon_record rec;
@@ -265,8 +266,6 @@ struct wsmon_rec_group {
 	__u32 missed;		/* ended, and what they touched since the last interval is unknown */
 	__u32 regions;		/* regions of the group */
 	__u32 visits;		/* pages looked at: each sample in one or more members */
-	/* empty in the kernel's stream: wsmo appends the path of the cgroup, if it is one */
-	char path[];
 };
 
 /*

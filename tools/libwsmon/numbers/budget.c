@@ -47,7 +47,7 @@ static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 	else	/* some may be missing because all targets slept */
 		missing = was->sample_ns > sample_ns ? due - time / was->sample_ns : 0;
 	/* without targets there is a round an interval; these do not begin and end exactly */
-	if (missing > 1 && b->targets)
+	if (missing > 1 && (was->targets || now->targets))
 		b->left_out += missing;
 	b->rounds += due;
 	b->time += time;
