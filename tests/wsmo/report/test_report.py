@@ -106,7 +106,8 @@ def summary_figures():
 def budget():
     """Less sampling than asked for, to keep within the CPU budget, is said once, from a tenth on."""
     t0, sec, ms = samples.T0, samples.SEC, 10**6
-    usual = {"late_rounds": 0, "idle_rounds": 0, "sample_ns": 100 * ms, "budget": 2000}
+    usual = {"late_rounds": 0, "idle_rounds": 0, "sample_ns": 100 * ms, "budget": 2000,
+             "targets": 1}
 
     def message(*stats, cpu_permille=30, flags=0, targets=1):
         data = r.header(t0) + r.attrs(t0, cpu_permille=cpu_permille)
@@ -126,6 +127,7 @@ def budget():
             "early in a long recording": message((1, 3, {}), (60, 593, {})),
             "late rounds": message((1, 3, {"late_rounds": 7})),
             "targets that sleep": message((1, 3, {"idle_rounds": 2})),
+            "no targets, but a cgroup": message((1, 3, {"targets": 0})),
             "no budget": message((1, 3, {}), cpu_permille=1000),
             "a reader that came late": message((1, 3, {}), flags=2),
             "regions shared by many targets": message((1, 10, {"budget": 1600}), (2, 20, {"budget": 1600}),
