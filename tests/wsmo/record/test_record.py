@@ -265,7 +265,8 @@ def budget():
         def play(m, pids):
             t = now()
             m.send(r.header(t) + r.attrs(t, cpu_permille=30) + r.target(t, pids[0], b"target"))
-            m.send(r.stats(t + 10**9, rounds=rounds, budget=2000, sample_ns=10**8))
+            m.send(r.stats(t + 10**9, rounds=rounds, targets=1, budget=2000,
+                           sample_ns=10**8))
             m.send(r.end(t + 10**9))
         return play
 

@@ -258,7 +258,8 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	h->cells += new.nr - t->nr;
 	t->nr = new.nr;
 	t->seconds = new.seconds;
-	memcpy(t->cell, new.cell, new.nr * sizeof(*new.cell));
+	if (new.nr)
+		memcpy(t->cell, new.cell, new.nr * sizeof(*new.cell));
 	if (h->cells > HOT_CELLS)
 		coarsen(h);
 	return 0;
