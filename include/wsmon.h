@@ -147,7 +147,7 @@ struct wsmon_file_header {
 	__u32 clock_id;		/* WSMON_CLOCK_MONOTONIC */
 	__u64 mono_ns;		/* when the stream was opened, on that clock */
 	__u64 real_ns;		/* the same moment in nanoseconds since 1970 (CLOCK_REALTIME) */
-	struct wsmon_attrs attrs; /* the attributes at that moment; ATTRS records have later ones */
+	struct wsmon_attrs attrs; /* of the session so far; ATTRS records have later ones */
 };
 
 /* WSMON_REC_ATTRS */

@@ -105,7 +105,7 @@ void wsmon_group_free(struct wsmon_session *ss)
 
 	if (ss->group) {
 		list_for_each_entry(m, &ss->members, node)
-			m->shared_ns = ktime_get_ns();
+			WRITE_ONCE(m->shared_ns, ktime_get_ns());
 		list_for_each_entry_safe(s, next, &ss->group->shares, node) {
 			wsmon_share_free(ss->group, s);
 			cond_resched();
