@@ -178,7 +178,7 @@ void wsmon_members_init(struct wsmon_session *ss);
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
 void wsmon_members_follow(struct wsmon_session *ss, bool follow);
-int wsmon_members_watch(struct wsmon_session *ss);
+void wsmon_members_watch(struct wsmon_session *ss);
 void wsmon_members_unwatch(struct wsmon_session *ss);
 bool wsmon_members_update(struct wsmon_session *ss);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);

@@ -44,7 +44,8 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 		return PTR_ERR(thread);
 	}
 	wsmon_members_follow(ss, mon->attrs.follow);
-	err = wsmon_members_watch(ss) ?: wsmon_cgroup_scan(ss);
+	wsmon_members_watch(ss);
+	err = wsmon_cgroup_scan(ss);
 	if (err) {
 		/* it never ran: no probe wakes it before @thread is set */
 		kthread_stop(thread);

@@ -383,12 +383,6 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	if (w.pass.settle)
 		t->settled_ns = now;
 	notes_until = walk_notes_until(&w.pass);
-	/*
-	 * Without the young flag the bit may be one that was set again for reclaim, and the
-	 * group cleared. So there the group reads the notes of targets, but not the reverse.
-	 */
-	if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
-		notes_until = 0;
 	t->resume = 0;
 	*again = false;
 	for (i = 0; i < nr; i++, at = at + 1 < nr ? at + 1 : 0) {

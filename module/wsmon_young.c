@@ -19,6 +19,8 @@
  *     interval, or in a second, is also reported by folio_mark_accessed(). Only
  *     accesses found by an armed sample are reported: a bit found when arming may be
  *     one that was set here, and reporting it would keep an idle page active forever.
+ *     Where several samplers look at a process, one would take the bit that another set
+ *     for an access. So there no bit is set, and each access is reported.
  *
  * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
  */
@@ -148,7 +150,9 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != pass->returned)
 			young_report(e, debt);
-	} else if (*debt != DEBT_NONE) {
+	} else if (*debt == DEBT_OWED && pass->shared) {
+		young_report(e, debt);
+	} else if (*debt != DEBT_NONE && !pass->shared) {
 		if (e->val == pass->kept) {
 			/* the sample of @kept would read a bit set here as an access */
 			if (*pass->kept_debt == DEBT_NONE)

@@ -132,7 +132,7 @@ static u32 cgroup_find(const struct wsmon_session *ss, struct pid **found)
  *
  * If there are too many, or more come all the time, some are left for the next time.
  * Context: the monitor's lock held, or the session does not run yet; may sleep.
- * Return: 0; -EBUSY as wsmon_members_watch(), before the session runs; -ENOMEM, -ENOSPC.
+ * Return: 0, -ENOMEM or -ENOSPC.
  */
 int wsmon_cgroup_scan(struct wsmon_session *ss)
 {
@@ -151,9 +151,6 @@ int wsmon_cgroup_scan(struct wsmon_session *ss)
 		for (i = 0; i < nr; i++) {
 			if (!err)
 				err = wsmon_members_take(ss, found[i]);
-			/* others may be free; this one is found again the next time */
-			if (err == -EBUSY && ss->thread)
-				err = 0;
 			put_pid(found[i]);
 		}
 		cond_resched();

@@ -119,24 +119,6 @@ static void member_keep(struct wsmon_member *m, struct task_struct *task)
 	memcpy(m->comm, task->comm, sizeof(m->comm));
 }
 
-/*
- * Is a process a member of another monitor's session, and may it not be one of two? Without
- * the young flag, a bit that one session sets again for reclaim is an access for another
- * (wsmon_young.c). Context: members_lock held.
- */
-static bool member_is_taken(const struct wsmon_session *ss, const struct pid *tgid)
-{
-	struct wsmon_member *m;
-
-	if (IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
-		return false;
-	for_each_member_of(m, tgid) {
-		if (m->session->mon != ss->mon)
-			return true;
-	}
-	return false;
-}
-
 /* Make a child of a member a member, too. Context: wsmon_members_lock held. */
 static void member_born(struct wsmon_session *ss, struct task_struct *child)
 {
@@ -148,7 +130,7 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	if (ss->nr_spares < SPARES / 2)
 		members_call_thread(ss);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
-	if (!m || ss->nr_members >= MEMBERS_MAX || member_is_taken(ss, task_tgid(child))) {
+	if (!m || ss->nr_members >= MEMBERS_MAX) {
 		/* the next look at the cgroup finds it */
 		if (!ss->cgroup)
 			WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
@@ -288,7 +270,7 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
  * @pid:	its thread group
  *
  * Context: as wsmon_cgroup_scan().
- * Return: 0, also if it is one; -ENOSPC if there are too many; -ENOMEM; -EBUSY.
+ * Return: 0, also if it is one; -ENOSPC if there are too many; -ENOMEM.
  */
 int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 {
@@ -299,9 +281,7 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 		return -ENOMEM;
 	m->session = ss;
 	raw_spin_lock(&wsmon_members_lock);
-	if (member_is_taken(ss, pid)) {
-		err = -EBUSY;
-	} else if (ss->nr_members >= MEMBERS_MAX) {
+	if (ss->nr_members >= MEMBERS_MAX) {
 		err = -ENOSPC;
 	} else if (!member_exists(ss, pid)) {
 		m->pid = get_pid(pid);
@@ -352,19 +332,12 @@ void wsmon_members_follow(struct wsmon_session *ss, bool follow)
  * @ss:	the session
  *
  * Context: the monitor's ctl held.
- * Return: 0; -EBUSY if another monitor has one of them, and the kernel lacks the flag.
  */
-int wsmon_members_watch(struct wsmon_session *ss)
+void wsmon_members_watch(struct wsmon_session *ss)
 {
 	struct wsmon_member *m;
 
 	raw_spin_lock(&wsmon_members_lock);
-	list_for_each_entry(m, &ss->members, node) {
-		if (member_is_taken(ss, m->pid)) {
-			raw_spin_unlock(&wsmon_members_lock);
-			return -EBUSY;
-		}
-	}
 	WRITE_ONCE(watched, watched + 1);
 	ss->watched = true;
 	if (ss->cgroup)
@@ -372,7 +345,6 @@ int wsmon_members_watch(struct wsmon_session *ss)
 	list_for_each_entry(m, &ss->members, node)
 		hlist_add_head(&m->hash, member_bucket(m->pid));
 	raw_spin_unlock(&wsmon_members_lock);
-	return 0;
 }
 
 /**

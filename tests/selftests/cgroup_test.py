@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import wsmontest as w
-from device_test import MIB, YOUNG_FLAG, Session, error, threads
+from device_test import MIB, Session, error, threads
 
 ROOT = os.path.join(tempfile.mkdtemp(), "cgroup")
 ATTRS = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 cpu_permille=1000 "
@@ -95,14 +95,10 @@ def processes():
         outside = worker(None, 32, mapped[0], each=mapped[1])
         try:
             with Session(ATTRS + "cgroup=/test") as s:
-                if YOUNG_FLAG:
-                    with Session(ATTRS + "cgroup=/test/below") as below:
-                        assert threads() == 2
-                        time.sleep(5)
-                        check(below, 16)
-                else:
-                    assert error(Session, "cgroup=/test/below") == "EBUSY"
+                with Session(ATTRS + "cgroup=/test/below") as below:
+                    assert threads() == 2
                     time.sleep(5)
+                    check(below, 16)
                 records = check(s, 28)
         finally:
             outside.kill()

@@ -16,9 +16,6 @@ import wsmon
 PATH = "/dev/wsmon"
 FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 cpu_permille=1000\n"
 MIB = 1 << 20
-# Without CONFIG_PAGE_IDLE_FLAG, what one session gives back to reclaim is an access for
-# another: no process is in two.
-YOUNG_FLAG = not os.uname().release.startswith("6.1.")
 
 
 class Session:
@@ -225,13 +222,6 @@ def different_processes():
 @w.measured
 def overlapping():
     """Neither takes what the other has to see, nor sees more."""
-    if not YOUNG_FLAG:
-        with w.sleeper() as a, w.sleeper() as b, Session("pid=%d" % a.pid):
-            assert error(Session, "pid=%d,%d" % (a.pid, b.pid)) == "EBUSY"
-            assert w.put("target", "%d\n" % a.pid) == errno.EBUSY
-            with Session("pid=%d" % b.pid):
-                pass
-        return
     attrs = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=1500000 "
              "max_regions=16384 cpu_permille=1000 ")
     setup = ("m = mmap.mmap(-1, 12 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"

@@ -19,6 +19,8 @@ static struct {
 		struct wsmon_rec_wss wss;
 		struct wsmon_rec_peak peak;
 		struct wsmon_rec_mark mark;
+		struct wsmon_rec_group group;
+		struct wsmon_rec_total total;
 		struct wsmon_rec_snapshot snapshot;
 		struct wsmon_rec_attrs attrs;
 		unsigned char bytes[WSMON_RECORD_MAX];
@@ -100,6 +102,16 @@ static void check_record(void)
 		if (!in.mark.number || !in.mark.text[0] ||
 		    !memchr(in.mark.text, 0, in.rec.size - sizeof(in.mark)))
 			wrong("strange mark %u", in.mark.number);
+		break;
+	case WSMON_REC_GROUP:
+		if (in.rec.size != sizeof(in.group) || in.group.missed > in.group.went)
+			wrong("strange group of %u members", in.group.members);
+		break;
+	case WSMON_REC_TOTAL:
+		if (in.rec.size != sizeof(in.total) || in.total.class >= WSMON_NR_CLASSES ||
+		    in.total.low > in.total.bytes || in.total.bytes > in.total.high ||
+		    in.total.high > in.total.mapped)
+			wrong("total of strange working set size");
 		break;
 	case WSMON_REC_TARGET:
 	case WSMON_REC_AREA:

@@ -51,9 +51,6 @@ void device_explain(const char *name, int err)
 	case -EMFILE:
 		msg(DEVICE ": too many recordings are running; end one");
 		break;
-	case -EBUSY:
-		msg(DEVICE ": busy; a recording of other processes includes one of these, which needs a kernel with CONFIG_PAGE_IDLE_FLAG: end that recording, or name the same processes");
-		break;
 	default:
 		msg(DEVICE ": %s", strerror(-err));
 	}
