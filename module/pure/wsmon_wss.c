@@ -34,15 +34,21 @@
 #define VAGUE_MEAN	17
 #define VAGUE_DOUBT	15
 
+/*
+ * Accessed pages are summed in units of 2^-8: a region of two pages may count 2.9. Numbers of
+ * pages sum to less than 2^45, and weights are at most 2^8.
+ */
+#define PART_SHIFT	8
+
 /**
  * struct wss_sums - sums over the regions of a class
- * @hit:	pages times share
+ * @hit:	pages times share, in units of 2^-PART_SHIFT
  * @var:	variance, in units of (1 << shift) pages squared
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed in an earlier interval, and not observed since
- * @vague:	pages that were accessed, or merely mapped around a fault
+ * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
  */
 struct wss_sums {
 	u64 hit;
@@ -81,12 +87,13 @@ static u64 wss_scale(u64 pages, unsigned int shift)
 	return (pages + (1ULL << shift) - 1) >> shift;
 }
 
-/* Accessed pages of two halves: n < 2^45, shares Q15, weights at most 2^8 */
+/* Accessed pages of two halves, in units of 2^-PART_SHIFT; shares Q15 */
 static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 {
 	u64 part = n[0] * (share0 % WSMON_ONE) + n[1] * (share1 % WSMON_ONE);
 
-	return n[0] * (share0 / WSMON_ONE) + n[1] * (share1 / WSMON_ONE) + part / WSMON_ONE;
+	return ((n[0] * (share0 / WSMON_ONE) + n[1] * (share1 / WSMON_ONE)) << PART_SHIFT) +
+	       (part >> (WSMON_SHIFT - PART_SHIFT));
 }
 
 static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
@@ -105,6 +112,7 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 	}
 	hit = wss_accessed(r->n, out[0], out[1]);
 	c->hit += hit;
+	hit >>= PART_SHIFT;
 	for (h = 0; h < 2; h++) {
 		if (r->doubtful[h] & BIT(k))
 			c->vague += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
@@ -143,8 +151,9 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
 
 	/* scaled < 2^24, n at most 2^10 */
-	c->hit += pages * m / n;
-	c->vague += pages * fresh->vague[class] / n;
+	/* pages < 2^45, m and n at most 2^10 */
+	c->hit += (pages * m << PART_SHIFT) / n;
+	c->vague += (pages * fresh->vague[class] << PART_SHIFT) / n;
 	if (n == pages)
 		return;
 	c->var += scaled * scaled / n * m / n * (n - m) / n;
@@ -158,12 +167,13 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
-	u64 doubt = c->vague * VAGUE_DOUBT / 32;
+	u64 doubt = (c->vague / 32 * VAGUE_DOUBT) >> PART_SHIFT;
+	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN;
 	u64 low = half + c->hot + c->stale + doubt;
 	u64 high = half + c->cold + c->unknown + doubt;
 
 	/* weights may by chance sum to more than there is */
-	w->pages = min(w->mapped, c->hit - c->vague + c->vague * VAGUE_MEAN / 32);
+	w->pages = min(w->mapped, hit >> PART_SHIFT);
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
 }

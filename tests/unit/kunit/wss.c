@@ -56,6 +56,13 @@ static const struct estimate estimates[] = {
 	{ "shares between", { { { 100, 100 }, { ONE / 2, ONE / 4 }, 1, WHOLE, TEXT },
 			      { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
 	  { 1075, 1026, 1124, 1200 }, { 1075, 1026, 1124, 1200 } },
+	/* 3 times 1.75, where few members of a group use a page */
+	{ "parts of pages add up",
+	  { { { 1, 0 }, { ONE * 7 / 4, 0 }, 1, WHOLE, HEAP },
+	    { { 1, 0 }, { ONE * 7 / 4, 0 }, 1, WHOLE, HEAP },
+	    { { 1, 0 }, { ONE * 7 / 4, 0 }, 1, WHOLE, HEAP },
+	    { { 48, 48 }, { 0, 0 }, SURE, WHOLE, HEAP } },
+	  { 5, 5, 5, 99 }, { 0, 0, 0, 0 } },
 	/* the rule of three: 3 / (2 * 30) of the pages */
 	{ "cold, with doubt", { { { 500, 500 }, { 0, 0 }, 30, WHOLE, TEXT } },
 	  { 0, 0, 50, 1000 }, { 0, 0, 50, 1000 } },
