@@ -16,6 +16,7 @@ FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms",
         "--window", "100ms", "--cpu", "100%"]
 TMP = tempfile.mkdtemp()
 FILE = os.path.join(TMP, "data")
+LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
 def wsmo(*args, **more):
@@ -195,6 +196,26 @@ def reports():
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
+def locked_down():
+    """Under lockdown=integrity debugfs is closed, and the device works."""
+    with open(LOCKDOWN, "w") as f:
+        f.write("integrity")
+    with w.Target("while True:\n time.sleep(0.01)\n") as t:
+        try:
+            w.put("target", "%d\n" % t.pid)
+            raise AssertionError("debugfs is open")
+        except PermissionError:
+            pass
+        r = wsmo("record", "-o", FILE, "-p", str(t.pid), "-d", "1", *FAST)
+        assert r.returncode == 0 and any(x.type == "WSS" for x in records()), r
+
+
 w.need("wsmo", "hotset")
-w.main(without_module, not_root, check, attach, command, interrupted, killed,
-       debugfs, errors, full_disk, several, reports)
+tests = [without_module, not_root, check, attach, command, interrupted, killed,
+         debugfs, errors, full_disk, several, reports]
+# nothing undoes it: no other test comes after this, and only in a virtual machine
+if "WSMON_KERNEL" in os.environ:
+    subprocess.run(["mount", "-t", "securityfs", "none", "/sys/kernel/security"])
+    if os.path.exists(LOCKDOWN):
+        tests.append(locked_down)
+w.main(*tests)
