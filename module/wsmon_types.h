@@ -61,13 +61,13 @@ struct wsmon_peak {
 
 /**
  * struct wsmon_scope - which processes a session is to watch
- * @pids:	their ids, or those of any of their threads
- * @nr:		number of ids; 0 with no @cgroup: no session
+ * @pids:	their thread groups, of wsmon_task_resolve()
+ * @nr:		number of @pids; 0 with no @cgroup: no session
  * @cgroup:	instead of @pids: all processes of this cgroup and those below it
- * @ns:		pid namespace of the ids
+ * @ns:		pid namespace of the ids in records
  */
 struct wsmon_scope {
-	const u32 *pids;
+	struct pid **pids;
 	u32 nr;
 	struct cgroup *cgroup;
 	struct pid_namespace *ns;

@@ -173,13 +173,12 @@ MUTATIONS = [
         ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (last)\n		wsmon_set_targets(mon, NULL);\n", ""),
-        (DEVICE, "	wsmon_session_free(mon->session);\n", ""),
-        (DEVICE, "	kfree(mon);\n}\n\n/*\n * End", "}\n\n/*\n * End")]),
+        (DEVICE, "	if (!--mon->users)\n		wsmon_monitor_free(mon);\n", "	mon->users--;\n")]),
     ("who_joins_owns", "6.12", SELF + "device_test.py", [
         (DEVICE, "		mon->owners += owner;\n		f->owner = owner;\n",
          "		mon->owners++;\n		f->owner = true;\n")]),
     ("same_processes_sampled_twice", "6.12", SELF + "device_test.py", [
-        (DEVICE, "if (!scope || monitor_has(mon, scope, pids)) {", "if (!scope) {")]),
+        (DEVICE, "if (!scope || monitor_has(mon, scope)) {", "if (!scope) {")]),
     ("part_of_the_processes_is_enough", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (ss->nr_targets != scope->nr)\n		return false;\n", ""),
         (DEVICE, "		if (j == scope->nr)\n			return false;",
