@@ -6,6 +6,7 @@
  *
  *	core		init and exit, the files in debugfs
  *	debugfs		texts that people read and write	device	/dev/wsmon
+ *	api		sessions of other modules
  *	reader		open files that records are read from
  *	session		start, stop, change		thread	kwsmond, the schedule of its rounds
  *	interval	a round of one target, the end of its aggregation interval
