@@ -17,7 +17,7 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
-THREAD, DEVICE = ("module/wsmon_%s.c" % n for n in ("thread", "device"))
+THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "api"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
 MEMBER, PROBES, KEPT = ("module/members/wsmon_%s.c" % n for n in ("member", "probes", "kept"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
@@ -253,4 +253,14 @@ MUTATIONS = [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
+    ("module_gets_no_records", "6.12", SELF + "device_test.py", [
+        (BUFFER, "		mon->record(mon->private, rec);\n", "		;\n")]),
+    ("records_where_a_module_starts", "6.12", SELF + "device_test.py", [
+        (BUFFER, "	if (mon->record && mon->session->thread == current)", "	if (mon->record)")]),
+    ("module_starts_twice", "6.12", SELF + "device_test.py", [
+        (API, "	if (client_running(c))\n		return -EBUSY;\n	if (!c->nr)", "	if (!c->nr)")]),
+    ("stream_without_an_end", "6.12", stress("fuzzed_device"), [
+        (BUFFER, "	buffer_put(b, &rec.rec);\n	buffer_end(b);", "	buffer_end(b);")]),
+    ("two_sessions_of_a_file", "6.12", stress("fuzzed_device"), [
+        (DEVICE, "(f->mon || f->stopped))", "f->mon)")]),
 ]
