@@ -29,6 +29,18 @@ $(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
 	cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/include $(@D)/
 	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 modules
 
+# Modules that use it: the sample, and what the tests load
+TEST_MODULES := $(wildcard tests/selftests/programs/wsmon_*.c)
+.PHONY: samples
+samples: $(O_MODULE)/samples/wsmon_sample.ko
+
+$(O_MODULE)/samples/wsmon_sample.ko: $(O_MODULE)/wsmon.ko $(wildcard samples/*) $(TEST_MODULES)
+	@mkdir -p $(@D)
+	ln -sf $(abspath $(wildcard samples/*) $(TEST_MODULES)) $(@D)/
+	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(O_MODULE))/Module.symvers \
+		WSMON_TEST_MODULES="$(notdir $(TEST_MODULES:.c=.o))" modules
+
 include tools/wsmo/wsmo.mk
 -include tests/workloads/workloads.mk
 -include tests/unit/unit.mk
@@ -119,6 +131,7 @@ clean:
 help:
 	@echo 'make            build the module for the running kernel, and wsmo'
 	@echo 'make module     the module; KDIR=DIR for another kernel'
+	@echo 'make samples    the module, and samples/, which use it'
 	@echo 'make wsmo       the command'
 	@echo 'make libwsmon   the library that reads recordings'
 	@echo 'make install    install all three, the man pages and bash completion (prefix=$(prefix))'

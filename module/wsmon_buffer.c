@@ -97,6 +97,8 @@ static void buffer_set_attrs(struct wsmon_buffer *b, const struct wsmon_attrs *a
  * @mon:	the monitor
  * @rec:	the whole record; STATS gets the losses of each buffer
  *
+ * The function of another module gets those of kwsmond only: whoever starts or stops the
+ * session may hold locks of that module.
  * Context: the monitor's lock held.
  */
 void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
@@ -114,6 +116,8 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 		}
 		buffer_put(b, rec);
 	}
+	if (mon->record && mon->session->thread == current)
+		mon->record(mon->private, rec);
 }
 
 static void buffer_begin(struct wsmon_buffer *b)
@@ -181,8 +185,8 @@ void wsmon_buffers_end(struct wsmon_monitor *mon)
  * @owed:	an interval ends
  *
  * They are reported again if a reader came since the last call. At the end of an interval
- * they are, too, if some of these records were lost and there is room for them now: without a reader they would be lost
- * again in each interval.
+ * they are, too, if some of these records were lost and there is room for them now: without
+ * a reader they would be lost again in each interval.
  * Context: the monitor's lock held.
  */
 bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed)

@@ -175,7 +175,7 @@ static ssize_t target_write(struct file *file, const char __user *buf, size_t co
 	}
 	ret = wsmon_pids_parse(pids, WSMON_MAX_TARGETS, text, count);
 	if (ret >= 0)
-		ret = wsmon_set_targets(&wsmon, &(struct wsmon_scope){ pids, ret, NULL, m->private });
+		ret = wsmon_set_ids(&wsmon, pids, ret, m->private);
 	kfree(pids);
 	kfree(text);
 	return ret ?: count;

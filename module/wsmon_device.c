@@ -13,7 +13,6 @@
  * Locks: device_file.lock, monitors_lock, then those of a monitor. monitors_lock is held
  * while a session begins, but not while one ends.
  */
-#include <linux/bitmap.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -23,7 +22,7 @@
 
 #include "wsmon_buffer.h"
 
-/* Max. number of open files; each has a buffer */
+/* Max. number of open files; each has a buffer, and may need a monitor */
 #define FILES_MAX	(WSMON_MONITORS - 1)
 
 /**
@@ -55,7 +54,6 @@ struct device_file {
 /* Protects the list of monitors, and their users */
 static DEFINE_MUTEX(monitors_lock);
 static LIST_HEAD(monitors);
-static DECLARE_BITMAP(slots, WSMON_MONITORS) = { 1 };	/* debugfs has the first */
 static atomic_t nr_files = ATOMIC_INIT(0);
 
 static int device_open(struct inode *inode, struct file *file)
@@ -100,11 +98,8 @@ static void device_leave(struct device_file *f)
 		wsmon_stream_stats(mon->session);
 	wsmon_buffer_leave(&f->buffer);
 	mutex_unlock(&mon->lock);
-	if (--mon->users)
-		return;
-	wsmon_session_free(mon->session);
-	clear_bit(mon->slot, slots);
-	kfree(mon);
+	if (!--mon->users)
+		wsmon_monitor_free(mon);
 }
 
 /*
@@ -146,8 +141,7 @@ static int device_release(struct inode *inode, struct file *file)
 }
 
 /* Does a monitor watch the cgroup, or these processes and no others? */
-static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scope *scope,
-			struct pid **pids)
+static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
 	/* it had its only session before it was in the list */
 	const struct wsmon_session *ss = mon->session;
@@ -160,9 +154,9 @@ static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scop
 		return scope->cgroup == ss->cgroup;
 	if (ss->nr_targets != scope->nr)
 		return false;
-	/* targets are different processes, so all of @pids are found, too */
+	/* targets are different processes, so all of @scope are found, too */
 	for (i = 0; i < scope->nr; i++) {
-		for (j = 0; j < scope->nr && pids[j] != ss->targets[i].pid; j++)
+		for (j = 0; j < scope->nr && scope->pids[j] != ss->targets[i].pid; j++)
 			;
 		if (j == scope->nr)
 			return false;
@@ -212,14 +206,13 @@ static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool o
  * Join a monitor that watches the same, or, without @scope, the last one that began.
  * Return: 0, -ESRCH if there is none, -EBUSY.
  */
-static int device_join(struct device_file *f, const struct wsmon_scope *scope,
-		       struct pid **pids)
+static int device_join(struct device_file *f, const struct wsmon_scope *scope)
 {
 	struct wsmon_monitor *mon;
 	int err = -ESRCH;
 
 	list_for_each_entry_reverse(mon, &monitors, node) {
-		if (!scope || monitor_has(mon, scope, pids)) {
+		if (!scope || monitor_has(mon, scope)) {
 			err = monitor_join(mon, f, scope);
 			if (err != -ESRCH)
 				break;
@@ -231,26 +224,19 @@ static int device_join(struct device_file *f, const struct wsmon_scope *scope,
 /* Begin with a monitor of one's own. */
 static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 {
-	struct wsmon_monitor *mon = kzalloc(sizeof(*mon), GFP_KERNEL);
+	struct wsmon_monitor *mon = wsmon_monitor_create();
 	int err;
 
-	if (!mon)
-		return -ENOMEM;
-	/* there are fewer files than slots, but one may still be closing */
-	wsmon_monitor_init(mon, find_first_zero_bit(slots, WSMON_MONITORS));
-	if (mon->slot == WSMON_MONITORS) {
-		kfree(mon);
-		return -EMFILE;
-	}
+	if (IS_ERR(mon))
+		return PTR_ERR(mon);
 	mon->attrs = f->attrs;
 	wsmon_buffer_join(&f->buffer, mon);
 	err = wsmon_set_targets(mon, scope);
 	if (err) {
 		wsmon_buffer_leave(&f->buffer);
-		kfree(mon);
+		wsmon_monitor_free(mon);
 		return err;
 	}
-	set_bit(mon->slot, slots);
 	mon->users = 1;
 	mon->owners = 1;
 	f->owner = true;
@@ -259,38 +245,25 @@ static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 	return 0;
 }
 
-/* Watch some processes. Context: monitors_lock held. */
-static int device_watch_pids(struct device_file *f, const struct wsmon_scope *scope)
+/* Join the monitor of these processes, or begin with one. Context: monitors_lock held. */
+static int device_watch(struct device_file *f, const struct wsmon_scope *scope)
 {
-	struct pid **pids;
-	int err = 0;
-	u32 i;
+	int err = device_join(f, scope);
 
-	pids = kcalloc(scope->nr, sizeof(struct pid *), GFP_KERNEL);
-	if (!pids)
-		return -ENOMEM;
-	for (i = 0; i < scope->nr && !err; i++) {
-		pids[i] = wsmon_task_resolve(scope->pids[i], scope->ns);
-		if (IS_ERR(pids[i])) {
-			err = PTR_ERR(pids[i]);
-			pids[i] = NULL;
-		}
-	}
-	if (!err)
-		err = device_join(f, scope, pids);
-	for (i = 0; i < scope->nr; i++)
-		put_pid(pids[i]);
-	kfree(pids);
 	return err == -ESRCH ? device_begin(f, scope) : err;
 }
 
-/* Watch a cgroup. Context: monitors_lock held. */
-static int device_watch_cgroup(struct device_file *f, struct cgroup *cgroup)
+/* Watch some processes. Context: monitors_lock held. */
+static int device_watch_ids(struct device_file *f, const u32 *ids, u32 nr)
 {
-	struct wsmon_scope scope = { .cgroup = cgroup, .ns = f->ns };
-	int err = device_join(f, &scope, NULL);
+	struct pid **pids = wsmon_pids_find(ids, nr, f->ns);
+	int err;
 
-	return err == -ESRCH ? device_begin(f, &scope) : err;
+	if (IS_ERR(pids))
+		return PTR_ERR(pids);
+	err = device_watch(f, &(struct wsmon_scope){ .pids = pids, .nr = nr, .ns = f->ns });
+	wsmon_pids_put(pids, nr);
+	return err;
 }
 
 /* Remember attributes that were asked for, up to the size of one text. */
@@ -362,12 +335,11 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 	if (!err && req->has_attrs)
 		err = device_set_attrs(f, text, len);
 	if (!err && req->nr_pids)
-		err = device_watch_pids(f, &(struct wsmon_scope){
-			.pids = pids, .nr = req->nr_pids, .ns = f->ns });
+		err = device_watch_ids(f, pids, req->nr_pids);
 	if (!err && cgroup)
-		err = device_watch_cgroup(f, cgroup);
+		err = device_watch(f, &(struct wsmon_scope){ .cgroup = cgroup, .ns = f->ns });
 	if (!err && req->join)
-		err = device_join(f, NULL, NULL);
+		err = device_join(f, NULL);
 	if (err && !f->mon) {
 		f->attrs = attrs;
 		f->asked_len = asked_len;

@@ -6,6 +6,7 @@
  *
  *	core		init and exit, the files in debugfs
  *	debugfs		texts that people read and write	device	/dev/wsmon
+ *	api		sessions of other modules
  *	reader		open files that records are read from
  *	session		start, stop, change		thread	kwsmond, the schedule of its rounds
  *	interval	a round of one target, the end of its aggregation interval
@@ -76,15 +77,17 @@ extern struct wsmon_monitor wsmon;
 extern const struct wsmon_attrs wsmon_default_attrs;
 extern bool wsmon_ready;
 void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
+struct wsmon_monitor *wsmon_monitor_create(void);
+void wsmon_monitor_free(struct wsmon_monitor *mon);
 int wsmon_lock(struct wsmon_monitor *mon);
 void wsmon_lock_anyway(struct wsmon_monitor *mon);
 struct wsmon_attrs wsmon_session_attrs(struct wsmon_session *ss);
 void wsmon_session_count(int by);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 int wsmon_may_open(void);
-struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon,
-					   const struct wsmon_scope *scope,
-					   const struct wsmon_attrs *attrs);
+struct wsmon_session *wsmon_session_alloc(struct wsmon_monitor *mon,
+					  const struct wsmon_scope *scope,
+					  const struct wsmon_attrs *attrs);
 void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_regions_alloc(struct wsmon_regions *rs);
 void wsmon_regions_free(struct wsmon_regions *rs);
@@ -122,6 +125,7 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 /* wsmon_session.c: starting, stopping, attributes, kwsmond */
 int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
 int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope);
+int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns);
 int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len);
 
 /* wsmon_device.c: /dev/wsmon */
@@ -146,7 +150,9 @@ void wsmon_events_restart_all(struct wsmon_session *ss);
 void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pid_namespace *ns);
 
 /* wsmon_task.c: a target's threads */
-struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns);
+struct pid *wsmon_task_resolve(struct pid *any);
+struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns);
+void wsmon_pids_put(struct pid **pids, u32 nr);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);

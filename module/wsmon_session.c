@@ -35,7 +35,7 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 	struct task_struct *thread;
 	int err;
 
-	ss = wsmon_session_create(mon, scope, &mon->attrs);
+	ss = wsmon_session_alloc(mon, scope, &mon->attrs);
 	if (IS_ERR(ss))
 		return PTR_ERR(ss);
 	thread = kthread_create(wsmon_session_thread, ss, "kwsmond");
@@ -74,7 +74,7 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
  * @scope:	the processes; none stops monitoring; NULL stops it without fail
  *
  * Context: may sleep, no locks held.
- * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_create(), nothing has changed.
+ * Return: 0; on -ERESTARTSYS, or an error of wsmon_session_alloc(), nothing has changed.
  */
 int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
@@ -89,6 +89,28 @@ int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope
 	else
 		session_stop_thread(mon);
 	mutex_unlock(&mon->ctl);
+	return ret;
+}
+
+/**
+ * wsmon_set_ids - monitor some processes by their ids
+ * @mon:	the monitor
+ * @ids:	the ids, or those of any of their threads
+ * @nr:		number of them; 0 stops monitoring
+ * @ns:		their pid namespace
+ *
+ * Context: may sleep, no locks held.
+ * Return: as wsmon_set_targets(), or an error of wsmon_pids_find().
+ */
+int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns)
+{
+	struct wsmon_scope scope = { .pids = wsmon_pids_find(ids, nr, ns), .nr = nr, .ns = ns };
+	int ret;
+
+	if (IS_ERR(scope.pids))
+		return PTR_ERR(scope.pids);
+	ret = wsmon_set_targets(mon, &scope);
+	wsmon_pids_put(scope.pids, nr);
 	return ret;
 }
 

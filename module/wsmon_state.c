@@ -7,6 +7,7 @@
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
+#include <linux/idr.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 
@@ -45,6 +46,41 @@ void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot)
 	mon->attrs = wsmon_default_attrs;
 	mon->stop_reason = -1;
 	INIT_LIST_HEAD(&mon->buffers);
+}
+
+/* Numbers of monitors; that of debugfs is 0 */
+static DEFINE_IDA(slots);
+
+/**
+ * wsmon_monitor_create - allocate a monitor
+ *
+ * Return: the monitor; -EMFILE if there are too many; -ENOMEM.
+ */
+struct wsmon_monitor *wsmon_monitor_create(void)
+{
+	struct wsmon_monitor *mon = kzalloc(sizeof(*mon), GFP_KERNEL);
+	int slot;
+
+	if (!mon)
+		return ERR_PTR(-ENOMEM);
+	slot = ida_alloc_range(&slots, 1, WSMON_MONITORS - 1, GFP_KERNEL);
+	if (slot < 0) {
+		kfree(mon);
+		return ERR_PTR(slot == -ENOSPC ? -EMFILE : slot);
+	}
+	wsmon_monitor_init(mon, slot);
+	return mon;
+}
+
+/**
+ * wsmon_monitor_free - free a monitor whose session, if it had one, was stopped
+ * @mon:	the monitor, of wsmon_monitor_create()
+ */
+void wsmon_monitor_free(struct wsmon_monitor *mon)
+{
+	wsmon_session_free(mon->session);
+	ida_free(&slots, mon->slot);
+	kfree(mon);
 }
 
 /* kwsmond lets others go first this many times, for YIELD_US to twice that each time */
@@ -182,17 +218,13 @@ void wsmon_regions_free(struct wsmon_regions *rs)
 	kvfree(rs->spare);
 }
 
-static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
-		       struct pid_namespace *ns)
+static int target_init(struct wsmon_session *ss, u32 i, struct pid *pid)
 {
 	struct wsmon_target *t = &ss->targets[i];
-	struct pid *pid = wsmon_task_resolve(nr, ns);
 	u32 j;
 
-	if (IS_ERR(pid))
-		return PTR_ERR(pid);
 	t->session = ss;
-	t->pid = pid;
+	t->pid = get_pid(pid);
 	t->salt = wsmon_hash64(pid_nr(pid));
 	for (j = 0; j < i; j++) {
 		if (ss->targets[j].pid == pid)
@@ -203,19 +235,18 @@ static int target_init(struct wsmon_session *ss, u32 i, u32 nr,
 }
 
 /**
- * wsmon_session_create - allocate a session that monitors some processes
+ * wsmon_session_alloc - allocate a session that monitors some processes
  * @mon:	the monitor that is to run it
  * @scope:	the processes
  * @attrs:	the attributes
  *
  * Context: the monitor's ctl held, may sleep.
- * Return: the session; -ESRCH for a process that does not exist, or is dying; -EINVAL for
- * a kernel thread, the same process twice, or if min_regions for each target is more than
- * max_regions; -ENOMEM.
+ * Return: the session; -EINVAL for the same process twice, or if min_regions for each
+ * target is more than max_regions; -ENOMEM.
  */
-struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon,
-					   const struct wsmon_scope *scope,
-					   const struct wsmon_attrs *attrs)
+struct wsmon_session *wsmon_session_alloc(struct wsmon_monitor *mon,
+					  const struct wsmon_scope *scope,
+					  const struct wsmon_attrs *attrs)
 {
 	struct wsmon_session *ss;
 	u32 nr = scope->nr;
@@ -240,7 +271,7 @@ struct wsmon_session *wsmon_session_create(struct wsmon_monitor *mon,
 		ss->nr_targets = i + 1;
 		ss->targets[i].regions.budget = target_budget(attrs, nr);
 		ss->targets[i].regions.limit = target_budget(attrs, nr);
-		err = target_init(ss, i, scope->pids[i], scope->ns);
+		err = target_init(ss, i, scope->pids[i]);
 		if (err)
 			goto err_free;
 	}
@@ -299,7 +330,7 @@ static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larg
  *
  * Context: the monitor's ctl held, may sleep.
  * Return: the arrays for wsmon_session_resize(), to be freed by wsmon_session_free_room();
- * -EINVAL as in wsmon_session_create(), or -ENOMEM.
+ * -EINVAL as in wsmon_session_alloc(), or -ENOMEM.
  */
 struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
 					      const struct wsmon_attrs *attrs)

@@ -12,6 +12,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 
 #include "wsmon_internal.h"
 
@@ -54,14 +55,13 @@ static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
 
 /**
  * wsmon_task_resolve - find the process that a pid belongs to
- * @nr:	its id, or that of any of its threads
- * @ns:	the pid namespace of the id
+ * @any:	that of any of its threads, or NULL
  *
  * Context: may sleep.
  * Return: its struct pid, referenced; -ESRCH if there is none, or it has lost its
  * memory; -EINVAL for a kernel thread.
  */
-struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
+struct pid *wsmon_task_resolve(struct pid *any)
 {
 	struct pid *pid = ERR_PTR(-ESRCH);
 	struct mm_struct *mm = NULL;
@@ -69,7 +69,7 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 	u64 exec_id;
 
 	rcu_read_lock();
-	task = pid_task(find_pid_ns(nr, ns), PIDTYPE_PID);
+	task = pid_task(any, PIDTYPE_PID);
 	if (task && READ_ONCE(task->flags) & PF_KTHREAD)
 		pid = ERR_PTR(-EINVAL);
 	else if (task)
@@ -81,6 +81,52 @@ struct pid *wsmon_task_resolve(u32 nr, struct pid_namespace *ns)
 	if (mm)
 		mmdrop(mm);
 	return pid;
+}
+
+/**
+ * wsmon_pids_put - give back processes
+ * @pids:	what wsmon_pids_find() returned
+ * @nr:		number of them
+ */
+void wsmon_pids_put(struct pid **pids, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		put_pid(pids[i]);
+	kfree(pids);
+}
+
+/**
+ * wsmon_pids_find - find processes by their ids
+ * @ids:	the ids, or those of any of their threads
+ * @nr:		number of them
+ * @ns:		their pid namespace
+ *
+ * Context: may sleep.
+ * Return: array for wsmon_pids_put(); -ENOMEM, or an error of wsmon_task_resolve().
+ */
+struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns)
+{
+	struct pid **pids = kcalloc(nr, sizeof(*pids), GFP_KERNEL);
+	struct pid *any;
+	u32 i;
+
+	if (!pids)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < nr; i++) {
+		rcu_read_lock();
+		any = get_pid(find_pid_ns(ids[i], ns));
+		rcu_read_unlock();
+		pids[i] = wsmon_task_resolve(any);
+		put_pid(any);
+		if (IS_ERR(pids[i])) {
+			any = pids[i];
+			wsmon_pids_put(pids, i);
+			return ERR_CAST(any);
+		}
+	}
+	return pids;
 }
 
 /**

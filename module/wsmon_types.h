@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/pid.h>
 
+#include "../include/wsmon_kernel.h"
 #include "pure/wsmon_pure.h"
 
 struct cgroup;
@@ -61,13 +62,13 @@ struct wsmon_peak {
 
 /**
  * struct wsmon_scope - which processes a session is to watch
- * @pids:	their ids, or those of any of their threads
- * @nr:		number of ids; 0 with no @cgroup: no session
+ * @pids:	their thread groups, of wsmon_task_resolve()
+ * @nr:		number of @pids; 0 with no @cgroup: no session
  * @cgroup:	instead of @pids: all processes of this cgroup and those below it
- * @ns:		pid namespace of the ids
+ * @ns:		pid namespace of the ids in records
  */
 struct wsmon_scope {
-	const u32 *pids;
+	struct pid **pids;
 	u32 nr;
 	struct cgroup *cgroup;
 	struct pid_namespace *ns;
@@ -367,6 +368,8 @@ struct wsmon_session {
  * @running:	@session has not ended
  * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
  * @buffers:	where records go, a buffer for each reader
+ * @record:	where they go in kwsmond: a function of another module; or NULL (wsmon_api.c)
+ * @private:	its first argument
  * @node:	its place among the monitors of the device (wsmon_device.c)
  * @users:	open files of the device that use it (wsmon_device.c)
  * @owners:	those of them that named its processes; others joined
@@ -381,6 +384,8 @@ struct wsmon_monitor {
 	bool running;
 	int stop_reason;
 	struct list_head buffers;
+	wsmon_record_fn record;
+	void *private;
 	struct list_head node;
 	u32 users;
 	u32 owners;

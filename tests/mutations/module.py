@@ -17,7 +17,7 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
-THREAD, DEVICE = ("module/wsmon_%s.c" % n for n in ("thread", "device"))
+THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "api"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
 MEMBER, PROBES, KEPT = ("module/members/wsmon_%s.c" % n for n in ("member", "probes", "kept"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
@@ -173,13 +173,12 @@ MUTATIONS = [
         ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (last)\n		wsmon_set_targets(mon, NULL);\n", ""),
-        (DEVICE, "	wsmon_session_free(mon->session);\n", ""),
-        (DEVICE, "	kfree(mon);\n}\n\n/*\n * End", "}\n\n/*\n * End")]),
+        (DEVICE, "	if (!--mon->users)\n		wsmon_monitor_free(mon);\n", "	mon->users--;\n")]),
     ("who_joins_owns", "6.12", SELF + "device_test.py", [
         (DEVICE, "		mon->owners += owner;\n		f->owner = owner;\n",
          "		mon->owners++;\n		f->owner = true;\n")]),
     ("same_processes_sampled_twice", "6.12", SELF + "device_test.py", [
-        (DEVICE, "if (!scope || monitor_has(mon, scope, pids)) {", "if (!scope) {")]),
+        (DEVICE, "if (!scope || monitor_has(mon, scope)) {", "if (!scope) {")]),
     ("part_of_the_processes_is_enough", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (ss->nr_targets != scope->nr)\n		return false;\n", ""),
         (DEVICE, "		if (j == scope->nr)\n			return false;",
@@ -254,4 +253,14 @@ MUTATIONS = [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
+    ("module_gets_no_records", "6.12", SELF + "device_test.py", [
+        (BUFFER, "		mon->record(mon->private, rec);\n", "		;\n")]),
+    ("records_where_a_module_starts", "6.12", SELF + "device_test.py", [
+        (BUFFER, "	if (mon->record && mon->session->thread == current)", "	if (mon->record)")]),
+    ("module_starts_twice", "6.12", SELF + "device_test.py", [
+        (API, "	if (client_running(c))\n		return -EBUSY;\n	if (!c->nr)", "	if (!c->nr)")]),
+    ("stream_without_an_end", "6.12", stress("fuzzed_device"), [
+        (BUFFER, "	buffer_put(b, &rec.rec);\n	buffer_end(b);", "	buffer_end(b);")]),
+    ("two_sessions_of_a_file", "6.12", stress("fuzzed_device"), [
+        (DEVICE, "(f->mon || f->stopped))", "f->mon)")]),
 ]

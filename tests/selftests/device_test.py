@@ -4,8 +4,9 @@
 import errno
 import io
 import os
-import statistics
+import re
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -368,9 +369,75 @@ def storm():
     assert threads() == 0
 
 
+def module(name):
+    """The path of a module that uses this one: samples/ or programs/ """
+    return os.path.join(os.path.dirname(os.environ.get("WSMON_KO", "")), "samples", name + ".ko")
+
+
+def said(text):
+    """What the sample has written to the log, as groups of a regular expression"""
+    log = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
+    return re.findall("wsmon_sample: " + text, log)
+
+
+@w.measured
+def sample_module():
+    """A module watches what an open file and debugfs watch, too."""
+    attrs = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 "
+    with worker(8, 24) as t, Session() as s:
+        subprocess.run(["insmod", module("wsmon_sample"), "pid=%d" % t.pid, "aggr_us=500000"],
+                       check=True)
+        try:
+            assert threads() == 1
+            w.must_put("target", "%d\n" % t.pid)
+            s.put(attrs + "pid=%d" % t.pid)
+            assert threads() == 3
+            r = subprocess.run(["rmmod", "wsmon"], capture_output=True, text=True)
+            assert r.returncode and "in use" in r.stderr, r
+            time.sleep(8)
+            t.kill()
+            w.wait_for("its end", lambda: said("pid %d: gone" % t.pid) and not threads())
+        finally:
+            subprocess.run(["rmmod", "wsmon_sample"], check=True)
+        rows = said(r"pid %d: (\d+) KiB in use \((\d+) to (\d+)\) of (\d+) KiB" % t.pid)
+        rows = [[int(x) / 1024 for x in row] for row in rows][2:]
+        assert len(rows) > 8 and all(
+            low <= size <= high <= mapped for size, low, high, mapped in rows), rows
+        size = statistics.median(row[0] for row in rows)
+        theirs = statistics.median(wss(s.read_all(), t.pid, "all")[2:])
+        print("# %.1f MiB, by an open file %.1f MiB" % (size, theirs))
+        # the interpreter has some MiB of its own
+        assert 7.5 < size < 13 and abs(size - theirs) < 1, (size, theirs)
+
+
+def module_goes():
+    """In the middle of a session, and where there is nothing to watch"""
+    with w.sleeper() as t:
+        for _ in range(5):
+            subprocess.run(["insmod", module("wsmon_sample"), "pid=%d" % t.pid, "aggr_us=2000"],
+                           check=True)
+            assert threads() == 1
+            time.sleep(0.1)
+            subprocess.run(["rmmod", "wsmon_sample"], check=True)
+            assert threads() == 0
+        for pid in 2, 99999999:
+            assert subprocess.run(["insmod", module("wsmon_sample"), "pid=%d" % pid],
+                                  capture_output=True).returncode
+
+
+def misused_by_a_module():
+    with Session() as s:
+        subprocess.run(["insmod", module("wsmon_misuse")], check=True)
+        subprocess.run(["rmmod", "wsmon_misuse"], check=True)
+        assert threads() == 0 and error(s.put, "join") == "ESRCH"
+
+
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
            only_the_slow_one_loses, different_processes, overlapping, joins_the_last, marks_all,
            refused, many_files, storm,
+           # built beside the module: make samples
+           *([sample_module, module_goes, misused_by_a_module]
+             if os.path.exists(module("wsmon_sample")) else []),
            # a kernel with checkers says nothing of figures
            *([] if w.CHECKERS else [budget_is_shared]))

@@ -3,13 +3,13 @@
  * debugfs-fuzz: uses the module's files as nobody should, and looks whether
  * they keep to Documentation/reference/abi.rst meanwhile.
  *
- *	debugfs-fuzz [-a] [-t] [-u] SECS SEED PID...
+ *	debugfs-fuzz [-a] [-d] [-t] [-u] SECS SEED PID...
  *
  * The pids are processes that outlive it: what it has monitored. One process,
  * one chain of random steps; several are run at once. Exits 0, or 1 with what
  * was wrong, which seed and which step. -a: nothing but right attributes,
  * written and read as fast as can be; -t: the same with targets, so that sessions
- * come and go while they are read. -u: the module may be unloaded meanwhile, so
+ * come and go while they are read. -d: most steps are sessions of /dev/wsmon. -u: the module may be unloaded meanwhile, so
  * files may be missing.
  *
  * It never succeeds in changing the attribute seed: who runs it writes that, and
@@ -45,7 +45,7 @@ pid_t known[MAX_KNOWN];
 unsigned int nr_known;
 
 static uint64_t state, seed, step;
-static bool may_unload;
+bool may_unload;
 
 uint64_t pick(uint64_t n)
 {
@@ -92,19 +92,24 @@ const char *error_name(int err)
 }
 
 /* Return: a descriptor, or -1 if the file cannot be had now */
-int open_file(enum file f, int flags)
+int open_path(const char *path, int flags)
 {
-	char path[64];
-	int fd;
+	int fd = open(path, flags);
 
-	snprintf(path, sizeof(path), DIR "%s", file_names[f]);
-	fd = open(path, flags);
-	if (fd >= 0 || (f == BUFFER && errno == EBUSY) || errno == ENOMEM ||
+	if (fd >= 0 || (errno == EBUSY && !strcmp(path, DIR "buffer")) || errno == ENOMEM ||
 	    errno == EINTR ||
 	    (may_unload && (errno == ENOENT || errno == ENXIO ||
 			     errno == ENODEV)))
 		return fd;
-	wrong("open %s, flags %#x: %s", file_names[f], flags, error_name(errno));
+	wrong("open %s, flags %#x: %s", path, flags, error_name(errno));
+}
+
+int open_file(enum file f, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), DIR "%s", file_names[f]);
+	return open_path(path, flags);
 }
 
 /* For who needs the file: the same until it is there */
@@ -259,6 +264,17 @@ static const struct step all_steps[] = {
 	{ check_stream, 2 },
 	{ blocked_reader, 1 },
 	{ second_reader, 2 },
+	{ device_life, 2 },
+	{ }
+};
+
+static const struct step device_steps[] = {
+	{ device_life, 20 },
+	{ device_killed, 3 },
+	{ put_text, 4 },
+	{ check_text, 4 },
+	{ odd_use, 10 },
+	{ check_stream, 4 },
 	{ }
 };
 
@@ -312,10 +328,13 @@ int main(int argc, char **argv)
 	const struct step *steps = all_steps;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "atu")) != -1) {
+	while ((opt = getopt(argc, argv, "adtu")) != -1) {
 		switch (opt) {
 		case 'a':
 			steps = attrs_steps;
+			break;
+		case 'd':
+			steps = device_steps;
 			break;
 		case 't':
 			steps = target_steps;
@@ -330,7 +349,7 @@ int main(int argc, char **argv)
 	argv += optind;
 	argc -= optind;
 	if (argc < 3 || argc > MAX_KNOWN + 2)
-		errx(2, "usage: debugfs-fuzz [-a] [-t] [-u] SECS SEED PID...");
+		errx(2, "usage: debugfs-fuzz [-a] [-d] [-t] [-u] SECS SEED PID...");
 	end = seconds() + atof(argv[0]);
 	seed = strtoull(argv[1], NULL, 10);
 	state = (seed + 1) * 0x9e3779b97f4a7c15 | 1;

@@ -41,9 +41,11 @@ uint64_t log_pick(uint64_t min, uint64_t max);
 noreturn void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *error_name(int err);
 int open_file(enum file f, int flags);
+int open_path(const char *path, int flags);
 int must_open(enum file f, int flags);
 pid_t must_fork(void);
 void reap(pid_t pid);
+extern bool may_unload;			/* the module may go if nobody has a file open */
 extern char *room;			/* ROOM bytes, nothing mapped behind */
 extern pid_t known[];			/* processes that live on */
 extern unsigned int nr_known;
@@ -61,9 +63,17 @@ bool time_is_up(void);
 ssize_t read_all(int fd, size_t chunk);
 
 /* fuzz_stream.c: so must be the stream */
+void stream_begin(void);
+void stream_expect(unsigned int first, unsigned int nr);
+void stream_feed(const char *p, size_t n);
+void stream_end(void);
 void check_stream(void);
 void blocked_reader(void);
 void second_reader(void);
+
+/* fuzz_device.c: sessions of /dev/wsmon */
+void device_life(void);
+void device_killed(void);
 
 /* fuzz_odd.c: everything else that can be done with a file */
 void odd_use(void);

@@ -27,6 +27,7 @@ static struct {
 	};
 	size_t have;		/* bytes of the present record */
 	bool in_records;	/* the header is behind */
+	unsigned int first, nr;	/* which of @known they are of; @nr 0: of any */
 	uint32_t last_type;
 } in;
 
@@ -76,10 +77,25 @@ static void check_peak(const struct wsmon_rec_peak *p)
 		wrong("peak %u of group %u, edge %u: strange", p->number, p->group, p->edge);
 }
 
+/* What has a pid has one of the processes that were named. */
+static void check_pid(void)
+{
+	pid_t pid = in.wss.pid;
+
+	for (unsigned int i = 0; i < in.nr; i++)
+		if (known[(in.first + i) % nr_known] == pid)
+			return;
+	if (in.nr)
+		wrong("record %u of process %d, which was not named", in.rec.type, pid);
+}
+
 static void check_record(void)
 {
 	const struct wsmon_attrs *a = &in.attrs.attrs;
 
+	if (in.rec.type <= WSMON_REC_EXIT && in.rec.type != WSMON_REC_ATTRS &&
+	    in.rec.type != WSMON_REC_MARK)
+		check_pid();
 	switch (in.rec.type) {
 	case WSMON_REC_ATTRS:
 		if (a->sample_us < SAMPLE_US_MIN || a->aggr_us < a->sample_us ||
@@ -140,7 +156,8 @@ static size_t wanted(void)
 	return in.rec.size;
 }
 
-static void feed(const char *p, size_t n)
+/* Bytes of the stream, as they come */
+void stream_feed(const char *p, size_t n)
 {
 	while (n) {
 		size_t part = wanted() - in.have;
@@ -162,6 +179,26 @@ static void feed(const char *p, size_t n)
 	}
 }
 
+/* A stream begins with its header. */
+void stream_begin(void)
+{
+	memset(&in, 0, sizeof(in));
+}
+
+/* From now on its records are of known processes: @nr from @first on */
+void stream_expect(unsigned int first, unsigned int nr)
+{
+	in.first = first;
+	in.nr = nr;
+}
+
+/* It has ended. */
+void stream_end(void)
+{
+	if (in.have || in.last_type != WSMON_REC_END)
+		wrong("a stream ends after record %u, %zu bytes", in.last_type, in.have);
+}
+
 /* Return: bytes read; -1 if there is nothing now */
 static ssize_t read_some(int fd, size_t count)
 {
@@ -181,12 +218,12 @@ void check_stream(void)
 	p.fd = open_file(BUFFER, O_RDONLY | O_NONBLOCK);
 	if (p.fd < 0)
 		return;
-	memset(&in, 0, sizeof(in));
+	stream_begin();
 	for (unsigned int left = log_pick(1, 200); left; left--) {
 		ssize_t n = read_some(p.fd, 1 + pick(most));
 
 		if (n > 0)
-			feed(room, n);
+			stream_feed(room, n);
 		else if (poll(&p, 1, 5) > 0 && p.revents != POLLIN)
 			wrong("poll says %#x", p.revents);
 		/* in the middle of a session there is nothing but whole records */

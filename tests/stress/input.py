@@ -22,11 +22,11 @@ LATE = 20
 SYS_INIT_MODULE, SYS_DELETE_MODULE = 175, 176
 
 
-def fuzzers(nr, pids, *options):
+def fuzzers(nr, pids, *options, secs=s.SECS):
     s.note("STRESS_SEED=%d" % SEED)
     # the steps of one seed and those of the next have nothing in common
     return [subprocess.Popen(
-        [FUZZ, *options, str(s.SECS), str(SEED + n), *map(str, pids)],
+        [FUZZ, *options, str(secs), str(SEED + n), *map(str, pids)],
         stderr=subprocess.PIPE, text=True) for n in range(nr)]
 
 
@@ -68,9 +68,9 @@ def all_live(workers):
     return all(worker.poll() is None for worker in workers)
 
 
-def all_work(workers, files):
+def all_work(workers, files, secs=s.SECS):
     """Read these files, too, for as long as the workers do; then all end."""
-    end = time.monotonic() + s.SECS
+    end = time.monotonic() + secs
     try:
         while time.monotonic() < end and all_live(workers):
             for name in files:
@@ -176,5 +176,20 @@ def fuzzed_files_of_a_module_that_goes():
     works()
 
 
+def fuzzed_device():
+    """Sessions of open files begin, are shared, and end at any point, as do those of debugfs."""
+    for _ in range(2):
+        with s.Churn("map", 1000) as a, w.sleeper() as b, w.sleeper() as c:
+            os.setpriority(os.PRIO_PROCESS, a.pid, 19)
+            all_work(fuzzers(WORKERS, (a.pid, b.pid, c.pid), "-d", secs=s.SECS / 2),
+                     ("status", "wss"), s.SECS / 2)
+            s.unused()
+            w.must_put("target", "\n")
+            assert not w.kwsmond(), "a session without a file"
+        w.unload()
+        w.load()
+    works()
+
+
 TESTS = [fuzzed_files, attributes_of_one_moment, sessions_come_and_go,
-         fuzzed_files_of_a_module_that_goes]
+         fuzzed_files_of_a_module_that_goes, fuzzed_device]

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_misuse.c - uses sessions of include/wsmon_kernel.h as nobody should
+ *
+ * Its init watches the process that loads it, and fails if what comes of it is wrong.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include <wsmon_kernel.h>
+
+#define FAST	"sample_us=2000 aggr_us=10000 update_us=10000 window_us=10000 cpu_permille=1000"
+
+/* What is known of records */
+static struct {
+	struct wsmon_client *session;
+	struct completion came;
+	atomic_t records;
+	bool inside;
+	bool slow;
+	bool elsewhere;
+	int errors[3];
+	u32 types;
+} seen;
+
+static void misuse_record(void *private, const struct wsmon_record *rec)
+{
+	if (!(current->flags & PF_KTHREAD)) {
+		seen.elsewhere = true;
+		return;
+	}
+	WRITE_ONCE(seen.inside, true);
+	seen.types |= BIT(rec->type);
+	seen.errors[0] = wsmon_session_stop(seen.session);
+	seen.errors[1] = wsmon_session_start(seen.session);
+	seen.errors[2] = wsmon_session_add(seen.session, task_pid(current));
+	atomic_inc(&seen.records);
+	complete(&seen.came);
+	if (xchg(&seen.slow, false))
+		msleep(300);
+	WRITE_ONCE(seen.inside, false);
+}
+
+/* Return: -EINVAL if a call did not return what it should */
+static int expect(const char *what, long got, long wanted)
+{
+	if (got == wanted)
+		return 0;
+	pr_err("%s: %ld instead of %ld\n", what, got, wanted);
+	return -EINVAL;
+}
+
+/* Is anything called that was said to have ended? */
+static int expect_silence(const char *what)
+{
+	int before = atomic_read(&seen.records);
+
+	if (READ_ONCE(seen.inside))
+		return expect(what, 1, 0);
+	msleep(50);
+	return expect(what, atomic_read(&seen.records), before);
+}
+
+static int wait_for_record(void)
+{
+	reinit_completion(&seen.came);
+	return expect("a record comes", !wait_for_completion_timeout(&seen.came, 20 * HZ), 0);
+}
+
+static int create_strangely(void)
+{
+	return expect("create without a function",
+		      PTR_ERR(wsmon_session_create(NULL, NULL, NULL)), -EINVAL) ?:
+	       expect("create with no attribute",
+		      PTR_ERR(wsmon_session_create("what=1", misuse_record, NULL)), -EINVAL) ?:
+	       expect("create with a large attribute",
+		      PTR_ERR(wsmon_session_create("max_regions=99999", misuse_record, NULL)),
+		      -ERANGE);
+}
+
+static int before_start(struct wsmon_client *s)
+{
+	struct pid *kthread = find_get_pid(2);
+	int err = expect("stop before start", wsmon_session_stop(s), 0) ?:
+		  expect("start without a process", wsmon_session_start(s), -EINVAL) ?:
+		  expect("add a kernel thread", wsmon_session_add(s, kthread), -EINVAL) ?:
+		  expect("add nothing", wsmon_session_add(s, NULL), -ESRCH) ?:
+		  expect("add", wsmon_session_add(s, task_pid(current)), 0) ?:
+		  expect("add twice", wsmon_session_add(s, task_tgid(current)), -EINVAL);
+
+	put_pid(kthread);
+	return err;
+}
+
+static int while_it_runs(struct wsmon_client *s)
+{
+	int err = expect("start", wsmon_session_start(s), 0) ?:
+		  expect("start twice", wsmon_session_start(s), -EBUSY) ?:
+		  expect("add while it runs", wsmon_session_add(s, task_pid(current)), -EBUSY) ?:
+		  wait_for_record();
+	u32 i;
+
+	for (i = 0; !err && i < ARRAY_SIZE(seen.errors); i++)
+		err = expect("in a record", seen.errors[i], -EDEADLK);
+	return err;
+}
+
+/* Stop while the function runs, and go on. */
+static int stop_slowly(struct wsmon_client *s)
+{
+	int err;
+
+	WRITE_ONCE(seen.slow, true);
+	err = wait_for_record() ?:
+	      expect("stop", wsmon_session_stop(s), 0) ?: expect_silence("after stop") ?:
+	      expect("stop twice", wsmon_session_stop(s), 0);
+	return err ?: expect("records in another task", seen.elsewhere, 0) ?:
+	       expect("the end is told", !!(seen.types & BIT(WSMON_REC_END)), 1);
+}
+
+static int destroy_slowly(struct wsmon_client *s)
+{
+	int err;
+
+	WRITE_ONCE(seen.slow, true);
+	err = wait_for_record();
+	wsmon_session_destroy(s);
+	wsmon_session_destroy(NULL);
+	return err ?: expect_silence("after destroy");
+}
+
+static void misuse_nothing(void *private, const struct wsmon_record *rec)
+{
+}
+
+/* As many as there may be; others may have some. */
+static int too_many(void)
+{
+	struct wsmon_client *s[64];
+	int i = 0, err;
+
+	do {
+		s[i] = wsmon_session_create(NULL, misuse_nothing, NULL);
+	} while (!IS_ERR(s[i]) && ++i < ARRAY_SIZE(s));
+	err = expect("one too many", i < ARRAY_SIZE(s) ? PTR_ERR(s[i]) : 0, -EMFILE) ?:
+	      expect("there may be many", i > 32, 1);
+	while (i--)
+		wsmon_session_destroy(s[i]);
+	return err;
+}
+
+static int __init misuse_init(void)
+{
+	struct wsmon_client *s;
+	int err;
+
+	init_completion(&seen.came);
+	err = create_strangely() ?: too_many();
+	if (err)
+		return err;
+	s = wsmon_session_create(FAST, misuse_record, NULL);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	WRITE_ONCE(seen.session, s);
+	err = before_start(s) ?: while_it_runs(s) ?: stop_slowly(s) ?:
+	      expect("start again", wsmon_session_start(s), 0);
+	if (!err)
+		return destroy_slowly(s);
+	wsmon_session_destroy(s);
+	return err;
+}
+
+static void __exit misuse_exit(void)
+{
+}
+
+module_init(misuse_init);
+module_exit(misuse_exit);
+
+MODULE_DESCRIPTION("Uses sessions of wsmon as nobody should");
+MODULE_AUTHOR("The wsmon authors");
+MODULE_LICENSE("GPL");
