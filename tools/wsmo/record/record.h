@@ -161,6 +161,14 @@ int record_catch_signals(struct record *r, sigset_t *mask);
 int record_start(struct record *r);
 
 /**
+ * record_restart() - go on with other processes, @pids, in a session of their own
+ *
+ * What the stream still had is lost. The counters of STATS begin anew.
+ * Return: 0, or -1 after a message
+ */
+int record_restart(struct record *r);
+
+/**
  * record_signal() - take a signal, if there is one; SIGTERM and SIGHUP are
  * forwarded to the command, SIGCHLD is noted in @child
  * Return: its number or 0
