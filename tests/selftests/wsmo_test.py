@@ -198,8 +198,8 @@ def reports():
 
 
 @contextlib.contextmanager
-def cgroups(*names):
-    """cgroup v2 with these cgroups, and the memory controller; kills what is in them"""
+def cgroups(*names, memory=True):
+    """cgroup v2 with these cgroups, and the memory controller or not; kills what is in them"""
     root = os.path.join(tempfile.mkdtemp(), "cgroup")
     os.mkdir(root)
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
@@ -208,7 +208,7 @@ def cgroups(*names):
         for name in names:
             path = root
             for part in name.split("/"):
-                with contextlib.suppress(OSError), \
+                with contextlib.suppress(OSError), open(os.devnull, "w") if not memory else \
                         open(os.path.join(path, "cgroup.subtree_control"), "w") as f:
                     f.write("+memory")
                 path = os.path.join(path, part)
@@ -303,17 +303,19 @@ def top_of_cgroups():
 
 
 def top_of_many():
-    """As many rows as there is room for; what is left out is said"""
+    """As many rows as there is room for; what is left out is said; RSS without the controller"""
     ram = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     room = min(60, ram // (256 << 20) + 1)
-    names = ["s%02d.service" % i for i in range(room + 3)]
-    with cgroups(*names) as root:
+    names = ["many/s%02d.service" % i for i in range(room + 3)]
+    with cgroups(*names, memory=False) as root:
+        assert not os.path.exists(os.path.join(root, names[0], "memory.stat"))
         for name in names:
             subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: open(
                 os.path.join(root, name, "cgroup.procs"), "w").write("0"))
-        r = wsmo("top", "--all", "--json", "--repeat=2")
+        r = wsmo("top", "--all", "--json", "--repeat=10", "--interval", "20ms")
         tables = top_tables(r.stdout)
-        assert r.returncode == 0 and len(tables) == 2, r
+        assert r.returncode == 0 and len(tables) == 10, r
+        assert all(row["rss"] for table in tables for row in table.values()), tables
         assert len(tables[1]) == 1 + room and list(tables[1])[0] == "/", tables[1]
         assert "3 smaller cgroups have no row: there is room for %d" % room in r.stderr, r
 

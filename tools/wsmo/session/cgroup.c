@@ -104,9 +104,9 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	unsigned long long n;
 	char line[128], word[64];
 
-	*sum = 0;
 	if (!f)
 		return -1;
+	*sum = 0;
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "%63s %llu", word, &n) == 2 &&
 		    (!strcmp(word, key) || !strcmp(word, key2)))

@@ -43,7 +43,7 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
  *
  * That is anonymous memory and mapped pages of files, as far as they are charged to the
  * cgroup: what a working set can be compared with. File cache that nobody maps does not count.
- * Return: 0, or -1 without the memory controller
+ * Return: 0, or -1 without the memory controller: then @bytes stays as it is
  */
 int cgroup_memory(const char *path, __u64 *bytes);
 
