@@ -145,6 +145,44 @@ def exits_in_mid_action():
             assert acting.returncode == 0 and json.loads(out.splitlines()[-1])["applied_bytes"]
 
 
+@w.measured
+def of_a_cgroup():
+    """Processes of the cgroup, also one that begins later, and no other"""
+    root = os.path.join(TMP, "cgroup")
+    os.mkdir(root)
+    subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    os.mkdir(root + "/test")
+    started = []
+    with swap():
+        try:
+            for name in "/test", "":
+                started.append(hotset())
+                write(root + name + "/cgroup.procs", started[-1][0].pid)
+            acting = subprocess.Popen(
+                ["wsmo", "act", "-s", scheme("4K null null 20% 2s null pageout"), "--cgroup", "test",
+                 "-d", "60", "--json", "-l"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(3)
+            started.append(hotset())
+            write(root + "/test/cgroup.procs", started[-1][0].pid)
+            out, err = acting.communicate(timeout=120)
+            left = [resident(p.pid, at, 64 * MIB) // MIB for p, at in started]
+            print("# of 64 MiB, 16 in use, are resident: %s; %s" % (left, err.strip()))
+            assert acting.returncode == 0 and "LOST" not in err, err
+            assert left[1] == 64 and all(16 <= x <= 24 for x in (left[0], left[2])), left
+            lines = [json.loads(line) for line in out.splitlines()]
+            assert {x["pid"] for x in lines if x["type"] == "action"} == {
+                started[0][0].pid, started[2][0].pid}
+            r = act("-s", "reclaim", "--cgroup", "/none")
+            assert r.returncode == 1 and "no such cgroup (of version 2): /none" in r.stderr, r
+        finally:
+            for p, _ in started:
+                p.kill()
+                p.wait()
+            os.rmdir(root + "/test")
+            subprocess.run(["umount", "-l", root], check=True)
+            os.rmdir(root)
+
+
 if __name__ == "__main__":
     w.need("wsmo", "hotset")
-    w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action)
+    w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action, of_a_cgroup)

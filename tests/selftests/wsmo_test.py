@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The command on a live kernel."""
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -196,6 +198,129 @@ def reports():
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
+@contextlib.contextmanager
+def cgroups(*names, memory=True):
+    """cgroup v2 with these cgroups, and the memory controller or not; kills what is in them"""
+    root = os.path.join(tempfile.mkdtemp(), "cgroup")
+    os.mkdir(root)
+    subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    made = []
+    try:
+        for name in names:
+            path = root
+            for part in name.split("/"):
+                with contextlib.suppress(OSError), open(os.devnull, "w") if not memory else \
+                        open(os.path.join(path, "cgroup.subtree_control"), "w") as f:
+                    f.write("+memory")
+                path = os.path.join(path, part)
+                if not os.path.exists(path):
+                    os.mkdir(path)
+                    made.append(path)
+        yield root
+    finally:
+        for path in reversed(made):
+            end(path)
+        subprocess.run(["umount", "-l", root], check=False)
+
+
+def end(path):
+    """Kill what is in a cgroup, and remove it."""
+    if os.path.exists(path):
+        with open(os.path.join(path, "cgroup.kill"), "w") as f:
+            f.write("1")
+        w.wait_for("an empty cgroup", lambda: not procs(path))
+        os.rmdir(path)
+
+
+def procs(path):
+    with open(os.path.join(path, "cgroup.procs")) as f:
+        return f.read().split()
+
+
+def worker(path, hot):
+    """A process in a cgroup that has 32 MiB, and uses some of them; alone in it, and its own"""
+    def attach():
+        with open(os.path.join(path, "cgroup.procs"), "w") as f:
+            f.write("0")
+    p = subprocess.Popen([sys.executable, "-c", """if True:
+        import mmap, time
+        m = mmap.mmap(-1, 32 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        m.madvise(mmap.MADV_NOHUGEPAGE)
+        m[::4096] = bytes(32 << 8)
+        print("ready", flush=True)
+        while True:
+            m[:%d << 20:4096] = bytes(%d << 8)
+            time.sleep(0.1)""" % (hot, hot)], stdout=subprocess.PIPE, preexec_fn=attach)
+    assert p.stdout.readline() == b"ready\n"
+
+
+def top_tables(out):
+    """[{name: row}], a table each; of each the first row is the total"""
+    found = []
+    for line in out.splitlines():
+        row = json.loads(line)
+        assert row["type"] == "cgroup" and row["class"] == "all", row
+        if row["scope"] == "total":
+            found.append({})
+        assert row["name"] not in found[-1]
+        found[-1][row["name"]] = row
+    return found
+
+
+@w.measured
+def top_of_cgroups():
+    """A row for each service, who holds memory nobody uses first; they come and go"""
+    names = ("test/a.service", "test/b.service", "test/c.scope/inner", "test/d", "test/none.service",
+             "test/new.service")
+    with cgroups(*names) as root:
+        hot = {"/test/a.service": 16, "/test/b.service": 2, "/test/c.scope": 8, "/test/d": 24}
+        for name, mib in hot.items():
+            worker(root + name + ("/inner" if "scope" in name else ""), mib)
+        p = subprocess.Popen(["wsmo", "top", "--cgroup", root + "/test", "--json", "--cpu", "100%",
+                              "--aggr", "500ms", "--window", "500ms", "-d", "16"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(5)
+        worker(root + "/test/new.service", 4)
+        end(root + "/test/b.service")
+        out, err = p.communicate(timeout=60)
+        assert p.returncode == 0 and not err, err
+        tables = top_tables(out)
+        first, last = tables[2], tables[-1]
+        for name, row in first.items():
+            print("# %s: %d processes, %.1f MiB (%.1f to %.1f), rss %.1f, idle %.1f" % (
+                name, row["processes"], *(row[k] / 2**20 for k in ("bytes", "low", "high", "rss", "idle"))))
+        assert list(first) == ["/test", "/test/b.service", "/test/c.scope", "/test/a.service", "/test/d"]
+        for name, mib in {**hot, "/test": sum(hot.values())}.items():
+            row = first[name]
+            n = 4 if name == "/test" else 1
+            # beside it there are the text, heap and stack of the interpreter
+            assert mib * 0.97 < row["bytes"] / 2**20 < mib * 1.03 + 3 * n, row
+            assert row["low"] <= row["bytes"] <= row["high"] and row["processes"] == n, row
+            assert 32 * n < row["rss"] / 2**20 < 42 * n, row
+            assert row["idle"] == row["rss"] - row["bytes"], row
+        assert set(last) == {"/test", "/test/a.service", "/test/c.scope", "/test/d", "/test/new.service"}
+        assert last["/test/new.service"]["processes"] == 1 and not w.kwsmond()
+        one_line(wsmo("top", "--cgroup", "/test/nothing", "--repeat=1"))
+
+
+def top_of_many():
+    """As many rows as there is room for; what is left out is said; RSS without the controller"""
+    ram = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    room = min(60, ram // (256 << 20) + 1)
+    names = ["many/s%02d.service" % i for i in range(room + 3)]
+    with cgroups(*names, memory=False) as root:
+        assert not os.path.exists(os.path.join(root, names[0], "memory.stat"))
+        for name in names:
+            subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: open(
+                os.path.join(root, name, "cgroup.procs"), "w").write("0"))
+        r = wsmo("top", "--all", "--json", "--repeat=10", "--interval", "20ms")
+        tables = top_tables(r.stdout)
+        assert r.returncode == 0 and len(tables) == 10, r
+        assert all(row["rss"] for table in tables for row in table.values()), tables
+        assert len(tables[1]) == 1 + room and list(tables[1])[0] == "/", tables[1]
+        assert "3 smaller cgroups have no row: there is room for %d" % room in r.stderr, r
+
+
 def locked_down():
     """Under lockdown=integrity debugfs is closed, and the device works."""
     with open(LOCKDOWN, "w") as f:
@@ -212,7 +337,7 @@ def locked_down():
 
 w.need("wsmo", "hotset")
 tests = [without_module, not_root, check, attach, command, interrupted, killed,
-         debugfs, errors, full_disk, several, reports]
+         debugfs, errors, full_disk, several, reports, top_of_cgroups, top_of_many]
 # nothing undoes it: no other test comes after this, and only in a virtual machine
 if "WSMON_KERNEL" in os.environ:
     subprocess.run(["mount", "-t", "securityfs", "none", "/sys/kernel/security"])

@@ -127,6 +127,7 @@ def keys():
                     ("share", [pid, "anon", "heap", nobody, "anon", "heap"]),
                     ("hot", [pid, "anon", "heap", nobody, "heap", "anon"]),
                     ("rss", [pid, "heap", "anon", nobody, "heap", "anon"]),
+                    ("idle", [pid, "heap", "anon", nobody, "heap", "anon"]),
                     ("pid", [pid, "heap", "anon", nobody, "heap", "anon"]),
                     ("name", [nobody, "heap", "anon", pid, "heap", "anon"]),
                     ("wss", [pid, "anon", "heap", nobody, "anon", "heap"])):
@@ -396,6 +397,13 @@ def tables():
         ok(res.returncode == 0 and b" 64.0 MiB " in res.stdout and
            res.stdout.count(b"WSS") == 1 and res.stdout.count(b"\n") == 13 and
            not res.stderr, "a table for people", res.stdout.decode(), res.stderr)
+        d.show(*figures(p.pid), more=r.group(now(), 5) + r.total(now(), "all", 3 * MIB, 2 * MIB, 4 * MIB, 9 * MIB))
+        res = top("--json", "--repeat=1", "--no-classes")
+        rows = [json.loads(line) for line in res.stdout.splitlines()]
+        ok([(row["pid"], row["comm"], row["bytes"], row["regions"]) for row in rows][:1] ==
+           [(0, "total", 3 * MIB, 500)] and [row["pid"] for row in rows[1:]] == [p.pid, NOBODY],
+           "the total of all is first, however small", rows)
+        d.show(*figures(p.pid))
         d.restart()
         shown = subprocess.Popen([WSMO, "top", "--debugfs", directory, *FAST], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -90,7 +90,9 @@ def main(_accept):
     for args in (("--cgroup", "/x", "-p", "1"), ("--all", "-p", "1"),
                  ("--all", "--", "true"), ("--cgroup", "x", "true")):
         refused("record", *args, word="neither -p nor a command")
-    refused("record", "--all", "--cgroup", "/x", word="only one of --cgroup and --all")
+    for verb in ("record",), ("top",), ("act", "-s", "reclaim"):
+        refused(*verb, "--all", "--cgroup", "/x", word="only one of --cgroup and --all")
+        refused(*verb, "--all", "-p", "1", word="neither -p nor a command")
     for path in "", "/a b", "/a\tb", "x\n":
         refused("record", "--cgroup", path, word="not the path of a cgroup")
     refused("record", "--cgroup", "/x" * 2000, word="too long")

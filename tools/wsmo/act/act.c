@@ -10,12 +10,21 @@
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/units.h"
+#include "session/cgroup.h"
 
 static void load_scheme(struct argp_state *state __attribute__((unused)), char *arg,
 			const struct option_desc *o __attribute__((unused)), void *to)
 {
 	if (act_scheme_load(&((struct act *)to)->scheme, arg))
 		exit(WSMO_USAGE);
+}
+
+static void set_cgroup(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct act *a = to;
+
+	a->cgroup = cgroup_option(state, arg, a->cgroup);
 }
 
 static void set_available(struct argp_state *state, char *arg,
@@ -40,10 +49,13 @@ static void set_cpu(struct argp_state *state, char *arg,
 static const struct option_desc options[] = {
 	{ "scheme", 's', "NAME", "Rules: a preset (reclaim, thp) or a file", OPT_CALL, .call = load_scheme },
 	{ "dry-run", 'n', NULL, "Do nothing, print what would be done", OPT_FLAG, AT(dry_run) },
+	{ "--cgroup=CGROUP, --all", .help = "Act on processes of a cgroup, or all", .kind = OPT_DOC },
+	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
+	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
 	{ "show", 0, NULL, "Print the rules and exit", OPT_FLAG, AT(show) },
 	{ "log", 'l', NULL, "Print each action, as --dry-run does", OPT_FLAG, AT(log) },
 	{ "output", 'o', "FILE", "Also record to FILE", OPT_TEXT, AT(record.file) },
-	{ "quiet", 'q', NULL, "Print only results, errors and losses", OPT_FLAG, AT(record.quiet) },
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(record.quiet) },
 	{ "force", 0, NULL, NULL, OPT_FLAG, AT(force) },
 	{ "class", 0, "CLASS,...", "Act on these classes only (data,heap,stack,anon)", OPT_CLASSES, AT(classes) },
 	{ "quota-bytes", 0, "SIZE", "Act on at most SIZE a second (256M)", OPT_SIZE, AT(limits.bytes_per_s) },
@@ -65,8 +77,10 @@ static void check(struct argp_state *state, void *to)
 	if (!a->limits.bytes_per_s || !a->limits.cpu_per_s)
 		usage_error(state, "--quota-%s 0 would never act; see --dry-run",
 			    a->limits.cpu_per_s ? "bytes" : "cpu");
-	a->record.optional = a->show;
+	a->record.optional = a->show || a->cgroup;
 	record_check(state, &a->record);
+	if (a->cgroup && (a->record.cmd || a->record.pids.nr))
+		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!a->scheme.nr)
 		usage_error(state, "no rules: name a preset or a file with --scheme; presets are in %s",
 			    act_scheme_dir());
@@ -93,10 +107,24 @@ static void report(const struct record *r)
 		cpu += a->stat[i].cpu_ns;
 	if (r->stats.rec.size && ran)
 		msg("in %s: monitoring took %.2f %% of one CPU, acting %.2f %%; backed off %llu times",
-		    units_time(time, ran), 100.0 * r->stats.cpu_ns / ran,
+		    units_time(time, ran), 100.0 * (a->cpu_ns + r->stats.cpu_ns) / ran,
 		    100.0 * cpu / ran, a->limits.pauses);
 	if (r->file)
 		msg("now see: wsmo report act -i %s", r->file);
+}
+
+/* Return: 0, or -1 after a message */
+static int list_processes(struct act *a)
+{
+	if (act_list(a)) {
+		msg("no such cgroup (of version 2): %s", a->cgroup);
+		return -1;
+	}
+	if (!a->record.pids.nr) {
+		msg("%s has no process with at least 1 MiB of memory", a->cgroup);
+		return -1;
+	}
+	return 0;
 }
 
 int cmd_act(int argc, char **argv)
@@ -119,7 +147,7 @@ int cmd_act(int argc, char **argv)
 	};
 	options_parse(&(struct command_line) {
 		.name = "wsmo act",
-		.args = "-s NAME -p PID,...\n-s NAME [--] COMMAND [ARG...]",
+		.args = "-s NAME -p PID,... | --cgroup CGROUP\n-s NAME [--] COMMAND [ARG...]",
 		.doc = "Page out cold memory, put hot memory into huge pages."
 		       "\vwsmo-act(1) describes the rules and more options, wsmo-record(1) how to "
 		       "monitor. Its defaults here: --sample 100ms --aggr 200ms --cpu 6%.",
@@ -136,7 +164,10 @@ int cmd_act(int argc, char **argv)
 		return WSMO_OK;
 	}
 	record_follow(&a.record, false, NULL);
+	if (a.cgroup && list_processes(&a))
+		return WSMO_FAILURE;
 	status = record_run(&a.record);
+	free(a.cgroup);
 	act_free(&a);
 	return status;
 }

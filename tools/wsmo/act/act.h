@@ -16,7 +16,8 @@
 /**
  * struct act_target - a target and the evidence about it
  * @process:	the process
- * @gone:	it has ended
+ * @gone:	it has ended, or is left alone
+ * @refused:	it has a secondary MMU
  * @evidence:	about its memory
  * @taken:	its memory that was paged out
  * @region:	the snapshot being received, @nr of @total regions
@@ -25,6 +26,7 @@
 struct act_target {
 	struct act_process process;
 	bool gone;
+	bool refused;
 	struct evidence evidence;
 	struct taken taken;
 	struct wsmon_region_entry *region;
@@ -35,6 +37,10 @@ struct act_target {
 /**
  * struct act - one run of "wsmo act"
  * @record:	the monitoring; first, so that its hooks find the rest
+ * @cgroup:	acts on processes of this cgroup; or NULL
+ * @left_out:	how many more processes it has
+ * @scanned_ns:	when they were listed
+ * @cpu_ns:	CPU time of the sessions before this one
  * @scheme:	the rules
  * @limits:	what restrains them
  * @classes:	classes of memory that may be acted on, a bit each
@@ -57,6 +63,10 @@ struct act_target {
  */
 struct act {
 	struct record record;
+	char *cgroup;
+	size_t left_out;
+	__u64 scanned_ns;
+	__u64 cpu_ns;
 	struct act_scheme scheme;
 	struct act_limits limits;
 	__u32 classes;
@@ -90,6 +100,15 @@ int act_begin(struct record *r);
 
 /** act_take() - hook: take a record of the stream */
 void act_take(struct record *r, const struct wsmon_record *rec);
+
+/** act_list() - make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
+int act_list(struct act *a);
+
+/** act_rescan() - act on the cgroup's new processes, too, if it is time for that */
+void act_rescan(struct act *a);
+
+/** act_replace() - have targets for the processes to act on; what they were told is kept */
+void act_replace(struct act *a);
 
 /** act_tick() - hook: once a second, look at refaults, pressure and swap */
 void act_tick(struct record *r);

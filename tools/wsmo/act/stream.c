@@ -117,20 +117,27 @@ static int add_target(struct act *a, __u32 pid)
 	return process_open(&a->target[a->nr_targets++].process, pid);
 }
 
+static int add_targets(struct act *a)
+{
+	const struct record *r = &a->record;
+	size_t i, nr = r->cmd ? 1 : r->pids.nr;
+
+	a->target = need(calloc(nr, sizeof(*a->target)));
+	for (i = 0; i < nr; i++)
+		if (add_target(a, r->cmd ? (__u32)r->child.pid : r->pids.pid[i]))
+			return -1;
+	return 0;
+}
+
 int act_begin(struct record *r)
 {
 	struct act *a = act_of(r);
 	size_t i, k, nr = r->cmd ? 1 : r->pids.nr;
 
 	set_defaults(r);
-	a->target = calloc(nr, sizeof(*a->target));
-	if (!a->target) {
-		msg("out of memory");
+	a->scanned_ns = clock_now();
+	if (add_targets(a))
 		return -1;
-	}
-	for (i = 0; i < nr; i++)
-		if (add_target(a, r->cmd ? (__u32)r->child.pid : r->pids.pid[i]))
-			return -1;
 	for (i = 0; i < a->scheme.nr && !a->dry_run; i++)
 		for (k = 0; k < nr; k++)
 			if (check_action(&a->target[k], &a->scheme.rule[i]))
@@ -173,12 +180,36 @@ static void refuse(struct act *a, struct act_target *t)
 	size_t i;
 
 	let_go(t);
-	a->refused = true;
+	a->refused = t->refused = true;
 	for (i = 0; i < a->nr_targets; i++)
 		if (!a->target[i].gone)
 			return;
 	if (a->record.session.started)
 		session_stop(&a->record.session);
+}
+
+void act_replace(struct act *a)
+{
+	struct act_target *before = a->target, *t;
+	const struct pids *pids = &a->record.pids;
+	size_t nr = a->nr_targets, i;
+
+	/* those that were refused are known, so that they are not listed again */
+	a->target = need(calloc(nr + pids->nr, sizeof(*a->target)));
+	a->nr_targets = 0;
+	for (i = 0; i < nr; i++) {
+		t = &before[i];
+		evidence_clear(&t->evidence);
+		t->nr = t->total = 0;
+		if (t->gone && !t->refused)
+			free(t->region);
+		else
+			a->target[a->nr_targets++] = *t;
+	}
+	free(before);
+	for (i = 0; i < pids->nr; i++)
+		if (!find(a, pids->pid[i]) && add_target(a, pids->pid[i]))
+			let_go(&a->target[a->nr_targets - 1]);
 }
 
 static void take_target(struct act *a, const struct wsmon_rec_target *rec)
@@ -364,6 +395,7 @@ void act_tick(struct record *r)
 	struct act *a = act_of(r);
 	__u64 sum;
 
+	act_rescan(a);
 	look_at_taken(a, LOOK / a->nr_targets);
 	sum = refaulted(a);
 	limits_tick(&a->limits, clock_now(),

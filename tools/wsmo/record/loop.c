@@ -82,7 +82,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 
 	if (rec)
 		record_take(r, rec);
-	else
+	else if (!r->output.bytes)
 		output_put(&r->output, r->session.header,
 			   r->session.header_size);
 	return !r->ended;
@@ -190,13 +190,14 @@ void record_loop(struct record *r)
 		.progress = !r->quiet && isatty(STDERR_FILENO),
 	};
 	struct pollfd fds[] = {
-		{ .fd = r->session.fd, .events = POLLIN },
+		{ .events = POLLIN },
 		{ .fd = r->signal_fd, .events = POLLIN },
 		{ .events = POLLIN },
 	};
 
 	output_put(&r->output, r->session.header, r->session.header_size);
 	for (;;) {
+		fds[0].fd = r->session.fd;
 		fds[2].fd = r->stacks.fd;
 		if (poll(fds, ARRAY_SIZE(fds), timeout_ms(r, &l)) < 0)
 			continue;
@@ -210,6 +211,8 @@ void record_loop(struct record *r)
 		if (write_failed(r))
 			break;
 		tick(r, &l);
+		if (r->failed)
+			break;
 		if (l.stop_ns && clock_now() >= l.stop_ns)
 			stop(r, &l);
 		if (l.give_up_ns && clock_now() >= l.give_up_ns) {

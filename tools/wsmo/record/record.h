@@ -117,6 +117,7 @@ struct record {
 
 /* Options of verbs that monitor, for struct record: whom and how long; how */
 extern const struct option_desc record_target_options[];
+extern const struct option_desc record_cgroup_options[];
 extern const struct option_desc record_attr_options[];
 
 /* The command, and the check of those options, for struct command_line */
@@ -158,6 +159,14 @@ int record_catch_signals(struct record *r, sigset_t *mask);
  * Return: 0, or the exit status after a message
  */
 int record_start(struct record *r);
+
+/**
+ * record_restart() - go on with other processes, @pids, in a session of their own
+ *
+ * What the stream still had is lost. The counters of STATS begin anew.
+ * Return: 0, or -1 after a message
+ */
+int record_restart(struct record *r);
 
 /**
  * record_signal() - take a signal, if there is one; SIGTERM and SIGHUP are

@@ -78,11 +78,33 @@ int record_prepare(struct record *r)
 	return check_pids(r) || session_open(&r->session) ? -1 : 0;
 }
 
+static int start_session(struct record *r)
+{
+	char *target = target_text(r);
+	int err;
+
+	if (!target) {
+		msg("out of memory");
+		return -1;
+	}
+	err = session_start(&r->session, target);
+	free(target);
+	return err;
+}
+
+int record_restart(struct record *r)
+{
+	struct session *s = &r->session, before = *s;
+
+	session_close(s);
+	*s = (struct session) { .fd = -1, .nr_settings = before.nr_settings };
+	memcpy(s->settings, before.settings, sizeof(s->settings));
+	return session_open(s) || start_session(r) ? -1 : 0;
+}
+
 int record_start(struct record *r)
 {
 	sigset_t mask;
-	char *target;
-	int err;
 
 	if (record_catch_signals(r, &mask))
 		return WSMO_FAILURE;
@@ -90,15 +112,8 @@ int record_start(struct record *r)
 		return WSMO_FAILURE;
 	if (r->hooks.begin && r->hooks.begin(r))
 		return WSMO_FAILURE;
-	target = target_text(r);
-	if (!target) {
-		msg("out of memory");
-		return WSMO_FAILURE;
-	}
 	r->marks.start_ns = r->start_ns = clock_now();
-	err = session_start(&r->session, target);
-	free(target);
-	if (err)
+	if (start_session(r))
 		return WSMO_FAILURE;
 	if (!r->cmd)
 		return 0;

@@ -107,8 +107,24 @@ void top_record(struct top *top, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_END:
 		top->record.session.started = false;
-		snprintf(top->status, sizeof(top->status), "ended");
-		top_event(top, "monitoring ended: %s", end_name(end->reason));
+		top_ended(top, end->reason);
 		break;
 	}
+}
+
+void top_ended(struct top *top, __u32 reason)
+{
+	snprintf(top->status, sizeof(top->status), "ended");
+	top_event(top, "monitoring ended: %s", end_name(reason));
+}
+
+void top_left_out(struct top *top)
+{
+	const struct cgroups *c = &top->cgroups;
+
+	if (c->left_out == top->left_out)
+		return;
+	top->left_out = c->left_out;
+	top_event(top, "%zu smaller cgroup%s no row: there is room for %zu", c->left_out,
+		  c->left_out == 1 ? " has" : "s have", c->nr - 1);
 }

@@ -18,6 +18,7 @@ const char * const top_sort_names[TOP_NR_SORTS] = {
 	[TOP_BY_SHARE]	= "share",
 	[TOP_BY_HOT]	= "hot",
 	[TOP_BY_RSS]	= "rss",
+	[TOP_BY_IDLE]	= "idle",
 	[TOP_BY_PID]	= "pid",
 	[TOP_BY_NAME]	= "name",
 };
@@ -65,9 +66,41 @@ static void note_sizes(struct top *top)
 	}
 }
 
+/* The figures of all sessions become those of @live, with their numbers for process ids */
+static void gather(struct top *top)
+{
+	struct live *all = &top->live;
+	size_t i, k;
+
+	all->now.rows.nr = 0;
+	all->rss.nr = 0;
+	all->cpu = 0;
+	all->lost = 0;
+	for (i = 0; i < top->cgroups.nr; i++) {
+		const struct cgroup_session *s = top->cgroups.list[i];
+
+		for (k = 0; k < s->live.now.rows.nr; k++) {
+			struct wsmon_wss_row row = s->live.now.rows.row[k];
+
+			row.pid = s->number;
+			row.group = !i;
+			need(wsmon_wss_add(&all->now.rows, &row));
+		}
+		if (s->has_resident)
+			need(wsmon_wss_add(&all->rss, &(struct wsmon_wss_row) {
+				.pid = s->number, .bytes = s->resident,
+			}));
+		if (s->live.cpu > 0)
+			all->cpu += s->live.cpu;
+		all->lost += s->live.lost;
+	}
+}
+
 int top_update(struct top *top)
 {
 	top->read_ns = clock_now();
+	if (top_grouped(top))
+		gather(top);
 	note_sizes(top);
 	return top_arrange(top);
 }
@@ -100,6 +133,38 @@ void top_next_window(struct top *top)
 	top->changed = true;
 }
 
+/* What is known of several processes together */
+static void fill_group(const struct top *top, struct top_row *row)
+{
+	const struct wsmon_rec_group *group = row->wss.group ? &top->live.now.group : NULL;
+	size_t i;
+
+	for (i = 0; i < top->cgroups.nr; i++) {
+		const struct cgroup_session *s = top->cgroups.list[i];
+
+		if (s->number != row->wss.pid)
+			continue;
+		row->path = s->session.cgroup;
+		group = &s->live.now.group;
+	}
+	if (!group || row->wss.class != WSMON_CLASS_ALL)
+		return;
+	row->processes = group->members;
+	row->regions = group->regions;
+}
+
+const char *top_name(const struct top *top, const struct top_row *row)
+{
+	const char *root = top->record.session.cgroup, *name = row->path;
+
+	if (!name)
+		return row->wss.group ? "total" : row->comm;
+	if (row->wss.group)
+		return root[1] ? root : "all processes";
+	/* below the one that was named, all are below it */
+	return name + (root[1] ? strlen(root) : 0) + 1;
+}
+
 static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 		     struct top_row *row)
 {
@@ -117,12 +182,14 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	if (wss->mapped)
 		row->share = (double)wss->bytes / wss->mapped;
 	row->series = sorted_find(&top->series, &key);
+	fill_group(top, row);
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
 			row->have_rss = true;
 			row->rss = top->live.rss.row[i].bytes;
+			row->idle = row->rss > wss->bytes ? row->rss - wss->bytes : 0;
 		}
 	}
 }
@@ -141,8 +208,13 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 		return COMPARE(b->hot, a->hot);
 	case TOP_BY_RSS:
 		return COMPARE(b->rss, a->rss);
+	case TOP_BY_IDLE:
+		return COMPARE(b->idle, a->idle);
 	case TOP_BY_NAME:
-		c = strcmp(a->comm, b->comm);
+		c = strcmp(top_name(top, a), top_name(top, b));
+		break;
+	case TOP_BY_PID:
+		c = COMPARE(b->processes, a->processes);
 		break;
 	default:
 		break;
@@ -155,8 +227,11 @@ static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct top_row *a = x, *b = y;
 	const struct top *top = arg;
-	int c = compare_keys(top, a, b);
+	int c = COMPARE(b->wss.group, a->wss.group);
 
+	if (c)
+		return c;
+	c = compare_keys(top, a, b);
 	if (c)
 		return top->reverse ? -c : c;
 	c = COMPARE(a->wss.pid, b->wss.pid);
@@ -169,8 +244,8 @@ static bool target_matches(const struct top *top, const struct top_row *row)
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%u", row->wss.pid);
-	return !*top->filter || strcasestr(row->comm, top->filter) ||
-	       strstr(pid, top->filter);
+	return !*top->filter || strcasestr(top_name(top, row), top->filter) ||
+	       (!row->path && strstr(pid, top->filter));
 }
 
 /* Appends a target and its classes, as far as the filter matches */
@@ -224,7 +299,7 @@ int top_arrange(struct top *top)
 		    wss->window_us == top->shown_us)
 			fill_row(top, wss, &target[targets++]);
 	}
-	top->targets = targets;
+	top->targets = targets - (targets && target[0].wss.group);
 	qsort_r(target, targets, sizeof(*target), compare_rows, top);
 	for (i = 0; i < targets; i++)
 		add_target(top, &target[i]);

@@ -20,31 +20,52 @@
 #define MIN_ROWS	6	/* rows have priority over events */
 #define KEY_ESCAPE	27
 
-enum { PID, NAME, WSS, LOW, HIGH, RSS, SHARE, HOT, REGIONS, TREND, NR_COLUMNS };
+enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, TREND, NR_COLUMNS };
 
 /* @rank: a narrow screen leaves out the columns with the greatest */
-static const struct {
+struct screen_column {
 	const char *head;
 	int width;
 	int rank;
-} columns[NR_COLUMNS] = {
+};
+
+static const struct screen_column process_columns[NR_COLUMNS] = {
 	[PID]	  = { "PID", 7, 2 },
 	[NAME]	  = { "NAME", 15, 0 },
 	[WSS]	  = { "WSS", 7, 1 },
 	[LOW]	  = { "LOW", 7, 4 },
 	[HIGH]	  = { "HIGH", 7, 3 },
 	[RSS]	  = { "RSS", 7, 5 },
+	[IDLE]	  = { "IDLE", 7, 9 },
 	[SHARE]	  = { "SHARE", 5, 6 },
 	[HOT]	  = { "HOT", 7, 7 },
-	[REGIONS] = { "REGIONS", 7, 9 },
+	[REGIONS] = { "REGIONS", 7, 10 },
 	[TREND]	  = { "TREND", 8, 8 },	/* or wider */
 };
+
+/* Of cgroups; what has no rank is not known */
+static const struct screen_column group_columns[NR_COLUMNS] = {
+	[PID]	  = { "PROCS", 5, 4 },
+	[NAME]	  = { "NAME", 32, 0 },
+	[WSS]	  = { "WSS", 7, 2 },
+	[LOW]	  = { "LOW", 7, 6 },
+	[HIGH]	  = { "HIGH", 7, 5 },
+	[RSS]	  = { "RSS", 7, 3 },
+	[IDLE]	  = { "IDLE", 7, 1 },
+	[SHARE]	  = { "", 0, NR_COLUMNS },
+	[HOT]	  = { "", 0, NR_COLUMNS },
+	[REGIONS] = { "REGIONS", 7, 8 },
+	[TREND]	  = { "TREND", 8, 7 },
+};
+
+static const struct screen_column *columns = process_columns;
 
 static SCREEN *screen;
 static bool helping;
 static bool typing;		/* the filter */
 static char before[TOP_FILTER];	/* the filter that was */
 static size_t first_row;
+static bool grouped;
 
 int top_screen_open(void)
 {
@@ -82,9 +103,9 @@ static int fit(int *ranks)
 	int left = COLS, rank, i;
 
 	for (rank = 0; rank < NR_COLUMNS; rank++) {
-		for (i = 0; columns[i].rank != rank; i++)
+		for (i = 0; i < NR_COLUMNS && columns[i].rank != rank; i++)
 			;
-		if (left < columns[i].width + (rank > 0))
+		if (i == NR_COLUMNS || left < columns[i].width + (rank > 0))
 			break;
 		left -= columns[i].width + (rank > 0);
 	}
@@ -134,7 +155,10 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 	*buf = '\0';
 	switch (column) {
 	case PID:
-		snprintf(buf, UNITS_LEN, "%u", w->pid);
+		if (!grouped)
+			snprintf(buf, UNITS_LEN, "%u", w->pid);
+		else if (w->class == WSMON_CLASS_ALL)
+			snprintf(buf, UNITS_LEN, "%llu", row->processes);
 		break;
 	case WSS:
 		units_short(buf, w->bytes);
@@ -148,6 +172,12 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 	case RSS:
 		if (row->have_rss)
 			units_short(buf, row->rss);
+		else if (w->class == WSMON_CLASS_ALL)
+			strcpy(buf, "-");
+		break;
+	case IDLE:
+		if (row->have_rss)
+			units_short(buf, row->idle);
 		else if (w->class == WSMON_CLASS_ALL)
 			strcpy(buf, "-");
 		break;
@@ -166,19 +196,26 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 	}
 }
 
-static void draw_name(int y, int x, const struct top_row *row)
+static void draw_name(const struct top *top, int y, int x, const struct top_row *row)
 {
-	char name[64];
+	const char *path = top_name(top, row), *last = strrchr(path, '/');
+	int width = columns[NAME].width;
+	char name[256];
 
+	/* the end of a path says most */
+	if (row->path && !row->wss.group && strlen(path) > (size_t)width && last)
+		path = last + 1;
+	text_clean(name, sizeof(name), path);
 	if (row->wss.class != WSMON_CLASS_ALL)
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
+	else if (grouped)
+		mvprintw(y, x, "%.*s", width, name);
 	else
-		mvprintw(y, x, "%s%s", text_clean(name, sizeof(name), row->comm),
-			 secondary_has(row->wss.pid) ? "*" : "");
+		mvprintw(y, x, "%s%s", name, secondary_has(row->wss.pid) ? "*" : "");
 }
 
 /* The headings if there is no @row */
-static void draw_row(int y, const struct top_row *row)
+static void draw_row(const struct top *top, int y, const struct top_row *row)
 {
 	int ranks, left = fit(&ranks), x[NR_COLUMNS], width, at = 0, i;
 	char buf[UNITS_LEN];
@@ -190,7 +227,7 @@ static void draw_row(int y, const struct top_row *row)
 	}
 	/* first: the columns after it overwrite the end of a long name */
 	if (row)
-		draw_name(y, x[NAME], row);
+		draw_name(top, y, x[NAME], row);
 	for (i = 0; i < NR_COLUMNS; i++) {
 		if (columns[i].rank >= ranks || (row && i == NAME))
 			continue;
@@ -221,16 +258,19 @@ static void draw_head(const struct top *top)
 	for (i = 0; i < top->live.now.classes.nr; i++)
 		if (c[i].class == WSMON_CLASS_ALL)
 			regions += c[i].regions;
+	for (i = 0; i < top->cgroups.nr; i++)
+		regions += top->cgroups.list[i]->live.now.group.regions;
 	if (top->live.cpu >= 0)
 		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->live.cpu);
-	snprintf(line, sizeof(line), "wsmo top: %s, %zu process%s, %llu regions, window %s%s, %llu lost",
-		 top->status, top->targets,
-		 top->targets == 1 ? "" : "es", regions,
+	snprintf(line, sizeof(line), "wsmo top: %s, %zu %s%s, %llu regions, window %s%s, %llu lost",
+		 top->status, top->targets, grouped ? "cgroup" : "process",
+		 top->targets == 1 ? "" : grouped ? "s" : "es", regions,
 		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
 				 "-",
 		 cpu, top->live.lost);
 	mvaddnstr(0, 0, line, COLS);
-	snprintf(line, sizeof(line), "by %s%s%s%s%s%s", top_sort_names[top->sort],
+	snprintf(line, sizeof(line), "by %s%s%s%s%s%s",
+		 grouped && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
 		 top->reverse ? ", reversed" : "",
 		 top->no_classes ? ", without classes" : "",
 		 *top->filter ? ", only " : "", top->filter,
@@ -238,7 +278,7 @@ static void draw_head(const struct top *top)
 	mvaddnstr(1, 0, line, COLS);
 	attron(A_REVERSE);
 	mvprintw(2, 0, "%*s", COLS, "");
-	draw_row(2, NULL);
+	draw_row(top, 2, NULL);
 	attroff(A_REVERSE);
 }
 
@@ -278,7 +318,7 @@ static void draw_rows(const struct top *top, int room)
 
 		if (target)
 			attron(A_BOLD);
-		draw_row(HEAD_LINES + i - first_row, &top->rows[i]);
+		draw_row(top, HEAD_LINES + i - first_row, &top->rows[i]);
 		attroff(A_BOLD);
 	}
 	if (!top->nr_rows && room > 0)
@@ -307,16 +347,16 @@ static void draw_help(void)
 		"",
 		"q        quit, and end the monitoring that wsmo top started",
 		"p space  pause, or go on",
-		"s        sort by the next of wss, share, hot, rss, pid, name",
+		"s        sort by the next of wss, share, hot, rss, idle, pid, name",
 		"r        reverse the order",
 		"f /      show what has a text in its name, process id or class",
-		"c        show or hide the classes of memory of each process",
+		"c        show or hide the classes of memory of each",
 		"w        show the next window, if there are several",
 		"arrows, PgUp, PgDn, Home, End  scroll",
 		"",
 		"WSS      working set: memory accessed within the window",
 		"LOW HIGH its 95 % interval",
-		"RSS      resident memory, used or not",
+		"RSS IDLE resident memory; what of it is not in the working set",
 		"SHARE    working set as a share of what is mapped",
 		"HOT      regions with half or more of their pages accessed",
 		"REGIONS  number of regions",
@@ -334,6 +374,8 @@ static void draw_help(void)
 
 void top_screen_draw(const struct top *top)
 {
+	grouped = top_grouped(top);
+	columns = grouped ? group_columns : process_columns;
 	erase();
 	if (helping) {
 		draw_help();

@@ -9,7 +9,7 @@
 #include "libwsmon/names.h"
 #include "top.h"
 
-enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, SHARE, HOT, REGIONS };
+enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS };
 
 static const struct column columns[] = {
 	[T]	= { "t", "TIME", COL_T, 8, 0 },
@@ -21,6 +21,7 @@ static const struct column columns[] = {
 	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
 	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
 	[RSS]	= { "rss", "RSS", COL_SIZE, 10, 0 },
+	[IDLE]	= { "idle", "IDLE", COL_SIZE, 10, 0 },
 	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
 	[HOT]	= { "hot", "HOT", COL_SIZE, 10, 0 },
 	[REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0 },
@@ -30,14 +31,39 @@ static const struct table_desc desc = {
 	.type = "top", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
+enum { G_T, G_NAME, G_SCOPE, G_PROCESSES, G_CLASS, G_WINDOW, G_BYTES, G_LOW, G_HIGH, G_RSS, G_IDLE, G_REGIONS };
+
+static const struct column group_columns[] = {
+	[G_T]	= { "t", "TIME", COL_T, 8, 0 },
+	[G_NAME] = { "name", "NAME", COL_TEXT, 32, 0 },
+	[G_SCOPE] = { "scope", "SCOPE", COL_TEXT, 6, NOT_HUMAN },
+	[G_PROCESSES] = { "processes", "PROCS", COL_COUNT, 5, 0 },
+	[G_CLASS] = { "class", "CLASS", COL_TEXT, 7, NOT_HUMAN },
+	[G_WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[G_BYTES] = { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[G_LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
+	[G_HIGH] = { "high", "HIGH", COL_SIZE, 10, 0 },
+	[G_RSS]	= { "rss", "RSS", COL_SIZE, 10, 0 },
+	[G_IDLE] = { "idle", "IDLE", COL_SIZE, 10, 0 },
+	[G_REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0 },
+};
+
+static const struct table_desc group_desc = {
+	.type = "cgroup", .columns = group_columns, .nr = ARRAY_SIZE(group_columns),
+};
+
 static struct table *table;
+
+static double time_of(const struct top *top)
+{
+	return (double)(top->read_ns - top->start_ns) / NSEC_PER_SEC;
+}
 
 static void print_row(const struct top *top, const struct top_row *row)
 {
 	const struct wsmon_wss_row *w = &row->wss;
 	struct cell cells[ARRAY_SIZE(columns)] = {
-		[T]	= cell_d((double)(top->read_ns - top->start_ns) /
-				 NSEC_PER_SEC),
+		[T]	= cell_d(time_of(top)),
 		[PID]	= cell_u(w->pid),
 		[COMM]	= cell_s(row->comm),
 		[CLASS]	= cell_s(class_name(w->class)),
@@ -49,10 +75,37 @@ static void print_row(const struct top *top, const struct top_row *row)
 		[REGIONS] = cell_u(row->regions),
 	};
 
-	if (row->have_rss)
+	if (w->group)
+		cells[COMM] = cell_s(top_name(top, row));
+	if (row->have_rss) {
 		cells[RSS] = cell_u(row->rss);
+		cells[IDLE] = cell_u(row->idle);
+	}
 	if (w->mapped)
 		cells[SHARE] = cell_d(row->share);
+	table_row(table, cells);
+}
+
+static void print_group(const struct top *top, const struct top_row *row)
+{
+	const struct wsmon_wss_row *w = &row->wss;
+	struct cell cells[ARRAY_SIZE(group_columns)] = {
+		[G_T]	= cell_d(time_of(top)),
+		[G_NAME] = cell_s(top->format == TABLE_HUMAN ? top_name(top, row) : row->path),
+		[G_SCOPE] = cell_s(w->group ? "total" : "cgroup"),
+		[G_PROCESSES] = cell_u(row->processes),
+		[G_CLASS] = cell_s(class_name(w->class)),
+		[G_WINDOW] = cell_u(w->window_us),
+		[G_BYTES] = cell_u(w->bytes),
+		[G_LOW]	= cell_u(w->low),
+		[G_HIGH] = cell_u(w->high),
+		[G_REGIONS] = cell_u(row->regions),
+	};
+
+	if (row->have_rss) {
+		cells[G_RSS] = cell_u(row->rss);
+		cells[G_IDLE] = cell_u(row->idle);
+	}
 	table_row(table, cells);
 }
 
@@ -61,9 +114,9 @@ int top_text_print(const struct top *top)
 	size_t i;
 
 	if (!table)
-		table = table_new(&desc, top->format);
+		table = table_new(top_grouped(top) ? &group_desc : &desc, top->format);
 	for (i = 0; i < top->nr_rows; i++)
-		print_row(top, &top->rows[i]);
+		(top_grouped(top) ? print_group : print_row)(top, &top->rows[i]);
 	table_flush(table);
 	return output_error() ? -1 : 0;
 }

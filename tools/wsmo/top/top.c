@@ -34,7 +34,7 @@ static void set_repeat(struct argp_state *state, char *arg,
 
 static const struct option_desc options[] = {
 	{ "interval", 0, "TIME", "Update this often (1s)", OPT_TIME, OPT_AT(struct top, interval_ns), NSEC_PER_MSEC },
-	{ "sort", 0, "wss|share|hot|rss|pid|name", "Order of processes and their classes (wss)", OPT_CHOICE,
+	{ "sort", 0, "wss|share|hot|rss|idle|pid|name", "Order (wss; of cgroups idle)", OPT_CHOICE,
 	  OPT_AT(struct top, sort) },
 	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
 	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
@@ -97,17 +97,61 @@ static int join_next(struct top *top)
 	return 1;
 }
 
+/* When there are first figures of all cgroups, the time of the last ones; 0 before */
+static __u64 time_of_cgroups(const struct cgroups *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr; i++)
+		if (!c->list[i]->live.time_ns && c->list[i]->session.started)
+			return 0;
+	return c->list[0]->live.time_ns;
+}
+
+/* Return: 0, or -1 after a message */
+static int take_cgroups(struct top *top)
+{
+	top->cgroups.held = top->paused;
+	if (cgroups_take(&top->cgroups))
+		return -1;
+	if (!top->live.time_ns)
+		top->live.time_ns = time_of_cgroups(&top->cgroups);
+	if (top->cgroups.ended)
+		top_ended(top, WSMON_END_TARGETS_GONE);
+	return 0;
+}
+
+/* Takes what the streams have now; Return: 0, or -1 after a message */
+static int take(struct top *top)
+{
+	if (top_grouped(top))
+		return take_cgroups(top);
+	top->live.held = top->paused;
+	return session_take(&top->record.session, take_record, top) < 0 ? -1 : 0;
+}
+
+/* Return: 0, or -1 after a message */
+static int update(struct top *top)
+{
+	if (top_grouped(top)) {
+		if (cgroups_refresh(&top->cgroups))
+			return -1;
+		top_left_out(top);
+	}
+	return top_update(top);
+}
+
 /* Looks, and prints if there is no screen; Return: 1 to go on, 0 to end, or -1 */
 static int look(struct top *top)
 {
 	/* after the end the last table stays on the screen */
-	if (!top->record.session.started && !top->screen)
+	if (!top_running(top) && !top->screen)
 		return 0;
-	if (!top->record.session.started && top->read_ns > top->live.time_ns)
+	if (!top_running(top) && top->read_ns > top->live.time_ns)
 		return top_own(top) ? 1 : join_next(top);
 	if (!top->live.time_ns)
 		return 1;
-	if (top_update(top))
+	if (update(top))
 		return -1;
 	if (top->screen || !top->nr_rows)
 		return 1;
@@ -136,7 +180,7 @@ static int loop(struct top *top)
 		/* the first figures do not wait, nor does the end of tables */
 		if (top->live.time_ns && !top->read_ns && !top->paused)
 			next_ns = now;
-		if (!top->screen && !top->record.session.started)
+		if (!top->screen && !top_running(top))
 			next_ns = now;
 		if (now >= next_ns) {
 			next_ns += (now - next_ns) / top->interval_ns *
@@ -148,7 +192,8 @@ static int loop(struct top *top)
 		if (top->screen)
 			top_screen_draw(top);
 		/* nothing follows the end of a session */
-		fds[1].fd = top->record.session.started ? top->record.session.fd : -1;
+		fds[1].fd = !top_running(top) ? -1 :
+			    top_grouped(top) ? top->cgroups.fd : top->record.session.fd;
 		/* a resize interrupts poll() and comes as a key */
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
 		if (poll(fds, ARRAY_SIZE(fds),
@@ -156,9 +201,7 @@ static int loop(struct top *top)
 			fds[0].revents = fds[1].revents = fds[2].revents = 0;
 		if (fds[0].revents && !take_signals(top))
 			return WSMO_OK;
-		top->live.held = top->paused;
-		if (fds[1].revents &&
-		    session_take(&top->record.session, take_record, top) < 0)
+		if (fds[1].revents && take(top))
 			return WSMO_FAILURE;
 		if (top->screen && !top_screen_key(top))
 			return WSMO_OK;
@@ -177,19 +220,22 @@ static int begin(struct top *top)
 	sigset_t mask;
 	int res;
 
-	if (top_own(top)) {
+	if (top_grouped(top)) {
+		if (cgroups_begin(&top->cgroups, &top->record.session))
+			return WSMO_FAILURE;
+	} else if (top_own(top)) {
 		if (record_prepare(&top->record))
 			return WSMO_FAILURE;
 	} else {
 		res = session_join(&top->record.session);
 		if (res > 0)
-			msg("nothing is being monitored; name processes with -p, or a command");
+			msg("nothing is being monitored; name processes with -p or --cgroup, or a command");
 		if (res)
 			return WSMO_FAILURE;
 	}
 	if (top->screen && top_screen_open())
 		return WSMO_FAILURE;
-	if (top_own(top))
+	if (top_own(top) && !top_grouped(top))
 		return record_start(&top->record);
 	return record_catch_signals(&top->record, &mask) ? WSMO_FAILURE : 0;
 }
@@ -200,19 +246,21 @@ int cmd_top(int argc, char **argv)
 		.record = RECORD_INIT("top"),
 		.interval_ns = NSEC_PER_SEC,
 		.status = "running",
+		.sort = TOP_NR_SORTS,
 	};
 	int status;
 
 	top.record.optional = true;
 	options_parse(&(struct command_line) {
 		.name = "wsmo top",
-		.args = "\n-p PID,...\n[--] COMMAND [ARG...]",
-		.doc = "Show current working sets: of these processes, of a command, or of what is "
-		       "already monitored."
+		.args = "[-p PID,... | --cgroup CGROUP | --all]\n[--] COMMAND [ARG...]",
+		.doc = "Show current working sets: of these processes, of a command, of services and "
+		       "containers, or of what is already monitored."
 		       "\vKeys: h for help, q to quit. Options that say how to monitor are those of "
 		       "wsmo-record(1); with several windows (--window), w shows the next.",
 		.groups = {
-			OPT_GROUP(options, &top), OPT_GROUP(record_target_options, &top.record),
+			OPT_GROUP(options, &top), OPT_GROUP(record_cgroup_options, &top.record),
+			OPT_GROUP(record_target_options, &top.record),
 			OPT_GROUP(record_attr_options, &top.record, .hidden = true),
 			OPT_GROUP(format_options, &top.format), OPT_GROUP(debugfs_options, NULL),
 		},
@@ -220,6 +268,10 @@ int cmd_top(int argc, char **argv)
 	}, argc, argv);
 	record_follow(&top.record, false, NULL);
 	top.window_us = top.record.window_us;
+	/* the classes of many cgroups hide these */
+	top.no_classes |= top_grouped(&top);
+	if (top.sort == TOP_NR_SORTS)
+		top.sort = top_grouped(&top) ? TOP_BY_IDLE : TOP_BY_WSS;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	/* the command must not read the keys or write over the screen */
@@ -231,6 +283,8 @@ int cmd_top(int argc, char **argv)
 		status = loop(&top);
 	top_screen_close();
 	top_text_end();
+	if (top_grouped(&top))
+		cgroups_end(&top.cgroups);
 	session_close(&top.record.session);
 	if (top.record.cmd && !status && !child_reap(&top.record.child))
 		msg("waiting for %s, which still runs as process %d",

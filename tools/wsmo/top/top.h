@@ -12,24 +12,30 @@
 
 #include "cli/table.h"
 #include "record/record.h"
+#include "session/cgroups.h"
 #include "session/live.h"
 
 #define TOP_HISTORY	200	/* sizes a trend can show */
 #define TOP_EVENTS	64
 #define TOP_FILTER	32
 
-/** enum top_sort - order of targets, and of the classes below each */
+/**
+ * enum top_sort - order of targets, and of the classes below each
+ *
+ * A total is before them in any order.
+ */
 enum top_sort {
 	TOP_BY_WSS,
 	TOP_BY_SHARE,
 	TOP_BY_HOT,
 	TOP_BY_RSS,
+	TOP_BY_IDLE,
 	TOP_BY_PID,
 	TOP_BY_NAME,
 	TOP_NR_SORTS
 };
 
-/** struct top_series - the sizes of a target's class in a window */
+/** struct top_series - the sizes of a target's class in a window; pid as in struct top_row */
 struct top_series {
 	__u32 pid;
 	__u32 class;
@@ -38,15 +44,31 @@ struct top_series {
 	__u64 bytes[TOP_HISTORY];
 };
 
-/** struct top_row - a line of the table: a target ("all") or one of its classes */
+/**
+ * struct top_row - a line of the table: a target ("all") or one of its classes
+ * @wss:	of a cgroup @pid is the number of its session; @group: it is the total
+ * @comm:	its name
+ * @path:	of a cgroup, until the sessions change; or NULL
+ * @processes:	of a cgroup
+ * @have_rss:	@rss and @idle are known; no class has its own
+ * @rss:	resident memory
+ * @idle:	of @rss what is not in the working set
+ * @regions:	number of regions
+ * @hot:	bytes in those with half or more of their pages accessed
+ * @share:	of what is mapped, 0 if nothing is
+ * @series:	its sizes
+ */
 struct top_row {
 	struct wsmon_wss_row wss;
 	char comm[WSMON_COMM_LEN];
-	bool have_rss;			/* no class has one of its own */
+	const char *path;
+	__u64 processes;
+	bool have_rss;
 	__u64 rss;
+	__u64 idle;
 	__u64 regions;
 	__u64 hot;
-	double share;			/* of what is mapped, 0 if nothing is */
+	double share;
 	const struct top_series *series;
 };
 
@@ -69,12 +91,14 @@ struct top_event {
  * @sort, @reverse, @no_classes, @filter: what to show, in which order
  * @changed:	one of those changed since top_arrange()
  * @paused:	do not update the figures
- * @live:	the figures of the last interval
+ * @live:	the figures of the last interval, of all sessions of @cgroups
+ * @cgroups:	sessions of cgroups, if one was named
  * @status:	"running" or "ended"
  * @start_ns:	when this began
  * @read_ns:	when the table was made, 0 before there were figures
  * @series:	struct top_series
- * @targets:	number of processes, whatever the filter matches
+ * @targets:	number of processes or cgroups, whatever the filter matches
+ * @left_out:	of the cgroups, as of the last event about them
  * @rows:	the table, @nr_rows
  * @shown_us:	the window it is of, 0 if there is none
  * @events:	the last ones, @nr_events so far
@@ -95,11 +119,13 @@ struct top {
 	bool paused;
 
 	struct live live;
+	struct cgroups cgroups;
 	char status[16];
 	__u64 start_ns;
 	__u64 read_ns;
 	struct sorted series;
 	size_t targets;
+	size_t left_out;
 	struct top_row *rows;
 	size_t nr_rows;
 	__u64 shown_us;
@@ -113,7 +139,19 @@ extern const char * const top_sort_names[TOP_NR_SORTS];
 /** top_own() - does this command start the monitoring it shows? */
 static inline bool top_own(const struct top *top)
 {
-	return top->record.cmd || top->record.pids.nr;
+	return top->record.cmd || top->record.pids.nr || top->record.session.cgroup;
+}
+
+/** top_grouped() - are the rows of cgroups? */
+static inline bool top_grouped(const struct top *top)
+{
+	return top->record.session.cgroup;
+}
+
+/** top_running() - does the monitoring go on? */
+static inline bool top_running(const struct top *top)
+{
+	return top_grouped(top) ? !top->cgroups.ended : top->record.session.started;
 }
 
 /** top_init() - prepare for the first top_update() */
@@ -134,6 +172,9 @@ int top_arrange(struct top *top);
 /** top_next_window() - show the next longer window, or the shortest again */
 void top_next_window(struct top *top);
 
+/** top_name() - Return: the name of a target as people see it */
+const char *top_name(const struct top *top, const struct top_row *row);
+
 /** top_free() - free the figures and the table */
 void top_free(struct top *top);
 
@@ -146,6 +187,12 @@ void top_lost(struct top *top, __u64 records);
 
 /** top_record() - note the event that a record of the stream is */
 void top_record(struct top *top, const struct wsmon_record *rec);
+
+/** top_ended() - note that monitoring ended, for an enum of WSMON_END_REASONS */
+void top_ended(struct top *top, __u32 reason);
+
+/** top_left_out() - note how many cgroups are left out, if that changed */
+void top_left_out(struct top *top);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);

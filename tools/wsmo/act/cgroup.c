@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cgroup.c - the processes of a cgroup as targets of "wsmo act"
+ *
+ * Rules need the regions of targets, which a session of a cgroup does not have. So its largest
+ * processes are targets. Others begin, and their session with them: evidence then begins
+ * anew, so that is done seldom, and not before the longest age of a rule has had its time.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "act.h"
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "session/cgroup.h"
+
+/* Max. targets: each has at least a sixty-fourth of the regions */
+#define TARGETS		64
+
+/* Max. processes looked at */
+#define PROCESSES	65536
+
+/* Smaller ones are not worth it */
+#define SMALLEST	(1ULL << 20)
+
+/* New processes become targets this often, or after AGES times the longest age of a rule */
+#define RESCAN		(30 * NSEC_PER_SEC)
+#define AGES		3
+
+/* Processes may end between listing and starting: list them again, so many times in all */
+#define TRIES		5
+
+struct candidate {
+	__u32 pid;
+	__u64 rss;
+};
+
+static int by_rss(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	return COMPARE(b->rss, a->rss) ?: COMPARE(a->pid, b->pid);
+}
+
+static const struct act_target *known(const struct act *a, __u32 pid)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		if (a->target[i].process.pid == pid)
+			return &a->target[i];
+	return NULL;
+}
+
+/* Those worth acting on: no kernel threads, none that was refused, not this one */
+static size_t candidates(const struct act *a, const __u32 *pids, size_t nr,
+			 struct candidate *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		const struct act_target *t = known(a, pids[i]);
+		struct wsmon_rec_proc proc = { 0 };
+
+		if (pids[i] == (__u32)getpid() || (t && t->refused) ||
+		    proc_memory(pids[i], &proc) || proc.rss < SMALLEST)
+			continue;
+		list[n++] = (struct candidate) { .pid = pids[i], .rss = proc.rss };
+	}
+	qsort(list, n, sizeof(*list), by_rss);
+	return n;
+}
+
+static void say_left_out(struct act *a, size_t nr)
+{
+	if (nr > a->left_out)
+		msg("acts on the %d largest processes of %s, not on %zu others", TARGETS,
+		    a->cgroup, nr);
+	a->left_out = nr;
+}
+
+int act_list(struct act *a)
+{
+	__u32 *pids = need(calloc(PROCESSES, sizeof(*pids)));
+	struct candidate *list = need(calloc(PROCESSES, sizeof(*list)));
+	struct pids *to = &a->record.pids;
+	long nr = cgroup_pids(a->cgroup, pids, PROCESSES);
+	size_t i, n = 0;
+
+	if (nr > 0)
+		n = candidates(a, pids, nr < PROCESSES ? nr : PROCESSES, list);
+	say_left_out(a, n > TARGETS ? n - TARGETS : 0);
+	to->nr = n < TARGETS ? n : TARGETS;
+	to->pid = need(reallocarray(to->pid, to->nr + 1, sizeof(*to->pid)));
+	for (i = 0; i < to->nr; i++)
+		to->pid[i] = list[i].pid;
+	free(list);
+	free(pids);
+	return nr < 0 ? -1 : 0;
+}
+
+static __u64 rescan_interval(const struct act *a)
+{
+	__u64 ns = RESCAN;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++)
+		if (a->scheme.rule[i].min_age_ns > ns / AGES)
+			ns = a->scheme.rule[i].min_age_ns * AGES;
+	return ns;
+}
+
+/* Is there a process that is no target? */
+static bool have_new(const struct act *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->record.pids.nr; i++)
+		if (!known(a, a->record.pids.pid[i]))
+			return true;
+	return false;
+}
+
+void act_rescan(struct act *a)
+{
+	__u64 now = clock_now();
+	int i;
+
+	if (!a->cgroup || !a->record.session.started ||
+	    now - a->scanned_ns < rescan_interval(a))
+		return;
+	a->scanned_ns = now;
+	if (act_list(a) || !a->record.pids.nr || !have_new(a))
+		return;
+	a->cpu_ns += a->record.stats.cpu_ns;
+	a->record.stats.cpu_ns = 0;
+	a->missed = 0;
+	for (i = 0; i < TRIES && a->record.pids.nr; i++) {
+		act_replace(a);
+		if (!record_restart(&a->record))
+			return;
+		act_list(a);
+	}
+	a->record.failed = true;
+}
