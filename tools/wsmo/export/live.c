@@ -75,7 +75,7 @@ static void print_now(const struct exporter *e)
 	metric_plain("wsmon_lost_records", NULL, true,
 		     "Records that found no room in the buffer since then.",
 		     now->lost);
-	metrics_wss(&now->now.rows, &now->names, "", 0, 0);
+	metrics_wss(&now->now.rows, &now->names, NULL, 0, 0);
 	metrics_rss(&now->rss, &now->names, 0, 0);
 	metrics_peaks(&now->events, &now->names, 0, 0);
 	metrics_end();
@@ -118,6 +118,7 @@ int export_live(const char *file, __u64 interval_ns)
 	__u64 next_ns = clock_now(), now, wait_ms;
 	int err = fds[0].fd < 0 ? -1 : 0;
 
+	metrics_prometheus();
 	live_init(&e.live);
 	while (!err && !fds[0].revents) {
 		now = clock_now();

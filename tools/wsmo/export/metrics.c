@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * metrics.c - the metrics, and how OpenMetrics 1.0 writes them
+ * metrics.c - the metrics, and how OpenMetrics 1.0 and Prometheus write them
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct family {
 	size_t offset;
 	bool classes;
 } wss_families[] = {
-	{ "wsmon_working_set_bytes", "Memory accessed within the window, estimate.",
+	{ "wsmon_working_set_bytes", "Memory accessed within the window (seconds), estimate.",
 	  offsetof(struct wsmon_wss_row, bytes), true },
 	{ "wsmon_working_set_low_bytes", "Lower end of its 95 % interval.",
 	  offsetof(struct wsmon_wss_row, low), true },
@@ -32,19 +32,28 @@ static const struct family {
 	offsetof(struct wsmon_wss_row, bytes), false,
 };
 
-static void head(const char *name, const char *type, const char *unit,
-		 const char *help)
+static bool prometheus;
+
+void metrics_prometheus(void)
 {
-	printf("# TYPE %s %s\n", name, type);
-	if (unit)
+	prometheus = true;
+}
+
+/* Prometheus takes the name of the samples for a counter's, and no unit */
+static void head(const char *name, bool counter, const char *unit, const char *help)
+{
+	const char *suffix = prometheus && counter ? "_total" : "";
+
+	printf("# TYPE %s%s %s\n", name, suffix, counter ? "counter" : "gauge");
+	if (unit && !prometheus)
 		printf("# UNIT %s %s\n", name, unit);
-	printf("# HELP %s %s\n", name, help);
+	printf("# HELP %s%s %s\n", name, suffix, help);
 }
 
 /* Escapes quotes and backslashes */
 static void put_label(const char *text)
 {
-	char clean[4 * GROUP_NAME];
+	char clean[4 * GROUP_PATH];
 	const char *s = text_clean(clean, sizeof(clean), text);
 
 	for (; *s; s++) {
@@ -63,20 +72,21 @@ static void put_target(const char *name, __u32 pid, const char *comm)
 }
 
 static void sample(const struct family *f, const struct wsmon_wss_row *row,
-		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const struct metrics_group *group,
+		   __u64 mono_ns, __u64 real_ns)
 {
 	const struct wss_name key = { .pid = row->pid };
 	const struct wss_name *name = sorted_find(names, &key);
 
 	if (row->group) {
-		printf("%s{group=\"", f->name);
-		put_label(group);
+		printf("%s{%s=\"", f->name, group->cgroup ? "cgroup" : "group");
+		put_label(group->name);
 		putchar('"');
 	} else {
 		put_target(f->name, row->pid, name ? name->comm : "");
 	}
 	if (f->classes)
-		printf(",class=\"%s\",window_seconds=\"%.15g\"",
+		printf(",class=\"%s\",window=\"%.15g\"",
 		       class_name(row->class), row->window_us / 1e6);
 	printf("} %llu", *(const __u64 *)((const char *)row + f->offset));
 	if (mono_ns)
@@ -85,17 +95,18 @@ static void sample(const struct family *f, const struct wsmon_wss_row *row,
 }
 
 static void family(const struct family *f, const struct wsmon_wss_rows *rows,
-		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const struct metrics_group *group,
+		   __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
-	head(f->name, "gauge", "bytes", f->help);
+	head(f->name, false, "bytes", f->help);
 	for (i = 0; i < rows->nr; i++)
 		sample(f, &rows->row[i], names, group, mono_ns, real_ns);
 }
 
 void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
-		 const char *group, __u64 mono_ns, __u64 real_ns)
+		 const struct metrics_group *group, __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
@@ -106,7 +117,7 @@ void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns)
 {
-	family(&rss_family, rows, names, "", mono_ns, real_ns);
+	family(&rss_family, rows, names, NULL, mono_ns, real_ns);
 }
 
 /**
@@ -187,10 +198,10 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 	__u32 group;
 	size_t i;
 
-	head("wsmon_peaks", "counter", NULL, "Peaks of the working set so far.");
+	head("wsmon_peaks", true, NULL, "Peaks of the working set so far.");
 	for (i = 0; i < names->nr; i++)
 		put_peaks(ev, &name[i], WSMON_PEAK_GROUPS, offset_ns);
-	head("wsmon_peak", "gauge", NULL,
+	head("wsmon_peak", false, NULL,
 	     "1 while more is used than usual, -1 while less, else 0.");
 	for (i = 0; i < names->nr; i++)
 		for (group = 0; group < WSMON_PEAK_GROUPS; group++)
@@ -200,7 +211,7 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 void metric_plain(const char *name, const char *unit, bool counter,
 		  const char *help, double value)
 {
-	head(name, counter ? "counter" : "gauge", unit, help);
+	head(name, counter, unit, help);
 	printf("%s%s %.15g\n", name, counter ? "_total" : "", value);
 }
 
