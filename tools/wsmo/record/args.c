@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/units.h"
 #include "record.h"
+#include "session/cgroup.h"
 #include "session/debugfs.h"
 
 static struct setting *setting(struct record *r, const char *key)
@@ -113,6 +114,23 @@ static void set_windows(struct argp_state *state, char *list, const struct optio
 			usage_error(state, "'%s' is too long; at most a day", window);
 	}
 }
+
+static void set_cgroup(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct record *r = to;
+
+	/* no process is a target: there are no stacks */
+	r->stacks.wanted = false;
+	r->session.cgroup = cgroup_option(state, arg, r->session.cgroup);
+}
+
+const struct option_desc record_cgroup_options[] = {
+	{ "--cgroup=CGROUP, --all", .help = "Monitor all processes of a cgroup, or all", .kind = OPT_DOC },
+	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
+	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	{ 0 }
+};
 
 const struct option_desc record_target_options[] = {
 	{ "pid", 'p', "PID,...", "Monitor these processes", OPT_PIDS, OPT_AT(struct record, pids) },

@@ -8,7 +8,6 @@
 #include "cli/units.h"
 #include "record.h"
 #include "cli/stack_request.h"
-#include "session/cgroup.h"
 
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
@@ -39,30 +38,10 @@ static void set_marks(struct argp_state *state, char *arg,
 	marks_parse(state, arg, &((struct record *)to)->marks);
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct record *r = to;
-
-	if (r->session.cgroup)
-		usage_error(state, "only one of --cgroup and --all");
-	if (arg && (!*arg || arg[strcspn(arg, " \t\n\v\f\r")]))
-		usage_error(state, "'%s' is not the path of a cgroup, which has no blanks", arg);
-	/* the module takes texts of up to 4096 bytes */
-	if (arg && strlen(arg) > 3072)
-		usage_error(state, "the path of the cgroup is too long");
-	/* no process is a target: there are no stacks */
-	r->stacks.wanted = false;
-	r->session.cgroup = cgroup_path(arg ? arg : "");
-}
-
 static const struct option_desc options[] = {
 	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an old one", OPT_TEXT,
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
-	{ "--cgroup=CGROUP, --all", .help = "Monitor all processes of a cgroup, or all", .kind = OPT_DOC },
-	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
 	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL, .call = set_marks },
 	{ "no-stacks", 0, NULL, "Take no call stacks at peaks and marks", OPT_CLEAR,
 	  OPT_AT(struct record, stacks.wanted) },
@@ -126,7 +105,8 @@ int cmd_record(int argc, char **argv)
 		       "wsmo-record(1) has more options. Ends with the command, the last process or the "
 		       "cgroup, after --duration, or on Ctrl-C. Exits with the command's status.",
 		.groups = {
-			OPT_GROUP(options, &r), OPT_GROUP(record_target_options, &r),
+			OPT_GROUP(options, &r), OPT_GROUP(record_cgroup_options, &r),
+			OPT_GROUP(record_target_options, &r),
 			OPT_GROUP(record_attr_options, &r), OPT_GROUP(debugfs_options, NULL),
 		},
 		.to = &r, .command = record_command, .check = record_check,

@@ -117,6 +117,7 @@ struct record {
 
 /* Options of verbs that monitor, for struct record: whom and how long; how */
 extern const struct option_desc record_target_options[];
+extern const struct option_desc record_cgroup_options[];
 extern const struct option_desc record_attr_options[];
 
 /* The command, and the check of those options, for struct command_line */

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cgroup.c - names of cgroups
+ * cgroup.c - cgroups of version 2: names, processes, memory
  */
+#include <dirent.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cgroup.h"
+#include "cli/args.h"
 #include "cli/cli.h"
 
-/* Return: length of the mount point of cgroup v2 that @path begins with, 0 if there is none */
-static size_t mount_point(const char *path)
+/* Max. levels below the one that is named */
+#define LEVELS	32
+
+/*
+ * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL.
+ * Return: its length in @name, PATH_MAX bytes; 0 if there is none
+ */
+static size_t mount_point(const char *path, char *name)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");
 	const struct mntent *m;
@@ -19,9 +28,13 @@ static size_t mount_point(const char *path)
 
 	while (f && (m = getmntent(f))) {
 		len = strlen(m->mnt_dir);
-		if (!strcmp(m->mnt_type, "cgroup2") && len > best &&
-		    !strncmp(path, m->mnt_dir, len) && (!path[len] || path[len] == '/'))
-			best = len;
+		if (strcmp(m->mnt_type, "cgroup2") || len <= best || len >= PATH_MAX ||
+		    (path && (strncmp(path, m->mnt_dir, len) || (path[len] && path[len] != '/'))))
+			continue;
+		best = len;
+		strcpy(name, m->mnt_dir);
+		if (!path)
+			break;
 	}
 	if (f)
 		endmntent(f);
@@ -30,10 +43,10 @@ static size_t mount_point(const char *path)
 
 char *cgroup_path(const char *path)
 {
+	char name[PATH_MAX], *copy;
 	size_t len;
-	char *copy;
 
-	path += mount_point(path);
+	path += mount_point(path, name);
 	path += strspn(path, "/");
 	len = strlen(path);
 	while (len && path[len - 1] == '/')
@@ -41,4 +54,192 @@ char *cgroup_path(const char *path)
 	copy = need(malloc(len + 2));
 	sprintf(copy, "/%.*s", (int)len, path);
 	return copy;
+}
+
+/* A text that the module takes as the path of a cgroup */
+static bool is_path(const char *path)
+{
+	return *path && !path[strcspn(path, " \t\n\v\f\r")];
+}
+
+char *cgroup_option(struct argp_state *state, const char *arg, const char *before)
+{
+	if (before)
+		usage_error(state, "only one of --cgroup and --all");
+	if (arg && !is_path(arg))
+		usage_error(state, "'%s' is not the path of a cgroup, which has no blanks", arg);
+	/* the module takes texts of up to 4096 bytes */
+	if (arg && strlen(arg) > 3072)
+		usage_error(state, "the path of the cgroup is too long");
+	return cgroup_path(arg ? arg : "");
+}
+
+/* Return: the path of a file of a cgroup, or of its directory; malloc()ed */
+static char *file_path(const char *path, const char *name)
+{
+	static char mount[PATH_MAX];
+	char *file;
+
+	if (!*mount && !mount_point(NULL, mount))
+		return need(strdup(""));
+	if (asprintf(&file, "%s%s/%s", mount, path, name) < 0)
+		file = NULL;
+	return need(file);
+}
+
+static FILE *open_file(const char *path, const char *name)
+{
+	char *file = file_path(path, name);
+	FILE *f = fopen(file, "re");
+
+	free(file);
+	return f;
+}
+
+/* Adds the numbers of the lines "KEY NUMBER" with one of the keys; Return: -1 without the file */
+static int read_keys(const char *path, const char *name, const char *key, const char *key2,
+		     __u64 *sum)
+{
+	FILE *f = open_file(path, name);
+	unsigned long long n;
+	char line[128], word[64];
+
+	*sum = 0;
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %llu", word, &n) == 2 &&
+		    (!strcmp(word, key) || !strcmp(word, key2)))
+			*sum += n;
+	fclose(f);
+	return 0;
+}
+
+int cgroup_memory(const char *path, __u64 *bytes)
+{
+	return read_keys(path, "memory.stat", "anon", "file_mapped", bytes);
+}
+
+/* Of one cgroup alone; Return: how many there are so far */
+static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
+{
+	FILE *f = open_file(path, "cgroup.procs");
+	unsigned int pid;
+
+	while (f && fscanf(f, "%u", &pid) == 1) {
+		if (nr < max)
+			pids[nr] = pid;
+		nr++;
+	}
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/* The cgroups directly below one; Return: how many, -1 if there is no such cgroup */
+static int children(const char *path, char ***child)
+{
+	char *dir = file_path(path, ""), *name;
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	int nr = 0;
+
+	free(dir);
+	*child = NULL;
+	if (!d)
+		return -1;
+	while ((e = readdir(d))) {
+		if (e->d_type != DT_DIR || *e->d_name == '.')
+			continue;
+		*child = need(reallocarray(*child, nr + 1, sizeof(**child)));
+		if (asprintf(&name, "%s/%s", path[1] ? path : "", e->d_name) < 0)
+			name = NULL;
+		(*child)[nr++] = need(name);
+	}
+	closedir(d);
+	return nr;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len > n && !strcmp(text + len - n, end);
+}
+
+/* Calls a function for the cgroups below one, and, where it returns true, for those below them. */
+static int walk(const char *path, int levels, bool (*each)(const char *path, void *to), void *to)
+{
+	char **child;
+	int nr = children(path, &child), i;
+
+	for (i = 0; i < nr; i++) {
+		if (each(child[i], to) && levels)
+			walk(child[i], levels - 1, each, to);
+		free(child[i]);
+	}
+	free(child);
+	return nr;
+}
+
+struct found {
+	struct cgroup_below *list;
+	size_t nr;
+};
+
+static bool add_unit(const char *path, void *to)
+{
+	struct found *f = to;
+	__u64 populated, bytes = 0;
+
+	if (read_keys(path, "cgroup.events", "populated", "", &populated) || !populated)
+		return false;
+	if (!ends_with(path, ".service") && !ends_with(path, ".scope") &&
+	    !own_pids(path, NULL, 0, 0))
+		return true;
+	cgroup_memory(path, &bytes);
+	f->list = need(reallocarray(f->list, f->nr + 1, sizeof(*f->list)));
+	f->list[f->nr++] = (struct cgroup_below) {
+		.path = need(strdup(path)), .bytes = bytes,
+	};
+	return false;
+}
+
+int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr)
+{
+	struct found f = { 0 };
+	int err = walk(path, LEVELS, add_unit, &f);
+
+	*list = f.list;
+	*nr = f.nr;
+	return err < 0 ? -1 : 0;
+}
+
+struct pid_list {
+	__u32 *pids;
+	size_t max, nr;
+};
+
+static bool add_pids(const char *path, void *to)
+{
+	struct pid_list *l = to;
+
+	l->nr = own_pids(path, l->pids, l->max, l->nr);
+	return true;
+}
+
+static int compare_pids(const void *x, const void *y)
+{
+	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
+}
+
+long cgroup_pids(const char *path, __u32 *pids, size_t max)
+{
+	struct pid_list l = { pids, max, 0 };
+
+	add_pids(path, &l);
+	if (walk(path, LEVELS, add_pids, &l) < 0)
+		return -1;
+	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), compare_pids);
+	return l.nr;
 }

@@ -1,11 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * cgroup.h - names of cgroups
+ * cgroup.h - cgroups of version 2: names, processes, memory
  */
 #ifndef WSMO_CGROUP_H
 #define WSMO_CGROUP_H
 
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wsmon.h"
+
 /** cgroup_path() - cut the mount point of cgroup v2 off a path; Return: malloc()ed */
 char *cgroup_path(const char *path);
+
+/**
+ * cgroup_option() - parse the argument of --cgroup; exits if it is wrong
+ * @arg:	the argument; NULL is --all
+ * @before:	result of an earlier one of the two, or NULL
+ * Return: the path, malloc()ed
+ */
+char *cgroup_option(struct argp_state *state, const char *arg, const char *before);
+
+/** struct cgroup_below - a cgroup that was found */
+struct cgroup_below {
+	char *path;
+	__u64 bytes;		/* cgroup_memory(), 0 if not known */
+};
+
+/**
+ * cgroup_list() - find what people think of as the units below a cgroup
+ * @list:	result, malloc()ed like its paths: @nr cgroups that have processes
+ *
+ * These are the services and scopes of systemd, and elsewhere the cgroups that have
+ * processes of their own. None of them is below another.
+ * Return: 0, or -1 if there is no such cgroup
+ */
+int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
+
+/**
+ * cgroup_memory() - read how much memory of a cgroup is in RAM and mapped
+ *
+ * That is anonymous memory and mapped pages of files, as far as they are charged to the
+ * cgroup: what a working set can be compared with. File cache that nobody maps does not count.
+ * Return: 0, or -1 without the memory controller
+ */
+int cgroup_memory(const char *path, __u64 *bytes);
+
+/**
+ * cgroup_pids() - list the processes of a cgroup and of those below it
+ * @pids:	gets up to @max of them, ascending
+ * Return: how many there are, maybe more than @max; -1 if there is no such cgroup
+ */
+long cgroup_pids(const char *path, __u32 *pids, size_t max);
 
 #endif /* WSMO_CGROUP_H */

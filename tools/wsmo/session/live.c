@@ -81,6 +81,7 @@ static void begin_interval(struct live *live)
 {
 	live->next.classes.nr = 0;
 	live->next.rows.nr = 0;
+	live->next.group.rec.size = 0;
 }
 
 static void add_region(struct sorted *classes, __u32 pid, __u32 class,
@@ -163,6 +164,9 @@ void live_take(struct live *live, const struct wsmon_record *rec)
 	case WSMON_REC_WSS:
 		if (wss_row_get(rec, &row))
 			need(wsmon_wss_add(&live->next.rows, &row));
+		break;
+	case WSMON_REC_GROUP:
+		reader_copy(rec, &live->next.group, sizeof(live->next.group));
 		break;
 	case WSMON_REC_PEAK:
 		events_add(&live->events, rec);

@@ -20,10 +20,12 @@ struct live_class {
  * struct live_interval - what an aggregation interval tells
  * @rows:	working set sizes
  * @classes:	struct live_class
+ * @group:	the members together, if its size is not 0
  */
 struct live_interval {
 	struct wsmon_wss_rows rows;
 	struct sorted classes;
+	struct wsmon_rec_group group;
 };
 
 /**

@@ -256,6 +256,20 @@ int session_start(struct session *s, const char *target)
 	return -1;
 }
 
+int session_watch(struct session *s)
+{
+	int err = device_open();
+
+	if (err < 0)
+		return err;
+	s->device = true;
+	if (session_read_from(s, err))
+		return 1;
+	err = start_device(s, s->cgroup);
+	s->started = !err;
+	return err;
+}
+
 int session_wait(const struct session *s)
 {
 	return s->device ? 0 : fallback_wait();

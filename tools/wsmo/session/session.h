@@ -36,6 +36,12 @@ int session_take(struct session *s,
 int session_start(struct session *s, const char *target);
 
 /**
+ * session_watch() - open the device, and start with the cgroup of the session
+ * Return: 0; -errno without a message, if the cgroup or the device is the reason; 1 after one
+ */
+int session_watch(struct session *s);
+
+/**
  * session_wait() - wait until it runs
  * Return: 0, or -1 after two seconds and a message
  */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cgroups.h - a session for a cgroup, and one for each service or container below it
+ *
+ *	cgroups_begin(&c, &how);
+ *	wait until c.fd is readable: cgroups_take(&c);
+ *	now and then: cgroups_refresh(&c), which sets c.list;
+ *	cgroups_end(&c);
+ */
+#ifndef WSMO_CGROUPS_H
+#define WSMO_CGROUPS_H
+
+#include "live.h"
+#include "session.h"
+
+/* Max. cgroups below: the module has 63 sessions */
+#define CGROUPS_MAX	60
+
+/* One for each of these bytes of RAM: in the kernel a session takes 7 MiB */
+#define CGROUPS_RAM	(256ULL << 20)
+
+/**
+ * struct cgroup_session - a cgroup and its session
+ * @number:	no other had the same
+ * @session:	its session; @session.cgroup is the path
+ * @live:	its figures
+ * @resident:	memory in RAM that is mapped, see cgroup_memory(); without the memory
+ *		controller the PSS of its processes
+ * @has_resident: it is known
+ * @pss_ns:	when to read PSS again
+ * @keep:	it is still one of the largest
+ */
+struct cgroup_session {
+	__u32 number;
+	struct session session;
+	struct live live;
+	__u64 resident;
+	bool has_resident;
+	__u64 pss_ns;
+	bool keep;
+};
+
+/**
+ * struct cgroups - the sessions
+ * @list:	@nr of them; the first is of the cgroup that was named, the others are of those
+ *		below it that cgroup_list() finds, the largest if there are too many
+ * @max:	how many there can be below
+ * @left_out:	how many more there are
+ * @fd:		readable when there is something to take
+ * @ended:	the session of the cgroup that was named has ended: it was removed
+ * @held:	the figures stay as they are
+ * @numbers:	the last @number
+ * @listed_ns:	when they were looked for
+ */
+struct cgroups {
+	struct cgroup_session **list;
+	size_t nr;
+	size_t max;
+	size_t left_out;
+	int fd;
+	bool ended;
+	bool held;
+	__u32 numbers;
+	__u64 listed_ns;
+};
+
+/**
+ * cgroups_begin() - start the sessions
+ * @how:	the cgroup, and the attributes; has no session
+ * Return: 0, or -1 after a message
+ */
+int cgroups_begin(struct cgroups *c, const struct session *how);
+
+/** cgroups_take() - take what is in the streams now; Return: 0, or -1 after a message */
+int cgroups_take(struct cgroups *c);
+
+/**
+ * cgroups_refresh() - look for new cgroups, at most each five seconds, and at their memory
+ * Return: 0, or -1 after a message
+ */
+int cgroups_refresh(struct cgroups *c);
+
+/** cgroups_end() - end the sessions */
+void cgroups_end(struct cgroups *c);
+
+#endif /* WSMO_CGROUPS_H */
