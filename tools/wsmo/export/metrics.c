@@ -8,9 +8,13 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "fleet.h"
 #include "libwsmon/names.h"
 #include "metrics.h"
 #include "report/group.h"
+
+/* The first ones are those of cgroups, too */
+#define FLEET_FAMILIES	3
 
 /* Families with a sample for each row: the name, and the offset of its value */
 static const struct family {
@@ -76,7 +80,7 @@ static void sample(const struct family *f, const struct wsmon_wss_row *row,
 		   __u64 mono_ns, __u64 real_ns)
 {
 	const struct wss_name key = { .pid = row->pid };
-	const struct wss_name *name = sorted_find(names, &key);
+	const struct wss_name *name = row->group ? NULL : sorted_find(names, &key);
 
 	if (row->group) {
 		printf("%s{%s=\"", f->name, group->cgroup ? "cgroup" : "group");
@@ -209,10 +213,80 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 }
 
 void metric_plain(const char *name, const char *unit, bool counter,
-		  const char *help, double value)
+		  const char *help, const char *root, double value)
 {
 	head(name, counter, unit, help);
-	printf("%s%s %.15g\n", name, counter ? "_total" : "", value);
+	printf("%s%s", name, counter ? "_total" : "");
+	if (root) {
+		fputs("{root=\"", stdout);
+		put_label(root);
+		fputs("\"}", stdout);
+	}
+	printf(" %.15g\n", value);
+}
+
+void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 lost)
+{
+	metric_plain("wsmon_monitoring", NULL, false, "Whether monitoring runs.", root, running);
+	metric_plain("wsmon_cpu_seconds", "seconds", true,
+		     "CPU time of the kernel threads since monitoring started.", root, cpu_ns / 1e9);
+	metric_plain("wsmon_lost_records", NULL, true,
+		     "Records that found no room in the buffer since then.", root, lost);
+}
+
+static void put_cgroup(const char *name, const struct watched *w)
+{
+	printf("%s{cgroup=\"", name);
+	put_label(w->session.cgroup);
+	fputs("\"} ", stdout);
+}
+
+/* A family with the working set sizes of each cgroup that has figures */
+static void fleet_family(const struct family *f, const struct fleet *fleet,
+			 const struct filter *filter)
+{
+	struct watched * const *w = fleet->list.base;
+	size_t i, j;
+
+	head(f->name, false, "bytes", f->help);
+	for (i = 0; i < fleet->list.nr; i++) {
+		const struct metrics_group group = { w[i]->session.cgroup, .cgroup = true };
+
+		for (j = 0; j < w[i]->rows.nr; j++)
+			if (filter_wants_class(filter, w[i]->rows.row[j].class))
+				sample(f, &w[i]->rows.row[j], NULL, &group, 0, 0);
+	}
+}
+
+void metrics_fleet(const struct fleet *fleet, const struct filter *filter)
+{
+	struct watched * const *w = fleet->list.base;
+	size_t i;
+
+	for (i = 0; i < FLEET_FAMILIES; i++)
+		fleet_family(&wss_families[i], fleet, filter);
+	head(rss_family.name, false, "bytes", rss_family.help);
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms || !w[i]->resident)
+			continue;
+		put_cgroup(rss_family.name, w[i]);
+		printf("%llu\n", w[i]->resident);
+	}
+	head("wsmon_processes", false, NULL, "Processes of the cgroup when its working set was estimated.");
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms)
+			continue;
+		put_cgroup("wsmon_processes", w[i]);
+		printf("%u\n", w[i]->processes);
+	}
+	head("wsmon_estimate_timestamp_seconds", false, "seconds",
+	     "When the working set of the cgroup was estimated, since 1970.");
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms)
+			continue;
+		put_cgroup("wsmon_estimate_timestamp_seconds", w[i]);
+		printf("%llu.%03llu\n", w[i]->time_ms / 1000, w[i]->time_ms % 1000);
+	}
 }
 
 void metrics_end(void)

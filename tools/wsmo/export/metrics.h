@@ -8,6 +8,7 @@
 #ifndef WSMO_OPENMETRICS_H
 #define WSMO_OPENMETRICS_H
 
+#include "libwsmon/filter.h"
 #include "libwsmon/numbers/events.h"
 #include "libwsmon/numbers/series.h"
 
@@ -48,13 +49,25 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 		   __u64 mono_ns, __u64 real_ns);
 
 /**
- * metric_plain() - a family that has one sample without labels
+ * metric_plain() - a family that has one sample
  * @name: with its unit, without "_total"
  * @unit: "seconds", or NULL
  * @counter: whether it only grows; a gauge otherwise
+ * @root: its label of that name, or NULL
  */
 void metric_plain(const char *name, const char *unit, bool counter,
-		  const char *help, double value);
+		  const char *help, const char *root, double value);
+
+/** metrics_running() - whether monitoring runs, and what it costs; @root as in metric_plain() */
+void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 lost);
+
+struct fleet;
+
+/**
+ * metrics_fleet() - the families about cgroups, of those that have figures
+ * @filter: which classes
+ */
+void metrics_fleet(const struct fleet *fleet, const struct filter *filter);
 
 /** metrics_end() - nothing follows */
 void metrics_end(void);

@@ -162,6 +162,7 @@ void live_take(struct live *live, const struct wsmon_record *rec)
 		take_snapshot(live, (const void *)rec);
 		break;
 	case WSMON_REC_WSS:
+	case WSMON_REC_TOTAL:
 		if (wss_row_get(rec, &row))
 			need(wsmon_wss_add(&live->next.rows, &row));
 		break;
