@@ -412,28 +412,6 @@ def live():
         s.close()
 
 
-def dashboard():
-    with open(os.path.join(TOP, "contrib", "grafana-wsmon.json")) as f:
-        board = json.load(f)
-    exprs = [t["expr"] for p in board["panels"] for t in p["targets"]]
-    queries = [v["query"]["query"] for v in board["templating"]["list"]
-               if v["type"] == "query"]
-    used = set(re.findall(r"wsmon_[a-z_]+", " ".join(exprs + queries)))
-    with Directory() as d:
-        s = Stream(d, [(os.getpid(), "all", 1, 1)])
-        p = start(d)
-        text = ""
-        while "# EOF" not in text:
-            text += p.stdout.readline().decode()
-        p.terminate()
-        p.communicate()
-        s.close()
-    there = set(re.findall(r"^(wsmon_[a-z_]+)[ {]", text, re.M))
-    ok(used and used <= there, "the dashboard asks for what there is", used - there)
-    ok(len({p["id"] for p in board["panels"]}) == len(board["panels"]) and
-       all(p["description"] for p in board["panels"]), "its panels are explained")
-
-
 def refused():
     for args, word in (((), "name a format"), (("chrome", "damo"), "one format"),
                        (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
@@ -456,5 +434,4 @@ def main(accept):
     openmetrics()
     files()
     live()
-    dashboard()
     refused()
