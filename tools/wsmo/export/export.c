@@ -106,12 +106,13 @@ static const struct option_desc options[] = {
 	{ 0 }
 };
 
+/* wsmo-export(1) describes these */
 static const struct option_desc fleet_options[] = {
-	{ "max-cgroups", 0, "N", "Watch the N largest below ROOT (500)", OPT_COUNT, OPT_AT(struct fleet, max),
+	{ "max-cgroups", 0, "N", NULL, OPT_COUNT, OPT_AT(struct fleet, max),
 	  1, 65536 },
-	{ "at-once", 0, "N", "Watch up to N of them at a time, in turns (32)", OPT_COUNT,
+	{ "at-once", 0, "N", NULL, OPT_COUNT,
 	  OPT_AT(struct fleet, at_once), 1, 60 },
-	{ "cpu", 0, "PERCENT", "Max. CPU time for watching them, of one CPU (3)", OPT_CALL, .call = set_cpu },
+	{ "cpu", 0, "PERCENT", NULL, OPT_CALL, .call = set_cpu },
 	{ 0 }
 };
 
