@@ -16,11 +16,11 @@ MIB = 1 << 20
 
 class Device:
     """Sessions of cgroups, each with an interval of 100 ms: of a cgroup whose name has -N. it
-    says that N MiB are its working set. @watched: how often each cgroup was; @most: how many files were open at once."""
+    says that N MiB are its working set. @cost_ns: what beginning takes; @watched: how often each cgroup was; @most: how many files were open at once."""
 
-    def __init__(self, directory, files=63, window_us=100000):
+    def __init__(self, directory, files=63, window_us=100000, cost_ns=0):
         self.dir = directory
-        self.files, self.window_us = files, window_us
+        self.files, self.window_us, self.cost_ns = files, window_us, cost_ns
         self.watched, self.most = {}, 0
         self.connections = []
         self.stop = threading.Event()
@@ -99,7 +99,7 @@ class Device:
             for window in windows:
                 for cls in "all", "anon":
                     data += r.total(t, cls, size, size - 4096, size + 4096, 200 * MIB, window)
-            connection.send(data + r.stats(t, cpu_ns=(t - began) // 100, rounds=10, budget=2000))
+            connection.send(data + r.stats(t, cpu_ns=self.cost_ns + (t - began) // 1000, rounds=10, budget=2000))
         connection.send(r.end(now(), 1))
 
     def close(self):

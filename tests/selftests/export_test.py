@@ -246,7 +246,7 @@ def turns():
     """Four cgroups, one at a time, and no room for two of them"""
     names = dict(a=1, b=2, c=4, d=8)
     with containers(**names), \
-            Exporter("--cgroups", "/fleet", "--interval", "500ms", "--at-once", "1",
+            Exporter("--cgroups", "/fleet", "--interval", "500ms", "--at-once", "1", "--cpu", "100%",
                      "--max-cgroups", "2") as e:
         when = {}
 

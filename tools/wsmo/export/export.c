@@ -73,9 +73,7 @@ static void set_cpu(struct argp_state *state, char *arg,
 
 	if (!permille)
 		usage_error(state, "'%s' is too little: at least 0.1%%", arg);
-	if (f->how.nr_settings)
-		usage_error(state, "--cpu once");
-	snprintf(add_setting(&f->how, "cpu_permille")->value, SETTING_TEXT, "%llu", permille);
+	f->cpu_permille = permille;
 }
 
 /* As the module wants them, in which no window is longer than a day */
@@ -156,7 +154,7 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--interval is for --live");
 	if (e->fleet.root && !e->live)
 		usage_error(state, "--cgroup and --cgroups are for --live");
-	if ((e->fleet.max || e->fleet.at_once || e->fleet.how.nr_settings) && !e->fleet.root)
+	if ((e->fleet.max || e->fleet.at_once || e->fleet.cpu_permille) && !e->fleet.root)
 		usage_error(state, "--max-cgroups, --at-once and --cpu are for --cgroups");
 	if (e->fleet.root && (rp->file || rp->filter.pids.nr || has_times(&rp->filter)))
 		usage_error(state, "--cgroup and --cgroups watch what there is now: they take none of -i, --time and --pid");
@@ -176,6 +174,9 @@ static int live(struct export *e)
 	if (!f->root)
 		return export_live(e->file, e->interval_ns);
 	set_windows(&f->how, &e->rp.filter);
+	if (!f->cpu_permille)
+		f->cpu_permille = FLEET_CPU;
+	snprintf(add_setting(&f->how, "cpu_permille")->value, SETTING_TEXT, "%u", f->cpu_permille);
 	if (!f->max)
 		f->max = FLEET_MAX;
 	if (!f->at_once)

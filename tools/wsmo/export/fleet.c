@@ -15,7 +15,9 @@
 #include "session/debugfs.h"
 #include "session/device.h"
 
+/* Cgroups are looked for this often, or after this many times what looking took */
 #define LOOK_INTERVAL	(5 * NSEC_PER_SEC)
+#define LOOK_PACE	100
 
 /* A turn is the longest window and this many aggregation intervals */
 #define TURN_INTERVALS	10
@@ -122,9 +124,11 @@ static int look(struct fleet *f)
 {
 	struct cgroup_below *list;
 	size_t nr, i;
+	__u64 began = clock_now(), took;
 	int err = list_root(f, &list, &nr);
 
-	f->looked_ns = clock_now();
+	took = clock_now() - began;
+	f->look_ns = began + (took * LOOK_PACE > LOOK_INTERVAL ? took * LOOK_PACE : LOOK_INTERVAL);
 	f->found = nr;
 	if (nr > f->max)
 		qsort_r(list, nr, sizeof(*list), by_size, f);
@@ -174,16 +178,37 @@ static struct watched *next(const struct fleet *f)
 	return best;
 }
 
+/*
+ * Most of what a turn costs is its beginning, which the module cannot spread over time. So turns
+ * last longer where they would cost too much, and only some begin at a time.
+ */
+static bool can_afford_turns(const struct fleet *f, __u64 now)
+{
+	return f->cpu_permille >= 1000 ||
+	       fleet_cpu_ns(f) / f->cpu_permille <= (now - f->began_ns) / 1000;
+}
+
+/* What is watched longest, NULL if its turn is not over */
+static struct watched *last(const struct fleet *f, __u64 now)
+{
+	struct watched *best = NULL;
+	size_t i;
+
+	for (i = 0; i < f->list.nr; i++)
+		if (at(f, i)->session.fd >= 0 && (!best || at(f, i)->began_ns < best->began_ns))
+			best = at(f, i);
+	return best && is_over(best, now) ? best : NULL;
+}
+
 static void end_turns(struct fleet *f, __u64 now)
 {
-	size_t waiting = f->list.nr - f->open, i;
+	size_t waiting = f->list.nr - f->open, some = f->at_once / TURN_INTERVALS + 1;
+	struct watched *w;
 
-	for (i = 0; i < f->list.nr && waiting; i++) {
-		if (at(f, i)->session.fd < 0 || !is_over(at(f, i), now))
-			continue;
-		end_turn(f, at(f, i), now);
-		waiting--;
-	}
+	if (waiting > some)
+		waiting = some;
+	while (waiting-- && can_afford_turns(f, now) && (w = last(f, now)))
+		end_turn(f, w, now);
 }
 
 /* Return: 0, 1 if there can be no session now, or -1 after a message */
@@ -226,7 +251,7 @@ int fleet_turn(struct fleet *f)
 	struct watched *w;
 	int err = 0;
 
-	if (now - f->looked_ns >= LOOK_INTERVAL)
+	if (now >= f->look_ns)
 		look(f);
 	end_turns(f, now);
 	/* what just ended, or could not begin, does not begin now */
@@ -245,6 +270,7 @@ int fleet_begin(struct fleet *f)
 	};
 	if (f->at_once > room)
 		f->at_once = room;
+	f->began_ns = clock_now();
 	f->fd = epoll_create1(EPOLL_CLOEXEC);
 	debugfs_load_module();
 	fd = device_open();

@@ -14,6 +14,7 @@
 
 #define FLEET_MAX	500	/* max. cgroups, by default */
 #define FLEET_AT_ONCE	32	/* max. sessions, by default; the module has 63 for all */
+#define FLEET_CPU	30	/* 1/1000 of one CPU, by default; the module's, too */
 
 /**
  * struct watched - a cgroup and its figures
@@ -45,6 +46,7 @@ struct watched {
  * @alone:	the same: watch @root itself
  * @max:	the same: max. cgroups; beyond it the largest
  * @at_once:	the same: max. sessions
+ * @cpu_permille: the same: CPU time for turns, in 1/1000 of one CPU
  * @how:	the same: the attributes; has no session
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
@@ -52,13 +54,15 @@ struct watched {
  * @fd:		readable when there is something to take
  * @cpu_ns:	CPU time of the turns that ended
  * @lost:	records lost in them
- * @looked_ns:	when cgroups were looked for
+ * @began_ns:	when it began
+ * @look_ns:	when to look for cgroups again
  */
 struct fleet {
 	const char *root;
 	bool alone;
 	__u32 max;
 	__u32 at_once;
+	__u32 cpu_permille;
 	struct session how;
 	struct sorted list;
 	size_t found;
@@ -66,7 +70,8 @@ struct fleet {
 	int fd;
 	__u64 cpu_ns;
 	__u64 lost;
-	__u64 looked_ns;
+	__u64 began_ns;
+	__u64 look_ns;
 };
 
 /** fleet_begin() - begin to watch; Return: 0, or -1 after a message */
