@@ -16,11 +16,13 @@ MIB = 1 << 20
 
 class Device:
     """Sessions of cgroups, each with an interval of 100 ms: of a cgroup whose name has -N. it
-    says that N MiB are its working set. @cost_ns: what beginning takes; @watched: how often each cgroup was; @most: how many files were open at once."""
+    says that N MiB are its working set. @cost_ns: what beginning takes;
+    @late: seconds before the first interval; @watched: how often each cgroup was; @most: how many files were open at once."""
 
-    def __init__(self, directory, files=63, window_us=100000, cost_ns=0):
+    def __init__(self, directory, files=63, window_us=100000, cost_ns=0, late=0):
         self.dir = directory
-        self.files, self.window_us, self.cost_ns = files, window_us, cost_ns
+        self.files, self.window_us = files, window_us
+        self.cost_ns, self.late = cost_ns, late
         self.watched, self.most = {}, 0
         self.connections = []
         self.stop = threading.Event()
@@ -93,6 +95,7 @@ class Device:
         size = int(re.search(r"-(\d+)\.", path).group(1)) * MIB
         began = now()
         connection.send(r.header(began, aggr_us=100000, windows_us=windows))
+        self.stop.wait(self.late)
         while not self.stop.wait(0.1) and os.path.isdir(self.dir.path("cgroups" + path)):
             t = now()
             data = r.group(t, 3)

@@ -132,6 +132,10 @@ def costs():
         e = Exporter(d, device, "--at-once", "1", "--cpu", "100%")
         ok(e.wait(lambda e: len(e.values()) == 4), "not without a limit", device.watched)
         ok(e.end(), "it ends")
+        device.late = 2.5
+        e = Exporter(d, device, "--at-once", "2", "--cpu", "100%")
+        ok(e.wait(lambda e: len(e.values()) == 4), "figures that are late are waited for", e.load())
+        ok(e.end(), "it ends")
         device.close()
 
 

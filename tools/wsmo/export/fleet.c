@@ -22,6 +22,9 @@
 /* A turn is the longest window and this many aggregation intervals */
 #define TURN_INTERVALS	10
 
+/* How many times as long one may be that has no figures yet */
+#define TURNS_PATIENCE	6
+
 /* A session takes up to 7 MiB in the kernel */
 #define RAM_PER_SESSION	(256ULL << 20)
 
@@ -153,12 +156,20 @@ static __u64 longest_window_ns(const struct watched *w)
 	return a->nr_windows ? a->windows_us[a->nr_windows - 1] * NSEC_PER_USEC : 0;
 }
 
+/* Are there figures of this turn that cover the longest window? */
+static bool has_figures(const struct watched *w)
+{
+	return w->live.time_ns >= w->began_ns + longest_window_ns(w);
+}
+
+/* On a busy machine the first figures are late, and a cgroup without processes has none */
 static bool is_over(const struct watched *w, __u64 now)
 {
 	const struct wsmon_attrs *a = &w->session.reader.header.attrs;
 	__u64 aggr_ns = a->aggr_us ? a->aggr_us * NSEC_PER_USEC : NSEC_PER_SEC;
+	__u64 turn_ns = longest_window_ns(w) + TURN_INTERVALS * aggr_ns;
 
-	return now - w->began_ns > longest_window_ns(w) + TURN_INTERVALS * aggr_ns;
+	return now - w->began_ns > (has_figures(w) ? turn_ns : TURNS_PATIENCE * turn_ns);
 }
 
 /* Whose turn it is: what waits longest; of those that had none the largest */
@@ -291,7 +302,7 @@ static void keep(struct watched *w)
 {
 	struct timespec ts;
 
-	if (w->live.time_ns < w->began_ns + longest_window_ns(w))
+	if (!has_figures(w))
 		return;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	wsmon_wss_free(&w->rows);

@@ -29,9 +29,9 @@ static void print(const void *arg)
 	metrics_running(root, f->open, fleet_cpu_ns(f), fleet_lost(f));
 	metric_plain("wsmon_cgroups", NULL, false, "Cgroups with processes.", root, f->found);
 	metric_plain("wsmon_cgroups_watched", NULL, false,
-		     "Cgroups that are watched now; others have their last figures.", root, f->open);
+		     "Cgroups watched now; others have their last figures.", root, f->open);
 	metric_plain("wsmon_cgroups_left_out", NULL, false,
-		     "The smallest cgroups, for which there is no room: they have no figures.", root,
+		     "The smallest cgroups, beyond the bound: they have no figures.", root,
 		     f->found - f->list.nr);
 	metrics_fleet(f, o->filter);
 }

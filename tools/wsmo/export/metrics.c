@@ -272,7 +272,8 @@ void metrics_fleet(const struct fleet *fleet, const struct filter *filter)
 		put_cgroup(rss_family.name, w[i]);
 		printf("%llu\n", w[i]->resident);
 	}
-	head("wsmon_processes", false, NULL, "Processes of the cgroup when its working set was estimated.");
+	head("wsmon_processes", false, NULL,
+	     "Processes of the cgroup when its working set was estimated.");
 	for (i = 0; i < fleet->list.nr; i++) {
 		if (!w[i]->time_ms)
 			continue;
