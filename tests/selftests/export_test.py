@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """wsmo export openmetrics --live, and wsmo top, of the module as it is."""
+import contextlib
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+import cgroup_test
 import wsmontest as w
 
 FAST = "sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 cpu_permille=1000 pid=%d"
@@ -48,11 +50,11 @@ def one(found, name, *words):
 class Exporter:
     """It, writing to a file"""
 
-    def __init__(self, *args):
+    def __init__(self, *args, before=()):
         self.dir = tempfile.mkdtemp()
         self.path = os.path.join(self.dir, "wsmon.prom")
         self.process = subprocess.Popen(
-            ["wsmo", "export", "openmetrics", "--live", "-o", self.path, *args],
+            [*before, "wsmo", "export", "openmetrics", "--live", "-o", self.path, *args],
             stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -156,5 +158,118 @@ def gone():
         w.load()
 
 
+@contextlib.contextmanager
+def containers(**sizes):
+    """A cgroup /fleet with one below for each name, in which a process uses so many MiB"""
+    root = os.path.join(cgroup_test.ROOT, "fleet")
+    os.makedirs(root)
+    for path in cgroup_test.ROOT, root:
+        with open(os.path.join(path, "cgroup.subtree_control"), "w") as f:
+            f.write("+memory")
+    workers = {}
+    try:
+        for name, mib in sizes.items():
+            os.mkdir(os.path.join(root, name))
+            workers[name] = cgroup_test.worker("fleet/" + name, mib)
+        yield workers
+    finally:
+        for name, p in workers.items():
+            p.kill()
+            p.wait()
+            w.wait_for("its end", lambda n=name: not remove(os.path.join(root, n)))
+        os.rmdir(root)
+
+
+def remove(path):
+    """Return: is it still there?"""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return True
+    return False
+
+
+def of_cgroup(m, name, *words):
+    """Values by cgroup"""
+    return {re.search('cgroup="(.*?)"', labels).group(1): v for (n, labels), v in m.items()
+            if n == name and "cgroup=" in (labels or "") and all(word in labels for word in words)}
+
+
+SIZE = "wsmon_working_set_bytes"
+
+
+@w.measured
+def cgroups():
+    """Each below a root, as they come and go; one alone"""
+    with containers(small=8, large=40) as workers, \
+            Exporter("--cgroups", "/fleet", "--interval", "500ms", "--cpu", "100%") as e:
+        both = {"/fleet/small": 8, "/fleet/large": 40}
+        e.find("two working sets", lambda m: set(of_cgroup(m, SIZE)) == set(both), 60)
+        time.sleep(3)
+        m = metrics(e.path)
+        for path, mib in both.items():
+            size, low, high = (of_cgroup(m, "wsmon_working_set%s_bytes" % x, 'class="all",window="1"')[path]
+                               for x in ("", "_low", "_high"))
+            print("# %s: %.1f MiB (%.1f to %.1f)" % (path, size / MIB, low / MIB, high / MIB))
+            # beside it there are text, heap and stack of an interpreter
+            assert low <= size <= high and mib - 1 < size / MIB < mib + 8, (size, low, high)
+            assert 64 < of_cgroup(m, "wsmon_resident_bytes")[path] / MIB < 90, m
+            assert of_cgroup(m, "wsmon_processes")[path] == 1
+            assert 0 <= time.time() - of_cgroup(m, "wsmon_estimate_timestamp_seconds")[path] < 5, m
+        for name, value in (("wsmon_monitoring", 1), ("wsmon_cgroups", 2),
+                            ("wsmon_cgroups_watched", 2), ("wsmon_cgroups_left_out", 0),
+                            ("wsmon_lost_records_total", 0)):
+            assert m[name, 'root="/fleet"'] == value, (name, m)
+        assert m["wsmon_cpu_seconds_total", 'root="/fleet"'] > 0
+        workers["small"].kill()
+        workers.pop("small").wait()
+        w.wait_for("its end", lambda: not remove(os.path.join(cgroup_test.ROOT, "fleet/small")))
+        e.find("that it is gone", lambda m: set(of_cgroup(m, SIZE)) == {"/fleet/large"}, 30)
+        os.mkdir(os.path.join(cgroup_test.ROOT, "fleet/new"))
+        workers["new"] = cgroup_test.worker("fleet/new", 4)
+        e.find("a new one", lambda m: set(of_cgroup(m, SIZE)) == {"/fleet/large", "/fleet/new"}, 40)
+        e.end()
+        # with no more rights than in contrib/wsmon-export.service
+        with Exporter("--cgroup", os.path.join(cgroup_test.ROOT, "fleet"), "--class", "anon",
+                      "--interval", "500ms", "--window", "1s,2s",
+                      before=("setpriv", "--bounding-set=-all,+sys_admin")) as e:
+            e.find("one alone", lambda m: set(of_cgroup(m, SIZE, 'class="anon",window="2"')) ==
+                   set(of_cgroup(m, SIZE)) == {"/fleet"}, 60)
+            assert of_cgroup(metrics(e.path), "wsmon_processes") == {"/fleet": 2}
+            e.end()
+
+
+@w.measured
+def turns():
+    """Four cgroups, one at a time, and no room for two of them"""
+    names = dict(a=1, b=2, c=4, d=8)
+    with containers(**names), \
+            Exporter("--cgroups", "/fleet", "--interval", "500ms", "--at-once", "1", "--cpu", "100%",
+                     "--max-cgroups", "2") as e:
+        when = {}
+
+        def found(m):
+            when.update(of_cgroup(m, "wsmon_estimate_timestamp_seconds"))
+            assert m["wsmon_cgroups_watched", 'root="/fleet"'] <= 1, m
+            return m["wsmon_cgroups", 'root="/fleet"'] == 4 and len(of_cgroup(m, SIZE)) == 2
+        e.find("two of four", found, 90)
+        first = dict(when)
+        assert metrics(e.path)["wsmon_cgroups_left_out", 'root="/fleet"'] == 2
+        assert set(of_cgroup(metrics(e.path), SIZE)) == set(when), when
+        e.find("later figures of both", lambda m: found(m) and all(when[x] > first[x] + 5 for x in first), 90)
+        print("# between two figures of one: %s s" % [round(when[x] - first[x]) for x in first])
+        e.end()
+    r = subprocess.run(["wsmo", "export", "openmetrics", "--live", "--cgroups", "/none"],
+                       capture_output=True, text=True)
+    assert r.returncode == 1 and r.stderr == "wsmo: no such cgroup (of version 2): /none\n", r
+
+
 w.need("wsmo")
-w.main(figures, peaks, beside_a_recording, gone)
+os.mkdir(cgroup_test.ROOT)
+subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
+try:
+    w.main(figures, peaks, beside_a_recording, cgroups, turns, gone)
+finally:
+    subprocess.run(["umount", "-l", cgroup_test.ROOT], check=False)

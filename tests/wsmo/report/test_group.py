@@ -180,14 +180,15 @@ def cgroup(accept=False):
     res = run("report", "raw", "-i", "-", stdin=r.header(T0) + r.record(
         r.GROUP, T0, bytes(32) + b"/unended"))
     ok(res.returncode == 1 and b"a path without an end" in res.stderr, "a path without an end", res)
-    out = run("export", "openmetrics", "-i", "-", stdin=data).stdout
-    ok(b'wsmon_working_set_bytes{group="/system.slice/x.service",class="all"' in out,
-       "openmetrics has the cgroup", out)
+    for path in b"/system.slice/x.service", b"/", b"/docker-" + b"0123456789abcdef" * 16 + b".scope":
+        out = run("export", "openmetrics", "-i", "-", stdin=samples.cgroup(path)).stdout
+        ok(b'wsmon_working_set_bytes{cgroup="%s",class="all",window="1"} ' % path in out,
+           "openmetrics has the cgroup", out)
 
 
 def exports():
     out = run("export", "openmetrics", "-i", "-", stdin=samples.family()).stdout.decode()
-    ok(re.search(r'^wsmon_working_set_bytes\{group="make and 1 more",class="all",window_seconds="1"\} '
+    ok(re.search(r'^wsmon_working_set_bytes\{group="make and 1 more",class="all",window="1"\} '
                  r"%d \d" % (41 * MIB), out, re.M) and
        re.search(r'^wsmon_working_set_low_bytes\{group="make and 1 more",class="anon",.*\} %d ' %
                  (28 * MIB), out, re.M) and out.count('group="make') == 4 * 9 and

@@ -222,7 +222,7 @@ def short_windows():
         ok(all(" %s " % text in out for text in ("500 us", "1 ms", "1.5 ms")), "for people: " + args[1],
            out)
     out = run("export", "openmetrics", "-i", "-", stdin=data).stdout.decode()
-    ok(all('window_seconds="%s"' % text in out for text in ("0.0005", "0.001", "0.0015")),
+    ok(all('window="%s"' % text in out for text in ("0.0005", "0.001", "0.0015")),
        "export openmetrics", out)
     out = run("export", "chrome", "-i", "-", stdin=data).stdout.decode()
     ok(all('working set all, %s"' % text in out for text in ("500 us", "1 ms", "1.5 ms")),

@@ -35,4 +35,27 @@ const char *export_json_text(char *buf, size_t size, const char *text);
  */
 int export_live(const char *file, __u64 interval_ns);
 
+struct fleet;
+
+/**
+ * export_fleet() - the same with the figures of cgroups, which it watches
+ * @fleet:	what the caller sets of it
+ * @filter:	which classes
+ */
+int export_fleet(struct fleet *fleet, const struct filter *filter, const char *file,
+		 __u64 interval_ns);
+
+/** export_signals() - Return: a file to poll for the signals that end it; -1 after a message */
+int export_signals(void);
+
+/** export_next() - Return: when it is time after @now, each @interval_ns from @next_ns on */
+__u64 export_next(__u64 next_ns, __u64 now, __u64 interval_ns);
+
+/**
+ * export_write() - have metrics printed, so that @file has all of them or is as before
+ * @file: NULL for standard output
+ * Return: 0, or -1 after a message
+ */
+int export_write(const char *file, void (*print)(const void *arg), const void *arg);
+
 #endif /* WSMO_EXPORT_H */

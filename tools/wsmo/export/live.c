@@ -63,37 +63,34 @@ static int join(struct exporter *e)
 	return res < 0 ? -1 : 0;
 }
 
-static void print_now(const struct exporter *e)
+static void print_now(const void *arg)
 {
+	const struct exporter *e = arg;
 	const struct live *now = &e->live;
 
-	metric_plain("wsmon_monitoring", NULL, false,
-		     "Whether monitoring runs.", e->session.started);
-	metric_plain("wsmon_cpu_seconds", "seconds", true,
-		     "CPU time of the kernel thread since monitoring started.",
-		     now->cpu_ns / 1e9);
-	metric_plain("wsmon_lost_records", NULL, true,
-		     "Records that found no room in the buffer since then.",
-		     now->lost);
-	metrics_wss(&now->now.rows, &now->names, "", 0, 0);
+	metrics_running(NULL, e->session.started, now->cpu_ns, now->lost);
+	metrics_wss(&now->now.rows, &now->names, NULL, 0, 0);
 	metrics_rss(&now->rss, &now->names, 0, 0);
 	metrics_peaks(&now->events, &now->names, 0, 0);
-	metrics_end();
 }
 
-static int write_now(struct exporter *e, const char *file)
+int export_write(const char *file, void (*print)(const void *arg), const void *arg)
 {
-	e->written = e->live.time_ns;
 	if (file && outfile_begin(file))
 		return -1;
-	print_now(e);
+	print(arg);
+	metrics_end();
 	if (file)
 		return outfile_commit();
 	return fflush(stdout) || output_error() ? -1 : 0;
 }
 
-/* Return: a file to poll for the signals that end it; -1 after a message */
-static int catch_signals(void)
+__u64 export_next(__u64 next_ns, __u64 now, __u64 interval_ns)
+{
+	return next_ns + (now - next_ns) / interval_ns * interval_ns + interval_ns;
+}
+
+int export_signals(void)
 {
 	sigset_t set;
 	int fd;
@@ -109,15 +106,22 @@ static int catch_signals(void)
 	return fd;
 }
 
+static int write_now(struct exporter *e, const char *file)
+{
+	e->written = e->live.time_ns;
+	return export_write(file, print_now, e);
+}
+
 int export_live(const char *file, __u64 interval_ns)
 {
 	static struct exporter e = { .session.fd = -1 };
 	struct pollfd fds[] = {
-		{ .fd = catch_signals(), .events = POLLIN }, { .events = POLLIN },
+		{ .fd = export_signals(), .events = POLLIN }, { .events = POLLIN },
 	};
 	__u64 next_ns = clock_now(), now, wait_ms;
 	int err = fds[0].fd < 0 ? -1 : 0;
 
+	metrics_prometheus();
 	live_init(&e.live);
 	while (!err && !fds[0].revents) {
 		now = clock_now();
@@ -128,7 +132,7 @@ int export_live(const char *file, __u64 interval_ns)
 					      e.live.time_ns && !e.written))
 			err = write_now(&e, file);
 		if (now >= next_ns)
-			next_ns += (now - next_ns) / interval_ns * interval_ns + interval_ns;
+			next_ns = export_next(next_ns, now, interval_ns);
 		fds[1].fd = e.session.fd;
 		wait_ms = (next_ns - now) / NSEC_PER_MSEC + 1;
 		if (err || poll(fds, ARRAY_SIZE(fds), wait_ms < INT_MAX ? wait_ms : INT_MAX) <= 0)

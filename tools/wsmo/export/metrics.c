@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * metrics.c - the metrics, and how OpenMetrics 1.0 writes them
+ * metrics.c - the metrics, and how OpenMetrics 1.0 and Prometheus write them
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -8,9 +8,13 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "fleet.h"
 #include "libwsmon/names.h"
 #include "metrics.h"
 #include "report/group.h"
+
+/* The first ones are those of cgroups, too */
+#define FLEET_FAMILIES	3
 
 /* Families with a sample for each row: the name, and the offset of its value */
 static const struct family {
@@ -19,7 +23,7 @@ static const struct family {
 	size_t offset;
 	bool classes;
 } wss_families[] = {
-	{ "wsmon_working_set_bytes", "Memory accessed within the window, estimate.",
+	{ "wsmon_working_set_bytes", "Memory accessed within the window (seconds), estimate.",
 	  offsetof(struct wsmon_wss_row, bytes), true },
 	{ "wsmon_working_set_low_bytes", "Lower end of its 95 % interval.",
 	  offsetof(struct wsmon_wss_row, low), true },
@@ -32,19 +36,28 @@ static const struct family {
 	offsetof(struct wsmon_wss_row, bytes), false,
 };
 
-static void head(const char *name, const char *type, const char *unit,
-		 const char *help)
+static bool prometheus;
+
+void metrics_prometheus(void)
 {
-	printf("# TYPE %s %s\n", name, type);
-	if (unit)
+	prometheus = true;
+}
+
+/* Prometheus takes the name of the samples for a counter's, and no unit */
+static void head(const char *name, bool counter, const char *unit, const char *help)
+{
+	const char *suffix = prometheus && counter ? "_total" : "";
+
+	printf("# TYPE %s%s %s\n", name, suffix, counter ? "counter" : "gauge");
+	if (unit && !prometheus)
 		printf("# UNIT %s %s\n", name, unit);
-	printf("# HELP %s %s\n", name, help);
+	printf("# HELP %s%s %s\n", name, suffix, help);
 }
 
 /* Escapes quotes and backslashes */
 static void put_label(const char *text)
 {
-	char clean[4 * GROUP_NAME];
+	char clean[4 * GROUP_PATH];
 	const char *s = text_clean(clean, sizeof(clean), text);
 
 	for (; *s; s++) {
@@ -63,20 +76,21 @@ static void put_target(const char *name, __u32 pid, const char *comm)
 }
 
 static void sample(const struct family *f, const struct wsmon_wss_row *row,
-		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const struct metrics_group *group,
+		   __u64 mono_ns, __u64 real_ns)
 {
 	const struct wss_name key = { .pid = row->pid };
-	const struct wss_name *name = sorted_find(names, &key);
+	const struct wss_name *name = row->group ? NULL : sorted_find(names, &key);
 
 	if (row->group) {
-		printf("%s{group=\"", f->name);
-		put_label(group);
+		printf("%s{%s=\"", f->name, group->cgroup ? "cgroup" : "group");
+		put_label(group->name);
 		putchar('"');
 	} else {
 		put_target(f->name, row->pid, name ? name->comm : "");
 	}
 	if (f->classes)
-		printf(",class=\"%s\",window_seconds=\"%.15g\"",
+		printf(",class=\"%s\",window=\"%.15g\"",
 		       class_name(row->class), row->window_us / 1e6);
 	printf("} %llu", *(const __u64 *)((const char *)row + f->offset));
 	if (mono_ns)
@@ -85,17 +99,18 @@ static void sample(const struct family *f, const struct wsmon_wss_row *row,
 }
 
 static void family(const struct family *f, const struct wsmon_wss_rows *rows,
-		   const struct sorted *names, const char *group, __u64 mono_ns, __u64 real_ns)
+		   const struct sorted *names, const struct metrics_group *group,
+		   __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
-	head(f->name, "gauge", "bytes", f->help);
+	head(f->name, false, "bytes", f->help);
 	for (i = 0; i < rows->nr; i++)
 		sample(f, &rows->row[i], names, group, mono_ns, real_ns);
 }
 
 void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
-		 const char *group, __u64 mono_ns, __u64 real_ns)
+		 const struct metrics_group *group, __u64 mono_ns, __u64 real_ns)
 {
 	size_t i;
 
@@ -106,7 +121,7 @@ void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 		 __u64 mono_ns, __u64 real_ns)
 {
-	family(&rss_family, rows, names, "", mono_ns, real_ns);
+	family(&rss_family, rows, names, NULL, mono_ns, real_ns);
 }
 
 /**
@@ -187,10 +202,10 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 	__u32 group;
 	size_t i;
 
-	head("wsmon_peaks", "counter", NULL, "Peaks of the working set so far.");
+	head("wsmon_peaks", true, NULL, "Peaks of the working set so far.");
 	for (i = 0; i < names->nr; i++)
 		put_peaks(ev, &name[i], WSMON_PEAK_GROUPS, offset_ns);
-	head("wsmon_peak", "gauge", NULL,
+	head("wsmon_peak", false, NULL,
 	     "1 while more is used than usual, -1 while less, else 0.");
 	for (i = 0; i < names->nr; i++)
 		for (group = 0; group < WSMON_PEAK_GROUPS; group++)
@@ -198,10 +213,81 @@ void metrics_peaks(const struct events *ev, const struct sorted *names,
 }
 
 void metric_plain(const char *name, const char *unit, bool counter,
-		  const char *help, double value)
+		  const char *help, const char *root, double value)
 {
-	head(name, counter ? "counter" : "gauge", unit, help);
-	printf("%s%s %.15g\n", name, counter ? "_total" : "", value);
+	head(name, counter, unit, help);
+	printf("%s%s", name, counter ? "_total" : "");
+	if (root) {
+		fputs("{root=\"", stdout);
+		put_label(root);
+		fputs("\"}", stdout);
+	}
+	printf(" %.15g\n", value);
+}
+
+void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 lost)
+{
+	metric_plain("wsmon_monitoring", NULL, false, "Whether monitoring runs.", root, running);
+	metric_plain("wsmon_cpu_seconds", "seconds", true,
+		     "CPU time of the kernel threads since monitoring started.", root, cpu_ns / 1e9);
+	metric_plain("wsmon_lost_records", NULL, true,
+		     "Records that found no room in the buffer since then.", root, lost);
+}
+
+static void put_cgroup(const char *name, const struct watched *w)
+{
+	printf("%s{cgroup=\"", name);
+	put_label(w->session.cgroup);
+	fputs("\"} ", stdout);
+}
+
+/* A family with the working set sizes of each cgroup that has figures */
+static void fleet_family(const struct family *f, const struct fleet *fleet,
+			 const struct filter *filter)
+{
+	struct watched * const *w = fleet->list.base;
+	size_t i, j;
+
+	head(f->name, false, "bytes", f->help);
+	for (i = 0; i < fleet->list.nr; i++) {
+		const struct metrics_group group = { w[i]->session.cgroup, .cgroup = true };
+
+		for (j = 0; j < w[i]->rows.nr; j++)
+			if (filter_wants_class(filter, w[i]->rows.row[j].class))
+				sample(f, &w[i]->rows.row[j], NULL, &group, 0, 0);
+	}
+}
+
+void metrics_fleet(const struct fleet *fleet, const struct filter *filter)
+{
+	struct watched * const *w = fleet->list.base;
+	size_t i;
+
+	for (i = 0; i < FLEET_FAMILIES; i++)
+		fleet_family(&wss_families[i], fleet, filter);
+	head(rss_family.name, false, "bytes", rss_family.help);
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms || !w[i]->resident)
+			continue;
+		put_cgroup(rss_family.name, w[i]);
+		printf("%llu\n", w[i]->resident);
+	}
+	head("wsmon_processes", false, NULL,
+	     "Processes of the cgroup when its working set was estimated.");
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms)
+			continue;
+		put_cgroup("wsmon_processes", w[i]);
+		printf("%u\n", w[i]->processes);
+	}
+	head("wsmon_estimate_timestamp_seconds", false, "seconds",
+	     "When the working set of the cgroup was estimated, since 1970.");
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms)
+			continue;
+		put_cgroup("wsmon_estimate_timestamp_seconds", w[i]);
+		printf("%llu.%03llu\n", w[i]->time_ms / 1000, w[i]->time_ms % 1000);
+	}
 }
 
 void metrics_end(void)

@@ -39,12 +39,14 @@ static void metrics_done(struct report *rp)
 	const struct wsmon_file_header *h = &rp->reader.header;
 	struct metrics *m = rp->data;
 	struct collected *kept = &m->kept;
-	char group[GROUP_NAME];
+	struct metrics_group group = { .name = kept->group.path, .cgroup = *kept->group.path };
+	char name[GROUP_NAME];
 
+	if (!group.cgroup)
+		group.name = group_name(&kept->group, kept->names.nr, name);
 	wsmon_wss_sort(&kept->rows, false);
 	wsmon_wss_sort(&kept->rss, false);
-	metrics_wss(&kept->rows, &kept->names,
-		    group_name(&kept->group, kept->names.nr, group), h->mono_ns, h->real_ns);
+	metrics_wss(&kept->rows, &kept->names, &group, h->mono_ns, h->real_ns);
 	metrics_rss(&kept->rss, &kept->names, h->mono_ns, h->real_ns);
 	metrics_peaks(&m->events, &kept->names, h->mono_ns, h->real_ns);
 	metrics_end();
