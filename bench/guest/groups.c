@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * groups.c KIND WORKERS MIB PERCENT USERS LIVES_MS - processes that use pages at random
+ * groups.c KIND WORKERS MIB PERCENT USERS LIVES_MS [probe] - processes that use pages at random
  *
  * Each of WORKERS uses, every 50 ms, PERCENT of the pages of MIB, other pages than the
  * next one: of private memory (KIND own), of a memfd or a file that all map (memfd, file),
@@ -10,15 +10,21 @@
  * Prints how many KiB all use together, and the sum over them. With LIVES_MS, a line for each
  * worker that ends: when it began to use pages, when it had used all and when it last did,
  * CLOCK_MONOTONIC, and how many KiB.
+ *
+ * With "probe" a second thread of each worker maps, writes and unmaps a page every
+ * millisecond. For each line of standard input the longest time that took since the last
+ * line is printed, in ns.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +34,7 @@ static unsigned long pages, lives_ms;
 static char *mem;
 static int own, family;
 static volatile unsigned long sink;
+static volatile unsigned long *worst;	/* of each worker, in ns */
 
 static unsigned long hash(unsigned long x)
 {
@@ -59,6 +66,34 @@ static char *map(int fd, int prot, int flags)
 	return p;
 }
 
+static unsigned long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000UL + t.tv_nsec;
+}
+
+static void *probe(void *mine)
+{
+	struct timespec pause = { 0, 1000000 };
+	volatile unsigned long *longest = mine;
+
+	/* it waits for locks, not for processors */
+	setpriority(PRIO_PROCESS, 0, -20);
+	for (;; nanosleep(&pause, NULL)) {
+		unsigned long begin = now(), took;
+		char *p = mmap(NULL, 4096, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		*p = 1;
+		munmap(p, 4096);
+		took = now() - begin;
+		if (took > *longest)
+			*longest = took;
+	}
+	return NULL;
+}
+
 static void work(unsigned int worker)
 {
 	struct timespec pause = { 0, 50000000 }, first, filled, last;
@@ -72,6 +107,11 @@ static void work(unsigned int worker)
 			m[page << 12] = 1;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &filled);
+	if (worst) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, probe, (void *)(worst + worker));
+	}
 	do {
 		for (page = 0; page < pages; page++) {
 			if (uses(worker, page))
@@ -111,6 +151,9 @@ int main(int argc, char **argv)
 		if (write(fd, full, sizeof(full)) != sizeof(full))
 			return 1;
 	}
+	if (argc > 7)
+		worst = mmap(NULL, workers * sizeof(*worst), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (fd >= 0)
 		mem = map(fd, PROT_READ, argv[1][0] == 'm' ? MAP_SHARED : MAP_PRIVATE);
 	if (family) {
@@ -134,6 +177,16 @@ int main(int argc, char **argv)
 	}
 	printf("%lu %lu\n", all * 4, sum * 4);
 	fflush(stdout);
+	while (worst && getchar() != EOF) {
+		unsigned long longest = 0;
+
+		for (n = 0; n < workers; n++) {
+			longest = worst[n] > longest ? worst[n] : longest;
+			worst[n] = 0;
+		}
+		printf("%lu\n", longest);
+		fflush(stdout);
+	}
 	for (;; i++) {
 		if (wait(NULL) < 0)
 			pause();

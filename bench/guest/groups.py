@@ -61,13 +61,22 @@ def one(program, pattern, seed, todo):
                 high=r.high, sum=(exact if lives else total) * 1024)
 
 
-def main(todo):
-    w.load()
+def build():
     program = os.path.join(tempfile.mkdtemp(), "groups")
-    subprocess.run(["gcc", "-O2", "-static", "-o", program,
+    subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", program,
                     os.path.splitext(__file__)[0] + ".c"], check=True)
+    return program
+
+
+def mount():
     os.makedirs(ROOT, exist_ok=True)
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
+
+
+def main(todo):
+    w.load()
+    program = build()
+    mount()
     for seed in range(1, todo["recordings"] + 1):
         for pattern in todo["patterns"] or PATTERNS:
             one(program, pattern, seed, todo)

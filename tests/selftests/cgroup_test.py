@@ -33,7 +33,13 @@ class Cgroup:
         for name in "test/below", "test":
             self.empty(name)
             if os.path.exists(os.path.join(ROOT, name)):
-                os.rmdir(os.path.join(ROOT, name))
+                # a process that was killed leaves a moment later
+                w.wait_for("an empty cgroup", lambda: self.remove(name))
+
+    def remove(self, name):
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.join(ROOT, name))
+        return not os.path.exists(os.path.join(ROOT, name))
 
     def empty(self, name):
         path = os.path.join(ROOT, name, "cgroup.procs")
