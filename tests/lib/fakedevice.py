@@ -102,7 +102,7 @@ class Device:
             for window in windows:
                 for cls in "all", "anon":
                     data += r.total(t, cls, size, size - 4096, size + 4096, 200 * MIB, window)
-            connection.send(data + r.stats(t, cpu_ns=self.cost_ns + (t - began) // 1000, rounds=10, budget=2000))
+            connection.send(data + r.stats(t, cpu_ns=self.cost_ns + (t - began) // 10, rounds=10, budget=2000))
         connection.send(r.end(now(), 1))
 
     def close(self):

@@ -47,6 +47,7 @@ static void end_turn(struct fleet *f, struct watched *w, __u64 now)
 	if (w->session.fd < 0)
 		return;
 	f->cpu_ns += w->live.cpu_ns;
+	f->begin_cpu_ns += w->begin_cpu_ns;
 	f->lost += w->live.lost;
 	f->open--;
 	session_close(&w->session);
@@ -195,8 +196,13 @@ static struct watched *next(const struct fleet *f)
  */
 static bool can_afford_turns(const struct fleet *f, __u64 now)
 {
-	return f->cpu_permille >= 1000 ||
-	       fleet_cpu_ns(f) / f->cpu_permille <= (now - f->began_ns) / 1000;
+	__u64 sum = f->begin_cpu_ns;
+	size_t i;
+
+	for (i = 0; i < f->list.nr; i++)
+		if (at(f, i)->session.fd >= 0)
+			sum += at(f, i)->begin_cpu_ns;
+	return f->cpu_permille >= 1000 || sum / f->cpu_permille <= (now - f->began_ns) / 1000;
 }
 
 /* What is watched longest, NULL if its turn is not over */
@@ -232,6 +238,7 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 		live_free(&w->live);
 		live_init(&w->live);
 		w->began_ns = now;
+		w->begin_cpu_ns = 0;
 		f->open++;
 		if (!epoll_ctl(f->fd, EPOLL_CTL_ADD, w->session.fd, &event))
 			return 0;
@@ -323,6 +330,8 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	live_take(&w->live, rec);
 	if (w->live.time_ns != before)
 		keep(w);
+	if (!before)
+		w->begin_cpu_ns = w->live.cpu_ns;
 	w->session.started = rec->type != WSMON_REC_END;
 	return w->session.started;
 }

@@ -25,6 +25,7 @@
  * @time_ms:	when that was, since 1970; 0: there are no figures yet
  * @resident:	memory in RAM that its processes map, 0 if it is not known
  * @began_ns:	beginning of the turn
+ * @begin_cpu_ns: CPU time up to its first figures
  * @ended_ns:	end of the last turn, 0 before there was one
  * @there:	the cgroup is one of those to watch
  */
@@ -36,6 +37,7 @@ struct watched {
 	__u64 time_ms;
 	__u64 resident;
 	__u64 began_ns;
+	__u64 begin_cpu_ns;
 	__u64 ended_ns;
 	bool there;
 };
@@ -46,13 +48,14 @@ struct watched {
  * @alone:	the same: watch @root itself
  * @max:	the same: max. cgroups; beyond it the largest
  * @at_once:	the same: max. sessions
- * @cpu_permille: the same: CPU time for turns, in 1/1000 of one CPU
+ * @cpu_permille: the same: CPU time up to first figures, in 1/1000 of one CPU
  * @how:	the same: the attributes; has no session
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
  * @open:	number of those that are watched now
  * @fd:		readable when there is something to take
  * @cpu_ns:	CPU time of the turns that ended
+ * @begin_cpu_ns: that up to their first figures
  * @lost:	records lost in them
  * @began_ns:	when it began
  * @look_ns:	when to look for cgroups again
@@ -69,6 +72,7 @@ struct fleet {
 	size_t open;
 	int fd;
 	__u64 cpu_ns;
+	__u64 begin_cpu_ns;
 	__u64 lost;
 	__u64 began_ns;
 	__u64 look_ns;
