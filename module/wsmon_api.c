@@ -99,6 +99,13 @@ static int client_add(struct wsmon_client *c, struct pid *pid)
 
 	if (client_running(c))
 		return -EBUSY;
+	/* what has ended makes room */
+	for (i = c->nr; i-- > 0;) {
+		if (!wsmon_pid_alive(c->pids[i])) {
+			put_pid(c->pids[i]);
+			c->pids[i] = c->pids[--c->nr];
+		}
+	}
 	if (c->nr == WSMON_MAX_TARGETS)
 		return -ERANGE;
 	pid = wsmon_task_resolve(pid);
@@ -119,7 +126,8 @@ static int client_add(struct wsmon_client *c, struct pid *pid)
  * @c:		the session
  * @pid:	the process, by any of its threads; the caller keeps its reference
  *
- * Context: may sleep.
+ * Those that have ended are forgotten.
+ * Context: may sleep; waits for a call of the function that takes records.
  * Return: 0; -EBUSY if the session runs; -EINVAL for a kernel thread, or a process that it
  * has already; -ESRCH for one that has ended; -ERANGE if there are too many; -EDEADLK in a
  * function that takes records.
@@ -153,7 +161,7 @@ static int client_start(struct wsmon_client *c)
  *
  * It runs until it is stopped, or all processes are gone. After that it may be started
  * again. A process that has ended by then gets its EXIT record.
- * Context: may sleep.
+ * Context: may sleep; waits for a call of the function that takes records.
  * Return: 0; -EBUSY if it runs; -EINVAL without processes, or if min_regions for each is
  * more than max_regions; -ENOMEM, -EINTR, -ERESTARTSYS; -EDEADLK in a function that takes
  * records.
@@ -176,7 +184,7 @@ EXPORT_SYMBOL_GPL(wsmon_session_start);
  * @c:	the session
  *
  * Waits for a call of the function that takes records; there is none after it returned.
- * Context: may sleep.
+ * Context: may sleep; not while kernel threads are frozen, as in a device's suspend().
  * Return: 0; -EDEADLK in a function that takes records, which may have a work item do it.
  */
 int wsmon_session_stop(struct wsmon_client *c)

@@ -116,8 +116,10 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 		}
 		buffer_put(b, rec);
 	}
-	if (mon->record && mon->session->thread == current)
+	if (mon->record && mon->session->thread == current) {
 		mon->record(mon->private, rec);
+		cond_resched();
+	}
 }
 
 static void buffer_begin(struct wsmon_buffer *b)

@@ -20,7 +20,8 @@
  *     accesses found by an armed sample are reported: a bit found when arming may be
  *     one that was set here, and reporting it would keep an idle page active forever.
  *     Where several samplers look at a process, one would take the bit that another set
- *     for an access. So there no bit is set, and each access is reported.
+ *     for an access. So there no bit is set, and each access is reported, also of a bit
+ *     found when arming.
  *
  * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
  */
@@ -83,7 +84,8 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 }
 
 /* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
-static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
+static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
 {
 	if (*debt == DEBT_OWED)
 		young_report(e);
@@ -95,7 +97,7 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 			      bool young, u8 *debt)
 {
 	if (!young)
-		young_settle_debt(e, debt);
+		young_settle_debt(pass, e, debt);
 	*debt = DEBT_NONE;
 }
 
@@ -135,10 +137,12 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 		young_report(e, debt);
 }
 
-static void young_settle_debt(const struct wsmon_entry *e, u8 *debt)
+static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
 {
+	/* if the bit is not set again, nothing is owed */
 	if (*debt == DEBT_REPORTED)
-		*debt = DEBT_OWED;
+		*debt = pass->shared ? DEBT_NONE : DEBT_OWED;
 }
 
 /* Pay the debt of a sample that is dropped. Samples in one huge page are consecutive. */
@@ -150,9 +154,11 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != pass->returned)
 			young_report(e, debt);
-	} else if (*debt == DEBT_OWED && pass->shared) {
-		young_report(e, debt);
-	} else if (*debt != DEBT_NONE && !pass->shared) {
+	} else if (pass->shared) {
+		/* another page may be there now */
+		if (*debt == DEBT_OWED && e->has_folio)
+			young_report(e, debt);
+	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
 			/* the sample of @kept would read a bit set here as an access */
 			if (*pass->kept_debt == DEBT_NONE)
@@ -300,7 +306,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	if (op == WSMON_SAMPLE_LOOK)
 		return seen;
 	if (op == WSMON_SAMPLE_SETTLE) {
-		young_settle_debt(e, debt);
+		young_settle_debt(pass, e, debt);
 		return seen;
 	}
 	if (op == WSMON_SAMPLE_DROP) {
@@ -313,7 +319,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		young_owe_access(pass, e, op, debt);
 	}
 	if (pass->settle)
-		young_settle_debt(e, debt);
+		young_settle_debt(pass, e, debt);
 	young_keep_sample(pass, e, debt);
 	/*
 	 * Flush even if the bit was clear: a translation may still be in a TLB, because

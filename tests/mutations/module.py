@@ -210,8 +210,7 @@ MUTATIONS = [
     ("budget_not_shared", "6.12", SELF + "device_test.py", [
         (STATE, "attrs.cpu_permille /= max(atomic_read(&running), 1);", ";")]),
     ("bits_set_for_other_samplers", "6.1", SELF + "peaks_test.py", [
-        ("module/wsmon_young.c", "*debt != DEBT_NONE && !pass->shared", "*debt != DEBT_NONE"),
-        ("module/wsmon_young.c", "*debt == DEBT_OWED && pass->shared", "0")]),
+        ("module/wsmon_young.c", "	} else if (pass->shared) {", "	} else if (0) {")]),
     ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
         (BUFFER, "			stats->lost_bytes = b->sum_bytes;\n		}",
          "			stats->lost_bytes = b->sum_bytes;\n		}\n		if (rec->type == WSMON_REC_SNAPSHOT && buffer_room(b) < rec->size + BUFFER_SPARE)\n			break;")]),

@@ -160,7 +160,7 @@ def of_a_cgroup():
                 write(root + name + "/cgroup.procs", started[-1][0].pid)
             acting = subprocess.Popen(
                 ["wsmo", "act", "-s", scheme("4K null null 20% 2s null pageout"), "--cgroup", "test",
-                 "-d", "60", "--json", "-l"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 "-d", "30", "--json", "-l"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(3)
             started.append(hotset())
             write(root + "/test/cgroup.procs", started[-1][0].pid)

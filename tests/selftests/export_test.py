@@ -270,6 +270,10 @@ w.need("wsmo")
 os.mkdir(cgroup_test.ROOT)
 subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
 try:
-    w.main(figures, peaks, beside_a_recording, cgroups, turns, gone)
+    tests = [figures, peaks, beside_a_recording, cgroups, gone]
+    # half a minute, of which nothing depends on the kernel
+    if os.uname().release.startswith("6.1."):
+        tests.append(turns)
+    w.main(*tests)
 finally:
     subprocess.run(["umount", "-l", cgroup_test.ROOT], check=False)

@@ -24,7 +24,7 @@
 #define SMALLEST	(1ULL << 20)
 
 /* New processes become targets this often, or after AGES times the longest age of a rule */
-#define RESCAN		(30 * NSEC_PER_SEC)
+#define RESCAN		(10 * NSEC_PER_SEC)
 #define AGES		3
 
 /* Processes may end between listing and starting: list them again, so many times in all */

@@ -188,9 +188,10 @@ static int live(struct export *e)
 
 int cmd_export(int argc, char **argv)
 {
+	/* what it holds stays until the program ends */
 	static struct export e;
 
-	e.rp.out.f = stdout;
+	e = (struct export) { .rp.out.f = stdout };
 	filter_init(&e.rp.filter);
 	options_parse(&(struct command_line) {
 		.name = "wsmo export",
