@@ -209,7 +209,7 @@ MUTATIONS = [
         (DEVICE, "return scope->cgroup == ss->cgroup;", "return ss->cgroup;")]),
     ("budget_not_shared", "6.12", SELF + "device_test.py", [
         (STATE, "attrs.cpu_permille /= max(atomic_read(&running), 1);", ";")]),
-    ("bits_set_for_other_samplers", "6.1", SELF + "peaks_test.py", [
+    ("bits_set_for_other_samplers", "6.1", SELF + "device_test.py", [
         ("module/wsmon_young.c", "	} else if (pass->shared) {", "	} else if (0) {")]),
     ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
         (BUFFER, "			stats->lost_bytes = b->sum_bytes;\n		}",

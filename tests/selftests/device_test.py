@@ -246,6 +246,25 @@ def overlapping():
                     assert len(sizes) > 8 and all(3.7 < x < 4.7 for x in sizes), sizes
 
 
+@w.measured
+def overlapping_in_idle_memory():
+    """What one gives back to reclaim is no access for the other: huge pages, used once."""
+    attrs = ("sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 "
+             "cpu_permille=1000 ")
+    setup = ("m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+             "m.madvise(mmap.MADV_HUGEPAGE)\nm[::4096] = bytes(64 << 8)\n")
+    with w.Target("while True:\n time.sleep(0.01)\n", setup=setup) as t, w.sleeper() as other:
+        with Session(attrs + "pid=%d" % t.pid) as a, \
+                Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
+            time.sleep(4)
+            for s in a, b:
+                s.put("stop")
+            for s in a, b:
+                sizes = wss(s.read_all(), t.pid)[6:]
+                print("# 0 MiB: %s" % " ".join("%.0f" % x for x in sizes))
+                assert len(sizes) > 8 and statistics.mean(sizes) < 2, sizes
+
+
 def joins_the_last():
     with w.sleeper() as a, w.sleeper() as b, Session() as s:
         assert error(s.put, "join") == "ESRCH"
@@ -434,8 +453,8 @@ def misused_by_a_module():
 
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
-           only_the_slow_one_loses, different_processes, overlapping, joins_the_last, marks_all,
-           refused, many_files, storm,
+           only_the_slow_one_loses, different_processes, overlapping,
+           overlapping_in_idle_memory, joins_the_last, marks_all, refused, many_files, storm,
            # built beside the module: make samples
            *([sample_module, module_goes, misused_by_a_module]
              if os.path.exists(module("wsmon_sample")) else []),
