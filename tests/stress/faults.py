@@ -28,8 +28,9 @@ def prepare():
     for kind in ("failslab", "fail_page_alloc"):
         s.write(debug + kind + "/ignore-gfp-wait", "N")
         s.write(debug + kind + "/verbose", 0)
-    s.try_write(debug + "fail_page_alloc/min-order", 0)
-    # All caches but one: alloc_vmap_area() warns when it gets no vmap_area
+    # All caches but one, and no single pages for slabs: alloc_vmap_area() warns when it gets no
+    # vmap_area. The module has no single pages but from vmalloc(), which fails without its slabs, too.
+    s.try_write(debug + "fail_page_alloc/min-order", 1)
     for cache in os.listdir("/sys/kernel/slab"):
         if cache != "vmap_area":
             s.write("/sys/kernel/slab/" + cache + "/failslab", 1)
