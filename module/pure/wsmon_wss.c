@@ -150,8 +150,7 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
 	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
 
-	/* scaled < 2^24, n at most 2^10 */
-	/* pages < 2^45, m and n at most 2^10 */
+	/* pages < 2^45, scaled < 2^24, m and n at most 2^10 */
 	c->hit += (pages * m << PART_SHIFT) / n;
 	c->vague += (pages * fresh->vague[class] << PART_SHIFT) / n;
 	if (n == pages)

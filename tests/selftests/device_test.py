@@ -221,6 +221,21 @@ def different_processes():
                 assert len(sizes) > 5 and -0.5 < statistics.median(sizes) - mib < 1.5, sizes
 
 
+def in_both(attrs, t, seconds):
+    """Estimates of a process by two sessions, which do not watch the same ones"""
+    with w.sleeper() as other, Session(attrs + "pid=%d" % t.pid) as a, \
+            Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
+        assert threads() == 2
+        time.sleep(seconds)
+        for s in a, b:
+            s.put("stop")
+        for s in a, b:
+            sizes = wss(s.read_all(), t.pid)[6:]
+            print("# %s MiB" % " ".join("%.1f" % x for x in sizes))
+            assert len(sizes) > 8, sizes
+            yield sizes
+
+
 @w.measured
 def overlapping():
     """Neither takes what the other has to see, nor sees more."""
@@ -233,17 +248,9 @@ def overlapping():
                  " while i < time.monotonic() * 1024:\n  m[i % 1024 << 12] = 1\n  i += 1\n"
                  " i = max(i, int(time.monotonic() * 1024) - 1024)\n time.sleep(0.003)\n",
                  "while True:\n m[:4 << 20:4096] = bytes(1024)\n time.sleep(1)\n"):
-        with w.Target(code, setup=setup) as t, w.sleeper() as other:
-            with Session(attrs + "pid=%d" % t.pid) as a, \
-                    Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
-                assert threads() == 2
-                time.sleep(12)
-                for s in a, b:
-                    s.put("stop")
-                for s in a, b:
-                    sizes = wss(s.read_all(), t.pid)[6:]
-                    print("# 4 MiB: %s" % " ".join("%.1f" % x for x in sizes))
-                    assert len(sizes) > 8 and all(3.7 < x < 4.7 for x in sizes), sizes
+        with w.Target(code, setup=setup) as t:
+            for sizes in in_both(attrs, t, 12):
+                assert all(3.7 < x < 4.7 for x in sizes), sizes
 
 
 @w.measured
@@ -253,16 +260,9 @@ def overlapping_in_idle_memory():
              "cpu_permille=1000 ")
     setup = ("m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
              "m.madvise(mmap.MADV_HUGEPAGE)\nm[::4096] = bytes(64 << 8)\n")
-    with w.Target("while True:\n time.sleep(0.01)\n", setup=setup) as t, w.sleeper() as other:
-        with Session(attrs + "pid=%d" % t.pid) as a, \
-                Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
-            time.sleep(4)
-            for s in a, b:
-                s.put("stop")
-            for s in a, b:
-                sizes = wss(s.read_all(), t.pid)[6:]
-                print("# 0 MiB: %s" % " ".join("%.0f" % x for x in sizes))
-                assert len(sizes) > 8 and statistics.mean(sizes) < 2, sizes
+    with w.Target("while True:\n time.sleep(0.01)\n", setup=setup) as t:
+        for sizes in in_both(attrs, t, 4):
+            assert statistics.mean(sizes) < 2, sizes
 
 
 def joins_the_last():

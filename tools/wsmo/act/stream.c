@@ -188,6 +188,17 @@ static void refuse(struct act *a, struct act_target *t)
 		session_stop(&a->record.session);
 }
 
+static bool is_listed(const struct act *a, __u32 pid)
+{
+	const struct pids *pids = &a->record.pids;
+	size_t i;
+
+	for (i = 0; i < pids->nr; i++)
+		if (pids->pid[i] == pid)
+			return true;
+	return false;
+}
+
 void act_replace(struct act *a)
 {
 	struct act_target *before = a->target, *t;
@@ -199,6 +210,8 @@ void act_replace(struct act *a)
 	a->nr_targets = 0;
 	for (i = 0; i < nr; i++) {
 		t = &before[i];
+		if (!t->gone && !is_listed(a, t->process.pid))
+			let_go(t);
 		evidence_clear(&t->evidence);
 		t->nr = t->total = 0;
 		if (t->gone && !t->refused)

@@ -353,26 +353,18 @@ int fleet_take(struct fleet *f)
 	return 0;
 }
 
-__u64 fleet_cpu_ns(const struct fleet *f)
+void fleet_sum(const struct fleet *f, __u64 *cpu_ns, __u64 *lost)
 {
-	__u64 sum = f->cpu_ns;
 	size_t i;
 
-	for (i = 0; i < f->list.nr; i++)
-		if (at(f, i)->session.fd >= 0)
-			sum += at(f, i)->live.cpu_ns;
-	return sum;
-}
-
-__u64 fleet_lost(const struct fleet *f)
-{
-	__u64 sum = f->lost;
-	size_t i;
-
-	for (i = 0; i < f->list.nr; i++)
-		if (at(f, i)->session.fd >= 0)
-			sum += at(f, i)->live.lost;
-	return sum;
+	*cpu_ns = f->cpu_ns;
+	*lost = f->lost;
+	for (i = 0; i < f->list.nr; i++) {
+		if (at(f, i)->session.fd < 0)
+			continue;
+		*cpu_ns += at(f, i)->live.cpu_ns;
+		*lost += at(f, i)->live.lost;
+	}
 }
 
 void fleet_end(struct fleet *f)

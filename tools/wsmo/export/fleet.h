@@ -90,11 +90,8 @@ int fleet_take(struct fleet *f);
  */
 int fleet_turn(struct fleet *f);
 
-/** fleet_cpu_ns() - CPU time of all turns so far */
-__u64 fleet_cpu_ns(const struct fleet *f);
-
-/** fleet_lost() - records lost in all turns so far */
-__u64 fleet_lost(const struct fleet *f);
+/** fleet_sum() - CPU time of all turns so far, and records lost in them */
+void fleet_sum(const struct fleet *f, __u64 *cpu_ns, __u64 *lost);
 
 /** fleet_end() - end all sessions */
 void fleet_end(struct fleet *f);

@@ -25,8 +25,10 @@ static void print(const void *arg)
 	const struct figures *o = arg;
 	const struct fleet *f = o->fleet;
 	const char *root = f->root;
+	__u64 cpu_ns, lost;
 
-	metrics_running(root, f->open, fleet_cpu_ns(f), fleet_lost(f));
+	fleet_sum(f, &cpu_ns, &lost);
+	metrics_running(root, f->open, cpu_ns, lost);
 	metric_plain("wsmon_cgroups", NULL, false, "Cgroups with processes.", root, f->found);
 	metric_plain("wsmon_cgroups_watched", NULL, false,
 		     "Cgroups watched now; others have their last figures.", root, f->open);
