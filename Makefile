@@ -65,6 +65,10 @@ demo: need-build
 check: need-vm
 	@tests/check
 
+.PHONY: check-all
+check-all: need-vm
+	@tests/check all
+
 .PHONY: check-debug
 check-debug: need-vm
 	@tests/check-debug
@@ -77,8 +81,8 @@ check-races: need-vm
 SECS ?= 60
 .PHONY: soak
 soak: need-vm
-	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTESTS= SELFTEST_TIMEOUT=1200 \
-		STRESS_TIMEOUT=$$((7200 + 30 * $(SECS))) tests/check-debug
+	@STRESS_SECS=$(SECS) STRESS_CYCLES=$(SECS) SELFTEST_TIMEOUT=1200 \
+		STRESS_TIMEOUT=$$((7200 + 30 * $(SECS))) tests/check-debug debug all
 
 # Manual pages
 MAN := $(patsubst Documentation/reference/man/%.rst,out/man/%.1,$(wildcard Documentation/reference/man/*.rst))
@@ -140,6 +144,7 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      the tests, in virtual machines where they need one'
+	@echo 'make check-all  each selftest on each kernel; takes hours'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make check-races  the same, in a kernel that looks for data races'
 	@echo 'make soak       check-debug with all selftests, SECS=60 for each stress test'

@@ -166,7 +166,7 @@ MUTATIONS = [
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
-    ("rank_does_not_weigh", "6.12", UNIT, [
+    ("rank_does_not_weigh", None, UNIT, [
         ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# On which kernels make check and make check-debug run which selftests. What depends
+# most on the kernel runs on all of them; each runs on one at least. "make check-all"
+# and "make soak" run all of them everywhere. To be sourced at the top of the tree.
+# shellcheck disable=SC2034 # used where this is sourced
+declare -A selftests=(
+	[6.12]="accuracy act cgroup checkout children hot pace processes stacks wsmo"
+	[6.1]="accuracy device export group lifecycle peaks readers regions secondary start"
+	[debug]="act_huge buffer device group input lifecycle regions security"
+)
+
+# selftests_of KERNEL: their files' names
+selftests_of()
+{
+	printf '%s_test.py\n' ${selftests[$1]}
+}
+
+# Return: whether each selftest is on a list, and each on a list is there
+selftests_are_listed()
+{
+	diff <(printf '%s_test.py\n' ${selftests[*]} | sort -u) \
+		<(cd tests/selftests && ls -- *_test.py) >&2 ||
+		{ echo "tests/lib/selftests.sh: the lists are not what is in tests/selftests" >&2; return 1; }
+}
