@@ -197,7 +197,8 @@ def programs_end():
 
 
 def ended_in_a_storm():
-    """A session, and the module, while members come and go"""
+    """A session, and the module, while members come and go: nothing is left"""
+    before = w.slab_objects("mm_struct")
     p = forks("storm")
     try:
         for n in range(12):
@@ -214,6 +215,7 @@ def ended_in_a_storm():
     finally:
         end(p)
     w.wait_for("idle", w.idle)
+    assert w.slab_objects("mm_struct") < before + 30, "leaks"
 
 
 w.need("gcc")
