@@ -159,7 +159,7 @@ MUTATIONS = [
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
-    ("own_clearing_is_an_access", "6.12", SELF + "group_test.py", [
+    ("own_clearing_is_an_access", "6.12", SELF + "cgroup_test.py", [
         (WALK, "v->looked_ns = notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
     ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
         (TASK, " && sum == *ran;", ";")]),

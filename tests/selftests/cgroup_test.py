@@ -114,6 +114,24 @@ def processes():
         assert {r.members for r in records if r.type == "GROUP"} == {3}
 
 
+@w.measured
+def seen_once():
+    """Memory that is used once every 2.5 s is in use in one interval each time, and nothing
+    else is, though two sessions clear its bits."""
+    with Cgroup(), Session(ATTRS + "cgroup=/test") as s, \
+            Session(ATTRS + "cgroup=/test/below") as below:
+        worker("test/below", 0, each=" m[:32 << 20:4096] = bytes(32 << 8)\n time.sleep(2.5)\n")
+        for session in s, below:
+            session.read(1)
+        time.sleep(12)
+        for session in s, below:
+            session.put("stop")
+            sizes = [x[0] for x in totals(session.read_all(), "anon")][4:]
+            print("# %s" % " ".join("%.0f" % x for x in sizes))
+            seen = sum(x > 16 for x in sizes)
+            assert 3 <= seen <= 7 and max(sizes) < 34, seen
+
+
 def members(session, seconds):
     """Number of members after some time"""
     session.read(seconds)
@@ -314,8 +332,8 @@ def main():
     os.mkdir(ROOT)
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
-        w.main(processes, come_and_go, ends_with_its_cgroup, short_lives, the_machine, refused,
-               many, recorded, recorded_to_its_end)
+        w.main(processes, seen_once, come_and_go, ends_with_its_cgroup, short_lives,
+               the_machine, refused, many, recorded, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 
