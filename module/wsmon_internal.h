@@ -54,13 +54,42 @@ struct tlb_state_shared {
 DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 
 /*
- * Does a processor that switches to an mm check the mm's TLB generation? From 6.15 on
- * it does not if the mm has a global ASID, which only processors with INVLPGB have.
+ * From 6.15 on, on processors with INVLPGB, an mm that runs on four of them at once gets a
+ * global ASID. Then processors that switch to it do not check its TLB generation. Instead
+ * this flushes the ASID on all of them, as the kernel's broadcast_tlb_flush() does, but
+ * without waiting. Return: is that all, as none uses another ASID for it any more?
  */
-#ifdef X86_FEATURE_INVLPGB
-#define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))
+#ifdef CONFIG_BROADCAST_TLB_FLUSH
+/* Flush all but global entries of a PCID: 2 and 4 say that PCID and ASID are compared. */
+static inline void wsmon_invlpgb(unsigned long pcid)
+{
+	asm volatile(".byte 0x0f, 0x01, 0xfe"
+		     : : "a" (2UL | 4UL), "c" (0), "d" (pcid << 16) : "memory");
+}
+
+static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
+{
+	unsigned long pcid;
+	u16 asid;
+
+	if (!boot_cpu_has(X86_FEATURE_INVLPGB))
+		return false;
+	/* pairs with mm_assign_global_asid() */
+	asid = smp_load_acquire(&mm->context.global_asid);
+	if (!asid)
+		return false;
+	/* kern_pcid() and user_pcid(); asm/tlb.h is for built-in code only */
+	pcid = asid + 1;
+	wsmon_invlpgb(pcid);
+	if (boot_cpu_has(X86_FEATURE_PTI))
+		wsmon_invlpgb(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
+	return !READ_ONCE(mm->context.asid_transition);
+}
 #else
-#define wsmon_generation_seen()	true
+static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
+{
+	return false;
+}
 #endif
 
 /* From 6.16 on sched_process_exit has an argument: is the whole group dead? */

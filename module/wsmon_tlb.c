@@ -15,9 +15,10 @@
  *     borrow it for a kernel thread or for idling, and this one. They are not
  *     interrupted. Instead context.tlb_gen is incremented first: on kernels from 6.1
  *     on, switch_mm_irqs_off() flushes an address space whose generation is old, even
- *     if the processor only borrowed it. (See wsmon_generation_seen() for an
- *     exception.) Incrementing it without a flush is harmless: the kernel only compares
- *     generations, and flushes more than it has to.
+ *     if the processor only borrowed it. Incrementing it without a flush is harmless:
+ *     the kernel only compares generations, and flushes more than it has to.
+ *   - Where the mm has the same PCID on all processors, they do not look at its
+ *     generation. One instruction flushes it on all: see wsmon_flush_global_asid().
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -83,8 +84,6 @@ static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
 	int cpu;
 
-	if (!wsmon_generation_seen())
-		return;
 	for_each_cpu(cpu, cpus) {
 		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
 			cpumask_clear_cpu(cpu, cpus);
@@ -123,6 +122,9 @@ static void tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 	 * generation.
 	 */
 	smp_mb__after_atomic();
+	/* those that switch to it check the generation, unless it has a global ASID */
+	if (wsmon_flush_global_asid(mm))
+		return;
 	/* a processor that is being unplugged would not handle the interrupt */
 	if (!cpus_read_trylock())
 		return;

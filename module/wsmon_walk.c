@@ -19,9 +19,11 @@
  *   - A page table under a pmd. From 6.6 on, khugepaged frees page tables of files
  *     without the mmap lock (before, it takes the lock for writing). From 6.14 on,
  *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock held for
- *     reading. Both clear the pmd with its lock and the page table's lock held, and
- *     free the table after an RCU grace period. So the walk takes rcu_read_lock, then
- *     the table's lock, then compares the pmd again.
+ *     reading, or only the mapping's lock. Both clear the pmd with its lock and the page
+ *     table's lock held, and free the table after an RCU grace period. So the walk takes
+ *     rcu_read_lock and compares the pmd with what it read before: from then on the table
+ *     is not freed. Then it takes the table's lock and compares again: from then on the
+ *     table is not taken out of the address space.
  *   - A shared hugetlb page table of PMDs: another process may unshare it, with the
  *     file's i_mmap_rwsem held for writing. So the walk holds it for reading.
  */
@@ -175,6 +177,11 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
 {
 	rcu_read_lock();
+	/* after it was read the table may have been freed, and its lock with it */
+	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
+		rcu_read_unlock();
+		return false;
+	}
 	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
 	w->ptl = pte_lockptr(w->pass.mm, &pmd);
 	spin_lock(w->ptl);

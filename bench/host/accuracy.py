@@ -41,6 +41,7 @@ def options(parser):
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", type=one_of(KNOWN),
                         help="only these (all; with --quick the most important ones)")
     parser.add_argument("--quick", action="store_true", help="few patterns and seeds")
+    parser.add_argument("--kernel", default="6.12", help="of the guest (6.12)")
     parser.add_argument("--seeds", type=at_least(1), metavar="N",
                         help="recordings of wsmon a pattern (10; quick 2)")
     parser.add_argument("--aggr-ms", type=at_least(40), default=200, metavar="MS",
@@ -87,7 +88,8 @@ def measure(args, run):
     os.makedirs(RAW)
     left = list(todo["keys"])
     while left:
-        for line in run.guest({**todo, "keys": left}, timeout=36000, WSMON_OUT=RAW):
+        for line in run.guest({**todo, "keys": left}, kernel=args.kernel, timeout=36000,
+                              WSMON_OUT=RAW):
             left.remove(line["key"])
             why = line["why"]
             try:

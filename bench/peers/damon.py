@@ -8,6 +8,8 @@ import subprocess
 import time
 
 ADMIN = "/sys/kernel/mm/damon/admin/kdamonds/"
+# from 6.17 on it may watch all memory from boot on, and be the only one
+STAT = "/sys/module/damon_stat/parameters/enabled"
 TRACING = "/sys/kernel/tracing/"
 EVENT = TRACING + "events/damon/damon_aggregated/enable"
 AGGR_US = 100000		# the default
@@ -26,6 +28,8 @@ class Kdamond:
     """DAMON's thread for some processes; with damo's default intervals unless aggr_us is another."""
 
     def __init__(self, pids, aggr_us):
+        if os.path.exists(STAT):
+            _put(STAT, "N")
         _put(ADMIN + "nr_kdamonds", 1)
         self.dir = ADMIN + "0/"
         _put(self.dir + "contexts/nr_contexts", 1)

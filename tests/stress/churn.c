@@ -32,6 +32,7 @@ static const struct {
 } modes[] = {
 	{ "map", churn_map },
 	{ "mprotect", churn_mprotect },
+	{ "tables", churn_tables },
 	{ "fork", churn_fork },
 	{ "exec", churn_exec },
 	{ "exit", churn_exit },

@@ -17,6 +17,7 @@
 /* One of the ways to churn; returns when going() says so, or exits. */
 void churn_map(void);
 void churn_mprotect(void);
+void churn_tables(void);
 void churn_fork(void);
 void churn_exec(void);
 void churn_exit(void);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* churn map, mprotect, hold: mappings come, go, move and change */
+/* churn map, mprotect, tables, hold: mappings come, go, move and change */
 #include <err.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -175,6 +177,84 @@ void churn_mprotect(void)
 {
 	prot_area = map_pages(PROT_PAGES, 0);
 	run_threads(PROT_THREADS, prot_thread);
+}
+
+/* What MADV_DONTNEED empties may go with its page tables, each of TABLE_SPAN */
+#define TABLE_SPAN	(2UL << 20)
+#define TABLES		8
+
+static size_t table_bytes(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	size_t kib = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmPTE:", 6))
+			kib = strtoul(line + 6, NULL, 10);
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+static char *tables_area(void)
+{
+	char *area = map_pages((TABLES + 1) * TABLE_SPAN / PAGE, MAP_NORESERVE);
+
+	area += -(uintptr_t)area % TABLE_SPAN;
+	madvise(area, TABLES * TABLE_SPAN, MADV_NOHUGEPAGE);
+	return area;
+}
+
+/*
+ * Page tables come and go under the sampler, each time after it could have read that they
+ * are there. Their memory is used for pages at once, and these are checked.
+ */
+static void *tables_thread(void *arg)
+{
+	char *area = tables_area();
+	uint64_t tags[TABLES] = { 0 };
+
+	(void)arg;
+	while (going()) {
+		size_t i = pick(TABLES), n = 1 + pick(4);
+		char *first = area + i * TABLE_SPAN, *last = first + TABLE_SPAN - PAGE, *pages;
+
+		if (tags[i]) {
+			check_page(first, tags[i]);
+			check_page(last, tags[i] + 1);
+		} else {
+			check_zero(first);
+			check_zero(last);
+		}
+		if (madvise(first, TABLE_SPAN, MADV_DONTNEED))
+			err(1, "madvise");
+		pages = map_pages(n, 0);
+		write_pages(pages, n, i);
+		tags[i] = pick(4) ? 1 + pick(1 << 30) : 0;
+		if (tags[i]) {
+			write_page(first, tags[i]);
+			write_page(last, tags[i] + 1);
+		}
+		if (!pick(4))
+			usleep(200);
+		check_pages(pages, n, i);
+		munmap(pages, n * PAGE);
+		count();
+	}
+	return NULL;
+}
+
+void churn_tables(void)
+{
+	char *area = tables_area();
+	size_t before;
+
+	area[0] = 1;
+	before = table_bytes();
+	madvise(area, TABLE_SPAN, MADV_DONTNEED);
+	fprintf(stderr, "page tables are %s\n", table_bytes() < before ? "freed" : "kept");
+	run_threads(3, tables_thread);
 }
 
 /*

@@ -67,6 +67,14 @@ def exec_in_a_loop():
     assert observed("exec")[s.TARGET] > 2
 
 
+def tables():
+    """MADV_DONTNEED frees the page tables it has emptied, on kernels that do so."""
+    with s.Churn("tables", s.SECS) as churn:
+        watch(churn)
+    release = tuple(int(n) for n in os.uname().release.split(".")[:2])
+    assert "are freed" in churn.said or release < (6, 14), churn.said
+
+
 def exits_at_any_point():
     """Processes that live for some milliseconds; pids may be gone already."""
     results = {0: 0, errno.ESRCH: 0}
@@ -173,7 +181,7 @@ def file_written_back():
         s.run("losetup", "-d", device)
 
 
-TESTS = [simple("map"), simple("mprotect"), simple("fork"), followed("fork"),
+TESTS = [simple("map"), simple("mprotect"), tables, simple("fork"), followed("fork"),
          followed("exec"), exec_in_a_loop,
          exits_at_any_point, thp, simple("migrate"), swap_on("zram"),
          swap_on("loop"), memcg_limit, ksm, simple("uffd"), hugetlb,

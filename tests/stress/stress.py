@@ -108,7 +108,7 @@ class Churn:
     def check(self):
         """It has come to its end, and nothing was lost."""
         out, said = self.process.communicate(timeout=PATIENCE)
-        said = said.decode().strip()
+        said = self.said = said.decode().strip()
         if self.process.returncode == 77:
             raise Skip(said)
         assert self.process.returncode == 0, "%d: %s" % (
