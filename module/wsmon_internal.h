@@ -13,6 +13,7 @@
  *	events		peaks, tracepoints	walk	the pass over the sample pages
  *	stream		encoding records	young	the sampler: Accessed bits
  *	tlb		flushing TLBs		group/	the members together
+ *	arch/		page-table entries and TLBs of an architecture
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
@@ -27,14 +28,20 @@
 #include <linux/fs.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/version.h>
-#include <asm/cpufeature.h>
 
 #include "wsmon_types.h"
+
+#if defined(CONFIG_X86_64)
+#include "arch/wsmon_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "arch/wsmon_arm64.h"
+#else
+#error "wsmon is for x86-64 and arm64"
+#endif
 
 struct pid_namespace;
 struct seq_file;
@@ -43,25 +50,6 @@ struct seq_file;
  * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
  * files are written for the newest kernel, and what older kernels lack is defined here.
  */
-
-/*
- * The kernel exports this variable, but asm/tlbflush.h declares it for built-in code
- * only. The declaration is correct from 5.13 on.
- */
-struct tlb_state_shared {
-	bool is_lazy;
-};
-DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
-
-/*
- * Does a processor that switches to an mm check the mm's TLB generation? From 6.15 on
- * it does not if the mm has a global ASID, which only processors with INVLPGB have.
- */
-#ifdef X86_FEATURE_INVLPGB
-#define wsmon_generation_seen()	(!boot_cpu_has(X86_FEATURE_INVLPGB))
-#else
-#define wsmon_generation_seen()	true
-#endif
 
 /* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
@@ -261,10 +249,6 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 /* wsmon_young.c: the sampler */
 int wsmon_young_init(void);
 void wsmon_young_exit(void);
-
-/* wsmon_tlb.c: flushing TLBs */
-void wsmon_tlb_drain(void);
-u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon);
 
 /* wsmon_stream.c: encoding records, with wsmon.lock held */
 void wsmon_stream_end(const struct wsmon_session *ss, u32 reason);

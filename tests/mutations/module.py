@@ -119,7 +119,7 @@ MUTATIONS = [
         (VADDR, "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        ("module/wsmon_tlb.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+        ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
