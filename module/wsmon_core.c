@@ -49,6 +49,10 @@ static int __init wsmon_init(void)
 {
 	int err;
 
+	if (PAGE_SIZE != SZ_4K) {
+		pr_err("wsmon: only kernels with pages of 4 KiB are supported\n");
+		return -EOPNOTSUPP;
+	}
 	wsmon_monitor_init(&wsmon, 0);
 	err = wsmon_young_init();
 	if (err)
