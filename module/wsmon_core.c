@@ -4,6 +4,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 
 #include "wsmon_internal.h"
 
