@@ -4,6 +4,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 
 #include "wsmon_internal.h"
 
@@ -49,6 +50,10 @@ static int __init wsmon_init(void)
 {
 	int err;
 
+	if (PAGE_SIZE != SZ_4K) {
+		pr_err("wsmon: only kernels with pages of 4 KiB are supported\n");
+		return -EOPNOTSUPP;
+	}
 	wsmon_monitor_init(&wsmon, 0);
 	err = wsmon_young_init();
 	if (err)

@@ -13,6 +13,7 @@
  *	events		peaks, tracepoints	walk	the pass over the sample pages
  *	stream		encoding records	young	the sampler: Accessed bits
  *	tlb		flushing TLBs		group/	the members together
+ *	arch/		page-table entries and TLBs of an architecture
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
@@ -27,14 +28,20 @@
 #include <linux/fs.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/version.h>
-#include <asm/cpufeature.h>
 
 #include "wsmon_types.h"
+
+#if defined(CONFIG_X86_64)
+#include "arch/wsmon_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "arch/wsmon_arm64.h"
+#else
+#error "wsmon is for x86-64 and arm64"
+#endif
 
 struct pid_namespace;
 struct seq_file;
@@ -43,54 +50,6 @@ struct seq_file;
  * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
  * files are written for the newest kernel, and what older kernels lack is defined here.
  */
-
-/*
- * The kernel exports this variable, but asm/tlbflush.h declares it for built-in code
- * only. The declaration is correct from 5.13 on.
- */
-struct tlb_state_shared {
-	bool is_lazy;
-};
-DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
-
-/*
- * From 6.15 on, on processors with INVLPGB, an mm that runs on four of them at once gets a
- * global ASID. Then processors that switch to it do not check its TLB generation. Instead
- * this flushes the ASID on all of them, as the kernel's broadcast_tlb_flush() does, but
- * without waiting. Return: is that all, as none uses another ASID for it any more?
- */
-#ifdef CONFIG_BROADCAST_TLB_FLUSH
-/* Flush all but global entries of a PCID: 2 and 4 say that PCID and ASID are compared. */
-static inline void wsmon_invlpgb(unsigned long pcid)
-{
-	asm volatile(".byte 0x0f, 0x01, 0xfe"
-		     : : "a" (2UL | 4UL), "c" (0), "d" (pcid << 16) : "memory");
-}
-
-static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
-{
-	unsigned long pcid;
-	u16 asid;
-
-	if (!boot_cpu_has(X86_FEATURE_INVLPGB))
-		return false;
-	/* pairs with mm_assign_global_asid() */
-	asid = smp_load_acquire(&mm->context.global_asid);
-	if (!asid)
-		return false;
-	/* kern_pcid() and user_pcid(); asm/tlb.h is for built-in code only */
-	pcid = asid + 1;
-	wsmon_invlpgb(pcid);
-	if (boot_cpu_has(X86_FEATURE_PTI))
-		wsmon_invlpgb(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
-	return !READ_ONCE(mm->context.asid_transition);
-}
-#else
-static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
-{
-	return false;
-}
-#endif
 
 /* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
@@ -290,10 +249,6 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 /* wsmon_young.c: the sampler */
 int wsmon_young_init(void);
 void wsmon_young_exit(void);
-
-/* wsmon_tlb.c: flushing TLBs */
-void wsmon_tlb_drain(void);
-u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon);
 
 /* wsmon_stream.c: encoding records, with wsmon.lock held */
 void wsmon_stream_end(const struct wsmon_session *ss, u32 reason);

@@ -5,160 +5,11 @@
  * A processor that has a translation in its TLB uses the page without setting the
  * Accessed bit again. So after bits were cleared, the translations have to go. Until
  * the flush, accesses are not seen; nothing else depends on it, so nobody waits for it.
- *
- * Which processors have translations of an mm, on x86:
- *   - Processors that run it, or on which a thread of it waits to run. They are
- *     interrupted, and flush all non-global entries of all address spaces, unless they
- *     run something else by then. (PTI's user half has a PCID of its own, so flushing
- *     the present PCID is not enough.)
- *   - Processors that ran it earlier and kept entries under its PCID, those that now
- *     borrow it for a kernel thread or for idling, and this one. They are not
- *     interrupted. Instead context.tlb_gen is incremented first: on kernels from 6.1
- *     on, switch_mm_irqs_off() flushes an address space whose generation is old, even
- *     if the processor only borrowed it. Incrementing it without a flush is harmless:
- *     the kernel only compares generations, and flushes more than it has to.
- *   - Where the mm has the same PCID on all processors, they do not look at its
- *     generation. One instruction flushes it on all: see wsmon_flush_global_asid().
  */
-#include <linux/cpu.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/kernel.h>
-#include <linux/mm.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/clock.h>
-#include <linux/smp.h>
-#include <asm/cpufeature.h>
-#include <asm/invpcid.h>
-#include <asm/processor.h>
-#include <asm/special_insns.h>
-#include <asm/tlbflush.h>
+#include <linux/ktime.h>
 
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
-
-/* Number of interrupts that were sent and are not handled yet */
-static atomic_t tlb_pending = ATOMIC_INIT(0);
-/* Time that all processors spent on handling them, nanoseconds, by slot of the monitor */
-static atomic64_t tlb_spent_ns[WSMON_MONITORS];
-
-/* Flush everything, including global entries, by turning CR4.PGE off and on again. */
-static void tlb_flush_by_cr4(void)
-{
-	unsigned long cr4 = __read_cr4();
-
-	/* native_write_cr4() is not exported; no pinned bit changes */
-	asm volatile("mov %0, %%cr4" : : "r" (cr4 ^ X86_CR4_PGE) : "memory");
-	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
-}
-
-/*
- * Flush this processor. Runs on each processor of the mask with interrupts off.
- * @info:	physical address of the mm's page tables, aligned to pages, plus the monitor's
- *		slot; both the mm and the monitor may be gone
- */
-static void tlb_flush_local(void *info)
-{
-	unsigned long slot = (unsigned long)info & ~PAGE_MASK;
-	unsigned long pgd = (unsigned long)info & PAGE_MASK;
-	u64 start = local_clock();
-
-	if (native_read_cr3_pa() != pgd)
-		; /* it runs something else by now */
-	else if (boot_cpu_has(X86_FEATURE_INVPCID))
-		invpcid_flush_all_nonglobals();
-	else if (boot_cpu_has(X86_FEATURE_PCID))
-		tlb_flush_by_cr4();
-	else
-		native_write_cr3(__native_read_cr3());
-	atomic64_add(local_clock() - start, &tlb_spent_ns[slot]);
-	atomic_dec(&tlb_pending);
-}
-
-/*
- * Leave out processors that only borrow the mm, for a kernel thread or for idling: they
- * check the generation before they run the mm again. is_lazy is read after the
- * generation was incremented, as in native_flush_tlb_multi().
- */
-static void tlb_leave_out_lazy(struct cpumask *cpus)
-{
-	int cpu;
-
-	for_each_cpu(cpu, cpus) {
-		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
-			cpumask_clear_cpu(cpu, cpus);
-	}
-}
-
-/* A Xen PV guest cannot flush: the hypervisor owns CR3 and CR4. */
-static bool tlb_can_flush(void)
-{
-	return !boot_cpu_has(X86_FEATURE_XENPV);
-}
-
-/*
- * Have all processors drop the translations of a target's mm soon, without waiting.
- *
- * While a processor is plugged or unplugged, none is interrupted. Those that run the mm
- * then keep their translations until they switch to it again, or until the next flush,
- * an interval later at most. Accesses that are not seen meanwhile make the estimate of
- * one interval too low; nothing else depends on the flush. wsmon_tlb_drain() must run
- * before the module is unloaded.
- * Context: the monitor's lock held, may sleep; the caller has a reference on the mm.
- */
-static void tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
-		      struct mm_struct *mm)
-{
-	struct cpumask *cpus = &ss->tlb_cpus;
-	unsigned int nr;
-
-	/* the program has ended: nobody uses the mm */
-	if (!m || !wsmon_pid_alive(m->pid))
-		return;
-	atomic64_inc(&mm->context.tlb_gen);
-	/*
-	 * Order the increment before reading which processors run the mm: from here on,
-	 * a processor that switches to it from another mm, or from idling, checks the
-	 * generation.
-	 */
-	smp_mb__after_atomic();
-	/* those that switch to it check the generation, unless it has a global ASID */
-	if (wsmon_flush_global_asid(mm))
-		return;
-	/* a processor that is being unplugged would not handle the interrupt */
-	if (!cpus_read_trylock())
-		return;
-	wsmon_member_cpus(m, mm, cpus);
-	cpumask_and(cpus, cpus, cpu_online_mask);
-	cpumask_clear_cpu(raw_smp_processor_id(), cpus);
-	tlb_leave_out_lazy(cpus);
-	nr = cpumask_weight(cpus);
-	if (nr) {
-		atomic_add(nr, &tlb_pending);
-		on_each_cpu_mask(cpus, tlb_flush_local,
-				 (void *)(__pa(mm->pgd) + ss->mon->slot), false);
-	}
-	cpus_read_unlock();
-}
-
-/** wsmon_tlb_remote_ns - return the time other processors have spent in flushing for @mon */
-u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon)
-{
-	return atomic64_read(&tlb_spent_ns[mon->slot]);
-}
-
-/**
- * wsmon_tlb_drain - wait until no processor runs this file's code or is about to
- *
- * Context: may sleep, after the last flush.
- */
-void wsmon_tlb_drain(void)
-{
-	while (atomic_read(&tlb_pending))
-		usleep_range(100, 1000);
-	/* tlb_flush_local() runs with interrupts off: wait until it has returned */
-	synchronize_rcu();
-}
 
 /**
  * wsmon_tlb_finish - flush the TLBs after a pass that cleared bits
@@ -172,9 +23,11 @@ void wsmon_tlb_finish(struct wsmon_pass *pass)
 	u64 start = ktime_get_ns();
 
 	if (!pass->dirty_tlb || !(ss->mon->attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
-	    !tlb_can_flush())
+	    !wsmon_tlb_can_flush())
 		return;
-	tlb_flush(ss, pass->member, pass->mm);
+	/* the program has ended: nobody uses the mm */
+	if (pass->member && wsmon_pid_alive(pass->member->pid))
+		wsmon_tlb_flush(ss, pass->member, pass->mm);
 	ss->stats.flushes++;
 	ss->stats.flush_ns += ktime_get_ns() - start;
 }

@@ -132,26 +132,28 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
 				  unsigned long *next)
 {
-	pgd_t pgd = READ_ONCE(*pgd_offset(mm, addr));
-	p4d_t p4d;
-	pud_t pud;
+	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
+	p4d_t *p4dp, p4d;
+	pud_t *pudp, pud;
 	pmd_t pmd;
 
 	*next = table_entry_end(addr, PGDIR_SIZE, end);
 	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
 		return false;
 	*next = table_entry_end(addr, P4D_SIZE, end);
-	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
+	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4d = READ_ONCE(*p4dp);
 	if (p4d_none(p4d) || unlikely(p4d_bad(p4d)))
 		return false;
 	*next = table_entry_end(addr, PUD_SIZE, end);
-	pud = READ_ONCE(*pud_offset(&p4d, addr));
+	pudp = pud_offset_lockless(p4dp, p4d, addr);
+	pud = READ_ONCE(*pudp);
 	if (pud_none(pud))
 		return false;
 	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
 		return true;
 	*next = table_entry_end(addr, PMD_SIZE, end);
-	pmd = READ_ONCE(*pmd_offset(&pud, addr));
+	pmd = READ_ONCE(*pmd_offset_lockless(pudp, pud, addr));
 	return !pmd_none(pmd);
 }
 

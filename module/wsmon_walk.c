@@ -86,16 +86,19 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 }
 
 /*
- * Sample an entry that maps @pfn at @addr. @normal: it is not marked as special.
+ * Sample an entry that maps @pfn at @addr. @span: entries that share its Accessed bit, to
+ * which this is aligned. @normal: it is not marked as special.
  * Context: its page table is locked.
  */
-static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned long addr,
-			      unsigned long pfn, bool normal, enum wsmon_sample_op op, u8 *debt)
+static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned int span,
+			      unsigned long addr, unsigned long pfn, bool normal,
+			      enum wsmon_sample_op op, u8 *debt)
 {
 	bool has_page = normal && !vma_is_dax(w->vma) && !(w->vma->vm_flags & VM_MIXEDMAP);
 	struct wsmon_entry e = {
 		.vma = w->vma,
-		.val = val,
+		.val = PTR_ALIGN_DOWN(val, span * sizeof(*val)),
+		.span = span,
 		.pfn = pfn,
 		.has_folio = has_page && !is_vm_hugetlb_page(w->vma),
 	};
@@ -109,25 +112,6 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 	return wsmon_young_sample(&w->pass, &e, op, debt);
 }
 
-static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr,
-					    enum wsmon_sample_op op, u8 *debt)
-{
-	pte_t *ptep = w->pte + pte_index(addr);
-	pte_t pte = READ_ONCE(*ptep);
-
-	if (!pte_present(pte))
-		return false;
-	w->mapped = true;
-	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
-	    !(pte_val(pte) & _PAGE_ACCESSED))
-		return false;
-	/* a fault that writes maps nothing around its page */
-	w->around = !pte_dirty(pte) && w->vma->vm_ops && w->vma->vm_ops->map_pages;
-	w->text = w->vma->vm_flags & VM_EXEC;
-	return walk_sample_entry(w, (unsigned long *)ptep, addr, pte_pfn(pte),
-			   !pte_special(pte), op, debt);
-}
-
 static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 			       enum wsmon_sample_op op, bool seen)
 {
@@ -136,21 +120,47 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 	w->leaf_seen = seen;
 }
 
+static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr,
+					    enum wsmon_sample_op op, u8 *debt)
+{
+	pte_t *ptep = w->pte + pte_index(addr);
+	pte_t pte = READ_ONCE(*ptep);
+	unsigned int span = wsmon_pte_span(pte);
+	bool seen;
+
+	if (!pte_present(pte))
+		return false;
+	w->mapped = true;
+	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
+	    span == 1 && !pte_young(pte))
+		return false;
+	/* a fault that writes maps nothing around its page */
+	w->around = !pte_dirty(pte) && !w->maps_old && w->vma->vm_ops &&
+		    w->vma->vm_ops->map_pages;
+	w->text = w->vma->vm_flags & VM_EXEC;
+	seen = walk_sample_entry(w, (unsigned long *)ptep, span, addr, pte_pfn(pte),
+				 !pte_special(pte), op, debt);
+	if (span > 1)
+		walk_remember_leaf(w, wsmon_range_around(addr, span * PAGE_SIZE), op, seen);
+	return seen;
+}
+
 /* Sample a transparent or hugetlb huge page of PMD size. */
 static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 			    unsigned long addr, enum wsmon_sample_op op, u8 *debt)
 {
 	spinlock_t *ptl = pmd_lock(w->pass.mm, pmdp);
 	pmd_t now = READ_ONCE(*pmdp);
+	unsigned int span = wsmon_pmd_span(now);
 	bool seen = false;
 
 	/* skip it if another page has replaced it since it was read */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
-		seen = walk_sample_entry(w, (unsigned long *)pmdp, addr & PMD_MASK, pmd_pfn(pmd),
-					 true, op, debt);
+		seen = walk_sample_entry(w, (unsigned long *)pmdp, span, addr & PMD_MASK,
+					 pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
-		walk_remember_leaf(w, wsmon_range_around(addr, PMD_SIZE), op, seen);
+		walk_remember_leaf(w, wsmon_range_around(addr, span * PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
 	return seen;
@@ -165,8 +175,8 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	bool seen = false;
 
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
-		seen = walk_sample_entry(w, (unsigned long *)pudp, addr & PUD_MASK, pud_pfn(pud),
-					 true, op, debt);
+		seen = walk_sample_entry(w, (unsigned long *)pudp, 1, addr & PUD_MASK,
+					 pud_pfn(pud), true, op, debt);
 		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -222,8 +232,8 @@ static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned lo
 static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 			 enum wsmon_sample_op op, u8 *debt)
 {
-	pgd_t pgd = READ_ONCE(*pgd_offset(w->pass.mm, addr));
-	p4d_t p4d;
+	pgd_t *pgdp = pgd_offset(w->pass.mm, addr), pgd = READ_ONCE(*pgdp);
+	p4d_t *p4dp, p4d;
 	pud_t *pudp, pud;
 
 	if (pgd_none(pgd)) {
@@ -232,14 +242,15 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	}
 	if (unlikely(pgd_bad(pgd)))
 		return false;
-	p4d = READ_ONCE(*p4d_offset(&pgd, addr));
+	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4d = READ_ONCE(*p4dp);
 	if (p4d_none(p4d)) {
 		w->hole = wsmon_range_around(addr, P4D_SIZE);
 		return false;
 	}
 	if (unlikely(p4d_bad(p4d)))
 		return false;
-	pudp = pud_offset(&p4d, addr);
+	pudp = pud_offset_lockless(p4dp, p4d, addr);
 	pud = READ_ONCE(*pudp);
 	if (pud_none(pud)) {
 		w->hole = wsmon_range_around(addr, PUD_SIZE);
@@ -251,7 +262,7 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 		return walk_sample_pud(w, pudp, pud, addr, op, debt);
 	if (unlikely(pud_bad(pud)))
 		return false;
-	return walk_sample_below_pmd(w, pmd_offset(&pud, addr), addr, op, debt);
+	return walk_sample_below_pmd(w, pmd_offset_lockless(pudp, pud, addr), addr, op, debt);
 }
 
 /*
@@ -292,7 +303,8 @@ static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long a
 static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long addr,
 					     enum wsmon_sample_op op, u8 *debt)
 {
-	if (likely(wsmon_range_holds(&w->table, addr) && wsmon_range_holds(&w->mapping, addr)))
+	if (likely(wsmon_range_holds(&w->table, addr) && wsmon_range_holds(&w->mapping, addr) &&
+		   !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, addr))))
 		return walk_sample_pte(w, addr, op, debt);
 	return walk_sample_elsewhere(w, addr, op, debt);
 }
@@ -378,6 +390,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	struct wsmon_walk w = {
 		.pass = { .member = t->member, .mm = mm, .session = ss },
 		.tries = WSMON_LOCK_TRIES,
+		.maps_old = wsmon_maps_old(),
 	};
 	u32 nr = t->regions.nr, at = t->resume < nr ? t->resume : 0;
 	bool arm = op == WSMON_SAMPLE_ARM;
@@ -452,6 +465,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		.pass = { .member = m, .mm = mm, .session = ss, .settle = settle },
 		.tries = WSMON_LOCK_TRIES,
 		.frames = true,
+		.maps_old = wsmon_maps_old(),
 	};
 	u64 begin = ktime_get_ns(), notes_until = walk_notes_until(&w.pass);
 	u32 i;

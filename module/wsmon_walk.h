@@ -15,13 +15,15 @@
 /**
  * struct wsmon_entry - the page-table entry of a sample page
  * @vma:	its mapping, under the mmap lock
- * @val:	the entry: present, its lock held
+ * @val:	the entry: present, its lock held; the first of those that share the bit
+ * @span:	how many these are
  * @pfn:	the page frame, if @has_folio
  * @has_folio:	it is an ordinary page, which reclaim may manage
  */
 struct wsmon_entry {
 	struct vm_area_struct *vma;
 	unsigned long *val;
+	unsigned int span;
 	unsigned long pfn;
 	bool has_folio;
 };
@@ -96,6 +98,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @mapped:	the last sample page was mapped
  * @around:	it was not written: perhaps a fault on a page near it mapped it
  * @text:	it is text
+ * @maps_old:	what a fault maps around its page is not marked accessed
  * @frames:	find out what the entry maps: the next three
  * @anon:	an anonymous page
  * @exclusive:	that no other process maps
@@ -103,7 +106,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
- * @leaf:	addresses of the last huge entry
+ * @leaf:	addresses of the last huge entry, or of entries that share an Accessed bit
  * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
  * @leaf_op:	what was done to it
  * @table:	addresses of the page table the cursor is in
@@ -121,6 +124,7 @@ struct wsmon_walk {
 	bool mapped;
 	bool around;
 	bool text;
+	bool maps_old;
 	bool frames;
 	bool anon;
 	bool exclusive;

@@ -25,12 +25,10 @@
  *
  * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
  */
-#include <linux/bitops.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/page_idle.h>
-#include <linux/pgtable.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 
@@ -164,7 +162,7 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 			if (*pass->kept_debt == DEBT_NONE)
 				*pass->kept_debt = DEBT_OWED;
 		} else {
-			set_bit(_PAGE_BIT_ACCESSED, e->val);
+			wsmon_entry_set_young(e->val, e->span);
 			pass->returned = e->val;
 		}
 	}
@@ -297,7 +295,7 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
 bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
-	bool young = test_bit(_PAGE_BIT_ACCESSED, e->val);
+	bool young = wsmon_entry_young(e->val, e->span);
 	bool seen = young || young_cleared_since(pass, e->val);
 
 	/* the other may not flush: its cleared bit is only set again if this one does */
@@ -313,7 +311,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		young_drop_sample(pass, e, young, debt);
 		return seen;
 	}
-	if (young && test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)) {
+	if (young && wsmon_entry_clear_young(e->val, e->span)) {
 		young_note_cleared(pass, e->val);
 		pass->dirty_tlb = true;
 		young_owe_access(pass, e, op, debt);

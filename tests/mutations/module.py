@@ -21,10 +21,11 @@ THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "ap
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
 MEMBER, PROBES, KEPT = ("module/members/wsmon_%s.c" % n for n in ("member", "probes", "kept"))
 ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
+X86, ARM64 = ("module/arch/wsmon_%s.h" % n for n in ("x86", "arm64"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
-PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*e->val); udelay(50); "
-               "WRITE_ONCE(*e->val, was & ~_PAGE_ACCESSED); true; })")
-DELAY_H = (YOUNG, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
+PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*val); udelay(50); "
+               "WRITE_ONCE(*val, was & ~_PAGE_ACCESSED); true; })")
+DELAY_H = (X86, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
 MUTATIONS = [
     ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
@@ -40,22 +41,22 @@ MUTATIONS = [
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
         (WALK, "	spin_lock(w->ptl);\n", ""),
         ("module/wsmon_hold.c", "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
-        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+        (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
          PLAIN_STORE), DELAY_H]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
         "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
-        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
-         "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
+        (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
+         "test_and_clear_bit(_PAGE_BIT_PRESENT, val)")]),
     ("another_bit_cleared_on_two_nodes", "debug", stress("migrate", 3), [
-        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
-         "test_and_clear_bit(_PAGE_BIT_PRESENT, e->val)")]),
+        (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
+         "test_and_clear_bit(_PAGE_BIT_PRESENT, val)")]),
     ("bit_cleared_by_a_store", "6.12", stress("swap_on_loop", 20), [
-        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
+        (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
          PLAIN_STORE), DELAY_H]),
     ("dirty_bit_cleared_too", "6.12", stress("memcg_limit file_written_back"), [
-        (YOUNG, "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val)",
-         "(clear_bit(_PAGE_BIT_DIRTY, e->val), "
-         "test_and_clear_bit(_PAGE_BIT_ACCESSED, e->val))")]),
+        (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
+         "(clear_bit(_PAGE_BIT_DIRTY, val), "
+         "test_and_clear_bit(_PAGE_BIT_ACCESSED, val))")]),
     ("mm_put_twice", "debug", stress("fork"), [
         (VADDR, "	mmap_read_unlock(mm);\n	mmput_async(mm);",
          "	mmap_read_unlock(mm);\n	mmput_async(mm);\n	mmput_async(mm);")]),
@@ -119,7 +120,11 @@ MUTATIONS = [
         (VADDR, "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        ("module/wsmon_tlb.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+        ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+    ("flush_not_sent", "arm64", SELF + "accuracy_test.py", [
+        (ARM64, "	__tlbi(aside1is, asid);\n", "")]),
+    ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
+        (ARM64, "return pte_valid_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [

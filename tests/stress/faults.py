@@ -15,7 +15,6 @@ import lifecycle
 import stress as s
 import wsmontest as w
 
-SYS_INIT_MODULE = 175
 TRACING = "/sys/kernel/tracing/"
 FILES = "attrs target status wss regions peaks stats buffer"
 
@@ -208,7 +207,7 @@ def init_module(image, n):
     libc = ctypes.CDLL(None, use_errno=True)
     empty = ctypes.c_char_p(b"")
     with Fault(n) as fault:
-        failed = libc.syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)),
+        failed = libc.syscall(s.SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)),
                               empty)
         err = ctypes.get_errno() if failed else 0
     return err, fault.left

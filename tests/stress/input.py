@@ -19,7 +19,6 @@ WORKERS = int(os.environ.get("STRESS_WORKERS", "6"))
 SEED = int(os.environ.get("STRESS_SEED", time.time_ns() // 1000 % 1000000))
 # A worker is in the middle of one step when its time is over.
 LATE = 20
-SYS_INIT_MODULE, SYS_DELETE_MODULE = 175, 176
 
 
 def fuzzers(nr, pids, *options, secs=s.SECS):
@@ -140,9 +139,9 @@ def syscall(nr, *args):
 
 def load_and_unload(image):
     """Return whether it could be unloaded."""
-    err = syscall(SYS_DELETE_MODULE, b"wsmon", os.O_NONBLOCK)
+    err = syscall(s.SYS_DELETE_MODULE, b"wsmon", os.O_NONBLOCK)
     if not err:
-        err = syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), b"")
+        err = syscall(s.SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), b"")
         assert not err, errno.errorcode[err]
         return True
     assert err == errno.EAGAIN, errno.errorcode[err]

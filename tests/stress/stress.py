@@ -23,6 +23,7 @@ FAST = ("cpu_permille=1000 sample_us=1000 aggr_us=10000 update_us=10000 "
 # the checks of the debug kernel make everything several times as long.
 PATIENCE = 120
 CGROUP = "/sys/fs/cgroup/"
+SYS_INIT_MODULE, SYS_DELETE_MODULE = (105, 106) if os.uname().machine == "aarch64" else (175, 176)
 # How long the longest call took in this test: (seconds, what)
 longest = (0, "none")
 

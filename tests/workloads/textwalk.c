@@ -16,6 +16,11 @@
 #define PAGES		16
 #define STRING(x)	#x
 #define VALUE(x)	STRING(x)
+#ifdef __aarch64__
+#define JUMP		"b"
+#else
+#define JUMP		"jmp"
+#endif
 
 /* In each page a jump to the next one, at the end of the last a return */
 __asm__(".pushsection .text.walk, \"ax\", @progbits\n"
@@ -24,11 +29,11 @@ __asm__(".pushsection .text.walk, \"ax\", @progbits\n"
 	"	.type walk_\\@, @function\n"
 	"walk_\\@:\n"
 	"	.rept " VALUE(PAGES) " - 1\n"
-	"	jmp . + 4096\n"
-	"	.skip 4096 - 5, 0xcc\n"
+	"	" JUMP " . + 4096\n"
+	"	.balign 4096, 0xcc\n"
 	"	.endr\n"
 	"	ret\n"
-	"	.skip 4096 - 1, 0xcc\n"
+	"	.balign 4096, 0xcc\n"
 	"	.size walk_\\@, . - walk_\\@\n"
 	".endm\n"
 	"	.balign 4096\n"

@@ -166,14 +166,14 @@ static void check_kernel(struct check *c)
 	bool known = !kconfig_read(c->root, options, ARRAY_SIZE(options));
 	char detail[256];
 	struct utsname uts;
+	bool fits;
 	size_t i;
 
 	uname(&uts);
+	fits = !strcmp(uts.machine, "x86_64") || !strcmp(uts.machine, "aarch64");
 	snprintf(detail, sizeof(detail), "Linux %s on %s%s", uts.release,
-		 uts.machine, strcmp(uts.machine, "x86_64") ?
-		 ", where the module does not run" : "");
-	report(c, "kernel", true, strcmp(uts.machine, "x86_64") ? MISSING : OK,
-	     detail);
+		 uts.machine, fits ? "" : ", where the module does not run");
+	report(c, "kernel", true, fits ? OK : MISSING, detail);
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
 		if (!known)
 			report(c, about[i].name, false, UNKNOWN,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "regs.h"
 #include "stack.h"
 #include "libwsmon/util.h"
 
@@ -67,7 +68,7 @@ static int copy_thread(struct stack_thread *t)
 	/* a 32-bit program has smaller ones */
 	if (regs.iov_len != sizeof(t->regs))
 		return EOPNOTSUPP;
-	t->sp = t->regs.rsp;
+	t->sp = regs_sp(&t->regs);
 	from.iov_base = (void *)(uintptr_t)t->sp;
 	n = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
 	/* where there is no stack there still is a program counter */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "regs.h"
 #include "stack.h"
 
 /**
@@ -121,18 +122,11 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result,
 	return true;
 }
 
-/* In the order of the System V ABI for x86-64, figure 3.36 */
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
 	const struct unwind *u = arg;
-	const struct user_regs_struct *r = &u->thread->regs;
-	const Dwarf_Word regs[] = {
-		r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-		r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15,
-		r->rip,
-	};
 
-	return dwfl_thread_state_registers(thread, 0, 17, regs);
+	return regs_set(thread, &u->thread->regs);
 }
 
 static const Dwfl_Thread_Callbacks threads = {
@@ -179,7 +173,7 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
 		rec->flags |= WSMON_STACK_CUT;
 	/* where nothing can be unwound it is known at least where it was */
 	if (!rec->nr) {
-		rec->pc[rec->nr++] = u->thread->regs.rip;
+		rec->pc[rec->nr++] = regs_pc(&u->thread->regs);
 		rec->flags |= WSMON_STACK_CUT;
 	}
 }

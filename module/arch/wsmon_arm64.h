@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_arm64.h - what differs between architectures, for arm64
+ *
+ * The processor sets the Access flag of an entry, or, where it has no FEAT_HAFDBS, faults
+ * at the first access, and the kernel sets it. The contiguous bit makes one translation of
+ * a block of entries: contpte, which the kernel uses by itself for large folios, and some
+ * sizes of hugetlb pages. An access sets the flag of any entry of the block, so it is the
+ * block that was accessed. Like a huge page it counts in full.
+ */
+#ifndef WSMON_ARM64_H
+#define WSMON_ARM64_H
+
+#include <linux/pgtable.h>
+#include <asm/cpufeature.h>
+#include <asm/tlbflush.h>
+
+#define WSMON_ENTRIES_SHARE	true
+
+static inline unsigned int wsmon_pte_span(pte_t pte)
+{
+	return pte_valid_cont(pte) ? CONT_PTES : 1;
+}
+
+static inline unsigned int wsmon_pmd_span(pmd_t pmd)
+{
+	return pte_valid_cont(pmd_pte(pmd)) ? CONT_PMDS : 1;
+}
+
+static inline bool wsmon_maps_old(void)
+{
+	return cpu_has_hw_af();
+}
+
+static inline bool wsmon_entry_young(const unsigned long *val, unsigned int span)
+{
+	unsigned int i;
+
+	for (i = 0; i < span; i++) {
+		if (READ_ONCE(val[i]) & PTE_AF)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Change the flag of an entry, if it is present. The page table's lock does not keep all
+ * kinds of hugetlb entries as they are, so look at each value that is replaced.
+ * Return: was it changed?
+ */
+static inline bool wsmon_entry_change(unsigned long *val, unsigned long flag)
+{
+	unsigned long old = READ_ONCE(*val), was;
+
+	while (pte_present(__pte(old)) && (old & PTE_AF) != flag) {
+		was = cmpxchg_relaxed(val, old, old ^ PTE_AF);
+		if (was == old)
+			return true;
+		old = was;
+	}
+	return false;
+}
+
+static inline bool wsmon_entry_clear_young(unsigned long *val, unsigned int span)
+{
+	bool changed = false;
+	unsigned int i;
+
+	for (i = 0; i < span; i++)
+		changed |= wsmon_entry_change(&val[i], 0);
+	return changed;
+}
+
+static inline void wsmon_entry_set_young(unsigned long *val, unsigned int span)
+{
+	unsigned int i;
+
+	for (i = 0; i < span; i++)
+		wsmon_entry_change(&val[i], PTE_AF);
+}
+
+static inline bool wsmon_tlb_can_flush(void)
+{
+	return true;
+}
+
+/*
+ * Have all processors drop the translations of an mm: the instruction is broadcast, and
+ * nobody is interrupted. This is flush_tlb_mm() without MMU notifiers, which are not
+ * exported: only the processors' TLBs matter here.
+ */
+static inline void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
+				   struct mm_struct *mm)
+{
+	unsigned long asid = __TLBI_VADDR(0, ASID(mm));
+
+	dsb(ishst);
+	__tlbi(aside1is, asid);
+	__tlbi_user(aside1is, asid);
+	dsb(ish);
+}
+
+static inline void wsmon_tlb_drain(void)
+{
+}
+
+static inline u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon)
+{
+	return 0;
+}
+
+#endif /* WSMON_ARM64_H */
