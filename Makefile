@@ -88,16 +88,11 @@ out/man/%.1: Documentation/reference/man/%.rst
 	@mkdir -p $(@D)
 	rst2man --report=2 --halt=2 $< $@
 
-.PHONY: install install-user install-module
+.PHONY: install install-user install-wsmo install-module
 install: install-user install-module
 
 # All but the module, which needs a kernel's headers
-install-user: wsmo libwsmon completion man
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
-	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
-	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
-	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
-	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
+install-user: install-wsmo libwsmon
 	install -d $(DESTDIR)$(libdir) $(DESTDIR)$(includedir) $(DESTDIR)$(pkgconfigdir)
 	install -m 644 out/lib/libwsmon.a out/lib/$(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/
 	ln -sf $(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/libwsmon.so
@@ -107,10 +102,29 @@ install-user: wsmo libwsmon completion man
 		>$(DESTDIR)$(pkgconfigdir)/libwsmon.pc
 	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
 
+install-wsmo: wsmo completion man
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
+	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
+	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
+	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
+
 install-module: module
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(if $(DESTDIR),,/sbin/depmod $$(/sbin/modinfo -F vermagic $(O_MODULE)/wsmon.ko | cut -d" " -f1))
+
+# Packages, in out/deb; they are built in a copy
+.PHONY: deb
+deb: need-build
+	@scripts/need debhelper dh-dkms dpkg-dev
+	rm -rf out/deb
+	mkdir -p out/deb/build/wsmon
+	tar -c --exclude=./out --exclude=./.git . | tar -x -C out/deb/build/wsmon
+	cd out/deb/build/wsmon && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS \
+		DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc -j$$(nproc)
+	mv out/deb/build/*.deb out/deb/
+	rm -rf out/deb/build
 
 .PHONY: uninstall
 uninstall:
@@ -136,6 +150,7 @@ help:
 	@echo 'make libwsmon   the library that reads recordings'
 	@echo 'make install    install all three, the man pages and bash completion (prefix=$(prefix))'
 	@echo 'make install-user  the same without the module'
+	@echo 'make deb        Debian packages of the command and the module, in out/deb'
 	@echo 'make man        the manual pages, in out/man'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'

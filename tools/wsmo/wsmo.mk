@@ -11,7 +11,7 @@ WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/plain
 WSMO_OBJ_ASAN := out/obj/asan
 comma := ,
-WSMO_VERSION ?= 0.1
+WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
