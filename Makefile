@@ -14,6 +14,7 @@ includedir ?= $(prefix)/include
 pkgconfigdir ?= $(libdir)/pkgconfig
 mandir ?= $(prefix)/share/man
 completiondir ?= $(prefix)/share/bash-completion/completions
+zshcompletiondir ?= $(prefix)/share/zsh/site-functions
 # wsmo looks for them beside its own directory
 schemedir = $(bindir)/../share/wsmon/schemes
 
@@ -55,7 +56,7 @@ need-build:
 		libncurses-dev libdw-dev libiberty-dev python3-docutils
 need-vm: need-build
 	@scripts/need qemu-system-x86 busybox-static kmod cpio xz-utils zstd python3 \
-		gnuplot-nox chromium file tmux pkgconf
+		gnuplot-nox chromium file tmux pkgconf openssl zsh
 
 .PHONY: demo
 demo: need-build
@@ -92,16 +93,11 @@ out/man/%.1: Documentation/reference/man/%.rst
 	@mkdir -p $(@D)
 	rst2man --report=2 --halt=2 $< $@
 
-.PHONY: install install-user install-module
+.PHONY: install install-user install-wsmo install-module
 install: install-user install-module
 
 # All but the module, which needs a kernel's headers
-install-user: wsmo libwsmon completion man
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
-	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
-	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
-	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
-	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
+install-user: install-wsmo libwsmon
 	install -d $(DESTDIR)$(libdir) $(DESTDIR)$(includedir) $(DESTDIR)$(pkgconfigdir)
 	install -m 644 out/lib/libwsmon.a out/lib/$(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/
 	ln -sf $(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/libwsmon.so
@@ -111,16 +107,42 @@ install-user: wsmo libwsmon completion man
 		>$(DESTDIR)$(pkgconfigdir)/libwsmon.pc
 	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
 
+install-wsmo: wsmo completion man
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
+	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
+	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
+	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
+	install -D -m 644 out/share/wsmo.zsh $(DESTDIR)$(zshcompletiondir)/_wsmo
+
 install-module: module
 	$(MAKE) -C $(KDIR) M=$(abspath $(O_MODULE)) CONFIG_MODULE_SIG_ALL= \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(if $(DESTDIR),,/sbin/depmod $$(/sbin/modinfo -F vermagic $(O_MODULE)/wsmon.ko | cut -d" " -f1))
 
+# Packages, in out/deb, built in a copy. Their version is that of debian/changelog, with
+# the date of the last commit, so that apt sees later ones as upgrades.
+O_DEB ?= out/deb
+DEB_VERSION ?= $(WSMO_VERSION)$(shell TZ=UTC git log -1 --date=format-local:+git%Y%m%d.%H%M \
+	--format=%cd 2>/dev/null)
+.PHONY: deb
+deb: need-build
+	@scripts/need debhelper dh-dkms dpkg-dev
+	rm -rf $(O_DEB)
+	mkdir -p $(O_DEB)/build/wsmon
+	tar -c --exclude=./out --exclude=./.git . | tar -x -C $(O_DEB)/build/wsmon
+	cd $(O_DEB)/build/wsmon && sed -i '1s/(.*)/($(DEB_VERSION))/' debian/changelog && \
+		sed -i 's/^MODULE_VERSION(.*)/MODULE_VERSION("$(DEB_VERSION)")/' module/wsmon_core.c && \
+		env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u WSMO_VERSION DEB_BUILD_OPTIONS=noautodbgsym \
+		dpkg-buildpackage -b -us -uc -j$$(nproc)
+	mv $(O_DEB)/build/*.deb $(O_DEB)/
+	rm -rf $(O_DEB)/build
+
 .PHONY: uninstall
 uninstall:
 	rm -f $(WSMO_PROGRAMS:%=$(DESTDIR)$(bindir)/%)
 	rm -f $(DESTDIR)$(mandir)/man1/wsmo*.1
-	rm -f $(DESTDIR)$(completiondir)/wsmo
+	rm -f $(DESTDIR)$(completiondir)/wsmo $(DESTDIR)$(zshcompletiondir)/_wsmo
 	rm -f $(DESTDIR)$(libdir)/libwsmon.a $(DESTDIR)$(libdir)/libwsmon.so*
 	rm -f $(DESTDIR)$(includedir)/wsmon.h $(DESTDIR)$(includedir)/libwsmon.h
 	rm -f $(DESTDIR)$(pkgconfigdir)/libwsmon.pc
@@ -138,8 +160,9 @@ help:
 	@echo 'make samples    the module, and samples/, which use it'
 	@echo 'make wsmo       the command'
 	@echo 'make libwsmon   the library that reads recordings'
-	@echo 'make install    install all three, the man pages and bash completion (prefix=$(prefix))'
+	@echo 'make install    install all three, the man pages and completion (prefix=$(prefix))'
 	@echo 'make install-user  the same without the module'
+	@echo 'make deb        Debian packages of the command and the module, in out/deb'
 	@echo 'make man        the manual pages, in out/man'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'

@@ -105,3 +105,5 @@ module_exit(wsmon_exit);
 MODULE_DESCRIPTION("Working set monitor");
 MODULE_AUTHOR("The wsmon authors");
 MODULE_LICENSE("GPL");
+/* that of debian/changelog; with it modules have a srcversion, which wsmo check compares */
+MODULE_VERSION("0.1");

@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import struct
+import subprocess
 
 from command import Directory, ok, run
 
@@ -29,11 +31,119 @@ def check(d, *args):
     return res, {line["name"]: line["status"] for line in lines}
 
 
+RELEASE = os.uname().release
+GUID = "-605dab50-e046-4300-abb6-3dd810dd8b23"
+
+
+def put(d, name, data=b""):
+    os.makedirs(os.path.dirname(d.path(name)), exist_ok=True)
+    d.write(name, data)
+
+
+def sign(path, certificate):
+    """Append a signature as the kernel's sign-file does."""
+    pem = path + ".pem"
+
+    def openssl(*args, **kw):
+        return subprocess.run(["openssl", *args], check=True, capture_output=True, **kw).stdout
+
+    openssl("req", "-new", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", path + ".key",
+            "-subj", "/CN=somebody", "-out", pem)
+    openssl("x509", "-in", pem, "-outform", "DER", "-out", certificate)
+    sig = openssl("cms", "-sign", "-signer", pem, "-inkey", path + ".key", "-binary", "-in", path,
+                  "-outform", "DER", "-nocerts", "-noattr", "-md", "sha256")
+    with open(path, "ab") as f:
+        # PKCS#7
+        f.write(sig + struct.pack(">2xB5xI", 2, len(sig)) + b"~Module signature appended~\n")
+
+
+def install(d, srcversion="1A2B", signed=False):
+    """A module, as far as modinfo can tell."""
+    ko = "lib/modules/%s/updates/dkms/wsmon.ko" % RELEASE
+    put(d, "lib/modules/%s/modules.dep" % RELEASE,
+        b"kernel/other.ko.xz:\nupdates/dkms/wsmon.ko: kernel/other.ko.xz\n")
+    put(d, ko)
+    subprocess.run(["gcc", "-x", "c", "-c", "-o", d.path(ko), "-"], check=True, input=(
+        'const char m[] __attribute__((section(".modinfo"))) = "license=GPL\\0srcversion=%s";'
+        % srcversion).encode())
+    if signed:
+        put(d, "var/lib/dkms/mok.pub")
+        sign(d.path(ko), d.path("var/lib/dkms/mok.pub"))
+
+
+def details(d):
+    """Return: status and detail of each check, as if nothing was loaded"""
+    res = run("check", "--sysroot", d.name, "--json")
+    lines = [json.loads(line) for line in res.stdout.splitlines()]
+    return res, {line["name"]: (line["status"], line["detail"]) for line in lines}
+
+
+def told(d, what, status, words, name="module"):
+    res, found = details(d)
+    ok(res.returncode == 1 and name in found and found[name][0] == status and
+       words in found[name][1] and "debugfs" not in found, what, found)
+
+
+def test_not_loaded():
+    with Directory() as d:
+        told(d, "nothing is installed", "missing", "apt install ./wsmon-dkms_*.deb")
+        put(d, "usr/src/wsmon-0.1/dkms.conf")
+        told(d, "no headers", "missing", "apt install linux-headers-" + RELEASE)
+        put(d, "lib/modules/%s/build/Makefile" % RELEASE)
+        told(d, "DKMS failed", "missing", "dkms install -k %s wsmon/0.1 " % RELEASE)
+        install(d)
+        told(d, "not loaded", "missing", "modprobe wsmon")
+        _, found = details(d)
+        ok("signature" not in found, "unsigned modules are accepted", found)
+
+
+def test_signature():
+    with Directory() as d:
+        install(d)
+        put(d, "sys/module/module/parameters/sig_enforce", b"Y\n")
+        told(d, "not signed", "missing", "wsmon-dkms_*.deb, which signs it", "signature")
+        put(d, "usr/src/wsmon-0.1/dkms.conf")
+        told(d, "not signed by DKMS", "missing", "apt install openssl", "signature")
+        put(d, "sys/module/module/parameters/sig_enforce", b"N\n")
+        put(d, "sys/kernel/security/lockdown", b"none [integrity] confidentiality\n")
+        told(d, "not signed, locked down", "missing", "openssl", "signature")
+        install(d, signed=True)
+        told(d, "no UEFI", "unknown", "module.sig_enforce", "signature")
+        put(d, "sys/firmware/efi/efivars/other")
+        told(d, "signed, not enrolled", "missing",
+             "mokutil --import /var/lib/dkms/mok.pub", "signature")
+        with open(d.path("var/lib/dkms/mok.pub"), "rb") as f:
+            certificate = f.read()
+        put(d, "sys/firmware/efi/efivars/MokNew" + GUID, b"\7\0\0\0list" + certificate)
+        told(d, "the next boot enrols it", "missing", "reboot", "signature")
+        for name in "efivars/MokListRT" + GUID, "mok-variables/MokListRT":
+            put(d, "sys/firmware/efi/" + name, b"another" + certificate + b"more")
+            told(d, "enrolled: " + name, "ok", "enrolled", "signature")
+            os.unlink(d.path("sys/firmware/efi/" + name))
+        os.unlink(d.path("var/lib/dkms/mok.pub"))
+        told(d, "somebody else's key", "unknown", "mokutil --import FILE", "signature")
+
+
+def test_version():
+    for loaded, want in ("1A2B", None), ("3C4D", "missing"), (None, "missing"):
+        with Directory() as d:
+            make(d)
+            install(d)
+            if loaded:
+                put(d, "sys/module/wsmon/srcversion", loaded.encode() + b"\n")
+            res, status = check(d)
+            ok(res.returncode == 0 and status.get("version") == want,
+               "loaded is %s, installed 1A2B" % loaded, status)
+
+
 CONFIG = b"# a comment\n" \
     b"CONFIG_TRANSPARENT_HUGEPAGE=y\n# CONFIG_PAGE_IDLE_FLAG is not set\n"
 
 
 def main(_accept):
+    test_not_loaded()
+    test_signature()
+    test_version()
     for gz in (False, True):
         with Directory() as d:
             make(d, config=CONFIG, gz=gz)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bash completion: what is offered where, by the script made from the tables."""
+"""Completion in bash and zsh: what is offered where, by the script made from the tables."""
 import os
 import re
 import subprocess
@@ -108,6 +108,34 @@ def same(d, verb):
     ok(told and told <= there and got == there, "options of %s" % verb, told - there, got ^ there)
 
 
+# What zsh's own functions are given, where the word after the last one is completed
+ZSH = """
+compadd() { print -l -- $@ }
+_arguments() { print -l -- ${words[1]} $@ }
+words=(${=1}) CURRENT=$((${#words} + 1))
+complete() { source ./_wsmo }
+complete
+"""
+
+
+def zsh(d):
+    made = subprocess.run([MAKE.replace(".sh", "-zsh.sh"), WSMO], capture_output=True)
+    d.write("_wsmo", made.stdout)
+    if not any(os.path.exists(os.path.join(p, "zsh")) for p in os.environ["PATH"].split(":")):
+        skip("zsh's completion", "there is no zsh")
+        return
+    for line, *want in (
+            ("wsmo", "record", "check", "--help"),
+            ("wsmo record", "record", "--quiet", "*--output=:FILE:_files", "*:: :_normal",
+             "*--pid=:PID,...:_sequence _pids", "*--peak-detector=:sigma|fano|off:(sigma fano off)"),
+            ("wsmo report", "report", "*-i+:FILE:_files", "--json"),
+            ("wsmo report wss", "wss", "*--percentiles=-::P,...: ", "*--sort=:time|size:(time size)"),
+            ("wsmo act", "act", "*--cgroup=:CGROUP:_files -/")):
+        p = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", line], cwd=d.name, capture_output=True)
+        got = p.stdout.decode().splitlines()
+        ok(not p.stderr and set(want) <= set(got), "zsh: '%s'" % line, set(want) - set(got), p.stderr)
+
+
 def main(_accept):
     with Shell() as d:
         made = subprocess.run([MAKE, WSMO], stdout=subprocess.PIPE,
@@ -120,5 +148,7 @@ def main(_accept):
         if not os.path.exists("/bin/bash"):
             skip("what is offered", "there is no bash")
             return
+        zsh(d)
+        os.unlink(d.path("_wsmo"))
         offered(d)
         complete(d)

@@ -5,13 +5,13 @@
 #
 #   out/bin/wsmo       what is installed
 #   out/bin/wsmo-asan  the same under AddressSanitizer and UBSan, for tests
-#   out/share/wsmo.bash  completion for bash
+#   out/share/wsmo.bash  completion for bash; wsmo.zsh for zsh
 
 WSMO_DIR := tools/wsmo
 WSMO_OBJ := out/obj/plain
 WSMO_OBJ_ASAN := out/obj/asan
 comma := ,
-WSMO_VERSION ?= 0.1
+WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
@@ -136,9 +136,14 @@ vendor:
 $(patsubst %,%/$(WSMO_DIR)/report/html/assets.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
 	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
-# bash's completion, from the command's own tables of options
+# completion of the shells, from the command's own tables of options
 .PHONY: completion
-completion: out/share/wsmo.bash
+completion: out/share/wsmo.bash out/share/wsmo.zsh
+
+out/share/wsmo.zsh: $(WSMO_DIR)/completion-zsh.sh $(WSMO_PROGRAMS:%=out/bin/%)
+	@mkdir -p $(@D)
+	$(WSMO_DIR)/completion-zsh.sh out/bin/wsmo >$@.new
+	mv $@.new $@
 
 out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "installed.h"
 #include "kconfig.h"
 #include "session/debugfs.h"
 #include "session/device.h"
@@ -55,32 +56,98 @@ static void report(struct check *c, const char *name, bool needed,
 	});
 }
 
-static void check_module(struct check *c)
+/* What makes the module be there, if nothing but that is missing */
+static void explain_not_installed(const struct installed *in, char *detail, size_t size)
 {
-	char path[PATH_MAX];
+	struct utsname uts;
 
-	snprintf(path, sizeof(path), "%s/sys/module/wsmon", c->root);
-	if (access(path, F_OK))
-		report(c, "module", true, MISSING,
-		     "not loaded; record loads it if it is installed; to load it now: modprobe wsmon (or insmod wsmon.ko)");
+	uname(&uts);
+	if (!*in->dkms)
+		snprintf(detail, size,
+			 "not installed; apt install ./wsmon-dkms_*.deb (make deb builds it), or in wsmon's sources: make && sudo make install");
+	else if (!in->headers)
+		snprintf(detail, size,
+			 "not built for this kernel, as its headers are missing; apt install linux-headers-%s",
+			 uts.release);
 	else
+		snprintf(detail, size,
+			 "not built for this kernel; dkms install -k %s %s (what went wrong is in /var/lib/dkms/%s/build/make.log)",
+			 uts.release, in->dkms, in->dkms);
+}
+
+/* A kernel that rejects unsigned modules: is this one signed, and the key known? */
+static void check_signature(struct check *c, const struct installed *in)
+{
+	static const struct {
+		enum state state;
+		const char *detail;
+	} about[] = {
+		[ENROL_NO_UEFI] = { UNKNOWN,
+			"the kernel takes only modules signed with a key it has, and without UEFI none can be added; if modprobe wsmon fails, boot without module.sig_enforce and lockdown" },
+		[ENROL_NO_CERTIFICATE] = { UNKNOWN,
+			"signed, not with DKMS's key; if modprobe wsmon fails, enrol the certificate of the key: mokutil --import FILE" },
+		[ENROL_MISSING] = { MISSING,
+			"signed with a key that the kernel does not know; mokutil --import " DKMS_CERTIFICATE ", then reboot and choose Enroll MOK" },
+		[ENROL_WAITING] = { MISSING,
+			"the key is not enrolled yet; reboot and choose Enroll MOK" },
+		[ENROL_DONE] = { OK, "signed with an enrolled key" },
+	};
+	enum enrolment state;
+	char detail[512];
+	struct utsname uts;
+
+	if (!*in->signer) {
+		uname(&uts);
+		if (*in->dkms)
+			snprintf(detail, sizeof(detail),
+				 "the kernel rejects unsigned modules; apt install openssl, then: dkms build --force -k %s %s && dkms install --force -k %s %s",
+				 uts.release, in->dkms, uts.release, in->dkms);
+		else
+			snprintf(detail, sizeof(detail),
+				 "the kernel rejects unsigned modules; apt install ./wsmon-dkms_*.deb, which signs it (make deb builds it)");
+		report(c, "signature", true, MISSING, detail);
+		return;
+	}
+	state = installed_enrolment(c->root);
+	report(c, "signature", true, about[state].state, about[state].detail);
+}
+
+/* Return: is it loaded? */
+static bool check_module(struct check *c)
+{
+	char path[PATH_MAX], detail[512], loaded[64];
+	struct installed in;
+
+	installed_find(c->root, &in);
+	snprintf(path, sizeof(path), "%s/sys/module/wsmon", c->root);
+	if (!access(path, F_OK)) {
 		report(c, "module", true, OK, "wsmon is loaded");
+		read_line(c->root, "/sys/module/wsmon/srcversion", loaded, sizeof(loaded));
+		if (*in.srcversion && strcmp(in.srcversion, loaded))
+			report(c, "version", false, MISSING,
+			       "another version is loaded than is installed; when no recording runs: rmmod wsmon");
+		return true;
+	}
+	if (*in.path)
+		snprintf(detail, sizeof(detail),
+			 "installed, but not loaded; record loads it; to load it now: modprobe wsmon");
+	else
+		explain_not_installed(&in, detail, sizeof(detail));
+	report(c, "module", true, MISSING, detail);
+	if (*in.path && installed_signed_only(c->root))
+		check_signature(c, &in);
+	return false;
 }
 
 /* Lockdown comes with Secure Boot; a signed module works with it, but not in debugfs */
-static void check_lockdown(struct check *c, bool device)
+static void check_lockdown(struct check *c)
 {
-	char path[PATH_MAX], modes[128];
-	FILE *f;
+	char modes[128];
 
-	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", c->root);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(modes, sizeof(modes), f) && !strstr(modes, "[none]") && !device)
+	if (read_line(c->root, "/sys/kernel/security/lockdown", modes, sizeof(modes)) &&
+	    !strstr(modes, "[none]"))
 		report(c, "lockdown", true, MISSING,
-		     "the kernel is locked down: it rejects unsigned modules; sign the module, or switch Secure Boot off");
-	fclose(f);
+		     "the kernel is locked down: debugfs cannot be written, " DEVICE " can; leave out --debugfs");
 }
 
 static void not_permitted(struct check *c)
@@ -192,7 +259,7 @@ static const struct option_desc options[] = {
 int cmd_check(int argc, char **argv)
 {
 	struct check c = { .format = TABLE_HUMAN, .root = "" };
-	bool device;
+	bool loaded, device;
 
 	options_parse(&(struct command_line) {
 		.name = "wsmo check",
@@ -204,11 +271,13 @@ int cmd_check(int argc, char **argv)
 		},
 	}, argc, argv);
 	c.table = table_new(&desc, c.format);
-	check_module(&c);
+	loaded = check_module(&c);
 	device = check_device(&c);
-	check_lockdown(&c, device);
-	if (!device && check_debugfs(&c) == OK)
-		check_session(&c);
+	if (!device && (loaded || strcmp(debugfs_dir(NULL), DEBUGFS_DEFAULT))) {
+		check_lockdown(&c);
+		if (check_debugfs(&c) == OK)
+			check_session(&c);
+	}
 	check_kernel(&c);
 	table_end(c.table);
 	return c.failed ? WSMO_FAILURE : WSMO_OK;
