@@ -61,10 +61,10 @@ def one(program, pattern, seed, todo):
                 high=r.high, sum=(exact if lives else total) * 1024)
 
 
-def build():
-    program = os.path.join(tempfile.mkdtemp(), "groups")
+def build(name="groups"):
+    program = os.path.join(tempfile.mkdtemp(), name)
     subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", program,
-                    os.path.splitext(__file__)[0] + ".c"], check=True)
+                    os.path.join(os.path.dirname(__file__), name + ".c")], check=True)
     return program
 
 

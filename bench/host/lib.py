@@ -25,8 +25,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(TOP, "out/bench")
 sys.path += [os.path.join(TOP, d) for d in
              ("contrib", "tests/selftests", "tests/workloads", "tests/lib")]
-NAMES = ("accuracy", "act", "budget", "cgroups", "children", "foundation", "groups", "independence",
-         "oracle", "overhead", "peaks", "report", "services", "sizing",
+NAMES = ("accuracy", "act", "budget", "cgroups", "children", "fleet", "foundation", "groups",
+         "independence", "oracle", "overhead", "peaks", "report", "services", "sizing",
          "windows")
 MIB = 1 << 20
 
