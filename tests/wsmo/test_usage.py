@@ -61,7 +61,7 @@ def screens():
 
 
 def one_screen():
-    for verb in "", "record", "mark", "act", "export", "top", "check":
+    for verb in "", "record", "mark", "act", "export", "top", "check", "mem":
         lines = run(*verb.split(), "-h").stdout.decode().splitlines()
         ok(2 < len(lines) <= 24 and max(map(len, lines)) <= 80,
            "wsmo %s -h is one screen" % verb, len(lines), *lines)

@@ -24,6 +24,7 @@ static const struct verb {
 	{ "mark", NULL, cmd_mark, "mark this moment in running recordings" },
 	{ "report", "report", cmd_report, "print what a recording holds" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
+	{ "mem", "report", cmd_mem, "show what is mapped, what of it resident, what in use" },
 	{ "act", "report", cmd_act, "page out cold memory, put hot memory into huge pages" },
 	{ "export", "report", cmd_export, "write a recording in another program's format" },
 	{ "check", "report", cmd_check, "check whether recording works here, and what is missing" },

@@ -15,7 +15,7 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
-WSMO_LAYERS := libwsmon cli session record symbols act report export check top stack
+WSMO_LAYERS := libwsmon cli session record symbols act report export check mem top stack
 WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
 WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
 # layer_srcs LAYER
@@ -29,8 +29,8 @@ WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
 wsmo_LAYERS := record session cli libwsmon
 wsmo_LIBS := -lzstd
-wsmo-report_VERBS := report act export check
-wsmo-report_LAYERS := check export report act symbols record session cli libwsmon
+wsmo-report_VERBS := report act export check mem
+wsmo-report_LAYERS := mem check export report act symbols record session cli libwsmon
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
 wsmo-top_LAYERS := top $(wsmo-report_LAYERS)

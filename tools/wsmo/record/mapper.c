@@ -167,20 +167,6 @@ static __u64 hash_of(const struct maps *map)
 	return hash_bytes(hash, map->name, strlen(map->name));
 }
 
-/* maps escapes nothing but newlines */
-static void unescape(char *to, const char *from)
-{
-	while (*from) {
-		if (!strncmp(from, "\\012", 4)) {
-			*to++ = '\n';
-			from += 4;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	*to = '\0';
-}
-
 /*
  * Opens the mapped file itself, whatever has its name now. Only regular files: opening
  * others may have side effects.
@@ -244,7 +230,7 @@ static void write_mapping(struct reading *r, __u32 tid,
 	m.rec.inode = map->inode;
 	m.rec.tid = tid;
 	if (strlen(map->name) < MAPS_NAME)
-		unescape(path, map->name);
+		maps_unescape(path, map->name);
 	len = strlen(path) + 1;
 	m.rec.rec.size = sizeof(m.rec) + len + -len % 8;
 	read_build_id(r);

@@ -42,6 +42,19 @@ bool maps_next(struct maps *m)
 	return true;
 }
 
+void maps_unescape(char *to, const char *from)
+{
+	while (*from) {
+		if (!strncmp(from, "\\012", 4)) {
+			*to++ = '\n';
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
 void maps_open(struct maps *m, __u32 pid)
 {
 	maps_close(m);

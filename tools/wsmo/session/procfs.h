@@ -52,6 +52,12 @@ bool maps_next(struct maps *m);
  */
 void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
+/**
+ * maps_unescape() - copy a mapping's name, of which maps escapes nothing but newlines
+ * @to: room for as many bytes
+ */
+void maps_unescape(char *to, const char *from);
+
 /** maps_close() - end the walk */
 void maps_close(struct maps *m);
 

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * smaps.c - a process's mappings, and how much of each is resident: /proc/PID/smaps
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "libwsmon/sorted.h"
+#include "smaps.h"
+#include "session/procfs.h"
+
+/* stdio takes 1024 bytes for a file in /proc, and each read costs the kernel a search */
+#define SMAPS_BUFFER	65536
+
+/* A device of a file system */
+struct device {
+	unsigned int major, minor;
+	bool tmpfs;
+};
+
+static int compare_devices(const void *x, const void *y)
+{
+	const struct device *a = x, *b = y;
+
+	return COMPARE(a->major, b->major) ?: COMPARE(a->minor, b->minor);
+}
+
+static struct sorted devices = {
+	.size = sizeof(struct device), .max = 65536, .compare = compare_devices,
+};
+
+int smaps_file(const struct mem_process *p, const char *name)
+{
+	return openat(p->dir, name, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads a file of a line or so; Return: bytes, -1 if it cannot be read */
+static int read_text(const struct mem_process *p, const char *name, char *text, int size)
+{
+	int fd = smaps_file(p, name);
+	int len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/* /proc/PID/stat: the name may have blanks and parentheses */
+static void read_stat(struct mem_process *p)
+{
+	char text[512];
+	const char *at;
+
+	read_text(p, "stat", text, sizeof(text));
+	at = strrchr(text, ')');
+	if (!at || sscanf(at + 1, " %*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			  &p->parent, &p->start) != 2)
+		p->parent = p->start = 0;
+}
+
+int smaps_open(struct mem_process *p, const char *root, __u32 pid)
+{
+	char path[4096];
+	int len;
+
+	snprintf(path, sizeof(path), "%s/proc/%u", root, pid);
+	p->pid = pid;
+	p->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	len = read_text(p, "comm", p->comm, sizeof(p->comm));
+	if (len < 0)
+		p->comm[0] = '\0';
+	else if (len && p->comm[len - 1] == '\n')
+		p->comm[len - 1] = '\0';
+	read_stat(p);
+	return 0;
+}
+
+void smaps_close(struct mem_process *p)
+{
+	if (p->dir >= 0)
+		close(p->dir);
+	p->dir = -1;
+}
+
+void smaps_done(void)
+{
+	free(devices.base);
+	devices.base = NULL;
+	devices.nr = 0;
+}
+
+/* Notes the file systems that a process sees. Unlike statfs() that cannot hang. */
+static void read_mounts(const struct mem_process *p)
+{
+	int fd = smaps_file(p, "mountinfo");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	struct device d;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) >= 0) {
+		const char *type = strstr(line, " - ");
+
+		if (!type || sscanf(line, "%*s %*s %u:%u", &d.major, &d.minor) != 2)
+			continue;
+		d.tmpfs = !strncmp(type, " - tmpfs ", 9) || !strncmp(type, " - devtmpfs ", 12);
+		sorted_get(&devices, &d);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Is a shared mapping of a file on a tmpfs? Memory without a path of its own is. */
+static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
+{
+	const struct device *found;
+	struct device key;
+
+	if (!m->inode || begins_with(m->name, "/memfd:") || begins_with(m->name, "/SYSV") ||
+	    begins_with(m->name, "/dev/zero"))
+		return true;
+	if (sscanf(m->line, "%*s %*s %*s %x:%x", &key.major, &key.minor) != 2 || key.major)
+		return false;
+	key.tmpfs = false;
+	if (!sorted_find(&devices, &key)) {
+		read_mounts(p);
+		/* not to be looked for again if it is not there */
+		sorted_get(&devices, &key);
+	}
+	found = sorted_find(&devices, &key);
+	return found && found->tmpfs;
+}
+
+/* A walk through smaps */
+struct walk {
+	const struct mem_process *p;
+	struct maps maps;
+	__u64 data_end;		/* where the last .data ended, as .bss follows */
+	char data[MAPS_NAME];	/* its file */
+	char file[MAPS_NAME];	/* the last file */
+	__u64 file_bytes;	/* mapped of it */
+	unsigned int files;	/* the first one is the program */
+	char path[MAPS_NAME];
+	char line[512];
+};
+
+/*
+ * What follows .data is .bss, or begins with it: other memory that is mapped there becomes
+ * one mapping with it. So one that is larger than all of a library does not count to it.
+ */
+static void note_file(struct walk *w)
+{
+	if (!w->maps.inode)
+		return;
+	if (strcmp(w->file, w->path)) {
+		strcpy(w->file, w->path);
+		w->file_bytes = 0;
+		w->files++;
+	}
+	w->file_bytes += w->maps.end - w->maps.start;
+}
+
+/* Sorts a mapping as the module does (Documentation/reference/abi.rst) */
+static enum wsmon_class classify(struct walk *w, bool hugetlb)
+{
+	const struct maps *m = &w->maps;
+
+	if (hugetlb)
+		return WSMON_CLASS_HUGETLB;
+	if (m->prot & MAPS_EXEC)
+		return WSMON_CLASS_TEXT;
+	if (m->prot & MAPS_SHARED)
+		return on_tmpfs(w->p, m) ? WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
+	if (m->inode && !(m->prot & MAPS_WRITE))
+		return WSMON_CLASS_FILE;
+	if (m->inode) {
+		w->data_end = m->end;
+		strcpy(w->data, w->path);
+		return WSMON_CLASS_DATA;
+	}
+	if (!strcmp(m->name, "[stack]"))
+		return WSMON_CLASS_STACK;
+	if (m->start == w->data_end) {
+		if (w->files == 1 || m->end - m->start <= w->file_bytes)
+			strcpy(w->path, w->data);
+		return WSMON_CLASS_DATA;
+	}
+	return !strcmp(m->name, "[heap]") ? WSMON_CLASS_HEAP : WSMON_CLASS_ANON;
+}
+
+/* The lines of smaps that count, and to what they are added */
+static const struct {
+	const char *key;
+	int to[2];
+} keys[] = {
+	{ "Size:", { MEM_VIRTUAL, -1 } },
+	{ "Rss:", { MEM_RESIDENT, -1 } },
+	{ "Pss:", { MEM_PSS, -1 } },
+	{ "Shared_Clean:", { MEM_SHARED, -1 } },
+	{ "Shared_Dirty:", { MEM_SHARED, -1 } },
+	{ "Private_Clean:", { MEM_PRIVATE, -1 } },
+	{ "Private_Dirty:", { MEM_PRIVATE, -1 } },
+	{ "Anonymous:", { MEM_COPIED, -1 } },
+	{ "AnonHugePages:", { MEM_HUGE, -1 } },
+	{ "ShmemPmdMapped:", { MEM_HUGE, -1 } },
+	{ "FilePmdMapped:", { MEM_HUGE, -1 } },
+	{ "Shared_Hugetlb:", { MEM_SHARED, MEM_HUGE } },
+	{ "Private_Hugetlb:", { MEM_PRIVATE, MEM_HUGE } },
+	{ "Swap:", { MEM_SWAP, -1 } },
+	{ "SwapPss:", { MEM_SWAP_PSS, -1 } },
+};
+
+static void take_line(const char *line, __u64 *bytes)
+{
+	__u64 n;
+	size_t i;
+	int k;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		size_t len = strlen(keys[i].key);
+
+		if (strncmp(line, keys[i].key, len))
+			continue;
+		n = strtoull(line + len, NULL, 10);
+		n = n > ~0ULL / 1024 ? 0 : n * 1024;
+		for (k = 0; k < 2 && keys[i].to[k] >= 0; k++)
+			bytes[keys[i].to[k]] += n;
+		/* pages of hugetlbfs are in none of the other lines */
+		if (strstr(keys[i].key, "Hugetlb")) {
+			bytes[MEM_RESIDENT] += n;
+			bytes[MEM_PSS] += n;
+		}
+		return;
+	}
+}
+
+/* Reads what follows the line of a mapping: keys begin with a capital, addresses do not */
+static void read_values(struct walk *w, struct mem_mapping *m, bool *hugetlb)
+{
+	FILE *f = w->maps.file;
+	int c;
+
+	while ((c = getc(f)) != EOF) {
+		ungetc(c, f);
+		if (!isupper(c) || !fgets(w->line, sizeof(w->line), f))
+			break;
+		if (!strncmp(w->line, "VmFlags:", 8))
+			*hugetlb = strstr(w->line, " ht");
+		else
+			take_line(w->line, m->bytes);
+	}
+}
+
+static void read_mapping(struct walk *w, struct mem_mapping *m)
+{
+	bool hugetlb = false;
+
+	*m = (struct mem_mapping) { .start = w->maps.start, .end = w->maps.end };
+	w->path[0] = '\0';
+	if (strlen(w->maps.name) < sizeof(w->path))
+		maps_unescape(w->path, w->maps.name);
+	read_values(w, m, &hugetlb);
+	note_file(w);
+	m->class = classify(w, hugetlb);
+	m->path = w->path;
+	if (!w->maps.inode || w->maps.prot & MAPS_SHARED)
+		m->bytes[MEM_COPIED] = 0;
+}
+
+int smaps_read(const struct mem_process *p,
+		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
+		 void *to)
+{
+	static char buffer[SMAPS_BUFFER];
+	struct walk w = { .p = p };
+	int fd = smaps_file(p, "smaps"), nr = 0, err = 0;
+	struct mem_mapping m;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	w.maps.file = need(fdopen(fd, "r"));
+	setvbuf(w.maps.file, buffer, _IOFBF, sizeof(buffer));
+	while (maps_next(&w.maps)) {
+		read_mapping(&w, &m);
+		/* no memory of the process */
+		if (strcmp(m.path, "[vsyscall]")) {
+			each(to, p, &m);
+			nr++;
+		}
+	}
+	if (ferror(w.maps.file))
+		err = -ESRCH;
+	maps_close(&w.maps);
+	return err ?: nr;
+}
