@@ -117,28 +117,37 @@ void frames_begin(struct frames *f)
 		close(fd);
 }
 
+static void close_pagemap(const struct frames *f)
+{
+	if (f->pid && f->fd >= 0)
+		close(f->fd);
+}
+
 __u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m)
 {
 	const __u64 *b = m->bytes;
 	struct count c = { .f = f };
-	int fd;
 
 	if (!b[MEM_SHARED])
 		return b[MEM_RESIDENT];
 	if (!f->known || (m->end - m->start > SPARSE_SIZE &&
 			  (m->end - m->start) / SPARSE_SHARE > b[MEM_RESIDENT]))
 		return b[MEM_PSS];
-	fd = smaps_file(p, "pagemap");
-	if (fd < 0)
+	if (f->pid != p->pid) {
+		close_pagemap(f);
+		f->pid = p->pid;
+		f->fd = smaps_file(p, "pagemap");
+	}
+	if (f->fd < 0)
 		return b[MEM_PSS];
-	if (pagemap_walk(fd, m->start, m->end, count_new, &c))
+	if (pagemap_walk(f->fd, m->start, m->end, count_new, &c))
 		c.pages = b[MEM_PSS] / sysconf(_SC_PAGESIZE);
-	close(fd);
 	return c.pages * sysconf(_SC_PAGESIZE);
 }
 
 void frames_free(struct frames *f)
 {
+	close_pagemap(f);
 	if (f->size)
 		munmap(f->bits, f->size);
 	*f = (struct frames) { 0 };

@@ -22,11 +22,15 @@
  * @known:	the kernel reveals frames to us
  * @bits:	a bit a frame
  * @size:	bytes mapped for them
+ * @pid:	the last process, 0 if there was none
+ * @fd:		its pagemap, or -1
  */
 struct frames {
 	bool known;
 	unsigned char *bits;
 	size_t size;
+	__u32 pid;
+	int fd;
 };
 
 /** frames_begin() - find out whether frames are known; zero pages count as seen */
