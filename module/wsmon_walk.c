@@ -20,10 +20,9 @@
  *     without the mmap lock (before, it takes the lock for writing). From 6.14 on,
  *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock held for
  *     reading, or only the mapping's lock. Both clear the pmd with its lock and the page
- *     table's lock held, and free the table after an RCU grace period. So the walk takes
- *     rcu_read_lock and compares the pmd with what it read before: from then on the table
- *     is not freed. Then it takes the table's lock and compares again: from then on the
- *     table is not taken out of the address space.
+ *     table's lock held, and free the table after an RCU grace period. So the walk
+ *     compares the pmd again under rcu_read_lock, from when on the table is not freed,
+ *     and under the table's lock, from when on it is not taken out.
  *   - A shared hugetlb page table of PMDs: another process may unshare it, with the
  *     file's i_mmap_rwsem held for writing. So the walk holds it for reading.
  */
@@ -205,6 +204,12 @@ static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsig
 	return false;
 }
 
+static bool walk_hole(struct wsmon_walk *w, unsigned long addr, unsigned long size)
+{
+	w->hole = wsmon_range_around(addr, size);
+	return false;
+}
+
 static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned long addr,
 				  enum wsmon_sample_op op, u8 *debt)
 {
@@ -213,10 +218,8 @@ static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned lo
 	for (tries = 0; tries < PMD_TRIES; tries++) {
 		pmd_t pmd = READ_ONCE(*pmdp);
 
-		if (pmd_none(pmd)) {
-			w->hole = wsmon_range_around(addr, PMD_SIZE);
-			return false;
-		}
+		if (pmd_none(pmd))
+			return walk_hole(w, addr, PMD_SIZE);
 		if (!pmd_present(pmd))
 			return false;
 		if (pmd_leaf(pmd))
@@ -236,26 +239,20 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	p4d_t *p4dp, p4d;
 	pud_t *pudp, pud;
 
-	if (pgd_none(pgd)) {
-		w->hole = wsmon_range_around(addr, PGDIR_SIZE);
-		return false;
-	}
+	if (pgd_none(pgd))
+		return walk_hole(w, addr, PGDIR_SIZE);
 	if (unlikely(pgd_bad(pgd)))
 		return false;
 	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
 	p4d = READ_ONCE(*p4dp);
-	if (p4d_none(p4d)) {
-		w->hole = wsmon_range_around(addr, P4D_SIZE);
-		return false;
-	}
+	if (p4d_none(p4d))
+		return walk_hole(w, addr, P4D_SIZE);
 	if (unlikely(p4d_bad(p4d)))
 		return false;
 	pudp = pud_offset_lockless(p4dp, p4d, addr);
 	pud = READ_ONCE(*pudp);
-	if (pud_none(pud)) {
-		w->hole = wsmon_range_around(addr, PUD_SIZE);
-		return false;
-	}
+	if (pud_none(pud))
+		return walk_hole(w, addr, PUD_SIZE);
 	if (!pud_present(pud))
 		return false;
 	if (pud_leaf(pud))
@@ -266,9 +263,9 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 }
 
 /*
- * Sample a huge page for the second time in a pass. Its bit is already cleared, so
- * return the remembered answer. Visit the entry only if something is still to be done
- * to it. A bit that was set since the check is for the next round to find.
+ * Sample a huge page for the second time in a pass. Its bit is cleared, so return the
+ * remembered answer, and visit the entry only if something is to be done to it still.
+ * A bit that was set since the check is for the next round to find.
  */
 static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 				   enum wsmon_sample_op op, u8 *debt)
@@ -296,10 +293,7 @@ static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long a
 	return walk_descend(w, addr, op, debt);
 }
 
-/*
- * Sample a page. Inline, because in the cursor's page table there is little to do.
- * Return: was it accessed since the last time?
- */
+/* Sample a page, mostly in the cursor's page table. Return: was it accessed since last time? */
 static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long addr,
 					     enum wsmon_sample_op op, u8 *debt)
 {
@@ -310,10 +304,9 @@ static __always_inline bool walk_sample_addr(struct wsmon_walk *w, unsigned long
 }
 
 /*
- * Note whether an access to a page is in doubt. If the page was mapped since the last
- * check and its bit is set, the page was accessed, or a fault on a page near it mapped
- * it and set the bit. Pages of data files count as accessed: files are read page by
- * page.
+ * Note whether an access is in doubt. If a page was mapped since the last check and its
+ * bit is set, it was accessed, or a fault on a page near it mapped it and set the bit.
+ * Pages of data files count as accessed: files are read page by page.
  */
 static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
