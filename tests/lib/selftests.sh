@@ -7,6 +7,7 @@
 declare -A selftests=(
 	[6.12]="accuracy act cgroup checkout children hot pace processes stacks wsmo"
 	[6.1]="accuracy device export group lifecycle peaks readers regions secondary start"
+	[newest]="accuracy children device group lifecycle regions"
 	[debug]="act_huge buffer device group input lifecycle regions security"
 )
 

@@ -45,7 +45,7 @@ WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 # fewer segments need less memory; linkers for arm64 do not have the last
-WSMO_RELR := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-Wl$(comma)-z$(comma)pack-relative-relocs)
+WSMO_RELR := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code $(WSMO_RELR)
 WSMO_SCHEMES := reclaim thp
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
