@@ -145,25 +145,37 @@ def exits_in_mid_action():
             assert acting.returncode == 0 and json.loads(out.splitlines()[-1])["applied_bytes"]
 
 
-@w.measured
-def of_a_cgroup():
-    """Processes of the cgroup, also one that begins later, and no other"""
+@contextlib.contextmanager
+def cgroup():
+    """The directory of one, /test; what is in it in the end ends soon"""
     root = os.path.join(TMP, "cgroup")
     os.mkdir(root)
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
     os.mkdir(root + "/test")
+    try:
+        yield root + "/test"
+    finally:
+        w.wait_for("an empty cgroup", lambda: not open(root + "/test/cgroup.procs").read())
+        os.rmdir(root + "/test")
+        subprocess.run(["umount", "-l", root], check=True)
+        os.rmdir(root)
+
+
+@w.measured
+def of_a_cgroup():
+    """Processes of the cgroup, also one that begins later, and no other"""
     started = []
-    with swap():
+    with swap(), cgroup() as path:
         try:
-            for name in "/test", "":
+            for procs in "/cgroup.procs", "/../cgroup.procs":
                 started.append(hotset())
-                write(root + name + "/cgroup.procs", started[-1][0].pid)
+                write(path + procs, started[-1][0].pid)
             acting = subprocess.Popen(
                 ["wsmo", "act", "-s", scheme("4K null null 20% 2s null pageout"), "--cgroup", "test",
                  "-d", "30", "--json", "-l"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(3)
             started.append(hotset())
-            write(root + "/test/cgroup.procs", started[-1][0].pid)
+            write(path + "/cgroup.procs", started[-1][0].pid)
             out, err = acting.communicate(timeout=120)
             left = [resident(p.pid, at, 64 * MIB) // MIB for p, at in started]
             print("# of 64 MiB, 16 in use, are resident: %s; %s" % (left, err.strip()))
@@ -178,11 +190,35 @@ def of_a_cgroup():
             for p, _ in started:
                 p.kill()
                 p.wait()
-            os.rmdir(root + "/test")
-            subprocess.run(["umount", "-l", root], check=True)
-            os.rmdir(root)
+
+
+# twenty children at any time that live for 0.2 s or less, each with the memory of a Python
+SHORT = """
+import random
+children = 0
+while True:
+    if children == 20:
+        os.wait()
+        children -= 1
+    if not os.fork():
+        time.sleep(random.random() / 5)
+        os._exit(0)
+    children += 1
+"""
+
+
+def of_processes_that_end():
+    """While it begins, or begins anew for others: it goes on with those that are there"""
+    with cgroup() as path:
+        with w.Target(SHORT, "open('%s/cgroup.procs', 'w').write('0')" % path):
+            for seconds in [1] * 5 + [13]:
+                r = act("-s", scheme("4K null null null null null stat"), "--cgroup", "test",
+                        "-d", str(seconds), "--json")
+                assert r.returncode == 0 and "process" not in r.stderr, r
+            assert rules(r)[0]["tried_bytes"], r
 
 
 if __name__ == "__main__":
     w.need("wsmo", "hotset")
-    w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action, of_a_cgroup)
+    w.main(reclaim, refaults_back_off, no_swap, exits_in_mid_action, of_a_cgroup,
+           of_processes_that_end)

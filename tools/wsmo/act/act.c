@@ -164,8 +164,11 @@ int cmd_act(int argc, char **argv)
 		return WSMO_OK;
 	}
 	record_follow(&a.record, false, NULL);
-	if (a.cgroup && list_processes(&a))
-		return WSMO_FAILURE;
+	if (a.cgroup) {
+		a.record.hooks.gone = act_gone;
+		if (list_processes(&a))
+			return WSMO_FAILURE;
+	}
 	status = record_run(&a.record);
 	free(a.cgroup);
 	act_free(&a);

@@ -110,6 +110,12 @@ void act_rescan(struct act *a);
 /** act_replace() - have targets for the processes to act on; what they were told is kept */
 void act_replace(struct act *a);
 
+/**
+ * act_gone() - hook: leave out processes of the cgroup that have ended
+ * Return: 0, or -1 if there are no others
+ */
+int act_gone(struct record *r);
+
 /** act_tick() - hook: once a second, look at refaults, pressure and swap */
 void act_tick(struct record *r);
 

@@ -27,9 +27,6 @@
 #define RESCAN		(10 * NSEC_PER_SEC)
 #define AGES		3
 
-/* Processes may end between listing and starting: list them again, so many times in all */
-#define TRIES		5
-
 struct candidate {
 	__u32 pid;
 	__u64 rss;
@@ -124,7 +121,6 @@ static bool have_new(const struct act *a)
 void act_rescan(struct act *a)
 {
 	__u64 now = clock_now();
-	int i;
 
 	if (!a->cgroup || !a->record.session.started ||
 	    now - a->scanned_ns < rescan_interval(a))
@@ -135,11 +131,7 @@ void act_rescan(struct act *a)
 	a->cpu_ns += a->record.stats.cpu_ns;
 	a->record.stats.cpu_ns = 0;
 	a->missed = 0;
-	for (i = 0; i < TRIES && a->record.pids.nr; i++) {
-		act_replace(a);
-		if (!record_restart(&a->record))
-			return;
-		act_list(a);
-	}
-	a->record.failed = true;
+	act_replace(a);
+	if (record_restart(&a->record))
+		a->record.failed = true;
 }

@@ -64,11 +64,14 @@ static void set_defaults(struct record *r)
 }
 
 /* Checks that a rule's action is possible; Return: 0, or -1 after a message */
-static int check_action(const struct act_target *t, const struct act_rule *rule)
+static int check_action(const struct act *a, const struct act_target *t,
+			const struct act_rule *rule)
 {
 	const char *name = act_action_name(rule->action);
 	int err;
 
+	if (t->gone)
+		return 0;
 	if (rule->action == WSMON_ACT_HUGEPAGE && access(THP_DIR, F_OK)) {
 		msg("%s: this kernel has no transparent huge pages", name);
 		return -1;
@@ -77,6 +80,10 @@ static int check_action(const struct act_target *t, const struct act_rule *rule)
 	switch (err) {
 	case 0:
 		return 0;
+	case -ESRCH:
+		if (a->cgroup)
+			return 0;
+		break;
 	case -EPERM:
 	case -EACCES:
 		msg("%s is not permitted on process %u: it needs CAP_SYS_NICE and the right to trace it (root has both)",
@@ -91,10 +98,9 @@ static int check_action(const struct act_target *t, const struct act_rule *rule)
 		msg("%s: there is no /sys/kernel/debug/split_huge_pages; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 		    name);
 		return -1;
-	default:
-		msg("%s on process %u: %s", name, t->process.pid, strerror(-err));
-		return -1;
 	}
+	msg("%s on process %u: %s", name, t->process.pid, strerror(-err));
+	return -1;
 }
 
 static void look_at_swap(struct act *a)
@@ -112,9 +118,43 @@ static void look_at_swap(struct act *a)
 		msg("swap space is free again: anonymous memory is paged out");
 }
 
+static void forget(struct act_target *t)
+{
+	evidence_clear(&t->evidence);
+	taken_clear(&t->taken);
+	t->nr = 0;
+	t->total = 0;
+}
+
+static void let_go(struct act_target *t)
+{
+	forget(t);
+	process_close(&t->process);
+	t->gone = true;
+}
+
+/* One of a cgroup may have ended since it was listed; Return: 0, or -1 after a message */
 static int add_target(struct act *a, __u32 pid)
 {
-	return process_open(&a->target[a->nr_targets++].process, pid);
+	struct act_target *t = &a->target[a->nr_targets++];
+
+	switch (process_open(&t->process, pid)) {
+	case 0:
+		return 0;
+	case -EINVAL:
+	case -ENOENT:
+		msg("%u is a thread; name its process", pid);
+		return -1;
+	case -ENOSYS:
+		msg("this kernel has no pidfd_open(), which wsmo act needs (Linux 5.3)");
+		return -1;
+	}
+	if (!a->cgroup) {
+		msg("there is no process %u", pid);
+		return -1;
+	}
+	let_go(t);
+	return 0;
 }
 
 static int add_targets(struct act *a)
@@ -140,7 +180,7 @@ int act_begin(struct record *r)
 		return -1;
 	for (i = 0; i < a->scheme.nr && !a->dry_run; i++)
 		for (k = 0; k < nr; k++)
-			if (check_action(&a->target[k], &a->scheme.rule[i]))
+			if (check_action(a, &a->target[k], &a->scheme.rule[i]))
 				return -1;
 	if (limits_start(&a->limits, clock_now()))
 		return -1;
@@ -157,21 +197,6 @@ static struct act_target *find(struct act *a, __u32 pid)
 		if (a->target[i].process.pid == pid && !a->target[i].gone)
 			return &a->target[i];
 	return NULL;
-}
-
-static void forget(struct act_target *t)
-{
-	evidence_clear(&t->evidence);
-	taken_clear(&t->taken);
-	t->nr = 0;
-	t->total = 0;
-}
-
-static void let_go(struct act_target *t)
-{
-	forget(t);
-	process_close(&t->process);
-	t->gone = true;
 }
 
 /* Lets a target with a secondary MMU go; ends if it was the last one */
@@ -210,7 +235,7 @@ void act_replace(struct act *a)
 	a->nr_targets = 0;
 	for (i = 0; i < nr; i++) {
 		t = &before[i];
-		if (!t->gone && !is_listed(a, t->process.pid))
+		if (!t->gone && (!is_listed(a, t->process.pid) || !process_alive(&t->process)))
 			let_go(t);
 		evidence_clear(&t->evidence);
 		t->nr = t->total = 0;
@@ -223,6 +248,25 @@ void act_replace(struct act *a)
 	for (i = 0; i < pids->nr; i++)
 		if (!find(a, pids->pid[i]) && add_target(a, pids->pid[i]))
 			let_go(&a->target[a->nr_targets - 1]);
+}
+
+int act_gone(struct record *r)
+{
+	struct pids *pids = &r->pids;
+	size_t before = pids->nr, i;
+
+	pids->nr = 0;
+	for (i = 0; i < before; i++) {
+		struct act_target *t = find(act_of(r), pids->pid[i]);
+		struct wsmon_rec_proc proc;
+
+		/* one that is ending has no memory */
+		if (t && process_alive(&t->process) && !proc_memory(pids->pid[i], &proc))
+			pids->pid[pids->nr++] = pids->pid[i];
+		else if (t)
+			let_go(t);
+	}
+	return pids->nr && pids->nr < before ? 0 : -1;
 }
 
 static void take_target(struct act *a, const struct wsmon_rec_target *rec)

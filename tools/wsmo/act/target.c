@@ -47,26 +47,15 @@
 int process_open(struct act_process *p, __u32 pid)
 {
 	char path[32];
-	int err;
 
 	*p = (struct act_process){ .pid = pid, .proc = -1, .pagemap = -1 };
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	err = errno;
-	if (p->pidfd >= 0) {
-		snprintf(path, sizeof(path), "/proc/%u", pid);
-		p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		err = errno;
-		/* still alive: what was opened is of the same process */
-		if (p->proc >= 0 && process_alive(p))
-			return 0;
-	}
-	if (err == EINVAL || err == ENOENT)
-		msg("%u is a thread; name its process", pid);
-	else if (err == ENOSYS)
-		msg("this kernel has no pidfd_open(), which wsmo act needs (Linux 5.3)");
-	else
-		msg("there is no process %u", pid);
-	return -1;
+	if (p->pidfd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* still alive: what was opened is of the same process */
+	return p->proc >= 0 && process_alive(p) ? 0 : -ESRCH;
 }
 
 void process_exec(struct act_process *p)

@@ -54,7 +54,7 @@ struct resident {
 	__u64 huge;	/* of @bytes, in huge pages; if asked for */
 };
 
-/** process_open() - Return: 0, or -1 after a message; process_close() either way */
+/** process_open() - Return: 0, or -errno, -ESRCH if it is gone; process_close() either way */
 int process_open(struct act_process *p, __u32 pid);
 
 /** process_close() - close its descriptors, free its mappings */

@@ -24,6 +24,8 @@ struct record;
 /**
  * struct record_hooks - what a verb does while it monitors; NULL is nothing
  * @begin:	before monitoring starts; a failure, after a message, ends it
+ * @gone:	a process of @pids ended before monitoring started: leave it out; Return: 0, or -1
+ *		if that does not help. NULL is a failure
  * @take:	for each record of the stream, before it is written
  * @tick:	about once a second
  * @end:	after the last record; can still write some
@@ -31,6 +33,7 @@ struct record;
  */
 struct record_hooks {
 	int (*begin)(struct record *r);
+	int (*gone)(struct record *r);
 	void (*take)(struct record *r, const struct wsmon_record *rec);
 	void (*tick)(struct record *r);
 	void (*end)(struct record *r);

@@ -18,6 +18,8 @@ static int check_pids(const struct record *r)
 	char path[32];
 	size_t i;
 
+	if (r->hooks.gone)
+		return 0;
 	for (i = 0; i < r->pids.nr; i++) {
 		snprintf(path, sizeof(path), "/proc/%u", r->pids.pid[i]);
 		if (access(path, F_OK)) {
@@ -80,16 +82,20 @@ int record_prepare(struct record *r)
 
 static int start_session(struct record *r)
 {
-	char *target = target_text(r);
-	int err;
+	char *target;
+	int res;
 
-	if (!target) {
-		msg("out of memory");
-		return -1;
-	}
-	err = session_start(&r->session, target);
-	free(target);
-	return err;
+	do {
+		target = need(target_text(r));
+		res = session_start(&r->session, target);
+		if (res > 0 && (!r->hooks.gone || r->hooks.gone(r))) {
+			msg("no such process, or it has no memory of its own: %.*s",
+			    (int)strcspn(target, "\n"), target);
+			res = -1;
+		}
+		free(target);
+	} while (res > 0);
+	return res;
 }
 
 int record_restart(struct record *r)

@@ -241,9 +241,7 @@ int session_start(struct session *s, const char *target)
 	case 1:
 		break;
 	case -ESRCH:
-		msg("no such process, or it has no memory of its own: %.*s",
-		    (int)strcspn(target, "\n"), target);
-		break;
+		return 1;
 	case -EINVAL:
 	case -ERANGE:
 	case -E2BIG:

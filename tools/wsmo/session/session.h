@@ -31,7 +31,7 @@ int session_take(struct session *s,
 /**
  * session_start() - set the attributes, write the target
  * @target: pids, a blank between them; or the cgroup of the session
- * Return: 0, or -1 after a message
+ * Return: 0, 1 if there is no such process, or -1 after a message
  */
 int session_start(struct session *s, const char *target);
 
