@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 
+import cgroup_test
 import wsmontest as w
 from acttest import MIB, TMP, act, rules, scheme
 
@@ -146,6 +147,42 @@ def refused():
         assert not w.kwsmond()
 
 
+def of_a_cgroup():
+    """Its rows are marked, those of others are not"""
+    os.mkdir(cgroup_test.ROOT)
+    subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
+    out = os.path.join(TMP, "prom")
+    try:
+        with cgroup_test.Cgroup(), guest() as g, w.sleeper() as s:
+            cgroup_test.attach("test/below", g.pid)
+            os.mkdir(cgroup_test.ROOT + "/other")
+            cgroup_test.attach("other", s.pid)
+            r = wsmo("top", "--all", "--repeat=1", "--json")
+            rows = {x["name"]: x["guests"] for x in map(json.loads, r.stdout.splitlines())}
+            assert rows == {"/": 1, "/test/below": 1, "/other": 0}, rows
+            assert r.stderr.count("1 virtual machine") == 1, r
+            assert "test/below* " in wsmo("top", "--all", "--repeat=1").stdout
+            r = wsmo("record", "-q", "--cgroup", "test", "-d", "1", "-o", FILE)
+            assert "1 virtual machine: what only its guest accesses reads as idle (/test)" in r.stderr, r
+            assert not wsmo("record", "-q", "--cgroup", "other", "-d", "1", "-o", FILE).stderr
+            p = subprocess.Popen(["wsmo", "export", "openmetrics", "--live", "--cgroups", "/",
+                                  "--interval", "1s", "-o", out])
+            try:
+                w.wait_for("figures", lambda: os.path.exists(out) and
+                           open(out).read().count("wsmon_processes{") == 2, 30)
+                found = [line for line in open(out) if line.startswith("wsmon_guests{")]
+                assert found == ['wsmon_guests{cgroup="/test/below"} 1\n'], found
+            finally:
+                p.terminate()
+                p.wait()
+            s.kill()
+            w.wait_for("an empty cgroup", lambda: not open(cgroup_test.ROOT + "/other/cgroup.procs").read())
+            os.rmdir(cgroup_test.ROOT + "/other")
+    finally:
+        subprocess.run(["umount", "-l", cgroup_test.ROOT], check=True)
+        os.rmdir(cgroup_test.ROOT)
+
+
 w.need("wsmo")
 GUEST = w.program("guest", "-O1")
 for module in "kvm_amd", "kvm_intel":
@@ -154,4 +191,4 @@ if not os.path.exists("/dev/kvm"):
     w.skip("no KVM in here")
 
 if __name__ == "__main__":
-    w.main(status, reports, while_recording, refused)
+    w.main(status, reports, while_recording, refused, of_a_cgroup)

@@ -14,6 +14,7 @@
 #include "session/cgroup.h"
 #include "session/debugfs.h"
 #include "session/device.h"
+#include "session/guests.h"
 
 /* Cgroups are looked for this often, or after this many times what looking took */
 #define LOOK_INTERVAL	(5 * NSEC_PER_SEC)
@@ -91,6 +92,7 @@ static void add(struct fleet *f, const struct cgroup_below *c)
 		need(sorted_get(&f->list, &w));
 	}
 	w->resident = c->bytes;
+	w->guests = guests_of(c->path);
 	w->there = true;
 }
 
@@ -134,6 +136,7 @@ static int look(struct fleet *f)
 	took = clock_now() - began;
 	f->look_ns = began + (took * LOOK_PACE > LOOK_INTERVAL ? took * LOOK_PACE : LOOK_INTERVAL);
 	f->found = nr;
+	guests_read();
 	if (nr > f->max)
 		qsort_r(list, nr, sizeof(*list), by_size, f);
 	for (i = 0; i < f->list.nr; i++)

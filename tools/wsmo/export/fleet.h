@@ -24,6 +24,7 @@
  * @processes:	how many the cgroup had then
  * @time_ms:	when that was, since 1970; 0: there are no figures yet
  * @resident:	memory in RAM that its processes map, 0 if it is not known
+ * @guests:	number of virtual machines
  * @began_ns:	beginning of the turn
  * @begin_cpu_ns: CPU time up to its first figures
  * @ended_ns:	end of the last turn, 0 before there was one
@@ -36,6 +37,7 @@ struct watched {
 	__u32 processes;
 	__u64 time_ms;
 	__u64 resident;
+	size_t guests;
 	__u64 began_ns;
 	__u64 begin_cpu_ns;
 	__u64 ended_ns;

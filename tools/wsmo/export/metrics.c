@@ -280,6 +280,14 @@ void metrics_fleet(const struct fleet *fleet, const struct filter *filter)
 		put_cgroup("wsmon_processes", w[i]);
 		printf("%u\n", w[i]->processes);
 	}
+	head("wsmon_guests", false, NULL,
+	     "Virtual machines: what only their guests access reads as idle. Without any: no sample.");
+	for (i = 0; i < fleet->list.nr; i++) {
+		if (!w[i]->time_ms || !w[i]->guests)
+			continue;
+		put_cgroup("wsmon_guests", w[i]);
+		printf("%zu\n", w[i]->guests);
+	}
 	head("wsmon_estimate_timestamp_seconds", false, "seconds",
 	     "When the working set of the cgroup was estimated, since 1970.");
 	for (i = 0; i < fleet->list.nr; i++) {

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "record.h"
+#include "session/guests.h"
 
 static int check_pids(const struct record *r)
 {
@@ -134,6 +135,7 @@ int record_start(struct record *r)
  */
 static int begin(struct record *r)
 {
+	char text[256];
 	int err;
 
 	if (record_prepare(r) || (r->file && output_open(&r->output, r->file)))
@@ -141,6 +143,11 @@ static int begin(struct record *r)
 	err = record_start(r);
 	if (err)
 		return err;
+	if (r->session.cgroup) {
+		guests_read();
+		if (guests_text(text, sizeof(text), r->session.cgroup))
+			msg("%s", text);
+	}
 	return output_commit(&r->output) ? WSMO_FAILURE : 0;
 }
 

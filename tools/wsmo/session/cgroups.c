@@ -12,6 +12,7 @@
 #include "cgroups.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "guests.h"
 #include "procfs.h"
 
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
@@ -143,6 +144,9 @@ static int look_for_cgroups(struct cgroups *c)
 	for (i = 0; i < nr; i++)
 		free(list[i].path);
 	free(list);
+	guests_read();
+	for (i = 0; i < c->nr; i++)
+		c->list[i]->guests = guests_of(c->list[i]->session.cgroup);
 	return err;
 }
 

@@ -29,6 +29,7 @@
  * @has_resident: it is known
  * @pss_ns:	when to read PSS again
  * @keep:	it is still one of the largest
+ * @guests:	number of virtual machines
  */
 struct cgroup_session {
 	__u32 number;
@@ -38,6 +39,7 @@ struct cgroup_session {
 	bool has_resident;
 	__u64 pss_ns;
 	bool keep;
+	size_t guests;
 };
 
 /**

@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
+#include "session/guests.h"
 #include "top.h"
 
 static struct top_event *last_event(struct top *top)
@@ -127,4 +128,14 @@ void top_left_out(struct top *top)
 	top->left_out = c->left_out;
 	top_event(top, "%zu smaller cgroup%s no row: there is room for %zu", c->left_out,
 		  c->left_out == 1 ? " has" : "s have", c->nr - 1);
+}
+
+void top_guests(struct top *top)
+{
+	char text[128];
+
+	if (top->guests || !guests_text(text, sizeof(text), top->record.session.cgroup))
+		return;
+	top->guests = true;
+	top_event(top, "%s", text);
 }

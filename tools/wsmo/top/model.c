@@ -145,6 +145,7 @@ static void fill_group(const struct top *top, struct top_row *row)
 		if (s->number != row->wss.pid)
 			continue;
 		row->path = s->session.cgroup;
+		row->guests = s->guests;
 		group = &s->live.now.group;
 	}
 	if (!group || row->wss.class != WSMON_CLASS_ALL)

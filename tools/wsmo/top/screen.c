@@ -209,7 +209,7 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 	if (row->wss.class != WSMON_CLASS_ALL)
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
 	else if (grouped)
-		mvprintw(y, x, "%.*s", width, name);
+		mvprintw(y, x, "%.*s%s", width - !!row->guests, name, row->guests ? "*" : "");
 	else
 		mvprintw(y, x, "%s%s", name, secondary_has(row->wss.pid) ? "*" : "");
 }

@@ -31,7 +31,7 @@ static const struct table_desc desc = {
 	.type = "top", .columns = columns, .nr = ARRAY_SIZE(columns),
 };
 
-enum { G_T, G_NAME, G_SCOPE, G_PROCESSES, G_CLASS, G_WINDOW, G_BYTES, G_LOW, G_HIGH, G_RSS, G_IDLE, G_REGIONS };
+enum { G_T, G_NAME, G_SCOPE, G_PROCESSES, G_CLASS, G_WINDOW, G_BYTES, G_LOW, G_HIGH, G_RSS, G_IDLE, G_REGIONS, G_GUESTS };
 
 static const struct column group_columns[] = {
 	[G_T]	= { "t", "TIME", COL_T, 8, 0 },
@@ -46,6 +46,7 @@ static const struct column group_columns[] = {
 	[G_RSS]	= { "rss", "RSS", COL_SIZE, 10, 0 },
 	[G_IDLE] = { "idle", "IDLE", COL_SIZE, 10, 0 },
 	[G_REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0 },
+	[G_GUESTS] = { "guests", "GUESTS", COL_COUNT, 6, NOT_HUMAN },
 };
 
 static const struct table_desc group_desc = {
@@ -89,9 +90,10 @@ static void print_row(const struct top *top, const struct top_row *row)
 static void print_group(const struct top *top, const struct top_row *row)
 {
 	const struct wsmon_wss_row *w = &row->wss;
+	char name[4096];
 	struct cell cells[ARRAY_SIZE(group_columns)] = {
 		[G_T]	= cell_d(time_of(top)),
-		[G_NAME] = cell_s(top->format == TABLE_HUMAN ? top_name(top, row) : row->path),
+		[G_NAME] = cell_s(top->format == TABLE_HUMAN ? name : row->path),
 		[G_SCOPE] = cell_s(w->group ? "total" : "cgroup"),
 		[G_PROCESSES] = cell_u(row->processes),
 		[G_CLASS] = cell_s(class_name(w->class)),
@@ -100,8 +102,10 @@ static void print_group(const struct top *top, const struct top_row *row)
 		[G_LOW]	= cell_u(w->low),
 		[G_HIGH] = cell_u(w->high),
 		[G_REGIONS] = cell_u(row->regions),
+		[G_GUESTS] = cell_u(row->guests),
 	};
 
+	snprintf(name, sizeof(name), "%s%s", top_name(top, row), row->guests ? "*" : "");
 	if (row->have_rss) {
 		cells[G_RSS] = cell_u(row->rss);
 		cells[G_IDLE] = cell_u(row->idle);

@@ -137,6 +137,7 @@ static int update(struct top *top)
 		if (cgroups_refresh(&top->cgroups))
 			return -1;
 		top_left_out(top);
+		top_guests(top);
 	}
 	return top_update(top);
 }

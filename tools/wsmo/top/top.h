@@ -50,6 +50,7 @@ struct top_series {
  * @comm:	its name
  * @path:	of a cgroup, until the sessions change; or NULL
  * @processes:	of a cgroup
+ * @guests:	of a cgroup, virtual machines
  * @have_rss:	@rss and @idle are known; no class has its own
  * @rss:	resident memory
  * @idle:	of @rss what is not in the working set
@@ -63,6 +64,7 @@ struct top_row {
 	char comm[WSMON_COMM_LEN];
 	const char *path;
 	__u64 processes;
+	size_t guests;
 	bool have_rss;
 	__u64 rss;
 	__u64 idle;
@@ -99,6 +101,7 @@ struct top_event {
  * @series:	struct top_series
  * @targets:	number of processes or cgroups, whatever the filter matches
  * @left_out:	of the cgroups, as of the last event about them
+ * @guests:	they had virtual machines
  * @rows:	the table, @nr_rows
  * @shown_us:	the window it is of, 0 if there is none
  * @events:	the last ones, @nr_events so far
@@ -126,6 +129,7 @@ struct top {
 	struct sorted series;
 	size_t targets;
 	size_t left_out;
+	bool guests;
 	struct top_row *rows;
 	size_t nr_rows;
 	__u64 shown_us;
@@ -193,6 +197,9 @@ void top_ended(struct top *top, __u32 reason);
 
 /** top_left_out() - note how many cgroups are left out, if that changed */
 void top_left_out(struct top *top);
+
+/** top_guests() - note the first time that there are virtual machines */
+void top_guests(struct top *top);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);
