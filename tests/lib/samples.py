@@ -176,15 +176,19 @@ def family():
 
 
 def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,)):
-    """A cgroup: totals, and no target."""
+    """A cgroup: totals, and the memory of its largest processes."""
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250))
+    out += r.target(T0 + SEC, 300, b"php") + r.target(T0 + SEC, 301, b"nginx")
     for i in range(seconds):
         t = T0 + (i + 1) * SEC
         out += r.group(t, 3 + i, came=1, path=path)
+        for pid, mib in (300, 20), (301, 60 + i):
+            out += r.proc(t, pid, mib * MIB, 0, 2 * mib * MIB, (mib - 8) * MIB)
         for window in windows:
             for cls, mib in (("all", 40 + i % 4 + window), ("anon", 30), ("file", 10 + i % 4)):
                 out += r.total(t, cls, mib * MIB, (mib - 2) * MIB, (mib + 2) * MIB, 400 * MIB,
                                window * 1000000)
+    out += r.exit_(t, 300)
     t += 1
     return out + r.stats(t, budget=2000, members=6) + r.end(t, 1)
 

@@ -3,6 +3,7 @@
 """Sessions of a cgroup: processes in it, moved there or away, forked, many."""
 import contextlib
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 import wsmontest as w
+import wsmon
 from device_test import MIB, Session, error, threads
 
 ROOT = os.path.join(tempfile.mkdtemp(), "cgroup")
@@ -303,6 +305,40 @@ def recorded():
             assert f.read(5) == b"WSMON"
 
 
+def largest():
+    """Processes with most memory have rows, also one that came later and ended"""
+    def recorded_pids(kind):
+        with open(p.file, "rb") as f:
+            return [r.pid for r in wsmon.read(f)[1] if r.type == kind]
+
+    with Cgroup():
+        big = worker("test", 4)
+        small = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: attach("test"))
+        with recording("test") as p:
+            w.wait_for("the first ones", lambda: recorded_pids("TARGET") == [big.pid])
+            later = worker("test/below", 8, "m.resize(128 << 20)\nm[::4096] = bytes(128 << 8)")
+            brief = os.fork()
+            if not brief:
+                m = mmap.mmap(-1, 96 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                m[::4096] = bytes(96 << 8)
+                attach("test")
+                time.sleep(0.5)
+                os._exit(0)
+            w.wait_for("another one", lambda: len(recorded_pids("TARGET")) == 2, 60)
+            later.kill()
+            later.wait()
+            w.wait_for("its end", lambda: recorded_pids("EXIT") == [later.pid], 10)
+            p.send_signal(signal.SIGINT)
+        rows = [r for r in report("summary", p.file) if r["type"] == "memory"]
+        print("# %s; %d is small, %d was brief" % (rows, small.pid, brief))
+        assert [r["pid"] for r in rows] == [later.pid, big.pid]
+        assert 128 <= rows[0]["rss_max"] / MIB < 150 and 64 <= rows[1]["rss_mean"] / MIB < 86
+        assert rows[0]["exit_t"] > 5 and rows[1]["exit_t"] is None
+        small.kill()
+        small.wait()
+        os.waitpid(brief, 0)
+
+
 def recorded_to_its_end():
     """It is removed; the user ends it; all processes"""
     with Cgroup() as c:
@@ -333,7 +369,7 @@ def main():
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         w.main(processes, seen_once, come_and_go, ends_with_its_cgroup, short_lives,
-               the_machine, refused, many, recorded, recorded_to_its_end)
+               the_machine, refused, many, recorded, largest, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 

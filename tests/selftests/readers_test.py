@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Several commands that monitor at once."""
+import contextlib
 import json
 import os
 import signal
@@ -8,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+import act_test
+import cgroup_test
 import wsmontest as w
 import wsmon
 
@@ -15,6 +18,10 @@ FAST = ["--sample", "10ms", "--aggr", "200ms", "--update", "200ms", "--window", 
         "--cpu", "100%"]
 TMP = tempfile.mkdtemp()
 MIB = 1 << 20
+SIZE, HOT = 48, (4, 8, 16)
+MARKS = 17000
+READERS = []
+BUDGET = 5
 # 24 MiB in use, 64 mapped
 BUSY = """
 m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -35,8 +42,10 @@ def wsmo(*args):
 
 
 def begin(*args):
-    return subprocess.Popen(["wsmo", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+    p = subprocess.Popen(["wsmo", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True)
+    READERS.append(p)
+    return p
 
 
 def record(name, pid, *args):
@@ -210,5 +219,149 @@ def overlapping():
         end(a)
 
 
-w.need("wsmo")
-w.main(together, leaves, attributes, marks, stacks, overlapping)
+@contextlib.contextmanager
+def group():
+    """A cgroup with one below; three processes of SIZE MiB use so many of them: [(process, address)]"""
+    started = []
+    os.mkdir(cgroup_test.ROOT)
+    subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
+    try:
+        with cgroup_test.Cgroup():
+            for name, mib in zip(("test", "test", "test/below"), HOT):
+                started.append(act_test.hotset(size=SIZE, hot=mib))
+                cgroup_test.attach(name, started[-1][0].pid)
+            yield started
+    finally:
+        for p in [p for p, _ in started] + READERS:
+            p.kill()
+            p.wait()
+        READERS.clear()
+        subprocess.run(["umount", "-l", cgroup_test.ROOT], check=True)
+        os.rmdir(cgroup_test.ROOT)
+
+
+def is_right(what, truth, size, low, high):
+    """Within 5 %, or the interval; beside it there are text and stack of the programs"""
+    more = 0.5 * MIB * len(HOT)
+    print("# %s: %.1f MiB (%.1f to %.1f), truth %.1f" % (
+        what, size / MIB, low / MIB, high / MIB, truth / MIB), flush=True)
+    assert 0.95 * truth <= size <= 1.05 * truth + more or low <= truth + more and truth <= high
+
+
+def cpu_ns():
+    """Of all sessions so far"""
+    total = 0
+    for pid in w.kwsmond():
+        with open("/proc/%d/schedstat" % pid) as f:
+            total += int(f.read().split()[0])
+    return total
+
+
+def covered(lines, pid, start, end):
+    """Bytes of the range that the actions of these lines are of"""
+    pages = set()
+    for x in lines:
+        if x["type"] == "action" and x["pid"] == pid:
+            pages.update(range(max(x["start"], start) >> 12, min(x["end"], end) >> 12))
+    return len(pages) << 12
+
+
+def cold_left(workers):
+    """Bytes in RAM of what nobody uses"""
+    return sum(act_test.resident(p.pid, at + mib * MIB, (SIZE - mib) * MIB)
+               for (p, at), mib in zip(workers, HOT))
+
+
+@w.measured
+def group_together():
+    """Four commands look at a cgroup, at one budget, and each is right; one is killed"""
+    cpu = ("--cpu", "%d%%" % BUDGET)
+    cold = act_test.scheme("64K null null 5% 2s null pageout")
+    with act_test.swap(), group() as workers:
+        recorder = begin("record", "-o", path("group"), "--cgroup", "test", *cpu)
+        top = begin("top", "--json", "--cgroup", "test", *cpu)
+        export = begin("export", "openmetrics", "--live", "--cgroup", "test", "--interval", "1s",
+                       "-o", path("prom"), *cpu)
+        dry = begin("act", "--dry-run", "--json", "-s", cold, "--cgroup", "test", *cpu)
+        # of the cgroup, of the one below it, which has a row in top, and of the processes
+        w.wait_for("three sessions", lambda: len(w.kwsmond()) == 3, 40)
+        # what they take at first they repay
+        time.sleep(8)
+        began, before = time.monotonic(), cpu_ns()
+        time.sleep(6)
+        share = 100 * (cpu_ns() - before) / 1e9 / (time.monotonic() - began)
+        print("# three sessions take %.1f %% of a processor" % share, flush=True)
+        assert len(w.kwsmond()) == 3 and share < 2 * BUDGET, (w.kwsmond(), share)
+        lines = [json.loads(line) for line in end(dry)[0].splitlines()]
+        for (p, at), mib in zip(workers, HOT):
+            middle, end_ = at + mib * MIB, at + SIZE * MIB
+            used, idle = covered(lines, p.pid, at, middle), covered(lines, p.pid, middle, end_)
+            print("# would page out %.1f MiB, and %.1f that are in use" % (idle / MIB, used / MIB))
+            # some regions have both
+            assert idle > 0.8 * (end_ - middle) and used < 0.05 * (middle - at)
+        acting = begin("act", "--json", "-s", cold, "--cgroup", "test", "--cpu", "20%",
+                       "--quota-cpu", "100%")
+        cold_before = cold_left(workers)
+        w.wait_for("cold memory to go", lambda: cold_left(workers) < 0.05 * cold_before, 90)
+        top.kill()
+        rows = [json.loads(line) for line in top.communicate()[0].splitlines(True) if line.endswith("\n")]
+        w.wait_for("the end of its session", lambda: len(w.kwsmond()) == 2)
+        with open(path("prom")) as f:
+            metrics = dict(line.rsplit(" ", 1) for line in f if line.startswith("wsmon_working_set"))
+        rule = json.loads(end(acting)[0].splitlines()[-1])
+        assert rule["applied_bytes"] > 0.95 * cold_before and \
+            rule["refaulted_bytes"] < 0.05 * sum(HOT) * MIB, rule
+        end(export, signal.SIGTERM)
+        end(recorder)
+        w.wait_for("the end", none)
+        with open("/sys/module/wsmon/refcnt") as f:
+            assert int(f.read()) == 0
+        hot_left = [act_test.resident(p.pid, at, mib * MIB) for (p, at), mib in zip(workers, HOT)]
+        assert hot_left == [mib * MIB for mib in HOT], hot_left
+    truth = sum(HOT) * MIB
+    name = 'wsmon_working_set%s_bytes{cgroup="/test",class="all",window="1"}'
+    is_right("export", truth, *(float(metrics[name % x]) for x in ("", "_low", "_high")))
+    for name, size in ("/test", truth), ("/test/below", HOT[2] * MIB):
+        row = [x for x in rows if x["name"] == name][-1]
+        is_right("top %s" % name, size, row["bytes"], row["low"], row["high"])
+    out = wsmo("report", "summary", "--json", "--time", "3,", "-i", path("group")).stdout
+    row, = (x for x in map(json.loads, out.splitlines()) if x.get("class") == "anon")
+    is_right("record", truth, row["mean"], row["low"], row["high"])
+
+
+def a_slow_reader():
+    """It is stopped for a while, and loses records; another one loses none"""
+    with group():
+        slow, other = (begin("record", "-o", path(name), "--cgroup", "test") for name in ("slow", "other"))
+        for name in "slow", "other":
+            w.wait_for(name, lambda n=name: os.path.exists(path(n)))
+        slow.send_signal(signal.SIGSTOP)
+        fd = os.open("/dev/wsmon", os.O_RDWR)
+        # 4.6 MiB in a buffer of 4
+        for i in range(MARKS):
+            os.write(fd, b"mark=" + b"x" * 255)
+            if not i % 1000:
+                time.sleep(0.1)
+        os.close(fd)
+        slow.send_signal(signal.SIGCONT)
+        time.sleep(3)
+        end(other)
+        slow.send_signal(signal.SIGINT)
+        err = slow.communicate(timeout=60)[1]
+        assert slow.returncode == 0 and "LOST" in err, err
+    kinds = {}
+    for name in "slow", "other":
+        with open(path(name), "rb") as f:
+            kinds[name] = [(r.type, getattr(r, "records", 0)) for r in wsmon.read(f)[1]]
+    assert kinds["other"].count(("MARK", 0)) == MARKS and not any(kind == "LOST" for kind, _ in kinds["other"])
+    there = kinds["slow"].count(("MARK", 0))
+    lost = sum(n for kind, n in kinds["slow"] if kind == "LOST")
+    print("# %d of %d marks are there, %d records were lost" % (there, MARKS, lost))
+    assert 10000 < there < MARKS and MARKS - there <= lost < MARKS - there + 100
+    # and it goes on
+    kinds = [kind for kind, _ in kinds["slow"]]
+    assert "TOTAL" in kinds[kinds.index("LOST"):], kinds[-20:]
+
+
+w.need("wsmo", "hotset")
+w.main(group_together, a_slow_reader, together, leaves, attributes, marks, stacks, overlapping)

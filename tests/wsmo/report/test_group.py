@@ -135,7 +135,7 @@ def other_views():
 
 
 def cgroup(accept=False):
-    """A cgroup has a name, and no target."""
+    """A cgroup has a name; its processes have no figures of their own but their memory."""
     name, data = "/system.slice/x.service", samples.cgroup()
     for view in "wss", "summary":
         args = ("report", view, "-i", "-")
@@ -149,8 +149,10 @@ def cgroup(accept=False):
     first, *rest = lines("summary", data=data)
     ok(first["type"] == "group" and first["name"] == name and first["targets"] is None and
        first["members_max"] == 6 and rest[-1]["intervals"] == 4 and
-       [x["type"] for x in rest] == ["wss_summary"] * 3 + ["recording"],
+       [x["type"] for x in rest] == ["wss_summary"] * 3 + ["memory"] * 2 + ["recording"],
        "summary: the cgroup, its classes, the recording", first, rest)
+    ok([(x["pid"], x["comm"], x["rss_max"] >> 20, x["exit_t"]) for x in rest if x["type"] == "memory"] ==
+       [(301, "nginx", 63, None), (300, "php", 20, 4)], "and the largest processes, by size", rest)
     first = lines("summary", "--time", "3.5,", data=samples.cgroup(b"/"))[0]
     ok(first["name"] == "all processes", "the root's name", first)
     for view, status in ("hot", 0), ("regions", 0), ("heatmap", 1):

@@ -7,7 +7,6 @@
  * What changes between that and the action is for the kernel to refuse; refusals are
  * counted. All actions are advice: none changes the contents of memory.
  */
-#include <time.h>
 
 #include "act.h"
 #include "cli/cli.h"
@@ -18,14 +17,6 @@
 
 /* Max. time for a target: the stream, signals and the governor wait meanwhile */
 #define SLICE		(100 * NSEC_PER_MSEC)
-
-static __u64 cpu_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 static void fail(struct wsmon_rec_act *st, int err)
 {
@@ -194,9 +185,9 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 	__u64 addr = s->start, cpu;
 
 	while (addr < s->end) {
-		cpu = cpu_now();
+		cpu = clock_cpu();
 		addr = apply_next(a, t, s, addr, e);
-		cpu = cpu_now() - cpu;
+		cpu = clock_cpu() - cpu;
 		a->stat[s->rule].cpu_ns += cpu;
 		if (a->dry_run)
 			continue;

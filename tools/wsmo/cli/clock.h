@@ -18,4 +18,13 @@ static inline __u64 clock_now(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+/** clock_cpu() - return the CPU time of this thread in nanoseconds */
+static inline __u64 clock_cpu(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
 #endif /* WSMO_CLOCK_H */

@@ -161,6 +161,8 @@ static void tick(struct record *r, struct loop *l)
 		return;
 	l->tick_ns += (now - l->tick_ns) / NSEC_PER_SEC * NSEC_PER_SEC +
 		      NSEC_PER_SEC;
+	if (r->session.cgroup)
+		members_tick(&r->members, r->session.cgroup, &r->targets, &r->output);
 	targets_memory(&r->targets, 0, &r->output);
 	record_mappings(r);
 	if (r->hooks.tick)

@@ -12,6 +12,7 @@
 #include "libwsmon/pack.h"
 #include "mapper.h"
 #include "marks.h"
+#include "members.h"
 #include "output.h"
 #include "session/debugfs.h"
 #include "session/procfs.h"
@@ -57,7 +58,8 @@ struct record_hooks {
  * @output:	the file's side
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
- * @targets:	targets
+ * @targets:	targets; of a cgroup the largest @members
+ * @members:	of a cgroup
  * @maps:	for the areas' names
  * @mapper:	for MAPPING records
  * @packer:	makes snapshots small
@@ -92,6 +94,7 @@ struct record {
 	struct child child;
 	int signal_fd;
 	struct targets targets;
+	struct members members;
 	struct maps maps;
 	struct mapper mapper;
 	struct packer packer;

@@ -177,6 +177,7 @@ int record_finish(struct record *r, int status)
 	mapper_free(&r->mapper);
 	packer_free(&r->packer);
 	targets_free(&r->targets);
+	members_free(&r->members);
 	free(r->pids.pid);
 	free(r->session.cgroup);
 	return status;

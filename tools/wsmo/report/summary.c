@@ -391,12 +391,26 @@ static struct cell max_cell(const struct running *s)
 	return s->n ? cell_u(s->max) : (struct cell){ 0 };
 }
 
+static int by_rss(const void *x, const void *y)
+{
+	const struct target_sums *a = x, *b = y;
+
+	return COMPARE(b->rss.max, a->rss.max) ?: COMPARE(a->pid, b->pid);
+}
+
 static void print_memory(const struct report *rp)
 {
-	struct table *table = report_table(rp, &memory_desc);
 	const struct summary *s = rp->data;
+	struct table *table;
 	size_t i;
 
+	if (rp->of_cgroup) {
+		/* nobody looks for them any more */
+		qsort(s->targets.base, s->targets.nr, sizeof(struct target_sums), by_rss);
+		if (rp->out.format == TABLE_HUMAN)
+			fputs("Processes with at least 5 % of the memory of all (RSS):\n", rp->out.f);
+	}
+	table = report_table(rp, &memory_desc);
 	for (i = 0; i < s->targets.nr; i++) {
 		const struct target_sums *t =
 			(const struct target_sums *)s->targets.base + i;
@@ -440,8 +454,8 @@ static void summary_end(struct report *rp)
 	size_t i;
 
 	for (i = !has_group(s); i < ARRAY_SIZE(print); i++) {
-		/* of processes alone */
-		if (rp->of_cgroup && (print[i] == print_touched || print[i] == print_memory))
+		if ((rp->of_cgroup && print[i] == print_touched) ||
+		    (print[i] == print_memory && !s->targets.nr))
 			continue;
 		if (i > !has_group(s) && rp->out.format != TABLE_JSON)
 			fputc('\n', rp->out.f);
