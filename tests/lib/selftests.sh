@@ -5,10 +5,11 @@
 # and "make soak" run all of them everywhere. To be sourced at the top of the tree.
 # shellcheck disable=SC2034 # used where this is sourced
 declare -A selftests=(
+	[arm64]="lifecycle shared_bits stacks"
 	[6.12]="accuracy act cgroup checkout children hot pace processes stacks wsmo"
 	[6.1]="accuracy device export group lifecycle peaks readers regions secondary start"
 	[newest]="accuracy children device group lifecycle regions"
-	[debug]="act_huge buffer device group input lifecycle regions security"
+	[debug]="act_huge buffer device group input lifecycle regions"
 )
 
 # selftests_of KERNEL: their files' names

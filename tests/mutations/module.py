@@ -109,9 +109,9 @@ MUTATIONS = [
          "	if (!buffer_put_lost(b, rec->time_ns)) {")]),
     ("reported_again_for_ever", "6.12", SELF + "buffer_test.py", [
         (BUFFER, "!(owed && b->owed && room)", "!b->owed")]),
-    ("anybody_may_open", "6.12", SELF + "security_test.py", [
+    ("anybody_may_open", "6.12", SELF + "input_test.py", [
         (STATE, "capable(CAP_SYS_ADMIN) ? 0 : -EPERM", "0")]),
-    ("pids_of_the_host", "6.12", SELF + "security_test.py", [
+    ("pids_of_the_host", "6.12", SELF + "input_test.py", [
         ("module/wsmon_stream.c", "pid_nr_ns(t->pid, t->session->ns)", "pid_nr(t->pid)")]),
     ("bit_not_given_back", "6.12", stress("reclaim_undisturbed"), [
         (YOUNG, "	if (!folio_test_young(folio))\n		folio_set_young(folio);\n", "")]),
@@ -132,8 +132,6 @@ MUTATIONS = [
          "	if (pud_none(pud))\n		return true;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
         ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
-    ("flush_not_sent", "arm64", SELF + "accuracy_test.py", [
-        (ARM64, "	__tlbi(aside1is, asid);\n", "")]),
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
         (ARM64, "return pte_valid_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Folios of 64 KiB. On arm64 their entries share one translation and one Access flag
+(contpte): a block of which one page is used counts in full. On x86 each page has its bit.
+"""
+import atexit
+import os
+import time
+
+import wsmontest as w
+
+FOLIOS = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/"
+MIB = 1 << 20
+
+
+def choose(size, value):
+    """Until the test ends"""
+    path = FOLIOS.replace("64kB", size) + "enabled"
+    with open(path) as f:
+        before = f.read().split("[")[1].split("]")[0]
+
+    def write(text):
+        with open(path, "w") as f:
+            f.write(text)
+
+    atexit.register(write, before)
+    write(value)
+
+
+def allocated():
+    with open(FOLIOS + "stats/anon_fault_alloc") as f:
+        return int(f.read())
+
+
+def estimate(advice):
+    """MiB of 16 in use, if of each second 64 KiB one page is. Not many, and not looked at
+    often: without hardware that sets the flag, each access after a look is a fault with 16
+    flushes, which are slow in an emulator."""
+    code = ("m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "m.madvise(mmap.%s)\n"
+            "m[::4096] = b'x' * (4 << 10)\n"
+            "print('filled', flush=True)\n"
+            "while True:\n"
+            "    m[::2 << 16] = b'x' * 128\n"
+            "    time.sleep(0.02)\n" % advice)
+    sizes = []
+    with w.Target(code) as t:
+        assert t.process.stdout.readline() == "filled\n"
+        w.must_put("attrs", "sample_us=500000 aggr_us=1000000 update_us=1000000 window_us=1000000 "
+                   "max_regions=1000 cpu_permille=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(4)
+        for _ in range(10):
+            time.sleep(1)
+            sizes += [int(x["bytes"]) / MIB for x in w.lines("wss") if x["class"] == "anon"]
+        w.must_put("target", "\n")
+    print("# %s: %s MiB" % (advice, " ".join("%.1f" % s for s in sizes)), flush=True)
+    return sorted(sizes)[len(sizes) // 2]
+
+
+@w.measured
+def pages_alone():
+    assert estimate("MADV_NOHUGEPAGE") < 4
+
+
+@w.measured
+def folios():
+    before = allocated()
+    size = estimate("MADV_HUGEPAGE")
+    assert allocated() - before > 200, "no folios of 64 KiB"
+    if os.uname().machine == "aarch64":
+        assert 7 < size < 11, size
+    else:
+        assert size < 4, size
+
+
+if not os.path.exists(FOLIOS + "stats"):
+    w.skip("this kernel has no folios of 64 KiB")
+choose("2048kB", "never")
+choose("64kB", "madvise")
+w.main(pages_alone, folios)
