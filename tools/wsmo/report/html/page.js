@@ -345,7 +345,7 @@ function drawAnew() {
 }
 
 /* A cgroup is recorded as a whole: no process has addresses */
-if (!Object.keys(data.names).length)
+if (data.wss.length && !data.wss.some(s => s.pid))
 	for (const id of ["maps", "hot", "regions"])
 		byId(id).closest("section").hidden = true;
 tables();
