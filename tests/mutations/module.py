@@ -43,17 +43,6 @@ MUTATIONS = [
         ("module/wsmon_hold.c", "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
          PLAIN_STORE), DELAY_H]),
-    ("freed_page_table_entered", "newest", stress("tables", 20), [
-        (WALK, "	rcu_read_lock();\n	/* after it was read",
-         "	usleep_range(50, 100);\n	rcu_read_lock();\n	/* after it was read"),
-        (WALK, "if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp))))", "if (0)"),
-        (WALK, "if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))", "if (1)"),
-        (WALK, "#include <linux/fs.h>", "#include <linux/delay.h>\n#include <linux/fs.h>")]),
-    ("lock_of_freed_page_table_taken", "newest", stress("tables", 20), [
-        (WALK, "	rcu_read_lock();\n	/* after it was read",
-         "	usleep_range(50, 100);\n	rcu_read_lock();\n	/* after it was read"),
-        (WALK, "if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp))))", "if (0)"),
-        (WALK, "#include <linux/fs.h>", "#include <linux/delay.h>\n#include <linux/fs.h>")]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
         "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
         (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
