@@ -246,7 +246,7 @@ MUTATIONS = [
          "		target_last_look(ss, t, kept, now);\n")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
-    ("first_memory_not_counted", "6.12", SELF + "start_test.py", [
+    ("first_memory_not_counted", None, UNIT, [
         (FIT, "		r->origin_ns = f->origin;\n", "")]),
     ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
         (WALK, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"

@@ -247,7 +247,7 @@ static void history_stays(struct kunit *test)
 	for (i = 0; i < w->rs.nr; i++)
 		w->rs.r[i].draws = 9;
 	world_fill(w, t->new, MAX_MAPS, 100);
-	wsmon_regions_fit(&w->rs, &w->sp, 2, 0);
+	wsmon_regions_fit(&w->rs, &w->sp, 2, 7);
 	for (i = 0; i < w->rs.nr; i++) {
 		const struct wsmon_region *r = &w->rs.r[i];
 		bool within = false, apart = true;
@@ -261,9 +261,11 @@ static void history_stays(struct kunit *test)
 		if (within)
 			KUNIT_EXPECT_EQ_MSG(test, r->draws, 9, "%llx-%llx",
 					    r->start, r->end);
-		if (apart)
-			KUNIT_EXPECT_EQ_MSG(test, r->draws, 0, "%llx-%llx",
-					    r->start, r->end);
+		if (!apart)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, r->draws, 0, "%llx-%llx", r->start, r->end);
+		/* its memory did not exist before that */
+		KUNIT_EXPECT_EQ_MSG(test, r->origin_ns, 7, "%llx-%llx", r->start, r->end);
 	}
 }
 
