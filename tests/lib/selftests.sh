@@ -6,9 +6,9 @@
 # shellcheck disable=SC2034 # used where this is sourced
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
-	[6.12]="accuracy act cgroup checkout children hot pace processes stacks wsmo"
-	[6.1]="accuracy device export group lifecycle peaks readers regions secondary start"
-	[newest]="accuracy children device group lifecycle regions"
+	[6.12]="accuracy act cgroup checkout children hot pace processes stacks start wsmo"
+	[6.1]="accuracy device export group lifecycle peaks readers regions secondary"
+	[newest]="children group lifecycle regions"
 	[debug]="act_huge buffer device group input lifecycle regions"
 )
 
