@@ -19,12 +19,12 @@
 
 static inline unsigned int wsmon_pte_span(pte_t pte)
 {
-	return pte_valid_cont(pte) ? CONT_PTES : 1;
+	return pte_valid(pte) && pte_cont(pte) ? CONT_PTES : 1;
 }
 
 static inline unsigned int wsmon_pmd_span(pmd_t pmd)
 {
-	return pte_valid_cont(pmd_pte(pmd)) ? CONT_PMDS : 1;
+	return pte_valid(pmd_pte(pmd)) && pmd_cont(pmd) ? CONT_PMDS : 1;
 }
 
 static inline bool wsmon_maps_old(void)
@@ -87,7 +87,8 @@ static inline bool wsmon_tlb_can_flush(void)
 /*
  * Have all processors drop the translations of an mm: the instruction is broadcast, and
  * nobody is interrupted. This is flush_tlb_mm() without MMU notifiers, which are not
- * exported: only the processors' TLBs matter here.
+ * exported, and without what frees of pages need on some processors: only accesses would
+ * be missed.
  */
 static inline void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 				   struct mm_struct *mm)

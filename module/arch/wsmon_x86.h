@@ -50,8 +50,10 @@ static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
 	/* kern_pcid() and user_pcid(); asm/tlb.h is for built-in code only */
 	pcid = asid + 1;
 	wsmon_invlpgb(pcid);
+#ifdef CONFIG_MITIGATION_PAGE_TABLE_ISOLATION
 	if (boot_cpu_has(X86_FEATURE_PTI))
 		wsmon_invlpgb(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
+#endif
 	return !READ_ONCE(mm->context.asid_transition);
 }
 #else
