@@ -122,7 +122,7 @@ MUTATIONS = [
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
         ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
-        (ARM64, "return pte_valid_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
+        (ARM64, "return pte_valid(pte) && pte_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
