@@ -167,7 +167,7 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
 	@echo 'make check      the tests, in virtual machines where they need one'
-	@echo 'make check-all  each selftest on each kernel; takes hours'
+	@echo 'make check-all  each selftest on each kernel, other kernels, packages; long'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make check-races  the same, in a kernel that looks for data races'
 	@echo 'make soak       check-debug with all selftests, SECS=60 for each stress test'
