@@ -17,6 +17,7 @@ completiondir ?= $(prefix)/share/bash-completion/completions
 zshcompletiondir ?= $(prefix)/share/zsh/site-functions
 # wsmo looks for them beside its own directory
 schemedir = $(bindir)/../share/wsmon/schemes
+preloaddir = $(bindir)/../lib/wsmo
 
 .PHONY: all
 all: module wsmo libwsmon
@@ -30,8 +31,8 @@ $(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
 	cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/include $(@D)/
 	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 modules
 
-# Modules that use it: the sample, and what the tests load
-TEST_MODULES := $(wildcard tests/selftests/programs/wsmon_*.c)
+# Modules that use it, or are beside it: the sample, and what tests and benches load
+TEST_MODULES := $(wildcard tests/selftests/programs/wsmon_*.c bench/guest/wsmon_*.c)
 .PHONY: samples
 samples: $(O_MODULE)/samples/wsmon_sample.ko
 
@@ -108,9 +109,11 @@ install-user: install-wsmo libwsmon
 	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
 
 install-wsmo: wsmo completion man
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(schemedir) \
+		$(DESTDIR)$(preloaddir)
 	install -m 755 $(WSMO_PROGRAMS:%=out/bin/%) $(DESTDIR)$(bindir)/
 	install -m 644 tools/wsmo/schemes/* $(DESTDIR)$(schemedir)/
+	install -m 644 $(WSMO_ALLOC) $(DESTDIR)$(preloaddir)/
 	install -m 644 $(MAN) $(DESTDIR)$(mandir)/man1/
 	install -D -m 644 out/share/wsmo.bash $(DESTDIR)$(completiondir)/wsmo
 	install -D -m 644 out/share/wsmo.zsh $(DESTDIR)$(zshcompletiondir)/_wsmo
@@ -146,7 +149,7 @@ uninstall:
 	rm -f $(DESTDIR)$(libdir)/libwsmon.a $(DESTDIR)$(libdir)/libwsmon.so*
 	rm -f $(DESTDIR)$(includedir)/wsmon.h $(DESTDIR)$(includedir)/libwsmon.h
 	rm -f $(DESTDIR)$(pkgconfigdir)/libwsmon.pc
-	rm -rf $(DESTDIR)$(schemedir)
+	rm -rf $(DESTDIR)$(schemedir) $(DESTDIR)$(preloaddir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*
 
 .PHONY: clean

@@ -54,6 +54,9 @@ def _attrs(body):
         detector, a.peak_window, gain, adapt = struct.unpack_from("<4I", body, _ATTRS.size + 4)
         a.peak_detector = _name(("off", "sigma", "fano"), detector)
         a.peak_gain, a.peak_adapt = gain / 1000, adapt / 1000
+    a.precision = 0
+    if len(body) >= _ATTRS.size + 32:
+        a.precision = struct.unpack_from("<I", body, _ATTRS.size + 28)[0]
     return a
 
 
@@ -160,6 +163,11 @@ def _fields(fmt, names):
     return lambda b: dict(zip(names, layout.unpack_from(b)))
 
 
+def _who(b):
+    names = "pid tid address ip bytes waited_ns flags cpu node cpu_node".split()
+    return dict(zip(names, struct.unpack_from("<II4QIIii", b)), comm=_text(b[56:72]))
+
+
 def _proc(b):
     pid, _, rss, swap, vsize = struct.unpack_from("<IIQQQ", b)
     # older writers have no pss; 0: it was not read
@@ -195,6 +203,8 @@ _KINDS = {
     16: ("MAPPING", _mapping),
     17: ("GROUP", _group),
     18: ("TOTAL", _total),
+    20: ("WHO", _who),
+    21: ("ALLOC", _fields("4I2Q", "pid kind stack reserved addr bytes")),
 }
 
 

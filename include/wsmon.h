@@ -83,7 +83,12 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 				 */							\
 	X(TOTAL, "total")	/* a working set size of all members together, after	\
 				 * each GROUP						\
-				 */
+				 */							\
+	X(INDEX, "index")	/* wsmo: which parts of the file are of which time; the	\
+				 * last one ends the file				\
+				 */							\
+	X(WHO, "who")		/* with who_rate: a thread touched a page */						\
+	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its end */
 
 #define WSMON_REC_ENUM(id, name)	WSMON_REC_##id,
 enum wsmon_record_type {
@@ -136,6 +141,13 @@ struct wsmon_attrs {
 	__u32 peak_gain;	/* gain of the threshold, in 1/1000 */
 	__u32 peak_adapt;	/* weight in the mean of estimates within a peak, in 1/1000 */
 	__u32 follow;		/* 1: children of members become members, see @members; or 0 */
+	/*
+	 * max. pages a second that are made to fault at their next access, to see who touches
+	 * them: WHO records; 0: none
+	 */
+	__u32 who_rate;
+	/* half-width wanted, in 1/1000 of the working set; 0: as narrow as can be */
+	__u32 precision;
 };
 
 /* The beginning of a stream or file */
@@ -326,6 +338,7 @@ struct wsmon_rec_peak {
 /* struct wsmon_rec_stack.reason */
 #define WSMON_STACK_PEAK	0	/* peak @number began */
 #define WSMON_STACK_MARK	1	/* mark @number was set */
+#define WSMON_STACK_ALLOC	2	/* ALLOC records with @stack @number allocated there */
 
 /* Max. frames of a stack */
 #define WSMON_STACK_FRAMES	256
@@ -339,7 +352,7 @@ struct wsmon_rec_stack {
 	__u32 pid;		/* the target; its MAPPING records say what is at the addresses */
 	__u32 tid;		/* the thread, in the same pid namespace */
 	__u32 reason;		/* WSMON_STACK_* */
-	__u32 number;		/* number of the peak or mark */
+	__u32 number;		/* number of the peak or mark, or of the stack itself */
 	__u64 stopped_ns;	/* how long the thread was stopped */
 	__u32 flags;		/* WSMON_STACK_CUT */
 	__u32 error;		/* errno if it could not be taken; there are no frames then */
@@ -349,7 +362,7 @@ struct wsmon_rec_stack {
 	char comm[WSMON_COMM_LEN]; /* name of the thread */
 	/*
 	 * innermost first: of the first frame (and of signal frames) the next instruction, of
-	 * the others the return address less one
+	 * the others, and with WSMON_STACK_ALLOC of all, the return address less one
 	 */
 	__u64 pc[];
 };
@@ -436,12 +449,21 @@ struct wsmon_rec_stats {
 	/* processes monitored: targets alive and, with follow, what they and others forked */
 	__u64 members;
 	__u64 unfollowed;	/* children of members that are not, as there was no room */
+	/* With who_rate: pages that were made to fault at their next access */
+	__u64 who_armed;
+	__u64 who_absent;	/* pages that were not mapped, and would fault anyway */
+	__u64 who_seen;		/* those of both that were touched: WHO records */
+	__u64 who_restored;	/* those of @who_armed that were not */
+	/* pages left alone: of locked memory, of devices, or because a lock was busy */
+	__u64 who_skipped;
+	__u64 who_huge;		/* pages left alone because they are part of a huge page */
 };
 
 /* struct wsmon_rec_end.reason */
 #define WSMON_END_REASONS(X)								\
 	X(STOPPED, "stopped")			/* on request, or the module was unloaded */ \
-	X(TARGETS_GONE, "targets gone")		/* every target is gone */
+	X(TARGETS_GONE, "targets gone")		/* every target is gone */		\
+	X(ROTATED, "rotated")			/* wsmo: the next file continues it */
 
 #define WSMON_END_ENUM(id, name)	WSMON_END_##id,
 enum { WSMON_END_REASONS(WSMON_END_ENUM) WSMON_NR_END_REASONS };
@@ -513,6 +535,57 @@ struct wsmon_rec_act {
 	char text[];		/* the rule */
 };
 
+/* Max. of attribute who_rate */
+#define WSMON_WHO_RATE_MAX	10000
+
+/* struct wsmon_rec_who.flags */
+#define WSMON_WHO_WRITE		0x1	/* it was written, else read */
+#define WSMON_WHO_EXEC		0x2	/* an instruction was fetched */
+#define WSMON_WHO_KERNEL	0x4	/* by the kernel, in a system call made at @ip */
+#define WSMON_WHO_NEW		0x8	/* the page was not mapped before: a first touch */
+
+/*
+ * WSMON_REC_WHO: a thread was the first to touch a page after a random moment. Reported up to
+ * an aggregation interval later.
+ */
+struct wsmon_rec_who {
+	struct wsmon_record rec;	/* @time_ns: when it was touched */
+	__u32 pid;
+	__u32 tid;		/* the thread, in the same pid namespace */
+	__u64 address;		/* what it accessed */
+	__u64 ip;		/* the instruction */
+	__u64 bytes;		/* memory of the target that this page stands for */
+	__u64 waited_ns;	/* time since the random moment */
+	__u32 flags;		/* WSMON_WHO_* */
+	__u32 cpu;		/* the processor */
+	__s32 node;		/* NUMA node of the page, -1 if it was not mapped */
+	__s32 cpu_node;		/* NUMA node of @cpu */
+	char comm[WSMON_COMM_LEN]; /* name of the thread */
+};
+
+/* struct wsmon_rec_alloc.kind */
+#define WSMON_ALLOC_START	0	/* of a program: none before is its */
+#define WSMON_ALLOC_MALLOC	1	/* malloc() and its family allocated */
+#define WSMON_ALLOC_FREE	2	/* a sampled one was freed, or reallocated */
+#define WSMON_ALLOC_MMAP	3	/* anonymous memory was mapped */
+#define WSMON_ALLOC_MUNMAP	4	/* a range was unmapped, or mapped anew */
+#define WSMON_ALLOC_LOST	5	/* events were lost */
+
+/*
+ * WSMON_REC_ALLOC: a sample of the allocations of a target, and what became of them. An
+ * allocation is sampled with probability 1 - exp(-size / rate), independently of all others.
+ */
+struct wsmon_rec_alloc {
+	struct wsmon_record rec;
+	__u32 pid;
+	__u32 kind;		/* WSMON_ALLOC_* */
+	__u32 stack;		/* MALLOC, MMAP: number of the STACK record, which is before */
+	__u32 reserved;
+	__u64 addr;		/* what was allocated, or freed */
+	/* in bytes, 0 with FREE; with START the rate; with LOST the number of events */
+	__u64 bytes;
+};
+
 /* WSMON_REC_PACKED: one SNAPSHOT record, packed */
 struct wsmon_rec_packed {
 	struct wsmon_record rec;
@@ -523,6 +596,32 @@ struct wsmon_rec_packed {
 	 * the bytes of its regions transposed; see Documentation/reference/abi.rst
 	 */
 	__u8 data[];
+};
+
+/*
+ * A part of a file that has only records of what was observed: SNAPSHOT, PACKED, WSS, GROUP,
+ * TOTAL, PROC and STATS. Who does not want the time can leave it out.
+ */
+struct wsmon_index_run {
+	__u64 offset;		/* of its first byte in the file */
+	__u64 bytes;
+	__u64 from_ns;		/* the earliest time of its records */
+	__u64 to_ns;		/* the latest */
+};
+
+/* Max. runs of an INDEX record */
+#define WSMON_INDEX_RUNS	128
+
+/*
+ * WSMON_REC_INDEX: to be read from the end of the file: its last record is one without runs. A
+ * file that was cut off has none there. Parts between runs are to be read in any case.
+ */
+struct wsmon_rec_index {
+	struct wsmon_record rec;
+	__u64 before;		/* offset of the INDEX record before this one, 0 if there is none */
+	__u32 nr;		/* runs in this record, at most WSMON_INDEX_RUNS */
+	__u32 reserved;
+	/* these runs follow, as struct wsmon_index_run, ascending, after those of @before */
 };
 
 #endif /* _UAPI_WSMON_H */

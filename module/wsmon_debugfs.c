@@ -154,8 +154,8 @@ static int attrs_show(struct seq_file *m, void *unused)
 	seq_printf(m, "peak_window=%u\n", a.peak_window);
 	attrs_show_milli(m, "peak_gain", a.peak_gain);
 	attrs_show_milli(m, "peak_adapt", a.peak_adapt);
-	seq_printf(m, "peak_detector=%s\nfollow=%u\n",
-		   wsmon_detector_name(a.peak_detector), a.follow);
+	seq_printf(m, "peak_detector=%s\nfollow=%u\nwho_rate=%u\nprecision=%u\n",
+		   wsmon_detector_name(a.peak_detector), a.follow, a.who_rate, a.precision);
 	return 0;
 }
 
@@ -381,21 +381,21 @@ static int stats_show(struct seq_file *m, void *unused)
 		wsmon_stats_fill(&s, wsmon.session);
 	wsmon_debugfs_buffer_lost(&s);
 	mutex_unlock(&wsmon.lock);
-	seq_printf(m, "rounds=%llu\nlate_rounds=%llu\nmissed=%llu\n",
-		   s.rounds, s.late_rounds, s.missed);
-	seq_printf(m, "checks=%llu\narms=%llu\nflushes=%llu\n",
-		   s.checks, s.arms, s.flushes);
-	seq_printf(m, "walk_ns=%llu\nflush_ns=%llu\nadapt_ns=%llu\nemit_ns=%llu\n",
-		   s.walk_ns, s.flush_ns, s.adapt_ns, s.emit_ns);
+	seq_printf(m, "rounds=%llu\nlate_rounds=%llu\nmissed=%llu\nchecks=%llu\narms=%llu\n",
+		   s.rounds, s.late_rounds, s.missed, s.checks, s.arms);
+	seq_printf(m, "flushes=%llu\nwalk_ns=%llu\nflush_ns=%llu\nadapt_ns=%llu\nemit_ns=%llu\n",
+		   s.flushes, s.walk_ns, s.flush_ns, s.adapt_ns, s.emit_ns);
 	seq_printf(m, "cpu_ns=%llu\nmax_hold_ns=%llu\nlost_records=%llu\nlost_bytes=%llu\n",
 		   s.cpu_ns, s.max_hold_ns, s.lost_records, s.lost_bytes);
 	seq_printf(m, "targets=%u\nregions=%u\nsamples=%u\nbudget=%u\n",
 		   s.targets, s.regions, s.samples, s.budget);
 	seq_printf(m, "sample_ns=%llu\nremote_ns=%llu\nidle_rounds=%llu\nlate_p50_ns=%llu\n",
 		   s.sample_ns, s.remote_ns, s.idle_rounds, s.late_p50_ns);
-	seq_printf(m, "late_p99_ns=%llu\nlate_max_ns=%llu\nhold_p99_ns=%llu\n",
-		   s.late_p99_ns, s.late_max_ns, s.hold_p99_ns);
-	seq_printf(m, "members=%llu\nunfollowed=%llu\n", s.members, s.unfollowed);
+	seq_printf(m, "late_p99_ns=%llu\nlate_max_ns=%llu\nhold_p99_ns=%llu\nmembers=%llu\n",
+		   s.late_p99_ns, s.late_max_ns, s.hold_p99_ns, s.members);
+	seq_printf(m, "unfollowed=%llu\nwho_armed=%llu\nwho_absent=%llu\nwho_seen=%llu\n"
+		   "who_restored=%llu\nwho_skipped=%llu\nwho_huge=%llu\n", s.unfollowed,
+		   s.who_armed, s.who_absent, s.who_seen, s.who_restored, s.who_skipped, s.who_huge);
 	return 0;
 }
 

@@ -4,7 +4,9 @@
  */
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
 #include <linux/sched.h>
 
 #include "wsmon_walk.h"
@@ -17,7 +19,7 @@ void wsmon_walk_leave_table(struct wsmon_walk *w)
 {
 	if (!w->ptl)
 		return;
-	/* for sparse: the cursor holds both since walk_enter_table() */
+	/* for sparse: the cursor holds both since wsmon_walk_enter_table() */
 	__acquire(RCU);
 	__acquire(w->ptl);
 	spin_unlock(w->ptl);
@@ -35,6 +37,69 @@ void wsmon_walk_leave_mapping(struct wsmon_walk *w)
 	w->shared = NULL;
 	w->vma = NULL;
 	w->mapping.end = 0;
+}
+
+/**
+ * wsmon_walk_find_mapping - look up an address among the mappings
+ * @w:		the walk, the mmap lock held
+ * @addr:	the address
+ *
+ * Return: its mapping, also in @vma; NULL if it has none that can be sampled.
+ */
+struct vm_area_struct *wsmon_walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+
+	if (wsmon_range_holds(&w->mapping, addr))
+		return w->vma;
+	wsmon_walk_leave_mapping(w);
+	vma = find_vma(w->pass.mm, addr);
+	w->mapping = (struct wsmon_range){ addr, addr + 1 };
+	if (!vma || addr < vma->vm_start)
+		return NULL;
+	w->mapping = (struct wsmon_range){ vma->vm_start, vma->vm_end };
+	if (!wsmon_vma_usable(vma))
+		return NULL;
+	if (wsmon_vma_may_share_tables(vma)) {
+		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
+			w->busy = true;
+			w->mapping.end = 0;
+			return NULL;
+		}
+		w->shared = vma->vm_file->f_mapping;
+	}
+	w->vma = vma;
+	return vma;
+}
+
+/**
+ * wsmon_walk_enter_table - have the cursor enter a page table
+ * @w:		the walk, in the mapping of @addr
+ * @pmdp:	where its entry is
+ * @pmd:	its entry, as it was read
+ * @addr:	an address that it has
+ *
+ * Return: true with the table's lock held; false if the table went away.
+ */
+bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
+{
+	rcu_read_lock();
+	/* after it was read the table may have been freed, and its lock with it */
+	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
+		rcu_read_unlock();
+		return false;
+	}
+	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
+	w->ptl = pte_lockptr(w->pass.mm, &pmd);
+	spin_lock(w->ptl);
+	w->table = wsmon_range_around(addr, PMD_SIZE);
+	/* for sparse: the cursor holds both until wsmon_walk_leave_table() */
+	__release(w->ptl);
+	__release(RCU);
+	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
+		return true;
+	wsmon_walk_leave_table(w);
+	return false;
 }
 
 /** wsmon_walk_unlock - release all that the walk holds */

@@ -17,6 +17,7 @@
  *	buffer		records wait here
  *	state		lock, attributes, memory of a session
  *	vaddr		mappings of a target, its mmap lock
+ *	who/		the second sampler: hint faults
  *	cgroup		processes of a cgroup		kept	memory of members that is kept
  *	member		processes of a session	probes	fork, exec and exit as they happen
  *	task		threads of a target
@@ -45,6 +46,7 @@
 
 struct pid_namespace;
 struct seq_file;
+struct wsmon_who_slot;
 
 /*
  * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
@@ -69,7 +71,8 @@ struct wsmon_monitor *wsmon_monitor_create(void);
 void wsmon_monitor_free(struct wsmon_monitor *mon);
 int wsmon_lock(struct wsmon_monitor *mon);
 void wsmon_lock_anyway(struct wsmon_monitor *mon);
-struct wsmon_attrs wsmon_session_attrs(struct wsmon_session *ss);
+void wsmon_session_share_budget(struct wsmon_session *ss);
+void wsmon_session_begin_pace(struct wsmon_session *ss);
 void wsmon_session_count(int by);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 int wsmon_may_open(void);
@@ -175,6 +178,7 @@ void wsmon_members_follow(struct wsmon_session *ss, bool follow);
 void wsmon_members_watch(struct wsmon_session *ss);
 void wsmon_members_unwatch(struct wsmon_session *ss);
 bool wsmon_members_update(struct wsmon_session *ss);
+void wsmon_members_rest(struct wsmon_session *ss, bool rest);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
 u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_shared(const struct wsmon_member *m);
@@ -200,7 +204,16 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
+const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);
+u32 wsmon_group_regions(const struct wsmon_session *ss);
 u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target);
+
+/* who/wsmon_who.c: the second sampler */
+bool wsmon_who_possible(void);
+int wsmon_who_begin(struct wsmon_session *ss);
+void wsmon_who_free(struct wsmon_session *ss);
+void wsmon_who_round(struct wsmon_session *ss, u64 now);
+void wsmon_who_leave(struct wsmon_session *ss);
 
 /* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40
@@ -259,6 +272,7 @@ void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
 void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *text, size_t len);
+void wsmon_stream_who(const struct wsmon_target *t, const struct wsmon_who_slot *s);
 void wsmon_stream_exited(const struct wsmon_target *t);
 void wsmon_stream_group(const struct wsmon_session *ss, u64 now);
 void wsmon_stream_stats(const struct wsmon_session *ss);

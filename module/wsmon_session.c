@@ -45,7 +45,9 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 	}
 	wsmon_members_follow(ss, mon->attrs.follow);
 	wsmon_members_watch(ss);
-	err = wsmon_cgroup_scan(ss);
+	err = mon->attrs.who_rate ? wsmon_who_begin(ss) : 0;
+	if (!err)
+		err = wsmon_cgroup_scan(ss);
 	if (err) {
 		/* it never ran: no probe wakes it before @thread is set */
 		kthread_stop(thread);
@@ -144,6 +146,12 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 		ret = PTR_ERR(room);
 		goto out;
 	}
+	if (attrs.who_rate && READ_ONCE(mon->running))
+		ret = wsmon_who_begin(mon->session);
+	else if (attrs.who_rate && !wsmon_who_possible())
+		ret = -EOPNOTSUPP;
+	if (ret)
+		goto out_free;
 	/* no round may see half of the change */
 	if (wsmon_lock(mon)) {
 		ret = -ERESTARTSYS;
@@ -169,8 +177,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 				     attrs.windows_us[0] == mon->attrs.windows_us[0]);
 	mon->attrs = attrs;
 	if (mon->running) {
-		attrs = wsmon_session_attrs(mon->session);
-		wsmon_pace_begin(&mon->session->pace, &attrs);
+		wsmon_session_begin_pace(mon->session);
 		wsmon_stream_attrs(mon->session);
 	}
 	mutex_unlock(&mon->lock);

@@ -157,20 +157,25 @@ void wsmon_session_count(int by)
 }
 
 /**
- * wsmon_session_attrs - the attributes, with the CPU budget that a session has for now
- * @ss:	the session; sets @cpu_permille
+ * wsmon_session_share_budget - learn how many sessions share the CPU budget for now
+ * @ss:	the session; sets @cpu_permille and @pace.sharers
  *
  * Context: the monitor's lock held.
  */
-struct wsmon_attrs wsmon_session_attrs(struct wsmon_session *ss)
+void wsmon_session_share_budget(struct wsmon_session *ss)
 {
-	struct wsmon_attrs attrs = ss->mon->attrs;
+	u32 permille = ss->mon->attrs.cpu_permille;
 
-	if (attrs.cpu_permille < 1000)
-		attrs.cpu_permille /= max(atomic_read(&running), 1);
-	attrs.cpu_permille = max(attrs.cpu_permille, 1U);
-	ss->cpu_permille = attrs.cpu_permille;
-	return attrs;
+	ss->pace.sharers = max(atomic_read(&running), 1);
+	ss->cpu_permille = permille < 1000 ? max(permille / ss->pace.sharers, 1U) : permille;
+}
+
+/** wsmon_session_begin_pace - begin without knowledge of costs. Context: as above. */
+void wsmon_session_begin_pace(struct wsmon_session *ss)
+{
+	wsmon_session_share_budget(ss);
+	wsmon_pace_begin(&ss->pace, &ss->mon->attrs);
+	wsmon_precision_begin(&ss->precision);
 }
 
 /* Divide max_regions equally among the targets. */
@@ -295,6 +300,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 
 	if (!ss)
 		return;
+	wsmon_who_free(ss);
 	wsmon_group_free(ss);
 	wsmon_members_unwatch(ss);
 	for (i = 0; i < ss->nr_targets; i++) {

@@ -9,8 +9,10 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/topology.h>
 
 #include "group/wsmon_group.h"
+#include "who/wsmon_who.h"
 
 #define SNAPSHOT_MAX \
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
@@ -212,6 +214,30 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 	stream_put(t->session, &rec.rec, WSMON_REC_EXIT, sizeof(rec), ktime_get_ns());
 }
 
+/**
+ * wsmon_stream_who - write who touched a page
+ * @t:	the target
+ * @s:	the page's slot, as the probe left it
+ */
+void wsmon_stream_who(const struct wsmon_target *t, const struct wsmon_who_slot *s)
+{
+	struct wsmon_rec_who rec = {
+		.pid = target_pid(t),
+		.tid = s->tid,
+		.address = s->address,
+		.ip = s->ip,
+		.bytes = (s->pages << PAGE_SHIFT) >> 8,
+		.waited_ns = s->seen_ns > s->armed_ns ? s->seen_ns - s->armed_ns : 0,
+		.flags = s->flags | (s->hint == WSMON_HINT_ABSENT ? WSMON_WHO_NEW : 0),
+		.cpu = s->cpu,
+		.node = s->node,
+		.cpu_node = cpu_to_node(s->cpu),
+	};
+
+	memcpy(rec.comm, s->comm, sizeof(rec.comm));
+	stream_put(t->session, &rec.rec, WSMON_REC_WHO, sizeof(rec), s->seen_ns);
+}
+
 static void stream_put_total(const struct wsmon_session *ss, const struct wsmon_wss *w,
 			     u32 k, u32 c, u64 now)
 {
@@ -297,6 +323,12 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec,
 	rec->idle_rounds = s->idle_rounds;
 	rec->members = READ_ONCE(ss->nr_members);
 	rec->unfollowed = READ_ONCE(s->unfollowed);
+	rec->who_armed = s->who_armed;
+	rec->who_absent = s->who_absent;
+	rec->who_seen = s->who_seen;
+	rec->who_restored = s->who_restored;
+	rec->who_skipped = s->who_skipped;
+	rec->who_huge = s->who_huge;
 	rec->late_p50_ns = wsmon_hist_percentile(&ss->late, 50);
 	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
 	rec->late_max_ns = ss->late.max;

@@ -18,6 +18,9 @@
 
 #include "wsmon_internal.h"
 
+/* This many sessions at once begin with all their regions */
+#define BEGIN_WHOLE	4U
+
 /**
  * wsmon_session_begin - begin with the records of a session, before its thread runs
  * @ss:	the session
@@ -26,11 +29,13 @@
  */
 void wsmon_session_begin(struct wsmon_session *ss)
 {
-	struct wsmon_attrs attrs;
-
 	wsmon_session_count(1);
-	attrs = wsmon_session_attrs(ss);
-	wsmon_pace_begin(&ss->pace, &attrs);
+	wsmon_session_begin_pace(ss);
+	/* the cost of regions is not known yet: many sessions begin with few */
+	if (ss->mon->attrs.cpu_permille < 1000 && ss->pace.sharers > BEGIN_WHOLE)
+		ss->pace.limit = WSMON_ONE * BEGIN_WHOLE / ss->pace.sharers;
+	ss->pace.share = ss->pace.limit;
+	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	ss->start_ns = ktime_get_ns();
 	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
 	wsmon_buffers_begin(ss->mon);
@@ -90,11 +95,59 @@ static void session_account(struct wsmon_session *ss)
 	ss->cost_ns = cost;
 }
 
-static void session_begin_interval(struct wsmon_session *ss, u64 length)
+/* The regions that there are, as a share of max_regions (Q15) */
+static u32 session_regions(const struct wsmon_session *ss)
 {
-	struct wsmon_attrs attrs = wsmon_session_attrs(ss);
+	u64 nr = wsmon_group_regions(ss);
+	u32 i;
 
-	wsmon_pace_next(&ss->pace, &attrs, length);
+	for (i = 0; i < ss->nr_targets; i++)
+		nr += ss->targets[i].regions.nr;
+	return div64_u64(nr * WSMON_ONE, ss->mon->attrs.max_regions);
+}
+
+/* Half-widths are squared in units of so many pages */
+#define HALF_UNIT	16U
+
+/* How many regions does the precision need? @used: those that the estimates were made with */
+static void session_judge_precision(struct wsmon_session *ss, u32 used)
+{
+	const struct wsmon_wss *w = wsmon_group_total(ss);
+	u64 pages = 0, sum = 0, half = 0;
+	u32 i;
+
+	if (w) {
+		if (!w->mapped)
+			return;
+		half = (w->high - w->low) / 2;
+		pages = w->pages;
+	}
+	for (i = 0; !w && i < ss->nr_targets; i++) {
+		const struct wsmon_target *t = &ss->targets[i];
+		const struct wsmon_wss *part = t->wss[0];
+
+		if (t->gone || wsmon_target_data(t) != t)
+			continue;
+		/* nothing is estimated yet */
+		if (!part->mapped)
+			return;
+		/* at most 2^54 each, and 2^8 targets */
+		half = min_t(u64, (part->high - part->low) / 2 / HALF_UNIT + 1, BIT(27));
+		sum += half * half;
+		pages += part->pages;
+	}
+	if (!w)
+		half = wsmon_sqrt_up(sum) * HALF_UNIT;
+	wsmon_precision_next(&ss->precision, &ss->mon->attrs, used, pages, half);
+	ss->pace.wanted = ss->precision.share;
+}
+
+/* @used: regions before the end of the last one, as a share of max_regions */
+static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 length)
+{
+	wsmon_session_share_budget(ss);
+	session_judge_precision(ss, used);
+	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
 	 * Samples serve from now on, for a whole interval. A round that comes up to
@@ -104,6 +157,20 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
 	wsmon_stream_stats(ss);
 }
 
+/* Was an mmap lock too busy for something that has to be done within the interval? */
+static bool session_owes(const struct wsmon_session *ss)
+{
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		const struct wsmon_target *t = &ss->targets[i];
+
+		if (!t->gone && !t->twin && (t->arm_again || !t->regions.nr))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Compute when the next round is due. If no CPU time is left, that is the next
  * beginning of a window or end of an interval. While no target runs, rounds become
@@ -111,7 +178,8 @@ static void session_begin_interval(struct wsmon_session *ss, u64 length)
  */
 static u64 session_next_round(struct wsmon_session *ss, u64 due)
 {
-	u64 step = ss->pace.step_ns, now = ktime_get_ns(), late, needed;
+	u64 step = session_owes(ss) ? wsmon_sample_ns(ss) : ss->pace.step_ns;
+	u64 now = ktime_get_ns(), late, needed;
 
 	/* the thread was woken early if attributes made the interval shorter */
 	due = min(due, now) + step;
@@ -143,6 +211,9 @@ static u64 session_horizon(const struct wsmon_session *ss, u64 now)
 
 /* Members that have a look at once, with all targets; then others may take the lock */
 #define CALLS_AT_ONCE	WSMON_MAX_TARGETS
+
+/* Those that are no targets wait so long for the next look, so that many have it together */
+#define REST_NS		(4 * NSEC_PER_MSEC)
 
 /* Begin to look at targets. @first: it is the first round of an interval */
 static void session_begin_look(struct wsmon_session *ss, bool first)
@@ -203,7 +274,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 {
 	u64 now = ktime_get_ns(), began = ss->boundary_ns - wsmon_aggr_ns(ss);
 	bool boundary = now + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns, ran = false;
-	u32 i;
+	u32 used = session_regions(ss), i;
 
 	session_report_again(ss, boundary);
 	session_begin_look(ss, boundary);
@@ -222,13 +293,17 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
 	ss->asleep = ran ? 0 : ss->asleep + 1;
+	wsmon_who_round(ss, ktime_get_ns());
 	if (boundary) {
-		if (now - ss->scanned_ns + wsmon_slack_ns(ss) >=
+		if (ss->scan_at || now - ss->scanned_ns + wsmon_slack_ns(ss) >=
 		    ss->mon->attrs.update_us * NSEC_PER_USEC)
 			wsmon_cgroup_scan(ss);
 		wsmon_group_interval(ss, now);
-		wsmon_members_age(ss, session_horizon(ss, now));
-		session_begin_interval(ss, now - began);
+		/* what ends within the interval after its windows has a last look, too */
+		wsmon_members_age(ss, session_horizon(ss, now - min(now, wsmon_aggr_ns(ss))));
+		session_begin_interval(ss, used, now - began);
+		/* samples of some were dropped, of others armed */
+		ss->pace.used = (used + session_regions(ss)) / 2;
 	}
 	return session_goes_on(ss) ? session_next_round(ss, due) : 0;
 }
@@ -252,14 +327,19 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	return min(due, now + ss->pace.step_ns);
 }
 
-/* Sleep; not if attributes changed since @ns was computed, or a member needs a look. */
-static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slack)
+/*
+ * Sleep; not if attributes changed since @ns was computed, or a member needs a look: if @rest,
+ * one that cannot wait.
+ */
+static void session_sleep_until(struct wsmon_session *ss, u64 ns, u64 slack, bool rest)
 {
+	const bool *called = rest ? &ss->hurry : &ss->called;
 	ktime_t expires = ns_to_ktime(ns);
 
+	wsmon_members_rest(ss, rest);
 	set_current_state(TASK_IDLE | TASK_FREEZABLE);
 	if (!kthread_should_stop() && !READ_ONCE(ss->poked) &&
-	    !READ_ONCE(ss->called))
+	    !READ_ONCE(*called))
 		schedule_hrtimeout_range(&expires, slack,
 					 HRTIMER_MODE_ABS);
 	__set_current_state(TASK_RUNNING);
@@ -270,7 +350,7 @@ static void session_sleep_until(const struct wsmon_session *ss, u64 ns, u64 slac
 int wsmon_session_thread(void *data)
 {
 	struct wsmon_session *ss = data;
-	u64 due, slack;
+	u64 due, slack, rest;
 	u32 i;
 
 	set_freezable();
@@ -284,18 +364,25 @@ int wsmon_session_thread(void *data)
 	while (due && !kthread_should_stop()) {
 		wsmon_lock_round(ss->mon);
 		slack = wsmon_sample_ns(ss) / 64;
+		rest = 0;
 		if (READ_ONCE(ss->called) && !READ_ONCE(ss->poked) &&
-		    ktime_get_ns() + slack < due)
+		    ktime_get_ns() + slack < due) {
 			due = session_answer_calls(ss, due);
-		else
+			if (list_empty(&ss->answers))
+				rest = min(REST_NS, wsmon_sample_ns(ss) / 4);
+		} else {
 			due = session_round(ss, due);
+		}
 		slack = wsmon_sample_ns(ss) / 64;
 		mutex_unlock(&ss->mon->lock);
+		if (due && rest)
+			session_sleep_until(ss, min(due, ktime_get_ns() + rest), rest / 4, true);
 		if (due)
-			session_sleep_until(ss, due, slack);
+			session_sleep_until(ss, due, slack, false);
 	}
 
 	mutex_lock(&ss->mon->lock);
+	wsmon_who_leave(ss);
 	for (i = 0; i < ss->nr_targets; i++) {
 		wsmon_target_leave(ss, &ss->targets[i]);
 		cond_resched();

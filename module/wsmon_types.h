@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
+#include <linux/rbtree.h>
 
 #include "../include/wsmon_kernel.h"
 #include "pure/wsmon_pure.h"
@@ -17,6 +18,7 @@ struct cgroup;
 struct wsmon_group;
 struct wsmon_object;
 struct wsmon_share;
+struct wsmon_who;
 
 /* log2 of the number of huge pages in shared page tables that a pass remembers */
 #define WSMON_LEAVES_BITS	12
@@ -206,6 +208,12 @@ struct wsmon_stats {
 	u64 max_hold_ns;
 	u64 idle_rounds;
 	u64 unfollowed;
+	u64 who_armed;
+	u64 who_absent;
+	u64 who_seen;
+	u64 who_restored;
+	u64 who_skipped;
+	u64 who_huge;
 };
 
 /* Pages of a slot: see wsmon_group.h */
@@ -227,6 +235,8 @@ enum wsmon_part_kind {
  * struct wsmon_part - a mapping of what other members may map, too
  * @key:	what it maps: only an identity, never dereferenced
  * @object:	the same, once it is known to the group
+ * @node:	its place among the parts of @object
+ * @share:	its share
  * @vpn:	first page in the member
  * @index:	first page in the object
  * @pages:	number of pages
@@ -236,6 +246,8 @@ enum wsmon_part_kind {
 struct wsmon_part {
 	const void *key;
 	struct wsmon_object *object;
+	struct rb_node node;
+	struct wsmon_share *share;
 	u64 vpn;
 	u64 index;
 	u64 pages;
@@ -264,9 +276,13 @@ struct wsmon_parts {
  * @nr_members:	number of @members and @born (members_lock)
  * @nr_born:	number of children that became members so far (members_lock)
  * @nr_spares:	number of @spares (members_lock)
+ * @want_spares: how many there are to be; only kwsmond changes it
+ * @resting:	kwsmond sleeps for a moment, and finds @called then (members_lock)
+ * @hurry:	a call cannot wait for the end of that (members_lock)
  * @watched:	probes look for its members (members_lock)
  * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
  * @scanned_ns:	when the processes of @cgroup were last looked for
+ * @scan_at:	process id where the search goes on; 0: it is over
  * @by_cgroup:	its place among the sessions with a @cgroup (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
@@ -278,6 +294,7 @@ struct wsmon_parts {
  * @visits:	scratch memory: looks at pages of new memory
  * @scratch:	scratch memory: the snapshot
  * @group:	the members together, once there are two; or NULL
+ * @who:	its hint faults, from the first time they are asked for; or NULL
  * @regroup:	@group has to begin anew, because attributes changed
  * @passes:	times the thread looked at targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
@@ -287,6 +304,7 @@ struct wsmon_parts {
  * @boundary_ns: when the present aggregation interval ends
  * @tlb_cpus:	scratch memory: processors to be interrupted
  * @pace:	keeps it within the CPU budget
+ * @precision:	regions that the wanted precision needs
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
  * @poked:	attributes changed since the last round, and with them the due time
@@ -315,9 +333,13 @@ struct wsmon_session {
 	u32 nr_members;
 	u64 nr_born;
 	u32 nr_spares;
+	u32 want_spares;
+	bool resting;
+	bool hurry;
 	bool watched;
 	struct cgroup *cgroup;
 	u64 scanned_ns;
+	u32 scan_at;
 	struct list_head by_cgroup;
 	bool follow;
 	u64 epoch;
@@ -329,6 +351,7 @@ struct wsmon_session {
 	struct wsmon_visit *visits;
 	struct wsmon_rec_snapshot *scratch;
 	struct wsmon_group *group;
+	struct wsmon_who *who;
 	bool regroup;
 	u64 passes;
 	struct wsmon_leaf *leaves;
@@ -338,6 +361,7 @@ struct wsmon_session {
 	u64 boundary_ns;
 	struct cpumask tlb_cpus;
 	struct wsmon_pace pace;
+	struct wsmon_precision precision;
 	struct wsmon_hist late;
 	struct wsmon_hist hold;
 	bool poked;

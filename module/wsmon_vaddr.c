@@ -83,11 +83,13 @@ bool wsmon_mm_busy(const struct mm_struct *mm)
  * wsmon_vma_usable - tell whether Accessed bits of a mapping mean anything
  * @vma:	the mapping, under the mmap lock
  *
- * Those of device memory do not.
+ * Those of device memory do not, nor those of the kernel's data that newer kernels map as
+ * pages, as [vvar]: that is in nobody's resident memory.
  */
 bool wsmon_vma_usable(struct vm_area_struct *vma)
 {
-	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP)) &&
+	       (vma->vm_file || !(vma->vm_flags & VM_MIXEDMAP));
 }
 
 /**

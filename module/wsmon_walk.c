@@ -58,30 +58,10 @@ static __always_inline void walk_skip_region(struct wsmon_walk *w)
 		wsmon_walk_renew_lock(w);
 }
 
-static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
+/* Does the cursor's mapping map pages, unless an entry is marked as special? */
+static bool walk_has_pages(const struct wsmon_walk *w)
 {
-	struct vm_area_struct *vma;
-
-	if (wsmon_range_holds(&w->mapping, addr))
-		return w->vma;
-	wsmon_walk_leave_mapping(w);
-	vma = find_vma(w->pass.mm, addr);
-	w->mapping = (struct wsmon_range){ addr, addr + 1 };
-	if (!vma || addr < vma->vm_start)
-		return NULL;
-	w->mapping = (struct wsmon_range){ vma->vm_start, vma->vm_end };
-	if (!wsmon_vma_usable(vma))
-		return NULL;
-	if (wsmon_vma_may_share_tables(vma)) {
-		if (!i_mmap_trylock_read(vma->vm_file->f_mapping)) {
-			w->busy = true;
-			w->mapping.end = 0;
-			return NULL;
-		}
-		w->shared = vma->vm_file->f_mapping;
-	}
-	w->vma = vma;
-	return vma;
+	return !vma_is_dax(w->vma) && !(w->vma->vm_flags & VM_MIXEDMAP);
 }
 
 /*
@@ -93,7 +73,7 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 			      unsigned long addr, unsigned long pfn, bool normal,
 			      enum wsmon_sample_op op, u8 *debt)
 {
-	bool has_page = normal && !vma_is_dax(w->vma) && !(w->vma->vm_flags & VM_MIXEDMAP);
+	bool has_page = normal && walk_has_pages(w);
 	struct wsmon_entry e = {
 		.vma = w->vma,
 		.val = PTR_ALIGN_DOWN(val, span * sizeof(*val)),
@@ -103,9 +83,13 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 	};
 
 	if (w->frames) {
+		struct page *page = has_page ? pfn_to_page(pfn) : NULL;
+
 		/* the first page of a huge page has the flags of all */
-		w->anon = has_page && PageAnon(pfn_to_page(pfn));
-		w->exclusive = w->anon && PageAnonExclusive(pfn_to_page(pfn));
+		if (page && is_vm_hugetlb_page(w->vma))
+			page = compound_head(page);
+		w->anon = page && PageAnon(page);
+		w->exclusive = w->anon && PageAnonExclusive(page);
 		w->delta = pfn - (addr >> PAGE_SHIFT);
 	}
 	return wsmon_young_sample(&w->pass, &e, op, debt);
@@ -117,6 +101,24 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 	w->leaf = leaf;
 	w->leaf_op = op;
 	w->leaf_seen = seen;
+	w->leaf_mapped = w->mapped;
+	w->leaf_around = w->around;
+	w->leaf_text = w->text;
+}
+
+/*
+ * May a fault on another page have mapped this one and set its bit? A fault that writes maps
+ * nothing around its page. Where others are mapped old, those of the same folio are not.
+ * But a block of entries with one bit counts in full whichever of its pages was accessed.
+ */
+static bool walk_mapped_around(const struct wsmon_walk *w, pte_t pte, unsigned int span)
+{
+	if (pte_dirty(pte) || !w->vma->vm_ops || !w->vma->vm_ops->map_pages)
+		return false;
+	if (!w->maps_old)
+		return true;
+	return span == 1 && !pte_special(pte) && walk_has_pages(w) &&
+	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));
 }
 
 static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr,
@@ -133,9 +135,7 @@ static __always_inline bool walk_sample_pte(struct wsmon_walk *w, unsigned long 
 	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
 	    span == 1 && !pte_young(pte))
 		return false;
-	/* a fault that writes maps nothing around its page */
-	w->around = !pte_dirty(pte) && !w->maps_old && w->vma->vm_ops &&
-		    w->vma->vm_ops->map_pages;
+	w->around = walk_mapped_around(w, pte, span);
 	w->text = w->vma->vm_flags & VM_EXEC;
 	seen = walk_sample_entry(w, (unsigned long *)ptep, span, addr, pte_pfn(pte),
 				 !pte_special(pte), op, debt);
@@ -182,28 +182,6 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	return seen;
 }
 
-/* Return: true with the table's lock held; false if the table went away. */
-static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
-{
-	rcu_read_lock();
-	/* after it was read the table may have been freed, and its lock with it */
-	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
-		rcu_read_unlock();
-		return false;
-	}
-	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
-	w->ptl = pte_lockptr(w->pass.mm, &pmd);
-	spin_lock(w->ptl);
-	w->table = wsmon_range_around(addr, PMD_SIZE);
-	/* for sparse: the cursor holds both until wsmon_walk_leave_table() */
-	__release(w->ptl);
-	__release(RCU);
-	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
-		return true;
-	wsmon_walk_leave_table(w);
-	return false;
-}
-
 static bool walk_hole(struct wsmon_walk *w, unsigned long addr, unsigned long size)
 {
 	w->hole = wsmon_range_around(addr, size);
@@ -226,7 +204,7 @@ static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned lo
 			return walk_sample_pmd(w, pmdp, pmd, addr, op, debt);
 		if (unlikely(pmd_bad(pmd)))
 			return false;
-		if (walk_enter_table(w, pmdp, pmd, addr))
+		if (wsmon_walk_enter_table(w, pmdp, pmd, addr))
 			return walk_sample_pte(w, addr, op, debt);
 	}
 	return false;
@@ -262,22 +240,38 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	return walk_sample_below_pmd(w, pmd_offset_lockless(pudp, pud, addr), addr, op, debt);
 }
 
+/* What is to be done to a leaf that was sampled already: LOOK, if nothing is */
+static enum wsmon_sample_op walk_leaf_op(const struct wsmon_walk *w, enum wsmon_sample_op op,
+					 u8 debt)
+{
+	if (op != w->leaf_op)
+		return op;
+	if (!w->pass.settle || !debt)
+		return WSMON_SAMPLE_LOOK;
+	return op == WSMON_SAMPLE_CHECK ? WSMON_SAMPLE_SETTLE : op;
+}
+
 /*
- * Sample a huge page for the second time in a pass. Its bit is cleared, so return the
- * remembered answer, and visit the entry only if something is to be done to it still.
+ * Sample a huge page, or entries that share a bit, for the second time in a pass. The bit is
+ * cleared, so return the remembered answer, and visit the entry only if something is to be
+ * done to it still, or to find out about the page: in a block each has flags of its own.
  * A bit that was set since the check is for the next round to find.
  */
 static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 				   enum wsmon_sample_op op, u8 *debt)
 {
-	bool seen = w->leaf_seen, same = op == w->leaf_op;
+	bool seen = w->leaf_seen, block = w->leaf.end - w->leaf.start < PMD_SIZE;
+	enum wsmon_sample_op todo = walk_leaf_op(w, op, *debt);
 
-	if (!same || (w->pass.settle && *debt)) {
+	if (todo != WSMON_SAMPLE_LOOK || (w->frames && block)) {
 		wsmon_walk_leave_table(w);
-		if (walk_find_mapping(w, addr))
-			walk_descend(w, addr, same && op == WSMON_SAMPLE_CHECK ?
-				WSMON_SAMPLE_SETTLE : op, debt);
+		if (wsmon_walk_find_mapping(w, addr))
+			walk_descend(w, addr, todo, debt);
 		walk_remember_leaf(w, w->leaf, op, seen);
+	} else {
+		w->mapped = w->leaf_mapped;
+		w->around = w->leaf_around;
+		w->text = w->leaf_text;
 	}
 	return seen;
 }
@@ -288,7 +282,7 @@ static noinline bool walk_sample_elsewhere(struct wsmon_walk *w, unsigned long a
 	if (wsmon_range_holds(&w->leaf, addr))
 		return walk_sample_leaf_again(w, addr, op, debt);
 	wsmon_walk_leave_table(w);
-	if (!walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
+	if (!wsmon_walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
 		return false;
 	return walk_descend(w, addr, op, debt);
 }

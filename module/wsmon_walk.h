@@ -96,9 +96,9 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
  * @mapped:	the last sample page was mapped
- * @around:	it was not written: perhaps a fault on a page near it mapped it
+ * @around:	perhaps a fault on a page near it mapped it, and set its bit
  * @text:	it is text
- * @maps_old:	what a fault maps around its page is not marked accessed
+ * @maps_old:	what a fault maps around the folio of its page is not marked accessed
  * @frames:	find out what the entry maps: the next three
  * @anon:	an anonymous page
  * @exclusive:	that no other process maps
@@ -109,6 +109,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @leaf:	addresses of the last huge entry, or of entries that share an Accessed bit
  * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
  * @leaf_op:	what was done to it
+ * @leaf_mapped, @leaf_around, @leaf_text: @mapped, @around and @text of it
  * @table:	addresses of the page table the cursor is in
  * @pte:	its first entry
  * @ptl:	its lock, held; NULL if the cursor is in none
@@ -135,6 +136,9 @@ struct wsmon_walk {
 	struct wsmon_range leaf;
 	bool leaf_seen;
 	enum wsmon_sample_op leaf_op;
+	bool leaf_mapped;
+	bool leaf_around;
+	bool leaf_text;
 	struct wsmon_range table;
 	pte_t *pte;
 	spinlock_t *ptl;	/* of the page table */
@@ -143,6 +147,8 @@ struct wsmon_walk {
 /* wsmon_hold.c */
 void wsmon_walk_leave_table(struct wsmon_walk *w);
 void wsmon_walk_leave_mapping(struct wsmon_walk *w);
+struct vm_area_struct *wsmon_walk_find_mapping(struct wsmon_walk *w, unsigned long addr);
+bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr);
 void wsmon_walk_unlock(struct wsmon_walk *w);
 bool wsmon_walk_renew_lock(struct wsmon_walk *w);
 

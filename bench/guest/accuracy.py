@@ -54,7 +54,7 @@ class Workload:
         self.process.communicate()
 
 
-def with_wsmon(job, path, todo, windows, seed):
+def with_wsmon(job, path, todo, windows, seed, *more):
     """A recording."""
     t = todo["aggr_ms"]
     settle = todo["settle"] + (2 * max(windows) if max(windows) > 1 else 0)
@@ -64,7 +64,7 @@ def with_wsmon(job, path, todo, windows, seed):
     machine.record(path, "%dms" % ((settle + todo["count"]) * t + t // 2), job.pids,
                    "--sample", "%dms" % (t // 10), "--aggr", interval, "--update", interval,
                    "--window", ",".join("%dms" % (window * t) for window in windows), "--seed", str(seed),
-                   "--cpu", cpu, "--max-regions", str(todo["max_regions"]))
+                   "--cpu", cpu, "--max-regions", str(todo["max_regions"]), *more)
     return {"settle": settle}
 
 

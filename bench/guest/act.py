@@ -10,8 +10,8 @@ import tempfile
 import threading
 import time
 
+import redis_load
 import wsmontest as w
-from guest import redis_load
 from guest.machine import MIB, THP, cc1, row, status, swap_on_zram, vmstat, write
 from peers import damon
 

@@ -7,8 +7,8 @@ import time
 import wsmontest as w
 from cgroup_test import ROOT, Cgroup, attach
 from device_test import Session
-from guest.groups import build, mount
-from guest.machine import read, row, schedstat_ns, write
+from guest.groups import mount
+from guest.machine import build, read, row, schedstat_ns, write
 
 TEST = os.path.join(ROOT, "test")
 # name: arguments of groups.c, MiB left out
@@ -97,7 +97,7 @@ def one(program, pattern, gib, todo):
 
 def main(todo):
     w.load()
-    program = build()
+    program = build("groups")
     mount()
     write(ROOT + "/cgroup.subtree_control", "+memory")
     for gib in todo["sizes"]:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """How long a fork, an exec and an exit take in a process that is monitored."""
-import os
 import subprocess
-import tempfile
 
 import wsmontest as w
-from guest.machine import Session, row
+from guest.machine import Session, build, row
 
 KINDS = ("call", "fork", "exec")
 MONITORS = ("nobody", "follow=0", "follow=1", "nobody again")
@@ -19,9 +17,7 @@ def times(p, number, kind):
 
 def main(todo):
     w.load()
-    program = os.path.join(tempfile.mkdtemp(), "children")
-    subprocess.run(["gcc", "-O2", "-static", "-o", program,
-                    os.path.splitext(__file__)[0] + ".c"], check=True)
+    program = build("children")
     found = {(kind, monitor): ([], []) for kind in KINDS for monitor in MONITORS}
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as p:

@@ -8,8 +8,8 @@ import time
 
 import wsmontest as w
 from cgroup_test import ROOT
-from guest.groups import build, mount
-from guest.machine import MIB, read, row, say, status, write
+from guest.groups import mount
+from guest.machine import MIB, build, read, row, say, status, write
 
 FLEET = os.path.join(ROOT, "fleet")
 OUT = os.path.join(tempfile.mkdtemp(), "wsmon.prom")

@@ -8,7 +8,7 @@ import time
 import wsmontest as w
 from cgroup_test import ROOT, Cgroup, attach
 from device_test import Session
-from guest.machine import row
+from guest.machine import build, row
 
 WINDOW = 0.5
 ATTRS = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=500000 "
@@ -61,13 +61,6 @@ def one(program, pattern, seed, todo):
                 high=r.high, sum=(exact if lives else total) * 1024)
 
 
-def build(name="groups"):
-    program = os.path.join(tempfile.mkdtemp(), name)
-    subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", program,
-                    os.path.join(os.path.dirname(__file__), name + ".c")], check=True)
-    return program
-
-
 def mount():
     os.makedirs(ROOT, exist_ok=True)
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
@@ -75,7 +68,7 @@ def mount():
 
 def main(todo):
     w.load()
-    program = build()
+    program = build("groups")
     mount()
     for seed in range(1, todo["recordings"] + 1):
         for pattern in todo["patterns"] or PATTERNS:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the benches do with the guest they run in, and what its files say."""
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import wsmontest as w
@@ -58,6 +60,14 @@ def swap_on_zram():
     subprocess.run(["/sbin/mkswap", "/dev/zram0"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["/sbin/swapon", "/dev/zram0"], check=True)
     write("/proc/sys/vm/page-cluster", 0)
+
+
+def build(name):
+    """A program of bench/programs/. Return: its path"""
+    program = os.path.join(tempfile.mkdtemp(), name)
+    source = os.path.join(os.path.dirname(__file__), "../programs", name + ".c")
+    subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", program, source], check=True)
+    return program
 
 
 def cc1():

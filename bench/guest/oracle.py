@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs each program under wsmo record, polls its mappings, and says when to the emulator
-(bench/host/oracle_plugin.c); a row for each program."""
+(bench/programs/oracle_plugin.c); a row for each program."""
 import ctypes
 import os
 import re

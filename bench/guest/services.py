@@ -10,10 +10,10 @@ import tempfile
 import threading
 import time
 
+import redis_load
 import wsmontest as w
 from cgroup_test import ROOT, Cgroup, attach
 from device_test import Session
-from guest import redis_load
 from guest.groups import mount
 from guest.machine import read, row, say, write
 

@@ -25,9 +25,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(TOP, "out/bench")
 sys.path += [os.path.join(TOP, d) for d in
              ("contrib", "tests/selftests", "tests/workloads", "tests/lib")]
-NAMES = ("accuracy", "act", "budget", "cgroups", "children", "fleet", "foundation", "groups",
-         "independence", "oracle", "overhead", "peaks", "report", "services", "sizing",
-         "windows")
+NAMES = ("accuracy", "act", "alloc", "budget", "cgroups", "children", "fleet", "foundation",
+         "groups", "independence", "kernels", "many", "oracle", "overhead", "peaks", "price",
+         "report", "services", "sizing", "stages", "who", "windows")
 MIB = 1 << 20
 
 

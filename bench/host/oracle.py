@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Estimates beside the truth, of programs as Debian has them.
 
-Boots an emulator that sees every access (bench/host/oracle_plugin.c) and has wsmo record
+Boots an emulator that sees every access (bench/programs/oracle_plugin.c) and has wsmo record
 programs, most of them from their first instruction on. Prints tables: of all intervals, of
 the first and of the second. Takes about 5 minutes.
 
@@ -124,7 +124,7 @@ def build_plugin():
     plugin = os.path.join(RAW, "plugin.so")
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
                     "-shared", "-fPIC", "-pthread", "-o", plugin,
-                    os.path.join(TOP, "bench/host/oracle_plugin.c")], check=True)
+                    os.path.join(TOP, "bench/programs/oracle_plugin.c")], check=True)
     return {"WSMON_OUT": RAW, "WSMON_PLUGIN": "%s,out=%s,epoch_ms=%d" % (
         plugin, os.path.join(RAW, "log").replace(",", ",,"), EPOCH_MS)}
 

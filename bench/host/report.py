@@ -35,6 +35,8 @@ REPORTS = (
     ("regions of a class", ("regions", "--csv", "--class", "stack")),
     ("regions, late window", ("regions", "--csv", "--time", "{late},",
                               "--class", "text")),
+    ("summary, one minute", ("summary", "--time", "{middle},{minute}")),
+    ("idle, one minute", ("idle", "--time", "{middle},{minute}")),
     ("regions of no target", ("regions", "--csv", "--pid", "1")),
 )
 
@@ -78,6 +80,7 @@ def feed(todo):
             if size >= todo["bytes"]:
                 break
         todo.update(late=t / 10**9 - 5000 - WINDOW, plain=size, intervals=n)
+        todo.update(middle=todo["late"] / 2, minute=todo["late"] / 2 + 60)
         send(module, r.end(t))
     return script
 

@@ -7,6 +7,14 @@
  * a block of entries: contpte, which the kernel uses by itself for large folios, and some
  * sizes of hugetlb pages. An access sets the flag of any entry of the block, so it is the
  * block that was accessed. Like a huge page it counts in full.
+ *
+ * What clearing the flag brings about, here as when reclaim does it, only more often:
+ *   - Kernels before 7.0, unless they have the fix of contpte_ptep_set_access_flags(), do
+ *     nothing at a fault on an entry if another one of its block has the flag. So where the
+ *     processor sets flags, and an SMMU or another processor that uses the same page tables
+ *     does not, its fault may repeat until something else changes the block.
+ *   - Without FEAT_HAFDBS, reads that must not fault (copy_from_user_nofault(): stacks for
+ *     perf, BPF) fail where the flag is clear.
  */
 #ifndef WSMON_ARM64_H
 #define WSMON_ARM64_H

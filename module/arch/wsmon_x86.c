@@ -48,6 +48,22 @@ static void tlb_flush_by_cr4(void)
 }
 
 /*
+ * Flush this processor, unless it runs another address space.
+ * @pgd:	physical address of the mm's page tables; the mm may be gone
+ */
+static void tlb_flush_this_cpu(unsigned long pgd)
+{
+	if (native_read_cr3_pa() != pgd)
+		; /* it runs something else by now */
+	else if (boot_cpu_has(X86_FEATURE_INVPCID))
+		invpcid_flush_all_nonglobals();
+	else if (boot_cpu_has(X86_FEATURE_PCID))
+		tlb_flush_by_cr4();
+	else
+		native_write_cr3(__native_read_cr3());
+}
+
+/*
  * Flush this processor. Runs on each processor of the mask with interrupts off.
  * @info:	physical address of the mm's page tables, aligned to pages, plus the monitor's
  *		slot; both the mm and the monitor may be gone
@@ -58,14 +74,7 @@ static void tlb_flush_local(void *info)
 	unsigned long pgd = (unsigned long)info & PAGE_MASK;
 	u64 start = local_clock();
 
-	if (native_read_cr3_pa() != pgd)
-		; /* it runs something else by now */
-	else if (boot_cpu_has(X86_FEATURE_INVPCID))
-		invpcid_flush_all_nonglobals();
-	else if (boot_cpu_has(X86_FEATURE_PCID))
-		tlb_flush_by_cr4();
-	else
-		native_write_cr3(__native_read_cr3());
+	tlb_flush_this_cpu(pgd);
 	atomic64_add(local_clock() - start, &tlb_spent_ns[slot]);
 	atomic_dec(&tlb_pending);
 }
@@ -83,6 +92,18 @@ static void tlb_leave_out_lazy(struct cpumask *cpus)
 		if (per_cpu(cpu_tlbstate_shared.is_lazy, cpu))
 			cpumask_clear_cpu(cpu, cpus);
 	}
+}
+
+/* Have processors that do not run an mm now flush when they do. */
+static void tlb_new_generation(struct mm_struct *mm)
+{
+	atomic64_inc(&mm->context.tlb_gen);
+	/*
+	 * Order the increment before reading which processors run the mm: from here on,
+	 * a processor that switches to it from another mm, or from idling, checks the
+	 * generation.
+	 */
+	smp_mb__after_atomic();
 }
 
 /**
@@ -114,13 +135,7 @@ void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 	struct cpumask *cpus = &ss->tlb_cpus;
 	unsigned int nr;
 
-	atomic64_inc(&mm->context.tlb_gen);
-	/*
-	 * Order the increment before reading which processors run the mm: from here on,
-	 * a processor that switches to it from another mm, or from idling, checks the
-	 * generation.
-	 */
-	smp_mb__after_atomic();
+	tlb_new_generation(mm);
 	/* those that switch to it check the generation, unless it has a global ASID */
 	if (wsmon_flush_global_asid(mm))
 		return;
@@ -138,6 +153,48 @@ void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 				 (void *)(__pa(mm->pgd) + ss->mon->slot), false);
 	}
 	cpus_read_unlock();
+}
+
+/* As tlb_flush_local(), for a sender that waits */
+static void tlb_flush_awaited(void *info)
+{
+	u64 start = local_clock();
+
+	tlb_flush_this_cpu((unsigned long)info & PAGE_MASK);
+	atomic64_add(local_clock() - start, &tlb_spent_ns[(unsigned long)info & ~PAGE_MASK]);
+}
+
+/**
+ * wsmon_tlb_can_wait - tell whether wsmon_tlb_flush_wait() works
+ *
+ * Return: false with INVLPGB: entries of an mm with a global ASID stay on processors that
+ * do not run it, and only instructions that the kernel keeps to itself wait for them.
+ */
+bool wsmon_tlb_can_wait(void)
+{
+#ifdef CONFIG_BROADCAST_TLB_FLUSH
+	if (boot_cpu_has(X86_FEATURE_INVLPGB))
+		return false;
+#endif
+	return wsmon_tlb_can_flush();
+}
+
+/**
+ * wsmon_tlb_flush_wait - have all processors drop the translations of an mm, and wait
+ * @ss:	the session
+ * @mm:	its mm, with a reference
+ *
+ * This is flush_tlb_mm(), which is not exported, without MMU notifiers. Processors that
+ * run the mm, or borrow it, are interrupted. Others flush when they switch to it, as its
+ * generation is new: mm_cpumask() is read after that was incremented, and a processor that
+ * switches to the mm enters the mask before it reads the generation.
+ * Context: interrupts on; may hold the mmap lock for reading.
+ */
+void wsmon_tlb_flush_wait(struct wsmon_session *ss, struct mm_struct *mm)
+{
+	tlb_new_generation(mm);
+	on_each_cpu_mask(mm_cpumask(mm), tlb_flush_awaited,
+			 (void *)(__pa(mm->pgd) + ss->mon->slot), true);
 }
 
 /** wsmon_tlb_remote_ns - return the time other processors have spent in flushing for @mon */

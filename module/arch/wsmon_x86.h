@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <linux/pgtable.h>
 #include <asm/cpufeature.h>
+#include <asm/trap_pf.h>
 
 /*
  * The kernel exports this variable, but asm/tlbflush.h declares it for built-in code
@@ -76,7 +77,7 @@ static inline unsigned int wsmon_pmd_span(pmd_t pmd)
 	return 1;
 }
 
-/* Are pages that a fault maps around its own not marked accessed? */
+/* Are pages that a fault maps around the folio of its own not marked accessed? */
 static inline bool wsmon_maps_old(void)
 {
 	return false;
@@ -97,7 +98,56 @@ static inline void wsmon_entry_set_young(unsigned long *val, unsigned int span)
 	set_bit(_PAGE_BIT_ACCESSED, val);
 }
 
+/*
+ * Hint faults: entries that cause a fault at the next access, see who/wsmon_hint.c.
+ * do_numa_page() repairs them only with CONFIG_NUMA_BALANCING.
+ */
+#ifdef CONFIG_NUMA_BALANCING
+#define WSMON_HINTS
+
+/* An ordinary entry of user memory; user memory has no global ones */
+static inline bool wsmon_pte_can_hint(pte_t pte)
+{
+	return (pte_flags(pte) & (_PAGE_PRESENT | _PAGE_USER | _PAGE_GLOBAL)) ==
+	       (_PAGE_PRESENT | _PAGE_USER);
+}
+
+/* Others that permit nothing do not have the user bit: see pte_modify(), PAGE_NONE */
+static inline bool wsmon_pte_is_hint(pte_t pte)
+{
+	return pte_protnone(pte) && pte_flags(pte) & _PAGE_USER;
+}
+
+static inline pte_t wsmon_pte_to_hint(pte_t pte)
+{
+	u64 old = pte_val(pte), val = (old & ~_PAGE_PRESENT) | _PAGE_PROTNONE;
+
+	return __pte(flip_protnone_guard(old, val, PTE_PFN_MASK));
+}
+
+static inline pte_t wsmon_hint_to_pte(pte_t pte)
+{
+	u64 old = pte_val(pte), val = (old & ~_PAGE_PROTNONE) | _PAGE_PRESENT;
+
+	return __pte(flip_protnone_guard(old, val, PTE_PFN_MASK));
+}
+
+/* Did a fault find no present entry? */
+static inline bool wsmon_fault_absent(unsigned long error)
+{
+	return !(error & X86_PF_PROT);
+}
+
+static inline u32 wsmon_fault_flags(unsigned long error)
+{
+	return (error & X86_PF_WRITE ? WSMON_WHO_WRITE : 0) |
+	       (error & X86_PF_INSTR ? WSMON_WHO_EXEC : 0);
+}
+#endif
+
 /* wsmon_x86.c */
+bool wsmon_tlb_can_wait(void);
+void wsmon_tlb_flush_wait(struct wsmon_session *ss, struct mm_struct *mm);
 bool wsmon_tlb_can_flush(void);
 void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 		     struct mm_struct *mm);

@@ -22,13 +22,17 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "wsmon_group.h"
 
 /* The group gets this share of max_regions, the targets the rest; without targets, all */
 #define GROUP_SHARE	2U
 
-/* It keeps this share of them: much of its cost is that of members, not of regions */
+/*
+ * If it has many members, it keeps this share of them, as much of its cost is that of members;
+ * else min_regions for each member
+ */
 #define LEAST_SHARE	8U
 
 /* Pages looked at of the private memory of a member that came and went */
@@ -139,9 +143,22 @@ u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target)
 
 	if (!g)
 		return target;
-	least = max(g->regions.limit / LEAST_SHARE, 1U);
+	least = clamp_t(u64, (u64)READ_ONCE(ss->nr_members) * ss->mon->attrs.min_regions, 1,
+			g->regions.limit / LEAST_SHARE + 1);
 	g->regions.budget = clamp_t(u64, regions / group_share(ss), least, g->regions.limit);
 	return target - target / GROUP_SHARE;
+}
+
+/** wsmon_group_total - the last estimate of a group for the shortest window; NULL: no group */
+const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss)
+{
+	return ss->group ? &ss->group->wss[0][WSMON_CLASS_ALL] : NULL;
+}
+
+/** wsmon_group_regions - the number of regions of a session's group, if it has one */
+u32 wsmon_group_regions(const struct wsmon_session *ss)
+{
+	return ss->group ? ss->group->regions.nr : 0;
 }
 
 /* The members' memory */
@@ -238,8 +255,30 @@ void wsmon_group_draw(struct wsmon_session *ss)
 	}
 }
 
+/* Arm the samples of a share that were drawn. */
+static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
+{
+	struct wsmon_share *s = m->share, *present;
+	struct mm_struct *mm;
+
+	s->drawn = false;
+	present = wsmon_group_get_share(ss, m, &mm, now);
+	if (!present) {
+		/* it has ended: the last look plans its visits again */
+		if (m->share)
+			wsmon_visit_undo(m->share);
+		return;
+	}
+	/* another program has no samples yet */
+	if (present == s) {
+		sort(s->visits, s->nr_visits, sizeof(*s->visits), wsmon_visit_compare, NULL);
+		wsmon_visit_arm(ss, s, mm, now);
+	}
+	mmdrop(mm);
+}
+
 /**
- * wsmon_group_arm - plan all visits, and arm the regions at rest
+ * wsmon_group_arm - plan the visits of the regions at rest, and arm these
  * @ss:		the session
  * @now:	the time
  */
@@ -247,19 +286,15 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_member *m;
-	struct mm_struct *mm;
-	struct wsmon_share *s;
 	u32 i;
 
 	g->nr_visits = 0;
+	wsmon_visit_draw(g);
 	list_for_each_entry(m, &ss->members, node) {
-		s = wsmon_group_get_share(ss, m, &mm, now);
-		if (!s)
-			continue;
-		if (s->read && !wsmon_visit_plan(g, s))
-			wsmon_visit_arm(ss, s, mm, now);
-		g->nr_visits += s->nr_visits;
-		mmdrop(mm);
+		if (m->share && m->share->drawn)
+			share_arm(ss, m, now);
+		if (m->share)
+			g->nr_visits += m->share->nr_visits;
 		cond_resched();
 	}
 	for (i = 0; i < g->regions.nr; i++) {
@@ -275,8 +310,9 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
  * wsmon_group_begin - begin with a group, if a session is to have one
  * @ss:	the session
  *
- * That is one that follows, from its second member on, and one of a cgroup. Also begins anew if attributes changed that it depends on. If there is no memory for it,
- * the next look at members makes this try again.
+ * That is one that follows, from its second member on, and one of a cgroup. Also begins anew if
+ * attributes changed that it depends on. If there is no memory for it, the next look at members
+ * makes this try again.
  */
 void wsmon_group_begin(struct wsmon_session *ss)
 {
@@ -324,7 +360,7 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 	struct wsmon_group *g = ss->group;
 	u32 i;
 
-	if (!g->changed || wsmon_group_build_space(g))
+	if (!g->lacks || wsmon_group_build_space(g))
 		return;
 	wsmon_group_adopt_space(ss, now, g->interval_ns);
 	wsmon_group_draw(ss);
@@ -388,7 +424,7 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	struct wsmon_share *s = m->share;
 
 	/* if no CPU time is left, it is not known what it used */
-	if (!wsmon_pace_may_check(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns(ss))
+	if (!wsmon_pace_may_look(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns(ss))
 		mm = NULL;
 	if (!mm) {
 		g->missed++;

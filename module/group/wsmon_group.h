@@ -3,7 +3,7 @@
  * wsmon_group.h - the members of a session together: what the files about groups share
  *
  * wsmon_group.c has the interval, wsmon_share.c the memory of members and the group's
- * space, wsmon_visit.c the looks at sample pages. All is called by kwsmond with
+ * space, wsmon_plan.c and wsmon_visit.c the looks at sample pages. All is called by kwsmond with
  * wsmon.lock held, and may sleep.
  *
  * The group has a space of its own, in which each page is once. It is divided into slots
@@ -36,7 +36,8 @@
  * @kind:	WSMON_PART_FILE or _FAMILY
  * @class:	enum wsmon_class: parts of different classes are different objects
  * @slot:	its slot
- * @mappers:	number of parts of members that map it
+ * @parts:	parts of members that map it, by @rank of their shares
+ * @mappers:	number of them
  * @start:	first page that a member mapped
  * @end:	end of the last
  * @used_ns:	when it was last known to be mapped
@@ -49,6 +50,7 @@ struct wsmon_object {
 	u8 kind;
 	u8 class;
 	u32 slot;
+	struct rb_root parts;
 	u32 mappers;
 	u64 start;
 	u64 end;
@@ -64,7 +66,8 @@ struct wsmon_object {
  * @mm:		its mm: only an identity
  * @exec_id:	distinguishes a new mm at the address of an old one
  * @slot:	its slot
- * @salt:	mixed into the ranks of its visits
+ * @salt:	mixed into what is drawn of its new memory
+ * @rank:	its part in the ranks of its visits: see wsmon_plan.c
  * @stamp:	wsmon_vaddr_stamp() when its mappings were read
  * @since_ns:	its Accessed bits were set after this
  * @ended_ns:	when @member became NULL
@@ -83,6 +86,7 @@ struct wsmon_object {
  * @ended:	it counts among @nr_ended of the group
  * @again:	some of its samples could not be looked at
  * @slept:	it has accessed nothing in this interval
+ * @drawn:	it has new visits, which are not in order yet
  * @ran:	for wsmon_member_slept()
  */
 struct wsmon_share {
@@ -93,6 +97,7 @@ struct wsmon_share {
 	u64 exec_id;
 	u32 slot;
 	u64 salt;
+	u32 rank;
 	u64 stamp;
 	u64 read_ns;
 	u64 since_ns;
@@ -111,6 +116,7 @@ struct wsmon_share {
 	bool ended;
 	bool again;
 	bool slept;
+	bool drawn;
 	u64 ran;
 };
 
@@ -170,6 +176,7 @@ struct wsmon_answer {
  * @reading_ns:	time of reading mappings at this boundary
  * @blind:	pages that grew where mappings could not be read
  * @changed:	the space is out of date
+ * @lacks:	the space is out of date, and lacks pages that others may map, too
  * @built:	@next is the space of the next interval
  */
 struct wsmon_group {
@@ -203,6 +210,7 @@ struct wsmon_group {
 	u64 reading_ns;
 	u64 blind;
 	bool changed;
+	bool lacks;
 	bool built;
 };
 
@@ -216,10 +224,16 @@ static inline u32 wsmon_page_slot(u64 page)
 	return div64_u64(page, WSMON_SLOT_PAGES);
 }
 
-/* Is an object in the space? Anonymous memory is, once two processes may share it. */
+/*
+ * Is an object in the space? Anonymous memory is, once two processes may share it. Several
+ * mappings of one do not count: they stand side by side, as @parts is in the order of members.
+ */
 static inline bool wsmon_object_counts(const struct wsmon_object *o)
 {
-	return o->kind == WSMON_PART_FILE || o->mappers > 1;
+	if (o->kind == WSMON_PART_FILE || o->mappers < 2)
+		return o->kind == WSMON_PART_FILE;
+	return rb_entry(rb_first(&o->parts), struct wsmon_part, node)->share !=
+	       rb_entry(rb_last(&o->parts), struct wsmon_part, node)->share;
 }
 
 /* wsmon_group.c */
@@ -240,7 +254,6 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		     u64 now);
 void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now);
 void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s);
-bool wsmon_share_is_family(const struct wsmon_share *s, u64 vpn, bool known);
 void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
@@ -259,8 +272,16 @@ static inline bool wsmon_region_has_slept(struct wsmon_group *g, const struct ws
 	return wsmon_group_has_slept(g, r->start) && wsmon_group_has_slept(g, r->end - 1);
 }
 
-/* wsmon_visit.c */
+/* wsmon_plan.c */
+bool wsmon_visit_find_sample(const struct wsmon_regions *rs, const struct wsmon_visit *v,
+			     u32 *i, u32 *h);
+bool wsmon_visit_room(void **array, u32 *cap, u32 nr, size_t size);
+int wsmon_visit_compare(const void *a, const void *b);
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
+void wsmon_visit_draw(struct wsmon_group *g);
+void wsmon_visit_undo(struct wsmon_share *s);
+
+/* wsmon_visit.c */
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now);
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,

@@ -94,6 +94,7 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 
 		if (!o)
 			continue;
+		rb_erase(&parts->p[i].node, &o->parts);
 		o->mappers--;
 		/* is there still anything that two processes may share? */
 		g->changed |= o->known && !wsmon_object_counts(o);
@@ -104,8 +105,18 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 	parts->nr = 0;
 }
 
-/* Find the objects of parts. One that there is no memory for is not sampled. */
-static void parts_get(struct wsmon_group *g, struct wsmon_parts *parts, u64 now)
+static bool part_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct wsmon_part, node)->share->rank <
+	       rb_entry(b, struct wsmon_part, node)->share->rank;
+}
+
+/*
+ * Find the objects of parts of a share, which stay where they are from now on. One that there
+ * is no memory for is not sampled.
+ */
+static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon_parts *parts,
+		      u64 now)
 {
 	u32 i;
 
@@ -118,13 +129,16 @@ static void parts_get(struct wsmon_group *g, struct wsmon_parts *parts, u64 now)
 		p->object = o;
 		if (!o)
 			continue;
+		p->share = s;
+		rb_add(&p->node, &o->parts, part_before);
 		o->mappers++;
 		o->used_ns = now;
-		if (p->index < o->start || p->index + p->pages > o->end)
-			g->changed |= o->known;
+		if (o->known ? p->index < o->start || p->index + p->pages > o->end :
+			       wsmon_object_counts(o))
+			g->lacks = true;
 		o->start = min(o->start, p->index);
 		o->end = max(o->end, p->index + p->pages);
-		g->changed |= !o->known && wsmon_object_counts(o);
+		g->changed |= g->lacks;
 	}
 }
 
@@ -177,6 +191,7 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	s->exec_id = exec_id;
 	s->since_ns = since;
 	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
+	s->rank = wsmon_hash64(s->salt);
 	m->share = s;
 	list_add_tail(&s->node, &g->shares);
 	hlist_add_head(&s->hash, share_bucket(g, mm));
@@ -298,7 +313,7 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	own.nr_ext = ss->space.nr_ext;
 	own.cap = own.nr_ext;
 	/* take the new ones first, so that objects that are in both stay */
-	parts_get(g, &parts, now);
+	parts_get(g, s, &parts, now);
 	parts_put(g, &s->parts);
 	kvfree(s->parts.p);
 	s->parts = parts;
@@ -310,35 +325,6 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	s->read_ns = now;
 	s->read = true;
 	return 0;
-}
-
-/**
- * wsmon_share_is_family - tell whether a private page may be shared since a fork
- * @s:		the share
- * @vpn:	the page
- * @known:	count only memory that the group's space has
- */
-bool wsmon_share_is_family(const struct wsmon_share *s, u64 vpn, bool known)
-{
-	u32 lo = 0, hi = s->parts.nr;
-
-	/* find the first part that begins above the page */
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (s->parts.p[mid].vpn <= vpn)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* of a mapping that has both, anonymous memory comes after the file */
-	if (lo) {
-		const struct wsmon_part *p = &s->parts.p[lo - 1];
-
-		return p->kind == WSMON_PART_FAMILY && vpn - p->vpn < p->pages && p->object &&
-		       wsmon_object_counts(p->object) && (p->object->known || !known);
-	}
-	return false;
 }
 
 /* The group's space */
@@ -486,5 +472,6 @@ int wsmon_group_build_space(struct wsmon_group *g)
 	}
 	wsmon_space_group(sp, max(g->regions.budget / 2, 1U));
 	g->changed = false;
+	g->lacks = false;
 	return 0;
 }

@@ -12,6 +12,12 @@
 /* The samples of a member that sleeps are drawn again after this many intervals */
 #define SLEEP_TURNS	8U
 
+/*
+ * If CPU time is short, so are those of what more than this many members map, whether these
+ * sleep or not: to arm such a sample in all of them is most of its cost
+ */
+#define CROWD		64U
+
 /* Mappings that seem not to have changed are read again after this many update_us */
 #define REREAD	8U
 
@@ -51,6 +57,17 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 	wsmon_visit_plan(g, s);
 }
 
+/* May the samples of a region stay that have served? */
+static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_region *r)
+{
+	const struct wsmon_object *o;
+
+	if (wsmon_region_has_slept(ss->group, r))
+		return true;
+	o = ss->pace.limit < WSMON_ONE ? wsmon_group_object(ss->group, r->start) : NULL;
+	return o && o->mappers > CROWD;
+}
+
 /* Look at all samples, and read mappings that changed. */
 static void group_check(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
@@ -66,6 +83,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 			s->slept = wsmon_member_slept(m, s->mm, &s->ran) && s->known &&
 				   !s->ending && !s->left_out && !s->again &&
 				   IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
+		cond_resched();
 	}
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
@@ -76,7 +94,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		 */
 		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r) &&
 			 ((i + ss->epoch) % SLEEP_TURNS == 0 ||
-			  g->regions.nr >= g->regions.budget || !wsmon_region_has_slept(g, r));
+			  g->regions.nr > g->regions.budget || !region_may_stay(ss, r));
 		r->last = !!r->armed_ns;
 	}
 	list_for_each_entry(s, &g->shares, node) {
@@ -125,7 +143,10 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	if (!f->nr)
 		return;
 	list_for_each_entry(m, &ss->members, node) {
-		s = m->moved ? NULL : wsmon_group_get_share(ss, m, &mm, now);
+		/* what a member mapped that slept is not new */
+		if (m->moved || (m->share && m->share->slept))
+			continue;
+		s = wsmon_group_get_share(ss, m, &mm, now);
 		if (!s)
 			continue;
 		wsmon_visit_fresh(ss, s, mm, f, seen, false);
@@ -232,7 +253,6 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	list_for_each_entry(m, &ss->members, node) {
 		if (!m->moved)
 			continue;
-		m->moved = false;
 		s = wsmon_group_get_share(ss, m, &mm, now);
 		if (!s)
 			continue;
@@ -242,6 +262,11 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	}
 	if (g->changed && !wsmon_group_build_space(g))
 		wsmon_group_adopt_space(ss, now, 0);
+	list_for_each_entry(m, &ss->members, node) {
+		if (m->moved && m->share)
+			wsmon_visit_plan(g, m->share);
+		m->moved = false;
+	}
 }
 
 /**

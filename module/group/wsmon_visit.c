@@ -3,187 +3,45 @@
  * wsmon_visit.c - looks at a group's sample pages in the members that map them
  *
  * A sample of private memory is looked at in its member, one of an object in those members
- * that map it and whose rank is within the sample's reach (wsmon_reach.c). Of anonymous memory that processes share since
- * a fork, members may have different page frames at the same place; each counts.
+ * that map it and whose rank is within the sample's reach (wsmon_plan.c). Of anonymous memory
+ * that processes share since a fork, members may have different page frames at the same place;
+ * each counts.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/sort.h>
 
 #include "wsmon_group.h"
-#define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Visits of a share, regions looked at while planning them, answers of a group */
-#define VISITS_MAX	65536U
-#define STEPS_MAX	BIT(20)
+/* Answers of a group */
 #define ANSWERS_MAX	BIT(17)
 
-/* Find the region with a page, or the first one above it. */
-static u32 regions_search(const struct wsmon_regions *rs, u64 page)
-{
-	u32 lo = 0, hi = rs->nr;
+/* Walking */
 
+/* May a private page be shared since a fork? @known: count only what the group's space has */
+static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
+{
+	u32 lo = 0, hi = s->parts.nr;
+
+	/* find the first part that begins above the page */
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (rs->r[mid].end <= page)
+		if (s->parts.p[mid].vpn <= vpn)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo;
-}
+	/* of a mapping that has both, anonymous memory comes after the file */
+	if (lo) {
+		const struct wsmon_part *p = &s->parts.p[lo - 1];
 
-/* Find the sample of a visit: its region, and its half. Return: is it still a sample? */
-static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon_visit *v,
-			      u32 *i, u32 *h)
-{
-	*i = regions_search(rs, v->spot);
-	if (*i == rs->nr)
-		return false;
-	for (*h = 0; *h < 2 && rs->r[*i].n[*h]; ++*h) {
-		if (rs->r[*i].s[*h].vpn == v->spot)
-			return true;
+		return p->kind == WSMON_PART_FAMILY && vpn - p->vpn < p->pages && p->object &&
+		       wsmon_object_counts(p->object) && (p->object->known || !known);
 	}
 	return false;
 }
-
-/* Planning */
-
-/*
- * Visits of a share being planned, in @visits of the group: @nr so far. @steps: regions looked
- * at, as a file may be mapped thousands of times
- */
-struct visit_plan {
-	struct wsmon_group *g;
-	const struct wsmon_share *s;
-	u32 nr;
-	u32 steps;
-};
-
-/* Let there be room for @nr elements. */
-static bool visit_room(void **array, u32 *cap, u32 nr, size_t size)
-{
-	u32 larger = max(2 * *cap, 256U);
-	void *new;
-
-	if (nr <= *cap)
-		return true;
-	larger = max(larger, nr);
-	new = kvmalloc_array(larger, size, VISIT_GFP);
-	if (!new)
-		return false;
-	if (*cap)
-		memcpy(new, *array, *cap * size);
-	kvfree(*array);
-	*array = new;
-	*cap = larger;
-	return true;
-}
-
-static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
-			const struct wsmon_sample *sample, u64 vpn, u8 kind)
-{
-	u32 rank = kind == WSMON_PART_OWN ? 0 :
-		   wsmon_hash64(sample->vpn ^ p->s->salt) >> 32;
-
-	if (rank > sample->reach || p->nr == VISITS_MAX ||
-	    !visit_room((void **)&p->g->visits, &p->g->cap_visits, p->nr + 1,
-			sizeof(*p->g->visits)))
-		return;
-	p->g->visits[p->nr++] = (struct wsmon_visit){
-		.spot = sample->vpn,
-		.vpn = vpn,
-		.rank = rank,
-		.kind = kind,
-		.op = r->armed_ns ? WSMON_SAMPLE_LOOK : WSMON_SAMPLE_ARM,
-		.looked_ns = r->armed_ns ? p->s->since_ns : r->origin_ns,
-		.absent = true,
-	};
-}
-
-/* Plan visits of the samples from @start on, which the share has at @vpn. */
-static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn, u8 kind)
-{
-	const struct wsmon_regions *rs = &p->g->regions;
-	u32 i, h;
-
-	for (i = regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
-		if (p->nr == VISITS_MAX || p->steps++ == STEPS_MAX)
-			return;
-		for (h = 0; h < 2 && rs->r[i].n[h]; h++) {
-			u64 at = rs->r[i].s[h].vpn;
-
-			if (at >= start && at < start + pages)
-				plan_sample(p, &rs->r[i], &rs->r[i].s[h], vpn + at - start, kind);
-		}
-	}
-}
-
-static int visit_compare(const void *a, const void *b)
-{
-	const struct wsmon_visit *v = a, *w = b;
-
-	if (v->vpn != w->vpn)
-		return v->vpn < w->vpn ? -1 : 1;
-	return (int)v->kind - (int)w->kind;
-}
-
-/* Let the planned visits go on that the share already has. Both are sorted. */
-static void plan_keep_old(struct visit_plan *p)
-{
-	const struct wsmon_visit *old = p->s->visits, *end = old + p->s->nr_visits;
-	u32 i;
-
-	for (i = 0; i < p->nr && old < end; i++) {
-		struct wsmon_visit *v = &p->g->visits[i];
-
-		while (old < end && visit_compare(old, v) < 0)
-			old++;
-		if (v->op == WSMON_SAMPLE_LOOK && old < end && old->spot == v->spot &&
-		    !visit_compare(old, v)) {
-			*v = *old;
-			v->op = WSMON_SAMPLE_CHECK;
-		}
-	}
-}
-
-/**
- * wsmon_visit_plan - plan the visits of a share
- * @g:	the group, the samples of its regions drawn
- * @s:	the share, its mappings read
- *
- * Samples that are at rest are to be armed. Visits of armed samples go on; those that the
- * share did not have yet are looks at bits that were set since @s->since_ns.
- * Return: 0 or -ENOMEM, with nothing changed.
- */
-int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
-{
-	struct visit_plan p = { .g = g, .s = s };
-	u32 i;
-
-	plan_range(&p, wsmon_slot_page(s->slot), WSMON_SLOT_PAGES, 0, WSMON_PART_OWN);
-	for (i = 0; i < s->parts.nr; i++) {
-		const struct wsmon_part *part = &s->parts.p[i];
-
-		if (part->object && part->object->known)
-			plan_range(&p, wsmon_slot_page(part->object->slot) + part->index,
-				   part->pages, part->vpn, part->kind);
-		cond_resched();
-	}
-	sort(g->visits, p.nr, sizeof(*g->visits), visit_compare, NULL);
-	plan_keep_old(&p);
-	if (!visit_room((void **)&s->visits, &s->cap_visits, p.nr, sizeof(*s->visits)))
-		return -ENOMEM;
-	if (p.nr)
-		memcpy(s->visits, g->visits, p.nr * sizeof(*s->visits));
-	s->nr_visits = p.nr;
-	return 0;
-}
-
-/* Walking */
 
 /* Does what was seen count? The page may be of another kind than the mapping. */
 static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *v, bool known)
@@ -194,7 +52,7 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
 	case WSMON_PART_FAMILY:
 		return v->anon && !v->exclusive;
 	default:
-		return v->anon && (v->exclusive || !wsmon_share_is_family(s, v->vpn, known));
+		return v->anon && (v->exclusive || !visit_is_family(s, v->vpn, known));
 	}
 }
 
@@ -222,7 +80,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
-		if (v->skip || !visit_find_sample(rs, v, &k, &h))
+		if (v->skip || !wsmon_visit_find_sample(rs, v, &k, &h))
 			continue;
 		v->absent = !v->mapped;
 		if (!v->done) {
@@ -252,7 +110,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
-		v->skip = !visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
+		v->skip = !wsmon_visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
 		if (!v->skip)
 			v->op = ended ? WSMON_SAMPLE_LOOK :
 				rs->r[k].due ? WSMON_SAMPLE_DROP : WSMON_SAMPLE_CHECK;
@@ -262,7 +120,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
-		if (v->skip || !visit_find_sample(rs, v, &k, &h))
+		if (v->skip || !wsmon_visit_find_sample(rs, v, &k, &h))
 			continue;
 		if (!v->done) {
 			rs->r[k].last = 0;
@@ -290,7 +148,7 @@ void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
 	u32 i, k, h;
 
 	for (i = 0; i < s->nr_visits; i++) {
-		if (visit_find_sample(&g->regions, &s->visits[i], &k, &h))
+		if (wsmon_visit_find_sample(&g->regions, &s->visits[i], &k, &h))
 			g->regions.r[k].last = 0;
 	}
 }
@@ -324,11 +182,11 @@ static u32 answers_collect(struct wsmon_group *g)
 			const struct wsmon_visit *v = &s->visits[i];
 			struct wsmon_region *r;
 
-			if (!v->seen_ns || !visit_find_sample(rs, v, &k, &h))
+			if (!v->seen_ns || !wsmon_visit_find_sample(rs, v, &k, &h))
 				continue;
 			r = &rs->r[k];
 			if (nr == ANSWERS_MAX ||
-			    !visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
+			    !wsmon_visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
 					sizeof(*g->answers))) {
 				r->last = 0;
 				continue;
@@ -483,7 +341,7 @@ void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct m
 					wsmon_slot_page(p->object->slot) + p->index,
 					p->pages, p->vpn, WSMON_PART_FILE, since);
 	}
-	sort(ss->visits, nr, sizeof(*ss->visits), visit_compare, NULL);
+	sort(ss->visits, nr, sizeof(*ss->visits), wsmon_visit_compare, NULL);
 	wsmon_walk_visits(ss, s->member, mm, ss->visits, nr, false);
 	for (i = 0; i < nr; i++) {
 		const struct wsmon_visit *v = &ss->visits[i];

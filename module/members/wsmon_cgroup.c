@@ -9,15 +9,16 @@
 #include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "../wsmon_internal.h"
 
-/* Processes found by one pass over all of them, and passes at a time */
-#define FOUND_AT_ONCE	512U
-#define PASSES_MAX	160U
+/* Ids that are looked at without a pause, and share of the CPU budget that this may take */
+#define AT_ONCE		256U
+#define SHARE		8U
 
 #ifdef CONFIG_CGROUPS
 /**
@@ -106,21 +107,27 @@ bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task)
 }
 #endif
 
-/* Find processes of the cgroup that are not members. Return: how many, referenced. */
-static u32 cgroup_find(const struct wsmon_session *ss, struct pid **found)
+/*
+ * Find processes of the cgroup that are not members, among the next AT_ONCE ids from @at on.
+ * @at: set to where to go on; 0: those were the last. Return: how many, referenced.
+ */
+static u32 cgroup_find(const struct wsmon_session *ss, u32 *at, struct pid **found)
 {
-	struct task_struct *task;
-	u32 nr = 0;
+	u32 nr = 0, i;
 
 	rcu_read_lock();
-	for_each_process(task) {
-		if (READ_ONCE(task->flags) & PF_KTHREAD || !atomic_read(&task->signal->live) ||
-		    !wsmon_cgroup_has(ss, task) || wsmon_members_have(ss, task))
-			continue;
-		found[nr] = get_pid(task_tgid(task));
-		nr += !!found[nr];
-		if (nr == FOUND_AT_ONCE)
+	for (i = 0; i < AT_ONCE; i++) {
+		struct pid *pid = find_ge_pid(*at, &init_pid_ns);
+		struct task_struct *task;
+
+		*at = pid ? pid_nr(pid) + 1 : 0;
+		if (!pid)
 			break;
+		task = pid_task(pid, PIDTYPE_TGID);
+		if (task && !(READ_ONCE(task->flags) & PF_KTHREAD) &&
+		    atomic_read(&task->signal->live) && wsmon_cgroup_has(ss, task) &&
+		    !wsmon_members_have(ss, task))
+			found[nr++] = get_pid(pid);
 	}
 	rcu_read_unlock();
 	return nr;
@@ -130,33 +137,38 @@ static u32 cgroup_find(const struct wsmon_session *ss, struct pid **found)
  * wsmon_cgroup_scan - make members of the processes that a session's cgroup has
  * @ss:	the session, with a cgroup or without
  *
- * If there are too many, or more come all the time, some are left for the next time.
+ * While the session runs that takes an eighth of its CPU budget or so at a time: @scan_at says
+ * where the next call goes on.
  * Context: the monitor's lock held, or the session does not run yet; may sleep.
  * Return: 0, -ENOMEM or -ENOSPC.
  */
 int wsmon_cgroup_scan(struct wsmon_session *ss)
 {
+	u64 start = ktime_get_ns(), most = U64_MAX;
 	struct pid **found;
-	u32 nr, i, pass;
 	int err = 0;
+	u32 nr, i;
 
 	if (!ss->cgroup)
 		return 0;
-	ss->scanned_ns = ktime_get_ns();
-	found = kmalloc_array(FOUND_AT_ONCE, sizeof(*found), GFP_KERNEL);
+	if (ss->thread)
+		most = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 1000 * SHARE);
+	if (!ss->scan_at)
+		ss->scanned_ns = start;
+	found = kmalloc_array(AT_ONCE, sizeof(*found), GFP_KERNEL);
 	if (!found)
 		return -ENOMEM;
-	for (pass = 0; pass < PASSES_MAX && !err; pass++) {
-		nr = cgroup_find(ss, found);
+	do {
+		nr = cgroup_find(ss, &ss->scan_at, found);
 		for (i = 0; i < nr; i++) {
 			if (!err)
 				err = wsmon_members_take(ss, found[i]);
 			put_pid(found[i]);
 		}
 		cond_resched();
-		if (nr < FOUND_AT_ONCE)
-			break;
-	}
+	} while (ss->scan_at && !err && ktime_get_ns() - start < most);
+	if (err)
+		ss->scan_at = 0;
 	if (err && ss->thread)
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 	kfree(found);

@@ -3,8 +3,8 @@
  * wsmon_member.c - members, the processes of a session: their fork, exec and exit
  *
  * Rounds are too rare for a program that lives for less than a second. So probes at
- * tracepoints of the scheduler wake kwsmond when a member has forked, when it has executed
- * a program, and when its last thread ends (wsmon_probes.c).
+ * tracepoints of the scheduler wake kwsmond when a member has executed a program, and when
+ * its last thread ends (wsmon_probes.c). If there are many, it is woken once in a while.
  *
  * With follow=1 a child of a member is a member from its first instruction on: the probe
  * at fork runs before the child does. A probe must not allocate memory, so it takes one
@@ -22,9 +22,14 @@
 /* Max. number of members */
 #define MEMBERS_MAX	65536U
 
-/* Spare members: enough for all forks until kwsmond makes more */
-#define SPARES		1024U
+/* Spare members: enough for all forks until kwsmond makes more. More if that was not so. */
+#define SPARES		512U
+#define SPARES_MAX	4096U
 #define BUCKETS_BITS	12
+
+/* Members whose age is looked at in an interval: so many, or this part of them */
+#define AGE_AT_ONCE	256U
+#define AGE_TURNS	4U
 
 DEFINE_RAW_SPINLOCK(wsmon_members_lock);
 /* Number of sessions that are watched (wsmon_members_lock) */
@@ -82,16 +87,18 @@ static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid
 	return false;
 }
 
-/* Have kwsmond run soon. Context: wsmon_members_lock held. */
-static void members_call_thread(struct wsmon_session *ss)
+/* Have kwsmond run soon; at once if @now. Context: wsmon_members_lock held. */
+static void members_call_thread(struct wsmon_session *ss, bool now)
 {
 	struct task_struct *thread = READ_ONCE(ss->thread);
 
-	if (READ_ONCE(ss->called))
+	if (now)
+		WRITE_ONCE(ss->hurry, true);
+	if (READ_ONCE(ss->called) && !(now && ss->resting))
 		return;
 	WRITE_ONCE(ss->called, true);
 	/* before it has one, it finds @called when it begins */
-	if (thread)
+	if (thread && (now || !ss->resting))
 		wake_up_process(thread);
 }
 
@@ -107,28 +114,28 @@ static void member_call(struct wsmon_member *m, u32 event)
 		WRITE_ONCE(m->target->called, true);
 		ss->target_called = true;
 	}
-	members_call_thread(ss);
+	members_call_thread(ss, m->target);
 }
 
-/* Keep the mm that a member has now. Context: wsmon_members_lock held. */
-static void member_keep(struct wsmon_member *m, struct task_struct *task)
+/* Keep the mm that a member has since @born_ns. Context: wsmon_members_lock held. */
+static void member_keep(struct wsmon_member *m, struct task_struct *task, u64 born_ns)
 {
 	mmget(task->mm);
 	WRITE_ONCE(m->mm, task->mm);
-	m->born_ns = ktime_get_ns();
+	m->born_ns = born_ns;
 	memcpy(m->comm, task->comm, sizeof(m->comm));
 }
 
 /* Make a child of a member a member, too. Context: wsmon_members_lock held. */
-static void member_born(struct wsmon_session *ss, struct task_struct *child)
+static void member_born(struct wsmon_session *ss, struct task_struct *child, u64 now)
 {
 	struct wsmon_member *m;
 
 	/* a target, if its pid was written before the end of this fork */
 	if (member_exists(ss, task_tgid(child)))
 		return;
-	if (ss->nr_spares < SPARES / 2)
-		members_call_thread(ss);
+	if (ss->nr_spares < READ_ONCE(ss->want_spares) / 2)
+		members_call_thread(ss, true);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
 	if (!m || ss->nr_members >= MEMBERS_MAX) {
 		/* the next look at the cgroup finds it */
@@ -138,7 +145,7 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 	}
 	WRITE_ONCE(ss->nr_spares, ss->nr_spares - 1);
 	m->pid = get_pid(task_tgid(child));
-	member_keep(m, child);
+	member_keep(m, child, now);
 	hlist_add_head(&m->hash, member_bucket(m->pid));
 	list_move_tail(&m->node, &ss->born);
 	WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
@@ -146,13 +153,13 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child)
 }
 
 /* A process begins, or begins with a program: it may be in a cgroup. Context: members_lock held. */
-static void members_born_in_cgroups(struct task_struct *task)
+static void members_born_in_cgroups(struct task_struct *task, u64 now)
 {
 	struct wsmon_session *ss;
 
 	list_for_each_entry(ss, &by_cgroup, by_cgroup) {
 		if (wsmon_cgroup_has(ss, task))
-			member_born(ss, task);
+			member_born(ss, task, now);
 	}
 }
 
@@ -170,9 +177,9 @@ void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(parent)) {
 		if (m->session->follow && !m->session->cgroup)
-			member_born(m->session, child);
+			member_born(m->session, child, child->start_time);
 	}
-	members_born_in_cgroups(child);
+	members_born_in_cgroups(child, child->start_time);
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
@@ -180,6 +187,7 @@ void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 void wsmon_members_executed(struct task_struct *task)
 {
 	struct wsmon_member *m;
+	u64 now = ktime_get_ns();
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task)) {
@@ -189,10 +197,10 @@ void wsmon_members_executed(struct task_struct *task)
 			swap(old, m->old_mm);
 		if (old)
 			mmput_async(old);
-		member_keep(m, task);
+		member_keep(m, task, now);
 		member_call(m, WSMON_MEMBER_EXEC);
 	}
-	members_born_in_cgroups(task);
+	members_born_in_cgroups(task, now);
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
@@ -220,12 +228,20 @@ static void member_free(struct wsmon_member *m)
 	kfree(m);
 }
 
-/* Make spare members, as long as there is memory. Probes only take some meanwhile. */
+/*
+ * Make spare members, as long as there is memory. Probes only take some meanwhile. If most of
+ * them were taken since the last time, there are to be more.
+ */
 static void members_refill(struct wsmon_session *ss)
 {
-	u32 nr = SPARES - READ_ONCE(ss->nr_spares);
+	u32 left = READ_ONCE(ss->nr_spares), nr;
 	struct wsmon_member *m;
 
+	if (!ss->want_spares)
+		WRITE_ONCE(ss->want_spares, SPARES);
+	else if (left < ss->want_spares / 2)
+		WRITE_ONCE(ss->want_spares, min(2 * ss->want_spares, SPARES_MAX));
+	nr = ss->want_spares - left;
 	for (; nr; nr--) {
 		m = kzalloc(sizeof(*m), GFP_KERNEL);
 		if (!m)
@@ -401,6 +417,7 @@ bool wsmon_members_update(struct wsmon_session *ss)
 		return false;
 	raw_spin_lock(&wsmon_members_lock);
 	WRITE_ONCE(ss->called, false);
+	WRITE_ONCE(ss->hurry, false);
 	swap(targets, ss->target_called);
 	list_splice_tail_init(&ss->born, &ss->members);
 	list_splice_tail_init(&ss->calls, &ss->answers);
@@ -408,6 +425,21 @@ bool wsmon_members_update(struct wsmon_session *ss)
 	if (ss->follow)
 		members_refill(ss);
 	return targets;
+}
+
+/**
+ * wsmon_members_rest - say whether kwsmond is to be woken
+ * @ss:		the session
+ * @rest:	not for a moment
+ *
+ * Calls of members that are no targets can wait, those of many together. Targets, and a lack
+ * of spare members, wake it nevertheless.
+ */
+void wsmon_members_rest(struct wsmon_session *ss, bool rest)
+{
+	raw_spin_lock(&wsmon_members_lock);
+	ss->resting = rest;
+	raw_spin_unlock(&wsmon_members_lock);
 }
 
 /**
@@ -439,17 +471,19 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
  * @before:	those that began before this time; rounds do this for targets
  *
  * Also finds members that left the cgroup, or whose end no probe has reported, as a thread
- * faulted in exit.
+ * faulted in exit. If there are many members, a call looks at a quarter of them.
  * Context: the monitor's lock held, may sleep.
  */
 void wsmon_members_age(struct wsmon_session *ss, u64 before)
 {
-	struct wsmon_member *m;
+	u32 nr = READ_ONCE(ss->nr_members), left = min(nr, max(AGE_AT_ONCE, nr / AGE_TURNS + 1));
 
-	list_for_each_entry(m, &ss->members, node) {
+	for (; left && !list_empty(&ss->members); left--) {
+		struct wsmon_member *m = list_first_entry(&ss->members, struct wsmon_member, node);
 		bool gone = !m->target && !wsmon_member_belongs(m);
 		struct mm_struct *old = NULL;
 
+		list_move_tail(&m->node, &ss->members);
 		raw_spin_lock(&wsmon_members_lock);
 		if (gone)
 			member_call(m, WSMON_MEMBER_EXIT);

@@ -32,11 +32,12 @@ static u64 pace_aggr_ns(const struct wsmon_attrs *a)
 }
 
 /* CPU time that may be used in a period; a whole CPU is no limit */
-static u64 pace_allowed(const struct wsmon_attrs *a, u64 ns)
+static u64 pace_allowed(const struct wsmon_pace *p, const struct wsmon_attrs *a, u64 ns)
 {
 	if (a->cpu_permille == 1000)
 		return UNLIMITED;
-	return div64_u64(min(ns, COST_MAX), 1000) * a->cpu_permille;
+	return div64_u64(div64_u64(min(ns, COST_MAX), 1000) * a->cpu_permille,
+			 max(p->sharers, 1U));
 }
 
 /* Time from the beginning of a window to the next boundary; 0: they coincide */
@@ -85,17 +86,31 @@ static u64 pace_max_checks(const struct wsmon_attrs *a)
 	return max_t(u64, div64_u64(a->aggr_us, a->sample_us), 1) - 1;
 }
 
+/*
+ * With a precision, accesses are counted by intervals, and rounds within them are left out:
+ * the working set is the same. The second sampler needs them.
+ */
+static bool pace_ends_only(const struct wsmon_attrs *a)
+{
+	return a->precision && !a->who_rate;
+}
+
 /**
  * wsmon_pace_begin - begin without knowledge of costs
- * @p:	the pace
+ * @p:	the pace; only @sharers is set
  * @a:	the attributes
  */
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 {
-	memset(p, 0, sizeof(*p));
-	p->share = WSMON_ONE;
-	p->step_ns = a->sample_us * 1000;
-	p->left_ns = pace_allowed(a, pace_aggr_ns(a));
+	*p = (struct wsmon_pace){
+		.share = WSMON_ONE,
+		.limit = WSMON_ONE,
+		.wanted = WSMON_ONE,
+		.used = WSMON_ONE,
+		.step_ns = pace_ends_only(a) ? pace_aggr_ns(a) : a->sample_us * 1000,
+		.sharers = p->sharers,
+	};
+	p->left_ns = pace_allowed(p, a, pace_aggr_ns(a));
 }
 
 /**
@@ -107,6 +122,17 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 bool wsmon_pace_may_check(const struct wsmon_pace *p)
 {
 	return max(p->spent_ns, p->first_ns) + p->check_ns <= p->left_ns;
+}
+
+/**
+ * wsmon_pace_may_look - tell whether there is CPU time left for a look at a process that ends
+ * @p:	the pace
+ *
+ * An interval may take twice its time for that. Later ones repay it, with fewer regions.
+ */
+bool wsmon_pace_may_look(const struct wsmon_pace *p)
+{
+	return max(p->spent_ns, p->first_ns) + p->check_ns <= 2 * p->left_ns;
 }
 
 /**
@@ -122,25 +148,38 @@ void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 	if (first) {
 		/* use the smaller of the last two costs: one that is high may be bad luck */
 		p->first_ns = min(cost_ns, p->last_ns);
+		p->first_used = cost_ns < p->last_ns ? p->used : p->last_used;
 		p->last_ns = cost_ns;
+		p->last_used = p->used;
 	} else {
 		p->checks++;
 		p->checks_ns = min(p->checks_ns + cost_ns, COST_MAX);
 	}
 }
 
-/* Reduce the share of regions if @cost is more than @avail; raise it if far less. */
+/*
+ * Reduce the share of regions if @cost is more than @avail; raise it if less. The cost of
+ * a share is known only intervals after it was set. So what fits is computed from the
+ * share that was paid for: then shares settle, in place of going up and down for ever.
+ * While debts are repaid, they are raised only if far more fit: on a busy machine there
+ * may always be some debt, and shares would only go down.
+ */
 static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 {
+	/* @avail is at most 2^47, shares at most 2^15: no overflow */
+	u64 used = clamp_t(u32, p->first_used, 1, WSMON_ONE);
+	u64 fit = min_t(u64, div64_u64(used * avail, max_t(u64, cost, 1)), WSMON_ONE);
 	u32 was = p->share;
 
-	/* costs are below 2^51, shares at most 2^15: no overflow */
 	if (cost > avail)
-		p->share = max_t(u64, SHARE_MIN, div64_u64(was * avail, cost));
-	else if (was < WSMON_ONE && cost + cost / 2 < avail)
-		p->share = min_t(u32, WSMON_ONE, was + was / 4 + 1);
+		p->limit = max_t(u64, min_t(u64, fit, p->limit), SHARE_MIN);
+	else if (p->debt_ns ? p->limit < fit / 2 :
+		 fit == WSMON_ONE || p->limit + p->limit / 8 < fit)
+		p->limit = min_t(u64, fit, p->limit + p->limit / 4 + 1);
+	p->share = min(p->limit, p->wanted);
 	/* expect costs in proportion to the share */
 	p->first_ns = div64_u64(p->first_ns * p->share, was);
+	p->first_used = div64_u64((u64)p->first_used * p->share, was);
 	p->check_ns = div64_u64(p->check_ns * p->share, was);
 }
 
@@ -153,12 +192,12 @@ static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 		     u64 length_ns)
 {
-	u64 was = pace_allowed(a, length_ns), avail = pace_allowed(a, pace_aggr_ns(a));
+	u64 was = pace_allowed(p, a, length_ns), avail = pace_allowed(p, a, pace_aggr_ns(a));
 	u64 min_checks = pace_min_checks(a), max_checks = pace_max_checks(a), checks = max_checks;
 
 	p->debt_ns = p->debt_ns + p->spent_ns > was ?
 		     p->debt_ns + p->spent_ns - was : 0;
-	p->debt_ns = min(p->debt_ns, pace_allowed(a, DEBT_NS));
+	p->debt_ns = min(p->debt_ns, pace_allowed(p, a, DEBT_NS));
 	/* keep some in reserve */
 	avail -= avail / 8 + min(p->debt_ns, avail / 2);
 	if (p->checks)
@@ -173,6 +212,8 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	checks = max(checks, min(min_checks, max_checks));
 	p->step_ns = checks == max_checks ? a->sample_us * 1000 :
 		     div64_u64(pace_aggr_ns(a), checks + 1);
+	if (pace_ends_only(a))
+		p->step_ns = pace_aggr_ns(a);
 	p->left_ns = avail;
 	p->spent_ns = 0;
 	p->checks = 0;

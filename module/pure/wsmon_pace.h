@@ -8,7 +8,12 @@
 /* wsmon_pace.c: keeping within the CPU budget */
 /**
  * struct wsmon_pace - how much work a session does, and what it costs
- * @share:	share of max_regions in force (Q15)
+ * @share:	share of max_regions in force (Q15): the smaller of the next two
+ * @limit:	share that there is CPU time for
+ * @wanted:	share that the precision needs
+ * @used:	share that the first round of the present interval works on
+ * @first_used:	share that @first_ns is the cost of
+ * @last_used:	share that @last_ns is the cost of
  * @step_ns:	sampling interval in force
  * @left_ns:	CPU time the present interval may take
  * @spent_ns:	CPU time it has taken
@@ -18,9 +23,15 @@
  * @check_ns:	expected cost of a round of checks
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
+ * @sharers:	number of sessions that share the budget; 0 is 1
  */
 struct wsmon_pace {
 	u32 share;
+	u32 limit;
+	u32 wanted;
+	u32 used;
+	u32 first_used;
+	u32 last_used;
 	u32 checks;
 	u64 step_ns;
 	u64 left_ns;
@@ -30,13 +41,36 @@ struct wsmon_pace {
 	u64 last_ns;
 	u64 check_ns;
 	u64 checks_ns;
+	u32 sharers;
 };
 
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);
+bool wsmon_pace_may_look(const struct wsmon_pace *p);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
+
+/* wsmon_precision.c: regions as few as the precision allows */
+/**
+ * struct wsmon_precision - how many regions the precision needs
+ * @share:	share of max_regions (Q15)
+ * @least:	the share was too small below this, as far as known
+ * @half:	half-width when @share last changed
+ * @wait:	intervals until the change shows in the half-width
+ * @raised:	the change was upwards
+ */
+struct wsmon_precision {
+	u32 share;
+	u32 least;
+	u64 half;
+	u32 wait;
+	bool raised;
+};
+
+void wsmon_precision_begin(struct wsmon_precision *q);
+void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
+			  u64 pages, u64 half);
 
 #define WSMON_HIST_BUCKETS	256
 

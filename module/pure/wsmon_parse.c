@@ -68,6 +68,8 @@ enum attr_key {
 	ATTR_PEAK_ADAPT,
 	ATTR_PEAK_DETECTOR,
 	ATTR_FOLLOW,
+	ATTR_WHO_RATE,
+	ATTR_PRECISION,
 	NR_ATTRS
 };
 
@@ -89,6 +91,8 @@ static const struct {
 	[ATTR_PEAK_ADAPT] = { "peak_adapt", 1000 },
 	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
 	[ATTR_FOLLOW] = { "follow", 1 },
+	[ATTR_WHO_RATE] = { "who_rate", WSMON_WHO_RATE_MAX },
+	[ATTR_PRECISION] = { "precision", 1000 },
 };
 
 static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
@@ -133,6 +137,12 @@ static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
 		break;
 	case ATTR_FOLLOW:
 		a->follow = val;
+		break;
+	case ATTR_WHO_RATE:
+		a->who_rate = val;
+		break;
+	case ATTR_PRECISION:
+		a->precision = val;
 		break;
 	}
 }

@@ -362,8 +362,8 @@ u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
  * @drawn:	pages of each class that are sampled
  * @seen:	pages of @drawn found accessed
  * @vague:	pages of @seen that a fault on a page near them may have mapped
- * @late:	some of the memory may be older than the window: its accesses may have
- *		been before the window
+ * @late:	some of the memory may be older than the window: what was accessed counts,
+ *		but may have been before the window
  * @nr:		pages in @vpn
  * @vpn:	the pages, ascending
  * @class:	their classes

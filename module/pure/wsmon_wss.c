@@ -47,7 +47,8 @@
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
- * @stale:	pages found accessed in an earlier interval, and not observed since
+ * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
+ *		not observed since, or new memory that may be older than the window
  * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
  */
 struct wss_sums {
@@ -153,6 +154,8 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 	/* pages < 2^45, scaled < 2^24, m and n at most 2^10 */
 	c->hit += (pages * m << PART_SHIFT) / n;
 	c->vague += (pages * fresh->vague[class] << PART_SHIFT) / n;
+	if (fresh->late)
+		c->stale += div64_u64(pages * m + n - 1, n);
 	if (n == pages)
 		return;
 	c->var += scaled * scaled / n * m / n * (n - m) / n;
@@ -234,7 +237,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];
-		if (fresh->late || !fresh->drawn[c])
+		if (!fresh->drawn[c])
 			acc[c].unknown += fresh->pages[c];
 		else
 			wss_add_fresh(&acc[c], fresh, c, shift);

@@ -10,7 +10,7 @@ import records as r
 ATTRS = ("sample_us=100000\naggr_us=1000000\nupdate_us=1000000\n"
          "window_us=1000000\nmin_regions=10\nmax_regions=2000\nflush_tlb=1\n"
          "seed=0\ncpu_permille=30\npeak_window=30\npeak_gain=5\npeak_adapt=0.25\n"
-         "peak_detector=sigma\nfollow=0\n")
+         "peak_detector=sigma\nfollow=0\nwho_rate=0\nprecision=0\n")
 
 
 def now():

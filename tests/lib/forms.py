@@ -24,6 +24,8 @@ def equal(text, value):
     """Is the CSV cell @text the JSON @value?"""
     if value is None:
         return text == ""
+    if isinstance(value, list):
+        return text == ";".join(value)
     if isinstance(value, str):
         return unescape(text) == value
     try:

@@ -15,14 +15,15 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC, PACKED, ACT, MAPPING, GROUP, TOTAL) = range(1, 19)
+ PROC, PACKED, ACT, MAPPING, GROUP, TOTAL, INDEX, WHO, ALLOC) = range(1, 22)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
                 "max_hold_ns", "lost_records", "lost_bytes", "regions",
                 "samples", "targets", "budget", "sample_ns", "remote_ns",
                 "idle_rounds", "late_p50_ns", "late_p99_ns", "late_max_ns",
-                "hold_p99_ns", "members", "unfollowed")
+                "hold_p99_ns", "members", "unfollowed", "who_armed", "who_absent", "who_seen",
+                "who_restored", "who_skipped", "who_huge")
 
 
 def record(kind, time_ns, body):
@@ -32,7 +33,7 @@ def record(kind, time_ns, body):
 
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                windows_us=(1000000,), seed=1, min_regions=10, max_regions=2000,
-               flags=1, cpu_permille=None, peak=None, follow=0):
+               flags=1, cpu_permille=None, peak=None, follow=0, who_rate=0, precision=0):
     # as long as it was before there was a CPU budget
     body = struct.pack("<QQQQIIII8Q", sample_us, aggr_us, update_us, seed, min_regions,
                        max_regions, flags, len(windows_us),
@@ -41,7 +42,7 @@ def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
         # or peaks: detector, window, gain and adapt in 1/1000
         body += struct.pack("<II", cpu_permille, peak[0] if peak else 0)
     if peak:
-        body += struct.pack("<IIII", *peak[1:], follow)
+        body += struct.pack("<IIIIII", *peak[1:], follow, who_rate, precision)
     return body
 
 
@@ -130,9 +131,9 @@ def lost(t, records, nbytes):
 
 def stats(t, **kw):
     values = [kw.get(name, 0) for name in STATS_FIELDS]
-    body = struct.pack("<14Q4I9Q", *values)
+    body = struct.pack("<14Q4I15Q", *values)
     # without a budget as it was before there was one
-    return record(STATS, t, body if "budget" in kw else body[:-64])
+    return record(STATS, t, body if "budget" in kw else body[:-112])
 
 
 def end(t, reason=0):
@@ -143,6 +144,13 @@ def proc(t, pid, rss, swap, vsize, pss=None):
     # as it was before there was a PSS, or with it
     more = b"" if pss is None else struct.pack("<Q", pss)
     return record(PROC, t, struct.pack("<IIQQQ", pid, 0, rss, swap, vsize) + more)
+
+
+def who(t, pid, tid, address, ip, nbytes, write=0, comm=b"", waited_ns=10**6, cpu=0, node=0,
+        cpu_node=0):
+    """write: WSMON_WHO_*"""
+    return record(WHO, t, struct.pack("<II4QIIii16s", pid, tid, address, ip, nbytes, waited_ns,
+                                      write, cpu, node, cpu_node, comm))
 
 
 def mapping(t, pid, start, end, prot, path, offset=0, inode=0, build_id=b"", tid=0):
@@ -164,6 +172,11 @@ def act(t, rule, nr_rules, action, text, flags=0, errors=(), **kw):
     errors = [*errors, *(6 - len(errors)) * [(0, 0)]]
     body += struct.pack("<12I", *[e for e, _ in errors], *[n for _, n in errors])
     return record(ACT, t, body + text + b"\0")
+
+
+def alloc(t, pid, kind, addr=0, size=0, stack=0):
+    """kind: 0 start (size is the rate), 1 malloc, 2 free, 3 mmap, 4 munmap, 5 lost"""
+    return record(ALLOC, t, struct.pack("<4I2Q", pid, kind, stack, 0, addr, size))
 
 
 def parse(data):

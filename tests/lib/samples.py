@@ -157,6 +157,39 @@ def stacks():
     return out + r.end(T0 + 9 * SEC)
 
 
+def allocs():
+    """A program that allocates at three places; then it frees all, which no snapshot saw."""
+    main, big, small, mapped = 0x555500000000, 0x7f0000000000, 0x7f1000000000, 0x7f2000000000
+    blocks = [small + i * MIB for i in range(64)]
+    out = r.header(T0) + r.attrs(T0 + 1000) + r.target(T0 + 2000, PID, b"server")
+    out += r.target(T0 + 2000, ODD, ODD_NAME)
+    # what the program was before is not of this one
+    out += r.alloc(T0 + 2500, PID, 0, size=512) + r.alloc(T0 + 2600, PID, 1, big, 1 << 30, 9)
+    out += r.alloc(T0 + 3000, PID, 0, size=MIB)
+    out += r.mapping(T0 + 4000, PID, main, main + MIB, "rx", b"/nowhere/server", 0, 17)
+    for number, pcs in (1, [main + 0x1000, main + 0x9000]), (2, [main + 0x2000, main + 0x9000]), \
+            (3, [main + 0x3000]), (4, [main + 0x2000, main + 0xa000]):
+        out += r.stack(T0 + 5000, PID, PID, number, pcs, reason=2, flags=number == 3)
+    out += r.alloc(T0 + 6000, PID, 1, big, 16 * MIB, 1)
+    for i, block in enumerate(blocks):
+        out += r.alloc(T0 + 7000 + i, PID, 1, block, 64 << 10, 2 + 2 * (i % 4 == 3))
+    out += r.alloc(T0 + 8000, PID, 3, mapped, 8 * MIB, 3)
+    out += r.alloc(T0 + 8001, PID, 4, mapped + 6 * MIB, 4 * MIB)
+    out += r.alloc(T0 + 8002, PID, 2, blocks[0]) + r.alloc(T0 + 8003, PID, 2, 12345)
+    for i, seconds in enumerate((1, 30, 90)):
+        t = T0 + seconds * SEC
+        out += r.snapshot(t, PID, [
+            r.region(big, big + 16 * MIB, 0.25, 0.5, "heap", 1000 * (seconds - 1), 0),
+            r.region(small, small + 32 * MIB, 0, 0, "anon", 1000 * (seconds - 1), 1),
+            r.region(small + 32 * MIB, small + 64 * MIB, 1, 1, "anon", 1000 * (seconds - 1), 1),
+            r.region(mapped, mapped + 6 * MIB, 0.5, 0.5, "anon", 15000, 2)])
+        out += r.snapshot(t, ODD, [r.region(4096, 8192, 1, 1, "anon", 0, 0)])
+    t = T0 + 90 * SEC
+    out += r.alloc(t + 5, PID, 5, size=3)
+    out += b"".join(r.alloc(t + 6, PID, 2, block) for block in [big, *blocks])
+    return out + r.alloc(t + 7, PID, 4, mapped, 8 * MIB) + r.end(t + 8, 1)
+
+
 def family():
     """Two targets, from the second interval on with children, and the total of all."""
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250), follow=1)
@@ -193,6 +226,29 @@ def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,)):
     return out + r.stats(t, budget=2000, members=6) + r.end(t, 1)
 
 
+def who():
+    """Threads that touch memory, from files that are nowhere."""
+    main, heap, anon = 0x555500000000, 0x555501000000, 0x7f0000000000
+    out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250), who_rate=100)
+    out += r.target(T0 + 2000, PID, b"server")
+    out += r.mapping(T0 + 3000, PID, main, main + (1 << 20), "rx", b"/nowhere/server", 0, 17,
+                     bytes(range(20)))
+    out += r.mapping(T0 + 3000, PID, heap, heap + (1 << 20), "rw", b"[heap]")
+    for i in range(40):
+        t = T0 + (i + 1) * SEC // 10
+        worker, far = i % 4, i % 8 == 5
+        out += r.who(t, PID, PID + worker // 2, (anon if worker == 3 else heap) + 4096 * i + i,
+                     main + 0x1000 + 0x100 * worker, (2 if far else 1) * MIB, worker % 2,
+                     b"odd;\x1b[31m" if worker > 1 else b"server", cpu=i % 2, node=0,
+                     cpu_node=i % 2)
+    # what is mapped may be told behind; a library and a thread that nobody knows
+    out += r.mapping(t, PID, anon, anon + (1 << 20), "rw", b"", tid=PID + 1)
+    out += r.who(t + 1, PID, PID + 9, 4096, 8192, MIB, 2 | 4 | 8, b"x", node=-1)
+    out += r.stats(t + 2, budget=2000, who_armed=60, who_absent=2, who_seen=41, who_restored=20,
+                   who_skipped=1, who_huge=15)
+    return out + r.end(t + 3)
+
+
 def small():
     """A record of each kind that has a size to get wrong."""
     out = r.header(T0) + r.target(T0, PID, b"x")
@@ -205,6 +261,8 @@ def small():
     out += r.stack(T0 + SEC, PID, PID, 1, [4096, 8192], comm=b"x")
     out += r.mark(T0 + SEC, 1, b"mark")
     out += r.group(T0 + SEC, 3) + r.total(T0 + SEC, "all", 4096, 0, 8192, 8192)
+    out += r.who(T0 + SEC, PID, PID, 4096, 4096, 4096, comm=b"x")
+    out += r.alloc(T0 + SEC, PID, 1, 4096, 64, 1)
     return out + r.end(T0 + 2 * SEC)
 
 

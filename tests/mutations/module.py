@@ -16,6 +16,7 @@ def stress(names, secs=8):
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
+HOLD = "module/wsmon_hold.c"
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
 THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "api"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
@@ -27,7 +28,28 @@ PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*val); udelay(50); "
                "WRITE_ONCE(*val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (X86, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
+HINT, WHO = ("module/who/wsmon_%s.c" % n for n in ("hint", "who"))
+
 MUTATIONS = [
+    ("hint_not_restored", "6.12", SELF + "who/who_test.py", [
+        (HINT, "		set_pte_at(mm, addr, ptep, wsmon_hint_to_pte(pte));\n", "")]),
+    ("hint_with_a_plain_store", "6.12", stress("who_lazyfree", 20), [
+        (HINT, "	pte = ptep_get_and_clear(mm, addr, ptep);\n",
+         "	pte = READ_ONCE(*ptep);\n	udelay(50);\n"),
+        (HINT, "#include <linux/dax.h>", "#include <linux/dax.h>\n#include <linux/delay.h>")]),
+    ("hint_without_flush", "6.12", SELF + "who/who_test.py", [
+        (HINT, "		wsmon_tlb_flush_wait(ss, mm);\n", ""),
+        ("module/wsmon_tlb.c", "		wsmon_tlb_flush(ss, pass->member, pass->mm);", "		;")]),
+    ("hint_faults_not_seen", "6.12", SELF + "who/who_test.py", [
+        ("module/who/wsmon_fault.c", "	if (!mm || !wsmon_fault_absent(error)",
+         "	if (!mm || (address >> PAGE_SHIFT) % 16 == 3 || !wsmon_fault_absent(error)")]),
+    ("writes_taken_for_reads", "6.12", SELF + "who/who_test.py", [
+        (X86, "error & X86_PF_WRITE ? WSMON_WHO_WRITE : 0", "0")]),
+    ("weight_of_a_page_left_out", "6.12", SELF + "who/who_test.py", [
+        (WHO, "	return max_t(u32, wsmon_region_share(r), WHO_IDLE);",
+         "	return wsmon_region_share(r) < WSMON_ONE ? 1 : WSMON_ONE;"),
+        (WHO, "	return step >> 56 ? div64_u64(step, rate) << 8 : div64_u64(step << 8, rate);",
+         "	return 256;")]),
     ("secondary_mmu_not_looked_for", "6.12", SELF + "secondary_test.py", [
         (VADDR, "return data_race(mm_has_notifiers(mm));", "return false;")]),
     ("secondary_mmu_not_reported_again", "6.12", SELF + "secondary_test.py", [
@@ -39,10 +61,20 @@ MUTATIONS = [
         (VADDR, "		if (mmap_read_trylock(mm))\n			return true;",
          "		mmap_read_lock(mm);\n		return true;")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
-        (WALK, "	spin_lock(w->ptl);\n", ""),
-        ("module/wsmon_hold.c", "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
+        (HOLD, "	spin_lock(w->ptl);\n", ""),
+        (HOLD, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
          PLAIN_STORE), DELAY_H]),
+    # enters page tables of tables_area() once they were freed, and their memory used again;
+    # one in eight, because that waits
+    ("freed_table_entered", "newest", stress("tables"), [
+        (HOLD, "	rcu_read_lock();\n	/*", "	static int nr;\n"
+               "	int n = w->vma->vm_flags & VM_NORESERVE && !(nr++ % 8) ? 25 : 0;\n\n"
+               "	while (n-- > 0 && pmd_same(pmd, READ_ONCE(*pmdp)))\n		msleep(1);\n"
+               "	if (n > 0)\n		msleep(60);\n	rcu_read_lock();\n	/*"),
+        (HOLD, "unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))", "0"),
+        (HOLD, "likely(pmd_same(pmd, READ_ONCE(*pmdp)))", "1"),
+        (HOLD, "#include <linux/fs.h>", "#include <linux/delay.h>\n#include <linux/fs.h>")]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
         "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
         (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
@@ -123,6 +155,10 @@ MUTATIONS = [
         ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
         (ARM64, "return pte_valid(pte) && pte_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
+    ("pages_of_a_folio_taken_for_accessed", "arm64", SELF + "shared_bits_test.py", [
+        (WALK, "	return span == 1 && !pte_special(pte) && walk_has_pages(w) &&\n"
+               "	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));",
+         "	return false;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
         (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
@@ -174,6 +210,11 @@ MUTATIONS = [
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
+    ("mappings_side_by_side_shared", "6.12", SELF + "group_test.py", [
+        ("module/group/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
+         "	if (o->mappers > 1)\n		return true;\n	if (o->kind == WSMON_PART_FILE || o->mappers < 2)")]),
+    ("late_memory_left_out", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "		if (!fresh->drawn[c])", "		if (fresh->late || !fresh->drawn[c])")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (last)\n		wsmon_set_targets(mon, NULL);\n", ""),
         (DEVICE, "	if (!--mon->users)\n		wsmon_monitor_free(mon);\n", "	mon->users--;\n")]),
@@ -211,7 +252,7 @@ MUTATIONS = [
     ("cgroup_of_others_taken_for_it", "6.12", SELF + "cgroup_test.py", [
         (DEVICE, "return scope->cgroup == ss->cgroup;", "return ss->cgroup;")]),
     ("budget_not_shared", "6.12", SELF + "device_test.py", [
-        (STATE, "attrs.cpu_permille /= max(atomic_read(&running), 1);", ";")]),
+        (STATE, "ss->pace.sharers = max(atomic_read(&running), 1);", "ss->pace.sharers = 1;")]),
     ("bits_set_for_other_samplers", "6.1", SELF + "device_test.py", [
         ("module/wsmon_young.c", "	} else if (pass->shared) {", "	} else if (0) {")]),
     ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
@@ -249,7 +290,7 @@ MUTATIONS = [
     ("first_memory_not_counted", None, UNIT, [
         (FIT, "		r->origin_ns = f->origin;\n", "")]),
     ("shared_hugetlb_left_out", "6.12", SELF + "regions_test.py", [
-        (WALK, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"
+        (HOLD, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
@@ -265,4 +306,17 @@ MUTATIONS = [
         (BUFFER, "	buffer_put(b, &rec.rec);\n	buffer_end(b);", "	buffer_end(b);")]),
     ("two_sessions_of_a_file", "6.12", stress("fuzzed_device"), [
         (DEVICE, "(f->mon || f->stopped))", "f->mon)")]),
+    ("debts_hold_shares_down", None, UNIT, [
+        ("module/pure/wsmon_pace.c", "p->debt_ns ? p->limit < fit / 2 :", "p->debt_ns ? false :")]),
+    ("share_paid_for_mistaken", None, UNIT, [
+        ("module/pure/wsmon_pace.c", "clamp_t(u32, p->first_used, 1, WSMON_ONE)",
+         "clamp_t(u32, p->share, 1, WSMON_ONE)")]),
+    ("hint_faults_without_rounds", None, UNIT, [
+        ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate;", "return a->precision;")]),
+    ("precision_reacts_late", None, UNIT, [
+        ("module/pure/wsmon_precision.c",
+         "(q->wait && q->raised && half <= q->half + q->half / 4)", "q->wait")]),
+    ("too_few_tried_again", None, UNIT, [
+        ("module/pure/wsmon_precision.c",
+         "		q->least = max(q->least, q->share + q->share / 4);\n", "")]),
 ]

@@ -11,6 +11,7 @@ FINE, POINTS, TREE, ORIGIN = (
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
 LIMITS, EVIDENCE, MATCH = (ACT + n + ".c" for n in ("limits", "evidence", "match"))
+FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
 MISTAKES = [
@@ -125,6 +126,27 @@ MISTAKES = [
      "		unlink(temp);\n	*temp = '\\0';", "	*temp = '\\0';"),
     ("output_replaces_devices", "export html", OUTFILE,
      "if (!stat(file, &st) && !S_ISREG(st.st_mode)) {", "if (stat(file, &st) && 0) {"),
+    # long recordings
+    ("runs_end_when_they_begin", "long.times", FILE + "index.c",
+     "	if (rec->time_ns > run->to_ns)\n		run->to_ns = rec->time_ns;\n", ""),
+    ("what_was_before_is_read", "long.times", LIB + "index.c",
+     "if (run->to_ns < from_ns || run->from_ns > to_ns)",
+     "if (run->to_ns < from_ns / 2 || run->from_ns > to_ns)"),
+    ("next_file_lacks_areas", "long.rotation", FILE + "rotate.c",
+     "		at += area->size;\n", "		at = k->bytes;\n"),
+    ("old_files_count_half", "long.rotation", FILE + "output.c",
+     "			bytes -= st.st_size;\n", "			bytes -= st.st_size / 2;\n"),
+    ("files_only_begin", "long.rotation", FILE + "rotate.c",
+     "	return limit(rot) > 2 * rot->begun_bytes ? limit(rot) : 2 * rot->begun_bytes;\n",
+     "	return limit(rot);\n"),
+    ("ages_end_late", "idle", REPORT + "idle.c", "e->age_ms >= ends[i]", "e->age_ms > ends[i]"),
+    # two recordings
+    ("windows_of_cgroups_are_missing", "group diff", REPORT + "run.c", "if (wss_row_get(rec, &row))",
+     "if (rec->type == WSMON_REC_WSS && wss_row_get(rec, &row))"),
+    ("intervals_of_ninety_percent", "diff", DIFF + "batches.c",
+     "if (1 - within(t, freedom) > p)", "if (1 - within(t, freedom) > 2 * p)"),
+    ("growth_without_its_interval", "diff", DIFF + "diff.c",
+     "l->change - half_width(&grown, P / rows) > limit", "l->change - 0 * half_width(&grown, P / rows) > limit"),
     # wsmo act
     ("limits_are_not_charged", "act", LIMITS, "		l->bytes -= bytes;\n", "		l->bytes -= bytes / 100;\n"),
     ("watermark_is_reversed", "act", LIMITS,

@@ -245,6 +245,17 @@ def many():
                 100 * (last.cpu_ns - first.cpu_ns) / (last.time_ns - first.time_ns)))
 
 
+def few_regions():
+    """If CPU time is short, a group of one process has few"""
+    attrs = ATTRS.replace("500000", "200000").replace("cpu_permille=1000", "cpu_permille=1")
+    with Cgroup(), Session(attrs + "cgroup=/test") as s:
+        worker("test", 64)
+        s.read(6)
+        groups = [r for r in s.records() if r.type == "GROUP"]
+        print("# regions: %s" % [r.regions for r in groups])
+        assert groups[-1].regions < 80 < max(r.regions for r in groups)
+
+
 def wsmo(*args, **more):
     return subprocess.run(["wsmo", *args], capture_output=True, text=True, check=False, **more)
 
@@ -369,7 +380,7 @@ def main():
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         w.main(processes, seen_once, come_and_go, ends_with_its_cgroup, short_lives,
-               the_machine, refused, many, recorded, largest, recorded_to_its_end)
+               the_machine, refused, many, few_regions, recorded, largest, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 

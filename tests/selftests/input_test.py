@@ -174,7 +174,8 @@ def good_attrs():
         "window_us": "300000", "min_regions": "5", "max_regions": "500",
         "flush_tlb": "0", "seed": "18446744073709551615",
         "cpu_permille": "1000", "peak_window": "60", "peak_gain": "2.5",
-        "peak_adapt": "0.125", "peak_detector": "fano", "follow": "1"}
+        "peak_adapt": "0.125", "peak_detector": "fano", "follow": "1", "who_rate": "0",
+        "precision": "0"}
     w.must_put("attrs", "flush_tlb=1")
     # what attrs prints, attrs takes
     w.must_put("attrs", w.get("attrs"))

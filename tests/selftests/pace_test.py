@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What monitoring takes: the CPU budget, and next to nothing for who sleeps."""
+"""What monitoring takes: the CPU budget, what a precision needs, and nothing for who sleeps."""
 import io
 import os
 import signal
@@ -123,4 +123,88 @@ def sleeper():
             w.wait_for("nothing again", lambda: w.lines("wss")[0]["bytes"] == "0", 5)
 
 
-w.main(budget, a_window_within_an_interval, sleeper)
+SIZE, HOT = 256 << 20, 64 << 20
+# the first 64 MiB; after a signal every second page of all
+PARTS = ("import signal\n"
+         "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+         "m[::4096] = b'x' * (256 << 8)\n"
+         "parts = [(64 << 20, 4096), (256 << 20, 8192)]\n"
+         "signal.signal(signal.SIGUSR1, lambda *_: parts.reverse())\n"
+         "while True:\n"
+         "    end, step = parts[0]\n"
+         "    m[:end:step] = b'x' * (end // step)\n"
+         "    time.sleep(0.03)\n")
+PRIVATE = "m = mmap.mmap(-1, 256 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+HALF_SECOND = ("sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 max_regions=2000 "
+               "cpu_permille=1000 ")
+
+
+def spent_an_interval(seconds):
+    """CPU time and rounds in an interval, on average"""
+    before, began = w.stats(), time.monotonic()
+    time.sleep(seconds)
+    after, intervals = w.stats(), (time.monotonic() - began) / 0.5
+    return (sum(after[k] - before[k] for k in ("cpu_ns", "remote_ns")) / intervals,
+            (after["rounds"] - before["rounds"]) / intervals)
+
+
+def all_memory():
+    """Size and half-width"""
+    row = next(x for x in w.lines("wss") if x["class"] == "all")
+    return int(row["bytes"]), (int(row["high"]) - int(row["low"])) / 2
+
+
+@w.measured
+def precision_is_cheap():
+    """A set that few regions describe costs a fifth, and is as right."""
+    with w.Target(PARTS, PRIVATE) as t:
+        w.must_put("attrs", HALF_SECOND + "precision=0")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("all regions", lambda: w.stats()["regions"] > 1500)
+        time.sleep(3)
+        most, rounds = spent_an_interval(4)
+        assert rounds > 8, rounds
+        w.must_put("attrs", "precision=50")
+        w.wait_for("fewer regions", lambda: w.stats()["budget"] <= 500, 40)
+        time.sleep(3)
+        least, rounds = spent_an_interval(5)
+        sizes = []
+        for _ in range(10):
+            sizes.append(all_memory())
+            time.sleep(0.5)
+        stats = w.stats()
+        w.must_put("target", "\n")
+    error = sorted(size / HOT - 1 for size, _ in sizes)[5]
+    half = sorted(half / HOT for _, half in sizes)[5]
+    print("# an interval takes %.2f ms, with a precision of 5 %% %.2f ms in %.1f rounds; %d regions, "
+          "%+.1f %%, +-%.1f %%" % (most / 1e6, least / 1e6, rounds, stats["regions"], error * 100,
+                                  half * 100))
+    assert least < most / 5, least / most
+    assert rounds < 1.5, rounds
+    # the interpreter uses some, too
+    assert -0.05 < error < 0.15 and half < 0.06, (error, half)
+
+
+@w.measured
+def precision_follows():
+    """Who uses pages without order needs more regions, and gets them soon."""
+    with w.Target(PARTS, PRIVATE) as t:
+        w.must_put("attrs", HALF_SECOND + "precision=50")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("fewer regions", lambda: w.stats()["budget"] <= 500, 40)
+        time.sleep(2)
+        os.kill(t.pid, signal.SIGUSR1)
+        began = time.monotonic()
+        w.wait_for("more", lambda: w.stats()["budget"] >= 700, 10)
+        took = time.monotonic() - began
+        time.sleep(6)
+        size, half = all_memory()
+        print("# more regions after %.1f intervals; now %d, %.0f MiB +-%.1f %%" % (
+            took / 0.5, w.stats()["budget"], size / 2**20, half / size * 100))
+        w.must_put("target", "\n")
+    # a part of one, and two whole ones; this machine may be busy
+    assert took < 3.5 * 0.5, took
+    assert 0.9 < size / (SIZE / 2) < 1.15 and half / size < 0.08, (size, half)
+
+
+w.main(budget, a_window_within_an_interval, sleeper, precision_is_cheap, precision_follows)

@@ -238,6 +238,18 @@ def scattered_in_a_terabyte():
         check_cover(t.pid)
 
 
+def kernel_data():
+    """[vvar] is the kernel's, also where it is mapped like ordinary pages."""
+    with w.Target("while True:\n    time.time()\n") as t:
+        w.must_put("attrs", "cpu_permille=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        w.wait_for("an estimate", lambda: w.get("wss"))
+        with open("/proc/%d/maps" % t.pid) as f:
+            at = next(int(line.split("-")[0], 16) for line in f if "[vvar]" in line)
+        held = [x for x in w.lines("regions") if int(x["start"], 16) <= at < int(x["end"], 16)]
+        assert not held, held
+
+
 def a_reading_is_bounded():
     """A mapping with a page in every gigabyte: half of it is looked at for holes,
     the rest is taken as it is."""
@@ -325,4 +337,4 @@ def shared_hugetlb():
 w.main(ten_real_twenty_to_a_hundred, fifteen_real_three_to_ten, one_region,
        three_thousand_mappings, changed_online, changed_while_read, a_long_window,
        mappings_come_and_go, no_snapshot_has_more, a_terabyte, scattered_in_a_terabyte,
-       a_reading_is_bounded, memory_that_is_new, shared_hugetlb)
+       kernel_data, a_reading_is_bounded, memory_that_is_new, shared_hugetlb)

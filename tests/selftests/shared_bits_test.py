@@ -13,9 +13,9 @@ FOLIOS = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/"
 MIB = 1 << 20
 
 
-def choose(size, value):
+def choose(size, value, name="enabled"):
     """Until the test ends"""
-    path = FOLIOS.replace("64kB", size) + "enabled"
+    path = FOLIOS.replace("64kB", size) + name
     with open(path) as f:
         before = f.read().split("[")[1].split("]")[0]
 
@@ -74,8 +74,37 @@ def folios():
         assert size < 4, size
 
 
+@w.measured
+def folios_of_a_file():
+    """A fault marks all pages of its folio. Where a processor sets the flags, faults mark no
+    other pages around."""
+    choose("16kB", "advise", "shmem_enabled")
+    with w.Target("while True:\n"
+                  "    time.sleep(3)\n"
+                  "    m = mmap.mmap(-1, 32 << 20)\n"
+                  "    m.madvise(mmap.MADV_HUGEPAGE)\n"
+                  "    m[::16 << 10]\n"
+                  "    time.sleep(3)\n"
+                  "    m.close()\n") as t:
+        w.must_put("attrs", "sample_us=100000 aggr_us=1000000 update_us=1000000 "
+                   "window_us=1000000 max_regions=1000 cpu_permille=1000")
+        w.must_put("target", "%d\n" % t.pid)
+        end, found = time.monotonic() + 30, []
+        while not found and time.monotonic() < end:
+            time.sleep(0.1)
+            found = [x for x in w.lines("wss")
+                     if x["class"] == "shmem" and int(x["bytes"]) > 9 * MIB]
+        w.must_put("target", "\n")
+    print("# %s" % found, flush=True)
+    assert all(int(x["low"]) < 8 * MIB for x in found), "its interval does not hold 8 MiB"
+    assert found
+
+
 if not os.path.exists(FOLIOS + "stats"):
     w.skip("this kernel has no folios of 64 KiB")
 choose("2048kB", "never")
 choose("64kB", "madvise")
-w.main(pages_alone, folios)
+tests = [pages_alone, folios]
+if os.path.exists(FOLIOS + "shmem_enabled"):
+    tests.append(folios_of_a_file)
+w.main(*tests)

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Call stacks of real programs on a live kernel, at peaks and at marks."""
+"""Call stacks of real programs on a live kernel, at peaks, at marks and of allocations: ten
+places of a program allocate known bytes, of which known ones are used."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -17,6 +19,8 @@ PROGRAM = w.program("stacked")
 BURSTING = w.program("bursting")
 FAST = ["--sample", "10ms", "--aggr", "100ms", "--update", "100ms", "--window", "100ms"]
 MIB = 1 << 20
+SITES = os.path.join(TMP, "sites")
+SECONDS = 30
 MARK = 1
 
 
@@ -143,5 +147,80 @@ def nobody_records():
     assert res.returncode == 1 and "no recording is running" in res.stderr, res
 
 
+def build_sites():
+    if not os.path.exists(SITES):
+        shutil.copy(w.program("sites", "-fno-builtin", "-O1", "-Wl,--no-as-needed",
+                              "-l:libstdc++.so.6"), SITES)
+
+
+def record_sites(*args):
+    build_sites()
+    res = subprocess.run(["wsmo", "record", "-o", FILE, "--cpu", "100%", *args, "--", SITES,
+                          str(SECONDS)], capture_output=True, text=True)
+    assert res.returncode == 0 and "LOST" not in res.stderr, res
+    print("# " + "; ".join(line for line in res.stderr.splitlines() if "alloc" in line))
+    return {name: (int(live), int(used)) for name, live, used in
+            (line.split() for line in res.stdout.splitlines())}
+
+
+def report_alloc(*args):
+    res = subprocess.run(["wsmo", "report", "alloc", "-i", FILE, *args], capture_output=True,
+                         text=True)
+    assert res.returncode == 0, res
+    return res.stdout
+
+
+def judge(rate):
+    """Print how each place was estimated. Return: how many intervals there are, and hold"""
+    truth = record_sites("--alloc=%d" % rate)
+    rows = {row["function"]: row for row in map(json.loads, report_alloc("--json").splitlines())}
+    held = cases = 0
+    for name, (live, used) in truth.items():
+        row = rows.get(name)
+        assert row, (name, sorted(rows))
+        text = []
+        for key, want in ("live", live), ("in_use", used), ("idle", live - used):
+            low, high = row[key + "_low"], row[key + "_high"]
+            right = low <= want * 1.0001 + 4096 and high >= want * 0.9999 - 4096
+            cases += 1
+            held += right
+            text.append("%s %.1f (%.1f to %.1f) is %.1f%s" % (
+                key, row[key] / MIB, low / MIB, high / MIB, want / MIB, "" if right else " OUTSIDE"))
+        print("# %s, %d samples: %s" % (name, row["samples"], "; ".join(text)), flush=True)
+        assert row["file"].endswith("sites.c") and row["line"], row
+    return held, cases, rows
+
+
+@w.measured
+def ten_sites():
+    """Of 30 intervals of 95 % two or three may be wrong, in one case of 300 more than four."""
+    held, cases, rows = judge(64 << 10)
+    assert cases == 30 and held >= cases - 4, (held, cases)
+    # and they say something
+    tight = [row for row in rows.values() if row["live_high"] - row["live_low"] < row["live"] / 2]
+    assert len(tight) >= 8, tight
+    most = max(rows.values(), key=lambda row: row["idle"])["function"]
+    assert most in ("site_mmap", "site_posix_memalign", "site_thread"), most
+
+
+@w.measured
+def at_the_default_rate():
+    held, cases, _ = judge(512 << 10)
+    assert held >= cases - 4, (held, cases)
+    folded = report_alloc("--folded")
+    assert any(line.split(" ")[0].endswith("main;fill;site_posix_memalign") for line in
+               folded.splitlines()), folded
+
+
+def of_static_programs():
+    """What --alloc cannot see is told."""
+    path = os.path.join(TMP, "static")
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", path, "-"], input=b"int main(){}", check=True)
+    res = subprocess.run(["wsmo", "record", "--alloc", "-o", FILE, "--", path],
+                         capture_output=True, text=True)
+    assert res.returncode == 1 and "statically" in res.stderr, res
+
+
 w.need("wsmo")
-w.main(marks, command, bursts, switched_off, nobody_records)
+w.main(marks, command, bursts, switched_off, nobody_records, ten_sites, at_the_default_rate,
+       of_static_programs)

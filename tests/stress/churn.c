@@ -39,6 +39,7 @@ static const struct {
 	{ "thp", churn_thp },
 	{ "hugetlb", churn_hugetlb },
 	{ "swap", churn_swap },
+	{ "lazyfree", churn_lazyfree },
 	{ "memcg", churn_memcg },
 	{ "migrate", churn_migrate },
 	{ "ksm", churn_ksm },

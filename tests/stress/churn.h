@@ -25,6 +25,7 @@ void churn_thp(void);
 void churn_hugetlb(void);
 void churn_swap(void);
 void churn_memcg(void);
+void churn_lazyfree(void);
 void churn_migrate(void);
 void churn_ksm(void);
 void churn_uffd(void);

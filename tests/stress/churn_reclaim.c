@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * churn swap, memcg, migrate, ksm: pages leave and come back, and must be
+ * churn swap, memcg, lazyfree, migrate, ksm: pages leave and come back, and must be
  * the same.
  *
  * A Dirty bit that gets lost shows like this: a page is read back from swap and
@@ -121,6 +121,28 @@ void churn_memcg(void)
 	setup(megabytes(64));
 	run_threads(WRITERS, writer);
 	check_everything();
+}
+
+/*
+ * Memory that may be freed unless it is written again: MADV_FREE clears the Dirty bit, and
+ * reclaim frees what does not have it. So each write that sets a bit that gets lost shows.
+ */
+void churn_lazyfree(void)
+{
+	uint64_t tag = 0;
+
+	setup(megabytes(1));
+	while (going()) {
+		if (madvise(area, nr_pages * PAGE, MADV_FREE))
+			skip("MADV_FREE: %s", strerror(errno));
+		/* pages are sampled, or armed, before they are written */
+		usleep(pick(20000));
+		write_pages(area, nr_pages, ++tag);
+		if (madvise(area, nr_pages * PAGE, MADV_PAGEOUT))
+			skip("MADV_PAGEOUT: %s", strerror(errno));
+		check_pages(area, nr_pages, tag);
+		count();
+	}
 }
 
 #define MOVE_PAGES	1024

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../include/wsmon.h"
 #include "debugfs_fuzz.h"
 
 #define LINE_MAX_LEN	400
@@ -74,20 +75,24 @@ static bool decimal_right(const char *s, int min, int max)
 
 static void attrs_right(const char *s)
 {
-	unsigned long long sample, aggr, update, min, max, flush, seed, cpu, window, follow;
+	unsigned long long sample, aggr, update, min, max, flush, seed, cpu, window, follow,
+			   who, precision;
 	char windows[128], gain[16], adapt[16], detector[16];
 	int n;
 
 	if (sscanf(s, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\nwindow_us=%127[0-9,]\n"
 		   "min_regions=%llu\nmax_regions=%llu\nflush_tlb=%llu\nseed=%llu\n"
 		   "cpu_permille=%llu\npeak_window=%llu\npeak_gain=%15[0-9.]\n"
-		   "peak_adapt=%15[0-9.]\npeak_detector=%15[a-z]\nfollow=%llu%n",
+		   "peak_adapt=%15[0-9.]\npeak_detector=%15[a-z]\nfollow=%llu\n"
+		   "who_rate=%llu\nprecision=%llu%n",
 		   &sample, &aggr, &update, windows, &min, &max, &flush, &seed,
-		   &cpu, &window, gain, adapt, detector, &follow, &n) != 14 || strcmp(s + n, "\n"))
+		   &cpu, &window, gain, adapt, detector, &follow, &who, &precision,
+		   &n) != 16 || strcmp(s + n, "\n"))
 		wrong("attrs is not well formed: %s", s);
 	if (sample < SAMPLE_US_MIN || aggr < sample || aggr > DAY_US ||
 	    update < sample || update > DAY_US || !windows_right(windows, sample) ||
 	    min < 1 || max < min || max > REGIONS_LIMIT || flush > 1 || follow > 1 ||
+	    who > WSMON_WHO_RATE_MAX || precision > 1000 ||
 	    cpu < 1 || cpu > 1000 || window < 2 || window > 10000 ||
 	    !decimal_right(gain, 1, 100000) || !decimal_right(adapt, 0, 1000) ||
 	    (strcmp(detector, "off") && strcmp(detector, "sigma") && strcmp(detector, "fano")))
@@ -243,7 +248,8 @@ static void check_stats(const char *s)
 		"max_hold_ns", "lost_records", "lost_bytes", "targets", "regions",
 		"samples", "budget", "sample_ns", "remote_ns", "idle_rounds",
 		"late_p50_ns", "late_p99_ns", "late_max_ns",
-		"hold_p99_ns", "members", "unfollowed"
+		"hold_p99_ns", "members", "unfollowed", "who_armed", "who_absent",
+		"who_seen", "who_restored", "who_skipped", "who_huge"
 	};
 	enum {
 		MAX_HOLD = 11, TARGETS = 14, REGIONS, SAMPLES,

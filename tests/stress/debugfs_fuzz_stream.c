@@ -21,6 +21,7 @@ static struct {
 		struct wsmon_rec_mark mark;
 		struct wsmon_rec_group group;
 		struct wsmon_rec_total total;
+		struct wsmon_rec_who who;
 		struct wsmon_rec_snapshot snapshot;
 		struct wsmon_rec_attrs attrs;
 		unsigned char bytes[WSMON_RECORD_MAX];
@@ -128,6 +129,12 @@ static void check_record(void)
 		    in.total.low > in.total.bytes || in.total.bytes > in.total.high ||
 		    in.total.high > in.total.mapped)
 			wrong("total of strange working set size");
+		break;
+	case WSMON_REC_WHO:
+		check_pid();
+		if (in.rec.size != sizeof(in.who) || !in.who.tid || !in.who.bytes ||
+		    in.who.flags >> 4 || !memchr(in.who.comm, 0, sizeof(in.who.comm)))
+			wrong("strange touch of %llx", (unsigned long long)in.who.address);
 		break;
 	case WSMON_REC_TARGET:
 	case WSMON_REC_AREA:

@@ -5,18 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../include/wsmon.h"
 #include "debugfs_fuzz.h"
 
 enum key {
 	SAMPLE, AGGR, UPDATE, WINDOW, MIN, MAX, FLUSH, CPU, PEAK_WINDOW, PEAK_GAIN, PEAK_ADAPT,
-	PEAK_DETECTOR, FOLLOW, NR_KEYS
+	PEAK_DETECTOR, FOLLOW, PRECISION, WHO, NR_KEYS
 };
 
 static const char *const keys[NR_KEYS] = {
 	"sample_us", "aggr_us", "update_us", "window_us", "min_regions",
 	"max_regions", "flush_tlb", "cpu_permille", "peak_window", "peak_gain", "peak_adapt",
-	"peak_detector", "follow"
+	"peak_detector", "follow", "precision", "who_rate"
 };
+
+/* Keys that may be other than 0: there are no hint faults on arm64 */
+#ifdef __x86_64__
+#define NR_SET NR_KEYS
+#else
+#define NR_SET WHO
+#endif
 
 static const char *const detectors[] = { "off", "sigma", "fano" };
 
@@ -28,7 +36,7 @@ static const uint64_t limits[NR_KEYS][2] = {
 	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }, [PEAK_WINDOW] = { 2, 10000 },
 	/* of these, thousandths, and the number of a name */
 	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 },
-	[FOLLOW] = { 0, 1 }
+	[FOLLOW] = { 0, 1 }, [WHO] = { 0, WSMON_WHO_RATE_MAX }, [PRECISION] = { 0, 1000 }
 };
 
 static void add(struct text *t, const char *fmt, ...)
@@ -66,6 +74,8 @@ static void good_values(uint64_t v[NR_KEYS])
 	v[PEAK_ADAPT] = pick(1001);
 	v[PEAK_DETECTOR] = pick(3);
 	v[FOLLOW] = pick(2);
+	v[WHO] = NR_SET > WHO && one_in(2) ? log_pick(1, WSMON_WHO_RATE_MAX) : 0;
+	v[PRECISION] = one_in(2) ? log_pick(1, 1000) : 0;
 }
 
 static void add_value(struct text *t, enum key k, uint64_t v)
@@ -85,7 +95,7 @@ static void add_value(struct text *t, enum key k, uint64_t v)
 static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
 {
 	/* strides that share no divisor with NR_KEYS meet all of them */
-	static const unsigned int strides[] = { 1, 5, 7, 11 };
+	static const unsigned int strides[] = { 1, 4, 7, 11 };
 	unsigned int first = pick(NR_KEYS), stride = strides[pick(4)];
 
 	for (unsigned int i = 0; i < NR_KEYS; i++) {
@@ -116,7 +126,7 @@ static void good_attrs(struct text *t)
 /* What may be refused for what is in force, or for the number of targets */
 static void partial_attrs(struct text *t)
 {
-	unsigned int k = pick(NR_KEYS);
+	unsigned int k = pick(NR_SET);
 	uint64_t max = limits[k][1];
 
 	if (!one_in(8))
@@ -163,7 +173,7 @@ static void bad_word(struct text *t)
 		"see=5", "1 2 3", "seed=18446744073709551616",
 		"seed=99999999999999999999999999999999999999999",
 		"peak_gain=5.", "peak_gain=.5", "peak_gain=1.2345", "peak_gain=1e1",
-		"peak_adapt=-0.5", "follow=2", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
+		"peak_adapt=-0.5", "follow=2", "precision=1001", "peak_detector=both", "peak_detector=", "seed=5 seed=5", "seed=5\v", "seed=\xd9\xa5", "#", "seed=5;"
 	};
 	uint64_t v[NR_KEYS];
 	bool before = one_in(2);

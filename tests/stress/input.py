@@ -22,6 +22,7 @@ LATE = 20
 
 
 def fuzzers(nr, pids, *options, secs=s.SECS):
+    w.steady_faults()
     s.note("STRESS_SEED=%d" % SEED)
     # the steps of one seed and those of the next have nothing in common
     return [subprocess.Popen(

@@ -96,11 +96,14 @@ def lock_held_for_seconds(target):
         w.must_put("target", "%d\n" % target.pid)
         os.sched_setaffinity(kwsmond(), {0})
         time.sleep(0.5)
-        w.unload()
+        # what comes after the session's end may wait for workers of the other processor
+        unload = subprocess.Popen(["rmmod", "wsmon"])
+        w.wait_for("the thread to end", lambda: not w.kwsmond(), s.PATIENCE)
         assert blocker.poll() is None, "all this took until the lock was free"
     finally:
         blocker.kill()
         blocker.wait()
+    assert not unload.wait(s.PATIENCE)
     waiter.join(s.PATIENCE)
     w.load()
     return waits[0], missed, honest
@@ -118,7 +121,7 @@ def busy_mmap_lock():
                 assert target.process.stdout.readline() == b"ready\n"
                 os.sched_setaffinity(target.pid, {1})
                 held, missed, honest = lock_held_for_seconds(target)
-            if held > 1:
+            if held > 0.5:
                 s.note("held for %.1f s, %d passes missed" % (held, missed))
                 assert missed and honest, (missed, honest)
                 return

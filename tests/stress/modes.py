@@ -32,6 +32,9 @@ def watch(churn):
                stats["rounds"], stats["late_rounds"], stats["missed"],
                stats["checks"], counts.get(s.SNAPSHOT, 0),
                stats["lost_bytes"] >> 20, stats["max_hold_ns"] // 1000))
+    if stats["who_armed"]:
+        s.note("hint faults: " + " ".join("%s=%d" % (n[4:], stats[n]) for n in stats
+                                          if n.startswith("who_")))
     assert stats["rounds"] > 5, "hardly any rounds"
     assert stats["checks"] > stats["rounds"], "hardly anything was sampled"
     assert counts[s.END] == 1 and counts[s.TARGET] >= 1
@@ -184,5 +187,23 @@ def file_written_back():
 TESTS = [simple("map"), simple("mprotect"), tables, simple("fork"), followed("fork"),
          followed("exec"), exec_in_a_loop,
          exits_at_any_point, thp, simple("migrate"), swap_on("zram"),
-         swap_on("loop"), memcg_limit, ksm, simple("uffd"), hugetlb,
+         swap_on("loop"), memcg_limit, simple("lazyfree"), ksm, simple("uffd"), hugetlb,
          simple("shmem"), file_written_back]
+
+
+def armed(test):
+    """The same with hint faults, as many as there can be. What is armed is armed for 10 ms,
+    so that much is restored, too."""
+    def with_hints():
+        w.steady_faults()
+        before = s.FAST
+        s.FAST += " who_rate=10000"
+        try:
+            test()
+        finally:
+            s.FAST = before
+    with_hints.__name__ = "who_" + test.__name__
+    return with_hints
+
+
+WHO_TESTS = [armed(test) for test in TESTS] if os.uname().machine == "x86_64" else []

@@ -153,8 +153,8 @@ class Reader:
 TARGET, SNAPSHOT, EXIT, LOST, END = 2, 4, 9, 10, 12
 
 
-def start(*pids, attrs=FAST):
-    w.must_put("attrs", attrs)
+def start(*pids, attrs=None):
+    w.must_put("attrs", attrs or FAST)
     w.must_put("target", " ".join(map(str, pids)) + "\n")
 
 

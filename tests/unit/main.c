@@ -89,6 +89,7 @@ int main(void)
 	test_reach();
 	test_peaks();
 	test_pace();
+	test_precision();
 	test_coverage();
 	test_windows();
 	test_models();

@@ -43,6 +43,7 @@ static u64 cost(const struct sim *s, u64 of_all, const struct load *l)
 static void spend(struct sim *s, u64 ns, bool first)
 {
 	s->spent += ns;
+	s->p.used = s->p.share;
 	wsmon_pace_spent(&s->p, ns, first);
 }
 
@@ -160,6 +161,89 @@ static void comes_back(void)
 	      s.p.share, s.rounds);
 }
 
+/*
+ * What a share costs shows two intervals later, as regions are merged and split at the end
+ * of an interval. It settles nevertheless.
+ */
+static void shares_settle(void)
+{
+	u32 permille[] = { 5, 10, 20, 29 }, i, k, was[2], low, high;
+	struct sim s;
+
+	for (k = 0; k < sizeof(permille) / sizeof(permille[0]); k++) {
+		sim_begin(&s, 100, 1000, 1000, permille[k]);
+		was[0] = was[1] = WSMON_ONE;
+		low = WSMON_ONE;
+		high = 0;
+		for (i = 0; i < 200; i++) {
+			/* samples of @was[1] are dropped, of @was[0] armed: 40 ms for all */
+			s.p.used = (was[0] + was[1]) / 2;
+			wsmon_pace_spent(&s.p, 40 * MS * s.p.used / WSMON_ONE, true);
+			was[1] = was[0];
+			was[0] = s.p.share;
+			wsmon_pace_next(&s.p, &s.a, SEC);
+			if (i < 60)
+				continue;
+			low = min(low, s.p.share);
+			high = max(high, s.p.share);
+		}
+		CHECK(high - low <= low / 32, "%u permille: %u to %u", permille[k], low, high);
+		CHECK(low >= WSMON_ONE * permille[k] / 40 * 3 / 4 &&
+		      high <= WSMON_ONE * permille[k] / 40, "%u permille: share %u to %u",
+		      permille[k], low, high);
+	}
+}
+
+/* What a busy machine made dear comes back before all of the debt is repaid. */
+static void debts_hold_nothing_down(void)
+{
+	struct load dear = { .first = 500 * MS }, cheap = { .first = 5 * MS };
+	struct sim s;
+	u32 i, low;
+
+	sim_begin(&s, 100, 1000, 1000, 10);
+	for (i = 0; i < 4; i++)
+		interval(&s, &dear);
+	s.p.debt_ns = 100 * MS;
+	low = s.p.share;
+	for (i = 0; i < 6; i++)
+		interval(&s, &cheap);
+	CHECK(s.p.debt_ns && s.p.share > 2 * low, "debt %llu, share %u of %u",
+	      (long long)s.p.debt_ns, s.p.share, low);
+}
+
+/* Checks that only count accesses are left out if a precision is asked for. */
+static void precision_needs_no_checks(void)
+{
+	struct load l = { .first = 5 * MS, .check = 2 * MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1500, 30);
+	s.a.precision = 50;
+	wsmon_pace_begin(&s.p, &s.a);
+	for (i = 0; i < 20; i++) {
+		interval(&s, &l);
+		CHECK(s.rounds == 2, "%u rounds", s.rounds);
+	}
+	/* the second sampler needs them */
+	s.a.who_rate = 100;
+	interval(&s, &l);
+	interval(&s, &l);
+	CHECK(s.rounds > 5, "%u rounds", s.rounds);
+	s.a.who_rate = 0;
+	interval(&s, &l);
+	/* regions are as few as there is CPU time for, and as few as are wanted */
+	CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
+	s.p.wanted = WSMON_ONE / 4;
+	interval(&s, &l);
+	CHECK(s.p.share == WSMON_ONE / 4, "share %u", s.p.share);
+	l.first = 500 * MS;
+	for (i = 0; i < 20; i++)
+		interval(&s, &l);
+	CHECK(s.p.share < WSMON_ONE / 8, "share %u", s.p.share);
+}
+
 /* A window that begins within an interval needs a round there. */
 static void windows_keep_their_ends(void)
 {
@@ -196,6 +280,44 @@ static void windows_keep_their_ends(void)
 	}
 }
 
+/* Regions become fewer, so that all processes that end have their look. */
+static void looks_have_room(void)
+{
+	struct load l = { .first = 40 * MS, .fixed = MS };
+	u32 i, k, missed = 0;
+	struct sim s;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 200; i++) {
+		spend(&s, cost(&s, l.first, &l), true);
+		for (k = 0; k < 12; k++) {
+			if (wsmon_pace_may_look(&s.p))
+				spend(&s, l.fixed, false);
+			else if (i > 20)
+				missed++;
+		}
+		wsmon_pace_next(&s.p, &s.a, SEC);
+	}
+	CHECK(!missed, "%u of 12 in each interval", missed);
+	CHECK(s.p.share > WSMON_ONE / 8, "share %u", s.p.share);
+	CHECK(s.spent < 200 * 30 * MS, "%llu us", (long long)s.spent / 1000);
+}
+
+/* Sixty sessions have less than a thousandth of a processor each. */
+static void sessions_share(void)
+{
+	struct load l = { .first = 5 * MS, .check = MS };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 300; i++) {
+		s.p.sharers = 60;
+		interval(&s, &l);
+	}
+	CHECK(s.spent < 310 * 30 * MS / 60, "%llu us", (long long)s.spent / 1000);
+}
+
 /* Nothing overflows, nothing is divided by zero, shares stay shares. */
 static void anything_goes(void)
 {
@@ -212,7 +334,9 @@ static void anything_goes(void)
 		s.a.aggr_us = min(s.a.sample_us << test_below(10), WSMON_INTERVAL_US_MAX);
 		s.a.windows_us[0] = s.a.aggr_us * (1 + test_below(3));
 		wsmon_pace_begin(&s.p, &s.a);
+		s.a.precision = test_below(2) * test_below(1001);
 		for (i = 0; i < 20; i++) {
+			s.p.used = test_random() >> (32 + test_below(32));
 			wsmon_pace_spent(&s.p, test_random() >> test_below(64), test_below(2));
 			wsmon_pace_may_check(&s.p);
 			if (test_below(2))
@@ -256,7 +380,12 @@ void test_pace(void)
 	test_run("pace: a whole CPU is no limit", no_limit);
 	test_run("pace: the budget holds over ten seconds", budget_holds);
 	test_run("pace: what is cheap again is done again", comes_back);
+	test_run("pace: shares settle", shares_settle);
+	test_run("pace: debts hold nothing down", debts_hold_nothing_down);
+	test_run("pace: a precision needs no checks", precision_needs_no_checks);
 	test_run("pace: windows keep their ends", windows_keep_their_ends);
+	test_run("pace: processes that end have their look", looks_have_room);
+	test_run("pace: sessions share the budget", sessions_share);
 	test_run("pace: any figures", anything_goes);
 	test_run("hist: percentiles", percentiles);
 }

@@ -36,6 +36,7 @@ void test_wss(void);
 void test_reach(void);
 void test_peaks(void);
 void test_pace(void);
+void test_precision(void);
 void test_coverage(void);
 void test_windows(void);
 void test_models(void);

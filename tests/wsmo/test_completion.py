@@ -54,7 +54,7 @@ def offered(d):
     expect("wsmo report --ra", "--raw")
     expect("wsmo record --min", "--min-regions")
     expect("wsmo record --cg", "--cgroup")
-    expect("wsmo record --al", "--all")
+    expect("wsmo record --al", "--all", "--alloc")
     expect("wsmo record --cgroup /sys/fs/cg", "/sys/fs/cgroup")
     expect("wsmo record --no-f", "--no-flush")
     expect("wsmo check --", "--json", "--csv", "--sysroot", "--help", exactly=False)

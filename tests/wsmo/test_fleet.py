@@ -94,7 +94,7 @@ def in_turns():
         paths = ["/c%d-%d.scope" % (i, i + 1) for i in range(10)]
         for i, path in enumerate(paths):
             device.cgroup(path, (i + 1) * MIB)
-        e = Exporter(d, device, "--at-once", "3")
+        e = Exporter(d, device, "--at-once", "3", "--cpu", "50%")
         ok(e.wait(lambda e: len(e.values()) == 10, 30), "all have figures", e.load(), device.watched)
         ok(e.wait(lambda e: min(device.watched.values()) >= 2, 40) and device.most == 3 and
            max(device.watched.values()) <= 3, "each has its turn", device.watched, device.most)
@@ -111,7 +111,7 @@ def in_turns():
            "the largest of them", e.load(), device.watched)
         ok(e.end(), "it ends")
         device.watched, device.files = {}, 2
-        e = Exporter(d, device)
+        e = Exporter(d, device, "--cpu", "50%")
         ok(e.wait(lambda e: len(device.watched) == 10 and len(e.values()) == 10, 40) and
            e.plain("wsmon_cgroups_watched") <= 2, "others have the other files: turns", e.load(),
            device.watched)
@@ -120,17 +120,23 @@ def in_turns():
 
 
 def costs():
-    """Turns whose beginning takes half a second: at 3 % each lasts for 17 s"""
+    """Turns whose beginning takes half a second: at 3 % one begins every 17 s"""
     with Directory() as d:
         device = Device(d, cost_ns=500000000)
         for i in range(4):
             device.cgroup("/c-%d.scope" % (i + 1))
         e = Exporter(d, device, "--at-once", "1")
         ok(e.wait(lambda e: e.values()) and not wait_for(lambda: len(device.watched) > 1, 5),
-           "turns last as long as they have to", device.watched)
+           "they begin when there is time", device.watched)
         ok(e.end(), "it ends")
         e = Exporter(d, device, "--at-once", "1", "--cpu", "100%")
         ok(e.wait(lambda e: len(e.values()) == 4), "not without a limit", device.watched)
+        ok(e.end(), "it ends")
+        device.cost_ns = 0
+        e, began = Exporter(d, device, "--at-once", "2"), time.monotonic()
+        ok(e.wait(lambda e: time.monotonic() > began + 8 and len(e.values()) == 4) and
+           e.plain("wsmon_cpu_seconds_total") < 0.1 + 0.03 * (time.monotonic() - began),
+           "intervals count, too: each takes 10 % of a CPU", e.load(), time.monotonic() - began)
         ok(e.end(), "it ends")
         device.late = 2.5
         e = Exporter(d, device, "--at-once", "2", "--cpu", "100%")

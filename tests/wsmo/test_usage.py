@@ -61,7 +61,7 @@ def screens():
 
 
 def one_screen():
-    for verb in "", "record", "mark", "act", "export", "top", "check", "mem":
+    for verb in "", "record", "mark", "diff", "act", "export", "top", "check", "mem":
         lines = run(*verb.split(), "-h").stdout.decode().splitlines()
         ok(2 < len(lines) <= 24 and max(map(len, lines)) <= 80,
            "wsmo %s -h is one screen" % verb, len(lines), *lines)
@@ -83,6 +83,17 @@ def main(_accept):
     ok("Usage: wsmo report wss" in text and "--percentiles" in text and "--top" not in text,
        "help of a view has its options, and no other", text)
 
+    for rotate in "", "x", "0", "1ms", "63K", "1e6", "-1":
+        refused("record", "-p", "1", "--rotate", rotate)
+    for more in (("--keep", "3"), ("--rotate", "1h", "--keep", "0"), ("--max-size", "100K"),
+                 ("--rotate", "1M", "--max-size", "1900K"), ("--max-size", "x")):
+        refused("record", "-p", "1", *more, word="--")
+    for args in ((), ("a",), ("a", "b", "c")):
+        refused("diff", *args, word="recording")
+    refused("diff", "a", "b", "--fail-above", "x", word="not a percentage")
+    refused("record", "--alloc", "--rotate", "1m", "true", word="one file")
+    refused("diff", "a", "b", "--window", "1,2", word="one window")
+    refused("diff", "a", "b", "--by", "mapping", "--window", "1", word="classes and processes")
     refused()
     refused("recrod", word="recrod")
     refused("record", word="nothing to record")
@@ -156,6 +167,8 @@ def main(_accept):
         refused("act", "-s", "reclaim", "--max-pressure", percent, word="not a percentage")
     refused("top", "-p", "1", "--", "true", word="not both")
     refused("record", "-p", "1", "--cpu", "0.04%", word="at least 0.1%")
+    refused("record", "-p", "1", "--precision", "0.04%", word="at least 0.1%, or max")
+    refused("record", "-p", "1", "--precision", "least", word="not a percentage")
     refused("top", "--command-output", "x", word="command")
     refused("top", "--duration", "x", word="not a time")
     refused("top", "--sort", "junk", word="junk")

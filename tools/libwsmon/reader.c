@@ -10,12 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "index.h"
 #include "names.h"
 #include "pack.h"
 #include "reader.h"
 
 /* Room for a record read in part, and for one more */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
+
+/* enum reader_result of a record that nobody gets */
+#define READER_SKIPPED	((enum reader_result)-1)
 
 /* A header may grow up to this size */
 #define HEADER_MAX	4096
@@ -24,6 +28,7 @@ int reader_init(struct reader *r, int fd)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = fd;
+	r->to_ns = ~0ULL;
 	r->buf = malloc(READER_BUF);
 	return r->buf ? 0 : -ENOMEM;
 }
@@ -32,6 +37,8 @@ void reader_free(struct reader *r)
 {
 	free(r->buf);
 	r->buf = NULL;
+	unwanted_free(r->unwanted);
+	r->unwanted = NULL;
 	unpacker_free(r->unpacker);
 	r->unpacker = NULL;
 }
@@ -48,6 +55,7 @@ static void expose(const struct reader *r, size_t size)
 
 ssize_t reader_fill(struct reader *r)
 {
+	size_t room;
 	ssize_t n;
 
 	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
@@ -57,8 +65,14 @@ ssize_t reader_fill(struct reader *r)
 		r->tail -= r->head;
 		r->head = 0;
 	}
+	room = READER_BUF - r->tail;
+	if (r->unwanted) {
+		__u64 wanted = unwanted_after(r->unwanted, r->offset + r->tail - r->head);
+
+		room = wanted < room ? wanted : room;
+	}
 	do {
-		n = read(r->fd, r->buf + r->tail, READER_BUF - r->tail);
+		n = read(r->fd, r->buf + r->tail, room);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
@@ -134,6 +148,9 @@ static size_t min_size(__u32 type)
 		[WSMON_REC_MARK]	= sizeof(struct wsmon_rec_mark),
 		[WSMON_REC_GROUP]	= sizeof(struct wsmon_rec_group),
 		[WSMON_REC_TOTAL]	= sizeof(struct wsmon_rec_total),
+		[WSMON_REC_INDEX]	= sizeof(struct wsmon_rec_index),
+		[WSMON_REC_WHO]		= sizeof(struct wsmon_rec_who),
+		[WSMON_REC_ALLOC]	= sizeof(struct wsmon_rec_alloc),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
@@ -221,6 +238,7 @@ static const char *check_mark(const struct wsmon_rec_mark *m)
 static const char *check_record(const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target;
+	const struct wsmon_rec_who *who;
 
 	if (rec->size < min_size(rec->type))
 		return "too few bytes for its type";
@@ -228,6 +246,11 @@ static const char *check_record(const struct wsmon_record *rec)
 	case WSMON_REC_TARGET:
 		target = (const void *)rec;
 		if (!memchr(target->comm, '\0', sizeof(target->comm)))
+			return "a name without an end";
+		return NULL;
+	case WSMON_REC_WHO:
+		who = (const void *)rec;
+		if (!memchr(who->comm, '\0', sizeof(who->comm)))
 			return "a name without an end";
 		return NULL;
 	case WSMON_REC_AREA:
@@ -247,6 +270,13 @@ static const char *check_record(const struct wsmon_record *rec)
 	default:
 		return NULL;
 	}
+}
+
+/* The index is the reader's own; other records as reader_only() says */
+static bool left_out(const struct reader *r, const struct wsmon_record *rec)
+{
+	return rec->type == WSMON_REC_INDEX ||
+	       (index_has(rec->type) && (rec->time_ns < r->from_ns || rec->time_ns > r->to_ns));
 }
 
 /*
@@ -280,12 +310,29 @@ static const char *take_snapshot(struct reader *r,
 	return NULL;
 }
 
-enum reader_result reader_parse(struct reader *r,
-				const struct wsmon_record **rec)
+void reader_only(struct reader *r, __u64 from_ns, __u64 to_ns)
+{
+	r->from_ns = from_ns;
+	r->to_ns = to_ns;
+	r->unwanted = unwanted_read(r->fd, r->offset, r->tail - r->head, from_ns, to_ns);
+}
+
+static void skip(struct reader *r, __u64 bytes)
+{
+	size_t have = r->tail - r->head;
+
+	r->offset += bytes;
+	r->head += bytes < have ? bytes : have;
+	if (bytes > have)
+		lseek(r->fd, bytes - have, SEEK_CUR);
+}
+
+static enum reader_result parse(struct reader *r, const struct wsmon_record **rec)
 {
 	size_t have = r->tail - r->head;
 	const struct wsmon_record *next = (const void *)(r->buf + r->head);
 	const char *why;
+	bool skipped;
 	__u32 size;
 
 	expose(r, have);
@@ -312,16 +359,29 @@ enum reader_result reader_parse(struct reader *r,
 	*rec = next;
 	size = next->size;
 	r->at = r->offset;
+	skipped = left_out(r, next);
 	why = check_record(next);
-	if (!why && (next->type == WSMON_REC_SNAPSHOT ||
-		     next->type == WSMON_REC_PACKED))
+	if (!why && !skipped &&
+	    (next->type == WSMON_REC_SNAPSHOT || next->type == WSMON_REC_PACKED))
 		why = take_snapshot(r, rec);
 	if (why)
 		return bad(r, "broken at byte %llu: a %s record with %s; what is before it was used",
 			   r->at, record_name(next->type), why);
 	r->head += size;
 	r->offset += size;
-	return READER_RECORD;
+	return skipped ? READER_SKIPPED : READER_RECORD;
+}
+
+enum reader_result reader_parse(struct reader *r, const struct wsmon_record **rec)
+{
+	enum reader_result res;
+
+	do {
+		if (r->unwanted)
+			skip(r, unwanted_take(r->unwanted, r->offset));
+		res = parse(r, rec);
+	} while (res == READER_SKIPPED);
+	return res;
 }
 
 enum reader_result reader_next(struct reader *r,
@@ -380,6 +440,7 @@ bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_STACK:
 	case WSMON_REC_PACKED:
 	case WSMON_REC_MAPPING:
+	case WSMON_REC_ALLOC:
 		/* all of these begin with it */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;

@@ -34,6 +34,7 @@ enum reader_result {
 };
 
 struct unpacker;
+struct unwanted;
 
 /**
  * struct reader - state of a reader
@@ -47,6 +48,8 @@ struct unpacker;
  *		means all are. One that is not wanted is delivered as it is in the
  *		file, maybe packed: only its head and its pid may be looked at
  * @want_data:	passed to @want
+ * @from_ns:	with @to_ns: see reader_only()
+ * @unwanted:	parts to skip, if a time is wanted and the file has an index
  * @unpacker:	NULL before the first packed snapshot
  * @have_header: @header is valid
  * @header:	the header
@@ -60,6 +63,8 @@ struct reader {
 	__u64 at;
 	bool (*want)(const void *data, const struct wsmon_record *rec);
 	const void *want_data;
+	__u64 from_ns, to_ns;
+	struct unwanted *unwanted;
 	struct unpacker *unpacker;
 	bool have_header;
 	struct wsmon_file_header header;
@@ -91,6 +96,15 @@ ssize_t reader_fill(struct reader *r);
  */
 enum reader_result reader_parse(struct reader *r,
 				const struct wsmon_record **rec);
+
+/**
+ * reader_only() - leave out what was observed at other times than from @from_ns to @to_ns
+ *
+ * That is SNAPSHOT, WSS, GROUP, TOTAL, PROC and STATS records. Others are delivered. If the
+ * file has an index, most of that is not read. To be called once,
+ * after the header.
+ */
+void reader_only(struct reader *r, __u64 from_ns, __u64 to_ns);
 
 /** reader_next() - get the next record, reading from a blocking fd as needed */
 enum reader_result reader_next(struct reader *r,

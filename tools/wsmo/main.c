@@ -23,6 +23,7 @@ static const struct verb {
 	{ "record", NULL, cmd_record, "record the working set of processes to a file" },
 	{ "mark", NULL, cmd_mark, "mark this moment in running recordings" },
 	{ "report", "report", cmd_report, "print what a recording holds" },
+	{ "diff", "report", cmd_diff, "print what changed between two recordings" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
 	{ "mem", "report", cmd_mem, "show what is mapped, what of it resident, what in use" },
 	{ "act", "report", cmd_act, "page out cold memory, put hot memory into huge pages" },

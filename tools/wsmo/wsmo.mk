@@ -5,6 +5,7 @@
 #
 #   out/bin/wsmo       what is installed
 #   out/bin/wsmo-asan  the same under AddressSanitizer and UBSan, for tests
+#   out/lib/wsmo/libwsmo-alloc.so  what record --alloc loads into programs
 #   out/share/wsmo.bash  completion for bash; wsmo.zsh for zsh
 
 WSMO_DIR := tools/wsmo
@@ -15,22 +16,21 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
-WSMO_LAYERS := libwsmon cli session record symbols act report export check mem top stack
+WSMO_LAYERS := libwsmon cli session alloc record symbols act report diff export check mem top stack
 WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
-WSMO_REPORT_DIRS := $(addprefix $(WSMO_DIR)/report,/ /heatmap/ /html/ /plot/)
-# layer_srcs LAYER
-layer_srcs = $(wildcard $(addsuffix *.c,$(if $(filter libwsmon,$(1)),$(WSMO_LIB_DIRS),\
-	$(if $(filter report,$(1)),$(WSMO_REPORT_DIRS),$(WSMO_DIR)/$(1)/))))
+# layer_srcs LAYER: its folder's and those below
+layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard $(addsuffix *.c,$(WSMO_LIB_DIRS))),\
+	$(wildcard $(WSMO_DIR)/$(1)/*.c $(WSMO_DIR)/$(1)/*/*.c))
 
 # The programs: their verbs, their layers (users before what they use), their
 # libraries. wsmo itself is small, as it runs beside what it records; it executes the
 # others.
 WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
-wsmo_LAYERS := record session cli libwsmon
+wsmo_LAYERS := record alloc session cli libwsmon
 wsmo_LIBS := -lzstd
-wsmo-report_VERBS := report act export check mem
-wsmo-report_LAYERS := mem check export report act symbols record session cli libwsmon
+wsmo-report_VERBS := report diff act export check mem
+wsmo-report_LAYERS := mem check export diff report act symbols record alloc session cli libwsmon
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
 wsmo-top_LAYERS := top $(wsmo-report_LAYERS)
@@ -48,11 +48,12 @@ WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 WSMO_RELR := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
 WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code $(WSMO_RELR)
 WSMO_SCHEMES := reclaim thp
+WSMO_ALLOC := out/lib/wsmo/libwsmo-alloc.so
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
 
 .PHONY: wsmo wsmo-asan
-wsmo: $(WSMO_PROGRAMS:%=out/bin/%) $(WSMO_SCHEME_FILES)
-wsmo-asan: $(WSMO_PROGRAMS:wsmo%=out/bin/wsmo-asan%) $(WSMO_SCHEME_FILES)
+wsmo: $(WSMO_PROGRAMS:%=out/bin/%) $(WSMO_SCHEME_FILES) $(WSMO_ALLOC)
+wsmo-asan: $(WSMO_PROGRAMS:wsmo%=out/bin/wsmo-asan%) $(WSMO_SCHEME_FILES) $(WSMO_ALLOC)
 
 # beside bin/, as they are installed
 out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
@@ -83,6 +84,19 @@ out/lib/libwsmon.a: $(LIBWSMON_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $(@:.a=.o)
 
+# What "wsmo record --alloc" puts into programs: it must bring nothing with it that they
+# do not have, and its variables for each thread are where the fastest access is.
+WSMO_ALLOC_OBJS := $(patsubst %.c,out/obj/preload/%.o,$(wildcard tools/alloc/*.c))
+$(WSMO_ALLOC): $(WSMO_ALLOC_OBJS)
+	@mkdir -p $(@D)
+	$(CC) -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,--no-undefined \
+		-Wl,--as-needed $(LDFLAGS) -o $@ $^
+
+out/obj/preload/%.o: %.c $(WSMO_DIR)/wsmo.mk
+	@mkdir -p $(@D)
+	$(CC) $(WSMO_CFLAGS) -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin \
+		-fasynchronous-unwind-tables $(CFLAGS) -MMD -MP -c -o $@ $<
+
 # archive DIRECTORY LAYER
 define archive
 $(1)/$(2).a: $$(patsubst %.c,$(1)/%.o,$$(call layer_srcs,$(2)))
@@ -93,7 +107,7 @@ endef
 define program
 out/bin/$(2): $$(if $$($(3)_VERBS),$(1)/$(WSMO_DIR)/main.o) $$($(3)_LAYERS:%=$(1)/%.a)
 	@mkdir -p $$(@D)
-	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ $$^ $$($(3)_LIBS)
+	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ $$^ $$($(3)_LIBS) -lm
 endef
 $(foreach dir,$(WSMO_OBJ) $(WSMO_OBJ_ASAN),$(foreach layer,$(WSMO_LAYERS),\
 	$(eval $(call archive,$(dir),$(layer)))))
@@ -152,4 +166,5 @@ out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 
 WSMO_ALL_SRCS := $(WSMO_DIR)/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
 -include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_ALL_SRCS)) \
-	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS)) $(LIBWSMON_OBJS:.o=.d)
+	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS)) $(LIBWSMON_OBJS:.o=.d) \
+	$(WSMO_ALLOC_OBJS:.o=.d)

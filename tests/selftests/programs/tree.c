@@ -61,6 +61,9 @@ static void worker(int nr, int users, long lives_ms)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fill(copied_mem, written);
 	fill(once, idle);
+	/* two mappings, with pages of one anon_vma */
+	fill(mem, own);
+	madvise(mem, own / 2, MADV_DONTDUMP);
 	for (long ms = 0; !lives_ms || ms < lives_ms; ms += 50) {
 		fill(mem, own);
 		if (nr < users) {

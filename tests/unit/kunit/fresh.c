@@ -99,7 +99,8 @@ static const struct look looks[] = {
 	{ "none used", 1000, 30, 0, false, { 0, 0, 100, 1000 } },
 	{ "all used", 1000, 30, 30, false, { 1000, 900, 1000, 1000 } },
 	{ "none drawn", 1000, 0, 0, false, { 0, 0, 1000, 1000 } },
-	{ "older than the window", 1000, 30, 30, true, { 0, 0, 1000, 1000 } },
+	{ "older than the window", 1000, 100, 100, true, { 1000, 0, 1000, 1000 } },
+	{ "half of it used, and older", 100, 100, 50, true, { 50, 0, 50, 100 } },
 	/* 1.96 * 2^45 / 2 / sqrt(256) */
 	{ "everything, half used", TOP, 256, 128, false,
 	  { TOP / 2, TOP / 2 - TOP / 32 * 196 / 100,

@@ -223,6 +223,19 @@ def losses():
            "what was lost is told, even with -q", res.stderr)
 
 
+def who():
+    for options, want in (("--who",), "100"), (("--who=10000",), "10000"):
+        with fake() as (d, m):
+            res = run(*args(d, m, "-q", *options, "--", "sleep", "0.2"))
+            ok(res.returncode == 0 and m.attrs == "follow=1 who_rate=%s\n" % want, options[0],
+               m.attrs, res)
+    with fake() as (d, m):
+        for options in ("--who=0",), ("--who=10001",), ("--who", "--all"):
+            res = run(*args(d, m, *options))
+            ok(res.returncode == 2 and b"who" in res.stderr or b"10001" in res.stderr,
+               " ".join(options) + " is refused", res)
+
+
 def children():
     old = ATTRS.replace("follow=0\n", "")
     said = b"wsmo: this module does not follow children: they are not recorded; load a newer one, " \
@@ -430,6 +443,7 @@ def main(_accept):
     stale_stream()
     losses()
     children()
+    who()
     budget()
     broken_stream()
     refusals()

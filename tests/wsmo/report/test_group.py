@@ -167,6 +167,8 @@ def cgroup(accept=False):
     rows = lines("curve", data=long)
     ok([(x["pid"], x["window_us"]) for x in rows] == [(None, n * 1000000) for n in (1, 2, 4, 8)] and
        all(x["p50"] for x in rows), "a curve of a cgroup", rows)
+    rows = lines("wss", "--window", "2", data=long)
+    ok(len(rows) == 90 and {x["window_us"] for x in rows} == {2000000}, "--window of a cgroup", rows)
     res = run("report", "sizing", "-i", "-", stdin=long)
     ok(res.returncode == 0 and b"\n/system.slice/x.service: " in res.stdout, "and its sizing", res)
     page = html.embedded(html.page(long))

@@ -10,10 +10,12 @@ from command import TOP, ok, run
 
 DOCUMENT = os.path.join(TOP, "Documentation", "reference", "json.rst")
 UNITS = {"count": int, "bytes": int, "address": int, "us": int, "ms": int, "ns": int,
-         "s": (int, float), "share": (int, float), "per s": (int, float), "text": str}
+         "s": (int, float), "share": (int, float), "per s": (int, float), "text": str,
+         "texts": list, "change": int}
 HEAD = {"type", "t", "time_ns", "size"}
 # Never there in these recordings: no file has debug information
-UNSEEN = {("frame", "function"), ("frame", "file"), ("frame", "line")}
+UNSEEN = {(kind, field) for kind in ("alloc", "frame", "who")
+          for field in ("function", "file", "line")}
 
 
 def rows(text):
@@ -62,18 +64,20 @@ def wrong(kind, fields, x):
         elif unit.startswith("share") and not re.search("(above|exceed) 1", meaning) and \
                 not 0 <= value <= 1:
             return field, "not a share", value
-        elif unit != "text" and unit != "text?" and value < 0:
+        elif unit.rstrip("?") not in ("text", "texts", "change") and value < 0 and \
+                "negative" not in meaning:
             return field, "negative", value
     return None
 
 
 def tables(views):
-    recordings = (samples.main(), samples.stacks(), samples.family(), samples.cgroup(),
-                  sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
+    recordings = (samples.main(), samples.stacks(), samples.family(), samples.cgroup(), samples.allocs(),
+                  samples.who(), sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
     for view, kinds in views.items():
         seen, bad = set(), []
         for data in recordings:
-            for options in [()] + [("--percentiles",)] * (view == "wss"):
+            for options in [()] + [("--percentiles",)] * (view == "wss") + \
+                    [("--mappings",)] * (view == "idle"):
                 for line in run("report", view, "--json", "-i", "-", *options,
                                 stdin=data).stdout.splitlines():
                     x = json.loads(line)
@@ -89,7 +93,7 @@ def tables(views):
 
 def records(raw):
     got, bad = {}, []
-    for data in samples.main(), samples.stacks(), samples.small(), samples.family(), samples.cgroup():
+    for data in samples.main(), samples.stacks(), samples.small(), samples.family(), samples.cgroup(), samples.who():
         for line in run("report", "raw", "--json", "-i", "-", stdin=data).stdout.splitlines():
             x = json.loads(line)
             if re.match(r"type\d+$", x["type"]):
@@ -107,7 +111,8 @@ def records(raw):
 
 def main(_accept):
     views, raw = documented()
-    del views["top"], views["mem"]
+    # suites of their own do these
+    del views["top"], views["diff"], views["mem"]
     names = run("report", "--list-options").stdout.decode().split()[1].split("|")
     ok(set(views) | {"raw", "html"} == set(names), "every view is documented", names)
     tables(views)

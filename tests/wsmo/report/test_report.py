@@ -139,6 +139,16 @@ def budget():
     text = message((1, 3, {"sample_ns": 500 * ms, "budget": 2}), (2, 5, {"idle_rounds": 1}), flags=0)
     ok("75 % of the" in text and "left out (" in text and "and 50 % fewer regions" in text,
        "both; an interval in which targets slept counts by its sampling interval", text)
+    # the first interval has them all
+    data = r.header(t0) + r.attrs(t0, cpu_permille=30, peak=(1, 30, 5000, 250), precision=50) + \
+        r.target(t0, 100, b"x")
+    for i in range(1, 4):
+        t = t0 + i * sec
+        data += r.wss(t, 100, 0, 1 << 20, 990 << 10, 1056 << 10, 1 << 30, 1000000)
+        data += r.stats(t, rounds=i, budget=240, cpu_ns=i * 4 * ms)
+    got = run("report", "summary", "-i", "-", stdin=data + r.end(t0 + 4 * sec)).stderr.decode()
+    ok(got == "wsmo: for --precision 5%: ±3.2 % with 827 of 2000 regions and 0.4 % of one CPU; freq and "
+       "ACCESSES are by intervals\n", "what a precision took", got)
     text = message((1, 3, {"sample_ns": 500 * ms}), (2, 5, {}), flags=2)
     ok("80 % of the" in text, "a late reader, after the first STATS record", text)
 

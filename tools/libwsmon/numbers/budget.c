@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * budget.c - how much sampling was reduced to keep within the CPU budget
+ * budget.c - how much sampling was reduced, to keep within the CPU budget or for a precision
  *
  * STATS records have the sampling interval and the number of regions in force, but the
  * first of them comes after the first aggregation interval. Rounds left out before it
  * show only in the number of rounds. Rounds are also left out while targets sleep, and
  * if one is late: these do not count.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "budget.h"
@@ -52,6 +53,7 @@ static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 	b->rounds += due;
 	b->time += time;
 	b->regions_time += time * share_of_regions(b);
+	b->cpu_ns += (double)(now->cpu_ns + now->remote_ns) - (was->cpu_ns + was->remote_ns);
 }
 
 static void take_stats(struct budget *b, const struct wsmon_record *rec)
@@ -62,11 +64,28 @@ static void take_stats(struct budget *b, const struct wsmon_record *rec)
 	if (b->known && b->attrs.sample_us)
 		add_interval(b, &stats);
 	begin(b, &stats);
+	if (b->bytes > 0) {
+		b->widths += sqrt(b->var) / b->bytes;
+		b->intervals++;
+	}
+	b->bytes = 0;
+	b->var = 0;
+	b->group = false;
+}
+
+static void take_size(struct budget *b, __u64 bytes, __u64 low, __u64 high)
+{
+	double half = ((double)high - low) / 2;
+
+	b->bytes += bytes;
+	b->var += half * half;
 }
 
 void budget_take(struct budget *b, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
+	const struct wsmon_rec_total *total = (const void *)rec;
+	const struct wsmon_rec_wss *wss = (const void *)rec;
 	struct wsmon_rec_attrs attrs;
 
 	switch (rec->type) {
@@ -81,6 +100,20 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 		if (!b->targets++ && !b->known)
 			begin(b, &(struct wsmon_rec_stats){ .rec.time_ns = rec->time_ns });
 		break;
+	case WSMON_REC_WSS:
+		if (wss->class == WSMON_CLASS_ALL && wss->window_us == b->attrs.windows_us[0] &&
+		    !b->group)
+			take_size(b, wss->bytes, wss->low, wss->high);
+		break;
+	case WSMON_REC_TOTAL:
+		if (total->class != WSMON_CLASS_ALL || total->window_us != b->attrs.windows_us[0])
+			break;
+		/* with each page once, in place of its members */
+		b->bytes = 0;
+		b->var = 0;
+		b->group = true;
+		take_size(b, total->bytes, total->low, total->high);
+		break;
 	case WSMON_REC_STATS:
 		take_stats(b, rec);
 		break;
@@ -94,6 +127,17 @@ const char *budget_text(char *buf, const struct budget *b)
 	__u32 permille = b->attrs.cpu_permille;
 	int len;
 
+	if (b->attrs.precision) {
+		if (!b->intervals || b->time <= 0)
+			return NULL;
+		snprintf(buf, BUDGET_TEXT,
+			 "for --precision %g%%: ±%.1f %% with %.0f of %u regions and %.2g %% of one CPU%s",
+			 b->attrs.precision / 10.0, 100 * b->widths / b->intervals,
+			 b->regions_time / b->time * b->attrs.max_regions, b->attrs.max_regions,
+			 100 * b->cpu_ns / b->time,
+			 b->attrs.who_rate ? "" : "; freq and ACCESSES are by intervals");
+		return buf;
+	}
 	/* 0: its writer knew no budget; 1000: none was set */
 	if (!permille || permille == 1000 || (rounds < WORTH && regions < WORTH))
 		return NULL;

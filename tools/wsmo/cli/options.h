@@ -108,6 +108,9 @@ __u64 option_time(struct argp_state *state, const char *arg);
 /** option_percent() - parse "5%" or "5"; Return: 0 to 1 */
 double option_percent(struct argp_state *state, const char *arg);
 
+/** option_precision() - parse "5%" or "max"; Return: in 1/1000; 0 is max */
+__u32 option_precision(struct argp_state *state, const char *arg);
+
 /** option_count() - parse a number from @min to @max */
 __u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max);
 

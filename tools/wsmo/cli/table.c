@@ -70,6 +70,17 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 	return t;
 }
 
+/* Its texts with semicolons between them */
+static void list(char *buf, const char *lines)
+{
+	char text[CELL_LEN], *c = text;
+
+	snprintf(text, sizeof(text), "%s", lines);
+	while ((c = strchr(c, '\n')))
+		*c = ';';
+	text_clean(buf, CELL_LEN, text);
+}
+
 /* The value with exact numbers; without the number where it has none. */
 static const char *exact(char *buf, const struct column *c,
 			 const struct cell *cell)
@@ -82,8 +93,14 @@ static const char *exact(char *buf, const struct column *c,
 	case COL_RATIO:
 		snprintf(buf, CELL_LEN, "%.6f", cell->d);
 		break;
+	case COL_CHANGE:
+		snprintf(buf, CELL_LEN, "%.0f", cell->d);
+		break;
 	case COL_TEXT:
 		text_clean(buf, CELL_LEN, cell->s);
+		break;
+	case COL_LIST:
+		list(buf, cell->s);
 		break;
 	default:
 		snprintf(buf, CELL_LEN, "%llu", cell->u);
@@ -110,6 +127,10 @@ static const char *for_people(char *buf, const struct table *t,
 	switch (c->type) {
 	case COL_SIZE:
 		return units_size(buf, cell->u);
+	case COL_CHANGE:
+		buf[0] = cell->d < 0 ? '-' : '+';
+		units_size(buf + 1, fabs(cell->d) + 0.5);
+		return buf;
 	case COL_NS:
 		return units_time(buf, cell->u);
 	case COL_US:

@@ -41,7 +41,9 @@ enum table_format {
  * @COL_T:	d, seconds since the recording began
  * @COL_RATIO:	d, 0 to 1: percent for people
  * @COL_RATE:	d, number per second
+ * @COL_CHANGE:	d, bytes more, or less
  * @COL_TEXT:	s
+ * @COL_LIST:	s, a text on each line: an array in JSON, with semicolons between them in CSV
  */
 enum column_type {
 	COL_COUNT,
@@ -53,7 +55,9 @@ enum column_type {
 	COL_T,
 	COL_RATIO,
 	COL_RATE,
+	COL_CHANGE,
 	COL_TEXT,
+	COL_LIST,
 };
 
 /* In struct column.not_in: formats that leave a column out */
@@ -125,14 +129,19 @@ static inline struct cell cell_s(const char *s)
 	return (struct cell){ .set = true, .s = s };
 }
 
+/** column_is_double() - have its cells d? */
+static inline bool column_is_double(const struct column *c)
+{
+	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
+	       c->type == COL_CHANGE;
+}
+
 /** cell_is_set() - is there a value, and one that can be printed? */
 static inline bool cell_is_set(const struct column *c, const struct cell *cell)
 {
 	if (!cell->set)
 		return false;
-	if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
-		return isfinite(cell->d);
-	return true;
+	return !column_is_double(c) || isfinite(cell->d);
 }
 
 struct table;

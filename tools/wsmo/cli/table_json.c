@@ -33,19 +33,17 @@ struct table_json *table_json_new(const struct table_desc *desc)
 		const struct column *c = &desc->columns[i];
 		struct json_object *o;
 
-		if (!column_is_in(c, TABLE_JSON) || c->type == COL_TEXT)
+		if (!column_is_in(c, TABLE_JSON) || c->type == COL_TEXT ||
+		    c->type == COL_LIST)
 			continue;
-		switch (c->type) {
-		case COL_T:
-		case COL_RATIO:
-		case COL_RATE:
+		if (column_is_double(c)) {
 			o = need(json_object_new_double(0));
 			json_object_set_serializer(o,
 				json_object_double_to_json_string,
-				(void *)(uintptr_t)(c->type == COL_RATIO ?
-						    "%.6f" : "%.3f"), NULL);
-			break;
-		default:
+				(void *)(uintptr_t)(c->type == COL_RATIO ? "%.6f" :
+						    c->type == COL_CHANGE ? "%.0f" :
+						    "%.3f"), NULL);
+		} else {
 			o = need(json_object_new_uint64(0));
 		}
 		t->member[i] = o;
@@ -59,6 +57,17 @@ static struct json_object *json_text(const char *text)
 	char buf[TEXT_LEN];
 
 	return need(json_object_new_string(text_utf8(buf, sizeof(buf), text)));
+}
+
+static struct json_object *json_list(const char *lines)
+{
+	struct json_object *array = need(json_object_new_array());
+	char *copy = need(strdup(lines)), *at = copy, *line;
+
+	while (*lines && (line = strsep(&at, "\n")))
+		json_object_array_add(array, json_text(line));
+	free(copy);
+	return array;
 }
 
 /* Figures of such a target are not to be taken for those of others. */
@@ -94,7 +103,11 @@ void table_json_row(struct table_json *t, FILE *f, const struct cell *cells)
 					       json_text(cells[i].s));
 			continue;
 		}
-		if (c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE)
+		if (c->type == COL_LIST) {
+			json_object_object_add(t->row, c->key, json_list(cells[i].s));
+			continue;
+		}
+		if (column_is_double(c))
 			json_object_set_double(o, cells[i].d);
 		else
 			json_object_set_uint64(o, cells[i].u);

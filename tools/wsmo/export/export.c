@@ -76,6 +76,12 @@ static void set_cpu(struct argp_state *state, char *arg,
 	f->cpu_permille = permille;
 }
 
+static void set_precision(struct argp_state *state, char *arg,
+			  const struct option_desc *o __attribute__((unused)), void *to)
+{
+	((struct fleet *)to)->precision = 1 + option_precision(state, arg);
+}
+
 /* As the module wants them, in which no window is longer than a day */
 static void set_windows(struct session *how, const struct filter *filter)
 {
@@ -111,6 +117,7 @@ static const struct option_desc fleet_options[] = {
 	{ "at-once", 0, "N", NULL, OPT_COUNT,
 	  OPT_AT(struct fleet, at_once), 1, 60 },
 	{ "cpu", 0, "PERCENT", NULL, OPT_CALL, .call = set_cpu },
+	{ "precision", 0, "PERCENT|max", NULL, OPT_CALL, .call = set_precision },
 	{ 0 }
 };
 
@@ -154,8 +161,9 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--interval is for --live");
 	if (e->fleet.root && !e->live)
 		usage_error(state, "--cgroup and --cgroups are for --live");
-	if ((e->fleet.max || e->fleet.at_once || e->fleet.cpu_permille) && !e->fleet.root)
-		usage_error(state, "--max-cgroups, --at-once and --cpu are for --cgroups");
+	if ((e->fleet.max || e->fleet.at_once || e->fleet.cpu_permille || e->fleet.precision) &&
+	    !e->fleet.root)
+		usage_error(state, "--max-cgroups, --at-once, --cpu and --precision are for --cgroups");
 	if (e->fleet.root && (rp->file || rp->filter.pids.nr || has_times(&rp->filter)))
 		usage_error(state, "--cgroup and --cgroups watch what there is now: they take none of -i, --time and --pid");
 	for (i = 0; e->fleet.root && i < rp->filter.nr_windows; i++)
@@ -177,6 +185,9 @@ static int live(struct export *e)
 	if (!f->cpu_permille)
 		f->cpu_permille = FLEET_CPU;
 	snprintf(add_setting(&f->how, "cpu_permille")->value, SETTING_TEXT, "%u", f->cpu_permille);
+	if (f->precision)
+		snprintf(add_setting(&f->how, "precision")->value, SETTING_TEXT, "%u",
+			 f->precision - 1);
 	if (!f->max)
 		f->max = FLEET_MAX;
 	if (!f->at_once)
@@ -201,7 +212,7 @@ int cmd_export(int argc, char **argv)
 		       "openmetrics: text for Prometheus. Tables: 'wsmo report' with --csv or --json.",
 		.groups = {
 			OPT_GROUP(options, &e), OPT_GROUP(fleet_options, &e.fleet),
-			OPT_GROUP(recording_options, &e.rp),
+			OPT_GROUP(recording_options, &e.rp), OPT_GROUP(time_options, &e.rp),
 			OPT_GROUP(class_options, &e.rp), OPT_GROUP(window_options, &e.rp),
 			OPT_GROUP(debugfs_options, NULL),
 		},

@@ -20,11 +20,14 @@
 #define LOOK_INTERVAL	(5 * NSEC_PER_SEC)
 #define LOOK_PACE	100
 
-/* A turn is the longest window and this many aggregation intervals */
-#define TURN_INTERVALS	10
+/* A turn is the longest window and this many aggregation intervals: figures get better */
+#define TURN_INTERVALS	4
 
 /* How many times as long one may be that has no figures yet */
 #define TURNS_PATIENCE	6
+
+/* CPU time that was allowed and not used can be used later, for this long */
+#define CREDIT		(10 * NSEC_PER_SEC)
 
 /* A session takes up to 7 MiB in the kernel */
 #define RAM_PER_SESSION	(256ULL << 20)
@@ -48,7 +51,7 @@ static void end_turn(struct fleet *f, struct watched *w, __u64 now)
 	if (w->session.fd < 0)
 		return;
 	f->cpu_ns += w->live.cpu_ns;
-	f->begin_cpu_ns += w->begin_cpu_ns;
+	f->ended++;
 	f->lost += w->live.lost;
 	f->open--;
 	session_close(&w->session);
@@ -193,19 +196,37 @@ static struct watched *next(const struct fleet *f)
 	return best;
 }
 
-/*
- * Most of what a turn costs is its beginning, which the module cannot spread over time. So turns
- * last longer where they would cost too much, and only some begin at a time.
- */
-static bool can_afford_turns(const struct fleet *f, __u64 now)
+/* What turns take: those that go on take what the others did, or more */
+static __u64 cpu_taken(const struct fleet *f)
 {
-	__u64 sum = f->begin_cpu_ns;
+	__u64 usual = f->ended ? f->cpu_ns / f->ended : 0, sum = f->cpu_ns;
 	size_t i;
 
 	for (i = 0; i < f->list.nr; i++)
 		if (at(f, i)->session.fd >= 0)
-			sum += at(f, i)->begin_cpu_ns;
-	return f->cpu_permille >= 1000 || sum / f->cpu_permille <= (now - f->began_ns) / 1000;
+			sum += at(f, i)->live.cpu_ns > usual ? at(f, i)->live.cpu_ns : usual;
+	return sum;
+}
+
+/*
+ * May a turn begin? The module limits what sessions take that go on. What it cannot spread over
+ * time is the beginning: turns wait until there is CPU time for it, but not if all cgroups can
+ * be watched at once.
+ */
+static bool can_afford(const struct fleet *f, const struct watched *w)
+{
+	return (!w->ended_ns && f->list.nr <= f->at_once) || f->cpu_permille >= 1000 ||
+	       cpu_taken(f) <= f->allowed_ns;
+}
+
+static void allow(struct fleet *f, __u64 now)
+{
+	__u64 most = cpu_taken(f) + CREDIT / 1000 * f->cpu_permille;
+
+	f->allowed_ns += (now - f->allowed_at_ns) / 1000 * f->cpu_permille;
+	f->allowed_at_ns = now;
+	if (f->allowed_ns > most)
+		f->allowed_ns = most;
 }
 
 /* What is watched longest, NULL if its turn is not over */
@@ -227,7 +248,7 @@ static void end_turns(struct fleet *f, __u64 now)
 
 	if (waiting > some)
 		waiting = some;
-	while (waiting-- && can_afford_turns(f, now) && (w = last(f, now)))
+	while (waiting-- && (w = last(f, now)))
 		end_turn(f, w, now);
 }
 
@@ -241,7 +262,6 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 		live_free(&w->live);
 		live_init(&w->live);
 		w->began_ns = now;
-		w->begin_cpu_ns = 0;
 		f->open++;
 		if (!epoll_ctl(f->fd, EPOLL_CTL_ADD, w->session.fd, &event))
 			return 0;
@@ -274,9 +294,11 @@ int fleet_turn(struct fleet *f)
 
 	if (now >= f->look_ns)
 		look(f);
+	allow(f, now);
 	end_turns(f, now);
 	/* what just ended, or could not begin, does not begin now */
-	while (!err && f->open < f->at_once && (w = next(f)) && w->ended_ns != now)
+	while (!err && f->open < f->at_once && (w = next(f)) && w->ended_ns != now &&
+	       can_afford(f, w))
 		err = begin_turn(f, w, now);
 	return err < 0 ? -1 : 0;
 }
@@ -291,7 +313,7 @@ int fleet_begin(struct fleet *f)
 	};
 	if (f->at_once > room)
 		f->at_once = room;
-	f->began_ns = clock_now();
+	f->allowed_at_ns = clock_now();
 	f->fd = epoll_create1(EPOLL_CLOEXEC);
 	debugfs_load_module();
 	fd = device_open();
@@ -333,8 +355,6 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	live_take(&w->live, rec);
 	if (w->live.time_ns != before)
 		keep(w);
-	if (!before)
-		w->begin_cpu_ns = w->live.cpu_ns;
 	w->session.started = rec->type != WSMON_REC_END;
 	return w->session.started;
 }

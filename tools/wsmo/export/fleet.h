@@ -26,7 +26,6 @@
  * @resident:	memory in RAM that its processes map, 0 if it is not known
  * @guests:	number of virtual machines
  * @began_ns:	beginning of the turn
- * @begin_cpu_ns: CPU time up to its first figures
  * @ended_ns:	end of the last turn, 0 before there was one
  * @there:	the cgroup is one of those to watch
  */
@@ -39,7 +38,6 @@ struct watched {
 	__u64 resident;
 	size_t guests;
 	__u64 began_ns;
-	__u64 begin_cpu_ns;
 	__u64 ended_ns;
 	bool there;
 };
@@ -50,16 +48,18 @@ struct watched {
  * @alone:	the same: watch @root itself
  * @max:	the same: max. cgroups; beyond it the largest
  * @at_once:	the same: max. sessions
- * @cpu_permille: the same: CPU time up to first figures, in 1/1000 of one CPU
+ * @cpu_permille: the same: CPU time, in 1/1000 of one CPU
+ * @precision:	1 + the precision wanted, in 1/1000; 0: none was named
  * @how:	the same: the attributes; has no session
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
  * @open:	number of those that are watched now
  * @fd:		readable when there is something to take
  * @cpu_ns:	CPU time of the turns that ended
- * @begin_cpu_ns: that up to their first figures
+ * @ended:	number of them
  * @lost:	records lost in them
- * @began_ns:	when it began
+ * @allowed_ns:	CPU time that turns could take so far
+ * @allowed_at_ns: that was then
  * @look_ns:	when to look for cgroups again
  */
 struct fleet {
@@ -68,15 +68,17 @@ struct fleet {
 	__u32 max;
 	__u32 at_once;
 	__u32 cpu_permille;
+	__u32 precision;
 	struct session how;
 	struct sorted list;
 	size_t found;
 	size_t open;
 	int fd;
 	__u64 cpu_ns;
-	__u64 begin_cpu_ns;
+	__u64 ended;
 	__u64 lost;
-	__u64 began_ns;
+	__u64 allowed_ns;
+	__u64 allowed_at_ns;
 	__u64 look_ns;
 };
 

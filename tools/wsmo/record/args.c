@@ -96,6 +96,12 @@ static void set_cpu(struct argp_state *state, char *arg, const struct option_des
 	set_value(to, o, permille);
 }
 
+static void set_precision(struct argp_state *state, char *arg, const struct option_desc *o,
+			  void *to)
+{
+	set_value(to, o, option_precision(state, arg));
+}
+
 static void set_windows(struct argp_state *state, char *list, const struct option_desc *o, void *to)
 {
 	struct record *r = to;
@@ -142,12 +148,13 @@ const struct option_desc record_target_options[] = {
 #define SETTING(how, key)	OPT_CALL, .call = set_##how, .data = key
 
 const struct option_desc record_attr_options[] = {
-	{ "sample", 0, "TIME", "Check each sample this often", SETTING(us, "sample_us") },
 	{ "aggr", 0, "TIME", "Estimate the working set this often", SETTING(us, "aggr_us") },
 	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", SETTING(windows, "window_us") },
 	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .max = UINT_MAX },
 	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", SETTING(cpu, "cpu_permille") },
+	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", SETTING(precision, "precision") },
 	/* wsmo-record(1) describes these */
+	{ "sample", 0, "TIME", NULL, SETTING(us, "sample_us") },
 	{ "update", 0, "TIME", NULL, SETTING(us, "update_us") },
 	{ "min-regions", 0, "N", NULL, SETTING(count, "min_regions"), .max = UINT_MAX },
 	{ "no-flush", 0, NULL, NULL, SETTING(zero, "flush_tlb") },
@@ -170,6 +177,8 @@ void record_check(struct argp_state *state, void *to)
 
 	if (r->cmd && r->pids.nr)
 		usage_error(state, "either -p or a command, not both");
+	if (r->feed.rate && !r->cmd)
+		usage_error(state, "--alloc is for a command: it is loaded into it when it starts");
 	if (r->session.cgroup && (r->cmd || r->pids.nr))
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)

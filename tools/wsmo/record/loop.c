@@ -148,6 +148,8 @@ static int timeout_ms(const struct record *r, const struct loop *l)
 	earlier(&next, l->stop_ns);
 	earlier(&next, l->give_up_ns);
 	earlier(&next, marks_due(&r->marks));
+	if (r->feed.ring)
+		earlier(&next, now + FEED_NS);
 	if (next <= now)
 		return 0;
 	return (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
@@ -208,10 +210,16 @@ void record_loop(struct record *r)
 		if (fds[2].revents && r->stacks.fd >= 0)
 			stacks_take(&r->stacks, &r->output);
 		marks_tick(&r->marks, &r->session);
+		record_allocations(r);
 		if (fds[0].revents && !take_stream(r))
 			break;
 		if (write_failed(r))
 			break;
+		if (!rotates(&r->rotation) && !l.give_up_ns &&
+		    rotate_due(&r->rotation, &r->output, 0)) {
+			msg("%s has reached --max-size: recording ends", r->output.name);
+			stop(r, &l);
+		}
 		tick(r, &l);
 		if (r->failed)
 			break;

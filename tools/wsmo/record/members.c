@@ -42,11 +42,11 @@ static bool is_target(const struct targets *t, __u32 pid)
 	return false;
 }
 
-static void add(struct targets *t, struct output *o, __u32 pid)
+static void add(struct targets *t, struct output *o, __u32 pid, __u32 reason)
 {
 	struct wsmon_rec_target rec = {
 		.rec = { .type = WSMON_REC_TARGET, .size = sizeof(rec), .time_ns = clock_now() },
-		.pid = pid, .flags = WSMON_TARGET_START,
+		.pid = pid, .flags = reason,
 	};
 
 	proc_comm(pid, rec.comm);
@@ -88,7 +88,7 @@ static void look(struct members *m, const char *cgroup, struct targets *t, struc
 	for (i = 0; i < nr; i++)
 		if (rss[i] && rss[i] >= sum / LARGE && (!m->pids || has(m->pids, m->nr, pids[i])) &&
 		    !is_target(t, pids[i]))
-			add(t, o, pids[i]);
+			add(t, o, pids[i], WSMON_TARGET_START);
 	free(rss);
 	free(m->pids);
 	m->pids = pids;
@@ -106,6 +106,15 @@ void members_tick(struct members *m, const char *cgroup, struct targets *t, stru
 	look(m, cgroup, t, o);
 	took = (clock_cpu() - took) * LIST_PACE;
 	m->next_ns = now + (took > LIST_INTERVAL ? took : LIST_INTERVAL);
+}
+
+void members_again(struct targets *t, struct output *o)
+{
+	size_t i = 0;
+	__u32 pid;
+
+	while ((pid = targets_next(t, &i)))
+		add(t, o, pid, WSMON_TARGET_AGAIN);
 }
 
 void members_free(struct members *m)

@@ -8,7 +8,7 @@
 #ifndef WSMO_RECORD_MEMBERS_H
 #define WSMO_RECORD_MEMBERS_H
 
-#include "output.h"
+#include "record/file/output.h"
 #include "targets.h"
 
 /**
@@ -29,6 +29,9 @@ struct members {
  * been for five seconds.
  */
 void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o);
+
+/** members_again() - write the TARGET records again, to another file */
+void members_again(struct targets *t, struct output *o);
 
 /** members_free() - free the listing */
 void members_free(struct members *m);

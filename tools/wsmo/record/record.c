@@ -9,6 +9,9 @@
 #include "record.h"
 #include "cli/stack_request.h"
 
+/* Faults a second, where --who does not say */
+#define WHO_RATE	100ULL
+
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
  * than to keep. Accessed bits stay set until they are cleared, so two samples in the
@@ -32,6 +35,23 @@ static void set_no_children(struct argp_state *state __attribute__((unused)),
 	record_follow(to, false, o->name);
 }
 
+static void set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
+{
+	((struct record *)to)->who = true;
+	snprintf(record_setting(to, "who_rate", o->name), SETTING_TEXT, "%llu",
+		 rate ? option_count(state, rate, o->min, o->max) : WHO_RATE);
+}
+
+static void set_alloc(struct argp_state *state, char *arg,
+		      const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct feed *f = &((struct record *)to)->feed;
+
+	f->rate = arg ? option_size(state, arg) : FEED_RATE;
+	if (!f->rate || f->rate > FEED_RATE_MAX)
+		usage_error(state, "samples are at least 1 byte and at most 1 TiB apart");
+}
+
 static void set_marks(struct argp_state *state, char *arg,
 		      const struct option_desc *o __attribute__((unused)), void *to)
 {
@@ -43,10 +63,15 @@ static const struct option_desc options[] = {
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
 	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL, .call = set_marks },
-	{ "no-stacks", 0, NULL, "Take no call stacks at peaks and marks", OPT_CLEAR,
-	  OPT_AT(struct record, stacks.wanted) },
-	{ "no-children", 0, NULL, "Do not monitor children of the processes", OPT_CALL, .call = set_no_children },
+	{ "alloc", 0, "BYTES", "Sample who allocates what, each BYTES (512K)", OPT_CALL,
+	  .call = set_alloc, .optional = true },
+	{ "--no-children, --no-stacks", .help = "Do not monitor children; take no call stacks",
+	  .kind = OPT_DOC },
+	{ "no-stacks", 0, NULL, NULL, OPT_CLEAR, OPT_AT(struct record, stacks.wanted) },
+	{ "no-children", 0, NULL, NULL, OPT_CALL, .call = set_no_children },
 	{ "sizing", 0, NULL, "For report sizing: windows of 1 s to 2 min", OPT_CALL, .call = set_sizing },
+	{ "who", 0, "RATE", "For report who: up to RATE pages a second (100)", OPT_CALL,
+	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = set_who, .optional = true },
 	/* wsmo-record(1) describes these */
 	{ "no-pack", 0, NULL, NULL, OPT_FLAG, OPT_AT(struct record, no_pack) },
 	{ "stack-threads", 0, "N", NULL, OPT_COUNT, OPT_AT(struct record, stacks.threads), 1, STACK_THREADS },
@@ -68,12 +93,15 @@ static void report(const struct record *r)
 		msg("up to %u mappings were left out of the file: reports have no names for them",
 		    r->mapper.left_out);
 	marks_report(&r->marks);
+	feed_report(&r->feed, r->quiet);
 	if (r->quiet)
 		return;
 	stacks_report(&r->stacks);
 	msg("wrote %llu records, %s, in %s to %s", r->output.records,
 	    units_size(bytes, r->output.bytes), units_time(time, ran),
 	    r->file);
+	if (r->rotation.files)
+		msg("it was rotated %llu times: %s.1 is the file before", r->rotation.files, r->file);
 	if (st->rec.size && ran)
 		msg("monitoring took %.2f %% of one CPU; %llu rounds, %llu late; longest lock hold %s",
 		    100.0 * (st->cpu_ns + st->remote_ns) / ran, st->rounds, st->late_rounds,
@@ -82,8 +110,23 @@ static void report(const struct record *r)
 		msg("%s", text);
 	if (r->session.cgroup && r->reason == WSMON_END_TARGETS_GONE)
 		msg("the cgroup was removed: %s", r->session.cgroup);
-	msg("now see: wsmo report %s -i %s", r->sizing ? "sizing" : "summary",
+	msg("now see: wsmo report %s -i %s", r->sizing ? "sizing" : st->who_armed ? "who" : "summary",
 	    r->file);
+}
+
+static void check(struct argp_state *state, void *to)
+{
+	struct record *r = to;
+
+	record_check(state, r);
+	if (r->who && r->session.cgroup)
+		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
+	rotate_check(state, &r->rotation);
+	/* a file would lack what was allocated before it began */
+	if (r->feed.rate && rotates(&r->rotation))
+		usage_error(state, "--alloc needs one file: neither --rotate nor --max-size");
+	if (rotates(&r->rotation) && !r->rotation.keep)
+		r->rotation.keep = 9;
 }
 
 int cmd_record(int argc, char **argv)
@@ -102,14 +145,14 @@ int cmd_record(int argc, char **argv)
 		.doc = "Record the working set of running processes, or of a command, to a file."
 		       "\vDefaults: --sample 100ms --aggr 1s "
 		       "--window 1s --max-regions 2000 --cpu 3%.\n"
-		       "wsmo-record(1) has more options. Ends with the command, the last process or the "
-		       "cgroup, after --duration, or on Ctrl-C. Exits with the command's status.",
+		       "Ends with the command, last process or cgroup. --rotate: see wsmo-record(1).",
 		.groups = {
-			OPT_GROUP(options, &r), OPT_GROUP(record_cgroup_options, &r),
+			OPT_GROUP(options, &r), OPT_GROUP(rotate_options, &r.rotation),
+			OPT_GROUP(record_cgroup_options, &r),
 			OPT_GROUP(record_target_options, &r),
 			OPT_GROUP(record_attr_options, &r), OPT_GROUP(debugfs_options, NULL),
 		},
-		.to = &r, .command = record_command, .check = record_check,
+		.to = &r, .command = record_command, .check = check,
 	}, argc, argv);
 	return record_run(&r);
 }

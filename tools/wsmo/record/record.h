@@ -5,7 +5,8 @@
 #ifndef WSMO_RECORD_H
 #define WSMO_RECORD_H
 
-#include "child.h"
+#include "alloc/feed.h"
+#include "record/file/child.h"
 #include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/budget.h"
@@ -13,7 +14,8 @@
 #include "mapper.h"
 #include "marks.h"
 #include "members.h"
-#include "output.h"
+#include "record/file/output.h"
+#include "record/file/rotate.h"
 #include "session/debugfs.h"
 #include "session/procfs.h"
 #include "session/session.h"
@@ -45,6 +47,7 @@ struct record_hooks {
  * struct record - one run of "wsmo record", or of a verb built on it
  * @verb:	its name, for messages
  * @hooks:	what it does
+ * @who:	it is to be recorded who touches memory
  * @optional:	neither processes nor a command need be named
  * @pids:	processes to attach to
  * @duration_ns: how long, 0 is until it is ended
@@ -56,6 +59,7 @@ struct record_hooks {
  * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
  * @output:	the file's side
+ * @rotation:	more than one file
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
  * @targets:	targets; of a cgroup the largest @members
@@ -64,6 +68,7 @@ struct record_hooks {
  * @mapper:	for MAPPING records
  * @packer:	makes snapshots small
  * @stacks:	call stacks
+ * @feed:	allocations, of --alloc
  * @marks:	times of --mark-at
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
  * @end_ns:	when it ended
@@ -79,6 +84,7 @@ struct record_hooks {
 struct record {
 	const char *verb;
 	struct record_hooks hooks;
+	bool who;
 	bool optional;
 	struct pids pids;
 	__u64 duration_ns;
@@ -91,6 +97,7 @@ struct record {
 
 	struct session session;
 	struct output output;
+	struct rotation rotation;
 	struct child child;
 	int signal_fd;
 	struct targets targets;
@@ -99,6 +106,7 @@ struct record {
 	struct mapper mapper;
 	struct packer packer;
 	struct stacks stacks;
+	struct feed feed;
 	struct marks marks;
 	__u64 start_ns;
 	__u64 end_ns;
@@ -207,6 +215,9 @@ void record_take(struct record *r, const struct wsmon_record *rec);
 
 /** record_mappings() - write MAPPING records that are due */
 void record_mappings(struct record *r);
+
+/** record_allocations() - write records of what the command allocated since */
+void record_allocations(struct record *r);
 
 /** record_wait_child() - wait for CMD, forwarding signals */
 void record_wait_child(struct record *r);

@@ -109,14 +109,25 @@ int record_restart(struct record *r)
 	return session_open(s) || start_session(r) ? -1 : 0;
 }
 
+static int open_feed(struct record *r)
+{
+	struct identity id;
+
+	/* an identity that makes no sense is reported when the command starts */
+	return identity_get(&id) ? 0 : feed_open(&r->feed, r->cmd[0], id.uid ? id.uid : geteuid());
+}
+
 int record_start(struct record *r)
 {
 	sigset_t mask;
 
 	if (record_catch_signals(r, &mask))
 		return WSMO_FAILURE;
+	if (r->feed.rate && open_feed(r))
+		return WSMO_FAILURE;
 	if (r->cmd && child_start(&r->child, r->cmd, &mask))
 		return WSMO_FAILURE;
+	feed_started(&r->feed);
 	if (r->hooks.begin && r->hooks.begin(r))
 		return WSMO_FAILURE;
 	r->marks.start_ns = r->start_ns = clock_now();
@@ -140,6 +151,10 @@ static int begin(struct record *r)
 
 	if (record_prepare(r) || (r->file && output_open(&r->output, r->file)))
 		return WSMO_FAILURE;
+	if (rotates(&r->rotation) && !r->output.temp[0]) {
+		msg("%s: not a plain file: --rotate cannot rename it", r->file);
+		return WSMO_FAILURE;
+	}
 	err = record_start(r);
 	if (err)
 		return err;
@@ -148,7 +163,7 @@ static int begin(struct record *r)
 		if (guests_text(text, sizeof(text), r->session.cgroup))
 			msg("%s", text);
 	}
-	return output_commit(&r->output) ? WSMO_FAILURE : 0;
+	return output_commit(&r->output, r->rotation.keep) ? WSMO_FAILURE : 0;
 }
 
 /* Waits for CMD, or ends it if it was not to begin; Return: its exit status */
@@ -172,7 +187,9 @@ int record_finish(struct record *r, int status)
 	}
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
+	feed_close(&r->feed);
 	free(r->stacks.last.base);
+	rotate_free(&r->rotation);
 	maps_close(&r->maps);
 	mapper_free(&r->mapper);
 	packer_free(&r->packer);

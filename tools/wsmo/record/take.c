@@ -18,6 +18,20 @@ static struct mapper_writer mapping_writer(struct record *r)
 	return (struct mapper_writer){ .write = write_mapping, .data = &r->output };
 }
 
+static void write_record(void *data, const struct wsmon_record *rec)
+{
+	output_record(data, rec);
+}
+
+void record_allocations(struct record *r)
+{
+	const struct feed_writer w = { .write = write_record, .data = &r->output };
+
+	/* the file begins with the header */
+	if (r->session.header_size)
+		feed_take(&r->feed, r->child.pid, &w);
+}
+
 void record_mappings(struct record *r)
 {
 	const struct mapper_writer w = mapping_writer(r);
@@ -30,10 +44,12 @@ static void write_area(struct record *r, const struct wsmon_rec_area *area)
 	char name[MAPS_NAME];
 
 	if (area->rec.size > sizeof(*area) && area->path[0]) {
+		rotate_note(&r->rotation, &area->rec, area->path);
 		output_record(&r->output, &area->rec);
 		return;
 	}
 	maps_name(&r->maps, area, name);
+	rotate_note(&r->rotation, &area->rec, name);
 	output_named(&r->output, &area->rec, sizeof(*area), name);
 }
 
@@ -69,6 +85,32 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 	targets_memory(&r->targets, w->pid, &r->output);
 }
 
+/* An interval ended, so no snapshot is cut apart */
+static void rotate_if_due(struct record *r)
+{
+	const struct mapper_writer w = mapping_writer(r);
+	__u64 now_ns = r->stats.rec.time_ns;
+	size_t i = 0;
+	__u32 pid;
+
+	/* the first file began with the stream */
+	if (!r->rotation.begun_ns)
+		r->rotation.begun_ns = r->session.reader.header.mono_ns;
+	if (!rotates(&r->rotation) || !rotate_due(&r->rotation, &r->output, now_ns))
+		return;
+	if (rotate(&r->rotation, &r->output, &r->session, &r->stats)) {
+		r->failed = true;
+		return;
+	}
+	if (r->session.cgroup)
+		members_again(&r->targets, &r->output);
+	while (!r->session.cgroup && (pid = targets_next(&r->targets, &i))) {
+		mapper_forget(&r->mapper, pid);
+		mapper_changed(&r->mapper, pid, &w);
+	}
+	rotate_begun(&r->rotation, &r->output);
+}
+
 void record_take(struct record *r, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_total *total = (const void *)rec;
@@ -82,9 +124,12 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		take_area(r, (const void *)rec);
 		return;
 	}
-	/* nothing follows END */
+	rotate_note(&r->rotation, rec, "");
+	/* nothing follows END; what is allocated stands before the regions that it is in */
 	if (rec->type == WSMON_REC_END)
 		stacks_end(&r->stacks, &r->output);
+	if (rec->type == WSMON_REC_END || rec->type == WSMON_REC_SNAPSHOT)
+		record_allocations(r);
 	if (rec->type == WSMON_REC_GROUP && r->session.cgroup)
 		output_named(&r->output, rec, sizeof(r->group), r->session.cgroup);
 	else
@@ -119,6 +164,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		break;
 	case WSMON_REC_STATS:
 		reader_copy(rec, &r->stats, sizeof(r->stats));
+		rotate_if_due(r);
 		break;
 	case WSMON_REC_END:
 		r->ended = true;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "libwsmon/sorted.h"
-#include "output.h"
+#include "record/file/output.h"
 
 /**
  * struct targets - the targets; all zero is none

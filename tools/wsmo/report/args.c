@@ -86,6 +86,10 @@ const struct option_desc recording_options[] = {
 	{ "input", 'i', "FILE", "The recording (wsmon.data); - is standard input", OPT_TEXT,
 	  OPT_AT(struct report, file) },
 	{ "pid", 'p', "PID,...", "Only these processes", OPT_PIDS, OPT_AT(struct report, filter.pids) },
+	{ 0 }
+};
+
+const struct option_desc time_options[] = {
 	{ "time", 0, "A,B", "Only from time A to time B; either may be empty", OPT_CALL, .call = set_time },
 	{ 0 }
 };
@@ -154,10 +158,10 @@ void report_parse(struct report *rp, const char *name, const char *doc, int argc
 {
 	const unsigned int takes = rp->view->takes;
 	struct command_line cl = {
-		.name = name, .doc = doc, .groups = { OPT_GROUP(recording_options, rp) },
+		.name = name, .doc = doc, .groups = { OPT_GROUP(recording_options, rp), OPT_GROUP(time_options, rp) },
 		.to = rp, .arg = reject, .check = check,
 	};
-	struct option_group *g = &cl.groups[1];
+	struct option_group *g = &cl.groups[2];
 
 	if (takes & TAKES_CLASS)
 		*g++ = (struct option_group) OPT_GROUP(class_options, rp);

@@ -82,7 +82,7 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	events_add(&v->events, rec);
 	after_add(&v->after, &rp->reader.header.attrs, rec);
 	/* the time of its peak or mark decides whether it is wanted */
-	if (rec->type == WSMON_REC_STACK &&
+	if (rec->type == WSMON_REC_STACK && stack->reason != WSMON_STACK_ALLOC &&
 	    filter_wants_pid(&rp->filter, stack->pid))
 		taken_add(&v->taken, v->calls, v->mappings, stack);
 }
@@ -320,6 +320,7 @@ const struct report_view report_peaks = {
 	.own = own,
 	.options = &options,
 	.no_snapshots = true,
+	.whole = true,
 	.begin = peaks_begin,
 	.record = peaks_record,
 	.end = peaks_end,

@@ -28,7 +28,7 @@ const struct field raw_attrs_fields[] = {
 	NTH(windows_us, 0), NTH(windows_us, 1), NTH(windows_us, 2), NTH(windows_us, 3),
 	NTH(windows_us, 4), NTH(windows_us, 5), NTH(windows_us, 6), NTH(windows_us, 7),
 	N32(cpu_permille), N32(peak_detector), N32(peak_window), N32(peak_gain),
-	N32(peak_adapt), N32(follow), { 0 }
+	N32(peak_adapt), N32(follow), N32(who_rate), N32(precision), { 0 }
 };
 
 #undef RECORD
@@ -95,7 +95,9 @@ static const struct field stats_fields[] = {
 	N64(cpu_ns), N64(max_hold_ns), N64(lost_records), N64(lost_bytes),
 	N32(regions), N32(samples), N32(targets), N32(budget), N64(sample_ns),
 	N64(remote_ns), N64(idle_rounds), N64(late_p50_ns), N64(late_p99_ns),
-	N64(late_max_ns), N64(hold_p99_ns), N64(members), N64(unfollowed), { 0 }
+	N64(late_max_ns), N64(hold_p99_ns), N64(members), N64(unfollowed),
+	N64(who_armed), N64(who_absent), N64(who_seen), N64(who_restored), N64(who_skipped),
+	N64(who_huge), { 0 }
 };
 
 #undef RECORD
@@ -152,6 +154,19 @@ static const struct field total_fields[] = {
 	AS(CLASS, class), N64(window_us), N64(bytes), N64(low), N64(high), N64(mapped), { 0 }
 };
 
+#undef RECORD
+#define RECORD wsmon_rec_who
+static const struct field who_fields[] = {
+	N32(pid), N32(tid), AS(ADDR, address), AS(ADDR, ip), N64(bytes), N64(waited_ns),
+	N32(flags), N32(cpu), AS(S32, node), AS(S32, cpu_node), AS(TEXT, comm), { 0 }
+};
+
+#undef RECORD
+#define RECORD wsmon_rec_alloc
+static const struct field alloc_fields[] = {
+	N32(pid), N32(kind), N32(stack), AS(ADDR, addr), N64(bytes), { 0 }
+};
+
 static const struct field * const record_fields[] = {
 	[WSMON_REC_ATTRS]	= raw_attrs_fields,
 	[WSMON_REC_TARGET]	= target_fields,
@@ -170,6 +185,8 @@ static const struct field * const record_fields[] = {
 	[WSMON_REC_MAPPING]	= mapping_fields,
 	[WSMON_REC_GROUP]	= group_fields,
 	[WSMON_REC_TOTAL]	= total_fields,
+	[WSMON_REC_WHO]		= who_fields,
+	[WSMON_REC_ALLOC]	= alloc_fields,
 };
 
 const struct field *raw_fields(__u32 type)

@@ -10,8 +10,8 @@
 
 static const struct report_view * const views[] = {
 	&report_summary, &report_wss, &report_curve, &report_sizing, &report_peaks,
-	&report_hot, &report_regions, &report_heatmap, &report_html, &report_act,
-	&report_raw,
+	&report_hot, &report_who, &report_regions, &report_idle, &report_heatmap, &report_html,
+	&report_act, &report_alloc, &report_raw,
 };
 
 static const struct report_view *find_view(const char *name)
@@ -31,10 +31,13 @@ static char *all_views(void)
 	size_t size, i;
 	FILE *f = need(open_memstream(&text, &size));
 
-	fputs("Print a view of a recording: wsmo report VIEW [OPTION...]. 'wsmo report VIEW\n"
-	      "--help' lists the options of a view. The views; the default is summary:\n", f);
+	fputs("Print a view of a recording (summary). Its options: wsmo report VIEW --help", f);
 	for (i = 0; i < ARRAY_SIZE(views); i++)
-		fprintf(f, "\n  %-8s %s", views[i]->name, views[i]->help);
+		/* one line for two, so that the text fits on a terminal of 24 */
+		if (views[i] == &report_hot)
+			fprintf(f, "\n  hot, who %s; by whom", views[i]->help);
+		else if (views[i] != &report_who)
+			fprintf(f, "\n  %-8s %s", views[i]->name, views[i]->help);
 	fclose(f);
 	return text;
 }

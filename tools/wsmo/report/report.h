@@ -70,6 +70,7 @@ struct report {
  * @options:	what they set, with the defaults
  * @of_processes: shows what only processes with figures of their own have
  * @no_snapshots: skip snapshots, which is much faster
+ * @whole:	needs what was observed at other times than --time, too
  * @begin:	called after the header was read
  * @scan:	NULL, or the recording is read twice and this is called for each
  *		record of the first reading
@@ -86,6 +87,7 @@ struct report_view {
 	void *options;
 	bool of_processes;
 	bool no_snapshots;
+	bool whole;
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);
@@ -99,17 +101,21 @@ extern const struct report_view report_curve;
 extern const struct report_view report_sizing;
 extern const struct report_view report_peaks;
 extern const struct report_view report_hot;
+extern const struct report_view report_who;
 extern const struct report_view report_regions;
+extern const struct report_view report_idle;
 extern const struct report_view report_heatmap;
 extern const struct report_view report_html;
 extern const struct report_view report_act;
+extern const struct report_view report_alloc;
 extern const struct report_view report_raw;
 
 /** report_init() - the default file, everything of it, to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
-/* For struct report: -i, -p and --time; --class; --window */
+/* For struct report: -i and -p; --time; --class; --window */
 extern const struct option_desc recording_options[];
+extern const struct option_desc time_options[];
 extern const struct option_desc class_options[];
 extern const struct option_desc window_options[];
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "cli/outfile.h"
 #include "cli/secondary.h"
 #include "cli/units.h"
+#include "libwsmon/numbers/series.h"
 #include "report.h"
 
 static int open_file(const char *file)
@@ -26,8 +28,8 @@ static int open_file(const char *file)
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		if (errno == ENOENT)
-			msg("%s: does not exist; record one with 'wsmo record', or name one with -i",
-			    file);
+			msg("%s: does not exist; record one with 'wsmo record'%s", file,
+			    strcmp(file, "wsmon.data") ? "" : ", or name one with -i");
 		else
 			msg("%s: cannot be read: %s", file, strerror(errno));
 		return -1;
@@ -59,12 +61,12 @@ static int start_reader(struct report *rp, int fd)
 }
 
 /* A window was recorded even if other filters leave it out */
-static void note_window(struct report *rp, const struct wsmon_rec_wss *wss)
+static void note_window(struct report *rp, __u64 window_us)
 {
 	__u32 i;
 
 	for (i = 0; i < rp->filter.nr_windows; i++)
-		if (rp->filter.windows[i] == wss->window_us)
+		if (rp->filter.windows[i] == window_us)
 			rp->windows_seen |= 1U << i;
 }
 
@@ -84,6 +86,22 @@ static void begin(struct report *rp)
 	rp->view->begin(rp);
 }
 
+/* Views get no more of what was observed than they want */
+static void take_header(struct report *rp)
+{
+	const struct filter *f = &rp->filter;
+	const struct wsmon_attrs *attrs = &rp->reader.header.attrs;
+	__u64 zero = rp->reader.header.mono_ns;
+	size_t i;
+
+	if (rp->view->whole || (f->from_ns == LLONG_MIN && f->to_ns == LLONG_MAX))
+		return;
+	for (i = 0; i < ARRAY_SIZE(attrs->windows_us); i++)
+		note_window(rp, attrs->windows_us[i]);
+	reader_only(&rp->reader, f->from_ns == LLONG_MIN ? 0 : zero + f->from_ns,
+		    f->to_ns == LLONG_MAX ? ~0ULL : zero + f->to_ns);
+}
+
 static const char *file_name(const struct report *rp)
 {
 	return strcmp(rp->file, "-") ? rp->file : "standard input";
@@ -100,6 +118,7 @@ static bool scan(struct report *rp)
 	for (;;) {
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
+			take_header(rp);
 			begin(rp);
 			break;
 		case READER_RECORD:
@@ -121,18 +140,20 @@ static int walk(struct report *rp)
 {
 	const char *name = file_name(rp);
 	const struct wsmon_record *rec;
+	struct wsmon_wss_row row;
 	bool ended = false;
 
 	for (;;) {
 		switch (reader_next(&rp->reader, &rec)) {
 		case READER_HEADER:
+			take_header(rp);
 			if (!rp->view->scan)
 				begin(rp);
 			break;
 		case READER_RECORD:
 			ended = rec->type == WSMON_REC_END;
-			if (rec->type == WSMON_REC_WSS)
-				note_window(rp, (const void *)rec);
+			if (wss_row_get(rec, &row))
+				note_window(rp, row.window_us);
 			note_secondary(rp, rec);
 			rp->of_cgroup |= *reader_cgroup(rec);
 			rp->view->record(rp, rec);

@@ -306,28 +306,15 @@ void taken_choose(struct taken_list *l, const struct taken_event *event)
 		l->t[i].chosen = true;
 }
 
-/* Semicolons separate frames, so a name has none */
-static void fold_part(FILE *f, const char *text)
-{
-	for (; *text; text++)
-		fputc(*text == ';' ? ':' : *text, f);
-}
-
 static char *folded_line(const struct taken *t)
 {
 	char text[CALL_TEXT], *line = NULL;
-	size_t size, i;
+	size_t size;
 	FILE *f = need(open_memstream(&line, &size));
 
-	fold_part(f, text_clean(text, sizeof(text), t->comm));
-	for (i = t->stack->nr; i--;) {
-		const struct call *c = &t->stack->call[i];
-
-		fputc(';', f);
-		fold_part(f, c->function ?
-			     text_clean(text, sizeof(text), c->function) :
-			     calls_text(text, c));
-	}
+	calls_print_part(f, text_clean(text, sizeof(text), t->comm));
+	fputc(';', f);
+	calls_print_folded(f, t->stack);
 	fclose(f);
 	return line;
 }

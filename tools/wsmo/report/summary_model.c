@@ -163,6 +163,9 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		reader_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
+		/* as a file begins that continues another */
+		if (rec->time_ns <= s->first_ns)
+			s->late_reader = true;
 		s->have_stats = true;
 		break;
 	case WSMON_REC_END:

@@ -31,7 +31,7 @@ int attr_text(char *buf, size_t size, const struct wsmon_attrs *a, const char *k
 		{ "min_regions", a->min_regions }, { "max_regions", a->max_regions },
 		{ "flush_tlb", a->flags & WSMON_ATTR_FLUSH_TLB },
 		{ "cpu_permille", a->cpu_permille }, { "peak_window", a->peak_window },
-		{ "follow", a->follow },
+		{ "follow", a->follow }, { "who_rate", a->who_rate }, { "precision", a->precision },
 	};
 	__u32 milli = strcmp(key, "peak_gain") ? a->peak_adapt : a->peak_gain;
 	size_t i;

@@ -259,6 +259,27 @@ const char *calls_text(char *buf, const struct call *call)
 	return text_clean(buf, CALL_TEXT, text);
 }
 
+void calls_print_part(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == ';' ? ':' : *text, f);
+}
+
+void calls_print_folded(FILE *f, const struct callstack *stack)
+{
+	char text[CALL_TEXT];
+	__u32 i;
+
+	for (i = stack->nr; i--;) {
+		const struct call *c = &stack->call[i];
+
+		calls_print_part(f, c->function ? text_clean(text, sizeof(text), c->function) :
+						  calls_text(text, c));
+		if (i)
+			fputc(';', f);
+	}
+}
+
 void calls_free(struct calls *cs)
 {
 	struct callstack **stack = cs->stacks.base;

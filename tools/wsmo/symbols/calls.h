@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "libwsmon/mappings.h"
 #include "wsmon.h"
@@ -82,6 +83,12 @@ const struct callstack *calls_numbered(const struct calls *cs, __u32 number);
  * Return: @buf
  */
 const char *calls_text(char *buf, const struct call *call);
+
+/** calls_print_part() - print a part of a folded stack, which has no semicolon */
+void calls_print_part(FILE *f, const char *text);
+
+/** calls_print_folded() - print "outer;...;inner", for flame graphs */
+void calls_print_folded(FILE *f, const struct callstack *stack);
 
 /** calls_free() - reports which files had no names, frees all stacks */
 void calls_free(struct calls *cs);

@@ -423,6 +423,7 @@ const struct report_view report_html = {
 	.name = "html",
 	.help = "A page of charts for a browser",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,
+	.whole = true,	/* as peaks */
 	.begin = html_begin,
 	.scan = html_scan,
 	.scanned = html_scanned,

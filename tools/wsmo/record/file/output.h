@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stddef.h>
 
+#include "index.h"
 #include "wsmon.h"
 
 /**
@@ -19,8 +20,10 @@
  * @temp:	its temporary name until output_commit(); empty for a device or a pipe,
  *		which is opened directly
  * @fd:		its fd, -1 if it is not open
- * @bytes:	written so far
+ * @bytes:	written so far, of all files
+ * @begun:	@bytes at the beginning of this file
  * @records:	appended so far
+ * @index:	of this file
  * @used:	bytes waiting in @buf
  * @error:	-errno of the first write that failed; later ones do nothing
  */
@@ -29,7 +32,9 @@ struct output {
 	char temp[PATH_MAX];
 	int fd;
 	__u64 bytes;
+	__u64 begun;
 	__u64 records;
+	struct index index;
 	size_t used;
 	int error;
 	char buf[65536];
@@ -40,9 +45,25 @@ int output_open(struct output *o, const char *name);
 
 /**
  * output_commit() - rename the file to @name; an older file becomes NAME.old
+ * @keep: or NAME.1, and NAME.1 NAME.2, up to this one; 0 is NAME.old
  * Return: 0, or -1 after a message
  */
-int output_commit(struct output *o);
+int output_commit(struct output *o, unsigned int keep);
+
+/**
+ * output_next() - complete the file, and begin another; to be committed
+ * Return: 0, or -1, after a message unless @error is set
+ */
+int output_next(struct output *o);
+
+/** output_remove() - remove the oldest of NAME.1 to NAME.@keep, until they have at most @bytes */
+void output_remove(const struct output *o, unsigned int keep, __u64 bytes);
+
+/** output_size() - size of the file, with what waits */
+static inline __u64 output_size(const struct output *o)
+{
+	return o->bytes - o->begun + o->used;
+}
 
 /** output_put() - append to the buffer, if the file is open */
 void output_put(struct output *o, const void *data, size_t size);

@@ -1,0 +1,236 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Hint faults: who touches memory, of a program that does it in known proportions. No
+access is attributed wrongly, no data changes, and nothing faults once a session is over.
+"""
+import errno
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import wsmontest as w                                      # noqa: E402
+import wsmon                                               # noqa: E402
+
+FAST = "sample_us=20000 aggr_us=500000 update_us=500000 window_us=500000 cpu_permille=1000"
+MIB = 1 << 20
+STREAM = "/dev/shm/who"
+PARTS = {"a": 8, "b": 4, "c": 4, "d": 8, "e": 16}
+OF = {"read_a": "a", "write_b": "b", "read_c": "c", "write_c": "c", "copy_e": "e"}
+# of e only a quarter is in use: its pages are drawn less often, and stand for more
+SHARES = {"read_a": 8 / 20, "write_b": 4 / 20, "read_c": 3 / 20, "write_c": 1 / 20,
+          "copy_e": 4 / 20}
+# The line of each, by what is in it
+LINES = {("read_a", 0): "sum += a[", ("write_b", 1): "++b_now", ("read_c", 0): "sum += c[",
+         ("write_c", 1): "++c_now", ("copy_e", 0): "was = e[", ("copy_e", 1): "= was;"}
+
+
+class Touch:
+    """The program; where its parts and functions are"""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([w.program("touch")], stdout=subprocess.PIPE, text=True)
+        self.at = {}
+        for _ in range(11):
+            name, at = self.process.stdout.readline().split()
+            self.at[name] = int(at, 16)
+        self.pid = self.process.pid
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        self.process.terminate()
+        assert self.process.communicate(timeout=60)[0] == "intact\n"
+
+    def part(self, address):
+        for name, size in PARTS.items():
+            if self.at[name] <= address < self.at[name] + size * MIB:
+                return name
+        return None
+
+    def function(self, ip):
+        below = [n for n in self.at if n not in PARTS and self.at[n] <= ip < self.at[n] + 256]
+        return max(below, key=lambda n: self.at[n]) if below else None
+
+
+def hint_faults():
+    with open("/proc/vmstat") as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith("numa_hint_faults "))
+
+
+def no_balancing():
+    """Or faults are not ours alone; of one node there is nothing to balance."""
+    try:
+        with open("/proc/sys/kernel/numa_balancing", "w") as f:
+            f.write("0")
+    except OSError:
+        pass
+
+
+def record(pid, attrs, seconds):
+    """Return: the WHO records of a session, and the last counters"""
+    w.must_put("attrs", FAST + " " + attrs)
+    with open(STREAM, "wb") as f, subprocess.Popen(["cat", w.DIR + "buffer"], stdout=f) as cat:
+        w.must_put("target", "%d\n" % pid)
+        time.sleep(seconds * (2 if w.CHECKERS else 1))
+        w.must_put("target", "\n")
+        cat.wait(60)
+    with open(STREAM, "rb") as f:
+        records = list(wsmon.read(io.BytesIO(f.read()))[1])
+    assert not [r for r in records if r.type == "LOST"]
+    return [r for r in records if r.type == "WHO"], w.stats()
+
+
+def writes(t, function, address):
+    """copy_e() reads the first of eight pages, and writes the fifth"""
+    if function == "copy_e":
+        return bool((address - t.at["e"]) >> 12 & 4)
+    return function.startswith("write")
+
+
+def names(t, r):
+    """Who touched what, if everything about a record agrees; else what does not"""
+    function, part = t.function(r.ip), t.part(r.address)
+    if part is None:
+        return None
+    write, comm = bool(r.flags & 1), "alpha" if part in "ae" else "beta"
+    if part == "d" or OF.get(function) != part or write != writes(t, function, r.address) or \
+            r.comm != comm or r.tid == r.pid or r.flags & 2:
+        return "wrong: %s %s %s" % (function, part, r)
+    return function
+
+
+@w.measured
+def shares():
+    """Each within its interval; none attributed wrongly at all"""
+    with Touch() as t:
+        time.sleep(1)
+        who, stats = record(t.pid, "who_rate=400", 10)
+        found = [names(t, r) for r in who]
+        wrong = [n for n in found if n and n.startswith("wrong")]
+        assert not wrong, wrong[:3]
+        assert len(who) == stats["who_seen"], "%d records, %d seen" % (len(who), stats["who_seen"])
+        pages = {n: sum(r.bytes for r, f in zip(who, found) if f == n) for n in SHARES}
+        total = sum(pages.values())
+        sizes = [r.bytes for r, f in zip(who, found) if f in SHARES]
+        n = total * total / sum(size * size for size in sizes)
+        print("# %d records, of the arrays like %d; armed %d absent %d restored %d huge %d" % (
+            len(who), n, stats["who_armed"], stats["who_absent"], stats["who_restored"],
+            stats["who_huge"]))
+        assert n > 300, n
+        for name, share in SHARES.items():
+            sigma = (share * (1 - share) / n) ** 0.5
+            print("# %s: %.3f of %.3f, sigma %.3f" % (name, pages[name] / total, share, sigma))
+            assert abs(pages[name] / total - share) < 4 * sigma
+        t.end()
+
+
+def lines():
+    """What wsmo report who says of each access: its function, file and line"""
+    with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                           "programs", "touch.c")) as f:
+        source = f.read().splitlines()
+    data = os.path.join(tempfile.mkdtemp(), "data")
+    with Touch() as t:
+        w.must_put("attrs", "who_rate=0")
+        subprocess.run(["wsmo", "record", "-q", "--who=1000", "-d", str(20 if w.CHECKERS else 6),
+                        "-o", data, "-p", str(t.pid)], check=True)
+        out = subprocess.run(["wsmo", "report", "who", "--json", "-i", data], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+        t.end()
+    rows = [json.loads(line) for line in out.splitlines()]
+    seen = set()
+    for row in rows:
+        for way, number in enumerate((row["reads"], row["writes"])):
+            text = LINES.get((row.get("function"), way))
+            if row.get("function") not in OF or not number:
+                continue
+            line = source[row["line"] - 1]
+            assert row["file"].endswith("touch.c") and text and text in line, (row, line)
+            seen.add(text)
+    assert seen == set(LINES.values()), seen
+
+
+def none_lost():
+    """At the highest rate, the kernel handles no fault of an armed page that was not seen."""
+    no_balancing()
+    with Touch() as t:
+        time.sleep(1)
+        before, began = hint_faults(), time.monotonic()
+        who, stats = record(t.pid, "who_rate=10000", 5)
+        seconds, handled = time.monotonic() - began, hint_faults() - before
+        seen = sum(not r.flags & 8 for r in who)
+        print("# %d armed a second; %d faults handled, %d seen" % (
+            stats["who_armed"] / seconds, handled, seen))
+        assert len(who) == stats["who_seen"] and seen > 1000
+        # a fault that was seen may find that another thread's, or kwsmond, has repaired the
+        # entry; and one that was the second of a page may find that it was armed anew since
+        assert seen * 0.998 - 5 <= handled <= seen * 1.0005 + 5
+        wrong = [n for n in (names(t, r) for r in who) if n and n.startswith("wrong")]
+        assert not wrong, wrong[:3]
+        t.end()
+
+
+def restored():
+    """What was not touched does not fault once the session has ended."""
+    no_balancing()
+    with Touch() as t:
+        _, stats = record(t.pid, "who_rate=10000", 3)
+        assert stats["who_armed"] > 1000 and stats["who_restored"] > 100, stats
+        # one touch more for the entries that were seen while others were being restored
+        time.sleep(0.5)
+        before = hint_faults()
+        t.process.send_signal(10)
+        assert t.process.stdout.readline() == "woken\n"
+        time.sleep(0.5)
+        assert hint_faults() == before, "%d faults" % (hint_faults() - before)
+        t.end()
+
+
+def killed_recorder():
+    """The same when a file of the device is closed, and when the module goes."""
+    no_balancing()
+    with Touch() as t:
+        fd = os.open("/dev/wsmon", os.O_RDWR)
+        os.write(fd, (FAST + " who_rate=10000 pid=%d" % t.pid).encode())
+        time.sleep(2)
+        os.close(fd)
+        before = hint_faults()
+        t.process.send_signal(10)
+        assert t.process.stdout.readline() == "woken\n"
+        assert hint_faults() == before
+        w.must_put("attrs", FAST + " who_rate=10000")
+        w.must_put("target", "%d\n" % t.pid)
+        time.sleep(1)
+        w.unload()
+        before = hint_faults()
+        t.process.send_signal(10)
+        assert t.process.stdout.readline() == "woken\n"
+        assert hint_faults() == before
+        t.end()
+    w.load()
+
+
+def attribute():
+    assert w.attrs()["who_rate"] == "0"
+    assert w.put("attrs", "who_rate=10001") == errno.ERANGE
+    w.must_put("attrs", "who_rate=10000")
+    with w.sleeper() as t:
+        w.must_put("target", "%d\n" % t.pid)
+        w.must_put("attrs", "who_rate=0")
+        w.must_put("attrs", "who_rate=7")
+        w.must_put("target", "\n")
+
+
+w.need("wsmo", "gcc")
+if os.uname().machine != "x86_64":
+    w.skip("hint faults are for x86-64")
+w.steady_faults()
+w.main(attribute, shares, lines, none_lost, restored, killed_recorder)

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * feed.c - makes records of what libwsmo-alloc.so samples
+ *
+ * Whatever is in the ring may have been written by anybody who may write to its file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc/ring.h"
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "feed.h"
+#include "program.h"
+
+#define LIBRARY		"/../lib/wsmo/libwsmo-alloc.so"
+#define PRELOAD		"LD_PRELOAD"
+
+/* An event that stays incomplete for so long is of a process that was killed */
+#define PATIENCE	NSEC_PER_SEC
+
+/* Max. stacks that are known; more are written again each time */
+#define STACKS_MAX	(1U << 20)
+
+struct feed_stack {
+	__u64 hash;		/* 0: not used */
+	__u32 number;
+};
+
+/* Return: whether it is there, after a message if not */
+static bool library(char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - sizeof(LIBRARY));
+	char *slash;
+
+	if (len > 0) {
+		path[len] = '\0';
+		slash = strrchr(path, '/');
+		if (slash) {
+			strcpy(slash, LIBRARY);
+			if (!access(path, R_OK))
+				return true;
+		}
+	}
+	msg("no libwsmo-alloc.so in ../lib/wsmo, seen from wsmo: it is installed with it");
+	return false;
+}
+
+/* The file, in memory where that is possible; Return: its fd or -1 after a message */
+static int make_file(struct feed *f, uid_t uid)
+{
+	static const char * const dirs[] = { "/dev/shm", "/tmp" };
+	int fd = -1;
+	size_t i;
+
+	for (i = 0; fd < 0 && i < ARRAY_SIZE(dirs); i++) {
+		snprintf(f->path, sizeof(f->path), "%s/wsmo-alloc-XXXXXX", dirs[i]);
+		fd = mkostemp(f->path, O_CLOEXEC);
+	}
+	if (fd < 0) {
+		f->path[0] = '\0';
+		msg("no file for allocations in /dev/shm or /tmp: %s", strerror(errno));
+		return -1;
+	}
+	if (ftruncate(fd, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
+	    (uid != geteuid() && fchown(fd, uid, -1))) {
+		msg("%s: %s", f->path, strerror(errno));
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void set_environment(const struct feed *f, const char *path)
+{
+	const char *before = getenv(PRELOAD);
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
+		need(NULL);
+	setenv(PRELOAD, text, 1);
+	setenv(ALLOC_RING_ENV, f->path, 1);
+	free(text);
+}
+
+int feed_open(struct feed *f, const char *cmd, uid_t uid)
+{
+	char path[PATH_MAX];
+	void *p;
+	int fd;
+
+	if (!program_can_preload(cmd, uid) || !library(path, sizeof(path)))
+		return -1;
+	fd = make_file(f, uid);
+	if (fd < 0)
+		return -1;
+	p = mmap(NULL, ALLOC_RING_HEAD + ALLOC_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED) {
+		msg("%s: %s", f->path, strerror(errno));
+		return -1;
+	}
+	f->ring = p;
+	f->ring->rate = f->rate;
+	f->ring->magic = ALLOC_RING_MAGIC;
+	f->event = need(malloc(sizeof(*f->event)));
+	set_environment(f, path);
+	return 0;
+}
+
+void feed_started(struct feed *f)
+{
+	const char *text = getenv(PRELOAD), *before = text ? strchr(text, ':') : NULL;
+	char *kept;
+
+	if (!f->ring)
+		return;
+	unsetenv(ALLOC_RING_ENV);
+	kept = before ? need(strdup(before + 1)) : NULL;
+	if (kept)
+		setenv(PRELOAD, kept, 1);
+	else
+		unsetenv(PRELOAD);
+	free(kept);
+}
+
+/* Copies the event at @at; Return: its size in the ring, 0 if it is none */
+static __u64 get(struct feed *f, __u64 at, __u64 head)
+{
+	const char *data = (const char *)f->ring + ALLOC_RING_HEAD;
+	struct alloc_event *e = f->event;
+	__u64 size = ALLOC_RING_UNIT, i;
+	const __u64 *tag = (const void *)(data + at % ALLOC_RING_BYTES);
+
+	if (__atomic_load_n(tag, __ATOMIC_ACQUIRE) != alloc_ring_tag(at))
+		return 0;
+	for (i = 0; i < size; i += ALLOC_RING_UNIT) {
+		memcpy((char *)e + i, data + (at + i) % ALLOC_RING_BYTES,
+		       i + ALLOC_RING_UNIT > sizeof(*e) ? sizeof(*e) - i : ALLOC_RING_UNIT);
+		if (i)
+			continue;
+		if (e->nr > ALLOC_FRAMES || alloc_event_size(e->nr) > head - at)
+			return 0;
+		size = alloc_event_size(e->nr);
+	}
+	return size;
+}
+
+/*
+ * The next event; Return: whether there is one, in @event
+ */
+static bool next(struct feed *f, __u64 head)
+{
+	__u64 at = f->ring->tail, size = 0, now;
+
+	while (at != head && !(size = get(f, at, head))) {
+		now = clock_now();
+		if (!f->stuck_ns)
+			f->stuck_ns = now;
+		if (now - f->stuck_ns < PATIENCE)
+			return false;
+		/* look for one that is complete */
+		at += ALLOC_RING_UNIT;
+		f->broken++;
+		__atomic_store_n(&f->ring->tail, at, __ATOMIC_RELEASE);
+	}
+	f->stuck_ns = 0;
+	__atomic_store_n(&f->ring->tail, at + size, __ATOMIC_RELEASE);
+	return size;
+}
+
+static __u64 hash(const struct alloc_event *e)
+{
+	__u64 h = e->nr + e->cut * 1000ULL + 1, i;
+
+	for (i = 0; i < e->nr; i++) {
+		h = (h ^ e->pc[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return h ? h : 1;
+}
+
+static struct feed_stack *find(struct feed_stack *table, __u32 room, __u64 h)
+{
+	__u64 i = h;
+
+	while (table[i % room].hash && table[i % room].hash != h)
+		i++;
+	return &table[i % room];
+}
+
+static void grow(struct feed *f)
+{
+	__u32 room = f->room ? 2 * f->room : 1024, i;
+	struct feed_stack *table = need(calloc(room, sizeof(*table)));
+
+	for (i = 0; i < f->room; i++)
+		if (f->stack[i].hash)
+			*find(table, room, f->stack[i].hash) = f->stack[i];
+	free(f->stack);
+	f->stack = table;
+	f->room = room;
+}
+
+/* Writes the event's stack if it was not yet; Return: its number */
+static __u32 take_stack(struct feed *f, const struct feed_writer *w)
+{
+	const struct alloc_event *e = f->event;
+	__u64 buf[sizeof(struct wsmon_rec_stack) / 8 + ALLOC_FRAMES];
+	struct wsmon_rec_stack *out = (void *)buf;
+	struct feed_stack *s;
+
+	if (2 * f->stacks >= f->room && f->room < 2 * STACKS_MAX)
+		grow(f);
+	s = find(f->stack, f->room, hash(e));
+	if (s->hash)
+		return s->number;
+	*out = (struct wsmon_rec_stack){
+		.rec = {
+			.type = WSMON_REC_STACK, .time_ns = e->time_ns,
+			.size = sizeof(*out) + e->nr * sizeof(out->pc[0]),
+		},
+		.pid = e->pid, .tid = e->pid, .reason = WSMON_STACK_ALLOC, .nr = e->nr,
+		.number = ++f->stacks, .flags = e->cut ? WSMON_STACK_CUT : 0,
+	};
+	if (f->stacks < STACKS_MAX)
+		*s = (struct feed_stack){ .hash = hash(e), .number = f->stacks };
+	memcpy(out->pc, e->pc, e->nr * sizeof(out->pc[0]));
+	w->write(w->data, &out->rec);
+	return f->stacks;
+}
+
+static void write_alloc(const struct feed_writer *w, struct wsmon_rec_alloc rec)
+{
+	rec.rec.type = WSMON_REC_ALLOC;
+	rec.rec.size = sizeof(rec);
+	w->write(w->data, &rec.rec);
+}
+
+static void take(struct feed *f, const struct feed_writer *w)
+{
+	const struct alloc_event *e = f->event;
+	bool sample = e->kind == WSMON_ALLOC_MALLOC || e->kind == WSMON_ALLOC_MMAP;
+
+	if (e->kind > WSMON_ALLOC_MUNMAP) {
+		f->broken++;
+		return;
+	}
+	f->begun = true;
+	f->samples += sample;
+	write_alloc(w, (struct wsmon_rec_alloc) {
+		.rec.time_ns = e->time_ns, .pid = e->pid, .kind = e->kind, .addr = e->addr,
+		.bytes = e->size, .stack = sample ? take_stack(f, w) : 0,
+	});
+}
+
+void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
+{
+	__u64 head, lost;
+
+	if (!f->ring)
+		return;
+	head = __atomic_load_n(&f->ring->head, __ATOMIC_ACQUIRE);
+	/* nobody but a vandal can do that */
+	if (head - f->ring->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
+		f->broken++;
+		return;
+	}
+	while (next(f, head)) {
+		if (f->event->pid == (__u32)pid)
+			take(f, w);
+		else
+			f->others += f->event->nr > 0;
+	}
+	lost = __atomic_load_n(&f->ring->lost, __ATOMIC_RELAXED) + f->broken;
+	if (lost > f->lost)
+		write_alloc(w, (struct wsmon_rec_alloc) {
+			.rec.time_ns = clock_now(), .pid = pid, .kind = WSMON_ALLOC_LOST,
+			.bytes = lost - f->lost,
+		});
+	f->lost = lost;
+}
+
+void feed_report(const struct feed *f, bool quiet)
+{
+	if (!f->ring)
+		return;
+	if (f->lost)
+		msg("LOST %llu events of allocations: 'report alloc' shows too little or too much; sample less often with --alloc=BYTES",
+		    f->lost);
+	if (!f->begun)
+		msg("no allocations: the dynamic linker did not load libwsmo-alloc.so, as in static programs, or setuid ones");
+	else if (!f->samples)
+		msg("no allocations were sampled: the program allocates little, or by functions of its own");
+	if (quiet)
+		return;
+	if (f->samples)
+		msg("sampled %llu allocations, of %u stacks; see: wsmo report alloc", f->samples,
+		    f->stacks);
+	if (f->others)
+		msg("%llu allocations of other processes were not recorded: only the command's first one is watched by address",
+		    f->others);
+}
+
+void feed_close(struct feed *f)
+{
+	if (f->path[0])
+		unlink(f->path);
+	if (f->ring)
+		munmap(f->ring, ALLOC_RING_HEAD + ALLOC_RING_BYTES);
+	free(f->event);
+	free(f->stack);
+	*f = (struct feed){ 0 };
+}

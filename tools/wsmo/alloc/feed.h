@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * feed.h - allocations of the command that "wsmo record --alloc" runs
+ *
+ * libwsmo-alloc.so samples them, in the command's process and in those that it makes. Events
+ * of one process become records: only its memory is watched region by region.
+ */
+#ifndef WSMO_ALLOC_FEED_H
+#define WSMO_ALLOC_FEED_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "wsmon.h"
+
+/* Mean bytes from one sample to the next */
+#define FEED_RATE	(512 << 10)
+#define FEED_RATE_MAX	(1ULL << 40)
+
+/* How long events may stay in the ring */
+#define FEED_NS		(50 * 1000000ULL)
+
+struct alloc_ring;
+struct alloc_event;
+
+/**
+ * struct feed - where events come from; all zero is none
+ * @rate:	mean bytes from one sample to the next, 0 is none wanted
+ * @ring:	shared with the processes, NULL if there is none
+ * @path:	its file
+ * @event:	the one that was read
+ * @stuck_ns:	since when the next event has been incomplete, 0 if it is not
+ * @stack:	hashes of the stacks written so far, and their numbers
+ * @room:	number of entries there
+ * @stacks:	those that are used
+ * @samples:	allocations written
+ * @others:	those of other processes, which were not
+ * @begun:	the process runs with the library
+ * @broken:	events that could not be read
+ * @lost:	events that were lost and told in a record
+ */
+struct feed {
+	__u64 rate;
+	struct alloc_ring *ring;
+	char path[64];
+	struct alloc_event *event;
+	__u64 stuck_ns;
+	struct feed_stack *stack;
+	__u32 room;
+	__u32 stacks;
+	__u64 samples;
+	__u64 others;
+	bool begun;
+	__u64 broken;
+	__u64 lost;
+};
+
+/** struct feed_writer - writes a record of the feed */
+struct feed_writer {
+	void (*write)(void *data, const struct wsmon_record *rec);
+	void *data;
+};
+
+/**
+ * feed_open() - make what a command that starts next needs, and put it into the environment
+ * @cmd:	the command
+ * @uid:	the user it will run as
+ * Return: 0, or -1 after a message: also if the library cannot work in the command
+ */
+int feed_open(struct feed *f, const char *cmd, uid_t uid);
+
+/** feed_started() - the command's process is there: restore the environment */
+void feed_started(struct feed *f);
+
+/** feed_take() - write the records of what process @pid allocated and freed since */
+void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w);
+
+/** feed_report() - say what there was; only losses if @quiet */
+void feed_report(const struct feed *f, bool quiet);
+
+/** feed_close() - no process starts with the library any more */
+void feed_close(struct feed *f);
+
+#endif /* WSMO_ALLOC_FEED_H */

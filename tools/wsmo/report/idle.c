@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * idle.c - "wsmo report idle": memory by how long it was not used, at the end
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "collect.h"
+#include "libwsmon/areas.h"
+#include "libwsmon/names.h"
+#include "report.h"
+
+/* The ends of the classes of age, in ms; the last has none */
+static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
+
+#define AGES	(ARRAY_SIZE(ends) + 1)
+
+enum { T, PID, COMM, CLASS, PATH, MAPPED, USED, AGE };
+
+#define AGE_COLUMN(key, head)	{ key, head, COL_SIZE, 10, 0 }
+
+static struct column columns[] = {
+	[T]	= { "t", "TIME", COL_T, 8, NOT_HUMAN },
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
+	[PATH]	= { "path", "MAPPING", COL_TEXT, 7, 0 },
+	[MAPPED] = { "mapped", "MAPPED", COL_SIZE, 10, 0 },
+	[USED]	= { "used", "USED", COL_SIZE, 10, 0 },
+	[AGE]	= AGE_COLUMN("idle_1s", "< 1 s"),
+	AGE_COLUMN("idle_10s", "< 10 s"), AGE_COLUMN("idle_1min", "< 1 min"),
+	AGE_COLUMN("idle_5min", "< 5 min"), AGE_COLUMN("idle_longer", "LONGER"),
+};
+
+static const struct table_desc desc = {
+	.type = "idle", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+/** struct idle_options - the command line */
+static struct idle_options {
+	bool mappings;
+} options;
+
+/**
+ * struct last - the last snapshot of a process
+ * @pid:	the process
+ * @time_ns:	when it was
+ * @region:	its regions
+ * @nr:		their number
+ * @room:	regions there is memory for
+ */
+struct last {
+	__u32 pid;
+	__u64 time_ns;
+	struct wsmon_region_entry *region;
+	size_t nr, room;
+};
+
+/** struct row - sums of a class, or of a mapping; @index is that of its area, or 0 */
+struct row {
+	__u32 class, index;
+	double mapped, used, idle[AGES];
+};
+
+/** struct idle - the view's own data */
+struct idle {
+	struct collected names;
+	struct areas *areas;
+	struct sorted lasts;
+};
+
+static void idle_begin(struct report *rp)
+{
+	struct idle *v = need(calloc(1, sizeof(*v)));
+
+	collect_init(&v->names);
+	v->areas = need(areas_new());
+	v->lasts = (struct sorted) {
+		.size = sizeof(struct last), .max = 65536, .compare = compare_pids,
+	};
+	rp->data = v;
+}
+
+static void take_snapshot(struct idle *v, const struct wsmon_rec_snapshot *s)
+{
+	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = s->pid });
+
+	if (!l)
+		return;
+	if (s->rec.time_ns != l->time_ns)
+		l->nr = 0;
+	l->time_ns = s->rec.time_ns;
+	if (l->nr + s->nr > l->room) {
+		l->room = 2 * (l->nr + s->nr);
+		l->region = need(reallocarray(l->region, l->room, sizeof(*l->region)));
+	}
+	memcpy(l->region + l->nr, s->regions, s->nr * sizeof(*l->region));
+	l->nr += s->nr;
+}
+
+static void idle_record(struct report *rp, const struct wsmon_record *rec)
+{
+	struct idle *v = rp->data;
+
+	collect_name(&v->names, rec);
+	/* names are looked up at the end; later ones are of other areas */
+	if (rec->type == WSMON_REC_AREA && (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
+		areas_add(v->areas, (const void *)rec);
+	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
+		take_snapshot(v, (const void *)rec);
+}
+
+/* Part of a region is used, the rest was not for as long as the share is what it is */
+static void add(struct row *row, const struct wsmon_region_entry *e)
+{
+	double size = e->end - e->start, share = (double)e->share / WSMON_SHARE_ONE;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(ends) && e->age_ms >= ends[i])
+		i++;
+	row->mapped += size;
+	row->used += size * share;
+	row->idle[i] += size * (1 - share);
+}
+
+static int compare_rows(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+
+	return COMPARE(a->class, b->class) ?: COMPARE(a->index, b->index);
+}
+
+static void print_row(const struct report *rp, struct table *table, const struct last *l,
+		      const struct row *row)
+{
+	const struct idle *v = rp->data;
+	struct cell cells[ARRAY_SIZE(columns)] = {
+		[T]	= cell_d(filter_time(&rp->filter, l->time_ns)),
+		[PID]	= cell_u(l->pid),
+		[COMM]	= cell_s(collect_comm(&v->names, l->pid)),
+		[CLASS]	= cell_s(class_name(row->class)),
+		[PATH]	= options.mappings && row->class ?
+			  cell_s(areas_path(v->areas, l->pid, row->index)) : (struct cell){ 0 },
+		[MAPPED] = cell_u(row->mapped + 0.5),
+		[USED]	= cell_u(row->used + 0.5),
+	};
+	size_t i;
+
+	for (i = 0; i < AGES; i++)
+		cells[AGE + i] = cell_u(row->idle[i] + 0.5);
+	table_row(table, cells);
+}
+
+static void print_last(const struct report *rp, struct table *table, const struct last *l)
+{
+	struct sorted rows = { .size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows };
+	const struct row *row;
+	size_t i;
+
+	for (i = 0; i < l->nr; i++) {
+		const struct wsmon_region_entry *e = &l->region[i];
+		const struct row keys[] = {
+			{ .class = WSMON_CLASS_ALL },
+			{ .class = e->class, .index = options.mappings ? e->area : 0 },
+		};
+
+		if (filter_wants_class(&rp->filter, WSMON_CLASS_ALL))
+			add(need(sorted_get(&rows, &keys[0])), e);
+		if (filter_wants_class(&rp->filter, e->class))
+			add(need(sorted_get(&rows, &keys[1])), e);
+	}
+	row = rows.base;
+	for (i = 0; i < rows.nr; i++)
+		print_row(rp, table, l, &row[i]);
+	free(rows.base);
+}
+
+static void idle_end(struct report *rp)
+{
+	struct idle *v = rp->data;
+	struct last *l = v->lasts.base;
+	struct table *table;
+	size_t i;
+
+	columns[PATH].not_in = options.mappings ? 0 : NOT_HUMAN;
+	table = report_table(rp, &desc);
+	for (i = 0; i < v->lasts.nr; i++) {
+		print_last(rp, table, &l[i]);
+		free(l[i].region);
+	}
+	table_end(table);
+	free(l);
+	collect_free(&v->names);
+	areas_free(v->areas);
+	free(v);
+}
+
+static const struct option_desc own[] = {
+	{ "mappings", 0, NULL, "A row for each mapping instead of each class", OPT_FLAG,
+	  OPT_AT(struct idle_options, mappings) },
+	{ 0 }
+};
+
+const struct report_view report_idle = {
+	.name = "idle",
+	.help = "Memory by how long it was not used, at the end",
+	.takes = TAKES_CLASS | TAKES_FORMAT,
+	.own = own,
+	.options = &options,
+	.of_processes = true,
+	.begin = idle_begin,
+	.record = idle_record,
+	.end = idle_end,
+};
