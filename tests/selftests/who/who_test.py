@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -172,7 +173,10 @@ def none_lost():
         assert len(who) == stats["who_seen"] and seen > 1000
         # a fault that was seen may find that another thread's, or kwsmond, has repaired the
         # entry; and one that was the second of a page may find that it was armed anew since
-        assert seen * 0.998 - 5 <= handled <= seen * 1.0005 + 5
+        # both happen more often where checkers make each fault ten times as long
+        more = 4 if re.search("debug|kcsan", os.uname().release) else 1
+        assert seen * (1 - 0.002 * more) - 5 * more <= handled <= \
+            seen * (1 + 0.0005 * more) + 5 * more
         wrong = [n for n in (names(t, r) for r in who) if n and n.startswith("wrong")]
         assert not wrong, wrong[:3]
         t.end()
