@@ -133,13 +133,12 @@ CHECKERS = "-wsmon-" in os.uname().release
 def steady_faults():
     """The same for the tracepoints of page faults as tests/vm/init does for others, which cost
     less. Call this while hardly anything runs."""
-    top = "/sys/kernel/tracing/"
-    if not os.path.isdir(top + "events/exceptions"):
-        return
-    for instance in (top, top + "instances/steady/"):
+    for instance in "steady", "steadier":
+        events = "/sys/kernel/tracing/instances/%s/events/exceptions/" % instance
         for name in "user", "kernel":
-            with open(instance + "events/exceptions/page_fault_%s/enable" % name, "w") as f:
-                f.write("1")
+            if os.path.isdir(events):
+                with open(events + "page_fault_%s/enable" % name, "w") as f:
+                    f.write("1")
 
 
 def wait_for(what, condition, seconds=10):
