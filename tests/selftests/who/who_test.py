@@ -65,13 +65,16 @@ def hint_faults():
         return sum(int(line.split()[1]) for line in f if line.startswith("numa_hint_faults "))
 
 
-def balancing(on):
-    """Without, faults are ours alone; of one node there is nothing to balance."""
+def balancing(mode):
+    """Set NUMA balancing if there is any, and it has another mode. Return: its mode before."""
     try:
-        with open("/proc/sys/kernel/numa_balancing", "w") as f:
-            f.write("01"[on])
-    except OSError:
-        pass
+        with open("/proc/sys/kernel/numa_balancing", "r+") as f:
+            before = f.read().strip()
+            if before != mode:
+                f.write(mode)
+            return before
+    except FileNotFoundError:
+        return mode
 
 
 def record(pid, attrs, seconds):
@@ -109,8 +112,9 @@ def names(t, r):
 
 @w.measured
 def shares():
-    """Each within its interval, none attributed wrongly at all, with NUMA balancing at work"""
-    balancing(True)
+    """Each within its interval, none attributed wrongly at all, with NUMA balancing at work if
+    the kernel has chosen it"""
+    balancing(BALANCING)
     with Touch() as t:
         time.sleep(1)
         who, stats = record(t.pid, "who_rate=400", 10)
@@ -232,5 +236,5 @@ if os.uname().machine != "x86_64":
     w.skip("hint faults are for x86-64")
 w.steady_faults()
 # before this process has memory that was armed by others; shares() comes last
-balancing(False)
+BALANCING = balancing("0")
 w.main(attribute, lines, none_lost, restored, killed_recorder, shares)
