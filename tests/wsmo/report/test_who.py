@@ -80,6 +80,10 @@ def names():
         ok(len(rows) == 1 and (rows[0]["function"], rows[0]["object"]) ==
            ("first_function", "zeroed_table") and rows[0]["file"].endswith("programs/hot.c") and
            rows[0]["line"] in (line, line + 1), "function, line and variable", rows, res.stderr)
+        hot.os.unlink(program)
+        rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
+        ok(len(rows) == 1 and res.stderr.count(b"no names from 1 file") == 1,
+           "a program that is gone is said once", rows, res.stderr)
 
 
 def main(accept):

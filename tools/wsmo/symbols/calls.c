@@ -92,6 +92,11 @@ struct calls *calls_new(void)
 	return cs;
 }
 
+struct symbols *calls_symbols(struct calls *cs)
+{
+	return cs->symbols;
+}
+
 static const char *keep(struct calls *cs, const char *text)
 {
 	char **s = sorted_find(&cs->strings, &text), *copy;

@@ -52,6 +52,9 @@ struct calls;
 /** calls_new() - exits without memory */
 struct calls *calls_new(void);
 
+/** calls_symbols() - what names the calls, to name other addresses by; @cs frees it */
+struct symbols *calls_symbols(struct calls *cs);
+
 /**
  * calls_take() - the stack of a record, with names by what is mapped now
  * Return: it, to be given to calls_fold()

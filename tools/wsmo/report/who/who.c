@@ -82,7 +82,6 @@ struct seen {
 
 struct view {
 	struct mappings *mappings;
-	struct symbols *symbols;
 	struct calls *calls;
 	struct sorted objects;		/* char *, each once */
 	struct seen *seen;
@@ -103,7 +102,6 @@ static void who_begin(struct report *rp)
 	struct view *v = need(calloc(1, sizeof(*v)));
 
 	v->mappings = need(mappings_new());
-	v->symbols = need(symbols_new());
 	v->calls = calls_new();
 	v->objects = (struct sorted) {
 		.size = sizeof(char *), .max = OBJECTS_MAX, .compare = compare_strings,
@@ -140,7 +138,7 @@ static const char *object_of(struct view *v, __u32 pid, __u64 address)
 	if (!m)
 		return NULL;
 	if (mappings_module(v->mappings, pid, address, &module) &&
-	    symbols_find(v->symbols, &module, address, &symbol))
+	    symbols_find(calls_symbols(v->calls), &module, address, &symbol))
 		snprintf(text, sizeof(text), "%s", symbol.name);
 	else if (m->tid && !*m->path)
 		/* memory beside it may belong to the same mapping */
@@ -366,7 +364,6 @@ static void who_end(struct report *rp)
 		msg("too many records: only the first %d are reported", SAMPLES_MAX);
 	calls_free(v->calls);
 	mappings_free(v->mappings);
-	symbols_free(v->symbols);
 	for (i = 0, object = v->objects.base; i < v->objects.nr; i++)
 		free(object[i]);
 	free(v->objects.base);
