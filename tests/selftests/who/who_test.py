@@ -67,14 +67,17 @@ def hint_faults():
 
 def balancing(mode):
     """Set NUMA balancing if there is any, and it has another mode. Return: its mode before."""
-    try:
-        with open("/proc/sys/kernel/numa_balancing", "r+") as f:
-            before = f.read().strip()
-            if before != mode:
-                f.write(mode)
-            return before
-    except FileNotFoundError:
+    path = "/proc/sys/kernel/numa_balancing"
+    if not os.path.exists(path):
         return mode
+    with open(path) as f:
+        before = f.read().strip()
+    if before != mode:
+        with open(path, "w") as f:
+            f.write(mode)
+    with open(path) as f:
+        assert f.read().strip() == mode
+    return before
 
 
 def record(pid, attrs, seconds):
