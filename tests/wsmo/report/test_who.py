@@ -59,6 +59,10 @@ def sums():
     ok([x["comm"] for x in rows] == ["t1", "t2"] and rows[0]["object"] is None, "--by thread", rows)
     rows, _ = who(many, "--by", "object")
     ok(len(rows) == 1 and rows[0]["comm"] is None, "--by object", rows)
+    heads = [run("report", "who", "--by", by, "-i", "-", stdin=many).stdout.splitlines()[0].split()[6:]
+             for by in ("all", "function", "thread", "object")]
+    ok(heads == [[b"TID", b"THREAD", b"FUNCTION", b"OBJECT"], [b"FUNCTION"], [b"TID", b"THREAD"],
+                 [b"OBJECT"]], "tables have the columns that --by leaves", heads)
     ok(len(who(many, "--top", "1")[0]) == 1, "--top")
     rows, _ = who(many, "--time", "0,0.05")
     ok(sum(x["reads"] for x in rows) == 50, "--time", rows)

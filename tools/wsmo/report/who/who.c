@@ -42,12 +42,15 @@ static const struct column columns[] = {
 	[OBJECT] = { "object", "OBJECT", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "who", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
-
-/* What a row is of, with --by: the other columns are empty */
+/* What a row is of, with --by */
 enum by { BY_ALL, BY_FUNCTION, BY_THREAD, BY_OBJECT };
+
+/* The columns that it leaves without values */
+static const bool empty[][ARRAY_SIZE(columns)] = {
+	[BY_FUNCTION]	= { [TID] = true, [COMM] = true, [OBJECT] = true },
+	[BY_THREAD]	= { [CODE] = true, [OBJECT] = true },
+	[BY_OBJECT]	= { [TID] = true, [COMM] = true, [CODE] = true },
+};
 
 struct who_options {
 	enum by by;
@@ -329,10 +332,18 @@ static void print_folded(FILE *f, const struct seen *s, const char *how, __u64 n
 static void print_all(struct report *rp, size_t nr)
 {
 	const struct who_options *opt = rp->options;
-	struct table *table = opt->folded ? NULL : report_table(rp, &desc);
+	struct column filled[ARRAY_SIZE(columns)];
+	const struct table_desc desc = { .type = "who", .columns = filled, .nr = ARRAY_SIZE(columns) };
 	struct view *v = rp->data;
+	struct table *table;
 	size_t i;
 
+	memcpy(filled, columns, sizeof(filled));
+	for (i = 0; i < desc.nr; i++) {
+		if (empty[opt->by][i])
+			filled[i].not_in |= NOT_HUMAN;
+	}
+	table = opt->folded ? NULL : report_table(rp, &desc);
 	for (i = 0; i < nr; i++) {
 		if (opt->folded) {
 			print_folded(rp->out.f, &v->seen[i], "read", v->seen[i].reads);
