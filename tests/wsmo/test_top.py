@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -51,6 +52,17 @@ def figures(pid, other=NOBODY):
     regions = [(pid, "heap", 0, 8 * MIB, 0.5), (pid, "heap", 8 * MIB, 16 * MIB, 0.499),
                (pid, "anon", 16 * MIB, 48 * MIB, 1), (other, "heap", 0, MIB, 0)]
     return wss, regions
+
+
+def touches(pid):
+    """Records of who touches: three quarters by sleep's own code, and much too old ones."""
+    with open("/proc/%d/maps" % pid) as f:
+        at = {os.path.basename(line.split()[-1]): int(line.split("-")[0], 16)
+              for line in f if " r-xp " in line}
+    sleep, libc = at["sleep"], next(at[x] for x in at if x.startswith("libc"))
+    t = now()
+    return b"".join(r.who(t, pid, pid, 0, ip, mib * MIB)
+                    for t, ip, mib in ((0, libc, 100), (t, sleep, 1), (t, libc, 1), (t, sleep, 2)))
 
 
 def masked(text, pid):
@@ -104,6 +116,11 @@ def screens(accept):
             golden(accept, "top.help.txt", t.wait("Any key")[1])
             t.keys("x")
             ok(t.wait("by wss")[0], "a key leaves the help")
+        d.show(*figures(p.pid), more=touches(p.pid))
+        with watch(d, *ONCE) as t:
+            good, text = t.wait("WHO", " 75% sleep\n", "q quit")
+            ok(good, "who touches most, on the screen", text)
+        d.show(*figures(p.pid))
         with watch(d, *ONCE, env={"LC_ALL": "C"}) as t:
             good, text = t.wait("TREND", "#")
             ok(good and text.isascii(), "trends without block characters", text)
@@ -375,6 +392,16 @@ def tables():
         ok(len(rows) == 4 and {k: v for k, v in rows[0].items() if k in want} == want and
            4096 < rows[0]["rss"] < 64 * MIB and rows[1]["rss"] is None and
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
+        d.show(*figures(p.pid), more=touches(p.pid))
+        res = top("--json", "--repeat=1", "--no-classes")
+        rows += [json.loads(line) for line in res.stdout.splitlines()]
+        ok([(row["who"], row["who_share"]) for row in rows[4:]] == [("sleep", 0.75), (None, None)],
+           "who touches most", rows[4:], res.stderr)
+        res = top("--repeat=1")
+        ok(b" OF IT" in res.stdout and b" 75.0 %" in res.stdout, "a column of it", res.stdout.decode())
+        for args in ("--who",), ("--who=0", "-p", "1"), ("--who", "--all"):
+            res = top(*args)
+            ok(res.returncode == 2 and b"who" in res.stderr, " ".join(args) + " is refused", res.stderr)
         fields = test_json.documented()[0]["top"]["top"]
         bad = [(test_json.wrong("top", fields, row), row) for row in rows]
         ok(not any(why for why, _ in bad) and

@@ -13,6 +13,9 @@
 #include "session/cgroup.h"
 #include "session/debugfs.h"
 
+/* Faults a second, where --who does not say */
+#define WHO_RATE	100ULL
+
 static struct setting *setting(struct record *r, const char *key)
 {
 	struct session *s = &r->session;
@@ -171,6 +174,13 @@ void record_command(char **argv, void *to)
 	((struct record *)to)->cmd = argv;
 }
 
+void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
+{
+	((struct record *)to)->who = true;
+	snprintf(record_setting(to, "who_rate", o->name), SETTING_TEXT, "%llu",
+		 rate ? option_count(state, rate, o->min, o->max) : WHO_RATE);
+}
+
 void record_check(struct argp_state *state, void *to)
 {
 	const struct record *r = to;
@@ -183,4 +193,6 @@ void record_check(struct argp_state *state, void *to)
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
 		usage_error(state, "nothing to %s: name processes with -p, or a command", r->verb);
+	if (r->who && r->session.cgroup)
+		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
 }

@@ -9,9 +9,6 @@
 #include "record.h"
 #include "cli/stack_request.h"
 
-/* Faults a second, where --who does not say */
-#define WHO_RATE	100ULL
-
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
  * than to keep. Accessed bits stay set until they are cleared, so two samples in the
@@ -33,13 +30,6 @@ static void set_no_children(struct argp_state *state __attribute__((unused)),
 			    char *arg __attribute__((unused)), const struct option_desc *o, void *to)
 {
 	record_follow(to, false, o->name);
-}
-
-static void set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
-{
-	((struct record *)to)->who = true;
-	snprintf(record_setting(to, "who_rate", o->name), SETTING_TEXT, "%llu",
-		 rate ? option_count(state, rate, o->min, o->max) : WHO_RATE);
 }
 
 static void set_alloc(struct argp_state *state, char *arg,
@@ -71,7 +61,7 @@ static const struct option_desc options[] = {
 	{ "no-children", 0, NULL, NULL, OPT_CALL, .call = set_no_children },
 	{ "sizing", 0, NULL, "For report sizing: windows of 1 s to 2 min", OPT_CALL, .call = set_sizing },
 	{ "who", 0, "RATE", "For report who: up to RATE pages a second (100)", OPT_CALL,
-	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = set_who, .optional = true },
+	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = record_set_who, .optional = true },
 	/* wsmo-record(1) describes these */
 	{ "no-pack", 0, NULL, NULL, OPT_FLAG, OPT_AT(struct record, no_pack) },
 	{ "stack-threads", 0, "N", NULL, OPT_COUNT, OPT_AT(struct record, stacks.threads), 1, STACK_THREADS },
@@ -119,8 +109,6 @@ static void check(struct argp_state *state, void *to)
 	struct record *r = to;
 
 	record_check(state, r);
-	if (r->who && r->session.cgroup)
-		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
 	rotate_check(state, &r->rotation);
 	/* a file would lack what was allocated before it began */
 	if (r->feed.rate && rotates(&r->rotation))

@@ -134,6 +134,9 @@ extern const struct option_desc record_target_options[];
 extern const struct option_desc record_cgroup_options[];
 extern const struct option_desc record_attr_options[];
 
+/* Of the option --who */
+void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to);
+
 /* The command, and the check of those options, for struct command_line */
 void record_command(char **argv, void *to);
 void record_check(struct argp_state *state, void *to);

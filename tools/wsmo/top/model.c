@@ -101,6 +101,7 @@ int top_update(struct top *top)
 	top->read_ns = clock_now();
 	if (top_grouped(top))
 		gather(top);
+	top_who_update(top);
 	note_sizes(top);
 	return top_arrange(top);
 }
@@ -108,6 +109,7 @@ int top_update(struct top *top)
 void top_free(struct top *top)
 {
 	live_free(&top->live);
+	top_who_free(top);
 	free(top->series.base);
 	free(top->rows);
 }
@@ -186,6 +188,7 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	fill_group(top, row);
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
+	row->who = top_who_of(top, wss->pid, &row->who_share);
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
 			row->have_rss = true;

@@ -20,7 +20,7 @@
 #define MIN_ROWS	6	/* rows have priority over events */
 #define KEY_ESCAPE	27
 
-enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, TREND, NR_COLUMNS };
+enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, TREND, NR_COLUMNS };
 
 /* @rank: a narrow screen leaves out the columns with the greatest */
 struct screen_column {
@@ -40,7 +40,24 @@ static const struct screen_column process_columns[NR_COLUMNS] = {
 	[SHARE]	  = { "SHARE", 5, 6 },
 	[HOT]	  = { "HOT", 7, 7 },
 	[REGIONS] = { "REGIONS", 7, 10 },
+	[WHO]	  = { "", 0, NR_COLUMNS },
 	[TREND]	  = { "TREND", 8, 8 },	/* or wider */
+};
+
+/* With --who */
+static const struct screen_column who_columns[NR_COLUMNS] = {
+	[PID]	  = { "PID", 7, 2 },
+	[NAME]	  = { "NAME", 15, 0 },
+	[WSS]	  = { "WSS", 7, 1 },
+	[LOW]	  = { "LOW", 7, 5 },
+	[HIGH]	  = { "HIGH", 7, 4 },
+	[RSS]	  = { "RSS", 7, 6 },
+	[IDLE]	  = { "IDLE", 7, 10 },
+	[SHARE]	  = { "SHARE", 5, 7 },
+	[HOT]	  = { "HOT", 7, 8 },
+	[REGIONS] = { "REGIONS", 7, 11 },
+	[WHO]	  = { "WHO", 26, 3 },
+	[TREND]	  = { "TREND", 8, 9 },
 };
 
 /* Of cgroups; what has no rank is not known */
@@ -55,6 +72,7 @@ static const struct screen_column group_columns[NR_COLUMNS] = {
 	[SHARE]	  = { "", 0, NR_COLUMNS },
 	[HOT]	  = { "", 0, NR_COLUMNS },
 	[REGIONS] = { "REGIONS", 7, 8 },
+	[WHO]	  = { "", 0, NR_COLUMNS },
 	[TREND]	  = { "TREND", 8, 7 },
 };
 
@@ -214,6 +232,16 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 		mvprintw(y, x, "%s%s", name, secondary_has(row->wss.pid) ? "*" : "");
 }
 
+static void draw_who(int y, int x, int width, const struct top_row *row)
+{
+	char clean[256];
+
+	mvprintw(y, x - 1, "%*s", width + 1, "");
+	if (row->who)
+		mvprintw(y, x, "%3.0f%% %.*s", 100 * row->who_share, width - 5,
+			 text_clean(clean, sizeof(clean), row->who));
+}
+
 /* The headings if there is no @row */
 static void draw_row(const struct top *top, int y, const struct top_row *row)
 {
@@ -233,11 +261,12 @@ static void draw_row(const struct top *top, int y, const struct top_row *row)
 			continue;
 		width = columns[i].width + (i == TREND ? left : 0);
 		if (!row) {
-			field(y, x[i], width, i != NAME && i != TREND,
-			      columns[i].head);
+			field(y, x[i], width, i != NAME && i < WHO, columns[i].head);
 		} else if (i == TREND) {
 			mvprintw(y, x[i] - 1, "%*s", width + 1, "");
 			draw_trend(y, x[i], width, row->series);
+		} else if (i == WHO) {
+			draw_who(y, x[i], width, row);
 		} else {
 			cell_text(row, i, buf);
 			if (i > NAME)
@@ -340,45 +369,13 @@ static void draw_last_line(const struct top *top)
 	attroff(A_DIM);
 }
 
-static void draw_help(void)
-{
-	static const char * const lines[] = {
-		"wsmo top: the memory processes really use",
-		"",
-		"q        quit, and end the monitoring that wsmo top started",
-		"p space  pause, or go on",
-		"s        sort by the next of wss, share, hot, rss, idle, pid, name",
-		"r        reverse the order",
-		"f /      show what has a text in its name, process id or class",
-		"c        show or hide the classes of memory of each",
-		"w        show the next window, if there are several",
-		"arrows, PgUp, PgDn, Home, End  scroll",
-		"",
-		"WSS      working set: memory accessed within the window",
-		"LOW HIGH its 95 % interval",
-		"RSS IDLE resident memory; what of it is not in the working set",
-		"SHARE    working set as a share of what is mapped",
-		"HOT      regions with half or more of their pages accessed",
-		"REGIONS  number of regions",
-		"*        has a secondary MMU: memory only its guest accesses reads as idle",
-		"TREND    working set over time, the newest at the right",
-		"K M G are powers of 1024.",
-		"",
-		"Any key goes back.",
-	};
-	int i;
-
-	for (i = 0; i < (int)ARRAY_SIZE(lines) && i < LINES; i++)
-		mvaddnstr(i, 0, lines[i], COLS);
-}
-
 void top_screen_draw(const struct top *top)
 {
 	grouped = top_grouped(top);
-	columns = grouped ? group_columns : process_columns;
+	columns = grouped ? group_columns : top_who_shown(top) ? who_columns : process_columns;
 	erase();
 	if (helping) {
-		draw_help();
+		top_help_draw();
 	} else {
 		draw_head(top);
 		draw_rows(top, LINES - HEAD_LINES - 1 - draw_events(top));

@@ -9,9 +9,9 @@
 #include "libwsmon/names.h"
 #include "top.h"
 
-enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS };
+enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, WHO_SHARE };
 
-static const struct column columns[] = {
+static struct column columns[] = {
 	[T]	= { "t", "TIME", COL_T, 8, 0 },
 	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
 	[COMM]	= { "comm", "NAME", COL_TEXT, 15, 0 },
@@ -25,6 +25,9 @@ static const struct column columns[] = {
 	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
 	[HOT]	= { "hot", "HOT", COL_SIZE, 10, 0 },
 	[REGIONS] = { "regions", "REGIONS", COL_COUNT, 7, 0 },
+	/* for people only if it is known */
+	[WHO]	= { "who", "WHO", COL_TEXT, 24, NOT_HUMAN },
+	[WHO_SHARE] = { "who_share", "OF IT", COL_RATIO, 7, NOT_HUMAN },
 };
 
 static const struct table_desc desc = {
@@ -84,6 +87,10 @@ static void print_row(const struct top *top, const struct top_row *row)
 	}
 	if (w->mapped)
 		cells[SHARE] = cell_d(row->share);
+	if (row->who) {
+		cells[WHO] = cell_s(row->who);
+		cells[WHO_SHARE] = cell_d(row->who_share);
+	}
 	table_row(table, cells);
 }
 
@@ -117,6 +124,8 @@ int top_text_print(const struct top *top)
 {
 	size_t i;
 
+	if (!table && top_who_shown(top))
+		columns[WHO].not_in = columns[WHO_SHARE].not_in = 0;
 	if (!table)
 		table = table_new(top_grouped(top) ? &group_desc : &desc, top->format);
 	for (i = 0; i < top->nr_rows; i++)

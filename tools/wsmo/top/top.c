@@ -39,6 +39,8 @@ static const struct option_desc options[] = {
 	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
 	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
 	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
+	{ "who", 0, "RATE", "Show who touches most memory; up to RATE pages a second (100)", OPT_CALL,
+	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = record_set_who, .optional = true },
 	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
 	  OPT_AT(struct top, record.child.output) },
 	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_CALL, .call = set_repeat,
@@ -51,6 +53,8 @@ static void check(struct argp_state *state, void *to)
 	const struct top *top = to;
 
 	record_check(state, to);
+	if (top->record.who && !top_own(top))
+		usage_error(state, "--who needs a command, or processes with -p");
 	if (top->record.child.output && !top->record.cmd)
 		usage_error(state, "--command-output needs a command");
 }
@@ -63,6 +67,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 		/* it uses names that the record may end */
 		top_record(top, rec);
 		live_take(&top->live, rec);
+		top_who_take(top, rec);
 	}
 	return top->record.session.started;
 }

@@ -57,6 +57,8 @@ struct top_series {
  * @regions:	number of regions
  * @hot:	bytes in those with half or more of their pages accessed
  * @share:	of what is mapped, 0 if nothing is
+ * @who:	what touches most of its memory; NULL if that is not known
+ * @who_share:	how much of it
  * @series:	its sizes
  */
 struct top_row {
@@ -71,6 +73,8 @@ struct top_row {
 	__u64 regions;
 	__u64 hot;
 	double share;
+	const char *who;
+	double who_share;
 	const struct top_series *series;
 };
 
@@ -93,6 +97,7 @@ struct top_event {
  * @sort, @reverse, @no_classes, @filter: what to show, in which order
  * @changed:	one of those changed since top_arrange()
  * @paused:	do not update the figures
+ * @who:	who touches memory; NULL before the first record of it
  * @live:	the figures of the last interval, of all sessions of @cgroups
  * @cgroups:	sessions of cgroups, if one was named
  * @status:	"running" or "ended"
@@ -121,6 +126,7 @@ struct top {
 	bool changed;
 	bool paused;
 
+	struct top_who *who;
 	struct live live;
 	struct cgroups cgroups;
 	char status[16];
@@ -156,6 +162,12 @@ static inline bool top_grouped(const struct top *top)
 static inline bool top_running(const struct top *top)
 {
 	return top_grouped(top) ? !top->cgroups.ended : top->record.session.started;
+}
+
+/** top_who_shown() - is it asked for, or known, who touches memory? */
+static inline bool top_who_shown(const struct top *top)
+{
+	return top->record.who || top->who;
 }
 
 /** top_init() - prepare for the first top_update() */
@@ -200,6 +212,25 @@ void top_left_out(struct top *top);
 
 /** top_guests() - note the first time that there are virtual machines */
 void top_guests(struct top *top);
+
+/** top_who_take() - note who touched memory, if a record tells */
+void top_who_take(struct top *top, const struct wsmon_record *rec);
+
+/** top_who_update() - sum up what was noted */
+void top_who_update(struct top *top);
+
+/**
+ * top_who_of() - what touches most of a process's memory, as of top_who_update()
+ * @share: gets its part
+ * Return: a function or a file, valid until top_who_free(); NULL if none is known
+ */
+const char *top_who_of(const struct top *top, __u32 pid, double *share);
+
+/** top_who_free() - forget it */
+void top_who_free(struct top *top);
+
+/** top_help_draw() - draw the help of the screen */
+void top_help_draw(void);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);

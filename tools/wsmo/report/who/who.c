@@ -304,27 +304,20 @@ static void print_row(struct view *v, struct table *table, const struct seen *s)
 	});
 }
 
-/* Semicolons separate frames, so a name has none */
-static void fold_part(FILE *f, const char *text)
-{
-	for (; *text; text++)
-		fputc(*text == ';' ? ':' : *text, f);
-}
-
 static void print_folded(FILE *f, const struct seen *s, const char *how, __u64 nr)
 {
 	char text[CALL_TEXT];
 
 	if (!nr)
 		return;
-	fold_part(f, *s->comm ? text_clean(text, sizeof(text), s->comm) : "all");
+	calls_print_part(f, *s->comm ? text_clean(text, sizeof(text), s->comm) : "all");
 	if (s->stack) {
 		fputc(';', f);
-		fold_part(f, calls_text(text, &s->stack->call[0]));
+		calls_print_part(f, calls_text(text, &s->stack->call[0]));
 	}
 	if (s->object) {
 		fputc(';', f);
-		fold_part(f, text_clean(text, sizeof(text), s->object));
+		calls_print_part(f, text_clean(text, sizeof(text), s->object));
 	}
 	fprintf(f, ";%s %llu\n", how, nr);
 }
