@@ -169,9 +169,9 @@ def lines():
 def in_top():
     """wsmo top --who: the function that touches most"""
     with Touch() as t:
-        out = subprocess.run(["wsmo", "top", "--who=1000", "-p", str(t.pid), "--json", "--no-classes",
-                              "--repeat=8"],
-                             check=True, stdout=subprocess.PIPE, text=True).stdout
+        out = subprocess.run(["wsmo", "top", "--who=1000", "-p", str(t.pid), "--json",
+                              "--no-classes", "--repeat=8"], check=True, stdout=subprocess.PIPE,
+                             text=True).stdout
         rows = [json.loads(line) for line in out.splitlines()]
         assert rows[-1]["who"] == "read_a" and 0.3 < rows[-1]["who_share"] < 0.5, rows[-1]
         t.end()
