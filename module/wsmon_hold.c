@@ -13,6 +13,8 @@
 
 /* Release the mmap lock after this time, give or take one page table's samples */
 #define HOLD_NS		(60 * NSEC_PER_USEC)
+/* Read the clock once in this many regions */
+#define HOLD_STEPS	16
 
 /** wsmon_walk_leave_table - leave the page table that the cursor is in, if any */
 void wsmon_walk_leave_table(struct wsmon_walk *w)
@@ -26,6 +28,7 @@ void wsmon_walk_leave_table(struct wsmon_walk *w)
 	rcu_read_unlock();
 	w->ptl = NULL;
 	w->table.end = 0;
+	w->quick_nr = 0;
 }
 
 /** wsmon_walk_leave_mapping - leave the mapping that the cursor is in, if any */
@@ -93,13 +96,21 @@ bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsign
 	w->ptl = pte_lockptr(w->pass.mm, &pmd);
 	spin_lock(w->ptl);
 	w->table = wsmon_range_around(addr, PMD_SIZE);
+	w->table.start = max(w->table.start, w->mapping.start);
+	w->table.end = min(w->table.end, w->mapping.end);
 	/* for sparse: the cursor holds both until wsmon_walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
-	if (likely(pmd_same(pmd, READ_ONCE(*pmdp))))
-		return true;
-	wsmon_walk_leave_table(w);
-	return false;
+	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
+		wsmon_walk_leave_table(w);
+		return false;
+	}
+	if (!w->notes_until) {
+		w->quick = w->pte + pte_index(w->table.start);
+		w->quick_vpn = w->table.start >> PAGE_SHIFT;
+		w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
+	}
+	return true;
 }
 
 /** wsmon_walk_unlock - release all that the walk holds */
@@ -112,6 +123,7 @@ void wsmon_walk_unlock(struct wsmon_walk *w)
 		return;
 	wsmon_mm_unlock(w->pass.mm);
 	w->locked = false;
+	w->steps = 0;
 	held = ktime_get_ns() - w->since_ns;
 	wsmon_hist_add(&w->pass.session->hold, held);
 	if (held > w->pass.session->stats.max_hold_ns)
@@ -124,7 +136,7 @@ static bool walk_lock(struct wsmon_walk *w)
 		return false;
 	w->locked = true;
 	w->since_ns = ktime_get_ns();
-	w->steps = 0;
+	w->steps = HOLD_STEPS - 1;
 	w->hole.end = 0;
 	return true;
 }
@@ -140,8 +152,10 @@ bool wsmon_walk_renew_lock(struct wsmon_walk *w)
 {
 	if (w->locked) {
 		if (!mmap_lock_is_contended(w->pass.mm) && !need_resched() &&
-		    ktime_get_ns() - w->since_ns < HOLD_NS)
+		    ktime_get_ns() - w->since_ns < HOLD_NS) {
+			w->steps = HOLD_STEPS - 1;
 			return true;
+		}
 		wsmon_walk_unlock(w);
 		cond_resched();
 	}

@@ -55,6 +55,33 @@ struct wsmon_pass {
 	u8 *kept_debt;
 };
 
+/**
+ * enum wsmon_debt - what reclaim does not know of a sample page
+ * @DEBT_NONE:	reclaim knows everything
+ * @DEBT_REPORTED: reclaim knows everything: an access was reported since debts were
+ *		last settled. Without the young flag: the bit is still to be set again
+ * @DEBT_OWED:	reclaim does not know of an access
+ */
+enum wsmon_debt {
+	DEBT_NONE,
+	DEBT_REPORTED,
+	DEBT_OWED,
+};
+
+/*
+ * Note one more access to a page, its bit about to be cleared, if that needs nothing but a
+ * note: an access was reported in this interval. Return: is that so?
+ */
+static inline bool wsmon_young_owe_again(u8 *debt)
+{
+	if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
+		return *debt == DEBT_REPORTED;
+	if (*debt == DEBT_NONE)
+		return false;
+	*debt = DEBT_OWED;
+	return true;
+}
+
 bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt);
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
@@ -91,7 +118,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @locked:	the mmap lock is held
  * @since_ns:	when the mmap lock was taken
  * @tries:	attempts at a busy mmap lock this pass may still make
- * @steps:	regions since the clock was read
+ * @steps:	regions until the clock is read again; 0 if not @locked
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
@@ -110,9 +137,15 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
  * @leaf_op:	what was done to it
  * @leaf_mapped, @leaf_around, @leaf_text: @mapped, @around and @text of it
- * @table:	addresses of the page table the cursor is in
+ * @table:	addresses of @mapping in the page table the cursor is in
  * @pte:	its first entry
  * @ptl:	its lock, held; NULL if the cursor is in none
+ * @quick:	entries of @table, if nobody else samples the process
+ * @quick_vpn:	page of the first
+ * @quick_nr:	number of them
+ * @notes_until: notes of cleared bits matter for what was looked at before this time
+ * @looks:	samples looked at
+ * @missed:	regions that were to be sampled, but @busy
  */
 struct wsmon_walk {
 	struct wsmon_pass pass;
@@ -142,7 +175,17 @@ struct wsmon_walk {
 	struct wsmon_range table;
 	pte_t *pte;
 	spinlock_t *ptl;	/* of the page table */
+	pte_t *quick;
+	u64 quick_vpn;
+	u64 quick_nr;
+	u64 notes_until;
+	u32 looks;
+	u32 missed;
 };
+
+/* wsmon_descend.c */
+bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
+		       u8 *debt);
 
 /* wsmon_hold.c */
 void wsmon_walk_leave_table(struct wsmon_walk *w);

@@ -35,19 +35,6 @@
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 
-/**
- * enum young_debt - what reclaim does not know of a sample page
- * @DEBT_NONE:	reclaim knows everything
- * @DEBT_REPORTED: reclaim knows everything: an access was reported since debts were
- *		last settled. Without the young flag: the bit is still to be set again
- * @DEBT_OWED:	reclaim does not know of an access
- */
-enum young_debt {
-	DEBT_NONE,
-	DEBT_REPORTED,
-	DEBT_OWED,
-};
-
 #ifdef CONFIG_PAGE_IDLE_FLAG
 static void young_report(const struct wsmon_entry *e)
 {
@@ -288,7 +275,7 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
  * @pass:	the pass
  * @e:		the page's entry, its lock held
  * @op:		what to do
- * @debt:	enum young_debt of the sample, kept for its next check
+ * @debt:	enum wsmon_debt of the sample, kept for its next check
  *
  * Return: was the page accessed since the last time?
  */

@@ -162,7 +162,7 @@ struct wsmon_sample {
  * @ref:	share at @since_ns
  * @disagree:	moving average of "the two samples differed" (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
- * @debt:	by half: what reclaim does not know of the sample, enum young_debt
+ * @debt:	by half: what reclaim does not know of the sample, enum wsmon_debt
  * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
  * @whole:	bit k: @out[k] was observed for the whole window
  * @guess:	bit k: @out[k] comes from halves that differed: which pages were
