@@ -101,16 +101,15 @@ bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsign
 	/* for sparse: the cursor holds both until wsmon_walk_leave_table() */
 	__release(w->ptl);
 	__release(RCU);
-	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
-		wsmon_walk_leave_table(w);
-		return false;
-	}
-	if (!w->notes_until) {
+	if (likely(pmd_same(pmd, READ_ONCE(*pmdp)))) {
 		w->quick = w->pte + pte_index(w->table.start);
 		w->quick_vpn = w->table.start >> PAGE_SHIFT;
-		w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
+		if (!w->notes_until)
+			w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
+		return true;
 	}
-	return true;
+	wsmon_walk_leave_table(w);
+	return false;
 }
 
 /** wsmon_walk_unlock - release all that the walk holds */

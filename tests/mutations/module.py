@@ -16,7 +16,7 @@ def stress(names, secs=8):
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
-HOLD = "module/wsmon_hold.c"
+HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("hold", "descend"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
 THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "api"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
@@ -54,6 +54,18 @@ MUTATIONS = [
         (VADDR, "return data_race(mm_has_notifiers(mm));", "return false;")]),
     ("secondary_mmu_not_reported_again", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
+    ("quick_way_among_samplers", "6.12", SELF + "processes_test.py readers_test.py", [
+        (HOLD, "		if (!w->notes_until)\n", "")]),
+    ("quick_way_for_what_was_used", "6.12", SELF + "accuracy_test.py", [
+        (WALK, "	return r->n[1] && i < w->quick_nr && j < w->quick_nr && !walk_quick_young(w, i) &&\n"
+         "	       !walk_quick_young(w, j);", "	return r->n[1] && i < w->quick_nr && j < w->quick_nr;")]),
+    ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
+        (WALK, "	if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))\n"
+         "		w->pass.dirty_tlb = true;\n",
+         "	wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1);\n")]),
+    ("quick_way_unknown_to_reclaim", "6.12", stress("reclaim_undisturbed", 20), [
+        ("module/wsmon_walk.h", "	if (*debt == DEBT_NONE)\n		return false;\n	*debt = DEBT_OWED;\n",
+         "")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
         (VADDR, "	mmap_read_unlock(mm);\n", "")]),
@@ -156,7 +168,7 @@ MUTATIONS = [
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
         (ARM64, "return pte_valid(pte) && pte_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
     ("pages_of_a_folio_taken_for_accessed", "arm64", SELF + "shared_bits_test.py", [
-        (WALK, "	return span == 1 && !pte_special(pte) && walk_has_pages(w) &&\n"
+        (DESCEND, "	return span == 1 && !pte_special(pte) && walk_has_pages(w) &&\n"
                "	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));",
          "	return false;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
@@ -199,7 +211,7 @@ MUTATIONS = [
         (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
          "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
     ("own_clearing_is_an_access", "6.12", SELF + "cgroup_test.py", [
-        (WALK, "v->looked_ns = notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
+        (WALK, "v->looked_ns = w.notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
     ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
         (TASK, " && sum == *ran;", ";")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
@@ -237,7 +249,7 @@ MUTATIONS = [
     ("notes_not_read", "6.12", SELF + "device_test.py", [
         (YOUNG, "	if (!pass->since)\n		return false;", "	if (1)\n		return false;")]),
     ("notes_not_read_by_checks", "6.12", SELF + "device_test.py", [
-        (WALK, "!w->pass.settle && !w->pass.since &&", "!w->pass.settle &&")]),
+        (DESCEND, "!w->pass.settle && !w->pass.since &&", "!w->pass.settle &&")]),
     ("notes_not_written", "6.12", SELF + "device_test.py", [
         (YOUNG, "	if (!pass->shared)\n", "	if (1)\n")]),
     ("cgroup_not_scanned", "6.12", SELF + "cgroup_test.py", [
