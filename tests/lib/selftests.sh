@@ -7,8 +7,8 @@
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
 	[6.12]="accuracy act cgroup children hot pace processes stacks start"
-	[6.1]="checkout export group lifecycle peaks readers secondary who/who"
-	[newest]="children group lifecycle regions who/who wsmo"
+	[6.1]="checkout export group lifecycle peaks readers secondary"
+	[newest]="children device lifecycle regions who/who wsmo"
 	[debug]="who/who act_huge buffer device input lifecycle regions"
 )
 

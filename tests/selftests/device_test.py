@@ -453,10 +453,10 @@ def misused_by_a_module():
 
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
-           only_the_slow_one_loses, different_processes, overlapping,
-           overlapping_in_idle_memory, joins_the_last, marks_all, refused, many_files, storm,
+           only_the_slow_one_loses, joins_the_last, marks_all, refused, many_files, storm,
            # built beside the module: make samples
            *([sample_module, module_goes, misused_by_a_module]
              if os.path.exists(module("wsmon_sample")) else []),
            # a kernel with checkers says nothing of figures
-           *([] if w.CHECKERS else [budget_is_shared]))
+           *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_idle_memory,
+                                    budget_is_shared]))
