@@ -26,7 +26,7 @@ static const struct verb {
 	{ "diff", "report", cmd_diff, "print what changed between two recordings" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
 	{ "mem", "report", cmd_mem, "show what is mapped, what of it resident, what in use" },
-	{ "act", "report", cmd_act, "page out cold memory, put hot memory into huge pages" },
+	{ "act", "act", cmd_act, "page out cold memory, put hot memory into huge pages" },
 	{ "export", "report", cmd_export, "write a recording in another program's format" },
 	{ "check", "report", cmd_check, "check whether recording works here, and what is missing" },
 };

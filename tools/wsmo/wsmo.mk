@@ -25,11 +25,14 @@ layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard $(addsuffix *.c,$(WSMO_LIB_
 # The programs: their verbs, their layers (users before what they use), their
 # libraries. wsmo itself is small, as it runs beside what it records; it executes the
 # others.
-WSMO_PROGRAMS := wsmo wsmo-report wsmo-top wsmo-stack
+WSMO_PROGRAMS := wsmo wsmo-act wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
 wsmo_LAYERS := record alloc session cli libwsmon
 wsmo_LIBS := -lzstd
-wsmo-report_VERBS := report diff act export check mem
+wsmo-act_VERBS := act
+wsmo-act_LAYERS := act record alloc session cli libwsmon
+wsmo-act_LIBS := -lsmartcols -ljson-c -lzstd -lm
+wsmo-report_VERBS := report diff export check mem
 wsmo-report_LAYERS := mem check export diff report act symbols record alloc session cli libwsmon
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
