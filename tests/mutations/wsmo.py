@@ -10,7 +10,7 @@ FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
-LIMITS, EVIDENCE, MATCH = (ACT + n + ".c" for n in ("limits", "evidence", "match"))
+LIMITS, EVIDENCE, MATCH, GOAL = (ACT + n + ".c" for n in ("limits", "evidence", "match", "goal"))
 FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
@@ -152,6 +152,12 @@ MISTAKES = [
     ("watermark_is_reversed", "act", LIMITS,
      'if (l->available_below && meminfo("MemAvailable") < l->available_below)',
      'if (l->available_below && meminfo("MemAvailable") > l->available_below)'),
+    ("unused_quotas_grow", "goals", GOAL, "	if (score >= 1 || used_up)\n", "	if (score >= 0 || used_up)\n"),
+    ("goals_not_known_are_far", "goals", GOAL, "	g->reached = unknown || best >= 1;\n",
+     "	g->reached = best >= 1;\n"),
+    ("goals_are_not_charged", "goals", LIMITS, "		l->goals.left -= bytes;\n",
+     "		l->goals.left -= bytes / 100;\n"),
+    ("cgroups_have_the_pressure_of_all", "goals", LIMITS, "fopen(l->psi ?: PSI_FILE, ", "fopen(l->psi ? PSI_FILE : PSI_FILE, "),
     ("evidence_survives_doubt", "evidence", EVIDENCE,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
     ("one_draw_is_proof", "evidence", EVIDENCE,

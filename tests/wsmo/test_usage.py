@@ -155,6 +155,14 @@ def main(_accept):
     refused("act", "-s", "reclaim", "--class", "junk", word="junk")
     refused("act", "-s", "reclaim", "--quota-bytes", "0", word="never act")
     refused("act", "-s", "reclaim", "--when-available", "0%", word="never reclaim")
+    for goal, word in (("", "not a goal"), ("10%", "not a goal"), ("available", "not a goal"),
+                       ("=10%", "not a goal"), ("free=10%", "not a goal: available=SIZE|PERCENT"),
+                       ("avail=10%", "not a goal"), ("available=", "not a size"),
+                       ("available=0", "never reclaim"), ("available=0%", "never reclaim"),
+                       ("available=9999T", "more than this machine has"),
+                       ("available=101%", "not a percentage"), ("pressure=0%", "never reclaim"),
+                       ("pressure=1M", "not a percentage"), ("pressure=11%", "above --max-pressure")):
+        refused("act", "-s", "reclaim", "-p", "1", "--goal", goal, word=word)
     for size in ("", "x", "-1", "1X", "1.5", "99999999999999999999", "1KB"):
         refused("act", "-s", "reclaim", "--quota-bytes", size, word="not a size")
     for number in ("", "0", "-1", "1001", "1x"):

@@ -44,6 +44,30 @@ static void set_cpu(struct argp_state *state, char *arg,
 	((struct act *)to)->limits.cpu_per_s = option_percent(state, arg) * NSEC_PER_SEC;
 }
 
+static void set_goal(struct argp_state *state, char *arg,
+		     const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct act_goal *goal = ((struct act *)to)->limits.goals.goal;
+	char *value = strchr(arg, '=');
+	double target;
+	int i = 0;
+
+	while (value && i < ACT_NR_GOALS && strncmp(arg, act_goal_name(i), value - arg))
+		i++;
+	if (!value || value == arg || i == ACT_NR_GOALS || act_goal_name(i)[value - arg])
+		usage_error(state, "'%s' is not a goal: available=SIZE|PERCENT or pressure=PERCENT", arg);
+	value++;
+	if (i == GOAL_AVAILABLE && !strchr(value, '%'))
+		target = (double)option_size(state, value) / memory_total();
+	else
+		target = option_percent(state, value);
+	if (target <= 0)
+		usage_error(state, "'%s' would never reclaim", arg);
+	if (target > 1)
+		usage_error(state, "'%s' is more than this machine has", arg);
+	goal[i].target = target;
+}
+
 #define AT(member)	OPT_AT(struct act, member)
 
 static const struct option_desc options[] = {
@@ -52,7 +76,7 @@ static const struct option_desc options[] = {
 	{ "--cgroup=CGROUP, --all", .help = "Act on processes of a cgroup, or all", .kind = OPT_DOC },
 	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
 	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
-	{ "show", 0, NULL, "Print the rules and exit", OPT_FLAG, AT(show) },
+	{ "show", 0, NULL, NULL, OPT_FLAG, AT(show) },
 	{ "log", 'l', NULL, "Print each action, as --dry-run does", OPT_FLAG, AT(log) },
 	{ "output", 'o', "FILE", "Also record to FILE", OPT_TEXT, AT(record.file) },
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(record.quiet) },
@@ -64,6 +88,7 @@ static const struct option_desc options[] = {
 	  AT(limits.max_refaults), 0, INT_MAX },
 	{ "max-pressure", 0, "PERCENT", "Pause above this memory pressure (10%)", OPT_PERCENT,
 	  AT(limits.max_pressure) },
+	{ "goal", 0, "GOAL", "Reclaim just enough: available=10%, pressure=0.5%", OPT_CALL, .call = set_goal },
 	{ "when-available", 0, "SIZE", "Reclaim only while less is available; 1G, 10%", OPT_CALL, .call = set_available },
 	{ "when-pressure", 0, "PERCENT", "Reclaim only above this pressure", OPT_PERCENT,
 	  AT(limits.pressure_above) },
@@ -77,6 +102,8 @@ static void check(struct argp_state *state, void *to)
 	if (!a->limits.bytes_per_s || !a->limits.cpu_per_s)
 		usage_error(state, "--quota-%s 0 would never act; see --dry-run",
 			    a->limits.cpu_per_s ? "bytes" : "cpu");
+	if (a->limits.goals.goal[GOAL_PRESSURE].target > a->limits.max_pressure)
+		usage_error(state, "--goal pressure is above --max-pressure, which pauses reclaim");
 	a->record.optional = a->show || a->cgroup;
 	record_check(state, &a->record);
 	if (a->cgroup && (a->record.cmd || a->record.pids.nr))
@@ -165,12 +192,14 @@ int cmd_act(int argc, char **argv)
 	}
 	record_follow(&a.record, false, NULL);
 	if (a.cgroup) {
+		a.limits.psi = cgroup_file(a.cgroup, "memory.pressure");
 		a.record.hooks.gone = act_gone;
 		if (list_processes(&a))
 			return WSMO_FAILURE;
 	}
 	status = record_run(&a.record);
 	free(a.cgroup);
+	free(a.limits.psi);
 	act_free(&a);
 	return status;
 }

@@ -29,6 +29,18 @@ static void fail(struct wsmon_rec_act *st, int err)
 	st->failed[i]++;
 }
 
+/* Governor and goals are for these */
+static bool is_reclaim(enum wsmon_action action)
+{
+	return action == WSMON_ACT_PAGEOUT || action == WSMON_ACT_COLD;
+}
+
+static bool permitted(const struct act *a, enum wsmon_action action)
+{
+	return !is_reclaim(action) || a->dry_run ||
+	       (limits_reclaim(&a->limits) && goals_allow(&a->limits.goals));
+}
+
 static bool of_huge_pages(enum wsmon_action action)
 {
 	return action == WSMON_ACT_HUGEPAGE || action == WSMON_ACT_NOHUGEPAGE;
@@ -111,7 +123,7 @@ static int apply_block(struct act *a, struct act_target *t,
 	if (!process_resident(p, start, end, huge, &after) && (seen || !err))
 		e->done += was_done(action, &before, &after, todo);
 	if (action != WSMON_ACT_STAT)
-		limits_charge(&a->limits, todo, 0);
+		limits_charge(&a->limits, todo, 0, is_reclaim(action));
 	return err;
 }
 
@@ -191,20 +203,12 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 		a->stat[s->rule].cpu_ns += cpu;
 		if (a->dry_run)
 			continue;
-		limits_charge(&a->limits, 0, cpu);
-		if (clock_now() > until_ns ||
-		    !limits_left(&a->limits, clock_now()))
+		limits_charge(&a->limits, 0, cpu, false);
+		if (clock_now() > until_ns || !limits_left(&a->limits, clock_now()) ||
+		    !permitted(a, a->scheme.rule[s->rule].action))
 			break;
 	}
 	return addr;
-}
-
-/* The governor is for reclaim only */
-static bool permitted(const struct act *a, enum wsmon_action action)
-{
-	if (action != WSMON_ACT_PAGEOUT && action != WSMON_ACT_COLD)
-		return true;
-	return a->dry_run || limits_reclaim(&a->limits);
 }
 
 static void apply_one(struct act *a, struct act_target *t,

@@ -4,10 +4,11 @@
  *
  * Budgets fill up over time, to one second's worth; an action may begin while both are
  * positive. The governor pauses reclaim when memory comes back too fast or memory
- * pressure is high, each time twice as long.
+ * pressure is high, each time twice as long. Goals give reclaim a budget of its own.
  */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -23,9 +24,9 @@
 /* After this time without an excess the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
 
-static int read_stall(__u64 *us)
+static int read_stall(const struct act_limits *l, __u64 *us)
 {
-	FILE *f = fopen(PSI_FILE, "re");
+	FILE *f = fopen(l->psi ?: PSI_FILE, "re");
 	int n = 0;
 
 	if (f) {
@@ -74,7 +75,12 @@ static void look_at_marks(struct act_limits *l)
 
 int limits_start(struct act_limits *l, __u64 now)
 {
-	l->has_psi = !read_stall(&l->stall_us);
+	if (l->psi && read_stall(l, &l->stall_us)) {
+		msg("%s cannot be read: the pressure on the machine counts", l->psi);
+		free(l->psi);
+		l->psi = NULL;
+	}
+	l->has_psi = !read_stall(l, &l->stall_us);
 	l->now_ns = now;
 	l->tick_ns = now;
 	l->backoff_ns = BACKOFF_MIN;
@@ -83,8 +89,9 @@ int limits_start(struct act_limits *l, __u64 now)
 	look_at_marks(l);
 	if (l->has_psi)
 		return 0;
-	if (l->pressure_above >= 0) {
-		msg("%s cannot be read; --when-pressure needs it", PSI_FILE);
+	if (l->pressure_above >= 0 || l->goals.goal[GOAL_PRESSURE].target > 0) {
+		msg("%s cannot be read; %s needs it", PSI_FILE,
+		    l->pressure_above >= 0 ? "--when-pressure" : "--goal pressure");
 		return -1;
 	}
 	msg("%s cannot be read: only refaults pause reclaim, memory pressure does not",
@@ -113,8 +120,10 @@ bool limits_left(struct act_limits *l, __u64 now)
 	return l->bytes > 0 && l->cpu_ns > 0;
 }
 
-void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns)
+void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns, bool reclaim)
 {
+	if (reclaim)
+		l->goals.left -= bytes;
 	if (l->bytes_per_s <= LLONG_MAX)
 		l->bytes -= bytes;
 	l->cpu_ns -= cpu_ns;
@@ -151,6 +160,20 @@ static void govern(struct act_limits *l, __u64 now)
 	}
 }
 
+static void look_at_goals(struct act_limits *l)
+{
+	__u64 available, total;
+
+	if (!goals_any(&l->goals))
+		return;
+	available = meminfo("MemAvailable");
+	total = memory_total();
+	goals_look(&l->goals, (double[]) {
+		[GOAL_AVAILABLE] = available && total ? (double)available / total : -1,
+		[GOAL_PRESSURE] = l->pressure,
+	}, l->bytes_per_s);
+}
+
 void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 {
 	double seconds = (double)(now - l->tick_ns) / NSEC_PER_SEC;
@@ -160,16 +183,17 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 		return;
 	l->tick_ns = now;
 	l->refaults = pages / seconds;
-	l->pressure = 0;
-	if (l->has_psi && !read_stall(&stall)) {
+	l->pressure = -1;
+	if (l->has_psi && !read_stall(l, &stall)) {
 		l->pressure = (stall - l->stall_us) / 1e6 / seconds;
 		l->stall_us = stall;
 	}
 	look_at_marks(l);
+	look_at_goals(l);
 	govern(l, now);
 }
 
 bool limits_reclaim(const struct act_limits *l)
 {
-	return l->wanted && l->pause_ns <= l->tick_ns;
+	return l->wanted && l->pause_ns <= l->tick_ns && !l->goals.reached;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "goal.h"
 #include "wsmon.h"
 
 /**
@@ -15,15 +16,17 @@
  * @cpu_per_s:	max. CPU time for acting, nanoseconds a second
  * @max_refaults: max. pages a second that come back
  * @max_pressure: max. memory pressure ("some" of PSI), 0 to 1
+ * @psi:	file with the pressure, malloc()ed; NULL is the machine's
  * @available_below: reclaim only while less is available, 0 is always
  * @pressure_above: or while the pressure is greater; negative if not set
+ * @goals:	bound the rate of reclaim, and end it
  * @has_psi:	PSI is available
  * @now_ns:	when the budgets were last filled
  * @bytes:	budget; below 0 after an action that took more
  * @cpu_ns:	budget
  * @tick_ns:	last limits_tick()
  * @stall_us:	PSI's total then
- * @pressure:	between the last two ticks
+ * @pressure:	between the last two ticks; below 0 if not known
  * @refaults:	pages a second between the last two ticks
  * @wanted:	the watermarks allow it
  * @pause_ns:	until when reclaim pauses, 0 if it does not
@@ -35,8 +38,10 @@ struct act_limits {
 	__u64 cpu_per_s;
 	__u64 max_refaults;
 	double max_pressure;
+	char *psi;
 	__u64 available_below;
 	double pressure_above;
+	struct act_goals goals;
 
 	bool has_psi;
 	__u64 now_ns;
@@ -61,8 +66,11 @@ int limits_start(struct act_limits *l, __u64 now);
 /** limits_left() - fill the budgets; Return: whether both have something left */
 bool limits_left(struct act_limits *l, __u64 now);
 
-/** limits_charge() - take an action from the budgets */
-void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns);
+/**
+ * limits_charge() - take an action from the budgets
+ * @reclaim:	from that of the goals, too
+ */
+void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns, bool reclaim);
 
 /**
  * limits_tick() - check pressure and refaults, about once a second

@@ -189,6 +189,56 @@ void act_write(struct act *a)
 	}
 }
 
+enum { GOAL, TARGET, LAST, MEAN, REACHED, QUOTA };
+
+static const struct column goal_columns[] = {
+	[GOAL]	  = { "goal", "GOAL", COL_TEXT, 9, 0 },
+	[TARGET]  = { "target", "TARGET", COL_RATIO, 7, 0 },
+	[LAST]	  = { "last", "LAST", COL_RATIO, 7, 0 },
+	[MEAN]	  = { "mean", "MEAN", COL_RATIO, 7, 0 },
+	[REACHED] = { "reached", "REACHED", COL_RATIO, 7, 0 },
+	[QUOTA]	  = { "quota_bytes", "QUOTA", COL_SIZE, 9, 0 },
+};
+
+static const struct table_desc goal_desc = {
+	.type = "goal", .columns = goal_columns, .nr = ARRAY_SIZE(goal_columns),
+};
+
+/* A table follows another */
+static void separate(const struct act *a)
+{
+	if (a->format != TABLE_JSON)
+		putchar('\n');
+}
+
+static void print_goals(const struct act *a)
+{
+	const struct act_goals *goals = &a->limits.goals;
+	struct table *t;
+	int i;
+
+	if (!goals_any(goals))
+		return;
+	separate(a);
+	t = table_new(&goal_desc, a->format);
+	for (i = 0; i < ACT_NR_GOALS; i++) {
+		const struct act_goal *g = &goals->goal[i];
+
+		if (g->target <= 0)
+			continue;
+		table_row(t, (struct cell[]) {
+			[GOAL]	  = cell_s(act_goal_name(i)),
+			[TARGET]  = cell_d(g->target),
+			[LAST]	  = g->looks ? cell_d(g->last) : (struct cell){ 0 },
+			[MEAN]	  = g->looks ? cell_d(g->sum / g->looks) : (struct cell){ 0 },
+			[REACHED] = g->looks ? cell_d((double)g->reached / g->looks) :
+					       (struct cell){ 0 },
+			[QUOTA]	  = cell_u(goals->rate),
+		});
+	}
+	table_end(t);
+}
+
 void act_print(const struct act *a)
 {
 	struct table *t;
@@ -196,13 +246,13 @@ void act_print(const struct act *a)
 	size_t i;
 
 	table_end(a->table);
-	if (a->table && (a->format == TABLE_HUMAN || a->format == TABLE_RAW ||
-			 a->format == TABLE_CSV))
-		putchar('\n');
+	if (a->table)
+		separate(a);
 	t = table_new(&act_desc, a->format);
 	for (i = 0; i < a->scheme.nr; i++) {
 		complete(a, i, buf.bytes);
 		act_row(t, &buf.rec);
 	}
 	table_end(t);
+	print_goals(a);
 }

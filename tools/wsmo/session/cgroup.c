@@ -74,8 +74,7 @@ char *cgroup_option(struct argp_state *state, const char *arg, const char *befor
 	return cgroup_path(arg ? arg : "");
 }
 
-/* Return: the path of a file of a cgroup, or of its directory; malloc()ed */
-static char *file_path(const char *path, const char *name)
+char *cgroup_file(const char *path, const char *name)
 {
 	static char mount[PATH_MAX];
 	char *file;
@@ -89,7 +88,7 @@ static char *file_path(const char *path, const char *name)
 
 static FILE *open_file(const char *path, const char *name)
 {
-	char *file = file_path(path, name);
+	char *file = cgroup_file(path, name);
 	FILE *f = fopen(file, "re");
 
 	free(file);
@@ -139,7 +138,7 @@ static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 /* The cgroups directly below one; Return: how many, -1 if there is no such cgroup */
 static int children(const char *path, char ***child)
 {
-	char *dir = file_path(path, ""), *name;
+	char *dir = cgroup_file(path, ""), *name;
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 	int nr = 0;

@@ -14,6 +14,9 @@
 /** cgroup_path() - cut the mount point of cgroup v2 off a path; Return: malloc()ed */
 char *cgroup_path(const char *path);
 
+/** cgroup_file() - Return: the path of a file of a cgroup, of its directory with ""; malloc()ed */
+char *cgroup_file(const char *path, const char *name);
+
 /**
  * cgroup_option() - parse the argument of --cgroup; exits if it is wrong
  * @arg:	the argument; NULL is --all
