@@ -522,7 +522,8 @@ struct wsmon_rec_act {
 	__u64 tried_bytes;	/* memory it could have an effect on */
 	__u64 applied_bytes;	/* memory it had an effect on */
 	__u64 refaulted_bytes;	/* memory of @applied_bytes that was paged out and came back */
-	__u64 skipped_bytes;	/* memory left alone: of other classes, locked, or without swap */
+	/* memory left alone: of other classes, locked, without swap, or it came back before */
+	__u64 skipped_bytes;
 	__u64 gone_bytes;	/* memory unmapped before the action */
 	__u64 shadowed_bytes;	/* memory that fits the rule, but which an earlier rule takes */
 	__u64 cpu_ns;		/* CPU time it took */

@@ -115,6 +115,29 @@ def refaults_back_off():
             p.wait()
 
 
+# 4096 pages, of which every 16th is used every four seconds
+SELDOM = """
+while True:
+    for at in range(0, len(m), 16 * 4096):
+        m[at]
+    time.sleep(4)
+"""
+
+
+@w.measured
+def what_came_back_stays():
+    """Pages that are used, in a range that hardly is, are taken once, not again and again."""
+    setup = "m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE)\nm[:] = b'x' * len(m)"
+    with swap(), w.Target(SELDOM, setup) as target:
+        r = act("-s", scheme("1M null null 40% null null pageout"), "-p", str(target.pid), "-d", "30",
+                "--json", "--quota-cpu", "100%", "--max-refaults", "1000000", "--class", "anon")
+        rule = rules(r)[0]
+        print("# %s" % rule, flush=True)
+        assert r.returncode == 0 and rss(target.pid) < 16 * MIB, r
+        # 256 pages
+        assert MIB // 2 <= rule["refaulted_bytes"] <= 2 * MIB, rule
+
+
 def goal(r):
     return [x for x in map(json.loads, r.stdout.splitlines()) if x["type"] == "goal"][0]
 
@@ -258,5 +281,5 @@ def of_processes_that_end():
 
 if __name__ == "__main__":
     w.need("wsmo", "hotset")
-    w.main(reclaim, refaults_back_off, goals, no_swap, exits_in_mid_action, of_a_cgroup,
-           of_processes_that_end)
+    w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
+           of_a_cgroup, of_processes_that_end)

@@ -8,6 +8,8 @@
  * counted. All actions are advice: none changes the contents of memory.
  */
 
+#include <unistd.h>
+
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
@@ -91,6 +93,18 @@ struct effect {
 	int err;
 };
 
+/* Bytes of these pages of a range; @keep may be NULL */
+static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
+{
+	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0, bit;
+
+	for (; keep && start < end; start += page) {
+		bit = start % ACT_BLOCK / page;
+		bytes += (keep[bit / 64] >> bit % 64 & 1) * page;
+	}
+	return bytes;
+}
+
 /*
  * Applies a rule to a part of one mapping, within one block. If the advice fails, what
  * the page tables show still counts as done: it may have succeeded in part.
@@ -103,21 +117,27 @@ static int apply_block(struct act *a, struct act_target *t,
 	struct act_process *p = &t->process;
 	bool huge = of_huge_pages(action), seen = action == WSMON_ACT_PAGEOUT || huge;
 	struct resident before, after;
-	__u64 todo;
+	const __u64 *keep = NULL;
+	__u64 todo, kept;
 	int err;
 
 	err = process_resident(p, start, end, huge, &before);
 	if (err)
 		return err;
 	todo = to_do(action, &before, end - start);
+	if (action == WSMON_ACT_PAGEOUT) {
+		taken_look(&t->taken, p, start, a->refaulted);
+		keep = taken_back(&t->taken, start);
+		kept = kept_bytes(keep, start, end);
+		a->stat[s->rule].skipped_bytes += kept < todo ? kept : todo;
+		todo -= kept < todo ? kept : todo;
+	}
 	if (!todo)
 		return 0;
 	e->tried += todo;
 	if (a->dry_run)
 		return 0;
-	if (action == WSMON_ACT_PAGEOUT)
-		taken_look(&t->taken, p, start, a->refaulted);
-	err = process_advise(p, action, start, end);
+	err = process_advise(p, action, start, end, keep);
 	if (action == WSMON_ACT_PAGEOUT)
 		taken_note(&t->taken, p, start, s->rule);
 	if (!process_resident(p, start, end, huge, &after) && (seen || !err))
@@ -141,7 +161,7 @@ static bool skip(const struct act *a, const struct mapping *m,
 
 static __u64 block_end(__u64 addr, __u64 end)
 {
-	__u64 next = (addr & ~(TAKEN_BLOCK - 1)) + TAKEN_BLOCK;
+	__u64 next = (addr & ~(ACT_BLOCK - 1)) + ACT_BLOCK;
 
 	return next < end ? next : end;
 }

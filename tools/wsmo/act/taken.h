@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * taken.h - tracks paged-out memory, and how much of it came back
+ * taken.h - tracks paged-out memory, and what of it came back
  */
 #ifndef WSMO_ACT_TAKEN_H
 #define WSMO_ACT_TAKEN_H
@@ -8,11 +8,8 @@
 #include "libwsmon/sorted.h"
 #include "target.h"
 
-/* Actions are cut at multiples of this: no huge page is cut */
-#define TAKEN_BLOCK	(2ULL << 20)
-
 /**
- * struct taken - blocks of a target that have pages in swap
+ * struct taken - blocks of a target that have, or had a while ago, pages in swap
  * @blocks:	struct taken_block
  * @cursor:	the next one to look at
  */
@@ -33,6 +30,17 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule);
  */
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 		__u64 *refaulted);
+
+/**
+ * taken_back() - find which pages of a block came back in the last minutes
+ *
+ * Evidence is about ranges. If pages of one are used unequally, these are the ones that were
+ * taken wrongly.
+ *
+ * @addr:	any address in it
+ * Return: a bit each, or NULL if there are none
+ */
+const __u64 *taken_back(const struct taken *t, __u64 addr);
 
 /**
  * taken_scan() - the same for all blocks in turn, each at most once

@@ -280,7 +280,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 		     struct resident *r)
 {
 	static __u64 entry[ENTRIES];
-	__u64 page = sysconf(_SC_PAGESIZE);
+	__u64 page = sysconf(_SC_PAGESIZE), at = 0;
 	int flags = huge ? open(KPAGEFLAGS, O_RDONLY | O_CLOEXEC) : -1;
 	int err = 0;
 	ssize_t n;
@@ -303,11 +303,14 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 			break;
 		}
 		n /= sizeof(*entry);
-		for (i = 0; i < (size_t)n; i++) {
-			if (entry[i] & PM_PRESENT)
+		for (i = 0; i < (size_t)n; i++, at++) {
+			if (entry[i] & PM_PRESENT) {
 				r->bytes += page;
-			else if (entry[i] & PM_SWAPPED)
+			} else if (entry[i] & PM_SWAPPED) {
 				r->swapped += page;
+				if (at < 64 * ACT_BLOCK_WORDS)
+					r->out[at / 64] |= 1ULL << at % 64;
+			}
 		}
 		if (flags >= 0)
 			r->huge += huge_bytes(flags, entry, start, n);
@@ -337,7 +340,7 @@ static int advice_of(enum wsmon_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	/* one range: all of it, or an error, such as ENOMEM for a gap */
+	/* one range: all of it, or an error, such as ENOMEM for a gap; of several, the first */
 	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
 	       -errno : 0;
 }
@@ -369,13 +372,35 @@ static int split(const struct act_process *p, __u64 start, __u64 end)
 	return err;
 }
 
-int process_advise(const struct act_process *p, enum wsmon_action action,
-		   __u64 start, __u64 end)
+/* Cuts what is kept out of a range; Return: how many parts are left */
+static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 {
-	struct iovec iov = {
-		.iov_base = (void *)(uintptr_t)start,
-		.iov_len = end - start,
+	__u64 page = sysconf(_SC_PAGESIZE), at, bit;
+	bool open = false;
+	size_t nr = 0;
+
+	for (at = start; at < end; at += page) {
+		bit = at % ACT_BLOCK / page;
+		if (keep[bit / 64] >> bit % 64 & 1) {
+			open = false;
+			continue;
+		}
+		if (!open)
+			iov[nr++] = (struct iovec){ .iov_base = (void *)(uintptr_t)at };
+		iov[nr - 1].iov_len += page;
+		open = true;
+	}
+	return nr;
+}
+
+int process_advise(const struct act_process *p, enum wsmon_action action,
+		   __u64 start, __u64 end, const __u64 *keep)
+{
+	/* every second page at most */
+	struct iovec iov[32 * ACT_BLOCK_WORDS] = {
+		{ .iov_base = (void *)(uintptr_t)start, .iov_len = end - start },
 	};
+	size_t nr = 1;
 
 	switch (action) {
 	case WSMON_ACT_STAT:
@@ -383,6 +408,8 @@ int process_advise(const struct act_process *p, enum wsmon_action action,
 	case WSMON_ACT_NOHUGEPAGE:
 		return split(p, start, end);
 	default:
-		return advise(p, &iov, 1, advice_of(action));
+		if (keep)
+			nr = cut(iov, start, end, keep);
+		return nr ? advise(p, iov, nr, advice_of(action)) : 0;
 	}
 }

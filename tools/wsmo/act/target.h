@@ -47,11 +47,17 @@ struct act_process {
 	__u64 stale_ns;
 };
 
+/* Actions are cut at multiples of this: no huge page is cut */
+#define ACT_BLOCK	(2ULL << 20)
+#define ACT_BLOCK_WORDS	(ACT_BLOCK / 4096 / 64)
+
 /** struct resident - bytes of a range */
 struct resident {
 	__u64 bytes;	/* mapped to memory */
 	__u64 swapped;
 	__u64 huge;	/* of @bytes, in huge pages; if asked for */
+	/* which pages of the first ACT_BLOCK bytes are swapped, a bit each */
+	__u64 out[ACT_BLOCK_WORDS];
 };
 
 /** process_open() - Return: 0, or -errno, -ESRCH if it is gone; process_close() either way */
@@ -95,10 +101,11 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 int process_may(const struct act_process *p, enum wsmon_action action);
 
 /**
- * process_advise() - apply an action to a range of one mapping
- * Return: 0, or -errno
+ * process_advise() - apply an action to a range of one mapping, of at most ACT_BLOCK bytes
+ * @keep:	pages that are left alone, a bit each from the block's first page on, or NULL
+ * Return: 0 if it was applied to some of it, or -errno
  */
 int process_advise(const struct act_process *p, enum wsmon_action action,
-		   __u64 start, __u64 end);
+		   __u64 start, __u64 end, const __u64 *keep);
 
 #endif /* WSMO_ACT_TARGET_H */
