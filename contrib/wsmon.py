@@ -182,6 +182,11 @@ def _mapping(b):
                 build_id=build_id[:length].hex(), tid=tid, path=_text(b[80:]))
 
 
+def _refault(b):
+    names = "kind refaults median_ns mean_ns half_ns reclaim_ns".split()
+    return dict(zip(names, struct.unpack_from("<II4Q", b)), text=_text(b[40:]))
+
+
 _KINDS = {
     1: ("ATTRS", lambda b: vars(_attrs(b))),
     2: ("TARGET", _target),
@@ -205,6 +210,7 @@ _KINDS = {
     18: ("TOTAL", _total),
     20: ("WHO", _who),
     21: ("ALLOC", _fields("4I2Q", "pid kind stack reserved addr bytes")),
+    22: ("REFAULT", _refault),
 }
 
 

@@ -88,7 +88,8 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 				 * last one ends the file				\
 				 */							\
 	X(WHO, "who")		/* with who_rate: a thread touched a page */						\
-	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its end */
+	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its end */		\
+	X(REFAULT, "refault")	/* wsmo: how long a refault took on this machine */
 
 #define WSMON_REC_ENUM(id, name)	WSMON_REC_##id,
 enum wsmon_record_type {
@@ -585,6 +586,25 @@ struct wsmon_rec_alloc {
 	__u64 addr;		/* what was allocated, or freed */
 	/* in bytes, 0 with FREE; with START the rate; with LOST the number of events */
 	__u64 bytes;
+};
+
+/* struct wsmon_rec_refault.kind */
+#define WSMON_REFAULT_SWAP	0	/* anonymous memory, from swap */
+#define WSMON_REFAULT_FILE	1	/* a page of a file */
+
+/*
+ * WSMON_REC_REFAULT: what the recorder measured of memory of its own that it paged out and
+ * accessed again, before monitoring began
+ */
+struct wsmon_rec_refault {
+	struct wsmon_record rec;
+	__u32 kind;		/* WSMON_REFAULT_* */
+	__u32 refaults;		/* how many were measured; 0: @text says why not */
+	__u64 median_ns;	/* from the access to the end of the fault */
+	__u64 mean_ns;
+	__u64 half_ns;		/* half of the 95 % interval of the mean */
+	__u64 reclaim_ns;	/* to page out a page, which makes room for another: mean */
+	char text[];		/* the device */
 };
 
 /* WSMON_REC_PACKED: one SNAPSHOT record, packed */

@@ -15,7 +15,8 @@ CLASSES = ("all", "text", "data", "heap", "stack", "anon", "file", "shmem",
 CLASS = {name: number for number, name in enumerate(CLASSES)}
 
 (ATTRS, TARGET, AREA, SNAPSHOT, WSS, PEAK, STACK, MARK, EXIT, LOST, STATS, END,
- PROC, PACKED, ACT, MAPPING, GROUP, TOTAL, INDEX, WHO, ALLOC) = range(1, 22)
+ PROC, PACKED, ACT, MAPPING, GROUP, TOTAL, INDEX, WHO, ALLOC,
+ REFAULT) = range(1, 23)
 
 STATS_FIELDS = ("rounds", "late_rounds", "missed", "checks", "arms", "flushes",
                 "walk_ns", "flush_ns", "adapt_ns", "emit_ns", "cpu_ns",
@@ -177,6 +178,12 @@ def act(t, rule, nr_rules, action, text, flags=0, errors=(), **kw):
 def alloc(t, pid, kind, addr=0, size=0, stack=0):
     """kind: 0 start (size is the rate), 1 malloc, 2 free, 3 mmap, 4 munmap, 5 lost"""
     return record(ALLOC, t, struct.pack("<4I2Q", pid, kind, stack, 0, addr, size))
+
+
+def refault(t, kind, mean_ns, half_ns=0, reclaim_ns=0, count=1024, text=b"zram0"):
+    """kind: 0 swap, 1 file; count 0: not measured, the text says why"""
+    return record(REFAULT, t, struct.pack("<II4Q", kind, count, mean_ns, mean_ns, half_ns, reclaim_ns) +
+                  text + b"\0")
 
 
 def parse(data):

@@ -263,6 +263,7 @@ def small():
     out += r.group(T0 + SEC, 3) + r.total(T0 + SEC, "all", 4096, 0, 8192, 8192)
     out += r.who(T0 + SEC, PID, PID, 4096, 4096, 4096, comm=b"x")
     out += r.alloc(T0 + SEC, PID, 1, 4096, 64, 1)
+    out += r.refault(T0 + SEC, 0, 90000)
     return out + r.end(T0 + 2 * SEC)
 
 

@@ -151,6 +151,7 @@ static size_t min_size(__u32 type)
 		[WSMON_REC_INDEX]	= sizeof(struct wsmon_rec_index),
 		[WSMON_REC_WHO]		= sizeof(struct wsmon_rec_who),
 		[WSMON_REC_ALLOC]	= sizeof(struct wsmon_rec_alloc),
+		[WSMON_REC_REFAULT]	= sizeof(struct wsmon_rec_refault),
 	};
 
 	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
@@ -190,9 +191,10 @@ static const char *check_snapshot(const struct wsmon_rec_snapshot *s)
 	return NULL;
 }
 
-static const char *check_act(const struct wsmon_rec_act *a)
+/* A record that ends with a text, after @head bytes */
+static const char *check_text(const struct wsmon_record *rec, size_t head)
 {
-	if (!memchr(a->text, '\0', a->rec.size - sizeof(*a)))
+	if (!memchr((const char *)rec + head, '\0', rec->size - head))
 		return "a text without an end";
 	return NULL;
 }
@@ -227,13 +229,6 @@ static const char *check_group(const struct wsmon_rec_group *g)
 	return NULL;
 }
 
-static const char *check_mark(const struct wsmon_rec_mark *m)
-{
-	if (!memchr(m->text, '\0', m->rec.size - sizeof(*m)))
-		return "a text without an end";
-	return NULL;
-}
-
 /* Snapshots are checked later, if they are wanted */
 static const char *check_record(const struct wsmon_record *rec)
 {
@@ -256,13 +251,15 @@ static const char *check_record(const struct wsmon_record *rec)
 	case WSMON_REC_AREA:
 		return check_area((const void *)rec);
 	case WSMON_REC_ACT:
-		return check_act((const void *)rec);
+		return check_text(rec, sizeof(struct wsmon_rec_act));
+	case WSMON_REC_REFAULT:
+		return check_text(rec, sizeof(struct wsmon_rec_refault));
 	case WSMON_REC_MAPPING:
 		return check_mapping((const void *)rec);
 	case WSMON_REC_STACK:
 		return check_stack((const void *)rec);
 	case WSMON_REC_MARK:
-		return check_mark((const void *)rec);
+		return check_text(rec, sizeof(struct wsmon_rec_mark));
 	case WSMON_REC_GROUP:
 		return check_group((const void *)rec);
 	case WSMON_REC_PACKED:

@@ -70,7 +70,7 @@ LIBWSMON_SONAME := libwsmon.so.0
 LIBWSMON_MAP := tools/libwsmon/libwsmon.map
 LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c) \
 	$(addprefix tools/libwsmon/numbers/,curve.c curve_data.c curve_rows.c series.c \
-	sizing.c))
+	sizing.c slowdown.c))
 
 .PHONY: libwsmon
 libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a

@@ -78,6 +78,18 @@ def windows():
            "2000000,4000000,8000000,15000000,30000000,60000000,120000000"} <=
            set(m.attrs.split()) and b"now see: wsmo report sizing" in res.stderr,
            "--sizing", m.attrs, res.stderr)
+        lines = raw(d)
+        found = {x["kind"]: x for x in lines if x["type"] == "refault"}
+        ok([x["type"] for x in lines[:3]] == ["header", "refault", "refault"] and set(found) == {0, 1},
+           "it begins with what refaults take", lines[:3])
+        ok(all(16 <= x["refaults"] <= 1024 and x["text"] and 0 < x["median_ns"] < 10**9 and
+               0 < x["mean_ns"] < 10**9 and x["half_ns"] < x["mean_ns"] if x["refaults"] else
+               ("a refault %s takes was not measured: %s" % (("from swap", "of a file")[kind], x["text"])).encode()
+               in res.stderr for kind, x in found.items()), "measured, or it says why not", found, res.stderr)
+        with open("/proc/swaps") as f:
+            swap = len(f.readlines()) > 1
+        ok(swap or found[0]["text"] == "there is no swap", "swap, if there is any", found[0])
+        ok(not [name for name in os.listdir("/var/tmp") if name.startswith("wsmo-")], "no file is left")
 
 
 def no_command():

@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+import records as r
 import samples
 import test_sizing as sizing
 from command import TOP, ok, run
@@ -74,7 +75,8 @@ def wrong(kind, fields, x):
 
 def tables(views):
     recordings = (samples.main(), samples.stacks(), samples.family(), samples.cgroup(), samples.allocs(),
-                  samples.who(), sizing.recording(sizing.random_use, rss=lambda t: 90 << 20))
+                  samples.who(), sizing.recording(sizing.random_use, rss=lambda t: 90 << 20,
+                                                  first=r.refault(0, 0, 90000)))
     for view, kinds in views.items():
         seen, bad = set(), []
         for data in recordings:

@@ -19,10 +19,11 @@ WINDOWS = (1, 2, 4, 8, 15, 30, 60, 120)
 
 
 def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="all", rss=None,
-              start=0, again=False):
+              start=0, again=False, first=b"", files=None):
     """size(window, t) is the working set; an interval a second, windows as the module has them:
-    what is not a window old yet is of the time since the start."""
-    out = [r.header(0, windows_us=[10**6 * x for x in windows])]
+    what is not a window old yet is of the time since the start. files(window, t) is that of the
+    class file, first are records before all others."""
+    out = [r.header(0, windows_us=[10**6 * x for x in windows]), first]
     out += [r.target(start * SEC, pid, b"known", 2 if again else 0) for pid in pids]
     for t in range(start + 1, start + seconds + 1):
         for pid in pids:
@@ -30,6 +31,10 @@ def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="al
                 s = round(size(min(window, t - start), t))
                 out.append(r.wss(t * SEC, pid, cls, s, round(s * (1 - width)),
                                  round(s * (1 + width)), 1 << 40, window_us=round(window * 10**6)))
+                if files:
+                    s = round(files(min(window, t - start), t))
+                    out.append(r.wss(t * SEC, pid, "file", s, s, s, 1 << 40,
+                                     window_us=round(window * 10**6)))
             if rss:
                 out.append(r.proc(t * SEC + 10**6, pid, round(rss(t)), 0, 1 << 40))
     return b"".join(out) + r.end((start + seconds + 1) * SEC)

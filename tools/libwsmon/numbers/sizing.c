@@ -49,11 +49,35 @@ static int compare_rows(const void *a, const void *b)
 	return COMPARE(x->at.bytes, y->at.bytes);
 }
 
-size_t sizing_rows(const struct sizing_choice *choice, const struct wsmon_curve *of,
-		   struct sizing_row *row)
+/* Steps of a thousandth of the range, as curve_smallest() takes them */
+#define KNEE_STEPS	1024
+
+double sizing_knee(const struct sizing_choice *choice, const struct slowdown *s,
+		   const struct wsmon_curve *of)
+{
+	double min = of->size[1], max = of->point[of->nr - 1].high, knee = INFINITY;
+	unsigned int i;
+
+	if (choice->max_slowdown <= 0)
+		return wsmon_knee(of, choice->max_refaults);
+	for (i = 0; i <= KNEE_STEPS; i++) {
+		double bytes = max - (max - min) * i / KNEE_STEPS;
+		struct wsmon_limit at = wsmon_limit(of, bytes);
+
+		/* not so either if it is not known */
+		if (!(slowdown_at(s, of, &at).high <= choice->max_slowdown) ||
+		    (choice->max_refaults && at.high > choice->max_refaults))
+			break;
+		knee = bytes;
+	}
+	return knee;
+}
+
+size_t sizing_rows(const struct sizing_choice *choice, const struct slowdown *s,
+		   const struct wsmon_curve *of, struct sizing_row *row)
 {
 	double min = of->size[1], max = of->size[of->nr];
-	double knee = wsmon_knee(of, choice->max_refaults);
+	double knee = sizing_knee(choice, s, of);
 	size_t n = 0, i;
 
 	memset(row, 0, SIZING_ROWS * sizeof(*row));
@@ -64,7 +88,9 @@ size_t sizing_rows(const struct sizing_choice *choice, const struct wsmon_curve 
 	if (!choice->nr_limits && of->rss > max)
 		row[n++].at = wsmon_limit(of, of->rss);
 	if (!isinf(knee))
-		row[n++] = (struct sizing_row){ wsmon_limit(of, knee), true };
+		row[n++] = (struct sizing_row){ .at = wsmon_limit(of, knee), .knee = true };
+	for (i = 0; i < n; i++)
+		row[i].slowdown = slowdown_at(s, of, &row[i].at);
 	qsort(row, n, sizeof(*row), compare_rows);
 	return n;
 }

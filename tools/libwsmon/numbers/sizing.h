@@ -5,7 +5,7 @@
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
 
-#include "libwsmon/libwsmon.h"
+#include "slowdown.h"
 
 #define SIZING_LIMITS_MAX	64
 
@@ -14,12 +14,16 @@
 
 /**
  * struct sizing_choice - which limits to look at
- * @max_refaults: a second, of the limit to recommend
+ * @max_refaults: a second, of the limit to recommend; 0 is any number
+ * @max_slowdown: of that limit, 0 is any
+ * @refault_cost_ns: what a refault takes, 0 is as measured
  * @limits:	the limits, @nr_limits of them; none means a choice of ours
  * @nr_limits:	how many
  */
 struct sizing_choice {
 	__u64 max_refaults;
+	double max_slowdown;
+	__u64 refault_cost_ns;
 	__u64 limits[SIZING_LIMITS_MAX];
 	size_t nr_limits;
 };
@@ -27,10 +31,12 @@ struct sizing_choice {
 /**
  * struct sizing_row - a row of a table of limits
  * @at:		the limit
+ * @slowdown:	what it costs
  * @knee:	it is the recommended one
  */
 struct sizing_row {
 	struct wsmon_limit at;
+	struct slowdown_range slowdown;
 	bool knee;
 };
 
@@ -38,12 +44,22 @@ struct sizing_row {
 #define SIZING_ROWS	(SIZING_LIMITS_MAX + 2)
 
 /**
+ * sizing_knee() - find the smallest limit that the choice allows
+ * @s: costs, or NULL
+ *
+ * Return: bytes; infinity if the longest window is too short
+ */
+double sizing_knee(const struct sizing_choice *choice, const struct slowdown *s,
+		   const struct wsmon_curve *of);
+
+/**
  * sizing_rows() - what to print of a curve: the limits chosen, or some steps
+ * @s: costs, or NULL
  * @row: SIZING_ROWS of them
  *
  * Return: how many, in ascending order
  */
-size_t sizing_rows(const struct sizing_choice *choice, const struct wsmon_curve *of,
-		   struct sizing_row *row);
+size_t sizing_rows(const struct sizing_choice *choice, const struct slowdown *s,
+		   const struct wsmon_curve *of, struct sizing_row *row);
 
 #endif /* WSMO_SIZING_H */

@@ -69,6 +69,29 @@ static const struct option_desc options[] = {
 	{ 0 }
 };
 
+static int begin(struct record *r)
+{
+	if (r->sizing)
+		refaults_measure(&r->refaults);
+	return 0;
+}
+
+/* Each file has what was measured, before its first record but the header */
+static void take(struct record *r, const struct wsmon_record *first)
+{
+	size_t i;
+
+	if (!r->sizing || r->refaults_in > r->rotation.files)
+		return;
+	r->refaults_in = r->rotation.files + 1;
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		struct wsmon_rec_refault *rec = &r->refaults.rec[i];
+
+		rec->rec.time_ns = first->time_ns;
+		output_named(&r->output, &rec->rec, sizeof(*rec), r->refaults.text[i]);
+	}
+}
+
 static void report(const struct record *r)
 {
 	char bytes[UNITS_LEN], time[UNITS_LEN], hold[UNITS_LEN], text[BUDGET_TEXT];
@@ -96,6 +119,8 @@ static void report(const struct record *r)
 		msg("monitoring took %.2f %% of one CPU; %llu rounds, %llu late; longest lock hold %s",
 		    100.0 * (st->cpu_ns + st->remote_ns) / ran, st->rounds, st->late_rounds,
 		    units_time(hold, st->max_hold_ns));
+	if (r->sizing)
+		refaults_report(&r->refaults);
 	if (budget_text(text, &r->budget))
 		msg("%s", text);
 	if (r->session.cgroup && r->reason == WSMON_END_TARGETS_GONE)
@@ -122,7 +147,7 @@ int cmd_record(int argc, char **argv)
 	static struct record r = RECORD_INIT("record");
 
 	r.file = "wsmon.data";
-	r.hooks.report = report;
+	r.hooks = (struct record_hooks) { .begin = begin, .take = take, .report = report };
 	record_follow(&r, true, NULL);
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;

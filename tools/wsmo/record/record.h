@@ -19,6 +19,7 @@
 #include "session/debugfs.h"
 #include "session/procfs.h"
 #include "session/session.h"
+#include "refault.h"
 #include "stacks.h"
 #include "targets.h"
 
@@ -55,6 +56,8 @@ struct record_hooks {
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line; the closing words are losses only
  * @sizing:	--sizing
+ * @refaults:	what it measures first
+ * @refaults_in: files so far that have it
  * @no_pack:	do not pack snapshots
  * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
@@ -92,6 +95,8 @@ struct record {
 	char **cmd;
 	bool quiet;
 	bool sizing;
+	struct refaults refaults;
+	__u64 refaults_in;
 	bool no_pack;
 	__u64 window_us;
 

@@ -41,10 +41,11 @@ static const struct table_desc curve_desc = {
 
 enum {
 	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
-	S_MISSED, S_MARK,
+	S_MISSED, S_SLOWDOWN, S_SLOW_LOW, S_SLOW_HIGH, S_MARK,
 };
 
-static const struct column sizing_columns[] = {
+/* People see the slowdown if it is known */
+static struct column sizing_columns[] = {
 	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
 	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
 	[S_LIMIT]  = { "limit", "LIMIT", COL_SIZE, 10, 0 },
@@ -55,6 +56,9 @@ static const struct column sizing_columns[] = {
 	[S_LOW]	   = { "refaults_low_per_s", "LOW", COL_RATE, 7, 0 },
 	[S_HIGH]   = { "refaults_high_per_s", "HIGH", COL_RATE, 7, 0 },
 	[S_MISSED] = { "missed", "MISSED", COL_RATIO, 7, 0 },
+	[S_SLOWDOWN] = { "slowdown", "SLOWDOWN", COL_RATIO, 8, NOT_HUMAN },
+	[S_SLOW_LOW] = { "slowdown_low", "LOW", COL_RATIO, 6, NOT_HUMAN },
+	[S_SLOW_HIGH] = { "slowdown_high", "HIGH", COL_RATIO, 6, NOT_HUMAN },
 	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
 };
 
@@ -65,10 +69,12 @@ static const struct table_desc sizing_desc = {
 /**
  * struct view - state of the view
  * @curves:	the curves
+ * @slowdown:	of sizing, what refaults cost
  * @group:	names the group if it is a cgroup
  */
 struct view {
 	struct wsmon_curves *curves;
+	struct slowdown slowdown;
 	struct group group;
 };
 
@@ -140,6 +146,7 @@ static void curves_view_end(struct report *rp,
 		explain_left_out(cs);
 	}
 	wsmon_curves_free(cs);
+	wsmon_curves_free(v->slowdown.files);
 	free(v);
 }
 
@@ -233,35 +240,53 @@ static void print_limit(const struct report *rp, struct table *t,
 		[S_LOW]	   = cell_d(at->low),
 		[S_HIGH]   = cell_d(at->high),
 		[S_MISSED] = known(at, at->missed),
+		[S_SLOWDOWN] = cell_d(row->slowdown.mean),
+		[S_SLOW_LOW] = cell_d(row->slowdown.low),
+		[S_SLOW_HIGH] = cell_d(row->slowdown.high),
 		[S_MARK]   = cell_s(row->knee ? "knee" : none),
 	});
+}
+
+/* What the recommended limit keeps to, or what even the largest may not */
+static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
+{
+	bool both = choice->max_refaults && choice->max_slowdown > 0;
+
+	if (choice->max_refaults)
+		fprintf(f, kept ? "keep refaults below %llu a second" :
+				  "may cause more than %llu refaults a second",
+			choice->max_refaults);
+	if (both)
+		fputs(kept ? " and " : ", or ", f);
+	if (choice->max_slowdown > 0)
+		fprintf(f, kept ? "%sthe slowdown below %g %%" : "%sa slowdown above %g %%",
+			both ? "" : kept ? "keep " : "may cause ", 100 * choice->max_slowdown);
 }
 
 /* The answer in a sentence or two */
 static void print_words(const struct report *rp, const struct wsmon_curve *of)
 {
 	const struct sizing_choice *choice = rp->options;
-	double knee = wsmon_knee(of, choice->max_refaults);
+	const struct view *v = rp->data;
+	double knee = sizing_knee(choice, &v->slowdown, of);
 	char size[UNITS_LEN], name[GROUP_PATH];
-	const struct group *group = &((struct view *)rp->data)->group;
-	bool cgroup = of->group && *group->path;
+	bool cgroup = of->group && *v->group.path;
 	FILE *f = rp->out.f;
 
 	fprintf(f, "\n%s", text_clean(name, sizeof(name),
-				      cgroup ? group_name(group, 0, NULL) : of->comm));
+				      cgroup ? group_name(&v->group, 0, NULL) : of->comm));
 	if (of->pid)
 		fprintf(f, " (%u)", of->pid);
 	if (of->class != WSMON_CLASS_ALL)
 		fprintf(f, ", %s", class_name(of->class));
 	if (isinf(knee))
-		fprintf(f, ": even %s may cause more than %llu refaults a second; record longer windows",
-			units_size(size, whole(of->size[of->nr])),
-			choice->max_refaults);
+		fprintf(f, ": even %s ", units_size(size, whole(of->size[of->nr])));
 	else
-		fprintf(f, ": %s %s keep refaults below %llu a second",
-			units_size(size, whole(knee)),
-			knee <= of->size[1] ? "or less" : "of memory",
-			choice->max_refaults);
+		fprintf(f, ": %s %s ", units_size(size, whole(knee)),
+			knee <= of->size[1] ? "or less" : "of memory");
+	print_bounds(f, choice, !isinf(knee));
+	if (isinf(knee))
+		fprintf(f, "; record longer windows");
 	if (of->rss > 0)
 		fprintf(f, "; it had %s", units_size(size, whole(of->rss)));
 	fprintf(f, ".\n");
@@ -270,15 +295,46 @@ static void print_words(const struct report *rp, const struct wsmon_curve *of)
 			units_size(size, whole(of->growth)));
 }
 
+/* What a refault costs, and how that is known */
+static void print_costs(const struct report *rp)
+{
+	static const char * const kinds[REFAULT_KINDS] = {
+		[WSMON_REFAULT_SWAP] = "from swap", [WSMON_REFAULT_FILE] = "of a file",
+	};
+	const struct slowdown *s = &((struct view *)rp->data)->slowdown;
+	char text[REFAULT_TEXT], mean[UNITS_LEN], half[UNITS_LEN];
+	FILE *f = rp->out.f;
+	size_t i;
+
+	if (((const struct sizing_choice *)rp->options)->refault_cost_ns)
+		return;
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		const struct refault_cost *c = &s->cost[i];
+
+		if (c->refaults)
+			fprintf(f, "%sA refault %s takes %s, +/- %s: mean of %u (%s) before the recording.\n",
+				i ? "" : "\n", kinds[i], units_time(mean, whole(c->mean * 1e9)),
+				units_time(half, whole(c->half * 1e9)), c->refaults,
+				text_clean(text, sizeof(text), c->text));
+		else if (*c->text)
+			fprintf(f, "%sWhat a refault %s takes was not measured: %s. See --refault-cost.\n",
+				i ? "" : "\n", kinds[i], text_clean(text, sizeof(text), c->text));
+	}
+}
+
 static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 {
-	struct table *t = report_table(rp, &sizing_desc);
+	const struct slowdown *s = &((struct view *)rp->data)->slowdown;
 	struct sizing_row row[SIZING_ROWS];
 	char window[UNITS_LEN];
+	struct table *t;
 	size_t i, j, n;
 
+	for (i = S_SLOWDOWN; i <= S_SLOW_HIGH && slowdown_known(s); i++)
+		sizing_columns[i].not_in = 0;
+	t = report_table(rp, &sizing_desc);
 	for (i = 0; i < cs->nr; i++) {
-		n = sizing_rows(rp->options, &cs->of[i], row);
+		n = sizing_rows(rp->options, s, &cs->of[i], row);
 		for (j = 0; j < n; j++)
 			print_limit(rp, t, &cs->of[i], &row[j]);
 	}
@@ -287,20 +343,62 @@ static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 		return;
 	for (i = 0; i < cs->nr; i++)
 		print_words(rp, &cs->of[i]);
+	print_costs(rp);
 	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limits refaults are rarer than shown.\n",
 		units_time(window, whole(longest_window(cs) * 1e9)));
 }
 
 static int draw_sizing(const struct report *rp, const struct wsmon_curves *cs)
 {
-	const struct sizing_choice *choice = rp->options;
+	const struct view *v = rp->data;
 
-	return sizing_plot(&rp->out.picture, cs, choice->max_refaults);
+	return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+}
+
+static void sizing_begin(struct report *rp)
+{
+	struct view *v;
+
+	curves_view_begin(rp);
+	v = rp->data;
+	v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
+}
+
+static void sizing_record(struct report *rp, const struct wsmon_record *rec)
+{
+	struct filter files = rp->filter;
+	struct view *v = rp->data;
+
+	curves_view_record(rp, rec);
+	slowdown_record(&v->slowdown, rec);
+	files.classes = 1U << WSMON_CLASS_TEXT | 1U << WSMON_CLASS_FILE;
+	collect_curves(v->slowdown.files, &files, rec);
 }
 
 static void sizing_end(struct report *rp)
 {
+	struct sizing_choice *choice = rp->options;
+	struct view *v = rp->data;
+
+	if (choice->refault_cost_ns)
+		slowdown_set(&v->slowdown, choice->refault_cost_ns / 1e9);
+	if (!choice->max_refaults && choice->max_slowdown <= 0)
+		choice->max_refaults = SIZING_REFAULTS;
+	if (choice->max_slowdown > 0 && !slowdown_known(&v->slowdown))
+		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
+	if (wsmon_curves_fit(v->slowdown.files) < 0)
+		need(NULL);
 	curves_view_end(rp, draw_sizing, print_sizing);
+}
+
+static void set_slowdown(struct argp_state *state, char *arg,
+			 const struct option_desc *o __attribute__((unused)), void *to)
+{
+	double share = option_percent(state, arg);
+
+	if (share <= 0)
+		usage_error(state, "'%s' would allow no refault", arg);
+	((struct sizing_choice *)to)->max_slowdown = share;
 }
 
 static void add_limits(struct argp_state *state, char *list,
@@ -323,12 +421,16 @@ static void add_limits(struct argp_state *state, char *list,
 static const struct option_desc own[] = {
 	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
 	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
+	{ "max-slowdown", 0, "PERCENT", "Or the smallest that costs at most this much of a CPU's time", OPT_CALL,
+	  .call = set_slowdown },
+	{ "refault-cost", 0, "TIME", "What a refault takes (as measured when it was recorded)", OPT_TIME,
+	  OPT_AT(struct sizing_choice, refault_cost_ns) },
 	{ "limit", 0, "SIZE,...", "Only these limits (steps from the working set of the shortest window to that of the longest)",
 	  OPT_CALL, .call = add_limits },
 	{ 0 }
 };
 
-static struct sizing_choice sizing_choice = { .max_refaults = SIZING_REFAULTS };
+static struct sizing_choice sizing_choice;
 
 const struct report_view report_sizing = {
 	.name = "sizing",
@@ -337,7 +439,7 @@ const struct report_view report_sizing = {
 	.own = own,
 	.options = &sizing_choice,
 	.no_snapshots = true,
-	.begin = curves_view_begin,
-	.record = curves_view_record,
+	.begin = sizing_begin,
+	.record = sizing_record,
 	.end = sizing_end,
 };

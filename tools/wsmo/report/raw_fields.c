@@ -167,6 +167,13 @@ static const struct field alloc_fields[] = {
 	N32(pid), N32(kind), N32(stack), AS(ADDR, addr), N64(bytes), { 0 }
 };
 
+#undef RECORD
+#define RECORD wsmon_rec_refault
+static const struct field refault_fields[] = {
+	N32(kind), N32(refaults), N64(median_ns), N64(mean_ns), N64(half_ns), N64(reclaim_ns),
+	AS(TEXT, text), { 0 }
+};
+
 static const struct field * const record_fields[] = {
 	[WSMON_REC_ATTRS]	= raw_attrs_fields,
 	[WSMON_REC_TARGET]	= target_fields,
@@ -187,6 +194,7 @@ static const struct field * const record_fields[] = {
 	[WSMON_REC_TOTAL]	= total_fields,
 	[WSMON_REC_WHO]		= who_fields,
 	[WSMON_REC_ALLOC]	= alloc_fields,
+	[WSMON_REC_REFAULT]	= refault_fields,
 };
 
 const struct field *raw_fields(__u32 type)

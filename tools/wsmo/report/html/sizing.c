@@ -42,7 +42,7 @@ static void put_curve(const struct wsmon_curve *c)
 {
 	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
 	struct sizing_row row[SIZING_ROWS];
-	size_t n = sizing_rows(&choice, c, row), i;
+	size_t n = sizing_rows(&choice, NULL, c, row), i;
 
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
 	       c->pid, class_name(c->class), c->rss, c->growth);

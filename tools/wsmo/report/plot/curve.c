@@ -144,10 +144,9 @@ int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
 }
 
 static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
-			struct unit unit, __u64 max_refaults)
+			struct unit unit, double knee)
 {
 	double min = of->size[1], max = of->size[of->nr];
-	double knee = wsmon_knee(of, max_refaults);
 	struct wsmon_limit at[STEPS + 1];
 	size_t k;
 
@@ -168,8 +167,23 @@ static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
 	plot_printf(p, "END\n");
 }
 
+static void mark_knees(struct plot *p, const struct sizing_choice *choice, struct unit unit)
+{
+	plot_printf(p, "set xlabel 'limit, %s (dots: the smallest with at most", unit.name);
+	if (choice->max_refaults) {
+		plot_printf(p, " %llu refaults a second", choice->max_refaults);
+		plot_printf(p, "%s", choice->max_slowdown > 0 ? " and" : "");
+	}
+	if (choice->max_slowdown > 0)
+		plot_printf(p, " %g %% slowdown", 100 * choice->max_slowdown);
+	plot_printf(p, ")'\n");
+	if (choice->max_refaults)
+		plot_printf(p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
+			    choice->max_refaults, choice->max_refaults);
+}
+
 int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
-		__u64 max_refaults)
+		const struct sizing_choice *choice, const struct slowdown *s)
 {
 	struct unit unit = size_unit(cs);
 	struct plot p;
@@ -178,12 +192,10 @@ int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
 	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++)
-		sizing_line(&p, &cs->of[i], i, unit, max_refaults);
+		sizing_line(&p, &cs->of[i], i, unit, sizing_knee(choice, s, &cs->of[i]));
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
-	plot_printf(&p, "set xlabel 'limit, %s (dots: the smallest with at most %llu refaults a second)'\nset ylabel 'refaults a second (band: 95 %% interval)'\n",
-		    unit.name, max_refaults);
-	plot_printf(&p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
-		    max_refaults, max_refaults);
+	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
+	mark_knees(&p, choice, unit);
 	plot_lines(&p, cs, "ps 1.2 notitle");
 	return plot_close(&p);
 }

@@ -6,6 +6,7 @@
 #define WSMO_CURVE_PLOT_H
 
 #include "libwsmon/numbers/curve_data.h"
+#include "libwsmon/numbers/sizing.h"
 #include "plot.h"
 
 /** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
@@ -13,11 +14,12 @@ int curve_plot(const struct picture *picture, const struct wsmon_curves *cs);
 
 /**
  * sizing_plot() - draw refaults against limits
- * @max_refaults: refaults a second of the limit to mark
+ * @choice: which limit to mark
+ * @s: what refaults cost
  *
  * Return: 0, or -1 after a message
  */
 int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
-		__u64 max_refaults);
+		const struct sizing_choice *choice, const struct slowdown *s);
 
 #endif /* WSMO_CURVE_PLOT_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * refault.h - how long a refault takes on this machine
+ */
+#ifndef WSMO_RECORD_REFAULT_H
+#define WSMO_RECORD_REFAULT_H
+
+#include "wsmon.h"
+
+#define REFAULT_KINDS	2
+#define REFAULT_NAME	128
+
+/**
+ * struct refaults - what was measured
+ * @rec:	of each kind, its text is @text
+ * @text:	the device, or why nothing was measured
+ */
+struct refaults {
+	struct wsmon_rec_refault rec[REFAULT_KINDS];
+	char text[REFAULT_KINDS][REFAULT_NAME];
+};
+
+/**
+ * refaults_measure() - page out some memory of our own, and access it again
+ *
+ * Takes up to half a second, more if a disk is slower than that for a MiB. Leaves nothing
+ * behind: the file has no name.
+ */
+void refaults_measure(struct refaults *r);
+
+/** refaults_report() - print it */
+void refaults_report(const struct refaults *r);
+
+#endif /* WSMO_RECORD_REFAULT_H */
