@@ -5,18 +5,16 @@ All workloads of a run are recorded and limited at the same time, each in a memo
 cgroup of its own.
 """
 import os
-import random
 import subprocess
 import tempfile
-import threading
 import time
 
 import wsmontest as w
-from guest import machine, redis_load
-from guest.machine import MIB, PAGE, read, row, say, vmstat, write
+from guest import machine
+from guest.limited import CGROUPS, PROGRAMS, SLOW_FS, Redis, Workload
+from guest.machine import MIB, read, row, say, vmstat, write
 
 TMP = tempfile.mkdtemp()
-CGROUPS = "/tmp/cgroup"
 DATA = os.path.join(os.environ.get("WSMON_OUT", TMP), "sizing.data")
 # of the range between the working sets of the shortest and the longest window
 POINTS = (0.8, 0.55, 0.3)
@@ -29,48 +27,17 @@ def prepare():
     os.makedirs(CGROUPS, exist_ok=True)
     subprocess.run(["mount", "-t", "cgroup2", "none", CGROUPS], check=True)
     write(os.path.join(CGROUPS, "cgroup.subtree_control"), "+memory")
+    # a file system whose pages come from a device as fast as swap
+    disk = "zram" + read("/sys/class/zram-control/hot_add").strip()
+    write("/sys/block/%s/disksize" % disk, 256 * MIB)
+    subprocess.run(["/sbin/mkfs.ext4", "-q", "/dev/" + disk], check=True)
+    subprocess.run(["mount", "/dev/" + disk, SLOW_FS], check=True)
 
 
 def multi_gen():
     """Does the multi-generational LRU reclaim?"""
     path = "/sys/kernel/mm/lru_gen/enabled"
     return os.path.exists(path) and int(read(path), 16) != 0
-
-
-class Cgroup:
-    def __init__(self, name):
-        self.dir = os.path.join(CGROUPS, name)
-        os.makedirs(self.dir, exist_ok=True)
-
-    def join(self):
-        write(os.path.join(self.dir, "cgroup.procs"), os.getpid())
-
-    def stat(self):
-        return {k: int(v) for k, v in (line.split() for line in
-                                       read(os.path.join(self.dir, "memory.stat")).splitlines())}
-
-    def current(self):
-        return int(read(os.path.join(self.dir, "memory.current")))
-
-    def limit(self, size):
-        write(os.path.join(self.dir, "memory.max"), size // PAGE * PAGE)
-
-    def killed(self):
-        events = dict(line.split() for line in
-                      read(os.path.join(self.dir, "memory.events")).splitlines())
-        return int(events["oom_kill"])
-
-
-class Workload:
-    def __init__(self, name, *command):
-        self.name, self.cgroup = name, Cgroup(name)
-        self.p = subprocess.Popen(command, preexec_fn=self.cgroup.join,
-                                  stdout=subprocess.DEVNULL)
-        self.pid = self.p.pid
-
-    def stop(self):
-        self.p.kill()
-        self.p.wait()
 
 
 class Pattern(Workload):
@@ -90,45 +57,7 @@ def periods():
     return Pattern("periods", 40 * MIB, "--hot", str(8 * MIB), "--hold-ms", "2000")
 
 
-class Redis(Workload):
-    """Values of a page, asked for by Zipf's law at an even pace."""
-    KEYS, RATE, BATCH = 16000, 1000, 20
-
-    def __init__(self, exponent=1.0):
-        super().__init__("redis", *redis_load.server(TMP))
-        self.client = redis_load.Client(self.KEYS)
-        self.rng = random.Random(1)
-        self.keys = list(range(self.KEYS))
-        self.rng.shuffle(self.keys)
-        total, self.chances = 0, []
-        for i in range(self.KEYS):
-            total += (i + 1) ** -exponent
-            self.chances.append(total)
-        self.done = threading.Event()
-        self.late = 0
-        self.thread = threading.Thread(target=self.work, daemon=True)
-        self.thread.start()
-
-    def work(self):
-        due = time.monotonic()
-        while not self.done.is_set():
-            due += self.BATCH / self.RATE
-            wait = due - time.monotonic()
-            if wait > 0:
-                time.sleep(wait)
-            elif wait < -1:
-                # never catch up: the load is to be even
-                self.late -= wait
-                due -= wait
-            self.client.get(self.rng.choices(self.keys, cum_weights=self.chances, k=self.BATCH))
-
-    def stop(self):
-        self.done.set()
-        self.thread.join(10)
-        super().stop()
-
-
-WORKLOADS = {"zipf": zipf, "periods": periods, "redis": Redis}
+WORKLOADS = {"zipf": lambda _: zipf(), "periods": lambda _: periods(), **PROGRAMS}
 
 
 def predict(job):
@@ -145,8 +74,9 @@ def predict(job):
 def watch(jobs, seconds):
     """Events of each cgroup in a second; swapped is of all of them together."""
     def now():
-        return time.monotonic(), [dict(job.cgroup.stat(), late=getattr(job, "late", 0),
-                                       swapped=vmstat("pswpin")) for job in jobs]
+        return time.monotonic(), [dict(
+            job.cgroup.stat(), swapped=vmstat("pswpin"), stalled=job.cgroup.stalled(),
+            **{name: getattr(job, name, 0) for name in ("late", "busy", "asked")}) for job in jobs]
     began, before = now()
     time.sleep(seconds)
     ended, after = now()
@@ -154,8 +84,16 @@ def watch(jobs, seconds):
         "anon_bytes": b["anon"]} for a, b in zip(before, after)]
 
 
+def slowdown(before, after):
+    """What it waits more, of a second of the recording"""
+    if not before["asked"] or not after["asked"]:
+        return None
+    return before["asked"] * (after["busy"] / after["asked"] - before["busy"] / before["asked"])
+
+
 def measure(jobs, todo):
     predicted = [predict(job) for job in jobs]
+    free = watch(jobs, todo["measure"])
     for n, point in enumerate(POINTS):
         for job, (_, rows) in zip(jobs, predicted):
             # what is charged besides: page tables, sockets, the kernel's own
@@ -163,39 +101,48 @@ def measure(jobs, todo):
             extra = job.cgroup.current() - stat["anon"] - stat["file"]
             job.cgroup.limit(rows[n]["limit"] + extra)
         time.sleep(todo["settle"])
-        for job, (curve, rows), seen in zip(jobs, predicted, watch(jobs, todo["measure"])):
+        for job, (curve, rows), before, seen in zip(jobs, predicted, free,
+                                                    watch(jobs, todo["measure"])):
             row(workload=job.name, point=point, limit=rows[n]["limit"],
                 predicted=rows[n], curve=curve,
                 refaults_per_s=seen["workingset_refault_anon"],
                 file_refaults_per_s=seen["workingset_refault_file"],
                 all_pswpin_per_s=seen["swapped"], major_faults_per_s=seen["pgmajfault"],
                 anon=seen["anon_bytes"], late=seen["late"],
+                slowdown=slowdown(before, seen), stalled=seen["stalled"], busy=before["busy"],
+                pace=seen["asked"] / before["asked"] if before["asked"] else 1,
                 killed=job.cgroup.killed(), multi_gen=multi_gen())
 
 
 def load(exponent):
     """Nothing but redis and its client, for bench/examples/right-size, which limits them."""
-    job = Redis(exponent)
+    job = Redis(TMP, exponent)
     try:
         job.thread.join()
     finally:
         job.stop()
 
 
-def main(todo):
-    if "load" in todo:
-        return load(todo["load"])
-    prepare()
+def run(names, todo):
     w.load()
     jobs = []
     try:
-        for name in todo["workloads"]:
-            jobs.append(WORKLOADS[name]())
-        say("recording for %d s" % todo["record"])
-        machine.record(DATA, todo["record"], [job.pid for job in jobs], "--sample", "500ms",
-                       "--window", todo["windows"], "--cpu", "20%")
+        for name in names:
+            jobs.append(WORKLOADS[name](TMP))
+        say("%s: recording for %d s" % (" ".join(names), todo["record"]))
+        machine.record(DATA, todo["record"], [job.pid for job in jobs], "--sizing", "--window",
+                       todo["windows"], "--cpu", "20%")
         w.unload()
         measure(jobs, todo)
     finally:
         for job in jobs:
             job.stop()
+
+
+def main(todo):
+    if "load" in todo:
+        return load(todo["load"])
+    prepare()
+    groups = [todo["workloads"]] if todo["together"] else [[x] for x in todo["workloads"]]
+    for names in groups:
+        run(names, todo)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Refaults under memory limits: predicted by wsmo report sizing, and measured.
+"""Refaults and slowdown under memory limits: predicted by wsmo report sizing, and measured.
 
 Records workloads without a limit in a virtual machine with swap on zram, then gives each a
-memory cgroup with three of the limits that were predicted for, and counts refaults.
+memory cgroup with three of the limits that were predicted for, counts refaults, and times
+how much longer real programs take to answer. --icount makes times those of instructions:
+an emulator of one processor, on which other work of this machine has no influence.
 """
-from host.lib import form, mib, one_of, table
+from host.lib import form, mib, one_of, percent, table
 
-NEED = ("redis-server",)
+NEED = ("redis-server", "gawk", "git", "e2fsprogs")
 KEY = ("workload", "point")
-WORKLOADS = ("zipf", "periods", "redis")
+WORKLOADS = ("zipf", "periods", "redis", "sqlite", "json", "gawk", "git")
 FULL = {"windows": "1s,2s,4s,8s,15s,30s,60s,120s", "record": 300, "settle": 120, "measure": 120}
 QUICK = {"windows": "1s,2s,4s,6s,8s,12s,16s,24s", "record": 60, "settle": 14, "measure": 22}
+ICOUNT = "-icount shift=0,sleep=off -smp 1,sockets=1"
 
 
 def options(parser):
@@ -18,38 +21,50 @@ def options(parser):
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", type=one_of(WORKLOADS),
                         help="only these (all)")
     parser.add_argument("--quick", action="store_true",
-                        help="windows up to 24 s, all workloads at once: below 4 minutes")
+                        help="windows up to 24 s; all workloads at once without --icount")
+    parser.add_argument("--icount", action="store_true", help="one processor, 1 ns for each instruction")
 
 
 def measure(args, run):
     names = args.workloads or WORKLOADS
+    todo = {**(QUICK if args.quick else FULL), "together": args.quick and not args.icount}
     groups = [names] if args.quick else [[name] for name in names]
+    env = {"WSMON_QEMU": ICOUNT} if args.icount else {}
     return [row for group in groups
-            for row in run.guest({**(QUICK if args.quick else FULL), "workloads": group})]
+            for row in run.guest({**todo, "workloads": group}, timeout=7200, **env)]
 
 
-def ratio(run):
-    predicted = run["predicted"]["refaults_per_s"]
-    return run["refaults_per_s"] / predicted if predicted else None
+def refaults(run):
+    """In a second at the pace of the recording"""
+    return (run["refaults_per_s"] + run["file_refaults_per_s"]) / run["pace"]
+
+
+def ratio(measured, predicted):
+    return measured / predicted if predicted and measured is not None else None
+
+
+def interval(values, text, scale=1):
+    return "%s (%s to %s)" % tuple(form(value, text, scale) for value in values)
 
 
 def tables(rows):
+    def line(r):
+        p = r["predicted"]
+        return [r["workload"], mib(r["limit"]), form(p["keeps_us"], "%.1f s", 1e6),
+                interval([p["refaults%s_per_s" % k] for k in ("", "_low", "_high")], "%.0f"),
+                form(refaults(r), "%.0f"), form(ratio(refaults(r), p["refaults_per_s"]), "%.2f"),
+                "-" if r["slowdown"] is None else
+                interval([p["slowdown" + k] for k in ("", "_low", "_high")], "%.2f %%", 0.01),
+                percent(r["slowdown"], 2), form(ratio(r["slowdown"], p["slowdown"]), "%.2f"),
+                percent(r["stalled"], 2)]
     return {"sizing": table(
-        ["workload", "limit, MiB", "keeps", "predicted", "measured", "ratio"],
-        [[r["workload"], mib(r["limit"]), form(r["predicted"]["keeps_us"], "%.1f s", 1e6),
-          "%s (%s to %s)" % tuple(form(r["predicted"]["refaults%s_per_s" % k], "%.0f")
-                                  for k in ("", "_low", "_high")),
-          form(r["refaults_per_s"], "%.0f"), form(ratio(r), "%.2f")] for r in rows])}
+        ["workload", "limit, MiB", "keeps", "refaults/s predicted", "measured", "ratio",
+         "slowdown predicted", "measured", "ratio", "PSI"], [line(r) for r in rows])}
 
 
 def notes(rows):
     texts = ["Reclaim: %s." % ("multi-generational LRU" if rows[0]["multi_gen"] else
                                "active and inactive lists")]
-    for swapped in sorted({run["all_pswpin_per_s"] for run in rows}):
-        same = [run for run in rows if run["all_pswpin_per_s"] == swapped]
-        texts.append("%s at %s MiB: %.0f refaults a second, %.0f pages swapped in" % (
-            ", ".join(run["workload"] for run in same), ", ".join(mib(run["limit"]) for run in same),
-            sum(run["refaults_per_s"] for run in same), swapped))
     return texts + ["%s at %s MiB: killed %d times, the load %.0f %% behind" % (
         run["workload"], mib(run["limit"]), run["killed"], 100 * run["late"])
         for run in rows if run["killed"] or run["late"] > 0.05]

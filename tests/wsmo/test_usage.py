@@ -61,7 +61,7 @@ def screens():
 
 
 def one_screen():
-    for verb in "", "record", "mark", "diff", "act", "export", "top", "check", "mem":
+    for verb in "", "record", "mark", "diff", "sizing", "act", "export", "top", "check", "mem":
         lines = run(*verb.split(), "-h").stdout.decode().splitlines()
         ok(2 < len(lines) <= 24 and max(map(len, lines)) <= 80,
            "wsmo %s -h is one screen" % verb, len(lines), *lines)
@@ -90,6 +90,10 @@ def main(_accept):
         refused("record", "-p", "1", *more, word="--")
     for args in ((), ("a",), ("a", "b", "c")):
         refused("diff", *args, word="recording")
+    refused("sizing", "--verify", "x", "--limit", "1M,2M", word="one limit")
+    refused("sizing", "--verify", "x", "-d", "1s", word="too short")
+    refused("sizing", "--verify", "x", "y", word="'y'")
+    refused("sizing", word="--verify")
     refused("diff", "a", "b", "--fail-above", "x", word="not a percentage")
     refused("record", "--alloc", "--rotate", "1m", "true", word="one file")
     refused("diff", "a", "b", "--window", "1,2", word="one window")

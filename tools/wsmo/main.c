@@ -24,6 +24,7 @@ static const struct verb {
 	{ "mark", NULL, cmd_mark, "mark this moment in running recordings" },
 	{ "report", "report", cmd_report, "print what a recording holds" },
 	{ "diff", "report", cmd_diff, "print what changed between two recordings" },
+	{ "sizing", "report", cmd_sizing, "try a memory limit on a cgroup: refaults predicted and measured" },
 	{ "top", "top", cmd_top, "show the working sets of processes as they are now" },
 	{ "mem", "report", cmd_mem, "show what is mapped, what of it resident, what in use" },
 	{ "act", "act", cmd_act, "page out cold memory, put hot memory into huge pages" },

@@ -16,7 +16,7 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
-WSMO_LAYERS := libwsmon cli session alloc record symbols act report diff export check mem top stack
+WSMO_LAYERS := libwsmon cli session alloc record symbols act report diff sizing export check mem top stack
 WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
 # layer_srcs LAYER: its folder's and those below
 layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard $(addsuffix *.c,$(WSMO_LIB_DIRS))),\
@@ -32,8 +32,8 @@ wsmo_LIBS := -lzstd
 wsmo-act_VERBS := act
 wsmo-act_LAYERS := act record alloc session cli libwsmon
 wsmo-act_LIBS := -lsmartcols -ljson-c -lzstd -lm
-wsmo-report_VERBS := report diff export check mem
-wsmo-report_LAYERS := mem check export diff report act symbols record alloc session cli libwsmon
+wsmo-report_VERBS := report diff sizing export check mem
+wsmo-report_LAYERS := mem check export sizing diff report act symbols record alloc session cli libwsmon
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
 wsmo-top_LAYERS := top $(wsmo-report_LAYERS)

@@ -28,6 +28,13 @@ struct sizing_choice {
 	size_t nr_limits;
 };
 
+/** sizing_defaults() - the bound of refaults, unless there is one of them or of the slowdown */
+static inline void sizing_defaults(struct sizing_choice *choice)
+{
+	if (!choice->max_refaults && choice->max_slowdown <= 0)
+		choice->max_refaults = SIZING_REFAULTS;
+}
+
 /**
  * struct sizing_row - a row of a table of limits
  * @at:		the limit

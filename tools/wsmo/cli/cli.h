@@ -27,6 +27,7 @@ int cmd_act(int argc, char **argv) __attribute__((weak));
 int cmd_report(int argc, char **argv) __attribute__((weak));
 int cmd_export(int argc, char **argv) __attribute__((weak));
 int cmd_top(int argc, char **argv) __attribute__((weak));
+int cmd_sizing(int argc, char **argv) __attribute__((weak));
 int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));

@@ -382,8 +382,7 @@ static void sizing_end(struct report *rp)
 
 	if (choice->refault_cost_ns)
 		slowdown_set(&v->slowdown, choice->refault_cost_ns / 1e9);
-	if (!choice->max_refaults && choice->max_slowdown <= 0)
-		choice->max_refaults = SIZING_REFAULTS;
+	sizing_defaults(choice);
 	if (choice->max_slowdown > 0 && !slowdown_known(&v->slowdown))
 		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
 	if (wsmon_curves_fit(v->slowdown.files) < 0)
@@ -418,12 +417,12 @@ static void add_limits(struct argp_state *state, char *list,
 	}
 }
 
-static const struct option_desc own[] = {
+const struct option_desc sizing_options[] = {
 	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
 	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
-	{ "max-slowdown", 0, "PERCENT", "Or the smallest that costs at most this much of a CPU's time", OPT_CALL,
+	{ "max-slowdown", 0, "PERCENT", "Or the smallest with at most this slowdown", OPT_CALL,
 	  .call = set_slowdown },
-	{ "refault-cost", 0, "TIME", "What a refault takes (as measured when it was recorded)", OPT_TIME,
+	{ "refault-cost", 0, "TIME", "What a refault takes (as was measured)", OPT_TIME,
 	  OPT_AT(struct sizing_choice, refault_cost_ns) },
 	{ "limit", 0, "SIZE,...", "Only these limits (steps from the working set of the shortest window to that of the longest)",
 	  OPT_CALL, .call = add_limits },
@@ -436,7 +435,7 @@ const struct report_view report_sizing = {
 	.name = "sizing",
 	.help = "Memory limits and the refaults they cause: which limit is enough",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.own = own,
+	.own = sizing_options,
 	.options = &sizing_choice,
 	.no_snapshots = true,
 	.begin = sizing_begin,

@@ -113,6 +113,9 @@ extern const struct report_view report_raw;
 /** report_init() - the default file, everything of it, to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
+/* For struct sizing_choice */
+extern const struct option_desc sizing_options[];
+
 /* For struct report: -i and -p; --time; --class; --window */
 extern const struct option_desc recording_options[];
 extern const struct option_desc time_options[];

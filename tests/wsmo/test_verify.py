@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""wsmo sizing --verify, on fakes of a cgroup: what is set, measured, and restored."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "report"))
+import records as r  # noqa: E402
+import test_json  # noqa: E402
+from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip  # noqa: E402,F401
+from test_sizing import MIB, random_use, recording  # noqa: E402
+
+SWAP = r.refault(0, 0, 90000, half_ns=5000, reclaim_ns=10000)
+LIMIT, KERNEL = 40 * MIB, 3 * MIB
+
+
+class Cgroup(threading.Thread):
+    """Files of one, whose counters rise by RATE refaults a second, and STALL of each second"""
+    RATE, FILES, STALL = 300, 20, 0.03
+
+    def __init__(self, d, anon=30 * MIB, pressure=0.5):
+        super().__init__(daemon=True)
+        self.d, self.anon, self.pressure, self.began = d, anon, pressure, time.monotonic()
+        self.over = threading.Event()
+        d.write("data", recording(random_use, first=SWAP))
+        d.write("memory.high", b"max\n")
+        self.update()
+
+    def update(self):
+        t = time.monotonic() - self.began
+        for name, text in (
+                ("memory.current", "%d\n" % (self.anon + 15 * MIB + KERNEL)),
+                ("memory.stat", "anon %d\nfile %d\nkernel 1\nworkingset_refault_anon %d\n"
+                 "workingset_refault_file %d\n" % (self.anon, 15 * MIB, 100 + self.RATE * t, 7 + self.FILES * t)),
+                ("memory.pressure", "some avg10=%.2f avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 avg60=0.00 "
+                 "avg300=0.00 total=0\n" % (self.pressure, 1e6 * self.STALL * t))):
+            self.d.write("new", text.encode())
+            os.rename(self.d.path("new"), self.d.path(name))
+
+    def run(self):
+        while not self.over.wait(0.05):
+            self.update()
+
+    def high(self):
+        return self.d.read("memory.high").decode().strip()
+
+
+@contextlib.contextmanager
+def fake(**kw):
+    with Directory() as d:
+        cgroup = Cgroup(d, **kw)
+        cgroup.start()
+        try:
+            yield d, cgroup
+        finally:
+            cgroup.over.set()
+            cgroup.join()
+
+
+def args(d, *more, limit=LIMIT, seconds="4s"):
+    return ("sizing", "--verify", d.name, "-i", d.path("data"), "-d", seconds, "--limit", str(limit), *more)
+
+
+def start(d, *more, **kw):
+    return subprocess.Popen([WSMO, *args(d, "--yes", *more, **kw)], env=ENV, stdin=subprocess.DEVNULL,
+                            start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(what):
+    for _ in range(200):
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def measures():
+    with fake() as (d, c):
+        p = start(d, "--json")
+        was_set = wait_for(lambda: c.high() == str(LIMIT + KERNEL))
+        out, err = p.communicate()
+        x = json.loads(out) if out else {}
+        predicted = json.loads(run("report", "sizing", "--json", "-i", d.path("data"), "--limit", str(LIMIT))
+                               .stdout.splitlines()[0])
+        ok(was_set and p.returncode == 0 and not err, "the limit and what the kernel uses is set", err)
+        ok(c.high() == "max", "and restored", c.high())
+        ok([x.get(k) for k in ("limit", "high", "memory")] == [LIMIT, LIMIT + KERNEL, 45 * MIB], "sizes", x)
+        ok([x[a] for a in ("predicted_per_s", "predicted_low_per_s", "predicted_high_per_s", "slowdown",
+                           "slowdown_low", "slowdown_high")] ==
+           [predicted[b] for b in ("refaults_per_s", "refaults_low_per_s", "refaults_high_per_s", "slowdown",
+                                   "slowdown_low", "slowdown_high")], "predicted as report sizing does", x, predicted)
+        ok(abs(x["anon_per_s"] / c.RATE - 1) < 0.1 and abs(x["file_per_s"] / c.FILES - 1) < 0.2 and
+           abs(x["refaults_per_s"] - x["anon_per_s"] - x["file_per_s"]) < 0.01, "refaults are measured", x)
+        ok(abs(x["stalled"] / c.STALL - 1) < 0.1 and 1.4e6 < x["measured_us"] < 2.7e6, "in the second half", x)
+        why = test_json.wrong("verify", test_json.documented()[0]["sizing"]["verify"], x)
+        ok(not why, "as documented", why)
+        ok(x["verdict"] == "below" and x["refaults_per_s"] < x["predicted_low_per_s"], "and compared", x)
+    with fake() as (d, c):
+        d.write("memory.high", b"99999744\n")
+        res = run(*args(d, "--yes", seconds="2s"))
+        ok(res.returncode == 0 and b"refaults/s measured" in res.stdout and c.high() == "99999744",
+           "for people; an older limit is restored", res, c.high())
+        res = run("sizing", "--verify", d.name, "-i", d.path("data"), "-d", "2s", "--max-slowdown", "3%", "-y", "--json")
+        knee = [json.loads(line) for line in run("report", "sizing", "--json", "-i", d.path("data"),
+                                                 "--max-slowdown", "3%").stdout.splitlines()]
+        ok(json.loads(res.stdout)["limit"] == [y["limit"] for y in knee if y["mark"]][0],
+           "without --limit the one that is recommended", res)
+
+
+def restores():
+    for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
+        with fake() as (d, c):
+            p = start(d, seconds="30s")
+            was_set = wait_for(lambda: c.high() != "max")
+            # as the terminal does, to the whole group
+            os.killpg(p.pid, sig)
+            out, err = p.communicate()
+            ok(was_set and wait_for(lambda: c.high() == "max"), "restored after %s" % sig.name, c.high(), err)
+            ok(not out and (sig == signal.SIGKILL or (p.returncode == 1 and b"interrupted" in err and
+                                                      b"nothing was measured" in err)), "  and it says so", err)
+    with fake() as (d, c):
+        p = start(d)
+        wait_for(lambda: c.high() != "max")
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            os.kill(int(f.read().split()[0]), signal.SIGKILL)
+        out, err = p.communicate()
+        ok(p.returncode == 0 and c.high() == "max", "restored if its guard is killed", err, c.high())
+    with fake() as (d, c):
+        p = start(d)
+        wait_for(lambda: c.high() != "max")
+        d.write("memory.high", b"123\n")
+        out, err = p.communicate()
+        ok(p.returncode == 1 and c.high() == "123" and b"changed by somebody else" in err and
+           b"it was max" in err, "what somebody else set stays", err, c.high())
+    with fake() as (d, c):
+        p = start(d)
+        wait_for(lambda: c.high() != "max")
+        os.unlink(d.path("memory.high"))
+        os.mkdir(d.path("memory.high"))
+        out, err = p.communicate()
+        ok(p.returncode == 1 and b"COULD NOT BE RESTORED: write max to it" in err, "it says if it cannot", err)
+
+
+def stops():
+    with fake(pressure=26) as (d, c):
+        began = time.monotonic()
+        res = run(*args(d, "--yes", seconds="60s"))
+        ok(res.returncode == 1 and b"stopped early: memory pressure was 26.0 %" in res.stderr and
+           time.monotonic() - began < 20 and c.high() == "max" and not res.stdout, "pressure ends it", res)
+        res = run(*args(d, "--yes", "--max-pressure", "30%", seconds="2s"))
+        ok(res.returncode == 0, "--max-pressure", res)
+    with fake() as (d, c):
+        c.over.set()
+        c.join()
+        os.unlink(d.path("memory.pressure"))
+        res = run(*args(d, "--yes", "--json", seconds="2s"))
+        ok(res.returncode == 0 and b"memory.pressure cannot be read" in res.stderr and
+           json.loads(res.stdout)["stalled"] is None, "a kernel without PSI", res)
+
+
+def refuses():
+    with fake() as (d, c):
+        def refused(name, status, word, *line):
+            res = run(*line)
+            ok(res.returncode == status and word in res.stderr.decode() and c.high() == "max" and not res.stdout,
+               "refused: " + name, res)
+        refused("without a terminal", 2, "--yes", *args(d))
+        refused("less than is used within a second", 1, "would stop it", *args(d, "--yes", limit=3 * MIB))
+        refused("no cgroup", 1, "no cgroup", "sizing", "--verify", "/nowhere", "-i", d.path("data"), "-y")
+        refused("no recording", 1, "nothing", "sizing", "--verify", d.name, "-i", d.path("nothing"), "-y")
+        d.write("one", recording(random_use, windows=(1,)))
+        refused("one window", 1, "wsmo record --sizing", "sizing", "--verify", d.name, "-i", d.path("one"), "-y")
+        refused("no recommendation", 1, "--limit", "sizing", "--verify", d.name, "-i", d.path("data"), "-y",
+                "--max-refaults", "1")
+    with open("/proc/meminfo") as f:
+        if "SwapFree:              0 kB" not in f.read():
+            return skip("without swap", "there is swap")
+    with fake(anon=60 * MIB) as (d, c):
+        res = run(*args(d, "--yes"))
+        ok(res.returncode == 1 and b"there is no swap for the 20.0 MiB" in res.stderr and c.high() == "max",
+           "refused: anonymous memory without swap", res)
+
+
+def main(_accept):
+    measures()
+    restores()
+    stops()
+    refuses()
