@@ -4,8 +4,9 @@ suite of tests/wsmo that must notice it, on this machine."""
 
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
 READER, SORTED, AREAS = (LIB + n + ".c" for n in ("reader", "sorted", "areas"))
-CURVE, SIZING, HOT, SERIES, RANGES = (
-    LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "hot", "series", "ranges"))
+CURVE, SIZING, SLOWDOWN, HOT, SERIES, RANGES = (
+    LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "slowdown", "hot", "series", "ranges"))
+GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
 FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
@@ -71,6 +72,26 @@ MISTAKES = [
      "max_refaults * of->page_size + 0 * growth(of));"),
     ("missed_of_nothing", "sizing", SIZING, "fmin(1, at.refaults / all)",
      "fmin(1, at.refaults / all / 2)"),
+    ("files_cost_as_swap", "slowdown", SLOWDOWN, "return all > 0 ? fmin(1, files / all) : 0;",
+     "return all > 0 ? fmin(0, files / all) : 0;"),
+    ("room_for_a_page_is_free", "slowdown", SLOWDOWN, "((double)r->mean_ns + r->reclaim_ns)",
+     "((double)r->mean_ns)"),
+    ("costs_are_certain", "slowdown", SLOWDOWN, "at->high * (mean + half)", "at->high * mean"),
+    ("unknown_costs_are_nothing", "slowdown", SLOWDOWN, "share[i] > NEGLIGIBLE", "share[i] > 1"),
+    ("knee_of_slowdown_alone", "slowdown", SIZING, "at.high > choice->max_refaults",
+     "at.high < -1.0 * choice->max_refaults"),
+    # limits that are tried
+    ("limit_stays", "verify", GUARD, "_exit(write_high(g->dir, g->was) ? FAILED : RESTORED);",
+     "_exit(RESTORED);"),
+    ("guard_dies_with_the_rest", "verify", GUARD, "	setpgid(0, 0);\n", ""),
+    ("nobody_guards_the_guard", "verify", GUARD, "status = write_high(g->dir, g->was) ? FAILED : RESTORED;",
+     "status = RESTORED;"),
+    ("limit_of_others_taken_back", "verify", GUARD, "if (!read_high(g->dir, now) && strcmp(now, set))",
+     "if (read_high(g->dir, now) > 0)"),
+    ("pressure_does_not_end_it", "verify", VERIFY, "else if (v->to.pressure > v->max_pressure)",
+     "else if (v->to.pressure > 1)"),
+    ("measured_from_the_start", "verify", VERIFY, "v->to.time_ns >= begin_ns + v->duration_ns / 2",
+     "v->to.time_ns >= begin_ns"),
     # what is used most
     ("hot_counts_intervals_not_seconds", "hot", HOT,
      "	double seconds = (double)s->interval_ns / NSEC_PER_SEC;\n\n	c->share",

@@ -30,7 +30,7 @@
 /* Coprime to PAGES: each page once, none beside the one before */
 #define STRIDE		89
 
-/* For a kind; a round that has begun pages in until then */
+/* No round begins later, and none pages in for longer */
 #define TIME_MAX	(200 * NSEC_PER_MSEC)
 
 /* Fewer say nothing */
@@ -44,14 +44,12 @@
  * struct samples - what was measured of a kind
  * @ns:		times of refaults, @nr of them
  * @reclaim_ns:	time to page out, of @reclaimed pages
- * @end_ns:	when to stop
  */
 struct samples {
 	__u64 ns[PAGES * ROUNDS];
 	size_t nr;
 	__u64 reclaim_ns;
 	__u64 reclaimed;
-	__u64 end_ns;
 };
 
 static long major_faults(void)
@@ -83,9 +81,10 @@ static void fill(char *mem, size_t bytes)
 
 static void touch(const volatile char *mem, struct samples *s)
 {
+	__u64 end_ns = clock_now() + TIME_MAX;
 	size_t page = page_size(), i;
 
-	for (i = 0; i < PAGES && clock_now() < s->end_ns; i++) {
+	for (i = 0; i < PAGES && clock_now() < end_ns; i++) {
 		long major = major_faults();
 		__u64 ns = clock_now();
 
@@ -112,11 +111,10 @@ static size_t absent(char *mem)
 /* @fd: of the file that @mem is of, or -1 */
 static void measure(char *mem, int fd, struct samples *s)
 {
+	__u64 end_ns = clock_now() + TIME_MAX, ns;
 	size_t bytes = PAGES * page_size(), round;
-	__u64 ns;
 
-	s->end_ns = clock_now() + TIME_MAX;
-	for (round = 0; round < ROUNDS && clock_now() < s->end_ns; round++) {
+	for (round = 0; round < ROUNDS && clock_now() < end_ns; round++) {
 		ns = clock_now();
 		if (fd < 0)
 			madvise(mem, bytes, MADV_PAGEOUT);
@@ -138,11 +136,18 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void summarise(struct samples *s, struct wsmon_rec_refault *rec)
+/* @what: is paged out */
+static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
 	double sum = 0, squares = 0, mean;
 	size_t i;
 
+	if (s->nr < SAMPLES_MIN) {
+		snprintf(text, REFAULT_NAME, s->reclaimed < SAMPLES_MIN ?
+			 "%s is not paged out here" : "of %s only %zu pages had to be read",
+			 what, s->nr);
+		return;
+	}
 	for (i = 0; i < s->nr; i++) {
 		sum += s->ns[i];
 		squares += (double)s->ns[i] * s->ns[i];
@@ -237,10 +242,7 @@ static void measure_swap(struct wsmon_rec_refault *rec, char *text)
 	fill(mem, bytes);
 	measure(mem, -1, &s);
 	munmap(mem, bytes);
-	if (s.nr < SAMPLES_MIN)
-		strcpy(text, "swap takes no pages of this process");
-	else
-		summarise(&s, rec);
+	summarise(&s, rec, text, "memory");
 }
 
 /* Return: a file that is gone when it is closed, or -1 */
@@ -294,10 +296,7 @@ static void measure_file(struct wsmon_rec_refault *rec, char *text)
 		}
 		device_name(st.st_dev, device, sizeof(device));
 		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
-		if (s.nr < SAMPLES_MIN)
-			strcpy(text, "pages of " DIRECTORY " stay in memory");
-		else
-			summarise(&s, rec);
+		summarise(&s, rec, text, "a file in " DIRECTORY);
 	}
 	if (fd >= 0)
 		close(fd);

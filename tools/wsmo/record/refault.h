@@ -23,7 +23,7 @@ struct refaults {
 /**
  * refaults_measure() - page out some memory of our own, and access it again
  *
- * Takes up to half a second, more if a disk is slower than that for a MiB. Leaves nothing
+ * Takes less than a second, unless a disk takes longer for a MiB. Leaves nothing
  * behind: the file has no name.
  */
 void refaults_measure(struct refaults *r);

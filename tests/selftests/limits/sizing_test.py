@@ -6,11 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
-import wsmontest as w
-from acttest import MIB, TMP
-from act_test import cgroup, swap
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import wsmontest as w                                      # noqa: E402
+from acttest import MIB, TMP                               # noqa: E402
+from act_test import cgroup, swap                          # noqa: E402
 
 FILE = os.path.join(TMP, "sizing.data")
 
