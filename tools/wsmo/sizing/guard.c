@@ -135,6 +135,9 @@ int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 	msg("%s/memory.high: cannot be set: %s", dir, n > 0 ? strerror(-err) : "its process died");
 	close(g->life);
 	waitpid(g->pid, NULL, 0);
+	/* it may have died between setting and telling */
+	if (n <= 0)
+		write_high(g->dir, g->was);
 	return -1;
 }
 
