@@ -115,7 +115,7 @@ class Redis(Paced):
 
 class Lines(Paced):
     """A program that answers each line with one line; its first one says that it is ready"""
-    RATE, BATCH = 400, 10
+    RATE, BATCH = 150, 5
 
     def __init__(self, name, *command):
         super().__init__(name, *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
