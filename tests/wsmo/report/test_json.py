@@ -81,7 +81,7 @@ def tables(views):
         seen, bad = set(), []
         for data in recordings:
             for options in [()] + [("--percentiles",)] * (view == "wss") + \
-                    [("--mappings",)] * (view == "idle"):
+                    [("--mappings",)] * (view == "idle") + [("--by", "node")] * (view == "who"):
                 for line in run("report", view, "--json", "-i", "-", *options,
                                 stdin=data).stdout.splitlines():
                     x = json.loads(line)

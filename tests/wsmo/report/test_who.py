@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo report who: shares by weight, their intervals, names."""
+"""wsmo report who: shares by weight, their intervals, names, nodes, first touches, the picture."""
 import json
+import os
+import re
+import struct
+import xml.etree.ElementTree as xml
 
 import records as r
 import samples
 import test_hot as hot
-from command import Directory, golden, ok, run
+from command import Directory, fails, golden, ok, run
 from samples import PID, SEC, T0
 
 MIB = 1 << 20
@@ -59,7 +63,7 @@ def sums():
     ok([x["comm"] for x in rows] == ["t1", "t2"] and rows[0]["object"] is None, "--by thread", rows)
     rows, _ = who(many, "--by", "object")
     ok(len(rows) == 1 and rows[0]["comm"] is None, "--by object", rows)
-    heads = [run("report", "who", "--by", by, "-i", "-", stdin=many).stdout.splitlines()[0].split()[6:]
+    heads = [run("report", "who", "--by", by, "-i", "-", stdin=many).stdout.splitlines()[0].split()[7:]
              for by in ("all", "function", "thread", "object")]
     ok(heads == [[b"TID", b"THREAD", b"FUNCTION", b"OBJECT"], [b"FUNCTION"], [b"TID", b"THREAD"],
                  [b"OBJECT"]], "tables have the columns that --by leaves", heads)
@@ -68,9 +72,102 @@ def sums():
     ok(sum(x["reads"] for x in rows) == 50, "--time", rows)
     rows, res = who(recording())
     ok(not rows and b"wsmo record --who" in res.stderr and not res.returncode, "no records", res.stderr)
-    for args in (("--by", "line"), ("--top", "0"), ("--class", "heap")):
+    for args in (("--by", "line"), ("--top", "0"), ("--class", "heap"), ("--folded", "--by", "node"),
+                 ("-o", "x.html"), ("-o", "x.png", "--by", "thread"), ("-o", "x.png", "--folded")):
         ok(run("report", "who", *args, "-i", "-", stdin=many).returncode == 2,
            " ".join(args) + " is refused")
+
+
+def touches(*seen):
+    """Records of (thread, bytes, flags, node of the memory, node of the CPU)."""
+    out = r.header(T0) + r.target(T0, PID, b"x")
+    for i, (tid, size, flags, node, cpu_node) in enumerate(seen):
+        out += r.who(T0 + (i + 1) * 10**6, PID, tid, 4096, 8192, size, flags, b"t%d" % tid, cpu=7,
+                     node=node, cpu_node=cpu_node)
+    return out + r.end(T0 + SEC)
+
+
+def first():
+    """9: a write of a page without an entry."""
+    data = touches((1, MIB, 0, 0, 0), (1, MIB, 9, -1, 0), (1, 2 * MIB, 8, -1, 0), (2, MIB, 9, -1, 0),
+                   (3, 5 * MIB, 1, 0, 0))
+    rows, _ = who(data, "--by", "thread")
+    ok([(x["tid"], x["reads"], x["writes"], x["first"]) for x in rows] ==
+       [(3, 0, 1, 0), (1, 2, 1, 2), (2, 0, 1, 1)], "first touches are counted", rows)
+    rows, _ = who(data, "--by", "thread", "--first")
+    ok([(x["tid"], x["share"], x["reads"], x["writes"], x["first"]) for x in rows] ==
+       [(1, 0.75, 1, 1, 2), (2, 0.25, 0, 1, 1)], "--first: shares of what was not there", rows)
+    rows, res = who(touches((1, MIB, 1, 0, 0)), "--first")
+    ok(not rows and not res.returncode and res.stderr == b"wsmo: no records of first touches\n",
+       "no first touch", rows, res)
+
+
+def nodes():
+    data = touches((1, MIB, 0, 0, 0), (1, 3 * MIB, 0, 1, 0), (1, 8 * MIB, 8, -1, 0), (2, 2 * MIB, 0, 1, 1),
+                   (3, MIB, 8, -1, 1), (2, MIB, 1, 1, 1))
+    rows, _ = who(data, "--by", "thread")
+    ok([(x["tid"], x["remote"], x["node"], x["cpu_node"]) for x in rows] ==
+       [(1, 0.75, None, None), (2, 0, None, None), (3, None, None, None)],
+       "remote: of what is known to be on a node", rows)
+    rows, _ = who(data, "--by", "node")
+    ok([(x["cpu_node"], x["node"], x["share"], x["reads"], x["writes"], x["remote"]) for x in rows] ==
+       [(0, None, 0.5, 1, 0, None), (1, 1, 0.1875, 1, 1, 0), (0, 1, 0.1875, 1, 0, 1), (0, 0, 0.0625, 1, 0, 0),
+        (1, None, 0.0625, 1, 0, None)] and all(x["tid"] is None for x in rows), "--by node", rows)
+
+    def heads(data, *args):
+        return run("report", "who", *args, "-i", "-", stdin=data).stdout.splitlines()[0].split()
+
+    ok(b"REMOTE" in heads(data) and b"NODE" not in heads(data) and
+       heads(data, "--by", "node")[5:] == [b"FIRST", b"PID", b"CPU-NODE", b"NODE"] and
+       b"REMOTE" in heads(touches((1, MIB, 0, 0, 0), (1, MIB, 0, -1, 1))),
+       "tables of several nodes", heads(data), heads(data, "--by", "node"))
+    ok(b"REMOTE" not in heads(touches((1, MIB, 0, 2, 2), (1, MIB, 0, -1, 2), (1, MIB, 0, 2, -1))),
+       "and of one")
+
+
+def shapes(svg):
+    """Return: the texts, and the fill colours of the boxes, without grey"""
+    texts = [" ".join("".join(t.itertext()).split()) for t in xml.fromstring(svg).iter()
+             if t.tag.endswith("}text")]
+    fills = re.findall(rb"<polygon fill = '(#[0-9A-F]{6}|rgb\([ \d,]+\))'", svg)
+    return [t for t in texts if t], fills
+
+
+def picture():
+    """Ten threads and objects; each thread reads its object, every second one also writes the first."""
+    seen = []
+    for i in range(10):
+        seen += [(i + 1, 1, i, (20 - i) * MIB, 0)] + [(i + 1, 1, 0, 10 * MIB, 1)] * (i % 2)
+    mapped = b"".join(r.mapping(T0, PID, i << 30, (i + 1) << 30, "rw", b"/x/<o%d>`'\x1b" % i) for i in range(10))
+    head = len(r.header(T0) + r.target(T0, PID, b"x"))
+    data = recording(*seen)
+    data = data[:head] + mapped + data[head:]
+    total = sum(20 - i for i in range(10)) + 50
+    with Directory() as d:
+        for suffix, magic in ("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml"):
+            res = run("report", "who", "-o", d.path("a." + suffix), "-i", "-", stdin=data)
+            ok(not res.returncode and not res.stdout and not res.stderr and
+               d.read("a." + suffix).startswith(magic), "a picture: " + suffix, res)
+        texts, fills = shapes(d.read("a.svg"))
+        part = ["%.1f %%" % (100 * x / total) for x in (20, 10, 70, 18, 29)]
+        ok(texts.count(part[0]) == 2 and texts.count(part[1]) == 5 and texts.count(part[2]) == 1 and
+           part[4] in texts and all("t%d (%d)" % (i, i) in texts for i in range(1, 11)) and
+           any(t.startswith("<o9>") for t in texts) and "x (4242): who touches what, as share of the working set" in
+           texts, "its names and shares", texts)
+        ok(not any("others" in t for t in texts) and len(set(fills)) > 10, "its colours", fills)
+        ok(struct.unpack(">II", d.read("a.png")[16:24]) == (1200, 674), "as high as it needs to be",
+           d.read("a.png")[16:24])
+        run("report", "who", "--top", "4", "-o", d.path("b.svg"), "-i", "-", stdin=data)
+        texts, _ = shapes(d.read("b.svg"))
+        # threads 2, 4, 6 are first: 29, 27, 25; all others 114 of 195 read or written
+        ok(texts.count("7 others") == 2 and "t2 (2)" in texts and "t1 (1)" not in texts and
+           "%.1f %%" % (100 * (total - 29 - 27 - 25) / total) in texts, "--top: the rest is summed up", texts)
+        run("report", "who", "-o", d.path("c.png"), "--size", "600x400", "-i", "-", stdin=data)
+        ok(struct.unpack(">II", d.read("c.png")[16:24]) == (600, 400), "--size")
+        for name, args in ("no first touch", ("--first",)), ("other process", ("--pid", "1")):
+            res = run("report", "who", "-o", d.path("no.png"), *args, "-i", "-", stdin=data)
+            fails(res, "no picture: " + name, "no records")
+        ok(not os.path.exists(d.path("no.png")), "and no file")
 
 
 def names():
@@ -79,12 +176,12 @@ def names():
         seen = b"".join(r.who(T0 + SEC // 2 + i, PID, PID, symbols["zeroed_table"][0] + 100,
                               symbols["first_function"][0], MIB, 1, b"main") for i in range(3))
         rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
-        with open(hot.os.path.join(hot.HERE, "programs", "hot.c")) as f:
+        with open(os.path.join(hot.HERE, "programs", "hot.c")) as f:
             line = next(n for n, text in enumerate(f, 1) if "first_function" in text)
         ok(len(rows) == 1 and (rows[0]["function"], rows[0]["object"]) ==
            ("first_function", "zeroed_table") and rows[0]["file"].endswith("programs/hot.c") and
            rows[0]["line"] in (line, line + 1), "function, line and variable", rows, res.stderr)
-        hot.os.unlink(program)
+        os.unlink(program)
         rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
         ok(len(rows) == 1 and res.stderr.count(b"no names from 1 file") == 1,
            "a program that is gone is said once", rows, res.stderr)
@@ -93,4 +190,7 @@ def names():
 def main(accept):
     golden_files(accept)
     sums()
+    first()
+    nodes()
+    picture()
     names()

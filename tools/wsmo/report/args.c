@@ -146,6 +146,8 @@ static void check(struct argp_state *state, void *to)
 	if (p->file && rp->out.format != TABLE_HUMAN)
 		usage_error(state, "%s is a picture: leave out --json, --csv and --raw", p->file);
 	check_size(state, rp);
+	if (rp->view->check)
+		rp->view->check(state, rp);
 }
 
 static void reject(struct argp_state *state, const char *arg, void *to __attribute__((unused)))

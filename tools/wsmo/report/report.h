@@ -71,6 +71,7 @@ struct report {
  * @of_processes: shows what only processes with figures of their own have
  * @no_snapshots: skip snapshots, which is much faster
  * @whole:	needs what was observed at other times than --time, too
+ * @check:	NULL, or rejects options that do not go together
  * @begin:	called after the header was read
  * @scan:	NULL, or the recording is read twice and this is called for each
  *		record of the first reading
@@ -88,6 +89,7 @@ struct report_view {
 	bool of_processes;
 	bool no_snapshots;
 	bool whole;
+	void (*check)(struct argp_state *state, const struct report *rp);
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
 	void (*scanned)(struct report *rp);
