@@ -29,7 +29,7 @@ CONTRAST = """(() => {
 		.map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
 	const light = c => rgb(c).reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
 	const back = light(getComputedStyle(document.body).backgroundColor);
-	const all = ["body", ".why", "th", "td", ".u-legend", "h3", "pre", "#tip"];
+	const all = ["body", ".why", "th", "td", ".u-legend", "h3", "pre", "#tip", "#threads th"];
 
 	return all.map(sel => document.querySelector(sel)).filter(e => e).map(e => {
 		const l = light(getComputedStyle(e).color);
@@ -180,6 +180,25 @@ def events(b, path):
        "peaks and their stacks", b.console, text)
 
 
+def touched(b, path, without):
+    b.shape(1200)
+    b.open(without)
+    ok(b.run("document.querySelector('#touched').hidden"), "nothing of who touches memory where nobody knows")
+    b.open(path)
+    area = box(b, "#threads")
+    rows = b.run("""Array.from(document.querySelectorAll("#threads tr"),
+        tr => Array.from(tr.children, x => x.innerText))""")
+    ok(not b.console and area[3] > 100 and rows[0][:2] == ["", "[heap]"] and
+       rows[2] == ["server (4242)", "21.7 %\n32.6 %", "", "", "54.3 %"] and
+       rows[4][3:] == ["2.2 %", "2.2 %"], "threads and objects", b.console, rows)
+    top, bottom, none = b.run("""Array.from(document.querySelectorAll("#threads tr:nth-child(3) div"),
+        x => getComputedStyle(x).backgroundColor).slice(0, 3)""")
+    ok(len({top, bottom, none}) == 3, "in colours", top, bottom, none)
+    text = b.run("document.querySelector('#who').innerText")
+    ok("/nowhere/server+0x1100" in text and "remote" in text and "odd;\\033[31m (4243)" in text,
+       "and the functions", text)
+
+
 def cgroup(b, path):
     b.shape(1200)
     b.open(path)
@@ -262,8 +281,10 @@ def main(_accept):
         used(b, plain)
         limits(b, sizing)
         events(b, stacks)
+        who = page(d, "who.html", samples.who())
+        touched(b, who, plain)
         cgroup(b, page(d, "cgroup.html", samples.cgroup()))
-        shapes(b, (("all sections", plain), ("limits", sizing), ("stacks", stacks)))
+        shapes(b, (("all sections", plain), ("limits", sizing), ("stacks", stacks), ("who", who)))
         with open(plain, "a") as f:
             f.write("<script>nothing.there();</script>")
         b.open(plain)

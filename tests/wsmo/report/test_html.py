@@ -72,6 +72,25 @@ def limits():
     ok(embedded(page(samples.main()))["sizing"] == [], "none of a recording with one window")
 
 
+def touched():
+    """The rows of report who, and its map"""
+    data = embedded(page(samples.who()))
+    rows = [json.loads(x) for x in run("report", "who", "--json", "-i", "-",
+                                       stdin=samples.who()).stdout.splitlines()]
+    code = [x.pop("code") for x in data["who"]]
+    ok(data["who"] == rows and code[0] == "/nowhere/server+0x1100", "who: the rows of report who", data["who"])
+    got = data["touched"]
+    ok([x["name"] for x in got["threads"]] == ["server (4242)", "odd;\x1b[31m (4243)", "x (4251)"] and
+       [x["name"] for x in got["objects"]] ==
+       ["[heap]", "anonymous 0x7f0000000000, with the stack of thread 4243", "unknown"] and
+       [round(x["share"], 3) for x in got["objects"]] == [0.761, 0.217, 0.022], "its threads and objects", got)
+    ok([[round(46 * x) for x in cell] for cell in got["cells"]] ==
+       [[10, 15], [0, 0], [0, 0], [10, 0], [0, 10], [0, 0], [0, 0], [0, 0], [1, 0]] and
+       round(46 * got["max"]) == 15, "its cells", got)
+    data = embedded(page(samples.main()))
+    ok(data["who"] == [] and data["touched"]["cells"] == [], "none of a recording without", data["touched"])
+
+
 def long_recording():
     """What is drawn of 5000 intervals and many series is thinned, and adds up."""
     n = 5000
@@ -110,5 +129,6 @@ def refused():
 def main(_accept):
     content()
     limits()
+    touched()
     long_recording()
     refused()

@@ -5,20 +5,20 @@
  * The page's script draws the JSON in it. Long series are thinned out, so that
  * the size of a page does not grow with the recording.
  */
-#include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "assets.h"
 #include "cli/cli.h"
-#include "cli/text.h"
 #include "libwsmon/names.h"
 #include "report/collect.h"
 #include "report/heatmap/maps.h"
 #include "report/heatmap/view.h"
 #include "report/hot.h"
+#include "put.h"
 #include "sizing.h"
+#include "touched.h"
 
 #define MAPS_MAX	16	/* processes with a map in a page */
 #define MAP_COLUMNS	300
@@ -42,6 +42,7 @@
  * @peaks:	the view peaks
  * @hot:	the view hot
  * @hot_options: its options
+ * @who:	who touched memory
  */
 struct html {
 	struct maps *maps;
@@ -51,6 +52,7 @@ struct html {
 	struct report peaks;
 	struct report hot;
 	struct hot_options hot_options;
+	struct who *who;
 };
 
 static void begin_view(struct report *view, const struct report *rp,
@@ -75,6 +77,7 @@ static void html_begin(struct report *rp)
 	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
 	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
 	h->hot.options = &h->hot_options;
+	h->who = who_new();
 	rp->data = h;
 }
 
@@ -88,6 +91,7 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
+	who_record(h->who, &rp->filter, false, rec);
 }
 
 static void html_scanned(struct report *rp)
@@ -117,43 +121,12 @@ static char *end_view(struct report *view)
 	return text;
 }
 
-/* JSON in a page: nothing in it may look like a tag */
-static void put_safely(const char *json)
-{
-	for (; *json; json++) {
-		if (*json == '<')
-			fputs("\\u003c", stdout);
-		else
-			putchar(*json);
-	}
-}
-
-/* A text of unknown origin as JSON */
-static void put_text(const char *text)
-{
-	size_t size = 4 * strlen(text) + 1;
-	char *utf8 = need(malloc(size));
-	struct json_object *o =
-		need(json_object_new_string(text_utf8(utf8, size, text)));
-
-	put_safely(json_object_to_json_string_ext(o,
-				JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
-	free(utf8);
-}
-
-/* The JSON lines of a view as an array */
+/* The JSON lines of a view */
 static void put_lines(const char *key, struct report *view)
 {
-	char *text = end_view(view), *line, *rest;
-	const char *comma = "";
+	char *text = end_view(view);
 
-	printf("\"%s\":[", key);
-	for (rest = text; (line = strsep(&rest, "\n")) && *line; comma = ",\n") {
-		fputs(comma, stdout);
-		put_safely(line);
-	}
-	puts("],");
+	html_put_lines(key, text);
 	free(text);
 }
 
@@ -193,7 +166,7 @@ static void put_marks(const struct report *rp, const struct events *ev)
 		printf("%s{\"number\":%u,\"t\":%.3f,\"text\":", i ? ",\n" : "",
 		       ev->mark[i].number,
 		       filter_time(&rp->filter, ev->mark[i].time_ns));
-		put_text(ev->mark[i].text);
+		html_put_text(ev->mark[i].text);
 		putchar('}');
 	}
 	puts("],");
@@ -212,7 +185,7 @@ static void put_events(const struct report *rp, struct html *h)
 	put_peaks(rp, ev);
 	put_marks(rp, ev);
 	fputs("\"stacks\":", stdout);
-	put_text(text);
+	html_put_text(text);
 	puts(",");
 	free(text);
 }
@@ -323,7 +296,7 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
 	       b->line, b->lines, class_name(m->ranges.range[b->label].class),
 	       b->bytes, b->fold ? b->gap : 0, m->ranges.range[b->last].end);
-	put_text(heatmap_name(name, m, b));
+	html_put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
 		printf("%s\"%#llx\"", i ? "," : "", heatmap_address(m, b, i));
@@ -380,10 +353,10 @@ static void put_names(const struct html *h)
 	fputs("\"names\":{", stdout);
 	for (i = 0; i < h->kept.names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
-		put_text(name[i].comm);
+		html_put_text(name[i].comm);
 	}
 	fputs("},\"group\":", stdout);
-	put_text(group_name(&h->kept.group, h->kept.names.nr, group));
+	html_put_text(group_name(&h->kept.group, h->kept.names.nr, group));
 	puts("}");
 }
 
@@ -409,11 +382,13 @@ static void html_end(struct report *rp)
 	put_events(rp, h);
 	html_put_sizing(h->curves);
 	put_hot(h);
+	html_put_who(h->who);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
 	       html_uplot_licence, html_uplot_script, html_heatmap_script,
 	       html_script);
 	maps_free(h->maps);
+	who_free(h->who);
 	wsmon_curves_free(h->curves);
 	collect_free(&h->kept);
 	free(h);

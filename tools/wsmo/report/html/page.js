@@ -317,6 +317,41 @@ function hotRegions() {
 	})), 4);
 }
 
+/* Half a cell: a share that was read, or written */
+function half(share, how) {
+	const e = element("div", share >= 0.0005 ? percent(share) : "");
+
+	e.style.setProperty("--half", `var(--${how})`);
+	e.style.setProperty("--level", share ? 100 * Math.sqrt(share / data.touched.max) + "%" : "0%");
+	return e;
+}
+
+function touched() {
+	const { threads, objects, cells } = data.touched, row = (...of) => {
+		const tr = element("tr");
+
+		tr.append(...of);
+		byId("threads").append(tr);
+	};
+	const nodes = data.who.some(r => r.remote);
+
+	byId("touched").hidden = !data.who.length;
+	table("who", [["share", "95 % interval", "reads", "writes", "first", ...nodes ? ["remote"] : [],
+		       "process", "thread", "function", "object"]].concat(data.who.map(r => [
+		percent(r.share), percent(r.low) + " to " + percent(r.high), String(r.reads),
+		String(r.writes), String(r.first), ...nodes ? [percent(r.remote)] : [], who(r.pid),
+		`${r.comm} (${r.tid})`, r.code, r.object || "-"])), 0);
+	row(element("th"), ...objects.map(o => element("th", o.name)));
+	row(element("th"), ...objects.map(o => element("td", percent(o.share))));
+	threads.forEach((t, y) => row(element("th", t.name), ...objects.map((o, x) => {
+		const td = element("td"), [read, written] = cells[y * objects.length + x];
+
+		td.title = `${t.name}, ${o.name}: ${percent(read)} read, ${percent(written)} written`;
+		td.append(half(read, "read"), half(written, "written"));
+		return td;
+	}), element("td", percent(t.share))));
+}
+
 /* What is drawn when it comes near to being seen: boxes, and functions of them */
 const drawings = new Map();
 const watcher = new IntersectionObserver(
@@ -351,6 +386,7 @@ if (data.wss.length && !data.wss.some(s => s.pid))
 tables();
 hot();
 hotRegions();
+touched();
 byId("events").hidden = !data.stacks;
 byId("stacks").textContent = data.stacks;
 sizing();
