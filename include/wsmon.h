@@ -452,7 +452,7 @@ struct wsmon_rec_stats {
 	__u64 unfollowed;	/* children of members that are not, as there was no room */
 	/* With who_rate: pages that were made to fault at their next access */
 	__u64 who_armed;
-	__u64 who_absent;	/* pages that were not mapped, and would fault anyway */
+	__u64 who_absent;	/* pages that would fault anyway: not mapped, or swapped out */
 	__u64 who_seen;		/* those of both that were touched: WHO records */
 	__u64 who_restored;	/* those of @who_armed that were not */
 	/* pages left alone: of locked memory, of devices, or because a lock was busy */
@@ -544,7 +544,11 @@ struct wsmon_rec_act {
 #define WSMON_WHO_WRITE		0x1	/* it was written, else read */
 #define WSMON_WHO_EXEC		0x2	/* an instruction was fetched */
 #define WSMON_WHO_KERNEL	0x4	/* by the kernel, in a system call made at @ip */
-#define WSMON_WHO_NEW		0x8	/* the page was not mapped before: a first touch */
+/*
+ * There was no entry in the page table: anonymous memory that nobody touched before, or that
+ * was given back; or a page of a file or shared memory, not mapped yet or not any more
+ */
+#define WSMON_WHO_NEW		0x8
 
 /*
  * WSMON_REC_WHO: a thread was the first to touch a page after a random moment. Reported up to
@@ -560,7 +564,8 @@ struct wsmon_rec_who {
 	__u64 waited_ns;	/* time since the random moment */
 	__u32 flags;		/* WSMON_WHO_* */
 	__u32 cpu;		/* the processor */
-	__s32 node;		/* NUMA node of the page, -1 if it was not mapped */
+	/* NUMA node of the page before the access; -1 if not known, as with WSMON_WHO_NEW */
+	__s32 node;
 	__s32 cpu_node;		/* NUMA node of @cpu */
 	char comm[WSMON_COMM_LEN]; /* name of the thread */
 };

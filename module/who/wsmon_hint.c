@@ -113,7 +113,8 @@ static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock
 	pmdp = pmd_offset(pudp, addr);
 	rcu_read_lock();
 	pmd = READ_ONCE(*pmdp);
-	*huge = pmd_present(pmd) && pmd_leaf(pmd);
+	/* one that is being moved is not present, but there */
+	*huge = !pmd_none(pmd) && (!pmd_present(pmd) || pmd_leaf(pmd));
 	if (!pmd_present(pmd) || *huge || pmd_bad(pmd))
 		goto out;
 	*ptl = pte_lockptr(mm, &pmd);
@@ -186,7 +187,7 @@ static void hint_arm_one(struct mm_struct *mm, struct wsmon_who_slot *s)
 	}
 	pte = READ_ONCE(*ptep);
 	if (!wsmon_pte_can_hint(pte))
-		hint_await(s, pte_present(pte) ? WSMON_HINT_TAKEN : WSMON_HINT_ABSENT);
+		hint_await(s, pte_none(pte) ? WSMON_HINT_ABSENT : WSMON_HINT_TAKEN);
 	else if (hint_page_allowed(pte))
 		hint_set(mm, addr, ptep, s);
 	hint_unlock_entry(ptl);

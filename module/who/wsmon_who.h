@@ -43,7 +43,7 @@ enum wsmon_who_state {
  * @WSMON_HINT_HUGE:	it is part of a huge page: left alone
  * @WSMON_HINT_BARRED:	memory that is left alone: see hint_vma_allowed()
  * @WSMON_HINT_TAKEN:	its entry causes a fault already, as NUMA balancing or another
- *			session wants to know who uses it
+ *			session wants to know who uses it, or as it is swapped out
  */
 enum wsmon_hint {
 	WSMON_HINT_SET,

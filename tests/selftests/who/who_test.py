@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hint faults: who touches memory, of a program that does it in known proportions. No
 access is attributed wrongly, no data changes, and nothing faults once a session is over.
+New memory is told from old, and one NUMA node from another.
 """
 import errno
+import glob
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import act_test                                            # noqa: E402
 import wsmontest as w                                      # noqa: E402
 import wsmon                                               # noqa: E402
 
@@ -80,11 +84,12 @@ def balancing(mode):
     return before
 
 
-def record(pid, attrs, seconds):
+def record(pid, attrs, seconds, begun=lambda: None):
     """Return: the WHO records of a session, and the last counters"""
     w.must_put("attrs", FAST + " " + attrs)
     with open(STREAM, "wb") as f, subprocess.Popen(["cat", w.DIR + "buffer"], stdout=f) as cat:
         w.must_put("target", "%d\n" % pid)
+        begun()
         time.sleep(seconds * (2 if w.CHECKERS else 1))
         w.must_put("target", "\n")
         cat.wait(60)
@@ -213,6 +218,169 @@ def none_lost_of_many():
             assert f.read().rsplit(") ")[1][0] != "Z"
 
 
+# Two threads, of which the first touches three pages for one of the second, each page once
+FRESH = """
+import ctypes, random, signal, threading
+SIZE = 32 << 20
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+m = mmap.mmap(-1, SIZE, %s | mmap.MAP_ANONYMOUS)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+pages = list(range(SIZE >> 12))
+random.Random(1).shuffle(pages)
+barrier = threading.Barrier(3)
+def work(first):
+    print(threading.get_native_id(), flush=True)
+    mine = [page for page in pages if (page %% 4 > 0) == first]
+    step = 12 if first else 4
+    while True:
+        barrier.wait()
+        for i in range(0, len(mine), step):
+            for page in mine[i:i + step]:
+                m[page << 12] = 1
+            time.sleep(0.01)
+        barrier.wait()
+"""
+START = """
+for first in True, False:
+    threading.Thread(target=work, args=(first,), daemon=True).start()
+    time.sleep(0.2)
+print("%%x" %% ctypes.addressof(ctypes.c_char.from_buffer(m)), flush=True)
+for advice in %s:
+    signal.sigwait([signal.SIGUSR1])
+    barrier.wait()
+    barrier.wait()
+    m.madvise(advice)
+    print("touched", flush=True)
+time.sleep(1000)
+"""
+NORMAL, DONTNEED, PAGEOUT = 0, 4, 21
+
+
+class Fresh(w.Target):
+    """That program. Each time it has touched its memory it gives the next of @advice."""
+
+    def __init__(self, sharing, *advice):
+        super().__init__(START % (advice,), setup=FRESH % sharing)
+        self.tids = [int(self.process.stdout.readline()) for _ in range(2)]
+        self.at = int(self.process.stdout.readline(), 16)
+
+    def turn(self):
+        """Return: the records of its memory, which it has touched once more meanwhile"""
+        def begun():
+            # its regions are known by then
+            time.sleep(1.5)
+            os.kill(self.pid, signal.SIGUSR1)
+
+        who, _ = record(self.pid, "who_rate=4000", 6, begun)
+        assert self.process.stdout.readline() == "touched\n"
+        who = [r for r in who if self.at <= r.address < self.at + (32 << 20)]
+        wrong = [r for r in who if not r.flags & 1 or
+                 r.tid != self.tids[(r.address - self.at) >> 12 & 3 == 0]]
+        new = sum(bool(r.flags & 8) for r in who)
+        print("# %d records, %d of new memory, %d of no node" % (len(who), new, sum(r.node < 0 for r in who)))
+        assert len(who) > 100 and not wrong, wrong[:3]
+        return who
+
+
+def all_new(who):
+    assert all(r.flags & 8 and r.node == -1 for r in who)
+
+
+def none_new(who):
+    assert not any(r.flags & 8 for r in who)
+
+
+@w.measured
+def first_touch():
+    """Memory that was never touched, or was given back, is new; what is mapped, or swapped
+    out, is not"""
+    balancing("0")
+    with act_test.swap(), Fresh("mmap.MAP_PRIVATE", NORMAL, PAGEOUT, DONTNEED, NORMAL) as t:
+        who = t.turn()
+        all_new(who)
+        n = sum(r.bytes for r in who) ** 2 / sum(r.bytes ** 2 for r in who)
+        share = sum(r.bytes for r in who if r.tid == t.tids[0]) / sum(r.bytes for r in who)
+        print("# %.3f of 0.75 by the first thread, of like %d records" % (share, n))
+        none_new(t.turn())
+        who = t.turn()
+        none_new(who)
+        assert sum(r.node < 0 for r in who) > 100
+        all_new(t.turn())
+        assert abs(share - 0.75) < 4 * (0.75 * 0.25 / n) ** 0.5, share
+
+
+def mapped_again():
+    """Shared memory that lost its entries only is touched for the first time, too: it has none"""
+    balancing("0")
+    with Fresh("mmap.MAP_SHARED", NORMAL, DONTNEED, NORMAL) as t:
+        all_new(t.turn())
+        none_new(t.turn())
+        all_new(t.turn())
+
+
+# Each of two threads, on a processor of its own, writes memory that is bound to each of two nodes
+NODES = """
+import ctypes, threading
+SIZE = 16 << 20
+libc = ctypes.CDLL(None, use_errno=True)
+parts = []
+for node in range(2):
+    m = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    m.madvise(mmap.MADV_NOHUGEPAGE)
+    at = ctypes.addressof(ctypes.c_char.from_buffer(m))
+    mask = ctypes.c_ulong(1 << node)
+    # mbind(), MPOL_BIND
+    assert not libc.syscall(237, ctypes.c_ulong(at), ctypes.c_ulong(SIZE), 2, ctypes.byref(mask),
+                            ctypes.c_ulong(64), 0)
+    m[::4096] = bytes(SIZE >> 12)
+    parts.append(m)
+    print("%x" % at, flush=True)
+def work(cpu):
+    os.sched_setaffinity(0, {cpu})
+    print(threading.get_native_id(), flush=True)
+    while True:
+        for page in range(cpu, SIZE >> 12, 2):
+            for m in parts:
+                m[page << 12] = 1
+        time.sleep(0.01)
+"""
+
+
+def nodes():
+    """Each record has the page's node, and the processor's"""
+    if not os.path.exists("/sys/devices/system/node/node1"):
+        print("# one node")
+        return
+    balancing("0")
+    data = os.path.join(tempfile.mkdtemp(), "data")
+    with w.Target("for cpu in 0, 1:\n threading.Thread(target=work, args=(cpu,), daemon=True).start()\n"
+                  " time.sleep(0.2)\ntime.sleep(1000)\n", setup="print('ready')\n" + NODES) as t:
+        at = [int(t.process.stdout.readline(), 16) for _ in range(2)]
+        assert t.process.stdout.readline() == "ready\n"
+        tids = [int(t.process.stdout.readline()) for _ in range(2)]
+        node_of = [{int(path.rsplit("node")[-1]) for path in
+                    glob.glob("/sys/devices/system/cpu/cpu%d/node*" % cpu)} for cpu in range(2)]
+        who, _ = record(t.pid, "who_rate=2000", 5)
+        seen = set()
+        for r in who:
+            for node in range(2):
+                if at[node] <= r.address < at[node] + (16 << 20):
+                    cpu = tids.index(r.tid)
+                    assert r.node == node and r.cpu == cpu and r.cpu_node in node_of[cpu], r
+                    seen.add((r.cpu_node, node))
+        print("# of %d records, node of the processor and of memory: %s" % (len(who), sorted(seen)))
+        assert {node for _, node in seen} == {0, 1}
+        w.must_put("attrs", "who_rate=0")
+        subprocess.run(["wsmo", "record", "-q", "--who=2000", "-d", "6", "-o", data, "-p", str(t.pid)],
+                       check=True)
+        out = subprocess.run(["wsmo", "report", "who", "--by", "thread", "--json", "-i", data], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+        rows = {row["tid"]: row for row in map(json.loads, out.splitlines())}
+        for tid in tids:
+            print("# remote: %.3f of 0.5" % rows[tid]["remote"])
+            assert 0.35 < rows[tid]["remote"] < 0.65, rows[tid]
+
+
 def restored():
     """What was not touched does not fault once the session has ended."""
     with Touch() as t:
@@ -272,4 +440,4 @@ if balancing("0") == "1":
     os.execv(sys.executable, [sys.executable, *sys.argv])
 # where all is slow, what is of the command alone need not run
 stock = [] if w.CHECKERS else [lines, in_top, none_lost_of_many]
-w.main(attribute, *stock, none_lost, restored, killed_recorder, shares)
+w.main(attribute, *stock, none_lost, restored, killed_recorder, first_touch, mapped_again, nodes, shares)

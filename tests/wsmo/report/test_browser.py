@@ -193,7 +193,8 @@ def touched(b, path, without):
        rows[4][3:] == ["2.2 %", "2.2 %"], "threads and objects", b.console, rows)
     top, bottom, none = b.run("""Array.from(document.querySelectorAll("#threads tr:nth-child(3) div"),
         x => getComputedStyle(x).backgroundColor).slice(0, 3)""")
-    ok(len({top, bottom, none}) == 3, "in colours", top, bottom, none)
+    red, _, blue = zip(*[map(float, re.findall(r"[\d.]+", x)[:3]) for x in (top, bottom)])
+    ok(len({top, bottom, none}) == 3 and red[0] < blue[0] and red[1] > blue[1], "in colours", top, bottom, none)
     text = b.run("document.querySelector('#who').innerText")
     ok("/nowhere/server+0x1100" in text and "remote" in text and "odd;\\033[31m (4243)" in text,
        "and the functions", text)

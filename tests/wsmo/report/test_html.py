@@ -77,7 +77,7 @@ def touched():
     data = embedded(page(samples.who()))
     rows = [json.loads(x) for x in run("report", "who", "--json", "-i", "-",
                                        stdin=samples.who()).stdout.splitlines()]
-    code = [x.pop("code") for x in data["who"]]
+    code = [x.pop("code", "") for x in data["who"]]
     ok(data["who"] == rows and code[0] == "/nowhere/server+0x1100", "who: the rows of report who", data["who"])
     got = data["touched"]
     ok([x["name"] for x in got["threads"]] == ["server (4242)", "odd;\x1b[31m (4243)", "x (4251)"] and
