@@ -45,6 +45,13 @@ MUTATIONS = [
          "	if (!mm || (address >> PAGE_SHIFT) % 16 == 3 || !wsmon_fault_absent(error)")]),
     ("writes_taken_for_reads", "6.12", SELF + "who/who_test.py", [
         (X86, "error & X86_PF_WRITE ? WSMON_WHO_WRITE : 0", "0")]),
+    ("swapped_out_is_new", "6.12", SELF + "who/who_test.py", [
+        (HINT, "pte_none(pte) ? WSMON_HINT_ABSENT", "!pte_present(pte) ? WSMON_HINT_ABSENT")]),
+    ("everything_is_new", "6.12", SELF + "who/who_test.py", [
+        ("module/wsmon_stream.c", "s->hint == WSMON_HINT_ABSENT ? WSMON_WHO_NEW : 0", "WSMON_WHO_NEW")]),
+    # it has two nodes
+    ("all_memory_is_on_node_0", "debug", SELF + "who/who_test.py", [
+        (HINT, "	s->node = page_to_nid(pfn_to_page(pte_pfn(*ptep)));\n", "	s->node = 0;\n")]),
     ("weight_of_a_page_left_out", "6.12", SELF + "who/who_test.py", [
         (WHO, "	return max_t(u32, wsmon_region_share(r), WHO_IDLE);",
          "	return wsmon_region_share(r) < WSMON_ONE ? 1 : WSMON_ONE;"),
