@@ -87,6 +87,8 @@ def touched():
     ok([[round(46 * x) for x in cell] for cell in got["cells"]] ==
        [[10, 15], [0, 0], [0, 0], [10, 0], [0, 10], [0, 0], [0, 0], [0, 0], [1, 0]] and
        round(46 * got["max"]) == 15, "its cells", got)
+    nothing = r.header(0) + r.who(1, 7, 7, 4096, 4096, 0) + r.end(SEC)
+    ok(embedded(page(nothing))["touched"]["cells"] == [[0, 0]], "records that stand for nothing")
     data = embedded(page(samples.main()))
     ok(data["who"] == [] and data["touched"]["cells"] == [], "none of a recording without", data["touched"])
 

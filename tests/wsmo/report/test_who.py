@@ -119,7 +119,8 @@ def nodes():
 
     ok(b"REMOTE" in heads(data) and b"NODE" not in heads(data) and
        heads(data, "--by", "node")[5:] == [b"FIRST", b"PID", b"CPU-NODE", b"NODE"] and
-       b"REMOTE" in heads(touches((1, MIB, 0, 0, 0), (1, MIB, 0, -1, 1))),
+       b"REMOTE" in heads(touches((1, MIB, 0, 0, 0), (1, MIB, 0, -1, 1))) and
+       b"REMOTE" in heads(touches((1, MIB, 0, 2**31 - 1, 0))),
        "tables of several nodes", heads(data), heads(data, "--by", "node"))
     ok(b"REMOTE" not in heads(touches((1, MIB, 0, 2, 2), (1, MIB, 0, -1, 2), (1, MIB, 0, 2, -1))),
        "and of one")

@@ -27,6 +27,12 @@ static int compare_shares(const void *x, const void *y)
 	return COMPARE(b->share, a->share) ?: compare_parts(a, b);
 }
 
+/* A broken recording may have records that stand for nothing */
+static double share_of(const struct who *w, double bytes)
+{
+	return w->bytes > 0 ? bytes / w->bytes : 0;
+}
+
 static struct who_part part_of(const struct who_row *row, bool object)
 {
 	struct who_part p = { 0 };
@@ -54,7 +60,7 @@ static size_t make_parts(const struct who *w, bool object, size_t max, struct wh
 		struct who_part key = part_of(&w->row[i], object);
 
 		p = need(sorted_get(&s, &key));
-		p->share += w->row[i].bytes / w->bytes;
+		p->share += share_of(w, w->row[i].bytes);
 	}
 	p = *parts = s.base;
 	if (s.nr)
@@ -89,8 +95,8 @@ void who_map_make(struct who_map *m, const struct who *w, size_t threads, size_t
 		struct who_cell *c = &m->cell[find_part(m->thread, m->threads, row, false) * m->objects +
 					      find_part(m->object, m->objects, row, true)];
 
-		c->read += (row->bytes - row->written) / w->bytes;
-		c->written += row->written / w->bytes;
+		c->read += share_of(w, row->bytes - row->written);
+		c->written += share_of(w, row->written);
 	}
 }
 

@@ -28,7 +28,7 @@
  * @room:	rows there is memory for
  * @too_many:	there were more than SAMPLES_MAX records
  * @squares:	sum of the squares of what they stand for
- * @node:	1 + the first node seen, of processors or memory; or 0
+ * @node:	the first NUMA node seen, of a processor or of memory; -1: none
  * @stats:	the last counters
  */
 struct who_private {
@@ -54,6 +54,7 @@ struct who *who_new(void)
 
 	v->mappings = need(mappings_new());
 	v->calls = calls_new();
+	v->node = -1;
 	v->objects = (struct sorted) {
 		.size = sizeof(char *), .max = OBJECTS_MAX, .compare = compare_strings,
 	};
@@ -117,9 +118,9 @@ static void take_node(struct who *w, __s32 node)
 {
 	if (node < 0)
 		return;
-	if (!w->private->node)
-		w->private->node = node + 1;
-	w->nodes |= w->private->node != node + 1;
+	if (w->private->node < 0)
+		w->private->node = node;
+	w->nodes |= w->private->node != node;
 }
 
 static void take_who(struct who *w, const struct wsmon_rec_who *who)
