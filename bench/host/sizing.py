@@ -48,23 +48,29 @@ def interval(values, text, scale=1):
 
 
 def tables(rows):
-    def line(r):
-        p = r["predicted"]
-        return [r["workload"], mib(r["limit"]), form(p["keeps_us"], "%.1f s", 1e6),
-                interval([p["refaults%s_per_s" % k] for k in ("", "_low", "_high")], "%.0f"),
-                form(refaults(r), "%.0f"), form(ratio(refaults(r), p["refaults_per_s"]), "%.2f"),
-                "-" if r["slowdown"] is None else
-                interval([p["slowdown" + k] for k in ("", "_low", "_high")], "%.2f %%", 0.01),
-                percent(r["slowdown"], 2), form(ratio(r["slowdown"], p["slowdown"]), "%.2f"),
-                percent(r["stalled"], 2)]
     return {"sizing": table(
-        ["workload", "limit, MiB", "keeps", "refaults/s predicted", "measured", "ratio",
-         "slowdown predicted", "measured", "ratio", "PSI"], [line(r) for r in rows])}
+        ["workload", "limit, MiB", "keeps", "predicted", "measured", "ratio"],
+        [[r["workload"], mib(r["limit"]), form(r["predicted"]["keeps_us"], "%.1f s", 1e6),
+          interval([r["predicted"]["refaults%s_per_s" % k] for k in ("", "_low", "_high")], "%.0f"),
+          form(refaults(r), "%.0f"), form(ratio(refaults(r), r["predicted"]["refaults_per_s"]), "%.2f")]
+         for r in rows])}
+
+
+def slowdowns(rows):
+    """Of programs that are asked; patterns wait for nobody"""
+    return table(
+        ["workload", "limit, MiB", "slowdown predicted", "measured", "ratio", "waited, by PSI"],
+        [[r["workload"], mib(r["limit"]),
+          interval([r["predicted"]["slowdown" + k] for k in ("", "_low", "_high")], "%.2f %%", 0.01),
+          percent(r["slowdown"], 2), form(ratio(r["slowdown"], r["predicted"]["slowdown"]), "%.2f"),
+          percent(r["stalled"], 2)] for r in rows if r["slowdown"] is not None])
 
 
 def notes(rows):
     texts = ["Reclaim: %s." % ("multi-generational LRU" if rows[0]["multi_gen"] else
                                "active and inactive lists")]
+    if any(run["slowdown"] is not None for run in rows):
+        texts.append(slowdowns(rows))
     return texts + ["%s at %s MiB: killed %d times, the load %.0f %% behind" % (
         run["workload"], mib(run["limit"]), run["killed"], 100 * run["late"])
         for run in rows if run["killed"] or run["late"] > 0.05]
