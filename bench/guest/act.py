@@ -31,6 +31,12 @@ def cpu_s(pid):
     return sum(map(int, fields(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def waited_s():
+    """For how long tasks of the system have waited for memory"""
+    with open("/proc/pressure/memory") as f:
+        return int(f.readline().rsplit("=", 1)[1]) / 1e6
+
+
 def huge(pid):
     with open("/proc/%d/smaps_rollup" % pid) as f:
         return sum(int(line.split()[1]) << 10 for line in f if line.startswith("AnonHugePages"))
@@ -57,11 +63,12 @@ class Nothing:
 
 
 class Wsmo:
-    """wsmo act with a preset, all else at its defaults."""
+    """wsmo act with a preset, all else at its defaults, or with more options."""
 
-    def __init__(self, pid, preset):
+    def __init__(self, pid, preset, *more):
         self.log = tempfile.TemporaryFile("w+")
-        self.p = subprocess.Popen(["wsmo", "act", "-s", preset, "-p", str(pid), "--json"],
+        self.p = subprocess.Popen(["wsmo", "act", "-s", preset, "-p", str(pid), "--json",
+                                   *more],
                                   stdout=self.log, stderr=subprocess.PIPE, text=True)
         self.cpu_s = 0
 
@@ -74,16 +81,17 @@ class Wsmo:
         self.p.send_signal(2)
         err = self.p.communicate()[1]
         self.log.seek(0)
-        rules = [json.loads(line) for line in self.log]
-        return {"cpu_s": self.cpu_s, "rules": rules,
+        lines = [json.loads(line) for line in self.log]
+        return {"cpu_s": self.cpu_s, "rules": [x for x in lines if x["type"] == "rule"],
+                "goals": [x for x in lines if x["type"] == "goal"],
                 "pauses": err.count("backing off")}
 
 
 class Damon:
-    """DAMON's schemes with the same rules and quotas."""
+    """DAMON's schemes with the same rules and quotas, or its quota goal, too."""
 
-    def __init__(self, pid, preset):
-        self.s = damon.Schemes(pid, preset)
+    def __init__(self, pid, preset, psi_us=None):
+        self.s = damon.Schemes(pid, preset, psi_us=psi_us)
         self.cpu_s, self.applied = 0, None
 
     def look(self):
@@ -100,7 +108,12 @@ class Damon:
         return {"cpu_s": self.cpu_s, "applied": self.applied}
 
 
-ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon}
+# both are to have tasks wait for memory for this share of the time
+PRESSURE = 0.005
+ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon,
+          "wsmo-goal": lambda pid, preset: Wsmo(pid, preset, "--goal",
+                                                "pressure=%g%%" % (100 * PRESSURE)),
+          "damon-goal": lambda pid, preset: Damon(pid, preset, round(PRESSURE * 10**6))}
 
 
 class Process:
@@ -143,7 +156,7 @@ class Synthetic(Process):
 
 class Redis(Process):
     """40,000 values of 4 KiB, asked for by Zipf's law: a fixed number of requests."""
-    KEYS, REQUESTS, BATCH = 40000, 60000, 20
+    KEYS, SECONDS, BATCH = 40000, 40, 20
 
     def __init__(self):
         self.p = subprocess.Popen(redis_load.server(TMP), stdout=subprocess.DEVNULL)
@@ -153,12 +166,12 @@ class Redis(Process):
         rng = random.Random(1)
         rng.shuffle(ranks)
         weights = [1 / (i + 1) ** 1.1 for i in range(self.KEYS)]
-        self.choice = rng.choices(ranks, weights, k=self.REQUESTS)
+        self.choice = rng.choices(ranks, weights, k=1500 * self.SECONDS)
 
     def work(self):
         """An even load: what it costs shows in redis' CPU time and in the delays."""
-        began, delays, seconds = time.monotonic(), [], 40
-        batches = self.REQUESTS // self.BATCH
+        began, delays, seconds = time.monotonic(), [], self.SECONDS
+        batches = len(self.choice) // self.BATCH
         for b in range(batches):
             due = began + seconds * b / batches
             time.sleep(max(due - time.monotonic(), 0))
@@ -167,6 +180,11 @@ class Redis(Process):
             delays.append(time.monotonic() - sent)
         delays.sort()
         return {"delay_s": sum(delays) / len(delays), "p99_s": delays[len(delays) * 99 // 100]}
+
+
+class RedisLong(Redis):
+    """Long enough that the ten seconds in which nothing is old enough weigh little."""
+    SECONDS = 90
 
 
 class Compile(Process):
@@ -210,7 +228,8 @@ class Sparse(Process):
         return {}
 
 
-WORKLOADS = {"synthetic": Synthetic, "redis": Redis, "compile": Compile, "sparse": Sparse}
+WORKLOADS = {"synthetic": Synthetic, "redis": Redis, "redis-long": RedisLong,
+             "compile": Compile, "sparse": Sparse}
 
 
 class Watch(threading.Thread):
@@ -245,13 +264,13 @@ def run(case, workload, actor, preset):
     write(THP + "enabled", "always" if actor == "always" else
           "madvise" if preset == "thp" and actor in ("wsmo", "damon") else "never")
     job = WORKLOADS[workload]()
-    before = {name: vmstat(name) for name in ("pswpin", "pswpout")}
+    before, waited = {name: vmstat(name) for name in ("pswpin", "pswpout")}, waited_s()
     by = ACTORS[actor](job.pid, preset)
     watch, began = Watch(job.pid, by), time.monotonic()
     try:
         found = job.work()
         took = time.monotonic() - began
-        found.update(watch.result())
+        found.update(watch.result(), pressure=(waited_s() - waited) / took)
     finally:
         found_by = by.stop()
         job.kill()

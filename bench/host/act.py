@@ -2,14 +2,21 @@
 """wsmo act and DAMON's schemes on the same workloads.
 
 Each workload runs by itself, under wsmo act, and under DAMON's schemes with the same
-rules and quotas, in turn, with swap on zram. A guest for each case.
+rules and quotas, in turn, with swap on zram. A guest for each case. Of the case "goals",
+both also with a goal for the memory pressure, on the newest kernel. --icount makes times
+those of instructions: a quiet guest on a busy host.
 """
 from host.lib import MIB, at_least, form, median, mib, one_of, percent, table
 
 NEED = ("redis-server", "gcc")
 KEY = ("case", "actor")
 RECLAIM = {"none": "by itself", "wsmo": "wsmo act", "damon": "DAMON"}
+GOALS = {"none": "by itself", "wsmo": "wsmo act", "wsmo-goal": "wsmo act --goal pressure=0.5%",
+         "damon": "DAMON", "damon-goal": "DAMON, some_mem_psi_us 5000"}
 HUGE = {"never": "never", "always": "always", "wsmo": "wsmo act", "damon": "DAMON"}
+ICOUNT = "-icount shift=0,sleep=off -smp 1,sockets=1"
+# on the newest kernel
+NEWEST = ("goals",)
 # name: workload, preset, who acts
 CASES = {
     "synthetic": ("synthetic", "reclaim", {who: RECLAIM[who] for who in ("wsmo", "damon")}),
@@ -17,6 +24,7 @@ CASES = {
     "compile": ("compile", "reclaim", RECLAIM),
     "sparse": ("sparse", "thp", HUGE),
     "redis-thp": ("redis", "thp", HUGE),
+    "goals": ("redis-long", "reclaim", GOALS),
 }
 TITLES = {"redis": "redis-server", "compile": "a compiler"}
 
@@ -25,14 +33,17 @@ def options(parser):
     parser.epilog = "Cases: " + " ".join(CASES)
     parser.add_argument("cases", nargs="*", metavar="CASE", type=one_of(CASES), help="only these (all)")
     parser.add_argument("--rounds", type=at_least(1), default=3, metavar="N", help="of each (3)")
-    parser.add_argument("--by", metavar="WHO", choices={*RECLAIM, *HUGE}, help="only this one acts")
+    parser.add_argument("--icount", action="store_true", help="one processor, 1 ns for each instruction")
+    parser.add_argument("--by", metavar="WHO", action="append",
+                        choices={*RECLAIM, *HUGE, *GOALS}, help="only this one acts")
 
 
 def measure(args, run):
+    env = {"WSMON_QEMU": ICOUNT} if args.icount else {}
     return [row for case in args.cases or CASES for row in run.guest(
         {"case": case, "workload": CASES[case][0], "preset": CASES[case][1],
-         "actors": [a for a in CASES[case][2] if args.by in (None, a)], "rounds": args.rounds},
-        timeout=3600)]
+         "actors": [a for a in CASES[case][2] if a in (args.by or CASES[case][2])],
+         "rounds": args.rounds}, kernel="newest" if case in NEWEST else "6.12", timeout=7200, **env)]
 
 
 def medians(rows, case):
@@ -46,7 +57,8 @@ def medians(rows, case):
                 "rss": form(m["rss"], "%.1f MiB", MIB), "end": form(m["rss_end"], "%.1f MiB", MIB),
                 "runtime": form(m["runtime_s"], "%.1f s"), "work": form(m["cpu_work_s"], "%.1f s"),
                 "huge": form(m["huge_end"], "%.0f MiB", MIB), "in": "%d" % m["pswpin"],
-                "cpu": percent((m.get("cpu_s") or 0) / m["runtime_s"])}, m
+                "cpu": percent((m.get("cpu_s") or 0) / m["runtime_s"]),
+                "delay": form(m.get("delay_s"), "%.2f ms", 1e-3)}, m
 
 
 def synthetic(rows):
@@ -66,10 +78,21 @@ def reclaim(rows):
             saved = 1 - m["rss"] / alone if alone and actor != "none" else None
             lines.append([title, name, text["rss"], "" if saved is None else percent(saved),
                           text["runtime"], text["work"], text["in"],
-                          "" if m.get("delay_s") is None else form(m["delay_s"], "%.2f ms", 1e-3)])
+                          "" if m.get("delay_s") is None else text["delay"]])
             title = ""
     return table(["", "", "RSS, mean", "saved", "runtime", "its CPU time", "pages back from swap",
                   "an answer takes"], lines)
+
+
+def goals(rows):
+    found = list(medians(rows, "goals"))
+    alone = found[0][3]
+    return table(["", "RSS, mean", "saved", "at the end", "an answer takes", "later", "redis' CPU time",
+                  "pages back from swap", "pressure", "CPU"],
+                 [[name, text["rss"], *(percent(1 - m[key] / alone[key]) for key in ("rss", "rss_end")),
+                   text["delay"], percent(m["delay_s"] / alone["delay_s"] - 1, 1),
+                   percent(m["cpu_work_s"] / alone["cpu_work_s"] - 1, 1, "+"), text["in"],
+                   percent(m["pressure"], 2), text["cpu"]] for _, name, text, m in found])
 
 
 def huge(rows, case):
@@ -91,8 +114,10 @@ def tables(rows):
 
 
 def notes(rows):
-    redis = [row for row in rows if row["workload"] == "redis"]
+    redis = [row for row in rows if row["workload"] in ("redis", "redis-long")]
     thp = [huge(rows, "redis-thp")] if any(row["case"] == "redis-thp" for row in rows) else []
+    if {row["actor"] for row in rows if row["case"] == "goals"} > {"none"}:
+        thp.append(goals(rows))
     return thp + ["%s, %s: answers took %.2f ms in the mean, %.2f ms at the 99th percentile; "
                   "swapped out %s MiB" % (row["case"], row["actor"], 1e3 * row["delay_s"],
                                           1e3 * row["p99_s"], mib(row["pswpout"] * 4096))

@@ -107,9 +107,13 @@ class Damon(Kdamond):
 
 
 class Schemes(Kdamond):
-    """Acts on a process from now on, with the rules of a preset of wsmo act and its quotas."""
+    """Acts on a process from now on, with the rules of a preset of wsmo act and its quotas.
 
-    def __init__(self, pid, preset, bytes_per_s=256 << 20, cpu_ms=500):
+    psi_us: its quota goal, microseconds a second that tasks are to wait for memory. What is
+    oldest goes first then, as with wsmo act.
+    """
+
+    def __init__(self, pid, preset, bytes_per_s=256 << 20, cpu_ms=500, psi_us=None):
         super().__init__([pid], AGGR_US)
         out = subprocess.run(["wsmo", "act", "--scheme", preset, "--show", "--json"], check=True,
                              stdout=subprocess.PIPE, text=True).stdout
@@ -129,6 +133,11 @@ class Schemes(Kdamond):
             _put(scheme + "quotas/bytes", bytes_per_s)
             _put(scheme + "quotas/ms", cpu_ms)
             _put(scheme + "quotas/reset_interval_ms", 1000)
+            if psi_us:
+                _put(scheme + "quotas/weights/age_permil", 1000)
+                _put(scheme + "quotas/goals/nr_goals", 1)
+                _put(scheme + "quotas/goals/0/target_metric", "some_mem_psi_us")
+                _put(scheme + "quotas/goals/0/target_value", psi_us)
             self.schemes.append(scheme)
         self.start()
 
