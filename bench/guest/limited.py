@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from guest import redis_load
+import redis_load
 from guest.machine import PAGE, read, write
 
 CGROUPS = "/tmp/cgroup"
@@ -181,7 +181,7 @@ BEGIN {
 
 class Git(Lines):
     """git cat-file --batch, of blobs of 3 KiB in one pack, which it maps: pages of a file"""
-    KEYS = 10000
+    KEYS = 6000
 
     def __init__(self, tmp):
         repository = os.path.join(SLOW_FS, "repository")
@@ -189,7 +189,7 @@ class Git(Lines):
         marks, rng = os.path.join(tmp, "marks"), random.Random(2)
         blobs = b"".join(b"blob\nmark :%d\ndata 3000\n%s\n" % (i + 1, rng.randbytes(3000))
                          for i in range(self.KEYS))
-        subprocess.run(["git", "-C", repository, "fast-import", "--quiet", "--export-marks=" + marks],
+        subprocess.run(["git", "-C", repository, "-c", "core.compression=0", "fast-import", "--quiet", "--export-marks=" + marks],
                        input=blobs, check=True)
         self.ids = [line.split()[1] for line in read(marks).splitlines()]
         # the pages are to be charged to the cgroup of who maps them
@@ -198,7 +198,8 @@ class Git(Lines):
         super().__init__("git", "git", "-C", repository, "cat-file", "--batch")
 
     def begin(self):
-        self.ask(range(self.KEYS))
+        for key in range(self.KEYS):
+            self.ask([key])
 
     def line(self, key):
         return self.ids[key]
