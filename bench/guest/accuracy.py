@@ -60,7 +60,7 @@ def with_wsmon(job, path, todo, windows, seed, *more):
     settle = todo["settle"] + (2 * max(windows) if max(windows) > 1 else 0)
     interval = "%dms" % t
     # as much for an interval as one of the default length has
-    cpu = "%.1f%%" % min(100, 3 * todo["max_regions"] // 2 / t)
+    cpu = "%.1f%%" % max(0.1, min(100, 3 * todo["max_regions"] // 2 / t))
     machine.record(path, "%dms" % ((settle + todo["count"]) * t + t // 2), job.pids,
                    "--sample", "%dms" % (t // 10), "--aggr", interval, "--update", interval,
                    "--window", ",".join("%dms" % (window * t) for window in windows), "--seed", str(seed),
@@ -187,11 +187,15 @@ def find_block(target, todo, tmp):
         json.dump(rows, f)
 
 
-def main(todo):
-    # so that huge pages of all kinds can be had, and no small ones become huge
+def prepare():
+    """Huge pages of all kinds can be had, and no small ones become huge"""
     machine.write("/proc/sys/vm/nr_hugepages", "32")
     machine.write(machine.THP + "shmem_enabled", "advise")
     machine.no_khugepaged()
+
+
+def main(todo):
+    prepare()
     w.load()
     for one in (*patterns.PATTERNS, *patterns.FINDS):
         if one.key not in todo["keys"]:

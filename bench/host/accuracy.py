@@ -19,8 +19,8 @@ import statistics
 import time
 
 from guest import patterns
-from host import accuracy_judge
 from host.lib import OUT, at_least, form, mib, one_of, percent, say, table
+from judge import accuracy as judgement
 
 NEED = ()
 KEY = ("key", "window_ms")
@@ -73,7 +73,7 @@ def judge(key, keep):
         rows = [{"key": key, "title": pattern.title, "limit": pattern.limit,
                  **{m: [run[m] for run in runs] for m in ("wsmon", "damon")}}]
     else:
-        rows = accuracy_judge.judge(pattern, directory)
+        rows = judgement.judge(pattern, directory)
     if not keep:
         shutil.rmtree(directory)
     return rows

@@ -15,8 +15,8 @@ import shutil
 import statistics
 
 from guest import patterns
-from host import accuracy_judge
 from host.lib import OUT, at_least, one_of, percent, say, table
+from judge import accuracy as judgement
 
 NEED = ()
 KEY = ("key", "precision")
@@ -46,14 +46,14 @@ def judge(key, aggr_ms):
     with open(os.path.join(directory, "meta.json")) as f:
         meta = json.load(f)
     for precision in PRECISIONS:
-        runs = [accuracy_judge.Recording(directory, run, aggr_ms).read() for run in meta
+        runs = [judgement.Recording(directory, run, aggr_ms).read() for run in meta
                 if run["precision"] == precision]
         cases = [case for run in runs for case in run.cases(pattern.cls, aggr_ms) if case.true]
         cpu, regions = zip(*map(spent, runs))
         rows.append({"key": key, "precision": precision, "cases": len(cases),
                      "cpu": statistics.median(cpu), "regions": statistics.median(regions),
                      "error": statistics.median(abs(c.reported / c.true - 1) for c in cases),
-                     **accuracy_judge.intervals(cases)})
+                     **judgement.intervals(cases)})
     return rows
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import witness
 import wsmon
-from host import regionmap
 from host.lib import TOP, median
+from judge import regionmap
 from peers import damon
 
 WSMO = os.path.join(TOP, "out/bin/wsmo")
@@ -46,8 +46,12 @@ class Truth(witness.Truth):
         self.first_window, self.known = first_window, {}
 
     def at(self, t, window):
-        """The working set at a time and its bounds; None where it is not known."""
-        pair = self.around(t, None if window == self.first_window else window)
+        """The working set at a time and its bounds; None where it is not known.
+
+        A truth of one window alone is that of all windows: what is used does not change.
+        """
+        first = window == self.first_window or not self.windows
+        pair = self.around(t, None if first else window)
         if not pair or pair[1][0] - pair[0][0] > STUCK:
             return None
         (t0, b0), (t1, b1) = pair
@@ -63,11 +67,11 @@ class Truth(witness.Truth):
 class Run:
     """One measurement of one method, as read from its files."""
 
-    def __init__(self, directory, run, aggr_ms):
+    def __init__(self, directory, run, aggr_ms, first_window=None):
         self.__dict__.update(run)
         self.path = os.path.join(directory, self.file)
         self.aggr_ns = aggr_ms * 1000000
-        self.truths = [Truth(os.path.join(directory, self.truth) + child, aggr_ms)
+        self.truths = [Truth(os.path.join(directory, self.truth) + child, first_window or aggr_ms)
                        for child in ("", ".child")[:len(self.pids)]]
         self.ranges = [truth.facts["range"] for truth in self.truths]
 
