@@ -48,7 +48,7 @@ def wsmon_cost(pid, samples, seconds):
 
 def damon_cost(pid, samples, seconds):
     """The same of kdamond, for each region it checked: clears and looks once"""
-    d = damon.Damon([pid], 2000000, 2000000, samples)
+    d = damon.Damon([pid], 2000000, 2000000, (samples, samples))
     try:
         d.read(4.2)
         cpu = d.cpu_ns()

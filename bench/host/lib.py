@@ -9,6 +9,7 @@ A bench is a module in this folder with a docstring that is its help, and
     measure(args, run)  returns rows, dicts of what was measured
     tables(rows)      returns {block of RESULTS.md: table in Markdown}
     notes(rows)       returns what else is worth printing, a list of texts
+    PICTURE, draw(rows, path)   only if there is one: its name, and what draws it
 
 The guest's part of NAME is ../guest/NAME.py.
 """
@@ -25,9 +26,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(TOP, "out/bench")
 sys.path += [os.path.join(TOP, d) for d in
              ("contrib", "tests/selftests", "tests/workloads", "tests/lib")]
-NAMES = ("accuracy", "act", "alloc", "budget", "cgroups", "children", "fleet", "foundation",
-         "groups", "independence", "kernels", "many", "oracle", "overhead", "peaks", "price",
-         "report", "services", "sizing", "stages", "who", "windows")
+NAMES = ("accuracy", "act", "alloc", "budget", "cases", "cgroups", "children", "curves", "fleet",
+         "foundation", "groups", "independence", "kernels", "many", "oracle", "overhead", "peaks",
+         "price", "report", "services", "sizing", "stages", "who", "windows")
 MIB = 1 << 20
 
 
@@ -42,11 +43,11 @@ class Run:
         self.name, self.kernels, self.status, self.rows = name, [], 0, []
         self.command = " ".join(["bench/run", *sys.argv[1:]])
 
-    def guest(self, todo, kernel="6.12", mem="4G", timeout=3600, tree=TOP, **env):
+    def guest(self, todo, kernel="6.12", mem="4G", cpus=2, timeout=3600, tree=TOP, **env):
         """Boot a guest for ../guest/NAME.py; yield the rows that it prints"""
         guest = subprocess.Popen(
-            [os.path.join(tree, "tests/vm/run"), "--kernel", kernel, "--mem", mem, "--timeout",
-             str(timeout), "--", "/usr/bin/python3", "bench/run", "--guest", self.name,
+            [os.path.join(tree, "tests/vm/run"), "--kernel", kernel, "--mem", mem, "--cpus",
+             str(cpus), "--timeout", str(timeout), "--", "/usr/bin/python3", "bench/run", "--guest", self.name,
              json.dumps(todo)], cwd=tree, env={**os.environ, **env}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, text=True)
         try:

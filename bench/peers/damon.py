@@ -15,6 +15,8 @@ EVENT = TRACING + "events/damon/damon_aggregated/enable"
 AGGR_US = 100000		# the default
 CHECKS = 20			# samplings an aggregation interval, at the defaults, too
 FOREVER = (1 << 32) - 1
+# 4 % of the accesses that there could be are to be seen, in three aggregation intervals
+GOAL = {"access_bp": 400, "aggrs": 3, "max_sample_us": 10000000, "min_sample_us": 5000}
 LINE = re.compile(r"(\d+)\.(\d+): damon_aggregated: target_id=(\d+) nr_regions=(\d+) "
                   r"(\d+)-(\d+): (\d+) (\d+)")
 
@@ -59,14 +61,18 @@ class Kdamond:
 class Damon(Kdamond):
     """Monitors processes from now on."""
 
-    def __init__(self, pids, aggr_us=AGGR_US, update_us=1000000, regions=None):
+    def __init__(self, pids, aggr_us=AGGR_US, update_us=1000000, regions=None, tuned=False):
+        """@regions: at least and at most; @tuned: by itself, to the goal that its authors name"""
         super().__init__(pids, aggr_us)
         attrs = self.context + "monitoring_attrs/"
-        _put(attrs + "intervals/update_us", update_us)
+        self.intervals = attrs + "intervals/"
+        _put(self.intervals + "update_us", update_us)
         if regions:
             # the larger first: min may not be above max at any moment
-            _put(attrs + "nr_regions/max", regions)
-            _put(attrs + "nr_regions/min", regions)
+            _put(attrs + "nr_regions/max", regions[1])
+            _put(attrs + "nr_regions/min", regions[0])
+        for name, value in GOAL.items() if tuned else ():
+            _put(self.intervals + "intervals_goal/" + name, value)
         _put(TRACING + "trace_clock", "mono")
         # else the scheduler is patched whenever a tracepoint is enabled: a needless
         # cost, and under QEMU now and then a crash
@@ -79,6 +85,15 @@ class Damon(Kdamond):
     def cpu(self):
         """Share of one CPU its thread took so far."""
         return (self.cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
+
+    def tuned(self):
+        """The sampling and the aggregation interval in force, us"""
+        _put(self.dir + "state", "update_tuned_intervals")
+        found = []
+        for name in ("sample_us", "aggr_us"):
+            with open(self.intervals + name) as f:
+                found.append(int(f.read()))
+        return found
 
     def read(self, seconds):
         """What it says in the next seconds, as text."""
