@@ -27,14 +27,14 @@ GIB = 1 << 30
 FOUND, HALF = 0.9, damon.CHECKS // 2
 
 
-def vast(key, size, hot, seconds=40):
+def vast(key, size, hot, seconds=30):
     return {"key": key, "command": ["vast", str(size), str(hot)], "seconds": seconds,
-            "tuning": 80, "options": [], "hot": hot, "percent": None}
+            "tuning": 60, "options": [], "hot": hot, "percent": None}
 
 
 def turns(key, count, size, hold_ms=2000, pages="small", most=0.2):
     return {"key": key, "command": ["turns", str(count), str(size), str(hold_ms), pages],
-            "seconds": 6 * hold_ms // 1000, "tuning": 40, "hot": size, "percent": most,
+            "seconds": 6 * hold_ms // 1000, "tuning": 30, "hot": size, "percent": most,
             "options": ["--sample", "10ms", "--aggr", "100ms", "--update", "1s", "--window", "100ms"]}
 
 

@@ -138,7 +138,7 @@ def curve_table(rows, monitor):
     names = [n for n, s in SETTINGS.items() if s["monitor"] == monitor]
 
     def cell(row):
-        return "-" if row is None else "%s (%s)" % (percent(row["error"], 1), percent(row["cpu"], 2))
+        return "-" if row is None else "%s (%s)" % (percent(row["error"], 1), percent(row["cpu"], 3))
 
     return table(["pages touched", *(n.removeprefix(monitor + ", ") for n in names)],
                  [[KNOWN[key].title, *(cell(own.get(n)) for n in names)]
@@ -165,9 +165,9 @@ def verdict_table(rows):
             continue
         tuned, cheap, good = beside(own)
         lines.append([KNOWN[key].title, "%.1f s" % (tuned["window_ms"] / 1000),
-                      percent(tuned["cpu"], 2), percent(tuned["signed"], 1, "+"),
+                      percent(tuned["cpu"], 3), percent(tuned["signed"], 1, "+"),
                       "%s (%s)" % (percent(cheap["error"], 1), cheap["setting"]) if cheap else "-",
-                      "%s (%s)" % (percent(good["cpu"], 2), good["setting"]) if good else "-"])
+                      "%s (%s)" % (percent(good["cpu"], 3), good["setting"]) if good else "-"])
     return table(["pages touched", "DAMON chose", "its CPU", "its error", "wsmon's for no more CPU",
                   "CPU of wsmon for no more error"], lines)
 

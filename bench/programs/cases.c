@@ -8,7 +8,7 @@
  * vast: HOT bytes are accessed among BYTES, in huge pages; one file of at most 2 GiB is mapped
  * as often as it takes, so that terabytes need only their page tables (Telescope's cases).
  *
- * Touches every 20 ms. Says "ready START END HOT_START HOT_END"; runs until a signal.
+ * Touches every 50 ms. Says "ready START END HOT_START HOT_END"; runs until a signal.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -23,7 +23,7 @@
 
 #define HUGE_PAGE	(2UL << 20)
 #define FILE_BYTES	(2UL << 30)
-#define PERIOD_NS	20000000L
+#define PERIOD_NS	50000000L
 #define NSEC_PER_SEC	1000000000L
 
 static char *reserve(size_t bytes)
