@@ -206,7 +206,7 @@ def draw(rows, path):
     script = ["set encoding utf8", "set terminal png size %d,%d font 'Sans,9'" % (
         240 * across, 190 * down), "set output '%s'" % path.replace("'", "''"),
         "set multiplot layout %d,%d" % (down, across),
-        "set logscale xy", "set xrange [0.008:20]", "set yrange [0.07:2000]",
+        "set logscale xy", "set xrange [0.002:20]", "set yrange [0.07:2000]",
         "set format x '%g'", "set format y '%g'", "set grid lc rgb '#d0d0d0' lt 1",
         "set border 3", "set tics nomirror font ',8'", "unset key",
         "set lmargin 6", "set rmargin 1", "set tmargin 1.8", "set bmargin 2"]

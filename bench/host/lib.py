@@ -18,6 +18,7 @@ import datetime
 import importlib
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -41,7 +42,7 @@ class Run:
 
     def __init__(self, name):
         self.name, self.kernels, self.status, self.rows = name, [], 0, []
-        self.command = " ".join(["bench/run", *sys.argv[1:]])
+        self.command = shlex.join(["bench/run", *sys.argv[1:]])
 
     def guest(self, todo, kernel="6.12", mem="4G", cpus=2, timeout=3600, tree=TOP, **env):
         """Boot a guest for ../guest/NAME.py; yield the rows that it prints"""

@@ -17,8 +17,8 @@ def results(tmp, page, runs):
     for name, run in runs.items():
         tmp.write(name + ".json", json.dumps(run).encode())
     path = tmp.write("page.md", page.encode())
-    done = subprocess.run([os.path.join(TOP, "bench/results"), "--runs", tmp.name, "--page", path],
-                          stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([os.path.join(TOP, "bench/results"), "--runs", tmp.name, "--page", path,
+                           "--pictures", tmp.name], stderr=subprocess.PIPE, text=True)
     return done.returncode, tmp.read("page.md").decode(), done.stderr
 
 
@@ -45,6 +45,10 @@ def main(accept):
         other = [name for name in old if cells(new.get(name, "|")) != cells(old[name])]
         ok(not other, "bench/results: a table keeps its columns",
            *["%s: %s, not %s" % (n, cells(new.get(n, "|")), cells(old[n])) for n in other])
+        with open(tmp.path("price.png"), "rb") as f:
+            head = f.read(24)
+        ok(head[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(head[16:20], "big") == 960,
+           "bench/results: draws the picture of a run", head)
         golden("bench.md", "\n\n".join(new.values()).encode() + b"\n", accept, status == 0, err)
 
         part = {"overhead": dict(runs["overhead"], rows=runs["overhead"]["rows"][:1])}
