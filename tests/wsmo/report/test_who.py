@@ -38,6 +38,30 @@ def recording(*seen):
     return out + r.end(T0 + SEC)
 
 
+def drawn(draws):
+    """Records of threads, those of a draw a few milliseconds apart"""
+    out = r.header(T0) + r.target(T0, PID, b"x")
+    for i, draw in enumerate(draws):
+        for j, tid in enumerate(draw):
+            out += r.who(T0 + (i + 1) * 10**8 + j * 10**6, PID, tid, 1 << 30, 1 << 20, MIB, 0, b"t%d" % tid,
+                         waited_ns=(j + 1) * 10**6)
+    return out + r.end(T0 + 100 * SEC)
+
+
+def near(row, p, total, draws, records, differ=True):
+    """Is a row's share @p, in the interval of a sum whose variance is @records over records,
+    and over draws @differ? True: the same; None: that does not count"""
+    if differ is not None:
+        differ = records if differ is True else differ
+        free = draws + 1
+        records = (differ * draws + 2 * records) / free * \
+            (1 + (1.96**2 + 1) / (2 * free))
+    n, z = p * (1 - p) * total**2 / records, 1.96
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    return row["share"] == p and abs(row["low"] - middle + half) + abs(row["high"] - middle - half) < 1e-5
+
+
 def sums():
     rows, _ = who(recording((1, 1, 1, MIB, 0), (1, 1, 1, MIB, 1), (2, 1, 1, 2 * MIB, 1),
                             (2, 2, 1, 4 * MIB, 0)))
@@ -47,16 +71,23 @@ def sums():
        [(0.5, 1, 0, 2), (0.25, 1, 1, 1), (0.25, 0, 1, 2)], "shares are of what records stand for", rows)
     many = recording(*[(1 + (i % 4 == 0), 1, 1, MIB, 0) for i in range(400)])
     rows, _ = who(many)
-    ok(rows[1]["share"] == 0.25 and abs(rows[1]["low"] - 0.2101) < 0.0002 and
-       abs(rows[1]["high"] - 0.2947) < 0.0002, "Wilson's interval", rows)
-    # 100 that count ten times as much as 300 others: as good as 123 equal ones
-    uneven = recording(*[(1 + (i % 4 == 0), 1, 1, 10 * MIB if i % 4 else MIB, 0)
-                         for i in range(400)])
-    wide, _ = who(uneven)
-    even = recording(*[(1, 1, 1, MIB, 0)] * 300)
-    narrow, _ = who(even)
-    ok(wide[0]["high"] - wide[0]["low"] > 0.01 and narrow[0]["high"] == 1 and
-       narrow[0]["low"] < 0.99, "no certainty from few", wide, narrow)
+    ok(near(rows[1], 0.25, 400, 400, 75), "Wilson's interval", rows)
+    # 40 that stand for three times as much as 360 others: their share is known less well
+    rows, _ = who(recording(*[(1 + (i % 10 < 1), 1, 1, (3 if i % 10 < 1 else 1) * MIB, 0)
+                              for i in range(400)]))
+    ok(near(rows[1], 0.25, 480, 400, 225), "records that stand for much", rows)
+    # each draw has one of four; or four or none
+    rows, _ = who(drawn([4 * [1, 2, 2, 2]] * 100))
+    ok(near(rows[1], 0.25, 1600, 100, 300, 0), "draws that agree", rows)
+    rows, _ = who(drawn([[1] * 4, [2] * 4, [2] * 4, [2] * 4] * 100))
+    ok(near(rows[1], 0.25, 1600, 400, 300 * (1 + 2 * (2 / 399) ** 0.5), None),
+       "draws that differ by more than chance explains", rows)
+    rows, _ = who(drawn([[1] * n + [2] * (8 - n) for n in (2, 3, 2, 3)]))
+    ok(near(rows[1], 0.3125, 32, 4, 32 * 0.3125 * 0.6875, 1), "few draws", rows)
+    rows, _ = who(drawn([[1, 2]]))
+    ok(near(rows[1], 0.5, 2, 1, 0.5, None), "one draw", rows)
+    rows, _ = who(recording(*[(1, 1, 1, MIB, 0)] * 300))
+    ok(rows[0]["high"] == 1 and abs(rows[0]["low"] - 300 / (300 + 1.96**2)) < 1e-5, "no certainty from few", rows)
     rows, _ = who(many, "--by", "function")
     ok(len(rows) == 1 and rows[0]["share"] == 1 and rows[0]["tid"] is None, "--by function", rows)
     rows, _ = who(many, "--by", "thread")

@@ -20,6 +20,12 @@
 #define OBJECTS_MAX	(1 << 20)
 #define SAMPLES_MAX	(1 << 24)
 
+/* Pages that were drawn at one moment: what those that were touched stand for */
+struct draw {
+	__u64 armed_ns;
+	double bytes;
+};
+
 /**
  * struct who_private - how records get their names
  * @mappings:	what was mapped so far
@@ -27,7 +33,8 @@
  * @objects:	char *, each once
  * @room:	rows there is memory for
  * @too_many:	there were more than SAMPLES_MAX records
- * @squares:	sum of the squares of what they stand for
+ * @draws:	struct draw
+ * @drawn:	what is added up of the draw and the row that are being added up
  * @node:	the first NUMA node seen, of a processor or of memory; -1: none
  * @stats:	the last counters
  */
@@ -37,7 +44,8 @@ struct who_private {
 	struct sorted objects;
 	size_t room;
 	bool too_many;
-	double squares;
+	struct sorted draws;
+	double drawn;
 	__s32 node;
 	struct wsmon_rec_stats stats;
 };
@@ -45,6 +53,13 @@ struct who_private {
 static int compare_strings(const void *x, const void *y)
 {
 	return strcmp(*(char * const *)x, *(char * const *)y);
+}
+
+static int compare_draws(const void *x, const void *y)
+{
+	const struct draw *a = x, *b = y;
+
+	return COMPARE(a->armed_ns, b->armed_ns);
 }
 
 struct who *who_new(void)
@@ -57,6 +72,9 @@ struct who *who_new(void)
 	v->node = -1;
 	v->objects = (struct sorted) {
 		.size = sizeof(char *), .max = OBJECTS_MAX, .compare = compare_strings,
+	};
+	v->draws = (struct sorted) {
+		.size = sizeof(struct draw), .max = SAMPLES_MAX, .compare = compare_draws,
 	};
 	return w;
 }
@@ -126,6 +144,7 @@ static void take_node(struct who *w, __s32 node)
 static void take_who(struct who *w, const struct wsmon_rec_who *who)
 {
 	bool write = who->flags & WSMON_WHO_WRITE, placed = who->node >= 0 && who->cpu_node >= 0;
+	struct draw key = { .armed_ns = who->rec.time_ns - who->waited_ns }, *draw;
 	struct who_private *v = w->private;
 	double bytes = who->bytes;
 	struct who_row *row;
@@ -146,10 +165,14 @@ static void take_who(struct who *w, const struct wsmon_rec_who *who)
 		.reads = !write, .writes = write, .first = !!(who->flags & WSMON_WHO_NEW),
 		.bytes = bytes, .written = write ? bytes : 0, .placed = placed ? bytes : 0,
 		.remote = placed && who->node != who->cpu_node ? bytes : 0,
+		.armed_ns = key.armed_ns,
 	};
 	memcpy(row->comm, who->comm, sizeof(row->comm));
 	w->bytes += bytes;
-	v->squares += bytes * bytes;
+	draw = need(sorted_get(&v->draws, &key));
+	evidence_add(&w->all, bytes, draw->bytes, 0);
+	draw->bytes += bytes;
+	w->draws = v->draws.nr;
 	take_node(w, who->node);
 	take_node(w, who->cpu_node);
 }
@@ -177,6 +200,13 @@ static int compare_keys(const void *x, const void *y)
 		COMPARE(a->cpu_node, b->cpu_node) ?: COMPARE(a->node, b->node);
 
 	return c ?: strcmp(a->comm, b->comm);
+}
+
+static int compare_records(const void *x, const void *y)
+{
+	const struct who_row *a = x, *b = y;
+
+	return compare_keys(a, b) ?: COMPARE(a->armed_ns, b->armed_ns);
 }
 
 static int compare_rows(const void *x, const void *y)
@@ -221,6 +251,18 @@ static void add(struct who_row *to, const struct who_row *row)
 		to->address = row->address;
 }
 
+/* Of records of one row by their draws; @before: the one before this one, or NULL */
+static void add_evidence(struct who_private *v, struct evidence *of, double bytes, __u64 armed_ns,
+			 const __u64 *before)
+{
+	const struct draw key = { .armed_ns = armed_ns }, *draw = sorted_find(&v->draws, &key);
+
+	if (!before || *before != armed_ns)
+		v->drawn = 0;
+	evidence_add(of, bytes, v->drawn, draw->bytes);
+	v->drawn += bytes;
+}
+
 void who_sum_up(struct who *w, enum who_by by)
 {
 	size_t i, nr = 0;
@@ -229,15 +271,21 @@ void who_sum_up(struct who *w, enum who_by by)
 		return;
 	for (i = 0; i < w->nr; i++)
 		name(w->private, &w->row[i], by);
-	qsort(w->row, w->nr, sizeof(*w->row), compare_keys);
+	qsort(w->row, w->nr, sizeof(*w->row), compare_records);
 	for (i = 0; i < w->nr; i++) {
-		if (nr && !compare_keys(&w->row[nr - 1], &w->row[i]))
-			add(&w->row[nr - 1], &w->row[i]);
+		const struct who_row row = w->row[i];
+		const bool more = nr && !compare_keys(&w->row[nr - 1], &row);
+		struct who_row *to = &w->row[more ? nr - 1 : nr++];
+
+		if (more)
+			add(to, &row);
 		else
-			w->row[nr++] = w->row[i];
+			*to = row;
+		add_evidence(w->private, &to->of, row.bytes, row.armed_ns,
+			     more ? &to->armed_ns : NULL);
+		to->armed_ns = row.armed_ns;
 	}
 	w->nr = nr;
-	w->effective = w->bytes * w->bytes / w->private->squares;
 	qsort(w->row, nr, sizeof(*w->row), compare_rows);
 }
 
@@ -258,6 +306,7 @@ void who_free(struct who *w)
 	for (i = 0; i < v->objects.nr; i++)
 		free(object[i]);
 	free(v->objects.base);
+	free(v->draws.base);
 	free(v);
 	free(w->row);
 	free(w);

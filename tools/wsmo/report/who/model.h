@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "evidence.h"
 #include "libwsmon/filter.h"
 #include "symbols/calls.h"
 #include "wsmon.h"
@@ -34,6 +35,8 @@ enum who_by { WHO_BY_ALL, WHO_BY_FUNCTION, WHO_BY_THREAD, WHO_BY_OBJECT, WHO_BY_
  * @written:	that of the writes
  * @placed:	that of records of which both nodes are known
  * @remote:	that of @placed whose nodes differ
+ * @of:		how sure @bytes are, of a sum
+ * @armed_ns:	when the page was drawn; of a sum that of its last record
  */
 struct who_row {
 	__u32 pid;
@@ -51,13 +54,16 @@ struct who_row {
 	double written;
 	double placed;
 	double remote;
+	struct evidence of;
+	__u64 armed_ns;
 };
 
 /**
  * struct who - the records, later their sums
  * @row:	@nr of them
  * @bytes:	memory that all stand for
- * @effective:	number of records, of which those that stand for more count for fewer
+ * @all:	how sure @bytes are
+ * @draws:	moments at which the pages of the records were drawn
  * @nodes:	there are several NUMA nodes
  * @private:	for model.c
  */
@@ -65,7 +71,8 @@ struct who {
 	struct who_row *row;
 	size_t nr;
 	double bytes;
-	double effective;
+	struct evidence all;
+	size_t draws;
 	bool nodes;
 	struct who_private *private;
 };

@@ -4,7 +4,6 @@
  *
  * The share of a row is what its records stand for, of all of it.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,16 +49,6 @@ static const bool empty[][ARRAY_SIZE(columns)] = {
 			    [OBJECT] = true },
 };
 
-/* Wilson's interval at 95 %, of @n independent samples */
-static void wilson(double p, double n, double *low, double *high)
-{
-	const double z = 1.96, d = 1 + z * z / n, mid = (p + z * z / (2 * n)) / d;
-	double half = z / d * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-
-	*low = p > 0 ? fmax(mid - half, 0) : 0;
-	*high = p < 1 ? fmin(mid + half, 1) : 1;
-}
-
 static struct cell text_or_none(const char *s)
 {
 	return s && *s ? cell_s(s) : (struct cell){ 0 };
@@ -76,7 +65,7 @@ static void print_row(struct table *table, const struct who *w, const struct who
 	char text[CALL_TEXT], comm[4 * WSMON_COMM_LEN + 1];
 	double low, high, share = row->bytes / w->bytes;
 
-	wilson(share, w->effective, &low, &high);
+	evidence_interval(&row->of, &w->all, w->draws, &low, &high);
 	table_row(table, (struct cell[]) {
 		[SHARE]	= cell_d(share),
 		[LOW]	= cell_d(low),
