@@ -7,6 +7,9 @@
  * write_b(), and accesses pages of other 4 MiB in random order, three with read_c() for one
  * with write_c(). 8 MiB more are accessed once upon SIGUSR1. Prints what is where; upon
  * SIGTERM, whether each write had its effect.
+ *
+ * "touch mixed": all in the 16 MiB, pages of one beside those of others at random. Of 4096,
+ * read_a() has 1600, write_b() 800, and 800 others have read_c() 15 times for one write_c().
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,9 +25,26 @@
 #define PAGE		4096
 #define FUNCTION	__attribute__((noinline, noclone, aligned(64)))
 
+#define PAGES_E		(16 * MIB / PAGE)
+
+/* Variables, so that they have names */
+static unsigned char array_a[8 * MIB] __attribute__((aligned(PAGE)));
+static unsigned char array_b[4 * MIB] __attribute__((aligned(PAGE)));
+static unsigned char array_c[4 * MIB] __attribute__((aligned(PAGE)));
+static unsigned char array_d[8 * MIB] __attribute__((aligned(PAGE)));
+static unsigned char array_e[16 * MIB] __attribute__((aligned(PAGE)));
+
+/* Pages of an array that a function accesses */
+struct pages {
+	size_t nr;
+	unsigned short page[PAGES_E];
+};
+
+static struct pages of_a, of_b, of_c;
+static int mixed;
 static volatile sig_atomic_t over, wake;
-static volatile unsigned char *a, *b, *c, *d, *e;
-static unsigned char b_now[4 * MIB / PAGE], c_now[4 * MIB / PAGE];
+static volatile unsigned char *a = array_a, *b = array_b, *c = array_c, *d = array_d, *e = array_e;
+static unsigned char b_now[PAGES_E], c_now[PAGES_E];
 static volatile unsigned int sum;
 
 FUNCTION static void read_a(size_t i)
@@ -65,9 +85,9 @@ static void *alpha(void *unused)
 {
 	(void)unused;
 	while (!over) {
-		for (size_t i = 0; i < 8 * MIB / PAGE; i++)
-			read_a(i);
-		for (size_t i = 0; i < 16 * MIB / PAGE / 8; i++)
+		for (size_t i = 0; i < of_a.nr; i++)
+			read_a(of_a.page[i]);
+		for (size_t i = 0; !mixed && i < PAGES_E / 8; i++)
 			copy_e(i);
 		rest();
 	}
@@ -80,11 +100,11 @@ static void *beta(void *unused)
 
 	(void)unused;
 	while (!over) {
-		for (size_t i = 0; i < 4 * MIB / PAGE; i++) {
-			size_t page = rand_r(&seed) % (4 * MIB / PAGE);
+		for (size_t i = 0; i < of_b.nr; i++) {
+			size_t page = of_c.page[rand_r(&seed) % of_c.nr];
 
-			write_b(i);
-			if (rand_r(&seed) % 4)
+			write_b(of_b.page[i]);
+			if (rand_r(&seed) % (mixed ? 16 : 4))
 				read_c(page);
 			else
 				write_c(page);
@@ -102,27 +122,52 @@ static void on_signal(int sig)
 		wake = 1;
 }
 
-static volatile unsigned char *map(size_t size)
+static void take(struct pages *of, size_t nr, const unsigned short *page)
 {
-	unsigned char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED || madvise(p, size, MADV_NOHUGEPAGE))
-		exit(2);
-	memset(p, 0, size);
-	return p;
+	of->nr = nr;
+	memcpy(of->page, page, nr * sizeof(*page));
 }
 
-int main(void)
+static void place(void)
+{
+	unsigned short page[PAGES_E], was;
+	unsigned int seed = 1;
+
+	for (size_t i = 0; i < PAGES_E; i++) {
+		size_t other = mixed ? rand_r(&seed) % (i + 1) : i;
+
+		page[i] = i;
+		was = page[other];
+		page[other] = i;
+		page[i] = was;
+	}
+	take(&of_a, mixed ? 1600 : sizeof(array_a) / PAGE, page);
+	take(&of_b, mixed ? 800 : sizeof(array_b) / PAGE, mixed ? page + 1600 : page);
+	take(&of_c, mixed ? 800 : sizeof(array_c) / PAGE, mixed ? page + 2400 : page);
+	if (mixed)
+		a = b = c = e;
+}
+
+static int intact(size_t i)
+{
+	if (mixed)
+		return e[i * PAGE + 7] == (unsigned char)(b_now[i] + c_now[i]);
+	return i >= of_b.nr || (b[i * PAGE + 7] == b_now[i] && c[i * PAGE + 7] == c_now[i]);
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t threads[2];
 	int ok = 1;
 
-	a = map(8 * MIB);
-	b = map(4 * MIB);
-	c = map(4 * MIB);
-	d = map(8 * MIB);
-	e = map(16 * MIB);
+	mixed = argc > 1 && !strcmp(argv[1], "mixed");
+	place();
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	memset(array_a, 0, sizeof(array_a));
+	memset(array_b, 0, sizeof(array_b));
+	memset(array_c, 0, sizeof(array_c));
+	memset(array_d, 0, sizeof(array_d));
+	memset(array_e, 0, sizeof(array_e));
 	signal(SIGTERM, on_signal);
 	signal(SIGUSR1, on_signal);
 	if (pthread_create(&threads[0], NULL, alpha, NULL) ||
@@ -147,8 +192,8 @@ int main(void)
 	}
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
-	for (size_t i = 0; i < 4 * MIB / PAGE; i++)
-		ok &= b[i * PAGE + 7] == b_now[i] && c[i * PAGE + 7] == c_now[i];
+	for (size_t i = 0; i < PAGES_E; i++)
+		ok &= intact(i);
 	puts(ok ? "intact" : "data changed");
 	return !ok;
 }
