@@ -198,6 +198,43 @@ def reports():
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
+def in_use(*args):
+    """MiB of data that wsmo mem says are in use"""
+    r = wsmo("mem", "--json", "--by", "class", *args)
+    assert r.returncode == 0 and not r.stderr, r
+    row, = (row for row in map(json.loads, r.stdout.splitlines()) if row["class"] == "data")
+    assert row["virtual"] >= row["resident"] >= 40 << 20, row
+    return row["in_use"] / 2**20
+
+
+@w.measured
+def mem():
+    """What is in use, of the session that runs and of its recording, of a program with 40 MiB that
+    uses all of 16, nothing of 8 and every fourth page of 16"""
+    one_line(wsmo("mem", "--live"))
+    with subprocess.Popen([w.program("touch")], stdout=subprocess.PIPE, text=True) as program:
+        try:
+            while not program.stdout.readline().startswith("rest "):
+                pass
+            pid = str(program.pid)
+            p = subprocess.Popen(["wsmo", "record", "-q", "-o", FILE, "-p", pid])
+            w.wait_for("recording", w.kwsmond)
+            time.sleep(6)
+            live = in_use("--live", "-p", pid)
+            alone = in_use("--live")
+            p.send_signal(signal.SIGINT)
+            assert p.wait(60) == 0
+            later = in_use("-i", FILE, "-p", pid)
+            rows = [json.loads(line) for line in wsmo("report", "wss", "--json", "--class", "data",
+                                                      "-i", FILE).stdout.splitlines()]
+        finally:
+            program.kill()
+    wss = [row["bytes"] / 2**20 for row in rows if row["t"] > 2]
+    wss = sum(wss) / len(wss)
+    print("# live %.2f, %.2f MiB; of the recording %.2f, its working set %.2f" % (live, alone, later, wss))
+    assert all(19.5 < mib < 20.7 for mib in (live, alone, later, wss)) and abs(later - wss) < 0.3
+
+
 @contextlib.contextmanager
 def cgroups(*names, memory=True):
     """cgroup v2 with these cgroups, and the memory controller or not; kills what is in them"""
@@ -337,7 +374,7 @@ def locked_down():
 
 w.need("wsmo", "hotset")
 tests = [without_module, not_root, check, attach, command, interrupted, killed,
-         debugfs, errors, full_disk, several, reports, top_of_cgroups, top_of_many]
+         debugfs, errors, full_disk, several, reports, mem, top_of_cgroups, top_of_many]
 # nothing undoes it: no other test comes after this, and only in a virtual machine
 if "WSMON_KERNEL" in os.environ:
     subprocess.run(["mount", "-t", "securityfs", "none", "/sys/kernel/security"])
