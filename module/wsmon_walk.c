@@ -102,20 +102,22 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 						unsigned int h, enum wsmon_sample_op op, u64 now)
 {
 	u64 i = walk_quick_place(w, r->s[h].vpn);
+	pte_t pte;
 
 	if (i >= w->quick_nr)
 		return false;
-	if (!walk_quick_young(w, i)) {
+	pte = READ_ONCE(w->quick[i]);
+	if (wsmon_pte_span(pte) > 1 || (op == WSMON_SAMPLE_ARM && !pte_present(pte)))
+		return false;
+	if (!pte_young(pte)) {
 		/* flush for what is in a TLB although the bit is clear */
-		if (op == WSMON_SAMPLE_ARM) {
+		if (op == WSMON_SAMPLE_ARM)
 			w->pass.dirty_tlb = true;
-			return pte_present(READ_ONCE(w->quick[i]));
-		}
-		return r->debt[h] == DEBT_NONE || (op == WSMON_SAMPLE_CHECK && !w->pass.settle);
+		return op == WSMON_SAMPLE_ARM || r->debt[h] == DEBT_NONE ||
+		       (op == WSMON_SAMPLE_CHECK && !w->pass.settle);
 	}
 	if (op != WSMON_SAMPLE_CHECK || w->pass.settle || r->absent & BIT(h) ||
-	    wsmon_pte_span(READ_ONCE(w->quick[i])) > 1 || !pte_present(READ_ONCE(w->quick[i])) ||
-	    !wsmon_young_owe_again(&r->debt[h]))
+	    !pte_present(pte) || !wsmon_young_owe_again(&r->debt[h]))
 		return false;
 	if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))
 		w->pass.dirty_tlb = true;
