@@ -206,10 +206,11 @@ def never_rests():
             def record(cpus, *options):
                 data = os.path.join(tmp, "data")
                 recorder = subprocess.Popen(
-                    ["wsmo", "record", "-q", "-o", data, "-d", "2", "-p", str(job.pid),
+                    ["wsmo", "record", "-q", "-o", data, "-d", "3", "-p", str(job.pid),
                      *SHORT, *options])
-                w.wait_for("kwsmond", w.kwsmond)
-                os.sched_setaffinity(w.kwsmond()[0], cpus)
+                threads = []
+                w.wait_for("kwsmond", lambda: threads.extend(w.kwsmond()) or threads)
+                os.sched_setaffinity(threads[0], cpus)
                 assert recorder.wait() == 0
                 return truth.Case(data, truth.read_truth(file))
 
