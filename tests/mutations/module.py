@@ -70,9 +70,6 @@ MUTATIONS = [
         (WALK, "	if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))\n"
          "		w->pass.dirty_tlb = true;\n",
          "	wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1);\n")]),
-    ("quick_way_unknown_to_reclaim", "6.12", stress("reclaim_undisturbed", 20), [
-        ("module/wsmon_walk.h", "	if (*debt == DEBT_NONE)\n		return false;\n	*debt = DEBT_OWED;\n",
-         "")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
         (VADDR, "	mmap_read_unlock(mm);\n", "")]),
