@@ -86,7 +86,7 @@ MISTAKES = [
     ("guard_dies_with_the_rest", "verify", GUARD, "	setpgid(0, 0);\n", ""),
     ("nobody_guards_the_guard", "verify", GUARD, "status = write_high(g->dir, g->was) ? FAILED : RESTORED;",
      "status = RESTORED;"),
-    ("limit_of_others_taken_back", "verify", GUARD, "if (!read_high(g->dir, now) && strcmp(now, set))",
+    ("limit_of_others_taken_back", "verify", GUARD, "if (*set && !read_high(g->dir, now) && strcmp(now, set))",
      "if (read_high(g->dir, now) > 0)"),
     ("pressure_does_not_end_it", "verify", VERIFY, "else if (v->to.pressure > v->max_pressure)",
      "else if (v->to.pressure > 1)"),

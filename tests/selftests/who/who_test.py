@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hint faults: who touches memory, of a program that does it in known proportions. No
 access is attributed wrongly, no data changes, and nothing faults once a session is over.
-New memory is told from old, and one NUMA node from another.
+New memory is distinguished from old, and one NUMA node from another.
 """
 import errno
 import glob

@@ -15,7 +15,7 @@
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
 #define BLOCKS_A_SCAN	64		/* looks between two at the clock */
 
-/* Pages that came back are left alone for so long */
+/* Pages that came back are left alone for this long */
 #define BACK_FOR	(300 * NSEC_PER_SEC)
 
 /**

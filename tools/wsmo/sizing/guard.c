@@ -91,7 +91,8 @@ static void guard(const struct guard *g, const char *value, int life, int ready)
 	tell(ready, 0);
 	while (read(life, &byte, 1) < 0 && errno == EINTR)
 		;
-	if (!read_high(g->dir, now) && strcmp(now, set))
+	/* if it could not be read, it counts as unchanged: better restored than left */
+	if (*set && !read_high(g->dir, now) && strcmp(now, set))
 		_exit(CHANGED);
 	_exit(write_high(g->dir, g->was) ? FAILED : RESTORED);
 }

@@ -48,8 +48,8 @@ struct who_map {
 
 /**
  * who_map_make() - make the map of rows that were added up by WHO_BY_ALL
- * @threads:	at most so many, at least 1
- * @objects:	likewise
+ * @threads:	max. number of threads, at least 1
+ * @objects:	max. number of objects, at least 1
  *
  * Memory of one name in several processes is one object. Exits without memory.
  */
@@ -73,7 +73,7 @@ void who_map_free(struct who_map *m);
 
 /**
  * who_picture() - draw the map
- * @top:	at most so many threads and objects
+ * @top:	max. number of threads, and of objects
  * @title:	what it is of
  *
  * Return: 0, or -1 after a message

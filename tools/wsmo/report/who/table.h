@@ -11,7 +11,7 @@
 /**
  * who_table() - print rows that were added up
  * @by:		what they are of
- * @top:	at most so many
+ * @top:	max. number of rows
  * @code:	in JSON, too, say where functions without a name are
  */
 void who_table(FILE *f, enum table_format format, const struct who *w, enum who_by by, size_t top,
