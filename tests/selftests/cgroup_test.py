@@ -269,7 +269,8 @@ def recording(cgroup, *options):
                          stderr=subprocess.PIPE, text=True)
     p.file = file
     try:
-        w.wait_for("recording", lambda: os.path.exists(file) or p.poll() is not None)
+        w.wait_for("recording", lambda: p.poll() is not None or
+                   os.path.exists(file) and os.path.getsize(file))
         yield p
         p.said = p.communicate(timeout=30)[1]
         assert p.returncode == 0, (p.returncode, p.said)

@@ -46,7 +46,10 @@ void *sorted_get(struct sorted *s, const void *key)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
-	base = reallocarray(s->base, s->nr + 1, s->size);
+	/* there is place for the next power of two */
+	base = s->base;
+	if (!(s->nr & (s->nr - 1)))
+		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
 	if (!base)
 		return NULL;
 	p = base + before;
