@@ -10,11 +10,13 @@ import struct
 import packed
 import records as r
 import samples
-from command import Directory, fails, ok, one_line, peak_rss, run, skip
+from command import ENV, Directory, fails, ok, one_line, peak_rss, run, skip
 
 FLIPS = int(os.environ.get("WSMO_FLIPS", "2000"))
 SEED = int(os.environ.get("WSMO_SEED", "1"))
 HEADER = len(r.header(0))
+# looking for leaks takes half of the time of thousands of runs
+QUICK = {"ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":detect_leaks=0"}
 
 
 def starts(data):
@@ -48,7 +50,7 @@ def cut_everywhere(name, data, plain):
 
     def one(job):
         view, size = job
-        res = run("report", view, "--json", "-i", "-", stdin=data[:size])
+        res = run("report", view, "--json", "-i", "-", stdin=data[:size], env=QUICK)
         if size < HEADER:
             good = res.returncode == 1 and not res.stdout
             word = "inside its header" if size else "empty"
@@ -102,7 +104,7 @@ def flips():
 
     def one(job):
         view, form, broken = job
-        res = run("report", view, *form, "-i", "-", stdin=broken)
+        res = run("report", view, *form, "-i", "-", stdin=broken, env=QUICK)
         # bits that say so bring notes, which are no errors
         said = re.sub(rb"wsmo: (.* has a secondary MMU:|for --precision) .*\n", b"", res.stderr)
         if res.returncode not in (0, 1) or not (
@@ -134,7 +136,7 @@ def packed_flips():
         start, at, bit = job
         broken = bytearray(data)
         broken[at] ^= bit
-        res = run("report", "regions", "--csv", "-i", "-", stdin=bytes(broken))
+        res = run("report", "regions", "--csv", "-i", "-", stdin=bytes(broken), env=QUICK)
         word = b"at byte %d: a packed record with" % start
         if at - start < 8:
             # a wrong size: what is behind it is no record, or not there
@@ -148,7 +150,7 @@ def packed_flips():
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, jobs))
-    ok(len(jobs) > 500 and not wrong, "%d flipped bits in packed records are told, seed %d"
+    ok(len(jobs) > 400 and not wrong, "%d flipped bits in packed records are told, seed %d"
        % (len(jobs), SEED), *wrong[:5])
 
 
