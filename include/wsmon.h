@@ -608,7 +608,7 @@ struct wsmon_rec_refault {
 	__u64 median_ns;	/* from the access to the end of the fault */
 	__u64 mean_ns;
 	__u64 half_ns;		/* half of the 95 % interval of the mean */
-	__u64 reclaim_ns;	/* to page out a page, which makes room for another: mean */
+	__u64 reclaim_ns;	/* to page out what a refault reads, which makes room for that: mean */
 	char text[];		/* the device */
 };
 

@@ -35,8 +35,9 @@ def measure(args, run):
 
 
 def refaults(run):
-    """In a second at the pace of the recording"""
-    return (run["refaults_per_s"] + run["file_refaults_per_s"]) / run["pace"]
+    """That the program waited for, in a second at the pace of the recording. A fault on a file may
+    read pages around its own: the kernel counts a refault for each of these"""
+    return run["major_faults_per_s"] / run["pace"]
 
 
 def ratio(measured, predicted):
@@ -53,24 +54,19 @@ def tables(rows):
         [[r["workload"], mib(r["limit"]), form(r["predicted"]["keeps_us"], "%.1f s", 1e6),
           interval([r["predicted"]["refaults%s_per_s" % k] for k in ("", "_low", "_high")], "%.0f"),
           form(refaults(r), "%.0f"), form(ratio(refaults(r), r["predicted"]["refaults_per_s"]), "%.2f")]
-         for r in rows])}
-
-
-def slowdowns(rows):
-    """Of programs that are asked; patterns wait for nobody"""
-    return table(
-        ["workload", "limit, MiB", "slowdown predicted", "measured", "ratio", "waited, by PSI"],
-        [[r["workload"], mib(r["limit"]),
-          interval([r["predicted"]["slowdown" + k] for k in ("", "_low", "_high")], "%.2f %%", 0.01),
-          percent(r["slowdown"], 2), form(ratio(r["slowdown"], r["predicted"]["slowdown"]), "%.2f"),
-          percent(r["stalled"], 2)] for r in rows if r["slowdown"] is not None])
+         for r in rows]),
+        # of programs that are asked; patterns wait for nobody
+        "sizing: slowdown": table(
+            ["workload", "limit, MiB", "slowdown predicted", "measured", "ratio", "waited, by PSI"],
+            [[r["workload"], mib(r["limit"]),
+              interval([r["predicted"]["slowdown" + k] for k in ("", "_low", "_high")], "%.2f %%", 0.01),
+              percent(r["slowdown"], 2), form(ratio(r["slowdown"], r["predicted"]["slowdown"]), "%.2f"),
+              percent(r["stalled"], 2)] for r in rows if r["slowdown"] is not None])}
 
 
 def notes(rows):
     texts = ["Reclaim: %s." % ("multi-generational LRU" if rows[0]["multi_gen"] else
                                "active and inactive lists")]
-    if any(run["slowdown"] is not None for run in rows):
-        texts.append(slowdowns(rows))
     return texts + ["%s at %s MiB: killed %d times, the load %.0f %% behind" % (
         run["workload"], mib(run["limit"]), run["killed"], 100 * run["late"])
         for run in rows if run["killed"] or run["late"] > 0.05]

@@ -72,7 +72,7 @@ static const struct option_desc options[] = {
 static int begin(struct record *r)
 {
 	if (r->sizing)
-		refaults_measure(&r->refaults);
+		refaults_measure(&r->refaults, &r->pids);
 	return 0;
 }
 

@@ -4,8 +4,11 @@
  *
  * A MiB of anonymous memory and one of a file are paged out, then accessed page by page, in an
  * order that no readahead foresees. Only accesses that had to wait for a page count: the
- * kernel's count of major faults says which. What room for another page costs is the time that
- * paging out took. It was paged out in one go, as reclaim does it.
+ * kernel's count of major faults says which. One may read pages around its own, too. What room
+ * for them costs is the time that paging out took. It was paged out in one go, as reclaim does it.
+ *
+ * How long compressed swap takes depends on the contents. So the memory gets those of pages of
+ * the targets, chosen at random; but not what they lock or keep out of dumps: that may be secret.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -27,6 +31,8 @@
 
 #define PAGES		256
 #define ROUNDS		4
+/* Where one fault reads many pages, more rounds are needed */
+#define ROUNDS_MAX	64
 /* Coprime to PAGES: each page once, none beside the one before */
 #define STRIDE		89
 
@@ -35,6 +41,12 @@
 
 /* Fewer say nothing */
 #define SAMPLES_MIN	16
+#define SAMPLES_GOOD	64
+
+/* Mappings of a target to choose pages from, and attempts at one that is in memory */
+#define MAPPINGS	4096
+#define TRIES		(16 * PAGES)
+#define PAGEMAP_PRESENT	(1ULL << 63)
 
 #define DIRECTORY	"/var/tmp"
 #define TMPFS		0x01021994
@@ -79,12 +91,100 @@ static void fill(char *mem, size_t bytes)
 	}
 }
 
+/* Private memory that has no file, its pages counted from 0 on */
+struct pool {
+	__u32 pid;
+	int pagemap;
+	size_t nr;
+	__u64 pages;
+	struct {
+		unsigned long start;
+		__u64 first;
+	} mapping[MAPPINGS];
+};
+
+static void pool_open(struct pool *pool, __u32 pid)
+{
+	char path[32], line[PATH_MAX + 128], perms[5];
+	unsigned long start = 0, end, inode;
+	__u64 pages = 0;
+	FILE *f;
+
+	*pool = (struct pool) { .pid = pid };
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
+	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);
+	f = fopen(path, "re");
+	while (f && pool->nr < MAPPINGS && fgets(line, sizeof(line), f)) {
+		unsigned long from;
+
+		if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &from, &end, perms, &inode) == 4) {
+			start = from;
+			pages = inode || strcmp(perms, "rw-p") ? 0 : (end - start) / page_size();
+		}
+		/* a mapping's last line */
+		if (!pages || strncmp(line, "VmFlags:", 8) || strstr(line, " lo") ||
+		    strstr(line, " dd") || strstr(line, " wf"))
+			continue;
+		pool->mapping[pool->nr].start = start;
+		pool->mapping[pool->nr++].first = pool->pages;
+		pool->pages += pages;
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Copy a page of the pool. Return: false if it is not in memory, or may not be read */
+static bool pool_copy(const struct pool *pool, char *to, __u64 page)
+{
+	struct iovec local = { to, page_size() }, remote = { NULL, page_size() };
+	size_t low = 0, high = pool->nr;
+	unsigned long addr;
+	__u64 entry;
+
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if (pool->mapping[mid].first > page)
+			high = mid;
+		else
+			low = mid;
+	}
+	addr = pool->mapping[low].start + (page - pool->mapping[low].first) * page_size();
+	if (pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry)) !=
+	    sizeof(entry) || !(entry & PAGEMAP_PRESENT))
+		return false;
+	remote.iov_base = (char *)addr;
+	return process_vm_readv(pool->pid, &local, 1, &remote, 1, 0) == (ssize_t)page_size();
+}
+
+/* Copy pages of the targets, chosen at random. Return: were there enough? */
+static bool copy_contents(char *mem, const struct pids *pids)
+{
+	static struct pool pool;
+	size_t page = page_size(), n = 0, i, tries;
+	unsigned short seed[3] = { 1 };
+
+	for (i = 0; i < pids->nr && n < PAGES; i++) {
+		size_t until = PAGES * (i + 1) / pids->nr;
+
+		pool_open(&pool, pids->pid[i]);
+		for (tries = 0; pool.pages && tries < TRIES / pids->nr && n < until; tries++)
+			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
+		if (pool.pagemap >= 0)
+			close(pool.pagemap);
+	}
+	for (i = n; n >= SAMPLES_MIN && i < PAGES; i++)
+		memcpy(mem + i * page, mem + i % n * page, page);
+	return n >= SAMPLES_MIN;
+}
+
 static void touch(const volatile char *mem, struct samples *s)
 {
 	__u64 end_ns = clock_now() + TIME_MAX;
 	size_t page = page_size(), i;
 
-	for (i = 0; i < PAGES && clock_now() < end_ns; i++) {
+	for (i = 0; i < PAGES && s->nr < PAGES * ROUNDS && clock_now() < end_ns; i++) {
 		long major = major_faults();
 		__u64 ns = clock_now();
 
@@ -114,7 +214,8 @@ static void measure(char *mem, int fd, struct samples *s)
 	__u64 end_ns = clock_now() + TIME_MAX, ns;
 	size_t bytes = PAGES * page_size(), round;
 
-	for (round = 0; round < ROUNDS && clock_now() < end_ns; round++) {
+	for (round = 0; round < (s->nr < SAMPLES_GOOD ? ROUNDS_MAX : ROUNDS) &&
+	     clock_now() < end_ns; round++) {
 		ns = clock_now();
 		if (fd < 0)
 			madvise(mem, bytes, MADV_PAGEOUT);
@@ -158,7 +259,7 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	rec->median_ns = s->ns[s->nr / 2];
 	rec->mean_ns = mean;
 	rec->half_ns = 1.96 * sqrt(fmax(0, squares / s->nr - mean * mean) / s->nr);
-	rec->reclaim_ns = s->reclaimed ? s->reclaim_ns / s->reclaimed : 0;
+	rec->reclaim_ns = s->reclaim_ns / s->nr;
 }
 
 /* A word from a file in /sys, "" without it */
@@ -223,7 +324,7 @@ static bool swap_name(char *text)
 	return true;
 }
 
-static void measure_swap(struct wsmon_rec_refault *rec, char *text)
+static void measure_swap(struct wsmon_rec_refault *rec, char *text, const struct pids *pids)
 {
 	static struct samples s;
 	size_t bytes = PAGES * page_size();
@@ -239,7 +340,10 @@ static void measure_swap(struct wsmon_rec_refault *rec, char *text)
 		return;
 	}
 	madvise(mem, bytes, MADV_NOHUGEPAGE);
-	fill(mem, bytes);
+	if (copy_contents(mem, pids))
+		strncat(text, ", contents of the targets", REFAULT_NAME - 1 - strlen(text));
+	else
+		fill(mem, bytes);
 	measure(mem, -1, &s);
 	munmap(mem, bytes);
 	summarise(&s, rec, text, "memory");
@@ -290,7 +394,6 @@ static void measure_file(struct wsmon_rec_refault *rec, char *text)
 	} else {
 		mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 		if (mem != MAP_FAILED) {
-			madvise(mem, bytes, MADV_RANDOM);
 			measure(mem, fd, &s);
 			munmap(mem, bytes);
 		}
@@ -302,7 +405,7 @@ static void measure_file(struct wsmon_rec_refault *rec, char *text)
 		close(fd);
 }
 
-void refaults_measure(struct refaults *r)
+void refaults_measure(struct refaults *r, const struct pids *pids)
 {
 	__u32 i;
 
@@ -310,7 +413,7 @@ void refaults_measure(struct refaults *r)
 		r->rec[i] = (struct wsmon_rec_refault) {
 			.rec = { .type = WSMON_REC_REFAULT, .size = sizeof(r->rec[i]) }, .kind = i,
 		};
-	measure_swap(&r->rec[WSMON_REFAULT_SWAP], r->text[WSMON_REFAULT_SWAP]);
+	measure_swap(&r->rec[WSMON_REFAULT_SWAP], r->text[WSMON_REFAULT_SWAP], pids);
 	measure_file(&r->rec[WSMON_REFAULT_FILE], r->text[WSMON_REFAULT_FILE]);
 }
 

@@ -5,6 +5,7 @@
 #ifndef WSMO_RECORD_REFAULT_H
 #define WSMO_RECORD_REFAULT_H
 
+#include "libwsmon/filter.h"
 #include "wsmon.h"
 
 #define REFAULT_KINDS	2
@@ -22,11 +23,12 @@ struct refaults {
 
 /**
  * refaults_measure() - page out some memory of our own, and access it again
+ * @pids:	the targets; the memory gets contents of theirs, if they have some
  *
  * Takes less than a second, unless a disk takes longer for a MiB. Leaves nothing
  * behind: the file has no name.
  */
-void refaults_measure(struct refaults *r);
+void refaults_measure(struct refaults *r, const struct pids *pids);
 
 /** refaults_report() - print it */
 void refaults_report(const struct refaults *r);

@@ -34,8 +34,8 @@ static const struct column columns[] = {
 	[LOW]	= { "predicted_low_per_s", "  low", COL_RATE, 0, 0 },
 	[UP]	= { "predicted_high_per_s", "  high", COL_RATE, 0, 0 },
 	[MEASURED] = { "refaults_per_s", "refaults/s measured", COL_RATE, 0, 0 },
-	[ANON]	= { "anon_per_s", "  from swap", COL_RATE, 0, 0 },
-	[FILES]	= { "file_per_s", "  of files", COL_RATE, 0, 0 },
+	[ANON]	= { "anon_per_s", "pages/s from swap", COL_RATE, 0, 0 },
+	[FILES]	= { "file_per_s", "pages/s of files", COL_RATE, 0, 0 },
 	[VERDICT] = { "verdict", "compared with the interval", COL_TEXT, 0, 0 },
 	[SLOWDOWN] = { "slowdown", "slowdown predicted", COL_RATIO, 0, 0 },
 	[SLOW_LOW] = { "slowdown_low", "  low", COL_RATIO, 0, 0 },
@@ -210,6 +210,7 @@ static void print(const struct job *job, const struct wsmon_curve *of)
 	struct wsmon_limit at = wsmon_limit(of, job->limit);
 	struct slowdown_range slow = slowdown_at(&job->slowdown, of, &at);
 	double us = (v->to.time_ns - v->from.time_ns) / 1e3;
+	double waited = (v->to.major_faults - v->from.major_faults) / us * 1e6;
 	double anon = (v->to.anon_refaults - v->from.anon_refaults) / us * 1e6;
 	double file = (v->to.file_refaults - v->from.file_refaults) / us * 1e6;
 	struct table *t = table_new(&desc, job->rp.out.format);
@@ -222,10 +223,10 @@ static void print(const struct job *job, const struct wsmon_curve *of)
 		[PREDICTED] = at.bound == WSMON_EXACT ? cell_d(at.refaults) : (struct cell){ },
 		[LOW]	= cell_d(at.low),
 		[UP]	= cell_d(at.high),
-		[MEASURED] = cell_d(anon + file),
+		[MEASURED] = cell_d(waited),
 		[ANON]	= cell_d(anon),
 		[FILES]	= cell_d(file),
-		[VERDICT] = cell_s(verdict(anon + file, &at)),
+		[VERDICT] = cell_s(verdict(waited, &at)),
 		[SLOWDOWN] = cell_d(slow.mean),
 		[SLOW_LOW] = cell_d(slow.low),
 		[SLOW_HIGH] = cell_d(slow.high),

@@ -54,6 +54,7 @@ static int read_stat(struct usage *u, const char *dir)
 		{ "anon", &u->anon }, { "file", &u->file },
 		{ "workingset_refault_anon", &u->anon_refaults },
 		{ "workingset_refault_file", &u->file_refaults },
+		{ "pgmajfault", &u->major_faults },
 	};
 	FILE *f = open_file(dir, "memory.stat");
 	unsigned long long n;

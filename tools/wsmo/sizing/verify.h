@@ -14,7 +14,8 @@
  * @time_ns:	the moment (CLOCK_MONOTONIC)
  * @anon, @file: bytes of anonymous memory and of files
  * @current:	bytes charged, with the kernel's
- * @anon_refaults, @file_refaults: so far
+ * @major_faults: so far: those that waited for a page
+ * @anon_refaults, @file_refaults: pages that came back so far, also those around the one waited for
  * @stall_us:	time in which some thread waited for memory
  * @pressure:	the same, share of the last ten seconds; negative if it cannot be read
  */
@@ -23,6 +24,7 @@ struct usage {
 	__u64 anon;
 	__u64 file;
 	__u64 current;
+	__u64 major_faults;
 	__u64 anon_refaults;
 	__u64 file_refaults;
 	__u64 stall_us;
