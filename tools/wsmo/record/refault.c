@@ -43,7 +43,8 @@
 #define SAMPLES_MIN	16
 #define SAMPLES_GOOD	64
 
-/* Mappings of a target to choose pages from, and attempts at one that is in memory */
+/* Targets to choose pages of, mappings of each, and attempts at a page that is in memory */
+#define TARGETS		16
 #define MAPPINGS	4096
 #define TRIES		(16 * PAGES)
 #define PAGEMAP_PRESENT	(1ULL << 63)
@@ -56,12 +57,14 @@
  * struct samples - what was measured of a kind
  * @ns:		times of refaults, @nr of them
  * @reclaim_ns:	time to page out, of @reclaimed pages
+ * @read:	how many of these were read again
  */
 struct samples {
 	__u64 ns[PAGES * ROUNDS];
 	size_t nr;
 	__u64 reclaim_ns;
 	__u64 reclaimed;
+	__u64 read;
 };
 
 static long major_faults(void)
@@ -163,13 +166,14 @@ static bool copy_contents(char *mem, const struct pids *pids)
 {
 	static struct pool pool;
 	size_t page = page_size(), n = 0, i, tries;
+	size_t nr = pids->nr < TARGETS ? pids->nr : TARGETS;
 	unsigned short seed[3] = { 1 };
 
-	for (i = 0; i < pids->nr && n < PAGES; i++) {
-		size_t until = PAGES * (i + 1) / pids->nr;
+	for (i = 0; i < nr; i++) {
+		size_t until = PAGES * (i + 1) / nr;
 
 		pool_open(&pool, pids->pid[i]);
-		for (tries = 0; pool.pages && tries < TRIES / pids->nr && n < until; tries++)
+		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
 			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
 		if (pool.pagemap >= 0)
 			close(pool.pagemap);
@@ -212,7 +216,7 @@ static size_t absent(char *mem)
 static void measure(char *mem, int fd, struct samples *s)
 {
 	__u64 end_ns = clock_now() + TIME_MAX, ns;
-	size_t bytes = PAGES * page_size(), round;
+	size_t bytes = PAGES * page_size(), round, out, still;
 
 	for (round = 0; round < (s->nr < SAMPLES_GOOD ? ROUNDS_MAX : ROUNDS) &&
 	     clock_now() < end_ns; round++) {
@@ -225,8 +229,12 @@ static void measure(char *mem, int fd, struct samples *s)
 		if (fd >= 0)
 			posix_fadvise(fd, 0, bytes, POSIX_FADV_DONTNEED);
 		s->reclaim_ns += clock_now() - ns;
-		s->reclaimed += absent(mem);
+		out = absent(mem);
 		touch(mem, s);
+		still = absent(mem);
+		s->reclaimed += out;
+		/* a slow disk leaves time for few */
+		s->read += out - (still < out ? still : out);
 	}
 }
 
@@ -259,7 +267,8 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	rec->median_ns = s->ns[s->nr / 2];
 	rec->mean_ns = mean;
 	rec->half_ns = 1.96 * sqrt(fmax(0, squares / s->nr - mean * mean) / s->nr);
-	rec->reclaim_ns = s->reclaim_ns / s->nr;
+	if (s->reclaimed)
+		rec->reclaim_ns = (double)s->reclaim_ns / s->reclaimed * s->read / s->nr;
 }
 
 /* A word from a file in /sys, "" without it */
