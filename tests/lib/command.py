@@ -12,6 +12,8 @@ from ktap import finish, ok, skip  # noqa: F401
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(TOP, "tests", "wsmo")
 WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
+# one of so many damaged files is tried
+DAMAGE = int(os.environ.get("WSMO_DAMAGE", "1"))
 GOLDEN = os.path.join(HERE, "golden")
 
 # 99 is no exit status of wsmo: what a sanitizer finds cannot pass for a failure

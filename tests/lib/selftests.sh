@@ -6,9 +6,9 @@
 # shellcheck disable=SC2034 # used where this is sourced
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
-	[6.12]="accuracy act cgroup children hot limits/sizing pace processes stacks start"
+	[6.12]="accuracy act hot limits/sizing processes stacks start"
 	[6.1]="checkout export group lifecycle peaks readers secondary"
-	[newest]="children device lifecycle regions who/who wsmo"
+	[newest]="cgroup children device pace regions who/who wsmo"
 	[debug]="who/who act_huge buffer device input lifecycle regions"
 )
 

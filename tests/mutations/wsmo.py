@@ -214,6 +214,6 @@ MISTAKES = [
 ]
 
 # the first thing that is noticed is enough; flipped bits need not be the mistake's
-RUN = "sh -c 'make -s wsmo-asan && TAP_BAIL=1 WSMO_FLIPS=20 tests/wsmo/run %s'"
+RUN = "sh -c 'make -s wsmo-asan && TAP_BAIL=1 WSMO_DAMAGE=32 tests/wsmo/run %s'"
 MUTATIONS = [(name, None, RUN % suites,
               [(path, old, new)]) for name, suites, path, old, new in MISTAKES]

@@ -10,7 +10,7 @@ import time
 
 import fakemodule
 import records as r
-from command import ENV, TOP, Directory, fails, ok, run, skip
+from command import DAMAGE, ENV, TOP, Directory, fails, ok, run, skip
 from test_mem import MIB, ROOT, Proc, kib, mapping, processes, read, rows, total
 
 WAIT = "import os, signal; os.write(1, b'%d\\n' % os.getpid()); signal.pause()"
@@ -226,7 +226,7 @@ def damaged():
     rng = random.Random(1)
     text = read("/proc/self/smaps")
     bad = []
-    for _ in range(int(os.environ.get("WSMO_FLIPS", 100)) // 2):
+    for _ in range(400 // DAMAGE):
         flipped = list(text)
         for _ in range(rng.randrange(1, 40)):
             flipped[rng.randrange(len(text))] = rng.choice("\n \0:-0fAZ9\x7f\xff\\012")
