@@ -59,6 +59,8 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @half:	half-width when @share last changed
  * @wait:	intervals until the change shows in the half-width
  * @raised:	the change was upwards
+ * @nr:		estimates since then
+ * @sum:	sum of the shares that each of them would need
  */
 struct wsmon_precision {
 	u32 share;
@@ -66,6 +68,8 @@ struct wsmon_precision {
 	u64 half;
 	u32 wait;
 	bool raised;
+	u32 nr;
+	u64 sum;
 };
 
 void wsmon_precision_begin(struct wsmon_precision *q);

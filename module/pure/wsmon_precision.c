@@ -10,6 +10,10 @@
  * one, until the interval would be too wide. A change takes a while to show: regions are
  * split and merged at the end of an interval, and their samples serve a window first. A
  * share that was too small is remembered, so that it is not tried again and again.
+ *
+ * Half-widths vary by chance. What one estimate says leads to a change only if it is far
+ * from what is wanted; else the mean of several does. So the half-width is what is wanted
+ * on average, and rarely more than an eighth wider.
  */
 #include "wsmon_pure.h"
 
@@ -35,6 +39,11 @@
 #define RATIO_ONE	256U
 #define RATIO_MAX	(64 * RATIO_ONE)
 
+/* Small changes follow from the mean of so many estimates */
+#define MEAN_OF		8U
+/* They change the share by at least a sixteenth of it */
+#define CHANGE_LEAST	16U
+
 /**
  * wsmon_precision_begin - begin with all regions
  * @q:	the precision
@@ -52,6 +61,8 @@ static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->raised = share > q->share;
 	q->share = share;
 	q->half = half;
+	q->nr = 0;
+	q->sum = 0;
 	q->wait = min_t(u64, div64_u64(a->windows_us[0], a->aggr_us), 1000) + SHOWS_AFTER;
 }
 
@@ -73,14 +84,14 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		return;
 	}
 	wanted = max_t(u64, div64_u64(min(pages, PAGES_MAX) * a->precision, 1000), FLOOR);
-	/* aim at seven eighths of it */
-	ratio = min_t(u64, div64_u64(min(half, PAGES_MAX) * RATIO_ONE, wanted - wanted / 8),
+	/* aim a little below it */
+	ratio = min_t(u64, div64_u64(min(half, PAGES_MAX) * RATIO_ONE, wanted - wanted / 32),
 		      RATIO_MAX);
 	need = div64_u64(min_t(u64, used, 2 * WSMON_ONE) * ratio * ratio, RATIO_ONE * RATIO_ONE);
 	q->wait -= !!q->wait;
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
-	if (half > wanted) {
+	if (half > wanted + wanted / 8) {
 		/* a change upwards has to show, unless the target changes meanwhile */
 		if (q->share == WSMON_ONE ||
 		    (q->wait && q->raised && half <= q->half + q->half / 4))
@@ -88,9 +99,25 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->least = max(q->least, q->share + q->share / 4);
 		need = clamp_t(u64, need, q->share + q->share / 4, WSMON_ONE);
 		precision_set(q, a, need, half);
-	} else if (!q->wait && need < q->share - q->share / 4) {
-		need = max_t(u64, need, max(q->share / 2, q->least));
-		if (need <= q->share - q->share / 8)
-			precision_set(q, a, need, half);
+		return;
 	}
+	if (q->wait)
+		return;
+	q->sum += need;
+	q->nr++;
+	if (need >= q->share - q->share / 4) {
+		if (q->nr < MEAN_OF)
+			return;
+		need = div64_u64(q->sum, q->nr);
+		q->nr = 0;
+		q->sum = 0;
+	}
+	if (need > q->share)
+		q->least = max_t(u32, q->least, min_t(u64, need, WSMON_ONE));
+	else
+		need = max_t(u64, need, max(q->share / 2, q->least));
+	need = min_t(u64, need, WSMON_ONE);
+	if (need >= q->share + q->share / CHANGE_LEAST ||
+	    need <= q->share - q->share / CHANGE_LEAST)
+		precision_set(q, a, need, half);
 }

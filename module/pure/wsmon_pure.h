@@ -299,11 +299,13 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
  * @split:	regions that could be split, by score
  * @merge:	pairs that could be merged, by score
  * @zoom:	few regions are accessed in part: split these
+ * @unseen:	some regions were never observed
  */
 struct wsmon_adapt {
 	u32 split[WSMON_SCORES];
 	u32 merge[WSMON_SCORES];
 	bool zoom;
+	bool unseen;
 };
 
 void wsmon_region_split(const struct wsmon_space *sp, const struct wsmon_region *r,

@@ -298,6 +298,7 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
 	for (i = 0; i < rs->nr; i++) {
 		int m = region_merge_score(rs, i, ws->zoom, armed);
 
+		ws->unseen |= !rs->r[i].draws;
 		ws->split[region_split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)
 			ws->merge[m]++;
@@ -339,6 +340,7 @@ static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws)
 {
+	struct adapt_plan p;
 	u32 before, pass;
 
 	adapt_shrink(rs, sp, ws, rs->budget, false);
@@ -351,13 +353,14 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		cond_resched();
 		before = rs->nr;
 		adapt_count_scores(rs, ws, false, true, false);
-		adapt_apply(rs, sp, adapt_plan_changes(rs, ws, false));
+		p = adapt_plan_changes(rs, ws, false);
+		/* merges only make room for splits */
+		if (p.splits)
+			adapt_apply(rs, sp, p);
 	} while (rs->nr > before && rs->nr < rs->budget);
 
 	/* a pass only halves regions; new memory must not wait for many intervals */
-	for (pass = 0; pass < NEW_PASSES; pass++) {
-		struct adapt_plan p;
-
+	for (pass = 0; pass < NEW_PASSES && ws->unseen; pass++) {
 		adapt_count_scores(rs, ws, true, false, false);
 		p = adapt_plan_changes(rs, ws, true);
 		if (!p.splits)

@@ -219,7 +219,7 @@ static void intervals_hold(bool (*touched)(const void *, u64), u64 truth, u32 mo
 			nr++;
 			regions += w.rs.nr;
 			held += truth >= all->low && truth <= all->high;
-			wide += all->high - all->low > truth / 10;
+			wide += (all->high - all->low) * 8 > 9 * truth / 10;
 		}
 		world_free(&w);
 	}
