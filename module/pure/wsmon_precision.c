@@ -41,8 +41,9 @@
 
 /* Small changes follow from the mean of so many estimates */
 #define MEAN_OF		8U
-/* They change the share by at least a sixteenth of it */
+/* They change the share by a sixteenth of it, or an eighth to try again what was too few */
 #define CHANGE_LEAST	16U
+#define CHANGE_AGAIN	8U
 
 /**
  * wsmon_precision_begin - begin with all regions
@@ -77,6 +78,7 @@ static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a
 void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
 			  u64 pages, u64 half)
 {
+	u32 change = CHANGE_LEAST;
 	u64 wanted, ratio, need;
 
 	if (!a->precision) {
@@ -112,12 +114,9 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->nr = 0;
 		q->sum = 0;
 	}
-	if (need > q->share)
-		q->least = max_t(u32, q->least, min_t(u64, need, WSMON_ONE));
-	else
-		need = max_t(u64, need, max(q->share / 2, q->least));
-	need = min_t(u64, need, WSMON_ONE);
-	if (need >= q->share + q->share / CHANGE_LEAST ||
-	    need <= q->share - q->share / CHANGE_LEAST)
+	if (need < q->least)
+		change = CHANGE_AGAIN;
+	need = clamp_t(u64, need, max(q->share / 2, q->least), WSMON_ONE);
+	if (need >= q->share + q->share / change || need <= q->share - q->share / change)
 		precision_set(q, a, need, half);
 }

@@ -153,7 +153,7 @@ static void a_floor(void)
 	for (i = 0; i < 100; i++)
 		wsmon_precision_next(&q, &a, q.share, 10, 20);
 	CHECK(q.share == WSMON_ONE / 8, "share %u", q.share);
-	wsmon_precision_next(&q, &a, q.share, 10, 65);
+	wsmon_precision_next(&q, &a, q.share, 10, 73);
 	CHECK(q.share > WSMON_ONE / 8, "share %u", q.share);
 }
 
