@@ -235,7 +235,7 @@ static void blocks_hold(void)
 
 static void strides_hold(void)
 {
-	intervals_hold(every_second, PAGES / 2, 1600);
+	intervals_hold(every_second, PAGES / 2, 1050);
 }
 
 void test_precision(void)
