@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes the fuzzer's first inputs: tests/fuzz-recordings/seeds.py DIR
+"""Makes the fuzzer's first inputs: tests/fuzz-recordings/seeds.py DIR ONE_IN
 
 They are the recordings that the tests of wsmo read, so the fuzzer need not find
-out what a recording is; and what "wsmo check" reads.
+out what a recording is; and what "wsmo check" reads. Of those that differ in a word or a size,
+one in ONE_IN, by chance.
 """
 import os
+import random
 import struct
 import sys
 
@@ -127,19 +129,24 @@ def packed_seeds():
         at += size
 
 
-def seeds():
+def some(inputs, one_in):
+    """(number, input) of one in so many"""
+    return [(n, data) for n, data in enumerate(inputs) if not random.randrange(one_in)]
+
+
+def seeds(one_in):
     whole = samples.main()
-    for n, data in enumerate(packed_seeds()):
+    for n, data in some(packed_seeds(), one_in):
         yield "packed-%d" % n, choose(data, n | n << 11)
     for n in range(24):
         yield "main-%d" % n, choose(whole, n | n << 11)
         yield "family-%d" % n, choose(samples.family(), n | n << 11)
         yield "windows-%d" % n, choose(windows(), n | n << 11)
         yield "curve-%d" % n, choose(curve(), n | n << 11)
-    for n, data in enumerate(damaged()):
+    for n, data in some(damaged(), one_in):
         yield "damaged-%d" % n, choose(data, n)
     small = samples.small()
-    for size in range(len(small)):
+    for size, _ in some(small, one_in):
         yield "cut-%d" % size, choose(small[:size], size * 257)
     for name, data in (("rows", samples.many(1, 600)), ("blobs", blobs()),
                        ("later", later_version()), ("names", names())):
@@ -151,12 +158,12 @@ def seeds():
         b"CONFIG_NUMA_BALANCING=m\n# CONFIG_TRANSPARENT_HUGEPAGE is not set\n"
 
 
-def main(directory):
-    for name, data in seeds():
+def main(directory, one_in):
+    for name, data in seeds(int(one_in)):
         with open(os.path.join(directory, "seed-" + name), "wb") as f:
             f.write(data)
 
 
-if len(sys.argv) != 2:
+if len(sys.argv) != 3:
     sys.exit(__doc__)
-main(sys.argv[1])
+main(*sys.argv[1:])
