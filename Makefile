@@ -79,7 +79,7 @@ check-debug: need-vm
 check-races: need-vm
 	@STRESS_SECS=$${STRESS_SECS:-10} tests/check-debug kcsan
 
-# The same with all selftests, and SECS for each stress test instead of five
+# The same with all selftests, and SECS for each stress test instead of three
 SECS ?= 60
 .PHONY: soak
 soak: need-vm

@@ -20,11 +20,13 @@ start()
 	parts+=("$name")
 	{
 		began=$SECONDS
-		"$@" </dev/null 2>&1 | tee "$logs/$name.log" |
-			sed -unE "s/^(not )?ok /# $name: &/p"
-		rc=${PIPESTATUS[0]} seconds=$((SECONDS - began))
-		echo "$rc $seconds" >"$logs/$name.rc"
-		echo "# $name: ends after $seconds s"
+		TIMEFORMAT="# $name: ends after %0R s, with %0U + %0S s of a processor"
+		time {
+			"$@" </dev/null 2>&1 | tee "$logs/$name.log" |
+				sed -unE "s/^(not )?ok /# $name: &/p"
+			rc=${PIPESTATUS[0]}
+		}
+		echo "$rc $((SECONDS - began))" >"$logs/$name.rc"
 	} &
 }
 

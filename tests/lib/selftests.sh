@@ -7,9 +7,9 @@
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
 	[6.12]="accuracy act hot limits/sizing processes stacks start"
-	[6.1]="checkout export group lifecycle peaks readers secondary"
+	[6.1]="act_huge buffer checkout export group input lifecycle peaks readers secondary"
 	[newest]="cgroup children device pace regions who/who wsmo"
-	[debug]="who/who act_huge buffer device input lifecycle regions"
+	[debug]="who/who device lifecycle regions"
 )
 
 # selftests_of KERNEL: their files' names
