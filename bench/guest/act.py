@@ -12,7 +12,7 @@ import time
 
 import redis_load
 import wsmontest as w
-from guest.machine import MIB, THP, cc1, row, status, swap_on_zram, vmstat, write
+from guest.machine import MIB, THP, cc1, row, schedstat_ns, status, swap_on_zram, vmstat, write
 from peers import damon
 
 TMP = tempfile.mkdtemp()
@@ -73,8 +73,9 @@ class Wsmo:
         self.cpu_s = 0
 
     def look(self):
-        if w.running():
-            self.cpu_s = cpu_s(self.p.pid) + w.stats()["cpu_ns"] / 1e9
+        threads = w.kwsmond()
+        if threads:
+            self.cpu_s = cpu_s(self.p.pid) + sum(map(schedstat_ns, threads)) / 1e9
 
     def stop(self):
         self.look()

@@ -108,6 +108,8 @@ def tables(rows):
         blocks["act: synthetic"] = synthetic(rows)
     if cases & {"redis", "compile"}:
         blocks["act: reclaim"] = reclaim(rows)
+    if any((row["case"], row["actor"]) == ("goals", "none") for row in rows):
+        blocks["act: goals"] = goals(rows)
     if "sparse" in cases:
         blocks["act: huge"] = huge(rows, "sparse")
     return blocks
@@ -116,8 +118,6 @@ def tables(rows):
 def notes(rows):
     redis = [row for row in rows if row["workload"] in ("redis", "redis-long")]
     thp = [huge(rows, "redis-thp")] if any(row["case"] == "redis-thp" for row in rows) else []
-    if {row["actor"] for row in rows if row["case"] == "goals"} > {"none"}:
-        thp.append(goals(rows))
     return thp + ["%s, %s: answers took %.2f ms in the mean, %.2f ms at the 99th percentile; "
                   "swapped out %s MiB" % (row["case"], row["actor"], 1e3 * row["delay_s"],
                                           1e3 * row["p99_s"], mib(row["pswpout"] * 4096))
