@@ -41,16 +41,12 @@ def theirs(aggr_ms, max_regions, settle_s, count_s, tuned=False):
 
 
 SETTINGS = {
-    "max": ours("max"), "2%": ours("2%"), "5%": ours("5%"), "10%": ours("10%"),
-    "20%": ours("20%"),
+    "max": ours("max"), "5%": ours("5%"), "20%": ours("20%"),
     "1 s": ours("max", 1000, settle=8, count=8),
-    "1 s, 200 regions": ours("max", 1000, 200, settle=8, count=8),
     "1 s, 20%": ours("20%", 1000, settle=16, count=8),
     "10 s, 250 regions": ours("20%", 10000, 250, settle=3, count=3),
     "DAMON, 0.1 s": theirs(100, 1000, 3, 3),
-    "DAMON, 0.1 s, 100 regions": theirs(100, 100, 3, 3),
     "DAMON, 1 s": theirs(1000, 1000, 12, 8),
-    "DAMON, 1 s, 100 regions": theirs(1000, 100, 12, 8),
     TUNED: theirs(100, 1000, 40, 10, True),
 }
 
