@@ -27,7 +27,7 @@ def record_all(pattern, todo, tmp):
 
 
 def main(todo):
-    machine.no_khugepaged()
+    accuracy.prepare()
     w.load()
     for pattern in patterns.PATTERNS:
         if pattern.key not in todo["keys"]:
