@@ -56,16 +56,16 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * struct wsmon_precision - how many regions the precision needs
  * @share:	share of max_regions (Q15)
  * @least:	the share was too small below this, as far as known
- * @half:	half-width when @share last changed
+ * @ratio:	half-width when @share last changed, in 1/256 of the wanted one
  * @wait:	intervals until the change shows in the half-width
- * @raised:	the change was upwards
- * @nr:		estimates since then
- * @sum:	sum of the shares that each of them would need
+ * @raised:	the change was upwards, by a quarter at least
+ * @nr:		estimates in @sum
+ * @sum:	sum of the shares that they would need
  */
 struct wsmon_precision {
 	u32 share;
 	u32 least;
-	u64 half;
+	u32 ratio;
 	u32 wait;
 	bool raised;
 	u32 nr;

@@ -12,8 +12,8 @@
  * share that was too small is remembered, so that it is not tried again and again.
  *
  * Half-widths vary by chance. What one estimate says leads to a change only if it is far
- * from what is wanted; else the mean of several does. So the half-width is what is wanted
- * on average, and rarely more than an eighth wider.
+ * from what is wanted; else the mean of several does. So where accesses have no order, the
+ * half-width is a little below what is wanted on average.
  */
 #include "wsmon_pure.h"
 
@@ -29,10 +29,11 @@
 /* Sizes are limited to 2^50 pages, so that products stay below 2^63 */
 #define PAGES_MAX	((u64)1 << 50)
 
-/* A change shows after the shortest window and this many intervals */
+/* A change shows when regions have followed, and so many intervals */
 #define SHOWS_AFTER	2U
+#define WAIT_MAX	1000U
 
-/* What was too few may be tried again after a quarter of so many intervals */
+/* What was too few may be tried again, an eighth below, after a seventh of so many intervals */
 #define FORGET		1024U
 
 /* Half-widths are compared in units of the wanted one / RATIO_ONE */
@@ -41,7 +42,7 @@
 
 /* Small changes follow from the mean of so many estimates */
 #define MEAN_OF		8U
-/* They change the share by a sixteenth of it, or an eighth to try again what was too few */
+/* They change the share by a sixteenth of it at least, or an eighth to try what was too few */
 #define CHANGE_LEAST	16U
 #define CHANGE_AGAIN	8U
 
@@ -56,15 +57,35 @@ void wsmon_precision_begin(struct wsmon_precision *q)
 	q->least = SHARE_LEAST;
 }
 
-static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 share,
-			  u64 half)
+/*
+ * Regions are split and merged when their samples have served the longest window. If that
+ * is longer than an interval, they take turns, and merging waits for a second turn.
+ */
+static u32 precision_wait(const struct wsmon_attrs *a)
 {
-	q->raised = share > q->share;
+	u64 longest = div64_u64(a->windows_us[a->nr_windows - 1], a->aggr_us);
+
+	return min_t(u64, longest > 1 ? 2 * longest : 1, WAIT_MAX) + SHOWS_AFTER;
+}
+
+static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 share,
+			  u32 ratio)
+{
+	q->raised = share >= q->share + q->share / 4;
 	q->share = share;
-	q->half = half;
+	q->ratio = ratio;
+	q->wait = precision_wait(a);
 	q->nr = 0;
 	q->sum = 0;
-	q->wait = min_t(u64, div64_u64(a->windows_us[0], a->aggr_us), 1000) + SHOWS_AFTER;
+}
+
+/* Is the interval so wide that there must be more regions at once? */
+static bool precision_is_wide(const struct wsmon_precision *q, u32 ratio)
+{
+	if (q->share == WSMON_ONE || ratio <= RATIO_ONE + RATIO_ONE / 8)
+		return false;
+	/* a large change upwards has to show, unless the target changes meanwhile */
+	return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;
 }
 
 /**
@@ -78,45 +99,42 @@ static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a
 void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
 			  u64 pages, u64 half)
 {
-	u32 change = CHANGE_LEAST;
-	u64 wanted, ratio, need;
+	u32 ratio, change, need;
+	u64 wanted;
 
 	if (!a->precision) {
 		q->share = WSMON_ONE;
 		return;
 	}
 	wanted = max_t(u64, div64_u64(min(pages, PAGES_MAX) * a->precision, 1000), FLOOR);
-	/* aim a little below it */
-	ratio = min_t(u64, div64_u64(min(half, PAGES_MAX) * RATIO_ONE, wanted - wanted / 32),
-		      RATIO_MAX);
-	need = div64_u64(min_t(u64, used, 2 * WSMON_ONE) * ratio * ratio, RATIO_ONE * RATIO_ONE);
+	ratio = min_t(u64, div64_u64(min(half, PAGES_MAX) * RATIO_ONE, wanted), RATIO_MAX);
+	/* there may be fewer, for want of CPU time, or more, as some cannot be merged */
+	used = min(used, q->share);
+	/* aim a little below what is wanted: 16 / 15 is (1 + 1 / 31)^2 */
+	need = min_t(u64, div64_u64((u64)used * ratio * ratio / 15 * 16, RATIO_ONE * RATIO_ONE),
+		     2 * WSMON_ONE);
 	q->wait -= !!q->wait;
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
-	if (half > wanted + wanted / 8) {
-		/* a change upwards has to show, unless the target changes meanwhile */
-		if (q->share == WSMON_ONE ||
-		    (q->wait && q->raised && half <= q->half + q->half / 4))
-			return;
-		q->least = max(q->least, q->share + q->share / 4);
-		need = clamp_t(u64, need, q->share + q->share / 4, WSMON_ONE);
-		precision_set(q, a, need, half);
+	if (precision_is_wide(q, ratio)) {
+		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);
+		need = max(need, q->share + q->share / 4);
+		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
 		return;
 	}
 	if (q->wait)
 		return;
 	q->sum += need;
 	q->nr++;
-	if (need >= q->share - q->share / 4) {
+	if (need > q->share / 2) {
 		if (q->nr < MEAN_OF)
 			return;
 		need = div64_u64(q->sum, q->nr);
-		q->nr = 0;
-		q->sum = 0;
 	}
-	if (need < q->least)
-		change = CHANGE_AGAIN;
-	need = clamp_t(u64, need, max(q->share / 2, q->least), WSMON_ONE);
-	if (need >= q->share + q->share / change || need <= q->share - q->share / change)
-		precision_set(q, a, need, half);
+	q->nr = 0;
+	q->sum = 0;
+	change = q->share / (need < q->least ? CHANGE_AGAIN : CHANGE_LEAST);
+	need = min_t(u32, max(need, max(q->share / 2, q->least)), WSMON_ONE);
+	if (need >= q->share + change || need <= q->share - change)
+		precision_set(q, a, need, ratio);
 }

@@ -265,8 +265,9 @@ static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
  * @iv:	the interval that ends
  *
  * Samples are dropped, and drawn again, when they have served the longest window. If
- * that is longer than an interval, regions take turns, by their address. Turns are
- * counted in intervals in which the target ran: if all intervals counted, a target that
+ * that is longer than an interval, regions take turns, by the address of the cell that a
+ * region would be merged into: buddies have theirs together, else they could never be merged.
+ * Turns are counted in intervals in which the target ran: if all intervals counted, a target that
  * runs once a window would always drop the same regions.
  */
 bool wsmon_region_due(const struct wsmon_region *r,
@@ -274,11 +275,12 @@ bool wsmon_region_due(const struct wsmon_region *r,
 {
 	u64 longest = iv->window_ns[iv->nr_windows - 1];
 	u64 phases = div64_u64(longest + iv->aggr_ns - 1, iv->aggr_ns);
+	u64 parent = r->start >> fls64(r->start ^ (r->end - 1)) >> 1;
 
 	if (iv->drop_all || phases <= 1)
 		return true;
 	return sample_served(iv, r->armed_ns, longest) &&
-	       (r->start * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
+	       (parent * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
 	       iv->active % phases;
 }
 

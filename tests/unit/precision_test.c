@@ -145,7 +145,8 @@ static void reacts(void)
 /* Small sets: 256 KiB more or less are precise enough. */
 static void a_floor(void)
 {
-	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .precision = 1 };
+	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
+				 .precision = 1 };
 	struct wsmon_precision q;
 	u32 i;
 
@@ -164,7 +165,7 @@ static void anything_goes(void)
 	for (k = 0; k < 20000; k++) {
 		struct wsmon_attrs a = {
 			.aggr_us = WSMON_SAMPLE_US_MIN << test_below(20),
-			.precision = test_below(1001),
+			.precision = test_below(1001), .nr_windows = 1,
 		};
 		struct wsmon_precision q;
 
@@ -193,7 +194,8 @@ static bool every_second(const void *what __attribute__((unused)), u64 vpn)
 /* With the estimator: intervals hold, and are as narrow as asked for. */
 static void intervals_hold(bool (*touched)(const void *, u64), u64 truth, u32 most)
 {
-	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .precision = 50 };
+	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
+				 .precision = 50 };
 	u32 i, k, nr = 0, held = 0, wide = 0;
 	u64 regions = 0;
 

@@ -191,6 +191,45 @@ static void missed(void)
 	world_free(&w);
 }
 
+/* With a window of @phases intervals: buddies are due together, else they are never merged */
+static void turns(u32 phases)
+{
+	struct wsmon_interval iv = { .now = 1000 * SECOND, .aggr_ns = SECOND,
+				     .window_ns = { phases * SECOND }, .nr_windows = 1 };
+	u32 order, i, due[2], in_turn[60];
+
+	for (order = 0; order < 12; order++) {
+		memset(in_turn, 0, sizeof(in_turn));
+		for (i = 0; i < 1000; i++) {
+			u64 start = (BASE >> 13 << 13) + ((u64)i << (order + 1));
+			struct wsmon_region l = { .start = start, .end = start + (1U << order),
+						  .armed_ns = SECOND };
+			struct wsmon_region r = { .start = l.end, .end = l.end + (1U << order),
+						  .armed_ns = SECOND };
+
+			due[0] = due[1] = 0;
+			for (iv.active = 0; iv.active < phases; iv.active++) {
+				bool both = wsmon_region_due(&l, &iv);
+
+				in_turn[iv.active] += both;
+				due[0] += both;
+				due[1] += both && wsmon_region_due(&r, &iv);
+			}
+			CHECK(due[0] == 1 && due[1] == 1, "order %u: %u and %u turns", order, due[0], due[1]);
+		}
+		for (i = 0; i < phases; i++)
+			CHECK(in_turn[i] < 3000 / phases, "order %u: %u of 1000 in turn %u", order,
+			      in_turn[i], i);
+	}
+}
+
+static void buddies_together(void)
+{
+	turns(2);
+	turns(10);
+	turns(60);
+}
+
 static void random_2(void) { study(50, false); }
 static void random_10(void) { study(10, false); }
 static void random_30(void) { study(3, false); }
@@ -204,4 +243,5 @@ void test_windows(void)
 	test_run("windows: every 11th page", every_11th);
 	test_run("windows: intervals of each hold", all_patterns);
 	test_run("windows: what was missed", missed);
+	test_run("windows: buddies take their turns together", buddies_together);
 }

@@ -41,7 +41,8 @@ typedef int8_t s8;
 	_a > _b ? _a : _b; })
 #define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
-#define clamp_t(t, v, lo, hi)	min_t(t, max_t(t, v, lo), hi)
+/* as in the kernel, where lo prevails */
+#define clamp_t(t, v, lo, hi)	({ t v_ = (v), l_ = (lo), h_ = (hi); v_ >= h_ ? h_ : v_ <= l_ ? l_ : v_; })
 #define swap(a, b) do { \
 	__typeof__(a) _t = (a); \
 	(a) = (b); \
