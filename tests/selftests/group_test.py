@@ -156,7 +156,7 @@ def of_short_processes():
             time.sleep(0.1)
         print("# %s ended: %s MiB" % (went[1:], ["%.0f" % x for x in sizes]))
         # some of those that ended did so before the window began
-        used = [size - 4 * (4 + n / 2) for size, n in zip(sizes[2:], went[3:])]
+        used = [size - 4 * (4 + n / 3) for size, n in zip(sizes[2:], went[3:])]
         assert sum(went) > 10 and sum(used) > 0, used
 
 
