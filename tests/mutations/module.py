@@ -331,8 +331,10 @@ MUTATIONS = [
         ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate;", "return a->precision;")]),
     ("precision_reacts_late", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "(q->wait && q->raised && half <= q->half + q->half / 4)", "q->wait")]),
+         "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait;")]),
+    ("buddies_take_turns_apart", None, UNIT, [
+        ("module/pure/wsmon_regions.c", "(r->end - 1)) >> 1;", "(r->end - 1));")]),
     ("too_few_tried_again", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "		q->least = max(q->least, q->share + q->share / 4);\n", "")]),
+         "		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);\n", "")]),
 ]
