@@ -73,9 +73,12 @@ class Wsmo:
         self.cpu_s = 0
 
     def look(self):
-        threads = w.kwsmond()
-        if threads:
-            self.cpu_s = cpu_s(self.p.pid) + sum(map(schedstat_ns, threads)) / 1e9
+        """Its thread ends with the target"""
+        try:
+            thread, = w.kwsmond()
+            self.cpu_s = cpu_s(self.p.pid) + schedstat_ns(thread) / 1e9
+        except (OSError, ValueError):
+            pass
 
     def stop(self):
         self.look()
