@@ -285,7 +285,12 @@ class Fresh(w.Target):
 
 
 def all_new(who):
-    assert all(r.flags & 8 and r.node == -1 for r in who)
+    """But a touch faults once more if its page is armed between the fault and the next try"""
+    again = [r for r in who if not r.flags & 8]
+    for r in again[:9]:
+        print("# not new: %s" % (r,))
+    assert len(again) <= len(who) // 100
+    assert all((r.node == -1) == bool(r.flags & 8) for r in who)
 
 
 def none_new(who):
