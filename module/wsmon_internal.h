@@ -205,8 +205,9 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
 const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);
-u32 wsmon_group_regions(const struct wsmon_session *ss);
-u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target);
+const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss);
+void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
+u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 
 /* who/wsmon_who.c: the second sampler */
 bool wsmon_who_possible(void);

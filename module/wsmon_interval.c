@@ -231,7 +231,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	iv.drop_all = t->drop_all;
 	if (!slept) {
 		for (i = 0; i < t->regions.nr; i++)
-			t->regions.r[i].due = wsmon_region_due(&t->regions.r[i], &iv);
+			t->regions.r[i].due = wsmon_region_due(&t->regions, i, &iv);
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);

@@ -420,8 +420,8 @@ void wsmon_session_share(struct wsmon_session *ss,
 	u64 budget = (u64)target_budget(attrs, ss->nr_targets) * share / WSMON_ONE;
 	u32 i;
 
-	budget = wsmon_group_budget(ss, (u64)attrs->max_regions * share / WSMON_ONE, budget);
-	budget = max_t(u64, budget, attrs->min_regions);
+	wsmon_group_budget(ss, (u64)attrs->max_regions * share / WSMON_ONE);
+	budget = max_t(u64, wsmon_group_leaves(ss, budget), attrs->min_regions);
 	for (i = 0; i < ss->nr_targets; i++) {
 		struct wsmon_target *t = &ss->targets[i];
 

@@ -95,15 +95,35 @@ static void session_account(struct wsmon_session *ss)
 	ss->cost_ns = cost;
 }
 
-/* The regions that there are, as a share of max_regions (Q15) */
+/* The regions that there may be: at most one for each page, as far as these are known */
+static u64 regions_most(u64 limit, const struct wsmon_wss *w)
+{
+	return w->mapped ? min(limit, w->mapped) : limit;
+}
+
+/*
+ * The regions that there are, as a share of those that there may be (Q15). A share of max_regions
+ * would be too little where targets ended, or share their memory: their regions go to nobody.
+ */
 static u32 session_regions(const struct wsmon_session *ss)
 {
-	u64 nr = wsmon_group_regions(ss);
+	const struct wsmon_regions *group = wsmon_group_regions(ss);
+	u64 nr = 0, most = 0;
 	u32 i;
 
-	for (i = 0; i < ss->nr_targets; i++)
-		nr += ss->targets[i].regions.nr;
-	return div64_u64(nr * WSMON_ONE, ss->mon->attrs.max_regions);
+	if (group) {
+		nr = group->nr;
+		most = regions_most(group->limit, wsmon_group_total(ss));
+	}
+	for (i = 0; i < ss->nr_targets; i++) {
+		const struct wsmon_target *t = &ss->targets[i];
+
+		if (t->gone || wsmon_target_data(t) != t)
+			continue;
+		nr += t->regions.nr;
+		most += regions_most(wsmon_group_leaves(ss, t->regions.limit), t->wss[0]);
+	}
+	return min_t(u64, div64_u64(nr * WSMON_ONE, max_t(u64, most, 1)), WSMON_ONE);
 }
 
 /* Half-widths are squared in units of so many pages */

@@ -132,21 +132,27 @@ void wsmon_group_free(struct wsmon_session *ss)
  * wsmon_group_budget - limit the regions of a session's group, if it has one
  * @ss:		the session
  * @regions:	max. regions of the session for now
- * @target:	max. regions of each target
- *
- * Return: what is left for each target.
  */
-u64 wsmon_group_budget(struct wsmon_session *ss, u64 regions, u64 target)
+void wsmon_group_budget(struct wsmon_session *ss, u64 regions)
 {
 	struct wsmon_group *g = ss->group;
 	u32 least;
 
 	if (!g)
-		return target;
+		return;
 	least = clamp_t(u64, (u64)READ_ONCE(ss->nr_members) * ss->mon->attrs.min_regions, 1,
 			g->regions.limit / LEAST_SHARE + 1);
 	g->regions.budget = clamp_t(u64, regions / group_share(ss), least, g->regions.limit);
-	return target - target / GROUP_SHARE;
+}
+
+/**
+ * wsmon_group_leaves - what a session's group, if it has one, leaves of a target's regions
+ * @ss:		the session
+ * @regions:	the target's
+ */
+u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
+{
+	return ss->group ? regions - regions / GROUP_SHARE : regions;
 }
 
 /** wsmon_group_total - the last estimate of a group for the shortest window; NULL: no group */
@@ -155,10 +161,10 @@ const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss)
 	return ss->group ? &ss->group->wss[0][WSMON_CLASS_ALL] : NULL;
 }
 
-/** wsmon_group_regions - the number of regions of a session's group, if it has one */
-u32 wsmon_group_regions(const struct wsmon_session *ss)
+/** wsmon_group_regions - the regions of a session's group; NULL: it has none */
+const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
 {
-	return ss->group ? ss->group->regions.nr : 0;
+	return ss->group ? &ss->group->regions : NULL;
 }
 
 /* The members' memory */

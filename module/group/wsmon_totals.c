@@ -75,6 +75,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	struct wsmon_member *m;
 	struct mm_struct *mm;
 	struct wsmon_share *s;
+	u64 turn = div64_u64(ss->epoch, wsmon_interval_phases(iv));
 	u32 i;
 
 	list_for_each_entry(m, &ss->members, node) {
@@ -90,10 +91,10 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 
 		/*
 		 * What ended cannot be looked at again. What slept need not be, but so that
-		 * regions can be split and merged there, too, it takes turns.
+		 * regions can be split and merged there, too, it has one turn of several.
 		 */
-		r->due = wsmon_region_due(r, iv) && !wsmon_region_has_ended(g, r) &&
-			 ((i + ss->epoch) % SLEEP_TURNS == 0 ||
+		r->due = wsmon_region_due(&g->regions, i, iv) && !wsmon_region_has_ended(g, r) &&
+			 (wsmon_regions_turn(&g->regions, i, turn, SLEEP_TURNS) ||
 			  g->regions.nr > g->regions.budget || !region_may_stay(ss, r));
 		r->last = !!r->armed_ns;
 	}

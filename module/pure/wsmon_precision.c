@@ -63,7 +63,7 @@ void wsmon_precision_begin(struct wsmon_precision *q)
  */
 static u32 precision_wait(const struct wsmon_attrs *a)
 {
-	u64 longest = div64_u64(a->windows_us[a->nr_windows - 1], a->aggr_us);
+	u64 longest = div64_u64((u64)a->windows_us[a->nr_windows - 1] + a->aggr_us - 1, a->aggr_us);
 
 	return min_t(u64, longest > 1 ? 2 * longest : 1, WAIT_MAX) + SHOWS_AFTER;
 }
@@ -79,10 +79,10 @@ static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->sum = 0;
 }
 
-/* Is the interval so wide that there must be more regions at once? */
-static bool precision_is_wide(const struct wsmon_precision *q, u32 ratio)
+/* Must there be more regions at once? The interval is much too wide. */
+static bool precision_must_rise(const struct wsmon_precision *q, u32 ratio)
 {
-	if (q->share == WSMON_ONE || ratio <= RATIO_ONE + RATIO_ONE / 8)
+	if (q->share == WSMON_ONE)
 		return false;
 	/* a large change upwards has to show, unless the target changes meanwhile */
 	return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;
@@ -100,6 +100,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 			  u64 pages, u64 half)
 {
 	u32 ratio, change, need;
+	bool wide;
 	u64 wanted;
 
 	if (!a->precision) {
@@ -116,8 +117,12 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->wait -= !!q->wait;
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
-	if (precision_is_wide(q, ratio)) {
+	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
+	/* once may be chance, or memory that could not be looked at */
+	if (wide && q->wide)
 		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);
+	q->wide = wide;
+	if (wide && precision_must_rise(q, ratio)) {
 		need = max(need, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
 		return;

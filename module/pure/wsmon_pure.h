@@ -340,7 +340,9 @@ struct wsmon_interval {
 	bool drop_all;
 };
 
-bool wsmon_region_due(const struct wsmon_region *r, const struct wsmon_interval *iv);
+u64 wsmon_interval_phases(const struct wsmon_interval *iv);
+bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 phases);
+bool wsmon_region_due(const struct wsmon_regions *rs, u32 i, const struct wsmon_interval *iv);
 void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh, u64 now);
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv, bool slept);
 void wsmon_regions_rest(struct wsmon_regions *rs);

@@ -260,28 +260,57 @@ static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 }
 
 /**
+ * wsmon_interval_phases - the number of turns that regions take, one an interval
+ * @iv:	the interval
+ */
+u64 wsmon_interval_phases(const struct wsmon_interval *iv)
+{
+	u64 longest = iv->window_ns[iv->nr_windows - 1];
+
+	return max_t(u64, div64_u64(longest + iv->aggr_ns - 1, iv->aggr_ns), 1);
+}
+
+/**
+ * wsmon_regions_turn - tell whether it is a region's turn
+ * @rs:		the regions
+ * @i:		index of the region
+ * @turn:	the number of the turn
+ * @phases:	how many turns there are until it is a region's again
+ *
+ * Turns are by address. Buddies, which can be parts of different sizes of their halves of a cell,
+ * have theirs together, by that cell: else they could never be merged.
+ */
+bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 phases)
+{
+	u64 start = rs->r[i].start, end = rs->r[i].end;
+
+	if (wsmon_regions_buddies(rs, i))
+		end = rs->r[i + 1].end;
+	else if (i && wsmon_regions_buddies(rs, i - 1))
+		start = rs->r[i - 1].start;
+	start >>= fls64(start ^ (end - 1));
+	return (start * 0x9e3779b97f4a7c15ULL >> 32) % phases == turn % phases;
+}
+
+/**
  * wsmon_region_due - tell whether it is time to drop the samples of a region
- * @r:	the region
+ * @rs:	the regions
+ * @i:	index of the region
  * @iv:	the interval that ends
  *
  * Samples are dropped, and drawn again, when they have served the longest window. If
- * that is longer than an interval, regions take turns, by the address of the cell that a
- * region would be merged into: buddies have theirs together, else they could never be merged.
- * Turns are counted in intervals in which the target ran: if all intervals counted, a target that
- * runs once a window would always drop the same regions.
+ * that is longer than an interval, regions take turns, which are counted in intervals in which
+ * the target ran: if all intervals counted, a target that runs once a window would always drop
+ * the same regions.
  */
-bool wsmon_region_due(const struct wsmon_region *r,
-		      const struct wsmon_interval *iv)
+bool wsmon_region_due(const struct wsmon_regions *rs, u32 i, const struct wsmon_interval *iv)
 {
-	u64 longest = iv->window_ns[iv->nr_windows - 1];
-	u64 phases = div64_u64(longest + iv->aggr_ns - 1, iv->aggr_ns);
-	u64 parent = r->start >> fls64(r->start ^ (r->end - 1)) >> 1;
+	u64 phases = wsmon_interval_phases(iv);
 
-	if (iv->drop_all || phases <= 1)
+	if (iv->drop_all || phases == 1)
 		return true;
-	return sample_served(iv, r->armed_ns, longest) &&
-	       (parent * 0x9e3779b97f4a7c15ULL >> 32) % phases ==
-	       iv->active % phases;
+	return sample_served(iv, rs->r[i].armed_ns, iv->window_ns[iv->nr_windows - 1]) &&
+	       wsmon_regions_turn(rs, i, iv->active, phases);
 }
 
 /* Is the memory younger than a window, and are all accesses to it known? */

@@ -313,7 +313,7 @@ MUTATIONS = [
     ("mapped_around_is_accessed", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
     ("module_gets_no_records", "6.12", SELF + "device_test.py", [
-        (BUFFER, "		mon->record(mon->private, rec);\n", "		;\n")]),
+        (BUFFER, "		mon->record(mon->private, rec);\n", "		q->least += 0;\n")]),
     ("records_where_a_module_starts", "6.12", SELF + "device_test.py", [
         (BUFFER, "	if (mon->record && mon->session->thread == current)", "	if (mon->record)")]),
     ("module_starts_twice", "6.12", SELF + "device_test.py", [
@@ -333,8 +333,13 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c",
          "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait;")]),
     ("buddies_take_turns_apart", None, UNIT, [
-        ("module/pure/wsmon_regions.c", "(r->end - 1)) >> 1;", "(r->end - 1));")]),
+        ("module/pure/wsmon_regions.c", "	if (wsmon_regions_buddies(rs, i))\n		end", "	if (0)\n		end")]),
+    ("who_ended_uses_regions", "newest", SELF + "pace_test.py", [
+        ("module/wsmon_thread.c", "max_t(u64, most, 1)), WSMON_ONE);",
+         "max_t(u64, most, ss->mon->attrs.max_regions)), WSMON_ONE);")]),
     ("too_few_tried_again", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);\n", "")]),
+         "		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);\n", "		q->least += 0;\n")]),
+    ("too_few_by_one_estimate", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "	if (wide && q->wide)", "	if (wide)")]),
 ]

@@ -207,4 +207,29 @@ def precision_follows():
     assert 0.9 < size / (SIZE / 2) < 1.15 and half / size < 0.08, (size, half)
 
 
-w.main(budget, a_window_within_an_interval, sleeper, precision_is_cheap, precision_follows)
+@w.measured
+def precision_of_who_is_left():
+    """Targets that ended leave their regions to nobody: that makes no interval too wide."""
+    with w.Target(PARTS, PRIVATE) as t, w.sleeper() as a, w.sleeper() as b, w.sleeper() as c:
+        w.must_put("attrs", HALF_SECOND + "precision=100")
+        w.must_put("target", "%d %d %d %d\n" % (t.pid, a.pid, b.pid, c.pid))
+        time.sleep(3)
+        os.kill(t.pid, signal.SIGUSR1)
+        for x in (a, b, c):
+            x.kill()
+        time.sleep(15)
+        halves, regions = [], []
+        for _ in range(24):
+            size, half = all_memory()
+            halves.append(half / size)
+            regions.append(w.stats()["regions"])
+            time.sleep(0.5)
+        w.must_put("target", "\n")
+    print("# +-%.1f %% of 10 %% on average; %d to %d regions" % (
+        100 * sum(halves) / len(halves), min(regions), max(regions)))
+    assert sum(halves) / len(halves) < 0.105, halves
+    assert max(regions) < 400, regions
+
+
+w.main(budget, a_window_within_an_interval, sleeper, precision_is_cheap, precision_follows,
+       precision_of_who_is_left)

@@ -95,7 +95,7 @@ static void interval(u64 length, bool look)
 	iv.now = now;
 	for (i = 0; i < rs.nr && look; i++) {
 		rs.r[i].last = 1;
-		rs.r[i].dropped = wsmon_region_due(&rs.r[i], &iv);
+		rs.r[i].dropped = wsmon_region_due(&rs, i, &iv);
 	}
 	wsmon_regions_learn(&rs, &iv, false);
 	for (i = 0; i < rs.nr; i += part)

@@ -119,6 +119,21 @@ static void settles(void)
 	      s.moved, s.q.share, (long long)half);
 }
 
+/* An interval that is too wide once, for another reason, does not hold the share up. */
+static void once_is_chance(void)
+{
+	struct sim s;
+	u32 before;
+
+	sim_begin(&s, 50, 1);
+	sim_run(&s, scattered, 100);
+	before = s.q.share;
+	sim_run(&s, hopeless, 1);
+	CHECK(s.q.share > before, "share %u, before %u", s.q.share, before);
+	sim_run(&s, scattered, 40);
+	CHECK(s.q.share < before + before / 8, "share %u, before %u", s.q.share, before);
+}
+
 static void reacts(void)
 {
 	u32 windows[] = { 1, 8 }, k;
@@ -247,6 +262,7 @@ void test_precision(void)
 	test_run("precision: all if they are not enough", all_if_hopeless);
 	test_run("precision: shares settle", settles);
 	test_run("precision: changes of the target", reacts);
+	test_run("precision: too wide once", once_is_chance);
 	test_run("precision: small sets", a_floor);
 	test_run("precision: any figures", anything_goes);
 	test_run("precision: intervals of a block hold", blocks_hold);

@@ -41,7 +41,7 @@ static void end_interval(struct world *w, const struct study *s,
 	for (i = 0; i < w->rs.nr; i++) {
 		struct wsmon_region *r = &w->rs.r[i];
 
-		r->dropped = wsmon_region_due(r, iv);
+		r->dropped = wsmon_region_due(&w->rs, i, iv);
 		r->last = 1;
 		for (h = 0; h < 2 && r->n[h]; h++) {
 			r->checks++;
@@ -179,9 +179,9 @@ static void missed(void)
 	r->armed_ns = SECOND;
 	r->known = 3;
 	r->whole = 3;
-	CHECK(!wsmon_region_due(r, &iv), "they serve eight seconds");
+	CHECK(!wsmon_region_due(&w.rs, 0, &iv), "they serve eight seconds");
 	iv.drop_all = true;
-	CHECK(wsmon_region_due(r, &iv), "all are to be dropped");
+	CHECK(wsmon_region_due(&w.rs, 0, &iv), "all are to be dropped");
 	r->last = 1;
 	wsmon_regions_learn(&w.rs, &iv, false);
 	CHECK(r->whole == 3 && !r->draws && !r->stale, "nobody looked in this interval");
@@ -191,29 +191,35 @@ static void missed(void)
 	world_free(&w);
 }
 
-/* With a window of @phases intervals: buddies are due together, else they are never merged */
+/*
+ * With a window of @phases intervals: buddies are due together, else they are never merged. Each
+ * can be any part of its half of the cell.
+ */
 static void turns(u32 phases)
 {
 	struct wsmon_interval iv = { .now = 1000 * SECOND, .aggr_ns = SECOND,
 				     .window_ns = { phases * SECOND }, .nr_windows = 1 };
+	struct wsmon_region r[2] = { { .armed_ns = SECOND }, { .armed_ns = SECOND } };
+	struct wsmon_regions rs = { .r = r, .nr = 2 };
 	u32 order, i, due[2], in_turn[60];
 
 	for (order = 0; order < 12; order++) {
 		memset(in_turn, 0, sizeof(in_turn));
 		for (i = 0; i < 1000; i++) {
 			u64 start = (BASE >> 13 << 13) + ((u64)i << (order + 1));
-			struct wsmon_region l = { .start = start, .end = start + (1U << order),
-						  .armed_ns = SECOND };
-			struct wsmon_region r = { .start = l.end, .end = l.end + (1U << order),
-						  .armed_ns = SECOND };
+			u32 half = 1U << order;
 
+			r[0].start = start + i % half;
+			r[0].end = start + half;
+			r[1].start = r[0].end;
+			r[1].end = r[1].start + half - i / 3 % half;
 			due[0] = due[1] = 0;
 			for (iv.active = 0; iv.active < phases; iv.active++) {
-				bool both = wsmon_region_due(&l, &iv);
+				bool both = wsmon_region_due(&rs, 0, &iv);
 
 				in_turn[iv.active] += both;
 				due[0] += both;
-				due[1] += both && wsmon_region_due(&r, &iv);
+				due[1] += both && wsmon_region_due(&rs, 1, &iv);
 			}
 			CHECK(due[0] == 1 && due[1] == 1, "order %u: %u and %u turns", order, due[0], due[1]);
 		}
