@@ -23,6 +23,7 @@
 static size_t own, shared, file, copied, written, idle;
 static char *shared_mem, *file_mem, *copied_mem;
 static volatile unsigned long sink;
+static pid_t parent;
 
 static char *map(size_t size, int flags, int fd)
 {
@@ -59,6 +60,9 @@ static void worker(int nr, int users, long lives_ms)
 	char *once = map(idle, MAP_PRIVATE, -1);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* it may have been killed before */
+	if (getppid() != parent)
+		_exit(0);
 	fill(copied_mem, written);
 	fill(once, idle);
 	/* two mappings, with pages of one anon_vma */
@@ -82,6 +86,7 @@ int main(int argc, char **argv)
 	long lives_ms = atol(argv[8]);
 
 	(void)argc;
+	parent = getpid();
 	own = atof(argv[2]) * MIB;
 	shared = atof(argv[3]) * MIB;
 	file = atof(argv[4]) * MIB;
