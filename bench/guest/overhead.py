@@ -126,15 +126,20 @@ MONITORS = {"none": Nobody, "none again": Nobody, "wsmon": Wsmon, "wsmon, no flu
             "wsmon, fastest": Fastest, "DAMON": damon.Damon}
 
 
-def loops(kind, mib):
+def loops(kind, mib, threads=1):
     """Rounds a process gets done; it prints how many"""
-    process = subprocess.Popen(["loops", kind, str(mib), "1"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(["loops", kind, str(mib), "1", str(threads)], stdout=subprocess.PIPE,
+                               text=True)
     process.stdout.readline()
 
     def measure(seconds):
         process.stdout.readline()
-        return sum(int(process.stdout.readline().split()[0]) for _ in range(int(seconds)))
+        return sum(int(process.stdout.readline()) for _ in range(int(seconds)))
     return process, [process.pid], measure
+
+
+def eight(kind, mib):
+    return loops(kind, mib, 8)
 
 
 def redis(_kind, _mib):
@@ -257,6 +262,8 @@ def main(todo):
     for name, (start, kind, mib) in {
             "a loop over 256 MiB at random": (loops, "chase", 256),
             "a loop over 64 MiB in order": (loops, "stream", 64),
+            "eight threads, 256 MiB at random": (eight, "chase", 256),
+            "eight threads, 64 MiB in order": (eight, "stream", 64),
             "mapping, touching, unmapping 1 MiB": (loops, "churn", 1),
             "redis-server, GET of 100 MB": (redis, "", 0),
             "a compiler": (compiler, "", 0)}.items():

@@ -25,7 +25,7 @@ RAW = os.path.join(OUT, "curves.raw")
 PICTURE = "price.png"
 # A growing heap is over before a monitor has settled.
 KNOWN = {x.key: x for x in patterns.PATTERNS if not x.fresh}
-WINDOWS_MS = (200, 100, 400, 1000, 2000, 4000, 10000)
+WINDOWS_MS = (200, 100, 400, 1000, 2000, 5000, 10000)
 COUNTED = {"WSMON_QEMU": "-icount shift=0,sleep=off"}
 TUNED = "DAMON, tuned"
 
@@ -44,6 +44,7 @@ SETTINGS = {
     "max": ours("max"), "5%": ours("5%"), "20%": ours("20%"),
     "1 s": ours("max", 1000, settle=8, count=8),
     "1 s, 20%": ours("20%", 1000, settle=16, count=8),
+    "5 s, 250 regions": ours("20%", 5000, 250, settle=8, count=6),
     "10 s, 250 regions": ours("20%", 10000, 250, settle=3, count=3),
     "DAMON, 0.1 s": theirs(100, 1000, 3, 3),
     "DAMON, 1 s": theirs(1000, 1000, 12, 8),

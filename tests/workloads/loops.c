@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loops - how much a process gets done: loops KIND MIB SECONDS
+ * loops - how much a process gets done: loops KIND MIB SECONDS [THREADS]
  *
- * Prints how often it went round in that time, a line each time it has passed,
- * until it is killed. What monitoring costs is the difference.
+ * Prints how often all threads together went round in that time, a line each
+ * time it has passed, until it is killed. What monitoring costs is the difference.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #define PAGE	4096
+#define MOST	64
 
 static double now(void)
 {
@@ -79,30 +81,58 @@ static const struct {
 	{ "chase", chase }, { "stream", stream }, { "churn", churn },
 };
 
+static struct {
+	uint64_t (*once)(char *p, size_t size);
+	char *p;
+	size_t size;
+	double end;
+} job;
+
+static void *work(void *rounds)
+{
+	volatile uint64_t sum = 0;
+
+	while (now() < job.end) {
+		sum += job.once(job.p, job.size);
+		++*(uint64_t *)rounds;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	double seconds, end;
-	size_t size, k;
-	char *p;
+	long threads = argc == 5 ? atol(argv[4]) : 1, i;
+	double seconds;
+	size_t k;
 
-	for (k = 0; argc == 4 && k < sizeof(kinds) / sizeof(kinds[0]); k++)
+	for (k = 0; argc > 1 && k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		if (!strcmp(argv[1], kinds[k].name))
-			break;
-	if (argc != 4 || k == sizeof(kinds) / sizeof(kinds[0]) ||
-	    atol(argv[2]) < 1 || atof(argv[3]) <= 0) {
-		fputs("usage: loops chase|stream|churn MIB SECONDS\n", stderr);
+			job.once = kinds[k].once;
+	if (argc < 4 || argc > 5 || !job.once || atol(argv[2]) < 1 || atof(argv[3]) <= 0 ||
+	    threads < 1 || threads > MOST) {
+		fputs("usage: loops chase|stream|churn MIB SECONDS [THREADS]\n", stderr);
 		return 2;
 	}
-	size = (size_t)atol(argv[2]) << 20;
+	job.size = (size_t)atol(argv[2]) << 20;
 	seconds = atof(argv[3]);
-	p = map(size);
-	memset(p, 1, size);
+	job.p = map(job.size);
+	memset(job.p, 1, job.size);
 	for (;;) {
-		uint64_t rounds = 0, sum = 0;
+		uint64_t rounds[MOST] = { 0 }, sum = 0;
+		pthread_t thread[MOST];
 
-		for (end = now() + seconds; now() < end; rounds++)
-			sum += kinds[k].once(p, size);
-		printf("%llu %d\n", (unsigned long long)rounds, (int)(sum & 1));
+		job.end = now() + seconds;
+		for (i = 0; i < threads; i++) {
+			if (pthread_create(&thread[i], NULL, work, &rounds[i])) {
+				fputs("loops: no thread\n", stderr);
+				return 1;
+			}
+		}
+		for (i = 0; i < threads; i++) {
+			pthread_join(thread[i], NULL);
+			sum += rounds[i];
+		}
+		printf("%llu\n", (unsigned long long)sum);
 		fflush(stdout);
 	}
 }
