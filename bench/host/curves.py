@@ -4,8 +4,8 @@
 In a virtual machine of one processor that takes a nanosecond for each instruction (QEMU's
 -icount), so that other work on the host does not count. Each workload, which knows its own
 working set, is watched with one setting after the other; what counts comes after a time to
-settle. DAMON's tuned intervals are those with the goal that its authors name. Half an hour for
-ten patterns.
+settle. DAMON's tuned intervals are those with the goal that its authors name. A minute and a half
+for each pattern.
   error  median of |estimate / truth - 1|, in a window of an aggregation interval
   CPU    of the kernel's thread, percent of one
 """
@@ -15,18 +15,15 @@ import shutil
 import statistics
 import subprocess
 
-from guest import patterns
 from host.lib import OUT, one_of, percent, say, table
+from host.price import COUNTED, KNOWN
 from judge import accuracy as judgement
 
 NEED = ("gnuplot-nox",)
 KEY = ("key", "setting")
 RAW = os.path.join(OUT, "curves.raw")
 PICTURE = "price.png"
-# A growing heap is over before a monitor has settled.
-KNOWN = {x.key: x for x in patterns.PATTERNS if not x.fresh}
 WINDOWS_MS = (200, 100, 400, 1000, 2000, 5000, 10000)
-COUNTED = {"WSMON_QEMU": "-icount shift=0,sleep=off"}
 TUNED = "DAMON, tuned"
 
 
@@ -200,7 +197,7 @@ def draw(rows, path):
     """One small plot for each pattern"""
     patterns_, across = by_pattern(rows), 4
     down = (len(patterns_) + across) // across      # one is the key's
-    script = ["set encoding utf8", "set terminal png size %d,%d font 'Sans,9'" % (
+    script = ["set encoding utf8", "set terminal png noenhanced size %d,%d font 'Sans,9'" % (
         240 * across, 190 * down), "set output '%s'" % path.replace("'", "''"),
         "set multiplot layout %d,%d" % (down, across),
         "set logscale xy", "set xrange [0.002:20]", "set yrange [0.07:2000]",
