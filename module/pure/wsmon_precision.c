@@ -119,9 +119,9 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
 	/* once may be chance, or memory that could not be looked at */
-	if (wide && q->wide)
-		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);
-	q->wide = wide;
+	if (wide)
+		q->least = max(q->least, q->few);
+	q->few = wide && q->share < WSMON_ONE ? min_t(u32, used + used / 4, WSMON_ONE) : 0;
 	if (wide && precision_must_rise(q, ratio)) {
 		need = max(need, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);

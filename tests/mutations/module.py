@@ -339,7 +339,11 @@ MUTATIONS = [
          "max_t(u64, most, ss->mon->attrs.max_regions)), WSMON_ONE);")]),
     ("too_few_tried_again", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "		q->least = min_t(u32, max(q->least, used + used / 4), WSMON_ONE);\n", "		q->least += 0;\n")]),
+         "		q->least = max(q->least, q->few);", "		q->least += 0;")]),
     ("too_few_by_one_estimate", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (wide && q->wide)", "	if (wide)")]),
+        ("module/pure/wsmon_precision.c", "	if (wide)\n		q->least = max(q->least, q->few);\n", ""),
+        ("module/pure/wsmon_precision.c", "WSMON_ONE) : 0;\n",
+         "WSMON_ONE) : 0;\n	q->least = max(q->least, q->few);\n")]),
+    ("first_intervals_count_as_too_few", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "wide && q->share < WSMON_ONE ?", "wide ?")]),
 ]

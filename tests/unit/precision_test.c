@@ -103,6 +103,9 @@ static void all_if_hopeless(void)
 	sim_begin(&s, 50, 1);
 	sim_run(&s, hopeless, 100);
 	CHECK(s.q.share == WSMON_ONE && !s.moved, "share %u, %u changes", s.q.share, s.moved);
+	/* nor is it remembered: a target begins like this */
+	sim_run(&s, narrow, 40);
+	CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
 }
 
 /* Down slowly, up at once, and what was too few is not tried again soon. */
