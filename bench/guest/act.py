@@ -117,7 +117,7 @@ PRESSURE = 0.005
 ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon,
           "wsmo-goal": lambda pid, preset: Wsmo(pid, preset, "--goal",
                                                 "pressure=%g%%" % (100 * PRESSURE)),
-          "wsmo-careful": lambda pid, preset: Wsmo(pid, preset, "--max-refaults=45"),
+          "wsmo-careful": lambda pid, preset: Wsmo(pid, preset, "--max-refaults=30"),
           "damon-goal": lambda pid, preset: Damon(pid, preset, round(PRESSURE * 10**6))}
 
 

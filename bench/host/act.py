@@ -11,7 +11,7 @@ from host.lib import MIB, at_least, form, median, mib, one_of, percent, table
 NEED = ("redis-server", "gcc")
 KEY = ("case", "actor")
 RECLAIM = {"none": "by itself", "wsmo": "wsmo act", "damon": "DAMON"}
-GOALS = {"none": "by itself", "wsmo": "wsmo act", "wsmo-careful": "wsmo act --max-refaults=45",
+GOALS = {"none": "by itself", "wsmo": "wsmo act", "wsmo-careful": "wsmo act --max-refaults=30",
          "wsmo-goal": "wsmo act --goal pressure=0.5%", "damon": "DAMON", "damon-goal": "DAMON, some_mem_psi_us 5000"}
 HUGE = {"never": "never", "always": "always", "wsmo": "wsmo act", "damon": "DAMON"}
 ICOUNT = "-icount shift=0,sleep=off -smp 1,sockets=1"
