@@ -9,7 +9,8 @@
  * are needed. Where order is found, fewer are enough; then each step down leads to another
  * one, until the interval would be too wide. A change takes a while to show: regions are
  * split and merged at the end of an interval, and their samples serve a window first. A
- * share that was too small is remembered, so that it is not tried again and again.
+ * share that was too small in two intervals is remembered, so that it is not tried again and
+ * again.
  *
  * Half-widths vary by chance. What one estimate says leads to a change only if it is far
  * from what is wanted; else the mean of several does. So where accesses have no order, the
@@ -63,7 +64,7 @@ void wsmon_precision_begin(struct wsmon_precision *q)
  */
 static u32 precision_wait(const struct wsmon_attrs *a)
 {
-	u64 longest = div64_u64((u64)a->windows_us[a->nr_windows - 1] + a->aggr_us - 1, a->aggr_us);
+	u64 longest = div64_u64(a->windows_us[a->nr_windows - 1] + a->aggr_us - 1, a->aggr_us);
 
 	return min_t(u64, longest > 1 ? 2 * longest : 1, WAIT_MAX) + SHOWS_AFTER;
 }

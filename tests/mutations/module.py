@@ -313,7 +313,7 @@ MUTATIONS = [
     ("mapped_around_is_accessed", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
     ("module_gets_no_records", "6.12", SELF + "device_test.py", [
-        (BUFFER, "		mon->record(mon->private, rec);\n", "		q->least += 0;\n")]),
+        (BUFFER, "		mon->record(mon->private, rec);\n", "		;\n")]),
     ("records_where_a_module_starts", "6.12", SELF + "device_test.py", [
         (BUFFER, "	if (mon->record && mon->session->thread == current)", "	if (mon->record)")]),
     ("module_starts_twice", "6.12", SELF + "device_test.py", [
