@@ -160,8 +160,11 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 	return 0;
 }
 
-/* Make areas: coalesce neighbours that together have at most @pages mapped pages. */
-static void space_group_by(struct wsmon_space *sp, u64 pages)
+/*
+ * Make areas: coalesce neighbours that together have at most @pages mapped pages, those of
+ * different classes only if @mix.
+ */
+static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
 {
 	u64 sum = 0;
 	u32 i;
@@ -170,10 +173,10 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
 	for (i = 0; i < sp->nr_ext; i++) {
 		const struct wsmon_extent *e = &sp->ext[i];
 		u64 size = e->end - e->start;
-		struct wsmon_area *a;
+		struct wsmon_area *a = &sp->area[max(sp->nr_area, 1U) - 1];
 
-		if (sp->nr_area && (e->joined || sum + size <= pages)) {
-			a = &sp->area[sp->nr_area - 1];
+		if (sp->nr_area && (e->joined || (sum + size <= pages &&
+						  (mix || a->class == e->class)))) {
 			a->nr++;
 			if (a->class != e->class)
 				a->class = WSMON_CLASS_MIXED;
@@ -194,19 +197,26 @@ static void space_group_by(struct wsmon_space *sp, u64 pages)
  * @max_areas:	maximum number of areas, not 0
  *
  * Each mapping is an area of its own if there are few enough. Otherwise the smallest
- * neighbours are coalesced, up to the smallest power of two of pages that is enough.
- * O(extents * log pages).
+ * neighbours are coalesced, up to the smallest power of two of pages that is enough. They have
+ * one class, unless there are more changes of class than areas. O(extents * log pages).
  */
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 {
 	u64 pages;
+	bool mix;
 
-	space_group_by(sp, 0);
+	space_group_by(sp, 0, false);
 	sp->coalesced = sp->nr_area > max_areas;
-	for (pages = 1; sp->nr_area > max_areas && pages; pages *= 2) {
+	if (!sp->coalesced)
+		return;
+	space_group_by(sp, U64_MAX, false);
+	mix = sp->nr_area > max_areas;
+	pages = 1;
+	do {
 		cond_resched();
-		space_group_by(sp, pages);
-	}
+		space_group_by(sp, pages, mix);
+		pages *= 2;
+	} while (sp->nr_area > max_areas && pages);
 }
 
 /**

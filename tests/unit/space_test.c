@@ -53,6 +53,26 @@ static void group(void)
 	}
 }
 
+/* Neighbours of one class are coalesced before small ones of different classes */
+static void classes(void)
+{
+	struct world w;
+	u32 i;
+
+	world_init(&w, 10);
+	world_map(&w, 0, 1, WSMON_CLASS_TEXT);
+	world_map(&w, 1, 2, WSMON_CLASS_DATA);
+	for (i = 1; i <= 6; i++)
+		world_map(&w, 1000 * i, 1000 * i + 100, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 5);
+	CHECK(w.sp.nr_area == 5, "%u areas", w.sp.nr_area);
+	for (i = 0; i < w.sp.nr_area; i++)
+		CHECK(w.sp.area[i].class != WSMON_CLASS_MIXED, "area %u is mixed", i);
+	wsmon_space_group(&w.sp, 2);
+	CHECK(w.sp.nr_area <= 2 && w.sp.area[0].class == WSMON_CLASS_MIXED, "too many classes");
+	world_free(&w);
+}
+
 static void same(void)
 {
 	struct world a, b;
@@ -94,5 +114,6 @@ void test_space(void)
 {
 	test_run("space: rank and select are inverse", rank_select);
 	test_run("space: areas are as few as wanted", group);
+	test_run("space: classes stay apart where they can", classes);
 	test_run("space: comparison", same);
 }
