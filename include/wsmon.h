@@ -598,17 +598,17 @@ struct wsmon_rec_alloc {
 #define WSMON_REFAULT_FILE	1	/* a page of a file */
 
 /*
- * WSMON_REC_REFAULT: what the recorder measured of memory of its own that it paged out and
- * accessed again, before monitoring began
+ * WSMON_REC_REFAULT: what the recorder measured before monitoring began, of more memory of its
+ * own than a cgroup had room for
  */
 struct wsmon_rec_refault {
 	struct wsmon_record rec;
 	__u32 kind;		/* WSMON_REFAULT_* */
 	__u32 refaults;		/* how many were measured; 0: @text says why not */
 	__u64 median_ns;	/* from the access to the end of the fault */
-	__u64 mean_ns;
+	__u64 mean_ns;		/* with what makes room for what is read */
 	__u64 half_ns;		/* half of the 95 % interval of the mean */
-	__u64 reclaim_ns;	/* to page out what a refault reads, which makes room for that: mean */
+	__u64 reclaim_ns;	/* to be added to the mean; 0 but in old recordings */
 	char text[];		/* the device */
 };
 

@@ -55,7 +55,7 @@ def verified():
             # a slow machine measures fewer
             assert found[0]["refaults"] > 100 and "zram0, contents of the targets" in found[0]["text"], found
             assert 1000 < found[0]["median_ns"] <= 10 * found[0]["mean_ns"] < 10**9, found
-            assert 100 < found[0]["reclaim_ns"] < 10**8, found
+            assert not [x for x in os.listdir(path + "/..") if x.startswith("wsmo-")]
             curve = lines("wsmo", "report", "curve", "--json", "-i", FILE)
             limit = round((curve[0]["bytes"] + curve[-1]["bytes"]) / 2)
             command = ["wsmo", "sizing", "--verify", path, "-i", FILE, "--yes", "--limit", str(limit),

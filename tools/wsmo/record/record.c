@@ -6,8 +6,10 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
-#include "record.h"
 #include "cli/stack_request.h"
+#include "contents.h"
+#include "record.h"
+#include "session/cgroup.h"
 
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
@@ -71,8 +73,19 @@ static const struct option_desc options[] = {
 
 static int begin(struct record *r)
 {
-	if (r->sizing)
-		refaults_measure(&r->refaults, &r->pids);
+	__u32 member[CONTENTS_TARGETS];
+	struct pids pids = r->pids;
+	long nr;
+
+	if (!r->sizing)
+		return 0;
+	if (r->session.cgroup) {
+		nr = cgroup_pids(r->session.cgroup, member, ARRAY_SIZE(member));
+		if (nr > (long)ARRAY_SIZE(member))
+			nr = ARRAY_SIZE(member);
+		pids = (struct pids) { member, nr > 0 ? nr : 0 };
+	}
+	refaults_measure(&r->refaults, &pids);
 	return 0;
 }
 

@@ -2,52 +2,52 @@
 /*
  * refault.c - how long a refault takes on this machine
  *
- * A MiB of anonymous memory and one of a file are paged out, then accessed page by page, in an
- * order that no readahead foresees. Only accesses that had to wait for a page count: the
- * kernel's count of major faults says which. One may read pages around its own, too. What room
- * for them costs is the time that paging out took. It was paged out in one go, as reclaim does it.
+ * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
+ * that size, then as much of a file, at random. The kernel's count of major faults says how often it
+ * had to wait for a page; what all of it took, divided by that, is what a refault takes: reading
+ * the page, and others around it, and making room for them, as under any limit.
  *
- * How long compressed swap takes depends on the contents. So the memory gets those of pages of
- * the targets, chosen at random; but not what they lock or keep out of dumps: that may be secret.
+ * How long compressed swap takes depends on the contents, so the memory gets those of pages of the
+ * targets.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "contents.h"
 #include "refault.h"
+#include "session/cgroup.h"
 
-#define PAGES		256
-#define ROUNDS		4
-/* Where one fault reads many pages, more rounds are needed */
-#define ROUNDS_MAX	64
-/* Coprime to PAGES: each page once, none beside the one before */
-#define STRIDE		89
+/* Of the memory, of the file, and what there is room for */
+#define BYTES		(16 << 20)
+#define LIMIT		(BYTES / 4)
 
-/* No round begins later, and none pages in for longer */
+/* How long to access, and to fill the memory: a disk may be slow */
 #define TIME_MAX	(200 * NSEC_PER_MSEC)
+#define FILL_MAX	NSEC_PER_SEC
 
-/* Fewer say nothing */
-#define SAMPLES_MIN	16
-#define SAMPLES_GOOD	64
-
-/* Targets to choose pages of, mappings of each, and attempts at a page that is in memory */
-#define TARGETS		16
-#define MAPPINGS	4096
-#define TRIES		(16 * PAGES)
-#define PAGEMAP_PRESENT	(1ULL << 63)
+/* Fewer say nothing; BATCHES of them have a mean each */
+#define SAMPLES_MIN	32
+#define SAMPLES_MAX	4096
+#define BATCHES		16
+/* 97.5 % quantile of Student's t with BATCHES - 1 degrees of freedom */
+#define QUANTILE	2.13
 
 #define DIRECTORY	"/var/tmp"
 #define TMPFS		0x01021994
@@ -55,16 +55,11 @@
 
 /**
  * struct samples - what was measured of a kind
- * @ns:		times of refaults, @nr of them
- * @reclaim_ns:	time to page out, of @reclaimed pages
- * @read:	how many of these were read again
+ * @ns:		time of accesses since the refault before, and of this one; @nr of them
  */
 struct samples {
-	__u64 ns[PAGES * ROUNDS];
+	__u64 ns[SAMPLES_MAX];
 	size_t nr;
-	__u64 reclaim_ns;
-	__u64 reclaimed;
-	__u64 read;
 };
 
 static long major_faults(void)
@@ -80,195 +75,84 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Half of it compresses well, half not at all */
-static void fill(char *mem, size_t bytes)
+static void touch(const volatile char *mem, size_t pages, struct samples *s)
 {
-	__u64 x = clock_now() | 1, *word = (__u64 *)(void *)mem;
-	size_t i;
+	__u64 end_ns = clock_now() + TIME_MAX, sum = 0, ns;
+	unsigned short seed[3] = { 2 };
 
-	for (i = 0; i < bytes / sizeof(*word); i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		word[i] = i / 64 % 2 ? x : i;
-	}
-}
-
-/* Private memory that has no file, its pages counted from 0 on */
-struct pool {
-	__u32 pid;
-	int pagemap;
-	size_t nr;
-	__u64 pages;
-	struct {
-		unsigned long start;
-		__u64 first;
-	} mapping[MAPPINGS];
-};
-
-static void pool_open(struct pool *pool, __u32 pid)
-{
-	char path[32], line[PATH_MAX + 128], perms[5];
-	unsigned long start = 0, end, inode;
-	__u64 pages = 0;
-	FILE *f;
-
-	*pool = (struct pool) { .pid = pid };
-	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
-	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);
-	f = fopen(path, "re");
-	while (f && pool->nr < MAPPINGS && fgets(line, sizeof(line), f)) {
-		unsigned long from;
-
-		if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &from, &end, perms, &inode) == 4) {
-			start = from;
-			pages = inode || strcmp(perms, "rw-p") ? 0 : (end - start) / page_size();
-		}
-		/* a mapping's last line */
-		if (!pages || strncmp(line, "VmFlags:", 8) || strstr(line, " lo") ||
-		    strstr(line, " dd") || strstr(line, " wf"))
-			continue;
-		pool->mapping[pool->nr].start = start;
-		pool->mapping[pool->nr++].first = pool->pages;
-		pool->pages += pages;
-	}
-	if (f)
-		fclose(f);
-}
-
-/* Copy a page of the pool. Return: false if it is not in memory, or may not be read */
-static bool pool_copy(const struct pool *pool, char *to, __u64 page)
-{
-	struct iovec local = { to, page_size() }, remote = { NULL, page_size() };
-	size_t low = 0, high = pool->nr;
-	unsigned long addr;
-	__u64 entry;
-
-	while (high - low > 1) {
-		size_t mid = (low + high) / 2;
-
-		if (pool->mapping[mid].first > page)
-			high = mid;
-		else
-			low = mid;
-	}
-	addr = pool->mapping[low].start + (page - pool->mapping[low].first) * page_size();
-	if (pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry)) !=
-	    sizeof(entry) || !(entry & PAGEMAP_PRESENT))
-		return false;
-	remote.iov_base = (char *)addr;
-	return process_vm_readv(pool->pid, &local, 1, &remote, 1, 0) == (ssize_t)page_size();
-}
-
-/* Copy pages of the targets, chosen at random. Return: were there enough? */
-static bool copy_contents(char *mem, const struct pids *pids)
-{
-	static struct pool pool;
-	size_t page = page_size(), n = 0, i, tries;
-	size_t nr = pids->nr < TARGETS ? pids->nr : TARGETS;
-	unsigned short seed[3] = { 1 };
-
-	for (i = 0; i < nr; i++) {
-		size_t until = PAGES * (i + 1) / nr;
-
-		pool_open(&pool, pids->pid[i]);
-		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
-			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
-		if (pool.pagemap >= 0)
-			close(pool.pagemap);
-	}
-	for (i = n; n >= SAMPLES_MIN && i < PAGES; i++)
-		memcpy(mem + i * page, mem + i % n * page, page);
-	return n >= SAMPLES_MIN;
-}
-
-static void touch(const volatile char *mem, struct samples *s)
-{
-	__u64 end_ns = clock_now() + TIME_MAX;
-	size_t page = page_size(), i;
-
-	for (i = 0; i < PAGES && s->nr < PAGES * ROUNDS && clock_now() < end_ns; i++) {
+	while (s->nr < SAMPLES_MAX && clock_now() < end_ns) {
+		size_t page = erand48(seed) * pages;
 		long major = major_faults();
-		__u64 ns = clock_now();
 
-		(void)mem[i * STRIDE % PAGES * page];
-		ns = clock_now() - ns;
-		if (major_faults() > major)
-			s->ns[s->nr++] = ns;
-	}
-}
-
-/* How many of the pages are not in memory */
-static size_t absent(char *mem)
-{
-	unsigned char in[PAGES];
-	size_t i, n = 0;
-
-	if (mincore(mem, PAGES * page_size(), in))
-		return 0;
-	for (i = 0; i < PAGES; i++)
-		n += !(in[i] & 1);
-	return n;
-}
-
-/* @fd: of the file that @mem is of, or -1 */
-static void measure(char *mem, int fd, struct samples *s)
-{
-	__u64 end_ns = clock_now() + TIME_MAX, ns;
-	size_t bytes = PAGES * page_size(), round, out, still;
-
-	for (round = 0; round < (s->nr < SAMPLES_GOOD ? ROUNDS_MAX : ROUNDS) &&
-	     clock_now() < end_ns; round++) {
 		ns = clock_now();
-		if (fd < 0)
-			madvise(mem, bytes, MADV_PAGEOUT);
-		else
-			/* mapped pages stay */
-			madvise(mem, bytes, MADV_DONTNEED);
-		if (fd >= 0)
-			posix_fadvise(fd, 0, bytes, POSIX_FADV_DONTNEED);
-		s->reclaim_ns += clock_now() - ns;
-		out = absent(mem);
-		touch(mem, s);
-		still = absent(mem);
-		s->reclaimed += out;
-		/* a slow disk leaves time for few */
-		s->read += out - (still < out ? still : out);
+		(void)mem[page * page_size()];
+		sum += clock_now() - ns;
+		if (major_faults() > major) {
+			s->ns[s->nr++] = sum;
+			sum = 0;
+		}
 	}
+}
+
+/* In the cgroup. @contents: of CONTENTS_PAGES */
+static void touch_memory(const char *contents, struct samples *s)
+{
+	size_t page = page_size(), n;
+	__u64 end_ns = clock_now() + FILL_MAX;
+	char *mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return;
+	madvise(mem, BYTES, MADV_NOHUGEPAGE);
+	for (n = 0; n < BYTES / page && clock_now() < end_ns; n++)
+		memcpy(mem + n * page, contents + n % CONTENTS_PAGES * page, page);
+	touch(mem, n, s);
+	munmap(mem, BYTES);
+}
+
+static void touch_file(int fd, struct samples *s)
+{
+	char *mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return;
+	/* as much as there is room for is read once */
+	touch(mem, BYTES / page_size(), s);
+	s->nr = 0;
+	touch(mem, BYTES / page_size(), s);
 }
 
 static int compare(const void *a, const void *b)
 {
-	const __u64 *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
+	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
 }
 
-/* @what: is paged out */
+/* @what: is read again */
 static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
+	size_t each = s->nr / BATCHES, i;
 	double sum = 0, squares = 0, mean;
-	size_t i;
 
 	if (s->nr < SAMPLES_MIN) {
-		snprintf(text, REFAULT_NAME, s->reclaimed < SAMPLES_MIN ?
-			 "%s is not paged out here" : "of %s only %zu pages had to be read",
-			 what, s->nr);
+		snprintf(text, REFAULT_NAME, s->nr ? "of %s only %zu pages had to be read again" :
+			 "%s is not paged out here", what, s->nr);
 		return;
 	}
-	for (i = 0; i < s->nr; i++) {
-		sum += s->ns[i];
-		squares += (double)s->ns[i] * s->ns[i];
+	for (i = 0; i < BATCHES; i++) {
+		double batch = 0;
+		size_t k;
+
+		for (k = 0; k < each; k++)
+			batch += s->ns[i * each + k];
+		sum += batch / each;
+		squares += batch / each * batch / each;
 	}
-	mean = sum / s->nr;
+	mean = sum / BATCHES;
+	rec->mean_ns = mean;
+	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
 	qsort(s->ns, s->nr, sizeof(*s->ns), compare);
 	rec->refaults = s->nr;
 	rec->median_ns = s->ns[s->nr / 2];
-	rec->mean_ns = mean;
-	rec->half_ns = 1.96 * sqrt(fmax(0, squares / s->nr - mean * mean) / s->nr);
-	if (s->reclaimed)
-		rec->reclaim_ns = (double)s->reclaim_ns / s->reclaimed * s->read / s->nr;
 }
 
 /* A word from a file in /sys, "" without it */
@@ -333,31 +217,6 @@ static bool swap_name(char *text)
 	return true;
 }
 
-static void measure_swap(struct wsmon_rec_refault *rec, char *text, const struct pids *pids)
-{
-	static struct samples s;
-	size_t bytes = PAGES * page_size();
-	char *mem;
-
-	if (!swap_name(text)) {
-		strcpy(text, "there is no swap");
-		return;
-	}
-	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem == MAP_FAILED) {
-		strcpy(text, "no memory");
-		return;
-	}
-	madvise(mem, bytes, MADV_NOHUGEPAGE);
-	if (copy_contents(mem, pids))
-		strncat(text, ", contents of the targets", REFAULT_NAME - 1 - strlen(text));
-	else
-		fill(mem, bytes);
-	measure(mem, -1, &s);
-	munmap(mem, bytes);
-	summarise(&s, rec, text, "memory");
-}
-
 /* Return: a file that is gone when it is closed, or -1 */
 static int open_file(void)
 {
@@ -378,52 +237,150 @@ static bool fill_file(int fd, size_t bytes)
 	char *data = need(malloc(bytes));
 	bool done;
 
-	fill(data, bytes);
+	contents_fill(data, bytes);
 	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
 	free(data);
 	return done;
 }
 
-static void measure_file(struct wsmon_rec_refault *rec, char *text)
+/* Return: a file to read, or -1: then @text says why */
+static int prepare_file(char *text)
 {
-	static struct samples s;
-	size_t bytes = PAGES * page_size();
 	int fd = open_file();
-	char device[64];
 	struct statfs fs;
+	char device[64];
 	struct stat st;
-	char *mem;
 
 	if (fd < 0 || fstatfs(fd, &fs) || fstat(fd, &st)) {
 		snprintf(text, REFAULT_NAME, "no file in %s: %s", DIRECTORY, strerror(errno));
 	} else if (fs.f_type == TMPFS || fs.f_type == RAMFS) {
 		strcpy(text, DIRECTORY " is in memory");
-	} else if (!fill_file(fd, bytes)) {
+	} else if (!fill_file(fd, BYTES)) {
 		snprintf(text, REFAULT_NAME, "%s: %s", DIRECTORY, strerror(errno));
 	} else {
-		mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-		if (mem != MAP_FAILED) {
-			measure(mem, fd, &s);
-			munmap(mem, bytes);
-		}
+		/* its pages are charged to who reads them next */
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		device_name(st.st_dev, device, sizeof(device));
 		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
-		summarise(&s, rec, text, "a file in " DIRECTORY);
+		return fd;
 	}
 	if (fd >= 0)
 		close(fd);
+	return -1;
+}
+
+/* Return: is there swap? @text gets its name, or why it can't be measured */
+static bool prepare_swap(char *contents, const struct pids *pids, char *text)
+{
+	struct sysinfo info;
+
+	if (!swap_name(text)) {
+		strcpy(text, "there is no swap");
+		return false;
+	}
+	if (sysinfo(&info) || (__u64)info.freeswap * info.mem_unit < BYTES) {
+		strcpy(text, "swap is full");
+		return false;
+	}
+	if (contents_copy(contents, pids))
+		strncat(text, ", contents of the targets", REFAULT_NAME - 1 - strlen(text));
+	else
+		contents_fill(contents, CONTENTS_PAGES * page_size());
+	return true;
+}
+
+static int put(const char *path, const char *name, const char *value)
+{
+	char *file = cgroup_file(path, name);
+	int fd = open(file, O_WRONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	free(file);
+	if (fd < 0)
+		return err;
+	if (write(fd, value, strlen(value)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* The process in the cgroup. @contents NULL, @fd -1: not to be measured */
+static void work(const char *path, const char *contents, int fd, struct samples *s)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* others take little of the time that is measured */
+	setpriority(PRIO_PROCESS, 0, -20);
+	err = put(path, "cgroup.procs", "0");
+	if (err)
+		_exit(-err);
+	if (contents)
+		touch_memory(contents, &s[WSMON_REFAULT_SWAP]);
+	if (fd >= 0)
+		touch_file(fd, &s[WSMON_REFAULT_FILE]);
+	_exit(0);
+}
+
+/* Return: 0, or -errno if there can be no such cgroup */
+static int measure(const char *contents, int fd, struct samples *s)
+{
+	char path[32], limit[16], *dir;
+	int err, status = 0;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "/wsmo-%d", getpid());
+	snprintf(limit, sizeof(limit), "%d", LIMIT);
+	dir = cgroup_file(path, "");
+	err = mkdir(dir, 0700) ? -errno : put(path, "memory.max", limit);
+	if (!err) {
+		pid = fork();
+		if (!pid)
+			work(path, contents, fd, s);
+		err = pid < 0 ? -errno : 0;
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (WIFEXITED(status) && WEXITSTATUS(status))
+			err = -WEXITSTATUS(status);
+	}
+	rmdir(dir);
+	free(dir);
+	return err;
 }
 
 void refaults_measure(struct refaults *r, const struct pids *pids)
 {
+	static const char * const names[REFAULT_KINDS] = { "memory", "a file in " DIRECTORY };
+	struct samples *s = mmap(NULL, REFAULT_KINDS * sizeof(*s), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *contents = need(malloc(CONTENTS_PAGES * page_size()));
+	char (*text)[REFAULT_NAME] = r->text;
+	int fd, err = 0;
+	bool swap;
 	__u32 i;
 
 	for (i = 0; i < REFAULT_KINDS; i++)
 		r->rec[i] = (struct wsmon_rec_refault) {
 			.rec = { .type = WSMON_REC_REFAULT, .size = sizeof(r->rec[i]) }, .kind = i,
 		};
-	measure_swap(&r->rec[WSMON_REFAULT_SWAP], r->text[WSMON_REFAULT_SWAP], pids);
-	measure_file(&r->rec[WSMON_REFAULT_FILE], r->text[WSMON_REFAULT_FILE]);
+	fd = prepare_file(text[WSMON_REFAULT_FILE]);
+	swap = prepare_swap(contents, pids, text[WSMON_REFAULT_SWAP]);
+	if (swap || fd >= 0)
+		err = s == MAP_FAILED ? -ENOMEM : measure(swap ? contents : NULL, fd, s);
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		if (i == WSMON_REFAULT_SWAP ? !swap : fd < 0)
+			continue;
+		if (err)
+			snprintf(text[i], REFAULT_NAME, "no memory cgroup can be made: %s",
+				 err == -ENOENT ? "version 2 has no memory controller here" :
+				 strerror(-err));
+		else
+			summarise(&s[i], &r->rec[i], text[i], names[i]);
+	}
+	if (s != MAP_FAILED)
+		munmap(s, REFAULT_KINDS * sizeof(*s));
+	if (fd >= 0)
+		close(fd);
+	free(contents);
 }
 
 void refaults_report(const struct refaults *r)
@@ -437,7 +394,7 @@ void refaults_report(const struct refaults *r)
 
 		if (rec->refaults)
 			msg("a refault %s takes %s, +/- %s (%s)", kinds[i],
-			    units_time(mean, rec->mean_ns + rec->reclaim_ns),
+			    units_time(mean, rec->mean_ns),
 			    units_time(half, rec->half_ns), r->text[i]);
 		else
 			msg("what a refault %s takes was not measured: %s", kinds[i], r->text[i]);

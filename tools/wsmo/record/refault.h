@@ -22,11 +22,11 @@ struct refaults {
 };
 
 /**
- * refaults_measure() - page out some memory of our own, and access it again
+ * refaults_measure() - access more memory than a cgroup of our own has room for
  * @pids:	the targets; the memory gets contents of theirs, if they have some
  *
- * Takes less than a second, unless a disk takes longer for a MiB. Leaves nothing
- * behind: the file has no name.
+ * Takes about a second, unless a disk takes longer for 16 MiB. Leaves nothing behind: the
+ * file has no name, and the cgroup, /wsmo-PID, is removed. Signals must be blocked, lest it stays.
  */
 void refaults_measure(struct refaults *r, const struct pids *pids);
 
