@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Workloads in memory cgroups of their own, among them real programs asked at an even pace.
+"""Workloads in memory cgroups of their own, among them real programs asked at an even pace, and for one
+thing at a time: then what the asking takes is the same whatever the program waits for.
 
 How long a program takes to answer, times how often it is asked in a second, is the share of
 a CPU's time that it is at work; what of that it waits for memory shows as a longer answer.
@@ -110,7 +111,8 @@ class Redis(Paced):
         self.client = redis_load.Client(self.KEYS)
 
     def ask(self, keys):
-        self.client.get(keys)
+        for key in keys:
+            self.client.get([key])
 
 
 class Lines(Paced):
@@ -124,9 +126,9 @@ class Lines(Paced):
         self.p.stdout.readline()
 
     def ask(self, keys):
-        self.p.stdin.write("".join("%s\n" % self.line(key) for key in keys).encode())
-        self.p.stdin.flush()
-        for _ in keys:
+        for key in keys:
+            self.p.stdin.write(b"%s\n" % str(self.line(key)).encode())
+            self.p.stdin.flush()
             self.answer()
 
     def line(self, key):
