@@ -12,7 +12,7 @@ NEED = ("redis-server", "gawk", "git", "e2fsprogs")
 KEY = ("workload", "point")
 WORKLOADS = ("zipf", "periods", "redis", "sqlite", "json", "gawk", "git")
 FULL = {"windows": "1s,2s,4s,8s,15s,30s,60s,120s", "record": 300, "settle": 120, "measure": 120}
-QUICK = {"windows": "1s,2s,4s,6s,8s,12s,16s,24s", "record": 180, "settle": 20, "measure": 40}
+QUICK = {"windows": "1s,2s,4s,6s,8s,12s,16s,24s", "record": 300, "settle": 20, "measure": 40}
 ICOUNT = "-icount shift=0,sleep=off -smp 1,sockets=1"
 
 

@@ -23,6 +23,8 @@ class Client:
     def connect(self):
         try:
             self.socket = socket.create_connection(("127.0.0.1", PORT))
+            # a request that waits for the acknowledgement of the one before says nothing
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             return False
         self.answers = self.socket.makefile("rb")
