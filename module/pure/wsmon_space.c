@@ -161,8 +161,8 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 }
 
 /*
- * Make areas: coalesce neighbours that together have at most @pages mapped pages, those of
- * different classes only if @mix.
+ * Make areas: coalesce neighbours that together have at most @pages mapped pages and, unless @mix,
+ * one class. With @mix those of one class are coalesced in any case.
  */
 static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
 {
@@ -174,9 +174,9 @@ static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
 		const struct wsmon_extent *e = &sp->ext[i];
 		u64 size = e->end - e->start;
 		struct wsmon_area *a = &sp->area[max(sp->nr_area, 1U) - 1];
+		bool same = sp->nr_area && a->class == e->class, fit = sum + size <= pages;
 
-		if (sp->nr_area && (e->joined || (sum + size <= pages &&
-						  (mix || a->class == e->class)))) {
+		if (sp->nr_area && (e->joined || (mix ? same || fit : same && fit))) {
 			a->nr++;
 			if (a->class != e->class)
 				a->class = WSMON_CLASS_MIXED;
@@ -197,8 +197,9 @@ static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
  * @max_areas:	maximum number of areas, not 0
  *
  * Each mapping is an area of its own if there are few enough. Otherwise the smallest
- * neighbours are coalesced, up to the smallest power of two of pages that is enough. They have
- * one class, unless there are more changes of class than areas. O(extents * log pages).
+ * neighbours are coalesced, up to the smallest power of two of pages that is enough: those of one
+ * class if that is enough, else these in any case, and others up to that size.
+ * O(extents * log pages).
  */
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 {

@@ -69,7 +69,8 @@ static void classes(void)
 	for (i = 0; i < w.sp.nr_area; i++)
 		CHECK(w.sp.area[i].class != WSMON_CLASS_MIXED, "area %u is mixed", i);
 	wsmon_space_group(&w.sp, 2);
-	CHECK(w.sp.nr_area <= 2 && w.sp.area[0].class == WSMON_CLASS_MIXED, "too many classes");
+	CHECK(w.sp.nr_area == 2 && w.sp.area[0].class == WSMON_CLASS_MIXED && w.sp.area[0].nr == 2 &&
+	      w.sp.area[1].class == WSMON_CLASS_ANON, "more is mixed than has to be");
 	world_free(&w);
 }
 
