@@ -605,8 +605,9 @@ struct wsmon_rec_refault {
 	struct wsmon_record rec;
 	__u32 kind;		/* WSMON_REFAULT_* */
 	__u32 refaults;		/* how many were measured; 0: @text says why not */
-	__u64 median_ns;	/* from the access to the end of the fault */
-	__u64 mean_ns;		/* with what makes room for what is read */
+	/* of all accesses since the refault before, to the end of its fault */
+	__u64 median_ns;
+	__u64 mean_ns;		/* so what makes room for what is read is in it */
 	__u64 half_ns;		/* half of the 95 % interval of the mean */
 	__u64 reclaim_ns;	/* to be added to the mean; 0 but in old recordings */
 	char text[];		/* the device */

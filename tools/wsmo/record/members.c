@@ -108,6 +108,40 @@ void members_tick(struct members *m, const char *cgroup, struct targets *t, stru
 	m->next_ns = now + (took > LIST_INTERVAL ? took : LIST_INTERVAL);
 }
 
+struct size {
+	__u64 rss;
+	__u32 pid;
+};
+
+static int larger(const void *x, const void *y)
+{
+	const struct size *a = x, *b = y;
+
+	return COMPARE(b->rss, a->rss);
+}
+
+size_t members_largest(const char *cgroup, __u32 *pids, size_t max)
+{
+	__u32 *all = need(calloc(PROCESSES, sizeof(*all)));
+	struct size *size = need(calloc(PROCESSES, sizeof(*size)));
+	long found = cgroup_pids(cgroup, all, PROCESSES);
+	size_t nr = 0, i;
+
+	for (i = 0; i < PROCESSES && (long)i < found; i++) {
+		struct wsmon_rec_proc proc = { 0 };
+
+		if (!proc_memory(all[i], &proc) && proc.rss)
+			size[nr++] = (struct size) { proc.rss, all[i] };
+	}
+	qsort(size, nr, sizeof(*size), larger);
+	nr = nr < max ? nr : max;
+	for (i = 0; i < nr; i++)
+		pids[i] = size[i].pid;
+	free(size);
+	free(all);
+	return nr;
+}
+
 void members_again(struct targets *t, struct output *o)
 {
 	size_t i = 0;

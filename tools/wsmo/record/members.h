@@ -30,6 +30,9 @@ struct members {
  */
 void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o);
 
+/** members_largest() - list the @max processes with most memory, RSS; Return: how many */
+size_t members_largest(const char *cgroup, __u32 *pids, size_t max);
+
 /** members_again() - write the TARGET records again, to another file */
 void members_again(struct targets *t, struct output *o);
 

@@ -8,8 +8,8 @@
 #include "cli/units.h"
 #include "cli/stack_request.h"
 #include "contents.h"
+#include "members.h"
 #include "record.h"
-#include "session/cgroup.h"
 
 /*
  * The longest window is two minutes: memory idle for longer costs less to take away
@@ -73,19 +73,14 @@ static const struct option_desc options[] = {
 
 static int begin(struct record *r)
 {
-	__u32 member[CONTENTS_TARGETS];
-	struct pids pids = r->pids;
-	long nr;
+	__u32 pid[CONTENTS_TARGETS];
+	struct pids members = { .pid = pid };
 
 	if (!r->sizing)
 		return 0;
-	if (r->session.cgroup) {
-		nr = cgroup_pids(r->session.cgroup, member, ARRAY_SIZE(member));
-		if (nr > (long)ARRAY_SIZE(member))
-			nr = ARRAY_SIZE(member);
-		pids = (struct pids) { member, nr > 0 ? nr : 0 };
-	}
-	refaults_measure(&r->refaults, &pids);
+	if (r->session.cgroup)
+		members.nr = members_largest(r->session.cgroup, pid, ARRAY_SIZE(pid));
+	refaults_measure(&r->refaults, r->session.cgroup ? &members : &r->pids);
 	return 0;
 }
 

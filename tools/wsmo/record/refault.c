@@ -3,7 +3,7 @@
  * refault.c - how long a refault takes on this machine
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
- * that size, then as much of a file, at random. The kernel's count of major faults says how often it
+ * that size, and as much of a file, at random. The kernel's count of major faults says how often it
  * had to wait for a page; what all of it took, divided by that, is what a refault takes: reading
  * the page, and others around it, and making room for them, as under any limit.
  *
@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -34,16 +36,18 @@
 #include "refault.h"
 #include "session/cgroup.h"
 
-/* Of the memory, of the file, and what there is room for */
+/* Of the memory, and of the file. There is room for a quarter; as what zswap keeps takes room, too,
+ * for three quarters with zswap
+ */
 #define BYTES		(16 << 20)
-#define LIMIT		(BYTES / 4)
 
 /* How long to access, and to fill the memory: a disk may be slow */
 #define TIME_MAX	(200 * NSEC_PER_MSEC)
 #define FILL_MAX	NSEC_PER_SEC
+#define TIMEOUT		10
 
 /* Fewer say nothing; BATCHES of them have a mean each */
-#define SAMPLES_MIN	32
+#define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
 /* 97.5 % quantile of Student's t with BATCHES - 1 degrees of freedom */
@@ -56,10 +60,16 @@
 /**
  * struct samples - what was measured of a kind
  * @ns:		time of accesses since the refault before, and of this one; @nr of them
+ * @seed:	of what is accessed next
+ * @full:	there was no more room: what was accessed had been in memory before
+ * @done:	nothing ended it
  */
 struct samples {
 	__u64 ns[SAMPLES_MAX];
 	size_t nr;
+	unsigned short seed[3];
+	bool full;
+	bool done;
 };
 
 static long major_faults(void)
@@ -75,13 +85,12 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-static void touch(const volatile char *mem, size_t pages, struct samples *s)
+static void touch(const volatile char *mem, size_t pages, struct samples *s, __u64 max_ns)
 {
-	__u64 end_ns = clock_now() + TIME_MAX, sum = 0, ns;
-	unsigned short seed[3] = { 2 };
+	__u64 end_ns = clock_now() + max_ns, sum = 0, ns;
 
 	while (s->nr < SAMPLES_MAX && clock_now() < end_ns) {
-		size_t page = erand48(seed) * pages;
+		size_t page = erand48(s->seed) * pages;
 		long major = major_faults();
 
 		ns = clock_now();
@@ -94,8 +103,48 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s)
 	}
 }
 
-/* In the cgroup. @contents: of CONTENTS_PAGES */
-static void touch_memory(const char *contents, struct samples *s)
+/* Did the cgroup reach its limit? */
+static bool is_full(const char *path)
+{
+	char *file = cgroup_file(path, "memory.events"), word[16];
+	FILE *f = fopen(file, "re");
+	unsigned long long n, max = 0;
+
+	free(file);
+	while (f && fscanf(f, "%15s %llu", word, &n) == 2)
+		if (!strcmp(word, "max"))
+			max = n;
+	if (f)
+		fclose(f);
+	return max;
+}
+
+/* In the cgroup at @path, up to touch_memory() */
+static void measure_full(const char *path, const char *mem, size_t pages, struct samples *s)
+{
+	__u64 end_ns = clock_now() + FILL_MAX;
+
+	while (!(s->full = is_full(path)) && clock_now() < end_ns) {
+		touch(mem, pages, s, TIME_MAX / 10);
+		s->nr = 0;
+	}
+	if (s->full)
+		touch(mem, pages, s, TIME_MAX);
+	s->done = true;
+}
+
+static void touch_file(const char *path, int fd, struct samples *s)
+{
+	char *mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return;
+	measure_full(path, mem, BYTES / page_size(), s);
+	munmap(mem, BYTES);
+}
+
+/* @contents: of CONTENTS_PAGES */
+static void touch_memory(const char *path, const char *contents, struct samples *s)
 {
 	size_t page = page_size(), n;
 	__u64 end_ns = clock_now() + FILL_MAX;
@@ -106,20 +155,7 @@ static void touch_memory(const char *contents, struct samples *s)
 	madvise(mem, BYTES, MADV_NOHUGEPAGE);
 	for (n = 0; n < BYTES / page && clock_now() < end_ns; n++)
 		memcpy(mem + n * page, contents + n % CONTENTS_PAGES * page, page);
-	touch(mem, n, s);
-	munmap(mem, BYTES);
-}
-
-static void touch_file(int fd, struct samples *s)
-{
-	char *mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
-
-	if (mem == MAP_FAILED)
-		return;
-	/* as much as there is room for is read once */
-	touch(mem, BYTES / page_size(), s);
-	s->nr = 0;
-	touch(mem, BYTES / page_size(), s);
+	measure_full(path, mem, n, s);
 }
 
 static int compare(const void *a, const void *b)
@@ -130,22 +166,27 @@ static int compare(const void *a, const void *b)
 /* @what: is read again */
 static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
-	size_t each = s->nr / BATCHES, i;
 	double sum = 0, squares = 0, mean;
+	size_t i, k;
 
+	if (!s->done) {
+		snprintf(text, REFAULT_NAME, "what measures it was killed");
+		return;
+	}
 	if (s->nr < SAMPLES_MIN) {
-		snprintf(text, REFAULT_NAME, s->nr ? "of %s only %zu pages had to be read again" :
-			 "%s is not paged out here", what, s->nr);
+		snprintf(text, REFAULT_NAME, s->full ? "of %s only %zu pages had to be read again" :
+			 "%s is too slow, or is not paged out", what, s->nr);
 		return;
 	}
 	for (i = 0; i < BATCHES; i++) {
+		size_t from = i * s->nr / BATCHES, to = (i + 1) * s->nr / BATCHES;
 		double batch = 0;
-		size_t k;
 
-		for (k = 0; k < each; k++)
-			batch += s->ns[i * each + k];
-		sum += batch / each;
-		squares += batch / each * batch / each;
+		for (k = from; k < to; k++)
+			batch += s->ns[k];
+		batch /= to - from;
+		sum += batch;
+		squares += batch * batch;
 	}
 	mean = sum / BATCHES;
 	rec->mean_ns = mean;
@@ -189,10 +230,17 @@ static void device_name(dev_t dev, char *name, size_t size)
 		strcat(name, ", rotating");
 }
 
+static bool zswap(void)
+{
+	char word[8];
+
+	return *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y';
+}
+
 /* What is swapped to first; Return: false without swap */
 static bool swap_name(char *text)
 {
-	char line[512], path[256], best[256] = "", device[64], word[8];
+	char line[512], path[256], best[256] = "", device[64];
 	FILE *f = fopen("/proc/swaps", "re");
 	int priority, highest = INT_MIN;
 	struct stat st;
@@ -212,8 +260,7 @@ static bool swap_name(char *text)
 	if (!stat(best, &st))
 		device_name(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, device, sizeof(device));
 	snprintf(text, REFAULT_NAME, "%s%.24s%s",
-		 *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y' ?
-		 "zswap before " : "", best, device);
+		 zswap() ? "zswap before " : "", best, device);
 	return true;
 }
 
@@ -238,6 +285,8 @@ static bool fill_file(int fd, size_t bytes)
 	bool done;
 
 	contents_fill(data, bytes);
+	/* of a part there is none */
+	errno = ENOSPC;
 	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
 	free(data);
 	return done;
@@ -309,40 +358,56 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* whatever happens */
+	alarm(TIMEOUT);
 	/* others take little of the time that is measured */
 	setpriority(PRIO_PROCESS, 0, -20);
+	put(path, "cpu.weight", "10000");
 	err = put(path, "cgroup.procs", "0");
 	if (err)
 		_exit(-err);
-	if (contents)
-		touch_memory(contents, &s[WSMON_REFAULT_SWAP]);
 	if (fd >= 0)
-		touch_file(fd, &s[WSMON_REFAULT_FILE]);
+		touch_file(path, fd, &s[WSMON_REFAULT_FILE]);
+	if (contents)
+		touch_memory(path, contents, &s[WSMON_REFAULT_SWAP]);
 	_exit(0);
 }
 
-/* Return: 0, or -errno if there can be no such cgroup */
-static int measure(const char *contents, int fd, struct samples *s)
+/* Return: what the process exits with, 0 if it is killed; -errno if there is none */
+static int wait_for(pid_t pid)
 {
-	char path[32], limit[16], *dir;
-	int err, status = 0;
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Make the cgroup, use it, remove it. Return: 0, or an errno if there can be none */
+static int measure(const char *path, size_t limit, const char *contents, int fd, struct samples *s)
+{
+	char text[32], *dir = cgroup_file(path, "");
+	int err, tries;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "/wsmo-%d", getpid());
-	snprintf(limit, sizeof(limit), "%d", LIMIT);
-	dir = cgroup_file(path, "");
-	err = mkdir(dir, 0700) ? -errno : put(path, "memory.max", limit);
-	if (!err) {
-		pid = fork();
-		if (!pid)
-			work(path, contents, fd, s);
-		err = pid < 0 ? -errno : 0;
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		if (WIFEXITED(status) && WEXITSTATUS(status))
-			err = -WEXITSTATUS(status);
-	}
+	/* of who had this pid and was killed */
 	rmdir(dir);
+	err = mkdir(dir, 0700) ? errno : 0;
+	if (!err) {
+		snprintf(text, sizeof(text), "%zu", limit);
+		err = -put(path, "memory.max", text);
+		pid = err ? 0 : fork();
+		if (!err && !pid)
+			work(path, contents, fd, s);
+		if (!err)
+			err = abs(wait_for(pid));
+		/* a process can be in it for a moment after its end */
+		for (tries = 0; rmdir(dir) && errno == EBUSY && tries < 100; tries++)
+			nanosleep(&(struct timespec) { .tv_nsec = NSEC_PER_MSEC }, NULL);
+	}
 	free(dir);
 	return err;
 }
@@ -355,7 +420,9 @@ void refaults_measure(struct refaults *r, const struct pids *pids)
 	char *contents = need(malloc(CONTENTS_PAGES * page_size()));
 	char (*text)[REFAULT_NAME] = r->text;
 	int fd, err = 0;
+	char path[32];
 	bool swap;
+	pid_t pid;
 	__u32 i;
 
 	for (i = 0; i < REFAULT_KINDS; i++)
@@ -364,15 +431,22 @@ void refaults_measure(struct refaults *r, const struct pids *pids)
 		};
 	fd = prepare_file(text[WSMON_REFAULT_FILE]);
 	swap = prepare_swap(contents, pids, text[WSMON_REFAULT_SWAP]);
-	if (swap || fd >= 0)
-		err = s == MAP_FAILED ? -ENOMEM : measure(swap ? contents : NULL, fd, s);
+	snprintf(path, sizeof(path), "/wsmo-%d", getpid());
+	if (swap || fd >= 0) {
+		/* it removes the cgroup even if wsmo is killed */
+		pid = s == MAP_FAILED ? -1 : fork();
+		if (!pid)
+			_exit(measure(path, zswap() ? BYTES / 4 * 3 : BYTES / 4,
+				      swap ? contents : NULL, fd, s));
+		err = wait_for(pid);
+	}
 	for (i = 0; i < REFAULT_KINDS; i++) {
 		if (i == WSMON_REFAULT_SWAP ? !swap : fd < 0)
 			continue;
 		if (err)
 			snprintf(text[i], REFAULT_NAME, "no memory cgroup can be made: %s",
-				 err == -ENOENT ? "version 2 has no memory controller here" :
-				 strerror(-err));
+				 err == ENOENT ? "no memory controller, or not enabled for all" :
+				 strerror(abs(err)));
 		else
 			summarise(&s[i], &r->rec[i], text[i], names[i]);
 	}

@@ -25,8 +25,8 @@ struct refaults {
  * refaults_measure() - access more memory than a cgroup of our own has room for
  * @pids:	the targets; the memory gets contents of theirs, if they have some
  *
- * Takes about a second, unless a disk takes longer for 16 MiB. Leaves nothing behind: the
- * file has no name, and the cgroup, /wsmo-PID, is removed. Signals must be blocked, lest it stays.
+ * Takes a second or two, at most ten. Leaves nothing behind: the file has no name, and a process
+ * of its own removes the cgroup, /wsmo-PID. Signals of a terminal must be blocked.
  */
 void refaults_measure(struct refaults *r, const struct pids *pids);
 
