@@ -11,7 +11,7 @@ import time
 
 import wsmontest as w
 from guest import machine
-from guest.limited import CGROUPS, PROGRAMS, SLOW_FS, Redis, Workload
+from guest.limited import CGROUPS, PROGRAMS, SLOW_FS, Redis, Workload, read_from_slow_fs
 from guest.machine import MIB, read, row, say, vmstat, write
 
 TMP = tempfile.mkdtemp()
@@ -31,6 +31,7 @@ def prepare():
     subprocess.run(["/sbin/modprobe", "brd", "rd_nr=1", "rd_size=262144"], check=True)
     subprocess.run(["/sbin/mkfs.ext4", "-q", "/dev/ram0"], check=True)
     subprocess.run(["mount", "/dev/ram0", SLOW_FS], check=True)
+    read_from_slow_fs()
 
 
 def multi_gen():
