@@ -161,14 +161,18 @@ def fuzzed_files_of_a_module_that_goes():
     went = [0, 0]
     with s.Churn("map", 1000) as a, w.sleeper() as b:
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
-        workers = fuzzers(2, (a.pid, b.pid), "-u")
-        end = time.monotonic() + s.SECS
-        try:
-            while time.monotonic() < end and all_live(workers):
-                went[load_and_unload(image)] += 1
-                time.sleep(0.001)
-        finally:
-            all_end(workers)
+        # on a busy machine none of them may be away when it should be
+        for _ in range(4):
+            workers = fuzzers(2, (a.pid, b.pid), "-u")
+            end = time.monotonic() + s.SECS
+            try:
+                while time.monotonic() < end and all_live(workers):
+                    went[load_and_unload(image)] += 1
+                    time.sleep(0.001)
+            finally:
+                all_end(workers)
+            if all(went):
+                break
         s.note("in use %d times, unloaded %d times" % tuple(went))
         assert all(went)
         s.unused()
