@@ -3,7 +3,8 @@
  * refault.c - how long a refault takes on this machine
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
- * that size, and as much of a file, at random. The kernel's count of major faults says how often it
+ * that size, and as much of a file, at random: half of the time the quarter of it that is used
+ * most, as programs do, so that reclaim has to search. The kernel's count of major faults says how often it
  * had to wait for a page; what all of it took, divided by that, is what a refault takes: reading
  * the page, and others around it, and making room for them, as under any limit.
  *
@@ -90,7 +91,8 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s, __u
 	__u64 end_ns = clock_now() + max_ns, sum = 0, ns;
 
 	while (s->nr < SAMPLES_MAX && clock_now() < end_ns) {
-		size_t page = erand48(s->seed) * pages;
+		double x = erand48(s->seed);
+		size_t page = x * x * pages;
 		long major = major_faults();
 
 		ns = clock_now();
