@@ -3,10 +3,10 @@
  * refault.c - how long a refault takes on this machine
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
- * that size, and as much of a file, at random: half of the time the quarter of it that is used
- * most, as programs do, so that reclaim has to search. The kernel's count of major faults says how often it
- * had to wait for a page; what all of it took, divided by that, is what a refault takes: reading
- * the page, and others around it, and making room for them, as under any limit.
+ * that size, and as much of a file, at random: half of the time a quarter of it, so that reclaim
+ * has to search, as in most programs. The kernel's count of major faults says how often it had to
+ * wait for a page; what all of it took, divided by that, is what a refault takes: reading the
+ * page, and others around it, and making room for them, as under any limit.
  *
  * How long compressed swap takes depends on the contents, so the memory gets those of pages of the
  * targets.
