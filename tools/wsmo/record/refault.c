@@ -3,10 +3,9 @@
  * refault.c - how long a refault takes on this machine
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
- * that size, and as much of a file, at random: half of the time a quarter of it, so that reclaim
- * has to search, as in most programs. The kernel's count of major faults says how often it had to
- * wait for a page; what all of it took, divided by that, is what a refault takes: reading the
- * page, and others around it, and making room for them, as under any limit.
+ * that size, and as much of a file, at random. The kernel's count of major faults says how often
+ * it had to wait for a page; what all of it took, divided by that, is what a refault takes:
+ * reading the page, and others around it, and making room for them, as under any limit.
  *
  * How long compressed swap takes depends on the contents, so the memory gets those of pages of the
  * targets.
@@ -91,8 +90,7 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s, __u
 	__u64 end_ns = clock_now() + max_ns, sum = 0, ns;
 
 	while (s->nr < SAMPLES_MAX && clock_now() < end_ns) {
-		double x = erand48(s->seed);
-		size_t page = x * x * pages;
+		size_t page = erand48(s->seed) * pages;
 		long major = major_faults();
 
 		ns = clock_now();
