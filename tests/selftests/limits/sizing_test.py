@@ -56,6 +56,11 @@ def verified():
             assert found[0]["refaults"] > 100 and "zram0, contents of the targets" in found[0]["text"], found
             assert 1000 < found[0]["median_ns"] <= 10 * found[0]["mean_ns"] < 10**9, found
             assert not [x for x in os.listdir(path + "/..") if x.startswith("wsmo-")]
+            # as do the members of a cgroup
+            subprocess.run(["wsmo", "record", "-q", "--sizing", "--window", "1s", "-d", "1", "-o", FILE + ".cgroup",
+                            "--cgroup", path], check=True)
+            assert any("contents of the targets" in x["text"] for x in lines(
+                "wsmo", "report", "raw", "--json", "-i", FILE + ".cgroup") if x["type"] == "refault")
             curve = lines("wsmo", "report", "curve", "--json", "-i", FILE)
             limit = round((curve[0]["bytes"] + curve[-1]["bytes"]) / 2)
             command = ["wsmo", "sizing", "--verify", path, "-i", FILE, "--yes", "--limit", str(limit),

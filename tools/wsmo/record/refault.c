@@ -432,9 +432,11 @@ void refaults_measure(struct refaults *r, const struct pids *pids)
 	fd = prepare_file(text[WSMON_REFAULT_FILE]);
 	swap = prepare_swap(contents, pids, text[WSMON_REFAULT_SWAP]);
 	snprintf(path, sizeof(path), "/wsmo-%d", getpid());
-	if (swap || fd >= 0) {
+	if (s == MAP_FAILED) {
+		err = ENOMEM;
+	} else if (swap || fd >= 0) {
 		/* it removes the cgroup even if wsmo is killed */
-		pid = s == MAP_FAILED ? -1 : fork();
+		pid = fork();
 		if (!pid)
 			_exit(measure(path, zswap() ? BYTES / 4 * 3 : BYTES / 4,
 				      swap ? contents : NULL, fd, s));

@@ -25,8 +25,9 @@ struct refaults {
  * refaults_measure() - access more memory than a cgroup of our own has room for
  * @pids:	the targets; the memory gets contents of theirs, if they have some
  *
- * Takes a second or two, at most ten. Leaves nothing behind: the file has no name, and a process
- * of its own removes the cgroup, /wsmo-PID. Signals of a terminal must be blocked.
+ * Takes a second or two, at most ten, and the time to write 16 MiB to a disk. Leaves nothing
+ * behind: the file has no name, and a process of its own removes the cgroup, /wsmo-PID. Signals
+ * of a terminal must be blocked.
  */
 void refaults_measure(struct refaults *r, const struct pids *pids);
 
