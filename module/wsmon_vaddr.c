@@ -129,16 +129,21 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 
 /*
  * Tell whether there is a page table, or a huge page, at an address.
- * @next:	set to the end of that entry, or to @end
+ * @left:	counted down for each entry that is read; at least one is
+ * @next:	set to the end of the entry, or of the entries beside it in their table that
+ *		are alike; at most @end
  */
-static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
-				  unsigned long *next)
+static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
+			    unsigned int *left, unsigned long *next)
 {
 	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
 	p4d_t *p4dp, p4d;
 	pud_t *pudp, pud;
-	pmd_t pmd;
+	unsigned long nr, i;
+	pmd_t *pmdp;
+	bool none;
 
+	--*left;
 	*next = table_entry_end(addr, PGDIR_SIZE, end);
 	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
 		return false;
@@ -154,33 +159,15 @@ static bool table_entry_populated(struct mm_struct *mm, unsigned long addr, unsi
 		return false;
 	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
 		return true;
-	*next = table_entry_end(addr, PMD_SIZE, end);
-	pmd = READ_ONCE(*pmd_offset_lockless(pudp, pud, addr));
-	return !pmd_none(pmd);
-}
-
-/*
- * Find the next range from *@start on that has page tables, in a mapping that ends at
- * @end. Set *@start to its beginning, or to @end if there is none. Read at most *@left
- * entries, and count them down.
- * Return: the end of the range; if *@left is used up, the next call continues from
- * there.
- */
-static unsigned long mm_next_populated(struct mm_struct *mm, unsigned long *start,
-				       unsigned long end, unsigned int *left)
-{
-	unsigned long addr = *start, next;
-
-	while (addr < end && *left && !table_entry_populated(mm, addr, end, &next)) {
-		addr = next;
-		--*left;
-	}
-	*start = addr;
-	while (addr < end && *left && table_entry_populated(mm, addr, end, &next)) {
-		addr = next;
-		--*left;
-	}
-	return addr;
+	pmdp = pmd_offset_lockless(pudp, pud, addr);
+	none = pmd_none(READ_ONCE(*pmdp));
+	addr &= PMD_MASK;
+	nr = min(DIV_ROUND_UP(*next - addr, PMD_SIZE), *left + 1UL);
+	for (i = 1; i < nr && pmd_none(READ_ONCE(pmdp[i])) == none; i++)
+		;
+	*left -= i - 1;
+	*next = min(*next, addr + i * PMD_SIZE);
+	return !none;
 }
 
 /**
@@ -278,22 +265,20 @@ static int space_grow(struct wsmon_space *sp)
 static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
 			       u32 class, unsigned long *addr, unsigned int *left)
 {
-	unsigned long first = vma->vm_start >> PAGE_SHIFT, start, end;
+	unsigned long first = vma->vm_start >> PAGE_SHIFT, next;
 	bool joined;
 	int err;
 
 	while (*addr < vma->vm_end && *left) {
-		start = *addr;
-		end = mm_next_populated(vma->vm_mm, &start, vma->vm_end, left);
-		/* is the last extent of the same mapping, perhaps read under an earlier lock? */
-		joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
-		if (start < end) {
-			err = wsmon_space_add(sp, start >> PAGE_SHIFT,
-					      end >> PAGE_SHIFT, class, joined);
+		if (table_populated(vma->vm_mm, *addr, vma->vm_end, left, &next)) {
+			/* is the last extent of the same mapping, perhaps of an earlier lock? */
+			joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
+			err = wsmon_space_add(sp, *addr >> PAGE_SHIFT, next >> PAGE_SHIFT,
+					      class, joined);
 			if (err)
 				return err;
 		}
-		*addr = end;
+		*addr = next;
 	}
 	return 0;
 }
