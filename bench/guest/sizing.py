@@ -84,33 +84,50 @@ def watch(jobs, seconds):
         "anon_bytes": b["anon"]} for a, b in zip(before, after)]
 
 
-def slowdown(before, after):
-    """What it waits more, of a second of the recording"""
-    if not before["asked"] or not after["asked"]:
+def slowdown(without, seen, at):
+    """What it waits more, of a second of the recording, than without a limit, before and after"""
+    if not all(x["asked"] for x in (*without, seen)):
         return None
-    return before["asked"] * (after["busy"] / after["asked"] - before["busy"] / before["asked"])
+    first, last = (x["busy"] / x["asked"] for x in without)
+    return without[0]["asked"] * (seen["busy"] / seen["asked"] - first - (last - first) * at)
 
 
-def measure(jobs, todo):
-    predicted = [predict(job) for job in jobs]
-    free = watch(jobs, todo["measure"])
-    for n, point in enumerate(POINTS):
+def under_limits(jobs, predicted, todo):
+    """Events of each job, for each of the limits"""
+    for n in range(len(POINTS)):
         for job, (_, rows) in zip(jobs, predicted):
             # what is charged besides: page tables, sockets, the kernel's own
             stat = job.cgroup.stat()
             extra = job.cgroup.current() - stat["anon"] - stat["file"]
             job.cgroup.limit(rows[n]["limit"] + extra)
         time.sleep(todo["settle"])
-        for job, (curve, rows), before, seen in zip(jobs, predicted, free,
-                                                    watch(jobs, todo["measure"])):
+        yield watch(jobs, todo["measure"])
+
+
+def without_limits(jobs, todo):
+    for job in jobs:
+        job.cgroup.limit(1 << 40)
+    # what is still in swap comes back meanwhile
+    time.sleep(2 * todo["settle"])
+    return watch(jobs, todo["measure"])
+
+
+def measure(jobs, todo):
+    predicted = [predict(job) for job in jobs]
+    before = watch(jobs, todo["measure"])
+    limited = list(under_limits(jobs, predicted, todo))
+    free = list(zip(before, without_limits(jobs, todo)))
+    for n, (point, events) in enumerate(zip(POINTS, limited)):
+        for job, (curve, rows), without, seen in zip(jobs, predicted, free, events):
             row(workload=job.name, point=point, limit=rows[n]["limit"],
                 predicted=rows[n], curve=curve,
                 refaults_per_s=seen["workingset_refault_anon"],
                 file_refaults_per_s=seen["workingset_refault_file"],
                 all_pswpin_per_s=seen["swapped"], major_faults_per_s=seen["pgmajfault"],
                 anon=seen["anon_bytes"], late=seen["late"],
-                slowdown=slowdown(before, seen), stalled=seen["stalled"], busy=before["busy"],
-                pace=seen["asked"] / before["asked"] if before["asked"] else 1,
+                slowdown=slowdown(without, seen, (n + 1) / (len(POINTS) + 1)),
+                stalled=seen["stalled"], busy=[x["busy"] for x in without],
+                pace=seen["asked"] / without[0]["asked"] if without[0]["asked"] else 1,
                 killed=job.cgroup.killed(), multi_gen=multi_gen())
 
 
