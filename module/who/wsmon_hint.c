@@ -193,7 +193,7 @@ static void hint_arm_one(struct mm_struct *mm, struct wsmon_who_slot *s)
 	hint_unlock_entry(ptl);
 }
 
-/* What was armed by others is left to them. */
+/* What was armed by others is left to them, and what has faulted to the kernel. */
 static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 			     const struct wsmon_who_slot *s)
 {
@@ -210,7 +210,7 @@ static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 	if (!ptep)
 		return;
 	pte = READ_ONCE(*ptep);
-	if (wsmon_pte_is_hint(pte)) {
+	if (wsmon_pte_is_hint(pte) && atomic_read(&s->state) != WSMON_WHO_SEEN) {
 		set_pte_at(mm, addr, ptep, wsmon_hint_to_pte(pte));
 		ss->stats.who_restored++;
 	}

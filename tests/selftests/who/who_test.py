@@ -84,13 +84,17 @@ def balancing(mode):
     return before
 
 
-def record(pid, attrs, seconds, begun=lambda: None):
-    """Return: the WHO records of a session, and the last counters"""
+def record(pid, attrs, seconds, begun=lambda: None, least=0):
+    """Return: the WHO records of a session, @least of them if it can be, and the last counters"""
     w.must_put("attrs", FAST + " " + attrs)
     with open(STREAM, "wb") as f, subprocess.Popen(["cat", w.DIR + "buffer"], stdout=f) as cat:
         w.must_put("target", "%d\n" % pid)
         begun()
         time.sleep(seconds * (2 if w.CHECKERS else 1))
+        # a machine that is busy needs longer
+        end = time.monotonic() + 120
+        while w.stats()["who_seen"] < least and time.monotonic() < end:
+            time.sleep(1)
         w.must_put("target", "\n")
         cat.wait(60)
     with open(STREAM, "rb") as f:
@@ -189,7 +193,7 @@ def handled_and_seen(pid):
     Return: the records"""
     time.sleep(1)
     before = hint_faults()
-    who, stats = record(pid, "who_rate=10000", 5)
+    who, stats = record(pid, "who_rate=10000", 5, least=2000)
     handled = hint_faults() - before
     seen = sum(not r.flags & 8 for r in who)
     print("# %d armed; %d faults handled, %d seen" % (stats["who_armed"], handled, seen))
