@@ -129,7 +129,7 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 
 /*
  * Tell whether there is a page table, or a huge page, at an address.
- * @left:	counted down for each entry that is read; at least one is
+ * @left:	not 0; counted down for each entry that is taken
  * @next:	set to the end of the entry, or of the entries beside it in their table that
  *		are alike; at most @end
  */
@@ -166,7 +166,7 @@ static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned l
 	for (i = 1; i < nr && pmd_none(READ_ONCE(pmdp[i])) == none; i++)
 		;
 	*left -= i - 1;
-	*next = min(*next, addr + i * PMD_SIZE);
+	*next = table_entry_end(addr + (i - 1) * PMD_SIZE, PMD_SIZE, *next);
 	return !none;
 }
 

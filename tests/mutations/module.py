@@ -167,6 +167,8 @@ MUTATIONS = [
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
         (VADDR, "	if (pud_none(pud))\n		return false;",
          "	if (pud_none(pud))\n		return true;")]),
+    ("table_taken_as_one", "6.12", SELF + "regions_test.py", [
+        (VADDR, "i < nr && pmd_none(READ_ONCE(pmdp[i])) == none;", "i < nr;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
         ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
