@@ -57,7 +57,13 @@ def options(parser):
                         help="only these (all)")
     parser.add_argument("--settings", nargs="+", metavar="SETTING", type=one_of(SETTINGS),
                         default=list(SETTINGS), help="only these (all)")
+    parser.add_argument("--times", type=int, default=1, metavar="N",
+                        help="count N times as many estimates")
     parser.add_argument("--kernel", default="newest", help="of the guest (newest)")
+
+
+def longer(setting, times):
+    return {k: v * times if k in ("count", "count_s") else v for k, v in setting.items()}
 
 
 class Recording(judgement.Recording):
@@ -108,7 +114,7 @@ def judge(key, settings):
 
 def measure(args, run):
     todo = {"aggr_ms": WINDOWS_MS[0], "windows_ms": WINDOWS_MS, "keys": args.patterns or list(KNOWN),
-            "settings": {name: SETTINGS[name] for name in args.settings}}
+            "settings": {name: longer(SETTINGS[name], args.times) for name in args.settings}}
     shutil.rmtree(RAW, ignore_errors=True)
     os.makedirs(RAW)
     rows = []
