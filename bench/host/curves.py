@@ -44,7 +44,7 @@ SETTINGS = {
     "5 s, 250 regions": ours("20%", 5000, 250, settle=8, count=6),
     "5 s, 500 regions": ours("20%", 5000, 500, settle=8, count=6),
     "10 s, 250 regions": ours("20%", 10000, 250, settle=3, count=4),
-    "25 s, 250 regions": ours("20%", 25000, 250, settle=2, count=4),
+    "25 s, 1%": ours("1%", 25000, 500, settle=3, count=4),
     "DAMON, 0.1 s": theirs(100, 1000, 3, 3),
     "DAMON, 1 s": theirs(1000, 1000, 12, 8),
     TUNED: theirs(100, 1000, 40, 20, True),
@@ -208,7 +208,7 @@ def draw(rows, path):
     script = ["set encoding utf8", "set terminal png noenhanced size %d,%d font 'Sans,9'" % (
         240 * across, 190 * down), "set output '%s'" % path.replace("'", "''"),
         "set multiplot layout %d,%d" % (down, across),
-        "set logscale xy", "set xrange [0.002:20]", "set yrange [0.07:2000]",
+        "set logscale xy", "set xrange [0.001:20]", "set yrange [0.07:2000]",
         "set format x '%g'", "set format y '%g'", "set grid lc rgb '#d0d0d0' lt 1",
         "set border 3", "set tics nomirror font ',8'", "unset key",
         "set lmargin 6", "set rmargin 1", "set tmargin 1.8", "set bmargin 2"]
