@@ -192,6 +192,7 @@ def prepare():
     machine.write("/proc/sys/vm/nr_hugepages", "32")
     machine.write(machine.THP + "shmem_enabled", "advise")
     machine.no_khugepaged()
+    damon.stop_stat()
 
 
 def main(todo):

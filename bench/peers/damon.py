@@ -26,12 +26,17 @@ def _put(path, value):
         f.write(str(value))
 
 
+def stop_stat():
+    """It is the only DAMON then, and clears Accessed bits that others look at"""
+    if os.path.exists(STAT):
+        _put(STAT, "N")
+
+
 class Kdamond:
     """DAMON's thread for some processes; with damo's default intervals unless aggr_us is another."""
 
     def __init__(self, pids, aggr_us):
-        if os.path.exists(STAT):
-            _put(STAT, "N")
+        stop_stat()
         _put(ADMIN + "nr_kdamonds", 1)
         self.dir = ADMIN + "0/"
         _put(self.dir + "contexts/nr_contexts", 1)
