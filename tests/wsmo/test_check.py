@@ -165,6 +165,11 @@ def main(_accept):
         res = run("check", "--sysroot", d.name, env={
             "WSMON_DEBUGFS": d.path("debug")})
         ok(res.returncode == 0, "WSMON_DEBUGFS names the directory", res)
+        for enabled, want in ((b"N\n", None), (b"Y\n", "shared")):
+            put(d, "sys/module/damon_stat/parameters/enabled", enabled)
+            res, status = check(d)
+            ok(res.returncode == 0 and status.get("Accessed bits") == want,
+               "DAMON_STAT: " + enabled.decode().strip(), status)
     with Directory() as d:
         make(d, module=False)
         res, status = check(d)

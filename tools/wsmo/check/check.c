@@ -17,6 +17,8 @@
 #include "session/debugfs.h"
 #include "session/device.h"
 
+#define DAMON_STAT	"/sys/module/damon_stat/parameters/enabled"
+
 enum { NAME, STATUS, NEEDED, DETAIL };
 
 static const struct column columns[] = {
@@ -37,13 +39,14 @@ struct check {
 	bool failed;
 };
 
-enum state { MISSING, OK, UNKNOWN };
+enum state { MISSING, OK, UNKNOWN, SHARED };
 
 static void report(struct check *c, const char *name, bool needed,
 		 enum state state, const char *detail)
 {
 	static const char * const names[] = {
 		[MISSING] = "missing", [OK] = "ok", [UNKNOWN] = "unknown",
+		[SHARED] = "shared",
 	};
 
 	if (needed && state != OK)
@@ -251,6 +254,16 @@ static void check_kernel(struct check *c)
 	}
 }
 
+/* From Linux 6.17 on DAMON may watch all memory from boot on */
+static void check_others(struct check *c)
+{
+	char enabled[4];
+
+	if (read_line(c->root, DAMON_STAT, enabled, sizeof(enabled)) && *enabled == 'Y')
+		report(c, "Accessed bits", false, SHARED,
+		       "DAMON_STAT clears them, too: huge pages may read as idle, the more the longer the interval; echo N > " DAMON_STAT);
+}
+
 static const struct option_desc options[] = {
 	{ "sysroot", 0, "DIR", "Check the system installed in DIR (/)", OPT_TEXT, OPT_AT(struct check, root) },
 	{ 0 }
@@ -279,6 +292,7 @@ int cmd_check(int argc, char **argv)
 			check_session(&c);
 	}
 	check_kernel(&c);
+	check_others(&c);
 	table_end(c.table);
 	return c.failed ? WSMO_FAILURE : WSMO_OK;
 }
