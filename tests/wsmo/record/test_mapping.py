@@ -112,7 +112,8 @@ def whole():
         seen.append(maps(p.pid))
         go_on(p)
         areas(module, p.pid)
-        time.sleep(1.2)
+        # once a second; a busy machine needs longer
+        time.sleep(4)
         seen.append(maps(p.pid))
         module.send(r.target(now(), p.pid, b"new", 1))
         areas(module, p.pid)
