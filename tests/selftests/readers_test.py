@@ -178,7 +178,9 @@ def marks():
             end(p)
         assert [m.text for m in records("a", "MARK")] == ["for all"]
         assert [m.text for m in records("b", "MARK")] == ["for all"]
-        assert [m.text for m in records("c", "MARK")] == ["for all", "at 1 s"], records("c", "MARK")
+        # on a busy machine wsmo mark may take longer
+        assert sorted(m.text for m in records("c", "MARK")) == ["at 1 s", "for all"], \
+            records("c", "MARK")
         r = wsmo("mark", "too late")
         assert r.returncode == 1 and "no recording is running" in r.stderr, r
         r = wsmo("mark", "two\nlines")
