@@ -81,7 +81,8 @@ def watch(jobs, seconds):
     time.sleep(seconds)
     ended, after = now()
     return [{key: (b[key] - a[key]) / (ended - began) for key in b if key in a} | {
-        "anon_bytes": b["anon"]} for a, b in zip(before, after)]
+        "anon_bytes": b["anon"], "killed": job.cgroup.killed()}
+        for job, a, b in zip(jobs, before, after)]
 
 
 def slowdown(without, seen, at):
@@ -132,7 +133,7 @@ def measure(jobs, todo):
                 stalled=seen["stalled"], busy=[x["busy"] for x in without],
                 major_faults_free_per_s=[x["pgmajfault"] for x in without],
                 pace=seen["asked"] / without[0]["asked"] if without[0]["asked"] else 1,
-                killed=job.cgroup.killed(), multi_gen=multi_gen())
+                killed=seen["killed"], multi_gen=multi_gen())
 
 
 def load(exponent):

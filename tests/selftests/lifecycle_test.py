@@ -77,9 +77,8 @@ def target_execs():
              "m = mmap.mmap(-1, 64 << 20)\nm[0] = 1\n")
     with w.Target("time.sleep(1000)", setup) as t:
         start(t.pid)
-        w.wait_for("shared memory", lambda: any(
-            int(x["end"], 16) - int(x["start"], 16) > 0 and x["class"] == "shmem"
-            for x in w.lines("regions")))
+        assert any(int(x["end"], 16) - int(x["start"], 16) > 0 and
+                   x["class"] == "shmem" for x in w.lines("regions"))
         os.kill(t.pid, signal.SIGUSR1)
         w.wait_for("the new program", lambda: w.get("wss") and not any(
             x["class"] == "shmem" for x in w.lines("regions")))
