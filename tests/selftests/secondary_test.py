@@ -121,6 +121,17 @@ def while_recording():
         assert targets(FILE)[0] == [(0, 0), (2, 0x100)], targets(FILE)[0]
 
 
+def acted(rule, *args):
+    """What is done for so long that something is: that memory is used for less than 5 % of the
+    time takes 73 samples to tell, and where a processor is short, rounds are left out."""
+    for seconds in "8", "30", "120":
+        r = act("-s", scheme(rule), *args, "-d", seconds, "--json", "-l")
+        actions = [x for x in map(json.loads, r.stdout.splitlines()) if x["type"] == "action"]
+        if actions:
+            break
+    return r, actions
+
+
 def refused():
     """Not acted on, from the start or from when it appears; with --force it is."""
     with guest() as g, w.sleeper() as s:
@@ -128,16 +139,11 @@ def refused():
         assert r.returncode == 1 and NOTE in r.stderr and "--force" in r.stderr, r
         assert not rules(r)[0]["tried"], r
         # of several targets the others are acted on
-        r = act("-s", scheme("4K null null 5% 1s null stat"), "-p", "%d,%d" % (g.pid, s.pid),
-                "-d", "8", "--json", "-l")
-        pids = {x["pid"] for x in map(json.loads, r.stdout.splitlines()) if "pid" in x}
-        assert r.returncode == 1 and pids == {s.pid}, r
-        r = act("-s", scheme("1M null null 5% 1s null stat"), "-p", str(g.pid), "-d", "8",
-                "--json", "--force", "-l")
-        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        r, actions = acted("4K null null 5% 1s null stat", "-p", "%d,%d" % (g.pid, s.pid))
+        assert r.returncode == 1 and {x["pid"] for x in actions} == {s.pid}, r
+        r, actions = acted("1M null null 5% 1s null stat", "-p", str(g.pid), "--force")
         assert r.returncode == 0 and NOTE in r.stderr and "--force" not in r.stderr, r
-        assert any(x["type"] == "action" and x["start"] < g.at + SIZE * MIB and
-                   x["end"] > g.at for x in lines), r
+        assert any(x["start"] < g.at + SIZE * MIB and x["end"] > g.at for x in actions), r
     with guest(running=False) as g:
         p = subprocess.Popen(["wsmo", "act", "-s", scheme(COLD), "-p", str(g.pid), "-d", "60",
                               "--class", "stack"], stdout=subprocess.DEVNULL)
