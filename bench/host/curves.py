@@ -43,11 +43,11 @@ SETTINGS = {
     "1 s, 20%": ours("20%", 1000, settle=16, count=8),
     "5 s, 250 regions": ours("20%", 5000, 250, settle=8, count=6),
     "5 s, 500 regions": ours("20%", 5000, 500, settle=8, count=6),
-    "10 s, 250 regions": ours("20%", 10000, 250, settle=3, count=4),
-    "25 s, 1%": ours("1%", 25000, 500, settle=3, count=4),
+    "10 s, 250 regions": ours("20%", 10000, 250, settle=12, count=4),
+    "25 s, 1%": ours("1%", 25000, 500, settle=5, count=4),
     "DAMON, 0.1 s": theirs(100, 1000, 3, 3),
     "DAMON, 1 s": theirs(1000, 1000, 12, 8),
-    TUNED: theirs(100, 1000, 40, 20, True),
+    TUNED: theirs(100, 1000, 120, 20, True),
 }
 
 
