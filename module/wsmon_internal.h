@@ -151,6 +151,7 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
+bool wsmon_target_reclaimed(struct wsmon_target *t);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
 
 /* wsmon_probes.c: fork, exec and exit as they happen */

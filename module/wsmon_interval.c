@@ -300,6 +300,7 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 
 	target_forget(ss, t);
 	t->twin = NULL;
+	t->majors_before = t->majors;
 	t->ran_since_read = true;
 	t->read_ns = 0;
 	/* exec may have come after the beginning of this round */
@@ -438,6 +439,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 		target_begin(ss, t, mm, wsmon_member_born(t->member, mm), now);
 		ss->first = true;
 	} else if (boundary) {
+		t->reclaimed = wsmon_target_reclaimed(t);
 		interval_end(ss, t, mm, now);
 	} else {
 		target_check_samples(ss, t, mm, ran, now);

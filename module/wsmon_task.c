@@ -19,6 +19,9 @@
 /* A process with more threads counts as running: its threads are not looked at */
 #define THREADS_MAX	256
 
+/* So many pages that are missed in an interval do not matter: 256 KiB */
+#define MAJORS_FEW	64
+
 /* Get the mm of a thread, with a reference on mm_count, or NULL. Context: RCU. */
 static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 {
@@ -279,24 +282,27 @@ static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_str
  * @mm:	its mm
  *
  * It has not if each of its threads sleeps and has used no CPU time, and no other process
- * uses the mm.
+ * uses the mm. Its major faults are counted on the way.
  */
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread;
+	/* of too many threads it is not known: as if each call found more */
+	u64 sum = 0, majors = t->majors + MAJORS_FEW + 1;
 	unsigned int nr = 0;
 	bool ran = true;
-	u64 sum = 0;
 
 	rcu_read_lock();
 	leader = pid_task(t->pid, PIDTYPE_TGID);
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		ran = false;
+		majors = READ_ONCE(leader->signal->maj_flt);
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
 			/* pairs with finish_task(): if it is 0, the runtime is up to date */
 			ran |= smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
+			majors += READ_ONCE(thread->maj_flt);
 			nr += READ_ONCE(thread->mm) == mm;
 		}
 		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
@@ -306,7 +312,21 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 	if (mm_has_other_users(t->member, mm, nr) || sum != t->ran)
 		ran = true;
 	t->ran = sum;
+	t->majors = majors;
 	return ran;
+}
+
+/**
+ * wsmon_target_reclaimed - tell whether pages of a target come back from where reclaim put them
+ * @t:	the target, its interval ends
+ */
+bool wsmon_target_reclaimed(struct wsmon_target *t)
+{
+	/* what an exiting thread had may be missing for a moment: then it looks like very many */
+	u64 nr = t->majors - t->majors_before;
+
+	t->majors_before = t->majors;
+	return nr > MAJORS_FEW;
 }
 
 /**

@@ -165,8 +165,13 @@ static void session_judge_precision(struct wsmon_session *ss, u32 used)
 /* @used: regions before the end of the last one, as a share of max_regions */
 static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 length)
 {
+	u32 i;
+
 	wsmon_session_share_budget(ss);
 	session_judge_precision(ss, used);
+	ss->pace.reclaims = false;
+	for (i = 0; i < ss->nr_targets; i++)
+		ss->pace.reclaims |= !ss->targets[i].gone && ss->targets[i].reclaimed;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*

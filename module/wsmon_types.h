@@ -140,6 +140,8 @@ struct wsmon_member {
  * @blind:	pages that appeared since, in mappings that could not be read again
  * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
+ * @majors:	its major faults so far
+ * @majors_before: those before the present aggregation interval
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
  * @rounds:	sampling rounds in this interval
@@ -151,6 +153,8 @@ struct wsmon_member {
  * @arm_again:	the last pass that armed samples gave up
  * @check_again: the last pass that checked samples gave up: those it left may have
  *		been accessed, even if the target has not run since
+ * @reclaimed:	pages came back from where reclaim had put them, in the last interval: they may
+ *		have gone with their Accessed bits, so rounds must not be left out
  * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
  * @called:	it needs a look before the next round
  * @gone:	it exited
@@ -177,6 +181,8 @@ struct wsmon_target {
 	u64 blind;
 	u64 born_ns;
 	u64 ran;
+	u64 majors;
+	u64 majors_before;
 	u64 interval_ns;
 	u64 settled_ns;
 	u64 active_intervals;
@@ -187,6 +193,7 @@ struct wsmon_target {
 	bool drop_all;
 	bool arm_again;
 	bool check_again;
+	bool reclaimed;
 	bool secondary_mmu;
 	bool called;
 	bool gone;

@@ -88,11 +88,12 @@ static u64 pace_max_checks(const struct wsmon_attrs *a)
 
 /*
  * With a precision, accesses are counted by intervals, and rounds within them are left out:
- * the working set is the same. The second sampler needs them.
+ * the working set is the same, unless reclaim takes pages before the interval ends. The second
+ * sampler needs them, too.
  */
-static bool pace_ends_only(const struct wsmon_attrs *a)
+static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs *a)
 {
-	return a->precision && !a->who_rate;
+	return a->precision && !a->who_rate && !p->reclaims;
 }
 
 /**
@@ -107,7 +108,7 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 		.limit = WSMON_ONE,
 		.wanted = WSMON_ONE,
 		.used = WSMON_ONE,
-		.step_ns = pace_ends_only(a) ? pace_aggr_ns(a) : a->sample_us * 1000,
+		.step_ns = pace_ends_only(p, a) ? pace_aggr_ns(a) : a->sample_us * 1000,
 		.sharers = p->sharers,
 	};
 	p->left_ns = pace_allowed(p, a, pace_aggr_ns(a));
@@ -212,7 +213,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	checks = max(checks, min(min_checks, max_checks));
 	p->step_ns = checks == max_checks ? a->sample_us * 1000 :
 		     div64_u64(pace_aggr_ns(a), checks + 1);
-	if (pace_ends_only(a))
+	if (pace_ends_only(p, a))
 		p->step_ns = pace_aggr_ns(a);
 	p->left_ns = avail;
 	p->spent_ns = 0;

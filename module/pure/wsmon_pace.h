@@ -24,6 +24,7 @@
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
  * @sharers:	number of sessions that share the budget; 0 is 1
+ * @reclaims:	reclaim takes pages of a target: rounds must not be left out
  */
 struct wsmon_pace {
 	u32 share;
@@ -42,6 +43,7 @@ struct wsmon_pace {
 	u64 check_ns;
 	u64 checks_ns;
 	u32 sharers;
+	bool reclaims;
 };
 
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);

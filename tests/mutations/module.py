@@ -231,6 +231,8 @@ MUTATIONS = [
     ("mappings_side_by_side_shared", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
          "	if (o->mappers > 1)\n		return true;\n	if (o->kind == WSMON_PART_FILE || o->mappers < 2)")]),
+    ("reclaimed_with_a_precision", "6.12", SELF + "pace_test.py", [
+        (TASK, "	return nr > MAJORS_FEW;", "	return nr > U32_MAX;")]),
     ("late_memory_left_out", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (!fresh->drawn[c])", "		if (fresh->late || !fresh->drawn[c])")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
@@ -330,7 +332,7 @@ MUTATIONS = [
         ("module/pure/wsmon_pace.c", "clamp_t(u32, p->first_used, 1, WSMON_ONE)",
          "clamp_t(u32, p->share, 1, WSMON_ONE)")]),
     ("hint_faults_without_rounds", None, UNIT, [
-        ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate;", "return a->precision;")]),
+        ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate && !p->reclaims;", "return a->precision && !p->reclaims;")]),
     ("precision_reacts_late", None, UNIT, [
         ("module/pure/wsmon_precision.c",
          "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait;")]),

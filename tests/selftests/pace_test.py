@@ -4,10 +4,13 @@
 import io
 import os
 import signal
+import subprocess
 import time
 
 import wsmontest as w
 import wsmon
+from act_test import cgroup, swap
+from acttest import MIB, TMP, write
 
 BUSY = ("while True:\n"
         "    m[:64 << 20:4096] = b'x' * (64 << 8)\n"
@@ -231,5 +234,45 @@ def precision_of_who_is_left():
     assert max(regions) < 400, regions
 
 
+def passes(path):
+    """When a workload had used all that it uses, in seconds, and how many MiB that were"""
+    with open(path) as f:
+        lines = [line.split() for line in f if line.startswith("truth ")]
+    return [(int(time_ns) / 1e9, int(used) / MIB) for _, time_ns, used, _ in lines]
+
+
+@w.measured
+def precision_under_reclaim():
+    """What reclaim takes before an interval ends counts all the same."""
+    sizes, path = [], os.path.join(TMP, "truth")
+    with swap(), cgroup() as group:
+        write(group + "/../cgroup.subtree_control", "+memory")
+        write(group + "/memory.max", 7 * MIB)
+        p = subprocess.Popen(["hotset", "--size", "24M", "--pattern", "random:33", "--period-ms", "200",
+                              "--seconds", "0", "--truth", path, "--truth-ms", "200"],
+                             stdout=subprocess.DEVNULL,
+                             preexec_fn=lambda: write(group + "/cgroup.procs", os.getpid()))
+        try:
+            w.wait_for("the workload", lambda: os.path.exists(path) and len(passes(path)) > 2, 60)
+            w.must_put("attrs", "sample_us=50000 aggr_us=2000000 update_us=2000000 window_us=2000000 "
+                       "precision=50")
+            w.must_put("target", "%d\n" % p.pid)
+            time.sleep(5)
+            began = time.monotonic()
+            for _ in range(6):
+                time.sleep(2)
+                sizes += [int(x["bytes"]) / MIB for x in w.lines("wss") if x["class"] == "anon"]
+            times, used = zip(*(x for x in passes(path) if x[0] >= began))
+            w.must_put("target", "\n")
+        finally:
+            p.kill()
+            p.wait()
+    longest = max(b - a for a, b in zip(times, times[1:]))
+    print("# %.1f MiB used each %.2f s, with room for 7: %s" % (
+        used[0], longest, " ".join("%.1f" % s for s in sizes)))
+    assert longest < 1, "the workload is too slow"
+    assert 0.9 < sorted(sizes)[3] / used[0] < 1.12, sizes
+
+
 w.main(budget, a_window_within_an_interval, sleeper, precision_is_cheap, precision_follows,
-       precision_of_who_is_left)
+       precision_of_who_is_left, precision_under_reclaim)

@@ -232,6 +232,12 @@ static void precision_needs_no_checks(void)
 	interval(&s, &l);
 	CHECK(s.rounds > 5, "%u rounds", s.rounds);
 	s.a.who_rate = 0;
+	/* so does who is reclaimed */
+	s.p.reclaims = true;
+	interval(&s, &l);
+	interval(&s, &l);
+	CHECK(s.rounds > 5, "%u rounds", s.rounds);
+	s.p.reclaims = false;
 	interval(&s, &l);
 	/* regions are as few as there is CPU time for, and as few as are wanted */
 	CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
