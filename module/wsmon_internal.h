@@ -145,9 +145,13 @@ struct pid *wsmon_task_resolve(struct pid *any);
 struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns);
 void wsmon_pids_put(struct pid **pids, u32 nr);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+/* So many major faults in an interval do not matter: pages that are missed, 256 KiB */
+#define WSMON_MAJORS_FEW	64
+
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);
-bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran);
+bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
+			u64 *majors);
 bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
@@ -203,6 +207,8 @@ void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
 		      struct mm_struct *old, u64 now);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
+void wsmon_group_round(struct wsmon_session *ss, u64 now);
+bool wsmon_group_reclaimed(const struct wsmon_session *ss);
 void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
 const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);

@@ -19,9 +19,6 @@
 /* A process with more threads counts as running: its threads are not looked at */
 #define THREADS_MAX	256
 
-/* So many pages that are missed in an interval do not matter: 256 KiB */
-#define MAJORS_FEW	64
-
 /* Get the mm of a thread, with a reference on mm_count, or NULL. Context: RCU. */
 static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 {
@@ -208,25 +205,30 @@ bool wsmon_member_belongs(const struct wsmon_member *m)
  * @m:		the member
  * @mm:		the mm it had then: only an identity
  * @ran:	what the last call stored
+ * @majors:	its major faults then, and now
  *
  * As wsmon_target_ran(), for a process of which nothing else is known.
  */
-bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran)
+bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
+			u64 *majors)
 {
 	struct task_struct *leader, *thread;
 	unsigned int nr = 0, users = 0;
+	/* of too many threads it is not known: as if each call found more */
+	u64 sum = 0, faults = *majors + WSMON_MAJORS_FEW + 1;
 	bool slept = false;
-	u64 sum = 0;
 
 	rcu_read_lock();
 	leader = pid_task(m->pid, PIDTYPE_TGID);
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		slept = true;
+		faults = READ_ONCE(leader->signal->maj_flt);
 		for_each_thread(leader, thread) {
 			slept &= !task_is_running(thread);
 			/* pairs with finish_task(): as in wsmon_target_ran() */
 			slept &= !smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
+			faults += READ_ONCE(thread->maj_flt);
 			if (READ_ONCE(thread->mm) != mm)
 				continue;
 			nr++;
@@ -241,6 +243,7 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 	rcu_read_unlock();
 	slept &= nr && users == nr + wsmon_members_keeping(m, mm) && sum == *ran;
 	*ran = sum;
+	*majors = faults;
 	return slept;
 }
 
@@ -288,7 +291,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread;
 	/* of too many threads it is not known: as if each call found more */
-	u64 sum = 0, majors = t->majors + MAJORS_FEW + 1;
+	u64 sum = 0, majors = t->majors + WSMON_MAJORS_FEW + 1;
 	unsigned int nr = 0;
 	bool ran = true;
 
@@ -326,7 +329,7 @@ bool wsmon_target_reclaimed(struct wsmon_target *t)
 	u64 nr = t->majors - t->majors_before;
 
 	t->majors_before = t->majors;
-	return nr > MAJORS_FEW;
+	return nr > WSMON_MAJORS_FEW;
 }
 
 /**

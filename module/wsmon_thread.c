@@ -169,9 +169,12 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 
 	wsmon_session_share_budget(ss);
 	session_judge_precision(ss, used);
-	ss->pace.reclaims = false;
+	ss->pace.reclaims = wsmon_group_reclaimed(ss);
 	for (i = 0; i < ss->nr_targets; i++)
 		ss->pace.reclaims |= !ss->targets[i].gone && ss->targets[i].reclaimed;
+	/* members are not asleep, if only their group knows of it */
+	if (ss->pace.reclaims)
+		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
@@ -317,8 +320,10 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	/* the first interval, too, begins when its samples are armed */
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
-	ss->asleep = ran ? 0 : ss->asleep + 1;
+	ss->asleep = ran || wsmon_group_reclaimed(ss) ? 0 : ss->asleep + 1;
 	wsmon_who_round(ss, ktime_get_ns());
+	if (!boundary)
+		wsmon_group_round(ss, now);
 	if (boundary) {
 		if (ss->scan_at || now - ss->scanned_ns + wsmon_slack_ns(ss) >=
 		    ss->mon->attrs.update_us * NSEC_PER_USEC)

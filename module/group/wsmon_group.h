@@ -87,7 +87,9 @@ struct wsmon_object {
  * @again:	some of its samples could not be looked at
  * @slept:	it has accessed nothing in this interval
  * @drawn:	it has new visits, which are not in order yet
+ * @reclaimed:	it had many major faults in the last interval: rounds look at it, too
  * @ran:	for wsmon_member_slept()
+ * @majors:	likewise
  */
 struct wsmon_share {
 	struct list_head node;
@@ -117,7 +119,9 @@ struct wsmon_share {
 	bool again;
 	bool slept;
 	bool drawn;
+	bool reclaimed;
 	u64 ran;
+	u64 majors;
 };
 
 /**
@@ -167,6 +171,7 @@ struct wsmon_answer {
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval
+ * @settled_ns:	when rounds last paid debts to reclaim
  * @active:	intervals so far
  * @born:	@nr_born of the session when this interval began
  * @came:	members that came in this interval
@@ -175,6 +180,7 @@ struct wsmon_answer {
  * @nr_visits:	visits in this interval
  * @reading_ns:	time of reading mappings at this boundary
  * @blind:	pages that grew where mappings could not be read
+ * @reclaimed:	a share was, in the last interval
  * @changed:	the space is out of date
  * @lacks:	the space is out of date, and lacks pages that others may map, too
  * @built:	@next is the space of the next interval
@@ -201,6 +207,7 @@ struct wsmon_group {
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
 	u64 interval_ns;
+	u64 settled_ns;
 	u64 active;
 	u64 born;
 	u32 came;
@@ -209,6 +216,7 @@ struct wsmon_group {
 	u32 nr_visits;
 	u64 reading_ns;
 	u64 blind;
+	bool reclaimed;
 	bool changed;
 	bool lacks;
 	bool built;
@@ -286,6 +294,8 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		     u64 now);
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       bool ended, u64 now);
+void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       bool settle, u64 now);
 void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,

@@ -68,6 +68,18 @@ static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_r
 	return o && o->mappers > CROWD;
 }
 
+/* Find out whether a member slept, and whether reclaim takes its pages. */
+static void group_ask(struct wsmon_group *g, struct wsmon_share *s)
+{
+	u64 before = s->majors;
+
+	s->slept = wsmon_member_slept(s->member, s->mm, &s->ran, &s->majors) && s->known &&
+		   !s->ending && !s->left_out && !s->again && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
+	/* as wsmon_target_reclaimed() */
+	s->reclaimed = s->majors - before > WSMON_MAJORS_FEW;
+	g->reclaimed |= s->reclaimed;
+}
+
 /* Look at all samples, and read mappings that changed. */
 static void group_check(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
@@ -78,12 +90,11 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	u64 turn = div64_u64(ss->epoch, wsmon_interval_phases(iv));
 	u32 i;
 
+	g->reclaimed = false;
 	list_for_each_entry(m, &ss->members, node) {
 		s = m->share;
 		if (s)
-			s->slept = wsmon_member_slept(m, s->mm, &s->ran) && s->known &&
-				   !s->ending && !s->left_out && !s->again &&
-				   IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
+			group_ask(g, s);
 		cond_resched();
 	}
 	for (i = 0; i < g->regions.nr; i++) {
@@ -267,6 +278,47 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 		if (m->moved && m->share)
 			wsmon_visit_plan(g, m->share);
 		m->moved = false;
+	}
+}
+
+/** wsmon_group_reclaimed - tell whether reclaim takes pages of a group, if there is one */
+bool wsmon_group_reclaimed(const struct wsmon_session *ss)
+{
+	return ss->group && ss->group->reclaimed;
+}
+
+/**
+ * wsmon_group_round - within an interval look at members that lose pages to reclaim
+ * @ss:		the session
+ * @now:	the time
+ *
+ * Pages may go, with their Accessed bits, before the interval ends.
+ */
+void wsmon_group_round(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	bool settle;
+
+	if (!wsmon_group_reclaimed(ss))
+		return;
+	settle = now - g->settled_ns >= NSEC_PER_SEC;
+	if (settle)
+		g->settled_ns = now;
+	list_for_each_entry(m, &ss->members, node) {
+		struct wsmon_share *s = m->share;
+		u64 exec_id = s ? s->exec_id : 0;
+
+		if (!s || !s->reclaimed || s->drawn || s->ending)
+			continue;
+		mm = wsmon_member_mm(m, &exec_id);
+		if (!mm)
+			continue;
+		if (mm == s->mm && exec_id == s->exec_id)
+			wsmon_visit_round(ss, s, mm, settle, now);
+		mmdrop(mm);
+		cond_resched();
 	}
 }
 

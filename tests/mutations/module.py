@@ -232,7 +232,9 @@ MUTATIONS = [
         ("module/group/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
          "	if (o->mappers > 1)\n		return true;\n	if (o->kind == WSMON_PART_FILE || o->mappers < 2)")]),
     ("reclaimed_with_a_precision", "6.12", SELF + "pace_test.py", [
-        (TASK, "	return nr > MAJORS_FEW;", "	return nr > U32_MAX;")]),
+        (TASK, "	return nr > WSMON_MAJORS_FEW;", "	return nr > U32_MAX;")]),
+    ("reclaimed_in_a_cgroup", "6.12", SELF + "pace_test.py", [
+        ("module/group/wsmon_totals.c", "	g->reclaimed |= s->reclaimed;\n", "")]),
     ("late_memory_left_out", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if (!fresh->drawn[c])", "		if (fresh->late || !fresh->drawn[c])")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
