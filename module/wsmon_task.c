@@ -214,8 +214,8 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 {
 	struct task_struct *leader, *thread;
 	unsigned int nr = 0, users = 0;
-	/* of too many threads it is not known: as if each call found more */
-	u64 sum = 0, faults = *majors + WSMON_MAJORS_FEW + 1;
+	/* of too many threads it is not known: as if there were none */
+	u64 sum = 0, faults = *majors;
 	bool slept = false;
 
 	rcu_read_lock();

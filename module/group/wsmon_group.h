@@ -171,7 +171,6 @@ struct wsmon_answer {
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval
- * @settled_ns:	when rounds last paid debts to reclaim
  * @active:	intervals so far
  * @born:	@nr_born of the session when this interval began
  * @came:	members that came in this interval
@@ -207,7 +206,6 @@ struct wsmon_group {
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
 	u64 interval_ns;
-	u64 settled_ns;
 	u64 active;
 	u64 born;
 	u32 came;
@@ -295,7 +293,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       bool ended, u64 now);
 void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
-		       bool settle, u64 now);
+		       u64 now);
 void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,

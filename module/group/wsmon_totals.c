@@ -296,29 +296,24 @@ bool wsmon_group_reclaimed(const struct wsmon_session *ss)
  */
 void wsmon_group_round(struct wsmon_session *ss, u64 now)
 {
-	struct wsmon_group *g = ss->group;
 	struct wsmon_member *m;
 	struct mm_struct *mm;
-	bool settle;
 
 	if (!wsmon_group_reclaimed(ss))
 		return;
-	settle = now - g->settled_ns >= NSEC_PER_SEC;
-	if (settle)
-		g->settled_ns = now;
 	list_for_each_entry(m, &ss->members, node) {
 		struct wsmon_share *s = m->share;
-		u64 exec_id = s ? s->exec_id : 0;
+		u64 exec_id = 0;
 
+		cond_resched();
 		if (!s || !s->reclaimed || s->drawn || s->ending)
 			continue;
 		mm = wsmon_member_mm(m, &exec_id);
 		if (!mm)
 			continue;
 		if (mm == s->mm && exec_id == s->exec_id)
-			wsmon_visit_round(ss, s, mm, settle, now);
+			wsmon_visit_round(ss, s, mm, now);
 		mmdrop(mm);
-		cond_resched();
 	}
 }
 

@@ -93,29 +93,19 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	}
 }
 
-/* Note what a visit saw that was done. */
-static void visit_note(const struct wsmon_share *s, struct wsmon_visit *v, u64 now)
-{
-	if (v->seen && visit_counts(s, v, true)) {
-		v->vague = v->around && v->text && v->absent;
-		v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
-		v->seen_ns = now;
-	}
-	v->absent &= !v->seen;
-}
-
 /**
  * wsmon_visit_round - look at the samples of a share within an interval
  * @ss:		the session
  * @s:		the share, its visits in order
  * @mm:		its mm, with a reference on mm_count
- * @settle:	pay debts to reclaim
  * @now:	the time
  *
- * What cannot be looked at is left to the next round, or to the end of the interval.
+ * Bits stay set, so nothing is owed to reclaim, and other visits to the same page see them, too.
+ * What cannot be looked at is left to the next round, or to the end of the interval. So are pages
+ * that processes share since a fork: their frames must be compared at one time.
  */
 void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
-		       bool settle, u64 now)
+		       u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
 	u32 i, k, h;
@@ -123,13 +113,18 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
-		v->skip = !wsmon_visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
-		v->op = WSMON_SAMPLE_CHECK;
+		v->skip = v->kind == WSMON_PART_FAMILY ||
+			  !wsmon_visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
+		v->op = WSMON_SAMPLE_LOOK;
 	}
-	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, settle);
+	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
 	for (i = 0; i < s->nr_visits; i++) {
-		if (!s->visits[i].skip && s->visits[i].done)
-			visit_note(s, &s->visits[i], now);
+		struct wsmon_visit *v = &s->visits[i];
+
+		/* what may be a fault near it is judged once, when the interval ends */
+		if (!v->skip && v->done && v->seen && visit_counts(s, v, true) &&
+		    !(v->around && v->text && v->absent))
+			v->seen_ns = now;
 	}
 }
 
@@ -167,7 +162,12 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			s->again = true;
 			continue;
 		}
-		visit_note(s, v, now);
+		if (v->seen && visit_counts(s, v, true)) {
+			v->vague = v->around && v->text && v->absent;
+			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
+			v->seen_ns = now;
+		}
+		v->absent &= !v->seen;
 	}
 }
 

@@ -24,7 +24,7 @@
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
  * @sharers:	number of sessions that share the budget; 0 is 1
- * @reclaims:	reclaim takes pages of a target: rounds must not be left out
+ * @reclaims:	reclaim takes pages of a target, or of a group: rounds must not be left out
  */
 struct wsmon_pace {
 	u32 share;
