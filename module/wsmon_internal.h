@@ -145,7 +145,7 @@ struct pid *wsmon_task_resolve(struct pid *any);
 struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns);
 void wsmon_pids_put(struct pid **pids, u32 nr);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
-/* So many major faults in an interval do not matter: pages that are missed, 256 KiB */
+/* So many major faults in an interval do not matter: from swap, each reads up to 8 pages, mostly */
 #define WSMON_MAJORS_FEW	64
 
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);

@@ -320,8 +320,11 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 }
 
 /**
- * wsmon_target_reclaimed - tell whether pages of a target come back from where reclaim put them
+ * wsmon_target_reclaimed - tell whether a target had many major faults in its interval
  * @t:	the target, its interval ends
+ *
+ * Where reclaim takes pages that are used, they come back by major faults. So do files that are
+ * read for the first time.
  */
 bool wsmon_target_reclaimed(struct wsmon_target *t)
 {

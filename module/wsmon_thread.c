@@ -172,7 +172,7 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 	ss->pace.reclaims = wsmon_group_reclaimed(ss);
 	for (i = 0; i < ss->nr_targets; i++)
 		ss->pace.reclaims |= !ss->targets[i].gone && ss->targets[i].reclaimed;
-	/* members are not asleep, if only their group knows of it */
+	/* rounds must not be rare: of a group, nothing else tells that members ran */
 	if (ss->pace.reclaims)
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);

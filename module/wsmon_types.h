@@ -153,8 +153,8 @@ struct wsmon_member {
  * @arm_again:	the last pass that armed samples gave up
  * @check_again: the last pass that checked samples gave up: those it left may have
  *		been accessed, even if the target has not run since
- * @reclaimed:	pages came back from where reclaim had put them, in the last interval: they may
- *		have gone with their Accessed bits, so rounds must not be left out
+ * @reclaimed:	it had many major faults in the last interval: pages may come and go, with their
+ *		Accessed bits, so rounds must not be left out
  * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
  * @called:	it needs a look before the next round
  * @gone:	it exited

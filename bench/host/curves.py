@@ -4,7 +4,7 @@
 In a virtual machine of one processor that takes a nanosecond for each instruction (QEMU's
 -icount), so that other work on the host does not count. Each workload, which knows its own
 working set, is watched with one setting after the other; what counts comes after a time to
-settle. DAMON's tuned intervals are those with the goal that its authors name. A minute and a half
+settle. DAMON's tuned intervals are those with the goal that its authors name. Some minutes
 for each pattern.
   error  median of |estimate / truth - 1|, in a window of an aggregation interval
   CPU    of the kernel's thread, percent of one

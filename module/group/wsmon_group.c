@@ -3,7 +3,8 @@
  * wsmon_group.c - the members of a session together: a working set with each page once
  *
  * A session that follows children has a group from the moment it has a second member. The
- * group's samples are looked at once an interval, after those of the targets:
+ * group's samples are looked at once an interval, after those of the targets. (Those of members
+ * with many major faults are looked at in rounds, too: wsmon_group_round().)
  *
  *	check	look at the samples in all members; read mappings that changed
  *	learn	from what was seen; sample what is new; estimate; write the records

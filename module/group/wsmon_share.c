@@ -179,6 +179,7 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 				       struct mm_struct *mm, u64 exec_id, u64 since)
 {
 	struct wsmon_share *s = kzalloc(sizeof(*s), SHARE_GFP);
+	u64 ran = 0;
 
 	if (!s)
 		return NULL;
@@ -192,6 +193,8 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	s->since_ns = since;
 	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
 	s->rank = wsmon_hash64(s->salt);
+	/* only what it faults from now on counts */
+	wsmon_member_slept(m, mm, &ran, &s->majors);
 	m->share = s;
 	list_add_tail(&s->node, &g->shares);
 	hlist_add_head(&s->hash, share_bucket(g, mm));

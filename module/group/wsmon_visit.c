@@ -115,7 +115,8 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 
 		v->skip = v->kind == WSMON_PART_FAMILY ||
 			  !wsmon_visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
-		v->op = WSMON_SAMPLE_LOOK;
+		if (!v->skip)
+			v->op = WSMON_SAMPLE_LOOK;
 	}
 	wsmon_walk_visits(ss, s->member, mm, s->visits, s->nr_visits, false);
 	for (i = 0; i < s->nr_visits; i++) {

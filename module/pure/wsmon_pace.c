@@ -7,7 +7,8 @@
  * kwsmond may use cpu_permille of one CPU. The cost of an interval is that of its first
  * round, which ends the interval before and draws and arms samples, and that of a check
  * for each further round. Accessed bits stay set until they are cleared, so checks only
- * find out how often something was accessed within an interval. So when CPU time is
+ * find out how often something was accessed within an interval, and see what reclaim takes
+ * before it ends. So when CPU time is
  * short, checks are left out first, except those at which a window begins. Then regions
  * become fewer. What an interval takes above its budget is a debt that later intervals
  * repay, so the budget holds over a few seconds, not only on average.
@@ -98,7 +99,7 @@ static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs 
 
 /**
  * wsmon_pace_begin - begin without knowledge of costs
- * @p:	the pace; only @sharers is set
+ * @p:	the pace; only @sharers and @reclaims are set
  * @a:	the attributes
  */
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
@@ -110,6 +111,7 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 		.used = WSMON_ONE,
 		.step_ns = pace_ends_only(p, a) ? pace_aggr_ns(a) : a->sample_us * 1000,
 		.sharers = p->sharers,
+		.reclaims = p->reclaims,
 	};
 	p->left_ns = pace_allowed(p, a, pace_aggr_ns(a));
 }
