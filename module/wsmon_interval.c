@@ -57,6 +57,7 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 		.aggr_ns = wsmon_aggr_ns(ss),
 		.slack_ns = wsmon_slack_ns(ss),
 		.nr_windows = ss->mon->attrs.nr_windows,
+		.epoch = ss->epoch,
 	};
 	u32 k;
 
@@ -155,20 +156,16 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 				   struct mm_struct *mm, u64 now)
 {
 	u64 start = ktime_get_ns(), round = now;
-	u32 i;
 
 	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
-	for (i = 0; i < t->regions.nr; i++) {
-		struct wsmon_region *r = &t->regions.r[i];
-
-		if (!r->armed_ns)
-			wsmon_region_draw(&t->space, r, ss->mon->attrs.seed ^ t->salt, ss->epoch);
-	}
+	wsmon_regions_draw(&t->regions, &t->space, &ss->mon->attrs, t->salt, ss->epoch);
 	/* on a busy machine this may have taken long: samples serve from here on */
 	now = ktime_get_ns();
 	ss->stats.adapt_ns += now - start;
 	wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
+	t->arming_ns = ktime_get_ns() - now;
 	t->interval_ns = now;
+	ss->armed_ns = now;
 	/* mappings that were read in this round count as read when samples are armed */
 	if (t->updated_ns == round)
 		t->updated_ns = now;
@@ -233,6 +230,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 		for (i = 0; i < t->regions.nr; i++)
 			t->regions.r[i].due = wsmon_region_due(&t->regions, i, &iv);
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
+		wsmon_regions_edge(&t->regions, &iv, t->arming_ns, ktime_get_ns() - now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);
 	changed = target_read_mappings(ss, t, mm, now);

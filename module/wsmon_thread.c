@@ -177,11 +177,9 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
-	/*
-	 * Samples serve from now on, for a whole interval. A round that comes up to
-	 * half a sampling interval early counts as the end of the interval.
-	 */
-	ss->boundary_ns = max(ss->boundary_ns, ktime_get_ns()) + wsmon_aggr_ns(ss);
+	/* samples serve for a whole interval from when the first was armed, of the last target */
+	ss->boundary_ns = max(max(ss->boundary_ns, ss->armed_ns) + wsmon_aggr_ns(ss),
+			      ktime_get_ns() + wsmon_sample_ns(ss));
 	wsmon_stream_stats(ss);
 }
 
@@ -197,6 +195,12 @@ static bool session_owes(const struct wsmon_session *ss)
 			return true;
 	}
 	return false;
+}
+
+/* What would end the interval a little early or late ends it in time: samples serve as long */
+static u64 session_snap(const struct wsmon_session *ss, u64 due)
+{
+	return due + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns ? ss->boundary_ns : due;
 }
 
 /*
@@ -218,15 +222,15 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 	}
 	if (step == wsmon_sample_ns(ss) && !ss->asleep &&
 	    wsmon_pace_may_check(&ss->pace))
-		return due;
+		return session_snap(ss, due);
 	if (now >= ss->boundary_ns)
 		return now;
 	needed = ss->boundary_ns -
 		 wsmon_pace_needed(&ss->mon->attrs, ss->boundary_ns - now);
-	if (!wsmon_pace_may_check(&ss->pace))
+	if (!wsmon_pace_may_check(&ss->pace) || step >= wsmon_aggr_ns(ss))
 		return needed;
 	due += (step << min(ss->asleep, ASLEEP_MAX)) - step;
-	return min(due, needed);
+	return session_snap(ss, min(due, needed));
 }
 
 /* The time before all windows that end now */
@@ -319,7 +323,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	}
 	/* the first interval, too, begins when its samples are armed */
 	if (!ss->stats.rounds++)
-		ss->boundary_ns = ktime_get_ns() + wsmon_aggr_ns(ss);
+		ss->boundary_ns = max(now, ss->armed_ns) + wsmon_aggr_ns(ss);
 	ss->asleep = ran || wsmon_group_reclaimed(ss) ? 0 : ss->asleep + 1;
 	wsmon_who_round(ss, ktime_get_ns());
 	if (!boundary)
@@ -354,7 +358,7 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 	if (!targets || !wsmon_pace_may_check(&ss->pace))
 		return due;
 	ss->asleep = 0;
-	return min(due, now + ss->pace.step_ns);
+	return session_snap(ss, min(due, now + ss->pace.step_ns));
 }
 
 /*

@@ -144,6 +144,7 @@ struct wsmon_member {
  * @majors_before: those before the present aggregation interval
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
+ * @arming_ns:	how long it took to arm the samples
  * @rounds:	sampling rounds in this interval
  * @idle:	those of @rounds before which it had not run
  * @active_intervals: intervals it ran in: the clock for dropping samples
@@ -185,6 +186,7 @@ struct wsmon_target {
 	u64 majors_before;
 	u64 interval_ns;
 	u64 settled_ns;
+	u64 arming_ns;
 	u64 active_intervals;
 	u32 rounds;
 	u32 idle;
@@ -309,6 +311,7 @@ struct wsmon_parts {
  * @nr_peaks:	peaks so far
  * @nr_marks:	marks so far
  * @boundary_ns: when the present aggregation interval ends
+ * @armed_ns:	when the last target or group began to arm samples
  * @tlb_cpus:	scratch memory: processors to be interrupted
  * @pace:	keeps it within the CPU budget
  * @precision:	regions that the wanted precision needs
@@ -366,6 +369,7 @@ struct wsmon_session {
 	u64 nr_peaks;
 	u32 nr_marks;
 	u64 boundary_ns;
+	u64 armed_ns;
 	struct cpumask tlb_cpus;
 	struct wsmon_pace pace;
 	struct wsmon_precision precision;

@@ -127,7 +127,8 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	return true;
 }
 
-static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_region *r,
+/* Return: was its bit set? */
+static noinline bool walk_sample_slowly(struct wsmon_walk *w, struct wsmon_region *r,
 					unsigned int h, enum wsmon_sample_op op, u64 now)
 {
 	struct wsmon_sample *s = &r->s[h];
@@ -141,7 +142,7 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	if (arm)
 		r->absent |= !w->mapped << h;
 	if (!seen)
-		return;
+		return false;
 	if (!arm) {
 		s->seen_ns = now;
 		walk_note_vague(w, r, h);
@@ -151,20 +152,126 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 		s->seen_ns = now;
 		r->vague |= w->around << h;
 	}
+	return true;
+}
+
+/* Entries in a processor's cache line */
+#define LINE		8
+
+/* Is one of @nr entries young, or in a group that shares its bits? */
+static __always_inline bool walk_line_young(const pte_t *pte, u32 nr)
+{
+	pteval_t any = 0;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (wsmon_pte_span(READ_ONCE(pte[i])) > 1)
+			return true;
+		any |= pte_val(READ_ONCE(pte[i]));
+	}
+	return pte_young(__pte(any));
+}
+
+/*
+ * Find the other pages of a cluster whose bits are set; the cursor was at its sample page, @own.
+ * A cluster of which not all entries can be read in the quick way is forgotten.
+ */
+static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct wsmon_cluster *c,
+					      u64 own)
+{
+	u64 at = walk_quick_place(w, c->first), bits, young = 0;
+	const pte_t *pte = w->quick + at;
+	u32 i, end;
+
+	if (at >= w->quick_nr || at + c->nr > w->quick_nr) {
+		c->nr = 0;
+		return 0;
+	}
+	for (i = 0; i < c->nr; i = end) {
+		end = min_t(u32, i + LINE, c->nr);
+		/* most have none */
+		if (!walk_line_young(pte + i, end - i))
+			continue;
+		for (; i < end; i++) {
+			if (wsmon_pte_span(READ_ONCE(pte[i])) > 1) {
+				c->nr = 0;
+				return 0;
+			}
+			young |= (u64)!!pte_young(READ_ONCE(pte[i])) << i;
+		}
+	}
+	young &= ~BIT_ULL(own - c->first);
+	/* where a page is not mapped, the entry has other things */
+	for (bits = young; bits; bits &= bits - 1) {
+		i = __ffs64(bits);
+		if (!pte_present(READ_ONCE(pte[i])))
+			young &= ~BIT_ULL(i);
+	}
+	return young;
+}
+
+static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32 i,
+			      enum wsmon_sample_op op)
+{
+	u64 bit = BIT_ULL(i);
+	u8 debt = c->owed & bit ? DEBT_OWED : c->reported & bit ? DEBT_REPORTED : DEBT_NONE;
+	u8 *kept_debt = w->pass.kept_debt;
+	const unsigned long *kept = w->pass.kept;
+
+	wsmon_walk_sample(w, (c->first + i) << PAGE_SHIFT, op, &debt);
+	/* not this entry: its debt is elsewhere */
+	w->pass.kept = kept;
+	w->pass.kept_debt = kept_debt;
+	c->owed = debt == DEBT_OWED ? c->owed | bit : c->owed & ~bit;
+	c->reported = debt == DEBT_REPORTED ? c->reported | bit : c->reported & ~bit;
+}
+
+/*
+ * Look at the other pages of a cluster in each round, as reclaim may clear bits or take pages. Bits
+ * are only cleared here when an interval begins: until it ends, reclaim sees them, and nothing is
+ * owed. @own: the bit of the sample page was set; @last: the interval ends
+ */
+static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsmon_region *r,
+						unsigned int h, enum wsmon_sample_op op,
+						bool own, bool last)
+{
+	struct wsmon_cluster *c = &r->c[h];
+	u64 young = walk_cluster_young(w, c, r->s[h].vpn), bits;
+
+	if (op != WSMON_SAMPLE_ARM)
+		c->seen |= young;
+	if (op == WSMON_SAMPLE_ARM && wsmon_cluster_is_old(r, hweight64(young) + own)) {
+		c->nr = 0;
+		return;
+	}
+	if (last)
+		wsmon_cluster_note(c, c->seen, w->pass.session->epoch);
+	else if (op == WSMON_SAMPLE_ARM && r->origin_ns)
+		wsmon_cluster_note(c, young, w->pass.session->epoch);
+	else if (op == WSMON_SAMPLE_CHECK)
+		return;
+	/* a bit that is still set tells reclaim itself */
+	bits = op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? 0 : young;
+	bits |= IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? c->owed : c->owed | c->reported;
+	/* it takes as long as some regions: read the clock sooner */
+	w->steps -= min_t(u32, w->steps, hweight64(bits) / 8 + 1);
+	for (; bits; bits &= bits - 1)
+		walk_cluster_page(w, c, __ffs64(bits), op);
 }
 
 static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
-					       enum wsmon_sample_op op, u64 now)
+					       enum wsmon_sample_op op, bool last, u64 now)
 {
+	bool quiet = op == WSMON_SAMPLE_CHECK && !w->pass.settle && walk_region_is_quiet(w, r), own;
 	unsigned int h, nr = r->n[1] ? 2 : 1;
 
 	if (op != WSMON_SAMPLE_ARM)
 		r->checks += nr;
-	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && walk_region_is_quiet(w, r))
-		return;
 	for (h = 0; h < nr; h++) {
-		if (!walk_sample_quickly(w, r, h, op, now))
-			walk_sample_slowly(w, r, h, op, now);
+		own = !quiet && !walk_sample_quickly(w, r, h, op, now) &&
+		      walk_sample_slowly(w, r, h, op, now);
+		if (wsmon_cluster_matters(&r->c[h]) && !w->busy)
+			walk_sample_cluster(w, r, h, op, own, last);
 	}
 }
 
@@ -204,7 +311,7 @@ static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regio
 		if (!walk_keep_lock(w))
 			break;
 		looks += r->n[1] ? 2 : 1;
-		walk_sample_region(w, r, v, now);
+		walk_sample_region(w, r, v, op == WSMON_SAMPLE_DROP, now);
 		if (unlikely(w->busy)) {
 			w->busy = false;
 			w->missed++;

@@ -49,7 +49,7 @@ PATTERNS = [
     Pattern("blocks-256K", "alternate 256 KiB blocks", "hotset --pattern blocks:256K",
             core=True, located=True),
     Pattern("blocks-3M", "alternate 3 MiB blocks", "hotset --pattern blocks:3M", located=True),
-    Pattern("zipf", "zipf over pages", "patterns zipf --rate 10000/T"),
+    Pattern("zipf", "zipf over pages", "patterns zipf --rate 10000/T --period-ms 4"),
     Pattern("zigzag", "moving block of 64 MiB", "patterns zigzag --hold-ms 20T"),
     Pattern("stairs", "stairs up to 256 MiB", "patterns stairs --hold-ms 8T", located=True),
     Pattern("phases", "phases of random size", "patterns phases --hold-ms 8T", core=True,

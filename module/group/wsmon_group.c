@@ -295,6 +295,7 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 	struct wsmon_member *m;
 	u32 i;
 
+	ss->armed_ns = now;
 	g->nr_visits = 0;
 	wsmon_visit_draw(g);
 	list_for_each_entry(m, &ss->members, node) {

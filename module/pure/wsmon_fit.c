@@ -33,12 +33,17 @@ struct regions_fit {
 /* A half that grew by more than 1 / GROWTH does not count as sampled */
 #define GROWTH	8
 
-/* Let a region that grew this much begin anew, except for its share. */
+/*
+ * Let a region that grew this much begin anew, except for its share. If it changed at all, not
+ * all of its pages were looked at.
+ */
 static void fit_grown(struct wsmon_region *r, const u64 before[2])
 {
 	u32 h;
 
 	for (h = 0; h < 2; h++) {
+		if (r->n[h] != before[h])
+			memset(r->exact, 0, sizeof(r->exact));
 		if (r->n[h] <= before[h] + before[h] / GROWTH)
 			continue;
 		wsmon_region_reset_samples(r);
@@ -208,7 +213,11 @@ static void fit_area(struct regions_fit *f, u32 *old)
 	for (i = f->first; i < f->nr; i++) {
 		struct wsmon_region *r = &f->rs->spare[i];
 
-		if (r->armed_ns && !region_holds_samples(r)) {
+		if (!r->armed_ns)
+			continue;
+		if (region_holds_samples(r)) {
+			wsmon_clusters_fit(f->sp, r);
+		} else {
 			wsmon_region_reset_samples(r);
 			r->origin_ns = 0;
 		}

@@ -61,7 +61,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @ratio:	half-width when @share last changed, in 1/256 of the wanted one
  * @wait:	intervals until the change shows in the half-width
  * @raised:	the change was upwards, by a quarter at least
- * @few:	the share was too small below this, as far as the last estimate tells; else 0
+ * @few:	the share was too small below this once
  * @nr:		estimates in @sum
  * @sum:	sum of the shares that they would need
  */

@@ -9,8 +9,7 @@
  * are needed. Where order is found, fewer are enough; then each step down leads to another
  * one, until the interval would be too wide. A change takes a while to show: regions are
  * split and merged at the end of an interval, and their samples serve a window first. A
- * share that was too small in two intervals is remembered, so that it is not tried again and
- * again.
+ * share that was too small twice is remembered, so that it is not tried again and again.
  *
  * Half-widths vary by chance. What one estimate says leads to a change only if it is far
  * from what is wanted; else the mean of several does. So where accesses have no order, the
@@ -119,10 +118,12 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
-	/* once may be chance, or memory that could not be looked at */
-	if (wide)
+	q->few -= q->few / FORGET;
+	/* once may be chance, memory that could not be looked at, or regions that just moved */
+	if (wide && used < q->few)
 		q->least = max(q->least, q->few);
-	q->few = wide && q->share < WSMON_ONE ? min_t(u32, used + used / 4, WSMON_ONE) : 0;
+	if (wide && q->share < WSMON_ONE)
+		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	if (wide && precision_must_rise(q, ratio)) {
 		need = max(need, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);

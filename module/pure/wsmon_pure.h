@@ -97,6 +97,30 @@ struct wsmon_sample {
 	u32 reach;
 };
 
+/* Pages in a cluster, at most */
+#define WSMON_CLUSTER		64U
+
+/**
+ * struct wsmon_cluster - the pages around a sample page
+ * @first:	the first
+ * @ever:	bit i: the i-th, which is not the sample page, was found accessed since it was
+ *		armed
+ * @seen:	likewise, in this interval
+ * @owed:	bit i: reclaim does not know of an access: DEBT_OWED
+ * @reported:	bit i: DEBT_REPORTED
+ * @nr:		number of pages; 0: only the sample page is looked at
+ * @seen_at:	by page in @ever, number of the interval in which it was last found accessed
+ */
+struct wsmon_cluster {
+	u64 first;
+	u64 ever;
+	u64 seen;
+	u64 owed;
+	u64 reported;
+	u8 nr;
+	u16 seen_at[WSMON_CLUSTER];
+};
+
 /*
  * The life of a region's samples. A boundary is the end of an aggregation interval:
  *
@@ -160,7 +184,9 @@ struct wsmon_sample {
  *		group perhaps above 1: see wsmon_sample_weight()
  * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
- * @disagree:	moving average of "the two samples differed" (Q15)
+ * @disagree:	moving average of the square of the samples' difference (Q15)
+ * @found:	moving average of the accessed share of clusters in an interval (Q15)
+ * @within:	moving average of the variance within them (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
  * @debt:	by half: what reclaim does not know of the sample, enum wsmon_debt
  * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
@@ -175,7 +201,9 @@ struct wsmon_sample {
  * @vague:	bit h: the page of half h was found accessed when it was first seen
  *		mapped and not since: perhaps a fault on a page near it mapped it
  * @doubtful:	by half, bit k: @out[k] comes from such a page
+ * @exact:	by half, bit k: @out[k] comes from all of its pages
  * @weight:	of a group: the largest weight that its samples can have; 0 is 1
+ * @c:		the pages around each sample; never of a group
  */
 struct wsmon_region {
 	u64 start;
@@ -193,6 +221,8 @@ struct wsmon_region {
 	u16 share[2];
 	u16 ref;
 	u16 disagree;
+	u16 found;
+	u16 within;
 	u16 draws;
 	u8 debt[2];
 	u8 known;
@@ -205,7 +235,9 @@ struct wsmon_region {
 	u8 absent;
 	u8 vague;
 	u8 doubtful[2];
+	u8 exact[2];
 	u16 weight;
+	struct wsmon_cluster c[2];
 };
 
 /**
@@ -216,6 +248,8 @@ struct wsmon_region {
  * @cap:	regions that fit into @r: budget and some room to move in
  * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
  * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
+ * @edge:	how much longer or shorter than an interval samples served, as a part of the
+ *		shortest window (Q15)
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -224,6 +258,7 @@ struct wsmon_regions {
 	u32 cap;
 	u32 budget;
 	u32 limit;
+	u32 edge;
 };
 
 /* 4 * log2(x), linear between powers of two, rounded down */
@@ -324,6 +359,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
  * @slack_ns:	a round may come this much too early: half a sampling interval
  * @window_ns:	the windows, ascending
  * @nr_windows:	number of windows
+ * @epoch:	its number
  * @idle:	rounds before which the target had not run
  * @active:	number of intervals in which it ran
  * @drop_all:	all samples are to be dropped
@@ -335,6 +371,7 @@ struct wsmon_interval {
 	u64 slack_ns;
 	u64 window_ns[WSMON_WINDOWS_MAX];
 	u32 nr_windows;
+	u16 epoch;
 	u32 idle;
 	u64 active;
 	bool drop_all;
@@ -343,11 +380,41 @@ struct wsmon_interval {
 u64 wsmon_interval_phases(const struct wsmon_interval *iv);
 bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 phases);
 bool wsmon_region_due(const struct wsmon_regions *rs, u32 i, const struct wsmon_interval *iv);
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh, u64 now);
+void wsmon_region_observe(struct wsmon_region *r, const u32 seen[2], bool fresh, u64 now);
+void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *iv, u64 arming_ns,
+			u64 dropping_ns);
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv, bool slept);
 void wsmon_regions_rest(struct wsmon_regions *rs);
 bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_interval *iv, u32 k);
 bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k);
+
+/* Halves whose shares differ by no more agree: clusters see fractions */
+#define WSMON_DIFFER		(WSMON_ONE / 8)
+
+/* wsmon_cluster.c: pages around sample pages */
+static inline void wsmon_clusters_forget(struct wsmon_region *r)
+{
+	memset(&r->c[0], 0, offsetof(struct wsmon_cluster, seen_at));
+	memset(&r->c[1], 0, offsetof(struct wsmon_cluster, seen_at));
+}
+
+/* Has a cluster pages that count, or that something is owed for? */
+static inline bool wsmon_cluster_matters(const struct wsmon_cluster *c)
+{
+	return c->nr || c->owed || c->reported;
+}
+
+bool wsmon_clusters_pay(const struct wsmon_region *r);
+void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 epoch);
+void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			const struct wsmon_attrs *a, u64 salt, u64 epoch);
+void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
+bool wsmon_cluster_is_old(const struct wsmon_region *r, u32 young);
+void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
+void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
+u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,
+			const struct wsmon_interval *iv, u64 ns, bool all);
+void wsmon_clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2]);
 
 /* wsmon_reach.c: in how many members of a group a page is looked at */
 /* A weight is at most this, so that sums do not overflow */

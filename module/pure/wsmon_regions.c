@@ -90,6 +90,7 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 void wsmon_region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
+	wsmon_clusters_forget(r);
 	r->armed_ns = 0;
 	r->hits = 0;
 	r->checks = 0;
@@ -189,23 +190,22 @@ static u16 moving_average(u16 old, u16 new, unsigned int weight)
 
 /**
  * wsmon_region_observe - update the averages of a region after an aggregation interval
- * @r:		the region, observed at the same two pages during the whole interval
- * @x:		by half, was the sample accessed during the interval?
+ * @r:		the region, observed at the same pages during the whole interval
+ * @seen:	by half, the accessed share of its sample: the page, or its cluster (Q15)
  * @fresh:	the positions were drawn for this interval
  * @now:	the time
  *
  * If the halves agree with each other and contradict the average, their value replaces
  * it at once. Otherwise it only moves the average.
  */
-void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
-			  u64 now)
+void wsmon_region_observe(struct wsmon_region *r, const u32 seen[2], bool fresh, u64 now)
 {
-	u16 v[2] = { x[0] ? WSMON_ONE : 0, x[1] ? WSMON_ONE : 0 };
+	u32 v[2] = { seen[0], r->n[1] ? seen[1] : seen[0] };
+	u32 diff = v[0] > v[1] ? v[0] - v[1] : v[1] - v[0];
+	u32 differ = diff * diff / WSMON_ONE;
 	unsigned int weight;
 	int share, mean;
 
-	if (!r->n[1])
-		v[1] = v[0];
 	share = wsmon_region_share(r);
 	mean = (v[0] + v[1]) / 2;
 
@@ -216,7 +216,7 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 		r->share[0] = v[0];
 		r->share[1] = v[1];
 		r->ref = wsmon_region_share(r);
-		r->disagree = v[0] != v[1] ? WSMON_ONE : 0;
+		r->disagree = differ;
 		r->draws = 1;
 		return;
 	}
@@ -224,7 +224,7 @@ void wsmon_region_observe(struct wsmon_region *r, const bool x[2], bool fresh,
 	weight = min_t(unsigned int, r->draws + 1, AVERAGE_MAX);
 	r->share[0] = moving_average(r->share[0], v[0], weight);
 	r->share[1] = moving_average(r->share[1], v[1], weight);
-	r->disagree = moving_average(r->disagree, v[0] != v[1] ? WSMON_ONE : 0, weight);
+	r->disagree = moving_average(r->disagree, differ, weight);
 	if (fresh && r->draws < DRAWS_MAX)
 		r->draws++;
 
@@ -345,16 +345,16 @@ bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k)
 
 static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv)
 {
-	bool x[2];
+	u32 seen[2];
 	u32 h, k;
 
 	/* rounds the target slept through count as checks that found nothing */
 	r->checks += iv->idle * (r->n[1] ? 2 : 1);
 	if (!r->checks)
 		return;
-	for (h = 0; h < 2; h++)
-		x[h] = r->n[h] && r->s[h].seen_ns > iv->begin_ns;
-	wsmon_region_observe(r, x, r->armed_ns >= iv->begin_ns, iv->now);
+	wsmon_clusters_age(r, iv->epoch);
+	wsmon_clusters_seen(r, iv->begin_ns, seen);
+	wsmon_region_observe(r, seen, r->armed_ns >= iv->begin_ns, iv->now);
 
 	for (k = 0; k < iv->nr_windows; k++) {
 		bool all = region_younger_than(iv, r, iv->window_ns[k]);
@@ -371,12 +371,38 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 			bool hit = r->n[h] && (all ? at :
 					       sample_seen_within(iv, at, iv->window_ns[k]));
 
-			r->out[k][h] = hit ? WSMON_ONE : 0;
+			r->out[k][h] = wsmon_cluster_share(r, h, hit, iv, iv->window_ns[k], all);
+			r->exact[h] &= ~BIT(k);
+			if (max_t(u32, r->c[h].nr, 1) == r->n[h] && r->weight <= 1)
+				r->exact[h] |= BIT(k);
 			r->doubtful[h] &= ~BIT(k);
 			if (hit && r->vague & BIT(h))
 				r->doubtful[h] |= BIT(k);
 		}
 	}
+}
+
+static u64 distance(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/**
+ * wsmon_regions_edge - set by how much the time that samples serve is not an interval
+ * @rs:		the regions
+ * @iv:		the interval, from when the first sample was armed to when it is dropped
+ * @arming_ns:	how long it took to arm samples, one after the other
+ * @dropping_ns: likewise, to drop them
+ */
+void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *iv, u64 arming_ns,
+			u64 dropping_ns)
+{
+	u64 first = iv->now - iv->begin_ns, last = first + dropping_ns - arming_ns;
+	u64 edge = max(distance(first, iv->aggr_ns), distance(last, iv->aggr_ns));
+	u64 window = iv->window_ns[0];
+
+	/* windows are shorter than 2^48 ns */
+	rs->edge = div64_u64(min(edge, window) << WSMON_SHIFT, window);
 }
 
 /**
@@ -397,10 +423,14 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 		struct wsmon_region *r = &rs->r[i];
 
 		r->stale = !r->armed_ns || !(r->last || slept);
-		if (r->stale)
-			r->whole = 0;
-		else
+		if (!r->stale) {
 			region_learn(r, iv);
+			continue;
+		}
+		r->whole = 0;
+		/* the bits that are set now are of this interval or of the next one */
+		r->c[0].nr = 0;
+		r->c[1].nr = 0;
 	}
 }
 
@@ -421,6 +451,8 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 			r->absent = 0;
 			r->vague = 0;
 		}
+		r->c[0].seen = 0;
+		r->c[1].seen = 0;
 		r->dropped = 0;
 		r->due = 0;
 		r->last = 0;

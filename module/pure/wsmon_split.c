@@ -36,8 +36,19 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		r->out[k][!half] = r->out[k][half];
 	r->doubtful[!half] = r->doubtful[half];
+	r->exact[0] = 0;
+	r->exact[1] = 0;
 	r->ref = share;
-	r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
+	if (!wsmon_clusters_pay(r))
+		r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
+}
+
+/* Were the halves accessed to different parts within a window? */
+static bool halves_differ(const struct wsmon_region *r, u32 k)
+{
+	const u32 *out = r->out[k];
+
+	return max(out[0], out[1]) - min(out[0], out[1]) > WSMON_DIFFER;
 }
 
 /* Windows (bits) for which it is not known which pages of a region were accessed */
@@ -47,7 +58,7 @@ static u8 region_guesses(const struct wsmon_region *r)
 	u32 k;
 
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-		if (r->out[k][0] != r->out[k][1])
+		if (halves_differ(r, k))
 			guess |= BIT(k);
 	return guess;
 }
@@ -75,6 +86,20 @@ void wsmon_region_split(const struct wsmon_space *sp,
 	}
 }
 
+/*
+ * The square of the difference of two samples that is expected in two regions as one (Q15): half
+ * of that within each, and that of their shares. Of single pages, it follows from the shares.
+ */
+static u32 regions_disagree(const struct wsmon_region *l, const struct wsmon_region *r)
+{
+	u32 p = wsmon_region_share(l), q = wsmon_region_share(r);
+	u32 within = (l->disagree + r->disagree) / 2;
+
+	if (wsmon_clusters_pay(l) && wsmon_clusters_pay(r))
+		return min_t(u32, within + (p - q) * (p - q) / WSMON_ONE, WSMON_ONE);
+	return p + q - 2 * p * q / WSMON_ONE;
+}
+
 /**
  * wsmon_region_merge - merge two buddies into one region
  * @sp:		the space
@@ -89,7 +114,6 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 			const struct wsmon_region *r, struct wsmon_region *out)
 {
 	const struct wsmon_region *half[2] = { l, r };
-	u64 share[2];
 	unsigned int h, k;
 
 	*out = *l;
@@ -98,15 +122,16 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 		const struct wsmon_region *c = half[h];
 		u64 n = wsmon_region_pages(c);
 
-		share[h] = wsmon_region_share(c);
-		out->share[h] = share[h];
+		out->share[h] = wsmon_region_share(c);
 		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
+		out->exact[h] = c->exact[0] & c->exact[1];
 		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
 						   c->n[1] * c->out[k][1], n);
 	}
-	out->disagree = share[0] + share[1] -
-			2 * share[0] * share[1] / WSMON_ONE;
+	out->disagree = regions_disagree(l, r);
+	out->found = (l->found + r->found) / 2;
+	out->within = (l->within + r->within) / 2;
 	out->ref = wsmon_region_share(out);
 	out->draws = min(l->draws, r->draws);
 	out->since_ns = max(l->since_ns, r->since_ns);
@@ -118,8 +143,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->guess = region_guesses(l) | region_guesses(r);
 	/* if they differ, but the halves of each agree, out itself says so: no guess */
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
-		if (out->out[k][0] != out->out[k][1] &&
-		    l->out[k][0] == l->out[k][1] && r->out[k][0] == r->out[k][1])
+		if (halves_differ(out, k) && !halves_differ(l, k) && !halves_differ(r, k))
 			out->guess &= ~BIT(k);
 	wsmon_region_reset_samples(out);
 }
@@ -180,17 +204,13 @@ static unsigned int region_split_score(const struct wsmon_region *r, bool only_n
 static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
 {
 	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
-	u64 p, q;
 
 	if (!wsmon_regions_buddies(rs, i) || (!armed && (!region_at_rest(l) || !region_at_rest(r))))
 		return -1;
 	if (zoom && (region_is_partial(l) || region_is_partial(r)))
 		return -1;
-	p = wsmon_region_share(l);
-	q = wsmon_region_share(r);
-	return cut_score(wsmon_region_pages(l), wsmon_region_pages(r),
-		     p + q - 2 * p * q / WSMON_ONE,
-		     min_t(u32, 16, min(l->draws, r->draws)));
+	return cut_score(wsmon_region_pages(l), wsmon_region_pages(r), regions_disagree(l, r),
+			 min_t(u32, 16, min(l->draws, r->draws)));
 }
 
 /**
@@ -261,6 +281,14 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 	return p;
 }
 
+/* A region at rest has no clusters, and they are most of it. */
+static void region_copy(struct wsmon_region *to, const struct wsmon_region *r)
+{
+	memcpy(to, r, region_at_rest(r) ? offsetof(struct wsmon_region, c) : sizeof(*to));
+	if (region_at_rest(r))
+		wsmon_clusters_forget(to);
+}
+
 static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			struct adapt_plan p)
 {
@@ -279,7 +307,7 @@ static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			nr += 2;
 			p.splits--;
 		} else {
-			rs->spare[nr++] = *r;
+			region_copy(&rs->spare[nr++], r);
 		}
 	}
 	swap(rs->r, rs->spare);

@@ -14,11 +14,15 @@
  * larger half varies and the smaller one does not. The form that is never less, (n0 x0
  * - n1 x1)^2, would make such a region uncertain even if all of it is accessed.
  *
- * Regions whose samples always agreed add nothing to that, but are not certain. If m
+ * Regions whose samples always agreed add next to nothing to that, but are not certain. If m
  * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
  * at 95 % (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is
  * widened by the largest such doubt, upwards for regions found cold, downwards for
- * regions found hot.
+ * regions found hot, and both ways in proportion for what is seen in part in all draws.
+ *
+ * A half whose pages were all looked at has no such error. But if samples take longer to drop than
+ * to arm, or the reverse, the last ones serve a little longer or shorter than the window: the
+ * interval is widened by that part of it, as if each page were accessed once.
  */
 #include "wsmon_pure.h"
 
@@ -43,6 +47,7 @@
 /**
  * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share, in units of 2^-PART_SHIFT
+ * @exact:	those of it that come from all pages of a half
  * @var:	variance, in units of (1 << shift) pages squared
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
@@ -53,6 +58,7 @@
  */
 struct wss_sums {
 	u64 hit;
+	u64 exact;
 	u64 var;
 	u64 cold;
 	u64 hot;
@@ -93,8 +99,9 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 {
 	u64 part = n[0] * (share0 % WSMON_ONE) + n[1] * (share1 % WSMON_ONE);
 
+	/* rounded: many regions of a few pages must not all count a little less */
 	return ((n[0] * (share0 / WSMON_ONE) + n[1] * (share1 / WSMON_ONE)) << PART_SHIFT) +
-	       (part >> (WSMON_SHIFT - PART_SHIFT));
+	       ((part + BIT(WSMON_SHIFT - PART_SHIFT - 1)) >> (WSMON_SHIFT - PART_SHIFT));
 }
 
 static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
@@ -103,9 +110,9 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 	u64 n = wsmon_region_pages(r);
 	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
 	const u32 *out = r->out[k];
-	s64 diff = (s64)out[0] - out[1];
+	u32 diff = max(out[0], out[1]) - min(out[0], out[1]);
 	u64 hit, doubt;
-	u32 h;
+	u32 share, h;
 
 	if (!(r->known & BIT(k))) {
 		c->unknown += n;
@@ -117,6 +124,8 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 	for (h = 0; h < 2; h++) {
 		if (r->doubtful[h] & BIT(k))
 			c->vague += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
+		if (r->exact[h] & BIT(k))
+			c->exact += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
 	}
 	/* what was not accessed in a part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))
@@ -126,9 +135,16 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 	if (!r->n[1])
 		return;
 
+	/* what comes from all pages does not vary, and is no second draw for the other half */
+	if (r->exact[0] & r->exact[1] & BIT(k))
+		return;
+	if (r->exact[0] & BIT(k))
+		n0 = n1;
+	else if (r->exact[1] & BIT(k))
+		n1 = n0;
 	/* n0 + n1 <= 2^24 + 2, weights at most 2^8: the sum is at most 2^64 */
-	c->var += mul_u64_u64_shr((n0 * n0 + n1 * n1) / 2, diff * diff, 2 * WSMON_SHIFT);
-	if (diff)
+	c->var += mul_u64_u64_shr((n0 * n0 + n1 * n1) / 2, (u64)diff * diff, 2 * WSMON_SHIFT);
+	if (diff > WSMON_DIFFER)
 		return;
 	/* its halves come from halves that differed, so they vary together */
 	if (r->guess & BIT(k)) {
@@ -138,10 +154,11 @@ static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32
 	/* a page that few members use is found less often */
 	doubt = n * 3 * max_t(u32, r->weight, 1) / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
-	if (!out[0])
-		c->cold = max(c->cold, doubt);
-	else if (out[0] >= WSMON_ONE)
-		c->hot = max(c->hot, doubt);
+	share = min_t(u32, (out[0] + out[1]) / 2, WSMON_ONE);
+	/* else all that is not accessed is unknown */
+	if (r->whole & BIT(k))
+		c->cold = max(c->cold, doubt * (WSMON_ONE - share) / WSMON_ONE);
+	c->hot = max(c->hot, doubt * share / WSMON_ONE);
 }
 
 /* Add new memory of a class, of which m of n sampled pages were accessed. */
@@ -166,11 +183,12 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 		c->hot = max(c->hot, doubt);
 }
 
-static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift)
+static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
 {
-	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN;
+	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN +
+		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
 	u64 doubt = (c->vague / 32 * VAGUE_DOUBT) >> PART_SHIFT;
-	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN;
+	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN + BIT(PART_SHIFT - 1);
 	u64 low = half + c->hot + c->stale + doubt;
 	u64 high = half + c->cold + c->unknown + doubt;
 
@@ -196,6 +214,7 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 {
 	w->mapped += part->mapped;
 	to->hit += c->hit;
+	to->exact += c->exact;
 	to->var += c->var;
 	to->cold = max(to->cold, c->cold);
 	to->hot = max(to->hot, c->hot);
@@ -249,7 +268,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 				      &wss[c], &acc[c]);
 	}
 	for (c = 0; c < WSMON_NR_WSS; c++)
-		wss_finish(&wss[c], &acc[c], shift);
+		wss_finish(&wss[c], &acc[c], shift, rs->edge);
 }
 
 /*

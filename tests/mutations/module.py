@@ -347,9 +347,23 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c",
          "		q->least = max(q->least, q->few);", "		q->least += 0;")]),
     ("too_few_by_one_estimate", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (wide)\n		q->least = max(q->least, q->few);\n", ""),
-        ("module/pure/wsmon_precision.c", "WSMON_ONE) : 0;\n",
-         "WSMON_ONE) : 0;\n	q->least = max(q->least, q->few);\n")]),
+        ("module/pure/wsmon_precision.c", "	if (wide && used < q->few)\n		q->least = max(q->least, q->few);\n", ""),
+        ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
+         "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "wide && q->share < WSMON_ONE ?", "wide ?")]),
+        ("module/pure/wsmon_precision.c", "	if (wide && q->share < WSMON_ONE)\n", "	if (wide)\n")]),
+    ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
+    ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "cluster_share(c, hit + hweight64(c->seen))",
+                                                "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
+    ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age < 1000")]),
+    ("bits_of_long_ago_cleared", None, UNIT, [(CLUSTER, "return young > OLD &&", "return young > 64 &&")]),
+    ("clusters_between_mappings", None, UNIT, [(CLUSTER, "== end - start);", "<= end - start);")]),
+    ("exact_halves_vary", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "if (r->exact[0] & r->exact[1] & BIT(k))", "if (0)")]),
+    ("parts_are_certain", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "doubt * (WSMON_ONE - share) / WSMON_ONE", "share ? 0 : doubt")]),
+    ("edges_are_sharp", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "mul_u64_u64_shr(c->exact, edge,", "mul_u64_u64_shr(c->exact, 0 * edge,")]),
+    ("sample_pages_alone", "newest", SELF + "pace_test.py", [
+        (CLUSTER, "r->c[h].nr = end - start;", "r->c[h].nr = 0;")]),
 ]

@@ -87,6 +87,7 @@ int main(void)
 	test_fresh();
 	test_wss();
 	test_reach();
+	test_cluster();
 	test_peaks();
 	test_pace();
 	test_precision();

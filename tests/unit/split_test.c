@@ -12,10 +12,10 @@ static void interval(struct world *w, u64 lo, u64 hi)
 	w->now += 1000;
 	for (i = 0; i < w->rs.nr; i++) {
 		struct wsmon_region *r = &w->rs.r[i];
-		bool x[2] = { false, false };
+		u32 x[2] = { 0, 0 };
 
 		for (h = 0; h < 2 && r->n[h]; h++)
-			x[h] = r->s[h].vpn >= lo && r->s[h].vpn < hi;
+			x[h] = r->s[h].vpn >= lo && r->s[h].vpn < hi ? WSMON_ONE : 0;
 		wsmon_region_observe(r, x, true, w->now);
 		r->armed_ns = 0;
 	}
@@ -105,7 +105,7 @@ static void random_evidence(void)
 		for (step = 0; step < 40; step++) {
 			w.now++;
 			for (i = 0; i < w.rs.nr; i++) {
-				bool x[2] = { test_below(2), test_below(2) };
+				u32 x[2] = { test_below(2) * WSMON_ONE, test_below(2) * WSMON_ONE };
 
 				wsmon_region_observe(&w.rs.r[i], x, true, w.now);
 				w.rs.r[i].armed_ns = !!test_below(5);

@@ -102,11 +102,11 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 	w->now++;
 	for (i = 0; i < w->rs.nr; i++) {
 		struct wsmon_region *r = &w->rs.r[i];
-		bool x[2] = { false, false };
+		u32 x[2] = { 0, 0 };
 
 		for (h = 0; h < 2 && r->n[h]; h++) {
-			x[h] = touched(what, r->s[h].vpn);
-			r->out[0][h] = x[h] ? WSMON_ONE : 0;
+			x[h] = touched(what, r->s[h].vpn) ? WSMON_ONE : 0;
+			r->out[0][h] = x[h];
 		}
 		r->known = 1;
 		r->whole = 1;

@@ -43,8 +43,8 @@ static void observe_for(struct kunit *test, u64 n0, u64 n1)
 	u64 now = 0;
 
 	for (seen = e->seen; *seen; seen++) {
-		const bool x[2] = { *seen == 'h' || *seen == 'l',
-				    *seen == 'h' || *seen == 'u' };
+		const u32 x[2] = { *seen == 'h' || *seen == 'l' ? ONE : 0,
+				   *seen == 'h' || *seen == 'u' ? ONE : 0 };
 
 		wsmon_region_observe(&r, x, true, ++now);
 	}
@@ -64,7 +64,7 @@ static void observes(struct kunit *test)
 /* Shares drift slowly; the same pages looked at again are no new draw. */
 static void drifts(struct kunit *test)
 {
-	const bool yes[2] = { true, true }, low[2] = { true, false };
+	const u32 yes[2] = { ONE, ONE }, low[2] = { ONE, 0 };
 	struct wsmon_region r = { .end = 2, .n = { 1, 1 }, .since_ns = 1 };
 	u32 i, draws;
 
@@ -88,13 +88,13 @@ static void drifts(struct kunit *test)
 /* The second half of a single page does not exist: what it "saw" is nothing. */
 static void observes_single_page(struct kunit *test)
 {
-	static const bool x[][2] = { { true, false }, { false, true } };
+	static const u32 x[][2] = { { ONE, 0 }, { 0, ONE } };
 	struct wsmon_region r = { .n = { 1, 0 }, .end = 1 };
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
 		wsmon_region_observe(&r, x[i], true, i + 1);
-		KUNIT_EXPECT_EQ(test, wsmon_region_share(&r), x[i][0] ? ONE : 0);
+		KUNIT_EXPECT_EQ(test, wsmon_region_share(&r), x[i][0]);
 		KUNIT_EXPECT_EQ(test, r.disagree, 0);
 	}
 }

@@ -16,6 +16,7 @@
  * @draws:	draws that led to it
  * @seen:	for how much of the window
  * @class:	its area's
+ * @exact:	by half, bit h: all of its pages were looked at
  */
 struct looked {
 	u64 n[2];
@@ -23,6 +24,7 @@ struct looked {
 	u16 draws;
 	enum { NONE, PART, WHOLE } seen;
 	u32 class;
+	u32 exact;
 };
 
 struct estimate {
@@ -68,6 +70,22 @@ static const struct estimate estimates[] = {
 	  { 0, 0, 50, 1000 }, { 0, 0, 50, 1000 } },
 	{ "hot, with doubt", { { { 500, 500 }, { ONE, ONE }, 30, WHOLE, TEXT } },
 	  { 1000, 950, 1000, 1000 }, { 1000, 950, 1000, 1000 } },
+	/* the same of the other three quarters, and of this one */
+	{ "a quarter, with doubt", { { { 500, 500 }, { ONE / 4, ONE / 4 }, 30, WHOLE, TEXT } },
+	  { 250, 238, 287, 1000 }, { 250, 238, 287, 1000 } },
+	/* give or take a tenth: the edges of the window */
+	{ "all looked at", { { { 500, 500 }, { ONE / 4, ONE / 2 }, 1, WHOLE, TEXT, 3 } },
+	  { 375, 338, 412, 1000 }, { 375, 338, 412, 1000 } },
+	/* 1.96 * 100, as if its other half had been drawn from the same pages */
+	{ "all looked at of the upper half",
+	  { { { 100, 300 }, { ONE, 0 }, 1, WHOLE, TEXT, 2 },
+	    { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
+	  { 1100, 904, 1296, 1400 }, { 1100, 904, 1296, 1400 } },
+	/* 1.96 * 300, and a tenth of 100 */
+	{ "all looked at of the lower half",
+	  { { { 100, 300 }, { ONE, 0 }, 1, WHOLE, TEXT, 1 },
+	    { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
+	  { 1100, 503, 1400, 1400 }, { 1100, 503, 1400, 1400 } },
 	{ "one draw proves nothing", { { { 500, 500 }, { 0, 0 }, 1, WHOLE, TEXT } },
 	  { 0, 0, 1000, 1000 }, { 0, 0, 1000, 1000 } },
 	{ "hot for a part of the window",
@@ -79,7 +97,7 @@ static const struct estimate estimates[] = {
 	{ "a quarter used for a part of it",
 	  { { { 500, 500 }, { ONE / 4, ONE / 4 }, 1, PART, TEXT },
 	    { { 500, 500 }, { 0, 0 }, SURE, WHOLE, TEXT } },
-	  { 250, 250, 1000, 2000 }, { 250, 250, 1000, 2000 } },
+	  { 250, 0, 1000, 2000 }, { 250, 0, 1000, 2000 } },
 	{ "everything, hot", { { { TOP / 2, TOP / 2 }, { ONE, ONE }, 3, WHOLE, TEXT } },
 	  { TOP, TOP / 2, TOP, TOP }, { TOP, TOP / 2, TOP, TOP } },
 	{ "everything, cold", { { { TOP / 2, TOP / 2 }, { 0, 0 }, 3, WHOLE, TEXT } },
@@ -112,6 +130,8 @@ static void add_region(struct world *w, const struct looked *l, u32 k)
 	memcpy(r->out[k], l->out, sizeof(l->out));
 	r->known = l->seen != NONE ? BIT(k) : ~BIT(k);
 	r->whole = l->seen == WHOLE ? BIT(k) : ~BIT(k);
+	r->exact[0] = l->exact & 1 ? BIT(k) : 0;
+	r->exact[1] = l->exact & 2 ? BIT(k) : 0;
 	w->rs.nr++;
 }
 
@@ -125,6 +145,7 @@ static void by_hand_for(struct kunit *test, u32 k)
 	for (i = 0; i < MAX_REGIONS && e->r[i].class; i++)
 		add_region(w, &e->r[i], k);
 	wsmon_space_group(&w->sp, MAX_REGIONS);
+	w->rs.edge = ONE / 10;
 	memset(wss, 0xff, sizeof(wss));
 	wsmon_wss_estimate(&w->rs, &w->sp, NULL, k, wss);
 
