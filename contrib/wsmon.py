@@ -183,7 +183,7 @@ def _mapping(b):
 
 
 def _refault(b):
-    names = "kind refaults median_ns mean_ns half_ns reclaim_ns".split()
+    names = "kind refaults median_ns mean_ns half_ns unmapped".split()
     return dict(zip(names, struct.unpack_from("<II4Q", b)), text=_text(b[40:]))
 
 

@@ -609,7 +609,11 @@ struct wsmon_rec_refault {
 	__u64 median_ns;
 	__u64 mean_ns;		/* so what makes room for what is read is in it */
 	__u64 half_ns;		/* half of the 95 % interval of the mean */
-	__u64 reclaim_ns;	/* to be added to the mean; 0 but in old recordings */
+	/*
+	 * FILE: the share of the cgroup's file pages that were not mapped: faults read them around
+	 * the pages that were accessed. 1 is WSMON_SHARE_ONE
+	 */
+	__u64 unmapped;
 	char text[];		/* the device */
 };
 

@@ -180,9 +180,9 @@ def alloc(t, pid, kind, addr=0, size=0, stack=0):
     return record(ALLOC, t, struct.pack("<4I2Q", pid, kind, stack, 0, addr, size))
 
 
-def refault(t, kind, mean_ns, half_ns=0, reclaim_ns=0, count=1024, text=b"zram0"):
+def refault(t, kind, mean_ns, half_ns=0, unmapped=0, count=1024, text=b"zram0"):
     """kind: 0 swap, 1 file; count 0: not measured, the text says why"""
-    return record(REFAULT, t, struct.pack("<II4Q", kind, count, mean_ns, mean_ns, half_ns, reclaim_ns) +
+    return record(REFAULT, t, struct.pack("<II4Q", kind, count, mean_ns, mean_ns, half_ns, round(unmapped * 32768)) +
                   text + b"\0")
 
 

@@ -15,7 +15,7 @@ import test_json  # noqa: E402
 from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip  # noqa: E402,F401
 from test_sizing import MIB, random_use, recording  # noqa: E402
 
-SWAP = r.refault(0, 0, 90000, half_ns=5000, reclaim_ns=10000)
+SWAP = r.refault(0, 0, 100000, half_ns=5000)
 LIMIT, KERNEL = 40 * MIB, 3 * MIB
 
 

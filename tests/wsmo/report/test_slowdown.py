@@ -7,9 +7,9 @@ import records as r
 from command import ok, run
 from test_sizing import MIB, N, PAGE, RATE, lines, random_use, recording
 
-# seconds: of swap, with 10 us to make room, and of files
+# seconds: of swap, and of files
 SWAP, HALF, FILE = 100e-6, 5e-6, 1e-3
-SWAP_RECORD = r.refault(0, 0, 90000, half_ns=5000, reclaim_ns=10000, text=b"/dev/zram0 on zram0")
+SWAP_RECORD = r.refault(0, 0, 100000, half_ns=5000, text=b"/dev/zram0 on zram0")
 FILE_RECORD = r.refault(0, 1, 1000000, text=b"/var/tmp on sda1, rotating")
 NO_SWAP = r.refault(0, 0, 0, count=0, text=b"there is no swap")
 
@@ -24,7 +24,7 @@ def measured():
     off = [x for x in got if abs(x["slowdown"] - SWAP * x["refaults_per_s"]) > 1e-5 or
            abs(x["slowdown_low"] - (SWAP - HALF) * x["refaults_low_per_s"]) > 1e-5 or
            abs(x["slowdown_high"] - (SWAP + HALF) * x["refaults_high_per_s"]) > 1e-5]
-    ok(len(got) > 10 and not off, "refaults times the mean and the room for a page; both intervals", off)
+    ok(len(got) > 10 and not off, "refaults times the mean; both intervals", off)
     share = 0.5
     window = -math.log(1 - share) / RATE
     x = lines("sizing", data, "--limit", str(round(random_use(window))))[0]
@@ -81,6 +81,32 @@ def of_files():
        "all together", whole)
 
 
+def read_around():
+    """Of what files have under a limit, a part was read around what is used: half of it is lost."""
+    def files(window, _=0):
+        return random_use(window) / 2
+
+    def at(limit, unmapped, *args):
+        return lines("sizing", recording(random_use, first=SWAP_RECORD + r.refault(0, 1, 10**6, unmapped=unmapped),
+                                         files=files), "--limit", str(limit), *args)[0]
+    # half of the refaults are from files
+    got, mean, most = at(40 * MIB, 0.4), at(36 * MIB, 0), at(32 * MIB, 0)
+    ok(abs(got["refaults_per_s"] / mean["refaults_per_s"] - 1) < 0.02 and got["limit"] == 40 * MIB and
+       abs(got["keeps_us"] / mean["keeps_us"] - 1) < 0.02, "half of it is lost", got, mean)
+    ok(abs(got["refaults_high_per_s"] / most["refaults_high_per_s"] - 1) < 0.02 and
+       got["refaults_low_per_s"] == at(40 * MIB, 0)["refaults_low_per_s"], "between nothing and all of it", got, most)
+    ok(abs(got["slowdown"] / mean["slowdown"] - 1) < 0.02, "in time, too", got, mean)
+    data = recording(random_use, first=SWAP_RECORD + r.refault(0, 1, 10**6, unmapped=0.4), files=files)
+    marked = [x for x in lines("sizing", data, "--max-refaults", "300") if x["mark"]][0]
+    around = lines("sizing", data, "--limit", "%d,%d" % (marked["limit"] - 0.5 * MIB, marked["limit"]))
+    ok(around[0]["refaults_high_per_s"] > 300 >= around[1]["refaults_high_per_s"], "the knee has room for it",
+       marked, around)
+    ok(b"40 % of a limit's pages of files are read around others." in text(data).stdout, "the text", text(data))
+    got = lines("sizing", recording(random_use, first=r.refault(0, 1, 10**6, unmapped=2), files=files), "--limit",
+                "40M")[0]
+    ok(got["refaults_per_s"] == at(40 * MIB, 0)["refaults_per_s"], "more than all is no share", got)
+
+
 def knee():
     data = recording(random_use, first=SWAP_RECORD)
 
@@ -116,7 +142,7 @@ def errors():
     ok(res.returncode == 1 and b"a text without an end" in res.stderr, "a record without its end", res)
     x = json.loads(run("report", "raw", "--json", "-i", "-", stdin=recording(random_use, seconds=1, first=SWAP_RECORD))
                    .stdout.splitlines()[1])
-    ok(x["type"] == "refault" and x["refaults"] == 1024 and x["mean_ns"] == 90000 and
+    ok(x["type"] == "refault" and x["refaults"] == 1024 and x["mean_ns"] == 100000 and
        x["text"] == "/dev/zram0 on zram0", "report raw", x)
 
 
@@ -124,5 +150,6 @@ def main(_accept):
     measured()
     not_measured()
     of_files()
+    read_around()
     knee()
     errors()

@@ -58,14 +58,14 @@ double sizing_knee(const struct sizing_choice *choice, const struct slowdown *s,
 	double min = of->size[1], max = of->point[of->nr - 1].high, knee = INFINITY;
 	unsigned int i;
 
-	if (choice->max_slowdown <= 0)
+	if (choice->max_slowdown <= 0 && (!s || s->unmapped <= 0))
 		return wsmon_knee(of, choice->max_refaults);
 	for (i = 0; i <= KNEE_STEPS; i++) {
 		double bytes = max - (max - min) * i / KNEE_STEPS;
-		struct wsmon_limit at = wsmon_limit(of, bytes);
+		struct wsmon_limit at = slowdown_limit(s, of, bytes);
 
 		/* not so either if it is not known */
-		if (!(slowdown_at(s, of, &at).high <= choice->max_slowdown) ||
+		if ((choice->max_slowdown > 0 && !(slowdown_at(s, of, &at).high <= choice->max_slowdown)) ||
 		    (choice->max_refaults && at.high > choice->max_refaults))
 			break;
 		knee = bytes;
@@ -82,13 +82,13 @@ size_t sizing_rows(const struct sizing_choice *choice, const struct slowdown *s,
 
 	memset(row, 0, SIZING_ROWS * sizeof(*row));
 	for (i = 0; i < choice->nr_limits; i++)
-		row[n++].at = wsmon_limit(of, choice->limits[i]);
+		row[n++].at = slowdown_limit(s, of, choice->limits[i]);
 	for (i = 0; !choice->nr_limits && i <= STEPS; i++)
-		row[n++].at = wsmon_limit(of, min + (max - min) * i / STEPS);
+		row[n++].at = slowdown_limit(s, of, min + (max - min) * i / STEPS);
 	if (!choice->nr_limits && of->rss > max)
-		row[n++].at = wsmon_limit(of, of->rss);
+		row[n++].at = slowdown_limit(s, of, of->rss);
 	if (!isinf(knee))
-		row[n++] = (struct sizing_row){ .at = wsmon_limit(of, knee), .knee = true };
+		row[n++] = (struct sizing_row){ .at = slowdown_limit(s, of, knee), .knee = true };
 	for (i = 0; i < n; i++)
 		row[i].slowdown = slowdown_at(s, of, &row[i].at);
 	qsort(row, n, sizeof(*row), compare_rows);

@@ -21,10 +21,12 @@ void slowdown_record(struct slowdown *s, const struct wsmon_record *rec)
 	cost = &s->cost[r->kind];
 	*cost = (struct refault_cost) { .refaults = r->refaults };
 	if (r->refaults) {
-		cost->mean = ((double)r->mean_ns + r->reclaim_ns) / 1e9;
+		cost->mean = r->mean_ns / 1e9;
 		cost->half = r->half_ns / 1e9;
 	}
 	snprintf(cost->text, sizeof(cost->text), "%s", r->text);
+	if (r->kind == WSMON_REFAULT_FILE)
+		s->unmapped = r->unmapped < WSMON_SHARE_ONE ? (double)r->unmapped / WSMON_SHARE_ONE : 0;
 }
 
 void slowdown_set(struct slowdown *s, double seconds)
@@ -60,18 +62,39 @@ static double files_share(const struct slowdown *s, const struct wsmon_curve *of
 	return all > 0 ? fmin(1, files / all) : 0;
 }
 
+/* The window that a limit keeps; of one beyond the windows the nearest of these */
+static double limit_window(const struct wsmon_curve *of, const struct wsmon_limit *at)
+{
+	return at->bound == WSMON_EXACT ? at->window :
+	       of->node[at->bound == WSMON_AT_LEAST ? 1 : of->nr];
+}
+
+struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_curve *of, double bytes)
+{
+	struct wsmon_limit at = wsmon_limit(of, bytes), half;
+	double lost;
+
+	/* with room for all, nothing is read again */
+	if (!s || s->unmapped <= 0 || (of->rss > 0 && bytes >= of->rss))
+		return at;
+	lost = s->unmapped * files_share(s, of, limit_window(of, &at));
+	half = wsmon_limit(of, bytes * (1 - lost / 2));
+	half.bytes = bytes;
+	half.low = at.low;
+	half.high = wsmon_limit(of, bytes * (1 - lost)).high;
+	return half;
+}
+
 struct slowdown_range slowdown_at(const struct slowdown *s, const struct wsmon_curve *of,
 				  const struct wsmon_limit *at)
 {
 	struct slowdown_range range = { NAN, NAN, NAN };
-	double share[REFAULT_KINDS], mean = 0, half = 0, window = at->window;
+	double share[REFAULT_KINDS], mean = 0, half = 0;
 	size_t i;
 
 	if (!s)
 		return range;
-	if (at->bound != WSMON_EXACT)
-		window = of->node[at->bound == WSMON_AT_LEAST ? 1 : of->nr];
-	share[WSMON_REFAULT_FILE] = files_share(s, of, window);
+	share[WSMON_REFAULT_FILE] = files_share(s, of, limit_window(of, at));
 	share[WSMON_REFAULT_SWAP] = 1 - share[WSMON_REFAULT_FILE];
 	for (i = 0; i < REFAULT_KINDS; i++) {
 		if (s->cost[i].mean <= 0 && share[i] > NEGLIGIBLE)

@@ -36,11 +36,13 @@ struct refault_cost {
 /**
  * struct slowdown - costs
  * @cost:	by kind
+ * @unmapped:	share of the file pages under a limit that faults read around others, unmapped
  * @files:	fitted curves of the classes text and file, which are refaulted from files: their
  *		part of the refaults of a whole process; NULL is none
  */
 struct slowdown {
 	struct refault_cost cost[REFAULT_KINDS];
+	double unmapped;
 	struct wsmon_curves *files;
 };
 
@@ -64,6 +66,15 @@ void slowdown_set(struct slowdown *s, double seconds);
 
 /** slowdown_known() - is there any cost? */
 bool slowdown_known(const struct slowdown *s);
+
+/**
+ * slowdown_limit() - estimate the refaults with a limit of @bytes, of which what faults read around
+ * the pages of files takes a part; @s NULL: none
+ *
+ * What is read around is lost if nobody uses it, and not if it is used as often as what it displaces:
+ * half of it, give or take half.
+ */
+struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_curve *of, double bytes);
 
 /** slowdown_at() - compute what a limit costs a target; @s NULL: not known */
 struct slowdown_range slowdown_at(const struct slowdown *s, const struct wsmon_curve *of,

@@ -61,6 +61,7 @@
  * struct samples - what was measured of a kind
  * @ns:		time of accesses since the refault before, and of this one; @nr of them
  * @seed:	of what is accessed next
+ * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
  * @full:	there was no more room: what was accessed had been in memory before
  * @done:	nothing ended it
  */
@@ -68,6 +69,7 @@ struct samples {
 	__u64 ns[SAMPLES_MAX];
 	size_t nr;
 	unsigned short seed[3];
+	double unmapped;
 	bool full;
 	bool done;
 };
@@ -103,20 +105,26 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s, __u
 	}
 }
 
+/* A number from a file of the cgroup at @path, 0 without it */
+static unsigned long long cgroup_number(const char *path, const char *name, const char *key)
+{
+	char *file = cgroup_file(path, name), word[64];
+	FILE *f = fopen(file, "re");
+	unsigned long long n, found = 0;
+
+	free(file);
+	while (f && fscanf(f, "%63s %llu", word, &n) == 2)
+		if (!strcmp(word, key))
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* Did the cgroup reach its limit? */
 static bool is_full(const char *path)
 {
-	char *file = cgroup_file(path, "memory.events"), word[16];
-	FILE *f = fopen(file, "re");
-	unsigned long long n, max = 0;
-
-	free(file);
-	while (f && fscanf(f, "%15s %llu", word, &n) == 2)
-		if (!strcmp(word, "max"))
-			max = n;
-	if (f)
-		fclose(f);
-	return max;
+	return cgroup_number(path, "memory.events", "max");
 }
 
 /* In the cgroup at @path, up to touch_memory() */
@@ -133,6 +141,15 @@ static void measure_full(const char *path, const char *mem, size_t pages, struct
 	s->done = true;
 }
 
+/* The share of the cgroup's pages of files that are not mapped */
+static double unmapped(const char *path)
+{
+	unsigned long long file = cgroup_number(path, "memory.stat", "file");
+	unsigned long long mapped = cgroup_number(path, "memory.stat", "file_mapped");
+
+	return mapped && mapped < file ? 1 - (double)mapped / file : 0;
+}
+
 static void touch_file(const char *path, int fd, struct samples *s)
 {
 	char *mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
@@ -140,6 +157,7 @@ static void touch_file(const char *path, int fd, struct samples *s)
 	if (mem == MAP_FAILED)
 		return;
 	measure_full(path, mem, BYTES / page_size(), s);
+	s->unmapped = unmapped(path);
 	munmap(mem, BYTES);
 }
 
@@ -193,6 +211,7 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
 	qsort(s->ns, s->nr, sizeof(*s->ns), compare);
 	rec->refaults = s->nr;
+	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;
 	rec->median_ns = s->ns[s->nr / 2];
 }
 

@@ -81,6 +81,15 @@ void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		need(NULL);
 }
 
+void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec)
+{
+	struct filter files = *filter;
+
+	slowdown_record(s, rec);
+	files.classes = 1U << WSMON_CLASS_TEXT | 1U << WSMON_CLASS_FILE;
+	collect_curves(s->files, &files, rec);
+}
+
 const char *collect_comm(const struct collected *c, __u32 pid)
 {
 	const struct wss_name key = { .pid = pid };

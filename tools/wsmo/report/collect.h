@@ -8,6 +8,7 @@
 #include "group.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/series.h"
+#include "libwsmon/numbers/slowdown.h"
 
 /**
  * struct collected - sizes and names
@@ -47,6 +48,9 @@ void collect_record(struct collected *c, const struct filter *filter,
  */
 void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		    const struct wsmon_record *rec);
+
+/** collect_slowdown() - take what refaults cost, and the curves of files, which are allocated */
+void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec);
 
 /** collect_comm() - the name of a target, "" if it is not known */
 const char *collect_comm(const struct collected *c, __u32 pid);

@@ -320,6 +320,8 @@ static void print_costs(const struct report *rp)
 			fprintf(f, "%sWhat a refault %s takes was not measured: %s. See --refault-cost.\n",
 				i ? "" : "\n", kinds[i], text_clean(text, sizeof(text), c->text));
 	}
+	if (s->unmapped > 0)
+		fprintf(f, "%.0f %% of a limit's pages of files are read around others.\n", 100 * s->unmapped);
 }
 
 static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
@@ -366,13 +368,10 @@ static void sizing_begin(struct report *rp)
 
 static void sizing_record(struct report *rp, const struct wsmon_record *rec)
 {
-	struct filter files = rp->filter;
 	struct view *v = rp->data;
 
 	curves_view_record(rp, rec);
-	slowdown_record(&v->slowdown, rec);
-	files.classes = 1U << WSMON_CLASS_TEXT | 1U << WSMON_CLASS_FILE;
-	collect_curves(v->slowdown.files, &files, rec);
+	collect_slowdown(&v->slowdown, &rp->filter, rec);
 }
 
 static void sizing_end(struct report *rp)

@@ -170,7 +170,7 @@ static const struct field alloc_fields[] = {
 #undef RECORD
 #define RECORD wsmon_rec_refault
 static const struct field refault_fields[] = {
-	N32(kind), N32(refaults), N64(median_ns), N64(mean_ns), N64(half_ns), N64(reclaim_ns),
+	N32(kind), N32(refaults), N64(median_ns), N64(mean_ns), N64(half_ns), N64(unmapped),
 	AS(TEXT, text), { 0 }
 };
 

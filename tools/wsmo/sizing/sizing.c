@@ -79,13 +79,10 @@ static void begin(struct report *rp)
 
 static void record(struct report *rp, const struct wsmon_record *rec)
 {
-	struct filter files = rp->filter;
 	struct job *job = rp->data;
 
 	collect_curves(job->curves, &rp->filter, rec);
-	slowdown_record(&job->slowdown, rec);
-	files.classes = 1U << WSMON_CLASS_TEXT | 1U << WSMON_CLASS_FILE;
-	collect_curves(job->slowdown.files, &files, rec);
+	collect_slowdown(&job->slowdown, &rp->filter, rec);
 }
 
 static void end(struct report *rp)
@@ -207,7 +204,7 @@ static const char *verdict(double measured, const struct wsmon_limit *at)
 static void print(const struct job *job, const struct wsmon_curve *of)
 {
 	const struct verify *v = &job->verify;
-	struct wsmon_limit at = wsmon_limit(of, job->limit);
+	struct wsmon_limit at = slowdown_limit(&job->slowdown, of, job->limit);
 	struct slowdown_range slow = slowdown_at(&job->slowdown, of, &at);
 	double us = (v->to.time_ns - v->from.time_ns) / 1e3;
 	double waited = (v->to.major_faults - v->from.major_faults) / us * 1e6;

@@ -38,6 +38,7 @@
  * @maps:	heatmaps
  * @kept:	sizes and names
  * @curves:	working sets against windows
+ * @slowdown:	what refaults cost
  * @summary:	the view summary
  * @peaks:	the view peaks
  * @hot:	the view hot
@@ -48,6 +49,7 @@ struct html {
 	struct maps *maps;
 	struct collected kept;
 	struct wsmon_curves *curves;
+	struct slowdown slowdown;
 	struct report summary;
 	struct report peaks;
 	struct report hot;
@@ -73,6 +75,7 @@ static void html_begin(struct report *rp)
 	h->maps = maps_new(rp, &everywhere);
 	collect_init(&h->kept);
 	h->curves = need(wsmon_curves_new(&rp->reader.header));
+	h->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
 	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
 	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
 	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
@@ -88,6 +91,7 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	maps_scan(h->maps, rp, rec);
 	collect_record(&h->kept, &rp->filter, rec);
 	collect_curves(h->curves, &rp->filter, rec);
+	collect_slowdown(&h->slowdown, &rp->filter, rec);
 	report_summary.record(&h->summary, rec);
 	report_peaks.record(&h->peaks, rec);
 	report_hot.record(&h->hot, rec);
@@ -380,7 +384,7 @@ static void html_end(struct report *rp)
 	put_series(rp, "rss", &h->kept.rss, max);
 	put_maps(rp, h);
 	put_events(rp, h);
-	html_put_sizing(h->curves);
+	html_put_sizing(h->curves, &h->slowdown);
 	put_hot(h);
 	html_put_who(h->who);
 	put_names(h);
@@ -390,6 +394,7 @@ static void html_end(struct report *rp)
 	maps_free(h->maps);
 	who_free(h->who);
 	wsmon_curves_free(h->curves);
+	wsmon_curves_free(h->slowdown.files);
 	collect_free(&h->kept);
 	free(h);
 }

@@ -38,11 +38,11 @@ static void put_limit(const struct wsmon_limit *at, bool knee)
 	fputs("]}", stdout);
 }
 
-static void put_curve(const struct wsmon_curve *c)
+static void put_curve(const struct wsmon_curve *c, const struct slowdown *s)
 {
 	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
 	struct sizing_row row[SIZING_ROWS];
-	size_t n = sizing_rows(&choice, NULL, c, row), i;
+	size_t n = sizing_rows(&choice, s, c, row), i;
 
 	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
 	       c->pid, class_name(c->class), c->rss, c->growth);
@@ -52,7 +52,7 @@ static void put_curve(const struct wsmon_curve *c)
 	fputs("],\"line\":[", stdout);
 	for (i = 0; i <= STEPS; i++) {
 		double size = c->size[1] + (c->size[c->nr] - c->size[1]) * i / STEPS;
-		struct wsmon_limit at = wsmon_limit(c, size);
+		struct wsmon_limit at = slowdown_limit(s, c, size);
 
 		fputs(i ? "," : "", stdout);
 		put_limit(&at, false);
@@ -65,17 +65,17 @@ static void put_curve(const struct wsmon_curve *c)
 	fputs("]}", stdout);
 }
 
-void html_put_sizing(struct wsmon_curves *cs)
+void html_put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
 {
 	const struct wsmon_curve *c;
 	size_t i;
 
-	if (wsmon_curves_fit(cs) < 0)
+	if (wsmon_curves_fit(cs) < 0 || wsmon_curves_fit(s->files) < 0)
 		need(NULL);
 	fputs("\"sizing\":[", stdout);
 	for (i = 0; (c = wsmon_curves_get(cs, i)); i++) {
 		fputs(i ? ",\n" : "", stdout);
-		put_curve(c);
+		put_curve(c, s);
 	}
 	puts("],");
 }

@@ -6,8 +6,9 @@
 #define WSMO_HTML_SIZING_H
 
 #include "libwsmon/numbers/curve_data.h"
+#include "libwsmon/numbers/slowdown.h"
 
-/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma */
-void html_put_sizing(struct wsmon_curves *cs);
+/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
+void html_put_sizing(struct wsmon_curves *cs, const struct slowdown *s);
 
 #endif /* WSMO_HTML_SIZING_H */

@@ -144,14 +144,14 @@ int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
 }
 
 static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
-			struct unit unit, double knee)
+			struct unit unit, const struct slowdown *s, double knee)
 {
 	double min = of->size[1], max = of->size[of->nr];
 	struct wsmon_limit at[STEPS + 1];
 	size_t k;
 
 	for (k = 0; k <= STEPS; k++)
-		at[k] = wsmon_limit(of, min + (max - min) * k / STEPS);
+		at[k] = slowdown_limit(s, of, min + (max - min) * k / STEPS);
 	plot_printf(p, "$line%zu << END\n", nr);
 	for (k = 0; k <= STEPS; k++)
 		plot_printf(p, "%.9g %.9g %.9g %.9g\n", at[k].bytes / unit.bytes,
@@ -161,7 +161,7 @@ static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
 	plot_printf(p, "END\n$points%zu << END\n", nr);
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
-			    fmax(RATE_MIN, wsmon_limit(of, knee).refaults));
+			    fmax(RATE_MIN, slowdown_limit(s, of, knee).refaults));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");
@@ -192,7 +192,7 @@ int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
 	if (open_picture(&p, picture, cs))
 		return -1;
 	for (i = 0; i < cs->nr; i++)
-		sizing_line(&p, &cs->of[i], i, unit, sizing_knee(choice, s, &cs->of[i]));
+		sizing_line(&p, &cs->of[i], i, unit, s, sizing_knee(choice, s, &cs->of[i]));
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
 	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
 	mark_knees(&p, choice, unit);
