@@ -15,6 +15,7 @@ def stress(names, secs=8):
 
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
+CLUSTER = "module/pure/wsmon_cluster.c"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("hold", "descend"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
