@@ -285,17 +285,16 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 }
 
 /**
- * wsmon_group_arm - plan the visits of the regions at rest, and arm these
+ * wsmon_group_arm - plan the visits of the regions at rest, and arm these: an interval begins
  * @ss:		the session
- * @now:	the time
  */
-void wsmon_group_arm(struct wsmon_session *ss, u64 now)
+void wsmon_group_arm(struct wsmon_session *ss)
 {
 	struct wsmon_group *g = ss->group;
+	u64 now = ktime_get_ns();
 	struct wsmon_member *m;
 	u32 i;
 
-	ss->armed_ns = now;
 	g->nr_visits = 0;
 	wsmon_visit_draw(g);
 	list_for_each_entry(m, &ss->members, node) {
@@ -312,6 +311,8 @@ void wsmon_group_arm(struct wsmon_session *ss, u64 now)
 			r->armed_ns = now;
 		r->last = 0;
 	}
+	g->interval_ns = now;
+	ss->armed_ns = now;
 }
 
 /**
@@ -354,9 +355,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 	if (!wsmon_group_build_space(g))
 		wsmon_group_adopt_space(ss, now, 0);
 	wsmon_group_draw(ss);
-	now = ktime_get_ns();
-	wsmon_group_arm(ss, now);
-	g->interval_ns = now;
+	wsmon_group_arm(ss);
 	g->born = READ_ONCE(ss->nr_born);
 }
 

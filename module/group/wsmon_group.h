@@ -247,7 +247,7 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 					  struct mm_struct **mmp, u64 now);
 void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin);
 void wsmon_group_draw(struct wsmon_session *ss);
-void wsmon_group_arm(struct wsmon_session *ss, u64 now);
+void wsmon_group_arm(struct wsmon_session *ss);
 
 /* wsmon_totals.c */
 void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part);

@@ -349,7 +349,5 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 		wsmon_group_adopt_space(ss, now, g->interval_ns);
 	group_take_moved(ss, now);
 	wsmon_group_draw(ss);
-	now = ktime_get_ns();
-	wsmon_group_arm(ss, now);
-	g->interval_ns = now;
+	wsmon_group_arm(ss);
 }

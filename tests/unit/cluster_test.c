@@ -344,6 +344,32 @@ static void windows(void)
 	CHECK(r.out[0][0] == WSMON_ONE / 8, "of new memory: %u", r.out[0][0]);
 }
 
+/* By how much the first or the last sample serves for more or less than an interval */
+static void edges(void)
+{
+	static const struct {
+		u64 length_ms, arming_ms, dropping_ms;
+		u32 edge;
+	} cases[] = {
+		{ 1000, 4, 4, 0 }, { 1000, 5, 2, WSMON_ONE * 3 / 1000 }, { 1000, 2, 5, WSMON_ONE * 3 / 1000 },
+		{ 1010, 4, 2, WSMON_ONE * 10 / 1000 }, { 990, 4, 2, WSMON_ONE * 12 / 1000 },
+		{ 5000, 0, 0, WSMON_ONE },
+	};
+	struct wsmon_regions rs = { };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wsmon_interval iv = {
+			.begin_ns = SECOND, .now = SECOND + cases[i].length_ms * SECOND / 1000,
+			.aggr_ns = SECOND, .window_ns = { SECOND }, .nr_windows = 1,
+		};
+
+		wsmon_regions_edge(&rs, &iv, cases[i].arming_ms * SECOND / 1000,
+				   cases[i].dropping_ms * SECOND / 1000);
+		CHECK(rs.edge == cases[i].edge, "case %u: %u", i, rs.edge);
+	}
+}
+
 /* Bits that are found later are of an unknown time: only the sample page counts from then on. */
 static void missed(void)
 {
@@ -374,4 +400,5 @@ void test_cluster(void)
 	test_run("clusters: mappings change", mappings_change);
 	test_run("clusters: windows", windows);
 	test_run("clusters: an interval that was missed", missed);
+	test_run("clusters: the edges of a window", edges);
 }
