@@ -227,9 +227,10 @@ static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32
 }
 
 /*
- * Look at the other pages of a cluster in each round, as reclaim may clear bits or take pages. Bits
- * are only cleared here when an interval begins: until it ends, reclaim sees them, and nothing is
- * owed. @own: the bit of the sample page was set; @last: the interval ends
+ * Look at the other pages of a cluster: when an interval begins or ends, each second, and in each
+ * round if reclaim takes pages. Bits are only cleared when an interval begins: until it ends,
+ * reclaim sees them, and nothing is owed. @own: the bit of the sample page was set; @last: the
+ * interval ends
  */
 static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsmon_region *r,
 						unsigned int h, enum wsmon_sample_op op,
@@ -240,7 +241,8 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 
 	if (op != WSMON_SAMPLE_ARM)
 		c->seen |= young;
-	if (op == WSMON_SAMPLE_ARM && wsmon_cluster_is_old(r, hweight64(young) + own)) {
+	if (op == WSMON_SAMPLE_ARM &&
+	    wsmon_cluster_is_old(r, h, hweight64(young) + own, w->pass.session->epoch)) {
 		c->nr = 0;
 		return;
 	}
@@ -262,15 +264,18 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
 					       enum wsmon_sample_op op, bool last, u64 now)
 {
-	bool quiet = op == WSMON_SAMPLE_CHECK && !w->pass.settle && walk_region_is_quiet(w, r), own;
+	bool round = op == WSMON_SAMPLE_CHECK && !w->pass.settle, own;
+	bool quiet = round && walk_region_is_quiet(w, r), rest = !round || w->reclaimed;
 	unsigned int h, nr = r->n[1] ? 2 : 1;
 
 	if (op != WSMON_SAMPLE_ARM)
 		r->checks += nr;
+	if (quiet && !rest)
+		return;
 	for (h = 0; h < nr; h++) {
 		own = !quiet && !walk_sample_quickly(w, r, h, op, now) &&
 		      walk_sample_slowly(w, r, h, op, now);
-		if (wsmon_cluster_matters(&r->c[h]) && !w->busy)
+		if (rest && wsmon_cluster_matters(&r->c[h]) && !w->busy)
 			walk_sample_cluster(w, r, h, op, own, last);
 	}
 }
@@ -349,6 +354,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	struct wsmon_walk w = {
 		.pass = { .member = t->member, .mm = mm, .session = ss },
+		.reclaimed = t->reclaimed,
 		.tries = WSMON_LOCK_TRIES,
 		.maps_old = wsmon_maps_old(),
 	};

@@ -130,6 +130,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @anon:	an anonymous page
  * @exclusive:	that no other process maps
  * @delta:	page frame number, less the page number
+ * @reclaimed:	pages of the target come and go: look at clusters in each round
  * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
@@ -163,6 +164,7 @@ struct wsmon_walk {
 	bool anon;
 	bool exclusive;
 	u64 delta;
+	bool reclaimed;
 	bool busy;
 	struct wsmon_range mapping;
 	struct wsmon_range hole;

@@ -28,8 +28,6 @@ def record_all(pattern, todo, tmp):
 
 def main(todo):
     accuracy.prepare()
-    # where mappings begin matters to blocks: always the same
-    machine.write("/proc/sys/kernel/randomize_va_space", "0")
     w.load()
     for pattern in patterns.PATTERNS:
         if pattern.key not in todo["keys"]:

@@ -157,15 +157,18 @@ void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r)
 /**
  * wsmon_cluster_is_old - tell whether a cluster has bits of long ago, which must not be cleared
  * @r:		the region
+ * @h:		the half
  * @young:	number of its pages whose bits are set before it serves, with the sample page: which
  *		page that is must not matter
+ * @epoch:	number of the draw
  *
  * Where nothing was found for long, bits may be those of when the memory was first used. To clear
- * them all would cost much, and show nothing.
+ * them all would cost much, and mostly show nothing: a quarter of such clusters is enough.
  */
-bool wsmon_cluster_is_old(const struct wsmon_region *r, u32 young)
+bool wsmon_cluster_is_old(const struct wsmon_region *r, u32 h, u32 young, u64 epoch)
 {
-	return young > OLD && wsmon_region_share(r) <= SHARE_MIN;
+	return young > OLD && wsmon_region_share(r) <= SHARE_MIN &&
+	       wsmon_hash64(~r->c[h].first + epoch) % 4;
 }
 
 /**

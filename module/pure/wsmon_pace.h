@@ -62,6 +62,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @wait:	intervals until the change shows in the half-width
  * @raised:	the change was upwards, by a quarter at least
  * @few:	the share was too small below this once
+ * @age:	estimates so far, at most those of which nothing is remembered
  * @nr:		estimates in @sum
  * @sum:	sum of the shares that they would need
  */
@@ -72,6 +73,7 @@ struct wsmon_precision {
 	u32 wait;
 	bool raised;
 	u32 few;
+	u32 age;
 	u32 nr;
 	u64 sum;
 };

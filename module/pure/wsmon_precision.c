@@ -33,6 +33,9 @@
 #define SHOWS_AFTER	2U
 #define WAIT_MAX	1000U
 
+/* Before so many intervals regions have had few draws, and doubts that do not last */
+#define YOUTH		32U
+
 /* What was too few may be tried again, an eighth below, after a seventh of so many intervals */
 #define FORGET		1024U
 
@@ -119,10 +122,11 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
 	q->few -= q->few / FORGET;
+	q->age = min(q->age + 1, YOUTH);
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
 	if (wide && used < q->few)
 		q->least = max(q->least, q->few);
-	if (wide && q->share < WSMON_ONE)
+	if (wide && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	if (wide && precision_must_rise(q, ratio)) {
 		need = max(need, q->share + q->share / 4);

@@ -352,7 +352,7 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (wide && q->share < WSMON_ONE)\n", "	if (wide)\n")]),
+        ("module/pure/wsmon_precision.c", "	if (wide && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
     ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "cluster_share(c, hit + hweight64(c->seen))",
                                                 "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
