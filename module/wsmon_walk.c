@@ -127,8 +127,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	return true;
 }
 
-/* Return: was its bit set? */
-static noinline bool walk_sample_slowly(struct wsmon_walk *w, struct wsmon_region *r,
+static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_region *r,
 					unsigned int h, enum wsmon_sample_op op, u64 now)
 {
 	struct wsmon_sample *s = &r->s[h];
@@ -142,7 +141,7 @@ static noinline bool walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	if (arm)
 		r->absent |= !w->mapped << h;
 	if (!seen)
-		return false;
+		return;
 	if (!arm) {
 		s->seen_ns = now;
 		walk_note_vague(w, r, h);
@@ -152,7 +151,6 @@ static noinline bool walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 		s->seen_ns = now;
 		r->vague |= w->around << h;
 	}
-	return true;
 }
 
 /* Entries in a processor's cache line */
@@ -229,23 +227,17 @@ static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32
 /*
  * Look at the other pages of a cluster: when an interval begins or ends, each second, and in each
  * round if reclaim takes pages. Bits are only cleared when an interval begins: until it ends,
- * reclaim sees them, and nothing is owed. @own: the bit of the sample page was set; @last: the
- * interval ends
+ * reclaim sees them, and nothing is owed. @last: the interval ends
  */
 static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsmon_region *r,
 						unsigned int h, enum wsmon_sample_op op,
-						bool own, bool last)
+						bool last)
 {
 	struct wsmon_cluster *c = &r->c[h];
 	u64 young = walk_cluster_young(w, c, r->s[h].vpn), bits;
 
 	if (op != WSMON_SAMPLE_ARM)
 		c->seen |= young;
-	if (op == WSMON_SAMPLE_ARM &&
-	    wsmon_cluster_is_old(r, h, hweight64(young) + own, w->pass.session->epoch)) {
-		c->nr = 0;
-		return;
-	}
 	if (last)
 		wsmon_cluster_note(c, c->seen, w->pass.session->epoch);
 	else if (op == WSMON_SAMPLE_ARM && r->origin_ns)
@@ -264,7 +256,7 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
 					       enum wsmon_sample_op op, bool last, u64 now)
 {
-	bool round = op == WSMON_SAMPLE_CHECK && !w->pass.settle, own;
+	bool round = op == WSMON_SAMPLE_CHECK && !w->pass.settle;
 	bool quiet = round && walk_region_is_quiet(w, r), rest = !round || w->reclaimed;
 	unsigned int h, nr = r->n[1] ? 2 : 1;
 
@@ -273,10 +265,10 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 	if (quiet && !rest)
 		return;
 	for (h = 0; h < nr; h++) {
-		own = !quiet && !walk_sample_quickly(w, r, h, op, now) &&
-		      walk_sample_slowly(w, r, h, op, now);
+		if (!quiet && !walk_sample_quickly(w, r, h, op, now))
+			walk_sample_slowly(w, r, h, op, now);
 		if (rest && wsmon_cluster_matters(&r->c[h]) && !w->busy)
-			walk_sample_cluster(w, r, h, op, own, last);
+			walk_sample_cluster(w, r, h, op, last);
 	}
 }
 

@@ -31,8 +31,6 @@
 #define TRY_AGAIN	64
 /* A smaller share is nothing */
 #define SHARE_MIN	(WSMON_ONE / 512)
-/* So many pages are looked at there nevertheless, if their bits were set before */
-#define OLD		4U
 
 /* The past has a weight of 7/8 in the means of what clusters found */
 #define AVERAGE_OF	8
@@ -152,23 +150,6 @@ void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r)
 		if (c->nr && !cluster_fits(sp, r, h, c->first, c->first + c->nr))
 			c->nr = 0;
 	}
-}
-
-/**
- * wsmon_cluster_is_old - tell whether a cluster has bits of long ago, which must not be cleared
- * @r:		the region
- * @h:		the half
- * @young:	number of its pages whose bits are set before it serves, with the sample page: which
- *		page that is must not matter
- * @epoch:	number of the draw
- *
- * Where nothing was found for long, bits may be those of when the memory was first used. To clear
- * them all would cost much, and mostly show nothing: a quarter of such clusters is enough.
- */
-bool wsmon_cluster_is_old(const struct wsmon_region *r, u32 h, u32 young, u64 epoch)
-{
-	return young > OLD && wsmon_region_share(r) <= SHARE_MIN &&
-	       wsmon_hash64(~r->c[h].first + epoch) % 4;
 }
 
 /**

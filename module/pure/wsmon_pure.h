@@ -409,7 +409,6 @@ void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u
 void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			const struct wsmon_attrs *a, u64 salt, u64 epoch);
 void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
-bool wsmon_cluster_is_old(const struct wsmon_region *r, u32 h, u32 young, u64 epoch);
 void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
 void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
 u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,

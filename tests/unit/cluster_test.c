@@ -197,22 +197,6 @@ static void whole_intervals(void)
 	world_free(&w);
 }
 
-/* Where nothing was found, many bits that are set say nothing; elsewhere they are cleared. */
-static void old_bits(void)
-{
-	struct wsmon_region r = { .n = { 100, 100 } };
-	u32 i, few = 0, many = 0, lately = 0;
-
-	for (i = 0; i < 1000; i++)
-		few += wsmon_cluster_is_old(&r, 0, 4, i);
-	for (i = 0; i < 1000; i++)
-		many += wsmon_cluster_is_old(&r, 1, 5, i);
-	r.share[0] = WSMON_ONE / 64;
-	for (i = 0; i < 1000; i++)
-		lately += wsmon_cluster_is_old(&r, 0, 64, i);
-	CHECK(!few && !lately && many > 700 && many < 800, "%u, %u, %u", few, many, lately);
-}
-
 /* Clusters say how much halves differ; single pages do not: that follows from the shares. */
 static void differences(void)
 {
@@ -399,7 +383,6 @@ void test_cluster(void)
 	test_run("clusters: within their halves", bounds);
 	test_run("clusters: unbiased, and less variance", unbiased);
 	test_run("clusters: where they pay", where_they_pay);
-	test_run("clusters: bits of long ago", old_bits);
 	test_run("clusters: windows of whole intervals", whole_intervals);
 	test_run("clusters: how much halves differ", differences);
 	test_run("clusters: mappings change", mappings_change);
