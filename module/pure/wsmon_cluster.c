@@ -45,6 +45,16 @@ static bool area_is_anonymous(const struct wsmon_area *a)
 }
 
 /**
+ * wsmon_clusters_forget - let the samples of a region have no clusters
+ * @r:	the region
+ */
+void wsmon_clusters_forget(struct wsmon_region *r)
+{
+	memset(&r->c[0], 0, offsetof(struct wsmon_cluster, seen_at));
+	memset(&r->c[1], 0, offsetof(struct wsmon_cluster, seen_at));
+}
+
+/**
  * wsmon_clusters_pay - tell whether most of the variance of single pages was within clusters
  * @r:	the region
  */

@@ -20,6 +20,7 @@
 #include <linux/types.h>
 
 #include "../../include/wsmon.h"
+#include "wsmon_cluster.h"
 
 #define WSMON_ONE		WSMON_SHARE_ONE
 #define WSMON_SHIFT		15		/* WSMON_ONE is 1 << WSMON_SHIFT */
@@ -95,30 +96,6 @@ struct wsmon_sample {
 	u64 seen_ns;
 	u32 chance;
 	u32 reach;
-};
-
-/* Pages in a cluster, at most */
-#define WSMON_CLUSTER		64U
-
-/**
- * struct wsmon_cluster - the pages around a sample page
- * @first:	the first
- * @ever:	bit i: the i-th, which is not the sample page, was found accessed since it was
- *		armed
- * @seen:	likewise, in this interval
- * @owed:	bit i: reclaim does not know of an access: DEBT_OWED
- * @reported:	bit i: DEBT_REPORTED
- * @nr:		number of pages; 0: only the sample page is looked at
- * @seen_at:	by page in @ever, number of the interval in which it was last found accessed
- */
-struct wsmon_cluster {
-	u64 first;
-	u64 ever;
-	u64 seen;
-	u64 owed;
-	u64 reported;
-	u8 nr;
-	u16 seen_at[WSMON_CLUSTER];
 };
 
 /*
@@ -391,30 +368,6 @@ bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k);
 /* Halves whose shares differ by no more agree: clusters see fractions */
 #define WSMON_DIFFER		(WSMON_ONE / 8)
 
-/* wsmon_cluster.c: pages around sample pages */
-static inline void wsmon_clusters_forget(struct wsmon_region *r)
-{
-	memset(&r->c[0], 0, offsetof(struct wsmon_cluster, seen_at));
-	memset(&r->c[1], 0, offsetof(struct wsmon_cluster, seen_at));
-}
-
-/* Has a cluster pages that count, or that something is owed for? */
-static inline bool wsmon_cluster_matters(const struct wsmon_cluster *c)
-{
-	return c->nr || c->owed || c->reported;
-}
-
-bool wsmon_clusters_pay(const struct wsmon_region *r);
-void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 epoch);
-void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
-			const struct wsmon_attrs *a, u64 salt, u64 epoch);
-void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
-void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
-void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
-u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,
-			const struct wsmon_interval *iv, u64 ns, bool all);
-void wsmon_clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2]);
-
 /* wsmon_reach.c: in how many members of a group a page is looked at */
 /* A weight is at most this, so that sums do not overflow */
 #define WSMON_WEIGHT_MAX	256U
@@ -521,41 +474,7 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		      const struct wsmon_wss *w);
 u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
-/* wsmon_parse.c: texts that people write to debugfs */
-bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
-bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
-const char *wsmon_detector_name(u32 detector);
-int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
-int wsmon_attrs_check(const struct wsmon_attrs *attrs);
-/**
- * struct wsmon_request - what a text written to /dev/wsmon asks for
- * @nr_pids:	number of processes to watch
- * @cgroup_word: begin of "cgroup=" in the text, which wsmon_attrs_parse() would not take
- * @cgroup:	path of the cgroup, or NULL
- * @cgroup_len:	its length in bytes
- * @join:	to join the session that began last
- * @stop:	to end the session
- * @has_attrs:	it has attributes
- * @mark:	text of a mark, or NULL
- * @mark_len:	its length in bytes
- */
-struct wsmon_request {
-	u32 nr_pids;
-	char *cgroup_word;
-	const char *cgroup;
-	size_t cgroup_len;
-	bool join;
-	bool stop;
-	bool has_attrs;
-	const char *mark;
-	size_t mark_len;
-};
-
-int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len);
-int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
-const char *wsmon_class_name(u32 class);
-const char *wsmon_peak_group_name(u32 group);
-
 #include "wsmon_pace.h"
+#include "wsmon_parse.h"
 
 #endif /* WSMON_PURE_H */
