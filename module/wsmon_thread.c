@@ -177,7 +177,10 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
-	/* samples serve for a whole interval from when the first was armed, of the last target */
+	/*
+	 * Samples serve for an interval from when arming began, of the last target. If all of
+	 * this took longer, others get the processor first.
+	 */
 	ss->boundary_ns = max(max(ss->boundary_ns, ss->armed_ns) + wsmon_aggr_ns(ss),
 			      ktime_get_ns() + wsmon_sample_ns(ss));
 	wsmon_stream_stats(ss);
@@ -197,7 +200,7 @@ static bool session_owes(const struct wsmon_session *ss)
 	return false;
 }
 
-/* What would end the interval a little early or late ends it in time: samples serve as long */
+/* A round that would come shortly before or after the end of the interval comes at its end. */
 static u64 session_snap(const struct wsmon_session *ss, u64 due)
 {
 	return due + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns ? ss->boundary_ns : due;

@@ -178,13 +178,14 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 					      u64 own)
 {
 	u64 at = walk_quick_place(w, c->first), bits, young = 0;
-	const pte_t *pte = w->quick + at;
+	const pte_t *pte;
 	u32 i, end;
 
 	if (at >= w->quick_nr || at + c->nr > w->quick_nr) {
 		c->nr = 0;
 		return 0;
 	}
+	pte = w->quick + at;
 	for (i = 0; i < c->nr; i = end) {
 		end = min_t(u32, i + LINE, c->nr);
 		/* most have none */

@@ -20,9 +20,9 @@
  * widened by the largest such doubt, upwards for regions found cold, downwards for
  * regions found hot, and both ways in proportion for what is seen in part in all draws.
  *
- * A half whose pages were all looked at has no such error. But if samples take longer to drop than
- * to arm, or the reverse, the last ones serve a little longer or shorter than the window: the
- * interval is widened by that part of it, as if each page were accessed once.
+ * A half whose pages were all looked at has no such error. But samples serve a little longer or
+ * shorter than an interval: see wsmon_regions_edge(). The confidence interval is widened by that
+ * part of the window, as if each page were accessed once.
  */
 #include "wsmon_pure.h"
 
@@ -183,7 +183,8 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 		c->hot = max(c->hot, doubt);
 }
 
-static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
+static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift,
+				u32 edge)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
@@ -238,7 +239,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS])
 {
-	struct wss_sums acc[WSMON_NR_WSS] = { };
+	struct wss_sums acc[WSMON_NR_CLASSES] = { }, *all = &acc[WSMON_CLASS_ALL];
 	unsigned int shift, bits, c;
 	u32 i;
 
@@ -262,13 +263,15 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			wss_add_fresh(&acc[c], fresh, c, shift);
 	}
 	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
-		wss_add_class(&wss[WSMON_CLASS_ALL], &acc[WSMON_CLASS_ALL], &wss[c], &acc[c]);
-		if (c != WSMON_CLASS_TEXT)
-			wss_add_class(&wss[WSMON_WSS_REST], &acc[WSMON_WSS_REST],
-				      &wss[c], &acc[c]);
-	}
-	for (c = 0; c < WSMON_NR_WSS; c++)
 		wss_finish(&wss[c], &acc[c], shift, rs->edge);
+		if (c != WSMON_CLASS_TEXT)
+			wss_add_class(&wss[WSMON_WSS_REST], all, &wss[c], &acc[c]);
+	}
+	wss_finish(&wss[WSMON_WSS_REST], all, shift, rs->edge);
+	/* all is the rest, and text */
+	wss[WSMON_CLASS_ALL].mapped = wss[WSMON_WSS_REST].mapped;
+	wss_add_class(&wss[WSMON_CLASS_ALL], all, &wss[WSMON_CLASS_TEXT], &acc[WSMON_CLASS_TEXT]);
+	wss_finish(&wss[WSMON_CLASS_ALL], all, shift, rs->edge);
 }
 
 /*
