@@ -104,8 +104,9 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 	       ((part + BIT(WSMON_SHIFT - PART_SHIFT - 1)) >> (WSMON_SHIFT - PART_SHIFT));
 }
 
-static void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
-			   unsigned int shift)
+/* Not inline: with KASAN the frame of its caller would be too large. */
+static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
+				    unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
 	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
@@ -183,8 +184,7 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 		c->hot = max(c->hot, doubt);
 }
 
-static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift,
-				u32 edge)
+static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
 {
 	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
