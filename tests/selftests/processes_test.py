@@ -94,7 +94,7 @@ def forked_workers():
         child = int(t.process.stdout.readline())
         try:
             w.must_put("attrs", "sample_us=100000 aggr_us=400000 update_us=400000 "
-                       "window_us=400000 max_regions=1000 cpu_permille=1000")
+                       "window_us=400000 max_regions=60 cpu_permille=1000")
             w.must_put("target", "%d %d\n" % (t.pid, child))
             time.sleep(3)
             pairs = []
@@ -105,7 +105,7 @@ def forked_workers():
             os.kill(child, signal.SIGKILL)
     apart = sum(abs(a - b) for a, b in pairs) / len(pairs)
     print("# MiB of one and the other: %s" % " ".join("%.1f/%.1f" % tuple(p) for p in pairs[:8]))
-    # each is wrong by a tenth or so: if both are in the same way they hardly differ
+    # with few regions each is wrong by a fifth or so: if both are in the same way they hardly differ
     assert apart > 0.2, apart
 
 
