@@ -356,7 +356,7 @@ MUTATIONS = [
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
     ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "cluster_share(c, hit + hweight64(c->seen))",
                                                 "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
-    ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age < 1000")]),
+    ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age * iv->aggr_ns < ns + BIT(30) * 100")]),
     ("clusters_between_mappings", None, UNIT, [(CLUSTER, "== end - start);", "<= end - start);")]),
     ("exact_halves_vary", None, UNIT, [
         ("module/pure/wsmon_wss.c", "if (r->exact[0] & r->exact[1] & BIT(k))", "if (0)")]),

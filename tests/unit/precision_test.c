@@ -137,6 +137,22 @@ static void once_is_chance(void)
 	CHECK(s.q.share < before + before / 8, "share %u, before %u", s.q.share, before);
 }
 
+/* A target begins with few draws: what was too few then is enough later. */
+static void forgets_its_youth(void)
+{
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 50, 1);
+	for (i = 0; i < 3; i++) {
+		sim_run(&s, narrow, 7);
+		CHECK(s.q.share < WSMON_ONE, "share %u", s.q.share);
+		sim_run(&s, hopeless, 2);
+	}
+	sim_run(&s, narrow, 40);
+	CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
+}
+
 static void reacts(void)
 {
 	u32 windows[] = { 1, 8 }, k;
@@ -266,6 +282,7 @@ void test_precision(void)
 	test_run("precision: shares settle", settles);
 	test_run("precision: changes of the target", reacts);
 	test_run("precision: too wide once", once_is_chance);
+	test_run("precision: a target's first intervals", forgets_its_youth);
 	test_run("precision: small sets", a_floor);
 	test_run("precision: any figures", anything_goes);
 	test_run("precision: intervals of a block hold", blocks_hold);
