@@ -454,6 +454,7 @@ void wsmon_session_forget(struct wsmon_session *ss, u32 first)
 		for (j = 0; j < t->regions.nr; j++) {
 			t->regions.r[j].known &= BIT(first) - 1;
 			t->regions.r[j].whole &= BIT(first) - 1;
+			t->regions.r[j].times = 0;
 		}
 	}
 }

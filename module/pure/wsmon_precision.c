@@ -11,9 +11,10 @@
  * split and merged at the end of an interval, and their samples serve a window first. A
  * share that was too small twice is remembered, so that it is not tried again and again.
  *
- * Half-widths vary by chance. What one estimate says leads to a change only if it is far
- * from what is wanted; else the mean of several does. So where accesses have no order, the
- * half-width is a little below what is wanted on average.
+ * Half-widths vary by chance, and often one region found something new, and splitting it is enough.
+ * So one that is much too wide leads to a quarter more regions, and only the next one, if it is,
+ * too, to as many as it says. Small changes follow from the mean of several. So where accesses have
+ * no order, the half-width is a little below what is wanted on average.
  */
 #include "wsmon_pure.h"
 
@@ -103,7 +104,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 			  u64 pages, u64 half)
 {
 	u32 ratio, change, need;
-	bool wide;
+	bool wide, again;
 	u64 wanted;
 
 	if (!a->precision) {
@@ -121,16 +122,20 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
-	q->few -= q->few / FORGET;
 	q->age = min(q->age + 1, YOUTH);
+	q->few -= q->few / (4 * FORGET);
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
+	again = wide && (q->wide || used < q->few);
+	q->wide = wide;
 	if (wide && used < q->few)
 		q->least = max(q->least, q->few);
-	if (wide && q->share < WSMON_ONE && q->age == YOUTH)
+	if (again && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	if (wide && precision_must_rise(q, ratio)) {
-		need = max(need, q->share + q->share / 4);
+		need = max(again ? need : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
+		/* the next estimate may say that it takes more */
+		q->raised &= again;
 		return;
 	}
 	if (q->wait)

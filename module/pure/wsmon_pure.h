@@ -144,6 +144,16 @@ struct wsmon_sample {
  */
 
 /**
+ * struct wsmon_history - what earlier draws showed of a window: see wsmon_history.c
+ * @mean:	by half, moving average of the accessed share (Q15); of a group perhaps above 1
+ * @var:	by half, moving average of the square of the deviation from @mean (Q15)
+ */
+struct wsmon_history {
+	u32 mean[2];
+	u32 var[2];
+};
+
+/**
  * struct wsmon_region - a cell, clipped to the mapped pages of its area
  * @start:	first mapped page
  * @end:	end of the last mapped page
@@ -159,12 +169,14 @@ struct wsmon_sample {
  * @checks:	checks in this interval
  * @out:	by window, accessed share of each half within it (Q15), for the estimate; of a
  *		group perhaps above 1: see wsmon_sample_weight()
+ * @past:	by window, what the draws before the present one showed
  * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of the square of the samples' difference (Q15)
  * @found:	moving average of the accessed share of clusters in an interval (Q15)
  * @within:	moving average of the variance within them (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
+ * @times:	how many draws @past is of, at most 8; of which nothing is known: 0
  * @debt:	by half: what reclaim does not know of the sample, enum wsmon_debt
  * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
  * @whole:	bit k: @out[k] was observed for the whole window
@@ -195,12 +207,14 @@ struct wsmon_region {
 	u32 hits;
 	u32 checks;
 	u32 out[WSMON_WINDOWS_MAX][2];
+	struct wsmon_history past[WSMON_WINDOWS_MAX];
 	u16 share[2];
 	u16 ref;
 	u16 disagree;
 	u16 found;
 	u16 within;
 	u16 draws;
+	u8 times;
 	u8 debt[2];
 	u8 known;
 	u8 whole;
@@ -302,7 +316,13 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now, u64 origin);
 
+/* wsmon_history.c: what earlier draws showed */
+void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
+void wsmon_history_split(struct wsmon_region *r, u32 half);
+void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r);
+
 /* wsmon_split.c: merging and splitting */
+#define WSMON_DRAWS_MAX		64U	/* draws are counted up to here: older ones fade */
 /* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
 

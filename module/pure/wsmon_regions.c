@@ -178,8 +178,6 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 	return samples;
 }
 
-/* Count at most this many draws: older ones fade */
-#define DRAWS_MAX	64
 /* The past has a weight of at most 7/8 in moving averages */
 #define AVERAGE_MAX	8
 
@@ -225,7 +223,7 @@ void wsmon_region_observe(struct wsmon_region *r, const u32 seen[2], bool fresh,
 	r->share[0] = moving_average(r->share[0], v[0], weight);
 	r->share[1] = moving_average(r->share[1], v[1], weight);
 	r->disagree = moving_average(r->disagree, differ, weight);
-	if (fresh && r->draws < DRAWS_MAX)
+	if (fresh && r->draws < WSMON_DRAWS_MAX)
 		r->draws++;
 
 	share = wsmon_region_share(r);

@@ -35,6 +35,7 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 	r->share[1] = share;
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		r->out[k][!half] = r->out[k][half];
+	wsmon_history_split(r, half);
 	r->doubtful[!half] = r->doubtful[half];
 	r->exact[0] = 0;
 	r->exact[1] = 0;
@@ -128,12 +129,14 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
 						   c->n[1] * c->out[k][1], n);
+		wsmon_history_merge(out, h, c);
 	}
 	out->disagree = regions_disagree(l, r);
 	out->found = (l->found + r->found) / 2;
 	out->within = (l->within + r->within) / 2;
 	out->ref = wsmon_region_share(out);
-	out->draws = min(l->draws, r->draws);
+	/* each half has had the draws of two halves */
+	out->draws = min_t(u32, 2 * min(l->draws, r->draws), WSMON_DRAWS_MAX);
 	out->since_ns = max(l->since_ns, r->since_ns);
 	/* 0 if one has none, or has armed samples, which are forgotten here */
 	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :

@@ -6,13 +6,16 @@
  *
  * Each half of a region is a stratum with one sample page, drawn uniformly. The
  * estimate, the sum of half size times "was it accessed", is unbiased (Cochran,
- * Sampling Techniques, 3rd ed. 1977, 5.3). One draw of a stratum says nothing about its
- * variance, but collapsing the two strata of a region does (5A.12): (n0^2 + n1^2) / 2 *
- * (x0 - x1)^2. For halves of equal size its expectation is the variance plus a term for
- * the difference of the halves' means, so it is never less than the variance. Where an
- * area ends within a region, the halves differ in size, and it may be less: if the
- * larger half varies and the smaller one does not. The form that is never less, (n0 x0
- * - n1 x1)^2, would make such a region uncertain even if all of it is accessed.
+ * Sampling Techniques, 3rd ed. 1977, 5.3). What one draw does not say, its variance, earlier
+ * draws of the same half do: the variance is the sum of n^2 v, with v from wsmon_history.c.
+ *
+ * They know nothing of a region that is new, or that has just changed. There, the two strata
+ * are collapsed (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
+ * expectation is the variance plus a term for the difference of the halves' means. Where that
+ * difference is old, n^2 times the squared deviations from the means is less. The sum of what
+ * is less, in each region, is what this window alone says of the variance. It is little, if a
+ * few regions matter most. But if it is six times what the past says, it counts instead: so
+ * what changes is uncertain at once.
  *
  * Regions whose samples always agreed add next to nothing to that, but are not certain. If m
  * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
@@ -48,7 +51,8 @@
  * struct wss_sums - sums over the regions of a class
  * @hit:	pages times share, in units of 2^-PART_SHIFT
  * @exact:	those of it that come from all pages of a half
- * @var:	variance, in units of (1 << shift) pages squared
+ * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
+ * @past:	variance by earlier draws; likewise
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
@@ -59,7 +63,8 @@
 struct wss_sums {
 	u64 hit;
 	u64 exact;
-	u64 var;
+	u64 now;
+	u64 past;
 	u64 cold;
 	u64 hot;
 	u64 unknown;
@@ -104,12 +109,53 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 	       ((part + BIT(WSMON_SHIFT - PART_SHIFT - 1)) >> (WSMON_SHIFT - PART_SHIFT));
 }
 
+/* What this window says counts if it is more than so many times what the past says */
+#define SURPRISE	6U
+
+/* Of a region with fewer draws, the past says nothing */
+#define TIMES_LEAST	3U
+
+/* Add the variance of a region; @n: sizes of its halves, scaled */
+static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
+			     const u64 n[2])
+{
+	const u32 *out = r->out[k], *mean = r->past[k].mean, *var = r->past[k].var;
+	u64 diff = max(out[0], out[1]) - min(out[0], out[1]);
+	u64 square = n[0] * n[0] + n[1] * n[1], now, near = 0, past = 0;
+	u32 h;
+
+	/* what comes from all pages does not vary, and is no second draw for the other half */
+	if (r->exact[0] & r->exact[1] & BIT(k))
+		return;
+	for (h = 0; h < 2; h++) {
+		if (r->exact[h] & BIT(k))
+			square = 2 * n[!h] * n[!h];
+	}
+	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
+	now = mul_u64_u64_shr(square / 2, diff * diff, 2 * WSMON_SHIFT);
+	if (r->times < TIMES_LEAST) {
+		c->now += now;
+		c->past += now;
+		return;
+	}
+	for (h = 0; h < 2; h++) {
+		u64 d = max(out[h], mean[h]) - min(out[h], mean[h]);
+
+		if (r->exact[h] & BIT(k))
+			continue;
+		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
+		past += mul_u64_u64_shr(n[h] * n[h], var[h], WSMON_SHIFT);
+	}
+	c->now += min(now, near);
+	c->past += past;
+}
+
 /* Not inline: with KASAN the frame of its caller would be too large. */
 static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 				    unsigned int shift)
 {
 	u64 n = wsmon_region_pages(r);
-	u64 n0 = wss_scale(r->n[0], shift), n1 = wss_scale(r->n[1], shift);
+	const u64 scaled[2] = { wss_scale(r->n[0], shift), wss_scale(r->n[1], shift) };
 	const u32 *out = r->out[k];
 	u32 diff = max(out[0], out[1]) - min(out[0], out[1]);
 	u64 hit, doubt;
@@ -136,20 +182,15 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	if (!r->n[1])
 		return;
 
-	/* what comes from all pages does not vary, and is no second draw for the other half */
-	if (r->exact[0] & r->exact[1] & BIT(k))
-		return;
-	if (r->exact[0] & BIT(k))
-		n0 = n1;
-	else if (r->exact[1] & BIT(k))
-		n1 = n0;
-	/* n0 + n1 <= 2^24 + 2, weights at most 2^8: the sum is at most 2^64 */
-	c->var += mul_u64_u64_shr((n0 * n0 + n1 * n1) / 2, (u64)diff * diff, 2 * WSMON_SHIFT);
-	if (diff > WSMON_DIFFER)
+	wss_add_variance(c, r, k, scaled);
+	if (diff > WSMON_DIFFER || r->exact[0] & r->exact[1] & BIT(k))
 		return;
 	/* its halves come from halves that differed, so they vary together */
 	if (r->guess & BIT(k)) {
-		c->var += (n0 + n1) * (n0 + n1) / 2;
+		u64 all = (scaled[0] + scaled[1]) * (scaled[0] + scaled[1]) / 2;
+
+		c->now += all;
+		c->past += all;
 		return;
 	}
 	/* a page that few members use is found less often */
@@ -176,7 +217,9 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 		c->stale += div64_u64(pages * m + n - 1, n);
 	if (n == pages)
 		return;
-	c->var += scaled * scaled / n * m / n * (n - m) / n;
+	scaled = scaled * scaled / n * m / n * (n - m) / n;
+	c->now += scaled;
+	c->past += scaled;
 	doubt = min(pages, pages * 3 / n);
 	if (!m)
 		c->cold = max(c->cold, doubt);
@@ -186,7 +229,8 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 
 static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
 {
-	u64 half = (wsmon_sqrt_up(c->var) << shift) * Z_NUM / Z_DEN +
+	u64 var = c->now / SURPRISE > c->past ? c->now : c->past;
+	u64 half = (wsmon_sqrt_up(var) << shift) * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
 	u64 doubt = (c->vague / 32 * VAGUE_DOUBT) >> PART_SHIFT;
 	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN + BIT(PART_SHIFT - 1);
@@ -216,7 +260,8 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	w->mapped += part->mapped;
 	to->hit += c->hit;
 	to->exact += c->exact;
-	to->var += c->var;
+	to->now += c->now;
+	to->past += c->past;
 	to->cold = max(to->cold, c->cold);
 	to->hot = max(to->hot, c->hot);
 	to->unknown += c->unknown;
@@ -243,9 +288,9 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	unsigned int shift, bits, c;
 	u32 i;
 
-	/* squares of scaled sizes must sum to less than 2^49 */
+	/* scaled sizes sum to 2^23, and a little more as they are rounded up */
 	bits = fls64(wsmon_space_pages(sp) + fresh_pages(fresh));
-	shift = bits > 24 ? bits - 24 : 0;
+	shift = bits > 23 ? bits - 23 : 0;
 
 	memset(wss, 0, sizeof(*wss) * WSMON_NR_WSS);
 	for (i = 0; i < rs->nr; i++) {

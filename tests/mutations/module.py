@@ -348,18 +348,30 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c",
          "		q->least = max(q->least, q->few);", "		q->least += 0;")]),
     ("too_few_by_one_estimate", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (wide && used < q->few)\n		q->least = max(q->least, q->few);\n", ""),
+        ("module/pure/wsmon_precision.c", "	if (again && q->share", "	if (wide && q->share"),
         ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
+    ("one_estimate_changes_much", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (wide && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
+        ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
     ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "cluster_share(c, hit + hweight64(c->seen))",
                                                 "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
     ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age * iv->aggr_ns < ns + BIT(30) * 100")]),
     ("clusters_between_mappings", None, UNIT, [(CLUSTER, "== end - start);", "<= end - start);")]),
+    ("halves_tell_the_variance", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "if (r->times < TIMES_LEAST)", "if (r->times < 100)")]),
+    ("deviations_of_few_are_small", None, UNIT, [
+        ("module/pure/wsmon_history.c", "n < TIMES_MAX ? n - 1 : n;", "n;")]),
+    ("merging_forgets_draws", None, UNIT, [
+        ("module/pure/wsmon_split.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
+    ("merged_halves_agree", None, UNIT, [
+        ("module/pure/wsmon_history.c", "		if (r->n[1])\n			to->var", "		if (!r->n[1])\n			to->var")]),
+    ("change_is_no_surprise", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "c->now / SURPRISE > c->past ?", "false ?")]),
     ("exact_halves_vary", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "if (r->exact[0] & r->exact[1] & BIT(k))", "if (0)")]),
+        ("module/pure/wsmon_wss.c", "	if (r->exact[0] & r->exact[1] & BIT(k))\n		return;", "")]),
     ("parts_are_certain", None, UNIT, [
         ("module/pure/wsmon_wss.c", "doubt * (WSMON_ONE - share) / WSMON_ONE", "share ? 0 : doubt")]),
     ("edges_are_sharp", None, UNIT, [

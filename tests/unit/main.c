@@ -88,6 +88,7 @@ int main(void)
 	test_wss();
 	test_reach();
 	test_cluster();
+	test_history();
 	test_peaks();
 	test_pace();
 	test_precision();

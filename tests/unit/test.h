@@ -35,6 +35,7 @@ void test_fresh(void);
 void test_wss(void);
 void test_reach(void);
 void test_cluster(void);
+void test_history(void);
 void test_peaks(void);
 void test_pace(void);
 void test_precision(void);

@@ -112,5 +112,10 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		r->whole = 1;
 		r->guess = 0;
 		wsmon_region_observe(r, x, true, w->now);
+		r->dropped = 1;
 	}
+	/* a window that any sample has served */
+	wsmon_regions_note(&w->rs, &(struct wsmon_interval){ .now = w->now, .nr_windows = 1 });
+	for (i = 0; i < w->rs.nr; i++)
+		w->rs.r[i].dropped = 0;
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_history.c - what the earlier draws of a region showed: mean and variance of each half
+ *
+ * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ *
+ * Two draws, one in each half, say little of the variance of one region, and too much where the
+ * halves differ. Earlier draws of the same half do better: positions are drawn anew, so the squares
+ * of their deviations from the mean have the variance as their expectation. If what is accessed
+ * changes, deviations grow. Moving averages, so what is long ago fades.
+ */
+#include "wsmon_pure.h"
+
+/* Averages have the weights of so many draws */
+#define TIMES_MAX	8U
+/* A region that was split or merged learns anew, quickly */
+#define TIMES_CHANGED	3U
+
+/* No variance is larger than a quarter of the square of the range: weights are up to 2^8 */
+#define VAR_MAX		((u64)WSMON_WEIGHT_MAX * WSMON_WEIGHT_MAX * WSMON_ONE / 4)
+
+/* The @n-th value of a half is @x. */
+static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
+{
+	u32 mean = p->mean[h], of = n < TIMES_MAX ? n - 1 : n;
+	u64 d = x > mean ? x - mean : mean - x;
+
+	if (n == 1) {
+		p->mean[h] = x;
+		p->var[h] = 0;
+		return;
+	}
+	/* at most 2^46 */
+	d = d * d >> WSMON_SHIFT;
+	/*
+	 * The mean varies, too: of n - 1 values by 1 / (n - 1) of their variance, with weights that
+	 * fade as (1 - 1/n)^i by 1 / (2n - 1)
+	 */
+	d -= div64_u64(d, n < TIMES_MAX ? n : 2 * TIMES_MAX);
+	/* the first value had no deviation */
+	p->var[h] = min(div64_u64((u64)p->var[h] * (of - 1) + d, of), VAR_MAX);
+	p->mean[h] = ((u64)mean * (n - 1) + x) / n;
+}
+
+/**
+ * wsmon_regions_note - add the draws that have served to what is known of earlier ones
+ * @rs:	the regions, their @out final, those dropped that served
+ * @iv:	the interval that ends
+ */
+void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv)
+{
+	u32 i, h, k;
+
+	for (i = 0; i < rs->nr; i++) {
+		struct wsmon_region *r = &rs->r[i];
+
+		if (!r->dropped || r->stale || !r->n[1])
+			continue;
+		/* memory that flipped, or that is not what it was, has no past */
+		if (r->draws <= 1)
+			r->times = 0;
+		r->times = min(r->times + 1U, TIMES_MAX);
+		for (k = 0; k < iv->nr_windows; k++) {
+			/* samples that were dropped early have not served them all */
+			if (!wsmon_region_answers(r, iv, k))
+				continue;
+			for (h = 0; h < 2; h++)
+				history_note(&r->past[k], h, r->out[k][h], r->times);
+		}
+	}
+}
+
+/**
+ * wsmon_history_split - let a region have the past of one of its halves in both
+ * @r:		the region
+ * @half:	the half
+ */
+void wsmon_history_split(struct wsmon_region *r, u32 half)
+{
+	u32 k;
+
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++) {
+		r->past[k].mean[!half] = r->past[k].mean[half];
+		r->past[k].var[!half] = r->past[k].var[half];
+	}
+	r->times = min_t(u32, r->times, TIMES_CHANGED);
+}
+
+/**
+ * wsmon_history_merge - let a half have the past of a whole region
+ * @out:	the merged region; it has not more @times than the other half's
+ * @half:	its half
+ * @r:		the region: that within its halves, and what their means differ
+ */
+void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r)
+{
+	u64 n = wsmon_region_pages(r);
+	u32 k;
+
+	out->times = min_t(u32, min(out->times, r->times), TIMES_CHANGED);
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++) {
+		const struct wsmon_history *p = &r->past[k];
+		struct wsmon_history *to = &out->past[k];
+		u64 d = max(p->mean[0], p->mean[1]) - min(p->mean[0], p->mean[1]);
+
+		to->mean[half] = div64_u64(r->n[0] * p->mean[0] + r->n[1] * p->mean[1], n);
+		to->var[half] = div64_u64(r->n[0] * p->var[0] + r->n[1] * p->var[1], n);
+		if (r->n[1])
+			to->var[half] += (d * d >> WSMON_SHIFT) / 4;
+	}
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * history_test.c - what earlier draws say of the variance
+ */
+#include <math.h>
+
+#include "world.h"
+
+static struct wsmon_interval served = { .now = 2, .nr_windows = 1 };
+
+static struct wsmon_region fresh_region(void)
+{
+	return (struct wsmon_region){ .end = 64, .n = { 32, 32 }, .dropped = 1, .draws = 1 };
+}
+
+/* One more draw, which found shares of the halves */
+static void draw(struct wsmon_region *r, u32 x0, u32 x1)
+{
+	struct wsmon_regions rs = { .r = r, .nr = 1 };
+
+	r->out[0][0] = x0;
+	r->out[0][1] = x1;
+	wsmon_regions_note(&rs, &served);
+	r->draws++;
+}
+
+static u32 page(u32 permille)
+{
+	return test_below(1000) < permille ? WSMON_ONE : 0;
+}
+
+/* The mean of the variances is p (1 - p), however few draws there were, and of halves that differ. */
+static void unbiased(void)
+{
+	static const u32 permille[2] = { 250, 900 };
+	static const u32 draws[] = { 2, 3, 5, 8, 40 };
+	const u32 runs = 40000;
+	u32 i, j, h, n;
+
+	for (j = 0; j < ARRAY_SIZE(draws); j++) {
+		double mean[2] = { 0, 0 }, var[2] = { 0, 0 };
+
+		for (i = 0; i < runs; i++) {
+			struct wsmon_region r = fresh_region();
+
+			for (n = 0; n < draws[j]; n++)
+				draw(&r, page(permille[0]), page(permille[1]));
+			CHECK(r.times == (draws[j] < 8 ? draws[j] : 8), "%u draws", r.times);
+			for (h = 0; h < 2; h++) {
+				mean[h] += r.past[0].mean[h] / (double)WSMON_ONE / runs;
+				var[h] += r.past[0].var[h] / (double)WSMON_ONE / runs;
+			}
+		}
+		for (h = 0; h < 2; h++) {
+			double p = permille[h] / 1000.;
+
+			CHECK(fabs(mean[h] - p) < .01, "%u draws: mean %f", draws[j], mean[h]);
+			/* after 8 draws, the mean is of 7 values, and deviates more than later */
+			CHECK(var[h] > .98 * p * (1 - p) && var[h] < 1.03 * p * (1 - p),
+			      "%u draws: variance %f of %f", draws[j], var[h], p * (1 - p));
+		}
+	}
+}
+
+/* What has no past: a first draw, what flipped, what was not looked at, what did not serve */
+static void begins(void)
+{
+	struct wsmon_interval early = { .now = 2, .nr_windows = 1, .window_ns = { 2 } };
+	struct wsmon_region r = fresh_region();
+	struct wsmon_regions rs = { .r = &r, .nr = 1 };
+
+	draw(&r, WSMON_ONE, 0);
+	CHECK(r.times == 1 && r.past[0].mean[0] == WSMON_ONE && !r.past[0].var[0], "a first draw");
+	draw(&r, 0, 0);
+	CHECK(r.times == 2 && r.past[0].mean[0] == WSMON_ONE / 2 &&
+	      r.past[0].var[0] == WSMON_ONE / 2 && !r.past[0].var[1], "a second one");
+	r.draws = 1;
+	draw(&r, WSMON_ONE, WSMON_ONE);
+	CHECK(r.times == 1 && r.past[0].mean[1] == WSMON_ONE && !r.past[0].var[0], "it flipped");
+	r.out[0][0] = 0;
+	r.stale = 1;
+	wsmon_regions_note(&rs, &served);
+	r.stale = 0;
+	r.dropped = 0;
+	wsmon_regions_note(&rs, &served);
+	CHECK(r.times == 1, "not looked at");
+	r.dropped = 1;
+	r.armed_ns = 1;
+	wsmon_regions_note(&rs, &early);
+	CHECK(r.times == 2 && r.past[0].mean[0] == WSMON_ONE, "it served half of a window");
+}
+
+/* The largest weights of groups, which are never seen by a mean: no overflow */
+static void heavy(void)
+{
+	struct wsmon_region r = fresh_region();
+
+	draw(&r, WSMON_WEIGHT_MAX * WSMON_ONE, 0);
+	draw(&r, 0, 0);
+	CHECK(r.past[0].var[0] == 1U << 29, "variance %u", r.past[0].var[0]);
+	draw(&r, 0, WSMON_WEIGHT_MAX * WSMON_ONE);
+	CHECK(r.past[0].var[0] < 1U << 29 && r.past[0].var[0] > 1U << 28 &&
+	      r.past[0].var[1] > 1U << 28 && r.past[0].var[1] <= 1U << 29,
+	      "variances %u and %u", r.past[0].var[0], r.past[0].var[1]);
+}
+
+static void split_and_merge(void)
+{
+	struct wsmon_region r = fresh_region(), out = { .times = 8 };
+	u32 k = WSMON_WINDOWS_MAX - 1;
+
+	r.n[1] = 96;
+	r.times = 8;
+	r.past[k] = (struct wsmon_history){
+		.mean = { 0, WSMON_ONE }, .var = { 0, WSMON_ONE / 8 }
+	};
+	wsmon_history_merge(&out, 1, &r);
+	CHECK(out.times == 3, "%u draws", out.times);
+	CHECK(out.past[k].mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past[k].mean[1]);
+	/* 3/4 of 1/8 within, and a quarter of 1 between */
+	CHECK(out.past[k].var[1] == WSMON_ONE * 3 / 32 + WSMON_ONE / 4, "variance %u", out.past[k].var[1]);
+	wsmon_history_split(&r, 1);
+	CHECK(r.times == 3 && r.past[k].mean[0] == WSMON_ONE && r.past[k].var[0] == WSMON_ONE / 8,
+	      "a half has %u draws, mean %u", r.times, r.past[k].mean[0]);
+}
+
+#define BASE	0x7f1234567ULL
+#define TEXT	0x555500000ULL
+
+struct use {
+	u64 seed;
+	u32 stride;	/* of anonymous memory; 0: blocks of 64 pages */
+};
+
+static bool is_used(const struct use *u, u64 vpn)
+{
+	if (vpn < BASE)
+		return test_hash(vpn ^ u->seed << 40) % 4 == 0;
+	vpn -= BASE + u->seed;
+	return u->stride ? vpn % u->stride == 0 : vpn / 64 % 2 == 0;
+}
+
+static void look(const struct use *u, struct wsmon_region *r, u16 epoch, u64 now)
+{
+	u32 h, i;
+
+	r->last = 1;
+	r->dropped = 1;
+	for (h = 0; h < 2 && r->n[h]; h++) {
+		struct wsmon_cluster *c = &r->c[h];
+		u64 pages = 0;
+
+		r->checks++;
+		if (is_used(u, r->s[h].vpn))
+			r->s[h].seen_ns = now;
+		for (i = 0; i < c->nr; i++)
+			if (c->first + i != r->s[h].vpn && is_used(u, c->first + i))
+				pages |= 1ULL << i;
+		c->seen = pages;
+		wsmon_cluster_note(c, pages, epoch);
+	}
+}
+
+/*
+ * Clusters make most of the memory certain, and what remains is of a few regions of single pages:
+ * there, one window's samples say nothing. Where halves differ, they say too much.
+ */
+static void few_matter(void)
+{
+	static const struct { u32 stride; double max_half; } cases[] = { { 64, 2 }, { 2, .1 }, { 0, 2.2 } };
+	const struct wsmon_attrs a = { .aggr_us = 1, .windows_us = { 1 }, .nr_windows = 1 };
+	u32 i, j, step, seed;
+
+	for (j = 0; j < ARRAY_SIZE(cases); j++) {
+		double half = 0, covered = 0, n = 0;
+
+		for (seed = 1; seed <= 16; seed++) {
+			struct wsmon_interval iv = {
+				.aggr_ns = 1000, .window_ns = { 1000 }, .nr_windows = 1,
+			};
+			struct use u = { seed, cases[j].stride };
+			struct wsmon_wss wss[WSMON_NR_WSS];
+			u64 truth = 0, vpn;
+			struct world w;
+
+			world_init(&w, 2000);
+			world_map(&w, TEXT, TEXT + 32, WSMON_CLASS_TEXT);
+			world_map(&w, BASE, BASE + (1 << 17), WSMON_CLASS_ANON);
+			for (vpn = TEXT; vpn < TEXT + 32; vpn++)
+				truth += is_used(&u, vpn);
+			for (vpn = BASE; vpn < BASE + (1 << 17); vpn++)
+				truth += is_used(&u, vpn);
+			wsmon_space_group(&w.sp, 1000);
+			wsmon_regions_fit(&w.rs, &w.sp, 1, 0);
+			for (step = 1; step <= 60; step++) {
+				wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
+				wsmon_regions_draw(&w.rs, &w.sp, &a, seed, step);
+				iv.begin_ns = step * 1000;
+				iv.now = iv.begin_ns + 1000;
+				iv.epoch = step;
+				iv.active = step;
+				for (i = 0; i < w.rs.nr; i++) {
+					w.rs.r[i].armed_ns = iv.begin_ns;
+					look(&u, &w.rs.r[i], step, iv.now);
+				}
+				wsmon_regions_learn(&w.rs, &iv, false);
+				wsmon_regions_note(&w.rs, &iv);
+				wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+				wsmon_regions_rest(&w.rs);
+				if (step <= 30)
+					continue;
+				n++;
+				covered += wss->low <= truth && truth <= wss->high;
+				half += (wss->high - wss->low) / 2. / truth;
+			}
+			world_free(&w);
+		}
+		printf("# stride %u: %.1f %% of %.0f covered, half-width %.2f %%\n", cases[j].stride,
+		       covered * 100 / n, n, half * 100 / n);
+		CHECK(covered > .93 * n, "stride %u: %.0f of %.0f", cases[j].stride, covered, n);
+		CHECK(half * 100 / n < cases[j].max_half, "stride %u: %f %%", cases[j].stride,
+		      half * 100 / n);
+	}
+}
+
+void test_history(void)
+{
+	test_run("history: the variance of each half", unbiased);
+	test_run("history: what has none", begins);
+	test_run("history: the largest weights", heavy);
+	test_run("history: splits and merges", split_and_merge);
+	test_run("history: where few regions matter", few_matter);
+}
