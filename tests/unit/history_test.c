@@ -29,7 +29,7 @@ static u32 page(u32 permille)
 	return test_below(1000) < permille ? WSMON_ONE : 0;
 }
 
-/* The mean of the variances is p (1 - p), however few draws there were, and of halves that differ. */
+/* The mean of the variances is p (1 - p), however few draws there were. */
 static void unbiased(void)
 {
 	static const u32 permille[2] = { 250, 900 };
@@ -118,7 +118,8 @@ static void split_and_merge(void)
 	CHECK(out.times == 3, "%u draws", out.times);
 	CHECK(out.past[k].mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past[k].mean[1]);
 	/* 3/4 of 1/8 within, and a quarter of 1 between */
-	CHECK(out.past[k].var[1] == WSMON_ONE * 3 / 32 + WSMON_ONE / 4, "variance %u", out.past[k].var[1]);
+	CHECK(out.past[k].var[1] == WSMON_ONE * 3 / 32 + WSMON_ONE / 4, "variance %u",
+	      out.past[k].var[1]);
 	wsmon_history_split(&r, 1);
 	CHECK(r.times == 3 && r.past[k].mean[0] == WSMON_ONE && r.past[k].var[0] == WSMON_ONE / 8,
 	      "a half has %u draws, mean %u", r.times, r.past[k].mean[0]);
@@ -167,7 +168,9 @@ static void look(const struct use *u, struct wsmon_region *r, u16 epoch, u64 now
  */
 static void few_matter(void)
 {
-	static const struct { u32 stride; double max_half; } cases[] = { { 64, 2 }, { 2, .1 }, { 0, 2.2 } };
+	static const struct { u32 stride; double max_half; } cases[] = {
+		{ 64, 2 }, { 2, .1 }, { 0, 2.2 }
+	};
 	const struct wsmon_attrs a = { .aggr_us = 1, .windows_us = { 1 }, .nr_windows = 1 };
 	u32 i, j, step, seed;
 
@@ -215,8 +218,8 @@ static void few_matter(void)
 			}
 			world_free(&w);
 		}
-		printf("# stride %u: %.1f %% of %.0f covered, half-width %.2f %%\n", cases[j].stride,
-		       covered * 100 / n, n, half * 100 / n);
+		printf("# stride %u: %.1f %% of %.0f covered, half-width %.2f %%\n",
+		       cases[j].stride, covered * 100 / n, n, half * 100 / n);
 		CHECK(covered > .93 * n, "stride %u: %.0f of %.0f", cases[j].stride, covered, n);
 		CHECK(half * 100 / n < cases[j].max_half, "stride %u: %f %%", cases[j].stride,
 		      half * 100 / n);
