@@ -223,7 +223,7 @@ static u32 cluster_share(const struct wsmon_cluster *c, u32 pages)
 /**
  * wsmon_cluster_share - what a sample page and its cluster say of a half
  * @r:		the region
- * @h:		the half
+ * @h:		the half, which has a cluster
  * @hit:	the page was accessed in the window
  * @iv:		the interval
  * @ns:		the window
@@ -236,8 +236,6 @@ u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,
 {
 	const struct wsmon_cluster *c = &r->c[h];
 
-	if (!c->nr)
-		return hit ? WSMON_ONE : 0;
 	return cluster_share(c, hit + cluster_count(c, iv, ns, all));
 }
 

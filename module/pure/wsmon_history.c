@@ -17,29 +17,28 @@
 #define TIMES_CHANGED	3U
 
 /* No variance is larger than a quarter of the square of the range: weights are up to 2^8 */
-#define VAR_MAX		((u64)WSMON_WEIGHT_MAX * WSMON_WEIGHT_MAX * WSMON_ONE / 4)
+#define VAR_MAX		(((u64)WSMON_WEIGHT_MAX * WSMON_WEIGHT_MAX << 2 * WSMON_SHIFT) / 4)
 
-/* The @n-th value of a half is @x. */
+/*
+ * The @n-th value of a half is @x. The mean deviates, too: that of n - 1 values by 1 / (n - 1) of
+ * their variance, with weights that fade as (1 - 1/n)^i by 1 / (2n - 1).
+ */
 static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
 {
-	u32 mean = p->mean[h], of = n < TIMES_MAX ? n - 1 : n;
-	u64 d = x > mean ? x - mean : mean - x;
+	u64 mean = p->mean[h], var = p->var[h], d = x > mean ? x - mean : mean - x;
 
-	if (n == 1) {
-		p->mean[h] = x;
-		p->var[h] = 0;
-		return;
-	}
 	/* at most 2^46 */
-	d = d * d >> WSMON_SHIFT;
-	/*
-	 * The mean varies, too: of n - 1 values by 1 / (n - 1) of their variance, with weights that
-	 * fade as (1 - 1/n)^i by 1 / (2n - 1)
-	 */
-	d -= div64_u64(d, n < TIMES_MAX ? n : 2 * TIMES_MAX);
-	/* the first value had no deviation */
-	p->var[h] = min(div64_u64((u64)p->var[h] * (of - 1) + d, of), VAR_MAX);
-	p->mean[h] = ((u64)mean * (n - 1) + x) / n;
+	d *= d;
+	if (n == TIMES_MAX) {
+		var = (var * (TIMES_MAX - 1) + d - d / (2 * TIMES_MAX)) / TIMES_MAX;
+		mean = (mean * (TIMES_MAX - 1) + x) / TIMES_MAX;
+	} else {
+		/* the first value has no deviation */
+		var = n == 1 ? 0 : div64_u64(var * (n - 2) + d - div64_u64(d, n), n - 1);
+		mean = div64_u64(mean * (n - 1) + x, n);
+	}
+	p->var[h] = min(var, VAR_MAX);
+	p->mean[h] = mean;
 }
 
 /**
@@ -106,6 +105,6 @@ void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_
 		to->mean[half] = div64_u64(r->n[0] * p->mean[0] + r->n[1] * p->mean[1], n);
 		to->var[half] = div64_u64(r->n[0] * p->var[0] + r->n[1] * p->var[1], n);
 		if (r->n[1])
-			to->var[half] += (d * d >> WSMON_SHIFT) / 4;
+			to->var[half] += d * d / 4;
 	}
 }

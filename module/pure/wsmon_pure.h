@@ -146,11 +146,11 @@ struct wsmon_sample {
 /**
  * struct wsmon_history - what earlier draws showed of a window: see wsmon_history.c
  * @mean:	by half, moving average of the accessed share (Q15); of a group perhaps above 1
- * @var:	by half, moving average of the square of the deviation from @mean (Q15)
+ * @var:	by half, moving average of the square of the deviation from @mean (Q30)
  */
 struct wsmon_history {
 	u32 mean[2];
-	u32 var[2];
+	u64 var[2];
 };
 
 /**
@@ -306,10 +306,9 @@ static inline u64 wsmon_region_pages(const struct wsmon_region *r)
 
 static inline u32 wsmon_region_share(const struct wsmon_region *r)
 {
-	u64 n = wsmon_region_pages(r);
-
-	/* n < 2^45 and shares are Q15: no overflow */
-	return div64_u64(r->n[0] * r->share[0] + r->n[1] * r->share[1], n);
+	/* mostly, and a division takes long; else of less than 2^45 pages, so without overflow */
+	return r->share[0] == r->share[1] ? r->share[0] :
+	       div64_u64(r->n[0] * r->share[0] + r->n[1] * r->share[1], wsmon_region_pages(r));
 }
 
 /* wsmon_fit.c: regions follow the mappings */

@@ -183,7 +183,10 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 
 static u16 moving_average(u16 old, u16 new, unsigned int weight)
 {
-	return old + ((int)new - (int)old) / (int)weight;
+	int d = (int)new - (int)old;
+
+	/* mostly; a division by what is not constant takes long */
+	return old + (weight == AVERAGE_MAX ? d / AVERAGE_MAX : d / (int)weight);
 }
 
 /**
@@ -369,7 +372,8 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 			bool hit = r->n[h] && (all ? at :
 					       sample_seen_within(iv, at, iv->window_ns[k]));
 
-			r->out[k][h] = wsmon_cluster_share(r, h, hit, iv, iv->window_ns[k], all);
+			r->out[k][h] = !r->c[h].nr ? hit * WSMON_ONE :
+				       wsmon_cluster_share(r, h, hit, iv, iv->window_ns[k], all);
 			r->exact[h] &= ~BIT(k);
 			if (max_t(u32, r->c[h].nr, 1) == r->n[h] && r->weight <= 1)
 				r->exact[h] |= BIT(k);

@@ -42,6 +42,8 @@ u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
 	const struct wsmon_extent *ext = sp->ext + a->first;
 	u32 lo = 0, hi = a->nr;
 
+	if (hi == 1)
+		return vpn <= ext->start ? 0 : min(vpn, ext->end) - ext->start;
 	/* find the first extent that ends after vpn */
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;

@@ -119,11 +119,14 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 			     const u64 n[2])
 {
-	const u32 *out = r->out[k], *mean = r->past[k].mean, *var = r->past[k].var;
+	const u32 *out = r->out[k], *mean = r->past[k].mean;
+	const u64 *var = r->past[k].var;
 	u64 diff = max(out[0], out[1]) - min(out[0], out[1]);
 	u64 square = n[0] * n[0] + n[1] * n[1], now, near = 0, past = 0;
 	u32 h;
 
+	if (!(diff | var[0] | var[1]))
+		return;
 	/* what comes from all pages does not vary, and is no second draw for the other half */
 	if (r->exact[0] & r->exact[1] & BIT(k))
 		return;
@@ -144,7 +147,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 		if (r->exact[h] & BIT(k))
 			continue;
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
-		past += mul_u64_u64_shr(n[h] * n[h], var[h], WSMON_SHIFT);
+		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
 	}
 	c->now += min(now, near);
 	c->past += past;
@@ -160,6 +163,7 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	u32 diff = max(out[0], out[1]) - min(out[0], out[1]);
 	u64 hit, doubt;
 	u32 share, h;
+	u8 special;
 
 	if (!(r->known & BIT(k))) {
 		c->unknown += n;
@@ -168,7 +172,8 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	hit = wss_accessed(r->n, out[0], out[1]);
 	c->hit += hit;
 	hit >>= PART_SHIFT;
-	for (h = 0; h < 2; h++) {
+	special = r->doubtful[0] | r->doubtful[1] | r->exact[0] | r->exact[1];
+	for (h = 0; h < 2 && special & BIT(k); h++) {
 		if (r->doubtful[h] & BIT(k))
 			c->vague += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
 		if (r->exact[h] & BIT(k))

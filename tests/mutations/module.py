@@ -338,7 +338,7 @@ MUTATIONS = [
         ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate && !p->reclaims;", "return a->precision && !p->reclaims;")]),
     ("precision_reacts_late", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait;")]),
+         "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait && ratio;")]),
     ("buddies_take_turns_apart", None, UNIT, [
         ("module/pure/wsmon_regions.c", "	if (wsmon_regions_buddies(rs, i))\n		end", "	if (0)\n		end")]),
     ("who_ended_uses_regions", "newest", SELF + "pace_test.py", [
@@ -363,7 +363,7 @@ MUTATIONS = [
     ("halves_tell_the_variance", None, UNIT, [
         ("module/pure/wsmon_wss.c", "if (r->times < TIMES_LEAST)", "if (r->times < 100)")]),
     ("deviations_of_few_are_small", None, UNIT, [
-        ("module/pure/wsmon_history.c", "n < TIMES_MAX ? n - 1 : n;", "n;")]),
+        ("module/pure/wsmon_history.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [
         ("module/pure/wsmon_split.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
     ("merged_halves_agree", None, UNIT, [

@@ -104,8 +104,8 @@ static void unbiased(void)
 				if (c->first + j != r.s[h].vpn && used(c->first + j))
 					wsmon_cluster_note(c, 1ULL << j, 1);
 			got[0] += r.n[h] * (double)hit;
-			got[1] += r.n[h] * (double)wsmon_cluster_share(&r, h, hit, &iv, SECOND,
-								       false) / WSMON_ONE;
+			got[1] += r.n[h] * (double)(!c->nr ? hit * WSMON_ONE :
+				wsmon_cluster_share(&r, h, hit, &iv, SECOND, false)) / WSMON_ONE;
 		}
 		for (j = 0; j < 2; j++) {
 			sum[j] += got[j] / runs;

@@ -6,6 +6,9 @@
 
 #include "world.h"
 
+/* Variances are Q30 */
+#define ONE	((u64)1 << 2 * WSMON_SHIFT)
+
 static struct wsmon_interval served = { .now = 2, .nr_windows = 1 };
 
 static struct wsmon_region fresh_region(void)
@@ -48,7 +51,7 @@ static void unbiased(void)
 			CHECK(r.times == (draws[j] < 8 ? draws[j] : 8), "%u draws", r.times);
 			for (h = 0; h < 2; h++) {
 				mean[h] += r.past[0].mean[h] / (double)WSMON_ONE / runs;
-				var[h] += r.past[0].var[h] / (double)WSMON_ONE / runs;
+				var[h] += r.past[0].var[h] / (double)ONE / runs;
 			}
 		}
 		for (h = 0; h < 2; h++) {
@@ -73,7 +76,7 @@ static void begins(void)
 	CHECK(r.times == 1 && r.past[0].mean[0] == WSMON_ONE && !r.past[0].var[0], "a first draw");
 	draw(&r, 0, 0);
 	CHECK(r.times == 2 && r.past[0].mean[0] == WSMON_ONE / 2 &&
-	      r.past[0].var[0] == WSMON_ONE / 2 && !r.past[0].var[1], "a second one");
+	      r.past[0].var[0] == ONE / 2 && !r.past[0].var[1], "a second one");
 	r.draws = 1;
 	draw(&r, WSMON_ONE, WSMON_ONE);
 	CHECK(r.times == 1 && r.past[0].mean[1] == WSMON_ONE && !r.past[0].var[0], "it flipped");
@@ -97,11 +100,11 @@ static void heavy(void)
 
 	draw(&r, WSMON_WEIGHT_MAX * WSMON_ONE, 0);
 	draw(&r, 0, 0);
-	CHECK(r.past[0].var[0] == 1U << 29, "variance %u", r.past[0].var[0]);
+	CHECK(r.past[0].var[0] == ONE << 14, "variance %llu", (long long)r.past[0].var[0]);
 	draw(&r, 0, WSMON_WEIGHT_MAX * WSMON_ONE);
-	CHECK(r.past[0].var[0] < 1U << 29 && r.past[0].var[0] > 1U << 28 &&
-	      r.past[0].var[1] > 1U << 28 && r.past[0].var[1] <= 1U << 29,
-	      "variances %u and %u", r.past[0].var[0], r.past[0].var[1]);
+	CHECK(r.past[0].var[0] < ONE << 14 && r.past[0].var[0] > ONE << 13 &&
+	      r.past[0].var[1] > ONE << 13 && r.past[0].var[1] <= ONE << 14,
+	      "variances %llu and %llu", (long long)r.past[0].var[0], (long long)r.past[0].var[1]);
 }
 
 static void split_and_merge(void)
@@ -112,16 +115,16 @@ static void split_and_merge(void)
 	r.n[1] = 96;
 	r.times = 8;
 	r.past[k] = (struct wsmon_history){
-		.mean = { 0, WSMON_ONE }, .var = { 0, WSMON_ONE / 8 }
+		.mean = { 0, WSMON_ONE }, .var = { 0, ONE / 8 }
 	};
 	wsmon_history_merge(&out, 1, &r);
 	CHECK(out.times == 3, "%u draws", out.times);
 	CHECK(out.past[k].mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past[k].mean[1]);
 	/* 3/4 of 1/8 within, and a quarter of 1 between */
-	CHECK(out.past[k].var[1] == WSMON_ONE * 3 / 32 + WSMON_ONE / 4, "variance %u",
-	      out.past[k].var[1]);
+	CHECK(out.past[k].var[1] == ONE * 3 / 32 + ONE / 4, "variance %llu",
+	      (long long)out.past[k].var[1]);
 	wsmon_history_split(&r, 1);
-	CHECK(r.times == 3 && r.past[k].mean[0] == WSMON_ONE && r.past[k].var[0] == WSMON_ONE / 8,
+	CHECK(r.times == 3 && r.past[k].mean[0] == WSMON_ONE && r.past[k].var[0] == ONE / 8,
 	      "a half has %u draws, mean %u", r.times, r.past[k].mean[0]);
 }
 
@@ -169,7 +172,7 @@ static void look(const struct use *u, struct wsmon_region *r, u16 epoch, u64 now
 static void few_matter(void)
 {
 	static const struct { u32 stride; double max_half; } cases[] = {
-		{ 64, 2 }, { 2, .1 }, { 0, 2.2 }
+		{ 64, 2 }, { 2, .15 }, { 0, 2.2 }
 	};
 	const struct wsmon_attrs a = { .aggr_us = 1, .windows_us = { 1 }, .nr_windows = 1 };
 	u32 i, j, step, seed;
@@ -226,11 +229,42 @@ static void few_matter(void)
 	}
 }
 
+/* What was cold for long is used at random now: the interval is as wide as that takes, at once. */
+static void a_surprise(void)
+{
+	struct wsmon_wss wss[WSMON_NR_WSS];
+	struct world w;
+	double half;
+	u32 i, h;
+
+	world_init(&w, 1024);
+	world_map(&w, 0, 1 << 20, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	CHECK(w.rs.nr == 1024, "%u regions", w.rs.nr);
+	for (i = 0; i < w.rs.nr; i++) {
+		struct wsmon_region *r = &w.rs.r[i];
+
+		r->known = 1;
+		r->whole = 1;
+		r->draws = 64;
+		r->times = 8;
+		for (h = 0; h < 2; h++)
+			r->out[0][h] = page(500);
+	}
+	wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+	/* of 2048 halves of 512 pages; the smaller of two guesses, so less */
+	half = 1.96 * sqrt(2048 * 512. * 512 / 4);
+	CHECK(wss->high - wss->pages > .8 * half, "%llu of %.0f",
+	      (long long)(wss->high - wss->pages), half);
+	world_free(&w);
+}
+
 void test_history(void)
 {
 	test_run("history: the variance of each half", unbiased);
 	test_run("history: what has none", begins);
 	test_run("history: the largest weights", heavy);
 	test_run("history: splits and merges", split_and_merge);
+	test_run("history: a surprise", a_surprise);
 	test_run("history: where few regions matter", few_matter);
 }
