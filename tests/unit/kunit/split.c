@@ -35,10 +35,22 @@ static const struct evidence evidences[] = {
 
 KUNIT_ARRAY_PARAM_DESC(evidence, evidences, what);
 
+/* A region is too large for the stack. */
+static struct wsmon_region *region_new(struct kunit *test, u64 n0, u64 n1)
+{
+	struct wsmon_region *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	r->n[0] = n0;
+	r->n[1] = n1;
+	r->end = n0 + n1;
+	return r;
+}
+
 static void observe_for(struct kunit *test, u64 n0, u64 n1)
 {
 	const struct evidence *e = test->param_value;
-	struct wsmon_region r = { .n = { n0, n1 }, .end = n0 + n1 };
+	struct wsmon_region *r = region_new(test, n0, n1);
 	const char *seen;
 	u64 now = 0;
 
@@ -46,13 +58,13 @@ static void observe_for(struct kunit *test, u64 n0, u64 n1)
 		const u32 x[2] = { *seen == 'h' || *seen == 'l' ? ONE : 0,
 				   *seen == 'h' || *seen == 'u' ? ONE : 0 };
 
-		wsmon_region_observe(&r, x, true, ++now);
+		wsmon_region_observe(r, x, true, ++now);
 	}
-	KUNIT_EXPECT_EQ(test, r.share[0], e->share[0]);
-	KUNIT_EXPECT_EQ(test, r.share[1], e->share[1]);
-	KUNIT_EXPECT_EQ(test, r.disagree, e->disagree);
-	KUNIT_EXPECT_EQ(test, r.draws, e->draws);
-	KUNIT_EXPECT_EQ(test, r.since_ns, e->since_ns);
+	KUNIT_EXPECT_EQ(test, r->share[0], e->share[0]);
+	KUNIT_EXPECT_EQ(test, r->share[1], e->share[1]);
+	KUNIT_EXPECT_EQ(test, r->disagree, e->disagree);
+	KUNIT_EXPECT_EQ(test, r->draws, e->draws);
+	KUNIT_EXPECT_EQ(test, r->since_ns, e->since_ns);
 }
 
 static void observes(struct kunit *test)
@@ -65,37 +77,38 @@ static void observes(struct kunit *test)
 static void drifts(struct kunit *test)
 {
 	const u32 yes[2] = { ONE, ONE }, low[2] = { ONE, 0 };
-	struct wsmon_region r = { .end = 2, .n = { 1, 1 }, .since_ns = 1 };
+	struct wsmon_region *r = region_new(test, 1, 1);
 	u32 i, draws;
 
+	r->since_ns = 1;
 	for (i = 0; i < 101; i++)
-		wsmon_region_observe(&r, yes, true, 20 + i);
-	KUNIT_EXPECT_EQ(test, r.since_ns, 20);
-	KUNIT_EXPECT_EQ(test, r.draws, 64);
-	KUNIT_EXPECT_EQ(test, r.disagree, 0);
+		wsmon_region_observe(r, yes, true, 20 + i);
+	KUNIT_EXPECT_EQ(test, r->since_ns, 20);
+	KUNIT_EXPECT_EQ(test, r->draws, 64);
+	KUNIT_EXPECT_EQ(test, r->disagree, 0);
 	for (i = 0; i < 100; i++)
-		wsmon_region_observe(&r, low, true, 200 + i);
-	KUNIT_EXPECT_GT(test, r.share[0], ONE * 9 / 10);
-	KUNIT_EXPECT_LT(test, r.share[1], ONE / 10);
-	KUNIT_EXPECT_GT(test, r.disagree, ONE * 9 / 10);
+		wsmon_region_observe(r, low, true, 200 + i);
+	KUNIT_EXPECT_GT(test, r->share[0], ONE * 9 / 10);
+	KUNIT_EXPECT_LT(test, r->share[1], ONE / 10);
+	KUNIT_EXPECT_GT(test, r->disagree, ONE * 9 / 10);
 	/* the share fell by half */
-	KUNIT_EXPECT_GT(test, r.since_ns, 200);
-	draws = r.draws;
-	wsmon_region_observe(&r, low, false, 400);
-	KUNIT_EXPECT_EQ(test, r.draws, draws);
+	KUNIT_EXPECT_GT(test, r->since_ns, 200);
+	draws = r->draws;
+	wsmon_region_observe(r, low, false, 400);
+	KUNIT_EXPECT_EQ(test, r->draws, draws);
 }
 
 /* The second half of a single page does not exist: what it "saw" is nothing. */
 static void observes_single_page(struct kunit *test)
 {
 	static const u32 x[][2] = { { ONE, 0 }, { 0, ONE } };
-	struct wsmon_region r = { .n = { 1, 0 }, .end = 1 };
+	struct wsmon_region *r = region_new(test, 1, 0);
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		wsmon_region_observe(&r, x[i], true, i + 1);
-		KUNIT_EXPECT_EQ(test, wsmon_region_share(&r), x[i][0]);
-		KUNIT_EXPECT_EQ(test, r.disagree, 0);
+		wsmon_region_observe(r, x[i], true, i + 1);
+		KUNIT_EXPECT_EQ(test, wsmon_region_share(r), x[i][0]);
+		KUNIT_EXPECT_EQ(test, r->disagree, 0);
 	}
 }
 
