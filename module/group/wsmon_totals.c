@@ -338,6 +338,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	group_check(ss, &iv);
 	wsmon_visit_learn(g, &iv);
 	group_estimate(ss, &iv);
+	wsmon_regions_note(&g->regions, &iv);
 	g->came = READ_ONCE(ss->nr_born) - g->born;
 	wsmon_stream_group(ss, now);
 	wsmon_regions_rest(&g->regions);

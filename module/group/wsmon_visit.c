@@ -285,7 +285,6 @@ void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
 		answers_weigh(g, iv, k, nr);
 		cond_resched();
 	}
-	wsmon_regions_note(&g->regions, iv);
 }
 
 /**

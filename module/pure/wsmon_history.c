@@ -6,8 +6,8 @@
  *
  * Two draws, one in each half, say little of the variance of one region, and too much where the
  * halves differ. Earlier draws of the same half do better: positions are drawn anew, so the squares
- * of their deviations from the mean have the variance as their expectation. If what is accessed
- * changes, deviations grow. Moving averages, so what is long ago fades.
+ * of their deviations from the mean have the variance as their expectation. Moving averages, so
+ * what is long ago fades.
  */
 #include "wsmon_pure.h"
 
@@ -42,30 +42,37 @@ static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
 }
 
 /**
- * wsmon_regions_note - add the draws that have served to what is known of earlier ones
- * @rs:	the regions, their @out final, those dropped that served
+ * wsmon_history_kept - tell whether histories are kept
+ * @iv:	the interval
+ *
+ * Only of one window, of which each interval is a draw: what is looked at for longer would be put
+ * where it was found by chance, and be of long ago.
+ */
+bool wsmon_history_kept(const struct wsmon_interval *iv)
+{
+	return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;
+}
+
+/**
+ * wsmon_regions_note - add the draws of an interval to what is known of earlier ones
+ * @rs:	the regions, after their estimate: it compares the draws with those before
  * @iv:	the interval that ends
  */
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv)
 {
-	u32 i, h, k;
+	u32 i, h;
 
+	if (!wsmon_history_kept(iv))
+		return;
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
-		if (!r->dropped || r->stale || !r->n[1])
+		/* samples that were armed late have not served the window */
+		if (!r->dropped || r->stale || !r->n[1] || !wsmon_region_answers(r, iv, 0))
 			continue;
-		/* memory that flipped, or that is not what it was, has no past */
-		if (r->draws <= 1)
-			r->times = 0;
 		r->times = min(r->times + 1U, TIMES_MAX);
-		for (k = 0; k < iv->nr_windows; k++) {
-			/* samples that were dropped early have not served them all */
-			if (!wsmon_region_answers(r, iv, k))
-				continue;
-			for (h = 0; h < 2; h++)
-				history_note(&r->past[k], h, r->out[k][h], r->times);
-		}
+		for (h = 0; h < 2; h++)
+			history_note(&r->past, h, r->out[0][h], r->times);
 	}
 }
 
@@ -76,13 +83,17 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
  */
 void wsmon_history_split(struct wsmon_region *r, u32 half)
 {
-	u32 k;
-
-	for (k = 0; k < WSMON_WINDOWS_MAX; k++) {
-		r->past[k].mean[!half] = r->past[k].mean[half];
-		r->past[k].var[!half] = r->past[k].var[half];
-	}
+	r->past.mean[!half] = r->past.mean[half];
+	r->past.var[!half] = r->past.var[half];
 	r->times = min_t(u32, r->times, TIMES_CHANGED);
+}
+
+/* The mean of the halves' values, by their sizes; less than 2^48 each */
+static u64 mean_of_halves(const struct wsmon_region *r, u64 lower, u64 upper)
+{
+	u64 part = div64_u64(r->n[0] << WSMON_SHIFT, wsmon_region_pages(r));
+
+	return (part * lower + (WSMON_ONE - part) * upper) >> WSMON_SHIFT;
 }
 
 /**
@@ -93,18 +104,10 @@ void wsmon_history_split(struct wsmon_region *r, u32 half)
  */
 void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r)
 {
-	u64 n = wsmon_region_pages(r);
-	u32 k;
+	const struct wsmon_history *p = &r->past;
+	u64 d = max(p->mean[0], p->mean[1]) - min(p->mean[0], p->mean[1]);
 
+	out->past.mean[half] = mean_of_halves(r, p->mean[0], p->mean[1]);
+	out->past.var[half] = mean_of_halves(r, p->var[0], p->var[1]) + (r->n[1] ? d * d / 4 : 0);
 	out->times = min_t(u32, min(out->times, r->times), TIMES_CHANGED);
-	for (k = 0; k < WSMON_WINDOWS_MAX; k++) {
-		const struct wsmon_history *p = &r->past[k];
-		struct wsmon_history *to = &out->past[k];
-		u64 d = max(p->mean[0], p->mean[1]) - min(p->mean[0], p->mean[1]);
-
-		to->mean[half] = div64_u64(r->n[0] * p->mean[0] + r->n[1] * p->mean[1], n);
-		to->var[half] = div64_u64(r->n[0] * p->var[0] + r->n[1] * p->var[1], n);
-		if (r->n[1])
-			to->var[half] += d * d / 4;
-	}
 }

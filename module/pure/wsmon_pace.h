@@ -61,8 +61,9 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @ratio:	half-width when @share last changed, in 1/256 of the wanted one
  * @wait:	intervals until the change shows in the half-width
  * @raised:	the change was upwards, by a quarter at least, and is thought to be enough
- * @wide:	the last estimate was much too wide
- * @few:	the share was too small below this, in two estimates
+ * @wide:	half-width of the last estimate if it was much too wide, as @ratio; else 0. Of one
+ *		that is followed by much narrower ones, what is left of it
+ * @few:	the share was too small below this, in two estimates in a row
  * @age:	estimates so far, at most those of which nothing is remembered
  * @nr:		estimates in @sum
  * @sum:	sum of the shares that they would need
@@ -73,7 +74,7 @@ struct wsmon_precision {
 	u32 ratio;
 	u32 wait;
 	bool raised;
-	bool wide;
+	u32 wide;
 	u32 few;
 	u32 age;
 	u32 nr;

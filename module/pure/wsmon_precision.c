@@ -122,11 +122,17 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
-	q->age = min(q->age + 1, YOUTH);
+	/* remembered for longer than it bounds the share */
 	q->few -= q->few / (4 * FORGET);
+	q->age = min(q->age + 1, YOUTH);
+	/* what is left of a burst, in what earlier draws say, fades */
+	if (wide && ratio < q->wide - q->wide / 4) {
+		q->wide -= q->wide / 16;
+		return;
+	}
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
 	again = wide && (q->wide || used < q->few);
-	q->wide = wide;
+	q->wide = wide ? ratio : 0;
 	if (wide && used < q->few)
 		q->least = max(q->least, q->few);
 	if (again && q->share < WSMON_ONE && q->age == YOUTH)

@@ -144,7 +144,7 @@ struct wsmon_sample {
  */
 
 /**
- * struct wsmon_history - what earlier draws showed of a window: see wsmon_history.c
+ * struct wsmon_history - what earlier draws of the window showed: see wsmon_history.c
  * @mean:	by half, moving average of the accessed share (Q15); of a group perhaps above 1
  * @var:	by half, moving average of the square of the deviation from @mean (Q30)
  */
@@ -169,14 +169,14 @@ struct wsmon_history {
  * @checks:	checks in this interval
  * @out:	by window, accessed share of each half within it (Q15), for the estimate; of a
  *		group perhaps above 1: see wsmon_sample_weight()
- * @past:	by window, what the draws before the present one showed
+ * @past:	what the draws before the present one showed
  * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
  * @disagree:	moving average of the square of the samples' difference (Q15)
  * @found:	moving average of the accessed share of clusters in an interval (Q15)
  * @within:	moving average of the variance within them (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
- * @times:	how many draws @past is of, at most 8; of which nothing is known: 0
+ * @times:	how many draws @past is of, at most 8; 0: of none
  * @debt:	by half: what reclaim does not know of the sample, enum wsmon_debt
  * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
  * @whole:	bit k: @out[k] was observed for the whole window
@@ -207,7 +207,7 @@ struct wsmon_region {
 	u32 hits;
 	u32 checks;
 	u32 out[WSMON_WINDOWS_MAX][2];
-	struct wsmon_history past[WSMON_WINDOWS_MAX];
+	struct wsmon_history past;
 	u16 share[2];
 	u16 ref;
 	u16 disagree;
@@ -316,6 +316,7 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		       u64 now, u64 origin);
 
 /* wsmon_history.c: what earlier draws showed */
+bool wsmon_history_kept(const struct wsmon_interval *iv);
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
 void wsmon_history_split(struct wsmon_region *r, u32 half);
 void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r);

@@ -419,16 +419,20 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
 			 bool slept)
 {
+	bool kept = wsmon_history_kept(iv);
 	u32 i;
 
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
 		r->stale = !r->armed_ns || !(r->last || slept);
-		if (!r->stale) {
+		if (!r->stale)
 			region_learn(r, iv);
+		/* what flipped, is new, or was not drawn anew has no past */
+		if (!kept || !r->dropped || r->draws <= 1)
+			r->times = 0;
+		if (!r->stale)
 			continue;
-		}
 		r->whole = 0;
 		/* the bits that are set now are of this interval or of the next one */
 		r->c[0].nr = 0;

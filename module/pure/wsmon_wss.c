@@ -13,9 +13,11 @@
  * are collapsed (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
  * expectation is the variance plus a term for the difference of the halves' means. Where that
  * difference is old, n^2 times the squared deviations from the means is less. The sum of what
- * is less, in each region, is what this window alone says of the variance. It is little, if a
- * few regions matter most. But if it is six times what the past says, it counts instead: so
- * what changes is uncertain at once.
+ * is less, in each region, is what this window alone says of the variance. If a few regions
+ * matter most, it is mostly too little, or far too much. But if it is nine times what the past
+ * says, or twice and many regions say so, it counts instead: so what changes is uncertain at
+ * once. If it is a quarter of what the past of many says, the past is over, and collapsed strata
+ * count.
  *
  * Regions whose samples always agreed add next to nothing to that, but are not certain. If m
  * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
@@ -52,7 +54,10 @@
  * @hit:	pages times share, in units of 2^-PART_SHIFT
  * @exact:	those of it that come from all pages of a half
  * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
+ * @now_most:	what a single region adds to it, at most
  * @past:	variance by earlier draws; likewise
+ * @past_most:	what a single region adds to it, at most
+ * @alone:	variance by collapsed strata; likewise
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
@@ -64,7 +69,10 @@ struct wss_sums {
 	u64 hit;
 	u64 exact;
 	u64 now;
+	u64 now_most;
 	u64 past;
+	u64 past_most;
+	u64 alone;
 	u64 cold;
 	u64 hot;
 	u64 unknown;
@@ -109,8 +117,15 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 	       ((part + BIT(WSMON_SHIFT - PART_SHIFT - 1)) >> (WSMON_SHIFT - PART_SHIFT));
 }
 
-/* What this window says counts if it is more than so many times what the past says */
-#define SURPRISE	6U
+/*
+ * What this window says counts if it is more than so many times what the past says, and if many
+ * regions say so, each less than 1 / MANY of it
+ */
+#define SURPRISE	9U
+#define SURPRISE_MANY	2U
+#define MANY		32U
+/* What the past of many says does not count if it is more than so many times that */
+#define CALM		4U
 
 /* Of a region with fewer draws, the past says nothing */
 #define TIMES_LEAST	3U
@@ -119,13 +134,13 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 			     const u64 n[2])
 {
-	const u32 *out = r->out[k], *mean = r->past[k].mean;
-	const u64 *var = r->past[k].var;
+	const u32 *out = r->out[k], *mean = r->past.mean;
+	const u64 *var = r->past.var;
 	u64 diff = max(out[0], out[1]) - min(out[0], out[1]);
 	u64 square = n[0] * n[0] + n[1] * n[1], now, near = 0, past = 0;
 	u32 h;
 
-	if (!(diff | var[0] | var[1]))
+	if (!(diff | (r->times ? var[0] | var[1] : 0)))
 		return;
 	/* what comes from all pages does not vary, and is no second draw for the other half */
 	if (r->exact[0] & r->exact[1] & BIT(k))
@@ -136,9 +151,12 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	}
 	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
 	now = mul_u64_u64_shr(square / 2, diff * diff, 2 * WSMON_SHIFT);
+	c->alone += now;
 	if (r->times < TIMES_LEAST) {
 		c->now += now;
 		c->past += now;
+		c->now_most = max(c->now_most, now);
+		c->past_most = max(c->past_most, now);
 		return;
 	}
 	for (h = 0; h < 2; h++) {
@@ -149,8 +167,23 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
 		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
 	}
-	c->now += min(now, near);
+	now = min(now, near);
+	c->now += now;
 	c->past += past;
+	c->now_most = max(c->now_most, now);
+	c->past_most = max(c->past_most, past);
+}
+
+/* The variance: what the past says, unless this window contradicts it */
+static u64 wss_variance(const struct wss_sums *c)
+{
+	u32 surprise = c->now / MANY > c->now_most ? SURPRISE_MANY : SURPRISE;
+
+	if (c->now / surprise > c->past)
+		return c->now;
+	if (c->past / MANY > c->past_most && c->past / CALM > c->now)
+		return max(min(c->past, c->alone), c->past_most);
+	return c->past;
 }
 
 /* Not inline: with KASAN the frame of its caller would be too large. */
@@ -196,6 +229,7 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 
 		c->now += all;
 		c->past += all;
+		c->alone += all;
 		return;
 	}
 	/* a page that few members use is found less often */
@@ -225,6 +259,7 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 	scaled = scaled * scaled / n * m / n * (n - m) / n;
 	c->now += scaled;
 	c->past += scaled;
+	c->alone += scaled;
 	doubt = min(pages, pages * 3 / n);
 	if (!m)
 		c->cold = max(c->cold, doubt);
@@ -234,8 +269,7 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 
 static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
 {
-	u64 var = c->now / SURPRISE > c->past ? c->now : c->past;
-	u64 half = (wsmon_sqrt_up(var) << shift) * Z_NUM / Z_DEN +
+	u64 half = (wsmon_sqrt_up(wss_variance(c)) << shift) * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
 	u64 doubt = (c->vague / 32 * VAGUE_DOUBT) >> PART_SHIFT;
 	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN + BIT(PART_SHIFT - 1);
@@ -267,6 +301,9 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->exact += c->exact;
 	to->now += c->now;
 	to->past += c->past;
+	to->alone += c->alone;
+	to->now_most = max(to->now_most, c->now_most);
+	to->past_most = max(to->past_most, c->past_most);
 	to->cold = max(to->cold, c->cold);
 	to->hot = max(to->hot, c->hot);
 	to->unknown += c->unknown;

@@ -367,9 +367,16 @@ MUTATIONS = [
     ("merging_forgets_draws", None, UNIT, [
         ("module/pure/wsmon_split.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
     ("merged_halves_agree", None, UNIT, [
-        ("module/pure/wsmon_history.c", "		if (r->n[1])\n			to->var", "		if (!r->n[1])\n			to->var")]),
+        ("module/pure/wsmon_history.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
     ("change_is_no_surprise", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "c->now / SURPRISE > c->past ?", "false ?")]),
+        ("module/pure/wsmon_wss.c", "if (c->now / surprise > c->past)", "if (surprise > 100)")]),
+    ("what_is_over_stays", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "c->past / CALM > c->now)", "c->past / CALM > c->now + BIT(60))")]),
+    ("a_long_window_has_a_past", None, UNIT, [
+        ("module/pure/wsmon_history.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
+         "return iv->nr_windows;")]),
+    ("sleepers_have_a_past", None, UNIT, [
+        ("module/pure/wsmon_regions.c", "if (!kept || !r->dropped || r->draws <= 1)", "if (!kept || r->draws <= 1)")]),
     ("exact_halves_vary", None, UNIT, [
         ("module/pure/wsmon_wss.c", "	if (r->exact[0] & r->exact[1] & BIT(k))\n		return;", "")]),
     ("parts_are_certain", None, UNIT, [

@@ -9,7 +9,7 @@
 /* Variances are Q30 */
 #define ONE	((u64)1 << 2 * WSMON_SHIFT)
 
-static struct wsmon_interval served = { .now = 2, .nr_windows = 1 };
+static struct wsmon_interval served = { .now = 2, .nr_windows = 1, .aggr_ns = 1 };
 
 static struct wsmon_region fresh_region(void)
 {
@@ -50,8 +50,8 @@ static void unbiased(void)
 				draw(&r, page(permille[0]), page(permille[1]));
 			CHECK(r.times == (draws[j] < 8 ? draws[j] : 8), "%u draws", r.times);
 			for (h = 0; h < 2; h++) {
-				mean[h] += r.past[0].mean[h] / (double)WSMON_ONE / runs;
-				var[h] += r.past[0].var[h] / (double)ONE / runs;
+				mean[h] += r.past.mean[h] / (double)WSMON_ONE / runs;
+				var[h] += r.past.var[h] / (double)ONE / runs;
 			}
 		}
 		for (h = 0; h < 2; h++) {
@@ -65,32 +65,65 @@ static void unbiased(void)
 	}
 }
 
-/* What has no past: a first draw, what flipped, what was not looked at, what did not serve */
+/* A first draw, a second one, and what is no draw of a window */
 static void begins(void)
 {
-	struct wsmon_interval early = { .now = 2, .nr_windows = 1, .window_ns = { 2 } };
+	struct wsmon_interval early = {
+		.now = 2, .nr_windows = 1, .window_ns = { 2 }, .aggr_ns = 2
+	};
+	struct wsmon_interval longer = {
+		.now = 2, .nr_windows = 1, .window_ns = { 2 }, .aggr_ns = 1
+	};
 	struct wsmon_region r = fresh_region();
 	struct wsmon_regions rs = { .r = &r, .nr = 1 };
 
 	draw(&r, WSMON_ONE, 0);
-	CHECK(r.times == 1 && r.past[0].mean[0] == WSMON_ONE && !r.past[0].var[0], "a first draw");
+	CHECK(r.times == 1 && r.past.mean[0] == WSMON_ONE && !r.past.var[0], "a first draw");
 	draw(&r, 0, 0);
-	CHECK(r.times == 2 && r.past[0].mean[0] == WSMON_ONE / 2 &&
-	      r.past[0].var[0] == ONE / 2 && !r.past[0].var[1], "a second one");
-	r.draws = 1;
-	draw(&r, WSMON_ONE, WSMON_ONE);
-	CHECK(r.times == 1 && r.past[0].mean[1] == WSMON_ONE && !r.past[0].var[0], "it flipped");
+	CHECK(r.times == 2 && r.past.mean[0] == WSMON_ONE / 2 &&
+	      r.past.var[0] == ONE / 2 && !r.past.var[1], "a second one");
 	r.out[0][0] = 0;
 	r.stale = 1;
 	wsmon_regions_note(&rs, &served);
 	r.stale = 0;
 	r.dropped = 0;
 	wsmon_regions_note(&rs, &served);
-	CHECK(r.times == 1, "not looked at");
+	CHECK(r.times == 2, "not looked at");
 	r.dropped = 1;
 	r.armed_ns = 1;
 	wsmon_regions_note(&rs, &early);
-	CHECK(r.times == 2 && r.past[0].mean[0] == WSMON_ONE, "it served half of a window");
+	CHECK(r.times == 2, "it served half of a window");
+	r.armed_ns = 0;
+	wsmon_regions_note(&rs, &longer);
+	CHECK(r.times == 2, "a window of two intervals");
+}
+
+/* A region keeps its past only while it is drawn anew each interval, and is what it was. */
+static void forgets(void)
+{
+	static const struct { u32 draws, windows; bool dropped, kept; u64 window; } cases[] = {
+		{ 9, 1, true, true, 1 }, { 0, 1, true, false, 1 }, { 9, 1, false, false, 1 },
+		{ 9, 2, true, false, 1 }, { 9, 1, true, false, 2 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wsmon_interval iv = {
+			.now = 2, .aggr_ns = 1, .nr_windows = cases[i].windows,
+			.window_ns = { cases[i].window, cases[i].window },
+		};
+		struct wsmon_region r = fresh_region();
+		struct wsmon_regions rs = { .r = &r, .nr = 1 };
+
+		r.draws = cases[i].draws;
+		r.dropped = cases[i].dropped;
+		r.times = 8;
+		r.armed_ns = 1;
+		r.last = 1;
+		r.checks = 2;
+		wsmon_regions_learn(&rs, &iv, false);
+		CHECK(!r.times == !cases[i].kept, "case %u: %u draws", i, r.times);
+	}
 }
 
 /* The largest weights of groups, which are never seen by a mean: no overflow */
@@ -100,32 +133,31 @@ static void heavy(void)
 
 	draw(&r, WSMON_WEIGHT_MAX * WSMON_ONE, 0);
 	draw(&r, 0, 0);
-	CHECK(r.past[0].var[0] == ONE << 14, "variance %llu", (long long)r.past[0].var[0]);
+	CHECK(r.past.var[0] == ONE << 14, "variance %llu", (long long)r.past.var[0]);
 	draw(&r, 0, WSMON_WEIGHT_MAX * WSMON_ONE);
-	CHECK(r.past[0].var[0] < ONE << 14 && r.past[0].var[0] > ONE << 13 &&
-	      r.past[0].var[1] > ONE << 13 && r.past[0].var[1] <= ONE << 14,
-	      "variances %llu and %llu", (long long)r.past[0].var[0], (long long)r.past[0].var[1]);
+	CHECK(r.past.var[0] < ONE << 14 && r.past.var[0] > ONE << 13 &&
+	      r.past.var[1] > ONE << 13 && r.past.var[1] <= ONE << 14,
+	      "variances %llu and %llu", (long long)r.past.var[0], (long long)r.past.var[1]);
 }
 
 static void split_and_merge(void)
 {
 	struct wsmon_region r = fresh_region(), out = { .times = 8 };
-	u32 k = WSMON_WINDOWS_MAX - 1;
 
 	r.n[1] = 96;
 	r.times = 8;
-	r.past[k] = (struct wsmon_history){
+	r.past = (struct wsmon_history){
 		.mean = { 0, WSMON_ONE }, .var = { 0, ONE / 8 }
 	};
 	wsmon_history_merge(&out, 1, &r);
 	CHECK(out.times == 3, "%u draws", out.times);
-	CHECK(out.past[k].mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past[k].mean[1]);
+	CHECK(out.past.mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past.mean[1]);
 	/* 3/4 of 1/8 within, and a quarter of 1 between */
-	CHECK(out.past[k].var[1] == ONE * 3 / 32 + ONE / 4, "variance %llu",
-	      (long long)out.past[k].var[1]);
+	CHECK(out.past.var[1] == ONE * 3 / 32 + ONE / 4, "variance %llu",
+	      (long long)out.past.var[1]);
 	wsmon_history_split(&r, 1);
-	CHECK(r.times == 3 && r.past[k].mean[0] == WSMON_ONE && r.past[k].var[0] == ONE / 8,
-	      "a half has %u draws, mean %u", r.times, r.past[k].mean[0]);
+	CHECK(r.times == 3 && r.past.mean[0] == WSMON_ONE && r.past.var[0] == ONE / 8,
+	      "a half has %u draws, mean %u", r.times, r.past.mean[0]);
 }
 
 #define BASE	0x7f1234567ULL
@@ -210,8 +242,8 @@ static void few_matter(void)
 					look(&u, &w.rs.r[i], step, iv.now);
 				}
 				wsmon_regions_learn(&w.rs, &iv, false);
-				wsmon_regions_note(&w.rs, &iv);
 				wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+				wsmon_regions_note(&w.rs, &iv);
 				wsmon_regions_rest(&w.rs);
 				if (step <= 30)
 					continue;
@@ -229,7 +261,7 @@ static void few_matter(void)
 	}
 }
 
-/* What was cold for long is used at random now: the interval is as wide as that takes, at once. */
+/* What was cold for long is used at random now: the interval is as wide as that takes. */
 static void a_surprise(void)
 {
 	struct wsmon_wss wss[WSMON_NR_WSS];
@@ -256,6 +288,19 @@ static void a_surprise(void)
 	half = 1.96 * sqrt(2048 * 512. * 512 / 4);
 	CHECK(wss->high - wss->pages > .8 * half, "%llu of %.0f",
 	      (long long)(wss->high - wss->pages), half);
+
+	/* and the other way round: what was used at random is cold */
+	for (i = 0; i < w.rs.nr; i++) {
+		struct wsmon_region *r = &w.rs.r[i];
+
+		for (h = 0; h < 2; h++) {
+			r->out[0][h] = 0;
+			r->past.mean[h] = WSMON_ONE / 2;
+			r->past.var[h] = ONE / 4;
+		}
+	}
+	wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+	CHECK(!wss->pages && wss->high < .1 * half, "%llu of %.0f", (long long)wss->high, half);
 	world_free(&w);
 }
 
@@ -263,6 +308,7 @@ void test_history(void)
 {
 	test_run("history: the variance of each half", unbiased);
 	test_run("history: what has none", begins);
+	test_run("history: what is forgotten", forgets);
 	test_run("history: the largest weights", heavy);
 	test_run("history: splits and merges", split_and_merge);
 	test_run("history: a surprise", a_surprise);

@@ -48,6 +48,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 		for (step = 0; step < 40; step++) {
 			world_observe(&w, is_touched, &touched);
 			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+			world_note(&w);
 			if (step >= 10) {
 				cases++;
 				covered += wss->low <= truth && truth <= wss->high;
@@ -124,6 +125,7 @@ static u32 search(u64 seed, u64 pages, u64 size)
 	for (step = 1; step < 1000; step++) {
 		world_observe(&w, in_block, &b);
 		wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+		world_note(&w);
 		if (shown(&w.rs, &b))
 			break;
 		wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);

@@ -127,6 +127,7 @@ static u64 step(const struct model *m, struct world *w, u64 epoch, u64 seed,
 
 	world_observe(w, touched, m);
 	wsmon_wss_estimate(&w->rs, &w->sp, NULL, 0, wss);
+	world_note(w);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	for (i = 0; i < w->rs.nr; i++) {
 		wsmon_region_draw(&w->sp, &w->rs.r[i], seed, epoch);

@@ -253,6 +253,7 @@ static void intervals_hold(bool (*touched)(const void *, u64), u64 truth, u32 mo
 			w.rs.budget = next;
 			world_observe(&w, touched, NULL);
 			wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
+			world_note(&w);
 			wsmon_precision_next(&q, &a, w.rs.nr * WSMON_ONE / 2000, all->pages,
 					     (all->high - all->low) / 2);
 			if (i < 40)

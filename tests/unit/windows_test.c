@@ -52,11 +52,11 @@ static void end_interval(struct world *w, const struct study *s,
 		}
 	}
 	wsmon_regions_learn(&w->rs, iv, false);
-	wsmon_regions_note(&w->rs, iv);
 	for (k = 0; k < WINDOWS; k++) {
 		wsmon_wss_estimate(&w->rs, &w->sp, NULL, k, wss);
 		est[k] = wss[WSMON_CLASS_ALL];
 	}
+	wsmon_regions_note(&w->rs, iv);
 	wsmon_regions_rest(&w->rs);
 }
 

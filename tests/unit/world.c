@@ -114,8 +114,18 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		wsmon_region_observe(r, x, true, w->now);
 		r->dropped = 1;
 	}
+}
+
+void world_note(struct world *w)
+{
 	/* a window that any sample has served */
-	wsmon_regions_note(&w->rs, &(struct wsmon_interval){ .now = w->now, .nr_windows = 1 });
+	const struct wsmon_interval iv = { .now = w->now, .nr_windows = 1, .aggr_ns = 1 };
+	u32 i;
+
+	for (i = 0; i < w->rs.nr; i++)
+		if (w->rs.r[i].draws <= 1)
+			w->rs.r[i].times = 0;
+	wsmon_regions_note(&w->rs, &iv);
 	for (i = 0; i < w->rs.nr; i++)
 		w->rs.r[i].dropped = 0;
 }

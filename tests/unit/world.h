@@ -25,5 +25,7 @@ void world_settle(struct world *w, u64 epoch);
  */
 void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		   const void *what);
+/* What was observed and estimated is of the past now. */
+void world_note(struct world *w);
 
 #endif

@@ -295,7 +295,7 @@ static void split_then_merge(struct kunit *test)
 		r->out[WSMON_WINDOWS_MAX - 1][0] = WSMON_ONE;
 		r->draws = 10;
 		r->times = 2;
-		r->past[1] = (struct wsmon_history){ .mean = { 3, WSMON_ONE }, .var = { 5, 7 } };
+		r->past = (struct wsmon_history){ .mean = { 3, WSMON_ONE }, .var = { 5, 7 } };
 		r->known = 0x81;
 		r->whole = 0x80;
 
