@@ -16,8 +16,7 @@
  * is less, in each region, is what this window alone says of the variance. If a few regions
  * matter most, it is mostly too little, or far too much. But if it is nine times what the past
  * says, or twice and many regions say so, it counts instead: so what changes is uncertain at
- * once. If it is a quarter of what the past of many says, the past is over, and collapsed strata
- * count.
+ * once. If it is a quarter of what the past of many says, the past is over, and twice of it counts.
  *
  * Regions whose samples always agreed add next to nothing to that, but are not certain. If m
  * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
@@ -54,30 +53,28 @@
  * @hit:	pages times share, in units of 2^-PART_SHIFT
  * @exact:	those of it that come from all pages of a half
  * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
- * @now_most:	what a single region adds to it, at most
  * @past:	variance by earlier draws; likewise
- * @past_most:	what a single region adds to it, at most
- * @alone:	variance by collapsed strata; likewise
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
  *		not observed since, or new memory that may be older than the window
  * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
+ * @now_most:	a single region adds less than 2^@now_most to @now
+ * @past_most:	likewise, to @past
  */
 struct wss_sums {
 	u64 hit;
 	u64 exact;
 	u64 now;
-	u64 now_most;
 	u64 past;
-	u64 past_most;
-	u64 alone;
 	u64 cold;
 	u64 hot;
 	u64 unknown;
 	u64 stale;
 	u64 vague;
+	u8 now_most;
+	u8 past_most;
 };
 
 /**
@@ -151,15 +148,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	}
 	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
 	now = mul_u64_u64_shr(square / 2, diff * diff, 2 * WSMON_SHIFT);
-	c->alone += now;
-	if (r->times < TIMES_LEAST) {
-		c->now += now;
-		c->past += now;
-		c->now_most = max(c->now_most, now);
-		c->past_most = max(c->past_most, now);
-		return;
-	}
-	for (h = 0; h < 2; h++) {
+	for (h = 0; h < 2 && r->times >= TIMES_LEAST; h++) {
 		u64 d = max(out[h], mean[h]) - min(out[h], mean[h]);
 
 		if (r->exact[h] & BIT(k))
@@ -167,22 +156,26 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
 		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
 	}
-	now = min(now, near);
+	if (r->times < TIMES_LEAST)
+		past = now;
+	else
+		now = min(now, near);
 	c->now += now;
 	c->past += past;
-	c->now_most = max(c->now_most, now);
-	c->past_most = max(c->past_most, past);
+	c->now_most = max_t(u8, c->now_most, fls64(now));
+	c->past_most = max_t(u8, c->past_most, fls64(past));
 }
 
 /* The variance: what the past says, unless this window contradicts it */
 static u64 wss_variance(const struct wss_sums *c)
 {
-	u32 surprise = c->now / MANY > c->now_most ? SURPRISE_MANY : SURPRISE;
+	u32 surprise = c->now / MANY >> c->now_most ? SURPRISE_MANY : SURPRISE;
 
 	if (c->now / surprise > c->past)
 		return c->now;
-	if (c->past / MANY > c->past_most && c->past / CALM > c->now)
-		return max(min(c->past, c->alone), c->past_most);
+	/* deviations from a mean that is over are large, so collapsed strata count, by half or so */
+	if (c->past / MANY >> c->past_most && c->past / CALM > c->now)
+		return max(min(c->past, 2 * c->now), BIT_ULL(c->past_most));
 	return c->past;
 }
 
@@ -229,7 +222,6 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 
 		c->now += all;
 		c->past += all;
-		c->alone += all;
 		return;
 	}
 	/* a page that few members use is found less often */
@@ -259,7 +251,6 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 	scaled = scaled * scaled / n * m / n * (n - m) / n;
 	c->now += scaled;
 	c->past += scaled;
-	c->alone += scaled;
 	doubt = min(pages, pages * 3 / n);
 	if (!m)
 		c->cold = max(c->cold, doubt);
@@ -301,7 +292,6 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->exact += c->exact;
 	to->now += c->now;
 	to->past += c->past;
-	to->alone += c->alone;
 	to->now_most = max(to->now_most, c->now_most);
 	to->past_most = max(to->past_most, c->past_most);
 	to->cold = max(to->cold, c->cold);
