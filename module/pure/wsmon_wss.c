@@ -173,7 +173,7 @@ static u64 wss_variance(const struct wss_sums *c)
 
 	if (c->now / surprise > c->past)
 		return c->now;
-	/* deviations from a mean that is over are large, so collapsed strata count, by half or so */
+	/* deviations from a mean that is over are large: collapsed strata count, by half or so */
 	if (c->past / MANY >> c->past_most && c->past / CALM > c->now)
 		return max(min(c->past, 2 * c->now), BIT_ULL(c->past_most));
 	return c->past;
