@@ -105,9 +105,10 @@ static u64 mean_of_halves(const struct wsmon_region *r, u64 lower, u64 upper)
 void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r)
 {
 	const struct wsmon_history *p = &r->past;
-	u64 d = max(p->mean[0], p->mean[1]) - min(p->mean[0], p->mean[1]);
+	u64 d = max(p->mean[0], p->mean[1]) - min(p->mean[0], p->mean[1]), var;
 
 	out->past.mean[half] = mean_of_halves(r, p->mean[0], p->mean[1]);
-	out->past.var[half] = mean_of_halves(r, p->var[0], p->var[1]) + (r->n[1] ? d * d / 4 : 0);
+	var = mean_of_halves(r, p->var[0], p->var[1]) + (r->n[1] ? d * d / 4 : 0);
+	out->past.var[half] = min(var, VAR_MAX);
 	out->times = min_t(u32, min(out->times, r->times), TIMES_CHANGED);
 }

@@ -127,7 +127,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->age = min(q->age + 1, YOUTH);
 	/* what is left of a burst, in what earlier draws say, fades */
 	if (wide && ratio < q->wide - q->wide / 4) {
-		q->wide -= q->wide / 16;
+		q->wide -= q->wide / 4;
 		return;
 	}
 	/* once may be chance, memory that could not be looked at, or regions that just moved */

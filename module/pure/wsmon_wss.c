@@ -258,9 +258,13 @@ static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh 
 		c->hot = max(c->hot, doubt);
 }
 
-static void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift, u32 edge)
+static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, unsigned int shift,
+				u32 edge)
 {
-	u64 half = (wsmon_sqrt_up(wss_variance(c)) << shift) * Z_NUM / Z_DEN +
+	u64 var = wss_variance(c);
+	/* twice the deviation; of large units, rounded up less, unless that overflows */
+	u64 twice = !shift || var >> 62 ? 2 * wsmon_sqrt_up(var) : wsmon_sqrt_up(4 * var);
+	u64 half = (twice << shift) / 2 * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
 	u64 doubt = (c->vague / 32 * VAGUE_DOUBT) >> PART_SHIFT;
 	u64 hit = c->hit - c->vague + c->vague / 32 * VAGUE_MEAN + BIT(PART_SHIFT - 1);

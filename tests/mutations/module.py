@@ -351,6 +351,10 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c", "	if (again && q->share", "	if (wide && q->share"),
         ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
+    ("a_burst_asks_for_regions", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / 4)", "if (wide && ratio < q->wide / 16)")]),
+    ("bursts_are_remembered_for_long", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
     ("one_estimate_changes_much", None, UNIT, [
         ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [

@@ -157,6 +157,29 @@ static void forgets_its_youth(void)
 	CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
 }
 
+/* What fades after a burst asks for no regions; what stays does, soon. */
+static void after_a_burst(void)
+{
+	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
+				 .precision = 50 };
+	struct wsmon_precision q;
+	u32 i, stays;
+
+	for (stays = 0; stays < 2; stays++) {
+		wsmon_precision_begin(&q);
+		for (i = 0; i < 200; i++)
+			wsmon_precision_next(&q, &a, q.share, PAGES, 1);
+		CHECK(q.share == WSMON_ONE / 8, "share %u", q.share);
+		/* four times too wide, and then as the past is of one burst, or twice for good */
+		wsmon_precision_next(&q, &a, q.share, PAGES, PAGES / 5);
+		for (i = 0; i < 4; i++)
+			wsmon_precision_next(&q, &a, q.share, PAGES,
+					     stays ? PAGES / 10 : PAGES / 14 * (16 - i) / 16);
+		CHECK(stays ? q.share >= WSMON_ONE / 2 : q.share < WSMON_ONE / 3,
+		      "%s: share %u", stays ? "stays" : "fades", q.share);
+	}
+}
+
 static void reacts(void)
 {
 	u32 windows[] = { 1, 8 }, k;
@@ -192,7 +215,6 @@ static void a_floor(void)
 	for (i = 0; i < 100; i++)
 		wsmon_precision_next(&q, &a, q.share, 10, 20);
 	CHECK(q.share == WSMON_ONE / 8, "share %u", q.share);
-	wsmon_precision_next(&q, &a, q.share, 10, 73);
 	wsmon_precision_next(&q, &a, q.share, 10, 73);
 	CHECK(q.share > WSMON_ONE / 8, "share %u", q.share);
 }
@@ -288,6 +310,7 @@ void test_precision(void)
 	test_run("precision: shares settle", settles);
 	test_run("precision: changes of the target", reacts);
 	test_run("precision: too wide once", once_is_chance);
+	test_run("precision: after a burst", after_a_burst);
 	test_run("precision: a target's first intervals", forgets_its_youth);
 	test_run("precision: small sets", a_floor);
 	test_run("precision: any figures", anything_goes);
