@@ -56,10 +56,10 @@
  * @past:	variance by earlier draws; likewise
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
- * @unknown:	pages not observed for a whole window yet
  * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
  *		not observed since, or new memory that may be older than the window
  * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
+ * @unknown:	pages not observed for a whole window yet
  * @now_most:	a single region adds less than 2^@now_most to @now
  * @past_most:	likewise, to @past
  */
@@ -70,11 +70,12 @@ struct wss_sums {
 	u64 past;
 	u64 cold;
 	u64 hot;
-	u64 unknown;
 	u64 stale;
 	u64 vague;
-	u8 now_most;
-	u8 past_most;
+	/* pages sum to less than 2^46; there are several of these on the stack */
+	u64 unknown : 48;
+	u64 now_most : 8;
+	u64 past_most : 8;
 };
 
 /**
@@ -296,8 +297,8 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->exact += c->exact;
 	to->now += c->now;
 	to->past += c->past;
-	to->now_most = max(to->now_most, c->now_most);
-	to->past_most = max(to->past_most, c->past_most);
+	to->now_most = max_t(u8, to->now_most, c->now_most);
+	to->past_most = max_t(u8, to->past_most, c->past_most);
 	to->cold = max(to->cold, c->cold);
 	to->hot = max(to->hot, c->hot);
 	to->unknown += c->unknown;
