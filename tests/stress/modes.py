@@ -11,7 +11,8 @@ import wsmontest as w
 
 
 def watch(churn):
-    """Monitor a churning process until it ends; the module is loaded."""
+    """Monitor a churning process until it ends; the module is loaded.
+    Return: how many records of each type there were, and whether it was sampled"""
     reader = s.Reader()
     s.start(churn.pid)
     last, since = -1, time.monotonic()
@@ -36,17 +37,21 @@ def watch(churn):
         s.note("hint faults: " + " ".join("%s=%d" % (n[4:], stats[n]) for n in stats
                                           if n.startswith("who_")))
     assert stats["rounds"] > 5, "hardly any rounds"
-    assert stats["checks"] > stats["rounds"], "hardly anything was sampled"
     assert counts[s.END] == 1 and counts[s.TARGET] >= 1
-    return counts
+    return counts, stats["checks"] > stats["rounds"]
 
 
 def observed(mode, cgroup=None, **env):
-    with s.Churn(mode, s.SECS, cgroup, **env) as churn:
-        time.sleep(0.3)
-        if churn.process.poll() is not None:
-            churn.check()
-        return watch(churn)
+    # on a busy machine a target that keeps its lock to itself may do so for all of a few rounds
+    for secs in (s.SECS, 4 * s.SECS, 16 * s.SECS):
+        with s.Churn(mode, secs, cgroup, **env) as churn:
+            time.sleep(0.3)
+            if churn.process.poll() is not None:
+                churn.check()
+            counts, sampled = watch(churn)
+        if sampled:
+            return counts
+    raise AssertionError("hardly anything was sampled")
 
 
 def simple(mode):
@@ -73,7 +78,7 @@ def exec_in_a_loop():
 def tables():
     """MADV_DONTNEED frees the page tables it has emptied, on kernels that do so."""
     with s.Churn("tables", s.SECS) as churn:
-        watch(churn)
+        assert watch(churn)[1], "hardly anything was sampled"
     release = tuple(int(n) for n in os.uname().release.split(".")[:2])
     assert "are freed" in churn.said or release < (6, 14), churn.said
 
