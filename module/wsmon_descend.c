@@ -51,6 +51,22 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 	return wsmon_young_sample(&w->pass, &e, op, debt);
 }
 
+/**
+ * wsmon_walk_clear_young - arm a sample page whose Accessed bit is set
+ * @w:		the walk, its cursor in the page table, of a process that nobody else samples
+ * @ptep:	the page's entry, which is present and shares its bit with no other
+ * @vpn:	the page
+ * @debt:	what reclaim does not know of it
+ */
+void wsmon_walk_clear_young(struct wsmon_walk *w, pte_t *ptep, u64 vpn, u8 *debt)
+{
+	pte_t pte = READ_ONCE(*ptep);
+
+	w->pass.since = 0;
+	walk_sample_entry(w, (unsigned long *)ptep, 1, vpn << PAGE_SHIFT, pte_pfn(pte),
+			  !pte_special(pte), WSMON_SAMPLE_ARM, debt);
+}
+
 static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 			       enum wsmon_sample_op op, bool seen)
 {

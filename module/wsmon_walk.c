@@ -96,7 +96,8 @@ static __always_inline bool walk_region_is_quiet(const struct wsmon_walk *w,
 
 /*
  * Sample a page that was not accessed, or was before in this interval, so that reclaim
- * knows. Return: was it one of these?
+ * knows, or whose bit may stay set, as its sample is dropped; or arm one whose accesses do not
+ * count yet. Return: was it one of these?
  */
 static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsmon_region *r,
 						unsigned int h, enum wsmon_sample_op op, u64 now)
@@ -116,10 +117,19 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 		return op == WSMON_SAMPLE_ARM || r->debt[h] == DEBT_NONE ||
 		       (op == WSMON_SAMPLE_CHECK && !w->pass.settle);
 	}
-	if (op != WSMON_SAMPLE_CHECK || w->pass.settle || r->absent & BIT(h) ||
-	    !pte_present(pte) || !wsmon_young_owe_again(&r->debt[h]))
+	if (op == WSMON_SAMPLE_ARM) {
+		/* in new memory, it was set by an access that counts */
+		if (!r->origin_ns)
+			wsmon_walk_clear_young(w, &w->quick[i], r->s[h].vpn, &r->debt[h]);
+		return !r->origin_ns;
+	}
+	if (r->absent & BIT(h) || !pte_present(pte))
 		return false;
-	if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))
+	if (op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
+		r->debt[h] = DEBT_NONE;
+	else if (op != WSMON_SAMPLE_CHECK || w->pass.settle || !wsmon_young_owe_again(&r->debt[h]))
+		return false;
+	else if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))
 		w->pass.dirty_tlb = true;
 	r->vague &= ~BIT(h);
 	r->s[h].seen_ns = now;
@@ -153,22 +163,8 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	}
 }
 
-/* Entries in a processor's cache line */
+/* Entries that wsmon_line_young() looks at */
 #define LINE		8
-
-/* Is one of @nr entries young, or in a group that shares its bits? */
-static __always_inline bool walk_line_young(const pte_t *pte, u32 nr)
-{
-	pteval_t any = 0;
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		if (wsmon_pte_span(READ_ONCE(pte[i])) > 1)
-			return true;
-		any |= pte_val(READ_ONCE(pte[i]));
-	}
-	return pte_young(__pte(any));
-}
 
 /*
  * Find the other pages of a cluster whose bits are set; the cursor was at its sample page, @own.
@@ -189,7 +185,7 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 	for (i = 0; i < c->nr; i = end) {
 		end = min_t(u32, i + LINE, c->nr);
 		/* most have none */
-		if (!walk_line_young(pte + i, end - i))
+		if (end - i == LINE && !wsmon_line_young(pte + i))
 			continue;
 		for (; i < end; i++) {
 			if (wsmon_pte_span(READ_ONCE(pte[i])) > 1) {
@@ -216,8 +212,12 @@ static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32
 	u8 debt = c->owed & bit ? DEBT_OWED : c->reported & bit ? DEBT_REPORTED : DEBT_NONE;
 	u8 *kept_debt = w->pass.kept_debt;
 	const unsigned long *kept = w->pass.kept;
+	u64 vpn = c->first + i;
 
-	wsmon_walk_sample(w, (c->first + i) << PAGE_SHIFT, op, &debt);
+	if (op == WSMON_SAMPLE_ARM)
+		wsmon_walk_clear_young(w, &w->quick[vpn - w->quick_vpn], vpn, &debt);
+	else
+		wsmon_walk_sample(w, vpn << PAGE_SHIFT, op, &debt);
 	/* not this entry: its debt is elsewhere */
 	w->pass.kept = kept;
 	w->pass.kept_debt = kept_debt;

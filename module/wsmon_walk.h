@@ -186,6 +186,7 @@ struct wsmon_walk {
 };
 
 /* wsmon_descend.c */
+void wsmon_walk_clear_young(struct wsmon_walk *w, pte_t *ptep, u64 vpn, u8 *debt);
 bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
 		       u8 *debt);
 

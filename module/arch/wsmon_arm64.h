@@ -51,6 +51,16 @@ static inline bool wsmon_entry_young(const unsigned long *val, unsigned int span
 	return false;
 }
 
+static inline bool wsmon_line_young(const pte_t *pte)
+{
+	pteval_t any = 0;
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		any |= pte_val(READ_ONCE(pte[i]));
+	return any & (PTE_AF | PTE_CONT);
+}
+
 /*
  * Change the flag of an entry, if it is present. The page table's lock does not keep all
  * kinds of hugetlb entries as they are, so look at each value that is replaced.

@@ -88,6 +88,16 @@ static inline bool wsmon_entry_young(const unsigned long *val, unsigned int span
 	return test_bit(_PAGE_BIT_ACCESSED, val);
 }
 
+/* Is one of eight entries young, or may share its bit? They are a processor's cache line. */
+static inline bool wsmon_line_young(const pte_t *pte)
+{
+	const unsigned long *val = (const unsigned long *)pte;
+
+	return (READ_ONCE(val[0]) | READ_ONCE(val[1]) | READ_ONCE(val[2]) | READ_ONCE(val[3]) |
+		READ_ONCE(val[4]) | READ_ONCE(val[5]) | READ_ONCE(val[6]) | READ_ONCE(val[7])) &
+	       _PAGE_ACCESSED;
+}
+
 static inline bool wsmon_entry_clear_young(unsigned long *val, unsigned int span)
 {
 	return test_and_clear_bit(_PAGE_BIT_ACCESSED, val);

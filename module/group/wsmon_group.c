@@ -236,6 +236,7 @@ void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
  */
 void wsmon_group_draw(struct wsmon_session *ss)
 {
+	u64 key = wsmon_draw_key(~ss->mon->attrs.seed, ss->epoch);
 	struct wsmon_group *g = ss->group;
 	u32 i, h;
 
@@ -245,13 +246,12 @@ void wsmon_group_draw(struct wsmon_session *ss)
 
 		if (r->armed_ns)
 			continue;
-		wsmon_region_draw(&g->space, r, ~ss->mon->attrs.seed, ss->epoch);
+		wsmon_region_draw(&g->space, r, key);
 		r->weight = 1;
 		r->last = 1;
 		for (h = 0; h < 2 && r->n[h]; h++) {
 			const struct wsmon_object *o = wsmon_group_object(g, r->s[h].vpn);
-			u64 random = wsmon_hash64(r->s[h].vpn ^ wsmon_hash64(ss->epoch) ^
-						  ss->mon->attrs.seed);
+			u64 random = wsmon_hash64(r->s[h].vpn ^ key);
 
 			wsmon_sample_reach(&r->s[h], o ? o->mappers : 1, random);
 			r->weight = max_t(u32, r->weight, U32_MAX / r->s[h].chance);

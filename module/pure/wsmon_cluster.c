@@ -131,6 +131,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			const struct wsmon_attrs *a, u64 salt, u64 epoch)
 {
 	bool clusters = a->windows_us[a->nr_windows - 1] / INTERVALS_MAX <= a->aggr_us;
+	u64 key = wsmon_draw_key(a->seed ^ salt, epoch);
 	u32 i;
 
 	/* rounds within an interval do not look at clusters as of another time */
@@ -139,7 +140,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	for (i = 0; i < rs->nr; i++) {
 		if (rs->r[i].armed_ns)
 			continue;
-		wsmon_region_draw(sp, &rs->r[i], a->seed ^ salt, epoch);
+		wsmon_region_draw(sp, &rs->r[i], key);
 		if (clusters)
 			wsmon_clusters_draw(sp, &rs->r[i], epoch);
 	}

@@ -104,7 +104,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 			  u64 pages, u64 half)
 {
 	u32 ratio, change, need;
-	bool wide, again;
+	bool wide, again, known;
 	u64 wanted;
 
 	if (!a->precision) {
@@ -131,17 +131,18 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		return;
 	}
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
-	again = wide && (q->wide || used < q->few);
+	again = wide && q->wide;
+	known = wide && used < q->few;
 	q->wide = wide ? ratio : 0;
-	if (wide && used < q->few)
+	if (known)
 		q->least = max(q->least, q->few);
 	if (again && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	if (wide && precision_must_rise(q, ratio)) {
-		need = max(again ? need : 0, q->share + q->share / 4);
+		need = max(again ? need : known ? q->few : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
-		/* the next estimate may say that it takes more */
-		q->raised &= again;
+		/* the next estimate may say that it takes more, unless this is known to do */
+		q->raised &= again || known;
 		return;
 	}
 	if (q->wait)

@@ -296,7 +296,8 @@ bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r, u64
 void wsmon_region_reset_samples(struct wsmon_region *r);
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i);
 u64 wsmon_hash64(u64 x);
-void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 seed, u64 epoch);
+u64 wsmon_draw_key(u64 seed, u64 epoch);
+void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key);
 u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 
 static inline u64 wsmon_region_pages(const struct wsmon_region *r)
@@ -312,8 +313,7 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 }
 
 /* wsmon_fit.c: regions follow the mappings */
-void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
-		       u64 now, u64 origin);
+void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
 
 /* wsmon_history.c: what earlier draws showed */
 bool wsmon_history_kept(const struct wsmon_interval *iv);

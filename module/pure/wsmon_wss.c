@@ -229,10 +229,10 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	doubt = n * 3 * max_t(u32, r->weight, 1) / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
 	share = min_t(u32, (out[0] + out[1]) / 2, WSMON_ONE);
-	/* else all that is not accessed is unknown */
+	/* else all that is not accessed is unknown; both rounded up */
 	if (r->whole & BIT(k))
-		c->cold = max(c->cold, doubt * (WSMON_ONE - share) / WSMON_ONE);
-	c->hot = max(c->hot, doubt * share / WSMON_ONE);
+		c->cold = max(c->cold, wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT));
+	c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));
 }
 
 /* Add new memory of a class, of which m of n sampled pages were accessed. */

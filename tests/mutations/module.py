@@ -68,9 +68,9 @@ MUTATIONS = [
         (WALK, "	return r->n[1] && i < w->quick_nr && j < w->quick_nr && !walk_quick_young(w, i) &&\n"
          "	       !walk_quick_young(w, j);", "	return r->n[1] && i < w->quick_nr && j < w->quick_nr;")]),
     ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
-        (WALK, "	if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))\n"
+        (WALK, "	else if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))\n"
          "		w->pass.dirty_tlb = true;\n",
-         "	wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1);\n")]),
+         "	else\n		wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1);\n")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
         (VADDR, "	mmap_read_unlock(mm);\n", "")]),
@@ -356,7 +356,7 @@ MUTATIONS = [
     ("bursts_are_remembered_for_long", None, UNIT, [
         ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
     ("one_estimate_changes_much", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(need,")]),
+        ("module/pure/wsmon_precision.c", "max(again ? need : known ? q->few : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
         ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
@@ -384,7 +384,12 @@ MUTATIONS = [
     ("exact_halves_vary", None, UNIT, [
         ("module/pure/wsmon_wss.c", "	if (r->exact[0] & r->exact[1] & BIT(k))\n		return;", "")]),
     ("parts_are_certain", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "doubt * (WSMON_ONE - share) / WSMON_ONE", "share ? 0 : doubt")]),
+        ("module/pure/wsmon_wss.c", "wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT)", "share ? 0 : doubt")]),
+    ("small_doubts_are_none", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));",
+         "c->hot = max(c->hot, doubt * share / WSMON_ONE);")]),
+    ("known_to_be_too_few_asks_for_all", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "again ? need : known ? q->few : 0", "again || known ? need : 0")]),
     ("edges_are_sharp", None, UNIT, [
         ("module/pure/wsmon_wss.c", "mul_u64_u64_shr(c->exact, edge,", "mul_u64_u64_shr(c->exact, 0 * edge,")]),
     ("sample_pages_alone", "newest", SELF + "pace_test.py", [

@@ -52,7 +52,7 @@ static void place_samples(void)
 		wsmon_regions_adapt(&rs, &sp, &ws);
 	for (i = 0; i < rs.nr; i++) {
 		if (!rs.r[i].armed_ns)
-			wsmon_region_draw(&sp, &rs.r[i], seed, iv.active);
+			wsmon_region_draw(&sp, &rs.r[i], wsmon_draw_key(seed, iv.active));
 		rs.r[i].armed_ns = rs.r[i].armed_ns ?: now;
 	}
 }

@@ -11,7 +11,7 @@
 
 static void draw(struct world *w, struct wsmon_region *r, u64 seed, u64 epoch)
 {
-	wsmon_region_draw(&w->sp, r, seed, epoch);
+	wsmon_region_draw(&w->sp, r, wsmon_draw_key(seed, epoch));
 	wsmon_clusters_draw(&w->sp, r, epoch);
 }
 

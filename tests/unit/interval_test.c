@@ -57,7 +57,7 @@ static void study(pattern touched, double max_bias, double min_cover,
 			}
 			wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
 			for (i = 0; i < w.rs.nr; i++)
-				wsmon_region_draw(&w.sp, &w.rs.r[i], seed, step);
+				wsmon_region_draw(&w.sp, &w.rs.r[i], wsmon_draw_key(seed, step));
 		}
 		world_free(&w);
 	}
@@ -130,7 +130,7 @@ static u32 search(u64 seed, u64 pages, u64 size)
 			break;
 		wsmon_regions_adapt(&w.rs, &w.sp, &w.ws);
 		for (i = 0; i < w.rs.nr; i++)
-			wsmon_region_draw(&w.sp, &w.rs.r[i], seed, step);
+			wsmon_region_draw(&w.sp, &w.rs.r[i], wsmon_draw_key(seed, step));
 	}
 	world_free(&w);
 	return step;

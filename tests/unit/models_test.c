@@ -130,7 +130,7 @@ static u64 step(const struct model *m, struct world *w, u64 epoch, u64 seed,
 	world_note(w);
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	for (i = 0; i < w->rs.nr; i++) {
-		wsmon_region_draw(&w->sp, &w->rs.r[i], seed, epoch);
+		wsmon_region_draw(&w->sp, &w->rs.r[i], wsmon_draw_key(seed, epoch));
 		sum = wsmon_hash64(sum ^ w->rs.r[i].s[0].vpn ^ w->rs.r[i].s[1].vpn);
 	}
 	for (i = 0; i < WSMON_NR_CLASSES; i++)

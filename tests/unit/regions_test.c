@@ -220,7 +220,7 @@ static void draw_uniform(void)
 	world_settle(&w, 0);
 	r = w.rs.r[0];
 	for (epoch = 0; epoch < 16000; epoch++) {
-		wsmon_region_draw(&w.sp, &r, 3, epoch);
+		wsmon_region_draw(&w.sp, &r, wsmon_draw_key(3, epoch));
 		count[0][r.s[0].vpn - 32]++;
 		count[1][r.s[1].vpn - 48]++;
 	}
@@ -243,13 +243,13 @@ static void draw_repeatable(void)
 	world_settle(&w, 0);
 	a = b = w.rs.r[0];
 	b.draws = 9;
-	wsmon_region_draw(&w.sp, &a, 5, 6);
-	wsmon_region_draw(&w.sp, &b, 5, 6);
+	wsmon_region_draw(&w.sp, &a, wsmon_draw_key(5, 6));
+	wsmon_region_draw(&w.sp, &b, wsmon_draw_key(5, 6));
 	CHECK(a.s[0].vpn == b.s[0].vpn && a.s[1].vpn == b.s[1].vpn,
 	      "depends on what was observed");
-	wsmon_region_draw(&w.sp, &b, 6, 6);
+	wsmon_region_draw(&w.sp, &b, wsmon_draw_key(6, 6));
 	CHECK(a.s[0].vpn != b.s[0].vpn, "seed does not matter");
-	wsmon_region_draw(&w.sp, &b, 5, 7);
+	wsmon_region_draw(&w.sp, &b, wsmon_draw_key(5, 7));
 	CHECK(a.s[0].vpn != b.s[0].vpn, "epoch does not matter");
 	world_free(&w);
 }
@@ -282,7 +282,7 @@ static void samples_reported(void)
 		r = w.rs.r[0];
 		mid = wsmon_cell_mid(r.start, r.end);
 		for (epoch = 0; epoch < 8; epoch++) {
-			wsmon_region_draw(&w.sp, &r, i, epoch);
+			wsmon_region_draw(&w.sp, &r, wsmon_draw_key(i, epoch));
 			r.checks = 1;
 			r.draws = 1;
 			r.s[0].seen_ns = epoch & 1 ? 101 : 100;

@@ -69,7 +69,7 @@ static void begin_interval(struct world *w, struct wsmon_interval *iv, u64 seed,
 	for (i = 0; i < w->rs.nr; i++) {
 		if (w->rs.r[i].armed_ns)
 			continue;
-		wsmon_region_draw(&w->sp, &w->rs.r[i], seed, epoch);
+		wsmon_region_draw(&w->sp, &w->rs.r[i], wsmon_draw_key(seed, epoch));
 		w->rs.r[i].armed_ns = iv->now;
 	}
 	iv->now += AGGR;

@@ -90,7 +90,7 @@ void world_settle(struct world *w, u64 epoch)
 	wsmon_regions_adapt(&w->rs, &w->sp, &w->ws);
 	for (i = 0; i < w->rs.nr; i++) {
 		if (!w->rs.r[i].armed_ns)
-			wsmon_region_draw(&w->sp, &w->rs.r[i], 7, epoch);
+			wsmon_region_draw(&w->sp, &w->rs.r[i], wsmon_draw_key(7, epoch));
 	}
 }
 

@@ -218,7 +218,7 @@ static void settle(struct world *w, const struct mapping *map)
 	KUNIT_EXPECT_LE(w->test, w->rs.nr, w->rs.budget);
 	KUNIT_EXPECT_GE(w->test, w->rs.nr, w->sp.nr_area);
 	for (i = 0; i < w->rs.nr; i++)
-		wsmon_region_draw(&w->sp, &w->rs.r[i], 1, 1);
+		wsmon_region_draw(&w->sp, &w->rs.r[i], wsmon_draw_key(1, 1));
 }
 
 static void tiles_exactly(struct kunit *test)
@@ -333,7 +333,7 @@ static void samples_in_halves(struct kunit *test)
 		r = &w->rs.r[0];
 		mid = wsmon_cell_mid(r->start, r->end);
 		for (j = 0; j < ARRAY_SIZE(epochs); j++) {
-			wsmon_region_draw(&w->sp, r, U64_MAX, epochs[j]);
+			wsmon_region_draw(&w->sp, r, wsmon_draw_key(U64_MAX, epochs[j]));
 			KUNIT_EXPECT_GE(test, r->s[0].vpn, r->start);
 			KUNIT_EXPECT_LT(test, r->s[0].vpn, mid);
 			KUNIT_EXPECT_GE(test, r->s[1].vpn, mid);
@@ -356,7 +356,7 @@ static void samples_everywhere(struct kunit *test)
 	for (i = 0; i < 200; i++) {
 		struct wsmon_region *r = &w->rs.r[0];
 
-		wsmon_region_draw(&w->sp, r, 3, i);
+		wsmon_region_draw(&w->sp, r, wsmon_draw_key(3, i));
 		count[wsmon_area_rank(&w->sp, w->sp.area, r->s[0].vpn)]++;
 		count[wsmon_area_rank(&w->sp, w->sp.area, r->s[1].vpn)]++;
 	}

@@ -70,9 +70,9 @@ static const struct estimate estimates[] = {
 	  { 0, 0, 50, 1000 }, { 0, 0, 50, 1000 } },
 	{ "hot, with doubt", { { { 500, 500 }, { ONE, ONE }, 30, WHOLE, TEXT } },
 	  { 1000, 950, 1000, 1000 }, { 1000, 950, 1000, 1000 } },
-	/* the same of the other three quarters, and of this one */
+	/* the same of the other three quarters, and of this one, rounded up */
 	{ "a quarter, with doubt", { { { 500, 500 }, { ONE / 4, ONE / 4 }, 30, WHOLE, TEXT } },
-	  { 250, 238, 287, 1000 }, { 250, 238, 287, 1000 } },
+	  { 250, 237, 288, 1000 }, { 250, 237, 288, 1000 } },
 	/* give or take a tenth: the edges of the window */
 	{ "all looked at", { { { 500, 500 }, { ONE / 4, ONE / 2 }, 1, WHOLE, TEXT, 3 } },
 	  { 375, 338, 412, 1000 }, { 375, 338, 412, 1000 } },
