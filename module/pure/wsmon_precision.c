@@ -9,7 +9,8 @@
  * are needed. Where order is found, fewer are enough; then each step down leads to another
  * one, until the interval would be too wide. A change takes a while to show: regions are
  * split and merged at the end of an interval, and their samples serve a window first. A
- * share that was too small twice is remembered, so that it is not tried again and again.
+ * share that was too small twice is remembered, so that it is not tried again and again, and a
+ * quarter more is thought to be enough.
  *
  * Half-widths vary by chance, and often one region found something new, and splitting it is enough.
  * So one that is much too wide leads to a quarter more regions, and only the next one, if it is,
