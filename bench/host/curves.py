@@ -23,7 +23,7 @@ NEED = ("gnuplot-nox",)
 KEY = ("key", "setting")
 RAW = os.path.join(OUT, "curves.raw")
 PICTURE = "price.png"
-WINDOWS_MS = (200, 100, 400, 1000, 2000, 5000, 10000, 25000)
+WINDOWS_MS = (200, 100, 400, 1000, 2000, 5000, 10000, 25000, 50000)
 TUNED = "DAMON, tuned"
 
 
@@ -42,9 +42,10 @@ SETTINGS = {
     "1 s": ours("max", 1000, settle=8, count=8),
     "1 s, 20%": ours("20%", 1000, settle=16, count=8),
     "5 s, 250 regions": ours("20%", 5000, 250, settle=8, count=6),
-    "5 s, 500 regions": ours("20%", 5000, 500, settle=8, count=6),
     "10 s, 250 regions": ours("20%", 10000, 250, settle=12, count=4),
     "25 s, 1%": ours("1%", 25000, 500, settle=5, count=4),
+    "25 s, 250 regions": ours("20%", 25000, 250, settle=8, count=4),
+    "50 s, 250 regions": ours("20%", 50000, 250, settle=6, count=4),
     "DAMON, 0.1 s": theirs(100, 1000, 3, 3),
     "DAMON, 1 s": theirs(1000, 1000, 12, 8),
     TUNED: theirs(100, 1000, 120, 20, True),
