@@ -247,7 +247,9 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 		return;
 	/* a bit that is still set tells reclaim itself */
 	bits = op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? 0 : young;
-	bits |= IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? c->owed : c->owed | c->reported;
+	/* what is owed since an attempt to arm the region that failed stays so */
+	if (op != WSMON_SAMPLE_ARM)
+		bits |= IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? c->owed : c->owed | c->reported;
 	/* it takes as long as some regions: read the clock sooner */
 	w->steps -= min_t(u32, w->steps, hweight64(bits) / 8 + 1);
 	for (; bits; bits &= bits - 1)

@@ -9,8 +9,7 @@
  * are needed. Where order is found, fewer are enough; then each step down leads to another
  * one, until the interval would be too wide. A change takes a while to show: regions are
  * split and merged at the end of an interval, and their samples serve a window first. A
- * share that was too small twice is remembered, so that it is not tried again and again, and a
- * quarter more is thought to be enough.
+ * share that was too small twice is remembered, so that it is not tried again and again.
  *
  * Half-widths vary by chance, and often one region found something new, and splitting it is enough.
  * So one that is much too wide leads to a quarter more regions, and only the next one, if it is,
@@ -139,14 +138,15 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->least = max(q->least, q->few);
 	if (again && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
-	if (wide && precision_must_rise(q, ratio)) {
-		need = max(again ? need : known ? q->few : 0, q->share + q->share / 4);
+	/* where the share was too small before, it may be enough now: the next estimate decides */
+	if ((again || (wide && !known)) && precision_must_rise(q, ratio)) {
+		need = max(again ? need : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
-		/* the next estimate may say that it takes more, unless this is known to do */
-		q->raised &= again || known;
+		/* the next estimate may say that it takes more */
+		q->raised &= again;
 		return;
 	}
-	if (q->wait)
+	if (wide || q->wait)
 		return;
 	q->sum += need;
 	q->nr++;

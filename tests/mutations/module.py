@@ -356,7 +356,7 @@ MUTATIONS = [
     ("bursts_are_remembered_for_long", None, UNIT, [
         ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
     ("one_estimate_changes_much", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "max(again ? need : known ? q->few : 0,", "max(need,")]),
+        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
         ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
@@ -389,7 +389,10 @@ MUTATIONS = [
         ("module/pure/wsmon_wss.c", "c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));",
          "c->hot = max(c->hot, doubt * share / WSMON_ONE);")]),
     ("known_to_be_too_few_asks_for_all", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "again ? need : known ? q->few : 0", "again || known ? need : 0")]),
+        ("module/pure/wsmon_precision.c", "if ((again || (wide && !known)) &&", "if (wide &&"),
+        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(again || known ? need : 0,")]),
+    ("known_to_be_too_few_waits", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "again = wide && q->wide;", "again = wide && q->wide && used >= q->few;")]),
     ("edges_are_sharp", None, UNIT, [
         ("module/pure/wsmon_wss.c", "mul_u64_u64_shr(c->exact, edge,", "mul_u64_u64_shr(c->exact, 0 * edge,")]),
     ("sample_pages_alone", "newest", SELF + "pace_test.py", [
