@@ -63,6 +63,7 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @raised:	the change was upwards, by a quarter at least, and is thought to be enough
  * @wide:	half-width of the last estimate if it was much too wide, as @ratio; else 0. Of one
  *		that is followed by much narrower ones, what is left of it
+ * @level:	pages of the last estimate that was not
  * @few:	the share was too small below this, in two estimates in a row
  * @age:	estimates so far, at most those of which nothing is remembered
  * @nr:		estimates in @sum
@@ -75,6 +76,7 @@ struct wsmon_precision {
 	u32 wait;
 	bool raised;
 	u32 wide;
+	u64 level;
 	u32 few;
 	u32 age;
 	u32 nr;

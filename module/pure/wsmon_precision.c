@@ -125,11 +125,14 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	/* remembered for longer than it bounds the share */
 	q->few -= q->few / (4 * FORGET);
 	q->age = min(q->age + 1, YOUTH);
-	/* what is left of a burst, in what earlier draws say, fades */
-	if (wide && ratio < q->wide - q->wide / 4) {
+	/* if the size is what it was, this is left of a burst, in what earlier draws say, and fades */
+	if (wide && ratio < q->wide - q->wide / 4 &&
+	    max(pages, q->level) - min(pages, q->level) <= half) {
 		q->wide -= q->wide / 4;
 		return;
 	}
+	if (!wide)
+		q->level = pages;
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
 	again = wide && q->wide;
 	known = wide && used < q->few;

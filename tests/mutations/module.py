@@ -352,7 +352,9 @@ MUTATIONS = [
         ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
     ("a_burst_asks_for_regions", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / 4)", "if (wide && ratio < q->wide / 16)")]),
+        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / 4 &&", "if (wide && ratio < q->wide / 16 &&")]),
+    ("changes_are_bursts", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "max(pages, q->level) - min(pages, q->level) <= half", "pages")]),
     ("bursts_are_remembered_for_long", None, UNIT, [
         ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
     ("one_estimate_changes_much", None, UNIT, [

@@ -184,6 +184,22 @@ static void after_a_burst(void)
 	}
 }
 
+/* If it is of another size, the target has changed: two estimates say so. */
+static void after_a_change(void)
+{
+	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
+				 .precision = 50 };
+	struct wsmon_precision q;
+	u32 i;
+
+	wsmon_precision_begin(&q);
+	for (i = 0; i < 200; i++)
+		wsmon_precision_next(&q, &a, q.share, PAGES, 1);
+	wsmon_precision_next(&q, &a, q.share, 2 * PAGES, PAGES / 2);
+	wsmon_precision_next(&q, &a, q.share, 2 * PAGES, PAGES / 5);
+	CHECK(q.share >= WSMON_ONE / 2, "share %u", q.share);
+}
+
 static void reacts(void)
 {
 	u32 windows[] = { 1, 8 }, k;
@@ -316,6 +332,7 @@ void test_precision(void)
 	test_run("precision: changes of the target", reacts);
 	test_run("precision: too wide once", once_is_chance);
 	test_run("precision: after a burst", after_a_burst);
+	test_run("precision: after a change", after_a_change);
 	test_run("precision: a target's first intervals", forgets_its_youth);
 	test_run("precision: small sets", a_floor);
 	test_run("precision: any figures", anything_goes);
