@@ -13,8 +13,8 @@
  *
  * Half-widths vary by chance, and often one region found something new, and splitting it is enough.
  * So one that is much too wide leads to a quarter more regions, and only the next one, if it is,
- * too, to as many as it says. Small changes follow from the mean of several. So where accesses have
- * no order, the half-width is a little below what is wanted on average.
+ * too, to a quarter more than it says. Small changes follow from the mean of several. So where
+ * accesses have no order, the half-width is a little below what is wanted on average.
  */
 #include "wsmon_pure.h"
 
@@ -125,7 +125,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	/* remembered for longer than it bounds the share */
 	q->few -= q->few / (4 * FORGET);
 	q->age = min(q->age + 1, YOUTH);
-	/* if the size is what it was, this is left of a burst, in what earlier draws say, and fades */
+	/* of the size that was there, this is left of a burst, in what earlier draws say */
 	if (wide && ratio < q->wide - q->wide / 4 &&
 	    max(pages, q->level) - min(pages, q->level) <= half) {
 		q->wide -= q->wide / 4;
@@ -143,7 +143,8 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	/* where the share was too small before, it may be enough now: the next estimate decides */
 	if ((again || (wide && !known)) && precision_must_rise(q, ratio)) {
-		need = max(again ? need : 0, q->share + q->share / 4);
+		/* a quarter more: regions that do not follow the change yet say too little or too much */
+		need = max(again ? need + need / 4 : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
 		/* the next estimate may say that it takes more */
 		q->raised &= again;
