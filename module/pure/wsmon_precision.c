@@ -143,7 +143,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	/* where the share was too small before, it may be enough now: the next estimate decides */
 	if ((again || (wide && !known)) && precision_must_rise(q, ratio)) {
-		/* a quarter more: regions that do not follow the change yet say too little or too much */
+		/* regions do not follow the change yet, so this may be too few */
 		need = max(again ? need + need / 4 : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
 		/* the next estimate may say that it takes more */

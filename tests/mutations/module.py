@@ -358,7 +358,7 @@ MUTATIONS = [
     ("bursts_are_remembered_for_long", None, UNIT, [
         ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
     ("one_estimate_changes_much", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(need,")]),
+        ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
         ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
@@ -392,7 +392,7 @@ MUTATIONS = [
          "c->hot = max(c->hot, doubt * share / WSMON_ONE);")]),
     ("known_to_be_too_few_asks_for_all", None, UNIT, [
         ("module/pure/wsmon_precision.c", "if ((again || (wide && !known)) &&", "if (wide &&"),
-        ("module/pure/wsmon_precision.c", "max(again ? need : 0,", "max(again || known ? need : 0,")]),
+        ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(again || known ? need : 0,")]),
     ("known_to_be_too_few_waits", None, UNIT, [
         ("module/pure/wsmon_precision.c", "again = wide && q->wide;", "again = wide && q->wide && used >= q->few;")]),
     ("edges_are_sharp", None, UNIT, [
