@@ -88,7 +88,7 @@ static inline bool wsmon_entry_young(const unsigned long *val, unsigned int span
 	return test_bit(_PAGE_BIT_ACCESSED, val);
 }
 
-/* Is one of eight entries young, or may share its bit? They are a processor's cache line. */
+/* Is one of eight entries young, or may share its bit? Mostly they are a processor's cache line. */
 static inline bool wsmon_line_young(const pte_t *pte)
 {
 	const unsigned long *val = (const unsigned long *)pte;
