@@ -233,6 +233,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 		wsmon_regions_edge(&t->regions, &iv, t->arming_ns, ktime_get_ns() - now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);
+	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
 	interval_estimate(ss, t, mm, changed, now);
 	wsmon_regions_note(&t->regions, &iv);

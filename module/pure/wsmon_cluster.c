@@ -120,30 +120,19 @@ void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u
 }
 
 /**
- * wsmon_regions_draw - draw new positions for the samples of regions at rest
- * @rs:		the regions
- * @sp:		the space
- * @a:		the attributes
- * @salt:	salt of the seed
- * @epoch:	number of the draw
+ * wsmon_clusters_wanted - tell whether samples have clusters at all
+ * @a:	the attributes
+ *
+ * Only if windows are whole intervals: rounds within one do not look at clusters as of their time.
  */
-void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
-			const struct wsmon_attrs *a, u64 salt, u64 epoch)
+bool wsmon_clusters_wanted(const struct wsmon_attrs *a)
 {
-	bool clusters = a->windows_us[a->nr_windows - 1] / INTERVALS_MAX <= a->aggr_us;
-	u64 key = wsmon_draw_key(a->seed ^ salt, epoch);
+	bool whole = a->windows_us[a->nr_windows - 1] / INTERVALS_MAX <= a->aggr_us;
 	u32 i;
 
-	/* rounds within an interval do not look at clusters as of another time */
 	for (i = 0; i < a->nr_windows; i++)
-		clusters &= !(a->windows_us[i] % a->aggr_us);
-	for (i = 0; i < rs->nr; i++) {
-		if (rs->r[i].armed_ns)
-			continue;
-		wsmon_region_draw(sp, &rs->r[i], key);
-		if (clusters)
-			wsmon_clusters_draw(sp, &rs->r[i], epoch);
-	}
+		whole &= !(a->windows_us[i] % a->aggr_us);
+	return whole;
 }
 
 /**

@@ -10,7 +10,6 @@
 struct wsmon_attrs;
 struct wsmon_interval;
 struct wsmon_region;
-struct wsmon_regions;
 struct wsmon_space;
 
 /* Pages in a cluster, at most */
@@ -46,8 +45,7 @@ static inline bool wsmon_cluster_matters(const struct wsmon_cluster *c)
 void wsmon_clusters_forget(struct wsmon_region *r);
 bool wsmon_clusters_pay(const struct wsmon_region *r);
 void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 epoch);
-void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
-			const struct wsmon_attrs *a, u64 salt, u64 epoch);
+bool wsmon_clusters_wanted(const struct wsmon_attrs *a);
 void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
 void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
 void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);

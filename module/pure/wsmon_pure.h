@@ -21,6 +21,7 @@
 
 #include "../../include/wsmon.h"
 #include "wsmon_cluster.h"
+#include "wsmon_draw.h"
 
 #define WSMON_ONE		WSMON_SHARE_ONE
 #define WSMON_SHIFT		15		/* WSMON_ONE is 1 << WSMON_SHIFT */
@@ -239,8 +240,8 @@ struct wsmon_region {
  * @cap:	regions that fit into @r: budget and some room to move in
  * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
  * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
- * @edge:	how much longer or shorter than an interval samples served, as a part of the
- *		shortest window (Q15)
+ * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
+ * @runs:	what it takes from the variance that positions are spread evenly
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -250,6 +251,7 @@ struct wsmon_regions {
 	u32 budget;
 	u32 limit;
 	u32 edge;
+	struct wsmon_runs runs;
 };
 
 /* 4 * log2(x), linear between powers of two, rounded down */
@@ -295,9 +297,6 @@ u64 wsmon_cell_mid(u64 start, u64 end);
 bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r, u64 start, u64 end);
 void wsmon_region_reset_samples(struct wsmon_region *r);
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i);
-u64 wsmon_hash64(u64 x);
-u64 wsmon_draw_key(u64 seed, u64 epoch);
-void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key);
 u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 
 static inline u64 wsmon_region_pages(const struct wsmon_region *r)
@@ -315,7 +314,8 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 /* wsmon_fit.c: regions follow the mappings */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
 
-/* wsmon_history.c: what earlier draws showed */
+/* wsmon_history.c: what earlier draws showed; fewer than so many say nothing of a half */
+#define WSMON_TIMES_LEAST	3U
 bool wsmon_history_kept(const struct wsmon_interval *iv);
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
 void wsmon_history_split(struct wsmon_region *r, u32 half);

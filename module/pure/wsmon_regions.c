@@ -99,53 +99,6 @@ void wsmon_region_reset_samples(struct wsmon_region *r)
 	r->vague = 0;
 }
 
-/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
-u64 wsmon_hash64(u64 x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-	return x ^ (x >> 31);
-}
-
-/**
- * wsmon_draw_key - make the key of a draw
- * @seed:	the user's seed
- * @epoch:	number of the draw
- */
-u64 wsmon_draw_key(u64 seed, u64 epoch)
-{
-	return wsmon_hash64(wsmon_hash64(seed + 0x9e3779b97f4a7c15ULL) ^ epoch);
-}
-
-/**
- * wsmon_region_draw - draw new positions for the samples of a region
- * @sp:		the space
- * @r:		the region, at rest
- * @key:	wsmon_draw_key()
- *
- * A position is a hash of cell, half, and key: uniform over the mapped pages of
- * its half, and independent of what was observed. So the estimate is unbiased.
- */
-void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key)
-{
-	const struct wsmon_area *a = &sp->area[r->area];
-	u64 mid = wsmon_cell_mid(r->start, r->end), rank = 0;
-	unsigned int h;
-
-	key = wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
-	wsmon_region_reset_samples(r);
-	if (a->nr > 1)
-		rank = wsmon_area_rank(sp, a, r->start);
-	for (h = 0; h < 2 && r->n[h]; h++) {
-		u64 k = mul_u64_u64_shr(wsmon_hash64(key + h), r->n[h], 64);
-
-		/* mostly, all between its ends is mapped */
-		r->s[h].vpn = a->nr == 1 ? (h ? mid : r->start) + k :
-			      wsmon_area_select(sp, a, rank + k);
-		rank += r->n[0];
-	}
-}
-
 /* Samples of a region are not reported if its share is this close to 0 or 1 */
 #define SHARE_NEARLY		(WSMON_ONE / 512)
 /* and it has had at least this many draws */

@@ -53,7 +53,8 @@
  * @hit:	pages times share, in units of 2^-PART_SHIFT
  * @exact:	those of it that come from all pages of a half
  * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
- * @past:	variance by earlier draws; likewise
+ * @past:	variance by earlier draws of halves that are independent; likewise
+ * @less:	what of @past is missing, because positions are spread evenly
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
@@ -68,6 +69,7 @@ struct wss_sums {
 	u64 exact;
 	u64 now;
 	u64 past;
+	u64 less;
 	u64 cold;
 	u64 hot;
 	u64 stale;
@@ -125,12 +127,9 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 /* What the past of many says does not count if it is more than so many times that */
 #define CALM		4U
 
-/* Of a region with fewer draws, the past says nothing */
-#define TIMES_LEAST	3U
-
-/* Add the variance of a region; @n: sizes of its halves, scaled */
+/* Add the variance of a region; @n: sizes of its halves, scaled; @less: see struct wsmon_runs */
 static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
-			     const u64 n[2])
+			     const u64 n[2], u32 less)
 {
 	const u32 *out = r->out[k], *mean = r->past.mean;
 	const u64 *var = r->past.var;
@@ -149,7 +148,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	}
 	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
 	now = mul_u64_u64_shr(square / 2, diff * diff, 2 * WSMON_SHIFT);
-	for (h = 0; h < 2 && r->times >= TIMES_LEAST; h++) {
+	for (h = 0; h < 2 && r->times >= WSMON_TIMES_LEAST; h++) {
 		u64 d = max(out[h], mean[h]) - min(out[h], mean[h]);
 
 		if (r->exact[h] & BIT(k))
@@ -157,12 +156,14 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
 		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
 	}
-	if (r->times < TIMES_LEAST)
+	if (r->times < WSMON_TIMES_LEAST)
 		past = now;
 	else
 		now = min(now, near);
 	c->now += now;
 	c->past += past;
+	if (less && wsmon_run_adds(r))
+		c->less += mul_u64_u64_shr(past, less, WSMON_SHIFT);
 	c->now_most = max_t(u8, c->now_most, fls64(now));
 	c->past_most = max_t(u8, c->past_most, fls64(past));
 }
@@ -177,12 +178,12 @@ static u64 wss_variance(const struct wss_sums *c)
 	/* deviations from a mean that is over are large: collapsed strata count, by half or so */
 	if (c->past / MANY >> c->past_most && c->past / CALM > c->now)
 		return max(min(c->past, 2 * c->now), BIT_ULL(c->past_most));
-	return c->past;
+	return c->past - c->less;
 }
 
 /* Not inline: with KASAN the frame of its caller would be too large. */
 static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_region *r, u32 k,
-				    unsigned int shift)
+				    unsigned int shift, u32 less)
 {
 	u64 n = wsmon_region_pages(r);
 	const u64 scaled[2] = { wss_scale(r->n[0], shift), wss_scale(r->n[1], shift) };
@@ -214,7 +215,7 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	if (!r->n[1])
 		return;
 
-	wss_add_variance(c, r, k, scaled);
+	wss_add_variance(c, r, k, scaled, less);
 	if (diff > WSMON_DIFFER || r->exact[0] & r->exact[1] & BIT(k))
 		return;
 	/* its halves come from halves that differed, so they vary together */
@@ -297,6 +298,7 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->exact += c->exact;
 	to->now += c->now;
 	to->past += c->past;
+	to->less += c->less;
 	to->now_most = max_t(u8, to->now_most, c->now_most);
 	to->past_most = max_t(u8, to->past_most, c->past_most);
 	to->cold = max(to->cold, c->cold);
@@ -335,7 +337,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
-		wss_add_region(&acc[c], r, k, shift);
+		wss_add_region(&acc[c], r, k, shift, rs->runs.less[c]);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];

@@ -16,6 +16,7 @@ def stress(names, secs=8):
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 CLUSTER = "module/pure/wsmon_cluster.c"
+DRAW = "module/pure/wsmon_draw.c"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("hold", "descend"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
@@ -366,8 +367,18 @@ MUTATIONS = [
                                                 "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
     ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age * iv->aggr_ns < ns + BIT(30) * 100")]),
     ("clusters_between_mappings", None, UNIT, [(CLUSTER, "== end - start);", "<= end - start);")]),
+    ("parts_are_drawn_again", None, UNIT, [(DRAW, "	p->part[i] = p->part[--p->nr];\n", "")]),
+    ("all_regions_draw_alike", None, UNIT, [(DRAW, "wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));", "mid * 0 + key;")]),
+    ("chance_is_order", None, UNIT, [(DRAW, "together[0] + together[0] / 8 + together[0] / (2 * s->nr)", "together[0] * 3 / 4")]),
+    ("order_lasts", None, UNIT, [(DRAW, "	rest = max(rest, runs_rest(together[1], alone[1]));\n", "")]),
+    ("order_ends_later", None, UNIT, [(DRAW, "runs_rest(s->together, s->alone) * root / (root + 2)", "0U")]),
+    ("order_at_once", None, UNIT, [(DRAW, "#define TIMES_LEAST	8U", "#define TIMES_LEAST	4U")]),
+    ("old_draws_add_to_runs", None, UNIT, [(DRAW, " && !r->stale;", ";")]),
+    ("new_regions_add_to_runs", None, UNIT, [(DRAW, "return r->times >= WSMON_TIMES_LEAST &&", "return")]),
+    ("exact_halves_add_to_runs", None, UNIT, [(DRAW, "			if (r->exact[h] & BIT(0))\n				continue;\n", "")]),
+    ("order_takes_nothing", None, UNIT, [("module/pure/wsmon_wss.c", "return c->past - c->less;", "return c->past;")]),
     ("halves_tell_the_variance", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "if (r->times < TIMES_LEAST)", "if (r->times < 100)")]),
+        ("module/pure/wsmon_wss.c", "if (r->times < WSMON_TIMES_LEAST)", "if (r->times < 100)")]),
     ("deviations_of_few_are_small", None, UNIT, [
         ("module/pure/wsmon_history.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [

@@ -87,6 +87,7 @@ int main(void)
 	test_fresh();
 	test_wss();
 	test_reach();
+	test_draw();
 	test_cluster();
 	test_history();
 	test_peaks();

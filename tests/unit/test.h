@@ -34,6 +34,7 @@ void test_adapt(void);
 void test_fresh(void);
 void test_wss(void);
 void test_reach(void);
+void test_draw(void);
 void test_cluster(void);
 void test_history(void);
 void test_peaks(void);
