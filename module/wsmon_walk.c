@@ -71,6 +71,13 @@ static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsign
  * They need neither folio nor mapping, and do what wsmon_young_sample() does.
  */
 
+/* Does a page have an entry of its own, and was it not accessed? */
+static __always_inline bool walk_entry_quiet(const struct wsmon_walk *w, const pte_t *pte, u64 vpn)
+{
+	return !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, vpn << PAGE_SHIFT)) &&
+	       wsmon_pte_span(READ_ONCE(*pte)) == 1 && !wsmon_entry_young((unsigned long *)pte, 1);
+}
+
 /* The place of a page among the quick entries; it is no place if it is @quick_nr or more */
 static __always_inline u64 walk_quick_place(const struct wsmon_walk *w, u64 vpn)
 {
@@ -78,20 +85,32 @@ static __always_inline u64 walk_quick_place(const struct wsmon_walk *w, u64 vpn)
 	       U64_MAX : vpn - w->quick_vpn;
 }
 
-static __always_inline bool walk_quick_young(const struct wsmon_walk *w, u64 i)
+/*
+ * Check regions of the cursor's table in a row, as long as neither page was accessed, as most were
+ * not. Return: how many of the next @nr
+ */
+static __always_inline u32 walk_quiet_regions(struct wsmon_walk *w, struct wsmon_region *r, u32 nr,
+					      u64 now)
 {
-	return wsmon_pte_span(READ_ONCE(w->quick[i])) > 1 ||
-	       wsmon_entry_young((unsigned long *)&w->quick[i], 1);
-}
+	/* copies, as any write to a region might change what is in memory */
+	const u64 first = w->quick_vpn, entries = w->quick_nr;
+	const pte_t *quick = w->quick;
+	u32 i;
 
-/* Is a check of a region all done, as neither page was accessed? Most are. */
-static __always_inline bool walk_region_is_quiet(const struct wsmon_walk *w,
-						 const struct wsmon_region *r)
-{
-	u64 i = walk_quick_place(w, r->s[0].vpn), j = walk_quick_place(w, r->s[1].vpn);
+	nr = min(nr, w->steps);
+	for (i = 0; i < nr; i++, r++) {
+		u64 a = r->s[0].vpn - first, b = r->s[1].vpn - first;
 
-	return r->n[1] && i < w->quick_nr && j < w->quick_nr && !walk_quick_young(w, i) &&
-	       !walk_quick_young(w, j);
+		if (!r->armed_ns || !r->n[1] || a >= entries || b >= entries ||
+		    !walk_entry_quiet(w, &quick[a], r->s[0].vpn) ||
+		    !walk_entry_quiet(w, &quick[b], r->s[1].vpn))
+			break;
+		r->checks += 2;
+		r->looked_ns = now;
+		r->last = 0;
+	}
+	w->steps -= i;
+	return i;
 }
 
 /*
@@ -259,16 +278,13 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
 					       enum wsmon_sample_op op, bool last, u64 now)
 {
-	bool round = op == WSMON_SAMPLE_CHECK && !w->pass.settle;
-	bool quiet = round && walk_region_is_quiet(w, r), rest = !round || w->reclaimed;
+	bool rest = op != WSMON_SAMPLE_CHECK || w->pass.settle || w->reclaimed;
 	unsigned int h, nr = r->n[1] ? 2 : 1;
 
 	if (op != WSMON_SAMPLE_ARM)
 		r->checks += nr;
-	if (quiet && !rest)
-		return;
 	for (h = 0; h < nr; h++) {
-		if (!quiet && !walk_sample_quickly(w, r, h, op, now))
+		if (!walk_sample_quickly(w, r, h, op, now))
 			walk_sample_slowly(w, r, h, op, now);
 		if (rest && wsmon_cluster_matters(&r->c[h]) && !w->busy)
 			walk_sample_cluster(w, r, h, op, last);
@@ -297,11 +313,22 @@ static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regio
 {
 	struct wsmon_region *r = rs->r + at, *end = rs->r + rs->nr;
 	bool arm = op == WSMON_SAMPLE_ARM;
+	/* only bits of sample pages are looked at, and no notes of bits that others cleared */
+	bool bits = op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->reclaimed && !w->notes_until;
 	u32 i, looks = 0;
 
 	for (i = 0; i < rs->nr; i++, r = r + 1 < end ? r + 1 : rs->r) {
 		enum wsmon_sample_op v = op;
+		u32 quiet = 0;
 
+		if (bits)
+			quiet = walk_quiet_regions(w, r, min_t(u32, rs->nr - i, end - r), begin);
+		if (quiet) {
+			looks += 2 * quiet;
+			i += quiet - 1;
+			r += quiet - 1;
+			continue;
+		}
 		if (arm == !!r->armed_ns) {
 			walk_skip_region(w);
 			continue;

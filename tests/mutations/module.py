@@ -66,8 +66,7 @@ MUTATIONS = [
     ("quick_way_among_samplers", "6.12", SELF + "processes_test.py readers_test.py", [
         (HOLD, "		if (!w->notes_until)\n", "")]),
     ("quick_way_for_what_was_used", "6.12", SELF + "accuracy_test.py", [
-        (WALK, "	return r->n[1] && i < w->quick_nr && j < w->quick_nr && !walk_quick_young(w, i) &&\n"
-         "	       !walk_quick_young(w, j);", "	return r->n[1] && i < w->quick_nr && j < w->quick_nr;")]),
+        (WALK, "	return !(WSMON_ENTRIES_SHARE &&", "	return true || !(WSMON_ENTRIES_SHARE &&")]),
     ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
         (WALK, "	else if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))\n"
          "		w->pass.dirty_tlb = true;\n",
