@@ -27,6 +27,9 @@
  */
 #define SHARE_LEAST	(WSMON_ONE / 8)
 
+/* What a burst leaves in the past of regions fades by a sixteenth, and at least by so much */
+#define FADES		32U
+
 /* Sizes are limited to 2^50 pages, so that products stay below 2^63 */
 #define PAGES_MAX	((u64)1 << 50)
 
@@ -126,9 +129,9 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->few -= q->few / (4 * FORGET);
 	q->age = min(q->age + 1, YOUTH);
 	/* of the size that was there, this is left of a burst, in what earlier draws say */
-	if (wide && ratio < q->wide - q->wide / 4 &&
+	if (wide && ratio < q->wide - q->wide / FADES &&
 	    max(pages, q->level) - min(pages, q->level) <= half) {
-		q->wide -= q->wide / 4;
+		q->wide = ratio;
 		return;
 	}
 	if (!wide)
@@ -138,7 +141,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	known = wide && used < q->few;
 	q->wide = wide ? ratio : 0;
 	if (known)
-		q->least = max(q->least, q->few);
+		q->least = max(q->least, min(q->few, used + used / 4));
 	if (again && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
 	/* where the share was too small before, it may be enough now: the next estimate decides */

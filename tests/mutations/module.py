@@ -346,17 +346,17 @@ MUTATIONS = [
          "max_t(u64, most, ss->mon->attrs.max_regions)), WSMON_ONE);")]),
     ("too_few_tried_again", None, UNIT, [
         ("module/pure/wsmon_precision.c",
-         "		q->least = max(q->least, q->few);", "		q->least += 0;")]),
+         "		q->least = max(q->least, min(q->few, used + used / 4));", "		q->least += 0;")]),
     ("too_few_by_one_estimate", None, UNIT, [
         ("module/pure/wsmon_precision.c", "	if (again && q->share", "	if (wide && q->share"),
         ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
-         "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, q->few);\n")]),
+         "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, min(q->few, used + used / 4));\n")]),
     ("a_burst_asks_for_regions", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / 4 &&", "if (wide && ratio < q->wide / 16 &&")]),
+        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / FADES &&", "if (wide && ratio < q->wide / 16 &&")]),
     ("changes_are_bursts", None, UNIT, [
         ("module/pure/wsmon_precision.c", "max(pages, q->level) - min(pages, q->level) <= half", "pages")]),
     ("bursts_are_remembered_for_long", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "q->wide -= q->wide / 4;", "q->wide -= q->wide / 64;")]),
+        ("module/pure/wsmon_precision.c", "		q->wide = ratio;\n		return;", "		return;")]),
     ("one_estimate_changes_much", None, UNIT, [
         ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
@@ -370,7 +370,7 @@ MUTATIONS = [
     ("all_regions_draw_alike", None, UNIT, [(DRAW, "wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));", "mid * 0 + key;")]),
     ("chance_is_order", None, UNIT, [(DRAW, "together[0] + together[0] / 8 + together[0] / (2 * s->nr)", "together[0] * 3 / 4")]),
     ("order_lasts", None, UNIT, [(DRAW, "	rest = max(rest, runs_rest(together[1], alone[1]));\n", "")]),
-    ("order_ends_later", None, UNIT, [(DRAW, "runs_rest(s->together, s->alone) * root / (root + 2)", "0U")]),
+    ("order_ends_later", None, UNIT, [(DRAW, "runs_rest(s->together, s->alone) * root /", "0 * runs_rest(s->together, s->alone) * root /")]),
     ("order_at_once", None, UNIT, [(DRAW, "#define TIMES_LEAST	8U", "#define TIMES_LEAST	4U")]),
     ("old_draws_add_to_runs", None, UNIT, [(DRAW, " && !r->stale;", ";")]),
     ("new_regions_add_to_runs", None, UNIT, [(DRAW, "return r->times >= WSMON_TIMES_LEAST &&", "return")]),
