@@ -4,14 +4,14 @@
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * A position is uniform over the mapped pages of its half, and independent of what was observed.
- * So the estimate is unbiased. But positions in different halves need not be independent of each
+ * Whatever the regions are, a position is uniform over the mapped pages of its half. So the
+ * estimate is unbiased. But positions in different halves need not be independent of each
  * other. If the same pattern is in all, such as every other block, then half of the positions
  * should be in a block, and half beside one. So the halves of a run of regions, one after the
  * other, draw from the 64 parts of a half without replacement, and their positions in these parts
  * at random: a Latin hypercube sample (McKay, Beckman, Conover: Technometrics 1979). Whatever the
  * pattern, the sum of a run varies by at most 64/63 of what it would vary by with independent
- * positions (Owen: Ann. Statist. 25, 1997).
+ * positions (Owen: SIAM Journal on Numerical Analysis 34, 1997).
  *
  * What that takes from the variance shows in how far the sums of runs deviate from what their
  * means say, beside how far the halves do: runs are independent (replicated samples: Cochran,
@@ -164,7 +164,10 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		if (r->armed_ns)
 			continue;
 		region_random(r, key, random);
-		region_place(sp, r, parts_draw(&parts, random[0]), parts_draw(&parts, random[1]));
+		/* in this order, whatever the compiler */
+		random[0] = parts_draw(&parts, random[0]);
+		random[1] = parts_draw(&parts, random[1]);
+		region_place(sp, r, random[0], random[1]);
 		if (clusters)
 			wsmon_clusters_draw(sp, r, epoch);
 	}

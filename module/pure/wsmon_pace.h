@@ -61,9 +61,9 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 leng
  * @ratio:	half-width when @share last changed, in 1/256 of the wanted one
  * @wait:	intervals until the change shows in the half-width
  * @raised:	the change was upwards, by a quarter at least, and is thought to be enough
- * @wide:	half-width of the last estimate if it was much too wide, as @ratio; else 0. Of one
- *		that is followed by much narrower ones, what is left of it
- * @level:	pages of the last estimate that was not
+ * @wide:	half-width of the last estimate if it was much too wide, as @ratio; else 0
+ * @faded:	estimates since then that were narrower each time, and passed over
+ * @level:	pages of the last estimate that was not much too wide
  * @few:	the share was too small below this, in two estimates in a row
  * @age:	estimates so far, at most those of which nothing is remembered
  * @nr:		estimates in @sum
@@ -76,6 +76,7 @@ struct wsmon_precision {
 	u32 wait;
 	bool raised;
 	u32 wide;
+	u32 faded;
 	u64 level;
 	u32 few;
 	u32 age;

@@ -29,6 +29,8 @@
 
 /* What a burst leaves in the past of regions fades by a sixteenth, and at least by so much */
 #define FADES		32U
+/* So many estimates that fade are passed over: if it takes longer, more regions help sooner */
+#define FADES_MAX	6U
 
 /* Sizes are limited to 2^50 pages, so that products stay below 2^63 */
 #define PAGES_MAX	((u64)1 << 50)
@@ -129,13 +131,16 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->few -= q->few / (4 * FORGET);
 	q->age = min(q->age + 1, YOUTH);
 	/* of the size that was there, this is left of a burst, in what earlier draws say */
-	if (wide && ratio < q->wide - q->wide / FADES &&
+	if (wide && ratio < q->wide - q->wide / FADES && q->faded < FADES_MAX &&
 	    max(pages, q->level) - min(pages, q->level) <= half) {
 		q->wide = ratio;
+		q->faded++;
 		return;
 	}
-	if (!wide)
+	if (!wide) {
 		q->level = pages;
+		q->faded = 0;
+	}
 	/* once may be chance, memory that could not be looked at, or regions that just moved */
 	again = wide && q->wide;
 	known = wide && used < q->few;

@@ -353,10 +353,12 @@ MUTATIONS = [
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, min(q->few, used + used / 4));\n")]),
     ("a_burst_asks_for_regions", None, UNIT, [
         ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / FADES &&", "if (wide && ratio < q->wide / 16 &&")]),
+    ("bursts_fade_for_ever", None, UNIT, [
+        ("module/pure/wsmon_precision.c", "q->faded < FADES_MAX &&", "q->faded < 1000 &&")]),
     ("changes_are_bursts", None, UNIT, [
         ("module/pure/wsmon_precision.c", "max(pages, q->level) - min(pages, q->level) <= half", "pages")]),
     ("bursts_are_remembered_for_long", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "		q->wide = ratio;\n		return;", "		return;")]),
+        ("module/pure/wsmon_precision.c", "		q->wide = ratio;\n", "")]),
     ("one_estimate_changes_much", None, UNIT, [
         ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [

@@ -178,9 +178,13 @@ static void after_a_burst(void)
 		wsmon_precision_next(&q, &a, q.share, PAGES, PAGES / 5);
 		for (i = 0; i < 4; i++)
 			wsmon_precision_next(&q, &a, q.share, PAGES,
-					     stays ? PAGES / 10 : PAGES / 14 * (16 - i) / 16);
+					     stays ? PAGES / 10 : PAGES / 8 * (16 - i) / 16);
 		CHECK(stays ? q.share >= WSMON_ONE / 2 : q.share < WSMON_ONE / 3,
 		      "%s: share %u", stays ? "stays" : "fades", q.share);
+		/* nor is it waited for long */
+		for (i = 4; i < 8; i++)
+			wsmon_precision_next(&q, &a, q.share, PAGES, PAGES / 8 * (16 - i) / 16);
+		CHECK(q.share > WSMON_ONE / 4, "fades for long: share %u", q.share);
 	}
 }
 
