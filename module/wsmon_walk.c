@@ -202,10 +202,10 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 	}
 	pte = w->quick + at;
 	for (i = 0; i < c->nr; i = end) {
-		end = min_t(u32, i + LINE, c->nr);
 		/* most have none */
-		if (end - i == LINE && !wsmon_line_young(pte + i))
-			continue;
+		while (i + LINE <= c->nr && !wsmon_line_young(pte + i))
+			i += LINE;
+		end = min_t(u32, i + LINE, c->nr);
 		for (; i < end; i++) {
 			if (wsmon_pte_span(READ_ONCE(pte[i])) > 1) {
 				c->nr = 0;
