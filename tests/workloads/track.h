@@ -12,7 +12,7 @@
 
 #include "truth.h"
 
-#define MAX_WINDOWS	8
+#define MAX_WINDOWS	16
 #define CHUNK		(64UL << 10)	/* what most patterns touch as a whole */
 #define HUGE_PAGE	(2UL << 20)
 
