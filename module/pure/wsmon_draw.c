@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_draw.c - where samples are drawn, spread evenly over runs of regions
+ * wsmon_draw.c - draw the positions of samples, and spread them evenly over runs of regions
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
@@ -13,10 +13,11 @@
  * pattern, the sum of a run varies by at most 64/63 of what it would vary by with independent
  * positions (Owen: SIAM Journal on Numerical Analysis 34, 1997).
  *
- * What that takes from the variance shows in how far the sums of runs deviate from what their
- * means say, beside how far the halves do: runs are independent (replicated samples: Cochran,
- * Sampling Techniques, 3rd ed. 1977, 8). Means of earlier draws deviate, too, by the same part of
- * both.
+ * How much this reduces the variance is measured. A half deviates from its mean in earlier draws,
+ * and a run by the sum of its halves' deviations. Runs are independent of each other (replicated
+ * systematic samples: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 8). So the sum of their
+ * squares, divided by that of the halves, is the part of the variance that remains. The means
+ * deviate, too, but by the same part of both.
  */
 #include "wsmon_pure.h"
 
@@ -27,17 +28,17 @@
 #define PARTS_BITS	6
 #define PARTS		BIT(PARTS_BITS)
 
-/* Averages are of so many intervals at most, and say something from so many on */
+/* Intervals in an average: at most, and until it is used */
 #define TIMES_MAX	16U
-#define TIMES_LEAST	8U
-/* Quick ones, of so many, notice that order ends */
+#define TIMES_MIN	8U
+/* Intervals in the quick average, which notices that order ends */
 #define TIMES_QUICK	4U
 
 /* Units of 2^-SIZE_BITS of all memory: squares sum to less than 2^40 */
 #define SIZE_BITS	20
 
-/* At least so much of the variance remains: means deviate by this part of it */
-#define REST_LEAST	(WSMON_ONE / 16)
+/* The variance is not reduced below this: means of the past deviate by as much */
+#define REST_MIN	(WSMON_ONE / 16)
 
 /** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
 u64 wsmon_hash64(u64 x)
@@ -174,12 +175,12 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 /**
- * wsmon_run_adds - tell whether the sum of a run has the deviations of a region
+ * wsmon_run_adds - tell whether the deviations of a region count in its run
  * @r:	the region
  */
 bool wsmon_run_adds(const struct wsmon_region *r)
 {
-	return r->times >= WSMON_TIMES_LEAST && !r->stale;
+	return r->times >= WSMON_TIMES_MIN && !r->stale;
 }
 
 /**
@@ -206,10 +207,10 @@ static u32 runs_rest(u64 together, u64 alone)
 }
 
 /*
- * Learn from the sums of an interval what is missing in the variance of a class. By chance averages
- * say less than all where there is no order: for that, an eighth is added, and more if there are
- * few runs. If order ends, that shows in a quick average, and at once if there are many runs: the
- * sum of n such squares deviates by sqrt(2 / n) of what is expected.
+ * Learn from the sums of an interval how much the variance of a class is reduced. Without order,
+ * the averages find a small reduction by chance, so an eighth is added to what remains, and more if
+ * there are few runs. The quick average notices that order ends. If there are many runs, so does a
+ * single interval: the sum of n squares deviates by sqrt(2 / n) of its expectation.
  */
 static void runs_learn(struct wsmon_runs *runs, u32 class, const struct runs_sums *s)
 {
@@ -230,16 +231,16 @@ static void runs_learn(struct wsmon_runs *runs, u32 class, const struct runs_sum
 	rest = runs_rest(together[0] + together[0] / 8 + together[0] / (2 * s->nr), alone[0]);
 	rest = max(rest, runs_rest(together[1], alone[1]));
 	rest = max(rest, runs_rest(s->together, s->alone) * root / (root + 2));
-	runs->less[class] = times < TIMES_LEAST ? 0 : WSMON_ONE - max_t(u32, rest, REST_LEAST);
+	runs->less[class] = times < TIMES_MIN ? 0 : WSMON_ONE - max_t(u32, rest, REST_MIN);
 }
 
 /**
- * wsmon_runs_learn - find what even positions take from the variance, from what samples saw
+ * wsmon_runs_learn - learn how much evenly spread positions reduce the variance
  * @rs:		the regions; after wsmon_regions_learn(), before wsmon_regions_note()
  * @sp:		the space
  *
  * Only where the past is kept: see wsmon_history_kept(). If regions were fitted since they were
- * drawn, runs are not the same: then parts of some vary alone.
+ * drawn, these are not the runs that were drawn, and the reduction of this interval is too small.
  */
 void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp)
 {

@@ -10,16 +10,15 @@
 #include "../../include/wsmon.h"
 
 struct wsmon_attrs;
-struct wsmon_interval;
 struct wsmon_region;
 struct wsmon_regions;
 struct wsmon_space;
 
 /**
- * struct wsmon_runs - what it takes from the variance that positions are spread evenly, by class
+ * struct wsmon_runs - how much evenly spread positions reduce the variance, by class
  * @alone:	sum of the squared deviations of halves: a slow moving average, and a quick one
  * @together:	likewise, of the squares of the runs' sums of deviations
- * @less:	the part of the halves' variance that the estimate does not have (Q15)
+ * @less:	the reduction, a part of the halves' variance (Q15)
  * @times:	how many intervals the averages are of, at most 16
  *
  * Sizes are in units of 2^-20 of all memory.

@@ -27,9 +27,9 @@
  */
 #define SHARE_LEAST	(WSMON_ONE / 8)
 
-/* What a burst leaves in the past of regions fades by a sixteenth, and at least by so much */
+/* What a burst leaves in the past of regions fades by about 1/16 an estimate, at least 1/FADES */
 #define FADES		32U
-/* So many estimates that fade are passed over: if it takes longer, more regions help sooner */
+/* Estimates of a burst that are passed over, at most: after these, more regions help sooner */
 #define FADES_MAX	6U
 
 /* Sizes are limited to 2^50 pages, so that products stay below 2^63 */

@@ -241,7 +241,7 @@ struct wsmon_region {
  * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
  * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
  * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
- * @runs:	what it takes from the variance that positions are spread evenly
+ * @runs:	how much evenly spread positions reduce the variance
  */
 struct wsmon_regions {
 	struct wsmon_region *r;
@@ -314,8 +314,8 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 /* wsmon_fit.c: regions follow the mappings */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
 
-/* wsmon_history.c: what earlier draws showed; fewer than so many say nothing of a half */
-#define WSMON_TIMES_LEAST	3U
+/* wsmon_history.c: what earlier draws showed, which is used from this number of draws on */
+#define WSMON_TIMES_MIN		3U
 bool wsmon_history_kept(const struct wsmon_interval *iv);
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
 void wsmon_history_split(struct wsmon_region *r, u32 half);

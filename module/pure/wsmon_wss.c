@@ -8,6 +8,7 @@
  * estimate, the sum of half size times "was it accessed", is unbiased (Cochran,
  * Sampling Techniques, 3rd ed. 1977, 5.3). What one draw does not say, its variance, earlier
  * draws of the same half do: the variance is the sum of n^2 v, with v from wsmon_history.c.
+ * Evenly spread positions reduce it: see wsmon_draw.c.
  *
  * They know nothing of a region that is new, or that has just changed. There, the two strata
  * are collapsed (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
@@ -54,7 +55,7 @@
  * @exact:	those of it that come from all pages of a half
  * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
  * @past:	variance by earlier draws of halves that are independent; likewise
- * @less:	what of @past is missing, because positions are spread evenly
+ * @less:	by how much evenly spread positions reduce @past
  * @cold:	maximum number of accessed pages in any region found cold
  * @hot:	maximum number of pages not accessed in any region found hot
  * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
@@ -148,7 +149,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	}
 	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
 	now = mul_u64_u64_shr(square / 2, diff * diff, 2 * WSMON_SHIFT);
-	for (h = 0; h < 2 && r->times >= WSMON_TIMES_LEAST; h++) {
+	for (h = 0; h < 2 && r->times >= WSMON_TIMES_MIN; h++) {
 		u64 d = max(out[h], mean[h]) - min(out[h], mean[h]);
 
 		if (r->exact[h] & BIT(k))
@@ -156,7 +157,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
 		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
 	}
-	if (r->times < WSMON_TIMES_LEAST)
+	if (r->times < WSMON_TIMES_MIN)
 		past = now;
 	else
 		now = min(now, near);

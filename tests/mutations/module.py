@@ -373,13 +373,13 @@ MUTATIONS = [
     ("chance_is_order", None, UNIT, [(DRAW, "together[0] + together[0] / 8 + together[0] / (2 * s->nr)", "together[0] * 3 / 4")]),
     ("order_lasts", None, UNIT, [(DRAW, "	rest = max(rest, runs_rest(together[1], alone[1]));\n", "")]),
     ("order_ends_later", None, UNIT, [(DRAW, "runs_rest(s->together, s->alone) * root /", "0 * runs_rest(s->together, s->alone) * root /")]),
-    ("order_at_once", None, UNIT, [(DRAW, "#define TIMES_LEAST	8U", "#define TIMES_LEAST	4U")]),
+    ("order_at_once", None, UNIT, [(DRAW, "#define TIMES_MIN	8U", "#define TIMES_MIN	4U")]),
     ("old_draws_add_to_runs", None, UNIT, [(DRAW, " && !r->stale;", ";")]),
-    ("new_regions_add_to_runs", None, UNIT, [(DRAW, "return r->times >= WSMON_TIMES_LEAST &&", "return")]),
+    ("new_regions_add_to_runs", None, UNIT, [(DRAW, "return r->times >= WSMON_TIMES_MIN &&", "return")]),
     ("exact_halves_add_to_runs", None, UNIT, [(DRAW, "			if (r->exact[h] & BIT(0))\n				continue;\n", "")]),
     ("order_takes_nothing", None, UNIT, [("module/pure/wsmon_wss.c", "return c->past - c->less;", "return c->past;")]),
     ("halves_tell_the_variance", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "if (r->times < WSMON_TIMES_LEAST)", "if (r->times < 100)")]),
+        ("module/pure/wsmon_wss.c", "if (r->times < WSMON_TIMES_MIN)", "if (r->times < 100)")]),
     ("deviations_of_few_are_small", None, UNIT, [
         ("module/pure/wsmon_history.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [
