@@ -64,6 +64,17 @@ def times():
     ok(len(rows(samples.allocs(), "--top", "2")[0]) == 2, "--top")
 
 
+def watched():
+    """What was watched for less than ten seconds may have been idle for longer: not known."""
+    for t, idle, long in (8, None, None), (30, 4 * MIB, None), (90, 4 * MIB, 4 * MIB):
+        got, res = rows(recording([r.alloc(T0, PID, 0, size=1), r.alloc(T0, PID, 1, 1 << 30, 4 * MIB, 1)],
+                                  [(1 << 30, (1 << 30) + 4 * MIB, 0, 0, t * 1000)], t))
+        said = b"not known: memory was watched for %d s" % t in res.stderr
+        ok([(x["idle"], x["idle_1min"], x["idle_high"] is None) for x in got] ==
+           [(idle, long, idle is None)] and said == (idle is None), "watched for %d s" % t, got,
+           res.stderr)
+
+
 def bounds():
     """Memory of two sites in one region: whose half is in use is not known."""
     a = 1 << 30
@@ -169,6 +180,7 @@ def others():
 def main(accept):
     golden_files(accept)
     times()
+    watched()
     bounds()
     coverage()
     ranges()

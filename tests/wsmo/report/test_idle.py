@@ -13,17 +13,37 @@ COLUMNS = ("idle_1s", "idle_10s", "idle_1min", "idle_5min", "idle_longer")
 
 
 def recording():
-    """Ten regions of each of two areas; at the end they are all used"""
-    out = r.header(0) + r.target(1, 7, b"idler")
+    """Ten regions of each of two areas, watched for longer than all of them are old; at the end they are all used"""
+    begun = 5 * 10**6 * SEC
+    out = r.header(begun) + r.target(1, 7, b"idler")
     for n, cls in enumerate(("heap", "anon")):
-        out += r.area(2, 7, cls, n, 2, n + 1 << 30, n + 2 << 30, path=b"[area %d]" % n)
+        out += r.area(begun, 7, cls, n, 2, n + 1 << 30, n + 2 << 30, path=b"[area %d]" % n)
     regions = [r.region((n + 1 << 30) + i * MIB, (n + 1 << 30) + (i + 1) * MIB, n / 4, 0, cls, age, n)
                for n, cls in enumerate(("heap", "anon")) for i, age in enumerate(AGES)]
     # in two parts
-    out += r.snapshot(SEC, 7, regions[:9], 0, 20) + r.snapshot(SEC, 7, regions[9:], 9, 20)
-    out += r.area(SEC + 1, 7, "anon", 0, 1, 1 << 40, 2 << 40, path=b"[a later area 0]")
-    out += r.snapshot(2 * SEC, 7, [r.region(1 << 30, (1 << 30) + MIB, 1, 1, "heap", 0, 0)])
-    return out + r.end(3 * SEC)
+    out += r.snapshot(begun + SEC, 7, regions[:9], 0, 20) + r.snapshot(begun + SEC, 7, regions[9:], 9, 20)
+    out += r.area(begun + SEC + 1, 7, "anon", 0, 1, 1 << 40, 2 << 40, path=b"[a later area 0]")
+    out += r.snapshot(begun + 2 * SEC, 7, [r.region(1 << 30, (1 << 30) + MIB, 1, 1, "heap", 0, 0)])
+    return out + r.end(begun + 3 * SEC)
+
+
+def unused():
+    """After 8 s: what was not used in them is not put under 10 s; what is not resident is said."""
+    out = r.header(0) + r.target(1, 7, b"idler") + r.area(2, 7, "heap", 0, 1, 1 << 30, 2 << 30)
+    out += r.proc(7 * SEC, 7, 6 * MIB, 0, 99 * MIB)
+    # never used; used 3 s ago; in use; used in part from the beginning on
+    regions = [r.region(i * MIB + (1 << 30), (i + 1) * MIB + (1 << 30), share, 0, "heap", age, 0)
+               for i, (share, age) in enumerate([(0, 7200)] * 6 + [(0, 3000), (1, 0), (0.5, 7999)])]
+    out += r.snapshot(8 * SEC, 7, regions) + r.end(9 * SEC)
+    res = run("report", "idle", "--json", "-i", "-", stdin=out)
+    rows = [json.loads(line) for line in res.stdout.splitlines()]
+    ok([[x[key] for key in ("class", "mapped", "used", "unused", "absent", "idle_10s", "idle_longer")]
+        for x in rows] == [["all", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, 3 * MIB, MIB, 0],
+                           ["heap", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, None, MIB, 0]],
+       "not used as far as is known", rows, res.stderr)
+    text = run("report", "idle", "-i", "-", stdin=out).stdout.decode()
+    ok("not used in the 8 s in which process 7 was watched; for how long before is not known" in text and
+       "at least this is not resident" in text, "said in words", text)
 
 
 def idle(*args):
@@ -47,4 +67,5 @@ def main(_accept):
                                         (1 << 32) - 1) + r.end(SEC)
     res = run("report", "idle", "-i", "-", stdin=many)
     ok(res.returncode == 0, "a snapshot that lacks most of its parts", res)
-    same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm"])
+    unused()
+    same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm", "watched_ns"])

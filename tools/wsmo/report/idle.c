@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * idle.c - "wsmo report idle": memory by how long it was not used, at the end
+ *
+ * What was not used since the process is watched is a class of its own: for how long it was not
+ * used before is not known.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/areas.h"
 #include "libwsmon/names.h"
@@ -16,7 +22,7 @@ static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
 #define AGES	(ARRAY_SIZE(ends) + 1)
 
-enum { T, PID, COMM, CLASS, PATH, MAPPED, USED, AGE };
+enum { T, PID, COMM, WATCHED, CLASS, PATH, MAPPED, USED, AGE, UNUSED = AGE + AGES, ABSENT };
 
 #define AGE_COLUMN(key, head)	{ key, head, COL_SIZE, 10, 0 }
 
@@ -24,6 +30,7 @@ static struct column columns[] = {
 	[T]	= { "t", "TIME", COL_T, 8, NOT_HUMAN },
 	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
 	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
+	[WATCHED] = { "watched_ns", "WATCHED", COL_NS, 7, NOT_HUMAN },
 	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
 	[PATH]	= { "path", "MAPPING", COL_TEXT, 7, 0 },
 	[MAPPED] = { "mapped", "MAPPED", COL_SIZE, 10, 0 },
@@ -31,6 +38,8 @@ static struct column columns[] = {
 	[AGE]	= AGE_COLUMN("idle_1s", "< 1 s"),
 	AGE_COLUMN("idle_10s", "< 10 s"), AGE_COLUMN("idle_1min", "< 1 min"),
 	AGE_COLUMN("idle_5min", "< 5 min"), AGE_COLUMN("idle_longer", "LONGER"),
+	[UNUSED] = { "unused", "UNUSED", COL_SIZE, 10, 0 },
+	[ABSENT] = { "absent", "ABSENT", COL_SIZE, 10, 0 },
 };
 
 static const struct table_desc desc = {
@@ -45,14 +54,20 @@ static struct idle_options {
 /**
  * struct last - the last snapshot of a process
  * @pid:	the process
+ * @begun_ns:	it is watched since then, 0 if that is not known yet
  * @time_ns:	when it was
+ * @interval_ns: length of its interval
+ * @rss:	resident bytes then, 0 if that is not known
  * @region:	its regions
  * @nr:		their number
  * @room:	regions there is memory for
  */
 struct last {
 	__u32 pid;
+	__u64 begun_ns;
 	__u64 time_ns;
+	__u64 interval_ns;
+	__u64 rss;
 	struct wsmon_region_entry *region;
 	size_t nr, room;
 };
@@ -60,7 +75,7 @@ struct last {
 /** struct row - sums of a class, or of a mapping; @index is that of its area, or 0 */
 struct row {
 	__u32 class, index;
-	double mapped, used, idle[AGES];
+	double mapped, used, idle[AGES], unused;
 };
 
 /** struct idle - the view's own data */
@@ -82,15 +97,21 @@ static void idle_begin(struct report *rp)
 	rp->data = v;
 }
 
-static void take_snapshot(struct idle *v, const struct wsmon_rec_snapshot *s)
+static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapshot *s)
 {
+	struct idle *v = rp->data;
 	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = s->pid });
 
 	if (!l)
 		return;
+	if (!l->begun_ns)
+		l->begun_ns = s->rec.time_ns - s->interval_ns;
+	if (!filter_wants(&rp->filter, &s->rec))
+		return;
 	if (s->rec.time_ns != l->time_ns)
 		l->nr = 0;
 	l->time_ns = s->rec.time_ns;
+	l->interval_ns = s->interval_ns;
 	if (l->nr + s->nr > l->room) {
 		l->room = 2 * (l->nr + s->nr);
 		l->region = need(reallocarray(l->region, l->room, sizeof(*l->region)));
@@ -99,28 +120,57 @@ static void take_snapshot(struct idle *v, const struct wsmon_rec_snapshot *s)
 	l->nr += s->nr;
 }
 
+/* A new program is new memory */
+static void take_target(struct idle *v, const struct wsmon_rec_target *rec)
+{
+	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = rec->pid });
+
+	if (l && (rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
+		l->begun_ns = rec->rec.time_ns;
+}
+
 static void idle_record(struct report *rp, const struct wsmon_record *rec)
 {
+	const struct wsmon_rec_proc *proc = (const void *)rec;
 	struct idle *v = rp->data;
+	struct last *l;
 
 	collect_name(&v->names, rec);
 	/* names are looked up at the end; later ones are of other areas */
 	if (rec->type == WSMON_REC_AREA && (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
 		areas_add(v->areas, (const void *)rec);
-	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
-		take_snapshot(v, (const void *)rec);
+	if (rec->type == WSMON_REC_SNAPSHOT)
+		take_snapshot(rp, (const void *)rec);
+	else if (rec->type == WSMON_REC_TARGET)
+		take_target(v, (const void *)rec);
+	if (rec->type == WSMON_REC_PROC && filter_wants(&rp->filter, rec)) {
+		l = sorted_get(&v->lasts, &(struct last){ .pid = proc->pid });
+		if (l)
+			l->rss = proc->rss;
+	}
+}
+
+static __u64 watched(const struct last *l)
+{
+	return l->time_ns > l->begun_ns ? l->time_ns - l->begun_ns : 0;
 }
 
 /* Part of a region is used, the rest was not for as long as the share is what it is */
-static void add(struct row *row, const struct wsmon_region_entry *e)
+static void add(struct row *row, const struct last *l, const struct wsmon_region_entry *e)
 {
 	double size = e->end - e->start, share = (double)e->share / WSMON_SHARE_ONE;
 	size_t i = 0;
 
-	while (i < ARRAY_SIZE(ends) && e->age_ms >= ends[i])
-		i++;
 	row->mapped += size;
 	row->used += size * share;
+	/* the first share is known at the end of the first interval */
+	if (e->age_ms * NSEC_PER_MSEC + 3 * l->interval_ns / 2 >= watched(l)) {
+		row->unused += size * (1 - share);
+		return;
+	}
+
+	while (i < ARRAY_SIZE(ends) && e->age_ms >= ends[i])
+		i++;
 	row->idle[i] += size * (1 - share);
 }
 
@@ -135,15 +185,20 @@ static void print_row(const struct report *rp, struct table *table, const struct
 		      const struct row *row)
 {
 	const struct idle *v = rp->data;
+	double absent = fmin(fmax(row->mapped - l->rss, 0), row->unused);
 	struct cell cells[ARRAY_SIZE(columns)] = {
 		[T]	= cell_d(filter_time(&rp->filter, l->time_ns)),
 		[PID]	= cell_u(l->pid),
 		[COMM]	= cell_s(collect_comm(&v->names, l->pid)),
+		[WATCHED] = cell_u(watched(l)),
 		[CLASS]	= cell_s(class_name(row->class)),
 		[PATH]	= options.mappings && row->class ?
 			  cell_s(areas_path(v->areas, l->pid, row->index)) : (struct cell){ 0 },
 		[MAPPED] = cell_u(row->mapped + 0.5),
 		[USED]	= cell_u(row->used + 0.5),
+		[UNUSED] = cell_u(row->unused + 0.5),
+		[ABSENT] = l->rss && row->class == WSMON_CLASS_ALL ? cell_u(absent + 0.5) :
+								     (struct cell){ 0 },
 	};
 	size_t i;
 
@@ -166,14 +221,36 @@ static void print_last(const struct report *rp, struct table *table, const struc
 		};
 
 		if (filter_wants_class(&rp->filter, WSMON_CLASS_ALL))
-			add(need(sorted_get(&rows, &keys[0])), e);
+			add(need(sorted_get(&rows, &keys[0])), l, e);
 		if (filter_wants_class(&rp->filter, e->class))
-			add(need(sorted_get(&rows, &keys[1])), e);
+			add(need(sorted_get(&rows, &keys[1])), l, e);
 	}
 	row = rows.base;
 	for (i = 0; i < rows.nr; i++)
 		print_row(rp, table, l, &row[i]);
 	free(rows.base);
+}
+
+/* What the headings cannot say */
+static void explain(const struct report *rp)
+{
+	const struct idle *v = rp->data;
+	const struct last *l = v->lasts.base;
+	char time[UNITS_LEN];
+	bool any = false;
+	size_t i;
+
+	if (rp->out.format != TABLE_HUMAN)
+		return;
+	for (i = 0; i < v->lasts.nr; i++) {
+		if (!l[i].nr)
+			continue;
+		fprintf(rp->out.f, "%sUNUSED: not used in the %s in which process %u was watched; for how long before is not known\n",
+			any ? "" : "\n", units_time(time, watched(&l[i])), l[i].pid);
+		any = true;
+	}
+	if (any)
+		fputs("ABSENT: of all that is UNUSED at least this is not resident\n", rp->out.f);
 }
 
 static void idle_end(struct report *rp)
@@ -185,11 +262,12 @@ static void idle_end(struct report *rp)
 
 	columns[PATH].not_in = options.mappings ? 0 : NOT_HUMAN;
 	table = report_table(rp, &desc);
-	for (i = 0; i < v->lasts.nr; i++) {
+	for (i = 0; i < v->lasts.nr; i++)
 		print_last(rp, table, &l[i]);
-		free(l[i].region);
-	}
 	table_end(table);
+	explain(rp);
+	for (i = 0; i < v->lasts.nr; i++)
+		free(l[i].region);
 	free(l);
 	collect_free(&v->names);
 	areas_free(v->areas);

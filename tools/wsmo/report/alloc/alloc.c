@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/units.h"
 #include "libwsmon/fine/fine.h"
 #include "report/report.h"
 #include "sites.h"
@@ -57,6 +58,7 @@ static struct alloc_options {
  * @rate:	mean bytes from one sample to the next, 0 is not known
  * @begun_ns:	when its program loaded the library
  * @new_ns:	when a program was seen that may not have loaded it, 0 if there is none
+ * @watched_ns:	it is watched since then, 0 if that is not known yet
  * @live:	its samples at @snapshot
  * @snapshot:	its memory
  * @event:	@nr events since, room for @room
@@ -67,6 +69,7 @@ struct process {
 	__u64 rate;
 	__u64 begun_ns;
 	__u64 new_ns;
+	__u64 watched_ns;
 	struct blocks live;
 	struct snapshot snapshot;
 	struct wsmon_rec_alloc *event;
@@ -81,6 +84,7 @@ struct process {
  * @fine:	evidence for parts of regions
  * @events:	events in the recording
  * @lost:	events that were lost
+ * @watched_ns:	for how long processes were watched, at most
  */
 struct view {
 	struct sorted processes;
@@ -89,6 +93,7 @@ struct view {
 	struct fine *fine;
 	__u64 events;
 	__u64 lost;
+	__u64 watched_ns;
 };
 
 static int compare(const void *x, const void *y)
@@ -195,6 +200,8 @@ static void take_snapshot(struct report *rp, const struct wsmon_rec_snapshot *re
 	struct process *p = process(v, rec->pid);
 	struct snapshot *s = &p->snapshot;
 
+	if (!p->watched_ns)
+		p->watched_ns = rec->rec.time_ns - rec->interval_ns;
 	if (rec->rec.time_ns < rp->filter.zero_ns ||
 	    (__s64)(rec->rec.time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
 		apply_until(p, rec->rec.time_ns);
@@ -214,7 +221,7 @@ static void take_target(struct view *v, const struct wsmon_rec_target *rec)
 
 	memcpy(p->comm, rec->comm, sizeof(p->comm));
 	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
-		p->new_ns = rec->rec.time_ns;
+		p->new_ns = p->watched_ns = rec->rec.time_ns;
 }
 
 static void take_mapping(struct view *v, const struct wsmon_rec_mapping *rec)
@@ -259,6 +266,8 @@ static void add_process(const struct report *rp, const struct process *p)
 		    p->pid, p->comm);
 		return;
 	}
+	if (p->snapshot.time_ns - p->watched_ns > v->watched_ns)
+		v->watched_ns = p->snapshot.time_ns - p->watched_ns;
 	b = blocks_sorted(&p->live, &nr);
 	estimate_add(b, nr, &p->snapshot, sites_get, v->sites);
 	free(b);
@@ -288,6 +297,15 @@ static void set_amount(struct cell *cell, double bytes, struct bounds b)
 	cell[2] = cell_u(b.high + 0.5);
 }
 
+/* What nothing was watched for is not known */
+static void set_idle(const struct view *v, struct cell *cell, const struct site *s, unsigned int i)
+{
+	if (v->watched_ns < estimate_idle_ns[i])
+		memset(cell, 0, 3 * sizeof(*cell));
+	else
+		set_amount(cell, s->idle[i].bytes, estimate_bounds(s, &s->idle[i]));
+}
+
 static struct cell text_or_none(const char *s)
 {
 	return s ? cell_s(s) : (struct cell){ 0 };
@@ -302,8 +320,8 @@ static void print_place(const struct report *rp, struct table *table, const stru
 
 	set_amount(&cells[LIVE], s->live, estimate_live(s));
 	set_amount(&cells[USED], s->used.bytes, estimate_bounds(s, &s->used));
-	set_amount(&cells[IDLE], s->idle[0].bytes, estimate_bounds(s, &s->idle[0]));
-	set_amount(&cells[LONG], s->idle[1].bytes, estimate_bounds(s, &s->idle[1]));
+	set_idle(rp->data, &cells[IDLE], s, 0);
+	set_idle(rp->data, &cells[LONG], s, 1);
 	cells[SAMPLES] = cell_u(s->samples);
 	cells[SITE] = cell_s(p->call ? calls_text(text, p->call) : "unknown");
 	cells[FUNCTION] = text_or_none(p->call ? p->call->function : NULL);
@@ -350,6 +368,7 @@ static void alloc_end(struct report *rp)
 	struct view *v = rp->data;
 	struct process *p = v->processes.base;
 	struct place **places;
+	char time[UNITS_LEN];
 	size_t i, nr;
 
 	sites_named(v->sites, v->mappings);
@@ -363,6 +382,9 @@ static void alloc_end(struct report *rp)
 	fflush(rp->out.f);
 	if (!v->events)
 		msg("no allocations in this recording: see wsmo record --alloc");
+	else if (nr && v->watched_ns < estimate_idle_ns[0])
+		msg("what is idle for 10 s is not known: memory was watched for %s; record for longer",
+		    units_time(time, v->watched_ns));
 	if (v->lost)
 		msg("LOST %llu events: what was freed may be shown as live, and the reverse", v->lost);
 	for (i = 0; i < v->processes.nr; i++) {
