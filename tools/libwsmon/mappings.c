@@ -230,6 +230,9 @@ bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		.build_id = m->build_id,
 		.build_id_len = m->build_id_len,
 		.base = first->start,
+		.pid = pid,
+		.start = m->start,
+		.end = m->end,
 	};
 	return true;
 }

@@ -32,6 +32,8 @@ struct mapping {
  * @build_id:	of the ELF file
  * @build_id_len: 0 if it has none
  * @base:	address of its first byte
+ * @pid:	the target
+ * @start, @end: one of its mappings
  */
 struct module {
 	const char *path;
@@ -39,6 +41,8 @@ struct module {
 	const __u8 *build_id;
 	__u32 build_id_len;
 	__u64 base;
+	__u32 pid;
+	__u64 start, end;
 };
 
 struct mappings;

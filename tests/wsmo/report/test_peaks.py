@@ -222,7 +222,7 @@ def real():
     first = [f for f in there if f["type"] == "frame"][0]
     ok(first["file"].endswith("tests/lib/stacked.c") and first["line"] > 30 and
        first["path"].endswith("/stacked"), "source lines", first)
-    ok("innermost (stacked.c:" in text and ", inlined)" in text and "stack 2 again, " in text and
+    ok("innermost (stacked.c:" in text and ", inlined)" in text and "again, wait_here (stacked.c:" in text and
        "2 of 3 threads of" in text, "as people read it", text)
     ok(any(line.startswith("stacked;") and line.endswith(";descend;descend;work_here;inlined;innermost 2")
            for line in lines), "as flame graphs are made of", lines)

@@ -2,8 +2,7 @@
 /*
  * buildid.c - reads the build ID of an ELF file without a library
  *
- * It is a note of the owner "GNU" in a PT_NOTE segment. 32-bit files count as files
- * without one.
+ * It is a note of the owner "GNU" in a PT_NOTE segment.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -27,13 +26,14 @@ static __u64 padded(__u64 size, __u64 align)
 	return (size + align - 1) & ~(align - 1);
 }
 
-static __u32 find_note(int fd, const Elf64_Phdr *ph, __u8 *id)
+/* @left bytes of notes at @at; those of 32-bit files are alike */
+static __u32 find_note(int fd, __u64 at, __u64 left, __u64 align, __u8 *id)
 {
-	__u64 align = ph->p_align == 8 ? 8 : 4;
-	__u64 at = ph->p_offset, left = ph->p_filesz;
 	unsigned int i;
 	Elf64_Nhdr nh;
 	char owner[4];
+
+	align = align == 8 ? 8 : 4;
 
 	for (i = 0; i < NOTES_MAX && left >= sizeof(nh); i++) {
 		__u64 desc, size;
@@ -56,30 +56,39 @@ static __u32 find_note(int fd, const Elf64_Phdr *ph, __u8 *id)
 	return 0;
 }
 
+#define FIND_BUILD_ID(bits)								\
+static __u32 find_build_id_##bits(int fd, __u8 *id)					\
+{											\
+	Elf##bits##_Ehdr eh;								\
+	Elf##bits##_Phdr ph;								\
+	unsigned int i;									\
+	__u32 len = 0;									\
+											\
+	if (!read_at(fd, &eh, sizeof(eh), 0) || eh.e_phentsize != sizeof(ph))		\
+		return 0;								\
+	for (i = 0; !len && i < eh.e_phnum && i < HEADERS_MAX; i++) {			\
+		if (!read_at(fd, &ph, sizeof(ph), eh.e_phoff + (__u64)i * sizeof(ph)))	\
+			return 0;							\
+		if (ph.p_type == PT_NOTE)						\
+			len = find_note(fd, ph.p_offset, ph.p_filesz, ph.p_align, id);	\
+	}										\
+	return len;									\
+}
+
+FIND_BUILD_ID(32)
+FIND_BUILD_ID(64)
+
 __u32 buildid_read(int fd, __u8 *id)
 {
-	unsigned int i;
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
+	unsigned char ident[EI_NIDENT];
 
 	memset(id, 0, WSMON_BUILD_ID);
-	if (!read_at(fd, &eh, sizeof(eh), 0) ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB || eh.e_phentsize != sizeof(ph))
+	if (!read_at(fd, ident, sizeof(ident), 0) || memcmp(ident, ELFMAG, SELFMAG) ||
+	    ident[EI_DATA] != ELFDATA2LSB)
 		return 0;
-	for (i = 0; i < eh.e_phnum && i < HEADERS_MAX; i++) {
-		__u32 len;
-
-		if (!read_at(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)))
-			return 0;
-		if (ph.p_type != PT_NOTE)
-			continue;
-		len = find_note(fd, &ph, id);
-		if (len)
-			return len;
-	}
-	return 0;
+	if (ident[EI_CLASS] == ELFCLASS32)
+		return find_build_id_32(fd, id);
+	return ident[EI_CLASS] == ELFCLASS64 ? find_build_id_64(fd, id) : 0;
 }
 
 const char *buildid_text(char *buf, const __u8 *id, __u32 len)

@@ -24,6 +24,7 @@
 #define MAPPER_CHUNK	64
 #define MAPPER_PACE	50
 #define MAPPER_THREADS	1024
+#define MAPPER_STACK	(256 << 10)	/* a thread that waits has used less of its stack */
 
 struct written {
 	__u64 start;
@@ -59,6 +60,7 @@ struct reading {
 	struct list new;
 	struct thread *threads;
 	size_t nr_threads;
+	__u64 guard, guard_end;	/* bytes without permissions that end there */
 	/* of the last file: its mappings are neighbours */
 	__u64 file;
 	__u8 build_id[WSMON_BUILD_ID];
@@ -133,20 +135,30 @@ static size_t threads_read(__u32 pid, struct thread *t, size_t max)
 	return nr;
 }
 
-/* Return: the thread with its stack pointer in a range, 0 if none has */
-static __u32 threads_in(const struct thread *t, size_t nr, __u64 start, __u64 end)
+/*
+ * Return: the thread whose stack a mapping is, 0 if it is none
+ *
+ * Go keeps the stacks of its goroutines in the heap: a stack pointer does not make a mapping a
+ * stack. It is one if pages below it, fewer than its own, have no permissions (the guard of
+ * threads libraries), or if the one stack pointer in it is near its end, where threads begin.
+ */
+static __u32 stack_of(const struct thread *t, size_t nr, const struct maps *map, __u64 guard)
 {
 	size_t low = 0, high = nr;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (t[mid].sp < start)
+		if (t[mid].sp < map->start)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < nr && t[low].sp < end ? t[low].tid : 0;
+	if (low == nr || t[low].sp >= map->end ||
+	    (low + 1 < nr && t[low + 1].sp < map->end))
+		return 0;
+	return (guard && guard < map->end - map->start) || map->end - t[low].sp < MAPPER_STACK ?
+	       t[low].tid : 0;
 }
 
 static __u64 hash_bytes(__u64 hash, const void *data, size_t size)
@@ -263,6 +275,8 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	struct written t = { .start = map->start, .hash = hash_of(map) };
 	const struct written *old = NULL;
 
+	if (map->start != r->guard_end)
+		r->guard = 0;
 	while (r->at < r->old->nr && r->old->written[r->at].start < map->start)
 		r->at++;
 	if (r->at < r->old->nr && r->old->written[r->at].start == map->start &&
@@ -271,7 +285,9 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	if (!strcmp(map->name, "[stack]"))
 		t.tid = map->pid;
 	else if (!map->inode)
-		t.tid = threads_in(r->threads, r->nr_threads, map->start, map->end);
+		t.tid = stack_of(r->threads, r->nr_threads, map, r->guard);
+	r->guard = map->prot & (MAPS_READ | MAPS_WRITE | MAPS_EXEC) ? 0 : map->end - map->start;
+	r->guard_end = map->end;
 	/* a running thread shows no sp, but an earlier reading may have found it */
 	if (!t.tid && old)
 		t.tid = old->tid;

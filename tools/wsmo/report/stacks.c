@@ -187,6 +187,20 @@ static void print_calls(const struct report *rp, const struct callstack *s)
 		fputs("        ...\n", f);
 }
 
+/* The program's innermost function: most stacks end in a library that waits */
+static const struct call *telling(const struct callstack *s)
+{
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		const char *path = s->call[i].path, *slash = path ? strrchr(path, '/') : NULL;
+
+		if (s->call[i].function && path && !strstr(slash ? slash : path, ".so"))
+			return &s->call[i];
+	}
+	return s->call;
+}
+
 static void print_group(const struct report *rp, struct calls *cs,
 			const struct group *g)
 {
@@ -204,7 +218,7 @@ static void print_group(const struct report *rp, struct calls *cs,
 	}
 	if (!is_new) {
 		fprintf(f, "stack %u again, %s\n", s->number,
-		       calls_text(text, &s->call[0]));
+		       calls_text(text, telling(s)));
 		return;
 	}
 	if (rp->out.format == TABLE_RAW)

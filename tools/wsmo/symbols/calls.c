@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "calls.h"
 #include "cli/cli.h"
@@ -110,12 +111,24 @@ static const char *keep(struct calls *cs, const char *text)
 
 static const char *function_name(struct calls *cs, const char *symbol)
 {
+	/* what compilers call the copies of a function that they make */
+	static const char * const copies[] = {
+		".isra.", ".constprop.", ".part.", ".cold", ".lto_priv.", ".llvm.",
+	};
 	char *plain = cplus_demangle(symbol, DMGL_AUTO | DMGL_NO_OPTS), *name, *version;
 	const char *kept;
+	size_t i;
 
 	name = need(plain ? plain : strdup(symbol));
-	/* "memcpy@@GLIBC_2.14" */
-	version = plain ? NULL : strchr(name, '@');
+	if (plain) {
+		/* "scan(int) [clone .isra.0]" */
+		version = strstr(name, " [clone ");
+	} else {
+		/* "memcpy@@GLIBC_2.14", "scan_index.isra.0" */
+		version = strchr(name, '@');
+		for (i = 0; !version && i < ARRAY_SIZE(copies); i++)
+			version = strstr(name, copies[i]);
+	}
 	if (version && version != name)
 		*version = '\0';
 	kept = keep(cs, name);
@@ -133,6 +146,20 @@ static void resolve_part(struct calls *cs, const struct mapping *m,
 	call->offset = call->pc - m->start + m->offset;
 }
 
+/* Code that a process compiled itself */
+static void resolve_jit(struct calls *cs, __u32 pid, struct call *call)
+{
+	const char *name = symbols_jit(cs->symbols, pid, call->pc);
+	char path[32];
+
+	if (!name)
+		return;
+	snprintf(path, sizeof(path), "perf-%u.map", pid);
+	call->function = keep(cs, name);
+	call->path = keep(cs, path);
+	call->offset = call->pc;
+}
+
 /*
  * @call: the first of INLINED_MAX + 1, only its @pc is set
  * Return: how many calls it turns out to be
@@ -147,7 +174,11 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
 	int nr, i;
 
 	if (!mappings_module(ms, pid, call->pc, &module)) {
-		resolve_part(cs, mappings_find(ms, pid, call->pc), call);
+		const struct mapping *m = mappings_find(ms, pid, call->pc);
+
+		resolve_part(cs, m, call);
+		if (m && m->prot & PROT_EXEC && !m->inode)
+			resolve_jit(cs, pid, call);
 		return 1;
 	}
 	call->path = keep(cs, module.path);

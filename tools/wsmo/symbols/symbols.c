@@ -6,22 +6,28 @@
  */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "libwsmon/sorted.h"
+#include "session/procfs.h"
 #include "symbols.h"
 
 #define SYMBOLS_FILES	256		/* open at the same time */
 #define SYMBOLS_MAX	(1 << 22)	/* of a file */
 #define NESTED_MAX	8		/* symbols that begin within another */
+#define TRIES_MAX	16		/* processes that may still have a file */
 #define SCOPES_MAX	100		/* blocks and functions within each other */
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
+#define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
 
 struct entry {
 	__u64 start;
@@ -36,7 +42,7 @@ struct entry {
  * @build_id:	likewise; what follows @build_id_len bytes is 0
  * @build_id_len: likewise
  * @inode:	likewise
- * @tried:	to open it
+ * @tries:	to open it, last as process @pid sees it
  * @dwfl:	NULL if it cannot be used
  * @mod:	its only module
  * @first:	where that has the file's first byte
@@ -49,7 +55,8 @@ struct file {
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
 	__u64 inode;
-	bool tried;
+	__u32 tries;
+	__u32 pid;
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
 	GElf_Addr first;
@@ -58,8 +65,26 @@ struct file {
 	size_t nr;
 };
 
+/**
+ * struct jit - what a process that compiles code while it runs says of it
+ * @pid:	the process
+ * @entries:	@nr of them, by @start; of several at one address the last one written first
+ * @text:	the file, with the names
+ */
+struct jit {
+	__u32 pid;
+	struct jit_entry {
+		__u64 start;
+		__u64 size;
+		const char *name;
+	} *entries;
+	size_t nr;
+	char *text;
+};
+
 struct symbols {
 	struct sorted files;
+	struct sorted jits;
 };
 
 static int compare_files(const void *x, const void *y)
@@ -74,32 +99,40 @@ static int compare_files(const void *x, const void *y)
 	return c;
 }
 
+static int compare_jits(const void *x, const void *y)
+{
+	const struct jit *a = x, *b = y;
+
+	return COMPARE(a->pid, b->pid);
+}
+
 struct symbols *symbols_new(void)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
 	/* debug information comes from this machine, not from the network */
 	unsetenv("DEBUGINFOD_URLS");
-	if (s)
+	if (s) {
 		s->files = (struct sorted) {
-			.size = sizeof(struct file),
-			.max = SYMBOLS_FILES,
-			.compare = compare_files,
+			.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
 		};
+		s->jits = (struct sorted) {
+			.size = sizeof(struct jit), .max = SYMBOLS_FILES, .compare = compare_jits,
+		};
+	}
 	return s;
 }
 
-/* Is the file there the one that was mapped? */
-static bool is_same(const struct file *f, const char *path)
+/* Is the file the one that was mapped? */
+static bool is_same(const struct file *f, const struct stat *st)
 {
 	const unsigned char *id;
-	struct stat st;
 	GElf_Addr at;
 	int len = dwfl_module_build_id(f->mod, &id, &at);
 
 	if (f->build_id_len)
 		return len == (int)f->build_id_len && !memcmp(id, f->build_id, len);
-	return len <= 0 && !stat(path, &st) && st.st_ino == f->inode;
+	return len <= 0 && st->st_ino == f->inode;
 }
 
 static bool is_named(const GElf_Sym *sym, const char *name)
@@ -174,35 +207,65 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static void open_file(struct file *f)
+/* Opens what may be the file. Return: whether it is, and was read */
+static bool open_path(struct file *f, const char *path)
 {
-	size_t len = strlen(f->path), more = sizeof(DELETED) - 1;
-	char *path = strdup(f->path);
-	bool same = false;
+	/* a record can name anything: opening a pipe would wait for a writer */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	f->tried = true;
-	if (path && len > more && !strcmp(path + len - more, DELETED))
-		path[len - more] = '\0';
-	/* a record can name anything: opening a pipe would wait for a writer */
-	if (path && !stat(path, &st) && S_ISREG(st.st_mode))
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		f->dwfl = dwfl_begin(&callbacks);
 	if (f->dwfl)
-		f->mod = dwfl_report_elf(f->dwfl, "", path, -1, 0x10000, false);
+		f->mod = dwfl_report_elf(f->dwfl, "", path, fd, 0x10000, false);
+	else
+		f->mod = NULL;
+	/* else it is the module's */
+	if (!f->mod)
+		close(fd);
 	if (f->mod) {
 		dwfl_report_end(f->dwfl, NULL, NULL);
-		dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL,
-				     NULL, NULL);
-		same = is_same(f, path);
-	}
-	free(path);
-	if (same) {
-		read_symbols(f);
-		return;
+		dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL, NULL, NULL);
+		if (is_same(f, &st)) {
+			read_symbols(f);
+			return true;
+		}
 	}
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
 	f->dwfl = NULL;
+	return false;
+}
+
+/*
+ * Where the file is: at its path here, at that as the process sees it, or, deleted, where the
+ * process has it mapped. The kernel writes " (deleted)" behind the path of a file that was
+ * replaced; a file may also be called so.
+ */
+static void open_file(struct file *f, const struct module *m)
+{
+	size_t len = strlen(f->path), more = sizeof(DELETED) - 1, i;
+	char path[PATH_MAX];
+	bool deleted = len > more && !strcmp(f->path + len - more, DELETED);
+
+	f->pid = m->pid;
+	for (i = f->tries++ ? 2 : 0; i < 4; i++) {
+		/* without the ending if there is one */
+		int part = i % 2 && deleted ? len - more : len;
+
+		if (i % 2 && !deleted)
+			continue;
+		if (i < 2)
+			snprintf(path, sizeof(path), "%.*s", part, f->path);
+		else
+			snprintf(path, sizeof(path), "/proc/%u/root%.*s", m->pid, part, f->path);
+		if (open_path(f, path))
+			return;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid, m->start, m->end);
+	open_path(f, path);
 }
 
 /* The file, opened, if it has the address; @at gets that in the file's module */
@@ -225,8 +288,8 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 		msg("out of memory");
 		exit(WSMO_FAILURE);
 	}
-	if (!f->tried)
-		open_file(f);
+	if (!f->tries || (!f->dwfl && m->pid != f->pid && f->tries < TRIES_MAX))
+		open_file(f, m);
 	*at = addr - m->base + f->first;
 	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
 }
@@ -363,6 +426,129 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 	return cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
 }
 
+/* The owner of a process, and its number in its own namespace */
+static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
+{
+	char path[64], line[1024];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *last = strrchr(line, '\t');
+
+		found += sscanf(line, "Uid:\t%*u\t%u", uid) == 1;
+		found += !strncmp(line, "NSpid:", 6) && last && sscanf(last, "%u", inner) == 1;
+	}
+	if (f)
+		fclose(f);
+	return found == 2;
+}
+
+/* A file in /tmp, which anybody may have written: no link, no pipe, not another user's */
+static char *read_map(__u32 pid)
+{
+	char path[64], *text = NULL;
+	struct stat st;
+	__u32 inner;
+	ssize_t n = -1;
+	uid_t uid;
+	int fd;
+
+	if (!read_owner(pid, &uid, &inner))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == uid || !st.st_uid) &&
+	    st.st_size > 0 && st.st_size <= JIT_BYTES)
+		text = malloc(st.st_size + 1);
+	if (text) {
+		n = read(fd, text, st.st_size);
+		text[n > 0 ? n : 0] = '\0';
+	}
+	close(fd);
+	return text;
+}
+
+static int compare_jit_entries(const void *x, const void *y)
+{
+	const struct jit_entry *a = x, *b = y;
+
+	/* names are in the order in which they were written */
+	return COMPARE(a->start, b->start) ?: COMPARE(b->name, a->name);
+}
+
+/* Lines "START SIZE name", numbers hexadecimal */
+static void parse_map(struct jit *j)
+{
+	char *line, *rest = j->text;
+	size_t room = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		struct jit_entry e;
+		int at = 0;
+
+		if (sscanf(line, "%llx %llx %n", &e.start, &e.size, &at) != 2 || !at ||
+		    !line[at])
+			continue;
+		e.name = line + at;
+		if (j->nr == room) {
+			room = room ? 2 * room : 1024;
+			j->entries = need(reallocarray(j->entries, room, sizeof(e)));
+		}
+		j->entries[j->nr++] = e;
+	}
+	if (j->nr)
+		qsort(j->entries, j->nr, sizeof(*j->entries), compare_jit_entries);
+}
+
+/* Has a process code of its own making there now? Its number may be another one's by now */
+static bool has_code(__u32 pid, __u64 addr)
+{
+	struct maps maps = { 0 };
+	bool found = false;
+
+	maps_open(&maps, pid);
+	while (!found && maps_next(&maps))
+		found = addr >= maps.start && addr < maps.end && !maps.inode &&
+			maps.prot & MAPS_EXEC;
+	maps_close(&maps);
+	return found;
+}
+
+const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr)
+{
+	struct jit *j = sorted_find(&s->jits, &(struct jit){ .pid = pid });
+	size_t i, n;
+
+	if (!j) {
+		if (!has_code(pid, addr))
+			return NULL;
+		j = sorted_get(&s->jits, &(struct jit){ .pid = pid });
+		if (!j)
+			return NULL;
+		j->text = read_map(pid);
+		if (j->text)
+			parse_map(j);
+	}
+	i = j->nr ? sorted_above(&j->entries->start, j->nr, sizeof(*j->entries), addr) : 0;
+	for (n = 0; i && n < NESTED_MAX; n++) {
+		const struct jit_entry *e = &j->entries[--i];
+
+		/* the last one written first: of those at one address it is the first */
+		while (i && e[-1].start == e->start) {
+			e--;
+			i--;
+		}
+		if (addr - e->start < e->size)
+			return e->name;
+	}
+	return NULL;
+}
+
 static void report_missing(const struct symbols *s)
 {
 	const struct file *f = s->files.base;
@@ -371,7 +557,7 @@ static void report_missing(const struct symbols *s)
 
 	for (i = 0; i < s->files.nr; i++) {
 		/* what has no build ID may be no ELF file at all */
-		if (!f[i].tried || f[i].dwfl || !f[i].build_id_len)
+		if (!f[i].tries || f[i].dwfl || !f[i].build_id_len)
 			continue;
 		if (nr++ < NAMED_FILES)
 			len += snprintf(list + len, sizeof(list) - len, "%s%s",
@@ -386,9 +572,15 @@ static void report_missing(const struct symbols *s)
 void symbols_free(struct symbols *s)
 {
 	struct file *f = s->files.base;
+	struct jit *j = s->jits.base;
 	size_t i;
 
 	report_missing(s);
+	for (i = 0; i < s->jits.nr; i++) {
+		free(j[i].entries);
+		free(j[i].text);
+	}
+	free(j);
 	for (i = 0; i < s->files.nr; i++) {
 		if (f[i].dwfl)
 			dwfl_end(f[i].dwfl);

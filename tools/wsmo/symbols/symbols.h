@@ -79,6 +79,17 @@ struct inlined {
 int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		    struct inlined *out, int max);
 
+/**
+ * symbols_jit() - the function at an address that a process compiled itself
+ *
+ * From /tmp/perf-PID.map, as node and Java write it, in the mount namespace of the process,
+ * which has to live: another one may have its number later. It is the process's user's or
+ * root's.
+ *
+ * Return: its name, or NULL
+ */
+const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr);
+
 /** symbols_free() - report the files that had no names for what was asked, and free */
 void symbols_free(struct symbols *s);
 

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Names of functions: files of other classes and places, code compiled by the process itself."""
+import json
+import os
+import subprocess
+import sys
+
+import records as r
+from command import Directory, ok, run, skip
+from test_mapping import areas, decode, maps, record
+
+SEC = 10**9
+
+SOURCE = """
+__attribute__((noinline)) int scan_index(int x) { return x * 3; }
+int scan_copy(int) __asm__("scan_index.isra.0");
+int scan_copy(int x) { return x * 5; }
+"""
+
+# maps a file, or memory for code; what comes before and after is of each case
+CHILD = """import ctypes, os, shutil, sys
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+path, place = sys.argv[1:3]
+%s
+fd = os.open(path, os.O_RDONLY) if path != "code" else -1
+at = libc.mmap(None, 8192, 5, 2 if fd >= 0 else 0x22, fd, 0)
+%s
+print(at, flush=True)
+input()
+"""
+
+# in another mount namespace, where nobody else sees the file
+ELSEWHERE = """assert not libc.unshare(0x20000)
+assert not libc.mount(b"none", b"/", None, 0x44000, None)
+os.mkdir(place)
+assert not libc.mount(b"none", place.encode(), b"tmpfs", 0, None)
+shutil.copy(path, place + "/there")
+path = place + "/there"
+"""
+
+MAP = """name = "/tmp/perf-%d.map" % os.getpid()
+text = "%x 10 LazyCompile:*inner app.js:7\\n%x 20 old\\n%x 20 new\\n" % (at, at + 256, at + 256)
+"""
+WRITE = 'open(name, "w").write(text)\n'
+
+
+def build(d, *options):
+    """A shared object and the addresses of its functions."""
+    with open(d.path("it.c"), "w") as f:
+        f.write(SOURCE)
+    bits = ["-m32"] if "elf_i386" in options else []
+    subprocess.run(["gcc", *bits, "-O2", "-fPIC", "-c", "-o", d.path("it.o"), d.path("it.c")], check=True)
+    subprocess.run(["ld", *options, "-shared", "--build-id", "-z", "noseparate-code", "-o", d.path("it.so"),
+                    d.path("it.o")], check=True)
+    out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return {line.split()[2]: int(line.split()[0], 16) for line in out.splitlines()}
+
+
+def frames(pid, bodies, pcs):
+    out = r.header(0) + r.target(0, pid, b"x")
+    out += b"".join(r.record(r.MAPPING, 0, body) for body in bodies)
+    out += r.mark(SEC, 1, b"m") + r.stack(SEC, pid, pid, 1, pcs, reason=1) + r.end(2 * SEC)
+    res = run("report", "peaks", "--json", "-i", "-", stdin=out, timeout=60)
+    lines = [json.loads(line) for line in res.stdout.splitlines()]
+    return [x["function"] for x in lines if x["type"] == "frame"], res
+
+
+def resolved(d, path, before, after, offsets):
+    """Functions at offsets of what a process that lives has mapped."""
+    p = subprocess.Popen([sys.executable, "-c", CHILD % (before, after), path, d.path("place")],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        at = int(p.stdout.readline())
+
+        def script(module):
+            areas(module, p.pid)
+            module.asked(0.5)
+        bodies, _ = record(p, script)
+        return frames(p.pid, bodies, [at + offset for offset in offsets])
+    finally:
+        p.kill()
+        p.wait()
+        for name in "/tmp/perf-%d.map" % p.pid, "/tmp/perf-%d.map" % (p.pid + 1):
+            if os.path.lexists(name):
+                os.unlink(name)
+
+
+def files():
+    cases = (
+        ("a file", "it.so", (), "", ""),
+        ("a 32-bit file", "it.so", ("-m", "elf_i386"), "", ""),
+        ("a file called so", "x (deleted)", (), "", ""),
+        ("one that is deleted, of a process that lives", "it.so", (), "", "os.unlink(path)"),
+        ("one that was replaced by another", "it.so", (), "",
+         'os.unlink(path); open(path, "w").write("other")'),
+        ("one in another mount namespace", "it.so", (), ELSEWHERE, ""),
+    )
+    for what, name, options, before, after in cases:
+        if os.getuid() and (before or after):
+            skip(what, "not root")
+            continue
+        with Directory() as d:
+            at = build(d, *options)
+            os.rename(d.path("it.so"), d.path(name))
+            got, res = resolved(d, d.path(name), before, after,
+                                [at["scan_index"], at["scan_index.isra.0"]])
+            ok(got == ["scan_index", "scan_index"], "functions of " + what, got, res.stderr)
+
+
+def compiled():
+    """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
+    cases = (
+        ("", WRITE, ["LazyCompile:*inner app.js:7", "new", None]),
+        ("of somebody else", WRITE + "os.chown(name, 1234, 1234)\n", [None, None, None]),
+        ("of its user", WRITE + "os.chown(name, 1234, 1234)\nos.setresuid(1234, 1234, 1234)\n",
+         ["LazyCompile:*inner app.js:7", "new", None]),
+        ("that is a link", 'open(name + "x", "w").write(text)\nos.symlink(name + "x", name)\n',
+         [None, None, None]),
+        ("that is a pipe", "os.mkfifo(name)\n", [None, None, None]),
+        ("with odd lines", 'open(name, "w").write("x\\n%x 10\\n1 2 3\\n%x 20 new\\n-5 fffffffffffffffff z" % (at + 256, at + 256))\n',
+         [None, "new", None]),
+    )
+    for what, after, want in cases:
+        if os.getuid() and "chown" in after:
+            skip("a map " + what, "not root")
+            continue
+        with Directory() as d:
+            got, res = resolved(d, "code", "", MAP + after, [8, 0x110, 0x1000])
+            ok(got == want and not res.returncode, "a map " + what, got, res.stderr)
+    ok(frames(2**22 + 5, [r.mapping(0, 2**22 + 5, 4096, 8192, "rx", b"")[16:]], [4100])[0] == [None],
+       "of a process that is gone: none")
+
+
+# stacks in an arena, as Go has them: low in it and without a guard; a thread's own
+STACKS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void *wait_here(void *arg) { for (;;) pause(); return arg; }
+int main(void)
+{
+	char *arena = mmap(NULL, 64 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, arena + (1 << 20), 1 << 20);
+	pthread_create(&thread, &attr, wait_here, NULL);
+	pthread_create(&thread, NULL, wait_here, NULL);
+	usleep(300000);
+	printf("%lu\\n", (unsigned long)arena);
+	fflush(stdout);
+	return getchar();
+}
+"""
+
+
+def stacks():
+    with Directory() as d:
+        with open(d.path("s.c"), "w") as f:
+            f.write(STACKS)
+        subprocess.run(["gcc", "-pthread", "-o", d.path("s"), d.path("s.c")], check=True)
+        p = subprocess.Popen([d.path("s")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            arena = int(p.stdout.readline())
+
+            def script(module):
+                areas(module, p.pid)
+                module.asked(0.5)
+            got = [decode(body) for body in record(p, script)[0]]
+            tids = {int(t) for t in os.listdir("/proc/%d/task" % p.pid)}
+            seen = maps(p.pid)
+        finally:
+            p.kill()
+            p.wait()
+    of = {start: tid for start, _, _, tid in got if tid}
+    whole = {start: what[2] for start, what in seen.items()}
+    ok(len(tids) == 3 and len(of) == 2 and not [s for s in of if s <= arena < whole[s]],
+       "an arena with a stack in it is no thread's; a thread's stack is", of, arena, tids)
+
+
+def main(_accept):
+    files()
+    compiled()
+    stacks()
