@@ -2,8 +2,7 @@
 /*
  * log.c - writes events, with the stacks of allocations, to the ring
  */
-#include <errno.h>
-#include <fcntl.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,36 +17,71 @@
 
 static struct alloc_ring *ring;
 
-static void *map_ring(int fd)
-{
-	void *p;
+/*
+ * What the unwinder asks the C library. Glibc's function is looked for when a program begins, as a
+ * program of musl would not start without it: a stack is its innermost call there.
+ */
+static void *find_object;
 
-	/* a file descriptor is not kept: programs close those they do not know */
-	p = mmap(NULL, ALLOC_RING_HEAD + ALLOC_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return p == MAP_FAILED ? NULL : p;
+#ifndef DLFO_STRUCT_HAS_EH_DBASE
+#define FINDER	"dl_iterate_phdr"
+#else
+#define FINDER	"_dl_find_object"
+
+int _dl_find_object(void *pc, struct dl_find_object *found)
+{
+	int (*next)(void *, struct dl_find_object *) = find_object;
+
+	return next ? next(pc, found) : -1;
+}
+#endif
+
+static struct alloc_ring *map_ring(int fd)
+{
+	struct alloc_ring *p;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != ALLOC_RING_HEAD + ALLOC_RING_BYTES)
+		return NULL;
+	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (p->magic == ALLOC_RING_MAGIC && p->rate)
+		return p;
+	munmap(p, st.st_size);
+	return NULL;
 }
 
 uint64_t log_open(void)
 {
-	static const char no[] = "wsmo: the allocations of a program are not recorded: cannot open what $" ALLOC_RING_ENV " names\n";
-	const char *name = secure_getenv(ALLOC_RING_ENV);
-	struct stat st;
-	int fd;
+	static const char no[] = "wsmo: allocations are not recorded: the descriptor that $" ALLOC_RING_ENV " names was closed\n";
+	const char *text = secure_getenv(ALLOC_RING_ENV);
+	bool ours;
+	char *end;
+	long fd;
 
-	if (!name)
+	if (!text)
 		return 0;
-	fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size == ALLOC_RING_HEAD + ALLOC_RING_BYTES)
-		ring = map_ring(fd);
-	if (fd >= 0)
-		close(fd);
-	if (ring && (ring->magic != ALLOC_RING_MAGIC || !ring->rate))
-		ring = NULL;
-	/* a recording that has ended is no reason to complain */
-	if (!ring && (fd >= 0 || errno != ENOENT) && write(STDERR_FILENO, no, sizeof(no) - 1) < 0)
-		return 0;
-	return ring ? ring->rate : 0;
+	fd = strtol(text, &end, 10);
+	/* a child's memory is watched by nobody, and what became of a recorder that ended not either */
+	ours = *end == ',' && strtol(end + 1, NULL, 10) == getppid();
+	ring = map_ring(fd);
+	if (!ring) {
+		ssize_t n = ours ? write(STDERR_FILENO, no, sizeof(no) - 1) : 0;
+
+		return n ? 0 : 0;
+	}
+	find_object = dlsym(RTLD_DEFAULT, FINDER);
+	if (ours)
+		return ring->rate;
+	log_other();
+	return 0;
+}
+
+void log_other(void)
+{
+	__atomic_fetch_add(&ring->others, 1, __ATOMIC_RELAXED);
 }
 
 void log_lost(void)
@@ -120,14 +154,18 @@ void log_event(uint32_t kind, const void *p, size_t size, const void *caller)
 
 	w.e = &e;
 	memset(&e, 0, offsetof(struct alloc_event, pc));
-	if (caller)
+	if (caller && find_object)
 		_Unwind_Backtrace(step, &w);
 	/* it could not be walked that far */
 	if (w.caller)
 		e.pc[e.nr++] = (uintptr_t)caller - 1;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	e.time_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
-	e.pid = getpid();
+	if (kind == WSMON_ALLOC_START) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		e.time_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	} else {
+		/* seccomp may have forbidden the system call, or the processor's counter of cycles */
+		e.time_ns = __atomic_load_n(&ring->now_ns, __ATOMIC_RELAXED);
+	}
 	e.kind = kind;
 	e.addr = (uintptr_t)p;
 	e.size = size;

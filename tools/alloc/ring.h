@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - how libwsmo-alloc.so, in the processes, hands events to "wsmo record"
+ * ring.h - how libwsmo-alloc.so, in the command's process, hands events to "wsmo record"
  *
- * A file that all of them map: a page with struct alloc_ring, then ALLOC_RING_BYTES, a ring of
- * units. An event begins at a unit and takes as many as it needs. Writers move @head forward
+ * A memfd that both map, which nobody can make smaller or larger: a page with struct alloc_ring,
+ * then ALLOC_RING_BYTES, a ring of units. The command inherits its descriptor, and so does what the
+ * command executes. Its memory is allocated before: a page fault there cannot fail.
+ *
+ * Writers are threads of one process. An event begins at a unit and takes as many as it needs. Writers move @head forward
  * to get theirs, fill them, and write the event's first word, its tag, last: it says at which
  * position of the ring the event is, which nothing older there does. A writer that dies before
  * leaves units without a tag, which the reader skips after a while. Writers never wait: what
@@ -14,7 +17,7 @@
 
 #include <linux/types.h>
 
-/* What names the file to libwsmo-alloc.so */
+/* Its descriptor and the recorder's pid, for libwsmo-alloc.so: "FD,PID" */
 #define ALLOC_RING_ENV		"WSMO_ALLOC"
 
 #define ALLOC_RING_MAGIC	0x31434f4c4c414d57ULL
@@ -29,38 +32,40 @@
  * struct alloc_ring - its first page
  * @magic:	ALLOC_RING_MAGIC
  * @rate:	mean bytes from one sample to the next
+ * @now_ns:	CLOCK_MONOTONIC when the reader was here last
  * @head:	bytes that writers have taken, a multiple of the unit
  * @lost:	events that found no room
- * @tail:	bytes that the reader is done with
+ * @others:	other processes that have the library
+ * @tail:	bytes that the reader is done with; the reader itself does not read it
  */
 struct alloc_ring {
 	__u64 magic;
 	__u64 rate;
+	__u64 now_ns;
 	__u64 head __attribute__((aligned(64)));
 	__u64 lost;
+	__u64 others;
 	__u64 tail __attribute__((aligned(64)));
 };
 
 /**
  * struct alloc_event - what happened; @nr of @pc are in the ring
  * @tag:	alloc_ring_tag() of its position
- * @time_ns:	CLOCK_MONOTONIC
- * @pid:	of the process
+ * @time_ns:	CLOCK_MONOTONIC; that of the ring's @now_ns, except when a program begins
  * @kind:	WSMON_ALLOC_*
- * @addr, @size: @addr and @bytes of struct wsmon_rec_alloc
  * @nr:		calls
+ * @addr, @size: @addr and @bytes of struct wsmon_rec_alloc
  * @cut:	there were more
  * @pc:		return addresses less one, innermost first
  */
 struct alloc_event {
 	__u64 tag;
 	__u64 time_ns;
-	__u32 pid;
 	__u32 kind;
+	__u32 nr;
 	__u64 addr;
 	__u64 size;
-	__u32 nr;
-	__u32 cut;
+	__u64 cut;
 	__u64 pc[ALLOC_FRAMES];
 };
 

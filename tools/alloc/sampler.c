@@ -4,17 +4,15 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "sampler.h"
 #include "wsmon.h"
 
 /* Samples that are live: in lists, one for each word of the filter */
-#define NODES		4096	/* in a chunk */
-#define CHUNKS		4096
+#define NODES		(4U << 20)
 
 struct node {
 	const void *p;
@@ -27,60 +25,62 @@ uint64_t sampler_filter[1 << (SAMPLER_BITS - 6)];
 /**
  * struct thread - of a thread
  * @random:	state of its random numbers, 0 before the first
- * @pid:	the process in which they were begun: a child has others
  * @busy:	it runs in here
  */
 static __thread struct {
 	uint64_t random;
-	pid_t pid;
 	bool busy;
 } thread;
+
+/**
+ * struct memory - memory that is empty in a child after fork(), which the kernel sees to
+ * @life:	of this process
+ * @node:	number 0 is none
+ */
+struct memory {
+	enum { CHILD, OURS, COUNTED } life;
+	struct node node[NODES];
+};
 
 static struct {
 	uint64_t rate;		/* 0: nothing is sampled */
 	bool opened;
-	bool locked;
+	pthread_mutex_t mutex;
+	struct memory *memory;
 	uint64_t maps;		/* mappings sampled so far */
 	uint32_t kept;		/* number of the word of sampler_keep(), from 1 */
 	uint32_t list[1 << (SAMPLER_BITS - 6)];
-	struct node *chunk[CHUNKS];
-	uint32_t nodes;		/* used so far, number 0 is none */
+	uint32_t nodes;		/* used so far */
 	uint32_t free;		/* list of those used before */
-} all;
+} all = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
+/* A child does not come here: another thread of its parent may have held it during fork() */
 static void lock(void)
 {
-	while (__atomic_exchange_n(&all.locked, true, __ATOMIC_ACQUIRE))
-		sched_yield();
+	pthread_mutex_lock(&all.mutex);
 }
 
 static void unlock(void)
 {
-	__atomic_store_n(&all.locked, false, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&all.mutex);
 }
 
-/*
- * fork() holds the lock, so that the child does not begin with one that a thread holds which it
- * does not have. What allocates meanwhile in this thread is not sampled.
- */
-static void before_fork(void)
+/* Return: whether this process is sampled, which its children are not */
+static bool is_ours(void)
 {
-	thread.busy = true;
-	lock();
-}
-
-static void after_fork(void)
-{
-	unlock();
-	thread.busy = false;
+	if (!all.memory || all.memory->life == OURS)
+		return all.memory;
+	if (__atomic_exchange_n(&all.memory->life, COUNTED, __ATOMIC_RELAXED) == CHILD)
+		log_other();
+	return false;
 }
 
 static struct node *node(uint32_t i)
 {
-	return &all.chunk[i / NODES][i % NODES];
+	return &all.memory->node[i];
 }
 
-/* Return: number of a node, 0 without memory */
+/* Return: number of a node, 0 if all are used */
 static uint32_t new_node(void)
 {
 	uint32_t i = all.free;
@@ -89,18 +89,7 @@ static uint32_t new_node(void)
 		all.free = node(i)->next;
 		return i;
 	}
-	i = all.nodes + 1;
-	if (i / NODES >= CHUNKS)
-		return 0;
-	if (!all.chunk[i / NODES]) {
-		void *p = mmap(NULL, NODES * sizeof(struct node), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			return 0;
-		all.chunk[i / NODES] = p;
-	}
-	return all.nodes = i;
+	return all.nodes + 1 < NODES ? ++all.nodes : 0;
 }
 
 /* Context: locked */
@@ -152,13 +141,12 @@ static uint64_t random_word(void)
 {
 	uint64_t x = thread.random;
 
-	if (!x || thread.pid != getpid()) {
-		struct timespec now;
+	if (!x) {
+		static uint64_t threads;
 
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		thread.pid = getpid();
-		x = (now.tv_sec * 1000000000ULL + now.tv_nsec) ^ (uint64_t)thread.pid << 40 ^
-		    (uintptr_t)&thread * 0x9e3779b97f4a7c15ULL;
+		/* 16 random bytes of the kernel, others each time a program starts */
+		memcpy(&x, (void *)getauxval(AT_RANDOM), sizeof(x));
+		x += __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ULL;
 		x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
 		x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
 		x = (x ^ x >> 31) | 1;
@@ -193,11 +181,30 @@ static int64_t draw(void)
 	return minus_log(((random_word() >> 11) + 0.5) * 0x1p-53) * all.rate;
 }
 
+/* Return: memory that costs nothing until it is used; NULL without */
+static struct memory *reserve(void)
+{
+	struct memory *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (m == MAP_FAILED)
+		return NULL;
+	if (madvise(m, sizeof(*m), MADV_WIPEONFORK))
+		return NULL;
+	m->life = OURS;
+	return m;
+}
+
 static void open_once(void)
 {
 	lock();
 	if (!all.opened) {
 		all.rate = log_open();
+		all.memory = all.rate ? reserve() : NULL;
+		if (all.rate && !all.memory) {
+			log_lost();
+			all.rate = 0;
+		}
 		if (all.rate)
 			log_event(WSMON_ALLOC_START, NULL, all.rate, NULL);
 		__atomic_store_n(&all.opened, true, __ATOMIC_RELEASE);
@@ -212,9 +219,6 @@ static void __attribute__((constructor)) begin(void)
 	thread.busy = true;
 	if (!__atomic_load_n(&all.opened, __ATOMIC_ACQUIRE))
 		open_once();
-	/* without memory for it a child of several threads may hang: none is sampled then */
-	if (pthread_atfork(before_fork, after_fork, after_fork))
-		all.rate = 0;
 	thread.busy = false;
 	errno = err;
 }
@@ -236,7 +240,7 @@ bool sampler_due(size_t size)
 	thread.busy = true;
 	if (!__atomic_load_n(&all.opened, __ATOMIC_ACQUIRE))
 		open_once();
-	if (!all.rate) {
+	if (!is_ours()) {
 		due = false;
 		sampler_left = INT64_MAX;
 	} else {
@@ -260,7 +264,7 @@ void sampler_take(void *p, size_t size, const void *caller)
 	int err = errno;
 	bool added;
 
-	if (!p)
+	if (!p || !is_ours())
 		return;
 	thread.busy = true;
 	lock();
@@ -280,7 +284,7 @@ bool sampler_drop(void *p)
 	int err = errno;
 	bool known;
 
-	if (thread.busy)
+	if (thread.busy || !is_ours())
 		return false;
 	thread.busy = true;
 	lock();
@@ -308,7 +312,7 @@ void sampler_unmapped(void *p, size_t size)
 {
 	int err = errno;
 
-	if (thread.busy || !__atomic_load_n(&all.maps, __ATOMIC_RELAXED))
+	if (thread.busy || !__atomic_load_n(&all.maps, __ATOMIC_RELAXED) || !is_ours())
 		return;
 	thread.busy = true;
 	log_event(WSMON_ALLOC_MUNMAP, p, size, NULL);

@@ -6,7 +6,8 @@
  * exponentially distributed bytes, @rate in the mean, so that an allocation is sampled with
  * probability 1 - exp(-size / rate), whatever came before.
  *
- * No function here allocates with malloc(), or uses what may.
+ * No function here allocates with malloc(), or uses what may. None makes a system call once the
+ * program has begun, but for threads that wait for each other: it may be forbidden by seccomp.
  */
 #ifndef WSMO_SAMPLER_H
 #define WSMO_SAMPLER_H
@@ -91,6 +92,9 @@ uint64_t log_open(void);
 
 /** log_event() - write an event, WSMON_ALLOC_*; of @caller and its callers, unless it is NULL */
 void log_event(uint32_t kind, const void *p, size_t size, const void *caller);
+
+/** log_other() - count this process as one that is not sampled */
+void log_other(void);
 
 /** log_lost() - count an event that cannot be written */
 void log_lost(void);

@@ -98,7 +98,7 @@ $(WSMO_ALLOC): $(WSMO_ALLOC_OBJS)
 out/obj/preload/%.o: %.c $(WSMO_DIR)/wsmo.mk
 	@mkdir -p $(@D)
 	$(CC) $(WSMO_CFLAGS) -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin \
-		-fasynchronous-unwind-tables $(CFLAGS) -MMD -MP -c -o $@ $<
+		-fasynchronous-unwind-tables $(CFLAGS) -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
 
 # archive DIRECTORY LAYER
 define archive

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo record --alloc of programs that allocate known bytes, against a fake of the module."""
+import fcntl
 import math
 import os
+import resource
 import shutil
+import signal
 import stat
 import struct
 import subprocess
+import sys
 
 import records as r
 from command import HERE, TOP, Directory, fails, ok, run, skip
 from recorder import args, fake, kinds
 
+LIBRARY = os.path.join(TOP, "out", "lib", "wsmo", "libwsmo-alloc.so")
 RATE = 4096
 START, MALLOC, FREE, MMAP, MUNMAP, LOST = range(6)
 WAYS = ("malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
@@ -90,7 +95,7 @@ def ways():
                "  of one process, from its start on", events[:2], {e[0] for e in events})
             ok(not [e for e in events if e[1] < 0] and len(set(stacks)) == len(stacks),
                "  each stack once, before what refers to it")
-            ok((b"of other processes were not recorded" in res.stderr) == (way == "fork"),
+            ok((b"allocations of other processes (" in res.stderr) == (way == "fork"),
                "  children are told of", res.stderr)
     ok(abs(error) < POOLED * math.sqrt(variances), "no bias in all of them together",
        "%d +- %d" % (error, math.sqrt(variances)))
@@ -127,8 +132,6 @@ def environment():
         lines = dict(line.split("=", 1) for line in res.stdout.decode().splitlines() if "=" in line)
         ok(lines.get("LD_PRELOAD", "").endswith("/libwsmo-alloc.so:/no/such/lib.so"),
            "what was preloaded still is", lines)
-        ring = lines.get("WSMO_ALLOC", "")
-        ok(ring and not os.path.exists(ring), "the file for events is gone at the end", ring)
         ok(b"sampled" in res.stderr or b"no allocations were sampled" in res.stderr, "closing words",
            res.stderr)
     with fake() as (d, m):
@@ -138,13 +141,61 @@ def environment():
         res = run(*args(d, m, "--", "env"))
         ok(b"WSMO_ALLOC" not in res.stdout and r.ALLOC not in kinds(d), "without --alloc nothing of it",
            res.stdout)
-    # a ring that cannot be opened is told, once; the program runs
-    library = os.path.join(TOP, "out", "lib", "wsmo", "libwsmo-alloc.so")
-    for name, words in ("/dev/null", b"are not recorded"), ("/no/such/file", b""):
-        res = subprocess.run(["/bin/echo", "ran"], env={"LD_PRELOAD": library, "WSMO_ALLOC": name},
+    # a descriptor that was closed is told by the first process; the program runs
+    for name, words in (("700,%d" % os.getpid(), b"are not recorded"), ("700,1", b""), ("x", b"")):
+        res = subprocess.run(["/bin/echo", "ran"], env={"LD_PRELOAD": LIBRARY, "WSMO_ALLOC": name},
                              capture_output=True)
         ok(res.stdout == b"ran\n" and (words in res.stderr if words else not res.stderr),
            "with $WSMO_ALLOC " + name, res.stderr)
+
+
+def memory():
+    """The ring can neither lack memory nor be cut off, and leaves nothing behind."""
+    with fake(interval=0.5) as (d, m):
+        look = ("import fcntl, os; fd = int(os.environ['WSMO_ALLOC'].split(',')[0]); s = os.fstat(fd); "
+                "print(s.st_blocks * 512 - s.st_size, fcntl.fcntl(fd, fcntl.F_GET_SEALS) & 7, "
+                "os.readlink('/proc/self/fd/%d' % fd))")
+        res = run(*args(d, m, "--alloc", "--", sys.executable, "-c", look))
+        seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+        ok(res.stdout == b"0 %d /memfd:wsmo-alloc (deleted)\n" % seals,
+           "the ring is memory, sealed, and no file", res.stdout, res.stderr)
+    with fake() as (d, m):
+        # the size that a file may have stands for memory that is full
+        res = run(*args(d, m, "--alloc", "--", "echo", "ran"), preexec_fn=lambda: (
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))))
+        fails(res, "without 4 MiB", "no 4 MiB of memory")
+        ok(not res.stdout, "  the command does not run", res.stdout)
+
+
+def hostile():
+    """Programs that forbid system calls, write into the ring, or close it."""
+    with Directory() as b:
+        program = b.path("hostile")
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", program,
+                        os.path.join(HERE, "programs", "hostile_alloc.c")], check=True)
+        for way, sampled, words in (
+                ("seccomp", 1000, b""), ("tail", 1000, b""), ("shrink", 1000, b""), ("hole", 900, b""),
+                ("head", 0, b"overwrote the memory"), ("events", 0, b"LOST"),
+                ("close", 0, b"allocations are not recorded: the descriptor")):
+            with fake(interval=0.2) as (d, m):
+                more = ("/bin/echo", "ran") if way == "close" else ()
+                res = run(*args(d, m, "--alloc=1", "--", program, way, *more), timeout=60)
+                events, _ = records(d)
+                ok(res.returncode == 0 and res.stdout == b"ran\n", way + ": the program runs", res.stderr)
+                ok(len([e for e in events if e[1] == MALLOC]) >= sampled and words in res.stderr,
+                   "  what is there is recorded, and trouble told", len(events), res.stderr)
+
+
+def libraries():
+    """The library starts in programs of any C library: it asks only for what all of them have."""
+    names = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], stdout=subprocess.PIPE,
+                           check=True).stdout.decode().split("\n")
+    needed = {line.split()[1].split("@")[0] for line in names if line.split()[:1] == ["U"]}
+    common = set("""__errno_location abort clock_gettime dl_iterate_phdr dlsym free fstat getauxval getppid
+                    madvise malloc memcpy memset mmap pthread_mutex_lock pthread_mutex_unlock secure_getenv
+                    __stack_chk_fail strlen strtol syscall sysconf write""".split())
+    ok("write" in needed and needed <= common, "the library needs what all C libraries have", needed - common)
 
 
 def refused():
@@ -171,11 +222,14 @@ def refused():
 
 
 def main(_accept):
-    if not os.path.exists(os.path.join(TOP, "out", "lib", "wsmo", "libwsmo-alloc.so")):
+    if not os.path.exists(LIBRARY):
         skip("--alloc", "out/lib/wsmo/libwsmo-alloc.so is not built")
         return
     ways()
     stacks()
     losses()
     environment()
+    memory()
+    hostile()
+    libraries()
     refused()

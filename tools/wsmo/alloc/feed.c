@@ -2,7 +2,7 @@
 /*
  * feed.c - makes records of what libwsmo-alloc.so samples
  *
- * Whatever is in the ring may have been written by anybody who may write to its file.
+ * Whatever is in the ring may have been written by the command: nothing there is believed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc/ring.h"
@@ -25,6 +24,13 @@
 
 /* An event that stays incomplete for so long is of a process that was killed */
 #define PATIENCE	NSEC_PER_SEC
+
+/* The command inherits the memory as the first free descriptor from here on */
+#define DESCRIPTOR	500
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	8U
+#endif
 
 /* Max. stacks that are known; more are written again each time */
 #define STACKS_MAX	(1U << 20)
@@ -53,29 +59,28 @@ static bool library(char *path, size_t size)
 	return false;
 }
 
-/* The file, in memory where that is possible; Return: its fd or -1 after a message */
-static int make_file(struct feed *f, uid_t uid)
+/*
+ * Memory that is there, and that nobody can cut off: a fault in a file that has no room or is too
+ * short is SIGBUS. Return: a descriptor that the command will inherit, -1 with errno
+ */
+static int make_memory(void)
 {
-	static const char * const dirs[] = { "/dev/shm", "/tmp" };
-	int fd = -1;
-	size_t i;
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	int fd, high;
 
-	for (i = 0; fd < 0 && i < ARRAY_SIZE(dirs); i++) {
-		snprintf(f->path, sizeof(f->path), "%s/wsmo-alloc-XXXXXX", dirs[i]);
-		fd = mkostemp(f->path, O_CLOEXEC);
-	}
-	if (fd < 0) {
-		f->path[0] = '\0';
-		msg("no file for allocations in /dev/shm or /tmp: %s", strerror(errno));
+	fd = memfd_create("wsmo-alloc", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	/* before Linux 6.3 */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("wsmo-alloc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || fallocate(fd, 0, 0, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
+	    fcntl(fd, F_ADD_SEALS, seals))
 		return -1;
-	}
-	if (ftruncate(fd, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
-	    (uid != geteuid() && fchown(fd, uid, -1))) {
-		msg("%s: %s", f->path, strerror(errno));
-		close(fd);
-		return -1;
-	}
-	return fd;
+	/* shells use the low ones for what scripts open */
+	high = fcntl(fd, F_DUPFD, DESCRIPTOR);
+	if (high < 0)
+		high = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
+	close(fd);
+	return high;
 }
 
 static void set_environment(const struct feed *f, const char *path)
@@ -86,27 +91,30 @@ static void set_environment(const struct feed *f, const char *path)
 	if (asprintf(&text, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
 		need(NULL);
 	setenv(PRELOAD, text, 1);
-	setenv(ALLOC_RING_ENV, f->path, 1);
+	free(text);
+	if (asprintf(&text, "%d,%d", f->fd, getpid()) < 0)
+		need(NULL);
+	setenv(ALLOC_RING_ENV, text, 1);
 	free(text);
 }
 
 int feed_open(struct feed *f, const char *cmd, uid_t uid)
 {
 	char path[PATH_MAX];
-	void *p;
+	void *p = MAP_FAILED;
 	int fd;
 
 	if (!program_can_preload(cmd, uid) || !library(path, sizeof(path)))
 		return -1;
-	fd = make_file(f, uid);
-	if (fd < 0)
-		return -1;
-	p = mmap(NULL, ALLOC_RING_HEAD + ALLOC_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	fd = make_memory();
+	if (fd >= 0)
+		p = mmap(NULL, ALLOC_RING_HEAD + ALLOC_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
 	if (p == MAP_FAILED) {
-		msg("%s: %s", f->path, strerror(errno));
+		msg("--alloc: no 4 MiB of memory for allocations: %s", strerror(errno));
 		return -1;
 	}
+	f->fd = fd;
 	f->ring = p;
 	f->ring->rate = f->rate;
 	f->ring->magic = ALLOC_RING_MAGIC;
@@ -122,6 +130,7 @@ void feed_started(struct feed *f)
 
 	if (!f->ring)
 		return;
+	close(f->fd);
 	unsetenv(ALLOC_RING_ENV);
 	kept = before ? need(strdup(before + 1)) : NULL;
 	if (kept)
@@ -158,7 +167,7 @@ static __u64 get(struct feed *f, __u64 at, __u64 head)
  */
 static bool next(struct feed *f, __u64 head)
 {
-	__u64 at = f->ring->tail, size = 0, now;
+	__u64 at = f->tail, size = 0, now;
 
 	while (at != head && !(size = get(f, at, head))) {
 		now = clock_now();
@@ -169,10 +178,11 @@ static bool next(struct feed *f, __u64 head)
 		/* look for one that is complete */
 		at += ALLOC_RING_UNIT;
 		f->broken++;
-		__atomic_store_n(&f->ring->tail, at, __ATOMIC_RELEASE);
+		f->tail = at;
 	}
 	f->stuck_ns = 0;
-	__atomic_store_n(&f->ring->tail, at + size, __ATOMIC_RELEASE);
+	f->tail = at + size;
+	__atomic_store_n(&f->ring->tail, f->tail, __ATOMIC_RELEASE);
 	return size;
 }
 
@@ -210,7 +220,7 @@ static void grow(struct feed *f)
 }
 
 /* Writes the event's stack if it was not yet; Return: its number */
-static __u32 take_stack(struct feed *f, const struct feed_writer *w)
+static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 {
 	const struct alloc_event *e = f->event;
 	__u64 buf[sizeof(struct wsmon_rec_stack) / 8 + ALLOC_FRAMES];
@@ -224,10 +234,10 @@ static __u32 take_stack(struct feed *f, const struct feed_writer *w)
 		return s->number;
 	*out = (struct wsmon_rec_stack){
 		.rec = {
-			.type = WSMON_REC_STACK, .time_ns = e->time_ns,
+			.type = WSMON_REC_STACK, .time_ns = f->time_ns,
 			.size = sizeof(*out) + e->nr * sizeof(out->pc[0]),
 		},
-		.pid = e->pid, .tid = e->pid, .reason = WSMON_STACK_ALLOC, .nr = e->nr,
+		.pid = pid, .tid = pid, .reason = WSMON_STACK_ALLOC, .nr = e->nr,
 		.number = ++f->stacks, .flags = e->cut ? WSMON_STACK_CUT : 0,
 	};
 	if (f->stacks < STACKS_MAX)
@@ -244,7 +254,7 @@ static void write_alloc(const struct feed_writer *w, struct wsmon_rec_alloc rec)
 	w->write(w->data, &rec.rec);
 }
 
-static void take(struct feed *f, const struct feed_writer *w)
+static void take(struct feed *f, pid_t pid, const struct feed_writer *w)
 {
 	const struct alloc_event *e = f->event;
 	bool sample = e->kind == WSMON_ALLOC_MALLOC || e->kind == WSMON_ALLOC_MMAP;
@@ -254,10 +264,12 @@ static void take(struct feed *f, const struct feed_writer *w)
 		return;
 	}
 	f->begun = true;
+	if (e->time_ns > f->time_ns)
+		f->time_ns = e->time_ns < f->now_ns ? e->time_ns : f->now_ns;
 	f->samples += sample;
 	write_alloc(w, (struct wsmon_rec_alloc) {
-		.rec.time_ns = e->time_ns, .pid = e->pid, .kind = e->kind, .addr = e->addr,
-		.bytes = e->size, .stack = sample ? take_stack(f, w) : 0,
+		.rec.time_ns = f->time_ns, .pid = pid, .kind = e->kind, .addr = e->addr,
+		.bytes = e->size, .stack = sample ? take_stack(f, pid, w) : 0,
 	});
 }
 
@@ -265,24 +277,23 @@ void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
 {
 	__u64 head, lost;
 
-	if (!f->ring)
+	if (!f->ring || f->overwritten)
 		return;
+	f->now_ns = clock_now();
+	__atomic_store_n(&f->ring->now_ns, f->now_ns, __ATOMIC_RELAXED);
 	head = __atomic_load_n(&f->ring->head, __ATOMIC_ACQUIRE);
 	/* nobody but a vandal can do that */
-	if (head - f->ring->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
+	if (head - f->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
+		f->overwritten = true;
+		head = f->tail;
 		f->broken++;
-		return;
 	}
-	while (next(f, head)) {
-		if (f->event->pid == (__u32)pid)
-			take(f, w);
-		else
-			f->others += f->event->nr > 0;
-	}
+	while (next(f, head))
+		take(f, pid, w);
 	lost = __atomic_load_n(&f->ring->lost, __ATOMIC_RELAXED) + f->broken;
 	if (lost > f->lost)
 		write_alloc(w, (struct wsmon_rec_alloc) {
-			.rec.time_ns = clock_now(), .pid = pid, .kind = WSMON_ALLOC_LOST,
+			.rec.time_ns = f->now_ns, .pid = pid, .kind = WSMON_ALLOC_LOST,
 			.bytes = lost - f->lost,
 		});
 	f->lost = lost;
@@ -290,8 +301,12 @@ void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
 
 void feed_report(const struct feed *f, bool quiet)
 {
+	__u64 others;
+
 	if (!f->ring)
 		return;
+	if (f->overwritten)
+		msg("the command overwrote the memory for allocations: what followed was not recorded");
 	if (f->lost)
 		msg("LOST %llu events of allocations: 'report alloc' shows too little or too much; sample less often with --alloc=BYTES",
 		    f->lost);
@@ -304,15 +319,14 @@ void feed_report(const struct feed *f, bool quiet)
 	if (f->samples)
 		msg("sampled %llu allocations, of %u stacks; see: wsmo report alloc", f->samples,
 		    f->stacks);
-	if (f->others)
-		msg("%llu allocations of other processes were not recorded: only the command's first one is watched by address",
-		    f->others);
+	others = __atomic_load_n(&f->ring->others, __ATOMIC_RELAXED);
+	if (others)
+		msg("allocations of other processes (%llu) were not recorded: only the command's first process is watched by address; to see one of them, run it as the command",
+		    others);
 }
 
 void feed_close(struct feed *f)
 {
-	if (f->path[0])
-		unlink(f->path);
 	if (f->ring)
 		munmap(f->ring, ALLOC_RING_HEAD + ALLOC_RING_BYTES);
 	free(f->event);

@@ -2,8 +2,8 @@
 /*
  * feed.h - allocations of the command that "wsmo record --alloc" runs
  *
- * libwsmo-alloc.so samples them, in the command's process and in those that it makes. Events
- * of one process become records: only its memory is watched region by region.
+ * libwsmo-alloc.so samples them in the command's first process, whatever program it executes:
+ * only its memory is watched region by region.
  */
 #ifndef WSMO_ALLOC_FEED_H
 #define WSMO_ALLOC_FEED_H
@@ -17,7 +17,7 @@
 #define FEED_RATE	(512 << 10)
 #define FEED_RATE_MAX	(1ULL << 40)
 
-/* How long events may stay in the ring */
+/* How long events may stay in the ring, and how exact their times are */
 #define FEED_NS		(50 * 1000000ULL)
 
 struct alloc_ring;
@@ -27,14 +27,17 @@ struct alloc_event;
  * struct feed - where events come from; all zero is none
  * @rate:	mean bytes from one sample to the next, 0 is none wanted
  * @ring:	shared with the processes, NULL if there is none
- * @path:	its file
+ * @fd:		its descriptor, until the command has it
+ * @tail:	bytes of the ring that were read
+ * @overwritten: it makes no sense any more
  * @event:	the one that was read
  * @stuck_ns:	since when the next event has been incomplete, 0 if it is not
  * @stack:	hashes of the stacks written so far, and their numbers
  * @room:	number of entries there
  * @stacks:	those that are used
  * @samples:	allocations written
- * @others:	those of other processes, which were not
+ * @now_ns:	when the ring was looked at last
+ * @time_ns:	of the last event: time does not go backwards
  * @begun:	the process runs with the library
  * @broken:	events that could not be read
  * @lost:	events that were lost and told in a record
@@ -42,14 +45,17 @@ struct alloc_event;
 struct feed {
 	__u64 rate;
 	struct alloc_ring *ring;
-	char path[64];
+	int fd;
+	bool overwritten;
+	__u64 tail;
+	__u64 now_ns;
+	__u64 time_ns;
 	struct alloc_event *event;
 	__u64 stuck_ns;
 	struct feed_stack *stack;
 	__u32 room;
 	__u32 stacks;
 	__u64 samples;
-	__u64 others;
 	bool begun;
 	__u64 broken;
 	__u64 lost;
