@@ -117,6 +117,35 @@ def values():
        "what is not mapped yet has no cells", got[:2])
 
 
+def unwatched():
+    """Times at which nobody looked are not those at which nothing was mapped."""
+    data = r.header(0) + r.target(1, 7, b"drawn") + r.area(2, 7, "anon", 0, 1, 4096, 9 * MIB)
+    for t in 1, 2, 6, 7, 8:
+        # at first nothing of the class is mapped
+        data += r.snapshot(t * SEC, 7, [r.region(MIB, 2 * MIB, 1, 1, "heap" if t > 1 else "anon", 0, 0)])
+    data += r.end(9 * SEC)
+    text = run("report", "heatmap", "--class", "heap", "--size", "80x12", "-i", "-", stdin=data).stdout.decode()
+    row = [line.split("|")[1] for line in text.splitlines() if "|" in line][0]
+    ok([row[len(row) * t // 16] for t in range(1, 16, 2)] == list(" @///@@@") and "/: not observed." in text,
+       "in characters", text)
+    color = run("report", "heatmap", "--color", "16", "-i", "-", stdin=data).stdout.decode()
+    ok(re.search(r"\x1b\[0m/+\x1b\[0", color), "in colours", repr(color))
+    page = run("report", "html", "-i", "-", "-o", "/dev/stdout", stdin=data).stdout.decode() or \
+        run("report", "html", "-i", "-", stdin=data).stdout.decode()
+    found = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    map_ = found["maps"][0]
+    cells_ = map_["cells"][:map_["columns"]]
+    ok({cells_[len(cells_) * t // 16] for t in (5, 7, 9)} == {"/"} and cells_[0] != "/" != cells_[-1],
+       "on the page", cells_)
+    ok("not observed" not in run("report", "heatmap", "-i", "-", stdin=recording([(MIB, 2 * MIB, 1)])).stdout.decode(),
+       "no word of it if there are none")
+    if shutil.which("gnuplot"):
+        with Directory() as d:
+            run("report", "heatmap", "-o", d.path("a.svg"), "-i", "-", stdin=data)
+            words = "".join(xml.fromstring(d.read("a.svg")).itertext())
+            ok("hatched: not observed" in words, "in a picture", words)
+
+
 def everything_is_there():
     data = samples.main()
     for size in SIZES:
@@ -275,6 +304,7 @@ def pictures():
 def main(_accept):
     every_cell()
     values()
+    unwatched()
     everything_is_there()
     filters()
     refused()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """report peaks: golden output, filters, names of real functions, other views."""
 import json
+import os
 import random
+import re
 import subprocess
 
 import records as r
@@ -10,6 +12,7 @@ import forms
 from command import Directory, golden, ok, run
 from recorder import STACKED, Program, fake, peaks, record
 
+SEC = 10**9
 NO_NAMES = b"wsmo: no names from 1 file not there, or not as recorded: /nowhere/server\n"
 
 
@@ -98,6 +101,30 @@ def other_views():
     page = run("report", "html", "-i", "-", stdin=samples.few())
     ok(b'"stacks":""' in page.stdout and not page.stderr.count(b"peaks"), "a page without",
        page.stderr)
+
+
+def shaded():
+    """The points of a peak are in its band: it begins and ends half an interval before."""
+    data = r.header(0, cpu_permille=30, peak=(1, 30, 5000, 250)) + r.target(1, 7, b"x")
+    for t in range(1, 9):
+        data += r.snapshot(t * SEC, 7, [r.region(1 << 30, 2 << 30, 1, 1, "anon", 0, 0)])
+        data += r.wss(t * SEC, 7, "all", (9 if t in (4, 5) else 1) << 20, 0, 10 << 20, 20 << 20)
+        if t in (4, 6):
+            data += r.peak(t * SEC, 7, 1, 0, t == 6, 1, 4 * SEC, 6 * SEC * (t == 6), size=9 << 20)
+    data += r.end(9 * SEC)
+    with Directory() as d:
+        # what is drawn is what gnuplot is told
+        with open(d.path("gnuplot"), "w") as f:
+            f.write("#!/bin/sh\ncat >>%s\n" % d.path("told"))
+        os.chmod(d.path("gnuplot"), 0o755)
+        for view in "wss", "heatmap":
+            run("report", view, "-o", d.path("a.svg"), "-i", "-", stdin=data,
+                env={"PATH": d.name + ":/usr/bin:/bin"})
+        told = d.read("told").decode()
+    band = re.search(r"rectangle from ([0-9.]+), graph 0 to ([0-9.]+), graph 1 behind fc rgb '#fdeed8'", told)
+    label = re.findall(r"label ['\"]peak 1['\"] at ([0-9.]+)", told)
+    ok(band and band.groups() == ("3.5", "5.5") and label == ["3.5", "3.5"],
+       "the band is around the points of the peak", band, label)
 
 
 def early(sizes, found=(), **attrs):
@@ -249,6 +276,7 @@ def main(accept):
     folded()
     filters()
     other_views()
+    shaded()
     afterwards()
     from_nothing()
     damage()

@@ -174,7 +174,7 @@ def filters():
 
 
 def windows():
-    """Several in one file: all in wss, one in the summary."""
+    """Several in one file: all in wss, in the summary the shortest or those that are named."""
     data = r.header(0, windows_us=(100000, 1000000, 10000000))
     data += r.attrs(1, windows_us=(100000, 1000000, 10000000))
     for i in range(1, 4):
@@ -187,10 +187,13 @@ def windows():
     lines = json_lines("report", "wss", "--window", "10s,100ms", stdin=data)
     ok([x["window_us"] for x in lines] == 3 * [100000, 10000000], "--window", lines)
     for options, mean, window in (((), 1, 100000), (("--window", "1s"), 5, 1000000),
-                                  (("--window", "10s,1s"), 9, 10000000)):
+                                  (("--window", "10s"), 9, 10000000)):
         lines = json_lines("report", "summary", *options, stdin=data)
         ok([x["mean"] for x in lines if x.get("class") == "all"] == [mean << 20] and
            lines[-1]["window_us"] == window, "the summary of one %s" % (options,), lines)
+    lines = json_lines("report", "summary", "--window", "10s,1s", stdin=data)
+    ok([(x["window_us"], x["mean"]) for x in lines if x.get("class") == "all"] ==
+       [(1000000, 5 << 20), (10000000, 9 << 20)], "the summary of two", lines)
     fails(run("report", "wss", "--window", "1s,2s", "-i", "-", stdin=data),
           "a window that is not there", "2 s", "--window")
     for view in VIEWS:

@@ -49,11 +49,13 @@ struct mark {
  * struct events - zeroed is empty
  * @peaks:	struct peak, by pid and number, which is by time
  * @mark:	@nr_marks of them, in the order of the file, which is by time
+ * @interval_ns: the aggregation interval: a peak begins at the end of its first one
  */
 struct events {
 	struct sorted peaks;
 	struct mark *mark;
 	size_t nr_marks;
+	__u64 interval_ns;
 };
 
 /**

@@ -225,8 +225,9 @@ void summary_add(struct summary *s, const struct filter *filter,
 	}
 	if (!filter_wants(filter, rec))
 		return;
-	if (wss_row_get(rec, &row) && row.window_us == s->window_us) {
-		if (row.class == WSMON_CLASS_ALL)
+	if (wss_row_get(rec, &row) && (filter->nr_windows ? filter_wants_window(filter, row.window_us) :
+				       row.window_us == s->window_us)) {
+		if (row.class == WSMON_CLASS_ALL && row.window_us == s->window_us)
 			add_together(&s->together, &row);
 		if (filter_wants_class(filter, row.class))
 			add_wss(s, &row, t);

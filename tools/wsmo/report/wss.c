@@ -218,6 +218,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 	collect_record(&w->kept, &rp->filter, rec);
 	if (filter_wants(&rp->filter, rec))
 		events_add(&w->events, rec);
+	w->events.interval_ns = rp->reader.header.attrs.aggr_us * 1000;
 	for (i = before; i < rows->nr; i++) {
 		if (w->table)
 			print_row(rp, w->table, &rows->row[i]);

@@ -2,6 +2,7 @@
 /*
  * grid.c - the grid of "wsmo report heatmap"
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,30 @@ int heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
 	h->lines = line;
 	h->fine = fine;
 	h->cells = calloc((size_t)columns * line * fine, sizeof(*h->cells));
-	return h->cells ? 0 : -1;
+	h->watched = calloc(columns, sizeof(*h->watched));
+	return h->cells && h->watched ? 0 : -1;
+}
+
+void heatmap_watch(struct heatmap *h, __u64 from_ns, __u64 to_ns)
+{
+	double scale = h->columns / (double)(h->to_ns - h->from_ns), t0, t1;
+	unsigned int c;
+
+	if (from_ns < h->from_ns)
+		from_ns = h->from_ns;
+	if (to_ns > h->to_ns)
+		to_ns = h->to_ns;
+	if (from_ns >= to_ns)
+		return;
+	t0 = (from_ns - h->from_ns) * scale;
+	t1 = (to_ns - h->from_ns) * scale;
+	for (c = t0; c < h->columns && c < t1; c++)
+		h->watched[c] += fmin(t1, c + 1) - fmax(t0, c);
+}
+
+bool heatmap_watched(const struct heatmap *h, unsigned int column)
+{
+	return h->watched[column] > 0;
 }
 
 /* Adds to one row, from time @t0 to @t1 in columns */
@@ -273,4 +297,5 @@ void heatmap_free(struct heatmap *h)
 	ranges_free(&h->ranges);
 	free(h->sections);
 	free(h->cells);
+	free(h->watched);
 }

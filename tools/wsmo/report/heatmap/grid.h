@@ -58,6 +58,7 @@ struct heatmap_cell {
  * @lines:	lines of text from bottom to top
  * @fine:	cells from bottom to top in each line
  * @cells:	row by row, lowest address first
+ * @watched:	time of each column in which the process was watched, in columns
  */
 struct heatmap {
 	__u32 pid;
@@ -73,6 +74,7 @@ struct heatmap {
 	unsigned int lines;
 	unsigned int fine;
 	struct heatmap_cell *cells;
+	double *watched;
 };
 
 /**
@@ -86,13 +88,19 @@ struct heatmap {
 int heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
 		   unsigned int fine);
 
+/** heatmap_watch() - the process was watched from @from_ns to @to_ns */
+void heatmap_watch(struct heatmap *h, __u64 from_ns, __u64 to_ns);
+
+/** heatmap_watched() - was it, in any part of a column? */
+bool heatmap_watched(const struct heatmap *h, unsigned int column);
+
 /** heatmap_add() - a region that was like that from @from_ns to @to_ns */
 void heatmap_add(struct heatmap *h, __u64 from_ns, __u64 to_ns, __u64 start,
 		 __u64 end, double share);
 
 /**
  * heatmap_share() - the share of a cell
- * Return: 0 to 1, or negative if nothing was mapped
+ * Return: 0 to 1, or negative if nothing was mapped, or the process was not watched
  */
 double heatmap_share(const struct heatmap *h, unsigned int row,
 		     unsigned int column);

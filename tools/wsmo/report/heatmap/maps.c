@@ -90,6 +90,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 
 	if (filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
+	m->events.interval_ns = rp->reader.header.attrs.aggr_us * 1000;
 	if (rec->type == WSMON_REC_AREA)
 		areas_add(m->areas, (const void *)rec);
 	else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
@@ -184,6 +185,7 @@ static void draw_snapshot(struct maps *m, const struct report *rp,
 
 	if (!d.h)
 		return;
+	heatmap_watch(d.h, interval_begin(s), s->rec.time_ns);
 	if (m->fine) {
 		fine_snapshot(m->fine, s, draw_region, &d);
 		return;

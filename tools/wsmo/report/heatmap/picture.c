@@ -71,8 +71,23 @@ static void plot_frame(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 		    left, screen_y(f, f->height - 30), right - left,
 		    10.0 / f->whole_height);
 	plot_printf(p, "set cbrange [0:1]\nset cbtics scale 0.4 offset 0,0.4 ('0' 0, '6' 0.25, '25' 0.5, '56' 0.75, '100 %%%%' 1)\nunset ytics\n");
-	plot_printf(p, "set label \"share of pages accessed\\n(white: not mapped)\" at screen %g,%g font ',8'\n",
-		    (double)MARGIN / f->width, screen_y(f, f->height - 31));
+	plot_printf(p, "set label \"share of pages accessed\\n(white: not mapped,\\nhatched: not observed)\" at screen %g,%g font ',8'\n",
+		    (double)MARGIN / f->width, screen_y(f, f->height - 43));
+}
+
+/* Times at which nobody looked */
+static void plot_unwatched(const struct heatmap *h, struct plot *p, double from, double step)
+{
+	unsigned int c, first;
+
+	for (c = 0; c < h->columns; c++) {
+		if (heatmap_watched(h, c))
+			continue;
+		for (first = c; c < h->columns && !heatmap_watched(h, c); c++)
+			;
+		plot_printf(p, "set object rectangle from %.9g, graph 0 to %.9g, graph 1 behind fc rgb '#999999' fs pattern 4 noborder\n",
+			    from + first * step, from + c * step);
+	}
 }
 
 static void plot_title(const struct heatmap *h, struct plot *p,
@@ -159,6 +174,7 @@ void heatmap_plot(const struct heatmap *h, const struct events *events,
 	plot_frame(h, p, zero_ns, f);
 	plot_title(h, p, f);
 	plot_bands(h, p, f);
+	plot_unwatched(h, p, from, step);
 	plot_events_over(p, events, h->pid, zero_ns, per);
 	plot_printf(p, "$cells << END\n");
 	for (row = 0; row < h->lines * h->fine; row++) {

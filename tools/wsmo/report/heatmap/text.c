@@ -16,6 +16,7 @@
 #include "view.h"
 
 #define NOT_MAPPED	-1
+#define NOT_WATCHED	'/'
 #define LINE_COLUMNS	1024
 #define UPPER_HALF	"\xe2\x96\x80"
 #define LOWER_HALF	"\xe2\x96\x84"
@@ -104,9 +105,15 @@ static void print_cells(FILE *f, const struct heatmap *h, const struct shades *s
 	unsigned int low = line * h->fine, high = low + h->fine - 1, c;
 	int was[2] = { -2, -2 };
 
-	for (c = 0; c < h->columns; c++)
+	for (c = 0; c < h->columns; c++) {
+		if (!heatmap_watched(h, c)) {
+			fprintf(f, "%s%c", s->fore && was[0] != -2 ? "\033[0m" : "", NOT_WATCHED);
+			was[0] = -2;
+			continue;
+		}
 		put_cell(f, s, level(heatmap_share(h, high, c), s->nr),
 			 level(heatmap_share(h, low, c), s->nr), was);
+	}
 	if (s->fore)
 		fputs("\033[0m", f);
 }
@@ -180,6 +187,7 @@ static void print_times(FILE *f, const struct heatmap *h, __u64 zero_ns,
 static void print_legend(FILE *f, const struct heatmap *h, const struct shades *s)
 {
 	char size[UNITS_LEN], time[UNITS_LEN];
+	unsigned int c = 0;
 	int i, was[2] = { -2, -2 };
 
 	fputs("Share of pages accessed: 0 ", f);
@@ -195,7 +203,10 @@ static void print_legend(FILE *f, const struct heatmap *h, const struct shades *
 			put_cell(f, s, i, i, was);
 	}
 	fprintf(f, "%s 100 %%\n", s->fore ? "\033[0m" : "");
-	fprintf(f, "Blank: not mapped. Line: up to %s, column: %s.\n",
+	while (c < h->columns && heatmap_watched(h, c))
+		c++;
+	fprintf(f, "Blank: not mapped. %sLine: up to %s, column: %s.\n",
+		c < h->columns ? "/: not observed. " : "",
 	       units_size(size, heatmap_line_bytes(h)),
 	       units_time(time, (h->to_ns - h->from_ns) / h->columns));
 	if (h->unfolded)
@@ -227,6 +238,7 @@ static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char w
 static void print_events(FILE *f, const struct heatmap *h,
 			 const struct events *events, unsigned int width)
 {
+	/* a peak begins at the end of its first interval: where it is seen is before that */
 	char line[LINE_COLUMNS];
 	size_t columns = h->columns, i;
 	const struct peak *p;
@@ -244,7 +256,7 @@ static void print_events(FILE *f, const struct heatmap *h,
 		if (p->pid != h->pid || p->start_ns == last_ns)
 			continue;
 		last_ns = p->start_ns;
-		any |= put_event(line, h, p->start_ns, p->sign < 0 ? 'd' : 'p', p->number);
+		any |= put_event(line, h, p->start_ns - events->interval_ns / 2, p->sign < 0 ? 'd' : 'p', p->number);
 	}
 	if (any)
 		fprintf(f, "%-*.*s  %s\n", (int)width, (int)width,

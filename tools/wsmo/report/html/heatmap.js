@@ -18,12 +18,12 @@ const color = level => {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+";
 
-/* Shares of a map's cells, lowest address first; negative is not mapped */
+/* Shares of a map's cells, lowest address first; -1 is not mapped, -2 not observed */
 function shares(map) {
 	return Float32Array.from(map.cells, c => {
 		const level = letters.indexOf(c) / (letters.length - 1);
 
-		return c === "." ? -1 : level * level;
+		return c === "/" ? -2 : c === "." ? -1 : level * level;
 	});
 }
 
@@ -41,6 +41,9 @@ function paint(map, cells) {
 
 			if (share >= 0)
 				image.data.set([...color(Math.sqrt(share)), 255],
+					4 * (y * map.columns + x));
+			else if (share < -1)
+				image.data.set([128, 128, 128, (x + y) % 3 ? 40 : 120],
 					4 * (y * map.columns + x));
 		}
 	context.putImageData(image, 0, 0);
@@ -115,7 +118,7 @@ class Heatmap {
 		}
 		const share = this.cells[row * map.columns + at.x];
 
-		return `${t}: ` + (share < 0 ? "not mapped then" : percent(share) + " accessed") +
+		return `${t}: ` + (share < -1 ? "not observed then" : share < 0 ? "not mapped then" : percent(share) + " accessed") +
 			` - ${b.class} ${b.name} from ${b.at[row - b.line * map.fine]}`;
 	}
 

@@ -144,6 +144,7 @@ static void put_hot(struct html *h)
 
 static void put_peaks(const struct report *rp, const struct events *ev)
 {
+	__u64 half = ev->interval_ns / 2;
 	const struct peak *p;
 	size_t i;
 
@@ -152,9 +153,9 @@ static void put_peaks(const struct report *rp, const struct events *ev)
 		printf("%s{\"pid\":%u,\"number\":%u,\"group\":\"%s\",\"sign\":%d,\"from\":%.3f,\"to\":",
 		       i ? ",\n" : "", p->pid, p->number,
 		       peak_group_name(p->group), p->sign,
-		       filter_time(&rp->filter, p->start_ns));
+		       filter_time(&rp->filter, p->start_ns - half));
 		if (p->end_ns)
-			printf("%.3f}", filter_time(&rp->filter, p->end_ns));
+			printf("%.3f}", filter_time(&rp->filter, p->end_ns - half));
 		else
 			fputs("null}", stdout);
 	}
@@ -307,7 +308,7 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	fputs("]}", stdout);
 }
 
-/* A character a cell: the square root of its share, or '.' for not mapped */
+/* A character a cell: the square root of its share, '.' for not mapped, '/' for not observed */
 static void put_cells(const struct heatmap *m)
 {
 	static const char level[] =
@@ -319,7 +320,7 @@ static void put_cells(const struct heatmap *m)
 		for (c = 0; c < m->columns; c++) {
 			double share = heatmap_share(m, row, c);
 
-			putchar(share < 0 ? '.' :
+			putchar(!heatmap_watched(m, c) ? '/' : share < 0 ? '.' :
 				level[(size_t)(sqrt(share) * (sizeof(level) - 2) + 0.5)]);
 		}
 	}

@@ -13,16 +13,19 @@ static double at(__u64 time_ns, __u64 zero_ns, double per_time)
 	return (__s64)(time_ns - zero_ns) / per_time;
 }
 
-/* The same time may be a peak of the whole and of a part: one band, one number */
+/*
+ * The same time may be a peak of the whole and of a part: one band, one number. Points of the
+ * curve are at the end of their intervals: the band begins and ends between two of them.
+ */
 static void plot_peaks(struct plot *p, const struct events *ev, __u64 zero_ns,
 		       double per_time)
 {
+	__u64 last_ns = 0, half = ev->interval_ns / 2;
 	const struct peak *peak;
-	__u64 last_ns = 0;
 	size_t i, n = 0;
 
 	for (i = 0; (peak = events_peak_at(ev, i)) && n < LABELS_MAX; i++) {
-		double x = at(peak->start_ns, zero_ns, per_time);
+		double x = at(peak->start_ns - half, zero_ns, per_time);
 
 		if (peak->start_ns == last_ns)
 			continue;
@@ -30,7 +33,7 @@ static void plot_peaks(struct plot *p, const struct events *ev, __u64 zero_ns,
 		n++;
 		if (peak->end_ns)
 			plot_printf(p, "set object rectangle from %.9g, graph 0 to %.9g, graph 1 behind fc rgb '#%s' fs solid noborder\n",
-				    x, at(peak->end_ns, zero_ns, per_time),
+				    x, at(peak->end_ns - half, zero_ns, per_time),
 				    peak->sign < 0 ? "e4eefa" : "fdeed8");
 		plot_printf(p, "set label \"%s %u\" at %.9g, graph 0 offset 0.3,0.7 front rotate by 90 tc rgb '#%s'\n",
 			    peak_word(peak), peak->number, x, peak->sign < 0 ? "446688" : "885500");
@@ -79,7 +82,7 @@ void plot_events_over(struct plot *p, const struct events *ev, __u32 pid,
 		last_ns = peak->start_ns;
 		n++;
 		plot_line(p, peak_word(peak), peak->number,
-			  at(peak->start_ns, zero_ns, per_time), 0);
+			  at(peak->start_ns - ev->interval_ns / 2, zero_ns, per_time), 0);
 	}
 	for (i = 0; i < ev->nr_marks && i < LABELS_MAX; i++)
 		plot_line(p, "mark", ev->mark[i].number,
