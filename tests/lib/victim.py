@@ -27,6 +27,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
 libc.munmap.argtypes = libc.mlock.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 def area(prot, flags, fd):
     # two huge pages more: it begins at one, and a gap follows
     addr = libc.mmap(None, size + (4 << 20), 0, 0x22, -1, 0)
@@ -46,6 +47,11 @@ for line in sys.stdin:
         libc.mlock(int(words[1]), int(words[2]))
     elif words[0] == "touch":
         ctypes.string_at(int(words[1]), int(words[2]))
+    elif words[0] == "zeroes":
+        zeroes = libc.mmap(None, int(words[1]), 3, 0x22, -1, 0)
+        # MADV_POPULATE_READ
+        assert not libc.madvise(zeroes, int(words[1]), 22)
+        print(zeroes, flush=True)
     print("done", flush=True)
 """
 
@@ -53,10 +59,10 @@ for line in sys.stdin:
 class Victim:
     """The process: @at is clean file memory, @anon anonymous memory."""
 
-    def __init__(self, directory, size=SIZE, flags=mmap.MAP_PRIVATE):
+    def __init__(self, directory, size=SIZE, flags=mmap.MAP_PRIVATE, file=None):
         self.size = size
         self.p = subprocess.Popen([sys.executable, "-c", CODE, str(size),
-                                   directory.path("mapped"), str(flags)], env=ENV, text=True,
+                                   file or directory.path("mapped"), str(flags)], env=ENV, text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.at, self.anon = map(int, self.p.stdout.readline().split())
         self.pid = self.p.pid
@@ -71,6 +77,13 @@ class Victim:
     def tell(self, *words):
         print(*words, file=self.p.stdin, flush=True)
         assert self.p.stdout.readline() == "done\n"
+
+    def zeroes(self, size):
+        """Maps a range, and the zero page everywhere in it; its address."""
+        print("zeroes", size, file=self.p.stdin, flush=True)
+        at = int(self.p.stdout.readline())
+        assert self.p.stdout.readline() == "done\n"
+        return at
 
     def resident(self, start, size):
         """Bytes of a range that the page tables map."""
@@ -139,9 +152,9 @@ def script(snapshot, intervals=150, missed=0, events=None):
 
 
 @contextlib.contextmanager
-def fake(snapshot, size=SIZE, pace=0.004, flags=mmap.MAP_PRIVATE, **kw):
+def fake(snapshot, size=SIZE, pace=0.004, flags=mmap.MAP_PRIVATE, file=None, **kw):
     """A victim, and a module that says of it what snapshot(victim) is."""
-    with Directory() as d, Directory() as debug, Victim(d, size, flags) as v:
+    with Directory() as d, Directory() as debug, Victim(d, size, flags, file) as v:
         module = Module(debug, interval=pace, script=script(snapshot(v), **kw))
         try:
             yield d, module, v

@@ -11,7 +11,8 @@ FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
-LIMITS, EVIDENCE, MATCH, GOAL = (ACT + n + ".c" for n in ("limits", "evidence", "match", "goal"))
+LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
+    ACT + n + ".c" for n in ("limits", "evidence", "match", "goal", "taken", "target", "act"))
 FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
@@ -200,6 +201,25 @@ MISTAKES = [
     ("goals_are_not_charged", "goals", LIMITS, "		l->goals.left -= bytes;\n",
      "		l->goals.left -= bytes / 100;\n"),
     ("cgroups_have_the_pressure_of_all", "goals", LIMITS, "fopen(l->psi ?: PSI_FILE, ", "fopen(l->psi ? PSI_FILE : PSI_FILE, "),
+    ("pressure_does_not_pause", "brakes.governor", LIMITS,
+     "if (l->refaults > l->max_refaults || l->pressure > l->max_pressure) {",
+     "if (l->refaults > l->max_refaults) {"),
+    ("refaults_do_not_pause", "brakes.governor", LIMITS,
+     "if (l->refaults > l->max_refaults || l->pressure > l->max_pressure) {",
+     "if (l->pressure > l->max_pressure) {"),
+    ("pauses_are_no_pauses", "brakes.governor", LIMITS,
+     "return l->wanted && l->pause_ns <= l->tick_ns && !l->goals.reached;",
+     "return l->wanted && !l->goals.reached;"),
+    ("pauses_stay_short", "brakes.governor", LIMITS, "			l->backoff_ns * 2;\n",
+     "			l->backoff_ns;\n"),
+    ("pauses_stay_long", "brakes.governor", LIMITS, "		l->backoff_ns = BACKOFF_MIN;\n		l->pause_ns = 0;\n",
+     "		l->pause_ns = 0;\n"),
+    ("cpu_time_is_free", "brakes.quotas", LIMITS, "	l->cpu_ns -= cpu_ns;\n", "	l->cpu_ns -= cpu_ns / 1000;\n"),
+    ("default_of_64_gib", "brakes.of_defaults", VERB, ".bytes_per_s = 256ULL << 20,", ".bytes_per_s = 64ULL << 30,"),
+    ("default_without_pressure", "brakes.of_defaults", VERB, ".max_pressure = 0.1,", ".max_pressure = 1,"),
+    ("no_grace", "brakes.grace", TAKEN, "#define BACK_FOR	(300 * NSEC_PER_SEC)", "#define BACK_FOR	(0 * NSEC_PER_SEC)"),
+    ("devices_are_touched", "brakes.devices", VICTIM, "(!strncmp(m->name, \"/dev/\", 5) && ",
+     "(!strncmp(m->name, \"/devil/\", 7) && "),
     ("evidence_survives_doubt", "evidence", EVIDENCE,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
     ("one_draw_is_proof", "evidence", EVIDENCE,

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""wsmo act: what restrains it. Each brake alone, on a clock of its own, and the defaults on a
+real process, against fakes of the module and of the kernel's files."""
+import contextlib
+import mmap
+import os
+import subprocess
+import time
+
+from command import HERE, TOP, Directory, ok, run, skip
+from test_goals import File, pressure, with_files
+from victim import COLD, args, fake, half_hot, mapped, objects, regions
+
+MIB = 1 << 20
+SEC = 10**9
+SOURCES = ("wsmo/act/limits.c", "wsmo/act/goal.c", "wsmo/act/taken.c", "libwsmon/sorted.c")
+
+
+class Brakes:
+    """tests/wsmo/programs/brakes.c: lets time pass, and says what is allowed then."""
+
+    def __init__(self, directory, size=1 << 40, cpu=SEC, refaults=100, most=0.1):
+        program = directory.path("brakes")
+        if not os.path.exists(program):
+            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-fsanitize=undefined",
+                            "-fno-sanitize-recover=all", "-I", TOP + "/include", "-I", TOP + "/tools",
+                            "-I", TOP + "/tools/wsmo", "-o", program,
+                            os.path.join(HERE, "programs", "brakes.c"),
+                            *[TOP + "/tools/" + name for name in SOURCES], "-lm"], check=True)
+        self.directory, self.stall, self.now = directory, 0, 0
+        directory.write("psi", pressure(0))
+        self.p = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        print(size, cpu, refaults, most, directory.path("psi"), file=self.p.stdin)
+        self.tell("clock", 0)
+
+    def tell(self, word, number):
+        print(word, number, file=self.p.stdin, flush=True)
+        answer = [int(x) for x in self.p.stdout.readline().split()]
+        self.left, self.may, pause, self.pauses, self.back, self.refaulted = answer
+        self.pause = pause / SEC
+        return self
+
+    def second(self, refaults=0, waits=0.0, seconds=1):
+        """Time passes: @refaults pages come back, tasks wait for memory for this share of it"""
+        self.now += seconds
+        self.stall += waits * seconds * 1e6
+        self.directory.write("psi", pressure(self.stall))
+        self.tell("clock", self.now * SEC)
+        return self.tell("refaults", refaults)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.p.communicate()
+
+
+def governor():
+    with Directory() as d:
+        for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
+                                 ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
+            with Brakes(d) as b:
+                ok(b.second(**limit).may and not b.pauses, "%s at the limit: reclaim goes on" % name)
+                pauses = []
+                for _ in range(8):
+                    began = b.second(**bad).now
+                    ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
+                    pauses.append(b.pause - began)
+                    while not b.may:
+                        # nothing counts meanwhile
+                        b.second(**bad if b.pause > b.now + 1 else {})
+                ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
+                   "  each time twice as long, up to 320 s", pauses, b.pauses)
+                for _ in range(62):
+                    b.second()
+                ok(b.second(**bad).pause - b.now == 5, "  until a minute was calm", b.pause, b.now)
+        with Brakes(d, refaults=50, most=0.02) as b:
+            ok(not b.second(refaults=51).may and b.pauses == 1, "a limit of one's own for refaults")
+        with Brakes(d, refaults=50, most=0.02) as b:
+            ok(not b.second(waits=0.03).may and b.pauses == 1, "  and for pressure")
+        with Brakes(d) as b:
+            ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
+
+
+def quotas():
+    with Directory() as d:
+        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+            ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
+            ok(b.second().left, "  is there again a second later")
+            b.tell("bytes", 30 * MIB)
+            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  what was too much is missing then")
+        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left, "a quota of CPU time")
+            b.tell("cpu", SEC // 5)
+            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  likewise")
+            b.second(seconds=100)
+            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left,
+               "  it is of a second, however long nothing was done")
+
+
+def grace():
+    """Four pages are taken; two come back, and later the third one"""
+    with Directory() as d:
+        with Brakes(d) as b:
+            b.tell("clock", SEC)
+            b.tell("swapped", 4)
+            b.tell("take", 0)
+            ok(not b.tell("look", 0).back and not b.refaulted, "what is in swap did not come back")
+            b.tell("swapped", 2)
+            ok(b.tell("look", 0).back == 2 and b.refaulted == 2, "what came back is known", b.back)
+            b.tell("clock", 200 * SEC)
+            b.tell("swapped", 1)
+            ok(b.tell("look", 0).back == 3 and b.refaulted == 3, "more of it", b.back)
+            b.tell("clock", 300 * SEC)
+            ok(b.tell("look", 0).back == 3, "for five minutes", b.back)
+            b.tell("clock", 302 * SEC)
+            ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
+
+
+def of_defaults():
+    """The limits that hold without options"""
+    size = 2048 * MIB
+
+    def cold(v):
+        at = v.zeroes(size)
+        return {v.pid: regions(at, size, 64, cls="anon")}
+    with fake(cold, pace=0.015) as (d, m, v):
+        began = time.monotonic()
+        res = run(*args(d, m, v, COLD.replace("pageout", "cold"), classes="anon"))
+        took, rule = time.monotonic() - began, objects(res, "rule")[0]
+        ok(0 < rule["applied_bytes"] <= min(256 * MIB * (took + 1) + 2 * MIB, size - 1),
+           "256 MiB a second", rule, took)
+    for share, left in (0.2, 1), (0.05, 0):
+        with fake(half_hot, pace=0.03) as (d, m, v):
+            file = File(d, "/proc/pressure/memory", pressure(0))
+            command = list(args(d, m, v, COLD.replace("500ms", "1200ms")))
+            at = command.index("--max-pressure")
+            del command[at:at + 2]
+            with file.rising(share):
+                res = with_files([file], *command)
+            ok(mapped(v, (0.5, 1)) == left * v.size // 2 and
+               (b"backing off for 5 s: memory pressure is " in res.stderr) == bool(left),
+               "a pressure of %d %%" % (100 * share), mapped(v), res)
+
+
+@contextlib.contextmanager
+def on_a_device():
+    """A file that is where devices are"""
+    path = "/dev/wsmo-test-%d" % os.getpid()
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def devices():
+    for flags, cls in (mmap.MAP_SHARED, "shmem"), (mmap.MAP_PRIVATE, "file"):
+        with on_a_device() as path, fake(
+                lambda v: {v.pid: regions(v.at, v.size, 64, cls=cls)},
+                flags=flags, file=path) as (d, m, v):
+            rule = objects(run(*args(d, m, v, COLD.replace("pageout", "cold"),
+                                     classes="file,shmem,text,anon")), "rule")[0]
+            ok(rule["skipped_bytes"] == v.size and not rule["tried_bytes"],
+               "a device is left alone (%s)" % cls, rule)
+
+
+def main(_accept):
+    governor()
+    quotas()
+    grace()
+    if os.geteuid():
+        skip("acting", "not root")
+        return
+    of_defaults()
+    devices()

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * brakes.c - runs the limits of "wsmo act", and its memory of what came back, on a clock of its
+ * own, for act/test_brakes.py
+ *
+ * The first line has the bytes and the nanoseconds of CPU time a second, the greatest refaults and
+ * pressure, and the file with the pressure. Each line after it has a word and a number.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/units.h"
+#include "wsmo/act/limits.h"
+#include "wsmo/act/taken.h"
+
+static __u64 now;
+static unsigned long long swapped;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	(void)clock;
+	*ts = (struct timespec){ .tv_sec = now / NSEC_PER_SEC, .tv_nsec = now % NSEC_PER_SEC };
+	return 0;
+}
+
+void msg(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+const char *units_time(char *buf, __u64 ns)
+{
+	sprintf(buf, "%llu ns", ns);
+	return buf;
+}
+
+/* The first @swapped pages of each block are in swap, the rest in memory */
+int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge, struct resident *r)
+{
+	__u64 i;
+
+	(void)p;
+	(void)huge;
+	memset(r, 0, sizeof(*r));
+	for (i = 0; i < (end - start) / 4096; i++) {
+		if (i < swapped)
+			r->out[i / 64] |= 1ULL << i % 64;
+		*(i < swapped ? &r->swapped : &r->bytes) += 4096;
+	}
+	return 0;
+}
+
+static int pages_back(const struct taken *t)
+{
+	const __u64 *back = taken_back(t, ACT_BLOCK);
+	int sum = 0, i;
+
+	for (i = 0; back && i < (int)ACT_BLOCK_WORDS; i++)
+		sum += __builtin_popcountll(back[i]);
+	return sum;
+}
+
+int main(void)
+{
+	struct act_limits l = { .pressure_above = -1 };
+	struct act_process p = { 0 };
+	struct taken t = { 0 };
+	__u64 refaulted[1] = { 0 };
+	char word[16], psi[4096];
+	unsigned long long n;
+
+	if (scanf("%llu %llu %llu %lf %4095s", &l.bytes_per_s, &l.cpu_per_s, &l.max_refaults,
+		  &l.max_pressure, psi) != 5)
+		return 1;
+	l.psi = strdup(psi);
+	if (limits_start(&l, now))
+		return 1;
+	while (scanf("%15s %llu", word, &n) == 2) {
+		if (!strcmp(word, "clock"))
+			now = n;
+		else if (!strcmp(word, "bytes"))
+			limits_charge(&l, n, 0, true);
+		else if (!strcmp(word, "cpu"))
+			limits_charge(&l, 0, n, true);
+		else if (!strcmp(word, "refaults"))
+			limits_tick(&l, now, n);
+		else if (!strcmp(word, "swapped"))
+			swapped = n;
+		else if (!strcmp(word, "take"))
+			taken_note(&t, &p, ACT_BLOCK, 0);
+		else if (!strcmp(word, "look"))
+			taken_scan(&t, &p, refaulted, ~0ULL);
+		else
+			return 1;
+		printf("%d %d %llu %llu %d %llu\n", limits_left(&l, now), limits_reclaim(&l),
+		       l.pause_ns, l.pauses, pages_back(&t), refaulted[0] / 4096);
+		fflush(stdout);
+	}
+	taken_clear(&t);
+	free(l.psi);
+	return 0;
+}
