@@ -4,6 +4,7 @@
 A test is a file *_test.py; each runs alone where the module is not loaded, prints TAP,
 and exits 0 (passed), 4 (skipped) or anything else.
 """
+import atexit
 import contextlib
 import errno
 import glob
@@ -29,6 +30,10 @@ def skip(why):
     """End the test: it cannot run here."""
     print("TAP version 13\n1..0 # SKIP " + why, flush=True)
     sys.exit(4)
+
+
+class Skip(Exception):
+    """A test cannot run here; says why"""
 
 
 def need(*programs):
@@ -213,50 +218,122 @@ def figures(test):
     """Decorate a test that asserts figures of what a workload did, and when.
 
     A kernel with checkers (tests/vm/debug-kernel) is several times slower, and the
-    workloads with it: there such a test runs for what the checkers say of it, and
-    figures that differ are printed."""
+    workloads with it: there such a test runs for what the checkers say of it. If its
+    figures differ there, it counts as skipped."""
     test.figures = True
     return test
 
 
 def measured(test):
-    """Likewise, where chance and a busy machine have a part in the figures: it may
-    fail two times of three. What is wrong is wrong each time."""
+    """Likewise, where chance and a busy machine have a part in the figures: these may
+    be wrong two times of three. Whatever else is wrong, it is no chance: an exception that
+    is no assertion, a module that cannot be loaded or unloaded, a program that crashed."""
     test.attempts = 3
     return figures(test)
 
 
+CORE_PATTERN = "/proc/sys/kernel/core_pattern"
+
+
+class Crashes:
+    """Notes which programs die of what dumps core: tests may not look at their status."""
+
+    def __init__(self):
+        self.dir, self.before, self.seen = tempfile.mkdtemp(), None, 0
+        helper, self.log = (os.path.join(self.dir, name) for name in ("note", "log"))
+        with open(helper, "w") as f:
+            f.write("#!/bin/sh\necho \"$2 died of signal $1\" >>%s\n" % self.log)
+        os.chmod(helper, 0o755)
+        try:
+            with open(CORE_PATTERN) as f:
+                self.before = f.read()
+            with open(CORE_PATTERN, "w") as f:
+                f.write("|%s %%s %%e" % helper)
+            atexit.register(self.restore)
+        except OSError as e:
+            print("# crashes of programs are not noticed: %s" % e)
+
+    def restore(self):
+        with open(CORE_PATTERN, "w") as f:
+            f.write(self.before)
+
+    def new(self):
+        """Those since the last call"""
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log) as f:
+            crashes = f.read().splitlines()
+        new, self.seen = crashes[self.seen:], len(crashes)
+        return new
+
+
 def attempt(test):
-    """Run one function with the module loaded. Return what was wrong, or none."""
+    """Run one function with the module loaded. Return what was wrong, and may that be by
+    chance; or none."""
+    wrong = None
     try:
         load()
-        test()
+        try:
+            test()
+        except AssertionError as e:
+            wrong = e
+        if wrong is not None and loaded():
+            put("target", "\n")
         unload()
-        assert not loaded()
+        assert not loaded(), "the module is still loaded"
+    except Skip:
+        unload()
+        raise
     except Exception as e:                      # noqa: say which, go on
-        where = e.__traceback__
-        while where.tb_next:
-            where = where.tb_next
         if loaded():
             put("target", "\n")
             subprocess.run(["rmmod", "wsmon"])
-        return "%s: %s (line %d)" % (type(e).__name__, e, where.tb_lineno)
+        return describe(e) if wrong is None else "%s; %s" % (describe(wrong), describe(e)), False
+    return (describe(wrong), True) if wrong is not None else (None, False)
+
+
+def describe(e):
+    where = e.__traceback__
+    while where.tb_next:
+        where = where.tb_next
+    return "%s: %s (line %d)" % (type(e).__name__, e, where.tb_lineno)
+
+
+def judge(test, crashes):
+    """Run one function, again if what was wrong may be chance. Return (passed, its name and more,
+    what was wrong)."""
+    began = time.monotonic()
+    printed = CHECKERS and hasattr(test, "figures")
+    attempts = 1 if printed else getattr(test, "attempts", 1)
+    for i in range(attempts):
+        try:
+            wrong, chance = attempt(test)
+        except Skip as e:
+            return True, "%s # SKIP %s" % (test.__name__, e), None
+        died = crashes.new()
+        if died:
+            wrong, chance = "; ".join(died + ([wrong] if wrong else [])), False
+        if wrong and chance and printed:
+            return True, "%s # SKIP not judged in a kernel with checkers: %s" % (
+                test.__name__, wrong.splitlines()[0][:300]), None
+        if not wrong or not chance or i == attempts - 1:
+            break
+        print("# again: %s: %s" % (test.__name__, wrong), flush=True)
+    return not wrong, "%s # %.1f s%s" % (test.__name__, time.monotonic() - began,
+                                         ", attempt %d" % (i + 1) if i else ""), wrong
 
 
 def main(*tests):
-    """Run functions with the module loaded; unload it after each."""
+    """Run functions with the module loaded; unload it after each. The exit status is 4 if all of
+    them were skipped."""
     need()
     print("TAP version 13\n1..%d" % len(tests))
-    for test in tests:
-        began = time.monotonic()
-        printed = CHECKERS and hasattr(test, "figures")
-        for left in reversed(range(1 if printed else getattr(test, "attempts", 1))):
-            wrong = attempt(test)
-            if wrong and printed and not loaded() and wrong.startswith("AssertionError"):
-                print("# not judged in a kernel with checkers: " + wrong)
-                wrong = None
-            if not wrong or not left:
-                break
-            print("# again: %s: %s" % (test.__name__, wrong), flush=True)
-        ktap.ok(not wrong, "%s # %.1f s" % (test.__name__, time.monotonic() - began), wrong)
-    sys.exit(1 if ktap.failed else 0)
+    crashes = Crashes()
+    results = [judge_and_print(test, crashes) for test in tests]
+    sys.exit(1 if ktap.failed else 0 if "judged" in results else 4)
+
+
+def judge_and_print(test, crashes):
+    passed, name, wrong = judge(test, crashes)
+    ktap.ok(passed, name, wrong)
+    return "skipped" if " # SKIP " in name else "judged"
