@@ -69,6 +69,9 @@ def area(t, pid, cls, index, total, start, end, mapped=None, path=b""):
     return record(AREA, t, body + (path + b"\0" if path else b""))
 
 
+SAMPLES_MISSED = 0x4000
+
+
 def region(start, end, share, freq, cls, age_ms, area_index, samples=0):
     return struct.pack("<QQHHHHII", start, end, round(share * ONE),
                        round(freq * ONE), CLASS[cls], samples, age_ms, area_index)

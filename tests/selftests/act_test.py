@@ -104,8 +104,9 @@ def refaults_back_off():
         p, at = hotset("--period-ms", "500", hot=48)
         try:
             r = act("-s", scheme("4K null null null null null pageout"), "-p", str(p.pid),
-                    "-d", "8", "--json", "--class", "anon", "--max-refaults", "20")
-            assert r.returncode == 0 and "backing off" in r.stderr, r
+                    "-d", "8", "--json", "--class", "anon")
+            # by default
+            assert r.returncode == 0 and "came back, --max-refaults is 100" in r.stderr, r
             rule = rules(r)[0]
             assert rule["refaulted_bytes"] > 0, rule
             # a pause of 5 s: it could not take it all again and again
@@ -253,6 +254,121 @@ def of_a_cgroup():
                 p.wait()
 
 
+@w.measured
+def two_acts():
+    """What the one takes, the other would take again when it came back: the second one refuses"""
+    with swap(), cgroup() as path:
+        p, at = hotset()
+        try:
+            write(path + "/cgroup.procs", p.pid)
+            first = subprocess.Popen(["wsmo", "act", "-q", "-s", "reclaim", "-p", str(p.pid)],
+                                     stdout=subprocess.DEVNULL)
+            w.wait_for("the first one to begin", w.kwsmond)
+            r = act("-s", "reclaim", "-p", str(p.pid), "-d", "1")
+            assert r.returncode == 1 and "another wsmo act acts on process %d" % p.pid in r.stderr, r
+            r = act("-s", scheme("4K null null null null null pageout"), "--cgroup", "test", "-d", "3",
+                    "-l", "--json")
+            assert r.returncode == 1 and "%d: it is left alone" % p.pid in r.stderr, r
+            assert not r.stdout and resident(p.pid, at, 16 * MIB) == 16 * MIB, r
+            first.kill()
+            first.wait()
+            r = act("-s", scheme("4K null null null null null pageout"), "--cgroup", "test", "-d", "3",
+                    "-l", "--json")
+            assert r.returncode == 0 and rules(r)[0]["applied_bytes"], r
+        finally:
+            p.kill()
+            p.wait()
+
+
+KDAMONDS = "/sys/kernel/mm/damon/admin/kdamonds/"
+
+
+@contextlib.contextmanager
+def kdamond(pid):
+    """DAMON looks at a process each 20 ms"""
+    context = KDAMONDS + "0/contexts/0/"
+    write(KDAMONDS + "nr_kdamonds", 1)
+    write(KDAMONDS + "0/contexts/nr_contexts", 1)
+    write(context + "operations", "vaddr")
+    write(context + "monitoring_attrs/intervals/sample_us", 20000)
+    write(context + "targets/nr_targets", 1)
+    write(context + "targets/0/pid_target", pid)
+    write(KDAMONDS + "0/state", "on")
+    try:
+        yield
+    finally:
+        write(KDAMONDS + "0/state", "off")
+        write(KDAMONDS + "nr_kdamonds", 0)
+
+
+@w.measured
+def beside_damon():
+    """It clears the Accessed bits first: nothing is done while it runs"""
+    if not os.path.exists(KDAMONDS):
+        raise w.Skip("this kernel has no DAMON")
+    with swap():
+        p, at = hotset()
+        try:
+            with kdamond(p.pid):
+                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
+                        "--json", "--quota-cpu", "100%")
+                assert r.returncode == 0 and "DAMON runs (thread kdamond." in r.stderr, r
+                assert resident(p.pid, at, 64 * MIB) == 64 * MIB and not rules(r)[0]["tried"], r
+            r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
+                    "--json", "--quota-cpu", "100%")
+            assert "DAMON" not in r.stderr and rules(r)[0]["applied_bytes"] > MIB, r
+        finally:
+            p.kill()
+            p.wait()
+
+
+@w.measured
+def cgroup_without_swap():
+    """Nothing is tried where the kernel would refuse it, and that is said once"""
+    with swap(), cgroup() as path:
+        write(path + "/../cgroup.subtree_control", "+memory")
+        os.mkdir(path + "/below")
+        p, at = hotset()
+        try:
+            write(path + "/below/cgroup.procs", p.pid)
+            for limit in "0", "max":
+                write(path + "/memory.swap.max", limit)
+                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
+                        "--json", "--quota-cpu", "100%")
+                rule = rules(r)[0]
+                said = r.stderr.count("cgroup /test has no swap left")
+                assert r.returncode == 0 and said == (limit == "0"), r
+                assert bool(rule["tried"]) == bool(rule["applied_bytes"]) == (limit == "max"), rule
+                assert rule["gone_bytes"] <= 64 * MIB, rule
+        finally:
+            p.kill()
+            p.wait()
+            w.wait_for("an empty cgroup", lambda: not open(path + "/below/cgroup.procs").read())
+            os.rmdir(path + "/below")
+
+
+@w.measured
+def few_regions():
+    """Of many processes each has few regions: what is used each five seconds stays, as it does
+    where the process is the only one"""
+    with swap():
+        others = [hotset(size=4, hot=4)[0] for _ in range(16)]
+        p, at = hotset("--period-ms", "5000", "--pattern", "blocks:4M")
+        try:
+            r = act("-s", "reclaim", "--all", "-d", "45", "--json")
+            used = [sum(resident(p.pid, at + i * 8 * MIB + k * 4 * MIB, 4 * MIB) for i in range(8))
+                    for k in range(2)]
+            with open("/proc/%d/stat" % p.pid) as f:
+                faults = int(f.read().split()[11])
+            print("# used %d, unused %d MiB left, %d major faults" % (
+                used[0] // MIB, used[1] // MIB, faults), flush=True)
+            assert used[0] >= 31 * MIB and faults <= 256, (used, faults)
+        finally:
+            for x in (p, *others):
+                x.kill()
+                x.wait()
+
+
 # twenty children at any time that live for 0.2 s or less, each with the memory of a Python
 SHORT = """
 import random
@@ -282,4 +398,5 @@ def of_processes_that_end():
 if __name__ == "__main__":
     w.need("wsmo", "hotset")
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
-           of_a_cgroup, of_processes_that_end)
+           of_a_cgroup, of_processes_that_end, two_acts, beside_damon, cgroup_without_swap,
+           few_regions)

@@ -139,7 +139,8 @@ def pieces_in_parts():
     """What a budget leaves of one piece has its turn, too, though nothing shows."""
     for action in "cold", "pageout":
         with fake(lambda v: {v.pid: regions(v.at, v.size, 1)}, pace=0.03) as (d, m, v):
-            res = run(*args(d, m, v, "4K null null 5% 500ms null " + action,
+            # one region, with two samples an interval: 30 ages
+            res = run(*args(d, m, v, "4K null null 5% 20ms null " + action,
                             more=("-l", "--quota-bytes", "3M")))
             spans = [(a["start"], a["applied_bytes"]) for a in objects(res, "action")]
             ok(len(spans) > 1 and sum(size for _, size in spans) <= v.size and

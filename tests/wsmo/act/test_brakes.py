@@ -5,11 +5,13 @@ import contextlib
 import mmap
 import os
 import subprocess
+import sys
 import time
 
-from command import HERE, TOP, Directory, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from fakemodule import Module
 from test_goals import File, pressure, with_files
-from victim import COLD, args, fake, half_hot, mapped, objects, regions
+from victim import COLD, args, fake, half_hot, mapped, objects, regions, script
 
 MIB = 1 << 20
 SEC = 10**9
@@ -166,6 +168,66 @@ def devices():
                "a device is left alone (%s)" % cls, rule)
 
 
+def one_at_a_time():
+    """A second act knows nothing of what came back to the first one"""
+    def second(v, *more):
+        with Directory() as d, Directory() as debug:
+            m = Module(debug, interval=0.004, script=script(half_hot(v)))
+            res = run(*args(d, m, v, COLD, more=more))
+            m.close()
+            return res, m
+    with fake(lambda v: {v.pid: regions(v.at, v.size, 64, hot=range(64))}, intervals=10**6) as (d, m, v):
+        p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        m.running.wait(20)
+        res, other = second(v)
+        fails(res, "another act on the process", "another wsmo act acts on process %d" % v.pid)
+        ok(not other.targets and mapped(v) == v.size, "  nothing is done", mapped(v))
+        res, _ = second(v, "--dry-run")
+        ok(res.returncode == 0 and b"another" not in res.stderr and objects(res, "rule")[0]["tried"],
+           "  but a dry run", res)
+        p.kill()
+        p.communicate()
+        res, _ = second(v)
+        ok(res.returncode == 0 and mapped(v, (0.5, 1)) == 0, "  until it ends, of whatever", res)
+
+
+KDAMOND = "open('/proc/self/comm', 'w').write('%s'); print(flush=True); __import__('sys').stdin.read()"
+
+
+@contextlib.contextmanager
+def thread(name):
+    """One of the kernel's, as far as its name says"""
+    with subprocess.Popen([sys.executable, "-c", KDAMOND % name], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as p:
+        p.stdout.readline()
+        yield p.pid
+        p.stdin.close()
+
+
+def damon():
+    """It clears the same Accessed bits: what is in use looks cold"""
+    with open("/proc/2/comm") as f:
+        if f.read() != "kthreadd\n":
+            skip("DAMON", "process 2 is not kthreadd")
+            return
+    for name, left in ("kdamond.0", 1), ("kdamon", 0):
+        with fake(half_hot) as (d, m, v), thread(name) as pid:
+            file = File(d, "/proc/2/task/2/children", b"%d %d " % (os.getpid(), pid))
+            res = with_files([file], *args(d, m, v, COLD))
+            ok(res.returncode == 0 and mapped(v, (0.5, 1)) == left * v.size // 2 and
+               (b"DAMON runs (thread kdamond.0)" in res.stderr) == bool(left),
+               "beside %s" % name, mapped(v), res)
+    # it ends after a second, ages are of 500 ms, and records are as old as they say
+    with fake(half_hot, intervals=600, pace=0.01) as (d, m, v), thread("kdamond.7") as pid:
+        file = File(d, "/proc/2/task/2/children", b"%d " % pid)
+        m.script = script(half_hot(v), 600, events={100: lambda: file.write(b"%-*d " % (
+            len(str(pid)), 1))})
+        res = with_files([file], *args(d, m, v, COLD, more=("-l",)))
+        ok(b"DAMON has ended" in res.stderr and mapped(v, (0.5, 1)) == 0 and
+           min(a["t"] for a in objects(res, "action")) > 1, "it goes on when DAMON has ended", res)
+
+
 def main(_accept):
     governor()
     quotas()
@@ -175,3 +237,5 @@ def main(_accept):
         return
     of_defaults()
     devices()
+    one_at_a_time()
+    damon()

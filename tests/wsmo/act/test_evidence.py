@@ -49,12 +49,45 @@ def lucky_samples():
         run(*args(d, m, v, COLD))
         ok(mapped(v) == 0, "what was hot once is not so for ever", mapped(v))
 
+    # what bursts use is seen by the samples of one interval: with few, more bursts are awaited
+    for parts, gone in (4, False), (32, True):
+        with fake(lambda v: {v.pid: regions(v.at, v.size, parts)}) as (d, m, v):
+            run(*args(d, m, v, "4K null null 5% 500ms null pageout"))
+            ok(mapped(v) == (0 if gone else v.size), "%d regions for the process" % parts, mapped(v))
+    with fake(lambda v: {v.pid: regions(v.at, v.size, 4)}, intervals=500) as (d, m, v):
+        run(*args(d, m, v, "4K null null 5% 500ms null pageout"))
+        ok(mapped(v) == 0, "  a few are enough in the end", mapped(v))
+
+    def bursts(v):
+        # each 400 ms, and by chance none of its samples is in what is used from 1 s on
+        return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(64) if i % 40 == 0 and i < 100
+                                         else ())}
+    with fake(bursts) as (d, m, v):
+        run(*args(d, m, v, "4K null null 10% 500ms null pageout"))
+        ok(mapped(v) == v.size, "one burst that was not seen is no proof", mapped(v))
+    with fake(bursts, intervals=300) as (d, m, v):
+        run(*args(d, m, v, "4K null null 10% 500ms null pageout"))
+        ok(mapped(v) == 0, "  three are", mapped(v))
+
     def few(v):
         # the module says it is cold, but had too few samples to know
         return lambda i: {v.pid: regions(v.at, v.size, 64) if i < 20 else []}
     with fake(few) as (d, m, v):
         run(*args(d, m, v, "4K null null 5% null null pageout"))
         ok(mapped(v) == v.size, "age alone is not enough", mapped(v))
+
+
+def unseen():
+    """Regions that the module had no time for: no samples, and no age."""
+    def snapshot(v, seen):
+        return lambda i: {v.pid: [r.region(at, at + v.size // 64, 0, 0, "file", 60000, 0,
+                                           0 if seen(i) else r.SAMPLES_MISSED)
+                                  for at in range(v.at, v.at + v.size, v.size // 64)]}
+    for name, seen, gone in (("never", lambda i: False, False), ("now and then", lambda i: not i % 4, False),
+                             ("mostly", lambda i: i % 4, True)):
+        with fake(lambda v: snapshot(v, seen)) as (d, m, v):
+            run(*args(d, m, v, "4K null null 10% 500ms null pageout"))
+            ok(mapped(v) == (0 if gone else v.size), "samples are visited %s" % name, mapped(v))
 
 
 def doubt():
@@ -120,18 +153,25 @@ def left_alone():
 
 
 def changes():
-    with fake(lambda v: {v.pid: regions(v.at, v.size, 4)}) as (d, m, v):
+    with fake(lambda v: {v.pid: regions(v.at, v.size, 64)}) as (d, m, v):
         v.tell("unmap", v.at + v.size // 4, v.size // 2)
         res = run(*args(d, m, v, COLD))
         rule = objects(res, "rule")[0]
         ok(mapped(v) == 0 and rule["gone_bytes"] == v.size // 2 and
            rule["applied_bytes"] == v.size // 2 and not rule["failed"],
            "a gap since: a no-op that is counted", rule)
-    with fake(lambda v: {v.pid: regions(v.at + v.size, 2 * MIB, 4)}) as (d, m, v):
+    with fake(lambda v: {v.pid: regions(v.at + v.size, 2 * MIB, 64)}) as (d, m, v):
         v.tell("unmap", v.at + v.size, 2 * MIB)
         res = run(*args(d, m, v, COLD))
         rule = objects(res, "rule")[0]
         ok(rule["gone_bytes"] == 2 * MIB and not rule["tried"], "nothing is there any more", rule)
+    # mappings that were coalesced: what is between them was never there
+    with fake(lambda v: {v.pid: regions(v.at, 2 * v.size, 64)}) as (d, m, v):
+        m.script = script({v.pid: regions(v.at, 2 * v.size, 64)}, events={0: lambda: r.area(
+            now(), v.pid, "file", 0, 1, v.at, v.at + 2 * v.size, v.size)})
+        v.tell("unmap", v.at + v.size, 2 * MIB)
+        rule = objects(run(*args(d, m, v, COLD)), "rule")[0]
+        ok(rule["applied_bytes"] >= v.size and not rule["gone_bytes"], "gaps are not gone", rule)
     with fake(half_hot, intervals=10**6) as (d, m, v):
         p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -213,12 +253,13 @@ def behind():
         return lambda i: {v.pid: regions(v.at, v.size, 8, hot=() if i < 100 else range(8))}
     for stop in True, False:
         with fake(used, pace=0.002) as (d, m, v):
-            p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
+            # all of it is to fit into a pipe: eight regions, for four ages
+            p = subprocess.Popen([WSMO, *args(d, m, v, COLD.replace("500ms", "100ms"))], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             events = {20: lambda: p.send_signal(signal.SIGSTOP)} if stop else {}
             m.script = script(used(v), events=events)
             if stop:
-                # the last interval is of 1.5 s, and acting began at 0.5 s
+                # the last interval is of 1.5 s, and acting began at 0.4 s
                 m.running.wait(5)
                 time.sleep(3.5)
                 p.send_signal(signal.SIGCONT)
@@ -234,6 +275,7 @@ def main(_accept):
         skip("acting", "not root")
         return
     lucky_samples()
+    unseen()
     doubt()
     left_alone()
     changes()

@@ -17,11 +17,12 @@
  * struct act_target - a target and the evidence about it
  * @process:	the process
  * @gone:	it has ended, or is left alone
- * @refused:	it has a secondary MMU
+ * @refused:	it has a secondary MMU, or others act on it
  * @evidence:	about its memory
  * @taken:	its memory that was paged out
- * @region:	the snapshot being received, @nr of @total regions
+ * @region:	the snapshot being received, @nr of @total regions; @area only says if it has gaps
  * @snapshot_ns: its time
+ * @gaps:	for each of @nr_areas, are there gaps in it?
  */
 struct act_target {
 	struct act_process process;
@@ -32,6 +33,8 @@ struct act_target {
 	struct wsmon_region_entry *region;
 	__u32 nr, total, room;
 	__u64 snapshot_ns;
+	bool *gaps;
+	size_t nr_areas;
 };
 
 /**
@@ -56,8 +59,10 @@ struct act_target {
  * @refaulted:	bytes of each rule that came back
  * @refaulted_before: their sum at the last tick
  * @no_swap:	swap is full
+ * @swap_said:	the cgroup that was last said to have none; malloc()ed
  * @missed:	missed samples, as of the last STATS
  * @behind:	the stream's records are old: do nothing until they are not
+ * @spoilt:	somebody else clears Accessed bits: do nothing
  * @final:	the last ACT records are written
  * @table:	the log
  */
@@ -83,8 +88,10 @@ struct act {
 	__u64 refaulted[ACT_RULES];
 	__u64 refaulted_before;
 	bool no_swap;
+	char *swap_said;
 	__u64 missed;
 	bool behind;
+	bool spoilt;
 	bool final;
 	struct table *table;
 };

@@ -8,11 +8,14 @@
  * counted. All actions are advice: none changes the contents of memory.
  */
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/text.h"
 
 /* Min. time between two applications of a rule to the same memory */
 #define RETRY		(30 * NSEC_PER_SEC)
@@ -147,16 +150,37 @@ static int apply_block(struct act *a, struct act_target *t,
 	return err;
 }
 
+/* Its cgroup, or one above it, may not swap. Said once of each cgroup. */
+static bool no_swap(struct act *a, struct act_process *p)
+{
+	__u64 now = clock_now();
+	char *cgroup, clean[256];
+
+	if (now < p->swap_ns)
+		return p->no_swap;
+	p->swap_ns = now + NSEC_PER_SEC;
+	p->no_swap = !process_swap(p, &cgroup);
+	if (p->no_swap && (!a->swap_said || strcmp(a->swap_said, cgroup))) {
+		msg("cgroup %s has no swap left (memory.swap.max): anonymous memory of its processes is not paged out",
+		    text_clean(clean, sizeof(clean), cgroup));
+		free(a->swap_said);
+		a->swap_said = cgroup;
+		cgroup = NULL;
+	}
+	free(cgroup);
+	return p->no_swap;
+}
+
 /* Must a part of a mapping be left alone? */
-static bool skip(const struct act *a, const struct mapping *m,
+static bool skip(struct act *a, struct act_process *p, const struct mapping *m,
 		 enum wsmon_action action, __u64 start, __u64 end)
 {
 	if (!(m->class & a->classes) || m->locked)
 		return true;
 	if (of_huge_pages(action) && end - start < ACT_HUGE)
 		return true;
-	return action == WSMON_ACT_PAGEOUT && a->no_swap &&
-	       m->class & ACT_SWAPPED_CLASSES;
+	return action == WSMON_ACT_PAGEOUT && m->class & ACT_SWAPPED_CLASSES &&
+	       (a->no_swap || no_swap(a, p));
 }
 
 static __u64 block_end(__u64 addr, __u64 end)
@@ -182,7 +206,7 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 
 	err = process_maps(&t->process);
 	if (err) {
-		st->gone_bytes += s->end - addr;
+		st->gone_bytes += s->gaps ? 0 : s->end - addr;
 		e->err = err;
 		fail(st, err);
 		return s->end;
@@ -190,11 +214,11 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 	m = process_mapping(&t->process, addr);
 	if (!m || m->start > addr) {
 		end = m && m->start < s->end ? m->start : s->end;
-		st->gone_bytes += end - addr;
+		st->gone_bytes += s->gaps ? 0 : end - addr;
 		return end;
 	}
 	end = block_end(addr, m->end < s->end ? m->end : s->end);
-	if (skip(a, m, action, addr, end)) {
+	if (skip(a, &t->process, m, action, addr, end)) {
 		st->skipped_bytes += end - addr;
 		return end;
 	}

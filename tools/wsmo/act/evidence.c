@@ -18,6 +18,19 @@
  */
 #define MISSED_HITS	9
 
+/*
+ * So many expected hits that did not come make it 95 % sure (e^-3) that memory which was accessed now
+ * and then has become cold: the two samples of an interval see the same burst.
+ */
+#define COLD_HITS	6
+
+/*
+ * Memory that is used every few seconds, in no time, is seen by the samples of one interval only. So
+ * many see it in 95 % of cases if it is a twentieth of the process: 0.95^59. With fewer, a process is
+ * watched for so many ages more.
+ */
+#define LOOKS		59
+
 /* The module's ages are whole milliseconds */
 #define AGE_STEP	(2 * NSEC_PER_MSEC)
 
@@ -88,8 +101,23 @@ static void inherit_all(const struct evidence *e, size_t *from, struct piece *p,
 	}
 }
 
-static void observe(struct piece *p, const struct act_scheme *scheme,
-		    const struct wsmon_region_entry *r, __u64 now, bool whole)
+static __u64 later(__u64 at, __u64 ns, __u64 now)
+{
+	if (at >= now)
+		return at;
+	return now - at > ns ? at + ns : now;
+}
+
+/* Time in which nobody looked is no age */
+static void unseen(struct piece *p, __u64 ns, __u64 now)
+{
+	p->since_ns = later(p->since_ns, ns, now);
+	p->hit_ns = later(p->hit_ns, ns, now);
+}
+
+/* @ns: length of the interval that ends now; Return: samples */
+static float observe(struct piece *p, const struct act_scheme *scheme,
+		    const struct wsmon_region_entry *r, __u64 now, __u64 ns, bool whole)
 {
 	__u64 age = r->age_ms * NSEC_PER_MSEC;
 	/* a sample of each half; which of the two it was is not known */
@@ -99,8 +127,10 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 	/* the module has seen it change */
 	if (age < now && p->since_ns + AGE_STEP < now - age)
 		start_anew(p, now - age);
-	if (!hits && !whole)
-		return;
+	if (r->samples & WSMON_SAMPLES_MISSED || (!hits && !whole)) {
+		unseen(p, ns, now);
+		return 0;
+	}
 	p->draws += draws;
 	p->hits += hits;
 	p->rate += draws * r->freq / WSMON_SHARE_ONE;
@@ -125,6 +155,19 @@ static void observe(struct piece *p, const struct act_scheme *scheme,
 		if (p->run > p->draws)
 			p->run = p->draws;
 	}
+	return draws;
+}
+
+/* A small process needs no more samples than it has pages */
+static double slowness(const struct evidence *e, double draws)
+{
+	double pages = 0, need;
+	size_t i;
+
+	for (i = 0; i < e->nr; i++)
+		pages += (e->piece[i].end - e->piece[i].start) / 4096.0;
+	need = pages < LOOKS ? pages : LOOKS;
+	return draws >= need ? 1 : need / (draws >= 1 ? draws : 1);
 }
 
 int evidence_update(struct evidence *e, const struct act_scheme *scheme,
@@ -132,6 +175,8 @@ int evidence_update(struct evidence *e, const struct act_scheme *scheme,
 		    __u64 now, bool whole)
 {
 	struct piece *old = e->piece;
+	__u64 ns = e->at_ns && e->at_ns < now ? now - e->at_ns : 0;
+	double draws = 0;
 	size_t i, from = 0;
 
 	if (nr > e->room) {
@@ -155,13 +200,16 @@ int evidence_update(struct evidence *e, const struct act_scheme *scheme,
 			.end = region[i].end,
 			.class = region[i].class < WSMON_NR_CLASSES ?
 				 region[i].class : WSMON_CLASS_MIXED,
+			.gaps = region[i].area,
 		};
 		inherit_all(e, &from, p, now);
-		observe(p, scheme, &region[i], now, whole);
+		draws += observe(p, scheme, &region[i], now, ns, whole);
 	}
+	e->at_ns = now;
 	e->piece = e->next;
 	e->next = old;
 	e->nr = nr;
+	e->slow = slowness(e, draws);
 	return 0;
 }
 
@@ -238,11 +286,16 @@ __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now)
 	return now > from ? now - from : 0;
 }
 
-bool piece_fits(const struct piece *p, const struct act_rule *rule, __u64 now)
+bool piece_fits(const struct evidence *e, const struct piece *p, const struct act_rule *rule,
+		__u64 now)
 {
 	__u64 age = piece_age(p, rule, now);
 	struct share s = rule->freq ? piece_freq(p) : piece_share(p);
 
+	if (act_rule_cold(rule) && rule->min_age_ns &&
+	    (age < rule->min_age_ns * e->slow ||
+	     (p->hits >= 1 && p->run * p->hits < COLD_HITS * (p->draws - p->run))))
+		return false;
 	if (age < rule->min_age_ns || age > rule->max_age_ns)
 		return false;
 	/* "never" is what no number of samples can show: none may contradict it */

@@ -23,13 +23,14 @@
  * @start:	start address
  * @end:	end, exclusive
  * @class:	enum wsmon_class
+ * @gaps:	part of it need not be mapped
  * @acted:	1 + index of the rule last applied to it, 0 if none was
  * @acted_ns:	when that was
  * @begun:	1 + index of the rule that was applied up to @upto, where its budget
  *		was used up; 0 if there is none
  * @upto:	an address within the piece
- * @since_ns:	when counting @draws began
- * @hit_ns:	when a sample was last found accessed, or @since_ns
+ * @since_ns:	when counting @draws began, later by the time without samples since then
+ * @hit_ns:	when a sample was last found accessed, or @since_ns; likewise
  * @draws:	samples since @since_ns; part of a region has its part of them
  * @hits:	samples of @draws found accessed
  * @rate:	sum over @draws of the share of rounds that found each accessed
@@ -38,6 +39,7 @@
 struct piece {
 	__u64 start, end;
 	__u16 class;
+	bool gaps;
 	__u16 acted;
 	__u16 begun;
 	__u64 acted_ns;
@@ -47,8 +49,14 @@ struct piece {
 	float draws, hits, rate, run;
 };
 
-/** struct evidence - the pieces of a target in address order; all zero is none */
+/**
+ * struct evidence - the pieces of a target in address order; all zero is none
+ * @at_ns:	the time of the last snapshot
+ * @slow:	cold rules ask for so many times their min. age: 1 or more
+ */
 struct evidence {
+	__u64 at_ns;
+	double slow;
 	struct piece *piece;
 	size_t nr;
 	struct piece *next;
@@ -65,6 +73,7 @@ struct share {
  * @now:	its time
  * @whole:	false if samples were missed or records lost in this interval: then
  *		only accesses count
+ * @region:	@area is not 0 where the region's area has gaps
  * @scheme:	an access makes memory eligible again for its rules about cold memory
  * Return: 0, or -1 without memory
  */
@@ -95,7 +104,8 @@ struct share piece_freq(const struct piece *p);
 /** piece_age() - return the age as a rule counts it, nanoseconds */
 __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now);
 
-/** piece_fits() - does the 95 % interval, and the age, fit a rule? */
-bool piece_fits(const struct piece *p, const struct act_rule *rule, __u64 now);
+/** piece_fits() - does the 95 % interval, and the age, of a piece of @e fit a rule? */
+bool piece_fits(const struct evidence *e, const struct piece *p, const struct act_rule *rule,
+		__u64 now);
 
 #endif /* WSMO_ACT_EVIDENCE_H */

@@ -85,6 +85,7 @@ static int take(struct match *m, const struct act_scheme *scheme,
 			__u64 age = piece_age(&e->piece[k], r, now);
 
 			s.whole_end = e->piece[k].end;
+			s.gaps |= e->piece[k].gaps;
 			hits += e->piece[k].hits;
 			rate += e->piece[k].rate;
 			draws += e->piece[k].draws;
@@ -121,7 +122,7 @@ static int match_rule(struct match *m, const struct act_scheme *scheme,
 	for (i = 0; i < e->nr; i++) {
 		const struct piece *p = &e->piece[i];
 		bool fits = (classes & 1U << p->class) &&
-			    piece_fits(p, &scheme->rule[rule], now);
+			    piece_fits(e, p, &scheme->rule[rule], now);
 
 		if (fits && m->owner[i]) {
 			m->shadowed[rule] += p->end - p->start;

@@ -16,6 +16,7 @@
  * @whole_start: where the pieces begin
  * @whole_end:	where they end
  * @class:	enum wsmon_class
+ * @gaps:	part of it need not be mapped
  * @rule:	index of the rule
  * @age_ns:	min. age of its pieces
  * @share:	estimate over all of them
@@ -25,6 +26,7 @@ struct stretch {
 	__u64 start, end;
 	__u64 whole_start, whole_end;
 	__u16 class;
+	bool gaps;
 	__u32 rule;
 	__u64 age_ns;
 	double share;

@@ -133,6 +133,33 @@ static void let_go(struct act_target *t)
 	t->gone = true;
 }
 
+/* Rules that only count leave a process to others */
+static bool acts(const struct act *a)
+{
+	size_t i = 0;
+
+	while (i < a->scheme.nr && a->scheme.rule[i].action == WSMON_ACT_STAT)
+		i++;
+	return i < a->scheme.nr && !a->dry_run;
+}
+
+/*
+ * What others took, and how much of it came back, is not known here: two that act on a process
+ * would each take what the other one leaves alone. Return: 0, or -1 after a message
+ */
+static int claim(const struct act *a, struct act_target *t)
+{
+	if (process_claim(&t->process) != -EWOULDBLOCK)
+		return 0;
+	msg("another wsmo act acts on process %u%s", t->process.pid,
+	    a->cgroup ? ": it is left alone" : "");
+	if (!a->cgroup)
+		return -1;
+	let_go(t);
+	t->refused = true;
+	return 0;
+}
+
 /* One of a cgroup may have ended since it was listed; Return: 0, or -1 after a message */
 static int add_target(struct act *a, __u32 pid)
 {
@@ -140,7 +167,7 @@ static int add_target(struct act *a, __u32 pid)
 
 	switch (process_open(&t->process, pid)) {
 	case 0:
-		return 0;
+		return acts(a) ? claim(a, t) : 0;
 	case -EINVAL:
 	case -ENOENT:
 		msg("%u is a thread; name its process", pid);
@@ -169,23 +196,68 @@ static int add_targets(struct act *a)
 	return 0;
 }
 
+static bool is_refused(const struct act *a, __u32 pid)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		if (a->target[i].refused && a->target[i].process.pid == pid)
+			return true;
+	return false;
+}
+
+/* Those that are left alone are not monitored, either */
+static void drop_refused(struct act *a)
+{
+	struct pids *pids = &a->record.pids;
+	size_t nr = pids->nr, i;
+
+	pids->nr = 0;
+	for (i = 0; i < nr; i++)
+		if (!is_refused(a, pids->pid[i]))
+			pids->pid[pids->nr++] = pids->pid[i];
+}
+
+/* Accesses that somebody else saw first were missed */
+static void look_at_samplers(struct act *a)
+{
+	bool before = a->spoilt;
+	char name[32];
+	size_t i;
+
+	a->spoilt = kdamond_running(name, sizeof(name));
+	if (a->spoilt == before)
+		return;
+	if (a->spoilt)
+		msg("DAMON runs (thread %s) and clears the same Accessed bits: nothing is done until it ends (see /sys/kernel/mm/damon/admin/kdamonds, /sys/module/damon_*/parameters/enabled)",
+		    name);
+	else
+		msg("DAMON has ended: all ages begin anew");
+	for (i = 0; i < a->nr_targets; i++)
+		evidence_doubt(&a->target[i].evidence, clock_now());
+}
+
 int act_begin(struct record *r)
 {
 	struct act *a = act_of(r);
-	size_t i, k, nr = r->cmd ? 1 : r->pids.nr;
+	size_t i, k;
 
 	set_defaults(r);
 	a->scanned_ns = clock_now();
 	if (add_targets(a))
 		return -1;
+	drop_refused(a);
+	if (!r->cmd && !r->pids.nr)
+		return -1;
 	for (i = 0; i < a->scheme.nr && !a->dry_run; i++)
-		for (k = 0; k < nr; k++)
+		for (k = 0; k < a->nr_targets; k++)
 			if (check_action(a, &a->target[k], &a->scheme.rule[i]))
 				return -1;
 	if (limits_start(&a->limits, clock_now()))
 		return -1;
 	act_report_overlaps(a);
 	look_at_swap(a);
+	look_at_samplers(a);
 	return 0;
 }
 
@@ -239,15 +311,18 @@ void act_replace(struct act *a)
 			let_go(t);
 		evidence_clear(&t->evidence);
 		t->nr = t->total = 0;
-		if (t->gone && !t->refused)
+		if (t->gone && !t->refused) {
 			free(t->region);
-		else
+			free(t->gaps);
+		} else {
 			a->target[a->nr_targets++] = *t;
+		}
 	}
 	free(before);
 	for (i = 0; i < pids->nr; i++)
 		if (!find(a, pids->pid[i]) && add_target(a, pids->pid[i]))
 			let_go(&a->target[a->nr_targets - 1]);
+	drop_refused(a);
 }
 
 int act_gone(struct record *r)
@@ -294,10 +369,30 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 		let_go(t);
 }
 
+/* Where mappings were coalesced, what is not mapped need not have been */
+static void take_area(struct act *a, const struct wsmon_rec_area *rec)
+{
+	struct act_target *t = find(a, rec->pid);
+
+	if (!t || rec->index >= rec->total)
+		return;
+	if (rec->total > t->nr_areas) {
+		bool *gaps = realloc(t->gaps, rec->total);
+
+		if (!gaps)
+			return;
+		memset(gaps + t->nr_areas, false, rec->total - t->nr_areas);
+		t->gaps = gaps;
+		t->nr_areas = rec->total;
+	}
+	t->gaps[rec->index] = rec->mapped < rec->end - rec->start;
+}
+
 /* Collects the parts of a snapshot; drops an incomplete one */
 static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 {
 	struct act_target *t = find(a, s->pid);
+	size_t i;
 
 	if (!t)
 		return;
@@ -316,6 +411,8 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 		t->room = t->nr + s->nr;
 	}
 	memcpy(t->region + t->nr, s->regions, s->nr * sizeof(*s->regions));
+	for (i = t->nr; i < t->nr + s->nr; i++)
+		t->region[i].area = t->region[i].area < t->nr_areas && t->gaps[t->region[i].area];
 	t->nr += s->nr;
 	t->snapshot_ns = s->rec.time_ns;
 }
@@ -339,7 +436,7 @@ static bool behind(struct act *a, __u64 at)
 /* An interval with missed samples proves nothing */
 static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 {
-	bool whole = st->missed == a->missed;
+	bool whole = st->missed == a->missed && !a->spoilt;
 	bool may = whole && a->record.session.started &&
 		   !behind(a, st->rec.time_ns);
 	size_t i;
@@ -415,6 +512,9 @@ void act_take(struct record *r, const struct wsmon_record *rec)
 	case WSMON_REC_EXIT:
 		take_exit(a, (const void *)rec);
 		break;
+	case WSMON_REC_AREA:
+		take_area(a, (const void *)rec);
+		break;
 	case WSMON_REC_SNAPSHOT:
 		take_snapshot(a, (const void *)rec);
 		break;
@@ -459,6 +559,7 @@ void act_tick(struct record *r)
 		    (sum - a->refaulted_before) / sysconf(_SC_PAGESIZE));
 	a->refaulted_before = sum;
 	look_at_swap(a);
+	look_at_samplers(a);
 	act_write(a);
 	if (!r->quiet && isatty(STDERR_FILENO))
 		progress(a);
@@ -480,7 +581,9 @@ void act_free(struct act *a)
 		forget(t);
 		process_close(&t->process);
 		free(t->region);
+		free(t->gaps);
 	}
 	free(a->target);
+	free(a->swap_said);
 	act_match_free(&a->match);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "match.h"
+#include "session/cgroup.h"
 #include "session/procfs.h"
 #include "target.h"
 
@@ -48,7 +50,7 @@ int process_open(struct act_process *p, __u32 pid)
 {
 	char path[32];
 
-	*p = (struct act_process){ .pid = pid, .proc = -1, .pagemap = -1 };
+	*p = (struct act_process){ .pid = pid, .proc = -1, .pagemap = -1, .claim = -1 };
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (p->pidfd < 0)
 		return -errno;
@@ -56,6 +58,16 @@ int process_open(struct act_process *p, __u32 pid)
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* still alive: what was opened is of the same process */
 	return p->proc >= 0 && process_alive(p) ? 0 : -ESRCH;
+}
+
+/*
+ * Only those who may read a process's memory can open its pagemap. Its inode is one as long as it is
+ * open, whatever the process executes.
+ */
+int process_claim(struct act_process *p)
+{
+	p->claim = openat(p->proc, "pagemap", O_RDONLY | O_CLOEXEC);
+	return p->claim < 0 || flock(p->claim, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
 void process_exec(struct act_process *p)
@@ -70,13 +82,15 @@ void process_exec(struct act_process *p)
 void process_close(struct act_process *p)
 {
 	process_exec(p);
+	if (p->claim >= 0)
+		close(p->claim);
 	if (p->proc >= 0)
 		close(p->proc);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	free(p->mapping);
 	*p = (struct act_process){ .pid = p->pid, .pidfd = -1, .proc = -1,
-				   .pagemap = -1 };
+				   .pagemap = -1, .claim = -1 };
 }
 
 bool process_alive(const struct act_process *p)
@@ -84,6 +98,30 @@ bool process_alive(const struct act_process *p)
 	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
 
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
+}
+
+bool process_swap(const struct act_process *p, char **cgroup)
+{
+	char *line = NULL, *path = NULL;
+	size_t size = 0;
+	FILE *f;
+	int fd = openat(p->proc, "cgroup", O_RDONLY | O_CLOEXEC);
+
+	*cgroup = NULL;
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f && fd >= 0)
+		close(fd);
+	while (f && !path && getline(&line, &size, f) >= 0)
+		if (!strncmp(line, "0::/", 4))
+			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
+	if (f)
+		fclose(f);
+	free(line);
+	if (path && !cgroup_swap_left(path))
+		*cgroup = path;
+	else
+		free(path);
+	return !*cgroup;
 }
 
 static FILE *open_file(const struct act_process *p, const char *name)

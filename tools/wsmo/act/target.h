@@ -33,6 +33,9 @@ struct mapping {
  * @pidfd:	the process, -1 if there is none
  * @proc:	its directory in /proc
  * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
+ * @claim:	a file of @proc that is locked while it is acted on, -1 if it is not
+ * @no_swap:	its cgroup may not swap
+ * @swap_ns:	when it was looked up
  * @mapping:	@nr mappings
  * @stale_ns:	when to read them again
  */
@@ -41,6 +44,9 @@ struct act_process {
 	int pidfd;
 	int proc;
 	int pagemap;
+	int claim;
+	bool no_swap;
+	__u64 swap_ns;
 	struct mapping *mapping;
 	size_t nr;
 	size_t room;
@@ -62,6 +68,20 @@ struct resident {
 
 /** process_open() - Return: 0, or -errno, -ESRCH if it is gone; process_close() either way */
 int process_open(struct act_process *p, __u32 pid);
+
+/**
+ * process_claim() - be the only one that acts on it, until process_close() or the end of this program
+ *
+ * What came back, quotas and pauses are known to the one that acts only.
+ * Return: 0, or -errno, -EWOULDBLOCK if another one does
+ */
+int process_claim(struct act_process *p);
+
+/**
+ * process_swap() - may its memory be paged out to swap, as far as its cgroups are concerned?
+ * @cgroup:	gets the path of the one that has no more of it; malloc()ed, or NULL
+ */
+bool process_swap(const struct act_process *p, char **cgroup);
 
 /** process_close() - close its descriptors, free its mappings */
 void process_close(struct act_process *p);

@@ -119,6 +119,33 @@ int cgroup_memory(const char *path, __u64 *bytes)
 	return read_keys(path, "memory.stat", "anon", "file_mapped", bytes);
 }
 
+/* Reads a file with one number; Return: that, or a default without it, also for "max" */
+static __u64 read_number(const char *path, const char *name, __u64 none)
+{
+	FILE *f = open_file(path, name);
+	unsigned long long n;
+
+	if (!f)
+		return none;
+	if (fscanf(f, "%llu", &n) != 1)
+		n = none;
+	fclose(f);
+	return n;
+}
+
+bool cgroup_swap_left(char *path)
+{
+	char *end = path + strlen(path);
+
+	for (; end > path; end = strrchr(path, '/')) {
+		*end = '\0';
+		if (read_number(path, "memory.swap.current", 0) >=
+		    read_number(path, "memory.swap.max", ~0ULL))
+			return false;
+	}
+	return true;
+}
+
 /* Of one cgroup alone; Return: how many there are so far */
 static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 {

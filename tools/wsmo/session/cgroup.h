@@ -51,6 +51,15 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
 int cgroup_memory(const char *path, __u64 *bytes);
 
 /**
+ * cgroup_swap_left() - may memory of a cgroup still be swapped out?
+ * @path:	cut off at the cgroup that does not allow it, if one does not
+ *
+ * It may not if the cgroup, or one above it, has as much in swap as its memory.swap.max. Of cgroups
+ * without the memory controller nothing is known: they may.
+ */
+bool cgroup_swap_left(char *path);
+
+/**
  * cgroup_pids() - list the processes of a cgroup and of those below it
  * @pids:	gets up to @max of them, ascending
  * Return: how many there are, maybe more than @max; -1 if there is no such cgroup
