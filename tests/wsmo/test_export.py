@@ -299,14 +299,15 @@ def files():
         ok(res.returncode == 1 and d.read("out.json") == export("chrome").stdout and
            os.listdir(d.name) == ["out.json"], "a failure leaves the old one", res)
         fails(run("export", "chrome", "-o", d.name, "-i", "-", stdin=samples.main()),
-              "-o a directory", "plain file")
+              "-o a directory", "a directory")
         fails(run("export", "chrome", "-o", "/nowhere/x", "-i", "-",
                   stdin=samples.main()), "-o where nothing is", "No such file")
         p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("sig"), "-i", "-"],
                              stdin=subprocess.PIPE, env=ENV)
         p.stdin.write(samples.main())
         p.stdin.flush()
-        begun = wait_for(lambda: len(os.listdir(d.name)) == 2)
+        begun = wait_for(lambda: [fd for fd in os.listdir("/proc/%d/fd" % p.pid) if os.readlink(
+            "/proc/%d/fd/%s" % (p.pid, fd)).startswith(d.name)])
         p.send_signal(signal.SIGINT)
         p.wait()
         p.stdin.close()

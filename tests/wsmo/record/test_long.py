@@ -215,16 +215,22 @@ def rotation():
 def older():
     """What is there is rotated, too; nothing is lost if it cannot be."""
     with fake(script=player(20)) as (d, m):
-        d.write("data", b"the old one")
-        d.write("data.1", b"older")
+        d.write("data", r.header(1) + b"the old one")
+        d.write("data.1", r.header(1) + b"older")
         os.mkdir(d.path("data.3"))
         res = run(*args(d, m, "-q", "-p", str(os.getpid()), "--rotate", "1h", "--keep", "2"))
-        ok(res.returncode == 0 and d.read("data.1") == b"the old one" and d.read("data.2") == b"older",
+        ok(res.returncode == 0 and d.read("data.1") == r.header(1) + b"the old one" and
+           d.read("data.2") == r.header(1) + b"older",
            "older files are rotated", res.stderr)
-    with fake(script=player(20)) as (d, m):
+
+    def play(d):
+        # after it was looked at whether the names are free
         os.makedirs(d.path("data.1/x"))
+        return player(20)
+
+    with fake(script=lambda m, pids: play(d)(m, pids)) as (d, m):
         res = run(*args(d, m, "-q", "--no-stacks", "-p", str(os.getpid()), "--rotate", "5s", "--keep", "1"))
-        ok(res.returncode == 1 and b"cannot be renamed" in res.stderr and
+        ok(res.returncode == 1 and b"data.1 is no recording of yours" in res.stderr and
            lines(d.path("data"))[-1]["reason"] == "rotated", "a file that cannot be renamed", res)
     with fake(script=player(20)) as (_, m):
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--rotate", "5s", "-p", str(os.getpid()))

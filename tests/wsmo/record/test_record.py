@@ -94,10 +94,11 @@ def windows():
 
 def no_command():
     with fake() as (d, m):
-        d.write("data", b"precious")
+        precious = r.header(1)
+        d.write("data", precious)
         fails(run(*args(d, m, "--", "/no/such/command")), "no such command",
               "no such command", status=127)
-        ok(d.read("data") == b"precious" and
+        ok(d.read("data") == precious and
            sorted(os.listdir(d.name)) == ["data", "debug"],
            "an older file is as it was", os.listdir(d.name))
         ok(m.targets[-1] == "\n", "and monitoring was stopped", m.targets)
@@ -113,7 +114,7 @@ def no_command():
 
 def attach():
     with fake() as (d, m):
-        d.write("data", b"the old one")
+        d.write("data", r.header(1) + b"the old one")
         began = time.time()
         res = run(*args(d, m, "-p", "%d,%d" % (os.getpid(), os.getppid()),
                         "-d", "1.3", "--sample", "10ms", "--aggr", "0.2",
@@ -135,7 +136,7 @@ def attach():
            b"flush_tlb=1 seed=0 peak_detector=sigma peak_window=30 peak_gain=5 "
            b"peak_adapt=0.25 update_us=1000000 window_us=1000000 min_regions=10 "
            b"max_regions=2000 cpu_permille=30\n", "and restored", m.dir.read("attrs"))
-        ok(d.read("data.old") == b"the old one", "the older file is kept")
+        ok(d.read("data.old") == r.header(1) + b"the old one", "the older file is kept")
         lines = raw(d)
         proc = [line for line in lines if line["type"] == "proc"]
         ok(3 <= len(proc) <= 6 and {line["pid"] for line in proc} ==
@@ -341,12 +342,13 @@ def broken_stream():
 
 def refusals():
     with fake() as (d, m):
-        d.write("data", b"precious")
+        precious = r.header(1)
+        d.write("data", precious)
 
         def untouched(name, *more, words=(), where=None, **kw):
             fails(run("record", "--debugfs", where or m.dir.name, "-o",
                       d.path("data"), *more, **kw), name, *words)
-            ok(d.read("data") == b"precious" and not m.targets and
+            ok(d.read("data") == precious and not m.targets and
                m.dir.read("attrs").decode() == ATTRS and
                sorted(os.listdir(d.name)) == ["data", "debug"],
                "  and nothing was changed", os.listdir(d.name))
@@ -399,11 +401,36 @@ def sudo():
         st = os.stat(d.path("data"))
         ok(st.st_uid == 65534 and st.st_gid == 65534 and
            stat.S_IMODE(st.st_mode) == 0o600, "sudo: the file is the user's")
-    for bad in ("", "x", "4294967295", "-1"):
+    as_daemon = {"PKEXEC_UID": "1"}
+    for name, env, want in (
+            ("pkexec", as_daemon, "1 daemon"), ("doas", {"DOAS_USER": "daemon"}, "1 daemon"),
+            ("sudo called by root in pkexec", dict(as_daemon, SUDO_UID="0", SUDO_GID="0"), "1 daemon"),
+            ("sudo in doas", dict(user, DOAS_USER="daemon"), "65534 nobody"),
+            ("a user without a name", {"SUDO_UID": "54321", "SUDO_GID": "54321"}, "54321 root"),
+            ("root", {}, "0 root")):
+        for option in (), ("--user", "nobody"), ("--user", "root"):
+            with fake() as (d, m):
+                res = run(*args(d, m, "-q", *option, "--", "sh", "-c", "echo $(id -u; id -G) $USER"),
+                          env=dict(env, USER="root"))
+                uid, comm = want.split()
+                owner = os.stat(d.path("data")).st_uid
+                if option:
+                    comm = option[1]
+                ran = {"nobody": "65534", "root": "0", "daemon": "1"}.get(comm, uid) if option else uid
+                words = res.stdout.decode().split()
+                ok([words[0], words[-1]] == [ran, comm] and (ran == "0" or words[1:-1] == [ran]) and
+                   owner == int(uid), "%s %s" % (name, " ".join(option)), res, owner)
+    bad = [dict(user, SUDO_UID=x) for x in ("", "x", "4294967295", "-1")] + [
+        {"SUDO_UID": "1"}, {"PKEXEC_UID": "54321"}, {"PKEXEC_UID": "-1"}, {"DOAS_USER": "no such user"}, {"DOAS_USER": ""}]
+    for env in bad:
         with fake() as (d, m):
-            res = run(*args(d, m, "--", "id"), env=dict(user, SUDO_UID=bad))
-            ok(res.returncode == 126 and not res.stdout,
-               "SUDO_UID='%s' does not run it as root" % bad, res)
+            res = run(*args(d, m, "--", "id"), env=env)
+            ok(res.returncode == 126 and not res.stdout and b"cannot become" in res.stderr,
+               "%s does not run it as root" % env, res)
+    with fake() as (d, m):
+        for options in ("--user", "no such user", "--", "id"), ("--user", "daemon", "-p", "1"):
+            res = run(*args(d, m, *options))
+            ok(res.returncode == 2 and b"user" in res.stderr and not m.targets, "refused: " + " ".join(options), res)
 
 
 def inheritance():

@@ -9,6 +9,7 @@
 
 #include "act.h"
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "cli/units.h"
 #include "session/cgroup.h"
 
@@ -111,6 +112,8 @@ static void check(struct argp_state *state, void *to)
 	if (!a->scheme.nr)
 		usage_error(state, "no rules: name a preset or a file with --scheme; presets are in %s",
 			    act_scheme_dir());
+	if (a->record.file && outfile_is_stdout(a->record.file))
+		usage_error(state, "standard output has the actions: name a file with -o");
 	a->log |= a->dry_run;
 	if (!a->classes)
 		a->classes = 1U << WSMON_CLASS_DATA | 1U << WSMON_CLASS_HEAP |

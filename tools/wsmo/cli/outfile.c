@@ -1,39 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * outfile.c - files that appear whole or not at all
+ * outfile.c - every file that wsmo writes
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "identity.h"
 #include "outfile.h"
+#include "units.h"
 
-static const char *path;
-static char temp[PATH_MAX];	/* empty: there is none */
-static int before = -1;		/* what standard output was */
+/* Has a temporary name, which is to be removed whatever happens; NULL: none has */
+static struct outfile *named;
 
-static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
+static const int deadly[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+
+__attribute__((destructor)) static void remove_named(void)
+{
+	if (named)
+		unlinkat(named->dir, named->temp, 0);
+	named = NULL;
+}
 
 static void remove_and_die(int sig)
 {
-	if (*temp)
-		unlink(temp);
+	remove_named();
 	raise(sig);
 }
 
 /* Leaves signals alone that the program handles itself, or that are ignored */
-static void handle_signals(void (*handler)(int), int flags)
+static void set_named(struct outfile *o)
 {
-	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
+	struct sigaction act = {
+		.sa_handler = o ? remove_and_die : SIG_DFL, .sa_flags = o ? SA_RESETHAND : 0,
+	}, old;
 	size_t i;
 
+	named = o;
 	for (i = 0; i < ARRAY_SIZE(deadly); i++) {
 		sigaction(deadly[i], NULL, &old);
 		if (old.sa_handler == SIG_DFL || old.sa_handler == remove_and_die)
@@ -41,85 +50,312 @@ static void handle_signals(void (*handler)(int), int flags)
 	}
 }
 
-int outfile_temp(char *name, const char *file)
+static void block_signals(sigset_t *before)
 {
-	int fd = -1;
+	sigset_t all;
 
-	if (snprintf(name, PATH_MAX, "%s.XXXXXX", file) >= PATH_MAX)
-		errno = ENAMETOOLONG;
-	else
-		fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	*name = '\0';
-	return -errno;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, before);
 }
 
-static int fail(int err)
+/* Return: the descriptor that @name stands for, or -1 */
+static int descriptor(const char *name)
 {
-	msg("%s: cannot be written: %s", path, strerror(err));
+	static const char * const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
+	size_t i;
+	__u64 fd;
+
+	if (!strcmp(name, "-") || !strcmp(name, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(name, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (!strncmp(name, dirs[i], strlen(dirs[i])) &&
+		    !units_parse_count(name + strlen(dirs[i]), INT_MAX, &fd))
+			return fd;
 	return -1;
 }
 
-int outfile_begin(const char *file)
+bool outfile_is_stdout(const char *name)
 {
-	struct stat st;
-	mode_t mask;
-	int fd;
+	return descriptor(name) == STDOUT_FILENO;
+}
 
-	path = file;
-	if (!stat(file, &st) && !S_ISREG(st.st_mode)) {
-		msg("%s: not a plain file; leave -o out, and redirect",
-		    file);
-		return -1;
+static int fail(const struct outfile *o, const char *why)
+{
+	msg("%s: cannot be written: %s", o->name, why);
+	return -1;
+}
+
+/* The next ones return why a file cannot be opened, or NULL */
+
+/* One that wsmo was started with: its own are closed on exec */
+static const char *open_descriptor(struct outfile *o, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_GETFD) & FD_CLOEXEC || (flags & O_ACCMODE) == O_RDONLY)
+		return "it is not open for writing";
+	o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return o->fd < 0 ? strerror(errno) : NULL;
+}
+
+/* What O_PATH found */
+static const char *open_found(struct outfile *o, int found)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	o->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (o->fd < 0)
+		return errno == ENXIO ? "nobody reads it" : strerror(errno);
+	/* a reader is not waited for, but one that is slow is */
+	fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK);
+	close(o->dir);
+	o->dir = -1;
+	return NULL;
+}
+
+/* Choose a temporary name */
+static const char *choose_name(struct outfile *o)
+{
+	unsigned int n;
+
+	if (getrandom(&n, sizeof(n), 0) != sizeof(n))
+		return strerror(errno);
+	snprintf(o->temp, sizeof(o->temp), "%.*s.%08x", NAME_MAX - 9, o->base, n);
+	return NULL;
+}
+
+/* A file without a name; with a temporary one where there are none */
+static const char *open_new(struct outfile *o, mode_t mode)
+{
+	const char *why;
+	sigset_t before;
+
+	o->fd = openat(o->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+	if (o->fd >= 0)
+		return NULL;
+	if (errno != EOPNOTSUPP)
+		return strerror(errno);
+	why = choose_name(o);
+	if (why)
+		return why;
+	block_signals(&before);
+	o->fd = openat(o->dir, o->temp, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode);
+	why = o->fd < 0 ? strerror(errno) : NULL;
+	if (!why)
+		set_named(o);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return why;
+}
+
+bool outfile_foreign(int dir, const struct stat *st)
+{
+	struct identity id;
+	struct stat d;
+
+	if (fstat(dir, &d))
+		return true;
+	if (!(d.st_mode & S_ISVTX) || !(d.st_mode & (S_IWGRP | S_IWOTH)))
+		return false;
+	return st->st_uid != geteuid() && st->st_uid != d.st_uid &&
+	       (identity_get(&id, NULL) || st->st_uid != id.uid);
+}
+
+static const char *open_named(struct outfile *o, mode_t mode)
+{
+	const char *slash = strrchr(o->name, '/');
+	const char *base = slash ? slash + 1 : o->name;
+	char *dir = need(slash ? strndup(o->name, base - o->name) : strdup("."));
+	const char *why;
+	struct stat st;
+	int found;
+
+	o->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(dir);
+	if (o->dir < 0 || !*o->name)
+		return strerror(o->dir < 0 ? errno : ENOENT);
+	if (strlen(base) > NAME_MAX)
+		return strerror(ENAMETOOLONG);
+	strcpy(o->base, *base ? base : ".");
+	found = openat(o->dir, o->base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0)
+		return errno == ENOENT ? open_new(o, mode) : strerror(errno);
+	if (fstat(found, &st))
+		why = strerror(errno);
+	else if (S_ISLNK(st.st_mode))
+		why = "a symbolic link; name the file that it leads to";
+	else if (S_ISDIR(st.st_mode))
+		why = "a directory; name a file";
+	else if (outfile_foreign(o->dir, &st))
+		why = "it is somebody else's, in a directory that others can write to";
+	else if (S_ISREG(st.st_mode))
+		why = open_new(o, mode);
+	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		why = open_found(o, found);
+	else
+		why = "neither a file nor a pipe nor a terminal";
+	close(found);
+	return why;
+}
+
+int outfile_open(struct outfile *o, const char *name, mode_t mode)
+{
+	int fd = descriptor(name);
+	const char *why;
+	struct stat st;
+
+	*o = (struct outfile) { .name = name, .fd = -1, .dir = -1 };
+	why = fd < 0 ? open_named(o, mode) : open_descriptor(o, fd);
+	if (!why && !fstat(o->fd, &st) && (S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode)))
+		why = "neither a file nor a pipe nor a terminal";
+	if (!why)
+		return 0;
+	outfile_close(o);
+	return fail(o, why);
+}
+
+/* A file without a name gets one, where nothing has it. Return: 0 or -errno */
+static int link_to(const struct outfile *o, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
+	return linkat(AT_FDCWD, path, o->dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+int outfile_place(struct outfile *o)
+{
+	sigset_t before;
+	int err = 0;
+
+	if (o->dir < 0 || o->placed)
+		return 0;
+	block_signals(&before);
+	if (named != o)
+		err = link_to(o, o->base);
+	/* only what has a name can replace another */
+	if (named == o || err == -EEXIST) {
+		while (err == -EEXIST)
+			err = choose_name(o) ? -errno : link_to(o, o->temp);
+		if (!err && renameat(o->dir, o->temp, o->dir, o->base)) {
+			err = -errno;
+			unlinkat(o->dir, o->temp, 0);
+		}
 	}
+	if (named == o)
+		set_named(NULL);
+	o->placed = !err;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+static int sync_fd(int fd)
+{
+	/* some file systems have nothing to do */
+	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+int outfile_sync(const struct outfile *o)
+{
+	int err, dir;
+
+	if (o->dir < 0)
+		return 0;
+	err = sync_fd(o->fd);
+	dir = openat(o->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err;
+	if (!err)
+		err = sync_fd(dir);
+	close(dir);
+	return err;
+}
+
+int outfile_close(struct outfile *o)
+{
+	int err = 0;
+
+	if (named == o) {
+		remove_named();
+		set_named(NULL);
+	}
+	/* NFS and quotas report a full disk at close() */
+	if (o->fd >= 0 && close(o->fd))
+		err = -errno;
+	if (o->dir >= 0)
+		close(o->dir);
+	o->fd = o->dir = -1;
+	return err;
+}
+
+int outfile_finish(struct outfile *o, int err)
+{
+	int closed;
+
+	if (!err)
+		err = -outfile_sync(o);
+	if (!err)
+		err = -outfile_place(o);
+	if (!err)
+		err = -outfile_sync(o);
+	closed = -outfile_close(o);
+	if (!err)
+		err = closed;
+	return err ? fail(o, strerror(err)) : 0;
+}
+
+static struct outfile output;	/* what standard output was redirected to */
+static int before = -1;		/* what it was */
+static struct stat last;	/* what was placed, and by which name */
+static const char *last_name;
+
+int outfile_begin(const char *path)
+{
+	if (outfile_open(&output, path, 0666))
+		return -1;
 	fflush(stdout);
 	before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (before >= 0 && dup2(output.fd, STDOUT_FILENO) >= 0)
+		return 0;
+	outfile_finish(&output, errno);
+	outfile_abort();
+	return -1;
+}
+
+static void restore(void)
+{
+	fflush(stdout);
 	if (before < 0)
-		return fail(errno);
-	handle_signals(remove_and_die, SA_RESETHAND);
-	fd = outfile_temp(temp, file);
-	if (fd < 0) {
-		outfile_abort();
-		return fail(-fd);
-	}
-	/* the mode of a file created directly */
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	dup2(fd, STDOUT_FILENO);
-	close(fd);
-	return 0;
+		return;
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	before = -1;
 }
 
 void outfile_abort(void)
 {
-	if (before >= 0) {
-		fflush(stdout);
-		dup2(before, STDOUT_FILENO);
-		close(before);
-		before = -1;
-	}
-	if (*temp)
-		unlink(temp);
-	*temp = '\0';
-	handle_signals(SIG_DFL, 0);
+	restore();
+	outfile_close(&output);
 }
 
 int outfile_commit(void)
 {
-	int err = 0, fd;
+	int err = 0;
 
 	if (fflush(stdout) || output_error())
 		err = output_error();
-	/* NFS and quotas report a full disk at close() */
-	fd = dup(STDOUT_FILENO);
-	if (fd >= 0 && close(fd) && !err)
-		err = errno;
-	if (!err && rename(temp, path))
-		err = errno;
-	if (!err)
-		*temp = '\0';
-	outfile_abort();
-	return err ? fail(err) : 0;
+	last_name = output.dir >= 0 && !err && !fstat(output.fd, &last) ? output.name : NULL;
+	restore();
+	return outfile_finish(&output, err);
+}
+
+void outfile_remove(void)
+{
+	struct stat st;
+
+	if (last_name && !lstat(last_name, &st) && st.st_dev == last.st_dev && st.st_ino == last.st_ino)
+		unlink(last_name);
+	last_name = NULL;
 }

@@ -1,12 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * outfile.h - files that appear whole or not at all
+ * outfile.h - every file that wsmo writes
  *
- * Standard output goes to a temporary file beside the one wanted, and replaces that in
- * the end. A signal that ends the program removes the temporary file.
+ * A file appears whole or not at all: it has no name until it is complete, or has one of its own
+ * where the file system does not know such files, and then takes the place of an older one. No
+ * symbolic link is followed to it.
+ *
+ * "-", /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are descriptors that wsmo was
+ * started with. These, FIFOs that have a reader, and character devices are written directly.
  */
 #ifndef WSMO_OUTFILE_H
 #define WSMO_OUTFILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/**
+ * struct outfile - a file to be written
+ * @name:	what the user named
+ * @fd:		to write to; -1 if it is not open
+ * @dir:	its directory; -1 if it is written directly
+ * @base:	its name in @dir
+ * @temp:	its name until it is in its place; empty if it has none
+ * @placed:	it is in its place
+ */
+struct outfile {
+	const char *name;
+	int fd;
+	int dir;
+	char base[NAME_MAX + 1];
+	char temp[NAME_MAX + 1];
+	bool placed;
+};
+
+/** outfile_is_stdout() - does @name stand for standard output? */
+bool outfile_is_stdout(const char *name);
+
+/**
+ * outfile_open() - begin a file
+ * @mode: of a new one, without what umask takes away
+ * Return: 0, or -1 after a message
+ */
+int outfile_open(struct outfile *o, const char *name, mode_t mode);
+
+/**
+ * outfile_foreign() - does what a directory has belong to neither us, nor who called sudo, nor the
+ * directory's owner, where everybody may put files? Then it may be there to be written to, or over.
+ * @dir: the directory
+ */
+bool outfile_foreign(int dir, const struct stat *st);
+
+/** outfile_place() - put it where it was named, over what is there; Return: 0 or -errno */
+int outfile_place(struct outfile *o);
+
+/** outfile_sync() - wait until it is on the disk, with its name; Return: 0 or -errno */
+int outfile_sync(const struct outfile *o);
+
+/** outfile_close() - close it; it is gone if it was not placed. Return: 0 or -errno */
+int outfile_close(struct outfile *o);
+
+/**
+ * outfile_finish() - place a complete file, and close it
+ * @err: 0, or an errno: it is not to be placed
+ * Return: 0, or -1 after a message
+ */
+int outfile_finish(struct outfile *o, int err);
 
 /**
  * outfile_begin() - redirect standard output to the file @path
@@ -15,19 +74,15 @@
 int outfile_begin(const char *path);
 
 /**
- * outfile_commit() - rename the file to its place, restore standard output
+ * outfile_commit() - put the file in its place, restore standard output
  * Return: 0, or -1 after a message
  */
 int outfile_commit(void);
 
-/** outfile_abort() - remove the temporary file, restore standard output */
+/** outfile_abort() - drop the file, restore standard output */
 void outfile_abort(void);
 
-/**
- * outfile_temp() - create a temporary file beside @file
- * @name: PATH_MAX bytes, gets its name, empty if it fails
- * Return: its fd, or -errno
- */
-int outfile_temp(char *name, const char *file);
+/** outfile_remove() - remove what outfile_commit() placed last, if it is still there */
+void outfile_remove(void);
 
 #endif /* WSMO_OUTFILE_H */

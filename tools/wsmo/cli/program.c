@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ static void fill_std_fds(void)
 void begin_program(void)
 {
 	fill_std_fds();
+	/* a file that is too large is an error of write() */
+	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = WSMO_USAGE;
 	argp_program_version = "wsmo " WSMO_VERSION;
 }

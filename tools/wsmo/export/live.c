@@ -144,7 +144,6 @@ int export_live(const char *file, __u64 interval_ns)
 	}
 	leave(&e);
 	/* old figures must not pass for current ones */
-	if (file)
-		unlink(file);
+	outfile_remove();
 	return err ? WSMO_FAILURE : WSMO_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/outfile.h"
 #include "export.h"
 #include "fleet.h"
 #include "metrics.h"
@@ -76,7 +77,6 @@ int export_fleet(struct fleet *fleet, const struct filter *filter, const char *f
 		err = loop(fleet, filter, file, interval_ns);
 	fleet_end(fleet);
 	/* old figures must not pass for current ones */
-	if (file)
-		unlink(file);
+	outfile_remove();
 	return err ? WSMO_FAILURE : WSMO_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/identity.h"
 #include "cli/units.h"
 #include "record.h"
 #include "session/cgroup.h"
@@ -145,6 +146,8 @@ const struct option_desc record_target_options[] = {
 	{ "pid", 'p', "PID,...", "Monitor these processes", OPT_PIDS, OPT_AT(struct record, pids) },
 	{ "duration", 'd', "TIME", "End after this time: 500ms, 30 (seconds), 5m", OPT_TIME,
 	  OPT_AT(struct record, duration_ns) },
+	/* wsmo-record(1) describes it */
+	{ "user", 0, "NAME", NULL, OPT_TEXT, OPT_AT(struct record, child.user) },
 	{ 0 }
 };
 
@@ -184,9 +187,14 @@ void record_set_who(struct argp_state *state, char *rate, const struct option_de
 void record_check(struct argp_state *state, void *to)
 {
 	const struct record *r = to;
+	struct identity user;
 
 	if (r->cmd && r->pids.nr)
 		usage_error(state, "either -p or a command, not both");
+	if (r->child.user && !r->cmd)
+		usage_error(state, "--user is for a command: it says who runs it");
+	if (r->child.user && identity_get(&user, r->child.user))
+		usage_error(state, "there is no user '%s'", r->child.user);
 	if (r->feed.rate && !r->cmd)
 		usage_error(state, "--alloc is for a command: it is loaded into it when it starts");
 	if (r->session.cgroup && (r->cmd || r->pids.nr))

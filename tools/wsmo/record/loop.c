@@ -180,8 +180,9 @@ static bool write_failed(struct record *r)
 	output_flush(&r->output);
 	if (!r->output.error)
 		return false;
-	msg("%s: %s; recording ends, the %s before were saved", r->output.name,
-	    strerror(-r->output.error), units_size(bytes, r->output.bytes));
+	if (r->output.error != -ECANCELED)
+		msg("%s: %s; recording ends, the %s before were saved", r->output.name,
+		    strerror(-r->output.error), units_size(bytes, r->output.bytes));
 	fail(r);
 	return true;
 }
@@ -200,6 +201,7 @@ void record_loop(struct record *r)
 	};
 
 	output_put(&r->output, r->session.header, r->session.header_size);
+	output_flush(&r->output);
 	for (;;) {
 		fds[0].fd = r->session.fd;
 		fds[2].fd = r->stacks.fd;

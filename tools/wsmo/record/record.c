@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "cli/units.h"
 #include "cli/stack_request.h"
 #include "contents.h"
@@ -120,7 +121,7 @@ static void report(const struct record *r)
 	stacks_report(&r->stacks);
 	msg("wrote %llu records, %s, in %s to %s", r->output.records,
 	    units_size(bytes, r->output.bytes), units_time(time, ran),
-	    r->file);
+	    outfile_is_stdout(r->file) ? "standard output" : r->file);
 	if (r->rotation.files)
 		msg("it was rotated %llu times: %s.1 is the file before", r->rotation.files, r->file);
 	if (st->rec.size && ran)
@@ -133,6 +134,8 @@ static void report(const struct record *r)
 		msg("%s", text);
 	if (r->session.cgroup && r->reason == WSMON_END_TARGETS_GONE)
 		msg("the cgroup was removed: %s", r->session.cgroup);
+	if (outfile_is_stdout(r->file))
+		return;
 	msg("now see: wsmo report %s -i %s", r->sizing ? "sizing" : st->who_armed ? "who" : "summary",
 	    r->file);
 }
@@ -148,6 +151,7 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--alloc needs one file: neither --rotate nor --max-size");
 	if (rotates(&r->rotation) && !r->rotation.keep)
 		r->rotation.keep = 9;
+	r->child.to_stderr = outfile_is_stdout(r->file);
 }
 
 int cmd_record(int argc, char **argv)

@@ -129,7 +129,7 @@ struct record {
 #define RECORD_INIT(name) {		\
 	.verb = name,			\
 	.session.fd = -1,		\
-	.output.fd = -1,		\
+	.output.file.fd = -1,		\
 	.signal_fd = -1,		\
 	.stacks.fd = -1,		\
 }

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/identity.h"
 #include "record.h"
 #include "session/guests.h"
 
@@ -114,7 +115,7 @@ static int open_feed(struct record *r)
 	struct identity id;
 
 	/* an identity that makes no sense is reported when the command starts */
-	return identity_get(&id) ? 0 : feed_open(&r->feed, r->cmd[0], id.uid ? id.uid : geteuid());
+	return identity_get(&id, r->child.user) ? 0 : feed_open(&r->feed, r->cmd[0], id.uid ? id.uid : geteuid());
 }
 
 int record_start(struct record *r)
@@ -149,9 +150,10 @@ static int begin(struct record *r)
 	char text[256];
 	int err;
 
-	if (record_prepare(r) || (r->file && output_open(&r->output, r->file)))
+	if (record_prepare(r) ||
+	    (r->file && output_open(&r->output, r->file, r->rotation.keep)))
 		return WSMO_FAILURE;
-	if (rotates(&r->rotation) && !r->output.temp[0]) {
+	if (rotates(&r->rotation) && r->output.file.dir < 0) {
 		msg("%s: not a plain file: --rotate cannot rename it", r->file);
 		return WSMO_FAILURE;
 	}
@@ -163,7 +165,7 @@ static int begin(struct record *r)
 		if (guests_text(text, sizeof(text), r->session.cgroup))
 			msg("%s", text);
 	}
-	return output_commit(&r->output, r->rotation.keep) ? WSMO_FAILURE : 0;
+	return 0;
 }
 
 /* Waits for CMD, or ends it if it was not to begin; Return: its exit status */

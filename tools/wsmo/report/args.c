@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "cli/units.h"
 #include "report.h"
 
@@ -76,7 +77,7 @@ static void set_output(struct argp_state *state, char *arg,
 	const char *dot = strrchr(arg, '.');
 	bool page = rp->view->takes & TAKES_PAGE;
 
-	if (page ? !dot || strcmp(dot, ".html") : !plot_can(arg))
+	if (page ? (!dot || strcmp(dot, ".html")) && !outfile_is_stdout(arg) : !plot_can(arg))
 		usage_error(state, "the name '%s' does not end in %s", arg,
 			    page ? ".html" : ".png, .svg or .pdf");
 	rp->out.picture.file = arg;

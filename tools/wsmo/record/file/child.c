@@ -4,9 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,25 +11,8 @@
 
 #include "child.h"
 #include "cli/cli.h"
-#include "cli/units.h"
-
-int identity_get(struct identity *id)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	__u64 u, g;
-
-	*id = (struct identity){ 0 };
-	if (geteuid() || !uid || !gid)
-		return 0;
-	/* -1 means "leave it" to setuid(), so it is no id */
-	if (units_parse_count(uid, UINT_MAX - 1, &u) ||
-	    units_parse_count(gid, UINT_MAX - 1, &g))
-		return -1;
-	id->uid = u;
-	id->gid = g;
-	id->user = getenv("SUDO_USER");
-	return 0;
-}
+#include "cli/identity.h"
+#include "cli/outfile.h"
 
 /* What a child that could not execute CMD reports to its parent */
 struct trouble {
@@ -40,41 +20,29 @@ struct trouble {
 	int err;
 };
 
-static int redirect(const char *output)
+/* Return: 0 or -errno; 1 after a message */
+static int redirect(const struct child *c)
 {
-	int in = open("/dev/null", O_RDONLY);
-	int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	struct outfile file;
+	int in, err = 0;
 
-	if (in < 0 || out < 0 || dup2(in, STDIN_FILENO) < 0 ||
-	    dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
-		return -errno;
-	close(in);
-	close(out);
-	return 0;
-}
-
-static int become(const struct identity *id)
-{
-	const struct passwd *pw;
-
-	if (!id->uid)
+	if (c->to_stderr)
+		return dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -errno : 0;
+	if (!c->output)
 		return 0;
-	pw = getpwuid(id->uid);
-	if (id->user ? initgroups(id->user, id->gid) : setgroups(0, NULL))
-		return -errno;
-	if (setgid(id->gid) || setuid(id->uid))
-		return -errno;
-	if (pw) {
-		setenv("HOME", pw->pw_dir, 1);
-		setenv("USER", pw->pw_name, 1);
-		setenv("LOGNAME", pw->pw_name, 1);
-	}
-	return 0;
+	if (outfile_open(&file, c->output, 0666))
+		return 1;
+	in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	err = outfile_place(&file);
+	if (!err && (in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(file.fd, STDOUT_FILENO) < 0 ||
+		     dup2(file.fd, STDERR_FILENO) < 0))
+		err = -errno;
+	outfile_close(&file);
+	return err;
 }
 
 static void __attribute__((noreturn))
-child_main(int release, int trouble, const char *output, char **cmd,
-	   const sigset_t *mask)
+child_main(const struct child *c, int release, int trouble, char **cmd, const sigset_t *mask)
 {
 	struct trouble t = { 0 };
 	struct identity id;
@@ -83,13 +51,14 @@ child_main(int release, int trouble, const char *output, char **cmd,
 	/* the parent ended: do not run CMD */
 	if (read(release, &go, 1) != 1)
 		_exit(WSMO_FAILURE);
-	t.err = identity_get(&id) ? -EINVAL : become(&id);
-	if (!t.err && output) {
+	t.err = identity_get(&id, c->user) ? -EINVAL : identity_become(&id);
+	if (!t.err) {
 		t.at = AT_OUTPUT;
-		t.err = redirect(output);
+		t.err = redirect(c);
 	}
 	if (!t.err) {
 		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(cmd[0], cmd);
 		t.at = AT_EXEC;
@@ -112,7 +81,7 @@ int child_start(struct child *c, char **cmd, const sigset_t *mask)
 	if (!c->pid) {
 		close(release[1]);
 		close(trouble[0]);
-		child_main(release[0], trouble[1], c->output, cmd, mask);
+		child_main(c, release[0], trouble[1], cmd, mask);
 	}
 	close(release[0]);
 	close(trouble[1]);
@@ -154,11 +123,13 @@ int child_release(struct child *c, const char *name)
 	if (n != sizeof(t))
 		return 0;
 	wait_for(c);
-	if (t.at == AT_OUTPUT)
-		msg("%s: %s", c->output, strerror(-t.err));
+	if (t.at == AT_OUTPUT && t.err < 0)
+		msg("%s: %s", c->output ?: "standard error", strerror(-t.err));
 	else if (t.at == AT_USER)
-		msg("%s: cannot become the user who called sudo: %s", name,
-		    strerror(-t.err));
+		msg("%s: cannot become %s: %s", name,
+		    c->user ?: "the user who called sudo, pkexec or doas", strerror(-t.err));
+	else if (t.at == AT_OUTPUT)
+		; /* it said so */
 	else if (t.err == -ENOENT)
 		msg("%s: no such command", name);
 	else

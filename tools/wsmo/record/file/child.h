@@ -13,21 +13,6 @@
 #include <sys/types.h>
 
 /**
- * struct identity - who called sudo
- * @uid: root's if nobody did
- * @gid: likewise
- * @user: their name, NULL if it is not known
- */
-struct identity {
-	uid_t uid;
-	gid_t gid;
-	const char *user;
-};
-
-/** identity_get() - Return: 0, or -1 if SUDO_UID or SUDO_GID makes no sense */
-int identity_get(struct identity *id);
-
-/**
  * struct child - the command's process
  * @pid:	0 if there is none
  * @gone:	it ended with waitpid()'s @status
@@ -35,6 +20,8 @@ int identity_get(struct identity *id);
  * @trouble:	it reports here that it could not execute CMD
  * @output:	file for CMD's output, created as its user, with empty input; NULL: CMD
  *		has our standard files
+ * @to_stderr:	standard output is not CMD's: what it writes there goes to standard error
+ * @user:	whom CMD runs as; NULL is who called sudo, pkexec or doas
  */
 struct child {
 	pid_t pid;
@@ -43,6 +30,8 @@ struct child {
 	int release;
 	int trouble;
 	const char *output;
+	bool to_stderr;
+	const char *user;
 };
 
 /**

@@ -4,112 +4,160 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "cli/cli.h"
-#include "cli/outfile.h"
+#include "cli/identity.h"
 #include "output.h"
 
-static int open_special(struct output *o)
+#define OLD_NAME	(NAME_MAX + 16)
+
+/* FILE, that rotated @n times, or the one of before */
+#define OLD	UINT_MAX
+
+static const char *old_name(const struct output *o, unsigned int n, char *name)
 {
-	o->fd = open(o->name, O_WRONLY | O_CLOEXEC);
-	if (o->fd < 0) {
-		msg("%s: cannot be written: %s", o->name, strerror(errno));
-		return -1;
+	const char *base = o->file.base;
+
+	if (n == OLD)
+		snprintf(name, OLD_NAME, "%s.old", base);
+	else
+		snprintf(name, OLD_NAME, n ? "%s.%u" : "%s", base, n);
+	return name;
+}
+
+/*
+ * What has the name is renamed, replaced and removed only if it is a recording, or empty, as what
+ * mktemp(1) makes. Return: 1 if there is one, 0 if there is none, -1 after a message
+ */
+static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
+{
+	char name[OLD_NAME], magic[sizeof(WSMON_MAGIC) - 1];
+	bool good = false;
+	struct stat st;
+	int fd;
+
+	if (fstatat(o->file.dir, old_name(o, n, name), &st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno == ENOENT)
+			return 0;
+		/* nothing is known of it */
+		st.st_mode = 0;
 	}
+	if (S_ISREG(st.st_mode) && !outfile_foreign(o->file.dir, &st)) {
+		if (!st.st_size)
+			return 0;
+		fd = openat(o->file.dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		good = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		       !memcmp(magic, WSMON_MAGIC, sizeof(magic));
+		if (fd >= 0)
+			close(fd);
+	}
+	if (bytes)
+		*bytes = st.st_size;
+	if (good)
+		return 1;
+	msg("%.*s%s is no recording of yours: it stays; name another file with -o",
+	    (int)(strlen(o->name) - strlen(o->file.base)), o->name, name);
+	return -1;
+}
+
+static int move(const struct output *o, unsigned int from, unsigned int to)
+{
+	char name[OLD_NAME], after[OLD_NAME];
+	int there = is_there(o, from, NULL);
+
+	if (there <= 0)
+		return there;
+	if (is_there(o, to, NULL) < 0)
+		return -1;
+	if (!renameat(o->file.dir, old_name(o, from, name), o->file.dir, old_name(o, to, after)))
+		return 0;
+	msg("%s cannot be renamed to %s: %s", name, after, strerror(errno));
+	return -1;
+}
+
+/* Return: how many of FILE, FILE.1, ... are there, without a gap, up to @keep; -1 after a message */
+static int series(const struct output *o, unsigned int keep)
+{
+	unsigned int n = 0;
+	int there = 1;
+
+	while (n < keep && (there = is_there(o, n, NULL)) > 0)
+		n++;
+	return there < 0 ? -1 : (int)n;
+}
+
+/* Return: 0, or -1 after a message: what is there is not ours */
+static int check(const struct output *o)
+{
+	unsigned int last = o->keep ?: OLD;
+	int nr = series(o, o->keep ?: 1);
+
+	if (nr < 0 || (nr == (int)(o->keep ?: 1) && is_there(o, last, NULL) < 0))
+		return -1;
 	return 0;
 }
 
-static int open_temp(struct output *o)
+static int begin(struct output *o)
 {
 	struct identity user;
 
-	o->fd = outfile_temp(o->temp, o->name);
-	if (o->fd < 0) {
-		msg("%s: cannot be created: %s; name another file with -o",
-		    o->name, strerror(-o->fd));
-		o->fd = -1;
+	if (outfile_open(&o->file, o->name, 0600))
+		return -1;
+	if (o->file.dir < 0) {
+		if (!isatty(o->file.fd))
+			return 0;
+		msg("%s: a recording is not for a terminal; name a file with -o, or redirect", o->name);
 		return -1;
 	}
 	/* whoever runs sudo wants to read the recording */
-	if (!identity_get(&user) && user.uid &&
-	    fchown(o->fd, user.uid, user.gid))
+	if (!identity_get(&user, NULL) && user.uid && fchown(o->file.fd, user.uid, user.gid))
 		msg("%s: still belongs to root: %s", o->name, strerror(errno));
 	return 0;
 }
 
-int output_open(struct output *o, const char *name)
+int output_open(struct output *o, const char *name, unsigned int keep)
 {
-	struct stat st;
-
 	o->name = name;
-	o->temp[0] = '\0';
-	if (!stat(name, &st) && !S_ISREG(st.st_mode)) {
-		if (S_ISDIR(st.st_mode)) {
-			msg("%s: a directory; name a file with -o", name);
-			return -1;
-		}
-		return open_special(o);
-	}
-	return open_temp(o);
-}
-
-/* The file rotated @n times; 0 is NAME itself. Return: @name, PATH_MAX bytes */
-static const char *old_name(const struct output *o, unsigned int n, char *name)
-{
-	snprintf(name, PATH_MAX, n ? "%.*s.%u" : "%.*s", PATH_MAX - 16, o->name, n);
-	return name;
-}
-
-static int rename_old(const char *from, const char *to)
-{
-	if (!rename(from, to) || errno == ENOENT)
+	o->keep = keep;
+	if (!begin(o) && (o->file.dir < 0 || !check(o)))
 		return 0;
-	msg("%s: cannot be renamed to %s: %s", from, to, strerror(errno));
+	outfile_close(&o->file);
 	return -1;
 }
 
-int output_commit(struct output *o, unsigned int keep)
+/* Put the file in its place, with what was written so far */
+static int commit(struct output *o)
 {
-	char from[PATH_MAX], to[PATH_MAX];
-	int err = 0;
+	int n = series(o, o->keep), err = n < 0 ? n : 0;
 
-	if (!o->temp[0])
-		return 0;
-	snprintf(to, sizeof(to), "%.*s.old", PATH_MAX - 16, o->name);
-	if (!keep)
-		err = rename_old(o->name, to);
-	for (; keep && !err; keep--)
-		err = rename_old(old_name(o, keep - 1, from), old_name(o, keep, to));
+	if (!o->keep)
+		err = move(o, 0, OLD);
+	for (; n > 0 && !err; n--)
+		err = move(o, n - 1, n);
 	if (err)
-		return -1;
-	if (rename(o->temp, o->name)) {
-		msg("%s: cannot be created: %s", o->name, strerror(errno));
-		return -1;
-	}
-	o->temp[0] = '\0';
-	return 0;
+		return -ECANCELED;
+	return outfile_place(&o->file);
 }
 
-void output_remove(const struct output *o, unsigned int keep, __u64 bytes)
+void output_remove(const struct output *o, __u64 bytes)
 {
-	char name[PATH_MAX];
+	char name[OLD_NAME];
 	unsigned int i;
-	struct stat st;
+	__u64 size;
 
-	for (i = 1; i <= keep; i++) {
-		if (stat(old_name(o, i, name), &st))
-			continue;
-		if (bytes < (__u64)st.st_size) {
+	for (i = 1; i <= o->keep && is_there(o, i, &size) > 0; i++) {
+		if (bytes < size) {
 			bytes = 0;
-			unlink(name);
+			unlinkat(o->file.dir, old_name(o, i, name), 0);
 		} else {
-			bytes -= st.st_size;
+			bytes -= size;
 		}
 	}
 }
@@ -118,7 +166,7 @@ void output_put(struct output *o, const void *data, size_t size)
 {
 	const char *p = data;
 
-	if (o->fd < 0)
+	if (o->file.fd < 0)
 		return;
 	while (size) {
 		size_t n = sizeof(o->buf) - o->used;
@@ -178,7 +226,7 @@ void output_flush(struct output *o)
 	size_t done = 0;
 
 	while (!o->error && done < o->used) {
-		ssize_t n = write(o->fd, o->buf + done, o->used - done);
+		ssize_t n = write(o->file.fd, o->buf + done, o->used - done);
 
 		if (n < 0 && errno != EINTR)
 			o->error = -errno;
@@ -187,6 +235,8 @@ void output_flush(struct output *o)
 			o->bytes += n;
 		}
 	}
+	if (!o->error && o->used && o->file.dir >= 0 && !o->file.placed)
+		o->error = commit(o);
 	o->used = 0;
 }
 
@@ -200,30 +250,37 @@ static void end_index(struct output *o)
 	memset(&o->index, 0, sizeof(o->index));
 }
 
+/* Return: 0, or -1 after a message if only this failed */
+static int end(struct output *o, bool sync)
+{
+	int before = o->error, err = 0;
+
+	if (o->file.fd < 0)
+		return 0;
+	end_index(o);
+	output_flush(o);
+	if (sync && !o->error && o->file.placed)
+		o->error = outfile_sync(&o->file);
+	err = outfile_close(&o->file);
+	if (!o->error)
+		o->error = err;
+	if (before || !o->error)
+		return 0;
+	if (o->error != -ECANCELED)
+		msg("%s: %s", o->name, strerror(-o->error));
+	return -1;
+}
+
 int output_next(struct output *o)
 {
-	if (output_close(o) || o->error)
+	/* of one that is complete the kernel writes what it has not yet */
+	if (end(o, false) || o->error)
 		return -1;
 	o->begun = o->bytes;
-	return output_open(o, o->name);
+	return begin(o);
 }
 
 int output_close(struct output *o)
 {
-	int before = o->error;
-
-	if (o->fd < 0)
-		return 0;
-	end_index(o);
-	output_flush(o);
-	/* NFS and quotas report a full disk at close() */
-	if (close(o->fd) && !o->error)
-		o->error = -errno;
-	o->fd = -1;
-	if (o->temp[0])
-		unlink(o->temp);
-	if (before || !o->error)
-		return 0;
-	msg("%s: %s", o->name, strerror(-o->error));
-	return -1;
+	return end(o, true);
 }

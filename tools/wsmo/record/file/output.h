@@ -2,35 +2,36 @@
 /*
  * output.h - the file "record" writes
  *
- * Until recording has begun the file has a temporary name in the same directory: a
- * recording that never begins leaves an older file untouched.
+ * It takes its place when there is something in it: a recording that never begins leaves an
+ * older file untouched. That becomes FILE.old; if FILE is to be rotated, FILE.1, which becomes
+ * FILE.2, and so on. What is not a recording is neither renamed nor removed.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
 
-#include <limits.h>
 #include <stddef.h>
 
+#include "cli/outfile.h"
 #include "index.h"
 #include "wsmon.h"
 
 /**
  * struct output - the file
  * @name:	its name
- * @temp:	its temporary name until output_commit(); empty for a device or a pipe,
- *		which is opened directly
- * @fd:		its fd, -1 if it is not open
+ * @keep:	files beside it; 0 is one, FILE.old
+ * @file:	it
  * @bytes:	written so far, of all files
  * @begun:	@bytes at the beginning of this file
  * @records:	appended so far
  * @index:	of this file
  * @used:	bytes waiting in @buf
- * @error:	-errno of the first write that failed; later ones do nothing
+ * @error:	-errno of the first write that failed; later ones do nothing; -ECANCELED
+ *		after a message
  */
 struct output {
 	const char *name;
-	char temp[PATH_MAX];
-	int fd;
+	unsigned int keep;
+	struct outfile file;
 	__u64 bytes;
 	__u64 begun;
 	__u64 records;
@@ -40,24 +41,21 @@ struct output {
 	char buf[65536];
 };
 
-/** output_open() - Return: 0, or -1 after a message */
-int output_open(struct output *o, const char *name);
-
 /**
- * output_commit() - rename the file to @name; an older file becomes NAME.old
- * @keep: or NAME.1, and NAME.1 NAME.2, up to this one; 0 is NAME.old
+ * output_open() - begin a recording
+ * @name: - is standard output
  * Return: 0, or -1 after a message
  */
-int output_commit(struct output *o, unsigned int keep);
+int output_open(struct output *o, const char *name, unsigned int keep);
 
 /**
- * output_next() - complete the file, and begin another; to be committed
+ * output_next() - complete the file, and begin another
  * Return: 0, or -1, after a message unless @error is set
  */
 int output_next(struct output *o);
 
-/** output_remove() - remove the oldest of NAME.1 to NAME.@keep, until they have at most @bytes */
-void output_remove(const struct output *o, unsigned int keep, __u64 bytes);
+/** output_remove() - remove the oldest of FILE.1, FILE.2, ..., until they have at most @bytes */
+void output_remove(const struct output *o, __u64 bytes);
 
 /** output_size() - size of the file, with what waits */
 static inline __u64 output_size(const struct output *o)
@@ -77,11 +75,11 @@ void output_record(struct output *o, const struct wsmon_record *rec);
 void output_named(struct output *o, const struct wsmon_record *rec, size_t size,
 		  const char *text);
 
-/** output_flush() - write the buffer to the file */
+/** output_flush() - write the buffer to the file, and put that in its place */
 void output_flush(struct output *o);
 
 /**
- * output_close() - flush and close; remove the file if it was not committed
+ * output_close() - flush, wait until it is on the disk, and close
  * Return: 0, or -1 after a message if only this failed
  */
 int output_close(struct output *o);

@@ -215,18 +215,20 @@ int rotate(struct rotation *rot, struct output *o, const struct session *s,
 		put_target(o, &k[i], now_ns);
 	rot->begun_ns = now_ns;
 	rot->files++;
-	return output_commit(o, rot->keep);
+	return 0;
 }
 
-void rotate_begun(struct rotation *rot, const struct output *o)
+void rotate_begun(struct rotation *rot, struct output *o)
 {
 	__u64 size;
 
+	/* it is in its place, and the files before are where they stay */
+	output_flush(o);
 	rot->begun_bytes = output_size(o);
 	/* it ended with an interval; the next may become as long */
 	size = max_size(rot) > rot->ended_bytes ? max_size(rot) : rot->ended_bytes;
 	if (rot->max_bytes)
-		output_remove(o, rot->keep, rot->max_bytes > size ? rot->max_bytes - size : 0);
+		output_remove(o, rot->max_bytes > size ? rot->max_bytes - size : 0);
 }
 
 void rotate_free(struct rotation *rot)

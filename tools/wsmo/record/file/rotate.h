@@ -72,7 +72,7 @@ int rotate(struct rotation *rot, struct output *o, const struct session *s,
 	   const struct wsmon_rec_stats *stats);
 
 /** rotate_begun() - FILE has what it begins with: remove old files that leave no room for it */
-void rotate_begun(struct rotation *rot, const struct output *o);
+void rotate_begun(struct rotation *rot, struct output *o);
 
 /** rotate_free() - free what is kept */
 void rotate_free(struct rotation *rot);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "cli/text.h"
 #include "cli/units.h"
 #include "plot.h"
@@ -100,60 +101,62 @@ double plot_time_unit(__u64 span_ns, const char **name)
 	return NSEC_PER_SEC * (s < 600 ? 1.0 : s < 7200 ? 60.0 : 3600.0);
 }
 
-/* Return: gnuplot's wait status, or -1 */
-static int run(FILE *script, FILE *picture)
+/* gnuplot does not notice that what it writes gets lost. Return: 0 or an errno */
+static int copy(int from, int to)
 {
-	int status;
+	char buf[65536];
+	ssize_t n, put, done;
+	int err = 0;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
+		/* what cannot be written is read, for gnuplot to end */
+		for (done = 0; done < n && !err; done += put) {
+			put = write(to, buf + done, n - done);
+			if (put < 0 && errno != EINTR)
+				err = errno;
+			if (put < 0)
+				put = 0;
+		}
+	return n < 0 ? errno : err;
+}
+
+/* Return: gnuplot's wait status, or -1; @err gets 0, or an errno of writing */
+static int run(FILE *script, int picture, int *err)
+{
+	int status, out[2];
 	pid_t pid;
 
-	pid = fork();
-	if (pid < 0)
+	if (pipe2(out, O_CLOEXEC))
 		return -1;
+	pid = fork();
 	if (!pid) {
-		if (dup2(fileno(script), STDIN_FILENO) >= 0 &&
-		    dup2(fileno(picture), STDOUT_FILENO) >= 0)
+		if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
 		_exit(NO_GNUPLOT);
 	}
+	close(out[1]);
+	if (pid > 0)
+		*err = copy(out[0], picture);
+	close(out[0]);
+	if (pid < 0)
+		return -1;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
 	return status;
 }
 
-static int copy(FILE *from, const char *file)
-{
-	FILE *to = fopen(file, "wbe");
-	char buf[65536];
-	size_t n;
-	int err = 0;
-
-	if (!to) {
-		msg("%s: cannot be written: %s", file, strerror(errno));
-		return -1;
-	}
-	rewind(from);
-	while ((n = fread(buf, 1, sizeof(buf), from)) > 0)
-		if (fwrite(buf, 1, n, to) != n)
-			break;
-	if (ferror(from) || ferror(to))
-		err = errno;
-	if (fclose(to) && !err)
-		err = errno;
-	if (!err)
-		return 0;
-	msg("%s: cannot be written: %s", file, strerror(err));
-	return -1;
-}
-
 int plot_close(struct plot *p)
 {
-	FILE *picture = tmpfile();
-	int status = -1, res = -1;
+	struct outfile picture;
+	int status = -1, res = -1, err = 0;
 
-	if (picture && !fflush(p->script) && !ferror(p->script) &&
-	    !fseek(p->script, 0, SEEK_SET))
-		status = run(p->script, picture);
+	if (outfile_open(&picture, p->file, 0666)) {
+		fclose(p->script);
+		return -1;
+	}
+	if (!fflush(p->script) && !ferror(p->script) && !fseek(p->script, 0, SEEK_SET))
+		status = run(p->script, picture.fd, &err);
 	if (status == -1)
 		msg("%s: cannot be drawn: %s", p->file, strerror(errno));
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == NO_GNUPLOT)
@@ -162,9 +165,8 @@ int plot_close(struct plot *p)
 	else if (status)
 		msg("%s: gnuplot failed", p->file);
 	else
-		res = copy(picture, p->file);
-	if (picture)
-		fclose(picture);
+		res = outfile_finish(&picture, err);
+	outfile_close(&picture);
 	fclose(p->script);
 	return res;
 }

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where wsmo writes: standard output, links, pipes, devices, what others own, and what is left."""
+import os
+import resource
+import signal
+import stat
+import subprocess
+import threading
+import time
+
+import records as r
+import samples
+from command import ENV, HERE, WSMO, Directory, fails, ok, run, skip
+from fakemodule import Stream
+from recorder import args, fake, start
+from test_export import wait_for
+from test_long import lines, player
+
+NOBODY = 65534
+
+
+def writers(d, m, name):
+    """Every command that writes a file, and what it needs; @name without its ending"""
+    data = d.write("in", samples.main())
+    yield name, ("record", "--debugfs", m.dir.name, "-q", "-o", name, "--", "true")
+    yield name, ("export", "chrome", "-i", data, "-o", name)
+    yield name + ".html", ("report", "html", "-i", data, "-o", name + ".html")
+    yield name + ".svg", ("report", "wss", "-i", data, "-o", name + ".svg")
+    yield name, ("top", "--debugfs", m.dir.name, "--repeat=1", "--command-output", name, "--", "true")
+
+
+def modules(d, name):
+    """The same, each with a module of its own"""
+    for i in range(5):
+        with fake() as (_, m):
+            yield list(writers(d, m, name))[i]
+
+
+def standard_output():
+    for name in "-", "/proc/self/fd/1", "/dev/fd/1", "/dev/stdout":
+        with fake() as (d, m):
+            d.write("f", b"")
+            before = os.stat(d.path("f")).st_ino
+            with open(d.path("f"), "wb") as f:
+                res = run("record", "--debugfs", m.dir.name, "-o", name, "--", "echo", "words", stdout=f, cwd=d.name)
+            got = d.read("f")
+            ok(res.returncode == 0 and got.startswith(r.MAGIC) and r.parse(got)[-1][0] == r.END and
+               b"words" not in got and b"words\n" in res.stderr and b"to standard output" in res.stderr and
+               b"now see" not in res.stderr, "record -o %s: the recording alone" % name, res)
+            ok(os.stat(d.path("f")).st_ino == before and sorted(os.listdir(d.name)) == ["debug", "f"] and
+               os.path.islink("/dev/stdout"), "  and nothing else is made", os.listdir(d.name))
+    html = run("report", "html", "-i", "-", stdin=samples.main()).stdout
+    for form, want in (("html",), html), (("chrome",), run("export", "chrome", "-i", "-", stdin=samples.main()).stdout):
+        res = run("export" if want != html else "report", *form, "-i", "-", "-o", "-", stdin=samples.main(), cwd="/")
+        ok(res.returncode == 0 and res.stdout == want and want, "%s -o -" % form, res.stderr)
+    with fake() as (d, m):
+        first, second = os.pipe()
+        res = run("record", "--debugfs", m.dir.name, "-q", "-o", "/dev/fd/%d" % second, "--", "true", pass_fds=(second,))
+        os.close(second)
+        with open(first, "rb") as f:
+            got = f.read()
+        ok(res.returncode == 0 and got.startswith(r.MAGIC), "a descriptor that the shell made", res)
+    with fake() as (d, m):
+        fails(run("record", "--debugfs", m.dir.name, "-o", "/dev/fd/3", "--", "true"),
+              "not one of its own", "not open for writing")
+        ok(not m.targets, "  and nothing began")
+    with fake() as (d, m):
+        res = run("act", "--debugfs", m.dir.name, "-s", "reclaim", "-o", "-", "-p", str(os.getpid()))
+        ok(res.returncode == 2 and b"standard output has the actions" in res.stderr, "act -o -", res)
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def refused(d, name, what, precious=False):
+    """No command writes there."""
+    for file, command in modules(d, d.path("out", name)):
+        mine = os.path.join(d.path("out"), os.path.basename(file))
+        if mine != d.path("out", name) and not os.path.lexists(mine):
+            os.rename(d.path("out", name), mine)
+        before = os.lstat(mine)
+        res = run(*command, timeout=60)
+        after = os.lstat(mine)
+        ok(res.returncode in (1, 126) and what in res.stderr.decode() and
+           [before.st_ino, before.st_mode] == [after.st_ino, after.st_mode] and
+           (not precious or content(mine) == b"precious"), "%s: %s" % (command[0], what), res)
+        ok(os.listdir(d.path("out")) == [os.path.basename(mine)], "  nothing is left", os.listdir(d.path("out")))
+        if mine != d.path("out", name):
+            os.rename(mine, d.path("out", name))
+
+
+def links():
+    with Directory() as d:
+        os.mkdir(d.path("out"))
+        d.write("target", b"precious")
+        os.symlink("../target", d.path("out", "x"))
+        refused(d, "x", "a symbolic link", True)
+        os.unlink(d.path("out", "x"))
+        os.symlink("../nothing", d.path("out", "x"))
+        refused(d, "x", "a symbolic link")
+        ok(not os.path.lexists(d.path("nothing")), "nothing is made behind a link")
+        os.unlink(d.path("out", "x"))
+        os.mkfifo(d.path("out", "x"))
+        refused(d, "x", "nobody reads it")
+        os.unlink(d.path("out", "x"))
+        os.mkdir(d.path("out", "x"))
+        refused(d, "x", "a directory")
+        os.rmdir(d.path("out", "x"))
+        if os.geteuid():
+            return skip("block devices, files of others", "not root")
+        # a loop device that is not there: whatever is written to it is lost
+        os.mknod(d.path("out", "x"), stat.S_IFBLK | 0o600, os.makedev(7, 250))
+        refused(d, "x", "neither a file nor a pipe nor a terminal")
+        os.unlink(d.path("out", "x"))
+        d.write("out/x", b"precious")
+        os.chown(d.path("out", "x"), NOBODY, NOBODY)
+        os.chmod(d.path("out"), 0o1777)
+        refused(d, "x", "somebody else's", True)
+        os.unlink(d.path("out", "x"))
+    for env, status in ({}, 1), ({"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}, 0):
+        with fake() as (d, m):
+            os.chmod(d.name, 0o1777)
+            d.write("data", r.header(1))
+            os.chown(d.path("data"), NOBODY, NOBODY)
+            res = run(*args(d, m, "-q", "--", "true"), env=env)
+            ok(res.returncode == status, "a file in /tmp of who called sudo is ours", env, res)
+
+
+def pipes():
+    with fake() as (d, m):
+        os.mkfifo(d.path("data"))
+        got = []
+
+        def read():
+            with open(d.path("data"), "rb") as f:
+                got.append(f.read())
+        reader = threading.Thread(target=read)
+        reader.start()
+        for _ in range(100):
+            time.sleep(0.05)
+            res = run(*args(d, m, "-q", "--", "true"), timeout=60)
+            if b"nobody reads" not in res.stderr:
+                break
+        reader.join()
+        ok(res.returncode == 0 and got[0].startswith(r.MAGIC) and r.parse(got[0])[-1][0] == r.END and
+           stat.S_ISFIFO(os.lstat(d.path("data")).st_mode), "a FIFO that is read", res)
+
+
+def killed():
+    """A recording that ends before it has something leaves nothing; one that has, what it has."""
+    for signals in (signal.SIGKILL,), (signal.SIGINT, signal.SIGINT):
+        with fake(script=lambda m, pids: m.asked(5)) as (d, m):
+            p = start(d, m, "-q", "-p", str(os.getpid()))
+            m.running.wait(10)
+            time.sleep(0.3)
+            names = os.listdir(d.name)
+            for sig in signals:
+                p.send_signal(sig)
+                time.sleep(0.2)
+            p.communicate()
+            ok(names == os.listdir(d.name) == ["debug"], "%s: nothing is left" % signals[0].name,
+               names, os.listdir(d.name))
+    with fake() as (d, m):
+        p = start(d, m, "-q", "-p", str(os.getpid()))
+        there = wait_for(lambda: os.path.exists(d.path("data")))
+        size = os.path.getsize(d.path("data"))
+        p.kill()
+        p.communicate()
+        ok(there and size >= 24 and d.read("data").startswith(r.MAGIC), "no file is ever empty", size)
+
+
+def limit(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def limits():
+    size = 96 << 10
+    with fake(script=player()) as (d, m):
+        res = run(*args(d, m, "-q", "--no-stacks", "-p", str(os.getpid())), preexec_fn=limit(size))
+        ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before were saved" in res.stderr and
+           os.path.getsize(d.path("data")) == size and
+           run("report", "wss", "-i", d.path("data")).returncode == 0, "record with ulimit -f", res)
+    with fake() as (d, m):
+        res = run(*args(d, m, "-q", "--", "sh", "-c", "ulimit -f 1; exec cat /dev/zero >" + d.path("big")))
+        ok(res.returncode == 128 + signal.SIGXFSZ, "  which kills a command as it always does", res)
+    with Directory() as d:
+        data = d.write("in", samples.main())
+        for name, command in (("x.html", ("report", "html")), ("x.svg", ("report", "wss")), ("x", ("export", "chrome"))):
+            d.write(name, b"precious")
+            res = run(*command, "-i", data, "-o", d.path(name), preexec_fn=limit(1000))
+            ok(res.returncode == 1 and b"File too large" in res.stderr and d.read(name) == b"precious" and
+               len(os.listdir(d.name)) == 2, " ".join(command) + " leaves the old file", res, os.listdir(d.name))
+            os.unlink(d.path(name))
+
+
+def foreign():
+    """What is not a recording is neither renamed nor removed; nor what is none of this series"""
+    for options, name in (("--rotate=5s",), "data.1"), (("--rotate=5s", "--keep=1"), "data"), ((), "data"), ((), "data.old"):
+        with fake(script=player(20)) as (d, m):
+            d.write("data", r.header(1))
+            d.write(name, b"precious")
+            res = run(*args(d, m, "-q", "--no-stacks", *options, "-p", str(os.getpid())))
+            ok(res.returncode == 1 and (d.path(name) + " is no recording of yours").encode() in res.stderr and
+               not m.targets and d.read(name) == b"precious", "%s: %s stays" % (" ".join(options), name), res)
+    with fake(script=player(20)) as (d, m):
+        d.write("data.2", r.header(1))
+        os.symlink("data.2", d.path("data.1"))
+        res = run(*args(d, m, "-q", "--no-stacks", "--rotate=5s", "-p", str(os.getpid())))
+        ok(res.returncode == 1 and b"data.1 is no recording" in res.stderr and os.path.islink(d.path("data.1")),
+           "a link stays", res)
+    with fake(script=player(12)) as (d, m):
+        d.write("data.4", b"precious")
+        d.write("data", b"")
+        res = run(*args(d, m, "-q", "--no-stacks", "--rotate=5s", "--max-size=400K", "-p", str(os.getpid())))
+        ok(res.returncode == 0 and d.read("data.4") == b"precious" and len(lines(d.path("data.2"))) > 5 and
+           not os.path.exists(d.path("data.3")), "after a gap another series begins; an empty file is none",
+           os.listdir(d.name), res)
+
+
+def live():
+    with Directory() as d, Directory() as out:
+        path = out.write("x", b"precious")
+        res = run("export", "openmetrics", "--live", "-o", path, env={"WSMON_DEBUGFS": d.name})
+        ok(res.returncode == 1 and res.stderr and out.read("x") == b"precious",
+           "export --live without the module leaves the file", res)
+        Stream(d, [(os.getpid(), "all", 5000, 10000)])
+        p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "--interval", "1h", "-o", path],
+                             stderr=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
+        wrote = wait_for(lambda: out.read("x") != b"precious")
+        out.write("new", b"another's")
+        os.rename(out.path("new"), path)
+        p.send_signal(signal.SIGTERM)
+        p.communicate()
+        ok(wrote and out.read("x") == b"another's", "and what somebody else put there")
+
+
+def calls():
+    """In which order a file gets its place, and is on the disk; also without O_TMPFILE"""
+    with Directory() as d:
+        lib = d.path("noname.so")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(HERE, "programs", "noname.c"), "-ldl"],
+                       check=True)
+        data = d.write("in", samples.main())
+        os.mkdir(d.path("out"))
+        for old in False, True:
+            for without in {}, {"NO_TMPFILE": "1"}:
+                env = dict(without, LD_PRELOAD=lib, CALLS=d.path("calls"),
+                           ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+                d.write("calls", b"")
+                if old:
+                    d.write("out/x", b"old")
+                res = run("export", "chrome", "-i", data, "-o", d.path("out", "x"), env=env)
+                got = d.read("calls").decode().splitlines()
+                ok(res.returncode == 0 and len(d.read("out/x")) > 100 and os.listdir(d.path("out")) == ["x"] and
+                   got[0] == "sync file" and got[-1] == "sync directory" and
+                   ("rename" in got) == bool(old or without), "complete, then renamed, then on the disk", got, res)
+                os.unlink(d.path("out", "x"))
+                with fake() as (e, m):
+                    d.write("calls", b"")
+                    if old:
+                        e.write("data", r.header(1))
+                    res = run(*args(e, m, "-q", "--", "sleep", "0.3"), env=env)
+                    got = d.read("calls").decode().splitlines()
+                    ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
+                       got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
+        for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
+            p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
+                                 stdin=subprocess.PIPE, env=dict(ENV, **env))
+            begun = wait_for(lambda: os.listdir(d.path("out")))
+            p.send_signal(sig)
+            p.wait()
+            p.stdin.close()
+            ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
+               "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
+
+
+def main(_accept):
+    standard_output()
+    links()
+    pipes()
+    killed()
+    limits()
+    foreign()
+    live()
+    calls()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * identity.c - whom a command runs as, and whom a recording belongs to
+ */
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "identity.h"
+#include "units.h"
+
+/* -1 means "leave it" to setuid(), so it is no id */
+static int parse_id(const char *text, __u64 *id)
+{
+	return text ? units_parse_count(text, UINT_MAX - 1, id) : -EINVAL;
+}
+
+static int take(struct identity *id, const struct passwd *pw)
+{
+	if (!pw)
+		return -1;
+	*id = (struct identity) { pw->pw_uid, pw->pw_gid, pw->pw_name, pw->pw_dir };
+	return 0;
+}
+
+static int of_sudo(struct identity *id, const char *uid)
+{
+	__u64 u, g;
+
+	if (parse_id(uid, &u) || parse_id(getenv("SUDO_GID"), &g))
+		return -1;
+	/* the user may have no name any more */
+	take(id, getpwuid(u));
+	id->uid = u;
+	id->gid = g;
+	return 0;
+}
+
+static int of_pkexec(struct identity *id, const char *uid)
+{
+	__u64 u;
+
+	return parse_id(uid, &u) ? -1 : take(id, getpwuid(u));
+}
+
+static int of_doas(struct identity *id, const char *name)
+{
+	return take(id, getpwnam(name));
+}
+
+int identity_get(struct identity *id, const char *user)
+{
+	static const struct {
+		const char *variable;
+		int (*get)(struct identity *id, const char *value);
+	} from[] = {
+		{ "SUDO_UID", of_sudo }, { "PKEXEC_UID", of_pkexec }, { "DOAS_USER", of_doas },
+	};
+	size_t i;
+
+	*id = (struct identity) { 0 };
+	if (user)
+		return take(id, getpwnam(user));
+	/* one may have been called from another: whoever was not root is the user */
+	for (i = 0; !geteuid() && i < ARRAY_SIZE(from); i++) {
+		const char *value = getenv(from[i].variable);
+
+		if (value && from[i].get(id, value))
+			return -1;
+		if (id->uid)
+			return 0;
+		*id = (struct identity) { 0 };
+	}
+	return 0;
+}
+
+int identity_become(const struct identity *id)
+{
+	if (!id->uid && !id->name)
+		return 0;
+	if (id->name ? initgroups(id->name, id->gid) : setgroups(0, NULL))
+		return -errno;
+	if (setgid(id->gid) || setuid(id->uid))
+		return -errno;
+	if (id->name && (setenv("HOME", id->home, 1) || setenv("USER", id->name, 1) ||
+			 setenv("LOGNAME", id->name, 1)))
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * identity.h - whom a command runs as, and whom a recording belongs to
+ */
+#ifndef WSMO_IDENTITY_H
+#define WSMO_IDENTITY_H
+
+#include <sys/types.h>
+
+/**
+ * struct identity - a user
+ * @uid:	root's if it is us, whoever we are
+ * @gid:	likewise
+ * @name:	NULL if it is us, or has no name
+ * @home:	likewise; both until the next look at the users
+ */
+struct identity {
+	uid_t uid;
+	gid_t gid;
+	const char *name;
+	const char *home;
+};
+
+/**
+ * identity_get() - find a user
+ * @user: the name; NULL is who called sudo, pkexec or doas to become root
+ * Return: 0, or -1 if there is no such user, or what they set makes no sense
+ */
+int identity_get(struct identity *id, const char *user);
+
+/** identity_become() - become the user for good, with the user's groups; Return: 0 or -errno */
+int identity_become(const struct identity *id);
+
+#endif /* WSMO_IDENTITY_H */
