@@ -18,6 +18,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/pid_namespace.h>
 #include <linux/vmalloc.h>
 
 #include "wsmon_buffer.h"
@@ -122,7 +123,21 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 	}
 }
 
-static void buffer_begin(struct wsmon_buffer *b)
+/* The ids of the records that come are of @ns. Those that wait to be read may be of another one. */
+static void buffer_set_ns(struct wsmon_buffer *b, struct pid_namespace *ns)
+{
+	struct pid_namespace *old = b->ns;
+
+	if (ns == old)
+		return;
+	if (wsmon_buffer_used(b))
+		ns = NULL;
+	WRITE_ONCE(b->ns, ns ? get_pid_ns(ns) : NULL);
+	if (old)
+		put_pid_ns(old);
+}
+
+static void buffer_begin(struct wsmon_buffer *b, struct pid_namespace *ns)
 {
 	mutex_lock(&b->attach);
 	if (b->has_reader) {
@@ -135,6 +150,7 @@ static void buffer_begin(struct wsmon_buffer *b)
 		b->lost = 0;
 		b->lost_bytes = 0;
 	}
+	buffer_set_ns(b, ns);
 	b->sum = 0;
 	b->sum_bytes = 0;
 	/* a reader that is already here gets everything anyway */
@@ -147,17 +163,17 @@ static void buffer_begin(struct wsmon_buffer *b)
 
 /**
  * wsmon_buffers_begin - prepare for the records of a new session
- * @mon:	the monitor
+ * @ss:	the session
  *
  * Drops what nobody has read of an earlier session, unless the file is open.
  * Context: the monitor's lock held.
  */
-void wsmon_buffers_begin(struct wsmon_monitor *mon)
+void wsmon_buffers_begin(struct wsmon_session *ss)
 {
 	struct wsmon_buffer *b;
 
-	list_for_each_entry(b, &mon->buffers, node)
-		buffer_begin(b);
+	list_for_each_entry(b, &ss->mon->buffers, node)
+		buffer_begin(b, ss->ns);
 }
 
 static void buffer_end(struct wsmon_buffer *b)
@@ -219,8 +235,10 @@ void wsmon_buffer_join(struct wsmon_buffer *b, struct wsmon_monitor *mon)
 	buffer_set_attrs(b, &mon->attrs);
 	list_add_tail(&b->node, &mon->buffers);
 	WRITE_ONCE(b->reader_came, true);
-	if (mon->running)
-		WRITE_ONCE(b->session, true);
+	if (!mon->running)
+		return;
+	buffer_set_ns(b, mon->session->ns);
+	WRITE_ONCE(b->session, true);
 }
 
 /**
@@ -266,5 +284,7 @@ int wsmon_buffer_init(struct wsmon_buffer *b)
 /** wsmon_buffer_exit - free the memory of a buffer, which has no reader any more */
 void wsmon_buffer_exit(struct wsmon_buffer *b)
 {
+	if (b->ns)
+		put_pid_ns(b->ns);
 	vfree(b->mem);
 }

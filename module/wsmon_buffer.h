@@ -24,6 +24,7 @@
  * @owed:	bytes of records lost since then that must be written again: ATTRS, TARGET,
  *		AREA
  * @session:	a session is writing
+ * @ns:		pid namespace of the ids in it, referenced; NULL: of several, or none
  * @splits:	number of sessions that began while the file was open
  * @split_in:	position in @fifo where the last of them began
  * @lost:	records lost since the last LOST record
@@ -42,6 +43,7 @@ struct wsmon_buffer {
 	bool reader_came;
 	unsigned int owed;
 	bool session;
+	struct pid_namespace *ns;
 	unsigned int splits;
 	unsigned int split_in;
 	u64 lost;
@@ -53,6 +55,7 @@ struct wsmon_buffer {
 /**
  * struct wsmon_reader - an open file that a buffer is read from
  * @buffer:	the buffer
+ * @ns:		pid namespace in which the file was opened
  * @lock:	serialises threads that share the file
  * @header:	beginning of the stream
  * @sent:	bytes of @header that were read
@@ -63,6 +66,7 @@ struct wsmon_buffer {
  */
 struct wsmon_reader {
 	struct wsmon_buffer *buffer;
+	struct pid_namespace *ns;
 	struct mutex lock;	/* outside the monitor's lock */
 	struct wsmon_file_header header;
 	size_t sent;
@@ -89,7 +93,8 @@ void wsmon_buffer_join(struct wsmon_buffer *b, struct wsmon_monitor *mon);
 void wsmon_buffer_leave(struct wsmon_buffer *b);
 
 /* wsmon_reader.c: the side of the reader */
-void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b);
+void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
+		       struct pid_namespace *ns);
 ssize_t wsmon_reader_read(struct wsmon_reader *rd, struct file *file, char __user *buf,
 			  size_t count);
 __poll_t wsmon_reader_poll(struct wsmon_reader *rd, struct file *file, poll_table *wait);

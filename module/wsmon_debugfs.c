@@ -404,7 +404,7 @@ static int text_open(struct file *file, int (*show)(struct seq_file *m, void *v)
 	struct pid_namespace *ns = task_active_pid_ns(current);
 	int ret;
 
-	ret = wsmon_may_open();
+	ret = wsmon_may_open(true);
 	if (ret)
 		return ret;
 	ret = single_open(file, show, ns);
@@ -443,7 +443,7 @@ static int lines_open(struct file *file, const struct seq_operations *ops,
 	char *buf;
 	int ret;
 
-	ret = wsmon_may_open();
+	ret = wsmon_may_open(true);
 	if (ret)
 		return ret;
 	buf = kvmalloc(LINES_SIZE, GFP_KERNEL);

@@ -29,6 +29,7 @@
  * struct device_file - an open file
  * @lock:	serialises writes
  * @ns:		pid namespace in which it was opened, referenced
+ * @may_trace:	who opened it may see which memory processes use
  * @attrs:	attributes, before there is a monitor
  * @asked:	what was written of them: texts, each terminated
  * @asked_len:	bytes of @asked
@@ -41,6 +42,7 @@
 struct device_file {
 	struct mutex lock;	/* outside of all others */
 	struct pid_namespace *ns;
+	bool may_trace;
 	struct wsmon_attrs attrs;
 	char *asked;
 	size_t asked_len;
@@ -61,7 +63,7 @@ static int device_open(struct inode *inode, struct file *file)
 	struct device_file *f;
 	int err;
 
-	err = wsmon_may_open();
+	err = wsmon_may_open(false);
 	if (err)
 		return err;
 	f = kvzalloc(sizeof(*f), GFP_KERNEL);
@@ -75,8 +77,9 @@ static int device_open(struct inode *inode, struct file *file)
 		goto err_uncount;
 	mutex_init(&f->lock);
 	f->ns = get_pid_ns(task_active_pid_ns(current));
+	f->may_trace = wsmon_may_trace();
 	f->attrs = wsmon_default_attrs;
-	wsmon_reader_init(&f->reader, &f->buffer);
+	wsmon_reader_init(&f->reader, &f->buffer, f->ns);
 	file->private_data = f;
 	return stream_open(inode, file);
 
@@ -202,8 +205,15 @@ static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool o
 	return err;
 }
 
+/* May a file read the records of a session? They have the ids of the session's namespace. */
+static bool device_may_join(const struct device_file *f, const struct wsmon_session *ss)
+{
+	return ss->ns == f->ns && (f->may_trace || ss->cgroup);
+}
+
 /*
- * Join a monitor that watches the same, or, without @scope, the last one that began.
+ * Join a monitor that watches the same, or, without @scope, the last one that began of those
+ * that the file may join.
  * Return: 0, -ESRCH if there is none, -EBUSY.
  */
 static int device_join(struct device_file *f, const struct wsmon_scope *scope)
@@ -212,7 +222,7 @@ static int device_join(struct device_file *f, const struct wsmon_scope *scope)
 	int err = -ESRCH;
 
 	list_for_each_entry_reverse(mon, &monitors, node) {
-		if (!scope || monitor_has(mon, scope)) {
+		if (scope ? monitor_has(mon, scope) : device_may_join(f, mon->session)) {
 			err = monitor_join(mon, f, scope);
 			if (err != -ESRCH)
 				break;
@@ -256,9 +266,12 @@ static int device_watch(struct device_file *f, const struct wsmon_scope *scope)
 /* Watch some processes. Context: monitors_lock held. */
 static int device_watch_ids(struct device_file *f, const u32 *ids, u32 nr)
 {
-	struct pid **pids = wsmon_pids_find(ids, nr, f->ns);
+	struct pid **pids;
 	int err;
 
+	if (!f->may_trace)
+		return -EPERM;
+	pids = wsmon_pids_find(ids, nr, f->ns);
 	if (IS_ERR(pids))
 		return PTR_ERR(pids);
 	err = device_watch(f, &(struct wsmon_scope){ .pids = pids, .nr = nr, .ns = f->ns });

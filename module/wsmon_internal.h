@@ -75,7 +75,8 @@ void wsmon_session_share_budget(struct wsmon_session *ss);
 void wsmon_session_begin_pace(struct wsmon_session *ss);
 void wsmon_session_count(int by);
 void wsmon_lock_round(struct wsmon_monitor *mon);
-int wsmon_may_open(void);
+bool wsmon_may_trace(void);
+int wsmon_may_open(bool trace);
 struct wsmon_session *wsmon_session_alloc(struct wsmon_monitor *mon,
 					  const struct wsmon_scope *scope,
 					  const struct wsmon_attrs *attrs);
@@ -287,7 +288,7 @@ void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
 
 /* wsmon_buffer.c: where records wait for readers; wsmon_buffer.h has more */
-void wsmon_buffers_begin(struct wsmon_monitor *mon);
+void wsmon_buffers_begin(struct wsmon_session *ss);
 void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
 void wsmon_buffers_end(struct wsmon_monitor *mon);
 bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed);

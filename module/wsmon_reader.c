@@ -8,6 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -99,6 +100,9 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
 	if (left)
 		count = min_t(size_t, count, left);
 	count = min_t(size_t, count, avail);
+	/* after @avail: a session sets it before its records */
+	if (rd->ns != &init_pid_ns && rd->ns != READ_ONCE(b->ns))
+		return -EPERM;
 	ret = kfifo_to_user(&b->fifo, buf, count, &copied);
 	if (!copied)
 		return ret ?: -EAGAIN;
@@ -115,10 +119,13 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
  * wsmon_reader_init - begin to read a buffer
  * @rd:	the reader, all zero
  * @b:	the buffer
+ * @ns:	the pid namespace of who reads it, which outlives it
  */
-void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b)
+void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
+		       struct pid_namespace *ns)
 {
 	rd->buffer = b;
+	rd->ns = ns;
 	mutex_init(&rd->lock);
 	rd->header.mono_ns = ktime_get_ns();
 	rd->header.real_ns = ktime_get_real_ns();
@@ -178,7 +185,7 @@ static int buffer_open(struct inode *inode, struct file *file)
 	struct wsmon_reader *rd;
 	int ret;
 
-	ret = wsmon_may_open();
+	ret = wsmon_may_open(true);
 	if (ret)
 		return ret;
 	rd = kzalloc(sizeof(*rd), GFP_KERNEL);
@@ -187,7 +194,7 @@ static int buffer_open(struct inode *inode, struct file *file)
 	mutex_lock(&b->attach);
 	ret = -EBUSY;
 	if (!b->has_reader) {
-		wsmon_reader_init(rd, b);
+		wsmon_reader_init(rd, b, get_pid_ns(task_active_pid_ns(current)));
 		file->private_data = rd;
 		ret = stream_open(inode, file);
 	}
@@ -208,6 +215,7 @@ static int buffer_release(struct inode *inode, struct file *file)
 		kfifo_reset_out(&b->fifo);
 	b->has_reader = false;
 	mutex_unlock(&b->attach);
+	put_pid_ns(rd->ns);
 	kfree(rd);
 	return 0;
 }

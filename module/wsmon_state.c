@@ -131,7 +131,19 @@ void wsmon_lock_round(struct wsmon_monitor *mon)
 bool wsmon_ready;
 
 /**
+ * wsmon_may_trace - check whether the present task may see which memory a process uses
+ *
+ * That is what a tracer may see. ptrace_may_access() is not exported: this is the right that
+ * makes it allow every process.
+ */
+bool wsmon_may_trace(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_SYS_PTRACE);
+}
+
+/**
  * wsmon_may_open - check whether the present task may open one of the files
+ * @trace:	the file shows which memory processes use, not only sums
  *
  * The modes of the files admit only root. This function also rejects root of a
  * container that has the host's debugfs: only a task with CAP_SYS_ADMIN in the initial
@@ -139,12 +151,12 @@ bool wsmon_ready;
  *
  * Return: 0, -EPERM, or -ENODEV while the module is still being loaded.
  */
-int wsmon_may_open(void)
+int wsmon_may_open(bool trace)
 {
 	/* pairs with wsmon_init(), which must not fail after a file was opened */
 	if (!smp_load_acquire(&wsmon_ready))
 		return -ENODEV;
-	return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
+	return capable(CAP_SYS_ADMIN) && (!trace || wsmon_may_trace()) ? 0 : -EPERM;
 }
 
 /* Sessions that run: they share the CPU budget, unless it is a whole CPU */

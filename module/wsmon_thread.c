@@ -38,7 +38,7 @@ void wsmon_session_begin(struct wsmon_session *ss)
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	ss->start_ns = ktime_get_ns();
 	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
-	wsmon_buffers_begin(ss->mon);
+	wsmon_buffers_begin(ss);
 	wsmon_stream_attrs(ss);
 }
 

@@ -285,6 +285,36 @@ def joins_the_last():
         assert records[-1].type == "END" and records[-1].reason == 0
 
 
+ELSEWHERE = """
+import errno, os, sys
+for text in sys.argv[1:]:
+    fd = os.open("/dev/wsmon", os.O_RDWR)
+    try:
+        os.write(fd, text.encode())
+        print(0)
+    except OSError as e:
+        print(errno.errorcode[e.errno])
+"""
+
+
+def rights():
+    """Processes are shown to who may trace them, their ids to who sees them."""
+    def elsewhere(*args):
+        return subprocess.run([*args[0], sys.executable, "-c", ELSEWHERE, *args[1:]], check=True,
+                              capture_output=True, text=True).stdout.split()
+
+    no_ptrace = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    namespace = ["unshare", "--pid", "--fork"]
+    assert elsewhere(no_ptrace, "pid=1", "join", "cgroup=/") == ["EPERM", "ESRCH", "0"]
+    with w.sleeper() as t, Session(FAST + "pid=%d" % t.pid):
+        assert elsewhere([], "join") == ["0"]
+        assert elsewhere(no_ptrace, "join") == elsewhere(namespace, "join") == ["ESRCH"]
+        with Session("cgroup=/"):
+            # of sums alone, and the last session of this namespace
+            assert elsewhere(no_ptrace, "join") == ["0"]
+            assert elsewhere(namespace, "join") == ["ESRCH"]
+
+
 def marks_all():
     with w.sleeper() as a, w.sleeper() as b, Session() as s:
         assert error(s.put, "mark=now") == "ESRCH"
@@ -455,7 +485,7 @@ def misused_by_a_module():
 
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
-           only_the_slow_one_loses, joins_the_last, marks_all, refused, many_files, storm,
+           only_the_slow_one_loses, joins_the_last, rights, marks_all, refused, many_files, storm,
            # built beside the module: make samples
            *([sample_module, module_goes, misused_by_a_module]
              if os.path.exists(module("wsmon_sample")) else []),

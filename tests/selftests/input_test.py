@@ -233,10 +233,10 @@ def results(*prefix):
 
 
 def capability():
-    """Root without CAP_SYS_ADMIN, as in most containers, is kept out."""
+    """Root without CAP_SYS_ADMIN, as in most containers, is kept out, and who may not trace."""
     assert results() == {0}
-    assert results("setpriv", "--bounding-set=-sys_admin",
-                   "--inh-caps=-sys_admin") == {errno.EPERM}
+    for cap in "-sys_admin", "-sys_ptrace":
+        assert results("setpriv", "--bounding-set=" + cap, "--inh-caps=" + cap) == {errno.EPERM}
 
 
 IN_NAMESPACE = """
@@ -303,6 +303,13 @@ def foreign_namespace():
              "echo %d > %starget" % (t.pid, w.DIR)], capture_output=True, text=True)
         assert inside.returncode, "a pid of another namespace was taken"
         assert w.get("target") == "%d\n" % t.pid
+        # records have ids of this namespace, also when the session is over
+        for after in "", "\n":
+            if after:
+                w.must_put("target", after)
+            inside = subprocess.run(["unshare", "--pid", "--fork", "timeout", "10", "head", "-c", "300",
+                                     w.DIR + "buffer"], capture_output=True)
+            assert b"not permitted" in inside.stderr and len(inside.stdout) <= 256, inside
 
 
 def no_kernel_address():
