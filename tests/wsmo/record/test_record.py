@@ -67,6 +67,23 @@ def command():
            res.stdout, res.stderr)
 
 
+def time_namespace():
+    """Its clocks are ahead: what the recorder writes has the times of the module's records."""
+    prefix = ["unshare", "-T", "--monotonic", "1000000"]
+    if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("a recorder in a time namespace", "none can be made")
+        return
+    with fake() as (d, m):
+        before = now()
+        res = subprocess.run([*prefix, WSMO, *args(d, m, "-q", "--", "sleep", "1")], env=ENV,
+                             capture_output=True)
+        after = now()
+        ok(res.returncode == 0, "recorded in a time namespace", res)
+        times = {x["type"]: x["time_ns"] for x in raw(d) if "time_ns" in x}
+        ok({"proc", "wss"} <= set(times) and all(before <= t <= after for t in times.values()),
+           "all records have times of one clock", before, after, times)
+
+
 def windows():
     with fake() as (d, m):
         res = run(*args(d, m, "-q", "--window", "100ms,1s,86400", "--", "sleep", "0.2"))
@@ -475,6 +492,7 @@ def progress():
 
 def main(_accept):
     command()
+    time_namespace()
     windows()
     no_command()
     attach()

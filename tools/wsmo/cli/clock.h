@@ -9,14 +9,11 @@
 
 #include "units.h"
 
-/** clock_now() - return CLOCK_MONOTONIC in nanoseconds */
-static inline __u64 clock_now(void)
-{
-	struct timespec ts;
+/** clock_ahead() - by how much CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, ns */
+__s64 clock_ahead(void);
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
+/** clock_now() - return CLOCK_MONOTONIC in nanoseconds, as the kernel's records have it */
+__u64 clock_now(void);
 
 /** clock_cpu() - return the CPU time of this thread in nanoseconds */
 static inline __u64 clock_cpu(void)

@@ -71,10 +71,13 @@ static __u64 read_all(struct mem *mem)
 
 	for (i = 0; i < READINGS; i++) {
 		__u64 at = began + mem->growth_ns * i / (READINGS - 1);
-		struct timespec until = { at / NSEC_PER_SEC, at % NSEC_PER_SEC };
+		__u64 now;
 
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
-			;
+		while ((now = clock_now()) < at) {
+			struct timespec rest = { (at - now) / NSEC_PER_SEC, (at - now) % NSEC_PER_SEC };
+
+			nanosleep(&rest, NULL);
+		}
 		growing.to = &growing.rows[i];
 		growing.to->by = BY_PROCESS | BY_CLASS | BY_FILE;
 		growing.t[i] = (double)(clock_now() - began) / NSEC_PER_SEC;
