@@ -481,7 +481,8 @@ struct wsmon_rec_proc {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 reserved;
-	__u64 rss;		/* resident bytes (VmRSS) */
+	/* resident bytes (VmRSS), with hugetlbfs, and of pages that KSM merged each one */
+	__u64 rss;
 	__u64 swap;		/* bytes swapped out (VmSwap) */
 	__u64 vsize;		/* mapped bytes (VmSize) */
 	/*

@@ -353,6 +353,33 @@ def documented():
     ok(not bad and set(kinds) == {"mem", "mem_page", "mem_growth"}, "JSON is as documented", *bad[:3])
 
 
+# The main thread exits, another one lives on; 60 is exit() of one thread on x86-64, 93 elsewhere
+NO_LEADER = r"""import ctypes, mmap, os, platform, threading, time
+m = mmap.mmap(-1, 24 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m[::4096] = bytes(24 << 8)
+def live():
+    while open("/proc/self/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+        time.sleep(0.01)
+    os.write(1, b"%d\n" % os.getpid())
+    time.sleep(1000)
+threading.Thread(target=live).start()
+ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
+"""
+
+
+def no_leader():
+    """Of a process whose main thread has exited, the others have the memory."""
+    with processes(NO_LEADER) as (pid,):
+        found, res = rows("-p", str(pid))
+        ok(not res.returncode and not res.stderr and total(found, "resident") > 24 * MIB and
+           {x["comm"] for x in found} == {read("/proc/%d/comm" % pid).strip()} and
+           any("python" in x["path"] for x in found), "its memory and files are there", res, found[:3])
+        found, res = rows("--all", "--by", "process")
+        ok([x for x in found if x["pid"] == pid and x["resident"] > 24 * MIB], "also among all", res)
+        res = run("mem", "--json", "--growth", "0.2", "-p", str(pid))
+        ok(not res.returncode and b"no memory" not in res.stderr, "growth", res)
+
+
 def usage():
     for args, word in ((("--by", "junk"), "junk"), (("--by", "class,"), "''"), (("--sort", "x"), "not one of"),
                        (("--top", "0"), "number"), (("-o", "x.txt"), ".png"), (("-o", "x.png", "--json"), "picture"),
@@ -376,4 +403,5 @@ def main(accept):
     text_relocations()
     odd(accept)
     documented()
+    no_leader()
     usage()

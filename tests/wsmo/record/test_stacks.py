@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import records as r
+import test_mem
 from command import WSMO, Directory, fails, ok, run, skip
 from fakemodule import now
 from recorder import Program, args, fake, kinds, peaks, record, start
@@ -78,6 +79,15 @@ def threads():
     for bad in "0", "257", "x", "-1":
         refused(run("record", "--stack-threads", bad, "-p", "1"), "--stack-threads " + bad,
                 "not a number from 1 to 256")
+
+
+def no_leader():
+    """The main thread has exited: those of the others are taken, and mappings have names."""
+    with fake(script=peaks(one)) as (d, m), test_mem.processes(test_mem.NO_LEADER) as (pid,):
+        res = record(d, m, pid)
+        found = stacks(d)
+        ok(len(found) == 1 and found[0]["tid"] != pid and not found[0]["error"] and found[0]["nr"] > 3,
+           "a process without its main thread", found, res.stderr)
 
 
 def deep():
@@ -306,6 +316,7 @@ def missing():
 def main(_accept):
     single()
     threads()
+    no_leader()
     deep()
     which_peaks()
     command()

@@ -65,6 +65,23 @@ static void read_stat(struct mem_process *p)
 		p->parent = p->start = 0;
 }
 
+/* Where the memory is, if the main thread has exited */
+static void open_thread(struct mem_process *p)
+{
+	__u32 tid = proc_thread(p->pid);
+	char path[64];
+	int dir;
+
+	if (tid == p->pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	close(p->dir);
+	p->dir = dir;
+}
+
 int smaps_open(struct mem_process *p, const char *root, __u32 pid)
 {
 	char path[4096];
@@ -81,6 +98,8 @@ int smaps_open(struct mem_process *p, const char *root, __u32 pid)
 	else if (len && p->comm[len - 1] == '\n')
 		p->comm[len - 1] = '\0';
 	read_stat(p);
+	if (!*root)
+		open_thread(p);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "contents.h"
+#include "session/procfs.h"
 
 /* Mappings of a target to choose of, and attempts at a page in memory */
 #define MAPPINGS	4096
@@ -62,6 +63,7 @@ static void pool_open(struct pool *pool, __u32 pid)
 	FILE *f;
 
 	*pool = (struct pool) { .pid = pid };
+	pid = proc_thread(pid);
 	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
 	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);

@@ -189,7 +189,7 @@ static int open_mapped(const struct maps *map)
 	struct stat st;
 	int fd, file = -1;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", map->pid,
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", proc_thread(map->pid),
 		 map->start, map->end);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)

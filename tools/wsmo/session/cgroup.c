@@ -12,9 +12,13 @@
 #include "cgroup.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "procfs.h"
 
 /* Max. levels below the one that is named */
 #define LEVELS	32
+
+/* Max. processes whose memory of hugetlbfs is added */
+#define HUGETLB_PIDS	4096
 
 /*
  * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL.
@@ -114,10 +118,6 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	return 0;
 }
 
-int cgroup_memory(const char *path, __u64 *bytes)
-{
-	return read_keys(path, "memory.stat", "anon", "file_mapped", bytes);
-}
 
 /* Reads a file with one number; Return: that, or a default without it, also for "max" */
 static __u64 read_number(const char *path, const char *name, __u64 none)
@@ -160,6 +160,64 @@ static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 	if (f)
 		fclose(f);
 	return nr;
+}
+
+/* Adds what the hugetlb controller says; Return: -1 without it */
+static int controller_hugetlb(const char *path, __u64 *bytes)
+{
+	char *dir = cgroup_file(path, ""), size[32], end;
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+	int res = -1;
+
+	free(dir);
+	while (d && (e = readdir(d))) {
+		unsigned long long n;
+		FILE *f;
+
+		if (sscanf(e->d_name, "hugetlb.%31[0-9KMGB].curren%c", size, &end) != 2)
+			continue;
+		f = open_file(path, e->d_name);
+		if (f && fscanf(f, "%llu", &n) == 1) {
+			*bytes += n;
+			res = 0;
+		}
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return res;
+}
+
+/*
+ * Memory of hugetlbfs, which memory.stat does not have. Without its controller: what processes
+ * have alone, and of what several map the largest part, as they map the same, mostly.
+ */
+static __u64 hugetlb_memory(const char *path)
+{
+	__u32 pids[HUGETLB_PIDS];
+	__u64 bytes = 0, most = 0;
+	long nr, i;
+
+	if (!proc_machine_hugetlb() || !controller_hugetlb(path, &bytes))
+		return bytes;
+	nr = cgroup_pids(path, pids, HUGETLB_PIDS);
+	for (i = 0; i < nr && i < HUGETLB_PIDS; i++) {
+		__u64 shared;
+
+		bytes += proc_hugetlb(pids[i], &shared);
+		most = shared > most ? shared : most;
+	}
+	return bytes + most;
+}
+
+int cgroup_memory(const char *path, __u64 *bytes)
+{
+	if (read_keys(path, "memory.stat", "anon", "file_mapped", bytes))
+		return -1;
+	*bytes += hugetlb_memory(path);
+	return 0;
 }
 
 /* The cgroups directly below one; Return: how many, -1 if there is no such cgroup */

@@ -45,7 +45,8 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
  * cgroup_memory() - read how much memory of a cgroup is in RAM and mapped
  *
  * That is anonymous memory and mapped pages of files, as far as they are charged to the
- * cgroup: what a working set can be compared with. File cache that nobody maps does not count.
+ * cgroup, and memory of hugetlbfs: what a working set can be compared with. File cache that nobody
+ * maps does not count.
  * Return: 0, or -1 without the memory controller: then @bytes stays as it is
  */
 int cgroup_memory(const char *path, __u64 *bytes);

@@ -2,19 +2,62 @@
 /*
  * procfs.c - reads /proc/PID: mappings, resident memory, names
  */
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "procfs.h"
 
-static FILE *open_proc(__u32 pid, const char *name)
+static FILE *open_file(__u32 tid, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
 	return fopen(path, "re");
+}
+
+/* The state of a thread, '?' if it is gone */
+static char thread_state(__u32 tid)
+{
+	FILE *f = open_file(tid, "stat");
+	char line[512], *name_end = NULL;
+
+	if (f && fgets(line, sizeof(line), f))
+		name_end = strrchr(line, ')');
+	if (f)
+		fclose(f);
+	return name_end && name_end[1] == ' ' ? name_end[2] : '?';
+}
+
+__u32 proc_thread(__u32 pid)
+{
+	const struct dirent *e;
+	char path[64];
+	__u32 found = pid;
+	DIR *d;
+
+	if (thread_state(pid) != 'Z')
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = opendir(path);
+	while (d && found == pid && (e = readdir(d))) {
+		__u32 tid = strtoul(e->d_name, NULL, 10);
+
+		if (tid && !strchr("ZX?", thread_state(tid)))
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Opens a file of a process's memory */
+static FILE *open_proc(__u32 pid, const char *name)
+{
+	return open_file(proc_thread(pid), name);
 }
 
 static __u32 prot_of(const char *perms)
@@ -124,41 +167,88 @@ void maps_close(struct maps *m)
 	memset(m, 0, sizeof(*m));
 }
 
-int proc_memory(__u32 pid, struct wsmon_rec_proc *rec)
+/* The number in a small file of /proc or /sys; 0 if there is none */
+static __u64 read_number(const char *path)
 {
-	static const struct {
-		const char *format;
-		size_t offset;
-	} keys[] = {
-		{ "VmRSS: %llu", offsetof(struct wsmon_rec_proc, rss) },
-		{ "VmSwap: %llu", offsetof(struct wsmon_rec_proc, swap) },
-		{ "VmSize: %llu", offsetof(struct wsmon_rec_proc, vsize) },
+	FILE *f = fopen(path, "re");
+	unsigned long long n;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+/*
+ * Of pages that KSM merged: the bytes by which VmRSS is more than there is. It counts each mapping;
+ * how many share a page is known of all of the machine together only.
+ */
+static __u64 merged_away(__u32 pid)
+{
+	__u64 pages = read_number("/sys/kernel/mm/ksm/pages_shared"), more, mine;
+	char path[64];
+
+	if (!pages)
+		return 0;
+	more = read_number("/sys/kernel/mm/ksm/pages_sharing");
+	snprintf(path, sizeof(path), "/proc/%u/ksm_merging_pages", proc_thread(pid));
+	mine = read_number(path);
+	return (__u64)((double)mine * more / (pages + more)) * sysconf(_SC_PAGESIZE);
+}
+
+/* Of a thread. Return: -1 if it has no memory */
+static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
+{
+	static const char *const format[] = {
+		"VmRSS: %llu", "VmSwap: %llu", "VmSize: %llu", "HugetlbPages: %llu",
 	};
-	FILE *f = open_proc(pid, "status");
+	__u64 *const to[] = { &rec->rss, &rec->swap, &rec->vsize, hugetlb };
+	FILE *f = open_file(tid, "status");
 	char line[256];
 	int found = 0;
 	size_t i;
 
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f)) {
-		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (i = 0; i < sizeof(to) / sizeof(to[0]); i++)
+		*to[i] = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		for (i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
 			__u64 kib;
 
-			if (sscanf(line, keys[i].format, &kib) != 1)
+			if (sscanf(line, format[i], &kib) != 1)
 				continue;
-			*(__u64 *)((char *)rec + keys[i].offset) = kib * 1024;
+			*to[i] = kib * 1024;
 			found++;
 		}
 	}
-	fclose(f);
-	/* a zombie has none of them */
+	if (f)
+		fclose(f);
+	/* one that has ended has none of them */
 	return found ? 0 : -1;
+}
+
+static int read_memory(__u32 pid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
+{
+	return read_status(pid, rec, hugetlb) ?
+	       read_status(proc_thread(pid), rec, hugetlb) : 0;
+}
+
+int proc_memory(__u32 pid, struct wsmon_rec_proc *rec)
+{
+	__u64 hugetlb, away;
+
+	if (read_memory(pid, rec, &hugetlb))
+		return -1;
+	away = merged_away(pid);
+	rec->rss -= away < rec->rss ? away : rec->rss;
+	rec->rss += hugetlb;
+	return 0;
 }
 
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN])
 {
-	FILE *f = open_proc(pid, "comm");
+	FILE *f = open_file(pid, "comm");
 
 	if (!f || !fgets(comm, WSMON_COMM_LEN, f))
 		*comm = '\0';
@@ -167,17 +257,54 @@ void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN])
 		fclose(f);
 }
 
-__u64 proc_pss(__u32 pid)
+/* The sums of all mappings, in bytes; 0 if they cannot be read */
+static void read_rollup(__u32 pid, __u64 *pss, __u64 *shared, __u64 *alone)
 {
 	FILE *f = open_proc(pid, "smaps_rollup");
-	__u64 kib = 0;
 	char line[256];
 
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "Pss: %llu", &kib) == 1)
+	*pss = *shared = *alone = 0;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Pss: %llu", pss) != 1 &&
+		    sscanf(line, "Shared_Hugetlb: %llu", shared) != 1)
+			sscanf(line, "Private_Hugetlb: %llu", alone);
+	if (f)
+		fclose(f);
+	*pss *= 1024;
+	*shared *= 1024;
+	*alone *= 1024;
+}
+
+__u64 proc_pss(__u32 pid)
+{
+	__u64 pss, shared, alone;
+
+	read_rollup(pid, &pss, &shared, &alone);
+	return pss + shared + alone;
+}
+
+bool proc_machine_hugetlb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Hugetlb: %llu", &kib) == 1)
 			break;
-	fclose(f);
-	return kib * 1024;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+__u64 proc_hugetlb(__u32 pid, __u64 *shared)
+{
+	struct wsmon_rec_proc proc;
+	__u64 pss, alone, hugetlb;
+
+	*shared = 0;
+	if (read_memory(pid, &proc, &hugetlb) || !hugetlb)
+		return 0;
+	read_rollup(pid, &pss, shared, &alone);
+	return alone;
 }

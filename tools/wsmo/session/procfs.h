@@ -61,6 +61,15 @@ void maps_unescape(char *to, const char *from);
 /** maps_close() - end the walk */
 void maps_close(struct maps *m);
 
+/**
+ * proc_thread() - find a thread of a process that has its memory
+ *
+ * That is the main thread, unless it has exited and others live on. Files of memory in
+ * /proc/PID are empty then, and those of /proc/TID are not.
+ * Return: the thread; @pid if there is none
+ */
+__u32 proc_thread(__u32 pid);
+
 /** proc_comm() - copy a process's name; empty if the process is gone */
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
 
@@ -70,8 +79,20 @@ void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
  */
 __u64 proc_pss(__u32 pid);
 
+/** proc_machine_hugetlb() - Return: whether the machine has memory of hugetlbfs */
+bool proc_machine_hugetlb(void);
+
+/**
+ * proc_hugetlb() - read how much memory of hugetlbfs a process has alone
+ * @shared: gets what others map, too
+ * Return: bytes
+ */
+__u64 proc_hugetlb(__u32 pid, __u64 *shared);
+
 /**
  * proc_memory() - fill in a record's rss, swap and vsize
+ *
+ * Memory of hugetlbfs counts, unlike in VmRSS, and of pages that KSM merged each one.
  * Return: 0, or -1 if the process is gone
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);

@@ -206,6 +206,9 @@ static int choose_threads(struct stack_threads *ts, pid_t pid, __u32 max)
 	while ((d = readdir(dir))) {
 		__u32 tid = strtoul(d->d_name, NULL, 10);
 
+		/* a main thread that has exited is listed as long as others live */
+		if (tid && strchr("ZX", thread_state(pid, tid)))
+			continue;
 		more = tid ? reallocarray(c, ts->total + 1, sizeof(*c)) : NULL;
 		if (!more)
 			continue;

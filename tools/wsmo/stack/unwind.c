@@ -206,7 +206,8 @@ void stack_unwind(const struct stack_threads *ts,
 		out.rec.threads = ts->total;
 		memcpy(out.rec.comm, u.thread->comm, WSMON_COMM_LEN - 1);
 		if (!opened && !u.thread->error) {
-			dwfl = open_process(&u, rq->pid);
+			/* the main thread may have exited, and has no memory then */
+			dwfl = open_process(&u, u.thread->tid);
 			opened = true;
 		}
 		if (!u.thread->error)
