@@ -150,6 +150,59 @@ def restores():
         ok(p.returncode == 1 and b"COULD NOT BE RESTORED: write max to it" in err, "it says if it cannot", err)
 
 
+def forgotten():
+    """wsmo and its guard are killed"""
+    def killed(d, c):
+        p = subprocess.Popen([WSMO, *args(d, "--yes", seconds="30s")], env=dict(ENV, XDG_RUNTIME_DIR=d.name),
+                             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: c.high() != "max")
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            guard = int(f.read().split()[0])
+        yield p
+        os.kill(guard, signal.SIGSTOP)
+        p.kill()
+        p.wait()
+        os.kill(guard, signal.SIGKILL)
+        yield wait_for(lambda: not os.path.exists("/proc/%d" % guard))
+
+    def restore(d, *more):
+        return run(*(more or ("sizing", "--restore")), env={"XDG_RUNTIME_DIR": d.name})
+
+    with fake() as (d, c):
+        steps = killed(d, c)
+        next(steps)
+        res = restore(d)
+        ok(res.returncode == 0 and c.high() == str(LIMIT + KERNEL), "what still runs is left alone", res)
+        res = restore(d, *args(d, "--yes"))
+        ok(res.returncode == 1 and b"another run" in res.stderr and c.high() == str(LIMIT + KERNEL),
+           "nor does a second one begin", res)
+        next(steps)
+        ok(c.high() == str(LIMIT + KERNEL), "all are killed: the limit stays", c.high())
+        res = restore(d)
+        ok(res.returncode == 0 and c.high() == "max" and (d.name + "/memory.high: %d was left of a run that was killed; "
+           "restored to max" % (LIMIT + KERNEL)).encode() in res.stderr, "sizing --restore", res, c.high())
+        ok(not restore(d).stderr, "  once")
+    with fake() as (d, c):
+        list(killed(d, c))
+        res = restore(d, *args(d, "--yes", seconds="2s"))
+        ok(b"restored to max" in res.stderr and res.returncode == 0 and c.high() == "max",
+           "the next run restores it first", res, c.high())
+    with fake() as (d, c):
+        list(killed(d, c))
+        d.write("memory.high", b"123\n")
+        res = restore(d)
+        ok(res.returncode == 0 and c.high() == "123" and not res.stderr, "but not what somebody else set since", res)
+    with fake() as (d, c):
+        list(killed(d, c))
+        os.mkdir(d.path("other"))
+        for name in os.listdir(d.name):
+            if name not in ("other", "wsmo"):
+                os.rename(d.path(name), d.path("other", name))
+    ok(not restore(d).stderr, "a cgroup that is gone")
+    res = run("sizing", "--restore", "--verify", "/")
+    ok(res.returncode == 2, "--restore is alone", res)
+
+
 def stops():
     with fake(pressure=26) as (d, c):
         began = time.monotonic()
@@ -193,5 +246,6 @@ def refuses():
 def main(_accept):
     measures()
     restores()
+    forgotten()
     stops()
     refuses()

@@ -2,9 +2,11 @@
 /*
  * guard.c - a limit on a cgroup that is taken back whatever happens
  *
- * A process of its own changes memory.high and restores it. It waits at a pipe, which also ends
- * when wsmo is killed, and ignores the signals that end wsmo.
+ * A process of its own, in a session of its own, changes memory.high and restores it. It waits at a
+ * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are killed,
+ * what it was is in a note: a file that both hold locked, so one that is not locked was left.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,10 +66,143 @@ static int write_high(const char *dir, const char *value)
 	return err;
 }
 
+/* The directory of notes, which nobody else may write to; it is as lasting as a cgroup. Return: fd or -errno */
+static int open_notes(void)
+{
+	const char *top = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!top || snprintf(path, sizeof(path), "%s/wsmo", top) >= (int)sizeof(path))
+		return -ENOENT;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077)))
+		return fd < 0 ? -errno : fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* By what no other cgroup has until the next boot. Return: 0 or -errno */
+static int name_of(const char *dir, char *name, size_t size)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return -errno;
+	snprintf(name, size, "high-%llu-%llu", (__u64)st.st_dev, (__u64)st.st_ino);
+	return 0;
+}
+
+/* Return: fd of the note, locked; -EWOULDBLOCK if a run has it; -errno */
+static int open_note(int notes, const char *name, int flags)
+{
+	int fd = openat(notes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	/* removed before it was locked: the run ends now */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink)
+		return fd;
+	close(fd);
+	return -EWOULDBLOCK;
+}
+
+/* What a note says is done, and the note removed; Return: 0, or -1 after a message */
+static int follow(int notes, const char *name, int note)
+{
+	char text[PATH_MAX + 2 * GUARD_VALUE], is[64], now[GUARD_VALUE], *set = text, *was, *dir;
+	ssize_t n = pread(note, text, sizeof(text) - 1, 0);
+	int err;
+
+	text[n > 0 ? n : 0] = '\0';
+	was = strchr(text, ' ');
+	dir = was ? strchr(was + 1, ' ') : NULL;
+	/* not complete: nothing was changed yet; a cgroup that is gone took its limit along */
+	if (dir && text[n - 1] == '\n') {
+		text[n - 1] = *was++ = *dir++ = '\0';
+		if (!name_of(dir, is, sizeof(is)) && !strcmp(is, name) && !read_high(dir, now) &&
+		    !strcmp(now, set)) {
+			err = write_high(dir, was);
+			if (err) {
+				msg("%s/memory.high: %s is left of a run that was killed, and COULD NOT BE RESTORED: %s; write %s to it",
+				    dir, set, strerror(-err), was);
+				return -1;
+			}
+			msg("%s/memory.high: %s was left of a run that was killed; restored to %s", dir, set, was);
+		}
+	}
+	unlinkat(notes, name, 0);
+	return 0;
+}
+
+int guard_restore(void)
+{
+	int notes = open_notes(), res = 0;
+	DIR *list = notes < 0 ? NULL : fdopendir(notes);
+	struct dirent *e;
+
+	while (list && (e = readdir(list))) {
+		int note = strncmp(e->d_name, "high-", 5) ? -1 : open_note(notes, e->d_name, 0);
+
+		if (note < 0)
+			continue;
+		if (follow(notes, e->d_name, note))
+			res = -1;
+		close(note);
+	}
+	if (list)
+		closedir(list);
+	return res;
+}
+
+/* Return: 0, or -1 after a message */
+static int write_note(struct guard *g, const char *value)
+{
+	int err;
+
+	g->notes = open_notes();
+	err = g->notes < 0 ? g->notes : name_of(g->dir, g->name, sizeof(g->name));
+	if (!err)
+		g->note = open_note(g->notes, g->name, O_CREAT);
+	if (!err && g->note < 0)
+		err = g->note;
+	if (err == -EWOULDBLOCK) {
+		msg("%s: another run tries a limit on it", g->dir);
+		return -1;
+	}
+	if (!err && dprintf(g->note, "%s %s %s\n", value, g->was, g->dir) < 0)
+		err = -errno;
+	if (err)
+		msg("if wsmo and its guard are both killed, memory.high stays %s, as no note can be kept: %s",
+		    value, strerror(-err));
+	return 0;
+}
+
+/* After it was restored, or is another's */
+static void remove_note(const struct guard *g)
+{
+	if (g->note >= 0)
+		unlinkat(g->notes, g->name, 0);
+}
+
 static void tell(int fd, int err)
 {
 	if (write(fd, &err, sizeof(err)) != sizeof(err))
 		_exit(FAILED);
+}
+
+/* Return: RESTORED or FAILED */
+static int restore(const struct guard *g)
+{
+	/* a note that could not be followed is for --restore */
+	if (write_high(g->dir, g->was))
+		return FAILED;
+	remove_note(g);
+	return RESTORED;
 }
 
 static void guard(const struct guard *g, const char *value, int life, int ready)
@@ -77,12 +214,13 @@ static void guard(const struct guard *g, const char *value, int life, int ready)
 
 	for (i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	/* the terminal's signals are for wsmo */
-	setpgid(0, 0);
+	/* the terminal's signals are for wsmo; nor is it killed with a session */
+	setsid();
 	err = write_high(g->dir, value);
 	if (err) {
 		/* whatever part of it had an effect */
 		write_high(g->dir, g->was);
+		remove_note(g);
 		tell(ready, err);
 		_exit(FAILED);
 	}
@@ -92,24 +230,32 @@ static void guard(const struct guard *g, const char *value, int life, int ready)
 	while (read(life, &byte, 1) < 0 && errno == EINTR)
 		;
 	/* if it could not be read, it counts as unchanged: better restored than left */
-	if (*set && !read_high(g->dir, now) && strcmp(now, set))
+	if (*set && !read_high(g->dir, now) && strcmp(now, set)) {
+		remove_note(g);
 		_exit(CHANGED);
-	_exit(write_high(g->dir, g->was) ? FAILED : RESTORED);
+	}
+	_exit(restore(g));
 }
 
 int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 {
 	int life[2], ready[2], err;
+	__u64 page = sysconf(_SC_PAGESIZE);
 	char value[GUARD_VALUE];
 	ssize_t n;
 
-	*g = (struct guard) { .dir = dir };
+	*g = (struct guard) { .dir = dir, .note = -1, .notes = -1 };
+	if (guard_restore())
+		return -1;
 	err = read_high(dir, g->was);
 	if (err) {
 		msg("%s/memory.high: %s", dir, strerror(-err));
 		return -1;
 	}
-	snprintf(value, sizeof(value), "%llu", bytes);
+	/* as the kernel rounds it */
+	snprintf(value, sizeof(value), "%llu", bytes / page * page);
+	if (write_note(g, value))
+		return -1;
 	if (pipe2(life, O_CLOEXEC) || pipe2(ready, O_CLOEXEC)) {
 		msg("no pipe: %s", strerror(errno));
 		return -1;
@@ -138,7 +284,7 @@ int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 	waitpid(g->pid, NULL, 0);
 	/* it may have died between setting and telling */
 	if (n <= 0)
-		write_high(g->dir, g->was);
+		restore(g);
 	return -1;
 }
 
@@ -152,7 +298,7 @@ int guard_end(struct guard *g)
 			return -1;
 	/* killed by somebody: do it here */
 	if (WIFSIGNALED(status))
-		status = write_high(g->dir, g->was) ? FAILED : RESTORED;
+		status = restore(g);
 	else
 		status = WEXITSTATUS(status);
 	if (status == CHANGED)

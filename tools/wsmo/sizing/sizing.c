@@ -18,6 +18,7 @@
 #include "report/collect.h"
 #include "report/report.h"
 #include "session/cgroup.h"
+#include "guard.h"
 #include "verify.h"
 
 enum {
@@ -57,6 +58,7 @@ static const struct table_desc desc = {
  * @curves:	of the recording
  * @slowdown:	what refaults cost
  * @verify:	the trial
+ * @restore:	no trial: end those that were killed
  */
 struct job {
 	struct report rp;
@@ -64,6 +66,7 @@ struct job {
 	__u64 limit;
 	struct sizing_choice choice;
 	bool yes;
+	bool restore;
 	struct wsmon_curves *curves;
 	struct slowdown slowdown;
 	struct verify verify;
@@ -274,6 +277,7 @@ static const struct option_desc options[] = {
 	  OPT_AT(struct job, verify.duration_ns), .min = 2 * NSEC_PER_SEC },
 	{ "max-pressure", 0, "PERCENT", "Stop above this memory pressure (25%)", OPT_PERCENT,
 	  OPT_AT(struct job, verify.max_pressure) },
+	{ "restore", 0, NULL, "Restore what a run left that was killed", OPT_FLAG, OPT_AT(struct job, restore) },
 	{ "yes", 'y', NULL, "Do not ask", OPT_FLAG, OPT_AT(struct job, yes) },
 	{ 0 }
 };
@@ -287,6 +291,11 @@ static void check(struct argp_state *state, void *to)
 {
 	struct job *job = to;
 
+	if (job->restore) {
+		if (job->cgroup)
+			usage_error(state, "--restore is alone: --verify restores before it begins");
+		return;
+	}
 	if (!job->cgroup)
 		usage_error(state, "name a cgroup with --verify; 'wsmo report sizing' predicts without one");
 	if (job->choice.nr_limits > 1)
@@ -306,10 +315,11 @@ int cmd_sizing(int argc, char **argv)
 	job.rp.data = &job;
 	options_parse(&(struct command_line) {
 		.name = "wsmo sizing",
-		.args = "--verify CGROUP",
+		.args = "--verify CGROUP\n--restore",
 		.doc = "Try a memory limit on a cgroup: refaults predicted and measured."
-		       "\vThe old value is restored whatever ends this, even SIGKILL. memory.high slows "
-		       "processes down, and never kills them.",
+		       "\vThe old value is restored whatever ends this, even SIGKILL; if the process that does "
+		       "so is also killed, by the next run, or --restore. memory.high slows processes down, "
+		       "and never kills them.",
 		.groups = {
 			OPT_GROUP(options, &job), OPT_GROUP(recording_options, &job.rp),
 			OPT_GROUP(sizing_options, &job.choice),
@@ -317,6 +327,8 @@ int cmd_sizing(int argc, char **argv)
 		},
 		.to = &job, .arg = reject, .check = check,
 	}, argc, argv);
+	if (job.restore)
+		return guard_restore() ? WSMO_FAILURE : WSMO_OK;
 	status = report_run(&job.rp, NULL);
 	if (!status)
 		status = verify(&job);
