@@ -73,19 +73,22 @@ def same_numbers(name, *args, stdin=b"", only_csv=(), not_raw=()):
 
 
 PEAK = """import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
-               stderr=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+p = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(p.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
 
 
 def peak_rss(*args):
-    """KiB that wsmo, as it is installed, needs at most; None if not built."""
+    """KiB that wsmo, as it is installed, needs at most to do it; None if not built."""
     plain = os.path.join(TOP, "out", "bin", "wsmo")
     if not os.path.exists(plain):
         return None
     # a process of its own: ru_maxrss is the greatest of all children
-    return int(subprocess.run([sys.executable, "-c", PEAK, plain, *args],
-                              stdout=subprocess.PIPE).stdout)
+    p = subprocess.run([sys.executable, "-c", PEAK, plain, *args], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True)
+    status, peak = map(int, p.stdout.split())
+    # what was refused needs little memory
+    assert status == 0, "exit status %d: %s" % (status, p.stderr)
+    return peak
 
 
 def one_line(err):
