@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,6 +149,16 @@ def restores():
         os.mkdir(d.path("memory.high"))
         out, err = p.communicate()
         ok(p.returncode == 1 and b"COULD NOT BE RESTORED: write max to it" in err, "it says if it cannot", err)
+    with fake() as (d, c):
+        p = start(d)
+        wait_for(lambda: c.high() != "max")
+        c.over.set()
+        c.join()
+        os.rename(d.name, d.name + ".gone")
+        out, err = p.communicate()
+        os.rename(d.name + ".gone", d.name)
+        ok(p.returncode == 1 and b"is gone, and its limit with it" in err and b"COULD NOT" not in err,
+           "a cgroup that is gone has none to restore", err)
 
 
 def forgotten():
@@ -228,6 +239,14 @@ def refuses():
                "refused: " + name, res)
         refused("without a terminal", 2, "--yes", *args(d))
         refused("less than is used within a second", 1, "would stop it", *args(d, "--yes", limit=3 * MIB))
+        for name, least, has in ("one", 30, 50), ("two", 12, 50), ("three", 99, 1):
+            os.mkdir(d.path(name))
+            d.write(name + "/memory.min", b"%d\n" % (least * MIB))
+            d.write(name + "/memory.current", b"%d\n" % (has * MIB))
+        refused("memory.min below it keeps more", 1, "memory.min of cgroups below it keeps 43.0 MiB",
+                *args(d, "--yes"))
+        for name in "one", "two", "three":
+            shutil.rmtree(d.path(name))
         refused("no cgroup", 1, "no cgroup", "sizing", "--verify", "/nowhere", "-i", d.path("data"), "-y")
         refused("no recording", 1, "nothing", "sizing", "--verify", d.name, "-i", d.path("nothing"), "-y")
         d.write("one", recording(random_use, windows=(1,)))

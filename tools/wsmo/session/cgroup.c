@@ -3,11 +3,13 @@
  * cgroup.c - cgroups of version 2: names, processes, memory
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cgroup.h"
 #include "cli/args.h"
@@ -144,6 +146,45 @@ bool cgroup_swap_left(char *path)
 			return false;
 	}
 	return true;
+}
+
+/* Reads a number in a file of an open directory; Return: 0 without one, ~0 if it is "max" */
+static __u64 number_at(int dir, const char *name, const char *file)
+{
+	char path[NAME_MAX + 32], text[32];
+	__u64 n = 0;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", name, file);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, text, sizeof(text) - 1);
+	if (len > 0) {
+		text[len] = '\0';
+		n = strncmp(text, "max", 3) ? strtoull(text, NULL, 10) : ~0ULL;
+	}
+	close(fd);
+	return n;
+}
+
+__u64 cgroup_protected(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	__u64 sum = 0, min, has;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || *e->d_name == '.')
+			continue;
+		min = number_at(dirfd(d), e->d_name, "memory.min");
+		has = number_at(dirfd(d), e->d_name, "memory.current");
+		sum += min < has ? min : has;
+	}
+	if (d)
+		closedir(d);
+	return sum;
 }
 
 /* Of one cgroup alone; Return: how many there are so far */

@@ -61,6 +61,14 @@ int cgroup_memory(const char *path, __u64 *bytes);
 bool cgroup_swap_left(char *path);
 
 /**
+ * cgroup_protected() - read what memory.min of the cgroups directly below one keeps from reclaim
+ *
+ * Its own memory.min keeps nothing from its own limits.
+ * @dir:	its directory
+ */
+__u64 cgroup_protected(const char *dir);
+
+/**
  * cgroup_pids() - list the processes of a cgroup and of those below it
  * @pids:	gets up to @max of them, ascending
  * Return: how many there are, maybe more than @max; -1 if there is no such cgroup

@@ -304,6 +304,8 @@ int guard_end(struct guard *g)
 	if (status == CHANGED)
 		msg("%s/memory.high was changed by somebody else, and left alone: it was %s", g->dir,
 		    g->was);
+	else if (status == FAILED && access(g->dir, F_OK))
+		msg("%s is gone, and its limit with it", g->dir);
 	else if (status == FAILED)
 		msg("%s/memory.high COULD NOT BE RESTORED: write %s to it", g->dir, g->was);
 	return status == RESTORED ? 0 : -1;

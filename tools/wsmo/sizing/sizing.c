@@ -159,10 +159,16 @@ static int prepare(struct job *job)
 {
 	struct verify *v = &job->verify;
 	char size[UNITS_LEN], has[UNITS_LEN];
+	__u64 protected = cgroup_protected(v->dir);
 	struct usage now;
 
 	if (usage_read(&now, v->dir))
 		return -1;
+	if (protected > job->limit) {
+		msg("memory.min of cgroups below it keeps %s, more than %s: the limit would not be felt",
+		    units_size(has, protected), units_size(size, job->limit));
+		return -1;
+	}
 	/* page tables, sockets and the like are charged, too */
 	v->high = job->limit;
 	if (now.current > now.anon + now.file)
