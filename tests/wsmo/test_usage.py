@@ -2,6 +2,8 @@
 """Command lines: help, version, what is refused, what manual pages tell."""
 import os
 import re
+import subprocess
+import threading
 
 import samples
 from command import TOP, ok, run
@@ -67,7 +69,80 @@ def one_screen():
            "wsmo %s -h is one screen" % verb, len(lines), *lines)
 
 
+# command line, status, words of its message
+SENTENCES = (
+    ("record --durration 3s -p 1", 2, "--durration; did you mean --duration?"),
+    ("record --pid=", 2, "not a process id"),
+    ("record -p", 2, "-p needs an argument: PID,..."),
+    ("record -qp", 2, "-p needs an argument: PID,..."),
+    ("record -qz", 2, "no option -z"),
+    ("record --duration", 2, "--duration needs an argument: TIME"),
+    ("record --quiet=3 -p 1", 2, "--quiet takes no argument"),
+    ("record --peak 3 -p 1", 2, "--peak may be several options"),
+    ("record --xyzzy -p 1", 2, "no option --xyzzy\n"),
+    ("record 189", 2, "for a process use -p 189"),
+    ("record -p 1 2 3", 2, "-p 1,2,..."),
+    ("record -p 1 2", 2, "-p 1,2\n"),
+    ("record --who 50", 2, "--who=50"),
+    ("top --repeat 2", 2, "--repeat=2"),
+    ("recrod", 2, "did you mean record?"),
+    ("xyzzy", 2, "no verb 'xyzzy'; 'wsmo --help'"),
+    ("report sumary", 2, "did you mean summary?"),
+    ("report -i F wss", 2, "a view comes before its options: wsmo report wss"),
+    ("report --class hep", 2, "did you mean heap?"),
+    ("report --class xyzzy", 2, "all|text|data|heap|stack|anon|file|shmem|hugetlb|mixed"),
+    ("report wss --sort tme", 2, "did you mean time?"),
+    ("record --sample 1us -p 1", 2, "too short; at least 100 us"),
+    ("record --aggr 48h -p 1", 2, "not from 100 us to 24h00m"),
+    ("record --window 48h,1 -p 1", 2, "not from 100 us to 24h00m"),
+    ("record --max-regions 40000 -p 1", 2, "not a number from 1 to 32768"),
+    ("record --peak-window 1 -p 1", 2, "not a number from 2 to 10000"),
+    ("record --peak-gain 0 -p 1", 2, "not a number from 0.001 to 100"),
+    ("record -p 4194300", 1, "there is no process 4194300"),
+)
+
+
+def sentences():
+    """What is mistaken most often: a sentence each, with what to write."""
+    for args, status, words in SENTENCES:
+        res = run(*args.split())
+        ok(res.returncode == status and not res.stdout and words in res.stderr.decode(), "wsmo " + args,
+           res.returncode, res.stderr.decode())
+    ok(run("help").stdout == run("--help").stdout and
+       run("help", "top").stdout == run("top", "--help").stdout, "wsmo help")
+    ok(b"[----" not in run("record", "--usage").stdout,
+       "wsmo record --usage", run("record", "--usage").stdout)
+
+
+def processes():
+    """Which cannot be monitored, and lists of them."""
+    kernel = subprocess.run(["pgrep", "-P", "2"], stdout=subprocess.PIPE).stdout.decode().split()
+    child = subprocess.Popen(["sleep", "60"])
+    dead = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    cases = [(str(dead.pid), "has ended"), (str(thread.native_id), "is a thread of process %d" % os.getpid())]
+    if kernel:
+        cases.append((kernel[0], "is a kernel thread"))
+    for pids in "%d %d", "%d, 4194301", " %d\n4194301 ":
+        cases.append((pids.replace("%d", str(child.pid), 1).replace("%d", "4194301"), "no process 4194301"))
+    for pids, words in cases:
+        res = run("record", "--debugfs", "/nowhere", "-p", pids)
+        ok(res.returncode == 1 and words in res.stderr.decode(), "-p %r: %s" % (pids, words), res.stderr)
+    out = run("report", "raw", "--json", "-p", "7,7, 7", "-i", "-", stdin=samples.few()).returncode
+    ok(out == 0, "a process named twice counts once", out)
+    stop.set()
+    thread.join()
+    dead.wait()
+    child.kill()
+    child.wait()
+
+
 def main(_accept):
+    sentences()
+    processes()
     manuals()
     one_screen()
     screens()
@@ -111,7 +186,7 @@ def main(_accept):
     for path in "", "/a b", "/a\tb", "x\n":
         refused("record", "--cgroup", path, word="not the path of a cgroup")
     refused("record", "--cgroup", "/x" * 2000, word="too long")
-    for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc", "1 2",
+    for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc",
                 "4294967296", "9" * 400):
         refused("record", "-p", pid, word="not a process id")
     for time in ("", "x", "1x", "-1", "1 2", "0", "1.", ".5", "1e3", "nan",
@@ -122,7 +197,7 @@ def main(_accept):
                 word="not a number")
     refused("record", "-p", "1", "--seed", "18446744073709551616")
     for decimal in ("", ".", "5.", ".5", "-1", "1.2345", "1e1", "1,5", "100.001", "9" * 400):
-        refused("record", "-p", "1", "--peak-gain", decimal, word="not a number from 0 to 100")
+        refused("record", "-p", "1", "--peak-gain", decimal, word="not a number from 0.001 to 100")
     refused("record", "-p", "1", "--peak-adapt", "1.001", word="not a number from 0 to 1 ")
     refused("record", "-p", "1", "--peak-window", "3.5", word="not a number")
     for name in ("", "Sigma", "sigmas", "1"):

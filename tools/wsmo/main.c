@@ -13,6 +13,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/text.h"
 
 static const struct verb {
 	const char *name;
@@ -65,8 +66,26 @@ static const struct verb *verb_of_program(const char *name)
 	return verb && verb->run ? verb : NULL;
 }
 
+static int no_verb(const char *name)
+{
+	char names[256] = "";
+	const char *near;
+	size_t len = 0, i;
+	int size;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? "|" : "", verbs[i].name);
+	near = text_nearest(name, names, &size);
+	if (near)
+		msg("there is no verb '%s'; did you mean %.*s? 'wsmo --help' lists them", name, size, near);
+	else
+		msg("there is no verb '%s'; 'wsmo --help' lists them", name);
+	return WSMO_USAGE;
+}
+
 int main(int argc, char **argv)
 {
+	static char help[] = "--help";
 	const struct verb *verb = argc ? verb_of_program(argv[0]) : NULL;
 	size_t i;
 
@@ -92,11 +111,18 @@ int main(int argc, char **argv)
 			puts(verbs[i].name);
 		return end_program(WSMO_OK);
 	}
-	verb = find_verb(argv[1]);
-	if (!verb) {
-		msg("there is no verb '%s'; 'wsmo --help' lists them", argv[1]);
-		return WSMO_USAGE;
+	if (!strcmp(argv[1], "help")) {
+		if (argc == 2) {
+			usage(stdout);
+			return end_program(WSMO_OK);
+		}
+		/* "help VERB" is "VERB --help" */
+		argv[1] = argv[2];
+		argv[2] = help;
 	}
+	verb = find_verb(argv[1]);
+	if (!verb)
+		return no_verb(argv[1]);
 	if (!verb->run)
 		return program_execute(verb->program, argv + 1);
 	return end_program(verb->run(argc - 1, argv + 1));

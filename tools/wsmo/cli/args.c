@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "cli.h"
+#include "text.h"
 
 static char verb_name[32];
 static const char *option_name;
@@ -16,6 +17,14 @@ static const char *option_name;
 void usage_option(const char *name)
 {
 	option_name = name;
+}
+
+static void help(struct argp_state *state, FILE *f, unsigned int flags)
+{
+	/* getopt's messages are not wanted, argp's help is */
+	state->flags &= ~ARGP_NO_ERRS;
+	state->name = verb_name;
+	argp_state_help(state, f, flags);
 }
 
 void usage_error(struct argp_state *state, const char *fmt, ...)
@@ -29,9 +38,104 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	state->name = verb_name;
-	argp_state_help(state, stderr, ARGP_HELP_STD_ERR);
+	help(state, stderr, ARGP_HELP_STD_ERR);
 	exit(WSMO_USAGE);
+}
+
+/* Does @f return true for an option of a table, or of those below it? */
+static bool any_option(const struct argp *argp, bool (*f)(const struct argp_option *o, void *data),
+		       void *data)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *c = argp->children;
+
+	for (; o && (o->name || o->key || o->doc); o++)
+		if (!(o->flags & OPTION_DOC) && f(o, data))
+			return true;
+	for (; c && c->argp; c++)
+		if (any_option(c->argp, f, data))
+			return true;
+	return false;
+}
+
+/**
+ * struct wrong - a word of the command line that getopt rejected
+ * @name:	its option's, @len bytes; a letter if @len is 0
+ * @found:	options of which it is the whole name, or the beginning
+ * @nr:		how many begin so
+ * @names:	of all options
+ */
+struct wrong {
+	const char *name;
+	size_t len;
+	const struct argp_option *found;
+	unsigned int nr;
+	FILE *names;
+};
+
+static bool look_up(const struct argp_option *o, void *data)
+{
+	struct wrong *w = data;
+
+	if (!w->len) {
+		if (o->key == *w->name)
+			w->found = o;
+		return w->found;
+	}
+	if (!o->name)
+		return false;
+	fprintf(w->names, "--%s|", o->name);
+	if (strncmp(o->name, w->name, w->len))
+		return false;
+	w->found = o;
+	w->nr = o->name[w->len] ? w->nr + 1 : 1;
+	return !o->name[w->len];
+}
+
+static void explain_long(struct argp_state *state, const struct argp *argp, const char *word)
+{
+	struct wrong w = { .name = word + 2, .len = strcspn(word + 2, "=") };
+	char *names = NULL;
+	const char *near;
+	size_t size;
+	int len;
+
+	w.names = open_memstream(&names, &size);
+	if (!w.names || !w.len)
+		return;
+	any_option(argp, look_up, &w);
+	fclose(w.names);
+	near = text_nearest(word, names, &len);
+	if (w.nr > 1)
+		usage_error(state, "%.*s may be several options", (int)w.len + 2, word);
+	if (!w.nr && near)
+		usage_error(state, "there is no option %.*s; did you mean %.*s?", (int)w.len + 2, word, len,
+			    near);
+	if (!w.nr)
+		usage_error(state, "there is no option %.*s", (int)w.len + 2, word);
+	if (!w.found->arg)
+		usage_error(state, "--%s takes no argument", w.found->name);
+	usage_error(state, "--%s needs an argument: %s", w.found->name, w.found->arg);
+}
+
+/* Says what is wrong with a word of the command line, if something is */
+static void explain(struct argp_state *state, const struct argp *argp, const char *word)
+{
+	struct wrong w = { .name = word };
+
+	if (!strncmp(word, "--", 2))
+		explain_long(state, argp, word);
+	if (word[0] != '-' || word[1] == '-')
+		return;
+	while (*++w.name) {
+		w.found = NULL;
+		if (!any_option(argp, look_up, &w))
+			usage_error(state, "there is no option -%c", *w.name);
+		if (w.found->arg && !w.name[1])
+			usage_error(state, "-%c needs an argument: %s", *w.name, w.found->arg);
+		if (w.found->arg)
+			return;
+	}
 }
 
 /*
@@ -50,16 +154,22 @@ static const struct argp_option common_options[] = {
 static error_t parse_common(int key, char *arg __attribute__((unused)),
 			    struct argp_state *state)
 {
+	const struct argp *argp = state->root_argp;
+
 	switch (key) {
 	case 'h':
-		state->name = verb_name;
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case OPT_USAGE:
-		state->name = verb_name;
-		argp_state_help(state, stdout,
-				ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		return 0;
+	case ARGP_KEY_ERROR:
+		/* getopt may stand at it, or behind it */
+		if (state->next > 1)
+			explain(state, argp, state->argv[state->next - 1]);
+		if (state->next < state->argc)
+			explain(state, argp, state->argv[state->next]);
+		usage_error(state, "the options are not understood");
 	case 'V':
 		puts(argp_program_version);
 		exit(WSMO_OK);
@@ -121,7 +231,7 @@ void verb_parse(const struct argp *argp, const char *name, int argc,
 	argv[0] = prefix;
 	if (!plain.help_filter)
 		plain.help_filter = help_filter;
-	if (argp_parse(&plain, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL,
+	if (argp_parse(&plain, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS, NULL,
 		       input))
 		exit(WSMO_USAGE);
 }

@@ -3,6 +3,7 @@
  * options.c - command lines, described by tables
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "libwsmon/filter.h"
 #include "libwsmon/names.h"
 #include "options.h"
+#include "text.h"
 #include "units.h"
 
 #define OPTIONS_MAX	48
@@ -80,17 +82,22 @@ __u64 option_size(struct argp_state *state, const char *arg)
 
 unsigned int option_choice(struct argp_state *state, const char *arg, const char *words)
 {
+	const char *word = words, *near;
 	size_t len = strlen(arg);
-	const char *word = words;
 	unsigned int n;
+	int size;
 
 	for (n = 0; ; n++) {
 		size_t end = strcspn(word, "|");
 
 		if (end == len && !memcmp(word, arg, len))
 			return n;
-		if (!word[end])
-			usage_error(state, "'%s' is not one of %s", arg, words);
+		if (!word[end]) {
+			near = text_nearest(arg, words, &size);
+			usage_error(state, "'%s' is not one of %s%s%.*s%s", arg, words,
+				    near ? "; did you mean " : "", near ? size : 0, near ? near : "",
+				    near ? "?" : "");
+		}
 		word += end + 1;
 	}
 }
@@ -105,18 +112,47 @@ char *option_pair(struct argp_state *state, char *arg, const char *what)
 	return comma + 1;
 }
 
+/* With commas or, as pidof prints them, blanks between */
 static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 {
-	char *pid;
+	static const char blanks[] = " \t\n";
+	char *pid, *rest = list + strspn(list, blanks);
+	size_t len;
 
-	while ((pid = strsep(&list, ","))) {
+	for (pid = rest; pid; pid = rest) {
 		__u64 v;
 
+		len = strcspn(pid, ", \t\n");
+		rest = pid + len + strspn(pid + len, blanks);
+		if (*rest == ',')
+			rest += 1 + strspn(rest + 1, blanks);
+		else if (!*rest)
+			rest = NULL;
+		pid[len] = '\0';
 		if (units_parse_count(pid, INT_MAX, &v) || !v)
 			usage_error(state, "'%s' is not a process id", pid);
+		/* once is enough */
+		if (pids->nr && pids_has(pids, v))
+			continue;
 		pids->pid = need(reallocarray(pids->pid, pids->nr + 1, sizeof(*pids->pid)));
 		pids->pid[pids->nr++] = v;
 	}
+}
+
+static void reject_class(struct argp_state *state, const char *name)
+{
+	char names[256] = "";
+	const char *near;
+	size_t len = 0;
+	int size;
+	__u32 i;
+
+	for (i = 0; i < WSMON_NR_CLASSES; i++)
+		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? "|" : "", class_name(i));
+	near = text_nearest(name, names, &size);
+	if (near)
+		usage_error(state, "'%s' is not a class of memory; did you mean %.*s?", name, size, near);
+	usage_error(state, "'%s' is not a class of memory: %s", name, names);
 }
 
 static void add_classes(struct argp_state *state, char *list, __u32 *classes)
@@ -127,7 +163,7 @@ static void add_classes(struct argp_state *state, char *list, __u32 *classes)
 		int class = class_by_name(name);
 
 		if (class < 0)
-			usage_error(state, "'%s' is not a class of memory; see wsmo(1)", name);
+			reject_class(state, name);
 		*classes |= 1U << class;
 	}
 }
@@ -138,13 +174,16 @@ static void set_number(const struct option_desc *o, void *at, __u64 v)
 	memcpy(at, &v, o->size);
 }
 
-static __u64 time_within(struct argp_state *state, const char *arg, const struct option_desc *o)
+__u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, __u64 max)
 {
 	__u64 ns = option_time(state, arg);
-	char text[UNITS_LEN];
+	char text[UNITS_LEN], end[UNITS_LEN];
 
-	if (ns < o->min)
-		usage_error(state, "'%s' is too short; at least %s", arg, units_time(text, o->min));
+	if (ns < min)
+		usage_error(state, "'%s' is too short; at least %s", arg, units_time(text, min));
+	if (max && ns > max)
+		usage_error(state, "'%s' is not from %s to %s", arg, units_time(text, min),
+			    units_time(end, max));
 	return ns;
 }
 
@@ -170,7 +209,7 @@ static void apply(struct argp_state *state, char *arg, const struct option_desc 
 		*(const char **)at = arg;
 		break;
 	case OPT_TIME:
-		set_number(o, at, time_within(state, arg, o));
+		set_number(o, at, option_time_within(state, arg, o->min, o->max));
 		break;
 	case OPT_COUNT:
 		set_number(o, at, option_count(state, arg, o->min, o->max));
@@ -246,7 +285,7 @@ static void add_option(const struct option_group *g, const struct option_desc *o
 		.name = o->name, .key = o->key, .arg = o->arg, .doc = o->help,
 		.flags = (g->hidden || !o->help ? OPTION_HIDDEN : 0) |
 			 (o->optional ? OPTION_ARG_OPTIONAL : 0) |
-			 (o->kind == OPT_DOC ? OPTION_DOC : 0),
+			 (o->kind == OPT_DOC ? OPTION_DOC | OPTION_NO_USAGE : 0),
 	};
 	if (!o->key && o->kind != OPT_DOC)
 		parser.option[i].key = UCHAR_MAX + 1 + i;

@@ -105,6 +105,9 @@ extern const struct option_desc format_options[];
 /** option_time() - parse a time; Return: nanoseconds, at least 1000 */
 __u64 option_time(struct argp_state *state, const char *arg);
 
+/** option_time_within() - likewise, from @min to @max; 0 is no limit */
+__u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, __u64 max);
+
 /** option_percent() - parse "5%" or "5"; Return: 0 to 1 */
 double option_percent(struct argp_state *state, const char *arg);
 

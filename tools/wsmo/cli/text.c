@@ -83,3 +83,52 @@ const char *text_utf8(char *dst, size_t size, const char *src)
 {
 	return copy(dst, size, src, 0);
 }
+
+#define NEAR_MAX	32	/* letters of a word that may be mistyped */
+
+static unsigned int least(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/* Letters that have to be put in, left out, changed or exchanged: Damerau's distance */
+static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
+{
+	unsigned int d[NEAR_MAX + 1][NEAR_MAX + 1];
+	size_t i, j;
+
+	for (i = 0; i <= na; i++)
+		d[i][0] = i;
+	for (j = 0; j <= nb; j++)
+		d[0][j] = j;
+	for (i = 1; i <= na; i++) {
+		for (j = 1; j <= nb; j++) {
+			d[i][j] = least(least(d[i - 1][j], d[i][j - 1]) + 1,
+					d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	}
+	return d[na][nb];
+}
+
+const char *text_nearest(const char *word, const char *list, int *size)
+{
+	size_t len = strcspn(word, "="), n;
+	/* of a short word nothing would be left */
+	unsigned int max = len < 3 ? 0 : len < 6 ? 1 : 2, far;
+	const char *best = NULL;
+
+	for (; *list; list += n + (list[n] == '|')) {
+		n = strcspn(list, "|");
+		if (len > NEAR_MAX || n > NEAR_MAX)
+			continue;
+		far = distance(word, len, list, n);
+		if (far && far <= max) {
+			max = far - 1;
+			best = list;
+			*size = n;
+		}
+	}
+	return best;
+}

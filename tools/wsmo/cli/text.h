@@ -27,4 +27,13 @@ const char *text_clean(char *dst, size_t size, const char *src);
  */
 const char *text_utf8(char *dst, size_t size, const char *src);
 
+/**
+ * text_nearest() - what a word that is none of a list was meant to be
+ * @list: words, with | between them
+ * @size: gets the length of the result
+ *
+ * Return: a word of @list that few letters make of it, NULL if there is none
+ */
+const char *text_nearest(const char *word, const char *list, int *size);
+
 #endif /* WSMO_TEXT_H */

@@ -14,6 +14,12 @@
 #include "session/cgroup.h"
 #include "session/debugfs.h"
 
+/* What the module takes: wsmon_attrs_check() */
+#define INTERVAL_MIN	(100 * NSEC_PER_USEC)
+#define INTERVAL_MAX	(86400 * NSEC_PER_SEC)
+#define WINDOW_MAX	INTERVAL_MAX
+#define REGIONS_MAX	32768
+
 /* Faults a second, where --who does not say */
 #define WHO_RATE	100ULL
 
@@ -60,12 +66,12 @@ static void set_value(struct record *r, const struct option_desc *o, __u64 value
 /* The next ones set @data, a key of debugfs attrs */
 static void set_us(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	set_value(to, o, option_time(state, arg) / NSEC_PER_USEC);
+	set_value(to, o, option_time_within(state, arg, INTERVAL_MIN, INTERVAL_MAX) / NSEC_PER_USEC);
 }
 
 static void set_count(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	set_value(to, o, option_count(state, arg, 0, o->max));
+	set_value(to, o, option_count(state, arg, o->min, o->max));
 }
 
 static void set_zero(struct argp_state *state __attribute__((unused)),
@@ -78,9 +84,9 @@ static void set_decimal(struct argp_state *state, char *arg, const struct option
 {
 	__u64 milli;
 
-	if (units_parse_milli(arg, o->max * 1000, &milli))
-		usage_error(state, "'%s' is not a number from 0 to %llu with at most three decimals",
-			    arg, o->max);
+	if (units_parse_milli(arg, o->max * 1000, &milli) || milli < o->min)
+		usage_error(state, "'%s' is not a number from %s to %llu with at most three decimals",
+			    arg, o->min ? "0.001" : "0", o->max);
 	snprintf(record_setting(to, o->data, o->name), SETTING_TEXT, "%llu.%03llu",
 		 milli / 1000, milli % 1000);
 }
@@ -113,7 +119,7 @@ static void set_windows(struct argp_state *state, char *list, const struct optio
 	size_t len = 0, nr = 0;
 
 	while ((window = strsep(&list, ","))) {
-		__u64 us = option_time(state, window) / NSEC_PER_USEC;
+		__u64 us = option_time_within(state, window, INTERVAL_MIN, WINDOW_MAX) / NSEC_PER_USEC;
 
 		if (nr++ == WSMON_WINDOWS_MAX)
 			usage_error(state, "at most %d windows", WSMON_WINDOWS_MAX);
@@ -156,18 +162,18 @@ const struct option_desc record_target_options[] = {
 const struct option_desc record_attr_options[] = {
 	{ "aggr", 0, "TIME", "Estimate the working set this often", SETTING(us, "aggr_us") },
 	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", SETTING(windows, "window_us") },
-	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .max = UINT_MAX },
+	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .min = 1, .max = REGIONS_MAX },
 	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", SETTING(cpu, "cpu_permille") },
 	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", SETTING(precision, "precision") },
 	/* wsmo-record(1) describes these */
 	{ "sample", 0, "TIME", NULL, SETTING(us, "sample_us") },
 	{ "update", 0, "TIME", NULL, SETTING(us, "update_us") },
-	{ "min-regions", 0, "N", NULL, SETTING(count, "min_regions"), .max = UINT_MAX },
+	{ "min-regions", 0, "N", NULL, SETTING(count, "min_regions"), .min = 1, .max = REGIONS_MAX },
 	{ "no-flush", 0, NULL, NULL, SETTING(zero, "flush_tlb") },
 	{ "seed", 0, "N", NULL, SETTING(count, "seed"), .max = ~0ULL },
 	{ "peak-detector", 0, "sigma|fano|off", NULL, SETTING(word, "peak_detector") },
-	{ "peak-window", 0, "N", NULL, SETTING(count, "peak_window"), .max = UINT_MAX },
-	{ "peak-gain", 0, "X", NULL, SETTING(decimal, "peak_gain"), .max = 100 },
+	{ "peak-window", 0, "N", NULL, SETTING(count, "peak_window"), .min = 2, .max = 10000 },
+	{ "peak-gain", 0, "X", NULL, SETTING(decimal, "peak_gain"), .min = 1, .max = 100 },
 	{ "peak-adapt", 0, "X", NULL, SETTING(decimal, "peak_adapt"), .max = 1 },
 	{ 0 }
 };
@@ -175,6 +181,32 @@ const struct option_desc record_attr_options[] = {
 void record_command(char **argv, void *to)
 {
 	((struct record *)to)->cmd = argv;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789")];
+}
+
+/* A command that begins with a digit is likely something else */
+static void check_command(struct argp_state *state, const struct record *r)
+{
+	const char *before = r->cmd[-1];
+	size_t i;
+
+	if (!strchr("0123456789", *r->cmd[0]))
+		return;
+	if (!strncmp(before, "--", 2) && before[2] && !strchr(before, '='))
+		usage_error(state, "for %s to be the argument of %s write %s=%s", r->cmd[0], before, before,
+			    r->cmd[0]);
+	for (i = 0; r->cmd[i] && is_number(r->cmd[i]); i++)
+		;
+	if (r->cmd[i])
+		return;
+	if (r->pids.nr)
+		usage_error(state, "several processes are one argument of -p: -p %u,%s%s", r->pids.pid[0],
+			    r->cmd[0], i > 1 ? ",..." : "");
+	usage_error(state, "for a process use -p %s; a command of this name is ./%s", r->cmd[0], r->cmd[0]);
 }
 
 void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
@@ -189,6 +221,8 @@ void record_check(struct argp_state *state, void *to)
 	const struct record *r = to;
 	struct identity user;
 
+	if (r->cmd)
+		check_command(state, r);
 	if (r->cmd && r->pids.nr)
 		usage_error(state, "either -p or a command, not both");
 	if (r->child.user && !r->cmd)

@@ -15,19 +15,48 @@
 #include "record.h"
 #include "session/guests.h"
 
+/* Why a process that is there cannot be monitored. Return: 0, or -1 after a message */
+static int check_pid(__u32 pid, FILE *status)
+{
+	char line[256], name[64] = "", state = 0;
+	bool memory = false;
+	__u32 tgid = pid;
+
+	while (fgets(line, sizeof(line), status)) {
+		sscanf(line, "Name: %63[^\n]", name);
+		sscanf(line, "State: %c", &state);
+		sscanf(line, "Tgid: %u", &tgid);
+		memory |= !strncmp(line, "VmSize:", 7);
+	}
+	if (tgid != pid)
+		msg("%u is a thread of process %u (%s): name the process", pid, tgid, name);
+	else if (state == 'Z' || state == 'X')
+		msg("process %u (%s) has ended", pid, name);
+	else if (!memory)
+		msg("process %u (%s) is a kernel thread: it has no memory of its own", pid, name);
+	return tgid != pid || state == 'Z' || state == 'X' || !memory ? -1 : 0;
+}
+
 static int check_pids(const struct record *r)
 {
 	char path[32];
+	FILE *status;
 	size_t i;
+	int err;
 
 	if (r->hooks.gone)
 		return 0;
 	for (i = 0; i < r->pids.nr; i++) {
-		snprintf(path, sizeof(path), "/proc/%u", r->pids.pid[i]);
-		if (access(path, F_OK)) {
+		snprintf(path, sizeof(path), "/proc/%u/status", r->pids.pid[i]);
+		status = fopen(path, "re");
+		if (!status) {
 			msg("there is no process %u", r->pids.pid[i]);
 			return -1;
 		}
+		err = check_pid(r->pids.pid[i], status);
+		fclose(status);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -151,8 +151,12 @@ static void check(struct argp_state *state, void *to)
 		rp->view->check(state, rp);
 }
 
-static void reject(struct argp_state *state, const char *arg, void *to __attribute__((unused)))
+static void reject(struct argp_state *state, const char *arg, void *to)
 {
+	const struct report *rp = to;
+
+	if (rp->view == &report_summary && report_find(arg))
+		usage_error(state, "a view comes before its options: wsmo report %s ...", arg);
 	usage_error(state, "'%s' is one argument too many; a view comes before its options, a recording after -i",
 		    arg);
 }

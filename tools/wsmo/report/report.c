@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "report.h"
 
 static const struct report_view * const views[] = {
@@ -14,7 +15,7 @@ static const struct report_view * const views[] = {
 	&report_act, &report_alloc, &report_raw,
 };
 
-static const struct report_view *find_view(const char *name)
+const struct report_view *report_find(const char *name)
 {
 	size_t i;
 
@@ -52,19 +53,34 @@ static void list_views(void)
 	putchar('\n');
 }
 
+static int no_view(const char *name)
+{
+	char names[256] = "";
+	const char *near;
+	size_t len = 0, i;
+	int size;
+
+	for (i = 0; i < ARRAY_SIZE(views); i++)
+		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? "|" : "", views[i]->name);
+	near = text_nearest(name, names, &size);
+	if (near)
+		msg("there is no view '%s'; did you mean %.*s? 'wsmo report --help' lists them", name, size,
+		    near);
+	else
+		msg("there is no view '%s'; 'wsmo report --help' lists them", name);
+	return WSMO_USAGE;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	bool named = argc > 1 && argv[1][0] != '-';
-	const struct report_view *view = named ? find_view(argv[1]) :
+	const struct report_view *view = named ? report_find(argv[1]) :
 						 &report_summary;
 	struct report rp;
 	char name[32];
 
-	if (!view) {
-		msg("there is no view '%s'; 'wsmo report --help' lists them",
-		    argv[1]);
-		return WSMO_USAGE;
-	}
+	if (!view)
+		return no_view(argv[1]);
 	report_init(&rp, view);
 	if (named) {
 		snprintf(name, sizeof(name), "wsmo report %s", view->name);

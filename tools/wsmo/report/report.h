@@ -112,6 +112,9 @@ extern const struct report_view report_act;
 extern const struct report_view report_alloc;
 extern const struct report_view report_raw;
 
+/** report_find() - find a view by its name; NULL if there is none */
+const struct report_view *report_find(const char *name);
+
 /** report_init() - the default file, everything of it, to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 

@@ -245,7 +245,7 @@ int session_start(struct session *s, const char *target)
 	case -EINVAL:
 	case -ERANGE:
 	case -E2BIG:
-		msg("the module cannot monitor %.*s: a kernel thread, a process named twice, or more than max_regions / min_regions",
+		msg("the module cannot monitor %.*s: more than 256 processes or than --max-regions / --min-regions, or one without memory of its own",
 		    (int)strcspn(target, "\n"), target);
 		break;
 	default:
