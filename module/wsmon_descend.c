@@ -76,6 +76,7 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 	w->leaf_mapped = w->mapped;
 	w->leaf_around = w->around;
 	w->leaf_text = w->text;
+	w->leaf_place = w->place;
 }
 
 /*
@@ -93,6 +94,13 @@ static bool walk_mapped_around(const struct wsmon_walk *w, pte_t pte, unsigned i
 	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));
 }
 
+/* Is it a page that KSM has merged with others? It makes the entries anew, marked accessed. */
+static bool walk_is_merged(const struct wsmon_walk *w, pte_t pte)
+{
+	return w->vma->vm_flags & VM_MERGEABLE && !pte_special(pte) && walk_has_pages(w) &&
+	       folio_test_ksm(page_folio(pfn_to_page(pte_pfn(pte))));
+}
+
 static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
 			    u8 *debt)
 {
@@ -101,9 +109,12 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	unsigned int span = wsmon_pte_span(pte);
 	bool seen;
 
+	w->place = WSMON_PLACE_OWN;
 	if (!pte_present(pte))
 		return false;
 	w->mapped = true;
+	if (walk_is_merged(w, pte))
+		w->place = WSMON_PLACE_MADE;
 	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
 	    span == 1 && !pte_young(pte))
 		return false;
@@ -131,6 +142,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 					 pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
+		w->place = WSMON_PLACE_MADE;
 		walk_remember_leaf(w, wsmon_range_around(addr, span * PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -154,10 +166,21 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	return seen;
 }
 
+/*
+ * There is no page table. Anonymous memory gets an entry by a fault only, of shared memory
+ * MADV_COLLAPSE may have taken the table out, to put in a huge entry next.
+ */
+static bool walk_note_hole(struct wsmon_walk *w)
+{
+	if (vma_is_anonymous(w->vma))
+		w->place = WSMON_PLACE_NONE;
+	return false;
+}
+
 static bool walk_hole(struct wsmon_walk *w, unsigned long addr, unsigned long size)
 {
 	w->hole = wsmon_range_around(addr, size);
-	return false;
+	return walk_note_hole(w);
 }
 
 static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned long addr,
@@ -244,6 +267,7 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 		w->mapped = w->leaf_mapped;
 		w->around = w->leaf_around;
 		w->text = w->leaf_text;
+		w->place = w->leaf_place;
 	}
 	return seen;
 }
@@ -255,21 +279,24 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
  * @op:		what to do
  * @debt:	what reclaim does not know of it
  *
- * Return: was it accessed since the last time? @w->mapped, @around and, if asked for, what
- * the entry maps are set.
+ * Return: was it accessed since the last time? @w->mapped, @around, @place and, if asked for,
+ * what the entry maps are set.
  */
 bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
 		       u8 *debt)
 {
 	w->mapped = false;
 	w->around = false;
+	w->place = WSMON_PLACE_UNKNOWN;
 	if (wsmon_range_holds(&w->table, addr) &&
 	    !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, addr)))
 		return walk_sample_pte(w, addr, op, debt);
 	if (wsmon_range_holds(&w->leaf, addr))
 		return walk_sample_leaf_again(w, addr, op, debt);
 	wsmon_walk_leave_table(w);
-	if (!wsmon_walk_find_mapping(w, addr) || wsmon_range_holds(&w->hole, addr))
+	if (!wsmon_walk_find_mapping(w, addr))
 		return false;
+	if (wsmon_range_holds(&w->hole, addr))
+		return walk_note_hole(w);
 	return walk_descend(w, addr, op, debt);
 }

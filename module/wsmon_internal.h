@@ -262,6 +262,21 @@ enum wsmon_sample_op {
 	WSMON_SAMPLE_SETTLE,
 };
 
+/**
+ * enum wsmon_place - in what entry a page was at a look, as far as its bit depends on it
+ * @WSMON_PLACE_UNKNOWN: nobody could look
+ * @WSMON_PLACE_NONE:	no page table has it: if it is found in a huge entry, a fault has made that
+ * @WSMON_PLACE_OWN:	it has a place in a page table, mapped or not
+ * @WSMON_PLACE_MADE:	it is in an entry such as the kernel makes of others, with the bit set: a
+ *			huge one, or one of a page that KSM has merged
+ */
+enum wsmon_place {
+	WSMON_PLACE_UNKNOWN,
+	WSMON_PLACE_NONE,
+	WSMON_PLACE_OWN,
+	WSMON_PLACE_MADE,
+};
+
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now);

@@ -432,12 +432,15 @@ struct wsmon_monitor {
  * @vpn:	the page in the process
  * @looked_ns:	accesses since the last look, at this time, count
  * @seen_ns:	when an access was last found that counts; 0: never
+ * @made_ns:	when it was found that the kernel had made the entry anew; 0: never
  * @pfn:	the page frame at the last look
  * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
  * @rank:	rank of the process for this sample: see wsmon_reach.c
  * @kind:	enum wsmon_part_kind
  * @op:		what to do
  * @debt:	what reclaim does not know: see wsmon_young.c
+ * @place:	enum wsmon_place
+ * @own:	it had a place in a page table before
  * @skip:	not in this pass
  * @done:	the page was looked at
  * @mapped:	it is mapped
@@ -454,12 +457,15 @@ struct wsmon_visit {
 	u64 vpn;
 	u64 looked_ns;
 	u64 seen_ns;
+	u64 made_ns;
 	u64 pfn;
 	u64 frame;
 	u32 rank;
 	u8 kind;
 	u8 op;
 	u8 debt;
+	u8 place;
+	bool own;
 	bool skip;
 	bool done;
 	bool mapped;

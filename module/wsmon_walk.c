@@ -108,9 +108,51 @@ static __always_inline u32 walk_quiet_regions(struct wsmon_walk *w, struct wsmon
 		r->checks += 2;
 		r->looked_ns = now;
 		r->last = 0;
+		r->own = 3;
+		r->hit = 0;
+		r->looked = 1;
 	}
 	w->steps -= i;
 	return i;
+}
+
+/* Note that a look found the page of a half accessed. */
+static __always_inline void walk_note_hit(const struct wsmon_walk *w, struct wsmon_region *r,
+					  unsigned int h, u64 now)
+{
+	struct wsmon_sample *s = &r->s[h];
+
+	if (s->seen_ns && s->seen_ns >= w->recent_ns)
+		r->again |= BIT(h);
+	else
+		r->again &= ~BIT(h);
+	r->hit |= BIT(h);
+	s->seen_ns = now;
+	r->hits++;
+}
+
+/*
+ * Note in what entry the page of a half is. Return: has the kernel made that since the last look?
+ * Then its bit means nothing yet: see wsmon_regions.c.
+ */
+static bool walk_note_place(const struct wsmon_walk *w, struct wsmon_region *r, unsigned int h,
+			    u64 now)
+{
+	if (w->place == WSMON_PLACE_OWN) {
+		r->own |= BIT(h);
+		return false;
+	}
+	if (w->place == WSMON_PLACE_UNKNOWN || !(r->own & BIT(h)))
+		return false;
+	r->own &= ~BIT(h);
+	if (w->place == WSMON_PLACE_NONE)
+		return false;
+	r->made_ns[h] = now;
+	if (!r->looked || w->begin_ns - r->looked_ns > w->near_ns)
+		r->blind |= BIT(h);
+	else if (r->hit & ~r->again & BIT(h))
+		r->recent |= BIT(h);
+	return true;
 }
 
 /*
@@ -130,6 +172,8 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	if (wsmon_pte_span(pte) > 1 || (op == WSMON_SAMPLE_ARM && !pte_present(pte)))
 		return false;
 	if (!pte_young(pte)) {
+		r->own |= BIT(h);
+		r->hit &= ~BIT(h);
 		/* flush for what is in a TLB although the bit is clear */
 		if (op == WSMON_SAMPLE_ARM)
 			w->pass.dirty_tlb = true;
@@ -137,6 +181,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 		       (op == WSMON_SAMPLE_CHECK && !w->pass.settle);
 	}
 	if (op == WSMON_SAMPLE_ARM) {
+		r->own |= BIT(h);
 		/* in new memory, it was set by an access that counts */
 		if (!r->origin_ns)
 			wsmon_walk_clear_young(w, &w->quick[i], r->s[h].vpn, &r->debt[h]);
@@ -151,8 +196,8 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	else if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))
 		w->pass.dirty_tlb = true;
 	r->vague &= ~BIT(h);
-	r->s[h].seen_ns = now;
-	r->hits++;
+	r->own |= BIT(h);
+	walk_note_hit(w, r, h, now);
 	return true;
 }
 
@@ -167,14 +212,19 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	if (w->pass.since >= w->notes_until)
 		w->pass.since = 0;
 	seen = wsmon_walk_sample(w, s->vpn << PAGE_SHIFT, op, &r->debt[h]);
+	/* an entry that is armed is as it is */
+	if (arm)
+		r->own &= ~BIT(h);
+	if (walk_note_place(w, r, h, now))
+		seen = false;
 	if (arm)
 		r->absent |= !w->mapped << h;
+	r->hit &= ~BIT(h);
 	if (!seen)
 		return;
 	if (!arm) {
-		s->seen_ns = now;
 		walk_note_vague(w, r, h);
-		r->hits++;
+		walk_note_hit(w, r, h, now);
 	} else if (r->origin_ns) {
 		/* a bit in new memory was set after the memory appeared */
 		s->seen_ns = now;
@@ -345,6 +395,7 @@ static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regio
 			continue;
 		}
 		r->looked_ns = w->notes_until ? ktime_get_ns() : begin;
+		r->looked = v != WSMON_SAMPLE_ARM;
 		if (v == WSMON_SAMPLE_ARM)
 			r->armed_ns = now;
 		else if (v == WSMON_SAMPLE_DROP)
@@ -388,6 +439,10 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 			 (!arm && now - t->settled_ns >= SETTLE_NS);
 	if (w.pass.settle)
 		t->settled_ns = now;
+	w.begin_ns = begin;
+	/* rounds that are left out, or late, leave a gap */
+	w.near_ns = 2 * wsmon_sample_ns(ss);
+	w.recent_ns = now - min(now, ss->mon->attrs.windows_us[0] * NSEC_PER_USEC);
 	w.notes_until = walk_notes_until(&w.pass);
 	if (arm)
 		at = walk_regions(&w, &t->regions, at, WSMON_SAMPLE_ARM, begin, now);
@@ -412,8 +467,8 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * @ss:		the session
  * @m:		the process; NULL if it has ended: then nothing is changed
  * @mm:		its mm, with a reference on mm_count
- * @v:		the visits, by ascending address; @looked_ns, @seen, @done, @around and @frame
- *		are set
+ * @v:		the visits, by ascending address; @looked_ns, @seen, @done, @around, @place and
+ *		@frame are set
  * @nr:		number of visits
  * @settle:	an interval ends: pay debts to reclaim
  *
@@ -452,6 +507,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		v->mapped = w.mapped;
 		v->around = w.around;
 		v->text = w.text;
+		v->place = w.place;
 		v->anon = w.anon;
 		v->exclusive = w.exclusive;
 		v->pfn = w.delta + v->vpn;

@@ -125,6 +125,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @mapped:	the last sample page was mapped
  * @around:	perhaps a fault on a page near it mapped it, and set its bit
  * @text:	it is text
+ * @place:	in what entry it is
  * @maps_old:	what a fault maps around the folio of its page is not marked accessed
  * @frames:	find out what the entry maps: the next three
  * @anon:	an anonymous page
@@ -137,13 +138,16 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @leaf:	addresses of the last huge entry, or of entries that share an Accessed bit
  * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
  * @leaf_op:	what was done to it
- * @leaf_mapped, @leaf_around, @leaf_text: @mapped, @around and @text of it
+ * @leaf_mapped, @leaf_around, @leaf_text, @leaf_place: @mapped, @around, @text and @place of it
  * @table:	addresses of @mapping in the page table the cursor is in
  * @pte:	its first entry
  * @ptl:	its lock, held; NULL if the cursor is in none
- * @quick:	entries of @table, if nobody else samples the process
+ * @quick:	entries of @table, if nobody else samples the process, and KSM merges nothing there
  * @quick_vpn:	page of the first
  * @quick_nr:	number of them
+ * @begin_ns:	when the pass began
+ * @near_ns:	a look within this time before one is just before it
+ * @recent_ns:	the shortest window began then
  * @notes_until: notes of cleared bits matter for what was looked at before this time
  * @looks:	samples looked at
  * @missed:	regions that were to be sampled, but @busy
@@ -159,6 +163,7 @@ struct wsmon_walk {
 	bool mapped;
 	bool around;
 	bool text;
+	enum wsmon_place place;
 	bool maps_old;
 	bool frames;
 	bool anon;
@@ -174,12 +179,16 @@ struct wsmon_walk {
 	bool leaf_mapped;
 	bool leaf_around;
 	bool leaf_text;
+	enum wsmon_place leaf_place;
 	struct wsmon_range table;
 	pte_t *pte;
 	spinlock_t *ptl;	/* of the page table */
 	pte_t *quick;
 	u64 quick_vpn;
 	u64 quick_nr;
+	u64 begin_ns;
+	u64 near_ns;
+	u64 recent_ns;
 	u64 notes_until;
 	u32 looks;
 	u32 missed;

@@ -56,6 +56,24 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
 	}
 }
 
+/*
+ * Note in what entry a visit found its page. If the kernel has made that since the last visit, its
+ * bit means nothing until it was cleared: see wsmon_regions.c. Rounds are not for knowing what was
+ * accessed before, so all of the interval is lost.
+ */
+static void visit_note_place(struct wsmon_visit *v, u64 now)
+{
+	if (!v->done || v->place == WSMON_PLACE_UNKNOWN)
+		return;
+	if (v->place == WSMON_PLACE_MADE && v->own && v->op != WSMON_SAMPLE_ARM) {
+		v->made_ns = now;
+		v->seen = false;
+		v->own = v->op != WSMON_SAMPLE_CHECK;
+		return;
+	}
+	v->own = v->place == WSMON_PLACE_OWN;
+}
+
 /**
  * wsmon_visit_arm - arm the visits that were planned
  * @ss:		the session
@@ -82,6 +100,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 
 		if (v->skip || !wsmon_visit_find_sample(rs, v, &k, &h))
 			continue;
+		visit_note_place(v, now);
 		v->absent = !v->mapped;
 		if (!v->done) {
 			rs->r[k].last = 0;
@@ -122,6 +141,8 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		if (!v->skip)
+			visit_note_place(v, now);
 		/* what may be a fault near it is judged once, when the interval ends */
 		if (!v->skip && v->done && v->seen && visit_counts(s, v, true) &&
 		    !(v->around && v->text && v->absent))
@@ -163,6 +184,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			s->again = true;
 			continue;
 		}
+		visit_note_place(v, now);
 		if (v->seen && visit_counts(s, v, true)) {
 			v->vague = v->around && v->text && v->absent;
 			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
@@ -218,9 +240,15 @@ static u32 answers_collect(struct wsmon_group *g)
 			const struct wsmon_visit *v = &s->visits[i];
 			struct wsmon_region *r;
 
-			if (!v->seen_ns || !wsmon_visit_find_sample(rs, v, &k, &h))
+			if (!(v->seen_ns | v->made_ns) || !wsmon_visit_find_sample(rs, v, &k, &h))
 				continue;
 			r = &rs->r[k];
+			if (v->made_ns) {
+				r->made_ns[h] = max(r->made_ns[h], v->made_ns);
+				r->blind |= BIT(h);
+			}
+			if (!v->seen_ns)
+				continue;
 			if (nr == ANSWERS_MAX ||
 			    !wsmon_visit_room((void **)&g->answers, &g->cap_answers, nr + 1,
 					sizeof(*g->answers))) {

@@ -70,6 +70,9 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
 		/* samples that were armed late have not served the window */
 		if (!r->dropped || r->stale || !r->n[1] || !wsmon_region_answers(r, iv, 0))
 			continue;
+		/* that it is as before is a guess */
+		if ((r->lost[0] | r->lost[1]) & BIT(0))
+			continue;
 		r->times = min(r->times + 1U, TIMES_MAX);
 		for (h = 0; h < 2; h++)
 			history_note(&r->past, h, r->out[0][h], r->times);

@@ -192,6 +192,16 @@ struct wsmon_history {
  *		mapped and not since: perhaps a fault on a page near it mapped it
  * @doubtful:	by half, bit k: @out[k] comes from such a page
  * @exact:	by half, bit k: @out[k] comes from all of its pages
+ * @own:	bit h: at the last look, the page of half h had a place of its own in a page table
+ * @hit:	bit h: the last look found the page of half h accessed
+ * @again:	bit h: so had one before it, within the shortest window
+ * @looked:	it was looked at since the samples were armed
+ * @blind:	bit h: there was no such look just before @made_ns
+ * @recent:	bit h: the page of half h was found accessed just before @made_ns, and not before
+ * @lost:	by half, bit k: nothing is known of it: @out[k] is its @share
+ * @gap:	by half, bit k: as much again may have been accessed, and not been seen
+ * @made_ns:	by half: when the page was first seen in an entry that the kernel had made of it,
+ *		with the bit set, which is no access; 0: never
  * @weight:	of a group: the largest weight that its samples can have; 0 is 1
  * @c:		the pages around each sample; never of a group
  */
@@ -222,13 +232,23 @@ struct wsmon_region {
 	u8 guess;
 	u8 due;
 	u8 dropped;
+	/* what a look that finds nothing sets is side by side */
 	u8 last;
+	u8 own;
+	u8 hit;
+	u8 looked;
+	u8 again;
+	u8 blind;
+	u8 recent;
 	u8 stale;
 	u8 absent;
 	u8 vague;
 	u8 doubtful[2];
 	u8 exact[2];
+	u8 lost[2];
+	u8 gap[2];
 	u16 weight;
+	u64 made_ns[2];
 	struct wsmon_cluster c[2];
 };
 

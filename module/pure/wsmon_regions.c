@@ -83,6 +83,18 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
+/* Forget in what entries the sample pages were. */
+static void region_forget_entries(struct wsmon_region *r)
+{
+	memset(r->made_ns, 0, sizeof(r->made_ns));
+	r->own = 0;
+	r->hit = 0;
+	r->looked = 0;
+	r->again = 0;
+	r->blind = 0;
+	r->recent = 0;
+}
+
 /**
  * wsmon_region_reset_samples - put a region at rest, without sample positions
  * @r:	the region
@@ -97,6 +109,7 @@ void wsmon_region_reset_samples(struct wsmon_region *r)
 	memset(r->debt, 0, sizeof(r->debt));
 	r->absent = 0;
 	r->vague = 0;
+	region_forget_entries(r);
 }
 
 /* Samples of a region are not reported if its share is this close to 0 or 1 */
@@ -306,6 +319,44 @@ bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k)
 	return sample_seen_within(iv, at, iv->window_ns[k]);
 }
 
+/*
+ * Pages made huge, or merged, without an access
+ *
+ * The kernel makes entries with the bit set, of pages that nobody has accessed: by collapsing a
+ * page table, and by merging pages (Documentation/internals/design.rst). So if a page had an
+ * entry of its own and is found in such an entry, the bit counts from the next look on. What is
+ * missing are accesses between the last look at the old entry and the first at the new one. The
+ * working set of a window is concave in its length (Denning and Schwartz, CACM 15:3, 1972). So in
+ * such a gap, on average, at most as much is accessed for the first time as in the time of that
+ * length before it. Where there was no look before the gap, its pages may have been accessed, or
+ * not (Manski, Partial Identification of Probability Distributions, 2003).
+ */
+
+/* Was a half not observed in the interval, up to when the kernel made its entry anew? */
+static bool region_lost(const struct wsmon_region *r, u32 h, u64 since)
+{
+	return r->blind & BIT(h) && r->made_ns[h] > since && r->s[h].seen_ns <= since;
+}
+
+/* Note for window k what is missing of a half; @hit: it was accessed. */
+static void region_learn_made(struct wsmon_region *r, const struct wsmon_interval *iv, u32 k,
+			      u32 h, bool hit, bool all)
+{
+	u64 at = r->made_ns[h];
+	bool made = all ? at : sample_seen_within(iv, at, iv->window_ns[k]);
+
+	r->lost[h] &= ~BIT(k);
+	r->gap[h] &= ~BIT(k);
+	if (!made)
+		return;
+	if (r->recent & BIT(h))
+		r->gap[h] |= BIT(k);
+	if (hit || !(r->blind & BIT(h)))
+		return;
+	r->lost[h] |= BIT(k);
+	r->out[k][h] = r->share[h];
+}
+
 static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv)
 {
 	u32 seen[2];
@@ -316,8 +367,14 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	if (!r->checks)
 		return;
 	wsmon_clusters_age(r, iv->epoch);
-	wsmon_clusters_seen(r, iv->begin_ns, seen);
-	wsmon_region_observe(r, seen, r->armed_ns >= iv->begin_ns, iv->now);
+	if (region_lost(r, 0, iv->begin_ns) || region_lost(r, 1, iv->begin_ns)) {
+		/* the interval says nothing of it */
+		r->checks = 0;
+		r->hits = 0;
+	} else {
+		wsmon_clusters_seen(r, iv->begin_ns, seen);
+		wsmon_region_observe(r, seen, r->armed_ns >= iv->begin_ns, iv->now);
+	}
 
 	for (k = 0; k < iv->nr_windows; k++) {
 		bool all = region_younger_than(iv, r, iv->window_ns[k]);
@@ -342,6 +399,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 			r->doubtful[h] &= ~BIT(k);
 			if (hit && r->vague & BIT(h))
 				r->doubtful[h] |= BIT(k);
+			region_learn_made(r, iv, k, h, hit, all);
 		}
 	}
 }
@@ -418,6 +476,7 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 			r->origin_ns = 0;
 			r->absent = 0;
 			r->vague = 0;
+			region_forget_entries(r);
 		}
 		r->c[0].seen = 0;
 		r->c[1].seen = 0;

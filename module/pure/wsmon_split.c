@@ -37,6 +37,8 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 		r->out[k][!half] = r->out[k][half];
 	wsmon_history_split(r, half);
 	r->doubtful[!half] = r->doubtful[half];
+	r->lost[!half] = r->lost[half];
+	r->gap[!half] = r->gap[half];
 	r->exact[0] = 0;
 	r->exact[1] = 0;
 	r->ref = share;
@@ -126,6 +128,8 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 		out->share[h] = wsmon_region_share(c);
 		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
 		out->exact[h] = c->exact[0] & c->exact[1];
+		out->lost[h] = c->lost[0] | c->lost[1];
+		out->gap[h] = c->gap[0] | c->gap[1];
 		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
 						   c->n[1] * c->out[k][1], n);

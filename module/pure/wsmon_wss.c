@@ -61,7 +61,7 @@
  * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
  *		not observed since, or new memory that may be older than the window
  * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
- * @unknown:	pages not observed for a whole window yet
+ * @unknown:	pages not observed for a whole window
  * @now_most:	a single region adds less than 2^@now_most to @now
  * @past_most:	likewise, to @past
  */
@@ -75,10 +75,9 @@ struct wss_sums {
 	u64 hot;
 	u64 stale;
 	u64 vague;
-	/* pages sum to less than 2^46; there are several of these on the stack */
-	u64 unknown : 48;
-	u64 now_most : 8;
-	u64 past_most : 8;
+	u64 unknown;
+	u8 now_most;
+	u8 past_most;
 };
 
 /**
@@ -128,6 +127,12 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 /* What the past of many says does not count if it is more than so many times that */
 #define CALM		4U
 
+/* Windows (bits) in which the value of a half is no draw: of all pages, or of none */
+static u8 wss_given(const struct wsmon_region *r, u32 h)
+{
+	return r->exact[h] | r->lost[h];
+}
+
 /* Add the variance of a region; @n: sizes of its halves, scaled; @less: see struct wsmon_runs */
 static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 			     const u64 n[2], u32 less)
@@ -140,11 +145,11 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 
 	if (!(diff | (r->times ? var[0] | var[1] : 0)))
 		return;
-	/* what comes from all pages does not vary, and is no second draw for the other half */
-	if (r->exact[0] & r->exact[1] & BIT(k))
+	/* what is given does not vary, and is no second draw for the other half */
+	if (wss_given(r, 0) & wss_given(r, 1) & BIT(k))
 		return;
 	for (h = 0; h < 2; h++) {
-		if (r->exact[h] & BIT(k))
+		if (wss_given(r, h) & BIT(k))
 			square = 2 * n[!h] * n[!h];
 	}
 	/* the squares of all sizes sum to less than 2^47, and weights are at most 2^8 */
@@ -152,7 +157,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	for (h = 0; h < 2 && r->times >= WSMON_TIMES_MIN; h++) {
 		u64 d = max(out[h], mean[h]) - min(out[h], mean[h]);
 
-		if (r->exact[h] & BIT(k))
+		if (wss_given(r, h) & BIT(k))
 			continue;
 		near += mul_u64_u64_shr(n[h] * n[h], d * d, 2 * WSMON_SHIFT);
 		past += mul_u64_u64_shr(n[h] * n[h], var[h], 2 * WSMON_SHIFT);
@@ -201,12 +206,22 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	hit = wss_accessed(r->n, out[0], out[1]);
 	c->hit += hit;
 	hit >>= PART_SHIFT;
-	special = r->doubtful[0] | r->doubtful[1] | r->exact[0] | r->exact[1];
+	special = r->doubtful[0] | r->doubtful[1] | r->exact[0] | r->exact[1] |
+		  r->lost[0] | r->lost[1] | r->gap[0] | r->gap[1];
 	for (h = 0; h < 2 && special & BIT(k); h++) {
+		u64 part = wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
+
 		if (r->doubtful[h] & BIT(k))
-			c->vague += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
+			c->vague += part;
 		if (r->exact[h] & BIT(k))
-			c->exact += wss_accessed(r->n, h ? 0 : out[0], h ? out[1] : 0);
+			c->exact += part;
+		if ((r->lost[h] | r->gap[h]) & BIT(k))
+			c->unknown += r->n[h] * max_t(u32, r->weight, 1);
+		/* @out is a guess: neither of its pages counts for sure */
+		if (r->lost[h] & BIT(k)) {
+			c->unknown -= part >> PART_SHIFT;
+			c->stale += (part >> PART_SHIFT) + 1;
+		}
 	}
 	/* what was not accessed in a part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))

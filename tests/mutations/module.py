@@ -30,6 +30,7 @@ PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*val); udelay(50); "
                "WRITE_ONCE(*val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (X86, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
+VISIT = "module/group/wsmon_visit.c"
 HINT, WHO = ("module/who/wsmon_%s.c" % n for n in ("hint", "who"))
 
 MUTATIONS = [
@@ -64,7 +65,43 @@ MUTATIONS = [
     ("secondary_mmu_not_reported_again", "6.12", SELF + "secondary_test.py", [
         (INTERVAL, "	wsmon_stream_target(t, WSMON_TARGET_AGAIN);\n}", "}")]),
     ("quick_way_among_samplers", "6.12", SELF + "processes_test.py readers_test.py", [
-        (HOLD, "		if (!w->notes_until)\n", "")]),
+        (HOLD, "!w->notes_until && !(w->vma", "!(w->vma")]),
+    ("collapsing_is_an_access", "6.12", SELF + "unused_test.py", [
+        (WALK, "	if (walk_note_place(w, r, h, now))\n		seen = false;\n", "")]),
+    ("collapsing_is_an_access_in_a_cgroup", "6.12", SELF + "unused_test.py", [
+        (VISIT, "		v->seen = false;\n", "")]),
+    ("merging_is_an_access", "6.12", SELF + "unused_test.py", [
+        (DESCEND, "	if (walk_is_merged(w, pte))\n		w->place = WSMON_PLACE_MADE;\n", "")]),
+    ("merged_known_by_either", None, UNIT, [(ADAPT, "l->known & r->known", "l->known | r->known")]),
+    ("merged_whole_by_either", None, UNIT, [(ADAPT, "l->whole & r->whole", "l->whole | r->whole")]),
+    ("merged_doubtful_by_both", None, UNIT, [
+        (ADAPT, "c->doubtful[0] | c->doubtful[1]", "c->doubtful[0] & c->doubtful[1]")]),
+    ("merged_exact_by_either", None, UNIT, [
+        (ADAPT, "c->exact[0] & c->exact[1]", "c->exact[0] | c->exact[1]")]),
+    ("merged_lost_by_both", None, UNIT, [(ADAPT, "c->lost[0] | c->lost[1]", "c->lost[0] & c->lost[1]")]),
+    ("merged_gap_by_both", None, UNIT, [(ADAPT, "c->gap[0] | c->gap[1]", "c->gap[0] & c->gap[1]")]),
+    ("merged_as_young_as_the_younger", None, UNIT, [
+        (ADAPT, "min(l->origin_ns, r->origin_ns)", "max(l->origin_ns, r->origin_ns)")]),
+    ("merged_samples_know_the_origin", None, UNIT, [
+        (ADAPT, "l->armed_ns || r->armed_ns ? 0 :", "false ? 0 :")]),
+    ("twice_as_many_pages_are_sampled", None, UNIT, [(FIT, "#define GROWTH	8", "#define GROWTH	1")]),
+    ("grown_knows_its_origin", None, UNIT, [
+        (FIT, "		r->origin_ns = 0;\n		r->known = 0;", "		r->known = 0;")]),
+    ("one_for_all_knows_its_origin", None, UNIT, [
+        (FIT, "			f->rs->spare[f->first].origin_ns = 0;", "			;")]),
+    ("who_lost_its_sample_knows_its_origin", None, UNIT, [
+        (FIT, "			wsmon_region_reset_samples(r);\n			r->origin_ns = 0;",
+         "			wsmon_region_reset_samples(r);")]),
+    ("dropped_knows_its_origin", None, UNIT, [
+        (REGIONS, "			r->origin_ns = 0;\n			r->absent = 0;", "			r->absent = 0;")]),
+    ("nothing_is_a_surprise", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "#define SURPRISE	9U", "#define SURPRISE	900U")]),
+    ("lost_halves_are_certain", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "		if (r->lost[h] & BIT(k)) {", "		if (false) {")]),
+    ("gaps_are_certain", None, UNIT, [
+        ("module/pure/wsmon_wss.c", "		if ((r->lost[h] | r->gap[h]) & BIT(k))", "		if (false)")]),
+    ("guesses_have_a_past", None, UNIT, [
+        ("module/pure/wsmon_history.c", "		if ((r->lost[0] | r->lost[1]) & BIT(0))", "		if (false)")]),
     ("quick_way_for_what_was_used", "6.12", SELF + "accuracy_test.py", [
         (WALK, "	return !(WSMON_ENTRIES_SHARE &&", "	return true || !(WSMON_ENTRIES_SHARE &&")]),
     ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
@@ -396,7 +433,7 @@ MUTATIONS = [
     ("sleepers_have_a_past", None, UNIT, [
         ("module/pure/wsmon_regions.c", "if (!kept || !r->dropped || r->draws <= 1)", "if (!kept || r->draws <= 1)")]),
     ("exact_halves_vary", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "	if (r->exact[0] & r->exact[1] & BIT(k))\n		return;", "")]),
+        ("module/pure/wsmon_wss.c", "	if (wss_given(r, 0) & wss_given(r, 1) & BIT(k))\n		return;", "")]),
     ("parts_are_certain", None, UNIT, [
         ("module/pure/wsmon_wss.c", "wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT)", "share ? 0 : doubt")]),
     ("small_doubts_are_none", None, UNIT, [

@@ -192,6 +192,66 @@ static void missed(void)
 	world_free(&w);
 }
 
+/* A region in an interval of a second, within which the kernel has made its upper half's entry */
+static struct wsmon_region made(u64 made_ns, u8 blind, u8 recent, u64 seen_ns, u16 *samples)
+{
+	struct wsmon_interval iv = {
+		.begin_ns = 9 * SECOND,
+		.now = 10 * SECOND,
+		.aggr_ns = SECOND,
+		.window_ns = { SECOND, 8 * SECOND },
+		.nr_windows = 2,
+	};
+	struct wsmon_region r;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 64, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	w.rs.r->armed_ns = SECOND;
+	w.rs.r->last = 1;
+	w.rs.r->checks = 2;
+	w.rs.r->draws = 5;
+	w.rs.r->share[1] = WSMON_ONE / 4;
+	w.rs.r->made_ns[1] = made_ns;
+	w.rs.r->blind = blind;
+	w.rs.r->recent = recent;
+	w.rs.r->s[1].seen_ns = seen_ns;
+	wsmon_regions_learn(&w.rs, &iv, false);
+	*samples = wsmon_region_samples(w.rs.r, iv.begin_ns);
+	r = w.rs.r[0];
+	world_free(&w);
+	return r;
+}
+
+/* What the kernel makes entries of is not accessed, and what is missing is known. */
+static void made_anew(void)
+{
+	struct wsmon_region r;
+	u16 samples;
+
+	r = made(0, 0, 0, 0, &samples);
+	CHECK(!r.out[0][1] && !r.gap[1] && !r.lost[1] && r.share[1] < WSMON_ONE / 4 &&
+	      samples & WSMON_SAMPLES_VALID, "nothing happened");
+	r = made(SECOND * 19 / 2, 0, 0, 0, &samples);
+	CHECK(!r.out[0][1] && !r.gap[1] && !r.lost[1], "looks before saw nothing");
+	r = made(SECOND * 19 / 2, 0, 2, SECOND * 19 / 2 - 1, &samples);
+	CHECK(r.out[0][1] == WSMON_ONE && r.gap[1] == 3 && !r.gap[0] && !r.lost[1],
+	      "the look before was the first to see it: gap %x", r.gap[1]);
+	r = made(SECOND * 19 / 2, 2, 0, 0, &samples);
+	CHECK(r.lost[1] == 3 && r.out[0][1] == WSMON_ONE / 4 && r.out[1][1] == WSMON_ONE / 4 &&
+	      r.share[1] == WSMON_ONE / 4 && !r.lost[0], "nobody looked before: lost %x", r.lost[1]);
+	CHECK(samples == WSMON_SAMPLES_MISSED, "what is not known is no evidence: %x", samples);
+	r = made(SECOND * 19 / 2, 2, 0, 10 * SECOND, &samples);
+	CHECK(!r.lost[1] && r.out[0][1] == WSMON_ONE && samples & WSMON_SAMPLES_UPPER_HIT,
+	      "accessed since");
+	r = made(SECOND * 19 / 2, 2, 0, 5 * SECOND, &samples);
+	CHECK(r.lost[1] == 1 && r.out[1][1] == WSMON_ONE, "accessed before, in the long window only");
+	r = made(5 * SECOND, 2, 0, 0, &samples);
+	CHECK(r.lost[1] == 2 && !r.out[0][1] && samples & WSMON_SAMPLES_VALID,
+	      "long ago: the short window knows all");
+}
+
 /*
  * With a window of @phases intervals: buddies are due together, else they are never merged. Each
  * can be any part of its half of the cell.
@@ -250,5 +310,6 @@ void test_windows(void)
 	test_run("windows: every 11th page", every_11th);
 	test_run("windows: intervals of each hold", all_patterns);
 	test_run("windows: what was missed", missed);
+	test_run("windows: entries that the kernel has made", made_anew);
 	test_run("windows: buddies take their turns together", buddies_together);
 }

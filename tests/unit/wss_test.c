@@ -176,6 +176,77 @@ static void vague(void)
 	world_free(&w);
 }
 
+/* One window counts if it says nine times what the past says, and not if it says eight times. */
+static void surprise(void)
+{
+	struct wsmon_region *r;
+	u64 n, half[2];
+	struct world w;
+	u32 i;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 2048, WSMON_CLASS_HEAP);
+	world_settle(&w, 0);
+	r = w.rs.r;
+	n = r->n[0];
+	for (i = 0; i < 2; i++) {
+		set_out(&w, 0, WSMON_ONE, 0, 60000);
+		r->times = 8;
+		/* the squares of the deviations are 1/16, and were 1/10 or 1/8 of that */
+		r->past.mean[0] = WSMON_ONE * 3 / 4;
+		r->past.mean[1] = WSMON_ONE / 4;
+		r->past.var[0] = (u64)WSMON_ONE * WSMON_ONE / (i ? 128 : 160);
+		r->past.var[1] = r->past.var[0];
+		estimate(&w);
+		half[i] = wss[0].high - wss[0].pages;
+	}
+	CHECK(half[0] == wsmon_sqrt_up(2 * n * n / 16) * 196 / 100, "now: %llu", (long long)half[0]);
+	CHECK(half[1] == wsmon_sqrt_up(2 * n * n / 128) * 196 / 100, "past: %llu", (long long)half[1]);
+	world_free(&w);
+}
+
+/* What the kernel makes entries of anew without an access */
+static void made(void)
+{
+	struct wsmon_wss before;
+	struct wsmon_region *r;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 6400, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	r = w.rs.r;
+	set_out(&w, 0, 0, 0, 60000);
+	estimate(&w);
+	before = wss[0];
+	/* seen just before, for the first time: so may others be that were not seen */
+	r->gap[1] = 1;
+	estimate(&w);
+	CHECK(wss[0].pages == before.pages && wss[0].low == before.low &&
+	      wss[0].high == before.high + r->n[1], "gap: %llu", (long long)wss[0].high);
+	r->gap[1] = 2;
+	estimate(&w);
+	CHECK(!memcmp(&before, wss, sizeof(before)), "the other window's");
+	/* nothing is known: the share is a guess, that neither varies nor counts */
+	r->gap[1] = 0;
+	r->lost[1] = 1;
+	r->out[0][1] = WSMON_ONE / 2;
+	r->times = 8;
+	estimate(&w);
+	CHECK(wss[0].pages == r->n[1] / 2 && !wss[0].low && wss[0].high >= r->n[1] &&
+	      wss[0].high <= r->n[1] + before.high + 1, "lost: %llu, %llu-%llu",
+	      (long long)wss[0].pages, (long long)wss[0].low, (long long)wss[0].high);
+	/* of a group, what is found has a weight */
+	r->weight = 3;
+	r->lost[1] = 0;
+	r->gap[1] = 1;
+	r->out[0][1] = 0;
+	w.rs.r[0].draws = 60000;
+	estimate(&w);
+	CHECK(wss[0].high >= min(3 * r->n[1], 6400ULL), "%llu", (long long)wss[0].high);
+	world_free(&w);
+}
+
 void test_wss(void)
 {
 	test_run("wss: what could not be looked at", stale);
@@ -184,4 +255,6 @@ void test_wss(void)
 	test_run("wss: all but text", rest);
 	test_run("wss: several windows", windows);
 	test_run("wss: what a fault may have mapped", vague);
+	test_run("wss: a surprise", surprise);
+	test_run("wss: entries that the kernel has made", made);
 }

@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the kernel does to memory is no access: the working set stays what it is.
+
+Collapsing pages to a huge page, merging them or moving them makes page-table entries anew,
+some of them with the Accessed bit set. Documentation/internals/design.rst lists them.
+"""
+import contextlib
+import os
+import subprocess
+import tempfile
+import time
+
+import wsmontest as w
+import truth
+import wsmon
+
+UNUSED = w.program("unused")
+MIB = 1 << 20
+SIZE, HOT = 64, 6
+THP = "/sys/kernel/mm/transparent_hugepage/"
+KSM = "/sys/kernel/mm/ksm/"
+SECONDS = 7
+QUICK = ["--sample", "50ms", "--aggr", "500ms", "--update", "500ms", "--window", "500ms",
+         "--cpu", "100%"]
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def number(path):
+    with open(path) as f:
+        return int(f.read())
+
+
+@contextlib.contextmanager
+def set_to(**values):
+    """Settings of khugepaged, for as long as a recording takes"""
+    before = {}
+    for name, value in values.items():
+        with open(THP + "khugepaged/" + name) as f:
+            before[name] = f.read()
+        write(THP + "khugepaged/" + name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            write(THP + "khugepaged/" + name, value)
+
+
+class Seen:
+    """What was recorded of a program that has 64 MiB and uses 6 of them"""
+
+    def __init__(self, how, options=(), cls="anon", cgroup=False):
+        with tempfile.TemporaryDirectory() as tmp:
+            data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
+            job = subprocess.Popen([UNUSED, how, str(SIZE), str(HOT), path], text=True,
+                                   stdout=subprocess.PIPE)
+            try:
+                w.wait_for("the program", lambda: os.path.exists(path) and
+                           "truth" in open(path).read(), 30)
+                scope = ["-p", str(job.pid)]
+                if cgroup:
+                    scope = ["--cgroup", group_of(job.pid)]
+                subprocess.run(["wsmo", "record", "-q", "-o", data, "-d", str(SECONDS), *QUICK,
+                                *options, *scope], check=True)
+                self.merged = number(KSM + "pages_sharing") if os.path.exists(KSM) else 0
+            finally:
+                job.terminate()
+                self.done = int(job.communicate()[0].split()[0])
+            with open(data, "rb") as f:
+                records = list(wsmon.read(f)[1])
+            for r in records:
+                if cgroup and r.type == "TOTAL":
+                    r.type, r.pid = "WSS", 0
+            self.rows = truth.rows(records, truth.read_truth(path), cls, None if cgroup else job.pid)
+            self.peaks = sum(r.type == "PEAK" for r in records)
+        self.how = how
+
+    def covered(self):
+        """The program uses a few pages more, of the same class."""
+        return sum(low <= size + 64 * 1024 and size <= high for size, _, low, high, _ in self.rows)
+
+    def show(self):
+        print("# %s: %s" % (self.how, " ".join("%.1f[%.1f,%.1f]" % tuple(
+            x / MIB for x in r[1:4]) for r in self.rows)), flush=True)
+        print("# %s: %d times; the truth is in %d of %d intervals; %d peaks" % (
+            self.how, self.done, self.covered(), len(self.rows), self.peaks), flush=True)
+
+    def holds(self, done):
+        """It happened at least that often, and the intervals know of it."""
+        self.show()
+        assert self.done >= done, self.done
+        assert len(self.rows) >= 8, len(self.rows)
+        # two of 14 by chance: one time in 30
+        assert self.covered() >= len(self.rows) - 2, self.rows
+        assert not self.peaks, self.peaks
+        return self
+
+    def narrow(self, width):
+        """Half of the intervals are at most so wide (MiB)"""
+        widths = sorted(hi - lo for _, _, lo, hi, _ in self.rows)
+        assert widths[len(widths) // 2] <= width * MIB, widths
+        return self
+
+
+def group_of(pid):
+    """A cgroup of its own"""
+    root = os.path.join(tempfile.mkdtemp(), "cgroup")
+    os.makedirs(root)
+    subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    path = os.path.join(root, "unused-%d" % pid)
+    os.mkdir(path)
+    write(os.path.join(path, "cgroup.procs"), str(pid))
+    return path
+
+
+def nothing_happens():
+    """What the others are compared with"""
+    Seen("none").holds(0).narrow(3)
+
+
+def madvise_collapses():
+    Seen("collapse").holds(SIZE // 2).narrow(8)
+
+
+def madvise_collapses_without_rounds():
+    """An entry is looked at when an interval begins, and when it ends: nothing is known of
+    what was made huge between."""
+    Seen("collapse", ["--precision", "1%"]).holds(SIZE // 2)
+
+
+def madvise_collapses_in_a_cgroup():
+    Seen("collapse", cgroup=True).holds(SIZE // 2)
+
+
+def madvise_collapses_shared_memory():
+    write(THP + "shmem_enabled", "advise")
+    Seen("shared", cls="shmem").holds(SIZE // 2)
+
+
+def khugepaged_collapses():
+    """A block of 2 MiB at a time, for some seconds"""
+    with set_to(scan_sleep_millisecs="100", alloc_sleep_millisecs="100", pages_to_scan="512"):
+        Seen("allowed").holds(SIZE // 2)
+
+
+def khugepaged_collapses_at_once():
+    with set_to(scan_sleep_millisecs="10", alloc_sleep_millisecs="10"):
+        Seen("allowed").holds(SIZE // 2)
+
+
+def pages_are_merged():
+    write(KSM + "sleep_millisecs", "20")
+    write(KSM + "pages_to_scan", "1000")
+    write(KSM + "run", "1")
+    try:
+        seen = Seen("merged").holds(SIZE // 2)
+        print("# %d pages were merged" % seen.merged)
+        assert seen.merged > 1000, seen.merged
+    finally:
+        write(KSM + "run", "2")
+
+
+def pages_migrate():
+    """Compaction moves pages to other places in memory."""
+    compact = subprocess.Popen(["sh", "-c", "while sleep 0.3; do echo 1 >/proc/sys/vm/compact_memory; done"])
+    try:
+        Seen("none").holds(0).narrow(3)
+    finally:
+        compact.kill()
+        compact.wait()
+
+
+def mappings_are_protected():
+    Seen("protected").holds(SIZE // 2).narrow(3)
+
+
+def huge_pages_are_split():
+    Seen("split").holds(SIZE // 2).narrow(3)
+
+
+def children_are_forked():
+    Seen("forked").holds(SIZE // 2).narrow(3)
+
+
+w.need("wsmo")
+if not os.path.exists(THP + "khugepaged"):
+    w.skip("no transparent huge pages")
+TESTS = (nothing_happens, madvise_collapses, madvise_collapses_without_rounds,
+         madvise_collapses_in_a_cgroup, madvise_collapses_shared_memory, khugepaged_collapses,
+         khugepaged_collapses_at_once, pages_are_merged, pages_migrate, mappings_are_protected,
+         huge_pages_are_split, children_are_forked)
+if __name__ == "__main__":
+    # names of some of them, with commas
+    chosen = os.environ.get("WSMON_TESTS")
+    w.main(*(t for t in TESTS if not chosen or t.__name__ in chosen.split(",")))
