@@ -30,6 +30,134 @@ static void merge_weighted(void)
 	world_free(&w);
 }
 
+/* What both knew is known, what one doubted is doubted. */
+static void merge_knows_no_more(void)
+{
+	struct wsmon_region l = { .end = 128, .n = { 64, 64 }, .draws = 9, .known = 0x0f,
+		.whole = 0x0e, .doubtful = { 1, 2 }, .exact = { 3, 5 }, .lost = { 1, 2 },
+		.gap = { 4, 0 }, .since_ns = 3, .origin_ns = 5 };
+	struct wsmon_region r = { .start = 128, .end = 256, .n = { 64, 64 }, .draws = 9,
+		.known = 0x33, .whole = 0x13, .exact = { 1, 1 }, .gap = { 0, 2 }, .since_ns = 8,
+		.origin_ns = 9 };
+	struct wsmon_region half[2], m;
+	struct world w;
+
+	world_init(&w, 10);
+	world_map(&w, 0, 256, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 1);
+	wsmon_region_merge(&w.sp, &l, &r, &m);
+	CHECK(m.known == 0x03, "known %x", m.known);
+	CHECK(m.whole == 0x02, "whole %x", m.whole);
+	CHECK(m.doubtful[0] == 3 && !m.doubtful[1], "doubtful %x %x", m.doubtful[0], m.doubtful[1]);
+	CHECK(m.exact[0] == 1 && m.exact[1] == 1, "exact %x %x", m.exact[0], m.exact[1]);
+	CHECK(m.lost[0] == 3 && !m.lost[1], "lost %x %x", m.lost[0], m.lost[1]);
+	CHECK(m.gap[0] == 4 && m.gap[1] == 2, "gap %x %x", m.gap[0], m.gap[1]);
+	CHECK(m.since_ns == 8, "the share of one changed later");
+	/* all of it is older than the older one */
+	CHECK(m.origin_ns == 5, "origin %llu", (long long)m.origin_ns);
+	l.origin_ns = 0;
+	wsmon_region_merge(&w.sp, &l, &r, &m);
+	CHECK(!m.origin_ns, "nobody knows how old one is");
+	l.origin_ns = 5;
+	r.armed_ns = 10;
+	wsmon_region_merge(&w.sp, &l, &r, &m);
+	CHECK(!m.origin_ns, "what the samples of one saw is forgotten");
+	/* the other way */
+	m.doubtful[0] = 1;
+	m.doubtful[1] = 2;
+	m.exact[0] = 1;
+	m.lost[0] = 4;
+	m.lost[1] = 0;
+	wsmon_region_split(&w.sp, &m, half);
+	CHECK(half[0].known == 0x03 && half[1].whole == 0x02, "halves know no more");
+	CHECK(half[0].doubtful[1] == 1 && half[1].doubtful[0] == 2, "doubts of halves");
+	CHECK(!half[0].exact[0] && !half[1].exact[1], "halves are not exact");
+	CHECK(half[0].lost[1] == 4 && !half[1].lost[0] && half[0].gap[1] == 4 && half[1].gap[0] == 2,
+	      "what halves miss");
+	world_free(&w);
+}
+
+/* Fit a region of 136 pages, of which a cell of 256 has 8 in its upper half, to so many */
+static struct wsmon_region grown(u64 pages, u64 sample)
+{
+	struct wsmon_region r;
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 136, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	CHECK(w.rs.nr == 1 && w.rs.r[0].n[0] == 128 && w.rs.r[0].n[1] == 8, "%u", w.rs.nr);
+	w.rs.r[0].armed_ns = 10;
+	w.rs.r[0].origin_ns = 5;
+	w.rs.r[0].s[0].vpn = 100;
+	w.rs.r[0].s[1].vpn = sample;
+	w.rs.r[0].made_ns[1] = 11;
+	w.rs.r[0].known = 1;
+	w.rs.r[0].whole = 1;
+	w.rs.r[0].draws = 7;
+	w.rs.r[0].exact[1] = 1;
+	world_unmap_all(&w);
+	world_map(&w, 0, pages, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 1);
+	wsmon_regions_fit(&w.rs, &w.sp, 20, 15);
+	r = w.rs.r[0];
+	world_free(&w);
+	return r;
+}
+
+/* Samples do not stand for pages that they could not have been. */
+static void grows(void)
+{
+	struct wsmon_region r = grown(136, 130);
+
+	CHECK(r.armed_ns && r.origin_ns == 5 && r.exact[1], "nothing changed");
+	r = grown(137, 130);
+	CHECK(r.armed_ns && r.origin_ns == 5 && r.known && r.whole && r.draws == 7 && r.made_ns[1],
+	      "by an eighth");
+	CHECK(!r.exact[1], "one page was not looked at");
+	r = grown(138, 130);
+	CHECK(!r.armed_ns && !r.known && !r.whole && !r.draws, "by more than an eighth");
+	CHECK(!r.origin_ns && !r.made_ns[1], "samples to come know nothing of what was before");
+	r = grown(132, 130);
+	CHECK(r.armed_ns && r.origin_ns == 5 && r.known && r.draws == 7, "less");
+	r = grown(132, 134);
+	CHECK(!r.armed_ns && !r.origin_ns && r.known && r.draws == 7, "less, without a sample");
+}
+
+/* An area with too many regions begins with one: when its memory appeared is not known. */
+static void fits_into_one(void)
+{
+	struct world w;
+
+	world_init(&w, 4);
+	world_map(&w, 0, 1024, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	CHECK(w.rs.nr == 4, "%u", w.rs.nr);
+	world_map(&w, 2048, 4096, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 2);
+	w.rs.cap = 2;
+	wsmon_regions_fit(&w.rs, &w.sp, 20, 15);
+	CHECK(w.rs.nr == 2 && w.rs.r[0].end == 1024 && !w.rs.r[0].origin_ns, "%u", w.rs.nr);
+	CHECK(w.rs.r[1].start == 2048 && w.rs.r[1].origin_ns == 15, "what is new");
+	world_free(&w);
+}
+
+/* Samples that were dropped leave nothing of what they knew to the next. */
+static void rests(void)
+{
+	struct wsmon_region r[2] = { { .armed_ns = 10, .origin_ns = 5, .made_ns = { 11, 12 },
+		.own = 3, .hit = 1, .again = 1, .looked = 1, .blind = 2, .recent = 1, .dropped = 1 } };
+	struct wsmon_regions rs = { .r = r, .nr = 2 };
+
+	r[1] = r[0];
+	r[1].dropped = 0;
+	wsmon_regions_rest(&rs);
+	CHECK(!r[0].armed_ns && !r[0].origin_ns && !r[0].made_ns[0] && !r[0].made_ns[1] && !r[0].own &&
+	      !r[0].hit && !r[0].again && !r[0].looked && !r[0].blind && !r[0].recent, "dropped");
+	CHECK(r[1].armed_ns && r[1].origin_ns && r[1].made_ns[1] && r[1].own && r[1].looked &&
+	      r[1].blind && r[1].recent, "samples that stay");
+}
+
 static void split_merge(void)
 {
 	struct wsmon_region r, half[2], again;
@@ -352,4 +480,8 @@ void test_regions(void)
 	test_run("draw: depends on cell, seed and epoch alone", draw_repeatable);
 	test_run("record: samples are where they are reported to be", samples_reported);
 	test_run("record: what nobody needs to know is not reported", samples_left_out);
+	test_run("regions: merged and cut, they know no more", merge_knows_no_more);
+	test_run("regions: that grow or shrink", grows);
+	test_run("regions: too many for an area", fits_into_one);
+	test_run("regions: samples that were dropped", rests);
 }
