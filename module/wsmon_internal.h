@@ -220,6 +220,7 @@ u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 /* who/wsmon_who.c: the second sampler */
 bool wsmon_who_possible(void);
 int wsmon_who_begin(struct wsmon_session *ss);
+void wsmon_who_end(struct wsmon_session *ss);
 void wsmon_who_free(struct wsmon_session *ss);
 void wsmon_who_round(struct wsmon_session *ss, u64 now);
 void wsmon_who_leave(struct wsmon_session *ss);

@@ -24,6 +24,7 @@ static void session_stop_thread(struct wsmon_monitor *mon)
 	if (mon->running)
 		wsmon_session_end(ss, WSMON_END_STOPPED);
 	mutex_unlock(&mon->lock);
+	wsmon_who_end(ss);
 	/* no probe wakes it any more */
 	put_task_struct(ss->thread);
 	ss->thread = NULL;
@@ -185,6 +186,8 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 	if (mon->session && mon->session->thread)
 		wake_up_process(mon->session->thread);
 out_free:
+	if (mon->session && !mon->attrs.who_rate)
+		wsmon_who_end(mon->session);
 	wsmon_session_free_room(mon->session, room);
 out:
 	mutex_unlock(&mon->ctl);

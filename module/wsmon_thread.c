@@ -60,6 +60,7 @@ void wsmon_session_end(struct wsmon_session *ss, u32 reason)
 	wsmon_stream_end(ss, reason);
 	wsmon_buffers_end(mon);
 	mon->stop_reason = reason;
+	ss->ended = true;
 	WRITE_ONCE(mon->running, false);
 	wsmon_session_count(-1);
 }
@@ -427,5 +428,6 @@ int wsmon_session_thread(void *data)
 	wsmon_group_leave(ss);
 	wsmon_session_end(ss, due ? WSMON_END_STOPPED : WSMON_END_TARGETS_GONE);
 	mutex_unlock(&ss->mon->lock);
+	wsmon_who_end(ss);
 	return 0;
 }

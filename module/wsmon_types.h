@@ -317,6 +317,7 @@ struct wsmon_parts {
  * @precision:	regions that the wanted precision needs
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
+ * @ended:	wsmon_session_end() was called
  * @poked:	attributes changed since the last round, and with them the due time
  * @called:	kwsmond is to run before the next round; only kwsmond clears it
  * @target_called: a target needs a look before the next round (members_lock)
@@ -375,6 +376,7 @@ struct wsmon_session {
 	struct wsmon_precision precision;
 	struct wsmon_hist late;
 	struct wsmon_hist hold;
+	bool ended;
 	bool poked;
 	bool called;
 	bool target_called;

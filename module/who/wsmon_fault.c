@@ -2,10 +2,14 @@
 /*
  * wsmon_fault.c - the probe at page faults: who touched an armed page
  *
- * The probe runs in the thread that faults, before the kernel handles the fault. It takes
- * no lock, allocates nothing and does not sleep. It looks at WSMON_WHO_WAYS keys of each
- * session that has hint faults, one cache line, and writes to the slot of the page it finds.
- * Each slot is written by one probe at most: the one that made it BUSY.
+ * The probe runs in the thread that faults, before the kernel handles the fault. It allocates
+ * nothing and does not sleep, and waits a few microseconds for the lock of a page table at
+ * most. It looks at WSMON_WHO_WAYS keys of each session that has hint faults, one cache line,
+ * and writes to the slot of the page it finds. Each slot is written by one probe at most: the
+ * one that made it BUSY. Then it repairs the entry if one was armed, also for a process that
+ * nobody watches, as a child has copies of armed entries.
+ *
+ * The probe is attached as long as a session has hint faults: it runs, and has a who_rate.
  */
 #include <linux/mm.h>
 #include <linux/preempt.h>
@@ -85,6 +89,7 @@ static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
 	list_for_each_entry_rcu(w, &fault_sessions, node)
 		fault_find(w, mm, address, regs, error);
 	rcu_read_unlock();
+	wsmon_hint_repair(mm, address);
 }
 #else
 static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
@@ -157,7 +162,7 @@ bool wsmon_fault_possible(void)
 }
 
 /**
- * wsmon_fault_begin - have the probe look at the slots of a session
+ * wsmon_fault_begin - have the probe look at the slots of a session, if it does not yet
  * @w:	the session's
  *
  * Context: may sleep; wsmon_fault_possible() is true.
@@ -168,28 +173,37 @@ int wsmon_fault_begin(struct wsmon_who *w)
 	int err = 0;
 
 	mutex_lock(&fault_lock);
+	if (w->watched)
+		goto out;
 	if (list_empty(&fault_sessions))
 		err = fault_attach();
-	if (!err)
-		list_add_rcu(&w->node, &fault_sessions);
+	if (err)
+		goto out;
+	list_add_rcu(&w->node, &fault_sessions);
+	w->watched = true;
+out:
 	mutex_unlock(&fault_lock);
 	return err;
 }
 
 /**
- * wsmon_fault_end - undo wsmon_fault_begin()
+ * wsmon_fault_end - undo wsmon_fault_begin(), if that was called
  * @w:	the session's; no probe looks at it any more afterwards
  *
- * Context: may sleep.
+ * Context: may sleep; waits for all processors, so no monitor's lock is held.
  */
 void wsmon_fault_end(struct wsmon_who *w)
 {
 	mutex_lock(&fault_lock);
+	if (!w->watched)
+		goto out;
+	w->watched = false;
 	list_del_rcu(&w->node);
 	/* either waits for probes that look at it */
 	if (list_empty(&fault_sessions))
 		fault_detach();
 	else
 		synchronize_rcu();
+out:
 	mutex_unlock(&fault_lock);
 }

@@ -3,9 +3,10 @@
  * wsmon_hint.c - page-table entries that cause a fault at the next access
  *
  * An entry is armed as NUMA balancing does it: it becomes one that permits nothing
- * (pte_protnone()), in a mapping that permits accesses. At the next access do_numa_page()
- * makes it as the mapping says. So whatever happens to this module, an armed entry costs
- * one fault, and no data.
+ * (pte_protnone()), in a mapping that permits accesses. At the next access the probe makes it
+ * as it was (wsmon_hint_repair()), before the kernel handles the fault. Where the probe cannot,
+ * or is gone, do_numa_page() makes it as the mapping says. So whatever happens to this module,
+ * an armed entry costs one fault, and no data.
  *
  * Only the present bit, its stand-in and the guard against speculation change. All other
  * bits stay: dirty, soft-dirty, userfaultfd's, write, the protection key. NUMA balancing
@@ -27,12 +28,11 @@
  *     none, as in change_pte_range(), and who finds none without the lock looks again with it.
  *   - mprotect() makes an entry with the new protection, which is not armed any more.
  *   - fork() copies an armed entry to the child. Nobody restores it there: its first access
- *     in the child faults, and do_numa_page() repairs it. mremap() moves one likewise.
+ *     in the child faults, and the probe repairs it. mremap() moves one likewise.
  *   - Reclaim, migration, KSM, a write fault of another and THP replace the entry, as they
  *     do a present one: pte_present() is true for both. What replaces it is not armed.
- *     A large folio that faults has all of its armed entries repaired from 6.8 on.
- *   - GUP: gup_fast leaves such entries to the slow way. That faults (FOLL_NUMA, from
- *     6.6 on FOLL_HONOR_NUMA_FAULT), or, for ptrace, uses the page as it is.
+ *   - GUP: gup_fast leaves such entries to the slow way. That uses the page as it is, but
+ *     before 6.6, and for KVM, it has do_numa_page() repair the entry.
  *   - Code that may not fault (in an NMI, or probes that read a program's memory) finds such
  *     a page not there, as it may find any page that is in use. mlock() after a page was armed
  *     does not repair it: one more fault, within an aggregation interval.
@@ -41,7 +41,10 @@
  *   - exit and munmap: the entry goes as a present one does. Page-table checking counts
  *     entries as they become present or not, so they are changed by the kernel's helpers.
  *   - do_numa_page() may move the page to the processor's node if NUMA has several, even
- *     if numa_balancing is 0; where memory has tiers, to a faster one.
+ *     if numa_balancing is 0; where memory has tiers, to a faster one. From 6.8 on it repairs
+ *     all armed entries of a large folio. So it must not see one: that is what the probe
+ *     repairs for. It still sees those that GUP finds before 6.6, those whose table stays
+ *     locked for longer than the probe tries, and what could not be restored at the end.
  *   - KVM and devices with translations of their own would have to be told
  *     (MMU notifiers): such an mm is left alone. They register with the mmap lock held for
  *     writing, and find armed entries by GUP only.
@@ -88,17 +91,15 @@ static bool hint_vma_allowed(struct vm_area_struct *vma)
 }
 
 /*
- * Find the entry of a page, and lock its table: wsmon_walk.c has the reasons.
- * @huge:	set if it is part of a huge page
- * Return: the entry, with RCU and @ptl held; NULL if there is no table.
+ * Find the entry that has the table of a page.
+ * @huge:	set if the page is part of a gigantic one
+ * Return: the entry, or NULL.
  */
-static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
-			      bool *huge)
+static pmd_t *hint_find_pmd(struct mm_struct *mm, unsigned long addr, bool *huge)
 {
 	pgd_t *pgdp = pgd_offset(mm, addr);
 	p4d_t *p4dp;
 	pud_t *pudp;
-	pmd_t *pmdp, pmd;
 
 	*huge = false;
 	if (pgd_none(READ_ONCE(*pgdp)) || pgd_bad(READ_ONCE(*pgdp)))
@@ -110,7 +111,21 @@ static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock
 	*huge = pud_leaf(READ_ONCE(*pudp));
 	if (pud_none(READ_ONCE(*pudp)) || *huge || pud_bad(READ_ONCE(*pudp)))
 		return NULL;
-	pmdp = pmd_offset(pudp, addr);
+	return pmd_offset(pudp, addr);
+}
+
+/*
+ * Find the entry of a page, and lock its table: wsmon_walk.c has the reasons.
+ * @huge:	set if it is part of a huge page
+ * Return: the entry, with RCU and @ptl held; NULL if there is no table.
+ */
+static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
+			      bool *huge)
+{
+	pmd_t *pmdp = hint_find_pmd(mm, addr, huge), pmd;
+
+	if (!pmdp)
+		return NULL;
 	rcu_read_lock();
 	pmd = READ_ONCE(*pmdp);
 	/* one that is being moved is not present, but there */
@@ -217,6 +232,108 @@ static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 	hint_unlock_entry(ptl);
 }
 
+/* Attempts at a busy table in a fault: a few microseconds. Its holder may wait for us. */
+#define HINT_REPAIR_TRIES	100U
+
+/*
+ * Before 6.14 the lock of a table that is unmapped is freed at once if it is not a part of
+ * the page's structure, as with lockdep. Then the mapping has to stay.
+ */
+static bool hint_hold_lock(struct mm_struct *mm, unsigned long addr)
+{
+#if ALLOC_SPLIT_PTLOCKS
+	struct vm_area_struct *vma;
+
+	if (!mmap_read_trylock(mm))
+		return false;
+	vma = find_vma(mm, addr);
+	if (vma && addr >= vma->vm_start)
+		return true;
+	mmap_read_unlock(mm);
+	return false;
+#else
+	return true;
+#endif
+}
+
+static void hint_release_lock(struct mm_struct *mm)
+{
+#if ALLOC_SPLIT_PTLOCKS
+	mmap_read_unlock(mm);
+#endif
+}
+
+/* The kernel's own lock holders may need an interrupt to be handled here: do not wait for long */
+static bool hint_trylock(spinlock_t *ptl)
+{
+	unsigned int tries = HINT_REPAIR_TRIES;
+
+	while (!spin_trylock(ptl)) {
+		if (!--tries)
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+static void hint_repair_locked(struct mm_struct *mm, unsigned long addr, pmd_t *pmdp)
+{
+	pmd_t pmd = READ_ONCE(*pmdp);
+	spinlock_t *ptl;	/* of the page table */
+	pte_t *ptep, pte;
+
+	if (!pmd_present(pmd) || pmd_leaf(pmd) || pmd_bad(pmd))
+		return;
+	ptep = pte_offset_kernel(&pmd, addr);
+	ptl = pte_lockptr(mm, &pmd);
+	if (!hint_trylock(ptl))
+		return;
+	pte = READ_ONCE(*ptep);
+	if (pmd_same(pmd, READ_ONCE(*pmdp)) && wsmon_pte_is_hint(pte))
+		set_pte_at(mm, addr, ptep, wsmon_hint_to_pte(pte));
+	spin_unlock(ptl);
+}
+
+/* Does a page have an armed entry? It may change at once. */
+static bool hint_peek(pmd_t *pmdp, unsigned long addr)
+{
+	pmd_t pmd = READ_ONCE(*pmdp);
+
+	return pmd_present(pmd) && !pmd_leaf(pmd) && !pmd_bad(pmd) &&
+	       wsmon_pte_is_hint(READ_ONCE(*pte_offset_kernel(&pmd, addr)));
+}
+
+/**
+ * wsmon_hint_repair - make an armed entry as it was, in the thread whose access faults
+ * @mm:		its mm
+ * @addr:	the address
+ *
+ * The mmap lock is not held. Three things stand in for it, on kernels 6.1 to 7.3:
+ *   - Tables stay while interrupts are off, as for gup_fast: who frees one waits for an
+ *     interrupt of each processor that runs the mm, or for RCU. khugepaged, which takes a
+ *     table away and then copies its pages, waits likewise (tlb_remove_table_sync_one()).
+ *   - The table is still the address's after its lock was taken, or nothing is done. mremap
+ *     may move it just then. Then the entry is restored at its new address, and the flush
+ *     that follows takes what the old one had.
+ *   - Who holds the mmap lock for writing (mprotect, fork, mremap) changes entries under the
+ *     table's lock, and flushes for what it finds present there.
+ * Context: a fault of @mm's own thread, where the kernel may handle it; may not sleep.
+ */
+void wsmon_hint_repair(struct mm_struct *mm, unsigned long addr)
+{
+	unsigned long flags;
+	pmd_t *pmdp;
+	bool huge;
+
+	local_irq_save(flags);
+	pmdp = hint_find_pmd(mm, addr, &huge);
+	if (pmdp && hint_peek(pmdp, addr) && hint_hold_lock(mm, addr)) {
+		hint_repair_locked(mm, addr, pmdp);
+		hint_release_lock(mm);
+	}
+	local_irq_restore(flags);
+}
+
 static void hint_unlock_mm(struct wsmon_session *ss, struct mm_struct *mm, u64 since)
 {
 	u64 held = ktime_get_ns() - since;
@@ -267,10 +384,16 @@ static u32 hint_arm_batch(struct wsmon_session *ss, struct mm_struct *mm, const 
 }
 #endif
 
-/** wsmon_hint_possible - tell whether this kernel on this machine has hint faults */
+/**
+ * wsmon_hint_possible - tell whether this kernel on this machine has hint faults
+ *
+ * With PREEMPT_RT the lock of a table is not for faults, so that pages would move between nodes.
+ */
 bool wsmon_hint_possible(void)
 {
 #ifdef WSMON_HINTS
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && num_possible_nodes() > 1)
+		return false;
 	return wsmon_tlb_can_wait();
 #else
 	return false;

@@ -36,36 +36,60 @@ bool wsmon_who_possible(void)
  * wsmon_who_begin - make a session ready for hint faults
  * @ss:	the session
  *
- * Context: the monitor's ctl held, but not its lock; no probe looks at @ss->who before.
+ * Context: the monitor's ctl held, but not its lock.
  * Return: 0; -EOPNOTSUPP if there are none on this kernel or machine; -ENOMEM.
  */
 int wsmon_who_begin(struct wsmon_session *ss)
 {
-	struct wsmon_who *w;
+	struct wsmon_who *w = ss->who;
+	bool ended;
 	int err;
 
-	if (ss->who)
-		return 0;
-	if (!wsmon_who_possible())
-		return -EOPNOTSUPP;
-	w = kvzalloc(sizeof(*w), GFP_KERNEL);
-	if (!w)
-		return -ENOMEM;
-	w->ns = ss->ns;
+	if (!w) {
+		if (!wsmon_who_possible())
+			return -EOPNOTSUPP;
+		w = kvzalloc(sizeof(*w), GFP_KERNEL);
+		if (!w)
+			return -ENOMEM;
+		w->ns = ss->ns;
+	}
 	err = wsmon_fault_begin(w);
 	if (err) {
-		kvfree(w);
+		if (!ss->who)
+			kvfree(w);
 		return err;
 	}
-	/* kwsmond may run */
+	/* kwsmond may run, and may end the session meanwhile: one of the two ends the probe */
 	mutex_lock(&ss->mon->lock);
-	ss->who = w;
+	WRITE_ONCE(ss->who, w);
+	ended = ss->ended;
 	mutex_unlock(&ss->mon->lock);
+	if (ended)
+		wsmon_fault_end(w);
 	return 0;
 }
 
 /**
- * wsmon_who_free - undo wsmon_who_begin()
+ * wsmon_who_end - undo wsmon_who_begin(): no probe is attached for the session any more
+ * @ss:	the session; it has ended, or has no who_rate
+ *
+ * Context: the monitor's ctl held, or its thread; but not its lock.
+ */
+void wsmon_who_end(struct wsmon_session *ss)
+{
+	struct wsmon_who *w = READ_ONCE(ss->who);
+
+	if (!w)
+		return;
+	mutex_lock(&ss->mon->lock);
+	if (!ss->ended)
+		wsmon_who_leave(ss);
+	mutex_unlock(&ss->mon->lock);
+	wsmon_fault_end(w);
+}
+
+/**
+ * wsmon_who_free - free what wsmon_who_begin() allocated
  * @ss:	the session; its thread has called wsmon_who_leave(), or never ran
  *
  * Context: the monitor's lock not held.
@@ -344,12 +368,12 @@ static void who_round(struct wsmon_session *ss, u64 now)
 		w->last_ns = now;
 	past = min_t(u64, now - w->last_ns, NSEC_PER_SEC);
 	due = min_t(u64, div_u64(rate * past, NSEC_PER_SEC), WSMON_WHO_SLOTS / 2 - w->live);
-	if (rate && !due)
+	if (!due)
 		return;
 	w->last_ns = now;
 	due = min_t(u64, due, wsmon_pace_may_check(&ss->pace) ? WHO_ROUND : WHO_ROUND_SHORT);
 	measure = who_measure(ss);
-	if (due && measure)
+	if (measure)
 		who_draw(ss, div64_u64(measure, due) + 1, now);
 }
 
@@ -366,7 +390,8 @@ void wsmon_who_round(struct wsmon_session *ss, u64 now)
 	struct wsmon_who *w = ss->who;
 	u64 end;
 
-	if (!w || now < w->rest_ns)
+	/* without a rate no probe is attached, or soon */
+	if (!w || !ss->mon->attrs.who_rate || now < w->rest_ns)
 		return;
 	who_round(ss, now);
 	end = ktime_get_ns();
@@ -375,13 +400,18 @@ void wsmon_who_round(struct wsmon_session *ss, u64 now)
 
 /**
  * wsmon_who_leave - restore all pages, and report the last faults
- * @ss:	the session, at its end
+ * @ss:	the session, at its end, or without a who_rate from here on
+ *
+ * Context: the monitor's lock held, may sleep.
  */
 void wsmon_who_leave(struct wsmon_session *ss)
 {
 	unsigned int tries = WHO_LAST_TRIES;
 	u32 i;
 
-	for (i = 0; ss->who && i < ss->nr_targets; i++)
+	if (!ss->who)
+		return;
+	for (i = 0; i < ss->nr_targets; i++)
 		who_leave_mm(ss, i, &tries);
+	ss->who->last_ns = 0;
 }

@@ -92,6 +92,7 @@ struct wsmon_who_slot {
 /**
  * struct wsmon_who - the hint faults of a session
  * @node:	its place in the list that the probe reads
+ * @watched:	it is in that list, and the probe attached (fault_lock)
  * @ns:		pid namespace of thread ids
  * @mm:		by target: the address space whose pages are armed, with a reference on
  *		mm_count; or NULL
@@ -107,6 +108,7 @@ struct wsmon_who_slot {
  */
 struct wsmon_who {
 	struct list_head node;
+	bool watched;
 	struct pid_namespace *ns;
 	struct mm_struct *mm[WSMON_MAX_TARGETS];
 	u64 last_ns;
@@ -132,6 +134,7 @@ static inline u32 wsmon_who_place(u64 key)
 
 /* wsmon_hint.c */
 bool wsmon_hint_possible(void);
+void wsmon_hint_repair(struct mm_struct *mm, unsigned long addr);
 u32 wsmon_hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr);
 u32 wsmon_hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr,
 		       unsigned int *tries);
