@@ -335,39 +335,82 @@ bool wsmon_target_reclaimed(struct wsmon_target *t)
 	return nr > WSMON_MAJORS_FEW;
 }
 
+/* Attempts to find the threads where none is switched out meanwhile */
+#define CPUS_TRIES	3
+
+/*
+ * How often the threads of a process were switched out, together, so far; and how many there
+ * are, so that one that ends is noticed. Context: RCU.
+ */
+static u64 threads_switches(struct task_struct *leader)
+{
+	u64 sum = (u64)get_nr_threads(leader) << 48;
+	struct task_struct *thread;
+
+	for_each_thread(leader, thread)
+		sum += READ_ONCE(thread->nvcsw) + READ_ONCE(thread->nivcsw);
+	return sum;
+}
+
+/*
+ * Find the processors on which threads run, or wait to run, and the threads that have the mm.
+ * Context: RCU. Return: the number of threads with it.
+ */
+static unsigned int threads_cpus(struct task_struct *leader, const struct mm_struct *mm,
+				 struct cpumask *cpus)
+{
+	struct task_struct *thread;
+	unsigned int nr = 0;
+
+	cpumask_clear(cpus);
+	for_each_thread(leader, thread) {
+		if (READ_ONCE(thread->on_cpu) || READ_ONCE(thread->on_rq))
+			cpumask_set_cpu(task_cpu(thread), cpus);
+		nr += READ_ONCE(thread->mm) == mm;
+	}
+	return nr;
+}
+
 /**
- * wsmon_member_cpus - find the processors that run a member now, or are about to
+ * wsmon_member_cpus - find the processors that may have to be interrupted, for x86
  * @m:		the member
- * @mm:		its mm
- * @cpus:	the result: mm_cpumask() if it has many threads, or another process uses
- *		the mm
+ * @mm:		its mm; its generation was incremented, with a full barrier after it
+ * @cpus:	the result: all processors that run it since before that
  *
- * mm_cpumask() also has processors that left the mm long ago: they are removed from it
- * only now and then.
+ * A processor that begins to run an mm looks at its generation, unless it comes from another
+ * thread of the same mm (switch_mm_irqs_off(), 6.1 to 7.3). So what counts is one that ran
+ * the mm before the increment, and has run nothing else since. While threads are looked at
+ * one by one, one that runs may give its processor to one that slept when it was looked at:
+ * then neither seems to run. Giving it away counts as a switch of the former (nvcsw, nivcsw),
+ * and that is counted before it stops being on_cpu. So where the sum of switches is the same
+ * before and after the look, who ran at the end of the first count ran all the time, and was
+ * seen. A thread that was picked to run has on_rq until it has on_cpu. New threads begin on a
+ * processor of such a one, or as a switch from something else.
+ *
+ * If there always was a switch, or there are many threads, or another process uses the mm,
+ * the result is mm_cpumask(): a processor enters it before it looks at the generation. It
+ * also has processors that left the mm long ago, as they are removed only now and then.
+ *
+ * On arm64 nobody asks: the flush is broadcast.
  */
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm,
 		       struct cpumask *cpus)
 {
-	struct task_struct *leader, *thread;
-	unsigned int nr = 0;
+	unsigned int nr = 0, tries = CPUS_TRIES;
+	struct task_struct *leader;
+	bool found = false;
+	u64 switches;
 
-	cpumask_clear(cpus);
 	rcu_read_lock();
 	leader = pid_task(m->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
-		for_each_thread(leader, thread) {
-			/*
-			 * Include threads that wait to run (task_is_running()): one may
-			 * replace a running thread before on_cpu of that thread is
-			 * read, and a switch within an mm does not check the
-			 * generation.
-			 */
-			if (READ_ONCE(thread->on_cpu) || task_is_running(thread))
-				cpumask_set_cpu(task_cpu(thread), cpus);
-			nr += READ_ONCE(thread->mm) == mm;
-		}
+	while (!found && tries-- && leader && get_nr_threads(leader) <= THREADS_MAX) {
+		switches = threads_switches(leader);
+		smp_rmb();	/* as above: finish_task() releases on_cpu after counting */
+		nr = threads_cpus(leader, mm, cpus);
+		smp_rmb();	/* on_cpu before the second count */
+		found = threads_switches(leader) == switches;
 	}
 	rcu_read_unlock();
-	if (mm_has_other_users(m, mm, nr))
+	if (!found || mm_has_other_users(m, mm, nr))
 		cpumask_copy(cpus, mm_cpumask(mm));
 }

@@ -4,9 +4,10 @@
  *
  * Which processors have translations of an mm:
  *   - Processors that run it, or on which a thread of it waits to run. They are
- *     interrupted, and flush all non-global entries of all address spaces, unless they
- *     run something else by then. (PTI's user half has a PCID of its own, so flushing
- *     the present PCID is not enough.)
+ *     interrupted, and flush the address space's PCID, unless they run something else by
+ *     then. A processor has an address space under one PCID at a time: one that it had
+ *     before is flushed before another gets it (choose_new_asid()). With PTI the user half
+ *     has another PCID, which differs in one bit.
  *   - Processors that ran it earlier and kept entries under its PCID, those that now
  *     borrow it for a kernel thread or for idling, and this one. They are not
  *     interrupted. Instead context.tlb_gen is incremented first: on kernels from 6.1
@@ -37,6 +38,22 @@ static atomic_t tlb_pending = ATOMIC_INIT(0);
 /* Time that all processors spent on handling them, nanoseconds, by slot of the monitor */
 static atomic64_t tlb_spent_ns[WSMON_MONITORS];
 
+/*
+ * Flush the address space that this processor runs. The kernel half is loaded here, as in any
+ * interrupt. Without PCIDs both halves are flushed on each way out and in.
+ */
+static void tlb_flush_present(void)
+{
+	unsigned long pcid = __native_read_cr3() & X86_CR3_PCID_MASK;
+
+	/* a PCID other than 0 faults then */
+	if (!(__read_cr4() & X86_CR4_PCIDE))
+		pcid = 0;
+	invpcid_flush_single_context(pcid);
+	if (pcid && boot_cpu_has(X86_FEATURE_PTI))
+		invpcid_flush_single_context(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
+}
+
 /* Flush everything, including global entries, by turning CR4.PGE off and on again. */
 static void tlb_flush_by_cr4(void)
 {
@@ -56,7 +73,7 @@ static void tlb_flush_this_cpu(unsigned long pgd)
 	if (native_read_cr3_pa() != pgd)
 		; /* it runs something else by now */
 	else if (boot_cpu_has(X86_FEATURE_INVPCID))
-		invpcid_flush_all_nonglobals();
+		tlb_flush_present();
 	else if (boot_cpu_has(X86_FEATURE_PCID))
 		tlb_flush_by_cr4();
 	else
@@ -185,16 +202,23 @@ bool wsmon_tlb_can_wait(void)
  * @mm:	its mm, with a reference
  *
  * This is flush_tlb_mm(), which is not exported, without MMU notifiers. Processors that
- * run the mm, or borrow it, are interrupted. Others flush when they switch to it, as its
- * generation is new: mm_cpumask() is read after that was incremented, and a processor that
- * switches to the mm enters the mask before it reads the generation.
- * Context: interrupts on; may hold the mmap lock for reading.
+ * run the mm are interrupted. Others flush when they switch to it, as its generation is new:
+ * mm_cpumask() is read after that was incremented, and a processor that switches to the mm
+ * enters the mask before it reads the generation. Those that borrow it, mostly idle ones that
+ * would have to wake up, use no translations of user memory, and look at the generation before
+ * they run it: native_flush_tlb_multi() leaves them out, too, where no tables are freed. From
+ * 6.14 on the mask has processors for up to a second after they left the mm. The kernel knows
+ * them by a variable that it does not export. They are interrupted, and flush nothing.
+ * Context: the monitor's lock held, interrupts on; may hold the mmap lock for reading.
  */
 void wsmon_tlb_flush_wait(struct wsmon_session *ss, struct mm_struct *mm)
 {
+	struct cpumask *cpus = &ss->tlb_cpus;
+
 	tlb_new_generation(mm);
-	on_each_cpu_mask(mm_cpumask(mm), tlb_flush_awaited,
-			 (void *)(__pa(mm->pgd) + ss->mon->slot), true);
+	cpumask_copy(cpus, mm_cpumask(mm));
+	tlb_leave_out_lazy(cpus);
+	on_each_cpu_mask(cpus, tlb_flush_awaited, (void *)(__pa(mm->pgd) + ss->mon->slot), true);
 }
 
 /** wsmon_tlb_remote_ns - return the time other processors have spent in flushing for @mon */

@@ -216,7 +216,7 @@ MUTATIONS = [
                "	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));",
          "	return false;")]),
     ("who_runs_is_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        (TASK, "				cpumask_set_cpu(task_cpu(thread), cpus);\n", "				;\n")]),
+        (TASK, "			cpumask_set_cpu(task_cpu(thread), cpus);\n", "			;\n")]),
     ("stale_figures_trusted", "debug", stress("busy_mmap_lock"), [
         (REGIONS, "		r->stale = !r->armed_ns || !(r->last || slept);\n",
          "		r->stale = !r->armed_ns;\n")]),
