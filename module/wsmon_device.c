@@ -11,7 +11,9 @@
  * others gets -EBUSY.
  *
  * Locks: device_file.lock, monitors_lock, then those of a monitor. monitors_lock is held
- * while a session begins, but not while one ends.
+ * while a session begins, but not while one ends, nor while a file leaves one: both wait for
+ * a round. Where it is held, what waits for a round ends when a signal comes; a mark, when
+ * a fatal one comes.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -90,10 +92,11 @@ err_free:
 	return err;
 }
 
-/* End a file's part in a session, unless it is the last owner. Context: monitors_lock held. */
+/* End a file's part in a session, unless it is the last owner. Context: as below. */
 static void device_leave(struct device_file *f)
 {
 	struct wsmon_monitor *mon = f->mon;
+	bool last;
 
 	f->mon = NULL;
 	wsmon_lock_anyway(mon);
@@ -101,7 +104,11 @@ static void device_leave(struct device_file *f)
 		wsmon_stream_stats(mon->session);
 	wsmon_buffer_leave(&f->buffer);
 	mutex_unlock(&mon->lock);
-	if (!--mon->users)
+	/* the file was a user until here, so the monitor is there; without one nobody finds it */
+	mutex_lock(&monitors_lock);
+	last = !--mon->users;
+	mutex_unlock(&monitors_lock);
+	if (last)
 		wsmon_monitor_free(mon);
 }
 
@@ -123,9 +130,7 @@ static void device_stop(struct device_file *f)
 	mutex_unlock(&monitors_lock);
 	if (last)
 		wsmon_set_targets(mon, NULL);
-	mutex_lock(&monitors_lock);
 	device_leave(f);
-	mutex_unlock(&monitors_lock);
 	f->stopped = true;
 }
 
@@ -181,12 +186,13 @@ static bool monitor_fits(const struct wsmon_monitor *mon, const struct device_fi
 	return !memcmp(&mon->attrs, &attrs, sizeof(attrs));
 }
 
-/* Return: 0, -EBUSY if attributes differ; -ESRCH if its session has ended. */
+/* Return: 0, -EBUSY if attributes differ; -ESRCH if its session has ended; -ERESTARTSYS. */
 static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool owner)
 {
 	int err = 0;
 
-	wsmon_lock_anyway(mon);
+	if (wsmon_lock(mon))
+		return -ERESTARTSYS;
 	if (!mon->running)
 		err = -ESRCH;
 	else if (!monitor_fits(mon, f))
@@ -214,7 +220,7 @@ static bool device_may_join(const struct device_file *f, const struct wsmon_sess
 /*
  * Join a monitor that watches the same, or, without @scope, the last one that began of those
  * that the file may join.
- * Return: 0, -ESRCH if there is none, -EBUSY.
+ * Return: 0, -ESRCH if there is none, -EBUSY, -ERESTARTSYS.
  */
 static int device_join(struct device_file *f, const struct wsmon_scope *scope)
 {

@@ -70,6 +70,7 @@ void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
 struct wsmon_monitor *wsmon_monitor_create(void);
 void wsmon_monitor_free(struct wsmon_monitor *mon);
 int wsmon_lock(struct wsmon_monitor *mon);
+int wsmon_lock_killable(struct wsmon_monitor *mon);
 void wsmon_lock_anyway(struct wsmon_monitor *mon);
 void wsmon_session_share_budget(struct wsmon_session *ss);
 void wsmon_session_begin_pace(struct wsmon_session *ss);

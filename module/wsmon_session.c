@@ -202,7 +202,7 @@ out:
  *
  * Context: may sleep, no locks held.
  * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or has a NUL;
- *	   -ESRCH if nothing is monitored.
+ *	   -ESRCH if nothing is monitored; -EINTR if the task is killed.
  */
 int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 {
@@ -212,7 +212,9 @@ int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 		len--;
 	if (!len || len >= WSMON_MARK_TEXT || memchr(text, '\0', len))
 		return -EINVAL;
-	wsmon_lock_anyway(mon);
+	/* or some sessions would have a mark twice, or not at all */
+	if (wsmon_lock_killable(mon))
+		return -EINTR;
 	if (mon->running) {
 		wsmon_stream_mark(mon->session, ++mon->session->nr_marks, text, len);
 		ret = 0;

@@ -103,6 +103,17 @@ int wsmon_lock(struct wsmon_monitor *mon)
 	return ret;
 }
 
+/** wsmon_lock_killable - the same, but -EINTR only if a fatal signal came */
+int wsmon_lock_killable(struct wsmon_monitor *mon)
+{
+	int ret;
+
+	atomic_inc(&mon->waiters);
+	ret = mutex_lock_killable(&mon->lock);
+	atomic_dec(&mon->waiters);
+	return ret;
+}
+
 /** wsmon_lock_anyway - the same without regard to signals */
 void wsmon_lock_anyway(struct wsmon_monitor *mon)
 {
