@@ -400,14 +400,32 @@ static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *
 	}
 }
 
+/*
+ * Does another target have an mm now, and do its regions describe it? It may have left the mm
+ * since it was last looked at: then another program may have one at the same address.
+ */
+static bool target_has_mm(const struct wsmon_target *other, const struct mm_struct *mm)
+{
+	struct mm_struct *present;
+	u64 exec_id = 0;
+
+	if (other->mm != mm || !other->member)
+		return false;
+	present = wsmon_member_mm(other->member, &exec_id);
+	if (present)
+		mmdrop(present);
+	return present == mm && exec_id == other->exec_id;
+}
+
 /* Find an earlier target with the same mm, after clone(CLONE_VM) or vfork(). */
 static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
-					     const struct wsmon_target *t)
+					     const struct wsmon_target *t,
+					     const struct mm_struct *mm)
 {
 	struct wsmon_target *other;
 
 	for (other = ss->targets; other < t; other++) {
-		if (!other->gone && !other->twin && other->mm == t->mm)
+		if (!other->gone && !other->twin && target_has_mm(other, mm))
 			return other;
 	}
 	return NULL;

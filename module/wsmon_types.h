@@ -243,6 +243,7 @@ enum wsmon_part_kind {
 /**
  * struct wsmon_part - a mapping of what other members may map, too
  * @key:	what it maps: only an identity, never dereferenced
+ * @number:	distinguishes a new file at the address of an old one
  * @object:	the same, once it is known to the group
  * @node:	its place among the parts of @object
  * @share:	its share
@@ -254,6 +255,7 @@ enum wsmon_part_kind {
  */
 struct wsmon_part {
 	const void *key;
+	u64 number;
 	struct wsmon_object *object;
 	struct rb_node node;
 	struct wsmon_share *share;

@@ -33,6 +33,7 @@
  * @node:	its place in @objects of the group
  * @key:	its identity: the address_space of a file, or the root of anon_vmas; never
  *		dereferenced
+ * @number:	distinguishes a new file at the address of an old one
  * @kind:	WSMON_PART_FILE or _FAMILY
  * @class:	enum wsmon_class: parts of different classes are different objects
  * @slot:	its slot
@@ -47,6 +48,7 @@ struct wsmon_object {
 	struct hlist_node hash;
 	struct list_head node;
 	const void *key;
+	u64 number;
 	u8 kind;
 	u8 class;
 	u32 slot;

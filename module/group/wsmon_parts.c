@@ -37,10 +37,11 @@ int wsmon_parts_grow(struct wsmon_parts *parts)
 
 /* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
 static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		      const void *key, enum wsmon_part_kind kind, u32 class)
+		      const void *key, u64 number, enum wsmon_part_kind kind, u32 class)
 {
 	struct wsmon_part part = {
 		.key = key,
+		.number = number,
 		.kind = kind,
 		.class = class,
 		.vpn = vma->vm_start >> PAGE_SHIFT,
@@ -50,6 +51,17 @@ static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
 
 	if (parts->nr < parts->cap && part.index + part.pages < WSMON_SLOT_PAGES)
 		parts->p[parts->nr++] = part;
+}
+
+/* Once a file is gone, another one may have its address_space, but not these, too */
+static u64 file_number(const struct file *file)
+{
+	const struct inode *inode = file->f_mapping->host;
+
+	if (!inode)
+		return 0;
+	return wsmon_hash64(inode->i_ino ^ wsmon_hash64((u64)inode->i_generation << 32 ^
+							inode->i_sb->s_dev));
 }
 
 /**
@@ -75,11 +87,12 @@ int wsmon_parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 	if (parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS)
 		return -ENOSPC;
 	if (vma->vm_file) {
-		parts_add(parts, vma, vma->vm_file->f_mapping, WSMON_PART_FILE, class);
+		parts_add(parts, vma, vma->vm_file->f_mapping, file_number(vma->vm_file),
+			  WSMON_PART_FILE, class);
 		if (vma->vm_flags & VM_MAYSHARE || !anon)
 			return 0;
 	}
 	if (anon)
-		parts_add(parts, vma, anon->root, WSMON_PART_FAMILY, class);
+		parts_add(parts, vma, anon->root, 0, WSMON_PART_FAMILY, class);
 	return 1;
 }

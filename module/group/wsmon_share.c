@@ -44,7 +44,8 @@ static struct wsmon_object *object_find(struct wsmon_group *g, const struct wsmo
 	struct wsmon_object *o;
 
 	hlist_for_each_entry(o, object_bucket(g, p->key), hash) {
-		if (o->key == p->key && o->kind == p->kind && o->class == p->class)
+		if (o->key == p->key && o->number == p->number && o->kind == p->kind &&
+		    o->class == p->class)
 			return o;
 	}
 	return NULL;
@@ -65,6 +66,7 @@ static struct wsmon_object *object_create(struct wsmon_group *g, const struct ws
 		return NULL;
 	}
 	o->key = p->key;
+	o->number = p->number;
 	o->kind = p->kind;
 	o->class = p->class;
 	o->start = p->index;
@@ -149,17 +151,29 @@ static struct hlist_head *share_bucket(struct wsmon_group *g, const struct mm_st
 	return &g->by_mm[hash_ptr(mm, WSMON_GROUP_BITS)];
 }
 
+/* Has its member left the mm since? Then another may have one at the same address. */
+static bool share_present(const struct wsmon_share *s)
+{
+	struct mm_struct *mm;
+	u64 exec_id = 0;
+
+	mm = wsmon_member_mm(s->member, &exec_id);
+	if (mm)
+		mmdrop(mm);
+	return mm == s->mm && exec_id == s->exec_id;
+}
+
 /**
  * wsmon_share_find - find the share with an mm, of a member that uses it now
  * @g:	the group
- * @mm:	the mm
+ * @mm:	the mm, with a reference
  */
 struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm)
 {
 	struct wsmon_share *s;
 
 	hlist_for_each_entry(s, share_bucket(g, mm), hash) {
-		if (s->mm == mm && s->member)
+		if (s->mm == mm && s->member && share_present(s))
 			return s;
 	}
 	return NULL;
