@@ -227,8 +227,10 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	iv.active = t->active_intervals;
 	iv.drop_all = t->drop_all;
 	if (!slept) {
-		for (i = 0; i < t->regions.nr; i++)
+		for (i = 0; i < t->regions.nr; i++) {
+			wsmon_loop_resched(i);
 			t->regions.r[i].due = wsmon_region_due(&t->regions, i, &iv);
+		}
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
 		wsmon_regions_edge(&t->regions, &iv, t->arming_ns, ktime_get_ns() - now);
 	}
@@ -321,8 +323,10 @@ static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 	if (t->born_ns || !born_ns)
 		return;
 	t->born_ns = min(born_ns, now);
-	for (i = 0; i < t->regions.nr; i++)
+	for (i = 0; i < t->regions.nr; i++) {
+		wsmon_loop_resched(i);
 		t->regions.r[i].origin_ns = t->born_ns;
+	}
 }
 
 /* Follow another target with the same mm, which is then sampled once for both. */
@@ -435,7 +439,7 @@ static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
-	struct wsmon_target *twin = target_find_twin(ss, t);
+	struct wsmon_target *twin = target_find_twin(ss, t, mm);
 	bool ran;
 
 	if (twin) {
@@ -510,8 +514,10 @@ void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t)
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm)
 		return;
-	for (i = 0; i < t->regions.nr; i++)
+	for (i = 0; i < t->regions.nr; i++) {
+		wsmon_loop_resched(i);
 		t->regions.r[i].due = 1;
+	}
 	if (!changed)
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, ktime_get_ns());
 	mmdrop(mm);

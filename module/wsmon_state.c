@@ -475,6 +475,7 @@ void wsmon_session_forget(struct wsmon_session *ss, u32 first)
 
 		memset(&t->wss[first], 0, sizeof(t->wss) - first * sizeof(t->wss[0]));
 		for (j = 0; j < t->regions.nr; j++) {
+			wsmon_loop_resched(j);
 			t->regions.r[j].known &= BIT(first) - 1;
 			t->regions.r[j].whole &= BIT(first) - 1;
 			t->regions.r[j].times = 0;

@@ -287,8 +287,10 @@ static void stats_add_regions(struct wsmon_rec_stats *rec, const struct wsmon_re
 
 	rec->regions += rs->nr;
 	rec->budget += rs->budget;
-	for (i = 0; i < rs->nr; i++)
+	for (i = 0; i < rs->nr; i++) {
+		wsmon_loop_resched(i);
 		rec->samples += rs->r[i].n[1] ? 2 : 1;
+	}
 }
 
 /**

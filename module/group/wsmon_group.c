@@ -244,6 +244,7 @@ void wsmon_group_draw(struct wsmon_session *ss)
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
+		wsmon_loop_resched(i);
 		if (r->armed_ns)
 			continue;
 		wsmon_region_draw(&g->space, r, key);
@@ -374,6 +375,7 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
+		wsmon_loop_resched(i);
 		/* bits in new memory are not cleared: they were set in this interval */
 		if (!r->armed_ns && r->origin_ns)
 			r->armed_ns = g->interval_ns;

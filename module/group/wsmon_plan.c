@@ -76,6 +76,9 @@ int wsmon_visit_compare(const void *a, const void *b)
 {
 	const struct wsmon_visit *v = a, *w = b;
 
+	/* sort() does not rest */
+	if (need_resched())
+		cond_resched();
 	if (v->vpn != w->vpn)
 		return v->vpn < w->vpn ? -1 : 1;
 	return (int)v->kind - (int)w->kind;

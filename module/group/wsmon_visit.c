@@ -217,6 +217,9 @@ static int answer_compare(const void *a, const void *b)
 {
 	const struct wsmon_answer *x = a, *y = b;
 
+	/* there may be hundreds of thousands, and sort() does not rest */
+	if (need_resched())
+		cond_resched();
 	if (x->sample != y->sample)
 		return x->sample < y->sample ? -1 : 1;
 	if (x->frame != y->frame)
@@ -283,6 +286,7 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 		struct wsmon_region *r = &g->regions.r[a->sample / 2];
 		u32 h = a->sample % 2;
 
+		wsmon_loop_resched(i);
 		if (last && last->sample == a->sample && last->frame == a->frame)
 			continue;
 		if (r->stale || !wsmon_region_answers(r, iv, k) ||
@@ -306,8 +310,10 @@ void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
 {
 	u32 nr = answers_collect(g), i, k;
 
-	for (i = 0; i < g->regions.nr; i++)
+	for (i = 0; i < g->regions.nr; i++) {
+		wsmon_loop_resched(i);
 		g->regions.r[i].checks = g->regions.r[i].n[1] ? 2 : 1;
+	}
 	wsmon_regions_learn(&g->regions, iv, false);
 	for (k = 0; k < iv->nr_windows; k++) {
 		answers_weigh(g, iv, k, nr);

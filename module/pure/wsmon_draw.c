@@ -157,6 +157,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		if (!i || run_ends(rs, i, len)) {
 			parts_begin(&parts);
 			len = 0;
@@ -253,6 +254,7 @@ void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp)
 	for (i = 0; i <= rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		if (i && run_ends(rs, i, len)) {
 			s->together += sum * sum;
 			s->nr += s->alone > before;

@@ -67,6 +67,7 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		/* samples that were armed late have not served the window */
 		if (!r->dropped || r->stale || !r->n[1] || !wsmon_region_answers(r, iv, 0))
 			continue;

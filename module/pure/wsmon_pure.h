@@ -17,11 +17,22 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 #include "../../include/wsmon.h"
 #include "wsmon_cluster.h"
 #include "wsmon_draw.h"
+
+/*
+ * Let others run, in a loop over regions: a region is 600 bytes, so 1024 of them take about
+ * a tenth of a millisecond.
+ */
+static inline void wsmon_loop_resched(u32 i)
+{
+	if (i % 1024 == 1023)
+		cond_resched();
+}
 
 #define WSMON_ONE		WSMON_SHARE_ONE
 #define WSMON_SHIFT		15		/* WSMON_ONE is 1 << WSMON_SHIFT */

@@ -445,6 +445,7 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		r->stale = !r->armed_ns || !(r->last || slept);
 		if (!r->stale)
 			region_learn(r, iv);
@@ -471,6 +472,7 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		if (r->dropped) {
 			r->armed_ns = 0;
 			r->origin_ns = 0;

@@ -305,6 +305,7 @@ static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		const struct wsmon_region *r = &rs->r[i];
 		int m = p.merges ? region_merge_score(rs, i, p.zoom, p.armed) : -1;
 
+		cond_resched();
 		if (m >= 0 && m <= p.merge) {
 			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
 			p.merges--;
@@ -333,6 +334,7 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
 	for (i = 0; i < rs->nr; i++) {
 		int m = region_merge_score(rs, i, ws->zoom, armed);
 
+		wsmon_loop_resched(i);
 		ws->unseen |= !rs->r[i].draws;
 		ws->split[region_split_score(&rs->r[i], only_new, ws->zoom)]++;
 		if (m >= 0)

@@ -351,6 +351,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
+		wsmon_loop_resched(i);
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
 		wss_add_region(&acc[c], r, k, shift, rs->runs.less[c]);
