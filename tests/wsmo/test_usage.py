@@ -6,7 +6,8 @@ import subprocess
 import threading
 
 import samples
-from command import TOP, ok, run
+import screen
+from command import TOP, Directory, ok, run
 
 
 def refused(*args, word=""):
@@ -108,6 +109,9 @@ def sentences():
         res = run(*args.split())
         ok(res.returncode == status and not res.stdout and words in res.stderr.decode(), "wsmo " + args,
            res.returncode, res.stderr.decode())
+    with Directory() as d:
+        status, text = screen.run("report", "html", "-i", d.write("data", samples.few()))
+        ok(status == 2 and not text, "no page on a terminal", status, text[:300])
     ok(run("help").stdout == run("--help").stdout and
        run("help", "top").stdout == run("top", "--help").stdout, "wsmo help")
     ok(b"[----" not in run("record", "--usage").stdout,
@@ -131,7 +135,7 @@ def processes():
     for pids, words in cases:
         res = run("record", "--debugfs", "/nowhere", "-p", pids)
         ok(res.returncode == 1 and words in res.stderr.decode(), "-p %r: %s" % (pids, words), res.stderr)
-    out = run("report", "raw", "--json", "-p", "7,7, 7", "-i", "-", stdin=samples.few()).returncode
+    out = run("report", "raw", "--json", "-p", "4242,4242, 4242", "-i", "-", stdin=samples.few()).returncode
     ok(out == 0, "a process named twice counts once", out)
     stop.set()
     thread.join()

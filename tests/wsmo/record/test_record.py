@@ -313,7 +313,7 @@ def budget():
             m.send(r.end(t + 10**9))
         return play
 
-    said = b"wsmo: to keep within --cpu 3%, 70 % of the sampling rounds were left out"
+    said = b"wsmo: --cpu 3% left out 70 % of the rounds"
     for rounds, options, count in (3, (), 1), (3, ("-q",), 0), (10, (), 0):
         with fake(script=script(rounds)) as (d, m):
             err = run(*args(d, m, *options, "-p", str(os.getpid()))).stderr
@@ -377,7 +377,7 @@ def refusals():
         untouched("no such process", "-p", "1,2147483647",
                   words=("there is no process 2147483647",))
         untouched("no module", "-p", me, where="/nowhere",
-                  words=("modprobe wsmon",))
+                  words=("'wsmo check' says why",))
         m.status(b"running\n")
         untouched("another session", "-p", me, words=("already running",))
         m.status(b"idle\n")

@@ -155,7 +155,7 @@ def tables():
 
 def others():
     res = run("report", "alloc", "-i", "-", stdin=samples.main())
-    ok(res.returncode == 0 and b"see wsmo record --alloc" in res.stderr, "a recording without",
+    ok(res.returncode == 1 and b"see wsmo record --alloc" in res.stderr, "a recording without",
        res.stderr)
     # a program without the library after one with it
     data = recording([r.alloc(T0 + 1, PID, 0, size=1), r.alloc(T0 + 2, PID, 1, 4096, 4096, 1),

@@ -155,9 +155,9 @@ def cgroup(accept=False):
        [(301, "nginx", 63, None), (300, "php", 20, 4)], "and the largest processes, by size", rest)
     first = lines("summary", "--time", "3.5,", data=samples.cgroup(b"/"))[0]
     ok(first["name"] == "all processes", "the root's name", first)
-    for view, status in ("hot", 0), ("regions", 0), ("heatmap", 1):
+    for view in "hot", "regions", "heatmap":
         res = run("report", view, "-i", "-", stdin=data)
-        ok(res.returncode == status and not res.stdout and res.stderr.count(b"\n") == 1 and
+        ok(res.returncode == 1 and not res.stdout and res.stderr.count(b"\n") == 1 and
            b"a cgroup was recorded, as a whole: for '%s'" % view.encode() in res.stderr,
            "%s says that it needs processes" % view, res)
     res = run("report", "peaks", "-i", "-", stdin=data)

@@ -103,6 +103,32 @@ def summary_figures():
        rec)
 
 
+def nothing():
+    """One rule: a view with nothing to show says so on standard error, and exits 1."""
+    data, cgroup = samples.main(), samples.cgroup()
+    empty = r.header(0) + r.target(1, 7, b"x") + r.end(2)
+    views = ("summary", "wss", "curve", "sizing", "peaks", "hot", "who", "regions", "idle", "heatmap", "html",
+             "act", "alloc", "raw")
+    for view in views:
+        for args, file, words in ((("-p", "12"), data, "4242"), (("--time", "90,"), data, "3.5 s"), ((), empty, "")):
+            if (view, file) == ("raw", empty) or (view == "html" and not args):
+                continue
+            for form in ((), ("--json",))[:1 if view == "html" else 2]:
+                res = run("report", view, *args, *form, "-i", "-", stdin=file)
+                said = res.stderr.decode()
+                ok(res.returncode == 1 and said.startswith("wsmo: ") and (words in said or view in (
+                    "curve", "sizing", "who", "act", "alloc", "heatmap")) and
+                   "a recording" not in said.split(";")[0],
+                   "nothing to show: report %s %s" % (view, " ".join(args + form)), res.returncode, said)
+    for view in "summary", "wss":
+        ok(run("report", view, "-i", "-", stdin=cgroup).returncode == 0, "a cgroup: report " + view)
+    text = run("report", "summary", "-i", "-", stdin=cgroup + b"").stdout.decode()
+    ok("Most regions" not in text or not re.search(r"Most regions +0$", text, re.M), "no regions of a cgroup", text)
+    text = run("report", "summary", "-i", "-", stdin=r.header(0, windows_us=(60000000,)) + r.wss(
+        3 * 10**9, 7, "all", 1, 1, 1, 1, window_us=60000000) + r.end(3 * 10**9 + 5) + b"").stderr.decode()
+    ok("the window of 1m00s is longer than the recording" in text, "a window longer than the recording", text)
+
+
 def budget():
     """Less sampling than asked for, to keep within the CPU budget, is said once, from a tenth on."""
     t0, sec, ms = samples.T0, samples.SEC, 10**6
@@ -118,8 +144,7 @@ def budget():
         res = run("report", "summary", "-i", "-", stdin=data + r.end(t0 + 100 * sec))
         return res.stderr.decode()
 
-    few = "wsmo: to keep within --cpu 3%, 70 % of the sampling rounds were left out (freq and " \
-        "ACCESSES are less exact); working set sizes are valid\n"
+    few = "wsmo: --cpu 3% left out 70 % of the rounds: for an exact freq give more\n"
     ok(message((1, 3, {})) == few, "less than an interval, most rounds left out", message((1, 3, {})))
     ok(message((1, 3, {}), (2, 6, {})) == few, "once", message((1, 3, {}), (2, 6, {})))
     for name, got in {
@@ -134,10 +159,10 @@ def budget():
                                                       (3, 30, {"budget": 1600}), targets=400)}.items():
         ok(got == "", name + ": no message", got)
     text = message((1, 10, {"budget": 500}), (2, 20, {"budget": 500}), cpu_permille=5)
-    ok(text == "wsmo: to keep within --cpu 0.5%, 37 % fewer regions were used (confidence intervals "
-       "are wider); working set sizes are valid\n", "fewer regions in half of the time", text)
+    ok(text == "wsmo: --cpu 0.5% left out 37 % of the regions: for narrower intervals give more\n", "fewer regions in half of the time", text)
     text = message((1, 3, {"sample_ns": 500 * ms, "budget": 2}), (2, 5, {"idle_rounds": 1}), flags=0)
-    ok("75 % of the" in text and "left out (" in text and "and 50 % fewer regions" in text,
+    ok(text == "wsmo: --cpu 3% left out 75 % of the rounds and 50 % of the regions: for narrower intervals "
+       "give more\n",
        "both; an interval in which targets slept counts by its sampling interval", text)
     # the first interval has them all
     data = r.header(t0) + r.attrs(t0, cpu_permille=30, peak=(1, 30, 5000, 250), precision=50) + \
@@ -201,8 +226,8 @@ def windows():
                    "wss": ("--window", "1s", "--class", "heap"), "regions": ("--class", "heap"),
                    "act": (), "raw": ()}[view]
         res = run("report", view, *options, "-i", "-", stdin=data)
-        # no rules were applied while this was recorded, which is told
-        ok(res.returncode == 0 and bool(res.stderr) == (view == "act"),
+        # what is left is nothing, which is told
+        ok(res.returncode == (view != "raw") and bool(res.stderr) == (view != "raw"),
            "a window that is there but not shown: " + view, res.stderr)
 
 
@@ -341,6 +366,7 @@ def main(accept):
     golden_files(accept)
     exact_json()
     summary_figures()
+    nothing()
     budget()
     filters()
     windows()

@@ -141,15 +141,14 @@ const char *budget_text(char *buf, const struct budget *b)
 	/* 0: its writer knew no budget; 1000: none was set */
 	if (!permille || permille == 1000 || (rounds < WORTH && regions < WORTH))
 		return NULL;
-	len = snprintf(buf, BUDGET_TEXT, "to keep within --cpu %g%%,", permille / 10.0);
+	/* working set sizes hold in either case: with fewer regions their intervals are wider */
+	len = snprintf(buf, BUDGET_TEXT, "--cpu %g%% left out", permille / 10.0);
 	if (rounds >= WORTH)
-		len += snprintf(buf + len, BUDGET_TEXT - len,
-				" %.0f %% of the sampling rounds were left out (freq and ACCESSES are less exact)%s",
-				100 * rounds, regions >= WORTH ? " and" : "");
+		len += snprintf(buf + len, BUDGET_TEXT - len, " %.0f %% of the rounds%s", 100 * rounds,
+				regions >= WORTH ? " and" : "");
 	if (regions >= WORTH)
-		len += snprintf(buf + len, BUDGET_TEXT - len,
-				" %.0f %% fewer regions were used (confidence intervals are wider)",
-				100 * regions);
-	snprintf(buf + len, BUDGET_TEXT - len, "; working set sizes are valid");
+		len += snprintf(buf + len, BUDGET_TEXT - len, " %.0f %% of the regions", 100 * regions);
+	snprintf(buf + len, BUDGET_TEXT - len, ": for %s give more",
+		 regions >= WORTH ? "narrower intervals" : "an exact freq");
 	return buf;
 }

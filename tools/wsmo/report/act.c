@@ -49,6 +49,7 @@ static void act_end_report(struct report *rp)
 	}
 	table_end(t);
 	free(rules);
+	rp->failed = !any;
 	if (!any)
 		msg("no rules were applied; 'wsmo act -o FILE' records what they do");
 }

@@ -25,6 +25,8 @@ struct output {
 	struct picture picture;
 };
 
+#define REPORT_PIDS	4
+
 /**
  * struct report - one run of a view
  * @view:	the view
@@ -35,6 +37,9 @@ struct output {
  * @reader:	reads the recording
  * @windows_seen: bit n: window n of @filter was recorded
  * @of_cgroup:	it is the recording of a cgroup: no process has figures of its own
+ * @any:	something of the recording is wanted
+ * @processes:	TARGET records, of which @pids has the first ones' processes
+ * @first_ns, @last_ns: times of the first and last record
  * @cut:	the recording ends inside a record; known at the end
  * @failed:	the view failed, and has printed a message
  * @data:	state of the view
@@ -48,6 +53,10 @@ struct report {
 	struct reader reader;
 	__u32 windows_seen;
 	bool of_cgroup;
+	bool any;
+	__u32 processes;
+	__u32 pids[REPORT_PIDS];
+	__u64 first_ns, last_ns;
 	bool cut;
 	bool failed;
 	void *data;

@@ -80,6 +80,81 @@ static void note_secondary(const struct report *rp, const struct wsmon_record *r
 		secondary_take(rec, "");
 }
 
+/* Is a record what a view shows, and wanted? */
+static bool has_data(const struct report *rp, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_snapshot *s = (const void *)rec;
+	const struct filter *f = &rp->filter;
+	struct wsmon_wss_row row;
+	__u32 i;
+
+	if (!filter_wants(f, rec))
+		return false;
+	if (wss_row_get(rec, &row))
+		return filter_wants_class(f, row.class) && filter_wants_window(f, row.window_us);
+	switch (rec->type) {
+	case WSMON_REC_SNAPSHOT:
+		for (i = 0; i < s->nr; i++)
+			if (!f->classes || rp->view->no_snapshots || filter_wants_class(f, s->regions[i].class))
+				return true;
+		return false;
+	case WSMON_REC_PEAK:
+	case WSMON_REC_MARK:
+	case WSMON_REC_STACK:
+	case WSMON_REC_WHO:
+	case WSMON_REC_ACT:
+	case WSMON_REC_ALLOC:
+		return true;
+	case WSMON_REC_PROC:
+	case WSMON_REC_STATS:
+		return rp->view == &report_raw || (rp->view == &report_summary && !f->classes);
+	default:
+		return rp->view == &report_raw;
+	}
+}
+
+static void note(struct report *rp, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	__u32 i;
+
+	if (!rp->first_ns)
+		rp->first_ns = rec->time_ns;
+	if (rec->time_ns > rp->last_ns)
+		rp->last_ns = rec->time_ns;
+	if (!rp->any)
+		rp->any = has_data(rp, rec);
+	if (rec->type != WSMON_REC_TARGET)
+		return;
+	for (i = 0; i < rp->processes && i < REPORT_PIDS; i++)
+		if (rp->pids[i] == target->pid)
+			return;
+	if (rp->processes < REPORT_PIDS)
+		rp->pids[rp->processes] = target->pid;
+	rp->processes++;
+}
+
+/* Nothing is left over: says of what there is something */
+static void explain_nothing(const struct report *rp, const char *name)
+{
+	const struct filter *f = &rp->filter;
+	char time[UNITS_LEN], pids[80] = "";
+	size_t len = 0;
+	__u32 i;
+
+	if (filter_is_all(f)) {
+		msg("%s: nothing to show: it ended before its first interval, or no process was there", name);
+		return;
+	}
+	for (i = 0; i < rp->processes && i < REPORT_PIDS; i++)
+		len += snprintf(pids + len, sizeof(pids) - len, "%s%u", i ? ", " : "", rp->pids[i]);
+	msg("%s: nothing is left by%s%s%s%s; it has %s%s%s%s", name, f->pids.nr ? " --pid" : "",
+	    f->from_ns != LLONG_MIN || f->to_ns != LLONG_MAX ? " --time" : "",
+	    f->classes ? " --class" : "", f->nr_windows ? " --window" : "",
+	    units_time(time, rp->last_ns > f->zero_ns ? rp->last_ns - f->zero_ns : 0),
+	    rp->processes > 1 ? " of processes " : rp->processes ? " of process " : "", pids, rp->processes > REPORT_PIDS ? ", ..." : "");
+}
+
 static void begin(struct report *rp)
 {
 	rp->filter.zero_ns = rp->reader.header.mono_ns;
@@ -155,6 +230,7 @@ static int walk(struct report *rp)
 			if (wss_row_get(rec, &row))
 				note_window(rp, row.window_us);
 			note_secondary(rp, rec);
+			note(rp, rec);
 			rp->of_cgroup |= *reader_cgroup(rec);
 			rp->view->record(rp, rec);
 			/* a closed pipe, or a full disk */
@@ -257,11 +333,17 @@ static int run(struct report *rp)
 
 	if (fd >= 0 && !start_reader(rp, fd)) {
 		status = rp->view->scan ? read_twice(rp) : walk(rp);
-		if (status == WSMO_OK && rp->of_cgroup && rp->view->of_processes)
+		if (status == WSMO_OK && rp->of_cgroup && rp->view->of_processes) {
 			msg("a cgroup was recorded, as a whole: for '%s' record its processes with -p",
 			    rp->view->name);
-		if (status == WSMO_OK && (rp->failed || window_missing(rp)))
+			rp->failed = true;
+		}
+		if (status == WSMO_OK && (rp->failed || window_missing(rp))) {
 			status = WSMO_FAILURE;
+		} else if (status == WSMO_OK && !rp->any && rp->view->help) {
+			explain_nothing(rp, file_name(rp));
+			status = WSMO_FAILURE;
+		}
 		reader_free(&rp->reader);
 	}
 	filter_free(&rp->filter);

@@ -207,7 +207,7 @@ static void print_recording(const struct report *rp)
 		[R_LATE]	= stat_cell(s, st->late_rounds),
 		[R_LATE_P99]	= newer_cell(s, st->late_p99_ns),
 		[R_STEP]	= newer_cell(s, st->sample_ns),
-		[R_BUDGET]	= newer_cell(s, st->budget),
+		[R_BUDGET]	= st->budget ? newer_cell(s, st->budget) : (struct cell){ 0 },
 		[R_MISSED]	= stat_cell(s, st->missed),
 		[R_CHECKS]	= stat_cell(s, st->checks),
 		[R_FLUSHES]	= stat_cell(s, st->flushes),
@@ -449,7 +449,7 @@ static void summary_end(struct report *rp)
 	static void (* const print[])(const struct report *rp) = {
 		print_group, print_wss, print_touched, print_memory, print_recording,
 	};
-	char text[BUDGET_TEXT];
+	char text[BUDGET_TEXT], window[UNITS_LEN], time[UNITS_LEN];
 	struct summary *s = rp->data;
 	size_t i;
 
@@ -464,6 +464,9 @@ static void summary_end(struct report *rp)
 	if (s->too_many)
 		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
+	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns && s->wss.nr)
+		msg("the window of %s is longer than the recording, %s: what was used before it is not in the figures",
+		    units_time(window, s->window_us * NSEC_PER_USEC), units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))
 		msg("%s", text);
 	summary_free(s);

@@ -119,8 +119,7 @@ void debugfs_explain(const char *name, int err)
 			msg("%s/%s: missing though the module is loaded; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 			    dir, name);
 		else
-			msg("%s/%s: missing; load the module: modprobe wsmon (see 'wsmo check')",
-			    dir, name);
+			msg("the module wsmon is not there, and could not be loaded: 'wsmo check' says why, and what to do");
 		break;
 	case -EBUSY:
 		msg("%s/%s: busy; another recording is running: wait for it or end it",

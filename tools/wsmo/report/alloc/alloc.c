@@ -380,6 +380,7 @@ static void alloc_end(struct report *rp)
 	else
 		print_rows(rp, places, nr);
 	fflush(rp->out.f);
+	rp->failed = !v->events;
 	if (!v->events)
 		msg("no allocations in this recording: see wsmo record --alloc");
 	else if (nr && v->watched_ns < estimate_idle_ns[0])

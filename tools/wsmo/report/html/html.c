@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "assets.h"
 #include "cli/cli.h"
@@ -400,11 +401,18 @@ static void html_end(struct report *rp)
 	free(h);
 }
 
+static void html_check(struct argp_state *state, const struct report *rp)
+{
+	if (!rp->out.picture.file && isatty(STDOUT_FILENO))
+		usage_error(state, "a page is no text for a terminal: name a file, as in -o wsmo.html");
+}
+
 const struct report_view report_html = {
 	.name = "html",
 	.help = "A page of charts for a browser",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,
 	.whole = true,	/* as peaks */
+	.check = html_check,
 	.begin = html_begin,
 	.scan = html_scan,
 	.scanned = html_scanned,

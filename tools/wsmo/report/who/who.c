@@ -78,8 +78,9 @@ static void who_end(struct report *rp)
 		    "no records of who touched memory: wsmo record --who makes them");
 	else
 		who_sum_up(v->who, opt->by);
-	if (rp->out.picture.file)
-		rp->failed = !v->who->nr || draw(rp, v);
+	rp->failed = !v->who->nr;
+	if (rp->out.picture.file && v->who->nr)
+		rp->failed = draw(rp, v) != 0;
 	else if (opt->folded)
 		who_folded(rp->out.f, v->who);
 	else if (v->who->nr)
