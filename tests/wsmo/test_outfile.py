@@ -265,9 +265,20 @@ def calls():
                     got = d.read("calls").decode().splitlines()
                     ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
                        got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
+        with Directory() as e:
+            stream = Stream(e, [(os.getpid(), "all", 5000, 10000)])
+            d.write("calls", b"")
+            p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "-o", d.path("out", "x")],
+                                 stderr=subprocess.PIPE, env={**ENV, "WSMON_DEBUGFS": e.name, **env})
+            there = wait_for(lambda: os.path.exists(d.path("out", "x")))
+            p.send_signal(signal.SIGTERM)
+            err = p.communicate()[1]
+            stream.close()
+            ok(there and not err and d.read("calls") == b"rename\n" and not os.listdir(d.path("out")),
+               "figures of now do not wait for a disk", d.read("calls"), err)
         for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
             p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
-                                 stdin=subprocess.PIPE, env=dict(ENV, **env))
+                                 stdin=subprocess.PIPE, env={**ENV, **env})
             begun = wait_for(lambda: os.listdir(d.path("out")))
             p.send_signal(sig)
             p.wait()

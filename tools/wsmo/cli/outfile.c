@@ -290,15 +290,15 @@ int outfile_close(struct outfile *o)
 	return err;
 }
 
-int outfile_finish(struct outfile *o, int err)
+int outfile_finish(struct outfile *o, int err, bool sync)
 {
 	int closed;
 
-	if (!err)
+	if (!err && sync)
 		err = -outfile_sync(o);
 	if (!err)
 		err = -outfile_place(o);
-	if (!err)
+	if (!err && sync)
 		err = -outfile_sync(o);
 	closed = -outfile_close(o);
 	if (!err)
@@ -319,7 +319,7 @@ int outfile_begin(const char *path)
 	before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (before >= 0 && dup2(output.fd, STDOUT_FILENO) >= 0)
 		return 0;
-	outfile_finish(&output, errno);
+	outfile_finish(&output, errno, false);
 	outfile_abort();
 	return -1;
 }
@@ -340,7 +340,7 @@ void outfile_abort(void)
 	outfile_close(&output);
 }
 
-int outfile_commit(void)
+int outfile_commit(bool sync)
 {
 	int err = 0;
 
@@ -348,7 +348,7 @@ int outfile_commit(void)
 		err = output_error();
 	last_name = output.dir >= 0 && !err && !fstat(output.fd, &last) ? output.name : NULL;
 	restore();
-	return outfile_finish(&output, err);
+	return outfile_finish(&output, err, sync);
 }
 
 void outfile_remove(void)

@@ -63,9 +63,10 @@ int outfile_close(struct outfile *o);
 /**
  * outfile_finish() - place a complete file, and close it
  * @err: 0, or an errno: it is not to be placed
+ * @sync: wait until it is on the disk, before it replaces another
  * Return: 0, or -1 after a message
  */
-int outfile_finish(struct outfile *o, int err);
+int outfile_finish(struct outfile *o, int err, bool sync);
 
 /**
  * outfile_begin() - redirect standard output to the file @path
@@ -75,9 +76,10 @@ int outfile_begin(const char *path);
 
 /**
  * outfile_commit() - put the file in its place, restore standard output
+ * @sync: as of outfile_finish()
  * Return: 0, or -1 after a message
  */
-int outfile_commit(void);
+int outfile_commit(bool sync);
 
 /** outfile_abort() - drop the file, restore standard output */
 void outfile_abort(void);

@@ -81,7 +81,8 @@ int export_write(const char *file, void (*print)(const void *arg), const void *a
 	print(arg);
 	metrics_end();
 	if (file)
-		return outfile_commit();
+		/* it does not outlive this: nobody waits for the disk */
+		return outfile_commit(false);
 	return fflush(stdout) || output_error() ? -1 : 0;
 }
 

@@ -373,7 +373,7 @@ int report_run(struct report *rp, const char *file)
 		return status;
 	if (status != WSMO_OK)
 		outfile_abort();
-	else if (outfile_commit())
+	else if (outfile_commit(true))
 		status = WSMO_FAILURE;
 	return status;
 }

@@ -165,7 +165,7 @@ int plot_close(struct plot *p)
 	else if (status)
 		msg("%s: gnuplot failed", p->file);
 	else
-		res = outfile_finish(&picture, err);
+		res = outfile_finish(&picture, err, true);
 	outfile_close(&picture);
 	fclose(p->script);
 	return res;
