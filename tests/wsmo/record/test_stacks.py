@@ -64,6 +64,35 @@ def single():
                "  the closing words", res.stderr)
 
 
+VFORK = """
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (;;) {
+		if (!vfork()) {
+			usleep(900000);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+}
+"""
+
+
+def vfork():
+    """Until its child is gone a thread waits, which no stop is to blame for"""
+    with fake(script=peaks(one)) as (d, m):
+        d.write("vfork.c", VFORK.encode())
+        subprocess.run(["gcc", "-w", "-o", d.path("vfork"), d.path("vfork.c")], check=True)
+        with subprocess.Popen([d.path("vfork")], start_new_session=True) as p:
+            time.sleep(0.3)
+            record(d, m, p.pid)
+            os.killpg(p.pid, signal.SIGKILL)
+        found = stacks(d)
+        ok(found and not found[0]["error"] and found[0]["stopped_ns"] < 4 * 10**8, "waiting is no stop", found)
+
+
 def threads():
     with fake(script=peaks(one)) as (d, m), Program(d, 40) as p:
         res = record(d, m, p.pid)
@@ -315,6 +344,7 @@ def missing():
 
 def main(_accept):
     single()
+    vfork()
     threads()
     no_leader()
     deep()

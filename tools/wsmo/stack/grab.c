@@ -89,15 +89,37 @@ static int seize(pid_t tid, __u64 deadline_ns)
 	return 0;
 }
 
+static char thread_state(pid_t pid, __u32 tid)
+{
+	char path[64], line[512], *p, state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return state;
+	/* "1 (name) R ...", and the name may have parentheses */
+	if (fgets(line, sizeof(line), f)) {
+		p = strrchr(line, ')');
+		if (p && p[1] == ' ')
+			state = p[2];
+	}
+	fclose(f);
+	return state;
+}
+
 /* Return: 0 or errno */
 static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_ns)
 {
 	int res, sig, err;
 	siginfo_t si;
+	bool waits;
 
 	err = seize(t->tid, others_ns);
 	if (err)
 		return err;
+	/* one that waits for its vfork()ed child, or for a disk, stops after that */
+	waits = thread_state(t->tid, t->tid) == 'D';
 	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
 		return errno;
@@ -111,6 +133,8 @@ static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_n
 		return ETIMEDOUT;
 	if (res < 0 || si.si_code != CLD_TRAPPED)
 		return ESRCH;
+	if (waits)
+		t->time_ns = clock_now();
 	err = copy_thread(t);
 	sig = si.si_status >> 8 ? 0 : si.si_status;
 	if (ptrace(PTRACE_DETACH, t->tid, NULL, sig) && !err)
@@ -155,25 +179,6 @@ static int compare(const void *a, const void *b)
 	if (x->urgency != y->urgency)
 		return x->urgency - y->urgency;
 	return COMPARE(x->tid, y->tid);
-}
-
-static char thread_state(pid_t pid, __u32 tid)
-{
-	char path[64], line[512], *p, state = '?';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", pid, tid);
-	f = fopen(path, "re");
-	if (!f)
-		return state;
-	/* "1 (name) R ...", and the name may have parentheses */
-	if (fgets(line, sizeof(line), f)) {
-		p = strrchr(line, ')');
-		if (p && p[1] == ' ')
-			state = p[2];
-	}
-	fclose(f);
-	return state;
 }
 
 static void thread_name(pid_t pid, struct stack_thread *t)
