@@ -74,6 +74,26 @@ def intervals(d):
     ok(row["total"]["low"] == row["total"]["high"] == 0, "nothing changed", row)
 
 
+def verdict(d):
+    """The first line says in words what the rows show; then which files of what, and when."""
+    same, more, noisy = [100 * MIB, 102 * MIB] * 30, [110 * MIB, 112 * MIB] * 30, [90 * MIB, 150 * MIB] * 4
+    for a, b, words in ((same, more, "B surely uses 10.0 MiB (10 %) more than A."),
+                        (more, same, "B surely uses 10.0 MiB (9 %) less than A."),
+                        (same, noisy, "No difference is certain: B uses 19.0 MiB (19 %) more than A, give or take "),
+                        ([MIB] * 40, [MIB] * 40, "B uses as much as A."),
+                        ([MIB], [MIB], "Too short to tell whether B uses more than A.")):
+        res = run("diff", d.write("a", recording(a)), d.write("b", recording(b)))
+        lines = res.stdout.decode().splitlines()
+        ok(res.returncode == 0 and lines[0].startswith(words) and b"same program" not in res.stderr, words, lines,
+           res.stderr)
+    res = run("diff", d.path("a"), d.write("b", recording(same, comm=b"idle\x1b")))
+    lines = res.stdout.decode().splitlines()
+    ok(b"A is of sized, B of idle\\033: not the same program" in res.stderr and
+       lines[1].startswith("A: %s, sized, of 20" % d.path("a")) and lines[1].endswith(", 1 s") and
+       lines[2].startswith("B: %s, idle\\033, of 20" % d.path("b")) and lines[2].endswith(", 1m00s"),
+       "names, programs, dates, lengths", lines, res.stderr)
+
+
 def fail_above(d):
     """Noise does not fail, growth does; what grew is judged by the total."""
     rng = random.Random(5)
@@ -130,7 +150,7 @@ def rows(d):
     want = statistics.mean(sum(x["group"] or x["process"]) for x in sizes.values())
     ok(abs(got["total"]["a"] - want) < 1, "the total of a group where there is one", got, sizes)
     got, res = diff(d, samples.cgroup(), samples.cgroup(), "--by", "mapping")
-    ok(res.returncode == 2 and not got and b"no snapshots" in res.stderr, "a cgroup has no mappings", res)
+    ok(res.returncode == 2 and not got and b"a cgroup was recorded" in res.stderr, "a cgroup has no mappings", res)
     several = samples.cgroup(windows=(1, 8))
     totals = [diff(d, several, several, *more)[0].get("total") for more in ((), ("--window", "8"))]
     ok(totals[1] and totals[0]["a"] + 7 * MIB == totals[1]["a"] and totals[1]["window_us"] == 8000000,
@@ -166,6 +186,7 @@ def forms(d):
     names = [d.write("a", recording([MIB, 3 * MIB] * 20)), d.write("b", recording([2 * MIB, 3 * MIB] * 20))]
     same_numbers("diff", "diff", *names, "--fail-above", "50%", not_raw=["by"])
     text = run("diff", *names).stdout.decode().splitlines()
+    text = text[4:]
     ok(text[0].split() == ["NAME", "WINDOW", "A", "B", "CHANGE", "LOW", "HIGH", "OF", "A"] and
        "+512.0 KiB" in text[1] and "25.0 %" in text[1], "for people", *text)
     kinds = test_json.documented()[0]["diff"]
@@ -177,6 +198,7 @@ def forms(d):
 def main(_accept):
     with Directory() as d:
         intervals(d)
+        verdict(d)
         fail_above(d)
         rows(d)
         functions(d)

@@ -2,6 +2,7 @@
 """wsmo act, against a fake of the module, on a real process: what is done."""
 import mmap
 import os
+import re
 import subprocess
 import time
 
@@ -43,6 +44,13 @@ def reclaim():
            "once a second, and before the end", kinds[-6:])
         rep = run("report", "act", "--json", "--time", "0,0.001", "-i", d.path("data"))
         ok(not rep.stdout and b"no rules were applied" in rep.stderr, "report --time", rep)
+
+
+def dry_run_in_words():
+    with fake(half_hot) as (d, m, v):
+        text = run(*[x for x in args(d, m, v, COLD, more=("-n",)) if x != "--json"]).stdout.decode()
+        want = "Dry run: would page out %.1f MiB of " % (v.size / 2 / 2**20)
+        ok(re.search(re.escape(want) + r"[0-9.]+ MiB resident\.$", text, re.M), "a dry run in words", text)
 
 
 def dry_run():
@@ -232,6 +240,7 @@ def main(_accept):
         return
     reclaim()
     dry_run()
+    dry_run_in_words()
     sizes()
     limits()
     rates()

@@ -11,6 +11,7 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
+#include "session/procfs.h"
 #include "table.h"
 
 enum {
@@ -239,6 +240,30 @@ static void print_goals(const struct act *a)
 	table_end(t);
 }
 
+/* What a dry run found, in words */
+static void print_verdict(const struct act *a)
+{
+	struct wsmon_rec_proc proc;
+	char size[UNITS_LEN], all[UNITS_LEN];
+	__u64 out = 0, other = 0, rss = 0;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		bool reclaim = a->scheme.rule[i].action == WSMON_ACT_PAGEOUT;
+
+		*(reclaim ? &out : &other) += a->stat[i].tried_bytes;
+	}
+	for (i = 0; i < a->nr_targets; i++)
+		if (!proc_memory(a->target[i].process.pid, &proc))
+			rss += proc.rss;
+	printf("Dry run: would page out %s", units_size(size, out));
+	if (rss)
+		printf(" of %s resident", units_size(all, rss));
+	if (other)
+		printf(", and do something else to %s", units_size(size, other));
+	puts(".\n");
+}
+
 void act_print(const struct act *a)
 {
 	struct table *t;
@@ -248,6 +273,8 @@ void act_print(const struct act *a)
 	table_end(a->table);
 	if (a->table)
 		separate(a);
+	if (a->dry_run && a->format == TABLE_HUMAN)
+		print_verdict(a);
 	t = table_new(&act_desc, a->format);
 	for (i = 0; i < a->scheme.nr; i++) {
 		complete(a, i, buf.bytes);

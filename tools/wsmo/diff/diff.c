@@ -4,9 +4,13 @@
  * is certainly larger
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "model.h"
 #include "report/report.h"
@@ -62,8 +66,11 @@ static void begin(struct report *rp)
 {
 	struct job *job = rp->data;
 
-	diff_begin(job->diff, job->rp.file == job->file[1], &rp->reader.header.attrs,
+	int at = job->rp.file == job->file[1];
+
+	diff_begin(job->diff, at, &rp->reader.header.attrs,
 		   rp->filter.nr_windows ? rp->filter.windows[0] : 0);
+	job->diff->side[at].real_ns = rp->reader.header.real_ns;
 }
 
 static void record(struct report *rp, const struct wsmon_record *rec)
@@ -190,6 +197,57 @@ static void print(const struct job *job, struct table *table, const struct line 
 	});
 }
 
+/* The first line: what to think of it */
+static void print_verdict(const struct line *total)
+{
+	double half = half_width(total, P), by = total->change, a = total->of[0].mean;
+	char size[UNITS_LEN], low[UNITS_LEN], high[UNITS_LEN], part[32] = "";
+
+	if (a > 0)
+		snprintf(part, sizeof(part), " (%.0f %%)", 100 * fabs(by) / a);
+	if (isinf(half))
+		printf("Too short to tell whether B uses more than A.\n");
+	else if (!by && !half)
+		printf("B uses as much as A.\n");
+	else if (fabs(by) <= half)
+		printf("No difference is certain: B uses %s%s %s than A, give or take %s.\n",
+		       units_size(size, fabs(by)), part, by < 0 ? "less" : "more", units_size(high, half));
+	else if (!strcmp(units_size(low, fabs(by) - half), units_size(high, fabs(by) + half)))
+		printf("B surely uses %s%s %s than A.\n", high, part, by < 0 ? "less" : "more");
+	else
+		printf("B surely uses %s%s %s than A, %s to %s.\n", units_size(size, fabs(by)), part,
+		       by < 0 ? "less" : "more", low, high);
+}
+
+static void print_side(const struct job *job, int i)
+{
+	const struct diff_side *side = &job->diff->side[i];
+	time_t start = side->real_ns / NSEC_PER_SEC;
+	char file[512], time[UNITS_LEN], when[40] = "";
+	struct tm tm;
+
+	if (localtime_r(&start, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
+	printf("%c: %s, %s%s, of %s, %s\n", 'A' + i, text_clean(file, sizeof(file), job->file[i]),
+	       *side->what ? side->what : "?", side->processes > 1 ? " and others" : "", when,
+	       units_time(time, side->last_ns - side->first_ns + side->aggr_us * NSEC_PER_USEC));
+}
+
+static void print_head(const struct job *job, const struct line *total)
+{
+	const struct diff_side *side = job->diff->side;
+
+	if (job->rp.out.format == TABLE_HUMAN) {
+		print_verdict(total);
+		print_side(job, 0);
+		print_side(job, 1);
+		putchar('\n');
+	}
+	if (strcmp(side[0].what, side[1].what))
+		msg("A is of %s, B of %s: not the same program", *side[0].what ? side[0].what : "?",
+		    *side[1].what ? side[1].what : "?");
+}
+
 /* Return: exit status */
 static int print_all(const struct job *job)
 {
@@ -199,8 +257,9 @@ static int print_all(const struct job *job)
 	struct table *table;
 
 	columns[ABOVE].not_in = job->fail_above < 0 ? NOT_HUMAN : 0;
-	table = table_new(&desc, job->rp.out.format);
 	estimate(job, &job->diff->total, &line[0]);
+	print_head(job, &line[0]);
+	table = table_new(&desc, job->rp.out.format);
 	above = line[0].above = is_above(job, &line[0], &line[0], nr + 1);
 	for (i = 1; i <= nr; i++) {
 		estimate(job, row[i - 1], &line[i]);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
+#include "libwsmon/reader.h"
 #include "libwsmon/names.h"
 #include "model.h"
 
@@ -96,6 +98,9 @@ static void moment(struct diff *d, __u64 time_ns)
 {
 	if (time_ns != d->time_ns)
 		end_moment(d);
+	if (!d->side[d->at].first_ns)
+		d->side[d->at].first_ns = time_ns;
+	d->side[d->at].last_ns = time_ns;
 	d->time_ns = time_ns;
 }
 
@@ -175,11 +180,28 @@ void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, __u64 w
 	side->moments.length = 1;
 }
 
+/* What was recorded: what a command executes is the program, not the shell before it */
+static void note_what(struct diff_side *side, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	const char *cgroup = reader_cgroup(rec);
+
+	if (*cgroup)
+		text_clean(side->what, sizeof(side->what), cgroup);
+	if (rec->type != WSMON_REC_TARGET)
+		return;
+	if ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_START)
+		side->processes++;
+	if (!*side->what || ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_EXEC && side->processes < 2))
+		text_clean(side->what, sizeof(side->what), target->comm);
+}
+
 void diff_record(struct diff *d, const struct filter *filter, const struct wsmon_record *rec)
 {
 	struct wsmon_wss_row row;
 
 	collect_name(&d->names, rec);
+	note_what(&d->side[d->at], rec);
 	if (d->places && rec->type != WSMON_REC_SNAPSHOT)
 		places_record(d->places, rec);
 	if (!filter_wants(filter, rec))

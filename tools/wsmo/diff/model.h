@@ -38,11 +38,17 @@ struct diff_row {
  * @window_us:	window of the working sets
  * @aggr_us:	aggregation interval
  * @apart:	moments after which errors are independent
+ * @what:	the cgroup, or the program of the first process, and @processes in all
+ * @real_ns:	when it began, in nanoseconds since 1970
+ * @first_ns, @last_ns: its first and last moment
  */
 struct diff_side {
 	struct moments moments;
 	__u64 window_us, aggr_us;
 	double apart;
+	char what[256];
+	__u32 processes;
+	__u64 real_ns, first_ns, last_ns;
 };
 
 /**
