@@ -69,6 +69,12 @@ def lucky_samples():
         run(*args(d, m, v, "4K null null 10% 500ms null pageout"))
         ok(mapped(v) == 0, "  three are", mapped(v))
 
+    # by Wilson's interval at 95 % no hit among 73 samples is at most 5 %; at 90 % among 52, at 99 % 127
+    for samples, gone in (70, False), (78, True):
+        with fake(lambda v: {v.pid: regions(v.at, v.size, 1)}, intervals=samples // 2) as (d, m, v):
+            run(*args(d, m, v, "4K null null 5% null null pageout"))
+            ok(mapped(v) < v.size if gone else mapped(v) == v.size, "%d samples of 5 %%" % samples, mapped(v))
+
     def few(v):
         # the module says it is cold, but had too few samples to know
         return lambda i: {v.pid: regions(v.at, v.size, 64) if i < 20 else []}
