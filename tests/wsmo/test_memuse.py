@@ -14,7 +14,7 @@ from command import DAMAGE, ENV, TOP, Directory, fails, ok, run, skip
 from test_mem import MIB, ROOT, Proc, kib, mapping, processes, read, rows, total
 
 WAIT = "import os, signal; os.write(1, b'%d\\n' % os.getpid()); signal.pause()"
-LEFT_OUT = rb"wsmo: \d+ of \d+ processes may not be read and are left out.*\n"
+LEFT_OUT = rb"(wsmo: \d+ of \d+ processes (may not be read|ended meanwhile) and are left out.*\n)*"
 PLAIN = os.path.join(TOP, "out", "bin", "wsmo")
 
 
@@ -133,6 +133,15 @@ def recording(real, group=False, comm=b"fake"):
     return data + r.end(t)
 
 
+def ended():
+    """What was recorded has ended since: its memory is missing"""
+    with Proc() as d:
+        d.add(7, mapping(HEAP, 2048, "rw-p", "[heap]", Rss=2048, Pss=2048, Private_Dirty=2048))
+        found, res = rows("--sysroot", d.name, "-i", "-", stdin=recording(time.time_ns()))
+        ok(not res.returncode and found and res.stderr ==
+           b"wsmo: 1 of 2 processes ended meanwhile and are left out\n", "a process that has ended", res)
+
+
 def in_use():
     with Proc() as d:
         for pid in (7, 8, 9):
@@ -243,5 +252,6 @@ def main(_accept):
     privilege()
     pages()
     growth()
+    ended()
     in_use()
     thousand()

@@ -123,6 +123,8 @@ static void not_read(struct mem *mem, __u32 pid, int err)
 {
 	if (err == -EACCES || err == -EPERM)
 		mem->denied++;
+	if (err == -ESRCH)
+		mem->ended++;
 	if (!mem->named || mem->told)
 		return;
 	mem->failed = true;
@@ -141,7 +143,7 @@ void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *
 	size_t i;
 	int res;
 
-	mem->read = mem->denied = 0;
+	mem->read = mem->denied = mem->ended = 0;
 	for (i = 0; i < mem->pids.nr; i++) {
 		struct mem_process p = { .pid = mem->pids.pid[i] };
 
@@ -161,6 +163,8 @@ void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *
 	if (mem->denied && !mem->told)
 		msg("%llu of %zu processes may not be read and are left out%s", mem->denied,
 		    mem->pids.nr, geteuid() ? ": other users' need root" : "");
+	if (mem->ended && !mem->told && !mem->named)
+		msg("%llu of %zu processes ended meanwhile and are left out", mem->ended, mem->pids.nr);
 	mem->told = true;
 }
 

@@ -48,6 +48,7 @@ enum { MEM_CLASSES, MEM_FILES, MEM_PROCESSES, MEM_TOTAL, MEM_TEXT, MEM_NR_TABLES
  * @once:	some table needs each page once
  * @read:	processes that have memory
  * @denied:	processes that may not be read
+ * @ended:	processes that ended after they were listed, or recorded
  * @told:	messages about processes were printed
  * @failed:	some process that was named could not be read
  */
@@ -72,7 +73,7 @@ struct mem {
 	const struct hot_target *now;
 	struct rows table[MEM_NR_TABLES];
 	bool once;
-	__u64 read, denied;
+	__u64 read, denied, ended;
 	bool told;
 	bool failed;
 };
