@@ -72,6 +72,9 @@ def verified():
             # memory.high is a bound that reclaim follows, not a wall
             assert x["memory"] < 1.2 * limit, x
             assert x["anon_per_s"] > 10 and x["slowdown"] > 0 and 0 <= x["stalled"] < 1, x
+            # predicted of what was recorded without a limit
+            assert 0 < x["predicted_low_per_s"] / 2 < x["refaults_per_s"] < 2 * x["predicted_high_per_s"], x
+            assert x["predicted_high_per_s"] < 10 * x["predicted_low_per_s"], x
             for sig in signal.SIGINT, signal.SIGKILL:
                 trial = subprocess.Popen([*command, "-d", "60s"], stderr=subprocess.DEVNULL)
                 w.wait_for("the limit", lambda: read(path, "memory.high") != "max")
