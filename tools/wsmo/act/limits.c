@@ -85,7 +85,7 @@ static size_t read_file(const char *path, char *text, size_t size)
 
 bool kdamond_running(char *name, size_t size)
 {
-	static char before[1 << 15], threads[1 << 15], found[32];
+	static char before[1 << 17], threads[1 << 17], found[32];
 	char path[64], *at = threads, *end;
 	unsigned long pid;
 
