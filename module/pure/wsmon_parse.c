@@ -400,6 +400,32 @@ static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
 	return wsmon_pids_parse(pids, max, p, len) ?: -EINVAL;
 }
 
+/*
+ * Decode a path in place: "\NNN", three octal digits, is a byte, as in /proc/mounts, so that
+ * blanks are no words. Other backslashes are themselves: systemd's names have some.
+ * Return: its length, -EINVAL for a byte of 0.
+ */
+static int parse_path(char *p, size_t len)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i++) {
+		bool octal = p[i] == '\\' && len - i > 3 &&
+			     (p[i + 1] & ~3) == '0' && (p[i + 2] & ~7) == '0' &&
+			     (p[i + 3] & ~7) == '0';
+
+		p[n] = p[i];
+		if (octal) {
+			p[n] = (p[i + 1] & 3) << 6 | (p[i + 2] & 7) << 3 | (p[i + 3] & 7);
+			i += 3;
+		}
+		if (!p[n++])
+			return -EINVAL;
+	}
+	memset(p + n, ' ', len - n);
+	return n;
+}
+
 /**
  * wsmon_request_parse - parse what was written to /dev/wsmon
  * @req:	the result; its mark is in @text
@@ -436,8 +462,11 @@ int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *tex
 			nr = req->nr_pids ? -EINVAL : parse_commas(pids, max, word + 4, n - 4);
 		} else if (n > 7 && !memcmp(word, "cgroup=", 7)) {
 			req->cgroup_word = word;
+			nr = parse_path(word + 7, n - 7);
+			if (nr < 0)
+				return nr;
 			req->cgroup = word + 7;
-			req->cgroup_len = n - 7;
+			req->cgroup_len = nr;
 			scopes++;
 			continue;
 		} else {

@@ -23,7 +23,7 @@ class Device:
         self.dir = directory
         self.files, self.window_us = files, window_us
         self.cost_ns, self.late = cost_ns, late
-        self.watched, self.most = {}, 0
+        self.watched, self.most, self.refused = {}, 0, 0
         self.connections = []
         self.stop = threading.Event()
         self.lock = threading.Lock()
@@ -78,9 +78,11 @@ class Device:
 
     def serve(self, connection):
         try:
-            text = connection.recv(8192).decode()
+            text = connection.recv(8192).decode(errors="surrogateescape")
             if text:
                 self.session(connection, dict(word.split("=", 1) for word in text.split()))
+        except ValueError:
+            self.refused += 1
         except OSError:
             pass
         with self.lock:
@@ -88,7 +90,8 @@ class Device:
         connection.close()
 
     def session(self, connection, words):
-        path = words["cgroup"]
+        path = re.sub(r"\\([0-3][0-7]{2})", lambda m: bytes([int(m.group(1), 8)]).decode(errors="surrogateescape"),
+                      words["cgroup"])
         with self.lock:
             self.watched[path] = self.watched.get(path, 0) + 1
         windows = [int(x) for x in words.get("window_us", str(self.window_us)).split(",")]

@@ -381,12 +381,50 @@ def recorded_to_its_end():
         assert 8 * MIB < group["mean"] < 16 * MIB and group["members_max"] > 2, group
 
 
+def names():
+    """A cgroup is recorded and exported whatever its name; one too long for a text stops no others"""
+    odd = ["blank b", "tab\twho_rate=5000", ".dot", "back\\x2d\\040", "x" * 255, "bad\udcff"]
+    long = "/".join(["names"] + [" " * 255] * 5)
+    workers = []
+    os.makedirs(os.path.join(ROOT, long))
+    for name in odd:
+        os.mkdir(os.path.join(ROOT, "names", name))
+    try:
+        workers = [worker("names/" + name, 8) for name in odd] + [worker(long, 8)]
+        for name in odd[:2]:
+            with recording("/names/" + name, "-d", "3") as p:
+                pass
+            group, *_ = report("summary", p.file)
+            assert group["name"] == "/names/" + name and group["members_max"] == 1, group
+        file = os.path.join(tempfile.mkdtemp(), "x.prom")
+        export = subprocess.Popen(["wsmo", "export", "openmetrics", "--live", "--cgroups", "/names", "--interval",
+                                   "500ms", "--cpu", "100%", "--at-once", "8", "-o", file])
+
+        def text():
+            if not os.path.exists(file):
+                return ""
+            with open(file, encoding="utf-8") as f:
+                return f.read()
+        w.wait_for("figures of each", lambda: text().count("wsmon_processes{") == len(odd), 60)
+        time.sleep(6)
+        assert 'wsmon_cgroups_left_out{root="/names"} 1\n' in text(), text()
+        assert 'wsmon_cgroups_watched{root="/names"} %d\n' % len(odd) in text(), text()
+        export.terminate()
+        assert export.wait() == 0
+    finally:
+        for p in workers:
+            p.kill()
+            p.wait()
+        for name in [long[:len("names") + 256 * i] for i in (5, 4, 3, 2, 1)] + ["names/" + x for x in odd] + ["names"]:
+            w.wait_for("an empty cgroup", lambda n=name: Cgroup.remove(None, n))
+
+
 def main():
     os.mkdir(ROOT)
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         w.main(processes, seen_once, come_and_go, ends_with_its_cgroup, short_lives,
-               the_machine, refused, many, few_regions, recorded, largest, recorded_to_its_end)
+               the_machine, refused, names, many, few_regions, recorded, largest, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 

@@ -87,6 +87,29 @@ def each():
         device.close()
 
 
+def names():
+    """A name is data, whatever is in it"""
+    odd = ["/a b-1.scope", "/tab\twho_rate=5000-2.scope", "/.hidden-3.scope", "/back\\x2d\\040-4.scope",
+           "/" + 245 * " " + "-5.scope", "/bad\udcff-6.scope", "/=-7.scope"]
+    with Directory() as d:
+        device = Device(d)
+        for name in odd:
+            device.cgroup(name)
+        e = Exporter(d, device)
+        ok(e.wait(lambda e: len(e.values()) == len(odd)) and set(device.watched) == set(odd) and
+           not device.refused and sorted(e.values().values()) == [i * MIB for i in range(1, 8)],
+           "figures of each", e.load(), device.watched)
+        ok(e.end(), "it ends")
+        # the first is what is printed for the second
+        for name in "/tab\\011who_rate=5000-2.scope", "/tab\twho_rate=5000-2.scope", "/a b-1.scope":
+            device.watched = {}
+            e = Exporter(d, device, "--cgroup", name, root=None)
+            ok(e.wait(lambda e: e.values()) and list(device.watched) == [name.replace("\\011", "\t")],
+               "as it is printed, and as it is", e.load(), device.watched)
+            ok(e.end(), "it ends")
+        device.close()
+
+
 def in_turns():
     """Ten, three at a time; the figures of each stay until its next turn. Six of them; too many files"""
     with Directory() as d:
@@ -148,7 +171,8 @@ def costs():
 def refused():
     for args, word in ((("--cgroups", "/"), "--live"), (("--live", "--at-once", "3"), "--cgroups"),
                        (("--live", "--cgroup", "/a", "--cgroups", "/"), "only one"),
-                       (("--live", "--cgroups", "a b"), "no blanks"),
+                       (("--live", "--cgroups", ""), "not empty"),
+                       (("--live", "--cgroups", "/" + 1000 * " "), "too long"),
                        (("--live", "--cgroups", "/", "-p", "1"), "none of -i"),
                        (("--live", "--cgroups", "/", "--time", "1,2"), "none of -i"),
                        (("--live", "--cgroups", "/", "--at-once", "61"), "60"),
@@ -172,6 +196,7 @@ def refused():
 
 def main(_accept):
     each()
+    names()
     in_turns()
     costs()
     refused()

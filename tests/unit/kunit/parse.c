@@ -393,6 +393,47 @@ static void requests_to_the_device(struct kunit *test)
 	}
 }
 
+static const struct {
+	const char *path;
+	int want;
+	const char *decoded;
+} cgroups[] = {
+	{ "/", 0, "/" },
+	{ "/a\\040b", 0, "/a b" },
+	{ "/a\\011who_rate=5000\\012", 0, "/a\twho_rate=5000\n" },
+	{ "\\377\\134\\141", 0, "\377\\a" },
+	/* systemd's, which are names as they are */
+	{ "/a\\x2d\\", 0, "/a\\x2d\\" },
+	{ "/a\\04", 0, "/a\\04" },
+	{ "/\\400\\080\\008", 0, "/\\400\\080\\008" },
+	{ "/a\\000", -EINVAL },
+};
+
+/* It may have blanks, and is no attribute then; what it takes less is blank. */
+static void request_of_a_cgroup(struct kunit *test)
+{
+	struct wsmon_request req;
+	char text[64];
+	u32 pids[MAX_PIDS], i;
+
+	for (i = 0; i < ARRAY_SIZE(cgroups); i++) {
+		size_t len = snprintf(text, sizeof(text), "cgroup=%s a=b", cgroups[i].path);
+		int got = wsmon_request_parse(&req, pids, MAX_PIDS, text, len);
+		size_t n;
+
+		KUNIT_EXPECT_EQ_MSG(test, got, cgroups[i].want, "%s", cgroups[i].path);
+		if (got)
+			continue;
+		n = req.cgroup_len;
+		KUNIT_EXPECT_EQ_MSG(test, n, strlen(cgroups[i].decoded), "%s", cgroups[i].path);
+		KUNIT_EXPECT_TRUE(test, !memcmp(req.cgroup, cgroups[i].decoded, n));
+		KUNIT_EXPECT_TRUE(test, req.has_attrs);
+		for (n += 7; text[n] == ' '; n++)
+			;
+		KUNIT_EXPECT_TRUE(test, !memcmp(text + n, "a=b", 3) && len - n == 3);
+	}
+}
+
 /* Its text is anything. */
 static void request_to_mark(struct kunit *test)
 {
@@ -436,6 +477,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(nul_in_list),
 	KUNIT_CASE(requests_to_the_device),
 	KUNIT_CASE(request_to_mark),
+	KUNIT_CASE(request_of_a_cgroup),
 	KUNIT_CASE(names),
 	{}
 };

@@ -65,6 +65,7 @@ static void drop(struct fleet *f, size_t i)
 	struct watched *w = at(f, i);
 
 	end_turn(f, w, 0);
+	f->refused -= w->refused;
 	sorted_remove(&f->list, &((struct watched **)f->list.base)[i]);
 	live_free(&w->live);
 	wsmon_wss_free(&w->rows);
@@ -97,6 +98,7 @@ static void add(struct fleet *f, const struct cgroup_below *c)
 	w->resident = c->bytes;
 	w->guests = guests_of(c->path);
 	w->there = true;
+	w->again = w->refused;
 }
 
 /* The largest first; one that is watched stays until others are a quarter larger */
@@ -188,7 +190,7 @@ static struct watched *next(const struct fleet *f)
 	for (i = 0; i < f->list.nr; i++) {
 		struct watched *w = at(f, i);
 
-		if (w->session.fd < 0 && (!best || w->ended_ns < best->ended_ns ||
+		if (w->session.fd < 0 && w->refused <= w->again && (!best || w->ended_ns < best->ended_ns ||
 					  (w->ended_ns == best->ended_ns &&
 					   w->resident > best->resident)))
 			best = w;
@@ -243,7 +245,7 @@ static struct watched *last(const struct fleet *f, __u64 now)
 
 static void end_turns(struct fleet *f, __u64 now)
 {
-	size_t waiting = f->list.nr - f->open, some = f->at_once / TURN_INTERVALS + 1;
+	size_t waiting = f->list.nr - f->refused - f->open, some = f->at_once / TURN_INTERVALS + 1;
 	struct watched *w;
 
 	if (waiting > some)
@@ -263,6 +265,8 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 		live_init(&w->live);
 		w->began_ns = now;
 		f->open++;
+		f->refused -= w->refused;
+		w->refused = false;
 		if (!epoll_ctl(f->fd, EPOLL_CTL_ADD, w->session.fd, &event))
 			return 0;
 		msg("epoll: %m");
@@ -273,8 +277,10 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 	w->session.reader = (struct reader) { 0 };
 	switch (err) {
 	case -ENOENT:		/* it was removed a moment ago, */
-	case -EINVAL:		/* or the module cannot have its path as a word */
-		w->ended_ns = now;
+	case -EINVAL:		/* or its path is too long: others do not wait for it */
+		f->refused += !w->refused;
+		w->refused = true;
+		w->again = false;
 		return 0;
 	case -EMFILE:
 	case -ENOMEM:

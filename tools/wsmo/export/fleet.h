@@ -28,6 +28,8 @@
  * @began_ns:	beginning of the turn
  * @ended_ns:	end of the last turn, 0 before there was one
  * @there:	the cgroup is one of those to watch
+ * @refused:	it could not be, the last time
+ * @again:	that is tried again, as cgroups were looked for
  */
 struct watched {
 	struct session session;
@@ -40,6 +42,8 @@ struct watched {
 	__u64 began_ns;
 	__u64 ended_ns;
 	bool there;
+	bool refused;
+	bool again;
 };
 
 /**
@@ -53,6 +57,7 @@ struct watched {
  * @how:	the same: the attributes; has no session
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
+ * @refused:	number of those in @list that could not be watched
  * @open:	number of those that are watched now
  * @fd:		readable when there is something to take
  * @cpu_ns:	CPU time of the turns that ended
@@ -72,6 +77,7 @@ struct fleet {
 	struct session how;
 	struct sorted list;
 	size_t found;
+	size_t refused;
 	size_t open;
 	int fd;
 	__u64 cpu_ns;

@@ -34,8 +34,8 @@ static void print(const void *arg)
 	metric_plain("wsmon_cgroups_watched", NULL, false,
 		     "Cgroups watched now; others have their last figures.", root, f->open);
 	metric_plain("wsmon_cgroups_left_out", NULL, false,
-		     "The smallest cgroups, beyond the bound: they have no figures.", root,
-		     f->found - f->list.nr);
+		     "Cgroups without figures: the smallest, beyond the bound, or with too long a path.", root,
+		     f->found - f->list.nr + f->refused);
 	metrics_fleet(f, o->filter);
 }
 

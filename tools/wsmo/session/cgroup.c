@@ -2,6 +2,7 @@
 /*
  * cgroup.c - cgroups of version 2: names, processes, memory
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -47,6 +48,34 @@ static size_t mount_point(const char *path, char *name)
 	return best;
 }
 
+static bool is_there(const char *path)
+{
+	char *dir = cgroup_file(path, "");
+	bool there = *dir && !access(dir, F_OK);
+
+	free(dir);
+	return there;
+}
+
+/* Undoes text_clean() */
+static void decode(char *path)
+{
+	const char *s = path;
+	unsigned int byte;
+	int n;
+
+	for (; *s; path++) {
+		n = 0;
+		if (sscanf(s, "\\%3o%n", &byte, &n) == 1 && n == 4 && byte && byte < 256) {
+			*path = byte;
+			s += n;
+		} else {
+			*path = *s++;
+		}
+	}
+	*path = '\0';
+}
+
 char *cgroup_path(const char *path)
 {
 	char name[PATH_MAX], *copy;
@@ -59,25 +88,38 @@ char *cgroup_path(const char *path)
 		len--;
 	copy = need(malloc(len + 2));
 	sprintf(copy, "/%.*s", (int)len, path);
+	if (!is_there(copy))
+		decode(copy);
 	return copy;
-}
-
-/* A text that the module takes as the path of a cgroup */
-static bool is_path(const char *path)
-{
-	return *path && !path[strcspn(path, " \t\n\v\f\r")];
 }
 
 char *cgroup_option(struct argp_state *state, const char *arg, const char *before)
 {
+	char *path;
+
 	if (before)
 		usage_error(state, "only one of --cgroup and --all");
-	if (arg && !is_path(arg))
-		usage_error(state, "'%s' is not the path of a cgroup, which has no blanks", arg);
-	/* the module takes texts of up to 4096 bytes */
-	if (arg && strlen(arg) > 3072)
+	if (arg && !*arg)
+		usage_error(state, "the path of a cgroup is not empty");
+	path = cgroup_path(arg ? arg : "");
+	/* the module takes texts of up to 4096 bytes, with attributes */
+	if (cgroup_put(NULL, path) > 3072)
 		usage_error(state, "the path of the cgroup is too long");
-	return cgroup_path(arg ? arg : "");
+	return path;
+}
+
+size_t cgroup_put(FILE *f, const char *path)
+{
+	size_t n = 0;
+
+	for (; *path; path++) {
+		bool special = isspace((unsigned char)*path) || *path == '\\';
+
+		if (f)
+			fprintf(f, special ? "\\%03o" : "%c", (unsigned char)*path);
+		n += special ? 4 : 1;
+	}
+	return n;
 }
 
 char *cgroup_file(const char *path, const char *name)
@@ -95,7 +137,8 @@ char *cgroup_file(const char *path, const char *name)
 static FILE *open_file(const char *path, const char *name)
 {
 	char *file = cgroup_file(path, name);
-	FILE *f = fopen(file, "re");
+	int fd = open_regular(file);
+	FILE *f = fd < 0 ? NULL : need(fdopen(fd, "r"));
 
 	free(file);
 	return f;
@@ -274,7 +317,7 @@ static int children(const char *path, char ***child)
 	if (!d)
 		return -1;
 	while ((e = readdir(d))) {
-		if (e->d_type != DT_DIR || *e->d_name == '.')
+		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		*child = need(reallocarray(*child, nr + 1, sizeof(**child)));
 		if (asprintf(&name, "%s/%s", path[1] ? path : "", e->d_name) < 0)

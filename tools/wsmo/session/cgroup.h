@@ -8,11 +8,23 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "wsmon.h"
 
-/** cgroup_path() - cut the mount point of cgroup v2 off a path; Return: malloc()ed */
+/**
+ * cgroup_path() - cut the mount point of cgroup v2 off a path
+ * @path: as somebody typed it, maybe as text_clean() printed it
+ * Return: malloc()ed
+ */
 char *cgroup_path(const char *path);
+
+/**
+ * cgroup_put() - write a path as the module takes it: as one word, whatever is in it
+ * @f: NULL only counts
+ * Return: number of bytes
+ */
+size_t cgroup_put(FILE *f, const char *path);
 
 /** cgroup_file() - Return: the path of a file of a cgroup, of its directory with ""; malloc()ed */
 char *cgroup_file(const char *path, const char *name);

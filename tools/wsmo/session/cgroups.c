@@ -101,9 +101,11 @@ static int watch(struct cgroups *c, const char *path)
 		return 0;
 	}
 	free_session(s);
-	/* it was removed a moment ago, or the kernel cannot have it as a word */
-	if (err == -ENOENT || err == -EINVAL)
+	/* it was removed a moment ago, or its path is too long */
+	if (err == -ENOENT || err == -EINVAL) {
+		c->refused++;
 		return 0;
+	}
 	return err == 1 ? -1 : 1;
 }
 
@@ -123,10 +125,11 @@ static int watch_largest(struct cgroups *c, struct cgroup_below *list, size_t nr
 			s->keep = s->session.started;
 	}
 	drop_others(c);
+	c->refused = 0;
 	for (i = 0; i < max && !err; i++)
 		if (!find(c, list[i].path))
 			err = watch(c, list[i].path);
-	c->left_out = nr - (c->nr - 1);
+	c->left_out = nr - (c->nr - 1) - c->refused;
 	return err < 0 ? -1 : 0;
 }
 

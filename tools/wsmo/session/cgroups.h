@@ -48,6 +48,7 @@ struct cgroup_session {
  *		below it that cgroup_list() finds, the largest if there are too many
  * @max:	how many there can be below
  * @left_out:	how many more there are
+ * @refused:	how many could not be watched for another reason
  * @fd:		readable when there is something to take
  * @ended:	the session of the cgroup that was named has ended: it was removed
  * @held:	the figures stay as they are
@@ -59,6 +60,7 @@ struct cgroups {
 	size_t nr;
 	size_t max;
 	size_t left_out;
+	size_t refused;
 	int fd;
 	bool ended;
 	bool held;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attrs.h"
+#include "cgroup.h"
 #include "cli/cli.h"
 #include "debugfs.h"
 #include "device.h"
@@ -109,10 +110,14 @@ static char *request(const struct session *s, bool attrs, const char *target)
 		return NULL;
 	for (i = 0; attrs && i < s->nr_settings; i++)
 		fprintf(f, "%s=%s ", s->settings[i].key, s->settings[i].value);
-	if (target)
-		fputs(s->cgroup ? "cgroup=" : "pid=", f);
-	for (; target && *target && *target != '\n'; target++)
-		fputc(*target == ' ' ? ',' : *target, f);
+	if (target && s->cgroup) {
+		fputs("cgroup=", f);
+		cgroup_put(f, s->cgroup);
+	} else if (target) {
+		fputs("pid=", f);
+		for (; *target && *target != '\n'; target++)
+			fputc(*target == ' ' ? ',' : *target, f);
+	}
 	fclose(f);
 	return text;
 }

@@ -123,11 +123,14 @@ void top_left_out(struct top *top)
 {
 	const struct cgroups *c = &top->cgroups;
 
-	if (c->left_out == top->left_out)
-		return;
+	if (c->left_out != top->left_out)
+		top_event(top, "%zu smaller cgroup%s no row: there is room for %zu", c->left_out,
+			  c->left_out == 1 ? " has" : "s have", c->nr - 1);
 	top->left_out = c->left_out;
-	top_event(top, "%zu smaller cgroup%s no row: there is room for %zu", c->left_out,
-		  c->left_out == 1 ? " has" : "s have", c->nr - 1);
+	if (c->refused != top->refused)
+		top_event(top, "%zu cgroup%s not be watched: it is gone, or its path is too long",
+			  c->refused, c->refused == 1 ? " could" : "s could");
+	top->refused = c->refused;
 }
 
 void top_guests(struct top *top)

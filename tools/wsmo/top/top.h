@@ -106,6 +106,7 @@ struct top_event {
  * @series:	struct top_series
  * @targets:	number of processes or cgroups, whatever the filter matches
  * @left_out:	of the cgroups, as of the last event about them
+ * @refused:	likewise
  * @guests:	they had virtual machines
  * @rows:	the table, @nr_rows
  * @shown_us:	the window it is of, 0 if there is none
@@ -135,6 +136,7 @@ struct top {
 	struct sorted series;
 	size_t targets;
 	size_t left_out;
+	size_t refused;
 	bool guests;
 	struct top_row *rows;
 	size_t nr_rows;
