@@ -8,8 +8,10 @@ import struct
 import subprocess
 import time
 
+import fakedevice
 import fakemodule
 import records as r
+import samples
 from command import DAMAGE, ENV, TOP, Directory, fails, ok, run, skip
 from test_mem import MIB, ROOT, Proc, kib, mapping, processes, read, rows, total
 
@@ -183,6 +185,24 @@ def in_use():
         s.close()
 
 
+def outside():
+    """A recording names its cgroup, which may be anything: no way out of cgroups, no pipe is waited for."""
+    with Directory() as d:
+        device = fakedevice.Device(d)
+        for name in "evil", "cgroups/pipe", "cgroups/a..b":
+            os.mkdir(d.path(name))
+            if name.endswith("b"):
+                with open(d.path(name + "/cgroup.procs"), "w") as f:
+                    f.write("%d\n" % os.getpid())
+            else:
+                os.mkfifo(d.path(name + "/cgroup.procs"))
+        for cgroup, good in (b"/../evil", False), (b"/x/../../evil", False), (b"evil", False), (b"/..", False), \
+                (b"/pipe", False), (b"/a..b", True):
+            res = run("mem", "-i", "-", "--json", stdin=samples.cgroup(cgroup), timeout=20, env=device.env)
+            ok(good == (not res.returncode) and res.stderr.count(b"\n") <= 1, "cgroup %s" % cgroup.decode(), res)
+        device.close()
+
+
 THOUSAND = r"""import os, signal
 for i in range(999):
     if not os.fork():
@@ -254,4 +274,5 @@ def main(_accept):
     growth()
     ended()
     in_use()
+    outside()
     thousand()

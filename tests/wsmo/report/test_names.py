@@ -109,6 +109,50 @@ def files():
             ok(got == ["scan_index", "scan_index"], "functions of " + what, got, res.stderr)
 
 
+def mangled():
+    """321 characters that stand for gigabytes; a usual name beside it"""
+    def short(i):
+        return "S_" if not i else "S%s_" % "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i - 1]
+    names = ["_ZN4good4nameEi",
+             "_Z1fISt4pairIiiE" + "".join("S0_I%s%sE" % (short(i), short(i)) for i in range(2, 30)) + "EvT_"]
+    with Directory() as d:
+        with open(d.path("it.c"), "w") as f:
+            f.write("".join("int f%d(int) __asm__(\"%s\");\nint f%d(int x) { return x * 3; }\n" % (i, name, i)
+                            for i, name in enumerate(names)))
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code", "-o", d.path("it.so"),
+                        d.path("it.c")], check=True)
+        out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+        at = {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
+        got, res = resolved(d, d.path("it.so"), "", "", [at[name] for name in names])
+        ok(got == ["good::name", names[1]], "a name that is too long stays mangled", got, res.stderr)
+
+
+def pipes():
+    """Files that a program's file names: to open a pipe would wait for a writer."""
+    for what, options, objcopy, name in (
+            (".gnu_debuglink", (), ("--add-gnu-debuglink=",), "it.debug"),
+            ("DW_AT_dwo_name", ("-g", "-gsplit-dwarf"), (), "it.dwo"),
+            (".gnu_debugaltlink", ("-g",), ("--add-section=.gnu_debugaltlink=",), "it.alt")):
+        with Directory() as d:
+            with open(d.path("it.c"), "w") as f:
+                f.write("static inline int in(int x) { return x * 3; }\nint scan(int x) { return in(x) + in(x / 3); }\n")
+            subprocess.run(["gcc", "-O2", *options, "-shared", "-fPIC", "-Wl,-z,noseparate-code", "-o", "it.so",
+                            "it.c"], check=True, cwd=d.name)
+            for option in objcopy:
+                with open(d.path(name), "wb") as f:
+                    f.write(d.path("pipe").encode() + b"\0" + bytes(20))
+                subprocess.run(["objcopy", option + name, "it.so"], check=True, cwd=d.name)
+            for old in os.listdir(d.name):
+                if old.endswith(("debug", "dwo")):
+                    os.unlink(d.path(old))
+                    os.mkfifo(d.path(old))
+            os.mkfifo(d.path("pipe"))
+            out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+            at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
+            got, res = resolved(d, d.path("it.so"), "", "", [at])
+            ok(got[-1:] == ["scan"], "a pipe that %s names" % what, got, res.stderr)
+
+
 def compiled():
     """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
     cases = (
@@ -184,5 +228,7 @@ def stacks():
 
 def main(_accept):
     files()
+    mangled()
+    pipes()
     compiled()
     stacks()

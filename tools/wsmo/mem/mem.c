@@ -59,6 +59,12 @@ static int list_all(struct mem *mem)
 	return 0;
 }
 
+static int no_cgroup(const char *path)
+{
+	msg("there is no cgroup %s", path);
+	return -1;
+}
+
 /* Return: 0, or -1 after a message */
 static int list_cgroup(struct mem *mem, const char *cgroup)
 {
@@ -71,12 +77,25 @@ static int list_cgroup(struct mem *mem, const char *cgroup)
 		if (nr <= (long)room)
 			break;
 	}
-	if (nr < 0) {
-		msg("there is no cgroup %s", cgroup);
-		return -1;
-	}
+	if (nr < 0)
+		return no_cgroup(cgroup);
 	mem->pids.nr = nr;
 	return 0;
+}
+
+/* Is it a path within cgroups? A recording can have any text */
+static bool is_within(const char *path)
+{
+	const char *part = path;
+
+	if (*path != '/')
+		return false;
+	while ((part = strstr(part, "/.."))) {
+		part += 3;
+		if (!*part || *part == '/')
+			return false;
+	}
+	return true;
 }
 
 /* The processes that are wanted, ascending; Return: 0, or -1 after a message */
@@ -93,6 +112,8 @@ static int choose(struct mem *mem)
 		err = list_all(mem);
 	else if (mem->cgroup)
 		err = list_cgroup(mem, mem->cgroup);
+	else if (!mem->named && *mem->use.cgroup && !is_within(mem->use.cgroup))
+		err = no_cgroup(mem->use.cgroup);
 	else if (!mem->named && *mem->use.cgroup)
 		err = list_cgroup(mem, mem->use.cgroup);
 	else if (!mem->named && mem->use.targets.nr)

@@ -3,6 +3,7 @@
  * calls.c - call stacks with names, equal ones kept once
  */
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #undef ARRAY_SIZE
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "libwsmon/sorted.h"
 #include "symbols.h"
 
+#define PLAIN_MAX	8192	/* bytes of a function's name; longer ones stay mangled */
 #define STRINGS_MAX	(1 << 22)
 #define STACKS_MAX	(1 << 22)
 #define INLINED_MAX	16		/* into one another */
@@ -109,13 +111,49 @@ static const char *keep(struct calls *cs, const char *text)
 	return copy;
 }
 
+/* A name, as far as it was written */
+struct plain {
+	char text[PLAIN_MAX];
+	size_t len;
+	jmp_buf too_long;
+};
+
+static void add_part(const char *part, size_t len, void *to)
+{
+	struct plain *p = to;
+
+	if (len >= sizeof(p->text) - p->len)
+		longjmp(p->too_long, 1);
+	memcpy(p->text + p->len, part, len);
+	p->len += len;
+}
+
+/*
+ * Each part of a mangled name can stand for two of the part before it: 300 characters for
+ * gigabytes. So it is written piece by piece, and not to its end.
+ * Return: malloc()ed, NULL if it is none or too long
+ */
+static char *demangle(const char *symbol)
+{
+	struct plain p = { .len = 0 };
+
+	if (setjmp(p.too_long))
+		return NULL;
+	if (!rust_demangle_callback(symbol, DMGL_NO_OPTS, add_part, &p)) {
+		p.len = 0;
+		if (!cplus_demangle_v3_callback(symbol, DMGL_NO_OPTS, add_part, &p))
+			return NULL;
+	}
+	return need(strndup(p.text, p.len));
+}
+
 static const char *function_name(struct calls *cs, const char *symbol)
 {
 	/* what compilers call the copies of a function that they make */
 	static const char * const copies[] = {
 		".isra.", ".constprop.", ".part.", ".cold", ".lto_priv.", ".llvm.",
 	};
-	char *plain = cplus_demangle(symbol, DMGL_AUTO | DMGL_NO_OPTS), *name, *version;
+	char *plain = demangle(symbol), *name, *version;
 	const char *kept;
 	size_t i;
 

@@ -4,10 +4,12 @@
  *
  * Each file is opened when it is first asked for; its symbols are sorted once.
  */
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +204,26 @@ static void read_symbols(struct file *f)
 	sort_entries(f);
 }
 
+static bool reading;	/* libdw is called, and may open files */
+
+/*
+ * What libdw opens, it opens here: debug information may be in other files, which the file names
+ * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe, without a writer.
+ */
+int open(const char *path, int flags, ...)
+{
+	int (*next)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
+	va_list more;
+	mode_t mode;
+
+	if (reading && (flags & O_ACCMODE) == O_RDONLY)
+		return open_regular(path);
+	va_start(more, flags);
+	mode = va_arg(more, int);
+	va_end(more);
+	return next(path, flags, mode);
+}
+
 static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 	.section_address = dwfl_offline_section_address,
@@ -210,13 +232,12 @@ static const Dwfl_Callbacks callbacks = {
 /* Opens what may be the file. Return: whether it is, and was read */
 static bool open_path(struct file *f, const char *path)
 {
-	/* a record can name anything: opening a pipe would wait for a writer */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open_regular(path);
 	struct stat st;
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (!fstat(fd, &st))
 		f->dwfl = dwfl_begin(&callbacks);
 	if (f->dwfl)
 		f->mod = dwfl_report_elf(f->dwfl, "", path, fd, 0x10000, false);
@@ -288,8 +309,10 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 		msg("out of memory");
 		exit(WSMO_FAILURE);
 	}
+	reading = true;
 	if (!f->tries || (!f->dwfl && m->pid != f->pid && f->tries < TRIES_MAX))
 		open_file(f, m);
+	reading = false;
 	*at = addr - m->base + f->first;
 	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
 }
@@ -357,8 +380,11 @@ const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 {
 	GElf_Addr at;
 	const struct file *f = get_file(s, m, addr, &at);
-	Dwfl_Line *l = f ? dwfl_module_getsrc(f->mod, at) : NULL;
+	Dwfl_Line *l;
 
+	reading = true;
+	l = f ? dwfl_module_getsrc(f->mod, at) : NULL;
+	reading = false;
 	if (!l)
 		return NULL;
 	return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
@@ -421,9 +447,14 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 {
 	GElf_Addr at, bias;
 	const struct file *f = get_file(s, m, addr, &at);
-	Dwarf_Die *cu = f ? dwfl_module_addrdie(f->mod, at, &bias) : NULL;
+	Dwarf_Die *cu;
+	int nr;
 
-	return cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
+	reading = true;
+	cu = f ? dwfl_module_addrdie(f->mod, at, &bias) : NULL;
+	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
+	reading = false;
+	return nr;
 }
 
 /* The owner of a process, and its number in its own namespace */
