@@ -272,14 +272,47 @@ def short_windows():
        re.findall('"window_us":.{20}', out))
 
 
+# C0, DEL, C1, directions, ends of lines
+STEERS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def hostile(data):
+    """A recording with other odd names of the same lengths"""
+    for old, new in ((samples.ODD_NAME, b"=\xe2\x80\xae\x7f\xc2\x9b\x1b\xff1"),
+                     (samples.ODD_PATH, b"@\xe2\x81\xa6\xc2\x85\xe2\x80\xa8\xd8\x9c\x07")):
+        assert old in data or old == samples.ODD_PATH
+        data = data.replace(old, new.ljust(len(old), b"-"))
+    return data
+
+
 def safe_text():
     for view in DRAWN:
         for suffix, options in FORMATS:
-            out = run("report", view, *options, "-i", "-",
-                      stdin=samples.main()).stdout
-            bad = [c for c in out.decode() if ord(c) < 32 and c != "\n" or
-                   127 <= ord(c) < 160]
-            ok(not bad, "%s.%s steers no terminal" % (view, suffix), bad)
+            for data in samples.main(), hostile(samples.main()):
+                out = run("report", view, *options, "-i", "-", stdin=data).stdout.decode()
+                bad = STEERS.findall(out)
+                ok(not bad, "%s.%s steers no terminal" % (view, suffix), bad)
+                if suffix == "csv":
+                    bad = [cell for row in csv.reader(io.StringIO(out)) for cell in row
+                           if cell[:1] in tuple("=+-@") and not re.fullmatch(r"[-+]?[0-9.]+", cell)]
+                    ok(not bad, "%s.csv has no formulas" % view, bad)
+    with Directory() as d:
+        for command, data in ((("report", "html"), samples.main()), (("report", "html"), samples.stacks()),
+                              (("export", "chrome"), samples.main()), (("export", "openmetrics"), samples.main())):
+            res = run(*command, "-o", d.path("x.html"), "-i", "-", stdin=hostile(data))
+            out = d.read("x.html").decode().replace("\t", "") if not res.returncode else ""
+            shown = re.findall(r"[^\\](?:\\\\)*\\u(?!003c)[0-9a-f]{4}", out) if "html" in command else []
+            ok(out and not STEERS.findall(out) and not shown, "nor does " + " ".join(command),
+               STEERS.findall(out), shown, res.stderr)
+    data = hostile(samples.main())
+    names = {json.loads(line).get("comm") for line in
+             run("report", "wss", "--json", "-i", "-", stdin=data).stdout.splitlines()}
+    ok("=\u202e\x7f\x9b\x1b\ufffd1" in names, "JSON has them all", names)
+    odd = b"/\x1b[2J\xe2\x80\xae/x"
+    data = samples.cgroup(odd)
+    for args in ("mem", "-i", "-"), ("report", "summary", "-i", "-"), ("report", "x\x1b[2J"), ("report", "wss", "-i", "\x1b"):
+        res = run(*args, stdin=data)
+        ok(not STEERS.findall(res.stderr.decode() + res.stdout.decode()), "nor do messages of " + args[1], res.stderr)
     out = run("report", "regions", "--csv", "-i", "-",
               stdin=samples.main()).stdout.decode()
     rows = list(csv.DictReader(io.StringIO(out)))

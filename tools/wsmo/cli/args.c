@@ -35,9 +35,8 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 	if (option_name)
 		fprintf(stderr, "--%s: ", option_name);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	msg_put(stderr, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	help(state, stderr, ARGP_HELP_STD_ERR);
 	exit(WSMO_USAGE);
 }

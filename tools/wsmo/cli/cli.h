@@ -5,9 +5,11 @@
 #ifndef WSMO_H
 #define WSMO_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "libwsmon/util.h"
 #include "wsmon.h"
@@ -46,8 +48,13 @@ int end_program(int status);
 
 /**
  * msg() - one line on stderr, "wsmo: " before it, "\n" after it
+ *
+ * Control characters are escaped: a name in it may be anybody's.
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** msg_put() - print the end of such a line */
+void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /**
  * need() - exit with a message if there was no memory

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "text.h"
 
 static int progress_len;
 
@@ -41,6 +42,18 @@ void msg_hold(bool hold)
 	}
 }
 
+void msg_put(FILE *f, const char *fmt, va_list ap)
+{
+	char *text, *clean;
+	int len = vasprintf(&text, fmt, ap);
+
+	clean = len < 0 ? NULL : malloc(4 * len + 1);
+	fprintf(f, "%s\n", clean ? text_clean(clean, 4 * len + 1, text) : "out of memory");
+	if (len >= 0)
+		free(text);
+	free(clean);
+}
+
 void msg(const char *fmt, ...)
 {
 	FILE *f = held ? held : stderr;
@@ -49,9 +62,8 @@ void msg(const char *fmt, ...)
 	msg_progress(NULL);
 	fputs("wsmo: ", f);
 	va_start(ap, fmt);
-	vfprintf(f, fmt, ap);
+	msg_put(f, fmt, ap);
 	va_end(ap);
-	fputc('\n', f);
 }
 
 void *need(void *memory)

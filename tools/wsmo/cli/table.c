@@ -82,7 +82,7 @@ static void list(char *buf, const char *lines)
 }
 
 /* The value with exact numbers; without the number where it has none. */
-static const char *exact(char *buf, const struct column *c,
+static char *exact(char *buf, const struct column *c,
 			 const struct cell *cell)
 {
 	switch (c->type) {
@@ -201,6 +201,23 @@ static void row_list(struct table *t, const struct cell *cells)
 					  &cells[i]));
 }
 
+/* Spreadsheets take some texts for formulas; a quote before it makes a text of it */
+static char *no_formula(char *buf)
+{
+	size_t len = strnlen(buf, CELL_LEN - 2);
+	char *end;
+
+	if (!*buf || !strchr("=+-@", *buf))
+		return buf;
+	strtod(buf, &end);
+	if (end != buf && !*end)
+		return buf;
+	memmove(buf + 1, buf, len);
+	buf[len + 1] = '\0';
+	*buf = '\'';
+	return buf;
+}
+
 static void csv_text(FILE *f, const char *s)
 {
 	if (!s[strcspn(s, ",\"")]) {
@@ -243,7 +260,8 @@ static void row_csv(const struct table *t, const struct cell *cells)
 			continue;
 		fputs(comma, t->f);
 		if (cell_is_set(c, &cells[i]))
-			csv_text(t->f, exact(buf, c, &cells[i]));
+			csv_text(t->f, c->type == COL_TEXT || c->type == COL_LIST ?
+				 no_formula(exact(buf, c, &cells[i])) : exact(buf, c, &cells[i]));
 		comma = ",";
 	}
 	fputc('\n', t->f);

@@ -114,10 +114,10 @@ void table_json_row(struct table_json *t, FILE *f, const struct cell *cells)
 		json_object_object_add(t->row, c->key, json_object_get(o));
 	}
 	json_secondary(t, cells);
-	fprintf(f, "%s\n",
-		json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
-					       JSON_C_TO_STRING_NOZERO |
-					       JSON_C_TO_STRING_NOSLASHESCAPE));
+	text_put_json(f, json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
+							JSON_C_TO_STRING_NOZERO |
+							JSON_C_TO_STRING_NOSLASHESCAPE));
+	fputc('\n', f);
 }
 
 void table_json_free(struct table_json *t)

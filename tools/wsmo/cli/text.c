@@ -2,6 +2,7 @@
 /*
  * text.c - makes names of unknown origin (comm, paths) safe to print
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,16 @@ static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 	return len;
 }
 
+/*
+ * Does it change how other text is shown, without being seen itself? Control characters (C0, DEL,
+ * C1), ends of lines and paragraphs, and what sets the direction of text
+ */
+static bool is_control(uint32_t cp)
+{
+	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x61c || cp == 0x200e ||
+	       cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+}
+
 static const char *copy(char *dst, size_t size, const char *src, int escape)
 {
 	const unsigned char *s = (const unsigned char *)src;
@@ -55,8 +66,7 @@ static const char *copy(char *dst, size_t size, const char *src, int escape)
 		if (!len && !escape) {
 			out = sizeof("\xef\xbf\xbd") - 1;
 			memcpy(esc, "\xef\xbf\xbd", out);
-		} else if (escape && (!len || cp < 0x20 ||
-				      (cp >= 0x7f && cp < 0xa0))) {
+		} else if (escape && (!len || is_control(cp))) {
 			for (i = 0; i < used; i++)
 				out += snprintf(esc + out, sizeof(esc) - out,
 						"\\%03o", s[i]);
@@ -131,4 +141,20 @@ const char *text_nearest(const char *word, const char *list, int *size)
 		}
 	}
 	return best;
+}
+
+void text_put_json(FILE *f, const char *json)
+{
+	const unsigned char *s = (const unsigned char *)json;
+	uint32_t cp;
+	size_t len;
+
+	for (; *s; s += len) {
+		len = utf8_decode(s, &cp);
+		/* between texts there are newlines; in them json-c has escaped those */
+		if (len && cp >= 0x20 && is_control(cp))
+			fprintf(f, "\\u%04x", cp);
+		else
+			fwrite(s, 1, len ? len : (len = 1), f);
+	}
 }

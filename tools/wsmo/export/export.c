@@ -23,8 +23,10 @@ const char *export_json_text(char *buf, size_t size, const char *text)
 	struct json_object *o = json_object_new_string(text_utf8(utf8,
 						sizeof(utf8), text));
 
-	snprintf(buf, size, "%s", o ? json_object_to_json_string_ext(o,
-			JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"");
+	FILE *f = need(fmemopen(buf, size, "w"));
+
+	text_put_json(f, o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"");
+	fclose(f);
 	json_object_put(o);
 	return buf;
 }

@@ -265,12 +265,10 @@ static void put_line(struct report *rp, const struct field *fields,
 	if (fields == raw_snapshot_fields)
 		put_regions(raw, obj, from);
 	if (obj)
-		fprintf(raw->f, "%s\n",
-			json_object_to_json_string_ext(obj,
-				JSON_C_TO_STRING_PLAIN |
-				JSON_C_TO_STRING_NOZERO |
-				JSON_C_TO_STRING_NOSLASHESCAPE));
-	else if (raw->format != TABLE_CSV)
+		text_put_json(raw->f, json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
+								     JSON_C_TO_STRING_NOZERO |
+								     JSON_C_TO_STRING_NOSLASHESCAPE));
+	if (raw->format != TABLE_CSV)
 		fputc('\n', raw->f);
 	json_object_put(obj);
 }

@@ -15,10 +15,15 @@
 static void put_safely(const char *json)
 {
 	for (; *json; json++) {
-		if (*json == '<')
+		if (*json == '<') {
 			fputs("\\u003c", stdout);
-		else
+		} else if (*json == '\\' && json[1]) {
+			/* the page shows what was escaped as it is */
+			printf(json[1] == 'u' ? "\\\\%c" : "\\%c", json[1]);
+			json++;
+		} else {
 			putchar(*json);
+		}
 	}
 }
 
@@ -27,7 +32,7 @@ void html_put_text(const char *text)
 	size_t size = 4 * strlen(text) + 1;
 	char *utf8 = need(malloc(size));
 	struct json_object *o =
-		need(json_object_new_string(text_utf8(utf8, size, text)));
+		need(json_object_new_string(text_clean(utf8, size, text)));
 
 	put_safely(json_object_to_json_string_ext(o,
 				JSON_C_TO_STRING_NOSLASHESCAPE));
