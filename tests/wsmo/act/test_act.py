@@ -231,7 +231,7 @@ def commands():
                 ok(not m.targets and mapped(v) == v.size, "  nothing was done")
     with fake(half_hot) as (d, m, v):
         res = run("act", "--debugfs", "/no/such/dir", "-s", "reclaim", "-p", me)
-        fails(res, "no module", "/no/such/dir")
+        fails(res, "no module", "'wsmo check' says why")
 
 
 def main(_accept):

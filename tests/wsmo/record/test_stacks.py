@@ -307,7 +307,7 @@ def marks():
         ok(sorted((s["reason"], s["number"]) for s in stacks(d)) ==
            [(1, n) for n in (1, 1, 2, 2, 3, 3, 4, 4)], "with stacks",
            stacks(d))
-    fails(run("mark", "--debugfs", "/nowhere", "x"), "no module", "modprobe wsmon")
+    fails(run("mark", "--debugfs", "/nowhere", "x"), "no module", "'wsmo check' says why")
     refused(run("record", "--mark-at", "1,x", "-p", "1"), "a bad time", "not a time")
     refused(run("record", "--mark-at", ",".join(65 * ["1"]), "-p", "1"), "too many", "64 marks")
 
