@@ -120,7 +120,7 @@ void wsmon_walk_unlock(struct wsmon_walk *w)
 	wsmon_walk_leave_mapping(w);
 	if (!w->locked)
 		return;
-	wsmon_mm_unlock(w->pass.mm);
+	mmap_read_unlock(w->pass.mm);
 	w->locked = false;
 	w->steps = 0;
 	held = ktime_get_ns() - w->since_ns;

@@ -136,7 +136,7 @@ struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns)
  *		of the new one, and the name of the new program
  *
  * The reference keeps the structure, not the memory, so that a process that exits
- * meanwhile is not held up. wsmon_mm_lock() keeps the memory for a moment.
+ * meanwhile is not held up. wsmon_mm_lock() keeps the page tables for a moment.
  *
  * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
  * threads are in exit.

@@ -33,39 +33,30 @@
  * @mm:		its mm, with a reference on mm_count
  * @tries:	attempts that may fail; counted down
  *
- * Takes a reference on mm_users, and the mmap lock for reading. The reference is not
- * held while waiting for the lock, so that an exiting process does not have to wait for
- * this thread. A target that holds its lock for long delays the others by @tries
- * attempts a pass at most. Call wsmon_mm_unlock() soon: until then the memory of a
- * process outlives it.
+ * Takes the mmap lock for reading. A target that holds its lock for long delays the others by
+ * @tries attempts a pass at most. A reference on mm_users is not taken: with that the memory of
+ * a process would outlive it. The last user may leave while the lock is held. But exit_mmap()
+ * takes it for writing before it frees page tables and mappings (all kernels since 5.18, for the
+ * OOM reaper, which does the same as this). So a process that exits waits: call
+ * mmap_read_unlock() soon. If there was no user any more when the lock was taken, that may have
+ * come before.
  * Context: may sleep.
  * Return: is it locked?
  */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
 {
 	for (;;) {
-		if (!mmget_not_zero(mm))
+		if (mmap_read_trylock(mm)) {
+			if (atomic_read(&mm->mm_users))
+				return true;
+			mmap_read_unlock(mm);
 			return false;
-		if (mmap_read_trylock(mm))
-			return true;
-		mmput_async(mm);
-		if (!*tries)
+		}
+		if (!wsmon_mm_busy(mm) || !*tries)
 			return false;
 		--*tries;
 		usleep_range(WSMON_LOCK_WAIT_US / 2, WSMON_LOCK_WAIT_US);
 	}
-}
-
-/**
- * wsmon_mm_unlock - undo wsmon_mm_lock()
- * @mm:	the mm
- *
- * If this was the last user, a work item frees the memory, not this thread.
- */
-void wsmon_mm_unlock(struct mm_struct *mm)
-{
-	mmap_read_unlock(mm);
-	mmput_async(mm);
 }
 
 /**
@@ -380,7 +371,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 		budget -= tables;
 		ret = vaddr_read_batch(sp, parts, mm, &addr, &data_end, &tables);
 		budget += tables;
-		wsmon_mm_unlock(mm);
+		mmap_read_unlock(mm);
 		held = ktime_get_ns() - start;
 		wsmon_hist_add(&ss->hold, held);
 		if (held > ss->stats.max_hold_ns)

@@ -6,12 +6,12 @@
  * mm but not its memory: the last user may exit at any time.
  *
  * Samples are taken in address order with a cursor, so that consecutive samples in one
- * page table cost one descent and one lock. The walk holds, for about HOLD_NS:
- *   - A reference on mm_users. So exit does not free the page tables.
- *   - The mmap lock for reading. So mappings stay, and with them the upper levels of
- *     the page tables of mapped ranges. But munmap() frees the page tables of what it
- *     has unmapped under a downgraded lock, which does not exclude this walk. So the
- *     walk looks up each address among the mappings under the same hold.
+ * page table cost one descent and one lock. The walk holds, for about HOLD_NS, the mmap lock for
+ * reading. So mappings stay, and with them the upper levels of the page tables of mapped
+ * ranges. Exit zaps entries meanwhile, as MADV_DONTNEED does, but frees no page tables
+ * (wsmon_mm_lock() says why). But munmap() frees the page tables of what it has unmapped under a
+ * downgraded lock, which does not exclude this walk. So the walk looks up each address among the
+ * mappings under the same hold.
  *
  * The following may change nevertheless (on 6.1 and later, unless a version is named):
  *   - A leaf entry: by a fault, reclaim, migration or a split. So the walk samples it

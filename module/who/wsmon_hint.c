@@ -338,7 +338,7 @@ static void hint_unlock_mm(struct wsmon_session *ss, struct mm_struct *mm, u64 s
 {
 	u64 held = ktime_get_ns() - since;
 
-	wsmon_mm_unlock(mm);
+	mmap_read_unlock(mm);
 	wsmon_hist_add(&ss->hold, held);
 	ss->stats.max_hold_ns = max(ss->stats.max_hold_ns, held);
 	cond_resched();
