@@ -93,6 +93,7 @@ static void __exit wsmon_exit(void)
 	wsmon_device_exit();
 	wsmon_set_targets(&wsmon, NULL);
 	wsmon_probes_exit();
+	wsmon_kept_exit();
 	wsmon_tlb_drain();
 	wsmon_young_exit();
 	wsmon_session_free(wsmon.session);

@@ -62,6 +62,13 @@ struct wsmon_who_slot;
 	static void name(void *data, struct task_struct *task)
 #endif
 
+/* From 6.10 on there is a tracepoint in exec before it leaves the old mm. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define wsmon_check_prepare_exec(probe)	check_trace_callback_type_sched_prepare_exec(probe)
+#else
+#define wsmon_check_prepare_exec(probe)	((void)(probe))
+#endif
+
 /* wsmon_state.c: lock, attributes, memory of a session */
 extern struct wsmon_monitor wsmon;
 extern const struct wsmon_attrs wsmon_default_attrs;
@@ -174,7 +181,9 @@ bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
 int wsmon_cgroup_scan(struct wsmon_session *ss);
 
 /* wsmon_member.c: the members */
-bool wsmon_members_possible(struct task_struct *task);
+bool wsmon_members_known(struct task_struct *task);
+bool wsmon_members_in_cgroups(struct task_struct *task);
+void wsmon_members_leaving(struct task_struct *task);
 void wsmon_members_forked(struct task_struct *parent, struct task_struct *child);
 void wsmon_members_executed(struct task_struct *task);
 void wsmon_members_ended(struct task_struct *task);
@@ -195,9 +204,9 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before);
 
 /* wsmon_kept.c: the memory of members that is kept */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
-struct mm_struct *wsmon_member_take(struct wsmon_member *m, const struct mm_struct *which);
-void wsmon_member_put(struct wsmon_member *m, const struct mm_struct *which);
-struct mm_struct *wsmon_member_take_old(struct wsmon_member *m);
+void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which);
+struct mm_struct *wsmon_member_look(struct wsmon_member *m);
+void wsmon_kept_exit(void);
 
 /* wsmon_visit.c: new memory of a target */
 void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
@@ -205,8 +214,6 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 
 /* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
 void wsmon_group_begin(struct wsmon_session *ss);
-void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
-		      struct mm_struct *old, u64 now);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_round(struct wsmon_session *ss, u64 now);
@@ -232,7 +239,6 @@ void wsmon_who_leave(struct wsmon_session *ss);
 
 /* wsmon_vaddr.c: a target's mmap lock and mappings */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
-void wsmon_mm_unlock(struct mm_struct *mm);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_mm_has_secondary(struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);

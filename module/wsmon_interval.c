@@ -266,7 +266,7 @@ static void interval_end(struct wsmon_session *ss, struct wsmon_target *t,
 		interval_report(ss, also, 0, now);
 	}
 	if (target_first_whole_window(t, now) == ss->mon->attrs.nr_windows)
-		wsmon_member_put(t->member, mm);
+		wsmon_member_forget(t->member, mm);
 	wsmon_regions_rest(&t->regions);
 	t->drop_all = false;
 	if (changed)
@@ -336,7 +336,7 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 	u32 flags = t->interval_ns ? WSMON_TARGET_EXEC : WSMON_TARGET_START;
 
 	target_forget(ss, t);
-	wsmon_member_put(t->member, mm);
+	wsmon_member_forget(t->member, mm);
 	t->twin = twin;
 	t->secondary_mmu = wsmon_mm_has_secondary(mm);
 	t->interval_ns = now;
@@ -376,11 +376,9 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	struct mm_struct *kept;
 
 	wsmon_group_exit(ss, t->member, now);
-	kept = wsmon_member_take(t->member, NULL);
-	if (kept) {
+	kept = wsmon_member_look(t->member);
+	if (kept)
 		target_last_look(ss, t, kept, now);
-		mmput_async(kept);
-	}
 	target_forget(ss, t);
 	t->twin = NULL;
 	t->gone = true;

@@ -340,7 +340,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	kvfree(ss->visits);
 	kvfree(ss->scratch);
 	kvfree(ss->targets);
-	kvfree(ss);
+	kvfree_rcu(ss, rcu);
 }
 
 /* Swap in larger arrays; keep the regions. */

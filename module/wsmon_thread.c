@@ -35,6 +35,7 @@ void wsmon_session_begin(struct wsmon_session *ss)
 	if (ss->mon->attrs.cpu_permille < 1000 && ss->pace.sharers > BEGIN_WHOLE)
 		ss->pace.limit = WSMON_ONE * BEGIN_WHOLE / ss->pace.sharers;
 	ss->pace.share = ss->pace.limit;
+	ss->may_look = true;
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	ss->start_ns = ktime_get_ns();
 	ss->remote_start_ns = wsmon_tlb_remote_ns(ss->mon);
@@ -94,6 +95,7 @@ static void session_account(struct wsmon_session *ss)
 	cost = ss->stats.cpu_ns + remote;
 	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
 	ss->cost_ns = cost;
+	ss->looks_ns = 0;
 }
 
 /* The regions that there may be: at most one for each page, as far as these are known */
@@ -276,14 +278,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 		session_begin_look(ss, false);
 	for (; left && (m = wsmon_members_next(ss, &events)); left--) {
 		struct wsmon_target *t = m->target;
-		struct mm_struct *old;
 
-		if (events & WSMON_MEMBER_EXEC) {
-			old = wsmon_member_take_old(m);
-			wsmon_group_exec(ss, m, old, now);
-			if (old)
-				mmput_async(old);
-		}
 		if (t && !round && READ_ONCE(t->called)) {
 			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
 				wsmon_target_round(ss, t, now, false);
@@ -293,6 +288,8 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 		}
 		cond_resched();
 	}
+	ss->looks_ns += ktime_get_ns() - now;
+	WRITE_ONCE(ss->may_look, wsmon_pace_may_look(&ss->pace, ss->looks_ns));
 	/* the rest follows at once */
 	if (!left)
 		WRITE_ONCE(ss->called, true);

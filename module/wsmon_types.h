@@ -5,11 +5,13 @@
 #ifndef WSMON_TYPES_H
 #define WSMON_TYPES_H
 
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/rbtree.h>
+#include <linux/refcount.h>
 
 #include "../include/wsmon_kernel.h"
 #include "pure/wsmon_pure.h"
@@ -90,9 +92,19 @@ struct wsmon_scope {
  * @pid:	its thread group, referenced
  * @target:	the target, if it is also sampled on its own; or NULL
  * @share:	its memory as a part of the group; or NULL
- * @mm:		mm of the program that it executed last, or forked with, with a reference
- *		on mm_users; NULL if none is kept (members_lock)
- * @old_mm:	the same of the program before that (members_lock)
+ * @mm:		mm of the program that it executed last, or forked with; NULL if that was before
+ *		all windows; only an identity, unless it is @kept (members_lock)
+ * @kept:	it has a reference on mm_users of @mm (members_lock)
+ * @price_ns:	what that may cost the process (members_lock)
+ * @ending:	@work releases the reference (members_lock)
+ * @looking:	kwsmond looks at @mm for the last time (members_lock)
+ * @looked:	it has done so, or will not
+ * @work:	task work in the process, when it has ended
+ * @waits:	@work waits for @looked (members_lock)
+ * @until:	until then, jiffies
+ * @refs:	the session, and @work
+ * @rcu:	probes look for a member without a lock
+ * @rss:	resident pages that it has had at most, when it has ended (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @comm:	its name at that time (members_lock)
  * @shared_ns:	when another stopped sampling it, too
@@ -108,7 +120,17 @@ struct wsmon_member {
 	struct wsmon_target *target;
 	struct wsmon_share *share;
 	struct mm_struct *mm;
-	struct mm_struct *old_mm;
+	bool kept;
+	bool ending;
+	bool looking;
+	bool waits;
+	u64 price_ns;
+	struct completion looked;
+	struct callback_head work;
+	unsigned long until;
+	refcount_t refs;
+	struct rcu_head rcu;
+	u64 rss;
 	u64 born_ns;
 	char comm[WSMON_COMM_LEN];
 	u64 shared_ns;
@@ -275,6 +297,7 @@ struct wsmon_parts {
 
 /**
  * struct wsmon_session - one run of monitoring
+ * @rcu:	probes look for a session without a lock
  * @mon:	the monitor that runs it
  * @targets:	the targets
  * @nr_targets:	number of targets
@@ -323,6 +346,8 @@ struct wsmon_parts {
  * @poked:	attributes changed since the last round, and with them the due time
  * @called:	kwsmond is to run before the next round; only kwsmond clears it
  * @target_called: a target needs a look before the next round (members_lock)
+ * @may_look:	there is CPU time for looks at members that end
+ * @looks_ns:	time that looks at members took since @cost_ns
  * @cpu_permille: CPU budget in force: that of the attributes, shared by all sessions
  * @cost_ns:	CPU time up to the present round, including that of flushes
  * @first:	the last round was the first of an interval, or of a target
@@ -334,6 +359,7 @@ struct wsmon_parts {
  * @thread:	kwsmond, referenced; NULL before it runs, and after
  */
 struct wsmon_session {
+	struct rcu_head rcu;
 	struct wsmon_monitor *mon;
 	struct wsmon_target *targets;
 	u32 nr_targets;
@@ -382,6 +408,8 @@ struct wsmon_session {
 	bool poked;
 	bool called;
 	bool target_called;
+	bool may_look;
+	u64 looks_ns;
 	u32 cpu_permille;
 	u64 cost_ns;
 	bool first;

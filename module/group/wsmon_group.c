@@ -432,13 +432,19 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	struct wsmon_group *g = ss->group;
 	struct wsmon_share *s = m->share;
 
+	/* others have its memory */
+	if (!s && mm && wsmon_share_find(g, mm))
+		return;
 	/* if no CPU time is left, it is not known what it used */
-	if (!wsmon_pace_may_look(&ss->pace) || ktime_get_ns() - now > wsmon_sample_ns(ss))
+	if (!wsmon_pace_may_look(&ss->pace, ss->looks_ns + ktime_get_ns() - now) ||
+	    ktime_get_ns() - now > wsmon_sample_ns(ss))
 		mm = NULL;
 	if (!mm) {
 		g->missed++;
 		if (s)
 			s->blind = true;
+		else
+			g->past[g->at].unknown += m->rss;
 	}
 	/* it executed another program that nobody has noticed */
 	if (s && mm && s->mm != mm) {
@@ -456,23 +462,6 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 }
 
 /**
- * wsmon_group_exec - a member has executed a program
- * @ss:	the session
- * @m:	the member
- * @old:	the mm of the program before, referenced; or NULL
- * @now:	the time
- *
- * What it touched before is looked at if it was a member for an interval; a child usually
- * executes a program at once.
- */
-void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
-		      struct mm_struct *old, u64 now)
-{
-	if (ss->group && m->share && old == m->share->mm)
-		group_end_program(ss, m, old, now);
-}
-
-/**
  * wsmon_group_exit - a member has ended
  * @ss:	the session
  * @m:	the member, which is removed next
@@ -480,8 +469,6 @@ void wsmon_group_exec(struct wsmon_session *ss, struct wsmon_member *m,
  */
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {
-	struct mm_struct *mm;
-
 	wsmon_group_begin(ss);
 	if (!ss->group)
 		return;
@@ -494,9 +481,5 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 		}
 		return;
 	}
-	/* the mm of a target is needed again */
-	mm = m->target ? READ_ONCE(m->mm) : wsmon_member_take(m, NULL);
-	group_end_program(ss, m, mm, now);
-	if (mm && !m->target)
-		mmput_async(mm);
+	group_end_program(ss, m, wsmon_member_look(m), now);
 }

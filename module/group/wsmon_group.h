@@ -129,10 +129,12 @@ struct wsmon_share {
 /**
  * struct wsmon_past - what members used that came and went within an interval
  * @end_ns:	when the interval ended; 0 for the present one
- * @wss:	their private memory
+ * @unknown:	pages of those that were not looked at when they ended
+ * @wss:	private memory of the others
  */
 struct wsmon_past {
 	u64 end_ns;
+	u64 unknown;
 	struct wsmon_wss wss[WSMON_NR_WSS];
 };
 

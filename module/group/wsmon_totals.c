@@ -193,27 +193,30 @@ void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 	to->high = min(to->mapped, to->pages + high);
 }
 
-/* Add what members used that came and went within a window. */
-static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
-{
-	u32 i, c;
-
-	for (i = 0; i < WSMON_PAST; i++) {
-		const struct wsmon_past *p = &g->past[i];
-
-		if (!p->wss[WSMON_CLASS_ALL].mapped ||
-		    (p->end_ns && !wsmon_seen_within(iv, p->end_ns, k)))
-			continue;
-		for (c = 0; c < WSMON_NR_WSS; c++)
-			wsmon_totals_join(&g->wss[k][c], &p->wss[c]);
-	}
-}
-
 /* Add pages of which nothing is known. */
 static void wss_add_unknown(struct wsmon_wss *w, u64 pages)
 {
 	w->mapped += pages;
 	w->high += pages;
+}
+
+/* Add what members used that came and went within a window, and what is not known. */
+static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
+{
+	u64 unknown = g->blind;
+	u32 i, c;
+
+	for (i = 0; i < WSMON_PAST; i++) {
+		const struct wsmon_past *p = &g->past[i];
+
+		if (p->end_ns && !wsmon_seen_within(iv, p->end_ns, k))
+			continue;
+		unknown += p->unknown;
+		for (c = 0; c < WSMON_NR_WSS && p->wss[WSMON_CLASS_ALL].mapped; c++)
+			wsmon_totals_join(&g->wss[k][c], &p->wss[c]);
+	}
+	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);
+	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
 }
 
 static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
@@ -234,8 +237,6 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
 		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
 		group_add_past(g, iv, k);
-		wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], g->blind);
-		wss_add_unknown(&g->wss[k][WSMON_WSS_REST], g->blind);
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;

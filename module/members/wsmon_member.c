@@ -13,7 +13,8 @@
 #include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
+#include <linux/rculist.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
@@ -35,10 +36,10 @@ DEFINE_RAW_SPINLOCK(wsmon_members_lock);
 /* Number of sessions that are watched (wsmon_members_lock) */
 static unsigned int watched;
 
-/* Those of them that watch a cgroup (members_lock) */
+/* Those of them that watch a cgroup (changed under members_lock, read under RCU) */
 static LIST_HEAD(by_cgroup);
 
-/* Members of sessions that are watched, by thread group */
+/* Members of sessions that are watched, by thread group (likewise) */
 static struct hlist_head buckets[BIT(BUCKETS_BITS)];
 
 static struct hlist_head *member_bucket(const struct pid *tgid)
@@ -47,18 +48,47 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
 }
 
 /**
- * wsmon_members_possible - tell, without the lock, whether a process may be a member
+ * wsmon_members_known - tell, without the lock, whether a process is a member of a session
  * @task:	a thread of it
  *
- * The present
- * process became one, if it is, before it began to run, or when monitoring started. The
- * answer may be out of date, as others change @watched and the bucket; both are read and
- * written once. So whoever takes the lock then looks into the bucket.
+ * So fork, exec and exit of other processes write to nothing that processors share. The present
+ * process became a member, if it is, before it began to run, or when monitoring started. The
+ * answer may be out of date: whoever takes the lock then looks into the bucket.
  */
-bool wsmon_members_possible(struct task_struct *task)
+bool wsmon_members_known(struct task_struct *task)
 {
-	return READ_ONCE(watched) &&
-	       (!list_empty(&by_cgroup) || !hlist_empty(member_bucket(task_tgid(task))));
+	const struct pid *tgid = task_tgid(task);
+	const struct wsmon_member *m;
+	bool known = false;
+
+	if (!READ_ONCE(watched))
+		return false;
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(m, member_bucket(tgid), hash) {
+		known = m->pid == tgid;
+		if (known)
+			break;
+	}
+	rcu_read_unlock();
+	return known;
+}
+
+/** wsmon_members_in_cgroups - likewise: is a process in the cgroup of a session? */
+bool wsmon_members_in_cgroups(struct task_struct *task)
+{
+	const struct wsmon_session *ss;
+	bool in = false;
+
+	if (!READ_ONCE(watched))
+		return false;
+	rcu_read_lock();
+	list_for_each_entry_rcu(ss, &by_cgroup, by_cgroup) {
+		in = wsmon_cgroup_has(ss, task);
+		if (in)
+			break;
+	}
+	rcu_read_unlock();
+	return in;
 }
 
 /* The member after @m, or the first, with a thread group: see wsmon_members.h */
@@ -114,16 +144,7 @@ static void member_call(struct wsmon_member *m, u32 event)
 		WRITE_ONCE(m->target->called, true);
 		ss->target_called = true;
 	}
-	members_call_thread(ss, m->target);
-}
-
-/* Keep the mm that a member has since @born_ns. Context: wsmon_members_lock held. */
-static void member_keep(struct wsmon_member *m, struct task_struct *task, u64 born_ns)
-{
-	mmget(task->mm);
-	WRITE_ONCE(m->mm, task->mm);
-	m->born_ns = born_ns;
-	memcpy(m->comm, task->comm, sizeof(m->comm));
+	members_call_thread(ss, m->target || m->waits);
 }
 
 /* Make a child of a member a member, too. Context: wsmon_members_lock held. */
@@ -145,8 +166,8 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child, u64
 	}
 	WRITE_ONCE(ss->nr_spares, ss->nr_spares - 1);
 	m->pid = get_pid(task_tgid(child));
-	member_keep(m, child, now);
-	hlist_add_head(&m->hash, member_bucket(m->pid));
+	wsmon_member_begin(m, child, now);
+	hlist_add_head_rcu(&m->hash, member_bucket(m->pid));
 	list_move_tail(&m->node, &ss->born);
 	WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
 	WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
@@ -168,7 +189,8 @@ static void members_born_in_cgroups(struct task_struct *task, u64 now)
  * @parent:	a thread of the process
  * @child:	the child, complete, but not running yet
  *
- * This and what follows is called by probes, if wsmon_members_possible() says so.
+ * This and what follows is called by probes, if wsmon_members_known() or
+ * wsmon_members_in_cgroups() says so.
  */
 void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 {
@@ -183,6 +205,17 @@ void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
+/** wsmon_members_leaving - the present process @task is about to leave its mm, in exec */
+void wsmon_members_leaving(struct task_struct *task)
+{
+	struct wsmon_member *m;
+
+	raw_spin_lock(&wsmon_members_lock);
+	for_each_member_of(m, task_tgid(task))
+		wsmon_member_release(m);
+	raw_spin_unlock(&wsmon_members_lock);
+}
+
 /** wsmon_members_executed - the present process @task has a new mm, and its new name */
 void wsmon_members_executed(struct task_struct *task)
 {
@@ -191,14 +224,9 @@ void wsmon_members_executed(struct task_struct *task)
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task)) {
-		struct mm_struct *old = m->mm;
-
-		if (old && (m->session->follow || !m->target))
-			swap(old, m->old_mm);
-		if (old)
-			mmput_async(old);
-		member_keep(m, task, now);
-		member_call(m, WSMON_MEMBER_EXEC);
+		wsmon_member_begin(m, task, now);
+		if (m->target)
+			member_call(m, WSMON_MEMBER_EXEC);
 	}
 	members_born_in_cgroups(task, now);
 	raw_spin_unlock(&wsmon_members_lock);
@@ -207,25 +235,25 @@ void wsmon_members_executed(struct task_struct *task)
 /** wsmon_members_ended - the last thread of a process, @task, ends */
 void wsmon_members_ended(struct task_struct *task)
 {
+	struct callback_head *ending = NULL;
 	struct wsmon_member *m;
 
 	raw_spin_lock(&wsmon_members_lock);
-	for_each_member_of(m, task_tgid(task))
+	for_each_member_of(m, task_tgid(task)) {
+		if (wsmon_member_end(m, m->target || READ_ONCE(m->session->may_look))) {
+			m->work.next = ending;
+			ending = &m->work;
+		}
+		/* before 6.16 it has left its mm, and programs before this one count, too */
+		m->rss = task->mm ? get_mm_hiwater_rss(task->mm) : task->signal->maxrss;
 		member_call(m, WSMON_MEMBER_EXIT);
+	}
 	raw_spin_unlock(&wsmon_members_lock);
-}
-
-/* Free a member that no probe can find. Context: may sleep. */
-static void member_free(struct wsmon_member *m)
-{
-	if (m->target)
-		m->target->member = NULL;
-	if (m->mm)
-		mmput_async(m->mm);
-	if (m->old_mm)
-		mmput_async(m->old_mm);
-	put_pid(m->pid);
-	kfree(m);
+	while (ending) {
+		m = container_of(ending, struct wsmon_member, work);
+		ending = ending->next;
+		wsmon_member_work(m, task);
+	}
 }
 
 /*
@@ -243,10 +271,9 @@ static void members_refill(struct wsmon_session *ss)
 		WRITE_ONCE(ss->want_spares, min(2 * ss->want_spares, SPARES_MAX));
 	nr = ss->want_spares - left;
 	for (; nr; nr--) {
-		m = kzalloc(sizeof(*m), GFP_KERNEL);
+		m = wsmon_member_alloc(ss);
 		if (!m)
 			break;
-		m->session = ss;
 		raw_spin_lock(&wsmon_members_lock);
 		list_add(&m->node, &ss->spares);
 		WRITE_ONCE(ss->nr_spares, ss->nr_spares + 1);
@@ -267,11 +294,10 @@ void wsmon_members_init(struct wsmon_session *ss)
 /** wsmon_members_add - make @t a member of @ss, not watched yet. Return: 0 or -ENOMEM. */
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 {
-	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct wsmon_member *m = wsmon_member_alloc(ss);
 
 	if (!m)
 		return -ENOMEM;
-	m->session = ss;
 	m->pid = get_pid(t->pid);
 	m->target = t;
 	t->member = m;
@@ -290,19 +316,18 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
  */
 int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 {
-	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct wsmon_member *m = wsmon_member_alloc(ss);
 	int err = 0;
 
 	if (!m)
 		return -ENOMEM;
-	m->session = ss;
 	raw_spin_lock(&wsmon_members_lock);
 	if (ss->nr_members >= MEMBERS_MAX) {
 		err = -ENOSPC;
 	} else if (!member_exists(ss, pid)) {
 		m->pid = get_pid(pid);
 		m->moved = !!ss->thread;
-		hlist_add_head(&m->hash, member_bucket(pid));
+		hlist_add_head_rcu(&m->hash, member_bucket(pid));
 		list_add_tail(&m->node, &ss->members);
 		WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
 		WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
@@ -317,14 +342,14 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
 	raw_spin_lock(&wsmon_members_lock);
-	hlist_del(&m->hash);
+	hlist_del_rcu(&m->hash);
 	wsmon_member_stop_sharing(m);
 	list_del(&m->node);
 	if (m->events)
 		list_del(&m->call);
 	WRITE_ONCE(ss->nr_members, ss->nr_members - 1);
 	raw_spin_unlock(&wsmon_members_lock);
-	member_free(m);
+	wsmon_member_free(m);
 }
 
 /**
@@ -357,9 +382,9 @@ void wsmon_members_watch(struct wsmon_session *ss)
 	WRITE_ONCE(watched, watched + 1);
 	ss->watched = true;
 	if (ss->cgroup)
-		list_add_tail(&ss->by_cgroup, &by_cgroup);
+		list_add_tail_rcu(&ss->by_cgroup, &by_cgroup);
 	list_for_each_entry(m, &ss->members, node)
-		hlist_add_head(&m->hash, member_bucket(m->pid));
+		hlist_add_head_rcu(&m->hash, member_bucket(m->pid));
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
@@ -377,7 +402,7 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 	if (ss->watched)
 		WRITE_ONCE(watched, watched - 1);
 	if (ss->watched && ss->cgroup)
-		list_del(&ss->by_cgroup);
+		list_del_rcu(&ss->by_cgroup);
 	ss->watched = false;
 	/* a probe that still finds a member makes no new one, and its call is of no use */
 	ss->follow = false;
@@ -385,14 +410,14 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 	list_splice_init(&ss->spares, &ss->members);
 	while (!list_empty(&ss->members)) {
 		m = list_first_entry(&ss->members, struct wsmon_member, node);
-		hlist_del_init(&m->hash);
+		hlist_del_init_rcu(&m->hash);
 		if (m->pid)
 			wsmon_member_stop_sharing(m);
 		list_del(&m->node);
 		if (m->events)
 			list_del(&m->call);
 		raw_spin_unlock(&wsmon_members_lock);
-		member_free(m);
+		wsmon_member_free(m);
 		cond_resched();
 		raw_spin_lock(&wsmon_members_lock);
 	}
@@ -481,17 +506,14 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before)
 	for (; left && !list_empty(&ss->members); left--) {
 		struct wsmon_member *m = list_first_entry(&ss->members, struct wsmon_member, node);
 		bool gone = !m->target && !wsmon_member_belongs(m);
-		struct mm_struct *old = NULL;
 
 		list_move_tail(&m->node, &ss->members);
 		raw_spin_lock(&wsmon_members_lock);
 		if (gone)
 			member_call(m, WSMON_MEMBER_EXIT);
 		else if (!m->target && m->born_ns < before)
-			swap(old, m->mm);
+			wsmon_member_release(m);
 		raw_spin_unlock(&wsmon_members_lock);
-		if (old)
-			mmput_async(old);
 		cond_resched();
 	}
 }

@@ -23,5 +23,11 @@ struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const stru
 
 /* wsmon_kept.c */
 void wsmon_member_stop_sharing(const struct wsmon_member *m);
+struct wsmon_member *wsmon_member_alloc(struct wsmon_session *ss);
+void wsmon_member_free(struct wsmon_member *m);
+void wsmon_member_begin(struct wsmon_member *m, struct task_struct *task, u64 born_ns);
+void wsmon_member_release(struct wsmon_member *m);
+bool wsmon_member_end(struct wsmon_member *m, bool wait);
+void wsmon_member_work(struct wsmon_member *m, struct task_struct *task);
 
 #endif /* WSMON_MEMBERS_H */

@@ -14,22 +14,30 @@
 /* Runs at the end of fork: the child is complete, but has not begun to run. */
 static void fork_probe(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	if (wsmon_members_possible(parent) && !same_thread_group(parent, child) && child->mm)
+	if (!same_thread_group(parent, child) && child->mm &&
+	    (wsmon_members_known(parent) || wsmon_members_in_cgroups(child)))
 		wsmon_members_forked(parent, child);
+}
+
+/* Runs in exec, before it leaves the old mm: it cannot fail any more, or kills the process. */
+static void prepare_exec_probe(void *data, struct task_struct *task, struct linux_binprm *bprm)
+{
+	if (wsmon_members_known(task))
+		wsmon_members_leaving(task);
 }
 
 /* Runs at the end of exec: current has its new mm, and its new name. */
 static void exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
-	if (wsmon_members_possible(task))
+	if (wsmon_members_known(task) || wsmon_members_in_cgroups(task))
 		wsmon_members_executed(task);
 }
 
 /* Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
 wsmon_exit_probe(exit_probe)
 {
-	if (wsmon_members_possible(task) && !atomic_read(&task->signal->live))
+	if (!atomic_read(&task->signal->live) && wsmon_members_known(task))
 		wsmon_members_ended(task);
 }
 
@@ -40,6 +48,7 @@ static struct probe {
 	struct tracepoint *tp;
 } probes[] = {
 	{ "sched_process_fork", fork_probe },
+	{ "sched_prepare_exec", prepare_exec_probe },
 	{ "sched_process_exec", exec_probe },
 	{ "sched_process_exit", exit_probe },
 };
@@ -76,6 +85,7 @@ int wsmon_probes_init(void)
 
 	/* check the arguments against those of this kernel at compile time */
 	check_trace_callback_type_sched_process_fork(fork_probe);
+	wsmon_check_prepare_exec(prepare_exec_probe);
 	check_trace_callback_type_sched_process_exec(exec_probe);
 	check_trace_callback_type_sched_process_exit(exit_probe);
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {

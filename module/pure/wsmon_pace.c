@@ -129,13 +129,14 @@ bool wsmon_pace_may_check(const struct wsmon_pace *p)
 
 /**
  * wsmon_pace_may_look - tell whether there is CPU time left for a look at a process that ends
- * @p:	the pace
+ * @p:		the pace
+ * @looks_ns:	what looks took that are not accounted for yet
  *
  * An interval may take twice its time for that. Later ones repay it, with fewer regions.
  */
-bool wsmon_pace_may_look(const struct wsmon_pace *p)
+bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns)
 {
-	return max(p->spent_ns, p->first_ns) + p->check_ns <= 2 * p->left_ns;
+	return max(p->spent_ns, p->first_ns) + looks_ns + p->check_ns <= 2 * p->left_ns;
 }
 
 /**

@@ -49,7 +49,7 @@ struct wsmon_pace {
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);
-bool wsmon_pace_may_look(const struct wsmon_pace *p);
+bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
 

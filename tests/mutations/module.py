@@ -145,10 +145,10 @@ MUTATIONS = [
          "(clear_bit(_PAGE_BIT_DIRTY, val), "
          "test_and_clear_bit(_PAGE_BIT_ACCESSED, val))")]),
     ("mm_put_twice", "debug", stress("fork"), [
-        (VADDR, "	mmap_read_unlock(mm);\n	mmput_async(mm);",
-         "	mmap_read_unlock(mm);\n	mmput_async(mm);\n	mmput_async(mm);")]),
-    ("mm_not_put", "debug", stress("exits_at_any_point nothing_is_leaked"), [
-        (VADDR, "	mmap_read_unlock(mm);\n	mmput_async(mm);", "	mmap_read_unlock(mm);")]),
+        (KEPT, "	if (mm)\n		mmput(mm);\n", "	if (mm) {\n		mmput(mm);\n		mmput(mm);\n	}\n")]),
+    ("mm_without_users_walked", "debug", stress("exits_at_any_point"), [
+        (VADDR, "			if (atomic_read(&mm->mm_users))\n				return true;",
+         "			return true;")]),
     ("new_program_not_noticed", "6.12", stress("exec_in_a_loop"), [
         (TASK, "	*changed = mm && (mm != t->mm || exec_id != t->exec_id);",
          "	*changed = mm && !t->mm;")]),
@@ -226,20 +226,27 @@ MUTATIONS = [
     ("always_followed", "6.12", SELF + "children_test.py", [
         (MEMBER, "		if (m->session->follow && !m->session->cgroup)\n", "		if (1)\n")]),
     ("threads_are_members", "6.12", SELF + "children_test.py", [
-        (PROBES, " && !same_thread_group(parent, child)", ""),
+        (PROBES, "!same_thread_group(parent, child) && ", ""),
         (MEMBER, "	if (member_exists(ss, task_tgid(child)))\n		return;\n", "")]),
     ("ends_with_the_last_target", "6.12", SELF + "children_test.py", [
         (THREAD, "	return READ_ONCE(ss->nr_members) ||", "	return ss->nr_alive ||")]),
     ("no_more_spare_members", "6.12", SELF + "children_test.py", [
         (MEMBER, "	if (ss->follow)\n		members_refill(ss);\n	return", "	return")]),
     ("member_pid_not_put", "6.12", SELF + "children_test.py", [
-        (MEMBER, "	put_pid(m->pid);\n	kfree(m);", "	kfree(m);")]),
+        (KEPT, "	put_pid(m->pid);\n	kfree_rcu", "	kfree_rcu")]),
     ("member_mm_not_put", "6.12", SELF + "children_test.py", [
-        (MEMBER, "	if (m->mm)\n		mmput_async(m->mm);\n", "")]),
+        (KEPT, "	if (mm)\n		mmput(mm);\n", "")]),
+    ("member_mm_put_later", "6.12", SELF + "children_test.py", [
+        (KEPT, "	if (mm)\n		mmput(mm);\n", "	if (mm)\n		mmput_async(mm);\n")]),
+    ("end_without_a_look", "6.12", SELF + "children_test.py", [
+        (KEPT, "	m->waits = wait;\n", "")]),
     ("member_found_when_freed", "debug", SELF + "children_test.py", [
-        (MEMBER, "	hlist_del(&m->hash);\n", "")]),
+        (MEMBER, "	hlist_del_rcu(&m->hash);\n", "")]),
+    ("member_freed_at_once", "debug", SELF + "children_test.py", [
+        (KEPT, "	kfree_rcu(m, rcu);\n", "	kfree(m);\n")]),
     ("old_program_not_put", "6.12", SELF + "children_test.py", [
-        (THREAD, "			if (old)\n				mmput_async(old);\n", "")]),
+        (PROBES, "		wsmon_members_leaving(task);\n", "		;\n"),
+        (KEPT, "	if (m->kept)\n		mmput_async(m->mm);\n	m->mm", "	m->mm")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
         (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
          "	for (thread = task; thread; thread = NULL) {\n"
@@ -344,8 +351,9 @@ MUTATIONS = [
          "	ran = target_sample(ss, t, mm, changed, boundary, now);\n"
          "	if (user)\n		mmput_async(mm);\n")]),
     ("kept_mm_not_let_go", "6.12", SELF + "processes_test.py", [
-        (INTERVAL, "		target_last_look(ss, t, kept, now);\n		mmput_async(kept);\n",
-         "		target_last_look(ss, t, kept, now);\n")]),
+        (KEPT, "	complete_all(&m->looked);\n", ""),
+        (KEPT, "wait_for_completion_timeout(&m->looked, m->until - now)",
+         "wait_for_completion(&m->looked)")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
     ("first_memory_not_counted", None, UNIT, [

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """With follow=1 children of a target, and theirs, belong to the session."""
 import os
+import select
 import signal
 import subprocess
+import tempfile
 import time
 
 import wsmontest as w
+from device_test import Session
 
 FAST = "sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 cpu_permille=1000 "
 SETUP = """
@@ -196,6 +199,52 @@ def programs_end():
     assert w.slab_objects("mm_struct") < before + 50, "leaks"
 
 
+TRIES = 200
+# a program of its own file system, which it keeps busy as long as anything of it is left
+MOUNTS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+path, data = b"%s", open("%s", "rb").read()
+os.makedirs(path, exist_ok=True)
+go()
+busy = 0
+for _ in range(%d):
+    assert not libc.mount(b"none", path, b"tmpfs", 0, None)
+    fd = os.open(path + b"/program", os.O_WRONLY | os.O_CREAT, 0o755)
+    os.write(fd, data)
+    os.close(fd)
+    pid = os.posix_spawn(path + b"/program", ["program"], {})
+    assert not os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    while libc.umount(path):
+        busy += 1
+        time.sleep(0.1)
+say(busy)
+go()
+"""
+
+
+def nothing_outlives_wait():
+    """A program's file system can be unmounted when it was waited for; it was looked at before."""
+    folder = tempfile.mkdtemp()
+    nothing = os.path.join(folder, "nothing")
+    subprocess.run(["gcc", "-static", "-O2", "-xc", "-o", nothing, "-"], input=b"int main(){return 0;}",
+                   check=True)
+    with Family(MOUNTS % (folder + "/mount", nothing, TRIES)) as f:
+        w.put("target", "\n")
+        with Session("sample_us=50000 aggr_us=500000 update_us=500000 window_us=30000000 "
+                     "cpu_permille=1000 follow=1\npid=%d\n" % f.pid) as s:
+            os.kill(f.pid, signal.SIGUSR1)
+            while not select.select([f.process.stdout], [], [], 0)[0]:
+                s.read(0.1)
+            busy = int(f.process.stdout.readline())
+            s.put("stop")
+            groups = [r for r in s.read_all() if r.type == "GROUP"]
+    went, missed = (sum(getattr(r, name) for r in groups) for name in ("went", "missed"))
+    print("# busy %d times, %d of %d programs were not looked at" % (busy, missed, went))
+    assert not busy, busy
+    assert went >= 0.9 * TRIES and missed < went / 4, (went, missed)
+
+
 def ended_in_a_storm():
     """A session, and the module, while members come and go: nothing is left"""
     before = w.slab_objects("mm_struct")
@@ -222,4 +271,4 @@ w.need("gcc")
 PROGRAM = w.program("forks")
 w.main(forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
        child_outlives_target, not_followed, changed_while_running, many_children,
-       programs_end, ended_in_a_storm)
+       programs_end, nothing_outlives_wait, ended_in_a_storm)

@@ -297,7 +297,7 @@ static void looks_have_room(void)
 	for (i = 0; i < 200; i++) {
 		spend(&s, cost(&s, l.first, &l), true);
 		for (k = 0; k < 12; k++) {
-			if (wsmon_pace_may_look(&s.p))
+			if (wsmon_pace_may_look(&s.p, 0))
 				spend(&s, l.fixed, false);
 			else if (i > 20)
 				missed++;

@@ -12,7 +12,7 @@ from command import Directory, golden, ok, run, same_numbers
 SEC = samples.SEC
 MIB = samples.MIB
 T0 = samples.T0
-UNSEEN = b"Not in the total: what 3 processes accessed in the interval in which they ended.\n"
+UNSEEN = b"Not in the total, only in its upper end: what 3 processes accessed in the interval in which they ended.\n"
 VIEWS = ("summary", "wss", "curve", "sizing", "peaks", "hot", "regions", "heatmap", "act", "raw")
 
 
