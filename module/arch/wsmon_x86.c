@@ -50,8 +50,11 @@ static void tlb_flush_present(void)
 	if (!(__read_cr4() & X86_CR4_PCIDE))
 		pcid = 0;
 	invpcid_flush_single_context(pcid);
+	/* without PTI in the kernel there is no such bit */
+#ifdef X86_CR3_PTI_PCID_USER_BIT
 	if (pcid && boot_cpu_has(X86_FEATURE_PTI))
 		invpcid_flush_single_context(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
+#endif
 }
 
 /* Flush everything, including global entries, by turning CR4.PGE off and on again. */

@@ -317,6 +317,7 @@ static bool hint_peek(pmd_t *pmdp, unsigned long addr)
  *     that follows takes what the old one had.
  *   - Who holds the mmap lock for writing (mprotect, fork, mremap) changes entries under the
  *     table's lock, and flushes for what it finds present there.
+ * With PREEMPT_RT that lock sleeps, so do_numa_page() repairs the entry.
  * Context: a fault of @mm's own thread, where the kernel may handle it; may not sleep.
  */
 void wsmon_hint_repair(struct mm_struct *mm, unsigned long addr)
@@ -325,6 +326,8 @@ void wsmon_hint_repair(struct mm_struct *mm, unsigned long addr)
 	pmd_t *pmdp;
 	bool huge;
 
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
 	local_irq_save(flags);
 	pmdp = hint_find_pmd(mm, addr, &huge);
 	if (pmdp && hint_peek(pmdp, addr) && hint_hold_lock(mm, addr)) {
