@@ -15,6 +15,16 @@ def write(path, text):
         f.write(str(text))
 
 
+def without_damon():
+    """From 6.17 on it may watch all memory from boot on: wsmo act does nothing beside it"""
+    enabled = "/sys/module/damon_stat/parameters/enabled"
+    if os.path.exists(enabled):
+        with open(enabled) as f:
+            runs = f.read() == "Y\n"
+        if runs:
+            write(enabled, "N")
+
+
 def scheme(*rules):
     write(SCHEME, "\n".join(rules) + "\n")
     return SCHEME

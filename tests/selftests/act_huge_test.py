@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import wsmontest as w
-from acttest import MIB, act, rules, scheme, write
+from acttest import MIB, act, rules, scheme, without_damon, write
 
 
 @w.measured
@@ -62,4 +62,5 @@ def not_permitted():
 
 if __name__ == "__main__":
     w.need("wsmo")
+    without_damon()
     w.main(huge_pages, stopped_underneath, not_permitted)

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import wsmontest as w
-from acttest import MIB, TMP, act, rules, scheme, write
+from acttest import MIB, TMP, act, rules, scheme, without_damon, write
 
 FILE = os.path.join(TMP, "data")
 
@@ -397,6 +397,7 @@ def of_processes_that_end():
 
 if __name__ == "__main__":
     w.need("wsmo", "hotset")
+    without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
            of_a_cgroup, of_processes_that_end, two_acts, beside_damon, cgroup_without_swap,
            few_regions)
