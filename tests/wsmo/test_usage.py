@@ -7,7 +7,7 @@ import threading
 
 import samples
 import screen
-from command import TOP, Directory, ok, run
+from command import TOP, Directory, ok, run, skip
 
 
 def refused(*args, word=""):
@@ -118,6 +118,28 @@ def sentences():
        "wsmo record --usage", run("record", "--usage").stdout)
 
 
+def cgroups():
+    """A name is found as it is, and as tables print it."""
+    mount = [line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2"]
+    name = "wsmo\\x2dtest-%d" % os.getpid()
+    if os.getuid() or not mount or not os.access(mount[0], os.W_OK):
+        skip("cgroups as they are printed", "no cgroups of version 2")
+        return
+    there = os.path.join(mount[0], name)
+    os.mkdir(there)
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        with open(there + "/cgroup.procs", "w") as f:
+            f.write(str(child.pid))
+        for typed in name, name.replace("\\", "\\134"), "/" + name:
+            res = run("mem", "--cgroup", typed, "--by", "process", "--json")
+            ok(b'"pid":%d,' % child.pid in res.stdout.replace(b" ", b""), "--cgroup " + typed, res)
+    finally:
+        child.kill()
+        child.wait()
+        os.rmdir(there)
+
+
 def processes():
     """Which cannot be monitored, and lists of them."""
     kernel = subprocess.run(["pgrep", "-P", "2"], stdout=subprocess.PIPE).stdout.decode().split()
@@ -146,6 +168,7 @@ def processes():
 
 def main(_accept):
     sentences()
+    cgroups()
     processes()
     manuals()
     one_screen()

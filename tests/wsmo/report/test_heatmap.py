@@ -224,7 +224,7 @@ def terminals():
         name = d.write("data", samples.start() + samples.interval(0) +
                        samples.interval(1) + r.end(samples.T0 + 3 * SEC))
         args = ("report", "heatmap", "-i", name)
-        for columns, lines in ((80, 24), (132, 43), (60, 16)):
+        for columns, lines in ((80, 24), (132, 43), (60, 16), (40, 24)):
             status, text = screen.run(*args, columns=columns, lines=lines,
                                       env={"TERM": "xterm-256color"})
             rows = screen.plain(text).splitlines()
@@ -274,6 +274,9 @@ def pictures():
                    res.stderr)
         made = sorted(os.listdir(d.name))
         ok(len(made) == 6, "names are not commands", made)
+        res = run("report", "heatmap", "-o", d.path("main.svg"), "-i", "-", stdin=samples.main(),
+                  env={"LC_ALL": "C"})
+        ok(not res.returncode and not res.stderr, "a picture in the C locale", res.stderr)
         root = xml.fromstring(d.read("main.svg"))
         words = " ".join("".join(t.itertext()) for t in root.iter()
                          if t.tag.endswith("}text"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """report curve and sizing: curves known in closed form, filters, errors, pictures."""
+import re
 import json
 import math
 import os
@@ -294,7 +295,7 @@ def pictures():
                    d.read(name + "." + suffix).startswith(magic), "%s.%s" % (name, suffix), res)
         for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
                               "95 % interval"),
-                             ("sizing", "known (7)", "limit, MiB", "refaults a second", "at most 100")):
+                             ("sizing", "known (7)", "limit, MiB", "refaults a second", "ends at 100")):
             text = " ".join("".join(t.itertext()) for t in xml.fromstring(d.read(name + ".svg")).iter()
                             if t.tag.endswith("}text"))
             text = " ".join(text.split())
@@ -337,7 +338,25 @@ def golden_files(accept):
             same_numbers("%s of %s" % (view, name), "report", view, *args, stdin=stdin)
 
 
+def dot():
+    """The dot of a picture is where its band ends on the dashed line."""
+    with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
+        data = f.read()
+    with Directory() as d:
+        with open(d.path("gnuplot"), "w") as f:
+            f.write("#!/bin/sh\ncat >%s\n" % d.path("told"))
+        os.chmod(d.path("gnuplot"), 0o755)
+        run("report", "sizing", "--max-refaults", "700", "-o", d.path("a.svg"), "-i", "-", stdin=data,
+            env={"PATH": d.name + ":/usr/bin:/bin"})
+        told = d.read("told").decode()
+    dots = re.findall(r"\$points\d+ << END\n(\S+) (\S+)\n", told)
+    line = re.findall(r"set arrow from graph 0, first (\d+) ", told)
+    ok(dots and line == ["700"] and all(630 < float(y) <= 700 for _, y in dots) and
+       "enough" in told and "refaults a second (dashed)" in told, "dot, axis and dashed line say the same", dots, line)
+
+
 def main(accept):
+    dot()
     curve()
     pooled()
     closed_forms()

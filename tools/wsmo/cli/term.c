@@ -13,7 +13,7 @@
 #include "term.h"
 #include "text.h"
 
-#define MIN_COLUMNS	60
+#define MIN_COLUMNS	40
 #define MIN_LINES	12
 
 void term_size(unsigned int *columns, unsigned int *lines)

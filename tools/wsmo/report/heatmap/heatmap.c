@@ -24,7 +24,7 @@
 #define MIN_HEIGHT	300	/* of a map in a picture */
 
 /* Lines of text around the lines of a map, the prompt among them */
-#define AROUND		7
+#define AROUND		8
 
 enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
 

@@ -18,6 +18,8 @@
 #define NOT_MAPPED	-1
 #define NOT_WATCHED	'/'
 #define LINE_COLUMNS	1024
+#define LABEL_WHOLE	20	/* less is without a name */
+#define NARROW		60
 #define UPPER_HALF	"\xe2\x96\x80"
 #define LOWER_HALF	"\xe2\x96\x84"
 
@@ -124,10 +126,15 @@ static void print_label(FILE *f, const struct heatmap *h, const struct section *
 {
 	char name[HEATMAP_NAME], size[UNITS_LEN];
 
-	if (line == b->line + b->lines - 1) {
+	if (width < LABEL_WHOLE && line == b->line + b->lines - 1) {
+		fprintf(f, "%-*.*s%6s", (int)width - 6, (int)width - 7,
+			class_name(h->ranges.range[b->label].class), units_short(size, b->bytes));
+	} else if (line == b->line + b->lines - 1) {
 		fprintf(f, "%-7.7s%9s ", class_name(h->ranges.range[b->label].class),
 		       units_size(size, b->bytes));
 		term_print(f, heatmap_name(name, h, b), width - 17);
+	} else if (width < LABEL_WHOLE && line == b->line) {
+		fprintf(f, "%-*llx", (int)width, heatmap_address(h, b, 0));
 	} else if (line == b->line) {
 		fprintf(f, "  %-#*llx", (int)width - 2, heatmap_address(h, b, 0));
 	} else {
@@ -184,13 +191,13 @@ static void print_times(FILE *f, const struct heatmap *h, __u64 zero_ns,
 	fprintf(f, "%*s+%s\n%*s%s\n", margin - 1, "", marks, margin, "", line);
 }
 
-static void print_legend(FILE *f, const struct heatmap *h, const struct shades *s)
+static void print_legend(FILE *f, const struct heatmap *h, const struct shades *s, bool narrow)
 {
 	char size[UNITS_LEN], time[UNITS_LEN];
 	unsigned int c = 0;
 	int i, was[2] = { -2, -2 };
 
-	fputs("Share of pages accessed: 0 ", f);
+	fputs(narrow ? "Accessed: 0 " : "Share of pages accessed: 0 ", f);
 	for (i = 0; i < s->nr; i++) {
 		if (i == s->nr / 4 || i == s->nr / 2 || i == 3 * s->nr / 4) {
 			if (s->fore)
@@ -199,14 +206,14 @@ static void print_legend(FILE *f, const struct heatmap *h, const struct shades *
 			fprintf(f, " %.0f ", 100.0 * i * i / s->nr / s->nr);
 		}
 		put_cell(f, s, i, i, was);
-		if (s->fore)
+		if (s->fore && !narrow)
 			put_cell(f, s, i, i, was);
 	}
 	fprintf(f, "%s 100 %%\n", s->fore ? "\033[0m" : "");
 	while (c < h->columns && heatmap_watched(h, c))
 		c++;
-	fprintf(f, "Blank: not mapped. %sLine: up to %s, column: %s.\n",
-		c < h->columns ? "/: not observed. " : "",
+	fprintf(f, "Blank: not mapped.%s%sLine: up to %s, column: %s.\n",
+		c < h->columns ? " /: not observed." : "", narrow ? "\n" : " ",
 	       units_size(size, heatmap_line_bytes(h)),
 	       units_time(time, (h->to_ns - h->from_ns) / h->columns));
 	if (h->unfolded)
@@ -286,5 +293,5 @@ void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,
 	}
 	print_times(f, h, zero_ns, width + 2);
 	print_events(f, h, events, width);
-	print_legend(f, h, &shades[color]);
+	print_legend(f, h, &shades[color], h->columns + width + 2 < NARROW);
 }

@@ -161,7 +161,7 @@ static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
 	plot_printf(p, "END\n$points%zu << END\n", nr);
 	if (!isinf(knee))
 		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
-			    fmax(RATE_MIN, slowdown_limit(s, of, knee).refaults));
+			    fmax(RATE_MIN, slowdown_limit(s, of, knee).high));
 	else
 		plot_printf(p, "NaN NaN\n");
 	plot_printf(p, "END\n");
@@ -169,9 +169,9 @@ static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
 
 static void mark_knees(struct plot *p, const struct sizing_choice *choice, struct unit unit)
 {
-	plot_printf(p, "set xlabel 'limit, %s (dots: the smallest with at most", unit.name);
+	plot_printf(p, "set xlabel 'limit, %s (dots: enough, the smallest whose band ends at", unit.name);
 	if (choice->max_refaults) {
-		plot_printf(p, " %llu refaults a second", choice->max_refaults);
+		plot_printf(p, " %llu refaults a second (dashed)", choice->max_refaults);
 		plot_printf(p, "%s", choice->max_slowdown > 0 ? " and" : "");
 	}
 	if (choice->max_slowdown > 0)

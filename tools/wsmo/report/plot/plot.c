@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,8 @@ static int run(FILE *script, int picture, int *err)
 		return -1;
 	pid = fork();
 	if (!pid) {
+		/* the script is UTF-8, whatever the user's locale is */
+		setenv("LC_ALL", "C.UTF-8", 1);
 		if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
 		_exit(NO_GNUPLOT);
