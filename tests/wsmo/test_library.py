@@ -121,7 +121,7 @@ def curves(consumer, data, *none):
         # a limit of 0 cannot be asked for
         at, *more = sorted(report("sizing", data, "--class", cls, "--limit", max(size, "1", key=int)),
                            key=lambda row: row["limit"] != int(size))
-        marked = [row["limit"] for row in [at, *more] if row["mark"] == "knee"]
+        marked = [row["limit"] for row in [at, *more] if row["mark"] == "enough"]
         ok(size == "0" or
            (at["refaults_per_s"] is None or abs(at["refaults_per_s"] - float(rate)) < 0.01) and
            (at["refaults_high_per_s"] is None and high == "inf" or

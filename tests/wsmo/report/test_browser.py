@@ -168,7 +168,7 @@ def limits(b, path):
     got = b.run("""({ charts: document.querySelectorAll("#sizing .uplot").length,
         rows: document.querySelector("#sizing .wide table").rows.length,
         text: document.querySelector("#sizing").textContent })""")
-    ok(not b.console and got["charts"] == 2 and got["rows"] > 13 and "knee" in got["text"],
+    ok(not b.console and got["charts"] == 2 and got["rows"] > 13 and "enough" in got["text"],
        "the working-set curve, and limits", b.console, got)
 
 

@@ -71,7 +71,7 @@ def limits():
     ok(len(got) == 1 and [p[1:] for p in got[0]["points"]] ==
        [[x["bytes"], x["low"], x["high"]] for x in curve], "the curve", got[0]["points"])
     ok(len(rows) == len(got[0]["rows"]) > 13 and
-       all(abs(r["of"][0] - x["limit"]) < 1 and r["knee"] == (x["mark"] == "knee") and
+       all(abs(r["of"][0] - x["limit"]) < 1 and r["knee"] == (x["mark"] == "enough") and
            (x["refaults_per_s"] is None or abs(r["of"][2] - x["refaults_per_s"]) < 0.01)
            for x, r in zip(rows, got[0]["rows"])), "the limits", got[0]["rows"])
     ok(embedded(page(samples.main()))["sizing"] == [], "none of a recording with one window")

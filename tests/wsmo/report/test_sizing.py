@@ -153,7 +153,7 @@ def closed_forms():
     ok(abs((x["refaults_high_per_s"] - x["refaults_low_per_s"]) / 2 / half - 1) < 0.02 and 12e6 < x["keeps_us"] < 25e6,
        "the interval of a rise", x, half)
     x = lines("sizing", data, "--max-refaults", "300")
-    knee = [y for y in x if y["mark"] == "knee"]
+    knee = [y for y in x if y["mark"] == "enough"]
     ok(len(knee) == 1 and few <= knee[0]["limit"] <= 1.3 * few, "the knee is where one set fits",
        knee)
     got = [x["limit"] for x in lines("sizing", data, "--max-refaults", "239") if x["mark"]]

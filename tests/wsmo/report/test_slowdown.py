@@ -46,7 +46,7 @@ def not_measured():
     ok(all(x["slowdown"] is x["slowdown_low"] is x["slowdown_high"] is None for x in lines("sizing", plain)),
        "null in JSON")
     res = text(plain, "--max-slowdown", "5%")
-    ok(b"--refault-cost" in res.stderr and b"knee" not in res.stdout, "--max-slowdown needs a cost", res)
+    ok(b"--refault-cost" in res.stderr and b"enough" not in res.stdout, "--max-slowdown needs a cost", res)
     data = recording(random_use, first=NO_SWAP + FILE_RECORD)
     ok(all(x["slowdown"] is None for x in lines("sizing", data)) and
        b"from swap takes was not measured: there is no swap. See --refault-cost." in text(data).stdout,

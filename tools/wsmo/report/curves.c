@@ -243,7 +243,7 @@ static void print_limit(const struct report *rp, struct table *t,
 		[S_SLOWDOWN] = cell_d(row->slowdown.mean),
 		[S_SLOW_LOW] = cell_d(row->slowdown.low),
 		[S_SLOW_HIGH] = cell_d(row->slowdown.high),
-		[S_MARK]   = cell_s(row->knee ? "knee" : none),
+		[S_MARK]   = cell_s(row->knee ? "enough" : none),
 	});
 }
 

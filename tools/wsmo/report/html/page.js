@@ -256,7 +256,7 @@ function limitsTable(of) {
 		size(r[0]), of.rss > 0 ? percent(r[0] / of.rss) : "-", bound ? "-" : seconds(r[1]),
 		bound === 0 ? count(r[2]) : bound === 1 ? "below " + count(r[4]) : "above " + count(r[3]),
 		bound === 0 ? count(r[3]) + " to " + count(r[4]) : "-",
-		bound ? "-" : percent(r[5]), knee ? "knee" : ""])), 0);
+		bound ? "-" : percent(r[5]), knee ? "enough" : ""])), 0);
 }
 
 function sizing() {
