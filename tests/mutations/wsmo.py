@@ -153,6 +153,8 @@ MISTAKES = [
     ("output_is_not_synced", "outfile.calls", OUTFILE, "	err = sync_fd(o->fd);\n", "	err = 0;\n"),
     ("old_files_are_anything", "outfile.foreign", FILE + "output.c",
      "		       !memcmp(magic, WSMON_MAGIC, sizeof(magic));\n", "		       true;\n"),
+    ("forbidden_memory_is_swapped", "record.contents", "tools/wsmo/session/cgroup.c",
+     "!read_number(path, \"memory.swap.max\", ~0ULL) ||", "!read_number(path, \"memory.swap\", ~0ULL) ||"),
     ("root_runs_what_doas_calls", "record.sudo", CLI + "identity.c", "{ \"DOAS_USER\", of_doas },", "{ \"DOAS\", of_doas },"),
     # long recordings
     ("runs_end_when_they_begin", "long.times", FILE + "index.c",

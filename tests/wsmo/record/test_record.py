@@ -12,7 +12,7 @@ import sys
 import time
 
 import records as r
-from command import ENV, WSMO, fails, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
 
@@ -110,6 +110,40 @@ def windows():
             swap = len(f.readlines()) > 1
         ok(swap or found[0]["text"] == "there is no swap", "swap, if there is any", found[0])
         ok(not [name for name in os.listdir("/var/tmp") if name.startswith("wsmo-")], "no file is left")
+
+
+def contents():
+    """Memory that its cgroup, or one above, keeps from swap is not copied there by --sizing"""
+    with open("/proc/self/mounts") as f:
+        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
+    if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("contents of memory", "no root, no mount namespaces or no cgroups of version 2")
+        return
+    layers = ["out/obj/plain/%s.a" % name for name in ("record", "alloc", "session", "cli", "libwsmon")]
+    subprocess.run(["make", "-s", "-C", TOP, *layers], check=True)
+    with open("/proc/self/cgroup") as f:
+        own = [line[3:].strip("/\n") for line in f if line.startswith("0::")][0]
+    with Directory() as d:
+        subprocess.run(["gcc", "-D_GNU_SOURCE", *("-I" + os.path.join(TOP, x) for x in ("include", "tools", "tools/wsmo")),
+                        "-o", d.path("contents"), os.path.join(HERE, "programs", "contents.c"),
+                        *(os.path.join(TOP, x) for x in layers), "-lzstd", "-lm"], check=True)
+        os.makedirs(d.path("fake", own))
+
+        def copied(name, value, level):
+            path = d.path("fake", *own.split("/")[:level], name)
+            with open(path, "w") as f:
+                f.write(value)
+            out = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && exec "$2"', d.path("fake"),
+                                  mounts[0], d.path("contents")], stdout=subprocess.PIPE).stdout
+            os.unlink(path)
+            return [int(x) for x in out.split()]
+
+        for level in {0, len(own.split("/"))}:
+            for name, value in ("memory.swap.max", "0\n"), ("memory.zswap.writeback", "0\n"):
+                got = copied(name, value, level)
+                ok(got == [0, 1, 0], "%s of 0 at level %d: nothing is copied" % (name, level), got)
+        got = copied("memory.swap.max", "max\n", 0)
+        ok(got[:2] == [1, 0] and got[2] > 400, "else it is", got)
 
 
 def no_command():
@@ -497,6 +531,7 @@ def main(_accept):
     command()
     time_namespace()
     windows()
+    contents()
     no_command()
     attach()
     command_signals()

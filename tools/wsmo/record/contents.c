@@ -2,7 +2,8 @@
 /*
  * contents.c - what memory of the targets contains: copies of pages chosen at random
  *
- * Not of memory that is locked or kept out of dumps: it may be secret.
+ * Not of memory that is locked or kept out of dumps, nor of processes whose cgroup must not swap: it
+ * may be secret.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "contents.h"
+#include "session/cgroup.h"
 #include "session/procfs.h"
 
 /* Mappings of a target to choose of, and attempts at a page in memory */
@@ -115,7 +117,7 @@ static bool pool_copy(const struct pool *pool, char *to, __u64 page)
 	       memcmp(to, to + sizeof(long), page_size() - sizeof(long));
 }
 
-bool contents_copy(char *mem, const struct pids *pids)
+bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 {
 	static struct pool pool;
 	size_t page = page_size(), n = 0, i, tries;
@@ -125,6 +127,10 @@ bool contents_copy(char *mem, const struct pids *pids)
 	for (i = 0; i < nr; i++) {
 		size_t until = CONTENTS_PAGES * (i + 1) / nr;
 
+		if (cgroup_swap_forbidden(pids->pid[i])) {
+			*forbidden = true;
+			continue;
+		}
 		pool_open(&pool, pids->pid[i]);
 		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
 			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);

@@ -340,6 +340,8 @@ static int prepare_file(char *text)
 /* Return: is there swap? @text gets its name, or why it can't be measured */
 static bool prepare_swap(char *contents, const struct pids *pids, char *text)
 {
+	const char *contents_of = NULL;
+	bool forbidden = false;
 	struct sysinfo info;
 
 	if (!swap_name(text)) {
@@ -350,10 +352,12 @@ static bool prepare_swap(char *contents, const struct pids *pids, char *text)
 		strcpy(text, "swap is full");
 		return false;
 	}
-	if (contents_copy(contents, pids))
-		strncat(text, ", contents of the targets", REFAULT_NAME - 1 - strlen(text));
+	if (contents_copy(contents, pids, &forbidden))
+		contents_of = forbidden ? ", contents of targets that may swap" : ", contents of the targets";
 	else
 		contents_fill(contents, CONTENTS_PAGES * page_size());
+	strncat(text, contents_of ?: forbidden ? ", made-up contents: the targets may not swap" : "",
+		REFAULT_NAME - 1 - strlen(text));
 	return true;
 }
 

@@ -178,6 +178,36 @@ static __u64 read_number(const char *path, const char *name, __u64 none)
 	return n;
 }
 
+char *cgroup_of(unsigned int pid)
+{
+	char name[32], line[PATH_MAX + 64], *found = NULL;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	f = fopen(name, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3))
+			found = need(strndup(line + 3, strcspn(line + 3, "\n")));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool cgroup_swap_forbidden(__u32 pid)
+{
+	char *path = cgroup_of(pid), *end;
+	/* limits above our cgroup namespace are not seen */
+	bool forbidden = !path || !strncmp(path, "/..", 3);
+
+	for (end = path + (path ? strlen(path) : 0); end > path && !forbidden; end = strrchr(path, '/')) {
+		*end = '\0';
+		forbidden = !read_number(path, "memory.swap.max", ~0ULL) ||
+			    !read_number(path, "memory.zswap.writeback", 1);
+	}
+	free(path);
+	return forbidden;
+}
+
 bool cgroup_swap_left(char *path)
 {
 	char *end = path + strlen(path);

@@ -63,6 +63,17 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
  */
 int cgroup_memory(const char *path, __u64 *bytes);
 
+/** cgroup_of() - Return: a process's cgroup, malloc()ed; NULL if it is gone */
+char *cgroup_of(__u32 pid);
+
+/**
+ * cgroup_swap_forbidden() - may no memory of a process go to swap, by its cgroup or one above?
+ *
+ * Either not at all, memory.swap.max, or not to a disk, memory.zswap.writeback. What is not known is
+ * forbidden.
+ */
+bool cgroup_swap_forbidden(__u32 pid);
+
 /**
  * cgroup_swap_left() - may memory of a cgroup still be swapped out?
  * @path:	cut off at the cgroup that does not allow it, if one does not

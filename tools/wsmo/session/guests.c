@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup.h"
 #include "cli/cli.h"
 #include "guests.h"
 
@@ -16,22 +17,6 @@
 
 static char **path;	/* cgroup of each */
 static size_t nr;
-
-/* Return: its cgroup, malloc()ed; NULL if it is gone */
-static char *cgroup_of(unsigned int pid)
-{
-	char name[32], line[PATH_MAX + 64], *found = NULL;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
-	f = fopen(name, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
-			found = need(strndup(line + 3, strcspn(line + 3, "\n")));
-	if (f)
-		fclose(f);
-	return found;
-}
 
 void guests_read(void)
 {
