@@ -46,7 +46,7 @@ def content():
     hot = [json.loads(x) for x in run("report", "hot", "--json", "-i", "-",
                                       stdin=samples.main()).stdout.splitlines()]
     ok(len(hot) > 5 and data["hot"] == shown(hot), "the hot regions are those of report hot", data["hot"])
-    ok(data["names"] == {"77": "a\\033[31m,\"b\\377", "4242": "redis-new"}, "names")
+    ok(data["names"] == {"77": "a\\u001b[31m,\"b\ufffd", "4242": "redis-new"}, "names")
 
     evil = samples.small().replace(
         r.area(samples.T0, samples.PID, "heap", 0, 1, 4096, 8192, path=b"[heap]"),
@@ -85,7 +85,7 @@ def touched():
     code = [x.pop("code", "") for x in data["who"]]
     ok(data["who"] == rows and code[0] == "/nowhere/server+0x1100", "who: the rows of report who", data["who"])
     got = data["touched"]
-    ok([x["name"] for x in got["threads"]] == ["server (4242)", "odd;\\033[31m (4243)", "x (4251)"] and
+    ok([x["name"] for x in got["threads"]] == ["server (4242)", "odd;\\u001b[31m (4243)", "x (4251)"] and
        [x["name"] for x in got["objects"]] ==
        ["[heap]", "anonymous 0x7f0000000000, with the stack of thread 4243", "unknown"] and
        [round(x["share"], 3) for x in got["objects"]] == [0.761, 0.217, 0.022], "its threads and objects", got)

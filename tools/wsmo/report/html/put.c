@@ -30,13 +30,16 @@ static void put_safely(const char *json)
 void html_put_text(const char *text)
 {
 	size_t size = 4 * strlen(text) + 1;
-	char *utf8 = need(malloc(size));
+	char *utf8 = need(malloc(size)), *json = NULL;
 	struct json_object *o =
-		need(json_object_new_string(text_clean(utf8, size, text)));
+		need(json_object_new_string(text_utf8(utf8, size, text)));
+	FILE *f = need(open_memstream(&json, &size));
 
-	put_safely(json_object_to_json_string_ext(o,
-				JSON_C_TO_STRING_NOSLASHESCAPE));
+	text_put_json(f, json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	fclose(f);
+	put_safely(json);
 	json_object_put(o);
+	free(json);
 	free(utf8);
 }
 
