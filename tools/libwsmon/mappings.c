@@ -16,11 +16,29 @@
 /* A file's mappings stand together: its first one is this near */
 #define MODULE_SPREAD		64
 
+/* Of a target, in a row: a new one moves no more than these */
+#define BLOCK			64
+
+struct block {
+	size_t nr;
+	struct mapping m[BLOCK];
+};
+
+/**
+ * struct target_mappings - those of a target, by address
+ * @pid:	the target
+ * @block:	@nr of them with one mapping or more, room for @room
+ */
 struct target_mappings {
 	__u32 pid;
-	struct mapping *m;
+	struct block **block;
 	size_t nr;
 	size_t room;
+};
+
+/** struct place - of a mapping: number @i of block @b; at the end of all 0 of block @nr */
+struct place {
+	size_t b, i;
 };
 
 struct mappings {
@@ -48,66 +66,153 @@ struct mappings *mappings_new(void)
 	return ms;
 }
 
-static void remove_at(struct mappings *ms, struct target_mappings *t, size_t i)
+static struct mapping *get(const struct target_mappings *t, struct place p)
 {
-	ms->bytes -= strlen(t->m[i].path) + 1;
-	free(t->m[i].path);
+	return p.b < t->nr ? &t->block[p.b]->m[p.i] : NULL;
+}
+
+static struct place next(const struct target_mappings *t, struct place p)
+{
+	return p.i + 1 < t->block[p.b]->nr ? (struct place){ p.b, p.i + 1 } :
+					     (struct place){ p.b + 1, 0 };
+}
+
+/* The mapping before, NULL if there is none */
+static struct mapping *before(const struct target_mappings *t, struct place *p)
+{
+	if (!p->i && !p->b)
+		return NULL;
+	if (!p->i)
+		p->i = t->block[--p->b]->nr;
+	p->i--;
+	return get(t, *p);
+}
+
+static void remove_block(struct mappings *ms, struct target_mappings *t, size_t b)
+{
+	free(t->block[b]);
+	ms->bytes -= sizeof(struct block);
 	t->nr--;
-	memmove(t->m + i, t->m + i + 1, (t->nr - i) * sizeof(*t->m));
+	memmove(t->block + b, t->block + b + 1, (t->nr - b) * sizeof(*t->block));
+}
+
+/* Return: where what was behind it is now */
+static struct place remove_at(struct mappings *ms, struct target_mappings *t, struct place p)
+{
+	struct block *b = t->block[p.b];
+
+	ms->bytes -= strlen(b->m[p.i].path) + 1;
+	free(b->m[p.i].path);
+	b->nr--;
+	memmove(b->m + p.i, b->m + p.i + 1, (b->nr - p.i) * sizeof(*b->m));
+	if (p.i < b->nr)
+		return p;
+	if (b->nr)
+		return (struct place){ p.b + 1, 0 };
+	remove_block(ms, t, p.b);
+	return p;
 }
 
 static void clear(struct mappings *ms, struct target_mappings *t)
 {
 	while (t->nr)
-		remove_at(ms, t, t->nr - 1);
-	free(t->m);
-	ms->bytes -= t->room * sizeof(*t->m);
-	t->m = NULL;
+		remove_at(ms, t, (struct place){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
+	free(t->block);
+	ms->bytes -= t->room * sizeof(*t->block);
+	t->block = NULL;
 	t->room = 0;
 }
 
-static bool make_room(struct mappings *ms, struct target_mappings *t)
+/* Puts an empty block before number @b; Return: it, NULL if there is no room */
+static struct block *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
-	size_t room = t->room ? 2 * t->room : 64;
-	size_t more = (room - t->room) * sizeof(*t->m);
-	struct mapping *m;
+	size_t room = t->nr < t->room ? t->room : t->room ? 2 * t->room : 8;
+	size_t more = (room - t->room) * sizeof(*t->block) + sizeof(struct block);
+	struct block **block = t->block, *new;
 
-	if (t->nr < t->room)
-		return true;
 	if (ms->bytes + more > MAPPINGS_BYTES)
+		return NULL;
+	if (room > t->room) {
+		block = reallocarray(block, room, sizeof(*block));
+		if (!block)
+			return NULL;
+		ms->bytes += (room - t->room) * sizeof(*block);
+		t->block = block;
+		t->room = room;
+	}
+	new = malloc(sizeof(*new));
+	if (!new)
+		return NULL;
+	ms->bytes += sizeof(*new);
+	new->nr = 0;
+	memmove(block + b + 1, block + b, (t->nr - b) * sizeof(*block));
+	t->nr++;
+	return block[b] = new;
+}
+
+/* Where a mapping can stand before the one at @p; Return: false if there is no room */
+static bool make_room(struct mappings *ms, struct target_mappings *t, struct place *p)
+{
+	struct block *b, *new;
+
+	/* rather the end of one than the beginning of the next, which may be none */
+	if (!p->i && p->b && (p->b == t->nr || t->block[p->b - 1]->nr < BLOCK))
+		p->i = t->block[--p->b]->nr;
+	if (p->b < t->nr && t->block[p->b]->nr < BLOCK)
+		return true;
+	/* what comes in order fills its blocks */
+	if (p->b == t->nr || !p->i || p->i == BLOCK) {
+		*p = (struct place){ p->b + (p->i > 0), 0 };
+		return add_block(ms, t, p->b);
+	}
+	new = add_block(ms, t, p->b + 1);
+	if (!new)
 		return false;
-	m = reallocarray(t->m, room, sizeof(*m));
-	if (!m)
-		return false;
-	ms->bytes += more;
-	t->m = m;
-	t->room = room;
+	b = t->block[p->b];
+	new->nr = BLOCK / 2;
+	b->nr = BLOCK - new->nr;
+	memcpy(new->m, b->m + b->nr, new->nr * sizeof(*new->m));
+	if (p->i > b->nr)
+		*p = (struct place){ p->b + 1, p->i - b->nr };
 	return true;
 }
 
-/* Puts a copy of @new before @i */
-static void insert_at(struct mappings *ms, struct target_mappings *t, size_t i,
+/* Puts a copy of @new before what is at @p */
+static void insert_at(struct mappings *ms, struct target_mappings *t, struct place p,
 		      const struct mapping *new)
 {
 	size_t len = strlen(new->path) + 1;
-	char *path;
+	char *path = ms->bytes + len > MAPPINGS_BYTES ? NULL : strdup(new->path);
+	struct block *b;
 
-	if (!make_room(ms, t) || ms->bytes + len > MAPPINGS_BYTES)
+	if (!path || !make_room(ms, t, &p)) {
+		free(path);
 		return;
-	path = strdup(new->path);
-	if (!path)
-		return;
+	}
 	ms->bytes += len;
-	memmove(t->m + i + 1, t->m + i, (t->nr - i) * sizeof(*t->m));
-	t->m[i] = *new;
-	t->m[i].path = path;
-	t->nr++;
+	b = t->block[p.b];
+	memmove(b->m + p.i + 1, b->m + p.i, (b->nr - p.i) * sizeof(*b->m));
+	b->m[p.i] = *new;
+	b->m[p.i].path = path;
+	b->nr++;
 }
 
-/* Index of the first that ends after @addr */
-static size_t locate(const struct target_mappings *t, __u64 addr)
+/* The first that ends after @addr */
+static struct place locate(const struct target_mappings *t, __u64 addr)
 {
-	return t->nr ? sorted_above(&t->m->end, t->nr, sizeof(*t->m), addr) : 0;
+	size_t low = 0, high = t->nr;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct block *b = t->block[mid];
+
+		if (b->m[b->nr - 1].end > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return (struct place){ low, low == t->nr ? 0 :
+		sorted_above(&t->block[low]->m->end, t->block[low]->nr, sizeof(struct mapping), addr) };
 }
 
 static void cut_front(struct mapping *m, __u64 to)
@@ -117,29 +222,29 @@ static void cut_front(struct mapping *m, __u64 to)
 	m->start = to;
 }
 
-/* Removes what is in the range; Return: index for a new mapping there */
-static size_t make_hole(struct mappings *ms, struct target_mappings *t,
-			__u64 start, __u64 end)
+/* Removes what is in the range; Return: where a new mapping there belongs */
+static struct place make_hole(struct mappings *ms, struct target_mappings *t,
+			      __u64 start, __u64 end)
 {
-	size_t i = locate(t, start);
+	struct place p = locate(t, start);
+	struct mapping *m = get(t, p);
 
-	if (i < t->nr && t->m[i].start < start) {
-		struct mapping rest = t->m[i];
+	if (m && m->start < start) {
+		struct mapping rest = *m;
 
-		t->m[i].end = start;
-		i++;
+		m->end = start;
+		p = next(t, p);
 		if (rest.end > end) {
 			cut_front(&rest, end);
-			rest.path = t->m[i - 1].path;
-			insert_at(ms, t, i, &rest);
-			return i;
+			insert_at(ms, t, p, &rest);
+			return locate(t, start);
 		}
 	}
-	while (i < t->nr && t->m[i].end <= end)
-		remove_at(ms, t, i);
-	if (i < t->nr && t->m[i].start < end)
-		cut_front(&t->m[i], end);
-	return i;
+	while ((m = get(t, p)) && m->end <= end)
+		p = remove_at(ms, t, p);
+	if (m && m->start < end)
+		cut_front(m, end);
+	return p;
 }
 
 static void add(struct mappings *ms, const struct wsmon_rec_mapping *rec)
@@ -187,13 +292,23 @@ static const struct target_mappings *find_target(const struct mappings *ms,
 	return sorted_find(&ms->targets, &key);
 }
 
+static struct mapping *find(const struct target_mappings *t, __u64 addr, struct place *p)
+{
+	struct mapping *m;
+
+	if (!t)
+		return NULL;
+	*p = locate(t, addr);
+	m = get(t, *p);
+	return m && m->start <= addr ? m : NULL;
+}
+
 const struct mapping *mappings_find(const struct mappings *ms, __u32 pid,
 				    __u64 addr)
 {
-	const struct target_mappings *t = find_target(ms, pid);
-	size_t i = t ? locate(t, addr) : 0;
+	struct place p;
 
-	return t && i < t->nr && t->m[i].start <= addr ? &t->m[i] : NULL;
+	return find(find_target(ms, pid), addr, &p);
 }
 
 static bool is_file(const struct mapping *m)
@@ -211,19 +326,26 @@ bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		     struct module *module)
 {
 	const struct target_mappings *t = find_target(ms, pid);
-	const struct mapping *m = mappings_find(ms, pid, addr), *first;
+	struct place p, q;
+	const struct mapping *m = find(t, addr, &p), *first;
 	size_t spread;
 
 	if (!m)
 		return false;
-	if (may_be_bss(m) && m > t->m && m[-1].end == m->start)
-		m--;
+	q = p;
+	first = may_be_bss(m) ? before(t, &q) : NULL;
+	if (first && first->end == m->start) {
+		m = first;
+		p = q;
+	}
 	if (!is_file(m))
 		return false;
 	for (first = m, spread = 0; first->offset || first->inode != m->inode ||
-	     strcmp(first->path, m->path); first--, spread++)
-		if (first == t->m || spread == MODULE_SPREAD)
+	     strcmp(first->path, m->path); spread++) {
+		first = before(t, &p);
+		if (!first || spread == MODULE_SPREAD)
 			return false;
+	}
 	*module = (struct module) {
 		.path = m->path,
 		.inode = m->inode,

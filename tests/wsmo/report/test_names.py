@@ -2,6 +2,7 @@
 """Names of functions: files of other classes and places, code compiled by the process itself."""
 import json
 import os
+import random
 import subprocess
 import sys
 
@@ -153,6 +154,44 @@ def pipes():
             ok(got[-1:] == ["scan"], "a pipe that %s names" % what, got, res.stderr)
 
 
+def cpu_of(data, *args):
+    """Seconds of CPU time"""
+    began = os.times()
+    res = run("report", *args, "-i", "-", stdin=data)
+    took = os.times()
+    return took.children_user + took.children_system - began.children_user - began.children_system, res
+
+
+def many():
+    """In any order: what comes later replaces what was there; time is not by the square."""
+    rng = random.Random(1)
+    bodies, found = [], {}
+    for i in range(3000):
+        start = rng.randrange(4096)
+        end = start + 1 + rng.choice((0, 0, 1, 40, rng.randrange(400)))
+        bodies.append(r.mapping(0, 7, start << 12, end << 12, "rx", b"/nowhere/%d" % i, 0, i + 1)[16:])
+        found.update(dict.fromkeys(range(start, end), "/nowhere/%d" % i))
+    pages = rng.sample(range(4400), 120)
+    head = r.header(0) + r.target(0, 7, b"x")
+    data = head + b"".join(r.record(r.MAPPING, 0, body) for body in bodies) + r.mark(SEC, 1, b"m")
+    for i in range(0, len(pages), 40):
+        data += r.stack(SEC, 7, 7 + i, 1, [page << 12 for page in pages[i:i + 40]], reason=1)
+    res = run("report", "peaks", "--json", "-i", "-", stdin=data + r.end(2 * SEC))
+    got = [x["path"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+    ok(sorted(map(str, got)) == sorted(str(found.get(page)) for page in pages), "the last mapping of each page", got[:9])
+    order = list(range(100000))
+    took = {}
+    for name in "ascending", "descending", "random":
+        if name != "ascending":
+            order.reverse() if name == "descending" else rng.shuffle(order)
+        took[name], res = cpu_of(head + b"".join(r.mapping(0, 7, i << 13, (2 * i + 1) << 12, "rw", b"/x", 0, 1)
+                                                  for i in order) + r.mark(SEC, 1, b"m") +
+                                 r.stack(SEC, 7, 7, 1, [8192], reason=1) + r.end(2 * SEC), "peaks", "--json")
+        ok(b'"/x"' in res.stdout, name, res.stdout[-300:], res.stderr)
+    ok(max(took.values()) < 4 * took["ascending"] + 1, "100000 mappings in each order", took)
+    print("# CPU time: %s" % took)
+
+
 def compiled():
     """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
     cases = (
@@ -230,5 +269,6 @@ def main(_accept):
     files()
     mangled()
     pipes()
+    many()
     compiled()
     stacks()

@@ -61,7 +61,7 @@ static struct alloc_options {
  * @watched_ns:	it is watched since then, 0 if that is not known yet
  * @live:	its samples at @snapshot
  * @snapshot:	its memory
- * @event:	@nr events since, room for @room
+ * @event:	@nr events, room for @room; those from @first on came since
  */
 struct process {
 	__u32 pid;
@@ -73,7 +73,7 @@ struct process {
 	struct blocks live;
 	struct snapshot snapshot;
 	struct wsmon_rec_alloc *event;
-	size_t nr, room;
+	size_t first, nr, room;
 };
 
 /**
@@ -154,14 +154,8 @@ static void apply(struct process *p, const struct wsmon_rec_alloc *e)
 /* Takes the events up to a time, in the order in which they are */
 static void apply_until(struct process *p, __u64 time_ns)
 {
-	size_t i, left = 0;
-
-	for (i = 0; i < p->nr; i++)
-		if (!left && p->event[i].rec.time_ns <= time_ns)
-			apply(p, &p->event[i]);
-		else
-			p->event[left++] = p->event[i];
-	p->nr = left;
+	while (p->first < p->nr && p->event[p->first].rec.time_ns <= time_ns)
+		apply(p, &p->event[p->first++]);
 }
 
 static void take_event(struct view *v, const struct wsmon_rec_alloc *rec)
@@ -172,6 +166,12 @@ static void take_event(struct view *v, const struct wsmon_rec_alloc *rec)
 	if (rec->kind == WSMON_ALLOC_LOST) {
 		v->lost += rec->bytes;
 		return;
+	}
+	/* once half of them are taken */
+	if (p->nr == p->room && 2 * p->first >= p->nr) {
+		p->nr -= p->first;
+		memmove(p->event, p->event + p->first, p->nr * sizeof(*p->event));
+		p->first = 0;
 	}
 	if (p->nr == p->room) {
 		p->room = p->room ? 2 * p->room : 256;
