@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -106,6 +107,9 @@ def measures():
     with fake() as (d, c):
         d.write("memory.high", b"99999744\n")
         res = run(*args(d, "--yes", seconds="2s"))
+        said = re.match(rb"Refaults a second: predicted [0-9.]+ \([0-9.]+ to [0-9.]+\), measured [0-9.]+, which is "
+                        rb"(below|within|above)\.$", res.stdout.splitlines()[0])
+        ok(said, "predicted beside measured, in words", res.stdout)
         ok(res.returncode == 0 and b"refaults/s measured" in res.stdout and c.high() == "99999744",
            "for people; an older limit is restored", res, c.high())
         res = run("sizing", "--verify", d.name, "-i", d.path("data"), "-d", "2s", "--max-slowdown", "3%", "-y", "--json")

@@ -210,6 +210,19 @@ static const char *verdict(double measured, const struct wsmon_limit *at)
 	return measured < at->low ? "below" : measured > at->high ? "above" : "within";
 }
 
+/* Beyond the windows of a recording only bounds are predicted */
+static void print_verdict(const struct wsmon_limit *at, double measured)
+{
+	fputs("Refaults a second: predicted ", stdout);
+	if (at->bound == WSMON_EXACT)
+		printf("%.1f (%.1f to %.1f)", at->refaults, at->low, at->high);
+	else if (isfinite(at->high))
+		printf("%.1f to %.1f", at->low, at->high);
+	else
+		printf("at least %.1f", at->low);
+	printf(", measured %.1f, which is %s.\n\n", measured, verdict(measured, at));
+}
+
 static void print(const struct job *job, const struct wsmon_curve *of)
 {
 	const struct verify *v = &job->verify;
@@ -219,8 +232,11 @@ static void print(const struct job *job, const struct wsmon_curve *of)
 	double waited = (v->to.major_faults - v->from.major_faults) / us * 1e6;
 	double anon = (v->to.anon_refaults - v->from.anon_refaults) / us * 1e6;
 	double file = (v->to.file_refaults - v->from.file_refaults) / us * 1e6;
-	struct table *t = table_new(&desc, job->rp.out.format);
+	struct table *t;
 
+	if (job->rp.out.format == TABLE_HUMAN)
+		print_verdict(&at, waited);
+	t = table_new(&desc, job->rp.out.format);
 	table_row(t, (struct cell[]) {
 		[LIMIT]	= cell_u(job->limit),
 		[HIGH]	= cell_u(v->high),
