@@ -24,7 +24,7 @@
 #define MIN_HEIGHT	300	/* of a map in a picture */
 
 /* Lines of text around the lines of a map, the prompt among them */
-#define AROUND		8
+#define AROUND		7
 
 enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
 
@@ -122,8 +122,9 @@ static void heatmap_scanned(struct report *rp)
 		heatmap_frame_grid(&frame, &width, &lines, &fine);
 	} else if (rp->out.format == TABLE_HUMAN) {
 		text_size(rp, &width, &lines);
+		/* the legend of a narrow one is a line longer */
+		lines -= AROUND + (width < HEATMAP_NARROW);
 		width -= label_width(width) + 2;
-		lines -= AROUND;
 		fine = heatmap_text_fine(color_of(rp));
 	} else {
 		width = or_default(rp->out.picture.width, TABLE_COLUMNS_OF_CELLS);

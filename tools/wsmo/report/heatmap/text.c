@@ -19,7 +19,6 @@
 #define NOT_WATCHED	'/'
 #define LINE_COLUMNS	1024
 #define LABEL_WHOLE	20	/* less is without a name */
-#define NARROW		60
 #define UPPER_HALF	"\xe2\x96\x80"
 #define LOWER_HALF	"\xe2\x96\x84"
 
@@ -293,5 +292,5 @@ void heatmap_text(FILE *f, const struct heatmap *h, const struct events *events,
 	}
 	print_times(f, h, zero_ns, width + 2);
 	print_events(f, h, events, width);
-	print_legend(f, h, &shades[color], h->columns + width + 2 < NARROW);
+	print_legend(f, h, &shades[color], h->columns + width + 2 < HEATMAP_NARROW);
 }

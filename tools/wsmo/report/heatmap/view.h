@@ -11,6 +11,7 @@
 #include "report/plot/plot.h"
 
 #define HEATMAP_NAME	256
+#define HEATMAP_NARROW	60	/* columns; below it lines are shortened */
 
 /**
  * heatmap_name() - the name of most of a section, and how many more there are
