@@ -30,7 +30,6 @@ PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*val); udelay(50); "
                "WRITE_ONCE(*val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (X86, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
-VISIT = "module/group/wsmon_visit.c"
 HINT, WHO = ("module/who/wsmon_%s.c" % n for n in ("hint", "who"))
 
 MUTATIONS = [
@@ -69,10 +68,6 @@ MUTATIONS = [
         (HOLD, "!w->notes_until && !(w->vma", "!(w->vma")]),
     ("collapsing_is_an_access", "6.12", SELF + "unused_test.py", [
         (WALK, "	if (walk_note_place(w, r, h, now))\n		seen = false;\n", "")]),
-    ("collapsing_is_an_access_in_a_cgroup", "6.12", SELF + "unused_test.py", [
-        (VISIT, "		v->seen = false;\n", "")]),
-    ("merging_is_an_access", "6.12", SELF + "unused_test.py", [
-        (DESCEND, "	if (walk_is_merged(w, pte))\n		w->place = WSMON_PLACE_MADE;\n", "")]),
     ("merged_known_by_either", None, UNIT, [(ADAPT, "l->known & r->known", "l->known | r->known")]),
     ("merged_whole_by_either", None, UNIT, [(ADAPT, "l->whole & r->whole", "l->whole | r->whole")]),
     ("merged_doubtful_by_both", None, UNIT, [
@@ -101,8 +96,6 @@ MUTATIONS = [
         ("module/pure/wsmon_wss.c", "		if (r->lost[h] & BIT(k)) {", "		if (false) {")]),
     ("gaps_are_certain", None, UNIT, [
         ("module/pure/wsmon_wss.c", "		if ((r->lost[h] | r->gap[h]) & BIT(k))", "		if (false)")]),
-    ("guesses_have_a_past", None, UNIT, [
-        ("module/pure/wsmon_history.c", "		if ((r->lost[0] | r->lost[1]) & BIT(0))", "		if (false)")]),
     ("quick_way_for_what_was_used", "6.12", SELF + "accuracy_test.py", [
         (WALK, "	return !(WSMON_ENTRIES_SHARE &&", "	return true || !(WSMON_ENTRIES_SHARE &&")]),
     ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
