@@ -82,6 +82,7 @@ void wsmon_lock_anyway(struct wsmon_monitor *mon);
 void wsmon_session_share_budget(struct wsmon_session *ss);
 void wsmon_session_begin_pace(struct wsmon_session *ss);
 void wsmon_session_count(int by);
+bool wsmon_session_several(void);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 bool wsmon_may_trace(void);
 int wsmon_may_open(bool trace);
@@ -161,6 +162,7 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors);
+bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);

@@ -179,6 +179,12 @@ void wsmon_session_count(int by)
 	atomic_add(by, &running);
 }
 
+/** wsmon_session_several - tell whether several sessions run */
+bool wsmon_session_several(void)
+{
+	return atomic_read(&running) > 1;
+}
+
 /**
  * wsmon_session_share_budget - learn how many sessions share the CPU budget for now
  * @ss:	the session; sets @cpu_permille and @pace.sharers

@@ -280,6 +280,30 @@ static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_str
 }
 
 /**
+ * wsmon_member_mm_shared - tell whether another process may use the mm of a member, too
+ * @m:	the member
+ * @mm:	its mm, with a reference
+ *
+ * Of a process with very many threads that is not known.
+ */
+bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm)
+{
+	struct task_struct *leader, *thread;
+	bool known = false;
+	unsigned int nr = 0;
+
+	rcu_read_lock();
+	leader = pid_task(m->pid, PIDTYPE_TGID);
+	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
+		known = true;
+		for_each_thread(leader, thread)
+			nr += READ_ONCE(thread->mm) == mm;
+	}
+	rcu_read_unlock();
+	return !known || mm_has_other_users(m, mm, nr);
+}
+
+/**
  * wsmon_target_ran - tell whether a target may have accessed memory since the last call
  * @t:	the target
  * @mm:	its mm

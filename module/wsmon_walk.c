@@ -342,14 +342,17 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 }
 
 /*
- * Find out whether others sample the process. Return: a time; notes of cleared bits matter
+ * Find out whether others sample the process, or may sample another one with its mm, after
+ * clone(CLONE_VM) or vfork(). Return: a time; notes of cleared bits matter
  * for what was looked at before: others may have stopped since.
  */
 static u64 walk_notes_until(struct wsmon_pass *pass)
 {
 	if (!pass->member)
 		return U64_MAX;
-	pass->shared = wsmon_member_shared(pass->member);
+	pass->shared = wsmon_member_shared(pass->member) ||
+		       (wsmon_session_several() &&
+			wsmon_member_mm_shared(pass->member, pass->mm));
 	return pass->shared ? U64_MAX : READ_ONCE(pass->member->shared_ns);
 }
 

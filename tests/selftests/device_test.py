@@ -256,6 +256,27 @@ def overlapping():
 
 
 @w.measured
+def overlapping_in_one_mm():
+    """The same of two processes with one mm, each watched by one session: each page is used
+    once a second, by one of the two"""
+    attrs = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=1500000 "
+             "max_regions=16384 cpu_permille=1000 pid=%s")
+    with subprocess.Popen([w.program("twins"), "1000"], stdout=subprocess.PIPE, text=True) as t:
+        pids = t.stdout.readline().split()
+        try:
+            with Session(attrs % pids[0]) as a, Session(attrs % pids[1]) as b:
+                time.sleep(12)
+                for s, pid in (a, pids[0]), (b, pids[1]):
+                    s.put("stop")
+                    sizes = wss(s.read_all(), int(pid))[6:]
+                    print("# %s MiB" % " ".join("%.1f" % x for x in sizes))
+                    assert len(sizes) > 8 and all(7.7 < x < 8.7 for x in sizes), sizes
+        finally:
+            for pid in pids:
+                os.kill(int(pid), signal.SIGKILL)
+
+
+@w.measured
 def overlapping_in_idle_memory():
     """What one gives back to reclaim is no access for the other: huge pages, used once."""
     attrs = ("sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 "
@@ -490,5 +511,5 @@ if __name__ == "__main__":
            *([sample_module, module_goes, misused_by_a_module]
              if os.path.exists(module("wsmon_sample")) else []),
            # a kernel with checkers says nothing of figures
-           *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_idle_memory,
-                                    budget_is_shared]))
+           *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_one_mm,
+                                    overlapping_in_idle_memory, budget_is_shared]))

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * twins.c - two processes with one address space: of 16 MiB one uses the first 4,
- * the other the next 4, every 100 ms. Prints both ids. The first executes sleep upon
- * SIGUSR1.
+ * the other the next 4, every 100 ms, or the milliseconds that are its argument. Prints
+ * both ids. The first executes sleep upon SIGUSR1.
  */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 static volatile char *memory;
 static volatile sig_atomic_t over;
+static struct timespec interval = { 0, 100000000 };
 
 static void usr1(int sig)
 {
@@ -29,17 +31,15 @@ static void usr1(int sig)
 /* Also as the other process: nothing of libc that keeps a state */
 static int use(void *part)
 {
-	struct timespec pause = { 0, 100000000 };
-
 	while (!over || part != memory) {
 		for (size_t i = 0; i < PART; i += 4096)
 			((volatile char *)part)[i]++;
-		nanosleep(&pause, NULL);
+		nanosleep(&interval, NULL);
 	}
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static char stack[STACK] __attribute__((aligned(16)));
 	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,6 +47,9 @@ int main(void)
 
 	if (p == MAP_FAILED || madvise(p, SIZE, MADV_NOHUGEPAGE))
 		return 1;
+	if (argc > 1)
+		interval = (struct timespec){ atoi(argv[1]) / 1000,
+					      atoi(argv[1]) % 1000 * 1000000L };
 	memory = p;
 	for (size_t i = 0; i < SIZE; i += 4096)
 		memory[i] = 1;
