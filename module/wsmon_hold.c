@@ -112,6 +112,12 @@ bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsign
 	return false;
 }
 
+/* How often was the thread switched out? */
+static u64 hold_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
+
 /** wsmon_walk_unlock - release all that the walk holds */
 void wsmon_walk_unlock(struct wsmon_walk *w)
 {
@@ -124,6 +130,8 @@ void wsmon_walk_unlock(struct wsmon_walk *w)
 	w->locked = false;
 	w->steps = 0;
 	held = ktime_get_ns() - w->since_ns;
+	if (hold_switches() == w->switches)
+		wsmon_stolen_note(&w->pass.session->stolen, held, HOLD_NS);
 	wsmon_hist_add(&w->pass.session->hold, held);
 	if (held > w->pass.session->stats.max_hold_ns)
 		w->pass.session->stats.max_hold_ns = held;
@@ -135,6 +143,7 @@ static bool walk_lock(struct wsmon_walk *w)
 		return false;
 	w->locked = true;
 	w->since_ns = ktime_get_ns();
+	w->switches = hold_switches();
 	w->steps = HOLD_STEPS - 1;
 	w->hole.end = 0;
 	return true;

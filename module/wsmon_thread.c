@@ -11,6 +11,7 @@
  */
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
+#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -85,15 +86,34 @@ static void session_report_again(const struct wsmon_session *ss, bool boundary)
 	}
 }
 
+/*
+ * Does a hypervisor tell the kernel what it takes? Then the scheduler counts it for nobody
+ * (update_rq_clock_task(), 6.1 to 7.3). It is known once it has taken something.
+ */
+static bool steal_is_seen(void)
+{
+	int cpu;
+
+	if (!IS_ENABLED(CONFIG_PARAVIRT_TIME_ACCOUNTING))
+		return false;
+	for_each_possible_cpu(cpu) {
+		if (READ_ONCE(kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL]))
+			return true;
+	}
+	return false;
+}
+
 /* Account for the last round: the scheduler updated its CPU time when the thread slept. */
 static void session_account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
-	u64 cost;
+	u64 cost, spent;
 
 	ss->stats.cpu_ns = current->se.sum_exec_runtime - ss->cpu_start_ns;
 	cost = ss->stats.cpu_ns + remote;
-	wsmon_pace_spent(&ss->pace, cost - ss->cost_ns, ss->first);
+	spent = wsmon_stolen_spent(&ss->stolen, cost - ss->cost_ns,
+				   ss->stolen.stolen_ns && steal_is_seen());
+	wsmon_pace_spent(&ss->pace, spent, ss->first);
 	ss->cost_ns = cost;
 	ss->looks_ns = 0;
 }

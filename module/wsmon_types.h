@@ -339,6 +339,7 @@ struct wsmon_parts {
  * @armed_ns:	when the last target or group began to arm samples
  * @tlb_cpus:	scratch memory: processors to be interrupted
  * @pace:	keeps it within the CPU budget
+ * @stolen:	CPU time that a hypervisor took
  * @precision:	regions that the wanted precision needs
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
@@ -401,6 +402,7 @@ struct wsmon_session {
 	u64 armed_ns;
 	struct cpumask tlb_cpus;
 	struct wsmon_pace pace;
+	struct wsmon_stolen stolen;
 	struct wsmon_precision precision;
 	struct wsmon_hist late;
 	struct wsmon_hist hold;

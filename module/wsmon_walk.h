@@ -117,6 +117,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @pass:	what the sampler sees
  * @locked:	the mmap lock is held
  * @since_ns:	when the mmap lock was taken
+ * @switches:	how often the thread had been switched out then
  * @tries:	attempts at a busy mmap lock this pass may still make
  * @steps:	regions until the clock is read again; 0 if not @locked
  * @vma:	mapping of the last sample, in @mapping; NULL if not usable
@@ -156,6 +157,7 @@ struct wsmon_walk {
 	struct wsmon_pass pass;
 	bool locked;
 	u64 since_ns;
+	u64 switches;
 	unsigned int tries;
 	unsigned int steps;
 	struct vm_area_struct *vma;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_pace.c - keeping within the CPU budget; percentiles of times
+ * wsmon_pace.c - keeping within the CPU budget; what was stolen; percentiles of times
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
@@ -222,6 +222,68 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	p->spent_ns = 0;
 	p->checks = 0;
 	p->checks_ns = 0;
+}
+
+/*
+ * What a hypervisor takes
+ *
+ * Where other guests or processes want the processor, too, a hypervisor takes it away for some
+ * milliseconds at a time. A kernel that is not told, as under emulation, charges that to whoever
+ * was running. Most of a round is done in pieces of far less than a millisecond, and each
+ * is timed. One that took far longer, though its thread was not switched out, was interrupted.
+ * What the rest of the round lost follows from the part that timed work lost recently.
+ */
+
+/* A piece that took so many times its usual time was interrupted */
+#define STOLEN_TIMES	16U
+
+/* Rounds that count as recent, about */
+#define STOLEN_ROUNDS	64U
+
+/* Not more than 15/16 are thought to be stolen */
+#define STOLEN_ONE	1024U
+#define STOLEN_MAX	(STOLEN_ONE - STOLEN_ONE / 16)
+
+/**
+ * wsmon_stolen_note - note how long a piece of work took
+ * @s:		what was stolen
+ * @ns:		wall time; the thread was not switched out meanwhile
+ * @usual_ns:	the time that a piece takes at most, about
+ */
+void wsmon_stolen_note(struct wsmon_stolen *s, u64 ns, u64 usual_ns)
+{
+	ns = min(ns, COST_MAX);
+	s->piece_ns = min(s->piece_ns + ns, COST_MAX);
+	if (ns >= STOLEN_TIMES * usual_ns)
+		s->stolen_ns = min(s->stolen_ns + ns - usual_ns, COST_MAX);
+}
+
+/**
+ * wsmon_stolen_spent - return what a round has spent itself
+ * @s:		what was stolen; begins with the next round
+ * @cost_ns:	CPU time of the thread, as the kernel counts it
+ * @seen:	the kernel is told what is stolen, and @cost_ns is without it
+ */
+u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
+{
+	u64 cost = min(cost_ns, COST_MAX);
+	u64 timed = min(s->piece_ns, cost), taken = min(s->stolen_ns, timed), share = 0;
+
+	s->piece_ns = 0;
+	s->stolen_ns = 0;
+	if (seen) {
+		s->timed_ns = 0;
+		s->taken_ns = 0;
+		return cost;
+	}
+	/* at most 2^6 times COST_MAX, which is below 2^45 */
+	s->timed_ns += timed - s->timed_ns / STOLEN_ROUNDS;
+	s->taken_ns += taken - s->taken_ns / STOLEN_ROUNDS;
+	if (s->timed_ns)
+		share = div64_u64(min(s->taken_ns, s->timed_ns) * STOLEN_ONE, s->timed_ns);
+	share = min_t(u64, share, STOLEN_MAX);
+	return max(cost - taken - (cost - timed) * share / STOLEN_ONE,
+		   cost * (STOLEN_ONE - STOLEN_MAX) / STOLEN_ONE);
 }
 
 /**

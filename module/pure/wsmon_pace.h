@@ -46,6 +46,23 @@ struct wsmon_pace {
 	bool reclaims;
 };
 
+/**
+ * struct wsmon_stolen - CPU time that a hypervisor took, unseen by the kernel
+ * @timed_ns:	work that was timed in short pieces, by the wall clock: recent rounds
+ * @taken_ns:	what was taken of it
+ * @piece_ns:	likewise, of the present round
+ * @stolen_ns:	likewise, what was taken
+ */
+struct wsmon_stolen {
+	u64 timed_ns;
+	u64 taken_ns;
+	u64 piece_ns;
+	u64 stolen_ns;
+};
+
+void wsmon_stolen_note(struct wsmon_stolen *s, u64 ns, u64 usual_ns);
+u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen);
+
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);

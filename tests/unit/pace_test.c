@@ -22,6 +22,9 @@ struct sim {
 	u64 now;
 	u64 spent;		/* CPU time in all */
 	u32 rounds;		/* of the last interval */
+	bool busy;		/* others want the processor, too */
+	bool blind;		/* what they take is not noticed */
+	struct wsmon_stolen stolen;
 };
 
 static void sim_begin(struct sim *s, u64 sample_ms, u64 aggr_ms, u64 window_ms,
@@ -40,10 +43,41 @@ static u64 cost(const struct sim *s, u64 of_all, const struct load *l)
 	return l->fixed + of_all * s->p.share / WSMON_ONE;
 }
 
+/* Two others get 3 ms each for each 3 ms. Return: the wall time of @ns of work */
+static u64 beside_others(struct sim *s, u64 ns)
+{
+	u64 before = s->spent / (3 * MS);
+
+	s->spent += ns;
+	return ns + (s->spent / (3 * MS) - before) * 6 * MS;
+}
+
+/* Two thirds of a round are timed in pieces, the rest is not */
+static u64 wall(struct sim *s, u64 ns)
+{
+	u64 sum = 0, piece, left;
+
+	for (left = ns - ns / 3; left; left -= piece) {
+		u64 took;
+
+		piece = min(left, 60000ULL);
+		took = beside_others(s, piece);
+		wsmon_stolen_note(&s->stolen, took, 60000);
+		sum += took;
+	}
+	return sum + beside_others(s, ns / 3);
+}
+
 static void spend(struct sim *s, u64 ns, bool first)
 {
-	s->spent += ns;
 	s->p.used = s->p.share;
+	if (s->busy) {
+		ns = wall(s, ns);
+		if (!s->blind)
+			ns = wsmon_stolen_spent(&s->stolen, ns, false);
+	} else {
+		s->spent += ns;
+	}
 	wsmon_pace_spent(&s->p, ns, first);
 }
 
@@ -356,6 +390,68 @@ static void anything_goes(void)
 	}
 }
 
+/* What others take is not the module's: regions and rounds stay, and the budget holds. */
+static void beside_busy_ones(void)
+{
+	struct load l = { .first = 60 * MS, .check = 5 * MS, .fixed = MS / 4 };
+	u64 share[3] = { }, spent[3];
+	u32 i, k;
+
+	for (k = 0; k < 3; k++) {
+		struct sim s;
+
+		sim_begin(&s, 100, 1000, 1000, 30);
+		s.busy = k;
+		s.blind = k == 2;
+		for (i = 0; i < 100; i++)
+			interval(&s, &l);
+		spent[k] = s.spent;
+		for (i = 0; i < 100; i++) {
+			interval(&s, &l);
+			share[k] += s.p.share;
+		}
+		spent[k] = s.spent - spent[k];
+	}
+	CHECK(share[1] > share[0] * 8 / 10 && share[1] < share[0] * 12 / 10,
+	      "%llu without, %llu with others", (long long)share[0], (long long)share[1]);
+	CHECK(share[2] < share[0] / 2, "%llu if nothing is noticed", (long long)share[2]);
+	CHECK(spent[1] < 100 * 30 * MS, "%llu ms", (long long)(spent[1] / MS));
+}
+
+static void stolen_time(void)
+{
+	struct wsmon_stolen s = { };
+	u32 i;
+
+	/* nothing was timed, or nothing took long */
+	CHECK(wsmon_stolen_spent(&s, 5 * MS, false) == 5 * MS, "not all");
+	for (i = 0; i < 10; i++)
+		wsmon_stolen_note(&s, MS / 10, MS / 16);
+	CHECK(wsmon_stolen_spent(&s, 5 * MS, false) == 5 * MS, "not all");
+	/* 4 of 5 timed ms were stolen, and of the others as many in proportion */
+	memset(&s, 0, sizeof(s));
+	wsmon_stolen_note(&s, MS, 2 * MS);
+	wsmon_stolen_note(&s, 4 * MS, MS / 16);
+	i = wsmon_stolen_spent(&s, 10 * MS, false);
+	CHECK(i > 2 * MS && i < 5 * MS / 2, "%u", i);
+	/* the next round had none, but what was not timed had its part */
+	i = wsmon_stolen_spent(&s, 10 * MS, false);
+	CHECK(i > 2 * MS && i < 5 * MS / 2, "%u", i);
+	/* the kernel knows */
+	wsmon_stolen_note(&s, 4 * MS, MS / 16);
+	CHECK(wsmon_stolen_spent(&s, MS, true) == MS, "taken twice");
+	/* anything */
+	wsmon_stolen_note(&s, U64_MAX, 1);
+	wsmon_stolen_note(&s, U64_MAX, 1);
+	CHECK(wsmon_stolen_spent(&s, U64_MAX, false) <= 86400ULL * SEC, "too much");
+	CHECK(wsmon_stolen_spent(&s, 16, false) == 1, "nothing is left");
+	for (i = 0; i < 1000; i++) {
+		wsmon_stolen_note(&s, U64_MAX, 1);
+		wsmon_stolen_spent(&s, U64_MAX, false);
+	}
+	CHECK(s.taken_ns <= s.timed_ns, "%llu", (long long)s.taken_ns);
+}
+
 static void percentiles(void)
 {
 	struct wsmon_hist h = { };
@@ -393,5 +489,7 @@ void test_pace(void)
 	test_run("pace: processes that end have their look", looks_have_room);
 	test_run("pace: sessions share the budget", sessions_share);
 	test_run("pace: any figures", anything_goes);
+	test_run("pace: what others take is theirs", beside_busy_ones);
+	test_run("pace: stolen time", stolen_time);
 	test_run("hist: percentiles", percentiles);
 }
