@@ -63,6 +63,7 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 
 	for (k = 0; k < iv.nr_windows; k++)
 		iv.window_ns[k] = interval_window_ns(ss, k);
+	wsmon_interval_edges(&iv, &ss->looks, &ss->ends);
 	return iv;
 }
 

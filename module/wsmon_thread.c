@@ -334,8 +334,11 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	wsmon_hist_add(&ss->late, now > due ? now - due : 0);
 	ss->poked = false;
 	session_look(ss, true, now);
-	if (boundary)
+	wsmon_looks_add(&ss->looks, now);
+	if (boundary) {
+		wsmon_looks_add(&ss->ends, now);
 		ss->epoch++;
+	}
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (!ss->targets[i].gone)
 			ran |= wsmon_target_round(ss, &ss->targets[i], now,

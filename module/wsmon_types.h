@@ -337,6 +337,8 @@ struct wsmon_parts {
  * @nr_marks:	marks so far
  * @boundary_ns: when the present aggregation interval ends
  * @armed_ns:	when the last target or group began to arm samples
+ * @looks:	when rounds were
+ * @ends:	when aggregation intervals ended
  * @tlb_cpus:	scratch memory: processors to be interrupted
  * @pace:	keeps it within the CPU budget
  * @stolen:	CPU time that a hypervisor took
@@ -400,6 +402,8 @@ struct wsmon_session {
 	u32 nr_marks;
 	u64 boundary_ns;
 	u64 armed_ns;
+	struct wsmon_looks looks;
+	struct wsmon_looks ends;
 	struct cpumask tlb_cpus;
 	struct wsmon_pace pace;
 	struct wsmon_stolen stolen;

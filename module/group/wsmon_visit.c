@@ -279,7 +279,7 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 {
 	const u32 max_out = WSMON_WEIGHT_MAX * WSMON_ONE;
 	const struct wsmon_answer *last = NULL;
-	u32 i;
+	u32 i, part;
 
 	for (i = 0; i < nr; i++) {
 		const struct wsmon_answer *a = &g->answers[i];
@@ -289,14 +289,15 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 		wsmon_loop_resched(i);
 		if (last && last->sample == a->sample && last->frame == a->frame)
 			continue;
-		if (r->stale || !wsmon_region_answers(r, iv, k) ||
-		    !wsmon_seen_within(iv, a->seen_ns, k))
+		part = wsmon_seen_share(iv, a->seen_ns, k);
+		if (r->stale || !wsmon_region_answers(r, iv, k) || !part)
 			continue;
 		/* wsmon_regions_learn() has set it to 1 */
 		if (!last || last->sample != a->sample)
 			r->out[k][h] = 0;
-		r->out[k][h] = min(max_out, r->out[k][h] +
-				   wsmon_sample_weight(&r->s[h], a->rank));
+		r->out[k][h] = min_t(u64, max_out, r->out[k][h] +
+				     ((u64)wsmon_sample_weight(&r->s[h], a->rank) * part >>
+				      WSMON_SHIFT));
 		last = a;
 	}
 }

@@ -187,46 +187,51 @@ void wsmon_clusters_age(struct wsmon_region *r, u16 epoch)
 	}
 }
 
-/* Pages of a cluster that were accessed within the last @ns; @all: ever */
-static u32 cluster_count(const struct wsmon_cluster *c, const struct wsmon_interval *iv, u64 ns,
+/* Pages of a cluster that were accessed within window @k, in parts (Q15); @all: ever */
+static u32 cluster_count(const struct wsmon_cluster *c, const struct wsmon_interval *iv, u32 k,
 			 bool all)
 {
 	u64 pages;
-	u32 nr = 0;
+	u32 sum = 0;
 
 	if (all)
-		return hweight64(c->ever);
+		return hweight64(c->ever) * WSMON_ONE;
 	for (pages = c->ever; pages; pages &= pages - 1) {
 		u16 age = iv->epoch - c->seen_at[__ffs64(pages)];
 
-		nr += age * iv->aggr_ns + iv->slack_ns < ns;
+		/* if it is not known when intervals ended: as if they had their nominal length */
+		if (iv->whole[k] ? age < iv->whole[k] :
+				   age * iv->aggr_ns + iv->slack_ns < iv->window_ns[k])
+			sum += WSMON_ONE;
+		else if (age == iv->whole[k])
+			sum += iv->part[k];
 	}
-	return nr;
+	return sum;
 }
 
-/* The share of so many pages of a cluster (Q15) */
+/* The share of so many pages of a cluster, in parts (Q15) */
 static u32 cluster_share(const struct wsmon_cluster *c, u32 pages)
 {
-	return (pages * WSMON_ONE + c->nr / 2) / c->nr;
+	return (pages + c->nr / 2) / c->nr;
 }
 
 /**
  * wsmon_cluster_share - what a sample page and its cluster say of a half
  * @r:		the region
  * @h:		the half, which has a cluster
- * @hit:	the page was accessed in the window
+ * @hit:	how much of the page was accessed in the window (Q15)
  * @iv:		the interval
- * @ns:		the window
+ * @k:		the window
  * @all:	all accesses since the samples were armed count
  *
  * Return: the accessed share (Q15).
  */
-u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,
-			const struct wsmon_interval *iv, u64 ns, bool all)
+u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, u32 hit,
+			const struct wsmon_interval *iv, u32 k, bool all)
 {
 	const struct wsmon_cluster *c = &r->c[h];
 
-	return cluster_share(c, hit + cluster_count(c, iv, ns, all));
+	return cluster_share(c, hit + cluster_count(c, iv, k, all));
 }
 
 /**
@@ -249,7 +254,7 @@ void wsmon_clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2])
 			seen[h] = hit * WSMON_ONE;
 			continue;
 		}
-		seen[h] = cluster_share(c, hit + hweight64(c->seen));
+		seen[h] = cluster_share(c, (hit + hweight64(c->seen)) * WSMON_ONE);
 		within = seen[h] * (WSMON_ONE - seen[h]) / WSMON_ONE;
 		r->found = (r->found * (AVERAGE_OF - 1) + seen[h]) / AVERAGE_OF;
 		r->within = (r->within * (AVERAGE_OF - 1) + within) / AVERAGE_OF;

@@ -49,8 +49,8 @@ bool wsmon_clusters_wanted(const struct wsmon_attrs *a);
 void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
 void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
 void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
-u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, bool hit,
-			const struct wsmon_interval *iv, u64 ns, bool all);
+u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, u32 hit,
+			const struct wsmon_interval *iv, u32 k, bool all);
 void wsmon_clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2]);
 
 #endif /* WSMON_CLUSTER_H */

@@ -379,6 +379,21 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
 /* wsmon_regions.c: what an aggregation interval teaches */
+/* Looks that are remembered */
+#define WSMON_LOOKS	1024U
+
+/**
+ * struct wsmon_looks - when samples were looked at
+ * @at:		times, ascending: a ring
+ * @nr:		looks so far
+ */
+struct wsmon_looks {
+	u64 at[WSMON_LOOKS];
+	u64 nr;
+};
+
+void wsmon_looks_add(struct wsmon_looks *l, u64 at);
+
 /**
  * struct wsmon_interval - the aggregation interval of a target that ends now
  * @begin_ns:	when it began
@@ -386,6 +401,11 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
  * @aggr_ns:	its nominal length
  * @slack_ns:	a round may come this much too early: half a sampling interval
  * @window_ns:	the windows, ascending
+ * @from_ns:	by window, the last look before it began
+ * @to_ns:	by window, the first look after that, or the same if it began at a look; 0: not
+ *		known
+ * @whole:	by window, number of intervals that are wholly within it; 0: not known
+ * @part:	by window, how much of the interval before these is, too (Q15)
  * @nr_windows:	number of windows
  * @epoch:	its number
  * @idle:	rounds before which the target had not run
@@ -398,6 +418,10 @@ struct wsmon_interval {
 	u64 aggr_ns;
 	u64 slack_ns;
 	u64 window_ns[WSMON_WINDOWS_MAX];
+	u64 from_ns[WSMON_WINDOWS_MAX];
+	u64 to_ns[WSMON_WINDOWS_MAX];
+	u32 whole[WSMON_WINDOWS_MAX];
+	u32 part[WSMON_WINDOWS_MAX];
 	u32 nr_windows;
 	u16 epoch;
 	u32 idle;
@@ -405,6 +429,8 @@ struct wsmon_interval {
 	bool drop_all;
 };
 
+void wsmon_interval_edges(struct wsmon_interval *iv, const struct wsmon_looks *rounds,
+			  const struct wsmon_looks *ends);
 u64 wsmon_interval_phases(const struct wsmon_interval *iv);
 bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 phases);
 bool wsmon_region_due(const struct wsmon_regions *rs, u32 i, const struct wsmon_interval *iv);
@@ -415,6 +441,7 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 void wsmon_regions_rest(struct wsmon_regions *rs);
 bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_interval *iv, u32 k);
 bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k);
+u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k);
 
 /* Halves whose shares differ by no more agree: clusters see fractions */
 #define WSMON_DIFFER		(WSMON_ONE / 8)

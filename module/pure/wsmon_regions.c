@@ -235,6 +235,95 @@ static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 	return at && iv->now - at + iv->slack_ns < ns;
 }
 
+/*
+ * Where a window begins
+ *
+ * What a look finds was accessed since the look before. On a machine that is not busy looks
+ * come in time, and windows begin at one. Late ones move: then a window begins between two
+ * looks, and what the second of them found is partly older. A page that it found, and no later
+ * look, was used at any time in between, so it counts as the part of that time which is within
+ * the window. Not if that look is the last one: what it finds may be used all the time.
+ */
+
+/**
+ * wsmon_looks_add - remember a look
+ * @l:	the looks
+ * @at:	when it was, not before the last one
+ */
+void wsmon_looks_add(struct wsmon_looks *l, u64 at)
+{
+	l->at[l->nr++ % WSMON_LOOKS] = at;
+}
+
+/*
+ * Find the looks around a time that is not within @slack of one.
+ * @from:	set to the last look before
+ * @to:		set to the first look after
+ * Both are set to the look if there is one near, or if the last look is the next one.
+ * Return: number of looks after @to; -1 if it is too long ago, or there was none since.
+ */
+static int looks_around(const struct wsmon_looks *l, u64 at, u64 slack, u64 *from, u64 *to)
+{
+	u64 first = l->nr - min_t(u64, l->nr, WSMON_LOOKS), lo = first, hi = l->nr, mid;
+
+	/* the first look after @at */
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (l->at[mid % WSMON_LOOKS] > at)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == first || lo == l->nr)
+		return -1;
+	*from = l->at[(lo - 1) % WSMON_LOOKS];
+	*to = l->at[lo % WSMON_LOOKS];
+	if (*to - at <= slack && lo + 1 < l->nr)
+		*from = *to;
+	else if (at - *from <= slack || lo + 1 == l->nr)
+		*to = *from;
+	return l->nr - 1 - lo;
+}
+
+/* The part of what was found at @at, since @from, that is within a window since @begin (Q15) */
+static u32 edge_part(u64 from, u64 begin, u64 at)
+{
+	/* at most some intervals, less than 2^48 ns */
+	return at > begin ? div64_u64((at - begin) << WSMON_SHIFT, at - from) : 0;
+}
+
+/**
+ * wsmon_interval_edges - find out where windows begin, of what was looked at
+ * @iv:		the interval; sets @from_ns, @to_ns, @whole and @part
+ * @rounds:	all looks at samples
+ * @ends:	the ends of intervals, the last one at @iv->now
+ */
+void wsmon_interval_edges(struct wsmon_interval *iv, const struct wsmon_looks *rounds,
+			  const struct wsmon_looks *ends)
+{
+	u64 begin, from, to;
+	int after;
+	u32 k;
+
+	for (k = 0; k < iv->nr_windows; k++) {
+		begin = iv->now - min(iv->now, iv->window_ns[k]);
+		iv->to_ns[k] = 0;
+		if (looks_around(rounds, begin, iv->slack_ns, &from, &to) >= 0) {
+			iv->from_ns[k] = from;
+			iv->to_ns[k] = to;
+		}
+		iv->whole[k] = 0;
+		iv->part[k] = 0;
+		after = looks_around(ends, begin, iv->slack_ns, &from, &to);
+		if (after < 0)
+			continue;
+		/* it began with an interval: with that of @to, or with the next one */
+		iv->whole[k] = after + (from == to && from <= begin);
+		if (from < to)
+			iv->part[k] = edge_part(from, begin, to);
+	}
+}
+
 /**
  * wsmon_interval_phases - the number of turns that regions take, one an interval
  * @iv:	the interval
@@ -319,6 +408,25 @@ bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k)
 	return sample_seen_within(iv, at, iv->window_ns[k]);
 }
 
+/**
+ * wsmon_seen_share - return how much of an access was within a window
+ * @iv:		the interval that ends
+ * @at:		when a round found the access; 0: never
+ * @k:		the window
+ *
+ * Return: the share (Q15): all or nothing, unless the window began between two rounds.
+ */
+u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k)
+{
+	if (!at || !iv->to_ns[k])
+		return wsmon_seen_within(iv, at, k) * WSMON_ONE;
+	if (at > iv->to_ns[k])
+		return WSMON_ONE;
+	if (at <= iv->from_ns[k])
+		return 0;
+	return edge_part(iv->from_ns[k], iv->now - iv->window_ns[k], at);
+}
+
 /*
  * Pages made huge, or merged, without an access
  *
@@ -388,13 +496,14 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 		r->guess &= ~BIT(k);
 		for (h = 0; h < 2; h++) {
 			u64 at = r->s[h].seen_ns;
-			bool hit = r->n[h] && (all ? at :
-					       sample_seen_within(iv, at, iv->window_ns[k]));
+			u32 hit = !r->n[h] ? 0 : all ? !!at * WSMON_ONE :
+				  wsmon_seen_share(iv, at, k);
+			bool partly = hit % WSMON_ONE || (r->c[h].nr && iv->part[k] && !all);
 
-			r->out[k][h] = !r->c[h].nr ? hit * WSMON_ONE :
-				       wsmon_cluster_share(r, h, hit, iv, iv->window_ns[k], all);
+			r->out[k][h] = !r->c[h].nr ? hit :
+				       wsmon_cluster_share(r, h, hit, iv, k, all);
 			r->exact[h] &= ~BIT(k);
-			if (max_t(u32, r->c[h].nr, 1) == r->n[h] && r->weight <= 1)
+			if (max_t(u32, r->c[h].nr, 1) == r->n[h] && r->weight <= 1 && !partly)
 				r->exact[h] |= BIT(k);
 			r->doubtful[h] &= ~BIT(k);
 			if (hit && r->vague & BIT(h))

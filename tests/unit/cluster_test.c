@@ -74,7 +74,9 @@ static void unbiased(void)
 {
 	double sum[2] = { 0, 0 }, square[2] = { 0, 0 }, sd, truth = 0;
 	const u32 runs = 20000;
-	struct wsmon_interval iv = { .now = SECOND, .epoch = 1 };
+	struct wsmon_interval iv = {
+		.now = SECOND, .epoch = 1, .window_ns = { SECOND }, .nr_windows = 1
+	};
 	struct world w;
 	u32 i, j, h;
 	u64 vpn;
@@ -105,7 +107,8 @@ static void unbiased(void)
 					wsmon_cluster_note(c, 1ULL << j, 1);
 			got[0] += r.n[h] * (double)hit;
 			got[1] += r.n[h] * (double)(!c->nr ? hit * WSMON_ONE :
-				wsmon_cluster_share(&r, h, hit, &iv, SECOND, false)) / WSMON_ONE;
+				wsmon_cluster_share(&r, h, hit * WSMON_ONE, &iv, 0, false)) /
+				WSMON_ONE;
 		}
 		for (j = 0; j < 2; j++) {
 			sum[j] += got[j] / runs;

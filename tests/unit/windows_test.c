@@ -160,6 +160,148 @@ static void all_patterns(void)
 	}
 }
 
+/*
+ * On a busy machine intervals end late, by up to 40 %. Pages are used at times of their own:
+ * one in ten all the time, others each 3 to 30 s.
+ */
+#define LATE_PAGES	16384ULL
+
+static bool is_used(u64 vpn, u64 since, u64 until)
+{
+	u64 hash = test_hash(vpn), period = SECOND / 20, phase;
+
+	if (hash % 10)
+		period = 3 * SECOND + hash % (27 * SECOND);
+	phase = test_hash(hash) % period;
+	return (since + phase) / period < (until + phase) / period;
+}
+
+/* Mean errors by window of what is estimated; @known: the times of looks are known */
+static void record_late(u64 seed, bool known, double error[WINDOWS])
+{
+	static struct wsmon_looks looks;
+	struct wsmon_interval iv = {
+		.now = 100 * SECOND,
+		.aggr_ns = AGGR,
+		.slack_ns = SECOND / 40,
+		.window_ns = { AGGR, SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND },
+		.nr_windows = WINDOWS,
+	};
+	struct wsmon_wss wss[WSMON_NR_WSS];
+	struct world w;
+	u32 i, j, h, k, n = 0;
+
+	memset(&looks, 0, sizeof(looks));
+	world_init(&w, 2000);
+	world_map(&w, BASE, BASE + LATE_PAGES, WSMON_CLASS_ANON);
+	wsmon_space_group(&w.sp, 1);
+	wsmon_regions_fit(&w.rs, &w.sp, 1, 0);
+	for (i = 0; i < INTERVALS; i++) {
+		wsmon_looks_add(&looks, iv.now);
+		begin_interval(&w, &iv, seed, i);
+		iv.now += test_hash(seed << 32 | i) % (AGGR * 4 / 10);
+		iv.active++;
+		for (j = 0; j < w.rs.nr; j++) {
+			struct wsmon_region *r = &w.rs.r[j];
+
+			r->dropped = wsmon_region_due(&w.rs, j, &iv);
+			r->last = 1;
+			for (h = 0; h < 2 && r->n[h]; h++) {
+				r->checks++;
+				if (is_used(r->s[h].vpn, iv.begin_ns, iv.now))
+					r->s[h].seen_ns = iv.now;
+			}
+		}
+		if (known) {
+			struct wsmon_looks all = looks;
+
+			wsmon_looks_add(&all, iv.now);
+			wsmon_interval_edges(&iv, &all, &all);
+		}
+		wsmon_regions_learn(&w.rs, &iv, false);
+		for (k = 0; i >= 25 && k < WINDOWS; k++) {
+			u64 truth = 0, p;
+
+			for (p = 0; p < LATE_PAGES; p++)
+				truth += is_used(BASE + p, iv.now - iv.window_ns[k], iv.now);
+			wsmon_wss_estimate(&w.rs, &w.sp, NULL, k, wss);
+			error[k] += (double)wss[WSMON_CLASS_ALL].pages / truth - 1;
+			n += !k;
+		}
+		wsmon_regions_note(&w.rs, &iv);
+		wsmon_regions_rest(&w.rs);
+	}
+	for (k = 0; k < WINDOWS; k++)
+		error[k] /= n;
+	world_free(&w);
+}
+
+static void late(void)
+{
+	double mean[2][WINDOWS] = { };
+	u32 seed, k, known;
+
+	for (known = 0; known < 2; known++) {
+		for (seed = 0; seed < 10; seed++) {
+			double error[WINDOWS] = { };
+
+			record_late(seed, known, error);
+			for (k = 0; k < WINDOWS; k++)
+				mean[known][k] += error[k] / 10;
+		}
+	}
+	for (k = 0; k < WINDOWS; k++)
+		printf("# window %u: mean error %+.2f %%, %+.2f %% as if looks were in time\n", k,
+		       mean[1][k] * 100, mean[0][k] * 100);
+	/* the shortest window has one look: its interval is widened instead */
+	for (k = 1; k < WINDOWS; k++)
+		CHECK(fabs(mean[1][k]) < .01, "window %u: bias %f", k, mean[1][k]);
+	CHECK(mean[0][3] > .03, "nothing was late: bias %f", mean[0][3]);
+}
+
+/* Where windows begin, and how much of an access is within */
+static void edges(void)
+{
+	struct wsmon_interval iv = {
+		.now = 100 * SECOND, .aggr_ns = SECOND, .slack_ns = SECOND / 20,
+		.window_ns = { SECOND, 2 * SECOND, 3 * SECOND, 5 * SECOND }, .nr_windows = 4,
+	};
+	struct wsmon_looks l = { }, none = { };
+	u32 i;
+
+	wsmon_interval_edges(&iv, &none, &none);
+	CHECK(!iv.to_ns[0] && !iv.whole[0], "nothing is known");
+	CHECK(wsmon_seen_share(&iv, 99 * SECOND + SECOND / 2, 0) == WSMON_ONE &&
+	      !wsmon_seen_share(&iv, 99 * SECOND, 0) && !wsmon_seen_share(&iv, 0, 0),
+	      "as if in time");
+	/* looks at 95.98, 97.02, 98.5, 100 s */
+	wsmon_looks_add(&l, 95980000000ULL);
+	wsmon_looks_add(&l, 97020000000ULL);
+	wsmon_looks_add(&l, 98500000000ULL);
+	wsmon_looks_add(&l, 100 * SECOND);
+	wsmon_interval_edges(&iv, &l, &l);
+	CHECK(iv.whole[0] == 1 && !iv.part[0], "the last look counts wholly: %u, %u",
+	      iv.whole[0], iv.part[0]);
+	CHECK(wsmon_seen_share(&iv, 100 * SECOND, 0) == WSMON_ONE &&
+	      !wsmon_seen_share(&iv, 98500000000ULL, 0), "and nothing before");
+	/* 98 s: a third of 97.02 to 98.5 is within */
+	i = wsmon_seen_share(&iv, 98500000000ULL, 1);
+	CHECK(iv.whole[1] == 1 && iv.part[1] == i && i > WSMON_ONE * 33 / 100 &&
+	      i < WSMON_ONE * 34 / 100,
+	      "%u, %u of it; %u", iv.whole[1], iv.part[1], i);
+	CHECK(!wsmon_seen_share(&iv, 97020000000ULL, 1), "it is older");
+	CHECK(!wsmon_seen_share(&iv, 97500000000ULL, 1), "a look between two rounds");
+	/* 97 s: in time */
+	CHECK(iv.whole[2] == 2 && !iv.part[2] && !wsmon_seen_share(&iv, 97020000000ULL, 2) &&
+	      wsmon_seen_share(&iv, 98500000000ULL, 2) == WSMON_ONE, "%u", iv.whole[2]);
+	/* 95 s: before the first look */
+	CHECK(!iv.to_ns[3] && !iv.whole[3], "not known");
+	for (i = 0; i < WSMON_LOOKS; i++)
+		wsmon_looks_add(&l, 101 * SECOND + i);
+	wsmon_interval_edges(&iv, &l, &l);
+	CHECK(!iv.to_ns[1], "forgotten");
+}
+
 /* What was not looked at stays as it was, and is in doubt; samples can all be dropped. */
 static void missed(void)
 {
@@ -309,6 +451,8 @@ void test_windows(void)
 	test_run("windows: a random third", random_30);
 	test_run("windows: every 11th page", every_11th);
 	test_run("windows: intervals of each hold", all_patterns);
+	test_run("windows: looks that are late", late);
+	test_run("windows: where they begin", edges);
 	test_run("windows: what was missed", missed);
 	test_run("windows: entries that the kernel has made", made_anew);
 	test_run("windows: buddies take their turns together", buddies_together);
