@@ -14,12 +14,14 @@
 #include "cli/identity.h"
 #include "record.h"
 #include "session/guests.h"
+#include "session/procfs.h"
 
 /* Why a process that is there cannot be monitored. Return: 0, or -1 after a message */
 static int check_pid(__u32 pid, FILE *status)
 {
 	char line[256], name[64] = "", state = 0;
-	bool memory = false;
+	struct wsmon_rec_proc rec;
+	bool memory = false, ended;
 	__u32 tgid = pid;
 
 	while (fgets(line, sizeof(line), status)) {
@@ -28,13 +30,19 @@ static int check_pid(__u32 pid, FILE *status)
 		sscanf(line, "Tgid: %u", &tgid);
 		memory |= !strncmp(line, "VmSize:", 7);
 	}
+	/* other threads may live on after the main thread */
+	ended = state == 'Z' || state == 'X';
+	if (ended && !proc_memory(pid, &rec)) {
+		ended = false;
+		memory = true;
+	}
 	if (tgid != pid)
 		msg("%u is a thread of process %u (%s): name the process", pid, tgid, name);
-	else if (state == 'Z' || state == 'X')
+	else if (ended)
 		msg("process %u (%s) has ended", pid, name);
 	else if (!memory)
 		msg("process %u (%s) is a kernel thread: it has no memory of its own", pid, name);
-	return tgid != pid || state == 'Z' || state == 'X' || !memory ? -1 : 0;
+	return tgid != pid || ended || !memory ? -1 : 0;
 }
 
 static int check_pids(const struct record *r)
