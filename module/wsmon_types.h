@@ -105,6 +105,8 @@ struct wsmon_scope {
  * @refs:	the session, and @work
  * @rcu:	probes look for a member without a lock
  * @rss:	resident pages that it has had at most, when it has ended (members_lock)
+ * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
+ * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @comm:	its name at that time (members_lock)
  * @shared_ns:	when another stopped sampling it, too
@@ -131,6 +133,8 @@ struct wsmon_member {
 	refcount_t refs;
 	struct rcu_head rcu;
 	u64 rss;
+	u64 made_rss;
+	u64 forked_rss;
 	u64 born_ns;
 	char comm[WSMON_COMM_LEN];
 	u64 shared_ns;

@@ -425,6 +425,16 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 		wsmon_visit_check(ss, s, mm, true, now);
 }
 
+/* Nothing is known of what a program accessed. */
+static void past_add_unknown(struct wsmon_past *p, const struct wsmon_member *m)
+{
+	u64 inherited = m->rss - m->made_rss;
+
+	p->unknown += m->made_rss;
+	p->inherited += inherited;
+	p->inherited_max = max(p->inherited_max, inherited);
+}
+
 /* A program ends: @mm was kept since it began, or is NULL. */
 static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 			      struct mm_struct *mm, u64 now)
@@ -444,7 +454,7 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 		if (s)
 			s->blind = true;
 		else
-			g->past[g->at].unknown += m->rss;
+			past_add_unknown(&g->past[g->at], m);
 	}
 	/* it executed another program that nobody has noticed */
 	if (s && mm && s->mm != mm) {

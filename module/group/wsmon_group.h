@@ -130,11 +130,15 @@ struct wsmon_share {
  * struct wsmon_past - what members used that came and went within an interval
  * @end_ns:	when the interval ended; 0 for the present one
  * @unknown:	pages of those that were not looked at when they ended
+ * @inherited:	likewise, pages that they had from their parents, which are there once
+ * @inherited_max: those of the one that had most
  * @wss:	private memory of the others
  */
 struct wsmon_past {
 	u64 end_ns;
 	u64 unknown;
+	u64 inherited;
+	u64 inherited_max;
 	struct wsmon_wss wss[WSMON_NR_WSS];
 };
 

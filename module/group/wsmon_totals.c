@@ -203,7 +203,7 @@ static void wss_add_unknown(struct wsmon_wss *w, u64 pages)
 /* Add what members used that came and went within a window, and what is not known. */
 static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
 {
-	u64 unknown = g->blind;
+	u64 unknown = g->blind, inherited = 0, most = g->wss[k][WSMON_CLASS_ALL].mapped;
 	u32 i, c;
 
 	for (i = 0; i < WSMON_PAST; i++) {
@@ -212,9 +212,13 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 		if (p->end_ns && !wsmon_seen_within(iv, p->end_ns, k))
 			continue;
 		unknown += p->unknown;
+		inherited += p->inherited;
+		most = max(most, p->inherited_max);
 		for (c = 0; c < WSMON_NR_WSS && p->wss[WSMON_CLASS_ALL].mapped; c++)
 			wsmon_totals_join(&g->wss[k][c], &p->wss[c]);
 	}
+	/* the parents are members, mostly, and what they all map is known */
+	unknown += min(inherited, most);
 	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);
 	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
 }

@@ -232,6 +232,30 @@ void wsmon_members_executed(struct task_struct *task)
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
+/*
+ * Note how many pages the program of a member had at most, as @task ends: it may end without a
+ * last look. What a child has from its parent, others have, too. Each page that it made itself took
+ * a fault, or is one more: a huge page takes one fault. Context: members_lock held.
+ */
+static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)
+{
+	const struct signal_struct *sig = task->signal;
+	struct mm_struct *mm = task->mm;
+	u64 made;
+
+	/* before 6.16 it has left its mm */
+	if (!mm && m->kept)
+		mm = m->mm;
+	/* programs before this one count, too */
+	m->rss = mm ? get_mm_hiwater_rss(mm) : sig->maxrss;
+	m->made_rss = m->rss;
+	if (!m->forked_rss)
+		return;
+	made = sig->min_flt + sig->maj_flt + task->min_flt + task->maj_flt;
+	made += m->rss - min(m->rss, m->forked_rss);
+	m->made_rss = min(m->rss, made);
+}
+
 /** wsmon_members_ended - the last thread of a process, @task, ends */
 void wsmon_members_ended(struct task_struct *task)
 {
@@ -244,8 +268,7 @@ void wsmon_members_ended(struct task_struct *task)
 			m->work.next = ending;
 			ending = &m->work;
 		}
-		/* before 6.16 it has left its mm, and programs before this one count, too */
-		m->rss = task->mm ? get_mm_hiwater_rss(task->mm) : task->signal->maxrss;
+		member_note_rss(m, task);
 		member_call(m, WSMON_MEMBER_EXIT);
 	}
 	raw_spin_unlock(&wsmon_members_lock);
