@@ -173,14 +173,14 @@ void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struc
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
 
-/* wsmon_cgroup.c: the processes of a cgroup */
+/* wsmon_cgroup.c: the processes of a cgroup, and descendants that run already */
 struct cgroup *wsmon_cgroup_get(const char *path, size_t len);
 void wsmon_cgroup_put(struct cgroup *cgroup);
 void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
 void wsmon_cgroup_end(struct wsmon_session *ss);
 bool wsmon_cgroup_exists(const struct wsmon_session *ss);
 bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
-int wsmon_cgroup_scan(struct wsmon_session *ss);
+int wsmon_members_scan(struct wsmon_session *ss);
 
 /* wsmon_member.c: the members */
 bool wsmon_members_known(struct task_struct *task);

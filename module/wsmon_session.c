@@ -48,7 +48,7 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 	wsmon_members_watch(ss);
 	err = mon->attrs.who_rate ? wsmon_who_begin(ss) : 0;
 	if (!err)
-		err = wsmon_cgroup_scan(ss);
+		err = wsmon_members_scan(ss);
 	if (err) {
 		/* it never ran: no probe wakes it before @thread is set */
 		kthread_stop(thread);
@@ -163,6 +163,8 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 
 		wsmon_session_resize(ss, &attrs, room);
 		wsmon_members_follow(ss, attrs.follow);
+		if (attrs.follow && !mon->attrs.follow && !ss->cgroup)
+			wsmon_members_scan(ss);
 		/* the present interval gets the new length */
 		ss->boundary_ns += (attrs.aggr_us - mon->attrs.aggr_us) *
 				   NSEC_PER_USEC;

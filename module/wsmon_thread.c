@@ -353,9 +353,10 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	if (!boundary)
 		wsmon_group_round(ss, now);
 	if (boundary) {
-		if (ss->scan_at || now - ss->scanned_ns + wsmon_slack_ns(ss) >=
-		    ss->mon->attrs.update_us * NSEC_PER_USEC)
-			wsmon_cgroup_scan(ss);
+		if (ss->cgroup &&
+		    (ss->scan_at || now - ss->scanned_ns + wsmon_slack_ns(ss) >=
+		     ss->mon->attrs.update_us * NSEC_PER_USEC))
+			wsmon_members_scan(ss);
 		wsmon_group_interval(ss, now);
 		/* what ends within the interval after its windows has a last look, too */
 		wsmon_members_age(ss, session_horizon(ss, now - min(now, wsmon_aggr_ns(ss))));

@@ -312,7 +312,8 @@ struct wsmon_parts {
  * @calls:	members that need a look before the next round (members_lock)
  * @answers:	those of them that kwsmond looks at now; only kwsmond uses the list
  * @nr_members:	number of @members and @born (members_lock)
- * @nr_born:	number of children that became members so far (members_lock)
+ * @nr_born:	number of processes that became members since the beginning (members_lock)
+ * @nr_told:	of these, number that records of a group tell of
  * @nr_spares:	number of @spares (members_lock)
  * @want_spares: how many there are to be; only kwsmond changes it
  * @resting:	kwsmond sleeps for a moment, and finds @called then (members_lock)
@@ -384,6 +385,7 @@ struct wsmon_session {
 	bool hurry;
 	bool watched;
 	struct cgroup *cgroup;
+	u64 nr_told;
 	u64 scanned_ns;
 	u32 scan_at;
 	struct list_head by_cgroup;

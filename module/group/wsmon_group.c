@@ -357,7 +357,6 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		wsmon_group_adopt_space(ss, now, 0);
 	wsmon_group_draw(ss);
 	wsmon_group_arm(ss);
-	g->born = READ_ONCE(ss->nr_born);
 }
 
 /* Members that end */

@@ -180,7 +180,6 @@ struct wsmon_answer {
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval
  * @active:	intervals so far
- * @born:	@nr_born of the session when this interval began
  * @came:	members that came in this interval
  * @went:	members that ended in it
  * @missed:	those of @went that could not be looked at when they ended
@@ -215,7 +214,6 @@ struct wsmon_group {
 	u32 at;
 	u64 interval_ns;
 	u64 active;
-	u64 born;
 	u32 came;
 	u32 went;
 	u32 missed;

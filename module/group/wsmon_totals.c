@@ -247,12 +247,12 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 }
 
 /* Those that end from now on belong to the next interval. */
-static void group_next_past(struct wsmon_group *g, u64 now)
+static void group_next_past(struct wsmon_session *ss, u64 now)
 {
 	g->past[g->at].end_ns = now;
 	g->at = (g->at + 1) % WSMON_PAST;
 	memset(&g->past[g->at], 0, sizeof(g->past[g->at]));
-	g->born += g->came;
+	ss->nr_told += g->came;
 	g->went = 0;
 	g->blind = 0;
 	g->reading_ns = 0;
@@ -266,6 +266,8 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	struct wsmon_member *m;
 	struct mm_struct *mm;
 	struct wsmon_share *s;
+	struct wsmon_group *g = ss->group;
+
 
 	list_for_each_entry(m, &ss->members, node) {
 		if (!m->moved)
@@ -344,10 +346,10 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	wsmon_visit_learn(g, &iv);
 	group_estimate(ss, &iv);
 	wsmon_regions_note(&g->regions, &iv);
-	g->came = READ_ONCE(ss->nr_born) - g->born;
+	g->came = READ_ONCE(ss->nr_born) - ss->nr_told;
 	wsmon_stream_group(ss, now);
 	wsmon_regions_rest(&g->regions);
-	group_next_past(g, now);
+	group_next_past(ss, now);
 	/* what ended is kept for the intervals that it is in a window of */
 	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
 	g->built |= g->changed && !wsmon_group_build_space(g);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_cgroup.c - sessions of a cgroup: which processes belong to it
+ * wsmon_cgroup.c - which processes that run already belong to a session: those of a cgroup, and
+ * descendants of targets
  *
  * A process that is forked into the cgroup, or executes a program in it, is a member from
  * then on (wsmon_member.c). One that moves there, or away, is noticed at the end of an
  * interval. This is the hierarchy of cgroup v2; its root has all processes.
+ *
+ * Descendants of targets are looked for once, when the session begins or is told to follow them.
+ * The probe at fork is there before: a child of a member is a member. So a process is missed only
+ * if its parent became a member after the process was looked at, and one look more finds it. Whose
+ * parent has ended is no descendant any more.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -107,11 +113,19 @@ bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task)
 }
 #endif
 
+/* Does a process belong to a session that may not have it yet? Context: RCU. */
+static bool scan_wants(const struct wsmon_session *ss, struct task_struct *task)
+{
+	if (ss->cgroup)
+		return wsmon_cgroup_has(ss, task);
+	return wsmon_members_have(ss, rcu_dereference(task->real_parent));
+}
+
 /*
- * Find processes of the cgroup that are not members, among the next AT_ONCE ids from @at on.
+ * Find processes of a session that are not members, among the next AT_ONCE ids from @at on.
  * @at: set to where to go on; 0: those were the last. Return: how many, referenced.
  */
-static u32 cgroup_find(const struct wsmon_session *ss, u32 *at, struct pid **found)
+static u32 scan_find(const struct wsmon_session *ss, u32 *at, struct pid **found)
 {
 	u32 nr = 0, i;
 
@@ -125,7 +139,7 @@ static u32 cgroup_find(const struct wsmon_session *ss, u32 *at, struct pid **fou
 			break;
 		task = pid_task(pid, PIDTYPE_TGID);
 		if (task && !(READ_ONCE(task->flags) & PF_KTHREAD) &&
-		    atomic_read(&task->signal->live) && wsmon_cgroup_has(ss, task) &&
+		    atomic_read(&task->signal->live) && scan_wants(ss, task) &&
 		    !wsmon_members_have(ss, task))
 			found[nr++] = get_pid(pid);
 	}
@@ -134,24 +148,24 @@ static u32 cgroup_find(const struct wsmon_session *ss, u32 *at, struct pid **fou
 }
 
 /**
- * wsmon_cgroup_scan - make members of the processes that a session's cgroup has
- * @ss:	the session, with a cgroup or without
+ * wsmon_members_scan - make members of processes of a session's cgroup, or descendants
+ * @ss:	the session; nothing is done if it neither has a cgroup nor follows
  *
- * While the session runs that takes an eighth of its CPU budget or so at a time: @scan_at says
- * where the next call goes on.
+ * While a session of a cgroup runs that takes an eighth of its CPU budget or so at a time:
+ * @scan_at says where the next call goes on.
  * Context: the monitor's lock held, or the session does not run yet; may sleep.
- * Return: 0, -ENOMEM or -ENOSPC.
+ * Return: 0, -ENOMEM or, of a cgroup, -ENOSPC.
  */
-int wsmon_cgroup_scan(struct wsmon_session *ss)
+int wsmon_members_scan(struct wsmon_session *ss)
 {
 	u64 start = ktime_get_ns(), most = U64_MAX;
 	struct pid **found;
 	int err = 0;
-	u32 nr, i;
+	u32 nr, i, more = 0;
 
-	if (!ss->cgroup)
+	if (!ss->follow)
 		return 0;
-	if (ss->thread)
+	if (ss->thread && ss->cgroup)
 		most = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 1000 * SHARE);
 	if (!ss->scan_at)
 		ss->scanned_ns = start;
@@ -159,18 +173,24 @@ int wsmon_cgroup_scan(struct wsmon_session *ss)
 	if (!found)
 		return -ENOMEM;
 	do {
-		nr = cgroup_find(ss, &ss->scan_at, found);
+		nr = scan_find(ss, &ss->scan_at, found);
+		more += nr;
 		for (i = 0; i < nr; i++) {
 			if (!err)
 				err = wsmon_members_take(ss, found[i]);
 			put_pid(found[i]);
 		}
 		cond_resched();
+		/* children of those that were found may have been looked at before */
+		if (!ss->scan_at && !ss->cgroup && more) {
+			ss->scan_at = 1;
+			more = 0;
+		}
 	} while (ss->scan_at && !err && ktime_get_ns() - start < most);
 	if (err)
 		ss->scan_at = 0;
-	if (err && ss->thread)
+	if (err && (ss->thread || !ss->cgroup))
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 	kfree(found);
-	return err;
+	return err == -ENOSPC && !ss->cgroup ? 0 : err;
 }

@@ -334,7 +334,7 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
  * @ss:		the session
  * @pid:	its thread group
  *
- * Context: as wsmon_cgroup_scan().
+ * Context: as wsmon_members_scan().
  * Return: 0, also if it is one; -ENOSPC if there are too many; -ENOMEM.
  */
 int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
@@ -349,11 +349,12 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 		err = -ENOSPC;
 	} else if (!member_exists(ss, pid)) {
 		m->pid = get_pid(pid);
+		/* of a session that has begun, it comes now */
 		m->moved = !!ss->thread;
 		hlist_add_head_rcu(&m->hash, member_bucket(pid));
 		list_add_tail(&m->node, &ss->members);
 		WRITE_ONCE(ss->nr_members, ss->nr_members + 1);
-		WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
+		WRITE_ONCE(ss->nr_born, ss->nr_born + m->moved);
 		m = NULL;
 	}
 	raw_spin_unlock(&wsmon_members_lock);

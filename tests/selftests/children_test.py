@@ -66,6 +66,89 @@ def become(targets, members):
                lambda: counts() == (targets, members))
 
 
+def there_before():
+    """What a target forked before, and what that forked, belongs to the session, too. Nobody is
+    missed while all of them fork."""
+    code = ("\ndef grow(deep):\n"
+            " for _ in range(3):\n"
+            "  pid = os.fork()\n"
+            "  if not pid and deep:\n   return grow(deep - 1)\n"
+            "  if not pid:\n   break\n"
+            "  time.sleep(0.01)\n"
+            " signal.pause()\n")
+    for wait in 0, 0, 0, 2:
+        with w.Target(code + "grow(2)\n", SETUP) as t:
+            time.sleep(wait or 0.05)
+            try:
+                w.must_put("attrs", FAST + "follow=%d" % (wait == 0))
+                w.must_put("target", "%d\n" % t.pid)
+                if wait:
+                    assert counts() == (1, 1)
+                    w.must_put("attrs", "follow=1")
+                w.wait_for("all of them", lambda: counts()[1] == len(descendants(t.pid)) == 40, 60)
+                print("# %d of %d" % (counts()[1], len(descendants(t.pid))), flush=True)
+                assert counts() == (1, 40) and w.get("target") == "%d\n" % t.pid
+            finally:
+                w.must_put("target", "\n")
+                for pid in reversed(descendants(t.pid)):
+                    os.kill(pid, signal.SIGKILL)
+
+
+@w.measured
+def used_by_those_before():
+    """A server's worker uses memory, the server sleeps: the total has it."""
+    code = ("if not os.fork():\n"
+            " m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            " while True:\n  m[::4096] = bytes(16 << 8)\n  time.sleep(0.01)\n"
+            "time.sleep(1000)\n")
+    with w.Target(code) as t:
+        w.wait_for("the worker", lambda: len(descendants(t.pid)) == 2)
+        worker = descendants(t.pid)[1]
+        try:
+            with Session("sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 "
+                         "cpu_permille=1000 follow=1 pid=%d" % t.pid) as s:
+                s.read(4)
+                s.put("stop")
+                sizes = [r.bytes / (1 << 20) for r in s.read_all() if r.type == "TOTAL" and r.cls == "anon"]
+        finally:
+            os.kill(worker, signal.SIGKILL)
+        print("# %s" % " ".join("%.1f" % x for x in sizes))
+        assert len(sizes) > 3 and all(15.5 < x < 19 for x in sizes[2:]), sizes
+
+
+def came_and_went():
+    """Each child is counted when it comes, the first one, too, and when it goes."""
+    code = ("time.sleep(1)\n"
+            "for _ in range(6):\n"
+            " if not os.fork():\n  time.sleep(0.3)\n  os._exit(0)\n"
+            " os.wait()\n"
+            "time.sleep(1000)\n")
+    with w.Target(code) as t, Session(FAST + "follow=1 pid=%d" % t.pid) as s:
+        w.wait_for("children", lambda: len(descendants(t.pid)) > 1)
+        w.wait_for("their end", lambda: not s.read(1) and len(descendants(t.pid)) == 1, 60)
+        s.read(1)
+        s.put("stop")
+        groups = [r for r in s.read_all() if r.type == "GROUP"]
+        came, went = sum(g.came for g in groups), sum(g.went for g in groups)
+        print("# %d came, %d went" % (came, went))
+        assert came == went == 6
+
+
+def descendants(pid):
+    """A process and its descendants"""
+    parents = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as f:
+                parents.setdefault(int(f.read().rsplit(")", 1)[1].split()[1]), []).append(int(name))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    found = [pid]
+    for parent in found:
+        found += parents.get(parent, [])
+    return found
+
+
 def one_child(code):
     """It is a member at once, and no longer when it is gone."""
     with Family(code) as f:
@@ -145,10 +228,11 @@ def changed_while_running():
         w.must_put("attrs", "follow=1")
         assert w.attrs()["follow"] == "1"
         f.fork()
-        assert counts() == (1, 2)
+        # also the one that was there before
+        assert counts() == (1, 3)
         w.must_put("attrs", "follow=0")
         f.fork()
-        assert counts() == (1, 2)
+        assert counts() == (1, 3)
 
 
 def forks(*args):
@@ -269,6 +353,6 @@ def ended_in_a_storm():
 
 w.need("gcc")
 PROGRAM = w.program("forks")
-w.main(forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
+w.main(there_before, used_by_those_before, came_and_went, forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
        child_outlives_target, not_followed, changed_while_running, many_children,
        programs_end, nothing_outlives_wait, ended_in_a_storm)
