@@ -21,6 +21,20 @@ static bool walk_has_pages(const struct wsmon_walk *w)
 }
 
 /*
+ * Nothing tells which mappings of a page that KSM merged are of one process, or were accessed. So
+ * each counts as an equal part. Others may come and go meanwhile.
+ */
+static u32 walk_mappings(const struct wsmon_walk *w, struct page *page)
+{
+	struct folio *folio;
+
+	if (!page || !(w->vma->vm_flags & VM_MERGEABLE))
+		return 1;
+	folio = page_folio(page);
+	return folio_test_ksm(folio) ? max(atomic_read(&folio->_mapcount) + 1, 1) : 1;
+}
+
+/*
  * Sample an entry that maps @pfn at @addr. @span: entries that share its Accessed bit, to
  * which this is aligned. @normal: it is not marked as special.
  * Context: its page table is locked.
@@ -37,10 +51,10 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 		.pfn = pfn,
 		.has_folio = has_page && !is_vm_hugetlb_page(w->vma),
 	};
+	struct page *page = has_page ? pfn_to_page(pfn) : NULL;
 
+	w->times = walk_mappings(w, page);
 	if (w->frames) {
-		struct page *page = has_page ? pfn_to_page(pfn) : NULL;
-
 		/* the first page of a huge page has the flags of all */
 		if (page && is_vm_hugetlb_page(w->vma))
 			page = compound_head(page);
@@ -110,7 +124,7 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	bool seen;
 
 	w->place = WSMON_PLACE_OWN;
-	if (!pte_present(pte))
+	if (!wsmon_pte_has_memory(pte))
 		return false;
 	w->mapped = true;
 	if (walk_is_merged(w, pte))
@@ -127,6 +141,12 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	return seen;
 }
 
+/* Is it the huge zero page? Whatever else anonymous memory maps is an anonymous page. */
+static bool walk_is_huge_zero(const struct wsmon_walk *w, pmd_t pmd)
+{
+	return vma_is_anonymous(w->vma) && !PageAnon(pmd_page(pmd));
+}
+
 /* Sample a transparent or hugetlb huge page of PMD size. */
 static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 			    unsigned long addr, enum wsmon_sample_op op, u8 *debt)
@@ -137,7 +157,8 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 	bool seen = false;
 
 	/* skip it if another page has replaced it since it was read */
-	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd)) {
+	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd) &&
+	    !walk_is_huge_zero(w, now)) {
 		seen = walk_sample_entry(w, (unsigned long *)pmdp, span, addr & PMD_MASK,
 					 pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
@@ -288,6 +309,7 @@ bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_samp
 	w->mapped = false;
 	w->around = false;
 	w->place = WSMON_PLACE_UNKNOWN;
+	w->times = 1;
 	if (wsmon_range_holds(&w->table, addr) &&
 	    !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, addr)))
 		return walk_sample_pte(w, addr, op, debt);

@@ -104,6 +104,7 @@ bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsign
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp)))) {
 		w->quick = w->pte + pte_index(w->table.start);
 		w->quick_vpn = w->table.start >> PAGE_SHIFT;
+		/* of merged pages it is to be found out how often they are mapped */
 		if (!w->notes_until && !(w->vma->vm_flags & VM_MERGEABLE))
 			w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
 		return true;

@@ -521,5 +521,7 @@ struct wsmon_visit {
 	bool anon;
 	bool exclusive;
 };
+ * @times:	how often it is mapped, if each time is an equal part of it; else 1
 
 #endif /* WSMON_TYPES_H */
+	u32 times;

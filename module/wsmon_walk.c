@@ -169,7 +169,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	if (i >= w->quick_nr)
 		return false;
 	pte = READ_ONCE(w->quick[i]);
-	if (wsmon_pte_span(pte) > 1 || (op == WSMON_SAMPLE_ARM && !pte_present(pte)))
+	if (wsmon_pte_span(pte) > 1 || (op == WSMON_SAMPLE_ARM && !wsmon_pte_has_memory(pte)))
 		return false;
 	if (!pte_young(pte)) {
 		r->own |= BIT(h);
@@ -187,7 +187,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 			wsmon_walk_clear_young(w, &w->quick[i], r->s[h].vpn, &r->debt[h]);
 		return !r->origin_ns;
 	}
-	if (r->absent & BIT(h) || !pte_present(pte))
+	if (r->absent & BIT(h) || !wsmon_pte_has_memory(pte))
 		return false;
 	if (op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
 		r->debt[h] = DEBT_NONE;
@@ -222,6 +222,7 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	r->hit &= ~BIT(h);
 	if (!seen)
 		return;
+	s->times = w->times;
 	if (!arm) {
 		walk_note_vague(w, r, h);
 		walk_note_hit(w, r, h, now);
@@ -265,10 +266,10 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 		}
 	}
 	young &= ~BIT_ULL(own - c->first);
-	/* where a page is not mapped, the entry has other things */
+	/* where a page is not mapped, the entry has other things, or nobody's memory */
 	for (bits = young; bits; bits &= bits - 1) {
 		i = __ffs64(bits);
-		if (!pte_present(READ_ONCE(pte[i])))
+		if (!wsmon_pte_has_memory(READ_ONCE(pte[i])))
 			young &= ~BIT_ULL(i);
 	}
 	return young;
@@ -513,6 +514,8 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		v->place = w.place;
 		v->anon = w.anon;
 		v->exclusive = w.exclusive;
+		if (v->seen)
+			v->times = w.times;
 		v->pfn = w.delta + v->vpn;
 		if (v->op == WSMON_SAMPLE_ARM)
 			ss->stats.arms++;

@@ -9,6 +9,7 @@
 #define WSMON_WALK_H
 
 #include <linux/mm.h>
+#include <linux/pgtable.h>
 
 #include "wsmon_internal.h"
 
@@ -82,6 +83,15 @@ static inline bool wsmon_young_owe_again(u8 *debt)
 	return true;
 }
 
+/*
+ * Is there memory? Reading what was never written maps the zero page, which is nobody's. Its
+ * entries are marked as special.
+ */
+static inline bool wsmon_pte_has_memory(pte_t pte)
+{
+	return pte_present(pte) && !(pte_special(pte) && is_zero_pfn(pte_pfn(pte)));
+}
+
 bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt);
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
@@ -132,6 +142,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @anon:	an anonymous page
  * @exclusive:	that no other process maps
  * @delta:	page frame number, less the page number
+ * @times:	mappings of the last sample page, if KSM merged it: each is a part of it; else 1
  * @reclaimed:	pages of the target come and go: look at clusters in each round
  * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
@@ -171,6 +182,7 @@ struct wsmon_walk {
 	bool anon;
 	bool exclusive;
 	u64 delta;
+	u32 times;
 	bool reclaimed;
 	bool busy;
 	struct wsmon_range mapping;

@@ -150,12 +150,14 @@ struct wsmon_past {
  * @seen_ns:	when that was found
  */
 struct wsmon_answer {
+ * @times:	the page counts 1 / this
 	u32 sample;
 	u32 rank;
 	u64 frame;
 	u64 seen_ns;
 };
 
+	u32 times;
 /**
  * struct wsmon_group - the members of a session together
  * @slots:	shares, and objects with tag 1, by slot

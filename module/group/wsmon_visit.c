@@ -259,7 +259,7 @@ static u32 answers_collect(struct wsmon_group *g)
 				continue;
 			}
 			g->answers[nr++] = (struct wsmon_answer){
-				2 * k + h, v->rank, v->frame, v->seen_ns
+				2 * k + h, v->rank, v->frame, v->seen_ns, max(v->times, 1U)
 			};
 			if (v->vague && !r->s[h].seen_ns)
 				r->vague |= BIT(h);
@@ -287,7 +287,8 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 		u32 h = a->sample % 2;
 
 		wsmon_loop_resched(i);
-		if (last && last->sample == a->sample && last->frame == a->frame)
+		/* of a page that KSM merged, each mapping is a part */
+		if (last && last->sample == a->sample && last->frame == a->frame && a->times == 1)
 			continue;
 		part = wsmon_seen_share(iv, a->seen_ns, k);
 		if (r->stale || !wsmon_region_answers(r, iv, k) || !part)
@@ -297,7 +298,7 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 			r->out[k][h] = 0;
 		r->out[k][h] = min_t(u64, max_out, r->out[k][h] +
 				     ((u64)wsmon_sample_weight(&r->s[h], a->rank) * part >>
-				      WSMON_SHIFT));
+				      WSMON_SHIFT) / a->times);
 		last = a;
 	}
 }

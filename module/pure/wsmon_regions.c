@@ -500,7 +500,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 				  wsmon_seen_share(iv, at, k);
 			bool partly = hit % WSMON_ONE || (r->c[h].nr && iv->part[k] && !all);
 
-			r->out[k][h] = !r->c[h].nr ? hit :
+			r->out[k][h] = !r->c[h].nr ? hit / max(r->s[h].times, 1U) :
 				       wsmon_cluster_share(r, h, hit, iv, k, all);
 			r->exact[h] &= ~BIT(k);
 			if (max_t(u32, r->c[h].nr, 1) == r->n[h] && r->weight <= 1 && !partly)
