@@ -176,13 +176,19 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 	t->idle = 0;
 }
 
+/* Can memory of a class not be that of files? */
+static bool class_is_private(u32 class)
+{
+	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
+}
+
 /* Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			      struct mm_struct *mm, bool changed, u64 now)
 {
+	u64 start, guest = wsmon_mm_unseen_pages(mm);
 	struct wsmon_fresh *f = NULL;
-	u64 start;
-	u32 k;
+	u32 k, c;
 
 	if (changed) {
 		f = &ss->fresh;
@@ -203,6 +209,10 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 				  interval_window_ns(ss, k) + wsmon_slack_ns(ss) &&
 				  k < target_first_whole_window(t, now);
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
+		if (!k)
+			t->half = (t->wss[0]->high - t->wss[0]->low) / 2;
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;

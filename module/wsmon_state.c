@@ -299,7 +299,9 @@ struct wsmon_session *wsmon_session_alloc(struct wsmon_monitor *mon,
 	ss->peaks = kvcalloc(WSMON_PEAKS_KEPT, sizeof(*ss->peaks), GFP_KERNEL);
 	ss->visits = kvcalloc(WSMON_FRESH_MAX, sizeof(*ss->visits), GFP_KERNEL);
 	ss->scratch = kvmalloc(WSMON_RECORD_MAX, GFP_KERNEL);
-	if (!ss->targets || !ss->leaves || !ss->peaks || !ss->visits || !ss->scratch)
+	ss->files = kvcalloc(nr ? WSMON_FILES_MAX : 0, sizeof(*ss->files), GFP_KERNEL);
+	if (!ss->targets || !ss->leaves || !ss->peaks || !ss->visits || !ss->scratch ||
+	    !ss->files)
 		goto err_free;
 	for (i = 0; i < nr; i++) {
 		ss->nr_targets = i + 1;
@@ -344,6 +346,7 @@ void wsmon_session_free(struct wsmon_session *ss)
 	kvfree(ss->peaks);
 	kvfree(ss->leaves);
 	kvfree(ss->visits);
+	kvfree(ss->files);
 	kvfree(ss->scratch);
 	kvfree(ss->targets);
 	kvfree_rcu(ss, rcu);

@@ -162,7 +162,7 @@ static void session_judge_precision(struct wsmon_session *ss, u32 used)
 	if (w) {
 		if (!w->mapped)
 			return;
-		half = (w->high - w->low) / 2;
+		half = wsmon_group_half(ss);
 		pages = w->pages;
 	}
 	for (i = 0; !w && i < ss->nr_targets; i++) {
@@ -175,7 +175,7 @@ static void session_judge_precision(struct wsmon_session *ss, u32 used)
 		if (!part->mapped)
 			return;
 		/* at most 2^54 each, and 2^8 targets */
-		half = min_t(u64, (part->high - part->low) / 2 / HALF_UNIT + 1, BIT(27));
+		half = min_t(u64, t->half / HALF_UNIT + 1, BIT(27));
 		sum += half * half;
 		pages += part->pages;
 	}

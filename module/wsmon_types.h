@@ -164,6 +164,8 @@ struct wsmon_member {
  * @stamp:	wsmon_vaddr_stamp() at that reading
  * @rss:	resident pages at that reading
  * @blind:	pages that appeared since, in mappings that could not be read again
+ * @half:	half the width of the interval of the shortest window, as samples have it
+ * @twice:	pages of files that have another page of the target before: see wsmon_vaddr_read()
  * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @majors:	its major faults so far
@@ -206,6 +208,8 @@ struct wsmon_target {
 	u64 stamp;
 	u64 rss;
 	u64 blind;
+	u64 half;
+	u64 twice;
 	u64 born_ns;
 	u64 ran;
 	u64 majors;
@@ -331,6 +335,8 @@ struct wsmon_parts {
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: sampled pages of new memory
  * @visits:	scratch memory: looks at pages of new memory
+ * @files:	scratch memory: mappings of files, WSMON_FILES_MAX; only with targets
+ * @nr_files:	number of them
  * @scratch:	scratch memory: the snapshot
  * @group:	the members together, once there are two; or NULL
  * @who:	its hint faults, from the first time they are asked for; or NULL
@@ -379,13 +385,13 @@ struct wsmon_session {
 	struct list_head answers;
 	u32 nr_members;
 	u64 nr_born;
+	u64 nr_told;
 	u32 nr_spares;
 	u32 want_spares;
 	bool resting;
 	bool hurry;
 	bool watched;
 	struct cgroup *cgroup;
-	u64 nr_told;
 	u64 scanned_ns;
 	u32 scan_at;
 	struct list_head by_cgroup;
@@ -397,6 +403,8 @@ struct wsmon_session {
 	struct wsmon_space space;
 	struct wsmon_fresh fresh;
 	struct wsmon_visit *visits;
+	struct wsmon_file_part *files;
+	u32 nr_files;
 	struct wsmon_rec_snapshot *scratch;
 	struct wsmon_group *group;
 	struct wsmon_who *who;
@@ -470,6 +478,21 @@ struct wsmon_monitor {
 	u32 owners;
 };
 
+/* Mappings of files that a target is searched for what it maps twice, at most */
+#define WSMON_FILES_MAX		4096U
+
+/**
+ * struct wsmon_file_part - a mapping of a file
+ * @key:	the file's address_space: only an identity
+ * @index:	first page of the file
+ * @end:	end, exclusive
+ */
+struct wsmon_file_part {
+	const void *key;
+	u64 index;
+	u64 end;
+};
+
 /**
  * struct wsmon_visit - a look at a sample page in one process
  * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
@@ -495,6 +518,7 @@ struct wsmon_monitor {
  * @vague:	@seen_ns is perhaps a fault on a page near it
  * @anon:	it is an anonymous page
  * @exclusive:	that no other process maps
+ * @times:	how often it is mapped, if each time is an equal part of it; else 1
  */
 struct wsmon_visit {
 	u64 spot;
@@ -520,8 +544,7 @@ struct wsmon_visit {
 	bool vague;
 	bool anon;
 	bool exclusive;
+	u32 times;
 };
- * @times:	how often it is mapped, if each time is an equal part of it; else 1
 
 #endif /* WSMON_TYPES_H */
-	u32 times;

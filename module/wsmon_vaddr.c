@@ -15,6 +15,7 @@
 #include <linux/pgtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "wsmon_internal.h"
 
@@ -274,6 +275,53 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 	return 0;
 }
 
+/*
+ * Files that are mapped several times
+ *
+ * A page of a file that a target maps twice has two samples, and each may have been accessed: it
+ * is in use once. Which pages these are is not known. So the estimate is the sum of the mappings,
+ * and the interval goes down to what is left without those that are mapped again.
+ */
+
+/* Overlaps of fewer pages do not matter, like those of the segments of a program */
+#define OVERLAP_MIN	16U
+
+static void files_note(struct wsmon_session *ss, struct vm_area_struct *vma)
+{
+	if (!vma->vm_file || vma_pages(vma) < OVERLAP_MIN || ss->nr_files == WSMON_FILES_MAX)
+		return;
+	ss->files[ss->nr_files++] = (struct wsmon_file_part){
+		vma->vm_file->f_mapping, vma->vm_pgoff, vma->vm_pgoff + vma_pages(vma)
+	};
+}
+
+static int files_compare(const void *a, const void *b)
+{
+	const struct wsmon_file_part *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Count the pages that are in a mapping before, too. */
+static u64 files_twice(struct wsmon_session *ss)
+{
+	const struct wsmon_file_part *p = ss->files;
+	u64 end = 0, sum = 0;
+	u32 i;
+
+	sort(ss->files, ss->nr_files, sizeof(*ss->files), files_compare, NULL);
+	for (i = 0; i < ss->nr_files; i++, p++) {
+		if (!i || p->key != p[-1].key)
+			end = 0;
+		if (min(end, p->end) >= p->index + OVERLAP_MIN)
+			sum += min(end, p->end) - p->index;
+		end = max(end, p->end);
+	}
+	return sum;
+}
+
 /* Tell whether a mapping can be accessed, and its Accessed bits mean anything. */
 static bool vma_counts(struct vm_area_struct *vma)
 {
@@ -283,21 +331,23 @@ static bool vma_counts(struct vm_area_struct *vma)
 
 /*
  * Read some mappings while the mmap lock is held.
+ * @parts:	NULL for a target: its files are noted in @ss
  * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
  *		mappings are taken with their holes
  * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
  */
-static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
+static int vaddr_read_batch(struct wsmon_session *ss, struct wsmon_parts *parts,
 			    struct mm_struct *mm, unsigned long *addr, u64 *data_end,
 			    unsigned int *tables)
 {
+	struct wsmon_space *sp = &ss->space;
 	VMA_ITERATOR(vmi, mm, *addr);
 	unsigned int left = READ_BATCH;
 	struct vm_area_struct *vma;
 	bool whole = !*tables;
 
 	for_each_vma(vmi, vma) {
-		u32 class, nr_parts = parts ? parts->nr : 0;
+		u32 class, nr_parts = parts ? parts->nr : 0, nr_files = ss->nr_files;
 		unsigned long at;
 		int err;
 
@@ -310,6 +360,9 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 		if (vma_counts(vma)) {
 			class = vma_classify(vma, data_end);
 			at = *addr;
+			/* else it was read in part */
+			if (!parts && at == vma->vm_start)
+				files_note(ss, vma);
 			err = parts ? wsmon_parts_take(parts, vma, *addr, class) : 1;
 			if (err < 0)
 				return err;
@@ -328,6 +381,8 @@ static int vaddr_read_batch(struct wsmon_space *sp, struct wsmon_parts *parts,
 				/* it will be read again from its beginning, parts and all */
 				if (parts && *addr == at)
 					parts->nr = nr_parts;
+				if (*addr == at)
+					ss->nr_files = nr_files;
 				return err;
 			}
 			/* @tables may be used up in the middle of a mapping */
@@ -349,6 +404,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 	int ret;
 
 	sp->nr_ext = 0;
+	ss->nr_files = 0;
 	if (parts)
 		parts->nr = 0;
 	do {
@@ -369,7 +425,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 		start = ktime_get_ns();
 		tables = min(budget, READ_TABLES);
 		budget -= tables;
-		ret = vaddr_read_batch(sp, parts, mm, &addr, &data_end, &tables);
+		ret = vaddr_read_batch(ss, parts, mm, &addr, &data_end, &tables);
 		budget += tables;
 		mmap_read_unlock(mm);
 		held = ktime_get_ns() - start;
@@ -396,6 +452,8 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 	u64 start = ktime_get_ns();
 	int ret = vaddr_read_all(ss, NULL, mm);
 
+	if (!ret)
+		t->twice = files_twice(ss);
 	t->read_ns = ktime_get_ns() - start;
 	if (ret)
 		return ret;
@@ -456,4 +514,29 @@ bool wsmon_mm_has_secondary(struct mm_struct *mm)
 {
 	/* the pointer is set once, under a lock not held here; only NULL or not matters */
 	return data_race(mm_has_notifiers(mm));
+}
+
+/**
+ * wsmon_mm_resident - pages of an mm that are in memory, those of hugetlbfs too
+ * @mm:	the mm
+ */
+u64 wsmon_mm_resident(struct mm_struct *mm)
+{
+	u64 pages = get_mm_rss(mm);
+
+#ifdef CONFIG_HUGETLB_PAGE
+	pages += atomic_long_read(&mm->hugetlb_usage);
+#endif
+	return pages;
+}
+
+/**
+ * wsmon_mm_unseen_pages - pages of an mm that may be accessed by page tables of another kind
+ * @mm:	the mm
+ *
+ * What a guest or a device accesses is resident in the process, too.
+ */
+u64 wsmon_mm_unseen_pages(struct mm_struct *mm)
+{
+	return wsmon_mm_has_secondary(mm) ? wsmon_mm_resident(mm) : 0;
 }

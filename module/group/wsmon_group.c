@@ -162,6 +162,12 @@ const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss)
 	return ss->group ? &ss->group->wss[0][WSMON_CLASS_ALL] : NULL;
 }
 
+/** wsmon_group_half - half the width of its interval, as far as samples have a part in it */
+u64 wsmon_group_half(const struct wsmon_session *ss)
+{
+	return ss->group->half;
+}
+
 /** wsmon_group_regions - the regions of a session's group; NULL: it has none */
 const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
 {

@@ -82,6 +82,7 @@ struct wsmon_object {
  * @known:	the group's space has it
  * @read_ns:	when its mappings were read
  * @rss:	resident pages when its mappings were read
+ * @unseen:	pages of it that a guest may access: wsmon_mm_unseen_pages()
  * @left_out:	its mappings could not be read the last time
  * @blind:	it could not be looked at when it ended
  * @ending:	it has ended, but was not looked at yet
@@ -114,6 +115,7 @@ struct wsmon_share {
 	bool read;
 	bool known;
 	u64 rss;
+	u64 unseen;
 	bool left_out;
 	bool blind;
 	bool ending;
@@ -148,16 +150,16 @@ struct wsmon_past {
  * @rank:	the member's rank
  * @frame:	the page frame, where members may have different ones; else 0
  * @seen_ns:	when that was found
+ * @times:	the page counts 1 / this
  */
 struct wsmon_answer {
- * @times:	the page counts 1 / this
 	u32 sample;
 	u32 rank;
 	u64 frame;
 	u64 seen_ns;
+	u32 times;
 };
 
-	u32 times;
 /**
  * struct wsmon_group - the members of a session together
  * @slots:	shares, and objects with tag 1, by slot
@@ -178,6 +180,7 @@ struct wsmon_answer {
  * @cap_answers: number of them that fit
  * @regions:	the regions
  * @wss:	last estimates by window and class
+ * @half:	half the width of the interval of the shortest window, without what guests may access
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval
@@ -212,6 +215,7 @@ struct wsmon_group {
 	u32 cap_answers;
 	struct wsmon_regions regions;
 	struct wsmon_wss wss[WSMON_WINDOWS_MAX][WSMON_NR_WSS];
+	u64 half;
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
 	u64 interval_ns;

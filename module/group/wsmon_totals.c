@@ -128,6 +128,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 			}
 			continue;
 		}
+		s->unseen = wsmon_mm_unseen_pages(mm);
 		share_update(ss, s, mm, iv->now);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
 		mmdrop(mm);
@@ -223,6 +224,21 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
 }
 
+/* Add pages that guests of members may have accessed: they may be of any class. */
+static void group_add_unseen(struct wsmon_group *g, u32 k)
+{
+	struct wsmon_share *s;
+	u64 pages = 0;
+	u32 c;
+
+	if (!k)
+		g->half = (g->wss[0]->high - g->wss[0]->low) / 2;
+	list_for_each_entry(s, &g->shares, node)
+		pages += s->unseen;
+	for (c = 0; pages && c < WSMON_NR_WSS; c++)
+		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
+}
+
 static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
 	struct wsmon_group *g = ss->group;
@@ -241,6 +257,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
 		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
 		group_add_past(g, iv, k);
+		group_add_unseen(g, k);
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
@@ -249,6 +266,8 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 /* Those that end from now on belong to the next interval. */
 static void group_next_past(struct wsmon_session *ss, u64 now)
 {
+	struct wsmon_group *g = ss->group;
+
 	g->past[g->at].end_ns = now;
 	g->at = (g->at + 1) % WSMON_PAST;
 	memset(&g->past[g->at], 0, sizeof(g->past[g->at]));
@@ -266,8 +285,6 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	struct wsmon_member *m;
 	struct mm_struct *mm;
 	struct wsmon_share *s;
-	struct wsmon_group *g = ss->group;
-
 
 	list_for_each_entry(m, &ss->members, node) {
 		if (!m->moved)

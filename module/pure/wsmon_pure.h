@@ -499,6 +499,13 @@ struct wsmon_wss {
 	u64 mapped;
 };
 
+/* More may be in use than samples can show, up to @high, or as many as @twice may count again */
+static inline void wsmon_wss_widen(struct wsmon_wss *w, u64 high, u64 twice)
+{
+	w->high = min(w->mapped, max(w->high, high));
+	w->low -= min(w->low, twice);
+}
+
 /* Index of the sum of all classes but text, after the classes */
 #define WSMON_WSS_REST		WSMON_NR_CLASSES
 #define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)

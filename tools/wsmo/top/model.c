@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/secondary.h"
 #include "libwsmon/names.h"
 #include "top.h"
 
@@ -174,6 +175,7 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	const struct live_class class = { .pid = wss->pid, .class = wss->class };
 	const struct top_series key = series_key(wss);
 	const struct live_class *c = sorted_find(&top->live.now.classes, &class);
+	__u64 used;
 	size_t i;
 
 	*row = (struct top_row) { .wss = *wss };
@@ -189,11 +191,13 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
 	row->who = top_who_of(top, wss->pid, &row->who_share);
+	/* what a guest may use is not idle */
+	used = row->guests || secondary_has(wss->pid) ? wss->high : wss->bytes;
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
 			row->have_rss = true;
 			row->rss = top->live.rss.row[i].bytes;
-			row->idle = row->rss > wss->bytes ? row->rss - wss->bytes : 0;
+			row->idle = row->rss > used ? row->rss - used : 0;
 		}
 	}
 }
