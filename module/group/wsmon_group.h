@@ -180,7 +180,7 @@ struct wsmon_answer {
  * @cap_answers: number of them that fit
  * @regions:	the regions
  * @wss:	last estimates by window and class
- * @half:	half the width of the interval of the shortest window, without what guests may access
+ * @half:	half the width of the interval of the shortest window, as samples have it
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval

@@ -102,7 +102,7 @@ struct wsmon_space {
  * @seen_ns:	the last round that found it accessed; 0: none since it was armed
  * @chance:	of a group: members of at most this rank are looked at in any case
  * @reach:	of a group: members of at most this rank are looked at
- * @times:	of a target: how often the page is mapped, if each time is an equal part of it; 0 is 1
+ * @times:	of a target: mappings of the page, if each is an equal part of it; 0 is 1
  */
 struct wsmon_sample {
 	u64 vpn;
