@@ -302,7 +302,7 @@ MUTATIONS = [
     ("notes_not_written", "6.12", SELF + "device_test.py", [
         (YOUNG, "	if (!pass->shared)\n", "	if (1)\n")]),
     ("cgroup_not_scanned", "6.12", SELF + "cgroup_test.py", [
-        (THREAD, "		wsmon_members_scan(ss);\n", "")]),
+        (THREAD, "			wsmon_members_scan(ss);\n", "			;\n")]),
     ("who_left_the_cgroup_stays", "6.12", SELF + "cgroup_test.py", [
         (TASK, "	if (!m->session->cgroup)\n		return true;", "	return true;")]),
     ("children_in_the_cgroup_missed", "6.12", SELF + "cgroup_test.py", [
