@@ -34,8 +34,9 @@
 #define WALK_SHARE	100U
 #define WALK_MAX_NS	(NSEC_PER_SEC / WALK_SHARE)
 
-/* A process that ends waits for kwsmond so long */
+/* A process that ends waits for kwsmond so long; one that the user named, for longer */
 #define WAIT_MS		10U
+#define WAIT_TARGET_MS	100U
 
 /* Task works that have not ended; and were there any? */
 static atomic_t works = ATOMIC_INIT(0);
@@ -159,7 +160,7 @@ bool wsmon_member_end(struct wsmon_member *m, bool wait)
 		return false;
 	m->ending = true;
 	m->waits = wait;
-	m->until = jiffies + msecs_to_jiffies(WAIT_MS);
+	m->until = jiffies + msecs_to_jiffies(m->target ? WAIT_TARGET_MS : WAIT_MS);
 	refcount_inc(&m->refs);
 	atomic_inc(&works);
 	WRITE_ONCE(works_used, true);
