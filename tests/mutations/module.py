@@ -103,11 +103,12 @@ MUTATIONS = [
          "		w->pass.dirty_tlb = true;\n",
          "	else\n		wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1);\n")]),
     ("mmap_lock_not_taken", "debug", stress("map"), [
-        (VADDR, "		if (mmap_read_trylock(mm))\n			return true;", "		return true;"),
-        (VADDR, "	mmap_read_unlock(mm);\n", "")]),
+        (VADDR, "		if (mmap_read_trylock(mm)) {", "		{"),
+        (VADDR, "			mmap_read_unlock(mm);\n			return false;", "			return false;"),
+        (VADDR, "		mmap_read_unlock(mm);\n		held", "		held"),
+        (HOLD, "	mmap_read_unlock(w->pass.mm);\n", "")]),
     ("mmap_lock_waited_for", "debug", stress("busy_mmap_lock"), [
-        (VADDR, "		if (mmap_read_trylock(mm))\n			return true;",
-         "		mmap_read_lock(mm);\n		return true;")]),
+        (VADDR, "		if (mmap_read_trylock(mm)) {", "		mmap_read_lock(mm);\n		{")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
         (HOLD, "	spin_lock(w->ptl);\n", ""),
         (HOLD, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
@@ -253,8 +254,7 @@ MUTATIONS = [
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (REGIONS, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
-        (REGIONS, "at :\n					       sample_seen_within(iv, at, iv->window_ns[k])",
-         "at :\n					       sample_seen_within(iv, at, iv->window_ns[0])")]),
+        (REGIONS, "				  wsmon_seen_share(iv, at, k);", "				  wsmon_seen_share(iv, at, 0);")]),
     ("own_clearing_is_an_access", "6.12", SELF + "cgroup_test.py", [
         (WALK, "v->looked_ns = w.notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
     ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
@@ -403,9 +403,9 @@ MUTATIONS = [
     ("first_intervals_count_as_too_few", None, UNIT, [
         ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
-    ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "cluster_share(c, hit + hweight64(c->seen))",
-                                                "cluster_share(c, 2 * hit + hweight64(c->seen))")]),
-    ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns < ns", "age * iv->aggr_ns < ns + BIT(30) * 100")]),
+    ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "(hit + hweight64(c->seen)) * WSMON_ONE",
+                                                "(2 * hit + hweight64(c->seen)) * WSMON_ONE")]),
+    ("clusters_remember_for_ever", None, UNIT, [(CLUSTER, "age * iv->aggr_ns + iv->slack_ns <", "age * iv->aggr_ns < BIT(30) * 100 +")]),
     ("clusters_between_mappings", None, UNIT, [(CLUSTER, "== end - start);", "<= end - start);")]),
     ("parts_are_drawn_again", None, UNIT, [(DRAW, "	p->part[i] = p->part[--p->nr];\n", "")]),
     ("all_regions_draw_alike", None, UNIT, [(DRAW, "wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));", "mid * 0 + key;")]),
