@@ -60,7 +60,7 @@ class Seen:
                                    stdout=subprocess.PIPE)
             try:
                 w.wait_for("the program", lambda: os.path.exists(path) and
-                           "truth" in open(path).read(), 30)
+                           "truth" in open(path).read(), 100)
                 scope = ["-p", str(job.pid)]
                 if cgroup:
                     scope = ["--cgroup", group_of(job.pid)]
