@@ -77,8 +77,9 @@ p = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(p.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
 
 
-def peak_rss(*args):
-    """KiB that wsmo, as it is installed, needs at most to do it; None if not built."""
+def peak_rss(*args, expected=0):
+    """KiB that wsmo, as it is installed, needs at most to do it and exit with the expected status;
+    None if not built."""
     plain = os.path.join(TOP, "out", "bin", "wsmo")
     if not os.path.exists(plain):
         return None
@@ -87,7 +88,7 @@ def peak_rss(*args):
                        stderr=subprocess.PIPE, text=True)
     status, peak = map(int, p.stdout.split())
     # what was refused needs little memory
-    assert status == 0, "exit status %d: %s" % (status, p.stderr)
+    assert status == expected, "exit status %d: %s" % (status, p.stderr)
     return peak
 
 

@@ -115,7 +115,9 @@ void debugfs_explain(const char *name, int err)
 		break;
 	case -ENOENT:
 	case -ENOTDIR:
-		if (!access("/sys/module/wsmon", F_OK))
+		if (strcmp(dir, DEBUGFS_DEFAULT))
+			msg("%s/%s: %s", dir, name, strerror(-err));
+		else if (!access("/sys/module/wsmon", F_OK))
 			msg("%s/%s: missing though the module is loaded; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 			    dir, name);
 		else

@@ -168,7 +168,7 @@ static void take_event(struct view *v, const struct wsmon_rec_alloc *rec)
 		return;
 	}
 	/* once half of them are taken */
-	if (p->nr == p->room && 2 * p->first >= p->nr) {
+	if (p->nr && p->nr == p->room && 2 * p->first >= p->nr) {
 		p->nr -= p->first;
 		memmove(p->event, p->event + p->first, p->nr * sizeof(*p->event));
 		p->first = 0;
