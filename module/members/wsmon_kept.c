@@ -35,7 +35,7 @@
 #define WALK_MAX_NS	(NSEC_PER_SEC / WALK_SHARE)
 
 /* A process that ends waits for kwsmond so long; one that the user named, for longer */
-#define WAIT_MS		10U
+#define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
 
 /* Task works that have not ended; and were there any? */

@@ -70,7 +70,7 @@ void stream_run(const char *dir, const __u8 *data, size_t size,
 	r = (struct record)RECORD_INIT("record");
 	r.quiet = true;
 	r.output.name = "recording";
-	r.output.fd = dup(file);
+	r.output.file = (struct outfile){ .name = "recording", .fd = dup(file), .dir = -1 };
 	debugfs_dir(dir);
 	sink_begin(false, false);
 	feed(fifo, data, stale);
