@@ -107,8 +107,8 @@ def growth():
            first["bytes"] - first["first"] > MIB and first["high"] > first["growth"] > first["low"],
            "what grows", first, res.stderr)
         # on a busy machine it may hardly run for a second
-        for time in "1s", "4s", "16s":
-            text = run("mem", "-p", str(pid), "--growth", time).stdout
+        for span in "1s", "4s", "16s":
+            text = run("mem", "-p", str(pid), "--growth", span).stdout
             if b"MiB/s (" in text:
                 break
         ok(b"MiB/s (" in text, "for people", text)

@@ -414,7 +414,7 @@ def refusals():
         untouched("no such process", "-p", "1,2147483647",
                   words=("there is no process 2147483647",))
         untouched("no module", "-p", me, where="/nowhere",
-                  words=("'wsmo check' says why",))
+                  words=("/nowhere/", "'wsmo check' says why"))
         m.status(b"running\n")
         untouched("another session", "-p", me, words=("already running",))
         m.status(b"idle\n")

@@ -116,7 +116,8 @@ void debugfs_explain(const char *name, int err)
 	case -ENOENT:
 	case -ENOTDIR:
 		if (strcmp(dir, DEBUGFS_DEFAULT))
-			msg("%s/%s: %s", dir, name, strerror(-err));
+			msg("%s/%s: %s; 'wsmo check' says why the module is not there",
+			    dir, name, strerror(-err));
 		else if (!access("/sys/module/wsmon", F_OK))
 			msg("%s/%s: missing though the module is loaded; mount debugfs: mount -t debugfs none /sys/kernel/debug",
 			    dir, name);
