@@ -476,6 +476,8 @@ def attached():
 
 def detached():
     """The probe is attached while a session has hint faults, and no longer"""
+    if not os.path.exists(TRACING + "set_ftrace_filter"):
+        raise w.Skip("this kernel has no function tracer")
     with w.sleeper() as t:
         w.must_put("attrs", FAST + " who_rate=0")
         w.must_put("target", "%d\n" % t.pid)
