@@ -233,9 +233,10 @@ void wsmon_members_executed(struct task_struct *task)
 }
 
 /*
- * Note how many pages the program of a member had at most, as @task ends: it may end without a
- * last look. What a child has from its parent, others have, too. Each page that it made itself took
- * a fault, or is one more: a huge page takes one fault. Context: members_lock held.
+ * Note how many pages the program of a member had at most, as @task ends: it may get no last
+ * look. A child has pages from its parent, which count once. A page that it made itself took a
+ * fault, or, as a part of a huge page, made its resident memory larger than at its fork. A huge
+ * page in the place of unmapped memory counts as one page. Context: members_lock held.
  */
 static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)
 {
@@ -243,10 +244,12 @@ static void member_note_rss(struct wsmon_member *m, const struct task_struct *ta
 	struct mm_struct *mm = task->mm;
 	u64 made;
 
-	/* before 6.16 it has left its mm */
+	/*
+	 * Before 6.16 it has left its mm. If that was not kept, the maximum is that of the
+	 * process, with the programs before this one.
+	 */
 	if (!mm && m->kept)
 		mm = m->mm;
-	/* programs before this one count, too */
 	m->rss = mm ? get_mm_hiwater_rss(mm) : sig->maxrss;
 	m->made_rss = m->rss;
 	if (!m->forked_rss)

@@ -25,7 +25,7 @@
 #include "wsmon_draw.h"
 
 /*
- * Let others run, in a loop over regions: a region is 600 bytes, so 1024 of them take about
+ * Let others run, in a loop over regions: a region is 650 bytes, so 1024 of them take about
  * a tenth of a millisecond.
  */
 static inline void wsmon_loop_resched(u32 i)
