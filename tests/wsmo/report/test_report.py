@@ -164,6 +164,20 @@ def budget():
     ok(text == "wsmo: --cpu 3% left out 75 % of the rounds and 50 % of the regions: for narrower intervals "
        "give more\n",
        "both; an interval in which targets slept counts by its sampling interval", text)
+    over = "wsmo: took %s %% of one CPU, more than --cpu 3%%; the beginning takes more, what follows less: " \
+        "record for longer\n"
+    text = message((1, 3, {"cpu_ns": 150 * ms}), (2, 13, {"cpu_ns": 180 * ms}))
+    ok(text == over % "9", "more than the budget", text)
+    text = message((1, 10, {"cpu_ns": 150 * ms}), (60, 600, {"cpu_ns": 1800 * ms}))
+    ok(text == "", "not in the long run", text)
+    text = message((1, 10, {"cpu_ns": 900 * ms}), cpu_permille=1000)
+    ok(text == "", "nor without a budget", text)
+    # a cgroup has no targets
+    for members, want in (5, over % "20"), (6, ""):
+        data = r.header(t0) + r.attrs(t0, cpu_permille=30) + r.group(t0 + sec, members, 5, interval_ns=sec) + \
+            r.stats(t0 + sec, rounds=10, **{**usual, "targets": 0, "cpu_ns": 200 * ms}) + r.end(t0 + sec)
+        text = run("report", "summary", "-i", "-", stdin=data).stderr.decode()
+        ok(text == want, "a cgroup of which %d of %d came" % (5, members), text)
     # the first interval has them all
     data = r.header(t0) + r.attrs(t0, cpu_permille=30, peak=(1, 30, 5000, 250), precision=50) + \
         r.target(t0, 100, b"x")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * budget.c - how much sampling was reduced, to keep within the CPU budget or for a precision
+ * budget.c - how much sampling was reduced, to keep within the CPU budget or for a precision; what
+ * was taken above the budget
  *
  * STATS records have the sampling interval and the number of regions in force, but the
  * first of them comes after the first aggregation interval. Rounds left out before it
@@ -16,6 +17,9 @@
 
 /* A smaller reduction is not worth a word */
 #define WORTH	0.1
+
+/* Nor is a smaller excess over the budget */
+#define EXCESS	1.25
 
 static void begin(struct budget *b, const struct wsmon_rec_stats *from)
 {
@@ -85,6 +89,7 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
 	const struct wsmon_rec_total *total = (const void *)rec;
+	const struct wsmon_rec_group *group = (const void *)rec;
 	const struct wsmon_rec_wss *wss = (const void *)rec;
 	struct wsmon_rec_attrs attrs;
 
@@ -99,6 +104,12 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 		/* counters begin at 0 with the first target */
 		if (!b->targets++ && !b->known)
 			begin(b, &(struct wsmon_rec_stats){ .rec.time_ns = rec->time_ns });
+		break;
+	case WSMON_REC_GROUP:
+		/* likewise with the first interval, if all members came in it */
+		if (!b->known && group->came && group->came >= group->members)
+			begin(b, &(struct wsmon_rec_stats){
+				.rec.time_ns = rec->time_ns - group->interval_ns });
 		break;
 	case WSMON_REC_WSS:
 		if (wss->class == WSMON_CLASS_ALL && wss->window_us == b->attrs.windows_us[0] &&
@@ -124,6 +135,7 @@ const char *budget_text(char *buf, const struct budget *b)
 {
 	double rounds = b->rounds > 0 ? b->left_out / b->rounds : 0;
 	double regions = b->time > 0 ? 1 - b->regions_time / b->time : 0;
+	double cpu = b->time > 0 ? b->cpu_ns / b->time : 0;
 	__u32 permille = b->attrs.cpu_permille;
 	int len;
 
@@ -139,7 +151,16 @@ const char *budget_text(char *buf, const struct budget *b)
 		return buf;
 	}
 	/* 0: its writer knew no budget; 1000: none was set */
-	if (!permille || permille == 1000 || (rounds < WORTH && regions < WORTH))
+	if (!permille || permille == 1000)
+		return NULL;
+	/* of many processes, the first look alone takes more: later intervals save it */
+	if (cpu * 1000 > permille * EXCESS) {
+		snprintf(buf, BUDGET_TEXT, "took %.2g %% of one CPU, more than --cpu %g%%; "
+			 "the beginning takes more, what follows less: record for longer",
+			 100 * cpu, permille / 10.0);
+		return buf;
+	}
+	if (rounds < WORTH && regions < WORTH)
 		return NULL;
 	/* working set sizes hold in either case: with fewer regions their intervals are wider */
 	len = snprintf(buf, BUDGET_TEXT, "--cpu %g%% left out", permille / 10.0);

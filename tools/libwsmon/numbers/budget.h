@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * budget.h - how much sampling was reduced, to keep within the CPU budget or for a precision
+ * budget.h - how much sampling was reduced, to keep within the CPU budget or for a precision; what
+ * was taken above the budget
  */
 #ifndef WSMO_BUDGET_H
 #define WSMO_BUDGET_H
@@ -50,11 +51,11 @@ struct budget {
 void budget_take(struct budget *b, const struct wsmon_record *rec);
 
 /**
- * budget_text() - say that sampling was reduced by a tenth or more, and what that means, or
- *	what the wanted precision took
+ * budget_text() - say that the CPU budget was exceeded by a quarter or more; or that sampling was
+ *	reduced by a tenth or more, and what that means; or what the wanted precision took
  * @buf: BUDGET_TEXT bytes
  *
- * Return: @buf; NULL if it was not
+ * Return: @buf; NULL if there is nothing to say
  */
 const char *budget_text(char *buf, const struct budget *b);
 
