@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import resource
 
 import records as r
 import samples
@@ -153,6 +154,25 @@ def tables():
     ok({x["stack"][0]: x["samples"] for x in got} == want, "many, freed in any order", got, want)
 
 
+def hostile():
+    """Eight times as many take eight times as long, whatever their addresses."""
+    inverse = pow(0x9e3779b97f4a7c15, -1, 1 << 64)
+    cases = {
+        "addresses that a hash has in one place": lambda i: [r.alloc(T0, PID, 1, (i << 45) * inverse % (1 << 64), 1, 1)],
+        "mappings, each over the one before": lambda i: [r.alloc(T0, PID, 3, 1 << 30, 4096, 1)],
+        "mappings, unmapped first to last": lambda i: [r.alloc(T0, PID, 3, i << 12, 4096, 1)],
+    }
+    for name, events in cases.items():
+        took = []
+        for nr in 5000, 40000:
+            made = [r.alloc(T0, PID, 0, size=1)] + [e for i in range(1, nr) for e in events(i)]
+            made += [r.alloc(T0 + 1, PID, 4, i << 12, 4096) for i in range(1, nr)] if "first" in name else []
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            rows(recording(made, [(4096, 8192, 1, 1, 0)]))
+            took.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+        ok(took[1] < 24 * max(took[0], 0.02), name, took)
+
+
 def others():
     res = run("report", "alloc", "-i", "-", stdin=samples.main())
     ok(res.returncode == 1 and b"see wsmo record --alloc" in res.stderr, "a recording without",
@@ -185,4 +205,5 @@ def main(accept):
     coverage()
     ranges()
     tables()
+    hostile()
     others()

@@ -11,7 +11,7 @@
 
 /**
  * struct block - a sampled allocation
- * @addr:	its address, 0 is none
+ * @addr:	its address
  * @size:	bytes; less than at first if a part was unmapped
  * @weight:	how many bytes of such allocations a byte of it stands for
  * @born_ns:	when it was allocated
@@ -27,20 +27,14 @@ struct block {
 
 /**
  * struct blocks - those of a process; all zero is empty
- * @slot:	of malloc(), a hash table
- * @room:	its slots, a power of two
- * @nr:		those that are used
- * @map:	of mmap(), in no order
- * @maps:	their number
- * @maps_room:	how many there is memory for
+ * @heap:	of malloc(), for tsearch()
+ * @mapped:	of mmap(), likewise; none overlaps another
+ * @nr:		number of both
  */
 struct blocks {
-	struct block *slot;
-	size_t room;
+	void *heap;
+	void *mapped;
 	size_t nr;
-	struct block *map;
-	size_t maps;
-	size_t maps_room;
 };
 
 /** blocks_add() - malloc() allocated, at an address where nothing is known any more */
@@ -49,7 +43,7 @@ void blocks_add(struct blocks *l, const struct block *b);
 /** blocks_free() - an address was freed, whether or not it is known */
 void blocks_free(struct blocks *l, __u64 addr);
 
-/** blocks_map() - mmap() allocated */
+/** blocks_map() - mmap() allocated; what was there is unmapped */
 void blocks_map(struct blocks *l, const struct block *b);
 
 /** blocks_unmap() - a range was unmapped */
