@@ -5,10 +5,12 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #undef ARRAY_SIZE
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include "calls.h"
 #include "cli/cli.h"
@@ -17,6 +19,7 @@
 #include "symbols.h"
 
 #define PLAIN_MAX	8192	/* bytes of a function's name; longer ones stay mangled */
+#define PLAIN_US	200000	/* CPU time for a name; usually it takes microseconds */
 #define STRINGS_MAX	(1 << 22)
 #define STACKS_MAX	(1 << 22)
 #define INLINED_MAX	16		/* into one another */
@@ -115,36 +118,66 @@ static const char *keep(struct calls *cs, const char *text)
 struct plain {
 	char text[PLAIN_MAX];
 	size_t len;
-	jmp_buf too_long;
 };
+
+static sigjmp_buf give_up;
+
+static void end_demangling(int why)
+{
+	siglongjmp(give_up, why);
+}
 
 static void add_part(const char *part, size_t len, void *to)
 {
 	struct plain *p = to;
 
 	if (len >= sizeof(p->text) - p->len)
-		longjmp(p->too_long, 1);
+		end_demangling(1);
 	memcpy(p->text + p->len, part, len);
 	p->len += len;
 }
 
+static bool write_plain(struct plain *p, const char *symbol)
+{
+	p->len = 0;
+	if (rust_demangle_callback(symbol, DMGL_NO_OPTS, add_part, p))
+		return true;
+	p->len = 0;
+	return cplus_demangle_v3_callback(symbol, DMGL_NO_OPTS, add_part, p);
+}
+
+static void set_timer(long us)
+{
+	setitimer(ITIMER_VIRTUAL, &(struct itimerval) { .it_value.tv_usec = us }, NULL);
+}
+
 /*
- * Each part of a mangled name can stand for two of the part before it: 300 characters for
- * gigabytes. So it is written piece by piece, and not to its end.
- * Return: malloc()ed, NULL if it is none or too long
+ * Each part of a mangled name can stand for two of the part before it: 300 characters stand for
+ * gigabytes. So the name is written piece by piece, and not to its end. 25 characters can also ask
+ * for 62^10 turns that write nothing. So a timer ends them, each time sooner. It may interrupt
+ * malloc(), which only Rust names with letters beyond ASCII need; such a name is too short to take
+ * long there.
+ * Return: malloc()ed; NULL if the symbol is not mangled, too long or takes too long
  */
 static char *demangle(const char *symbol)
 {
-	struct plain p = { .len = 0 };
+	const struct sigaction act = { .sa_handler = end_demangling };
+	static long us = PLAIN_US;
+	static struct plain p;
+	bool done;
 
-	if (setjmp(p.too_long))
+	if (strlen(symbol) >= PLAIN_MAX)
 		return NULL;
-	if (!rust_demangle_callback(symbol, DMGL_NO_OPTS, add_part, &p)) {
-		p.len = 0;
-		if (!cplus_demangle_v3_callback(symbol, DMGL_NO_OPTS, add_part, &p))
-			return NULL;
+	sigaction(SIGVTALRM, &act, NULL);
+	if (sigsetjmp(give_up, 1)) {
+		set_timer(0);
+		us = us / 2 + 1;
+		return NULL;
 	}
-	return need(strndup(p.text, p.len));
+	set_timer(us);
+	done = write_plain(&p, symbol);
+	set_timer(0);
+	return done ? need(strndup(p.text, p.len)) : NULL;
 }
 
 static const char *function_name(struct calls *cs, const char *symbol)
