@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 
@@ -222,6 +223,53 @@ def compiled():
        "of a process that is gone: none")
 
 
+def elf(names, strings):
+    """A shared object with symbols at one address, whose names begin at offsets in @strings."""
+    def section(name, kind, address, at, size, link, info, entry):
+        return struct.pack("<IIQQQQIIQQ", name, kind, 6 if address else 0, address, at, size, link, info, 1, entry)
+    sections = b"\0.symtab\0.strtab\0"
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", at, 0x12, 0, 4, 0x1000, 16) for at in names)
+    parts = [symbols, strings, sections]
+    at = [4096 + sum(map(len, parts[:i])) for i in range(4)]
+    table = section(0, 0, 0, 0, 0, 0, 0, 0) + section(1, 2, 0, at[0], len(symbols), 2, 1, 24) + \
+        section(9, 3, 0, at[1], len(strings), 0, 0, 0) + section(0, 3, 0, at[2], len(sections), 0, 0, 0) + \
+        section(0, 1, 0x1000, 0, 4096, 0, 0, 0)
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + \
+        struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at[3], 0, 64, 56, 1, 64, 5, 3) + \
+        struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 4096)
+    return head.ljust(4096, b"\0") + b"".join(parts) + table
+
+
+def crowded():
+    """Many functions at one address, with names that are alike but for their ends: no work by the square."""
+    nr, took = 20000, {}
+    with Directory() as d:
+        for what, step in ("short", 4), ("long", 199):
+            names = [1 + i * step for i in range(nr)]
+            strings = b"\0" + (b"abc\0" * nr if what == "short" else b"a" * nr * step + b"\0")
+            path = d.write("it.so", elf(names, strings))
+            took[what], res = cpu_of(r.header(0) + r.target(0, 7, b"x") +
+                                     r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", path.encode(), 0,
+                                               os.stat(path).st_ino) +
+                                     r.mark(SEC, 1, b"m") + r.stack(SEC, 7, 7, 1, [(1 << 28) + 0x1004], reason=1) +
+                                     r.end(2 * SEC), "peaks", "--json")
+            name = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+            ok(name and name[0] and set(name[0]) <= set("abc"), "a function of %d at one address" % nr, res.stderr)
+    ok(took["long"] < 4 * took["short"] + 1, "long names", took)
+    print("# CPU time: %s" % took)
+    pcs = list(range(1, 2001))
+    for what, more in ("own addresses", "+ i"), ("one address", ""):
+        began = os.times()
+        with Directory() as d:
+            got, res = resolved(d, "code", "", """open("/tmp/perf-%%d.map" %% os.getpid(), "w").write(
+    "".join("%%x 8 n%%d\\n" %% (at %s, i) for i in range(400000)))
+""" % more, pcs)
+        began, ended = [t.children_user + t.children_system for t in (began, os.times())]
+        took[what] = ended - began
+        ok(got[6] == ("n7" if more else "n399999") and len(got) == len(pcs), "compiled code at " + what, got[:9], res.stderr)
+    ok(took["one address"] < 4 * took["own addresses"] + 1, "many entries of perf-PID.map", took)
+
+
 # stacks in an arena, as Go has them: low in it and without a guard; a thread's own
 STACKS = """
 #include <pthread.h>
@@ -277,4 +325,5 @@ def main(_accept):
     pipes()
     many()
     compiled()
+    crowded()
     stacks()

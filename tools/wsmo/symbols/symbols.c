@@ -25,6 +25,7 @@
 #define SYMBOLS_FILES	256		/* open at the same time */
 #define SYMBOLS_MAX	(1 << 22)	/* of a file */
 #define NESTED_MAX	8		/* symbols that begin within another */
+#define NAME_COMPARED	256		/* bytes of the names of symbols at one address */
 #define TRIES_MAX	16		/* processes that may still have a file */
 #define SCOPES_MAX	100		/* blocks and functions within each other */
 #define NAMED_FILES	3
@@ -70,7 +71,7 @@ struct file {
 /**
  * struct jit - what a process that compiles code while it runs says of it
  * @pid:	the process
- * @entries:	@nr of them, by @start; of several at one address the last one written first
+ * @entries:	@nr of them, by @start; of several at one address the last one written
  * @text:	the file, with the names
  */
 struct jit {
@@ -156,7 +157,8 @@ static int compare_entries(const void *x, const void *y)
 		return a->size > b->size ? -1 : 1;
 	if (a->global != b->global)
 		return a->global ? -1 : 1;
-	return strcmp(a->name, b->name);
+	/* hostile names of megabytes may differ at their ends only */
+	return strncmp(a->name, b->name, NAME_COMPARED) ?: COMPARE(a->name, b->name);
 }
 
 static void sort_entries(struct file *f)
@@ -516,7 +518,7 @@ static int compare_jit_entries(const void *x, const void *y)
 static void parse_map(struct jit *j)
 {
 	char *line, *rest = j->text;
-	size_t room = 0;
+	size_t room = 0, i, n = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
 		struct jit_entry e;
@@ -534,6 +536,10 @@ static void parse_map(struct jit *j)
 	}
 	if (j->nr)
 		qsort(j->entries, j->nr, sizeof(*j->entries), compare_jit_entries);
+	for (i = 0; i < j->nr; i++)
+		if (!n || j->entries[n - 1].start != j->entries[i].start)
+			j->entries[n++] = j->entries[i];
+	j->nr = n;
 }
 
 /* Has a process code of its own making there now? Its number may be another one's by now */
@@ -569,11 +575,6 @@ const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr)
 	for (n = 0; i && n < NESTED_MAX; n++) {
 		const struct jit_entry *e = &j->entries[--i];
 
-		/* the last one written first: of those at one address it is the first */
-		while (i && e[-1].start == e->start) {
-			e--;
-			i--;
-		}
 		if (addr - e->start < e->size)
 			return e->name;
 	}
