@@ -161,6 +161,30 @@ def pipes():
             ok(got[-1:] == ["scan"], "a pipe that %s names" % what, got, res.stderr)
 
 
+def sparse():
+    """Of a file without a build ID the checksum is computed: of terabytes without end it is not."""
+    with Directory() as d:
+        with open(d.path("it.c"), "w") as f:
+            f.write("int scan(int x) { return x * 3; }\n")
+        subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
+                        "it.c"], check=True, cwd=d.name)
+        for more in ("--only-keep-debug", "it.so", "it.debug"), ("--strip-debug", "--add-gnu-debuglink=it.debug", "it.so"):
+            subprocess.run(["objcopy", *more], check=True, cwd=d.name)
+        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+        at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
+        for size, want in (0, d.path("it.c")), (1 << 40, None):
+            if size:
+                os.truncate(d.path("it.debug"), size)
+            data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+            data += r.mapping(0, 7, 1 << 28, (1 << 28) + 8192, "rx", d.path("it.so").encode(), 0,
+                              os.stat(d.path("it.so")).st_ino)
+            data += r.stack(SEC, 7, 7, 1, [(1 << 28) + at + 1], reason=1) + r.end(2 * SEC)
+            res = run("report", "peaks", "--json", "-i", "-", stdin=data, timeout=60)
+            got = [x for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+            ok(got and (got[0]["function"], got[0]["file"]) == ("scan", want),
+               "debug information in a file " + ("of 1 TiB" if size else "with the right checksum"), got, res.stderr)
+
+
 def cpu_of(data, *args):
     """Seconds of CPU time"""
     began = os.times()
@@ -323,6 +347,7 @@ def main(_accept):
     files()
     mangled()
     pipes()
+    sparse()
     many()
     compiled()
     crowded()

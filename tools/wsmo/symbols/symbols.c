@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -31,6 +32,7 @@
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
+#define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
 
 struct entry {
 	__u64 start;
@@ -207,6 +209,25 @@ static void read_symbols(struct file *f)
 }
 
 static bool reading;	/* libdw is called, and may open files */
+static bool checks;	/* it reads all of what it opens, for a checksum */
+static __u64 checked;	/* bytes of such files */
+
+/* A file that libdw looks for; a sparse one may be longer than anybody waits */
+static int open_other(const char *path)
+{
+	int fd = open_regular(path);
+	struct stat st;
+
+	if (fd < 0 || !checks)
+		return fd;
+	if (!fstat(fd, &st) && (__u64)st.st_size <= CHECKED_MAX - checked) {
+		checked += st.st_size;
+		return fd;
+	}
+	close(fd);
+	errno = EFBIG;
+	return -1;
+}
 
 /*
  * What libdw opens, it opens here: debug information may be in other files, which the file names
@@ -219,15 +240,29 @@ int open(const char *path, int flags, ...)
 	mode_t mode;
 
 	if (reading && (flags & O_ACCMODE) == O_RDONLY)
-		return open_regular(path);
+		return open_other(path);
 	va_start(more, flags);
 	mode = va_arg(more, int);
 	va_end(more);
 	return next(path, flags, mode);
 }
 
+/* A build ID tells what belongs together; without one .gnu_debuglink has a checksum */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **path)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	int fd;
+
+	checks = dwfl_module_build_id(mod, &id, &at) <= 0;
+	fd = dwfl_standard_find_debuginfo(mod, data, name, base, file, link, crc, path);
+	checks = false;
+	return fd;
+}
+
 static const Dwfl_Callbacks callbacks = {
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 };
 
