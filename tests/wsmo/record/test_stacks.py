@@ -2,15 +2,18 @@
 """wsmo record takes call stacks of real processes, and marks."""
 import os
 import signal
+import socket
 import struct
 import subprocess
 import time
 
 import records as r
 import test_mem
-from command import WSMO, Directory, fails, ok, run, skip
+from command import TOP, WSMO, Directory, fails, ok, run, skip
 from fakemodule import now
 from recorder import Program, args, fake, kinds, peaks, record, start
+from test_names import inflate
+from test_outfile import content
 
 PTRACE_SEIZE = 0x4206
 
@@ -317,6 +320,36 @@ def by_hand():
     ok(res.returncode == 2 and b"not to be run by hand" in res.stderr, "wsmo-stack by hand", res)
 
 
+def swollen():
+    """A library of 1 MiB with debug information of 1 GiB: wsmo-stack takes no such memory."""
+    program = os.path.join(TOP, "out/bin/wsmo-stack")
+    with Directory() as d:
+        with open(d.path("lib.c"), "w") as f:
+            f.write("long hold(void)\n{\n\tlong r = 34;\n\n"
+                    "\tasm volatile(\"syscall\" : \"+a\"(r) : : \"rcx\", \"r11\", \"memory\");\n\treturn r + 1;\n}\n")
+        with open(d.path("main.c"), "w") as f:
+            f.write("long hold(void);\nint main(void) { return hold(); }\n")
+        # without tables for it beside the debug information, which is looked at then
+        subprocess.run(["gcc", "-g", "-O2", "-fno-asynchronous-unwind-tables", "-shared", "-fPIC", "-o", "lib.so", "lib.c"],
+                       check=True, cwd=d.name)
+        subprocess.run(["gcc", "-o", "main", "main.c", "./lib.so"], check=True, cwd=d.name)
+        inflate(d.path("lib.so"), b".debug_str", 1 << 30)
+        with subprocess.Popen(["./main"], cwd=d.name) as p:
+            while not content("/proc/%d/syscall" % p.pid).startswith(b"34 "):
+                time.sleep(0.1)
+            ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            stack = subprocess.Popen([program], stdin=its)
+            its.close()
+            ours.send(struct.pack("<4I", p.pid, 1, 0, 1))
+            answer = ours.recv(1 << 16)
+            memory = content("/proc/%d/status" % stack.pid)
+            ours.close()
+            p.kill()
+        peak = int(memory.split(b"VmHWM:")[1].split()[0])
+        ok(stack.wait() == 0 and peak < 64 << 10 and len(answer) > 72,
+           "a library that swells: %d KiB" % peak, len(answer))
+
+
 def ready():
     """wsmo-stack runs from the beginning: a peak may be short."""
     for options, want in ([], 1), (["--no-stacks"], 0):
@@ -357,5 +390,6 @@ def main(_accept):
     stuck()
     marks()
     by_hand()
+    swollen()
     ready()
     missing()

@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 import sys
+import zlib
 
 import records as r
 from command import Directory, ok, run, skip
@@ -159,6 +160,24 @@ def pipes():
             at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
             got, res = resolved(d, d.path("it.so"), "", "", [at])
             ok(got[-1:] == ["scan"], "a pipe that %s names" % what, got, res.stderr)
+
+
+def inflate(path, section, size):
+    """Has @section of an ELF file be @size zeros, which compressed take a thousandth."""
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    table, = struct.unpack_from("<Q", data, 40)
+    nr, names = struct.unpack_from("<2H", data, 60)
+    names, = struct.unpack_from("<Q", data, table + 64 * names + 24)
+    press, chunk = zlib.compressobj(1), bytes(1 << 20)
+    body = struct.pack("<IIQQ", 1, 0, size, 1) + b"".join(press.compress(chunk) for _ in range(size >> 20)) + press.flush()
+    for at in range(table, table + 64 * nr, 64):
+        name, = struct.unpack_from("<I", data, at)
+        if data[names + name:].startswith(section + b"\0"):
+            struct.pack_into("<Q", data, at + 8, 0x800)
+            struct.pack_into("<QQ", data, at + 24, len(data), len(body))
+    with open(path, "wb") as f:
+        f.write(data + body)
 
 
 def sparse():

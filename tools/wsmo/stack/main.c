@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "stack.h"
+
+#define MEMORY_MAX	(256UL << 20)	/* beside what is copied of the threads, and files that are read */
 
 static void answer(const struct wsmon_rec_stack *rec)
 {
@@ -58,12 +61,28 @@ static void read_pages(void)
 		munlockall();
 }
 
+/*
+ * A library of 1 MiB can have compressed sections of 1 GiB. Without memory for it libdw finds
+ * calls by what else there is.
+ */
+static void limit_memory(void)
+{
+	const struct rlimit most = { MEMORY_MAX, MEMORY_MAX };
+
+	/* ASan reserves terabytes */
+#ifndef __SANITIZE_ADDRESS__
+	setrlimit(RLIMIT_DATA, &most);
+#endif
+	(void)most;
+}
+
 int main(void)
 {
 	struct stack_request rq;
 	ssize_t n;
 
 	begin_program();
+	limit_memory();
 	block_signals();
 	read_pages();
 	while ((n = recv(STDIN_FILENO, &rq, sizeof(rq), 0)) == sizeof(rq))
