@@ -60,7 +60,7 @@ class Seen:
                                    stdout=subprocess.PIPE)
             try:
                 w.wait_for("the program", lambda: os.path.exists(path) and
-                           "truth" in open(path).read(), 100)
+                           "truth" in open(path).read(), 300)
                 scope = ["-p", str(job.pid)]
                 if cgroup:
                     scope = ["--cgroup", group_of(job.pid)]
@@ -123,33 +123,33 @@ def nothing_happens():
 
 
 def madvise_collapses():
-    Seen("collapse").holds(SIZE // 2).narrow(8)
+    Seen("collapse").holds(SIZE // 4).narrow(8)
 
 
 def madvise_collapses_without_rounds():
     """An entry is looked at when an interval begins, and when it ends: nothing is known of
     what was made huge between."""
-    Seen("collapse", ["--precision", "1%"]).holds(SIZE // 2)
+    Seen("collapse", ["--precision", "1%"]).holds(SIZE // 4)
 
 
 def madvise_collapses_in_a_cgroup():
-    Seen("collapse", cgroup=True).holds(SIZE // 2)
+    Seen("collapse", cgroup=True).holds(SIZE // 4)
 
 
 def madvise_collapses_shared_memory():
     write(THP + "shmem_enabled", "advise")
-    Seen("shared", cls="shmem").holds(SIZE // 2)
+    Seen("shared", cls="shmem").holds(SIZE // 4)
 
 
 def khugepaged_collapses():
     """A block of 2 MiB at a time, for some seconds"""
     with set_to(scan_sleep_millisecs="100", alloc_sleep_millisecs="100", pages_to_scan="512"):
-        Seen("allowed").holds(SIZE // 2)
+        Seen("allowed").holds(SIZE // 4)
 
 
 def khugepaged_collapses_at_once():
     with set_to(scan_sleep_millisecs="10", alloc_sleep_millisecs="10"):
-        Seen("allowed").holds(SIZE // 2)
+        Seen("allowed").holds(SIZE // 4)
 
 
 def pages_are_merged():
@@ -157,7 +157,7 @@ def pages_are_merged():
     write(KSM + "pages_to_scan", "1000")
     write(KSM + "run", "1")
     try:
-        seen = Seen("merged").holds(SIZE // 2)
+        seen = Seen("merged").holds(SIZE // 4)
         print("# %d pages were merged" % seen.merged)
         assert seen.merged > 1000, seen.merged
     finally:
@@ -175,15 +175,15 @@ def pages_migrate():
 
 
 def mappings_are_protected():
-    Seen("protected").holds(SIZE // 2).narrow(3)
+    Seen("protected").holds(SIZE // 4).narrow(3)
 
 
 def huge_pages_are_split():
-    Seen("split").holds(SIZE // 2).narrow(3)
+    Seen("split").holds(SIZE // 4).narrow(3)
 
 
 def children_are_forked():
-    Seen("forked").holds(SIZE // 2).narrow(3)
+    Seen("forked").holds(SIZE // 4).narrow(3)
 
 
 w.need("wsmo")
