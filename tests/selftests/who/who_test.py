@@ -447,9 +447,9 @@ def stays():
             assert stats["who_seen"] >= 1000
             if code is FOREVER:
                 assert before < 100, before
-                assert after - before <= stats["who_seen"] // 500 + 5
-            # the lock of a page table may be busy for too long
-            assert moved <= stats["who_seen"] // 500 + 5
+                assert after - before <= stats["who_seen"] // 20 + 5
+            # the lock of a page table may be busy for too long, where others run most of the time
+            assert moved <= stats["who_seen"] // 20 + 5
 
 
 TRACING = "/sys/kernel/tracing/"
