@@ -170,11 +170,14 @@ def inflate(path, section, size):
     nr, names = struct.unpack_from("<2H", data, 60)
     names, = struct.unpack_from("<Q", data, table + 64 * names + 24)
     press, chunk = zlib.compressobj(1), bytes(1 << 20)
-    body = struct.pack("<IIQQ", 1, 0, size, 1) + b"".join(press.compress(chunk) for _ in range(size >> 20)) + press.flush()
+    body = b"".join(press.compress(chunk) for _ in range(size >> 20)) + press.flush()
+    # the old way has no flag
+    flags = 0 if section.startswith(b".z") else 0x800
+    body = (struct.pack("<IIQQ", 1, 0, size, 1) if flags else b"ZLIB" + struct.pack(">Q", size)) + body
     for at in range(table, table + 64 * nr, 64):
         name, = struct.unpack_from("<I", data, at)
         if data[names + name:].startswith(section + b"\0"):
-            struct.pack_into("<Q", data, at + 8, 0x800)
+            struct.pack_into("<Q", data, at + 8, flags)
             struct.pack_into("<QQ", data, at + 24, len(data), len(body))
     with open(path, "wb") as f:
         f.write(data + body)
@@ -210,6 +213,31 @@ def cpu_of(data, *args):
     res = run("report", *args, "-i", "-", stdin=data)
     took = os.times()
     return took.children_user + took.children_system - began.children_user - began.children_system, res
+
+
+def swollen():
+    """Files of 1 MiB with debug information of 1 GiB: there are no lines of it, and no time goes into it."""
+    took = {}
+    with Directory() as d:
+        with open(d.path("it.c"), "w") as f:
+            f.write("int scan(int x) { return x * 3; }\n")
+        for section in b"", b".debug_str", b".zdebug_str":
+            subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
+                            "it.c"], check=True, cwd=d.name)
+            if b"z" in section:
+                subprocess.run(["objcopy", "--rename-section", ".debug_str=.zdebug_str", "it.so"], check=True, cwd=d.name)
+            if section:
+                inflate(d.path("it.so"), section, 1 << 30)
+            out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+            at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
+            data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+            data += r.mapping(0, 7, 1 << 28, (1 << 28) + 8192, "rx", d.path("it.so").encode(), 0,
+                              os.stat(d.path("it.so")).st_ino)
+            took[section], res = cpu_of(data + r.stack(SEC, 7, 7, 1, [(1 << 28) + at + 1], reason=1) + r.end(2 * SEC),
+                                        "peaks", "--json")
+            got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+            ok(got == [None if section else "scan"] and took[section] < 4 * took[b""] + 1,
+               "debug information %s of a small file" % section.decode(), got, took, res.stderr)
 
 
 def many():
@@ -367,6 +395,7 @@ def main(_accept):
     mangled()
     pipes()
     sparse()
+    swollen()
     many()
     compiled()
     crowded()
