@@ -186,7 +186,7 @@ static bool class_is_private(u32 class)
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			      struct mm_struct *mm, bool changed, u64 now)
 {
-	u64 start, guest = wsmon_mm_unseen_pages(mm);
+	u64 start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 
@@ -208,11 +208,15 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			f->late = now - t->known_ns >
 				  interval_window_ns(ss, k) + wsmon_slack_ns(ss) &&
 				  k < target_first_whole_window(t, now);
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			before[c] = t->wss[k][c].pages;
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
 		if (!k)
 			t->half = (t->wss[0]->high - t->wss[0]->low) / 2;
-		for (c = 0; c < WSMON_NR_WSS; c++)
+		for (c = 0; c < WSMON_NR_WSS; c++) {
+			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
 			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
+		}
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;

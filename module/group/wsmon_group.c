@@ -319,6 +319,7 @@ void wsmon_group_arm(struct wsmon_session *ss)
 		r->last = 0;
 	}
 	g->interval_ns = now;
+	g->arming_ns = ktime_get_ns() - now;
 	ss->armed_ns = now;
 }
 

@@ -184,6 +184,7 @@ struct wsmon_answer {
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @interval_ns: beginning of the present aggregation interval
+ * @arming_ns:	how long it took to arm its samples
  * @active:	intervals so far
  * @came:	members that came in this interval
  * @went:	members that ended in it
@@ -219,6 +220,7 @@ struct wsmon_group {
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
 	u64 interval_ns;
+	u64 arming_ns;
 	u64 active;
 	u32 came;
 	u32 went;

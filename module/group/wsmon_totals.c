@@ -242,9 +242,9 @@ static void group_add_unseen(struct wsmon_group *g, u32 k)
 static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
 	struct wsmon_group *g = ss->group;
+	u64 start, before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
-	u64 start;
-	u32 k;
+	u32 k, c;
 
 	g->built = g->changed && !wsmon_group_build_space(g);
 	if (g->built) {
@@ -255,9 +255,13 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	for (k = 0; k < iv->nr_windows; k++) {
 		if (f)
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			before[c] = g->wss[k][c].pages;
 		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
 		group_add_past(g, iv, k);
 		group_add_unseen(g, k);
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			wsmon_wss_moved(&g->wss[k][c], before[c], g->regions.late);
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
@@ -360,6 +364,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	iv.active = g->active;
 	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
 	group_check(ss, &iv);
+	wsmon_regions_edge(&g->regions, &iv, g->arming_ns, ktime_get_ns() - now);
 	wsmon_visit_learn(g, &iv);
 	group_estimate(ss, &iv);
 	wsmon_regions_note(&g->regions, &iv);

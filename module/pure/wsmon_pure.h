@@ -274,6 +274,7 @@ struct wsmon_region {
  * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
  * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
  * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
+ * @late:	the part of an interval by which the time that they served is early or late (Q15)
  * @runs:	how much evenly spread positions reduce the variance
  */
 struct wsmon_regions {
@@ -284,6 +285,7 @@ struct wsmon_regions {
 	u32 budget;
 	u32 limit;
 	u32 edge;
+	u32 late;
 	struct wsmon_runs runs;
 };
 
@@ -504,6 +506,19 @@ static inline void wsmon_wss_widen(struct wsmon_wss *w, u64 high, u64 twice)
 {
 	w->high = min(w->mapped, max(w->high, high));
 	w->low -= min(w->low, twice);
+}
+
+/*
+ * What changes changed by (now - before) within an interval: so a window that is early or late by a
+ * part @late of that has so much more or less.
+ */
+static inline void wsmon_wss_moved(struct wsmon_wss *w, u64 before, u32 late)
+{
+	u64 change = max(w->pages, before) - min(w->pages, before);
+	u64 moved = mul_u64_u64_shr(change, late, WSMON_SHIFT);
+
+	w->low -= min(w->low, moved);
+	w->high = min(w->mapped, w->high + moved);
 }
 
 /* Index of the sum of all classes but text, after the classes */

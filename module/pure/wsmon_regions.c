@@ -519,7 +519,7 @@ static u64 distance(u64 a, u64 b)
 }
 
 /**
- * wsmon_regions_edge - set by how much the time that samples serve is not an interval
+ * wsmon_regions_edge - set by how much the time that samples serve is not the interval up to now
  * @rs:		the regions
  * @iv:		the interval, from when the first sample was armed to when it is dropped
  * @arming_ns:	how long it took to arm samples, one after the other
@@ -530,10 +530,14 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 {
 	u64 first = iv->now - iv->begin_ns, last = first + dropping_ns - arming_ns;
 	u64 edge = max(distance(first, iv->aggr_ns), distance(last, iv->aggr_ns));
+	/* the first sample is armed so long before it should be, the last one so long after */
+	u64 late = max(distance(first, iv->aggr_ns), distance(first, iv->aggr_ns + arming_ns));
 	u64 window = iv->window_ns[0];
 
-	/* windows are shorter than 2^48 ns */
+	/* windows and intervals are shorter than 2^48 ns */
 	rs->edge = div64_u64(min(edge, window) << WSMON_SHIFT, window);
+	late = min(max(late, dropping_ns), iv->aggr_ns);
+	rs->late = div64_u64(late << WSMON_SHIFT, iv->aggr_ns);
 }
 
 /**

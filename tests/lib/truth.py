@@ -19,20 +19,21 @@ def read_truth(path, own=False):
     return [(int(t), int(b) + int(o) * own) for _, t, b, o in rows]
 
 
-def at(truth, t):
-    """The truth at a time, between two samples; None outside of them."""
+def at(truth, t, gap=None):
+    """The truth at a time, between two samples; None outside of them, and where they are more than
+    @gap ns apart: the program had no processor, and does not know."""
     for (t0, b0), (t1, b1) in zip(truth, truth[1:]):
         if t0 <= t <= t1:
-            return b0 + (b1 - b0) * (t - t0) / (t1 - t0)
+            return b0 + (b1 - b0) * (t - t0) / (t1 - t0) if not gap or t1 - t0 <= gap else None
     return None
 
 
-def rows(records, truth, cls="anon", pid=None):
+def rows(records, truth, cls="anon", pid=None, gap=None):
     """[(truth, estimate, low, high, time_ns)], of one target if there are several"""
     found = []
     for r in records:
         if r.type == "WSS" and r.cls == cls and pid in (None, r.pid):
-            true = at(truth, r.time_ns)
+            true = at(truth, r.time_ns, gap)
             if true is not None:
                 found.append((true, r.bytes, r.low, r.high, r.time_ns))
     return found
@@ -49,11 +50,11 @@ class Case:
     cls "anon" is the workloads' buffer and nothing else, "all" everything.
     """
 
-    def __init__(self, data, truth, cls="anon"):
+    def __init__(self, data, truth, cls="anon", gap=None):
         with open(data, "rb") as f:
             self.header, records = wsmon.read(f)
             self.records = list(records)
-        self.rows = rows(self.records, truth, cls)
+        self.rows = rows(self.records, truth, cls, gap=gap)
         stats = [r for r in self.records if r.type == "STATS"]
         self.stats = stats[-1]
         times = [r.time_ns for r in self.records]

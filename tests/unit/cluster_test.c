@@ -341,12 +341,12 @@ static void edges(void)
 {
 	static const struct {
 		u64 length_ms, arming_ms, dropping_ms;
-		u32 edge;
+		u32 edge, late;
 	} cases[] = {
-		{ 1000, 4, 4, 0 }, { 1000, 5, 2, WSMON_ONE * 3 / 1000 }, { 1000, 2, 5, WSMON_ONE * 3 / 1000 },
-		{ 1010, 4, 2, WSMON_ONE * 10 / 1000 }, { 990, 4, 2, WSMON_ONE * 12 / 1000 },
-		{ 5000, 0, 0, WSMON_ONE },
+		{ 1000, 4, 4, 0, 4 }, { 1000, 5, 2, 3, 5 }, { 1000, 2, 5, 3, 5 }, { 1010, 4, 2, 10, 10 },
+		{ 990, 4, 2, 12, 14 }, { 1000, 0, 600, 600, 600 }, { 5000, 0, 0, 1000, 1000 },
 	};
+	struct wsmon_wss w = { .pages = 700, .low = 690, .high = 710, .mapped = 1000 };
 	struct wsmon_regions rs = { };
 	u32 i;
 
@@ -358,8 +358,16 @@ static void edges(void)
 
 		wsmon_regions_edge(&rs, &iv, cases[i].arming_ms * SECOND / 1000,
 				   cases[i].dropping_ms * SECOND / 1000);
-		CHECK(rs.edge == cases[i].edge, "case %u: %u", i, rs.edge);
+		CHECK(rs.edge == WSMON_ONE * cases[i].edge / 1000, "case %u: %u", i, rs.edge);
+		CHECK(rs.late == WSMON_ONE * cases[i].late / 1000, "case %u: %u", i, rs.late);
 	}
+	/* 400 pages more than before, give or take a quarter of that, and not more than there are */
+	wsmon_wss_moved(&w, 700, WSMON_ONE / 4);
+	CHECK(w.low == 690 && w.high == 710, "what rests: %llu to %llu", w.low, w.high);
+	wsmon_wss_moved(&w, 300, WSMON_ONE / 4);
+	CHECK(w.low == 590 && w.high == 810, "what grows: %llu to %llu", w.low, w.high);
+	wsmon_wss_moved(&w, 2700, WSMON_ONE / 4);
+	CHECK(w.low == 90 && w.high == 1000, "what shrinks: %llu to %llu", w.low, w.high);
 }
 
 /* Bits that are found later are of an unknown time: only the sample page counts from then on. */
