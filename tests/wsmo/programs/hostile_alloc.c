@@ -2,12 +2,13 @@
 /*
  * hostile_alloc.c - a program under "wsmo record --alloc" that makes it difficult
  *
- * usage: hostile_alloc seccomp|tail|head|events|shrink|hole|close CMD.... It allocates, and prints
+ * usage: hostile_alloc seccomp|tail|head|events|collide|spread|shrink|hole|close CMD.... It allocates, and prints
  * "ran" when it is done.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../../include/wsmon.h"
 #include "../../../tools/alloc/ring.h"
 
 static void allocate(int n)
@@ -33,6 +35,26 @@ static void allocate(int n)
 static int ring_fd(void)
 {
 	return atoi(getenv(ALLOC_RING_ENV));
+}
+
+/* Rings full of stacks of one call, which feed.c sorts to one place: its hash of each ends in 21 zeros */
+static void stacks(struct alloc_ring *ring, bool collide)
+{
+	struct alloc_event e = { .kind = WSMON_ALLOC_MALLOC, .nr = 1 };
+	uint64_t inverse = 1, i, h;
+
+	for (i = 0; i < 6; i++)
+		inverse *= 2 - 0x9e3779b97f4a7c15ULL * inverse;
+	for (i = 0; i < 3 * ALLOC_RING_BYTES / ALLOC_RING_UNIT; i++) {
+		while (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) == ALLOC_RING_BYTES)
+			usleep(1000);
+		h = collide ? i << 21 : i;
+		h ^= h >> 29 ^ h >> 58;
+		e.tag = alloc_ring_tag(ring->head);
+		e.pc[0] = h * inverse ^ 2;
+		memcpy((char *)ring + ALLOC_RING_HEAD + ring->head % ALLOC_RING_BYTES, &e, ALLOC_RING_UNIT);
+		__atomic_store_n(&ring->head, ring->head + ALLOC_RING_UNIT, __ATOMIC_RELEASE);
+	}
 }
 
 static void vandalize(const char *what)
@@ -53,6 +75,8 @@ static void vandalize(const char *what)
 			word[i] = i % 8 ? -1ULL : alloc_ring_tag(i * 8);
 		ring->head = ALLOC_RING_BYTES;
 	}
+	if (!strcmp(what, "collide") || !strcmp(what, "spread"))
+		stacks(ring, *what == 'c');
 	if (!strcmp(what, "shrink") && (!ftruncate(ring_fd(), 4096) || !ftruncate(ring_fd(), 16 << 20)))
 		_exit(4);
 	if (!strcmp(what, "hole"))

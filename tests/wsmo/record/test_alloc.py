@@ -3,6 +3,7 @@
 import fcntl
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -187,6 +188,23 @@ def hostile():
                    "  what is there is recorded, and trouble told", len(events), res.stderr)
 
 
+def crowded():
+    """Stacks that a command made for the recorder to have them all in one place: no work by the square."""
+    took = {}
+    with Directory() as b:
+        program = b.path("hostile")
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", program,
+                        os.path.join(HERE, "programs", "hostile_alloc.c")], check=True)
+        for way in "spread", "collide":
+            with fake(interval=0.2) as (d, m):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+                res = run(*args(d, m, "--alloc=1", "--", program, way), timeout=170)
+                took[way] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+                nr = re.search(rb"sampled (\d+) allocations", res.stderr)
+                ok(res.returncode == 0 and nr and int(nr[1]) >= 3 << 16, way + ": all are recorded", res.stderr)
+        ok(took["collide"] < 4 * took["spread"] + 1, "stacks in one place", took)
+
+
 def libraries():
     """The library starts in programs of any C library: it asks only for what all of them have."""
     names = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], stdout=subprocess.PIPE,
@@ -231,5 +249,6 @@ def main(_accept):
     environment()
     memory()
     hostile()
+    crowded()
     libraries()
     refused()

@@ -35,6 +35,9 @@
 /* Max. stacks that are known; more are written again each time */
 #define STACKS_MAX	(1U << 20)
 
+/* Places for a stack */
+#define PROBES		64
+
 struct feed_stack {
 	__u64 hash;		/* 0: not used */
 	__u32 number;
@@ -197,23 +200,27 @@ static __u64 hash(const struct alloc_event *e)
 	return h ? h : 1;
 }
 
+/* Return: its place; NULL if others have all near it, as a command can see to */
 static struct feed_stack *find(struct feed_stack *table, __u32 room, __u64 h)
 {
-	__u64 i = h;
+	__u64 i;
 
-	while (table[i % room].hash && table[i % room].hash != h)
-		i++;
-	return &table[i % room];
+	for (i = h; i - h < PROBES; i++)
+		if (!table[i % room].hash || table[i % room].hash == h)
+			return &table[i % room];
+	return NULL;
 }
 
 static void grow(struct feed *f)
 {
 	__u32 room = f->room ? 2 * f->room : 1024, i;
-	struct feed_stack *table = need(calloc(room, sizeof(*table)));
+	struct feed_stack *table = need(calloc(room, sizeof(*table))), *s;
 
-	for (i = 0; i < f->room; i++)
-		if (f->stack[i].hash)
-			*find(table, room, f->stack[i].hash) = f->stack[i];
+	for (i = 0; i < f->room; i++) {
+		s = f->stack[i].hash ? find(table, room, f->stack[i].hash) : NULL;
+		if (s)
+			*s = f->stack[i];
+	}
 	free(f->stack);
 	f->stack = table;
 	f->room = room;
@@ -230,7 +237,7 @@ static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 	if (2 * f->stacks >= f->room && f->room < 2 * STACKS_MAX)
 		grow(f);
 	s = find(f->stack, f->room, hash(e));
-	if (s->hash)
+	if (s && s->hash)
 		return s->number;
 	*out = (struct wsmon_rec_stack){
 		.rec = {
@@ -240,7 +247,7 @@ static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 		.pid = pid, .tid = pid, .reason = WSMON_STACK_ALLOC, .nr = e->nr,
 		.number = ++f->stacks, .flags = e->cut ? WSMON_STACK_CUT : 0,
 	};
-	if (f->stacks < STACKS_MAX)
+	if (s && f->stacks < STACKS_MAX)
 		*s = (struct feed_stack){ .hash = hash(e), .number = f->stacks };
 	memcpy(out->pc, e->pc, e->nr * sizeof(out->pc[0]));
 	w->write(w->data, &out->rec);
