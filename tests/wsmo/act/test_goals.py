@@ -7,9 +7,9 @@ import subprocess
 import threading
 import time
 
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, skip
+from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
 from test_json import documented, wrong
-from victim import COLD, args, fake, half_hot, mapped, objects
+from victim import COLD, args, fake, half_hot, mapped, objects, regions
 
 MIB = 1 << 20
 TOTAL = 1000 * MIB
@@ -207,15 +207,56 @@ def of_pressure():
            goal_of(res, "available")["last"] is None, "no memory to read: nothing is done", res)
 
 
-def of_a_cgroup():
-    """Its own pressure counts"""
+def make_cgroup():
+    """Return: its path, or an error"""
     with open("/proc/self/mounts") as f:
         mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
     path = "%s/wsmo-test-%d" % ((mounts or ["/nowhere"])[0], os.getpid())
     try:
         os.mkdir(path)
     except OSError as error:
-        skip("goals of a cgroup", error)
+        return error
+    return path
+
+
+def moved():
+    """A process that leaves the cgroup is left alone, one that moves within it is not."""
+    path = make_cgroup()
+    if not isinstance(path, str):
+        return skip("processes that move", path)
+    below = path + "/below"
+    os.mkdir(below)
+    try:
+        for to, left in (os.path.dirname(path), 1), (below, 0), (path, 0):
+            def snapshot(v):
+                return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(32 if i > 90 else 64))}
+
+            def move():
+                with open(to + "/cgroup.procs", "w") as f:
+                    f.write(str(victim.pid))
+            with fake(snapshot, pace=0.03, events={20: move}) as (d, m, victim):
+                with open(path + "/cgroup.procs", "w") as f:
+                    f.write(str(victim.pid))
+                command = list(args(d, m, victim, COLD))
+                at = command.index("-p")
+                command[at:at + 2] = ["--cgroup", os.path.basename(path)]
+                res = run(*command)
+                words = b"process %d is not in /%s any more" % (victim.pid, os.path.basename(path).encode())
+                ok(not res.returncode and mapped(victim, (0.5, 1)) == left * victim.size // 2 and
+                   res.stderr.count(words) == left,
+                   "a process that is moved %s is %s" % ("out" if left else "below" if to == below else "nowhere",
+                                                         "left alone" if left else "acted on"), mapped(victim), res)
+    finally:
+        os.rmdir(below)
+        os.rmdir(path)
+    return None
+
+
+def of_a_cgroup():
+    """Its own pressure counts"""
+    path = make_cgroup()
+    if not isinstance(path, str):
+        skip("goals of a cgroup", path)
         return
     try:
         for share, left in (0.01, 1), (0, 0):
@@ -245,3 +286,4 @@ def main(_accept):
     of_available(documented()[0]["act"]["goal"])
     of_pressure()
     of_a_cgroup()
+    moved()

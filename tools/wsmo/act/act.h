@@ -111,6 +111,12 @@ void act_take(struct record *r, const struct wsmon_record *rec);
 /** act_list() - make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
 int act_list(struct act *a);
 
+/** act_let_go() - do nothing more to a target */
+void act_let_go(struct act_target *t);
+
+/** act_check_members() - let go what is not in the cgroup any more */
+void act_check_members(struct act *a);
+
 /** act_rescan() - act on the cgroup's new processes, too, if it is time for that */
 void act_rescan(struct act *a);
 

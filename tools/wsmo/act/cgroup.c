@@ -49,6 +49,58 @@ static const struct act_target *known(const struct act *a, __u32 pid)
 	return NULL;
 }
 
+static int compare_pids(const void *x, const void *y)
+{
+	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
+}
+
+/* The processes of the cgroup, listed at a time */
+struct listed {
+	__u32 *pids;
+	long nr;
+};
+
+static struct listed list_all(const struct act *a)
+{
+	struct listed m = { .pids = need(calloc(PROCESSES, sizeof(*m.pids))) };
+
+	m.nr = cgroup_pids(a->cgroup, m.pids, PROCESSES);
+	return m;
+}
+
+/* What does not fit in the list may be a member */
+static bool is_member(const struct listed *m, __u32 pid)
+{
+	return m->nr > PROCESSES ||
+	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), compare_pids));
+}
+
+void act_check_members(struct act *a)
+{
+	struct listed m, again;
+	size_t i;
+
+	/* nothing is outside of the root */
+	if (!a->cgroup || !a->cgroup[1])
+		return;
+	m = list_all(a);
+	for (i = 0; i < a->nr_targets; i++) {
+		struct act_target *t = &a->target[i];
+
+		if (t->gone || is_member(&m, t->process.pid) || !process_alive(&t->process))
+			continue;
+		/* one that moves within it may have been nowhere while it was listed */
+		again = list_all(a);
+		if (!is_member(&again, t->process.pid)) {
+			msg("process %u is not in %s any more: it is left alone", t->process.pid,
+			    a->cgroup);
+			act_let_go(t);
+		}
+		free(again.pids);
+	}
+	free(m.pids);
+}
+
 /* Those worth acting on: no kernel threads, none that was refused, not this one */
 static size_t candidates(const struct act *a, const __u32 *pids, size_t nr,
 			 struct candidate *list)
@@ -107,14 +159,17 @@ static __u64 rescan_interval(const struct act *a)
 	return ns;
 }
 
-/* Is there a process that is no target? */
+/* Is there a process that is no target, or was one before it left? */
 static bool have_new(const struct act *a)
 {
+	const struct act_target *t;
 	size_t i;
 
-	for (i = 0; i < a->record.pids.nr; i++)
-		if (!known(a, a->record.pids.pid[i]))
+	for (i = 0; i < a->record.pids.nr; i++) {
+		t = known(a, a->record.pids.pid[i]);
+		if (!t || (t->gone && !t->refused))
 			return true;
+	}
 	return false;
 }
 

@@ -126,7 +126,7 @@ static void forget(struct act_target *t)
 	t->total = 0;
 }
 
-static void let_go(struct act_target *t)
+void act_let_go(struct act_target *t)
 {
 	forget(t);
 	process_close(&t->process);
@@ -155,7 +155,7 @@ static int claim(const struct act *a, struct act_target *t)
 	    a->cgroup ? ": it is left alone" : "");
 	if (!a->cgroup)
 		return -1;
-	let_go(t);
+	act_let_go(t);
 	t->refused = true;
 	return 0;
 }
@@ -180,7 +180,7 @@ static int add_target(struct act *a, __u32 pid)
 		msg("there is no process %u", pid);
 		return -1;
 	}
-	let_go(t);
+	act_let_go(t);
 	return 0;
 }
 
@@ -247,6 +247,8 @@ int act_begin(struct record *r)
 	if (add_targets(a))
 		return -1;
 	drop_refused(a);
+	/* one that was listed may have ended, and its pid be another's */
+	act_check_members(a);
 	if (!r->cmd && !r->pids.nr)
 		return -1;
 	for (i = 0; i < a->scheme.nr && !a->dry_run; i++)
@@ -276,7 +278,7 @@ static void refuse(struct act *a, struct act_target *t)
 {
 	size_t i;
 
-	let_go(t);
+	act_let_go(t);
 	a->refused = t->refused = true;
 	for (i = 0; i < a->nr_targets; i++)
 		if (!a->target[i].gone)
@@ -308,7 +310,7 @@ void act_replace(struct act *a)
 	for (i = 0; i < nr; i++) {
 		t = &before[i];
 		if (!t->gone && (!is_listed(a, t->process.pid) || !process_alive(&t->process)))
-			let_go(t);
+			act_let_go(t);
 		evidence_clear(&t->evidence);
 		t->nr = t->total = 0;
 		if (t->gone && !t->refused) {
@@ -321,8 +323,9 @@ void act_replace(struct act *a)
 	free(before);
 	for (i = 0; i < pids->nr; i++)
 		if (!find(a, pids->pid[i]) && add_target(a, pids->pid[i]))
-			let_go(&a->target[a->nr_targets - 1]);
+			act_let_go(&a->target[a->nr_targets - 1]);
 	drop_refused(a);
+	act_check_members(a);
 }
 
 int act_gone(struct record *r)
@@ -339,7 +342,7 @@ int act_gone(struct record *r)
 		if (t && process_alive(&t->process) && !proc_memory(pids->pid[i], &proc))
 			pids->pid[pids->nr++] = pids->pid[i];
 		else if (t)
-			let_go(t);
+			act_let_go(t);
 	}
 	return pids->nr && pids->nr < before ? 0 : -1;
 }
@@ -366,7 +369,7 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 	struct act_target *t = find(a, rec->pid);
 
 	if (t)
-		let_go(t);
+		act_let_go(t);
 }
 
 /* Where mappings were coalesced, what is not mapped need not have been */
@@ -552,6 +555,7 @@ void act_tick(struct record *r)
 	struct act *a = act_of(r);
 	__u64 sum;
 
+	act_check_members(a);
 	act_rescan(a);
 	look_at_taken(a, LOOK / a->nr_targets);
 	sum = refaulted(a);
