@@ -332,6 +332,14 @@ def odd(accept):
             data = d.read("x." + ending)
             ok(not res.returncode and not res.stderr and len(data) > 1000 and
                (ending != "svg" or b"/memfd:b" in data), "a picture: " + ending, res)
+    # an axis takes what is written at it for a format
+    for name, want in ("/tmp/%d%n 100%", "/tmp/%d%n 100%"), ("/tmp/a%%b", "/tmp/a%%b"), ("/\u00e9" + 47 * "x", "\u2026" + 47 * "x"):
+        with Proc() as d:
+            d.add(7, mapping(0x1000, 16, "rw-s", name, 6, "00:1a", Rss=16, Pss=16, Private_Dirty=16))
+            d.write("proc/meminfo", b"")
+            if shutil.which("gnuplot"):
+                res = run("mem", "--sysroot", d.name, "-o", d.path("x.svg"), "--by", "file")
+                ok(not res.returncode and ">%s (16.0K)<" % want in d.read("x.svg").decode(), "a picture with " + name, res)
 
 
 def documented():

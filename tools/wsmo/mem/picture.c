@@ -27,10 +27,14 @@ static void name_row(char *name, size_t size, const struct rows *rows, const str
 		at += snprintf(name + at, size - at, "%.16s (%u) ", row->comm, row->pid);
 	if (rows->by & BY_CLASS)
 		at += snprintf(name + at, size - at, "%s ", class_name(row->class));
-	if (len > NAME)
-		snprintf(name + at, size - at, "…%s", path + len - NAME);
-	else
+	if (len > NAME) {
+		/* whole characters */
+		for (path += len - NAME; (*path & 0xc0) == 0x80; path++)
+			;
+		snprintf(name + at, size - at, "…%s", path);
+	} else {
 		snprintf(name + at, size - at, "%s", path);
+	}
 }
 
 int mem_draw(const struct mem *mem, struct rows *rows)
@@ -77,7 +81,7 @@ int mem_draw(const struct mem *mem, struct rows *rows)
 		len = strlen(name);
 		snprintf(name + len, sizeof(name) - len, " (%s)",
 			 units_short(size, row_bytes(row, MEM_VIRTUAL)));
-		plot_printf(&p, "%s%s %zu", i ? ", " : "", plot_text(text, name), max - i);
+		plot_printf(&p, "%s%s %zu", i ? ", " : "", plot_tic(text, name), max - i);
 	}
 	plot_printf(&p, ")\n");
 	for (k = mem->input || mem->live ? 0 : 1; k < ARRAY_SIZE(part); k++, comma = ",") {

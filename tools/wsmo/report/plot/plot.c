@@ -75,10 +75,10 @@ void plot_printf(struct plot *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-const char *plot_text(char *buf, const char *text)
+static const char *quote(char *buf, const char *text, bool format)
 {
-	static const char quote[] = "\xe2\x80\x99";
-	char clean[PLOT_TEXT / (sizeof(quote) - 1) - 1];
+	static const char mark[] = "\xe2\x80\x99";
+	char clean[PLOT_TEXT / (sizeof(mark) - 1) - 1];
 	const char *s = text_clean(clean, sizeof(clean), text);
 	char *out = buf;
 
@@ -86,12 +86,24 @@ const char *plot_text(char *buf, const char *text)
 	for (; *s; s++) {
 		/* it would end the text, or have a shell run what follows */
 		if (*s == '\'' || *s == '`')
-			out = stpcpy(out, quote);
+			out = stpcpy(out, mark);
 		else
 			*out++ = *s;
+		if (format && *s == '%')
+			*out++ = '%';
 	}
 	strcpy(out, "'");
 	return buf;
+}
+
+const char *plot_text(char *buf, const char *text)
+{
+	return quote(buf, text, false);
+}
+
+const char *plot_tic(char *buf, const char *text)
+{
+	return quote(buf, text, true);
 }
 
 double plot_time_unit(__u64 span_ns, const char **name)

@@ -65,6 +65,9 @@ void plot_printf(struct plot *p, const char *fmt, ...)
  */
 const char *plot_text(char *buf, const char *text);
 
+/** plot_tic() - the same for what is written at an axis, which is a format to gnuplot */
+const char *plot_tic(char *buf, const char *text);
+
 /**
  * plot_time_unit() - choose the unit of a time axis
  * @span_ns: length of the axis
