@@ -136,6 +136,14 @@ class Module:
         return os.read(self.target, 65536).decode()
 
     def serve(self):
+        """One session, unless the directory goes meanwhile"""
+        try:
+            self.session()
+        except FileNotFoundError:
+            if os.path.isdir(self.dir.name):
+                raise
+
+    def session(self):
         text = None
         while text is None:
             text = self.asked(0.1)
