@@ -11,13 +11,13 @@ import termios
 from command import ENV, WSMO
 
 
-def run(*args, columns=80, lines=24, env=None):
+def run(*args, columns=80, lines=24, env=None, **kw):
     """Return: exit status and what it wrote to the terminal, as text."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ,
                 struct.pack("HHHH", lines, columns, 0, 0))
     p = subprocess.Popen([WSMO, *args], stdin=subprocess.DEVNULL, stdout=theirs,
-                         env=dict(ENV, **(env or {})))
+                         env=dict(ENV, **(env or {})), **kw)
     os.close(theirs)
     out = b""
     while True:

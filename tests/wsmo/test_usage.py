@@ -2,12 +2,15 @@
 """Command lines: help, version, what is refused, what manual pages tell."""
 import os
 import re
+import shutil
 import subprocess
 import threading
 
 import samples
 import screen
-from command import TOP, Directory, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip
+from recorder import fake
+from test_mem import Proc, odd_tree
 
 
 def refused(*args, word=""):
@@ -166,8 +169,64 @@ def processes():
     child.wait()
 
 
+def narrow():
+    """On a narrow terminal rows go on in the next lines, between columns; nothing is left out."""
+    views_of = {"main": "summary wss hot regions idle act", "stacks": "summary peaks hot", "allocs": "alloc",
+                "family": "summary wss", "cgroup": "summary wss", "who": "who"}
+    with Directory() as d, Proc() as tree:
+        odd_tree(tree)
+        commands = [("report", view, "-i", d.write(name, getattr(samples, name)()))
+                    for name, of_it in views_of.items() for view in of_it.split()]
+        windows = os.path.join(HERE, "recordings", "windows.data")
+        commands += [("report", view, "-i", windows) for view in ("curve", "sizing")]
+        commands += [("diff", d.path("main"), d.path("main")), ("check", "--sysroot", d.name),
+                     ("mem", "--sysroot", tree.name), ("mem", "--sysroot", tree.name, "--raw")]
+        missing = set(views()) - {args[1] for args in commands} - {"heatmap", "html", "raw"}
+        ok(not missing, "narrow terminals: all views", missing)
+        for args in commands:
+            whole = run(*args).stdout.decode()
+            for columns in 40, 80:
+                _, text = screen.run(*args, columns=columns, stderr=subprocess.DEVNULL)
+                # sentences have no fields; a terminal breaks them itself
+                wide = [line for line in text.splitlines() if len(line) > columns and re.search(r"\S  +\S", line)]
+                # bars are as long as there is room
+                got, want = (re.sub("[\\s\u2588\u2591]", "", x) for x in (text, whole))
+                ok(want and got == want and not wide, "on %d columns: wsmo %s" % (
+                    columns, " ".join(map(os.path.basename, args))), *wide, text)
+
+
+def closed():
+    """Files that are opened while 0, 1 or 2 are closed do not get what is printed."""
+    with Directory() as d, Proc() as tree:
+        odd_tree(tree)
+        svg = d.path("a.svg")
+        cases = [(("top", "--repeat", "--interval", "50ms", "--command-output", d.path("out"),
+                   "--", "sh", "-c", "sleep 0.2; echo words"), 0),
+                 (("mem", "--sysroot", tree.name), 0), (("mem", "--sysroot", tree.name, "-p", "12"), 1)]
+        if shutil.which("gnuplot"):
+            cases.append((("mem", "--sysroot", tree.name, "-p", "7,12", "-o", svg), 1))
+        for args, status in cases:
+            for fds in "0", "1", "2", "01", "02", "12", "012":
+                with fake() as (_, m):
+                    more = ("--debugfs", m.dir.name) if args[0] == "top" else ()
+                    res = subprocess.run(["sh", "-c", "exec \"$0\" \"$@\" " + "".join("%s>&- " % fd for fd in fds),
+                                          WSMO, args[0], *more, *args[1:]], stdin=subprocess.DEVNULL,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV, timeout=60)
+                    asked = m.targets[1:]
+                unsaid = "1" in fds and not status
+                ok(res.returncode == (1 if unsaid else status) and
+                   bool(res.stdout) == (not status and "1" not in fds) and
+                   ("2" in fds and not res.stderr or
+                    (b"Bad file descriptor" if unsaid else b"no process 12" if status else b"") in res.stderr) and
+                   set(asked) <= {"\n"} and (args[0] != "top" or d.read("out") == b"words\n") and
+                   (svg not in args or d.read("a.svg").endswith(b"</svg>\n\n")),
+                   "%s>&-: wsmo %s" % (",".join(fds), " ".join(args[:1] + args[3:])), res, asked, os.listdir(d.name))
+
+
 def main(_accept):
     sentences()
+    narrow()
+    closed()
     cgroups()
     processes()
     manuals()

@@ -6,9 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "table.h"
+#include "term.h"
 #include "text.h"
 #include "units.h"
 
@@ -16,6 +18,9 @@
 #define TABLE_BLOCK	512
 
 #define CELL_LEN	8192
+
+/* Before what goes on from the line above */
+#define INDENT		2
 
 struct table {
 	FILE *f;
@@ -25,6 +30,7 @@ struct table {
 	struct libscols_column *col[TABLE_COLUMNS];
 	size_t rows;
 	bool began;
+	unsigned int terminal;	/* its columns; 0: none */
 	struct table_json *json;
 };
 
@@ -39,6 +45,7 @@ static void setup_cols(struct table *t)
 
 	t->cols = need(scols_new_table());
 	scols_table_set_stream(t->cols, t->f);
+	scols_table_set_termforce(t->cols, SCOLS_TERMFORCE_NEVER);
 	for (i = 0; i < t->desc->nr; i++) {
 		const struct column *c = &t->desc->columns[i];
 
@@ -59,10 +66,13 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 			   enum table_format format)
 {
 	struct table *t = need(calloc(1, sizeof(*t)));
+	unsigned int lines;
 
 	t->f = f;
 	t->desc = desc;
 	t->format = format;
+	if (isatty(fileno(f)))
+		term_size(&t->terminal, &lines);
 	if (format == TABLE_JSON)
 		t->json = table_json_new(desc);
 	else if (format != TABLE_CSV && !desc->list)
@@ -148,13 +158,86 @@ static const char *for_people(char *buf, const struct table *t,
 	}
 }
 
+/* Print a text, indented, in as many lines as it takes, if possible broken at blanks. */
+static void put_wrapped(const struct table *t, const char *text, size_t len, unsigned int indent)
+{
+	const char *end = text + len, *next, *blank;
+	unsigned int used;
+
+	while (end > text && end[-1] == ' ')
+		end--;
+	while (text < end) {
+		next = term_fit(text, t->terminal - indent, &used);
+		if (next == text || next > end)
+			next = end;
+		blank = next < end ? memrchr(text, ' ', next - text + 1) : NULL;
+		if (blank && blank > text)
+			next = blank;
+		fprintf(t->f, "%*s%.*s\n", (int)indent, "", (int)(next - text), text);
+		text = next + (blank == next);
+	}
+}
+
+/*
+ * Find where rows are cut to fit the terminal: between columns, the same ones in each row, apart
+ * from the last, which may be a long text. Return: into how many lines; @width: what each of
+ * them takes of the row
+ */
+static size_t cut_rows(const struct table *t, unsigned int *width)
+{
+	size_t last = t->desc->nr - 1, n = 0, i;
+
+	while (!t->col[last])
+		last--;
+	width[0] = 0;
+	for (i = 0; i < last; i++) {
+		unsigned int more = t->col[i] ? scols_column_get_width(t->col[i]) : 0;
+
+		if (!t->col[i])
+			continue;
+		if (width[n] && width[n] + more + (n ? INDENT : 0) > t->terminal)
+			width[++n] = 0;
+		width[n] += more + 1;
+	}
+	return n + 1;
+}
+
+/* Print rows to a terminal: where it is too narrow, rows and headings go on in the next lines. */
+static void print_narrow(const struct table *t)
+{
+	unsigned int width[TABLE_COLUMNS], used;
+	const char *text, *end, *next;
+	size_t n, i;
+	char *all;
+
+	if (scols_print_table_to_string(t->cols, &all))
+		need(NULL);
+	n = cut_rows(t, width);
+	for (text = all; *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		for (i = 0; text < end; i++) {
+			unsigned int indent = i ? INDENT : 0;
+
+			next = i < n ? term_fit(text, width[i], &used) : end;
+			if (i == n - 1 && term_fit(text, t->terminal - indent, &used) == end)
+				next = end;
+			put_wrapped(t, text, next - text, indent);
+			text = next;
+		}
+	}
+	free(all);
+}
+
 static void print_block(struct table *t)
 {
 	size_t i;
 
 	if (!t->rows)
 		return;
-	scols_print_table(t->cols);
+	if (t->terminal)
+		print_narrow(t);
+	else
+		scols_print_table(t->cols);
 	scols_table_remove_lines(t->cols);
 	scols_table_enable_noheadings(t->cols, 1);
 	for (i = 0; i < t->desc->nr; i++) {
@@ -194,11 +277,19 @@ static void row_list(struct table *t, const struct cell *cells)
 		if (shown(t, i) &&
 		    (int)strlen(t->desc->columns[i].head) > width)
 			width = strlen(t->desc->columns[i].head);
-	for (i = 0; i < t->desc->nr; i++)
-		if (shown(t, i) && cells[i].set)
-			fprintf(t->f, "%-*s  %s\n", width, t->desc->columns[i].head,
-			       for_people(buf, t, &t->desc->columns[i],
-					  &cells[i]));
+	for (i = 0; i < t->desc->nr; i++) {
+		const char *text;
+
+		if (!shown(t, i) || !cells[i].set)
+			continue;
+		text = for_people(buf, t, &t->desc->columns[i], &cells[i]);
+		if (t->terminal && width + 2 + strlen(text) > t->terminal) {
+			fprintf(t->f, "%s\n", t->desc->columns[i].head);
+			put_wrapped(t, text, strlen(text), INDENT);
+		} else {
+			fprintf(t->f, "%-*s  %s\n", width, t->desc->columns[i].head, text);
+		}
+	}
 }
 
 /* Spreadsheets take some texts for formulas; a quote before it makes a text of it */

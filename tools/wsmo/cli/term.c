@@ -53,35 +53,41 @@ bool term_unicode(void)
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
+const char *term_fit(const char *text, unsigned int width, unsigned int *used)
+{
+	mbstate_t state = { 0 };
+	const char *p = text;
+
+	*used = 0;
+	while (*p && *p != '\n') {
+		wchar_t c;
+		size_t len = mbrtowc(&c, p, strlen(p), &state);
+		int w = len < (size_t)-2 ? wcwidth(c) : -1;
+
+		/* what the locale does not have is bytes */
+		if (w < 0) {
+			state = (mbstate_t) { 0 };
+			len = w = 1;
+		}
+		if (*used + w > width)
+			break;
+		*used += w;
+		p += len;
+	}
+	return p;
+}
+
 void term_print(FILE *f, const char *text, unsigned int width)
 {
 	char clean[512];
-	mbstate_t state = { 0 };
-	const char *p = text_clean(clean, sizeof(clean), text);
-	const char *fits = p;	/* what leaves room for the '~' */
-	unsigned int used = 0, fits_used = 0;
+	unsigned int used;
+	const char *p = term_fit(text_clean(clean, sizeof(clean), text), width, &used);
 
-	while (*p) {
-		wchar_t c;
-		size_t len = mbrtowc(&c, p, strlen(p), &state);
-		int w;
-
-		if (len == (size_t)-1 || len == (size_t)-2)
-			break;
-		w = wcwidth(c);
-		if (w < 0 || used + w > width)
-			break;
-		used += w;
-		p += len;
-		if (used < width) {
-			fits = p;
-			fits_used = used;
-		}
-	}
 	if (!*p) {
 		fprintf(f, "%s%*s", clean, (int)(width - used), "");
 		return;
 	}
-	fprintf(f, "%.*s~%*s", (int)(fits - clean), clean,
-	       (int)(width - fits_used - 1), "");
+	/* what leaves room for the '~' */
+	p = term_fit(clean, width ? width - 1 : 0, &used);
+	fprintf(f, "%.*s~%*s", (int)(p - clean), clean, (int)(width - used - 1), "");
 }

@@ -28,6 +28,12 @@ enum term_color term_color(enum term_color wanted);
 bool term_unicode(void);
 
 /**
+ * term_fit() - find the end of what of a line of text fits into @width columns
+ * @used: how many columns that takes
+ */
+const char *term_fit(const char *text, unsigned int width, unsigned int *used);
+
+/**
  * term_print() - print a text of unknown origin in a field, left aligned
  * @width: columns of the field; a longer text ends in '~'
  */
