@@ -3,12 +3,17 @@
 import contextlib
 import csv
 import io
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import records as r
@@ -124,6 +129,69 @@ def screens(accept):
         with watch(d, *ONCE, env={"LC_ALL": "C"}) as t:
             good, text = t.wait("TREND", "#")
             ok(good and text.isascii(), "trends without block characters", text)
+
+
+# The terminal becomes narrow once, between the drawing of a screen and the wait for what is next
+RESIZE = b"""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+static int (*next_poll)(struct pollfd *, nfds_t, int);
+static void resize(struct pollfd *fds, nfds_t nr)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = 40 };
+	static int done;
+
+	next_poll = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+	if (nr != 3 || next_poll(fds, nr, 0) || done++)
+		return;
+	ioctl(1, TIOCSWINSZ, &size);
+	raise(SIGWINCH);
+}
+int poll(struct pollfd *fds, nfds_t nr, int ms)
+{
+	resize(fds, nr);
+	return next_poll(fds, nr, ms);
+}
+int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *t, const sigset_t *mask)
+{
+	resize(fds, nr);
+	return ((int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))
+		dlsym(RTLD_NEXT, "ppoll"))(fds, nr, t, mask);
+}
+"""
+
+
+def narrow():
+    """40 columns, also if the terminal becomes so at a bad moment; odd names."""
+    names = {NOBODY: b"\x1b" * 15}
+    with process() as p, stream(*figures(p.pid), names=names) as d, Directory() as tmp:
+        with watch(d, *ONCE, columns=40) as t:
+            text = t.wait("NAME                WSS    HIGH\n", "q quit")[1]
+        rows = [line for line in text.splitlines() if line.startswith(str(NOBODY))]
+        ok(rows and rows[0] == "%d %-15.15s    4.0M    5.0M" % (NOBODY, "\\033" * 4),
+           "a long name stays in its field", text)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp.path("resize.so"), tmp.write("resize.c", RESIZE), "-ldl"],
+                       check=True)
+        d.restart()
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        top = subprocess.Popen(
+            [WSMO, "top", "--debugfs", d.dir.name, *ONCE], stdin=theirs, stdout=theirs, start_new_session=True,
+            env=dict(ENV, TERM="xterm", LD_PRELOAD=tmp.path("resize.so"),
+                     ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"))
+        shown, end = b"", time.time() + 20
+        # it clears the screen, and draws as much as there is room for
+        while (shown.count(b"\x1b[2J") < 2 or b"HIGH" not in shown.split(b"\x1b[2J")[-1]) and time.time() < end:
+            if select.select([ours], [], [], 0.1)[0]:
+                shown += os.read(ours, 65536)
+        ok(b"RSS    IDLE" in shown and shown.count(b"\x1b[2J") == 2 and b"RSS" not in shown.split(b"\x1b[2J")[-1],
+           "a new size is never missed", shown[-2000:])
+        os.write(ours, b"q")
+        ok(top.wait(20) == 0, "  and it goes on")
+        os.close(ours)
+        os.close(theirs)
 
 
 def keys():
@@ -470,6 +538,7 @@ def main(accept):
         skip("screens", "there is no tmux")
         return
     screens(accept)
+    narrow()
     keys()
     pause()
     watched_events()

@@ -131,6 +131,14 @@ static int fit(int *ranks)
 	return left;
 }
 
+/* Draws what of a text fits into so many columns */
+static void draw_text(int y, int x, int width, const char *text)
+{
+	unsigned int used;
+
+	mvaddnstr(y, x, text, width > 0 ? term_fit(text, width, &used) - text : 0);
+}
+
 /* Draws a text at the left or right end of a field */
 static void field(int y, int x, int width, bool right, const char *text)
 {
@@ -217,19 +225,21 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 static void draw_name(const struct top *top, int y, int x, const struct top_row *row)
 {
 	const char *path = top_name(top, row), *last = strrchr(path, '/');
+	bool mark = grouped ? row->guests : secondary_has(row->wss.pid);
 	int width = columns[NAME].width;
 	char name[256];
+	unsigned int used;
 
+	if (row->wss.class != WSMON_CLASS_ALL) {
+		mvprintw(y, x, "  %s", class_name(row->wss.class));
+		return;
+	}
 	/* the end of a path says most */
 	if (row->path && !row->wss.group && strlen(path) > (size_t)width && last)
 		path = last + 1;
 	text_clean(name, sizeof(name), path);
-	if (row->wss.class != WSMON_CLASS_ALL)
-		mvprintw(y, x, "  %s", class_name(row->wss.class));
-	else if (grouped)
-		mvprintw(y, x, "%.*s%s", width - !!row->guests, name, row->guests ? "*" : "");
-	else
-		mvprintw(y, x, "%s%s", name, secondary_has(row->wss.pid) ? "*" : "");
+	name[term_fit(name, width - mark, &used) - name] = '\0';
+	mvprintw(y, x, "%s%s", name, mark ? "*" : "");
 }
 
 static void draw_who(int y, int x, int width, const struct top_row *row)
@@ -237,9 +247,10 @@ static void draw_who(int y, int x, int width, const struct top_row *row)
 	char clean[256];
 
 	mvprintw(y, x - 1, "%*s", width + 1, "");
-	if (row->who)
-		mvprintw(y, x, "%3.0f%% %.*s", 100 * row->who_share, width - 5,
-			 text_clean(clean, sizeof(clean), row->who));
+	if (!row->who)
+		return;
+	mvprintw(y, x, "%3.0f%% ", 100 * row->who_share);
+	draw_text(y, x + 5, width - 5, text_clean(clean, sizeof(clean), row->who));
 }
 
 /* The headings if there is no @row */
@@ -253,7 +264,6 @@ static void draw_row(const struct top *top, int y, const struct top_row *row)
 		if (columns[i].rank < ranks)
 			at += columns[i].width + 1;
 	}
-	/* first: the columns after it overwrite the end of a long name */
 	if (row)
 		draw_name(top, y, x[NAME], row);
 	for (i = 0; i < NR_COLUMNS; i++) {
@@ -297,14 +307,14 @@ static void draw_head(const struct top *top)
 		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
 				 "-",
 		 cpu, top->live.lost);
-	mvaddnstr(0, 0, line, COLS);
+	draw_text(0, 0, COLS, line);
 	snprintf(line, sizeof(line), "by %s%s%s%s%s%s",
 		 grouped && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
 		 top->reverse ? ", reversed" : "",
 		 top->no_classes ? ", without classes" : "",
 		 *top->filter ? ", only " : "", top->filter,
 		 top->paused ? ", PAUSED" : "");
-	mvaddnstr(1, 0, line, COLS);
+	draw_text(1, 0, COLS, line);
 	attron(A_REVERSE);
 	mvprintw(2, 0, "%*s", COLS, "");
 	draw_row(top, 2, NULL);
@@ -330,7 +340,7 @@ static int draw_events(const struct top *top)
 		if (e->lost)
 			attron(A_BOLD);
 		mvprintw(LINES - 1 - nr + i, 0, "%s ", clock);
-		addnstr(e->text, COLS > 9 ? COLS - 9 : 0);
+		draw_text(LINES - 1 - nr + i, 9, COLS - 9, e->text);
 		attroff(A_BOLD);
 	}
 	return nr;

@@ -177,8 +177,16 @@ static int loop(struct top *top)
 		{ .events = POLLIN },
 		{ .fd = top->screen ? STDIN_FILENO : -1, .events = POLLIN },
 	};
+	struct timespec wait;
+	sigset_t resize, outside;
 	int go_on = 1;
 
+	/* one that comes between drawing and waiting must not wait for the next figures */
+	sigemptyset(&resize);
+	sigaddset(&resize, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &resize, &outside);
+	if (top->screen && !top_screen_key(top))
+		return WSMO_OK;
 	while (go_on > 0) {
 		now = clock_now();
 		if (now >= end_ns)
@@ -200,10 +208,11 @@ static int loop(struct top *top)
 		/* nothing follows the end of a session */
 		fds[1].fd = !top_running(top) ? -1 :
 			    top_grouped(top) ? top->cgroups.fd : top->record.session.fd;
-		/* a resize interrupts poll() and comes as a key */
+		/* a resize interrupts this and comes as a key */
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
-		if (poll(fds, ARRAY_SIZE(fds),
-			 (wake_ns - now) / NSEC_PER_MSEC + 1) < 0)
+		wait.tv_sec = (wake_ns - now) / NSEC_PER_SEC;
+		wait.tv_nsec = (wake_ns - now) % NSEC_PER_SEC;
+		if (ppoll(fds, ARRAY_SIZE(fds), &wait, &outside) < 0)
 			fds[0].revents = fds[1].revents = fds[2].revents = 0;
 		if (fds[0].revents && !take_signals(top))
 			return WSMO_OK;
