@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo record, against a fake of the module."""
 import contextlib
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import records as r
@@ -502,9 +505,10 @@ def inheritance():
            res.stderr)
 
 
-def shown(d, m, *more):
+def shown(d, m, *more, columns=0):
     """What is printed on a terminal."""
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     p = subprocess.Popen([WSMO, *args(d, m, *more)], env=ENV, stderr=slave)
     os.close(slave)
     text = b""
@@ -525,6 +529,11 @@ def progress():
         ok(text.count(b"WSS 3.0 MiB (2.0 MiB to 4.0 MiB)") == 2 and
            b"\r2 s  pid" in text and b"wsmo: wrote" in text,
            "a progress line on a terminal", text)
+    with fake() as (d, m):
+        text = shown(d, m, "-p", str(os.getpid()), "-d", "2.5", columns=40)
+        lines = text.split(b"wsmo: wrote")[0].split(b"\r")
+        ok(len(lines) > 3 and max(map(len, lines)) == 39 and any(b"WSS 3.0 MiB" in line for line in lines),
+           "it does not go on in a second line of a narrow one, where it could not be overwritten", lines)
 
 
 def main(_accept):

@@ -3,23 +3,34 @@
  * msg.c - messages, the progress line, output that fails
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "text.h"
 
 static int progress_len;
 
+/* How much of a line can be overwritten: what goes on in the next line cannot */
+static size_t stderr_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? INT_MAX : size.ws_col - 1;
+}
+
 void msg_progress(const char *line)
 {
-	int len = line ? (int)strlen(line) : 0;
+	int len = line ? (int)strnlen(line, stderr_columns()) : 0;
 
 	if (!len && !progress_len)
 		return;
-	fprintf(stderr, "\r%-*s", progress_len, line ? line : "");
+	fprintf(stderr, "\r%-*.*s", progress_len, len, line ? line : "");
 	if (!len)
 		fputc('\r', stderr);
 	fflush(stderr);
