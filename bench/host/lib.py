@@ -38,10 +38,10 @@ def bench(name):
 
 
 class Run:
-    """A bench that runs. status: of the last guest that failed, or 0"""
+    """A bench that runs. status: of the last guest that failed, or 0; beside: busy processes"""
 
-    def __init__(self, name):
-        self.name, self.kernels, self.status, self.rows = name, [], 0, []
+    def __init__(self, name, beside=0):
+        self.name, self.kernels, self.status, self.rows, self.beside = name, [], 0, [], beside
         self.command = shlex.join(["bench/run", *sys.argv[1:]])
 
     def guest(self, todo, kernel="6.12", mem="4G", cpus=2, timeout=3600, tree=TOP, **env):
@@ -51,6 +51,7 @@ class Run:
              str(cpus), "--timeout", str(timeout), "--", "/usr/bin/python3", "bench/run", "--guest", self.name,
              json.dumps(todo)], cwd=tree, env={**os.environ, **env}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, text=True)
+        busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(self.beside)]
         try:
             for line in guest.stdout:
                 row = json.loads(line) if line.startswith("{") else {}
@@ -62,6 +63,9 @@ class Run:
             guest.terminate()
             raise
         finally:
+            for process in busy:
+                process.kill()
+                process.wait()
             if guest.wait():
                 self.status = guest.returncode
                 say("%s: the guest failed (%d)" % (self.name, self.status))
