@@ -368,9 +368,10 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 {
 	u32 first;
 
-	if (t->mm != mm) {
+	if (t->mm != mm || t->exec_id != t->member->exec_id) {
 		/* it ended before a round could notice that it began */
 		t->mm = mm;
+		t->exec_id = t->member->exec_id;
 		memcpy(t->comm, t->member->comm, sizeof(t->comm));
 		target_begin(ss, t, mm, t->member->born_ns, now);
 		now = ktime_get_ns();

@@ -108,6 +108,7 @@ struct wsmon_scope {
  * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
  * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
+ * @exec_id:	distinguishes @mm from others at its address (members_lock)
  * @comm:	its name at that time (members_lock)
  * @shared_ns:	when another stopped sampling it, too
  * @moved:	it came into the cgroup with memory that it had used before
@@ -136,6 +137,7 @@ struct wsmon_member {
 	u64 made_rss;
 	u64 forked_rss;
 	u64 born_ns;
+	u64 exec_id;
 	char comm[WSMON_COMM_LEN];
 	u64 shared_ns;
 	bool moved;

@@ -463,14 +463,14 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 			past_add_unknown(&g->past[g->at], m);
 	}
 	/* it executed another program that nobody has noticed */
-	if (s && mm && s->mm != mm) {
+	if (s && mm && (s->mm != mm || s->exec_id != m->exec_id)) {
 		g->missed++;
 		s->blind = true;
 		wsmon_share_end(g, s, now);
 		s = NULL;
 	}
 	if (!s && mm && !wsmon_share_find(g, mm))
-		s = wsmon_share_create(g, m, mm, 0, m->born_ns);
+		s = wsmon_share_create(g, m, mm, m->exec_id, m->born_ns);
 	if (s && mm)
 		share_last_look(ss, s, mm, now);
 	if (s)

@@ -79,6 +79,7 @@ void wsmon_member_begin(struct wsmon_member *m, struct task_struct *task, u64 bo
 	m->mm = task->mm;
 	m->forked_rss = task != current ? get_mm_rss(task->mm) : 0;
 	m->born_ns = born_ns;
+	m->exec_id = READ_ONCE(task->self_exec_id);
 	memcpy(m->comm, task->comm, sizeof(m->comm));
 	m->price_ns = shared ? 0 : walk_pay(ktime_get_ns());
 	m->kept = shared || m->price_ns;
