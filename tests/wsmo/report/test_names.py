@@ -9,8 +9,10 @@ import sys
 import zlib
 
 import records as r
-from command import Directory, ok, run, skip
+from command import ENV, WSMO, Directory, ok, run, skip
+from test_export import wait_for
 from test_mapping import areas, decode, maps, record
+from test_outfile import content
 
 SEC = 10**9
 
@@ -207,6 +209,30 @@ def sparse():
                "debug information in a file " + ("of 1 TiB" if size else "with the right checksum"), got, res.stderr)
 
 
+def truncated():
+    """A file that becomes empty while its names are read, as when a library is built anew in its place."""
+    with Directory() as d:
+        with open(d.path("it.c"), "w") as f:
+            f.write("".join("int f%d(int x) { return x * %d; }\n" % (i, i + 3) for i in range(3000)))
+        subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
+                        "it.c"], check=True, cwd=d.name)
+        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+        at = [int(line.split()[0], 16) for line in out.splitlines() if " T f" in line]
+        stacks = [r.stack(SEC, 7, 7, 1, [(1 << 28) + a + 1], reason=1) for a in at]
+        data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+        data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path("it.so").encode(), 0,
+                          os.stat(d.path("it.so")).st_ino) + stacks[0]
+        with subprocess.Popen([WSMO, "report", "peaks", "--json", "-i", "-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as p:
+            p.stdin.write(data)
+            p.stdin.flush()
+            opened = wait_for(lambda: d.path("it.so") in content("/proc/%d/maps" % p.pid).decode())
+            os.truncate(d.path("it.so"), 0)
+            out, err = p.communicate(b"".join(stacks[1:]) + r.end(2 * SEC))
+        ok(opened and p.returncode == 0 and out.count(b'"type":"frame"') == len(stacks),
+           "a file that is cut off", opened, p.returncode, out[-300:], err)
+
+
 def cpu_of(data, *args):
     """Seconds of CPU time"""
     began = os.times()
@@ -396,6 +422,7 @@ def main(_accept):
     pipes()
     sparse()
     swollen()
+    truncated()
     many()
     compiled()
     crowded()

@@ -34,6 +34,9 @@ int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));
 
+/** survive_truncation() - what a mapped file loses reads as zeros from now on, and is no SIGBUS */
+void survive_truncation(void);
+
 /** begin_program() - to be called first in main() */
 void begin_program(void);
 

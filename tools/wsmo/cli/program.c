@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -34,6 +36,26 @@ void begin_program(void)
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = WSMO_USAGE;
 	argp_program_version = "wsmo " WSMO_VERSION;
+}
+
+/* Gives the program zeros instead */
+static void replace_page(int sig, siginfo_t *info, void *context)
+{
+	const uintptr_t page = sysconf(_SC_PAGESIZE);
+	void *at = (void *)((uintptr_t)info->si_addr & -page);
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR &&
+	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at)
+		return;
+	signal(sig, SIG_DFL);
+}
+
+void survive_truncation(void)
+{
+	const struct sigaction act = { .sa_sigaction = replace_page, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGBUS, &act, NULL);
 }
 
 int end_program(int status)

@@ -82,6 +82,7 @@ int main(void)
 	ssize_t n;
 
 	begin_program();
+	survive_truncation();
 	limit_memory();
 	block_signals();
 	read_pages();

@@ -265,7 +265,8 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
 		call[i + 1].file = in[i].file ? keep(cs, in[i].file) : NULL;
 		call[i + 1].line = in[i].line;
 	}
-	if (symbols_find(cs->symbols, &module, call->pc, &symbol))
+	/* there is none in a file that was cut off */
+	if (symbols_find(cs->symbols, &module, call->pc, &symbol) && *symbol.name)
 		call[nr].function = function_name(cs, symbol.name);
 	return nr + 1;
 }

@@ -119,6 +119,8 @@ struct symbols *symbols_new(void)
 
 	/* debug information comes from this machine, not from the network */
 	unsetenv("DEBUGINFOD_URLS");
+	/* libdw maps files, which others may write meanwhile */
+	survive_truncation();
 	if (s) {
 		s->files = (struct sorted) {
 			.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
