@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import forms
-from ktap import finish, ok, skip  # noqa: F401
+from ktap import every, finish, ok, skip  # noqa: F401
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(TOP, "tests", "wsmo")

@@ -36,6 +36,12 @@ def skip(name, why):
     ok(True, "%s # SKIP %s" % (name, why))
 
 
+def every(of):
+    """all(), of at least one: nothing is not right"""
+    of = list(of)
+    return bool(of) and all(of)
+
+
 def finish():
     """Print the plan. Return: the exit status"""
     print("1..%d" % count)

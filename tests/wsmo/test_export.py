@@ -13,7 +13,7 @@ import zlib
 
 import records as r
 import samples
-from command import ENV, HERE, TOP, WSMO, Directory, fails, golden, ok, run
+from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run
 from fakemodule import Stream, now
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
@@ -46,11 +46,11 @@ def recorded(data):
 def chrome():
     trace = json.loads(export("chrome").stdout)
     events = trace["traceEvents"]
-    ok(all(e["ph"] in "MCi" and isinstance(e["pid"], int) and e["name"]
+    ok(every(e["ph"] in "MCi" and isinstance(e["pid"], int) and e["name"]
            for e in events) and
-       all(isinstance(e["ts"], float) and len(e["args"]) == 1 and
+       every(isinstance(e["ts"], float) and len(e["args"]) == 1 and
            isinstance(e["args"]["bytes"], int) for e in events if e["ph"] == "C") and
-       all(e["s"] in "gpt" for e in events if e["ph"] == "i"),
+       every(e["s"] in "gpt" for e in events if e["ph"] == "i"),
        "chrome has events a viewer takes", events)
     heap = [(e["ts"], e["args"]["bytes"]) for e in events
             if e["name"] == "working set heap, 1 s"]

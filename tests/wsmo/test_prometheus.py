@@ -14,7 +14,7 @@ import urllib.parse
 import urllib.request
 
 import records as r
-from command import HERE, TOP, WSMO, Directory, ok, run, skip
+from command import HERE, TOP, WSMO, Directory, every, ok, run, skip
 from fakedevice import Device
 from fakemodule import Stream, now
 from test_export import start, wait_for
@@ -56,7 +56,7 @@ def dashboard():
     with open(os.path.join(TOP, "contrib", "grafana-wsmon.json")) as f:
         board = json.load(f)
     ok(len({p["id"] for p in board["panels"]}) == len(board["panels"]) and
-       all(p["description"] for p in board["panels"]), "the panels are explained")
+       every(p["description"] for p in board["panels"]), "the panels are explained")
     exprs = [t["expr"] for panel in board["panels"] for t in panel["targets"]]
     values = [re.fullmatch(r"label_values\((.*), (\w+)\)", v["query"]["query"]).groups()
               for v in board["templating"]["list"] if v["type"] == "query"]

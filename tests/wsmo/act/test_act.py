@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import records as r
-from command import ENV, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, every, fails, ok, run, skip
 from fakemodule import ATTRS, Module
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
 
@@ -126,7 +126,7 @@ def rates():
             res = run(*args(d, m, v, head + COLD.replace("5%", bound), more=("-l",)))
             ok(mapped(v, (0, 0.5)) == 0 and mapped(v, (0.5, 1)) == v.size // 2,
                "a rate is of the rounds", mapped(v), res)
-            ok(all(abs(a["freq"] - 0.04) < 0.001 and a["share"] == 0.5
+            ok(every(abs(a["freq"] - 0.04) < 0.001 and a["share"] == 0.5
                    for a in objects(res, "action")) and
                objects(res, "rule")[0]["text"] == COLD.replace("5%", bound) + " (freq)",
                "  and is reported", res)

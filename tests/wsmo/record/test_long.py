@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 import records as r
-from command import ok, run
+from command import every, ok, run
 from fakemodule import now
 from recorder import args, fake
 
@@ -102,8 +102,8 @@ def times():
         indexed = sum(size for _, size, _, _ in runs or ())
         ok(indexed > len(data) * 0.99 - 4096 and all(at in ends and at + size in ends for at, size, _, _ in runs),
            "a file is in runs", runs, len(data))
-        ok(all(16 << 10 <= size < 320 << 10 for _, size, _, _ in runs[:-1]) and
-           all(x[3] <= y[2] for x, y in zip(runs, runs[1:])), "  of different times", runs)
+        ok(every(16 << 10 <= size < 320 << 10 for _, size, _, _ in runs[:-1]) and
+           every(x[3] <= y[2] for x, y in zip(runs, runs[1:])), "  of different times", runs)
         bare = d.write("bare", data[:ends[0]] + b"".join(
             data[at:at + size] for kind, at, size in parts(data) if kind != r.INDEX))
         zero = struct.unpack_from("<Q", data, 24)[0]

@@ -11,7 +11,7 @@ import packed
 import records as r
 import samples
 import sim
-from command import ENV, HERE, TOP, Directory, fails, ok, peak_rss, run, skip
+from command import ENV, HERE, TOP, Directory, every, fails, ok, peak_rss, run, skip
 from fakemodule import Module
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
@@ -98,7 +98,7 @@ def real():
     small = round_trip("a real recording", stream, 2.5)
     ok(kinds(small).count(packed.PACKED) == kinds(data).count(packed.PACKED),
        "all of its snapshots are packed")
-    ok(all(body[12] & 4 for kind, _, body in r.parse(small)
+    ok(every(body[12] & 4 for kind, _, body in r.parse(small)
            if kind == packed.PACKED), "each frame has a checksum")
 
 

@@ -4,7 +4,7 @@ import json
 import math
 
 import records as r
-from command import ok, run
+from command import every, ok, run
 from test_sizing import MIB, N, PAGE, RATE, lines, random_use, recording
 
 # seconds: of swap, and of files
@@ -43,12 +43,12 @@ def not_measured():
     res = text(plain)
     ok("SLOWDOWN" not in res.stdout.decode() and "A refault" not in res.stdout.decode(),
        "no column without a cost", res.stdout)
-    ok(all(x["slowdown"] is x["slowdown_low"] is x["slowdown_high"] is None for x in lines("sizing", plain)),
+    ok(every(x["slowdown"] is x["slowdown_low"] is x["slowdown_high"] is None for x in lines("sizing", plain)),
        "null in JSON")
     res = text(plain, "--max-slowdown", "5%")
     ok(b"--refault-cost" in res.stderr and b"enough" not in res.stdout, "--max-slowdown needs a cost", res)
     data = recording(random_use, first=NO_SWAP + FILE_RECORD)
-    ok(all(x["slowdown"] is None for x in lines("sizing", data)) and
+    ok(every(x["slowdown"] is None for x in lines("sizing", data)) and
        b"from swap takes was not measured: there is no swap. See --refault-cost." in text(data).stdout,
        "anonymous memory without swap", text(data).stdout)
     got = lines("sizing", data, "--refault-cost", "0.2ms", "--limit", "30M")[0]
