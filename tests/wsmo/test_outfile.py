@@ -219,6 +219,25 @@ def foreign():
            os.listdir(d.name), res)
 
 
+def modes():
+    """What replaces a file is for no others than that was; a recording is for its owner alone."""
+    with Directory() as d:
+        for file, command in modules(d, d.path("x")):
+            for old in 0o600, 0o640, 0o666:
+                if command[0] in ("record", "top"):
+                    continue
+                with open(file, "wb"):
+                    os.chmod(file, old)
+                res = run(*command)
+                ok(res.returncode == 0 and stat.S_IMODE(os.stat(file).st_mode) == old,
+                   "%s: the mode of the old file" % " ".join(command[:2]), oct(old), oct(os.stat(file).st_mode), res)
+    with fake() as (d, m):
+        d.write("data", r.header(1))
+        os.chmod(d.path("data"), 0o666)
+        res = run(*args(d, m, "-q", "--", "true"))
+        ok(res.returncode == 0 and stat.S_IMODE(os.stat(d.path("data")).st_mode) == 0o600, "a recording", res)
+
+
 def live():
     with Directory() as d, Directory() as out:
         path = out.write("x", b"precious")
@@ -294,5 +313,6 @@ def main(_accept):
     killed()
     limits()
     foreign()
+    modes()
     live()
     calls()

@@ -150,6 +150,19 @@ static const char *open_new(struct outfile *o, mode_t mode)
 	return why;
 }
 
+/* One that is to replace @old: whoever may not read that may not read this */
+static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
+{
+	const char *why = open_new(o, mode & old->st_mode);
+	struct stat new;
+
+	/* some file systems have one mode for all */
+	if (!why && (fstat(o->fd, &new) || ((new.st_mode ^ old->st_mode) & mode &&
+					    fchmod(o->fd, mode & old->st_mode))))
+		why = strerror(errno);
+	return why;
+}
+
 bool outfile_foreign(int dir, const struct stat *st)
 {
 	struct identity id;
@@ -191,7 +204,7 @@ static const char *open_named(struct outfile *o, mode_t mode)
 	else if (outfile_foreign(o->dir, &st))
 		why = "it is somebody else's, in a directory that others can write to";
 	else if (S_ISREG(st.st_mode))
-		why = open_new(o, mode);
+		why = open_another(o, mode, &st);
 	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		why = open_found(o, found);
 	else
