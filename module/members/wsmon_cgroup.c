@@ -9,8 +9,9 @@
  *
  * Descendants of targets are looked for once, when the session begins or is told to follow them.
  * The probe at fork is there before: a child of a member is a member. So a process is missed only
- * if its parent became a member after the process was looked at, and one look more finds it. Whose
- * parent has ended is no descendant any more.
+ * if its parent became a member after the process was looked at, and one look more finds it. That
+ * could go on while members fork, as there are no spare members left: after SCAN_TURNS looks the
+ * rest is left out. Whose parent has ended is no descendant any more.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -25,6 +26,9 @@
 /* Ids that are looked at without a pause, and share of the CPU budget that this may take */
 #define AT_ONCE		256U
 #define SHARE		8U
+
+/* Looks for descendants, at most; some with ids below those of their parents may be left out */
+#define SCAN_TURNS	16U
 
 #ifdef CONFIG_CGROUPS
 /**
@@ -159,9 +163,9 @@ static u32 scan_find(const struct wsmon_session *ss, u32 *at, struct pid **found
 int wsmon_members_scan(struct wsmon_session *ss)
 {
 	u64 start = ktime_get_ns(), most = U64_MAX;
+	u32 nr, i, more = 0, turns = SCAN_TURNS;
 	struct pid **found;
 	int err = 0;
-	u32 nr, i, more = 0;
 
 	if (!ss->follow)
 		return 0;
@@ -182,14 +186,14 @@ int wsmon_members_scan(struct wsmon_session *ss)
 		}
 		cond_resched();
 		/* children of those that were found may have been looked at before */
-		if (!ss->scan_at && !ss->cgroup && more) {
+		if (!ss->scan_at && !ss->cgroup && more && --turns) {
 			ss->scan_at = 1;
 			more = 0;
 		}
 	} while (ss->scan_at && !err && ktime_get_ns() - start < most);
 	if (err)
 		ss->scan_at = 0;
-	if (err && (ss->thread || !ss->cgroup))
+	if (!turns || (err && (ss->thread || !ss->cgroup)))
 		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 	kfree(found);
 	return err == -ENOSPC && !ss->cgroup ? 0 : err;
