@@ -434,7 +434,8 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 /* Nothing is known of what a program accessed. */
 static void past_add_unknown(struct wsmon_past *p, const struct wsmon_member *m)
 {
-	u64 inherited = m->rss - m->made_rss;
+	/* two threads may note them at once */
+	u64 inherited = m->rss - min(m->rss, m->made_rss);
 
 	p->unknown += m->made_rss;
 	p->inherited += inherited;

@@ -173,6 +173,7 @@ struct wsmon_answer {
  * @before:	scratch memory: private memory of a member before it was read again
  * @nr_objects:	number of @objects
  * @nr_ended:	shares of members that ended
+ * @ended_room:	visits and extents that they have room for
  * @parts:	scratch memory: parts being read
  * @visits:	scratch memory: visits being planned
  * @cap_visits:	number of them that fit
@@ -209,6 +210,7 @@ struct wsmon_group {
 	struct wsmon_space before;
 	u32 nr_objects;
 	u32 nr_ended;
+	u32 ended_room;
 	struct wsmon_parts parts;
 	struct wsmon_visit *visits;
 	u32 cap_visits;

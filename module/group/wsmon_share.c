@@ -17,6 +17,8 @@
 
 /* Members that ended and are remembered, at most */
 #define ENDED_MAX	16384U
+/* Visits and extents of those, at most: what ends has no memory of its own that pays for them */
+#define ENDED_ROOM	BIT(19)
 
 /* Objects that nobody maps stay for so long, so that the next short process finds them */
 #define LINGER_NS	(10 * NSEC_PER_SEC)
@@ -237,6 +239,11 @@ static void share_keep_seen(struct wsmon_share *s)
 	s->nr_visits = nr;
 }
 
+static u32 share_room(const struct wsmon_share *s)
+{
+	return s->own.cap + s->cap_visits;
+}
+
 /**
  * wsmon_share_end - a member has ended, or executed another program
  * @g:		the group
@@ -245,7 +252,9 @@ static void share_keep_seen(struct wsmon_share *s)
  */
 void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
 {
-	s->member->share = NULL;
+	struct wsmon_member *m = s->member;
+
+	m->share = NULL;
 	s->member = NULL;
 	s->ended_ns = now;
 	parts_put(g, &s->parts);
@@ -253,13 +262,15 @@ void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
 	memset(&s->parts, 0, sizeof(s->parts));
 	if (!s->blind)
 		share_keep_seen(s);
-	if (g->nr_ended >= ENDED_MAX) {
-		g->missed++;
+	if (!s->known && !s->nr_visits) {
 		wsmon_share_free(g, s);
-	} else if (!s->known && !s->nr_visits) {
+	} else if (g->nr_ended >= ENDED_MAX || g->ended_room + share_room(s) > ENDED_ROOM) {
+		g->missed++;
+		g->past[g->at].unknown += m->made_rss;
 		wsmon_share_free(g, s);
 	} else {
 		g->nr_ended++;
+		g->ended_room += share_room(s);
 		s->ended = true;
 	}
 }
@@ -274,7 +285,10 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 	if (s->member)
 		s->member->share = NULL;
 	g->changed |= s->known;
-	g->nr_ended -= s->ended;
+	if (s->ended) {
+		g->nr_ended--;
+		g->ended_room -= share_room(s);
+	}
 	parts_put(g, &s->parts);
 	xa_erase(&g->slots, s->slot);
 	hlist_del(&s->hash);
