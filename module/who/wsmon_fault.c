@@ -85,10 +85,13 @@ static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
 	if (!user_mode(regs) && (in_nmi() || in_hardirq() || in_serving_softirq() ||
 				 pagefault_disabled() || current->flags & PF_KTHREAD))
 		return;
+	/* newer kernels may preempt a probe; kwsmond spins while it has a slot BUSY */
+	preempt_disable();
 	rcu_read_lock();
 	list_for_each_entry_rcu(w, &fault_sessions, node)
 		fault_find(w, mm, address, regs, error);
 	rcu_read_unlock();
+	preempt_enable();
 	wsmon_hint_repair(mm, address);
 }
 #else
