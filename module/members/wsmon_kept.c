@@ -37,6 +37,8 @@
 /* A process that ends waits for kwsmond so long; one that the user named, for longer */
 #define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
+/* A look that has begun is waited for so long: real-time tasks or other modules may hold it up */
+#define WAIT_LOOK_MS	1000U
 
 /* Task works that have not ended; and were there any? */
 static atomic_t works = ATOMIC_INIT(0);
@@ -125,21 +127,25 @@ static void member_put(struct wsmon_member *m)
 static void member_release_work(struct callback_head *work)
 {
 	struct wsmon_member *m = container_of(work, struct wsmon_member, work);
+	/* whose memory others wait for does not wait */
+	bool waits = !tsk_is_oom_victim(current);
 	unsigned long now = jiffies;
 	struct mm_struct *mm = NULL;
 
-	/* whose memory others wait for does not wait */
-	if (m->waits && time_before(now, m->until) && !tsk_is_oom_victim(current))
+	if (waits && m->waits && time_before(now, m->until))
 		wait_for_completion_timeout(&m->looked, m->until - now);
 	raw_spin_lock(&wsmon_members_lock);
-	if (m->looking) {
+	if (m->looking && waits) {
 		raw_spin_unlock(&wsmon_members_lock);
-		wait_for_completion(&m->looked);
+		wait_for_completion_timeout(&m->looked, msecs_to_jiffies(WAIT_LOOK_MS));
 		raw_spin_lock(&wsmon_members_lock);
 	}
-	if (m->kept)
+	/* else wsmon_member_free() releases it, when the look has ended */
+	m->ending = !m->looking;
+	if (m->ending && m->kept) {
 		mm = m->mm;
-	m->kept = false;
+		m->kept = false;
+	}
 	raw_spin_unlock(&wsmon_members_lock);
 	if (mm)
 		mmput(mm);
@@ -228,13 +234,15 @@ struct wsmon_member *wsmon_member_alloc(struct wsmon_session *ss)
 	return m;
 }
 
-/* A process has left its mm, and no probe has noticed yet: have any of its threads release it. */
+/*
+ * A process has left its mm, and no probe has noticed yet, or it no longer waits: have any of its
+ * threads release the mm, after wsmon_member_end().
+ */
 static void member_hand_over(struct wsmon_member *m)
 {
 	struct task_struct *leader, *thread;
 	bool done = false;
 
-	wsmon_member_end(m, false);
 	rcu_read_lock();
 	leader = pid_task(m->pid, PIDTYPE_TGID);
 	if (leader) {
@@ -257,14 +265,17 @@ static void member_hand_over(struct wsmon_member *m)
  */
 void wsmon_member_free(struct wsmon_member *m)
 {
+	bool left;
+
 	if (m->target)
 		m->target->member = NULL;
 	raw_spin_lock(&wsmon_members_lock);
 	m->looking = false;
 	wsmon_member_release(m);
+	left = wsmon_member_end(m, false);
 	raw_spin_unlock(&wsmon_members_lock);
 	complete_all(&m->looked);
-	if (m->kept && !m->ending)
+	if (left)
 		member_hand_over(m);
 	member_put(m);
 }

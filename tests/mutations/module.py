@@ -347,6 +347,9 @@ MUTATIONS = [
         (KEPT, "	complete_all(&m->looked);\n", ""),
         (KEPT, "wait_for_completion_timeout(&m->looked, m->until - now)",
          "wait_for_completion(&m->looked)")]),
+    ("look_waited_for_without_end", "6.12", SELF + "device_test.py", [
+        (KEPT, "wait_for_completion_timeout(&m->looked, msecs_to_jiffies(WAIT_LOOK_MS))",
+         "wait_for_completion(&m->looked)")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
     ("first_memory_not_counted", None, UNIT, [

@@ -506,11 +506,38 @@ def misused_by_a_module():
         assert threads() == 0 and error(s.put, "join") == "ESRCH"
 
 
+class Misuse:
+    """The module wsmon_misuse, which watches a process"""
+
+    def __init__(self, *args):
+        subprocess.run(["insmod", module("wsmon_misuse"), *args], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        subprocess.run(["rmmod", "wsmon_misuse"], check=True)
+
+    def says(self, name):
+        with open("/sys/module/wsmon_misuse/parameters/" + name) as f:
+            return f.read() == "Y\n"
+
+
+def waits_for_who_waits():
+    """A function that takes records waits for a process that waits for its last look"""
+    p = subprocess.Popen(["sh", "-c", "read x; exec sleep 0.1"], stdin=subprocess.PIPE)
+    with Misuse("pid=%d" % p.pid) as m:
+        p.communicate(b"\n")
+        w.wait_for("the end of the session", lambda: not threads(), 60)
+        assert m.says("came") and not m.says("in_vain")
+
+
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
            only_the_slow_one_loses, joins_the_last, rights, marks_all, refused, many_files, storm,
            # built beside the module: make samples
-           *([sample_module, module_goes, misused_by_a_module]
+           *([sample_module, module_goes, misused_by_a_module,
+              waits_for_who_waits]
              if os.path.exists(module("wsmon_sample")) else []),
            # a kernel with checkers says nothing of figures
            *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_one_mm,

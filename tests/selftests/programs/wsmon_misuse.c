@@ -2,7 +2,8 @@
 /*
  * wsmon_misuse.c - uses sessions of include/wsmon_kernel.h as nobody should
  *
- * Its init watches the process that loads it, and fails if what comes of it is wrong.
+ * Its init watches the process that loads it, and fails if what comes of it is wrong. With
+ * pid=PID it watches that one until it is unloaded, and waits for its end in a record.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,9 +19,22 @@
 
 #define FAST	"sample_us=2000 aggr_us=10000 update_us=10000 window_us=10000 cpu_permille=1000"
 
+static int pid;
+module_param(pid, int, 0444);
+MODULE_PARM_DESC(pid, "the process whose end is waited for");
+
+static bool came;
+module_param(came, bool, 0444);
+MODULE_PARM_DESC(came, "the record in which is waited came");
+
+static bool in_vain;
+module_param(in_vain, bool, 0444);
+MODULE_PARM_DESC(in_vain, "the process did not end");
+
 /* What is known of records */
 static struct {
 	struct wsmon_client *session;
+	struct pid *tgid;
 	struct completion came;
 	atomic_t records;
 	bool inside;
@@ -156,11 +170,65 @@ static int too_many(void)
 	return err;
 }
 
+/* Have all threads of a process ended, and was it not reaped? */
+static bool is_ending(struct pid *tgid)
+{
+	struct task_struct *leader;
+	bool ending;
+
+	rcu_read_lock();
+	leader = pid_task(tgid, PIDTYPE_TGID);
+	ending = leader && !atomic_read(&leader->signal->live);
+	rcu_read_unlock();
+	return ending;
+}
+
+/* The process waits for a look, in which this is called, and this for the process. */
+static void misuse_end(void *private, const struct wsmon_record *rec)
+{
+	u32 tries = 1000;
+
+	if (in_vain || !is_ending(private))
+		return;
+	WRITE_ONCE(came, true);
+	while (is_ending(private) && --tries)
+		msleep(20);
+	if (!tries)
+		WRITE_ONCE(in_vain, true);
+}
+
+static int watch_the_end(void)
+{
+	struct pid *tgid = find_get_pid(pid);
+	struct wsmon_client *s;
+	int err = -ESRCH;
+
+	if (tgid) {
+		/* its whole life is within a window */
+		s = wsmon_session_create("window_us=60000000", misuse_end, tgid);
+		err = PTR_ERR_OR_ZERO(s);
+	}
+	if (!err) {
+		err = wsmon_session_add(s, tgid) ?: wsmon_session_start(s);
+		if (err)
+			wsmon_session_destroy(s);
+	}
+	if (err) {
+		put_pid(tgid);
+		return err;
+	}
+	seen.session = s;
+	seen.tgid = tgid;
+	return 0;
+}
+
 static int __init misuse_init(void)
 {
 	struct wsmon_client *s;
 	int err;
 
+	if (pid)
+		return watch_the_end();
 	init_completion(&seen.came);
 	err = create_strangely() ?: too_many();
 	if (err)
@@ -179,6 +247,10 @@ static int __init misuse_init(void)
 
 static void __exit misuse_exit(void)
 {
+	if (!pid)
+		return;
+	wsmon_session_destroy(seen.session);
+	put_pid(seen.tgid);
 }
 
 module_init(misuse_init);
