@@ -43,17 +43,18 @@ static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
 	return false;
 }
 
-/* Does what was seen count? The page may be of another kind than the mapping. */
+/*
+ * Does what was seen count? The page may be of another kind than the mapping. An anonymous page
+ * counts in the slot of its member, or in that of the family: which, the same question decides.
+ */
 static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *v, bool known)
 {
-	switch (v->kind) {
-	case WSMON_PART_FILE:
+	bool family;
+
+	if (v->kind == WSMON_PART_FILE)
 		return !v->anon;
-	case WSMON_PART_FAMILY:
-		return v->anon && !v->exclusive;
-	default:
-		return v->anon && (v->exclusive || !visit_is_family(s, v->vpn, known));
-	}
+	family = !v->exclusive && visit_is_family(s, v->vpn, known);
+	return v->anon && family == (v->kind == WSMON_PART_FAMILY);
 }
 
 /*

@@ -266,7 +266,11 @@ MUTATIONS = [
         ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/group/wsmon_visit.c", "return v->anon && (v->exclusive ||", "return v->anon && (true ||")]),
+        ("module/group/wsmon_visit.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+         "return v->anon && (v->kind != WSMON_PART_FAMILY || family);")]),
+    ("shared_with_a_child_that_is_gone", "newest", SELF + "children_test.py", [
+        ("module/group/wsmon_visit.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+         "return v->anon && (v->kind == WSMON_PART_FAMILY ? !v->exclusive : !family);")]),
     ("mappings_side_by_side_shared", "6.12", SELF + "group_test.py", [
         ("module/group/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
          "	if (o->mappers > 1)\n		return true;\n	if (o->kind == WSMON_PART_FILE || o->mappers < 2)")]),

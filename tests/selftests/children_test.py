@@ -116,6 +116,31 @@ def used_by_those_before():
         assert len(sizes) > 3 and all(15.5 < x < 19 for x in sizes[2:]), sizes
 
 
+@w.measured
+def shared_at_times():
+    """Memory that a process reads counts once, whether a child shares it or is gone just then."""
+    code = ("signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+            "m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+            "m[::4096] = bytes(16 << 8)\n"
+            "def use():\n while True:\n  m[::4096]\n  time.sleep(0.01)\n"
+            "threading.Thread(target=use).start()\n")
+    with w.Target(code + FORK, SETUP) as t:
+        with Session("sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 "
+                     "cpu_permille=1000 follow=1 pid=%d" % t.pid) as s:
+            for _ in range(4):
+                os.kill(t.pid, signal.SIGUSR1)
+                child = int(t.process.stdout.readline())
+                s.read(1.3)
+                os.kill(child, signal.SIGKILL)
+                s.read(1.3)
+            s.put("stop")
+            sizes = [[x / (1 << 20) for x in (r.bytes, r.low, r.high)]
+                     for r in s.read_all() if r.type == "TOTAL" and r.cls == "all"]
+    print("# %s" % " ".join("%.1f [%.1f %.1f]" % tuple(x) for x in sizes))
+    # children's own copies count, too
+    assert len(sizes) > 12 and all(low < 20 and high > 16 for _, low, high in sizes[2:]), sizes
+
+
 def came_and_went():
     """Each child is counted when it comes, the first one, too, and when it goes."""
     code = ("time.sleep(1)\n"
@@ -353,6 +378,6 @@ def ended_in_a_storm():
 
 w.need("gcc")
 PROGRAM = w.program("forks")
-w.main(there_before, used_by_those_before, came_and_went, forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
+w.main(there_before, used_by_those_before, shared_at_times, came_and_went, forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
        child_outlives_target, not_followed, changed_while_running, many_children,
        programs_end, nothing_outlives_wait, ended_in_a_storm)
