@@ -45,6 +45,7 @@ $(O_MODULE)/samples/wsmon_sample.ko: $(O_MODULE)/wsmon.ko $(wildcard samples/*) 
 
 include tools/wsmo/wsmo.mk
 -include tests/workloads/workloads.mk
+-include tests/kinds/kinds.mk
 -include tests/unit/unit.mk
 -include tests/stress/stress.mk
 -include tests/unit/kunit/kunit.mk

@@ -12,13 +12,17 @@
  *
  * PID is the process to watch, as the program that started this one sees it; "resident" is at
  * least in memory, as /proc counts it for all its processes together, 0 if that is not known. What the program itself
- * uses (text, stack, libc) comes on top: less than "slack".
+ * uses (text, stack, libc) comes on top: less than "slack". Later, if a busy machine keeps it from running,
+ *
+ *	late ms=MS
+ *
  * Exit status: 0; 2 usage; 4 this kernel cannot do it, which a sentence says.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,6 +38,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -103,9 +108,11 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
+static size_t slack = MIB(SLACK_MIB);
+
 static void ready_as(pid_t pid, size_t used, size_t resident)
 {
-	printf("ready pid=%d used=%zu resident=%zu slack=%zu\n", pid, used, resident, MIB(SLACK_MIB));
+	printf("ready pid=%d used=%zu resident=%zu slack=%zu\n", pid, used, resident, slack);
 	fflush(stdout);
 }
 
@@ -114,10 +121,33 @@ static void ready(size_t used, size_t resident)
 	ready_as(getpid(), used, resident);
 }
 
+/*
+ * Say so if a pass over the memory ended this late: its truth may not hold, as there may be a
+ * second in which not all was used
+ */
+#define LATE_MS	450
+
+static void on_time(struct timespec *last)
+{
+	struct timespec now;
+	long ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (now.tv_sec - last->tv_sec) * 1000 + (now.tv_nsec - last->tv_nsec) / 1000000;
+	if (last->tv_sec && ms > LATE_MS) {
+		printf("late ms=%ld\n", ms);
+		fflush(stdout);
+	}
+	*last = now;
+}
+
 static void *work(void *p)
 {
+	struct timespec last = { 0 };
+
 	for (;;) {
 		touch(p, USED);
+		on_time(&last);
 		pause_ms(20);
 	}
 	return NULL;
@@ -210,16 +240,34 @@ static void children_before(void)
 	rest();
 }
 
+/* What children do in a second with what they have for themselves: at most a page each fault */
+static void add_children(int nr)
+{
+	struct rusage all;
+
+	getrusage(RUSAGE_CHILDREN, &all);
+	slack += nr * (all.ru_minflt + all.ru_majflt) * PAGE;
+}
+
+static void exec_true(void)
+{
+	if (!vfork()) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	wait(NULL);
+}
+
 static void vforks(void)
 {
-	thread(work, usual());
+	char *p = usual();
+
+	exec_true();
+	add_children(1000 / 50);
+	thread(work, p);
 	ready(USED, IDLE + USED);
 	for (;;) {
-		if (!vfork()) {
-			execl("/bin/true", "true", NULL);
-			_exit(1);
-		}
-		wait(NULL);
+		exec_true();
 		pause_ms(50);
 	}
 }
@@ -230,13 +278,121 @@ static void nothing(void)
 
 static void forks(void)
 {
-	thread(work, usual());
+	char *p = usual();
+
+	process(nothing);
+	wait(NULL);
+	add_children(1000 / 20);
+	thread(work, p);
 	ready(USED, IDLE + USED);
 	for (;;) {
 		process(nothing);
 		wait(NULL);
 		pause_ms(20);
 	}
+}
+
+static void *read_all(void *p)
+{
+	struct timespec last = { 0 };
+
+	for (;;) {
+		look(p, USED);
+		on_time(&last);
+		pause_ms(20);
+	}
+	return NULL;
+}
+
+/* What it reads is its own and its child's by turns */
+static void shared_at_times(void)
+{
+	thread(read_all, usual());
+	ready(USED, 0);
+	for (;;) {
+		pid_t pid = process(rest);
+
+		pause_ms(1000);
+		kill(pid, SIGKILL);
+		wait(NULL);
+		pause_ms(1000);
+	}
+}
+
+/* The memory is a file's, and stays while programs come and go */
+#define EXECS_FD 100
+
+static void execs_on(void)
+{
+	char *p = must_map(USED, PROT_READ | PROT_WRITE, MAP_SHARED, EXECS_FD);
+
+	for (int i = 0; i < 3; i++) {
+		touch(p, USED);
+		pause_ms(15);
+	}
+	execl("/proc/self/exe", "kinds", "execs-on", NULL);
+	cannot("exec");
+}
+
+static void execs(void)
+{
+	int fd = memfd_create("kinds", 0);
+
+	if (fd < 0 || ftruncate(fd, USED) || dup2(fd, EXECS_FD) < 0)
+		cannot("memfd_create");
+	/* each begins anew, with what a program makes of its libraries */
+	slack += MIB(4);
+	ready(USED, 0);
+	execs_on();
+}
+
+/* SIGUSR1: another program gets the pid of the one that is watched */
+static pid_t process_as(pid_t pid, void (*f)(void))
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1,
+	};
+	long got = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (got < 0)
+		cannot("clone3() with set_tid");
+	if (!got) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		f();
+	}
+	return pid;
+}
+
+static void other_works(void)
+{
+	char *p = memory(IDLE);
+
+	prctl(PR_SET_NAME, "other");
+	for (;;) {
+		touch(p, IDLE);
+		pause_ms(20);
+	}
+}
+
+static void pid_reused(void)
+{
+	sigset_t set;
+	pid_t pid;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	pid = process(child_works);
+	pause_ms(500);
+	ready_as(pid, USED, IDLE + USED);
+	sigwait(&set, &sig);
+	kill(pid, SIGKILL);
+	wait(NULL);
+	process_as(pid, other_works);
+	pause_ms(500);
+	ready_as(pid, IDLE, IDLE);
+	rest();
 }
 
 static void stopped(void)
@@ -342,6 +498,31 @@ static void ns_time(void)
 static void ns_user(void)
 {
 	in_namespace(CLONE_NEWUSER);
+}
+
+/* In a cgroup of its own, which another user has made in one that is his */
+static void delegated(void)
+{
+	static const char *const files[] = { "", "/cgroup.procs", "/cgroup.subtree_control" };
+	char path[2 * PATH_MAX], name[PATH_MAX];
+	FILE *f = fopen("/proc/self/cgroup", "re");
+
+	if (!f || fscanf(f, "0::%4095s", name) != 1)
+		cannot("/proc/self/cgroup");
+	fclose(f);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s", name, files[i]);
+		if (chown(path, 65534, 65534))
+			cannot(path);
+	}
+	if (setgid(65534) || setuid(65534))
+		cannot("setuid");
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/own", name);
+	if (mkdir(path, 0755))
+		cannot(path);
+	strcat(path, "/cgroup.procs");
+	write_file(path, "0");
+	usual_work();
 }
 
 static void in_chroot(void)
@@ -699,6 +880,10 @@ static const struct kind {
 	{ "children-before", children_before, "a child that existed before does the work" },
 	{ "vfork", vforks, "it starts programs by vfork() all the time" },
 	{ "forks", forks, "it forks all the time" },
+	{ "shared-at-times", shared_at_times, "reads memory that a child shares each other second" },
+	{ "execs", execs, "it executes itself all the time, and uses one file" },
+	{ "execs-on", execs_on, NULL },
+	{ "pid-reused", pid_reused, "it ends, and another program gets its pid" },
 	{ "stopped", stopped, "stopped by a signal: nothing is in use" },
 	{ "traced", traced, "a debugger is attached" },
 	{ "not-dumpable", not_dumpable, "changed its user, and is not dumpable" },
@@ -715,6 +900,7 @@ static const struct kind {
 	{ "ns-mount", ns_mount, "in a mount namespace" },
 	{ "ns-time", ns_time, "in a time namespace" },
 	{ "ns-user", ns_user, "in a user namespace" },
+	{ "delegated", delegated, "in a cgroup that another user made, and of that user" },
 	{ "chroot", in_chroot, "its root is an empty directory" },
 	{ "thp-fault", thp_fault, "huge pages from the first fault on" },
 	{ "thp-collapse", collapse, "idle memory is made huge by MADV_COLLAPSE" },
