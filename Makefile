@@ -22,11 +22,18 @@ preloaddir = $(bindir)/../lib/wsmo
 .PHONY: all
 all: module wsmo libwsmon
 
+# Kbuild takes such a path for several words, or for part of a command. All else is built in it.
+.PHONY: plain-path
+plain-path:
+	@case "$$(pwd -P)" in *[[:space:]\'\"\`:\;\&\|\<\>\(\)*?$$\#%\\]*) \
+		echo "a kernel's modules cannot be built in a directory with blanks, quotes or" \
+			"other special characters: $$(pwd -P)" >&2; exit 1 ;; esac
+
 # The module, in a directory of links, so that several kernels can be built for
 .PHONY: module
-module: $(O_MODULE)/wsmon.ko
+module: plain-path $(O_MODULE)/wsmon.ko
 
-$(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
+$(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile | plain-path
 	@mkdir -p $(@D)
 	cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/include $(@D)/
 	+$(MAKE) -C $(KDIR) M=$(abspath $(@D)) W=1 modules
@@ -34,7 +41,7 @@ $(O_MODULE)/wsmon.ko: $(MODULE_SRCS) $(KDIR)/Makefile Makefile
 # Modules that use it, or are beside it: the sample, and what tests and benches load
 TEST_MODULES := $(wildcard tests/selftests/programs/wsmon_*.c bench/guest/wsmon_*.c)
 .PHONY: samples
-samples: $(O_MODULE)/samples/wsmon_sample.ko
+samples: plain-path $(O_MODULE)/samples/wsmon_sample.ko
 
 $(O_MODULE)/samples/wsmon_sample.ko: $(O_MODULE)/wsmon.ko $(wildcard samples/*) $(TEST_MODULES)
 	@mkdir -p $(@D)

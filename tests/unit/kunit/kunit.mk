@@ -7,10 +7,10 @@ O_KUNIT ?= out/kunit/$(notdir $(KDIR:%/build=%))
 KUNIT_SRCS := $(wildcard tests/unit/kunit/*.[ch] module/*.[ch] module/*/*.[ch] include/*.h)
 
 .PHONY: kunit
-kunit: $(O_KUNIT)/wsmon_kunit.ko
+kunit: plain-path $(O_KUNIT)/wsmon_kunit.ko
 
 $(O_KUNIT)/wsmon_kunit.ko: $(KUNIT_SRCS) tests/unit/kunit/Kbuild tests/unit/kunit/kunit.mk \
-		$(KDIR)/include/config/auto.conf
+		$(KDIR)/include/config/auto.conf | plain-path
 	@grep -q '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf || \
 		{ echo "no KUnit in this kernel: $(KDIR)" >&2; exit 1; }
 	@mkdir -p $(@D)/tests/unit
