@@ -66,7 +66,7 @@ def a_session():
     assert 2 < len(snapshots) < 15, len(snapshots)
     assert min(s.interval_ns for s in snapshots) < 65e6
     for s in snapshots:
-        assert s.total == s.nr <= 100 and s.first == 0
+        assert s.total == s.nr and 0 < s.nr <= 100 and s.first == 0
         assert 40e6 < s.interval_ns < 1e9, s.interval_ns
         assert all(a.end <= b.start for a, b in zip(s.regions, s.regions[1:]))
         assert all(0 <= g.share <= 1 and 0 <= g.freq <= 1 for g in s.regions)

@@ -112,7 +112,7 @@ def processes():
             outside.kill()
         # the heaps of three interpreters are in it
         sizes = totals(records, "shmem")[2:]
-        assert all(7.7 < x[0] < 8.4 for x in sizes), sizes
+        assert w.every(7.7 < x[0] < 8.4 for x in sizes), sizes
         assert {r.members for r in records if r.type == "GROUP"} == {3}
 
 

@@ -96,7 +96,7 @@ def reports():
         assert (0, 0x100) in seen and NOTE in r.stderr, seen
         r = wsmo("report", "--json", "-i", FILE)
         rows = [json.loads(line) for line in r.stdout.splitlines()]
-        assert all(x.get("secondary_mmu", False) == ("pid" in x) for x in rows), rows
+        assert w.every(x.get("secondary_mmu", False) == ("pid" in x) for x in rows), rows
         # the guest uses all of its memory; the process does not
         sizes = [x for x in map(json.loads, wsmo("report", "wss", "--json", "-i", FILE).stdout.splitlines())
                  if x["type"] == "wss" and x["class"] in ("anon", "all")]

@@ -22,6 +22,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path += [os.path.join(TOP, "contrib"), os.path.join(TOP, "tests", "lib")]
 
 import ktap                                                # noqa: E402
+from ktap import every                                     # noqa: E402, F401
 
 DIR = "/sys/kernel/debug/wsmon/"
 
