@@ -324,6 +324,7 @@ struct wsmon_parts {
  * @want_spares: how many there are to be; only kwsmond changes it
  * @resting:	kwsmond sleeps for a moment, and finds @called then (members_lock)
  * @hurry:	a call cannot wait for the end of that (members_lock)
+ * @hurry_at:	since when that is so, jiffies (members_lock)
  * @watched:	probes look for its members (members_lock)
  * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
  * @scanned_ns:	when the processes of @cgroup were last looked for
@@ -392,6 +393,7 @@ struct wsmon_session {
 	u32 want_spares;
 	bool resting;
 	bool hurry;
+	unsigned long hurry_at;
 	bool watched;
 	struct cgroup *cgroup;
 	u64 scanned_ns;

@@ -37,6 +37,8 @@
 /* A process that ends waits for kwsmond so long; one that the user named, for longer */
 #define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
+/* Others do not wait if kwsmond was called so long ago, and did not come */
+#define WAIT_CALLED_MS	100U
 /* A look that has begun is waited for so long: real-time tasks or other modules may hold it up */
 #define WAIT_LOOK_MS	1000U
 
@@ -163,11 +165,17 @@ static void member_release_work(struct callback_head *work)
  */
 bool wsmon_member_end(struct wsmon_member *m, bool wait)
 {
+	const struct wsmon_session *ss = m->session;
+	unsigned long limit = ss->hurry_at + msecs_to_jiffies(WAIT_CALLED_MS);
+
 	if (!m->kept || m->ending)
 		return false;
 	m->ending = true;
 	m->waits = wait;
 	m->until = jiffies + msecs_to_jiffies(m->target ? WAIT_TARGET_MS : WAIT_MS);
+	/* one with a busy mmap lock may hold it up, and what others run does not pay for that */
+	if (!m->target && ss->hurry && time_before(limit, m->until))
+		m->until = limit;
 	refcount_inc(&m->refs);
 	atomic_inc(&works);
 	WRITE_ONCE(works_used, true);

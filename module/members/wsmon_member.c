@@ -11,6 +11,7 @@
  * of the spare members that kwsmond has made, and wakes kwsmond only if few are left.
  */
 #include <linux/hash.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/rculist.h>
@@ -122,8 +123,10 @@ static void members_call_thread(struct wsmon_session *ss, bool now)
 {
 	struct task_struct *thread = READ_ONCE(ss->thread);
 
-	if (now)
+	if (now && !ss->hurry) {
+		ss->hurry_at = jiffies;
 		WRITE_ONCE(ss->hurry, true);
+	}
 	if (READ_ONCE(ss->called) && !(now && ss->resting))
 		return;
 	WRITE_ONCE(ss->called, true);

@@ -354,6 +354,8 @@ MUTATIONS = [
     ("look_waited_for_without_end", "6.12", SELF + "device_test.py", [
         (KEPT, "wait_for_completion_timeout(&m->looked, msecs_to_jiffies(WAIT_LOOK_MS))",
          "wait_for_completion(&m->looked)")]),
+    ("all_wait_while_held_up", "6.12", SELF + "device_test.py", [
+        (KEPT, "if (!m->target && ss->hurry && ", "if (false && ")]),
     ("no_last_look", "6.12", SELF + "processes_test.py", [
         (INTERVAL, "		target_last_look(ss, t, kept, now);\n", "")]),
     ("first_memory_not_counted", None, UNIT, [

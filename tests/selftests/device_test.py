@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """/dev/wsmon: sessions of open files, alone, of the same and of other processes."""
+import contextlib
 import errno
 import io
 import os
@@ -532,12 +533,37 @@ def waits_for_who_waits():
         assert m.says("came") and not m.says("in_vain")
 
 
+def took_100_children(program, *stall):
+    """How long 100 children take that end at once; with a module that watches, and stalls"""
+    with subprocess.Popen([program, "short", "100"], stdout=subprocess.PIPE) as p:
+        try:
+            assert p.stdout.readline() == b"ready\n"
+            with Misuse("pid=%d" % p.pid, *stall) if stall else contextlib.nullcontext() as m:
+                if stall:
+                    w.wait_for("the first record", lambda: m.says("came"))
+                start = time.monotonic()
+                p.send_signal(signal.SIGUSR1)
+                assert p.stdout.readline() == b"done\n"
+                return time.monotonic() - start
+        finally:
+            p.kill()
+
+
+@w.measured
+def kwsmond_is_held_up():
+    """Then not each child waits that ends."""
+    program = w.program("forks")
+    alone, held_up = (took_100_children(program, *args) for args in ((), ("stall_ms=12000",)))
+    print("# 100 children: %.2f s, %.2f s while kwsmond is held up" % (alone, held_up))
+    assert held_up - alone < 2.5, (alone, held_up)
+
+
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
            only_the_slow_one_loses, joins_the_last, rights, marks_all, refused, many_files, storm,
            # built beside the module: make samples
-           *([sample_module, module_goes, misused_by_a_module,
-              waits_for_who_waits]
+           *([sample_module, module_goes, misused_by_a_module, waits_for_who_waits,
+              kwsmond_is_held_up]
              if os.path.exists(module("wsmon_sample")) else []),
            # a kernel with checkers says nothing of figures
            *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_one_mm,

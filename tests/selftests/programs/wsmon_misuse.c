@@ -3,7 +3,8 @@
  * wsmon_misuse.c - uses sessions of include/wsmon_kernel.h as nobody should
  *
  * Its init watches the process that loads it, and fails if what comes of it is wrong. With
- * pid=PID it watches that one until it is unloaded, and waits for its end in a record.
+ * pid=PID it watches that one until it is unloaded, and waits for its end in a record, or, with
+ * stall_ms=MS, so long in the first record.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,6 +23,10 @@
 static int pid;
 module_param(pid, int, 0444);
 MODULE_PARM_DESC(pid, "the process whose end is waited for");
+
+static int stall_ms;
+module_param(stall_ms, int, 0444);
+MODULE_PARM_DESC(stall_ms, "the time that is waited instead");
 
 static bool came;
 module_param(came, bool, 0444);
@@ -188,9 +193,11 @@ static void misuse_end(void *private, const struct wsmon_record *rec)
 {
 	u32 tries = 1000;
 
-	if (in_vain || !is_ending(private))
+	if (stall_ms ? came : in_vain || !is_ending(private))
 		return;
 	WRITE_ONCE(came, true);
+	if (stall_ms)
+		msleep(stall_ms);
 	while (is_ending(private) && --tries)
 		msleep(20);
 	if (!tries)
@@ -205,7 +212,7 @@ static int watch_the_end(void)
 
 	if (tgid) {
 		/* its whole life is within a window */
-		s = wsmon_session_create("window_us=60000000", misuse_end, tgid);
+		s = wsmon_session_create("window_us=60000000 follow=1", misuse_end, tgid);
 		err = PTR_ERR_OR_ZERO(s);
 	}
 	if (!err) {
