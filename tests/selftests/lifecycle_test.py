@@ -67,8 +67,8 @@ def one_of_two_exits():
 def all_mapped(pid):
     with open("/proc/%d/maps" % pid) as f:
         maps = [[int(a, 16) for a in line.split()[0].split("-")] for line in f]
-    return all(any(a <= int(x["start"], 16) < b for a, b in maps)
-               for x in w.lines("regions"))
+    return w.every(any(a <= int(x["start"], 16) < b for a, b in maps)
+                   for x in w.lines("regions"))
 
 
 def target_execs():
