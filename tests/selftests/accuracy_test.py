@@ -49,25 +49,20 @@ def chance_of(misses, n, p):
     return 1 - sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k) for k in range(misses))
 
 
+# Intervals of one recording share evidence: regions hardly change, and pages of which none was
+# drawn stay unseen for seconds. Recordings do not, as their targets and seeds differ. The misses of
+# 32 recordings varied 1.0 to 1.6 times as much as those of as many independent intervals would.
+SHARED = 2
+
+
 def too_often(recordings, p=0.05):
     """recordings: (intervals, those that miss the truth) of each. Do more miss it than
-    a share of p would, chance aside?
-
-    Intervals of one recording share evidence: regions hardly change, and pages of which
-    none was drawn stay unseen for seconds. Recordings do not, as their targets and seeds
-    differ. So n intervals tell as much as n / d independent ones, where d is by how much
-    the misses of recordings vary more than they would if all n were independent: at
-    least 1, and at most as many as a recording has, when all of them miss or none.
-    """
+    a share of p would, chance aside? All are one sample: the bound is exceeded if all intervals
+    of one recording in eight miss, and if one in eight of each does."""
     n, m = (sum(x) for x in zip(*recordings))
-    share = m / n
-    spread = sum((k - share * i) ** 2 for i, k in recordings)
-    d = spread / (n * share * (1 - share)) if 0 < m < n else 1
-    d = min(max(d, 1), n / len(recordings))
-    chance = chance_of(round(m / d), round(n / d), p)
-    print("# the truth is in %d of %d intervals, which tell as much as %d; chance %.2g" % (
-        n - m, n, round(n / d), chance), flush=True)
-    return chance < 1e-4
+    chance = chance_of(round(m / SHARED), round(n / SHARED), p)
+    print("# the truth is in %d of %d intervals; chance %.2g" % (n - m, n, chance), flush=True)
+    return chance < 1e-3
 
 
 def coverage():
@@ -86,7 +81,7 @@ def coverage():
             for path in files:
                 w.wait_for("the set", lambda: os.path.exists(path) and
                            "truth" in open(path).read(), 100)
-            for seed in "7", "8":
+            for seed in "7", "8", "9", "10":
                 subprocess.run(
                     ["wsmo", "record", "-q", "-o", data, "-d", "10", "--no-stacks",
                      "--seed", seed, "--sample", "50ms", "--aggr", "500ms", "--update", "500ms",
@@ -232,6 +227,7 @@ def classes_sum_up(c):
             whole, parts = sums.get(r.time_ns, (0, 0))
             sums[r.time_ns] = ((r.bytes, parts) if r.cls == "all"
                                else (whole, parts + r.bytes))
+    assert sums
     for whole, parts in sums.values():
         assert abs(whole - parts) <= 8 * 4096, (whole, parts)
 
