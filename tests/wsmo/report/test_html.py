@@ -8,6 +8,7 @@ import records as r
 import samples
 import test_sizing as sizes
 from command import Directory, fails, ok, run
+from test_names import cpu_of
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -133,9 +134,23 @@ def refused():
         ok(os.listdir(d.name) == ["r.html"], "nothing else is left")
 
 
+def many_objects():
+    """Objects that come in descending order: the page takes no time by the square."""
+    took = {}
+    for what in "one object", "many objects":
+        data = [r.header(0), r.target(0, 7, b"x")]
+        for i in range(80000, 0, -1):
+            at, name = (i << 13, b"/x%d" % i) if what[0] == "m" else (1 << 13, b"/x")
+            data += [r.mapping(0, 7, at, at + 4096, "rw", name, 0, i), r.who(0, 7, 7, at, at, 4096, comm=b"t")]
+        took[what], res = cpu_of(b"".join(data) + r.end(SEC), "html")
+        ok(res.returncode == 0 and b"/x" in res.stdout, "a page of " + what, res.stderr)
+    ok(took["many objects"] < 4 * took["one object"] + 1, "many objects in a page", took)
+
+
 def main(_accept):
     content()
     limits()
     touched()
     long_recording()
     refused()
+    many_objects()

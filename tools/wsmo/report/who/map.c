@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "libwsmon/sorted.h"
 #include "map.h"
 
 static int compare_parts(const void *x, const void *y)
@@ -50,26 +49,27 @@ static struct who_part part_of(const struct who_row *row, bool object)
 /* Threads or objects; Return: how many. What does not fit is added to the last one */
 static size_t make_parts(const struct who *w, bool object, size_t max, struct who_part **parts)
 {
-	struct sorted s = {
-		.size = sizeof(struct who_part), .max = w->nr, .compare = compare_parts,
-	};
-	struct who_part *p;
-	size_t i;
+	struct who_part *p = need(calloc(w->nr + 1, sizeof(*p)));
+	size_t nr = 0, i;
 
 	for (i = 0; i < w->nr; i++) {
-		struct who_part key = part_of(&w->row[i], object);
-
-		p = need(sorted_get(&s, &key));
-		p->share += share_of(w, w->row[i].bytes);
+		p[i] = part_of(&w->row[i], object);
+		p[i].share = share_of(w, w->row[i].bytes);
 	}
-	p = *parts = s.base;
-	if (s.nr)
-		qsort(p, s.nr, sizeof(*p), compare_shares);
-	if (s.nr <= max)
-		return s.nr;
-	for (i = max; i < s.nr; i++)
+	qsort(p, w->nr, sizeof(*p), compare_parts);
+	for (i = 0; i < w->nr; i++) {
+		if (nr && !compare_parts(&p[nr - 1], &p[i]))
+			p[nr - 1].share += p[i].share;
+		else
+			p[nr++] = p[i];
+	}
+	qsort(p, nr, sizeof(*p), compare_shares);
+	*parts = p;
+	if (nr <= max)
+		return nr;
+	for (i = max; i < nr; i++)
 		p[max - 1].share += p[i].share;
-	p[max - 1].more = s.nr - max + 1;
+	p[max - 1].more = nr - max + 1;
 	return max;
 }
 
