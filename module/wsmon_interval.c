@@ -126,7 +126,8 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 		return false;
 	}
 	t->ran_since_read = false;
-	t->stamp = stamp;
+	/* mappings that changed meanwhile, perhaps back to what they were, are read again */
+	t->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
 	t->rss = rss;
 	if (ret)
 		return true;

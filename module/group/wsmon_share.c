@@ -352,7 +352,8 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	wsmon_space_free(&g->before);
 	g->before = s->own;
 	s->own = own;
-	s->stamp = stamp;
+	/* mappings that changed meanwhile are read again */
+	s->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
 	s->read_ns = now;
 	s->read = true;
 	return 0;
