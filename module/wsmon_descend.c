@@ -124,6 +124,7 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	bool seen;
 
 	w->place = WSMON_PLACE_OWN;
+	w->none = pte_none(pte);
 	if (!wsmon_pte_has_memory(pte))
 		return false;
 	w->mapped = true;
@@ -163,6 +164,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 					 pmd_pfn(pmd), true, op, debt);
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
+		w->mapped = true;
 		w->place = WSMON_PLACE_MADE;
 		walk_remember_leaf(w, wsmon_range_around(addr, span * PMD_SIZE), op, seen);
 	}
@@ -181,6 +183,7 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
 		seen = walk_sample_entry(w, (unsigned long *)pudp, 1, addr & PUD_MASK,
 					 pud_pfn(pud), true, op, debt);
+		w->mapped = true;
 		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -193,6 +196,7 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
  */
 static bool walk_note_hole(struct wsmon_walk *w)
 {
+	w->none = true;
 	if (vma_is_anonymous(w->vma))
 		w->place = WSMON_PLACE_NONE;
 	return false;
@@ -307,6 +311,7 @@ bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_samp
 		       u8 *debt)
 {
 	w->mapped = false;
+	w->none = false;
 	w->around = false;
 	w->place = WSMON_PLACE_UNKNOWN;
 	w->times = 1;
@@ -316,8 +321,10 @@ bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_samp
 	if (wsmon_range_holds(&w->leaf, addr))
 		return walk_sample_leaf_again(w, addr, op, debt);
 	wsmon_walk_leave_table(w);
-	if (!wsmon_walk_find_mapping(w, addr))
+	if (!wsmon_walk_find_mapping(w, addr)) {
+		w->none = !w->busy;
 		return false;
+	}
 	if (wsmon_range_holds(&w->hole, addr))
 		return walk_note_hole(w);
 	return walk_descend(w, addr, op, debt);

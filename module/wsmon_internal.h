@@ -161,7 +161,7 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
-			u64 *majors);
+			u64 *majors, u64 *minors);
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
@@ -220,6 +220,7 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_round(struct wsmon_session *ss, u64 now);
 bool wsmon_group_reclaimed(const struct wsmon_session *ss);
+bool wsmon_group_has_rounds(const struct wsmon_session *ss);
 void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
 const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);
@@ -245,6 +246,10 @@ bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_mm_has_secondary(struct mm_struct *mm);
 u64 wsmon_mm_resident(struct mm_struct *mm);
+u64 wsmon_mm_anon(struct mm_struct *mm);
+void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
+		       struct wsmon_counts *c);
 u64 wsmon_mm_unseen_pages(struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);

@@ -185,9 +185,9 @@ static bool class_is_private(u32 class)
 
 /* Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
-			      struct mm_struct *mm, bool changed, u64 now)
+			      struct mm_struct *mm, bool changed, const struct wsmon_interval *iv)
 {
-	u64 start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
+	u64 now = iv->now, start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 
@@ -218,6 +218,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
 			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
 		}
+		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
@@ -253,8 +254,11 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	wsmon_regions_learn(&t->regions, &iv, slept);
 	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
-	interval_estimate(ss, t, mm, changed, now);
+	wsmon_gone_add(&t->gone_past, &iv, t->went, &t->regions, &t->space);
+	interval_estimate(ss, t, mm, changed, &iv);
 	wsmon_regions_note(&t->regions, &iv);
+	if (changed)
+		wsmon_gone_drop(&t->gone_past, &iv, &t->regions, &ss->space);
 	return changed;
 }
 
@@ -299,6 +303,20 @@ static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *
 	interval_place_samples(ss, t, mm, now);
 }
 
+/* Take note of how much memory a target has; at the end of an interval, of what went in it. */
+static void target_count(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm,
+			 bool end)
+{
+	struct wsmon_counts counts;
+
+	if (!end) {
+		wsmon_balance_look(&t->balance, wsmon_mm_anon(mm));
+		return;
+	}
+	wsmon_counts_read(ss, t->member, mm, t->minors, t->wss[0], &counts);
+	t->went = wsmon_balance_end(&t->balance, &counts);
+}
+
 /* Forget what is known of a target's memory. */
 static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 {
@@ -308,6 +326,8 @@ static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 	t->space.nr_area = 0;
 	t->updated_ns = 0;
 	memset(t->wss, 0, sizeof(t->wss));
+	memset(&t->balance, 0, sizeof(t->balance));
+	memset(&t->gone_past, 0, sizeof(t->gone_past));
 }
 
 /* Begin with a target, or with a new program in it. */
@@ -324,6 +344,7 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 	/* exec may have come after the beginning of this round */
 	t->born_ns = min(born_ns, now);
 	t->secondary_mmu = wsmon_mm_has_secondary(mm);
+	target_count(ss, t, mm, true);
 	wsmon_stream_target(t, flags);
 	target_begin_regions(ss, t, mm, now);
 }
@@ -382,6 +403,9 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	if (t->twin || first == ss->mon->attrs.nr_windows)
 		return;
 	t->drop_all = true;
+	/* its threads are gone, and what they faulted */
+	t->minors = U64_MAX;
+	target_count(ss, t, mm, true);
 	/* read the mappings at any cost: it is the last time */
 	t->read_ns = 0;
 	interval_observe(ss, t, mm, now);
@@ -467,6 +491,8 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 		target_learn_birth(t, wsmon_member_born(t->member, mm), now);
 	/* ask before samples are checked: the next round finds what it does meanwhile */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
+	if (!changed && (ran || boundary))
+		target_count(ss, t, mm, boundary);
 	t->rounds++;
 	if (!ran && !changed) {
 		t->idle++;

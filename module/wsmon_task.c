@@ -206,16 +206,17 @@ bool wsmon_member_belongs(const struct wsmon_member *m)
  * @mm:		the mm it had then: only an identity
  * @ran:	what the last call stored
  * @majors:	its major faults then, and now
+ * @minors:	set to its minor faults now; U64_MAX: not known
  *
  * As wsmon_target_ran(), for a process of which nothing else is known.
  */
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
-			u64 *majors)
+			u64 *majors, u64 *minors)
 {
 	struct task_struct *leader, *thread;
 	unsigned int nr = 0, users = 0;
 	/* of too many threads it is not known: as if there were none */
-	u64 sum = 0, faults = *majors;
+	u64 sum = 0, faults = *majors, minor = U64_MAX;
 	bool slept = false;
 
 	rcu_read_lock();
@@ -223,12 +224,14 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		slept = true;
 		faults = READ_ONCE(leader->signal->maj_flt);
+		minor = READ_ONCE(leader->signal->min_flt);
 		for_each_thread(leader, thread) {
 			slept &= !task_is_running(thread);
 			/* pairs with finish_task(): as in wsmon_target_ran() */
 			slept &= !smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			faults += READ_ONCE(thread->maj_flt);
+			minor += READ_ONCE(thread->min_flt);
 			if (READ_ONCE(thread->mm) != mm)
 				continue;
 			nr++;
@@ -244,6 +247,7 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 	slept &= nr && users == nr + wsmon_members_keeping(m, mm) && sum == *ran;
 	*ran = sum;
 	*majors = faults;
+	*minors = minor;
 	return slept;
 }
 
@@ -309,13 +313,13 @@ bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct
  * @mm:	its mm
  *
  * It has not if each of its threads sleeps and has used no CPU time, and no other process
- * uses the mm. Its major faults are counted on the way.
+ * uses the mm. Its faults are counted on the way.
  */
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread;
 	/* of too many threads it is not known: as if each call found more */
-	u64 sum = 0, majors = t->majors + WSMON_MAJORS_FEW + 1;
+	u64 sum = 0, majors = t->majors + WSMON_MAJORS_FEW + 1, minors = U64_MAX;
 	unsigned int nr = 0;
 	bool ran = true;
 
@@ -324,12 +328,14 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
 		ran = false;
 		majors = READ_ONCE(leader->signal->maj_flt);
+		minors = READ_ONCE(leader->signal->min_flt);
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
 			/* pairs with finish_task(): if it is 0, the runtime is up to date */
 			ran |= smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			majors += READ_ONCE(thread->maj_flt);
+			minors += READ_ONCE(thread->min_flt);
 			nr += READ_ONCE(thread->mm) == mm;
 		}
 		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
@@ -340,6 +346,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		ran = true;
 	t->ran = sum;
 	t->majors = majors;
+	t->minors = minors;
 	return ran;
 }
 

@@ -348,7 +348,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 	/* the first interval, too, begins when its samples are armed */
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = max(now, ss->armed_ns) + wsmon_aggr_ns(ss);
-	ss->asleep = ran || wsmon_group_reclaimed(ss) ? 0 : ss->asleep + 1;
+	ss->asleep = ran || wsmon_group_has_rounds(ss) ? 0 : ss->asleep + 1;
 	wsmon_who_round(ss, ktime_get_ns());
 	if (!boundary)
 		wsmon_group_round(ss, now);

@@ -106,6 +106,8 @@ struct wsmon_scope {
  * @rcu:	probes look for a member without a lock
  * @rss:	resident pages that it has had at most, when it has ended (members_lock)
  * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
+ * @forks:	changes when it forks, was forked, or executes a program
+ * @fork_pages:	anonymous pages that it had then, and shares since; else 0
  * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @exec_id:	distinguishes @mm from others at its address (members_lock)
@@ -136,6 +138,8 @@ struct wsmon_member {
 	u64 rss;
 	u64 made_rss;
 	u64 forked_rss;
+	u64 forks;
+	u64 fork_pages;
 	u64 born_ns;
 	u64 exec_id;
 	char comm[WSMON_COMM_LEN];
@@ -168,9 +172,13 @@ struct wsmon_member {
  * @blind:	pages that appeared since, in mappings that could not be read again
  * @half:	half the width of the interval of the shortest window, as samples have it
  * @twice:	pages of files that have another page of the target before: see wsmon_vaddr_read()
+ * @balance:	what comes and goes of its anonymous memory in this interval
+ * @went:	what went in the one that ends
+ * @gone_past:	what went in the intervals of the longest window
  * @born_ns:	when it executed the program; 0: before it was monitored
  * @ran:	sum that changes when it runs: see wsmon_target_ran()
  * @majors:	its major faults so far
+ * @minors:	its minor faults so far; U64_MAX: not known
  * @majors_before: those before the present aggregation interval
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
@@ -212,9 +220,13 @@ struct wsmon_target {
 	u64 blind;
 	u64 half;
 	u64 twice;
+	struct wsmon_balance balance;
+	struct wsmon_went went;
+	struct wsmon_gone gone_past;
 	u64 born_ns;
 	u64 ran;
 	u64 majors;
+	u64 minors;
 	u64 majors_before;
 	u64 interval_ns;
 	u64 settled_ns;
@@ -333,6 +345,7 @@ struct wsmon_parts {
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
  * @stats:	counters
+ * @events:	wsmon_counts_read() counts these once an interval: that of @epoch, less 1
  * @start_ns:	when it began: identifies it, as no two begin at the same time
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
@@ -402,6 +415,11 @@ struct wsmon_session {
 	bool follow;
 	u64 epoch;
 	struct wsmon_stats stats;
+	struct {
+		u64 epoch;
+		u64 huge;
+		u64 hints;
+	} events;
 	u64 start_ns;
 	struct wsmon_adapt adapt;
 	struct wsmon_space space;
@@ -515,6 +533,7 @@ struct wsmon_file_part {
  * @skip:	not in this pass
  * @done:	the page was looked at
  * @mapped:	it is mapped
+ * @none:	it is not, and not in swap either
  * @seen:	it was accessed
  * @around:	perhaps a fault on a page near it mapped it
  * @text:	it is text
@@ -541,6 +560,7 @@ struct wsmon_visit {
 	bool skip;
 	bool done;
 	bool mapped;
+	bool none;
 	bool seen;
 	bool around;
 	bool text;

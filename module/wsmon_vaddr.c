@@ -16,6 +16,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/vmstat.h>
 
 #include "wsmon_internal.h"
 
@@ -539,4 +540,68 @@ u64 wsmon_mm_resident(struct mm_struct *mm)
 u64 wsmon_mm_unseen_pages(struct mm_struct *mm)
 {
 	return wsmon_mm_has_secondary(mm) ? wsmon_mm_resident(mm) : 0;
+}
+
+/** wsmon_mm_anon - pages of anonymous memory of an mm, those in swap too */
+u64 wsmon_mm_anon(struct mm_struct *mm)
+{
+	return get_mm_counter(mm, MM_ANONPAGES) + get_mm_counter(mm, MM_SWAPENTS);
+}
+
+#ifdef CONFIG_VM_EVENT_COUNTERS
+static u64 __maybe_unused events_sum(enum vm_event_item item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		sum += READ_ONCE(per_cpu(vm_event_states, cpu).event[item]);
+	return sum;
+}
+#endif
+
+/* Count faults of all processes that make more than a page, or none. */
+static void session_count_events(struct wsmon_session *ss)
+{
+	if (ss->events.epoch == ss->epoch + 1)
+		return;
+	ss->events.epoch = ss->epoch + 1;
+#if defined(CONFIG_VM_EVENT_COUNTERS) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
+	ss->events.huge = events_sum(THP_FAULT_ALLOC);
+#endif
+#if defined(CONFIG_VM_EVENT_COUNTERS) && defined(CONFIG_NUMA_BALANCING)
+	ss->events.hints = events_sum(NUMA_HINT_FAULTS);
+#endif
+}
+
+/**
+ * wsmon_counts_read - read what the kernel counts of a member
+ * @ss:		the session
+ * @m:		the member; NULL if it is gone
+ * @mm:		its mm, with a reference
+ * @minors:	its minor faults, as wsmon_target_ran() or wsmon_member_slept() found them
+ * @wss:	the last estimates of the shortest window, of the member or of its group
+ * @c:		the result
+ *
+ * O(1), but once an interval O(processors). The kernel's counts of pages may lack some of each
+ * processor, or thread.
+ */
+void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
+		       struct wsmon_counts *c)
+{
+	session_count_events(ss);
+	*c = (struct wsmon_counts){
+		.anon = wsmon_mm_anon(mm),
+		.files = get_mm_counter(mm, MM_FILEPAGES) + get_mm_counter(mm, MM_SHMEMPAGES),
+		/* a peak of just now may be missed: the next interval has it */
+		.peak = data_race(get_mm_hiwater_rss(mm)),
+		.faults = minors,
+		.huge = ss->events.huge,
+		.huge_pages = PMD_SIZE / PAGE_SIZE,
+		.hints = ss->events.hints + ss->stats.who_seen,
+		.forks = m ? READ_ONCE(m->forks) : 0,
+		.fork_pages = m ? READ_ONCE(m->fork_pages) : 0,
+		.used = wss[WSMON_WSS_REST].low,
+	};
 }

@@ -326,6 +326,19 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 		walk_cluster_page(w, c, __ffs64(bits), op);
 }
 
+/* The interval ends: note whether the page of a half went since it was there. */
+static __always_inline void walk_note_went(struct wsmon_walk *w, struct wsmon_region *r,
+					   unsigned int h, bool quick)
+{
+	bool none = quick ? pte_none(READ_ONCE(w->quick[walk_quick_place(w, r->s[h].vpn)])) :
+			    w->none;
+
+	if (!none || r->absent & BIT(h))
+		return;
+	r->went |= BIT(h);
+	r->absent |= BIT(h);
+}
+
 static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmon_region *r,
 					       enum wsmon_sample_op op, bool last, u64 now)
 {
@@ -335,8 +348,12 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 	if (op != WSMON_SAMPLE_ARM)
 		r->checks += nr;
 	for (h = 0; h < nr; h++) {
-		if (!walk_sample_quickly(w, r, h, op, now))
+		bool quick = walk_sample_quickly(w, r, h, op, now);
+
+		if (!quick)
 			walk_sample_slowly(w, r, h, op, now);
+		if (last)
+			walk_note_went(w, r, h, quick);
 		if (rest && wsmon_cluster_matters(&r->c[h]) && !w->busy)
 			walk_sample_cluster(w, r, h, op, last);
 	}
@@ -509,6 +526,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		ss->stats.missed += w.busy;
 		w.busy = false;
 		v->mapped = w.mapped;
+		v->none = w.none;
 		v->around = w.around;
 		v->text = w.text;
 		v->place = w.place;

@@ -134,6 +134,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @shared:	the file of @vma whose page tables several processes may share, its
  *		i_mmap_rwsem held; or NULL
  * @mapped:	the last sample page was mapped
+ * @none:	there is nothing: no mapping, or no entry, so it is not in swap either
  * @around:	perhaps a fault on a page near it mapped it, and set its bit
  * @text:	it is text
  * @place:	in what entry it is
@@ -174,6 +175,7 @@ struct wsmon_walk {
 	struct vm_area_struct *vma;
 	struct address_space *shared;
 	bool mapped;
+	bool none;
 	bool around;
 	bool text;
 	enum wsmon_place place;

@@ -357,6 +357,9 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		if (!s)
 			continue;
 		wsmon_share_read(ss, s, mm, now);
+		/* in the first interval nobody knows who gives memory back */
+		s->balance.suspect = true;
+		wsmon_share_count(ss, s, mm);
 		mmdrop(mm);
 		cond_resched();
 	}
@@ -421,6 +424,10 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 		s->blind = true;
 		return;
 	}
+	/* its threads are gone, and what they faulted; before this interval it may not have been */
+	s->minors = U64_MAX;
+	s->balance.begun = true;
+	wsmon_share_count(ss, s, mm);
 	if (!s->known)
 		wsmon_space_clear(&g->before);
 	share_add_past(ss, s, mm);

@@ -83,6 +83,7 @@ struct wsmon_object {
  * @read_ns:	when its mappings were read
  * @rss:	resident pages when its mappings were read
  * @unseen:	pages of it that a guest may access: wsmon_mm_unseen_pages()
+ * @balance:	what comes and goes of its anonymous memory in this interval
  * @left_out:	its mappings could not be read the last time
  * @blind:	it could not be looked at when it ended
  * @ending:	it has ended, but was not looked at yet
@@ -93,6 +94,7 @@ struct wsmon_object {
  * @reclaimed:	it had many major faults in the last interval: rounds look at it, too
  * @ran:	for wsmon_member_slept()
  * @majors:	likewise
+ * @minors:	likewise
  */
 struct wsmon_share {
 	struct list_head node;
@@ -116,6 +118,7 @@ struct wsmon_share {
 	bool known;
 	u64 rss;
 	u64 unseen;
+	struct wsmon_balance balance;
 	bool left_out;
 	bool blind;
 	bool ending;
@@ -126,6 +129,7 @@ struct wsmon_share {
 	bool reclaimed;
 	u64 ran;
 	u64 majors;
+	u64 minors;
 };
 
 /**
@@ -193,7 +197,10 @@ struct wsmon_answer {
  * @nr_visits:	visits in this interval
  * @reading_ns:	time of reading mappings at this boundary
  * @blind:	pages that grew where mappings could not be read
+ * @went_now:	pages of members that went in this interval
+ * @gone_past:	what went in the intervals of the longest window
  * @reclaimed:	a share was, in the last interval
+ * @suspect:	so was the balance of one
  * @changed:	the space is out of date
  * @lacks:	the space is out of date, and lacks pages that others may map, too
  * @built:	@next is the space of the next interval
@@ -230,7 +237,10 @@ struct wsmon_group {
 	u32 nr_visits;
 	u64 reading_ns;
 	u64 blind;
+	struct wsmon_went went_now;
+	struct wsmon_gone gone_past;
 	bool reclaimed;
+	bool suspect;
 	bool changed;
 	bool lacks;
 	bool built;
@@ -266,6 +276,7 @@ void wsmon_group_draw(struct wsmon_session *ss);
 void wsmon_group_arm(struct wsmon_session *ss);
 
 /* wsmon_totals.c */
+void wsmon_share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm);
 void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part);
 
 /* wsmon_share.c */

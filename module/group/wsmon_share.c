@@ -210,7 +210,7 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
 	s->rank = wsmon_hash64(s->salt);
 	/* only what it faults from now on counts */
-	wsmon_member_slept(m, mm, &ran, &s->majors);
+	wsmon_member_slept(m, mm, &ran, &s->majors, &s->minors);
 	m->share = s;
 	list_add_tail(&s->node, &g->shares);
 	hlist_add_head(&s->hash, share_bucket(g, mm));

@@ -57,6 +57,24 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 	wsmon_visit_plan(g, s);
 }
 
+/**
+ * wsmon_share_count - add what went of a member's memory in the interval, which ends for it
+ * @ss:		the session
+ * @s:		its share
+ * @mm:		its mm, with a reference
+ */
+void wsmon_share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm)
+{
+	struct wsmon_counts counts;
+	struct wsmon_went went;
+
+	wsmon_counts_read(ss, s->member, mm, s->minors, ss->group->wss[0], &counts);
+	went = wsmon_balance_end(&s->balance, &counts);
+	ss->group->went_now.least += went.least;
+	ss->group->went_now.most += went.most;
+	ss->group->suspect |= s->balance.suspect;
+}
+
 /* May the samples of a region stay that have served? */
 static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_region *r)
 {
@@ -73,8 +91,9 @@ static void group_ask(struct wsmon_group *g, struct wsmon_share *s)
 {
 	u64 before = s->majors;
 
-	s->slept = wsmon_member_slept(s->member, s->mm, &s->ran, &s->majors) && s->known &&
-		   !s->ending && !s->left_out && !s->again && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
+	s->slept = wsmon_member_slept(s->member, s->mm, &s->ran, &s->majors, &s->minors) &&
+		   s->known && !s->ending && !s->left_out && !s->again &&
+		   IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
 	/* as wsmon_target_reclaimed() */
 	s->reclaimed = s->majors - before > WSMON_MAJORS_FEW;
 	g->reclaimed |= s->reclaimed;
@@ -91,6 +110,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	u32 i;
 
 	g->reclaimed = false;
+	g->suspect = false;
 	list_for_each_entry(m, &ss->members, node) {
 		s = m->share;
 		if (s)
@@ -130,6 +150,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		}
 		s->unseen = wsmon_mm_unseen_pages(mm);
 		share_update(ss, s, mm, iv->now);
+		wsmon_share_count(ss, s, mm);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
 		mmdrop(mm);
 		cond_resched();
@@ -252,6 +273,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 		group_sample_fresh(ss, f, iv->now);
 	}
 	start = ktime_get_ns();
+	wsmon_gone_add(&g->gone_past, iv, g->went_now, &g->regions, &g->space);
 	for (k = 0; k < iv->nr_windows; k++) {
 		if (f)
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
@@ -262,6 +284,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 		group_add_unseen(g, k);
 		for (c = 0; c < WSMON_NR_WSS; c++)
 			wsmon_wss_moved(&g->wss[k][c], before[c], g->regions.late);
+		wsmon_wss_add_went(g->wss[k], wsmon_gone_within(&g->gone_past, iv, k));
 		cond_resched();
 	}
 	ss->stats.adapt_ns += ktime_get_ns() - start;
@@ -278,6 +301,7 @@ static void group_next_past(struct wsmon_session *ss, u64 now)
 	ss->nr_told += g->came;
 	g->went = 0;
 	g->blind = 0;
+	g->went_now = (struct wsmon_went){ };
 	g->reading_ns = 0;
 	g->missed = 0;
 }
@@ -315,32 +339,49 @@ bool wsmon_group_reclaimed(const struct wsmon_session *ss)
 	return ss->group && ss->group->reclaimed;
 }
 
+/** wsmon_group_has_rounds - tell whether a group, if there is one, is to have rounds */
+bool wsmon_group_has_rounds(const struct wsmon_session *ss)
+{
+	return wsmon_group_reclaimed(ss) || (ss->group && ss->group->suspect);
+}
+
+/* Members of which a round finds out how much memory they have, at most */
+#define SUSPECTS	64U
+
 /**
- * wsmon_group_round - within an interval look at members that lose pages to reclaim
+ * wsmon_group_round - within an interval look at members whose pages come and go
  * @ss:		the session
  * @now:	the time
  *
- * Pages may go, with their Accessed bits, before the interval ends.
+ * Where reclaim takes pages, these go with their Accessed bits before the interval ends. Where a
+ * program may give some back, it is found out whether it does.
  */
 void wsmon_group_round(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_member *m;
 	struct mm_struct *mm;
+	u32 left = SUSPECTS;
 
-	if (!wsmon_group_reclaimed(ss))
+	if (!wsmon_group_has_rounds(ss))
 		return;
 	list_for_each_entry(m, &ss->members, node) {
 		struct wsmon_share *s = m->share;
 		u64 exec_id = 0;
 
 		cond_resched();
-		if (!s || !s->reclaimed || s->drawn || s->ending)
+		if (!s || s->drawn || s->ending)
+			continue;
+		if (!s->reclaimed && !(s->balance.suspect && left))
 			continue;
 		mm = wsmon_member_mm(m, &exec_id);
 		if (!mm)
 			continue;
-		if (mm == s->mm && exec_id == s->exec_id)
-			wsmon_visit_round(ss, s, mm, now);
+		if (mm == s->mm && exec_id == s->exec_id) {
+			if (s->balance.suspect && left && left--)
+				wsmon_balance_look(&s->balance, wsmon_mm_anon(mm));
+			if (s->reclaimed)
+				wsmon_visit_round(ss, s, mm, now);
+		}
 		mmdrop(mm);
 	}
 }
@@ -375,8 +416,10 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	/* what ended is kept for the intervals that it is in a window of */
 	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
 	g->built |= g->changed && !wsmon_group_build_space(g);
-	if (g->built)
+	if (g->built) {
+		wsmon_gone_drop(&g->gone_past, &iv, &g->regions, &g->next);
 		wsmon_group_adopt_space(ss, now, g->interval_ns);
+	}
 	group_take_moved(ss, now);
 	wsmon_group_draw(ss);
 	wsmon_group_arm(ss);

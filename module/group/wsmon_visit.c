@@ -192,6 +192,10 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
+		if (!v->none || v->absent || v->kind != WSMON_PART_OWN)
+			continue;
+		rs->r[k].went |= BIT(h);
+		v->absent = true;
 	}
 }
 

@@ -82,6 +82,8 @@ void wsmon_member_begin(struct wsmon_member *m, struct task_struct *task, u64 bo
 		mmput_async(m->mm);
 	m->mm = task->mm;
 	m->forked_rss = task != current ? get_mm_rss(task->mm) : 0;
+	WRITE_ONCE(m->fork_pages, task != current ? wsmon_mm_anon(task->mm) : 0);
+	WRITE_ONCE(m->forks, m->forks + 1);
 	m->born_ns = born_ns;
 	m->exec_id = READ_ONCE(task->self_exec_id);
 	memcpy(m->comm, task->comm, sizeof(m->comm));

@@ -201,6 +201,11 @@ void wsmon_members_forked(struct task_struct *parent, struct task_struct *child)
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(parent)) {
+		/* not of vfork(): each write to one of these pages may copy it */
+		if (child->mm != parent->mm && parent->mm) {
+			WRITE_ONCE(m->fork_pages, wsmon_mm_anon(parent->mm));
+			WRITE_ONCE(m->forks, m->forks + 1);
+		}
 		if (m->session->follow && !m->session->cgroup)
 			member_born(m->session, child, child->start_time);
 	}

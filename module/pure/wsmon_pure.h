@@ -23,6 +23,7 @@
 #include "../../include/wsmon.h"
 #include "wsmon_cluster.h"
 #include "wsmon_draw.h"
+#include "wsmon_gone.h"
 
 /*
  * Let others run, in a loop over regions: a region is 650 bytes, so 1024 of them take about
@@ -201,6 +202,7 @@ struct wsmon_history {
  * @last:	the samples were checked at this boundary
  * @stale:	@out is from an earlier interval: the end of this one was not observed
  * @absent:	bit h: the page of half h was not mapped at the last check
+ * @went:	bit h: the page of half h went in this interval; what is in swap did not
  * @vague:	bit h: the page of half h was found accessed when it was first seen
  *		mapped and not since: perhaps a fault on a page near it mapped it
  * @doubtful:	by half, bit k: @out[k] comes from such a page
@@ -255,6 +257,7 @@ struct wsmon_region {
 	u8 recent;
 	u8 stale;
 	u8 absent;
+	u8 went;
 	u8 vague;
 	u8 doubtful[2];
 	u8 exact[2];
@@ -528,6 +531,7 @@ static inline void wsmon_wss_moved(struct wsmon_wss *w, u64 before, u32 late)
 void wsmon_wss_estimate(const struct wsmon_regions *rs, const struct wsmon_space *sp,
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS]);
+void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went went);
 u64 wsmon_sqrt_up(u64 x);
 
 /* wsmon_peaks.c: when the working set size is unusual */

@@ -108,6 +108,7 @@ void wsmon_region_reset_samples(struct wsmon_region *r)
 	r->checks = 0;
 	memset(r->debt, 0, sizeof(r->debt));
 	r->absent = 0;
+	r->went = 0;
 	r->vague = 0;
 	region_forget_entries(r);
 }
@@ -595,6 +596,7 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 		}
 		r->c[0].seen = 0;
 		r->c[1].seen = 0;
+		r->went = 0;
 		r->dropped = 0;
 		r->due = 0;
 		r->last = 0;

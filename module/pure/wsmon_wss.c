@@ -375,6 +375,31 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	wss_finish(&wss[WSMON_CLASS_ALL], all, shift, rs->edge);
 }
 
+/**
+ * wsmon_wss_add_went - add memory that was used and went to the estimates of a window
+ * @wss:	the estimates
+ * @went:	what went, in pages of anonymous memory: nobody knows which class it was of
+ *
+ * It counts as mapped, as far as that is less than the upper end.
+ */
+void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went went)
+{
+	static const u8 classes[] = {
+		WSMON_CLASS_ALL, WSMON_WSS_REST, WSMON_CLASS_ANON, WSMON_CLASS_HEAP,
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(classes) && went.most; i++) {
+		struct wsmon_wss *w = &wss[classes[i]];
+
+		if (classes[i] == WSMON_CLASS_HEAP && !w->mapped)
+			continue;
+		w->pages += classes[i] == WSMON_CLASS_HEAP ? 0 : went.least;
+		w->high += went.most;
+		w->mapped = max(w->mapped, w->high);
+	}
+}
+
 /*
  * Memory that appeared since the mappings were last read
  *

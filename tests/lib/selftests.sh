@@ -6,7 +6,7 @@
 # shellcheck disable=SC2034 # used where this is sourced
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
-	[6.12]="accuracy unused act hot limits/sizing processes stacks start"
+	[6.12]="accuracy unused gone act hot limits/sizing processes stacks start"
 	[6.1]="act_huge buffer checkout export group input lifecycle once peaks readers secondary"
 	[newest]="cgroup children device pace regions who/who wsmo"
 	[debug]="who/who device lifecycle regions"

@@ -16,6 +16,7 @@ def stress(names, secs=8):
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 CLUSTER = "module/pure/wsmon_cluster.c"
+GONE = "module/pure/wsmon_gone.c"
 DRAW = "module/pure/wsmon_draw.c"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
 HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("hold", "descend"))
@@ -438,6 +439,46 @@ MUTATIONS = [
         ("module/pure/wsmon_wss.c", "if (c->now / surprise > c->past)", "if (surprise > 100)")]),
     ("what_is_over_stays", None, UNIT, [
         ("module/pure/wsmon_wss.c", "c->past / CALM > c->now)", "c->past / CALM > c->now + BIT(60))")]),
+    ("faults_alone_are_pages_that_went", None, UNIT, [
+        (GONE, "if (b->churn < matters)", "if (0)")]),
+    ("what_was_there_is_new", None, UNIT, [
+        (GONE, "b->peak - max(b->begin.anon, now->anon);", "b->peak - now->anon;")]),
+    ("signs_of_giving_back_stay", None, UNIT, [
+        (GONE, "b->churn += fell - b->churn / FADE;", "b->churn += fell;")]),
+    ("copies_are_pages_that_went", None, UNIT, [
+        (GONE, "	faults -= copies;\n", "")]),
+    ("all_faults_after_a_fork_copy", None, UNIT, [
+        (GONE, "min(b->copies, clamp_t(u64, nr, 1, FORKS_MAX) * now->used);", "b->copies;")]),
+    ("hint_faults_are_pages_that_went", None, UNIT, [
+        (GONE, "	faults -= min(faults, above(now->hints, begin->hints));\n", "")]),
+    ("a_huge_page_is_a_page", None, UNIT, [
+        (GONE, "above(now->huge_pages, 1) * min(faults,", "0 * min(faults,")]),
+    ("unknown_faults_are_many", None, UNIT, [
+        (GONE, "	if (now->faults == U64_MAX || begin->faults == U64_MAX)\n		return 0;\n", "")]),
+    ("an_old_peak_is_of_now", None, UNIT, [
+        (GONE, "	if (now->peak > b->begin.peak)\n", "")]),
+    ("what_went_unseen_was_not_used", None, UNIT, [
+        (GONE, "above(went.most, there) + unseen)", "above(went.most, there))")]),
+    ("files_that_went_are_given_back", None, UNIT, [
+        (GONE, "if (!r->went || !class_is_anon(sp->area[r->area].class))", "if (!r->went)")]),
+    ("what_went_counts_for_ever", None, UNIT, [
+        (GONE, "if (!wsmon_seen_within(iv, g->past[i].end_ns, k))", "if (!g->past[i].end_ns)")]),
+    ("long_windows_forget_what_went", None, UNIT, [
+        (GONE, "div64_u64(phases + WSMON_GONE - 2, WSMON_GONE - 1)", "1")]),
+    ("old_looks_are_of_the_first_interval", None, UNIT, [
+        (GONE, "!wsmon_seen_within(iv, r->s[h].seen_ns, k) ||", "!r->s[h].seen_ns ||")]),
+    ("what_is_mapped_is_dropped", None, UNIT, [
+        (GONE, " ||\n			    space_has(now, &j, r->s[h].vpn))", ")")]),
+    ("a_group_forgets_what_went", "6.12", "env WSMON_TESTS=in_a_cgroup " + SELF + "gone_test.py", [
+        ("module/group/wsmon_totals.c",
+         "		wsmon_wss_add_went(g->wss[k], wsmon_gone_within(&g->gone_past, iv, k));\n", "")]),
+    ("samples_forget_what_went", "6.12",
+     "env WSMON_TESTS=old_memory_is_given_back " + SELF + "gone_test.py", [
+         (WALK, "	r->went |= BIT(h);\n", "")]),
+    ("copies_are_new_memory", "6.12", "env WSMON_TESTS=faults_that_copy " + SELF + "gone_test.py", [
+        (MEMBER, "		if (child->mm != parent->mm && parent->mm) {\n", "		if (!parent->mm) {\n")]),
+    ("what_went_is_left_out", "6.12", "env WSMON_TESTS=it_was_unmapped " + SELF + "gone_test.py", [
+        (INTERVAL, "		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));\n", "")]),
     ("a_long_window_has_a_past", None, UNIT, [
         ("module/pure/wsmon_history.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
          "return iv->nr_windows;")]),

@@ -53,10 +53,10 @@ def set_to(**values):
 class Seen:
     """What was recorded of a program that has 64 MiB and uses 6 of them"""
 
-    def __init__(self, how, options=(), cls="anon", cgroup=False):
+    def __init__(self, how, options=(), cls="anon", cgroup=False, program=UNUSED):
         with tempfile.TemporaryDirectory() as tmp:
             data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
-            job = subprocess.Popen([UNUSED, how, str(SIZE), str(HOT), path], text=True,
+            job = subprocess.Popen([program, how, str(SIZE), str(HOT), path], text=True,
                                    stdout=subprocess.PIPE)
             try:
                 w.wait_for("the program", lambda: os.path.exists(path) and
@@ -71,7 +71,7 @@ class Seen:
                 job.terminate()
                 self.done = int(job.communicate()[0].split()[0])
             with open(data, "rb") as f:
-                records = list(wsmon.read(f)[1])
+                records = self.records = list(wsmon.read(f)[1])
             for r in records:
                 if cgroup and r.type == "TOTAL":
                     r.type, r.pid = "WSS", 0

@@ -90,6 +90,7 @@ int main(void)
 	test_draw();
 	test_cluster();
 	test_history();
+	test_gone();
 	test_peaks();
 	test_pace();
 	test_precision();

@@ -37,6 +37,7 @@ void test_reach(void);
 void test_draw(void);
 void test_cluster(void);
 void test_history(void);
+void test_gone(void);
 void test_peaks(void);
 void test_pace(void);
 void test_precision(void);

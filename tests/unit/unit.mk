@@ -5,7 +5,7 @@
 
 UNIT_SRCS := $(wildcard tests/unit/*.c) \
 	$(addprefix tests/unit/kunit/,world.c regions.c split.c fresh.c wss.c peaks.c parse.c)
-UNIT_PURE := reach space draw cluster history regions fit split wss peaks pace precision parse
+UNIT_PURE := reach space draw cluster history gone regions fit split wss peaks pace precision parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/pure/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
