@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """export: each format as its readers read it, files that appear whole, --live."""
+import contextlib
 import io
 import json
 import os
@@ -306,8 +307,7 @@ def files():
                              stdin=subprocess.PIPE, env=ENV)
         p.stdin.write(samples.main())
         p.stdin.flush()
-        begun = wait_for(lambda: [fd for fd in os.listdir("/proc/%d/fd" % p.pid) if os.readlink(
-            "/proc/%d/fd/%s" % (p.pid, fd)).startswith(d.name)])
+        begun = wait_for(lambda: has_open(p.pid, d.name))
         p.send_signal(signal.SIGINT)
         p.wait()
         p.stdin.close()
@@ -318,6 +318,15 @@ def files():
         with open("/dev/full", "wb") as full:
             fails(run("export", form, "-i", "-", stdin=samples.main(),
                       stdout=full), form + " to a full disk", "No space left")
+
+
+def has_open(pid, directory):
+    """Has a process a file below a directory open? It may close others meanwhile."""
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            if os.readlink("/proc/%d/fd/%s" % (pid, fd)).startswith(directory):
+                return True
+    return False
 
 
 def wait_for(condition, seconds=20):
