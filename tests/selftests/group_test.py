@@ -40,6 +40,8 @@ class Tree:
         self.process.stdin.write("x\n")
         self.process.stdin.flush()
         self.truth = int(self.process.stdout.readline()) / 1024
+        for _ in self.records():
+            pass
         return self
 
     def __exit__(self, *exc):
@@ -73,7 +75,7 @@ class Tree:
 
     def totals(self, nr, skip=2):
         """The next totals of all classes: (MiB, low, high, mapped); the first intervals
-        have not seen a whole window."""
+        may have seen how memory was filled."""
         found, end = [], time.monotonic() + 60
         while len(found) < nr + skip and time.monotonic() < end:
             found += [fields for kind, fields in self.records() if kind == TOTAL]

@@ -5,7 +5,7 @@
  * SHARED of a memfd and FILE of a file (argument 10), and all COPIED of memory that the
  * parent filled before they were forked, of which each has written WRITTEN itself. With
  * LIVES_MS the workers live for so long, and new ones follow. Each uses IDLE only once. Prints what all use together, in KiB,
- * once all have begun; the programs themselves use a little more.
+ * once all have filled their memory; the programs themselves use a little more.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,6 +24,8 @@ static size_t own, shared, file, copied, written, idle;
 static char *shared_mem, *file_mem, *copied_mem;
 static volatile unsigned long sink;
 static pid_t parent;
+/* each of the first workers writes a byte once it has filled its memory */
+static int filled[2];
 
 static char *map(size_t size, int flags, int fd)
 {
@@ -68,6 +70,8 @@ static void worker(int nr, int users, long lives_ms)
 	/* two mappings, with pages of one anon_vma */
 	fill(mem, own);
 	madvise(mem, own / 2, MADV_DONTDUMP);
+	if (write(filled[1], "", 1) != 1)
+		_exit(1);
 	for (long ms = 0; !lives_ms || ms < lives_ms; ms += 50) {
 		fill(mem, own);
 		if (nr < users) {
@@ -102,11 +106,15 @@ int main(int argc, char **argv)
 	copied_mem = map(copied, MAP_PRIVATE, -1);
 	fill(copied_mem, copied);
 	/* whoever monitors has begun */
-	if (!getchar())
+	if (!getchar() || pipe(filled))
 		return 1;
 	for (; nr < workers; nr++) {
 		if (!fork())
 			worker(nr, users, lives_ms);
+	}
+	for (int i = 0; i < workers; i++) {
+		if (read(filled[0], &(char){ 0 }, 1) != 1)
+			return 1;
 	}
 	printf("%zu\n", (workers * own + (users ? shared + file : 0) +
 			 (workers ? copied - written : 0) + workers * written) / 1024);
