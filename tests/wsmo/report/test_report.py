@@ -168,6 +168,8 @@ def budget():
         "record for longer\n"
     text = message((1, 3, {"cpu_ns": 150 * ms}), (2, 13, {"cpu_ns": 180 * ms}))
     ok(text == over % "9", "more than the budget", text)
+    text = message((1, 10, {}), (100, 1000, {"cpu_ns": 9000 * ms}))
+    ok(text == (over % "9").split(";")[0] + "\n", "and for long: no advice", text)
     text = message((1, 10, {"cpu_ns": 150 * ms}), (60, 600, {"cpu_ns": 1800 * ms}))
     ok(text == "", "not in the long run", text)
     text = message((1, 10, {"cpu_ns": 900 * ms}), cpu_permille=1000)

@@ -20,6 +20,8 @@
 
 /* Nor is a smaller excess over the budget */
 #define EXCESS	1.25
+/* By then later intervals have saved what the beginning took */
+#define SAVED_NS	60e9
 
 static void begin(struct budget *b, const struct wsmon_rec_stats *from)
 {
@@ -155,9 +157,9 @@ const char *budget_text(char *buf, const struct budget *b)
 		return NULL;
 	/* of many processes, the first look alone takes more: later intervals save it */
 	if (cpu * 1000 > permille * EXCESS) {
-		snprintf(buf, BUDGET_TEXT, "took %.2g %% of one CPU, more than --cpu %g%%; "
-			 "the beginning takes more, what follows less: record for longer",
-			 100 * cpu, permille / 10.0);
+		snprintf(buf, BUDGET_TEXT, "took %.2g %% of one CPU, more than --cpu %g%%%s",
+			 100 * cpu, permille / 10.0, b->time > SAVED_NS ? "" :
+			 "; the beginning takes more, what follows less: record for longer");
 		return buf;
 	}
 	if (rounds < WORTH && regions < WORTH)
