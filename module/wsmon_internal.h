@@ -198,6 +198,7 @@ void wsmon_members_unwatch(struct wsmon_session *ss);
 bool wsmon_members_update(struct wsmon_session *ss);
 void wsmon_members_rest(struct wsmon_session *ss, bool rest);
 struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
+u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m);
 u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_shared(const struct wsmon_member *m);
 bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);

@@ -255,6 +255,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
 	wsmon_gone_add(&t->gone_past, &iv, t->went, &t->regions, &t->space);
+	wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
 	interval_estimate(ss, t, mm, changed, &iv);
 	wsmon_regions_note(&t->regions, &iv);
 	if (changed)
@@ -327,7 +328,6 @@ static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 	t->updated_ns = 0;
 	memset(t->wss, 0, sizeof(t->wss));
 	memset(&t->balance, 0, sizeof(t->balance));
-	memset(&t->gone_past, 0, sizeof(t->gone_past));
 }
 
 /* Begin with a target, or with a new program in it. */

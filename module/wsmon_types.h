@@ -109,6 +109,8 @@ struct wsmon_scope {
  * @forks:	changes when it forks, was forked, or executes a program
  * @fork_pages:	anonymous pages that it had then, and shares since; else 0
  * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
+ * @left_rss:	resident pages of programs that it left by exec, in this interval, at most
+ *		(members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
  * @exec_id:	distinguishes @mm from others at its address (members_lock)
  * @comm:	its name at that time (members_lock)
@@ -138,6 +140,7 @@ struct wsmon_member {
 	u64 rss;
 	u64 made_rss;
 	u64 forked_rss;
+	u64 left_rss;
 	u64 forks;
 	u64 fork_pages;
 	u64 born_ns;
@@ -337,6 +340,7 @@ struct wsmon_parts {
  * @resting:	kwsmond sleeps for a moment, and finds @called then (members_lock)
  * @hurry:	a call cannot wait for the end of that (members_lock)
  * @hurry_at:	since when that is so, jiffies (members_lock)
+ * @left_rss:	the sum of @left_rss of members (members_lock)
  * @watched:	probes look for its members (members_lock)
  * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
  * @scanned_ns:	when the processes of @cgroup were last looked for
@@ -407,6 +411,7 @@ struct wsmon_session {
 	bool resting;
 	bool hurry;
 	unsigned long hurry_at;
+	u64 left_rss;
 	bool watched;
 	struct cgroup *cgroup;
 	u64 scanned_ns;

@@ -351,6 +351,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 	if (!g)
 		return;
 	ss->group = g;
+	wsmon_members_left(ss, NULL);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	list_for_each_entry(m, &ss->members, node) {
 		s = wsmon_group_get_share(ss, m, &mm, now);

@@ -407,6 +407,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	group_check(ss, &iv);
 	wsmon_regions_edge(&g->regions, &iv, g->arming_ns, ktime_get_ns() - now);
 	wsmon_visit_learn(g, &iv);
+	g->past[g->at].unknown += wsmon_members_left(ss, NULL);
 	group_estimate(ss, &iv);
 	wsmon_regions_note(&g->regions, &iv);
 	g->came = READ_ONCE(ss->nr_born) - ss->nr_told;

@@ -319,6 +319,25 @@ u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
 }
 
 /**
+ * wsmon_members_left - tell what programs had that were left by exec, and begin anew
+ * @ss:	the session
+ * @m:	a member of it; NULL for all together
+ *
+ * Nobody knows what they accessed since the last interval.
+ * Return: resident pages, at most.
+ */
+u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m)
+{
+	u64 *left_rss = m ? &m->left_rss : &ss->left_rss, left;
+
+	raw_spin_lock(&wsmon_members_lock);
+	left = *left_rss;
+	*left_rss = 0;
+	raw_spin_unlock(&wsmon_members_lock);
+	return left;
+}
+
+/**
  * wsmon_members_keeping - count the references that members of all sessions keep on an mm
  * @m:	a member; only those that are the same process count
  * @mm:	the mm

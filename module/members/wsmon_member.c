@@ -232,6 +232,11 @@ void wsmon_members_executed(struct task_struct *task)
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task)) {
+		/* the maximum of all programs so far; what it has from a fork is its parent's, mostly */
+		if (!m->forked_rss) {
+			m->left_rss += task->signal->maxrss;
+			m->session->left_rss += task->signal->maxrss;
+		}
 		wsmon_member_begin(m, task, now);
 		if (m->target)
 			member_call(m, WSMON_MEMBER_EXEC);

@@ -93,6 +93,12 @@ struct wsmon_gone {
 void wsmon_gone_add(struct wsmon_gone *g, const struct wsmon_interval *iv,
 		    struct wsmon_went went, const struct wsmon_regions *rs,
 		    const struct wsmon_space *sp);
+/* Add to the latest interval what programs had that the process left by exec: it may have been used */
+static inline void wsmon_gone_left(struct wsmon_gone *g, u64 pages)
+{
+	g->past[g->at].went.most += pages;
+}
+
 void wsmon_gone_drop(struct wsmon_gone *g, const struct wsmon_interval *iv,
 		     const struct wsmon_regions *rs, const struct wsmon_space *now);
 struct wsmon_went wsmon_gone_within(const struct wsmon_gone *g, const struct wsmon_interval *iv,
