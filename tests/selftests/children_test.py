@@ -109,10 +109,11 @@ def used_by_those_before():
                          "cpu_permille=1000 follow=1 pid=%d" % t.pid) as s:
                 s.read(4)
                 s.put("stop")
-                sizes = [r.bytes / (1 << 20) for r in s.read_all() if r.type == "TOTAL" and r.cls == "anon"]
+                got = [r for r in s.read_all() if r.type == "TOTAL" and r.cls == "anon"]
+                sizes = [r.bytes / (1 << 20) for r in got]
         finally:
             os.kill(worker, signal.SIGKILL)
-        print("# %s" % " ".join("%.1f" % x for x in sizes))
+        print("# %s" % " ".join("%.1f [%.1f, %.1f]" % tuple(y / (1 << 20) for y in (r.bytes, r.low, r.high)) for r in got))
         assert len(sizes) > 3 and all(15.5 < x < 19 for x in sizes[2:]), sizes
 
 
