@@ -428,6 +428,7 @@ def migrated():
         return sum(int(line.split()[1]) for line in f if line.startswith("numa_pages_migrated "))
 
 
+@w.figures
 def stays():
     """Looking at memory does not move it between nodes, where NUMA balancing is off: not that of
     a process that is watched, and not that of its children"""
