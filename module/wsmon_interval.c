@@ -255,7 +255,9 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
 	wsmon_gone_add(&t->gone_past, &iv, t->went, &t->regions, &t->space);
-	wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
+	/* without a member, what all have left is the group's */
+	if (t->member)
+		wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
 	interval_estimate(ss, t, mm, changed, &iv);
 	wsmon_regions_note(&t->regions, &iv);
 	if (changed)

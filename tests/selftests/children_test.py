@@ -113,7 +113,8 @@ def used_by_those_before():
                 sizes = [r.bytes / (1 << 20) for r in got]
         finally:
             os.kill(worker, signal.SIGKILL)
-        print("# %s" % " ".join("%.1f [%.1f, %.1f]" % tuple(y / (1 << 20) for y in (r.bytes, r.low, r.high)) for r in got))
+        print("# %s" % " ".join("%.1f [%.1f, %.1f]" % tuple(
+            y / (1 << 20) for y in (r.bytes, r.low, r.high)) for r in got))
         assert len(sizes) > 3 and all(15.5 < x < 19 for x in sizes[2:]), sizes
 
 
