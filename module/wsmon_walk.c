@@ -227,8 +227,8 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 		walk_note_vague(w, r, h);
 		walk_note_hit(w, r, h, now);
 	} else if (r->origin_ns) {
-		/* a bit in new memory was set after the memory appeared */
-		s->seen_ns = now;
+		/* a bit in new memory was set after that appeared, and before the interval began */
+		s->seen_ns = wsmon_looks_last(&w->pass.session->looks);
 		r->vague |= w->around << h;
 	}
 }

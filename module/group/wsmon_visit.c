@@ -82,7 +82,8 @@ static void visit_note_place(struct wsmon_visit *v, u64 now)
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * A bit found set in new memory is an access. @last of a region that is not armed is cleared.
+ * A bit found set in new memory is an access before the interval. @last of a region that is not
+ * armed is cleared.
  */
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now)
@@ -108,7 +109,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 			s->again = true;
 		} else if (v->seen && rs->r[k].origin_ns && visit_counts(s, v, true)) {
 			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
-			v->seen_ns = now;
+			v->seen_ns = wsmon_looks_last(&ss->looks);
 		}
 	}
 }

@@ -401,6 +401,12 @@ struct wsmon_looks {
 
 void wsmon_looks_add(struct wsmon_looks *l, u64 at);
 
+/* When the last look was: there was one */
+static inline u64 wsmon_looks_last(const struct wsmon_looks *l)
+{
+	return l->at[(l->nr - 1) % WSMON_LOOKS];
+}
+
 /**
  * struct wsmon_interval - the aggregation interval of a target that ends now
  * @begin_ns:	when it began

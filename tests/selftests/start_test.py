@@ -137,5 +137,18 @@ def one_second():
     judge("short lives", rows, 2 * len(WAYS))
 
 
+@w.figures
+def touched_once():
+    """What came to be in one window is not in the next."""
+    rows = []
+    for way in WAYS[:2]:
+        found = record([], way, "--period-ms", "0", "--grow-ms", "15000", "--life-ms", "9000")[1:]
+        say(way[0], found)
+        rows += found
+    good = sum(map(near, rows))
+    print("# touched once: of %d intervals %d are near" % (len(rows), good), flush=True)
+    assert len(rows) >= 6 * 2 and plausible(good, len(rows)), "near: %d of %d" % (good, len(rows))
+
+
 w.need("wsmo", "grow")
-w.main(first_intervals, exec_later, between_two_readings, one_second)
+w.main(first_intervals, exec_later, between_two_readings, one_second, touched_once)
