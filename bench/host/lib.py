@@ -28,7 +28,7 @@ OUT = os.path.join(TOP, "out/bench")
 sys.path += [os.path.join(TOP, d) for d in
              ("contrib", "tests/selftests", "tests/workloads", "tests/lib")]
 NAMES = ("accuracy", "act", "alloc", "budget", "cases", "cgroups", "children", "curves", "fleet",
-         "foundation", "groups", "independence", "kernels", "many", "oracle", "overhead", "peaks",
+         "foundation", "groups", "independence", "kernels", "khugepaged", "many", "oracle", "overhead", "peaks",
          "price", "report", "services", "sizing", "stages", "who", "windows")
 MIB = 1 << 20
 
