@@ -312,6 +312,10 @@ def safe_text():
                     bad = [cell for row in csv.reader(io.StringIO(out)) for cell in row
                            if cell[:1] in tuple("=+-@") and not re.fullmatch(r"[-+]?[0-9.]+", cell)]
                     ok(not bad, "%s.csv has no formulas" % view, bad)
+    for first in "=", "-", "＝", "＋", "－", "＠", "  =":
+        data = samples.main().replace(samples.ODD_NAME, (first + "1").encode()[:len(samples.ODD_NAME)].ljust(len(samples.ODD_NAME), b"x"))
+        out = run("report", "wss", "--csv", "-i", "-", stdin=data).stdout.decode()
+        ok("'" + first in out and "," + first not in out, "a name that begins with '%s' is no formula" % first, out[:500])
     with Directory() as d:
         for command, data in ((("report", "html"), samples.main()), (("report", "html"), samples.stacks()),
                               (("export", "chrome"), samples.main()), (("export", "openmetrics"), samples.main())):

@@ -292,13 +292,26 @@ static void row_list(struct table *t, const struct cell *cells)
 	}
 }
 
-/* Spreadsheets take some texts for formulas; a quote before it makes a text of it */
+/* Does a spreadsheet take it for a formula? Blanks, and these as wide as an ideograph, are no bar */
+static bool is_formula(const char *text)
+{
+	static const char * const first[] = { "=", "+", "-", "@", "＝", "＋", "－", "＠" };
+	size_t i;
+
+	text += strspn(text, " ");
+	for (i = 0; i < ARRAY_SIZE(first); i++)
+		if (!strncmp(text, first[i], strlen(first[i])))
+			return true;
+	return false;
+}
+
+/* A quote before it makes a text of it */
 static char *no_formula(char *buf)
 {
 	size_t len = strnlen(buf, CELL_LEN - 2);
 	char *end;
 
-	if (!*buf || !strchr("=+-@", *buf))
+	if (!is_formula(buf))
 		return buf;
 	strtod(buf, &end);
 	if (end != buf && !*end)
