@@ -231,6 +231,16 @@ def modes():
                 res = run(*command)
                 ok(res.returncode == 0 and stat.S_IMODE(os.stat(file).st_mode) == old,
                    "%s: the mode of the old file" % " ".join(command[:2]), oct(old), oct(os.stat(file).st_mode), res)
+                if os.geteuid():
+                    continue
+                os.chown(file, NOBODY, 1)
+                res = run(*command, env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+                st = os.stat(file)
+                ok(res.returncode == 0 and (st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)) == (NOBODY, 1, old) and st.st_size,
+                   "  it still belongs to who called sudo", st, res)
+                os.chown(file, NOBODY + 1, 1)
+                res = run(*command, env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+                ok(os.stat(file).st_uid == 0, "  no others get it", os.stat(file), res)
     with fake() as (d, m):
         d.write("data", r.header(1))
         os.chmod(d.path("data"), 0o666)

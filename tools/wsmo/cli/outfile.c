@@ -154,11 +154,16 @@ static const char *open_new(struct outfile *o, mode_t mode)
 static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
 {
 	const char *why = open_new(o, mode & old->st_mode);
+	struct identity id;
 	struct stat new;
 
 	/* some file systems have one mode for all */
 	if (!why && (fstat(o->fd, &new) || ((new.st_mode ^ old->st_mode) & mode &&
 					    fchmod(o->fd, mode & old->st_mode))))
+		why = strerror(errno);
+	/* it still belongs to whoever called sudo */
+	if (!why && old->st_uid && !identity_get(&id, NULL) && old->st_uid == id.uid &&
+	    fchown(o->fd, old->st_uid, old->st_gid))
 		why = strerror(errno);
 	return why;
 }
