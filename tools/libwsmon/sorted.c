@@ -8,15 +8,20 @@
 
 #include "sorted.h"
 
-/* Index of @key, or of its place */
-static char *locate(const struct sorted *s, const void *key, bool *found)
-{
-	size_t low = 0, high = s->nr;
+#define LATE_MIN	64	/* moved at once */
 
+static char *at(const struct sorted *s, size_t i)
+{
+	return (char *)s->base + i * s->size;
+}
+
+/* Index of @key, or of its place, among those from @low up to @high */
+static size_t locate(const struct sorted *s, const void *key, size_t low, size_t high, bool *found)
+{
 	*found = false;
 	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int c = s->compare((char *)s->base + mid * s->size, key);
+		size_t mid = low + (high - low) / 2;
+		int c = s->compare(at(s, mid), key);
 
 		if (c < 0) {
 			low = mid + 1;
@@ -25,24 +30,50 @@ static char *locate(const struct sorted *s, const void *key, bool *found)
 			*found |= !c;
 		}
 	}
-	return s->base ? (char *)s->base + low * s->size : NULL;
+	return low;
 }
 
 void *sorted_find(const struct sorted *s, const void *key)
 {
+	size_t first = s->nr - s->late, i;
 	bool found;
-	char *p = locate(s, key, &found);
 
-	return found ? p : NULL;
+	i = locate(s, key, 0, first, &found);
+	if (!found && s->late)
+		i = locate(s, key, first, s->nr, &found);
+	return found ? at(s, i) : NULL;
+}
+
+void sorted_order(struct sorted *s)
+{
+	size_t first = s->nr - s->late, end = first, i = s->late;
+	char *late = i ? malloc(i * s->size) : NULL;
+	bool found;
+
+	if (late) {
+		memcpy(late, at(s, first), i * s->size);
+		while (i--) {
+			first = locate(s, late + i * s->size, 0, end, &found);
+			memmove(at(s, first + i + 1), at(s, first), (end - first) * s->size);
+			memcpy(at(s, first + i), late + i * s->size, s->size);
+			end = first;
+		}
+		free(late);
+	} else if (s->late) {
+		qsort(s->base, s->nr, s->size, s->compare);
+	}
+	s->late = 0;
 }
 
 void *sorted_get(struct sorted *s, const void *key)
 {
+	size_t first, i;
+	void *base;
 	bool found;
-	char *p = locate(s, key, &found), *base;
-	size_t before = p ? p - (char *)s->base : 0;
+	char *p;
 
-	if (found)
+	p = sorted_find(s, key);
+	if (p)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
@@ -52,10 +83,19 @@ void *sorted_get(struct sorted *s, const void *key)
 		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
 	if (!base)
 		return NULL;
-	p = base + before;
-	memmove(p + s->size, p, s->nr * s->size - before);
-	memcpy(p, key, s->size);
 	s->base = base;
+	if (s->late > LATE_MIN && s->late * s->late / 4 > s->nr)
+		sorted_order(s);
+	first = s->nr - s->late;
+	i = locate(s, key, 0, first, &found);
+	/* what is not the last in order waits, with others, until it moves what is behind it */
+	if (s->lazy && (i < first || s->late)) {
+		i = locate(s, key, first, s->nr, &found);
+		s->late++;
+	}
+	p = at(s, i);
+	memmove(p + s->size, p, (s->nr - i) * s->size);
+	memcpy(p, key, s->size);
 	s->nr++;
 	return p;
 }

@@ -6,6 +6,7 @@
 #define WSMO_SORTED_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -15,6 +16,8 @@
  * @size:	bytes of one
  * @max:	maximum number of elements
  * @compare:	like that of qsort()
+ * @lazy:	there may be many, in any order: they are not in order before sorted_order()
+ * @late:	so many at the end are in an order of their own
  */
 struct sorted {
 	void *base;
@@ -22,6 +25,8 @@ struct sorted {
 	size_t size;
 	size_t max;
 	int (*compare)(const void *a, const void *b);
+	bool lazy;
+	size_t late;
 };
 
 /** sorted_find() - find the element equal to @key. Return: NULL if there is none */
@@ -36,6 +41,9 @@ void *sorted_find(const struct sorted *s, const void *key);
  */
 void *sorted_get(struct sorted *s, const void *key);
 
+/** sorted_order() - put all elements in order, which moves them */
+void sorted_order(struct sorted *s);
+
 /**
  * sorted_above() - find the first element of an ascending array whose number is above @at
  * @first:	the number, a __u64, in the first of @nr elements
@@ -46,7 +54,7 @@ void *sorted_get(struct sorted *s, const void *key);
 size_t sorted_above(const void *first, size_t nr, size_t size, __u64 at);
 
 /**
- * sorted_remove() - remove an element
+ * sorted_remove() - remove an element, not of a lazy array
  * @element: the element; those after it move down
  */
 void sorted_remove(struct sorted *s, void *element);

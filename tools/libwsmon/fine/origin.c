@@ -2,6 +2,7 @@
 /*
  * origin.c - what the divisions of a mapping are aligned to
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,23 @@
  * struct fine_origin - that of an area
  * @page:	its first page
  * @log_odds:	of divisions that count from there
+ * @faded:	how often that was faded
  */
 struct fine_origin {
 	__u64 page;
 	double log_odds;
+	__u64 faded;
 };
+
+/* Those that are not asked for take no time */
+static struct fine_origin *get(const struct fine_origins *o, __u32 index)
+{
+	struct fine_origin *area = &o->area[index];
+
+	area->log_odds *= pow(MEMORY, o->faded - area->faded);
+	area->faded = o->faded;
+	return area;
+}
 
 int fine_origins_add(struct fine_origins *o, const struct wsmon_rec_area *rec,
 		     __u32 page_size)
@@ -56,21 +69,18 @@ __u64 fine_origins_get(const struct fine_origins *o, __u32 index, __u64 page)
 
 bool fine_origins_best(const struct fine_origins *o, __u32 index)
 {
-	return index < o->nr && o->area[index].log_odds > 0;
+	return index < o->nr && get(o, index)->log_odds > 0;
 }
 
 void fine_origins_learn(struct fine_origins *o, __u32 index, double log_odds)
 {
 	if (index < o->nr)
-		o->area[index].log_odds += log_odds;
+		get(o, index)->log_odds += log_odds;
 }
 
 void fine_origins_fade(struct fine_origins *o)
 {
-	__u32 i;
-
-	for (i = 0; i < o->nr; i++)
-		o->area[i].log_odds *= MEMORY;
+	o->faded++;
 }
 
 void fine_origins_clear(struct fine_origins *o)

@@ -20,10 +20,12 @@ struct fine_origin;
  * @area:	the areas known
  * @nr:		number of areas
  * @room:	number of areas there is memory for
+ * @faded:	how often they were faded
  */
 struct fine_origins {
 	struct fine_origin *area;
 	__u32 nr, room;
+	__u64 faded;
 };
 
 /**

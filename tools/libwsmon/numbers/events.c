@@ -3,6 +3,7 @@
  * events.c - the peaks and marks of a recording, for all views that show them
  */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 
 	if (!ev->peaks.size)
 		ev->peaks = (struct sorted) {
-			.size = sizeof(*p), .max = EVENTS_MAX, .compare = compare,
+			.size = sizeof(*p), .max = EVENTS_MAX, .compare = compare, .lazy = true,
 		};
 	p = sorted_get(&ev->peaks, &key);
 	if (!p)
@@ -80,6 +81,9 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 
 const struct peak *events_peak_at(const struct events *ev, size_t i)
 {
+	/* in order, as the first one that asks finds them */
+	if (ev->peaks.late)
+		sorted_order((struct sorted *)(uintptr_t)&ev->peaks);
 	return i < ev->peaks.nr ? (const struct peak *)ev->peaks.base + i : NULL;
 }
 
@@ -94,18 +98,27 @@ static void append(char *buf, const char *what, __u32 number)
 const char *events_label(char *buf, const struct events *ev, __u32 pid,
 			 __u64 time_ns, __u64 interval_ns)
 {
+	__u64 from = time_ns - interval_ns / 2, to = time_ns + interval_ns / 2;
+	size_t i = 0, end = ev->peaks.nr, mid;
 	const struct peak *p;
-	size_t i;
 
 	*buf = '\0';
-	for (i = 0; (p = events_peak_at(ev, i)); i++)
-		if (p->pid == pid && time_ns + interval_ns / 2 > p->start_ns &&
-		    time_ns - interval_ns / 2 <= p->start_ns)
-			append(buf, peak_word(p), p->number);
-	for (i = 0; i < ev->nr_marks; i++)
-		if (ev->mark[i].time_ns <= time_ns &&
-		    ev->mark[i].time_ns > time_ns - interval_ns)
-			append(buf, "mark", ev->mark[i].number);
+	/* there may be as many as there are intervals */
+	while (i < end) {
+		mid = i + (end - i) / 2;
+		p = events_peak_at(ev, mid);
+		if (p->pid < pid || (p->pid == pid && p->start_ns < from))
+			i = mid + 1;
+		else
+			end = mid;
+	}
+	for (; (p = events_peak_at(ev, i)) && p->pid == pid && p->start_ns < to &&
+	     strlen(buf) < EVENTS_LABEL - 1; i++)
+		append(buf, peak_word(p), p->number);
+	i = ev->nr_marks ? sorted_above(&ev->mark->time_ns, ev->nr_marks, sizeof(*ev->mark),
+					time_ns - interval_ns) : 0;
+	for (; i < ev->nr_marks && ev->mark[i].time_ns <= time_ns && strlen(buf) < EVENTS_LABEL - 1; i++)
+		append(buf, "mark", ev->mark[i].number);
 	return buf;
 }
 

@@ -19,12 +19,31 @@
 
 #define HOT_TARGETS	4096
 #define HOT_CELLS	65536	/* of all targets: 5 MiB, more for moments */
+#define HOT_CELLS_MIN	256
+
+/* A snapshot may have fewer regions than there are cells: so often a cell is looked at for a region */
+#define HOT_LOOKS	256
+#define HOT_LOOKS_FREE	(1 << 24)
 
 static int compare(const void *x, const void *y)
 {
 	const struct hot_target *a = x, *b = y;
 
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->life, b->life);
+}
+
+/* Many snapshots of few regions each are a hostile file: fewer cells are kept of it */
+static void count_looks(struct hot *h, const struct hot_target *t, __u32 regions)
+{
+	if (!h->max)
+		h->max = HOT_CELLS;
+	h->looks += (__s64)t->nr - (__s64)HOT_LOOKS * regions;
+	if (h->looks < 0)
+		h->looks = 0;
+	if (h->looks < HOT_LOOKS_FREE || h->max == HOT_CELLS_MIN)
+		return;
+	h->looks = 0;
+	h->max /= 2;
 }
 
 /* The current address space of a target; @next: a new one. NULL without room */
@@ -197,7 +216,7 @@ static void coarsen(struct hot *h)
 	size_t i;
 
 	h->coarse = true;
-	for (slack = 1.0 / 256; h->cells > HOT_CELLS / 2; slack *= 2) {
+	for (slack = 1.0 / 256; h->cells > h->max / 2; slack *= 2) {
 		for (i = 0; i < h->targets.nr; i++) {
 			h->cells -= t[i].nr;
 			join_alike(&t[i], slack, 0);
@@ -233,6 +252,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 
 	if (!t)
 		return 0;
+	count_looks(h, t, s->nr);
 	/* each cell begins at a border of its own, of an old cell or of a region */
 	room = 2 * (t->nr + s->nr) + 1;
 	if (h->room < room && make_room(&h->scratch, &h->room, room))
@@ -260,7 +280,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	t->seconds = new.seconds;
 	if (new.nr)
 		memcpy(t->cell, new.cell, new.nr * sizeof(*new.cell));
-	if (h->cells > HOT_CELLS)
+	if (h->cells > h->max)
 		coarsen(h);
 	return 0;
 }

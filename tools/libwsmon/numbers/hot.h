@@ -65,6 +65,8 @@ struct hot_target {
  * @place:	returns what is mapped at the start of a region
  * @data:	its first argument
  * @cells:	number of cells of all targets
+ * @max:	number of cells that are too many
+ * @looks:	at cells, beyond what regions are worth
  * @scratch:	where a snapshot's cells are made
  * @room:	number of cells there is memory for at @scratch
  * @coarse:	cells were joined, or cold ones dropped, to limit memory
@@ -75,6 +77,8 @@ struct hot {
 	__u32 (*place)(void *data, __u32 pid, const struct wsmon_region_entry *e);
 	void *data;
 	size_t cells;
+	size_t max;
+	__s64 looks;
 	struct hot_cell *scratch;
 	size_t room;
 	bool coarse;

@@ -46,6 +46,7 @@ static void metrics_done(struct report *rp)
 		group.name = group_name(&kept->group, kept->names.nr, name);
 	wsmon_wss_sort(&kept->rows, false);
 	wsmon_wss_sort(&kept->rss, false);
+	sorted_order(&kept->names);
 	metrics_wss(&kept->rows, &kept->names, &group, h->mono_ns, h->real_ns);
 	metrics_rss(&kept->rss, &kept->names, h->mono_ns, h->real_ns);
 	metrics_peaks(&m->events, &kept->names, h->mono_ns, h->real_ns);

@@ -22,7 +22,7 @@ void collect_init(struct collected *c)
 	*c = (struct collected) {
 		.names = {
 			.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-			.compare = compare_pids,
+			.compare = compare_pids, .lazy = true,
 		},
 	};
 }

@@ -92,7 +92,7 @@ static void idle_begin(struct report *rp)
 	collect_init(&v->names);
 	v->areas = need(areas_new());
 	v->lasts = (struct sorted) {
-		.size = sizeof(struct last), .max = 65536, .compare = compare_pids,
+		.size = sizeof(struct last), .max = 65536, .compare = compare_pids, .lazy = true,
 	};
 	rp->data = v;
 }
@@ -209,7 +209,7 @@ static void print_row(const struct report *rp, struct table *table, const struct
 
 static void print_last(const struct report *rp, struct table *table, const struct last *l)
 {
-	struct sorted rows = { .size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows };
+	struct sorted rows = { .size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true };
 	const struct row *row;
 	size_t i;
 
@@ -225,6 +225,7 @@ static void print_last(const struct report *rp, struct table *table, const struc
 		if (filter_wants_class(&rp->filter, e->class))
 			add(need(sorted_get(&rows, &keys[1])), l, e);
 	}
+	sorted_order(&rows);
 	row = rows.base;
 	for (i = 0; i < rows.nr; i++)
 		print_row(rp, table, l, &row[i]);
@@ -256,10 +257,12 @@ static void explain(const struct report *rp)
 static void idle_end(struct report *rp)
 {
 	struct idle *v = rp->data;
-	struct last *l = v->lasts.base;
+	struct last *l;
 	struct table *table;
 	size_t i;
 
+	sorted_order(&v->lasts);
+	l = v->lasts.base;
 	columns[PATH].not_in = options.mappings ? 0 : NOT_HUMAN;
 	table = report_table(rp, &desc);
 	for (i = 0; i < v->lasts.nr; i++)

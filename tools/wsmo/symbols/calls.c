@@ -89,11 +89,11 @@ struct calls *calls_new(void)
 	cs->symbols = need(symbols_new());
 	cs->strings = (struct sorted) {
 		.size = sizeof(char *), .max = STRINGS_MAX,
-		.compare = compare_strings,
+		.compare = compare_strings, .lazy = true,
 	};
 	cs->stacks = (struct sorted) {
 		.size = sizeof(struct callstack *), .max = STACKS_MAX,
-		.compare = compare_stacks,
+		.compare = compare_stacks, .lazy = true,
 	};
 	return cs;
 }

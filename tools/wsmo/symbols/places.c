@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "cli/cli.h"
 #include "places.h"
@@ -20,6 +21,7 @@ struct places {
 	__u32 nr;
 	__u32 room;
 	size_t bytes;
+	__u64 seed;
 	/* numbers by hash, open addressing; 0 is free */
 	__u32 table[2 * PLACES_MAX];
 };
@@ -34,7 +36,8 @@ struct places *places_new(void)
 	ps->mappings = mappings_new();
 	ps->symbols = symbols_new();
 	ps->place = calloc(1, sizeof(*ps->place));
-	if (!ps->areas || !ps->mappings || !ps->symbols || !ps->place) {
+	if (!ps->areas || !ps->mappings || !ps->symbols || !ps->place ||
+	    getrandom(&ps->seed, sizeof(ps->seed), 0) != sizeof(ps->seed)) {
 		places_free(ps);
 		return NULL;
 	}
@@ -67,14 +70,22 @@ static bool same(const struct place *a, const struct place *b)
 	       a->tid == b->tid && !strcmp(a->path, b->path) && same_module(a, b);
 }
 
-static __u32 hash_of(const struct place *p)
+static __u64 mix(__u64 hash, __u64 with)
 {
-	__u64 hash = p->start ^ p->offset << 20 ^ p->tid;
+	unsigned __int128 product = (unsigned __int128)(hash ^ with) * (hash | 1);
+
+	return product ^ product >> 64;
+}
+
+/* Who made the recording does not know @seed, and so not which places have one hash */
+static __u32 hash_of(const struct place *p, __u64 seed)
+{
+	__u64 hash = mix(mix(mix(seed, p->start), p->offset), p->tid);
 	const char *c;
 
 	for (c = p->path; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
-	return hash >> 32;
+		hash = mix(hash, (unsigned char)*c);
+	return hash;
 }
 
 static bool make_room(struct places *ps, size_t bytes)
@@ -116,7 +127,7 @@ static __u32 add(struct places *ps, const struct place *p)
 
 static __u32 intern(struct places *ps, const struct place *p)
 {
-	__u32 i = hash_of(p) % ARRAY_SIZE(ps->table);
+	__u32 i = hash_of(p, ps->seed) % ARRAY_SIZE(ps->table);
 
 	while (ps->table[i]) {
 		if (same(&ps->place[ps->table[i]], p))

@@ -113,7 +113,7 @@ static void alloc_begin(struct report *rp)
 	struct view *v = need(calloc(1, sizeof(*v)));
 
 	v->processes = (struct sorted) {
-		.size = sizeof(struct process), .max = PROCESSES, .compare = compare,
+		.size = sizeof(struct process), .max = PROCESSES, .compare = compare, .lazy = true,
 	};
 	v->mappings = need(mappings_new());
 	v->sites = sites_new(options.by_stack || options.folded);
@@ -366,11 +366,13 @@ static void print_folded(const struct report *rp, struct place **p, size_t nr)
 static void alloc_end(struct report *rp)
 {
 	struct view *v = rp->data;
-	struct process *p = v->processes.base;
+	struct process *p;
 	struct place **places;
 	char time[UNITS_LEN];
 	size_t i, nr;
 
+	sorted_order(&v->processes);
+	p = v->processes.base;
 	sites_named(v->sites, v->mappings);
 	for (i = 0; v->events && i < v->processes.nr; i++)
 		add_process(rp, &p[i]);

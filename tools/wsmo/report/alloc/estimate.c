@@ -78,7 +78,7 @@ static void add_part(const struct block *b, size_t nr, const struct part *p,
 	const struct owner *o;
 	size_t i, j;
 
-	owners->nr = 0;
+	owners->nr = owners->late = 0;
 	for (i = 0; i < nr && b[i].addr < p->end; i++) {
 		__u64 from = b[i].addr > p->start ? b[i].addr : p->start;
 		__u64 to = b[i].addr + b[i].size < p->end ? b[i].addr + b[i].size : p->end;
@@ -102,7 +102,7 @@ void estimate_add(const struct block *b, size_t nr, const struct snapshot *s,
 		  struct site *(*site_of)(void *data, __u32 stack), void *data)
 {
 	struct sorted owners = {
-		.size = sizeof(struct owner), .max = nr + 1, .compare = compare,
+		.size = sizeof(struct owner), .max = nr + 1, .compare = compare, .lazy = true,
 	};
 	size_t i, first = 0;
 

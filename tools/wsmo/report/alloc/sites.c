@@ -67,10 +67,11 @@ struct sites *sites_new(bool by_stack)
 	s->calls = calls_new();
 	s->stacks = (struct sorted) {
 		.size = sizeof(struct stack), .max = STACKS_MAX, .compare = compare_numbers,
+		.lazy = true,
 	};
 	s->places = (struct sorted) {
 		.size = sizeof(struct place *), .max = STACKS_MAX,
-		.compare = by_stack ? compare_stacks : compare_places,
+		.compare = by_stack ? compare_stacks : compare_places, .lazy = true,
 	};
 	return s;
 }
@@ -126,9 +127,11 @@ static struct place *place(struct sites *s, const struct callstack *stack)
 
 void sites_named(struct sites *s, const struct mappings *ms)
 {
-	struct stack *st = s->stacks.base;
+	struct stack *st;
 	size_t i;
 
+	sorted_order(&s->stacks);
+	st = s->stacks.base;
 	for (i = 0; i < s->stacks.nr; i++) {
 		st[i].calls = calls_fold(s->calls, ms, st[i].pid, st[i].calls);
 		st[i].place = place(s, st[i].calls);
@@ -154,8 +157,10 @@ static int compare_idle(const void *x, const void *y)
 
 struct place **sites_sorted(struct sites *s, size_t *nr)
 {
-	struct place **p = s->places.base;
+	struct place **p;
 
+	sorted_order(&s->places);
+	p = s->places.base;
 	if (s->places.nr)
 		qsort(p, s->places.nr, sizeof(*p), compare_idle);
 	for (*nr = 0; *nr < s->places.nr && p[*nr]->site.samples; ++*nr)

@@ -350,12 +350,14 @@ static void put_maps(const struct report *rp, const struct html *h)
 	puts("],");
 }
 
-static void put_names(const struct html *h)
+static void put_names(struct html *h)
 {
-	const struct wss_name *name = h->kept.names.base;
+	const struct wss_name *name;
 	char group[GROUP_NAME];
 	size_t i;
 
+	sorted_order(&h->kept.names);
+	name = h->kept.names.base;
 	fputs("\"names\":{", stdout);
 	for (i = 0; i < h->kept.names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);

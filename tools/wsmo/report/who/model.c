@@ -72,9 +72,11 @@ struct who *who_new(void)
 	v->node = -1;
 	v->objects = (struct sorted) {
 		.size = sizeof(char *), .max = OBJECTS_MAX, .compare = compare_strings,
+		.lazy = true,
 	};
 	v->draws = (struct sorted) {
 		.size = sizeof(struct draw), .max = SAMPLES_MAX, .compare = compare_draws,
+		.lazy = true,
 	};
 	return w;
 }

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Recordings made to take time by the square: in an order, or of a form, that wsmo does not write."""
+import os
+
+import records as r
+from command import ok, run
+
+T0 = 10**12
+MS = 10**6
+
+
+def cpu_of(data, view):
+    """Seconds of CPU time, and the result"""
+    before = os.times()
+    res = run("report", view, "-i", "-", stdin=r.header(T0) + data + r.end(T0 + 10**12), timeout=600)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system, res
+
+
+def snapshot(i, pid, page, **more):
+    return r.snapshot(T0 + i * MS, pid, [r.region(page << 12, (page + 1) << 12, 1, 1, "heap", 5, 0)], **more)
+
+
+def cases():
+    """(what, view, what comes first, a record for each number, how many, the first numbers to compare with)"""
+    sampled = r.alloc(T0, 1, 0, 0, 1) + r.alloc(T0, 1, 1, 4096, 4096, 5) + snapshot(0, 1, 1)
+    yield ("stacks by number", "alloc", sampled, lambda i: r.stack(T0, 1, 1, i, (0x1000 + i,), reason=2), 150000)
+    yield "processes that allocate", "alloc", sampled, lambda i: r.alloc(T0, i + 1, 0, 0, 4096), 60000
+    yield "accesses", "who", b"", lambda i: r.who(T0 + i, 1, 1, i << 12, 0x1000 + i, 4096, waited_ns=0), 150000
+    yield "processes", "idle", b"", lambda i: snapshot(1, i, 1), 60000
+    yield "names of processes", "idle", snapshot(1, 1, 1), lambda i: r.target(T0, i, b"x"), 65000
+    yield "peaks", "wss", r.wss(T0, 1, "all", 1, 1, 1, 1), lambda i: r.peak(T0, i, 1), 65000
+
+
+def orders():
+    """What is sorted takes the same time whatever its order."""
+    for what, view, before, make, nr in cases():
+        took = {}
+        for order, numbers in (("ascending", range(1, nr)), ("descending", range(nr - 1, 0, -1)),
+                               ("outside in", [n for i in range(1, nr // 2) for n in (i, nr - i)])):
+            took[order], res = cpu_of(before + b"".join(map(make, numbers)), view)
+            ok(res.returncode == 0 and res.stdout, "report %s: %s, %s" % (view, what, order), res.stderr[-300:])
+        ok(max(took.values()) < 4 * took["ascending"] + 1, "  in each order", took)
+        print("# CPU time: %s" % took)
+
+
+def collide(i):
+    """Places that have one hash if that is of nothing but what they are"""
+    return r.mapping(T0, 1, i << 20, (i << 20) + 4096, "rw", b"[x]", offset=i)
+
+
+def forms():
+    """Twice as much as is harmless takes twice as long."""
+    nr = 60000
+    rows = b"".join(r.wss(T0 + i * MS, 1, "all", 1, 1, 1, 1) for i in range(nr))
+    events = b"".join(r.peak(T0 + i * MS, 1, i) + r.mark(T0 + i * MS, i, b"x") for i in range(nr))
+    sampled = r.alloc(T0, 1, 0, 0, 1)
+    areas = b"".join(r.area(T0, 1, "heap", i, nr, i << 12, (i + 1) << 12) for i in range(nr))
+    regions = b"".join(snapshot(i, 1, 5) for i in range(nr))
+    places = [r.mapping(T0, 1, i << 20, (i << 20) + 4096, "rw", b"[x]") for i in range(1, 32768)], \
+        [collide(i) for i in range(1, 32768)]
+    regions_of = b"".join(r.snapshot(T0, 1, [r.region(i << 20, (i << 20) + 4096, 1, 1, "anon", 5, 0)
+                                             for i in range(at or 1, at + 1024)], at, 32768) for at in range(0, 32768, 1024))
+    for what, view, parts in (
+            ("a label at each row", "wss", (rows, events, rows + events)),
+            ("areas that are not used", "alloc", (sampled + regions, areas, sampled + areas + regions)),
+            ("snapshots of a region each", "hot", (regions, b"", b"".join(snapshot(i, 1, 2 * i) for i in range(nr)))),
+            ("places with one hash", "hot", (b"".join(places[0]) + regions_of, b"", b"".join(places[1]) + regions_of))):
+        (one, _), (two, _), (both, res) = [cpu_of(part, view) for part in parts]
+        ok(both < 4 * (one + two) + 3, "report %s: %s" % (view, what), one, two, both, res.stderr[-300:])
+        print("# CPU time: %s" % [one, two, both])
+
+
+def main(_accept):
+    orders()
+    forms()
