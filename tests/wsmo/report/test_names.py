@@ -266,6 +266,68 @@ def swollen():
                "debug information %s of a small file" % section.decode(), got, took, res.stderr)
 
 
+# functions put into one another, %(nr)d of them with the same %(nr)d ranges; in none is the code
+RANGES = """	.text
+	.globl scan
+	.type scan, @function
+scan:	.fill 4096, 1, 0x90
+	.size scan, 4096
+	.section .debug_abbrev,"",@progbits
+	.uleb128 1, 0x11
+	.byte 1
+	.uleb128 0x11, 0x01, 0x12, 0x07, 0, 0
+	.uleb128 2, 0x1d
+	.byte 0
+	.uleb128 0x55, 0x17, 0, 0
+	.byte 0
+	.section .debug_ranges,"",@progbits
+	.rept %(nr)d
+	.quad 0x100000, 0x100001
+	.endr
+	.quad 0, 0
+	.section .debug_info,"",@progbits
+	.long 2f - 1f
+1:	.value 4
+	.long 0
+	.byte 8
+	.uleb128 1
+	.quad scan
+	.quad 4096
+	.rept %(nr)d
+	.uleb128 2
+	.long 0
+	.endr
+	.byte 0
+2:	.section .debug_aranges,"",@progbits
+	.long 4f - 3f
+3:	.value 2
+	.long 0
+	.byte 8, 0
+	.long 0
+	.quad scan, 4096, 0, 0
+4:
+"""
+
+
+def ranges():
+    """Debug information may ask for time by the square at each address: it gets some seconds."""
+    with Directory() as d:
+        with open(d.path("it.s"), "w") as f:
+            f.write(RANGES % {"nr": 15000})
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none,-z,noseparate-code", "-o", "it.so", "it.s"],
+                       check=True, cwd=d.name)
+        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+        at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
+        data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+        data += r.mapping(0, 7, 1 << 28, (1 << 28) + 65536, "rx", d.path("it.so").encode(), 0, os.stat(d.path("it.so")).st_ino)
+        data += b"".join(r.stack(SEC, 7, i, 1, [(1 << 28) + at + 1 + i], reason=1) for i in range(1, 16))
+        took, res = cpu_of(data + r.end(2 * SEC), "peaks", "--json")
+        got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+        ok(got == ["scan"] and took < 10 and res.stderr.count(b"takes too long") == 1,
+           "ranges by the square", got, took, res.stderr)
+        print("# CPU time: %s" % took)
+
+
 def many():
     """In any order: what comes later replaces what was there; time is not by the square."""
     rng = random.Random(1)
@@ -422,6 +484,7 @@ def main(_accept):
     pipes()
     sparse()
     swollen()
+    ranges()
     truncated()
     many()
     compiled()

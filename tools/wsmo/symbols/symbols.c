@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/text.h"
 #include "libwsmon/sorted.h"
 #include "session/procfs.h"
@@ -34,6 +35,8 @@
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
 #define INFLATED_MAX	(64ULL << 20)	/* bytes of decompressed sections of a small file, */
 #define INFLATED_TIMES	32		/* or so many times what it takes on the disk */
+#define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
+#define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
 
 struct entry {
@@ -56,6 +59,7 @@ struct entry {
  * @end:	end of its last segment
  * @entries:	its symbols, in order of @start; of several at one address one
  * @nr:		how many
+ * @slow_ns:	CPU time that slow looks for inlined functions took
  */
 struct file {
 	char *path;
@@ -70,6 +74,7 @@ struct file {
 	GElf_Addr end;
 	struct entry *entries;
 	size_t nr;
+	__u64 slow_ns;
 };
 
 /**
@@ -510,8 +515,8 @@ static bool holds_functions(int tag)
  * The inlined functions around an address, innermost first. dwarf_getscopes() does not
  * see those that were defined in another unit, as after link time optimization.
  */
-static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent,
-		      Dwarf_Addr addr, int depth, struct inlined *out, int max)
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth,
+		      __u64 until_ns, struct inlined *out, int max)
 {
 	Dwarf_Die die;
 
@@ -521,9 +526,12 @@ static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent,
 		int tag = dwarf_tag(&die), n;
 		const char *name;
 
+		/* each may have as many ranges as there are others */
+		if (clock_cpu() > until_ns)
+			return 0;
 		if (!holds_functions(tag) && dwarf_haspc(&die, addr) <= 0)
 			continue;
-		n = inlined_in(cu, &die, addr, depth - 1, out, max);
+		n = inlined_in(cu, &die, addr, depth - 1, until_ns, out, max);
 		if (tag == DW_TAG_inlined_subroutine && n < max) {
 			name = dwarf_diename(&die);
 			out[n] = (struct inlined){ .name = name ? name : "?" };
@@ -539,14 +547,24 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		    struct inlined *out, int max)
 {
 	GElf_Addr at, bias;
-	const struct file *f = get_file(s, m, addr, &at);
+	struct file *f = get_file(s, m, addr, &at);
+	__u64 began = clock_cpu(), took;
+	char path[256];
 	Dwarf_Die *cu;
 	int nr;
 
+	if (!f || f->slow_ns >= INLINED_PATIENCE)
+		return 0;
 	reading = true;
-	cu = f ? dwfl_module_addrdie(f->mod, at, &bias) : NULL;
-	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, out, max) : 0;
+	cu = dwfl_module_addrdie(f->mod, at, &bias);
+	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX,
+			     began + INLINED_PATIENCE - f->slow_ns, out, max) : 0;
 	reading = false;
+	took = clock_cpu() - began;
+	f->slow_ns += took > INLINED_SLOW ? took : 0;
+	if (f->slow_ns >= INLINED_PATIENCE)
+		msg("%s: to find inlined functions takes too long: they are left out from here on",
+		    text_clean(path, sizeof(path), f->path));
 	return nr;
 }
 
