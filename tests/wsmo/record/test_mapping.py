@@ -78,7 +78,7 @@ def areas(module, pid):
     module.send(r.area(now(), pid, "anon", 1, 2, 8192, 12288))
 
 
-def record(p, script, binary=None):
+def record(p, script, binary=None, **more):
     """Run wsmo record on a process; [MAPPING bodies], messages"""
     def play(module, pids):
         module.begin(pids)
@@ -93,7 +93,7 @@ def record(p, script, binary=None):
                 str(p.pid))
         try:
             res = subprocess.run([binary, *args], env=ENV, stderr=subprocess.PIPE) \
-                if binary else run(*args)
+                if binary else run(*args, timeout=60, **more)
         finally:
             module.close()
         with open(d.path("f"), "rb") as f:
@@ -179,8 +179,41 @@ def many(pages):
     p.wait()
 
 
+# maps a file that it is given
+MAPS = """import mmap, sys
+f = open(%r, "r+b")
+m = mmap.mmap(f.fileno(), 0)
+print("up", flush=True)
+input()
+"""
+
+
+def deaf():
+    """A server that does not answer does not hold up the recorder."""
+    with Directory() as d:
+        lib = d.path("preloaded.so")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(TOP, "tests/wsmo/programs/deaf.c"), "-ldl"],
+                       check=True)
+        d.write("deaf.so", bytes(8192))
+        p = child(MAPS % d.path("deaf.so"))
+
+        def script(module):
+            areas(module, p.pid)
+            time.sleep(1.5)
+            areas(module, p.pid)
+            time.sleep(1.2)
+        env = {"LD_PRELOAD": lib, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
+        got, err = record(p, script, env=env)
+        main = os.path.realpath(sys.executable).encode()
+        got = {what[5]: build for _, what, build, _ in map(decode, got)}
+        ok(got.get(main) and not got[d.path("deaf.so").encode()] and not err, "other files have build IDs", got, err)
+        p.kill()
+        p.wait()
+
+
 def main(_accept):
     whole()
+    deaf()
     if not os.path.exists(os.path.join(TOP, "out", "bin", "wsmo")):
         skip("many mappings", "out/bin/wsmo is not built")
         return

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -20,6 +21,7 @@
 #include "cli/clock.h"
 #include "match.h"
 #include "session/cgroup.h"
+#include "session/patience.h"
 #include "session/procfs.h"
 #include "target.h"
 
@@ -134,21 +136,46 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	return f;
 }
 
+struct system_of {
+	int fd;
+	bool tmpfs;
+};
+
+static void ask_system(void *data)
+{
+	struct system_of *s = data;
+	struct statfs fs;
+
+	s->tmpfs = fstatfs(s->fd, &fs) || fs.f_type == TMPFS_MAGIC;
+}
+
 /* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
 static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
-	struct statfs fs;
+	/* file systems that were asked last, by their numbers */
+	static struct { __u64 dev; bool known, tmpfs; } last[16];
+	struct system_of s = { .tmpfs = false };
+	struct statx st = { 0 };
 	char path[64];
-	bool is;
-	int fd;
+	__u64 dev, i;
 
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
-	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
+	s.fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
+	if (s.fd < 0)
 		return true;
-	is = fstatfs(fd, &fs) || fs.f_type == TMPFS_MAGIC;
-	close(fd);
-	return is;
+	/* this asks nobody */
+	statx(s.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
+	dev = (__u64)st.stx_dev_major << 32 | st.stx_dev_minor;
+	i = dev % ARRAY_SIZE(last);
+	if (!last[i].known || last[i].dev != dev) {
+		/* one that does not answer is none */
+		patience_ask(ask_system, &s, sizeof(s));
+		last[i].dev = dev;
+		last[i].known = true;
+		last[i].tmpfs = s.tmpfs;
+	}
+	close(s.fd);
+	return last[i].tmpfs;
 }
 
 /*

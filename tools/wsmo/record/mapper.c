@@ -19,6 +19,7 @@
 #include "cli/clock.h"
 #include "mapper.h"
 #include "libwsmon/util.h"
+#include "session/patience.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64
@@ -179,33 +180,42 @@ static __u64 hash_of(const struct maps *map)
 	return hash_bytes(hash, map->name, strlen(map->name));
 }
 
+/** struct mapped_file - whose build ID is to be read; its name in /proc */
+struct mapped_file {
+	char name[64];
+	__u8 build_id[WSMON_BUILD_ID];
+	__u32 build_id_len;
+};
+
 /*
  * Opens the mapped file itself, whatever has its name now. Only regular files: opening
  * others may have side effects.
  */
-static int open_mapped(const struct maps *map)
+static void read_mapped(void *data)
 {
+	struct mapped_file *m = data;
 	char path[64];
 	struct stat st;
 	int fd, file = -1;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", proc_thread(map->pid),
-		 map->start, map->end);
-	fd = open(path, O_PATH | O_CLOEXEC);
+	fd = open(m->name, O_PATH | O_CLOEXEC);
 	if (fd < 0)
-		return -1;
+		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	close(fd);
-	return file;
+	if (file < 0)
+		return;
+	m->build_id_len = buildid_read(file, m->build_id);
+	close(file);
 }
 
 static void read_build_id(struct reading *r)
 {
 	const struct maps *map = &r->m->maps;
 	__u64 file = map->inode ? hash_bytes(map->inode, map->name, strlen(map->name)) : 0;
-	int fd;
+	struct mapped_file m = { .build_id_len = 0 };
 
 	if (file == r->file)
 		return;
@@ -214,11 +224,12 @@ static void read_build_id(struct reading *r)
 	memset(r->build_id, 0, sizeof(r->build_id));
 	if (!file || map->name[0] != '/')
 		return;
-	fd = open_mapped(map);
-	if (fd < 0)
+	snprintf(m.name, sizeof(m.name), "/proc/%u/map_files/%llx-%llx", proc_thread(map->pid),
+		 map->start, map->end);
+	if (!patience_ask(read_mapped, &m, sizeof(m)))
 		return;
-	r->build_id_len = buildid_read(fd, r->build_id);
-	close(fd);
+	memcpy(r->build_id, m.build_id, sizeof(r->build_id));
+	r->build_id_len = m.build_id_len;
 }
 
 static void write_mapping(struct reading *r, __u32 tid,
