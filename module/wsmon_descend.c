@@ -160,8 +160,10 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 	/* skip it if another page has replaced it since it was read */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd) &&
 	    !walk_is_huge_zero(w, now)) {
+		w->pass.alone = vma_is_anonymous(w->vma) && PageAnonExclusive(pmd_page(now));
 		seen = walk_sample_entry(w, (unsigned long *)pmdp, span, addr & PMD_MASK,
 					 pmd_pfn(pmd), true, op, debt);
+		w->pass.alone = false;
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
 		w->mapped = true;

@@ -348,6 +348,7 @@ struct wsmon_parts {
  * @by_cgroup:	its place among the sessions with a @cgroup (members_lock)
  * @follow:	children of members become members (members_lock)
  * @epoch:	aggregation intervals so far: salt of the sample positions
+ * @damon:	DAMON takes Accessed bits, or did: a huge page was found idle
  * @stats:	counters
  * @events:	wsmon_counts_read() counts these once an interval: that of @epoch, less 1
  * @start_ns:	when it began: identifies it, as no two begin at the same time
@@ -419,6 +420,7 @@ struct wsmon_session {
 	struct list_head by_cgroup;
 	bool follow;
 	u64 epoch;
+	bool damon;
 	struct wsmon_stats stats;
 	struct {
 		u64 epoch;

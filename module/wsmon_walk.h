@@ -39,6 +39,7 @@ struct wsmon_entry {
  * @since:	a bit that others cleared since then counts as set; 0: it does not
  * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
  *		interval, or of a second
+ * @alone:	the entry maps an anonymous huge page, and no other process maps that
  * @returned:	the last entry whose bit was set again for reclaim
  * @kept:	the last entry of a sample that was not dropped
  * @kept_debt:	that sample's debt
@@ -51,6 +52,7 @@ struct wsmon_pass {
 	bool shared;
 	bool dirty_tlb;
 	bool settle;
+	bool alone;
 	const unsigned long *returned;
 	const unsigned long *kept;
 	u8 *kept_debt;
@@ -62,11 +64,13 @@ struct wsmon_pass {
  * @DEBT_REPORTED: reclaim knows everything: an access was reported since debts were
  *		last settled. Without the young flag: the bit is still to be set again
  * @DEBT_OWED:	reclaim does not know of an access
+ * @DEBT_PAID:	reclaim knows everything, by a young flag of a huge page that may still be set
  */
 enum wsmon_debt {
 	DEBT_NONE,
 	DEBT_REPORTED,
 	DEBT_OWED,
+	DEBT_PAID,
 };
 
 /*

@@ -35,8 +35,69 @@
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 
+/*
+ * How often a folio is marked accessed: two marks make it active on the classic LRU.
+ * The multi-gen LRU keeps a folio for one more generation after four marks beyond
+ * PG_referenced (LRU_REFS_WIDTH is 2).
+ */
+#define REPORT_MARKS	5
+
+static void young_mark_accessed(struct folio *folio)
+{
+	unsigned int i;
+
+	for (i = 0; i < REPORT_MARKS; i++)
+		folio_mark_accessed(folio);
+}
+
 #ifdef CONFIG_PAGE_IDLE_FLAG
-static void young_report(const struct wsmon_entry *e)
+/*
+ * Has DAMON taken the bit of a huge page since the page was armed? DAMON looks at some page of each
+ * of its regions every few milliseconds, so often at each huge page: a small page's bit is seldom
+ * taken. It sets the folio's idle flag, clears the bit without a flush, and sets the young flag if
+ * the bit was set. That flag tells, if it was clear before: once DAMON is noticed, arming and
+ * checking clear it, what they clear is owed, and young_report() does not set it. A flag that may
+ * have been set before does not count. Of a page that others map, the flag says nothing of this
+ * process.
+ */
+static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
+{
+	bool before = *debt == DEBT_REPORTED || *debt == DEBT_PAID;
+	struct wsmon_session *ss = pass->session;
+	struct folio *folio;
+
+	if (!pass->alone || !e->has_folio || op == WSMON_SAMPLE_SETTLE)
+		return false;
+	folio = page_folio(pfn_to_page(e->pfn));
+	if (folio_test_idle(folio))
+		ss->damon = true;
+	if (!ss->damon) {
+		if (op == WSMON_SAMPLE_ARM && *debt == DEBT_NONE && folio_test_young(folio))
+			*debt = DEBT_PAID;
+		return false;
+	}
+	if (op != WSMON_SAMPLE_ARM && op != WSMON_SAMPLE_CHECK)
+		return folio_test_young(folio) && !before;
+	/* the bit may be clear because of a translation in a TLB */
+	pass->dirty_tlb = true;
+	if (folio_test_clear_young(folio)) {
+		*debt = DEBT_OWED;
+		return !before;
+	}
+	/* reclaim took the flag */
+	if (before)
+		*debt = DEBT_NONE;
+	return false;
+}
+
+/* May young_report() set the folio's young flag? */
+static bool young_may_flag(const struct wsmon_pass *pass)
+{
+	return !pass->alone || !pass->session->damon;
+}
+
+static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry *e)
 {
 	struct folio *folio;
 
@@ -50,6 +111,10 @@ static void young_report(const struct wsmon_entry *e)
 	 */
 	if (!folio->mapping)
 		return;
+	if (!young_may_flag(pass)) {
+		young_mark_accessed(folio);
+		return;
+	}
 	if (folio_test_idle(folio))
 		folio_clear_idle(folio);
 	if (!folio_test_young(folio))
@@ -60,12 +125,12 @@ static void young_report(const struct wsmon_entry *e)
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
-	if (*debt != DEBT_NONE) {
+	if (*debt == DEBT_REPORTED || *debt == DEBT_OWED) {
 		*debt = DEBT_OWED;
 		return;
 	}
-	young_report(e);
-	*debt = DEBT_REPORTED;
+	young_report(pass, e);
+	*debt = young_may_flag(pass) ? DEBT_REPORTED : DEBT_OWED;
 }
 
 /* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
@@ -73,8 +138,8 @@ static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_
 			      u8 *debt)
 {
 	if (*debt == DEBT_OWED)
-		young_report(e);
-	*debt = DEBT_NONE;
+		young_report(pass, e);
+	*debt = *debt != DEBT_NONE && pass->alone && young_may_flag(pass) ? DEBT_PAID : DEBT_NONE;
 }
 
 /* Pay the debt of a sample that is dropped. If its bit is set, reclaim sees that. */
@@ -91,24 +156,22 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 {
 }
 #else
-/*
- * How often a folio is marked accessed: two marks make it active on the classic LRU.
- * The multi-gen LRU keeps a folio for one more generation after four marks beyond
- * PG_referenced (LRU_REFS_WIDTH is 2).
- */
-#define REPORT_MARKS	5
+/* DAMON for physical addresses, which takes bits, selects the flag. */
+static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
+{
+	return false;
+}
 
 static void young_report(const struct wsmon_entry *e, u8 *debt)
 {
 	struct folio *folio = page_folio(pfn_to_page(e->pfn));
-	unsigned int i;
 
 	*debt = DEBT_REPORTED;
 	/* reclaim does not manage it, or ignores accesses in this mapping, too */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
-	for (i = 0; i < REPORT_MARKS; i++)
-		folio_mark_accessed(folio);
+	young_mark_accessed(folio);
 }
 
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
@@ -283,7 +346,8 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = wsmon_entry_young(e->val, e->span);
-	bool seen = young || young_cleared_since(pass, e->val);
+	bool taken = young_taken(pass, e, op, debt);
+	bool seen = young || taken || young_cleared_since(pass, e->val);
 
 	/* the other may not flush: its cleared bit is only set again if this one does */
 	if (seen && !young && op != WSMON_SAMPLE_LOOK)
@@ -298,6 +362,8 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		young_drop_sample(pass, e, young, debt);
 		return seen;
 	}
+	if (taken)
+		young_note_cleared(pass, e->val);
 	if (young && wsmon_entry_clear_young(e->val, e->span)) {
 		young_note_cleared(pass, e->val);
 		pass->dirty_tlb = true;

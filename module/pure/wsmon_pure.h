@@ -401,10 +401,10 @@ struct wsmon_looks {
 
 void wsmon_looks_add(struct wsmon_looks *l, u64 at);
 
-/* When the last look was: there was one */
+/* When the last look was; 0 if there was none */
 static inline u64 wsmon_looks_last(const struct wsmon_looks *l)
 {
-	return l->at[(l->nr - 1) % WSMON_LOOKS];
+	return l->nr ? l->at[(l->nr - 1) % WSMON_LOOKS] : 0;
 }
 
 /**

@@ -314,9 +314,6 @@ def beside_damon():
                         "--json", "--quota-cpu", "100%")
                 assert r.returncode == 0 and "DAMON runs (thread kdamond." in r.stderr, r
                 assert resident(p.pid, at, 64 * MIB) == 64 * MIB and not rules(r)[0]["tried"], r
-                r = subprocess.run(["wsmo", "record", "-p", str(p.pid), "-d", "1", "-o", TMP + "/beside"],
-                                   stderr=subprocess.PIPE, text=True)
-                assert r.returncode == 0 and "DAMON runs (thread kdamond." in r.stderr, r
             r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
                     "--json", "--quota-cpu", "100%")
             assert "DAMON" not in r.stderr and rules(r)[0]["applied_bytes"] > MIB, r

@@ -50,6 +50,35 @@ def set_to(**values):
             write(THP + "khugepaged/" + name, value)
 
 
+@contextlib.contextmanager
+def damon():
+    """DAMON watches all memory, at its defaults. From Linux 6.17 on it does so since boot."""
+    stat = "/sys/module/damon_stat/parameters/enabled"
+    if os.path.exists(stat) and open(stat).read() == "Y\n":
+        yield
+        return
+    admin = "/sys/kernel/mm/damon/admin/kdamonds/"
+    with open("/proc/iomem") as f:
+        ram = [[int(x, 16) for x in line.split(" : ")[0].split("-")] for line in f
+               if line.endswith(" : System RAM\n") and not line.startswith(" ")]
+    write(admin + "nr_kdamonds", "1")
+    try:
+        write(admin + "0/contexts/nr_contexts", "1")
+        context = admin + "0/contexts/0/"
+        write(context + "operations", "paddr")
+        write(context + "targets/nr_targets", "1")
+        write(context + "targets/0/regions/nr_regions", str(len(ram)))
+        for i, (first, last) in enumerate(ram):
+            write(context + "targets/0/regions/%d/start" % i, str(first))
+            write(context + "targets/0/regions/%d/end" % i, str(last + 1))
+        write(admin + "0/state", "on")
+        yield
+    finally:
+        if "on" in open(admin + "0/state").read():
+            write(admin + "0/state", "off")
+        write(admin + "nr_kdamonds", "0")
+
+
 class Seen:
     """What was recorded of a program that has 64 MiB and uses 6 of them"""
 
@@ -182,6 +211,15 @@ def huge_pages_are_split():
     Seen("split").holds(SIZE // 4).narrow(3)
 
 
+def damon_watches():
+    """It takes Accessed bits of huge pages before they are looked at."""
+    if not os.path.exists("/sys/kernel/mm/damon/admin"):
+        w.skip("no DAMON")
+    with damon():
+        Seen("seldom").holds(0).narrow(3)
+        Seen("seldom", cgroup=True).holds(0).narrow(3)
+
+
 def children_are_forked():
     Seen("forked").holds(SIZE // 4).narrow(3)
 
@@ -192,7 +230,7 @@ if not os.path.exists(THP + "khugepaged"):
 TESTS = (nothing_happens, madvise_collapses, madvise_collapses_without_rounds,
          madvise_collapses_in_a_cgroup, madvise_collapses_shared_memory, khugepaged_collapses,
          khugepaged_collapses_at_once, pages_are_merged, pages_migrate, mappings_are_protected,
-         huge_pages_are_split, children_are_forked)
+         huge_pages_are_split, damon_watches, children_are_forked)
 if __name__ == "__main__":
     # names of some of them, with commas
     chosen = os.environ.get("WSMON_TESTS")

@@ -85,6 +85,12 @@ bool limits_reclaim(const struct act_limits *l);
 /** memory_total() - Return: bytes of this machine's memory, 0 if not known */
 __u64 memory_total(void);
 
+/**
+ * kdamond_running() - does DAMON run, on whatever it does?
+ * @name:	gets its thread's name
+ */
+bool kdamond_running(char *name, size_t size);
+
 /** swap_free() - Return: bytes of swap space that are free */
 __u64 swap_free(void);
 

@@ -15,7 +15,6 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/secondary.h"
-#include "session/procfs.h"
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 

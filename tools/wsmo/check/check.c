@@ -259,7 +259,7 @@ static void check_others(struct check *c)
 
 	if (read_line(c->root, DAMON_STAT, enabled, sizeof(enabled)) && *enabled == 'Y')
 		report(c, "Accessed bits", false, SHARED,
-		       "DAMON_STAT clears them, too: huge pages may read as idle, the more the longer the interval; echo N > " DAMON_STAT);
+		       "DAMON_STAT clears them, too: huge pages that processes share may read as idle, and wsmo act does nothing; echo N > " DAMON_STAT);
 }
 
 static const struct option_desc options[] = {

@@ -184,7 +184,7 @@ int record_start(struct record *r)
  */
 static int begin(struct record *r)
 {
-	char text[256], name[32];
+	char text[256];
 	int err;
 
 	if (record_prepare(r) ||
@@ -197,10 +197,6 @@ static int begin(struct record *r)
 	err = record_start(r);
 	if (err)
 		return err;
-	/* act says it in its own words */
-	if (r->file && kdamond_running(name, sizeof(name)))
-		msg("DAMON runs (thread %s) and clears the same Accessed bits: figures may be too low (see /sys/kernel/mm/damon/admin/kdamonds, /sys/module/damon_*/parameters/enabled)",
-		    name);
 	if (r->session.cgroup) {
 		guests_read();
 		if (guests_text(text, sizeof(text), r->session.cgroup))

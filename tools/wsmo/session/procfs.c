@@ -14,11 +14,6 @@
 
 #include "procfs.h"
 
-/* Kernel threads are children of kthreadd; DAMON's have names that begin so */
-#define KTHREADD	"/proc/2/comm"
-#define KTHREADS	"/proc/2/task/2/children"
-#define KDAMOND		"kdamond."
-
 static FILE *open_file(__u32 tid, const char *name)
 {
 	char path[64];
@@ -328,43 +323,4 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared)
 		return 0;
 	read_rollup(pid, &pss, shared, &alone);
 	return alone;
-}
-
-/* Reads up to @size - 1 bytes of a file; Return: how many */
-static size_t read_file(const char *path, char *text, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	size_t len = 0;
-
-	if (f) {
-		len = fread(text, 1, size - 1, f);
-		fclose(f);
-	}
-	text[len] = '\0';
-	return len;
-}
-
-bool kdamond_running(char *name, size_t size)
-{
-	static char before[1 << 17], threads[1 << 17], found[32];
-	char path[64], *at = threads, *end;
-	unsigned long pid;
-
-	/* thousands of names are not read each second if nothing has changed */
-	if (!read_file(KTHREADS, threads, sizeof(threads)) || strcmp(threads, before)) {
-		memcpy(before, threads, sizeof(before));
-		*found = '\0';
-		if (!read_file(KTHREADD, path, sizeof(path)) || strcmp(path, "kthreadd\n"))
-			*at = '\0';
-		for (; (pid = strtoul(at, &end, 10)) && end > at; at = end) {
-			snprintf(path, sizeof(path), "/proc/%lu/comm", pid);
-			read_file(path, found, sizeof(found));
-			if (!strncmp(found, KDAMOND, strlen(KDAMOND)))
-				break;
-			*found = '\0';
-		}
-		found[strcspn(found, "\n")] = '\0';
-	}
-	snprintf(name, size, "%s", found);
-	return *found;
 }

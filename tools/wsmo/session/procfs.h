@@ -105,10 +105,4 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared);
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);
 
-/**
- * kdamond_running() - does DAMON run, on whatever it does?
- * @name:	gets its thread's name
- */
-bool kdamond_running(char *name, size_t size);
-
 #endif /* WSMO_PROCFS_H */
