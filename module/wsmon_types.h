@@ -85,7 +85,8 @@ struct wsmon_scope {
 /**
  * struct wsmon_member - a process that belongs to a session
  * @hash:	its place among those with the same hash of @pid (members_lock)
- * @node:	its place in @members of the session; in @born or @spares (members_lock)
+ * @node:	its place in @members of the session; in @born or @spares; or among those whose
+ *		@work is late (members_lock)
  * @call:	its place among those that need a look before the next round (members_lock)
  * @events:	why it needs one (members_lock)
  * @session:	its session
@@ -102,6 +103,7 @@ struct wsmon_scope {
  * @work:	task work in the process, when it has ended
  * @waits:	@work waits for @looked (members_lock)
  * @until:	until then, jiffies
+ * @late:	another releases the reference then, jiffies; 0: nobody does (members_lock)
  * @refs:	the session, and @work
  * @rcu:	probes look for a member without a lock
  * @rss:	resident pages that it has had at most, when it has ended (members_lock)
@@ -135,6 +137,7 @@ struct wsmon_member {
 	struct completion looked;
 	struct callback_head work;
 	unsigned long until;
+	unsigned long late;
 	refcount_t refs;
 	struct rcu_head rcu;
 	u64 rss;

@@ -7,7 +7,8 @@
  * as a window holds the program's whole life. If it ends within that time, a task work in the
  * process waits for kwsmond, which looks at it a last time, and then releases the mm, before the
  * parent is notified. So nothing of a process outlives wait(). exec releases the mm before it
- * leaves it.
+ * leaves it. A process may hang before it comes to its task works, as it closes a file of a server
+ * that does not answer: then a worker releases the mm a second later.
  *
  * A reference costs: the process looks for another owner of its mm when it ends, among all
  * processes (mm_update_next_owner()). So there are as many as 1 % of the time pays for. Other
@@ -24,6 +25,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
+#include <linux/workqueue.h>
 
 #include "wsmon_members.h"
 
@@ -41,10 +43,18 @@
 #define WAIT_CALLED_MS	100U
 /* A look that has begun is waited for so long: real-time tasks or other modules may hold it up */
 #define WAIT_LOOK_MS	1000U
+/* A process that does not come to its task works is waited for so long */
+#define LATE_MS		1000U
 
 /* Task works that have not ended; and were there any? */
 static atomic_t works = ATOMIC_INIT(0);
 static bool works_used;
+
+/* Members that kwsmond knows no more, and whose task work has not run yet (members_lock) */
+static LIST_HEAD(late_members);
+
+static void members_release_late(struct work_struct *work);
+static DECLARE_DELAYED_WORK(late_work, members_release_late);
 
 /* What is left to be spent (members_lock) */
 static u64 walk_credit_ns;
@@ -127,6 +137,42 @@ static void member_put(struct wsmon_member *m)
 	kfree_rcu(m, rcu);
 }
 
+/* Context: members_lock held */
+static void member_not_late(struct wsmon_member *m)
+{
+	if (!m->late)
+		return;
+	list_del(&m->node);
+	m->late = 0;
+}
+
+/* Release what members keep whose process hangs. The work of one that is listed references it. */
+static void members_release_late(struct work_struct *work)
+{
+	unsigned long now = jiffies, next = 0;
+	struct wsmon_member *m;
+
+	raw_spin_lock(&wsmon_members_lock);
+	while (!next && !list_empty(&late_members)) {
+		m = list_first_entry(&late_members, struct wsmon_member, node);
+		if (time_before(now, m->late)) {
+			next = m->late - now;
+		} else {
+			struct mm_struct *mm = m->kept ? m->mm : NULL;
+
+			m->kept = false;
+			member_not_late(m);
+			raw_spin_unlock(&wsmon_members_lock);
+			if (mm)
+				mmput(mm);
+			raw_spin_lock(&wsmon_members_lock);
+		}
+	}
+	raw_spin_unlock(&wsmon_members_lock);
+	if (next)
+		schedule_delayed_work(&late_work, next);
+}
+
 /* Runs in a process that has left its mm, before its parent is notified. */
 static void member_release_work(struct callback_head *work)
 {
@@ -146,6 +192,7 @@ static void member_release_work(struct callback_head *work)
 	}
 	/* else wsmon_member_free() releases it, when the look has ended */
 	m->ending = !m->looking;
+	member_not_late(m);
 	if (m->ending && m->kept) {
 		mm = m->mm;
 		m->kept = false;
@@ -189,6 +236,7 @@ static void member_work_failed(struct wsmon_member *m)
 {
 	raw_spin_lock(&wsmon_members_lock);
 	m->ending = false;
+	member_not_late(m);
 	/* else wsmon_member_free() releases it */
 	if (m->kept && !m->looking) {
 		m->kept = false;
@@ -275,7 +323,7 @@ static void member_hand_over(struct wsmon_member *m)
  */
 void wsmon_member_free(struct wsmon_member *m)
 {
-	bool left;
+	bool left, late;
 
 	if (m->target)
 		m->target->member = NULL;
@@ -283,8 +331,15 @@ void wsmon_member_free(struct wsmon_member *m)
 	m->looking = false;
 	wsmon_member_release(m);
 	left = wsmon_member_end(m, false);
+	late = m->ending && m->kept;
+	if (late) {
+		m->late = (jiffies + msecs_to_jiffies(LATE_MS)) | 1;
+		list_add_tail(&m->node, &late_members);
+	}
 	raw_spin_unlock(&wsmon_members_lock);
 	complete_all(&m->looked);
+	if (late)
+		schedule_delayed_work(&late_work, msecs_to_jiffies(LATE_MS) + 1);
 	if (left)
 		member_hand_over(m);
 	member_put(m);
@@ -295,6 +350,7 @@ void wsmon_kept_exit(void)
 {
 	while (atomic_read(&works))
 		schedule_timeout_idle(1);
+	cancel_delayed_work_sync(&late_work);
 	/* the last one may be preempted on its way out of the module */
 	if (works_used)
 		synchronize_rcu_tasks();

@@ -310,7 +310,7 @@ def programs_end():
     assert w.slab_objects("mm_struct") < before + 50, "leaks"
 
 
-TRIES = 200
+TRIES = int(os.environ.get("WSMON_TRIES", 200))
 # a program of its own file system, which it keeps busy as long as anything of it is left
 MOUNTS = """
 import ctypes
@@ -356,6 +356,54 @@ def nothing_outlives_wait():
     assert went >= 0.9 * TRIES and missed < went / 4, (went, missed)
 
 
+def memory(name):
+    with open("/proc/meminfo") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith(name + ":"))
+
+
+def resident(pid):
+    with open("/proc/%d/statm" % pid) as f:
+        return int(f.read().split()[1]) << 12
+
+
+def hangs_as_it_ends():
+    """A process waits for a file system that is frozen as it closes a file: its memory is freed."""
+    folder = tempfile.mkdtemp()
+    image, mount = folder + "/image", folder + "/mount"
+    os.mkdir(mount)
+    subprocess.run("modprobe -q -a loop ext4; truncate -s 32M %s && /sbin/mkfs.ext4 -q %s && mount -o loop %s %s" % (
+        image, image, image, mount), shell=True, check=True)
+    with Family("go()\n"
+                "def hang():\n"
+                "    f = open('%s/file', 'w')\n"
+                "    os.unlink(f.name)\n"
+                "    m = mmap.mmap(-1, 256 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                "    m[::4096] = b'x' * (64 << 10)\n"
+                "    go()\n"
+                "    os._exit(0)\n"
+                "say(child(hang)); go()\n" % mount) as f:
+        w.must_put("attrs", "sample_us=50000 aggr_us=500000 update_us=500000 window_us=30000000 "
+                   "cpu_permille=1000 follow=1")
+        w.must_put("target", "%d\n" % f.pid)
+        pid = f.fork()
+        w.wait_for("its memory", lambda: resident(pid) >= 256 << 20)
+        before = memory("MemAvailable")
+        subprocess.run(["/sbin/fsfreeze", "-f", mount], check=True)
+        try:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(4)
+            freed = memory("MemAvailable") - before
+            with open("/proc/%d/stat" % pid) as stat:
+                state = stat.read().rpartition(")")[2].split()[0]
+        finally:
+            subprocess.run(["/sbin/fsfreeze", "-u", mount], check=True)
+        print("# %d MiB were freed, its state is %s" % (freed >> 20, state))
+        assert state == "D", "it does not hang"
+        assert freed > 200 << 20, freed
+        w.must_put("target", "\n")
+    subprocess.run(["umount", mount], check=True)
+
+
 def ended_in_a_storm():
     """A session, and the module, while members come and go: nothing is left"""
     before = w.slab_objects("mm_struct")
@@ -382,4 +430,4 @@ w.need("gcc")
 PROGRAM = w.program("forks")
 w.main(there_before, used_by_those_before, shared_at_times, came_and_went, forked, spawned, program_in_child, forked_twice, forked_by_a_thread,
        child_outlives_target, not_followed, changed_while_running, many_children,
-       programs_end, nothing_outlives_wait, ended_in_a_storm)
+       programs_end, nothing_outlives_wait, hangs_as_it_ends, ended_in_a_storm)
