@@ -101,7 +101,7 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 				 struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / ss->cpu_permille);
-	u64 stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
+	u64 began = ktime_get_ns(), stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
 	/* a young program maps most of its memory: reading that is worth any time */
 	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns(ss);
 	int ret = 0;
@@ -116,6 +116,7 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 				      ss->mon->attrs.update_us * NSEC_PER_USEC) &&
 		    stamp == t->stamp) {
 			t->known_ns = now;
+			t->mapped_ns = began;
 			return false;
 		}
 	}
@@ -125,6 +126,7 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 		t->blind = !t->updated_ns ? rss : rss > t->rss ? rss - t->rss : 0;
 		return false;
 	}
+	t->mapped_ns = began;
 	t->ran_since_read = false;
 	/* mappings that changed meanwhile, perhaps back to what they were, are read again */
 	t->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
@@ -183,11 +185,15 @@ static bool class_is_private(u32 class)
 	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
-/* Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks */
+/*
+ * Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks, which appeared
+ * after @since
+ */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
-			      struct mm_struct *mm, bool changed, const struct wsmon_interval *iv)
+			      struct mm_struct *mm, bool changed, u64 since,
+			      const struct wsmon_interval *iv)
 {
-	u64 now = iv->now, start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
+	u64 now = iv->now, age = ktime_get_ns() - since, start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 
@@ -196,7 +202,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		wsmon_fresh_draw(f, &ss->space, &t->space,
 				 wsmon_hash64(ss->mon->attrs.seed ^ t->salt ^ ss->epoch),
 				 WSMON_FRESH_MAX);
-		wsmon_visit_new(ss, mm, f, t->known_ns ?: t->born_ns);
+		wsmon_visit_new(ss, mm, f, since);
 	} else if (t->blind) {
 		f = &ss->fresh;
 		memset(f, 0, sizeof(*f));
@@ -205,10 +211,12 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	start = ktime_get_ns();
 	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		/* if the target is younger than the window, so is all of its memory */
-		if (f)
+		if (f) {
 			f->late = now - t->known_ns >
 				  interval_window_ns(ss, k) + wsmon_slack_ns(ss) &&
 				  k < target_first_whole_window(t, now);
+			f->early = wsmon_part_before(age, interval_window_ns(ss, k));
+		}
 		for (c = 0; c < WSMON_NR_WSS; c++)
 			before[c] = t->wss[k][c].pages;
 		wsmon_wss_estimate(&t->regions, &t->space, f, k, t->wss[k]);
@@ -234,6 +242,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	/* if it slept all the time, samples stay, and mappings have not changed */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	struct wsmon_interval iv;
+	u64 since = t->updated_ns ? t->mapped_ns : t->born_ns;
 	bool changed;
 	u32 i;
 
@@ -258,7 +267,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	/* without a member, what all have left is the group's */
 	if (t->member)
 		wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
-	interval_estimate(ss, t, mm, changed, &iv);
+	interval_estimate(ss, t, mm, changed, since, &iv);
 	wsmon_regions_note(&t->regions, &iv);
 	if (changed)
 		wsmon_gone_drop(&t->gone_past, &iv, &t->regions, &ss->space);

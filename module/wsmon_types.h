@@ -172,6 +172,7 @@ struct wsmon_member {
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0: never
  * @known_ns:	last time at which @space covered all of its memory
+ * @mapped_ns:	when the look at the mappings that told so began
  * @read_ns:	how long the last reading took
  * @stamp:	wsmon_vaddr_stamp() at that reading
  * @rss:	resident pages at that reading
@@ -220,6 +221,7 @@ struct wsmon_target {
 	char comm[WSMON_COMM_LEN];
 	u64 updated_ns;
 	u64 known_ns;
+	u64 mapped_ns;
 	u64 read_ns;
 	u64 stamp;
 	u64 rss;

@@ -188,6 +188,7 @@ struct wsmon_answer {
  * @half:	half the width of the interval of the shortest window, as samples have it
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
+ * @mapped_ns:	when it was last looked at what members map; 0: never
  * @interval_ns: beginning of the present aggregation interval
  * @arming_ns:	how long it took to arm its samples
  * @active:	intervals so far
@@ -228,6 +229,7 @@ struct wsmon_group {
 	u64 half;
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
+	u64 mapped_ns;
 	u64 interval_ns;
 	u64 arming_ns;
 	u64 active;

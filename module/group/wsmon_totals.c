@@ -260,10 +260,11 @@ static void group_add_unseen(struct wsmon_group *g, u32 k)
 		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
 }
 
-static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
+/* @since: new memory appeared after this time */
+static void group_estimate(struct wsmon_session *ss, u64 since, const struct wsmon_interval *iv)
 {
 	struct wsmon_group *g = ss->group;
-	u64 start, before[WSMON_NR_WSS];
+	u64 age = ktime_get_ns() - since, start, before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 
@@ -275,8 +276,10 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	start = ktime_get_ns();
 	wsmon_gone_add(&g->gone_past, iv, g->went_now, &g->regions, &g->space);
 	for (k = 0; k < iv->nr_windows; k++) {
-		if (f)
+		if (f) {
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
+			f->early = wsmon_part_before(age, iv->window_ns[k]);
+		}
 		for (c = 0; c < WSMON_NR_WSS; c++)
 			before[c] = g->wss[k][c].pages;
 		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
@@ -395,7 +398,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_interval iv;
-	u64 longest;
+	u64 longest, since;
 
 	/* it may have begun in this round */
 	if (!g || g->interval_ns >= now)
@@ -404,11 +407,13 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	iv = wsmon_interval_describe(ss, g->interval_ns, now);
 	iv.active = g->active;
 	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
+	since = g->mapped_ns ?: iv.begin_ns;
+	g->mapped_ns = now;
 	group_check(ss, &iv);
 	wsmon_regions_edge(&g->regions, &iv, g->arming_ns, ktime_get_ns() - now);
 	wsmon_visit_learn(g, &iv);
 	g->past[g->at].unknown += wsmon_members_left(ss, NULL);
-	group_estimate(ss, &iv);
+	group_estimate(ss, since, &iv);
 	wsmon_regions_note(&g->regions, &iv);
 	g->came = READ_ONCE(ss->nr_born) - ss->nr_told;
 	wsmon_stream_group(ss, now);

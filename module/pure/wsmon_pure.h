@@ -467,6 +467,13 @@ void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random);
 u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
 
 /* wsmon_wss.c: new memory, the estimator */
+/* The part of the last @ns that was before the last @window of them (Q15) */
+static inline u32 wsmon_part_before(u64 ns, u64 window)
+{
+	ns = min(ns, BIT_ULL(48));
+	return ns > window ? div64_u64((ns - window) << WSMON_SHIFT, ns) : 0;
+}
+
 /* Maximum number of pages of new memory that are sampled */
 #define WSMON_FRESH_MAX		1024
 
@@ -478,6 +485,7 @@ u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
  * @vague:	pages of @seen that a fault on a page near them may have mapped
  * @late:	some of the memory may be older than the window: what was accessed counts,
  *		but may have been before the window
+ * @early:	the part of the time in which the memory appeared that was before the window (Q15)
  * @nr:		pages in @vpn
  * @vpn:	the pages, ascending
  * @class:	their classes
@@ -488,6 +496,7 @@ struct wsmon_fresh {
 	u32 seen[WSMON_NR_CLASSES];
 	u32 vague[WSMON_NR_CLASSES];
 	bool late;
+	u32 early;
 	u32 nr;
 	u64 vpn[WSMON_FRESH_MAX];
 	u8 class[WSMON_FRESH_MAX];

@@ -107,6 +107,12 @@ static u64 wss_scale(u64 pages, unsigned int shift)
 	return (pages + (1ULL << shift) - 1) >> shift;
 }
 
+/* A share (Q15) of some pages, rounded up */
+static u64 wss_share_up(u64 pages, u32 share)
+{
+	return (pages * share + WSMON_ONE - 1) >> WSMON_SHIFT;
+}
+
 /* Accessed pages of two halves, in units of 2^-PART_SHIFT; shares Q15 */
 static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 {
@@ -252,18 +258,28 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));
 }
 
-/* Add new memory of a class, of which m of n sampled pages were accessed. */
+/*
+ * Add new memory of a class, of which m of n sampled pages were accessed.
+ *
+ * Mappings are read some time before samples are armed. So new memory appeared within a little more
+ * than a window: of what grows all the time, and is touched once, that part was accessed before it.
+ * What is used again was accessed within. So half of the part counts, give or take as much. As
+ * memory comes in pieces, the part may be half as much again.
+ */
 static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh,
 				   u32 class, unsigned int shift)
 {
 	u32 m = fresh->seen[class], n = fresh->drawn[class];
 	u64 pages = fresh->pages[class], scaled = wss_scale(pages, shift), doubt;
+	u32 counts = WSMON_ONE - fresh->early / 2;
 
 	/* pages < 2^45, scaled < 2^24, m and n at most 2^10 */
-	c->hit += (pages * m << PART_SHIFT) / n;
-	c->vague += (pages * fresh->vague[class] << PART_SHIFT) / n;
-	if (fresh->late)
-		c->stale += div64_u64(pages * m + n - 1, n);
+	c->hit += mul_u64_u64_shr((pages * m << PART_SHIFT) / n, counts, WSMON_SHIFT);
+	c->vague += mul_u64_u64_shr((pages * fresh->vague[class] << PART_SHIFT) / n, counts,
+				    WSMON_SHIFT);
+	doubt = div64_u64(pages * m + n - 1, n);
+	c->stale += fresh->late ? doubt : wss_share_up(doubt, fresh->early);
+	c->unknown += wss_share_up(doubt, WSMON_ONE - counts);
 	if (n == pages)
 		return;
 	scaled = scaled * scaled / n * m / n * (n - m) / n;

@@ -98,8 +98,50 @@ static void uniform(void)
 	world_free(&then);
 }
 
+/*
+ * New memory appears in pieces, all the time, within a little more than the window. What is touched
+ * once is of the window as far as it appeared in it; what is used again is of it.
+ */
+static void early(void)
+{
+	static const u32 piece[] = { 1, 16, 256 }, percent[] = { 0, 1, 3, 10 };
+	u32 i, j, held = 0, all = 0;
+	struct wsmon_wss wss[WSMON_NR_WSS];
+	struct world w;
+
+	world_init(&w, 10);
+	for (i = 0; i < 24000; i++) {
+		u64 window = 1000000000, age = window + window * percent[i % 4] / 100;
+		u32 size = piece[i / 4 % 3], pieces = 16384 / size, drawn;
+		bool again = i / 12 % 2;
+		u64 pages = 0, truth = 0;
+
+		/* a piece each so often, from any moment on */
+		for (j = 0; j < pieces; j++) {
+			u64 at = age * j / pieces + test_below(age / pieces);
+
+			pages += size;
+			truth += again || at >= age - window ? size : 0;
+		}
+		drawn = min(pages, (u64)WSMON_FRESH_MAX);
+		memset(&f, 0, sizeof(f));
+		f.pages[WSMON_CLASS_HEAP] = pages;
+		f.drawn[WSMON_CLASS_HEAP] = drawn;
+		f.seen[WSMON_CLASS_HEAP] = drawn;
+		f.early = wsmon_part_before(age, window);
+		wsmon_wss_estimate(&w.rs, &w.sp, &f, 0, wss);
+		held += truth >= wss[WSMON_CLASS_HEAP].low && truth <= wss[WSMON_CLASS_HEAP].high;
+		all++;
+	}
+	CHECK(held >= all / 100 * 95, "%u of %u hold", held, all);
+	CHECK(wsmon_part_before(U64_MAX, 1) == WSMON_ONE - 1, "%u", wsmon_part_before(U64_MAX, 1));
+	CHECK(!wsmon_part_before(0, 0) && !wsmon_part_before(1, U64_MAX), "no part");
+	world_free(&w);
+}
+
 void test_fresh(void)
 {
 	test_run("fresh: pages are drawn from what is new", draw);
 	test_run("fresh: uniformly", uniform);
+	test_run("fresh: what appeared before the window", early);
 }

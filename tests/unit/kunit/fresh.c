@@ -85,6 +85,7 @@ struct look {
 	bool late;
 	struct wsmon_wss want;	/* pages, low, high, mapped */
 	u32 vague;
+	u32 early;
 };
 
 static const struct look looks[] = {
@@ -107,6 +108,15 @@ static const struct look looks[] = {
 	    TOP / 2 + TOP / 32 * 196 / 100, TOP } },
 	{ "everything used", TOP, 256, 256, false,
 	  { TOP, TOP - TOP / 256 * 3, TOP, TOP } },
+	/* a quarter of the time was before the window: all but an eighth, a quarter less, all */
+	{ "some before the window", 64, 64, 64, false, { 56, 40, 64, 64 }, 0, WSMON_ONE / 4 },
+	{ "half used, some before the window", 64, 64, 32, false, { 28, 20, 32, 64 }, 0,
+	  WSMON_ONE / 4 },
+	/* 32 times 17/32, and 15/32 more or less, of 7/8 of it */
+	{ "some mapped around a fault before the window", 64, 64, 32, false,
+	  { 15, 0, 32, 64 }, 32, WSMON_ONE / 4 },
+	{ "everything, most of the time before the window", TOP, 256, 256, false,
+	  { TOP / 2, 0, TOP, TOP }, 0, WSMON_ONE },
 };
 
 KUNIT_ARRAY_PARAM_DESC(look, looks, what);
@@ -123,6 +133,7 @@ static void estimates(struct kunit *test)
 	f->seen[HEAP] = l->seen;
 	f->vague[HEAP] = l->vague;
 	f->late = l->late;
+	f->early = l->early;
 	wsmon_wss_estimate(&w->rs, &w->sp, f, 0, wss);
 	KUNIT_EXPECT_MEMEQ(test, &wss[HEAP], &l->want, sizeof(l->want));
 	KUNIT_EXPECT_MEMEQ(test, &wss[WSMON_CLASS_ALL], &l->want,
