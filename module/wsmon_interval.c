@@ -193,7 +193,8 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			      struct mm_struct *mm, bool changed, u64 since,
 			      const struct wsmon_interval *iv)
 {
-	u64 now = iv->now, age = ktime_get_ns() - since, start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
+	u64 now = iv->now, start, guest = wsmon_mm_unseen_pages(mm), before[WSMON_NR_WSS];
+	u64 age = ktime_get_ns() - since;
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 

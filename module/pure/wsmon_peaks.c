@@ -269,6 +269,23 @@ static bool peak_is_settled(const struct wsmon_detector *d,
 	       peak_distance(d->filtered, d->mean) <= far;
 }
 
+/*
+ * Pages that are in use here and there are more once they are huge pages. That is no peak: the
+ * usual size becomes as much larger at once. What does not show soon does not count any more.
+ */
+static void peak_raise(struct wsmon_detector *d, u64 value)
+{
+	u64 by = 0;
+	u32 i;
+
+	if (!d->sign && value > d->mean)
+		by = min(value - d->mean, peak_value(d, d->grew));
+	d->mean += by;
+	for (i = 0; i < WSMON_PEAK_LEARN; i++)
+		d->first[i] = min(d->first[i] + by, BIT_ULL(VALUE_BITS) - 1);
+	d->grew = (d->grew - min(d->grew, wsmon_peak_size(d, by, 0))) / 2;
+}
+
 /**
  * wsmon_peak_ends - tell whether an estimate ends the present peak
  * @d:	the detector; keeps its figures of the peak
@@ -308,7 +325,7 @@ bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
  * @w:	the estimate
  *
  * All of its confidence interval must be beyond the threshold, so that a sampling error
- * does not count as a peak.
+ * does not count as a peak. Nor does what was made huge pages.
  */
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		       const struct wsmon_wss *w)
@@ -317,6 +334,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	s8 sign;
 
 	d->lasted++;
+	d->grew = min(d->grew + w->grew, BIT_ULL(45));
 	if (d->sign || d->nr < peak_nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
@@ -326,7 +344,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	/* a small function that is called now and then is no peak */
 	if (a->peak_detector != WSMON_PEAK_FANO)
 		far = max(far, peak_value(d, FEW_PAGES));
-	if (peak_value(d, w->low) > d->mean + far)
+	if (peak_value(d, w->low) > d->mean + far + peak_value(d, d->grew))
 		sign = 1;
 	else if (peak_value(d, w->high) + far < d->mean)
 		sign = -1;
@@ -359,6 +377,7 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		d->mean = value;
 		d->filtered = value;
 	}
+	peak_raise(d, value);
 	if (d->nr < peak_nr_start(a))
 		d->first[d->nr] = value;
 	if (d->nr < U32_MAX)

@@ -278,6 +278,7 @@ struct wsmon_region {
  * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
  * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
  * @late:	the part of an interval by which the time that they served is early or late (Q15)
+ * @begin_ns:	when the last interval began in which they served
  * @runs:	how much evenly spread positions reduce the variance
  */
 struct wsmon_regions {
@@ -289,6 +290,7 @@ struct wsmon_regions {
 	u32 limit;
 	u32 edge;
 	u32 late;
+	u64 begin_ns;
 	struct wsmon_runs runs;
 };
 
@@ -511,12 +513,15 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
  * @low:	lower end of the 95 % interval
  * @high:	upper end
  * @mapped:	the mapped pages that it is a part of
+ * @grew:	pages in use that the kernel has made huge pages in the interval: @pages may be so
+ *		much more than before
  */
 struct wsmon_wss {
 	u64 pages;
 	u64 low;
 	u64 high;
 	u64 mapped;
+	u64 grew;
 };
 
 /* More may be in use than samples can show, up to @high, or as many as @twice may count again */
@@ -563,6 +568,7 @@ u64 wsmon_sqrt_up(u64 x);
  * @var_before:	@var when the peak began
  * @threshold:	distance from the mean that made it a peak
  * @height:	the estimate in the peak that is furthest from @baseline, pages
+ * @grew:	pages that were made huge pages lately, by which estimates have not grown yet
  * @nr:		estimates since the start, saturating
  * @lasted:	estimates since the last peak began
  * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
@@ -578,6 +584,7 @@ struct wsmon_detector {
 	u64 var_before;
 	u64 threshold;
 	u64 height;
+	u64 grew;
 	u32 nr;
 	u32 lasted;
 	u32 shift;

@@ -520,7 +520,8 @@ static u64 distance(u64 a, u64 b)
 }
 
 /**
- * wsmon_regions_edge - set by how much the time that samples serve is not the interval up to now
+ * wsmon_regions_edge - set by how much the time that samples serve is not the interval up to now,
+ *			and when that began
  * @rs:		the regions
  * @iv:		the interval, from when the first sample was armed to when it is dropped
  * @arming_ns:	how long it took to arm samples, one after the other
@@ -537,6 +538,7 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 
 	/* windows and intervals are shorter than 2^48 ns */
 	rs->edge = div64_u64(min(edge, window) << WSMON_SHIFT, window);
+	rs->begin_ns = iv->begin_ns;
 	late = min(max(late, dropping_ns), iv->aggr_ns);
 	rs->late = div64_u64(late << WSMON_SHIFT, iv->aggr_ns);
 }

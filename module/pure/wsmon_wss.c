@@ -62,6 +62,7 @@
  *		not observed since, or new memory that may be older than the window
  * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
  * @unknown:	pages not observed for a whole window
+ * @grew:	see struct wsmon_wss
  * @now_most:	a single region adds less than 2^@now_most to @now
  * @past_most:	likewise, to @past
  */
@@ -76,6 +77,7 @@ struct wss_sums {
 	u64 stale;
 	u64 vague;
 	u64 unknown;
+	u64 grew;
 	u8 now_most;
 	u8 past_most;
 };
@@ -259,6 +261,23 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 }
 
 /*
+ * Pages of a region that were made huge pages since @since, and accessed after that, as far as is
+ * known
+ */
+static u64 region_grew(const struct wsmon_region *r, u64 since)
+{
+	u64 pages = 0;
+	u32 h;
+
+	for (h = 0; h < 2; h++) {
+		if (r->made_ns[h] > since &&
+		    (r->s[h].seen_ns > r->made_ns[h] || r->looked_ns == r->made_ns[h]))
+			pages += r->n[h];
+	}
+	return pages;
+}
+
+/*
  * Add new memory of a class, of which m of n sampled pages were accessed.
  *
  * Mappings are read some time before samples are armed. So new memory appeared within a little more
@@ -309,6 +328,7 @@ static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, u
 	w->pages = min(w->mapped, hit >> PART_SHIFT);
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
+	w->grew = c->grew;
 }
 
 static u64 fresh_pages(const struct wsmon_fresh *fresh)
@@ -338,6 +358,7 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->unknown += c->unknown;
 	to->stale += c->stale;
 	to->vague += c->vague;
+	to->grew += c->grew;
 }
 
 /**
@@ -371,6 +392,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
 		wss_add_region(&acc[c], r, k, shift, rs->runs.less[c]);
+		acc[c].grew += region_grew(r, rs->begin_ns);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];

@@ -355,9 +355,9 @@ static void estimates_include_it(void)
 {
 	struct wsmon_wss wss[WSMON_NR_WSS] = { };
 
-	wss[WSMON_CLASS_ALL] = (struct wsmon_wss){ 100, 90, 120, 1000 };
-	wss[WSMON_WSS_REST] = (struct wsmon_wss){ 50, 40, 70, 75 };
-	wss[WSMON_CLASS_TEXT] = (struct wsmon_wss){ 50, 40, 70, 300 };
+	wss[WSMON_CLASS_ALL] = (struct wsmon_wss){ 100, 90, 120, 1000, 0 };
+	wss[WSMON_WSS_REST] = (struct wsmon_wss){ 50, 40, 70, 75, 0 };
+	wss[WSMON_CLASS_TEXT] = (struct wsmon_wss){ 50, 40, 70, 300, 0 };
 	wsmon_wss_add_went(wss, (struct wsmon_went){ 10, 30 });
 	CHECK(wss[0].pages == 110 && wss[0].low == 90 && wss[0].high == 150 && wss[0].mapped == 1000,
 	      "%llu %llu %llu", wss[0].pages, wss[0].low, wss[0].high);

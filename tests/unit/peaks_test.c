@@ -301,6 +301,39 @@ static void zeroes(void)
 	CHECK(feed(&d, &usual, 5000, 4900, 5100) == 1, "its end");
 }
 
+/* What grows as pages are made huge is no peak, also in several steps. Bursts are, soon after. */
+static void made_huge(void)
+{
+	static const u32 befores[] = { 8, 20, 60 };
+	struct wsmon_detector d;
+	u32 i, j, steps, far = 0;
+	u64 y, grew;
+
+	for (j = 0; j < 9; j++) {
+		memset(&d, 0, sizeof(d));
+		y = 1000;
+		steps = 1 + j % 3;
+		for (i = 0; i < befores[j / 3] + 60; i++) {
+			grew = 0;
+			if (i >= befores[j / 3] && i < befores[j / 3] + steps)
+				grew = 12000 / steps;
+			/* some of them were in use before */
+			y += grew / 12 * 11;
+			CHECK(!feed_grown(&d, &usual, y + i % 3, y - 9, y + 9, grew),
+			      "%u: %u", j, i);
+		}
+		CHECK(within(d.mean * scale(&d), 12000, 1e-2, 0), "it is usual");
+		far += feed(&d, &usual, 48000, 47000, 49000) == 2 && d.sign == 1;
+	}
+	CHECK(far == 9, "%u bursts", far);
+	/* what is not used soon after explains nothing later */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++)
+		feed_grown(&d, &usual, 1000, 990, 1010, i == 45 ? 12000 : 0);
+	CHECK(feed(&d, &usual, 4000, 3900, 4100) == 2, "a burst");
+	CHECK(feed(&d, &usual, 1000, 990, 1010) == 1, "its end");
+}
+
 /* A new level is a peak for about a window; then it is usual, and stays so. */
 static void new_level(void)
 {
@@ -410,6 +443,7 @@ void test_peaks(void)
 	test_run("peaks: what sampling makes up is none", hysteresis);
 	test_run("peaks: zeroes", zeroes);
 	test_run("peaks: a new level becomes usual", new_level);
+	test_run("peaks: pages made huge", made_huge);
 	test_run("peaks: a new level becomes usual, coarse", new_level_coarse);
 	test_run("peaks: one after the other", again_and_again);
 	test_run("peaks: ramps", ramps);

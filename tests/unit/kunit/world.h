@@ -57,15 +57,21 @@ void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_area
 void world_check(const struct world *w);
 
 /* Show an estimate to a detector of peaks. Return: edges: 1 a peak ended, 2 one began */
-static inline int feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
-		u64 low, u64 high)
+static inline int feed_grown(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
+			     u64 low, u64 high, u64 grew)
 {
-	struct wsmon_wss w = { pages, low, high, high };
+	struct wsmon_wss w = { pages, low, high, high, grew };
 	int edges = wsmon_peak_ends(d, a, &w);
 
 	edges += 2 * wsmon_peak_begins(d, a, &w);
 	wsmon_peak_learn(d, a, &w);
 	return edges;
+}
+
+static inline int feed(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
+		u64 low, u64 high)
+{
+	return feed_grown(d, a, pages, low, high, 0);
 }
 
 #endif
