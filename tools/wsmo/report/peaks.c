@@ -113,9 +113,11 @@ static struct taken_event peak_event(const struct peaks_view *v,
 		.reason = WSMON_STACK_PEAK, .pid = p->pid, .of = p->number,
 	};
 	const struct peak *q = p;
+	__u32 i;
 
-	for (; q && q->start_ns == p->start_ns;
-	     q = events_peak(&v->events, p->pid, q->number - 1)) {
+	/* at most one of each group begins in an interval */
+	for (i = 0; i < WSMON_PEAK_GROUPS && q && q->start_ns == p->start_ns;
+	     i++, q = events_peak(&v->events, p->pid, q->number - 1)) {
 		event.number = q->number;
 		if (taken_any(&v->taken, &event))
 			return event;
@@ -204,7 +206,10 @@ static size_t print_marks(struct report *rp)
 		if (!for_people(rp))
 			continue;
 		table_flush(t);
-		taken_print(rp, &v->taken, v->calls, &event);
+		if (taken_once(&v->taken, &event))
+			taken_print(rp, &v->taken, v->calls, &event);
+		else
+			fputs("    stacks as of the one before with this number\n", rp->out.f);
 	}
 	table_end(t);
 	return n;
@@ -232,7 +237,8 @@ static void each_event(struct report *rp,
 			.reason = WSMON_STACK_MARK, .number = m->number,
 			.of = m->number,
 		};
-		if (wants_time(rp, m->time_ns, m->time_ns))
+		/* stacks belong to the first one of a number */
+		if (wants_time(rp, m->time_ns, m->time_ns) && taken_once(&v->taken, &event))
 			f(arg, &event);
 	}
 }

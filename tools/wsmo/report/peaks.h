@@ -14,7 +14,11 @@
 /**
  * struct taken - what a STACK record says
  * @stack:	NULL if it could not be taken
+ * @alike:	of the threads of a target with the same stack, or the same error: how many, if it is the first
+ * @names:	they have different names
+ * @longest_ns:	longest time one of them was stopped
  * @chosen:	by taken_choose()
+ * @given:	by taken_once()
  */
 struct taken {
 	__u64 time_ns;
@@ -27,7 +31,11 @@ struct taken {
 	__u32 threads;
 	char comm[WSMON_COMM_LEN];
 	struct callstack *stack;
+	__u64 longest_ns;
+	__u32 alike;
+	bool names;
 	bool chosen;
+	bool given;
 };
 
 /** struct taken_list - @nr of them, room for @room */
@@ -64,6 +72,9 @@ void taken_fold(struct taken_list *l, struct calls *cs,
 
 /** taken_any() - is there any for a peak or mark? Context: after taken_fold() */
 bool taken_any(const struct taken_list *l, const struct taken_event *event);
+
+/** taken_once() - Return: whether it is asked for the first time for the stacks of an event */
+bool taken_once(struct taken_list *l, const struct taken_event *event);
 
 /** taken_print() - print the stacks of a peak or mark for people */
 void taken_print(const struct report *rp, const struct taken_list *l,

@@ -84,6 +84,41 @@ static int compare(const void *x, const void *y)
 	       COMPARE(a->pid, b->pid) ?: COMPARE(a->time_ns, b->time_ns);
 }
 
+/* Those of an event and a target that are alike together, in the order of the list */
+static int compare_alike(const void *x, const void *y)
+{
+	const struct taken *a = *(struct taken * const *)x, *b = *(struct taken * const *)y;
+
+	return COMPARE(a->reason, b->reason) ?: COMPARE(a->number, b->number) ?:
+	       COMPARE(a->pid, b->pid) ?: COMPARE(a->stack, b->stack) ?:
+	       COMPARE(a->error, b->error) ?: COMPARE(a, b);
+}
+
+static bool is_alike(const struct taken *a, const struct taken *b)
+{
+	return a->reason == b->reason && a->number == b->number && a->pid == b->pid &&
+	       a->stack == b->stack && a->error == b->error;
+}
+
+static void count_alike(struct taken_list *l)
+{
+	struct taken **by = need(calloc(l->nr + 1, sizeof(*by))), *first = NULL;
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		by[i] = &l->t[i];
+	qsort(by, l->nr, sizeof(*by), compare_alike);
+	for (i = 0; i < l->nr; i++) {
+		if (!first || !is_alike(first, by[i]))
+			first = by[i];
+		first->alike++;
+		first->names |= strcmp(first->comm, by[i]->comm) != 0;
+		if (by[i]->stopped_ns > first->longest_ns)
+			first->longest_ns = by[i]->stopped_ns;
+	}
+	free(by);
+}
+
 void taken_fold(struct taken_list *l, struct calls *cs,
 		const struct mappings *ms)
 {
@@ -95,6 +130,7 @@ void taken_fold(struct taken_list *l, struct calls *cs,
 		if (l->t[i].stack)
 			l->t[i].stack = calls_fold(cs, ms, l->t[i].pid,
 						   l->t[i].stack);
+	count_alike(l);
 }
 
 static bool is_of(const struct taken *t, const struct taken_event *event)
@@ -130,45 +166,16 @@ bool taken_any(const struct taken_list *l, const struct taken_event *event)
 	return i < l->nr && is_of(&l->t[i], event);
 }
 
-/**
- * struct group - threads of a target with the same stack, or the same error
- * @first:	the first of them
- * @threads:	how many
- * @stopped_ns:	longest time one was stopped
- * @names:	they have different names
- */
-struct group {
-	const struct taken *first;
-	__u32 threads;
-	__u64 stopped_ns;
-	bool names;
-};
-
-/*
- * The group that begins at @i, of an event whose first one is at @begin
- * Return: whether one begins there, and not before
- */
-static bool get_group(const struct taken_list *l, size_t begin, size_t i,
-		      const struct taken_event *event, struct group *g)
+bool taken_once(struct taken_list *l, const struct taken_event *event)
 {
-	const struct taken *first = &l->t[i];
-	size_t j;
+	size_t i = find(l, event);
+	bool again;
 
-	*g = (struct group){ .first = first };
-	for (j = begin; j < l->nr && is_of(&l->t[j], event); j++) {
-		const struct taken *t = &l->t[j];
-
-		if (t->pid != first->pid || t->stack != first->stack ||
-		    t->error != first->error)
-			continue;
-		if (j < i)
-			return false;
-		g->threads++;
-		g->names |= strcmp(t->comm, first->comm) != 0;
-		if (t->stopped_ns > g->stopped_ns)
-			g->stopped_ns = t->stopped_ns;
-	}
-	return true;
+	if (i == l->nr || !is_of(&l->t[i], event))
+		return true;
+	again = l->t[i].given;
+	l->t[i].given = true;
+	return !again;
 }
 
 static void print_calls(const struct report *rp, const struct callstack *s)
@@ -201,19 +208,19 @@ static const struct call *telling(const struct callstack *s)
 	return s->call;
 }
 
-static void print_group(const struct report *rp, struct calls *cs,
-			const struct group *g)
+/* Of threads that are alike the first */
+static void print_alike(const struct report *rp, struct calls *cs, const struct taken *t)
 {
 	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
-	struct callstack *s = g->first->stack;
+	struct callstack *s = t->stack;
 	bool is_new = s && calls_number(cs, s);
 	FILE *f = rp->out.f;
 
-	text_clean(name, sizeof(name), g->first->comm);
-	fprintf(f, "    %u of %u threads of %u (%s%s): ", g->threads,
-	       g->first->threads, g->first->pid, name, g->names ? ", ..." : "");
+	text_clean(name, sizeof(name), t->comm);
+	fprintf(f, "    %u of %u threads of %u (%s%s): ", t->alike,
+	       t->threads, t->pid, name, t->names ? ", ..." : "");
 	if (!s) {
-		fprintf(f, "no stack: %s\n", strerror(g->first->error));
+		fprintf(f, "no stack: %s\n", strerror(t->error));
 		return;
 	}
 	if (!is_new) {
@@ -222,37 +229,35 @@ static void print_group(const struct report *rp, struct calls *cs,
 		return;
 	}
 	if (rp->out.format == TABLE_RAW)
-		fprintf(f, "stack %u, stopped_ns=%llu\n", s->number, g->stopped_ns);
+		fprintf(f, "stack %u, stopped_ns=%llu\n", s->number, t->longest_ns);
 	else
 		fprintf(f, "stack %u, stopped for %s\n", s->number,
-		       units_time(time, g->stopped_ns));
+		       units_time(time, t->longest_ns));
 	print_calls(rp, s);
 }
 
 void taken_print(const struct report *rp, const struct taken_list *l,
 		 struct calls *cs, const struct taken_event *event)
 {
-	size_t begin = find(l, event), i;
-	struct group g;
+	size_t i;
 
 	if (!taken_any(l, event))
 		fputs("    no stacks\n", rp->out.f);
-	for (i = begin; i < l->nr && is_of(&l->t[i], event); i++)
-		if (get_group(l, begin, i, event, &g))
-			print_group(rp, cs, &g);
+	for (i = find(l, event); i < l->nr && is_of(&l->t[i], event); i++)
+		if (l->t[i].alike)
+			print_alike(rp, cs, &l->t[i]);
 }
 
 void taken_rows(const struct report *rp, const struct taken_list *l,
 		struct calls *cs, const struct taken_event *event,
 		struct table *table)
 {
-	size_t begin = find(l, event), i;
-	struct group g;
+	size_t i;
 
-	for (i = begin; i < l->nr && is_of(&l->t[i], event); i++) {
+	for (i = find(l, event); i < l->nr && is_of(&l->t[i], event); i++) {
 		const struct taken *t = &l->t[i];
 
-		if (!get_group(l, begin, i, event, &g))
+		if (!t->alike)
 			continue;
 		if (t->stack)
 			calls_number(cs, t->stack);
@@ -264,10 +269,10 @@ void taken_rows(const struct report *rp, const struct taken_list *l,
 			[S_PID]	    = cell_u(t->pid),
 			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
 						 (struct cell){ 0 },
-			[S_THREADS] = cell_u(g.threads),
+			[S_THREADS] = cell_u(t->alike),
 			[S_OF]	    = cell_u(t->threads),
 			[S_COMM]    = cell_s(t->comm),
-			[S_STOPPED] = cell_u(g.stopped_ns),
+			[S_STOPPED] = cell_u(t->longest_ns),
 			[S_ERROR]   = t->stack ? (struct cell){ 0 } :
 						 cell_s(strerror(t->error)),
 		});
