@@ -9,10 +9,10 @@ T0 = 10**12
 MS = 10**6
 
 
-def cpu_of(data, view):
+def cpu_of(data, view, verb="report"):
     """Seconds of CPU time, and the result"""
     before = os.times()
-    res = run("report", view, "-i", "-", stdin=r.header(T0) + data + r.end(T0 + 10**12), timeout=600)
+    res = run(verb, view, "-i", "-", stdin=r.header(T0) + data + r.end(T0 + 10**12), timeout=600)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system, res
 
@@ -79,6 +79,16 @@ def forms():
         print("# CPU time: %s" % [one, two, both])
 
 
+def names_by_peaks():
+    """Metrics of as many processes as peaks: each process's own are looked at."""
+    nr = 32000
+    names, peaks = [b"".join(make(i) for i in range(1, nr)) for make in
+                    (lambda i: r.target(T0, i, b"x"), lambda i: r.peak(T0 + i, nr, i))]
+    (one, _), (two, _), (both, res) = [cpu_of(part, "openmetrics", "export") for part in (names, peaks, names + peaks)]
+    ok(res.returncode == 0 and both < 4 * (one + two) + 3, "export openmetrics: names and peaks", one, two, both, res.stderr)
+
+
 def main(_accept):
     orders()
     forms()
+    names_by_peaks()

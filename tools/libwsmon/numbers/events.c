@@ -87,6 +87,23 @@ const struct peak *events_peak_at(const struct events *ev, size_t i)
 	return i < ev->peaks.nr ? (const struct peak *)ev->peaks.base + i : NULL;
 }
 
+size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns)
+{
+	size_t i = 0, end = ev->peaks.nr, mid;
+	const struct peak *p;
+
+	/* there may be as many as there are intervals */
+	while (i < end) {
+		mid = i + (end - i) / 2;
+		p = events_peak_at(ev, mid);
+		if (p->pid < pid || (p->pid == pid && p->start_ns < from_ns))
+			i = mid + 1;
+		else
+			end = mid;
+	}
+	return i;
+}
+
 static void append(char *buf, const char *what, __u32 number)
 {
 	size_t len = strlen(buf);
@@ -99,19 +116,10 @@ const char *events_label(char *buf, const struct events *ev, __u32 pid,
 			 __u64 time_ns, __u64 interval_ns)
 {
 	__u64 from = time_ns - interval_ns / 2, to = time_ns + interval_ns / 2;
-	size_t i = 0, end = ev->peaks.nr, mid;
+	size_t i = events_first(ev, pid, from);
 	const struct peak *p;
 
 	*buf = '\0';
-	/* there may be as many as there are intervals */
-	while (i < end) {
-		mid = i + (end - i) / 2;
-		p = events_peak_at(ev, mid);
-		if (p->pid < pid || (p->pid == pid && p->start_ns < from))
-			i = mid + 1;
-		else
-			end = mid;
-	}
 	for (; (p = events_peak_at(ev, i)) && p->pid == pid && p->start_ns < to &&
 	     strlen(buf) < EVENTS_LABEL - 1; i++)
 		append(buf, peak_word(p), p->number);

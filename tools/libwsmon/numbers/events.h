@@ -71,6 +71,9 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 /** events_peak_at() - get the peak at an index. Return: NULL after the last one */
 const struct peak *events_peak_at(const struct events *ev, size_t i);
 
+/** events_first() - get the index of a process's first peak that begins at @from_ns or later */
+size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns);
+
 /**
  * events_label() - list the events of an interval: "peak 3, mark 1"
  * @buf: EVENTS_LABEL bytes

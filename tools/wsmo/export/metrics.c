@@ -176,12 +176,10 @@ static void put_peaks(const struct events *ev, const struct wss_name *name,
 
 	if (!offset_ns)
 		next_value(&v, 0, 0);
-	for (i = 0; (p = events_peak_at(ev, i)); i++) {
+	for (i = events_first(ev, name->pid, 0); (p = events_peak_at(ev, i)) && p->pid == name->pid; i++) {
 		__u64 start = offset_ns ? (p->start_ns + offset_ns) / NSEC_PER_MSEC : 0;
 		__u64 end = offset_ns ? (p->end_ns + offset_ns) / NSEC_PER_MSEC : 0;
 
-		if (p->pid != name->pid)
-			continue;
 		/* its number is that among the target's peaks of all groups */
 		if (group == WSMON_PEAK_GROUPS)
 			next_value(&v, start, p->number);

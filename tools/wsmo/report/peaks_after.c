@@ -97,8 +97,8 @@ static bool was_found(const struct events *ev, const struct peak *p)
 	const struct peak *q;
 	size_t i;
 
-	for (i = 0; (q = events_peak_at(ev, i)); i++)
-		if (q->pid == p->pid && q->group == WSMON_PEAK_ALL && q->sign > 0 &&
+	for (i = events_first(ev, p->pid, 0); (q = events_peak_at(ev, i)) && q->pid == p->pid; i++)
+		if (q->group == WSMON_PEAK_ALL && q->sign > 0 &&
 		    q->start_ns < (p->end_ns ? p->end_ns : ~0ULL) &&
 		    (!q->end_ns || p->start_ns < q->end_ns))
 			return true;

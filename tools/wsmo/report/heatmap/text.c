@@ -258,8 +258,8 @@ static void print_events(FILE *f, const struct heatmap *h,
 	for (i = 0; i < events->nr_marks; i++)
 		any |= put_event(line, h, events->mark[i].time_ns, 'm',
 			   events->mark[i].number);
-	for (i = 0; (p = events_peak_at(events, i)); i++) {
-		if (p->pid != h->pid || p->start_ns == last_ns)
+	for (i = events_first(events, h->pid, 0); (p = events_peak_at(events, i)) && p->pid == h->pid; i++) {
+		if (p->start_ns == last_ns)
 			continue;
 		last_ns = p->start_ns;
 		any |= put_event(line, h, p->start_ns - events->interval_ns / 2, p->sign < 0 ? 'd' : 'p', p->number);
