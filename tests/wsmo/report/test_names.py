@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Names of functions: files of other classes and places, code compiled by the process itself."""
 import json
+import lzma
 import os
 import random
 import struct
@@ -9,7 +10,7 @@ import sys
 import zlib
 
 import records as r
-from command import ENV, WSMO, Directory, ok, run, skip
+from command import ENV, WSMO, Directory, ok, peak_rss, run, skip
 from test_export import wait_for
 from test_mapping import areas, decode, maps, record
 from test_outfile import content
@@ -266,6 +267,64 @@ def swollen():
                "debug information %s of a small file" % section.decode(), got, took, res.stderr)
 
 
+def of_one(d, name, *functions):
+    """A recording with these functions of a file in a mark's stacks"""
+    out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+    at = {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
+    data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+    data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path(name).encode(), 0, os.stat(d.path(name)).st_ino)
+    return d.write("data", data + b"".join(r.stack(SEC, 7, 7, 1, [(1 << 28) + at[f] + 1], reason=1) for f in functions) +
+                   r.end(2 * SEC))
+
+
+def packed(nr):
+    """xz's of @nr MiB of zeros"""
+    press = lzma.LZMACompressor(preset=0)
+    return b"".join(press.compress(bytes(1 << 20)) for _ in range(nr)) + press.flush()
+
+
+def with_sections(data, nr):
+    """An ELF file with so many sections, of which all but its own are a hole; and its length"""
+    data = bytearray(data)
+    table, = struct.unpack_from("<Q", data, 40)
+    own, = struct.unpack_from("<H", data, 60)
+    own = data[table:table + 64 * own]
+    # their number is the size of the first, as 16 bits are too few
+    struct.pack_into("<Q", own, 32, nr)
+    struct.pack_into("<H", data, 60, 0)
+    data += bytes(-len(data) % 64)
+    struct.pack_into("<Q", data, 40, len(data))
+    return data + own, len(data) + 64 * nr
+
+
+def traps():
+    """Files of less than 1 MiB that libdw would take gigabytes for"""
+    with Directory() as d:
+        with open(d.path("it.c"), "w") as f:
+            f.write("__attribute__((noinline)) static int hidden(int x) { return x * 3; }\nint scan(int x) { return hidden(x) + 1; }\n")
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so", "it.c"],
+                       check=True, cwd=d.name)
+        subprocess.run(["objcopy", "--only-keep-debug", "it.so", "it.debug"], check=True, cwd=d.name)
+        for what, body in ("data", lzma.compress(d.read("it.debug"))), ("bomb", packed(2000)):
+            d.write(what, body)
+            subprocess.run(["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=" + what, "it.so", what + ".so"],
+                           check=True, cwd=d.name)
+        res = run("report", "peaks", "--json", "-i", of_one(d, "data.so", "scan", "hidden"))
+        got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+        ok(got == ["scan", "hidden"], "functions of .gnu_debugdata", got, res.stderr)
+        d.write("packed.so", packed(2000))
+        for name, nr in ("sections.so", 1 << 20), ("table.so", 1 << 23):
+            data, size = with_sections(d.read("it.so"), nr)
+            os.truncate(d.write(name, data), size)
+        for name in "bomb.so", "packed.so", "sections.so", "table.so":
+            taken = peak_rss("report", "peaks", "-i", of_one(d, name, "scan"))
+            blocks = os.stat(d.path(name)).st_blocks
+            if taken is None:
+                skip("memory for " + name, "not built")
+            else:
+                ok(taken < 300 << 10 and blocks < 2048, "memory for " + name, "%d KiB" % taken, "%d blocks" % blocks)
+
+
 # functions put into one another, %(nr)d of them with the same %(nr)d ranges; in none is the code
 RANGES = """	.text
 	.globl scan
@@ -484,6 +543,7 @@ def main(_accept):
     pipes()
     sparse()
     swollen()
+    traps()
     ranges()
     truncated()
     many()

@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/text.h"
+#include "elf_file.h"
 #include "libwsmon/sorted.h"
 #include "session/procfs.h"
 #include "symbols.h"
@@ -33,8 +34,6 @@
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
-#define INFLATED_MAX	(64ULL << 20)	/* bytes of decompressed sections of a small file, */
-#define INFLATED_TIMES	32		/* or so many times what it takes on the disk */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
@@ -217,58 +216,6 @@ static void read_symbols(struct file *f)
 	sort_entries(f);
 }
 
-/* What a section takes when it is decompressed, which libdw does with all debug information; else 0 */
-static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
-{
-	unsigned char head[12] = "";
-	GElf_Shdr sh;
-	GElf_Chdr ch;
-	const char *name;
-	__u64 size = 0;
-	size_t i;
-
-	if (gelf_getchdr(section, &ch))
-		return ch.ch_size;
-	/* the old way */
-	name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
-	if (!name || strncmp(name, ".zdebug", 7) || pread(fd, head, sizeof(head), sh.sh_offset) < 0)
-		return 0;
-	for (i = 4; i < sizeof(head); i++)
-		size = size << 8 | head[i];
-	return size;
-}
-
-/* Takes a file of a few blocks gigabytes of memory? */
-static bool swells(int fd)
-{
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	Elf_Scn *section = NULL;
-	__u64 size, sum = 0;
-	struct stat st;
-	size_t names;
-
-	if (!elf || fstat(fd, &st) || elf_getshdrstrndx(elf, &names))
-		names = 0;
-	while (names && (section = elf_nextscn(elf, section))) {
-		size = inflated(elf, names, section, fd);
-		sum = size > ~0ULL - sum ? ~0ULL : sum + size;
-	}
-	elf_end(elf);
-	return sum > INFLATED_MAX && sum / INFLATED_TIMES > (__u64)st.st_blocks * 512;
-}
-
-/* A file of symbols */
-static int open_symbols(const char *path)
-{
-	int fd = open_regular(path);
-
-	if (fd < 0 || !swells(fd))
-		return fd;
-	close(fd);
-	errno = EFBIG;
-	return -1;
-}
-
 static bool reading;	/* libdw is called, and may open files */
 static bool checks;	/* it reads all of what it opens, for a checksum */
 static __u64 checked;	/* bytes of such files */
@@ -276,7 +223,7 @@ static __u64 checked;	/* bytes of such files */
 /* A file that libdw looks for; a sparse one may be longer than anybody waits */
 static int open_other(const char *path)
 {
-	int fd = open_symbols(path);
+	int fd = elf_open(path);
 	struct stat st;
 
 	if (fd < 0 || !checks)
@@ -327,10 +274,9 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* Opens what may be the file. Return: whether it is, and was read */
-static bool open_path(struct file *f, const char *path)
+static bool read_file(struct file *f, const char *path)
 {
-	int fd = open_symbols(path);
+	int fd = elf_open(path);
 	struct stat st;
 
 	if (fd < 0)
@@ -356,6 +302,17 @@ static bool open_path(struct file *f, const char *path)
 		dwfl_end(f->dwfl);
 	f->dwfl = NULL;
 	return false;
+}
+
+/* Opens what may be the file. Return: whether it is, and was read */
+static bool open_path(struct file *f, const char *path)
+{
+	bool is;
+
+	elf_limit_memory();
+	is = read_file(f, path);
+	elf_unlimit_memory();
+	return is;
 }
 
 /*
