@@ -297,6 +297,66 @@ def with_sections(data, nr):
     return data + own, len(data) + 64 * nr
 
 
+# a unit of code with so many lines, each of which takes a byte
+LINES = """	.text
+	.globl scan
+	.type scan, @function
+scan:	.fill 64, 1, 0x90
+	.size scan, 64
+	.section .debug_abbrev,"",@progbits
+	.uleb128 1, 0x11
+	.byte 0
+	.uleb128 0x11, 0x01, 0x12, 0x07, 0x10, 0x17, 0, 0
+	.byte 0
+	.section .debug_line,"",@progbits
+	.long 4f - 1f
+1:	.value 3
+	.long 3f - 2f
+2:	.byte 1, 1, 1, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0
+	.asciz "it.c"
+	.byte 0, 0, 0, 0
+3:	.byte 0, 9, 2
+	.quad scan
+	.fill %d, 1, 10
+	.byte 2, 64, 0, 1, 1
+4:	.section .debug_info,"",@progbits
+	.long 6f - 5f
+5:	.value 4
+	.long 0
+	.byte 8
+	.uleb128 1
+	.quad scan, 64
+	.long 0
+6:	.section .debug_aranges,"",@progbits
+	.long 8f - 7f
+7:	.value 2
+	.long 0
+	.byte 8, 0
+	.long 0
+	.quad scan, 64, 0, 0
+8:
+"""
+
+
+def many_lines():
+    """A file of 64 KiB has lines that take gigabytes."""
+    for nr, file in (1000, b"it.c"), (40 << 20, None):
+        with Directory() as d:
+            d.write("it.s", (LINES % nr).encode())
+            subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none,-z,noseparate-code,--compress-debug-sections=zlib",
+                            "-o", "it.so", "it.s"], check=True, cwd=d.name)
+            data = of_one(d, "it.so", "scan", "scan")
+            if file:
+                res = run("report", "peaks", "--json", "-i", data)
+                ok(b'"file":"it.c","line":1001' in res.stdout and not res.stderr, "lines of a file", res)
+                continue
+            taken = peak_rss("report", "peaks", "-i", data)
+            if taken is None:
+                skip("memory for lines", "not built")
+            else:
+                ok(taken < 300 << 10 and os.path.getsize(d.path("it.so")) < 1 << 17, "memory for lines", "%d KiB" % taken)
+
+
 def traps():
     """Files of less than 1 MiB that libdw would take gigabytes for"""
     with Directory() as d:
@@ -544,6 +604,7 @@ def main(_accept):
     sparse()
     swollen()
     traps()
+    many_lines()
     ranges()
     truncated()
     many()

@@ -20,7 +20,7 @@
 static __u64 spare = SPARE_MAX;		/* what is left of it */
 static __u64 spare_later = SPARE_MAX;	/* the same, for what libdw decompresses when it needs it */
 static __u64 taken;			/* when the limit was set */
-static __u64 allowed;			/* bytes beside @spare, of the files that were opened since */
+static __u64 allowed;			/* bytes beside @spare */
 static struct rlimit unlimited;
 static bool limited;
 
@@ -46,23 +46,25 @@ static void set_limit(void)
 	setrlimit(RLIMIT_DATA, &limit);
 }
 
-void elf_limit_memory(void)
+void elf_limit_memory(__u64 room)
 {
 	taken = data_size();
-	allowed = 0;
+	allowed = room;
 	limited = taken && !getrlimit(RLIMIT_DATA, &unlimited);
 	if (limited)
 		set_limit();
 }
 
-void elf_unlimit_memory(void)
+__u64 elf_unlimit_memory(void)
 {
-	__u64 now = data_size(), more = now > taken + allowed ? now - taken - allowed : 0;
+	__u64 now = data_size(), grown = now > taken ? now - taken : 0;
+	__u64 more = grown > allowed ? grown - allowed : 0;
 
 	if (limited)
 		setrlimit(RLIMIT_DATA, &unlimited);
 	limited = false;
 	spare -= more < spare ? more : spare;
+	return more ? 0 : allowed - grown;
 }
 
 /* What a section takes when it is decompressed, which libdw does with all debug information; else 0 */
@@ -135,7 +137,7 @@ int elf_open(const char *path)
 	if (fd < 0)
 		return fd;
 	if (alone)
-		elf_limit_memory();
+		elf_limit_memory(0);
 	usual = is_usual(fd);
 	if (alone)
 		elf_unlimit_memory();

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #define NESTED_MAX	8		/* symbols that begin within another */
 #define NAME_COMPARED	256		/* bytes of the names of symbols at one address */
 #define TRIES_MAX	16		/* processes that may still have a file */
+#define UNITS_MAX	(1 << 20)	/* of a file */
 #define SCOPES_MAX	100		/* blocks and functions within each other */
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
@@ -59,6 +61,10 @@ struct entry {
  * @entries:	its symbols, in order of @start; of several at one address one
  * @nr:		how many
  * @slow_ns:	CPU time that slow looks for inlined functions took
+ * @room:	memory that it may still take
+ * @units:	struct Dwarf_Die *, those whose lines were read
+ * @asked:	its debug information was looked for
+ * @swollen:	that takes too much memory
  */
 struct file {
 	char *path;
@@ -74,6 +80,10 @@ struct file {
 	struct entry *entries;
 	size_t nr;
 	__u64 slow_ns;
+	__u64 room;
+	struct sorted units;
+	bool asked;
+	bool swollen;
 };
 
 /**
@@ -309,9 +319,9 @@ static bool open_path(struct file *f, const char *path)
 {
 	bool is;
 
-	elf_limit_memory();
+	elf_limit_memory(0);
 	is = read_file(f, path);
-	elf_unlimit_memory();
+	f->room = elf_unlimit_memory();
 	return is;
 }
 
@@ -430,15 +440,69 @@ bool symbols_next(struct symbols *s, const struct module *m, __u64 addr,
 	return e;
 }
 
+static jmp_buf no_memory;
+
+__attribute__((noreturn)) static void give_up(void)
+{
+	longjmp(no_memory, 1);
+}
+
+/* Return: whether there was memory for the lines of a unit, if it has any */
+static bool read_lines(Dwarf *dwarf, Dwarf_Die *cu)
+{
+	Dwarf_Lines *lines;
+	size_t nr;
+
+	if (setjmp(no_memory))
+		return false;
+	dwarf_new_oom_handler(dwarf, give_up);
+	errno = 0;
+	return !dwarf_getsrclines(cu, &lines, &nr) || errno != ENOMEM;
+}
+
+static int compare_units(const void *x, const void *y)
+{
+	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
+}
+
+/* The unit that has an address, its lines read. Return: NULL if there is none, or if that took too much memory */
+static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
+{
+	char path[256];
+	Dwarf_Die *cu;
+
+	if (!f->asked) {
+		elf_limit_memory(f->room);
+		dwfl_module_getdwarf(f->mod, bias);
+		f->room = elf_unlimit_memory();
+		f->asked = true;
+		f->units = (struct sorted) {
+			.size = sizeof(cu), .max = UNITS_MAX, .compare = compare_units,
+		};
+	}
+	cu = f->swollen ? NULL : dwfl_module_addrdie(f->mod, at, bias);
+	if (!cu || sorted_find(&f->units, &cu))
+		return cu;
+	elf_limit_memory(f->room);
+	f->swollen = !read_lines(dwfl_module_getdwarf(f->mod, bias), cu);
+	f->room = elf_unlimit_memory();
+	if (!f->swollen && sorted_get(&f->units, &cu))
+		return cu;
+	f->swollen = true;
+	msg("%s: to find lines takes too much memory: they are left out from here on",
+	    text_clean(path, sizeof(path), f->path));
+	return NULL;
+}
+
 const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 			 int *line)
 {
-	GElf_Addr at;
-	const struct file *f = get_file(s, m, addr, &at);
+	GElf_Addr at, bias;
+	struct file *f = get_file(s, m, addr, &at);
 	Dwfl_Line *l;
 
 	reading = true;
-	l = f ? dwfl_module_getsrc(f->mod, at) : NULL;
+	l = f && find_unit(f, at, &bias) ? dwfl_module_getsrc(f->mod, at) : NULL;
 	reading = false;
 	if (!l)
 		return NULL;
@@ -513,7 +577,7 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 	if (!f || f->slow_ns >= INLINED_PATIENCE)
 		return 0;
 	reading = true;
-	cu = dwfl_module_addrdie(f->mod, at, &bias);
+	cu = find_unit(f, at, &bias);
 	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX,
 			     began + INLINED_PATIENCE - f->slow_ns, out, max) : 0;
 	reading = false;
@@ -682,6 +746,7 @@ void symbols_free(struct symbols *s)
 	for (i = 0; i < s->files.nr; i++) {
 		if (f[i].dwfl)
 			dwfl_end(f[i].dwfl);
+		free(f[i].units.base);
 		free(f[i].entries);
 		free(f[i].path);
 	}
