@@ -185,6 +185,19 @@ static bool class_is_private(u32 class)
 	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
+/* What appeared in mappings that could not be read may be of any class; their sums have it. */
+static void target_add_blind(const struct wsmon_target *t, struct wsmon_wss wss[WSMON_NR_WSS])
+{
+	u32 c;
+
+	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
+		if (c == WSMON_CLASS_MIXED || !wss[c].mapped)
+			continue;
+		wss[c].mapped += t->blind;
+		wss[c].high += t->blind;
+	}
+}
+
 /*
  * Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks, which appeared
  * after @since
@@ -227,6 +240,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
 			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
 		}
+		target_add_blind(t, t->wss[k]);
 		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));
 		cond_resched();
 	}
