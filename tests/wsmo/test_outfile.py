@@ -128,6 +128,26 @@ def links():
             ok(res.returncode == status, "a file in /tmp of who called sudo is ours", env, res)
 
 
+def meanwhile():
+    """What somebody else puts in the place while the file is written stays, where everybody may put files."""
+    if os.geteuid():
+        return skip("files that others put in the place", "not root")
+    for user, status in (NOBODY, 1), (0, 0):
+        for verb in ("report", "html"), ("export", "chrome"):
+            with Directory() as d:
+                os.chmod(d.name, 0o1777)
+                with subprocess.Popen([WSMO, *verb, "-i", "-", "-o", d.path("x.html")], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as p:
+                    p.stdin.write(samples.main()[:4096])
+                    p.stdin.flush()
+                    fds = "/proc/%d/fd" % p.pid
+                    begun = wait_for(lambda: any(d.name in os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)))
+                    os.chown(d.write("x.html", b"precious"), user, user)
+                    err = p.communicate(samples.main()[4096:])[1]
+                ok(begun and p.returncode == status and (d.read("x.html") == b"precious") == (b"File exists" in err) == bool(status) and
+                   os.listdir(d.name) == ["x.html"], "%s: a file of user %d put there meanwhile" % (verb[0], user), p.returncode, err)
+
+
 def pipes():
     with fake() as (d, m):
         os.mkfifo(d.path("data"))
@@ -319,6 +339,7 @@ def calls():
 def main(_accept):
     standard_output()
     links()
+    meanwhile()
     pipes()
     killed()
     limits()

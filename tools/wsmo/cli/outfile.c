@@ -243,6 +243,14 @@ static int link_to(const struct outfile *o, const char *name)
 	return linkat(AT_FDCWD, path, o->dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
+/* Was it put there while the file was written, and is none of ours? */
+static bool is_taken(const struct outfile *o)
+{
+	struct stat st;
+
+	return !fstatat(o->dir, o->base, &st, AT_SYMLINK_NOFOLLOW) && outfile_foreign(o->dir, &st);
+}
+
 int outfile_place(struct outfile *o)
 {
 	sigset_t before;
@@ -257,10 +265,12 @@ int outfile_place(struct outfile *o)
 	if (named == o || err == -EEXIST) {
 		while (err == -EEXIST)
 			err = choose_name(o) ? -errno : link_to(o, o->temp);
-		if (!err && renameat(o->dir, o->temp, o->dir, o->base)) {
+		if (!err && is_taken(o))
+			err = -EEXIST;
+		else if (!err && renameat(o->dir, o->temp, o->dir, o->base))
 			err = -errno;
+		if (err)
 			unlinkat(o->dir, o->temp, 0);
-		}
 	}
 	if (named == o)
 		set_named(NULL);
