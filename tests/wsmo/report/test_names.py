@@ -548,6 +548,26 @@ def crowded():
     ok(took["one address"] < 4 * took["own addresses"] + 1, "many entries of perf-PID.map", took)
 
 
+def scattered():
+    """A process with as many mappings as it may have, none of which is code that a recording says is there"""
+    took = {}
+    for what, nr in ("few", 1), ("many", 50000):
+        p = subprocess.Popen([sys.executable, "-c", CHILD % ("", "for i in range(%d):\n    libc.mmap(None, 4096, 1 + 2 * (i %% 2), 0x22, -1, 0)" % nr),
+                              "code", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            p.stdout.readline()
+            mappings = len(content("/proc/%d/maps" % p.pid).splitlines())
+            data = r.header(0) + r.target(0, p.pid, b"x") + r.mapping(0, p.pid, 4096, 1 << 30, "rx", b"") + r.mark(SEC, 1, b"m")
+            data += b"".join(r.stack(SEC, p.pid, p.pid, 1, [8192 + i], reason=1) for i in range(200)) + r.end(2 * SEC)
+            took[what], res = cpu_of(data, "peaks", "--json")
+        finally:
+            p.kill()
+            p.wait()
+        ok(res.returncode == 0 and res.stdout.count(b'"type":"frame"') == 200 and (mappings > nr or nr == 1), what + " mappings",
+           mappings, res.stderr)
+    ok(took["many"] < took["few"] + 3, "  in no time", took)
+
+
 # stacks in an arena, as Go has them: low in it and without a guard; a thread's own
 STACKS = """
 #include <pthread.h>
@@ -610,4 +630,5 @@ def main(_accept):
     many()
     compiled()
     crowded()
+    scattered()
     stacks()

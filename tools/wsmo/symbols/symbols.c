@@ -35,6 +35,7 @@
 #define SCOPES_MAX	100		/* blocks and functions within each other */
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
+#define JITS_MAX	65536		/* processes; SYMBOLS_FILES that say something */
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
@@ -89,11 +90,21 @@ struct file {
 /**
  * struct jit - what a process that compiles code while it runs says of it
  * @pid:	the process
+ * @code:	@codes mappings that may be such code, ascending
+ * @looked_ns:	when that was
+ * @found:	an address was in one of them, and the file was read
  * @entries:	@nr of them, by @start; of several at one address the last one written
  * @text:	the file, with the names
  */
 struct jit {
 	__u32 pid;
+	struct code {
+		__u64 start;
+		__u64 end;
+	} *code;
+	size_t codes;
+	__u64 looked_ns;
+	bool found;
 	struct jit_entry {
 		__u64 start;
 		__u64 size;
@@ -106,6 +117,7 @@ struct jit {
 struct symbols {
 	struct sorted files;
 	struct sorted jits;
+	size_t found;		/* of them */
 };
 
 static int compare_files(const void *x, const void *y)
@@ -140,7 +152,7 @@ struct symbols *symbols_new(void)
 			.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
 		};
 		s->jits = (struct sorted) {
-			.size = sizeof(struct jit), .max = SYMBOLS_FILES, .compare = compare_jits,
+			.size = sizeof(struct jit), .max = JITS_MAX, .compare = compare_jits, .lazy = true,
 		};
 	}
 	return s;
@@ -672,31 +684,56 @@ static void parse_map(struct jit *j)
 	j->nr = n;
 }
 
-/* Has a process code of its own making there now? Its number may be another one's by now */
-static bool has_code(__u32 pid, __u64 addr)
+static void look_for_code(struct jit *j)
 {
 	struct maps maps = { 0 };
-	bool found = false;
+	size_t room = 0;
 
-	maps_open(&maps, pid);
-	while (!found && maps_next(&maps))
-		found = addr >= maps.start && addr < maps.end && !maps.inode &&
-			maps.prot & MAPS_EXEC;
+	free(j->code);
+	j->code = NULL;
+	j->codes = 0;
+	maps_open(&maps, j->pid);
+	while (maps_next(&maps)) {
+		if (maps.inode || !(maps.prot & MAPS_EXEC))
+			continue;
+		if (j->codes == room) {
+			room = room ? 2 * room : 16;
+			j->code = need(reallocarray(j->code, room, sizeof(*j->code)));
+		}
+		j->code[j->codes++] = (struct code){ maps.start, maps.end };
+	}
 	maps_close(&maps);
-	return found;
+}
+
+/*
+ * Has a process code of its own making there now? Its number may be another one's by now. There may
+ * be 65530 mappings, so they are not read for each address.
+ */
+static bool has_code(struct jit *j, __u64 addr)
+{
+	__u64 now = clock_now();
+	size_t i;
+
+	if (!j->looked_ns || now - j->looked_ns > NSEC_PER_SEC) {
+		look_for_code(j);
+		j->looked_ns = clock_now();
+	}
+	i = j->codes ? sorted_above(&j->code->start, j->codes, sizeof(*j->code), addr) : 0;
+	return i && addr < j->code[i - 1].end;
 }
 
 const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr)
 {
-	struct jit *j = sorted_find(&s->jits, &(struct jit){ .pid = pid });
+	struct jit *j = sorted_get(&s->jits, &(struct jit){ .pid = pid });
 	size_t i, n;
 
-	if (!j) {
-		if (!has_code(pid, addr))
+	if (!j)
+		return NULL;
+	if (!j->found) {
+		if (s->found == SYMBOLS_FILES || !has_code(j, addr))
 			return NULL;
-		j = sorted_get(&s->jits, &(struct jit){ .pid = pid });
-		if (!j)
-			return NULL;
+		j->found = true;
+		s->found++;
 		j->text = read_map(pid);
 		if (j->text)
 			parse_map(j);
@@ -739,6 +776,7 @@ void symbols_free(struct symbols *s)
 
 	report_missing(s);
 	for (i = 0; i < s->jits.nr; i++) {
+		free(j[i].code);
 		free(j[i].entries);
 		free(j[i].text);
 	}
