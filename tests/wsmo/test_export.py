@@ -14,7 +14,7 @@ import zlib
 
 import records as r
 import samples
-from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run
+from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run, skip
 from fakemodule import Stream, now
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
@@ -436,11 +436,32 @@ def refused():
            "refused: export " + " ".join(args), res.stderr)
 
 
+def filled():
+    """The place for temporary files is full, and is not any more before the end: what was lost is said."""
+    if os.geteuid():
+        return skip("export damo: a full /tmp", "not root")
+    regions = [r.region(i << 20, (i + 1) << 20, 1, 1, "heap", 5, 0) for i in range(200)]
+    data = r.header(0) + b"".join(r.snapshot(i * 10**9, 1, regions) for i in range(1, 41)) + r.end(41 * 10**9)
+    mount = 'mount -t tmpfs -o size=512k none /tmp && head -c 450000 /dev/zero >/tmp/ballast && exec "$0" export damo -i -'
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", mount, os.path.abspath(WSMO)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as p:
+        tmp = "/proc/%d/root/tmp" % p.pid
+        p.stdin.write(data[:200000])
+        p.stdin.flush()
+        full = wait_for(lambda: os.path.exists(tmp + "/ballast") and not os.statvfs(tmp).f_bavail)
+        time.sleep(0.3)
+        if full:
+            os.unlink(tmp + "/ballast")
+        _, err = p.communicate(data[200000:])
+    ok(full and p.returncode == 1 and b"temporary file" in err, "export damo: a full /tmp", full, p.returncode, err)
+
+
 def main(accept):
     golden_files(accept)
     chrome()
     damo()
     read_by_damo()
+    filled()
     openmetrics()
     files()
     live()

@@ -204,12 +204,17 @@ static void put_target(struct report *rp, struct damo_target *t, FILE *out)
 		"\"intervals\":{\"sample_us\":%llu,\"aggr_us\":%llu,\"ops_update_us\":%llu},\n"
 		"\"target_id\":%u,\"snapshots\":[\n", d->attrs.sample_us,
 		d->attrs.aggr_us, d->attrs.update_us, t->pid);
-	if (fflush(t->snapshots) || fseek(t->snapshots, 0, SEEK_SET)) {
-		msg("cannot write a temporary file: %s", strerror(errno));
+	/* what was lost before is lost though there is room again */
+	if (fflush(t->snapshots) || ferror(t->snapshots) || fseek(t->snapshots, 0, SEEK_SET)) {
+		msg("cannot write a temporary file: %s", strerror(errno ?: EIO));
 		rp->failed = true;
 	}
 	while ((n = fread(buf, 1, sizeof(buf), t->snapshots)) > 0)
 		fwrite(buf, 1, n, out);
+	if (ferror(t->snapshots) && !rp->failed) {
+		msg("cannot read a temporary file: %s", strerror(errno));
+		rp->failed = true;
+	}
 	fputs("\n]}", out);
 }
 
