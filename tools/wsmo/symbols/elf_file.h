@@ -4,7 +4,8 @@
  *
  * A file of a few blocks may take gigabytes: by holes, by a table of sections that is one, by
  * sections that are compressed. .gnu_debugdata says nowhere how large it is then. So the memory for
- * data, with private mappings, is limited while libdw opens files, and while it reads the lines of a unit: a byte stands for one, which takes a hundred.
+ * data, with private mappings, is limited while libdw opens files, and while it reads the lines of
+ * a unit: a byte stands for one, which takes a hundred.
  */
 #ifndef WSMO_ELF_FILE_H
 #define WSMO_ELF_FILE_H
