@@ -2,8 +2,9 @@
 """Recordings made to take time by the square: in an order, or of a form, that wsmo does not write."""
 import os
 
+import packed
 import records as r
-from command import ok, run
+from command import Directory, ok, peak_rss, run, skip
 
 T0 = 10**12
 MS = 10**6
@@ -88,7 +89,20 @@ def names_by_peaks():
     ok(res.returncode == 0 and both < 4 * (one + two) + 3, "export openmetrics: names and peaks", one, two, both, res.stderr)
 
 
+def at_once():
+    """Packed snapshots of one time, which take a hundred bytes each"""
+    for first in 0, 1:
+        one = r.snapshot(T0, 1, [r.region(i << 12, (i + 1) << 12, 0, 0, "heap", 5, 0) for i in range(1, 2000)], first)
+        with Directory() as d:
+            taken = peak_rss("report", "idle", "-i", d.write("x", r.header(T0) + 2000 * packed.pack_one(one) + r.end(T0 + MS)))
+        if taken is None:
+            skip("memory for snapshots of one time", "not built")
+        else:
+            ok(taken < 48 << 10, "report idle: memory for snapshots of one time", "%d KiB" % taken)
+
+
 def main(_accept):
     orders()
     forms()
     names_by_peaks()
+    at_once()

@@ -17,6 +17,8 @@
 #include "libwsmon/names.h"
 #include "report.h"
 
+#define REGIONS_MAX	32768	/* of a snapshot */
+
 /* The ends of the classes of age, in ms; the last has none */
 static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
@@ -108,7 +110,8 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 		l->begun_ns = s->rec.time_ns - s->interval_ns;
 	if (!filter_wants(&rp->filter, &s->rec))
 		return;
-	if (s->rec.time_ns != l->time_ns)
+	/* packed ones are small: many of one time would take gigabytes */
+	if (s->rec.time_ns != l->time_ns || !s->first || l->nr >= REGIONS_MAX)
 		l->nr = 0;
 	l->time_ns = s->rec.time_ns;
 	l->interval_ns = s->interval_ns;
