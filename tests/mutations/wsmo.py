@@ -123,8 +123,8 @@ MISTAKES = [
      "		prior->split[i] = estimate(prior->cut[i], prior->seen[i]);",
      "		prior->split[i] = MIN_SHARE;"),
     ("fine_mappings_have_no_origin", "fine", ORIGIN,
-     "	return index < o->nr && o->area[index].log_odds > 0;",
-     "	return index < o->nr && o->area[index].log_odds < -1e9;"),
+     "	return index < o->nr && get(o, index)->log_odds > 0;",
+     "	return index < o->nr && get(o, index)->log_odds < -1e9;"),
     # text for people
     ("sizes_of_the_unit_below", "report", UNITS,
      "	while (i < 5 && tenths(bytes, 1ULL << (10 * (i + 1))) >= 10240)",
