@@ -35,21 +35,6 @@
 #include "wsmon_internal.h"
 #include "wsmon_walk.h"
 
-/*
- * How often a folio is marked accessed: two marks make it active on the classic LRU.
- * The multi-gen LRU keeps a folio for one more generation after four marks beyond
- * PG_referenced (LRU_REFS_WIDTH is 2).
- */
-#define REPORT_MARKS	5
-
-static void young_mark_accessed(struct folio *folio)
-{
-	unsigned int i;
-
-	for (i = 0; i < REPORT_MARKS; i++)
-		folio_mark_accessed(folio);
-}
-
 #ifdef CONFIG_PAGE_IDLE_FLAG
 /*
  * Has DAMON taken the bit of a huge page since the page was armed? DAMON looks at some page of each
@@ -66,11 +51,13 @@ static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	bool before = *debt == DEBT_REPORTED || *debt == DEBT_PAID;
 	struct wsmon_session *ss = pass->session;
 	struct folio *folio;
+	bool idle;
 
 	if (!pass->alone || !e->has_folio || op == WSMON_SAMPLE_SETTLE)
 		return false;
 	folio = page_folio(pfn_to_page(e->pfn));
-	if (folio_test_idle(folio))
+	idle = folio_test_idle(folio);
+	if (idle)
 		ss->damon = true;
 	if (!ss->damon) {
 		if (op == WSMON_SAMPLE_ARM && *debt == DEBT_NONE && folio_test_young(folio))
@@ -79,8 +66,9 @@ static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	}
 	if (op != WSMON_SAMPLE_ARM && op != WSMON_SAMPLE_CHECK)
 		return folio_test_young(folio) && !before;
-	/* the bit may be clear because of a translation in a TLB */
-	pass->dirty_tlb = true;
+	/* DAMON cleared the bit, and it may stay clear because of a translation in a TLB */
+	if (idle)
+		pass->dirty_tlb = true;
 	if (folio_test_clear_young(folio)) {
 		*debt = DEBT_OWED;
 		return !before;
@@ -112,7 +100,10 @@ static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry
 	if (!folio->mapping)
 		return;
 	if (!young_may_flag(pass)) {
-		young_mark_accessed(folio);
+		/* again and again five marks would make it a working set page for good */
+		if (!folio_test_referenced(folio))
+			folio_mark_accessed(folio);
+		folio_mark_accessed(folio);
 		return;
 	}
 	if (folio_test_idle(folio))
@@ -129,8 +120,13 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 		*debt = DEBT_OWED;
 		return;
 	}
+	/* what young_taken() finds is owed, too: it is all paid once */
+	if (!young_may_flag(pass)) {
+		*debt = DEBT_OWED;
+		return;
+	}
 	young_report(pass, e);
-	*debt = young_may_flag(pass) ? DEBT_REPORTED : DEBT_OWED;
+	*debt = DEBT_REPORTED;
 }
 
 /* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
@@ -156,6 +152,21 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 {
 }
 #else
+/*
+ * How often a folio is marked accessed: two marks make it active on the classic LRU.
+ * The multi-gen LRU keeps a folio for one more generation after four marks beyond
+ * PG_referenced (LRU_REFS_WIDTH is 2).
+ */
+#define REPORT_MARKS	5
+
+static void young_mark_accessed(struct folio *folio)
+{
+	unsigned int i;
+
+	for (i = 0; i < REPORT_MARKS; i++)
+		folio_mark_accessed(folio);
+}
+
 /* DAMON for physical addresses, which takes bits, selects the flag. */
 static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)

@@ -158,14 +158,11 @@ static void members_release_late(struct work_struct *work)
 		if (time_before(now, m->late)) {
 			next = m->late - now;
 		} else {
-			struct mm_struct *mm = m->kept ? m->mm : NULL;
-
+			/* one may wait for a server, too: the others do not wait for that */
+			if (m->kept)
+				mmput_async(m->mm);
 			m->kept = false;
 			member_not_late(m);
-			raw_spin_unlock(&wsmon_members_lock);
-			if (mm)
-				mmput(mm);
-			raw_spin_lock(&wsmon_members_lock);
 		}
 	}
 	raw_spin_unlock(&wsmon_members_lock);
