@@ -260,18 +260,14 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));
 }
 
-/*
- * Pages of a region that were made huge pages since @since, and accessed after that, as far as is
- * known
- */
+/* Pages of a region that were made huge pages since @since, and seen accessed after that */
 static u64 region_grew(const struct wsmon_region *r, u64 since)
 {
 	u64 pages = 0;
 	u32 h;
 
 	for (h = 0; h < 2; h++) {
-		if (r->made_ns[h] > since &&
-		    (r->s[h].seen_ns > r->made_ns[h] || r->looked_ns == r->made_ns[h]))
+		if (r->made_ns[h] > since && r->s[h].seen_ns > r->made_ns[h])
 			pages += r->n[h];
 	}
 	return pages;
