@@ -185,19 +185,6 @@ static bool class_is_private(u32 class)
 	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
-/* What appeared in mappings that could not be read may be of any class; their sums have it. */
-static void target_add_blind(const struct wsmon_target *t, struct wsmon_wss wss[WSMON_NR_WSS])
-{
-	u32 c;
-
-	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
-		if (c == WSMON_CLASS_MIXED || !wss[c].mapped)
-			continue;
-		wss[c].mapped += t->blind;
-		wss[c].high += t->blind;
-	}
-}
-
 /*
  * Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks, which appeared
  * after @since
@@ -226,10 +213,11 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		/* if the target is younger than the window, so is all of its memory */
 		if (f) {
-			f->late = now - t->known_ns >
-				  interval_window_ns(ss, k) + wsmon_slack_ns(ss) &&
-				  k < target_first_whole_window(t, now);
-			f->early = wsmon_part_before(age, interval_window_ns(ss, k));
+			bool part = k < target_first_whole_window(t, now);
+
+			f->late = part && now - t->known_ns >
+				  interval_window_ns(ss, k) + wsmon_slack_ns(ss);
+			f->early = part ? wsmon_part_before(age, interval_window_ns(ss, k)) : 0;
 		}
 		for (c = 0; c < WSMON_NR_WSS; c++)
 			before[c] = t->wss[k][c].pages;
@@ -240,7 +228,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
 			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
 		}
-		target_add_blind(t, t->wss[k]);
+		wsmon_wss_add_blind(t->wss[k], t->blind);
 		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));
 		cond_resched();
 	}

@@ -81,6 +81,7 @@ struct wsmon_object {
  * @read:	its mappings were read
  * @known:	the group's space has it
  * @read_ns:	when its mappings were read
+ * @known_ns:	when they were last known
  * @rss:	resident pages when its mappings were read
  * @unseen:	pages of it that a guest may access: wsmon_mm_unseen_pages()
  * @balance:	what comes and goes of its anonymous memory in this interval
@@ -107,6 +108,7 @@ struct wsmon_share {
 	u32 rank;
 	u64 stamp;
 	u64 read_ns;
+	u64 known_ns;
 	u64 since_ns;
 	u64 ended_ns;
 	struct wsmon_space own;
@@ -189,6 +191,7 @@ struct wsmon_answer {
  * @past:	ring of intervals; the present one is @at
  * @at:		its index
  * @mapped_ns:	when it was last looked at what members map; 0: never
+ * @since_ns:	when the mappings that were read at this boundary were known, the earliest of them
  * @interval_ns: beginning of the present aggregation interval
  * @arming_ns:	how long it took to arm its samples
  * @active:	intervals so far
@@ -230,6 +233,7 @@ struct wsmon_group {
 	struct wsmon_past past[WSMON_PAST];
 	u32 at;
 	u64 mapped_ns;
+	u64 since_ns;
 	u64 interval_ns;
 	u64 arming_ns;
 	u64 active;

@@ -355,6 +355,7 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	/* mappings that changed meanwhile are read again */
 	s->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
 	s->read_ns = now;
+	s->known_ns = now;
 	s->read = true;
 	return 0;
 }

@@ -40,18 +40,22 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 			 u64 now)
 {
 	struct wsmon_group *g = ss->group;
-	u64 start = ktime_get_ns(), rss = get_mm_rss(mm);
+	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
 	bool first = !s->read;
 
 	if (!first && s->stamp == wsmon_vaddr_stamp(mm) &&
-	    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC)
+	    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC) {
+		s->known_ns = now;
 		return;
+	}
 	s->left_out = !group_may_read(ss, s) || wsmon_share_read(ss, s, mm, now);
 	g->reading_ns += ktime_get_ns() - start;
 	if (s->left_out) {
 		g->blind += rss > s->rss ? rss - s->rss : 0;
 		return;
 	}
+	if (!first)
+		g->since_ns = min(g->since_ns, known);
 	s->rss = rss;
 	g->changed |= first;
 	wsmon_visit_plan(g, s);
@@ -137,6 +141,8 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	}
 	list_for_each_entry(m, &ss->members, node) {
 		/* its samples saw nothing, or it has none and its accesses are old */
+		if (m->share && m->share->slept)
+			m->share->known_ns = iv->now;
 		if (m->moved || (m->share && m->share->slept))
 			continue;
 		s = wsmon_group_get_share(ss, m, &mm, iv->now);
@@ -243,6 +249,7 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 	unknown += min(inherited, most);
 	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);
 	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
+	wsmon_wss_add_blind(g->wss[k], g->blind);
 }
 
 /* Add pages that guests of members may have accessed: they may be of any class. */
@@ -260,11 +267,10 @@ static void group_add_unseen(struct wsmon_group *g, u32 k)
 		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
 }
 
-/* @since: new memory appeared after this time */
-static void group_estimate(struct wsmon_session *ss, u64 since, const struct wsmon_interval *iv)
+static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
 {
 	struct wsmon_group *g = ss->group;
-	u64 age = ktime_get_ns() - since, start, before[WSMON_NR_WSS];
+	u64 age = ktime_get_ns() - g->since_ns, start, before[WSMON_NR_WSS];
 	struct wsmon_fresh *f = NULL;
 	u32 k, c;
 
@@ -277,7 +283,9 @@ static void group_estimate(struct wsmon_session *ss, u64 since, const struct wsm
 	wsmon_gone_add(&g->gone_past, iv, g->went_now, &g->regions, &g->space);
 	for (k = 0; k < iv->nr_windows; k++) {
 		if (f) {
-			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns;
+			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns ||
+				  /* a share was left out the last time */
+				  iv->now - g->since_ns > iv->window_ns[k] + iv->aggr_ns / 2;
 			f->early = wsmon_part_before(age, iv->window_ns[k]);
 		}
 		for (c = 0; c < WSMON_NR_WSS; c++)
@@ -398,7 +406,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_interval iv;
-	u64 longest, since;
+	u64 longest;
 
 	/* it may have begun in this round */
 	if (!g || g->interval_ns >= now)
@@ -407,13 +415,13 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	iv = wsmon_interval_describe(ss, g->interval_ns, now);
 	iv.active = g->active;
 	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
-	since = g->mapped_ns ?: iv.begin_ns;
+	g->since_ns = g->mapped_ns ?: iv.begin_ns;
 	g->mapped_ns = now;
 	group_check(ss, &iv);
 	wsmon_regions_edge(&g->regions, &iv, g->arming_ns, ktime_get_ns() - now);
 	wsmon_visit_learn(g, &iv);
 	g->past[g->at].unknown += wsmon_members_left(ss, NULL);
-	group_estimate(ss, since, &iv);
+	group_estimate(ss, &iv);
 	wsmon_regions_note(&g->regions, &iv);
 	g->came = READ_ONCE(ss->nr_born) - ss->nr_told;
 	wsmon_stream_group(ss, now);

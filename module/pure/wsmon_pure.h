@@ -279,6 +279,7 @@ struct wsmon_region {
  * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
  * @late:	the part of an interval by which the time that they served is early or late (Q15)
  * @begin_ns:	when the last interval began in which they served
+ * @end_ns:	when the last look at them in that interval began
  * @runs:	how much evenly spread positions reduce the variance
  */
 struct wsmon_regions {
@@ -291,6 +292,7 @@ struct wsmon_regions {
 	u32 edge;
 	u32 late;
 	u64 begin_ns;
+	u64 end_ns;
 	struct wsmon_runs runs;
 };
 
@@ -552,6 +554,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs, const struct wsmon_space
 			const struct wsmon_fresh *fresh, u32 k,
 			struct wsmon_wss wss[WSMON_NR_WSS]);
 void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went went);
+void wsmon_wss_add_blind(struct wsmon_wss wss[WSMON_NR_WSS], u64 blind);
 u64 wsmon_sqrt_up(u64 x);
 
 /* wsmon_peaks.c: when the working set size is unusual */

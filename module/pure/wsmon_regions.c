@@ -539,6 +539,7 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 	/* windows and intervals are shorter than 2^48 ns */
 	rs->edge = div64_u64(min(edge, window) << WSMON_SHIFT, window);
 	rs->begin_ns = iv->begin_ns;
+	rs->end_ns = iv->now;
 	late = min(max(late, dropping_ns), iv->aggr_ns);
 	rs->late = div64_u64(late << WSMON_SHIFT, iv->aggr_ns);
 }

@@ -260,14 +260,18 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));
 }
 
-/* Pages of a region that were made huge pages since @since, and seen accessed after that */
-static u64 region_grew(const struct wsmon_region *r, u64 since)
+/*
+ * Pages of a region that were made huge pages in the last interval, and seen accessed after that.
+ * Of what the last look found, nobody has looked whether it is accessed.
+ */
+static u64 region_grew(const struct wsmon_region *r, const struct wsmon_regions *rs)
 {
 	u64 pages = 0;
 	u32 h;
 
 	for (h = 0; h < 2; h++) {
-		if (r->made_ns[h] > since && r->s[h].seen_ns > r->made_ns[h])
+		if (r->made_ns[h] > rs->begin_ns &&
+		    (r->s[h].seen_ns > r->made_ns[h] || r->made_ns[h] >= rs->end_ns))
 			pages += r->n[h];
 	}
 	return pages;
@@ -388,7 +392,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
 		wss_add_region(&acc[c], r, k, shift, rs->runs.less[c]);
-		acc[c].grew += region_grew(r, rs->begin_ns);
+		acc[c].grew += region_grew(r, rs);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];
@@ -431,6 +435,23 @@ void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went we
 		w->pages += classes[i] == WSMON_CLASS_HEAP ? 0 : went.least;
 		w->high += went.most;
 		w->mapped = max(w->mapped, w->high);
+	}
+}
+
+/**
+ * wsmon_wss_add_blind - add pages of mappings that could not be read to classes
+ * @wss:	the estimates of a window, whose sums have these pages
+ * @blind:	how many; they may be of any class, and so count as mapped in each
+ */
+void wsmon_wss_add_blind(struct wsmon_wss wss[WSMON_NR_WSS], u64 blind)
+{
+	u32 c;
+
+	for (c = WSMON_CLASS_ALL + 1; c < WSMON_NR_CLASSES; c++) {
+		if (c == WSMON_CLASS_MIXED || !wss[c].mapped)
+			continue;
+		wss[c].mapped += blind;
+		wss[c].high += blind;
 	}
 }
 

@@ -247,6 +247,50 @@ static void made(void)
 	world_free(&w);
 }
 
+/* What was made huge in the last interval, and is accessed, or was found by the last look */
+static void grew(void)
+{
+	static const struct {
+		u64 made, seen;
+		bool counts;
+	} cases[] = {
+		{ 90, 95, false }, { 110, 120, true }, { 110, 105, false },
+		{ 199, 0, false }, { 200, 0, true }, { 205, 150, true },
+	};
+	struct world w;
+	u32 i;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 6400, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	w.rs.begin_ns = 100;
+	w.rs.end_ns = 200;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		w.rs.r[0].made_ns[1] = cases[i].made;
+		w.rs.r[0].s[1].seen_ns = cases[i].seen;
+		estimate(&w);
+		CHECK(wss[0].grew == cases[i].counts * w.rs.r[0].n[1], "%u: %llu", i,
+		      (long long)wss[0].grew);
+	}
+	world_free(&w);
+}
+
+/* Mappings that could not be read: each class may have grown, the sums know it. */
+static void blind(void)
+{
+	struct world w;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 640, WSMON_CLASS_HEAP);
+	world_settle(&w, 0);
+	estimate(&w);
+	wsmon_wss_add_blind(wss, 50);
+	CHECK(wss[WSMON_CLASS_HEAP].mapped == 690 && wss[0].mapped == 640 &&
+	      !wss[WSMON_CLASS_STACK].mapped && !wss[WSMON_CLASS_STACK].high, "%llu",
+	      (long long)wss[WSMON_CLASS_HEAP].mapped);
+	world_free(&w);
+}
+
 void test_wss(void)
 {
 	test_run("wss: what could not be looked at", stale);
@@ -257,4 +301,6 @@ void test_wss(void)
 	test_run("wss: what a fault may have mapped", vague);
 	test_run("wss: a surprise", surprise);
 	test_run("wss: entries that the kernel has made", made);
+	test_run("wss: what was made huge lately", grew);
+	test_run("wss: mappings that could not be read", blind);
 }
