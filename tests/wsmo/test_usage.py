@@ -223,8 +223,17 @@ def closed():
                    "%s>&-: wsmo %s" % (",".join(fds), " ".join(args[:1] + args[3:])), res, asked, os.listdir(d.name))
 
 
+def full():
+    """What is not a report can get lost, too."""
+    for args in "--help", "help mem", "--version", "mem --help", "record --usage", "report -V", "act --list-options":
+        with open("/dev/full", "wb") as f:
+            res = run(*args.split(), stdout=f)
+        ok(res.returncode == 1 and b"No space left" in res.stderr, "a full disk: wsmo " + args, res)
+
+
 def main(_accept):
     sentences()
+    full()
     narrow()
     closed()
     cgroups()

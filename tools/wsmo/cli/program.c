@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,12 +30,20 @@ static void fill_std_fds(void)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* Help and the like end in exit() */
+static void check_output(int status, void *arg __attribute__((unused)))
+{
+	if (!status && end_program(status))
+		_exit(WSMO_FAILURE);
+}
+
 void begin_program(void)
 {
 	fill_std_fds();
 	/* a file that is too large is an error of write() */
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = WSMO_USAGE;
+	on_exit(check_output, NULL);
 	argp_program_version = "wsmo " WSMO_VERSION;
 }
 
