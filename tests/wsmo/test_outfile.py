@@ -274,7 +274,7 @@ def live():
         res = run("export", "openmetrics", "--live", "-o", path, env={"WSMON_DEBUGFS": d.name})
         ok(res.returncode == 1 and res.stderr and out.read("x") == b"precious",
            "export --live without the module leaves the file", res)
-        Stream(d, [(os.getpid(), "all", 5000, 10000)])
+        stream = Stream(d, [(os.getpid(), "all", 5000, 10000)])
         p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "--interval", "1h", "-o", path],
                              stderr=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
         wrote = wait_for(lambda: out.read("x") != b"precious")
@@ -283,6 +283,14 @@ def live():
         p.send_signal(signal.SIGTERM)
         p.communicate()
         ok(wrote and out.read("x") == b"another's", "and what somebody else put there")
+        stream.restart()
+        p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "--interval", "100ms", "-o", path],
+                             stderr=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
+        wrote = wait_for(lambda: out.read("x") != b"another's")
+        resource.prlimit(p.pid, resource.RLIMIT_FSIZE, (10, 10))
+        err = p.communicate()[1]
+        ok(wrote and p.returncode == 1 and b"File too large" in err and not os.listdir(out.name),
+           "figures that cannot be replaced any more do not stay", p.returncode, err, os.listdir(out.name))
 
 
 def calls():

@@ -370,13 +370,20 @@ void outfile_abort(void)
 
 int outfile_commit(bool sync)
 {
+	struct stat now = { 0 };
 	int err = 0;
 
 	if (fflush(stdout) || output_error())
 		err = output_error();
-	last_name = output.dir >= 0 && !err && !fstat(output.fd, &last) ? output.name : NULL;
+	fstat(output.fd, &now);
 	restore();
-	return outfile_finish(&output, err, sync);
+	err = outfile_finish(&output, err, sync);
+	/* what could not be placed leaves there what was before */
+	if (output.placed) {
+		last = now;
+		last_name = output.name;
+	}
+	return err;
 }
 
 void outfile_remove(void)
