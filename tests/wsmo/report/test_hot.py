@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+import time
 
 import records as r
 import samples
@@ -194,9 +195,14 @@ def names():
         ok("first_function" in rows[0]["symbols"], "a deleted one that is there again", rows)
         fifo = d.path("fifo")
         os.mkfifo(fifo)
+        writer = subprocess.Popen(["sh", "-c", ': >"$0"', fifo])
         rows, res = hot(of_program(fifo, build_id, segments, [page["first_function"]]))
         ok(rows and not rows[0]["symbols"] and b"no names" in res.stderr,
            "a pipe of its name is not waited for", rows, res.stderr)
+        time.sleep(0.2)
+        ok(writer.poll() is None, "nor opened, as little as a device", writer.returncode)
+        writer.kill()
+        writer.wait()
         stripped = d.path("stripped")
         subprocess.run(["strip", "-o", stripped, program], check=True)
         rows, res = hot(of_program(stripped, build_id, segments, [page["first_function"]]))

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -78,6 +79,23 @@ int end_program(int status)
 	if (err != EPIPE)
 		msg("cannot write the output: %s", strerror(err));
 	return status == WSMO_OK ? WSMO_FAILURE : status;
+}
+
+int open_regular(const char *path, int flags)
+{
+	/* open() may be the one of symbols.c, which calls this */
+	int found = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | flags), fd = -1;
+	char name[32];
+	struct stat st;
+
+	if (found < 0)
+		return found;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	errno = EINVAL;
+	if (!fstat(found, &st) && S_ISREG(st.st_mode))
+		fd = openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	close(found);
+	return fd;
 }
 
 int program_execute(const char *name, char **argv)

@@ -15,6 +15,7 @@
 #include "cgroup.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/program.h"
 #include "procfs.h"
 
 /* Max. levels below the one that is named */
@@ -137,7 +138,7 @@ char *cgroup_file(const char *path, const char *name)
 static FILE *open_file(const char *path, const char *name)
 {
 	char *file = cgroup_file(path, name);
-	int fd = open_regular(file);
+	int fd = open_regular(file, 0);
 	FILE *f = fd < 0 ? NULL : need(fdopen(fd, "r"));
 
 	free(file);

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "procfs.h"
@@ -86,19 +85,6 @@ bool maps_next(struct maps *m)
 	m->prot = prot_of(perms);
 	m->name = m->line + at;
 	return true;
-}
-
-int open_regular(const char *path)
-{
-	struct stat st;
-	/* open() may be the one of symbols.c, which calls this */
-	int fd = openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
-		return fd;
-	close(fd);
-	errno = EINVAL;
-	return -1;
 }
 
 void maps_unescape(char *to, const char *from)

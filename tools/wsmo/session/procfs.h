@@ -53,14 +53,6 @@ bool maps_next(struct maps *m);
 void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
 /**
- * open_regular() - open a file that others may have put there, to read it
- *
- * To open a pipe would wait for a writer, and to open a device may do something.
- * Return: a descriptor, -1 if there is none, or if it is no regular file
- */
-int open_regular(const char *path);
-
-/**
  * maps_unescape() - copy a mapping's name, of which maps escapes nothing but newlines
  * @to: room for as many bytes
  */

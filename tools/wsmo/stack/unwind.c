@@ -9,13 +9,13 @@
 #include <dirent.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "cli/program.h"
 #include "regs.h"
 #include "stack.h"
 
@@ -48,7 +48,7 @@ static int open_mapped(__u64 start)
 		if (strncmp(d->d_name, name, strlen(name)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, d->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = open_regular(path, 0);
 		break;
 	}
 	if (files)
@@ -59,11 +59,16 @@ static int open_mapped(__u64 start)
 static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 		    Dwarf_Addr base, char **file_name, Elf **elf)
 {
-	int fd = *name == '/' ? open_mapped(base) : -1;
+	int fd;
 
-	if (fd < 0)
+	if (*name != '/')
 		return dwfl_linux_proc_find_elf(mod, data, name, base,
 						file_name, elf);
+	fd = open_mapped(base);
+	if (fd < 0)
+		fd = open_regular(name, 0);
+	if (fd < 0)
+		return -1;
 	*file_name = strdup(name);
 	return fd;
 }

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/program.h"
 #include "elf_file.h"
-#include "session/procfs.h"
 
 #define SPARE_MAX	(64ULL << 20)	/* bytes in memory of all files, */
 #define MEMORY_TIMES	32		/* beside so many times what each takes on the disk */
@@ -131,7 +131,7 @@ static bool is_usual(int fd)
 
 int elf_open(const char *path)
 {
-	int fd = open_regular(path);
+	int fd = open_regular(path, 0);
 	bool alone = !limited, usual;
 
 	if (fd < 0)

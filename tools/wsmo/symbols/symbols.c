@@ -20,6 +20,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/program.h"
 #include "cli/text.h"
 #include "elf_file.h"
 #include "libwsmon/sorted.h"
@@ -634,10 +635,10 @@ static char *read_map(__u32 pid)
 	if (!read_owner(pid, &uid, &inner))
 		return NULL;
 	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = open_regular(path, O_NOFOLLOW);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == uid || !st.st_uid) &&
+	if (!fstat(fd, &st) && (st.st_uid == uid || !st.st_uid) &&
 	    st.st_size > 0 && st.st_size <= JIT_BYTES)
 		text = malloc(st.st_size + 1);
 	if (text) {
