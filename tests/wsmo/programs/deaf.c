@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -22,9 +21,9 @@ static void wait_if_deaf(const char *path)
 			pause();
 }
 
-int open(const char *path, int flags, ...)
+int openat(int dir, const char *path, int flags, ...)
 {
-	int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
+	int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
 	va_list ap;
 	mode_t mode;
 
@@ -33,15 +32,13 @@ int open(const char *path, int flags, ...)
 	va_end(ap);
 	if (!(flags & O_PATH))
 		wait_if_deaf(path);
-	return real(path, flags, mode);
+	return real(dir, path, flags, mode);
 }
 
-int fstatfs(int fd, struct statfs *fs)
+int statfs(const char *path, struct statfs *fs)
 {
-	int (*real)(int, struct statfs *) = dlsym(RTLD_NEXT, "fstatfs");
-	char path[32];
+	int (*real)(const char *, struct statfs *) = dlsym(RTLD_NEXT, "statfs");
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	wait_if_deaf(path);
-	return real(fd, fs);
+	return real(path, fs);
 }

@@ -5,11 +5,13 @@ import re
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import records as r
 from command import ENV, TOP, Directory, ok, run, skip
 from fakemodule import Module, now
+from fuse import Deaf
 
 PROT = {"r": 1, "w": 2, "x": 4, "s": 8}
 
@@ -211,7 +213,24 @@ def deaf():
         p.wait()
 
 
+def unkillable():
+    """Nor do real ones hold up its end: whoever asks them does not end, not even by SIGKILL."""
+    with Directory() as d, Deaf(d.name, bytes(8192)) as f:
+        if not f.works:
+            return skip("servers that do not answer", "no FUSE, or not root")
+        p = child(MAPS % f.path)
+        f.deaf()
+        late = threading.Timer(30, f.server.kill)
+        late.start()
+        got, err = record(p, lambda module: areas(module, p.pid))
+        ok(late.is_alive() and got and not err, "a server that does not answer does not hold up the end", len(got), err)
+        late.cancel()
+        p.kill()
+    p.wait()
+
+
 def main(_accept):
+    unkillable()
     whole()
     deaf()
     if not os.path.exists(os.path.join(TOP, "out", "bin", "wsmo")):

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo record takes call stacks of real processes, and marks."""
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import records as r
 import test_mem
 from command import TOP, WSMO, Directory, fails, ok, run, skip
 from fakemodule import now
+from fuse import Deaf
 from recorder import Program, args, fake, kinds, peaks, record, start
 from test_names import inflate
 from test_outfile import content
@@ -281,6 +284,26 @@ int main(void)
         p.stdout.close()
 
 
+def unanswered():
+    """A program on a file system that does not answer: what waits for it cannot be killed."""
+    with open(shutil.which("sleep"), "rb") as sleep:
+        content = sleep.read()
+    with fake(script=peaks(one)) as (d, m), Directory() as mount, Deaf(mount.name, content) as f:
+        if not f.works:
+            return skip("stacks of a program whose server does not answer", "no FUSE, or not root")
+        p = subprocess.Popen([f.path, "60"])
+        time.sleep(0.2)
+        f.deaf()
+        late = threading.Timer(30, f.server.kill)
+        late.start()
+        res = record(d, m, p.pid)
+        ok(late.is_alive() and res.returncode == 0 and b"did not end in time" in res.stderr and r.END in kinds(d),
+           "files that do not answer do not hold up the end", res, late.is_alive(), kinds(d))
+        late.cancel()
+        p.kill()
+    p.wait()
+
+
 def marks():
     with fake() as (d, m), Program(d, 1) as p:
         w = start(d, m, "-p", str(p.pid), "--mark-at", "0.8,0.2,3600")
@@ -388,6 +411,7 @@ def main(_accept):
     stopped()
     killed()
     stuck()
+    unanswered()
     marks()
     by_hand()
     swollen()

@@ -137,7 +137,7 @@ static FILE *open_file(const struct act_process *p, const char *name)
 }
 
 struct system_of {
-	int fd;
+	char file[32];
 	bool tmpfs;
 };
 
@@ -146,7 +146,7 @@ static void ask_system(void *data)
 	struct system_of *s = data;
 	struct statfs fs;
 
-	s->tmpfs = fstatfs(s->fd, &fs) || fs.f_type == TMPFS_MAGIC;
+	s->tmpfs = statfs(s->file, &fs) || fs.f_type == TMPFS_MAGIC;
 }
 
 /* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
@@ -158,23 +158,26 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 	struct statx st = { 0 };
 	char path[64];
 	__u64 dev, i;
+	int fd;
 
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
-	s.fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
-	if (s.fd < 0)
+	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
 		return true;
 	/* this asks nobody */
-	statx(s.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
+	statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
 	dev = (__u64)st.stx_dev_major << 32 | st.stx_dev_minor;
 	i = dev % ARRAY_SIZE(last);
 	if (!last[i].known || last[i].dev != dev) {
 		/* one that does not answer is none */
+		snprintf(s.file, sizeof(s.file), "/proc/%d/fd/%d", getpid(), fd);
 		patience_ask(ask_system, &s, sizeof(s));
+		patience_end();
 		last[i].dev = dev;
 		last[i].known = true;
 		last[i].tmpfs = s.tmpfs;
 	}
-	close(s.fd);
+	close(fd);
 	return last[i].tmpfs;
 }
 

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buildid.h"
 #include "cli/clock.h"
+#include "cli/program.h"
 #include "mapper.h"
 #include "libwsmon/util.h"
 #include "session/patience.h"
@@ -187,24 +187,12 @@ struct mapped_file {
 	__u32 build_id_len;
 };
 
-/*
- * Opens the mapped file itself, whatever has its name now. Only regular files: opening
- * others may have side effects.
- */
+/* Opens the mapped file itself, whatever has its name now */
 static void read_mapped(void *data)
 {
 	struct mapped_file *m = data;
-	char path[64];
-	struct stat st;
-	int fd, file = -1;
+	int file = open_regular(m->name, 0);
 
-	fd = open(m->name, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	close(fd);
 	if (file < 0)
 		return;
 	m->build_id_len = buildid_read(file, m->build_id);
@@ -340,6 +328,7 @@ static void read_all(struct mapper *m, struct mapped *t,
 			left_out++;
 	}
 	maps_close(&m->maps);
+	patience_end();
 	free(r.threads);
 	if (left_out > t->left_out) {
 		m->left_out += left_out - t->left_out;

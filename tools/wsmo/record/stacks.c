@@ -167,8 +167,8 @@ static void reap(struct stacks *s)
 {
 	close(s->fd);
 	s->fd = -1;
-	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/* it may wait for a file whose server does not answer, and then not even be killed */
+	waitpid(s->pid, NULL, WNOHANG);
 	s->pid = 0;
 }
 

@@ -2,12 +2,11 @@
 /*
  * patience.c - questions that may never be answered
  */
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "patience.h"
@@ -17,65 +16,78 @@
 
 struct question {
 	void (*ask)(void *data);
-	int answered[2];
-	char data[] __attribute__((aligned(16)));
+	char data[PATIENCE_DATA] __attribute__((aligned(16)));
 };
 
-static void *in_thread(void *arg)
-{
-	struct question *q = arg;
+static pid_t pid = -1;		/* of the process that asks, if there is one, */
+static struct pollfd to = { .events = POLLIN };	/* and what it is asked by */
 
-	q->ask(q->data);
-	close(q->answered[1]);
-	return NULL;
+static void __attribute__((noreturn)) answer(int fd)
+{
+	struct question q;
+
+	/* what it has open stays open for as long as it waits */
+	if (dup2(fd, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0U, 0))
+		_exit(1);
+	while (recv(STDIN_FILENO, &q, sizeof(q), 0) == sizeof(q)) {
+		q.ask(q.data);
+		if (send(STDIN_FILENO, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
 }
 
-/* Return: 0 or an error */
-static int start(struct question *q)
+static void start(void)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all;
-	int err;
+	int pair[2];
 
-	/* signals are for the thread that waits */
-	sigfillset(&all);
-	err = pthread_attr_init(&attr) ?: pthread_attr_setsigmask_np(&attr, &all) ?:
-	      pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (!err)
-		err = pthread_create(&thread, &attr, in_thread, q);
-	pthread_attr_destroy(&attr);
-	return err;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return;
+	pid = fork();
+	if (!pid)
+		answer(pair[1]);
+	close(pair[1]);
+	to.fd = pair[0];
+	if (pid < 0)
+		close(to.fd);
+}
+
+/* @how: as of waitpid() */
+static void end(int how)
+{
+	/* other children may have it open */
+	shutdown(to.fd, SHUT_RDWR);
+	close(to.fd);
+	waitpid(pid, NULL, how);
+	pid = -1;
+}
+
+void patience_end(void)
+{
+	if (pid >= 0)
+		end(0);
 }
 
 bool patience_ask(void (*ask)(void *data), void *data, size_t size)
 {
 	static unsigned int unanswered;
-	struct pollfd end = { .events = POLLIN };
-	struct question *q;
+	struct question q = { .ask = ask };
 
-	if (unanswered == UNANSWERED_MAX)
+	if (unanswered == UNANSWERED_MAX || size > sizeof(q.data))
 		return false;
-	q = malloc(sizeof(*q) + size);
-	if (!q || pipe2(q->answered, O_CLOEXEC)) {
-		free(q);
+	if (pid < 0)
+		start();
+	if (pid < 0)
 		return false;
+	memcpy(q.data, data, size);
+	if (send(to.fd, &q, sizeof(q), MSG_NOSIGNAL) == sizeof(q) && poll(&to, 1, PATIENCE_MS) > 0 &&
+	    recv(to.fd, &q, sizeof(q), MSG_DONTWAIT) == sizeof(q)) {
+		memcpy(data, q.data, size);
+		return true;
 	}
-	q->ask = ask;
-	memcpy(q->data, data, size);
-	if (start(q)) {
-		close(q->answered[0]);
-		close(q->answered[1]);
-		free(q);
-		return false;
-	}
-	end.fd = q->answered[0];
-	if (poll(&end, 1, PATIENCE_MS) <= 0) {
-		unanswered++;
-		return false;
-	}
-	memcpy(data, q->data, size);
-	close(q->answered[0]);
-	free(q);
-	return true;
+	/* it ends when there is an answer, if ever */
+	kill(pid, SIGKILL);
+	end(WNOHANG);
+	unanswered++;
+	return false;
 }

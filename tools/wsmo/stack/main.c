@@ -3,6 +3,7 @@
  * main.c - main() of wsmo-stack, which "wsmo record" executes
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,16 @@ static void answer(const struct wsmon_rec_stack *rec)
 		msg("a stack was not sent: %s", strerror(errno));
 }
 
+/* It may wait for a mapped file for ever: who reads what record prints is not to wait for it */
+static void be_silent(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
 static void take(const struct stack_request *rq)
 {
 	struct stack_threads *ts;
@@ -36,6 +47,7 @@ static void take(const struct stack_request *rq)
 		return;
 	}
 	stack_grab(ts, rq->pid, rq->threads);
+	be_silent();
 	stack_unwind(ts, rq, answer);
 	munmap(ts, sizeof(*ts));
 }
