@@ -548,6 +548,27 @@ def crowded():
     ok(took["one address"] < 4 * took["own addresses"] + 1, "many entries of perf-PID.map", took)
 
 
+def large():
+    """Maps of many processes, which cost their owner nothing"""
+    hole = 'name = "/tmp/perf-%d.map" % os.getpid()\nopen(name, "w").truncate(64 << 20)\n'
+    children = [subprocess.Popen([sys.executable, "-c", CHILD % ("", hole), "code", ""], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE) for _ in range(6)]
+    try:
+        data = r.header(0)
+        for p in children:
+            at = int(p.stdout.readline())
+            data += r.target(0, p.pid, b"x") + r.mapping(0, p.pid, at, at + 4096, "rx", b"") + \
+                r.stack(SEC, p.pid, p.pid, 1, [at])
+        with Directory() as d:
+            peak = peak_rss("report", "peaks", "-i", d.write("f", data + r.end(2 * SEC)))
+        ok(peak is None or 64 << 10 < peak < 200 << 10, "maps of holes", peak)
+    finally:
+        for p in children:
+            p.kill()
+            p.communicate()
+            os.unlink("/tmp/perf-%d.map" % p.pid)
+
+
 def scattered():
     """A process with as many mappings as it may have, none of which is code that a recording says is there"""
     took = {}
@@ -630,5 +651,6 @@ def main(_accept):
     many()
     compiled()
     crowded()
+    large()
     scattered()
     stacks()

@@ -37,7 +37,8 @@
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
 #define JITS_MAX	65536		/* processes; SYMBOLS_FILES that say something */
-#define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
+#define JIT_BYTES	(64 << 20)	/* of a perf-PID.map, */
+#define JITS_BYTES	(128ULL << 20)	/* of all, which take up to six times that in memory */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
@@ -625,6 +626,7 @@ static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
 /* A file in /tmp, which anybody may have written: no link, no pipe, not another user's */
 static char *read_map(__u32 pid)
 {
+	static __u64 spare = JITS_BYTES;
 	char path[64], *text = NULL;
 	struct stat st;
 	__u32 inner;
@@ -639,9 +641,10 @@ static char *read_map(__u32 pid)
 	if (fd < 0)
 		return NULL;
 	if (!fstat(fd, &st) && (st.st_uid == uid || !st.st_uid) &&
-	    st.st_size > 0 && st.st_size <= JIT_BYTES)
+	    st.st_size > 0 && st.st_size <= JIT_BYTES && (__u64)st.st_size <= spare)
 		text = malloc(st.st_size + 1);
 	if (text) {
+		spare -= st.st_size;
 		n = read(fd, text, st.st_size);
 		text[n > 0 ? n : 0] = '\0';
 	}
