@@ -318,6 +318,11 @@ def files():
         with open("/dev/full", "wb") as full:
             fails(run("export", form, "-i", "-", stdin=samples.main(),
                       stdout=full), form + " to a full disk", "No space left")
+        with Directory() as d:
+            data = d.write("wsmon.data", samples.main())
+            fails(run("export", form, "-o", data, cwd=d.name), form + " does not replace a recording",
+                  "name another file")
+            ok(d.read("wsmon.data") == samples.main() and os.listdir(d.name) == ["wsmon.data"], "  which stays")
 
 
 def has_open(pid, directory):

@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "identity.h"
 #include "outfile.h"
+#include "program.h"
 #include "units.h"
 
 /* Has a temporary name, which is to be removed whatever happens; NULL: none has */
@@ -339,8 +340,25 @@ static int before = -1;		/* what it was */
 static struct stat last;	/* what was placed, and by which name */
 static const char *last_name;
 
+/* -o names the recording elsewhere: to take it for -i must not replace one */
+static bool is_recording(const char *file)
+{
+	char magic[sizeof(WSMON_MAGIC) - 1];
+	int fd = open_regular(file, O_NOFOLLOW);
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		  !memcmp(magic, WSMON_MAGIC, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 int outfile_begin(const char *path)
 {
+	if (is_recording(path)) {
+		msg("%s: a recording, which stays; name another file with -o", path);
+		return -1;
+	}
 	if (outfile_open(&output, path, 0666))
 		return -1;
 	fflush(stdout);
