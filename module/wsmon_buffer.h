@@ -92,7 +92,7 @@ void wsmon_buffer_exit(struct wsmon_buffer *b);
 void wsmon_buffer_join(struct wsmon_buffer *b, struct wsmon_monitor *mon);
 void wsmon_buffer_leave(struct wsmon_buffer *b);
 
-/* wsmon_reader.c: the side of the reader */
+/* wsmon_buffer.c: the side of the reader */
 void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
 		       struct pid_namespace *ns);
 ssize_t wsmon_reader_read(struct wsmon_reader *rd, struct file *file, char __user *buf,

@@ -37,9 +37,9 @@
 #include "wsmon_types.h"
 
 #if defined(CONFIG_X86_64)
-#include "arch/wsmon_x86.h"
+#include "wsmon_x86.h"
 #elif defined(CONFIG_ARM64)
-#include "arch/wsmon_arm64.h"
+#include "wsmon_arm64.h"
 #else
 #error "wsmon is for x86-64 and arm64"
 #endif
@@ -69,15 +69,13 @@ struct wsmon_who_slot;
 #define wsmon_check_prepare_exec(probe)	((void)(probe))
 #endif
 
-/* wsmon_state.c: lock, attributes, memory of a session */
+/* wsmon_core.c: lock, attributes, memory of a session */
 extern struct wsmon_monitor wsmon;
 extern const struct wsmon_attrs wsmon_default_attrs;
 extern bool wsmon_ready;
-void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
 struct wsmon_monitor *wsmon_monitor_create(void);
 void wsmon_monitor_free(struct wsmon_monitor *mon);
 int wsmon_lock(struct wsmon_monitor *mon);
-int wsmon_lock_killable(struct wsmon_monitor *mon);
 void wsmon_lock_anyway(struct wsmon_monitor *mon);
 void wsmon_session_share_budget(struct wsmon_session *ss);
 void wsmon_session_begin_pace(struct wsmon_session *ss);
@@ -86,19 +84,9 @@ bool wsmon_session_several(void);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 bool wsmon_may_trace(void);
 int wsmon_may_open(bool trace);
-struct wsmon_session *wsmon_session_alloc(struct wsmon_monitor *mon,
-					  const struct wsmon_scope *scope,
-					  const struct wsmon_attrs *attrs);
-void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_regions_alloc(struct wsmon_regions *rs);
 void wsmon_regions_free(struct wsmon_regions *rs);
-struct wsmon_regions *wsmon_session_make_room(const struct wsmon_session *ss,
-					      const struct wsmon_attrs *attrs);
-void wsmon_session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room);
-void wsmon_session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
-			  struct wsmon_regions *room);
 void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
-void wsmon_session_forget(struct wsmon_session *ss, u32 first);
 
 static inline u64 wsmon_sample_ns(const struct wsmon_session *ss)
 {
@@ -123,7 +111,7 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
-/* wsmon_session.c: starting, stopping, attributes, kwsmond */
+/* wsmon_core.c: starting, stopping, attributes, kwsmond */
 int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
 int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope);
 int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns);
@@ -169,11 +157,11 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 bool wsmon_target_reclaimed(struct wsmon_target *t);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
 
-/* wsmon_probes.c: fork, exec and exit as they happen */
+/* wsmon_member.c: fork, exec and exit as they happen */
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
 
-/* wsmon_cgroup.c: the processes of a cgroup, and descendants that run already */
+/* wsmon_member.c: the processes of a cgroup, and descendants that run already */
 struct cgroup *wsmon_cgroup_get(const char *path, size_t len);
 void wsmon_cgroup_put(struct cgroup *cgroup);
 void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
@@ -183,12 +171,6 @@ bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
 int wsmon_members_scan(struct wsmon_session *ss);
 
 /* wsmon_member.c: the members */
-bool wsmon_members_known(struct task_struct *task);
-bool wsmon_members_in_cgroups(struct task_struct *task);
-void wsmon_members_leaving(struct task_struct *task);
-void wsmon_members_forked(struct task_struct *parent, struct task_struct *child);
-void wsmon_members_executed(struct task_struct *task);
-void wsmon_members_ended(struct task_struct *task);
 void wsmon_members_init(struct wsmon_session *ss);
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
@@ -202,16 +184,15 @@ u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m);
 u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_shared(const struct wsmon_member *m);
 bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);
-int wsmon_members_take(struct wsmon_session *ss, struct pid *pid);
 void wsmon_members_age(struct wsmon_session *ss, u64 before);
 
-/* wsmon_kept.c: the memory of members that is kept */
+/* wsmon_mm.c: the memory of members that is kept */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
 void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which);
 struct mm_struct *wsmon_member_look(struct wsmon_member *m);
 void wsmon_kept_exit(void);
 
-/* wsmon_visit.c: new memory of a target */
+/* wsmon_look.c: new memory of a target */
 void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
 		     u64 since);
 
@@ -230,7 +211,7 @@ const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss);
 void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 
-/* who/wsmon_who.c: the second sampler */
+/* who/wsmon_hintfault.c: the second sampler */
 bool wsmon_who_possible(void);
 int wsmon_who_begin(struct wsmon_session *ss);
 void wsmon_who_end(struct wsmon_session *ss);
@@ -242,11 +223,10 @@ void wsmon_who_leave(struct wsmon_session *ss);
 #define WSMON_LOCK_TRIES	40
 #define WSMON_LOCK_WAIT_US	100
 
-/* wsmon_vaddr.c: a target's mmap lock and mappings */
+/* wsmon_mm.c: a target's mmap lock and mappings */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_mm_has_secondary(struct mm_struct *mm);
-u64 wsmon_mm_resident(struct mm_struct *mm);
 u64 wsmon_mm_anon(struct mm_struct *mm);
 void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
@@ -302,7 +282,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle);
 
-/* wsmon_young.c: the sampler */
+/* wsmon_accessed.c: the sampler */
 int wsmon_young_init(void);
 void wsmon_young_exit(void);
 
@@ -327,7 +307,7 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
 void wsmon_buffers_end(struct wsmon_monitor *mon);
 bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed);
 
-/* The files in debugfs: wsmon_reader.c has the first, wsmon_debugfs.c the others */
+/* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
 int wsmon_debugfs_buffer_init(void);
 void wsmon_debugfs_buffer_exit(void);
 void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec);

@@ -11,8 +11,8 @@
 #include <linux/slab.h>
 #include <linux/topology.h>
 
-#include "group/wsmon_group.h"
-#include "who/wsmon_who.h"
+#include "wsmon_group.h"
+#include "wsmon_who.h"
 
 #define SNAPSHOT_MAX \
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \

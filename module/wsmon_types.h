@@ -14,7 +14,7 @@
 #include <linux/refcount.h>
 
 #include "../include/wsmon_kernel.h"
-#include "pure/wsmon_pure.h"
+#include "wsmon_pure.h"
 
 struct cgroup;
 struct wsmon_group;
@@ -539,7 +539,7 @@ struct wsmon_file_part {
  * @rank:	rank of the process for this sample: see wsmon_reach.c
  * @kind:	enum wsmon_part_kind
  * @op:		what to do
- * @debt:	what reclaim does not know: see wsmon_young.c
+ * @debt:	what reclaim does not know: see wsmon_accessed.c
  * @place:	enum wsmon_place
  * @own:	it had a place in a page table before
  * @skip:	not in this pass

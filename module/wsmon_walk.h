@@ -3,7 +3,7 @@
  * wsmon_walk.h - the interface between the walk and the sampler
  *
  * wsmon_walk.c goes over the sample pages and finds their page-table entries,
- * wsmon_young.c reads and clears bits in them.
+ * wsmon_accessed.c reads and clears bits in them.
  */
 #ifndef WSMON_WALK_H
 #define WSMON_WALK_H
@@ -214,17 +214,8 @@ struct wsmon_walk {
 	u32 missed;
 };
 
-/* wsmon_descend.c */
-void wsmon_walk_clear_young(struct wsmon_walk *w, pte_t *ptep, u64 vpn, u8 *debt);
-bool wsmon_walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
-		       u8 *debt);
+/* wsmon_walk.c */
 
-/* wsmon_hold.c */
-void wsmon_walk_leave_table(struct wsmon_walk *w);
-void wsmon_walk_leave_mapping(struct wsmon_walk *w);
-struct vm_area_struct *wsmon_walk_find_mapping(struct wsmon_walk *w, unsigned long addr);
-bool wsmon_walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr);
-void wsmon_walk_unlock(struct wsmon_walk *w);
-bool wsmon_walk_renew_lock(struct wsmon_walk *w);
+/* wsmon_walk.c */
 
 #endif /* WSMON_WALK_H */

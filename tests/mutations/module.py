@@ -15,23 +15,23 @@ def stress(names, secs=8):
 
 # with no kernel a command is run here
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
-CLUSTER = "module/pure/wsmon_cluster.c"
-GONE = "module/pure/wsmon_gone.c"
-DRAW = "module/pure/wsmon_draw.c"
-WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "young", "vaddr"))
-HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("hold", "descend"))
-CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "state", "session"))
+CLUSTER = "module/wsmon_regions.c"
+GONE = "module/wsmon_wss.c"
+DRAW = "module/wsmon_adapt.c"
+WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "accessed", "mm"))
+HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("walk", "walk"))
+CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "core", "core"))
 THREAD, DEVICE, API = ("module/wsmon_%s.c" % n for n in ("thread", "device", "api"))
 INTERVAL, TASK = ("module/wsmon_%s.c" % n for n in ("interval", "task"))
-MEMBER, PROBES, KEPT = ("module/members/wsmon_%s.c" % n for n in ("member", "probes", "kept"))
-ADAPT, REGIONS, FIT = ("module/pure/wsmon_%s.c" % n for n in ("split", "regions", "fit"))
-X86, ARM64 = ("module/arch/wsmon_%s.h" % n for n in ("x86", "arm64"))
+MEMBER, PROBES, KEPT = ("module/wsmon_%s.c" % n for n in ("member", "member", "mm"))
+ADAPT, REGIONS, FIT = ("module/wsmon_%s.c" % n for n in ("adapt", "regions", "space"))
+X86, ARM64 = ("module/wsmon_%s.h" % n for n in ("x86", "arm64"))
 BUFFER, DEBUGFS = ("module/wsmon_%s.c" % n for n in ("buffer", "debugfs"))
 PLAIN_STORE = ("({ unsigned long was = READ_ONCE(*val); udelay(50); "
                "WRITE_ONCE(*val, was & ~_PAGE_ACCESSED); true; })")
 DELAY_H = (X86, "#include <linux/bitops.h>", "#include <linux/bitops.h>\n#include <linux/delay.h>")
 
-HINT, WHO = ("module/who/wsmon_%s.c" % n for n in ("hint", "who"))
+HINT, WHO = ("module/wsmon_%s.c" % n for n in ("hintfault", "hintfault"))
 
 MUTATIONS = [
     ("hint_not_restored", "6.12", SELF + "who/who_test.py", [
@@ -43,9 +43,9 @@ MUTATIONS = [
         (HINT, "#include <linux/dax.h>", "#include <linux/dax.h>\n#include <linux/delay.h>")]),
     ("hint_without_flush", "6.12", SELF + "who/who_test.py", [
         (HINT, "		wsmon_tlb_flush_wait(ss, mm);\n", ""),
-        ("module/wsmon_tlb.c", "		wsmon_tlb_flush(ss, pass->member, pass->mm);", "		;")]),
+        ("module/wsmon_accessed.c", "		wsmon_tlb_flush(ss, pass->member, pass->mm);", "		;")]),
     ("hint_faults_not_seen", "6.12", SELF + "who/who_test.py", [
-        ("module/who/wsmon_fault.c", "	if (!mm || !wsmon_fault_absent(error)",
+        ("module/wsmon_hintfault.c", "	if (!mm || !wsmon_fault_absent(error)",
          "	if (!mm || (address >> PAGE_SHIFT) % 16 == 3 || !wsmon_fault_absent(error)")]),
     ("writes_taken_for_reads", "6.12", SELF + "who/who_test.py", [
         (X86, "error & X86_PF_WRITE ? WSMON_WHO_WRITE : 0", "0")]),
@@ -92,11 +92,11 @@ MUTATIONS = [
     ("dropped_knows_its_origin", None, UNIT, [
         (REGIONS, "			r->origin_ns = 0;\n			r->absent = 0;", "			r->absent = 0;")]),
     ("nothing_is_a_surprise", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "#define SURPRISE	9U", "#define SURPRISE	900U")]),
+        ("module/wsmon_wss.c", "#define SURPRISE	9U", "#define SURPRISE	900U")]),
     ("lost_halves_are_certain", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "		if (r->lost[h] & BIT(k)) {", "		if (false) {")]),
+        ("module/wsmon_wss.c", "		if (r->lost[h] & BIT(k)) {", "		if (false) {")]),
     ("gaps_are_certain", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "		if ((r->lost[h] | r->gap[h]) & BIT(k))", "		if (false)")]),
+        ("module/wsmon_wss.c", "		if ((r->lost[h] | r->gap[h]) & BIT(k))", "		if (false)")]),
     ("quick_way_for_what_was_used", "6.12", SELF + "accuracy_test.py", [
         (WALK, "	return !(WSMON_ENTRIES_SHARE &&", "	return true || !(WSMON_ENTRIES_SHARE &&")]),
     ("quick_way_without_flush", "6.12", SELF + "accuracy_test.py", [
@@ -160,14 +160,14 @@ MUTATIONS = [
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
         (CORE, "	wsmon_set_targets(&wsmon, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
-        (SESSION, "	wsmon_session_free(old);\n", "")]),
+        (SESSION, "	session_free(old);\n", "")]),
     ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
         (STATE, "		put_pid(ss->targets[i].pid);\n", "")]),
     ("spare_not_checked", "debug", stress("memory_is_short"), [
         (STATE, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
     ("half_resized", "debug", stress("memory_is_short"), [
         (STATE, "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
-                  "		if (err) {\n			wsmon_session_free_room(ss, larger);\n"
+                  "		if (err) {\n			session_free_room(ss, larger);\n"
                   "			return ERR_PTR(err);\n		}\n",
          "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
@@ -204,7 +204,7 @@ MUTATIONS = [
     ("table_taken_as_one", "6.12", SELF + "regions_test.py", [
         (VADDR, "i < nr && pmd_none(READ_ONCE(pmdp[i])) == none;", "i < nr;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
-        ("module/arch/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
+        ("module/wsmon_x86.c", "	atomic64_inc(&mm->context.tlb_gen);\n", "")]),
     ("bits_of_a_block_taken_for_single", "arm64", SELF + "shared_bits_test.py", [
         (ARM64, "return pte_valid(pte) && pte_cont(pte) ? CONT_PTES : 1;", "return 1;")]),
     ("pages_of_a_folio_taken_for_accessed", "arm64", SELF + "shared_bits_test.py", [
@@ -240,7 +240,7 @@ MUTATIONS = [
     ("member_freed_at_once", "debug", SELF + "children_test.py", [
         (KEPT, "	kfree_rcu(m, rcu);\n", "	kfree(m);\n")]),
     ("old_program_not_put", "6.12", SELF + "children_test.py", [
-        (PROBES, "		wsmon_members_leaving(task);\n", "		;\n"),
+        (PROBES, "		members_leaving(task);\n", "		;\n"),
         (KEPT, "	if (m->kept)\n		mmput_async(m->mm);\n	m->mm", "	m->mm")]),
     ("main_thread_needed", "6.12", SELF + "lifecycle_test.py", [
         (TASK, "	for_each_thread(task, thread) {\n		struct mm_struct *mm = thread_grab_mm(thread);",
@@ -250,7 +250,7 @@ MUTATIONS = [
         (YOUNG, "	young_report(pass, e);\n	*debt = DEBT_REPORTED;", "	*debt = DEBT_OWED;"),
         (YOUNG, "	if (*debt == DEBT_OWED)\n		young_report(pass, e);\n", "")]),
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
-        ("module/pure/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
+        ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [
         (REGIONS, "longest + iv->aggr_ns - 1, iv->aggr_ns", "longest, iv->aggr_ns")]),
     ("one_window_for_all", "6.12", SELF + "accuracy_test.py", [
@@ -260,26 +260,26 @@ MUTATIONS = [
     ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
         (TASK, " && sum == *ran;", ";")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/group/wsmon_visit.c", "last->sample == a->sample && last->frame == a->frame",
+        ("module/wsmon_look.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
     ("rank_does_not_weigh", None, UNIT, [
-        ("module/pure/wsmon_reach.c", "return rank <= s->chance ? WSMON_ONE :",
+        ("module/wsmon_space.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/group/wsmon_visit.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+        ("module/wsmon_look.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
          "return v->anon && (v->kind != WSMON_PART_FAMILY || family);")]),
     ("shared_with_a_child_that_is_gone", "newest", SELF + "children_test.py", [
-        ("module/group/wsmon_visit.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+        ("module/wsmon_look.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
          "return v->anon && (v->kind == WSMON_PART_FAMILY ? !v->exclusive : !family);")]),
     ("mappings_side_by_side_shared", "6.12", SELF + "group_test.py", [
-        ("module/group/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
+        ("module/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",
          "	if (o->mappers > 1)\n		return true;\n	if (o->kind == WSMON_PART_FILE || o->mappers < 2)")]),
     ("reclaimed_with_a_precision", "6.12", SELF + "pace_test.py", [
         (TASK, "	return nr > WSMON_MAJORS_FEW;", "	return nr > U32_MAX;")]),
     ("reclaimed_in_a_cgroup", "6.12", SELF + "pace_test.py", [
-        ("module/group/wsmon_totals.c", "	g->reclaimed |= s->reclaimed;\n", "")]),
+        ("module/wsmon_look.c", "	g->reclaimed |= s->reclaimed;\n", "")]),
     ("late_memory_left_out", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "		if (!fresh->drawn[c])", "		if (fresh->late || !fresh->drawn[c])")]),
+        ("module/wsmon_wss.c", "		if (!fresh->drawn[c])", "		if (fresh->late || !fresh->drawn[c])")]),
     ("session_outlives_its_file", "6.12", SELF + "device_test.py", [
         (DEVICE, "	if (last)\n		wsmon_set_targets(mon, NULL);\n", ""),
         (DEVICE, "	if (last)\n		wsmon_monitor_free(mon);\n}\n\n/*\n * End", "}\n\n/*\n * End")]),
@@ -312,14 +312,14 @@ MUTATIONS = [
     ("children_in_the_cgroup_missed", "6.12", SELF + "cgroup_test.py", [
         (MEMBER, "		if (wsmon_cgroup_has(ss, task))\n", "		if (0)\n")]),
     ("removed_cgroup_watched", "6.12", SELF + "cgroup_test.py", [
-        ("module/members/wsmon_cgroup.c", "ss->cgroup && READ_ONCE(ss->cgroup->self.flags) & CSS_ONLINE",
+        ("module/wsmon_member.c", "ss->cgroup && READ_ONCE(ss->cgroup->self.flags) & CSS_ONLINE",
          "ss->cgroup")]),
     ("cgroup_of_others_taken_for_it", "6.12", SELF + "cgroup_test.py", [
         (DEVICE, "return scope->cgroup == ss->cgroup;", "return ss->cgroup;")]),
     ("budget_not_shared", "6.12", SELF + "device_test.py", [
         (STATE, "ss->pace.sharers = max(atomic_read(&running), 1);", "ss->pace.sharers = 1;")]),
     ("bits_set_for_other_samplers", "6.1", SELF + "device_test.py", [
-        ("module/wsmon_young.c", "	} else if (pass->shared) {", "	} else if (0) {")]),
+        ("module/wsmon_accessed.c", "	} else if (pass->shared) {", "	} else if (0) {")]),
     ("loss_of_one_is_loss_of_all", "6.12", SELF + "device_test.py", [
         (BUFFER, "			stats->lost_bytes = b->sum_bytes;\n		}",
          "			stats->lost_bytes = b->sum_bytes;\n		}\n		if (rec->type == WSMON_REC_SNAPSHOT && buffer_room(b) < rec->size + BUFFER_SPARE)\n			break;")]),
@@ -366,7 +366,7 @@ MUTATIONS = [
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
         ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
+        ("module/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
     ("module_gets_no_records", "6.12", SELF + "device_test.py", [
         (BUFFER, "		mon->record(mon->private, rec);\n", "		;\n")]),
     ("records_where_a_module_starts", "6.12", SELF + "device_test.py", [
@@ -378,39 +378,39 @@ MUTATIONS = [
     ("two_sessions_of_a_file", "6.12", stress("fuzzed_device"), [
         (DEVICE, "(f->mon || f->stopped))", "f->mon)")]),
     ("debts_hold_shares_down", None, UNIT, [
-        ("module/pure/wsmon_pace.c", "p->debt_ns ? p->limit < fit / 2 :", "p->debt_ns ? false :")]),
+        ("module/wsmon_pace.c", "p->debt_ns ? p->limit < fit / 2 :", "p->debt_ns ? false :")]),
     ("share_paid_for_mistaken", None, UNIT, [
-        ("module/pure/wsmon_pace.c", "clamp_t(u32, p->first_used, 1, WSMON_ONE)",
+        ("module/wsmon_pace.c", "clamp_t(u32, p->first_used, 1, WSMON_ONE)",
          "clamp_t(u32, p->share, 1, WSMON_ONE)")]),
     ("hint_faults_without_rounds", None, UNIT, [
-        ("module/pure/wsmon_pace.c", "return a->precision && !a->who_rate && !p->reclaims;", "return a->precision && !p->reclaims;")]),
+        ("module/wsmon_pace.c", "return a->precision && !a->who_rate && !p->reclaims;", "return a->precision && !p->reclaims;")]),
     ("precision_reacts_late", None, UNIT, [
-        ("module/pure/wsmon_precision.c",
+        ("module/wsmon_pace.c",
          "return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;", "return !q->wait && ratio;")]),
     ("buddies_take_turns_apart", None, UNIT, [
-        ("module/pure/wsmon_regions.c", "	if (wsmon_regions_buddies(rs, i))\n		end", "	if (0)\n		end")]),
+        ("module/wsmon_regions.c", "	if (wsmon_regions_buddies(rs, i))\n		end", "	if (0)\n		end")]),
     ("who_ended_uses_regions", "newest", SELF + "pace_test.py", [
         ("module/wsmon_thread.c", "max_t(u64, most, 1)), WSMON_ONE);",
          "max_t(u64, most, ss->mon->attrs.max_regions)), WSMON_ONE);")]),
     ("too_few_tried_again", None, UNIT, [
-        ("module/pure/wsmon_precision.c",
+        ("module/wsmon_pace.c",
          "		q->least = max(q->least, min(q->few, used + used / 4));", "		q->least += 0;")]),
     ("too_few_by_one_estimate", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (again && q->share", "	if (wide && q->share"),
-        ("module/pure/wsmon_precision.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
+        ("module/wsmon_pace.c", "	if (again && q->share", "	if (wide && q->share"),
+        ("module/wsmon_pace.c", "min_t(u32, used + used / 4, WSMON_ONE));\n",
          "min_t(u32, used + used / 4, WSMON_ONE));\n	q->least = max(q->least, min(q->few, used + used / 4));\n")]),
     ("a_burst_asks_for_regions", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "if (wide && ratio < q->wide - q->wide / FADES &&", "if (wide && ratio < q->wide / 16 &&")]),
+        ("module/wsmon_pace.c", "if (wide && ratio < q->wide - q->wide / FADES &&", "if (wide && ratio < q->wide / 16 &&")]),
     ("bursts_fade_for_ever", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "q->faded < FADES_MAX &&", "q->faded < 1000 &&")]),
+        ("module/wsmon_pace.c", "q->faded < FADES_MAX &&", "q->faded < 1000 &&")]),
     ("changes_are_bursts", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "max(pages, q->level) - min(pages, q->level) <= half", "pages")]),
+        ("module/wsmon_pace.c", "max(pages, q->level) - min(pages, q->level) <= half", "pages")]),
     ("bursts_are_remembered_for_long", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "		q->wide = ratio;\n", "")]),
+        ("module/wsmon_pace.c", "		q->wide = ratio;\n", "")]),
     ("one_estimate_changes_much", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(need,")]),
+        ("module/wsmon_pace.c", "max(again ? need + need / 4 : 0,", "max(need,")]),
     ("first_intervals_count_as_too_few", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
+        ("module/wsmon_pace.c", "	if (again && q->share < WSMON_ONE && q->age == YOUTH)\n", "	if (wide)\n")]),
     ("clusters_everywhere", None, UNIT, [(CLUSTER, "return 2 * r->within >", "return true || 2 * r->within >")]),
     ("sample_page_counts_twice", None, UNIT, [(CLUSTER, "(hit + hweight64(c->seen)) * WSMON_ONE",
                                                 "(2 * hit + hweight64(c->seen)) * WSMON_ONE")]),
@@ -425,19 +425,19 @@ MUTATIONS = [
     ("old_draws_add_to_runs", None, UNIT, [(DRAW, " && !r->stale;", ";")]),
     ("new_regions_add_to_runs", None, UNIT, [(DRAW, "return r->times >= WSMON_TIMES_MIN &&", "return")]),
     ("exact_halves_add_to_runs", None, UNIT, [(DRAW, "			if (r->exact[h] & BIT(0))\n				continue;\n", "")]),
-    ("order_takes_nothing", None, UNIT, [("module/pure/wsmon_wss.c", "return c->past - c->less;", "return c->past;")]),
+    ("order_takes_nothing", None, UNIT, [("module/wsmon_wss.c", "return c->past - c->less;", "return c->past;")]),
     ("halves_tell_the_variance", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "if (r->times < WSMON_TIMES_MIN)", "if (r->times < 100)")]),
+        ("module/wsmon_wss.c", "if (r->times < WSMON_TIMES_MIN)", "if (r->times < 100)")]),
     ("deviations_of_few_are_small", None, UNIT, [
-        ("module/pure/wsmon_history.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
+        ("module/wsmon_wss.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [
-        ("module/pure/wsmon_split.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
+        ("module/wsmon_adapt.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
     ("merged_halves_agree", None, UNIT, [
-        ("module/pure/wsmon_history.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
+        ("module/wsmon_wss.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
     ("change_is_no_surprise", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "if (c->now / surprise > c->past)", "if (surprise > 100)")]),
+        ("module/wsmon_wss.c", "if (c->now / surprise > c->past)", "if (surprise > 100)")]),
     ("what_is_over_stays", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "c->past / CALM > c->now)", "c->past / CALM > c->now + BIT(60))")]),
+        ("module/wsmon_wss.c", "c->past / CALM > c->now)", "c->past / CALM > c->now + BIT(60))")]),
     ("faults_alone_are_pages_that_went", None, UNIT, [
         (GONE, "if (b->churn < matters)", "if (0)")]),
     ("what_was_there_is_new", None, UNIT, [
@@ -469,7 +469,7 @@ MUTATIONS = [
     ("what_is_mapped_is_dropped", None, UNIT, [
         (GONE, " ||\n			    space_has(now, &j, r->s[h].vpn))", ")")]),
     ("a_group_forgets_what_went", "6.12", "env WSMON_TESTS=in_a_cgroup " + SELF + "gone_test.py", [
-        ("module/group/wsmon_totals.c",
+        ("module/wsmon_look.c",
          "		wsmon_wss_add_went(g->wss[k], wsmon_gone_within(&g->gone_past, iv, k));\n", "")]),
     ("samples_forget_what_went", "6.12",
      "env WSMON_TESTS=old_memory_is_given_back " + SELF + "gone_test.py", [
@@ -479,24 +479,24 @@ MUTATIONS = [
     ("what_went_is_left_out", "6.12", "env WSMON_TESTS=it_was_unmapped " + SELF + "gone_test.py", [
         (INTERVAL, "		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));\n", "")]),
     ("a_long_window_has_a_past", None, UNIT, [
-        ("module/pure/wsmon_history.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
+        ("module/wsmon_wss.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
          "return iv->nr_windows;")]),
     ("sleepers_have_a_past", None, UNIT, [
-        ("module/pure/wsmon_regions.c", "if (!kept || !r->dropped || r->draws <= 1)", "if (!kept || r->draws <= 1)")]),
+        ("module/wsmon_regions.c", "if (!kept || !r->dropped || r->draws <= 1)", "if (!kept || r->draws <= 1)")]),
     ("exact_halves_vary", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "	if (wss_given(r, 0) & wss_given(r, 1) & BIT(k))\n		return;", "")]),
+        ("module/wsmon_wss.c", "	if (wss_given(r, 0) & wss_given(r, 1) & BIT(k))\n		return;", "")]),
     ("parts_are_certain", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT)", "share ? 0 : doubt")]),
+        ("module/wsmon_wss.c", "wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT)", "share ? 0 : doubt")]),
     ("small_doubts_are_none", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));",
+        ("module/wsmon_wss.c", "c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));",
          "c->hot = max(c->hot, doubt * share / WSMON_ONE);")]),
     ("known_to_be_too_few_asks_for_all", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "if ((again || (wide && !known)) &&", "if (wide &&"),
-        ("module/pure/wsmon_precision.c", "max(again ? need + need / 4 : 0,", "max(again || known ? need : 0,")]),
+        ("module/wsmon_pace.c", "if ((again || (wide && !known)) &&", "if (wide &&"),
+        ("module/wsmon_pace.c", "max(again ? need + need / 4 : 0,", "max(again || known ? need : 0,")]),
     ("known_to_be_too_few_waits", None, UNIT, [
-        ("module/pure/wsmon_precision.c", "again = wide && q->wide;", "again = wide && q->wide && used >= q->few;")]),
+        ("module/wsmon_pace.c", "again = wide && q->wide;", "again = wide && q->wide && used >= q->few;")]),
     ("edges_are_sharp", None, UNIT, [
-        ("module/pure/wsmon_wss.c", "mul_u64_u64_shr(c->exact, edge,", "mul_u64_u64_shr(c->exact, 0 * edge,")]),
+        ("module/wsmon_wss.c", "mul_u64_u64_shr(c->exact, edge,", "mul_u64_u64_shr(c->exact, 0 * edge,")]),
     ("sample_pages_alone", "newest", SELF + "pace_test.py", [
         (CLUSTER, "r->c[h].nr = end - start;", "r->c[h].nr = 0;")]),
 ]

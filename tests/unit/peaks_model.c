@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * peaks_model.c - the detector of peaks in double precision, as the formulas
- * have it; shares no code with module/pure/wsmon_peaks.c
+ * have it; shares no code with module/wsmon_peaks.c
  */
 #include "peaks_model.h"
 

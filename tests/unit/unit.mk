@@ -5,9 +5,9 @@
 
 UNIT_SRCS := $(wildcard tests/unit/*.c) \
 	$(addprefix tests/unit/kunit/,world.c regions.c split.c fresh.c wss.c peaks.c parse.c)
-UNIT_PURE := reach space draw cluster history gone regions fit split wss peaks pace precision parse
+UNIT_PURE := regions space adapt wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
-	$(UNIT_PURE:%=out/obj/unit/module/pure/wsmon_%.o)
+	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
 	-fsanitize=address,undefined -fno-sanitize-recover=all $(UNIT_EXTRA)
 # the kernel, which builds these too, does not warn of it
@@ -30,7 +30,7 @@ out/obj/unit/module/%.o: module/%.c tests/unit/unit.mk
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What tests/lib/sim.py runs
-out/bin/sim: tests/sim/sim.c $(UNIT_PURE:%=out/obj/unit/module/pure/wsmon_%.o)
+out/bin/sim: tests/sim/sim.c $(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -o $@ $^
 
@@ -40,7 +40,7 @@ UNIT_COV_CFLAGS := -std=gnu11 -O0 -g -Wall -Wextra -Werror -Itests/unit/include
 
 .PHONY: coverage
 coverage: out/bin/unit-coverage
-	@tests/unit/line-coverage $< out/obj/coverage/module/pure $(UNIT_PURE:%=module/pure/wsmon_%.c)
+	@tests/unit/line-coverage $< out/obj/coverage/module $(UNIT_PURE:%=module/wsmon_%.c)
 
 out/bin/unit-coverage: $(UNIT_COV_OBJS)
 	@mkdir -p $(@D)

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_accessed.c - the sampler that reads Accessed bits
+ *
+ * The walk calls this with the page table locked, and the mmap lock held for reading,
+ * so nothing here sleeps. It calls wsmon_tlb_finish() with neither held.
+ *
+ * The bit is cleared by an atomic operation. A plain store could lose a Dirty bit that
+ * the processor sets at the same moment, and with it data. No other bit is changed.
+ *
+ * A cleared bit hides an access from reclaim. That is a debt to reclaim. It is paid
+ *   - with the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
+ *     first access in an interval this is done at once. For all further ones it is done
+ *     once, when the interval ends or each second if that is sooner, because struct
+ *     folio is seldom in a processor's cache.
+ *   - without it: by setting the bit again when the sample is dropped. That is not
+ *     enough where the next sample clears it a moment later, as in every huge page of
+ *     most targets, and in every page of small ones. So the first access in an
+ *     interval, or in a second, is also reported by folio_mark_accessed(). Only
+ *     accesses found by an armed sample are reported: a bit found when arming may be
+ *     one that was set here, and reporting it would keep an idle page active forever.
+ *     Where several samplers look at a process, one would take the bit that another set
+ *     for an access. So there no bit is set, and each access is reported, also of a bit
+ *     found when arming.
+ *
+ * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
+ */
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/page_idle.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+
+#include "wsmon_internal.h"
+#include "wsmon_walk.h"
+
+#ifdef CONFIG_PAGE_IDLE_FLAG
+/*
+ * Has DAMON taken the bit of a huge page since the page was armed? DAMON looks at some page of each
+ * of its regions every few milliseconds, so often at each huge page: a small page's bit is seldom
+ * taken. It sets the folio's idle flag, clears the bit without a flush, and sets the young flag if
+ * the bit was set. That flag tells, if it was clear before: once DAMON is noticed, arming and
+ * checking clear it, what they clear is owed, and young_report() does not set it. A flag that may
+ * have been set before does not count. Of a page that others map, the flag says nothing of this
+ * process.
+ */
+static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
+{
+	bool before = *debt == DEBT_REPORTED || *debt == DEBT_PAID;
+	struct wsmon_session *ss = pass->session;
+	struct folio *folio;
+	bool idle;
+
+	if (!pass->alone || !e->has_folio || op == WSMON_SAMPLE_SETTLE)
+		return false;
+	folio = page_folio(pfn_to_page(e->pfn));
+	idle = folio_test_idle(folio);
+	if (idle)
+		ss->damon = true;
+	if (!ss->damon) {
+		if (op == WSMON_SAMPLE_ARM && *debt == DEBT_NONE && folio_test_young(folio))
+			*debt = DEBT_PAID;
+		return false;
+	}
+	if (op != WSMON_SAMPLE_ARM && op != WSMON_SAMPLE_CHECK)
+		return folio_test_young(folio) && !before;
+	/* DAMON cleared the bit, and it may stay clear because of a translation in a TLB */
+	if (idle)
+		pass->dirty_tlb = true;
+	if (folio_test_clear_young(folio)) {
+		*debt = DEBT_OWED;
+		return !before;
+	}
+	/* reclaim took the flag */
+	if (before)
+		*debt = DEBT_NONE;
+	return false;
+}
+
+/* May young_report() set the folio's young flag? */
+static bool young_may_flag(const struct wsmon_pass *pass)
+{
+	return !pass->alone || !pass->session->damon;
+}
+
+static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry *e)
+{
+	struct folio *folio;
+
+	if (!e->has_folio)
+		return;
+	folio = page_folio(pfn_to_page(e->pfn));
+	/*
+	 * Reclaim does not manage folios without a mapping, like the zero page. Do not
+	 * test whether the folio is on an LRU list: reclaim isolates folios before it
+	 * reads Accessed bits and this flag.
+	 */
+	if (!folio->mapping)
+		return;
+	if (!young_may_flag(pass)) {
+		/* again and again five marks would make it a working set page for good */
+		if (!folio_test_referenced(folio))
+			folio_mark_accessed(folio);
+		folio_mark_accessed(folio);
+		return;
+	}
+	if (folio_test_idle(folio))
+		folio_clear_idle(folio);
+	if (!folio_test_young(folio))
+		folio_set_young(folio);
+}
+
+/* Report a cleared Accessed bit if it is the first, else remember the debt. */
+static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			     enum wsmon_sample_op op, u8 *debt)
+{
+	if (*debt == DEBT_REPORTED || *debt == DEBT_OWED) {
+		*debt = DEBT_OWED;
+		return;
+	}
+	/* what young_taken() finds is owed, too: it is all paid once */
+	if (!young_may_flag(pass)) {
+		*debt = DEBT_OWED;
+		return;
+	}
+	young_report(pass, e);
+	*debt = DEBT_REPORTED;
+}
+
+/* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
+static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
+{
+	if (*debt == DEBT_OWED)
+		young_report(pass, e);
+	*debt = *debt != DEBT_NONE && pass->alone && young_may_flag(pass) ? DEBT_PAID : DEBT_NONE;
+}
+
+/* Pay the debt of a sample that is dropped. If its bit is set, reclaim sees that. */
+static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      bool young, u8 *debt)
+{
+	if (!young)
+		young_settle_debt(pass, e, debt);
+	*debt = DEBT_NONE;
+}
+
+static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
+{
+}
+#else
+/*
+ * How often a folio is marked accessed: two marks make it active on the classic LRU.
+ * The multi-gen LRU keeps a folio for one more generation after four marks beyond
+ * PG_referenced (LRU_REFS_WIDTH is 2).
+ */
+#define REPORT_MARKS	5
+
+static void young_mark_accessed(struct folio *folio)
+{
+	unsigned int i;
+
+	for (i = 0; i < REPORT_MARKS; i++)
+		folio_mark_accessed(folio);
+}
+
+/* DAMON for physical addresses, which takes bits, selects the flag. */
+static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
+{
+	return false;
+}
+
+static void young_report(const struct wsmon_entry *e, u8 *debt)
+{
+	struct folio *folio = page_folio(pfn_to_page(e->pfn));
+
+	*debt = DEBT_REPORTED;
+	/* reclaim does not manage it, or ignores accesses in this mapping, too */
+	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
+		return;
+	young_mark_accessed(folio);
+}
+
+static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			     enum wsmon_sample_op op, u8 *debt)
+{
+	/* it cannot be reported, or already was */
+	if (!e->has_folio || *debt == DEBT_REPORTED)
+		return;
+	*debt = DEBT_OWED;
+	if (op == WSMON_SAMPLE_CHECK && e->val != pass->returned)
+		young_report(e, debt);
+}
+
+static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
+{
+	/* if the bit is not set again, nothing is owed */
+	if (*debt == DEBT_REPORTED)
+		*debt = pass->shared ? DEBT_NONE : DEBT_OWED;
+}
+
+/* Pay the debt of a sample that is dropped. Samples in one huge page are consecutive. */
+static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      bool young, u8 *debt)
+{
+	if (young) {
+		/* the next sample clears it again when it is armed */
+		if (e->has_folio && *debt != DEBT_REPORTED &&
+		    e->val != pass->returned)
+			young_report(e, debt);
+	} else if (pass->shared) {
+		/* another page may be there now */
+		if (*debt == DEBT_OWED && e->has_folio)
+			young_report(e, debt);
+	} else if (*debt != DEBT_NONE) {
+		if (e->val == pass->kept) {
+			/* the sample of @kept would read a bit set here as an access */
+			if (*pass->kept_debt == DEBT_NONE)
+				*pass->kept_debt = DEBT_OWED;
+		} else {
+			wsmon_entry_set_young(e->val, e->span);
+			pass->returned = e->val;
+		}
+	}
+	*debt = DEBT_NONE;
+}
+
+/* Remember a sample that stays armed. */
+static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			      u8 *debt)
+{
+	pass->kept = e->val;
+	pass->kept_debt = debt;
+}
+#endif
+
+/**
+ * wsmon_young_seen_by_any - share what targets find in a page table they share
+ * @ss:		the session
+ * @pmdp:	the entry, its lock held
+ * @op:		what was done to it
+ * @seen:	this target found it accessed
+ *
+ * Targets that share a page table clear bits that the others have not seen. So a target
+ * that comes later in a pass gets what an earlier one found. Accesses in the
+ * milliseconds between the two are lost for the earlier one.
+ * Return: was it found accessed in this pass?
+ */
+bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
+			     enum wsmon_sample_op op, bool seen)
+{
+	u64 pass = ss->passes;
+	struct wsmon_leaf *leaf;
+
+	leaf = &ss->leaves[hash_ptr(pmdp, WSMON_LEAVES_BITS)];
+	if (op == WSMON_SAMPLE_LOOK)
+		return seen || (leaf->entry == pmdp && leaf->pass == pass && leaf->seen);
+	if (leaf->entry != pmdp || leaf->pass != pass) {
+		leaf->entry = pmdp;
+		leaf->pass = pass;
+		leaf->seen = false;
+	}
+	leaf->seen |= seen;
+	return op == WSMON_SAMPLE_ARM ? seen : leaf->seen;
+}
+
+/*
+ * Notes of cleared bits
+ *
+ * Several samplers may look at the same pages: the targets of a session and its group, and
+ * other sessions. What one clears, another would miss. So for processes that have several,
+ * each notes which entries it cleared, and when; one that finds a bit clear looks there. A
+ * note may be overwritten by another with the same hash. Samplers write notes at the same
+ * time, so a note is one word:
+ *
+ *	63 to 40	more of the hash
+ *	39 to 0		when, in 1024 ns: it repeats after 13 days
+ *
+ * A sampler's own notes are not later than its look at the page.
+ */
+
+/* log2 of the number of notes */
+#define NOTES_BITS	16
+
+#define NOTE_TIME_BITS	40
+#define NOTE_TIME_MASK	(BIT_ULL(NOTE_TIME_BITS) - 1)
+#define NOTE_TICK_BITS	10
+
+static u64 *notes;
+
+/**
+ * wsmon_young_init - allocate what the sampler needs
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int wsmon_young_init(void)
+{
+	notes = kvcalloc(BIT(NOTES_BITS), sizeof(*notes), GFP_KERNEL);
+	return notes ? 0 : -ENOMEM;
+}
+
+/** wsmon_young_exit - free what the sampler needed */
+void wsmon_young_exit(void)
+{
+	kvfree(notes);
+}
+
+/* The note's place; *@tag is the rest of the hash, where the note has it */
+static u64 *young_find_note(const void *entry, u64 *tag)
+{
+	u64 hash = (u64)(unsigned long)entry * GOLDEN_RATIO_64;
+
+	*tag = hash << NOTES_BITS >> NOTE_TIME_BITS << NOTE_TIME_BITS;
+	return &notes[hash >> (64 - NOTES_BITS)];
+}
+
+/* Has another sampler cleared the bit since @since of the pass? */
+static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry)
+{
+	u64 note, tag, since, now;
+
+	if (!pass->since)
+		return false;
+	note = READ_ONCE(*young_find_note(entry, &tag));
+	if ((note ^ tag) >> NOTE_TIME_BITS)
+		return false;
+	since = (pass->since >> NOTE_TICK_BITS) + 1;
+	now = ktime_get_ns() >> NOTE_TICK_BITS;
+	return now >= since && ((note - since) & NOTE_TIME_MASK) <= now - since;
+}
+
+static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
+{
+	u64 *note, tag;
+
+	if (!pass->shared)
+		return;
+	note = young_find_note(entry, &tag);
+	WRITE_ONCE(*note, tag | (ktime_get_ns() >> NOTE_TICK_BITS & NOTE_TIME_MASK));
+}
+
+/**
+ * wsmon_young_sample - read the Accessed bit of a sample page, and clear it if asked to
+ * @pass:	the pass
+ * @e:		the page's entry, its lock held
+ * @op:		what to do
+ * @debt:	enum wsmon_debt of the sample, kept for its next check
+ *
+ * Return: was the page accessed since the last time?
+ */
+bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			enum wsmon_sample_op op, u8 *debt)
+{
+	bool young = wsmon_entry_young(e->val, e->span);
+	bool taken = young_taken(pass, e, op, debt);
+	bool seen = young || taken || young_cleared_since(pass, e->val);
+
+	/* the other may not flush: its cleared bit is only set again if this one does */
+	if (seen && !young && op != WSMON_SAMPLE_LOOK)
+		pass->dirty_tlb = true;
+	if (op == WSMON_SAMPLE_LOOK)
+		return seen;
+	if (op == WSMON_SAMPLE_SETTLE) {
+		young_settle_debt(pass, e, debt);
+		return seen;
+	}
+	if (op == WSMON_SAMPLE_DROP) {
+		young_drop_sample(pass, e, young, debt);
+		return seen;
+	}
+	if (taken)
+		young_note_cleared(pass, e->val);
+	if (young && wsmon_entry_clear_young(e->val, e->span)) {
+		young_note_cleared(pass, e->val);
+		pass->dirty_tlb = true;
+		young_owe_access(pass, e, op, debt);
+	}
+	if (pass->settle)
+		young_settle_debt(pass, e, debt);
+	young_keep_sample(pass, e, debt);
+	/*
+	 * Flush even if the bit was clear: a translation may still be in a TLB, because
+	 * reclaim and clear_refs clear bits without flushing.
+	 */
+	if (op == WSMON_SAMPLE_ARM)
+		pass->dirty_tlb = true;
+	return seen;
+}
+
+/*
+ * One flush a pass makes the processor set Accessed bits again
+ *
+ * A processor that has a translation in its TLB uses the page without setting the
+ * Accessed bit again. So after bits were cleared, the translations have to go. Until
+ * the flush, accesses are not seen; nothing else depends on it, so nobody waits for it.
+ */
+
+/**
+ * wsmon_tlb_finish - flush the TLBs after a pass that cleared bits
+ * @pass:	the pass
+ *
+ * Context: no locks but the monitor's, may sleep.
+ */
+void wsmon_tlb_finish(struct wsmon_pass *pass)
+{
+	struct wsmon_session *ss = pass->session;
+	u64 start = ktime_get_ns();
+
+	if (!pass->dirty_tlb || !(ss->mon->attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
+	    !wsmon_tlb_can_flush())
+		return;
+	/* the program has ended: nobody uses the mm */
+	if (pass->member && wsmon_pid_alive(pass->member->pid))
+		wsmon_tlb_flush(ss, pass->member, pass->mm);
+	ss->stats.flushes++;
+	ss->stats.flush_ns += ktime_get_ns() - start;
+}

@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_adapt.c - splitting and merging: putting regions where they serve best
+ *
+ * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
+ *
+ * The variance of the estimate is a sum over regions. Splitting a region saves about half
+ * of its term, (n0^2 + n1^2) v / 2, where v is the variance of one draw in it; merging two
+ * buddies adds as much. Moving regions from where they save little to where they save much
+ * is Neyman's allocation (1934), by splits and merges. v is half the rate at which the two
+ * samples differ, plus a prior that fades with the number of draws: large cells with few
+ * draws are split although their samples agree.
+ *
+ * That shows how much is accessed, not where: an accessed range that is much smaller
+ * than its cell adds little to the variance. So while only few cells are accessed in
+ * part, they are split, even if that saves nothing, until their halves agree.
+ *
+ * Scores are logarithms in quarters of an octave, so that a histogram replaces sorting
+ * and nothing overflows.
+ */
+#include <linux/sched.h>
+
+#include "wsmon_pure.h"
+
+/* Splitting must save four times what merging costs: quarters of an octave */
+#define HYSTERESIS	8
+
+/* Give both halves of a new region the figures of one half of the old region. */
+static void region_extend_half(struct wsmon_region *r, u32 half)
+{
+	u16 share = r->share[half];
+	u32 k;
+
+	r->share[0] = share;
+	r->share[1] = share;
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		r->out[k][!half] = r->out[k][half];
+	wsmon_history_split(r, half);
+	r->doubtful[!half] = r->doubtful[half];
+	r->lost[!half] = r->lost[half];
+	r->gap[!half] = r->gap[half];
+	r->exact[0] = 0;
+	r->exact[1] = 0;
+	r->ref = share;
+	if (!wsmon_clusters_pay(r))
+		r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
+}
+
+/* Were the halves accessed to different parts within a window? */
+static bool halves_differ(const struct wsmon_region *r, u32 k)
+{
+	const u32 *out = r->out[k];
+
+	return max(out[0], out[1]) - min(out[0], out[1]) > WSMON_DIFFER;
+}
+
+/* Windows (bits) for which it is not known which pages of a region were accessed */
+static u8 region_guesses(const struct wsmon_region *r)
+{
+	u8 guess = r->guess;
+	u32 k;
+
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (halves_differ(r, k))
+			guess |= BIT(k);
+	return guess;
+}
+
+/**
+ * wsmon_region_split - split a region into its halves
+ * @sp:		the space
+ * @r:		a region of at least two pages, at rest
+ * @out:	the halves, without sample positions yet
+ */
+void wsmon_region_split(const struct wsmon_space *sp,
+			const struct wsmon_region *r, struct wsmon_region out[2])
+{
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+	unsigned int h;
+
+	for (h = 0; h < 2; h++) {
+		out[h] = *r;
+		out[h].guess = region_guesses(r);
+		wsmon_region_clip(sp, &out[h], h ? mid : r->start, h ? r->end : mid);
+		region_extend_half(&out[h], h);
+		/* each half had half of the samples */
+		out[h].draws = r->draws > 1 ? r->draws / 2 : r->draws;
+		wsmon_region_reset_samples(&out[h]);
+	}
+}
+
+/*
+ * The square of the difference of two samples that is expected in two regions as one (Q15): half
+ * of that within each, and that of their shares. Of single pages, it follows from the shares.
+ */
+static u32 regions_disagree(const struct wsmon_region *l, const struct wsmon_region *r)
+{
+	u32 p = wsmon_region_share(l), q = wsmon_region_share(r);
+	u32 within = (l->disagree + r->disagree) / 2;
+
+	if (wsmon_clusters_pay(l) && wsmon_clusters_pay(r))
+		return min_t(u32, within + (p - q) * (p - q) / WSMON_ONE, WSMON_ONE);
+	return p + q - 2 * p * q / WSMON_ONE;
+}
+
+/**
+ * wsmon_region_merge - merge two buddies into one region
+ * @sp:		the space
+ * @l:		the lower one
+ * @r:		the upper one
+ * @out:	the result, without sample positions yet
+ *
+ * Shares are averaged by size without losing the fraction.
+ */
+void wsmon_region_merge(const struct wsmon_space *sp,
+			const struct wsmon_region *l,
+			const struct wsmon_region *r, struct wsmon_region *out)
+{
+	const struct wsmon_region *half[2] = { l, r };
+	unsigned int h, k;
+
+	*out = *l;
+	wsmon_region_clip(sp, out, l->start, r->end);
+	for (h = 0; h < 2; h++) {
+		const struct wsmon_region *c = half[h];
+		u64 n = wsmon_region_pages(c);
+
+		out->share[h] = wsmon_region_share(c);
+		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
+		out->exact[h] = c->exact[0] & c->exact[1];
+		out->lost[h] = c->lost[0] | c->lost[1];
+		out->gap[h] = c->gap[0] | c->gap[1];
+		for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+			out->out[k][h] = div64_u64(c->n[0] * c->out[k][0] +
+						   c->n[1] * c->out[k][1], n);
+		wsmon_history_merge(out, h, c);
+	}
+	out->disagree = regions_disagree(l, r);
+	out->found = (l->found + r->found) / 2;
+	out->within = (l->within + r->within) / 2;
+	out->ref = wsmon_region_share(out);
+	/* each half has had the draws of two halves */
+	out->draws = min_t(u32, 2 * min(l->draws, r->draws), WSMON_DRAWS_MAX);
+	out->since_ns = max(l->since_ns, r->since_ns);
+	/* 0 if one has none, or has armed samples, which are forgotten here */
+	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
+			 min(l->origin_ns, r->origin_ns);
+	out->known = l->known & r->known;
+	out->whole = l->whole & r->whole;
+	out->guess = region_guesses(l) | region_guesses(r);
+	/* if they differ, but the halves of each agree, out itself says so: no guess */
+	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
+		if (halves_differ(out, k) && !halves_differ(l, k) && !halves_differ(r, k))
+			out->guess &= ~BIT(k);
+	wsmon_region_reset_samples(out);
+}
+
+/* Score of a split, or of the merge that undoes it */
+static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
+{
+	/* the variance of a draw is at most a quarter; the prior fades as 1/draws */
+	u32 v = disagree / 2 + WSMON_ONE / 4 / (draws + 1);
+
+	return min_t(unsigned int, WSMON_SCORES - 1,
+		     2 * wsmon_log2_quarters(max(n0, n1)) +
+		     wsmon_log2_quarters(v));
+}
+
+/* A smaller share means that accesses were long ago */
+#define PARTIAL_MIN	(WSMON_ONE / 512)
+/* Regions accessed in part are few if they are at most one in this many */
+#define PARTIAL_FEW	16
+
+/* Maximum number of passes in which new memory gets its regions */
+#define NEW_PASSES	12
+
+/* Only regions at rest may change */
+static bool region_at_rest(const struct wsmon_region *r)
+{
+	return !r->armed_ns;
+}
+
+/* Was a region accessed in part lately? */
+static bool region_is_partial(const struct wsmon_region *r)
+{
+	u32 share = wsmon_region_share(r);
+
+	return r->n[1] && share > PARTIAL_MIN && share < WSMON_ONE * 7 / 8;
+}
+
+/*
+ * @only_new:	only regions that were never observed
+ * @zoom:	split what was accessed in part, even if that saves nothing
+ * Return: the score of splitting a region; 0 if it must not be split
+ */
+static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
+				       bool zoom)
+{
+	if (!region_at_rest(r) || !r->n[1] || (only_new && r->draws))
+		return 0;
+	if (zoom && region_is_partial(r))
+		return WSMON_SCORES - 1;
+	return cut_score(r->n[0], r->n[1], r->disagree, min_t(u32, r->draws, 16));
+}
+
+/*
+ * @zoom:	do not merge what was accessed in part: it was split to locate accesses
+ * @armed:	also regions whose samples still serve
+ * Return: the score of merging a region with the next one; -1 if they must not be merged
+ */
+static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
+{
+	const struct wsmon_region *l = &rs->r[i], *r = l + 1;
+
+	if (!wsmon_regions_buddies(rs, i) || (!armed && (!region_at_rest(l) || !region_at_rest(r))))
+		return -1;
+	if (zoom && (region_is_partial(l) || region_is_partial(r)))
+		return -1;
+	return cut_score(wsmon_region_pages(l), wsmon_region_pages(r), regions_disagree(l, r),
+			 min_t(u32, 16, min(l->draws, r->draws)));
+}
+
+/**
+ * struct adapt_plan - which scores are split and merged
+ * @split:	split regions of this score or above
+ * @merge:	merge pairs of this score or below; -1 for none
+ * @splits:	maximum number of splits
+ * @merges:	maximum number of merges
+ * @only_new:	split only what was never observed
+ * @zoom:	split what was accessed in part
+ * @armed:	merge also regions whose samples still serve
+ */
+struct adapt_plan {
+	int split;
+	int merge;
+	u32 splits;
+	u32 merges;
+	bool only_new;
+	bool zoom;
+	bool armed;
+};
+
+/*
+ * Plan splits from the highest score down, as long as they fit into the budget, which
+ * includes the regions freed by merges that score HYSTERESIS below the lowest split.
+ * One pass splits only scores within HYSTERESIS of the highest. If more regions have
+ * the lowest score than fit, as many are split as fit.
+ */
+static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
+					    const struct wsmon_adapt *ws, bool only_new)
+{
+	struct adapt_plan p = {
+		.split = WSMON_SCORES,
+		.merge = -1,
+		.only_new = only_new,
+		.zoom = ws->zoom,
+	};
+	s64 spare = (s64)rs->budget - rs->nr, below = 0, merges = 0;
+	int i, top = 0;
+
+	for (i = 0; i < WSMON_SCORES - HYSTERESIS; i++)
+		below += ws->merge[i];
+
+	/* below: pairs that score i - HYSTERESIS or less */
+	for (i = WSMON_SCORES - 1; i > top - HYSTERESIS && i > 0; i--) {
+		if (ws->split[i]) {
+			s64 room = spare - p.splits + below;
+			u32 splits = clamp_t(s64, room, 0, ws->split[i]);
+
+			if (!splits)
+				break;
+			top = max(top, i);
+			p.split = i;
+			p.merge = i - HYSTERESIS;
+			p.splits += splits;
+			merges = below;
+			if (splits < ws->split[i])
+				break;
+		}
+		if (i >= HYSTERESIS)
+			below -= ws->merge[i - HYSTERESIS];
+	}
+	/* only as many merges as the splits need, the cheapest */
+	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
+	for (i = 0, below = ws->merge[0]; i < p.merge && below < p.merges; )
+		below += ws->merge[++i];
+	p.merge = min(p.merge, i);
+	return p;
+}
+
+/* A region at rest has no clusters, and they are most of it. */
+static void region_copy(struct wsmon_region *to, const struct wsmon_region *r)
+{
+	memcpy(to, r, region_at_rest(r) ? offsetof(struct wsmon_region, c) : sizeof(*to));
+	if (region_at_rest(r))
+		wsmon_clusters_forget(to);
+}
+
+static void adapt_apply(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			struct adapt_plan p)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < rs->nr; i++) {
+		const struct wsmon_region *r = &rs->r[i];
+		int m = p.merges ? region_merge_score(rs, i, p.zoom, p.armed) : -1;
+
+		cond_resched();
+		if (m >= 0 && m <= p.merge) {
+			wsmon_region_merge(sp, r, r + 1, &rs->spare[nr++]);
+			p.merges--;
+			i++;
+		} else if (p.splits && (int)region_split_score(r, p.only_new, p.zoom) >= p.split) {
+			wsmon_region_split(sp, r, &rs->spare[nr]);
+			nr += 2;
+			p.splits--;
+		} else {
+			region_copy(&rs->spare[nr++], r);
+		}
+	}
+	swap(rs->r, rs->spare);
+	rs->nr = nr;
+}
+
+static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adapt *ws,
+			       bool only_new, bool may_zoom, bool armed)
+{
+	u32 i, partial = 0;
+
+	memset(ws, 0, sizeof(*ws));
+	for (i = 0; i < rs->nr; i++)
+		partial += region_is_partial(&rs->r[i]);
+	ws->zoom = may_zoom && partial <= rs->budget / PARTIAL_FEW;
+	for (i = 0; i < rs->nr; i++) {
+		int m = region_merge_score(rs, i, ws->zoom, armed);
+
+		wsmon_loop_resched(i);
+		ws->unseen |= !rs->r[i].draws;
+		ws->split[region_split_score(&rs->r[i], only_new, ws->zoom)]++;
+		if (m >= 0)
+			ws->merge[m]++;
+	}
+	ws->split[0] = 0;
+}
+
+/*
+ * Merge the cheapest pairs until there are at most @max regions, in as many passes as
+ * that takes. @armed: merge also regions whose samples still serve.
+ */
+static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			 struct wsmon_adapt *ws, u32 max, bool armed)
+{
+	while (rs->nr > max) {
+		struct adapt_plan p = { .split = WSMON_SCORES, .merge = -1, .armed = armed };
+		u32 sum = 0;
+
+		adapt_count_scores(rs, ws, false, false, armed);
+		p.merges = rs->nr - max;
+		while (sum < p.merges && p.merge < WSMON_SCORES - 1)
+			sum += ws->merge[++p.merge];
+		if (!sum)
+			return;
+		adapt_apply(rs, sp, p);
+		cond_resched();
+	}
+}
+
+/**
+ * wsmon_regions_adapt - put regions where they reduce the variance most
+ * @rs:	the regions; afterwards at most @rs->limit, and at most @rs->budget as far as
+ *	regions are at rest, unless there are more areas than that
+ * @sp:	the space
+ * @ws:	scratch memory
+ *
+ * Spare budget is always used. O(regions * log budget).
+ */
+void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			 struct wsmon_adapt *ws)
+{
+	struct adapt_plan p;
+	u32 before, pass;
+
+	adapt_shrink(rs, sp, ws, rs->budget, false);
+	adapt_shrink(rs, sp, ws, rs->limit, true);
+	if (rs->nr > rs->budget)
+		return;
+
+	/* a new target begins with few regions: several passes fill its budget */
+	do {
+		cond_resched();
+		before = rs->nr;
+		adapt_count_scores(rs, ws, false, true, false);
+		p = adapt_plan_changes(rs, ws, false);
+		/* merges only make room for splits */
+		if (p.splits)
+			adapt_apply(rs, sp, p);
+	} while (rs->nr > before && rs->nr < rs->budget);
+
+	/* a pass only halves regions; new memory must not wait for many intervals */
+	for (pass = 0; pass < NEW_PASSES && ws->unseen; pass++) {
+		adapt_count_scores(rs, ws, true, false, false);
+		p = adapt_plan_changes(rs, ws, true);
+		if (!p.splits)
+			break;
+		adapt_apply(rs, sp, p);
+		cond_resched();
+	}
+}
+
+/*
+ * Draw the positions of samples, and spread them evenly over runs of regions
+ *
+ * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ *
+ * Whatever the regions are, a position is uniform over the mapped pages of its half. So the
+ * estimate is unbiased. But positions in different halves need not be independent of each
+ * other. If the same pattern is in all, such as every other block, then half of the positions
+ * should be in a block, and half beside one. So the halves of a run of regions, one after the
+ * other, draw from the 64 parts of a half without replacement, and their positions in these parts
+ * at random: a Latin hypercube sample (McKay, Beckman, Conover: Technometrics 1979). Whatever the
+ * pattern, the sum of a run varies by at most 64/63 of what it would vary by with independent
+ * positions (Owen: SIAM Journal on Numerical Analysis 34, 1997).
+ *
+ * How much this reduces the variance is measured. A half deviates from its mean in earlier draws,
+ * and a run by the sum of its halves' deviations. Runs are independent of each other (replicated
+ * systematic samples: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 8). So the sum of their
+ * squares, divided by that of the halves, is the part of the variance that remains. The means
+ * deviate, too, but by the same part of both.
+ */
+
+/* Regions in a run: longer ones are more even, and more of them say better how much so */
+#define RUN		32U
+
+/* Parts of a half: each is drawn from once in a run */
+#define PARTS_BITS	6
+#define PARTS		BIT(PARTS_BITS)
+
+/* Intervals in an average: at most, and until it is used */
+#define TIMES_MAX	16U
+#define TIMES_MIN	8U
+/* Intervals in the quick average, which notices that order ends */
+#define TIMES_QUICK	4U
+
+/* Units of 2^-SIZE_BITS of all memory: squares sum to less than 2^40 */
+#define SIZE_BITS	20
+
+/* The variance is not reduced below this: means of the past deviate by as much */
+#define REST_MIN	(WSMON_ONE / 16)
+
+/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
+u64 wsmon_hash64(u64 x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+/**
+ * wsmon_draw_key - make the key of a draw
+ * @seed:	the user's seed
+ * @epoch:	number of the draw
+ */
+u64 wsmon_draw_key(u64 seed, u64 epoch)
+{
+	return wsmon_hash64(wsmon_hash64(seed + 0x9e3779b97f4a7c15ULL) ^ epoch);
+}
+
+/* Put the samples of a region at rest at these fractions of its halves, in units of 2^-64. */
+static void region_place(const struct wsmon_space *sp, struct wsmon_region *r, u64 lower,
+			 u64 upper)
+{
+	const struct wsmon_area *a = &sp->area[r->area];
+	u64 mid = wsmon_cell_mid(r->start, r->end), rank = 0;
+	unsigned int h;
+
+	wsmon_region_reset_samples(r);
+	if (a->nr > 1)
+		rank = wsmon_area_rank(sp, a, r->start);
+	for (h = 0; h < 2 && r->n[h]; h++) {
+		u64 k = mul_u64_u64_shr(h ? upper : lower, r->n[h], 64);
+
+		/* mostly, all between its ends is mapped */
+		r->s[h].vpn = a->nr == 1 ? (h ? mid : r->start) + k :
+			      wsmon_area_select(sp, a, rank + k);
+		rank += r->n[0];
+	}
+}
+
+/* Random numbers for the halves of a region: hashes of cell, half, and key */
+static void region_random(const struct wsmon_region *r, u64 key, u64 random[2])
+{
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+
+	key = wsmon_hash64(key ^ (mid << 6 | fls64(r->start ^ (r->end - 1))));
+	random[0] = wsmon_hash64(key);
+	random[1] = wsmon_hash64(key + 1);
+}
+
+/**
+ * wsmon_region_draw - draw new positions for the samples of a region, on its own
+ * @sp:		the space
+ * @r:		the region, at rest
+ * @key:	wsmon_draw_key()
+ *
+ * They are uniform, and independent of all others.
+ */
+void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key)
+{
+	u64 random[2];
+
+	region_random(r, key, random);
+	region_place(sp, r, random[0], random[1]);
+}
+
+/**
+ * struct parts - the parts of a half that a run has not drawn from yet
+ * @nr:		their number
+ * @part:	these
+ */
+struct parts {
+	u32 nr;
+	u8 part[PARTS];
+};
+
+static void parts_begin(struct parts *p)
+{
+	for (p->nr = 0; p->nr < PARTS; p->nr++)
+		p->part[p->nr] = p->nr;
+}
+
+/* Draw a part by the lower bits of a random number, and a position in it by the upper ones. */
+static u64 parts_draw(struct parts *p, u64 random)
+{
+	u32 i = (random & U32_MAX) * p->nr >> 32;
+	u64 part = p->part[i];
+
+	p->part[i] = p->part[--p->nr];
+	return part << (64 - PARTS_BITS) | random >> PARTS_BITS;
+}
+
+/* Does a run end before region i? @len: regions in it so far */
+static bool run_ends(const struct wsmon_regions *rs, u32 i, u32 len)
+{
+	return i == rs->nr || len == RUN || (i && rs->r[i].area != rs->r[i - 1].area);
+}
+
+/**
+ * wsmon_regions_draw - draw new positions for the samples of regions at rest
+ * @rs:		the regions
+ * @sp:		the space
+ * @a:		the attributes
+ * @salt:	salt of the seed
+ * @epoch:	number of the draw
+ */
+void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			const struct wsmon_attrs *a, u64 salt, u64 epoch)
+{
+	bool clusters = wsmon_clusters_wanted(a);
+	u64 key = wsmon_draw_key(a->seed ^ salt, epoch);
+	struct parts parts = { };
+	u64 random[2];
+	u32 i, len = 0;
+
+	for (i = 0; i < rs->nr; i++) {
+		struct wsmon_region *r = &rs->r[i];
+
+		wsmon_loop_resched(i);
+		if (!i || run_ends(rs, i, len)) {
+			parts_begin(&parts);
+			len = 0;
+		}
+		len++;
+		if (r->armed_ns)
+			continue;
+		region_random(r, key, random);
+		/* in this order, whatever the compiler */
+		random[0] = parts_draw(&parts, random[0]);
+		random[1] = parts_draw(&parts, random[1]);
+		region_place(sp, r, random[0], random[1]);
+		if (clusters)
+			wsmon_clusters_draw(sp, r, epoch);
+	}
+}
+
+/**
+ * wsmon_run_adds - tell whether the deviations of a region count in its run
+ * @r:	the region
+ */
+bool wsmon_run_adds(const struct wsmon_region *r)
+{
+	return r->times >= WSMON_TIMES_MIN && !r->stale;
+}
+
+/**
+ * struct runs_sums - sums over the runs of a class, of one interval
+ * @alone:	squared deviations of halves
+ * @together:	squared sums of runs
+ * @nr:		number of runs with a deviation
+ */
+struct runs_sums {
+	u64 alone;
+	u64 together;
+	u32 nr;
+};
+
+static u64 moving_average(u64 old, u64 new, u32 times)
+{
+	return div64_u64(old * (times - 1) + new, times);
+}
+
+/* The part of @alone that @together is (Q15), at most 1 */
+static u32 runs_rest(u64 together, u64 alone)
+{
+	return together < alone ? div64_u64(together << WSMON_SHIFT, alone) : WSMON_ONE;
+}
+
+/*
+ * Learn from the sums of an interval how much the variance of a class is reduced. Without order,
+ * the averages find a small reduction by chance, so an eighth is added to what remains, and more if
+ * there are few runs. The quick average notices that order ends. If there are many runs, so does a
+ * single interval: the sum of n squares deviates by sqrt(2 / n) of its expectation.
+ */
+static void runs_learn(struct wsmon_runs *runs, u32 class, const struct runs_sums *s)
+{
+	u64 *alone = runs->alone[class], *together = runs->together[class];
+	u32 times, root = wsmon_sqrt_up(s->nr), rest;
+
+	if (!s->nr) {
+		runs->times[class] = 0;
+		runs->less[class] = 0;
+		return;
+	}
+	times = min(runs->times[class] + 1U, TIMES_MAX);
+	runs->times[class] = times;
+	alone[0] = moving_average(alone[0], s->alone, times);
+	together[0] = moving_average(together[0], s->together, times);
+	alone[1] = moving_average(alone[1], s->alone, min(times, TIMES_QUICK));
+	together[1] = moving_average(together[1], s->together, min(times, TIMES_QUICK));
+	rest = runs_rest(together[0] + together[0] / 8 + together[0] / (2 * s->nr), alone[0]);
+	rest = max(rest, runs_rest(together[1], alone[1]));
+	rest = max(rest, runs_rest(s->together, s->alone) * root / (root + 2));
+	runs->less[class] = times < TIMES_MIN ? 0 : WSMON_ONE - max_t(u32, rest, REST_MIN);
+}
+
+/**
+ * wsmon_runs_learn - learn how much evenly spread positions reduce the variance
+ * @rs:		the regions; after wsmon_regions_learn(), before wsmon_regions_note()
+ * @sp:		the space
+ *
+ * Only where the past is kept: see wsmon_history_kept(). If regions were fitted since they were
+ * drawn, these are not the runs that were drawn, and the reduction of this interval is too small.
+ */
+void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp)
+{
+	u32 bits = fls64(wsmon_space_pages(sp)), shift = bits > SIZE_BITS ? bits - SIZE_BITS : 0;
+	struct runs_sums sums[WSMON_NR_CLASSES] = { }, *s = NULL;
+	u32 i, h, c, len = 0;
+	u64 before = 0;
+	s64 sum = 0;
+
+	for (i = 0; i <= rs->nr; i++) {
+		const struct wsmon_region *r = &rs->r[i];
+
+		wsmon_loop_resched(i);
+		if (i && run_ends(rs, i, len)) {
+			s->together += sum * sum;
+			s->nr += s->alone > before;
+			sum = 0;
+			len = 0;
+		}
+		if (i == rs->nr)
+			break;
+		if (!len++) {
+			s = &sums[sp->area[r->area].class];
+			before = s->alone;
+		}
+		for (h = 0; h < 2 && wsmon_run_adds(r); h++) {
+			s64 d = (s64)r->out[0][h] - r->past.mean[h];
+
+			if (r->exact[h] & BIT(0))
+				continue;
+			/* of small memory, in units that are smaller than a page */
+			d *= shift ? r->n[h] >> shift : r->n[h] << (SIZE_BITS - bits);
+			d /= WSMON_ONE;
+			s->alone += d * d;
+			sum += d;
+		}
+	}
+	for (c = 0; c < WSMON_NR_CLASSES; c++)
+		runs_learn(&rs->runs, c, &sums[c]);
+}

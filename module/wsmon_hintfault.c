@@ -1,0 +1,1086 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_hintfault.c - the second sampler: who touches the pages of targets
+ *
+ * After a round, kwsmond reports the faults that were seen, restores pages that did not
+ * fault for an aggregation interval, and arms others: at most who_rate a second. A page is
+ * drawn by the regions of the first sampler, more often where these are in use, and stands
+ * for so many pages more where it is drawn less often.
+ *
+ * Called with the monitor's lock held, if nothing else is said; may sleep.
+ */
+#include <linux/dax.h>
+#include <linux/hugetlb.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/userfaultfd_k.h>
+
+#include "wsmon_who.h"
+
+/*
+ * Page-table entries that cause a fault at the next access
+ *
+ * An entry is armed as NUMA balancing does it: it becomes one that permits nothing
+ * (pte_protnone()), in a mapping that permits accesses. At the next access the probe makes it
+ * as it was (hint_repair()), before the kernel handles the fault. Where the probe cannot,
+ * or is gone, do_numa_page() makes it as the mapping says. So whatever happens to this module,
+ * an armed entry costs one fault, and no data.
+ *
+ * Only the present bit, its stand-in and the guard against speculation change. All other
+ * bits stay: dirty, soft-dirty, userfaultfd's, write, the protection key. NUMA balancing
+ * and mprotect(PROT_NONE) also clear the user bit. So an entry that permits nothing but has
+ * the user bit is one that was armed here, and no other is restored.
+ *
+ * What else may happen to an armed entry, and why it does no harm (6.1 and later, unless a
+ * version is named). The mmap lock is held for reading here, as by NUMA balancing, and the
+ * page table's lock while an entry is changed.
+ *   - Stale translations. Until its TLB is flushed, a processor may use a page whose entry
+ *     is armed. The kernel does not flush for entries that permit nothing, except while
+ *     tlb_flush_pending of the mm is raised. So it is raised before the first entry
+ *     changes, and lowered after all processors have flushed, under the same hold of the
+ *     mmap lock. mprotect, fork and mremap hold that for writing: they never see an armed
+ *     entry with stale translations. Reclaim, migration and KSM do not hold it: they test
+ *     tlb_flush_pending (pte_accessible()), and munmap always flushes.
+ *   - The processor sets the dirty bit at the same moment: the entry is taken out by an
+ *     atomic exchange, and what was taken out is changed and put back. Meanwhile there is
+ *     none, as in change_pte_range(), and who finds none without the lock looks again with it.
+ *   - mprotect() makes an entry with the new protection, which is not armed any more.
+ *   - fork() copies an armed entry to the child. Nobody restores it there: its first access
+ *     in the child faults, and the probe repairs it. mremap() moves one likewise.
+ *   - Reclaim, migration, KSM, a write fault of another and THP replace the entry, as they
+ *     do a present one: pte_present() is true for both. What replaces it is not armed.
+ *   - GUP: gup_fast leaves such entries to the slow way. That uses the page as it is, but
+ *     before 6.6, and for KVM, it has do_numa_page() repair the entry.
+ *   - Code that may not fault (in an NMI, or probes that read a program's memory) finds such
+ *     a page not there, as it may find any page that is in use. mlock() after a page was armed
+ *     does not repair it: one more fault, within an aggregation interval.
+ *   - NUMA balancing and sessions of other monitors leave an armed entry as it is, and this
+ *     one leaves theirs (WSMON_HINT_TAKEN). What restores an entry only permits more.
+ *   - exit and munmap: the entry goes as a present one does. Page-table checking counts
+ *     entries as they become present or not, so they are changed by the kernel's helpers.
+ *   - do_numa_page() may move the page to the processor's node if NUMA has several, even
+ *     if numa_balancing is 0; where memory has tiers, to a faster one. From 6.8 on it repairs
+ *     all armed entries of a large folio. So it must not see one: that is what the probe
+ *     repairs for. It still sees those that GUP finds before 6.6, those whose table stays
+ *     locked for longer than the probe tries, and what could not be restored at the end.
+ *   - KVM and devices with translations of their own would have to be told
+ *     (MMU notifiers): such an mm is left alone. They register with the mmap lock held for
+ *     writing, and find armed entries by GUP only.
+ *
+ * An entry is restored under the page table's lock. It is not present, so no processor
+ * changes it, and all others hold that lock. From armed to present needs no flush.
+ */
+
+#ifdef WSMON_HINTS
+/* Entries that are changed under one hold of the mmap lock, with one flush */
+#define HINT_BATCH	256U
+/*
+ * or as many as take this time, but not fewer than HINT_BATCH_MIN. Where a flush takes
+ * longer, as in a virtual machine whose other processors wait to run, entries are armed
+ * for as long as the last flush took: the hold is twice as long, the flushes are fewer.
+ */
+#define HINT_HOLD_NS	(60 * NSEC_PER_USEC)
+#define HINT_BATCH_MIN	32U
+
+/* Kernels before 6.6 have no shadow stacks */
+#ifndef VM_SHADOW_STACK
+#define VM_SHADOW_STACK	VM_NONE
+#endif
+
+/* Memory of devices and of the kernel, and what has entries of its own kind */
+#define HINT_NEVER	(VM_SPECIAL | VM_HUGETLB | VM_SHADOW_STACK)
+
+/* mlock() asks for memory that does not fault, and userfaultfd handles faults itself. */
+static bool hint_vma_allowed(struct vm_area_struct *vma)
+{
+	return vma_is_accessible(vma) && !(vma->vm_flags & (HINT_NEVER | VM_LOCKED)) &&
+	       !userfaultfd_armed(vma) && !vma_is_dax(vma);
+}
+
+/*
+ * Find the entry that has the table of a page.
+ * @huge:	set if the page is part of a gigantic one
+ * Return: the entry, or NULL.
+ */
+static pmd_t *hint_find_pmd(struct mm_struct *mm, unsigned long addr, bool *huge)
+{
+	pgd_t *pgdp = pgd_offset(mm, addr);
+	p4d_t *p4dp;
+	pud_t *pudp;
+
+	*huge = false;
+	if (pgd_none(READ_ONCE(*pgdp)) || pgd_bad(READ_ONCE(*pgdp)))
+		return NULL;
+	p4dp = p4d_offset(pgdp, addr);
+	if (p4d_none(READ_ONCE(*p4dp)) || p4d_bad(READ_ONCE(*p4dp)))
+		return NULL;
+	pudp = pud_offset(p4dp, addr);
+	*huge = pud_leaf(READ_ONCE(*pudp));
+	if (pud_none(READ_ONCE(*pudp)) || *huge || pud_bad(READ_ONCE(*pudp)))
+		return NULL;
+	return pmd_offset(pudp, addr);
+}
+
+/*
+ * Find the entry of a page, and lock its table: wsmon_walk.c has the reasons.
+ * @huge:	set if it is part of a huge page
+ * Return: the entry, with RCU and @ptl held; NULL if there is no table.
+ */
+static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
+			      bool *huge)
+{
+	pmd_t *pmdp = hint_find_pmd(mm, addr, huge), pmd;
+
+	if (!pmdp)
+		return NULL;
+	rcu_read_lock();
+	pmd = READ_ONCE(*pmdp);
+	/* one that is being moved is not present, but there */
+	*huge = !pmd_none(pmd) && (!pmd_present(pmd) || pmd_leaf(pmd));
+	if (!pmd_present(pmd) || *huge || pmd_bad(pmd))
+		goto out;
+	*ptl = pte_lockptr(mm, &pmd);
+	spin_lock(*ptl);
+	if (pmd_same(pmd, READ_ONCE(*pmdp)))
+		return pte_offset_kernel(&pmd, addr);
+	spin_unlock(*ptl);
+out:
+	rcu_read_unlock();
+	return NULL;
+}
+
+static void hint_unlock_entry(spinlock_t *ptl)
+{
+	spin_unlock(ptl);
+	rcu_read_unlock();
+}
+
+/* Is it a page of memory that reclaim may manage? */
+static bool hint_page_allowed(pte_t pte)
+{
+	struct page *page;
+
+	if (pte_special(pte) || is_zero_pfn(pte_pfn(pte)) || !pfn_valid(pte_pfn(pte)))
+		return false;
+	page = pfn_to_page(pte_pfn(pte));
+	return !PageReserved(page) && page_folio(page)->mapping;
+}
+
+/* Arm an entry that is present. From then on the slot may be filled in. */
+static void hint_set(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
+		     struct wsmon_who_slot *s)
+{
+	pte_t pte;
+
+	s->hint = WSMON_HINT_SET;
+	s->node = page_to_nid(pfn_to_page(pte_pfn(*ptep)));
+	atomic_set_release(&s->state, WSMON_WHO_ARMED);
+	/* the next access faults after this lock is released, and finds the slot */
+	pte = ptep_get_and_clear(mm, addr, ptep);
+	set_pte_at(mm, addr, ptep, wsmon_pte_to_hint(pte));
+}
+
+/* The next access faults anyway: wait for it. */
+static void hint_await(struct wsmon_who_slot *s, enum wsmon_hint hint)
+{
+	s->hint = hint;
+	s->node = U32_MAX;
+	atomic_set_release(&s->state, WSMON_WHO_ARMED);
+}
+
+static void hint_arm_one(struct mm_struct *mm, struct wsmon_who_slot *s)
+{
+	unsigned long addr = s->vpn << PAGE_SHIFT;
+	struct vm_area_struct *vma = find_vma(mm, addr);
+	spinlock_t *ptl;	/* of the page table */
+	pte_t *ptep, pte;
+	bool huge;
+
+	s->hint = WSMON_HINT_BARRED;
+	if (!vma || addr < vma->vm_start || !hint_vma_allowed(vma))
+		return;
+	ptep = hint_lock_entry(mm, addr, &ptl, &huge);
+	if (!ptep) {
+		if (huge)
+			s->hint = WSMON_HINT_HUGE;
+		else
+			hint_await(s, WSMON_HINT_ABSENT);
+		return;
+	}
+	pte = READ_ONCE(*ptep);
+	if (!wsmon_pte_can_hint(pte))
+		hint_await(s, pte_none(pte) ? WSMON_HINT_ABSENT : WSMON_HINT_TAKEN);
+	else if (hint_page_allowed(pte))
+		hint_set(mm, addr, ptep, s);
+	hint_unlock_entry(ptl);
+}
+
+/* What was armed by others is left to them, and what has faulted to the kernel. */
+static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
+			     const struct wsmon_who_slot *s)
+{
+	unsigned long addr = s->vpn << PAGE_SHIFT;
+	struct vm_area_struct *vma = find_vma(mm, addr);
+	spinlock_t *ptl;	/* of the page table */
+	pte_t *ptep, pte;
+	bool huge;
+
+	if (s->hint != WSMON_HINT_SET || !vma || addr < vma->vm_start ||
+	    !vma_is_accessible(vma) || vma->vm_flags & HINT_NEVER)
+		return;
+	ptep = hint_lock_entry(mm, addr, &ptl, &huge);
+	if (!ptep)
+		return;
+	pte = READ_ONCE(*ptep);
+	if (wsmon_pte_is_hint(pte) && atomic_read(&s->state) != WSMON_WHO_SEEN) {
+		set_pte_at(mm, addr, ptep, wsmon_hint_to_pte(pte));
+		ss->stats.who_restored++;
+	}
+	hint_unlock_entry(ptl);
+}
+
+/* Attempts at a busy table in a fault: a few microseconds. Its holder may wait for us. */
+#define HINT_REPAIR_TRIES	100U
+
+/*
+ * Before 6.14 the lock of a table that is unmapped is freed at once if it is not a part of
+ * the page's structure, as with lockdep. Then the mapping has to stay.
+ */
+static bool hint_hold_lock(struct mm_struct *mm, unsigned long addr)
+{
+#if ALLOC_SPLIT_PTLOCKS
+	struct vm_area_struct *vma;
+
+	if (!mmap_read_trylock(mm))
+		return false;
+	vma = find_vma(mm, addr);
+	if (vma && addr >= vma->vm_start)
+		return true;
+	mmap_read_unlock(mm);
+	return false;
+#else
+	return true;
+#endif
+}
+
+static void hint_release_lock(struct mm_struct *mm)
+{
+#if ALLOC_SPLIT_PTLOCKS
+	mmap_read_unlock(mm);
+#endif
+}
+
+/* The kernel's own lock holders may need an interrupt to be handled here: do not wait for long */
+static bool hint_trylock(spinlock_t *ptl)
+{
+	unsigned int tries = HINT_REPAIR_TRIES;
+
+	while (!spin_trylock(ptl)) {
+		if (!--tries)
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+static void hint_repair_locked(struct mm_struct *mm, unsigned long addr, pmd_t *pmdp)
+{
+	pmd_t pmd = READ_ONCE(*pmdp);
+	spinlock_t *ptl;	/* of the page table */
+	pte_t *ptep, pte;
+
+	if (!pmd_present(pmd) || pmd_leaf(pmd) || pmd_bad(pmd))
+		return;
+	ptep = pte_offset_kernel(&pmd, addr);
+	ptl = pte_lockptr(mm, &pmd);
+	if (!hint_trylock(ptl))
+		return;
+	pte = READ_ONCE(*ptep);
+	if (pmd_same(pmd, READ_ONCE(*pmdp)) && wsmon_pte_is_hint(pte))
+		set_pte_at(mm, addr, ptep, wsmon_hint_to_pte(pte));
+	spin_unlock(ptl);
+}
+
+/* Does a page have an armed entry? It may change at once. */
+static bool hint_peek(pmd_t *pmdp, unsigned long addr)
+{
+	pmd_t pmd = READ_ONCE(*pmdp);
+
+	return pmd_present(pmd) && !pmd_leaf(pmd) && !pmd_bad(pmd) &&
+	       wsmon_pte_is_hint(READ_ONCE(*pte_offset_kernel(&pmd, addr)));
+}
+
+/**
+ * hint_repair - make an armed entry as it was, in the thread whose access faults
+ * @mm:		its mm
+ * @addr:	the address
+ *
+ * The mmap lock is not held. Three things stand in for it, on kernels 6.1 to 7.3:
+ *   - Tables stay while interrupts are off, as for gup_fast: who frees one waits for an
+ *     interrupt of each processor that runs the mm, or for RCU. khugepaged, which takes a
+ *     table away and then copies its pages, waits likewise (tlb_remove_table_sync_one()).
+ *   - The table is still the address's after its lock was taken, or nothing is done. mremap
+ *     may move it just then. Then the entry is restored at its new address, and the flush
+ *     that follows takes what the old one had.
+ *   - Who holds the mmap lock for writing (mprotect, fork, mremap) changes entries under the
+ *     table's lock, and flushes for what it finds present there.
+ * With PREEMPT_RT that lock sleeps, so do_numa_page() repairs the entry.
+ * Context: a fault of @mm's own thread, where the kernel may handle it; may not sleep.
+ */
+static void hint_repair(struct mm_struct *mm, unsigned long addr)
+{
+	unsigned long flags;
+	pmd_t *pmdp;
+	bool huge;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
+	local_irq_save(flags);
+	pmdp = hint_find_pmd(mm, addr, &huge);
+	if (pmdp && hint_peek(pmdp, addr) && hint_hold_lock(mm, addr)) {
+		hint_repair_locked(mm, addr, pmdp);
+		hint_release_lock(mm);
+	}
+	local_irq_restore(flags);
+}
+
+static void hint_unlock_mm(struct wsmon_session *ss, struct mm_struct *mm, u64 since)
+{
+	u64 held = ktime_get_ns() - since;
+
+	mmap_read_unlock(mm);
+	wsmon_hist_add(&ss->hold, held);
+	ss->stats.max_hold_ns = max(ss->stats.max_hold_ns, held);
+	cond_resched();
+}
+
+/* May another entry be changed, after @nr since the mmap lock was taken? */
+static bool hint_goes_on(u32 nr, u64 since, u64 hold_ns)
+{
+	return nr < HINT_BATCH_MIN || (nr < HINT_BATCH && ktime_get_ns() - since < hold_ns);
+}
+
+/*
+ * Arm some pages, and wait until all processors know.
+ * Return: how many pages were looked at.
+ */
+static u32 hint_arm_batch(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order,
+			  u32 nr, u64 since)
+{
+	struct wsmon_who *w = ss->who;
+	u64 hold = max_t(u64, HINT_HOLD_NS, w->flush_ns), start;
+	bool set = false;
+	u32 i;
+
+	if (wsmon_mm_has_secondary(mm)) {
+		for (i = 0; i < nr; i++)
+			w->slots[order[i]].hint = WSMON_HINT_BARRED;
+		return nr;
+	}
+	inc_tlb_flush_pending(mm);
+	for (i = 0; i < nr && hint_goes_on(i, since, hold); i++) {
+		hint_arm_one(mm, &w->slots[order[i]]);
+		set |= w->slots[order[i]].hint == WSMON_HINT_SET;
+	}
+	if (set) {
+		start = ktime_get_ns();
+		wsmon_tlb_flush_wait(ss, mm);
+		w->flush_ns = ktime_get_ns() - start;
+		ss->stats.flushes++;
+		ss->stats.flush_ns += w->flush_ns;
+	}
+	dec_tlb_flush_pending(mm);
+	return i;
+}
+#endif
+
+/**
+ * hint_possible - tell whether this kernel on this machine has hint faults
+ *
+ * With PREEMPT_RT the lock of a table is not for faults, so that pages would move between nodes.
+ */
+static bool hint_possible(void)
+{
+#ifdef WSMON_HINTS
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && num_possible_nodes() > 1)
+		return false;
+	return wsmon_tlb_can_wait();
+#else
+	return false;
+#endif
+}
+
+/**
+ * hint_arm - arm pages of an address space
+ * @ss:		the session
+ * @mm:		the address space, with a reference on mm_count
+ * @order:	slots of the pages, FREE, in address order
+ * @nr:		number of them
+ *
+ * Those that are armed become ARMED. If the mmap lock stays busy, the rest is left out.
+ * Context: the monitor's lock held, may sleep.
+ * Return: number of @order that were looked at; their @hint is set.
+ */
+static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr)
+{
+#ifdef WSMON_HINTS
+	unsigned int tries = WSMON_LOCK_TRIES;
+	u32 done = 0;
+	u64 since;
+
+	while (done < nr) {
+		if (!wsmon_mm_lock(mm, &tries))
+			break;
+		since = ktime_get_ns();
+		done += hint_arm_batch(ss, mm, order + done, nr - done, since);
+		hint_unlock_mm(ss, mm, since);
+	}
+	return done;
+#else
+	return 0;
+#endif
+}
+
+/**
+ * hint_restore - restore pages that did not fault
+ * @ss:		the session
+ * @mm:		the address space, with a reference on mm_count
+ * @order:	their slots
+ * @nr:		number of them
+ * @tries:	attempts at a busy mmap lock, counted down
+ *
+ * Context: the monitor's lock held, may sleep.
+ * Return: how many need nothing more; fewer than @nr if the mmap lock stays busy.
+ */
+static u32 hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr,
+			unsigned int *tries)
+{
+#ifdef WSMON_HINTS
+	u32 i = 0, first;
+	u64 since;
+
+	while (i < nr) {
+		if (!wsmon_mm_lock(mm, tries))
+			return wsmon_mm_busy(mm) ? i : nr;
+		since = ktime_get_ns();
+		for (first = i; i < nr && hint_goes_on(i - first, since, HINT_HOLD_NS); i++)
+			hint_restore_one(ss, mm, &ss->who->slots[order[i]]);
+		hint_unlock_mm(ss, mm, since);
+	}
+#endif
+	return nr;
+}
+
+/*
+ * The probe at page faults: who touched an armed page
+ *
+ * The probe runs in the thread that faults, before the kernel handles the fault. It allocates
+ * nothing and does not sleep, and waits a few microseconds for the lock of a page table at
+ * most. It looks at WSMON_WHO_WAYS keys of each session that has hint faults, one cache line,
+ * and writes to the slot of the page it finds. Each slot is written by one probe at most: the
+ * one that made it BUSY. Then it repairs the entry if one was armed, also for a process that
+ * nobody watches, as a child has copies of armed entries.
+ *
+ * The probe is attached as long as a session has hint faults: it runs, and has a who_rate.
+ */
+
+/* Sessions with hint faults: the probe reads it under RCU */
+static LIST_HEAD(fault_sessions);
+/* Protects changes of the list, and attaching and detaching the probes */
+static DEFINE_MUTEX(fault_lock);
+
+#ifdef WSMON_HINTS
+/* A fault by the kernel has the user's instruction that called it. */
+static void fault_note(struct wsmon_who *w, struct wsmon_who_slot *s, unsigned long address,
+		       struct pt_regs *regs, unsigned long error)
+{
+	bool user = user_mode(regs);
+
+	s->address = address;
+	s->ip = instruction_pointer(user ? regs : task_pt_regs(current));
+	s->seen_ns = ktime_get_ns();
+	s->tid = task_pid_nr_ns(current, w->ns);
+	s->cpu = raw_smp_processor_id();
+	s->flags = wsmon_fault_flags(error) | (user ? 0 : WSMON_WHO_KERNEL);
+	/* another thread may be changing it */
+	data_race(memcpy(s->comm, current->comm, sizeof(s->comm)));
+	s->comm[sizeof(s->comm) - 1] = '\0';
+}
+
+static void fault_find(struct wsmon_who *w, struct mm_struct *mm, unsigned long address,
+		       struct pt_regs *regs, unsigned long error)
+{
+	u64 vpn = address >> PAGE_SHIFT, key = wsmon_who_key(mm, vpn);
+	u32 i = wsmon_who_place(key), end = i + WSMON_WHO_WAYS;
+
+	for (; i < end; i++) {
+		struct wsmon_who_slot *s = &w->slots[i];
+
+		if (READ_ONCE(w->keys[i]) != key ||
+		    atomic_cmpxchg(&s->state, WSMON_WHO_ARMED, WSMON_WHO_BUSY) !=
+		    WSMON_WHO_ARMED)
+			continue;
+		/* it may be in use for another page since the key was read */
+		if (s->mm != mm || s->vpn != vpn) {
+			atomic_set_release(&s->state, WSMON_WHO_ARMED);
+			continue;
+		}
+		fault_note(w, s, address, regs, error);
+		atomic_set_release(&s->state, WSMON_WHO_SEEN);
+		return;
+	}
+}
+
+/*
+ * The kernel does not handle faults in interrupts, or where they are disabled: then the
+ * code that faulted does without, or tries again.
+ */
+static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
+			unsigned long error)
+{
+	struct mm_struct *mm = current->mm;
+	struct wsmon_who *w;
+
+	if (!mm || !wsmon_fault_absent(error) || address >= TASK_SIZE_MAX)
+		return;
+	if (!user_mode(regs) && (in_nmi() || in_hardirq() || in_serving_softirq() ||
+				 pagefault_disabled() || current->flags & PF_KTHREAD))
+		return;
+	/* newer kernels may preempt a probe; kwsmond spins while it has a slot BUSY */
+	preempt_disable();
+	rcu_read_lock();
+	list_for_each_entry_rcu(w, &fault_sessions, node)
+		fault_find(w, mm, address, regs, error);
+	rcu_read_unlock();
+	preempt_enable();
+	hint_repair(mm, address);
+}
+#else
+static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
+			unsigned long error)
+{
+}
+#endif
+
+/* The tracepoints */
+static struct {
+	const char *name;
+	struct tracepoint *tp;
+	bool attached;
+} faults[] = {
+	{ .name = "page_fault_user" },
+	{ .name = "page_fault_kernel" },
+};
+
+static void fault_find_tracepoint(struct tracepoint *tp, void *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (!strcmp(tp->name, faults[i].name))
+			faults[i].tp = tp;
+	}
+}
+
+static void fault_detach(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (faults[i].attached)
+			tracepoint_probe_unregister(faults[i].tp, fault_probe, NULL);
+		faults[i].attached = false;
+	}
+	tracepoint_synchronize_unregister();
+	synchronize_rcu();
+}
+
+static int fault_attach(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		err = tracepoint_probe_register(faults[i].tp, fault_probe, NULL);
+		if (err) {
+			fault_detach();
+			return err;
+		}
+		faults[i].attached = true;
+	}
+	return 0;
+}
+
+/** fault_possible - tell whether the kernel has the tracepoints */
+static bool fault_possible(void)
+{
+	bool found = true;
+	unsigned int i;
+
+	mutex_lock(&fault_lock);
+	for_each_kernel_tracepoint(fault_find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(faults); i++)
+		found &= !!faults[i].tp;
+	mutex_unlock(&fault_lock);
+	return found;
+}
+
+/**
+ * fault_begin - have the probe look at the slots of a session, if it does not yet
+ * @w:	the session's
+ *
+ * Context: may sleep; fault_possible() is true.
+ * Return: 0 or -ENOMEM.
+ */
+static int fault_begin(struct wsmon_who *w)
+{
+	int err = 0;
+
+	mutex_lock(&fault_lock);
+	if (w->watched)
+		goto out;
+	if (list_empty(&fault_sessions))
+		err = fault_attach();
+	if (err)
+		goto out;
+	list_add_rcu(&w->node, &fault_sessions);
+	w->watched = true;
+out:
+	mutex_unlock(&fault_lock);
+	return err;
+}
+
+/**
+ * fault_end - undo fault_begin(), if that was called
+ * @w:	the session's; no probe looks at it any more afterwards
+ *
+ * Context: may sleep; waits for all processors, so no monitor's lock is held.
+ */
+static void fault_end(struct wsmon_who *w)
+{
+	mutex_lock(&fault_lock);
+	if (!w->watched)
+		goto out;
+	w->watched = false;
+	list_del_rcu(&w->node);
+	/* either waits for probes that look at it */
+	if (list_empty(&fault_sessions))
+		fault_detach();
+	else
+		synchronize_rcu();
+out:
+	mutex_unlock(&fault_lock);
+}
+
+/* Attempts at busy mmap locks, together, when the session ends: about two seconds */
+#define WHO_LAST_TRIES	20000U
+/* Pages that are drawn in a round: a tenth of a second's at the highest rate */
+#define WHO_ROUND	1000U
+/* The same if no CPU time is left */
+#define WHO_ROUND_SHORT	64U
+/* A region that seems not to be in use is drawn at this share of the rate of one that is */
+#define WHO_IDLE	(WSMON_ONE / 16)
+
+/** wsmon_who_possible - tell whether there are hint faults on this kernel and machine */
+bool wsmon_who_possible(void)
+{
+	return hint_possible() && fault_possible();
+}
+
+/**
+ * wsmon_who_begin - make a session ready for hint faults
+ * @ss:	the session
+ *
+ * Context: the monitor's ctl held, but not its lock.
+ * Return: 0; -EOPNOTSUPP if there are none on this kernel or machine; -ENOMEM.
+ */
+int wsmon_who_begin(struct wsmon_session *ss)
+{
+	struct wsmon_who *w = ss->who;
+	bool ended;
+	int err;
+
+	if (!w) {
+		if (!wsmon_who_possible())
+			return -EOPNOTSUPP;
+		w = kvzalloc(sizeof(*w), GFP_KERNEL);
+		if (!w)
+			return -ENOMEM;
+		w->ns = ss->ns;
+	}
+	err = fault_begin(w);
+	if (err) {
+		if (!ss->who)
+			kvfree(w);
+		return err;
+	}
+	/* kwsmond may run, and may end the session meanwhile: one of the two ends the probe */
+	mutex_lock(&ss->mon->lock);
+	WRITE_ONCE(ss->who, w);
+	ended = ss->ended;
+	mutex_unlock(&ss->mon->lock);
+	if (ended)
+		fault_end(w);
+	return 0;
+}
+
+/**
+ * wsmon_who_end - undo wsmon_who_begin(): no probe is attached for the session any more
+ * @ss:	the session; it has ended, or has no who_rate
+ *
+ * Context: the monitor's ctl held, or its thread; but not its lock.
+ */
+void wsmon_who_end(struct wsmon_session *ss)
+{
+	struct wsmon_who *w = READ_ONCE(ss->who);
+
+	if (!w)
+		return;
+	mutex_lock(&ss->mon->lock);
+	if (!ss->ended)
+		wsmon_who_leave(ss);
+	mutex_unlock(&ss->mon->lock);
+	fault_end(w);
+}
+
+/**
+ * wsmon_who_free - free what wsmon_who_begin() allocated
+ * @ss:	the session; its thread has called wsmon_who_leave(), or never ran
+ *
+ * Context: the monitor's lock not held.
+ */
+void wsmon_who_free(struct wsmon_session *ss)
+{
+	if (!ss->who)
+		return;
+	fault_end(ss->who);
+	kvfree(ss->who);
+	ss->who = NULL;
+}
+
+static void who_free_slot(struct wsmon_who *w, u32 i)
+{
+	WRITE_ONCE(w->keys[i], 0);
+	atomic_set(&w->slots[i].state, WSMON_WHO_FREE);
+	w->live--;
+}
+
+/* End the wait of a slot. A probe writes for a moment only. Return: was a fault seen? */
+static bool who_end(struct wsmon_who_slot *s)
+{
+	int state;
+
+	while ((state = atomic_read_acquire(&s->state)) == WSMON_WHO_ARMED ||
+	       state == WSMON_WHO_BUSY) {
+		if (state == WSMON_WHO_ARMED &&
+		    atomic_cmpxchg(&s->state, state, WSMON_WHO_FREE) == state)
+			return false;
+		cpu_relax();
+		cond_resched();
+	}
+	return state == WSMON_WHO_SEEN;
+}
+
+/* If no fault was seen, the entry was restored before: later accesses do not fault. */
+static void who_finish(struct wsmon_session *ss, u32 i)
+{
+	struct wsmon_who_slot *s = &ss->who->slots[i];
+
+	if (who_end(s)) {
+		ss->stats.who_seen++;
+		wsmon_stream_who(&ss->targets[s->target], s);
+	}
+	who_free_slot(ss->who, i);
+}
+
+static int who_compare(const void *a, const void *b, const void *private)
+{
+	const struct wsmon_who_slot *slots = private;
+	const struct wsmon_who_slot *s = &slots[*(const u32 *)a], *t = &slots[*(const u32 *)b];
+
+	if (s->target != t->target)
+		return s->target < t->target ? -1 : 1;
+	return s->vpn < t->vpn ? -1 : s->vpn > t->vpn;
+}
+
+/*
+ * Report faults that were seen, and restore pages whose time is over. The kernel repairs an
+ * entry whose fault was seen; not if the thread was killed before, then the next fault does.
+ * @target:	of this target, or, if it is nr_targets, of all
+ * @now:	pages that were armed an aggregation interval before are over; U64_MAX: all are
+ * @tries:	attempts at busy mmap locks, counted down; what is left then waits on
+ */
+static void who_collect(struct wsmon_session *ss, u32 target, u64 now, unsigned int *tries)
+{
+	struct wsmon_who *w = ss->who;
+	u32 i, nr = 0, end, done;
+
+	for (i = 0; i < WSMON_WHO_SLOTS; i++) {
+		struct wsmon_who_slot *s = &w->slots[i];
+
+		if (!w->keys[i] || (target < ss->nr_targets && s->target != target))
+			continue;
+		if (atomic_read(&s->state) == WSMON_WHO_SEEN)
+			who_finish(ss, i);
+		else if (now == U64_MAX || now - s->armed_ns >= wsmon_aggr_ns(ss))
+			w->order[nr++] = i;
+	}
+	sort_r(w->order, nr, sizeof(*w->order), who_compare, NULL, w->slots);
+	for (i = 0; i < nr; i = end) {
+		u32 t = w->slots[w->order[i]].target;
+
+		for (end = i; end < nr && w->slots[w->order[end]].target == t; end++)
+			;
+		done = hint_restore(ss, w->mm[t], w->order + i, end - i, tries);
+		for (; done; done--, i++)
+			who_finish(ss, w->order[i]);
+	}
+}
+
+/* Leave the address space of a target. What cannot be restored now repairs itself. */
+static void who_leave_mm(struct wsmon_session *ss, u32 target, unsigned int *tries)
+{
+	struct wsmon_who *w = ss->who;
+	u32 i;
+
+	if (!w->mm[target])
+		return;
+	who_collect(ss, target, U64_MAX, tries);
+	for (i = 0; i < WSMON_WHO_SLOTS; i++) {
+		if (w->keys[i] && w->slots[i].target == target)
+			who_finish(ss, i);
+	}
+	mmdrop(w->mm[target]);
+	w->mm[target] = NULL;
+}
+
+/* Notice targets that ended, or executed another program. */
+static void who_follow(struct wsmon_session *ss, unsigned int *tries)
+{
+	struct wsmon_who *w = ss->who;
+	u32 i;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+		struct mm_struct *mm = NULL;
+		u64 exec_id;
+
+		if (!t->gone && !t->twin && t->member)
+			mm = wsmon_member_mm(t->member, &exec_id);
+		if (mm != w->mm[i])
+			who_leave_mm(ss, i, tries);
+		/* its regions are of this address space from the next round on */
+		if (mm && !w->mm[i] && mm == t->mm)
+			w->mm[i] = mm;
+		else if (mm)
+			mmdrop(mm);
+	}
+}
+
+static u64 who_region_pages(const struct wsmon_region *r)
+{
+	return r->n[0] + r->n[1];
+}
+
+/* How often a page of a region is drawn, in relation to others */
+static u32 who_region_rate(const struct wsmon_region *r)
+{
+	return max_t(u32, wsmon_region_share(r), WHO_IDLE);
+}
+
+static u64 who_measure(const struct wsmon_session *ss)
+{
+	u64 sum = 0;
+	u32 i, j;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		const struct wsmon_regions *rs = &ss->targets[i].regions;
+
+		if (!ss->who->mm[i])
+			continue;
+		for (j = 0; j < rs->nr; j++)
+			sum += who_region_pages(&rs->r[j]) * who_region_rate(&rs->r[j]);
+	}
+	return sum;
+}
+
+/* A page that waits already: who touches it first is the answer to this draw, too. */
+static void who_draw_again(struct wsmon_who_slot *s, u64 pages)
+{
+	int state = atomic_read(&s->state);
+
+	if (state == WSMON_WHO_FREE || state == WSMON_WHO_ARMED)
+		s->pages += pages;
+}
+
+/*
+ * Reserve a slot for a page that stands for @pages, in 1/256.
+ * Return: its number; WSMON_WHO_SLOTS if there is none, or the page has one.
+ */
+static u32 who_reserve(struct wsmon_who *w, u32 target, u64 vpn, u64 pages, u64 now)
+{
+	u64 key = wsmon_who_key(w->mm[target], vpn);
+	u32 place = wsmon_who_place(key), found = WSMON_WHO_SLOTS, i;
+
+	for (i = place; i < place + WSMON_WHO_WAYS; i++) {
+		if (w->keys[i] == key) {
+			who_draw_again(&w->slots[i], pages);
+			return WSMON_WHO_SLOTS;
+		}
+		if (!w->keys[i])
+			found = i;
+	}
+	if (found == WSMON_WHO_SLOTS)
+		return found;
+	w->slots[found].mm = w->mm[target];
+	w->slots[found].vpn = vpn;
+	w->slots[found].target = target;
+	w->slots[found].pages = pages;
+	w->slots[found].armed_ns = now;
+	/* the state is FREE: no probe writes to it yet */
+	WRITE_ONCE(w->keys[found], key);
+	w->live++;
+	return found;
+}
+
+/* Arm pages of a target whose slots are reserved. */
+static void who_arm(struct wsmon_session *ss, u32 target, u32 nr)
+{
+	struct wsmon_who *w = ss->who;
+	u32 done, i;
+
+	done = hint_arm(ss, w->mm[target], w->order, nr);
+	for (i = 0; i < nr; i++) {
+		struct wsmon_who_slot *s = &w->slots[w->order[i]];
+
+		if (i < done && s->hint == WSMON_HINT_SET) {
+			ss->stats.who_armed++;
+			continue;
+		}
+		if (i < done && (s->hint == WSMON_HINT_ABSENT || s->hint == WSMON_HINT_TAKEN)) {
+			ss->stats.who_absent++;
+			continue;
+		}
+		ss->stats.who_huge += i < done && s->hint == WSMON_HINT_HUGE;
+		ss->stats.who_skipped += i >= done || s->hint == WSMON_HINT_BARRED;
+		who_free_slot(w, w->order[i]);
+	}
+}
+
+/* Pages that one drawn at each @step stands for, in 1/256 */
+static u64 who_weight(u64 step, u64 rate)
+{
+	return step >> 56 ? div64_u64(step, rate) << 8 : div64_u64(step << 8, rate);
+}
+
+/*
+ * Draw pages: regions are laid end to end, each as long as its pages times its rate, and
+ * a page is drawn at each @step, from a random start on.
+ */
+static void who_draw(struct wsmon_session *ss, u64 step, u64 now)
+{
+	struct wsmon_who *w = ss->who;
+	u64 seed = wsmon_hash64(ss->mon->attrs.seed ^ ss->start_ns);
+	u64 next = mul_u64_u64_shr(wsmon_hash64(seed ^ w->draws++), step, 64), at = 0;
+	u32 i, j, nr;
+
+	for (i = 0; i < ss->nr_targets; i++) {
+		const struct wsmon_target *t = &ss->targets[i];
+
+		if (!w->mm[i])
+			continue;
+		for (j = 0, nr = 0; j < t->regions.nr; j++) {
+			const struct wsmon_region *r = &t->regions.r[j];
+			const struct wsmon_area *a = &t->space.area[r->area];
+			u64 pages = who_region_pages(r), rate = who_region_rate(r), k;
+
+			for (at += pages * rate; next < at; next += step) {
+				u32 slot;
+
+				k = mul_u64_u64_shr(wsmon_hash64(seed ^ w->draws++), pages, 64);
+				k += wsmon_area_rank(&t->space, a, r->start);
+				slot = who_reserve(w, i, wsmon_area_select(&t->space, a, k),
+						   who_weight(step, rate), now);
+				if (slot < WSMON_WHO_SLOTS && w->live <= WSMON_WHO_SLOTS / 2)
+					w->order[nr++] = slot;
+				else if (slot < WSMON_WHO_SLOTS)
+					who_free_slot(w, slot);
+			}
+		}
+		who_arm(ss, i, nr);
+	}
+}
+
+static void who_round(struct wsmon_session *ss, u64 now)
+{
+	u64 rate = ss->mon->attrs.who_rate, past, due, measure;
+	unsigned int tries = WSMON_LOCK_TRIES;
+	struct wsmon_who *w = ss->who;
+
+	who_follow(ss, &tries);
+	who_collect(ss, ss->nr_targets, now, &tries);
+	if (!w->last_ns)
+		w->last_ns = now;
+	past = min_t(u64, now - w->last_ns, NSEC_PER_SEC);
+	due = min_t(u64, div_u64(rate * past, NSEC_PER_SEC), WSMON_WHO_SLOTS / 2 - w->live);
+	if (!due)
+		return;
+	w->last_ns = now;
+	due = min_t(u64, due, wsmon_pace_may_check(&ss->pace) ? WHO_ROUND : WHO_ROUND_SHORT);
+	measure = who_measure(ss);
+	if (measure)
+		who_draw(ss, div64_u64(measure, due) + 1, now);
+}
+
+/**
+ * wsmon_who_round - report, restore and arm
+ * @ss:		the session
+ * @now:	the time
+ *
+ * Takes at most a quarter of the time, so that the rounds of the first sampler go on where
+ * processors are slow to flush their TLBs.
+ */
+void wsmon_who_round(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_who *w = ss->who;
+	u64 end;
+
+	/* without a rate no probe is attached, or soon */
+	if (!w || !ss->mon->attrs.who_rate || now < w->rest_ns)
+		return;
+	who_round(ss, now);
+	end = ktime_get_ns();
+	w->rest_ns = end + 3 * (end - now);
+}
+
+/**
+ * wsmon_who_leave - restore all pages, and report the last faults
+ * @ss:	the session, at its end, or without a who_rate from here on
+ *
+ * Context: the monitor's lock held, may sleep.
+ */
+void wsmon_who_leave(struct wsmon_session *ss)
+{
+	unsigned int tries = WHO_LAST_TRIES;
+	u32 i;
+
+	if (!ss->who)
+		return;
+	for (i = 0; i < ss->nr_targets; i++)
+		who_leave_mm(ss, i, &tries);
+	ss->who->last_ns = 0;
+}

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_parse.c - texts that people write to debugfs files
+ *
+ * Pure: no mm, no allocation, no locks. Strict: a text takes effect completely or not
+ * at all; "12 abc" is an error, not 12.
+ */
+#include "wsmon_pure.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/*
+ * Take the next word of a text, and advance *@text to its end.
+ * Return: its length, 0 if there is none.
+ */
+static size_t parse_next_word(const char **text, const char *end, const char **word)
+{
+	while (*text < end && is_blank(**text))
+		(*text)++;
+	*word = *text;
+	while (*text < end && !is_blank(**text))
+		(*text)++;
+	return *text - *word;
+}
+
+/*
+ * Parse a number of digits only: no sign, no prefix, no suffix.
+ * Return: 0, -EINVAL or, beyond @max, -ERANGE.
+ */
+static int parse_number(const char *p, size_t len, u64 max, u64 *val)
+{
+	bool range = false;
+	u64 v = 0;
+	size_t i;
+
+	if (!len)
+		return -EINVAL;
+	for (i = 0; i < len; i++) {
+		unsigned int digit = p[i] - '0';
+
+		if (digit > 9)
+			return -EINVAL;
+		if (v > (U64_MAX - digit) / 10)
+			range = true;
+		v = v * 10 + digit;
+	}
+	if (range || v > max)
+		return -ERANGE;
+	*val = v;
+	return 0;
+}
+
+enum attr_key {
+	ATTR_SAMPLE_US,
+	ATTR_AGGR_US,
+	ATTR_UPDATE_US,
+	ATTR_WINDOW_US,
+	ATTR_MIN_REGIONS,
+	ATTR_MAX_REGIONS,
+	ATTR_FLUSH_TLB,
+	ATTR_SEED,
+	ATTR_CPU_PERMILLE,
+	ATTR_PEAK_WINDOW,
+	ATTR_PEAK_GAIN,
+	ATTR_PEAK_ADAPT,
+	ATTR_PEAK_DETECTOR,
+	ATTR_FOLLOW,
+	ATTR_WHO_RATE,
+	ATTR_PRECISION,
+	NR_ATTRS
+};
+
+static const struct {
+	const char *name;
+	u64 max;
+} attr_keys[NR_ATTRS] = {
+	[ATTR_SAMPLE_US] = { "sample_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_AGGR_US] = { "aggr_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_UPDATE_US] = { "update_us", WSMON_INTERVAL_US_MAX },
+	[ATTR_WINDOW_US] = { .name = "window_us" },
+	[ATTR_MIN_REGIONS] = { "min_regions", WSMON_REGIONS_LIMIT },
+	[ATTR_MAX_REGIONS] = { "max_regions", WSMON_REGIONS_LIMIT },
+	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
+	[ATTR_SEED] = { "seed", U64_MAX },
+	[ATTR_CPU_PERMILLE] = { "cpu_permille", 1000 },
+	[ATTR_PEAK_WINDOW] = { "peak_window", WSMON_PEAK_WINDOW_MAX },
+	[ATTR_PEAK_GAIN] = { "peak_gain", WSMON_PEAK_GAIN_MAX },
+	[ATTR_PEAK_ADAPT] = { "peak_adapt", 1000 },
+	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
+	[ATTR_FOLLOW] = { "follow", 1 },
+	[ATTR_WHO_RATE] = { "who_rate", WSMON_WHO_RATE_MAX },
+	[ATTR_PRECISION] = { "precision", 1000 },
+};
+
+static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
+{
+	switch (key) {
+	case ATTR_SAMPLE_US:
+		a->sample_us = val;
+		break;
+	case ATTR_AGGR_US:
+		a->aggr_us = val;
+		break;
+	case ATTR_UPDATE_US:
+		a->update_us = val;
+		break;
+	case ATTR_MIN_REGIONS:
+		a->min_regions = val;
+		break;
+	case ATTR_MAX_REGIONS:
+		a->max_regions = val;
+		break;
+	case ATTR_FLUSH_TLB:
+		a->flags = val ? a->flags | WSMON_ATTR_FLUSH_TLB :
+				 a->flags & ~WSMON_ATTR_FLUSH_TLB;
+		break;
+	case ATTR_SEED:
+		a->seed = val;
+		break;
+	case ATTR_CPU_PERMILLE:
+		a->cpu_permille = val;
+		break;
+	case ATTR_PEAK_WINDOW:
+		a->peak_window = val;
+		break;
+	case ATTR_PEAK_GAIN:
+		a->peak_gain = val;
+		break;
+	case ATTR_PEAK_ADAPT:
+		a->peak_adapt = val;
+		break;
+	case ATTR_PEAK_DETECTOR:
+		a->peak_detector = val;
+		break;
+	case ATTR_FOLLOW:
+		a->follow = val;
+		break;
+	case ATTR_WHO_RATE:
+		a->who_rate = val;
+		break;
+	case ATTR_PRECISION:
+		a->precision = val;
+		break;
+	}
+}
+
+static int attrs_find_key(const char *word, size_t len)
+{
+	int i;
+
+	for (i = 0; i < NR_ATTRS; i++) {
+		if (strlen(attr_keys[i].name) == len &&
+		    !memcmp(attr_keys[i].name, word, len))
+			return i;
+	}
+	return -EINVAL;
+}
+
+/*
+ * Parse windows, separated by commas, in any order; store them ascending.
+ * Return: as parse_number(); -EINVAL if one occurs twice, -ERANGE if there are too
+ * many.
+ */
+static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
+{
+	unsigned int nr = 0, i;
+	u64 *w = a->windows_us;
+
+	memset(w, 0, sizeof(a->windows_us));
+	for (;;) {
+		const char *comma = memchr(p, ',', end - p) ?: end;
+		u64 val;
+		int err;
+
+		err = parse_number(p, comma - p, WSMON_INTERVAL_US_MAX, &val);
+		if (err)
+			return err;
+		if (nr == WSMON_WINDOWS_MAX)
+			return -ERANGE;
+		for (i = nr++; i && w[i - 1] >= val; i--) {
+			if (w[i - 1] == val)
+				return -EINVAL;
+			w[i] = w[i - 1];
+		}
+		w[i] = val;
+		if (comma == end)
+			break;
+		p = comma + 1;
+	}
+	a->nr_windows = nr;
+	return 0;
+}
+
+/*
+ * Parse a number with up to three decimals: "5", "0.25". A point needs digits before and
+ * after it.
+ * Return: as parse_number(); *@val is in 1/1000, as is @max.
+ */
+static int parse_milli(const char *p, const char *end, u64 max, u64 *val)
+{
+	const char *point = memchr(p, '.', end - p);
+	u64 whole, part = 0;
+	size_t digits;
+	int err;
+
+	err = parse_number(p, (point ?: end) - p, max / 1000, &whole);
+	if (point && (!err || err == -ERANGE)) {
+		digits = end - point - 1;
+		if (digits > 3 || parse_number(point + 1, digits, 999, &part))
+			return -EINVAL;
+		for (; digits < 3; digits++)
+			part *= 10;
+	}
+	if (err)
+		return err;
+	*val = whole * 1000 + part;
+	return *val > max ? -ERANGE : 0;
+}
+
+#define PARSE_NAME(id, name)	name,
+static const char * const detectors[] = { WSMON_PEAK_DETECTORS(PARSE_NAME) };
+static const char * const classes[] = { WSMON_CLASSES(PARSE_NAME) };
+static const char * const groups[] = { WSMON_PEAK_GROUP_LIST(PARSE_NAME) };
+
+static int parse_detector(const char *p, size_t len, u64 *val)
+{
+	u32 i;
+
+	for (i = 0; i < WSMON_NR_PEAK_DETECTORS; i++) {
+		if (strlen(detectors[i]) == len && !memcmp(detectors[i], p, len)) {
+			*val = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
+		      const char *end)
+{
+	u64 max = attr_keys[key].max, val;
+	int err;
+
+	if (key == ATTR_WINDOW_US)
+		return parse_windows(a, p, end);
+	if (key == ATTR_PEAK_DETECTOR)
+		err = parse_detector(p, end - p, &val);
+	else if (key == ATTR_PEAK_GAIN || key == ATTR_PEAK_ADAPT)
+		err = parse_milli(p, end, max, &val);
+	else
+		err = parse_number(p, end - p, max, &val);
+	if (!err)
+		attrs_set(a, key, val);
+	return err;
+}
+
+/**
+ * wsmon_attrs_same_windows - tell whether attributes have the same windows
+ * @a:	attributes
+ * @b:	others
+ */
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
+			      const struct wsmon_attrs *b)
+{
+	/* windows that are not used are 0 */
+	return !memcmp(a->windows_us, b->windows_us, sizeof(a->windows_us));
+}
+
+/**
+ * wsmon_attrs_same_peaks - tell whether two sets of attributes find the same peaks
+ * @a:	attributes
+ * @b:	others
+ */
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
+			    const struct wsmon_attrs *b)
+{
+	return a->peak_detector == b->peak_detector &&
+	       a->peak_window == b->peak_window &&
+	       a->peak_gain == b->peak_gain &&
+	       a->peak_adapt == b->peak_adapt &&
+	       a->windows_us[0] == b->windows_us[0];
+}
+
+/**
+ * attrs_check - check attributes
+ * @a:	the attributes
+ *
+ * Return: 0; -ERANGE if a value is out of range; -EINVAL if one is zero, or does not
+ * fit another one.
+ */
+static int attrs_check(const struct wsmon_attrs *a)
+{
+	if (!a->sample_us || !a->min_regions || !a->cpu_permille ||
+	    !a->peak_window || !a->peak_gain)
+		return -EINVAL;
+	if (a->peak_window < WSMON_PEAK_WINDOW_MIN)
+		return -ERANGE;
+	if (a->sample_us < WSMON_SAMPLE_US_MIN)
+		return -ERANGE;
+	if (a->aggr_us < a->sample_us || a->update_us < a->sample_us ||
+	    a->windows_us[0] < a->sample_us || a->max_regions < a->min_regions)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * wsmon_attrs_parse - change attributes according to a text
+ * @attrs:	the attributes; unchanged on error
+ * @text:	"key=value ...", any subset of the keys, each once
+ * @len:	its length in bytes
+ *
+ * Return: 0; -EINVAL for any other text; -ERANGE for a number that is too large or too
+ * small; or what attrs_check() returns for the result.
+ */
+int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
+{
+	const char *end = text + len, *word, *eq;
+	struct wsmon_attrs new = *attrs;
+	unsigned int seen = 0;
+	int key, err;
+	size_t n;
+
+	while ((n = parse_next_word(&text, end, &word))) {
+		eq = memchr(word, '=', n);
+		if (!eq)
+			return -EINVAL;
+		key = attrs_find_key(word, eq - word);
+		if (key < 0 || seen & (1U << key))
+			return -EINVAL;
+		seen |= 1U << key;
+		err = parse_attr(&new, key, eq + 1, word + n);
+		if (err)
+			return err;
+	}
+	if (!seen)
+		return -EINVAL;
+	err = attrs_check(&new);
+	if (err)
+		return err;
+	*attrs = new;
+	return 0;
+}
+
+/**
+ * wsmon_pids_parse - parse a list of process ids
+ * @pids:	the ids
+ * @max:	maximum number of ids
+ * @text:	ids separated by white space; may be blank
+ * @len:	its length in bytes
+ *
+ * Return: the number of ids; -EINVAL for any other text, or an id twice; -ERANGE for a
+ * number that no pid can be, or for more than @max ids.
+ */
+int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
+{
+	const char *end = text + len, *word;
+	unsigned int nr = 0, i;
+	size_t n;
+	u64 val;
+	int err;
+
+	while ((n = parse_next_word(&text, end, &word))) {
+		err = parse_number(word, n, S32_MAX, &val);
+		if (err)
+			return err;
+		if (!val)
+			return -EINVAL;
+		for (i = 0; i < nr; i++) {
+			if (pids[i] == val)
+				return -EINVAL;
+		}
+		if (nr == max)
+			return -ERANGE;
+		pids[nr++] = val;
+	}
+	return nr;
+}
+
+/* Is a word @text? */
+static bool word_is(const char *word, size_t n, const char *text)
+{
+	return n == strlen(text) && !memcmp(word, text, n);
+}
+
+/* Parse "N,N" in place: commas become blanks. */
+static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (p[i] != ',')
+			continue;
+		if (!i || i + 1 == len || p[i - 1] == ' ')
+			return -EINVAL;
+		p[i] = ' ';
+	}
+	return wsmon_pids_parse(pids, max, p, len) ?: -EINVAL;
+}
+
+/*
+ * Decode a path in place: "\NNN", three octal digits, is a byte, as in /proc/mounts, so that
+ * blanks are no words. Other backslashes are themselves: systemd's names have some.
+ * Return: its length, -EINVAL for a byte of 0.
+ */
+static int parse_path(char *p, size_t len)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i++) {
+		bool octal = p[i] == '\\' && len - i > 3 &&
+			     (p[i + 1] & ~3) == '0' && (p[i + 2] & ~7) == '0' &&
+			     (p[i + 3] & ~7) == '0';
+
+		p[n] = p[i];
+		if (octal) {
+			p[n] = (p[i + 1] & 3) << 6 | (p[i + 2] & 7) << 3 | (p[i + 3] & 7);
+			i += 3;
+		}
+		if (!p[n++])
+			return -EINVAL;
+	}
+	memset(p + n, ' ', len - n);
+	return n;
+}
+
+/**
+ * wsmon_request_parse - parse what was written to /dev/wsmon
+ * @req:	the result; its mark is in @text
+ * @pids:	the ids of "pid="
+ * @max:	maximum number of ids
+ * @text:	words "key=value", "pid=N,N", "cgroup=PATH", "join", "stop"; or "mark=TEXT".
+ *		All but attributes and the cgroup is replaced by blanks
+ * @len:	its length in bytes
+ *
+ * Return: 0; -EINVAL for an empty text, two of "pid=", "cgroup=" and "join", or "stop" with others; or
+ * what wsmon_pids_parse() returns.
+ */
+int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len)
+{
+	const char *p = text, *end = text + len, *found;
+	u32 words = 0, scopes = 0;
+	size_t n;
+
+	memset(req, 0, sizeof(*req));
+	if (len >= 5 && !memcmp(text, "mark=", 5)) {
+		req->mark = text + 5;
+		req->mark_len = len - 5;
+		return 0;
+	}
+	for (; (n = parse_next_word(&p, end, &found)); words++) {
+		char *word = text + (found - text);
+		int nr = 0;
+
+		if (word_is(word, n, "join")) {
+			req->join = true;
+		} else if (word_is(word, n, "stop")) {
+			req->stop = true;
+		} else if (n >= 4 && !memcmp(word, "pid=", 4)) {
+			nr = req->nr_pids ? -EINVAL : parse_commas(pids, max, word + 4, n - 4);
+		} else if (n > 7 && !memcmp(word, "cgroup=", 7)) {
+			req->cgroup_word = word;
+			nr = parse_path(word + 7, n - 7);
+			if (nr < 0)
+				return nr;
+			req->cgroup = word + 7;
+			req->cgroup_len = nr;
+			scopes++;
+			continue;
+		} else {
+			req->has_attrs = true;
+			continue;
+		}
+		if (nr < 0)
+			return nr;
+		req->nr_pids += nr;
+		scopes += !req->stop;
+		memset(word, ' ', n);
+	}
+	if (!words || (req->stop && words > 1) || scopes > 1)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * wsmon_detector_name - return the name of a detector
+ * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO
+ */
+const char *wsmon_detector_name(u32 detector)
+{
+	return detector < WSMON_NR_PEAK_DETECTORS ? detectors[detector] : "?";
+}
+
+/**
+ * wsmon_class_name - return the name of a class
+ * @class:	enum wsmon_class
+ */
+const char *wsmon_class_name(u32 class)
+{
+	return class < WSMON_NR_CLASSES ? classes[class] : "?";
+}
+
+/**
+ * wsmon_peak_group_name - return the name of a group of peaks
+ * @group:	WSMON_PEAK_ALL, _TEXT or _REST
+ */
+const char *wsmon_peak_group_name(u32 group)
+{
+	return group < WSMON_PEAK_GROUPS ? groups[group] : "?";
+}

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wsmon_space.c - the mapped pages of a target, as extents grouped into areas
+ *
+ * Pure: no mm, no allocation, no locks. May sleep. wsmon_mm.c builds a space, the files about
+ * regions use it.
+ *
+ * An area usually is one extent. If a target has more extents than its regions can
+ * cover, neighbours are coalesced, and an area has gaps. The mapped pages of an area
+ * are numbered: rank finds a page's number, select the page of a number. So a gap of
+ * terabytes has no weight in an estimate, and no samples.
+ */
+#include <linux/sched.h>
+
+#include "wsmon_pure.h"
+
+/**
+ * wsmon_space_pages - count the mapped pages of a target
+ * @sp:	the space
+ */
+u64 wsmon_space_pages(const struct wsmon_space *sp)
+{
+	const struct wsmon_extent *last;
+
+	if (!sp->nr_ext)
+		return 0;
+	last = &sp->ext[sp->nr_ext - 1];
+	return last->base + last->end - last->start;
+}
+
+/**
+ * wsmon_area_rank - count the mapped pages of an area below a page
+ * @sp:		the space
+ * @a:		the area
+ * @vpn:	any page number
+ *
+ * O(log extents of the area).
+ */
+u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a,
+		    u64 vpn)
+{
+	const struct wsmon_extent *ext = sp->ext + a->first;
+	u32 lo = 0, hi = a->nr;
+
+	if (hi == 1)
+		return vpn <= ext->start ? 0 : min(vpn, ext->end) - ext->start;
+	/* find the first extent that ends after vpn */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (ext[mid].end <= vpn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == a->nr)
+		return ext[lo - 1].base - ext[0].base +
+		       ext[lo - 1].end - ext[lo - 1].start;
+	return ext[lo].base - ext[0].base +
+	       (vpn > ext[lo].start ? vpn - ext[lo].start : 0);
+}
+
+/**
+ * wsmon_area_select - find the mapped page of an area that has a given rank
+ * @sp:	the space
+ * @a:	the area
+ * @k:	rank, less than the area's mapped pages
+ *
+ * O(log extents of the area).
+ */
+u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
+		      u64 k)
+{
+	const struct wsmon_extent *ext = sp->ext + a->first;
+	u32 lo = 0, hi = a->nr - 1;
+
+	/* find the last extent whose first page has a rank of at most k */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo + 1) / 2;
+
+		if (ext[mid].base - ext[0].base <= k)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return ext[lo].start + (k - (ext[lo].base - ext[0].base));
+}
+
+/*
+ * Halve the number of extents by closing the narrowest gaps. From now on the pages of a
+ * closed gap count as mapped. They are never found accessed, so estimates stay unbiased,
+ * but are less precise.
+ */
+static void space_coarsen(struct wsmon_space *sp)
+{
+	u64 gap = 1;
+	u32 i, nr;
+
+	do {
+		nr = 0;
+		for (i = 1; i < sp->nr_ext; i++) {
+			struct wsmon_extent *last = &sp->ext[nr];
+			struct wsmon_extent *e = &sp->ext[i];
+
+			if (e->start - last->end <= gap) {
+				if (last->class != e->class)
+					last->class = WSMON_CLASS_MIXED;
+				last->end = e->end;
+			} else {
+				sp->ext[++nr] = *e;
+			}
+		}
+		sp->nr_ext = nr + 1;
+		gap *= 2;
+	} while (sp->nr_ext > WSMON_MAX_EXTENTS / 2);
+
+	for (i = 1; i < sp->nr_ext; i++)
+		sp->ext[i].base = sp->ext[i - 1].base +
+				  sp->ext[i - 1].end - sp->ext[i - 1].start;
+}
+
+/**
+ * wsmon_space_add - append a mapping, or a range of one
+ * @sp:		the space
+ * @start:	first page, not below the end of the last extent
+ * @end:	end, exclusive
+ * @class:	enum wsmon_class
+ * @joined:	it belongs to the same mapping as the last extent
+ *
+ * Extends the last extent if there is no gap and the class is the same. When
+ * WSMON_MAX_EXTENTS are used, the narrowest gaps are closed, so that any number of
+ * mappings fits, in O(log) amortised time each.
+ *
+ * Return: 0; -EINVAL if the range is empty or out of order; -ENOSPC if @sp->cap is
+ * used up and may be larger.
+ */
+int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
+		    bool joined)
+{
+	struct wsmon_extent *last = NULL;
+
+	if (sp->nr_ext)
+		last = &sp->ext[sp->nr_ext - 1];
+	if (start >= end || (last && start < last->end))
+		return -EINVAL;
+
+	if (last && last->end == start && last->class == class) {
+		last->end = end;
+		return 0;
+	}
+	if (sp->nr_ext == WSMON_MAX_EXTENTS)
+		space_coarsen(sp);
+	else if (sp->nr_ext == sp->cap)
+		return -ENOSPC;
+
+	sp->ext[sp->nr_ext].start = start;
+	sp->ext[sp->nr_ext].end = end;
+	sp->ext[sp->nr_ext].base = wsmon_space_pages(sp);
+	sp->ext[sp->nr_ext].class = class;
+	sp->ext[sp->nr_ext].joined = joined && last;
+	sp->nr_ext++;
+	return 0;
+}
+
+/*
+ * Make areas: coalesce neighbours that together have at most @pages mapped pages and, unless @mix,
+ * one class. With @mix those of one class are coalesced in any case.
+ */
+static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
+{
+	u64 sum = 0;
+	u32 i;
+
+	sp->nr_area = 0;
+	for (i = 0; i < sp->nr_ext; i++) {
+		const struct wsmon_extent *e = &sp->ext[i];
+		u64 size = e->end - e->start;
+		struct wsmon_area *a = &sp->area[max(sp->nr_area, 1U) - 1];
+		bool same = sp->nr_area && a->class == e->class, fit = sum + size <= pages;
+
+		if (sp->nr_area && (e->joined || (mix ? same || fit : same && fit))) {
+			a->nr++;
+			if (a->class != e->class)
+				a->class = WSMON_CLASS_MIXED;
+			sum += size;
+			continue;
+		}
+		a = &sp->area[sp->nr_area++];
+		a->first = i;
+		a->nr = 1;
+		a->class = e->class;
+		sum = size;
+	}
+}
+
+/**
+ * wsmon_space_group - make areas of the extents
+ * @sp:		the space; @area has room for @nr_ext areas
+ * @max_areas:	maximum number of areas, not 0
+ *
+ * Each mapping is an area of its own if there are few enough. Otherwise the smallest
+ * neighbours are coalesced, up to the smallest power of two of pages that is enough: those of one
+ * class if that is enough, else these in any case, and others up to that size.
+ * O(extents * log pages).
+ */
+void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
+{
+	u64 pages;
+	bool mix;
+
+	space_group_by(sp, 0, false);
+	sp->coalesced = sp->nr_area > max_areas;
+	if (!sp->coalesced)
+		return;
+	space_group_by(sp, U64_MAX, false);
+	mix = sp->nr_area > max_areas;
+	pages = 1;
+	do {
+		cond_resched();
+		space_group_by(sp, pages, mix);
+		pages *= 2;
+	} while (sp->nr_area > max_areas && pages);
+}
+
+/**
+ * wsmon_space_same - tell whether two spaces have the same areas and extents
+ * @a:	one
+ * @b:	the other
+ */
+bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b)
+{
+	u32 i;
+
+	if (a->nr_ext != b->nr_ext || a->nr_area != b->nr_area)
+		return false;
+	for (i = 0; i < a->nr_ext; i++) {
+		if (a->ext[i].start != b->ext[i].start ||
+		    a->ext[i].end != b->ext[i].end ||
+		    a->ext[i].class != b->ext[i].class)
+			return false;
+	}
+	for (i = 0; i < a->nr_area; i++) {
+		if (a->area[i].first != b->area[i].first ||
+		    a->area[i].nr != b->area[i].nr)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * In how many members of a group a sample page is looked at
+ *
+ * Pure: no mm, no allocation, no locks.
+ *
+ * A page that several members map was accessed if any of them accessed it. To look at it
+ * in each of two thousand members would cost too much. So each sample has a random reach
+ * in (0, 1], and each member a random rank for this sample, uniform in (0, 1]. The sample
+ * is looked at in the members whose rank is at most its reach.
+ *
+ * The probability that a reach is at least t is min(1, chance / t). If the lowest rank of
+ * the members that accessed the page is t, the sample sees an access if its reach is at
+ * least t. It then counts with the inverse of that probability (Horvitz and Thompson,
+ * 1952), otherwise it counts 0. The mean of that is 1, whichever members use the page,
+ * and however many they are: if no member accessed it, nothing is ever seen.
+ *
+ * With chance = FIRST / mappers, FIRST (1 + ln(mappers / FIRST)) members are looked at on
+ * average, and a page that all use has weight 1, because some of its ranks are below
+ * chance. Ranks, reaches and chances are in units of 2^-32.
+ */
+
+/* A page is looked at in all members that map it if they are not more than this */
+#define FIRST	8U
+
+/**
+ * wsmon_sample_reach - draw the reach of a sample
+ * @s:		the sample: @chance and @reach are set
+ * @mappers:	number of members that map the page, at least 1
+ * @random:	uniform
+ */
+void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random)
+{
+	u64 first = max_t(u64, FIRST, mappers / WSMON_WEIGHT_MAX + 1);
+	u32 v = random >> 32;
+
+	s->chance = U32_MAX;
+	s->reach = U32_MAX;
+	if (mappers <= first)
+		return;
+	s->chance = div64_u64(first << 32, mappers);
+	if (v > s->chance)
+		s->reach = div64_u64((u64)s->chance << 32, v);
+}
+
+/**
+ * wsmon_sample_weight - compute what an access counts that a sample saw
+ * @s:		the sample
+ * @rank:	the lowest rank of the members that accessed the page, at most @s->reach
+ *
+ * Return: the weight (Q15), from WSMON_ONE to WSMON_WEIGHT_MAX * WSMON_ONE.
+ */
+u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank)
+{
+	return rank <= s->chance ? WSMON_ONE :
+	       div64_u64((u64)rank * WSMON_ONE, s->chance);
+}
+
+/*
+ * Fitting the regions to areas that changed
+ *
+ * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ */
+
+/**
+ * struct regions_fit - state of wsmon_regions_fit()
+ * @rs:		the regions
+ * @sp:		the areas
+ * @now:	the time
+ * @origin:	time before which none of the new memory existed; 0: unknown
+ * @area:	the area that is being tiled
+ * @first:	index of its first region
+ * @nr:		regions made so far, in rs->spare
+ * @limit:	maximum of @nr, so that one region is left for each area to come
+ * @full:	the limit was reached
+ */
+struct regions_fit {
+	struct wsmon_regions *rs;
+	const struct wsmon_space *sp;
+	u64 now;
+	u64 origin;
+	u32 area;
+	u32 first;
+	u32 nr;
+	u32 limit;
+	bool full;
+};
+
+/* A half that grew by more than 1 / GROWTH does not count as sampled */
+#define GROWTH	8
+
+/*
+ * Let a region that grew this much begin anew, except for its share. If it changed at all, not
+ * all of its pages were looked at.
+ */
+static void fit_grown(struct wsmon_region *r, const u64 before[2])
+{
+	u32 h;
+
+	for (h = 0; h < 2; h++) {
+		if (r->n[h] != before[h])
+			memset(r->exact, 0, sizeof(r->exact));
+		if (r->n[h] <= before[h] + before[h] / GROWTH)
+			continue;
+		wsmon_region_reset_samples(r);
+		r->origin_ns = 0;
+		r->known = 0;
+		r->whole = 0;
+		r->draws = 0;
+	}
+}
+
+static void fit_push(struct regions_fit *f, const struct wsmon_region *old,
+		     u64 start, u64 end)
+{
+	struct wsmon_region *r;
+
+	if (f->nr == f->limit) {
+		f->full = true;
+		return;
+	}
+	r = &f->rs->spare[f->nr];
+	if (old) {
+		*r = *old;
+	} else {
+		memset(r, 0, sizeof(*r));
+		r->since_ns = f->now;
+		r->origin_ns = f->origin;
+	}
+	r->area = f->area;
+	if (!wsmon_region_clip(f->sp, r, start, end))
+		return;
+	if (old)
+		fit_grown(r, old->n);
+	f->nr++;
+}
+
+/* The last region of the area so far, or NULL */
+static struct wsmon_region *fit_last(struct regions_fit *f)
+{
+	return f->nr > f->first ? &f->rs->spare[f->nr - 1] : NULL;
+}
+
+/*
+ * Grow the last region to the bound of its cell, at most to @end.
+ * Return: its end, at least @start.
+ */
+static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
+{
+	struct wsmon_region *last = fit_last(f);
+	u64 lo, hi, before[2];
+
+	if (!last)
+		return start;
+	wsmon_cell_bounds(last->start, last->end, &lo, &hi);
+	if (hi <= start)
+		return start;
+	hi = min(hi, end);
+	memcpy(before, last->n, sizeof(before));
+	wsmon_region_clip(f->sp, last, last->start, hi);
+	fit_grown(last, before);
+	return hi;
+}
+
+/*
+ * Tile a range that no old region covers: the regions at both sides grow to the bounds
+ * of their cells, and aligned cells fill the rest.
+ * Return: where the region after the range begins now.
+ */
+static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
+{
+	const struct wsmon_area *a = &f->sp->area[f->area];
+	u64 lo, hi, next = end;
+
+	start = fit_grow(f, start, end);
+	if (next_end > end) {
+		wsmon_cell_bounds(end, next_end, &lo, &hi);
+		next = max(lo, start);
+	}
+
+	while (start < next && !f->full) {
+		u64 rank = wsmon_area_rank(f->sp, a, start);
+		unsigned int order;
+
+		/* begin at the next mapped page */
+		if (rank == wsmon_area_rank(f->sp, a, next))
+			break;
+		start = wsmon_area_select(f->sp, a, rank);
+		order = fls64(next - start) - 1;
+		if (start)
+			order = min_t(unsigned int, order, __ffs64(start));
+		fit_push(f, NULL, start, start + (1ULL << order));
+		start += 1ULL << order;
+	}
+	return next;
+}
+
+/*
+ * Keep an old region. Its cell may overlap that of the last region, if they were in
+ * different areas before. Then the last region grows, or this one is cut at the middles
+ * of its cell until they no longer overlap.
+ */
+static void fit_keep(struct regions_fit *f, const struct wsmon_region *old,
+		     u64 start, u64 end)
+{
+	start = fit_grow(f, start, end);
+	while (start < end && !f->full) {
+		struct wsmon_region *last = fit_last(f);
+		u64 cut = end, lo, hi;
+
+		wsmon_cell_bounds(start, cut, &lo, &hi);
+		while (last && lo < last->end) {
+			cut = wsmon_cell_mid(start, cut);
+			wsmon_cell_bounds(start, cut, &lo, &hi);
+		}
+		fit_push(f, old, start, cut);
+		start = cut;
+	}
+}
+
+/* Does a region still hold its sample pages, each in its own half? */
+static bool region_holds_samples(const struct wsmon_region *r)
+{
+	u64 mid = wsmon_cell_mid(r->start, r->end);
+
+	return r->s[0].vpn >= r->start && r->s[0].vpn < mid &&
+	       (!r->n[1] || (r->s[1].vpn >= mid && r->s[1].vpn < r->end));
+}
+
+static void fit_area(struct regions_fit *f, u32 *old)
+{
+	const struct wsmon_area *a = &f->sp->area[f->area];
+	u64 start = wsmon_area_start(f->sp, a), end = wsmon_area_end(f->sp, a);
+	u64 done = start;
+	u32 i;
+
+	f->first = f->nr;
+	f->full = false;
+	while (*old < f->rs->nr && f->rs->r[*old].end <= start)
+		(*old)++;
+
+	for (i = *old; i < f->rs->nr && f->rs->r[i].start < end; i++) {
+		const struct wsmon_region *r = &f->rs->r[i];
+		u64 lo = max(r->start, start), hi = min(r->end, end);
+		u64 rank = wsmon_area_rank(f->sp, a, lo);
+
+		if (rank == wsmon_area_rank(f->sp, a, hi))
+			continue;
+		/* bounds must be mapped pages, or the cell would be too large */
+		lo = wsmon_area_select(f->sp, a, rank);
+		hi = wsmon_area_select(f->sp, a,
+				       wsmon_area_rank(f->sp, a, hi) - 1) + 1;
+		lo = fit_gap(f, done, lo, hi);
+		fit_keep(f, r, lo, hi);
+		done = hi;
+	}
+	if (f->nr > f->first)
+		fit_gap(f, done, end, 0);
+	if (f->full || f->nr == f->first) {
+		bool full = f->full;
+
+		/* the area is new, or has too many regions: begin with one */
+		f->nr = f->first;
+		f->full = false;
+		fit_push(f, NULL, start, end);
+		if (full)
+			f->rs->spare[f->first].origin_ns = 0;
+	}
+	for (i = f->first; i < f->nr; i++) {
+		struct wsmon_region *r = &f->rs->spare[i];
+
+		if (!r->armed_ns)
+			continue;
+		if (region_holds_samples(r)) {
+			wsmon_clusters_fit(f->sp, r);
+		} else {
+			wsmon_region_reset_samples(r);
+			r->origin_ns = 0;
+		}
+	}
+}
+
+/**
+ * wsmon_regions_fit - make regions tile areas that changed
+ * @rs:		the regions; afterwards at most @rs->cap, perhaps more than the budget,
+ *		which wsmon_regions_adapt() corrects
+ * @sp:		the areas, at most @rs->cap
+ * @now:	the time
+ * @origin:	time before which none of the new memory existed; 0: unknown
+ *
+ * Regions stay, with their history, as far as they are still mapped; new pages become
+ * new regions. A sample that is not in its half any more is forgotten; usually its page
+ * is gone. (If the page still exists, and the kernel has no young flag, its bit is not
+ * set again.)
+ * O(regions + areas * log pages).
+ */
+void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
+		       u64 now, u64 origin)
+{
+	struct regions_fit f = { .rs = rs, .sp = sp, .now = now, .origin = origin };
+	u32 old = 0;
+
+	for (f.area = 0; f.area < sp->nr_area; f.area++) {
+		f.limit = rs->cap - (sp->nr_area - 1 - f.area);
+		fit_area(&f, &old);
+	}
+	swap(rs->r, rs->spare);
+	rs->nr = f.nr;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_who.h - the second sampler: hint faults
+ *
+ *	who	which pages are armed, when, and what is reported; called by kwsmond
+ *	hint	page-table entries: arms and restores them
+ *	fault	the probe: who touched an armed page
+ */
+#ifndef WSMON_WHO_H
+#define WSMON_WHO_H
+
+#include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/list.h>
+
+#include "wsmon_internal.h"
+
+/* Slots of a session, a power of two; at most half of them are in use */
+#define WSMON_WHO_BITS		14
+#define WSMON_WHO_SLOTS		((u32)BIT(WSMON_WHO_BITS))
+/* A page has its slot in one of this many, which are next to each other */
+#define WSMON_WHO_WAYS		8U
+
+/**
+ * enum wsmon_who_state - the life of a slot
+ * @WSMON_WHO_FREE:	not in use; kwsmond makes it ARMED
+ * @WSMON_WHO_ARMED:	waits for a fault; the probe makes it BUSY, kwsmond makes it FREE
+ * @WSMON_WHO_BUSY:	a probe writes to it, and makes it SEEN; or ARMED, if the page is
+ *			another one
+ * @WSMON_WHO_SEEN:	a fault was seen; kwsmond reports it, and makes it FREE
+ */
+enum wsmon_who_state {
+	WSMON_WHO_FREE,
+	WSMON_WHO_ARMED,
+	WSMON_WHO_BUSY,
+	WSMON_WHO_SEEN,
+};
+
+/**
+ * enum wsmon_hint - what became of a page that was to be armed
+ * @WSMON_HINT_SET:	its entry causes a fault at the next access
+ * @WSMON_HINT_ABSENT:	it has no entry, so that the next access causes a fault anyway
+ * @WSMON_HINT_HUGE:	it is part of a huge page: left alone
+ * @WSMON_HINT_BARRED:	memory that is left alone: see hint_vma_allowed()
+ * @WSMON_HINT_TAKEN:	its entry causes a fault already, as NUMA balancing or another
+ *			session wants to know who uses it, or as it is swapped out
+ */
+enum wsmon_hint {
+	WSMON_HINT_SET,
+	WSMON_HINT_ABSENT,
+	WSMON_HINT_HUGE,
+	WSMON_HINT_BARRED,
+	WSMON_HINT_TAKEN,
+};
+
+/**
+ * struct wsmon_who_slot - a page that waits for a fault
+ * @state:	enum wsmon_who_state
+ * @hint:	enum wsmon_hint: SET, ABSENT or TAKEN
+ * @mm:		the address space, with a reference that struct wsmon_who holds
+ * @vpn:	the page
+ * @target:	index of the target
+ * @node:	NUMA node of the page
+ * @armed_ns:	when it was armed
+ * @pages:	pages of the target that it stands for, in 1/256
+ * @address:	by the probe: the address that was accessed
+ * @ip:		by the probe: the instruction
+ * @seen_ns:	by the probe: when
+ * @tid:	by the probe: the thread
+ * @cpu:	by the probe: the processor
+ * @flags:	by the probe: WSMON_WHO_*
+ * @comm:	by the probe: the thread's name
+ */
+struct wsmon_who_slot {
+	atomic_t state;
+	u8 hint;
+	struct mm_struct *mm;
+	u64 vpn;
+	u32 target;
+	u32 node;
+	u64 armed_ns;
+	u64 pages;
+	u64 address;
+	u64 ip;
+	u64 seen_ns;
+	u32 tid;
+	u32 cpu;
+	u32 flags;
+	char comm[WSMON_COMM_LEN];
+};
+
+/**
+ * struct wsmon_who - the hint faults of a session
+ * @node:	its place in the list that the probe reads
+ * @watched:	it is in that list, and the probe attached (fault_lock)
+ * @ns:		pid namespace of thread ids
+ * @mm:		by target: the address space whose pages are armed, with a reference on
+ *		mm_count; or NULL
+ * @last_ns:	when pages were last armed
+ * @rest_ns:	nothing is done before this time
+ * @flush_ns:	how long the last flush took
+ * @draws:	draws so far
+ * @live:	slots in use
+ * @order:	scratch memory: slots, in the order in which they are visited
+ * @keys:	by slot: a hash of its mm and page, never 0; 0: not in use. What a page may
+ *		have is one cache line
+ * @slots:	the slots
+ */
+struct wsmon_who {
+	struct list_head node;
+	bool watched;
+	struct pid_namespace *ns;
+	struct mm_struct *mm[WSMON_MAX_TARGETS];
+	u64 last_ns;
+	u64 rest_ns;
+	u64 flush_ns;
+	u64 draws;
+	u32 live;
+	u32 order[WSMON_WHO_SLOTS];
+	u64 keys[WSMON_WHO_SLOTS] ____cacheline_aligned;
+	struct wsmon_who_slot slots[WSMON_WHO_SLOTS];
+};
+
+static inline u64 wsmon_who_key(const struct mm_struct *mm, u64 vpn)
+{
+	return wsmon_hash64((unsigned long)mm ^ wsmon_hash64(vpn)) | 1;
+}
+
+/* The first of the slots that a key may have */
+static inline u32 wsmon_who_place(u64 key)
+{
+	return (key >> (64 - WSMON_WHO_BITS)) & ~(WSMON_WHO_WAYS - 1);
+}
+
+/* wsmon_hintfault.c */
+
+/* wsmon_hintfault.c */
+
+#endif /* WSMON_WHO_H */
