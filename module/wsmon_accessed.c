@@ -33,8 +33,7 @@
 #include <linux/slab.h>
 #include <linux/swap.h>
 
-#include "wsmon_internal.h"
-#include "wsmon_walk.h"
+#include "wsmon_sampler.h"
 
 #ifdef CONFIG_PAGE_IDLE_FLAG
 /*

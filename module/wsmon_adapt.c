@@ -20,7 +20,7 @@
  */
 #include <linux/sched.h>
 
-#include "wsmon_pure.h"
+#include "wsmon_regions.h"
 
 /* Splitting must save four times what merging costs: quarters of an octave */
 #define HYSTERESIS	8
@@ -446,14 +446,6 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 
 /* The variance is not reduced below this: means of the past deviate by as much */
 #define REST_MIN	(WSMON_ONE / 16)
-
-/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
-u64 wsmon_hash64(u64 x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-	return x ^ (x >> 31);
-}
 
 /**
  * wsmon_draw_key - make the key of a draw

@@ -16,7 +16,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_process.h"
 
 /**
  * struct wsmon_client - a session of another module

@@ -9,7 +9,7 @@
 #include <linux/poll.h>
 #include <linux/wait.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_session.h"
 
 /**
  * struct wsmon_buffer - where records wait for one reader

@@ -14,7 +14,8 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_group.h"
+#include "wsmon_hintfault.h"
 
 /*
  * The monitor's state: lock, attributes, and the memory of a session

@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_session.h"
 
 /* The most that is made of a long text under one hold of wsmon.lock: bytes, records */
 #define LINES_SIZE	(16U << 10)

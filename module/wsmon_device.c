@@ -23,6 +23,7 @@
 #include <linux/uaccess.h>
 
 #include "wsmon_buffer.h"
+#include "wsmon_process.h"
 
 /* Max. number of open files; each has a buffer, and may need a monitor */
 #define FILES_MAX	(WSMON_MONITORS - 1)

@@ -9,7 +9,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/seq_file.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_session.h"
 
 #define CREATE_TRACE_POINTS
 #include "wsmon_trace.h"

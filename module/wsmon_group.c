@@ -29,7 +29,6 @@
 #include <linux/sort.h>
 
 #include "wsmon_group.h"
-#include "wsmon_internal.h"
 
 /*
  * The memory of a group's members, and the space in which each page is once

@@ -17,7 +17,7 @@
 
 #include <linux/xarray.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_sampler.h"
 
 /* Slots are numbered from 1 to this */
 #define WSMON_SLOTS_MAX		((1U << 18) - 1)
@@ -274,18 +274,35 @@ static inline bool wsmon_object_counts(const struct wsmon_object *o)
 	       rb_entry(rb_last(&o->parts), struct wsmon_part, node)->share;
 }
 
-/* wsmon_group.c */
+/* wsmon_look.c: new memory of a target */
+void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
+		     u64 since);
+
+/* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
+void wsmon_group_begin(struct wsmon_session *ss);
+void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
+void wsmon_group_interval(struct wsmon_session *ss, u64 now);
+void wsmon_group_round(struct wsmon_session *ss, u64 now);
+bool wsmon_group_reclaimed(const struct wsmon_session *ss);
+bool wsmon_group_has_rounds(const struct wsmon_session *ss);
+void wsmon_group_leave(struct wsmon_session *ss);
+void wsmon_group_free(struct wsmon_session *ss);
+const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);
+u64 wsmon_group_half(const struct wsmon_session *ss);
+const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss);
+void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
+u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
+
+/* Between wsmon_group.c and wsmon_look.c */
 struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
 					  struct mm_struct **mmp, u64 now);
 void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin);
 void wsmon_group_draw(struct wsmon_session *ss);
 void wsmon_group_arm(struct wsmon_session *ss);
 
-/* wsmon_look.c */
 void wsmon_share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm);
 void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part);
 
-/* wsmon_group.c */
 int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now);
 void wsmon_group_forget(struct wsmon_group *g, u64 before);
@@ -306,13 +323,11 @@ static inline bool wsmon_region_has_slept(struct wsmon_group *g, const struct ws
 	return wsmon_group_has_slept(g, r->start) && wsmon_group_has_slept(g, r->end - 1);
 }
 
-/* wsmon_look.c */
 int wsmon_visit_compare(const void *a, const void *b);
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
 void wsmon_visit_draw(struct wsmon_group *g);
 void wsmon_visit_undo(struct wsmon_share *s);
 
-/* wsmon_look.c */
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now);
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,

@@ -29,7 +29,7 @@
 #include <linux/uaccess.h>
 #include <linux/userfaultfd_k.h>
 
-#include "wsmon_who.h"
+#include "wsmon_hintfault.h"
 
 /*
  * Page-table entries that cause a fault at the next access

@@ -21,7 +21,7 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_group.h"
 
 /* Reading mappings may take 1 / READ_SHARE of the time */
 #define READ_SHARE	64U

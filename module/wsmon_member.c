@@ -25,8 +25,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
-#include "wsmon_internal.h"
-#include "wsmon_members.h"
+#include "wsmon_process.h"
 
 /* Max. number of members */
 #define MEMBERS_MAX	65536U
@@ -99,7 +98,7 @@ static bool members_in_cgroups(struct task_struct *task)
 	return in;
 }
 
-/* The member after @m, or the first, with a thread group: see wsmon_members.h */
+/* The member after @m, or the first, with a thread group: see wsmon_process.h */
 struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const struct pid *tgid)
 {
 	struct hlist_node *at = m ? m->hash.next : member_bucket(tgid)->first;

@@ -26,8 +26,7 @@
 #include <linux/vmstat.h>
 #include <linux/workqueue.h>
 
-#include "wsmon_internal.h"
-#include "wsmon_members.h"
+#include "wsmon_sampler.h"
 
 /* At most this many mappings, and page-table entries, are read under one mmap lock */
 #define READ_BATCH	256

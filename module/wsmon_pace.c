@@ -14,7 +14,7 @@
  * repay, so the budget holds over a few seconds, not only on average.
  */
 
-#include "wsmon_pure.h"
+#include "wsmon_control.h"
 
 /* A debt is limited to the CPU time that is allowed in this period */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
@@ -285,42 +285,6 @@ u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 	share = min_t(u64, share, STOLEN_MAX);
 	return max(cost - taken - (cost - timed) * share / STOLEN_ONE,
 		   cost * (STOLEN_ONE - STOLEN_MAX) / STOLEN_ONE);
-}
-
-/**
- * wsmon_hist_add - add a value to a histogram
- * @h:		the histogram
- * @value:	the value
- */
-void wsmon_hist_add(struct wsmon_hist *h, u64 value)
-{
-	h->n[wsmon_log2_quarters(value)]++;
-	h->total++;
-	h->max = max(h->max, value);
-}
-
-/**
- * wsmon_hist_percentile - return an upper bound of a percentile
- * @h:		the histogram
- * @percent:	1 to 100
- *
- * Return: the bound, at most a quarter too high; 0 if the histogram is empty.
- */
-u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
-{
-	u64 want = div64_u64(h->total * percent + 99, 100), sum = 0, above;
-	u32 i;
-
-	for (i = 0; i < WSMON_HIST_BUCKETS; i++) {
-		sum += h->n[i];
-		if (sum >= want)
-			break;
-	}
-	/* the bound is where the next bucket begins; the last octave has none */
-	if (i >= WSMON_HIST_BUCKETS - 4)
-		return h->max;
-	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;
-	return min(h->max, above);
 }
 
 /*

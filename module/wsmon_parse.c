@@ -5,7 +5,7 @@
  * Pure: no mm, no allocation, no locks. Strict: a text takes effect completely or not
  * at all; "12 abc" is an error, not 12.
  */
-#include "wsmon_pure.h"
+#include "wsmon_control.h"
 
 static bool is_blank(char c)
 {

@@ -15,7 +15,7 @@
  * is below 2^31 for any size, so that its square fits into 64 bits. The exponent grows
  * with the largest value since the start.
  */
-#include "wsmon_pure.h"
+#include "wsmon_control.h"
 
 #define FRAC		16
 #define VALUE_BITS	31

@@ -12,7 +12,7 @@
  */
 #include <linux/sched.h>
 
-#include "wsmon_pure.h"
+#include "wsmon_regions.h"
 
 /**
  * wsmon_space_pages - count the mapped pages of a target

@@ -12,7 +12,7 @@
 #include <linux/topology.h>
 
 #include "wsmon_group.h"
-#include "wsmon_who.h"
+#include "wsmon_hintfault.h"
 
 #define SNAPSHOT_MAX \
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \

@@ -14,7 +14,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_process.h"
 
 /* A process with more threads counts as running: its threads are not looked at */
 #define THREADS_MAX	256

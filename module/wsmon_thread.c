@@ -17,7 +17,8 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_group.h"
+#include "wsmon_hintfault.h"
 
 /* This many sessions at once begin with all their regions */
 #define BEGIN_WHOLE	4U

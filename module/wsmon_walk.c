@@ -34,7 +34,7 @@
 #include <linux/pgtable.h>
 #include <linux/sched.h>
 
-#include "wsmon_walk.h"
+#include "wsmon_sampler.h"
 
 /*
  * What the walk holds

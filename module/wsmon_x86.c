@@ -31,7 +31,7 @@
 #include <asm/special_insns.h>
 #include <asm/tlbflush.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_sampler.h"
 
 /* Number of interrupts that were sent and are not handled yet */
 static atomic_t tlb_pending = ATOMIC_INIT(0);

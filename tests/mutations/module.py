@@ -429,11 +429,11 @@ MUTATIONS = [
     ("halves_tell_the_variance", None, UNIT, [
         ("module/wsmon_wss.c", "if (r->times < WSMON_TIMES_MIN)", "if (r->times < 100)")]),
     ("deviations_of_few_are_small", None, UNIT, [
-        ("module/wsmon_wss.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
+        ("module/wsmon_regions.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [
         ("module/wsmon_adapt.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
     ("merged_halves_agree", None, UNIT, [
-        ("module/wsmon_wss.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
+        ("module/wsmon_regions.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
     ("change_is_no_surprise", None, UNIT, [
         ("module/wsmon_wss.c", "if (c->now / surprise > c->past)", "if (surprise > 100)")]),
     ("what_is_over_stays", None, UNIT, [
@@ -479,7 +479,7 @@ MUTATIONS = [
     ("what_went_is_left_out", "6.12", "env WSMON_TESTS=it_was_unmapped " + SELF + "gone_test.py", [
         (INTERVAL, "		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));\n", "")]),
     ("a_long_window_has_a_past", None, UNIT, [
-        ("module/wsmon_wss.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
+        ("module/wsmon_regions.c", "return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;",
          "return iv->nr_windows;")]),
     ("sleepers_have_a_past", None, UNIT, [
         ("module/wsmon_regions.c", "if (!kept || !r->dropped || r->draws <= 1)", "if (!kept || r->draws <= 1)")]),

@@ -11,7 +11,7 @@
  */
 #include <stdio.h>
 
-#include "../../module/wsmon_pure.h"
+#include "../../module/wsmon_control.h"
 
 #define PAGE_SHIFT	12
 #define SETTINGS	"pid %llu seed %llu now %llu budget %llu still %llu rounds %llu part %llu window %llu"

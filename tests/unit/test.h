@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <stdlib.h>
 
-#include "../../module/wsmon_pure.h"
+#include "../../module/wsmon_control.h"
 
 /* Says what did not hold, once a test, and fails it. */
 #define CHECK(cond, ...) do {						\

@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <linux/slab.h>
 
-#include "../../../module/wsmon_pure.h"
+#include "../../../module/wsmon_control.h"
 
 static const struct wsmon_attrs before = {
 	.sample_us = 100000, .aggr_us = 1000000, .update_us = 1000000,

@@ -5,7 +5,7 @@
 #ifndef WSMON_KUNIT_STREAM_H
 #define WSMON_KUNIT_STREAM_H
 
-#include "../../../module/wsmon_internal.h"
+#include "../../../module/wsmon_session.h"
 #include "world.h"
 
 #define ONE		WSMON_ONE

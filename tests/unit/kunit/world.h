@@ -7,7 +7,7 @@
 
 #include <kunit/test.h>
 
-#include "../../../module/wsmon_pure.h"
+#include "../../../module/wsmon_control.h"
 
 /* Pages of the largest address space there is: 57 bits of bytes */
 #define TOP		BIT_ULL(45)

@@ -1,9 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_pace.h - the CPU budget, and histograms of times
+ * wsmon_control.h - peaks, the CPU budget, the precision, and what people write
  */
-#ifndef WSMON_PACE_H
-#define WSMON_PACE_H
+#ifndef WSMON_CONTROL_H
+#define WSMON_CONTROL_H
+
+#include "wsmon_estimate.h"
+
+/* wsmon_peaks.c: when the working set size is unusual */
+/* "sigma" judges after FIRST estimates, and by moving mean and variance after LEARN */
+#define WSMON_PEAK_FIRST	6U
+#define WSMON_PEAK_LEARN	32U
+
+/**
+ * struct wsmon_detector - state of the search for peaks of a working set size
+ * @mean:	moving mean; while "sigma" starts, the median
+ * @var:	moving variance; while "sigma" starts, from the median deviation
+ * @filtered:	the last estimate as it entered the mean: damped within a peak
+ * @baseline:	@mean when the peak began
+ * @var_before:	@var when the peak began
+ * @threshold:	distance from the mean that made it a peak
+ * @height:	the estimate in the peak that is furthest from @baseline, pages
+ * @grew:	pages that were made huge pages lately, by which estimates have not grown yet
+ * @nr:		estimates since the start, saturating
+ * @lasted:	estimates since the last peak began
+ * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
+ * @sign:	1 in a peak upwards, -1 in one downwards, else 0
+ * @ended:	@sign of the peak that this estimate ended, else 0
+ * @first:	the first estimates, for the median
+ */
+struct wsmon_detector {
+	u64 mean;
+	u64 var;
+	u64 filtered;
+	u64 baseline;
+	u64 var_before;
+	u64 threshold;
+	u64 height;
+	u64 grew;
+	u32 nr;
+	u32 lasted;
+	u32 shift;
+	s8 sign;
+	s8 ended;
+	u32 first[WSMON_PEAK_LEARN];
+};
+
+u64 wsmon_peak_threshold(const struct wsmon_detector *d, const struct wsmon_attrs *a);
+bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		     const struct wsmon_wss *w);
+bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		       const struct wsmon_wss *w);
+void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
+		      const struct wsmon_wss *w);
+u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
 /* wsmon_pace.c: keeping within the CPU budget */
 /**
@@ -105,21 +155,37 @@ void wsmon_precision_begin(struct wsmon_precision *q);
 void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
 			  u64 pages, u64 half);
 
-#define WSMON_HIST_BUCKETS	256
-
+bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
+bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
+const char *wsmon_detector_name(u32 detector);
+int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 /**
- * struct wsmon_hist - a histogram, four buckets an octave
- * @n:		number of values by wsmon_log2_quarters()
- * @total:	number of values
- * @max:	largest value
+ * struct wsmon_request - what a text written to /dev/wsmon asks for
+ * @nr_pids:	number of processes to watch
+ * @cgroup_word: begin of "cgroup=" in the text, which wsmon_attrs_parse() would not take
+ * @cgroup:	path of the cgroup, or NULL
+ * @cgroup_len:	its length in bytes
+ * @join:	to join the session that began last
+ * @stop:	to end the session
+ * @has_attrs:	it has attributes
+ * @mark:	text of a mark, or NULL
+ * @mark_len:	its length in bytes
  */
-struct wsmon_hist {
-	u64 n[WSMON_HIST_BUCKETS];
-	u64 total;
-	u64 max;
+struct wsmon_request {
+	u32 nr_pids;
+	char *cgroup_word;
+	const char *cgroup;
+	size_t cgroup_len;
+	bool join;
+	bool stop;
+	bool has_attrs;
+	const char *mark;
+	size_t mark_len;
 };
 
-void wsmon_hist_add(struct wsmon_hist *h, u64 value);
-u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent);
+int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len);
+int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len);
+const char *wsmon_class_name(u32 class);
+const char *wsmon_peak_group_name(u32 group);
 
-#endif /* WSMON_PACE_H */
+#endif /* WSMON_CONTROL_H */

@@ -1,17 +1,124 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_walk.h - the interface between the walk and the sampler
+ * wsmon_sampler.h - the first sampler: Accessed bits of sample pages
  *
  * wsmon_walk.c goes over the sample pages and finds their page-table entries,
  * wsmon_accessed.c reads and clears bits in them.
  */
-#ifndef WSMON_WALK_H
-#define WSMON_WALK_H
+#ifndef WSMON_SAMPLER_H
+#define WSMON_SAMPLER_H
 
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_process.h"
+
+#if defined(CONFIG_X86_64)
+#include "wsmon_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "wsmon_arm64.h"
+#else
+#error "wsmon is for x86-64 and arm64"
+#endif
+
+/**
+ * enum wsmon_sample_op - what is done to a sample page
+ * @WSMON_SAMPLE_ARM:	forget accesses before now
+ * @WSMON_SAMPLE_CHECK:	was it accessed since the last time? clear its bit
+ * @WSMON_SAMPLE_DROP:	was it accessed since the last time? do not clear its bit
+ * @WSMON_SAMPLE_LOOK:	was it accessed? change nothing
+ * @WSMON_SAMPLE_SETTLE: pay a debt to reclaim, if there is one; clear nothing
+ */
+enum wsmon_sample_op {
+	WSMON_SAMPLE_ARM,
+	WSMON_SAMPLE_CHECK,
+	WSMON_SAMPLE_DROP,
+	WSMON_SAMPLE_LOOK,
+	WSMON_SAMPLE_SETTLE,
+};
+
+/**
+ * enum wsmon_place - in what entry a page was at a look, as far as its bit depends on it
+ * @WSMON_PLACE_UNKNOWN: nobody could look
+ * @WSMON_PLACE_NONE:	no page table has it: if it is found in a huge entry, a fault has made that
+ * @WSMON_PLACE_OWN:	it has a place in a page table, mapped or not
+ * @WSMON_PLACE_MADE:	it is in an entry such as the kernel makes of others, with the bit set: a
+ *			huge one, or one of a page that KSM has merged
+ */
+enum wsmon_place {
+	WSMON_PLACE_UNKNOWN,
+	WSMON_PLACE_NONE,
+	WSMON_PLACE_OWN,
+	WSMON_PLACE_MADE,
+};
+
+/* wsmon_walk.c: the pass over the sample pages */
+void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
+		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now);
+void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle);
+
+/**
+ * struct wsmon_visit - a look at a sample page in one process
+ * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
+ * @vpn:	the page in the process
+ * @looked_ns:	accesses since the last look, at this time, count
+ * @seen_ns:	when an access was last found that counts; 0: never
+ * @made_ns:	when it was found that the kernel had made the entry anew; 0: never
+ * @pfn:	the page frame at the last look
+ * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
+ * @rank:	rank of the process for this sample: see wsmon_reach.c
+ * @kind:	enum wsmon_part_kind
+ * @op:		what to do
+ * @debt:	what reclaim does not know: see wsmon_accessed.c
+ * @place:	enum wsmon_place
+ * @own:	it had a place in a page table before
+ * @skip:	not in this pass
+ * @done:	the page was looked at
+ * @mapped:	it is mapped
+ * @none:	it is not, and not in swap either
+ * @seen:	it was accessed
+ * @around:	perhaps a fault on a page near it mapped it
+ * @text:	it is text
+ * @absent:	it was not mapped at the last look
+ * @vague:	@seen_ns is perhaps a fault on a page near it
+ * @anon:	it is an anonymous page
+ * @exclusive:	that no other process maps
+ * @times:	how often it is mapped, if each time is an equal part of it; else 1
+ */
+struct wsmon_visit {
+	u64 spot;
+	u64 vpn;
+	u64 looked_ns;
+	u64 seen_ns;
+	u64 made_ns;
+	u64 pfn;
+	u64 frame;
+	u32 rank;
+	u8 kind;
+	u8 op;
+	u8 debt;
+	u8 place;
+	bool own;
+	bool skip;
+	bool done;
+	bool mapped;
+	bool none;
+	bool seen;
+	bool around;
+	bool text;
+	bool absent;
+	bool vague;
+	bool anon;
+	bool exclusive;
+	u32 times;
+};
+
+/* wsmon_accessed.c: the sampler */
+int wsmon_young_init(void);
+void wsmon_young_exit(void);
+
+/* Between wsmon_walk.c and wsmon_accessed.c */
 
 /**
  * struct wsmon_entry - the page-table entry of a sample page
@@ -214,8 +321,4 @@ struct wsmon_walk {
 	u32 missed;
 };
 
-/* wsmon_walk.c */
-
-/* wsmon_walk.c */
-
-#endif /* WSMON_WALK_H */
+#endif /* WSMON_SAMPLER_H */

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_who.h - the second sampler: hint faults
- *
- *	who	which pages are armed, when, and what is reported; called by kwsmond
- *	hint	page-table entries: arms and restores them
- *	fault	the probe: who touched an armed page
+ * wsmon_hintfault.h - the second sampler: hint faults
  */
-#ifndef WSMON_WHO_H
-#define WSMON_WHO_H
+#ifndef WSMON_HINTFAULT_H
+#define WSMON_HINTFAULT_H
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/list.h>
 
-#include "wsmon_internal.h"
+#include "wsmon_sampler.h"
 
 /* Slots of a session, a power of two; at most half of them are in use */
 #define WSMON_WHO_BITS		14
@@ -132,8 +128,12 @@ static inline u32 wsmon_who_place(u64 key)
 	return (key >> (64 - WSMON_WHO_BITS)) & ~(WSMON_WHO_WAYS - 1);
 }
 
-/* wsmon_hintfault.c */
+/* wsmon_hintfault.c: the second sampler */
+bool wsmon_who_possible(void);
+int wsmon_who_begin(struct wsmon_session *ss);
+void wsmon_who_end(struct wsmon_session *ss);
+void wsmon_who_free(struct wsmon_session *ss);
+void wsmon_who_round(struct wsmon_session *ss, u64 now);
+void wsmon_who_leave(struct wsmon_session *ss);
 
-/* wsmon_hintfault.c */
-
-#endif /* WSMON_WHO_H */
+#endif /* WSMON_HINTFAULT_H */

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_pure.h - plain numbers: structures and functions that need no kernel
+ * wsmon_regions.h - what is tiled: mapped pages, regions, their samples
  *
- * Pure files (space, regions, fit, adapt, wss, peaks, pace, parse) include this and
- * nothing else of the module. tests/unit compiles them for userland, too.
+ * Pure: structures and functions that need no kernel. tests/unit compiles regions, space, adapt,
+ * wss, peaks, pace and parse for userland, too.
  *
  * Addresses are virtual page numbers (vpn), sizes are pages, times are nanoseconds of
  * CLOCK_MONOTONIC. Shares and probabilities are Q15: 2^15 is 1.
  */
-#ifndef WSMON_PURE_H
-#define WSMON_PURE_H
+#ifndef WSMON_REGIONS_H
+#define WSMON_REGIONS_H
 
-#include <linux/bitops.h>
 #include <linux/errno.h>
-#include <linux/limits.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
-#include <linux/string.h>
 #include <linux/sched.h>
-#include <linux/types.h>
 
 #include "../include/wsmon.h"
-#include "wsmon_cluster.h"
-#include "wsmon_draw.h"
-#include "wsmon_gone.h"
+#include "wsmon_math.h"
 
 /*
  * Let others run, in a loop over regions: a region is 650 bytes, so 1024 of them take about
@@ -111,6 +103,30 @@ struct wsmon_sample {
 	u32 chance;
 	u32 reach;
 	u32 times;
+};
+
+/* Pages in a cluster, at most */
+#define WSMON_CLUSTER		64U
+
+/**
+ * struct wsmon_cluster - the pages around a sample page
+ * @first:	the first
+ * @ever:	bit i: the i-th, which is not the sample page, was found accessed since it was
+ *		armed
+ * @seen:	likewise, in this interval
+ * @owed:	bit i: reclaim does not know of an access: DEBT_OWED
+ * @reported:	bit i: DEBT_REPORTED
+ * @nr:		number of pages; 0: only the sample page is looked at
+ * @seen_at:	by page in @ever, number of the interval in which it was last found accessed
+ */
+struct wsmon_cluster {
+	u64 first;
+	u64 ever;
+	u64 seen;
+	u64 owed;
+	u64 reported;
+	u8 nr;
+	u16 seen_at[WSMON_CLUSTER];
 };
 
 /*
@@ -269,6 +285,22 @@ struct wsmon_region {
 };
 
 /**
+ * struct wsmon_runs - how much evenly spread positions reduce the variance, by class
+ * @alone:	sum of the squared deviations of halves: a slow moving average, and a quick one
+ * @together:	likewise, of the squares of the runs' sums of deviations
+ * @less:	the reduction, a part of the halves' variance (Q15)
+ * @times:	how many intervals the averages are of, at most 16
+ *
+ * Sizes are in units of 2^-20 of all memory.
+ */
+struct wsmon_runs {
+	u64 alone[WSMON_NR_CLASSES][2];
+	u64 together[WSMON_NR_CLASSES][2];
+	u16 less[WSMON_NR_CLASSES];
+	u8 times[WSMON_NR_CLASSES];
+};
+
+/**
  * struct wsmon_regions - the regions of a target
  * @r:		the regions, in address order
  * @spare:	a second array: every change writes the new list here, then swaps
@@ -295,17 +327,6 @@ struct wsmon_regions {
 	u64 end_ns;
 	struct wsmon_runs runs;
 };
-
-/* 4 * log2(x), linear between powers of two, rounded down */
-static inline unsigned int wsmon_log2_quarters(u64 x)
-{
-	unsigned int bit;
-
-	if (!x)
-		return 0;
-	bit = fls64(x) - 1;
-	return 4 * bit + (bit >= 2 ? x >> (bit - 2) & 3 : x << (2 - bit) & 3);
-}
 
 /* wsmon_space.c: the mapped pages */
 u64 wsmon_space_pages(const struct wsmon_space *sp);
@@ -355,13 +376,6 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 
 /* wsmon_space.c: regions follow the mappings */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
-
-/* wsmon_history.c: what earlier draws showed, which is used from this number of draws on */
-#define WSMON_TIMES_MIN		3U
-bool wsmon_history_kept(const struct wsmon_interval *iv);
-void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
-void wsmon_history_split(struct wsmon_region *r, u32 half);
-void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r);
 
 /* wsmon_adapt.c: merging and splitting */
 #define WSMON_DRAWS_MAX		64U	/* draws are counted up to here: older ones fade */
@@ -470,142 +484,36 @@ u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k);
 void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random);
 u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
 
-/* wsmon_wss.c: new memory, the estimator */
-/* The part of the last @ns that was before the last @window of them (Q15) */
-static inline u32 wsmon_part_before(u64 ns, u64 window)
+/* wsmon_regions.c: the pages around sample pages */
+/* Has a cluster pages that count, or that something is owed for? */
+static inline bool wsmon_cluster_matters(const struct wsmon_cluster *c)
 {
-	ns = min(ns, BIT_ULL(48));
-	return ns > window ? div64_u64((ns - window) << WSMON_SHIFT, ns) : 0;
+	return c->nr || c->owed || c->reported;
 }
 
-/* Maximum number of pages of new memory that are sampled */
-#define WSMON_FRESH_MAX		1024
+void wsmon_clusters_forget(struct wsmon_region *r);
+bool wsmon_clusters_pay(const struct wsmon_region *r);
+void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 epoch);
+bool wsmon_clusters_wanted(const struct wsmon_attrs *a);
+void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r);
+void wsmon_clusters_age(struct wsmon_region *r, u16 epoch);
+void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
+u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, u32 hit,
+			const struct wsmon_interval *iv, u32 k, bool all);
 
-/**
- * struct wsmon_fresh - memory that appeared since the mappings were last read
- * @pages:	its pages by class
- * @drawn:	pages of each class that are sampled
- * @seen:	pages of @drawn found accessed
- * @vague:	pages of @seen that a fault on a page near them may have mapped
- * @late:	some of the memory may be older than the window: what was accessed counts,
- *		but may have been before the window
- * @early:	the part of the time in which the memory appeared that was before the window (Q15)
- * @nr:		pages in @vpn
- * @vpn:	the pages, ascending
- * @class:	their classes
- */
-struct wsmon_fresh {
-	u64 pages[WSMON_NR_CLASSES];
-	u32 drawn[WSMON_NR_CLASSES];
-	u32 seen[WSMON_NR_CLASSES];
-	u32 vague[WSMON_NR_CLASSES];
-	bool late;
-	u32 early;
-	u32 nr;
-	u64 vpn[WSMON_FRESH_MAX];
-	u8 class[WSMON_FRESH_MAX];
-};
+/* wsmon_adapt.c: positions of samples */
+u64 wsmon_draw_key(u64 seed, u64 epoch);
+void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key);
+void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
+			const struct wsmon_attrs *a, u64 salt, u64 epoch);
+bool wsmon_run_adds(const struct wsmon_region *r);
+void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp);
 
-void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
-		      const struct wsmon_space *then, u64 random, u32 max);
+/* wsmon_regions.c: what earlier draws showed, which is used from this number of draws on */
+#define WSMON_TIMES_MIN		3U
+bool wsmon_history_kept(const struct wsmon_interval *iv);
+void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
+void wsmon_history_split(struct wsmon_region *r, u32 half);
+void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r);
 
-/**
- * struct wsmon_wss - a working set size
- * @pages:	the estimate
- * @low:	lower end of the 95 % interval
- * @high:	upper end
- * @mapped:	the mapped pages that it is a part of
- * @grew:	pages in use that the kernel has made huge pages in the interval: @pages may be so
- *		much more than before
- */
-struct wsmon_wss {
-	u64 pages;
-	u64 low;
-	u64 high;
-	u64 mapped;
-	u64 grew;
-};
-
-/* More may be in use than samples can show, up to @high, or as many as @twice may count again */
-static inline void wsmon_wss_widen(struct wsmon_wss *w, u64 high, u64 twice)
-{
-	w->high = min(w->mapped, max(w->high, high));
-	w->low -= min(w->low, twice);
-}
-
-/*
- * What changes changed by (now - before) within an interval: so a window that is early or late by a
- * part @late of that has so much more or less.
- */
-static inline void wsmon_wss_moved(struct wsmon_wss *w, u64 before, u32 late)
-{
-	u64 change = max(w->pages, before) - min(w->pages, before);
-	u64 moved = mul_u64_u64_shr(change, late, WSMON_SHIFT);
-
-	w->low -= min(w->low, moved);
-	w->high = min(w->mapped, w->high + moved);
-}
-
-/* Index of the sum of all classes but text, after the classes */
-#define WSMON_WSS_REST		WSMON_NR_CLASSES
-#define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)
-
-void wsmon_wss_estimate(const struct wsmon_regions *rs, const struct wsmon_space *sp,
-			const struct wsmon_fresh *fresh, u32 k,
-			struct wsmon_wss wss[WSMON_NR_WSS]);
-void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went went);
-void wsmon_wss_add_blind(struct wsmon_wss wss[WSMON_NR_WSS], u64 blind);
-u64 wsmon_sqrt_up(u64 x);
-
-/* wsmon_peaks.c: when the working set size is unusual */
-/* "sigma" judges after FIRST estimates, and by moving mean and variance after LEARN */
-#define WSMON_PEAK_FIRST	6U
-#define WSMON_PEAK_LEARN	32U
-
-/**
- * struct wsmon_detector - state of the search for peaks of a working set size
- * @mean:	moving mean; while "sigma" starts, the median
- * @var:	moving variance; while "sigma" starts, from the median deviation
- * @filtered:	the last estimate as it entered the mean: damped within a peak
- * @baseline:	@mean when the peak began
- * @var_before:	@var when the peak began
- * @threshold:	distance from the mean that made it a peak
- * @height:	the estimate in the peak that is furthest from @baseline, pages
- * @grew:	pages that were made huge pages lately, by which estimates have not grown yet
- * @nr:		estimates since the start, saturating
- * @lasted:	estimates since the last peak began
- * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
- * @sign:	1 in a peak upwards, -1 in one downwards, else 0
- * @ended:	@sign of the peak that this estimate ended, else 0
- * @first:	the first estimates, for the median
- */
-struct wsmon_detector {
-	u64 mean;
-	u64 var;
-	u64 filtered;
-	u64 baseline;
-	u64 var_before;
-	u64 threshold;
-	u64 height;
-	u64 grew;
-	u32 nr;
-	u32 lasted;
-	u32 shift;
-	s8 sign;
-	s8 ended;
-	u32 first[WSMON_PEAK_LEARN];
-};
-
-u64 wsmon_peak_threshold(const struct wsmon_detector *d, const struct wsmon_attrs *a);
-bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
-		     const struct wsmon_wss *w);
-bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
-		       const struct wsmon_wss *w);
-void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
-		      const struct wsmon_wss *w);
-u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
-
-#include "wsmon_pace.h"
-#include "wsmon_parse.h"
-
-#endif /* WSMON_PURE_H */
+#endif /* WSMON_REGIONS_H */

@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_types.h - what a session consists of: its members, targets and figures
+ * wsmon_session.h - what a session consists of: its targets and figures, who runs when
+ *
+ * Headers by owner, each with what the files below it share; a header includes those above it:
+ *
+ * 	regions		what is tiled			estimate	what samples show
+ * 	control		peaks, budget, precision, texts
+ * 	session		core thread interval events debugfs stream buffer device api
+ * 	process		member task mm			sampler		walk accessed
+ * 	group		group look			hintfault	the second sampler
+ * 	buffer		buffer device			x86, arm64	page-table entries
  */
-#ifndef WSMON_TYPES_H
-#define WSMON_TYPES_H
+#ifndef WSMON_SESSION_H
+#define WSMON_SESSION_H
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
-#include <linux/rbtree.h>
-#include <linux/refcount.h>
+#include <linux/time64.h>
 
 #include "../include/wsmon_kernel.h"
-#include "wsmon_pure.h"
+#include "wsmon_control.h"
 
 struct cgroup;
+struct pid_namespace;
+struct seq_file;
+struct wsmon_file_part;
 struct wsmon_group;
-struct wsmon_object;
-struct wsmon_share;
+struct wsmon_member;
+struct wsmon_visit;
 struct wsmon_who;
+struct wsmon_who_slot;
 
 /* log2 of the number of huge pages in shared page tables that a pass remembers */
 #define WSMON_LEAVES_BITS	12
@@ -76,81 +89,6 @@ struct wsmon_scope {
 	u32 nr;
 	struct cgroup *cgroup;
 	struct pid_namespace *ns;
-};
-
-/* struct wsmon_member.events */
-#define WSMON_MEMBER_EXEC	0x1	/* it executed a program */
-#define WSMON_MEMBER_EXIT	0x2	/* its last thread ended */
-
-/**
- * struct wsmon_member - a process that belongs to a session
- * @hash:	its place among those with the same hash of @pid (members_lock)
- * @node:	its place in @members of the session; in @born or @spares; or among those whose
- *		@work is late (members_lock)
- * @call:	its place among those that need a look before the next round (members_lock)
- * @events:	why it needs one (members_lock)
- * @session:	its session
- * @pid:	its thread group, referenced
- * @target:	the target, if it is also sampled on its own; or NULL
- * @share:	its memory as a part of the group; or NULL
- * @mm:		mm of the program that it executed last, or forked with; NULL if that was before
- *		all windows; only an identity, unless it is @kept (members_lock)
- * @kept:	it has a reference on mm_users of @mm (members_lock)
- * @price_ns:	what that may cost the process (members_lock)
- * @ending:	@work releases the reference (members_lock)
- * @looking:	kwsmond looks at @mm for the last time (members_lock)
- * @looked:	it has done so, or will not
- * @work:	task work in the process, when it has ended
- * @waits:	@work waits for @looked (members_lock)
- * @until:	until then, jiffies
- * @late:	another releases the reference then, jiffies; 0: nobody does (members_lock)
- * @refs:	the session, and @work
- * @rcu:	probes look for a member without a lock
- * @rss:	resident pages that it has had at most, when it has ended (members_lock)
- * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
- * @forks:	changes when it forks, was forked, or executes a program
- * @fork_pages:	anonymous pages that it had then, and shares since; else 0
- * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
- * @left_rss:	resident pages of programs that it left by exec, in this interval, at most
- *		(members_lock)
- * @born_ns:	when the program of @mm began (members_lock)
- * @exec_id:	distinguishes @mm from others at its address (members_lock)
- * @comm:	its name at that time (members_lock)
- * @shared_ns:	when another stopped sampling it, too
- * @moved:	it came into the cgroup with memory that it had used before
- */
-struct wsmon_member {
-	struct hlist_node hash;
-	struct list_head node;
-	struct list_head call;
-	u32 events;
-	struct wsmon_session *session;
-	struct pid *pid;
-	struct wsmon_target *target;
-	struct wsmon_share *share;
-	struct mm_struct *mm;
-	bool kept;
-	bool ending;
-	bool looking;
-	bool waits;
-	u64 price_ns;
-	struct completion looked;
-	struct callback_head work;
-	unsigned long until;
-	unsigned long late;
-	refcount_t refs;
-	struct rcu_head rcu;
-	u64 rss;
-	u64 made_rss;
-	u64 forked_rss;
-	u64 left_rss;
-	u64 forks;
-	u64 fork_pages;
-	u64 born_ns;
-	u64 exec_id;
-	char comm[WSMON_COMM_LEN];
-	u64 shared_ns;
-	bool moved;
 };
 
 /**
@@ -275,54 +213,6 @@ struct wsmon_stats {
 	u64 who_restored;
 	u64 who_skipped;
 	u64 who_huge;
-};
-
-/* Pages of a slot: see wsmon_group.h */
-#define WSMON_SLOT_PAGES	BIT_ULL(40)
-
-/**
- * enum wsmon_part_kind - who may map a page of a member
- * @WSMON_PART_OWN:	it alone: private anonymous memory
- * @WSMON_PART_FILE:	whoever maps the file: a page of the file
- * @WSMON_PART_FAMILY:	its parent and children, since a fork: private anonymous memory
- */
-enum wsmon_part_kind {
-	WSMON_PART_OWN,
-	WSMON_PART_FILE,
-	WSMON_PART_FAMILY,
-};
-
-/**
- * struct wsmon_part - a mapping of what other members may map, too
- * @key:	what it maps: only an identity, never dereferenced
- * @number:	distinguishes a new file at the address of an old one
- * @object:	the same, once it is known to the group
- * @node:	its place among the parts of @object
- * @share:	its share
- * @vpn:	first page in the member
- * @index:	first page in the object
- * @pages:	number of pages
- * @class:	enum wsmon_class
- * @kind:	WSMON_PART_FILE or _FAMILY
- */
-struct wsmon_part {
-	const void *key;
-	u64 number;
-	struct wsmon_object *object;
-	struct rb_node node;
-	struct wsmon_share *share;
-	u64 vpn;
-	u64 index;
-	u64 pages;
-	u8 class;
-	u8 kind;
-};
-
-/* Parts in address order, @nr of @cap */
-struct wsmon_parts {
-	struct wsmon_part *p;
-	u32 nr;
-	u32 cap;
 };
 
 /**
@@ -512,75 +402,103 @@ struct wsmon_monitor {
 	u32 owners;
 };
 
-/* Mappings of files that a target is searched for what it maps twice, at most */
-#define WSMON_FILES_MAX		4096U
+/* wsmon_core.c: lock, attributes, memory of a session */
+extern struct wsmon_monitor wsmon;
+extern const struct wsmon_attrs wsmon_default_attrs;
+extern bool wsmon_ready;
+struct wsmon_monitor *wsmon_monitor_create(void);
+void wsmon_monitor_free(struct wsmon_monitor *mon);
+int wsmon_lock(struct wsmon_monitor *mon);
+void wsmon_lock_anyway(struct wsmon_monitor *mon);
+void wsmon_session_share_budget(struct wsmon_session *ss);
+void wsmon_session_begin_pace(struct wsmon_session *ss);
+void wsmon_session_count(int by);
+bool wsmon_session_several(void);
+void wsmon_lock_round(struct wsmon_monitor *mon);
+bool wsmon_may_trace(void);
+int wsmon_may_open(bool trace);
+int wsmon_regions_alloc(struct wsmon_regions *rs);
+void wsmon_regions_free(struct wsmon_regions *rs);
+void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
 
-/**
- * struct wsmon_file_part - a mapping of a file
- * @key:	the file's address_space: only an identity
- * @index:	first page of the file
- * @end:	end, exclusive
- */
-struct wsmon_file_part {
-	const void *key;
-	u64 index;
-	u64 end;
-};
+static inline u64 wsmon_sample_ns(const struct wsmon_session *ss)
+{
+	return ss->mon->attrs.sample_us * NSEC_PER_USEC;
+}
 
-/**
- * struct wsmon_visit - a look at a sample page in one process
- * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
- * @vpn:	the page in the process
- * @looked_ns:	accesses since the last look, at this time, count
- * @seen_ns:	when an access was last found that counts; 0: never
- * @made_ns:	when it was found that the kernel had made the entry anew; 0: never
- * @pfn:	the page frame at the last look
- * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
- * @rank:	rank of the process for this sample: see wsmon_reach.c
- * @kind:	enum wsmon_part_kind
- * @op:		what to do
- * @debt:	what reclaim does not know: see wsmon_accessed.c
- * @place:	enum wsmon_place
- * @own:	it had a place in a page table before
- * @skip:	not in this pass
- * @done:	the page was looked at
- * @mapped:	it is mapped
- * @none:	it is not, and not in swap either
- * @seen:	it was accessed
- * @around:	perhaps a fault on a page near it mapped it
- * @text:	it is text
- * @absent:	it was not mapped at the last look
- * @vague:	@seen_ns is perhaps a fault on a page near it
- * @anon:	it is an anonymous page
- * @exclusive:	that no other process maps
- * @times:	how often it is mapped, if each time is an equal part of it; else 1
- */
-struct wsmon_visit {
-	u64 spot;
-	u64 vpn;
-	u64 looked_ns;
-	u64 seen_ns;
-	u64 made_ns;
-	u64 pfn;
-	u64 frame;
-	u32 rank;
-	u8 kind;
-	u8 op;
-	u8 debt;
-	u8 place;
-	bool own;
-	bool skip;
-	bool done;
-	bool mapped;
-	bool none;
-	bool seen;
-	bool around;
-	bool text;
-	bool absent;
-	bool vague;
-	bool anon;
-	bool exclusive;
-	u32 times;
-};
+/* A round may come this much too early */
+static inline u64 wsmon_slack_ns(const struct wsmon_session *ss)
+{
+	return wsmon_sample_ns(ss) / 2;
+}
 
-#endif /* WSMON_TYPES_H */
+static inline u64 wsmon_aggr_ns(const struct wsmon_session *ss)
+{
+	return ss->mon->attrs.aggr_us * NSEC_PER_USEC;
+}
+
+/* The target whose regions and estimates describe a target: itself or its twin */
+static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
+{
+	/* the twin may have executed another program; the next round notices */
+	return t->twin && t->twin->mm == t->mm ? t->twin : t;
+}
+
+/* wsmon_core.c: starting, stopping, attributes, kwsmond */
+int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
+int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope);
+int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns);
+int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len);
+
+/* wsmon_device.c: /dev/wsmon */
+int wsmon_device_init(void);
+void wsmon_device_exit(void);
+
+/* wsmon_thread.c: kwsmond */
+void wsmon_session_begin(struct wsmon_session *ss);
+void wsmon_session_end(struct wsmon_session *ss, u32 reason);
+int wsmon_session_thread(void *data);
+
+/* wsmon_interval.c: a target's rounds */
+struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
+					      u64 now);
+bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
+void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
+
+/* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
+void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
+void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
+void wsmon_events_restart_all(struct wsmon_session *ss);
+void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pid_namespace *ns);
+
+/* wsmon_stream.c: encoding records, with wsmon.lock held */
+void wsmon_stream_end(const struct wsmon_session *ss, u32 reason);
+void wsmon_stream_attrs(const struct wsmon_session *ss);
+void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
+void wsmon_stream_areas(const struct wsmon_target *t);
+void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now);
+void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now);
+void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec, u64 now);
+void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *text, size_t len);
+void wsmon_stream_who(const struct wsmon_target *t, const struct wsmon_who_slot *s);
+void wsmon_stream_exited(const struct wsmon_target *t);
+void wsmon_stream_group(const struct wsmon_session *ss, u64 now);
+void wsmon_stream_stats(const struct wsmon_session *ss);
+void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
+
+/* wsmon_buffer.c: where records wait for readers; wsmon_buffer.h has more */
+void wsmon_buffers_begin(struct wsmon_session *ss);
+void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
+void wsmon_buffers_end(struct wsmon_monitor *mon);
+bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed);
+
+/* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
+int wsmon_debugfs_buffer_init(void);
+void wsmon_debugfs_buffer_exit(void);
+void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec);
+extern const struct file_operations wsmon_buffer_fops;
+extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_mark_fops;
+extern const struct file_operations wsmon_wss_fops, wsmon_regions_fops, wsmon_peaks_fops;
+extern const struct file_operations wsmon_status_fops, wsmon_stats_fops;
+
+#endif /* WSMON_SESSION_H */

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wsmon_process.h - processes of a session, and their memory
+ */
+#ifndef WSMON_PROCESS_H
+#define WSMON_PROCESS_H
+
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/version.h>
+
+#include "wsmon_session.h"
+
+struct wsmon_object;
+struct wsmon_share;
+
+/*
+ * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
+ * files are written for the newest kernel, and what older kernels lack is defined here.
+ */
+
+/* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task, bool group_dead)
+#else
+#define wsmon_exit_probe(name)	\
+	static void name(void *data, struct task_struct *task)
+#endif
+
+/* From 6.10 on there is a tracepoint in exec before it leaves the old mm. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define wsmon_check_prepare_exec(probe)	check_trace_callback_type_sched_prepare_exec(probe)
+#else
+#define wsmon_check_prepare_exec(probe)	((void)(probe))
+#endif
+
+/* struct wsmon_member.events */
+#define WSMON_MEMBER_EXEC	0x1	/* it executed a program */
+#define WSMON_MEMBER_EXIT	0x2	/* its last thread ended */
+
+/**
+ * struct wsmon_member - a process that belongs to a session
+ * @hash:	its place among those with the same hash of @pid (members_lock)
+ * @node:	its place in @members of the session; in @born or @spares; or among those whose
+ *		@work is late (members_lock)
+ * @call:	its place among those that need a look before the next round (members_lock)
+ * @events:	why it needs one (members_lock)
+ * @session:	its session
+ * @pid:	its thread group, referenced
+ * @target:	the target, if it is also sampled on its own; or NULL
+ * @share:	its memory as a part of the group; or NULL
+ * @mm:		mm of the program that it executed last, or forked with; NULL if that was before
+ *		all windows; only an identity, unless it is @kept (members_lock)
+ * @kept:	it has a reference on mm_users of @mm (members_lock)
+ * @price_ns:	what that may cost the process (members_lock)
+ * @ending:	@work releases the reference (members_lock)
+ * @looking:	kwsmond looks at @mm for the last time (members_lock)
+ * @looked:	it has done so, or will not
+ * @work:	task work in the process, when it has ended
+ * @waits:	@work waits for @looked (members_lock)
+ * @until:	until then, jiffies
+ * @late:	another releases the reference then, jiffies; 0: nobody does (members_lock)
+ * @refs:	the session, and @work
+ * @rcu:	probes look for a member without a lock
+ * @rss:	resident pages that it has had at most, when it has ended (members_lock)
+ * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
+ * @forks:	changes when it forks, was forked, or executes a program
+ * @fork_pages:	anonymous pages that it had then, and shares since; else 0
+ * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
+ * @left_rss:	resident pages of programs that it left by exec, in this interval, at most
+ *		(members_lock)
+ * @born_ns:	when the program of @mm began (members_lock)
+ * @exec_id:	distinguishes @mm from others at its address (members_lock)
+ * @comm:	its name at that time (members_lock)
+ * @shared_ns:	when another stopped sampling it, too
+ * @moved:	it came into the cgroup with memory that it had used before
+ */
+struct wsmon_member {
+	struct hlist_node hash;
+	struct list_head node;
+	struct list_head call;
+	u32 events;
+	struct wsmon_session *session;
+	struct pid *pid;
+	struct wsmon_target *target;
+	struct wsmon_share *share;
+	struct mm_struct *mm;
+	bool kept;
+	bool ending;
+	bool looking;
+	bool waits;
+	u64 price_ns;
+	struct completion looked;
+	struct callback_head work;
+	unsigned long until;
+	unsigned long late;
+	refcount_t refs;
+	struct rcu_head rcu;
+	u64 rss;
+	u64 made_rss;
+	u64 forked_rss;
+	u64 left_rss;
+	u64 forks;
+	u64 fork_pages;
+	u64 born_ns;
+	u64 exec_id;
+	char comm[WSMON_COMM_LEN];
+	u64 shared_ns;
+	bool moved;
+};
+
+/* Pages of a slot: see wsmon_group.h */
+#define WSMON_SLOT_PAGES	BIT_ULL(40)
+
+/**
+ * enum wsmon_part_kind - who may map a page of a member
+ * @WSMON_PART_OWN:	it alone: private anonymous memory
+ * @WSMON_PART_FILE:	whoever maps the file: a page of the file
+ * @WSMON_PART_FAMILY:	its parent and children, since a fork: private anonymous memory
+ */
+enum wsmon_part_kind {
+	WSMON_PART_OWN,
+	WSMON_PART_FILE,
+	WSMON_PART_FAMILY,
+};
+
+/**
+ * struct wsmon_part - a mapping of what other members may map, too
+ * @key:	what it maps: only an identity, never dereferenced
+ * @number:	distinguishes a new file at the address of an old one
+ * @object:	the same, once it is known to the group
+ * @node:	its place among the parts of @object
+ * @share:	its share
+ * @vpn:	first page in the member
+ * @index:	first page in the object
+ * @pages:	number of pages
+ * @class:	enum wsmon_class
+ * @kind:	WSMON_PART_FILE or _FAMILY
+ */
+struct wsmon_part {
+	const void *key;
+	u64 number;
+	struct wsmon_object *object;
+	struct rb_node node;
+	struct wsmon_share *share;
+	u64 vpn;
+	u64 index;
+	u64 pages;
+	u8 class;
+	u8 kind;
+};
+
+/* Parts in address order, @nr of @cap */
+struct wsmon_parts {
+	struct wsmon_part *p;
+	u32 nr;
+	u32 cap;
+};
+
+/* Mappings of files that a target is searched for what it maps twice, at most */
+#define WSMON_FILES_MAX		4096U
+
+/**
+ * struct wsmon_file_part - a mapping of a file
+ * @key:	the file's address_space: only an identity
+ * @index:	first page of the file
+ * @end:	end, exclusive
+ */
+struct wsmon_file_part {
+	const void *key;
+	u64 index;
+	u64 end;
+};
+
+/* wsmon_task.c: a target's threads */
+struct pid *wsmon_task_resolve(struct pid *any);
+struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns);
+void wsmon_pids_put(struct pid **pids, u32 nr);
+struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
+/* So many major faults in an interval do not matter: from swap, each reads up to 8 pages, mostly */
+#define WSMON_MAJORS_FEW	64
+
+struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
+bool wsmon_pid_alive(struct pid *pid);
+bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
+			u64 *majors, u64 *minors);
+bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
+bool wsmon_member_belongs(const struct wsmon_member *m);
+bool wsmon_target_alive(const struct wsmon_target *t);
+bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
+bool wsmon_target_reclaimed(struct wsmon_target *t);
+void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
+
+/* wsmon_member.c: fork, exec and exit as they happen */
+int wsmon_probes_init(void);
+void wsmon_probes_exit(void);
+
+/* wsmon_member.c: the processes of a cgroup, and descendants that run already */
+struct cgroup *wsmon_cgroup_get(const char *path, size_t len);
+void wsmon_cgroup_put(struct cgroup *cgroup);
+void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
+void wsmon_cgroup_end(struct wsmon_session *ss);
+bool wsmon_cgroup_exists(const struct wsmon_session *ss);
+bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
+int wsmon_members_scan(struct wsmon_session *ss);
+
+/* wsmon_member.c: the members */
+void wsmon_members_init(struct wsmon_session *ss);
+int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
+void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);
+void wsmon_members_follow(struct wsmon_session *ss, bool follow);
+void wsmon_members_watch(struct wsmon_session *ss);
+void wsmon_members_unwatch(struct wsmon_session *ss);
+bool wsmon_members_update(struct wsmon_session *ss);
+void wsmon_members_rest(struct wsmon_session *ss, bool rest);
+struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
+u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m);
+u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
+bool wsmon_member_shared(const struct wsmon_member *m);
+bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);
+void wsmon_members_age(struct wsmon_session *ss, u64 before);
+
+/* wsmon_mm.c: the memory of members that is kept */
+u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
+void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which);
+struct mm_struct *wsmon_member_look(struct wsmon_member *m);
+void wsmon_kept_exit(void);
+
+/* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
+#define WSMON_LOCK_TRIES	40
+#define WSMON_LOCK_WAIT_US	100
+
+/* wsmon_mm.c: a target's mmap lock and mappings */
+bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
+bool wsmon_mm_busy(const struct mm_struct *mm);
+bool wsmon_mm_has_secondary(struct mm_struct *mm);
+u64 wsmon_mm_anon(struct mm_struct *mm);
+void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
+		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
+		       struct wsmon_counts *c);
+u64 wsmon_mm_unseen_pages(struct mm_struct *mm);
+bool wsmon_vma_usable(struct vm_area_struct *vma);
+bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
+int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
+int wsmon_parts_grow(struct wsmon_parts *parts);
+int wsmon_parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
+		     unsigned long addr, u32 class);
+int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
+			   struct mm_struct *mm);
+void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
+u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
+void wsmon_space_free(struct wsmon_space *sp);
+void wsmon_space_clear(struct wsmon_space *sp);
+
+/* wsmon_member.c and wsmon_mm.c only */
+/*
+ * Protects what is marked "members_lock" in struct wsmon_session and struct wsmon_member.
+ * Nothing but locks of the scheduler and of workqueues is taken inside.
+ */
+extern raw_spinlock_t wsmon_members_lock;
+
+/* The member after @m, or the first, with a thread group. Context: members_lock held. */
+struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const struct pid *tgid);
+
+/* For each member @m of a thread group, one a session. Context: members_lock held. */
+#define for_each_member_of(m, tgid)					\
+	for ((m) = wsmon_member_after(NULL, tgid); (m);			\
+	     (m) = wsmon_member_after(m, tgid))
+
+void wsmon_member_stop_sharing(const struct wsmon_member *m);
+struct wsmon_member *wsmon_member_alloc(struct wsmon_session *ss);
+void wsmon_member_free(struct wsmon_member *m);
+void wsmon_member_begin(struct wsmon_member *m, struct task_struct *task, u64 born_ns);
+void wsmon_member_release(struct wsmon_member *m);
+bool wsmon_member_end(struct wsmon_member *m, bool wait);
+void wsmon_member_work(struct wsmon_member *m, struct task_struct *task);
+
+#endif /* WSMON_PROCESS_H */
