@@ -30,602 +30,6 @@
 
 #include "wsmon_group.h"
 
-/*
- * The memory of a group's members, and the space in which each page is once
- */
-
-/* No one waits for this memory: the next interval tries again */
-#define SHARE_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
-
-/* Extents of a group, at most; the private memory of members beyond is not sampled */
-#define EXTENTS_MAX	(256U * 1024)
-
-/* Members that ended and are remembered, at most */
-#define ENDED_MAX	16384U
-/* Visits and extents of those, at most: what ends has no memory of its own that pays for them */
-#define ENDED_ROOM	BIT(19)
-
-/* Objects that nobody maps stay for so long, so that the next short process finds them */
-#define LINGER_NS	(10 * NSEC_PER_SEC)
-
-/* Objects are tagged in the array of slots */
-#define TAG_OBJECT	1
-
-static int slot_alloc(struct wsmon_group *g, void *entry, u32 *slot)
-{
-	int ret = xa_alloc_cyclic(&g->slots, slot, entry, XA_LIMIT(1, WSMON_SLOTS_MAX),
-				  &g->next_slot, SHARE_GFP);
-
-	return min(ret, 0);
-}
-
-/* Objects */
-
-static struct hlist_head *object_bucket(struct wsmon_group *g, const void *key)
-{
-	return &g->by_key[hash_ptr(key, WSMON_GROUP_BITS)];
-}
-
-static struct wsmon_object *object_find(struct wsmon_group *g, const struct wsmon_part *p)
-{
-	struct wsmon_object *o;
-
-	hlist_for_each_entry(o, object_bucket(g, p->key), hash) {
-		if (o->key == p->key && o->number == p->number && o->kind == p->kind &&
-		    o->class == p->class)
-			return o;
-	}
-	return NULL;
-}
-
-static struct wsmon_object *object_create(struct wsmon_group *g, const struct wsmon_part *p)
-{
-	struct wsmon_object *o;
-
-	/* leave the other half to members */
-	if (g->nr_objects >= WSMON_SLOTS_MAX / 2)
-		return NULL;
-	o = kzalloc(sizeof(*o), SHARE_GFP);
-	if (!o)
-		return NULL;
-	if (slot_alloc(g, xa_tag_pointer(o, TAG_OBJECT), &o->slot)) {
-		kfree(o);
-		return NULL;
-	}
-	o->key = p->key;
-	o->number = p->number;
-	o->kind = p->kind;
-	o->class = p->class;
-	o->start = p->index;
-	o->end = p->index + p->pages;
-	hlist_add_head(&o->hash, object_bucket(g, p->key));
-	list_add_tail(&o->node, &g->objects);
-	g->nr_objects++;
-	return o;
-}
-
-static void object_free(struct wsmon_group *g, struct wsmon_object *o)
-{
-	xa_erase(&g->slots, o->slot);
-	hlist_del(&o->hash);
-	list_del(&o->node);
-	g->nr_objects--;
-	kfree(o);
-}
-
-/* Let the parts of a share go. */
-static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
-{
-	u32 i;
-
-	for (i = 0; i < parts->nr; i++) {
-		struct wsmon_object *o = parts->p[i].object;
-
-		if (!o)
-			continue;
-		rb_erase(&parts->p[i].node, &o->parts);
-		o->mappers--;
-		/* is there still anything that two processes may share? */
-		g->changed |= o->known && !wsmon_object_counts(o);
-		/* another process may get the same anon_vma at any time */
-		if (!o->mappers && o->kind == WSMON_PART_FAMILY)
-			object_free(g, o);
-	}
-	parts->nr = 0;
-}
-
-static bool part_before(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct wsmon_part, node)->share->rank <
-	       rb_entry(b, struct wsmon_part, node)->share->rank;
-}
-
-/*
- * Find the objects of parts of a share, which stay where they are from now on. One that there
- * is no memory for is not sampled.
- */
-static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon_parts *parts,
-		      u64 now)
-{
-	u32 i;
-
-	for (i = 0; i < parts->nr; i++) {
-		struct wsmon_part *p = &parts->p[i];
-		struct wsmon_object *o = object_find(g, p) ?: object_create(g, p);
-
-		if (i % 256 == 255)
-			cond_resched();
-		p->object = o;
-		if (!o)
-			continue;
-		p->share = s;
-		rb_add(&p->node, &o->parts, part_before);
-		o->mappers++;
-		o->used_ns = now;
-		if (o->known ? p->index < o->start || p->index + p->pages > o->end :
-			       wsmon_object_counts(o))
-			g->lacks = true;
-		o->start = min(o->start, p->index);
-		o->end = max(o->end, p->index + p->pages);
-		g->changed |= g->lacks;
-	}
-}
-
-/* Shares */
-
-static struct hlist_head *share_bucket(struct wsmon_group *g, const struct mm_struct *mm)
-{
-	return &g->by_mm[hash_ptr(mm, WSMON_GROUP_BITS)];
-}
-
-/* Has its member left the mm since? Then another may have one at the same address. */
-static bool share_present(const struct wsmon_share *s)
-{
-	struct mm_struct *mm;
-	u64 exec_id = 0;
-
-	mm = wsmon_member_mm(s->member, &exec_id);
-	if (mm)
-		mmdrop(mm);
-	return mm == s->mm && exec_id == s->exec_id;
-}
-
-/**
- * share_find - find the share with an mm, of a member that uses it now
- * @g:	the group
- * @mm:	the mm, with a reference
- */
-static struct wsmon_share *share_find(struct wsmon_group *g, const struct mm_struct *mm)
-{
-	struct wsmon_share *s;
-
-	hlist_for_each_entry(s, share_bucket(g, mm), hash) {
-		if (s->mm == mm && s->member && share_present(s))
-			return s;
-	}
-	return NULL;
-}
-
-/**
- * share_create - begin with the memory of a member
- * @g:		the group
- * @m:		the member
- * @mm:		its mm
- * @exec_id:	its program
- * @since:	time after which its Accessed bits were set
- *
- * Return: the share, its mappings not read yet; NULL if there is no memory, or no slot.
- */
-static struct wsmon_share *share_create(struct wsmon_group *g, struct wsmon_member *m,
-					struct mm_struct *mm, u64 exec_id, u64 since)
-{
-	struct wsmon_share *s = kzalloc(sizeof(*s), SHARE_GFP);
-	u64 ran = 0;
-
-	if (!s)
-		return NULL;
-	if (slot_alloc(g, s, &s->slot)) {
-		kfree(s);
-		return NULL;
-	}
-	s->member = m;
-	s->mm = mm;
-	s->exec_id = exec_id;
-	s->since_ns = since;
-	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
-	s->rank = wsmon_hash64(s->salt);
-	/* only what it faults from now on counts */
-	wsmon_member_slept(m, mm, &ran, &s->majors, &s->minors);
-	m->share = s;
-	list_add_tail(&s->node, &g->shares);
-	hlist_add_head(&s->hash, share_bucket(g, mm));
-	return s;
-}
-
-/* Of a share that ended, only visits matter that have seen something. */
-static void share_keep_seen(struct wsmon_share *s)
-{
-	struct wsmon_visit *v = NULL;
-	u32 i, nr = 0;
-
-	for (i = 0; i < s->nr_visits; i++) {
-		if (s->visits[i].seen_ns)
-			s->visits[nr++] = s->visits[i];
-	}
-	if (nr)
-		v = kvmalloc_array(nr, sizeof(*v), SHARE_GFP);
-	if (v)
-		memcpy(v, s->visits, nr * sizeof(*v));
-	if (v || !nr) {
-		kvfree(s->visits);
-		s->visits = v;
-		s->cap_visits = nr;
-	}
-	s->nr_visits = nr;
-}
-
-static u32 share_room(const struct wsmon_share *s)
-{
-	return s->own.cap + s->cap_visits;
-}
-
-/**
- * share_free - forget a share
- * @g:	the group
- * @s:	the share
- */
-static void share_free(struct wsmon_group *g, struct wsmon_share *s)
-{
-	if (s->member)
-		s->member->share = NULL;
-	g->changed |= s->known;
-	if (s->ended) {
-		g->nr_ended--;
-		g->ended_room -= share_room(s);
-	}
-	parts_put(g, &s->parts);
-	xa_erase(&g->slots, s->slot);
-	hlist_del(&s->hash);
-	list_del(&s->node);
-	wsmon_space_free(&s->own);
-	kvfree(s->parts.p);
-	kvfree(s->visits);
-	kfree(s);
-}
-
-/**
- * share_end - a member has ended, or executed another program
- * @g:		the group
- * @s:		its share, which stays until the windows have passed, or is freed
- * @now:	the time
- */
-static void share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
-{
-	struct wsmon_member *m = s->member;
-
-	m->share = NULL;
-	s->member = NULL;
-	s->ended_ns = now;
-	parts_put(g, &s->parts);
-	kvfree(s->parts.p);
-	memset(&s->parts, 0, sizeof(s->parts));
-	if (!s->blind)
-		share_keep_seen(s);
-	if (!s->known && !s->nr_visits) {
-		share_free(g, s);
-	} else if (g->nr_ended >= ENDED_MAX || g->ended_room + share_room(s) > ENDED_ROOM) {
-		g->missed++;
-		g->past[g->at].unknown += m->made_rss;
-		share_free(g, s);
-	} else {
-		g->nr_ended++;
-		g->ended_room += share_room(s);
-		s->ended = true;
-	}
-}
-
-/* Copy an array of @nr elements, perhaps none. */
-static bool array_copy(void **to, const void *from, u32 nr, size_t size)
-{
-	if (!nr)
-		return true;
-	*to = kvmalloc_array(nr, size, SHARE_GFP);
-	if (*to)
-		memcpy(*to, from, nr * size);
-	return *to;
-}
-
-/**
- * wsmon_share_read - read the mappings of a share
- * @ss:		the session
- * @s:		the share
- * @mm:		its mm, with a reference on mm_count
- * @now:	the time
- *
- * Afterwards @before of the group has the private memory as it was before.
- * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
- */
-int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
-		     u64 now)
-{
-	struct wsmon_group *g = ss->group;
-	u64 stamp = wsmon_vaddr_stamp(mm);
-	struct wsmon_parts parts = { };
-	struct wsmon_space own = { };
-	int err;
-
-	err = wsmon_vaddr_read_parts(ss, &g->parts, mm);
-	if (err)
-		return err;
-	/* scratch memory has room for the largest member: take what this one needs */
-	if (!array_copy((void **)&parts.p, g->parts.p, g->parts.nr, sizeof(*parts.p)))
-		return -ENOMEM;
-	if (!array_copy((void **)&own.ext, ss->space.ext, ss->space.nr_ext, sizeof(*own.ext))) {
-		kvfree(parts.p);
-		return -ENOMEM;
-	}
-	parts.nr = g->parts.nr;
-	parts.cap = parts.nr;
-	own.nr_ext = ss->space.nr_ext;
-	own.cap = own.nr_ext;
-	/* take the new ones first, so that objects that are in both stay */
-	parts_get(g, s, &parts, now);
-	parts_put(g, &s->parts);
-	kvfree(s->parts.p);
-	s->parts = parts;
-	g->changed |= s->known && !wsmon_space_same(&s->own, &own);
-	wsmon_space_free(&g->before);
-	g->before = s->own;
-	s->own = own;
-	/* mappings that changed meanwhile are read again */
-	s->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
-	s->read_ns = now;
-	s->known_ns = now;
-	s->read = true;
-	return 0;
-}
-
-/* The group's space */
-
-/**
- * wsmon_group_object - find the object that a page belongs to
- * @g:		the group
- * @page:	the page, in the group's space
- *
- * Return: the object, or NULL if the page is private memory.
- */
-struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page)
-{
-	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
-
-	return entry && xa_pointer_tag(entry) == TAG_OBJECT ? xa_untag_pointer(entry) : NULL;
-}
-
-/**
- * wsmon_group_has_ended - tell whether a page is private memory of a member that ended
- * @g:		the group
- * @page:	the page, in the group's space
- */
-bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
-{
-	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
-	const struct wsmon_share *s = entry;
-
-	return entry && xa_pointer_tag(entry) != TAG_OBJECT && (!s->member || s->ending);
-}
-
-/** wsmon_group_has_slept - tell whether a page is private memory of a member that has slept */
-bool wsmon_group_has_slept(struct wsmon_group *g, u64 page)
-{
-	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
-	const struct wsmon_share *s = entry;
-
-	return entry && xa_pointer_tag(entry) != TAG_OBJECT && s->slept;
-}
-
-/**
- * wsmon_group_forget - forget members that ended, and objects that nobody maps any more
- * @g:		the group
- * @before:	those that ended before this time
- */
-void wsmon_group_forget(struct wsmon_group *g, u64 before)
-{
-	struct wsmon_object *o, *next_object;
-	struct wsmon_share *s, *next;
-	u64 linger = before - min_t(u64, before, LINGER_NS);
-
-	list_for_each_entry_safe(s, next, &g->shares, node) {
-		if (!s->member && s->ended_ns < before)
-			share_free(g, s);
-		cond_resched();
-	}
-	list_for_each_entry_safe(o, next_object, &g->objects, node) {
-		if (o->mappers || o->used_ns >= linger)
-			continue;
-		g->changed |= o->known;
-		object_free(g, o);
-	}
-}
-
-static u32 group_count_extents(struct wsmon_group *g)
-{
-	struct wsmon_object *o;
-	struct wsmon_share *s;
-	u64 nr = 0;
-
-	list_for_each_entry(o, &g->objects, node)
-		nr += wsmon_object_counts(o);
-	list_for_each_entry(s, &g->shares, node)
-		nr += s->own.nr_ext;
-	return min_t(u64, nr, EXTENTS_MAX);
-}
-
-static int group_room(struct wsmon_space *sp, u32 nr)
-{
-	if (nr <= sp->cap)
-		return 0;
-	wsmon_space_free(sp);
-	nr += nr / 2;
-	sp->ext = kvmalloc_array(nr, sizeof(*sp->ext), SHARE_GFP);
-	sp->area = kvmalloc_array(nr, sizeof(*sp->area), SHARE_GFP);
-	if (!sp->ext || !sp->area) {
-		wsmon_space_free(sp);
-		return -ENOMEM;
-	}
-	sp->cap = nr;
-	return 0;
-}
-
-static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32 class)
-{
-	struct wsmon_extent *e = &sp->ext[sp->nr_ext];
-
-	/* sums of pages stay below 2^45; with five levels of page tables numbers are larger */
-	if (sp->nr_ext == sp->cap || end > WSMON_SLOT_PAGES ||
-	    wsmon_space_pages(sp) + end - start > WSMON_SLOT_PAGES)
-		return;
-	e->base = wsmon_space_pages(sp);
-	e->start = wsmon_slot_page(slot) + start;
-	e->end = wsmon_slot_page(slot) + end;
-	e->class = class;
-	e->joined = false;
-	sp->nr_ext++;
-}
-
-/**
- * wsmon_group_build_space - make @g->next of what the members map now
- * @g:	the group
- *
- * What a share that ended had stays. O(extents).
- * Return: 0 or -ENOMEM.
- */
-int wsmon_group_build_space(struct wsmon_group *g)
-{
-	struct wsmon_space *sp = &g->next;
-	unsigned long slot;
-	void *entry;
-	u32 i;
-	int err;
-
-	sp->nr_ext = 0;
-	err = group_room(sp, group_count_extents(g));
-	if (err)
-		return err;
-	xa_for_each(&g->slots, slot, entry) {
-		if (xa_pointer_tag(entry) == TAG_OBJECT) {
-			struct wsmon_object *o = xa_untag_pointer(entry);
-
-			o->known = wsmon_object_counts(o);
-			if (o->known)
-				space_push(sp, slot, o->start, o->end, o->class);
-		} else {
-			struct wsmon_share *s = entry;
-
-			s->known = s->read;
-			for (i = 0; i < s->own.nr_ext; i++)
-				space_push(sp, slot, s->own.ext[i].start, s->own.ext[i].end,
-					   s->own.ext[i].class);
-		}
-		cond_resched();
-	}
-	wsmon_space_group(sp, max(g->regions.budget / 2, 1U));
-	g->changed = false;
-	g->lacks = false;
-	return 0;
-}
-
-/*
- * What a member of a group maps that other members may map, too
- */
-
-/* Initial room */
-#define READ_ROOM	128U
-
-/**
- * wsmon_parts_grow - make room for more parts, up to WSMON_MAX_EXTENTS
- * @parts:	the parts
- *
- * Context: may sleep, no mmap lock held. Nobody waits for the memory.
- * Return: 0 or -ENOMEM.
- */
-int wsmon_parts_grow(struct wsmon_parts *parts)
-{
-	u32 cap = clamp(parts->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
-	struct wsmon_part *p = kvmalloc_array(cap, sizeof(*p),
-					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-
-	if (!p)
-		return -ENOMEM;
-	if (parts->nr)
-		memcpy(p, parts->p, sizeof(*p) * parts->nr);
-	kvfree(parts->p);
-	parts->p = p;
-	parts->cap = cap;
-	return 0;
-}
-
-/* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
-static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		      const void *key, u64 number, enum wsmon_part_kind kind, u32 class)
-{
-	struct wsmon_part part = {
-		.key = key,
-		.number = number,
-		.kind = kind,
-		.class = class,
-		.vpn = vma->vm_start >> PAGE_SHIFT,
-		.index = vma->vm_pgoff,
-		.pages = vma_pages(vma),
-	};
-
-	if (parts->nr < parts->cap && part.index + part.pages < WSMON_SLOT_PAGES)
-		parts->p[parts->nr++] = part;
-}
-
-/* Once a file is gone, another one may have its address_space, but not these, too */
-static u64 file_number(const struct file *file)
-{
-	const struct inode *inode = file->f_mapping->host;
-
-	if (!inode)
-		return 0;
-	return wsmon_hash64(inode->i_ino ^ wsmon_hash64((u64)inode->i_generation << 32 ^
-							inode->i_sb->s_dev));
-}
-
-/**
- * wsmon_parts_take - add what others may map, too, of a mapping
- * @parts:	the parts
- * @vma:	the mapping, under the mmap lock
- * @addr:	where reading begins
- * @class:	enum wsmon_class
- *
- * That is pages of its file, and anonymous pages that a fork shares. The root of the
- * anon_vma is the same in all processes that may share these, and the offsets are, too.
- * Return: 1 if it may have private pages as well, 0 if not, or -ENOSPC.
- */
-int wsmon_parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		     unsigned long addr, u32 class)
-{
-	struct anon_vma *anon = READ_ONCE(vma->anon_vma);
-
-	/* the rest of a mapping that was read in part */
-	if (addr > vma->vm_start)
-		return 1;
-	/* room for two parts, or none is added */
-	if (parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS)
-		return -ENOSPC;
-	if (vma->vm_file) {
-		parts_add(parts, vma, vma->vm_file->f_mapping, file_number(vma->vm_file),
-			  WSMON_PART_FILE, class);
-		if (vma->vm_flags & VM_MAYSHARE || !anon)
-			return 0;
-	}
-	if (anon)
-		parts_add(parts, vma, anon->root, 0, WSMON_PART_FAMILY, class);
-	return 1;
-}
-
 /* The group gets this share of max_regions, the targets the rest; without targets, all */
 #define GROUP_SHARE	2U
 
@@ -656,7 +60,7 @@ static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 	INIT_LIST_HEAD(&g->objects);
 	g->regions.limit = max(ss->mon->attrs.max_regions / group_share(ss), 1U);
 	g->regions.budget = g->regions.limit;
-	if (wsmon_regions_alloc(&g->regions)) {
+	if (wsmon_regions_alloc(&g->regions, g->regions.limit)) {
 		kvfree(g);
 		return NULL;
 	}
@@ -711,7 +115,7 @@ void wsmon_group_free(struct wsmon_session *ss)
 		list_for_each_entry(m, &ss->members, node)
 			WRITE_ONCE(m->shared_ns, ktime_get_ns());
 		list_for_each_entry_safe(s, next, &ss->group->shares, node) {
-			share_free(ss->group, s);
+			wsmon_share_free(ss->group, s);
 			cond_resched();
 		}
 		wsmon_group_forget(ss->group, U64_MAX);
@@ -776,7 +180,7 @@ const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
 /* The members' memory */
 
 /**
- * wsmon_group_get_share - get the share of a member with its present mm
+ * group_get_share - get the share of a member with its present mm
  * @ss:		the session, with a group
  * @m:		the member
  * @mmp:	set to the mm, to be given to mmdrop()
@@ -785,8 +189,8 @@ const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
  * Return: the share; NULL if it has none: the member has ended, another one uses the same
  * mm, or there is no memory.
  */
-struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
-					  struct mm_struct **mmp, u64 now)
+static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
+					   struct mm_struct **mmp, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_share *s = m->share;
@@ -800,13 +204,13 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 		/* the program before was not looked at when it ended */
 		s->blind = true;
 		g->missed++;
-		share_end(g, s, now);
+		wsmon_share_end(g, s, now);
 		s = NULL;
 	}
-	if (!s && !share_find(g, mm)) {
+	if (!s && !wsmon_share_find(g, mm)) {
 		u64 born = wsmon_member_born(m, mm);
 
-		s = share_create(g, m, mm, exec_id, born ?: now);
+		s = wsmon_share_create(g, m, mm, exec_id, born ?: now);
 		g->missed += !s;
 	}
 	if (!s) {
@@ -820,12 +224,12 @@ struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon
 }
 
 /**
- * wsmon_group_adopt_space - make the regions follow @next, which becomes the space
+ * group_adopt_space - make the regions follow @next, which becomes the space
  * @ss:		the session
  * @now:	the time
  * @origin:	time before which none of the new memory existed; 0: unknown
  */
-void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
+static void group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 {
 	struct wsmon_group *g = ss->group;
 
@@ -834,12 +238,12 @@ void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 }
 
 /**
- * wsmon_group_draw - adapt the regions, and draw the samples of those at rest
+ * group_draw - adapt the regions, and draw the samples of those at rest
  * @ss:	the session
  *
  * @last of these is set.
  */
-void wsmon_group_draw(struct wsmon_session *ss)
+static void group_draw(struct wsmon_session *ss)
 {
 	u64 key = wsmon_draw_key(~ss->mon->attrs.seed, ss->epoch);
 	struct wsmon_group *g = ss->group;
@@ -875,7 +279,7 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	struct mm_struct *mm;
 
 	s->drawn = false;
-	present = wsmon_group_get_share(ss, m, &mm, now);
+	present = group_get_share(ss, m, &mm, now);
 	if (!present) {
 		/* it has ended: the last look plans its visits again */
 		if (m->share)
@@ -891,10 +295,10 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 }
 
 /**
- * wsmon_group_arm - plan the visits of the regions at rest, and arm these: an interval begins
+ * group_arm - plan the visits of the regions at rest, and arm these: an interval begins
  * @ss:		the session
  */
-void wsmon_group_arm(struct wsmon_session *ss)
+static void group_arm(struct wsmon_session *ss)
 {
 	struct wsmon_group *g = ss->group;
 	u64 now = ktime_get_ns();
@@ -920,6 +324,24 @@ void wsmon_group_arm(struct wsmon_session *ss)
 	g->interval_ns = now;
 	g->arming_ns = ktime_get_ns() - now;
 	ss->armed_ns = now;
+}
+
+/**
+ * share_count - add what went of a member's memory in the interval, which ends for it
+ * @ss:		the session
+ * @s:		its share
+ * @mm:		its mm, with a reference
+ */
+static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm)
+{
+	struct wsmon_counts counts;
+	struct wsmon_went went;
+
+	wsmon_counts_read(ss, s->member, mm, s->minors, ss->group->wss[0], &counts);
+	went = wsmon_balance_end(&s->balance, &counts);
+	ss->group->went_now.least += went.least;
+	ss->group->went_now.most += went.most;
+	ss->group->suspect |= s->balance.suspect;
 }
 
 /**
@@ -951,22 +373,22 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		return;
 	ss->group = g;
 	wsmon_members_left(ss, NULL);
-	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
+	wsmon_group_budget(ss, (u64)ss->mon->attrs.max_regions * ss->pace.share / WSMON_ONE);
 	list_for_each_entry(m, &ss->members, node) {
-		s = wsmon_group_get_share(ss, m, &mm, now);
+		s = group_get_share(ss, m, &mm, now);
 		if (!s)
 			continue;
 		wsmon_share_read(ss, s, mm, now);
 		/* in the first interval nobody knows who gives memory back */
 		s->balance.suspect = true;
-		wsmon_share_count(ss, s, mm);
+		share_count(ss, s, mm);
 		mmdrop(mm);
 		cond_resched();
 	}
 	if (!wsmon_group_build_space(g))
-		wsmon_group_adopt_space(ss, now, 0);
-	wsmon_group_draw(ss);
-	wsmon_group_arm(ss);
+		group_adopt_space(ss, now, 0);
+	group_draw(ss);
+	group_arm(ss);
 }
 
 /* Members that end */
@@ -979,8 +401,8 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 
 	if (!g->lacks || wsmon_group_build_space(g))
 		return;
-	wsmon_group_adopt_space(ss, now, g->interval_ns);
-	wsmon_group_draw(ss);
+	group_adopt_space(ss, now, g->interval_ns);
+	group_draw(ss);
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
@@ -990,6 +412,32 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 			r->armed_ns = g->interval_ns;
 		r->last = 0;
 	}
+}
+
+/**
+ * totals_join - add an estimate that is independent of another one
+ * @to:		the sum
+ * @part:	what is added
+ *
+ * The squares of the distances to the ends of the intervals add.
+ */
+static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
+{
+	u64 low = to->pages - to->low, high = to->high - to->pages;
+	u64 part_low = part->pages - part->low, part_high = part->high - part->pages;
+	unsigned int shift = 0, bits = fls64(max(to->mapped, part->mapped));
+
+	/* squares must not overflow */
+	if (bits > 31)
+		shift = bits - 31;
+	low = wsmon_sqrt_up((low >> shift) * (low >> shift) +
+			    (part_low >> shift) * (part_low >> shift)) << shift;
+	high = wsmon_sqrt_up((high >> shift) * (high >> shift) +
+			     (part_high >> shift) * (part_high >> shift)) << shift;
+	to->pages += part->pages;
+	to->mapped += part->mapped;
+	to->low = to->pages - min(to->pages, low);
+	to->high = min(to->mapped, to->pages + high);
 }
 
 /* Add the private memory that the group does not know yet: @before has what it knows. */
@@ -1010,7 +458,7 @@ static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
 	wsmon_visit_fresh(ss, s, mm, f, seen, true);
 	wsmon_wss_estimate(&none, &g->before, f, 0, wss);
 	for (c = 0; c < WSMON_NR_WSS; c++)
-		wsmon_totals_join(&p->wss[c], &wss[c]);
+		totals_join(&p->wss[c], &wss[c]);
 }
 
 /* Look at a program for the last time. */
@@ -1027,7 +475,7 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 	/* its threads are gone, and what they faulted; before this interval it may not have been */
 	s->minors = U64_MAX;
 	s->balance.begun = true;
-	wsmon_share_count(ss, s, mm);
+	share_count(ss, s, mm);
 	if (!s->known)
 		wsmon_space_clear(&g->before);
 	share_add_past(ss, s, mm);
@@ -1057,7 +505,7 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	struct wsmon_share *s = m->share;
 
 	/* others have its memory */
-	if (!s && mm && share_find(g, mm))
+	if (!s && mm && wsmon_share_find(g, mm))
 		return;
 	/* if no CPU time is left, it is not known what it used */
 	if (!wsmon_pace_may_look(&ss->pace, ss->looks_ns + ktime_get_ns() - now) ||
@@ -1074,15 +522,15 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 	if (s && mm && (s->mm != mm || s->exec_id != m->exec_id)) {
 		g->missed++;
 		s->blind = true;
-		share_end(g, s, now);
+		wsmon_share_end(g, s, now);
 		s = NULL;
 	}
-	if (!s && mm && !share_find(g, mm))
-		s = share_create(g, m, mm, m->exec_id, m->born_ns);
+	if (!s && mm && !wsmon_share_find(g, mm))
+		s = wsmon_share_create(g, m, mm, m->exec_id, m->born_ns);
 	if (s && mm)
 		share_last_look(ss, s, mm, now);
 	if (s)
-		share_end(g, s, now);
+		wsmon_share_end(g, s, now);
 }
 
 /**
@@ -1101,9 +549,397 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	if (wsmon_pid_alive(m->pid)) {
 		if (m->share) {
 			share_drop(ss, m->share);
-			share_end(ss->group, m->share, now);
+			wsmon_share_end(ss->group, m->share, now);
 		}
 		return;
 	}
 	group_end_program(ss, m, wsmon_member_look(m), now);
+}
+
+/* The end of an interval */
+
+/* The samples of a member that sleeps are drawn again after this many intervals */
+#define SLEEP_TURNS	8U
+
+/*
+ * If CPU time is short, so are those of what more than this many members map, whether these
+ * sleep or not: to arm such a sample in all of them is most of its cost
+ */
+#define CROWD		64U
+
+/* Mappings that seem not to have changed are read again after this many update_us */
+#define REREAD	8U
+
+/*
+ * Tell whether mappings may be read: that takes at most half of the CPU budget, or all of it
+ * for those that were left out the last time.
+ */
+static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_share *s)
+{
+	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 2000);
+
+	return !s->read || ss->group->reading_ns < (s->left_out ? 2 * budget : budget);
+}
+
+/*
+ * Read the mappings of a share if they changed. If that has to wait, what grew meanwhile is
+ * not known.
+ */
+static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+			 u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
+	bool first = !s->read;
+
+	if (!first && s->stamp == wsmon_vaddr_stamp(mm) &&
+	    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC) {
+		s->known_ns = now;
+		return;
+	}
+	s->left_out = !group_may_read(ss, s) || wsmon_share_read(ss, s, mm, now);
+	g->reading_ns += ktime_get_ns() - start;
+	if (s->left_out) {
+		g->blind += rss > s->rss ? rss - s->rss : 0;
+		return;
+	}
+	if (!first)
+		g->since_ns = min(g->since_ns, known);
+	s->rss = rss;
+	g->changed |= first;
+	wsmon_visit_plan(g, s);
+}
+
+/* May the samples of a region stay that have served? */
+static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_region *r)
+{
+	const struct wsmon_object *o;
+
+	if (wsmon_region_has_slept(ss->group, r))
+		return true;
+	o = ss->pace.limit < WSMON_ONE ? wsmon_group_object(ss->group, r->start) : NULL;
+	return o && o->mappers > CROWD;
+}
+
+/* Find out whether a member slept, and whether reclaim takes its pages. */
+static void group_ask(struct wsmon_group *g, struct wsmon_share *s)
+{
+	u64 before = s->majors;
+
+	s->slept = wsmon_member_slept(s->member, s->mm, &s->ran, &s->majors, &s->minors) &&
+		   s->known && !s->ending && !s->left_out && !s->again &&
+		   IS_ENABLED(CONFIG_PAGE_IDLE_FLAG);
+	/* as wsmon_target_reclaimed() */
+	s->reclaimed = s->majors - before > WSMON_MAJORS_FEW;
+	g->reclaimed |= s->reclaimed;
+}
+
+/* Look at all samples, and read mappings that changed. */
+static void group_check(struct wsmon_session *ss, const struct wsmon_interval *iv)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+	u64 turn = div64_u64(ss->epoch, wsmon_interval_phases(iv));
+	u32 i;
+
+	g->reclaimed = false;
+	g->suspect = false;
+	list_for_each_entry(m, &ss->members, node) {
+		s = m->share;
+		if (s)
+			group_ask(g, s);
+		cond_resched();
+	}
+	for (i = 0; i < g->regions.nr; i++) {
+		struct wsmon_region *r = &g->regions.r[i];
+
+		/*
+		 * What ended cannot be looked at again. What slept need not be, but so that
+		 * regions can be split and merged there, too, it has one turn of several.
+		 */
+		r->due = wsmon_region_due(&g->regions, i, iv) && !wsmon_region_has_ended(g, r) &&
+			 (wsmon_regions_turn(&g->regions, i, turn, SLEEP_TURNS) ||
+			  g->regions.nr > g->regions.budget || !region_may_stay(ss, r));
+		r->last = !!r->armed_ns;
+	}
+	list_for_each_entry(s, &g->shares, node) {
+		if (s->blind)
+			wsmon_visit_miss(g, s);
+		s->blind = false;
+		cond_resched();
+	}
+	list_for_each_entry(m, &ss->members, node) {
+		/* its samples saw nothing, or it has none and its accesses are old */
+		if (m->share && m->share->slept)
+			m->share->known_ns = iv->now;
+		if (m->moved || (m->share && m->share->slept))
+			continue;
+		s = group_get_share(ss, m, &mm, iv->now);
+		if (!s) {
+			/* it has ended, and is looked at soon */
+			if (m->share) {
+				m->share->ending = true;
+				wsmon_visit_miss(g, m->share);
+			}
+			continue;
+		}
+		s->unseen = wsmon_mm_unseen_pages(mm);
+		share_update(ss, s, mm, iv->now);
+		share_count(ss, s, mm);
+		wsmon_visit_check(ss, s, mm, false, iv->now);
+		mmdrop(mm);
+		cond_resched();
+	}
+	for (i = 0; i < g->regions.nr; i++) {
+		struct wsmon_region *r = &g->regions.r[i];
+
+		/* what could not be looked at is not looked at again */
+		r->dropped = r->due && r->armed_ns && !wsmon_region_has_ended(g, r);
+	}
+}
+
+/* Sample memory that is in the next space and not in the present one. */
+static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, u64 now)
+{
+	DECLARE_BITMAP(seen, WSMON_FRESH_MAX) = { };
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+
+	wsmon_fresh_draw(f, &g->next, &g->space,
+			 wsmon_hash64(~ss->mon->attrs.seed ^ ss->epoch), WSMON_FRESH_MAX);
+	if (!f->nr)
+		return;
+	list_for_each_entry(m, &ss->members, node) {
+		/* what a member mapped that slept is not new */
+		if (m->moved || (m->share && m->share->slept))
+			continue;
+		s = group_get_share(ss, m, &mm, now);
+		if (!s)
+			continue;
+		wsmon_visit_fresh(ss, s, mm, f, seen, false);
+		mmdrop(mm);
+		cond_resched();
+	}
+}
+
+/* Add pages of which nothing is known. */
+static void wss_add_unknown(struct wsmon_wss *w, u64 pages)
+{
+	w->mapped += pages;
+	w->high += pages;
+}
+
+/* Add what members used that came and went within a window, and what is not known. */
+static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
+{
+	u64 unknown = g->blind, inherited = 0, most = g->wss[k][WSMON_CLASS_ALL].mapped;
+	u32 i, c;
+
+	for (i = 0; i < WSMON_PAST; i++) {
+		const struct wsmon_past *p = &g->past[i];
+
+		if (p->end_ns && !wsmon_seen_within(iv, p->end_ns, k))
+			continue;
+		unknown += p->unknown;
+		inherited += p->inherited;
+		most = max(most, p->inherited_max);
+		for (c = 0; c < WSMON_NR_WSS && p->wss[WSMON_CLASS_ALL].mapped; c++)
+			totals_join(&g->wss[k][c], &p->wss[c]);
+	}
+	/* the parents are members, mostly, and what they all map is known */
+	unknown += min(inherited, most);
+	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);
+	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
+	wsmon_wss_add_blind(g->wss[k], g->blind);
+}
+
+/* Add pages that guests of members may have accessed: they may be of any class. */
+static void group_add_unseen(struct wsmon_group *g, u32 k)
+{
+	struct wsmon_share *s;
+	u64 pages = 0;
+	u32 c;
+
+	if (!k)
+		g->half = (g->wss[0]->high - g->wss[0]->low) / 2;
+	list_for_each_entry(s, &g->shares, node)
+		pages += s->unseen;
+	for (c = 0; pages && c < WSMON_NR_WSS; c++)
+		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
+}
+
+static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval *iv)
+{
+	struct wsmon_group *g = ss->group;
+	u64 age = ktime_get_ns() - g->since_ns, start, before[WSMON_NR_WSS];
+	struct wsmon_fresh *f = NULL;
+	u32 k, c;
+
+	g->built = g->changed && !wsmon_group_build_space(g);
+	if (g->built) {
+		f = &ss->fresh;
+		group_sample_fresh(ss, f, iv->now);
+	}
+	start = ktime_get_ns();
+	wsmon_gone_add(&g->gone_past, iv, g->went_now, &g->regions, &g->space);
+	for (k = 0; k < iv->nr_windows; k++) {
+		if (f) {
+			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns ||
+				  /* a share was left out the last time */
+				  iv->now - g->since_ns > iv->window_ns[k] + iv->aggr_ns / 2;
+			f->early = wsmon_part_before(age, iv->window_ns[k]);
+		}
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			before[c] = g->wss[k][c].pages;
+		wsmon_wss_estimate(&g->regions, &g->space, f, k, g->wss[k]);
+		group_add_past(g, iv, k);
+		group_add_unseen(g, k);
+		for (c = 0; c < WSMON_NR_WSS; c++)
+			wsmon_wss_moved(&g->wss[k][c], before[c], g->regions.late);
+		wsmon_wss_add_went(g->wss[k], wsmon_gone_within(&g->gone_past, iv, k));
+		cond_resched();
+	}
+	ss->stats.adapt_ns += ktime_get_ns() - start;
+}
+
+/* Those that end from now on belong to the next interval. */
+static void group_next_past(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+
+	g->past[g->at].end_ns = now;
+	g->at = (g->at + 1) % WSMON_PAST;
+	memset(&g->past[g->at], 0, sizeof(g->past[g->at]));
+	ss->nr_told += g->came;
+	g->went = 0;
+	g->blind = 0;
+	g->went_now = (struct wsmon_went){ };
+	g->reading_ns = 0;
+	g->missed = 0;
+}
+
+/* Take in the memory of members that moved into the cgroup: nobody knows when it was used. */
+static void group_take_moved(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	struct wsmon_share *s;
+
+	list_for_each_entry(m, &ss->members, node) {
+		if (!m->moved)
+			continue;
+		s = group_get_share(ss, m, &mm, now);
+		if (!s)
+			continue;
+		g->changed |= !wsmon_share_read(ss, s, mm, now);
+		mmdrop(mm);
+		cond_resched();
+	}
+	if (g->changed && !wsmon_group_build_space(g))
+		group_adopt_space(ss, now, 0);
+	list_for_each_entry(m, &ss->members, node) {
+		if (m->moved && m->share)
+			wsmon_visit_plan(g, m->share);
+		m->moved = false;
+	}
+}
+
+/** wsmon_group_reclaimed - tell whether reclaim takes pages of a group, if there is one */
+bool wsmon_group_reclaimed(const struct wsmon_session *ss)
+{
+	return ss->group && ss->group->reclaimed;
+}
+
+/** wsmon_group_has_rounds - tell whether a group, if there is one, is to have rounds */
+bool wsmon_group_has_rounds(const struct wsmon_session *ss)
+{
+	return wsmon_group_reclaimed(ss) || (ss->group && ss->group->suspect);
+}
+
+/* Members of which a round finds out how much memory they have, at most */
+#define SUSPECTS	64U
+
+/**
+ * wsmon_group_round - within an interval look at members whose pages come and go
+ * @ss:		the session
+ * @now:	the time
+ *
+ * Where reclaim takes pages, these go with their Accessed bits before the interval ends. Where a
+ * program may give some back, it is found out whether it does.
+ */
+void wsmon_group_round(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_member *m;
+	struct mm_struct *mm;
+	u32 left = SUSPECTS;
+
+	if (!wsmon_group_has_rounds(ss))
+		return;
+	list_for_each_entry(m, &ss->members, node) {
+		struct wsmon_share *s = m->share;
+		u64 exec_id = 0;
+
+		cond_resched();
+		if (!s || s->drawn || s->ending)
+			continue;
+		if (!s->reclaimed && !(s->balance.suspect && left))
+			continue;
+		mm = wsmon_member_mm(m, &exec_id);
+		if (!mm)
+			continue;
+		if (mm == s->mm && exec_id == s->exec_id) {
+			if (s->balance.suspect && left && left--)
+				wsmon_balance_look(&s->balance, wsmon_mm_anon(mm));
+			if (s->reclaimed)
+				wsmon_visit_round(ss, s, mm, now);
+		}
+		mmdrop(mm);
+	}
+}
+
+/**
+ * wsmon_group_interval - end an aggregation interval of a session's group, if it has one
+ * @ss:		the session
+ * @now:	the time
+ */
+void wsmon_group_interval(struct wsmon_session *ss, u64 now)
+{
+	struct wsmon_group *g = ss->group;
+	struct wsmon_interval iv;
+	u64 longest;
+
+	/* it may have begun in this round */
+	if (!g || g->interval_ns >= now)
+		return;
+	g->active++;
+	iv = wsmon_interval_describe(ss, g->interval_ns, now);
+	iv.active = g->active;
+	longest = iv.window_ns[iv.nr_windows - 1] + iv.slack_ns;
+	g->since_ns = g->mapped_ns ?: iv.begin_ns;
+	g->mapped_ns = now;
+	group_check(ss, &iv);
+	wsmon_regions_edge(&g->regions, &iv, g->arming_ns, ktime_get_ns() - now);
+	wsmon_visit_learn(g, &iv);
+	g->past[g->at].unknown += wsmon_members_left(ss, NULL);
+	group_estimate(ss, &iv);
+	wsmon_regions_note(&g->regions, &iv);
+	g->came = READ_ONCE(ss->nr_born) - ss->nr_told;
+	wsmon_stream_group(ss, now);
+	wsmon_regions_rest(&g->regions);
+	group_next_past(ss, now);
+	/* what ended is kept for the intervals that it is in a window of */
+	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
+	g->built |= g->changed && !wsmon_group_build_space(g);
+	if (g->built) {
+		wsmon_gone_drop(&g->gone_past, &iv, &g->regions, &g->next);
+		group_adopt_space(ss, now, g->interval_ns);
+	}
+	group_take_moved(ss, now);
+	group_draw(ss);
+	group_arm(ss);
 }

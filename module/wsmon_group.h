@@ -274,7 +274,9 @@ static inline bool wsmon_object_counts(const struct wsmon_object *o)
 	       rb_entry(rb_last(&o->parts), struct wsmon_part, node)->share;
 }
 
-/* wsmon_look.c: new memory of a target */
+/* wsmon_look.c: intervals, new memory of a target */
+struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
+					      u64 now);
 void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
 		     u64 since);
 
@@ -293,15 +295,17 @@ const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss);
 void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 
-/* Between wsmon_group.c and wsmon_look.c */
-struct wsmon_share *wsmon_group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
-					  struct mm_struct **mmp, u64 now);
-void wsmon_group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin);
-void wsmon_group_draw(struct wsmon_session *ss);
-void wsmon_group_arm(struct wsmon_session *ss);
+/* wsmon_share.c, wsmon_look.c */
+void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s);
+void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now);
+struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm);
+struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
+				       struct mm_struct *mm, u64 exec_id, u64 since);
+void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s);
+void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+		       u64 now);
+void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 
-void wsmon_share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm);
-void wsmon_totals_join(struct wsmon_wss *to, const struct wsmon_wss *part);
 
 int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now);

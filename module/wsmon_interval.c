@@ -37,36 +37,6 @@ static bool interval_elapsed(const struct wsmon_session *ss, u64 since, u64 now,
 	return now - since + wsmon_slack_ns(ss) >= ns;
 }
 
-static u64 interval_window_ns(const struct wsmon_session *ss, u32 k)
-{
-	return ss->mon->attrs.windows_us[k] * NSEC_PER_USEC;
-}
-
-/**
- * wsmon_interval_describe - describe an interval from @begin_ns to @now; the rest is 0
- * @ss:		the session
- * @begin_ns:	when it began
- * @now:	when it ends
- */
-struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
-					      u64 now)
-{
-	struct wsmon_interval iv = {
-		.begin_ns = begin_ns,
-		.now = now,
-		.aggr_ns = wsmon_aggr_ns(ss),
-		.slack_ns = wsmon_slack_ns(ss),
-		.nr_windows = ss->mon->attrs.nr_windows,
-		.epoch = ss->epoch,
-	};
-	u32 k;
-
-	for (k = 0; k < iv.nr_windows; k++)
-		iv.window_ns[k] = interval_window_ns(ss, k);
-	wsmon_interval_edges(&iv, &ss->looks, &ss->ends);
-	return iv;
-}
-
 /* Find the first window that holds all of a target's life; nr_windows if none does. */
 static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
@@ -75,7 +45,7 @@ static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 
 	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		if (t->born_ns &&
-		    now - t->born_ns <= interval_window_ns(ss, k) + wsmon_slack_ns(ss))
+		    now - t->born_ns <= wsmon_window_ns(ss, k) + wsmon_slack_ns(ss))
 			break;
 	}
 	return k;
@@ -216,8 +186,8 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			bool part = k < target_first_whole_window(t, now);
 
 			f->late = part && now - t->known_ns >
-				  interval_window_ns(ss, k) + wsmon_slack_ns(ss);
-			f->early = part ? wsmon_part_before(age, interval_window_ns(ss, k)) : 0;
+				  wsmon_window_ns(ss, k) + wsmon_slack_ns(ss);
+			f->early = part ? wsmon_part_before(age, wsmon_window_ns(ss, k)) : 0;
 		}
 		for (c = 0; c < WSMON_NR_WSS; c++)
 			before[c] = t->wss[k][c].pages;

@@ -186,7 +186,6 @@ bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors);
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
-bool wsmon_member_belongs(const struct wsmon_member *m);
 bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 bool wsmon_target_reclaimed(struct wsmon_target *t);
@@ -218,6 +217,7 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events);
 u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m);
 u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_shared(const struct wsmon_member *m);
+int wsmon_members_take(struct wsmon_session *ss, struct pid *pid);
 bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);
 void wsmon_members_age(struct wsmon_session *ss, u64 before);
 
@@ -243,9 +243,9 @@ u64 wsmon_mm_unseen_pages(struct mm_struct *mm);
 bool wsmon_vma_usable(struct vm_area_struct *vma);
 bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma);
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm);
-int wsmon_parts_grow(struct wsmon_parts *parts);
-int wsmon_parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
-		     unsigned long addr, u32 class);
+u32 wsmon_regions_cap(u32 budget);
+int wsmon_regions_alloc(struct wsmon_regions *rs, u32 budget);
+void wsmon_regions_free(struct wsmon_regions *rs);
 int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
 			   struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
@@ -268,12 +268,5 @@ struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const stru
 	for ((m) = wsmon_member_after(NULL, tgid); (m);			\
 	     (m) = wsmon_member_after(m, tgid))
 
-void wsmon_member_stop_sharing(const struct wsmon_member *m);
-struct wsmon_member *wsmon_member_alloc(struct wsmon_session *ss);
-void wsmon_member_free(struct wsmon_member *m);
-void wsmon_member_begin(struct wsmon_member *m, struct task_struct *task, u64 born_ns);
-void wsmon_member_release(struct wsmon_member *m);
-bool wsmon_member_end(struct wsmon_member *m, bool wait);
-void wsmon_member_work(struct wsmon_member *m, struct task_struct *task);
 
 #endif /* WSMON_PROCESS_H */

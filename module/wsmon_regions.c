@@ -517,13 +517,13 @@ static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
 }
 
 /**
- * wsmon_history_kept - tell whether histories are kept
+ * history_kept - tell whether histories are kept
  * @iv:	the interval
  *
  * Only of one window, of which each interval is a draw: what is looked at for longer would be put
  * where it was found by chance, and be of long ago.
  */
-bool wsmon_history_kept(const struct wsmon_interval *iv)
+static bool history_kept(const struct wsmon_interval *iv)
 {
 	return iv->nr_windows == 1 && wsmon_interval_phases(iv) == 1;
 }
@@ -537,7 +537,7 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
 {
 	u32 i, h;
 
-	if (!wsmon_history_kept(iv))
+	if (!history_kept(iv))
 		return;
 	for (i = 0; i < rs->nr; i++) {
 		struct wsmon_region *r = &rs->r[i];
@@ -936,7 +936,7 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
 			 bool slept)
 {
-	bool kept = wsmon_history_kept(iv);
+	bool kept = history_kept(iv);
 	u32 i;
 
 	for (i = 0; i < rs->nr; i++) {

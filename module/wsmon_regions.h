@@ -511,7 +511,6 @@ void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp);
 
 /* wsmon_regions.c: what earlier draws showed, which is used from this number of draws on */
 #define WSMON_TIMES_MIN		3U
-bool wsmon_history_kept(const struct wsmon_interval *iv);
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
 void wsmon_history_split(struct wsmon_region *r, u32 half);
 void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r);

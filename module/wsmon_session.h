@@ -402,12 +402,10 @@ struct wsmon_monitor {
 	u32 owners;
 };
 
-/* wsmon_core.c: lock, attributes, memory of a session */
+/* wsmon_monitor.c: lock, attributes, budget */
 extern struct wsmon_monitor wsmon;
 extern const struct wsmon_attrs wsmon_default_attrs;
 extern bool wsmon_ready;
-struct wsmon_monitor *wsmon_monitor_create(void);
-void wsmon_monitor_free(struct wsmon_monitor *mon);
 int wsmon_lock(struct wsmon_monitor *mon);
 void wsmon_lock_anyway(struct wsmon_monitor *mon);
 void wsmon_session_share_budget(struct wsmon_session *ss);
@@ -417,19 +415,27 @@ bool wsmon_session_several(void);
 void wsmon_lock_round(struct wsmon_monitor *mon);
 bool wsmon_may_trace(void);
 int wsmon_may_open(bool trace);
-int wsmon_regions_alloc(struct wsmon_regions *rs);
-void wsmon_regions_free(struct wsmon_regions *rs);
-void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
 
 static inline u64 wsmon_sample_ns(const struct wsmon_session *ss)
 {
 	return ss->mon->attrs.sample_us * NSEC_PER_USEC;
 }
 
+/* Divide max_regions equally among the targets. */
+static inline u32 wsmon_target_budget(const struct wsmon_attrs *attrs, u32 nr_targets)
+{
+	return attrs->max_regions / max(nr_targets, 1U);
+}
+
 /* A round may come this much too early */
 static inline u64 wsmon_slack_ns(const struct wsmon_session *ss)
 {
 	return wsmon_sample_ns(ss) / 2;
+}
+
+static inline u64 wsmon_window_ns(const struct wsmon_session *ss, u32 k)
+{
+	return ss->mon->attrs.windows_us[k] * NSEC_PER_USEC;
 }
 
 static inline u64 wsmon_aggr_ns(const struct wsmon_session *ss)
@@ -444,7 +450,11 @@ static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_ta
 	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
-/* wsmon_core.c: starting, stopping, attributes, kwsmond */
+/* wsmon_session.c: starting, stopping, attributes */
+void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot);
+struct wsmon_monitor *wsmon_monitor_create(void);
+void wsmon_monitor_free(struct wsmon_monitor *mon);
+void wsmon_session_free(struct wsmon_session *ss);
 int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len);
 int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope);
 int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns);
@@ -455,13 +465,12 @@ int wsmon_device_init(void);
 void wsmon_device_exit(void);
 
 /* wsmon_thread.c: kwsmond */
+void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
 void wsmon_session_begin(struct wsmon_session *ss);
 void wsmon_session_end(struct wsmon_session *ss, u32 reason);
 int wsmon_session_thread(void *data);
 
 /* wsmon_interval.c: a target's rounds */
-struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
-					      u64 now);
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 

@@ -182,24 +182,6 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 	return mm;
 }
 
-/** wsmon_member_belongs - does a member run, and is it still in the cgroup of its session? */
-bool wsmon_member_belongs(const struct wsmon_member *m)
-{
-	struct task_struct *leader;
-	bool belongs = true;
-
-	if (!wsmon_pid_alive(m->pid))
-		return false;
-	if (!m->session->cgroup)
-		return true;
-	rcu_read_lock();
-	leader = pid_task(m->pid, PIDTYPE_TGID);
-	if (leader)
-		belongs = wsmon_cgroup_has(m->session, leader);
-	rcu_read_unlock();
-	return belongs;
-}
-
 /**
  * wsmon_member_slept - tell whether a member cannot have accessed memory since the last call
  * @m:		the member
@@ -258,19 +240,6 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 bool wsmon_target_alive(const struct wsmon_target *t)
 {
 	return wsmon_pid_alive(t->pid);
-}
-
-/** wsmon_pid_alive - tell whether any thread of a thread group is not in exit */
-bool wsmon_pid_alive(struct pid *pid)
-{
-	struct task_struct *leader;
-	bool alive;
-
-	rcu_read_lock();
-	leader = pid_task(pid, PIDTYPE_TGID);
-	alive = leader && atomic_read(&leader->signal->live);
-	rcu_read_unlock();
-	return alive;
 }
 
 /*

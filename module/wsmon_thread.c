@@ -24,6 +24,35 @@
 #define BEGIN_WHOLE	4U
 
 /**
+ * wsmon_session_share - give the targets a share of the regions that attributes allow
+ * @ss:		the session
+ * @attrs:	the attributes
+ * @share:	the share (Q15)
+ *
+ * A target never gets less than min_regions. The arrays are large enough for any share.
+ * Context: the monitor's lock held.
+ */
+void wsmon_session_share(struct wsmon_session *ss,
+			 const struct wsmon_attrs *attrs, u32 share)
+{
+	u64 budget = (u64)wsmon_target_budget(attrs, ss->nr_targets) * share / WSMON_ONE;
+	u32 i;
+
+	wsmon_group_budget(ss, (u64)attrs->max_regions * share / WSMON_ONE);
+	budget = max_t(u64, wsmon_group_leaves(ss, budget), attrs->min_regions);
+	for (i = 0; i < ss->nr_targets; i++) {
+		struct wsmon_target *t = &ss->targets[i];
+
+		if (t->regions.budget == budget)
+			continue;
+		t->regions.budget = budget;
+		/* at most half of the budget may be areas: group the mappings anew */
+		if (t->space.coalesced || t->space.nr_area > budget / 2)
+			t->updated_ns = 0;
+	}
+}
+
+/**
  * wsmon_session_begin - begin with the records of a session, before its thread runs
  * @ss:	the session
  *

@@ -160,16 +160,16 @@ MUTATIONS = [
     ("thread_not_stopped", "debug", stress("load_and_unload"), [
         (CORE, "	wsmon_set_targets(&wsmon, NULL);\n", "")]),
     ("session_not_freed", "debug", stress("nothing_is_leaked"), [
-        (SESSION, "	session_free(old);\n", "")]),
+        (SESSION, "	wsmon_session_free(old);\n", "")]),
     ("pid_not_put", "6.12", SELF + "lifecycle_test.py", [
         (STATE, "		put_pid(ss->targets[i].pid);\n", "")]),
     ("spare_not_checked", "debug", stress("memory_is_short"), [
         (STATE, "	if (!rs->r || !rs->spare) {", "	if (!rs->r) {")]),
     ("half_resized", "debug", stress("memory_is_short"), [
-        (STATE, "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
+        (STATE, "		err = wsmon_regions_alloc(&larger[i], budget);\n"
                   "		if (err) {\n			session_free_room(ss, larger);\n"
                   "			return ERR_PTR(err);\n		}\n",
-         "		err = regions_alloc(&larger[i], regions_cap(budget));\n"
+         "		err = wsmon_regions_alloc(&larger[i], budget);\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
     ("missing_file_not_noticed", "debug", stress("load_fails"), [
         (CORE, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
