@@ -5,7 +5,7 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 O_MODULE ?= out/module/$(notdir $(KDIR:%/build=%))
-MODULE_SRCS := Kbuild $(wildcard module/*.[ch] module/*/*.[ch] include/*.h)
+MODULE_SRCS := Kbuild $(wildcard module/*.[ch] include/*.h)
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin

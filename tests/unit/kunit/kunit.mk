@@ -4,7 +4,7 @@
 # Built in a directory of links, as the module is.
 
 O_KUNIT ?= out/kunit/$(notdir $(KDIR:%/build=%))
-KUNIT_SRCS := $(wildcard tests/unit/kunit/*.[ch] module/*.[ch] module/*/*.[ch] include/*.h)
+KUNIT_SRCS := $(wildcard tests/unit/kunit/*.[ch] module/*.[ch] include/*.h)
 
 .PHONY: kunit
 kunit: plain-path $(O_KUNIT)/wsmon_kunit.ko
