@@ -120,7 +120,7 @@ bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
 
-/* wsmon_precision.c: regions as few as the precision allows */
+/* wsmon_pace.c: regions as few as the precision allows */
 /**
  * struct wsmon_precision - how many regions the precision needs
  * @share:	share of max_regions (Q15)

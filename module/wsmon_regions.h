@@ -175,7 +175,7 @@ struct wsmon_cluster {
  */
 
 /**
- * struct wsmon_history - what earlier draws of the window showed: see wsmon_history.c
+ * struct wsmon_history - what earlier draws of the window showed: see wsmon_regions.c
  * @mean:	by half, moving average of the accessed share (Q15); of a group perhaps above 1
  * @var:	by half, moving average of the square of the deviation from @mean (Q30)
  */
@@ -477,7 +477,7 @@ u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k);
 /* Halves whose shares differ by no more agree: clusters see fractions */
 #define WSMON_DIFFER		(WSMON_ONE / 8)
 
-/* wsmon_reach.c: in how many members of a group a page is looked at */
+/* wsmon_space.c: in how many members of a group a page is looked at */
 /* A weight is at most this, so that sums do not overflow */
 #define WSMON_WEIGHT_MAX	256U
 

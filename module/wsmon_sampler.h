@@ -67,7 +67,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
  * @made_ns:	when it was found that the kernel had made the entry anew; 0: never
  * @pfn:	the page frame at the last look
  * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
- * @rank:	rank of the process for this sample: see wsmon_reach.c
+ * @rank:	rank of the process for this sample: see wsmon_space.c
  * @kind:	enum wsmon_part_kind
  * @op:		what to do
  * @debt:	what reclaim does not know: see wsmon_accessed.c

@@ -7,8 +7,8 @@
  * Each half of a region is a stratum with one sample page, drawn uniformly. The
  * estimate, the sum of half size times "was it accessed", is unbiased (Cochran,
  * Sampling Techniques, 3rd ed. 1977, 5.3). What one draw does not say, its variance, earlier
- * draws of the same half do: the variance is the sum of n^2 v, with v from wsmon_history.c.
- * Evenly spread positions reduce it: see wsmon_draw.c.
+ * draws of the same half do: the variance is the sum of n^2 v, with v from wsmon_regions.c.
+ * Evenly spread positions reduce it: see wsmon_adapt.c.
  *
  * They know nothing of a region that is new, or that has just changed. There, the two strata
  * are collapsed (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
