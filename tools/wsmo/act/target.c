@@ -21,7 +21,6 @@
 #include "cli/clock.h"
 #include "match.h"
 #include "session/cgroup.h"
-#include "session/patience.h"
 #include "session/procfs.h"
 #include "target.h"
 

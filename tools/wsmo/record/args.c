@@ -12,7 +12,7 @@
 #include "cli/units.h"
 #include "record.h"
 #include "session/cgroup.h"
-#include "session/debugfs.h"
+#include "session/session.h"
 
 /* What the module takes: wsmon_attrs_check() */
 #define INTERVAL_MIN	(100 * NSEC_PER_USEC)

@@ -19,7 +19,7 @@
 #include "cli/clock.h"
 #include "mapper.h"
 #include "libwsmon/util.h"
-#include "session/patience.h"
+#include "session/procfs.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64

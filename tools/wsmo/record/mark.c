@@ -9,8 +9,6 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "session/debugfs.h"
-#include "session/device.h"
 #include "session/session.h"
 #include "wsmon.h"
 

@@ -13,7 +13,7 @@
 #include "cli/clock.h"
 #include "cli/identity.h"
 #include "record.h"
-#include "session/guests.h"
+#include "session/cgroup.h"
 #include "session/procfs.h"
 
 /* Why a process that is there cannot be monitored. Return: 0, or -1 after a message */

@@ -163,7 +163,6 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	return 0;
 }
 
-
 /* Reads a file with one number; Return: that, or a default without it, also for "max" */
 static __u64 read_number(const char *path, const char *name, __u64 none)
 {
@@ -440,4 +439,52 @@ long cgroup_pids(const char *path, __u32 *pids, size_t max)
 		return -1;
 	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), compare_pids);
 	return l.nr;
+}
+
+/* Virtual machines */
+
+/* Has a directory PID-FD for each; PID is the thread that made it */
+#define KVM_DIR		"/sys/kernel/debug/kvm"
+
+static char **vm_cgroup;	/* cgroup of each */
+static size_t vms;
+
+void guests_read(void)
+{
+	DIR *d = opendir(KVM_DIR);
+	const struct dirent *e;
+	unsigned int pid;
+	char dash, *cgroup;
+
+	while (vms)
+		free(vm_cgroup[--vms]);
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "%u%c", &pid, &dash) != 2 || dash != '-')
+			continue;
+		cgroup = cgroup_of(pid);
+		if (!cgroup)
+			continue;
+		vm_cgroup = need(reallocarray(vm_cgroup, vms + 1, sizeof(*vm_cgroup)));
+		vm_cgroup[vms++] = cgroup;
+	}
+	if (d)
+		closedir(d);
+}
+
+size_t guests_of(const char *cgroup)
+{
+	size_t len = cgroup[1] ? strlen(cgroup) : 0, i, n = 0;
+
+	for (i = 0; i < vms; i++)
+		n += !strncmp(vm_cgroup[i], cgroup, len) && (!vm_cgroup[i][len] || vm_cgroup[i][len] == '/');
+	return n;
+}
+
+bool guests_text(char *buf, size_t size, const char *cgroup)
+{
+	size_t n = guests_of(cgroup);
+
+	snprintf(buf, size, "%zu virtual machine%s: what only %s reads as idle (%s)", n,
+		 n == 1 ? "" : "s", n == 1 ? "its guest accesses" : "their guests access", cgroup);
+	return n;
 }

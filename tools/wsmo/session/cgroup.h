@@ -98,4 +98,13 @@ __u64 cgroup_protected(const char *dir);
  */
 long cgroup_pids(const char *path, __u32 *pids, size_t max);
 
+/** guests_read() - list the virtual machines anew; without debugfs or KVM there are none */
+void guests_read(void);
+
+/** guests_of() - Return: how many there are in a cgroup and below it, as of guests_read() */
+size_t guests_of(const char *cgroup);
+
+/** guests_text() - what to say of a cgroup; Return: does it have any? */
+bool guests_text(char *buf, size_t size, const char *cgroup);
+
 #endif /* WSMO_CGROUP_H */

@@ -12,7 +12,6 @@
 #include "cgroups.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "guests.h"
 #include "procfs.h"
 
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)

@@ -105,4 +105,14 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared);
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);
 
+/**
+ * patience_ask() - call a function in a thread, which is left to itself if that takes a second
+ * @ask:	the function; it gets a copy of @data, and uses nothing else
+ * @data:	gets what is in the copy once the function returned
+ * @size:	of it
+ *
+ * Return: did it return? After few that did not nothing is asked any more.
+ */
+bool patience_ask(void (*ask)(void *data), void *data, size_t size);
+
 #endif /* WSMO_PROCFS_H */
