@@ -10,7 +10,7 @@ GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
 FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
-    CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
+    CLI + n + ".c" for n in ("units", "text", "term", "outfile", "table"))
 LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
     ACT + n + ".c" for n in ("limits", "evidence", "match", "goal", "taken", "target", "act"))
 FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"

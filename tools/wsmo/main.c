@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "cli/text.h"
 
 static const struct verb {

@@ -85,4 +85,12 @@ void msg_progress(const char *line);
  */
 int output_error(void);
 
+/**
+ * program_execute() - execute wsmo-NAME from this program's directory
+ * @argv: its arguments, NULL-terminated
+ *
+ * Return: if it fails, an exit status, after a message
+ */
+int program_execute(const char *name, char **argv);
+
 #endif /* WSMO_H */

@@ -5,11 +5,24 @@
 #ifndef WSMO_OPTIONS_H
 #define WSMO_OPTIONS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "args.h"
 #include "table.h"
+
+/*
+ * The only argument of a verb: print its options, one a line, for completion.sh.
+ * The only argument of wsmo: print the verbs.
+ */
+#define LIST_OPTIONS	"--list-options"
+
+/**
+ * usage_error() - print what is wrong with the command line and exit(2)
+ * @state: argp's
+ */
+void usage_error(struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
 
 /* What an option does with its argument, and the type of what it sets */
 enum option_kind {

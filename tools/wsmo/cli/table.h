@@ -166,18 +166,4 @@ void table_flush(struct table *t);
 /** table_end() - print pending rows and free the table; accepts NULL */
 void table_end(struct table *t);
 
-/* table_json.c: for table.c */
-
-/** struct table_json - rows of a table as JSON objects */
-struct table_json;
-
-/** table_json_new() - prepare; exits if there is no memory */
-struct table_json *table_json_new(const struct table_desc *desc);
-
-/** table_json_row() - print a row as one object and a newline */
-void table_json_row(struct table_json *t, FILE *f, const struct cell *cells);
-
-/** table_json_free() - free it; accepts NULL */
-void table_json_free(struct table_json *t);
-
 #endif /* WSMO_TABLE_H */

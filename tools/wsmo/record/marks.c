@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "cli/options.h"
 #include "cli/units.h"
 #include "marks.h"
 #include "session/session.h"

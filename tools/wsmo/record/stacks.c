@@ -14,7 +14,6 @@
 
 #include "cli/clock.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "cli/stack_request.h"
 #include "stacks.h"
 

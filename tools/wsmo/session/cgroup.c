@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/cli.h"
 #include "procfs.h"
 
