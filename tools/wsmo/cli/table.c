@@ -16,6 +16,27 @@
 #include "text.h"
 #include "units.h"
 
+/* Does a format have a column? */
+static bool column_is_in(const struct column *c, enum table_format format)
+{
+	return !(c->not_in & (1U << format));
+}
+
+/* Have its cells d? */
+static bool column_is_double(const struct column *c)
+{
+	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
+	       c->type == COL_CHANGE;
+}
+
+/* Is there a value, and one that can be printed? */
+static bool cell_is_set(const struct column *c, const struct cell *cell)
+{
+	if (!cell->set)
+		return false;
+	return !column_is_double(c) || isfinite(cell->d);
+}
+
 /* JSON */
 
 #define TEXT_LEN	8192

@@ -10,7 +10,6 @@
 #ifndef WSMO_TABLE_H
 #define WSMO_TABLE_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -82,12 +81,6 @@ struct column {
 	unsigned int not_in;
 };
 
-/** column_is_in() - does a format have a column? */
-static inline bool column_is_in(const struct column *c, enum table_format format)
-{
-	return !(c->not_in & (1U << format));
-}
-
 /**
  * struct table_desc - a table
  * @type:	value of "type" in JSON
@@ -127,21 +120,6 @@ static inline struct cell cell_d(double d)
 static inline struct cell cell_s(const char *s)
 {
 	return (struct cell){ .set = true, .s = s };
-}
-
-/** column_is_double() - have its cells d? */
-static inline bool column_is_double(const struct column *c)
-{
-	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
-	       c->type == COL_CHANGE;
-}
-
-/** cell_is_set() - is there a value, and one that can be printed? */
-static inline bool cell_is_set(const struct column *c, const struct cell *cell)
-{
-	if (!cell->set)
-		return false;
-	return !column_is_double(c) || isfinite(cell->d);
 }
 
 struct table;

@@ -8,8 +8,8 @@
 #include "cli/outfile.h"
 #include "cli/units.h"
 #include "cli/stack_request.h"
-#include "contents.h"
-#include "members.h"
+#include "refault.h"
+#include "targets.h"
 #include "record.h"
 
 /*

@@ -6,16 +6,14 @@
 #define WSMO_RECORD_H
 
 #include "alloc/feed.h"
-#include "record/file/child.h"
+#include "child.h"
 #include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/budget.h"
 #include "libwsmon/pack.h"
 #include "mapper.h"
-#include "marks.h"
-#include "members.h"
-#include "record/file/output.h"
-#include "record/file/rotate.h"
+#include "output.h"
+#include "rotate.h"
 #include "session/session.h"
 #include "session/procfs.h"
 #include "refault.h"
@@ -23,6 +21,21 @@
 #include "targets.h"
 
 struct record;
+
+#define MARKS_AT	64
+
+/**
+ * struct marks - the times of --mark-at
+ * @at_ns:	times since @start_ns, @nr of them, ascending
+ * @next:	the next of them
+ * @start_ns:	when the recording began
+ */
+struct marks {
+	__u64 at_ns[MARKS_AT];
+	size_t nr;
+	size_t next;
+	__u64 start_ns;
+};
 
 /**
  * struct record_hooks - what a verb does while it monitors; NULL is nothing
@@ -206,6 +219,12 @@ int record_signal(struct record *r);
  */
 int record_finish(struct record *r, int status);
 
+/** marks_parse() - parse the argument of --mark-at; @list is changed */
+void marks_parse(struct argp_state *state, char *list, struct marks *m);
+
+/** marks_report() - warn of times that were not reached */
+void marks_report(const struct marks *m);
+
 /** record_lost() - how many records were lost, as far as is known */
 __u64 record_lost(const struct record *r);
 
@@ -216,17 +235,5 @@ __u64 record_lost(const struct record *r);
  * cannot be written. Context: the session runs, the output is open.
  */
 void record_loop(struct record *r);
-
-/** record_take() - complete a record of the stream and write it */
-void record_take(struct record *r, const struct wsmon_record *rec);
-
-/** record_mappings() - write MAPPING records that are due */
-void record_mappings(struct record *r);
-
-/** record_allocations() - write records of what the command allocated since */
-void record_allocations(struct record *r);
-
-/** record_wait_child() - wait for CMD, forwarding signals */
-void record_wait_child(struct record *r);
 
 #endif /* WSMO_RECORD_H */

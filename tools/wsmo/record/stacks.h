@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "record/file/output.h"
+#include "output.h"
 #include "targets.h"
 
 /**

@@ -12,8 +12,19 @@
 #include <stddef.h>
 
 #include "cli/outfile.h"
-#include "index.h"
 #include "wsmon.h"
+
+/**
+ * struct index - the runs of a file that are not in it yet; zeroed, there are none
+ * @run:	the run that records are added to; none if its @bytes are 0
+ * @head:	of the INDEX record
+ * @runs:	those that ended
+ */
+struct index {
+	struct wsmon_index_run run;
+	struct wsmon_rec_index head;
+	struct wsmon_index_run runs[WSMON_INDEX_RUNS];
+};
 
 /**
  * struct output - the file
