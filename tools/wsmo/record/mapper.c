@@ -20,6 +20,7 @@
 #include "mapper.h"
 #include "libwsmon/util.h"
 #include "session/procfs.h"
+#include "cli/cli.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64
@@ -67,20 +68,6 @@ struct reading {
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
 };
-
-static int compare(const void *x, const void *y)
-{
-	const struct mapped *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
-static int compare_threads(const void *x, const void *y)
-{
-	const struct thread *a = x, *b = y;
-
-	return COMPARE(a->sp, b->sp);
-}
 
 /* /proc/PID/task/TID/syscall: "running"; or the call's number and arguments, sp, pc */
 static bool parse_sp(const char *text, __u64 *sp)
@@ -132,7 +119,7 @@ static size_t threads_read(__u32 pid, struct thread *t, size_t max)
 			nr++;
 	}
 	closedir(dir);
-	qsort(t, nr, sizeof(*t), compare_threads);
+	qsort(t, nr, sizeof(*t), order_u64);
 	return nr;
 }
 
@@ -369,7 +356,7 @@ void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
 
 	if (!m->targets.size)
 		m->targets = (struct sorted) {
-			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = compare,
+			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = order_u32,
 		};
 	t = sorted_get(&m->targets, &key);
 	if (!t)

@@ -234,26 +234,10 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s, __u
 	}
 }
 
-/* A number from a file of the cgroup at @path, 0 without it */
-static unsigned long long cgroup_number(const char *path, const char *name, const char *key)
-{
-	char *file = cgroup_file(path, name), word[64];
-	FILE *f = fopen(file, "re");
-	unsigned long long n, found = 0;
-
-	free(file);
-	while (f && fscanf(f, "%63s %llu", word, &n) == 2)
-		if (!strcmp(word, key))
-			found = n;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* Did the cgroup reach its limit? */
 static bool is_full(const char *path)
 {
-	return cgroup_number(path, "memory.events", "max");
+	return cgroup_key(path, "memory.events", "max");
 }
 
 /* In the cgroup at @path, up to touch_memory() */
@@ -273,8 +257,8 @@ static void measure_full(const char *path, const char *mem, size_t pages, struct
 /* The share of the cgroup's pages of files that are not mapped */
 static double unmapped(const char *path)
 {
-	unsigned long long file = cgroup_number(path, "memory.stat", "file");
-	unsigned long long mapped = cgroup_number(path, "memory.stat", "file_mapped");
+	__u64 file = cgroup_key(path, "memory.stat", "file");
+	__u64 mapped = cgroup_key(path, "memory.stat", "file_mapped");
 
 	return mapped && mapped < file ? 1 - (double)mapped / file : 0;
 }
@@ -305,11 +289,6 @@ static void touch_memory(const char *path, const char *contents, struct samples 
 	measure_full(path, mem, n, s);
 }
 
-static int compare(const void *a, const void *b)
-{
-	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
-}
-
 /* @what: is read again */
 static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
@@ -338,7 +317,7 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	mean = sum / BATCHES;
 	rec->mean_ns = mean;
 	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
-	qsort(s->ns, s->nr, sizeof(*s->ns), compare);
+	qsort(s->ns, s->nr, sizeof(*s->ns), order_u64);
 	rec->refaults = s->nr;
 	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;
 	rec->median_ns = s->ns[s->nr / 2];

@@ -64,20 +64,13 @@ void rotate_check(struct argp_state *state, const struct rotation *rot)
 		usage_error(state, "--max-size is at least three times that of --rotate");
 }
 
-static int compare(const void *x, const void *y)
-{
-	const struct kept *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 static struct kept *find(struct rotation *rot, __u32 pid)
 {
 	const struct kept key = { .pid = pid };
 
 	if (!rot->targets.size)
 		rot->targets = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare,
+			.size = sizeof(key), .max = 65536, .compare = order_u32,
 		};
 	return sorted_get(&rot->targets, &key);
 }

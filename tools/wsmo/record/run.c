@@ -251,13 +251,6 @@ void record_check(struct argp_state *state, void *to)
 
 /* Marks at given times: --mark-at */
 
-static int compare_times(const void *a, const void *b)
-{
-	const __u64 *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 void marks_parse(struct argp_state *state, char *list, struct marks *m)
 {
 	char *time;
@@ -267,7 +260,7 @@ void marks_parse(struct argp_state *state, char *list, struct marks *m)
 			usage_error(state, "at most %d marks", MARKS_AT);
 		m->at_ns[m->nr++] = option_time(state, time);
 	}
-	qsort(m->at_ns, m->nr, sizeof(m->at_ns[0]), compare_times);
+	qsort(m->at_ns, m->nr, sizeof(m->at_ns[0]), order_u64);
 }
 
 /* Return: when the next mark is due (CLOCK_MONOTONIC), 0 is never */

@@ -29,13 +29,6 @@ struct stacks_target {
 	__u64 start_ns;
 };
 
-static int compare(const void *x, const void *y)
-{
-	const struct stacks_target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 static void __attribute__((noreturn)) execute(int fd)
 {
 	char name[] = "wsmo-stack", *argv[] = { name, NULL };
@@ -104,7 +97,7 @@ void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak)
 		return;
 	if (!s->last.size)
 		s->last = (struct sorted) {
-			.size = sizeof(*t), .max = 65536, .compare = compare,
+			.size = sizeof(*t), .max = 65536, .compare = order_u32,
 		};
 	t = sorted_find(&s->last, &key);
 	/* text and the rest peak at once: the same stacks serve both */

@@ -39,13 +39,6 @@ struct target {
 	__u64 pss_ns;
 };
 
-static int compare_targets(const void *x, const void *y)
-{
-	const struct target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 void targets_note(struct targets *t, __u32 pid, bool gone)
 {
 	const struct target key = { .pid = pid };
@@ -53,7 +46,7 @@ void targets_note(struct targets *t, __u32 pid, bool gone)
 
 	if (!t->list.size)
 		t->list = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare_targets,
+			.size = sizeof(key), .max = 65536, .compare = order_u32,
 		};
 	if (!t->first)
 		t->first = pid;
@@ -135,16 +128,9 @@ void targets_free(struct targets *t)
 
 #define LARGE		20	/* a target has this part of the memory of all */
 
-static int compare_pids(const void *x, const void *y)
-{
-	const __u32 *a = x, *b = y;
-
-	return COMPARE(*a, *b);
-}
-
 static bool has(const __u32 *pids, size_t nr, __u32 pid)
 {
-	return nr && bsearch(&pid, pids, nr, sizeof(pid), compare_pids);
+	return nr && bsearch(&pid, pids, nr, sizeof(pid), order_u32);
 }
 
 static bool is_target(const struct targets *t, __u32 pid)

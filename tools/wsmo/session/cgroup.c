@@ -177,6 +177,13 @@ static __u64 read_number(const char *path, const char *name, __u64 none)
 	return n;
 }
 
+__u64 cgroup_key(const char *path, const char *name, const char *key)
+{
+	__u64 n;
+
+	return read_keys(path, name, key, "", &n) ? 0 : n;
+}
+
 char *cgroup_of(unsigned int pid)
 {
 	char name[32], line[PATH_MAX + 64], *found = NULL;
@@ -425,11 +432,6 @@ static bool add_pids(const char *path, void *to)
 	return true;
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 long cgroup_pids(const char *path, __u32 *pids, size_t max)
 {
 	struct pid_list l = { pids, max, 0 };
@@ -437,7 +439,7 @@ long cgroup_pids(const char *path, __u32 *pids, size_t max)
 	add_pids(path, &l);
 	if (walk(path, LEVELS, add_pids, &l) < 0)
 		return -1;
-	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), compare_pids);
+	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), order_u32);
 	return l.nr;
 }
 

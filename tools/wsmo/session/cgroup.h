@@ -63,6 +63,9 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
  */
 int cgroup_memory(const char *path, __u64 *bytes);
 
+/** cgroup_key() - Return: NUMBER of the line "KEY NUMBER" in a file of a cgroup, 0 without it */
+__u64 cgroup_key(const char *path, const char *name, const char *key);
+
 /** cgroup_of() - Return: a process's cgroup, malloc()ed; NULL if it is gone */
 char *cgroup_of(__u32 pid);
 

@@ -86,7 +86,7 @@ struct calls *calls_new(void)
 {
 	struct calls *cs = need(calloc(1, sizeof(*cs)));
 
-	cs->symbols = need(symbols_new());
+	cs->symbols = symbols_new();
 	cs->strings = (struct sorted) {
 		.size = sizeof(char *), .max = STRINGS_MAX,
 		.compare = compare_strings, .lazy = true,

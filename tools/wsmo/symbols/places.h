@@ -41,7 +41,7 @@ struct cover {
 
 struct places;
 
-/** places_new() - Return: NULL without memory */
+/** places_new() - Return: NULL without random numbers; exits without memory */
 struct places *places_new(void);
 
 /** places_record() - take AREA, MAPPING and TARGET records; others are ignored */

@@ -286,29 +286,20 @@ static int compare_files(const void *x, const void *y)
 	return c;
 }
 
-static int compare_jits(const void *x, const void *y)
-{
-	const struct jit *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 struct symbols *symbols_new(void)
 {
-	struct symbols *s = calloc(1, sizeof(*s));
+	struct symbols *s = need(calloc(1, sizeof(*s)));
 
 	/* debug information comes from this machine, not from the network */
 	unsetenv("DEBUGINFOD_URLS");
 	/* libdw maps files, which others may write meanwhile */
 	survive_truncation();
-	if (s) {
-		s->files = (struct sorted) {
-			.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
-		};
-		s->jits = (struct sorted) {
-			.size = sizeof(struct jit), .max = JITS_MAX, .compare = compare_jits, .lazy = true,
-		};
-	}
+	s->files = (struct sorted) {
+		.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
+	};
+	s->jits = (struct sorted) {
+		.size = sizeof(struct jit), .max = JITS_MAX, .compare = order_u32, .lazy = true,
+	};
 	return s;
 }
 
@@ -535,11 +526,7 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 	if (!f)
 		return NULL;
 	if (f->path == m->path)
-		f->path = strdup(m->path);
-	if (!f->path) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+		f->path = need(strdup(m->path));
 	reading = true;
 	if (!f->tries || (!f->dwfl && m->pid != f->pid && f->tries < TRIES_MAX))
 		open_file(f, m);

@@ -28,7 +28,7 @@ struct symbol {
 
 struct symbols;
 
-/** symbols_new() - Return: NULL without memory */
+/** symbols_new() - exits without memory */
 struct symbols *symbols_new(void);
 
 /**
