@@ -288,16 +288,18 @@ double option_percent(struct argp_state *state, const char *arg)
 	return share;
 }
 
+__u32 option_permille(struct argp_state *state, const char *arg, const char *or)
+{
+	__u32 permille = option_percent(state, arg) * 1000 + 0.5;
+
+	if (!permille)
+		usage_error(state, "'%s' is too little: at least 0.1%%%s", arg, or);
+	return permille;
+}
+
 __u32 option_precision(struct argp_state *state, const char *arg)
 {
-	__u32 permille;
-
-	if (!strcmp(arg, "max"))
-		return 0;
-	permille = option_percent(state, arg) * 1000 + 0.5;
-	if (!permille)
-		usage_error(state, "'%s' is too little: at least 0.1%%, or max", arg);
-	return permille;
+	return strcmp(arg, "max") ? option_permille(state, arg, ", or max") : 0;
 }
 
 __u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max)

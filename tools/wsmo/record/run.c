@@ -109,11 +109,7 @@ static void set_word(struct argp_state *state, char *arg, const struct option_de
 
 static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
-	__u64 permille = option_percent(state, arg) * 1000 + 0.5;
-
-	if (!permille)
-		usage_error(state, "'%s' is too little: at least 0.1%%", arg);
-	set_value(to, o, permille);
+	set_value(to, o, option_permille(state, arg, ""));
 }
 
 static void set_precision(struct argp_state *state, char *arg, const struct option_desc *o,

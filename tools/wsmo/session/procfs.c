@@ -25,12 +25,14 @@ static FILE *open_file(__u32 tid, const char *name)
 	return fopen(path, "re");
 }
 
-/* The state of a thread, '?' if it is gone */
-static char thread_state(__u32 tid)
+char proc_thread_state(__u32 pid, __u32 tid)
 {
-	FILE *f = open_file(tid, "stat");
-	char line[512], *name_end = NULL;
+	char name[32], line[512], *name_end = NULL;
+	FILE *f;
 
+	snprintf(name, sizeof(name), "task/%u/stat", tid);
+	f = open_file(pid, name);
+	/* "1 (name) R ...", and the name may have parentheses */
 	if (f && fgets(line, sizeof(line), f))
 		name_end = strrchr(line, ')');
 	if (f)
@@ -45,14 +47,14 @@ __u32 proc_thread(__u32 pid)
 	__u32 found = pid;
 	DIR *d;
 
-	if (thread_state(pid) != 'Z')
+	if (proc_thread_state(pid, pid) != 'Z')
 		return pid;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	d = opendir(path);
 	while (d && found == pid && (e = readdir(d))) {
 		__u32 tid = strtoul(e->d_name, NULL, 10);
 
-		if (tid && !strchr("ZX?", thread_state(tid)))
+		if (tid && !strchr("ZX?", proc_thread_state(pid, tid)))
 			found = tid;
 	}
 	if (d)

@@ -78,7 +78,10 @@ void maps_close(struct maps *m);
  */
 __u32 proc_thread(__u32 pid);
 
-/** proc_comm() - copy a process's name; empty if the process is gone */
+/** proc_thread_state() - Return: the state of a thread as in /proc/PID/task/TID/stat, '?' if it is gone */
+char proc_thread_state(__u32 pid, __u32 tid);
+
+/** proc_comm() - copy the name of a process or thread; empty if that is gone */
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
 
 /**

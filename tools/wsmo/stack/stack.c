@@ -35,6 +35,7 @@
 #include "cli/clock.h"
 #include "cli/stack_request.h"
 #include "libwsmon/util.h"
+#include "session/procfs.h"
 
 /* Max. bytes of a thread's stack that are copied */
 #define STACK_COPY	(256 << 10)
@@ -184,25 +185,6 @@ static int seize(pid_t tid, __u64 deadline_ns)
 	return 0;
 }
 
-static char thread_state(pid_t pid, __u32 tid)
-{
-	char path[64], line[512], *p, state = '?';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", pid, tid);
-	f = fopen(path, "re");
-	if (!f)
-		return state;
-	/* "1 (name) R ...", and the name may have parentheses */
-	if (fgets(line, sizeof(line), f)) {
-		p = strrchr(line, ')');
-		if (p && p[1] == ' ')
-			state = p[2];
-	}
-	fclose(f);
-	return state;
-}
-
 /* Return: 0 or errno */
 static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_ns)
 {
@@ -214,7 +196,7 @@ static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_n
 	if (err)
 		return err;
 	/* one that waits for its vfork()ed child, or for a disk, stops after that */
-	waits = thread_state(t->tid, t->tid) == 'D';
+	waits = proc_thread_state(t->tid, t->tid) == 'D';
 	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
 		return errno;
@@ -276,20 +258,6 @@ static int compare_candidates(const void *a, const void *b)
 	return COMPARE(x->tid, y->tid);
 }
 
-static void thread_name(pid_t pid, struct stack_thread *t)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", pid, t->tid);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(t->comm, sizeof(t->comm), f))
-		t->comm[strcspn(t->comm, "\n")] = '\0';
-	fclose(f);
-}
-
 /* Return: 0 or errno */
 static int choose_threads(struct stack_threads *ts, pid_t pid, __u32 max)
 {
@@ -307,14 +275,14 @@ static int choose_threads(struct stack_threads *ts, pid_t pid, __u32 max)
 		__u32 tid = strtoul(d->d_name, NULL, 10);
 
 		/* a main thread that has exited is listed as long as others live */
-		if (tid && strchr("ZX", thread_state(pid, tid)))
+		if (tid && strchr("ZX", proc_thread_state(pid, tid)))
 			continue;
 		more = tid ? reallocarray(c, ts->total + 1, sizeof(*c)) : NULL;
 		if (!more)
 			continue;
 		c = more;
 		c[ts->total++] = (struct candidate) {
-			tid, urgency(thread_state(pid, tid)),
+			tid, urgency(proc_thread_state(pid, tid)),
 		};
 	}
 	closedir(dir);
@@ -323,7 +291,7 @@ static int choose_threads(struct stack_threads *ts, pid_t pid, __u32 max)
 	ts->nr = ts->total < max ? ts->total : max;
 	for (i = 0; i < ts->nr; i++) {
 		ts->thread[i].tid = c[i].tid;
-		thread_name(pid, &ts->thread[i]);
+		proc_comm(c[i].tid, ts->thread[i].comm);
 	}
 	free(c);
 	return ts->nr ? 0 : ESRCH;
@@ -377,7 +345,7 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 	/* a thread that has ended, but is still listed, is not there either */
 	for (i = 0; i < ts->nr; i++)
 		if (ts->thread[i].error == EPERM &&
-		    strchr("ZX?", thread_state(pid, ts->thread[i].tid)))
+		    strchr("ZX?", proc_thread_state(pid, ts->thread[i].tid)))
 			ts->thread[i].error = ESRCH;
 }
 
