@@ -18,13 +18,7 @@
 /* What argp leaves to do: help, and what is wrong with a command line */
 
 static char verb_name[32];
-static const char *option_name;
-
-/* Name the option that usage_error() is about; NULL is none */
-static void usage_option(const char *name)
-{
-	option_name = name;
-}
+static const char *option_name;	/* what usage_error() is about; NULL is none */
 
 static void help(struct argp_state *state, FILE *f, unsigned int flags)
 {
@@ -222,32 +216,6 @@ static char *help_filter(int key, const char *text,
 			 void *input __attribute__((unused)))
 {
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
-}
-
-/**
- * verb_parse() - argp_parse() for a verb
- * @name: its name in usage and help, "wsmo record"
- *
- * A usage error prints a message that begins with "wsmo: " and exits with
- * WSMO_USAGE.
- */
-static void verb_parse(const struct argp *argp, const char *name, int argc,
-		char **argv, void *input)
-{
-	static char prefix[] = "wsmo";
-	struct argp plain = *argp;
-
-	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
-		list_options(argp);
-		exit(WSMO_OK);
-	}
-	snprintf(verb_name, sizeof(verb_name), "%s", name);
-	argv[0] = prefix;
-	if (!plain.help_filter)
-		plain.help_filter = help_filter;
-	if (argp_parse(&plain, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS, NULL,
-		       input))
-		exit(WSMO_USAGE);
 }
 
 /* Options of tables */
@@ -486,7 +454,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	const struct command_line *cl = parser.cl;
 	size_t i;
 
-	usage_option(NULL);
+	option_name = NULL;
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (cl->command)
@@ -505,7 +473,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	for (i = 0; i < parser.nr; i++) {
 		if (parser.option[i].key == key) {
-			usage_option(parser.desc[i]->name);
+			option_name = parser.desc[i]->name;
 			apply(state, arg, parser.desc[i], parser.to[i]);
 			return 0;
 		}
@@ -535,8 +503,9 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = parser.option, .parser = parse, .children = verb_common,
-		.args_doc = cl->args, .doc = cl->doc,
+		.args_doc = cl->args, .doc = cl->doc, .help_filter = help_filter,
 	};
+	static char prefix[] = "wsmo";
 	const struct option_group *g;
 	const struct option_desc *o;
 
@@ -546,6 +515,13 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 		for (o = g->options; o->name; o++)
 			add_option(g, o);
 	parser.option[parser.nr] = (struct argp_option){ 0 };
-	verb_parse(&argp, cl->name, argc, argv, NULL);
-	usage_option(NULL);
+	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
+		list_options(&argp);
+		exit(WSMO_OK);
+	}
+	snprintf(verb_name, sizeof(verb_name), "%s", cl->name);
+	argv[0] = prefix;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, NULL))
+		exit(WSMO_USAGE);
+	option_name = NULL;
 }
