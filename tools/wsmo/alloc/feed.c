@@ -2,7 +2,7 @@
 /*
  * feed.c - makes records of what libwsmo-alloc.so samples
  *
- * Whatever is in the ring may have been written by the command: nothing there is believed.
+ * The command may write anything to the ring: nothing there is believed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 	ssize_t n = 0;
 	int fd;
 
-	/* what cannot be run is told later */
+	/* that it cannot be run is reported later */
 	if (!find_program(path, sizeof(path), cmd) || stat(path, &st))
 		return true;
 	if ((st.st_mode & S_ISUID && st.st_uid != uid) || (st.st_mode & S_ISGID && uid)) {
@@ -91,7 +91,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 		n = read(fd, &head, sizeof(head));
 		close(fd);
 	}
-	/* perhaps a script: its interpreter is looked at by nobody */
+	/* perhaps a script: its interpreter is not looked at */
 	if (n < (ssize_t)sizeof(head.elf) || memcmp(head.elf.e_ident, ELFMAG, SELFMAG))
 		return true;
 	if (head.elf.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -123,7 +123,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 /* Max. stacks that are known; more are written again each time */
 #define STACKS_MAX	(1U << 20)
 
-/* Places for a stack */
+/* Places looked at for a stack */
 #define PROBES		64
 
 struct feed_stack {
@@ -151,8 +151,9 @@ static bool library(char *path, size_t size)
 }
 
 /*
- * Memory that is there, and that nobody can cut off: a fault in a file that has no room or is too
- * short is SIGBUS. Return: a descriptor that the command will inherit, -1 with errno
+ * Makes memory that is allocated, and that nobody can truncate: a fault in a file that is too
+ * short, or on a full file system, is SIGBUS. Return: a descriptor that the command will inherit,
+ * -1 with errno
  */
 static int make_memory(void)
 {
@@ -288,7 +289,7 @@ static __u64 hash(const struct alloc_event *e)
 	return h ? h : 1;
 }
 
-/* Return: its place; NULL if others have all near it, as a command can see to */
+/* Return: its place; NULL if all near it are taken, which a command can bring about */
 static struct feed_stack *find(struct feed_stack *table, __u32 room, __u64 h)
 {
 	__u64 i;
@@ -377,7 +378,7 @@ void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
 	f->now_ns = clock_now();
 	__atomic_store_n(&f->ring->now_ns, f->now_ns, __ATOMIC_RELAXED);
 	head = __atomic_load_n(&f->ring->head, __ATOMIC_ACQUIRE);
-	/* nobody but a vandal can do that */
+	/* only a command that overwrites the ring does that */
 	if (head - f->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
 		f->overwritten = true;
 		head = f->tail;

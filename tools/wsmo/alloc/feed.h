@@ -29,7 +29,7 @@ struct alloc_event;
  * @ring:	shared with the processes, NULL if there is none
  * @fd:		its descriptor, until the command has it
  * @tail:	bytes of the ring that were read
- * @overwritten: it makes no sense any more
+ * @overwritten: the command has overwritten it
  * @event:	the one that was read
  * @stuck_ns:	since when the next event has been incomplete, 0 if it is not
  * @stack:	hashes of the stacks written so far, and their numbers

@@ -21,7 +21,7 @@
 
 static int progress_len;
 
-/* How much of a line can be overwritten: what goes on in the next line cannot */
+/* Columns of one line of the terminal: "\r" does not return to the line above */
 static size_t stderr_columns(void)
 {
 	struct winsize size;
@@ -102,8 +102,8 @@ int output_error(void)
 /* How wsmo and the programs it executes begin and end */
 
 /*
- * A file opened while fd 0, 1 or 2 is closed would get that number, and then messages.
- * What is put there instead fails when used.
+ * A file opened while fd 0, 1 or 2 is closed would get that number, and messages would go there.
+ * Fill these numbers with descriptors that fail when used.
  */
 static void fill_std_fds(void)
 {
@@ -117,13 +117,13 @@ static void fill_std_fds(void)
 void begin_program(void)
 {
 	fill_std_fds();
-	/* a file that is too large is an error of write() */
+	/* write() reports a file that is too large */
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = WSMO_USAGE;
 	argp_program_version = "wsmo " WSMO_VERSION;
 }
 
-/* Gives the program zeros instead */
+/* Handles SIGBUS: maps a page of zeros where the file has ended */
 static void replace_page(int sig, siginfo_t *info, void *context)
 {
 	const uintptr_t page = sysconf(_SC_PAGESIZE);

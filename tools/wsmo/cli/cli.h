@@ -34,7 +34,7 @@ int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));
 
-/** survive_truncation() - what a mapped file loses reads as zeros from now on, and is no SIGBUS */
+/** survive_truncation() - make mapped files that are truncated read as zeros, instead of SIGBUS */
 void survive_truncation(void);
 
 /** begin_program() - to be called first in main() */
@@ -52,11 +52,11 @@ int end_program(int status);
 /**
  * msg() - one line on stderr, "wsmo: " before it, "\n" after it
  *
- * Control characters are escaped: a name in it may be anybody's.
+ * Control characters are escaped: names in it can be of any origin.
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** msg_put() - print the end of such a line */
+/** msg_put() - print the rest of such a line, and its newline */
 void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /** order_u32() - order elements that begin with a __u32, such as a pid, as qsort() wants it */

@@ -15,7 +15,7 @@
 #include "text.h"
 #include "units.h"
 
-/* What argp leaves to do: help, and what is wrong with a command line */
+/* Help, and what is wrong with a command line: argp explains neither well */
 
 static char verb_name[32];
 static const char *option_name;	/* what usage_error() is about; NULL is none */
@@ -42,7 +42,7 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 	exit(WSMO_USAGE);
 }
 
-/* Does @f return true for an option of a table, or of those below it? */
+/* Is there an option, here or in the children, for which @f returns true? */
 static bool any_option(const struct argp *argp, bool (*f)(const struct argp_option *o, void *data),
 		       void *data)
 {
@@ -60,10 +60,10 @@ static bool any_option(const struct argp *argp, bool (*f)(const struct argp_opti
 
 /**
  * struct wrong - a word of the command line that getopt rejected
- * @name:	its option's, @len bytes; a letter if @len is 0
- * @found:	options of which it is the whole name, or the beginning
- * @nr:		how many begin so
- * @names:	of all options
+ * @name:	the option's name, @len bytes; a letter if @len is 0
+ * @found:	the last option whose name it is, or begins
+ * @nr:		number of options whose names it begins
+ * @names:	gets the names of all options
  */
 struct wrong {
 	const char *name;
@@ -118,7 +118,7 @@ static void explain_long(struct argp_state *state, const struct argp *argp, cons
 	usage_error(state, "--%s needs an argument: %s", w.found->name, w.found->arg);
 }
 
-/* Says what is wrong with a word of the command line, if something is */
+/* Exits with a message if @word is not understood */
 static void explain(struct argp_state *state, const struct argp *argp, const char *word)
 {
 	struct wrong w = { .name = word };
@@ -164,7 +164,7 @@ static error_t parse_common(int key, char *arg __attribute__((unused)),
 		help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		return 0;
 	case ARGP_KEY_ERROR:
-		/* getopt may stand at it, or behind it */
+		/* getopt's position is at the wrong word or after it */
 		if (state->next > 1)
 			explain(state, argp, state->argv[state->next - 1]);
 		if (state->next < state->argc)
@@ -211,7 +211,7 @@ static void list_options(const struct argp *argp)
 		list_options(c->argp);
 }
 
-/* argp's paragraph about the arguments of short options helps nobody */
+/* Leaves out argp's paragraph about the arguments of short options */
 static char *help_filter(int key, const char *text,
 			 void *input __attribute__((unused)))
 {
@@ -320,7 +320,7 @@ char *option_pair(struct argp_state *state, char *arg, const char *what)
 	return comma + 1;
 }
 
-/* With commas or, as pidof prints them, blanks between */
+/* Parses pids separated by commas or, as pidof prints them, by blanks */
 static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 {
 	static const char blanks[] = " \t\n";
@@ -339,7 +339,7 @@ static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 		pid[len] = '\0';
 		if (units_parse_count(pid, INT_MAX, &v) || !v)
 			usage_error(state, "'%s' is not a process id", pid);
-		/* once is enough */
+		/* named twice, it counts once */
 		if (pids->nr && pids_has(pids, v))
 			continue;
 		pids->pid = need(reallocarray(pids->pid, pids->nr + 1, sizeof(*pids->pid)));

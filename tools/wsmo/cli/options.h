@@ -124,7 +124,11 @@ __u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, _
 /** option_percent() - parse "5%" or "5"; Return: 0 to 1 */
 double option_percent(struct argp_state *state, const char *arg);
 
-/** option_permille() - parse "5%"; Return: in 1/1000, at least 1; @or: what else there is, for the message */
+/**
+ * option_permille() - parse "5%"
+ * @or: what else could be written, for the message
+ * Return: in 1/1000, at least 1
+ */
 __u32 option_permille(struct argp_state *state, const char *arg, const char *or);
 
 /** option_precision() - parse "5%" or "max"; Return: in 1/1000; 0 is max */

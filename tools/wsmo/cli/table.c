@@ -41,7 +41,7 @@ static bool cell_is_set(const struct column *c, const struct cell *cell)
 
 #define TEXT_LEN	8192
 
-/* One object serves all rows; its members change their values, but for texts. */
+/* One object serves all rows: numbers change in place, texts are replaced */
 struct table_json {
 	const struct table_desc *desc;
 	struct json_object *row;
@@ -98,7 +98,7 @@ static struct json_object *json_list(const char *lines)
 	return array;
 }
 
-/* Figures of such a target are not to be taken for those of others. */
+/* Marks the rows of a target with a secondary MMU: its figures mean less */
 static void json_secondary(struct table_json *t, const struct cell *cells)
 {
 	static const char key[] = "secondary_mmu";
@@ -162,12 +162,12 @@ static void table_json_free(struct table_json *t)
 
 /* Tables for people, raw tables and CSV */
 
-/* Rows libsmartcols gets at once: what it aligns, and what it holds */
+/* Rows that libsmartcols aligns, and holds, at once */
 #define TABLE_BLOCK	512
 
 #define CELL_LEN	8192
 
-/* Before what goes on from the line above */
+/* Columns before a line that continues the one above */
 #define INDENT		2
 
 struct table {
@@ -228,7 +228,7 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 	return t;
 }
 
-/* Its texts with semicolons between them */
+/* The lines of a COL_LIST cell, with semicolons between them */
 static void list(char *buf, const char *lines)
 {
 	char text[CELL_LEN], *c = text;
@@ -239,7 +239,7 @@ static void list(char *buf, const char *lines)
 	text_clean(buf, CELL_LEN, text);
 }
 
-/* The value with exact numbers; without the number where it has none. */
+/* The value as an exact number, or as text */
 static char *exact(char *buf, const struct column *c,
 			 const struct cell *cell)
 {
@@ -327,9 +327,9 @@ static void put_wrapped(const struct table *t, const char *text, size_t len, uns
 }
 
 /*
- * Find where rows are cut to fit the terminal: between columns, the same ones in each row, apart
- * from the last, which may be a long text. Return: into how many lines; @width: what each of
- * them takes of the row
+ * Cut rows to fit the terminal, between the same columns in each row, without regard to the last
+ * column, which may be a long text.
+ * @width: gets the width of each line. Return: number of lines
  */
 static size_t cut_rows(const struct table *t, unsigned int *width)
 {
@@ -440,7 +440,7 @@ static void row_list(struct table *t, const struct cell *cells)
 	}
 }
 
-/* Does a spreadsheet take it for a formula? Blanks, and these as wide as an ideograph, are no bar */
+/* Would a spreadsheet take it for a formula? Also after blanks, and in full-width characters */
 static bool is_formula(const char *text)
 {
 	static const char * const first[] = { "=", "+", "-", "@", "＝", "＋", "－", "＠" };
@@ -453,7 +453,7 @@ static bool is_formula(const char *text)
 	return false;
 }
 
-/* A quote before it makes a text of it */
+/* Puts a quote before a formula, which makes it a text */
 static char *no_formula(char *buf)
 {
 	size_t len = strnlen(buf, CELL_LEN - 2);

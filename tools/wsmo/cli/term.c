@@ -64,7 +64,7 @@ const char *term_fit(const char *text, unsigned int width, unsigned int *used)
 		size_t len = mbrtowc(&c, p, strlen(p), &state);
 		int w = len < (size_t)-2 ? wcwidth(c) : -1;
 
-		/* what the locale does not have is bytes */
+		/* a byte that is no character of the locale takes one column */
 		if (w < 0) {
 			state = (mbstate_t) { 0 };
 			len = w = 1;
@@ -87,7 +87,7 @@ void term_print(FILE *f, const char *text, unsigned int width)
 		fprintf(f, "%s%*s", clean, (int)(width - used), "");
 		return;
 	}
-	/* what leaves room for the '~' */
+	/* leave room for the '~' */
 	p = term_fit(clean, width ? width - 1 : 0, &used);
 	fprintf(f, "%.*s~%*s", (int)(p - clean), clean, (int)(width - used - 1), "");
 }
@@ -116,7 +116,7 @@ const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
 
 	for (i = 0; i + 0.5 < high * per && p + 4 < text + BAR_TEXT; i++)
 		p = stpcpy(p, mark[i + 0.5 >= low * per]);
-	/* a bar too short to see is not a missing cell */
+	/* a bar too short to see must not look like a missing cell */
 	strcpy(p, i ? "" : " ");
 	return text;
 }

@@ -23,15 +23,15 @@ enum term_color {
  */
 void term_size(unsigned int *columns, unsigned int *lines);
 
-/** term_color() - @wanted, or what fits if that is TERM_AUTO */
+/** term_color() - return @wanted; for TERM_AUTO what standard output can show */
 enum term_color term_color(enum term_color wanted);
 
 /** term_unicode() - does the locale have block characters? */
 bool term_unicode(void);
 
 /**
- * term_fit() - find the end of what of a line of text fits into @width columns
- * @used: how many columns that takes
+ * term_fit() - find the end of the part of a line that fits into @width columns
+ * @used: gets the number of columns that it takes
  */
 const char *term_fit(const char *text, unsigned int width, unsigned int *used);
 

@@ -42,7 +42,7 @@ static void end_run(struct index *x)
 /**
  * index_add() - note a record of the file
  * @offset: where it begins
- * Return: whether @head and @runs are full: to be written, see index_written()
+ * Return: are @head and @runs full, to be written? See index_written()
  */
 static bool index_add(struct index *x, const struct wsmon_record *rec, __u64 offset)
 {
@@ -85,7 +85,7 @@ static void index_written(struct index *x, __u64 offset)
 
 #define OLD_NAME	(NAME_MAX + 16)
 
-/* FILE, that rotated @n times, or the one of before */
+/* Instead of a number of rotations: FILE.old */
 #define OLD	UINT_MAX
 
 static const char *old_name(const struct output *o, unsigned int n, char *name)
@@ -100,8 +100,8 @@ static const char *old_name(const struct output *o, unsigned int n, char *name)
 }
 
 /*
- * What has the name is renamed, replaced and removed only if it is a recording, or empty, as what
- * mktemp(1) makes. Return: 1 if there is one, 0 if there is none, -1 after a message
+ * Is there a recording that rotated @n times? Only a recording, or an empty file, as mktemp(1)
+ * makes, is renamed, replaced or removed. Return: 1 or 0; -1 after a message if it is something else
  */
 static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 {
@@ -113,7 +113,7 @@ static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 	if (fstatat(o->file.dir, old_name(o, n, name), &st, AT_SYMLINK_NOFOLLOW)) {
 		if (errno == ENOENT)
 			return 0;
-		/* nothing is known of it */
+		/* its kind is unknown */
 		st.st_mode = 0;
 	}
 	if (S_ISREG(st.st_mode) && !outfile_foreign(o->file.dir, &st)) {
@@ -160,7 +160,7 @@ static int series(const struct output *o, unsigned int keep)
 	return there < 0 ? -1 : (int)n;
 }
 
-/* Return: 0, or -1 after a message: what is there is not ours */
+/* Return: 0, or -1 after a message: a file there is not ours */
 static int check(const struct output *o)
 {
 	unsigned int last = o->keep ?: OLD;
@@ -307,7 +307,7 @@ void output_flush(struct output *o)
 	o->used = 0;
 }
 
-/* The last record is one without runs */
+/* An INDEX record without runs ends the file */
 static void end_index(struct output *o)
 {
 	if (index_end(&o->index))
@@ -340,7 +340,7 @@ static int end(struct output *o, bool sync)
 
 int output_next(struct output *o)
 {
-	/* of one that is complete the kernel writes what it has not yet */
+	/* the kernel writes the rest of a complete file in its own time */
 	if (end(o, false) || o->error)
 		return -1;
 	o->begun = o->bytes;

@@ -2,9 +2,9 @@
 /*
  * output.h - the file "record" writes
  *
- * It takes its place when there is something in it: a recording that never begins leaves an
- * older file untouched. That becomes FILE.old; if FILE is to be rotated, FILE.1, which becomes
- * FILE.2, and so on. What is not a recording is neither renamed nor removed.
+ * FILE gets its name with the first data: a recording that never begins leaves an older file
+ * untouched. The older file becomes FILE.old or, with --rotate, FILE.1, which becomes FILE.2, and
+ * so on. A file that is not a recording is neither renamed nor removed.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
@@ -30,7 +30,7 @@ struct index {
  * struct output - the file
  * @name:	its name
  * @keep:	files beside it; 0 is one, FILE.old
- * @file:	it
+ * @file:	the file
  * @bytes:	written so far, of all files
  * @begun:	@bytes at the beginning of this file
  * @records:	appended so far

@@ -60,7 +60,7 @@ struct record_hooks {
  * struct record - one run of "wsmo record", or of a verb built on it
  * @verb:	its name, for messages
  * @hooks:	what it does
- * @who:	it is to be recorded who touches memory
+ * @who:	record who touches memory
  * @optional:	neither processes nor a command need be named
  * @pids:	processes to attach to
  * @duration_ns: how long, 0 is until it is ended
@@ -69,7 +69,7 @@ struct record_hooks {
  * @quiet:	no progress line; the closing words are losses only
  * @sizing:	--sizing
  * @refaults:	what it measures first
- * @refaults_in: files so far that have it
+ * @refaults_in: number of files that have that
  * @no_pack:	do not pack snapshots
  * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
@@ -182,7 +182,7 @@ int record_run(struct record *r);
 int record_prepare(struct record *r);
 
 /**
- * record_catch_signals() - from here on signals wait in @signal_fd
+ * record_catch_signals() - block signals, and read them from @signal_fd
  * @mask: what was blocked before
  * Return: 0, or -1 after a message
  */
@@ -210,7 +210,7 @@ int record_restart(struct record *r);
 int record_signal(struct record *r);
 
 /**
- * record_finish() - wait for the command, or end it if it was not to begin; free
+ * record_finish() - wait for the command, or end it if it has not begun; free
  * @status: exit status so far
  *
  * Context: the session is closed.

@@ -57,7 +57,7 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Fill memory with what compresses well in one half, and not at all in the other */
+/* Fill memory: one half compresses well, the other not at all */
 static void contents_fill(char *mem, size_t bytes)
 {
 	__u64 x = clock_now() | 1, *word = (__u64 *)(void *)mem;
@@ -170,8 +170,9 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 
 /* The measurement */
 
-/* Of the memory, and of the file. There is room for a quarter; as what zswap keeps takes room, too,
- * for three quarters with zswap
+/*
+ * Bytes of the memory, and of the file. The cgroup has room for a quarter; with zswap, whose
+ * compressed pages take room, too, for three quarters
  */
 #define BYTES		(16 << 20)
 
@@ -180,7 +181,7 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 #define FILL_MAX	NSEC_PER_SEC
 #define TIMEOUT		10
 
-/* Fewer say nothing; BATCHES of them have a mean each */
+/* Min. samples for a result, which are divided into BATCHES with a mean each */
 #define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
@@ -193,11 +194,11 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 
 /**
  * struct samples - what was measured of a kind
- * @ns:		time of accesses since the refault before, and of this one; @nr of them
- * @seed:	of what is accessed next
+ * @ns:		for each of @nr refaults, time of all accesses since the refault before
+ * @seed:	of the next random numbers
  * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
- * @full:	there was no more room: what was accessed had been in memory before
- * @done:	nothing ended it
+ * @full:	the limit was reached: pages that were accessed had been in memory before
+ * @done:	it ran to its end
  */
 struct samples {
 	__u64 ns[SAMPLES_MAX];
@@ -240,7 +241,7 @@ static bool is_full(const char *path)
 	return cgroup_key(path, "memory.events", "max");
 }
 
-/* In the cgroup at @path, up to touch_memory() */
+/* The functions below, up to touch_memory(), run in the cgroup at @path */
 static void measure_full(const char *path, const char *mem, size_t pages, struct samples *s)
 {
 	__u64 end_ns = clock_now() + FILL_MAX;
@@ -412,7 +413,7 @@ static bool fill_file(int fd, size_t bytes)
 	bool done;
 
 	contents_fill(data, bytes);
-	/* of a part there is none */
+	/* a write() that is cut short sets none */
 	errno = ENOSPC;
 	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
 	free(data);
@@ -434,7 +435,7 @@ static int prepare_file(char *text)
 	} else if (!fill_file(fd, BYTES)) {
 		snprintf(text, REFAULT_NAME, "%s: %s", DIRECTORY, strerror(errno));
 	} else {
-		/* its pages are charged to who reads them next */
+		/* its pages are charged to the process that reads them next */
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		device_name(st.st_dev, device, sizeof(device));
 		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
@@ -491,7 +492,7 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* whatever happens */
 	alarm(TIMEOUT);
-	/* others take little of the time that is measured */
+	/* other processes should take little of the time measured */
 	setpriority(PRIO_PROCESS, 0, -20);
 	put(path, "cpu.weight", "10000");
 	err = put(path, "cgroup.procs", "0");
@@ -524,7 +525,7 @@ static int measure(const char *path, size_t limit, const char *contents, int fd,
 	int err, tries;
 	pid_t pid;
 
-	/* of who had this pid and was killed */
+	/* left by a process that had this pid and was killed */
 	rmdir(dir);
 	err = mkdir(dir, 0700) ? errno : 0;
 	if (!err) {

@@ -37,7 +37,7 @@ void refaults_measure(struct refaults *r, const struct pids *pids);
 void refaults_report(const struct refaults *r);
 
 #define CONTENTS_PAGES		512
-/* Pages of more processes are not copied */
+/* Max. processes whose pages are copied */
 #define CONTENTS_TARGETS	16
 
 /**
@@ -45,7 +45,7 @@ void refaults_report(const struct refaults *r);
  * @mem:	gets CONTENTS_PAGES, some of them more than once if there are few
  * @forbidden: set if a process was left out, as its memory must not go to swap
  *
- * Return: false if nearly none can be read, as of a command that has not begun
+ * Return: false if too few can be read, as of a command that has not begun
  */
 bool contents_copy(char *mem, const struct pids *pids, bool *forbidden);
 

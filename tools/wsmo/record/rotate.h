@@ -47,7 +47,7 @@ extern const struct option_desc rotate_options[];
 /** rotate_check() - for struct command_line */
 void rotate_check(struct argp_state *state, const struct rotation *rot);
 
-/** rotates() - is there to be more than one file? */
+/** rotates() - will there be more than one file? */
 static inline bool rotates(const struct rotation *rot)
 {
 	return rot->every_ns || rot->every_bytes;
@@ -59,7 +59,7 @@ static inline bool rotates(const struct rotation *rot)
  */
 void rotate_note(struct rotation *rot, const struct wsmon_record *rec, const char *name);
 
-/** rotate_due() - is FILE to be rotated, or full, now that an interval ended? */
+/** rotate_due() - must FILE be rotated, or is it full? To be called between intervals */
 bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns);
 
 /**

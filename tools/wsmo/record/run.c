@@ -73,7 +73,7 @@ static void set_value(struct record *r, const struct option_desc *o, __u64 value
 	snprintf(record_setting(r, o->data, o->name), SETTING_TEXT, "%llu", value);
 }
 
-/* The next ones set @data, a key of debugfs attrs */
+/* The functions below set the attribute that @data names */
 static void set_us(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	set_value(to, o, option_time_within(state, arg, INTERVAL_MIN, INTERVAL_MAX) / NSEC_PER_USEC);
@@ -142,7 +142,7 @@ static void set_cgroup(struct argp_state *state, char *arg,
 {
 	struct record *r = to;
 
-	/* no process is a target: there are no stacks */
+	/* stacks are those of targets, and processes of a cgroup are none */
 	r->stacks.wanted = false;
 	r->session.cgroup = cgroup_option(state, arg, r->session.cgroup);
 }
@@ -375,7 +375,7 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 	targets_memory(&r->targets, w->pid, &r->output);
 }
 
-/* An interval ended, so no snapshot is cut apart */
+/* Called between two intervals, so that no snapshot is cut apart */
 static void rotate_if_due(struct record *r)
 {
 	const struct mapper_writer w = mapping_writer(r);
@@ -416,7 +416,7 @@ static void record_take(struct record *r, const struct wsmon_record *rec)
 		return;
 	}
 	rotate_note(&r->rotation, rec, "");
-	/* nothing follows END; what is allocated stands before the regions that it is in */
+	/* END is the last record; allocations come before the regions that they are in */
 	if (rec->type == WSMON_REC_END)
 		stacks_end(&r->stacks, &r->output);
 	if (rec->type == WSMON_REC_END || rec->type == WSMON_REC_SNAPSHOT)
@@ -708,7 +708,7 @@ static void record_wait_child(struct record *r)
 
 /* The order of things */
 
-/* Why a process that is there cannot be monitored. Return: 0, or -1 after a message */
+/* Can a process that exists be monitored? Return: 0, or -1 after a message */
 static int check_pid(__u32 pid, FILE *status)
 {
 	char line[256], name[64] = "", state = 0;
@@ -871,8 +871,8 @@ int record_start(struct record *r)
 }
 
 /*
- * Does everything up to the moment when data comes, first what can fail, then what
- * changes something. Return: 0, or the exit status after a message
+ * Does everything up to the first data: first what can fail, then what changes
+ * something. Return: 0, or the exit status after a message
  */
 static int begin(struct record *r)
 {
@@ -897,7 +897,7 @@ static int begin(struct record *r)
 	return 0;
 }
 
-/* Waits for CMD, or ends it if it was not to begin; Return: its exit status */
+/* Waits for CMD, or ends it if it has not begun; Return: its exit status */
 static int end_child(struct record *r)
 {
 	if (r->child.release >= 0)

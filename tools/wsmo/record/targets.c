@@ -122,11 +122,11 @@ void targets_free(struct targets *t)
 /* Max. processes looked at */
 #define PROCESSES	65536
 
-/* They are listed this often, or after so many times the CPU time that listing took */
+/* List them this often, or so that listing takes at most 1 % of a CPU */
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
-#define LARGE		20	/* a target has this part of the memory of all */
+#define LARGE		20	/* a target has at least this part of the RSS of all */
 
 static bool has(const __u32 *pids, size_t nr, __u32 pid)
 {
@@ -156,7 +156,7 @@ static void add(struct targets *t, struct output *o, __u32 pid, __u32 reason)
 	targets_note(t, pid, false);
 }
 
-/* Those that have ended, or are not among @pids, if there are any */
+/* Ends the targets that are not among @pids; without @pids, those whose process has ended */
 static void drop(struct targets *t, struct output *o, const __u32 *pids, size_t nr)
 {
 	struct wsmon_rec_exit rec = {

@@ -55,10 +55,9 @@ struct members {
 };
 
 /**
- * members_tick() - look which of them are to be targets; to be called each second
+ * members_tick() - choose which processes are targets; to be called each second
  *
- * Those with a twentieth of the memory of all, RSS, that were there at the beginning, or have
- * been for five seconds.
+ * A target has a twentieth of the RSS of all, and was there at the beginning or for five seconds.
  */
 void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o);
 

@@ -163,7 +163,7 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	return 0;
 }
 
-/* Reads a file with one number; Return: that, or a default without it, also for "max" */
+/* Return: the number in a file; @none without it, or if the file says "max" */
 static __u64 read_number(const char *path, const char *name, __u64 none)
 {
 	FILE *f = open_file(path, name);
@@ -266,7 +266,7 @@ __u64 cgroup_protected(const char *dir)
 	return sum;
 }
 
-/* Of one cgroup alone; Return: how many there are so far */
+/* Appends the processes of one cgroup, without those below it; Return: the new number */
 static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 {
 	FILE *f = open_file(path, "cgroup.procs");
@@ -311,8 +311,9 @@ static int controller_hugetlb(const char *path, __u64 *bytes)
 }
 
 /*
- * Memory of hugetlbfs, which memory.stat does not have. Without its controller: what processes
- * have alone, and of what several map the largest part, as they map the same, mostly.
+ * Memory of hugetlbfs, which memory.stat leaves out. Without the hugetlb controller it is
+ * estimated: what each process maps alone, and the largest shared part of one, as processes mostly
+ * share the same pages.
  */
 static __u64 hugetlb_memory(const char *path)
 {
@@ -371,7 +372,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* Calls a function for the cgroups below one, and, where it returns true, for those below them. */
+/* Calls @each for the cgroups below one; where it returns true, for those below that, too */
 static int walk(const char *path, int levels, bool (*each)(const char *path, void *to), void *to)
 {
 	char **child;
@@ -445,7 +446,7 @@ long cgroup_pids(const char *path, __u32 *pids, size_t max)
 
 /* Virtual machines */
 
-/* Has a directory PID-FD for each; PID is the thread that made it */
+/* Has a directory PID-FD for each virtual machine; PID is the thread that made it */
 #define KVM_DIR		"/sys/kernel/debug/kvm"
 
 static char **vm_cgroup;	/* cgroup of each */

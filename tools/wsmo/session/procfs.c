@@ -203,8 +203,8 @@ static __u64 read_number(const char *path)
 }
 
 /*
- * Of pages that KSM merged: the bytes by which VmRSS is more than there is. It counts each mapping;
- * how many share a page is known of all of the machine together only.
+ * The bytes by which VmRSS exceeds the memory of pages that KSM merged, as it counts each mapping.
+ * How many mappings share a page is known for the whole machine only.
  */
 static __u64 merged_away(__u32 pid)
 {

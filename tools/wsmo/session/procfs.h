@@ -53,9 +53,9 @@ bool maps_next(struct maps *m);
 void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
 /**
- * open_regular() - open a file that others may have put there, to read it
+ * open_regular() - open a file of unknown origin to read it
  *
- * To open a pipe would wait for a writer, and to open a device may do something.
+ * Opening a pipe would wait for a writer, and opening a device may have side effects.
  * Return: a descriptor, -1 if there is none, or if it is no regular file
  */
 int open_regular(const char *path);
@@ -78,7 +78,7 @@ void maps_close(struct maps *m);
  */
 __u32 proc_thread(__u32 pid);
 
-/** proc_thread_state() - Return: the state of a thread as in /proc/PID/task/TID/stat, '?' if it is gone */
+/** proc_thread_state() - read a thread's state: 'R', 'S', ...; '?' if the thread is gone */
 char proc_thread_state(__u32 pid, __u32 tid);
 
 /** proc_comm() - copy the name of a process or thread; empty if that is gone */
@@ -95,7 +95,7 @@ bool proc_machine_hugetlb(void);
 
 /**
  * proc_hugetlb() - read how much memory of hugetlbfs a process has alone
- * @shared: gets what others map, too
+ * @shared: gets the bytes that others map, too
  * Return: bytes
  */
 __u64 proc_hugetlb(__u32 pid, __u64 *shared);
@@ -103,18 +103,21 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared);
 /**
  * proc_memory() - fill in a record's rss, swap and vsize
  *
- * Memory of hugetlbfs counts, unlike in VmRSS, and of pages that KSM merged each one.
+ * Unlike VmRSS, rss includes memory of hugetlbfs, and counts each page that KSM merged once.
  * Return: 0, or -1 if the process is gone
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);
 
 /**
- * patience_ask() - call a function in a thread, which is left to itself if that takes a second
+ * patience_ask() - call a function in a thread, and abandon that after a second
  * @ask:	the function; it gets a copy of @data, and uses nothing else
- * @data:	gets what is in the copy once the function returned
- * @size:	of it
+ * @data:	the copy is copied back if the function returned
+ * @size:	bytes of @data
  *
- * Return: did it return? After few that did not nothing is asked any more.
+ * A mapped file may be on a file system whose server, perhaps the process itself, does not answer
+ * (FUSE, NFS). Who asks then waits, in a state that only a deadly signal ends.
+ *
+ * Return: did it return? After a few that did not, none is called any more.
  */
 bool patience_ask(void (*ask)(void *data), void *data, size_t size);
 

@@ -30,7 +30,7 @@ extern const struct option_desc debugfs_options[];
  * @key:	its name
  * @value:	the value wanted
  * @before:	debugfs: its value before, to be restored
- * @missing:	NULL: the module must know it; or what to say if it does not, maybe nothing
+ * @missing:	what to say if the module does not know it, maybe ""; NULL: it must know it
  * @option:	the option that asks for it; NULL: the verb prefers it
  */
 struct setting {
@@ -71,7 +71,7 @@ struct session {
 
 /**
  * debugfs_dir() - return the directory of the module's files
- * @set: sets it; NULL does not: by default it is $WSMON_DEBUGFS, or DEBUGFS_DEFAULT
+ * @set: another directory, or NULL; the default is $WSMON_DEBUGFS, or DEBUGFS_DEFAULT
  */
 const char *debugfs_dir(const char *set);
 
@@ -133,7 +133,7 @@ int session_start(struct session *s, const char *target);
 
 /**
  * session_watch() - open the device, and start with the cgroup of the session
- * Return: 0; -errno without a message, if the cgroup or the device is the reason; 1 after one
+ * Return: 0; -errno of the cgroup or the device, without a message; 1 after a message
  */
 int session_watch(struct session *s);
 

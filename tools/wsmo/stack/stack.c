@@ -125,8 +125,8 @@ static inline bool regs_set(Dwfl_Thread *thread, const struct user_regs_struct *
 #define OTHERS_PATIENCE	(NSEC_PER_SEC / 10)
 
 /*
- * Like waitid(), but no longer than to a moment
- * @how: what to wait for, and whether it stays to be waited for again
+ * Like waitid(), with a deadline
+ * @how: flags of waitid()
  * Return: 1, 0 if it is too late, -1 if there is no such child
  */
 static int wait_until(pid_t pid, siginfo_t *si, int how, __u64 deadline_ns)
@@ -167,7 +167,7 @@ static int copy_thread(struct stack_thread *t)
 	t->sp = regs_sp(&t->regs);
 	from.iov_base = (void *)(uintptr_t)t->sp;
 	n = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
-	/* where there is no stack there still is a program counter */
+	/* even without a stack there is a program counter */
 	t->bytes = n > 0 ? n : 0;
 	return 0;
 }
@@ -227,7 +227,7 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 	__u64 patience = OTHERS_PATIENCE;
 	__u32 i;
 
-	/* no other program is to keep it from letting a thread go on */
+	/* no other program may delay it while it holds a thread */
 	sched_setscheduler(0, SCHED_FIFO, &first);
 	for (i = 0; i < ts->nr; i++) {
 		ts->thread[i].error = grab_thread(&ts->thread[i], clock_now() + patience,
@@ -238,7 +238,7 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 	_exit(0);
 }
 
-/* Threads that run are more interesting than such that sleep */
+/* Running threads first, then sleeping ones, then those that cannot be stopped soon */
 static int urgency(char state)
 {
 	return state == 'R' ? 0 : state == 'D' ? 2 : 1;
@@ -326,7 +326,7 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 		ts->thread[0].error = err;
 		return;
 	}
-	/* what is not reached is reported as that */
+	/* threads that are not reached in time keep this error */
 	fail_all(ts, ETIMEDOUT);
 	child = fork();
 	if (!child) {
@@ -508,7 +508,7 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
 
 	if (dwfl && dwfl_getthread_frames(dwfl, u->thread->tid, take_frame, u))
 		rec->flags |= WSMON_STACK_CUT;
-	/* where nothing can be unwound it is known at least where it was */
+	/* if nothing can be unwound, the program counter is known */
 	if (!rec->nr) {
 		rec->pc[rec->nr++] = regs_pc(&u->thread->regs);
 		rec->flags |= WSMON_STACK_CUT;
@@ -575,7 +575,7 @@ static void take(const struct stack_request *rq)
 {
 	struct stack_threads *ts;
 
-	/* pages that are not used are not there */
+	/* unused pages take no memory */
 	ts = mmap(NULL, sizeof(*ts), PROT_READ | PROT_WRITE,
 		  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (ts == MAP_FAILED) {
@@ -587,7 +587,7 @@ static void take(const struct stack_request *rq)
 	munmap(ts, sizeof(*ts));
 }
 
-/* Those of a terminal are meant for record, which ends this program in order */
+/* Signals of a terminal are for record, which ends this program in order */
 static void block_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGHUP, SIGCHLD };

@@ -52,7 +52,7 @@ struct calls;
 /** calls_new() - exits without memory */
 struct calls *calls_new(void);
 
-/** calls_symbols() - what names the calls, to name other addresses by; @cs frees it */
+/** calls_symbols() - return what names the calls, to name other addresses; @cs frees it */
 struct symbols *calls_symbols(struct calls *cs);
 
 /**
@@ -63,7 +63,7 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 			     const struct wsmon_rec_stack *rec);
 
 /**
- * calls_fold() - of equal stacks the one that was given first
+ * calls_fold() - return the first of equal stacks; frees @stack if it is another
  *
  * Names that were not known when it was taken are looked for again: what is mapped
  * may have been recorded later.

@@ -74,7 +74,7 @@ static __u64 mix(__u64 hash, __u64 with)
 	return product ^ product >> 64;
 }
 
-/* Who made the recording does not know @seed, and so not which places have one hash */
+/* @seed keeps whoever made the recording from choosing places of one hash */
 static __u32 hash_of(const struct place *p, __u64 seed)
 {
 	__u64 hash = mix(mix(mix(seed, p->start), p->offset), p->tid);

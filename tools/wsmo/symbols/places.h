@@ -19,7 +19,7 @@
  * @start:	its first address
  * @offset:	in the file
  * @tid:	the thread whose stack it is, 0 if it is none
- * @has_module:	@module is what has names for it
+ * @has_module:	@module has names for it
  * @module:	that, its path the place's own
  * @build_id:	that of @module
  */

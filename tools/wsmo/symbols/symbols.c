@@ -38,8 +38,8 @@
  * lines of a unit, whose programs take a hundred bytes for each of theirs.
  */
 
-#define SPARE_MAX	(64ULL << 20)	/* bytes in memory of all files, */
-#define MEMORY_TIMES	32		/* beside so many times what each takes on the disk */
+#define MEMORY_TIMES	32		/* memory of a file, in sizes that it has on the disk */
+#define SPARE_MAX	(64ULL << 20)	/* bytes of all files together beyond that */
 
 static __u64 spare = SPARE_MAX;		/* what is left of it */
 static __u64 spare_later = SPARE_MAX;	/* the same, for what libdw decompresses when it needs it */
@@ -71,8 +71,8 @@ static void set_limit(void)
 }
 
 /**
- * elf_limit_memory() - from now on no more memory is taken than what files may take
- * @room: what those may that were opened before; others that are opened meanwhile add to it
+ * elf_limit_memory() - limit memory to what files may take, until elf_unlimit_memory()
+ * @room: of files that were opened before; files that are opened meanwhile add theirs
  */
 static void elf_limit_memory(__u64 room)
 {
@@ -83,7 +83,7 @@ static void elf_limit_memory(__u64 room)
 		set_limit();
 }
 
-/* End that. Return: the room that is left */
+/* Return: the room that is left */
 static __u64 elf_unlimit_memory(void)
 {
 	__u64 now = data_size(), grown = now > taken ? now - taken : 0;
@@ -96,7 +96,7 @@ static __u64 elf_unlimit_memory(void)
 	return more ? 0 : allowed - grown;
 }
 
-/* What a section takes when it is decompressed, which libdw does with all debug information; else 0 */
+/* Bytes of a compressed section, which libdw decompresses if it is debug information; else 0 */
 static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
 {
 	unsigned char head[12] = "";
@@ -135,7 +135,7 @@ static __u64 all_inflated(int fd)
 	return sum;
 }
 
-/* Does it take memory as its size on the disk makes one expect? */
+/* Is its memory in proportion to its size on the disk? */
 static bool is_usual(int fd)
 {
 	struct stat st;
@@ -158,7 +158,7 @@ static bool is_usual(int fd)
 	return true;
 }
 
-/* Open what is an ELF file and no trap. Return: fd or -1 */
+/* Opens an ELF file whose memory is in proportion to its size. Return: fd or -1 */
 static int elf_open(const char *path)
 {
 	int fd = open_regular(path);
@@ -189,7 +189,7 @@ static int elf_open(const char *path)
 #define SCOPES_MAX	100		/* blocks and functions within each other */
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
-#define JITS_MAX	65536		/* processes; SYMBOLS_FILES that say something */
+#define JITS_MAX	65536		/* processes; at most SYMBOLS_FILES with a perf-PID.map */
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
@@ -242,10 +242,10 @@ struct file {
 };
 
 /**
- * struct jit - what a process that compiles code while it runs says of it
+ * struct jit - the code that a process compiled itself, and its names
  * @pid:	the process
  * @code:	@codes mappings that may be such code, ascending
- * @looked_ns:	when that was
+ * @looked_ns:	when these were read
  * @found:	an address was in one of them, and the file was read
  * @entries:	@nr of them, by @start; of several at one address the last one written
  * @text:	the file, with the names
@@ -371,9 +371,7 @@ static void read_symbols(struct file *f)
 		if (is_named(&sym, name) && addr >= f->first && addr < f->end)
 			f->entries[f->nr++] = (struct entry) {
 				.start = addr,
-				/* whatever the file says: who steps from one to
-				 * the next shall not come round
-				 */
+				/* clamp, so that iteration cannot wrap */
 				.size = sym.st_size < f->end - addr ?
 					sym.st_size : f->end - addr,
 				.name = name,
@@ -387,7 +385,7 @@ static bool reading;	/* libdw is called, and may open files */
 static bool checks;	/* it reads all of what it opens, for a checksum */
 static __u64 checked;	/* bytes of such files */
 
-/* A file that libdw looks for; a sparse one may be longer than anybody waits */
+/* A file that libdw looks for; to read a sparse one may take too long */
 static int open_other(const char *path)
 {
 	int fd = elf_open(path);
@@ -405,8 +403,8 @@ static int open_other(const char *path)
 }
 
 /*
- * What libdw opens, it opens here: debug information may be in other files, which the file names
- * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe, without a writer.
+ * libdw calls this open(): debug information may be in other files, which the file names
+ * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe without a writer.
  */
 int open(const char *path, int flags, ...)
 {
@@ -483,9 +481,9 @@ static bool open_path(struct file *f, const char *path)
 }
 
 /*
- * Where the file is: at its path here, at that as the process sees it, or, deleted, where the
- * process has it mapped. The kernel writes " (deleted)" behind the path of a file that was
- * replaced; a file may also be called so.
+ * Looks for the file at its path here, at its path as the process sees it and, in case it is
+ * deleted, where the process has it mapped. The kernel appends " (deleted)" to the path of a file
+ * that was replaced; a file may also have such a name.
  */
 static void open_file(struct file *f, const struct module *m)
 {
@@ -618,7 +616,7 @@ static int compare_units(const void *x, const void *y)
 	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
 }
 
-/* The unit that has an address, its lines read. Return: NULL if there is none, or if that took too much memory */
+/* Finds the unit of an address, and reads its lines. Return: NULL if that is impossible */
 static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 {
 	char path[256];
@@ -847,8 +845,8 @@ static void look_for_code(struct jit *j)
 }
 
 /*
- * Has a process code of its own making there now? Its number may be another one's by now. There may
- * be 65530 mappings, so they are not read for each address.
+ * Does the process have code of its own at the address now? Its pid may have been reused. It may
+ * have 65530 mappings, so they are read once a second, not for each address.
  */
 static bool has_code(struct jit *j, __u64 addr)
 {

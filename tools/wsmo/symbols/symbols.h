@@ -82,9 +82,9 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 /**
  * symbols_jit() - the function at an address that a process compiled itself
  *
- * From /tmp/perf-PID.map, as node and Java write it, in the mount namespace of the process,
- * which has to live: another one may have its number later. It is the process's user's or
- * root's.
+ * The name is from /tmp/perf-PID.map, which node and Java write, in the mount namespace of the
+ * process. The process must still be running, as its pid may be reused. The file must belong to the
+ * process's user or to root.
  *
  * Return: its name, or NULL
  */
