@@ -22,7 +22,7 @@ static bool column_is_in(const struct column *c, enum table_format format)
 	return !(c->not_in & (1U << format));
 }
 
-/* Have its cells d? */
+/* Are its cells doubles? */
 static bool column_is_double(const struct column *c)
 {
 	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
@@ -37,23 +37,35 @@ static bool cell_is_set(const struct column *c, const struct cell *cell)
 	return !column_is_double(c) || isfinite(cell->d);
 }
 
-/* JSON */
+/* Rows that libsmartcols aligns, and holds, at once */
+#define TABLE_BLOCK	512
 
-#define TEXT_LEN	8192
+#define CELL_LEN	8192
 
-/* One object serves all rows: numbers change in place, texts are replaced */
-struct table_json {
+/* Columns before a line that continues the one above */
+#define INDENT		2
+
+struct table {
+	FILE *f;
 	const struct table_desc *desc;
+	enum table_format format;
+	struct libscols_table *cols;
+	struct libscols_column *col[TABLE_COLUMNS];
+	size_t rows;
+	bool began;
+	unsigned int terminal;	/* its columns; 0: none */
+	/* JSON: one object serves all rows; numbers change in place, texts are replaced */
 	struct json_object *row;
 	struct json_object *member[TABLE_COLUMNS];
 };
 
-static struct table_json *table_json_new(const struct table_desc *desc)
+/* JSON */
+
+static void setup_json(struct table *t)
 {
-	struct table_json *t = need(calloc(1, sizeof(*t)));
+	const struct table_desc *desc = t->desc;
 	size_t i;
 
-	t->desc = desc;
 	t->row = need(json_object_new_object());
 	json_object_object_add(t->row, "type",
 			       json_object_new_string(desc->type));
@@ -76,13 +88,12 @@ static struct table_json *table_json_new(const struct table_desc *desc)
 		}
 		t->member[i] = o;
 	}
-	return t;
 }
 
 /* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
 static struct json_object *json_text(const char *text)
 {
-	char buf[TEXT_LEN];
+	char buf[CELL_LEN];
 
 	return need(json_object_new_string(text_utf8(buf, sizeof(buf), text)));
 }
@@ -99,7 +110,7 @@ static struct json_object *json_list(const char *lines)
 }
 
 /* Marks the rows of a target with a secondary MMU: its figures mean less */
-static void json_secondary(struct table_json *t, const struct cell *cells)
+static void json_secondary(const struct table *t, const struct cell *cells)
 {
 	static const char key[] = "secondary_mmu";
 	size_t i;
@@ -112,7 +123,7 @@ static void json_secondary(struct table_json *t, const struct cell *cells)
 					       json_object_new_boolean(1));
 }
 
-static void table_json_row(struct table_json *t, FILE *f, const struct cell *cells)
+static void row_json(const struct table *t, const struct cell *cells)
 {
 	size_t i;
 
@@ -142,45 +153,13 @@ static void table_json_row(struct table_json *t, FILE *f, const struct cell *cel
 		json_object_object_add(t->row, c->key, json_object_get(o));
 	}
 	json_secondary(t, cells);
-	text_put_json(f, json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
+	text_put_json(t->f, json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
 							JSON_C_TO_STRING_NOZERO |
 							JSON_C_TO_STRING_NOSLASHESCAPE));
-	fputc('\n', f);
-}
-
-static void table_json_free(struct table_json *t)
-{
-	size_t i;
-
-	if (!t)
-		return;
-	for (i = 0; i < t->desc->nr; i++)
-		json_object_put(t->member[i]);
-	json_object_put(t->row);
-	free(t);
+	fputc('\n', t->f);
 }
 
 /* Tables for people, raw tables and CSV */
-
-/* Rows that libsmartcols aligns, and holds, at once */
-#define TABLE_BLOCK	512
-
-#define CELL_LEN	8192
-
-/* Columns before a line that continues the one above */
-#define INDENT		2
-
-struct table {
-	FILE *f;
-	const struct table_desc *desc;
-	enum table_format format;
-	struct libscols_table *cols;
-	struct libscols_column *col[TABLE_COLUMNS];
-	size_t rows;
-	bool began;
-	unsigned int terminal;	/* its columns; 0: none */
-	struct table_json *json;
-};
 
 static bool shown(const struct table *t, size_t i)
 {
@@ -222,7 +201,7 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 	if (isatty(fileno(f)))
 		term_size(&t->terminal, &lines);
 	if (format == TABLE_JSON)
-		t->json = table_json_new(desc);
+		setup_json(t);
 	else if (format != TABLE_CSV && !desc->list)
 		setup_cols(t);
 	return t;
@@ -240,8 +219,7 @@ static void list(char *buf, const char *lines)
 }
 
 /* The value as an exact number, or as text */
-static char *exact(char *buf, const struct column *c,
-			 const struct cell *cell)
+static char *exact(char *buf, const struct column *c, const struct cell *cell)
 {
 	switch (c->type) {
 	case COL_T:
@@ -271,8 +249,8 @@ static __u64 scaled(__u64 v, __u64 ns)
 	return __builtin_mul_overflow(v, ns, &v) ? ~0ULL : v;
 }
 
-static const char *for_people(char *buf, const struct table *t,
-			      const struct column *c, const struct cell *cell)
+static const char *for_people(char *buf, const struct table *t, const struct column *c,
+			      const struct cell *cell)
 {
 	if (!cell_is_set(c, cell) || (c->type == COL_TEXT && !*cell->s))
 		return "-";
@@ -527,7 +505,7 @@ void table_row(struct table *t, const struct cell *cells)
 	if (t->format == TABLE_CSV)
 		row_csv(t, cells);
 	else if (t->format == TABLE_JSON)
-		table_json_row(t->json, t->f, cells);
+		row_json(t, cells);
 	else if (t->desc->list)
 		row_list(t, cells);
 	else
@@ -545,13 +523,17 @@ void table_flush(struct table *t)
 
 void table_end(struct table *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
 	if (t->format == TABLE_CSV && !t->began)
 		csv_head(t);
 	if (t->cols)
 		print_block(t);
-	table_json_free(t->json);
+	for (i = 0; i < t->desc->nr; i++)
+		json_object_put(t->member[i]);
+	json_object_put(t->row);
 	scols_unref_table(t->cols);
 	free(t);
 }
