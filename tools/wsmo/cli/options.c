@@ -212,8 +212,7 @@ static void list_options(const struct argp *argp)
 }
 
 /* Leaves out argp's paragraph about the arguments of short options */
-static char *help_filter(int key, const char *text,
-			 void *input __attribute__((unused)))
+static char *help_filter(int key, const char *text, void *input __attribute__((unused)))
 {
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }

@@ -219,8 +219,7 @@ static void read_build_id(struct reading *r)
 	r->build_id_len = m.build_id_len;
 }
 
-static void write_mapping(struct reading *r, __u32 tid,
-			  const struct mapper_writer *w)
+static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writer *w)
 {
 	const struct maps *map = &r->m->maps;
 	union {
@@ -307,8 +306,7 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 	return nr > max;
 }
 
-static void read_all(struct mapper *m, struct mapped *t,
-		     const struct mapper_writer *w)
+static void read_all(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
 {
 	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list };
@@ -337,8 +335,7 @@ static void read_all(struct mapper *m, struct mapped *t,
 	t->list = r.new;
 }
 
-static void read_if_due(struct mapper *m, struct mapped *t,
-			const struct mapper_writer *w)
+static void read_if_due(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
 {
 	__u64 now = clock_now();
 

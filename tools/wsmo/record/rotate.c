@@ -148,8 +148,8 @@ bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns
 }
 
 /* The file's own header: its time begins with the file */
-static void put_header(const struct rotation *rot, struct output *o,
-		       const struct session *s, __u64 now_ns)
+static void put_header(const struct rotation *rot, struct output *o, const struct session *s,
+		       __u64 now_ns)
 {
 	union {
 		struct wsmon_file_header h;

@@ -141,8 +141,7 @@ static void report_error(struct stacks *s, const struct wsmon_rec_stack *rec)
 	    rec->pid, why);
 }
 
-static void take(struct stacks *s, struct output *o,
-		 const struct wsmon_rec_stack *rec)
+static void take(struct stacks *s, struct output *o, const struct wsmon_rec_stack *rec)
 {
 	output_record(o, &rec->rec);
 	if (rec->error) {

@@ -134,8 +134,7 @@ struct best {
 	unsigned int runs;
 };
 
-static void add_mapping(struct best *b, const struct maps *m, __u64 bytes,
-			char *name)
+static void add_mapping(struct best *b, const struct maps *m, __u64 bytes, char *name)
 {
 	if (!b->runs || strncmp(b->run, m->name, sizeof(b->run) - 1)) {
 		snprintf(b->run, sizeof(b->run), "%s", m->name);

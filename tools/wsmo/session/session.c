@@ -257,8 +257,7 @@ void device_explain(const char *name, int err)
 #define MIN_REGIONS	10
 #define MAX_REGIONS	2000
 
-static enum reader_result session_parse(struct session *s,
-				 const struct wsmon_record **rec)
+static enum reader_result session_parse(struct session *s, const struct wsmon_record **rec)
 {
 	for (;;) {
 		enum reader_result res = reader_parse(&s->reader, rec);
@@ -432,8 +431,7 @@ static size_t find_value(const char *text, const char *key, const char **value)
 }
 
 /* "key=value ..." of what is wanted, or of what was before */
-static void settings_text(const struct session *s, bool before, char *text,
-			  size_t size)
+static void settings_text(const struct session *s, bool before, char *text, size_t size)
 {
 	size_t i, len = 0;
 

@@ -393,8 +393,8 @@ static int open_mapped(__u64 start)
 	return fd;
 }
 
-static int find_elf(Dwfl_Module *mod, void **data, const char *name,
-		    Dwarf_Addr base, char **file_name, Elf **elf)
+static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+		    char **file_name, Elf **elf)
 {
 	int fd = *name == '/' ? open_mapped(base) : -1;
 
@@ -406,9 +406,8 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name,
 }
 
 /* Looking for debug information elsewhere may take seconds, and is not needed */
-static int no_debuginfo(Dwfl_Module *mod, void **data, const char *name,
-			Dwarf_Addr base, const char *file, const char *link,
-			GElf_Word crc, char **path)
+static int no_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **path)
 {
 	(void)mod;
 	(void)data;
@@ -445,8 +444,7 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 	return true;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result,
-			void *arg)
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
 {
 	const struct unwind *u = arg;
 	const struct stack_thread *t = u->thread;
@@ -519,9 +517,8 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
  * stack_unwind() - find the calls in what was copied
  * @done:	gets a thread's record
  */
-static void stack_unwind(const struct stack_threads *ts,
-		  const struct stack_request *rq,
-		  void (*done)(const struct wsmon_rec_stack *rec))
+static void stack_unwind(const struct stack_threads *ts, const struct stack_request *rq,
+			 void (*done)(const struct wsmon_rec_stack *rec))
 {
 	union {
 		struct wsmon_rec_stack rec;

@@ -208,8 +208,7 @@ static const char *function_name(struct calls *cs, const char *symbol)
 }
 
 /* No file that could have names, but perhaps "[vdso]" */
-static void resolve_part(struct calls *cs, const struct mapping *m,
-			 struct call *call)
+static void resolve_part(struct calls *cs, const struct mapping *m, struct call *call)
 {
 	if (!m || !*m->path)
 		return;
@@ -235,8 +234,7 @@ static void resolve_jit(struct calls *cs, __u32 pid, struct call *call)
  * @call: the first of INLINED_MAX + 1, only its @pc is set
  * Return: how many calls it turns out to be
  */
-static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
-		   struct call *call)
+static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struct call *call)
 {
 	struct inlined in[INLINED_MAX];
 	struct module module;
@@ -292,8 +290,8 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 }
 
 /* What has no file yet is looked for again */
-static struct callstack *complete(struct calls *cs, const struct mappings *ms,
-				  __u32 pid, struct callstack *old)
+static struct callstack *complete(struct calls *cs, const struct mappings *ms, __u32 pid,
+				  struct callstack *old)
 {
 	struct callstack *s = with_room(NULL, 0);
 	__u32 i;

@@ -510,8 +510,7 @@ static void open_file(struct file *f, const struct module *m)
 }
 
 /* The file, opened, if it has the address; @at gets that in the file's module */
-static struct file *get_file(struct symbols *s, const struct module *m,
-			     __u64 addr, GElf_Addr *at)
+static struct file *get_file(struct symbols *s, const struct module *m, __u64 addr, GElf_Addr *at)
 {
 	struct file key = {
 		.path = (char *)(uintptr_t)m->path,
@@ -552,8 +551,8 @@ static const struct entry *find_entry(const struct file *f, GElf_Addr at)
 	return NULL;
 }
 
-static void give(const struct file *f, const struct entry *e,
-		 const struct module *m, struct symbol *out)
+static void give(const struct file *f, const struct entry *e, const struct module *m,
+		 struct symbol *out)
 {
 	*out = (struct symbol) {
 		.name = e->name,
@@ -660,8 +659,7 @@ const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 	return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
 }
 
-static void call_site(Dwarf_Die *cu, Dwarf_Die *die,
-		      struct inlined *out)
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct inlined *out)
 {
 	Dwarf_Word file, line;
 	Dwarf_Attribute attr;
@@ -687,8 +685,8 @@ static bool holds_functions(int tag)
  * The inlined functions around an address, innermost first. dwarf_getscopes() does not
  * see those that were defined in another unit, as after link time optimization.
  */
-static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth,
-		      __u64 until_ns, struct inlined *out, int max)
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
+		      struct inlined *out, int max)
 {
 	Dwarf_Die die;
 
