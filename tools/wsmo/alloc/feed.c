@@ -43,7 +43,7 @@ static bool find_program(char *path, size_t size, const char *cmd)
 	return false;
 }
 
-/* The program header of a kind, among those at @buf; Return: whether there is one */
+/* Is there a program header of a kind among those at @buf? Also if they cannot be read */
 static bool has_header(const char *buf, size_t size, __u32 type)
 {
 	const Elf64_Ehdr *e = (const void *)buf;
@@ -167,7 +167,7 @@ static int make_memory(void)
 	if (fd < 0 || fallocate(fd, 0, 0, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
 	    fcntl(fd, F_ADD_SEALS, seals))
 		return -1;
-	/* shells use the low ones for what scripts open */
+	/* shells use low numbers for files that scripts open */
 	high = fcntl(fd, F_DUPFD, DESCRIPTOR);
 	if (high < 0)
 		high = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
@@ -254,9 +254,7 @@ static __u64 get(struct feed *f, __u64 at, __u64 head)
 	return size;
 }
 
-/*
- * The next event; Return: whether there is one, in @event
- */
+/* Gets the next event into @event; Return: is there one? */
 static bool next(struct feed *f, __u64 head)
 {
 	__u64 at = f->tail, size = 0, now;
@@ -315,7 +313,7 @@ static void grow(struct feed *f)
 	f->room = room;
 }
 
-/* Writes the event's stack if it was not yet; Return: its number */
+/* Writes the event's stack unless it was written; Return: its number */
 static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 {
 	const struct alloc_event *e = f->event;

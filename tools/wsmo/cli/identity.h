@@ -9,7 +9,7 @@
 
 /**
  * struct identity - a user
- * @uid:	0 if it is the present user, whoever that is
+ * @uid:	0 stands for the present user, whatever the user's id
  * @gid:	likewise
  * @name:	NULL if it is the present user, or has no name
  * @home:	likewise; both are valid until the next getpwnam() or getpwuid()

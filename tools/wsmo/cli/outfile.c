@@ -89,7 +89,7 @@ static int fail(const struct outfile *o, const char *why)
 
 /* The functions below return why a file cannot be opened, or NULL */
 
-/* Of those that wsmo was started with: its own have FD_CLOEXEC */
+/* A descriptor that wsmo was started with: wsmo's own have FD_CLOEXEC */
 static const char *open_descriptor(struct outfile *o, int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -150,7 +150,7 @@ static const char *open_new(struct outfile *o, mode_t mode)
 	return why;
 }
 
-/* A file that will replace @old: whoever could not read that cannot read this */
+/* A file that will replace @old, with no more permissions than @old has */
 static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
 {
 	const char *why = open_new(o, mode & old->st_mode);
@@ -334,9 +334,9 @@ int outfile_finish(struct outfile *o, int err, bool sync)
 	return err ? fail(o, strerror(err)) : 0;
 }
 
-static struct outfile output;	/* what standard output was redirected to */
-static int before = -1;		/* what it was */
-static struct stat last;	/* what was placed, and by which name */
+static struct outfile output;	/* standard output is redirected to this */
+static int before = -1;		/* standard output as it was before */
+static struct stat last;	/* the file placed last, and its name */
 static const char *last_name;
 
 int outfile_begin(const char *path)

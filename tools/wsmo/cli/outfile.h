@@ -86,7 +86,7 @@ int outfile_commit(bool sync);
 /** outfile_abort() - drop the file, restore standard output */
 void outfile_abort(void);
 
-/** outfile_remove() - remove what outfile_commit() placed last, if it is still there */
+/** outfile_remove() - remove the file that outfile_commit() placed last, if it is still there */
 void outfile_remove(void);
 
 #endif /* WSMO_OUTFILE_H */

@@ -16,7 +16,7 @@
 
 #define SECONDARY_TEXT	256
 
-/** secondary_add() - note that a target has one; Return: whether that is new */
+/** secondary_add() - note that a target has a secondary MMU; Return: is that new? */
 bool secondary_add(__u32 pid);
 
 /** secondary_forget() - forget all: another recording is read */
@@ -26,7 +26,7 @@ void secondary_forget(void);
 bool secondary_has(__u32 pid);
 
 /**
- * secondary_text() - what to say of a target that has one
+ * secondary_text() - write the note about a target that has a secondary MMU
  * @buf:	SECONDARY_TEXT bytes
  * @comm:	its name, not necessarily terminated
  * Return: @buf

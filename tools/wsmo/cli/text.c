@@ -151,7 +151,7 @@ void text_put_json(FILE *f, const char *json)
 
 	for (; *s; s += len) {
 		len = utf8_decode(s, &cp);
-		/* between texts there are newlines; in them json-c has escaped those */
+		/* newlines stand between texts only: json-c has escaped those within */
 		if (len && cp >= 0x20 && is_control(cp))
 			fprintf(f, "\\u%04x", cp);
 		else

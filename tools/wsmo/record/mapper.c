@@ -127,8 +127,8 @@ static size_t threads_read(__u32 pid, struct thread *t, size_t max)
  * Return: the thread whose stack a mapping is, 0 if it is none
  *
  * Go keeps the stacks of its goroutines in the heap: a stack pointer does not make a mapping a
- * stack. It is one if pages below it, fewer than its own, have no permissions (the guard of
- * threads libraries), or if the one stack pointer in it is near its end, where threads begin.
+ * stack. The mapping is a stack if pages without permissions, fewer than its own, lie below it (the
+ * guard of threads libraries), or if its only stack pointer is near its end, where threads begin.
  */
 static __u32 stack_of(const struct thread *t, size_t nr, const struct maps *map, __u64 guard)
 {

@@ -73,7 +73,7 @@ static bool index_end(struct index *x)
 	return x->head.nr;
 }
 
-/* The INDEX record went to @offset: begin a new one, yet without runs */
+/* The INDEX record is written at @offset: begin a new one without runs */
 static void index_written(struct index *x, __u64 offset)
 {
 	x->head.before = offset;
@@ -183,7 +183,7 @@ static int begin(struct output *o)
 		msg("%s: a recording is not for a terminal; name a file with -o, or redirect", o->name);
 		return -1;
 	}
-	/* whoever runs sudo wants to read the recording */
+	/* the user who runs sudo wants to read the recording */
 	if (!identity_get(&user, NULL) && user.uid && fchown(o->file.fd, user.uid, user.gid))
 		msg("%s: still belongs to root: %s", o->name, strerror(errno));
 	return 0;
@@ -199,7 +199,7 @@ int output_open(struct output *o, const char *name, unsigned int keep)
 	return -1;
 }
 
-/* Put the file in its place, with what was written so far */
+/* Give the file its name, after the first data; rename older files */
 static int commit(struct output *o)
 {
 	int n = series(o, o->keep), err = n < 0 ? n : 0;

@@ -15,10 +15,10 @@
 #include "wsmon.h"
 
 /**
- * struct index - the runs of a file that are not in it yet; zeroed, there are none
+ * struct index - runs of the file that no INDEX record has yet; all zero is none
  * @run:	the run that records are added to; none if its @bytes are 0
  * @head:	of the INDEX record
- * @runs:	those that ended
+ * @runs:	runs that ended
  */
 struct index {
 	struct wsmon_index_run run;
@@ -68,7 +68,7 @@ int output_next(struct output *o);
 /** output_remove() - remove the oldest of FILE.1, FILE.2, ..., until they have at most @bytes */
 void output_remove(const struct output *o, __u64 bytes);
 
-/** output_size() - size of the file, with what waits */
+/** output_size() - size of the file, with the bytes that wait in @buf */
 static inline __u64 output_size(const struct output *o)
 {
 	return o->bytes - o->begun + o->used;

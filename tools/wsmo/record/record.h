@@ -68,13 +68,13 @@ struct record_hooks {
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line; the closing words are losses only
  * @sizing:	--sizing
- * @refaults:	what it measures first
+ * @refaults:	measured first, for --sizing
  * @refaults_in: number of files that have that
  * @no_pack:	do not pack snapshots
  * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
  * @output:	the file's side
- * @rotation:	more than one file
+ * @rotation:	of --rotate
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
  * @targets:	targets; of a cgroup the largest @members
@@ -197,7 +197,7 @@ int record_start(struct record *r);
 /**
  * record_restart() - go on with other processes, @pids, in a session of their own
  *
- * What the stream still had is lost. The counters of STATS begin anew.
+ * Records still in the stream are lost. The counters of STATS begin anew.
  * Return: 0, or -1 after a message
  */
 int record_restart(struct record *r);

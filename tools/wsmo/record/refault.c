@@ -4,11 +4,11 @@
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
  * that size, and as much of a file, at random. The kernel's count of major faults says how often
- * it had to wait for a page; what all of it took, divided by that, is what a refault takes:
+ * it had to wait for a page. The time of all accesses, divided by that, is the time of a refault:
  * reading the page, and others around it, and making room for them, as under any limit.
  *
- * How long compressed swap takes depends on the contents, so the memory gets those of pages of the
- * targets.
+ * How long compressed swap takes depends on the contents, so the memory is filled with copies of
+ * pages of the targets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +193,7 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 #define RAMFS		0x858458f6
 
 /**
- * struct samples - what was measured of a kind
+ * struct samples - measurements of a kind of refaults
  * @ns:		for each of @nr refaults, time of all accesses since the refault before
  * @seed:	of the next random numbers
  * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
@@ -365,7 +365,7 @@ static bool zswap(void)
 	return *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y';
 }
 
-/* What is swapped to first; Return: false without swap */
+/* The swap area that is used first; Return: false without swap */
 static bool swap_name(char *text)
 {
 	char line[512], path[256], best[256] = "", device[64];
@@ -505,7 +505,7 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	_exit(0);
 }
 
-/* Return: what the process exits with, 0 if it is killed; -errno if there is none */
+/* Return: the process's exit status, 0 if it is killed; -errno if there is none */
 static int wait_for(pid_t pid)
 {
 	int status;

@@ -142,7 +142,7 @@ static void set_cgroup(struct argp_state *state, char *arg,
 {
 	struct record *r = to;
 
-	/* stacks are those of targets, and processes of a cgroup are none */
+	/* stacks are taken of targets; processes of a cgroup are no targets */
 	r->stacks.wanted = false;
 	r->session.cgroup = cgroup_option(state, arg, r->session.cgroup);
 }
@@ -311,7 +311,7 @@ static void write_record(void *data, const struct wsmon_record *rec)
 	output_record(data, rec);
 }
 
-/* Write records of what the command allocated since */
+/* Write records of the command's allocations since the last call */
 static void record_allocations(struct record *r)
 {
 	const struct feed_writer w = { .write = write_record, .data = &r->output };
@@ -469,7 +469,7 @@ static void record_take(struct record *r, const struct wsmon_record *rec)
 #define END_PATIENCE	(5 * NSEC_PER_SEC)	/* for END after stopping */
 #define EXIT_PATIENCE	(2 * NSEC_PER_SEC)	/* for END after CMD's exit */
 
-/* What is pending; times are CLOCK_MONOTONIC, 0 is never */
+/* Pending events; times are CLOCK_MONOTONIC, 0 is never */
 struct loop {
 	__u64 tick_ns;		/* next time to read /proc and draw progress */
 	__u64 stop_ns;		/* when to stop the session */
@@ -541,7 +541,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	return !r->ended;
 }
 
-/* Takes what the stream has; Return: false when it is over */
+/* Takes the records in the stream; Return: false at its end */
 static bool take_stream(struct record *r)
 {
 	int res = session_take(&r->session, take_record, r);
@@ -771,7 +771,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
-		/* what is ignored stays ignored, for nohup */
+		/* a signal that is ignored stays ignored, for nohup */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);

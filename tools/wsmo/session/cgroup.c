@@ -227,7 +227,7 @@ bool cgroup_swap_left(char *path)
 	return true;
 }
 
-/* Reads a number in a file of an open directory; Return: 0 without one, ~0 if it is "max" */
+/* Return: the number in a file below an open directory; 0 without the file, ~0 for "max" */
 static __u64 number_at(int dir, const char *name, const char *file)
 {
 	char path[NAME_MAX + 32], text[32];
@@ -282,7 +282,7 @@ static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 	return nr;
 }
 
-/* Adds what the hugetlb controller says; Return: -1 without it */
+/* Adds the usage that the hugetlb controller shows; Return: -1 without the controller */
 static int controller_hugetlb(const char *path, __u64 *bytes)
 {
 	char *dir = cgroup_file(path, ""), size[32], end;

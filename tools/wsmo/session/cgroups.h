@@ -75,7 +75,7 @@ struct cgroups {
  */
 int cgroups_begin(struct cgroups *c, const struct session *how);
 
-/** cgroups_take() - take what is in the streams now; Return: 0, or -1 after a message */
+/** cgroups_take() - take the records now in the streams; Return: 0, or -1 after a message */
 int cgroups_take(struct cgroups *c);
 
 /**

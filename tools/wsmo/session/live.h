@@ -13,7 +13,7 @@ struct live_class {
 	__u32 pid;
 	__u32 class;
 	__u64 regions;		/* how many */
-	__u64 hot;		/* bytes in those with half or more of their pages accessed */
+	__u64 hot;		/* bytes in regions with half or more of their pages accessed */
 };
 
 /**

@@ -96,7 +96,7 @@ bool maps_next(struct maps *m)
 int open_regular(const char *path)
 {
 	struct stat st;
-	/* open() may be the one of symbols.c, which calls this */
+	/* not open(), which symbols.c replaces by a function that calls this one */
 	int fd = openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
@@ -244,7 +244,7 @@ static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
 	}
 	if (f)
 		fclose(f);
-	/* one that has ended has none of them */
+	/* a process that has ended has none of these lines */
 	return found ? 0 : -1;
 }
 

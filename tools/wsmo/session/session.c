@@ -128,7 +128,7 @@ static int debugfs_open(const char *name, int flags)
 }
 
 /**
- * debugfs_explain() - print what an error of these functions means, and what to do
+ * debugfs_explain() - print the meaning of an error of these functions, and what to do
  * @err: -errno
  */
 static void debugfs_explain(const char *name, int err)
@@ -430,7 +430,7 @@ static size_t find_value(const char *text, const char *key, const char **value)
 	return 0;
 }
 
-/* "key=value ..." of what is wanted, or of what was before */
+/* Writes "key=value ...", with the values wanted, or with those from before */
 static void settings_text(const struct session *s, bool before, char *text, size_t size)
 {
 	size_t i, len = 0;
@@ -800,7 +800,7 @@ bool session_behind(const struct session *s)
 	return s->reader.head != s->reader.tail || poll(&fd, 1, 0) > 0;
 }
 
-/* Return: was it said what an error of the cgroup means? */
+/* Explains an error of the cgroup; Return: was it one? */
 static bool explain_cgroup(const struct session *s, int err)
 {
 	if (!s->cgroup)

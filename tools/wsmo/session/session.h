@@ -98,7 +98,7 @@ int debugfs_read(const char *name, char *text, size_t size);
 int device_open(void);
 
 /**
- * device_explain() - print what an error of the device means, and what to do
+ * device_explain() - print the meaning of an error of the device, and what to do
  * @name: the file in debugfs that is used if there is no device
  */
 void device_explain(const char *name, int err);
@@ -116,7 +116,7 @@ int session_open(struct session *s);
 int session_join(struct session *s);
 
 /**
- * session_take() - take what is in the stream now
+ * session_take() - take the records that are in the stream now
  * @take: gets each record, NULL for the header in @s; returns false to end
  * Return: 1 to continue, 0 if @take returned false, -1 after a message
  */

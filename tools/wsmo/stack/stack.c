@@ -41,7 +41,7 @@
 #define STACK_COPY	(256 << 10)
 
 /**
- * struct stack_thread - what was copied of a thread
+ * struct stack_thread - registers and stack copied of a thread
  * @tid:	the thread
  * @error:	errno if it could not be, 0 if it was
  * @comm:	its name
@@ -65,10 +65,10 @@ struct stack_thread {
 };
 
 /**
- * struct stack_threads - what was copied of a process
+ * struct stack_threads - the threads copied of a process
  * @nr:		threads looked at
  * @total:	threads it has
- * @thread:	those that were running first
+ * @thread:	running threads first
  */
 struct stack_threads {
 	__u32 nr;
@@ -161,7 +161,7 @@ static int copy_thread(struct stack_thread *t)
 
 	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &regs))
 		return errno;
-	/* a 32-bit program has smaller ones */
+	/* a 32-bit program has smaller registers */
 	if (regs.iov_len != sizeof(t->regs))
 		return EOPNOTSUPP;
 	t->sp = regs_sp(&t->regs);
@@ -195,7 +195,7 @@ static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_n
 	err = seize(t->tid, others_ns);
 	if (err)
 		return err;
-	/* one that waits for its vfork()ed child, or for a disk, stops after that */
+	/* a thread that waits for its vfork()ed child, or for a disk, stops after that */
 	waits = proc_thread_state(t->tid, t->tid) == 'D';
 	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
@@ -358,8 +358,8 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 
 /**
  * struct unwind - what libdwfl's callbacks work with
- * @ts:		what was copied
- * @thread:	the thread whose turn it is
+ * @ts:		the threads copied
+ * @thread:	the thread that is unwound
  * @rec:	gets its frames
  */
 struct unwind {
@@ -514,7 +514,7 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
 }
 
 /**
- * stack_unwind() - find the calls in what was copied
+ * stack_unwind() - find the calls in the stacks copied
  * @done:	gets a thread's record
  */
 static void stack_unwind(const struct stack_threads *ts, const struct stack_request *rq,
@@ -558,7 +558,7 @@ static void stack_unwind(const struct stack_threads *ts, const struct stack_requ
 
 /* The program, which "wsmo record" executes */
 
-#define MEMORY_MAX	(256UL << 20)	/* beside what is copied of the threads, and files that are read */
+#define MEMORY_MAX	(256UL << 20)	/* without the threads' copies, and files read */
 
 static void answer(const struct wsmon_rec_stack *rec)
 {

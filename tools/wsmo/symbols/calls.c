@@ -182,7 +182,7 @@ static char *demangle(const char *symbol)
 
 static const char *function_name(struct calls *cs, const char *symbol)
 {
-	/* what compilers call the copies of a function that they make */
+	/* suffixes that compilers give to copies of a function */
 	static const char * const copies[] = {
 		".isra.", ".constprop.", ".part.", ".cold", ".lto_priv.", ".llvm.",
 	};
@@ -255,7 +255,7 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struc
 	file = symbols_line(cs->symbols, &module, call->pc, &call->line);
 	call->file = file ? keep(cs, file) : NULL;
 	nr = symbols_inlined(cs->symbols, &module, call->pc, in, INLINED_MAX);
-	/* where each was called is where the next one out is */
+	/* the place of a call is the line of the next function outwards */
 	for (i = 0; i < nr; i++) {
 		call[i + 1] = call[i];
 		call[i].function = keep(cs, in[i].name);
@@ -289,7 +289,7 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 	return s;
 }
 
-/* What has no file yet is looked for again */
+/* Looks again for calls without a file */
 static struct callstack *complete(struct calls *cs, const struct mappings *ms, __u32 pid,
 				  struct callstack *old)
 {

@@ -56,7 +56,7 @@ struct calls *calls_new(void);
 struct symbols *calls_symbols(struct calls *cs);
 
 /**
- * calls_take() - the stack of a record, with names by what is mapped now
+ * calls_take() - make a stack of a record, with names by the present mappings
  * Return: it, to be given to calls_fold()
  */
 struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
@@ -65,15 +65,15 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 /**
  * calls_fold() - return the first of equal stacks; frees @stack if it is another
  *
- * Names that were not known when it was taken are looked for again: what is mapped
- * may have been recorded later.
+ * Looks again for names that were not known when it was taken: their mappings may have
+ * been recorded later.
  */
 struct callstack *calls_fold(struct calls *cs, const struct mappings *ms,
 			     __u32 pid, struct callstack *stack);
 
 /**
- * calls_number() - number it, if it has no number yet
- * Return: whether it had none
+ * calls_number() - give a stack a number unless it has one
+ * Return: is the number new?
  */
 bool calls_number(struct calls *cs, struct callstack *stack);
 

@@ -48,7 +48,7 @@ struct places *places_new(void);
 void places_record(struct places *ps, const struct wsmon_record *rec);
 
 /**
- * places_at() - what is mapped at a region's beginning
+ * places_at() - find the place at a region's beginning
  * Return: a number for places_get(); 0 is a place of which nothing is known
  */
 __u32 places_at(struct places *ps, __u32 pid, const struct wsmon_region_entry *e);

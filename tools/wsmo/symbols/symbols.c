@@ -42,7 +42,7 @@
 #define SPARE_MAX	(64ULL << 20)	/* bytes of all files together beyond that */
 
 static __u64 spare = SPARE_MAX;		/* what is left of it */
-static __u64 spare_later = SPARE_MAX;	/* the same, for what libdw decompresses when it needs it */
+static __u64 spare_later = SPARE_MAX;	/* the same, for sections that libdw decompresses later */
 static __u64 taken;			/* when the limit was set */
 static __u64 allowed;			/* bytes beside @spare */
 static struct rlimit unlimited;
@@ -213,11 +213,11 @@ struct entry {
  * @mod:	its only module
  * @first:	where that has the file's first byte
  * @end:	end of its last segment
- * @entries:	its symbols, in order of @start; of several at one address one
+ * @entries:	its symbols, in order of @start, one for an address
  * @nr:		how many
  * @slow_ns:	CPU time that slow looks for inlined functions took
  * @room:	memory that it may still take
- * @units:	struct Dwarf_Die *, those whose lines were read
+ * @units:	struct Dwarf_Die *, of units whose lines were read
  * @asked:	its debug information was looked for
  * @swollen:	that takes too much memory
  */
@@ -247,7 +247,7 @@ struct file {
  * @code:	@codes mappings that may be such code, ascending
  * @looked_ns:	when these were read
  * @found:	an address was in one of them, and the file was read
- * @entries:	@nr of them, by @start; of several at one address the last one written
+ * @entries:	@nr of them, by @start; for an address the one written last
  * @text:	the file, with the names
  */
 struct jit {
@@ -323,7 +323,7 @@ static bool is_named(const GElf_Sym *sym, const char *name)
 	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC);
 }
 
-/* By address, the one to be kept of several there first */
+/* By address; of several at one address, the one to keep comes first */
 static int compare_entries(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
@@ -420,7 +420,7 @@ int open(const char *path, int flags, ...)
 	return next(path, flags, mode);
 }
 
-/* A build ID tells what belongs together; without one .gnu_debuglink has a checksum */
+/* Files that belong together have one build ID; without it .gnu_debuglink has a checksum */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -469,7 +469,7 @@ static bool read_file(struct file *f, const char *path)
 	return false;
 }
 
-/* Opens what may be the file. Return: whether it is, and was read */
+/* Opens a file. Return: is it the one that was recorded, and was it read? */
 static bool open_path(struct file *f, const char *path)
 {
 	bool is;
@@ -683,7 +683,7 @@ static bool holds_functions(int tag)
 
 /*
  * The inlined functions around an address, innermost first. dwarf_getscopes() does not
- * see those that were defined in another unit, as after link time optimization.
+ * see functions that were defined in another unit, as after link time optimization.
  */
 static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
 		      struct inlined *out, int max)
@@ -892,7 +892,7 @@ static void report_missing(const struct symbols *s)
 	size_t i, nr = 0, len = 0;
 
 	for (i = 0; i < s->files.nr; i++) {
-		/* what has no build ID may be no ELF file at all */
+		/* a file without a build ID may be no ELF file at all */
 		if (!f[i].tries || f[i].dwfl || !f[i].build_id_len)
 			continue;
 		if (nr++ < NAMED_FILES)

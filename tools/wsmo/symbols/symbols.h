@@ -44,7 +44,7 @@ bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
 /**
  * symbols_next() - find the first symbol that ends after an address
  *
- * To walk through a range: go on with the end of what it gave.
+ * To walk through a range, go on with the end of the symbol.
  *
  * Return: whether there is one
  */
@@ -90,7 +90,7 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
  */
 const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr);
 
-/** symbols_free() - report the files that had no names for what was asked, and free */
+/** symbols_free() - report the files whose names were asked for but not found, and free */
 void symbols_free(struct symbols *s);
 
 #endif /* WSMO_SYMBOLS_H */
