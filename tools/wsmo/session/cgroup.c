@@ -184,7 +184,8 @@ __u64 cgroup_key(const char *path, const char *name, const char *key)
 	return read_keys(path, name, key, "", &n) ? 0 : n;
 }
 
-char *cgroup_of(unsigned int pid)
+/* Return: a process's cgroup, malloc()ed; NULL if it is gone */
+static char *cgroup_of(unsigned int pid)
 {
 	char name[32], line[PATH_MAX + 64], *found = NULL;
 	FILE *f;

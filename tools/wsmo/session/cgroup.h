@@ -66,9 +66,6 @@ int cgroup_memory(const char *path, __u64 *bytes);
 /** cgroup_key() - Return: NUMBER of the line "KEY NUMBER" in a file of a cgroup, 0 without it */
 __u64 cgroup_key(const char *path, const char *name, const char *key);
 
-/** cgroup_of() - Return: a process's cgroup, malloc()ed; NULL if it is gone */
-char *cgroup_of(__u32 pid);
-
 /**
  * cgroup_swap_forbidden() - does the cgroup of a process, or one above, forbid swapping?
  *
