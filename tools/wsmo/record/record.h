@@ -13,10 +13,10 @@
 #include "libwsmon/pack.h"
 #include "mapper.h"
 #include "output.h"
-#include "rotate.h"
-#include "session/session.h"
-#include "session/procfs.h"
 #include "refault.h"
+#include "rotate.h"
+#include "session/procfs.h"
+#include "session/session.h"
 #include "stacks.h"
 #include "targets.h"
 
