@@ -712,7 +712,7 @@ static int device_mark(int fd, const char *text)
  * @start:	set the attributes, write the target; Return: 0, an error caused by the
  *		processes, or 1 after a message
  * @wait:	wait until it runs; Return: 0, or -1 after two seconds and a message
- * @stop:	stop monitoring, unless others started it
+ * @stop:	stop monitoring; in debugfs a session that was joined goes on
  * @mark:	mark this moment; Return: 0 or -errno
  */
 struct interface {
