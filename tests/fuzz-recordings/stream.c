@@ -13,7 +13,6 @@
 
 #include "fuzz.h"
 #include "record/record.h"
-#include "session/debugfs.h"
 
 #define FIFO_SIZE	(1 << 20)
 

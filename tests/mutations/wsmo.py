@@ -10,10 +10,10 @@ GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
 FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
-    CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
+    CLI + n + ".c" for n in ("units", "text", "term", "outfile", "table"))
 LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
     ACT + n + ".c" for n in ("limits", "evidence", "match", "goal", "taken", "target", "act"))
-FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"
+FILE, REPORT, DIFF = "tools/wsmo/record/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
 MISTAKES = [
@@ -157,7 +157,7 @@ MISTAKES = [
      "!read_number(path, \"memory.swap.max\", ~0ULL) ||", "!read_number(path, \"memory.swap\", ~0ULL) ||"),
     ("root_runs_what_doas_calls", "record.sudo", CLI + "identity.c", "{ \"DOAS_USER\", of_doas },", "{ \"DOAS\", of_doas },"),
     # long recordings
-    ("runs_end_when_they_begin", "long.times", FILE + "index.c",
+    ("runs_end_when_they_begin", "long.times", FILE + "output.c",
      "	if (rec->time_ns > run->to_ns)\n		run->to_ns = rec->time_ns;\n", ""),
     ("what_was_before_is_read", "long.times", LIB + "index.c",
      "if (run->to_ns < from_ns || run->from_ns > to_ns)",

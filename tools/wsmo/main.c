@@ -2,17 +2,16 @@
 /*
  * main.c - the verbs of wsmo
  *
- * record runs beside what it records and must be small, so other programs read and
- * draw: their libraries would make it a third larger. Each program has this file
- * and, as the linker's -u names them, some of the verbs; the rest it executes.
+ * record runs beside what it records and must be small, so other programs read and draw: their
+ * libraries would make it a third larger. Each program has this file and the verbs that the
+ * linker's -u names; for another verb it executes the program that has it.
  */
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "cli/text.h"
 
 static const struct verb {

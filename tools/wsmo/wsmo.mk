@@ -38,7 +38,7 @@ wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
 wsmo-top_LAYERS := top $(wsmo-report_LAYERS)
 wsmo-top_LIBS := $(wsmo-report_LIBS) -lncursesw -ltinfo
-wsmo-stack_LAYERS := stack cli
+wsmo-stack_LAYERS := stack session cli
 wsmo-stack_LIBS := -ldw
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \

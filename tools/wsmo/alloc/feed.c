@@ -2,22 +2,110 @@
 /*
  * feed.c - makes records of what libwsmo-alloc.so samples
  *
- * Whatever is in the ring may have been written by the command: nothing there is believed.
+ * The command may write anything to the ring: nothing there is believed.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "alloc/ring.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "feed.h"
-#include "program.h"
+
+/* Can libwsmo-alloc.so be loaded into the program? */
+
+/* The file that execvp() will execute; Return: whether there is one */
+static bool find_program(char *path, size_t size, const char *cmd)
+{
+	const char *dirs = getenv("PATH");
+	size_t len;
+
+	if (strchr(cmd, '/')) {
+		snprintf(path, size, "%s", cmd);
+		return !access(path, X_OK);
+	}
+	for (dirs = dirs ? dirs : "/bin:/usr/bin"; *dirs; dirs += len + !!dirs[len]) {
+		len = strcspn(dirs, ":");
+		snprintf(path, size, "%.*s%s%s", (int)len, dirs, len ? "/" : "", cmd);
+		if (!access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* Is there a program header of a kind among those at @buf? Also if they cannot be read */
+static bool has_header(const char *buf, size_t size, __u32 type)
+{
+	const Elf64_Ehdr *e = (const void *)buf;
+	size_t i;
+
+	for (i = 0; i < e->e_phnum; i++) {
+		const Elf64_Phdr *p = (const void *)(buf + e->e_phoff + i * sizeof(*p));
+
+		if (e->e_phoff > size || (i + 1) * sizeof(*p) > size - e->e_phoff)
+			return true;
+		if (p->p_type == type)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * program_can_preload() - see whether the dynamic linker will load it
+ * @cmd:	as execvp() takes it
+ * @uid:	the user who will run it
+ *
+ * Return: false after a message. True is no promise: a script's interpreter is not looked at
+ */
+static bool program_can_preload(const char *cmd, uid_t uid)
+{
+	union {
+		char bytes[4096];
+		Elf64_Ehdr elf;
+	} head;
+	char path[PATH_MAX];
+	struct stat st;
+	ssize_t n = 0;
+	int fd;
+
+	/* that it cannot be run is reported later */
+	if (!find_program(path, sizeof(path), cmd) || stat(path, &st))
+		return true;
+	if ((st.st_mode & S_ISUID && st.st_uid != uid) || (st.st_mode & S_ISGID && uid)) {
+		msg("%s runs with the rights of another user (setuid): it ignores LD_PRELOAD, so --alloc cannot work; run it as that user",
+		    path);
+		return false;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, &head, sizeof(head));
+		close(fd);
+	}
+	/* perhaps a script: its interpreter is not looked at */
+	if (n < (ssize_t)sizeof(head.elf) || memcmp(head.elf.e_ident, ELFMAG, SELFMAG))
+		return true;
+	if (head.elf.e_ident[EI_CLASS] != ELFCLASS64) {
+		msg("%s is a 32-bit program: --alloc needs one of 64 bits", path);
+		return false;
+	}
+	if (has_header(head.bytes, n, PT_INTERP))
+		return true;
+	msg("%s is linked statically: its functions cannot be replaced, so --alloc cannot work",
+	    path);
+	return false;
+}
+
+/* What the library samples */
 
 #define LIBRARY		"/../lib/wsmo/libwsmo-alloc.so"
 #define PRELOAD		"LD_PRELOAD"
@@ -35,7 +123,7 @@
 /* Max. stacks that are known; more are written again each time */
 #define STACKS_MAX	(1U << 20)
 
-/* Places for a stack */
+/* Places looked at for a stack */
 #define PROBES		64
 
 struct feed_stack {
@@ -63,8 +151,9 @@ static bool library(char *path, size_t size)
 }
 
 /*
- * Memory that is there, and that nobody can cut off: a fault in a file that has no room or is too
- * short is SIGBUS. Return: a descriptor that the command will inherit, -1 with errno
+ * Makes memory that is allocated, and that nobody can truncate: a fault in a file that is too
+ * short, or on a full file system, is SIGBUS. Return: a descriptor that the command will inherit,
+ * -1 with errno
  */
 static int make_memory(void)
 {
@@ -78,7 +167,7 @@ static int make_memory(void)
 	if (fd < 0 || fallocate(fd, 0, 0, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
 	    fcntl(fd, F_ADD_SEALS, seals))
 		return -1;
-	/* shells use the low ones for what scripts open */
+	/* shells use low numbers for files that scripts open */
 	high = fcntl(fd, F_DUPFD, DESCRIPTOR);
 	if (high < 0)
 		high = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
@@ -165,9 +254,7 @@ static __u64 get(struct feed *f, __u64 at, __u64 head)
 	return size;
 }
 
-/*
- * The next event; Return: whether there is one, in @event
- */
+/* Gets the next event into @event; Return: is there one? */
 static bool next(struct feed *f, __u64 head)
 {
 	__u64 at = f->tail, size = 0, now;
@@ -200,7 +287,7 @@ static __u64 hash(const struct alloc_event *e)
 	return h ? h : 1;
 }
 
-/* Return: its place; NULL if others have all near it, as a command can see to */
+/* Return: its place; NULL if all near it are taken, which a command can bring about */
 static struct feed_stack *find(struct feed_stack *table, __u32 room, __u64 h)
 {
 	__u64 i;
@@ -226,7 +313,7 @@ static void grow(struct feed *f)
 	f->room = room;
 }
 
-/* Writes the event's stack if it was not yet; Return: its number */
+/* Writes the event's stack unless it was written; Return: its number */
 static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 {
 	const struct alloc_event *e = f->event;
@@ -289,7 +376,7 @@ void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
 	f->now_ns = clock_now();
 	__atomic_store_n(&f->ring->now_ns, f->now_ns, __ATOMIC_RELAXED);
 	head = __atomic_load_n(&f->ring->head, __ATOMIC_ACQUIRE);
-	/* nobody but a vandal can do that */
+	/* only a command that overwrites the ring does that */
 	if (head - f->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
 		f->overwritten = true;
 		head = f->tail;

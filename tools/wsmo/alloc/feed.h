@@ -29,18 +29,18 @@ struct alloc_event;
  * @ring:	shared with the processes, NULL if there is none
  * @fd:		its descriptor, until the command has it
  * @tail:	bytes of the ring that were read
- * @overwritten: it makes no sense any more
- * @event:	the one that was read
+ * @overwritten: the command has overwritten it
+ * @event:	the event read last
  * @stuck_ns:	since when the next event has been incomplete, 0 if it is not
  * @stack:	hashes of the stacks written so far, and their numbers
  * @room:	number of entries there
- * @stacks:	those that are used
+ * @stacks:	number of entries used
  * @samples:	allocations written
  * @now_ns:	when the ring was looked at last
  * @time_ns:	of the last event: time does not go backwards
  * @begun:	the process runs with the library
  * @broken:	events that could not be read
- * @lost:	events that were lost and told in a record
+ * @lost:	lost events that a record has reported
  */
 struct feed {
 	__u64 rate;
@@ -68,7 +68,7 @@ struct feed_writer {
 };
 
 /**
- * feed_open() - make what a command that starts next needs, and put it into the environment
+ * feed_open() - make the ring for the command that starts next, and set its environment
  * @cmd:	the command
  * @uid:	the user it will run as
  * Return: 0, or -1 after a message: also if the library cannot work in the command
@@ -78,10 +78,10 @@ int feed_open(struct feed *f, const char *cmd, uid_t uid);
 /** feed_started() - the command's process is there: restore the environment */
 void feed_started(struct feed *f);
 
-/** feed_take() - write the records of what process @pid allocated and freed since */
+/** feed_take() - write records of the allocations and frees of @pid since the last call */
 void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w);
 
-/** feed_report() - say what there was; only losses if @quiet */
+/** feed_report() - print a summary; only losses if @quiet */
 void feed_report(const struct feed *f, bool quiet);
 
 /** feed_close() - no process starts with the library any more */

@@ -14,8 +14,7 @@
 #include "cli/options.h"
 #include "installed.h"
 #include "kconfig.h"
-#include "session/debugfs.h"
-#include "session/device.h"
+#include "session/session.h"
 
 #define DAMON_STAT	"/sys/module/damon_stat/parameters/enabled"
 

@@ -34,7 +34,7 @@ int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));
 
-/** survive_truncation() - what a mapped file loses reads as zeros from now on, and is no SIGBUS */
+/** survive_truncation() - make mapped files that are truncated read as zeros, instead of SIGBUS */
 void survive_truncation(void);
 
 /** begin_program() - to be called first in main() */
@@ -52,12 +52,24 @@ int end_program(int status);
 /**
  * msg() - one line on stderr, "wsmo: " before it, "\n" after it
  *
- * Control characters are escaped: a name in it may be anybody's.
+ * Control characters are escaped: names in it can be of any origin.
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** msg_put() - print the end of such a line */
+/** msg_put() - print the rest of such a line, and its newline */
 void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+
+/** order_u32() - order elements that begin with a __u32, such as a pid, as qsort() wants it */
+static inline int order_u32(const void *a, const void *b)
+{
+	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
+}
+
+/** order_u64() - order elements that begin with a __u64 */
+static inline int order_u64(const void *a, const void *b)
+{
+	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
+}
 
 /**
  * need() - exit with a message if there was no memory
@@ -84,5 +96,24 @@ void msg_progress(const char *line);
  * Return: errno of the first failure, 0 if there was none
  */
 int output_error(void);
+
+/**
+ * program_execute() - execute wsmo-NAME from this program's directory
+ * @argv: its arguments, NULL-terminated
+ *
+ * Return: if it fails, an exit status, after a message
+ */
+int program_execute(const char *name, char **argv);
+
+/**
+ * open_regular() - open a file that others may have put there, to read it
+ * @path:	its name
+ * @flags:	O_NOFOLLOW, or 0
+ *
+ * To open a pipe would wake up who writes to it, and to open a device may do something: one of a
+ * watchdog restarts the machine later. So it is looked at before.
+ * Return: a descriptor, -1 if there is none, or if it is no regular file
+ */
+int open_regular(const char *path, int flags);
 
 #endif /* WSMO_H */

@@ -7,8 +7,8 @@
 
 #include "clock.h"
 
-/* The clocks of a time namespace are ahead of the kernel's, whose times the module's records have */
-__s64 clock_ahead(void)
+/* Nanoseconds that CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, as in records */
+static __s64 clock_ahead(void)
 {
 	static __s64 ahead;
 	static bool known;

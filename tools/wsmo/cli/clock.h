@@ -9,9 +9,6 @@
 
 #include "units.h"
 
-/** clock_ahead() - by how much CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, ns */
-__s64 clock_ahead(void);
-
 /** clock_now() - return CLOCK_MONOTONIC in nanoseconds, as the kernel's records have it */
 __u64 clock_now(void);
 

@@ -65,7 +65,7 @@ int identity_get(struct identity *id, const char *user)
 	*id = (struct identity) { 0 };
 	if (user)
 		return take(id, getpwnam(user));
-	/* one may have been called from another: whoever was not root is the user */
+	/* they may be nested: the user is the first who was not root */
 	for (i = 0; !geteuid() && i < ARRAY_SIZE(from); i++) {
 		const char *value = getenv(from[i].variable);
 

@@ -9,10 +9,10 @@
 
 /**
  * struct identity - a user
- * @uid:	root's if it is us, whoever we are
+ * @uid:	0 stands for the present user, whatever the user's id
  * @gid:	likewise
- * @name:	NULL if it is us, or has no name
- * @home:	likewise; both until the next look at the users
+ * @name:	NULL if it is the present user, or has no name
+ * @home:	likewise; both are valid until the next getpwnam() or getpwuid()
  */
 struct identity {
 	uid_t uid;
@@ -24,7 +24,7 @@ struct identity {
 /**
  * identity_get() - find a user
  * @user: the name; NULL is who called sudo, pkexec or doas to become root
- * Return: 0, or -1 if there is no such user, or what they set makes no sense
+ * Return: 0, or -1 if there is no such user, or the variables of sudo etc. make no sense
  */
 int identity_get(struct identity *id, const char *user);
 

@@ -3,6 +3,7 @@
  * options.c - command lines, described by tables
  */
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,210 @@
 #include "options.h"
 #include "text.h"
 #include "units.h"
+
+/* Help, and what is wrong with a command line: argp explains neither well */
+
+static char verb_name[32];
+static const char *option_name;	/* what usage_error() is about; NULL is none */
+
+static void help(struct argp_state *state, FILE *f, unsigned int flags)
+{
+	/* getopt's messages are not wanted, argp's help is */
+	state->flags &= ~ARGP_NO_ERRS;
+	state->name = verb_name;
+	argp_state_help(state, f, flags);
+}
+
+void usage_error(struct argp_state *state, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("wsmo: ", stderr);
+	if (option_name)
+		fprintf(stderr, "--%s: ", option_name);
+	va_start(ap, fmt);
+	msg_put(stderr, fmt, ap);
+	va_end(ap);
+	help(state, stderr, ARGP_HELP_STD_ERR);
+	exit(WSMO_USAGE);
+}
+
+/* Is there an option, here or in the children, for which @f returns true? */
+static bool any_option(const struct argp *argp, bool (*f)(const struct argp_option *o, void *data),
+		       void *data)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *c = argp->children;
+
+	for (; o && (o->name || o->key || o->doc); o++)
+		if (!(o->flags & OPTION_DOC) && f(o, data))
+			return true;
+	for (; c && c->argp; c++)
+		if (any_option(c->argp, f, data))
+			return true;
+	return false;
+}
+
+/**
+ * struct wrong - a word of the command line that getopt rejected
+ * @name:	the option's name, @len bytes; a letter if @len is 0
+ * @found:	the last option whose name it is, or begins
+ * @nr:		number of options whose names it begins
+ * @names:	gets the names of all options
+ */
+struct wrong {
+	const char *name;
+	size_t len;
+	const struct argp_option *found;
+	unsigned int nr;
+	FILE *names;
+};
+
+static bool look_up(const struct argp_option *o, void *data)
+{
+	struct wrong *w = data;
+
+	if (!w->len) {
+		if (o->key == *w->name)
+			w->found = o;
+		return w->found;
+	}
+	if (!o->name)
+		return false;
+	fprintf(w->names, "--%s|", o->name);
+	if (strncmp(o->name, w->name, w->len))
+		return false;
+	w->found = o;
+	w->nr = o->name[w->len] ? w->nr + 1 : 1;
+	return !o->name[w->len];
+}
+
+static void explain_long(struct argp_state *state, const struct argp *argp, const char *word)
+{
+	struct wrong w = { .name = word + 2, .len = strcspn(word + 2, "=") };
+	char *names = NULL;
+	const char *near;
+	size_t size;
+	int len;
+
+	w.names = open_memstream(&names, &size);
+	if (!w.names || !w.len)
+		return;
+	any_option(argp, look_up, &w);
+	fclose(w.names);
+	near = text_nearest(word, names, &len);
+	if (w.nr > 1)
+		usage_error(state, "%.*s may be several options", (int)w.len + 2, word);
+	if (!w.nr && near)
+		usage_error(state, "there is no option %.*s; did you mean %.*s?", (int)w.len + 2, word, len,
+			    near);
+	if (!w.nr)
+		usage_error(state, "there is no option %.*s", (int)w.len + 2, word);
+	if (!w.found->arg)
+		usage_error(state, "--%s takes no argument", w.found->name);
+	usage_error(state, "--%s needs an argument: %s", w.found->name, w.found->arg);
+}
+
+/* Exits with a message if @word is not understood */
+static void explain(struct argp_state *state, const struct argp *argp, const char *word)
+{
+	struct wrong w = { .name = word };
+
+	if (!strncmp(word, "--", 2))
+		explain_long(state, argp, word);
+	if (word[0] != '-' || word[1] == '-')
+		return;
+	while (*++w.name) {
+		w.found = NULL;
+		if (!any_option(argp, look_up, &w))
+			usage_error(state, "there is no option -%c", *w.name);
+		if (w.found->arg && !w.name[1])
+			usage_error(state, "-%c needs an argument: %s", *w.name, w.found->arg);
+		if (w.found->arg)
+			return;
+	}
+}
+
+/*
+ * argp's own --help would call the verb by argv[0], which is "wsmo" because
+ * getopt begins its messages with it.
+ */
+enum { OPT_USAGE = 512 };
+
+static const struct argp_option common_options[] = {
+	{ "help", 'h', NULL, 0, "Print this help", -1 },
+	{ "usage", OPT_USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
+	{ "version", 'V', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ 0 }
+};
+
+static error_t parse_common(int key, char *arg __attribute__((unused)),
+			    struct argp_state *state)
+{
+	const struct argp *argp = state->root_argp;
+
+	switch (key) {
+	case 'h':
+		help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case OPT_USAGE:
+		help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case ARGP_KEY_ERROR:
+		/* getopt's position is at the wrong word or after it */
+		if (state->next > 1)
+			explain(state, argp, state->argv[state->next - 1]);
+		if (state->next < state->argc)
+			explain(state, argp, state->argv[state->next]);
+		usage_error(state, "the options are not understood");
+	case 'V':
+		puts(argp_program_version);
+		exit(WSMO_OK);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp common_argp = {
+	.options = common_options, .parser = parse_common,
+};
+
+/* --help and --version */
+static const struct argp_child verb_common[] = {
+	{ .argp = &common_argp },
+	{ 0 }
+};
+
+/* One line for each name of an option, with the name of its argument */
+static void list_options(const struct argp *argp)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *c = argp->children;
+
+	if (argp->args_doc && !strchr(argp->args_doc, '\n'))
+		printf("args %s\n", argp->args_doc);
+	for (; o && (o->name || o->key || o->doc); o++) {
+		const char *arg = o->arg ? o->arg : "";
+		const char *maybe = o->flags & OPTION_ARG_OPTIONAL ? "?" : "";
+
+		if ((o->flags & OPTION_DOC) || (o->name && !strcmp(o->name, "usage")))
+			continue;
+		if (o->name)
+			printf("--%s %s%s\n", o->name, arg, maybe);
+		if (o->key > ' ' && o->key < 127)
+			printf("-%c %s%s\n", o->key, arg, maybe);
+	}
+	for (; c && c->argp; c++)
+		list_options(c->argp);
+}
+
+/* Leaves out argp's paragraph about the arguments of short options */
+static char *help_filter(int key, const char *text, void *input __attribute__((unused)))
+{
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
+/* Options of tables */
 
 #define OPTIONS_MAX	48
 
@@ -50,16 +255,18 @@ double option_percent(struct argp_state *state, const char *arg)
 	return share;
 }
 
+__u32 option_permille(struct argp_state *state, const char *arg, const char *or)
+{
+	__u32 permille = option_percent(state, arg) * 1000 + 0.5;
+
+	if (!permille)
+		usage_error(state, "'%s' is too little: at least 0.1%%%s", arg, or);
+	return permille;
+}
+
 __u32 option_precision(struct argp_state *state, const char *arg)
 {
-	__u32 permille;
-
-	if (!strcmp(arg, "max"))
-		return 0;
-	permille = option_percent(state, arg) * 1000 + 0.5;
-	if (!permille)
-		usage_error(state, "'%s' is too little: at least 0.1%%, or max", arg);
-	return permille;
+	return strcmp(arg, "max") ? option_permille(state, arg, ", or max") : 0;
 }
 
 __u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max)
@@ -112,7 +319,7 @@ char *option_pair(struct argp_state *state, char *arg, const char *what)
 	return comma + 1;
 }
 
-/* With commas or, as pidof prints them, blanks between */
+/* Parses pids separated by commas or, as pidof prints them, by blanks */
 static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 {
 	static const char blanks[] = " \t\n";
@@ -131,7 +338,7 @@ static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 		pid[len] = '\0';
 		if (units_parse_count(pid, INT_MAX, &v) || !v)
 			usage_error(state, "'%s' is not a process id", pid);
-		/* once is enough */
+		/* named twice, it counts once */
 		if (pids->nr && pids_has(pids, v))
 			continue;
 		pids->pid = need(reallocarray(pids->pid, pids->nr + 1, sizeof(*pids->pid)));
@@ -246,7 +453,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	const struct command_line *cl = parser.cl;
 	size_t i;
 
-	usage_option(NULL);
+	option_name = NULL;
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (cl->command)
@@ -265,7 +472,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	for (i = 0; i < parser.nr; i++) {
 		if (parser.option[i].key == key) {
-			usage_option(parser.desc[i]->name);
+			option_name = parser.desc[i]->name;
 			apply(state, arg, parser.desc[i], parser.to[i]);
 			return 0;
 		}
@@ -295,8 +502,9 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = parser.option, .parser = parse, .children = verb_common,
-		.args_doc = cl->args, .doc = cl->doc,
+		.args_doc = cl->args, .doc = cl->doc, .help_filter = help_filter,
 	};
+	static char prefix[] = "wsmo";
 	const struct option_group *g;
 	const struct option_desc *o;
 
@@ -306,6 +514,13 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 		for (o = g->options; o->name; o++)
 			add_option(g, o);
 	parser.option[parser.nr] = (struct argp_option){ 0 };
-	verb_parse(&argp, cl->name, argc, argv, NULL);
-	usage_option(NULL);
+	if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
+		list_options(&argp);
+		exit(WSMO_OK);
+	}
+	snprintf(verb_name, sizeof(verb_name), "%s", cl->name);
+	argv[0] = prefix;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, NULL))
+		exit(WSMO_USAGE);
+	option_name = NULL;
 }

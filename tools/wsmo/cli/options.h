@@ -5,11 +5,24 @@
 #ifndef WSMO_OPTIONS_H
 #define WSMO_OPTIONS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "args.h"
 #include "table.h"
+
+/*
+ * The only argument of a verb: print its options, one a line, for completion.sh.
+ * The only argument of wsmo: print the verbs.
+ */
+#define LIST_OPTIONS	"--list-options"
+
+/**
+ * usage_error() - print what is wrong with the command line and exit(2)
+ * @state: argp's
+ */
+void usage_error(struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
 
 /* What an option does with its argument, and the type of what it sets */
 enum option_kind {
@@ -110,6 +123,13 @@ __u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, _
 
 /** option_percent() - parse "5%" or "5"; Return: 0 to 1 */
 double option_percent(struct argp_state *state, const char *arg);
+
+/**
+ * option_permille() - parse "5%"
+ * @or: what else could be written, for the message
+ * Return: in 1/1000, at least 1
+ */
+__u32 option_permille(struct argp_state *state, const char *arg, const char *or);
 
 /** option_precision() - parse "5%" or "max"; Return: in 1/1000; 0 is max */
 __u32 option_precision(struct argp_state *state, const char *arg);

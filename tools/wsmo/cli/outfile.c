@@ -14,10 +14,9 @@
 #include "cli.h"
 #include "identity.h"
 #include "outfile.h"
-#include "program.h"
 #include "units.h"
 
-/* Has a temporary name, which is to be removed whatever happens; NULL: none has */
+/* The file whose temporary name is removed at exit and by deadly signals; NULL: none */
 static struct outfile *named;
 
 static const int deadly[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
@@ -35,7 +34,7 @@ static void remove_and_die(int sig)
 	raise(sig);
 }
 
-/* Leaves signals alone that the program handles itself, or that are ignored */
+/* Signals that the program handles itself, or that are ignored, are left alone */
 static void set_named(struct outfile *o)
 {
 	struct sigaction act = {
@@ -88,9 +87,9 @@ static int fail(const struct outfile *o, const char *why)
 	return -1;
 }
 
-/* The next ones return why a file cannot be opened, or NULL */
+/* The functions below return why a file cannot be opened, or NULL */
 
-/* One that wsmo was started with: its own are closed on exec */
+/* A descriptor that wsmo was started with: wsmo's own have FD_CLOEXEC */
 static const char *open_descriptor(struct outfile *o, int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -101,7 +100,7 @@ static const char *open_descriptor(struct outfile *o, int fd)
 	return o->fd < 0 ? strerror(errno) : NULL;
 }
 
-/* What O_PATH found */
+/* A FIFO or device, which O_PATH found */
 static const char *open_found(struct outfile *o, int found)
 {
 	char path[32];
@@ -110,7 +109,7 @@ static const char *open_found(struct outfile *o, int found)
 	o->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (o->fd < 0)
 		return errno == ENXIO ? "nobody reads it" : strerror(errno);
-	/* a reader is not waited for, but one that is slow is */
+	/* open() does not wait for a reader, but write() does for a slow one */
 	fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK);
 	close(o->dir);
 	o->dir = -1;
@@ -128,7 +127,7 @@ static const char *choose_name(struct outfile *o)
 	return NULL;
 }
 
-/* A file without a name; with a temporary one where there are none */
+/* A file without a name; with a temporary one if the file system has no such files */
 static const char *open_new(struct outfile *o, mode_t mode)
 {
 	const char *why;
@@ -151,7 +150,7 @@ static const char *open_new(struct outfile *o, mode_t mode)
 	return why;
 }
 
-/* One that is to replace @old: whoever may not read that may not read this */
+/* A file that will replace @old, with no more permissions than @old has */
 static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
 {
 	const char *why = open_new(o, mode & old->st_mode);
@@ -162,7 +161,7 @@ static const char *open_another(struct outfile *o, mode_t mode, const struct sta
 	if (!why && (fstat(o->fd, &new) || ((new.st_mode ^ old->st_mode) & mode &&
 					    fchmod(o->fd, mode & old->st_mode))))
 		why = strerror(errno);
-	/* it still belongs to whoever called sudo */
+	/* keep the owner if that is who called sudo */
 	if (!why && old->st_uid && !identity_get(&id, NULL) && old->st_uid == id.uid &&
 	    fchown(o->fd, old->st_uid, old->st_gid))
 		why = strerror(errno);
@@ -235,7 +234,7 @@ int outfile_open(struct outfile *o, const char *name, mode_t mode)
 	return fail(o, why);
 }
 
-/* A file without a name gets one, where nothing has it. Return: 0 or -errno */
+/* Give a file without a name one that is free. Return: 0 or -errno */
 static int link_to(const struct outfile *o, const char *name)
 {
 	char path[32];
@@ -244,7 +243,7 @@ static int link_to(const struct outfile *o, const char *name)
 	return linkat(AT_FDCWD, path, o->dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* Was it put there while the file was written, and is none of ours? */
+/* Did somebody else put a file there while ours was written? */
 static bool is_taken(const struct outfile *o)
 {
 	struct stat st;
@@ -262,7 +261,7 @@ int outfile_place(struct outfile *o)
 	block_signals(&before);
 	if (named != o)
 		err = link_to(o, o->base);
-	/* only what has a name can replace another */
+	/* only a file with a name can replace another */
 	if (named == o || err == -EEXIST) {
 		while (err == -EEXIST)
 			err = choose_name(o) ? -errno : link_to(o, o->temp);
@@ -282,7 +281,7 @@ int outfile_place(struct outfile *o)
 
 static int sync_fd(int fd)
 {
-	/* some file systems have nothing to do */
+	/* file systems with nothing to sync */
 	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
@@ -335,9 +334,9 @@ int outfile_finish(struct outfile *o, int err, bool sync)
 	return err ? fail(o, strerror(err)) : 0;
 }
 
-static struct outfile output;	/* what standard output was redirected to */
-static int before = -1;		/* what it was */
-static struct stat last;	/* what was placed, and by which name */
+static struct outfile output;	/* standard output is redirected to this */
+static int before = -1;		/* standard output as it was before */
+static struct stat last;	/* the file placed last, and its name */
 static const char *last_name;
 
 /* -o names the recording elsewhere: to take it for -i must not replace one */

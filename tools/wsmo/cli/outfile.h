@@ -2,9 +2,9 @@
 /*
  * outfile.h - every file that wsmo writes
  *
- * A file appears whole or not at all: it has no name until it is complete, or has one of its own
- * where the file system does not know such files, and then takes the place of an older one. No
- * symbolic link is followed to it.
+ * A file appears whole or not at all. Until it is complete it has no name (O_TMPFILE), or a
+ * temporary one where the file system has no such files; then it replaces an older file. Symbolic
+ * links are not followed.
  *
  * "-", /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are descriptors that wsmo was
  * started with. These, FIFOs that have a reader, and character devices are written directly.
@@ -23,7 +23,7 @@
  * @dir:	its directory; -1 if it is written directly
  * @base:	its name in @dir
  * @temp:	its name until it is in its place; empty if it has none
- * @placed:	it is in its place
+ * @placed:	it has its name
  */
 struct outfile {
 	const char *name;
@@ -39,30 +39,32 @@ bool outfile_is_stdout(const char *name);
 
 /**
  * outfile_open() - begin a file
- * @mode: of a new one, without what umask takes away
+ * @mode: permissions of a new file, before umask
  * Return: 0, or -1 after a message
  */
 int outfile_open(struct outfile *o, const char *name, mode_t mode);
 
 /**
- * outfile_foreign() - does what a directory has belong to neither us, nor who called sudo, nor the
- * directory's owner, where everybody may put files? Then it may be there to be written to, or over.
+ * outfile_foreign() - is a file somebody else's, in a directory where everybody may put files?
  * @dir: the directory
+ *
+ * Somebody else is neither us, nor who called sudo, nor the directory's owner. The file may have
+ * been put there for us to write to, or over.
  */
 bool outfile_foreign(int dir, const struct stat *st);
 
-/** outfile_place() - put it where it was named, over what is there; Return: 0 or -errno */
+/** outfile_place() - give it its name, replacing an older file; Return: 0 or -errno */
 int outfile_place(struct outfile *o);
 
 /** outfile_sync() - wait until it is on the disk, with its name; Return: 0 or -errno */
 int outfile_sync(const struct outfile *o);
 
-/** outfile_close() - close it; it is gone if it was not placed. Return: 0 or -errno */
+/** outfile_close() - close it; discard it if it was not placed. Return: 0 or -errno */
 int outfile_close(struct outfile *o);
 
 /**
  * outfile_finish() - place a complete file, and close it
- * @err: 0, or an errno: it is not to be placed
+ * @err: 0, or the errno of an earlier failure: discard it
  * @sync: wait until it is on the disk, before it replaces another
  * Return: 0, or -1 after a message
  */
@@ -84,7 +86,7 @@ int outfile_commit(bool sync);
 /** outfile_abort() - drop the file, restore standard output */
 void outfile_abort(void);
 
-/** outfile_remove() - remove what outfile_commit() placed last, if it is still there */
+/** outfile_remove() - remove the file that outfile_commit() placed last, if it is still there */
 void outfile_remove(void);
 
 #endif /* WSMO_OUTFILE_H */

@@ -9,15 +9,8 @@
 #include "secondary.h"
 #include "text.h"
 
-static int compare(const void *x, const void *y)
-{
-	const __u32 *a = x, *b = y;
-
-	return COMPARE(*a, *b);
-}
-
 static struct sorted pids = {
-	.size = sizeof(__u32), .max = 65536, .compare = compare,
+	.size = sizeof(__u32), .max = 65536, .compare = order_u32,
 };
 
 bool secondary_add(__u32 pid)

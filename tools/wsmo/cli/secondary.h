@@ -16,17 +16,17 @@
 
 #define SECONDARY_TEXT	256
 
-/** secondary_add() - note that a target has one; Return: whether that is new */
+/** secondary_add() - note that a target has a secondary MMU; Return: is that new? */
 bool secondary_add(__u32 pid);
 
-/** secondary_forget() - nothing is noted: another recording is read */
+/** secondary_forget() - forget all: another recording is read */
 void secondary_forget(void);
 
 /** secondary_has() - was that noted? */
 bool secondary_has(__u32 pid);
 
 /**
- * secondary_text() - what to say of a target that has one
+ * secondary_text() - write the note about a target that has a secondary MMU
  * @buf:	SECONDARY_TEXT bytes
  * @comm:	its name, not necessarily terminated
  * Return: @buf
@@ -34,10 +34,10 @@ bool secondary_has(__u32 pid);
 const char *secondary_text(char *buf, __u32 pid, const char *comm);
 
 /**
- * secondary_take() - note what a TARGET record says; of other records nothing
- * @then:	what follows from that for the user: appended to the note
+ * secondary_take() - take a TARGET record; other records are ignored
+ * @then:	what the user should do, appended to the note
  *
- * Says so the first time a target has one.
+ * Prints a note the first time that a target has a secondary MMU.
  */
 void secondary_take(const struct wsmon_record *rec, const char *then);
 

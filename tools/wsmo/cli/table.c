@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * table.c - tables for people, raw tables and CSV; table_json.c has JSON
+ * table.c - one description of columns, four ways to print it
  */
+#include <json-c/json.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,17 +10,39 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "secondary.h"
 #include "table.h"
 #include "term.h"
 #include "text.h"
 #include "units.h"
 
-/* Rows libsmartcols gets at once: what it aligns, and what it holds */
+/* Does a format have a column? */
+static bool column_is_in(const struct column *c, enum table_format format)
+{
+	return !(c->not_in & (1U << format));
+}
+
+/* Are its cells doubles? */
+static bool column_is_double(const struct column *c)
+{
+	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
+	       c->type == COL_CHANGE;
+}
+
+/* Is there a value, and one that can be printed? */
+static bool cell_is_set(const struct column *c, const struct cell *cell)
+{
+	if (!cell->set)
+		return false;
+	return !column_is_double(c) || isfinite(cell->d);
+}
+
+/* Rows that libsmartcols aligns, and holds, at once */
 #define TABLE_BLOCK	512
 
 #define CELL_LEN	8192
 
-/* Before what goes on from the line above */
+/* Columns before a line that continues the one above */
 #define INDENT		2
 
 struct table {
@@ -31,8 +54,112 @@ struct table {
 	size_t rows;
 	bool began;
 	unsigned int terminal;	/* its columns; 0: none */
-	struct table_json *json;
+	/* JSON: one object serves all rows; numbers change in place, texts are replaced */
+	struct json_object *row;
+	struct json_object *member[TABLE_COLUMNS];
 };
+
+/* JSON */
+
+static void setup_json(struct table *t)
+{
+	const struct table_desc *desc = t->desc;
+	size_t i;
+
+	t->row = need(json_object_new_object());
+	json_object_object_add(t->row, "type",
+			       json_object_new_string(desc->type));
+	for (i = 0; i < desc->nr; i++) {
+		const struct column *c = &desc->columns[i];
+		struct json_object *o;
+
+		if (!column_is_in(c, TABLE_JSON) || c->type == COL_TEXT ||
+		    c->type == COL_LIST)
+			continue;
+		if (column_is_double(c)) {
+			o = need(json_object_new_double(0));
+			json_object_set_serializer(o,
+				json_object_double_to_json_string,
+				(void *)(uintptr_t)(c->type == COL_RATIO ? "%.6f" :
+						    c->type == COL_CHANGE ? "%.0f" :
+						    "%.3f"), NULL);
+		} else {
+			o = need(json_object_new_uint64(0));
+		}
+		t->member[i] = o;
+	}
+}
+
+/* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
+static struct json_object *json_text(const char *text)
+{
+	char buf[CELL_LEN];
+
+	return need(json_object_new_string(text_utf8(buf, sizeof(buf), text)));
+}
+
+static struct json_object *json_list(const char *lines)
+{
+	struct json_object *array = need(json_object_new_array());
+	char *copy = need(strdup(lines)), *at = copy, *line;
+
+	while (*lines && (line = strsep(&at, "\n")))
+		json_object_array_add(array, json_text(line));
+	free(copy);
+	return array;
+}
+
+/* Marks the rows of a target with a secondary MMU: its figures mean less */
+static void json_secondary(const struct table *t, const struct cell *cells)
+{
+	static const char key[] = "secondary_mmu";
+	size_t i;
+
+	json_object_object_del(t->row, key);
+	for (i = 0; i < t->desc->nr; i++)
+		if (!strcmp(t->desc->columns[i].key, "pid") && cells[i].set &&
+		    secondary_has(cells[i].u))
+			json_object_object_add(t->row, key,
+					       json_object_new_boolean(1));
+}
+
+static void row_json(const struct table *t, const struct cell *cells)
+{
+	size_t i;
+
+	for (i = 0; i < t->desc->nr; i++) {
+		const struct column *c = &t->desc->columns[i];
+		struct json_object *o = t->member[i];
+
+		if (!column_is_in(c, TABLE_JSON))
+			continue;
+		if (!cell_is_set(c, &cells[i])) {
+			json_object_object_add(t->row, c->key, NULL);
+			continue;
+		}
+		if (c->type == COL_TEXT) {
+			json_object_object_add(t->row, c->key,
+					       json_text(cells[i].s));
+			continue;
+		}
+		if (c->type == COL_LIST) {
+			json_object_object_add(t->row, c->key, json_list(cells[i].s));
+			continue;
+		}
+		if (column_is_double(c))
+			json_object_set_double(o, cells[i].d);
+		else
+			json_object_set_uint64(o, cells[i].u);
+		json_object_object_add(t->row, c->key, json_object_get(o));
+	}
+	json_secondary(t, cells);
+	text_put_json(t->f, json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
+							JSON_C_TO_STRING_NOZERO |
+							JSON_C_TO_STRING_NOSLASHESCAPE));
+	fputc('\n', t->f);
+}
+
+/* Tables for people, raw tables and CSV */
 
 static bool shown(const struct table *t, size_t i)
 {
@@ -74,13 +201,13 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 	if (isatty(fileno(f)))
 		term_size(&t->terminal, &lines);
 	if (format == TABLE_JSON)
-		t->json = table_json_new(desc);
+		setup_json(t);
 	else if (format != TABLE_CSV && !desc->list)
 		setup_cols(t);
 	return t;
 }
 
-/* Its texts with semicolons between them */
+/* The lines of a COL_LIST cell, with semicolons between them */
 static void list(char *buf, const char *lines)
 {
 	char text[CELL_LEN], *c = text;
@@ -91,9 +218,8 @@ static void list(char *buf, const char *lines)
 	text_clean(buf, CELL_LEN, text);
 }
 
-/* The value with exact numbers; without the number where it has none. */
-static char *exact(char *buf, const struct column *c,
-			 const struct cell *cell)
+/* The value as an exact number, or as text */
+static char *exact(char *buf, const struct column *c, const struct cell *cell)
 {
 	switch (c->type) {
 	case COL_T:
@@ -123,8 +249,8 @@ static __u64 scaled(__u64 v, __u64 ns)
 	return __builtin_mul_overflow(v, ns, &v) ? ~0ULL : v;
 }
 
-static const char *for_people(char *buf, const struct table *t,
-			      const struct column *c, const struct cell *cell)
+static const char *for_people(char *buf, const struct table *t, const struct column *c,
+			      const struct cell *cell)
 {
 	if (!cell_is_set(c, cell) || (c->type == COL_TEXT && !*cell->s))
 		return "-";
@@ -179,9 +305,9 @@ static void put_wrapped(const struct table *t, const char *text, size_t len, uns
 }
 
 /*
- * Find where rows are cut to fit the terminal: between columns, the same ones in each row, apart
- * from the last, which may be a long text. Return: into how many lines; @width: what each of
- * them takes of the row
+ * Cut rows to fit the terminal, between the same columns in each row, without regard to the last
+ * column, which may be a long text.
+ * @width: gets the width of each line. Return: number of lines
  */
 static size_t cut_rows(const struct table *t, unsigned int *width)
 {
@@ -292,7 +418,7 @@ static void row_list(struct table *t, const struct cell *cells)
 	}
 }
 
-/* Does a spreadsheet take it for a formula? Blanks, and these as wide as an ideograph, are no bar */
+/* Would a spreadsheet take it for a formula? Also after blanks, and in full-width characters */
 static bool is_formula(const char *text)
 {
 	static const char * const first[] = { "=", "+", "-", "@", "＝", "＋", "－", "＠" };
@@ -305,7 +431,7 @@ static bool is_formula(const char *text)
 	return false;
 }
 
-/* A quote before it makes a text of it */
+/* Puts a quote before a formula, which makes it a text */
 static char *no_formula(char *buf)
 {
 	size_t len = strnlen(buf, CELL_LEN - 2);
@@ -379,7 +505,7 @@ void table_row(struct table *t, const struct cell *cells)
 	if (t->format == TABLE_CSV)
 		row_csv(t, cells);
 	else if (t->format == TABLE_JSON)
-		table_json_row(t->json, t->f, cells);
+		row_json(t, cells);
 	else if (t->desc->list)
 		row_list(t, cells);
 	else
@@ -397,13 +523,17 @@ void table_flush(struct table *t)
 
 void table_end(struct table *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
 	if (t->format == TABLE_CSV && !t->began)
 		csv_head(t);
 	if (t->cols)
 		print_block(t);
-	table_json_free(t->json);
+	for (i = 0; i < t->desc->nr; i++)
+		json_object_put(t->member[i]);
+	json_object_put(t->row);
 	scols_unref_table(t->cols);
 	free(t);
 }

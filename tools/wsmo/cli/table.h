@@ -10,7 +10,6 @@
 #ifndef WSMO_TABLE_H
 #define WSMO_TABLE_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -82,12 +81,6 @@ struct column {
 	unsigned int not_in;
 };
 
-/** column_is_in() - does a format have a column? */
-static inline bool column_is_in(const struct column *c, enum table_format format)
-{
-	return !(c->not_in & (1U << format));
-}
-
 /**
  * struct table_desc - a table
  * @type:	value of "type" in JSON
@@ -129,21 +122,6 @@ static inline struct cell cell_s(const char *s)
 	return (struct cell){ .set = true, .s = s };
 }
 
-/** column_is_double() - have its cells d? */
-static inline bool column_is_double(const struct column *c)
-{
-	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
-	       c->type == COL_CHANGE;
-}
-
-/** cell_is_set() - is there a value, and one that can be printed? */
-static inline bool cell_is_set(const struct column *c, const struct cell *cell)
-{
-	if (!cell->set)
-		return false;
-	return !column_is_double(c) || isfinite(cell->d);
-}
-
 struct table;
 
 /** table_new() - begin a table on stdout; exits if there is no memory */
@@ -165,19 +143,5 @@ void table_flush(struct table *t);
 
 /** table_end() - print pending rows and free the table; accepts NULL */
 void table_end(struct table *t);
-
-/* table_json.c: for table.c */
-
-/** struct table_json - rows of a table as JSON objects */
-struct table_json;
-
-/** table_json_new() - prepare; exits if there is no memory */
-struct table_json *table_json_new(const struct table_desc *desc);
-
-/** table_json_row() - print a row as one object and a newline */
-void table_json_row(struct table_json *t, FILE *f, const struct cell *cells);
-
-/** table_json_free() - free it; accepts NULL */
-void table_json_free(struct table_json *t);
 
 #endif /* WSMO_TABLE_H */

@@ -64,7 +64,7 @@ const char *term_fit(const char *text, unsigned int width, unsigned int *used)
 		size_t len = mbrtowc(&c, p, strlen(p), &state);
 		int w = len < (size_t)-2 ? wcwidth(c) : -1;
 
-		/* what the locale does not have is bytes */
+		/* a byte that is no character of the locale takes one column */
 		if (w < 0) {
 			state = (mbstate_t) { 0 };
 			len = w = 1;
@@ -87,7 +87,36 @@ void term_print(FILE *f, const char *text, unsigned int width)
 		fprintf(f, "%s%*s", clean, (int)(width - used), "");
 		return;
 	}
-	/* what leaves room for the '~' */
+	/* leave room for the '~' */
 	p = term_fit(clean, width ? width - 1 : 0, &used);
 	fprintf(f, "%.*s~%*s", (int)(p - clean), clean, (int)(width - used - 1), "");
+}
+
+/* Bars of characters: an estimate and its interval */
+
+unsigned int bar_width(unsigned int beside)
+{
+	unsigned int width, lines;
+
+	term_size(&width, &lines);
+	if (width < beside + BAR_MIN)
+		return BAR_MIN;
+	return width - beside < BAR_MAX ? width - beside : BAR_MAX;
+}
+
+const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
+		     unsigned int width)
+{
+	static const char * const unicode[] = { "\xe2\x96\x88", "\xe2\x96\x91" };
+	static const char * const ascii[] = { "#", "-" };
+	const char * const *mark = term_unicode() ? unicode : ascii;
+	double per = max ? (double)width / max : 0;
+	char *p = text;
+	unsigned int i;
+
+	for (i = 0; i + 0.5 < high * per && p + 4 < text + BAR_TEXT; i++)
+		p = stpcpy(p, mark[i + 0.5 >= low * per]);
+	/* a bar too short to see must not look like a missing cell */
+	strcpy(p, i ? "" : " ");
+	return text;
 }

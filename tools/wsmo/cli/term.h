@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "wsmon.h"
+
 /* The user's choice of colours; the first is for what standard output can */
 enum term_color {
 	TERM_AUTO,
@@ -21,15 +23,15 @@ enum term_color {
  */
 void term_size(unsigned int *columns, unsigned int *lines);
 
-/** term_color() - @wanted, or what fits if that is TERM_AUTO */
+/** term_color() - return @wanted; for TERM_AUTO what standard output can show */
 enum term_color term_color(enum term_color wanted);
 
 /** term_unicode() - does the locale have block characters? */
 bool term_unicode(void);
 
 /**
- * term_fit() - find the end of what of a line of text fits into @width columns
- * @used: how many columns that takes
+ * term_fit() - find the end of the part of a line that fits into @width columns
+ * @used: gets the number of columns that it takes
  */
 const char *term_fit(const char *text, unsigned int width, unsigned int *used);
 
@@ -38,5 +40,26 @@ const char *term_fit(const char *text, unsigned int width, unsigned int *used);
  * @width: columns of the field; a longer text ends in '~'
  */
 void term_print(FILE *f, const char *text, unsigned int width);
+
+/* Min. and max. columns of a bar */
+#define BAR_MIN		10
+#define BAR_MAX		60
+
+/* Max. bytes of a bar */
+#define BAR_TEXT	(4 * BAR_MAX + 1)
+
+/** bar_width() - return the columns left for a bar; @beside: width of the others */
+unsigned int bar_width(unsigned int beside);
+
+/**
+ * bar_text() - draw a bar up to @low, lighter from there to @high
+ * @text: BAR_TEXT bytes
+ * @max: the value of a full bar
+ * @width: columns of a full bar
+ *
+ * Return: @text
+ */
+const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
+		     unsigned int width);
 
 #endif /* WSMO_TERM_H */

@@ -43,8 +43,8 @@ static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 }
 
 /*
- * Does it change how other text is shown, without being seen itself? Control characters (C0, DEL,
- * C1), ends of lines and paragraphs, and what sets the direction of text
+ * Is it invisible, and changes how other text is shown? Control characters (C0, DEL, C1), ends of
+ * lines and paragraphs, and marks of the direction of text
  */
 static bool is_control(uint32_t cp)
 {
@@ -101,7 +101,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* Letters that have to be put in, left out, changed or exchanged: Damerau's distance */
+/* Damerau's distance: number of letters to insert, delete, change or exchange */
 static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
 {
 	unsigned int d[NEAR_MAX + 1][NEAR_MAX + 1];
@@ -125,7 +125,7 @@ static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
 const char *text_nearest(const char *word, const char *list, int *size)
 {
 	size_t len = strcspn(word, "="), n;
-	/* of a short word nothing would be left */
+	/* a short word would be near to anything */
 	unsigned int max = len < 3 ? 0 : len < 6 ? 1 : 2, far;
 	const char *best = NULL;
 
@@ -151,7 +151,7 @@ void text_put_json(FILE *f, const char *json)
 
 	for (; *s; s += len) {
 		len = utf8_decode(s, &cp);
-		/* between texts there are newlines; in them json-c has escaped those */
+		/* newlines stand between texts only: json-c has escaped those within */
 		if (len && cp >= 0x20 && is_control(cp))
 			fprintf(f, "\\u%04x", cp);
 		else

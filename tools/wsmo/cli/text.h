@@ -29,15 +29,15 @@ const char *text_clean(char *dst, size_t size, const char *src);
 const char *text_utf8(char *dst, size_t size, const char *src);
 
 /**
- * text_nearest() - what a word that is none of a list was meant to be
+ * text_nearest() - find the word of a list that a mistyped word was meant to be
  * @list: words, with | between them
  * @size: gets the length of the result
  *
- * Return: a word of @list that few letters make of it, NULL if there is none
+ * Return: the word of @list with the fewest letters changed, NULL if none is near
  */
 const char *text_nearest(const char *word, const char *list, int *size);
 
-/** text_put_json() - print what json-c made of text_utf8(); escape what it leaves as it is */
+/** text_put_json() - print JSON that json-c made, and escape the control characters it leaves */
 void text_put_json(FILE *f, const char *json);
 
 #endif /* WSMO_TEXT_H */

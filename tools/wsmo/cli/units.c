@@ -31,7 +31,7 @@ const char *units_size(char *buf, __u64 bytes)
 		snprintf(buf, UNITS_LEN, "%llu B", bytes);
 		return buf;
 	}
-	/* what rounds to 1024.0 of one unit is 1.0 of the next */
+	/* a size that rounds to 1024.0 of one unit is 1.0 of the next */
 	while (i < 5 && tenths(bytes, 1ULL << (10 * (i + 1))) >= 10240)
 		i++;
 	t = tenths(bytes, 1ULL << (10 * (i + 1)));

@@ -12,7 +12,7 @@
 #include "export.h"
 #include "fleet.h"
 #include "session/cgroup.h"
-#include "session/debugfs.h"
+#include "session/session.h"
 
 #define LIVE_INTERVAL	(10 * NSEC_PER_SEC)
 #define LONGEST_WINDOW	86400000000ULL	/* us */

@@ -12,9 +12,7 @@
 #include "cli/clock.h"
 #include "fleet.h"
 #include "session/cgroup.h"
-#include "session/debugfs.h"
-#include "session/device.h"
-#include "session/guests.h"
+#include "session/session.h"
 
 /* Cgroups are looked for this often, or after this many times what looking took */
 #define LOOK_INTERVAL	(5 * NSEC_PER_SEC)

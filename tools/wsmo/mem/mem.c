@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "mem.h"
 #include "session/cgroup.h"
-#include "session/debugfs.h"
+#include "session/session.h"
 
 #define TOP	10	/* rows of a table among others */
 

@@ -16,10 +16,11 @@
 
 #include "buildid.h"
 #include "cli/clock.h"
-#include "cli/program.h"
 #include "mapper.h"
 #include "libwsmon/util.h"
 #include "session/patience.h"
+#include "session/procfs.h"
+#include "cli/cli.h"
 
 #define MAPPER_TARGETS	4096
 #define MAPPER_CHUNK	64
@@ -67,20 +68,6 @@ struct reading {
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
 };
-
-static int compare(const void *x, const void *y)
-{
-	const struct mapped *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
-static int compare_threads(const void *x, const void *y)
-{
-	const struct thread *a = x, *b = y;
-
-	return COMPARE(a->sp, b->sp);
-}
 
 /* /proc/PID/task/TID/syscall: "running"; or the call's number and arguments, sp, pc */
 static bool parse_sp(const char *text, __u64 *sp)
@@ -132,7 +119,7 @@ static size_t threads_read(__u32 pid, struct thread *t, size_t max)
 			nr++;
 	}
 	closedir(dir);
-	qsort(t, nr, sizeof(*t), compare_threads);
+	qsort(t, nr, sizeof(*t), order_u64);
 	return nr;
 }
 
@@ -140,8 +127,8 @@ static size_t threads_read(__u32 pid, struct thread *t, size_t max)
  * Return: the thread whose stack a mapping is, 0 if it is none
  *
  * Go keeps the stacks of its goroutines in the heap: a stack pointer does not make a mapping a
- * stack. It is one if pages below it, fewer than its own, have no permissions (the guard of
- * threads libraries), or if the one stack pointer in it is near its end, where threads begin.
+ * stack. The mapping is a stack if pages without permissions, fewer than its own, lie below it (the
+ * guard of threads libraries), or if its only stack pointer is near its end, where threads begin.
  */
 static __u32 stack_of(const struct thread *t, size_t nr, const struct maps *map, __u64 guard)
 {
@@ -220,8 +207,7 @@ static void read_build_id(struct reading *r)
 	r->build_id_len = m.build_id_len;
 }
 
-static void write_mapping(struct reading *r, __u32 tid,
-			  const struct mapper_writer *w)
+static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writer *w)
 {
 	const struct maps *map = &r->m->maps;
 	union {
@@ -308,8 +294,7 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 	return nr > max;
 }
 
-static void read_all(struct mapper *m, struct mapped *t,
-		     const struct mapper_writer *w)
+static void read_all(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
 {
 	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list };
@@ -339,8 +324,7 @@ static void read_all(struct mapper *m, struct mapped *t,
 	t->list = r.new;
 }
 
-static void read_if_due(struct mapper *m, struct mapped *t,
-			const struct mapper_writer *w)
+static void read_if_due(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
 {
 	__u64 now = clock_now();
 
@@ -358,7 +342,7 @@ void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
 
 	if (!m->targets.size)
 		m->targets = (struct sorted) {
-			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = compare,
+			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = order_u32,
 		};
 	t = sorted_get(&m->targets, &key);
 	if (!t)

@@ -12,8 +12,8 @@
 #include "wsmon.h"
 
 /*
- * Max. mappings written of a target, and of all targets together. Of a target with more
- * those without a name are left out; if that is not enough, the last ones, too.
+ * Max. mappings written of a target, and of all targets together. Of a target with more, those
+ * without a name are left out, then the last ones.
  */
 #define MAPPER_TARGET	4096
 #define MAPPER_ALL	16384

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/args.h"
-#include "cli/cli.h"
 #include "cli/options.h"
-#include "session/debugfs.h"
-#include "session/device.h"
+#include "cli/cli.h"
 #include "session/session.h"
 #include "wsmon.h"
 

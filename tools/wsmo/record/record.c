@@ -8,8 +8,8 @@
 #include "cli/outfile.h"
 #include "cli/units.h"
 #include "cli/stack_request.h"
-#include "contents.h"
-#include "members.h"
+#include "refault.h"
+#include "targets.h"
 #include "record.h"
 
 /*
@@ -85,7 +85,7 @@ static int begin(struct record *r)
 	return 0;
 }
 
-/* Each file has what was measured, before its first record but the header */
+/* Writes the refaults measured, as the first records of each file */
 static void take(struct record *r, const struct wsmon_record *first)
 {
 	size_t i;
@@ -146,7 +146,7 @@ static void check(struct argp_state *state, void *to)
 
 	record_check(state, r);
 	rotate_check(state, &r->rotation);
-	/* a file would lack what was allocated before it began */
+	/* a file would lack the allocations from before it began */
 	if (r->feed.rate && rotates(&r->rotation))
 		usage_error(state, "--alloc needs one file: neither --rotate nor --max-size");
 	if (rotates(&r->rotation) && !r->rotation.keep)

@@ -6,24 +6,36 @@
 #define WSMO_RECORD_H
 
 #include "alloc/feed.h"
-#include "record/file/child.h"
+#include "child.h"
 #include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/numbers/budget.h"
 #include "libwsmon/pack.h"
 #include "mapper.h"
-#include "marks.h"
-#include "members.h"
-#include "record/file/output.h"
-#include "record/file/rotate.h"
-#include "session/debugfs.h"
+#include "output.h"
+#include "refault.h"
+#include "rotate.h"
 #include "session/procfs.h"
 #include "session/session.h"
-#include "refault.h"
 #include "stacks.h"
 #include "targets.h"
 
 struct record;
+
+#define MARKS_AT	64
+
+/**
+ * struct marks - the times of --mark-at
+ * @at_ns:	times since @start_ns, @nr of them, ascending
+ * @next:	the next of them
+ * @start_ns:	when the recording began
+ */
+struct marks {
+	__u64 at_ns[MARKS_AT];
+	size_t nr;
+	size_t next;
+	__u64 start_ns;
+};
 
 /**
  * struct record_hooks - what a verb does while it monitors; NULL is nothing
@@ -48,7 +60,7 @@ struct record_hooks {
  * struct record - one run of "wsmo record", or of a verb built on it
  * @verb:	its name, for messages
  * @hooks:	what it does
- * @who:	it is to be recorded who touches memory
+ * @who:	record who touches memory
  * @optional:	neither processes nor a command need be named
  * @pids:	processes to attach to
  * @duration_ns: how long, 0 is until it is ended
@@ -56,13 +68,13 @@ struct record_hooks {
  * @cmd:	a command to run, NULL if there is none
  * @quiet:	no progress line; the closing words are losses only
  * @sizing:	--sizing
- * @refaults:	what it measures first
- * @refaults_in: files so far that have it
+ * @refaults:	measured first, for --sizing
+ * @refaults_in: number of files that have that
  * @no_pack:	do not pack snapshots
  * @window_us:	the first window of --window, 0 without it
  * @session:	the module's side
  * @output:	the file's side
- * @rotation:	more than one file
+ * @rotation:	of --rotate
  * @child:	@cmd's process
  * @signal_fd:	signals come here; -1 before they do
  * @targets:	targets; of a cgroup the largest @members
@@ -170,7 +182,7 @@ int record_run(struct record *r);
 int record_prepare(struct record *r);
 
 /**
- * record_catch_signals() - from here on signals wait in @signal_fd
+ * record_catch_signals() - block signals, and read them from @signal_fd
  * @mask: what was blocked before
  * Return: 0, or -1 after a message
  */
@@ -185,7 +197,7 @@ int record_start(struct record *r);
 /**
  * record_restart() - go on with other processes, @pids, in a session of their own
  *
- * What the stream still had is lost. The counters of STATS begin anew.
+ * Records still in the stream are lost. The counters of STATS begin anew.
  * Return: 0, or -1 after a message
  */
 int record_restart(struct record *r);
@@ -198,7 +210,7 @@ int record_restart(struct record *r);
 int record_signal(struct record *r);
 
 /**
- * record_finish() - wait for the command, or end it if it was not to begin; free
+ * record_finish() - wait for the command, or end it if it has not begun; free
  * @status: exit status so far
  *
  * Context: the session is closed.
@@ -206,6 +218,12 @@ int record_signal(struct record *r);
  * Return: exit status: the command's if @status is 0
  */
 int record_finish(struct record *r, int status);
+
+/** marks_parse() - parse the argument of --mark-at; @list is changed */
+void marks_parse(struct argp_state *state, char *list, struct marks *m);
+
+/** marks_report() - warn of times that were not reached */
+void marks_report(const struct marks *m);
 
 /** record_lost() - how many records were lost, as far as is known */
 __u64 record_lost(const struct record *r);
@@ -217,17 +235,5 @@ __u64 record_lost(const struct record *r);
  * cannot be written. Context: the session runs, the output is open.
  */
 void record_loop(struct record *r);
-
-/** record_take() - complete a record of the stream and write it */
-void record_take(struct record *r, const struct wsmon_record *rec);
-
-/** record_mappings() - write MAPPING records that are due */
-void record_mappings(struct record *r);
-
-/** record_allocations() - write records of what the command allocated since */
-void record_allocations(struct record *r);
-
-/** record_wait_child() - wait for CMD, forwarding signals */
-void record_wait_child(struct record *r);
 
 #endif /* WSMO_RECORD_H */

@@ -4,11 +4,11 @@
  *
  * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
  * that size, and as much of a file, at random. The kernel's count of major faults says how often
- * it had to wait for a page; what all of it took, divided by that, is what a refault takes:
+ * it had to wait for a page. The time of all accesses, divided by that, is the time of a refault:
  * reading the page, and others around it, and making room for them, as under any limit.
  *
- * How long compressed swap takes depends on the contents, so the memory gets those of pages of the
- * targets.
+ * How long compressed swap takes depends on the contents, so the memory is filled with copies of
+ * pages of the targets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,12 +33,146 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "contents.h"
 #include "refault.h"
 #include "session/cgroup.h"
+#include "session/procfs.h"
 
-/* Of the memory, and of the file. There is room for a quarter; as what zswap keeps takes room, too,
- * for three quarters with zswap
+/*
+ * What memory of the targets contains: copies of pages chosen at random
+ * 
+ * Memory that is locked or kept out of dumps is not copied, nor that of processes whose cgroup must
+ * not swap: it may be secret.
+ */
+
+/* Mappings of a target to choose of, and attempts at a page in memory */
+#define MAPPINGS	4096
+#define TRIES		(16 * CONTENTS_PAGES)
+#define PAGEMAP_PRESENT	(1ULL << 63)
+
+/* Fewer pages say nothing */
+#define FEW		16
+
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+/* Fill memory: one half compresses well, the other not at all */
+static void contents_fill(char *mem, size_t bytes)
+{
+	__u64 x = clock_now() | 1, *word = (__u64 *)(void *)mem;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(*word); i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		word[i] = i / 64 % 2 ? x : i;
+	}
+}
+
+/* Private memory that has no file, its pages counted from 0 on */
+struct pool {
+	__u32 pid;
+	int pagemap;
+	size_t nr;
+	__u64 pages;
+	struct {
+		unsigned long start;
+		__u64 first;
+	} mapping[MAPPINGS];
+};
+
+static void pool_open(struct pool *pool, __u32 pid)
+{
+	char path[32], line[PATH_MAX + 128], perms[5];
+	unsigned long start = 0, end, inode;
+	__u64 pages = 0;
+	FILE *f;
+
+	*pool = (struct pool) { .pid = pid };
+	pid = proc_thread(pid);
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
+	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);
+	f = fopen(path, "re");
+	while (f && pool->nr < MAPPINGS && fgets(line, sizeof(line), f)) {
+		unsigned long from;
+
+		if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &from, &end, perms, &inode) == 4) {
+			start = from;
+			pages = inode || strcmp(perms, "rw-p") ? 0 : (end - start) / page_size();
+		}
+		/* a mapping's last line */
+		if (!pages || strncmp(line, "VmFlags:", 8) || strstr(line, " lo") ||
+		    strstr(line, " dd") || strstr(line, " wf"))
+			continue;
+		pool->mapping[pool->nr].start = start;
+		pool->mapping[pool->nr++].first = pool->pages;
+		pool->pages += pages;
+	}
+	if (f)
+		fclose(f);
+}
+
+/*
+ * Copy a page of the pool. Return: false if it is not in memory, or may not be read, or is filled
+ * with one word: it was not used yet, and is not refaulted
+ */
+static bool pool_copy(const struct pool *pool, char *to, __u64 page)
+{
+	struct iovec local = { to, page_size() }, remote = { NULL, page_size() };
+	size_t low = 0, high = pool->nr;
+	unsigned long addr;
+	__u64 entry;
+
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if (pool->mapping[mid].first > page)
+			high = mid;
+		else
+			low = mid;
+	}
+	addr = pool->mapping[low].start + (page - pool->mapping[low].first) * page_size();
+	if (pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry)) !=
+	    sizeof(entry) || !(entry & PAGEMAP_PRESENT))
+		return false;
+	remote.iov_base = (char *)addr;
+	return process_vm_readv(pool->pid, &local, 1, &remote, 1, 0) == (ssize_t)page_size() &&
+	       memcmp(to, to + sizeof(long), page_size() - sizeof(long));
+}
+
+bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
+{
+	static struct pool pool;
+	size_t page = page_size(), n = 0, i, tries;
+	size_t nr = pids->nr < CONTENTS_TARGETS ? pids->nr : CONTENTS_TARGETS;
+	unsigned short seed[3] = { 1 };
+
+	for (i = 0; i < nr; i++) {
+		size_t until = CONTENTS_PAGES * (i + 1) / nr;
+
+		if (cgroup_swap_forbidden(pids->pid[i])) {
+			*forbidden = true;
+			continue;
+		}
+		pool_open(&pool, pids->pid[i]);
+		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
+			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
+		if (pool.pagemap >= 0)
+			close(pool.pagemap);
+	}
+	for (i = n; n >= FEW && i < CONTENTS_PAGES; i++)
+		memcpy(mem + i * page, mem + i % n * page, page);
+	return n >= FEW;
+}
+
+/* The measurement */
+
+/*
+ * Bytes of the memory, and of the file. The cgroup has room for a quarter; with zswap, whose
+ * compressed pages take room, too, for three quarters
  */
 #define BYTES		(16 << 20)
 
@@ -46,7 +181,7 @@
 #define FILL_MAX	NSEC_PER_SEC
 #define TIMEOUT		10
 
-/* Fewer say nothing; BATCHES of them have a mean each */
+/* Min. samples for a result, which are divided into BATCHES with a mean each */
 #define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
@@ -58,12 +193,12 @@
 #define RAMFS		0x858458f6
 
 /**
- * struct samples - what was measured of a kind
- * @ns:		time of accesses since the refault before, and of this one; @nr of them
- * @seed:	of what is accessed next
+ * struct samples - measurements of a kind of refaults
+ * @ns:		for each of @nr refaults, time of all accesses since the refault before
+ * @seed:	of the next random numbers
  * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
- * @full:	there was no more room: what was accessed had been in memory before
- * @done:	nothing ended it
+ * @full:	the limit was reached: pages that were accessed had been in memory before
+ * @done:	it ran to its end
  */
 struct samples {
 	__u64 ns[SAMPLES_MAX];
@@ -80,11 +215,6 @@ static long major_faults(void)
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return usage.ru_majflt;
-}
-
-static size_t page_size(void)
-{
-	return sysconf(_SC_PAGESIZE);
 }
 
 static void touch(const volatile char *mem, size_t pages, struct samples *s, __u64 max_ns)
@@ -105,29 +235,13 @@ static void touch(const volatile char *mem, size_t pages, struct samples *s, __u
 	}
 }
 
-/* A number from a file of the cgroup at @path, 0 without it */
-static unsigned long long cgroup_number(const char *path, const char *name, const char *key)
-{
-	char *file = cgroup_file(path, name), word[64];
-	FILE *f = fopen(file, "re");
-	unsigned long long n, found = 0;
-
-	free(file);
-	while (f && fscanf(f, "%63s %llu", word, &n) == 2)
-		if (!strcmp(word, key))
-			found = n;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* Did the cgroup reach its limit? */
 static bool is_full(const char *path)
 {
-	return cgroup_number(path, "memory.events", "max");
+	return cgroup_key(path, "memory.events", "max");
 }
 
-/* In the cgroup at @path, up to touch_memory() */
+/* The functions below, up to touch_memory(), run in the cgroup at @path */
 static void measure_full(const char *path, const char *mem, size_t pages, struct samples *s)
 {
 	__u64 end_ns = clock_now() + FILL_MAX;
@@ -144,8 +258,8 @@ static void measure_full(const char *path, const char *mem, size_t pages, struct
 /* The share of the cgroup's pages of files that are not mapped */
 static double unmapped(const char *path)
 {
-	unsigned long long file = cgroup_number(path, "memory.stat", "file");
-	unsigned long long mapped = cgroup_number(path, "memory.stat", "file_mapped");
+	__u64 file = cgroup_key(path, "memory.stat", "file");
+	__u64 mapped = cgroup_key(path, "memory.stat", "file_mapped");
 
 	return mapped && mapped < file ? 1 - (double)mapped / file : 0;
 }
@@ -176,11 +290,6 @@ static void touch_memory(const char *path, const char *contents, struct samples 
 	measure_full(path, mem, n, s);
 }
 
-static int compare(const void *a, const void *b)
-{
-	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
-}
-
 /* @what: is read again */
 static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
@@ -209,7 +318,7 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	mean = sum / BATCHES;
 	rec->mean_ns = mean;
 	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
-	qsort(s->ns, s->nr, sizeof(*s->ns), compare);
+	qsort(s->ns, s->nr, sizeof(*s->ns), order_u64);
 	rec->refaults = s->nr;
 	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;
 	rec->median_ns = s->ns[s->nr / 2];
@@ -256,7 +365,7 @@ static bool zswap(void)
 	return *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y';
 }
 
-/* What is swapped to first; Return: false without swap */
+/* The swap area that is used first; Return: false without swap */
 static bool swap_name(char *text)
 {
 	char line[512], path[256], best[256] = "", device[64];
@@ -304,7 +413,7 @@ static bool fill_file(int fd, size_t bytes)
 	bool done;
 
 	contents_fill(data, bytes);
-	/* of a part there is none */
+	/* a write() that is cut short sets none */
 	errno = ENOSPC;
 	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
 	free(data);
@@ -326,7 +435,7 @@ static int prepare_file(char *text)
 	} else if (!fill_file(fd, BYTES)) {
 		snprintf(text, REFAULT_NAME, "%s: %s", DIRECTORY, strerror(errno));
 	} else {
-		/* its pages are charged to who reads them next */
+		/* its pages are charged to the process that reads them next */
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		device_name(st.st_dev, device, sizeof(device));
 		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
@@ -383,7 +492,7 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* whatever happens */
 	alarm(TIMEOUT);
-	/* others take little of the time that is measured */
+	/* other processes should take little of the time measured */
 	setpriority(PRIO_PROCESS, 0, -20);
 	put(path, "cpu.weight", "10000");
 	err = put(path, "cgroup.procs", "0");
@@ -396,7 +505,7 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	_exit(0);
 }
 
-/* Return: what the process exits with, 0 if it is killed; -errno if there is none */
+/* Return: the process's exit status, 0 if it is killed; -errno if there is none */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -416,7 +525,7 @@ static int measure(const char *path, size_t limit, const char *contents, int fd,
 	int err, tries;
 	pid_t pid;
 
-	/* of who had this pid and was killed */
+	/* left by a process that had this pid and was killed */
 	rmdir(dir);
 	err = mkdir(dir, 0700) ? errno : 0;
 	if (!err) {

@@ -5,6 +5,8 @@
 #ifndef WSMO_RECORD_REFAULT_H
 #define WSMO_RECORD_REFAULT_H
 
+#include <stdbool.h>
+
 #include "libwsmon/filter.h"
 #include "wsmon.h"
 
@@ -33,5 +35,18 @@ void refaults_measure(struct refaults *r, const struct pids *pids);
 
 /** refaults_report() - print it */
 void refaults_report(const struct refaults *r);
+
+#define CONTENTS_PAGES		512
+/* Max. processes whose pages are copied */
+#define CONTENTS_TARGETS	16
+
+/**
+ * contents_copy() - copy pages of processes
+ * @mem:	gets CONTENTS_PAGES, some of them more than once if there are few
+ * @forbidden: set if a process was left out, as its memory must not go to swap
+ *
+ * Return: false if too few can be read, as of a command that has not begun
+ */
+bool contents_copy(char *mem, const struct pids *pids, bool *forbidden);
 
 #endif /* WSMO_RECORD_REFAULT_H */

@@ -14,7 +14,6 @@
 
 #include "cli/clock.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "cli/stack_request.h"
 #include "stacks.h"
 
@@ -29,13 +28,6 @@ struct stacks_target {
 	__u32 pid;
 	__u64 start_ns;
 };
-
-static int compare(const void *x, const void *y)
-{
-	const struct stacks_target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
 
 static void __attribute__((noreturn)) execute(int fd)
 {
@@ -105,7 +97,7 @@ void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak)
 		return;
 	if (!s->last.size)
 		s->last = (struct sorted) {
-			.size = sizeof(*t), .max = 65536, .compare = compare,
+			.size = sizeof(*t), .max = 65536, .compare = order_u32,
 		};
 	t = sorted_find(&s->last, &key);
 	/* text and the rest peak at once: the same stacks serve both */
@@ -149,8 +141,7 @@ static void report_error(struct stacks *s, const struct wsmon_rec_stack *rec)
 	    rec->pid, why);
 }
 
-static void take(struct stacks *s, struct output *o,
-		 const struct wsmon_rec_stack *rec)
+static void take(struct stacks *s, struct output *o, const struct wsmon_rec_stack *rec)
 {
 	output_record(o, &rec->rec);
 	if (rec->error) {

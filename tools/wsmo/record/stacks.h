@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "record/file/output.h"
+#include "output.h"
 #include "targets.h"
 
 /**
- * struct stacks - the connection to wsmo-stack, and what came of it
+ * struct stacks - the connection to wsmo-stack, and the counts of stacks
  * @wanted:	take stacks
  * @threads:	max. threads of a target at a time
  * @interval_ns: min. time between two peaks of a target that get stacks
@@ -53,7 +53,7 @@ void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak);
 /** stacks_mark() - ask for stacks of all targets for a mark */
 void stacks_mark(struct stacks *s, const struct targets *targets, __u32 number);
 
-/** stacks_take() - write what wsmo-stack sent to the file */
+/** stacks_take() - write to the file the records that wsmo-stack sent */
 void stacks_take(struct stacks *s, struct output *o);
 
 /**

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * targets.c - the targets of a recording, and their PROC records
+ * targets.c - the targets of a recording, and how much memory they have
  */
 #include <stdlib.h>
 
+#include "cli/cli.h"
 #include "cli/clock.h"
+#include "libwsmon/util.h"
+#include "session/cgroup.h"
 #include "session/procfs.h"
 #include "targets.h"
-#include "libwsmon/util.h"
 
 /* Min. time between two PROC records of a target: one follows each WSS record */
 #define MEMORY_INTERVAL	(NSEC_PER_SEC * 9 / 10)
@@ -37,13 +39,6 @@ struct target {
 	__u64 pss_ns;
 };
 
-static int compare(const void *x, const void *y)
-{
-	const struct target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 void targets_note(struct targets *t, __u32 pid, bool gone)
 {
 	const struct target key = { .pid = pid };
@@ -51,7 +46,7 @@ void targets_note(struct targets *t, __u32 pid, bool gone)
 
 	if (!t->list.size)
 		t->list = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare,
+			.size = sizeof(key), .max = 65536, .compare = order_u32,
 		};
 	if (!t->first)
 		t->first = pid;
@@ -120,4 +115,145 @@ void targets_memory(struct targets *t, __u32 pid, struct output *o)
 void targets_free(struct targets *t)
 {
 	free(t->list.base);
+}
+
+/* The largest processes of a cgroup */
+
+/* Max. processes looked at */
+#define PROCESSES	65536
+
+/* List them this often, or so that listing takes at most 1 % of a CPU */
+#define LIST_INTERVAL	(5 * NSEC_PER_SEC)
+#define LIST_PACE	100
+
+#define LARGE		20	/* a target has at least this part of the RSS of all */
+
+static bool has(const __u32 *pids, size_t nr, __u32 pid)
+{
+	return nr && bsearch(&pid, pids, nr, sizeof(pid), order_u32);
+}
+
+static bool is_target(const struct targets *t, __u32 pid)
+{
+	size_t i = 0;
+	__u32 other;
+
+	while ((other = targets_next(t, &i)))
+		if (other == pid)
+			return true;
+	return false;
+}
+
+static void add(struct targets *t, struct output *o, __u32 pid, __u32 reason)
+{
+	struct wsmon_rec_target rec = {
+		.rec = { .type = WSMON_REC_TARGET, .size = sizeof(rec), .time_ns = clock_now() },
+		.pid = pid, .flags = reason,
+	};
+
+	proc_comm(pid, rec.comm);
+	output_record(o, &rec.rec);
+	targets_note(t, pid, false);
+}
+
+/* Ends the targets that are not among @pids; without @pids, those whose process has ended */
+static void drop(struct targets *t, struct output *o, const __u32 *pids, size_t nr)
+{
+	struct wsmon_rec_exit rec = {
+		.rec = { .type = WSMON_REC_EXIT, .size = sizeof(rec), .time_ns = clock_now() },
+	};
+	struct wsmon_rec_proc proc;
+	size_t i = 0;
+
+	while ((rec.pid = targets_next(t, &i))) {
+		if (pids ? has(pids, nr, rec.pid) : !proc_memory(rec.pid, &proc))
+			continue;
+		output_record(o, &rec.rec);
+		targets_note(t, rec.pid, true);
+	}
+}
+
+static void look(struct members *m, const char *cgroup, struct targets *t, struct output *o)
+{
+	__u32 *pids = need(calloc(PROCESSES, sizeof(*pids)));
+	__u64 *rss = need(calloc(PROCESSES, sizeof(*rss))), sum = 0;
+	long found = cgroup_pids(cgroup, pids, PROCESSES);
+	size_t nr = found < 0 ? 0 : found < PROCESSES ? found : PROCESSES, i;
+
+	drop(t, o, pids, nr);
+	for (i = 0; i < nr; i++) {
+		struct wsmon_rec_proc proc = { 0 };
+
+		if (!proc_memory(pids[i], &proc))
+			sum += rss[i] = proc.rss;
+	}
+	for (i = 0; i < nr; i++)
+		if (rss[i] && rss[i] >= sum / LARGE && (!m->pids || has(m->pids, m->nr, pids[i])) &&
+		    !is_target(t, pids[i]))
+			add(t, o, pids[i], WSMON_TARGET_START);
+	free(rss);
+	free(m->pids);
+	m->pids = pids;
+	m->nr = nr;
+}
+
+void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o)
+{
+	__u64 now = clock_now(), took;
+
+	drop(t, o, NULL, 0);
+	if (now < m->next_ns)
+		return;
+	took = clock_cpu();
+	look(m, cgroup, t, o);
+	took = (clock_cpu() - took) * LIST_PACE;
+	m->next_ns = now + (took > LIST_INTERVAL ? took : LIST_INTERVAL);
+}
+
+struct size {
+	__u64 rss;
+	__u32 pid;
+};
+
+static int larger(const void *x, const void *y)
+{
+	const struct size *a = x, *b = y;
+
+	return COMPARE(b->rss, a->rss);
+}
+
+size_t members_largest(const char *cgroup, __u32 *pids, size_t max)
+{
+	__u32 *all = need(calloc(PROCESSES, sizeof(*all)));
+	struct size *size = need(calloc(PROCESSES, sizeof(*size)));
+	long found = cgroup_pids(cgroup, all, PROCESSES);
+	size_t nr = 0, i;
+
+	for (i = 0; i < PROCESSES && (long)i < found; i++) {
+		struct wsmon_rec_proc proc = { 0 };
+
+		if (!proc_memory(all[i], &proc) && proc.rss)
+			size[nr++] = (struct size) { proc.rss, all[i] };
+	}
+	qsort(size, nr, sizeof(*size), larger);
+	nr = nr < max ? nr : max;
+	for (i = 0; i < nr; i++)
+		pids[i] = size[i].pid;
+	free(size);
+	free(all);
+	return nr;
+}
+
+void members_again(struct targets *t, struct output *o)
+{
+	size_t i = 0;
+	__u32 pid;
+
+	while ((pid = targets_next(t, &i)))
+		add(t, o, pid, WSMON_TARGET_AGAIN);
+}
+
+void members_free(struct members *m)
+{
+	free(m->pids);
 }

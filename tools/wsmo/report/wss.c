@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bar.h"
+#include "cli/term.h"
 #include "cli/cli.h"
-#include "cli/text.h"
 #include "cli/text.h"
 #include "cli/units.h"
 #include "collect.h"

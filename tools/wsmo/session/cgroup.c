@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "procfs.h"
 
 /* Max. levels below the one that is named */
@@ -164,8 +163,7 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	return 0;
 }
 
-
-/* Reads a file with one number; Return: that, or a default without it, also for "max" */
+/* Return: the number in a file; @none without it, or if the file says "max" */
 static __u64 read_number(const char *path, const char *name, __u64 none)
 {
 	FILE *f = open_file(path, name);
@@ -179,7 +177,15 @@ static __u64 read_number(const char *path, const char *name, __u64 none)
 	return n;
 }
 
-char *cgroup_of(unsigned int pid)
+__u64 cgroup_key(const char *path, const char *name, const char *key)
+{
+	__u64 n;
+
+	return read_keys(path, name, key, "", &n) ? 0 : n;
+}
+
+/* Return: a process's cgroup, malloc()ed; NULL if it is gone */
+static char *cgroup_of(unsigned int pid)
 {
 	char name[32], line[PATH_MAX + 64], *found = NULL;
 	FILE *f;
@@ -222,7 +228,7 @@ bool cgroup_swap_left(char *path)
 	return true;
 }
 
-/* Reads a number in a file of an open directory; Return: 0 without one, ~0 if it is "max" */
+/* Return: the number in a file below an open directory; 0 without the file, ~0 for "max" */
 static __u64 number_at(int dir, const char *name, const char *file)
 {
 	char path[NAME_MAX + 32], text[32];
@@ -261,7 +267,7 @@ __u64 cgroup_protected(const char *dir)
 	return sum;
 }
 
-/* Of one cgroup alone; Return: how many there are so far */
+/* Appends the processes of one cgroup, without those below it; Return: the new number */
 static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 {
 	FILE *f = open_file(path, "cgroup.procs");
@@ -277,7 +283,7 @@ static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 	return nr;
 }
 
-/* Adds what the hugetlb controller says; Return: -1 without it */
+/* Adds the usage that the hugetlb controller shows; Return: -1 without the controller */
 static int controller_hugetlb(const char *path, __u64 *bytes)
 {
 	char *dir = cgroup_file(path, ""), size[32], end;
@@ -306,8 +312,9 @@ static int controller_hugetlb(const char *path, __u64 *bytes)
 }
 
 /*
- * Memory of hugetlbfs, which memory.stat does not have. Without its controller: what processes
- * have alone, and of what several map the largest part, as they map the same, mostly.
+ * Memory of hugetlbfs, which memory.stat leaves out. Without the hugetlb controller it is
+ * estimated: what each process maps alone, and the largest shared part of one, as processes mostly
+ * share the same pages.
  */
 static __u64 hugetlb_memory(const char *path)
 {
@@ -366,7 +373,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* Calls a function for the cgroups below one, and, where it returns true, for those below them. */
+/* Calls @each for the cgroups below one; where it returns true, for those below that, too */
 static int walk(const char *path, int levels, bool (*each)(const char *path, void *to), void *to)
 {
 	char **child;
@@ -427,11 +434,6 @@ static bool add_pids(const char *path, void *to)
 	return true;
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 long cgroup_pids(const char *path, __u32 *pids, size_t max)
 {
 	struct pid_list l = { pids, max, 0 };
@@ -439,6 +441,54 @@ long cgroup_pids(const char *path, __u32 *pids, size_t max)
 	add_pids(path, &l);
 	if (walk(path, LEVELS, add_pids, &l) < 0)
 		return -1;
-	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), compare_pids);
+	qsort(pids, l.nr < max ? l.nr : max, sizeof(*pids), order_u32);
 	return l.nr;
+}
+
+/* Virtual machines */
+
+/* Has a directory PID-FD for each virtual machine; PID is the thread that made it */
+#define KVM_DIR		"/sys/kernel/debug/kvm"
+
+static char **vm_cgroup;	/* cgroup of each */
+static size_t vms;
+
+void guests_read(void)
+{
+	DIR *d = opendir(KVM_DIR);
+	const struct dirent *e;
+	unsigned int pid;
+	char dash, *cgroup;
+
+	while (vms)
+		free(vm_cgroup[--vms]);
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "%u%c", &pid, &dash) != 2 || dash != '-')
+			continue;
+		cgroup = cgroup_of(pid);
+		if (!cgroup)
+			continue;
+		vm_cgroup = need(reallocarray(vm_cgroup, vms + 1, sizeof(*vm_cgroup)));
+		vm_cgroup[vms++] = cgroup;
+	}
+	if (d)
+		closedir(d);
+}
+
+size_t guests_of(const char *cgroup)
+{
+	size_t len = cgroup[1] ? strlen(cgroup) : 0, i, n = 0;
+
+	for (i = 0; i < vms; i++)
+		n += !strncmp(vm_cgroup[i], cgroup, len) && (!vm_cgroup[i][len] || vm_cgroup[i][len] == '/');
+	return n;
+}
+
+bool guests_text(char *buf, size_t size, const char *cgroup)
+{
+	size_t n = guests_of(cgroup);
+
+	snprintf(buf, size, "%zu virtual machine%s: what only %s reads as idle (%s)", n,
+		 n == 1 ? "" : "s", n == 1 ? "its guest accesses" : "their guests access", cgroup);
+	return n;
 }

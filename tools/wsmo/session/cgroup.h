@@ -14,13 +14,13 @@
 
 /**
  * cgroup_path() - cut the mount point of cgroup v2 off a path
- * @path: as somebody typed it, maybe as text_clean() printed it
+ * @path: as the user typed it, or as text_clean() printed it
  * Return: malloc()ed
  */
 char *cgroup_path(const char *path);
 
 /**
- * cgroup_put() - write a path as the module takes it: as one word, whatever is in it
+ * cgroup_put() - write a path as one word, with blanks escaped, as the module takes it
  * @f: NULL only counts
  * Return: number of bytes
  */
@@ -44,7 +44,7 @@ struct cgroup_below {
 };
 
 /**
- * cgroup_list() - find what people think of as the units below a cgroup
+ * cgroup_list() - list the services and containers below a cgroup
  * @list:	result, malloc()ed like its paths: @nr cgroups that have processes
  *
  * These are the services and scopes of systemd, and elsewhere the cgroups that have
@@ -63,30 +63,30 @@ int cgroup_list(const char *path, struct cgroup_below **list, size_t *nr);
  */
 int cgroup_memory(const char *path, __u64 *bytes);
 
-/** cgroup_of() - Return: a process's cgroup, malloc()ed; NULL if it is gone */
-char *cgroup_of(__u32 pid);
+/** cgroup_key() - Return: NUMBER of the line "KEY NUMBER" in a file of a cgroup, 0 without it */
+__u64 cgroup_key(const char *path, const char *name, const char *key);
 
 /**
- * cgroup_swap_forbidden() - may no memory of a process go to swap, by its cgroup or one above?
+ * cgroup_swap_forbidden() - does the cgroup of a process, or one above, forbid swapping?
  *
- * Either not at all, memory.swap.max, or not to a disk, memory.zswap.writeback. What is not known is
- * forbidden.
+ * That is swapping at all (memory.swap.max), or to a disk (memory.zswap.writeback). If the cgroup
+ * is unknown, it counts as forbidden.
  */
 bool cgroup_swap_forbidden(__u32 pid);
 
 /**
  * cgroup_swap_left() - may memory of a cgroup still be swapped out?
- * @path:	cut off at the cgroup that does not allow it, if one does not
+ * @path:	cut off at the cgroup that does not allow it, if there is one
  *
- * It may not if the cgroup, or one above it, has as much in swap as its memory.swap.max. Of cgroups
- * without the memory controller nothing is known: they may.
+ * It may not if the cgroup or one above it has used up its memory.swap.max. A cgroup without the
+ * memory controller may.
  */
 bool cgroup_swap_left(char *path);
 
 /**
- * cgroup_protected() - read what memory.min of the cgroups directly below one keeps from reclaim
+ * cgroup_protected() - add up what memory.min protects in the cgroups directly below one
  *
- * Its own memory.min keeps nothing from its own limits.
+ * A cgroup's own memory.min does not protect it from its own limits.
  * @dir:	its directory
  */
 __u64 cgroup_protected(const char *dir);
@@ -97,5 +97,20 @@ __u64 cgroup_protected(const char *dir);
  * Return: how many there are, maybe more than @max; -1 if there is no such cgroup
  */
 long cgroup_pids(const char *path, __u32 *pids, size_t max);
+
+/*
+ * Virtual machines. What a guest accesses leaves no trace in page tables of processes. The stream
+ * of a cgroup does not say that one of its processes has such a secondary MMU, but KVM lists its
+ * virtual machines in debugfs.
+ */
+
+/** guests_read() - list the virtual machines anew; without debugfs or KVM there are none */
+void guests_read(void);
+
+/** guests_of() - Return: how many there are in a cgroup and below it, as of guests_read() */
+size_t guests_of(const char *cgroup);
+
+/** guests_text() - describe the virtual machines of a cgroup; Return: are there any? */
+bool guests_text(char *buf, size_t size, const char *cgroup);
 
 #endif /* WSMO_CGROUP_H */

@@ -12,12 +12,11 @@
 #include "cgroups.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "guests.h"
 #include "procfs.h"
 
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 
-/* PSS is read again after this many times what reading took */
+/* Read PSS again after this many times what reading took, so that it takes 1 % of the time */
 #define PSS_PACE	100
 
 /* Max. processes of a cgroup whose PSS is added */
@@ -66,7 +65,7 @@ static struct cgroup_session *find(const struct cgroups *c, const char *path)
 	return NULL;
 }
 
-/* The largest first, whatever has a session before others that are not twice as large */
+/* The largest first. One with a session counts twice, so that two of a size do not alternate */
 static int by_size(const void *x, const void *y, void *arg)
 {
 	const struct cgroup_below *a = x, *b = y;
@@ -230,7 +229,7 @@ int cgroups_take(struct cgroups *c)
 		s->live.held = c->held;
 		if (session_take(&s->session, take_record, s) < 0)
 			return -1;
-		/* nothing follows; one below stays in the list until that is looked at again */
+		/* no record follows; one below stays in the list until cgroups are listed again */
 		if (!s->session.started)
 			epoll_ctl(c->fd, EPOLL_CTL_DEL, s->session.fd, NULL);
 	}

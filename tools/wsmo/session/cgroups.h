@@ -16,17 +16,17 @@
 /* Max. cgroups below: the module has 63 sessions */
 #define CGROUPS_MAX	60
 
-/* One for each of these bytes of RAM: in the kernel a session takes 7 MiB */
+/* Bytes of RAM for each session: in the kernel one takes 7 MiB */
 #define CGROUPS_RAM	(256ULL << 20)
 
 /**
  * struct cgroup_session - a cgroup and its session
- * @number:	no other had the same
+ * @number:	unique
  * @session:	its session; @session.cgroup is the path
  * @live:	its figures
  * @resident:	memory in RAM that is mapped, see cgroup_memory(); without the memory
  *		controller the PSS of its processes
- * @has_resident: it is known
+ * @has_resident: @resident is known
  * @pss_ns:	when to read PSS again
  * @keep:	it is still one of the largest
  * @guests:	number of virtual machines
@@ -46,14 +46,14 @@ struct cgroup_session {
  * struct cgroups - the sessions
  * @list:	@nr of them; the first is of the cgroup that was named, the others are of those
  *		below it that cgroup_list() finds, the largest if there are too many
- * @max:	how many there can be below
- * @left_out:	how many more there are
+ * @max:	max. sessions of cgroups below
+ * @left_out:	number of cgroups beyond that
  * @refused:	how many could not be watched for another reason
  * @fd:		readable when there is something to take
  * @ended:	the session of the cgroup that was named has ended: it was removed
- * @held:	the figures stay as they are
+ * @held:	do not update the figures
  * @numbers:	the last @number
- * @listed_ns:	when they were looked for
+ * @listed_ns:	when the cgroups were listed
  */
 struct cgroups {
 	struct cgroup_session **list;
@@ -70,12 +70,12 @@ struct cgroups {
 
 /**
  * cgroups_begin() - start the sessions
- * @how:	the cgroup, and the attributes; has no session
+ * @how:	the cgroup, and the attributes; it is not open
  * Return: 0, or -1 after a message
  */
 int cgroups_begin(struct cgroups *c, const struct session *how);
 
-/** cgroups_take() - take what is in the streams now; Return: 0, or -1 after a message */
+/** cgroups_take() - take the records now in the streams; Return: 0, or -1 after a message */
 int cgroups_take(struct cgroups *c);
 
 /**

@@ -66,7 +66,7 @@ static void take_exit(struct live *live, const struct wsmon_rec_exit *gone)
 		name->gone = true;
 }
 
-/* Those whose last figures were shown */
+/* Drops the names of targets that are gone: their last figures were shown */
 static void drop_names(struct live *live)
 {
 	struct wss_name *name = live->names.base;
@@ -131,7 +131,7 @@ static void take_stats(struct live *live, const struct wsmon_record *rec)
 	struct wsmon_rec_stats st;
 
 	reader_copy(rec, &st, sizeof(st));
-	/* one without figures comes at the end */
+	/* the last STATS comes without figures */
 	if (!live->held && live->next.rows.nr) {
 		live->cpu = live->time_ns && rec->time_ns > live->time_ns ?
 			    (double)(st.cpu_ns - live->cpu_ns) / (rec->time_ns - live->time_ns) : -1;
@@ -173,7 +173,7 @@ void live_take(struct live *live, const struct wsmon_record *rec)
 		events_add(&live->events, rec);
 		break;
 	case WSMON_REC_LOST:
-		/* the rest of an interval, or a second one */
+		/* what follows is the rest of this interval, or belongs to the next */
 		begin_interval(live);
 		break;
 	case WSMON_REC_STATS:

@@ -13,11 +13,11 @@ struct live_class {
 	__u32 pid;
 	__u32 class;
 	__u64 regions;		/* how many */
-	__u64 hot;		/* bytes in those with half or more of their pages accessed */
+	__u64 hot;		/* bytes in regions with half or more of their pages accessed */
 };
 
 /**
- * struct live_interval - what an aggregation interval tells
+ * struct live_interval - the figures of an aggregation interval
  * @rows:	working set sizes
  * @classes:	struct live_class
  * @group:	the members together, if its size is not 0
@@ -31,11 +31,11 @@ struct live_interval {
 /**
  * struct live - the figures of a session
  * @now:	the last interval, its rows sorted by target, window and class
- * @next:	the one of which records come
- * @held:	@now and what is of the same moment stays as it is
+ * @next:	the one whose records arrive now
+ * @held:	do not update @now, and other figures of that moment
  * @rss:	resident sizes of the targets in @now
  * @names:	of the targets, struct wss_name
- * @events:	peaks, those from before the stream was read are not there
+ * @events:	peaks since the stream is read
  * @time_ns:	end of @now, 0 before there is one
  * @cpu_ns:	CPU time of the kernel thread since the session started
  * @cpu:	its share of one CPU in @now, negative if not known

@@ -5,6 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,12 +24,14 @@ static FILE *open_file(__u32 tid, const char *name)
 	return fopen(path, "re");
 }
 
-/* The state of a thread, '?' if it is gone */
-static char thread_state(__u32 tid)
+char proc_thread_state(__u32 pid, __u32 tid)
 {
-	FILE *f = open_file(tid, "stat");
-	char line[512], *name_end = NULL;
+	char name[32], line[512], *name_end = NULL;
+	FILE *f;
 
+	snprintf(name, sizeof(name), "task/%u/stat", tid);
+	f = open_file(pid, name);
+	/* "1 (name) R ...", and the name may have parentheses */
 	if (f && fgets(line, sizeof(line), f))
 		name_end = strrchr(line, ')');
 	if (f)
@@ -41,14 +46,14 @@ __u32 proc_thread(__u32 pid)
 	__u32 found = pid;
 	DIR *d;
 
-	if (thread_state(pid) != 'Z')
+	if (proc_thread_state(pid, pid) != 'Z')
 		return pid;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	d = opendir(path);
 	while (d && found == pid && (e = readdir(d))) {
 		__u32 tid = strtoul(e->d_name, NULL, 10);
 
-		if (tid && !strchr("ZX?", thread_state(tid)))
+		if (tid && !strchr("ZX?", proc_thread_state(pid, tid)))
 			found = tid;
 	}
 	if (d)
@@ -115,8 +120,7 @@ struct best {
 	unsigned int runs;
 };
 
-static void add_mapping(struct best *b, const struct maps *m, __u64 bytes,
-			char *name)
+static void add_mapping(struct best *b, const struct maps *m, __u64 bytes, char *name)
 {
 	if (!b->runs || strncmp(b->run, m->name, sizeof(b->run) - 1)) {
 		snprintf(b->run, sizeof(b->run), "%s", m->name);
@@ -184,8 +188,8 @@ static __u64 read_number(const char *path)
 }
 
 /*
- * Of pages that KSM merged: the bytes by which VmRSS is more than there is. It counts each mapping;
- * how many share a page is known of all of the machine together only.
+ * The bytes by which VmRSS exceeds the memory of pages that KSM merged, as it counts each mapping.
+ * How many mappings share a page is known for the whole machine only.
  */
 static __u64 merged_away(__u32 pid)
 {
@@ -226,7 +230,7 @@ static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
 	}
 	if (f)
 		fclose(f);
-	/* one that has ended has none of them */
+	/* a process that has ended has none of these lines */
 	return found ? 0 : -1;
 }
 

@@ -70,7 +70,10 @@ void maps_close(struct maps *m);
  */
 __u32 proc_thread(__u32 pid);
 
-/** proc_comm() - copy a process's name; empty if the process is gone */
+/** proc_thread_state() - read a thread's state: 'R', 'S', ...; '?' if the thread is gone */
+char proc_thread_state(__u32 pid, __u32 tid);
+
+/** proc_comm() - copy the name of a process or thread; empty if that is gone */
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
 
 /**
@@ -84,7 +87,7 @@ bool proc_machine_hugetlb(void);
 
 /**
  * proc_hugetlb() - read how much memory of hugetlbfs a process has alone
- * @shared: gets what others map, too
+ * @shared: gets the bytes that others map, too
  * Return: bytes
  */
 __u64 proc_hugetlb(__u32 pid, __u64 *shared);
@@ -92,7 +95,7 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared);
 /**
  * proc_memory() - fill in a record's rss, swap and vsize
  *
- * Memory of hugetlbfs counts, unlike in VmRSS, and of pages that KSM merged each one.
+ * Unlike VmRSS, rss includes memory of hugetlbfs, and counts each page that KSM merged once.
  * Return: 0, or -1 if the process is gone
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);

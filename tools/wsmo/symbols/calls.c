@@ -86,7 +86,7 @@ struct calls *calls_new(void)
 {
 	struct calls *cs = need(calloc(1, sizeof(*cs)));
 
-	cs->symbols = need(symbols_new());
+	cs->symbols = symbols_new();
 	cs->strings = (struct sorted) {
 		.size = sizeof(char *), .max = STRINGS_MAX,
 		.compare = compare_strings, .lazy = true,
@@ -182,7 +182,7 @@ static char *demangle(const char *symbol)
 
 static const char *function_name(struct calls *cs, const char *symbol)
 {
-	/* what compilers call the copies of a function that they make */
+	/* suffixes that compilers give to copies of a function */
 	static const char * const copies[] = {
 		".isra.", ".constprop.", ".part.", ".cold", ".lto_priv.", ".llvm.",
 	};
@@ -208,8 +208,7 @@ static const char *function_name(struct calls *cs, const char *symbol)
 }
 
 /* No file that could have names, but perhaps "[vdso]" */
-static void resolve_part(struct calls *cs, const struct mapping *m,
-			 struct call *call)
+static void resolve_part(struct calls *cs, const struct mapping *m, struct call *call)
 {
 	if (!m || !*m->path)
 		return;
@@ -235,8 +234,7 @@ static void resolve_jit(struct calls *cs, __u32 pid, struct call *call)
  * @call: the first of INLINED_MAX + 1, only its @pc is set
  * Return: how many calls it turns out to be
  */
-static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
-		   struct call *call)
+static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struct call *call)
 {
 	struct inlined in[INLINED_MAX];
 	struct module module;
@@ -257,7 +255,7 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid,
 	file = symbols_line(cs->symbols, &module, call->pc, &call->line);
 	call->file = file ? keep(cs, file) : NULL;
 	nr = symbols_inlined(cs->symbols, &module, call->pc, in, INLINED_MAX);
-	/* where each was called is where the next one out is */
+	/* the place of a call is the line of the next function outwards */
 	for (i = 0; i < nr; i++) {
 		call[i + 1] = call[i];
 		call[i].function = keep(cs, in[i].name);
@@ -291,9 +289,9 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 	return s;
 }
 
-/* What has no file yet is looked for again */
-static struct callstack *complete(struct calls *cs, const struct mappings *ms,
-				  __u32 pid, struct callstack *old)
+/* Looks again for calls without a file */
+static struct callstack *complete(struct calls *cs, const struct mappings *ms, __u32 pid,
+				  struct callstack *old)
 {
 	struct callstack *s = with_room(NULL, 0);
 	__u32 i;

@@ -52,28 +52,28 @@ struct calls;
 /** calls_new() - exits without memory */
 struct calls *calls_new(void);
 
-/** calls_symbols() - what names the calls, to name other addresses by; @cs frees it */
+/** calls_symbols() - return what names the calls, to name other addresses; @cs frees it */
 struct symbols *calls_symbols(struct calls *cs);
 
 /**
- * calls_take() - the stack of a record, with names by what is mapped now
+ * calls_take() - make a stack of a record, with names by the present mappings
  * Return: it, to be given to calls_fold()
  */
 struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 			     const struct wsmon_rec_stack *rec);
 
 /**
- * calls_fold() - of equal stacks the one that was given first
+ * calls_fold() - return the first of equal stacks; frees @stack if it is another
  *
- * Names that were not known when it was taken are looked for again: what is mapped
- * may have been recorded later.
+ * Looks again for names that were not known when it was taken: their mappings may have
+ * been recorded later.
  */
 struct callstack *calls_fold(struct calls *cs, const struct mappings *ms,
 			     __u32 pid, struct callstack *stack);
 
 /**
- * calls_number() - number it, if it has no number yet
- * Return: whether it had none
+ * calls_number() - give a stack a number unless it has one
+ * Return: is the number new?
  */
 bool calls_number(struct calls *cs, struct callstack *stack);
 

@@ -28,16 +28,13 @@ struct places {
 
 struct places *places_new(void)
 {
-	struct places *ps = calloc(1, sizeof(*ps));
+	struct places *ps = need(calloc(1, sizeof(*ps)));
 
-	if (!ps)
-		return NULL;
-	ps->areas = areas_new();
-	ps->mappings = mappings_new();
+	ps->areas = need(areas_new());
+	ps->mappings = need(mappings_new());
 	ps->symbols = symbols_new();
-	ps->place = calloc(1, sizeof(*ps->place));
-	if (!ps->areas || !ps->mappings || !ps->symbols || !ps->place ||
-	    getrandom(&ps->seed, sizeof(ps->seed), 0) != sizeof(ps->seed)) {
+	ps->place = need(calloc(1, sizeof(*ps->place)));
+	if (getrandom(&ps->seed, sizeof(ps->seed), 0) != sizeof(ps->seed)) {
 		places_free(ps);
 		return NULL;
 	}
@@ -77,7 +74,7 @@ static __u64 mix(__u64 hash, __u64 with)
 	return product ^ product >> 64;
 }
 
-/* Who made the recording does not know @seed, and so not which places have one hash */
+/* @seed keeps whoever made the recording from choosing places of one hash */
 static __u32 hash_of(const struct place *p, __u64 seed)
 {
 	__u64 hash = mix(mix(mix(seed, p->start), p->offset), p->tid);
@@ -116,12 +113,8 @@ static __u32 add(struct places *ps, const struct place *p)
 		return 0;
 	new = &ps->place[ps->nr];
 	*new = *p;
-	new->path = strdup(p->path);
-	new->module.path = strdup(path);
-	if (!new->path || !new->module.path) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+	new->path = need(strdup(p->path));
+	new->module.path = need(strdup(path));
 	return ps->nr++;
 }
 

@@ -19,7 +19,7 @@
  * @start:	its first address
  * @offset:	in the file
  * @tid:	the thread whose stack it is, 0 if it is none
- * @has_module:	@module is what has names for it
+ * @has_module:	@module has names for it
  * @module:	that, its path the place's own
  * @build_id:	that of @module
  */
@@ -41,14 +41,14 @@ struct cover {
 
 struct places;
 
-/** places_new() - Return: NULL without memory */
+/** places_new() - Return: NULL without random numbers; exits without memory */
 struct places *places_new(void);
 
 /** places_record() - take AREA, MAPPING and TARGET records; others are ignored */
 void places_record(struct places *ps, const struct wsmon_record *rec);
 
 /**
- * places_at() - what is mapped at a region's beginning
+ * places_at() - find the place at a region's beginning
  * Return: a number for places_get(); 0 is a place of which nothing is known
  */
 __u32 places_at(struct places *ps, __u32 pid, const struct wsmon_region_entry *e);

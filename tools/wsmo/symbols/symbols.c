@@ -9,23 +9,176 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
+#include <linux/types.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "cli/program.h"
 #include "cli/text.h"
-#include "elf_file.h"
 #include "libwsmon/sorted.h"
 #include "session/procfs.h"
 #include "symbols.h"
+
+/*
+ * ELF files of any origin, and the memory that they may take
+ * 
+ * A file of a few blocks may take gigabytes: by holes, by a table of sections that is one, by
+ * sections that are compressed. .gnu_debugdata does not say how large it becomes. So RLIMIT_DATA
+ * limits the memory for data, and private mappings, while libdw opens files and while it reads the
+ * lines of a unit, whose programs take a hundred bytes for each of theirs.
+ */
+
+#define MEMORY_TIMES	32		/* memory of a file, in sizes that it has on the disk */
+#define SPARE_MAX	(64ULL << 20)	/* bytes of all files together beyond that */
+
+static __u64 spare = SPARE_MAX;		/* what is left of it */
+static __u64 spare_later = SPARE_MAX;	/* the same, for sections that libdw decompresses later */
+static __u64 taken;			/* when the limit was set */
+static __u64 allowed;			/* bytes beside @spare */
+static struct rlimit unlimited;
+static bool limited;
+
+/* Bytes that count for RLIMIT_DATA, and some more; 0 if they are not known */
+static __u64 data_size(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void set_limit(void)
+{
+	struct rlimit limit = unlimited;
+
+	if (taken + spare + allowed < limit.rlim_cur)
+		limit.rlim_cur = taken + spare + allowed;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+/**
+ * elf_limit_memory() - limit memory to what files may take, until elf_unlimit_memory()
+ * @room: of files that were opened before; files that are opened meanwhile add theirs
+ */
+static void elf_limit_memory(__u64 room)
+{
+	taken = data_size();
+	allowed = room;
+	limited = taken && !getrlimit(RLIMIT_DATA, &unlimited);
+	if (limited)
+		set_limit();
+}
+
+/* Return: the room that is left */
+static __u64 elf_unlimit_memory(void)
+{
+	__u64 now = data_size(), grown = now > taken ? now - taken : 0;
+	__u64 more = grown > allowed ? grown - allowed : 0;
+
+	if (limited)
+		setrlimit(RLIMIT_DATA, &unlimited);
+	limited = false;
+	spare -= more < spare ? more : spare;
+	return more ? 0 : allowed - grown;
+}
+
+/* Bytes of a compressed section, which libdw decompresses if it is debug information; else 0 */
+static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
+{
+	unsigned char head[12] = "";
+	GElf_Shdr sh;
+	GElf_Chdr ch;
+	const char *name;
+	__u64 size = 0;
+	size_t i;
+
+	if (gelf_getchdr(section, &ch))
+		return ch.ch_size;
+	/* the old way */
+	name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+	if (!name || strncmp(name, ".zdebug", 7) || pread(fd, head, sizeof(head), sh.sh_offset) < 0)
+		return 0;
+	for (i = 4; i < sizeof(head); i++)
+		size = size << 8 | head[i];
+	return size;
+}
+
+/* Return: the same of all sections; ~0 if it is no ELF file, which libdw would decompress */
+static __u64 all_inflated(int fd)
+{
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	__u64 sum = elf_kind(elf) == ELF_K_ELF ? 0 : ~0ULL, size;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (sum || elf_getshdrstrndx(elf, &names))
+		names = 0;
+	while (names && (section = elf_nextscn(elf, section))) {
+		size = inflated(elf, names, section, fd);
+		sum = size > ~0ULL - sum ? ~0ULL : sum + size;
+	}
+	elf_end(elf);
+	return sum;
+}
+
+/* Is its memory in proportion to its size on the disk? */
+static bool is_usual(int fd)
+{
+	struct stat st;
+	__u64 some, more;
+
+	if (fstat(fd, &st))
+		return false;
+	some = st.st_blocks * 512ULL * MEMORY_TIMES;
+	if ((__u64)st.st_size > SPARE_MAX && (__u64)st.st_size > some)
+		return false;
+	allowed += st.st_size + some;
+	if (limited)
+		set_limit();
+	more = all_inflated(fd);
+	if (more <= some)
+		return true;
+	if (more > spare_later)
+		return false;
+	spare_later -= more;
+	return true;
+}
+
+/* Opens an ELF file whose memory is in proportion to its size. Return: fd or -1 */
+static int elf_open(const char *path)
+{
+	int fd = open_regular(path, 0);
+	bool alone = !limited, usual;
+
+	if (fd < 0)
+		return fd;
+	if (alone)
+		elf_limit_memory(0);
+	usual = is_usual(fd);
+	if (alone)
+		elf_unlimit_memory();
+	if (usual)
+		return fd;
+	close(fd);
+	errno = EFBIG;
+	return -1;
+}
+
+/* Files, their symbols and lines */
 
 #define SYMBOLS_FILES	256		/* open at the same time */
 #define SYMBOLS_MAX	(1 << 22)	/* of a file */
@@ -61,11 +214,11 @@ struct entry {
  * @mod:	its only module
  * @first:	where that has the file's first byte
  * @end:	end of its last segment
- * @entries:	its symbols, in order of @start; of several at one address one
+ * @entries:	its symbols, in order of @start, one for an address
  * @nr:		how many
  * @slow_ns:	CPU time that slow looks for inlined functions took
  * @room:	memory that it may still take
- * @units:	struct Dwarf_Die *, those whose lines were read
+ * @units:	struct Dwarf_Die *, of units whose lines were read
  * @asked:	its debug information was looked for
  * @swollen:	that takes too much memory
  */
@@ -90,12 +243,12 @@ struct file {
 };
 
 /**
- * struct jit - what a process that compiles code while it runs says of it
+ * struct jit - the code that a process compiled itself, and its names
  * @pid:	the process
  * @code:	@codes mappings that may be such code, ascending
- * @looked_ns:	when that was
+ * @looked_ns:	when these were read
  * @found:	an address was in one of them, and the file was read
- * @entries:	@nr of them, by @start; of several at one address the last one written
+ * @entries:	@nr of them, by @start; for an address the one written last
  * @text:	the file, with the names
  */
 struct jit {
@@ -134,29 +287,20 @@ static int compare_files(const void *x, const void *y)
 	return c;
 }
 
-static int compare_jits(const void *x, const void *y)
-{
-	const struct jit *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 struct symbols *symbols_new(void)
 {
-	struct symbols *s = calloc(1, sizeof(*s));
+	struct symbols *s = need(calloc(1, sizeof(*s)));
 
 	/* debug information comes from this machine, not from the network */
 	unsetenv("DEBUGINFOD_URLS");
 	/* libdw maps files, which others may write meanwhile */
 	survive_truncation();
-	if (s) {
-		s->files = (struct sorted) {
-			.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
-		};
-		s->jits = (struct sorted) {
-			.size = sizeof(struct jit), .max = JITS_MAX, .compare = compare_jits, .lazy = true,
-		};
-	}
+	s->files = (struct sorted) {
+		.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
+	};
+	s->jits = (struct sorted) {
+		.size = sizeof(struct jit), .max = JITS_MAX, .compare = order_u32, .lazy = true,
+	};
 	return s;
 }
 
@@ -180,7 +324,7 @@ static bool is_named(const GElf_Sym *sym, const char *name)
 	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC);
 }
 
-/* By address, the one to be kept of several there first */
+/* By address; of several at one address, the one to keep comes first */
 static int compare_entries(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
@@ -228,9 +372,7 @@ static void read_symbols(struct file *f)
 		if (is_named(&sym, name) && addr >= f->first && addr < f->end)
 			f->entries[f->nr++] = (struct entry) {
 				.start = addr,
-				/* whatever the file says: who steps from one to
-				 * the next shall not come round
-				 */
+				/* clamp, so that iteration cannot wrap */
 				.size = sym.st_size < f->end - addr ?
 					sym.st_size : f->end - addr,
 				.name = name,
@@ -244,7 +386,7 @@ static bool reading;	/* libdw is called, and may open files */
 static bool checks;	/* it reads all of what it opens, for a checksum */
 static __u64 checked;	/* bytes of such files */
 
-/* A file that libdw looks for; a sparse one may be longer than anybody waits */
+/* A file that libdw looks for; to read a sparse one may take too long */
 static int open_other(const char *path)
 {
 	int fd = elf_open(path);
@@ -262,8 +404,8 @@ static int open_other(const char *path)
 }
 
 /*
- * What libdw opens, it opens here: debug information may be in other files, which the file names
- * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe, without a writer.
+ * libdw calls this open(): debug information may be in other files, which the file names
+ * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe without a writer.
  */
 int open(const char *path, int flags, ...)
 {
@@ -279,7 +421,7 @@ int open(const char *path, int flags, ...)
 	return next(path, flags, mode);
 }
 
-/* A build ID tells what belongs together; without one .gnu_debuglink has a checksum */
+/* Files that belong together have one build ID; without it .gnu_debuglink has a checksum */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -328,7 +470,7 @@ static bool read_file(struct file *f, const char *path)
 	return false;
 }
 
-/* Opens what may be the file. Return: whether it is, and was read */
+/* Opens a file. Return: is it the one that was recorded, and was it read? */
 static bool open_path(struct file *f, const char *path)
 {
 	bool is;
@@ -340,9 +482,9 @@ static bool open_path(struct file *f, const char *path)
 }
 
 /*
- * Where the file is: at its path here, at that as the process sees it, or, deleted, where the
- * process has it mapped. The kernel writes " (deleted)" behind the path of a file that was
- * replaced; a file may also be called so.
+ * Looks for the file at its path here, at its path as the process sees it and, in case it is
+ * deleted, where the process has it mapped. The kernel appends " (deleted)" to the path of a file
+ * that was replaced; a file may also have such a name.
  */
 static void open_file(struct file *f, const struct module *m)
 {
@@ -369,8 +511,7 @@ static void open_file(struct file *f, const struct module *m)
 }
 
 /* The file, opened, if it has the address; @at gets that in the file's module */
-static struct file *get_file(struct symbols *s, const struct module *m,
-			     __u64 addr, GElf_Addr *at)
+static struct file *get_file(struct symbols *s, const struct module *m, __u64 addr, GElf_Addr *at)
 {
 	struct file key = {
 		.path = (char *)(uintptr_t)m->path,
@@ -383,11 +524,7 @@ static struct file *get_file(struct symbols *s, const struct module *m,
 	if (!f)
 		return NULL;
 	if (f->path == m->path)
-		f->path = strdup(m->path);
-	if (!f->path) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
+		f->path = need(strdup(m->path));
 	reading = true;
 	if (!f->tries || (!f->dwfl && m->pid != f->pid && f->tries < TRIES_MAX))
 		open_file(f, m);
@@ -415,8 +552,8 @@ static const struct entry *find_entry(const struct file *f, GElf_Addr at)
 	return NULL;
 }
 
-static void give(const struct file *f, const struct entry *e,
-		 const struct module *m, struct symbol *out)
+static void give(const struct file *f, const struct entry *e, const struct module *m,
+		 struct symbol *out)
 {
 	*out = (struct symbol) {
 		.name = e->name,
@@ -479,7 +616,7 @@ static int compare_units(const void *x, const void *y)
 	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
 }
 
-/* The unit that has an address, its lines read. Return: NULL if there is none, or if that took too much memory */
+/* Finds the unit of an address, and reads its lines. Return: NULL if that is impossible */
 static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 {
 	char path[256];
@@ -523,8 +660,7 @@ const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 	return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
 }
 
-static void call_site(Dwarf_Die *cu, Dwarf_Die *die,
-		      struct inlined *out)
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct inlined *out)
 {
 	Dwarf_Word file, line;
 	Dwarf_Attribute attr;
@@ -548,10 +684,10 @@ static bool holds_functions(int tag)
 
 /*
  * The inlined functions around an address, innermost first. dwarf_getscopes() does not
- * see those that were defined in another unit, as after link time optimization.
+ * see functions that were defined in another unit, as after link time optimization.
  */
-static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth,
-		      __u64 until_ns, struct inlined *out, int max)
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
+		      struct inlined *out, int max)
 {
 	Dwarf_Die die;
 
@@ -626,7 +762,7 @@ static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
 /* A file in /tmp, which anybody may have written: no link, no pipe, not another user's */
 static char *read_map(__u32 pid)
 {
-	static __u64 spare = JITS_BYTES;
+	static __u64 left = JITS_BYTES;
 	char path[64], *text = NULL;
 	struct stat st;
 	__u32 inner;
@@ -641,10 +777,10 @@ static char *read_map(__u32 pid)
 	if (fd < 0)
 		return NULL;
 	if (!fstat(fd, &st) && (st.st_uid == uid || !st.st_uid) &&
-	    st.st_size > 0 && st.st_size <= JIT_BYTES && (__u64)st.st_size <= spare)
+	    st.st_size > 0 && st.st_size <= JIT_BYTES && (__u64)st.st_size <= left)
 		text = malloc(st.st_size + 1);
 	if (text) {
-		spare -= st.st_size;
+		left -= st.st_size;
 		n = read(fd, text, st.st_size);
 		text[n > 0 ? n : 0] = '\0';
 	}
@@ -710,8 +846,8 @@ static void look_for_code(struct jit *j)
 }
 
 /*
- * Has a process code of its own making there now? Its number may be another one's by now. There may
- * be 65530 mappings, so they are not read for each address.
+ * Does the process have code of its own at the address now? Its pid may have been reused. It may
+ * have 65530 mappings, so they are read once a second, not for each address.
  */
 static bool has_code(struct jit *j, __u64 addr)
 {
@@ -759,7 +895,7 @@ static void report_missing(const struct symbols *s)
 	size_t i, nr = 0, len = 0;
 
 	for (i = 0; i < s->files.nr; i++) {
-		/* what has no build ID may be no ELF file at all */
+		/* a file without a build ID may be no ELF file at all */
 		if (!f[i].tries || f[i].dwfl || !f[i].build_id_len)
 			continue;
 		if (nr++ < NAMED_FILES)

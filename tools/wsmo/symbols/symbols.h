@@ -28,7 +28,7 @@ struct symbol {
 
 struct symbols;
 
-/** symbols_new() - Return: NULL without memory */
+/** symbols_new() - exits without memory */
 struct symbols *symbols_new(void);
 
 /**
@@ -44,7 +44,7 @@ bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
 /**
  * symbols_next() - find the first symbol that ends after an address
  *
- * To walk through a range: go on with the end of what it gave.
+ * To walk through a range, go on with the end of the symbol.
  *
  * Return: whether there is one
  */
@@ -82,15 +82,15 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 /**
  * symbols_jit() - the function at an address that a process compiled itself
  *
- * From /tmp/perf-PID.map, as node and Java write it, in the mount namespace of the process,
- * which has to live: another one may have its number later. It is the process's user's or
- * root's.
+ * The name is from /tmp/perf-PID.map, which node and Java write, in the mount namespace of the
+ * process. The process must still be running, as its pid may be reused. The file must belong to the
+ * process's user or to root.
  *
  * Return: its name, or NULL
  */
 const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr);
 
-/** symbols_free() - report the files that had no names for what was asked, and free */
+/** symbols_free() - report the files whose names were asked for but not found, and free */
 void symbols_free(struct symbols *s);
 
 #endif /* WSMO_SYMBOLS_H */

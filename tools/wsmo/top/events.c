@@ -11,7 +11,7 @@
 #include "cli/text.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
-#include "session/guests.h"
+#include "session/cgroup.h"
 #include "top.h"
 
 static struct top_event *last_event(struct top *top)

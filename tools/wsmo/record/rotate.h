@@ -16,7 +16,7 @@
 #include "session/session.h"
 
 /**
- * struct rotation - the command line, and what the next file begins with
+ * struct rotation - the command line, and the records that the next file begins with
  * @every_ns:	rotate after this time; 0 is never
  * @every_bytes: rotate at this size; 0 is never
  * @keep:	files beside the one that is written
@@ -47,7 +47,7 @@ extern const struct option_desc rotate_options[];
 /** rotate_check() - for struct command_line */
 void rotate_check(struct argp_state *state, const struct rotation *rot);
 
-/** rotates() - is there to be more than one file? */
+/** rotates() - will there be more than one file? */
 static inline bool rotates(const struct rotation *rot)
 {
 	return rot->every_ns || rot->every_bytes;
@@ -59,22 +59,22 @@ static inline bool rotates(const struct rotation *rot)
  */
 void rotate_note(struct rotation *rot, const struct wsmon_record *rec, const char *name);
 
-/** rotate_due() - is FILE to be rotated, or full, now that an interval ended? */
+/** rotate_due() - must FILE be rotated, or is it full? To be called between intervals */
 bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns);
 
 /**
- * rotate() - end FILE, begin the next with what is kept; rotate_begun() is to follow
+ * rotate() - end FILE, begin the next with the records kept; then call rotate_begun()
  * @s:		has the header
- * @stats:	what ended the interval; the next file begins with it
+ * @stats:	the record that ended the interval; the next file begins with it
  * Return: 0, or -1 after a message: there is no next file
  */
 int rotate(struct rotation *rot, struct output *o, const struct session *s,
 	   const struct wsmon_rec_stats *stats);
 
-/** rotate_begun() - FILE has what it begins with: remove old files that leave no room for it */
+/** rotate_begun() - FILE has its first records: remove old files that leave no room for it */
 void rotate_begun(struct rotation *rot, struct output *o);
 
-/** rotate_free() - free what is kept */
+/** rotate_free() - free the records kept */
 void rotate_free(struct rotation *rot);
 
 #endif /* WSMO_RECORD_ROTATE_H */

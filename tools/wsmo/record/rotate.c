@@ -59,16 +59,9 @@ void rotate_check(struct argp_state *state, const struct rotation *rot)
 		usage_error(state, "--keep is for --rotate");
 	if (rot->max_bytes && rot->max_bytes < 2 * MIN_SIZE)
 		usage_error(state, "--max-size is at least 128K");
-	/* one old file is to be left */
+	/* there must be room for one old file */
 	if (rot->every_bytes > rot->max_bytes / 3 && rot->max_bytes)
 		usage_error(state, "--max-size is at least three times that of --rotate");
-}
-
-static int compare(const void *x, const void *y)
-{
-	const struct kept *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
 }
 
 static struct kept *find(struct rotation *rot, __u32 pid)
@@ -77,7 +70,7 @@ static struct kept *find(struct rotation *rot, __u32 pid)
 
 	if (!rot->targets.size)
 		rot->targets = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare,
+			.size = sizeof(key), .max = 65536, .compare = order_u32,
 		};
 	return sorted_get(&rot->targets, &key);
 }
@@ -141,7 +134,7 @@ static __u64 limit(const struct rotation *rot)
 	return rotates(rot) ? rot->max_bytes / 4 : rot->max_bytes;
 }
 
-/* What FILE begins with may be large: half of FILE is to be what was observed */
+/* FILE may begin with much that is kept: at least half of FILE must be observations */
 static __u64 max_size(const struct rotation *rot)
 {
 	return limit(rot) > 2 * rot->begun_bytes ? limit(rot) : 2 * rot->begun_bytes;
@@ -154,9 +147,9 @@ bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns
 	return limit(rot) && output_size(o) >= max_size(rot);
 }
 
-/* The file's own header: time is from its beginning on */
-static void put_header(const struct rotation *rot, struct output *o,
-		       const struct session *s, __u64 now_ns)
+/* The file's own header: its time begins with the file */
+static void put_header(const struct rotation *rot, struct output *o, const struct session *s,
+		       __u64 now_ns)
 {
 	union {
 		struct wsmon_file_header h;
@@ -222,10 +215,10 @@ void rotate_begun(struct rotation *rot, struct output *o)
 {
 	__u64 size;
 
-	/* it is in its place, and the files before are where they stay */
+	/* now FILE and the files before it have their names */
 	output_flush(o);
 	rot->begun_bytes = output_size(o);
-	/* it ended with an interval; the next may become as long */
+	/* a file ends with an interval, beyond its limit; the next may become as long */
 	size = max_size(rot) > rot->ended_bytes ? max_size(rot) : rot->ended_bytes;
 	if (rot->max_bytes)
 		output_remove(o, rot->max_bytes > size ? rot->max_bytes - size : 0);

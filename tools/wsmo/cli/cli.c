@@ -1,26 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program.c - how wsmo and the programs it executes begin and end
+ * cli.c - what every file of the command shares: messages, how a program begins and ends
  */
+#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "args.h"
 #include "cli.h"
-#include "program.h"
+#include "text.h"
+
+static int progress_len;
+
+/* Columns of one line of the terminal: "\r" does not return to the line above */
+static size_t stderr_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? INT_MAX : size.ws_col - 1;
+}
+
+void msg_progress(const char *line)
+{
+	int len = line ? (int)strnlen(line, stderr_columns()) : 0;
+
+	if (!len && !progress_len)
+		return;
+	fprintf(stderr, "\r%-*.*s", progress_len, len, line ? line : "");
+	if (!len)
+		fputc('\r', stderr);
+	fflush(stderr);
+	progress_len = len;
+}
+
+static FILE *held;
+static char *held_text;
+static size_t held_size;
+
+void msg_hold(bool hold)
+{
+	if (hold && !held) {
+		held = open_memstream(&held_text, &held_size);
+	} else if (!hold && held) {
+		fclose(held);
+		held = NULL;
+		fwrite(held_text, 1, held_size, stderr);
+		free(held_text);
+	}
+}
+
+void msg_put(FILE *f, const char *fmt, va_list ap)
+{
+	char *text, *clean;
+	int len = vasprintf(&text, fmt, ap);
+
+	clean = len < 0 ? NULL : malloc(4 * len + 1);
+	fprintf(f, "%s\n", clean ? text_clean(clean, 4 * len + 1, text) : "out of memory");
+	if (len >= 0)
+		free(text);
+	free(clean);
+}
+
+void msg(const char *fmt, ...)
+{
+	FILE *f = held ? held : stderr;
+	va_list ap;
+
+	msg_progress(NULL);
+	fputs("wsmo: ", f);
+	va_start(ap, fmt);
+	msg_put(f, fmt, ap);
+	va_end(ap);
+}
+
+void *need(void *memory)
+{
+	if (memory)
+		return memory;
+	msg("out of memory");
+	exit(WSMO_FAILURE);
+}
+
+int output_error(void)
+{
+	static int err;
+
+	if (ferror(stdout) && !err)
+		err = errno ? errno : EIO;
+	return err;
+}
+
+/* How wsmo and the programs it executes begin and end */
 
 /*
- * A file opened while fd 0, 1 or 2 is closed would get that number, and then messages.
- * What is put there instead fails when used.
+ * A file opened while fd 0, 1 or 2 is closed would get that number, and messages would go there.
+ * Fill these numbers with descriptors that fail when used.
  */
 static void fill_std_fds(void)
 {
@@ -41,14 +125,14 @@ static void check_output(int status, void *arg __attribute__((unused)))
 void begin_program(void)
 {
 	fill_std_fds();
-	/* a file that is too large is an error of write() */
+	/* write() reports a file that is too large */
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = WSMO_USAGE;
 	on_exit(check_output, NULL);
 	argp_program_version = "wsmo " WSMO_VERSION;
 }
 
-/* Gives the program zeros instead */
+/* Handles SIGBUS: maps a page of zeros where the file has ended */
 static void replace_page(int sig, siginfo_t *info, void *context)
 {
 	const uintptr_t page = sysconf(_SC_PAGESIZE);

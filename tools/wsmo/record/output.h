@@ -2,9 +2,9 @@
 /*
  * output.h - the file "record" writes
  *
- * It takes its place when there is something in it: a recording that never begins leaves an
- * older file untouched. That becomes FILE.old; if FILE is to be rotated, FILE.1, which becomes
- * FILE.2, and so on. What is not a recording is neither renamed nor removed.
+ * FILE gets its name with the first data: a recording that never begins leaves an older file
+ * untouched. The older file becomes FILE.old or, with --rotate, FILE.1, which becomes FILE.2, and
+ * so on. A file that is not a recording is neither renamed nor removed.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
@@ -12,14 +12,25 @@
 #include <stddef.h>
 
 #include "cli/outfile.h"
-#include "index.h"
 #include "wsmon.h"
+
+/**
+ * struct index - runs of the file that no INDEX record has yet; all zero is none
+ * @run:	the run that records are added to; none if its @bytes are 0
+ * @head:	of the INDEX record
+ * @runs:	runs that ended
+ */
+struct index {
+	struct wsmon_index_run run;
+	struct wsmon_rec_index head;
+	struct wsmon_index_run runs[WSMON_INDEX_RUNS];
+};
 
 /**
  * struct output - the file
  * @name:	its name
  * @keep:	files beside it; 0 is one, FILE.old
- * @file:	it
+ * @file:	the file
  * @bytes:	written so far, of all files
  * @begun:	@bytes at the beginning of this file
  * @records:	appended so far
@@ -57,7 +68,7 @@ int output_next(struct output *o);
 /** output_remove() - remove the oldest of FILE.1, FILE.2, ..., until they have at most @bytes */
 void output_remove(const struct output *o, __u64 bytes);
 
-/** output_size() - size of the file, with what waits */
+/** output_size() - size of the file, with the bytes that wait in @buf */
 static inline __u64 output_size(const struct output *o)
 {
 	return o->bytes - o->begun + o->used;

@@ -14,11 +14,78 @@
 
 #include "cli/cli.h"
 #include "cli/identity.h"
+#include "libwsmon/index.h"
 #include "output.h"
+
+/* INDEX records, so that reports of a time read only their part of the file */
+
+/* Skipping a shorter run gains little; a longer one makes a report of a short time read too much */
+#define RUN_MIN		(16 << 10)
+#define RUN_MAX		(256 << 10)
+
+static bool full(struct index *x)
+{
+	struct wsmon_rec_index *h = &x->head;
+
+	h->rec.type = WSMON_REC_INDEX;
+	h->rec.size = sizeof(*h) + h->nr * sizeof(*x->runs);
+	return h->nr == WSMON_INDEX_RUNS;
+}
+
+static void end_run(struct index *x)
+{
+	if (x->run.bytes >= RUN_MIN)
+		x->runs[x->head.nr++] = x->run;
+	x->run.bytes = 0;
+}
+
+/**
+ * index_add() - note a record of the file
+ * @offset: where it begins
+ * Return: are @head and @runs full, to be written? See index_written()
+ */
+static bool index_add(struct index *x, const struct wsmon_record *rec, __u64 offset)
+{
+	struct wsmon_index_run *run = &x->run;
+
+	x->head.rec.time_ns = rec->time_ns;
+	if (!index_has(rec->type)) {
+		end_run(x);
+		return full(x);
+	}
+	if (!run->bytes)
+		*run = (struct wsmon_index_run){ offset, 0, rec->time_ns, rec->time_ns };
+	run->bytes += rec->size;
+	if (rec->time_ns < run->from_ns)
+		run->from_ns = rec->time_ns;
+	if (rec->time_ns > run->to_ns)
+		run->to_ns = rec->time_ns;
+	if (run->bytes >= RUN_MAX)
+		end_run(x);
+	return full(x);
+}
+
+/* End the last run; Return: whether there are runs to be written */
+static bool index_end(struct index *x)
+{
+	end_run(x);
+	full(x);
+	return x->head.nr;
+}
+
+/* The INDEX record is written at @offset: begin a new one without runs */
+static void index_written(struct index *x, __u64 offset)
+{
+	x->head.before = offset;
+	x->head.nr = 0;
+	full(x);
+}
+
+/* The file */
 
 #define OLD_NAME	(NAME_MAX + 16)
 
-/* FILE, that rotated @n times, or the one of before */
+/* Instead of a number of rotations: FILE.old */
 #define OLD	UINT_MAX
 
 static const char *old_name(const struct output *o, unsigned int n, char *name)
@@ -33,8 +100,8 @@ static const char *old_name(const struct output *o, unsigned int n, char *name)
 }
 
 /*
- * What has the name is renamed, replaced and removed only if it is a recording, or empty, as what
- * mktemp(1) makes. Return: 1 if there is one, 0 if there is none, -1 after a message
+ * Is there a recording that rotated @n times? Only a recording, or an empty file, as mktemp(1)
+ * makes, is renamed, replaced or removed. Return: 1 or 0; -1 after a message if it is something else
  */
 static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 {
@@ -46,7 +113,7 @@ static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 	if (fstatat(o->file.dir, old_name(o, n, name), &st, AT_SYMLINK_NOFOLLOW)) {
 		if (errno == ENOENT)
 			return 0;
-		/* nothing is known of it */
+		/* its kind is unknown */
 		st.st_mode = 0;
 	}
 	if (S_ISREG(st.st_mode) && !outfile_foreign(o->file.dir, &st)) {
@@ -93,7 +160,7 @@ static int series(const struct output *o, unsigned int keep)
 	return there < 0 ? -1 : (int)n;
 }
 
-/* Return: 0, or -1 after a message: what is there is not ours */
+/* Return: 0, or -1 after a message: a file there is not ours */
 static int check(const struct output *o)
 {
 	unsigned int last = o->keep ?: OLD;
@@ -116,7 +183,7 @@ static int begin(struct output *o)
 		msg("%s: a recording is not for a terminal; name a file with -o, or redirect", o->name);
 		return -1;
 	}
-	/* whoever runs sudo wants to read the recording */
+	/* the user who runs sudo wants to read the recording */
 	if (!identity_get(&user, NULL) && user.uid && fchown(o->file.fd, user.uid, user.gid))
 		msg("%s: still belongs to root: %s", o->name, strerror(errno));
 	return 0;
@@ -132,7 +199,7 @@ int output_open(struct output *o, const char *name, unsigned int keep)
 	return -1;
 }
 
-/* Put the file in its place, with what was written so far */
+/* Give the file its name, after the first data; rename older files */
 static int commit(struct output *o)
 {
 	int n = series(o, o->keep), err = n < 0 ? n : 0;
@@ -240,7 +307,7 @@ void output_flush(struct output *o)
 	o->used = 0;
 }
 
-/* The last record is one without runs */
+/* An INDEX record without runs ends the file */
 static void end_index(struct output *o)
 {
 	if (index_end(&o->index))
@@ -273,7 +340,7 @@ static int end(struct output *o, bool sync)
 
 int output_next(struct output *o)
 {
-	/* of one that is complete the kernel writes what it has not yet */
+	/* the kernel writes the rest of a complete file in its own time */
 	if (end(o, false) || o->error)
 		return -1;
 	o->begun = o->bytes;
