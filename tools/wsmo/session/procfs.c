@@ -26,10 +26,11 @@ static FILE *open_file(__u32 tid, const char *name)
 static char thread_state(__u32 tid)
 {
 	FILE *f = open_file(tid, "stat");
-	char line[512], *name_end = NULL;
+	char text[512], *name_end;
 
-	if (f && fgets(line, sizeof(line), f))
-		name_end = strrchr(line, ')');
+	/* the name may have line feeds */
+	text[f ? fread(text, 1, sizeof(text) - 1, f) : 0] = '\0';
+	name_end = strrchr(text, ')');
 	if (f)
 		fclose(f);
 	return name_end && name_end[1] == ' ' ? name_end[2] : '?';

@@ -91,19 +91,18 @@ static int seize(pid_t tid, __u64 deadline_ns)
 
 static char thread_state(pid_t pid, __u32 tid)
 {
-	char path[64], line[512], *p, state = '?';
+	char path[64], text[512], *p, state = '?';
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", pid, tid);
 	f = fopen(path, "re");
 	if (!f)
 		return state;
-	/* "1 (name) R ...", and the name may have parentheses */
-	if (fgets(line, sizeof(line), f)) {
-		p = strrchr(line, ')');
-		if (p && p[1] == ' ')
-			state = p[2];
-	}
+	/* "1 (name) R ...", and the name may have parentheses and line feeds */
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	p = strrchr(text, ')');
+	if (p && p[1] == ' ')
+		state = p[2];
 	fclose(f);
 	return state;
 }
