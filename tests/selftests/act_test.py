@@ -328,23 +328,30 @@ def cgroup_without_swap():
     with swap(), cgroup() as path:
         write(path + "/../cgroup.subtree_control", "+memory")
         os.mkdir(path + "/below")
+        os.mkdir(path + "/../other")
         p, at = hotset()
+        other = w.sleeper()
         try:
             write(path + "/below/cgroup.procs", p.pid)
+            write(path + "/../other/cgroup.procs", other.pid)
+            write(path + "/../other/memory.swap.max", 0)
             for limit in "0", "max":
                 write(path + "/memory.swap.max", limit)
-                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
-                        "--json", "--quota-cpu", "100%")
+                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p",
+                        "%d,%d" % (p.pid, other.pid), "-d", "10", "--json", "--quota-cpu", "100%")
                 rule = rules(r)[0]
-                said = r.stderr.count("cgroup /test has no swap left")
-                assert r.returncode == 0 and said == (limit == "0"), r
+                said = [r.stderr.count("cgroup /%s has no swap left" % x) for x in ("test", "other")]
+                assert r.returncode == 0 and said == [limit == "0", 1], r
                 assert bool(rule["tried"]) == bool(rule["applied_bytes"]) == (limit == "max"), rule
                 assert rule["gone_bytes"] <= 64 * MIB, rule
         finally:
+            other.kill()
             p.kill()
             p.wait()
             w.wait_for("an empty cgroup", lambda: not open(path + "/below/cgroup.procs").read())
             os.rmdir(path + "/below")
+            w.wait_for("an empty cgroup", lambda: not open(path + "/../other/cgroup.procs").read())
+            os.rmdir(path + "/../other")
 
 
 @w.measured

@@ -35,6 +35,7 @@ struct mapping {
  * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
  * @claim:	a file of @proc that is locked while it is acted on, -1 if it is not
  * @no_swap:	its cgroup may not swap
+ * @swap_said:	that was said
  * @swap_ns:	when it was looked up
  * @mapping:	@nr mappings
  * @stale_ns:	when to read them again
@@ -46,6 +47,7 @@ struct act_process {
 	int pagemap;
 	int claim;
 	bool no_swap;
+	bool swap_said;
 	__u64 swap_ns;
 	struct mapping *mapping;
 	size_t nr;
