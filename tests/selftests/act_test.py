@@ -354,6 +354,25 @@ def cgroup_without_swap():
             os.rmdir(path + "/../other")
 
 
+def a_part_mounted_elsewhere():
+    """A path below it is not taken for that of another cgroup"""
+    with cgroup() as path, w.sleeper() as p:
+        write(path + "/cgroup.procs", p.pid)
+        part = os.path.join(TMP, "part")
+        os.makedirs(path + "/../other/test")
+        os.mkdir(part)
+        subprocess.run(["mount", "--bind", path + "/../other", part], check=True)
+        try:
+            for name, fails in (part + "/test", 1), (path, 0):
+                r = act("-s", scheme("4K null null null null null stat"), "--cgroup", name, "-d", "1")
+                assert r.returncode == fails and ("no such cgroup" in r.stderr) == fails, r
+        finally:
+            p.kill()
+            subprocess.run(["umount", part], check=True)
+            for name in path + "/../other/test", path + "/../other":
+                os.rmdir(name)
+
+
 @w.measured
 def few_regions():
     """Of many processes each has few regions: what is used each five seconds stays, as it does
@@ -406,5 +425,5 @@ if __name__ == "__main__":
     w.need("wsmo", "hotset")
     without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
-           of_a_cgroup, of_processes_that_end, two_acts, beside_damon, cgroup_without_swap,
-           few_regions)
+           of_a_cgroup, of_processes_that_end, a_part_mounted_elsewhere, two_acts, beside_damon,
+           cgroup_without_swap, few_regions)
