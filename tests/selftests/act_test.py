@@ -354,6 +354,36 @@ def cgroup_without_swap():
             os.rmdir(path + "/../other")
 
 
+def reads(pid):
+    with open("/proc/%d/io" % pid) as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith("syscr"))
+
+
+def of_many_cgroups():
+    """Users can make cgroups: they are not all read each second"""
+    with cgroup() as path, w.sleeper() as p:
+        below = [path + "/%d" % i for i in range(1000)]
+        for name in below:
+            os.mkdir(name)
+        write(below[0] + "/cgroup.procs", p.pid)
+        acting = subprocess.Popen(["wsmo", "act", "-q", "-s", scheme("4K null null null null null stat"),
+                                   "--cgroup", "test"], stdout=subprocess.DEVNULL)
+        try:
+            w.wait_for("it to begin", w.kwsmond, 60)
+            before = reads(acting.pid)
+            time.sleep(8)
+            more = reads(acting.pid) - before
+            print("# %d reads" % more, flush=True)
+            assert more < 3 * len(below), more
+        finally:
+            acting.kill()
+            acting.wait()
+            p.kill()
+            w.wait_for("an empty cgroup", lambda: not open(below[0] + "/cgroup.procs").read())
+            for name in below:
+                os.rmdir(name)
+
+
 def a_part_mounted_elsewhere():
     """A path below it is not taken for that of another cgroup"""
     with cgroup() as path, w.sleeper() as p:
@@ -425,5 +455,5 @@ if __name__ == "__main__":
     w.need("wsmo", "hotset")
     without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
-           of_a_cgroup, of_processes_that_end, a_part_mounted_elsewhere, two_acts, beside_damon,
-           cgroup_without_swap, few_regions)
+           of_a_cgroup, of_processes_that_end, of_many_cgroups, a_part_mounted_elsewhere, two_acts,
+           beside_damon, cgroup_without_swap, few_regions)

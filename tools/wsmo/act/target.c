@@ -102,30 +102,6 @@ bool process_alive(const struct act_process *p)
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
 }
 
-bool process_swap(const struct act_process *p, char **cgroup)
-{
-	char *line = NULL, *path = NULL;
-	size_t size = 0;
-	FILE *f;
-	int fd = openat(p->proc, "cgroup", O_RDONLY | O_CLOEXEC);
-
-	*cgroup = NULL;
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f && fd >= 0)
-		close(fd);
-	while (f && !path && getline(&line, &size, f) >= 0)
-		if (!strncmp(line, "0::/", 4))
-			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
-	if (f)
-		fclose(f);
-	free(line);
-	if (path && !cgroup_swap_left(path))
-		*cgroup = path;
-	else
-		free(path);
-	return !*cgroup;
-}
-
 static FILE *open_file(const struct act_process *p, const char *name)
 {
 	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
@@ -134,6 +110,33 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	if (!f && fd >= 0)
 		close(fd);
 	return f;
+}
+
+char *process_cgroup(const struct act_process *p)
+{
+	char *line = NULL, *path = NULL;
+	FILE *f = open_file(p, "cgroup");
+	size_t size = 0;
+
+	while (f && !path && getline(&line, &size, f) >= 0)
+		if (!strncmp(line, "0::/", 4))
+			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
+	if (f)
+		fclose(f);
+	free(line);
+	return path;
+}
+
+bool process_swap(const struct act_process *p, char **cgroup)
+{
+	char *path = process_cgroup(p);
+
+	*cgroup = NULL;
+	if (path && !cgroup_swap_left(path))
+		*cgroup = path;
+	else
+		free(path);
+	return !*cgroup;
 }
 
 struct system_of {

@@ -79,6 +79,9 @@ int process_open(struct act_process *p, __u32 pid);
  */
 int process_claim(struct act_process *p);
 
+/** process_cgroup() - Return: the path of its cgroup of version 2, malloc()ed; NULL without one */
+char *process_cgroup(const struct act_process *p);
+
 /**
  * process_swap() - may its memory be paged out to swap, as far as its cgroups are concerned?
  * @cgroup:	gets the path of the one that has no more of it; malloc()ed, or NULL
