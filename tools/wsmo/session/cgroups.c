@@ -15,7 +15,7 @@
 #include "guests.h"
 #include "procfs.h"
 
-/* They are listed this often, or after so many times what listing took: users can make many */
+/* They are listed this often, or after so many times the CPU time that took: users make many */
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
@@ -137,7 +137,7 @@ static int watch_largest(struct cgroups *c, struct cgroup_below *list, size_t nr
 
 static int look_for_cgroups(struct cgroups *c)
 {
-	__u64 began = clock_now(), took;
+	__u64 began = clock_now(), took = clock_cpu();
 	struct cgroup_below *list;
 	size_t nr, i;
 	int err;
@@ -145,7 +145,7 @@ static int look_for_cgroups(struct cgroups *c)
 	if (began < c->list_ns)
 		return 0;
 	err = cgroup_list(c->list[0]->session.cgroup, &list, &nr);
-	took = (clock_now() - began) * LIST_PACE;
+	took = (clock_cpu() - took) * LIST_PACE;
 	c->list_ns = began + (took > LIST_INTERVAL ? took : LIST_INTERVAL);
 	err = err ? 0 : watch_largest(c, list, nr);
 	for (i = 0; i < nr; i++)
