@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -354,6 +355,14 @@ def cgroup_without_swap():
             os.rmdir(path + "/../other")
 
 
+def few_files():
+    """A process that cannot be opened has not ended"""
+    with w.sleeper() as p:
+        r = act("-s", scheme("4K null null null null null stat"), "-p", str(p.pid), "-d", "1",
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6)))
+        assert r.returncode == 1 and "cannot be opened: Too many open files" in r.stderr, r
+
+
 def reads(pid):
     with open("/proc/%d/io" % pid) as f:
         return sum(int(line.split()[1]) for line in f if line.startswith("syscr"))
@@ -456,4 +465,4 @@ if __name__ == "__main__":
     without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
            of_a_cgroup, of_processes_that_end, of_many_cgroups, a_part_mounted_elsewhere, two_acts,
-           beside_damon, cgroup_without_swap, few_regions)
+           few_files, beside_damon, cgroup_without_swap, few_regions)

@@ -58,8 +58,10 @@ int process_open(struct act_process *p, __u32 pid)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->proc < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
 	/* still alive: what was opened is of the same process */
-	return p->proc >= 0 && process_alive(p) ? 0 : -ESRCH;
+	return process_alive(p) ? 0 : -ESRCH;
 }
 
 /*
