@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -328,23 +329,87 @@ def cgroup_without_swap():
     with swap(), cgroup() as path:
         write(path + "/../cgroup.subtree_control", "+memory")
         os.mkdir(path + "/below")
+        os.mkdir(path + "/../other")
         p, at = hotset()
+        other = w.sleeper()
         try:
             write(path + "/below/cgroup.procs", p.pid)
+            write(path + "/../other/cgroup.procs", other.pid)
+            write(path + "/../other/memory.swap.max", 0)
             for limit in "0", "max":
                 write(path + "/memory.swap.max", limit)
-                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
-                        "--json", "--quota-cpu", "100%")
+                r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p",
+                        "%d,%d" % (p.pid, other.pid), "-d", "10", "--json", "--quota-cpu", "100%")
                 rule = rules(r)[0]
-                said = r.stderr.count("cgroup /test has no swap left")
-                assert r.returncode == 0 and said == (limit == "0"), r
+                said = [r.stderr.count("cgroup /%s has no swap left" % x) for x in ("test", "other")]
+                assert r.returncode == 0 and said == [limit == "0", 1], r
                 assert bool(rule["tried"]) == bool(rule["applied_bytes"]) == (limit == "max"), rule
                 assert rule["gone_bytes"] <= 64 * MIB, rule
         finally:
+            other.kill()
             p.kill()
             p.wait()
             w.wait_for("an empty cgroup", lambda: not open(path + "/below/cgroup.procs").read())
             os.rmdir(path + "/below")
+            w.wait_for("an empty cgroup", lambda: not open(path + "/../other/cgroup.procs").read())
+            os.rmdir(path + "/../other")
+
+
+def few_files():
+    """A process that cannot be opened has not ended"""
+    with w.sleeper() as p:
+        r = act("-s", scheme("4K null null null null null stat"), "-p", str(p.pid), "-d", "1",
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6)))
+        assert r.returncode == 1 and "cannot be opened: Too many open files" in r.stderr, r
+
+
+def reads(pid):
+    with open("/proc/%d/io" % pid) as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith("syscr"))
+
+
+def of_many_cgroups():
+    """Users can make cgroups: they are not all read each second"""
+    with cgroup() as path, w.sleeper() as p:
+        below = [path + "/%d" % i for i in range(1000)]
+        for name in below:
+            os.mkdir(name)
+        write(below[0] + "/cgroup.procs", p.pid)
+        acting = subprocess.Popen(["wsmo", "act", "-q", "-s", scheme("4K null null null null null stat"),
+                                   "--cgroup", "test"], stdout=subprocess.DEVNULL)
+        try:
+            w.wait_for("it to begin", w.kwsmond, 60)
+            before = reads(acting.pid)
+            time.sleep(8)
+            more = reads(acting.pid) - before
+            print("# %d reads" % more, flush=True)
+            assert more < 3 * len(below), more
+        finally:
+            acting.kill()
+            acting.wait()
+            p.kill()
+            w.wait_for("an empty cgroup", lambda: not open(below[0] + "/cgroup.procs").read())
+            for name in below:
+                os.rmdir(name)
+
+
+def a_part_mounted_elsewhere():
+    """A path below it is not taken for that of another cgroup"""
+    with cgroup() as path, w.sleeper() as p:
+        write(path + "/cgroup.procs", p.pid)
+        part = os.path.join(TMP, "part")
+        os.makedirs(path + "/../other/test")
+        os.mkdir(part)
+        subprocess.run(["mount", "--bind", path + "/../other", part], check=True)
+        try:
+            for name, fails in (part + "/test", 1), (path, 0):
+                r = act("-s", scheme("4K null null null null null stat"), "--cgroup", name, "-d", "1")
+                assert r.returncode == fails and ("no such cgroup" in r.stderr) == fails, r
+        finally:
+            p.kill()
+            subprocess.run(["umount", part], check=True)
+            for name in path + "/../other/test", path + "/../other":
+                os.rmdir(name)
 
 
 @w.measured
@@ -399,5 +464,5 @@ if __name__ == "__main__":
     w.need("wsmo", "hotset")
     without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
-           of_a_cgroup, of_processes_that_end, two_acts, beside_damon, cgroup_without_swap,
-           few_regions)
+           of_a_cgroup, of_processes_that_end, of_many_cgroups, a_part_mounted_elsewhere, two_acts,
+           few_files, beside_damon, cgroup_without_swap, few_regions)

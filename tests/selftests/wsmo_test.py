@@ -339,6 +339,7 @@ def top_of_cgroups():
         assert set(last) == {"/test", "/test/a.service", "/test/c.scope", "/test/d", "/test/new.service"}
         assert last["/test/new.service"]["processes"] == 1 and not w.kwsmond()
         one_line(wsmo("top", "--cgroup", "/test/nothing", "--repeat=1"))
+        one_line(wsmo("mem", "--cgroup", root + "/test/none.service"))
 
 
 def top_of_many():

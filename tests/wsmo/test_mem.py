@@ -361,7 +361,8 @@ def documented():
     ok(not bad and set(kinds) == {"mem", "mem_page", "mem_growth"}, "JSON is as documented", *bad[:3])
 
 
-# The main thread exits, another one lives on; 60 is exit() of one thread on x86-64, 93 elsewhere
+# The main thread exits, another one lives on, under a name that /proc/PID/stat shows as it is; 60 is
+# exit() of one thread on x86-64, 93 elsewhere
 NO_LEADER = r"""import ctypes, mmap, os, platform, threading, time
 m = mmap.mmap(-1, 24 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m[::4096] = bytes(24 << 8)
@@ -370,6 +371,7 @@ def live():
         time.sleep(0.01)
     os.write(1, b"%d\n" % os.getpid())
     time.sleep(1000)
+ctypes.CDLL(None).prctl(15, b"a\n) Z")
 threading.Thread(target=live).start()
 ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
 """

@@ -43,6 +43,7 @@ struct act_target {
  * @cgroup:	acts on processes of this cgroup; or NULL
  * @left_out:	how many more processes it has
  * @scanned_ns:	when they were listed
+ * @scan_cpu_ns: CPU time that took
  * @cpu_ns:	CPU time of the sessions before this one
  * @scheme:	the rules
  * @limits:	what restrains them
@@ -71,6 +72,7 @@ struct act {
 	char *cgroup;
 	size_t left_out;
 	__u64 scanned_ns;
+	__u64 scan_cpu_ns;
 	__u64 cpu_ns;
 	struct act_scheme scheme;
 	struct act_limits limits;

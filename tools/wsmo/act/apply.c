@@ -150,7 +150,7 @@ static int apply_block(struct act *a, struct act_target *t,
 	return err;
 }
 
-/* Its cgroup, or one above it, may not swap. Said once of each cgroup. */
+/* Its cgroup, or one above it, may not swap. Said once of a cgroup, and of a process. */
 static bool no_swap(struct act *a, struct act_process *p)
 {
 	__u64 now = clock_now();
@@ -160,13 +160,14 @@ static bool no_swap(struct act *a, struct act_process *p)
 		return p->no_swap;
 	p->swap_ns = now + NSEC_PER_SEC;
 	p->no_swap = !process_swap(p, &cgroup);
-	if (p->no_swap && (!a->swap_said || strcmp(a->swap_said, cgroup))) {
+	if (p->no_swap && !p->swap_said && (!a->swap_said || strcmp(a->swap_said, cgroup))) {
 		msg("cgroup %s has no swap left (memory.swap.max): anonymous memory of its processes is not paged out",
 		    text_clean(clean, sizeof(clean), cgroup));
 		free(a->swap_said);
 		a->swap_said = cgroup;
 		cgroup = NULL;
 	}
+	p->swap_said |= p->no_swap;
 	free(cgroup);
 	return p->no_swap;
 }

@@ -7,6 +7,7 @@
  * anew, so that is done seldom, and not before the longest age of a rule has had its time.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "act.h"
@@ -26,6 +27,9 @@
 /* New processes become targets this often, or after AGES times the longest age of a rule */
 #define RESCAN		(10 * NSEC_PER_SEC)
 #define AGES		3
+
+/* ... or after so many times the CPU time that listing them took */
+#define LIST_PACE	100
 
 struct candidate {
 	__u32 pid;
@@ -75,30 +79,41 @@ static bool is_member(const struct listed *m, __u32 pid)
 	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), compare_pids));
 }
 
+/*
+ * Listing costs as much as there are cgroups, which their users can make: ask the process. It names
+ * the cgroup otherwise if that is seen in another namespace of cgroups.
+ */
+static bool is_inside(const struct act *a, const struct act_process *p)
+{
+	char *path = process_cgroup(p);
+	size_t len = strlen(a->cgroup);
+	bool inside = path && !strncmp(path, a->cgroup, len) && (!path[len] || path[len] == '/');
+
+	free(path);
+	return inside;
+}
+
 void act_check_members(struct act *a)
 {
-	struct listed m, again;
 	size_t i;
 
 	/* nothing is outside of the root */
 	if (!a->cgroup || !a->cgroup[1])
 		return;
-	m = list_all(a);
 	for (i = 0; i < a->nr_targets; i++) {
 		struct act_target *t = &a->target[i];
+		struct listed m;
 
-		if (t->gone || is_member(&m, t->process.pid) || !process_alive(&t->process))
+		if (t->gone || is_inside(a, &t->process) || !process_alive(&t->process))
 			continue;
-		/* one that moves within it may have been nowhere while it was listed */
-		again = list_all(a);
-		if (!is_member(&again, t->process.pid)) {
+		m = list_all(a);
+		if (!is_member(&m, t->process.pid)) {
 			msg("process %u is not in %s any more: it is left alone", t->process.pid,
 			    a->cgroup);
 			act_let_go(t);
 		}
-		free(again.pids);
+		free(m.pids);
 	}
-	free(m.pids);
 }
 
 /* Those worth acting on: no kernel threads, none that was refused, not this one */
@@ -133,6 +148,7 @@ int act_list(struct act *a)
 	__u32 *pids = need(calloc(PROCESSES, sizeof(*pids)));
 	struct candidate *list = need(calloc(PROCESSES, sizeof(*list)));
 	struct pids *to = &a->record.pids;
+	__u64 cpu = clock_cpu();
 	long nr = cgroup_pids(a->cgroup, pids, PROCESSES);
 	size_t i, n = 0;
 
@@ -145,12 +161,13 @@ int act_list(struct act *a)
 		to->pid[i] = list[i].pid;
 	free(list);
 	free(pids);
+	a->scan_cpu_ns = clock_cpu() - cpu;
 	return nr < 0 ? -1 : 0;
 }
 
 static __u64 rescan_interval(const struct act *a)
 {
-	__u64 ns = RESCAN;
+	__u64 ns = a->scan_cpu_ns * LIST_PACE > RESCAN ? a->scan_cpu_ns * LIST_PACE : RESCAN;
 	size_t i;
 
 	for (i = 0; i < a->scheme.nr; i++)

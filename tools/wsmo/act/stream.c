@@ -164,16 +164,22 @@ static int claim(const struct act *a, struct act_target *t)
 static int add_target(struct act *a, __u32 pid)
 {
 	struct act_target *t = &a->target[a->nr_targets++];
+	int err = process_open(&t->process, pid);
 
-	switch (process_open(&t->process, pid)) {
+	switch (err) {
 	case 0:
 		return acts(a) ? claim(a, t) : 0;
+	case -ESRCH:
+		break;
 	case -EINVAL:
 	case -ENOENT:
 		msg("%u is a thread; name its process", pid);
 		return -1;
 	case -ENOSYS:
 		msg("this kernel has no pidfd_open(), which wsmo act needs (Linux 5.3)");
+		return -1;
+	default:
+		msg("process %u cannot be opened: %s", pid, strerror(-err));
 		return -1;
 	}
 	if (!a->cgroup) {

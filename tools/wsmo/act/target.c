@@ -58,8 +58,10 @@ int process_open(struct act_process *p, __u32 pid)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->proc < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
 	/* still alive: what was opened is of the same process */
-	return p->proc >= 0 && process_alive(p) ? 0 : -ESRCH;
+	return process_alive(p) ? 0 : -ESRCH;
 }
 
 /*
@@ -102,30 +104,6 @@ bool process_alive(const struct act_process *p)
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
 }
 
-bool process_swap(const struct act_process *p, char **cgroup)
-{
-	char *line = NULL, *path = NULL;
-	size_t size = 0;
-	FILE *f;
-	int fd = openat(p->proc, "cgroup", O_RDONLY | O_CLOEXEC);
-
-	*cgroup = NULL;
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f && fd >= 0)
-		close(fd);
-	while (f && !path && getline(&line, &size, f) >= 0)
-		if (!strncmp(line, "0::/", 4))
-			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
-	if (f)
-		fclose(f);
-	free(line);
-	if (path && !cgroup_swap_left(path))
-		*cgroup = path;
-	else
-		free(path);
-	return !*cgroup;
-}
-
 static FILE *open_file(const struct act_process *p, const char *name)
 {
 	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
@@ -134,6 +112,33 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	if (!f && fd >= 0)
 		close(fd);
 	return f;
+}
+
+char *process_cgroup(const struct act_process *p)
+{
+	char *line = NULL, *path = NULL;
+	FILE *f = open_file(p, "cgroup");
+	size_t size = 0;
+
+	while (f && !path && getline(&line, &size, f) >= 0)
+		if (!strncmp(line, "0::/", 4))
+			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
+	if (f)
+		fclose(f);
+	free(line);
+	return path;
+}
+
+bool process_swap(const struct act_process *p, char **cgroup)
+{
+	char *path = process_cgroup(p);
+
+	*cgroup = NULL;
+	if (path && !cgroup_swap_left(path))
+		*cgroup = path;
+	else
+		free(path);
+	return !*cgroup;
 }
 
 struct system_of {

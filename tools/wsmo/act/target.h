@@ -35,6 +35,7 @@ struct mapping {
  * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
  * @claim:	a file of @proc that is locked while it is acted on, -1 if it is not
  * @no_swap:	its cgroup may not swap
+ * @swap_said:	that was said
  * @swap_ns:	when it was looked up
  * @mapping:	@nr mappings
  * @stale_ns:	when to read them again
@@ -46,6 +47,7 @@ struct act_process {
 	int pagemap;
 	int claim;
 	bool no_swap;
+	bool swap_said;
 	__u64 swap_ns;
 	struct mapping *mapping;
 	size_t nr;
@@ -76,6 +78,9 @@ int process_open(struct act_process *p, __u32 pid);
  * Return: 0, or -errno, -EWOULDBLOCK if another one does
  */
 int process_claim(struct act_process *p);
+
+/** process_cgroup() - Return: the path of its cgroup of version 2, malloc()ed; NULL without one */
+char *process_cgroup(const struct act_process *p);
 
 /**
  * process_swap() - may its memory be paged out to swap, as far as its cgroups are concerned?

@@ -79,8 +79,10 @@ static int list_cgroup(struct mem *mem, const char *cgroup)
 	}
 	if (nr < 0)
 		return no_cgroup(cgroup);
+	if (!nr)
+		msg("%s has no process; a threaded cgroup's are in the one above it", cgroup);
 	mem->pids.nr = nr;
-	return 0;
+	return nr ? 0 : -1;
 }
 
 /* Is it a path within cgroups? A recording can have any text */

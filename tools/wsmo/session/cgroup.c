@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -24,18 +25,23 @@
 #define HUGETLB_PIDS	4096
 
 /*
- * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL.
+ * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. One
+ * that shows only a part of what the first one does, by another path, is none.
  * Return: its length in @name, PATH_MAX bytes; 0 if there is none
  */
 static size_t mount_point(const char *path, char *name)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct stat root = { 0 }, st;
 	const struct mntent *m;
 	size_t best = 0, len;
 
 	while (f && (m = getmntent(f))) {
 		len = strlen(m->mnt_dir);
-		if (strcmp(m->mnt_type, "cgroup2") || len <= best || len >= PATH_MAX ||
+		if (strcmp(m->mnt_type, "cgroup2") || stat(m->mnt_dir, &st))
+			continue;
+		root = root.st_ino ? root : st;
+		if (st.st_ino != root.st_ino || len <= best || len >= PATH_MAX ||
 		    (path && (strncmp(path, m->mnt_dir, len) || (path[len] && path[len] != '/'))))
 			continue;
 		best = len;

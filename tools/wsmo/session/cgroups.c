@@ -14,7 +14,9 @@
 #include "cli/clock.h"
 #include "procfs.h"
 
+/* They are listed this often, or after so many times the CPU time that took: users make many */
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
+#define LIST_PACE	100
 
 /* Read PSS again after this many times what reading took, so that it takes 1 % of the time */
 #define PSS_PACE	100
@@ -134,15 +136,17 @@ static int watch_largest(struct cgroups *c, struct cgroup_below *list, size_t nr
 
 static int look_for_cgroups(struct cgroups *c)
 {
+	__u64 began = clock_now(), took = clock_cpu();
 	struct cgroup_below *list;
 	size_t nr, i;
-	int err = 0;
+	int err;
 
-	if (c->listed_ns && clock_now() - c->listed_ns < LIST_INTERVAL)
+	if (began < c->list_ns)
 		return 0;
-	c->listed_ns = clock_now();
-	if (!cgroup_list(c->list[0]->session.cgroup, &list, &nr))
-		err = watch_largest(c, list, nr);
+	err = cgroup_list(c->list[0]->session.cgroup, &list, &nr);
+	took = (clock_cpu() - took) * LIST_PACE;
+	c->list_ns = began + (took > LIST_INTERVAL ? took : LIST_INTERVAL);
+	err = err ? 0 : watch_largest(c, list, nr);
 	for (i = 0; i < nr; i++)
 		free(list[i].path);
 	free(list);

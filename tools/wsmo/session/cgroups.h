@@ -53,7 +53,7 @@ struct cgroup_session {
  * @ended:	the session of the cgroup that was named has ended: it was removed
  * @held:	do not update the figures
  * @numbers:	the last @number
- * @listed_ns:	when the cgroups were listed
+ * @list_ns:	when to look for them
  */
 struct cgroups {
 	struct cgroup_session **list;
@@ -65,7 +65,7 @@ struct cgroups {
 	bool ended;
 	bool held;
 	__u32 numbers;
-	__u64 listed_ns;
+	__u64 list_ns;
 };
 
 /**

@@ -26,14 +26,14 @@ static FILE *open_file(__u32 tid, const char *name)
 
 char proc_thread_state(__u32 pid, __u32 tid)
 {
-	char name[32], line[512], *name_end = NULL;
+	char name[32], text[512], *name_end;
 	FILE *f;
 
 	snprintf(name, sizeof(name), "task/%u/stat", tid);
 	f = open_file(pid, name);
-	/* "1 (name) R ...", and the name may have parentheses */
-	if (f && fgets(line, sizeof(line), f))
-		name_end = strrchr(line, ')');
+	/* "1 (name) R ...", and the name may have parentheses and line feeds */
+	text[f ? fread(text, 1, sizeof(text) - 1, f) : 0] = '\0';
+	name_end = strrchr(text, ')');
 	if (f)
 		fclose(f);
 	return name_end && name_end[1] == ' ' ? name_end[2] : '?';
