@@ -322,7 +322,8 @@ static const struct option_desc own[] = {
 
 static struct hot_options options = { .top = HOT_TOP };
 
-const struct report_view report_hot = {
+REPORT_VIEW(hot_view) = {
+	.order = 5,
 	.name = "hot",
 	.help = "The regions accessed most often, and what they are",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

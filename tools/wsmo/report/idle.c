@@ -286,7 +286,8 @@ static const struct option_desc own[] = {
 	{ 0 }
 };
 
-const struct report_view report_idle = {
+REPORT_VIEW(idle_view) = {
+	.order = 8,
 	.name = "idle",
 	.help = "Memory by how long it was not used, at the end",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

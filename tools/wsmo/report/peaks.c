@@ -6,13 +6,605 @@
  * Stacks are resolved when their record is read, by the mappings of that time, and
  * printed at the end. Equal stacks are printed once and referred to by number.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "collect.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/events.h"
-#include "peaks.h"
+#include "libwsmon/numbers/series.h"
+#include "report.h"
+#include "symbols/calls.h"
+
+/*
+ * The stacks of peaks and marks
+ */
+
+/**
+ * struct taken - what a STACK record says
+ * @stack:	NULL if it could not be taken
+ * @alike:	of the threads of a target with the same stack, or the same error: how many, if it is the first
+ * @names:	they have different names
+ * @longest_ns:	longest time one of them was stopped
+ * @chosen:	by taken_choose()
+ * @given:	by taken_once()
+ */
+struct taken {
+	__u64 time_ns;
+	__u64 stopped_ns;
+	__u32 pid;
+	__u32 tid;
+	__u32 reason;
+	__u32 number;
+	__u32 error;
+	__u32 threads;
+	char comm[WSMON_COMM_LEN];
+	struct callstack *stack;
+	__u64 longest_ns;
+	__u32 alike;
+	bool names;
+	bool chosen;
+	bool given;
+};
+
+/** struct taken_list - @nr of them, room for @room */
+struct taken_list {
+	struct taken *t;
+	size_t nr;
+	size_t room;
+};
+
+/**
+ * struct taken_event - a peak or mark
+ * @reason:	WSMON_STACK_*
+ * @pid:	the target; of marks 0: all
+ * @number:	of the peak or mark whose stacks are its
+ * @of:		its own number
+ */
+struct taken_event {
+	__u32 reason;
+	__u32 pid;
+	__u32 number;
+	__u32 of;
+};
+
+/**
+ * struct after - zeroed is empty
+ * @rows:	estimates of whole targets within the shortest window
+ * @runs:	of which program they are
+ * @peak:	@nr peaks without number, by target and time
+ */
+struct after {
+	struct wsmon_wss_rows rows;
+	struct sorted runs;
+	struct peak *peak;
+	size_t nr;
+};
+
+enum {
+	S_REASON, S_N, S_T, S_PID, S_STACK, S_THREADS, S_OF, S_COMM, S_STOPPED,
+	S_ERROR,
+};
+
+static const struct column stack_columns[] = {
+	[S_REASON]  = { "reason", "REASON", COL_TEXT, 6, 0 },
+	[S_N]	    = { "number", "N", COL_COUNT, 3, 0 },
+	[S_T]	    = { "t", "TIME", COL_T, 8, 0 },
+	[S_PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
+	[S_STACK]   = { "stack", "STACK", COL_COUNT, 5, 0 },
+	[S_THREADS] = { "threads", "THREADS", COL_COUNT, 7, 0 },
+	[S_OF]	    = { "threads_all", "OF", COL_COUNT, 5, 0 },
+	[S_COMM]    = { "comm", "NAME", COL_TEXT, 15, 0 },
+	[S_STOPPED] = { "stopped_ns", "STOPPED", COL_NS, 8, 0 },
+	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0 },
+};
+
+const struct table_desc stack_desc = {
+	.type = "stack", .columns = stack_columns, .nr = ARRAY_SIZE(stack_columns),
+};
+
+enum { F_STACK, F_FRAME, F_FUNCTION, F_FILE, F_LINE, F_PATH, F_OFFSET, F_PC };
+
+static const struct column frame_columns[] = {
+	[F_STACK]    = { "stack", "STACK", COL_COUNT, 5, 0 },
+	[F_FRAME]    = { "frame", "FRAME", COL_COUNT, 5, 0 },
+	[F_FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, 0 },
+	[F_FILE]     = { "file", "FILE", COL_TEXT, 8, 0 },
+	[F_LINE]     = { "line", "LINE", COL_COUNT, 5, 0 },
+	[F_PATH]     = { "path", "PATH", COL_TEXT, 8, 0 },
+	[F_OFFSET]   = { "offset", "OFFSET", COL_ADDR, 8, 0 },
+	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0 },
+};
+
+const struct table_desc frame_desc = {
+	.type = "frame", .columns = frame_columns, .nr = ARRAY_SIZE(frame_columns),
+};
+
+/** taken_add() - take a record */
+static void taken_add(struct taken_list *l, struct calls *cs, const struct mappings *ms,
+		      const struct wsmon_rec_stack *rec)
+{
+	struct taken *t;
+
+	if (l->nr == l->room) {
+		l->room = l->room ? 2 * l->room : 64;
+		l->t = need(reallocarray(l->t, l->room, sizeof(*t)));
+	}
+	t = &l->t[l->nr++];
+	*t = (struct taken) {
+		.time_ns = rec->rec.time_ns,
+		.stopped_ns = rec->stopped_ns,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.reason = rec->reason,
+		.number = rec->number,
+		.error = rec->error,
+		.threads = rec->threads,
+	};
+	memcpy(t->comm, rec->comm, sizeof(t->comm));
+	if (!rec->error && rec->nr)
+		t->stack = calls_take(cs, ms, rec);
+}
+
+/* By event, then by target */
+static int compare_taken(const void *x, const void *y)
+{
+	const struct taken *a = x, *b = y;
+
+	return COMPARE(a->reason, b->reason) ?: COMPARE(a->number, b->number) ?:
+	       COMPARE(a->pid, b->pid) ?: COMPARE(a->time_ns, b->time_ns);
+}
+
+/* Those of an event and a target that are alike together, in the order of the list */
+static int compare_alike(const void *x, const void *y)
+{
+	const struct taken *a = *(struct taken * const *)x, *b = *(struct taken * const *)y;
+
+	return COMPARE(a->reason, b->reason) ?: COMPARE(a->number, b->number) ?:
+	       COMPARE(a->pid, b->pid) ?: COMPARE(a->stack, b->stack) ?:
+	       COMPARE(a->error, b->error) ?: COMPARE(a, b);
+}
+
+static bool is_alike(const struct taken *a, const struct taken *b)
+{
+	return a->reason == b->reason && a->number == b->number && a->pid == b->pid &&
+	       a->stack == b->stack && a->error == b->error;
+}
+
+static void count_alike(struct taken_list *l)
+{
+	struct taken **by = need(calloc(l->nr + 1, sizeof(*by))), *first = NULL;
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		by[i] = &l->t[i];
+	qsort(by, l->nr, sizeof(*by), compare_alike);
+	for (i = 0; i < l->nr; i++) {
+		if (!first || !is_alike(first, by[i]))
+			first = by[i];
+		first->alike++;
+		first->names |= strcmp(first->comm, by[i]->comm) != 0;
+		if (by[i]->stopped_ns > first->longest_ns)
+			first->longest_ns = by[i]->stopped_ns;
+	}
+	free(by);
+}
+
+/** taken_fold() - after the last one: sort them, merge equal stacks */
+static void taken_fold(struct taken_list *l, struct calls *cs, const struct mappings *ms)
+{
+	size_t i;
+
+	if (l->nr)
+		qsort(l->t, l->nr, sizeof(*l->t), compare_taken);
+	for (i = 0; i < l->nr; i++)
+		if (l->t[i].stack)
+			l->t[i].stack = calls_fold(cs, ms, l->t[i].pid,
+						   l->t[i].stack);
+	count_alike(l);
+}
+
+static bool is_of(const struct taken *t, const struct taken_event *event)
+{
+	return t->reason == event->reason && t->number == event->number &&
+	       (!event->pid || t->pid == event->pid);
+}
+
+/* Return: index of the first stack of an event, or where it would be */
+static size_t find_taken(const struct taken_list *l, const struct taken_event *event)
+{
+	const struct taken key = {
+		.reason = event->reason, .number = event->number,
+		.pid = event->pid,
+	};
+	size_t low = 0, high = l->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (compare_taken(&l->t[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/** taken_any() - is there any for a peak or mark? Context: after taken_fold() */
+static bool taken_any(const struct taken_list *l, const struct taken_event *event)
+{
+	size_t i = find_taken(l, event);
+
+	return i < l->nr && is_of(&l->t[i], event);
+}
+
+/** taken_once() - Return: whether it is asked for the first time for the stacks of an event */
+static bool taken_once(struct taken_list *l, const struct taken_event *event)
+{
+	size_t i = find_taken(l, event);
+	bool again;
+
+	if (i == l->nr || !is_of(&l->t[i], event))
+		return true;
+	again = l->t[i].given;
+	l->t[i].given = true;
+	return !again;
+}
+
+static void print_calls(const struct report *rp, const struct callstack *s)
+{
+	char text[CALL_TEXT];
+	FILE *f = rp->out.f;
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		fputs("        ", f);
+		if (rp->out.format == TABLE_RAW)
+			fprintf(f, "%#llx ", s->call[i].pc);
+		fprintf(f, "%s\n", calls_text(text, &s->call[i]));
+	}
+	if (s->cut)
+		fputs("        ...\n", f);
+}
+
+/* The program's innermost function: most stacks end in a library that waits */
+static const struct call *telling_call(const struct callstack *s)
+{
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		const char *path = s->call[i].path, *slash = path ? strrchr(path, '/') : NULL;
+
+		if (s->call[i].function && path && !strstr(slash ? slash : path, ".so"))
+			return &s->call[i];
+	}
+	return s->call;
+}
+
+/* Of threads that are alike the first */
+static void print_alike(const struct report *rp, struct calls *cs, const struct taken *t)
+{
+	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
+	struct callstack *s = t->stack;
+	bool is_new = s && calls_number(cs, s);
+	FILE *f = rp->out.f;
+
+	text_clean(name, sizeof(name), t->comm);
+	fprintf(f, "    %u of %u threads of %u (%s%s): ", t->alike,
+	       t->threads, t->pid, name, t->names ? ", ..." : "");
+	if (!s) {
+		fprintf(f, "no stack: %s\n", strerror(t->error));
+		return;
+	}
+	if (!is_new) {
+		fprintf(f, "stack %u again, %s\n", s->number,
+		       calls_text(text, telling_call(s)));
+		return;
+	}
+	if (rp->out.format == TABLE_RAW)
+		fprintf(f, "stack %u, stopped_ns=%llu\n", s->number, t->longest_ns);
+	else
+		fprintf(f, "stack %u, stopped for %s\n", s->number,
+		       units_time(time, t->longest_ns));
+	print_calls(rp, s);
+}
+
+/** taken_print() - print the stacks of a peak or mark for people */
+static void taken_print(const struct report *rp, const struct taken_list *l, struct calls *cs,
+			const struct taken_event *event)
+{
+	size_t i;
+
+	if (!taken_any(l, event))
+		fputs("    no stacks\n", rp->out.f);
+	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++)
+		if (l->t[i].alike)
+			print_alike(rp, cs, &l->t[i]);
+}
+
+/** taken_rows() - print the same as rows of stack_desc */
+static void taken_rows(const struct report *rp, const struct taken_list *l, struct calls *cs,
+		       const struct taken_event *event, struct table *table)
+{
+	size_t i;
+
+	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++) {
+		const struct taken *t = &l->t[i];
+
+		if (!t->alike)
+			continue;
+		if (t->stack)
+			calls_number(cs, t->stack);
+		table_row(table, (struct cell[]) {
+			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
+					     "peak" : "mark"),
+			[S_N]	    = cell_u(event->of),
+			[S_T]	    = cell_d(filter_time(&rp->filter, t->time_ns)),
+			[S_PID]	    = cell_u(t->pid),
+			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
+						 (struct cell){ 0 },
+			[S_THREADS] = cell_u(t->alike),
+			[S_OF]	    = cell_u(t->threads),
+			[S_COMM]    = cell_s(t->comm),
+			[S_STOPPED] = cell_u(t->longest_ns),
+			[S_ERROR]   = t->stack ? (struct cell){ 0 } :
+						 cell_s(strerror(t->error)),
+		});
+	}
+}
+
+static struct cell text_or_none(const char *s)
+{
+	return s ? cell_s(s) : (struct cell){ 0 };
+}
+
+static void frame_rows(struct table *table, const struct callstack *s)
+{
+	__u32 i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct call *c = &s->call[i];
+
+		table_row(table, (struct cell[]) {
+			[F_STACK]    = cell_u(s->number),
+			[F_FRAME]    = cell_u(i),
+			[F_FUNCTION] = text_or_none(c->function),
+			[F_FILE]     = text_or_none(c->file),
+			[F_LINE]     = c->file ? cell_u(c->line) :
+						 (struct cell){ 0 },
+			[F_PATH]     = text_or_none(c->path),
+			[F_OFFSET]   = c->path ? cell_u(c->offset) :
+						 (struct cell){ 0 },
+			[F_PC]	     = cell_u(c->pc),
+		});
+	}
+}
+
+/** taken_frames() - print the frames of numbered stacks as rows of frame_desc */
+static void taken_frames(const struct report *rp, const struct calls *cs)
+{
+	struct table *table = report_table(rp, &frame_desc);
+	const struct callstack *s;
+	__u32 number;
+
+	for (number = 1; (s = calls_numbered(cs, number)); number++)
+		frame_rows(table, s);
+	table_end(table);
+}
+
+/** taken_choose() - taken_print_folded() is to print the stacks of a peak or mark */
+static void taken_choose(struct taken_list *l, const struct taken_event *event)
+{
+	size_t i;
+
+	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++)
+		l->t[i].chosen = true;
+}
+
+static char *folded_line(const struct taken *t)
+{
+	char text[CALL_TEXT], *line = NULL;
+	size_t size;
+	FILE *f = need(open_memstream(&line, &size));
+
+	calls_print_part(f, text_clean(text, sizeof(text), t->comm));
+	fputc(';', f);
+	calls_print_folded(f, t->stack);
+	fclose(f);
+	return line;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char * const *)a, *(char * const *)b);
+}
+
+/** taken_print_folded() - print a line for each thread name and stack, with a count */
+static void taken_print_folded(const struct report *rp, const struct taken_list *l)
+{
+	char **line = need(calloc(l->nr + 1, sizeof(*line)));
+	size_t i, n = 0, count = 0;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->t[i].chosen && l->t[i].stack)
+			line[n++] = folded_line(&l->t[i]);
+	if (n)
+		qsort(line, n, sizeof(*line), compare_lines);
+	for (i = 0; i < n; i++) {
+		count++;
+		if (i + 1 < n && !strcmp(line[i], line[i + 1]))
+			continue;
+		fprintf(rp->out.f, "%s %zu\n", line[i], count);
+		count = 0;
+	}
+	for (i = 0; i < n; i++)
+		free(line[i]);
+	free(line);
+	if (!n)
+		msg("no stacks");
+}
+
+/*
+ * Peaks among the first estimates of a target, found afterwards
+ *
+ * While the module learns what is usual, it reports no peaks, or only high ones. The
+ * whole recording allows to judge those estimates again by the rule of "sigma", with
+ * the median of all estimates and the median distance from it. A peak rises from a
+ * usual value, so the start of a program is none.
+ */
+
+/* As many as the module starts with, at most */
+#define FIRST	32
+
+/** struct run - the number of programs @pid has executed so far */
+struct run {
+	__u32 pid;
+	__u32 nr;
+};
+
+static struct run *get_run(struct after *a, __u32 pid)
+{
+	const struct run key = { .pid = pid };
+
+	if (!a->runs.size)
+		a->runs = (struct sorted) {
+			.size = sizeof(key), .max = 65536, .compare = compare_pids,
+		};
+	return sorted_get(&a->runs, &key);
+}
+
+/** after_add() - take WSS and TARGET records; others are ignored */
+static void after_add(struct after *a, const struct wsmon_attrs *attrs,
+		      const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	const struct wsmon_rec_wss *w = (const void *)rec;
+	struct run *run;
+
+	if (attrs->peak_detector != WSMON_PEAK_SIGMA)
+		return;
+	if (rec->type == WSMON_REC_TARGET && target->flags == WSMON_TARGET_EXEC) {
+		run = get_run(a, target->pid);
+		if (run)
+			run->nr++;
+	}
+	/* the module ignores estimates that say nothing */
+	if (rec->type != WSMON_REC_WSS || w->class != WSMON_CLASS_ALL ||
+	    w->window_us != attrs->windows_us[0] || (!w->low && w->high == w->mapped))
+		return;
+	run = get_run(a, w->pid);
+	need(wsmon_wss_add(&a->rows, &(struct wsmon_wss_row){
+		.time_ns = rec->time_ns, .bytes = w->bytes, .low = w->low,
+		.high = w->high, .pid = w->pid,
+		/* a series for each program */
+		.class = run ? run->nr : 0,
+	}));
+}
+
+static int compare_doubles(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return COMPARE(a, b);
+}
+
+static double median(double *v, size_t nr)
+{
+	qsort(v, nr, sizeof(*v), compare_doubles);
+	return (v[(nr - 1) / 2] + v[nr / 2]) / 2;
+}
+
+/* Return: the threshold; design.rst has the formulas */
+static double usual(const struct wsmon_wss_row *row, size_t nr, double gain,
+		    double *mean)
+{
+	double *v = need(calloc(nr, sizeof(*v))), s, c;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		v[i] = row[i].bytes;
+	*mean = median(v, nr);
+	for (i = 0; i < nr; i++)
+		v[i] = fabs(row[i].bytes - *mean);
+	s = 1.4826 * median(v, nr);
+	free(v);
+	c = *mean > 0 ? 1 - exp(-50 * (s / *mean) * (s / *mean)) : 1;
+	return c * gain * s + (1 - c) * gain / 10 * *mean;
+}
+
+static bool was_found(const struct events *ev, const struct peak *p)
+{
+	const struct peak *q;
+	size_t i;
+
+	for (i = events_first(ev, p->pid, 0); (q = events_peak_at(ev, i)) && q->pid == p->pid; i++)
+		if (q->group == WSMON_PEAK_ALL && q->sign > 0 &&
+		    q->start_ns < (p->end_ns ? p->end_ns : ~0ULL) &&
+		    (!q->end_ns || p->start_ns < q->end_ns))
+			return true;
+	return false;
+}
+
+static void add_peak(struct after *a, const struct peak *p)
+{
+	a->peak = need(reallocarray(a->peak, a->nr + 1, sizeof(*a->peak)));
+	a->peak[a->nr++] = *p;
+}
+
+static void judge(struct after *a, const struct events *ev,
+		  const struct wsmon_attrs *attrs, const struct wsmon_wss_row *row,
+		  size_t nr)
+{
+	size_t first = attrs->peak_window < FIRST ? attrs->peak_window : FIRST, i;
+	double mean, far = usual(row, nr, attrs->peak_gain / 1000.0, &mean);
+
+	for (i = 1; i < nr && i < first; i++) {
+		struct peak p = {
+			.pid = row->pid, .group = WSMON_PEAK_ALL, .sign = 1,
+			.start_ns = row[i].time_ns, .bytes = row[i].bytes,
+			.low = row[i].low, .high = row[i].high,
+			.baseline = mean, .threshold = far,
+		};
+
+		if (row[i].low <= mean + far || fabs(row[i - 1].bytes - mean) > far)
+			continue;
+		for (; i < nr && row[i].bytes > mean + far; i++)
+			if (row[i].bytes > p.height)
+				p.height = row[i].bytes;
+		p.end_ns = i < nr ? row[i].time_ns : 0;
+		if (!was_found(ev, &p))
+			add_peak(a, &p);
+	}
+}
+
+/** after_judge() - after the last record: find peaks that are not in @ev */
+static void after_judge(struct after *a, const struct events *ev, const struct wsmon_attrs *attrs)
+{
+	size_t i, end;
+
+	wsmon_wss_sort(&a->rows, false);
+	for (i = 0; i < a->rows.nr; i = end) {
+		end = wsmon_wss_series(&a->rows, i);
+		judge(a, ev, attrs, a->rows.row + i, end - i);
+	}
+}
+
+/** after_free() - frees what is in it */
+static void after_free(struct after *a)
+{
+	wsmon_wss_free(&a->rows);
+	free(a->runs.base);
+	free(a->peak);
+}
+
+/*
+ * The view
+ */
 
 enum {
 	P_N, P_T, P_PID, P_GROUP, P_SIGN, P_DURATION, P_HEIGHT, P_BASELINE,
@@ -258,7 +850,7 @@ static void print_rows_of(void *arg, const struct taken_event *event)
 
 static void print_stacks(struct report *rp)
 {
-	struct rows rows = { rp, report_table(rp, &peaks_stack_desc) };
+	struct rows rows = { rp, report_table(rp, &stack_desc) };
 	struct peaks_view *v = rp->data;
 
 	each_event(rp, print_rows_of, &rows);
@@ -319,7 +911,8 @@ static const struct option_desc own[] = {
 	{ 0 }
 };
 
-const struct report_view report_peaks = {
+REPORT_VIEW(peaks_view) = {
+	.order = 4,
 	.name = "peaks",
 	.help = "Peaks of the working set, and marks, with their call stacks",
 	.takes = TAKES_FORMAT,

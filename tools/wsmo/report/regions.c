@@ -133,7 +133,8 @@ static const struct option_desc own[] = {
 	{ 0 }
 };
 
-const struct report_view report_regions = {
+REPORT_VIEW(regions_view) = {
+	.order = 7,
 	.name = "regions",
 	.help = "The regions of each snapshot, in address order",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/reader.h"
-#include "plot/plot.h"
+#include "plot.h"
 
 struct report_view;
 
@@ -72,6 +72,7 @@ struct report {
 
 /**
  * struct report_view - a view
+ * @order:	where it is in the list of views; the first one is the default
  * @name:	its name on the command line
  * @help:	one line for the help text
  * @takes:	TAKES_*
@@ -80,6 +81,8 @@ struct report {
  * @of_processes: shows what only processes with figures of their own have
  * @no_snapshots: skip snapshots, which is much faster
  * @whole:	needs what was observed at other times than --time, too
+ * @shows_all:	each record that the filter wants is something to show
+ * @shows_memory: so are PROC and STATS records, unless there is --class
  * @check:	NULL, or rejects options that do not go together
  * @begin:	called after the header was read
  * @scan:	NULL, or the recording is read twice and this is called for each
@@ -90,6 +93,7 @@ struct report {
  * @end:	called after the last record; frees @data
  */
 struct report_view {
+	int order;
 	const char *name;
 	const char *help;
 	unsigned int takes;
@@ -98,6 +102,8 @@ struct report_view {
 	bool of_processes;
 	bool no_snapshots;
 	bool whole;
+	bool shows_all;
+	bool shows_memory;
 	void (*check)(struct argp_state *state, const struct report *rp);
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
@@ -106,20 +112,18 @@ struct report_view {
 	void (*end)(struct report *rp);
 };
 
-extern const struct report_view report_summary;
-extern const struct report_view report_wss;
-extern const struct report_view report_curve;
-extern const struct report_view report_sizing;
-extern const struct report_view report_peaks;
-extern const struct report_view report_hot;
-extern const struct report_view report_who;
-extern const struct report_view report_regions;
-extern const struct report_view report_idle;
-extern const struct report_view report_heatmap;
-extern const struct report_view report_html;
-extern const struct report_view report_act;
-extern const struct report_view report_alloc;
-extern const struct report_view report_raw;
+/**
+ * REPORT_VIEW() - define a view, which registers itself
+ * @var: its name in the file
+ *
+ * The linker collects pointers to all views in a section, for report.c. The program that has
+ * "wsmo report" links this whole folder, whether or not anything refers to a view.
+ */
+#define REPORT_VIEW(var)								\
+	static const struct report_view var;						\
+	static const struct report_view * const var##_entry				\
+		__attribute__((used, section("report_views"))) = &var;			\
+	static const struct report_view var
 
 /** report_find() - find a view by its name; NULL if there is none */
 const struct report_view *report_find(const char *name);
@@ -135,14 +139,6 @@ extern const struct option_desc recording_options[];
 extern const struct option_desc time_options[];
 extern const struct option_desc class_options[];
 extern const struct option_desc window_options[];
-
-/**
- * report_parse() - parse the command line of a view
- * @name:	"wsmo report wss"
- * @doc:	the text above the options
- */
-void report_parse(struct report *rp, const char *name, const char *doc,
-		  int argc, char **argv);
 
 /**
  * report_run() - read @rp->file for @rp->view

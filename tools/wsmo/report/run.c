@@ -107,9 +107,9 @@ static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 		return true;
 	case WSMON_REC_PROC:
 	case WSMON_REC_STATS:
-		return rp->view == &report_raw || (rp->view == &report_summary && !f->classes);
+		return rp->view->shows_all || (rp->view->shows_memory && !f->classes);
 	default:
-		return rp->view == &report_raw;
+		return rp->view->shows_all;
 	}
 }
 

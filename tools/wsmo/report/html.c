@@ -5,21 +5,240 @@
  * The page's script draws the JSON in it. Long series are thinned out, so that
  * the size of a page does not grow with the recording.
  */
+#include <json-c/json.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "assets.h"
 #include "cli/cli.h"
+#include "cli/text.h"
+#include "collect.h"
+#include "grid.h"
+#include "hot.h"
 #include "libwsmon/names.h"
-#include "report/collect.h"
-#include "report/heatmap/maps.h"
-#include "report/heatmap/view.h"
-#include "report/hot.h"
-#include "put.h"
-#include "sizing.h"
-#include "touched.h"
+#include "libwsmon/numbers/curve_data.h"
+#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/numbers/slowdown.h"
+#include "who.h"
+
+/*
+ * The files that go into the page
+ *
+ * The assembler takes them in as they are; their paths are relative to the top of
+ * the tree, where the compiler is run.
+ */
+
+#define ASSET(name, file)				\
+	extern const char name[];			\
+	__asm__(".section .rodata\n"			\
+		".global " #name "\n"			\
+		#name ":\n"				\
+		".incbin \"" file "\"\n"		\
+		".byte 0\n"				\
+		".previous\n")
+
+ASSET(html_body, "tools/wsmo/report/html/page.html");
+ASSET(html_style, "tools/wsmo/report/html/page.css");
+ASSET(html_heatmap_script, "tools/wsmo/report/html/heatmap.js");
+ASSET(html_script, "tools/wsmo/report/html/page.js");
+ASSET(html_uplot_style, "third_party/uplot/uPlot.min.css");
+ASSET(html_uplot_script, "third_party/uplot/uPlot.iife.min.js");
+ASSET(html_uplot_licence, "third_party/uplot/LICENSE");
+
+/*
+ * JSON for the page
+ */
+
+/* JSON in a page: nothing in it may look like a tag */
+static void put_safely(const char *json)
+{
+	for (; *json; json++) {
+		if (*json == '<') {
+			fputs("\\u003c", stdout);
+		} else if (*json == '\\' && json[1]) {
+			/* the page shows what was escaped as it is */
+			printf(json[1] == 'u' ? "\\\\%c" : "\\%c", json[1]);
+			json++;
+		} else {
+			putchar(*json);
+		}
+	}
+}
+
+/** html_put_text() - print a text of unknown origin */
+static void html_put_text(const char *text)
+{
+	size_t size = 4 * strlen(text) + 1;
+	char *utf8 = need(malloc(size)), *json = NULL;
+	struct json_object *o =
+		need(json_object_new_string(text_utf8(utf8, size, text)));
+	FILE *f = need(open_memstream(&json, &size));
+
+	text_put_json(f, json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	fclose(f);
+	put_safely(json);
+	json_object_put(o);
+	free(json);
+	free(utf8);
+}
+
+/**
+ * html_put_lines() - print a member, an array of JSON objects, and a comma
+ * @lines: an object a line; it is changed
+ */
+static void html_put_lines(const char *key, char *lines)
+{
+	const char *comma = "";
+	char *line;
+
+	printf("\"%s\":[", key);
+	for (; (line = strsep(&lines, "\n")) && *line; comma = ",\n") {
+		fputs(comma, stdout);
+		put_safely(line);
+	}
+	puts("],");
+}
+
+/*
+ * Working-set curves and limits
+ */
+
+/* Points of a curve */
+#define CURVE_STEPS	60
+
+/* JSON has no infinity */
+static void put_number(double x)
+{
+	if (isfinite(x))
+		printf("%.3f", x);
+	else
+		fputs("null", stdout);
+}
+
+static void put_limit(const struct wsmon_limit *at, bool knee)
+{
+	const double number[] = {
+		at->bytes, at->window, at->refaults, at->low, at->high, at->missed,
+	};
+	size_t i;
+
+	printf("{\"bound\":%u,\"knee\":%s,\"of\":[", at->bound,
+	       knee ? "true" : "false");
+	for (i = 0; i < ARRAY_SIZE(number); i++) {
+		fputs(i ? "," : "", stdout);
+		put_number(number[i]);
+	}
+	fputs("]}", stdout);
+}
+
+static void put_curve(const struct wsmon_curve *c, const struct slowdown *s)
+{
+	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
+	struct sizing_row row[SIZING_ROWS];
+	size_t n = sizing_rows(&choice, s, c, row), i;
+
+	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
+	       c->pid, class_name(c->class), c->rss, c->growth);
+	for (i = 0; i < c->nr; i++)
+		printf("%s[%.6f,%.0f,%.0f,%.0f]", i ? "," : "", c->point[i].window,
+		       c->point[i].size, c->point[i].low, c->point[i].high);
+	fputs("],\"line\":[", stdout);
+	for (i = 0; i <= CURVE_STEPS; i++) {
+		double size = c->size[1] + (c->size[c->nr] - c->size[1]) * i / CURVE_STEPS;
+		struct wsmon_limit at = slowdown_limit(s, c, size);
+
+		fputs(i ? "," : "", stdout);
+		put_limit(&at, false);
+	}
+	fputs("],\"rows\":[", stdout);
+	for (i = 0; i < n; i++) {
+		fputs(i ? "," : "", stdout);
+		put_limit(&row[i].at, row[i].knee);
+	}
+	fputs("]}", stdout);
+}
+
+/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
+static void html_put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
+{
+	const struct wsmon_curve *c;
+	size_t i;
+
+	if (wsmon_curves_fit(cs) < 0 || wsmon_curves_fit(s->files) < 0)
+		need(NULL);
+	fputs("\"sizing\":[", stdout);
+	for (i = 0; (c = wsmon_curves_get(cs, i)); i++) {
+		fputs(i ? ",\n" : "", stdout);
+		put_curve(c, s);
+	}
+	puts("],");
+}
+
+/*
+ * Who touched memory
+ */
+
+#define WHO_ROWS		30
+/* of the map */
+#define WHO_THREADS		20
+#define WHO_OBJECTS		12
+
+static void put_who_rows(const struct who *w)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = need(open_memstream(&text, &size));
+
+	who_table(f, TABLE_JSON, w, WHO_BY_ALL, WHO_ROWS, true);
+	fclose(f);
+	html_put_lines("who", text);
+	free(text);
+}
+
+static void put_parts(const char *key, const struct who_part *p, size_t nr)
+{
+	char name[WHO_MAP_NAME];
+	size_t i;
+
+	printf("\"%s\":[", key);
+	for (i = 0; i < nr; i++) {
+		printf("%s{\"share\":%.6f,\"name\":", i ? ",\n" : "", p[i].share);
+		html_put_text(who_map_name(name, &p[i]));
+		putchar('}');
+	}
+	fputs("],", stdout);
+}
+
+/* Shares read and written, line by line */
+static void put_touched(const struct who *w)
+{
+	struct who_map m;
+	size_t i;
+
+	who_map_make(&m, w, WHO_THREADS, WHO_OBJECTS);
+	fputs("\"touched\":{", stdout);
+	put_parts("threads", m.thread, m.threads);
+	put_parts("objects", m.object, m.objects);
+	printf("\"max\":%.6f,\"cells\":[", who_map_max(&m));
+	for (i = 0; i < m.threads * m.objects; i++)
+		printf("%s[%.6f,%.6f]", i ? "," : "", m.cell[i].read, m.cell[i].written);
+	puts("]},");
+	who_map_free(&m);
+}
+
+/** html_put_who() - print the members "who" and "touched" of the page's JSON, and a comma */
+static void html_put_who(struct who *w)
+{
+	who_sum_up(w, WHO_BY_ALL);
+	put_who_rows(w);
+	put_touched(w);
+}
+
+/*
+ * The view
+ */
 
 #define MAPS_MAX	16	/* processes with a map in a page */
 #define MAP_COLUMNS	300
@@ -58,9 +277,11 @@ struct html {
 	struct who *who;
 };
 
-static void begin_view(struct report *view, const struct report *rp,
-		       const struct report_view *as, enum table_format format)
+static void begin_view(struct report *view, const struct report *rp, const char *name,
+		       enum table_format format)
 {
+	const struct report_view *as = report_find(name);
+
 	*view = *rp;
 	view->view = as;
 	view->options = as->options;
@@ -77,9 +298,9 @@ static void html_begin(struct report *rp)
 	collect_init(&h->kept);
 	h->curves = need(wsmon_curves_new(&rp->reader.header));
 	h->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
-	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
-	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
-	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
+	begin_view(&h->summary, rp, "summary", TABLE_JSON);
+	begin_view(&h->peaks, rp, "peaks", TABLE_HUMAN);
+	begin_view(&h->hot, rp, "hot", TABLE_JSON);
 	h->hot.options = &h->hot_options;
 	h->who = who_new();
 	rp->data = h;
@@ -93,9 +314,9 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	collect_record(&h->kept, &rp->filter, rec);
 	collect_curves(h->curves, &rp->filter, rec);
 	collect_slowdown(&h->slowdown, &rp->filter, rec);
-	report_summary.record(&h->summary, rec);
-	report_peaks.record(&h->peaks, rec);
-	report_hot.record(&h->hot, rec);
+	h->summary.view->record(&h->summary, rec);
+	h->peaks.view->record(&h->peaks, rec);
+	h->hot.view->record(&h->hot, rec);
 	who_record(h->who, &rp->filter, false, rec);
 }
 
@@ -127,7 +348,7 @@ static char *end_view(struct report *view)
 }
 
 /* The JSON lines of a view */
-static void put_lines(const char *key, struct report *view)
+static void put_view(const char *key, struct report *view)
 {
 	char *text = end_view(view);
 
@@ -140,7 +361,7 @@ static void put_hot(struct html *h)
 	size_t each = HOT_ROWS / (h->kept.names.nr * WSMON_NR_CLASSES + 1);
 
 	h->hot_options.top = each > HOT_TOP ? HOT_TOP : each ? each : 1;
-	put_lines("hot", &h->hot);
+	put_view("hot", &h->hot);
 }
 
 static void put_peaks(const struct report *rp, const struct events *ev)
@@ -382,7 +603,7 @@ static void html_end(struct report *rp)
 	fputs(html_body, stdout);
 	puts("<script type=\"application/json\" id=\"data\">{");
 	h->summary.cut = rp->cut;
-	put_lines("summary", &h->summary);
+	put_view("summary", &h->summary);
 	put_percentiles(&h->kept.rows);
 	put_series(rp, "wss", &h->kept.rows, max);
 	put_series(rp, "rss", &h->kept.rss, max);
@@ -409,7 +630,8 @@ static void html_check(struct argp_state *state, const struct report *rp)
 		usage_error(state, "a page is no text for a terminal: name a file, as in -o wsmo.html");
 }
 
-const struct report_view report_html = {
+REPORT_VIEW(html_view) = {
+	.order = 10,
 	.name = "html",
 	.help = "A page of charts for a browser",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "libwsmon/numbers/events.h"
 #include "wsmon.h"
 
 #define PLOT_TEXT	1024
@@ -79,5 +80,20 @@ double plot_time_unit(__u64 span_ns, const char **name);
 
 /** plot_close() - draw the picture; Return: 0, or -1 after a message */
 int plot_close(struct plot *p);
+
+/**
+ * plot_events() - peaks as bands, marks as lines, each with its number
+ * @zero_ns: when the recording began
+ * @per_time: nanoseconds of a unit of the time axis
+ */
+void plot_events(struct plot *p, const struct events *ev, __u64 zero_ns,
+		 double per_time);
+
+/**
+ * plot_events_over() - the same over a picture that fills all: lines and numbers
+ * @pid: whose peaks
+ */
+void plot_events_over(struct plot *p, const struct events *ev, __u32 pid,
+		      __u64 zero_ns, double per_time);
 
 #endif /* WSMO_PLOT_H */
