@@ -2,8 +2,8 @@
 /*
  * alloc.c - "wsmo report alloc": who allocated memory, and how much of it is used
  *
- * Allocations and what they became are taken up to each snapshot; figures are those of the
- * last one that is wanted.
+ * Allocations and frees are applied up to the time of each snapshot. The figures are those of
+ * the last snapshot that is wanted.
  */
 #include <math.h>
 #include <search.h>
@@ -24,14 +24,14 @@
 #include "wsmon.h"
 
 /*
- * The sampled allocations of a process that are not freed
+ * The sampled allocations of a process that are not freed yet
  */
 
 /**
  * struct block - a sampled allocation
  * @addr:	its address
  * @size:	bytes; less than at first if a part was unmapped
- * @weight:	how many bytes of such allocations a byte of it stands for
+ * @weight:	bytes of such allocations for which each of its bytes stands
  * @born_ns:	when it was allocated
  * @stack:	number of its stack
  */
@@ -44,10 +44,10 @@ struct block {
 };
 
 /**
- * struct blocks - those of a process; all zero is empty
- * @heap:	of malloc(), for tsearch()
- * @mapped:	of mmap(), likewise; none overlaps another
- * @nr:		number of both
+ * struct blocks - the blocks of a process; all zero is empty
+ * @heap:	allocated by malloc(), a tree of tsearch()
+ * @mapped:	mapped by mmap(), a tree, too; none overlaps another
+ * @nr:		number of blocks in both
  */
 struct blocks {
 	void *heap;
@@ -62,7 +62,7 @@ static int compare_addresses(const void *x, const void *y)
 	return COMPARE(a->addr, b->addr);
 }
 
-/* Those that overlap are equal. None ends beyond 2^64. */
+/* Ranges that overlap are equal. None ends beyond 2^64. */
 static int compare_ranges(const void *x, const void *y)
 {
 	const struct block *a = x, *b = y;
@@ -70,7 +70,7 @@ static int compare_ranges(const void *x, const void *y)
 	return a->addr + a->size <= b->addr ? -1 : b->addr + b->size <= a->addr ? 1 : 0;
 }
 
-/* Returns the block that is there, which is a copy of @b if there was none */
+/* Return: the block that was there already, or a copy of @b if there was none */
 static struct block *add_block(struct blocks *l, void **tree, const struct block *b,
 			       int (*cmp)(const void *, const void *))
 {
@@ -86,7 +86,7 @@ static struct block *add_block(struct blocks *l, void **tree, const struct block
 	return at;
 }
 
-/** blocks_add() - malloc() allocated, at an address where nothing is known any more */
+/** blocks_add() - malloc() allocated a block; what was known at its address is gone */
 static void blocks_add(struct blocks *l, const struct block *b)
 {
 	*add_block(l, &l->heap, b, compare_addresses) = *b;
@@ -100,7 +100,7 @@ static void take_out(struct blocks *l, void **tree, struct block *b,
 	l->nr--;
 }
 
-/** blocks_free() - an address was freed, whether or not it is known */
+/** blocks_free() - free() got an address, of a known block or not */
 static void blocks_free(struct blocks *l, __u64 addr)
 {
 	struct block **at = tfind(&(struct block){ .addr = addr }, &l->heap, compare_addresses);
@@ -109,7 +109,7 @@ static void blocks_free(struct blocks *l, __u64 addr)
 		take_out(l, &l->heap, *at, compare_addresses);
 }
 
-/** blocks_unmap() - a range was unmapped */
+/** blocks_unmap() - forget the mapped blocks, or their parts, in a range */
 static void blocks_unmap(struct blocks *l, __u64 start, __u64 end)
 {
 	const struct block range = { .addr = start, .size = end - start };
@@ -132,7 +132,7 @@ static void blocks_unmap(struct blocks *l, __u64 start, __u64 end)
 	}
 }
 
-/** blocks_map() - mmap() allocated; what was there is unmapped */
+/** blocks_map() - mmap() made a block; what was there is unmapped */
 static void blocks_map(struct blocks *l, const struct block *b)
 {
 	blocks_unmap(l, b->addr, b->addr + b->size);
@@ -156,8 +156,8 @@ static void copy(const void *node, VISIT visit, void *to)
 }
 
 /**
- * blocks_sorted() - copy all
- * @nr: their number
+ * blocks_sorted() - copy all blocks
+ * @nr: gets their number
  * Return: malloc()ed, in address order
  */
 static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
@@ -173,31 +173,18 @@ static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
 }
 
 /*
- * Bytes allocated and used, estimated from samples of allocations and parts of regions
- *
- * A sample stands for size / (1 - exp(-size / rate)) bytes: Horvitz and Thompson's unbiased
- * estimate, whose variance is known from the samples. A share of each part of a region was in
- * use. If the part holds allocations of several sites and is in use only in part, it is not
- * known whose bytes are in use: the interval then covers every possibility.
+ * Sites, where a program allocates: stacks, or the calls in them that say most
  */
 
-/* How long memory was not used: in each class at least so long */
+/* Classes of idle memory: not used for at least this long */
 #define ESTIMATE_IDLE	2
-extern const __u64 estimate_idle_ns[ESTIMATE_IDLE];
-
-/** struct part - of a region: @share of its bytes has been in use for @age_ns */
-struct part {
-	__u64 start;
-	__u64 end;
-	double share;
-	__u64 age_ns;
-};
+static const __u64 estimate_idle_ns[ESTIMATE_IDLE] = { 10 * NSEC_PER_SEC, 60 * NSEC_PER_SEC };
 
 /**
  * struct amount - an estimate of bytes
  * @bytes:	the estimate
- * @access:	its variance, as few pages were sampled
- * @less, @more: how much it may be wrong, as it is not known whose bytes are in use
+ * @access:	its variance, because only few pages are sampled
+ * @less, @more: bytes by which it may be wrong, because it is not known whose bytes are in use
  */
 struct amount {
 	double bytes;
@@ -210,9 +197,9 @@ struct amount {
  * struct site - what is known of the allocations at one place of a program
  * @samples:	number of samples
  * @live:	estimate of bytes that are live
- * @variance:	of that
- * @used:	in use
- * @idle:	not used
+ * @variance:	variance of @live
+ * @used:	live bytes in use
+ * @idle:	live bytes not used, by class
  */
 struct site {
 	__u64 samples;
@@ -222,194 +209,11 @@ struct site {
 	struct amount idle[ESTIMATE_IDLE];
 };
 
-/** struct snapshot - the state of a process at @time_ns, by intervals of @interval_ns */
-struct snapshot {
-	__u64 time_ns;
-	__u64 interval_ns;
-	struct part *part;	/* in address order */
-	size_t nr, room;
-};
-
-/** struct bounds - the ends of a 95 % interval */
-struct bounds {
-	double low;
-	double high;
-};
-
-#define Z	1.96
-
-const __u64 estimate_idle_ns[] = { 10 * NSEC_PER_SEC, 60 * NSEC_PER_SEC };
-
-/**
- * struct owner - what a site has in the part that is looked at
- * @site:	the site
- * @bytes:	estimate of its bytes there
- * @old:	those of them allocated before a class of idle memory began
- */
-struct owner {
-	struct site *site;
-	double bytes;
-	double old[ESTIMATE_IDLE];
-};
-
-static int compare_sites(const void *x, const void *y)
-{
-	const struct owner *a = x, *b = y;
-
-	return COMPARE((uintptr_t)a->site, (uintptr_t)b->site);
-}
-
-/** estimate_weight() - how many bytes a byte of a sampled allocation of @size stands for */
-static double estimate_weight(__u64 size, __u64 rate)
-{
-	return size ? -1 / expm1(-(double)size / rate) : 0;
-}
-
-static void add_amount(struct amount *a, double bytes, double variance, double less, double more)
-{
-	a->bytes += bytes;
-	a->access += variance;
-	a->less += less;
-	a->more += more;
-}
-
-/* A share of the part is in use: which of its owner's bytes are? */
-static void add_owner(const struct owner *o, const struct part *p, __u64 interval_ns)
-{
-	double size = p->end - p->start, used = p->share * size;
-	double share = p->share * o->bytes;
-	/* samples may stand for more than there is room for */
-	double mine = fmin(o->bytes, size), scale = o->bytes / mine;
-	/* what is used may be of others as far as they have it, or all of this site */
-	double less = scale * (p->share * mine - fmax(0, used - (size - mine)));
-	double more = scale * (fmin(mine, used) - p->share * mine);
-	/* since the share changed last, two pages were looked at in each interval */
-	double looks = 2 + 2.0 * p->age_ns / (interval_ns ? interval_ns : 1);
-	double s = (p->share * looks + 0.5) / (looks + 1), variance = s * (1 - s) / (looks + 1);
-	size_t i;
-
-	add_amount(&o->site->used, share, o->bytes * o->bytes * variance, less, more);
-	for (i = 0; i < ESTIMATE_IDLE; i++) {
-		double part = o->bytes > 0 ? o->old[i] / o->bytes : 0;
-
-		if (p->age_ns >= estimate_idle_ns[i])
-			add_amount(&o->site->idle[i], (1 - p->share) * o->old[i],
-				   o->old[i] * o->old[i] * variance, more * part, less * part);
-	}
-}
-
-/* @b: the samples, from the first that ends behind the start of the part */
-static void add_part(const struct block *b, size_t nr, const struct part *p,
-		     const struct snapshot *s, struct sorted *owners,
-		     struct site *(*site_of)(void *data, __u32 stack), void *data)
-{
-	const struct owner *o;
-	size_t i, j;
-
-	owners->nr = owners->late = 0;
-	for (i = 0; i < nr && b[i].addr < p->end; i++) {
-		__u64 from = b[i].addr > p->start ? b[i].addr : p->start;
-		__u64 to = b[i].addr + b[i].size < p->end ? b[i].addr + b[i].size : p->end;
-		double bytes = to > from ? (to - from) * b[i].weight : 0;
-		struct owner *own;
-
-		if (!bytes)
-			continue;
-		own = need(sorted_get(owners, &(struct owner){ .site = site_of(data, b[i].stack) }));
-		own->bytes += bytes;
-		for (j = 0; j < ESTIMATE_IDLE; j++)
-			if (s->time_ns - b[i].born_ns >= estimate_idle_ns[j])
-				own->old[j] += bytes;
-	}
-	o = owners->base;
-	for (i = 0; i < owners->nr; i++)
-		add_owner(&o[i], p, s->interval_ns);
-}
-
-/**
- * estimate_add() - add what is live in a process
- * @b:		@nr samples in address order
- * @s:		its memory at that time
- * @site_of:	returns the site of a stack
- * @data:	its first argument
- */
-static void estimate_add(const struct block *b, size_t nr, const struct snapshot *s,
-			 struct site *(*site_of)(void *data, __u32 stack), void *data)
-{
-	struct sorted owners = {
-		.size = sizeof(struct owner), .max = nr + 1, .compare = compare_sites, .lazy = true,
-	};
-	size_t i, first = 0;
-
-	for (i = 0; i < nr; i++) {
-		struct site *site = site_of(data, b[i].stack);
-		double size = b[i].size;
-
-		site->samples++;
-		site->live += size * b[i].weight;
-		site->variance += size * size * b[i].weight * (b[i].weight - 1);
-	}
-	for (i = 0; i < s->nr; i++) {
-		while (first < nr && b[first].addr + b[first].size <= s->part[i].start)
-			first++;
-		add_part(b + first, nr - first, &s->part[i], s, &owners, site_of, data);
-	}
-	free(owners.base);
-}
-
-/*
- * Garwood's interval of a Poisson count, by Wilson and Hilferty, for @unit bytes each: an
- * estimate that is a sum of few samples
- */
-static struct bounds poisson(double bytes, double unit)
-{
-	double n, m, root;
-	struct bounds b = { bytes, bytes };
-
-	/* all are sampled */
-	if (!(unit > 0))
-		return b;
-	n = bytes / unit;
-	m = n + 1;
-	root = n > 0 ? 1 - 1 / (9 * n) - Z / (3 * sqrt(n)) : 0;
-	b.low = root > 0 ? unit * n * root * root * root : 0;
-	root = 1 - 1 / (9 * m) + Z / (3 * sqrt(m));
-	b.high = unit * m * root * root * root;
-	return b;
-}
-
-/* Bytes that stand for one sample, as far as chance has a part in it */
-static double unit(const struct site *s)
-{
-	return s->live > 0 ? s->variance / s->live : 0;
-}
-
-/** estimate_live() - of @live */
-static struct bounds estimate_live(const struct site *s)
-{
-	return poisson(s->live, unit(s));
-}
-
-/** estimate_bounds() - of @used or one of @idle */
-static struct bounds estimate_bounds(const struct site *s, const struct amount *a)
-{
-	struct bounds b = poisson(a->bytes, unit(s)), all = estimate_live(s);
-	double access = Z * sqrt(a->access);
-
-	b.low = fmax(0, a->bytes - hypot(a->bytes - b.low, access) - a->less);
-	b.high = fmin(all.high, a->bytes + hypot(b.high - a->bytes, access) + a->more);
-	return b;
-}
-
-/*
- * Where a program allocates: stacks, or the calls in them that say most
- */
-
 /**
  * struct place - a site
  * @site:	its figures
- * @stack:	one of its stacks, or the only one; NULL if it is not known
- * @call:	the call that allocates
+ * @stack:	its stack, or one of several; NULL if it is unknown
+ * @call:	the call in it that allocates
  */
 struct place {
 	struct site site;
@@ -417,11 +221,9 @@ struct place {
 	const struct call *call;
 };
 
-struct sites;
-
 #define STACKS_MAX	(1 << 22)
 
-/** struct stack - a STACK record; @place is its site */
+/** struct stack - a STACK record, and its site @place */
 struct stack {
 	__u32 number;
 	__u32 pid;
@@ -432,7 +234,7 @@ struct stack {
 struct sites {
 	bool by_stack;
 	struct calls *calls;
-	struct sorted stacks;	/* struct stack, by number */
+	struct sorted stacks;	/* struct stack */
 	struct sorted places;	/* struct place * */
 };
 
@@ -443,7 +245,7 @@ static int compare_numbers(const void *x, const void *y)
 	return COMPARE(a->number, b->number);
 }
 
-/* Names are kept once: equal ones are at equal addresses */
+/* Each name is stored once: equal names have equal addresses */
 static int order(const void *x, const void *y)
 {
 	return COMPARE((uintptr_t)x, (uintptr_t)y);
@@ -470,7 +272,7 @@ static int compare_stacks(const void *x, const void *y)
 	return order(a->stack, b->stack);
 }
 
-/** sites_new() - @by_stack: each stack is a site of its own. Exits without memory */
+/** sites_new() - no sites yet; @by_stack: each stack is a site. Exits without memory */
 static struct sites *sites_new(bool by_stack)
 {
 	struct sites *s = need(calloc(1, sizeof(*s)));
@@ -488,7 +290,7 @@ static struct sites *sites_new(bool by_stack)
 	return s;
 }
 
-/** sites_stack() - take a STACK record, whose names are those of what is mapped now */
+/** sites_stack() - take a STACK record, with the names of what is mapped now */
 static void sites_stack(struct sites *s, const struct mappings *ms,
 			const struct wsmon_rec_stack *rec)
 {
@@ -500,14 +302,14 @@ static void sites_stack(struct sites *s, const struct mappings *ms,
 	}
 }
 
-/* Does a function only pass on what it is asked for? */
+/* Does a function only pass on what its caller asks for? */
 static bool passes_on(const struct call *c)
 {
 	return (c->file && strstr(c->file, "/include/c++/")) ||
 	       (c->function && !strncmp(c->function, "operator new", strlen("operator new")));
 }
 
-/* The innermost call with a source line, outside of the C++ library; if none has, the innermost */
+/* The innermost call outside the C++ library with a source line, or without one if none has */
 static const struct call *telling(const struct callstack *stack)
 {
 	const struct call *first = NULL;
@@ -539,7 +341,7 @@ static struct place *place(struct sites *s, const struct callstack *stack)
 	return p;
 }
 
-/** sites_named() - after the last record: what was mapped later has names, too */
+/** sites_named() - find the site of each stack, after the last record: all names are known */
 static void sites_named(struct sites *s, const struct mappings *ms)
 {
 	struct stack *st;
@@ -553,11 +355,10 @@ static void sites_named(struct sites *s, const struct mappings *ms)
 	}
 }
 
-/** sites_get() - the site of a stack, for estimate_add(). Context: after sites_named() */
-static struct site *sites_get(void *sites, __u32 stack)
+/** sites_get() - get the site of a stack. Context: after sites_named() */
+static struct site *sites_get(struct sites *s, __u32 stack)
 {
 	const struct stack key = { .number = stack };
-	struct sites *s = sites;
 	struct stack *st = s->stacks.nr ? sorted_find(&s->stacks, &key) : NULL;
 
 	return st ? &st->place->site : &place(s, NULL)->site;
@@ -571,7 +372,7 @@ static int compare_idle(const void *x, const void *y)
 	       COMPARE(b->site.live, a->site.live);
 }
 
-/** sites_sorted() - all that have samples, most idle first. Return: an array, as long as @s */
+/** sites_sorted() - all sites that have samples, most idle first; valid as long as @s */
 static struct place **sites_sorted(struct sites *s, size_t *nr)
 {
 	struct place **p;
@@ -585,7 +386,7 @@ static struct place **sites_sorted(struct sites *s, size_t *nr)
 	return p;
 }
 
-/** sites_free() - says which files had no names */
+/** sites_free() - free all; prints which files had no names */
 static void sites_free(struct sites *s)
 {
 	struct place **p = s->places.base;
@@ -597,6 +398,198 @@ static void sites_free(struct sites *s)
 	free(s->stacks.base);
 	calls_free(s->calls);
 	free(s);
+}
+
+/*
+ * Bytes allocated and used, estimated from samples of allocations and parts of regions
+ *
+ * A sample stands for size / (1 - exp(-size / rate)) bytes: Horvitz and Thompson's unbiased
+ * estimate, whose variance is known from the samples. A share of each part of a region was in
+ * use. If the part holds allocations of several sites and is in use only in part, it is not
+ * known whose bytes are in use: the interval then covers every possibility.
+ */
+
+/** struct part - a part of a region: @share of its bytes is in use, unchanged for @age_ns */
+struct part {
+	__u64 start;
+	__u64 end;
+	double share;
+	__u64 age_ns;
+};
+
+/** struct snapshot - the state of a process at @time_ns, by intervals of @interval_ns */
+struct snapshot {
+	__u64 time_ns;
+	__u64 interval_ns;
+	struct part *part;	/* in address order */
+	size_t nr, room;
+};
+
+/** struct bounds - the ends of a 95 % interval */
+struct bounds {
+	double low;
+	double high;
+};
+
+#define Z	1.96
+
+/**
+ * struct owner - a site's memory in one part of a region
+ * @site:	the site
+ * @bytes:	estimate of its bytes there
+ * @old:	bytes of these that are old enough for each class of idle memory
+ */
+struct owner {
+	struct site *site;
+	double bytes;
+	double old[ESTIMATE_IDLE];
+};
+
+static int compare_sites(const void *x, const void *y)
+{
+	const struct owner *a = x, *b = y;
+
+	return COMPARE((uintptr_t)a->site, (uintptr_t)b->site);
+}
+
+/** estimate_weight() - get the weight of a sampled allocation of @size bytes */
+static double estimate_weight(__u64 size, __u64 rate)
+{
+	return size ? -1 / expm1(-(double)size / rate) : 0;
+}
+
+static void add_amount(struct amount *a, double bytes, double variance, double less, double more)
+{
+	a->bytes += bytes;
+	a->access += variance;
+	a->less += less;
+	a->more += more;
+}
+
+/* A share of the part is in use: add how many of its owner's bytes may be */
+static void add_owner(const struct owner *o, const struct part *p, __u64 interval_ns)
+{
+	double size = p->end - p->start, used = p->share * size;
+	double share = p->share * o->bytes;
+	/* samples may stand for more bytes than the part has */
+	double mine = fmin(o->bytes, size), scale = o->bytes / mine;
+	/* the used bytes may belong to others, as far as they have any, or all to this site */
+	double less = scale * (p->share * mine - fmax(0, used - (size - mine)));
+	double more = scale * (fmin(mine, used) - p->share * mine);
+	/* two pages were sampled in each interval since the share changed last */
+	double looks = 2 + 2.0 * p->age_ns / (interval_ns ? interval_ns : 1);
+	double s = (p->share * looks + 0.5) / (looks + 1), variance = s * (1 - s) / (looks + 1);
+	size_t i;
+
+	add_amount(&o->site->used, share, o->bytes * o->bytes * variance, less, more);
+	for (i = 0; i < ESTIMATE_IDLE; i++) {
+		double part = o->bytes > 0 ? o->old[i] / o->bytes : 0;
+
+		if (p->age_ns >= estimate_idle_ns[i])
+			add_amount(&o->site->idle[i], (1 - p->share) * o->old[i],
+				   o->old[i] * o->old[i] * variance, more * part, less * part);
+	}
+}
+
+/* @b: the samples, from the first one that ends after the start of the part */
+static void add_part(const struct block *b, size_t nr, const struct part *p,
+		     const struct snapshot *s, struct sorted *owners, struct sites *sites)
+{
+	const struct owner *o;
+	size_t i, j;
+
+	owners->nr = owners->late = 0;
+	for (i = 0; i < nr && b[i].addr < p->end; i++) {
+		__u64 from = b[i].addr > p->start ? b[i].addr : p->start;
+		__u64 to = b[i].addr + b[i].size < p->end ? b[i].addr + b[i].size : p->end;
+		double bytes = to > from ? (to - from) * b[i].weight : 0;
+		struct owner *own;
+
+		if (!bytes)
+			continue;
+		own = need(sorted_get(owners, &(struct owner){ .site = sites_get(sites, b[i].stack) }));
+		own->bytes += bytes;
+		for (j = 0; j < ESTIMATE_IDLE; j++)
+			if (s->time_ns - b[i].born_ns >= estimate_idle_ns[j])
+				own->old[j] += bytes;
+	}
+	o = owners->base;
+	for (i = 0; i < owners->nr; i++)
+		add_owner(&o[i], p, s->interval_ns);
+}
+
+/**
+ * estimate_add() - add a process to the figures of sites
+ * @b:		its live samples, @nr in address order
+ * @s:		its memory at that time
+ * @sites:	the sites
+ */
+static void estimate_add(const struct block *b, size_t nr, const struct snapshot *s,
+			 struct sites *sites)
+{
+	struct sorted owners = {
+		.size = sizeof(struct owner), .max = nr + 1, .compare = compare_sites, .lazy = true,
+	};
+	size_t i, first = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct site *site = sites_get(sites, b[i].stack);
+		double size = b[i].size;
+
+		site->samples++;
+		site->live += size * b[i].weight;
+		site->variance += size * size * b[i].weight * (b[i].weight - 1);
+	}
+	for (i = 0; i < s->nr; i++) {
+		while (first < nr && b[first].addr + b[first].size <= s->part[i].start)
+			first++;
+		add_part(b + first, nr - first, &s->part[i], s, &owners, sites);
+	}
+	free(owners.base);
+}
+
+/*
+ * The interval of an estimate that is a sum of few samples, which stand for @unit bytes each:
+ * Garwood's interval of a Poisson count, as approximated by Wilson and Hilferty
+ */
+static struct bounds poisson(double bytes, double unit)
+{
+	double n, m, root;
+	struct bounds b = { bytes, bytes };
+
+	/* every allocation is sampled */
+	if (!(unit > 0))
+		return b;
+	n = bytes / unit;
+	m = n + 1;
+	root = n > 0 ? 1 - 1 / (9 * n) - Z / (3 * sqrt(n)) : 0;
+	b.low = root > 0 ? unit * n * root * root * root : 0;
+	root = 1 - 1 / (9 * m) + Z / (3 * sqrt(m));
+	b.high = unit * m * root * root * root;
+	return b;
+}
+
+/* Mean bytes for which a sample stands, as far as sampling was by chance; 0 if all are sampled */
+static double unit(const struct site *s)
+{
+	return s->live > 0 ? s->variance / s->live : 0;
+}
+
+/** estimate_live() - get the interval of @s->live */
+static struct bounds estimate_live(const struct site *s)
+{
+	return poisson(s->live, unit(s));
+}
+
+/** estimate_bounds() - get the interval of an amount of a site */
+static struct bounds estimate_bounds(const struct site *s, const struct amount *a)
+{
+	struct bounds b = poisson(a->bytes, unit(s)), all = estimate_live(s);
+	double access = Z * sqrt(a->access);
+
+	b.low = fmax(0, a->bytes - hypot(a->bytes - b.low, access) - a->less);
+	b.high = fmin(all.high, a->bytes + hypot(b.high - a->bytes, access) + a->more);
+	return b;
 }
 
 /*
@@ -644,13 +637,13 @@ static struct alloc_options {
  * struct process - a process
  * @pid:	its pid
  * @comm:	its name
- * @rate:	mean bytes from one sample to the next, 0 is not known
+ * @rate:	mean bytes from one sample to the next, 0 if unknown
  * @begun_ns:	when its program loaded the library
- * @new_ns:	when a program was seen that may not have loaded it, 0 if there is none
- * @watched_ns:	it is watched since then, 0 if that is not known yet
+ * @new_ns:	when it executed a program that may not load the library; 0: none
+ * @watched_ns:	when watching it began, 0 if unknown yet
  * @live:	its samples at @snapshot
  * @snapshot:	its memory
- * @event:	@nr events, room for @room; those from @first on came since
+ * @event:	@nr events, room for @room; events from @first on are not applied yet
  */
 struct process {
 	__u32 pid;
@@ -673,7 +666,7 @@ struct process {
  * @fine:	evidence for parts of regions
  * @events:	events in the recording
  * @lost:	events that were lost
- * @watched_ns:	for how long processes were watched, at most
+ * @watched_ns:	longest time for which a process was watched
  */
 struct view {
 	struct sorted processes;
@@ -733,7 +726,7 @@ static void apply(struct process *p, const struct wsmon_rec_alloc *e)
 	}
 }
 
-/* Takes the events up to a time, in the order in which they are */
+/* Apply the events up to a time, in their order */
 static void apply_until(struct process *p, __u64 time_ns)
 {
 	while (p->first < p->nr && p->event[p->first].rec.time_ns <= time_ns)
@@ -749,7 +742,7 @@ static void take_event(struct view *v, const struct wsmon_rec_alloc *rec)
 		v->lost += rec->bytes;
 		return;
 	}
-	/* once half of them are taken */
+	/* make room once half of the events are applied */
 	if (p->nr && p->nr == p->room && 2 * p->first >= p->nr) {
 		p->nr -= p->first;
 		memmove(p->event, p->event + p->first, p->nr * sizeof(*p->event));
@@ -796,7 +789,7 @@ static void take_snapshot(struct report *rp, const struct wsmon_rec_snapshot *re
 	fine_snapshot(v->fine, rec, take_part, s);
 }
 
-/* A program that was executed is one with the library, or without */
+/* It is not known yet whether a newly executed program loads the library */
 static void take_target(struct view *v, const struct wsmon_rec_target *rec)
 {
 	struct process *p = process(v, rec->pid);
@@ -834,7 +827,7 @@ static void alloc_record(struct report *rp, const struct wsmon_record *rec)
 		sites_stack(v->sites, v->mappings, stack);
 }
 
-/* Adds the figures of a process */
+/* Add a process to the figures */
 static void add_process(const struct report *rp, const struct process *p)
 {
 	struct view *v = rp->data;
@@ -851,11 +844,11 @@ static void add_process(const struct report *rp, const struct process *p)
 	if (p->snapshot.time_ns - p->watched_ns > v->watched_ns)
 		v->watched_ns = p->snapshot.time_ns - p->watched_ns;
 	b = blocks_sorted(&p->live, &nr);
-	estimate_add(b, nr, &p->snapshot, sites_get, v->sites);
+	estimate_add(b, nr, &p->snapshot, v->sites);
 	free(b);
 }
 
-/* One line a call, outermost last; only the telling one unless by stack. Return: malloc()ed */
+/* A line for each call, outermost last; only p->call unless --by stack. Return: malloc()ed */
 static char *stack_text(const struct place *p)
 {
 	char text[CALL_TEXT], *lines = NULL;
@@ -879,18 +872,13 @@ static void set_amount(struct cell *cell, double bytes, struct bounds b)
 	cell[2] = cell_u(b.high + 0.5);
 }
 
-/* What nothing was watched for is not known */
+/* Longer idle times than memory was watched for are unknown */
 static void set_idle(const struct view *v, struct cell *cell, const struct site *s, unsigned int i)
 {
 	if (v->watched_ns < estimate_idle_ns[i])
 		memset(cell, 0, 3 * sizeof(*cell));
 	else
 		set_amount(cell, s->idle[i].bytes, estimate_bounds(s, &s->idle[i]));
-}
-
-static struct cell text_or_none(const char *s)
-{
-	return s ? cell_s(s) : (struct cell){ 0 };
 }
 
 static void print_place(const struct report *rp, struct table *table, const struct place *p)

@@ -11,6 +11,13 @@
 
 #define TARGETS_MAX	65536
 
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 int compare_pids(const void *a, const void *b)
 {
 	const __u32 *x = a, *y = b;
@@ -71,7 +78,7 @@ void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 	struct filter classes = *filter;
 	struct wsmon_wss_row row;
 
-	/* names are needed whatever the filter says */
+	/* names are needed even for times that the filter leaves out */
 	if (rec->type != WSMON_REC_TARGET && !filter_wants(filter, rec))
 		return;
 	if (!classes.classes)
@@ -99,6 +106,11 @@ const char *collect_comm(const struct collected *c, __u32 pid)
 	return name ? name->comm : "";
 }
 
+const char *collect_group(const struct collected *c, char *name)
+{
+	return group_name(&c->group, c->names.nr, name);
+}
+
 void collect_free(struct collected *c)
 {
 	wsmon_wss_free(&c->rows);
@@ -107,7 +119,7 @@ void collect_free(struct collected *c)
 }
 
 /*
- * The group of a recording: its name, its members
+ * The group: its name, its members
  */
 
 static void take_target(struct group *g, const struct wsmon_rec_target *target)

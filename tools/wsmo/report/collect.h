@@ -17,7 +17,7 @@
 #define GROUP_PATH	4096
 
 /**
- * struct group - what TARGET and GROUP records say; zeroed, nothing yet
+ * struct group - what TARGET, GROUP and STATS records say; zeroed is empty
  * @pid:	the first target
  * @comm:	its name
  * @named:	there was a target
@@ -27,7 +27,7 @@
  * @max:	largest number
  * @came:	processes that became members
  * @went:	members that ended
- * @missed:	those of them whose last accesses are unknown
+ * @missed:	members that ended and whose last accesses are unknown
  * @unfollowed:	children that did not become members
  */
 struct group {
@@ -40,7 +40,7 @@ struct group {
 	__u64 came, went, missed, unfollowed;
 };
 
-/** group_take() - take a TARGET, GROUP or STATS record, ignore others and what is not wanted */
+/** group_take() - take a TARGET, GROUP or STATS record that is wanted; ignore others */
 void group_take(struct group *g, const struct filter *filter, const struct wsmon_record *rec);
 
 /**
@@ -51,7 +51,7 @@ void group_take(struct group *g, const struct filter *filter, const struct wsmon
  */
 const char *group_name(const struct group *g, size_t targets, char *name);
 
-/** group_explain() - print which accesses are not in the total, a line each */
+/** group_explain() - print which accesses the total lacks, a line each */
 void group_explain(const struct group *g, FILE *f);
 
 /**
@@ -68,16 +68,19 @@ struct collected {
 	struct group group;
 };
 
+/** base_name() - get the last part of a path; all of it if it ends in a slash */
+const char *base_name(const char *path);
+
 /** compare_pids() - order structures whose first member is a pid, a __u32 */
 int compare_pids(const void *a, const void *b);
 
-/** collect_init() - nothing yet */
+/** collect_init() - begin empty */
 void collect_init(struct collected *c);
 
 /** collect_name() - take the name from a TARGET record, ignore others */
 void collect_name(struct collected *c, const struct wsmon_record *rec);
 
-/** collect_row() - get the size of a WSS or TOTAL record if it is one that the filter wants */
+/** collect_row() - get the size of a WSS or TOTAL record; Return: whether it is one that is wanted */
 bool collect_row(const struct filter *filter, const struct wsmon_record *rec,
 		 struct wsmon_wss_row *row);
 
@@ -86,20 +89,23 @@ void collect_record(struct collected *c, const struct filter *filter,
 		    const struct wsmon_record *rec);
 
 /**
- * collect_curves() - have curves take a record that the filter wants
+ * collect_curves() - add a record to curves, if the filter wants it
  *
- * If it wants all classes, there are only curves of the class of all memory.
+ * A filter without classes makes curves of all memory only, not of each class.
  */
 void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		    const struct wsmon_record *rec);
 
-/** collect_slowdown() - take what refaults cost, and the curves of files, which are allocated */
+/** collect_slowdown() - take what refaults cost, and the curves of files; the caller allocated these */
 void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec);
 
-/** collect_comm() - the name of a target, "" if it is not known */
+/** collect_comm() - get the name of a target, "" if it is not known */
 const char *collect_comm(const struct collected *c, __u32 pid);
 
-/** collect_free() - frees what is in it */
+/** collect_group() - name the group as group_name() does, by @c's own names */
+const char *collect_group(const struct collected *c, char *name);
+
+/** collect_free() - free what is in it */
 void collect_free(struct collected *c);
 
 #endif /* WSMO_REPORT_COLLECT_H */

@@ -20,9 +20,9 @@
 #include "report.h"
 
 /*
- * Working-set curves, and what follows for limits, as pictures
+ * Pictures of curves, and of limits
  *
- * Estimates are lines, their 95 % intervals bands around them.
+ * Estimates are lines; the bands around them are 95 % intervals.
  */
 
 #define CURVES_MAX	PLOT_COLORS
@@ -30,12 +30,12 @@
 /* Points of a line */
 #define STEPS		200
 
-/* Rates are drawn down to this */
+/* Lowest rate that is drawn */
 #define RATE_MIN	1.0
 
 /**
- * struct unit - what sizes are in
- * @bytes:	of one
+ * struct unit - the unit of sizes
+ * @bytes:	bytes of one
  * @name:	its name
  */
 struct unit {
@@ -45,15 +45,14 @@ struct unit {
 
 static struct unit size_unit(const struct wsmon_curves *cs)
 {
-	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
+	struct unit unit;
 	double max = 0;
-	size_t i, unit = 0;
+	size_t i;
 
 	for (i = 0; i < cs->nr; i++)
 		max = fmax(max, cs->of[i].point[cs->of[i].nr - 1].high);
-	while (unit + 1 < ARRAY_SIZE(names) && max >= 1ULL << (10 * (unit + 2)))
-		unit++;
-	return (struct unit){ 1ULL << (10 * (unit + 1)), names[unit] };
+	unit.bytes = plot_size_unit(max, &unit.name);
+	return unit;
 }
 
 static int open_picture(struct plot *p, const struct picture *picture,
@@ -66,8 +65,7 @@ static int open_picture(struct plot *p, const struct picture *picture,
 	}
 	if (plot_open(p, picture))
 		return -1;
-	plot_printf(p, "set grid lc rgb '#d0d0d0' lt 1\nset key above Left reverse\n");
-	plot_printf(p, "set border 3\nset tics nomirror\n");
+	plot_axes(p);
 	return 0;
 }
 
@@ -89,21 +87,18 @@ static const char *title(char *buf, const struct wsmon_curve *of)
 static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
 		       const char *points)
 {
-	const char *comma = "plot";
 	char text[PLOT_TEXT];
 	size_t i;
 
-	for (i = 0; i < cs->nr; i++, comma = ",") {
-		plot_printf(p, "%s $line%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $line%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
-			    comma, i, plot_colors[i], i, plot_colors[i],
-			    title(text, &cs->of[i]));
+	for (i = 0; i < cs->nr; i++) {
+		plot_line(p, i, title(text, &cs->of[i]));
 		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
 			    i, plot_colors[i], points);
 	}
 	plot_printf(p, "\n");
 }
 
-/* Marks at the windows: they are seldom powers of ten */
+/* Tics at the windows, which are seldom powers of ten */
 static void plot_tics(struct plot *p, const struct wsmon_curves *cs)
 {
 	const struct wsmon_curve *c = &cs->of[0];
@@ -197,8 +192,8 @@ static void mark_knees(struct plot *p, const struct sizing_choice *choice, struc
 
 /**
  * sizing_plot() - draw refaults against limits
- * @choice: which limit to mark
- * @s: what refaults cost
+ * @choice: says which limit to mark
+ * @s: cost of refaults
  *
  * Return: 0, or -1 after a message
  */
@@ -251,7 +246,7 @@ enum {
 	S_MISSED, S_SLOWDOWN, S_SLOW_LOW, S_SLOW_HIGH, S_MARK,
 };
 
-/* People see the slowdown if it is known */
+/* Tables for people have the slowdown if it is known */
 static struct column sizing_columns[] = {
 	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
 	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
@@ -276,8 +271,8 @@ static const struct table_desc sizing_desc = {
 /**
  * struct view - state of the view
  * @curves:	the curves
- * @slowdown:	of sizing, what refaults cost
- * @group:	names the group if it is a cgroup
+ * @slowdown:	for sizing: cost of refaults
+ * @group:	for the name of a cgroup
  */
 struct view {
 	struct wsmon_curves *curves;
@@ -455,7 +450,7 @@ static void print_limit(const struct report *rp, struct table *t,
 	});
 }
 
-/* What the recommended limit keeps to, or what even the largest may not */
+/* The bounds that the recommended limit keeps, or that even the largest may exceed */
 static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
 {
 	bool both = choice->max_refaults && choice->max_slowdown > 0;
@@ -503,7 +498,7 @@ static void print_words(const struct report *rp, const struct wsmon_curve *of)
 			units_size(size, whole(of->growth)));
 }
 
-/* What a refault costs, and how that is known */
+/* The time of a refault, and how it was measured */
 static void print_costs(const struct report *rp)
 {
 	static const char * const kinds[REFAULT_KINDS] = {

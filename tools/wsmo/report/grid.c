@@ -25,14 +25,12 @@ static __u64 range_bytes(const struct range *s)
 }
 
 /* A section for each range */
-static int one_each(struct heatmap *h)
+static void one_each(struct heatmap *h)
 {
 	const struct range *s = h->ranges.range;
 	size_t i;
 
-	h->sections = calloc(h->ranges.nr ? h->ranges.nr : 1, sizeof(*h->sections));
-	if (!h->sections)
-		return -1;
+	h->sections = need(calloc(h->ranges.nr + 1, sizeof(*h->sections)));
 	h->nr_sections = h->ranges.nr;
 	for (i = 0; i < h->nr_sections; i++)
 		h->sections[i] = (struct section) {
@@ -40,7 +38,6 @@ static int one_each(struct heatmap *h)
 			.bytes = range_bytes(&s[i]),
 			.gap = i ? s[i].start - s[i - 1].end : 0,
 		};
-	return 0;
 }
 
 static void join(struct heatmap *h, size_t i)
@@ -56,7 +53,7 @@ static void join(struct heatmap *h, size_t i)
 	memmove(next, next + 1, (h->nr_sections - i - 1) * sizeof(*b));
 }
 
-/* What it costs to show a section with the one below it: detail, and the gap */
+/* The cost of showing a section with the one below it: detail is lost, and the gap */
 static __u64 join_cost(const struct section *b)
 {
 	__u64 less = b->bytes < b[-1].bytes ? b->bytes : b[-1].bytes;
@@ -64,7 +61,7 @@ static __u64 join_cost(const struct section *b)
 	return b->gap > ~0ULL - less ? ~0ULL : b->gap + less;
 }
 
-/* Does a line show the gap below the section? If the gap is worth that line. */
+/* Does a line show the gap below the section? It does if the gap is as large as a line */
 static bool folds(const struct section *b, __u64 line_bytes)
 {
 	return b->gap && b->gap >= line_bytes;
@@ -80,7 +77,7 @@ static void join_cheapest(struct heatmap *h)
 	join(h, best - 1);
 }
 
-static __u64 all_bytes(const struct heatmap *h)
+__u64 heatmap_mapped(const struct heatmap *h)
 {
 	__u64 sum = 0;
 	size_t i;
@@ -91,8 +88,8 @@ static __u64 all_bytes(const struct heatmap *h)
 }
 
 /*
- * Joins sections until they and the folds need no more than @max lines, then
- * marks the folds. Return: lines for folds
+ * Join sections until they and the folds need no more than @max lines, then
+ * mark the folds. Return: lines for folds
  */
 static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 {
@@ -112,7 +109,7 @@ static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 	return nr_folds;
 }
 
-/* Each further line goes to the section whose lines stand for the most bytes. */
+/* Give each further line to the section whose lines stand for the most bytes */
 static void share_lines(struct heatmap *h, unsigned int lines)
 {
 	size_t i, best;
@@ -147,24 +144,21 @@ static void settle(struct heatmap *h, __u64 line_bytes)
 }
 
 /**
- * heatmap_layout() - divide the lines among what is mapped, clear the cells
+ * heatmap_layout() - divide the lines among the mapped ranges, clear the cells
  * @columns:	cells from left to right
- * @lines:	lines there are, at least 3; what is mapped may need fewer
+ * @lines:	max. number of lines, at least 3
  * @fine:	cells in a line
- *
- * Return: 0, or -1 without memory
  */
-static int heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
-			  unsigned int fine)
+static void heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
+			   unsigned int fine)
 {
 	unsigned int nr_folds, line = 0;
 	__u64 line_bytes;
 	size_t i;
 
-	if (one_each(h))
-		return -1;
-	line_bytes = all_bytes(h) / lines + 1;
-	/* a third is for showing large sections at length */
+	one_each(h);
+	line_bytes = heatmap_mapped(h) / lines + 1;
+	/* a third of the lines is kept for large sections */
 	nr_folds = fit(h, lines - lines / 3, line_bytes);
 	share_lines(h, lines - nr_folds);
 	settle(h, line_bytes);
@@ -176,27 +170,29 @@ static int heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int 
 	h->columns = columns;
 	h->lines = line;
 	h->fine = fine;
-	h->cells = calloc((size_t)columns * line * fine, sizeof(*h->cells));
-	h->watched = calloc(columns, sizeof(*h->watched));
-	return h->cells && h->watched ? 0 : -1;
+	h->cells = need(calloc((size_t)columns * line * fine + 1, sizeof(*h->cells)));
+	h->watched = need(calloc(columns, sizeof(*h->watched)));
 }
 
-/** heatmap_watch() - the process was watched from @from_ns to @to_ns */
-static void heatmap_watch(struct heatmap *h, __u64 from_ns, __u64 to_ns)
+/** struct span - a time, in columns of a map */
+struct span {
+	double begin, end;
+};
+
+/* Get the part of a time that is on the map. Return: whether there is any */
+static bool clip_time(const struct heatmap *h, __u64 from_ns, __u64 to_ns, struct span *s)
 {
-	double scale = h->columns / (double)(h->to_ns - h->from_ns), t0, t1;
-	unsigned int c;
+	double scale = h->columns / (double)(h->to_ns - h->from_ns);
 
 	if (from_ns < h->from_ns)
 		from_ns = h->from_ns;
 	if (to_ns > h->to_ns)
 		to_ns = h->to_ns;
 	if (from_ns >= to_ns)
-		return;
-	t0 = (from_ns - h->from_ns) * scale;
-	t1 = (to_ns - h->from_ns) * scale;
-	for (c = t0; c < h->columns && c < t1; c++)
-		h->watched[c] += fmin(t1, c + 1) - fmax(t0, c);
+		return false;
+	s->begin = (from_ns - h->from_ns) * scale;
+	s->end = (to_ns - h->from_ns) * scale;
+	return true;
 }
 
 bool heatmap_watched(const struct heatmap *h, unsigned int column)
@@ -204,19 +200,19 @@ bool heatmap_watched(const struct heatmap *h, unsigned int column)
 	return h->watched[column] > 0;
 }
 
-/* Adds to one row, from time @t0 to @t1 in columns */
-static void add_row(struct heatmap *h, unsigned int row, double t0, double t1,
-		    double bytes, double share)
+/* Add to one row */
+static void add_row(struct heatmap *h, unsigned int row, const struct span *s, double bytes,
+		    double share)
 {
 	struct heatmap_cell *cell = h->cells + (size_t)row * h->columns;
 	unsigned int c;
 
-	for (c = t0; c < h->columns && c < t1; c++) {
-		double left = t0 > c ? t0 : c;
-		double right = t1 < c + 1 ? t1 : c + 1;
+	for (c = s->begin; c < h->columns && c < s->end; c++) {
+		double left = s->begin > c ? s->begin : c;
+		double part = (s->end < c + 1 ? s->end : c + 1) - left;
 
-		cell[c].bytes += (right - left) * bytes;
-		cell[c].accessed += (right - left) * bytes * share;
+		cell[c].bytes += part * bytes;
+		cell[c].accessed += part * bytes * share;
 	}
 }
 
@@ -235,9 +231,9 @@ static const struct section *section_of(const struct heatmap *h, size_t range)
 	return &h->sections[low];
 }
 
-/* Adds the part of a range from byte @a to byte @z of what its section has mapped */
-static void add_bytes(struct heatmap *h, const struct section *b, double t0,
-		      double t1, __u64 a, __u64 z, double share)
+/* Add the part of a range from byte @a to byte @z of what its section has mapped */
+static void add_bytes(struct heatmap *h, const struct section *b, const struct span *s,
+		      __u64 a, __u64 z, double share)
 {
 	unsigned int steps = b->lines * h->fine, step;
 	double per = (double)b->bytes / steps;
@@ -247,31 +243,22 @@ static void add_bytes(struct heatmap *h, const struct section *b, double t0,
 		double high = z < (step + 1) * per ? z : (step + 1) * per;
 
 		if (high > low)
-			add_row(h, b->line * h->fine + step, t0, t1,
-				high - low, share);
+			add_row(h, b->line * h->fine + step, s, high - low, share);
 	}
 }
 
-/** heatmap_add() - a region that was like that from @from_ns to @to_ns */
-static void heatmap_add(struct heatmap *h, __u64 from_ns, __u64 to_ns, __u64 start, __u64 end,
+/* Add a region of which @share was accessed in that time */
+static void heatmap_add(struct heatmap *h, const struct span *time, __u64 start, __u64 end,
 			double share)
 {
-	double scale = h->columns / (double)(h->to_ns - h->from_ns);
 	size_t i = ranges_find(&h->ranges, start);
 
-	if (from_ns < h->from_ns)
-		from_ns = h->from_ns;
-	if (to_ns > h->to_ns)
-		to_ns = h->to_ns;
-	if (from_ns >= to_ns)
-		return;
 	for (; i < h->ranges.nr && h->ranges.range[i].start < end; i++) {
 		const struct range *s = &h->ranges.range[i];
 		__u64 a = start > s->start ? start : s->start;
 		__u64 z = end < s->end ? end : s->end;
 
-		add_bytes(h, section_of(h, i), (from_ns - h->from_ns) * scale,
-			  (to_ns - h->from_ns) * scale, s->offset + a - s->start,
+		add_bytes(h, section_of(h, i), time, s->offset + a - s->start,
 			  s->offset + z - s->start, share);
 	}
 }
@@ -299,18 +286,15 @@ __u64 heatmap_address(const struct heatmap *h, const struct section *b,
 const char *heatmap_name(char *buf, const struct heatmap *h,
 			 const struct section *b)
 {
-	const char *name = h->ranges.range[b->label].name;
-	const char *slash = strrchr(name, '/');
 	char more[24] = "";
 
 	if (b->last > b->first)
 		snprintf(more, sizeof(more), " +%zu", b->last - b->first);
-	snprintf(buf, HEATMAP_NAME, "%.200s%s",
-		 slash && slash[1] ? slash + 1 : name, more);
+	snprintf(buf, HEATMAP_NAME, "%.200s%s", base_name(h->ranges.range[b->label].name), more);
 	return buf;
 }
 
-/** heatmap_free() - what is in it */
+/** heatmap_free() - free what is in it */
 static void heatmap_free(struct heatmap *h)
 {
 	ranges_free(&h->ranges);
@@ -348,7 +332,7 @@ static struct heatmap *target_of(struct maps *m, __u32 pid)
 	return sorted_get(&m->targets, &key);
 }
 
-/* The part of a region that is wanted; Return: whether there is any */
+/* Get the wanted part of a region. Return: whether there is any */
 static bool clip(const struct report *rp, const struct maps_options *opt,
 		 const struct wsmon_region_entry *e, __u64 *start, __u64 *end)
 {
@@ -386,7 +370,7 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 		if (begin == stop)
 			begin = start;
 		stop = end;
-		/* regions of an area that touch are one range, if they are wanted */
+		/* adjacent wanted regions of an area are one range */
 		if (i + 1 < s->nr && e[1].start == end && end < m->options->to &&
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
@@ -416,7 +400,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 	}
 }
 
-/* Keep the targets of which anything was mapped; Return: how many */
+/* Drop the targets of which nothing was mapped. Return: number of those left */
 static size_t drop_empty(struct maps *m)
 {
 	struct heatmap *h = m->targets.base;
@@ -429,7 +413,7 @@ static size_t drop_empty(struct maps *m)
 	return n;
 }
 
-/* A map begins with the first interval, or in it, when the recording or --time begins */
+/* A map does not begin before the recording or --time, even if the first interval does */
 static void set_times(const struct report *rp, struct maps *m)
 {
 	__u64 zero = rp->reader.header.mono_ns;
@@ -458,8 +442,7 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 		h->from_ns = m->from_ns;
 		h->to_ns = m->to_ns;
 		h->page_size = rp->reader.header.page_size;
-		if (heatmap_layout(h, columns, lines, fine))
-			need(NULL);
+		heatmap_layout(h, columns, lines, fine);
 		if (h->ranges.full)
 			msg("process %u has too many mappings: some are left out; choose with --address or --class",
 			    h->pid);
@@ -470,14 +453,14 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
  * struct drawing - a snapshot being drawn
  * @rp:	the run of the report
  * @opt: what to draw
- * @s:	the snapshot
  * @h:	the map
+ * @time: the interval of the snapshot
  */
 struct drawing {
 	const struct report *rp;
 	const struct maps_options *opt;
-	const struct wsmon_rec_snapshot *s;
 	struct heatmap *h;
+	struct span time;
 };
 
 static void draw_region(void *arg, const struct wsmon_region_entry *e)
@@ -486,20 +469,21 @@ static void draw_region(void *arg, const struct wsmon_region_entry *e)
 	__u64 start, end;
 
 	if (clip(d->rp, d->opt, e, &start, &end))
-		heatmap_add(d->h, interval_begin(d->s), d->s->rec.time_ns, start,
-			    end, (double)e->share / WSMON_SHARE_ONE);
+		heatmap_add(d->h, &d->time, start, end, (double)e->share / WSMON_SHARE_ONE);
 }
 
 static void draw_snapshot(struct maps *m, const struct report *rp,
 			  const struct wsmon_rec_snapshot *s)
 {
 	const struct heatmap key = { .pid = s->pid };
-	struct drawing d = { rp, m->options, s, sorted_find(&m->targets, &key) };
-	__u32 i;
+	struct drawing d = { rp, m->options, sorted_find(&m->targets, &key), { 0, 0 } };
+	__u32 i, c;
 
 	if (!d.h)
 		return;
-	heatmap_watch(d.h, interval_begin(s), s->rec.time_ns);
+	if (clip_time(d.h, interval_begin(s), s->rec.time_ns, &d.time))
+		for (c = d.time.begin; c < d.h->columns && c < d.time.end; c++)
+			d.h->watched[c] += fmin(d.time.end, c + 1) - fmax(d.time.begin, c);
 	if (m->fine) {
 		fine_snapshot(m->fine, s, draw_region, &d);
 		return;

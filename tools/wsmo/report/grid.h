@@ -24,12 +24,12 @@
  * struct section - neighbouring ranges that are shown together
  * @first:	the first of them
  * @last:	the last of them
- * @bytes:	mapped in them
+ * @bytes:	mapped bytes in them
  * @gap:	bytes not mapped between the section below and this one
  * @fold:	a line shows @gap
  * @line:	first line of the section, from below; the fold is the line below it
- * @lines:	how many
- * @label:	the range that has the most bytes of it
+ * @lines:	number of its lines
+ * @label:	its largest range, which names it
  */
 struct section {
 	size_t first;
@@ -43,9 +43,9 @@ struct section {
 };
 
 /**
- * struct heatmap_cell - what fell into one place of the grid
- * @bytes:	bytes times nanoseconds that were mapped
- * @accessed:	the part of them that was accessed
+ * struct heatmap_cell - one place of the grid
+ * @bytes:	mapped bytes times time, in columns
+ * @accessed:	the accessed part of @bytes
  */
 struct heatmap_cell {
 	double bytes;
@@ -58,15 +58,15 @@ struct heatmap_cell {
  * @comm:	its name
  * @from_ns:	left edge, on the clock of the recording
  * @to_ns:	right edge
- * @page_size:	no line is less than that
- * @ranges:	what was mapped; @offset of each: the bytes of its section below it
+ * @page_size:	a line stands for at least one page
+ * @ranges:	what was mapped; @offset of each: bytes of its section below it
  * @sections:	@nr_sections of them, lowest address first
  * @unfolded:	large gaps that no line shows
  * @columns:	cells from left to right
  * @lines:	lines of text from bottom to top
  * @fine:	cells from bottom to top in each line
  * @cells:	row by row, lowest address first
- * @watched:	time of each column in which the process was watched, in columns
+ * @watched:	part of each column's time in which the process was watched
  */
 struct heatmap {
 	__u32 pid;
@@ -89,20 +89,23 @@ struct heatmap {
 bool heatmap_watched(const struct heatmap *h, unsigned int column);
 
 /**
- * heatmap_share() - the share of a cell
+ * heatmap_share() - get the share of a cell
  * Return: 0 to 1, or negative if nothing was mapped, or the process was not watched
  */
 double heatmap_share(const struct heatmap *h, unsigned int row,
 		     unsigned int column);
 
-/** heatmap_address() - the lowest address of cell @step, of all, of a section */
+/** heatmap_address() - get the lowest address of a section's cell @step, from below */
 __u64 heatmap_address(const struct heatmap *h, const struct section *b,
 		      unsigned int step);
+
+/** heatmap_mapped() - get the bytes of all sections */
+__u64 heatmap_mapped(const struct heatmap *h);
 
 #define HEATMAP_NAME	256
 
 /**
- * heatmap_name() - the name of most of a section, and how many more names it has
+ * heatmap_name() - name a section by its largest range, and the number of others
  * @buf: HEATMAP_NAME bytes
  *
  * The name is as it was recorded: of unknown origin.
@@ -116,7 +119,7 @@ const char *heatmap_name(char *buf, const struct heatmap *h,
  * struct maps_options - what to draw
  * @from:	lowest address
  * @to:		end of the addresses, exclusive
- * @fine:	divide regions of which only parts were accessed
+ * @fine:	show which parts of regions were accessed
  */
 struct maps_options {
 	__u64 from;
@@ -129,7 +132,7 @@ struct maps_options {
  * @options:	what to draw
  * @targets:	struct heatmap
  * @areas:	names of mappings
- * @fine:	evidence for parts of regions; NULL if they are not wanted
+ * @fine:	evidence for parts of regions; NULL without --fine
  * @events:	peaks and marks
  * @from_ns:	when the first interval began, on the clock of the recording
  * @to_ns:	when the last one ended
@@ -147,7 +150,7 @@ struct maps {
 /** maps_new() - begin; @options stay the caller's. Exits if there is no memory */
 struct maps *maps_new(const struct report *rp, const struct maps_options *options);
 
-/** maps_scan() - first reading: note what is mapped, and when */
+/** maps_scan() - take a record in the first reading, for what is mapped, and when */
 void maps_scan(struct maps *m, const struct report *rp,
 	       const struct wsmon_record *rec);
 
@@ -157,13 +160,13 @@ size_t maps_scanned(struct maps *m, const struct report *rp);
 /**
  * maps_layout() - lay out each map; exits if there is no memory
  * @columns:	cells from left to right
- * @lines:	lines there are, at least 3; what is mapped may need fewer
+ * @lines:	max. number of lines, at least 3
  * @fine:	cells in a line
  */
 void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 		 unsigned int lines, unsigned int fine);
 
-/** maps_record() - second reading: draw what was accessed */
+/** maps_record() - take a record in the second reading: draw what was accessed */
 void maps_record(struct maps *m, const struct report *rp,
 		 const struct wsmon_record *rec);
 

@@ -2,8 +2,8 @@
 /*
  * heatmap.c - "wsmo report heatmap": which addresses were accessed when
  *
- * The file is read twice: everything mapped in it decides what a cell stands for.
- * So memory depends on the size of the map, not on the length of the file.
+ * The file is read twice, because everything mapped in it decides what a cell stands for.
+ * So the memory used depends on the size of the map, not on the length of the file.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,12 +21,12 @@
 #include "plot.h"
 
 /*
- * What is written at the axes of a heatmap
+ * Sizes and times that text and picture show
  */
 
-#define HEATMAP_NARROW	60	/* columns; below it lines are shortened */
+#define HEATMAP_NARROW	60	/* columns; narrower maps have shorter lines of text */
 
-/** struct heatmap_frame - where a map is in a picture, pixels from the top left */
+/** struct heatmap_frame - the place of a map in a picture, in pixels from the top left */
 struct heatmap_frame {
 	unsigned int width;
 	unsigned int height;
@@ -44,17 +44,6 @@ static __u64 heatmap_line_bytes(const struct heatmap *h)
 		if (h->sections[i].bytes / h->sections[i].lines > max)
 			max = h->sections[i].bytes / h->sections[i].lines;
 	return max;
-}
-
-/** heatmap_mapped() - all bytes on the map */
-static __u64 heatmap_mapped(const struct heatmap *h)
-{
-	__u64 sum = 0;
-	size_t i;
-
-	for (i = 0; i < h->ranges.nr; i++)
-		sum += h->ranges.range[i].end - h->ranges.range[i].start;
-	return sum;
 }
 
 /**
@@ -84,23 +73,22 @@ static __u64 heatmap_tick(__u64 time_ns, unsigned int max)
 /*
  * A heatmap in characters: 256 colours, 16, or none
  *
- * With colours and block characters a line shows two rows of cells: the upper
- * one as the colour of an upper half block, the lower one as its background.
+ * With colours and block characters a line shows two rows of cells: the upper row is the
+ * colour of an upper half block, the lower row its background.
  */
 
 #define NOT_MAPPED	-1
 #define NOT_WATCHED	'/'
 #define LINE_COLUMNS	1024
-#define LABEL_WHOLE	20	/* less is without a name */
+#define LABEL_WHOLE	20	/* columns; narrower labels have no name */
 #define UPPER_HALF	"\xe2\x96\x80"
 #define LOWER_HALF	"\xe2\x96\x84"
 
 /**
- * struct shades - how shares look
- * @sgr:	what makes the foreground or background one of them, printf()
- *		format; NULL if there are characters instead
- * @level:	the shades, dark to bright, or the characters
- * @nr:		how many
+ * struct shades - the looks of shares
+ * @fore, @back: format of the escape code for a colour; NULL if there are characters instead
+ * @level:	the colours, dark to bright, or the characters
+ * @nr:		number of levels
  */
 struct shades {
 	const char *fore;
@@ -109,7 +97,7 @@ struct shades {
 	int nr;
 };
 
-/* viridis, as near as the terminal's colours come; brighter with each step */
+/* The terminal's colours nearest to viridis; brighter with each step */
 static const unsigned char levels_256[] = { 53, 55, 25, 31, 36, 77, 148, 226 };
 static const unsigned char levels_16[] = { 4, 12, 6, 2, 10, 11 };
 
@@ -119,7 +107,7 @@ static const struct shades shades[] = {
 	[TERM_256] = { "38;5;%d", "48;5;%d", levels_256, ARRAY_SIZE(levels_256) },
 };
 
-/* In a picture of @nr shades; the square root lets sparse use be seen. */
+/* One of @nr levels; by the square root, so that sparse use is visible */
 static int level(double share, int nr)
 {
 	int l;
@@ -130,7 +118,7 @@ static int level(double share, int nr)
 	return l < nr ? l : nr - 1;
 }
 
-/** heatmap_text_fine() - number of rows of cells in a line of text */
+/** heatmap_text_fine() - get the number of rows of cells in a line of text */
 static unsigned int heatmap_text_fine(enum term_color color)
 {
 	return color != TERM_NONE && term_unicode() ? 2 : 1;
@@ -150,7 +138,7 @@ static void sgr(FILE *f, const struct shades *s, bool back, int l)
 	}
 }
 
-/* One character; colours are set only where they change */
+/* Print one character; set colours only where they change */
 static void put_cell(FILE *f, const struct shades *s, int upper, int lower, int *was)
 {
 	bool swap = upper == NOT_MAPPED && lower != NOT_MAPPED;
@@ -193,7 +181,7 @@ static void print_cells(FILE *f, const struct heatmap *h, const struct shades *s
 		fputs("\033[0m", f);
 }
 
-/* A section is named on its uppermost line, its address is on the lowest. */
+/* The uppermost line of a section has its name, the lowest its address */
 static void print_label(FILE *f, const struct heatmap *h, const struct section *b,
 			unsigned int line, unsigned int width)
 {
@@ -293,7 +281,7 @@ static void print_legend(FILE *f, const struct heatmap *h, const struct shades *
 		fprintf(f, "Gaps not shown: %zu.\n", h->unfolded);
 }
 
-/* "^p12" at its column, if there is room; Return: whether it is on the map */
+/* Put "^p12" at its column, if there is room. Return: whether it is on the map */
 static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char what,
 		__u32 number)
 {
@@ -318,7 +306,7 @@ static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char w
 static void print_events(FILE *f, const struct heatmap *h,
 			 const struct events *events, unsigned int width)
 {
-	/* a peak begins at the end of its first interval: where it is seen is before that */
+	/* a peak begins at the end of its first interval, and is visible before that */
 	char line[LINE_COLUMNS];
 	size_t columns = h->columns, i;
 	const struct peak *p;
@@ -380,7 +368,7 @@ static void heatmap_text(FILE *f, const struct heatmap *h, const struct events *
  * A heatmap as a picture
  */
 
-/* Pixels: a line with its label, a cell, and what is around the cells */
+/* Pixels of a line with its label, of a cell, and around the cells */
 #define LINE		15
 #define CELL_HEIGHT	3
 #define CELL_WIDTH	3
@@ -389,23 +377,23 @@ static void heatmap_text(FILE *f, const struct heatmap *h, const struct events *
 #define ABOVE		45
 #define BELOW		96
 
-/* Labels: where they begin, where sizes end and names begin, room for names */
+/* Pixels: where labels begin, where sizes end, where names begin. Characters of names */
 #define MARGIN		12
 #define SIZE_AT		108
 #define NAME_AT		116
 #define NAME_CHARS	14
 
-/* matplotlib's viridis: even in brightness, also to eyes that lack a colour */
+/* matplotlib's viridis: of even brightness, also for colour-blind readers */
 static const char palette[] =
 	"set palette defined (0 '#440154', 1 '#482878', 2 '#3e4989', "
 	"3 '#31688e', 4 '#26828e', 5 '#1f9e89', 6 '#35b779', 7 '#6ece58', "
 	"8 '#b5de2b', 9 '#fde725')\n";
 
 /**
- * heatmap_frame_grid() - the grid that fits a frame
- * @columns: the columns
- * @lines: lines with a label each
- * @fine: rows of cells in a line
+ * heatmap_frame_grid() - get the grid that fits a frame
+ * @columns: gets the number of columns
+ * @lines: gets the number of lines, which have a label each
+ * @fine: gets the rows of cells in a line
  */
 static void heatmap_frame_grid(const struct heatmap_frame *f, unsigned int *columns,
 			       unsigned int *lines, unsigned int *fine)
@@ -415,7 +403,7 @@ static void heatmap_frame_grid(const struct heatmap_frame *f, unsigned int *colu
 	*fine = LINE / CELL_HEIGHT;
 }
 
-/* Where @y pixels from the frame's top are, as gnuplot counts */
+/* gnuplot's coordinate of @y pixels below the frame's top */
 static double screen_y(const struct heatmap_frame *f, unsigned int y)
 {
 	return 1 - (double)(f->top + y) / f->whole_height;
@@ -448,7 +436,7 @@ static void plot_frame(const struct heatmap *h, struct plot *p, __u64 zero_ns,
 		    (double)MARGIN / f->width, screen_y(f, f->height - 43));
 }
 
-/* Times at which nobody looked */
+/* Hatch the times at which the process was not watched */
 static void plot_unwatched(const struct heatmap *h, struct plot *p, double from, double step)
 {
 	unsigned int c, first;
@@ -480,39 +468,25 @@ static void plot_title(const struct heatmap *h, struct plot *p,
 		    (double)MARGIN / f->width, screen_y(f, 16));
 }
 
-/* Makes it safe, then as long as there is room for, whole characters only */
-static void fit_name(char *out, size_t size, const char *name)
-{
-	size_t len = strlen(text_clean(out, size, name));
-
-	if (len <= NAME_CHARS)
-		return;
-	for (len = NAME_CHARS; (out[len] & 0xc0) == 0x80; len--)
-		;
-	strcpy(out + len, "~");
-}
-
 /* Class, size and name on the left, the first address on the right */
 static void plot_label(const struct heatmap *h, struct plot *p,
 		       const struct heatmap_frame *f, const struct section *b)
 {
-	char text[PLOT_TEXT], name[HEATMAP_NAME], fits[4 * HEATMAP_NAME];
-	char size[UNITS_LEN];
+	char text[PLOT_TEXT], name[HEATMAP_NAME], size[UNITS_LEN];
 	double y = b->line + b->lines / 2.0;
 
-	fit_name(fits, sizeof(fits), heatmap_name(name, h, b));
 	plot_printf(p, "set label '%s' at screen %g, first %g font ',8'\n",
 		    class_name(h->ranges.range[b->label].class),
 		    (double)MARGIN / f->width, y);
 	plot_printf(p, "set label '%s' at screen %g, first %g right font ',8'\n",
 		    units_size(size, b->bytes), (double)SIZE_AT / f->width, y);
 	plot_printf(p, "set label %s at screen %g, first %g font ',8'\n",
-		    plot_text(text, fits), (double)NAME_AT / f->width, y);
+		    plot_name(text, heatmap_name(name, h, b), NAME_CHARS), (double)NAME_AT / f->width, y);
 	plot_printf(p, "set label '%#llx' at graph 1.01, first %g font ',8'\n",
 		    heatmap_address(h, b, 0), b->line + 0.5);
 }
 
-/* Labels, not tics: these take their text for a printf() format */
+/* Labels, not tics, whose text would be a printf() format */
 static void plot_bands(const struct heatmap *h, struct plot *p,
 		       const struct heatmap_frame *f)
 {
@@ -575,9 +549,9 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
 /* Cells for --json and the like */
 #define TABLE_COLUMNS_OF_CELLS	80
 #define TABLE_LINES		40
-#define MIN_HEIGHT	300	/* of a map in a picture */
+#define MIN_HEIGHT	300	/* pixels of a map in a picture */
 
-/* Lines of text around the lines of a map, the prompt among them */
+/* Lines of text around a map, including the prompt */
 #define AROUND		7
 
 enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
@@ -638,7 +612,7 @@ static void picture_frame(const struct report *rp, size_t targets,
 	f->top = 0;
 }
 
-/* Columns for labels beside a map in characters */
+/* Columns of the labels beside a map in characters */
 static unsigned int label_width(unsigned int width)
 {
 	return width / 3 < 44 ? width / 3 : 44;
@@ -676,7 +650,7 @@ static void heatmap_scanned(struct report *rp)
 		heatmap_frame_grid(&frame, &width, &lines, &fine);
 	} else if (rp->out.format == TABLE_HUMAN) {
 		text_size(rp, &width, &lines);
-		/* the legend of a narrow one is a line longer */
+		/* the legend of a narrow map is a line longer */
 		lines -= AROUND + (width < HEATMAP_NARROW);
 		width -= label_width(width) + 2;
 		fine = heatmap_text_fine(color_of(rp));
@@ -700,7 +674,7 @@ static void print_row(const struct report *rp, struct table *t,
 {
 	const struct range *s = &h->ranges.range[b->label];
 	unsigned int row = b->line * h->fine + step, c;
-	/* the last one ends with the section, not where the next section begins */
+	/* the last cell ends with its section, not where the next section begins */
 	__u64 end = step + 1 < b->lines * h->fine ?
 		    heatmap_address(h, b, step + 1) :
 		    h->ranges.range[b->last].end;
@@ -782,7 +756,7 @@ static void heatmap_end(struct report *rp)
 	struct maps *m = rp->data;
 
 	if (rp->failed) {
-		/* with a message */
+		/* after a message */
 	} else if (!m->targets.nr && rp->out.format == TABLE_HUMAN) {
 		if (!rp->of_cgroup)
 			msg("there is nothing to draw: --time, --pid, --class and --address leave no region over");

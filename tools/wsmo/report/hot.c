@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
+#include "collect.h"
 #include "hot.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/hot.h"
@@ -116,13 +117,6 @@ static __u64 symbols_text(struct view *v, const struct hot_cell *c, bool people,
 	if (!nr)
 		return 0;
 	return cover[0].symbol.start > c->start ? cover[0].symbol.start : c->start;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static void source_text(struct view *v, const struct hot_cell *c, __u64 addr,

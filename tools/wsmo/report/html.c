@@ -67,8 +67,8 @@ static void put_safely(const char *json)
 	}
 }
 
-/** html_put_text() - print a text of unknown origin */
-static void html_put_text(const char *text)
+/** put_text() - print a text of unknown origin */
+static void put_text(const char *text)
 {
 	size_t size = 4 * strlen(text) + 1;
 	char *utf8 = need(malloc(size)), *json = NULL;
@@ -85,10 +85,10 @@ static void html_put_text(const char *text)
 }
 
 /**
- * html_put_lines() - print a member, an array of JSON objects, and a comma
+ * put_lines() - print a member, an array of JSON objects, and a comma
  * @lines: an object a line; it is changed
  */
-static void html_put_lines(const char *key, char *lines)
+static void put_lines(const char *key, char *lines)
 {
 	const char *comma = "";
 	char *line;
@@ -160,8 +160,8 @@ static void put_curve(const struct wsmon_curve *c, const struct slowdown *s)
 	fputs("]}", stdout);
 }
 
-/** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
-static void html_put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
+/** put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
+static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
 {
 	const struct wsmon_curve *c;
 	size_t i;
@@ -193,7 +193,7 @@ static void put_who_rows(const struct who *w)
 
 	who_table(f, TABLE_JSON, w, WHO_BY_ALL, WHO_ROWS, true);
 	fclose(f);
-	html_put_lines("who", text);
+	put_lines("who", text);
 	free(text);
 }
 
@@ -205,7 +205,7 @@ static void put_parts(const char *key, const struct who_part *p, size_t nr)
 	printf("\"%s\":[", key);
 	for (i = 0; i < nr; i++) {
 		printf("%s{\"share\":%.6f,\"name\":", i ? ",\n" : "", p[i].share);
-		html_put_text(who_map_name(name, &p[i]));
+		put_text(who_map_name(name, &p[i]));
 		putchar('}');
 	}
 	fputs("],", stdout);
@@ -228,8 +228,8 @@ static void put_touched(const struct who *w)
 	who_map_free(&m);
 }
 
-/** html_put_who() - print the members "who" and "touched" of the page's JSON, and a comma */
-static void html_put_who(struct who *w)
+/** put_who() - print the members "who" and "touched" of the page's JSON, and a comma */
+static void put_who(struct who *w)
 {
 	who_sum_up(w, WHO_BY_ALL);
 	put_who_rows(w);
@@ -352,7 +352,7 @@ static void put_view(const char *key, struct report *view)
 {
 	char *text = end_view(view);
 
-	html_put_lines(key, text);
+	put_lines(key, text);
 	free(text);
 }
 
@@ -393,7 +393,7 @@ static void put_marks(const struct report *rp, const struct events *ev)
 		printf("%s{\"number\":%u,\"t\":%.3f,\"text\":", i ? ",\n" : "",
 		       ev->mark[i].number,
 		       filter_time(&rp->filter, ev->mark[i].time_ns));
-		html_put_text(ev->mark[i].text);
+		put_text(ev->mark[i].text);
 		putchar('}');
 	}
 	puts("],");
@@ -412,7 +412,7 @@ static void put_events(const struct report *rp, struct html *h)
 	put_peaks(rp, ev);
 	put_marks(rp, ev);
 	fputs("\"stacks\":", stdout);
-	html_put_text(text);
+	put_text(text);
 	puts(",");
 	free(text);
 }
@@ -523,7 +523,7 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
 	       b->line, b->lines, class_name(m->ranges.range[b->label].class),
 	       b->bytes, b->fold ? b->gap : 0, m->ranges.range[b->last].end);
-	html_put_text(heatmap_name(name, m, b));
+	put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
 		printf("%s\"%#llx\"", i ? "," : "", heatmap_address(m, b, i));
@@ -582,10 +582,10 @@ static void put_names(struct html *h)
 	fputs("\"names\":{", stdout);
 	for (i = 0; i < h->kept.names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
-		html_put_text(name[i].comm);
+		put_text(name[i].comm);
 	}
 	fputs("},\"group\":", stdout);
-	html_put_text(group_name(&h->kept.group, h->kept.names.nr, group));
+	put_text(collect_group(&h->kept, group));
 	puts("}");
 }
 
@@ -609,9 +609,9 @@ static void html_end(struct report *rp)
 	put_series(rp, "rss", &h->kept.rss, max);
 	put_maps(rp, h);
 	put_events(rp, h);
-	html_put_sizing(h->curves, &h->slowdown);
+	put_sizing(h->curves, &h->slowdown);
 	put_hot(h);
-	html_put_who(h->who);
+	put_who(h->who);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
 	       html_uplot_licence, html_uplot_script, html_heatmap_script,

@@ -26,13 +26,13 @@
  */
 
 /**
- * struct taken - what a STACK record says
+ * struct taken - a STACK record
  * @stack:	NULL if it could not be taken
- * @alike:	of the threads of a target with the same stack, or the same error: how many, if it is the first
- * @names:	they have different names
- * @longest_ns:	longest time one of them was stopped
- * @chosen:	by taken_choose()
- * @given:	by taken_once()
+ * @alike:	number of threads of the target with this stack or error; 0 if this is not the first
+ * @names:	these threads have different names
+ * @longest_ns:	longest time one of these threads was stopped
+ * @chosen:	is to be printed for flame graphs
+ * @given:	set by taken_once()
  */
 struct taken {
 	__u64 time_ns;
@@ -52,7 +52,7 @@ struct taken {
 	bool given;
 };
 
-/** struct taken_list - @nr of them, room for @room */
+/** struct taken_list - @nr stacks, room for @room */
 struct taken_list {
 	struct taken *t;
 	size_t nr;
@@ -60,10 +60,10 @@ struct taken_list {
 };
 
 /**
- * struct taken_event - a peak or mark
+ * struct taken_event - a peak or mark that has stacks
  * @reason:	WSMON_STACK_*
- * @pid:	the target; of marks 0: all
- * @number:	of the peak or mark whose stacks are its
+ * @pid:	the target; 0 for a mark: all targets
+ * @number:	number of the peak or mark in the STACK records
  * @of:		its own number
  */
 struct taken_event {
@@ -71,19 +71,6 @@ struct taken_event {
 	__u32 pid;
 	__u32 number;
 	__u32 of;
-};
-
-/**
- * struct after - zeroed is empty
- * @rows:	estimates of whole targets within the shortest window
- * @runs:	of which program they are
- * @peak:	@nr peaks without number, by target and time
- */
-struct after {
-	struct wsmon_wss_rows rows;
-	struct sorted runs;
-	struct peak *peak;
-	size_t nr;
 };
 
 enum {
@@ -104,7 +91,7 @@ static const struct column stack_columns[] = {
 	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0 },
 };
 
-const struct table_desc stack_desc = {
+static const struct table_desc stack_desc = {
 	.type = "stack", .columns = stack_columns, .nr = ARRAY_SIZE(stack_columns),
 };
 
@@ -121,7 +108,7 @@ static const struct column frame_columns[] = {
 	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0 },
 };
 
-const struct table_desc frame_desc = {
+static const struct table_desc frame_desc = {
 	.type = "frame", .columns = frame_columns, .nr = ARRAY_SIZE(frame_columns),
 };
 
@@ -209,20 +196,18 @@ static void taken_fold(struct taken_list *l, struct calls *cs, const struct mapp
 	count_alike(l);
 }
 
-static bool is_of(const struct taken *t, const struct taken_event *event)
-{
-	return t->reason == event->reason && t->number == event->number &&
-	       (!event->pid || t->pid == event->pid);
-}
-
-/* Return: index of the first stack of an event, or where it would be */
-static size_t find_taken(const struct taken_list *l, const struct taken_event *event)
+/*
+ * The stacks of a peak or mark. Context: after taken_fold()
+ * Return: how many; @first gets the first one
+ */
+static size_t taken_of(const struct taken_list *l, const struct taken_event *event,
+		       struct taken **first)
 {
 	const struct taken key = {
 		.reason = event->reason, .number = event->number,
 		.pid = event->pid,
 	};
-	size_t low = 0, high = l->nr;
+	size_t low = 0, high = l->nr, end;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -232,27 +217,24 @@ static size_t find_taken(const struct taken_list *l, const struct taken_event *e
 		else
 			high = mid;
 	}
-	return low;
+	*first = l->t + low;
+	for (end = low; end < l->nr; end++)
+		if (l->t[end].reason != event->reason || l->t[end].number != event->number ||
+		    (event->pid && l->t[end].pid != event->pid))
+			break;
+	return end - low;
 }
 
-/** taken_any() - is there any for a peak or mark? Context: after taken_fold() */
-static bool taken_any(const struct taken_list *l, const struct taken_event *event)
-{
-	size_t i = find_taken(l, event);
-
-	return i < l->nr && is_of(&l->t[i], event);
-}
-
-/** taken_once() - Return: whether it is asked for the first time for the stacks of an event */
+/* Are the stacks of an event asked for for the first time? */
 static bool taken_once(struct taken_list *l, const struct taken_event *event)
 {
-	size_t i = find_taken(l, event);
+	struct taken *t;
 	bool again;
 
-	if (i == l->nr || !is_of(&l->t[i], event))
+	if (!taken_of(l, event, &t))
 		return true;
-	again = l->t[i].given;
-	l->t[i].given = true;
+	again = t->given;
+	t->given = true;
 	return !again;
 }
 
@@ -318,24 +300,24 @@ static void print_alike(const struct report *rp, struct calls *cs, const struct 
 static void taken_print(const struct report *rp, const struct taken_list *l, struct calls *cs,
 			const struct taken_event *event)
 {
-	size_t i;
+	struct taken *t;
+	size_t n = taken_of(l, event, &t);
 
-	if (!taken_any(l, event))
+	if (!n)
 		fputs("    no stacks\n", rp->out.f);
-	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++)
-		if (l->t[i].alike)
-			print_alike(rp, cs, &l->t[i]);
+	for (; n; n--, t++)
+		if (t->alike)
+			print_alike(rp, cs, t);
 }
 
 /** taken_rows() - print the same as rows of stack_desc */
 static void taken_rows(const struct report *rp, const struct taken_list *l, struct calls *cs,
 		       const struct taken_event *event, struct table *table)
 {
-	size_t i;
+	struct taken *t;
+	size_t n;
 
-	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++) {
-		const struct taken *t = &l->t[i];
-
+	for (n = taken_of(l, event, &t); n; n--, t++) {
 		if (!t->alike)
 			continue;
 		if (t->stack)
@@ -356,11 +338,6 @@ static void taken_rows(const struct report *rp, const struct taken_list *l, stru
 						 cell_s(strerror(t->error)),
 		});
 	}
-}
-
-static struct cell text_or_none(const char *s)
-{
-	return s ? cell_s(s) : (struct cell){ 0 };
 }
 
 static void frame_rows(struct table *table, const struct callstack *s)
@@ -395,15 +372,6 @@ static void taken_frames(const struct report *rp, const struct calls *cs)
 	for (number = 1; (s = calls_numbered(cs, number)); number++)
 		frame_rows(table, s);
 	table_end(table);
-}
-
-/** taken_choose() - taken_print_folded() is to print the stacks of a peak or mark */
-static void taken_choose(struct taken_list *l, const struct taken_event *event)
-{
-	size_t i;
-
-	for (i = find_taken(l, event); i < l->nr && is_of(&l->t[i], event); i++)
-		l->t[i].chosen = true;
 }
 
 static char *folded_line(const struct taken *t)
@@ -460,6 +428,19 @@ static void taken_print_folded(const struct report *rp, const struct taken_list 
 
 /* As many as the module starts with, at most */
 #define FIRST	32
+
+/**
+ * struct after - what is needed to find peaks afterwards; zeroed is empty
+ * @rows:	estimates of whole targets within the shortest window
+ * @runs:	struct run
+ * @peak:	@nr peaks found, without number, by target and time
+ */
+struct after {
+	struct wsmon_wss_rows rows;
+	struct sorted runs;
+	struct peak *peak;
+	size_t nr;
+};
 
 /** struct run - the number of programs @pid has executed so far */
 struct run {
@@ -705,17 +686,25 @@ static struct taken_event peak_event(const struct peaks_view *v,
 		.reason = WSMON_STACK_PEAK, .pid = p->pid, .of = p->number,
 	};
 	const struct peak *q = p;
+	struct taken *t;
 	__u32 i;
 
 	/* at most one of each group begins in an interval */
 	for (i = 0; i < WSMON_PEAK_GROUPS && q && q->start_ns == p->start_ns;
 	     i++, q = events_peak(&v->events, p->pid, q->number - 1)) {
 		event.number = q->number;
-		if (taken_any(&v->taken, &event))
+		if (taken_of(&v->taken, &event, &t))
 			return event;
 	}
 	event.number = p->number;
 	return event;
+}
+
+static struct taken_event mark_event(const struct mark *m)
+{
+	return (struct taken_event) {
+		.reason = WSMON_STACK_MARK, .number = m->number, .of = m->number,
+	};
 }
 
 static void print_peak(struct report *rp, struct table *t, const struct peak *p)
@@ -781,10 +770,7 @@ static size_t print_marks(struct report *rp)
 
 	for (i = 0; i < v->events.nr_marks; i++) {
 		const struct mark *m = &v->events.mark[i];
-		struct taken_event event = {
-			.reason = WSMON_STACK_MARK, .number = m->number,
-			.of = m->number,
-		};
+		struct taken_event event = mark_event(m);
 
 		if (!wants_time(rp, m->time_ns, m->time_ns))
 			continue;
@@ -807,64 +793,57 @@ static size_t print_marks(struct report *rp)
 	return n;
 }
 
-/* Calls @f for each peak and mark that is wanted */
-static void each_event(struct report *rp,
-		       void (*f)(void *arg, const struct taken_event *event),
-		       void *arg)
+/* The peaks and marks that are wanted and have stacks of their own. Return: malloc()ed, @nr */
+static struct taken_event *wanted_events(struct report *rp, size_t *nr)
 {
 	struct peaks_view *v = rp->data;
-	struct taken_event event;
+	struct taken_event *event =
+		need(calloc(v->events.peaks.nr + v->events.nr_marks + 1, sizeof(*event)));
 	const struct peak *p;
-	size_t i;
+	size_t i, n = 0;
 
-	for (i = 0; (p = events_peak_at(&v->events, i)); i++) {
-		event = peak_event(v, p);
+	for (i = 0; (p = events_peak_at(&v->events, i)); i++)
 		if (wants_peak(rp, p))
-			f(arg, &event);
-	}
+			event[n++] = peak_event(v, p);
 	for (i = 0; i < v->events.nr_marks; i++) {
 		const struct mark *m = &v->events.mark[i];
 
-		event = (struct taken_event) {
-			.reason = WSMON_STACK_MARK, .number = m->number,
-			.of = m->number,
-		};
-		/* stacks belong to the first one of a number */
-		if (wants_time(rp, m->time_ns, m->time_ns) && taken_once(&v->taken, &event))
-			f(arg, &event);
+		event[n] = mark_event(m);
+		/* stacks belong to the first mark of a number */
+		n += wants_time(rp, m->time_ns, m->time_ns) && taken_once(&v->taken, &event[n]);
 	}
-}
-
-struct rows {
-	struct report *rp;
-	struct table *table;
-};
-
-static void print_rows_of(void *arg, const struct taken_event *event)
-{
-	struct rows *rows = arg;
-	struct peaks_view *v = rows->rp->data;
-
-	taken_rows(rows->rp, &v->taken, v->calls, event, rows->table);
+	*nr = n;
+	return event;
 }
 
 static void print_stacks(struct report *rp)
 {
-	struct rows rows = { rp, report_table(rp, &stack_desc) };
+	struct table *table = report_table(rp, &stack_desc);
 	struct peaks_view *v = rp->data;
+	size_t i, nr;
+	struct taken_event *event = wanted_events(rp, &nr);
 
-	each_event(rp, print_rows_of, &rows);
-	table_end(rows.table);
+	for (i = 0; i < nr; i++)
+		taken_rows(rp, &v->taken, v->calls, &event[i], table);
+	free(event);
+	table_end(table);
 	if (rp->out.format == TABLE_CSV)
 		fputc('\n', rp->out.f);
 	taken_frames(rp, v->calls);
 }
 
-static void fold_event(void *arg, const struct taken_event *event)
+static void print_folded(struct report *rp)
 {
-	struct peaks_view *v = arg;
+	struct peaks_view *v = rp->data;
+	size_t i, n, nr;
+	struct taken_event *event = wanted_events(rp, &nr);
+	struct taken *t;
 
-	taken_choose(&v->taken, event);
+	for (i = 0; i < nr; i++)
+		for (n = taken_of(&v->taken, &event[i], &t); n; n--, t++)
+			t->chosen = true;
+	free(event);
+	taken_print_folded(rp, &v->taken);
 }
 
 static void print_all(struct report *rp)
@@ -890,12 +869,10 @@ static void peaks_end(struct report *rp)
 
 	taken_fold(&v->taken, v->calls, v->mappings);
 	after_judge(&v->after, &v->events, &rp->reader.header.attrs);
-	if (options.folded) {
-		each_event(rp, fold_event, v);
-		taken_print_folded(rp, &v->taken);
-	} else {
+	if (options.folded)
+		print_folded(rp);
+	else
 		print_all(rp);
-	}
 	fflush(rp->out.f);
 	calls_free(v->calls);
 	free(v->taken.t);

@@ -101,6 +101,24 @@ const char *plot_text(char *buf, const char *text)
 	return quote(buf, text, false);
 }
 
+const char *plot_name(char *buf, const char *text, size_t chars)
+{
+	char clean[PLOT_TEXT];
+	size_t i, n = 0;
+
+	text_clean(clean, sizeof(clean), text);
+	for (i = 0; clean[i]; i++) {
+		/* count and keep whole characters of UTF-8 */
+		if ((clean[i] & 0xc0) == 0x80)
+			continue;
+		if (n++ == chars) {
+			strcpy(clean + i, "~");
+			break;
+		}
+	}
+	return plot_text(buf, clean);
+}
+
 const char *plot_tic(char *buf, const char *text)
 {
 	return quote(buf, text, true);
@@ -112,6 +130,29 @@ double plot_time_unit(__u64 span_ns, const char **name)
 
 	*name = s < 600 ? "s" : s < 7200 ? "min" : "h";
 	return NSEC_PER_SEC * (s < 600 ? 1.0 : s < 7200 ? 60.0 : 3600.0);
+}
+
+double plot_size_unit(double max, const char **name)
+{
+	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(names) && max >= 1ULL << (10 * (i + 2)))
+		i++;
+	*name = names[i];
+	return 1ULL << (10 * (i + 1));
+}
+
+void plot_axes(struct plot *p)
+{
+	plot_printf(p, "set grid lc rgb '#d0d0d0' lt 1\nset key above Left reverse\n"
+		    "set border 3\nset tics nomirror\n");
+}
+
+void plot_line(struct plot *p, size_t nr, const char *title)
+{
+	plot_printf(p, "%s $line%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $line%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
+		    nr ? "," : "plot", nr, plot_colors[nr], nr, plot_colors[nr], title);
 }
 
 /* gnuplot does not notice that what it writes gets lost. Return: 0 or an errno */
@@ -245,7 +286,7 @@ void plot_events(struct plot *p, const struct events *ev, __u64 zero_ns,
 }
 
 /* @row: of names above the map, so that those of peaks and marks do not meet */
-static void plot_line(struct plot *p, const char *what, __u32 number, double x,
+static void plot_over(struct plot *p, const char *what, __u32 number, double x,
 		      unsigned int row)
 {
 	plot_printf(p, "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead front dt 2 lc rgb '#ff5533'\n",
@@ -266,10 +307,10 @@ void plot_events_over(struct plot *p, const struct events *ev, __u32 pid,
 			continue;
 		last_ns = peak->start_ns;
 		n++;
-		plot_line(p, peak_word(peak), peak->number,
+		plot_over(p, peak_word(peak), peak->number,
 			  at(peak->start_ns - ev->interval_ns / 2, zero_ns, per_time), 0);
 	}
 	for (i = 0; i < ev->nr_marks && i < LABELS_MAX; i++)
-		plot_line(p, "mark", ev->mark[i].number,
+		plot_over(p, "mark", ev->mark[i].number,
 			  at(ev->mark[i].time_ns, zero_ns, per_time), 1);
 }

@@ -46,14 +46,14 @@ struct field {
 	{ "failed" #n, U32, offsetof(struct RECORD, failed[n]) }
 
 #define RECORD wsmon_file_header
-const struct field header_fields[] = {
+static const struct field header_fields[] = {
 	N32(version), N32(header_size), N32(page_size), N32(clock_id), N64(mono_ns),
 	N64(real_ns), { 0 }
 };
 
 #undef RECORD
 #define RECORD wsmon_attrs
-const struct field attrs_fields[] = {
+static const struct field attrs_fields[] = {
 	N64(sample_us), N64(aggr_us), N64(update_us), N64(seed),
 	N32(min_regions), N32(max_regions), N32(flags), N32(nr_windows),
 	NTH(windows_us, 0), NTH(windows_us, 1), NTH(windows_us, 2), NTH(windows_us, 3),
@@ -70,21 +70,21 @@ static const struct field target_fields[] = {
 
 #undef RECORD
 #define RECORD wsmon_rec_area
-const struct field area_fields[] = {
+static const struct field area_fields[] = {
 	N32(pid), AS(CLASS, class), N32(index), N32(total), AS(ADDR, start),
 	AS(ADDR, end), N64(mapped), { 0 }
 };
 
 #undef RECORD
 #define RECORD wsmon_rec_snapshot
-const struct field snapshot_fields[] = {
+static const struct field snapshot_fields[] = {
 	N32(pid), N32(nr), N32(first), N32(total), N64(interval_ns), N32(rounds),
 	N32(budget), { 0 }
 };
 
 #undef RECORD
 #define RECORD wsmon_region_entry
-const struct field region_fields[] = {
+static const struct field region_fields[] = {
 	AS(ADDR, start), AS(ADDR, end), AS(U16, share), AS(U16, freq),
 	AS(CLASS16, class), AS(U16, samples), N32(age_ms), N32(area), { 0 }
 };
@@ -161,7 +161,7 @@ static const struct field mapping_fields[] = {
 
 #undef RECORD
 #define RECORD wsmon_rec_stack
-const struct field stack_fields[] = {
+static const struct field stack_fields[] = {
 	N32(pid), N32(tid), N32(reason), N32(number), N64(stopped_ns), N32(flags),
 	N32(error), N32(nr), N32(threads), AS(TEXT, comm), { 0 }
 };
@@ -278,11 +278,17 @@ struct raw {
 	char *text;
 };
 
-static void csv_row(struct raw *raw, const char *prefix, const char *name,
-		    const char *value)
+/* Print a field except in JSON. @quoted: made safe and between quotes. @prefix: for CSV */
+static void put_value(struct raw *raw, const char *prefix, const char *name, const char *value,
+		      bool quoted)
 {
 	char field[64];
 
+	if (raw->format != TABLE_CSV) {
+		fprintf(raw->f, quoted ? " %s=\"%s\"" : " %s=%s", name,
+			quoted ? text_clean(raw->text, TEXT_MAX, value) : value);
+		return;
+	}
 	snprintf(field, sizeof(field), "%s%s", prefix, name);
 	table_row(raw->csv, (struct cell[]) {
 		[T]	= cell_d(raw->t),
@@ -293,30 +299,31 @@ static void csv_row(struct raw *raw, const char *prefix, const char *name,
 	});
 }
 
-static void put_text(struct raw *raw, struct json_object *obj,
-		     const char *prefix, const char *name, const char *value)
+static void put_text(struct raw *raw, struct json_object *obj, const char *prefix,
+		     const char *name, const char *value, bool quoted)
 {
 	if (raw->format == TABLE_JSON)
 		json_object_object_add(obj, name, json_object_new_string(
 				text_utf8(raw->text, TEXT_MAX, value)));
-	else if (raw->format == TABLE_CSV)
-		csv_row(raw, prefix, name, value);
 	else
-		fprintf(raw->f, " %s=\"%s\"", name,
-		       text_clean(raw->text, TEXT_MAX, value));
+		put_value(raw, prefix, name, value, quoted);
 }
 
-static void put_name(struct raw *raw, struct json_object *obj,
-		     const char *prefix, const char *name, const char *value)
+static void put_number(struct raw *raw, struct json_object *obj, const char *prefix,
+		       const char *name, __u64 v, bool address)
 {
-	if (raw->format == TABLE_JSON || raw->format == TABLE_CSV)
-		put_text(raw, obj, prefix, name, value);
-	else
-		fprintf(raw->f, " %s=%s", name, value);
+	char text[32];
+
+	if (raw->format == TABLE_JSON) {
+		json_object_object_add(obj, name, json_object_new_uint64(v));
+		return;
+	}
+	snprintf(text, sizeof(text), address && raw->format != TABLE_CSV ? "%#llx" : "%llu", v);
+	put_value(raw, prefix, name, text, false);
 }
 
-static void put_signed(struct raw *raw, struct json_object *obj,
-		       const char *prefix, const char *name, __s32 v)
+static void put_signed(struct raw *raw, struct json_object *obj, const char *prefix,
+		       const char *name, __s32 v)
 {
 	char text[16];
 
@@ -325,30 +332,12 @@ static void put_signed(struct raw *raw, struct json_object *obj,
 		return;
 	}
 	snprintf(text, sizeof(text), "%d", v);
-	put_name(raw, obj, prefix, name, text);
-}
-
-static void put_number(struct raw *raw, struct json_object *obj,
-		       const char *prefix, const struct field *f, __u64 v)
-{
-	char text[32];
-
-	if (raw->format == TABLE_JSON) {
-		json_object_object_add(obj, f->name, json_object_new_uint64(v));
-		return;
-	}
-	if (raw->format != TABLE_CSV) {
-		fprintf(raw->f, f->kind == ADDR ? " %s=%#llx" : " %s=%llu", f->name, v);
-		return;
-	}
-	snprintf(text, sizeof(text), "%llu", v);
-	csv_row(raw, prefix, f->name, text);
+	put_value(raw, prefix, name, text, false);
 }
 
 /* Fields after @size, which the writer did not know, are left out */
-static void put_fields(struct raw *raw, struct json_object *obj,
-		       const char *prefix, const struct field *f,
-		       const void *from, size_t size)
+static void put_fields(struct raw *raw, struct json_object *obj, const char *prefix,
+		       const struct field *f, const void *from, size_t size)
 {
 	for (; f->name && f->offset < size; f++) {
 		const void *p = (const char *)from + f->offset;
@@ -356,41 +345,37 @@ static void put_fields(struct raw *raw, struct json_object *obj,
 
 		switch (f->kind) {
 		case U16:
-			put_number(raw, obj, prefix, f, *(const __u16 *)p);
+			put_number(raw, obj, prefix, f->name, *(const __u16 *)p, false);
 			break;
 		case U32:
-			put_number(raw, obj, prefix, f, *(const __u32 *)p);
+			put_number(raw, obj, prefix, f->name, *(const __u32 *)p, false);
 			break;
 		case S32:
 			put_signed(raw, obj, prefix, f->name, *(const __s32 *)p);
 			break;
 		case U64:
 		case ADDR:
-			put_number(raw, obj, prefix, f, *(const __u64 *)p);
+			put_number(raw, obj, prefix, f->name, *(const __u64 *)p, f->kind == ADDR);
 			break;
 		case CLASS16:
-			put_name(raw, obj, prefix, f->name,
-				 class_name(*(const __u16 *)p));
+			put_text(raw, obj, prefix, f->name, class_name(*(const __u16 *)p), false);
 			break;
 		case CLASS:
-			put_name(raw, obj, prefix, f->name,
-				 class_name(*(const __u32 *)p));
+			put_text(raw, obj, prefix, f->name, class_name(*(const __u32 *)p), false);
 			break;
 		case GROUP:
-			put_name(raw, obj, prefix, f->name,
-				 peak_group_name(*(const __u32 *)p));
+			put_text(raw, obj, prefix, f->name, peak_group_name(*(const __u32 *)p), false);
 			break;
 		case REASON:
-			put_text(raw, obj, prefix, f->name,
-				 end_name(*(const __u32 *)p));
+			put_text(raw, obj, prefix, f->name, end_name(*(const __u32 *)p), true);
 			break;
 		case BUILD_ID:
-			put_name(raw, obj, prefix, f->name,
+			put_text(raw, obj, prefix, f->name,
 				 buildid_text(hex, p, ((const struct wsmon_rec_mapping *)
-						       from)->build_id_len));
+						       from)->build_id_len), false);
 			break;
 		case TEXT:
-			put_text(raw, obj, prefix, f->name, p);
+			put_text(raw, obj, prefix, f->name, p, true);
 			break;
 		}
 	}
@@ -444,14 +429,12 @@ static void put_pcs(struct raw *raw, struct json_object *obj,
 		json_object_object_add(obj, "pc", array);
 	}
 	for (i = 0; i < s->nr; i++) {
-		const struct field pc = { name, ADDR, 0 };
-
 		snprintf(name, sizeof(name), "pc%u", i);
 		if (array)
 			json_object_array_add(array,
 					      json_object_new_uint64(s->pc[i]));
 		else
-			put_number(raw, NULL, "", &pc, s->pc[i]);
+			put_number(raw, NULL, "", name, s->pc[i], true);
 	}
 }
 
@@ -486,7 +469,7 @@ static void put_line(struct report *rp, const struct field *fields,
 		put_attrs(raw, obj, from, offsetof(struct wsmon_rec_attrs, attrs), size);
 	if (fields == area_fields && size > sizeof(struct wsmon_rec_area))
 		put_text(raw, obj, "", "path",
-			 ((const struct wsmon_rec_area *)from)->path);
+			 ((const struct wsmon_rec_area *)from)->path, true);
 	if (fields == stack_fields)
 		put_pcs(raw, obj, from);
 	if (fields == snapshot_fields)

@@ -156,4 +156,10 @@ static inline struct table *report_table(const struct report *rp,
 	return table_new_on(rp->out.f, desc, rp->out.format);
 }
 
+/** text_or_none() - a cell with a text, without a value if that is NULL or empty */
+static inline struct cell text_or_none(const char *s)
+{
+	return s && *s ? cell_s(s) : (struct cell){ 0 };
+}
+
 #endif /* WSMO_REPORT_H */

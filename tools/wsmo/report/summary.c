@@ -20,7 +20,7 @@
 #include "report.h"
 
 /*
- * Sums over a recording, for "wsmo report summary"
+ * Sums over a recording
  *
  * Means and variances are updated record by record (Welford, "Note on a method
  * for calculating corrected sums of squares and products", 1962).
@@ -38,7 +38,7 @@ struct running {
 	double max_t;
 };
 
-/** struct wss_sums - the working sets of a target, or the group, of a class and window */
+/** struct wss_sums - working sets of a target or the group, of one class and window */
 struct wss_sums {
 	bool group;
 	__u32 pid;
@@ -57,11 +57,11 @@ struct target_sums {
 };
 
 /**
- * struct together - working sets of all targets added, at moments that have a total
+ * struct together - the sum of all targets' working sets, at moments that have a total
  * @bytes:	the sum so far
  * @time_ns:	the moment
- * @total:	it has a total
- * @sums:	those of moments before
+ * @total:	the moment has a total
+ * @sums:	the sums of the moments before
  */
 struct together {
 	__u64 bytes;
@@ -264,7 +264,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		reader_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
-		/* as a file begins that continues another */
+		/* the file continues another one */
 		if (rec->time_ns <= s->first_ns)
 			s->late_reader = true;
 		s->have_stats = true;
@@ -285,9 +285,10 @@ static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 	return 0;
 }
 
-/** summary_new() - exits if there is no memory */
-static struct summary *summary_new(const struct filter *filter, const struct wsmon_attrs *attrs)
+static void summary_begin(struct report *rp)
 {
+	const struct wsmon_attrs *attrs = &rp->reader.header.attrs;
+	const struct filter *filter = &rp->filter;
 	struct summary *s = need(calloc(1, sizeof(*s)));
 
 	s->wss = (struct sorted) {
@@ -304,13 +305,13 @@ static struct summary *summary_new(const struct filter *filter, const struct wsm
 	s->attrs = *attrs;
 	s->budget.attrs = *attrs;
 	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->windows_us[0];
-	return s;
+	rp->data = s;
 }
 
-/** summary_add() - take any record */
-static void summary_add(struct summary *s, const struct filter *filter,
-			const struct wsmon_record *rec)
+static void summary_record(struct report *rp, const struct wsmon_record *rec)
 {
+	const struct filter *filter = &rp->filter;
+	struct summary *s = rp->data;
 	double t = filter_time(filter, rec->time_ns);
 	struct wsmon_wss_row row;
 
@@ -357,33 +358,14 @@ static const char *summary_comm(const struct summary *s, __u32 pid)
 	return t ? t->comm : "";
 }
 
-/** summary_wss() - the working sets of a class; NULL if there were none */
-static const struct wss_sums *summary_wss(const struct summary *s, __u32 pid, __u32 class)
+/* The working sets of a target or, if @pid is 0, of the group. Return: NULL if there are none */
+static const struct wss_sums *find_wss(const struct summary *s, __u32 pid, __u32 class)
 {
 	const struct wss_sums key = {
-		.pid = pid, .class = class, .window_us = s->window_us,
+		.group = !pid, .pid = pid, .class = class, .window_us = s->window_us,
 	};
 
 	return sorted_find(&s->wss, &key);
-}
-
-/** summary_group() - the totals of a class; NULL if there were none */
-static const struct wss_sums *summary_group(const struct summary *s, __u32 class)
-{
-	const struct wss_sums key = {
-		.group = true, .class = class, .window_us = s->window_us,
-	};
-
-	return sorted_find(&s->wss, &key);
-}
-
-/** summary_free() - frees it and what is in it */
-static void summary_free(struct summary *s)
-{
-	hot_free(&s->hot);
-	free(s->wss.base);
-	free(s->targets.base);
-	free(s);
 }
 
 /*
@@ -593,16 +575,10 @@ static void print_recording(const struct report *rp)
 	table_end(table);
 }
 
-/* A group that the filter leaves over */
-static bool has_group(const struct summary *s)
-{
-	return s->group.intervals;
-}
-
 static void print_group(const struct report *rp)
 {
 	const struct summary *s = rp->data;
-	const struct wss_sums *all = summary_group(s, WSMON_CLASS_ALL);
+	const struct wss_sums *all = find_wss(s, 0, WSMON_CLASS_ALL);
 	const struct running *targets = summary_targets(rp->data);
 	bool differ = targets->n && (!all || targets->mean != all->wss.mean);
 	char name[GROUP_NAME];
@@ -718,7 +694,7 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 
 	for (class = 0; class < WSMON_NR_CLASSES; class++) {
 		const struct touched *sum = &sums[class];
-		const struct wss_sums *w = summary_wss(s, pid, class);
+		const struct wss_sums *w = find_wss(s, pid, class);
 		/* a working set was touched */
 		double min = w ? fmax(sum->min, fmin(w->low.max, sum->range)) :
 				   sum->min;
@@ -810,16 +786,6 @@ static void print_memory(const struct report *rp)
 	table_end(table);
 }
 
-static void summary_begin(struct report *rp)
-{
-	rp->data = summary_new(&rp->filter, &rp->reader.header.attrs);
-}
-
-static void summary_record(struct report *rp, const struct wsmon_record *rec)
-{
-	summary_add(rp->data, &rp->filter, rec);
-}
-
 static void summary_end(struct report *rp)
 {
 	static void (* const print[])(const struct report *rp) = {
@@ -827,13 +793,14 @@ static void summary_end(struct report *rp)
 	};
 	char text[BUDGET_TEXT], window[UNITS_LEN], time[UNITS_LEN];
 	struct summary *s = rp->data;
-	size_t i;
+	/* is there a group that the filter leaves over? */
+	size_t first = !s->group.intervals, i;
 
-	for (i = !has_group(s); i < ARRAY_SIZE(print); i++) {
+	for (i = first; i < ARRAY_SIZE(print); i++) {
 		if ((rp->of_cgroup && print[i] == print_touched) ||
 		    (print[i] == print_memory && !s->targets.nr))
 			continue;
-		if (i > !has_group(s) && rp->out.format != TABLE_JSON)
+		if (i > first && rp->out.format != TABLE_JSON)
 			fputc('\n', rp->out.f);
 		print[i](rp);
 	}
@@ -845,7 +812,10 @@ static void summary_end(struct report *rp)
 		    units_time(window, s->window_us * NSEC_PER_USEC), units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))
 		msg("%s", text);
-	summary_free(s);
+	hot_free(&s->hot);
+	free(s->wss.base);
+	free(s->targets.base);
+	free(s);
 }
 
 REPORT_VIEW(summary_view) = {

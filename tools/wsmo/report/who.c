@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "collect.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/mappings.h"
 #include "libwsmon/reader.h"
@@ -247,13 +248,6 @@ static const char *keep(struct who *w, const char *text)
 	copy = need(strdup(text));
 	need(sorted_get(&w->objects, &copy));
 	return copy;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* Return: a variable, or what is mapped there; NULL if that is not known */
@@ -632,11 +626,6 @@ static const bool empty[][ARRAY_SIZE(columns)] = {
 			    [OBJECT] = true },
 };
 
-static struct cell text_or_none(const char *s)
-{
-	return s && *s ? cell_s(s) : (struct cell){ 0 };
-}
-
 static struct cell node_or_none(__s32 node)
 {
 	return node >= 0 ? cell_u(node) : (struct cell){ 0 };
@@ -755,24 +744,6 @@ static unsigned int color_of(const unsigned char *color, double level)
 	return rgb;
 }
 
-/* Safe, and as long as there is room for: whole characters */
-static const char *fit_name(char *text, const struct who_part *p)
-{
-	char name[WHO_MAP_NAME], clean[4 * WHO_MAP_NAME];
-	size_t i, chars = 0;
-
-	text_clean(clean, sizeof(clean), who_map_name(name, p));
-	for (i = 0; clean[i]; i++) {
-		if ((clean[i] & 0xc0) == 0x80)
-			continue;
-		if (chars++ == NAME_CHARS) {
-			strcpy(clean + i, "~");
-			break;
-		}
-	}
-	return plot_text(text, clean);
-}
-
 static void plot_half(struct plot *p, size_t column, double low, double share, double max,
 		      const unsigned char *color)
 {
@@ -804,20 +775,20 @@ static void plot_cells(struct plot *p, const struct who_map *m)
 
 static void plot_names(struct plot *p, const struct who_map *m)
 {
-	char text[PLOT_TEXT];
+	char text[PLOT_TEXT], name[WHO_MAP_NAME];
 	size_t i;
 
 	for (i = 0; i < m->threads; i++) {
 		double y = m->threads - i - 0.5;
 
 		plot_printf(p, "set label %s at graph 0, first %g right offset -1,0\n",
-			    fit_name(text, &m->thread[i]), y);
+			    plot_name(text, who_map_name(name, &m->thread[i]), NAME_CHARS), y);
 		plot_printf(p, "set label '%.1f %%' at graph 1, first %g offset 1,0\n",
 			    100 * m->thread[i].share, y);
 	}
 	for (i = 0; i < m->objects; i++) {
 		plot_printf(p, "set label %s at first %zu, graph 0 right rotate by 45 offset 0.7,-0.6\n",
-			    fit_name(text, &m->object[i]), i);
+			    plot_name(text, who_map_name(name, &m->object[i]), NAME_CHARS), i);
 		plot_printf(p, "set label '%.1f %%' at first %zu, graph 1 center offset 0,0.6\n",
 			    100 * m->object[i].share, i);
 	}

@@ -86,9 +86,8 @@ static size_t count_series(const struct wsmon_wss_rows *rows)
 static void choose_axes(struct axes *ax, const struct wsmon_wss_rows *rows,
 			const struct wsmon_wss_rows *rss)
 {
-	static const char * const names[] = { "KiB", "MiB", "GiB", "TiB" };
 	__u64 max = 0, first = ~0ULL, last = 0;
-	size_t i, unit = 0;
+	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
 		const struct wsmon_wss_row *row = &rows->row[i];
@@ -99,10 +98,7 @@ static void choose_axes(struct axes *ax, const struct wsmon_wss_rows *rows,
 	}
 	for (i = 0; i < rss->nr; i++)
 		max = rss->row[i].bytes > max ? rss->row[i].bytes : max;
-	while (unit + 1 < ARRAY_SIZE(names) && max >> (10 * (unit + 2)))
-		unit++;
-	ax->per_size = 1ULL << (10 * (unit + 1));
-	ax->size = names[unit];
+	ax->per_size = plot_size_unit(max, &ax->size);
 	ax->per_time = plot_time_unit(last - first, &ax->time);
 }
 
@@ -148,15 +144,11 @@ static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
 			const char *group)
 {
 	char title[128], text[PLOT_TEXT];
-	const char *comma = "plot";
 	size_t i, n = 0;
 
 	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
 		series_name(title, sizeof(title), &rows->row[i], names, group);
-		plot_printf(p, "%s $wss%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $wss%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
-			    comma, n, plot_colors[n], n, plot_colors[n],
-			    plot_text(text, title));
-		comma = ",";
+		plot_line(p, n, plot_text(text, title));
 	}
 	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i), n++) {
 		snprintf(title, sizeof(title), "resident (%u)", rss->row[i].pid);
@@ -201,13 +193,13 @@ static int wss_plot(const struct picture *picture, const struct filter *filter,
 	if (plot_open(&p, picture))
 		return -1;
 	for (i = 0, n = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
-		plot_data(&p, &ax, "wss", n++, rows, i, wsmon_wss_series(rows, i));
+		plot_data(&p, &ax, "line", n++, rows, i, wsmon_wss_series(rows, i));
 	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
 		plot_data(&p, &ax, "rss", n++, rss, i, wsmon_wss_series(rss, i));
-	plot_printf(&p, "set yrange [0:*]\nset grid lc rgb '#d0d0d0' lt 1\n");
+	plot_axes(&p);
+	plot_printf(&p, "set yrange [0:*]\nset autoscale xfix\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
-	plot_printf(&p, "set key above Left reverse\nset border 3\nset tics nomirror\nset autoscale xfix\n");
 	plot_events(&p, events, ax.zero_ns, ax.per_time);
 	plot_curves(&p, rows, rss, names, group);
 	return plot_close(&p);
@@ -224,9 +216,12 @@ static int wss_plot(const struct picture *picture, const struct filter *filter,
 /* Columns of a line beside the bar */
 #define BESIDE_BAR	70
 
-enum { T, SCOPE, PID, COMM, NAME, CLASS, WINDOW, BYTES, LOW, HIGH, BAR };
+enum { T, SCOPE, PID, COMM, NAME, CLASS, WINDOW, PERCENT, BYTES, LOW, HIGH, AT, BAR };
 
-static const struct column columns[] = {
+#define NOWHERE	(NOT_HUMAN | NOT_CSV | NOT_JSON)
+
+/* T is of rows, PERCENT and AT are of percentiles: new_table() shows the ones or the others */
+static struct column columns[] = {
 	[T]	= { "t", "TIME", COL_T, 8, 0 },
 	[SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
 	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
@@ -234,40 +229,26 @@ static const struct column columns[] = {
 	[NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
 	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
 	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[PERCENT] = { "percentile", "%", COL_COUNT, 3, 0 },
 	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
 	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
 	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
+	[AT]	= { "t", "AT", COL_T, 8, 0 },
 	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
 };
 
-static const struct table_desc desc = {
-	.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static struct table *new_table(const struct report *rp, bool percentiles)
+{
+	static const struct table_desc of_rows = {
+		.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
+	}, of_percentiles = {
+		.type = "wss_percentile", .columns = columns, .nr = ARRAY_SIZE(columns),
+	};
 
-enum {
-	P_SCOPE, P_PID, P_COMM, P_NAME, P_CLASS, P_WINDOW, P_PERCENT, P_BYTES, P_LOW, P_HIGH, P_T,
-	P_BAR,
-};
-
-static const struct column percentile_columns[] = {
-	[P_SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
-	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
-	[P_COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
-	[P_NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
-	[P_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[P_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
-	[P_PERCENT]	= { "percentile", "%", COL_COUNT, 3, 0 },
-	[P_BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
-	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
-	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
-	[P_T]		= { "t", "AT", COL_T, 8, 0 },
-	[P_BAR]		= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
-};
-
-static const struct table_desc percentile_desc = {
-	.type = "wss_percentile", .columns = percentile_columns,
-	.nr = ARRAY_SIZE(percentile_columns),
-};
+	columns[T].not_in = percentiles ? NOWHERE : 0;
+	columns[PERCENT].not_in = columns[AT].not_in = percentiles ? 0 : NOWHERE;
+	return report_table(rp, percentiles ? &of_percentiles : &of_rows);
+}
 
 /**
  * struct wss_options - the command line
@@ -320,17 +301,8 @@ static void wss_begin(struct report *rp)
 	w->bar = bar_width(BESIDE_BAR);
 	if (rp->out.format != TABLE_HUMAN && !options.by_size &&
 	    !options.only_percentiles)
-		w->table = report_table(rp, &desc);
+		w->table = new_table(rp, false);
 	rp->data = w;
-}
-
-static const char *bar(char *text, const struct wss *w, const struct wsmon_wss_row *row)
-{
-	const struct scale key = { .pid = row->pid };
-	const struct scale *scale = sorted_find(&w->scales, &key);
-
-	return bar_text(text, row->low, row->high, scale ? scale->max : 0,
-			w->bar);
 }
 
 /* Once for an interval: beside the whole target */
@@ -349,47 +321,31 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	snprintf(text + len, size - len, "%s%s", *label ? " " : "", label);
 }
 
-static struct cell scope_cell(const struct wsmon_wss_row *row)
-{
-	return cell_s(row->group ? "group" : "process");
-}
-
-static struct cell pid_cell(const struct wsmon_wss_row *row)
-{
-	return row->group ? (struct cell){ 0 } : cell_u(row->pid);
-}
-
-static struct cell comm_cell(const struct wss *w, const struct wsmon_wss_row *row)
-{
-	return row->group ? (struct cell){ 0 } : cell_s(collect_comm(&w->kept, row->pid));
-}
-
-/* @name: room for it */
-static struct cell name_cell(const struct wss *w, const struct wsmon_wss_row *row, char *name)
-{
-	return row->group ? cell_s(group_name(&w->kept.group, w->kept.names.nr, name)) :
-			    (struct cell){ 0 };
-}
-
+/* @percent: NULL for a row that is no percentile */
 static void print_row(const struct report *rp, struct table *t,
-		      const struct wsmon_wss_row *row)
+		      const struct wsmon_wss_row *row, const unsigned int *percent)
 {
 	char text[BAR_TEXT + EVENTS_LABEL], name[GROUP_NAME];
+	const struct cell time = cell_d(filter_time(&rp->filter, row->time_ns)), none = { 0 };
 	const struct wss *w = rp->data;
+	const struct scale *scale = sorted_find(&w->scales, &(struct scale){ .pid = row->pid });
 
-	bar(text, w, row);
-	add_events(rp, text, sizeof(text), row);
+	bar_text(text, row->low, row->high, scale ? scale->max : 0, w->bar);
+	if (!percent)
+		add_events(rp, text, sizeof(text), row);
 	table_row(t, (struct cell[]) {
-		[T]	= cell_d(filter_time(&rp->filter, row->time_ns)),
-		[SCOPE]	= scope_cell(row),
-		[PID]	= pid_cell(row),
-		[COMM]	= comm_cell(w, row),
-		[NAME]	= name_cell(w, row, name),
+		[T]	= time,
+		[SCOPE]	= cell_s(row->group ? "group" : "process"),
+		[PID]	= row->group ? none : cell_u(row->pid),
+		[COMM]	= row->group ? none : cell_s(collect_comm(&w->kept, row->pid)),
+		[NAME]	= row->group ? cell_s(collect_group(&w->kept, name)) : none,
 		[CLASS]	= cell_s(class_name(row->class)),
 		[WINDOW] = cell_u(row->window_us),
+		[PERCENT] = percent ? cell_u(*percent) : none,
 		[BYTES]	= cell_u(row->bytes),
 		[LOW]	= cell_u(row->low),
 		[HIGH]	= cell_u(row->high),
+		[AT]	= time,
 		[BAR]	= cell_s(text),
 	});
 }
@@ -417,7 +373,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 	w->events.interval_ns = rp->reader.header.attrs.aggr_us * 1000;
 	for (i = before; i < rows->nr; i++) {
 		if (w->table)
-			print_row(rp, w->table, &rows->row[i]);
+			print_row(rp, w->table, &rows->row[i], NULL);
 		else
 			scale(w, &rows->row[i]);
 	}
@@ -427,57 +383,35 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 		w->kept.rss.nr = 0;
 }
 
-static void print_percentile(const struct report *rp, struct table *t,
-			     const struct wsmon_wss_row *row, unsigned int percent)
-{
-	char text[BAR_TEXT], name[GROUP_NAME];
-	const struct wss *w = rp->data;
-
-	table_row(t, (struct cell[]) {
-		[P_SCOPE]	= scope_cell(row),
-		[P_PID]		= pid_cell(row),
-		[P_COMM]	= comm_cell(w, row),
-		[P_NAME]	= name_cell(w, row, name),
-		[P_CLASS]	= cell_s(class_name(row->class)),
-		[P_WINDOW]	= cell_u(row->window_us),
-		[P_PERCENT]	= cell_u(percent),
-		[P_BYTES]	= cell_u(row->bytes),
-		[P_LOW]		= cell_u(row->low),
-		[P_HIGH]	= cell_u(row->high),
-		[P_T]		= cell_d(filter_time(&rp->filter, row->time_ns)),
-		[P_BAR]		= cell_s(bar(text, w, row)),
-	});
-}
-
 /* @rows are sorted by size */
 static void print_percentiles(const struct report *rp,
 			      const struct wsmon_wss_rows *rows)
 {
-	struct table *t = report_table(rp, &percentile_desc);
+	struct table *t = new_table(rp, true);
 	size_t first, end, i;
 
 	for (first = 0; first < rows->nr; first = end) {
 		end = wsmon_wss_series(rows, first);
 		for (i = 0; i < options.nr_percentiles; i++)
-			print_percentile(rp, t,
-				wsmon_wss_percentile(&rows->row[first], end - first,
-					       options.percentiles[i]),
-				options.percentiles[i]);
+			print_row(rp, t,
+				  wsmon_wss_percentile(&rows->row[first], end - first,
+						       options.percentiles[i]),
+				  &options.percentiles[i]);
 	}
 	table_end(t);
 }
 
 static void print_rows(const struct report *rp, const struct wsmon_wss_rows *rows)
 {
-	struct table *t = report_table(rp, &desc);
+	struct table *t = new_table(rp, false);
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++)
 		if (rows->row[i].group)
-			print_row(rp, t, &rows->row[i]);
+			print_row(rp, t, &rows->row[i], NULL);
 	for (i = 0; i < rows->nr; i++)
 		if (!rows->row[i].group)
-			print_row(rp, t, &rows->row[i]);
+			print_row(rp, t, &rows->row[i], NULL);
 	table_end(t);
 }
 
@@ -492,7 +426,7 @@ static void print_group(const struct report *rp)
 		return;
 	if (g->min < g->max)
 		snprintf(min, sizeof(min), "%u to ", g->min);
-	text_clean(clean, sizeof(clean), group_name(g, w->kept.names.nr, name));
+	text_clean(clean, sizeof(clean), collect_group(&w->kept, name));
 	fprintf(rp->out.f, "PID -: total of %s%u processes (%s), each page once\n", min, g->max,
 		clean);
 	group_explain(g, rp->out.f);
@@ -523,7 +457,7 @@ static void wss_end(struct report *rp)
 	if (rp->out.picture.file)
 		rp->failed = wss_plot(&rp->out.picture, &rp->filter,
 				      &w->kept.rows, &w->kept.rss, &w->kept.names,
-				      group_name(&w->kept.group, w->kept.names.nr, name),
+				      collect_group(&w->kept, name),
 				      &w->events) != 0;
 	else if (w->table)
 		table_end(w->table);
