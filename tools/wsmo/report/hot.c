@@ -14,7 +14,7 @@
 #include "libwsmon/numbers/hot.h"
 #include "symbols/places.h"
 
-/* Symbols for people, and characters of the name of one */
+/* Max. number of symbols in tables for people, and of characters of their names */
 #define SHOWN_SYMBOLS	3
 #define SHOWN_NAME	40
 
@@ -48,7 +48,7 @@ static const struct table_desc desc = {
 
 struct row {
 	__u32 pid;
-	double seconds;		/* the target's, of all its lives */
+	double seconds;		/* of the target, over all its programs */
 	const struct hot_cell *cell;
 };
 
@@ -91,7 +91,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 	places_record(v->places, rec);
 }
 
-/* The symbols of a row, for people or not; Return: the first symbol's address, or 0 */
+/* Write the symbols of a row. Return: the first symbol's address in it, or 0 */
 static __u64 symbols_text(struct view *v, const struct hot_cell *c, bool people,
 			  char *text, size_t size)
 {
@@ -215,7 +215,7 @@ static int compare_keys(const struct row *a, const struct row *b, enum hot_sort 
 	}
 }
 
-/* By target and class, then as --sort says, then the larger first */
+/* By target and class, then by --sort, then larger rows first */
 static int compare_rows(const void *x, const void *y, void *data)
 {
 	const struct row *a = x, *b = y;
@@ -235,7 +235,7 @@ static int compare_rows(const void *x, const void *y, void *data)
 	return c;
 }
 
-/* Seconds of all the lives of a target */
+/* Seconds of all programs of a target */
 static double seconds_of(const struct hot *h, __u32 pid)
 {
 	const struct hot_target *t = h->targets.base;
@@ -248,7 +248,7 @@ static double seconds_of(const struct hot *h, __u32 pid)
 	return sum;
 }
 
-/* The regions that were accessed; Return: malloc()ed, sorted */
+/* The accessed regions, sorted. Return: malloc()ed */
 static struct row *make_rows(struct report *rp, size_t *nr)
 {
 	struct view *v = rp->data;

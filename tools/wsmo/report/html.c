@@ -26,8 +26,8 @@
 /*
  * The files that go into the page
  *
- * The assembler takes them in as they are; their paths are relative to the top of
- * the tree, where the compiler is run.
+ * The assembler includes them unchanged. Their paths are relative to the top of the tree, where
+ * the compiler is run.
  */
 
 #define ASSET(name, file)				\
@@ -51,14 +51,14 @@ ASSET(html_uplot_licence, "third_party/uplot/LICENSE");
  * JSON for the page
  */
 
-/* JSON in a page: nothing in it may look like a tag */
+/* Print JSON that is inside a page: no part of it may look like a tag */
 static void put_safely(const char *json)
 {
 	for (; *json; json++) {
 		if (*json == '<') {
 			fputs("\\u003c", stdout);
 		} else if (*json == '\\' && json[1]) {
-			/* the page shows what was escaped as it is */
+			/* the page shows escaped characters as \u... */
 			printf(json[1] == 'u' ? "\\\\%c" : "\\%c", json[1]);
 			json++;
 		} else {
@@ -85,8 +85,8 @@ static void put_text(const char *text)
 }
 
 /**
- * put_lines() - print a member, an array of JSON objects, and a comma
- * @lines: an object a line; it is changed
+ * put_lines() - print a member of the page's JSON, an array of objects, and a comma
+ * @lines: an object on each line; it is changed
  */
 static void put_lines(const char *key, char *lines)
 {
@@ -105,7 +105,7 @@ static void put_lines(const char *key, char *lines)
  * Working-set curves and limits
  */
 
-/* Points of a curve */
+/* Points of a line */
 #define CURVE_STEPS	60
 
 /* JSON has no infinity */
@@ -160,7 +160,7 @@ static void put_curve(const struct wsmon_curve *c, const struct slowdown *s)
 	fputs("]}", stdout);
 }
 
-/** put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
+/** put_sizing() - fit the curves, print the member "sizing" and a comma */
 static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
 {
 	const struct wsmon_curve *c;
@@ -181,7 +181,7 @@ static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
  */
 
 #define WHO_ROWS		30
-/* of the map */
+/* Of the map of who touched what */
 #define WHO_THREADS		20
 #define WHO_OBJECTS		12
 
@@ -211,7 +211,7 @@ static void put_parts(const char *key, const struct who_part *p, size_t nr)
 	fputs("],", stdout);
 }
 
-/* Shares read and written, line by line */
+/* The map: shares read and written, line by line */
 static void put_touched(const struct who *w)
 {
 	struct who_map m;
@@ -228,7 +228,7 @@ static void put_touched(const struct who *w)
 	who_map_free(&m);
 }
 
-/** put_who() - print the members "who" and "touched" of the page's JSON, and a comma */
+/** put_who() - print the members "who" and "touched" and a comma */
 static void put_who(struct who *w)
 {
 	who_sum_up(w, WHO_BY_ALL);
@@ -245,12 +245,12 @@ static void put_who(struct who *w)
 #define MAP_LINES	36
 #define MAP_FINE	3
 
-/* Points of all curves together, and of one */
+/* Points of all series together, and of one */
 #define POINTS_ALL	60000
 #define POINTS_MAX	1500
 #define POINTS_MIN	50
 
-/* Rows of hot regions in all, as long as each target's class has one */
+/* Rows of hot regions in all, but at least one of each target and class */
 #define HOT_ROWS	600
 
 /**
@@ -258,7 +258,7 @@ static void put_who(struct who *w)
  * @maps:	heatmaps
  * @kept:	sizes and names
  * @curves:	working sets against windows
- * @slowdown:	what refaults cost
+ * @slowdown:	cost of refaults
  * @summary:	the view summary
  * @peaks:	the view peaks
  * @hot:	the view hot
@@ -335,7 +335,7 @@ static void html_record(struct report *rp, const struct wsmon_record *rec)
 	maps_record(((struct html *)rp->data)->maps, rp, rec);
 }
 
-/* What @view prints at its end; Return: malloc()ed */
+/* End a view. Return: what it prints, malloc()ed */
 static char *end_view(struct report *view)
 {
 	char *text = NULL;
@@ -347,7 +347,7 @@ static char *end_view(struct report *view)
 	return text;
 }
 
-/* The JSON lines of a view */
+/* End a view that prints lines of JSON */
 static void put_view(const char *key, struct report *view)
 {
 	char *text = end_view(view);
@@ -399,13 +399,13 @@ static void put_marks(const struct report *rp, const struct events *ev)
 	puts("],");
 }
 
-/* Peaks and marks, and what "wsmo report peaks" prints of them */
+/* Peaks and marks, and the text of "wsmo report peaks" */
 static void put_events(const struct report *rp, struct html *h)
 {
 	const struct events *ev = &h->maps->events;
 	char *text;
 
-	/* JSON has no message that there are none */
+	/* in JSON, it prints no message that there are none */
 	if (!ev->peaks.nr && !ev->nr_marks)
 		h->peaks.out.format = TABLE_JSON;
 	text = end_view(&h->peaks);
@@ -418,8 +418,8 @@ static void put_events(const struct report *rp, struct html *h)
 }
 
 /**
- * struct point - rows of a curve that are drawn as one
- * @t:		when the last of them was
+ * struct point - adjacent rows of a series, drawn as one
+ * @t:		time of the last one
  * @bytes:	their mean
  * @low:	the lowest lower end
  * @high:	the highest upper end
@@ -490,7 +490,7 @@ static void put_series(const struct report *rp, const char *key,
 	puts("],");
 }
 
-/* Of all rows, which are sorted by size: not of what is left for the curves */
+/* Of all rows, not of the fewer points of a series. @rows are sorted by size */
 static void put_percentiles(const struct wsmon_wss_rows *rows)
 {
 	static const unsigned int percent[] = { 0, 25, 50, 75, 95, 100 };
@@ -530,7 +530,7 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	fputs("]}", stdout);
 }
 
-/* A character a cell: the square root of its share, '.' for not mapped, '/' for not observed */
+/* One character for each cell: the root of its share; '.': not mapped, '/': not observed */
 static void put_cells(const struct heatmap *m)
 {
 	static const char level[] =

@@ -2,8 +2,8 @@
 /*
  * idle.c - "wsmo report idle": memory by how long it was not used, at the end
  *
- * What was not used since the process is watched is a class of its own: for how long it was not
- * used before is not known.
+ * Memory not used since watching began has a column of its own, because it is unknown for how
+ * long it had not been used before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "libwsmon/names.h"
 #include "report.h"
 
-#define REGIONS_MAX	32768	/* of a snapshot */
+#define REGIONS_MAX	32768	/* in a snapshot */
 
-/* The ends of the classes of age, in ms; the last has none */
+/* Ends of the classes of age, in ms; the last class has none */
 static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
 #define AGES	(ARRAY_SIZE(ends) + 1)
@@ -56,10 +56,10 @@ static struct idle_options {
 /**
  * struct last - the last snapshot of a process
  * @pid:	the process
- * @begun_ns:	it is watched since then, 0 if that is not known yet
- * @time_ns:	when it was
+ * @begun_ns:	when watching the process began, 0 if unknown yet
+ * @time_ns:	time of the snapshot
  * @interval_ns: length of its interval
- * @rss:	resident bytes then, 0 if that is not known
+ * @rss:	resident bytes then, 0 if unknown
  * @region:	its regions
  * @nr:		their number
  * @room:	regions there is memory for
@@ -74,7 +74,7 @@ struct last {
 	size_t nr, room;
 };
 
-/** struct row - sums of a class, or of a mapping; @index is that of its area, or 0 */
+/** struct row - sums of a class or mapping; @index: of the mapping's area, else 0 */
 struct row {
 	__u32 class, index;
 	double mapped, used, idle[AGES], unused;
@@ -110,7 +110,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 		l->begun_ns = s->rec.time_ns - s->interval_ns;
 	if (!filter_wants(&rp->filter, &s->rec))
 		return;
-	/* packed ones are small: many of one time would take gigabytes */
+	/* a forged file could have gigabytes of packed regions of one time */
 	if (s->rec.time_ns != l->time_ns || !s->first || l->nr >= REGIONS_MAX)
 		l->nr = 0;
 	l->time_ns = s->rec.time_ns;
@@ -123,7 +123,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 	l->nr += s->nr;
 }
 
-/* A new program is new memory */
+/* A new program has new memory */
 static void take_target(struct idle *v, const struct wsmon_rec_target *rec)
 {
 	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = rec->pid });
@@ -139,7 +139,7 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 	struct last *l;
 
 	collect_name(&v->names, rec);
-	/* names are looked up at the end; later ones are of other areas */
+	/* names are looked up at the end; areas after --time may have other names */
 	if (rec->type == WSMON_REC_AREA && (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
 		areas_add(v->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT)
@@ -158,7 +158,7 @@ static __u64 watched(const struct last *l)
 	return l->time_ns > l->begun_ns ? l->time_ns - l->begun_ns : 0;
 }
 
-/* Part of a region is used, the rest was not for as long as the share is what it is */
+/* The share of a region is in use; the rest has been idle since the share last changed */
 static void add(struct row *row, const struct last *l, const struct wsmon_region_entry *e)
 {
 	double size = e->end - e->start, share = (double)e->share / WSMON_SHARE_ONE;
@@ -166,7 +166,7 @@ static void add(struct row *row, const struct last *l, const struct wsmon_region
 
 	row->mapped += size;
 	row->used += size * share;
-	/* the first share is known at the end of the first interval */
+	/* the first share is known only at the end of the first interval */
 	if (e->age_ms * NSEC_PER_MSEC + 3 * l->interval_ns / 2 >= watched(l)) {
 		row->unused += size * (1 - share);
 		return;
@@ -235,7 +235,7 @@ static void print_last(const struct report *rp, struct table *table, const struc
 	free(rows.base);
 }
 
-/* What the headings cannot say */
+/* Explain UNUSED and ABSENT below the table */
 static void explain(const struct report *rp)
 {
 	const struct idle *v = rp->data;

@@ -3,8 +3,8 @@
  * peaks.c - "wsmo report peaks": peaks of the working set and marks, each
  * with the call stacks taken at it
  *
- * Stacks are resolved when their record is read, by the mappings of that time, and
- * printed at the end. Equal stacks are printed once and referred to by number.
+ * Stacks are resolved when their record is read, by the mappings of that time, and printed at
+ * the end. Equal stacks are printed once and then referred to by number.
  */
 #include <math.h>
 #include <stdio.h>
@@ -147,7 +147,7 @@ static int compare_taken(const void *x, const void *y)
 	       COMPARE(a->pid, b->pid) ?: COMPARE(a->time_ns, b->time_ns);
 }
 
-/* Those of an event and a target that are alike together, in the order of the list */
+/* Like stacks of an event and a target together, in the order of the list */
 static int compare_alike(const void *x, const void *y)
 {
 	const struct taken *a = *(struct taken * const *)x, *b = *(struct taken * const *)y;
@@ -182,7 +182,7 @@ static void count_alike(struct taken_list *l)
 	free(by);
 }
 
-/** taken_fold() - after the last one: sort them, merge equal stacks */
+/** taken_fold() - sort them and merge equal stacks, after the last record */
 static void taken_fold(struct taken_list *l, struct calls *cs, const struct mappings *ms)
 {
 	size_t i;
@@ -225,7 +225,7 @@ static size_t taken_of(const struct taken_list *l, const struct taken_event *eve
 	return end - low;
 }
 
-/* Are the stacks of an event asked for for the first time? */
+/* Is this the first call for the stacks of an event? */
 static bool taken_once(struct taken_list *l, const struct taken_event *event)
 {
 	struct taken *t;
@@ -254,7 +254,7 @@ static void print_calls(const struct report *rp, const struct callstack *s)
 		fputs("        ...\n", f);
 }
 
-/* The program's innermost function: most stacks end in a library that waits */
+/* The program's innermost function, because most stacks end in a library that waits */
 static const struct call *telling_call(const struct callstack *s)
 {
 	__u32 i;
@@ -268,7 +268,7 @@ static const struct call *telling_call(const struct callstack *s)
 	return s->call;
 }
 
-/* Of threads that are alike the first */
+/* Print the threads that are alike; @t is the first of them */
 static void print_alike(const struct report *rp, struct calls *cs, const struct taken *t)
 {
 	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
@@ -310,7 +310,7 @@ static void taken_print(const struct report *rp, const struct taken_list *l, str
 			print_alike(rp, cs, t);
 }
 
-/** taken_rows() - print the same as rows of stack_desc */
+/** taken_rows() - print the stacks of a peak or mark as rows of stack_desc */
 static void taken_rows(const struct report *rp, const struct taken_list *l, struct calls *cs,
 		       const struct taken_event *event, struct table *table)
 {
@@ -420,13 +420,13 @@ static void taken_print_folded(const struct report *rp, const struct taken_list 
 /*
  * Peaks among the first estimates of a target, found afterwards
  *
- * While the module learns what is usual, it reports no peaks, or only high ones. The
- * whole recording allows to judge those estimates again by the rule of "sigma", with
- * the median of all estimates and the median distance from it. A peak rises from a
- * usual value, so the start of a program is none.
+ * While the module learns the usual value, it reports no peaks, or only high ones. With the
+ * whole recording these estimates are judged again by the rule "sigma", with the median of all
+ * estimates and the median distance from it. A peak rises from a usual value, so the start of a
+ * program is no peak.
  */
 
-/* As many as the module starts with, at most */
+/* Number of first estimates that are judged, at most */
 #define FIRST	32
 
 /**
@@ -474,7 +474,7 @@ static void after_add(struct after *a, const struct wsmon_attrs *attrs,
 		if (run)
 			run->nr++;
 	}
-	/* the module ignores estimates that say nothing */
+	/* like the module, ignore estimates whose interval covers everything */
 	if (rec->type != WSMON_REC_WSS || w->class != WSMON_CLASS_ALL ||
 	    w->window_us != attrs->windows_us[0] || (!w->low && w->high == w->mapped))
 		return;
@@ -500,7 +500,7 @@ static double median(double *v, size_t nr)
 	return (v[(nr - 1) / 2] + v[nr / 2]) / 2;
 }
 
-/* Return: the threshold; design.rst has the formulas */
+/* Return: the threshold; @mean gets the usual value. design.rst has the formulas */
 static double usual(const struct wsmon_wss_row *row, size_t nr, double gain,
 		    double *mean)
 {
@@ -563,7 +563,7 @@ static void judge(struct after *a, const struct events *ev,
 	}
 }
 
-/** after_judge() - after the last record: find peaks that are not in @ev */
+/** after_judge() - find peaks that are not in @ev, after the last record */
 static void after_judge(struct after *a, const struct events *ev, const struct wsmon_attrs *attrs)
 {
 	size_t i, end;
@@ -575,7 +575,7 @@ static void after_judge(struct after *a, const struct events *ev, const struct w
 	}
 }
 
-/** after_free() - frees what is in it */
+/** after_free() - free what is in it */
 static void after_free(struct after *a)
 {
 	wsmon_wss_free(&a->rows);
@@ -654,7 +654,7 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	mappings_add(v->mappings, rec);
 	events_add(&v->events, rec);
 	after_add(&v->after, &rp->reader.header.attrs, rec);
-	/* the time of its peak or mark decides whether it is wanted */
+	/* it is wanted if its peak or mark is, whatever its own time */
 	if (rec->type == WSMON_REC_STACK && stack->reason != WSMON_STACK_ALLOC &&
 	    filter_wants_pid(&rp->filter, stack->pid))
 		taken_add(&v->taken, v->calls, v->mappings, stack);
@@ -676,8 +676,8 @@ static bool wants_peak(const struct report *rp, const struct peak *p)
 }
 
 /*
- * A peak of the text and one of all memory that begin in the same interval share
- * stacks, which are in the file once, with the first of the two.
+ * A peak of text and a peak of all memory that begin in the same interval share their stacks,
+ * which are in the file once, with the first of the two.
  */
 static struct taken_event peak_event(const struct peaks_view *v,
 				     const struct peak *p)
@@ -752,7 +752,7 @@ static size_t print_peaks(struct report *rp)
 			continue;
 		n++;
 		print_peak(rp, t, p);
-		/* no stacks are taken of a peak downwards */
+		/* dips have no stacks */
 		if (!for_people(rp) || p->sign < 0)
 			continue;
 		table_flush(t);

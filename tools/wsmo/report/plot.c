@@ -26,7 +26,7 @@ const char * const plot_colors[PLOT_COLORS] = {
 static const struct {
 	const char *suffix;
 	const char *terminal;
-	double unit;	/* pixels in what the terminal's size is given in */
+	double unit;	/* pixels in a unit of the terminal's size */
 } kinds[] = {
 	{ ".png", "pngcairo noenhanced font 'DejaVu Sans,9'", 1 },
 	{ ".svg", "svg noenhanced font 'DejaVu Sans,12' background 'white'", 1 },
@@ -84,7 +84,7 @@ static const char *quote(char *buf, const char *text, bool format)
 
 	*out++ = '\'';
 	for (; *s; s++) {
-		/* it would end the text, or have a shell run what follows */
+		/* a quote would end the text, a backquote would run a shell */
 		if (*s == '\'' || *s == '`')
 			out = stpcpy(out, mark);
 		else
@@ -155,7 +155,7 @@ void plot_line(struct plot *p, size_t nr, const char *title)
 		    nr ? "," : "plot", nr, plot_colors[nr], nr, plot_colors[nr], title);
 }
 
-/* gnuplot does not notice that what it writes gets lost. Return: 0 or an errno */
+/* Copy gnuplot's output, because gnuplot does not notice failed writes. Return: 0 or an errno */
 static int copy(int from, int to)
 {
 	char buf[65536];
@@ -163,7 +163,7 @@ static int copy(int from, int to)
 	int err = 0;
 
 	while ((n = read(from, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
-		/* what cannot be written is read, for gnuplot to end */
+		/* after a failed write read on, so that gnuplot can end */
 		for (done = 0; done < n && !err; done += put) {
 			put = write(to, buf + done, n - done);
 			if (put < 0 && errno != EINTR)
@@ -174,7 +174,7 @@ static int copy(int from, int to)
 	return n < 0 ? errno : err;
 }
 
-/* Return: gnuplot's wait status, or -1; @err gets 0, or an errno of writing */
+/* Run gnuplot. Return: its wait status, or -1; @err gets 0, or the errno of a write */
 static int run(FILE *script, int picture, int *err)
 {
 	int status, out[2];
@@ -184,7 +184,7 @@ static int run(FILE *script, int picture, int *err)
 		return -1;
 	pid = fork();
 	if (!pid) {
-		/* the script is UTF-8, whatever the user's locale is */
+		/* the script is UTF-8 in any locale */
 		setenv("LC_ALL", "C.UTF-8", 1);
 		if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
@@ -231,7 +231,7 @@ int plot_close(struct plot *p)
  * Peaks and marks in a picture
  */
 
-/* More of them would not be distinguishable */
+/* More would not be distinguishable */
 #define LABELS_MAX	100
 
 static double at(__u64 time_ns, __u64 zero_ns, double per_time)
@@ -240,8 +240,8 @@ static double at(__u64 time_ns, __u64 zero_ns, double per_time)
 }
 
 /*
- * The same time may be a peak of the whole and of a part: one band, one number. Points of the
- * curve are at the end of their intervals: the band begins and ends between two of them.
+ * Peaks of all memory and of a part may begin together: then draw one band and one number. The
+ * points of a series are at the ends of their intervals; a band begins and ends between two.
  */
 static void plot_peaks(struct plot *p, const struct events *ev, __u64 zero_ns,
 		       double per_time)
@@ -285,7 +285,7 @@ void plot_events(struct plot *p, const struct events *ev, __u64 zero_ns,
 	}
 }
 
-/* @row: of names above the map, so that those of peaks and marks do not meet */
+/* @row: row of labels above the map; peaks and marks have one each, so that they do not overlap */
 static void plot_over(struct plot *p, const char *what, __u32 number, double x,
 		      unsigned int row)
 {

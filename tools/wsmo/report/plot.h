@@ -66,7 +66,7 @@ void plot_printf(struct plot *p, const char *fmt, ...)
  */
 const char *plot_text(char *buf, const char *text);
 
-/** plot_name() - quote a text likewise, shortened to @chars characters and a "~" */
+/** plot_name() - quote a text as plot_text() does, shortened to @chars characters and a "~" */
 const char *plot_name(char *buf, const char *text, size_t chars);
 
 /** plot_tic() - quote a text for the tics of an axis, which are formats to gnuplot */
@@ -105,7 +105,7 @@ void plot_line(struct plot *p, size_t nr, const char *title);
 int plot_close(struct plot *p);
 
 /**
- * plot_events() - peaks as bands, marks as lines, each with its number
+ * plot_events() - draw peaks as bands and marks as lines, each with its number
  * @zero_ns: when the recording began
  * @per_time: nanoseconds of a unit of the time axis
  */

@@ -2,8 +2,8 @@
 /*
  * raw.c - "wsmo report raw": every record with all its fields
  *
- * Records differ in their fields, so this is no table: text and JSON have one
- * line a record, CSV one line a field. Numbers are always exact.
+ * Records differ in their fields, so this is no table: text and JSON have one line for each
+ * record, CSV one line for each field. Numbers are always exact.
  */
 #include <json-c/json.h>
 #include <linux/types.h>
@@ -36,7 +36,7 @@ struct field {
 	size_t offset;
 };
 
-/* A field of struct RECORD, which is defined before each table */
+/* A field of struct RECORD, a macro that is defined before each table */
 #define AS(kind, member)	{ #member, kind, offsetof(struct RECORD, member) }
 #define N32(member)	AS(U32, member)
 #define N64(member)	AS(U64, member)
@@ -228,7 +228,7 @@ static const struct field * const record_fields[] = {
 	[WSMON_REC_REFAULT]	= refault_fields,
 };
 
-/** fields_of() - the fields of a type of record; none of an unknown type */
+/** fields_of() - get the fields of a type of record; an unknown type has none */
 static const struct field *fields_of(__u32 type)
 {
 	static const struct field none[] = { { 0 } };
@@ -260,13 +260,13 @@ static const struct table_desc desc = {
 
 /**
  * struct raw - the line being made
- * @f:		where to
+ * @f:		prints there
  * @format:	text, JSON or CSV
  * @n:		number of the record
  * @t:		its time
  * @type:	name of its type
  * @csv:	for CSV
- * @text:	room for a name made safe
+ * @text:	room for a text made safe to print
  */
 struct raw {
 	FILE *f;
@@ -278,7 +278,7 @@ struct raw {
 	char *text;
 };
 
-/* Print a field except in JSON. @quoted: made safe and between quotes. @prefix: for CSV */
+/* Print a field in formats other than JSON. @quoted: make it safe and quote it. @prefix: for CSV */
 static void put_value(struct raw *raw, const char *prefix, const char *name, const char *value,
 		      bool quoted)
 {
@@ -335,7 +335,7 @@ static void put_signed(struct raw *raw, struct json_object *obj, const char *pre
 	put_value(raw, prefix, name, text, false);
 }
 
-/* Fields after @size, which the writer did not know, are left out */
+/* Leave out fields after @size, which the writer of the file did not know */
 static void put_fields(struct raw *raw, struct json_object *obj, const char *prefix,
 		       const struct field *f, const void *from, size_t size)
 {

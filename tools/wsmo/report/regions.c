@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * regions.c - "wsmo report regions": each snapshot's regions
+ * regions.c - "wsmo report regions": the regions of each snapshot
  */
 #include <stdlib.h>
 

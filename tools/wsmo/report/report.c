@@ -12,11 +12,11 @@
 #include "cli/units.h"
 #include "report.h"
 
-/* By the linker, from REPORT_VIEW() */
+/* Defined by the linker: the section that REPORT_VIEW() fills */
 extern const struct report_view * const __start_report_views[];
 extern const struct report_view * const __stop_report_views[];
 
-/* The view after @last, by their order; the first one after NULL, NULL after the last one */
+/* The view after @last, the first one if that is NULL. Return: NULL after the last one */
 static const struct report_view *next_view(const struct report_view *last)
 {
 	const struct report_view * const *v;
@@ -38,7 +38,7 @@ const struct report_view *report_find(const char *name)
 	return v;
 }
 
-/* Sizes: pixels of a picture, columns and lines of text */
+/* Bounds of --size: pixels of a picture, columns and lines of text */
 #define MIN_WIDTH	600
 #define MIN_HEIGHT	300
 #define MIN_COLUMNS	60
@@ -214,39 +214,29 @@ static void parse(struct report *rp, const char *name, const char *doc, int argc
 	options_parse(&cl, argc, argv);
 }
 
-/* Return: malloc()ed text */
-static char *all_views(void)
+/* The help text, or only the names, with | between them. Return: malloc()ed */
+static char *list_views(bool help)
 {
-	const struct report_view *v = NULL;
+	const struct report_view *v = NULL, *first = next_view(NULL);
 	char *text = NULL;
 	size_t size;
 	FILE *f = need(open_memstream(&text, &size));
 
-	fprintf(f, "Print a view of a recording (%s). Its options: wsmo report VIEW --help",
-		next_view(NULL)->name);
+	if (help)
+		fprintf(f, "Print a view of a recording (%s). Its options: wsmo report VIEW --help",
+			first->name);
 	while ((v = next_view(v)))
-		fprintf(f, "\n  %-8s %s", v->name, v->help);
-	fclose(f);
-	return text;
-}
-
-/* All names, with | between them. Return: malloc()ed */
-static char *all_names(void)
-{
-	const struct report_view *v = NULL;
-	char *text = NULL;
-	size_t size;
-	FILE *f = need(open_memstream(&text, &size));
-
-	while ((v = next_view(v)))
-		fprintf(f, "%s%s", v == next_view(NULL) ? "" : "|", v->name);
+		if (help)
+			fprintf(f, "\n  %-8s %s", v->name, v->help);
+		else
+			fprintf(f, "%s%s", v == first ? "" : "|", v->name);
 	fclose(f);
 	return text;
 }
 
 static int no_view(const char *name)
 {
-	char *names = all_names();
+	char *names = list_views(false);
 	const char *near;
 	int size;
 
@@ -276,11 +266,11 @@ int cmd_report(int argc, char **argv)
 	} else {
 		/* for completion.sh */
 		if (argc == 2 && !strcmp(argv[1], LIST_OPTIONS)) {
-			text = all_names();
+			text = list_views(false);
 			printf("args %s\n", text);
 			free(text);
 		}
-		text = all_views();
+		text = list_views(true);
 		parse(&rp, "wsmo report", text, argc, argv);
 		free(text);
 	}

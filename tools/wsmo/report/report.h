@@ -16,8 +16,8 @@ struct report_view;
  * struct output - where and how a view prints
  * @f:		the file for text
  * @format:	format of tables
- * @picture:	its file is what -o names, NULL for none; its size is 0 where
- *		--size does not say, and in characters without a file
+ * @picture:	its file is named by -o, NULL without; its size is 0 without --size, and in
+ *		characters without a file
  */
 struct output {
 	FILE *f;
@@ -30,15 +30,15 @@ struct output {
 /**
  * struct report - one run of a view
  * @view:	the view
- * @options:	the options of that view alone
+ * @options:	the view's own options
  * @file:	the recording; "-" is standard input
- * @filter:	what is wanted of it
+ * @filter:	says which records are wanted
  * @out:	where to print
  * @reader:	reads the recording
  * @windows_seen: bit n: window n of @filter was recorded
- * @of_cgroup:	it is the recording of a cgroup: no process has figures of its own
- * @any:	something of the recording is wanted
- * @processes:	TARGET records, of which @pids has the first ones' processes
+ * @of_cgroup:	a cgroup was recorded as a whole: no process has figures of its own
+ * @any:	the recording has something to show
+ * @processes:	number of processes in TARGET records; @pids has the first of them
  * @first_ns, @last_ns: times of the first and last record
  * @cut:	the recording ends inside a record; known at the end
  * @failed:	the view failed, and has printed a message
@@ -72,24 +72,24 @@ struct report {
 
 /**
  * struct report_view - a view
- * @order:	where it is in the list of views; the first one is the default
+ * @order:	place in the list of views, unique; the first view is the default
  * @name:	its name on the command line
  * @help:	one line for the help text
  * @takes:	TAKES_*
  * @own:	its own options, or NULL
  * @options:	what they set, with the defaults
- * @of_processes: shows what only processes with figures of their own have
+ * @of_processes: shows figures of processes, which recordings of a cgroup lack
  * @no_snapshots: skip snapshots, which is much faster
- * @whole:	needs what was observed at other times than --time, too
- * @shows_all:	each record that the filter wants is something to show
- * @shows_memory: so are PROC and STATS records, unless there is --class
+ * @whole:	also needs records of times outside --time
+ * @shows_all:	shows records of any type
+ * @shows_memory: shows PROC and STATS records, unless there is --class
  * @check:	NULL, or rejects options that do not go together
  * @begin:	called after the header was read
- * @scan:	NULL, or the recording is read twice and this is called for each
- *		record of the first reading
+ * @scan:	NULL, or called for each record of a first reading; the recording is then
+ *		read twice
  * @scanned:	called between the two readings
- * @record:	called for each record, even if the filter does not want it. Of
- *		a snapshot that is not wanted only the head and the pid are valid
+ * @record:	called for each record, even if the filter does not want it. Only the head
+ *		and the pid of an unwanted snapshot are valid
  * @end:	called after the last record; frees @data
  */
 struct report_view {
@@ -128,7 +128,7 @@ struct report_view {
 /** report_find() - find a view by its name; NULL if there is none */
 const struct report_view *report_find(const char *name);
 
-/** report_init() - the default file, everything of it, to standard output */
+/** report_init() - prepare to print all of the default file to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
 /* For struct sizing_choice */
@@ -142,8 +142,7 @@ extern const struct option_desc window_options[];
 
 /**
  * report_run() - read @rp->file for @rp->view
- * @file: NULL, or what the view prints goes to this file, which appears when it
- *	  is complete
+ * @file: NULL, or the file that gets the output; it appears when it is complete
  *
  * Return: exit status, after a message if it is not WSMO_OK
  */
@@ -156,7 +155,7 @@ static inline struct table *report_table(const struct report *rp,
 	return table_new_on(rp->out.f, desc, rp->out.format);
 }
 
-/** text_or_none() - a cell with a text, without a value if that is NULL or empty */
+/** text_or_none() - make a cell of a text; it has no value if that is NULL or empty */
 static inline struct cell text_or_none(const char *s)
 {
 	return s && *s ? cell_s(s) : (struct cell){ 0 };

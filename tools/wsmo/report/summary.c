@@ -26,7 +26,7 @@
  * for calculating corrected sums of squares and products", 1962).
  */
 
-/* Targets, or targets with their classes, that are kept */
+/* Max. number of targets, and of targets with their classes */
 #define SUMMARY_ROWS	16384
 
 /** struct running - mean, variance and maximum of the values so far */
@@ -47,7 +47,7 @@ struct wss_sums {
 	struct running wss, low, high, mapped;
 };
 
-/** struct target_sums - a target, and what /proc said of it */
+/** struct target_sums - a target, and its memory by /proc */
 struct target_sums {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
@@ -76,8 +76,8 @@ struct together {
  * @wss:	struct wss_sums
  * @targets:	struct target_sums
  * @group:	the group
- * @together:	what its targets use, added
- * @too_many:	some found no room
+ * @together:	the sum of its targets' working sets
+ * @too_many:	some targets found no room
  * @window_us:	the window of @wss
  * @first_ns:	time of the first record
  * @last_ns:	time of the last record
@@ -91,7 +91,7 @@ struct together {
  * @stats:	the last one
  * @budget:	whether sampling was reduced
  * @ended:	there was an END record
- * @reason:	what it says
+ * @reason:	the reason in it
  */
 struct summary {
 	struct hot hot;
@@ -126,7 +126,7 @@ static void running_add(struct running *r, __u64 value, double t)
 	}
 }
 
-/** running_sd() - standard deviation */
+/** running_sd() - get the standard deviation */
 static double running_sd(const struct running *r)
 {
 	return r->n > 1 ? sqrt(r->m2 / (r->n - 1)) : 0;
@@ -177,7 +177,7 @@ static void add_together(struct together *all, const struct wsmon_wss_row *w)
 		all->bytes = ~0ULL;
 }
 
-/** summary_targets() - mean of the sum of the targets' working sets, beside the total */
+/** summary_targets() - get the sum of the targets' working sets at moments with a total */
 static const struct running *summary_targets(struct summary *s)
 {
 	end_moment(&s->together, 0);
@@ -240,7 +240,7 @@ static void add_exit(struct summary *s, const struct wsmon_rec_exit *rec,
 	}
 }
 
-/* The recording as a whole, whatever the filter says */
+/* Take a record for the figures of the recording, even if the filter does not want it */
 static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
@@ -320,7 +320,7 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 	if (rec->type == WSMON_REC_TARGET) {
 		const struct wsmon_rec_target *target = (const void *)rec;
 
-		/* names are needed whatever --time says */
+		/* names are needed even for times that the filter leaves out */
 		add_target(s, target);
 		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
 			hot_exec(&s->hot, target->pid);
@@ -349,7 +349,7 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 	}
 }
 
-/** summary_comm() - name of a target, "" if it is not known */
+/** summary_comm() - get the name of a target, "" if unknown */
 static const char *summary_comm(const struct summary *s, __u32 pid)
 {
 	const struct target_sums key = { .pid = pid };
@@ -499,13 +499,13 @@ static const struct table_desc touched_desc = {
 	.type = "touched", .columns = touched_columns, .nr = ARRAY_SIZE(touched_columns),
 };
 
-/* A size; in a broken file it may be more than 64 bits hold */
+/* A cell of a size, which in a broken file may exceed 64 bits */
 static struct cell rounded(double v)
 {
 	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
 }
 
-/* Share of one CPU used during the recording, with flushes on other CPUs */
+/* Share of one CPU used during the recording, including TLB flushes on other CPUs */
 static struct cell cpu_share(const struct summary *s)
 {
 	__u64 cpu = s->stats.cpu_ns + s->stats.remote_ns, from = s->first_ns;
@@ -527,7 +527,7 @@ static struct cell stat_cell(const struct summary *s, __u64 value)
 	return s->have_stats ? cell_u(value) : (struct cell){ 0 };
 }
 
-/* Modules without a CPU budget do not report it */
+/* Old modules without a CPU budget do not report these */
 static struct cell newer_cell(const struct summary *s, __u64 value)
 {
 	return s->stats.sample_ns ? cell_u(value) : (struct cell){ 0 };
@@ -610,7 +610,7 @@ static void print_group(const struct report *rp)
 	group_explain(&s->group, rp->out.f);
 }
 
-/* Among names of processes */
+/* The group, in the column of names of processes */
 static struct cell total_cell(const struct report *rp)
 {
 	return rp->out.format == TABLE_HUMAN ? cell_s("total") : (struct cell){ 0 };
@@ -649,10 +649,10 @@ static void print_wss(const struct report *rp)
 
 /*
  * Distinct memory accessed at any time. Samples say which share of a region was
- * accessed in an interval, not which pages of it. Over a recording these may be the
- * same pages each time: then the greatest share was accessed, the lower bound. Or
- * different pages each time: then the sum of the shares, at most the whole region,
- * the upper bound. Different memory at the same address at different times counts once.
+ * accessed in an interval, not which pages of it. If these are the same pages each time, the
+ * greatest share was accessed: the lower bound. If they are different pages each time, the sum
+ * of the shares was accessed, at most the whole region: the upper bound. Different memory at
+ * the same address at different times counts once.
  */
 struct touched {
 	double min, max, range, accesses;
@@ -695,7 +695,7 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 	for (class = 0; class < WSMON_NR_CLASSES; class++) {
 		const struct touched *sum = &sums[class];
 		const struct wss_sums *w = find_wss(s, pid, class);
-		/* a working set was touched */
+		/* at least the working set was touched */
 		double min = w ? fmax(sum->min, fmin(w->low.max, sum->range)) :
 				   sum->min;
 
@@ -757,7 +757,7 @@ static void print_memory(const struct report *rp)
 	size_t i;
 
 	if (rp->of_cgroup) {
-		/* nobody looks for them any more */
+		/* they need not be found by pid any more */
 		qsort(s->targets.base, s->targets.nr, sizeof(struct target_sums), by_rss);
 		if (rp->out.format == TABLE_HUMAN)
 			fputs("Processes with at least 5 % of the memory of all (RSS):\n", rp->out.f);

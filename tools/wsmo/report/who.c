@@ -35,11 +35,11 @@
  */
 
 /**
- * struct evidence - sums over records, of a row or of all
- * @bytes:	memory that they stand for
- * @squares:	squares of that
- * @draws:	over draws: squares of what their records stand for together
- * @cross:	over draws: that, times what all records of the draw stand for
+ * struct evidence - sums over the records of a row, or over all records
+ * @bytes:	bytes for which a record stands
+ * @squares:	squares of these
+ * @draws:	over draws: squares of the bytes of the row's records in a draw
+ * @cross:	over draws: the bytes of the row's records times those of all records in a draw
  */
 struct evidence {
 	double bytes;
@@ -52,10 +52,10 @@ struct evidence {
 
 /**
  * evidence_add() - add a record
- * @e:		to this
- * @bytes:	memory that it stands for
- * @before:	memory of the records of the same draw that were added before
- * @all:	memory of all records of the draw, whether they are added or not
+ * @e:		the sums
+ * @bytes:	bytes for which it stands
+ * @before:	bytes of records of the same draw that were added to @e before
+ * @all:	bytes of all records of the draw, added to @e or not
  */
 static void evidence_add(struct evidence *e, double bytes, double before, double all)
 {
@@ -75,15 +75,16 @@ static void wilson(double p, double n, double *low, double *high)
 	*high = p < 1 ? fmin(mid + half, 1) : 1;
 }
 
-/* The variance of a sum over records of which each is drawn by itself */
+/* The variance of a row's bytes if each record were drawn independently; @p: the row's share */
 static double of_records(const struct evidence *row, const struct evidence *all, double p)
 {
 	return (1 - p) * (1 - p) * row->squares + p * p * (all->squares - row->squares);
 }
 
 /*
- * Likewise by how much draws differ, of which the variance over @records counts as two more:
- * that few agree may be chance. Student's t is larger than Z if they are few.
+ * The same variance, from the differences between draws. The variance @records counts as that of
+ * two more draws, because a few draws may agree by chance. The last factor widens the interval
+ * from Z to Student's t.
  */
 static double of_draws(const struct evidence *row, const struct evidence *all, double p,
 		       size_t draws, double records)
@@ -95,11 +96,11 @@ static double of_draws(const struct evidence *row, const struct evidence *all, d
 }
 
 /**
- * evidence_interval() - the 95 % interval of a share
- * @row:	the records that it is of
+ * evidence_interval() - get the 95 % interval of a share
+ * @row:	the records of a row
  * @all:	all records
- * @draws:	number of draws that they are of
- * @low, @high:	its ends
+ * @draws:	number of their draws
+ * @low, @high:	get the ends
  */
 static void evidence_interval(const struct evidence *row, const struct evidence *all, size_t draws,
 			      double *low, double *high)
@@ -107,10 +108,10 @@ static void evidence_interval(const struct evidence *row, const struct evidence 
 	const double p = row->bytes / all->bytes, square = all->bytes * all->bytes;
 	double n = square / all->squares, records, variance;
 
-	/* rounding is not evidence */
+	/* a share that is 1 but for rounding has no variance */
 	if (p > 0 && p < 1 - 1e-9) {
 		records = of_records(row, all, p);
-		/* draws that differ by more than chance explains are of a program that changes */
+		/* if draws differ by more than chance, the program changes: bound the variance */
 		variance = draws < 2 ? records :
 			   fmin(of_draws(row, all, p, draws, records),
 				records * (1 + 2 * sqrt(2.0 / (draws - 1))));
@@ -129,24 +130,23 @@ static void evidence_interval(const struct evidence *row, const struct evidence 
 /**
  * struct who_row - a record, or the sum of several
  * @pid:	the target
- * @tid:	the thread; 0 in a row of something else
- * @comm:	its name_row
- * @stack:	the instruction, with its function; NULL in a row of something else
- * @address:	what was accessed, the lowest
- * @object:	what that is; kept once, so equal ones are at equal addresses. "" if it is
- *		not known, NULL in a row of something else
- * @cpu_node:	NUMA node of the processor; -1 if it is not known, or in a row of
- *		something else
- * @node:	NUMA node of the memory, likewise
+ * @tid:	the thread; 0 in rows that are not of threads
+ * @comm:	its name
+ * @stack:	the instruction, with its function; NULL in rows that are not of functions
+ * @address:	lowest address accessed
+ * @object:	name of the object; stored once, so equal names have equal addresses. "" if
+ *		unknown, NULL in rows that are not of objects
+ * @cpu_node:	NUMA node of the processor; -1 if unknown, or in rows that are not of nodes
+ * @node:	NUMA node of the memory, -1 in the same cases
  * @reads:	records that were reads
  * @writes:	records that were writes
- * @first:	records of both of pages without an entry in the page table
- * @bytes:	memory they stand for
- * @written:	that of the writes
- * @placed:	that of records of which both nodes are known
- * @remote:	that of @placed whose nodes differ
- * @of:		how sure @bytes are, of a sum
- * @armed_ns:	when the page was drawn; of a sum that of its last record
+ * @first:	records, reads or writes, of pages without an entry in the page table
+ * @bytes:	bytes for which the records stand
+ * @written:	bytes of the writes
+ * @placed:	bytes of records whose nodes are both known
+ * @remote:	bytes of @placed whose nodes differ
+ * @of:		evidence of a sum
+ * @armed_ns:	when the page was drawn; in a sum, the last one
  */
 struct who_row {
 	__u32 pid;
@@ -172,7 +172,7 @@ struct who_row {
 #define OBJECTS_MAX	(1 << 20)
 #define SAMPLES_MAX	(1 << 24)
 
-/* Pages that were drawn at one moment: what those that were touched stand for */
+/* Pages drawn at one moment, and the bytes for which the touched ones stand */
 struct draw {
 	__u64 armed_ns;
 	double bytes;
@@ -181,10 +181,10 @@ struct draw {
 /**
  * struct who - the records, later their sums
  * @row:	@nr of them, room for @room
- * @bytes:	memory that all stand for
- * @all:	how sure @bytes are
- * @draws:	struct draw: moments at which the pages of the records were drawn
- * @drawn:	memory of the draw and the row that are being added up
+ * @bytes:	bytes for which all records stand
+ * @all:	evidence of @bytes
+ * @draws:	struct draw
+ * @drawn:	bytes of the draw and the row that are being added up
  * @nodes:	there are several NUMA nodes
  * @node:	the first NUMA node seen, of a processor or of memory; -1: none
  * @mappings:	what was mapped so far
@@ -250,7 +250,7 @@ static const char *keep(struct who *w, const char *text)
 	return copy;
 }
 
-/* Return: a variable, or what is mapped there; NULL if that is not known */
+/* Return: the name of a variable or of what is mapped there; NULL if unknown */
 static const char *object_of(struct who *w, __u32 pid, __u64 address)
 {
 	const struct mapping *m = mappings_find(w->mappings, pid, address);
@@ -264,7 +264,7 @@ static const char *object_of(struct who *w, __u32 pid, __u64 address)
 	    symbols_find(calls_symbols(w->calls), &module, address, &symbol))
 		snprintf(text, sizeof(text), "%s", symbol.name);
 	else if (m->tid && !*m->path)
-		/* memory beside it may belong to the same mapping */
+		/* the mapping may also have memory beside the stack */
 		snprintf(text, sizeof(text), "anonymous %#llx, with the stack of thread %u",
 			 m->start, m->tid);
 	else if (*m->path)
@@ -340,11 +340,11 @@ void who_record(struct who *w, const struct filter *filter, bool first, const st
 		take_who(w, who);
 }
 
-/* Rows by what they are of */
+/* Rows by thread, function, object and nodes */
 static int compare_keys(const void *x, const void *y)
 {
 	const struct who_row *a = x, *b = y;
-	/* calls_fold() and keep(): equal ones are at equal addresses */
+	/* calls_fold() and keep() store equal ones once, at equal addresses */
 	int c = COMPARE(a->pid, b->pid) ?: COMPARE(a->stack, b->stack) ?:
 		COMPARE(a->object, b->object) ?: COMPARE(a->tid, b->tid) ?:
 		COMPARE(a->cpu_node, b->cpu_node) ?: COMPARE(a->node, b->node);
@@ -369,7 +369,7 @@ static int compare_rows(const void *x, const void *y)
 	       COMPARE(a->node, b->node);
 }
 
-/* Names that came later, and what @by leaves */
+/* Find names that were recorded later; clear what @by does not tell apart */
 static void name_row(struct who *w, struct who_row *row, enum who_by by)
 {
 	bool all = by == WHO_BY_ALL;
@@ -401,7 +401,7 @@ static void add_row(struct who_row *to, const struct who_row *row)
 		to->address = row->address;
 }
 
-/* Of records of one row by their draws; @before: the one before this one, or NULL */
+/* Add a record to its row's evidence; @before: draw of the row's record before it, or NULL */
 static void add_evidence(struct who *w, struct evidence *of, double bytes, __u64 armed_ns,
 			 const __u64 *before)
 {
@@ -467,7 +467,7 @@ void who_free(struct who *w)
 static int compare_parts(const void *x, const void *y)
 {
 	const struct who_part *a = x, *b = y;
-	/* equal names of objects are at equal addresses */
+	/* equal names of objects have equal addresses */
 	int c = COMPARE(a->object, b->object) ?: COMPARE(a->pid, b->pid) ?: COMPARE(a->tid, b->tid);
 
 	return c ?: strcmp(a->comm, b->comm);
@@ -480,7 +480,7 @@ static int compare_shares(const void *x, const void *y)
 	return COMPARE(b->share, a->share) ?: compare_parts(a, b);
 }
 
-/* A broken recording may have records that stand for nothing */
+/* In a broken recording all records may stand for 0 bytes */
 static double share_of(const struct who *w, double bytes)
 {
 	return w->bytes > 0 ? bytes / w->bytes : 0;
@@ -500,7 +500,7 @@ static struct who_part part_of(const struct who_row *row, bool object)
 	return p;
 }
 
-/* Threads or objects; Return: how many. What does not fit is added to the last one */
+/* Make parts of threads or objects; the last one has the rest. Return: their number */
 static size_t make_parts(const struct who *w, bool object, size_t max, struct who_part **parts)
 {
 	struct who_part *p = need(calloc(w->nr + 1, sizeof(*p)));
@@ -613,7 +613,7 @@ static const struct column columns[] = {
 	[NODE]	= { "node", "NODE", COL_COUNT, 4, 0 },
 };
 
-/* The columns without values, by what rows are of */
+/* The columns that are empty, for each enum who_by */
 static const bool empty[][ARRAY_SIZE(columns)] = {
 	[WHO_BY_ALL]	= { [CPU_NODE] = true, [NODE] = true },
 	[WHO_BY_FUNCTION] = { [TID] = true, [COMM] = true, [OBJECT] = true, [CPU_NODE] = true,
@@ -621,7 +621,7 @@ static const bool empty[][ARRAY_SIZE(columns)] = {
 	[WHO_BY_THREAD]	= { [CODE] = true, [OBJECT] = true, [CPU_NODE] = true, [NODE] = true },
 	[WHO_BY_OBJECT]	= { [TID] = true, [COMM] = true, [CODE] = true, [CPU_NODE] = true,
 			    [NODE] = true },
-	/* what is remote has another node */
+	/* the nodes themselves say what is remote */
 	[WHO_BY_NODE]	= { [REMOTE] = true, [TID] = true, [COMM] = true, [CODE] = true,
 			    [OBJECT] = true },
 };
@@ -698,7 +698,7 @@ static void print_folded(FILE *f, const struct who_row *row, const char *how, __
 	fprintf(f, ";%s %llu\n", how, nr);
 }
 
-/** who_folded() - print all for flame graphs */
+/** who_folded() - print all rows for flame graphs */
 static void who_folded(FILE *f, const struct who *w)
 {
 	size_t i;
@@ -716,7 +716,7 @@ static void who_folded(FILE *f, const struct who *w)
  * above the share that was written.
  */
 
-/* Pixels: a cell and its line at least, a line if there is room, what is around the cells */
+/* Pixels: min. size of a cell, height of a line if there is room, margins */
 #define CELL_WIDTH	46
 #define LINE_HEIGHT		30
 #define LINE_WANTED	44
@@ -728,7 +728,7 @@ static void who_folded(FILE *f, const struct who *w)
 
 /* Characters of a name */
 #define NAME_CHARS	26
-/* Shares below it are not written into their cells */
+/* Smaller shares are not written into their cells */
 #define SHARE_MIN	0.0005
 
 /* Red, green and blue of the largest share; the smallest is white. Black is readable on all. */
@@ -817,7 +817,7 @@ static void plot_legend(struct plot *p, unsigned int width, unsigned int height)
 /**
  * who_picture() - draw the map
  * @top:	max. number of threads, and of objects
- * @title:	what it is of
+ * @title:	text above it
  *
  * Return: 0, or -1 after a message
  */

@@ -3,9 +3,9 @@
  * wss.c - "wsmo report wss": each working set size with its interval, and
  * percentiles of them
  *
- * Of a group there are the total, and the processes that were named. JSON, CSV and --raw
- * rows are printed as they come. Bars, percentiles, another
- * order and pictures need all of them, so all are kept.
+ * A group has its total, and rows of the processes that were named as targets. JSON, CSV and
+ * --raw rows are printed as they come. For bars, percentiles, another order and pictures all rows
+ * are kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +24,15 @@
 #include "report.h"
 
 /*
- * The working set over time as a picture
+ * The picture
  *
- * The estimate is a line, its 95 % interval a band around it, RSS is dashed.
+ * The estimate is a line, its 95 % interval a band around it. RSS is a dashed line.
  */
 
 #define SERIES_MAX	PLOT_COLORS
 
 /**
- * struct axes - what the numbers are in
+ * struct axes - units of the axes
  * @zero_ns:	when the recording began
  * @per_time:	nanoseconds of a unit of time
  * @time:	its name
@@ -58,7 +58,7 @@ static __u64 shortest(const struct wsmon_wss_rows *rows)
 	return window;
 }
 
-/* Leave out what was not asked for by name */
+/* Leave out parts of memory and longer windows, unless options name them */
 static void choose(const struct filter *filter, struct wsmon_wss_rows *rows)
 {
 	__u64 window = shortest(rows);
@@ -128,7 +128,7 @@ static void series_name(char *buf, size_t size, const struct wsmon_wss_row *row,
 	const struct wss_name *name = sorted_find(names, &key);
 	char window[UNITS_LEN], who[64];
 
-	/* the end of a path says most */
+	/* the end of a path is its most specific part */
 	if (row->group)
 		snprintf(who, sizeof(who), "%s (total)",
 			 strlen(group) > 48 ? group + strlen(group) - 48 : group);
@@ -305,7 +305,7 @@ static void wss_begin(struct report *rp)
 	rp->data = w;
 }
 
-/* Once for an interval: beside the whole target */
+/* Add peaks and marks, once for an interval: to the row of all memory */
 static void add_events(const struct report *rp, char *text, size_t size,
 		       const struct wsmon_wss_row *row)
 {
@@ -415,7 +415,7 @@ static void print_rows(const struct report *rp, const struct wsmon_wss_rows *row
 	table_end(t);
 }
 
-/* What a table has no column for */
+/* Describe the group, for which the table has no column */
 static void print_group(const struct report *rp)
 {
 	const struct wss *w = rp->data;
