@@ -25,6 +25,11 @@ int compare_pids(const void *a, const void *b)
 	return COMPARE(*x, *y);
 }
 
+int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(char * const *)a, *(char * const *)b);
+}
+
 void collect_init(struct collected *c)
 {
 	*c = (struct collected) {

@@ -74,6 +74,9 @@ const char *base_name(const char *path);
 /** compare_pids() - order structures whose first member is a pid, a __u32 */
 int compare_pids(const void *a, const void *b);
 
+/** compare_strings() - order char * */
+int compare_strings(const void *a, const void *b);
+
 /** collect_init() - begin empty */
 void collect_init(struct collected *c);
 

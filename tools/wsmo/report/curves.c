@@ -280,20 +280,30 @@ struct view {
 	struct group group;
 };
 
-static void curves_view_begin(struct report *rp)
+/* Only sizing has options */
+static bool is_sizing(const struct report *rp)
+{
+	return rp->options;
+}
+
+static void curves_begin(struct report *rp)
 {
 	struct view *v = need(calloc(1, sizeof(*v)));
 
 	v->curves = need(wsmon_curves_new(&rp->reader.header));
+	if (is_sizing(rp))
+		v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
 	rp->data = v;
 }
 
-static void curves_view_record(struct report *rp, const struct wsmon_record *rec)
+static void curves_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct view *v = rp->data;
 
 	collect_curves(v->curves, &rp->filter, rec);
 	group_take(&v->group, &rp->filter, rec);
+	if (is_sizing(rp))
+		collect_slowdown(&v->slowdown, &rp->filter, rec);
 }
 
 static void explain_no_curve(const struct wsmon_curves *cs)
@@ -324,32 +334,6 @@ static void explain_left_out(const struct wsmon_curves *cs)
 		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
 		    units_time(used, whole(window * 1e9)),
 		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
-}
-
-/* @draw and @print are the two ways to show the curves */
-static void curves_view_end(struct report *rp,
-			    int (*draw)(const struct report *rp, const struct wsmon_curves *cs),
-			    void (*print)(const struct report *rp, const struct wsmon_curves *cs))
-{
-	struct view *v = rp->data;
-	struct wsmon_curves *cs = v->curves;
-	int nr = wsmon_curves_fit(cs);
-
-	if (nr < 0)
-		need(NULL);
-	if (!nr) {
-		explain_no_curve(cs);
-		rp->failed = true;
-	} else {
-		if (rp->out.picture.file)
-			rp->failed = draw(rp, cs) != 0;
-		else
-			print(rp, cs);
-		explain_left_out(cs);
-	}
-	wsmon_curves_free(cs);
-	wsmon_curves_free(v->slowdown.files);
-	free(v);
 }
 
 static struct cell pid_cell(const struct wsmon_curve *of)
@@ -396,27 +380,6 @@ static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 	}
 	table_end(t);
 }
-
-static int draw_curve(const struct report *rp, const struct wsmon_curves *cs)
-{
-	return curve_plot(&rp->out.picture, cs);
-}
-
-static void curve_end(struct report *rp)
-{
-	curves_view_end(rp, draw_curve, print_curve);
-}
-
-REPORT_VIEW(curve_view) = {
-	.order = 2,
-	.name = "curve",
-	.help = "The mean working set for each length of window",
-	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.no_snapshots = true,
-	.begin = curves_view_begin,
-	.record = curves_view_record,
-	.end = curve_end,
-};
 
 static struct cell known(const struct wsmon_limit *at, double value)
 {
@@ -553,43 +516,52 @@ static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 		units_time(window, whole(longest_window(cs) * 1e9)));
 }
 
-static int draw_sizing(const struct report *rp, const struct wsmon_curves *cs)
+static void prepare_sizing(struct sizing_choice *choice, struct slowdown *s)
+{
+	if (choice->refault_cost_ns)
+		slowdown_set(s, choice->refault_cost_ns / 1e9);
+	sizing_defaults(choice);
+	if (choice->max_slowdown > 0 && !slowdown_known(s))
+		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
+	if (wsmon_curves_fit(s->files) < 0)
+		need(NULL);
+}
+
+static int draw(const struct report *rp, const struct wsmon_curves *cs)
 {
 	const struct view *v = rp->data;
 
-	return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+	if (is_sizing(rp))
+		return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+	return curve_plot(&rp->out.picture, cs);
 }
 
-static void sizing_begin(struct report *rp)
-{
-	struct view *v;
-
-	curves_view_begin(rp);
-	v = rp->data;
-	v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
-}
-
-static void sizing_record(struct report *rp, const struct wsmon_record *rec)
+static void curves_end(struct report *rp)
 {
 	struct view *v = rp->data;
+	struct wsmon_curves *cs = v->curves;
+	int nr;
 
-	curves_view_record(rp, rec);
-	collect_slowdown(&v->slowdown, &rp->filter, rec);
-}
-
-static void sizing_end(struct report *rp)
-{
-	struct sizing_choice *choice = rp->options;
-	struct view *v = rp->data;
-
-	if (choice->refault_cost_ns)
-		slowdown_set(&v->slowdown, choice->refault_cost_ns / 1e9);
-	sizing_defaults(choice);
-	if (choice->max_slowdown > 0 && !slowdown_known(&v->slowdown))
-		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
-	if (wsmon_curves_fit(v->slowdown.files) < 0)
+	if (is_sizing(rp))
+		prepare_sizing(rp->options, &v->slowdown);
+	nr = wsmon_curves_fit(cs);
+	if (nr < 0)
 		need(NULL);
-	curves_view_end(rp, draw_sizing, print_sizing);
+	if (!nr) {
+		explain_no_curve(cs);
+		rp->failed = true;
+	} else {
+		if (rp->out.picture.file)
+			rp->failed = draw(rp, cs) != 0;
+		else if (is_sizing(rp))
+			print_sizing(rp, cs);
+		else
+			print_curve(rp, cs);
+		explain_left_out(cs);
+	}
+	wsmon_curves_free(cs);
+	wsmon_curves_free(v->slowdown.files);
+	free(v);
 }
 
 static void set_slowdown(struct argp_state *state, char *arg,
@@ -633,6 +605,17 @@ const struct option_desc sizing_options[] = {
 
 static struct sizing_choice sizing_choice;
 
+REPORT_VIEW(curve_view) = {
+	.order = 2,
+	.name = "curve",
+	.help = "The mean working set for each length of window",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.no_snapshots = true,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
+};
+
 REPORT_VIEW(sizing_view) = {
 	.order = 3,
 	.name = "sizing",
@@ -641,7 +624,7 @@ REPORT_VIEW(sizing_view) = {
 	.own = sizing_options,
 	.options = &sizing_choice,
 	.no_snapshots = true,
-	.begin = sizing_begin,
-	.record = sizing_record,
-	.end = sizing_end,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
 };

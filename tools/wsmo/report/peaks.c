@@ -52,11 +52,17 @@ struct taken {
 	bool given;
 };
 
-/** struct taken_list - @nr stacks, room for @room */
+/**
+ * struct taken_list - the stacks
+ * @t:		@nr of them, room for @room
+ * @mappings:	what was mapped so far
+ * @calls:	their functions
+ */
 struct taken_list {
 	struct taken *t;
-	size_t nr;
-	size_t room;
+	size_t nr, room;
+	struct mappings *mappings;
+	struct calls *calls;
 };
 
 /**
@@ -113,8 +119,7 @@ static const struct table_desc frame_desc = {
 };
 
 /** taken_add() - take a record */
-static void taken_add(struct taken_list *l, struct calls *cs, const struct mappings *ms,
-		      const struct wsmon_rec_stack *rec)
+static void taken_add(struct taken_list *l, const struct wsmon_rec_stack *rec)
 {
 	struct taken *t;
 
@@ -135,7 +140,7 @@ static void taken_add(struct taken_list *l, struct calls *cs, const struct mappi
 	};
 	memcpy(t->comm, rec->comm, sizeof(t->comm));
 	if (!rec->error && rec->nr)
-		t->stack = calls_take(cs, ms, rec);
+		t->stack = calls_take(l->calls, l->mappings, rec);
 }
 
 /* By event, then by target */
@@ -183,7 +188,7 @@ static void count_alike(struct taken_list *l)
 }
 
 /** taken_fold() - sort them and merge equal stacks, after the last record */
-static void taken_fold(struct taken_list *l, struct calls *cs, const struct mappings *ms)
+static void taken_fold(struct taken_list *l)
 {
 	size_t i;
 
@@ -191,7 +196,7 @@ static void taken_fold(struct taken_list *l, struct calls *cs, const struct mapp
 		qsort(l->t, l->nr, sizeof(*l->t), compare_taken);
 	for (i = 0; i < l->nr; i++)
 		if (l->t[i].stack)
-			l->t[i].stack = calls_fold(cs, ms, l->t[i].pid,
+			l->t[i].stack = calls_fold(l->calls, l->mappings, l->t[i].pid,
 						   l->t[i].stack);
 	count_alike(l);
 }
@@ -297,7 +302,7 @@ static void print_alike(const struct report *rp, struct calls *cs, const struct 
 }
 
 /** taken_print() - print the stacks of a peak or mark for people */
-static void taken_print(const struct report *rp, const struct taken_list *l, struct calls *cs,
+static void taken_print(const struct report *rp, const struct taken_list *l,
 			const struct taken_event *event)
 {
 	struct taken *t;
@@ -307,11 +312,11 @@ static void taken_print(const struct report *rp, const struct taken_list *l, str
 		fputs("    no stacks\n", rp->out.f);
 	for (; n; n--, t++)
 		if (t->alike)
-			print_alike(rp, cs, t);
+			print_alike(rp, l->calls, t);
 }
 
 /** taken_rows() - print the stacks of a peak or mark as rows of stack_desc */
-static void taken_rows(const struct report *rp, const struct taken_list *l, struct calls *cs,
+static void taken_rows(const struct report *rp, const struct taken_list *l,
 		       const struct taken_event *event, struct table *table)
 {
 	struct taken *t;
@@ -321,7 +326,7 @@ static void taken_rows(const struct report *rp, const struct taken_list *l, stru
 		if (!t->alike)
 			continue;
 		if (t->stack)
-			calls_number(cs, t->stack);
+			calls_number(l->calls, t->stack);
 		table_row(table, (struct cell[]) {
 			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
 					     "peak" : "mark"),
@@ -340,37 +345,29 @@ static void taken_rows(const struct report *rp, const struct taken_list *l, stru
 	}
 }
 
-static void frame_rows(struct table *table, const struct callstack *s)
-{
-	__u32 i;
-
-	for (i = 0; i < s->nr; i++) {
-		const struct call *c = &s->call[i];
-
-		table_row(table, (struct cell[]) {
-			[F_STACK]    = cell_u(s->number),
-			[F_FRAME]    = cell_u(i),
-			[F_FUNCTION] = text_or_none(c->function),
-			[F_FILE]     = text_or_none(c->file),
-			[F_LINE]     = c->file ? cell_u(c->line) :
-						 (struct cell){ 0 },
-			[F_PATH]     = text_or_none(c->path),
-			[F_OFFSET]   = c->path ? cell_u(c->offset) :
-						 (struct cell){ 0 },
-			[F_PC]	     = cell_u(c->pc),
-		});
-	}
-}
-
 /** taken_frames() - print the frames of numbered stacks as rows of frame_desc */
-static void taken_frames(const struct report *rp, const struct calls *cs)
+static void taken_frames(const struct report *rp, const struct taken_list *l)
 {
 	struct table *table = report_table(rp, &frame_desc);
 	const struct callstack *s;
-	__u32 number;
+	__u32 number, i;
 
-	for (number = 1; (s = calls_numbered(cs, number)); number++)
-		frame_rows(table, s);
+	for (number = 1; (s = calls_numbered(l->calls, number)); number++) {
+		for (i = 0; i < s->nr; i++) {
+			const struct call *c = &s->call[i];
+
+			table_row(table, (struct cell[]) {
+				[F_STACK]    = cell_u(s->number),
+				[F_FRAME]    = cell_u(i),
+				[F_FUNCTION] = text_or_none(c->function),
+				[F_FILE]     = text_or_none(c->file),
+				[F_LINE]     = c->file ? cell_u(c->line) : (struct cell){ 0 },
+				[F_PATH]     = text_or_none(c->path),
+				[F_OFFSET]   = c->path ? cell_u(c->offset) : (struct cell){ 0 },
+				[F_PC]	     = cell_u(c->pc),
+			});
+		}
+	}
 	table_end(table);
 }
 
@@ -387,11 +384,6 @@ static char *folded_line(const struct taken *t)
 	return line;
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	return strcmp(*(char * const *)a, *(char * const *)b);
-}
-
 /** taken_print_folded() - print a line for each thread name and stack, with a count */
 static void taken_print_folded(const struct report *rp, const struct taken_list *l)
 {
@@ -402,7 +394,7 @@ static void taken_print_folded(const struct report *rp, const struct taken_list 
 		if (l->t[i].chosen && l->t[i].stack)
 			line[n++] = folded_line(&l->t[i]);
 	if (n)
-		qsort(line, n, sizeof(*line), compare_lines);
+		qsort(line, n, sizeof(*line), compare_strings);
 	for (i = 0; i < n; i++) {
 		count++;
 		if (i + 1 < n && !strcmp(line[i], line[i + 1]))
@@ -632,17 +624,15 @@ static struct peaks_options {
 struct peaks_view {
 	struct events events;
 	struct after after;
-	struct mappings *mappings;
 	struct taken_list taken;
-	struct calls *calls;
 };
 
 static void peaks_begin(struct report *rp)
 {
 	struct peaks_view *v = need(calloc(1, sizeof(*v)));
 
-	v->mappings = need(mappings_new());
-	v->calls = calls_new();
+	v->taken.mappings = need(mappings_new());
+	v->taken.calls = calls_new();
 	rp->data = v;
 }
 
@@ -651,13 +641,13 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	struct peaks_view *v = rp->data;
 	const struct wsmon_rec_stack *stack = (const void *)rec;
 
-	mappings_add(v->mappings, rec);
+	mappings_add(v->taken.mappings, rec);
 	events_add(&v->events, rec);
 	after_add(&v->after, &rp->reader.header.attrs, rec);
 	/* it is wanted if its peak or mark is, whatever its own time */
 	if (rec->type == WSMON_REC_STACK && stack->reason != WSMON_STACK_ALLOC &&
 	    filter_wants_pid(&rp->filter, stack->pid))
-		taken_add(&v->taken, v->calls, v->mappings, stack);
+		taken_add(&v->taken, stack);
 }
 
 static bool wants_time(const struct report *rp, __u64 first_ns, __u64 last_ns)
@@ -756,7 +746,7 @@ static size_t print_peaks(struct report *rp)
 		if (!for_people(rp) || p->sign < 0)
 			continue;
 		table_flush(t);
-		taken_print(rp, &v->taken, v->calls, &event);
+		taken_print(rp, &v->taken, &event);
 	}
 	table_end(t);
 	return n;
@@ -785,7 +775,7 @@ static size_t print_marks(struct report *rp)
 			continue;
 		table_flush(t);
 		if (taken_once(&v->taken, &event))
-			taken_print(rp, &v->taken, v->calls, &event);
+			taken_print(rp, &v->taken, &event);
 		else
 			fputs("    stacks as of the one before with this number\n", rp->out.f);
 	}
@@ -824,12 +814,12 @@ static void print_stacks(struct report *rp)
 	struct taken_event *event = wanted_events(rp, &nr);
 
 	for (i = 0; i < nr; i++)
-		taken_rows(rp, &v->taken, v->calls, &event[i], table);
+		taken_rows(rp, &v->taken, &event[i], table);
 	free(event);
 	table_end(table);
 	if (rp->out.format == TABLE_CSV)
 		fputc('\n', rp->out.f);
-	taken_frames(rp, v->calls);
+	taken_frames(rp, &v->taken);
 }
 
 static void print_folded(struct report *rp)
@@ -867,16 +857,16 @@ static void peaks_end(struct report *rp)
 {
 	struct peaks_view *v = rp->data;
 
-	taken_fold(&v->taken, v->calls, v->mappings);
+	taken_fold(&v->taken);
 	after_judge(&v->after, &v->events, &rp->reader.header.attrs);
 	if (options.folded)
 		print_folded(rp);
 	else
 		print_all(rp);
 	fflush(rp->out.f);
-	calls_free(v->calls);
+	calls_free(v->taken.calls);
 	free(v->taken.t);
-	mappings_free(v->mappings);
+	mappings_free(v->taken.mappings);
 	events_free(&v->events);
 	after_free(&v->after);
 	free(v);

@@ -209,11 +209,6 @@ struct who {
 	struct wsmon_rec_stats stats;
 };
 
-static int compare_strings(const void *x, const void *y)
-{
-	return strcmp(*(char * const *)x, *(char * const *)y);
-}
-
 static int compare_draws(const void *x, const void *y)
 {
 	const struct draw *a = x, *b = y;

@@ -23,6 +23,30 @@
 #include "plot.h"
 #include "report.h"
 
+/** struct scale - the longest bar of a target */
+struct scale {
+	__u32 pid;
+	__u64 max;
+};
+
+/**
+ * struct wss - state of the view
+ * @table:	prints rows as they come; NULL if they are kept
+ * @kept:	rows and names
+ * @scales:	struct scale
+ * @events:	peaks and marks
+ * @window_us:	the shortest window of @kept
+ * @bar:	columns of a bar
+ */
+struct wss {
+	struct table *table;
+	struct collected kept;
+	struct sorted scales;
+	struct events events;
+	__u64 window_us;
+	unsigned int bar;
+};
+
 /*
  * The picture
  *
@@ -121,33 +145,31 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 }
 
 /* "redis-server (123) heap, 10 s": enough to distinguish the series */
-static void series_name(char *buf, size_t size, const struct wsmon_wss_row *row,
-			const struct sorted *names, const char *group)
+static void series_name(char *buf, size_t size, const struct collected *kept,
+			const struct wsmon_wss_row *row)
 {
-	const struct wss_name key = { .pid = row->pid };
-	const struct wss_name *name = sorted_find(names, &key);
-	char window[UNITS_LEN], who[64];
+	char window[UNITS_LEN], who[64], name[GROUP_NAME];
+	const char *group = collect_group(kept, name);
 
 	/* the end of a path is its most specific part */
 	if (row->group)
 		snprintf(who, sizeof(who), "%s (total)",
 			 strlen(group) > 48 ? group + strlen(group) - 48 : group);
 	else
-		snprintf(who, sizeof(who), "%s (%u)", name ? name->comm : "", row->pid);
+		snprintf(who, sizeof(who), "%s (%u)", collect_comm(kept, row->pid), row->pid);
 	snprintf(buf, size, "%s %s, window %s", who,
 		 row->class == WSMON_CLASS_ALL ? "working set" : class_name(row->class),
 		 units_time(window, row->window_us * NSEC_PER_USEC));
 }
 
-static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
-			const struct wsmon_wss_rows *rss, const struct sorted *names,
-			const char *group)
+static void plot_curves(struct plot *p, const struct collected *kept)
 {
+	const struct wsmon_wss_rows *rows = &kept->rows, *rss = &kept->rss;
 	char title[128], text[PLOT_TEXT];
 	size_t i, n = 0;
 
 	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
-		series_name(title, sizeof(title), &rows->row[i], names, group);
+		series_name(title, sizeof(title), kept, &rows->row[i]);
 		plot_line(p, n, plot_text(text, title));
 	}
 	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i), n++) {
@@ -158,26 +180,16 @@ static void plot_curves(struct plot *p, const struct wsmon_wss_rows *rows,
 	plot_printf(p, "\n");
 }
 
-/**
- * wss_plot() - draw working sets over time
- * @filter: if it names no class, whole targets; if no window, the shortest one
- * @rows: working set sizes in any order; sorted by it
- * @rss: resident sizes
- * @names: struct wss_name
- * @group: name of the group
- * @events: peaks and marks
- *
- * Return: 0, or -1 after a message
- */
-static int wss_plot(const struct picture *picture, const struct filter *filter,
-		    struct wsmon_wss_rows *rows, struct wsmon_wss_rows *rss,
-		    const struct sorted *names, const char *group, const struct events *events)
+/* Draw working sets over time. Return: 0, or -1 after a message */
+static int draw(const struct report *rp)
 {
-	struct axes ax = { .zero_ns = filter->zero_ns };
+	struct wss *w = rp->data;
+	struct wsmon_wss_rows *rows = &w->kept.rows, *rss = &w->kept.rss;
+	struct axes ax = { .zero_ns = rp->filter.zero_ns };
 	struct plot p;
 	size_t i, n;
 
-	choose(filter, rows);
+	choose(&rp->filter, rows);
 	wsmon_wss_sort(rows, false);
 	wsmon_wss_sort(rss, false);
 	if (!rows->nr) {
@@ -186,11 +198,11 @@ static int wss_plot(const struct picture *picture, const struct filter *filter,
 	}
 	if (count_series(rows) > SERIES_MAX) {
 		msg("%s: no room for %zu curves; choose with --pid, --class and --window",
-		    picture->file, count_series(rows));
+		    rp->out.picture.file, count_series(rows));
 		return -1;
 	}
 	choose_axes(&ax, rows, rss);
-	if (plot_open(&p, picture))
+	if (plot_open(&p, &rp->out.picture))
 		return -1;
 	for (i = 0, n = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
 		plot_data(&p, &ax, "line", n++, rows, i, wsmon_wss_series(rows, i));
@@ -200,8 +212,8 @@ static int wss_plot(const struct picture *picture, const struct filter *filter,
 	plot_printf(&p, "set yrange [0:*]\nset autoscale xfix\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
-	plot_events(&p, events, ax.zero_ns, ax.per_time);
-	plot_curves(&p, rows, rss, names, group);
+	plot_events(&p, &w->events, ax.zero_ns, ax.per_time);
+	plot_curves(&p, &w->kept);
 	return plot_close(&p);
 }
 
@@ -263,30 +275,6 @@ static struct wss_options {
 	size_t nr_percentiles;
 } options = {
 	.percentiles = { 0, 25, 50, 75, 100 }, .nr_percentiles = 5,
-};
-
-/** struct scale - the longest bar of a target */
-struct scale {
-	__u32 pid;
-	__u64 max;
-};
-
-/**
- * struct wss - state of the view
- * @table:	prints rows as they come; NULL if they are kept
- * @kept:	rows and names
- * @scales:	struct scale
- * @events:	peaks and marks
- * @window_us:	the shortest window of @kept
- * @bar:	columns of a bar
- */
-struct wss {
-	struct table *table;
-	struct collected kept;
-	struct sorted scales;
-	struct events events;
-	__u64 window_us;
-	unsigned int bar;
 };
 
 static void wss_begin(struct report *rp)
@@ -452,13 +440,9 @@ static void print_kept(const struct report *rp, struct wsmon_wss_rows *rows)
 static void wss_end(struct report *rp)
 {
 	struct wss *w = rp->data;
-	char name[GROUP_NAME];
 
 	if (rp->out.picture.file)
-		rp->failed = wss_plot(&rp->out.picture, &rp->filter,
-				      &w->kept.rows, &w->kept.rss, &w->kept.names,
-				      collect_group(&w->kept, name),
-				      &w->events) != 0;
+		rp->failed = draw(rp) != 0;
 	else if (w->table)
 		table_end(w->table);
 	else
