@@ -330,7 +330,8 @@ static const struct call *telling(const struct callstack *stack)
 
 static struct place *place(struct sites *s, const struct callstack *stack)
 {
-	struct place key = { .stack = stack, .call = stack ? telling(stack) : NULL }, *p = &key, **at;
+	struct place key = { .stack = stack, .call = stack ? telling(stack) : NULL };
+	struct place *p = &key, **at;
 
 	at = sorted_find(&s->places, &p);
 	if (at)
@@ -507,7 +508,9 @@ static void add_part(const struct block *b, size_t nr, const struct part *p,
 
 		if (!bytes)
 			continue;
-		own = need(sorted_get(owners, &(struct owner){ .site = sites_get(sites, b[i].stack) }));
+		own = need(sorted_get(owners, &(struct owner){
+			.site = sites_get(sites, b[i].stack),
+		}));
 		own->bytes += bytes;
 		for (j = 0; j < ESTIMATE_IDLE; j++)
 			if (s->time_ns - b[i].born_ns >= estimate_idle_ns[j])
@@ -596,7 +599,6 @@ static struct bounds estimate_bounds(const struct site *s, const struct amount *
  * The view
  */
 
-#define PROCESSES	65536
 #define LIBRARY		"/libwsmo-alloc.so"
 
 enum {
@@ -622,9 +624,7 @@ static const struct column columns[] = {
 	[STACK]		= { "stack", "STACK", COL_LIST, 4, NOT_HUMAN },
 };
 
-static const struct table_desc desc = {
-	.type = "alloc", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("alloc", columns);
 
 /** struct alloc_options - the command line */
 static struct alloc_options {
@@ -688,7 +688,8 @@ static void alloc_begin(struct report *rp)
 	struct view *v = need(calloc(1, sizeof(*v)));
 
 	v->processes = (struct sorted) {
-		.size = sizeof(struct process), .max = PROCESSES, .compare = compare_pids, .lazy = true,
+		.size = sizeof(struct process), .max = TARGETS_MAX, .compare = compare_pids,
+		.lazy = true,
 	};
 	v->mappings = need(mappings_new());
 	v->sites = sites_new(options.by_stack || options.folded);

@@ -9,8 +9,6 @@
 #include "collect.h"
 #include "libwsmon/reader.h"
 
-#define TARGETS_MAX	65536
-
 const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -94,7 +92,8 @@ void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		need(NULL);
 }
 
-void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec)
+void collect_slowdown(struct slowdown *s, const struct filter *filter,
+		      const struct wsmon_record *rec)
 {
 	struct filter files = *filter;
 

@@ -11,6 +11,9 @@
 #include "libwsmon/numbers/series.h"
 #include "libwsmon/numbers/slowdown.h"
 
+/* Processes of a recording that are kept */
+#define TARGETS_MAX	65536
+
 /* Max. bytes of a group's name, if it is that of targets */
 #define GROUP_NAME	(WSMON_COMM_LEN + 32)
 
@@ -83,7 +86,7 @@ void collect_init(struct collected *c);
 /** collect_name() - take the name from a TARGET record, ignore others */
 void collect_name(struct collected *c, const struct wsmon_record *rec);
 
-/** collect_row() - get the size of a WSS or TOTAL record; Return: whether it is one that is wanted */
+/** collect_row() - get the size of a WSS or TOTAL record. Return: whether it is such, and wanted */
 bool collect_row(const struct filter *filter, const struct wsmon_record *rec,
 		 struct wsmon_wss_row *row);
 
@@ -99,8 +102,9 @@ void collect_record(struct collected *c, const struct filter *filter,
 void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		    const struct wsmon_record *rec);
 
-/** collect_slowdown() - take what refaults cost, and the curves of files; the caller allocated these */
-void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec);
+/** collect_slowdown() - take the cost of refaults, and add to @s->files, which is allocated */
+void collect_slowdown(struct slowdown *s, const struct filter *filter,
+		      const struct wsmon_record *rec);
 
 /** collect_comm() - get the name of a target, "" if it is not known */
 const char *collect_comm(const struct collected *c, __u32 pid);

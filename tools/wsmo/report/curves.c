@@ -237,9 +237,7 @@ static const struct column curve_columns[] = {
 	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
 };
 
-static const struct table_desc curve_desc = {
-	.type = "curve", .columns = curve_columns, .nr = ARRAY_SIZE(curve_columns),
-};
+static const struct table_desc curve_desc = TABLE_DESC("curve", curve_columns);
 
 enum {
 	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
@@ -264,9 +262,7 @@ static struct column sizing_columns[] = {
 	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
 };
 
-static const struct table_desc sizing_desc = {
-	.type = "sizing", .columns = sizing_columns, .nr = ARRAY_SIZE(sizing_columns),
-};
+static const struct table_desc sizing_desc = TABLE_DESC("sizing", sizing_columns);
 
 /**
  * struct view - state of the view

@@ -307,7 +307,7 @@ static void heatmap_free(struct heatmap *h)
  * The heatmaps of a recording's targets, made in two readings
  */
 
-#define TARGETS_MAX	1024	/* in one file */
+#define MAPS_MAX	1024	/* in one file */
 
 struct maps *maps_new(const struct report *rp, const struct maps_options *options)
 {
@@ -319,7 +319,7 @@ struct maps *maps_new(const struct report *rp, const struct maps_options *option
 		m->fine = need(fine_new(rp->reader.header.page_size));
 	m->from_ns = ~0ULL;
 	m->targets = (struct sorted) {
-		.size = sizeof(struct heatmap), .max = TARGETS_MAX,
+		.size = sizeof(struct heatmap), .max = MAPS_MAX,
 		.compare = compare_pids,
 	};
 	return m;

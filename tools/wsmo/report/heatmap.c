@@ -320,11 +320,13 @@ static void print_events(FILE *f, const struct heatmap *h,
 	for (i = 0; i < events->nr_marks; i++)
 		any |= put_event(line, h, events->mark[i].time_ns, 'm',
 			   events->mark[i].number);
-	for (i = events_first(events, h->pid, 0); (p = events_peak_at(events, i)) && p->pid == h->pid; i++) {
+	for (i = events_first(events, h->pid, 0);
+	     (p = events_peak_at(events, i)) && p->pid == h->pid; i++) {
 		if (p->start_ns == last_ns)
 			continue;
 		last_ns = p->start_ns;
-		any |= put_event(line, h, p->start_ns - events->interval_ns / 2, p->sign < 0 ? 'd' : 'p', p->number);
+		any |= put_event(line, h, p->start_ns - events->interval_ns / 2,
+				 p->sign < 0 ? 'd' : 'p', p->number);
 	}
 	if (any)
 		fprintf(f, "%-*.*s  %s\n", (int)width, (int)width,
@@ -481,7 +483,8 @@ static void plot_label(const struct heatmap *h, struct plot *p,
 	plot_printf(p, "set label '%s' at screen %g, first %g right font ',8'\n",
 		    units_size(size, b->bytes), (double)SIZE_AT / f->width, y);
 	plot_printf(p, "set label %s at screen %g, first %g font ',8'\n",
-		    plot_name(text, heatmap_name(name, h, b), NAME_CHARS), (double)NAME_AT / f->width, y);
+		    plot_name(text, heatmap_name(name, h, b), NAME_CHARS),
+		    (double)NAME_AT / f->width, y);
 	plot_printf(p, "set label '%#llx' at graph 1.01, first %g font ',8'\n",
 		    heatmap_address(h, b, 0), b->line + 0.5);
 }
@@ -567,9 +570,7 @@ static const struct column columns[] = {
 	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON },
 };
 
-static const struct table_desc desc = {
-	.type = "cell", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("cell", columns);
 
 /**
  * struct heatmap_options - the command line

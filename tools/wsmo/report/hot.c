@@ -42,9 +42,7 @@ static const struct column columns[] = {
 	[SOURCE] = { "source", "SOURCE", COL_TEXT, 4, NOT_HUMAN },
 };
 
-static const struct table_desc desc = {
-	.type = "hot", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("hot", columns);
 
 struct row {
 	__u32 pid;

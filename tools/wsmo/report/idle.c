@@ -44,9 +44,7 @@ static struct column columns[] = {
 	[ABSENT] = { "absent", "ABSENT", COL_SIZE, 10, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "idle", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("idle", columns);
 
 /** struct idle_options - the command line */
 static struct idle_options {
@@ -94,7 +92,7 @@ static void idle_begin(struct report *rp)
 	collect_init(&v->names);
 	v->areas = need(areas_new());
 	v->lasts = (struct sorted) {
-		.size = sizeof(struct last), .max = 65536, .compare = compare_pids, .lazy = true,
+		.size = sizeof(struct last), .max = TARGETS_MAX, .compare = compare_pids, .lazy = true,
 	};
 	rp->data = v;
 }
@@ -140,7 +138,8 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 
 	collect_name(&v->names, rec);
 	/* names are looked up at the end; areas after --time may have other names */
-	if (rec->type == WSMON_REC_AREA && (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
+	if (rec->type == WSMON_REC_AREA &&
+	    (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
 		areas_add(v->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT)
 		take_snapshot(rp, (const void *)rec);
@@ -212,7 +211,9 @@ static void print_row(const struct report *rp, struct table *table, const struct
 
 static void print_last(const struct report *rp, struct table *table, const struct last *l)
 {
-	struct sorted rows = { .size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true };
+	struct sorted rows = {
+		.size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true,
+	};
 	const struct row *row;
 	size_t i;
 

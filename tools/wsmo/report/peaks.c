@@ -97,9 +97,7 @@ static const struct column stack_columns[] = {
 	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc stack_desc = {
-	.type = "stack", .columns = stack_columns, .nr = ARRAY_SIZE(stack_columns),
-};
+static const struct table_desc stack_desc = TABLE_DESC("stack", stack_columns);
 
 enum { F_STACK, F_FRAME, F_FUNCTION, F_FILE, F_LINE, F_PATH, F_OFFSET, F_PC };
 
@@ -114,9 +112,7 @@ static const struct column frame_columns[] = {
 	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0 },
 };
 
-static const struct table_desc frame_desc = {
-	.type = "frame", .columns = frame_columns, .nr = ARRAY_SIZE(frame_columns),
-};
+static const struct table_desc frame_desc = TABLE_DESC("frame", frame_columns);
 
 /** taken_add() - take a record */
 static void taken_add(struct taken_list *l, const struct wsmon_rec_stack *rec)
@@ -446,7 +442,7 @@ static struct run *get_run(struct after *a, __u32 pid)
 
 	if (!a->runs.size)
 		a->runs = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = compare_pids,
+			.size = sizeof(key), .max = TARGETS_MAX, .compare = compare_pids,
 		};
 	return sorted_get(&a->runs, &key);
 }
@@ -600,9 +596,7 @@ static const struct column peak_columns[] = {
 	[P_FOUND]	= { "found", "FOUND", COL_TEXT, 5, 0 },
 };
 
-static const struct table_desc peak_desc = {
-	.type = "peak", .columns = peak_columns, .nr = ARRAY_SIZE(peak_columns),
-};
+static const struct table_desc peak_desc = TABLE_DESC("peak", peak_columns);
 
 enum { M_N, M_T, M_TEXT };
 
@@ -612,9 +606,7 @@ static const struct column mark_columns[] = {
 	[M_TEXT] = { "text", "MARK", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc mark_desc = {
-	.type = "mark", .columns = mark_columns, .nr = ARRAY_SIZE(mark_columns),
-};
+static const struct table_desc mark_desc = TABLE_DESC("mark", mark_columns);
 
 /** struct peaks_options - the command line */
 static struct peaks_options {

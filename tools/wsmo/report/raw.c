@@ -254,9 +254,7 @@ static const struct column columns[] = {
 	[VALUE]	= { "value", "VALUE", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "raw", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("raw", columns);
 
 /**
  * struct raw - the line being made
@@ -318,7 +316,11 @@ static void put_number(struct raw *raw, struct json_object *obj, const char *pre
 		json_object_object_add(obj, name, json_object_new_uint64(v));
 		return;
 	}
-	snprintf(text, sizeof(text), address && raw->format != TABLE_CSV ? "%#llx" : "%llu", v);
+	if (raw->format != TABLE_CSV) {
+		fprintf(raw->f, address ? " %s=%#llx" : " %s=%llu", name, v);
+		return;
+	}
+	snprintf(text, sizeof(text), "%llu", v);
 	put_value(raw, prefix, name, text, false);
 }
 
@@ -364,7 +366,8 @@ static void put_fields(struct raw *raw, struct json_object *obj, const char *pre
 			put_text(raw, obj, prefix, f->name, class_name(*(const __u32 *)p), false);
 			break;
 		case GROUP:
-			put_text(raw, obj, prefix, f->name, peak_group_name(*(const __u32 *)p), false);
+			put_text(raw, obj, prefix, f->name, peak_group_name(*(const __u32 *)p),
+				 false);
 			break;
 		case REASON:
 			put_text(raw, obj, prefix, f->name, end_name(*(const __u32 *)p), true);
@@ -475,9 +478,9 @@ static void put_line(struct report *rp, const struct field *fields,
 	if (fields == snapshot_fields)
 		put_regions(raw, obj, from);
 	if (obj)
-		text_put_json(raw->f, json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
-								     JSON_C_TO_STRING_NOZERO |
-								     JSON_C_TO_STRING_NOSLASHESCAPE));
+		text_put_json(raw->f, json_object_to_json_string_ext(
+				obj, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOZERO |
+				     JSON_C_TO_STRING_NOSLASHESCAPE));
 	if (raw->format != TABLE_CSV)
 		fputc('\n', raw->f);
 	json_object_put(obj);

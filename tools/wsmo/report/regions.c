@@ -27,9 +27,7 @@ static const struct column columns[] = {
 	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "region", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("region", columns);
 
 /** struct regions_options - the command line */
 static struct regions_options {

@@ -194,7 +194,8 @@ static void parse(struct report *rp, const char *name, const char *doc, int argc
 {
 	const unsigned int takes = rp->view->takes;
 	struct command_line cl = {
-		.name = name, .doc = doc, .groups = { OPT_GROUP(recording_options, rp), OPT_GROUP(time_options, rp) },
+		.name = name, .doc = doc,
+		.groups = { OPT_GROUP(recording_options, rp), OPT_GROUP(time_options, rp) },
 		.to = rp, .arg = reject, .check = check,
 	};
 	struct option_group *g = &cl.groups[2];

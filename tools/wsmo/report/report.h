@@ -148,6 +148,9 @@ extern const struct option_desc window_options[];
  */
 int report_run(struct report *rp, const char *file);
 
+/** TABLE_DESC() - initialize a struct table_desc with its value of "type" and its columns */
+#define TABLE_DESC(name, array)	{ .type = name, .columns = array, .nr = ARRAY_SIZE(array) }
+
 /** report_table() - begin a table of the view's output */
 static inline struct table *report_table(const struct report *rp,
 					 const struct table_desc *desc)

@@ -95,7 +95,8 @@ static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
 		for (i = 0; i < s->nr; i++)
-			if (!f->classes || rp->view->no_snapshots || filter_wants_class(f, s->regions[i].class))
+			if (!f->classes || rp->view->no_snapshots ||
+			    filter_wants_class(f, s->regions[i].class))
 				return true;
 		return false;
 	case WSMON_REC_PEAK:
@@ -152,7 +153,8 @@ static void explain_nothing(const struct report *rp, const char *name)
 	    f->from_ns != LLONG_MIN || f->to_ns != LLONG_MAX ? " --time" : "",
 	    f->classes ? " --class" : "", f->nr_windows ? " --window" : "",
 	    units_time(time, rp->last_ns > f->zero_ns ? rp->last_ns - f->zero_ns : 0),
-	    rp->processes > 1 ? " of processes " : rp->processes ? " of process " : "", pids, rp->processes > REPORT_PIDS ? ", ..." : "");
+	    rp->processes > 1 ? " of processes " : rp->processes ? " of process " : "", pids,
+	    rp->processes > REPORT_PIDS ? ", ..." : "");
 }
 
 static void begin(struct report *rp)

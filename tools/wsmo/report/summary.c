@@ -328,8 +328,9 @@ static void summary_record(struct report *rp, const struct wsmon_record *rec)
 	}
 	if (!filter_wants(filter, rec))
 		return;
-	if (wss_row_get(rec, &row) && (filter->nr_windows ? filter_wants_window(filter, row.window_us) :
-				       row.window_us == s->window_us)) {
+	if (wss_row_get(rec, &row) &&
+	    (filter->nr_windows ? filter_wants_window(filter, row.window_us) :
+				  row.window_us == s->window_us)) {
 		if (row.class == WSMON_CLASS_ALL && row.window_us == s->window_us)
 			add_together(&s->together, &row);
 		if (filter_wants_class(filter, row.class))
@@ -473,15 +474,9 @@ static const struct column memory_columns[] = {
 	[M_EXIT]	= { "exit_t", "GONE AT", COL_T, 8, 0 },
 };
 
-static const struct table_desc wss_desc = {
-	.type = "wss_summary",
-	.columns = wss_columns, .nr = ARRAY_SIZE(wss_columns),
-};
+static const struct table_desc wss_desc = TABLE_DESC("wss_summary", wss_columns);
 
-static const struct table_desc memory_desc = {
-	.type = "memory",
-	.columns = memory_columns, .nr = ARRAY_SIZE(memory_columns),
-};
+static const struct table_desc memory_desc = TABLE_DESC("memory", memory_columns);
 
 enum { T_PID, T_COMM, T_CLASS, T_LOW, T_HIGH, T_ACCESSES, T_SEEN };
 
@@ -495,9 +490,7 @@ static const struct column touched_columns[] = {
 	[T_ACCESSES] = { "accesses", "ACCESSES", COL_RATIO, 8, 0 },
 };
 
-static const struct table_desc touched_desc = {
-	.type = "touched", .columns = touched_columns, .nr = ARRAY_SIZE(touched_columns),
-};
+static const struct table_desc touched_desc = TABLE_DESC("touched", touched_columns);
 
 /* A cell of a size, which in a broken file may exceed 64 bits */
 static struct cell rounded(double v)
@@ -629,9 +622,10 @@ static void print_wss(const struct report *rp)
 		table_row(table, (struct cell[]) {
 			[W_SCOPE]	= cell_s(r->group ? "group" : "process"),
 			[W_PID]		= r->group ? (struct cell){ 0 } : cell_u(r->pid),
-			[W_COMM]	= r->group ? total_cell(rp) : cell_s(summary_comm(s, r->pid)),
-			[W_NAME]	= r->group ? cell_s(group_name(&s->group, s->targets.nr, name)) :
-						     (struct cell){ 0 },
+			[W_COMM]	= r->group ? total_cell(rp) :
+						     cell_s(summary_comm(s, r->pid)),
+			[W_NAME]	= !r->group ? (struct cell){ 0 } :
+					  cell_s(group_name(&s->group, s->targets.nr, name)),
 			[W_CLASS]	= cell_s(class_name(r->class)),
 			[W_WINDOW]	= cell_u(r->window_us),
 			[W_MEAN]	= rounded(r->wss.mean),
@@ -807,9 +801,11 @@ static void summary_end(struct report *rp)
 	if (s->too_many)
 		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
-	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns && s->wss.nr)
+	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns &&
+	    s->wss.nr)
 		msg("the window of %s is longer than the recording, %s: what was used before it is not in the figures",
-		    units_time(window, s->window_us * NSEC_PER_USEC), units_time(time, s->last_ns - s->first_ns));
+		    units_time(window, s->window_us * NSEC_PER_USEC),
+		    units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))
 		msg("%s", text);
 	hot_free(&s->hot);

@@ -271,7 +271,8 @@ static const char *object_of(struct who *w, __u32 pid, __u64 address)
 
 static struct callstack *code_of(struct who *w, const struct wsmon_rec_who *who)
 {
-	_Alignas(struct wsmon_rec_stack) char room[sizeof(struct wsmon_rec_stack) + sizeof(who->ip)];
+	_Alignas(struct wsmon_rec_stack)
+		char room[sizeof(struct wsmon_rec_stack) + sizeof(who->ip)];
 	struct wsmon_rec_stack *stack = memset(room, 0, sizeof(room));
 
 	stack->pid = who->pid;
@@ -323,7 +324,8 @@ static void take_who(struct who *w, const struct wsmon_rec_who *who)
 	take_node(w, who->cpu_node);
 }
 
-void who_record(struct who *w, const struct filter *filter, bool first, const struct wsmon_record *rec)
+void who_record(struct who *w, const struct filter *filter, bool first,
+		const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_who *who = (const void *)rec;
 
@@ -541,8 +543,9 @@ void who_map_make(struct who_map *m, const struct who *w, size_t threads, size_t
 	m->cell = need(calloc(m->threads * m->objects + 1, sizeof(*m->cell)));
 	for (i = 0; i < w->nr; i++) {
 		const struct who_row *row = &w->row[i];
-		struct who_cell *c = &m->cell[find_part(m->thread, m->threads, row, false) * m->objects +
-					      find_part(m->object, m->objects, row, true)];
+		size_t thread = find_part(m->thread, m->threads, row, false);
+		size_t object = find_part(m->object, m->objects, row, true);
+		struct who_cell *c = &m->cell[thread * m->objects + object];
 
 		c->read += share_of(w, row->bytes - row->written);
 		c->written += share_of(w, row->written);
@@ -658,7 +661,9 @@ void who_table(FILE *f, enum table_format format, const struct who *w, enum who_
 	       bool code)
 {
 	struct column filled[ARRAY_SIZE(columns)];
-	const struct table_desc desc = { .type = "who", .columns = filled, .nr = ARRAY_SIZE(columns) };
+	const struct table_desc desc = {
+		.type = "who", .columns = filled, .nr = ARRAY_SIZE(columns),
+	};
 	struct table *table;
 	size_t i;
 
@@ -746,8 +751,8 @@ static void plot_half(struct plot *p, size_t column, double low, double share, d
 
 	if (share >= SHARE_MIN)
 		snprintf(text, sizeof(text), "%.1f %%", 100 * share);
-	plot_printf(p, "%zu %g %g %g %g %g %u \"%s\"\n", column, low + 0.23, column - 0.48, column + 0.48,
-		    low, low + 0.46, share > 0 ? color_of(color, sqrt(share / max)) : 0xf4f4f4, text);
+	plot_printf(p, "%zu %g %g %g %g %g %u \"%s\"\n", column, low + 0.23, column - 0.48,
+		    column + 0.48, low, low + 0.46, share > 0 ? color_of(color, sqrt(share / max)) : 0xf4f4f4, text);
 }
 
 static void plot_cells(struct plot *p, const struct who_map *m)
@@ -821,7 +826,8 @@ static int who_picture(const struct picture *picture, const struct who *w, size_
 {
 	struct picture sized = *picture;
 	unsigned int width = sized.width ?: PLOT_WIDTH, height = sized.height ?: PLOT_HEIGHT;
-	size_t across = (width - LEFT - RIGHT) / CELL_WIDTH, down = (height - ABOVE - BELOW) / LINE_HEIGHT;
+	size_t across = (width - LEFT - RIGHT) / CELL_WIDTH;
+	size_t down = (height - ABOVE - BELOW) / LINE_HEIGHT;
 	char text[PLOT_TEXT];
 	struct who_map m;
 	struct plot p;

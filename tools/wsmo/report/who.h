@@ -25,7 +25,8 @@ struct who *who_new(void);
  * @filter:	which WHO records are wanted
  * @first:	take only records of pages without an entry in the page table
  */
-void who_record(struct who *w, const struct filter *filter, bool first, const struct wsmon_record *rec);
+void who_record(struct who *w, const struct filter *filter, bool first,
+		const struct wsmon_record *rec);
 
 /** who_sum_up() - add up what @by does not tell apart, the largest sums first. Call it once */
 void who_sum_up(struct who *w, enum who_by by);

@@ -221,8 +221,6 @@ static int draw(const struct report *rp)
  * The view
  */
 
-#define TARGETS_MAX	65536
-
 #define PERCENTILES_MAX	32
 
 /* Columns of a line beside the bar */
@@ -251,11 +249,8 @@ static struct column columns[] = {
 
 static struct table *new_table(const struct report *rp, bool percentiles)
 {
-	static const struct table_desc of_rows = {
-		.type = "wss", .columns = columns, .nr = ARRAY_SIZE(columns),
-	}, of_percentiles = {
-		.type = "wss_percentile", .columns = columns, .nr = ARRAY_SIZE(columns),
-	};
+	static const struct table_desc of_rows = TABLE_DESC("wss", columns);
+	static const struct table_desc of_percentiles = TABLE_DESC("wss_percentile", columns);
 
 	columns[T].not_in = percentiles ? NOWHERE : 0;
 	columns[PERCENT].not_in = columns[AT].not_in = percentiles ? 0 : NOWHERE;
