@@ -957,10 +957,10 @@ static void alloc_end(struct report *rp)
 	if (!v->events)
 		msg("no allocations in this recording: see wsmo record --alloc");
 	else if (nr && v->watched_ns < estimate_idle_ns[0])
-		msg("what is idle for 10 s is not known: memory was watched for %s; record for longer",
+		msg("memory idle for 10 s is unknown: it was watched for only %s; record for longer",
 		    units_time(time, v->watched_ns));
 	if (v->lost)
-		msg("LOST %llu events: what was freed may be shown as live, and the reverse", v->lost);
+		msg("LOST %llu events: freed memory may be shown as live, and live memory as freed", v->lost);
 	for (i = 0; i < v->processes.nr; i++) {
 		blocks_clear(&p[i].live);
 		free(p[i].snapshot.part);

@@ -305,7 +305,7 @@ static void curves_record(struct report *rp, const struct wsmon_record *rec)
 static void explain_no_curve(const struct wsmon_curves *cs)
 {
 	if (!cs->seen)
-		msg("--time, --pid, --class and --window leave no working set over");
+		msg("--time, --pid, --class or --window leave no working set");
 	else
 		msg("a curve takes %d windows, each observed for 1.25 times its length; record with 'wsmo record --sizing', for five minutes",
 		    CURVES_WINDOWS);
@@ -508,7 +508,7 @@ static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 	for (i = 0; i < cs->nr; i++)
 		print_words(rp, &cs->of[i]);
 	print_costs(rp);
-	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limits refaults are rarer than shown.\n",
+	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limit shown, expect fewer refaults.\n",
 		units_time(window, whole(longest_window(cs) * 1e9)));
 }
 
@@ -518,7 +518,7 @@ static void prepare_sizing(struct sizing_choice *choice, struct slowdown *s)
 		slowdown_set(s, choice->refault_cost_ns / 1e9);
 	sizing_defaults(choice);
 	if (choice->max_slowdown > 0 && !slowdown_known(s))
-		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
+		msg("the time of a refault was not measured with this recording: give it with --refault-cost");
 	if (wsmon_curves_fit(s->files) < 0)
 		need(NULL);
 }

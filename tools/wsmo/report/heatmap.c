@@ -760,7 +760,7 @@ static void heatmap_end(struct report *rp)
 		/* after a message */
 	} else if (!m->targets.nr && rp->out.format == TABLE_HUMAN) {
 		if (!rp->of_cgroup)
-			msg("there is nothing to draw: --time, --pid, --class and --address leave no region over");
+			msg("there is nothing to draw: --time, --pid, --class or --address leave no region");
 		rp->failed = true;
 	} else if (rp->out.picture.file) {
 		rp->failed = draw(rp) != 0;

@@ -627,7 +627,7 @@ static void html_end(struct report *rp)
 static void html_check(struct argp_state *state, const struct report *rp)
 {
 	if (!rp->out.picture.file && isatty(STDOUT_FILENO))
-		usage_error(state, "a page is no text for a terminal: name a file, as in -o wsmo.html");
+		usage_error(state, "a page cannot be shown on a terminal: name a file, as in -o wsmo.html");
 }
 
 REPORT_VIEW(html_view) = {

@@ -255,7 +255,7 @@ static void explain(const struct report *rp)
 		any = true;
 	}
 	if (any)
-		fputs("ABSENT: of all that is UNUSED at least this is not resident\n", rp->out.f);
+		fputs("ABSENT: at least this part of UNUSED is not resident\n", rp->out.f);
 }
 
 static void idle_end(struct report *rp)

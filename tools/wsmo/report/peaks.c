@@ -769,7 +769,7 @@ static size_t print_marks(struct report *rp)
 		if (taken_once(&v->taken, &event))
 			taken_print(rp, &v->taken, &event);
 		else
-			fputs("    stacks as of the one before with this number\n", rp->out.f);
+			fputs("    same stacks as the mark before with this number\n", rp->out.f);
 	}
 	table_end(t);
 	return n;

@@ -803,7 +803,7 @@ static void summary_end(struct report *rp)
 		    SUMMARY_ROWS);
 	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns &&
 	    s->wss.nr)
-		msg("the window of %s is longer than the recording, %s: what was used before it is not in the figures",
+		msg("the window of %s is longer than the recording, %s: the figures lack memory used before it",
 		    units_time(window, s->window_us * NSEC_PER_USEC),
 		    units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))

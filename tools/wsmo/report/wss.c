@@ -193,7 +193,7 @@ static int draw(const struct report *rp)
 	wsmon_wss_sort(rows, false);
 	wsmon_wss_sort(rss, false);
 	if (!rows->nr) {
-		msg("there is nothing to draw: --time, --pid, --class and --window leave no working set over");
+		msg("there is nothing to draw: --time, --pid, --class or --window leave no working set");
 		return -1;
 	}
 	if (count_series(rows) > SERIES_MAX) {
