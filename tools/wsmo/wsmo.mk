@@ -34,6 +34,8 @@ wsmo-act_LAYERS := act record alloc session cli libwsmon
 wsmo-act_LIBS := -lsmartcols -ljson-c -lzstd -lm
 wsmo-report_VERBS := report diff sizing export check mem
 wsmo-report_LAYERS := mem check export sizing diff report act symbols record alloc session cli libwsmon
+# all of this layer, whose views register themselves
+wsmo-report_WHOLE := report
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
 wsmo-top_LAYERS := top $(wsmo-report_LAYERS)
@@ -106,11 +108,14 @@ $(1)/$(2).a: $$(patsubst %.c,$(1)/%.o,$$(call layer_srcs,$(2)))
 	@rm -f $$@
 	$(AR) rcs $$@ $$^
 endef
+whole = -Wl,--whole-archive $(1) -Wl,--no-whole-archive
 # program DIRECTORY FILE NAME FLAGS: what has verbs has main.c, which finds them
 define program
 out/bin/$(2): $$(if $$($(3)_VERBS),$(1)/$(WSMO_DIR)/main.o) $$($(3)_LAYERS:%=$(1)/%.a)
 	@mkdir -p $$(@D)
-	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ $$^ $$($(3)_LIBS) -lm
+	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ \
+		$$(foreach file,$$^,$$(if $$(filter %/$$($(3)_WHOLE).a,$$(file)),$$(call whole,$$(file)),$$(file))) \
+		$$($(3)_LIBS) -lm
 endef
 $(foreach dir,$(WSMO_OBJ) $(WSMO_OBJ_ASAN),$(foreach layer,$(WSMO_LAYERS),\
 	$(eval $(call archive,$(dir),$(layer)))))
@@ -150,7 +155,7 @@ vendor:
 		package/dist/uPlot.min.css
 
 # Files included by assembler directives, which -MMD does not list
-$(patsubst %,%/$(WSMO_DIR)/report/html/assets.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
+$(patsubst %,%/$(WSMO_DIR)/report/html.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
 	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
 
 # completion of the shells, from the command's own tables of options

@@ -70,7 +70,7 @@ def watched():
     for t, idle, long in (8, None, None), (30, 4 * MIB, None), (90, 4 * MIB, 4 * MIB):
         got, res = rows(recording([r.alloc(T0, PID, 0, size=1), r.alloc(T0, PID, 1, 1 << 30, 4 * MIB, 1)],
                                   [(1 << 30, (1 << 30) + 4 * MIB, 0, 0, t * 1000)], t))
-        said = b"not known: memory was watched for %d s" % t in res.stderr
+        said = b"unknown: it was watched for only %d s" % t in res.stderr
         ok([(x["idle"], x["idle_1min"], x["idle_high"] is None) for x in got] ==
            [(idle, long, idle is None)] and said == (idle is None), "watched for %d s" % t, got,
            res.stderr)

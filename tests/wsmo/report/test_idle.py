@@ -43,7 +43,7 @@ def unused():
        "not used as far as is known", rows, res.stderr)
     text = run("report", "idle", "-i", "-", stdin=out).stdout.decode()
     ok("not used in the 8 s in which process 7 was watched; for how long before is not known" in text and
-       "at least this is not resident" in text, "said in words", text)
+       "at least this part of UNUSED is not resident" in text, "said in words", text)
 
 
 def idle(*args):

@@ -11,7 +11,7 @@
 #include "fleet.h"
 #include "libwsmon/names.h"
 #include "metrics.h"
-#include "report/group.h"
+#include "report/collect.h"
 
 /* The first ones are those of cgroups, too */
 #define FLEET_FAMILIES	3

@@ -9,7 +9,7 @@
 #include "frames.h"
 #include "inuse.h"
 #include "libwsmon/filter.h"
-#include "report/plot/plot.h"
+#include "report/plot.h"
 #include "rows.h"
 
 /* --by without --by: three tables, for people */

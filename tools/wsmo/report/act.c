@@ -54,7 +54,8 @@ static void act_end_report(struct report *rp)
 		msg("no rules were applied; 'wsmo act -o FILE' records what they do");
 }
 
-const struct report_view report_act = {
+REPORT_VIEW(act_view) = {
+	.order = 11,
 	.name = "act",
 	.help = "What each rule of 'wsmo act' did",
 	.takes = TAKES_FORMAT,

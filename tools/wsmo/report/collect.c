@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * collect.c - what several views keep of a recording: sizes and names
+ * collect.c - what several views keep of a recording: sizes, names, the group
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "collect.h"
+#include "libwsmon/reader.h"
 
-#define TARGETS_MAX	65536
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
 
 int compare_pids(const void *a, const void *b)
 {
 	const __u32 *x = a, *y = b;
 
 	return COMPARE(*x, *y);
+}
+
+int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
 void collect_init(struct collected *c)
@@ -70,7 +81,7 @@ void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 	struct filter classes = *filter;
 	struct wsmon_wss_row row;
 
-	/* names are needed whatever the filter says */
+	/* names are needed even for times that the filter leaves out */
 	if (rec->type != WSMON_REC_TARGET && !filter_wants(filter, rec))
 		return;
 	if (!classes.classes)
@@ -81,7 +92,8 @@ void collect_curves(struct wsmon_curves *cs, const struct filter *filter,
 		need(NULL);
 }
 
-void collect_slowdown(struct slowdown *s, const struct filter *filter, const struct wsmon_record *rec)
+void collect_slowdown(struct slowdown *s, const struct filter *filter,
+		      const struct wsmon_record *rec)
 {
 	struct filter files = *filter;
 
@@ -98,9 +110,79 @@ const char *collect_comm(const struct collected *c, __u32 pid)
 	return name ? name->comm : "";
 }
 
+const char *collect_group(const struct collected *c, char *name)
+{
+	return group_name(&c->group, c->names.nr, name);
+}
+
 void collect_free(struct collected *c)
 {
 	wsmon_wss_free(&c->rows);
 	wsmon_wss_free(&c->rss);
 	free(c->names.base);
+}
+
+/*
+ * The group: its name, its members
+ */
+
+static void take_target(struct group *g, const struct wsmon_rec_target *target)
+{
+	if (g->named && target->pid != g->pid)
+		return;
+	g->named = true;
+	g->pid = target->pid;
+	memcpy(g->comm, target->comm, sizeof(g->comm));
+}
+
+static void take_members(struct group *g, const struct wsmon_rec_group *rec)
+{
+	if (!g->intervals++ || rec->members < g->min)
+		g->min = rec->members;
+	if (rec->members > g->max)
+		g->max = rec->members;
+	g->came += rec->came;
+	g->went += rec->went;
+	g->missed += rec->missed;
+}
+
+static void take_stats(struct group *g, const struct wsmon_record *rec)
+{
+	struct wsmon_rec_stats stats;
+
+	reader_copy(rec, &stats, sizeof(stats));
+	g->unfollowed = stats.unfollowed;
+}
+
+void group_take(struct group *g, const struct filter *filter, const struct wsmon_record *rec)
+{
+	if (!*g->path)
+		snprintf(g->path, sizeof(g->path), "%s", reader_cgroup(rec));
+	if (rec->type == WSMON_REC_TARGET)
+		take_target(g, (const void *)rec);
+	else if (rec->type == WSMON_REC_GROUP && filter_wants(filter, rec))
+		take_members(g, (const void *)rec);
+	else if (rec->type == WSMON_REC_STATS)
+		take_stats(g, rec);
+}
+
+const char *group_name(const struct group *g, size_t targets, char *name)
+{
+	if (*g->path)
+		return strcmp(g->path, "/") ? g->path : "all processes";
+	if (targets > 1)
+		snprintf(name, GROUP_NAME, "%s and %zu more", g->comm, targets - 1);
+	else
+		snprintf(name, GROUP_NAME, "%s", g->comm);
+	return name;
+}
+
+void group_explain(const struct group *g, FILE *f)
+{
+	if (g->missed)
+		fprintf(f, "Not in the total, only in its upper end: what %llu processes accessed in the interval in which they ended.\n",
+			g->missed);
+	if (g->unfollowed)
+		fprintf(f, "Not in the total: %llu processes that there was no room for.\n",
+			g->unfollowed);
 }

@@ -4,6 +4,7 @@
  * its window, and which memory limit is enough
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,210 @@
 #include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/names.h"
+#include "libwsmon/numbers/curve_data.h"
 #include "libwsmon/numbers/sizing.h"
-#include "plot/curve.h"
+#include "plot.h"
 #include "report.h"
+
+/*
+ * Pictures of curves, and of limits
+ *
+ * Estimates are lines; the bands around them are 95 % intervals.
+ */
+
+#define CURVES_MAX	PLOT_COLORS
+
+/* Points of a line */
+#define STEPS		200
+
+/* Lowest rate that is drawn */
+#define RATE_MIN	1.0
+
+/**
+ * struct unit - the unit of sizes
+ * @bytes:	bytes of one
+ * @name:	its name
+ */
+struct unit {
+	double bytes;
+	const char *name;
+};
+
+static struct unit size_unit(const struct wsmon_curves *cs)
+{
+	struct unit unit;
+	double max = 0;
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++)
+		max = fmax(max, cs->of[i].point[cs->of[i].nr - 1].high);
+	unit.bytes = plot_size_unit(max, &unit.name);
+	return unit;
+}
+
+static int open_picture(struct plot *p, const struct picture *picture,
+			const struct wsmon_curves *cs)
+{
+	if (cs->nr > CURVES_MAX) {
+		msg("%s: no room for %zu curves; choose with --pid and --class",
+		    picture->file, cs->nr);
+		return -1;
+	}
+	if (plot_open(p, picture))
+		return -1;
+	plot_axes(p);
+	return 0;
+}
+
+static const char *title(char *buf, const struct wsmon_curve *of)
+{
+	char name[sizeof(of->comm) + 64];
+	int len = snprintf(name, sizeof(name), "%.*s", (int)sizeof(of->comm),
+			   of->comm);
+
+	if (of->pid)
+		len += snprintf(name + len, sizeof(name) - len, " (%u)", of->pid);
+	if (of->class != WSMON_CLASS_ALL)
+		snprintf(name + len, sizeof(name) - len, " %s",
+			 class_name(of->class));
+	return plot_text(buf, name);
+}
+
+/* Each curve: its band, its line, and points on it */
+static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
+		       const char *points)
+{
+	char text[PLOT_TEXT];
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++) {
+		plot_line(p, i, title(text, &cs->of[i]));
+		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
+			    i, plot_colors[i], points);
+	}
+	plot_printf(p, "\n");
+}
+
+/* Tics at the windows, which are seldom powers of ten */
+static void plot_tics(struct plot *p, const struct wsmon_curves *cs)
+{
+	const struct wsmon_curve *c = &cs->of[0];
+	char window[UNITS_LEN];
+	size_t k;
+
+	plot_printf(p, "set xtics (");
+	for (k = 0; k < c->nr; k++)
+		plot_printf(p, "%s'%s' %.9g", k ? ", " : "",
+			    units_time(window, whole(c->point[k].window * 1e9)),
+			    c->point[k].window);
+	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->node[1],
+		    c->node[c->nr] * 1.001);
+}
+
+/** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
+static int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i, k;
+
+	if (open_picture(&p, picture, cs))
+		return -1;
+	for (i = 0; i < cs->nr; i++) {
+		const struct wsmon_curve *c = &cs->of[i];
+		double first = c->node[1], last = c->node[c->nr];
+
+		plot_printf(&p, "$points%zu << END\n", i);
+		for (k = 0; k < c->nr; k++)
+			plot_printf(&p, "%.9g %.9g\n", c->point[k].window,
+				    c->point[k].size / unit.bytes);
+		plot_printf(&p, "END\n$line%zu << END\n", i);
+		for (k = 0; k <= STEPS; k++) {
+			double window = first * pow(last / first, k / (double)STEPS);
+			double low, high;
+
+			curve_ends(c, window, &low, &high);
+			plot_printf(&p, "%.9g %.9g %.9g %.9g\n", window,
+				    curve_size(c, window) / unit.bytes,
+				    low / unit.bytes, high / unit.bytes);
+		}
+		plot_printf(&p, "END\n");
+	}
+	plot_tics(&p, cs);
+	plot_printf(&p, "set logscale x\nset yrange [0:*]\n");
+	plot_printf(&p, "set xlabel 'window'\nset ylabel 'working set, %s (band: 95 %% interval)'\n",
+		    unit.name);
+	plot_lines(&p, cs, "ps 0.6 notitle");
+	return plot_close(&p);
+}
+
+static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
+			struct unit unit, const struct slowdown *s, double knee)
+{
+	double min = of->size[1], max = of->size[of->nr];
+	struct wsmon_limit at[STEPS + 1];
+	size_t k;
+
+	for (k = 0; k <= STEPS; k++)
+		at[k] = slowdown_limit(s, of, min + (max - min) * k / STEPS);
+	plot_printf(p, "$line%zu << END\n", nr);
+	for (k = 0; k <= STEPS; k++)
+		plot_printf(p, "%.9g %.9g %.9g %.9g\n", at[k].bytes / unit.bytes,
+			    fmax(RATE_MIN, at[k].refaults),
+			    fmax(RATE_MIN, at[k].low),
+			    fmax(RATE_MIN, at[k].high));
+	plot_printf(p, "END\n$points%zu << END\n", nr);
+	if (!isinf(knee))
+		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
+			    fmax(RATE_MIN, slowdown_limit(s, of, knee).high));
+	else
+		plot_printf(p, "NaN NaN\n");
+	plot_printf(p, "END\n");
+}
+
+static void mark_knees(struct plot *p, const struct sizing_choice *choice, struct unit unit)
+{
+	plot_printf(p, "set xlabel 'limit, %s (dots: enough, the smallest whose band ends at", unit.name);
+	if (choice->max_refaults) {
+		plot_printf(p, " %llu refaults a second (dashed)", choice->max_refaults);
+		plot_printf(p, "%s", choice->max_slowdown > 0 ? " and" : "");
+	}
+	if (choice->max_slowdown > 0)
+		plot_printf(p, " %g %% slowdown", 100 * choice->max_slowdown);
+	plot_printf(p, ")'\n");
+	if (choice->max_refaults)
+		plot_printf(p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
+			    choice->max_refaults, choice->max_refaults);
+}
+
+/**
+ * sizing_plot() - draw refaults against limits
+ * @choice: says which limit to mark
+ * @s: cost of refaults
+ *
+ * Return: 0, or -1 after a message
+ */
+static int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
+		       const struct sizing_choice *choice, const struct slowdown *s)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i;
+
+	if (open_picture(&p, picture, cs))
+		return -1;
+	for (i = 0; i < cs->nr; i++)
+		sizing_line(&p, &cs->of[i], i, unit, s, sizing_knee(choice, s, &cs->of[i]));
+	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
+	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
+	mark_knees(&p, choice, unit);
+	plot_lines(&p, cs, "ps 1.2 notitle");
+	return plot_close(&p);
+}
+
+/*
+ * The view
+ */
 
 /* Columns of a line beside the bar */
 #define BESIDE_BAR	70
@@ -35,16 +237,14 @@ static const struct column curve_columns[] = {
 	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
 };
 
-static const struct table_desc curve_desc = {
-	.type = "curve", .columns = curve_columns, .nr = ARRAY_SIZE(curve_columns),
-};
+static const struct table_desc curve_desc = TABLE_DESC("curve", curve_columns);
 
 enum {
 	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
 	S_MISSED, S_SLOWDOWN, S_SLOW_LOW, S_SLOW_HIGH, S_MARK,
 };
 
-/* People see the slowdown if it is known */
+/* Tables for people have the slowdown if it is known */
 static struct column sizing_columns[] = {
 	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
 	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
@@ -62,15 +262,13 @@ static struct column sizing_columns[] = {
 	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
 };
 
-static const struct table_desc sizing_desc = {
-	.type = "sizing", .columns = sizing_columns, .nr = ARRAY_SIZE(sizing_columns),
-};
+static const struct table_desc sizing_desc = TABLE_DESC("sizing", sizing_columns);
 
 /**
  * struct view - state of the view
  * @curves:	the curves
- * @slowdown:	of sizing, what refaults cost
- * @group:	names the group if it is a cgroup
+ * @slowdown:	for sizing: cost of refaults
+ * @group:	for the name of a cgroup
  */
 struct view {
 	struct wsmon_curves *curves;
@@ -78,26 +276,36 @@ struct view {
 	struct group group;
 };
 
-static void curves_view_begin(struct report *rp)
+/* Only sizing has options */
+static bool is_sizing(const struct report *rp)
+{
+	return rp->options;
+}
+
+static void curves_begin(struct report *rp)
 {
 	struct view *v = need(calloc(1, sizeof(*v)));
 
 	v->curves = need(wsmon_curves_new(&rp->reader.header));
+	if (is_sizing(rp))
+		v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
 	rp->data = v;
 }
 
-static void curves_view_record(struct report *rp, const struct wsmon_record *rec)
+static void curves_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct view *v = rp->data;
 
 	collect_curves(v->curves, &rp->filter, rec);
 	group_take(&v->group, &rp->filter, rec);
+	if (is_sizing(rp))
+		collect_slowdown(&v->slowdown, &rp->filter, rec);
 }
 
 static void explain_no_curve(const struct wsmon_curves *cs)
 {
 	if (!cs->seen)
-		msg("--time, --pid, --class and --window leave no working set over");
+		msg("--time, --pid, --class or --window leave no working set");
 	else
 		msg("a curve takes %d windows, each observed for 1.25 times its length; record with 'wsmo record --sizing', for five minutes",
 		    CURVES_WINDOWS);
@@ -122,32 +330,6 @@ static void explain_left_out(const struct wsmon_curves *cs)
 		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
 		    units_time(used, whole(window * 1e9)),
 		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
-}
-
-/* @draw and @print are the two ways to show the curves */
-static void curves_view_end(struct report *rp,
-			    int (*draw)(const struct report *rp, const struct wsmon_curves *cs),
-			    void (*print)(const struct report *rp, const struct wsmon_curves *cs))
-{
-	struct view *v = rp->data;
-	struct wsmon_curves *cs = v->curves;
-	int nr = wsmon_curves_fit(cs);
-
-	if (nr < 0)
-		need(NULL);
-	if (!nr) {
-		explain_no_curve(cs);
-		rp->failed = true;
-	} else {
-		if (rp->out.picture.file)
-			rp->failed = draw(rp, cs) != 0;
-		else
-			print(rp, cs);
-		explain_left_out(cs);
-	}
-	wsmon_curves_free(cs);
-	wsmon_curves_free(v->slowdown.files);
-	free(v);
 }
 
 static struct cell pid_cell(const struct wsmon_curve *of)
@@ -195,26 +377,6 @@ static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 	table_end(t);
 }
 
-static int draw_curve(const struct report *rp, const struct wsmon_curves *cs)
-{
-	return curve_plot(&rp->out.picture, cs);
-}
-
-static void curve_end(struct report *rp)
-{
-	curves_view_end(rp, draw_curve, print_curve);
-}
-
-const struct report_view report_curve = {
-	.name = "curve",
-	.help = "The mean working set for each length of window",
-	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
-	.no_snapshots = true,
-	.begin = curves_view_begin,
-	.record = curves_view_record,
-	.end = curve_end,
-};
-
 static struct cell known(const struct wsmon_limit *at, double value)
 {
 	return at->bound == WSMON_EXACT ? cell_d(value) : (struct cell){ };
@@ -247,7 +409,7 @@ static void print_limit(const struct report *rp, struct table *t,
 	});
 }
 
-/* What the recommended limit keeps to, or what even the largest may not */
+/* The bounds that the recommended limit keeps, or that even the largest may exceed */
 static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
 {
 	bool both = choice->max_refaults && choice->max_slowdown > 0;
@@ -295,7 +457,7 @@ static void print_words(const struct report *rp, const struct wsmon_curve *of)
 			units_size(size, whole(of->growth)));
 }
 
-/* What a refault costs, and how that is known */
+/* The time of a refault, and how it was measured */
 static void print_costs(const struct report *rp)
 {
 	static const char * const kinds[REFAULT_KINDS] = {
@@ -346,47 +508,56 @@ static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 	for (i = 0; i < cs->nr; i++)
 		print_words(rp, &cs->of[i]);
 	print_costs(rp);
-	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limits refaults are rarer than shown.\n",
+	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limit shown, expect fewer refaults.\n",
 		units_time(window, whole(longest_window(cs) * 1e9)));
 }
 
-static int draw_sizing(const struct report *rp, const struct wsmon_curves *cs)
+static void prepare_sizing(struct sizing_choice *choice, struct slowdown *s)
+{
+	if (choice->refault_cost_ns)
+		slowdown_set(s, choice->refault_cost_ns / 1e9);
+	sizing_defaults(choice);
+	if (choice->max_slowdown > 0 && !slowdown_known(s))
+		msg("the time of a refault was not measured with this recording: give it with --refault-cost");
+	if (wsmon_curves_fit(s->files) < 0)
+		need(NULL);
+}
+
+static int draw(const struct report *rp, const struct wsmon_curves *cs)
 {
 	const struct view *v = rp->data;
 
-	return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+	if (is_sizing(rp))
+		return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+	return curve_plot(&rp->out.picture, cs);
 }
 
-static void sizing_begin(struct report *rp)
-{
-	struct view *v;
-
-	curves_view_begin(rp);
-	v = rp->data;
-	v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
-}
-
-static void sizing_record(struct report *rp, const struct wsmon_record *rec)
+static void curves_end(struct report *rp)
 {
 	struct view *v = rp->data;
+	struct wsmon_curves *cs = v->curves;
+	int nr;
 
-	curves_view_record(rp, rec);
-	collect_slowdown(&v->slowdown, &rp->filter, rec);
-}
-
-static void sizing_end(struct report *rp)
-{
-	struct sizing_choice *choice = rp->options;
-	struct view *v = rp->data;
-
-	if (choice->refault_cost_ns)
-		slowdown_set(&v->slowdown, choice->refault_cost_ns / 1e9);
-	sizing_defaults(choice);
-	if (choice->max_slowdown > 0 && !slowdown_known(&v->slowdown))
-		msg("what a refault takes was not measured with this recording: say so by --refault-cost");
-	if (wsmon_curves_fit(v->slowdown.files) < 0)
+	if (is_sizing(rp))
+		prepare_sizing(rp->options, &v->slowdown);
+	nr = wsmon_curves_fit(cs);
+	if (nr < 0)
 		need(NULL);
-	curves_view_end(rp, draw_sizing, print_sizing);
+	if (!nr) {
+		explain_no_curve(cs);
+		rp->failed = true;
+	} else {
+		if (rp->out.picture.file)
+			rp->failed = draw(rp, cs) != 0;
+		else if (is_sizing(rp))
+			print_sizing(rp, cs);
+		else
+			print_curve(rp, cs);
+		explain_left_out(cs);
+	}
+	wsmon_curves_free(cs);
+	wsmon_curves_free(v->slowdown.files);
+	free(v);
 }
 
 static void set_slowdown(struct argp_state *state, char *arg,
@@ -430,14 +601,26 @@ const struct option_desc sizing_options[] = {
 
 static struct sizing_choice sizing_choice;
 
-const struct report_view report_sizing = {
+REPORT_VIEW(curve_view) = {
+	.order = 2,
+	.name = "curve",
+	.help = "The mean working set for each length of window",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.no_snapshots = true,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
+};
+
+REPORT_VIEW(sizing_view) = {
+	.order = 3,
 	.name = "sizing",
 	.help = "Memory limits and the refaults they cause: which limit is enough",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
 	.own = sizing_options,
 	.options = &sizing_choice,
 	.no_snapshots = true,
-	.begin = sizing_begin,
-	.record = sizing_record,
-	.end = sizing_end,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
 };

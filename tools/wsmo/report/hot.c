@@ -8,12 +8,13 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
+#include "collect.h"
 #include "hot.h"
 #include "libwsmon/names.h"
 #include "libwsmon/numbers/hot.h"
 #include "symbols/places.h"
 
-/* Symbols for people, and characters of the name of one */
+/* Max. number of symbols in tables for people, and of characters of their names */
 #define SHOWN_SYMBOLS	3
 #define SHOWN_NAME	40
 
@@ -41,13 +42,11 @@ static const struct column columns[] = {
 	[SOURCE] = { "source", "SOURCE", COL_TEXT, 4, NOT_HUMAN },
 };
 
-static const struct table_desc desc = {
-	.type = "hot", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("hot", columns);
 
 struct row {
 	__u32 pid;
-	double seconds;		/* the target's, of all its lives */
+	double seconds;		/* of the target, over all its programs */
 	const struct hot_cell *cell;
 };
 
@@ -90,7 +89,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 	places_record(v->places, rec);
 }
 
-/* The symbols of a row, for people or not; Return: the first symbol's address, or 0 */
+/* Write the symbols of a row. Return: the first symbol's address in it, or 0 */
 static __u64 symbols_text(struct view *v, const struct hot_cell *c, bool people,
 			  char *text, size_t size)
 {
@@ -116,13 +115,6 @@ static __u64 symbols_text(struct view *v, const struct hot_cell *c, bool people,
 	if (!nr)
 		return 0;
 	return cover[0].symbol.start > c->start ? cover[0].symbol.start : c->start;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static void source_text(struct view *v, const struct hot_cell *c, __u64 addr,
@@ -221,7 +213,7 @@ static int compare_keys(const struct row *a, const struct row *b, enum hot_sort 
 	}
 }
 
-/* By target and class, then as --sort says, then the larger first */
+/* By target and class, then by --sort, then larger rows first */
 static int compare_rows(const void *x, const void *y, void *data)
 {
 	const struct row *a = x, *b = y;
@@ -241,7 +233,7 @@ static int compare_rows(const void *x, const void *y, void *data)
 	return c;
 }
 
-/* Seconds of all the lives of a target */
+/* Seconds of all programs of a target */
 static double seconds_of(const struct hot *h, __u32 pid)
 {
 	const struct hot_target *t = h->targets.base;
@@ -254,7 +246,7 @@ static double seconds_of(const struct hot *h, __u32 pid)
 	return sum;
 }
 
-/* The regions that were accessed; Return: malloc()ed, sorted */
+/* The accessed regions, sorted. Return: malloc()ed */
 static struct row *make_rows(struct report *rp, size_t *nr)
 {
 	struct view *v = rp->data;
@@ -322,7 +314,8 @@ static const struct option_desc own[] = {
 
 static struct hot_options options = { .top = HOT_TOP };
 
-const struct report_view report_hot = {
+REPORT_VIEW(hot_view) = {
+	.order = 5,
 	.name = "hot",
 	.help = "The regions accessed most often, and what they are",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hot.h - the options of "wsmo report hot", which the page sets, too
+ * hot.h - the options of "wsmo report hot", which the view html sets, too
  */
 #ifndef WSMO_REPORT_HOT_H
 #define WSMO_REPORT_HOT_H

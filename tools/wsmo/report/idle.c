@@ -2,8 +2,8 @@
 /*
  * idle.c - "wsmo report idle": memory by how long it was not used, at the end
  *
- * What was not used since the process is watched is a class of its own: for how long it was not
- * used before is not known.
+ * Memory not used since watching began has a column of its own, because it is unknown for how
+ * long it had not been used before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "libwsmon/names.h"
 #include "report.h"
 
-#define REGIONS_MAX	32768	/* of a snapshot */
+#define REGIONS_MAX	32768	/* in a snapshot */
 
-/* The ends of the classes of age, in ms; the last has none */
+/* Ends of the classes of age, in ms; the last class has none */
 static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
 #define AGES	(ARRAY_SIZE(ends) + 1)
@@ -44,9 +44,7 @@ static struct column columns[] = {
 	[ABSENT] = { "absent", "ABSENT", COL_SIZE, 10, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "idle", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("idle", columns);
 
 /** struct idle_options - the command line */
 static struct idle_options {
@@ -56,10 +54,10 @@ static struct idle_options {
 /**
  * struct last - the last snapshot of a process
  * @pid:	the process
- * @begun_ns:	it is watched since then, 0 if that is not known yet
- * @time_ns:	when it was
+ * @begun_ns:	when watching the process began, 0 if unknown yet
+ * @time_ns:	time of the snapshot
  * @interval_ns: length of its interval
- * @rss:	resident bytes then, 0 if that is not known
+ * @rss:	resident bytes then, 0 if unknown
  * @region:	its regions
  * @nr:		their number
  * @room:	regions there is memory for
@@ -74,7 +72,7 @@ struct last {
 	size_t nr, room;
 };
 
-/** struct row - sums of a class, or of a mapping; @index is that of its area, or 0 */
+/** struct row - sums of a class or mapping; @index: of the mapping's area, else 0 */
 struct row {
 	__u32 class, index;
 	double mapped, used, idle[AGES], unused;
@@ -94,7 +92,7 @@ static void idle_begin(struct report *rp)
 	collect_init(&v->names);
 	v->areas = need(areas_new());
 	v->lasts = (struct sorted) {
-		.size = sizeof(struct last), .max = 65536, .compare = compare_pids, .lazy = true,
+		.size = sizeof(struct last), .max = TARGETS_MAX, .compare = compare_pids, .lazy = true,
 	};
 	rp->data = v;
 }
@@ -110,7 +108,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 		l->begun_ns = s->rec.time_ns - s->interval_ns;
 	if (!filter_wants(&rp->filter, &s->rec))
 		return;
-	/* packed ones are small: many of one time would take gigabytes */
+	/* a forged file could have gigabytes of packed regions of one time */
 	if (s->rec.time_ns != l->time_ns || !s->first || l->nr >= REGIONS_MAX)
 		l->nr = 0;
 	l->time_ns = s->rec.time_ns;
@@ -123,7 +121,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 	l->nr += s->nr;
 }
 
-/* A new program is new memory */
+/* A new program has new memory */
 static void take_target(struct idle *v, const struct wsmon_rec_target *rec)
 {
 	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = rec->pid });
@@ -139,8 +137,9 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 	struct last *l;
 
 	collect_name(&v->names, rec);
-	/* names are looked up at the end; later ones are of other areas */
-	if (rec->type == WSMON_REC_AREA && (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
+	/* names are looked up at the end; areas after --time may have other names */
+	if (rec->type == WSMON_REC_AREA &&
+	    (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
 		areas_add(v->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT)
 		take_snapshot(rp, (const void *)rec);
@@ -158,7 +157,7 @@ static __u64 watched(const struct last *l)
 	return l->time_ns > l->begun_ns ? l->time_ns - l->begun_ns : 0;
 }
 
-/* Part of a region is used, the rest was not for as long as the share is what it is */
+/* The share of a region is in use; the rest has been idle since the share last changed */
 static void add(struct row *row, const struct last *l, const struct wsmon_region_entry *e)
 {
 	double size = e->end - e->start, share = (double)e->share / WSMON_SHARE_ONE;
@@ -166,7 +165,7 @@ static void add(struct row *row, const struct last *l, const struct wsmon_region
 
 	row->mapped += size;
 	row->used += size * share;
-	/* the first share is known at the end of the first interval */
+	/* the first share is known only at the end of the first interval */
 	if (e->age_ms * NSEC_PER_MSEC + 3 * l->interval_ns / 2 >= watched(l)) {
 		row->unused += size * (1 - share);
 		return;
@@ -212,7 +211,9 @@ static void print_row(const struct report *rp, struct table *table, const struct
 
 static void print_last(const struct report *rp, struct table *table, const struct last *l)
 {
-	struct sorted rows = { .size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true };
+	struct sorted rows = {
+		.size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true,
+	};
 	const struct row *row;
 	size_t i;
 
@@ -235,7 +236,7 @@ static void print_last(const struct report *rp, struct table *table, const struc
 	free(rows.base);
 }
 
-/* What the headings cannot say */
+/* Explain UNUSED and ABSENT below the table */
 static void explain(const struct report *rp)
 {
 	const struct idle *v = rp->data;
@@ -254,7 +255,7 @@ static void explain(const struct report *rp)
 		any = true;
 	}
 	if (any)
-		fputs("ABSENT: of all that is UNUSED at least this is not resident\n", rp->out.f);
+		fputs("ABSENT: at least this part of UNUSED is not resident\n", rp->out.f);
 }
 
 static void idle_end(struct report *rp)
@@ -286,7 +287,8 @@ static const struct option_desc own[] = {
 	{ 0 }
 };
 
-const struct report_view report_idle = {
+REPORT_VIEW(idle_view) = {
+	.order = 8,
 	.name = "idle",
 	.help = "Memory by how long it was not used, at the end",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

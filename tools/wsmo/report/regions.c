@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * regions.c - "wsmo report regions": each snapshot's regions
+ * regions.c - "wsmo report regions": the regions of each snapshot
  */
 #include <stdlib.h>
 
@@ -27,9 +27,7 @@ static const struct column columns[] = {
 	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, 0 },
 };
 
-static const struct table_desc desc = {
-	.type = "region", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+static const struct table_desc desc = TABLE_DESC("region", columns);
 
 /** struct regions_options - the command line */
 static struct regions_options {
@@ -133,7 +131,8 @@ static const struct option_desc own[] = {
 	{ 0 }
 };
 
-const struct report_view report_regions = {
+REPORT_VIEW(regions_view) = {
+	.order = 7,
 	.name = "regions",
 	.help = "The regions of each snapshot, in address order",
 	.takes = TAKES_CLASS | TAKES_FORMAT,

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/reader.h"
-#include "plot/plot.h"
+#include "plot.h"
 
 struct report_view;
 
@@ -16,8 +16,8 @@ struct report_view;
  * struct output - where and how a view prints
  * @f:		the file for text
  * @format:	format of tables
- * @picture:	its file is what -o names, NULL for none; its size is 0 where
- *		--size does not say, and in characters without a file
+ * @picture:	its file is named by -o, NULL without; its size is 0 without --size, and in
+ *		characters without a file
  */
 struct output {
 	FILE *f;
@@ -30,15 +30,15 @@ struct output {
 /**
  * struct report - one run of a view
  * @view:	the view
- * @options:	the options of that view alone
+ * @options:	the view's own options
  * @file:	the recording; "-" is standard input
- * @filter:	what is wanted of it
+ * @filter:	says which records are wanted
  * @out:	where to print
  * @reader:	reads the recording
  * @windows_seen: bit n: window n of @filter was recorded
- * @of_cgroup:	it is the recording of a cgroup: no process has figures of its own
- * @any:	something of the recording is wanted
- * @processes:	TARGET records, of which @pids has the first ones' processes
+ * @of_cgroup:	a cgroup was recorded as a whole: no process has figures of its own
+ * @any:	the recording has something to show
+ * @processes:	number of processes in TARGET records; @pids has the first of them
  * @first_ns, @last_ns: times of the first and last record
  * @cut:	the recording ends inside a record; known at the end
  * @failed:	the view failed, and has printed a message
@@ -72,24 +72,28 @@ struct report {
 
 /**
  * struct report_view - a view
+ * @order:	place in the list of views, unique; the first view is the default
  * @name:	its name on the command line
  * @help:	one line for the help text
  * @takes:	TAKES_*
  * @own:	its own options, or NULL
  * @options:	what they set, with the defaults
- * @of_processes: shows what only processes with figures of their own have
+ * @of_processes: shows figures of processes, which recordings of a cgroup lack
  * @no_snapshots: skip snapshots, which is much faster
- * @whole:	needs what was observed at other times than --time, too
+ * @whole:	also needs records of times outside --time
+ * @shows_all:	shows records of any type
+ * @shows_memory: shows PROC and STATS records, unless there is --class
  * @check:	NULL, or rejects options that do not go together
  * @begin:	called after the header was read
- * @scan:	NULL, or the recording is read twice and this is called for each
- *		record of the first reading
+ * @scan:	NULL, or called for each record of a first reading; the recording is then
+ *		read twice
  * @scanned:	called between the two readings
- * @record:	called for each record, even if the filter does not want it. Of
- *		a snapshot that is not wanted only the head and the pid are valid
+ * @record:	called for each record, even if the filter does not want it. Only the head
+ *		and the pid of an unwanted snapshot are valid
  * @end:	called after the last record; frees @data
  */
 struct report_view {
+	int order;
 	const char *name;
 	const char *help;
 	unsigned int takes;
@@ -98,6 +102,8 @@ struct report_view {
 	bool of_processes;
 	bool no_snapshots;
 	bool whole;
+	bool shows_all;
+	bool shows_memory;
 	void (*check)(struct argp_state *state, const struct report *rp);
 	void (*begin)(struct report *rp);
 	void (*scan)(struct report *rp, const struct wsmon_record *rec);
@@ -106,25 +112,23 @@ struct report_view {
 	void (*end)(struct report *rp);
 };
 
-extern const struct report_view report_summary;
-extern const struct report_view report_wss;
-extern const struct report_view report_curve;
-extern const struct report_view report_sizing;
-extern const struct report_view report_peaks;
-extern const struct report_view report_hot;
-extern const struct report_view report_who;
-extern const struct report_view report_regions;
-extern const struct report_view report_idle;
-extern const struct report_view report_heatmap;
-extern const struct report_view report_html;
-extern const struct report_view report_act;
-extern const struct report_view report_alloc;
-extern const struct report_view report_raw;
+/**
+ * REPORT_VIEW() - define a view, which registers itself
+ * @var: its name in the file
+ *
+ * The linker collects pointers to all views in a section, for report.c. The program that has
+ * "wsmo report" links this whole folder, whether or not anything refers to a view.
+ */
+#define REPORT_VIEW(var)								\
+	static const struct report_view var;						\
+	static const struct report_view * const var##_entry				\
+		__attribute__((used, section("report_views"))) = &var;			\
+	static const struct report_view var
 
 /** report_find() - find a view by its name; NULL if there is none */
 const struct report_view *report_find(const char *name);
 
-/** report_init() - the default file, everything of it, to standard output */
+/** report_init() - prepare to print all of the default file to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
 /* For struct sizing_choice */
@@ -137,27 +141,27 @@ extern const struct option_desc class_options[];
 extern const struct option_desc window_options[];
 
 /**
- * report_parse() - parse the command line of a view
- * @name:	"wsmo report wss"
- * @doc:	the text above the options
- */
-void report_parse(struct report *rp, const char *name, const char *doc,
-		  int argc, char **argv);
-
-/**
  * report_run() - read @rp->file for @rp->view
- * @file: NULL, or what the view prints goes to this file, which appears when it
- *	  is complete
+ * @file: NULL, or the file that gets the output; it appears when it is complete
  *
  * Return: exit status, after a message if it is not WSMO_OK
  */
 int report_run(struct report *rp, const char *file);
+
+/** TABLE_DESC() - initialize a struct table_desc with its value of "type" and its columns */
+#define TABLE_DESC(name, array)	{ .type = name, .columns = array, .nr = ARRAY_SIZE(array) }
 
 /** report_table() - begin a table of the view's output */
 static inline struct table *report_table(const struct report *rp,
 					 const struct table_desc *desc)
 {
 	return table_new_on(rp->out.f, desc, rp->out.format);
+}
+
+/** text_or_none() - make a cell of a text; it has no value if that is NULL or empty */
+static inline struct cell text_or_none(const char *s)
+{
+	return s && *s ? cell_s(s) : (struct cell){ 0 };
 }
 
 #endif /* WSMO_REPORT_H */

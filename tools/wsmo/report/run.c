@@ -42,7 +42,7 @@ static int open_file(const char *file)
 	return fd;
 }
 
-/* Snapshots are most of a file, so those that the view does not need are skipped. */
+/* Skip snapshots that the view does not need, because they are most of a file */
 static bool want_snapshot(const void *data, const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
@@ -60,7 +60,7 @@ static int start_reader(struct report *rp, int fd)
 	return err;
 }
 
-/* A window was recorded even if other filters leave it out */
+/* Note that a window was recorded, even if other filters leave it out */
 static void note_window(struct report *rp, __u64 window_us)
 {
 	__u32 i;
@@ -70,7 +70,7 @@ static void note_window(struct report *rp, __u64 window_us)
 			rp->windows_seen |= 1U << i;
 }
 
-/* A note on stderr: the figures of such a target are too low */
+/* Print a note on stderr if the figures of a target are too low */
 static void note_secondary(const struct report *rp, const struct wsmon_record *rec)
 {
 	__u32 pid;
@@ -80,7 +80,7 @@ static void note_secondary(const struct report *rp, const struct wsmon_record *r
 		secondary_take(rec, "");
 }
 
-/* Is a record what a view shows, and wanted? */
+/* Is a record one that the view shows, and wanted? */
 static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_snapshot *s = (const void *)rec;
@@ -95,7 +95,8 @@ static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 	switch (rec->type) {
 	case WSMON_REC_SNAPSHOT:
 		for (i = 0; i < s->nr; i++)
-			if (!f->classes || rp->view->no_snapshots || filter_wants_class(f, s->regions[i].class))
+			if (!f->classes || rp->view->no_snapshots ||
+			    filter_wants_class(f, s->regions[i].class))
 				return true;
 		return false;
 	case WSMON_REC_PEAK:
@@ -107,9 +108,9 @@ static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 		return true;
 	case WSMON_REC_PROC:
 	case WSMON_REC_STATS:
-		return rp->view == &report_raw || (rp->view == &report_summary && !f->classes);
+		return rp->view->shows_all || (rp->view->shows_memory && !f->classes);
 	default:
-		return rp->view == &report_raw;
+		return rp->view->shows_all;
 	}
 }
 
@@ -134,7 +135,7 @@ static void note(struct report *rp, const struct wsmon_record *rec)
 	rp->processes++;
 }
 
-/* Nothing is left over: says of what there is something */
+/* The filter leaves nothing over: print what the recording has */
 static void explain_nothing(const struct report *rp, const char *name)
 {
 	const struct filter *f = &rp->filter;
@@ -152,7 +153,8 @@ static void explain_nothing(const struct report *rp, const char *name)
 	    f->from_ns != LLONG_MIN || f->to_ns != LLONG_MAX ? " --time" : "",
 	    f->classes ? " --class" : "", f->nr_windows ? " --window" : "",
 	    units_time(time, rp->last_ns > f->zero_ns ? rp->last_ns - f->zero_ns : 0),
-	    rp->processes > 1 ? " of processes " : rp->processes ? " of process " : "", pids, rp->processes > REPORT_PIDS ? ", ..." : "");
+	    rp->processes > 1 ? " of processes " : rp->processes ? " of process " : "", pids,
+	    rp->processes > REPORT_PIDS ? ", ..." : "");
 }
 
 static void begin(struct report *rp)
@@ -161,7 +163,7 @@ static void begin(struct report *rp)
 	rp->view->begin(rp);
 }
 
-/* Views get no more of what was observed than they want */
+/* Read only the wanted times, except for views that need the whole recording */
 static void take_header(struct report *rp)
 {
 	const struct filter *f = &rp->filter;
@@ -183,8 +185,8 @@ static const char *file_name(const struct report *rp)
 }
 
 /*
- * The first of two readings. Errors after the header are reported by the second
- * one. Return: whether there is anything to read again
+ * The first of two readings. The second one reports errors after the header.
+ * Return: whether there is anything to read again
  */
 static bool scan(struct report *rp)
 {
@@ -210,7 +212,7 @@ static bool scan(struct report *rp)
 	}
 }
 
-/* Walks the file; Return: exit status */
+/* Read the file. Return: exit status */
 static int walk(struct report *rp)
 {
 	const char *name = file_name(rp);
@@ -263,7 +265,7 @@ static int walk(struct report *rp)
 	}
 }
 
-/* A pipe can be read only once, so its content goes to a file. Return: fd or -1 */
+/* Copy a pipe to a file, because it can be read only once. Return: fd or -1 */
 static int spool(int fd)
 {
 	FILE *copy = tmpfile();
@@ -311,7 +313,7 @@ static int read_twice(struct report *rp)
 	return status;
 }
 
-/* Return: whether a window is wanted that was not recorded, after a message */
+/* Print a message if a wanted window was not recorded. Return: whether it did */
 static bool window_missing(const struct report *rp)
 {
 	char text[UNITS_LEN];

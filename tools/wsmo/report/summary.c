@@ -10,9 +10,368 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
+#include "collect.h"
+#include "libwsmon/filter.h"
 #include "libwsmon/names.h"
+#include "libwsmon/numbers/budget.h"
+#include "libwsmon/numbers/hot.h"
+#include "libwsmon/reader.h"
+#include "libwsmon/sorted.h"
 #include "report.h"
-#include "summary.h"
+
+/*
+ * Sums over a recording
+ *
+ * Means and variances are updated record by record (Welford, "Note on a method
+ * for calculating corrected sums of squares and products", 1962).
+ */
+
+/* Max. number of targets, and of targets with their classes */
+#define SUMMARY_ROWS	16384
+
+/** struct running - mean, variance and maximum of the values so far */
+struct running {
+	__u64 n;
+	double mean;
+	double m2;
+	__u64 max;
+	double max_t;
+};
+
+/** struct wss_sums - working sets of a target or the group, of one class and window */
+struct wss_sums {
+	bool group;
+	__u32 pid;
+	__u32 class;
+	__u64 window_us;
+	struct running wss, low, high, mapped;
+};
+
+/** struct target_sums - a target, and its memory by /proc */
+struct target_sums {
+	__u32 pid;
+	char comm[WSMON_COMM_LEN];
+	bool gone;
+	double exit_t;
+	struct running rss, pss, swap, vsize;
+};
+
+/**
+ * struct together - the sum of all targets' working sets, at moments that have a total
+ * @bytes:	the sum so far
+ * @time_ns:	the moment
+ * @total:	the moment has a total
+ * @sums:	the sums of the moments before
+ */
+struct together {
+	__u64 bytes;
+	__u64 time_ns;
+	bool total;
+	struct running sums;
+};
+
+/**
+ * struct summary - sums over a recording
+ * @hot:	accesses by address
+ * @wss:	struct wss_sums
+ * @targets:	struct target_sums
+ * @group:	the group
+ * @together:	the sum of its targets' working sets
+ * @too_many:	some targets found no room
+ * @window_us:	the window of @wss
+ * @first_ns:	time of the first record
+ * @last_ns:	time of the last record
+ * @records:	number of records
+ * @intervals:	most intervals of a target
+ * @lost:	records lost
+ * @attrs:	attributes of the monitor
+ * @have_stats:	@first_stats and @stats are valid
+ * @late_reader: monitoring began before the recording
+ * @first_stats: the first STATS record
+ * @stats:	the last one
+ * @budget:	whether sampling was reduced
+ * @ended:	there was an END record
+ * @reason:	the reason in it
+ */
+struct summary {
+	struct hot hot;
+	struct sorted wss;
+	struct sorted targets;
+	struct group group;
+	struct together together;
+	bool too_many;
+	__u64 window_us;
+	__u64 first_ns, last_ns;
+	__u64 records;
+	__u64 intervals;
+	struct wsmon_rec_lost lost;
+	struct wsmon_attrs attrs;
+	bool have_stats, late_reader;
+	struct wsmon_rec_stats first_stats, stats;
+	struct budget budget;
+	bool ended;
+	__u32 reason;
+};
+
+static void running_add(struct running *r, __u64 value, double t)
+{
+	double delta = value - r->mean;
+
+	r->n++;
+	r->mean += delta / r->n;
+	r->m2 += delta * (value - r->mean);
+	if (r->n == 1 || value > r->max) {
+		r->max = value;
+		r->max_t = t;
+	}
+}
+
+/** running_sd() - get the standard deviation */
+static double running_sd(const struct running *r)
+{
+	return r->n > 1 ? sqrt(r->m2 / (r->n - 1)) : 0;
+}
+
+static int compare_sums(const void *x, const void *y)
+{
+	const struct wss_sums *a = x, *b = y;
+
+	return COMPARE(b->group, a->group) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->window_us, b->window_us) ?: COMPARE(a->class, b->class);
+}
+
+/* Return: the element equal to @key, which may be new; NULL if there is no room */
+static void *find_or_add(struct summary *s, struct sorted *in, const void *key)
+{
+	void *p = sorted_get(in, key);
+
+	if (!p)
+		s->too_many = true;
+	return p;
+}
+
+static struct target_sums *find_target(struct summary *s, __u32 pid)
+{
+	const struct target_sums key = { .pid = pid };
+
+	return find_or_add(s, &s->targets, &key);
+}
+
+static void end_moment(struct together *all, __u64 time_ns)
+{
+	if (all->total && all->bytes)
+		running_add(&all->sums, all->bytes, 0);
+	all->bytes = 0;
+	all->total = false;
+	all->time_ns = time_ns;
+}
+
+/* Records of a moment have the same time */
+static void add_together(struct together *all, const struct wsmon_wss_row *w)
+{
+	if (w->time_ns != all->time_ns)
+		end_moment(all, w->time_ns);
+	if (w->group)
+		all->total = true;
+	else if (__builtin_add_overflow(all->bytes, w->bytes, &all->bytes))
+		all->bytes = ~0ULL;
+}
+
+/** summary_targets() - get the sum of the targets' working sets at moments with a total */
+static const struct running *summary_targets(struct summary *s)
+{
+	end_moment(&s->together, 0);
+	return &s->together.sums;
+}
+
+static void add_wss(struct summary *s, const struct wsmon_wss_row *w, double t)
+{
+	const struct wss_sums key = {
+		.group = w->group, .pid = w->pid, .class = w->class, .window_us = w->window_us,
+	};
+	struct wss_sums *row = find_or_add(s, &s->wss, &key);
+
+	if (!row)
+		return;
+	running_add(&row->wss, w->bytes, t);
+	running_add(&row->low, w->low, t);
+	running_add(&row->high, w->high, t);
+	running_add(&row->mapped, w->mapped, t);
+	if (!w->group && w->class == WSMON_CLASS_ALL && row->wss.n > s->intervals)
+		s->intervals = row->wss.n;
+}
+
+static void add_proc(struct summary *s, const struct wsmon_record *rec, double t)
+{
+	struct wsmon_rec_proc p;
+	struct target_sums *target;
+
+	reader_copy(rec, &p, sizeof(p));
+	target = find_target(s, p.pid);
+	if (!target)
+		return;
+	running_add(&target->rss, p.rss, t);
+	if (p.pss)
+		running_add(&target->pss, p.pss, t);
+	running_add(&target->swap, p.swap, t);
+	running_add(&target->vsize, p.vsize, t);
+}
+
+static void add_target(struct summary *s, const struct wsmon_rec_target *rec)
+{
+	const struct target_sums key = { .pid = rec->pid };
+	bool known = sorted_find(&s->targets, &key);
+	struct target_sums *target = find_target(s, rec->pid);
+
+	if (target)
+		memcpy(target->comm, rec->comm, sizeof(target->comm));
+	if (!known && (rec->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
+		s->late_reader = true;
+}
+
+static void add_exit(struct summary *s, const struct wsmon_rec_exit *rec,
+		     double t)
+{
+	struct target_sums *target = find_target(s, rec->pid);
+
+	if (target) {
+		target->gone = true;
+		target->exit_t = t;
+	}
+}
+
+/* Take a record for the figures of the recording, even if the filter does not want it */
+static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_lost *lost = (const void *)rec;
+	struct wsmon_rec_attrs attrs;
+
+	if (!s->records++)
+		s->first_ns = rec->time_ns;
+	if (rec->time_ns > s->last_ns)
+		s->last_ns = rec->time_ns;
+	budget_take(&s->budget, rec);
+	switch (rec->type) {
+	case WSMON_REC_ATTRS:
+		reader_copy(rec, &attrs, sizeof(attrs));
+		s->attrs = attrs.attrs;
+		break;
+	case WSMON_REC_LOST:
+		s->lost.records += lost->records;
+		s->lost.bytes += lost->bytes;
+		break;
+	case WSMON_REC_STATS:
+		reader_copy(rec, &s->stats, sizeof(s->stats));
+		if (!s->have_stats)
+			s->first_stats = s->stats;
+		/* the file continues another one */
+		if (rec->time_ns <= s->first_ns)
+			s->late_reader = true;
+		s->have_stats = true;
+		break;
+	case WSMON_REC_END:
+		s->ended = true;
+		s->reason = ((const struct wsmon_rec_end *)rec)->reason;
+		break;
+	}
+}
+
+/* Only the class counts here, not the mapping */
+static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
+{
+	(void)data;
+	(void)pid;
+	(void)e;
+	return 0;
+}
+
+static void summary_begin(struct report *rp)
+{
+	const struct wsmon_attrs *attrs = &rp->reader.header.attrs;
+	const struct filter *filter = &rp->filter;
+	struct summary *s = need(calloc(1, sizeof(*s)));
+
+	s->wss = (struct sorted) {
+		.size = sizeof(struct wss_sums),
+		.max = SUMMARY_ROWS,
+		.compare = compare_sums,
+	};
+	s->targets = (struct sorted) {
+		.size = sizeof(struct target_sums),
+		.max = SUMMARY_ROWS,
+		.compare = compare_pids,
+	};
+	s->hot.place = no_place;
+	s->attrs = *attrs;
+	s->budget.attrs = *attrs;
+	s->window_us = filter->nr_windows ? filter->windows[0] : attrs->windows_us[0];
+	rp->data = s;
+}
+
+static void summary_record(struct report *rp, const struct wsmon_record *rec)
+{
+	const struct filter *filter = &rp->filter;
+	struct summary *s = rp->data;
+	double t = filter_time(filter, rec->time_ns);
+	struct wsmon_wss_row row;
+
+	add_to_recording(s, rec);
+	group_take(&s->group, filter, rec);
+	if (rec->type == WSMON_REC_TARGET) {
+		const struct wsmon_rec_target *target = (const void *)rec;
+
+		/* names are needed even for times that the filter leaves out */
+		add_target(s, target);
+		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
+			hot_exec(&s->hot, target->pid);
+		return;
+	}
+	if (!filter_wants(filter, rec))
+		return;
+	if (wss_row_get(rec, &row) &&
+	    (filter->nr_windows ? filter_wants_window(filter, row.window_us) :
+				  row.window_us == s->window_us)) {
+		if (row.class == WSMON_CLASS_ALL && row.window_us == s->window_us)
+			add_together(&s->together, &row);
+		if (filter_wants_class(filter, row.class))
+			add_wss(s, &row, t);
+	}
+	switch (rec->type) {
+	case WSMON_REC_SNAPSHOT:
+		if (hot_snapshot(&s->hot, (const void *)rec))
+			need(NULL);
+		break;
+	case WSMON_REC_PROC:
+		add_proc(s, rec, t);
+		break;
+	case WSMON_REC_EXIT:
+		add_exit(s, (const void *)rec, t);
+		break;
+	}
+}
+
+/** summary_comm() - get the name of a target, "" if unknown */
+static const char *summary_comm(const struct summary *s, __u32 pid)
+{
+	const struct target_sums key = { .pid = pid };
+	const struct target_sums *t = sorted_find(&s->targets, &key);
+
+	return t ? t->comm : "";
+}
+
+/* The working sets of a target or, if @pid is 0, of the group. Return: NULL if there are none */
+static const struct wss_sums *find_wss(const struct summary *s, __u32 pid, __u32 class)
+{
+	const struct wss_sums key = {
+		.group = !pid, .pid = pid, .class = class, .window_us = s->window_us,
+	};
+
+	return sorted_find(&s->wss, &key);
+}
+
+/*
+ * The view
+ */
 
 enum {
 	R_START, R_DURATION, R_INTERVALS, R_SAMPLE, R_AGGR, R_WINDOW, R_PAGE,
@@ -115,15 +474,9 @@ static const struct column memory_columns[] = {
 	[M_EXIT]	= { "exit_t", "GONE AT", COL_T, 8, 0 },
 };
 
-static const struct table_desc wss_desc = {
-	.type = "wss_summary",
-	.columns = wss_columns, .nr = ARRAY_SIZE(wss_columns),
-};
+static const struct table_desc wss_desc = TABLE_DESC("wss_summary", wss_columns);
 
-static const struct table_desc memory_desc = {
-	.type = "memory",
-	.columns = memory_columns, .nr = ARRAY_SIZE(memory_columns),
-};
+static const struct table_desc memory_desc = TABLE_DESC("memory", memory_columns);
 
 enum { T_PID, T_COMM, T_CLASS, T_LOW, T_HIGH, T_ACCESSES, T_SEEN };
 
@@ -137,17 +490,15 @@ static const struct column touched_columns[] = {
 	[T_ACCESSES] = { "accesses", "ACCESSES", COL_RATIO, 8, 0 },
 };
 
-static const struct table_desc touched_desc = {
-	.type = "touched", .columns = touched_columns, .nr = ARRAY_SIZE(touched_columns),
-};
+static const struct table_desc touched_desc = TABLE_DESC("touched", touched_columns);
 
-/* A size; in a broken file it may be more than 64 bits hold */
+/* A cell of a size, which in a broken file may exceed 64 bits */
 static struct cell rounded(double v)
 {
 	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
 }
 
-/* Share of one CPU used during the recording, with flushes on other CPUs */
+/* Share of one CPU used during the recording, including TLB flushes on other CPUs */
 static struct cell cpu_share(const struct summary *s)
 {
 	__u64 cpu = s->stats.cpu_ns + s->stats.remote_ns, from = s->first_ns;
@@ -169,7 +520,7 @@ static struct cell stat_cell(const struct summary *s, __u64 value)
 	return s->have_stats ? cell_u(value) : (struct cell){ 0 };
 }
 
-/* Modules without a CPU budget do not report it */
+/* Old modules without a CPU budget do not report these */
 static struct cell newer_cell(const struct summary *s, __u64 value)
 {
 	return s->stats.sample_ns ? cell_u(value) : (struct cell){ 0 };
@@ -217,16 +568,10 @@ static void print_recording(const struct report *rp)
 	table_end(table);
 }
 
-/* A group that the filter leaves over */
-static bool has_group(const struct summary *s)
-{
-	return s->group.intervals;
-}
-
 static void print_group(const struct report *rp)
 {
 	const struct summary *s = rp->data;
-	const struct wss_sums *all = summary_group(s, WSMON_CLASS_ALL);
+	const struct wss_sums *all = find_wss(s, 0, WSMON_CLASS_ALL);
 	const struct running *targets = summary_targets(rp->data);
 	bool differ = targets->n && (!all || targets->mean != all->wss.mean);
 	char name[GROUP_NAME];
@@ -258,7 +603,7 @@ static void print_group(const struct report *rp)
 	group_explain(&s->group, rp->out.f);
 }
 
-/* Among names of processes */
+/* The group, in the column of names of processes */
 static struct cell total_cell(const struct report *rp)
 {
 	return rp->out.format == TABLE_HUMAN ? cell_s("total") : (struct cell){ 0 };
@@ -277,9 +622,10 @@ static void print_wss(const struct report *rp)
 		table_row(table, (struct cell[]) {
 			[W_SCOPE]	= cell_s(r->group ? "group" : "process"),
 			[W_PID]		= r->group ? (struct cell){ 0 } : cell_u(r->pid),
-			[W_COMM]	= r->group ? total_cell(rp) : cell_s(summary_comm(s, r->pid)),
-			[W_NAME]	= r->group ? cell_s(group_name(&s->group, s->targets.nr, name)) :
-						     (struct cell){ 0 },
+			[W_COMM]	= r->group ? total_cell(rp) :
+						     cell_s(summary_comm(s, r->pid)),
+			[W_NAME]	= !r->group ? (struct cell){ 0 } :
+					  cell_s(group_name(&s->group, s->targets.nr, name)),
 			[W_CLASS]	= cell_s(class_name(r->class)),
 			[W_WINDOW]	= cell_u(r->window_us),
 			[W_MEAN]	= rounded(r->wss.mean),
@@ -297,10 +643,10 @@ static void print_wss(const struct report *rp)
 
 /*
  * Distinct memory accessed at any time. Samples say which share of a region was
- * accessed in an interval, not which pages of it. Over a recording these may be the
- * same pages each time: then the greatest share was accessed, the lower bound. Or
- * different pages each time: then the sum of the shares, at most the whole region,
- * the upper bound. Different memory at the same address at different times counts once.
+ * accessed in an interval, not which pages of it. If these are the same pages each time, the
+ * greatest share was accessed: the lower bound. If they are different pages each time, the sum
+ * of the shares was accessed, at most the whole region: the upper bound. Different memory at
+ * the same address at different times counts once.
  */
 struct touched {
 	double min, max, range, accesses;
@@ -342,8 +688,8 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 
 	for (class = 0; class < WSMON_NR_CLASSES; class++) {
 		const struct touched *sum = &sums[class];
-		const struct wss_sums *w = summary_wss(s, pid, class);
-		/* a working set was touched */
+		const struct wss_sums *w = find_wss(s, pid, class);
+		/* at least the working set was touched */
 		double min = w ? fmax(sum->min, fmin(w->low.max, sum->range)) :
 				   sum->min;
 
@@ -405,7 +751,7 @@ static void print_memory(const struct report *rp)
 	size_t i;
 
 	if (rp->of_cgroup) {
-		/* nobody looks for them any more */
+		/* they need not be found by pid any more */
 		qsort(s->targets.base, s->targets.nr, sizeof(struct target_sums), by_rss);
 		if (rp->out.format == TABLE_HUMAN)
 			fputs("Processes with at least 5 % of the memory of all (RSS):\n", rp->out.f);
@@ -434,16 +780,6 @@ static void print_memory(const struct report *rp)
 	table_end(table);
 }
 
-static void summary_begin(struct report *rp)
-{
-	rp->data = summary_new(&rp->filter, &rp->reader.header.attrs);
-}
-
-static void summary_record(struct report *rp, const struct wsmon_record *rec)
-{
-	summary_add(rp->data, &rp->filter, rec);
-}
-
 static void summary_end(struct report *rp)
 {
 	static void (* const print[])(const struct report *rp) = {
@@ -451,31 +787,39 @@ static void summary_end(struct report *rp)
 	};
 	char text[BUDGET_TEXT], window[UNITS_LEN], time[UNITS_LEN];
 	struct summary *s = rp->data;
-	size_t i;
+	/* is there a group that the filter leaves over? */
+	size_t first = !s->group.intervals, i;
 
-	for (i = !has_group(s); i < ARRAY_SIZE(print); i++) {
+	for (i = first; i < ARRAY_SIZE(print); i++) {
 		if ((rp->of_cgroup && print[i] == print_touched) ||
 		    (print[i] == print_memory && !s->targets.nr))
 			continue;
-		if (i > !has_group(s) && rp->out.format != TABLE_JSON)
+		if (i > first && rp->out.format != TABLE_JSON)
 			fputc('\n', rp->out.f);
 		print[i](rp);
 	}
 	if (s->too_many)
 		msg("more than %d targets, or targets with their classes: the summary has the first ones",
 		    SUMMARY_ROWS);
-	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns && s->wss.nr)
-		msg("the window of %s is longer than the recording, %s: what was used before it is not in the figures",
-		    units_time(window, s->window_us * NSEC_PER_USEC), units_time(time, s->last_ns - s->first_ns));
+	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns &&
+	    s->wss.nr)
+		msg("the window of %s is longer than the recording, %s: the figures lack memory used before it",
+		    units_time(window, s->window_us * NSEC_PER_USEC),
+		    units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))
 		msg("%s", text);
-	summary_free(s);
+	hot_free(&s->hot);
+	free(s->wss.base);
+	free(s->targets.base);
+	free(s);
 }
 
-const struct report_view report_summary = {
+REPORT_VIEW(summary_view) = {
+	.order = 0,
 	.name = "summary",
 	.help = "Totals: the group, each process and class, and what monitoring cost",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT,
+	.shows_memory = true,
 	.begin = summary_begin,
 	.record = summary_record,
 	.end = summary_end,

@@ -2,10 +2,10 @@
 /*
  * heatmap.js - the maps of addresses and time in the page of "wsmo report html"
  *
- * page.js, which follows it in the page, makes them and defines the helpers.
+ * page.js, which follows in the page, makes them and defines the helpers.
  */
 "use strict";
-/* matplotlib's viridis: fit for colour-blind eyes */
+/* matplotlib's viridis, also for colour-blind readers */
 const viridis = [[68, 1, 84], [72, 40, 120], [62, 73, 137], [49, 104, 142],
 	[38, 130, 142], [31, 158, 137], [53, 183, 121], [110, 206, 88],
 	[181, 222, 43], [253, 231, 37]];
@@ -18,7 +18,7 @@ const color = level => {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+";
 
-/* Shares of a map's cells, lowest address first; -1 is not mapped, -2 not observed */
+/* Shares of a map's cells, lowest address first; -1: not mapped, -2: not observed */
 function shares(map) {
 	return Float32Array.from(map.cells, c => {
 		const level = letters.indexOf(c) / (letters.length - 1);
@@ -50,7 +50,7 @@ function paint(map, cells) {
 	return canvas;
 }
 
-/* A map that is drawn on a canvas, and what of it is seen: cells, from the top left */
+/* A map on a canvas, and its visible part: cells, from the top left */
 class Heatmap {
 	constructor(box, map) {
 		this.map = map;

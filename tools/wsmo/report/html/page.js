@@ -21,7 +21,7 @@ function size(bytes, shown = x => x.toFixed(1)) {
 	return (i ? shown(bytes) : bytes.toFixed(0)) + " " + units[i];
 }
 
-/* At an axis, where a rounded number would be at the wrong place */
+/* For an axis: not rounded, because the number would then be at the wrong place */
 const tick = bytes => size(bytes, x => String(+x.toFixed(2)));
 
 function time(us) {
@@ -44,7 +44,7 @@ function element(tag, text, cls) {
 	return e;
 }
 
-/* Rows of texts; the first are headings, the first @words columns are words */
+/* Make a table of rows of texts: headings first; the first @words columns are words */
 function table(id, rows, words) {
 	const t = byId(id);
 
@@ -102,10 +102,10 @@ function tables() {
 		`${recording.lost_records} records were lost` : "no record was lost");
 }
 
-/* An axis of sizes has its marks at powers of two */
+/* Tics of an axis of sizes are at powers of two */
 const binary = { incrs: Array.from({ length: 60 }, (_, i) => 2 ** i) };
 
-/* What a process's chart is made of: uPlot's options of each curve, and points */
+/* The parts of a process's chart: uPlot's options of each curve, and its points */
 function curvesOf(pid, windowUs) {
 	const list = [];
 
@@ -128,7 +128,7 @@ function curvesOf(pid, windowUs) {
 	return list;
 }
 
-/* Peaks of a process and marks: when, and what each is called, in order of time */
+/* Peaks of a process, and marks: their times and names, in order of time */
 function eventsOf(pid) {
 	const peaks = data.peaks.filter(p => p.pid === pid);
 
@@ -138,10 +138,10 @@ function eventsOf(pid) {
 		.sort((a, b) => a.t - b.t);
 }
 
-/* Height of the line of names above what is drawn */
+/* Height of the line of names above the chart */
 const namesOf = pid => data.marks.length || data.peaks.some(p => p.pid === pid) ? 18 : 0;
 
-/* Lines from top to bottom; names above them, where they do not hide one another */
+/* Draw lines from top to bottom, and names above those whose names do not overlap */
 function drawEvents(c, pid, x, left, right, top, bottom, ratio) {
 	let free = -Infinity;
 
@@ -196,7 +196,7 @@ function chart(box, pid, windowUs) {
 	return new uPlot(options, uPlot.join(list.map(c => c.points)), box);
 }
 
-/* A chart of a line and the confidence band around it; c says which scales are logarithmic */
+/* A chart of a line and its confidence band; c says which scales are logarithmic */
 function bandChart(box, c) {
 	const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 },
 		ticks: { stroke: css("--line"), width: 1 } };
@@ -235,7 +235,7 @@ function curveOf(box, of) {
 }
 
 function limitsOf(box, of) {
-	/* a logarithm has no 0 */
+	/* 0 has no logarithm */
 	const column = i => of.line.map(row => Math.max(0.1, row.of[i] || 0));
 
 	return bandChart(box, {
@@ -317,7 +317,7 @@ function hotRegions() {
 	})), 4);
 }
 
-/* Half a cell: a share that was read, or written */
+/* Half a cell: the share that was read, or the share that was written */
 function half(share, how) {
 	const e = element("div", share >= 0.0005 ? percent(share) : "");
 
@@ -352,7 +352,7 @@ function touched() {
 	}), element("td", percent(t.share))));
 }
 
-/* What is drawn when it comes near to being seen: boxes, and functions of them */
+/* Boxes that are drawn when they come near the visible part, and the functions that draw them */
 const drawings = new Map();
 const watcher = new IntersectionObserver(
 	seen => seen.filter(e => e.isIntersecting).forEach(e => drawNow(e.target)),
@@ -379,7 +379,7 @@ function drawAnew() {
 	}
 }
 
-/* A cgroup is recorded as a whole: no process has addresses */
+/* A cgroup is recorded as a whole: there are no addresses of processes */
 if (data.wss.length && !data.wss.some(s => s.pid))
 	for (const id of ["maps", "hot", "regions"])
 		byId(id).closest("section").hidden = true;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "libwsmon/numbers/events.h"
 #include "wsmon.h"
 
 #define PLOT_TEXT	1024
@@ -65,7 +66,10 @@ void plot_printf(struct plot *p, const char *fmt, ...)
  */
 const char *plot_text(char *buf, const char *text);
 
-/** plot_tic() - the same for what is written at an axis, which is a format to gnuplot */
+/** plot_name() - quote a text as plot_text() does, shortened to @chars characters and a "~" */
+const char *plot_name(char *buf, const char *text, size_t chars);
+
+/** plot_tic() - quote a text for the tics of an axis, which are formats to gnuplot */
 const char *plot_tic(char *buf, const char *text);
 
 /**
@@ -77,7 +81,42 @@ const char *plot_tic(char *buf, const char *text);
  */
 double plot_time_unit(__u64 span_ns, const char **name);
 
+/**
+ * plot_size_unit() - choose the unit of an axis of sizes
+ * @max: largest size, bytes
+ * @name: "KiB" to "TiB"
+ *
+ * Return: bytes of it
+ */
+double plot_size_unit(double max, const char **name);
+
+/** plot_axes() - begin a diagram of lines: a grid, two axes, the key above */
+void plot_axes(struct plot *p);
+
+/**
+ * plot_line() - plot data block $line@nr: its second column, and columns 3 and 4 as a band
+ * @title: for the key, quoted by plot_text()
+ *
+ * The first line begins gnuplot's command plot, which the caller ends.
+ */
+void plot_line(struct plot *p, size_t nr, const char *title);
+
 /** plot_close() - draw the picture; Return: 0, or -1 after a message */
 int plot_close(struct plot *p);
+
+/**
+ * plot_events() - draw peaks as bands and marks as lines, each with its number
+ * @zero_ns: when the recording began
+ * @per_time: nanoseconds of a unit of the time axis
+ */
+void plot_events(struct plot *p, const struct events *ev, __u64 zero_ns,
+		 double per_time);
+
+/**
+ * plot_events_over() - draw them as lines and numbers, over a picture that fills all
+ * @pid: whose peaks
+ */
+void plot_events_over(struct plot *p, const struct events *ev, __u32 pid,
+		      __u64 zero_ns, double per_time);
 
 #endif /* WSMO_PLOT_H */

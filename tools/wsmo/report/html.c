@@ -5,33 +5,252 @@
  * The page's script draws the JSON in it. Long series are thinned out, so that
  * the size of a page does not grow with the recording.
  */
+#include <json-c/json.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "assets.h"
 #include "cli/cli.h"
+#include "cli/text.h"
+#include "collect.h"
+#include "grid.h"
+#include "hot.h"
 #include "libwsmon/names.h"
-#include "report/collect.h"
-#include "report/heatmap/maps.h"
-#include "report/heatmap/view.h"
-#include "report/hot.h"
-#include "put.h"
-#include "sizing.h"
-#include "touched.h"
+#include "libwsmon/numbers/curve_data.h"
+#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/numbers/slowdown.h"
+#include "who.h"
+
+/*
+ * The files that go into the page
+ *
+ * The assembler includes them unchanged. Their paths are relative to the top of the tree, where
+ * the compiler is run.
+ */
+
+#define ASSET(name, file)				\
+	extern const char name[];			\
+	__asm__(".section .rodata\n"			\
+		".global " #name "\n"			\
+		#name ":\n"				\
+		".incbin \"" file "\"\n"		\
+		".byte 0\n"				\
+		".previous\n")
+
+ASSET(html_body, "tools/wsmo/report/html/page.html");
+ASSET(html_style, "tools/wsmo/report/html/page.css");
+ASSET(html_heatmap_script, "tools/wsmo/report/html/heatmap.js");
+ASSET(html_script, "tools/wsmo/report/html/page.js");
+ASSET(html_uplot_style, "third_party/uplot/uPlot.min.css");
+ASSET(html_uplot_script, "third_party/uplot/uPlot.iife.min.js");
+ASSET(html_uplot_licence, "third_party/uplot/LICENSE");
+
+/*
+ * JSON for the page
+ */
+
+/* Print JSON that is inside a page: no part of it may look like a tag */
+static void put_safely(const char *json)
+{
+	for (; *json; json++) {
+		if (*json == '<') {
+			fputs("\\u003c", stdout);
+		} else if (*json == '\\' && json[1]) {
+			/* the page shows escaped characters as \u... */
+			printf(json[1] == 'u' ? "\\\\%c" : "\\%c", json[1]);
+			json++;
+		} else {
+			putchar(*json);
+		}
+	}
+}
+
+/** put_text() - print a text of unknown origin */
+static void put_text(const char *text)
+{
+	size_t size = 4 * strlen(text) + 1;
+	char *utf8 = need(malloc(size)), *json = NULL;
+	struct json_object *o =
+		need(json_object_new_string(text_utf8(utf8, size, text)));
+	FILE *f = need(open_memstream(&json, &size));
+
+	text_put_json(f, json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	fclose(f);
+	put_safely(json);
+	json_object_put(o);
+	free(json);
+	free(utf8);
+}
+
+/**
+ * put_lines() - print a member of the page's JSON, an array of objects, and a comma
+ * @lines: an object on each line; it is changed
+ */
+static void put_lines(const char *key, char *lines)
+{
+	const char *comma = "";
+	char *line;
+
+	printf("\"%s\":[", key);
+	for (; (line = strsep(&lines, "\n")) && *line; comma = ",\n") {
+		fputs(comma, stdout);
+		put_safely(line);
+	}
+	puts("],");
+}
+
+/*
+ * Working-set curves and limits
+ */
+
+/* Points of a line */
+#define CURVE_STEPS	60
+
+/* JSON has no infinity */
+static void put_number(double x)
+{
+	if (isfinite(x))
+		printf("%.3f", x);
+	else
+		fputs("null", stdout);
+}
+
+static void put_limit(const struct wsmon_limit *at, bool knee)
+{
+	const double number[] = {
+		at->bytes, at->window, at->refaults, at->low, at->high, at->missed,
+	};
+	size_t i;
+
+	printf("{\"bound\":%u,\"knee\":%s,\"of\":[", at->bound,
+	       knee ? "true" : "false");
+	for (i = 0; i < ARRAY_SIZE(number); i++) {
+		fputs(i ? "," : "", stdout);
+		put_number(number[i]);
+	}
+	fputs("]}", stdout);
+}
+
+static void put_curve(const struct wsmon_curve *c, const struct slowdown *s)
+{
+	static const struct sizing_choice choice = { .max_refaults = SIZING_REFAULTS };
+	struct sizing_row row[SIZING_ROWS];
+	size_t n = sizing_rows(&choice, s, c, row), i;
+
+	printf("{\"pid\":%u,\"class\":\"%s\",\"rss\":%.0f,\"growth\":%.0f,\"points\":[",
+	       c->pid, class_name(c->class), c->rss, c->growth);
+	for (i = 0; i < c->nr; i++)
+		printf("%s[%.6f,%.0f,%.0f,%.0f]", i ? "," : "", c->point[i].window,
+		       c->point[i].size, c->point[i].low, c->point[i].high);
+	fputs("],\"line\":[", stdout);
+	for (i = 0; i <= CURVE_STEPS; i++) {
+		double size = c->size[1] + (c->size[c->nr] - c->size[1]) * i / CURVE_STEPS;
+		struct wsmon_limit at = slowdown_limit(s, c, size);
+
+		fputs(i ? "," : "", stdout);
+		put_limit(&at, false);
+	}
+	fputs("],\"rows\":[", stdout);
+	for (i = 0; i < n; i++) {
+		fputs(i ? "," : "", stdout);
+		put_limit(&row[i].at, row[i].knee);
+	}
+	fputs("]}", stdout);
+}
+
+/** put_sizing() - fit the curves, print the member "sizing" and a comma */
+static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
+{
+	const struct wsmon_curve *c;
+	size_t i;
+
+	if (wsmon_curves_fit(cs) < 0 || wsmon_curves_fit(s->files) < 0)
+		need(NULL);
+	fputs("\"sizing\":[", stdout);
+	for (i = 0; (c = wsmon_curves_get(cs, i)); i++) {
+		fputs(i ? ",\n" : "", stdout);
+		put_curve(c, s);
+	}
+	puts("],");
+}
+
+/*
+ * Who touched memory
+ */
+
+#define WHO_ROWS		30
+/* Of the map of who touched what */
+#define WHO_THREADS		20
+#define WHO_OBJECTS		12
+
+static void put_who_rows(const struct who *w)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = need(open_memstream(&text, &size));
+
+	who_table(f, TABLE_JSON, w, WHO_BY_ALL, WHO_ROWS, true);
+	fclose(f);
+	put_lines("who", text);
+	free(text);
+}
+
+static void put_parts(const char *key, const struct who_part *p, size_t nr)
+{
+	char name[WHO_MAP_NAME];
+	size_t i;
+
+	printf("\"%s\":[", key);
+	for (i = 0; i < nr; i++) {
+		printf("%s{\"share\":%.6f,\"name\":", i ? ",\n" : "", p[i].share);
+		put_text(who_map_name(name, &p[i]));
+		putchar('}');
+	}
+	fputs("],", stdout);
+}
+
+/* The map: shares read and written, line by line */
+static void put_touched(const struct who *w)
+{
+	struct who_map m;
+	size_t i;
+
+	who_map_make(&m, w, WHO_THREADS, WHO_OBJECTS);
+	fputs("\"touched\":{", stdout);
+	put_parts("threads", m.thread, m.threads);
+	put_parts("objects", m.object, m.objects);
+	printf("\"max\":%.6f,\"cells\":[", who_map_max(&m));
+	for (i = 0; i < m.threads * m.objects; i++)
+		printf("%s[%.6f,%.6f]", i ? "," : "", m.cell[i].read, m.cell[i].written);
+	puts("]},");
+	who_map_free(&m);
+}
+
+/** put_who() - print the members "who" and "touched" and a comma */
+static void put_who(struct who *w)
+{
+	who_sum_up(w, WHO_BY_ALL);
+	put_who_rows(w);
+	put_touched(w);
+}
+
+/*
+ * The view
+ */
 
 #define MAPS_MAX	16	/* processes with a map in a page */
 #define MAP_COLUMNS	300
 #define MAP_LINES	36
 #define MAP_FINE	3
 
-/* Points of all curves together, and of one */
+/* Points of all series together, and of one */
 #define POINTS_ALL	60000
 #define POINTS_MAX	1500
 #define POINTS_MIN	50
 
-/* Rows of hot regions in all, as long as each target's class has one */
+/* Rows of hot regions in all, but at least one of each target and class */
 #define HOT_ROWS	600
 
 /**
@@ -39,7 +258,7 @@
  * @maps:	heatmaps
  * @kept:	sizes and names
  * @curves:	working sets against windows
- * @slowdown:	what refaults cost
+ * @slowdown:	cost of refaults
  * @summary:	the view summary
  * @peaks:	the view peaks
  * @hot:	the view hot
@@ -58,9 +277,11 @@ struct html {
 	struct who *who;
 };
 
-static void begin_view(struct report *view, const struct report *rp,
-		       const struct report_view *as, enum table_format format)
+static void begin_view(struct report *view, const struct report *rp, const char *name,
+		       enum table_format format)
 {
+	const struct report_view *as = report_find(name);
+
 	*view = *rp;
 	view->view = as;
 	view->options = as->options;
@@ -77,9 +298,9 @@ static void html_begin(struct report *rp)
 	collect_init(&h->kept);
 	h->curves = need(wsmon_curves_new(&rp->reader.header));
 	h->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
-	begin_view(&h->summary, rp, &report_summary, TABLE_JSON);
-	begin_view(&h->peaks, rp, &report_peaks, TABLE_HUMAN);
-	begin_view(&h->hot, rp, &report_hot, TABLE_JSON);
+	begin_view(&h->summary, rp, "summary", TABLE_JSON);
+	begin_view(&h->peaks, rp, "peaks", TABLE_HUMAN);
+	begin_view(&h->hot, rp, "hot", TABLE_JSON);
 	h->hot.options = &h->hot_options;
 	h->who = who_new();
 	rp->data = h;
@@ -93,9 +314,9 @@ static void html_scan(struct report *rp, const struct wsmon_record *rec)
 	collect_record(&h->kept, &rp->filter, rec);
 	collect_curves(h->curves, &rp->filter, rec);
 	collect_slowdown(&h->slowdown, &rp->filter, rec);
-	report_summary.record(&h->summary, rec);
-	report_peaks.record(&h->peaks, rec);
-	report_hot.record(&h->hot, rec);
+	h->summary.view->record(&h->summary, rec);
+	h->peaks.view->record(&h->peaks, rec);
+	h->hot.view->record(&h->hot, rec);
 	who_record(h->who, &rp->filter, false, rec);
 }
 
@@ -114,7 +335,7 @@ static void html_record(struct report *rp, const struct wsmon_record *rec)
 	maps_record(((struct html *)rp->data)->maps, rp, rec);
 }
 
-/* What @view prints at its end; Return: malloc()ed */
+/* End a view. Return: what it prints, malloc()ed */
 static char *end_view(struct report *view)
 {
 	char *text = NULL;
@@ -126,12 +347,12 @@ static char *end_view(struct report *view)
 	return text;
 }
 
-/* The JSON lines of a view */
-static void put_lines(const char *key, struct report *view)
+/* End a view that prints lines of JSON */
+static void put_view(const char *key, struct report *view)
 {
 	char *text = end_view(view);
 
-	html_put_lines(key, text);
+	put_lines(key, text);
 	free(text);
 }
 
@@ -140,7 +361,7 @@ static void put_hot(struct html *h)
 	size_t each = HOT_ROWS / (h->kept.names.nr * WSMON_NR_CLASSES + 1);
 
 	h->hot_options.top = each > HOT_TOP ? HOT_TOP : each ? each : 1;
-	put_lines("hot", &h->hot);
+	put_view("hot", &h->hot);
 }
 
 static void put_peaks(const struct report *rp, const struct events *ev)
@@ -172,33 +393,33 @@ static void put_marks(const struct report *rp, const struct events *ev)
 		printf("%s{\"number\":%u,\"t\":%.3f,\"text\":", i ? ",\n" : "",
 		       ev->mark[i].number,
 		       filter_time(&rp->filter, ev->mark[i].time_ns));
-		html_put_text(ev->mark[i].text);
+		put_text(ev->mark[i].text);
 		putchar('}');
 	}
 	puts("],");
 }
 
-/* Peaks and marks, and what "wsmo report peaks" prints of them */
+/* Peaks and marks, and the text of "wsmo report peaks" */
 static void put_events(const struct report *rp, struct html *h)
 {
 	const struct events *ev = &h->maps->events;
 	char *text;
 
-	/* JSON has no message that there are none */
+	/* in JSON, it prints no message that there are none */
 	if (!ev->peaks.nr && !ev->nr_marks)
 		h->peaks.out.format = TABLE_JSON;
 	text = end_view(&h->peaks);
 	put_peaks(rp, ev);
 	put_marks(rp, ev);
 	fputs("\"stacks\":", stdout);
-	html_put_text(text);
+	put_text(text);
 	puts(",");
 	free(text);
 }
 
 /**
- * struct point - rows of a curve that are drawn as one
- * @t:		when the last of them was
+ * struct point - adjacent rows of a series, drawn as one
+ * @t:		time of the last one
  * @bytes:	their mean
  * @low:	the lowest lower end
  * @high:	the highest upper end
@@ -269,7 +490,7 @@ static void put_series(const struct report *rp, const char *key,
 	puts("],");
 }
 
-/* Of all rows, which are sorted by size: not of what is left for the curves */
+/* Of all rows, not of the fewer points of a series. @rows are sorted by size */
 static void put_percentiles(const struct wsmon_wss_rows *rows)
 {
 	static const unsigned int percent[] = { 0, 25, 50, 75, 95, 100 };
@@ -302,14 +523,14 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	printf("{\"line\":%u,\"lines\":%u,\"class\":\"%s\",\"bytes\":%llu,\"fold\":%llu,\"end\":\"%#llx\",\"name\":",
 	       b->line, b->lines, class_name(m->ranges.range[b->label].class),
 	       b->bytes, b->fold ? b->gap : 0, m->ranges.range[b->last].end);
-	html_put_text(heatmap_name(name, m, b));
+	put_text(heatmap_name(name, m, b));
 	fputs(",\"at\":[", stdout);
 	for (i = 0; i < b->lines * m->fine; i++)
 		printf("%s\"%#llx\"", i ? "," : "", heatmap_address(m, b, i));
 	fputs("]}", stdout);
 }
 
-/* A character a cell: the square root of its share, '.' for not mapped, '/' for not observed */
+/* One character for each cell: the root of its share; '.': not mapped, '/': not observed */
 static void put_cells(const struct heatmap *m)
 {
 	static const char level[] =
@@ -361,10 +582,10 @@ static void put_names(struct html *h)
 	fputs("\"names\":{", stdout);
 	for (i = 0; i < h->kept.names.nr; i++) {
 		printf("%s\"%u\":", i ? "," : "", name[i].pid);
-		html_put_text(name[i].comm);
+		put_text(name[i].comm);
 	}
 	fputs("},\"group\":", stdout);
-	html_put_text(group_name(&h->kept.group, h->kept.names.nr, group));
+	put_text(collect_group(&h->kept, group));
 	puts("}");
 }
 
@@ -382,15 +603,15 @@ static void html_end(struct report *rp)
 	fputs(html_body, stdout);
 	puts("<script type=\"application/json\" id=\"data\">{");
 	h->summary.cut = rp->cut;
-	put_lines("summary", &h->summary);
+	put_view("summary", &h->summary);
 	put_percentiles(&h->kept.rows);
 	put_series(rp, "wss", &h->kept.rows, max);
 	put_series(rp, "rss", &h->kept.rss, max);
 	put_maps(rp, h);
 	put_events(rp, h);
-	html_put_sizing(h->curves, &h->slowdown);
+	put_sizing(h->curves, &h->slowdown);
 	put_hot(h);
-	html_put_who(h->who);
+	put_who(h->who);
 	put_names(h);
 	printf("</script>\n<!-- uPlot:\n%s-->\n<script>\n%s\n</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</html>\n",
 	       html_uplot_licence, html_uplot_script, html_heatmap_script,
@@ -406,10 +627,11 @@ static void html_end(struct report *rp)
 static void html_check(struct argp_state *state, const struct report *rp)
 {
 	if (!rp->out.picture.file && isatty(STDOUT_FILENO))
-		usage_error(state, "a page is no text for a terminal: name a file, as in -o wsmo.html");
+		usage_error(state, "a page cannot be shown on a terminal: name a file, as in -o wsmo.html");
 }
 
-const struct report_view report_html = {
+REPORT_VIEW(html_view) = {
+	.order = 10,
 	.name = "html",
 	.help = "A page of charts for a browser",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,
