@@ -3,7 +3,7 @@
 suite of tests/wsmo that must notice it, on this machine."""
 
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
-READER, SORTED, AREAS = (LIB + n + ".c" for n in ("reader", "sorted", "areas"))
+READER, SORTED, AREAS, STATS = (LIB + n + ".c" for n in ("reader", "sorted", "areas", "stats"))
 CURVE, SIZING, SLOWDOWN, HOT, SERIES, RANGES = (
     LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "slowdown", "hot", "series", "ranges"))
 GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
@@ -174,7 +174,7 @@ MISTAKES = [
     ("windows_of_cgroups_are_missing", "group diff", REPORT + "run.c",
      "if (wss_row_get(rec, &row))\n		return filter_wants_class",
      "if (rec->type == WSMON_REC_WSS && wss_row_get(rec, &row))\n		return filter_wants_class"),
-    ("intervals_of_ninety_percent", "diff", DIFF + "batches.c",
+    ("intervals_of_ninety_percent", "diff", STATS,
      "if (1 - within(t, freedom) > p)", "if (1 - within(t, freedom) > 2 * p)"),
     ("growth_without_its_interval", "diff", DIFF + "diff.c",
      "l->change - half_width(&grown, P / rows) > limit", "l->change - 0 * half_width(&grown, P / rows) > limit"),
@@ -244,8 +244,8 @@ MISTAKES = [
      "		st->gone_bytes += s->gaps ? 0 : end - addr;\n", "		st->gone_bytes += end - addr;\n"),
     ("evidence_survives_doubt", "evidence", EVIDENCE,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
-    ("one_draw_is_proof", "evidence", EVIDENCE,
-     "	s.high = middle + half < 1 ? middle + half : 1;", "	s.high = s.mean;"),
+    ("one_draw_is_proof", "evidence", STATS,
+     "	*high = n > 0 && p < 1 ? fmin(mid + half, 1) : 1;", "	*high = p;"),
     ("new_memory_has_a_past", "evidence", EVIDENCE, "	if (covered < p->end - p->start) {",
      "	if (!covered) {"),
     ("sizes_do_not_decide", "act", MATCH, "	if (size < r->min_size || size > r->max_size)\n"

@@ -33,6 +33,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "contents.h"
+#include "libwsmon/stats.h"
 #include "refault.h"
 #include "session/cgroup.h"
 
@@ -50,8 +51,6 @@
 #define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
-/* 97.5 % quantile of Student's t with BATCHES - 1 degrees of freedom */
-#define QUANTILE	2.13
 
 #define DIRECTORY	"/var/tmp"
 #define TMPFS		0x01021994
@@ -208,7 +207,8 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	}
 	mean = sum / BATCHES;
 	rec->mean_ns = mean;
-	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
+	rec->half_ns = student(0.05, BATCHES - 1) *
+		       sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
 	qsort(s->ns, s->nr, sizeof(*s->ns), compare);
 	rec->refaults = s->nr;
 	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;

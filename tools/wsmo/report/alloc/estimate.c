@@ -8,8 +8,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "estimate.h"
-
-#define Z	1.96
+#include "libwsmon/stats.h"
 
 const __u64 estimate_idle_ns[] = { 10 * NSEC_PER_SEC, 60 * NSEC_PER_SEC };
 

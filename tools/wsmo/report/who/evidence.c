@@ -5,8 +5,7 @@
 #include <math.h>
 
 #include "evidence.h"
-
-#define Z	1.96
+#include "libwsmon/stats.h"
 
 void evidence_add(struct evidence *e, double bytes, double before, double all)
 {
@@ -14,16 +13,6 @@ void evidence_add(struct evidence *e, double bytes, double before, double all)
 	e->squares += bytes * bytes;
 	e->draws += bytes * (bytes + 2 * before);
 	e->cross += bytes * all;
-}
-
-/* Wilson's interval, of @n independent samples */
-static void wilson(double p, double n, double *low, double *high)
-{
-	const double d = 1 + Z * Z / n, mid = (p + Z * Z / (2 * n)) / d;
-	double half = Z / d * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n));
-
-	*low = p > 0 ? fmax(mid - half, 0) : 0;
-	*high = p < 1 ? fmin(mid + half, 1) : 1;
 }
 
 /* The variance of a sum over records of which each is drawn by itself */
