@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mappings.c - what targets have mapped, from the MAPPING records so far
+ * mappings.c - what targets have mapped: names of areas, mappings, and ranges mapped at any time
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,14 +10,136 @@
 #include "sorted.h"
 #include "util.h"
 
-#define MAPPINGS_TARGETS	4096
-#define MAPPINGS_BYTES		(32 << 20)	/* all of them, paths included */
+#define TARGETS_MAX		4096
+#define AREAS_INDEX		65536		/* areas of a target */
+#define AREAS_BYTES		(16 << 20)	/* all names and their arrays */
+#define MAPPINGS_BYTES		(32 << 20)	/* all mappings with their paths */
+#define RANGES_MAX		8192		/* of a target */
 
-/* A file's mappings stand together: its first one is this near */
+/* The mappings of a file are neighbours: the first is at most this many before another */
 #define MODULE_SPREAD		64
 
-/* Of a target, in a row: a new one moves no more than these */
+/* Mappings of a target in a row: a new one moves no more than these */
 #define BLOCK			64
+
+/**
+ * struct target_areas - the names of a target's areas
+ * @pid:	the target
+ * @nr:		room in @paths
+ * @paths:	by index of the area; NULL without a name
+ */
+struct target_areas {
+	__u32 pid;
+	__u32 nr;
+	char **paths;
+};
+
+struct areas {
+	struct sorted targets;
+	size_t bytes;
+};
+
+struct areas *areas_new(void)
+{
+	struct areas *as = calloc(1, sizeof(*as));
+
+	if (as)
+		as->targets = (struct sorted) {
+			.size = sizeof(struct target_areas),
+			.max = TARGETS_MAX,
+			.compare = sorted_by_pid,
+		};
+	return as;
+}
+
+static void forget_path(struct areas *as, char **path)
+{
+	if (*path)
+		as->bytes -= strlen(*path) + 1;
+	free(*path);
+	*path = NULL;
+}
+
+static void clear_areas(struct areas *as, struct target_areas *t)
+{
+	__u32 i;
+
+	for (i = 0; i < t->nr; i++)
+		forget_path(as, &t->paths[i]);
+	free(t->paths);
+	as->bytes -= t->nr * sizeof(*t->paths);
+	t->paths = NULL;
+	t->nr = 0;
+}
+
+/* Makes room for @index by doubling, as the total in a file is not to be trusted */
+static int areas_room(struct areas *as, struct target_areas *t, __u32 index)
+{
+	__u32 nr = t->nr ? t->nr : 16;
+	size_t more;
+	char **paths;
+
+	if (index < t->nr)
+		return 0;
+	if (index >= AREAS_INDEX)
+		return -1;
+	while (nr <= index)
+		nr *= 2;
+	more = (nr - t->nr) * sizeof(*paths);
+	if (as->bytes + more > AREAS_BYTES)
+		return -1;
+	paths = reallocarray(t->paths, nr, sizeof(*paths));
+	if (!paths)
+		return -1;
+	memset(paths + t->nr, 0, more);
+	as->bytes += more;
+	t->paths = paths;
+	t->nr = nr;
+	return 0;
+}
+
+void areas_add(struct areas *as, const struct wsmon_rec_area *rec)
+{
+	const struct target_areas key = { .pid = rec->pid };
+	struct target_areas *t = sorted_get(&as->targets, &key);
+	size_t room = rec->rec.size - sizeof(*rec);
+	size_t len = room ? strlen(rec->path) + 1 : 0;
+
+	if (!t)
+		return;
+	if (!rec->index)
+		clear_areas(as, t);
+	if (areas_room(as, t, rec->index))
+		return;
+	forget_path(as, &t->paths[rec->index]);
+	if (len <= 1 || as->bytes + len > AREAS_BYTES)
+		return;
+	t->paths[rec->index] = strdup(rec->path);
+	if (t->paths[rec->index])
+		as->bytes += len;
+}
+
+const char *areas_path(const struct areas *as, __u32 pid, __u32 index)
+{
+	const struct target_areas key = { .pid = pid };
+	const struct target_areas *t = sorted_find(&as->targets, &key);
+
+	if (!t || index >= t->nr || !t->paths[index])
+		return "";
+	return t->paths[index];
+}
+
+void areas_free(struct areas *as)
+{
+	size_t i;
+
+	if (!as)
+		return;
+	for (i = 0; i < as->targets.nr; i++)
+		clear_areas(as, (struct target_areas *)as->targets.base + i);
+	free(as->targets.base);
+	free(as);
+}
 
 struct block {
 	size_t nr;
@@ -25,9 +147,11 @@ struct block {
 };
 
 /**
- * struct target_mappings - those of a target, by address
+ * struct target_mappings - the mappings of a target, by address
  * @pid:	the target
- * @block:	@nr of them with one mapping or more, room for @room
+ * @block:	blocks, none of them empty
+ * @nr:		number of blocks
+ * @room:	number of blocks there is room for at @block
  */
 struct target_mappings {
 	__u32 pid;
@@ -36,7 +160,7 @@ struct target_mappings {
 	size_t room;
 };
 
-/** struct place - of a mapping: number @i of block @b; at the end of all 0 of block @nr */
+/** struct place - mapping number @i of block @b; after the last mapping number 0 of block @nr */
 struct place {
 	size_t b, i;
 };
@@ -46,13 +170,6 @@ struct mappings {
 	size_t bytes;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct target_mappings *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
-}
-
 struct mappings *mappings_new(void)
 {
 	struct mappings *ms = calloc(1, sizeof(*ms));
@@ -60,8 +177,8 @@ struct mappings *mappings_new(void)
 	if (ms)
 		ms->targets = (struct sorted) {
 			.size = sizeof(struct target_mappings),
-			.max = MAPPINGS_TARGETS,
-			.compare = compare,
+			.max = TARGETS_MAX,
+			.compare = sorted_by_pid,
 		};
 	return ms;
 }
@@ -77,7 +194,7 @@ static struct place next(const struct target_mappings *t, struct place p)
 					     (struct place){ p.b + 1, 0 };
 }
 
-/* The mapping before, NULL if there is none */
+/* Steps back. Return: the mapping there, NULL if there is none */
 static struct mapping *before(const struct target_mappings *t, struct place *p)
 {
 	if (!p->i && !p->b)
@@ -96,7 +213,7 @@ static void remove_block(struct mappings *ms, struct target_mappings *t, size_t 
 	memmove(t->block + b, t->block + b + 1, (t->nr - b) * sizeof(*t->block));
 }
 
-/* Return: where what was behind it is now */
+/* Return: the place of the mapping that followed it */
 static struct place remove_at(struct mappings *ms, struct target_mappings *t, struct place p)
 {
 	struct block *b = t->block[p.b];
@@ -113,7 +230,7 @@ static struct place remove_at(struct mappings *ms, struct target_mappings *t, st
 	return p;
 }
 
-static void clear(struct mappings *ms, struct target_mappings *t)
+static void clear_mappings(struct mappings *ms, struct target_mappings *t)
 {
 	while (t->nr)
 		remove_at(ms, t, (struct place){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
@@ -123,7 +240,7 @@ static void clear(struct mappings *ms, struct target_mappings *t)
 	t->room = 0;
 }
 
-/* Puts an empty block before number @b; Return: it, NULL if there is no room */
+/* Puts an empty block before number @b. Return: the block, NULL without room */
 static struct block *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	size_t room = t->nr < t->room ? t->room : t->room ? 2 * t->room : 8;
@@ -150,17 +267,17 @@ static struct block *add_block(struct mappings *ms, struct target_mappings *t, s
 	return block[b] = new;
 }
 
-/* Where a mapping can stand before the one at @p; Return: false if there is no room */
-static bool make_room(struct mappings *ms, struct target_mappings *t, struct place *p)
+/* Makes room for a mapping before the one at @p, which moves @p. Return: false without room */
+static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct place *p)
 {
 	struct block *b, *new;
 
-	/* rather the end of one than the beginning of the next, which may be none */
+	/* prefer the end of a block to the beginning of the next, which may not exist */
 	if (!p->i && p->b && (p->b == t->nr || t->block[p->b - 1]->nr < BLOCK))
 		p->i = t->block[--p->b]->nr;
 	if (p->b < t->nr && t->block[p->b]->nr < BLOCK)
 		return true;
-	/* what comes in order fills its blocks */
+	/* mappings that come in order fill their blocks */
 	if (p->b == t->nr || !p->i || p->i == BLOCK) {
 		*p = (struct place){ p->b + (p->i > 0), 0 };
 		return add_block(ms, t, p->b);
@@ -177,7 +294,7 @@ static bool make_room(struct mappings *ms, struct target_mappings *t, struct pla
 	return true;
 }
 
-/* Puts a copy of @new before what is at @p */
+/* Inserts a copy of @new before the mapping at @p */
 static void insert_at(struct mappings *ms, struct target_mappings *t, struct place p,
 		      const struct mapping *new)
 {
@@ -185,7 +302,7 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, struct pla
 	char *path = ms->bytes + len > MAPPINGS_BYTES ? NULL : strdup(new->path);
 	struct block *b;
 
-	if (!path || !make_room(ms, t, &p)) {
+	if (!path || !mappings_room(ms, t, &p)) {
 		free(path);
 		return;
 	}
@@ -197,7 +314,7 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, struct pla
 	b->nr++;
 }
 
-/* The first that ends after @addr */
+/* The place of the first mapping that ends after @addr */
 static struct place locate(const struct target_mappings *t, __u64 addr)
 {
 	size_t low = 0, high = t->nr;
@@ -222,7 +339,7 @@ static void cut_front(struct mapping *m, __u64 to)
 	m->start = to;
 }
 
-/* Removes what is in the range; Return: where a new mapping there belongs */
+/* Unmaps a range. Return: the place of a new mapping there */
 static struct place make_hole(struct mappings *ms, struct target_mappings *t,
 			      __u64 start, __u64 end)
 {
@@ -247,7 +364,7 @@ static struct place make_hole(struct mappings *ms, struct target_mappings *t,
 	return p;
 }
 
-static void add(struct mappings *ms, const struct wsmon_rec_mapping *rec)
+static void add_mapping(struct mappings *ms, const struct wsmon_rec_mapping *rec)
 {
 	const struct target_mappings key = { .pid = rec->pid };
 	struct target_mappings *t = sorted_get(&ms->targets, &key);
@@ -274,14 +391,14 @@ void mappings_add(struct mappings *ms, const struct wsmon_record *rec)
 	struct target_mappings *t, key;
 
 	if (rec->type == WSMON_REC_MAPPING)
-		add(ms, (const void *)rec);
+		add_mapping(ms, (const void *)rec);
 	if (rec->type != WSMON_REC_TARGET ||
 	    (target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
 		return;
 	key.pid = target->pid;
 	t = sorted_find(&ms->targets, &key);
 	if (t)
-		clear(ms, t);
+		clear_mappings(ms, t);
 }
 
 static const struct target_mappings *find_target(const struct mappings *ms,
@@ -316,7 +433,7 @@ static bool is_file(const struct mapping *m)
 	return m->inode && m->path[0] == '/';
 }
 
-/* A .bss is anonymous memory after the file's; without ASLR the heap follows it */
+/* A .bss is anonymous memory after a mapping of its file; without ASLR the heap follows it */
 static bool may_be_bss(const struct mapping *m)
 {
 	return !m->inode && (!m->path[0] || !strcmp(m->path, "[heap]"));
@@ -366,7 +483,101 @@ void mappings_free(struct mappings *ms)
 	if (!ms)
 		return;
 	for (i = 0; i < ms->targets.nr; i++)
-		clear(ms, (struct target_mappings *)ms->targets.base + i);
+		clear_mappings(ms, (struct target_mappings *)ms->targets.base + i);
 	free(ms->targets.base);
 	free(ms);
+}
+
+size_t ranges_find(const struct ranges *s, __u64 addr)
+{
+	return s->nr ? sorted_above(&s->range->end, s->nr, sizeof(*s->range), addr) : 0;
+}
+
+static bool same(const struct range *s, __u32 class, const char *name)
+{
+	return s->class == class && !strcmp(s->name, name);
+}
+
+static int ranges_room(struct ranges *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct range *more;
+
+	if (s->nr < s->room)
+		return 0;
+	if (room > RANGES_MAX)
+		return -1;
+	more = reallocarray(s->range, room, sizeof(*more));
+	if (!more)
+		return -1;
+	s->range = more;
+	s->room = room;
+	return 0;
+}
+
+/* Extends a neighbour of the gap before range @i. Return: false if none is alike */
+static bool extend(struct ranges *s, size_t i, const struct range *new)
+{
+	struct range *below = i ? &s->range[i - 1] : NULL;
+	struct range *above = i < s->nr ? &s->range[i] : NULL;
+
+	if (below && below->end == new->start &&
+	    same(below, new->class, new->name)) {
+		below->end = new->end;
+		return true;
+	}
+	if (above && new->end == above->start &&
+	    same(above, new->class, new->name)) {
+		above->start = new->start;
+		return true;
+	}
+	return false;
+}
+
+/* Inserts a range before range @i */
+static void insert_range(struct ranges *s, size_t i, const struct range *new)
+{
+	char *copy;
+
+	if (extend(s, i, new))
+		return;
+	copy = ranges_room(s) ? NULL : strdup(new->name);
+	if (!copy) {
+		s->full = true;
+		return;
+	}
+	memmove(s->range + i + 1, s->range + i, (s->nr - i) * sizeof(*new));
+	s->range[i] = *new;
+	s->range[i].name = copy;
+	s->nr++;
+}
+
+void ranges_add(struct ranges *s, __u64 start, __u64 end, __u32 class,
+	       const char *name)
+{
+	while (start < end) {
+		size_t i = ranges_find(s, start);
+		__u64 stop = end;
+
+		if (i < s->nr && s->range[i].start <= start) {
+			start = s->range[i].end;
+			continue;
+		}
+		if (i < s->nr && s->range[i].start < end)
+			stop = s->range[i].start;
+		insert_range(s, i, &(struct range) {
+			.start = start, .end = stop, .class = class,
+			.name = (char *)(uintptr_t)name,
+		});
+		start = stop;
+	}
+}
+
+void ranges_free(struct ranges *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++)
+		free(s->range[i].name);
+	free(s->range);
 }

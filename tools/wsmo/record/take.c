@@ -163,7 +163,7 @@ void record_take(struct record *r, const struct wsmon_record *rec)
 		r->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		reader_copy(rec, &r->stats, sizeof(r->stats));
+		wsmon_record_copy(rec, &r->stats, sizeof(r->stats));
 		rotate_if_due(r);
 		break;
 	case WSMON_REC_END:

@@ -7,8 +7,8 @@
 
 #include "group.h"
 #include "libwsmon/filter.h"
-#include "libwsmon/numbers/series.h"
-#include "libwsmon/numbers/slowdown.h"
+#include "libwsmon/series.h"
+#include "libwsmon/sizing.h"
 
 /**
  * struct collected - sizes and names

@@ -13,7 +13,7 @@
 #include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/sizing.h"
 #include "plot/curve.h"
 #include "report.h"
 

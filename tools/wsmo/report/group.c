@@ -31,7 +31,7 @@ static void take_stats(struct group *g, const struct wsmon_record *rec)
 {
 	struct wsmon_rec_stats stats;
 
-	reader_copy(rec, &stats, sizeof(stats));
+	wsmon_record_copy(rec, &stats, sizeof(stats));
 	g->unfollowed = stats.unfollowed;
 }
 

@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/units.h"
 #include "hot.h"
+#include "libwsmon/hot.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/hot.h"
 #include "symbols/places.h"
 
 /* Symbols for people, and characters of the name of one */

@@ -13,7 +13,7 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "collect.h"
-#include "libwsmon/areas.h"
+#include "libwsmon/mappings.h"
 #include "libwsmon/names.h"
 #include "report.h"
 

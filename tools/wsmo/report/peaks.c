@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "libwsmon/events.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/events.h"
 #include "peaks.h"
 
 enum {

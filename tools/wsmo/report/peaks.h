@@ -6,8 +6,8 @@
 #ifndef WSMO_REPORT_PEAKS_H
 #define WSMO_REPORT_PEAKS_H
 
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/events.h"
+#include "libwsmon/series.h"
 #include "report.h"
 #include "symbols/calls.h"
 

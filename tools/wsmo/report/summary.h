@@ -6,9 +6,9 @@
 #define WSMO_SUMMARY_H
 
 #include "group.h"
+#include "libwsmon/budget.h"
 #include "libwsmon/filter.h"
-#include "libwsmon/numbers/budget.h"
-#include "libwsmon/numbers/hot.h"
+#include "libwsmon/hot.h"
 #include "libwsmon/sorted.h"
 
 /* Targets, or targets with their classes, that are kept */

@@ -105,7 +105,7 @@ static void add_proc(struct summary *s, const struct wsmon_record *rec, double t
 	struct wsmon_rec_proc p;
 	struct target_sums *target;
 
-	reader_copy(rec, &p, sizeof(p));
+	wsmon_record_copy(rec, &p, sizeof(p));
 	target = find_target(s, p.pid);
 	if (!target)
 		return;
@@ -152,7 +152,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 	budget_take(&s->budget, rec);
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
-		reader_copy(rec, &attrs, sizeof(attrs));
+		wsmon_record_copy(rec, &attrs, sizeof(attrs));
 		s->attrs = attrs.attrs;
 		break;
 	case WSMON_REC_LOST:
@@ -160,7 +160,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		s->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		reader_copy(rec, &s->stats, sizeof(s->stats));
+		wsmon_record_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
 		/* as a file begins that continues another */

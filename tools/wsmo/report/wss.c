@@ -13,11 +13,10 @@
 #include "cli/bar.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "cli/text.h"
 #include "cli/units.h"
 #include "collect.h"
+#include "libwsmon/events.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/events.h"
 #include "plot/wss.h"
 #include "report.h"
 

@@ -6,7 +6,6 @@
 #ifndef WSMO_PLACES_H
 #define WSMO_PLACES_H
 
-#include "libwsmon/areas.h"
 #include "libwsmon/mappings.h"
 #include "symbols.h"
 

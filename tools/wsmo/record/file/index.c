@@ -3,7 +3,7 @@
  * index.c - makes INDEX records, so that reports of a time read only their part of the file
  */
 #include "index.h"
-#include "libwsmon/index.h"
+#include "libwsmon/reader.h"
 
 /* Skipping a shorter run gains little; a longer one makes a report of a short time read too much */
 #define RUN_MIN		(16 << 10)

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
-#include "libwsmon/fine/fine.h"
+#include "libwsmon/fine.h"
 #include "report/report.h"
 #include "sites.h"
 

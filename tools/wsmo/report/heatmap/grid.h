@@ -10,7 +10,7 @@
 #ifndef WSMO_HEATMAP_H
 #define WSMO_HEATMAP_H
 
-#include "libwsmon/numbers/ranges.h"
+#include "libwsmon/mappings.h"
 
 /**
  * struct section - neighbouring ranges that are shown together

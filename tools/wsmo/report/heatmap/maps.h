@@ -9,9 +9,9 @@
 #define WSMO_HEATMAP_MAPS_H
 
 #include "grid.h"
-#include "libwsmon/areas.h"
-#include "libwsmon/fine/fine.h"
-#include "libwsmon/numbers/events.h"
+#include "libwsmon/events.h"
+#include "libwsmon/fine.h"
+#include "libwsmon/mappings.h"
 #include "libwsmon/sorted.h"
 #include "report/report.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/term.h"
 #include "grid.h"
-#include "libwsmon/numbers/events.h"
+#include "libwsmon/events.h"
 #include "report/plot/plot.h"
 
 #define HEATMAP_NAME	256

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/sizing.h"
 #include "sizing.h"
 
 /* Points of a curve */

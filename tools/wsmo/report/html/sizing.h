@@ -5,8 +5,8 @@
 #ifndef WSMO_HTML_SIZING_H
 #define WSMO_HTML_SIZING_H
 
-#include "libwsmon/numbers/curve_data.h"
-#include "libwsmon/numbers/slowdown.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/sizing.h"
 
 /** html_put_sizing() - print the member "sizing" of the page's JSON, and a comma; fits the curves */
 void html_put_sizing(struct wsmon_curves *cs, const struct slowdown *s);

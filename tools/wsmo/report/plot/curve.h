@@ -5,8 +5,8 @@
 #ifndef WSMO_CURVE_PLOT_H
 #define WSMO_CURVE_PLOT_H
 
-#include "libwsmon/numbers/curve_data.h"
-#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/sizing.h"
 #include "plot.h"
 
 /** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */

@@ -5,7 +5,7 @@
 #ifndef WSMO_PLOT_EVENTS_H
 #define WSMO_PLOT_EVENTS_H
 
-#include "libwsmon/numbers/events.h"
+#include "libwsmon/events.h"
 #include "plot.h"
 
 /**

@@ -5,9 +5,9 @@
 #ifndef WSMO_PLOT_WSS_H
 #define WSMO_PLOT_WSS_H
 
+#include "libwsmon/events.h"
 #include "libwsmon/filter.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/series.h"
 #include "plot.h"
 
 /**

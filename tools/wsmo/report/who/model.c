@@ -186,7 +186,7 @@ void who_record(struct who *w, const struct filter *filter, bool first, const st
 
 	mappings_add(v->mappings, rec);
 	if (rec->type == WSMON_REC_STATS)
-		reader_copy(rec, &v->stats, sizeof(v->stats));
+		wsmon_record_copy(rec, &v->stats, sizeof(v->stats));
 	else if (rec->type == WSMON_REC_WHO && filter_wants(filter, rec) &&
 		 (!first || who->flags & WSMON_WHO_NEW))
 		take_who(w, who);
