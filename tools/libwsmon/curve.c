@@ -40,12 +40,12 @@
 #define MIN_PART	4
 
 /**
- * struct target - a target
+ * struct curves_target - a target
  * @pid:	the target
  * @since_ns:	when its observation began
  * @comm:	its name
  */
-struct target {
+struct curves_target {
 	__u32 pid;
 	__u64 since_ns;
 	char comm[WSMON_COMM_LEN];
@@ -61,7 +61,7 @@ struct wsmon_curves *wsmon_curves_new(const struct wsmon_file_header *header)
 		.start_ns = header->mono_ns,
 		.page_size = header->page_size,
 		.targets = {
-			.size = sizeof(struct target),
+			.size = sizeof(struct curves_target),
 			.max = TARGETS_MAX, .compare = sorted_by_pid,
 		},
 	};
@@ -79,9 +79,9 @@ void wsmon_curves_free(struct wsmon_curves *cs)
 	free(cs);
 }
 
-static struct target *find_target(const struct wsmon_curves *cs, __u32 pid)
+static struct curves_target *find_target(const struct wsmon_curves *cs, __u32 pid)
 {
-	const struct target key = { .pid = pid };
+	const struct curves_target key = { .pid = pid };
 
 	return sorted_find(&cs->targets, &key);
 }
@@ -99,11 +99,11 @@ static void forget(struct wsmon_wss_rows *rows, __u32 pid)
 /* After an exec the target is another program: drops its rows so far */
 static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *rec)
 {
-	const struct target key = {
+	const struct curves_target key = {
 		.pid = rec->pid, .since_ns = rec->rec.time_ns,
 	};
 	bool known = find_target(cs, rec->pid);
-	struct target *t = sorted_get(&cs->targets, &key);
+	struct curves_target *t = sorted_get(&cs->targets, &key);
 
 	if (!t)
 		return;
@@ -118,7 +118,7 @@ static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *
 /* When the observation of a row's target, or of the group, began */
 static __u64 since(struct wsmon_curves *cs, const struct wsmon_wss_row *row)
 {
-	const struct target *t;
+	const struct curves_target *t;
 
 	if (row->group) {
 		if (!cs->group_ns)
@@ -258,7 +258,7 @@ static void fit(struct wsmon_curve *c)
 	make_concave(c);
 	for (i = 1; i < c->nr; i++)
 		c->slope[i] = node_slope(c, i);
-	/* after the middle of the last segment the slope falls as much as before it */
+	/* after the middle of the last segment the slope falls by the same factor as before it */
 	last = mean_slope(c, c->nr - 1);
 	c->slope[c->nr] = c->slope[c->nr - 1] > 0 ?
 			  last * last / c->slope[c->nr - 1] : 0;
@@ -386,7 +386,10 @@ static double slowest(const struct wsmon_curve *c, double size)
 	return fmax(0, rate - slack(c, window, rate));
 }
 
-/* Refaults a second at a rate of bytes a second: the first use of memory is none */
+/*
+ * Refaults a second at a rate of bytes a second. The first use of memory is a fault with any
+ * limit, not a refault: the growth of RSS and swap is subtracted.
+ */
 static double refaults(const struct wsmon_curve *c, double rate)
 {
 	return fmax(0, rate / c->page_size - fmax(0, c->growth) / c->page_size);
@@ -460,12 +463,12 @@ static size_t end_of(const struct wsmon_wss_rows *rows, size_t first, bool momen
 }
 
 /**
- * struct moments - the rows of a target and class that count
+ * struct chosen - the rows of a target and class that count
  * @windows:	number of windows; they are the same at each moment
  * @row:	@nr times @windows of them, by time, then by window
  * @nr:		number of moments
  */
-struct moments {
+struct chosen {
 	size_t windows;
 	struct wsmon_wss_row *row;
 	size_t nr;
@@ -510,10 +513,10 @@ static bool same_windows(const struct wsmon_wss_row *a, const struct wsmon_wss_r
 }
 
 /* Moves the rows that count to the front */
-static struct moments choose(const struct wsmon_wss_rows *rows, size_t first,
+static struct chosen choose(const struct wsmon_wss_rows *rows, size_t first,
 			     size_t end)
 {
-	struct moments m = {
+	struct chosen m = {
 		.windows = windows_that_count(rows, first, end),
 		.row = &rows->row[first],
 	};
@@ -530,27 +533,27 @@ static struct moments choose(const struct wsmon_wss_rows *rows, size_t first,
 	return m;
 }
 
-static const struct wsmon_wss_row *at(const struct moments *m, size_t i, size_t k)
+static const struct wsmon_wss_row *at(const struct chosen *m, size_t i, size_t k)
 {
 	return &m->row[i * m->windows + k];
 }
 
 /* Difference from the working set of the next shorter window, or from 0 */
-static double rise(const struct moments *m, size_t i, size_t k)
+static double rise(const struct chosen *m, size_t i, size_t k)
 {
 	double before = k ? at(m, i, k - 1)->bytes : 0;
 
 	return at(m, i, k)->bytes - before;
 }
 
-static double seconds(const struct moments *m)
+static double seconds(const struct chosen *m)
 {
 	return (at(m, m->nr - 1, 0)->time_ns - at(m, 0, 0)->time_ns) /
 	       (double)NSEC_PER_SEC;
 }
 
 /* Variance of the mean over the moments, of the k-th working set or of its rise */
-static double variance(const struct moments *m, size_t k, bool of_rise)
+static double variance(const struct chosen *m, size_t k, bool of_rise)
 {
 	double mean = 0, sum = 0, window = at(m, 0, k)->window_us / 1e6;
 	double independent = fmin(m->nr, 1 + seconds(m) / window);
@@ -566,7 +569,7 @@ static double variance(const struct moments *m, size_t k, bool of_rise)
 	return m->nr > 1 ? sum / (m->nr - 1) / independent : 0;
 }
 
-static void make_point(const struct moments *m, size_t k, struct wsmon_curve_point *p)
+static void make_point(const struct chosen *m, size_t k, struct wsmon_curve_point *p)
 {
 	double over = Z * Z * variance(m, k, false), low = 0, high = 0;
 	size_t i;
@@ -587,7 +590,7 @@ static void make_point(const struct moments *m, size_t k, struct wsmon_curve_poi
  * The size that a sample page stands for, derived from intervals: a count of n pages has
  * the variance n, so a size made of such pieces has the variance piece * size.
  */
-static double piece(const struct moments *m)
+static double piece(const struct chosen *m)
 {
 	double max = 0;
 	size_t i, k;
@@ -613,7 +616,7 @@ static int compare_sizes(const void *a, const void *b)
 	return COMPARE(*x, *y);
 }
 
-static void make_range(const struct moments *m, size_t k, __u64 *size,
+static void make_range(const struct chosen *m, size_t k, __u64 *size,
 		       struct wsmon_curve_point *p)
 {
 	size_t i;
@@ -627,7 +630,7 @@ static void make_range(const struct moments *m, size_t k, __u64 *size,
 }
 
 /* RSS, and how fast it grew, over the moments that count */
-static void make_memory(const struct wsmon_curves *cs, const struct moments *m,
+static void make_memory(const struct wsmon_curves *cs, const struct chosen *m,
 			struct wsmon_curve *of)
 {
 	__u64 from = at(m, 0, 0)->time_ns, to = at(m, m->nr - 1, 0)->time_ns;
@@ -656,10 +659,10 @@ static void make_memory(const struct wsmon_curves *cs, const struct moments *m,
 			     (last->time_ns - first->time_ns) * NSEC_PER_SEC;
 }
 
-static void make_one(struct wsmon_curves *cs, struct moments *m)
+static void make_one(struct wsmon_curves *cs, struct chosen *m)
 {
 	struct wsmon_curve *of = &cs->of[cs->nr++];
-	const struct target *t = m->row->group ? NULL : find_target(cs, m->row->pid);
+	const struct curves_target *t = m->row->group ? NULL : find_target(cs, m->row->pid);
 	double of_one = piece(m);
 	__u64 *size = calloc(m->nr, sizeof(*size));
 	size_t k;
@@ -758,7 +761,7 @@ int wsmon_curves_fit(struct wsmon_curves *cs)
 	if (!cs->of)
 		return -ENOMEM;
 	for (i = 0; i < rows->nr; i = end) {
-		struct moments m;
+		struct chosen m;
 
 		end = end_of(rows, i, false);
 		m = choose(rows, i, end);

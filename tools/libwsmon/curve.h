@@ -22,7 +22,7 @@
  * @page_size:	bytes of a page
  * @rows:	working set sizes of windows observed in full
  * @rss:	PROC records: @bytes is RSS, @high with swap
- * @targets:	struct target, by pid
+ * @targets:	struct curves_target, by pid
  * @group_ns:	when the group's observation began; 0 if there is no group
  * @seen:	number of all working set sizes
  * @longest_us:	the longest window of all

@@ -125,7 +125,8 @@ const char *events_label(char *buf, const struct events *ev, __u32 pid,
 		append(buf, peak_word(p), p->number);
 	i = ev->nr_marks ? sorted_above(&ev->mark->time_ns, ev->nr_marks, sizeof(*ev->mark),
 					time_ns - interval_ns) : 0;
-	for (; i < ev->nr_marks && ev->mark[i].time_ns <= time_ns && strlen(buf) < EVENTS_LABEL - 1; i++)
+	for (; i < ev->nr_marks && ev->mark[i].time_ns <= time_ns &&
+	     strlen(buf) < EVENTS_LABEL - 1; i++)
 		append(buf, "mark", ev->mark[i].number);
 	return buf;
 }

@@ -83,13 +83,13 @@
 /* Points: recently sampled pages of a target */
 
 /**
- * struct point - a sampled page
+ * struct fine_point - a sampled page
  * @page:	its number
  * @near:	number of pages that it may have been
  * @age:	snapshots since
  * @hit:	it was accessed
  */
-struct point {
+struct fine_point {
 	__u64 page;
 	__u32 near;
 	__u16 age;
@@ -103,7 +103,7 @@ struct point {
  * @room:	number of points there is memory for
  */
 struct points {
-	struct point *point;
+	struct fine_point *point;
 	size_t nr, room;
 };
 
@@ -111,7 +111,7 @@ struct points {
 static int points_room(struct points *p, size_t more, size_t *all)
 {
 	size_t room = p->room ? p->room : 64;
-	struct point *point;
+	struct fine_point *point;
 
 	while (room < p->nr + more)
 		room *= 2;
@@ -129,7 +129,7 @@ static int points_room(struct points *p, size_t more, size_t *all)
 }
 
 /* Inserts a point, for which there is room, where it belongs among those from @first on */
-static void points_insert(struct points *p, size_t first, const struct point *point)
+static void points_insert(struct points *p, size_t first, const struct fine_point *point)
 {
 	size_t i = p->nr++;
 
@@ -152,7 +152,7 @@ static bool is_partial(const struct wsmon_region_entry *e)
 }
 
 /* The page at a sample's place in its half: the middle one if the place has several */
-static struct point point_of(__u64 start, __u64 end, unsigned int place, bool hit)
+static struct fine_point point_of(__u64 start, __u64 end, unsigned int place, bool hit)
 {
 	__u64 pages = end - start, each = pages / WSMON_SAMPLES_PLACES;
 	__u64 rest = pages % WSMON_SAMPLES_PLACES, page;
@@ -160,7 +160,7 @@ static struct point point_of(__u64 start, __u64 end, unsigned int place, bool hi
 	place %= WSMON_SAMPLES_PLACES;
 	page = place * each + each / 2 +
 	       (place * rest + WSMON_SAMPLES_PLACES - 1) / WSMON_SAMPLES_PLACES;
-	return (struct point) {
+	return (struct fine_point) {
 		/* small parts have no pages in the last places */
 		.page = start + (page < pages ? page : pages - 1),
 		.near = each < UINT32_MAX ? each : UINT32_MAX,
@@ -169,9 +169,9 @@ static struct point point_of(__u64 start, __u64 end, unsigned int place, bool hi
 }
 
 /* A sample that was like all others for long may be any page */
-static struct point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
+static struct fine_point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
 {
-	return (struct point) {
+	return (struct fine_point) {
 		.page = start + hash % (end - start),
 		.age = AGE_ANYWHERE,
 		.hit = hit,
@@ -180,7 +180,7 @@ static struct point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
 
 /* Gets the two pages sampled in a region of several pages. Return: false if there are none */
 static bool samples_of(const struct wsmon_region_entry *e, __u64 start, __u64 end, __u64 time_ns,
-			 struct point point[2])
+			 struct fine_point point[2])
 {
 	__u64 hash = ((e->start ^ time_ns) * 0x9e3779b97f4a7c15ULL) >> 12;
 	unsigned int order = 63 - __builtin_clzll(start ^ (end - 1));
@@ -221,7 +221,7 @@ struct prior {
 };
 
 /**
- * struct node - a cell
+ * struct fine_node - a cell
  * @start:	first page of the region in it, from the origin
  * @end:	end page, exclusive
  * @child:	the nodes of its halves; 0 if no samples show them to differ
@@ -231,7 +231,7 @@ struct prior {
  * @whole:	probability that it is of one kind
  * @plain:	probability that it is plain if so
  */
-struct node {
+struct fine_node {
 	__u64 start, end;
 	size_t child[2];
 	unsigned int order;
@@ -248,7 +248,7 @@ struct node {
  * @prior:	expectations of them
  */
 struct tree {
-	struct node *node;
+	struct fine_node *node;
 	size_t nr, room;
 	__u64 origin;
 	struct prior *prior;
@@ -311,11 +311,11 @@ static double log_alike(const struct tree *t, unsigned int order,
 	return all;
 }
 
-static struct node *new_node(struct tree *t)
+static struct fine_node *new_node(struct tree *t)
 {
 	if (t->nr == t->room) {
 		size_t room = t->room ? 2 * t->room : 256;
-		struct node *node = reallocarray(t->node, room, sizeof(*node));
+		struct fine_node *node = reallocarray(t->node, room, sizeof(*node));
 
 		if (!node)
 			return NULL;
@@ -340,9 +340,9 @@ static __u64 cell_mid(__u64 start, __u64 end, unsigned int *order)
  * divided once at most.
  */
 static double build_cell(struct tree *t, __u64 start, __u64 end,
-			 const struct point *point, size_t nr)
+			 const struct fine_point *point, size_t nr)
 {
-	struct node *n = new_node(t);
+	struct fine_node *n = new_node(t);
 	size_t self = t->nr - 1, child[2] = { 0, 0 }, below = 0, hits = 0, i;
 	double alike, apart, lower, all, plain;
 	unsigned int order, halves[2];
@@ -355,7 +355,7 @@ static double build_cell(struct tree *t, __u64 start, __u64 end,
 		below += point[i].page - t->origin < mid;
 		hits += point[i].hit;
 	}
-	*n = (struct node) {
+	*n = (struct fine_node) {
 		.start = start, .end = end, .order = order, .points = nr,
 		.hits = hits, .whole = 1,
 	};
@@ -388,7 +388,7 @@ static double build_cell(struct tree *t, __u64 start, __u64 end,
 /* @reach: probability that the cell is undivided, and not part of a larger one */
 static void count(struct tree *t, size_t i, double reach)
 {
-	const struct node *n = &t->node[i];
+	const struct fine_node *n = &t->node[i];
 	struct prior *prior = t->prior;
 	double apart = reach * (1 - n->whole);
 
@@ -425,7 +425,7 @@ static void tree_learn(struct tree *t)
 }
 
 /* The share of a cell's pages in use if it is of one kind; @around: that of its parent */
-static double own_share(const struct node *n, double around)
+static double own_share(const struct fine_node *n, double around)
 {
 	double plain = (n->hits + A) / (n->points + 2 * A);
 	double mixed = (n->hits + 1.0) / (n->points + 2);
@@ -436,7 +436,7 @@ static double own_share(const struct node *n, double around)
 /* The probability that a page of the region is in use */
 static double tree_share(const struct tree *t, __u64 page)
 {
-	const struct node *n = t->node;
+	const struct fine_node *n = t->node;
 	double own = own_share(n, 0), share = 0, reach = 1;
 
 	page -= t->origin;
@@ -555,7 +555,7 @@ static void origins_clear(struct origins *o)
 /* Targets and their regions */
 
 /**
- * struct target - state of a target
+ * struct fine_target - state of a target
  * @pid:	its pid
  * @now:	pages sampled up to the last snapshot
  * @next:	pages sampled up to the snapshot that is being read
@@ -565,7 +565,7 @@ static void origins_clear(struct origins *o)
  * @origins:	the addresses that parts are aligned to
  * @prior:	priors if this is address 0, and if it is the start of the mapping
  */
-struct target {
+struct fine_target {
 	__u32 pid;
 	struct points now, next;
 	size_t from;
@@ -578,7 +578,7 @@ struct target {
  * struct fine - all targets
  * @page_size:	bytes
  * @full:	something was left out
- * @targets:	pointers to struct target, by pid
+ * @targets:	pointers to struct fine_target, by pid
  * @points:	number of points that all of them have room for
  * @tree:	the current region with either alignment of its parts
  */
@@ -591,14 +591,14 @@ struct fine {
 };
 
 /**
- * struct place - the current region
+ * struct fine_place - the current region
  * @start:	first page
  * @end:	end page, exclusive
  * @area:	its index
  * @origin:	page that its parts may be aligned to, if not to 0
  * @first:	index of its first point in @next; its points are the last there
  */
-struct place {
+struct fine_place {
 	__u64 start, end;
 	__u32 area;
 	__u64 origin;
@@ -607,8 +607,8 @@ struct place {
 
 static int compare(const void *a, const void *b)
 {
-	const struct target *x = *(struct target * const *)a;
-	const struct target *y = *(struct target * const *)b;
+	const struct fine_target *x = *(struct fine_target * const *)a;
+	const struct fine_target *y = *(struct fine_target * const *)b;
 
 	return COMPARE(x->pid, y->pid);
 }
@@ -621,13 +621,13 @@ struct fine *fine_new(__u32 page_size)
 		return NULL;
 	f->page_size = page_size;
 	f->targets = (struct sorted) {
-		.size = sizeof(struct target *), .max = FINE_TARGETS,
+		.size = sizeof(struct fine_target *), .max = FINE_TARGETS,
 		.compare = compare,
 	};
 	return f;
 }
 
-static void free_target(struct fine *f, struct target *t)
+static void free_target(struct fine *f, struct fine_target *t)
 {
 	points_clear(&t->now, &f->points);
 	points_clear(&t->next, &f->points);
@@ -637,7 +637,7 @@ static void free_target(struct fine *f, struct target *t)
 
 void fine_free(struct fine *f)
 {
-	struct target **t;
+	struct fine_target **t;
 	size_t i;
 
 	if (!f)
@@ -651,17 +651,17 @@ void fine_free(struct fine *f)
 	free(f);
 }
 
-static struct target **find_target(const struct fine *f, __u32 pid)
+static struct fine_target **find_target(const struct fine *f, __u32 pid)
 {
-	const struct target key = { .pid = pid }, *p = &key;
+	const struct fine_target key = { .pid = pid }, *p = &key;
 
 	return f->targets.nr ? sorted_find(&f->targets, &p) : NULL;
 }
 
 /* Return: NULL if there is no room for it */
-static struct target *get_target(struct fine *f, __u32 pid)
+static struct fine_target *get_target(struct fine *f, __u32 pid)
 {
-	struct target **at = find_target(f, pid), *t;
+	struct fine_target **at = find_target(f, pid), *t;
 
 	if (at)
 		return *at;
@@ -679,7 +679,8 @@ static struct target *get_target(struct fine *f, __u32 pid)
 }
 
 /* Divides a region. Return: as build_cell() if its parts are aligned to its mapping, or to 0 */
-static double build(struct fine *f, struct target *t, const struct place *at, bool mapping)
+static double build(struct fine *f, struct fine_target *t, const struct fine_place *at,
+		    bool mapping)
 {
 	struct tree *tree = &f->tree[mapping];
 
@@ -691,7 +692,7 @@ static double build(struct fine *f, struct target *t, const struct place *at, bo
 }
 
 /* Does a point contradict an almost certain expectation? */
-static bool is_odd(const struct tree *t, const struct point *p)
+static bool is_odd(const struct tree *t, const struct fine_point *p)
 {
 	return fabs(tree_share(t, p->page) - p->hit) > ODD;
 }
@@ -714,8 +715,8 @@ static void drop_same(struct points *p, size_t first, __u64 page)
  * Adds the new points. If all of them contradict the others, the memory was replaced.
  * Return: false without memory
  */
-static bool add_points(struct fine *f, struct target *t, const struct place *at,
-		       const struct point p[2])
+static bool add_points(struct fine *f, struct fine_target *t, const struct fine_place *at,
+		       const struct fine_point p[2])
 {
 	bool mapping = origins_best(&t->origins, at->area);
 	const struct tree *tree = &f->tree[mapping];
@@ -738,7 +739,7 @@ static bool add_points(struct fine *f, struct target *t, const struct place *at,
  * reports some time after it.
  * Return: false if there is no room for them and two more
  */
-static bool keep_points(struct fine *f, struct target *t, const struct place *at,
+static bool keep_points(struct fine *f, struct fine_target *t, const struct fine_place *at,
 			bool changed)
 {
 	const struct points *now = &t->now;
@@ -747,7 +748,7 @@ static bool keep_points(struct fine *f, struct target *t, const struct place *at
 	while (t->from < now->nr && now->point[t->from].page < at->start)
 		t->from++;
 	for (; t->from < now->nr && now->point[t->from].page < at->end; t->from++) {
-		struct point p = now->point[t->from];
+		struct fine_point p = now->point[t->from];
 
 		if (++p.age > (changed ? AGE_CHANGED : AGE_MAX) ||
 		    (p.near > 1 && p.near > (at->end - at->start) / NEAR) ||
@@ -816,7 +817,7 @@ static void add_part(struct parts *p, __u64 start, __u64 end, double share)
 static void visit(const struct tree *t, size_t i, double reach, double share, double around,
 		  struct parts *parts)
 {
-	const struct node *n = &t->node[i];
+	const struct fine_node *n = &t->node[i];
 	double own = own_share(n, around), whole = reach * n->whole;
 
 	if (!n->child[0]) {
@@ -829,7 +830,7 @@ static void visit(const struct tree *t, size_t i, double reach, double share, do
 }
 
 /* Learns which share of rounds finds memory in use accessed */
-static double rate_of(struct target *t, const struct wsmon_region_entry *e)
+static double rate_of(struct fine_target *t, const struct wsmon_region_entry *e)
 {
 	int hits = !!(e->samples & WSMON_SAMPLES_LOWER_HIT) +
 		   !!(e->samples & WSMON_SAMPLES_UPPER_HIT);
@@ -840,7 +841,7 @@ static double rate_of(struct target *t, const struct wsmon_region_entry *e)
 }
 
 /* Passes a region in parts. Return: false without memory: nothing was passed */
-static bool divide(struct fine *f, struct target *t, const struct place *at,
+static bool divide(struct fine *f, struct fine_target *t, const struct fine_place *at,
 		   const struct wsmon_region_entry *e, fine_part *put, void *arg)
 {
 	struct parts p = {
@@ -874,11 +875,11 @@ static bool is_sound(const struct wsmon_region_entry *e, __u32 page_size)
 	       e->end / page_size <= PAGES_MAX;
 }
 
-static void region(struct fine *f, struct target *t, const struct wsmon_region_entry *e,
+static void region(struct fine *f, struct fine_target *t, const struct wsmon_region_entry *e,
 		   __u64 time_ns, fine_part *put, void *arg)
 {
-	struct place at = { .first = t->next.nr, .area = e->area };
-	struct point p[2];
+	struct fine_place at = { .first = t->next.nr, .area = e->area };
+	struct fine_point p[2];
 
 	if (!is_sound(e, f->page_size) ||
 	    (at.first && t->next.point[at.first - 1].page >= e->start / f->page_size)) {
@@ -900,7 +901,7 @@ static void region(struct fine *f, struct target *t, const struct wsmon_region_e
 	put(arg, e);
 }
 
-static void end_snapshot(struct target *t)
+static void end_snapshot(struct fine_target *t)
 {
 	struct points old = t->now;
 
@@ -916,7 +917,7 @@ static void end_snapshot(struct target *t)
 void fine_snapshot(struct fine *f, const struct wsmon_rec_snapshot *s, fine_part *part,
 		   void *arg)
 {
-	struct target *t = get_target(f, s->pid);
+	struct fine_target *t = get_target(f, s->pid);
 	__u32 i;
 
 	if (!t) {
@@ -937,7 +938,7 @@ void fine_snapshot(struct fine *f, const struct wsmon_rec_snapshot *s, fine_part
 
 static void forget(struct fine *f, __u32 pid)
 {
-	struct target **t = find_target(f, pid);
+	struct fine_target **t = find_target(f, pid);
 
 	if (!t)
 		return;
@@ -950,7 +951,7 @@ void fine_note(struct fine *f, const struct wsmon_record *rec)
 	const struct wsmon_rec_target *start = (const void *)rec;
 	const struct wsmon_rec_exit *end = (const void *)rec;
 	const struct wsmon_rec_area *area = (const void *)rec;
-	struct target *t;
+	struct fine_target *t;
 
 	if (rec->type == WSMON_REC_AREA) {
 		t = get_target(f, area->pid);

@@ -141,7 +141,7 @@ void areas_free(struct areas *as)
 	free(as);
 }
 
-struct block {
+struct chunk {
 	size_t nr;
 	struct mapping m[BLOCK];
 };
@@ -155,13 +155,13 @@ struct block {
  */
 struct target_mappings {
 	__u32 pid;
-	struct block **block;
+	struct chunk **block;
 	size_t nr;
 	size_t room;
 };
 
-/** struct place - mapping number @i of block @b; after the last mapping number 0 of block @nr */
-struct place {
+/** struct spot - mapping number @i of block @b; after the last mapping number 0 of block @nr */
+struct spot {
 	size_t b, i;
 };
 
@@ -183,19 +183,19 @@ struct mappings *mappings_new(void)
 	return ms;
 }
 
-static struct mapping *get(const struct target_mappings *t, struct place p)
+static struct mapping *get(const struct target_mappings *t, struct spot p)
 {
 	return p.b < t->nr ? &t->block[p.b]->m[p.i] : NULL;
 }
 
-static struct place next(const struct target_mappings *t, struct place p)
+static struct spot next(const struct target_mappings *t, struct spot p)
 {
-	return p.i + 1 < t->block[p.b]->nr ? (struct place){ p.b, p.i + 1 } :
-					     (struct place){ p.b + 1, 0 };
+	return p.i + 1 < t->block[p.b]->nr ? (struct spot){ p.b, p.i + 1 } :
+					     (struct spot){ p.b + 1, 0 };
 }
 
 /* Steps back. Return: the mapping there, NULL if there is none */
-static struct mapping *before(const struct target_mappings *t, struct place *p)
+static struct mapping *before(const struct target_mappings *t, struct spot *p)
 {
 	if (!p->i && !p->b)
 		return NULL;
@@ -208,15 +208,15 @@ static struct mapping *before(const struct target_mappings *t, struct place *p)
 static void remove_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	free(t->block[b]);
-	ms->bytes -= sizeof(struct block);
+	ms->bytes -= sizeof(struct chunk);
 	t->nr--;
 	memmove(t->block + b, t->block + b + 1, (t->nr - b) * sizeof(*t->block));
 }
 
 /* Return: the place of the mapping that followed it */
-static struct place remove_at(struct mappings *ms, struct target_mappings *t, struct place p)
+static struct spot remove_at(struct mappings *ms, struct target_mappings *t, struct spot p)
 {
-	struct block *b = t->block[p.b];
+	struct chunk *b = t->block[p.b];
 
 	ms->bytes -= strlen(b->m[p.i].path) + 1;
 	free(b->m[p.i].path);
@@ -225,7 +225,7 @@ static struct place remove_at(struct mappings *ms, struct target_mappings *t, st
 	if (p.i < b->nr)
 		return p;
 	if (b->nr)
-		return (struct place){ p.b + 1, 0 };
+		return (struct spot){ p.b + 1, 0 };
 	remove_block(ms, t, p.b);
 	return p;
 }
@@ -233,7 +233,7 @@ static struct place remove_at(struct mappings *ms, struct target_mappings *t, st
 static void clear_mappings(struct mappings *ms, struct target_mappings *t)
 {
 	while (t->nr)
-		remove_at(ms, t, (struct place){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
+		remove_at(ms, t, (struct spot){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
 	free(t->block);
 	ms->bytes -= t->room * sizeof(*t->block);
 	t->block = NULL;
@@ -241,11 +241,11 @@ static void clear_mappings(struct mappings *ms, struct target_mappings *t)
 }
 
 /* Puts an empty block before number @b. Return: the block, NULL without room */
-static struct block *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
+static struct chunk *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	size_t room = t->nr < t->room ? t->room : t->room ? 2 * t->room : 8;
-	size_t more = (room - t->room) * sizeof(*t->block) + sizeof(struct block);
-	struct block **block = t->block, *new;
+	size_t more = (room - t->room) * sizeof(*t->block) + sizeof(struct chunk);
+	struct chunk **block = t->block, *new;
 
 	if (ms->bytes + more > MAPPINGS_BYTES)
 		return NULL;
@@ -268,9 +268,9 @@ static struct block *add_block(struct mappings *ms, struct target_mappings *t, s
 }
 
 /* Makes room for a mapping before the one at @p, which moves @p. Return: false without room */
-static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct place *p)
+static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct spot *p)
 {
-	struct block *b, *new;
+	struct chunk *b, *new;
 
 	/* prefer the end of a block to the beginning of the next, which may not exist */
 	if (!p->i && p->b && (p->b == t->nr || t->block[p->b - 1]->nr < BLOCK))
@@ -279,7 +279,7 @@ static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct
 		return true;
 	/* mappings that come in order fill their blocks */
 	if (p->b == t->nr || !p->i || p->i == BLOCK) {
-		*p = (struct place){ p->b + (p->i > 0), 0 };
+		*p = (struct spot){ p->b + (p->i > 0), 0 };
 		return add_block(ms, t, p->b);
 	}
 	new = add_block(ms, t, p->b + 1);
@@ -290,17 +290,17 @@ static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct
 	b->nr = BLOCK - new->nr;
 	memcpy(new->m, b->m + b->nr, new->nr * sizeof(*new->m));
 	if (p->i > b->nr)
-		*p = (struct place){ p->b + 1, p->i - b->nr };
+		*p = (struct spot){ p->b + 1, p->i - b->nr };
 	return true;
 }
 
 /* Inserts a copy of @new before the mapping at @p */
-static void insert_at(struct mappings *ms, struct target_mappings *t, struct place p,
+static void insert_at(struct mappings *ms, struct target_mappings *t, struct spot p,
 		      const struct mapping *new)
 {
 	size_t len = strlen(new->path) + 1;
 	char *path = ms->bytes + len > MAPPINGS_BYTES ? NULL : strdup(new->path);
-	struct block *b;
+	struct chunk *b;
 
 	if (!path || !mappings_room(ms, t, &p)) {
 		free(path);
@@ -315,21 +315,22 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, struct pla
 }
 
 /* The place of the first mapping that ends after @addr */
-static struct place locate(const struct target_mappings *t, __u64 addr)
+static struct spot locate(const struct target_mappings *t, __u64 addr)
 {
 	size_t low = 0, high = t->nr;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct block *b = t->block[mid];
+		const struct chunk *b = t->block[mid];
 
 		if (b->m[b->nr - 1].end > addr)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return (struct place){ low, low == t->nr ? 0 :
-		sorted_above(&t->block[low]->m->end, t->block[low]->nr, sizeof(struct mapping), addr) };
+	return (struct spot){ low, low == t->nr ? 0 :
+		sorted_above(&t->block[low]->m->end, t->block[low]->nr, sizeof(struct mapping),
+			     addr) };
 }
 
 static void cut_front(struct mapping *m, __u64 to)
@@ -340,10 +341,10 @@ static void cut_front(struct mapping *m, __u64 to)
 }
 
 /* Unmaps a range. Return: the place of a new mapping there */
-static struct place make_hole(struct mappings *ms, struct target_mappings *t,
+static struct spot make_hole(struct mappings *ms, struct target_mappings *t,
 			      __u64 start, __u64 end)
 {
-	struct place p = locate(t, start);
+	struct spot p = locate(t, start);
 	struct mapping *m = get(t, p);
 
 	if (m && m->start < start) {
@@ -409,7 +410,7 @@ static const struct target_mappings *find_target(const struct mappings *ms,
 	return sorted_find(&ms->targets, &key);
 }
 
-static struct mapping *find(const struct target_mappings *t, __u64 addr, struct place *p)
+static struct mapping *find(const struct target_mappings *t, __u64 addr, struct spot *p)
 {
 	struct mapping *m;
 
@@ -423,7 +424,7 @@ static struct mapping *find(const struct target_mappings *t, __u64 addr, struct 
 const struct mapping *mappings_find(const struct mappings *ms, __u32 pid,
 				    __u64 addr)
 {
-	struct place p;
+	struct spot p;
 
 	return find(find_target(ms, pid), addr, &p);
 }
@@ -443,7 +444,7 @@ bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		     struct module *module)
 {
 	const struct target_mappings *t = find_target(ms, pid);
-	struct place p, q;
+	struct spot p, q;
 	const struct mapping *m = find(t, addr, &p), *first;
 	size_t spread;
 

@@ -27,7 +27,7 @@
 /* A header may grow up to this size */
 #define HEADER_MAX	4096
 
-/* An index of more runs is broken: these are years */
+/* An index of more runs, which would be years, is broken */
 #define RUNS_MAX	(1 << 20)
 
 /*
@@ -227,7 +227,7 @@ static const char *unpack(struct unpacker *u, const struct wsmon_rec_packed *p,
 	return NULL;
 }
 
-struct part {
+struct index_part {
 	__u64 offset;
 	__u64 bytes;
 };
@@ -238,12 +238,12 @@ struct part {
  * @nr:		number of parts
  */
 struct unwanted {
-	struct part *part;
+	struct index_part *part;
 	size_t nr;
 };
 
-/** struct block - an INDEX record */
-struct block {
+/** struct index_block - an INDEX record */
+struct index_block {
 	struct wsmon_rec_index head;
 	struct wsmon_index_run run[WSMON_INDEX_RUNS];
 };
@@ -264,7 +264,7 @@ bool index_has(__u32 type)
 	}
 }
 
-static bool read_block(int fd, off_t at, struct block *b)
+static bool read_block(int fd, off_t at, struct index_block *b)
 {
 	ssize_t n = pread(fd, b, sizeof(*b), at);
 	size_t size = sizeof(b->head);
@@ -277,13 +277,13 @@ static bool read_block(int fd, off_t at, struct block *b)
 
 static void add_part(struct unwanted *u, __u64 offset, __u64 bytes)
 {
-	struct part *next = u->nr ? &u->part[u->nr - 1] : NULL;
+	struct index_part *next = u->nr ? &u->part[u->nr - 1] : NULL;
 
 	if (next && next->offset == offset + bytes) {
 		next->offset = offset;
 		next->bytes += bytes;
 	} else {
-		u->part[u->nr++] = (struct part){ offset, bytes };
+		u->part[u->nr++] = (struct index_part){ offset, bytes };
 	}
 }
 
@@ -292,10 +292,10 @@ static void add_part(struct unwanted *u, __u64 offset, __u64 bytes)
  * @end: offset of the run after them; gets that of the first of them
  * Return: false if the block is broken
  */
-static bool add_block(struct unwanted *u, const struct block *b, __u64 *end,
+static bool add_block(struct unwanted *u, const struct index_block *b, __u64 *end,
 		      __u64 from_ns, __u64 to_ns)
 {
-	struct part *more = reallocarray(u->part, u->nr + b->head.nr, sizeof(*more));
+	struct index_part *more = reallocarray(u->part, u->nr + b->head.nr, sizeof(*more));
 	__u32 i;
 
 	if (!more || u->nr > RUNS_MAX)
@@ -319,7 +319,7 @@ static bool read_blocks(struct unwanted *u, int fd, off_t base, off_t size, __u6
 			__u64 to_ns)
 {
 	__u64 at = size - base - sizeof(struct wsmon_rec_index), end = at;
-	struct block b;
+	struct index_block b;
 
 	if (!read_block(fd, base + at, &b) || b.head.nr)
 		return false;

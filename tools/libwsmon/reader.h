@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reader.h - the reader of libwsmon.h, with more than that has
+ * reader.h - the reader behind libwsmon.h, and what only wsmo needs of it
  *
  * wsmon_next() reads a file or a pipe to its end. "record" calls reader_fill() and
  * reader_parse() instead, as bytes arrive. The reader has one buffer of fixed size and

@@ -14,7 +14,7 @@
 /* An unknown cost of a smaller part of the refaults does not matter */
 #define NEGLIGIBLE	0.02
 
-/* Number of rows between the shortest and the longest window if no limits are given */
+/* Steps between the shortest and the longest window if no limits are given */
 #define STEPS		12
 
 /* Between the smallest and the largest size of a curve, in search of the smallest limit */
@@ -35,7 +35,8 @@ void slowdown_record(struct slowdown *s, const struct wsmon_record *rec)
 	}
 	snprintf(cost->text, sizeof(cost->text), "%s", r->text);
 	if (r->kind == WSMON_REFAULT_FILE)
-		s->unmapped = r->unmapped < WSMON_SHARE_ONE ? (double)r->unmapped / WSMON_SHARE_ONE : 0;
+		s->unmapped = r->unmapped < WSMON_SHARE_ONE ?
+			      (double)r->unmapped / WSMON_SHARE_ONE : 0;
 }
 
 void slowdown_set(struct slowdown *s, double seconds)
