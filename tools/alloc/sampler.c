@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "libwsmon/wsmon_records.h"
 #include "ring.h"
 #include "sampler.h"
-#include "wsmon.h"
 
 static struct alloc_ring *ring;
 

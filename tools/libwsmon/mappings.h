@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wsmon.h"
+#include "wsmon_records.h"
 
 struct areas;
 

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "feed.h"
+#include "libwsmon/wsmon_records.h"
 #include "program.h"
 
 #define LIBRARY		"/../lib/wsmo/libwsmo-alloc.so"

@@ -6,7 +6,7 @@
 #define WSMO_RECORD_REFAULT_H
 
 #include "libwsmon/filter.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 #define REFAULT_KINDS	2
 #define REFAULT_NAME	128

@@ -3,6 +3,7 @@
  * raw_fields.c - the fields of records, for "wsmo report raw"
  */
 #include "cli/cli.h"
+#include "libwsmon/wsmon_records.h"
 #include "raw_fields.h"
 
 /* A field of struct RECORD, which is defined before each table */

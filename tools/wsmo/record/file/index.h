@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /**
  * struct index - the runs of a file that are not in it yet; zeroed, there are none
