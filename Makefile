@@ -102,6 +102,9 @@ out/man/%.1: Documentation/reference/man/%.rst
 	@mkdir -p $(@D)
 	rst2man --report=2 --halt=2 $< $@
 
+# of the library
+HEADERS := include/wsmon.h tools/libwsmon/wsmon_records.h tools/libwsmon/libwsmon.h
+
 .PHONY: install install-user install-wsmo install-module
 install: install-user install-module
 
@@ -110,7 +113,7 @@ install-user: install-wsmo libwsmon
 	install -d $(DESTDIR)$(libdir) $(DESTDIR)$(includedir) $(DESTDIR)$(pkgconfigdir)
 	install -m 644 out/lib/libwsmon.a out/lib/$(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/
 	ln -sf $(LIBWSMON_SONAME) $(DESTDIR)$(libdir)/libwsmon.so
-	install -m 644 include/wsmon.h tools/libwsmon/libwsmon.h $(DESTDIR)$(includedir)/
+	install -m 644 $(HEADERS) $(DESTDIR)$(includedir)/
 	sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@version@|$(WSMO_VERSION)|' \
 		-e 's|@includedir@|$(includedir)|' tools/libwsmon/libwsmon.pc.in \
 		>$(DESTDIR)$(pkgconfigdir)/libwsmon.pc
@@ -155,7 +158,7 @@ uninstall:
 	rm -f $(DESTDIR)$(mandir)/man1/wsmo*.1
 	rm -f $(DESTDIR)$(completiondir)/wsmo $(DESTDIR)$(zshcompletiondir)/_wsmo
 	rm -f $(DESTDIR)$(libdir)/libwsmon.a $(DESTDIR)$(libdir)/libwsmon.so*
-	rm -f $(DESTDIR)$(includedir)/wsmon.h $(DESTDIR)$(includedir)/libwsmon.h
+	rm -f $(addprefix $(DESTDIR)$(includedir)/,$(notdir $(HEADERS)))
 	rm -f $(DESTDIR)$(pkgconfigdir)/libwsmon.pc
 	rm -rf $(DESTDIR)$(schemedir) $(DESTDIR)$(preloaddir)
 	rm -f $(DESTDIR)/lib/modules/*/*/wsmon.ko*

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reader of wsmon recordings (include/wsmon.h). It needs the standard library only, and
-libzstd.so.1 for files with packed snapshots.
+"""Reader of wsmon recordings (include/wsmon.h, tools/libwsmon/wsmon_records.h). It needs the
+standard library only, and libzstd.so.1 for files with packed snapshots.
 
     import wsmon
     with open("wsmon.data", "rb") as f:

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "fuzz.h"
+#include "libwsmon/wsmon_records.h"
 
 #define MAX_RECORDS	4096
 

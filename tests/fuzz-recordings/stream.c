@@ -20,21 +20,21 @@
 static void check_file(int fd, __u64 records)
 {
 	const struct wsmon_record *rec;
-	enum reader_result res;
-	struct reader reader;
+	struct wsmon_reader *reader;
 	__u64 n = 0;
+	int res;
 
-	if (lseek(fd, 0, SEEK_SET) || reader_init(&reader, fd))
+	reader = lseek(fd, 0, SEEK_SET) ? NULL : wsmon_open_fd(fd);
+	if (!reader)
 		fuzz_fail("the recording cannot be read");
-	while ((res = reader_next(&reader, &rec)) <= READER_RECORD)
-		n += res == READER_RECORD;
+	while ((res = wsmon_next(reader, &rec)) > 0)
+		n++;
 	/* without a header there was nothing to write */
-	if (res != READER_END && lseek(fd, 0, SEEK_END))
-		fuzz_fail("the recording %s", res == READER_CUT ? "is cut" :
-			  reader.error);
+	if (res && lseek(fd, 0, SEEK_END))
+		fuzz_fail("the recording %s", res == -ENODATA ? "is cut" : wsmon_error(reader));
 	if (n != records)
 		fuzz_fail("%llu records recorded, %llu in the file", records, n);
-	reader_free(&reader);
+	wsmon_close(reader);
 }
 
 static void feed(int fifo, const __u8 *data, size_t size)

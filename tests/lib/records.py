@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes wsmon streams from the layout in include/wsmon.h, in nothing but Python.
+"""Makes wsmon streams from the layout in wsmon.h and wsmon_records.h, in nothing but Python.
 
 It shares no code with wsmo, so that a misunderstanding of the layout in one of
 the two does not hide in the other.

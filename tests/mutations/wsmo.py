@@ -3,12 +3,9 @@
 suite of tests/wsmo that must notice it, on this machine."""
 
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
-READER, SORTED, AREAS = (LIB + n + ".c" for n in ("reader", "sorted", "areas"))
-CURVE, SIZING, SLOWDOWN, HOT, SERIES, RANGES = (
-    LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "slowdown", "hot", "series", "ranges"))
+READER, SORTED, MAPPINGS, CURVE, SIZING, HOT, SERIES, FINE, STATS = (
+    LIB + n + ".c" for n in ("reader", "sorted", "mappings", "curve", "sizing", "hot", "series", "fine", "stats"))
 GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
-FINE, POINTS, TREE, ORIGIN = (
-    LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "term", "outfile", "table"))
 LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
@@ -29,14 +26,13 @@ MISTAKES = [
      "if (e->share > WSMON_SHARE_ONE || e->freq > WSMON_SHARE_ONE)",
      "if (e->share > WSMON_SHARE_ONE && e->freq > WSMON_SHARE_ONE)"),
     ("reader_takes_endless_names", "damage.broken", READER,
-     "if (!memchr(target->comm, '\\0', sizeof(target->comm)))",
-     "if (!target->comm[0] && target->comm[1])"),
+     "		return check_comm(target->comm);\n", "		return NULL;\n"),
     ("reader_takes_odd_sizes", "damage.broken", READER,
      "if (next->size < sizeof(*next) || next->size % 8 ||", "if (next->size < sizeof(*next) ||"),
     ("reader_takes_newer_versions", "damage.foreign", READER, "if (h.version > WSMON_VERSION)",
      "if (h.version > WSMON_VERSION + 1)"),
     ("reader_keeps_cut_silent", "damage.cut_notes", READER,
-     "		return READER_CUT;\n", "		return READER_END;\n"),
+     "		return -ENODATA;\n", "		return 0;\n"),
     ("reader_loses_pids_of_areas", "report", READER,
      "	case WSMON_REC_AREA:\n	case WSMON_REC_SNAPSHOT:\n	case WSMON_REC_WSS:\n",
      "	case WSMON_REC_SNAPSHOT:\n	case WSMON_REC_WSS:\n"),
@@ -46,14 +42,13 @@ MISTAKES = [
     ("sorted_array_removes_the_next", "fine.records", SORTED,
      "memmove(p, p + s->size, end - p - s->size);",
      "memmove(p + s->size, p, end - p - s->size);"),
-    ("paths_of_another_area", "report", AREAS, "|| !t->paths[index])\n		return \"\";\n"
+    ("paths_of_another_area", "report", MAPPINGS, "|| !t->paths[index])\n		return \"\";\n"
      "	return t->paths[index];", "|| !t->paths[index])\n		return \"\";\n"
      "	return t->paths[index ? index - 1 : 0] ?: \"\";"),
-    ("percentile_of_the_next_rank", "wss", SERIES, "return &series[rank ? rank - 1 : 0];",
-     "return &series[rank < nr ? rank : nr - 1];"),
-    ("sorted_by_size_backwards", "wss", SERIES, "return a->bytes < b->bytes ? -1 : 1;",
-     "return a->bytes > b->bytes ? -1 : 1;"),
-    ("ranges_mapped_twice", "heatmap", RANGES,
+    ("percentile_of_the_next_rank", "wss", LIB + "stats.h", "return rank ? rank - 1 : 0;",
+     "return rank < nr ? rank : nr - 1;"),
+    ("sorted_by_size_backwards", "wss", SERIES, "COMPARE(a->bytes, b->bytes)", "COMPARE(b->bytes, a->bytes)"),
+    ("ranges_mapped_twice", "heatmap", MAPPINGS,
      "		if (i < s->nr && s->range[i].start < end)\n			stop = s->range[i].start;\n", ""),
     # curves and limits
     ("curve_takes_the_greatest", "sizing", CURVE,
@@ -61,27 +56,26 @@ MISTAKES = [
      "c->point[i++].size = block[b].sum / block[b].nr * 1.02;"),
     ("curve_stays_convex", "sizing", CURVE, "			if (before >= after)\n				break;",
      "			if (before >= after || nr)\n				break;"),
-    ("rates_at_limits_halved", "sizing", CURVE, "	m.rate = curve_rate(c, m.window);",
-     "	m.rate = curve_rate(c, m.window) / 2;"),
+    ("rates_at_limits_halved", "sizing", CURVE, "refaults(c, curve_rate(c, at.window))",
+     "refaults(c, curve_rate(c, at.window) / 2)"),
     ("rates_without_slack", "sizing", CURVE, "	return rate + slack(c, window, rate);",
      "	return rate;"),
-    ("growth_counts_as_refaults", "sizing", SIZING,
-     "		.refaults = fmax(0, m.rate / of->page_size - first),",
-     "		.refaults = fmax(0, m.rate / of->page_size),"),
-    ("knee_ignores_growth", "sizing", SIZING,
-     "(max_refaults + growth(of)) * of->page_size);",
-     "max_refaults * of->page_size + 0 * growth(of));"),
-    ("missed_of_nothing", "sizing", SIZING, "fmin(1, at.refaults / all)",
+    ("growth_counts_as_refaults", "sizing", CURVE,
+     "	at.refaults = refaults(c, curve_rate(c, at.window));",
+     "	at.refaults = curve_rate(c, at.window) / c->page_size;"),
+    ("knee_ignores_growth", "sizing", CURVE,
+     "	at.high = refaults(c, high);", "	at.high = high / c->page_size;"),
+    ("missed_of_nothing", "sizing", CURVE, "fmin(1, at.refaults / all)",
      "fmin(1, at.refaults / all / 2)"),
-    ("files_cost_as_swap", "slowdown", SLOWDOWN, "return all > 0 ? fmin(1, files / all) : 0;",
+    ("files_cost_as_swap", "slowdown", SIZING, "return all > 0 ? fmin(1, files / all) : 0;",
      "return all > 0 ? fmin(0, files / all) : 0;"),
-    ("read_around_takes_no_room", "slowdown", SLOWDOWN, "bytes * (1 - lost / 2)", "bytes"),
-    ("read_around_is_all_lost", "slowdown", SLOWDOWN, "bytes * (1 - lost / 2)", "bytes * (1 - lost)"),
+    ("read_around_takes_no_room", "slowdown", SIZING, "bytes * (1 - lost / 2)", "bytes"),
+    ("read_around_is_all_lost", "slowdown", SIZING, "bytes * (1 - lost / 2)", "bytes * (1 - lost)"),
     ("knee_without_read_around", "slowdown", SIZING, "at = slowdown_limit(s, of, bytes)", "at = wsmon_limit(of, bytes)"),
-    ("costs_are_certain", "slowdown", SLOWDOWN, "at->high * (mean + half)", "at->high * mean"),
-    ("unknown_costs_are_nothing", "slowdown", SLOWDOWN, "share[i] > NEGLIGIBLE", "share[i] > 1"),
-    ("knee_of_slowdown_alone", "slowdown", SIZING, "at.high > choice->max_refaults",
-     "at.high < -1.0 * choice->max_refaults"),
+    ("costs_are_certain", "slowdown", SIZING, "at->high * (mean + half)", "at->high * mean"),
+    ("unknown_costs_are_nothing", "slowdown", SIZING, "share[i] > NEGLIGIBLE", "share[i] > 1"),
+    ("knee_of_slowdown_alone", "slowdown", SIZING, "at.high > max_refaults",
+     "at.high < -1.0 * max_refaults"),
     # limits that are tried
     ("limit_stays", "verify", GUARD, "	if (write_high(g->dir, g->was))\n		return FAILED;\n",
      ""),
@@ -107,10 +101,10 @@ MISTAKES = [
     ("hottest_is_the_coldest", "hot", HOT, "	if (!c->best_ns || e->freq > c->best_freq ||",
      "	if (!c->best_ns || e->freq < c->best_freq ||"),
     # parts of regions
-    ("fine_places_are_shifted", "fine", POINTS,
+    ("fine_places_are_shifted", "fine", FINE,
      "	       (place * rest + WSMON_SAMPLES_PLACES - 1) / WSMON_SAMPLES_PLACES;",
      "	       0 * (place * rest + WSMON_SAMPLES_PLACES - 1) / WSMON_SAMPLES_PLACES;"),
-    ("fine_halves_are_swapped", "fine", POINTS,
+    ("fine_halves_are_swapped", "fine", FINE,
      "		point[1] = point_of(mid, end, samples >> WSMON_SAMPLES_UPPER_SHIFT,\n"
      "				    samples & WSMON_SAMPLES_UPPER_HIT);",
      "		point[1] = point_of(mid, end, samples >> WSMON_SAMPLES_UPPER_SHIFT,\n"
@@ -119,10 +113,10 @@ MISTAKES = [
      "if (++p.age > 100000 + (changed ? AGE_CHANGED : AGE_MAX) ||"),
     ("fine_parts_with_wrong_ends", "fine", FINE, "	e.end = p->end * p->page_size;",
      "	e.end = (p->end - 1) * p->page_size;"),
-    ("fine_learns_nothing", "fine", TREE,
+    ("fine_learns_nothing", "fine", FINE,
      "		prior->split[i] = estimate(prior->cut[i], prior->seen[i]);",
      "		prior->split[i] = MIN_SHARE;"),
-    ("fine_mappings_have_no_origin", "fine", ORIGIN,
+    ("fine_mappings_have_no_origin", "fine", FINE,
      "	return index < o->nr && get(o, index)->log_odds > 0;",
      "	return index < o->nr && get(o, index)->log_odds < -1e9;"),
     # text for people
@@ -159,7 +153,7 @@ MISTAKES = [
     # long recordings
     ("runs_end_when_they_begin", "long.times", FILE + "output.c",
      "	if (rec->time_ns > run->to_ns)\n		run->to_ns = rec->time_ns;\n", ""),
-    ("what_was_before_is_read", "long.times", LIB + "index.c",
+    ("what_was_before_is_read", "long.times", READER,
      "if (run->to_ns < from_ns || run->from_ns > to_ns)",
      "if (run->to_ns < from_ns / 2 || run->from_ns > to_ns)"),
     ("next_file_lacks_areas", "long.rotation", FILE + "rotate.c",
@@ -174,7 +168,7 @@ MISTAKES = [
     ("windows_of_cgroups_are_missing", "group diff", REPORT + "run.c",
      "if (wss_row_get(rec, &row))\n		return filter_wants_class",
      "if (rec->type == WSMON_REC_WSS && wss_row_get(rec, &row))\n		return filter_wants_class"),
-    ("intervals_of_ninety_percent", "diff", DIFF + "batches.c",
+    ("intervals_of_ninety_percent", "diff", STATS,
      "if (1 - within(t, freedom) > p)", "if (1 - within(t, freedom) > 2 * p)"),
     ("growth_without_its_interval", "diff", DIFF + "diff.c",
      "l->change - half_width(&grown, P / rows) > limit", "l->change - 0 * half_width(&grown, P / rows) > limit"),
@@ -244,8 +238,8 @@ MISTAKES = [
      "		st->gone_bytes += s->gaps ? 0 : end - addr;\n", "		st->gone_bytes += end - addr;\n"),
     ("evidence_survives_doubt", "evidence", EVIDENCE,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
-    ("one_draw_is_proof", "evidence", EVIDENCE,
-     "	s.high = middle + half < 1 ? middle + half : 1;", "	s.high = s.mean;"),
+    ("one_draw_is_proof", "evidence", STATS,
+     "	*high = n > 0 && p < 1 ? fmin(mid + half, 1) : 1;", "	*high = p;"),
     ("new_memory_has_a_past", "evidence", EVIDENCE, "	if (covered < p->end - p->start) {",
      "	if (!covered) {"),
     ("sizes_do_not_decide", "act", MATCH, "	if (size < r->min_size || size > r->max_size)\n"

@@ -184,8 +184,8 @@ def main(_accept):
         res = make("install-user", root)
         installed = files(root)
         want = {PREFIX[1:] + "/" + name for name in (
-            "include/libwsmon.h", "include/wsmon.h", "lib/libwsmon.a", "lib/libwsmon.so",
-            "lib/libwsmon.so.0", "lib/pkgconfig/libwsmon.pc", "bin/wsmo")}
+            "include/libwsmon.h", "include/wsmon.h", "include/wsmon_records.h", "lib/libwsmon.a",
+            "lib/libwsmon.so", "lib/libwsmon.so.0", "lib/pkgconfig/libwsmon.pc", "bin/wsmo")}
         ok(not res.returncode and want <= installed, "installs without the module", res.stderr,
            want - installed)
         shared = Consumer(root, "shared")

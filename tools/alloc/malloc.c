@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * malloc.c - the functions of the C library that allocate, as a program gets them from
- * libwsmo-alloc.so: they call the next ones, usually the C library's
+ * libwsmo-alloc.so: they call the next ones, usually the C library's; and those that map
+ * memory, which call the kernel
  *
- * The usual case is a subtraction or a look at a bit, and a jump. C++'s new calls malloc().
+ * The usual case is a subtraction or a look at a bit, and a jump. C++'s new calls malloc(). Maps
+ * that the C library makes for malloc() do not come here.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler.h"
 
 /*
- * What allocates before the next functions are known: dlsym(). Never freed. It is where all of
- * it has bits in one word of the filter, so that free() needs no look of its own.
+ * Memory for dlsym(), which allocates before the next functions are known. It is never freed. All
+ * of it has its bits in one word of the filter, so that free() needs no check of its own.
  */
 static char early[SAMPLER_WORD] __attribute__((aligned(SAMPLER_WORD)));
 static size_t early_used;
@@ -54,7 +59,7 @@ static void *(*next_aligned_alloc)(size_t, size_t) = first_aligned_alloc;
 
 static __thread bool finding;
 
-/* Finds the next functions; Return: false within itself */
+/* Finds the next functions. Return: false if it is called by itself */
 static bool find(void)
 {
 	static const char * const names[] = {
@@ -75,7 +80,7 @@ static bool find(void)
 		if (!found[i])
 			abort();
 	}
-	/* malloc() and free() of one allocator */
+	/* all at once: malloc() and free() must be of one allocator */
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
 		__atomic_store_n(to[i], found[i], __ATOMIC_RELEASE);
 	finding = false;
@@ -89,7 +94,7 @@ static void *first_malloc(size_t size)
 
 static void *first_calloc(size_t nr, size_t size)
 {
-	/* it is zeroed, as all static memory */
+	/* static memory is zeroed */
 	return find() ? next_calloc(nr, size) : early_alloc(nr * size);
 }
 
@@ -181,7 +186,7 @@ static void *realloc_early(void *p, size_t size, const void *caller)
 	return new;
 }
 
-/* The new memory is another allocation: it may be sampled if the old was not, and the reverse */
+/* The new memory is another allocation: whether it is sampled does not depend on the old one */
 static __attribute__((noinline)) void *slow_realloc(void *p, size_t size, bool skip, const void *caller)
 {
 	bool known, due = !skip && sampler_due(size);
@@ -189,12 +194,12 @@ static __attribute__((noinline)) void *slow_realloc(void *p, size_t size, bool s
 
 	if (is_early(p))
 		return realloc_early(p, size, caller);
-	/* before another thread may get the memory, and sample it */
+	/* before another thread can get the memory and sample it */
 	known = p && sampler_may_know(p) && sampler_drop(p);
 	new = next_realloc(p, size);
 	if (new && due)
 		sampler_take(new, size, caller);
-	/* it failed: the old memory is still there, and no sample any more */
+	/* it failed: the old memory is still there but no longer a sample */
 	if (!new && size && known)
 		log_lost();
 	return new;
@@ -271,4 +276,59 @@ PUBLIC void *pvalloc(size_t size)
 	}
 	due = !sampler_skips(bytes) && sampler_due(bytes);
 	return aligned(next_memalign(page, bytes), bytes, due, CALLER);
+}
+
+static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t offset,
+		 const void *caller)
+{
+	bool due = flags & MAP_ANONYMOUS && !sampler_skips(size) && sampler_due(size);
+	void *p;
+
+	/* it replaces the memory there */
+	if (flags & MAP_FIXED)
+		sampler_unmapped(addr, size);
+	p = (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
+	if (due && p != MAP_FAILED)
+		sampler_mapped(p, size, caller);
+	return p;
+}
+
+PUBLIC void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return map(addr, size, prot, flags, fd, offset, CALLER);
+}
+
+PUBLIC void *mmap64(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return map(addr, size, prot, flags, fd, offset, CALLER);
+}
+
+PUBLIC int munmap(void *addr, size_t size)
+{
+	/* before another thread can get the addresses */
+	sampler_unmapped(addr, size);
+	return syscall(SYS_munmap, addr, size);
+}
+
+/*
+ * Memory that is moved or resized is another allocation. Memory of files cannot be told from
+ * anonymous memory here: if it is moved, it counts as allocated.
+ */
+PUBLIC void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+	bool due = !sampler_skips(size) && sampler_due(size);
+	void *to = NULL, *p;
+	va_list more;
+
+	if (flags & MREMAP_FIXED) {
+		va_start(more, flags);
+		to = va_arg(more, void *);
+		va_end(more);
+		sampler_unmapped(to, size);
+	}
+	sampler_unmapped(old, old_size);
+	p = (void *)syscall(SYS_mremap, old, old_size, size, flags, to);
+	if (due && p != MAP_FAILED)
+		sampler_mapped(p, size, CALLER);
+	return p;
 }

@@ -2,15 +2,15 @@
 /*
  * ring.h - how libwsmo-alloc.so, in the command's process, hands events to "wsmo record"
  *
- * A memfd that both map, which nobody can make smaller or larger: a page with struct alloc_ring,
- * then ALLOC_RING_BYTES, a ring of units. The command inherits its descriptor, and so does what the
- * command executes. Its memory is allocated before: a page fault there cannot fail.
+ * Both map a memfd of sealed size: a page with struct alloc_ring, then ALLOC_RING_BYTES, a ring of
+ * units. The command, and all that it executes, inherits the descriptor. The memory is allocated
+ * before, so that no page fault there can fail.
  *
- * Writers are threads of one process. An event begins at a unit and takes as many as it needs. Writers move @head forward
- * to get theirs, fill them, and write the event's first word, its tag, last: it says at which
- * position of the ring the event is, which nothing older there does. A writer that dies before
- * leaves units without a tag, which the reader skips after a while. Writers never wait: what
- * finds no room is counted.
+ * Writers are threads of one process. An event takes whole units. A writer moves @head forward to
+ * reserve units, fills them, and writes the first word of the event, its tag, last. The tag is made
+ * of the event's position in the ring, so that no older content has it. A writer that dies before
+ * leaves units without a tag, which the reader skips after a while. Writers never wait: an event
+ * without room is counted.
  */
 #ifndef WSMO_ALLOC_RING_H
 #define WSMO_ALLOC_RING_H
@@ -25,7 +25,7 @@
 #define ALLOC_RING_BYTES	(4ULL << 20)
 #define ALLOC_RING_UNIT		64ULL
 
-/* Max. calls of a stack */
+/* Maximum number of calls of a stack */
 #define ALLOC_FRAMES		64
 
 /**
@@ -34,9 +34,9 @@
  * @rate:	mean bytes from one sample to the next
  * @now_ns:	CLOCK_MONOTONIC when the reader was here last
  * @head:	bytes that writers have taken, a multiple of the unit
- * @lost:	events that found no room
- * @others:	other processes that have the library
- * @tail:	bytes that the reader is done with; the reader itself does not read it
+ * @lost:	number of events without room
+ * @others:	number of other processes that have the library
+ * @tail:	bytes that the reader is done with; the reader only writes it
  */
 struct alloc_ring {
 	__u64 magic;
@@ -49,13 +49,13 @@ struct alloc_ring {
 };
 
 /**
- * struct alloc_event - what happened; @nr of @pc are in the ring
+ * struct alloc_event - an event; only @nr of @pc are in the ring
  * @tag:	alloc_ring_tag() of its position
  * @time_ns:	CLOCK_MONOTONIC; that of the ring's @now_ns, except when a program begins
  * @kind:	WSMON_ALLOC_*
- * @nr:		calls
+ * @nr:		number of calls
  * @addr, @size: @addr and @bytes of struct wsmon_rec_alloc
- * @cut:	there were more
+ * @cut:	the stack has more calls
  * @pc:		return addresses less one, innermost first
  */
 struct alloc_event {

@@ -1,41 +1,207 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sampler.c - decides which allocations are sampled, and knows those that are live
+ * sampler.c - decides which allocations are sampled, knows those that are live, and writes
+ * events with their stacks to the ring
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
 
+#include "libwsmon/wsmon_records.h"
+#include "ring.h"
 #include "sampler.h"
-#include "wsmon.h"
 
-/* Samples that are live: in lists, one for each word of the filter */
+static struct alloc_ring *ring;
+
+/*
+ * The function of the C library that the unwinder calls. It is looked for when a program begins: a
+ * program of musl has none of glibc's and would not start if it had to. Its stacks have one call.
+ */
+static void *find_object;
+
+#ifndef DLFO_STRUCT_HAS_EH_DBASE
+#define FINDER	"dl_iterate_phdr"
+#else
+#define FINDER	"_dl_find_object"
+
+int _dl_find_object(void *pc, struct dl_find_object *found)
+{
+	int (*next)(void *, struct dl_find_object *) = find_object;
+
+	return next ? next(pc, found) : -1;
+}
+#endif
+
+static struct alloc_ring *map_ring(int fd)
+{
+	struct alloc_ring *p;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != ALLOC_RING_HEAD + ALLOC_RING_BYTES)
+		return NULL;
+	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (p->magic == ALLOC_RING_MAGIC && p->rate)
+		return p;
+	munmap(p, st.st_size);
+	return NULL;
+}
+
+/* Counts this process as one that is not sampled */
+static void log_other(void)
+{
+	__atomic_fetch_add(&ring->others, 1, __ATOMIC_RELAXED);
+}
+
+void log_lost(void)
+{
+	__atomic_fetch_add(&ring->lost, 1, __ATOMIC_RELAXED);
+}
+
+/* Maps the ring. Return: mean bytes between samples, 0 if this process is not sampled */
+static uint64_t log_open(void)
+{
+	static const char no[] = "wsmo: allocations are not recorded: the descriptor that $" ALLOC_RING_ENV " names was closed\n";
+	const char *text = secure_getenv(ALLOC_RING_ENV);
+	bool ours;
+	char *end;
+	long fd;
+
+	if (!text)
+		return 0;
+	fd = strtol(text, &end, 10);
+	/* nobody watches the memory of a child, nor any after the recorder ended */
+	ours = *end == ',' && strtol(end + 1, NULL, 10) == getppid();
+	ring = map_ring(fd);
+	if (!ring) {
+		ssize_t n = ours ? write(STDERR_FILENO, no, sizeof(no) - 1) : 0;
+
+		return n ? 0 : 0;
+	}
+	find_object = dlsym(RTLD_DEFAULT, FINDER);
+	if (ours)
+		return ring->rate;
+	log_other();
+	return 0;
+}
+
+/* Return: the position of @size bytes; -1 if there is no room */
+static uint64_t reserve_units(uint64_t size)
+{
+	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+
+	do {
+		if (head + size - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > ALLOC_RING_BYTES) {
+			log_lost();
+			return -1;
+		}
+	} while (!__atomic_compare_exchange_n(&ring->head, &head, head + size, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return head;
+}
+
+static void put(struct alloc_event *e)
+{
+	uint64_t size = alloc_event_size(e->nr), at = reserve_units(size), first, i;
+	char *data = (char *)ring + ALLOC_RING_HEAD;
+
+	if (at == (uint64_t)-1)
+		return;
+	first = at % ALLOC_RING_BYTES;
+	memcpy(data + first + 8, (char *)e + 8, ALLOC_RING_UNIT - 8);
+	for (i = ALLOC_RING_UNIT; i < size; i += ALLOC_RING_UNIT)
+		memcpy(data + (at + i) % ALLOC_RING_BYTES, (char *)e + i, ALLOC_RING_UNIT);
+	__atomic_store_n((uint64_t *)(void *)(data + first), alloc_ring_tag(at), __ATOMIC_RELEASE);
+}
+
+/**
+ * struct walk - a stack that is being walked
+ * @e:		gets its calls
+ * @caller:	return address into the program: calls before it are this library's; NULL once
+ *		it was found
+ */
+struct walk {
+	struct alloc_event *e;
+	const void *caller;
+};
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *arg)
+{
+	struct walk *w = arg;
+	uintptr_t ip = _Unwind_GetIP(context);
+
+	if (w->caller && ip != (uintptr_t)w->caller)
+		return _URC_NO_REASON;
+	w->caller = NULL;
+	if (!ip)
+		return _URC_END_OF_STACK;
+	if (w->e->nr == ALLOC_FRAMES) {
+		w->e->cut = 1;
+		return _URC_END_OF_STACK;
+	}
+	w->e->pc[w->e->nr++] = ip - 1;
+	return _URC_NO_REASON;
+}
+
+/* Writes an event, WSMON_ALLOC_*, with the stack from @caller on, unless @caller is NULL */
+static void log_event(uint32_t kind, const void *p, size_t size, const void *caller)
+{
+	struct walk w = { .caller = caller };
+	struct alloc_event e;
+	struct timespec now;
+
+	w.e = &e;
+	memset(&e, 0, offsetof(struct alloc_event, pc));
+	if (caller && find_object)
+		_Unwind_Backtrace(step, &w);
+	/* the stack could not be walked as far as the caller */
+	if (w.caller)
+		e.pc[e.nr++] = (uintptr_t)caller - 1;
+	if (kind == WSMON_ALLOC_START) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		e.time_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	} else {
+		/* seccomp may have forbidden the system call, or the processor's counter of cycles */
+		e.time_ns = __atomic_load_n(&ring->now_ns, __ATOMIC_RELAXED);
+	}
+	e.kind = kind;
+	e.addr = (uintptr_t)p;
+	e.size = size;
+	put(&e);
+}
+
+/* Maximum number of live samples, in lists: one for each word of the filter */
 #define NODES		(4U << 20)
 
+/** struct node - a live sample; @next is the number of the next one in its list, 0 at the end */
 struct node {
 	const void *p;
-	uint32_t next;		/* number of the next one, 0 at the end */
+	uint32_t next;
 };
 
 __thread int64_t sampler_left;
 uint64_t sampler_filter[1 << (SAMPLER_BITS - 6)];
 
-/**
- * struct thread - of a thread
- * @random:	state of its random numbers, 0 before the first
- * @busy:	it runs in here
- */
+/* Of a thread: the state of its random numbers, 0 before the first; whether it runs in here */
 static __thread struct {
 	uint64_t random;
 	bool busy;
 } thread;
 
 /**
- * struct memory - memory that is empty in a child after fork(), which the kernel sees to
- * @life:	of this process
- * @node:	number 0 is none
+ * struct memory - memory that the kernel empties in a child after fork()
+ * @life:	state of this process
+ * @node:	live samples; number 0 is none
  */
 struct memory {
 	enum { CHILD, OURS, COUNTED } life;
@@ -54,7 +220,7 @@ static struct {
 	uint32_t free;		/* list of those used before */
 } all = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-/* A child does not come here: another thread of its parent may have held it during fork() */
+/* Not for a child: another thread of its parent may have held the mutex during fork() */
 static void lock(void)
 {
 	pthread_mutex_lock(&all.mutex);
@@ -65,7 +231,7 @@ static void unlock(void)
 	pthread_mutex_unlock(&all.mutex);
 }
 
-/* Return: whether this process is sampled, which its children are not */
+/* Return: whether this process is sampled; its children are not */
 static bool is_ours(void)
 {
 	if (!all.memory || all.memory->life == OURS)
@@ -144,7 +310,7 @@ static uint64_t random_word(void)
 	if (!x) {
 		static uint64_t threads;
 
-		/* 16 random bytes of the kernel, others each time a program starts */
+		/* the kernel gives each start of a program 16 random bytes */
 		memcpy(&x, (void *)getauxval(AT_RANDOM), sizeof(x));
 		x += __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ULL;
 		x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -158,7 +324,7 @@ static uint64_t random_word(void)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
-/* -log(x) for 0 < x < 1, to about 1e-9: programs are not to get libm for it */
+/* -log(x) for 0 < x < 1, to about 1e-9, without libm: programs need not have it */
 static double minus_log(double x)
 {
 	double s, square, sum = 0;
@@ -181,8 +347,8 @@ static int64_t draw(void)
 	return minus_log(((random_word() >> 11) + 0.5) * 0x1p-53) * all.rate;
 }
 
-/* Return: memory that costs nothing until it is used; NULL without */
-static struct memory *reserve(void)
+/* Return: memory that takes no pages until it is used; NULL without */
+static struct memory *map_memory(void)
 {
 	struct memory *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -200,7 +366,7 @@ static void open_once(void)
 	lock();
 	if (!all.opened) {
 		all.rate = log_open();
-		all.memory = all.rate ? reserve() : NULL;
+		all.memory = all.rate ? map_memory() : NULL;
 		if (all.rate && !all.memory) {
 			log_lost();
 			all.rate = 0;
@@ -228,7 +394,7 @@ bool sampler_due(size_t size)
 	bool first = !thread.random, due = true;
 	int err = errno;
 
-	/* malloc() cannot serve it */
+	/* malloc() will fail */
 	if ((int64_t)size < 0) {
 		sampler_left += (int64_t)size;
 		return false;
@@ -244,7 +410,7 @@ bool sampler_due(size_t size)
 		due = false;
 		sampler_left = INT64_MAX;
 	} else {
-		/* before its first sample a thread has not drawn */
+		/* a thread draws when it allocates for the first time */
 		if (first) {
 			int64_t left = draw() - (int64_t)size;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sampler.h - what the parts of libwsmo-alloc.so share
+ * sampler.h - the sampler, for the functions of libwsmo-alloc.so that allocate
  *
- * Sampling is Poisson by bytes: from one sample of a thread to the next there are
- * exponentially distributed bytes, @rate in the mean, so that an allocation is sampled with
+ * Sampling is Poisson by bytes: the bytes from one sample of a thread to the next are
+ * exponentially distributed with the mean @rate, so that an allocation is sampled with
  * probability 1 - exp(-size / rate), whatever came before.
  *
- * No function here allocates with malloc(), or uses what may. None makes a system call once the
- * program has begun, but for threads that wait for each other: it may be forbidden by seccomp.
+ * No function here allocates with malloc(), or calls a function that may. Once the program has
+ * begun, none makes a system call, which seccomp may forbid, except to wait for another thread.
  */
 #ifndef WSMO_SAMPLER_H
 #define WSMO_SAMPLER_H
@@ -25,13 +25,13 @@
 /**
  * sampler_left - bytes that this thread may allocate until the next sample
  *
- * It begins at 0, so a thread's first allocation is one that sampler_due() looks at.
+ * It begins at 0, so that sampler_due() sees a thread's first allocation.
  */
 extern __thread int64_t sampler_left;
 
 /**
  * sampler_skips() - count an allocation of @size bytes
- * Return: whether it is surely not sampled; if not, ask sampler_due()
+ * Return: true if it is not sampled; else sampler_due() decides
  */
 static inline bool sampler_skips(size_t size)
 {
@@ -60,7 +60,7 @@ void sampler_take(void *p, size_t size, const void *caller);
  */
 bool sampler_drop(void *p);
 
-/* One bit for each 16 bytes of 16 MiB; the rest of memory shares them */
+/* A bit for each 16 bytes of 16 MiB; the rest of memory shares these bits */
 #define SAMPLER_BITS	20
 extern uint64_t sampler_filter[1 << (SAMPLER_BITS - 6)];
 
@@ -71,7 +71,7 @@ static inline uint32_t sampler_bit(const void *p)
 	return (at ^ at >> SAMPLER_BITS) & ((1 << SAMPLER_BITS) - 1);
 }
 
-/** sampler_may_know() - is an address one of a sample? Seldom true for others */
+/** sampler_may_know() - may an address be that of a sample? Seldom true for other addresses */
 static inline bool sampler_may_know(const void *p)
 {
 	uint32_t bit = sampler_bit(p);
@@ -79,22 +79,13 @@ static inline bool sampler_may_know(const void *p)
 	return unlikely(__atomic_load_n(&sampler_filter[bit / 64], __ATOMIC_RELAXED) >> bit % 64 & 1);
 }
 
-/** sampler_keep() - sampler_may_know() all of SAMPLER_WORD bytes from now on, for one such place */
+/** sampler_keep() - make sampler_may_know() true for SAMPLER_WORD bytes from now on; once only */
 void sampler_keep(const void *p);
 #define SAMPLER_WORD	(16 * 64)
 
 /** sampler_mapped(), sampler_unmapped() - the same for memory that is mapped */
 void sampler_mapped(void *p, size_t size, const void *caller);
 void sampler_unmapped(void *p, size_t size);
-
-/** log_open() - map the ring; Return: mean bytes between samples, 0 if there is none */
-uint64_t log_open(void);
-
-/** log_event() - write an event, WSMON_ALLOC_*; of @caller and its callers, unless it is NULL */
-void log_event(uint32_t kind, const void *p, size_t size, const void *caller);
-
-/** log_other() - count this process as one that is not sampled */
-void log_other(void);
 
 /** log_lost() - count an event that cannot be written */
 void log_lost(void);

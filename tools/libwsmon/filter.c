@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * filter.c - selects what is wanted of a recording: time, processes, classes, windows
+ * filter.c - selects a part of a recording: time, processes, classes, windows
  */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "filter.h"
-#include "reader.h"
+#include "libwsmon.h"
 
 bool pids_has(const struct pids *pids, __u32 pid)
 {
@@ -49,7 +49,7 @@ bool filter_wants(const struct filter *f, const struct wsmon_record *rec)
 	/* a mark is about all targets */
 	if (!f->pids.nr || rec->type == WSMON_REC_MARK)
 		return true;
-	return reader_pid(rec, &pid) && pids_has(&f->pids, pid);
+	return wsmon_record_pid(rec, &pid) && pids_has(&f->pids, pid);
 }
 
 bool filter_wants_pid(const struct filter *f, __u32 pid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * filter.h - selects what is wanted of a recording: time, processes, classes, windows
+ * filter.h - selects a part of a recording: time, processes, classes, windows
  */
 #ifndef WSMON_FILTER_H
 #define WSMON_FILTER_H
@@ -10,7 +10,7 @@
 
 #include "wsmon.h"
 
-/** struct pids - process ids, @nr of them, each at least 1 */
+/** struct pids - @nr process ids, each at least 1 */
 struct pids {
 	__u32 *pid;
 	size_t nr;
@@ -20,14 +20,14 @@ struct pids {
 bool pids_has(const struct pids *pids, __u32 pid);
 
 /**
- * struct filter - what is wanted of a recording
+ * struct filter - the part of a recording that is wanted
  * @zero_ns:	when the recording began, on the records' clock
  * @from_ns:	no earlier records than this, nanoseconds since @zero_ns
  * @to_ns:	no later records than this
  * @pids:	targets; none means all
  * @classes:	bit n: class n; 0 means all
- * @windows:	windows in microseconds, @nr_windows of them; none means all
- * @nr_windows:	how many
+ * @windows:	windows in microseconds; none means all
+ * @nr_windows:	number of windows
  */
 struct filter {
 	__u64 zero_ns;
@@ -39,19 +39,19 @@ struct filter {
 	__u32 nr_windows;
 };
 
-/** filter_init() - everything is wanted */
+/** filter_init() - want everything */
 void filter_init(struct filter *f);
 
-/** filter_free() - frees what the filter holds, not the filter */
+/** filter_free() - free what the filter holds, not the filter */
 void filter_free(struct filter *f);
 
 /** filter_is_all() - is everything wanted? */
 bool filter_is_all(const struct filter *f);
 
-/** filter_time() - seconds since the recording began */
+/** filter_time() - get the seconds since the recording began */
 double filter_time(const struct filter *f, __u64 time_ns);
 
-/** filter_wants() - is a record of the time and of the processes wanted? */
+/** filter_wants() - are the time and the process of a record wanted? Marks are of all processes */
 bool filter_wants(const struct filter *f, const struct wsmon_record *rec);
 
 /** filter_wants_pid() - is a target wanted? */

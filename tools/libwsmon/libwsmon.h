@@ -14,9 +14,9 @@
  *		fprintf(stderr, "%s\n", wsmon_error(r));
  *	wsmon_close(r);
  *
- * The records are those of wsmon.h. The library checks all sizes and counts in them,
- * and unpacks snapshots. It prints nothing. Different readers may be used by different
- * threads at the same time.
+ * The records are those of wsmon.h and wsmon_records.h. The library checks all sizes and
+ * counts in them, and unpacks snapshots. It prints nothing. Different readers may be used
+ * by different threads at the same time.
  */
 #ifndef LIBWSMON_H
 #define LIBWSMON_H
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wsmon.h"
+#include "wsmon_records.h"
 
 /* Records */
 

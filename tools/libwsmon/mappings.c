@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mappings.c - what targets have mapped, from the MAPPING records so far
+ * mappings.c - what targets have mapped: names of areas, mappings, and ranges mapped at any time
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,34 +10,158 @@
 #include "sorted.h"
 #include "util.h"
 
-#define MAPPINGS_TARGETS	4096
-#define MAPPINGS_BYTES		(32 << 20)	/* all of them, paths included */
+#define TARGETS_MAX		4096
+#define AREAS_INDEX		65536		/* areas of a target */
+#define AREAS_BYTES		(16 << 20)	/* all names and their arrays */
+#define MAPPINGS_BYTES		(32 << 20)	/* all mappings with their paths */
+#define RANGES_MAX		8192		/* of a target */
 
-/* A file's mappings stand together: its first one is this near */
+/* The mappings of a file are neighbours: the first is at most this many before another */
 #define MODULE_SPREAD		64
 
-/* Of a target, in a row: a new one moves no more than these */
+/* Mappings of a target in a row: a new one moves no more than these */
 #define BLOCK			64
 
-struct block {
+/**
+ * struct target_areas - the names of a target's areas
+ * @pid:	the target
+ * @nr:		room in @paths
+ * @paths:	by index of the area; NULL without a name
+ */
+struct target_areas {
+	__u32 pid;
+	__u32 nr;
+	char **paths;
+};
+
+struct areas {
+	struct sorted targets;
+	size_t bytes;
+};
+
+struct areas *areas_new(void)
+{
+	struct areas *as = calloc(1, sizeof(*as));
+
+	if (as)
+		as->targets = (struct sorted) {
+			.size = sizeof(struct target_areas),
+			.max = TARGETS_MAX,
+			.compare = sorted_by_pid,
+		};
+	return as;
+}
+
+static void forget_path(struct areas *as, char **path)
+{
+	if (*path)
+		as->bytes -= strlen(*path) + 1;
+	free(*path);
+	*path = NULL;
+}
+
+static void clear_areas(struct areas *as, struct target_areas *t)
+{
+	__u32 i;
+
+	for (i = 0; i < t->nr; i++)
+		forget_path(as, &t->paths[i]);
+	free(t->paths);
+	as->bytes -= t->nr * sizeof(*t->paths);
+	t->paths = NULL;
+	t->nr = 0;
+}
+
+/* Makes room for @index by doubling, as the total in a file is not to be trusted */
+static int areas_room(struct areas *as, struct target_areas *t, __u32 index)
+{
+	__u32 nr = t->nr ? t->nr : 16;
+	size_t more;
+	char **paths;
+
+	if (index < t->nr)
+		return 0;
+	if (index >= AREAS_INDEX)
+		return -1;
+	while (nr <= index)
+		nr *= 2;
+	more = (nr - t->nr) * sizeof(*paths);
+	if (as->bytes + more > AREAS_BYTES)
+		return -1;
+	paths = reallocarray(t->paths, nr, sizeof(*paths));
+	if (!paths)
+		return -1;
+	memset(paths + t->nr, 0, more);
+	as->bytes += more;
+	t->paths = paths;
+	t->nr = nr;
+	return 0;
+}
+
+void areas_add(struct areas *as, const struct wsmon_rec_area *rec)
+{
+	const struct target_areas key = { .pid = rec->pid };
+	struct target_areas *t = sorted_get(&as->targets, &key);
+	size_t room = rec->rec.size - sizeof(*rec);
+	size_t len = room ? strlen(rec->path) + 1 : 0;
+
+	if (!t)
+		return;
+	if (!rec->index)
+		clear_areas(as, t);
+	if (areas_room(as, t, rec->index))
+		return;
+	forget_path(as, &t->paths[rec->index]);
+	if (len <= 1 || as->bytes + len > AREAS_BYTES)
+		return;
+	t->paths[rec->index] = strdup(rec->path);
+	if (t->paths[rec->index])
+		as->bytes += len;
+}
+
+const char *areas_path(const struct areas *as, __u32 pid, __u32 index)
+{
+	const struct target_areas key = { .pid = pid };
+	const struct target_areas *t = sorted_find(&as->targets, &key);
+
+	if (!t || index >= t->nr || !t->paths[index])
+		return "";
+	return t->paths[index];
+}
+
+void areas_free(struct areas *as)
+{
+	size_t i;
+
+	if (!as)
+		return;
+	for (i = 0; i < as->targets.nr; i++)
+		clear_areas(as, (struct target_areas *)as->targets.base + i);
+	free(as->targets.base);
+	free(as);
+}
+
+struct chunk {
 	size_t nr;
 	struct mapping m[BLOCK];
 };
 
 /**
- * struct target_mappings - those of a target, by address
+ * struct target_mappings - the mappings of a target, by address
  * @pid:	the target
- * @block:	@nr of them with one mapping or more, room for @room
+ * @block:	blocks, none of them empty
+ * @nr:		number of blocks
+ * @room:	number of blocks there is room for at @block
  */
 struct target_mappings {
 	__u32 pid;
-	struct block **block;
+	struct chunk **block;
 	size_t nr;
 	size_t room;
 };
 
-/** struct place - of a mapping: number @i of block @b; at the end of all 0 of block @nr */
-struct place {
+/** struct spot - mapping number @i of block @b; after the last mapping number 0 of block @nr */
+struct spot {
 	size_t b, i;
 };
 
@@ -46,13 +170,6 @@ struct mappings {
 	size_t bytes;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct target_mappings *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
-}
-
 struct mappings *mappings_new(void)
 {
 	struct mappings *ms = calloc(1, sizeof(*ms));
@@ -60,25 +177,25 @@ struct mappings *mappings_new(void)
 	if (ms)
 		ms->targets = (struct sorted) {
 			.size = sizeof(struct target_mappings),
-			.max = MAPPINGS_TARGETS,
-			.compare = compare,
+			.max = TARGETS_MAX,
+			.compare = sorted_by_pid,
 		};
 	return ms;
 }
 
-static struct mapping *get(const struct target_mappings *t, struct place p)
+static struct mapping *get(const struct target_mappings *t, struct spot p)
 {
 	return p.b < t->nr ? &t->block[p.b]->m[p.i] : NULL;
 }
 
-static struct place next(const struct target_mappings *t, struct place p)
+static struct spot next(const struct target_mappings *t, struct spot p)
 {
-	return p.i + 1 < t->block[p.b]->nr ? (struct place){ p.b, p.i + 1 } :
-					     (struct place){ p.b + 1, 0 };
+	return p.i + 1 < t->block[p.b]->nr ? (struct spot){ p.b, p.i + 1 } :
+					     (struct spot){ p.b + 1, 0 };
 }
 
-/* The mapping before, NULL if there is none */
-static struct mapping *before(const struct target_mappings *t, struct place *p)
+/* Steps back. Return: the mapping there, NULL if there is none */
+static struct mapping *before(const struct target_mappings *t, struct spot *p)
 {
 	if (!p->i && !p->b)
 		return NULL;
@@ -91,15 +208,15 @@ static struct mapping *before(const struct target_mappings *t, struct place *p)
 static void remove_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	free(t->block[b]);
-	ms->bytes -= sizeof(struct block);
+	ms->bytes -= sizeof(struct chunk);
 	t->nr--;
 	memmove(t->block + b, t->block + b + 1, (t->nr - b) * sizeof(*t->block));
 }
 
-/* Return: where what was behind it is now */
-static struct place remove_at(struct mappings *ms, struct target_mappings *t, struct place p)
+/* Return: the place of the mapping that followed it */
+static struct spot remove_at(struct mappings *ms, struct target_mappings *t, struct spot p)
 {
-	struct block *b = t->block[p.b];
+	struct chunk *b = t->block[p.b];
 
 	ms->bytes -= strlen(b->m[p.i].path) + 1;
 	free(b->m[p.i].path);
@@ -108,27 +225,27 @@ static struct place remove_at(struct mappings *ms, struct target_mappings *t, st
 	if (p.i < b->nr)
 		return p;
 	if (b->nr)
-		return (struct place){ p.b + 1, 0 };
+		return (struct spot){ p.b + 1, 0 };
 	remove_block(ms, t, p.b);
 	return p;
 }
 
-static void clear(struct mappings *ms, struct target_mappings *t)
+static void clear_mappings(struct mappings *ms, struct target_mappings *t)
 {
 	while (t->nr)
-		remove_at(ms, t, (struct place){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
+		remove_at(ms, t, (struct spot){ t->nr - 1, t->block[t->nr - 1]->nr - 1 });
 	free(t->block);
 	ms->bytes -= t->room * sizeof(*t->block);
 	t->block = NULL;
 	t->room = 0;
 }
 
-/* Puts an empty block before number @b; Return: it, NULL if there is no room */
-static struct block *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
+/* Puts an empty block before number @b. Return: the block, NULL without room */
+static struct chunk *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	size_t room = t->nr < t->room ? t->room : t->room ? 2 * t->room : 8;
-	size_t more = (room - t->room) * sizeof(*t->block) + sizeof(struct block);
-	struct block **block = t->block, *new;
+	size_t more = (room - t->room) * sizeof(*t->block) + sizeof(struct chunk);
+	struct chunk **block = t->block, *new;
 
 	if (ms->bytes + more > MAPPINGS_BYTES)
 		return NULL;
@@ -150,19 +267,19 @@ static struct block *add_block(struct mappings *ms, struct target_mappings *t, s
 	return block[b] = new;
 }
 
-/* Where a mapping can stand before the one at @p; Return: false if there is no room */
-static bool make_room(struct mappings *ms, struct target_mappings *t, struct place *p)
+/* Makes room for a mapping before the one at @p, which moves @p. Return: false without room */
+static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct spot *p)
 {
-	struct block *b, *new;
+	struct chunk *b, *new;
 
-	/* rather the end of one than the beginning of the next, which may be none */
+	/* prefer the end of a block to the beginning of the next, which may not exist */
 	if (!p->i && p->b && (p->b == t->nr || t->block[p->b - 1]->nr < BLOCK))
 		p->i = t->block[--p->b]->nr;
 	if (p->b < t->nr && t->block[p->b]->nr < BLOCK)
 		return true;
-	/* what comes in order fills its blocks */
+	/* mappings that come in order fill their blocks */
 	if (p->b == t->nr || !p->i || p->i == BLOCK) {
-		*p = (struct place){ p->b + (p->i > 0), 0 };
+		*p = (struct spot){ p->b + (p->i > 0), 0 };
 		return add_block(ms, t, p->b);
 	}
 	new = add_block(ms, t, p->b + 1);
@@ -173,19 +290,19 @@ static bool make_room(struct mappings *ms, struct target_mappings *t, struct pla
 	b->nr = BLOCK - new->nr;
 	memcpy(new->m, b->m + b->nr, new->nr * sizeof(*new->m));
 	if (p->i > b->nr)
-		*p = (struct place){ p->b + 1, p->i - b->nr };
+		*p = (struct spot){ p->b + 1, p->i - b->nr };
 	return true;
 }
 
-/* Puts a copy of @new before what is at @p */
-static void insert_at(struct mappings *ms, struct target_mappings *t, struct place p,
+/* Inserts a copy of @new before the mapping at @p */
+static void insert_at(struct mappings *ms, struct target_mappings *t, struct spot p,
 		      const struct mapping *new)
 {
 	size_t len = strlen(new->path) + 1;
 	char *path = ms->bytes + len > MAPPINGS_BYTES ? NULL : strdup(new->path);
-	struct block *b;
+	struct chunk *b;
 
-	if (!path || !make_room(ms, t, &p)) {
+	if (!path || !mappings_room(ms, t, &p)) {
 		free(path);
 		return;
 	}
@@ -197,22 +314,23 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, struct pla
 	b->nr++;
 }
 
-/* The first that ends after @addr */
-static struct place locate(const struct target_mappings *t, __u64 addr)
+/* The place of the first mapping that ends after @addr */
+static struct spot locate(const struct target_mappings *t, __u64 addr)
 {
 	size_t low = 0, high = t->nr;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct block *b = t->block[mid];
+		const struct chunk *b = t->block[mid];
 
 		if (b->m[b->nr - 1].end > addr)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return (struct place){ low, low == t->nr ? 0 :
-		sorted_above(&t->block[low]->m->end, t->block[low]->nr, sizeof(struct mapping), addr) };
+	return (struct spot){ low, low == t->nr ? 0 :
+		sorted_above(&t->block[low]->m->end, t->block[low]->nr, sizeof(struct mapping),
+			     addr) };
 }
 
 static void cut_front(struct mapping *m, __u64 to)
@@ -222,11 +340,11 @@ static void cut_front(struct mapping *m, __u64 to)
 	m->start = to;
 }
 
-/* Removes what is in the range; Return: where a new mapping there belongs */
-static struct place make_hole(struct mappings *ms, struct target_mappings *t,
+/* Unmaps a range. Return: the place of a new mapping there */
+static struct spot make_hole(struct mappings *ms, struct target_mappings *t,
 			      __u64 start, __u64 end)
 {
-	struct place p = locate(t, start);
+	struct spot p = locate(t, start);
 	struct mapping *m = get(t, p);
 
 	if (m && m->start < start) {
@@ -247,7 +365,7 @@ static struct place make_hole(struct mappings *ms, struct target_mappings *t,
 	return p;
 }
 
-static void add(struct mappings *ms, const struct wsmon_rec_mapping *rec)
+static void add_mapping(struct mappings *ms, const struct wsmon_rec_mapping *rec)
 {
 	const struct target_mappings key = { .pid = rec->pid };
 	struct target_mappings *t = sorted_get(&ms->targets, &key);
@@ -274,14 +392,14 @@ void mappings_add(struct mappings *ms, const struct wsmon_record *rec)
 	struct target_mappings *t, key;
 
 	if (rec->type == WSMON_REC_MAPPING)
-		add(ms, (const void *)rec);
+		add_mapping(ms, (const void *)rec);
 	if (rec->type != WSMON_REC_TARGET ||
 	    (target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_AGAIN)
 		return;
 	key.pid = target->pid;
 	t = sorted_find(&ms->targets, &key);
 	if (t)
-		clear(ms, t);
+		clear_mappings(ms, t);
 }
 
 static const struct target_mappings *find_target(const struct mappings *ms,
@@ -292,7 +410,7 @@ static const struct target_mappings *find_target(const struct mappings *ms,
 	return sorted_find(&ms->targets, &key);
 }
 
-static struct mapping *find(const struct target_mappings *t, __u64 addr, struct place *p)
+static struct mapping *find(const struct target_mappings *t, __u64 addr, struct spot *p)
 {
 	struct mapping *m;
 
@@ -306,7 +424,7 @@ static struct mapping *find(const struct target_mappings *t, __u64 addr, struct 
 const struct mapping *mappings_find(const struct mappings *ms, __u32 pid,
 				    __u64 addr)
 {
-	struct place p;
+	struct spot p;
 
 	return find(find_target(ms, pid), addr, &p);
 }
@@ -316,7 +434,7 @@ static bool is_file(const struct mapping *m)
 	return m->inode && m->path[0] == '/';
 }
 
-/* A .bss is anonymous memory after the file's; without ASLR the heap follows it */
+/* A .bss is anonymous memory after a mapping of its file; without ASLR the heap follows it */
 static bool may_be_bss(const struct mapping *m)
 {
 	return !m->inode && (!m->path[0] || !strcmp(m->path, "[heap]"));
@@ -326,7 +444,7 @@ bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		     struct module *module)
 {
 	const struct target_mappings *t = find_target(ms, pid);
-	struct place p, q;
+	struct spot p, q;
 	const struct mapping *m = find(t, addr, &p), *first;
 	size_t spread;
 
@@ -366,7 +484,101 @@ void mappings_free(struct mappings *ms)
 	if (!ms)
 		return;
 	for (i = 0; i < ms->targets.nr; i++)
-		clear(ms, (struct target_mappings *)ms->targets.base + i);
+		clear_mappings(ms, (struct target_mappings *)ms->targets.base + i);
 	free(ms->targets.base);
 	free(ms);
+}
+
+size_t ranges_find(const struct ranges *s, __u64 addr)
+{
+	return s->nr ? sorted_above(&s->range->end, s->nr, sizeof(*s->range), addr) : 0;
+}
+
+static bool same(const struct range *s, __u32 class, const char *name)
+{
+	return s->class == class && !strcmp(s->name, name);
+}
+
+static int ranges_room(struct ranges *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct range *more;
+
+	if (s->nr < s->room)
+		return 0;
+	if (room > RANGES_MAX)
+		return -1;
+	more = reallocarray(s->range, room, sizeof(*more));
+	if (!more)
+		return -1;
+	s->range = more;
+	s->room = room;
+	return 0;
+}
+
+/* Extends a neighbour of the gap before range @i. Return: false if none is alike */
+static bool extend(struct ranges *s, size_t i, const struct range *new)
+{
+	struct range *below = i ? &s->range[i - 1] : NULL;
+	struct range *above = i < s->nr ? &s->range[i] : NULL;
+
+	if (below && below->end == new->start &&
+	    same(below, new->class, new->name)) {
+		below->end = new->end;
+		return true;
+	}
+	if (above && new->end == above->start &&
+	    same(above, new->class, new->name)) {
+		above->start = new->start;
+		return true;
+	}
+	return false;
+}
+
+/* Inserts a range before range @i */
+static void insert_range(struct ranges *s, size_t i, const struct range *new)
+{
+	char *copy;
+
+	if (extend(s, i, new))
+		return;
+	copy = ranges_room(s) ? NULL : strdup(new->name);
+	if (!copy) {
+		s->full = true;
+		return;
+	}
+	memmove(s->range + i + 1, s->range + i, (s->nr - i) * sizeof(*new));
+	s->range[i] = *new;
+	s->range[i].name = copy;
+	s->nr++;
+}
+
+void ranges_add(struct ranges *s, __u64 start, __u64 end, __u32 class,
+	       const char *name)
+{
+	while (start < end) {
+		size_t i = ranges_find(s, start);
+		__u64 stop = end;
+
+		if (i < s->nr && s->range[i].start <= start) {
+			start = s->range[i].end;
+			continue;
+		}
+		if (i < s->nr && s->range[i].start < end)
+			stop = s->range[i].start;
+		insert_range(s, i, &(struct range) {
+			.start = start, .end = stop, .class = class,
+			.name = (char *)(uintptr_t)name,
+		});
+		start = stop;
+	}
+}
+
+void ranges_free(struct ranges *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++)
+		free(s->range[i].name);
+	free(s->range);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libwsmon.h"
 #include "names.h"
 #include "util.h"
 
@@ -14,17 +15,17 @@ static const char * const records[] = { NULL, WSMON_RECORDS(NAME) };
 static const char * const groups[] = { WSMON_PEAK_GROUP_LIST(NAME) };
 static const char * const reasons[] = { WSMON_END_REASONS(NAME) };
 
-const char *class_name(__u32 class)
+const char *wsmon_class_name(__u32 class)
 {
-	static char unknown[24];
-
-	if (class < ARRAY_SIZE(classes))
-		return classes[class];
-	snprintf(unknown, sizeof(unknown), "class%u", class);
-	return unknown;
+	return class < ARRAY_SIZE(classes) ? classes[class] : NULL;
 }
 
-int class_by_name(const char *name)
+const char *wsmon_record_name(__u32 type)
+{
+	return type < ARRAY_SIZE(records) ? records[type] : NULL;
+}
+
+int wsmon_class_by_name(const char *name)
 {
 	size_t i;
 
@@ -34,24 +35,30 @@ int class_by_name(const char *name)
 	return -1;
 }
 
-const char *record_name(__u32 type)
+/* @name, or for NULL one made of the kind and the number */
+static const char *named(const char *name, const char *kind, __u32 id)
 {
 	static char unknown[24];
 
-	if (type < ARRAY_SIZE(records) && records[type])
-		return records[type];
-	snprintf(unknown, sizeof(unknown), "type%u", type);
+	if (name)
+		return name;
+	snprintf(unknown, sizeof(unknown), "%s%u", kind, id);
 	return unknown;
+}
+
+const char *class_name(__u32 class)
+{
+	return named(wsmon_class_name(class), "class", class);
+}
+
+const char *record_name(__u32 type)
+{
+	return named(wsmon_record_name(type), "type", type);
 }
 
 const char *peak_group_name(__u32 group)
 {
-	static char unknown[24];
-
-	if (group < ARRAY_SIZE(groups))
-		return groups[group];
-	snprintf(unknown, sizeof(unknown), "group%u", group);
-	return unknown;
+	return named(group < ARRAY_SIZE(groups) ? groups[group] : NULL, "group", group);
 }
 
 const char *end_name(__u32 reason)

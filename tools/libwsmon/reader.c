@@ -1,30 +1,385 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * reader.c - parser of the stream and the record file
+ * reader.c - reads recordings and the stream of the module; packs snapshots
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
-#include "index.h"
+#include "mappings.h"
 #include "names.h"
-#include "pack.h"
 #include "reader.h"
+#include "util.h"
 
 /* Room for a record read in part, and for one more */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
 
-/* enum reader_result of a record that nobody gets */
+/* enum reader_result of a record that is left out */
 #define READER_SKIPPED	((enum reader_result)-1)
 
 /* A header may grow up to this size */
 #define HEADER_MAX	4096
 
-int reader_init(struct reader *r, int fd)
+/* An index of more runs, which would be years, is broken */
+#define RUNS_MAX	(1 << 20)
+
+/*
+ * Compression of snapshots. On recordings of 2000 regions level 3 saves 1 %, level 9 saves 10 % but
+ * takes three times as long. A hash table of 16 KiB and a window of 8 KiB are as good as larger
+ * ones, and keep the compressor at 72 KiB.
+ */
+#define PACK_LEVEL	1
+#define PACK_HASH_LOG	12
+#define PACK_WINDOW_LOG	13
+
+#define ENTRY		sizeof(struct wsmon_region_entry)
+
+/*
+ * Packing puts the first bytes of all regions side by side, then the second ones, and so on;
+ * addresses become differences. Most bytes are then like their neighbours, and zstd compresses
+ * them well. Documentation/reference/abi.rst describes the format.
+ */
+
+/**
+ * struct pack_work - where a record is packed
+ * @zstd:	the compressor
+ * @raw:	the contents of the frame
+ * @out:	the record
+ */
+struct pack_work {
+	ZSTD_CCtx *zstd;
+	__u8 raw[WSMON_RECORD_MAX];
+	union {
+		struct wsmon_rec_packed rec;
+		__u8 bytes[WSMON_RECORD_MAX];
+	} out;
+};
+
+/** struct unpacker - where a record is unpacked */
+struct unpacker {
+	ZSTD_DCtx *zstd;
+	__u8 raw[WSMON_RECORD_MAX];
+	union {
+		struct wsmon_rec_snapshot s;
+		__u8 bytes[WSMON_RECORD_MAX];
+	} out;
+};
+
+static void transpose(__u8 *to, const struct wsmon_rec_snapshot *s)
+{
+	__u64 end = 0;
+	__u32 i, b;
+
+	for (i = 0; i < s->nr; i++) {
+		struct wsmon_region_entry e = s->regions[i];
+
+		e.end -= e.start;
+		e.start -= end;
+		end = s->regions[i].end;
+		for (b = 0; b < ENTRY; b++)
+			to[b * s->nr + i] = ((const __u8 *)&e)[b];
+	}
+}
+
+static void restore(struct wsmon_rec_snapshot *s, const __u8 *from)
+{
+	__u64 end = 0;
+	__u32 i, b;
+
+	for (i = 0; i < s->nr; i++) {
+		struct wsmon_region_entry *e = &s->regions[i];
+
+		for (b = 0; b < ENTRY; b++)
+			((__u8 *)e)[b] = from[b * s->nr + i];
+		e->start += end;
+		e->end += e->start;
+		end = e->end;
+	}
+}
+
+static bool packer_init(struct packer *pk)
+{
+	struct pack_work *w;
+
+	if (pk->work)
+		return true;
+	w = malloc(sizeof(*w));
+	if (!w)
+		return false;
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd) {
+		free(w);
+		return false;
+	}
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, PACK_LEVEL);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_hashLog, PACK_HASH_LOG);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_windowLog, PACK_WINDOW_LOG);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	pk->work = w;
+	return true;
+}
+
+const struct wsmon_record *packer_take(struct packer *pk,
+				       const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_snapshot *s = (const void *)rec;
+	struct wsmon_rec_packed *out;
+	struct pack_work *w;
+	size_t n;
+
+	/* a longer one is of a later version: packing would lose the rest of it */
+	if (rec->type != WSMON_REC_SNAPSHOT ||
+	    rec->size != sizeof(*s) + s->nr * ENTRY || !packer_init(pk))
+		return rec;
+	w = pk->work;
+	memcpy(w->raw, s, sizeof(*s));
+	transpose(w->raw + sizeof(*s), s);
+	out = &w->out.rec;
+	/* with its padding it must be smaller */
+	n = ZSTD_compress2(w->zstd, out->data, rec->size - sizeof(*out) - 8,
+			   w->raw, rec->size);
+	if (ZSTD_isError(n))
+		return rec;
+	memset(out->data + n, 0, -n % 8);
+	out->rec = (struct wsmon_record) {
+		WSMON_REC_PACKED, sizeof(*out) + n + -n % 8, rec->time_ns,
+	};
+	out->pid = s->pid;
+	out->bytes = n;
+	return &out->rec;
+}
+
+void packer_free(struct packer *pk)
+{
+	if (pk->work)
+		ZSTD_freeCCtx(pk->work->zstd);
+	free(pk->work);
+}
+
+static struct unpacker *unpacker_new(void)
+{
+	struct unpacker *u = malloc(sizeof(*u));
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+
+	if (!u || !zstd) {
+		ZSTD_freeDCtx(zstd);
+		free(u);
+		return NULL;
+	}
+	u->zstd = zstd;
+	return u;
+}
+
+static void unpacker_free(struct unpacker *u)
+{
+	if (!u)
+		return;
+	ZSTD_freeDCtx(u->zstd);
+	ASAN_UNPOISON_MEMORY_REGION(u, sizeof(*u));
+	free(u);
+}
+
+/* Checks what can be checked without unpacking. Return: as check_record() */
+static const char *check_packed(const struct wsmon_rec_packed *p)
+{
+	size_t room = p->rec.size - sizeof(*p), i;
+
+	if (p->bytes > room || room - p->bytes >= 8)
+		return "contents that do not fill it";
+	for (i = p->bytes; i < room; i++)
+		if (p->data[i])
+			return "something after its contents";
+	return NULL;
+}
+
+/*
+ * Restores a snapshot from a record that passed check_packed()
+ * @s: gets the snapshot, valid until the next call; its regions are not checked
+ * Return: as check_record()
+ */
+static const char *unpack(struct unpacker *u, const struct wsmon_rec_packed *p,
+			  const struct wsmon_rec_snapshot **s)
+{
+	struct wsmon_rec_snapshot *out = &u->out.s;
+	size_t n;
+
+	ASAN_UNPOISON_MEMORY_REGION(u, sizeof(*u));
+	n = ZSTD_decompressDCtx(u->zstd, u->raw, sizeof(u->raw), p->data,
+				p->bytes);
+	if (ZSTD_isError(n) || n < sizeof(*out))
+		return "contents that are damaged";
+	memcpy(out, u->raw, sizeof(*out));
+	if (out->rec.type != WSMON_REC_SNAPSHOT || out->rec.size != n ||
+	    n != sizeof(*out) + out->nr * ENTRY ||
+	    out->rec.time_ns != p->rec.time_ns || out->pid != p->pid)
+		return "contents of another one";
+	restore(out, u->raw + sizeof(*out));
+	/* poisoned bytes after the record reveal reads beyond it */
+	ASAN_POISON_MEMORY_REGION(u->out.bytes + n, sizeof(u->out) - n);
+	*s = out;
+	return NULL;
+}
+
+struct index_part {
+	__u64 offset;
+	__u64 bytes;
+};
+
+/**
+ * struct unwanted - the parts of a file that are of other times than those wanted
+ * @part:	runs of records, neighbours joined, in descending order: the next one is the last
+ * @nr:		number of parts
+ */
+struct unwanted {
+	struct index_part *part;
+	size_t nr;
+};
+
+/** struct index_block - an INDEX record */
+struct index_block {
+	struct wsmon_rec_index head;
+	struct wsmon_index_run run[WSMON_INDEX_RUNS];
+};
+
+bool index_has(__u32 type)
+{
+	switch (type) {
+	case WSMON_REC_SNAPSHOT:
+	case WSMON_REC_PACKED:
+	case WSMON_REC_WSS:
+	case WSMON_REC_GROUP:
+	case WSMON_REC_TOTAL:
+	case WSMON_REC_PROC:
+	case WSMON_REC_STATS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_block(int fd, off_t at, struct index_block *b)
+{
+	ssize_t n = pread(fd, b, sizeof(*b), at);
+	size_t size = sizeof(b->head);
+
+	return n >= (ssize_t)size && b->head.rec.type == WSMON_REC_INDEX &&
+	       b->head.nr <= WSMON_INDEX_RUNS &&
+	       b->head.rec.size == size + b->head.nr * sizeof(*b->run) &&
+	       n >= (ssize_t)b->head.rec.size;
+}
+
+static void add_part(struct unwanted *u, __u64 offset, __u64 bytes)
+{
+	struct index_part *next = u->nr ? &u->part[u->nr - 1] : NULL;
+
+	if (next && next->offset == offset + bytes) {
+		next->offset = offset;
+		next->bytes += bytes;
+	} else {
+		u->part[u->nr++] = (struct index_part){ offset, bytes };
+	}
+}
+
+/*
+ * Adds the runs of a block
+ * @end: offset of the run after them; gets that of the first of them
+ * Return: false if the block is broken
+ */
+static bool add_block(struct unwanted *u, const struct index_block *b, __u64 *end,
+		      __u64 from_ns, __u64 to_ns)
+{
+	struct index_part *more = reallocarray(u->part, u->nr + b->head.nr, sizeof(*more));
+	__u32 i;
+
+	if (!more || u->nr > RUNS_MAX)
+		return false;
+	u->part = more;
+	for (i = b->head.nr; i--;) {
+		const struct wsmon_index_run *run = &b->run[i];
+
+		if (!run->bytes || run->bytes % 8 || run->offset % 8 || run->offset > *end ||
+		    run->bytes > *end - run->offset)
+			return false;
+		*end = run->offset;
+		if (run->to_ns < from_ns || run->from_ns > to_ns)
+			add_part(u, run->offset, run->bytes);
+	}
+	return true;
+}
+
+/* @base: offset of the recording in the file; @size: of the file. Return: is a part unwanted? */
+static bool read_blocks(struct unwanted *u, int fd, off_t base, off_t size, __u64 from_ns,
+			__u64 to_ns)
+{
+	__u64 at = size - base - sizeof(struct wsmon_rec_index), end = at;
+	struct index_block b;
+
+	if (!read_block(fd, base + at, &b) || b.head.nr)
+		return false;
+	while (b.head.before) {
+		if (b.head.before >= at)
+			return false;
+		at = b.head.before;
+		if (end > at)
+			end = at;
+		if (!read_block(fd, base + at, &b) || !b.head.nr ||
+		    !add_block(u, &b, &end, from_ns, to_ns))
+			return false;
+	}
+	return u->nr;
+}
+
+static void unwanted_free(struct unwanted *u)
+{
+	if (!u)
+		return;
+	free(u->part);
+	free(u);
+}
+
+/*
+ * Reads the index of a file. @fd is @ahead bytes after @offset of the recording.
+ * Return: NULL if nothing is unwanted, there is no index or no memory, or @fd cannot seek
+ */
+static struct unwanted *unwanted_read(int fd, __u64 offset, size_t ahead, __u64 from_ns,
+				      __u64 to_ns)
+{
+	off_t base = lseek(fd, 0, SEEK_CUR) - (off_t)(offset + ahead);
+	struct unwanted *u = calloc(1, sizeof(*u));
+	struct stat st;
+
+	if (u && !fstat(fd, &st) && S_ISREG(st.st_mode) && base >= 0 &&
+	    st.st_size - base > (off_t)sizeof(struct wsmon_rec_index) &&
+	    read_blocks(u, fd, base, st.st_size, from_ns, to_ns))
+		return u;
+	unwanted_free(u);
+	return NULL;
+}
+
+/* Forgets the parts up to an offset. Return: size of the part that begins there, else 0 */
+static __u64 unwanted_take(struct unwanted *u, __u64 offset)
+{
+	while (u->nr && u->part[u->nr - 1].offset < offset)
+		u->nr--;
+	return u->nr && u->part[u->nr - 1].offset == offset ? u->part[--u->nr].bytes : 0;
+}
+
+/* Distance from an offset to the next part; ~0 if there is none */
+static __u64 unwanted_after(const struct unwanted *u, __u64 offset)
+{
+	__u64 next = u->nr ? u->part[u->nr - 1].offset : 0;
+
+	return next > offset ? next - offset : ~0ULL;
+}
+
+int reader_init(struct wsmon_reader *r, int fd)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = fd;
@@ -33,7 +388,7 @@ int reader_init(struct reader *r, int fd)
 	return r->buf ? 0 : -ENOMEM;
 }
 
-void reader_free(struct reader *r)
+void reader_free(struct wsmon_reader *r)
 {
 	free(r->buf);
 	r->buf = NULL;
@@ -41,25 +396,24 @@ void reader_free(struct reader *r)
 	r->unwanted = NULL;
 	unpacker_free(r->unpacker);
 	r->unpacker = NULL;
+	areas_free(r->areas);
+	r->areas = NULL;
 }
 
-/*
- * Under AddressSanitizer only @size bytes at the head of the buffer can be read, so
- * that reading beyond a record is noticed.
- */
-static void expose(const struct reader *r, size_t size)
+/* Lets AddressSanitizer report reads beyond the @size bytes at the head of the buffer */
+static void expose(const struct wsmon_reader *r, size_t size)
 {
 	ASAN_POISON_MEMORY_REGION(r->buf, READER_BUF);
 	ASAN_UNPOISON_MEMORY_REGION(r->buf + r->head, size);
 }
 
-ssize_t reader_fill(struct reader *r)
+ssize_t reader_fill(struct wsmon_reader *r)
 {
 	size_t room;
 	ssize_t n;
 
 	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
-	/* records stay aligned: buf is, and all sizes are multiples of 8 */
+	/* records stay aligned: the buffer is, and all sizes are multiples of 8 */
 	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
 		memmove(r->buf, r->buf + r->head, r->tail - r->head);
 		r->tail -= r->head;
@@ -81,7 +435,7 @@ ssize_t reader_fill(struct reader *r)
 }
 
 static enum reader_result __attribute__((format(printf, 2, 3)))
-bad(struct reader *r, const char *fmt, ...)
+bad(struct wsmon_reader *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -91,7 +445,7 @@ bad(struct reader *r, const char *fmt, ...)
 	return READER_BAD;
 }
 
-static enum reader_result parse_header(struct reader *r)
+static enum reader_result parse_header(struct wsmon_reader *r)
 {
 	struct wsmon_file_header h = { 0 };
 	size_t have = r->tail - r->head;
@@ -115,7 +469,7 @@ static enum reader_result parse_header(struct reader *r)
 			   h.version, h.header_size);
 	if (have < h.header_size)
 		return READER_MORE;
-	/* fields that an older writer did not know are 0 */
+	/* fields unknown to an older writer are 0 */
 	if (h.header_size < sizeof(h))
 		memset((char *)&h + h.header_size, 0, sizeof(h) - h.header_size);
 	if (h.clock_id != WSMON_CLOCK_MONOTONIC)
@@ -126,7 +480,7 @@ static enum reader_result parse_header(struct reader *r)
 	return READER_HEADER;
 }
 
-/* Minimum size of the records that this program looks into */
+/* Minimum sizes of the records that are looked into */
 static size_t min_size(__u32 type)
 {
 	static const size_t sizes[] = {
@@ -154,9 +508,14 @@ static size_t min_size(__u32 type)
 		[WSMON_REC_REFAULT]	= sizeof(struct wsmon_rec_refault),
 	};
 
-	if (type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type])
+	if (type < ARRAY_SIZE(sizes) && sizes[type])
 		return sizes[type];
 	return sizeof(struct wsmon_record);
+}
+
+static const char *check_comm(const char comm[WSMON_COMM_LEN])
+{
+	return memchr(comm, '\0', WSMON_COMM_LEN) ? NULL : "a name without an end";
 }
 
 static const char *check_area(const struct wsmon_rec_area *a)
@@ -191,7 +550,7 @@ static const char *check_snapshot(const struct wsmon_rec_snapshot *s)
 	return NULL;
 }
 
-/* A record that ends with a text, after @head bytes */
+/* A record ends with a text, after @head bytes */
 static const char *check_text(const struct wsmon_record *rec, size_t head)
 {
 	if (!memchr((const char *)rec + head, '\0', rec->size - head))
@@ -214,9 +573,7 @@ static const char *check_stack(const struct wsmon_rec_stack *s)
 {
 	if (s->nr > (s->rec.size - sizeof(*s)) / sizeof(s->pc[0]))
 		return "more frames than fit into it";
-	if (!memchr(s->comm, '\0', sizeof(s->comm)))
-		return "a name without an end";
-	return NULL;
+	return check_comm(s->comm);
 }
 
 static const char *check_group(const struct wsmon_rec_group *g)
@@ -229,25 +586,22 @@ static const char *check_group(const struct wsmon_rec_group *g)
 	return NULL;
 }
 
-/* Snapshots are checked later, if they are wanted */
+/*
+ * Snapshots are checked later, if they are wanted. Return: NULL, or what is wrong, to follow "a ...
+ * record with"
+ */
 static const char *check_record(const struct wsmon_record *rec)
 {
-	const struct wsmon_rec_target *target;
-	const struct wsmon_rec_who *who;
+	const struct wsmon_rec_target *target = (const void *)rec;
+	const struct wsmon_rec_who *who = (const void *)rec;
 
 	if (rec->size < min_size(rec->type))
 		return "too few bytes for its type";
 	switch (rec->type) {
 	case WSMON_REC_TARGET:
-		target = (const void *)rec;
-		if (!memchr(target->comm, '\0', sizeof(target->comm)))
-			return "a name without an end";
-		return NULL;
+		return check_comm(target->comm);
 	case WSMON_REC_WHO:
-		who = (const void *)rec;
-		if (!memchr(who->comm, '\0', sizeof(who->comm)))
-			return "a name without an end";
-		return NULL;
+		return check_comm(who->comm);
 	case WSMON_REC_AREA:
 		return check_area((const void *)rec);
 	case WSMON_REC_ACT:
@@ -263,31 +617,33 @@ static const char *check_record(const struct wsmon_record *rec)
 	case WSMON_REC_GROUP:
 		return check_group((const void *)rec);
 	case WSMON_REC_PACKED:
-		return unpack_check((const void *)rec);
+		return check_packed((const void *)rec);
 	default:
 		return NULL;
 	}
 }
 
-/* The index is the reader's own; other records as reader_only() says */
-static bool left_out(const struct reader *r, const struct wsmon_record *rec)
+static bool is_snapshot(const struct wsmon_record *rec)
+{
+	return rec->type == WSMON_REC_SNAPSHOT || rec->type == WSMON_REC_PACKED;
+}
+
+/* The index is the reader's own; reader_only() says which other records are left out */
+static bool left_out(const struct wsmon_reader *r, const struct wsmon_record *rec)
 {
 	return rec->type == WSMON_REC_INDEX ||
 	       (index_has(rec->type) && (rec->time_ns < r->from_ns || rec->time_ns > r->to_ns));
 }
 
-/*
- * @rec: a snapshot; gets what is to be delivered
- * Return: NULL, or what is wrong with the record
- */
-static const char *take_snapshot(struct reader *r,
+/* @rec: a snapshot; gets the record to be delivered. Return: as check_record() */
+static const char *take_snapshot(struct wsmon_reader *r,
 				 const struct wsmon_record **rec)
 {
 	const struct wsmon_rec_snapshot *s = (const void *)*rec;
 	const char *why;
 
 	if (r->want && !r->want(r->want_data, *rec)) {
-		/* nobody may look at more of it than reader_pid() does */
+		/* nobody may look at more of it than wsmon_record_pid() does */
 		expose(r, sizeof(struct wsmon_rec_exit));
 		return NULL;
 	}
@@ -307,14 +663,14 @@ static const char *take_snapshot(struct reader *r,
 	return NULL;
 }
 
-void reader_only(struct reader *r, __u64 from_ns, __u64 to_ns)
+void reader_only(struct wsmon_reader *r, __u64 from_ns, __u64 to_ns)
 {
 	r->from_ns = from_ns;
 	r->to_ns = to_ns;
 	r->unwanted = unwanted_read(r->fd, r->offset, r->tail - r->head, from_ns, to_ns);
 }
 
-static void skip(struct reader *r, __u64 bytes)
+static void skip(struct wsmon_reader *r, __u64 bytes)
 {
 	size_t have = r->tail - r->head;
 
@@ -324,7 +680,7 @@ static void skip(struct reader *r, __u64 bytes)
 		lseek(r->fd, bytes - have, SEEK_CUR);
 }
 
-static enum reader_result parse(struct reader *r, const struct wsmon_record **rec)
+static enum reader_result parse(struct wsmon_reader *r, const struct wsmon_record **rec)
 {
 	size_t have = r->tail - r->head;
 	const struct wsmon_record *next = (const void *)(r->buf + r->head);
@@ -358,8 +714,7 @@ static enum reader_result parse(struct reader *r, const struct wsmon_record **re
 	r->at = r->offset;
 	skipped = left_out(r, next);
 	why = check_record(next);
-	if (!why && !skipped &&
-	    (next->type == WSMON_REC_SNAPSHOT || next->type == WSMON_REC_PACKED))
+	if (!why && !skipped && is_snapshot(next))
 		why = take_snapshot(r, rec);
 	if (why)
 		return bad(r, "broken at byte %llu: a %s record with %s; what is before it was used",
@@ -369,7 +724,7 @@ static enum reader_result parse(struct reader *r, const struct wsmon_record **re
 	return skipped ? READER_SKIPPED : READER_RECORD;
 }
 
-enum reader_result reader_parse(struct reader *r, const struct wsmon_record **rec)
+enum reader_result reader_parse(struct wsmon_reader *r, const struct wsmon_record **rec)
 {
 	enum reader_result res;
 
@@ -381,34 +736,125 @@ enum reader_result reader_parse(struct reader *r, const struct wsmon_record **re
 	return res;
 }
 
-enum reader_result reader_next(struct reader *r,
-			       const struct wsmon_record **rec)
+/* At the end of the file. Return: as wsmon_next() */
+static int at_end(struct wsmon_reader *r)
+{
+	if (r->head == r->tail && r->have_header)
+		return 0;
+	if (r->have_header) {
+		bad(r, "cut off inside a record at byte %llu", r->offset);
+		return -ENODATA;
+	}
+	bad(r, r->head == r->tail ? "empty: nothing was recorded, record again" :
+	    "ends inside its header: nothing was recorded, record again");
+	return -EBADMSG;
+}
+
+/* Reads on to the header or the next record. Return: as wsmon_next() */
+static int next(struct wsmon_reader *r, const struct wsmon_record **rec)
 {
 	enum reader_result res;
 	ssize_t n;
 
-	for (;;) {
-		res = reader_parse(r, rec);
-		if (res != READER_MORE)
-			return res;
+	while ((res = reader_parse(r, rec)) == READER_MORE) {
 		n = reader_fill(r);
-		if (n < 0)
-			return bad(r, "cannot be read: %s", strerror(-n));
 		if (!n)
-			break;
+			return at_end(r);
+		if (n < 0) {
+			bad(r, "cannot be read: %s", strerror(-n));
+			return -EBADMSG;
+		}
 	}
-	if (r->have_header && r->head == r->tail)
-		return READER_END;
-	if (r->have_header) {
-		bad(r, "cut off inside a record at byte %llu", r->offset);
-		return READER_CUT;
-	}
-	if (r->head == r->tail)
-		return bad(r, "empty: nothing was recorded, record again");
-	return bad(r, "ends inside its header: nothing was recorded, record again");
+	return res == READER_BAD ? -EBADMSG : 1;
 }
 
-void reader_copy(const struct wsmon_record *rec, void *to, size_t size)
+const struct wsmon_file_header *wsmon_header(struct wsmon_reader *r)
+{
+	const struct wsmon_record *rec;
+
+	/* the header comes before all records */
+	if (!r->have_header)
+		next(r, &rec);
+	return r->have_header ? &r->header : NULL;
+}
+
+int wsmon_next(struct wsmon_reader *r, const struct wsmon_record **rec)
+{
+	int res;
+
+	if (!wsmon_header(r))
+		return -EBADMSG;
+	do {
+		res = next(r, rec);
+	} while (res > 0 && r->no_snapshots && is_snapshot(*rec));
+	if (res > 0 && r->areas && (*rec)->type == WSMON_REC_AREA)
+		areas_add(r->areas, (const void *)*rec);
+	return res;
+}
+
+const char *wsmon_error(const struct wsmon_reader *r)
+{
+	return r->error;
+}
+
+static bool want_none(const void *data __attribute__((unused)),
+		      const struct wsmon_record *rec __attribute__((unused)))
+{
+	return false;
+}
+
+void wsmon_skip_snapshots(struct wsmon_reader *r)
+{
+	r->no_snapshots = true;
+	r->want = want_none;
+}
+
+const char *wsmon_area_path(const struct wsmon_reader *r, __u32 pid, __u32 index)
+{
+	return areas_path(r->areas, pid, index);
+}
+
+struct wsmon_reader *wsmon_open_fd(int fd)
+{
+	struct wsmon_reader *r = malloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	if (!reader_init(r, fd))
+		r->areas = areas_new();
+	if (r->areas)
+		return r;
+	wsmon_close(r);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct wsmon_reader *wsmon_open(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct wsmon_reader *r;
+
+	if (fd < 0)
+		return NULL;
+	r = wsmon_open_fd(fd);
+	if (r)
+		r->own_fd = true;
+	else
+		close(fd);
+	return r;
+}
+
+void wsmon_close(struct wsmon_reader *r)
+{
+	if (!r)
+		return;
+	if (r->own_fd)
+		close(r->fd);
+	reader_free(r);
+	free(r);
+}
+
+void wsmon_record_copy(const struct wsmon_record *rec, void *to, size_t size)
 {
 	memset(to, 0, size);
 	memcpy(to, rec, rec->size < size ? rec->size : size);
@@ -420,11 +866,11 @@ const char *reader_cgroup(const struct wsmon_record *rec)
 
 	if (rec->type != WSMON_REC_GROUP || rec->size == sizeof(struct wsmon_rec_group))
 		return "";
-	/* anything else is what a newer writer adds */
+	/* a newer writer may add anything else */
 	return *path == '/' ? path : "";
 }
 
-bool reader_pid(const struct wsmon_record *rec, __u32 *pid)
+bool wsmon_record_pid(const struct wsmon_record *rec, __u32 *pid)
 {
 	switch (rec->type) {
 	case WSMON_REC_TARGET:

@@ -2,20 +2,26 @@
 /*
  * sorted.c - a sorted array that grows up to a limit
  */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sorted.h"
+#include "util.h"
 
-#define LATE_MIN	64	/* moved at once */
+/* Minimum number of late elements that are merged into the others */
+#define LATE_MIN	64
+
+int sorted_by_pid(const void *a, const void *b)
+{
+	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
+}
 
 static char *at(const struct sorted *s, size_t i)
 {
 	return (char *)s->base + i * s->size;
 }
 
-/* Index of @key, or of its place, among those from @low up to @high */
+/* Index of @key, or of where it belongs, from @low up to @high */
 static size_t locate(const struct sorted *s, const void *key, size_t low, size_t high, bool *found)
 {
 	*found = false;
@@ -77,7 +83,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
-	/* there is place for the next power of two */
+	/* there is room for the next power of two */
 	base = s->base;
 	if (!(s->nr & (s->nr - 1)))
 		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
@@ -88,7 +94,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		sorted_order(s);
 	first = s->nr - s->late;
 	i = locate(s, key, 0, first, &found);
-	/* what is not the last in order waits, with others, until it moves what is behind it */
+	/* an element that is not the last in order waits at the end, to be merged with others */
 	if (s->lazy && (i < first || s->late)) {
 		i = locate(s, key, first, s->nr, &found);
 		s->late++;

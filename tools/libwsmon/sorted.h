@@ -13,11 +13,11 @@
  * struct sorted - the array
  * @base:	its elements, in order
  * @nr:		number of elements
- * @size:	bytes of one
+ * @size:	bytes of an element
  * @max:	maximum number of elements
- * @compare:	like that of qsort()
- * @lazy:	there may be many, in any order: they are not in order before sorted_order()
- * @late:	so many at the end are in an order of their own
+ * @compare:	as qsort() wants it
+ * @lazy:	many elements come, in any order: they are sorted after sorted_order() only
+ * @late:	number of elements at the end that have an order of their own
  */
 struct sorted {
 	void *base;
@@ -41,12 +41,15 @@ void *sorted_find(const struct sorted *s, const void *key);
  */
 void *sorted_get(struct sorted *s, const void *key);
 
+/** sorted_by_pid() - compare elements that begin with a pid, a __u32 */
+int sorted_by_pid(const void *a, const void *b);
+
 /** sorted_order() - put all elements in order, which moves them */
 void sorted_order(struct sorted *s);
 
 /**
- * sorted_above() - find the first element of an ascending array whose number is above @at
- * @first:	the number, a __u64, in the first of @nr elements
+ * sorted_above() - find the first element of an ascending array whose key is above @at
+ * @first:	the key, a __u64, of the first of @nr elements
  * @size:	bytes of an element
  *
  * Return: its index, @nr if there is none
@@ -54,7 +57,7 @@ void sorted_order(struct sorted *s);
 size_t sorted_above(const void *first, size_t nr, size_t size, __u64 at);
 
 /**
- * sorted_remove() - remove an element, not of a lazy array
+ * sorted_remove() - remove an element; the array must not be lazy
  * @element: the element; those after it move down
  */
 void sorted_remove(struct sorted *s, void *element);

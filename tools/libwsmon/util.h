@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * util.h - what the files of the library share
+ * util.h - for all of tools/
  */
 #ifndef LIBWSMON_UTIL_H
 #define LIBWSMON_UTIL_H
+
+#include <linux/types.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "records are little-endian and read in place"
@@ -11,10 +13,16 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* As qsort() wants it; for several keys: COMPARE() ?: COMPARE() */
+/* The result qsort() wants; for several keys COMPARE() ?: COMPARE() */
 #define COMPARE(a, b)	((a) < (b) ? -1 : (a) > (b))
 
 #define NSEC_PER_USEC	1000ULL
 #define NSEC_PER_SEC	1000000000ULL
+
+/* Rounds a number that is not negative */
+static inline __u64 whole(double x)
+{
+	return x < 0x1p64 ? (__u64)(x + 0.5) : ~0ULL;
+}
 
 #endif /* LIBWSMON_UTIL_H */

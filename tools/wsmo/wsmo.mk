@@ -17,9 +17,8 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
 WSMO_LAYERS := libwsmon cli session alloc record symbols act report diff sizing export check mem top stack
-WSMO_LIB_DIRS := $(addprefix tools/libwsmon,/ /fine/ /numbers/)
 # layer_srcs LAYER: its folder's and those below
-layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard $(addsuffix *.c,$(WSMO_LIB_DIRS))),\
+layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard tools/libwsmon/*.c),\
 	$(wildcard $(WSMO_DIR)/$(1)/*.c $(WSMO_DIR)/$(1)/*/*.c))
 
 # The programs: their verbs, their layers (users before what they use), their
@@ -46,12 +45,13 @@ wsmo-stack_LIBS := -ldw
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
 	-Iinclude -Itools -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
 	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
-WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffunction-sections
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-# fewer segments need less memory; linkers for arm64 do not have the last
+# Programs get the functions they use, not whole files. Fewer segments need less memory; linkers
+# for arm64 do not have the last option.
 WSMO_RELR := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
-WSMO_LDFLAGS := -Wl,--as-needed -Wl,-z,noseparate-code $(WSMO_RELR)
+WSMO_LDFLAGS := -Wl,--as-needed -Wl,--gc-sections -Wl,-z,noseparate-code $(WSMO_RELR)
 WSMO_SCHEMES := reclaim thp
 WSMO_ALLOC := out/lib/wsmo/libwsmo-alloc.so
 WSMO_SCHEME_FILES := $(WSMO_SCHEMES:%=out/share/wsmon/schemes/%)
@@ -65,14 +65,14 @@ out/share/wsmon/schemes/%: $(WSMO_DIR)/schemes/%
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The library as others get it, shared and static: its public symbols alone
+# The library as others get it, shared and static: what its public symbols need, and
+# no other symbol
 #
 #   out/lib/libwsmon.so.0, out/lib/libwsmon.a
 LIBWSMON_SONAME := libwsmon.so.0
 LIBWSMON_MAP := tools/libwsmon/libwsmon.map
-LIBWSMON_OBJS := $(patsubst %.c,out/obj/pic/%.o,$(wildcard tools/libwsmon/*.c) \
-	$(addprefix tools/libwsmon/numbers/,curve.c curve_data.c curve_rows.c series.c \
-	sizing.c slowdown.c))
+LIBWSMON_OBJS := $(addprefix out/obj/pic/tools/libwsmon/,curve.o mappings.o names.o \
+	reader.o series.o sizing.o sorted.o)
 
 .PHONY: libwsmon
 libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
@@ -80,7 +80,7 @@ libwsmon: out/lib/$(LIBWSMON_SONAME) out/lib/libwsmon.a
 out/lib/$(LIBWSMON_SONAME): $(LIBWSMON_OBJS) $(LIBWSMON_MAP)
 	@mkdir -p $(@D)
 	$(CC) -shared -Wl,-soname=$(@F) -Wl,--version-script=$(LIBWSMON_MAP) -Wl,--no-undefined \
-		$(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd -lm
+		-Wl,--gc-sections $(LDFLAGS) -o $@ $(LIBWSMON_OBJS) -lzstd -lm
 
 out/lib/libwsmon.a: $(LIBWSMON_OBJS)
 	@mkdir -p $(@D)

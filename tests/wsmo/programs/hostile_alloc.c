@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../../include/wsmon.h"
 #include "../../../tools/alloc/ring.h"
+#include "../../../tools/libwsmon/wsmon_records.h"
 
 static void allocate(int n)
 {

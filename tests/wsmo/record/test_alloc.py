@@ -173,7 +173,7 @@ def hostile():
     """Programs that forbid system calls, write into the ring, or close it."""
     with Directory() as b:
         program = b.path("hostile")
-        subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", program,
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-I" + os.path.join(TOP, "include"), "-o", program,
                         os.path.join(HERE, "programs", "hostile_alloc.c")], check=True)
         for way, sampled, words in (
                 ("seccomp", 1000, b""), ("tail", 1000, b""), ("shrink", 1000, b""), ("hole", 900, b""),
@@ -193,7 +193,7 @@ def crowded():
     took = {}
     with Directory() as b:
         program = b.path("hostile")
-        subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", program,
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-I" + os.path.join(TOP, "include"), "-o", program,
                         os.path.join(HERE, "programs", "hostile_alloc.c")], check=True)
         for way in "spread", "collide":
             with fake(interval=0.2) as (d, m):

@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "limits.h"
 #include "match.h"
+#include "libwsmon/wsmon_records.h"
 #include "record/record.h"
 #include "scheme.h"
 #include "taken.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libwsmon/wsmon_records.h"
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/clock.h"

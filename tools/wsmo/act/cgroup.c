@@ -13,6 +13,7 @@
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/cgroup.h"
 
 /* Max. targets: each has at least a sixty-fourth of the regions */

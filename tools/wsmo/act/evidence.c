@@ -8,6 +8,7 @@
 
 #include "cli/units.h"
 #include "evidence.h"
+#include "libwsmon/stats.h"
 
 /* Older samples fade, so that what is known can change */
 #define DRAWS_MAX	1024
@@ -33,9 +34,6 @@
 
 /* The module's ages are whole milliseconds */
 #define AGE_STEP	(2 * NSEC_PER_MSEC)
-
-/* Confidence of 95 % */
-#define Z2		(1.96 * 1.96)
 
 static void start_anew(struct piece *p, __u64 now)
 {
@@ -251,32 +249,23 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 	}
 }
 
-/* @hits: their sum over @n draws, each from 0 to 1: what lies between varies less */
-static struct share wilson(double hits, double n)
+/* @hits: their sum over @n draws, each from 0 to 1 */
+static struct share share_of(double hits, double n)
 {
-	struct share s = { 0, 0, 1 };
-	double half, middle;
+	struct share s = { .mean = n > 0 ? hits / n : 0 };
 
-	if (n <= 0)
-		return s;
-	/* E. B. Wilson's interval (1927) is honest at no hits, and at all */
-	s.mean = hits / n;
-	middle = (s.mean + Z2 / (2 * n)) / (1 + Z2 / n);
-	half = sqrt(Z2) / (1 + Z2 / n) *
-	       sqrt(s.mean * (1 - s.mean) / n + Z2 / (4 * n * n));
-	s.low = middle > half ? middle - half : 0;
-	s.high = middle + half < 1 ? middle + half : 1;
+	wilson(s.mean, n, &s.low, &s.high);
 	return s;
 }
 
 struct share piece_share(const struct piece *p)
 {
-	return wilson(p->hits, p->draws);
+	return share_of(p->hits, p->draws);
 }
 
 struct share piece_freq(const struct piece *p)
 {
-	return wilson(p->rate, p->draws);
+	return share_of(p->rate, p->draws);
 }
 
 __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now)

@@ -11,6 +11,7 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/procfs.h"
 #include "table.h"
 

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/units.h"
+#include "libwsmon/wsmon_records.h"
 #include "scheme.h"
 
 #define NAME(id, name)	name,

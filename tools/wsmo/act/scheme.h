@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 #define ACT_RULES	32	/* max. rules */
 #define ACT_TEXT	96	/* max. bytes of a rule's text */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "libwsmon/wsmon_records.h"
 #include "scheme.h"
 #include "table.h"
 

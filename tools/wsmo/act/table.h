@@ -6,6 +6,7 @@
 #define WSMO_ACT_TABLE_H
 
 #include "cli/table.h"
+#include "libwsmon/wsmon_records.h"
 
 extern const struct table_desc act_desc;
 

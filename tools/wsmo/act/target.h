@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "scheme.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /**
  * struct mapping - a line of /proc/PID/maps

@@ -20,6 +20,7 @@
 #include "alloc/ring.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "libwsmon/wsmon_records.h"
 #include "feed.h"
 
 /* Can libwsmo-alloc.so be loaded into the program? */

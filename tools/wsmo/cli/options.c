@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "libwsmon/filter.h"
+#include "libwsmon/libwsmon.h"
 #include "libwsmon/names.h"
 #include "options.h"
 #include "text.h"
@@ -367,7 +368,7 @@ static void add_classes(struct argp_state *state, char *list, __u32 *classes)
 	char *name;
 
 	while ((name = strsep(&list, ","))) {
-		int class = class_by_name(name);
+		int class = wsmon_class_by_name(name);
 
 		if (class < 0)
 			reject_class(state, name);

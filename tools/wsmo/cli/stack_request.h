@@ -8,7 +8,7 @@
 #ifndef WSMO_STACK_REQUEST_H
 #define WSMO_STACK_REQUEST_H
 
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /* Max. threads of a process that are looked at */
 #define STACK_THREADS	256

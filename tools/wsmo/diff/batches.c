@@ -3,11 +3,10 @@
  * batches.c - the mean of a series, and how far it may be from the true one
  */
 #include <math.h>
-#include <stdbool.h>
 
 #include "batches.h"
+#include "libwsmon/stats.h"
 
-#define Z		1.96	/* 97.5 % quantile of the normal distribution */
 #define FREEDOM_MAX	1000
 
 void batches_fold(struct batches *b)
@@ -58,36 +57,4 @@ unsigned int estimates_freedom(const struct estimate *a, const struct estimate *
 
 	/* also if nothing varied */
 	return freedom < FREEDOM_MAX ? fmax(1, freedom) : FREEDOM_MAX;
-}
-
-/* P(|T| <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3, 26.7.4 */
-static double within(double t, unsigned int freedom)
-{
-	double angle = atan(t / sqrt(freedom)), c = cos(angle), sum = 0;
-	bool odd = freedom % 2;
-	double term = odd ? c : 1;
-	unsigned int i;
-
-	for (i = 2 + odd; i <= freedom; i += 2) {
-		sum += term;
-		term *= c * c * (i - 1) / i;
-	}
-	sum *= sin(angle);
-	return odd ? (angle + sum) * M_2_PI : sum;
-}
-
-double student(double p, unsigned int freedom)
-{
-	double low = 0, high = 1e9;
-	int i;
-
-	for (i = 0; i < 100; i++) {
-		double t = (low + high) / 2;
-
-		if (1 - within(t, freedom) > p)
-			low = t;
-		else
-			high = t;
-	}
-	return high;
 }

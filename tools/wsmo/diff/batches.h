@@ -67,7 +67,4 @@ struct estimate batches_estimate(const struct batches *b, const struct moments *
  */
 unsigned int estimates_freedom(const struct estimate *a, const struct estimate *b);
 
-/** student() - get the t that |T| exceeds with probability @p */
-double student(double p, unsigned int freedom);
-
 #endif /* WSMO_BATCHES_H */

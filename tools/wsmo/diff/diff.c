@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "libwsmon/stats.h"
 #include "model.h"
 #include "report/report.h"
 

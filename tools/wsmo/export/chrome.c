@@ -11,6 +11,7 @@
 #include "cli/units.h"
 #include "export.h"
 #include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
 #include "report/collect.h"
 
 static void chrome_begin(struct report *rp)

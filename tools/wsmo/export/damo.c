@@ -142,7 +142,7 @@ static void damo_record(struct report *rp, const struct wsmon_record *rec)
 	struct wsmon_rec_attrs attrs;
 
 	if (rec->type == WSMON_REC_ATTRS) {
-		reader_copy(rec, &attrs, sizeof(attrs));
+		wsmon_record_copy(rec, &attrs, sizeof(attrs));
 		d->attrs = attrs.attrs;
 	} else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec)) {
 		snapshot(rp, (const void *)rec);

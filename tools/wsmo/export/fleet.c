@@ -54,7 +54,7 @@ static void end_turn(struct fleet *f, struct watched *w, __u64 now)
 	f->open--;
 	session_close(&w->session);
 	w->session.fd = -1;
-	w->session.reader = (struct reader) { 0 };
+	w->session.reader = (struct wsmon_reader) { 0 };
 	w->ended_ns = now;
 }
 
@@ -272,7 +272,7 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 	}
 	session_close(&w->session);
 	w->session.fd = -1;
-	w->session.reader = (struct reader) { 0 };
+	w->session.reader = (struct wsmon_reader) { 0 };
 	switch (err) {
 	case -ENOENT:		/* it was removed a moment ago, */
 	case -EINVAL:		/* or its path is too long: others do not wait for it */

@@ -8,9 +8,9 @@
 #ifndef WSMO_OPENMETRICS_H
 #define WSMO_OPENMETRICS_H
 
+#include "libwsmon/events.h"
 #include "libwsmon/filter.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/series.h"
 
 /** metrics_prometheus() - write Prometheus' text format from now on, not OpenMetrics */
 void metrics_prometheus(void);

@@ -15,11 +15,11 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
+#include "libwsmon/stats.h"
 #include "mem.h"
 
-/* Readings, and Student's t for 95 % with two degrees of freedom less */
+/* Number of readings */
 #define READINGS	11
-#define STUDENT		2.262
 
 enum { PID, COMM, CLASS, FIRST, BYTES, GROWTH, LOW, HIGH, PEOPLE, PATH };
 
@@ -103,7 +103,8 @@ static int compare_series(const void *x, const void *y)
 	return COMPARE(b->slope - b->half, a->slope - a->half) ?: compare_keys(&a->row, &b->row);
 }
 
-static void fit(struct series *s)
+/* @quantile: of Student's t */
+static void fit(struct series *s, double quantile)
 {
 	double t = 0, y = 0, tt = 0, ty = 0, rest = 0;
 	int i;
@@ -119,13 +120,14 @@ static void fit(struct series *s)
 	s->slope = ty / tt;
 	for (i = 0; i < READINGS; i++)
 		rest += pow(s->y[i] - y - s->slope * (growing.t[i] - t), 2);
-	s->half = STUDENT * sqrt(rest / (READINGS - 2) / tt);
+	s->half = quantile * sqrt(rest / (READINGS - 2) / tt);
 }
 
 /* Of the rows of the last reading: those of processes that still run */
 static void make_series(void)
 {
 	struct rows *last = &growing.rows[READINGS - 1];
+	double quantile = student(0.05, READINGS - 2);
 	size_t i;
 	int k;
 
@@ -140,7 +142,7 @@ static void make_series(void)
 			if (row)
 				s->y[k] = row->sum[MEM_PRIVATE] + row->sum[MEM_SWAP];
 		}
-		fit(s);
+		fit(s, quantile);
 	}
 	qsort(growing.series, growing.nr, sizeof(*growing.series), compare_series);
 }

@@ -15,8 +15,8 @@
 #include "cli/clock.h"
 #include "cli/secondary.h"
 #include "inuse.h"
-#include "libwsmon/numbers/series.h"
 #include "libwsmon/reader.h"
+#include "libwsmon/series.h"
 #include "session/session.h"
 
 #define TARGETS_MAX	65536
@@ -95,27 +95,28 @@ int in_use_read(struct in_use *u, const char *file)
 {
 	const char *name = strcmp(file, "-") ? file : "standard input";
 	int fd = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	const struct wsmon_file_header *header;
 	const struct wsmon_record *rec;
-	enum reader_result res;
-	struct reader r;
+	struct wsmon_reader *r;
+	int res;
 
 	if (fd < 0) {
 		msg("%s: cannot be read: %s", file, strerror(errno));
 		return -1;
 	}
-	if (reader_init(&r, fd))
-		need(NULL);
-	while ((res = reader_next(&r, &rec)) == READER_RECORD || res == READER_HEADER)
-		if (res == READER_RECORD)
-			take(u, rec);
-	if (res == READER_BAD)
-		msg("%s: %s", name, r.error);
+	r = need(wsmon_open_fd(fd));
+	while ((res = wsmon_next(r, &rec)) > 0)
+		take(u, rec);
+	if (res == -EBADMSG)
+		msg("%s: %s", name, wsmon_error(r));
+	header = wsmon_header(r);
 	/* times are of this boot if it is the same */
-	u->last_ns += r.header.real_ns - r.header.mono_ns;
-	reader_free(&r);
+	if (header)
+		u->last_ns += header->real_ns - header->mono_ns;
+	wsmon_close(r);
 	if (fd != STDIN_FILENO)
 		close(fd);
-	return res == READER_BAD ? -1 : 0;
+	return res == -EBADMSG ? -1 : 0;
 }
 
 static bool take_live(void *arg, const struct wsmon_record *rec)

@@ -8,7 +8,7 @@
 #ifndef WSMO_MEM_INUSE_H
 #define WSMO_MEM_INUSE_H
 
-#include "libwsmon/numbers/hot.h"
+#include "libwsmon/hot.h"
 #include "smaps.h"
 
 /**

@@ -10,7 +10,7 @@
 #include "cli/text.h"
 #include "cli/units.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/curve.h"
+#include "libwsmon/util.h"
 #include "mem.h"
 
 /* Files whose text was copied that are named */

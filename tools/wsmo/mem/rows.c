@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "libwsmon/numbers/curve.h"
+#include "libwsmon/util.h"
 #include "rows.h"
 
 static int compare(const void *x, const void *y)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libwsmon/wsmon_records.h"
 #include "buildid.h"
 
 #define HEADERS_MAX	64	/* program headers looked at */

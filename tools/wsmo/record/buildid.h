@@ -7,7 +7,7 @@
 #ifndef WSMO_BUILDID_H
 #define WSMO_BUILDID_H
 
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /**
  * buildid_read() - read the build ID from the notes of an ELF file

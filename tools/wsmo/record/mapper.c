@@ -18,6 +18,7 @@
 #include "cli/clock.h"
 #include "mapper.h"
 #include "libwsmon/util.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/patience.h"
 #include "session/procfs.h"
 #include "cli/cli.h"

@@ -9,7 +9,7 @@
 
 #include "libwsmon/sorted.h"
 #include "session/procfs.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /*
  * Max. mappings written of a target, and of all targets together. Of a target with more, those

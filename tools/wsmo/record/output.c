@@ -14,7 +14,8 @@
 
 #include "cli/cli.h"
 #include "cli/identity.h"
-#include "libwsmon/index.h"
+#include "libwsmon/reader.h"
+#include "libwsmon/wsmon_records.h"
 #include "output.h"
 
 /* INDEX records, so that reports of a time read only their part of the file */

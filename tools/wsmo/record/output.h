@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "cli/outfile.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /**
  * struct index - runs of the file that no INDEX record has yet; all zero is none

@@ -8,6 +8,7 @@
 #include "cli/outfile.h"
 #include "cli/units.h"
 #include "cli/stack_request.h"
+#include "libwsmon/wsmon_records.h"
 #include "refault.h"
 #include "targets.h"
 #include "record.h"

@@ -34,6 +34,8 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "refault.h"
+#include "libwsmon/stats.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/cgroup.h"
 #include "session/procfs.h"
 
@@ -185,8 +187,6 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 #define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
-/* 97.5 % quantile of Student's t with BATCHES - 1 degrees of freedom */
-#define QUANTILE	2.13
 
 #define DIRECTORY	"/var/tmp"
 #define TMPFS		0x01021994
@@ -317,7 +317,8 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	}
 	mean = sum / BATCHES;
 	rec->mean_ns = mean;
-	rec->half_ns = QUANTILE * sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
+	rec->half_ns = student(0.05, BATCHES - 1) *
+		       sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
 	qsort(s->ns, s->nr, sizeof(*s->ns), order_u64);
 	rec->refaults = s->nr;
 	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;

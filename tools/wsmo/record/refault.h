@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "libwsmon/filter.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 #define REFAULT_KINDS	2
 #define REFAULT_NAME	128

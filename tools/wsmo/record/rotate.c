@@ -103,9 +103,9 @@ void rotate_note(struct rotation *rot, const struct wsmon_record *rec, const cha
 	if (!rotates(rot))
 		return;
 	if (rec->type == WSMON_REC_ATTRS)
-		reader_copy(rec, &rot->attrs, sizeof(rot->attrs));
+		wsmon_record_copy(rec, &rot->attrs, sizeof(rot->attrs));
 	if ((rec->type != WSMON_REC_TARGET && rec->type != WSMON_REC_AREA &&
-	     rec->type != WSMON_REC_EXIT) || !reader_pid(rec, &pid))
+	     rec->type != WSMON_REC_EXIT) || !wsmon_record_pid(rec, &pid))
 		return;
 	k = find(rot, pid);
 	if (!k)

@@ -19,6 +19,7 @@
 #include "cli/secondary.h"
 #include "cli/units.h"
 #include "record.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/cgroup.h"
 #include "session/procfs.h"
 
@@ -454,7 +455,7 @@ static void record_take(struct record *r, const struct wsmon_record *rec)
 		r->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		reader_copy(rec, &r->stats, sizeof(r->stats));
+		wsmon_record_copy(rec, &r->stats, sizeof(r->stats));
 		rotate_if_due(r);
 		break;
 	case WSMON_REC_END:

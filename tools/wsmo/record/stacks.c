@@ -15,6 +15,7 @@
 #include "cli/clock.h"
 #include "cli/cli.h"
 #include "cli/stack_request.h"
+#include "libwsmon/wsmon_records.h"
 #include "stacks.h"
 
 #define END_PATIENCE	(5 * NSEC_PER_SEC)

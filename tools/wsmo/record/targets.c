@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "libwsmon/util.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/cgroup.h"
 #include "session/procfs.h"
 #include "targets.h"

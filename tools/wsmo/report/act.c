@@ -10,6 +10,7 @@
 #include "act/scheme.h"
 #include "act/table.h"
 #include "cli/cli.h"
+#include "libwsmon/wsmon_records.h"
 #include "report.h"
 
 struct rules {

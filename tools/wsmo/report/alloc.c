@@ -16,12 +16,13 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "collect.h"
-#include "libwsmon/fine/fine.h"
+#include "libwsmon/fine.h"
 #include "libwsmon/mappings.h"
 #include "libwsmon/sorted.h"
+#include "libwsmon/stats.h"
+#include "libwsmon/wsmon_records.h"
 #include "report.h"
 #include "symbols/calls.h"
-#include "wsmon.h"
 
 /*
  * The sampled allocations of a process that are not freed yet
@@ -431,8 +432,6 @@ struct bounds {
 	double low;
 	double high;
 };
-
-#define Z	1.96
 
 /**
  * struct owner - a site's memory in one part of a region

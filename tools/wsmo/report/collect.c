@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "collect.h"
 #include "libwsmon/reader.h"
+#include "libwsmon/wsmon_records.h"
 
 const char *base_name(const char *path)
 {
@@ -150,7 +151,7 @@ static void take_stats(struct group *g, const struct wsmon_record *rec)
 {
 	struct wsmon_rec_stats stats;
 
-	reader_copy(rec, &stats, sizeof(stats));
+	wsmon_record_copy(rec, &stats, sizeof(stats));
 	g->unfollowed = stats.unfollowed;
 }
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "libwsmon/filter.h"
-#include "libwsmon/numbers/series.h"
-#include "libwsmon/numbers/slowdown.h"
+#include "libwsmon/series.h"
+#include "libwsmon/sizing.h"
 
 /* Processes of a recording that are kept */
 #define TARGETS_MAX	65536

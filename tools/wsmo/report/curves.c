@@ -14,8 +14,9 @@
 #include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/curve_data.h"
-#include "libwsmon/numbers/sizing.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/sizing.h"
+#include "libwsmon/wsmon_records.h"
 #include "plot.h"
 #include "report.h"
 

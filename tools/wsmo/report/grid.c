@@ -9,10 +9,9 @@
 #include "cli/cli.h"
 #include "collect.h"
 #include "grid.h"
-#include "libwsmon/areas.h"
-#include "libwsmon/fine/fine.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/ranges.h"
+#include "libwsmon/mappings.h"
+#include "libwsmon/fine.h"
+#include "libwsmon/events.h"
 #include "libwsmon/sorted.h"
 
 /*

@@ -13,10 +13,9 @@
 #ifndef WSMO_REPORT_GRID_H
 #define WSMO_REPORT_GRID_H
 
-#include "libwsmon/areas.h"
-#include "libwsmon/fine/fine.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/ranges.h"
+#include "libwsmon/mappings.h"
+#include "libwsmon/fine.h"
+#include "libwsmon/events.h"
 #include "libwsmon/sorted.h"
 #include "report.h"
 

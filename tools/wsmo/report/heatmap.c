@@ -17,7 +17,7 @@
 #include "cli/units.h"
 #include "grid.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/events.h"
+#include "libwsmon/events.h"
 #include "plot.h"
 
 /*

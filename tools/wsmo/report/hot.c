@@ -10,8 +10,8 @@
 #include "cli/units.h"
 #include "collect.h"
 #include "hot.h"
+#include "libwsmon/hot.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/hot.h"
 #include "symbols/places.h"
 
 /* Max. number of symbols in tables for people, and of characters of their names */

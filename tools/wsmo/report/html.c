@@ -18,9 +18,8 @@
 #include "grid.h"
 #include "hot.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/curve_data.h"
-#include "libwsmon/numbers/sizing.h"
-#include "libwsmon/numbers/slowdown.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/sizing.h"
 #include "who.h"
 
 /*

@@ -13,8 +13,9 @@
 #include "cli/clock.h"
 #include "cli/units.h"
 #include "collect.h"
-#include "libwsmon/areas.h"
+#include "libwsmon/mappings.h"
 #include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
 #include "report.h"
 
 #define REGIONS_MAX	32768	/* in a snapshot */

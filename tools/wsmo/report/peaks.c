@@ -16,8 +16,9 @@
 #include "cli/units.h"
 #include "collect.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/events.h"
+#include "libwsmon/series.h"
+#include "libwsmon/wsmon_records.h"
 #include "report.h"
 #include "symbols/calls.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "libwsmon/numbers/events.h"
+#include "libwsmon/events.h"
 #include "wsmon.h"
 
 #define PLOT_TEXT	1024

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
 #include "record/buildid.h"
 #include "report.h"
 

@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 #include "collect.h"
-#include "libwsmon/areas.h"
-#include "libwsmon/fine/fine.h"
+#include "libwsmon/fine.h"
+#include "libwsmon/mappings.h"
 #include "libwsmon/names.h"
 #include "report.h"
 

@@ -50,7 +50,7 @@ struct report {
 	const char *file;
 	struct filter filter;
 	struct output out;
-	struct reader reader;
+	struct wsmon_reader reader;
 	__u32 windows_seen;
 	bool of_cgroup;
 	bool any;

@@ -15,7 +15,7 @@
 #include "cli/outfile.h"
 #include "cli/secondary.h"
 #include "cli/units.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/series.h"
 #include "report.h"
 
 static int open_file(const char *file)
@@ -75,7 +75,7 @@ static void note_secondary(const struct report *rp, const struct wsmon_record *r
 {
 	__u32 pid;
 
-	if (rec->type == WSMON_REC_TARGET && reader_pid(rec, &pid) &&
+	if (rec->type == WSMON_REC_TARGET && wsmon_record_pid(rec, &pid) &&
 	    (filter_wants_pid(&rp->filter, pid)))
 		secondary_take(rec, "");
 }
@@ -192,24 +192,18 @@ static bool scan(struct report *rp)
 {
 	const struct wsmon_record *rec;
 
-	for (;;) {
-		switch (reader_next(&rp->reader, &rec)) {
-		case READER_HEADER:
-			take_header(rp);
-			begin(rp);
-			break;
-		case READER_RECORD:
-			note_secondary(rp, rec);
-			rp->view->scan(rp, rec);
-			break;
-		default:
-			if (rp->reader.have_header)
-				rp->view->scanned(rp);
-			else
-				msg("%s: %s", file_name(rp), rp->reader.error);
-			return rp->reader.have_header;
-		}
+	if (!wsmon_header(&rp->reader)) {
+		msg("%s: %s", file_name(rp), wsmon_error(&rp->reader));
+		return false;
 	}
+	take_header(rp);
+	begin(rp);
+	while (wsmon_next(&rp->reader, &rec) > 0) {
+		note_secondary(rp, rec);
+		rp->view->scan(rp, rec);
+	}
+	rp->view->scanned(rp);
+	return true;
 }
 
 /* Read the file. Return: exit status */
@@ -219,50 +213,39 @@ static int walk(struct report *rp)
 	const struct wsmon_record *rec;
 	struct wsmon_wss_row row;
 	bool ended = false;
+	int res;
 
-	for (;;) {
-		switch (reader_next(&rp->reader, &rec)) {
-		case READER_HEADER:
-			take_header(rp);
-			if (!rp->view->scan)
-				begin(rp);
-			break;
-		case READER_RECORD:
-			ended = rec->type == WSMON_REC_END;
-			if (wss_row_get(rec, &row))
-				note_window(rp, row.window_us);
-			note_secondary(rp, rec);
-			note(rp, rec);
-			rp->of_cgroup |= *reader_cgroup(rec);
-			rp->view->record(rp, rec);
-			/* a closed pipe, or a full disk */
-			if (output_error()) {
-				rp->view->end(rp);
-				return WSMO_FAILURE;
-			}
-			break;
-		case READER_CUT:
-			rp->cut = true;
+	if (!wsmon_header(&rp->reader)) {
+		msg("%s: %s", name, wsmon_error(&rp->reader));
+		return WSMO_FAILURE;
+	}
+	take_header(rp);
+	if (!rp->view->scan)
+		begin(rp);
+	while ((res = wsmon_next(&rp->reader, &rec)) > 0) {
+		ended = rec->type == WSMON_REC_END;
+		if (wss_row_get(rec, &row))
+			note_window(rp, row.window_us);
+		note_secondary(rp, rec);
+		note(rp, rec);
+		rp->of_cgroup |= *reader_cgroup(rec);
+		rp->view->record(rp, rec);
+		/* a closed pipe, or a full disk */
+		if (output_error()) {
 			rp->view->end(rp);
-			msg("%s: cut off inside a record at byte %llu; everything before it was used",
-			    name, rp->reader.offset);
-			return WSMO_OK;
-		case READER_END:
-			rp->cut = !ended;
-			rp->view->end(rp);
-			if (!ended)
-				msg("%s: has no end; the recording was interrupted or still runs",
-				    name);
-			return WSMO_OK;
-		default:
-			if (rp->reader.have_header) {
-				rp->cut = true;
-				rp->view->end(rp);
-			}
-			msg("%s: %s", name, rp->reader.error);
 			return WSMO_FAILURE;
 		}
 	}
+	rp->cut = res || !ended;
+	rp->view->end(rp);
+	if (res == -ENODATA)
+		msg("%s: cut off inside a record at byte %llu; everything before it was used", name,
+		    rp->reader.offset);
+	else if (res)
+		msg("%s: %s", name, wsmon_error(&rp->reader));
+	else if (!ended)
+		msg("%s: has no end; the recording was interrupted or still runs", name);
+	return res && res != -ENODATA ? WSMO_FAILURE : WSMO_OK;
 }
 
 /* Copy a pipe to a file, because it can be read only once. Return: fd or -1 */

@@ -13,10 +13,11 @@
 #include "collect.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/budget.h"
-#include "libwsmon/numbers/hot.h"
+#include "libwsmon/budget.h"
+#include "libwsmon/hot.h"
 #include "libwsmon/reader.h"
 #include "libwsmon/sorted.h"
+#include "libwsmon/wsmon_records.h"
 #include "report.h"
 
 /*
@@ -206,7 +207,7 @@ static void add_proc(struct summary *s, const struct wsmon_record *rec, double t
 	struct wsmon_rec_proc p;
 	struct target_sums *target;
 
-	reader_copy(rec, &p, sizeof(p));
+	wsmon_record_copy(rec, &p, sizeof(p));
 	target = find_target(s, p.pid);
 	if (!target)
 		return;
@@ -253,7 +254,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 	budget_take(&s->budget, rec);
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
-		reader_copy(rec, &attrs, sizeof(attrs));
+		wsmon_record_copy(rec, &attrs, sizeof(attrs));
 		s->attrs = attrs.attrs;
 		break;
 	case WSMON_REC_LOST:
@@ -261,7 +262,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		s->lost.bytes += lost->bytes;
 		break;
 	case WSMON_REC_STATS:
-		reader_copy(rec, &s->stats, sizeof(s->stats));
+		wsmon_record_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
 		/* the file continues another one */

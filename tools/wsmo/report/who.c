@@ -17,12 +17,13 @@
 #include "libwsmon/mappings.h"
 #include "libwsmon/reader.h"
 #include "libwsmon/sorted.h"
+#include "libwsmon/stats.h"
+#include "libwsmon/wsmon_records.h"
 #include "plot.h"
 #include "report.h"
 #include "symbols/calls.h"
 #include "symbols/symbols.h"
 #include "who.h"
-#include "wsmon.h"
 
 /*
  * How sure a share is
@@ -48,8 +49,6 @@ struct evidence {
 	double cross;
 };
 
-#define Z	1.96
-
 /**
  * evidence_add() - add a record
  * @e:		the sums
@@ -63,16 +62,6 @@ static void evidence_add(struct evidence *e, double bytes, double before, double
 	e->squares += bytes * bytes;
 	e->draws += bytes * (bytes + 2 * before);
 	e->cross += bytes * all;
-}
-
-/* Wilson's interval, of @n independent samples */
-static void wilson(double p, double n, double *low, double *high)
-{
-	const double d = 1 + Z * Z / n, mid = (p + Z * Z / (2 * n)) / d;
-	double half = Z / d * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n));
-
-	*low = p > 0 ? fmax(mid - half, 0) : 0;
-	*high = p < 1 ? fmin(mid + half, 1) : 1;
 }
 
 /* The variance of a row's bytes if each record were drawn independently; @p: the row's share */
@@ -331,7 +320,7 @@ void who_record(struct who *w, const struct filter *filter, bool first,
 
 	mappings_add(w->mappings, rec);
 	if (rec->type == WSMON_REC_STATS)
-		reader_copy(rec, &w->stats, sizeof(w->stats));
+		wsmon_record_copy(rec, &w->stats, sizeof(w->stats));
 	else if (rec->type == WSMON_REC_WHO && filter_wants(filter, rec) &&
 		 (!first || who->flags & WSMON_WHO_NEW))
 		take_who(w, who);

@@ -18,8 +18,8 @@
 #include "collect.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/names.h"
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/events.h"
+#include "libwsmon/series.h"
 #include "plot.h"
 #include "report.h"
 

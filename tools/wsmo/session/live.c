@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "libwsmon/reader.h"
+#include "libwsmon/wsmon_records.h"
 #include "live.h"
 #include "procfs.h"
 
@@ -31,7 +32,7 @@ void live_init(struct live *live)
 		.now.classes = classes, .next.classes = classes,
 		.names = {
 			.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-			.compare = wss_name_compare,
+			.compare = sorted_by_pid,
 		},
 		.cpu = -1,
 	};
@@ -130,7 +131,7 @@ static void take_stats(struct live *live, const struct wsmon_record *rec)
 	struct live_interval before = live->now;
 	struct wsmon_rec_stats st;
 
-	reader_copy(rec, &st, sizeof(st));
+	wsmon_record_copy(rec, &st, sizeof(st));
 	/* the last STATS comes without figures */
 	if (!live->held && live->next.rows.nr) {
 		live->cpu = live->time_ns && rec->time_ns > live->time_ns ?
@@ -167,7 +168,7 @@ void live_take(struct live *live, const struct wsmon_record *rec)
 			need(wsmon_wss_add(&live->next.rows, &row));
 		break;
 	case WSMON_REC_GROUP:
-		reader_copy(rec, &live->next.group, sizeof(live->next.group));
+		wsmon_record_copy(rec, &live->next.group, sizeof(live->next.group));
 		break;
 	case WSMON_REC_PEAK:
 		events_add(&live->events, rec);

@@ -5,8 +5,8 @@
 #ifndef WSMO_LIVE_H
 #define WSMO_LIVE_H
 
-#include "libwsmon/numbers/events.h"
-#include "libwsmon/numbers/series.h"
+#include "libwsmon/events.h"
+#include "libwsmon/series.h"
 
 /** struct live_class - sums over the regions of a target's class; "all" is the target */
 struct live_class {

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libwsmon/wsmon_records.h"
 #include "procfs.h"
 
 static FILE *open_file(__u32 tid, const char *name)

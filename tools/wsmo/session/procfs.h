@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 /* Max. bytes of a mapping's name: a path, " (deleted)", " +N" */
 #define MAPS_NAME	(4096 + 64)

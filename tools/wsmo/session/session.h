@@ -63,7 +63,7 @@ struct session {
 	bool started;
 	bool joined;
 	int fd;
-	struct reader reader;
+	struct wsmon_reader reader;
 	__u64 stale;
 	char header[4096];
 	size_t header_size;

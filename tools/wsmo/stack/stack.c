@@ -35,6 +35,7 @@
 #include "cli/clock.h"
 #include "cli/stack_request.h"
 #include "libwsmon/util.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/procfs.h"
 
 /* Max. bytes of a thread's stack that are copied */

@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "libwsmon/sorted.h"
+#include "libwsmon/wsmon_records.h"
 #include "symbols.h"
 
 #define PLAIN_MAX	8192	/* bytes of a function's name; longer ones stay mangled */

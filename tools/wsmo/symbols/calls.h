@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "libwsmon/mappings.h"
-#include "wsmon.h"
+#include "libwsmon/wsmon_records.h"
 
 #define CALL_TEXT	4096
 

@@ -6,8 +6,8 @@
 #ifndef WSMO_PLACES_H
 #define WSMO_PLACES_H
 
-#include "libwsmon/areas.h"
 #include "libwsmon/mappings.h"
+#include "libwsmon/wsmon_records.h"
 #include "symbols.h"
 
 /* Max. symbols named of a region */

@@ -26,6 +26,7 @@
 #include "cli/clock.h"
 #include "cli/text.h"
 #include "libwsmon/sorted.h"
+#include "libwsmon/wsmon_records.h"
 #include "session/procfs.h"
 #include "symbols.h"
 

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "libwsmon/mappings.h"
+#include "libwsmon/wsmon_records.h"
 #include "record/mapper.h"
 #include "symbols/calls.h"
 #include "top.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * events.c - the peaks and marks of a recording, for all views that show them
+ * events.c - the peaks and marks of a recording
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "events.h"
-#include "libwsmon/util.h"
+#include "util.h"
 
 #define EVENTS_MAX	65536
 
@@ -81,7 +81,7 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 
 const struct peak *events_peak_at(const struct events *ev, size_t i)
 {
-	/* in order, as the first one that asks finds them */
+	/* the first call puts them in order */
 	if (ev->peaks.late)
 		sorted_order((struct sorted *)(uintptr_t)&ev->peaks);
 	return i < ev->peaks.nr ? (const struct peak *)ev->peaks.base + i : NULL;
@@ -92,7 +92,7 @@ size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns)
 	size_t i = 0, end = ev->peaks.nr, mid;
 	const struct peak *p;
 
-	/* there may be as many as there are intervals */
+	/* there may be as many peaks as intervals */
 	while (i < end) {
 		mid = i + (end - i) / 2;
 		p = events_peak_at(ev, mid);
@@ -125,7 +125,8 @@ const char *events_label(char *buf, const struct events *ev, __u32 pid,
 		append(buf, peak_word(p), p->number);
 	i = ev->nr_marks ? sorted_above(&ev->mark->time_ns, ev->nr_marks, sizeof(*ev->mark),
 					time_ns - interval_ns) : 0;
-	for (; i < ev->nr_marks && ev->mark[i].time_ns <= time_ns && strlen(buf) < EVENTS_LABEL - 1; i++)
+	for (; i < ev->nr_marks && ev->mark[i].time_ns <= time_ns &&
+	     strlen(buf) < EVENTS_LABEL - 1; i++)
 		append(buf, "mark", ev->mark[i].number);
 	return buf;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * curve_data.h - the working-set curves of a recording
+ * curve.h - curves of a recording, beside what libwsmon.h has of them
  *
  * A curve is of one process, or of all together, and of one class. Its points are
  * means over the same moments: those at which the process had been observed for as
  * long as the longest window that counts. The group's total is measured as one, so it
  * needs no sum.
  */
-#ifndef WSMO_CURVE_DATA_H
-#define WSMO_CURVE_DATA_H
+#ifndef WSMO_CURVE_H
+#define WSMO_CURVE_H
 
-#include "curve.h"
-#include "libwsmon/sorted.h"
+#include "libwsmon.h"
+#include "sorted.h"
 
 /* Minimum number of windows of a curve */
 #define CURVES_WINDOWS	3
@@ -22,7 +22,7 @@
  * @page_size:	bytes of a page
  * @rows:	working set sizes of windows observed in full
  * @rss:	PROC records: @bytes is RSS, @high with swap
- * @targets:	of struct curves_target
+ * @targets:	struct curves_target, by pid
  * @group_ns:	when the group's observation began; 0 if there is no group
  * @seen:	number of all working set sizes
  * @longest_us:	the longest window of all
@@ -43,19 +43,13 @@ struct wsmon_curves {
 	bool failed;
 };
 
-/**
- * struct curves_target - a target
- * @pid:	the target
- * @since_ns:	when its observation began
- * @comm:	its name
- */
-struct curves_target {
-	__u32 pid;
-	__u64 since_ns;
-	char comm[WSMON_COMM_LEN];
-};
+/** curve_size() - get the working set of a window; beyond the longest that of the longest */
+double curve_size(const struct wsmon_curve *c, double window);
 
-/** curves_target() - find a target; NULL if there is no TARGET record of it */
-struct curves_target *curves_target(const struct wsmon_curves *cs, __u32 pid);
+/** curve_ends() - get the ends of its 95 % interval */
+void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high);
 
-#endif /* WSMO_CURVE_DATA_H */
+/** curve_rate() - get the slope at a window; beyond the longest that at the longest */
+double curve_rate(const struct wsmon_curve *c, double window);
+
+#endif /* WSMO_CURVE_H */

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * budget.c - how much sampling was reduced, to keep within the CPU budget or for a precision; what
- * was taken above the budget
+ * budget.c - how much sampling was reduced, for the CPU budget or for a precision, and what it took
  *
  * STATS records have the sampling interval and the number of regions in force, but the
  * first of them comes after the first aggregation interval. Rounds left out before it
- * show only in the number of rounds. Rounds are also left out while targets sleep, and
- * if one is late: these do not count.
+ * show only in the number of rounds. Rounds that are left out while targets sleep, or
+ * because one is late, do not count.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "budget.h"
-#include "libwsmon/reader.h"
-#include "libwsmon/util.h"
+#include "libwsmon.h"
+#include "util.h"
 
-/* A smaller reduction is not worth a word */
+/* The smallest reduction that is worth a word */
 #define WORTH	0.1
 
-/* Nor is a smaller excess over the budget */
+/* A larger multiple of the budget is worth a word */
 #define EXCESS	1.25
-/* By then later intervals have saved what the beginning took */
+
+/* After this time later intervals have saved what the beginning took above the budget */
 #define SAVED_NS	60e9
 
 static void begin(struct budget *b, const struct wsmon_rec_stats *from)
@@ -39,7 +39,7 @@ static double share_of_regions(const struct budget *b)
 	return allowed / b->attrs.max_regions;
 }
 
-/* From the STATS record before to this one */
+/* Adds the time from the last STATS record to this one */
 static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 {
 	const struct wsmon_rec_stats *was = &b->stats;
@@ -53,7 +53,7 @@ static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 		missing = due - (now->rounds - was->rounds) - (now->late_rounds - was->late_rounds);
 	else	/* some may be missing because all targets slept */
 		missing = was->sample_ns > sample_ns ? due - time / was->sample_ns : 0;
-	/* without targets there is a round an interval; these do not begin and end exactly */
+	/* without targets there is one round an interval; intervals do not begin and end exactly */
 	if (missing > 1 && (was->targets || now->targets))
 		b->left_out += missing;
 	b->rounds += due;
@@ -66,7 +66,7 @@ static void take_stats(struct budget *b, const struct wsmon_record *rec)
 {
 	struct wsmon_rec_stats stats;
 
-	reader_copy(rec, &stats, sizeof(stats));
+	wsmon_record_copy(rec, &stats, sizeof(stats));
 	if (b->known && b->attrs.sample_us)
 		add_interval(b, &stats);
 	begin(b, &stats);
@@ -97,7 +97,7 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 
 	switch (rec->type) {
 	case WSMON_REC_ATTRS:
-		reader_copy(rec, &attrs, sizeof(attrs));
+		wsmon_record_copy(rec, &attrs, sizeof(attrs));
 		b->attrs = attrs.attrs;
 		break;
 	case WSMON_REC_TARGET:
@@ -108,7 +108,7 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 			begin(b, &(struct wsmon_rec_stats){ .rec.time_ns = rec->time_ns });
 		break;
 	case WSMON_REC_GROUP:
-		/* likewise with the first interval, if all members came in it */
+		/* likewise with the first interval if all members came in it */
 		if (!b->known && group->came && group->came >= group->members)
 			begin(b, &(struct wsmon_rec_stats){
 				.rec.time_ns = rec->time_ns - group->interval_ns });
@@ -121,7 +121,7 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 	case WSMON_REC_TOTAL:
 		if (total->class != WSMON_CLASS_ALL || total->window_us != b->attrs.windows_us[0])
 			break;
-		/* with each page once, in place of its members */
+		/* replaces the members' sizes: it counts each page once */
 		b->bytes = 0;
 		b->var = 0;
 		b->group = true;
@@ -155,7 +155,7 @@ const char *budget_text(char *buf, const struct budget *b)
 	/* 0: its writer knew no budget; 1000: none was set */
 	if (!permille || permille == 1000)
 		return NULL;
-	/* of many processes, the first look alone takes more: later intervals save it */
+	/* the first look at many processes alone takes more, which later intervals save */
 	if (cpu * 1000 > permille * EXCESS) {
 		snprintf(buf, BUDGET_TEXT, "took %.2g %% of one CPU, more than --cpu %g%%%s",
 			 100 * cpu, permille / 10.0, b->time > SAVED_NS ? "" :

@@ -3,8 +3,8 @@
  * fine.h - where within regions memory was accessed
  *
  * The number of regions is limited, so a region may have parts that are accessed and
- * others that are not. Each interval samples two other pages of it, and snapshots say
- * which: many intervals together show the parts.
+ * others that are not. Each interval samples two other pages of the region, and its snapshot
+ * names them: many intervals together show the parts.
  */
 #ifndef WSMO_FINE_H
 #define WSMO_FINE_H
@@ -40,7 +40,7 @@ typedef void fine_part(void *arg, const struct wsmon_region_entry *part);
 void fine_snapshot(struct fine *f, const struct wsmon_rec_snapshot *s, fine_part *part,
 		   void *arg);
 
-/** fine_note() - note any other record: targets and mappings may change */
+/** fine_note() - take any other record: targets and mappings may change */
 void fine_note(struct fine *f, const struct wsmon_record *rec);
 
 /** fine_full() - were regions left undivided for lack of memory? */

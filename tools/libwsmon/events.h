@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * events.h - the peaks and marks of a recording, for all views that show them
+ * events.h - the peaks and marks of a recording
  */
 #ifndef WSMO_EVENTS_H
 #define WSMO_EVENTS_H
 
 #include <stddef.h>
 
-#include "libwsmon/sorted.h"
+#include "sorted.h"
 #include "wsmon.h"
 
+/* Bytes of a label */
 #define EVENTS_LABEL	128
 
 /**
  * struct peak - a peak, from the PEAK records of its edges
- * @bytes:	at its start if that was recorded, else at its end; so are @low and @high
+ * @bytes:	working set at its start if that was recorded, else at its end; with its interval
+ *		@low to @high
  * @end_ns:	0 if it had not ended when the recording did
  */
 struct peak {
@@ -32,7 +34,7 @@ struct peak {
 	__u64 threshold;
 };
 
-/** peak_word() - "peak", or "dip" if less than usual is in use */
+/** peak_word() - name it: "peak", or "dip" if less memory than usual is in use */
 static inline const char *peak_word(const struct peak *p)
 {
 	return p->sign < 0 ? "dip" : "peak";
@@ -48,8 +50,10 @@ struct mark {
 /**
  * struct events - zeroed is empty
  * @peaks:	struct peak, by pid and number, which is by time
- * @mark:	@nr_marks of them, in the order of the file, which is by time
- * @interval_ns: the aggregation interval: a peak begins at the end of its first one
+ * @mark:	the marks in the order of the file, which is by time
+ * @nr_marks:	number of marks
+ * @interval_ns: free for the caller: the aggregation interval. A peak begins at the end of its
+ *		first interval
  */
 struct events {
 	struct sorted peaks;

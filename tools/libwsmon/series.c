@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "series.h"
-#include "libwsmon/util.h"
+#include "stats.h"
+#include "util.h"
 
 struct wsmon_wss_row *wsmon_wss_add(struct wsmon_wss_rows *rows, const struct wsmon_wss_row *row)
 {
@@ -67,28 +68,21 @@ static int compare_series(const struct wsmon_wss_row *a, const struct wsmon_wss_
 static int by_time(const void *x, const void *y)
 {
 	const struct wsmon_wss_row *a = x, *b = y;
-	int c = compare_series(a, b);
 
-	if (c || a->time_ns == b->time_ns)
-		return c;
-	return a->time_ns < b->time_ns ? -1 : 1;
+	return compare_series(a, b) ?: COMPARE(a->time_ns, b->time_ns);
 }
 
 static int by_bytes(const void *x, const void *y)
 {
 	const struct wsmon_wss_row *a = x, *b = y;
-	int c = compare_series(a, b);
 
-	if (c || a->bytes == b->bytes)
-		return c ? c : by_time(x, y);
-	return a->bytes < b->bytes ? -1 : 1;
+	return compare_series(a, b) ?: COMPARE(a->bytes, b->bytes) ?: by_time(x, y);
 }
 
 void wsmon_wss_sort(struct wsmon_wss_rows *rows, bool by_size)
 {
 	if (rows->nr)
-		qsort(rows->row, rows->nr, sizeof(*rows->row),
-		      by_size ? by_bytes : by_time);
+		qsort(rows->row, rows->nr, sizeof(*rows->row), by_size ? by_bytes : by_time);
 }
 
 size_t wsmon_wss_series(const struct wsmon_wss_rows *rows, size_t first)
@@ -100,18 +94,8 @@ size_t wsmon_wss_series(const struct wsmon_wss_rows *rows, size_t first)
 	return i;
 }
 
-/* The nearest rank: a measured value with its time, not a mean of two */
 const struct wsmon_wss_row *wsmon_wss_percentile(const struct wsmon_wss_row *series, size_t nr,
 						 unsigned int percent)
 {
-	size_t rank = (percent * nr + 99) / 100;
-
-	return &series[rank ? rank - 1 : 0];
-}
-
-int wss_name_compare(const void *a, const void *b)
-{
-	const struct wss_name *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
+	return &series[nearest_rank(nr, percent)];
 }

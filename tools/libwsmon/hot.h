@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hot.h - how often each address was accessed over a recording, for "report hot"
+ * hot.h - how often each address was accessed over a recording
  *
- * Regions differ from snapshot to snapshot. Their figures are summed up over cells:
- * the ranges between the borders of all regions so far.
+ * Regions differ from snapshot to snapshot. Their figures are summed up in cells: the
+ * ranges between the borders of all regions so far.
  */
 #ifndef WSMO_HOT_H
 #define WSMO_HOT_H
 
 #include <stdbool.h>
 
-#include "libwsmon/sorted.h"
+#include "sorted.h"
 #include "wsmon.h"
 
 /**
- * struct hot_cell - a range and how it was used
+ * struct hot_cell - a range and its use
  * @start:	first address
  * @end:	end, exclusive
  * @share:	sum over the snapshots of share x seconds
- * @freq:	likewise
- * @best_ns:	when @best_freq was, the end of that interval
- * @best_freq:	its highest frequency, WSMON_SHARE_ONE is all rounds
- * @best_share:	the share at that time
- * @max_share:	the highest share
- * @age_ms:	its age in the last snapshot
+ * @freq:	sum over the snapshots of frequency x seconds
+ * @max_share:	the highest share, 1 is all pages
+ * @best_ns:	end of the interval with the highest frequency
+ * @best_freq:	that frequency, WSMON_SHARE_ONE is all rounds
+ * @best_share:	the share in that interval
+ * @age_ms:	age in the last snapshot
  * @class:	enum wsmon_class, at @best_ns
- * @place:	what was mapped there then, as struct hot.place says
+ * @place:	result of @place of struct hot for what was mapped there at @best_ns
  */
 struct hot_cell {
 	__u64 start;
@@ -44,9 +44,9 @@ struct hot_cell {
 /**
  * struct hot_target - an address space of a target
  * @pid:	the target
- * @life:	0, and one more each time it executed a program
- * @seconds:	time of its snapshots
- * @cell:	@nr of them, disjoint, in address order
+ * @life:	number of programs that it executed before
+ * @seconds:	sum of the lengths of its snapshots
+ * @cell:	disjoint, in address order
  * @nr:		number of cells
  * @room:	number of cells there is memory for
  */
@@ -62,12 +62,12 @@ struct hot_target {
 /**
  * struct hot - all of them
  * @targets:	struct hot_target, by pid and life
- * @place:	returns what is mapped at the start of a region
+ * @place:	returns a number for what is mapped at the start of a region
  * @data:	its first argument
  * @cells:	number of cells of all targets
- * @max:	number of cells that are too many
- * @looks:	at cells, beyond what regions are worth
- * @scratch:	where a snapshot's cells are made
+ * @max:	maximum of @cells
+ * @looks:	number of looks at cells beyond HOT_LOOKS for each region
+ * @scratch:	where the cells of a snapshot are made
  * @room:	number of cells there is memory for at @scratch
  * @coarse:	cells were joined, or cold ones dropped, to limit memory
  * @too_many:	targets were left out to limit memory
@@ -96,8 +96,8 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 void hot_exec(struct hot *h, __u32 pid);
 
 /**
- * hot_fold() - join neighbours of one place that are alike
- * @t: the target, which has fewer cells then
+ * hot_fold() - join neighbours with one place whose frequencies are alike
+ * @t: the target
  */
 void hot_fold(struct hot_target *t);
 

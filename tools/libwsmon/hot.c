@@ -6,8 +6,8 @@
  *   regions        |   x    |     y     |
  *   cells     | a  | ax | bx| by|  cy   |    c    |
  *
- * A cell that is cut in two gives both parts its figures: shares and frequencies are no
- * sums over pages. A snapshot is added in one pass over the cells.
+ * A cell that is cut in two gives both parts its figures, as shares and frequencies are
+ * means over pages. A snapshot is added in one pass over the cells.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,13 +15,16 @@
 #include <string.h>
 
 #include "hot.h"
-#include "libwsmon/util.h"
+#include "util.h"
 
 #define HOT_TARGETS	4096
-#define HOT_CELLS	65536	/* of all targets: 5 MiB, more for moments */
+#define HOT_CELLS	65536	/* of all targets: 5 MiB, for moments more */
 #define HOT_CELLS_MIN	256
 
-/* A snapshot may have fewer regions than there are cells: so often a cell is looked at for a region */
+/*
+ * A snapshot with few regions looks at all cells of its target. After HOT_LOOKS_FREE looks,
+ * beyond HOT_LOOKS for each region, the maximum number of cells is halved.
+ */
 #define HOT_LOOKS	256
 #define HOT_LOOKS_FREE	(1 << 24)
 
@@ -32,7 +35,7 @@ static int compare(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->life, b->life);
 }
 
-/* Many snapshots of few regions each are a hostile file: fewer cells are kept of it */
+/* A file with many snapshots of few regions each is hostile: fewer cells of it are kept */
 static void count_looks(struct hot *h, const struct hot_target *t, __u32 regions)
 {
 	if (!h->max)
@@ -59,7 +62,7 @@ static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 		last = t;
 		key.life++;
 	}
-	/* one without cells can be used again */
+	/* an address space without cells can be used again */
 	if (last && (!next || !last->nr))
 		return last;
 	if (!last && next)
@@ -107,7 +110,7 @@ static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 	return cell;
 }
 
-/* A walk through the old cells; @cell is the rest of the current one */
+/* A walk through the old cells; @cell is the rest of the current cell */
 struct walk {
 	const struct hot_cell *next;
 	const struct hot_cell *stop;
@@ -122,7 +125,7 @@ static void step(struct walk *w)
 		w->cell = *w->next++;
 }
 
-/* Moves cells before @addr to the target, all of them if it is 0 */
+/* Moves the cells before @addr to the target; 0: all cells */
 static void keep_before(struct walk *w, struct hot_target *t, __u64 addr)
 {
 	while (!w->at_end && (!addr || w->cell.end <= addr)) {
@@ -174,7 +177,7 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 	a->end = b->end;
 }
 
-/* Joins neighbours whose frequencies differ by at most @slack, or @part of the higher */
+/* Joins neighbours whose frequencies differ by at most @slack, or @part of the higher one */
 static void join_alike(struct hot_target *t, double slack, double part)
 {
 	size_t i, n = 0;
@@ -206,8 +209,8 @@ static void forget(struct hot_target *t, double floor)
 }
 
 /*
- * Frees half the room: joins similar cells, then less similar ones. If there are too
- * many mappings for that, drops the coldest cells.
+ * Frees half the room: joins similar cells, then less similar ones. If that cannot be enough,
+ * as there are too many mappings, drops the coldest cells.
  */
 static void coarsen(struct hot *h)
 {
@@ -239,8 +242,8 @@ static int make_room(struct hot_cell **cell, size_t *room, size_t nr)
 }
 
 /*
- * Cells are made at one place for all targets, whose own arrays then fit. An array of the
- * maximum size for each snapshot would be new pages from the kernel each time.
+ * The cells of all targets are made at one place, and copied to arrays that just fit. An array
+ * of the maximum size for each snapshot would take new pages from the kernel each time.
  */
 int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 {
@@ -253,7 +256,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	if (!t)
 		return 0;
 	count_looks(h, t, s->nr);
-	/* each cell begins at a border of its own, of an old cell or of a region */
+	/* each new cell begins at another border of an old cell or a region */
 	room = 2 * (t->nr + s->nr) + 1;
 	if (h->room < room && make_room(&h->scratch, &h->room, room))
 		return -ENOMEM;
@@ -265,7 +268,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	w = (struct walk){ .next = t->cell, .stop = t->nr ? t->cell + t->nr : t->cell };
 	step(&w);
 	for (i = 0; i < s->nr; i++) {
-		/* they are in order except in a damaged file */
+		/* only a damaged file has regions out of order */
 		if (s->regions[i].start < at)
 			continue;
 		take_region(h, &w, &new, s, &s->regions[i]);

@@ -5,16 +5,21 @@
 #ifndef WSMO_SERIES_H
 #define WSMO_SERIES_H
 
-#include "libwsmon/libwsmon.h"
-#include "libwsmon/sorted.h"
+#include "libwsmon.h"
+#include "sorted.h"
 
-/** struct wss_name - the name of a target */
+/**
+ * struct wss_name - the name of a target
+ * @pid:	the target; sorted_by_pid() is the order
+ * @comm:	its name
+ * @secondary_mmu: devices access its memory, too; of a live stream only
+ * @gone:	it ended; of a live stream only
+ */
 struct wss_name {
 	__u32 pid;
 	char comm[WSMON_COMM_LEN];
-	/* of a stream that is read now only */
 	bool secondary_mmu;
-	bool gone;			/* it ended */
+	bool gone;
 };
 
 /**
@@ -22,8 +27,5 @@ struct wss_name {
  * Return: false for others
  */
 bool wss_row_get(const struct wsmon_record *rec, struct wsmon_wss_row *row);
-
-/** wss_name_compare() - compare struct wss_name by pid */
-int wss_name_compare(const void *a, const void *b);
 
 #endif /* WSMO_SERIES_H */
