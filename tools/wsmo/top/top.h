@@ -2,8 +2,8 @@
 /*
  * top.h - what the parts of "wsmo top" share
  *
- * top.c has the options and the loop, model.c the figures and their order, events.c
- * what happened; screen.c and text.c show them. None of these calls one named before it.
+ * top.c has the options and the loop, top_model.c the figures and their order; top_screen.c
+ * shows them. None of these calls one named before it.
  */
 #ifndef WSMO_TOP_H
 #define WSMO_TOP_H
@@ -196,43 +196,8 @@ const char *top_name(const struct top *top, const struct top_row *row);
 /** top_free() - free the figures and the table */
 void top_free(struct top *top);
 
-/** top_event() - note an event for the screen; without a screen, print it */
-void top_event(struct top *top, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/** top_lost() - note lost records, in the same event as the loss before */
-void top_lost(struct top *top, __u64 records);
-
-/** top_record() - note the event that a record of the stream is */
-void top_record(struct top *top, const struct wsmon_record *rec);
-
-/** top_ended() - note that monitoring ended, for an enum of WSMON_END_REASONS */
-void top_ended(struct top *top, __u32 reason);
-
-/** top_left_out() - note how many cgroups are left out, if that changed */
-void top_left_out(struct top *top);
-
-/** top_guests() - note the first time that there are virtual machines */
-void top_guests(struct top *top);
-
 /** top_who_take() - note who touched memory, if a record tells */
 void top_who_take(struct top *top, const struct wsmon_record *rec);
-
-/** top_who_update() - sum up what was noted */
-void top_who_update(struct top *top);
-
-/**
- * top_who_of() - what touches most of a process's memory, as of top_who_update()
- * @share: gets its part
- * Return: a function or a file, valid until top_who_free(); NULL if none is known
- */
-const char *top_who_of(const struct top *top, __u32 pid, double *share);
-
-/** top_who_free() - forget it */
-void top_who_free(struct top *top);
-
-/** top_help_draw() - draw the help of the screen */
-void top_help_draw(void);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);
@@ -245,11 +210,5 @@ bool top_screen_key(struct top *top);
 
 /** top_screen_close() - restore the terminal, print the messages held meanwhile */
 void top_screen_close(void);
-
-/** top_text_print() - print the table; Return: 0, or -1 if it cannot be written */
-int top_text_print(const struct top *top);
-
-/** top_text_end() - end the tables */
-void top_text_end(void);
 
 #endif /* WSMO_TOP_H */
