@@ -6,7 +6,7 @@ LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
 READER, SORTED, AREAS = (LIB + n + ".c" for n in ("reader", "sorted", "areas"))
 CURVE, SIZING, SLOWDOWN, HOT, SERIES, RANGES = (
     LIB + "numbers/" + n + ".c" for n in ("curve", "sizing", "slowdown", "hot", "series", "ranges"))
-GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
+TRIAL = "tools/wsmo/sizing/sizing.c"
 FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
@@ -83,18 +83,18 @@ MISTAKES = [
     ("knee_of_slowdown_alone", "slowdown", SIZING, "at.high > choice->max_refaults",
      "at.high < -1.0 * choice->max_refaults"),
     # limits that are tried
-    ("limit_stays", "verify", GUARD, "	if (write_high(g->dir, g->was))\n		return FAILED;\n",
+    ("limit_stays", "verify", TRIAL, "	if (write_high(g->dir, g->was))\n		return FAILED;\n",
      ""),
-    ("guard_dies_with_the_rest", "verify", GUARD, "	setsid();\n", ""),
-    ("nobody_guards_the_guard", "verify", GUARD, "		status = restore(g);\n",
+    ("guard_dies_with_the_rest", "verify", TRIAL, "	setsid();\n", ""),
+    ("nobody_guards_the_guard", "verify", TRIAL, "		status = restore(g);\n",
      "		status = RESTORED;\n"),
-    ("note_of_another_is_followed", "verify.forgotten", GUARD, "	if (!flock(fd, LOCK_EX | LOCK_NB) && ",
+    ("note_of_another_is_followed", "verify.forgotten", TRIAL, "	if (!flock(fd, LOCK_EX | LOCK_NB) && ",
      "	if ("),
-    ("limit_of_others_taken_back", "verify", GUARD, "if (*set && !read_high(g->dir, now) && strcmp(now, set))",
+    ("limit_of_others_taken_back", "verify", TRIAL, "if (*set && !read_high(g->dir, now) && strcmp(now, set))",
      "if (read_high(g->dir, now) > 0)"),
-    ("pressure_does_not_end_it", "verify", VERIFY, "else if (v->to.pressure > v->max_pressure)",
+    ("pressure_does_not_end_it", "verify", TRIAL, "else if (v->to.pressure > v->max_pressure)",
      "else if (v->to.pressure > 1)"),
-    ("measured_from_the_start", "verify", VERIFY, "v->to.time_ns >= begin_ns + v->duration_ns / 2",
+    ("measured_from_the_start", "verify", TRIAL, "v->to.time_ns >= begin_ns + v->duration_ns / 2",
      "v->to.time_ns >= begin_ns"),
     # what is used most
     ("hot_counts_intervals_not_seconds", "hot", HOT,
@@ -174,7 +174,7 @@ MISTAKES = [
     ("windows_of_cgroups_are_missing", "group diff", REPORT + "run.c",
      "if (wss_row_get(rec, &row))\n		return filter_wants_class",
      "if (rec->type == WSMON_REC_WSS && wss_row_get(rec, &row))\n		return filter_wants_class"),
-    ("intervals_of_ninety_percent", "diff", DIFF + "batches.c",
+    ("intervals_of_ninety_percent", "diff", DIFF + "diff.c",
      "if (1 - within(t, freedom) > p)", "if (1 - within(t, freedom) > 2 * p)"),
     ("growth_without_its_interval", "diff", DIFF + "diff.c",
      "l->change - half_width(&grown, P / rows) > limit", "l->change - 0 * half_width(&grown, P / rows) > limit"),

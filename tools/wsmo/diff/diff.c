@@ -4,6 +4,7 @@
  * is certainly larger
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +13,458 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/units.h"
-#include "model.h"
+#include "libwsmon/filter.h"
+#include "libwsmon/names.h"
+#include "libwsmon/reader.h"
+#include "libwsmon/sorted.h"
+#include "report/collect.h"
 #include "report/report.h"
+#include "symbols/places.h"
+#include "wsmon.h"
+
+#define BATCHES		32
+
+/**
+ * struct moments - how the series of a recording are divided
+ * @nr:		moments so far
+ * @length:	moments of a batch: a power of two
+ */
+struct moments {
+	__u64 nr;
+	__u64 length;
+};
+
+/**
+ * struct batches - a series; zeroed, it is 0 at all moments so far
+ * @sum:	sums of the values, of each batch
+ * @sampled:	sum of the squares of half the 95 % intervals of the values
+ */
+struct batches {
+	double sum[BATCHES];
+	double sampled;
+};
+
+/**
+ * struct estimate - a mean
+ * @mean:	the mean
+ * @variance:	of @mean: in time, and of sampling; infinite if there are too few moments
+ * @in_time:	the first part of that
+ * @freedom:	degrees of freedom of @in_time
+ */
+struct estimate {
+	double mean;
+	double variance;
+	double in_time;
+	double freedom;
+};
+
+/* The mean of a series, and how far it may be from the true one */
+
+#define Z		1.96	/* 97.5 % quantile of the normal distribution */
+#define FREEDOM_MAX	1000
+
+/* Halve the number of batches, before a moment for which there is no room */
+static void batches_fold(struct batches *b)
+{
+	int i;
+
+	for (i = 0; i < BATCHES; i++)
+		b->sum[i] = i < BATCHES / 2 ? b->sum[2 * i] + b->sum[2 * i + 1] : 0;
+}
+
+/* Add to the value of the last moment; @half is half its 95 % interval */
+static void batches_add(struct batches *b, const struct moments *m, double value, double half)
+{
+	b->sum[(m->nr - 1) / m->length] += value;
+	b->sampled += half * half;
+}
+
+/*
+ * Estimate the mean
+ * @apart: values that are this many moments apart have independent errors
+ */
+static struct estimate batches_estimate(const struct batches *b, const struct moments *m, double apart)
+{
+	struct estimate e = { .variance = INFINITY, .in_time = INFINITY };
+	/* what is shorter than the errors' memory would be alike; a file may say anything */
+	unsigned int join = fmin(BATCHES, fmax(1, ceil(apart / m->length)));
+	unsigned int nr = m->nr / m->length / join, i, j;
+	double mean = 0, squares = 0;
+
+	for (i = 0; i < BATCHES; i++)
+		e.mean += b->sum[i] / m->nr;
+	if (nr < 2)
+		return e;
+	for (i = 0; i < nr; i++) {
+		double value = 0, before = mean;
+
+		for (j = 0; j < join; j++)
+			value += b->sum[i * join + j] / (join * m->length);
+		mean += (value - mean) / (i + 1);
+		squares += (value - before) * (value - mean);
+	}
+	e.freedom = nr - 1;
+	e.in_time = squares / e.freedom / nr;
+	e.variance = e.in_time + b->sampled * fmax(1, apart) / (Z * Z * m->nr * m->nr);
+	return e;
+}
+
+/*
+ * Degrees of freedom of the sum or difference of two estimates
+ *
+ * Welch, "The generalization of 'Student's' problem", Biometrika, 1947
+ */
+static unsigned int estimates_freedom(const struct estimate *a, const struct estimate *b)
+{
+	double sum = a->variance + b->variance;
+	double parts = a->in_time * a->in_time / a->freedom + b->in_time * b->in_time / b->freedom;
+	double freedom = sum * sum / parts;
+
+	/* also if nothing varied */
+	return freedom < FREEDOM_MAX ? fmax(1, freedom) : FREEDOM_MAX;
+}
+
+/* P(|T| <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3, 26.7.4 */
+static double within(double t, unsigned int freedom)
+{
+	double angle = atan(t / sqrt(freedom)), c = cos(angle), sum = 0;
+	bool odd = freedom % 2;
+	double term = odd ? c : 1;
+	unsigned int i;
+
+	for (i = 2 + odd; i <= freedom; i += 2) {
+		sum += term;
+		term *= c * c * (i - 1) / i;
+	}
+	sum *= sin(angle);
+	return odd ? (angle + sum) * M_2_PI : sum;
+}
+
+/* Get the t that |T| exceeds with probability @p */
+static double student(double p, unsigned int freedom)
+{
+	double low = 0, high = 1e9;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		double t = (low + high) / 2;
+
+		if (1 - within(t, freedom) > p)
+			low = t;
+		else
+			high = t;
+	}
+	return high;
+}
+
+/** enum diff_by - what the rows beside the total are */
+enum diff_by {
+	DIFF_CLASS,
+	DIFF_PROCESS,
+	DIFF_MAPPING,
+	DIFF_FUNCTION,
+};
+
+/**
+ * struct diff_row - a part of the memory, in both recordings
+ * @name:	what it is; of the total NULL
+ * @of:		its working set in each
+ * @now:	at the moment being read: [1] is the group's, [0] the sum of targets
+ * @half2:	squares of half the intervals of @now
+ */
+struct diff_row {
+	const char *name;
+	struct batches of[2];
+	double now[2], half2[2];
+};
+
+/**
+ * struct diff_side - one of the recordings
+ * @moments:	its moments
+ * @window_us:	window of the working sets
+ * @aggr_us:	aggregation interval
+ * @apart:	moments after which errors are independent
+ * @what:	the cgroup, or the program of the first process, and @processes in all
+ * @real_ns:	when it began, in nanoseconds since 1970
+ * @first_ns, @last_ns: its first and last moment
+ */
+struct diff_side {
+	struct moments moments;
+	__u64 window_us, aggr_us;
+	double apart;
+	char what[256];
+	__u32 processes;
+	__u64 real_ns, first_ns, last_ns;
+};
+
+/**
+ * struct diff - both of them
+ * @by:		what the rows are
+ * @side:	the recordings
+ * @at:		index of the one being read
+ * @rows:	struct diff_row *, by name
+ * @total:	all memory
+ * @too_many:	rows were left out
+ * @time_ns:	the moment being read, 0 before the first
+ * @grouped:	it has a total
+ * @names:	names of processes
+ * @places:	names of mappings, and functions
+ */
+struct diff {
+	enum diff_by by;
+	struct diff_side side[2];
+	int at;
+	struct sorted rows;
+	struct diff_row total;
+	bool too_many;
+	__u64 time_ns;
+	bool grouped;
+	struct collected names;
+	struct places *places;
+};
+
+/* Two recordings, divided alike */
+
+#define ROWS_MAX	16384
+
+static int compare_names(const void *x, const void *y)
+{
+	const struct diff_row * const *a = x, * const *b = y;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+/* Nothing read yet */
+static struct diff *diff_new(enum diff_by by)
+{
+	struct diff *d = need(calloc(1, sizeof(*d)));
+
+	d->by = by;
+	d->rows = (struct sorted) {
+		.size = sizeof(struct diff_row *), .max = ROWS_MAX, .compare = compare_names,
+	};
+	return d;
+}
+
+/* Return: the row of that name; NULL if there is no room */
+static struct diff_row *find_row(struct diff *d, const char *name)
+{
+	struct diff_row key = { .name = name }, *row = &key;
+	struct diff_row **p = sorted_find(&d->rows, &row);
+
+	if (p)
+		return *p;
+	if (d->rows.nr == ROWS_MAX) {
+		d->too_many = true;
+		return NULL;
+	}
+	row = need(calloc(1, sizeof(*row)));
+	row->name = need(strdup(name));
+	return *(struct diff_row **)need(sorted_get(&d->rows, &row));
+}
+
+static void end_row(struct diff *d, struct diff_row *row)
+{
+	batches_add(&row->of[d->at], &d->side[d->at].moments, row->now[d->grouped],
+		    sqrt(row->half2[d->grouped]));
+	memset(row->now, 0, sizeof(row->now));
+	memset(row->half2, 0, sizeof(row->half2));
+}
+
+static void fold(struct diff *d)
+{
+	struct diff_row **row = d->rows.base;
+	size_t i;
+
+	for (i = 0; i < d->rows.nr; i++)
+		batches_fold(&row[i]->of[d->at]);
+	batches_fold(&d->total.of[d->at]);
+}
+
+static void end_moment(struct diff *d)
+{
+	struct moments *m = &d->side[d->at].moments;
+	struct diff_row **row = d->rows.base;
+	size_t i;
+
+	if (!d->time_ns)
+		return;
+	if (m->nr++ == BATCHES * m->length) {
+		m->length *= 2;
+		fold(d);
+	}
+	for (i = 0; i < d->rows.nr; i++)
+		end_row(d, row[i]);
+	end_row(d, &d->total);
+	d->grouped = false;
+}
+
+static void add(struct diff_row *row, bool group, double value, double half)
+{
+	if (row) {
+		row->now[group] += value;
+		row->half2[group] += half * half;
+	}
+}
+
+static void moment(struct diff *d, __u64 time_ns)
+{
+	if (time_ns != d->time_ns)
+		end_moment(d);
+	if (!d->side[d->at].first_ns)
+		d->side[d->at].first_ns = time_ns;
+	d->side[d->at].last_ns = time_ns;
+	d->time_ns = time_ns;
+}
+
+static void add_size(struct diff *d, const struct wsmon_wss_row *w)
+{
+	double half = w->high > w->low ? (w->high - w->low) / 2.0 : 0;
+
+	moment(d, w->time_ns);
+	d->grouped |= w->group;
+	if (w->class == WSMON_CLASS_ALL)
+		add(&d->total, w->group, w->bytes, half);
+	else if (d->by == DIFF_CLASS)
+		add(find_row(d, class_name(w->class)), w->group, w->bytes, half);
+	/* processes have no figures of a group */
+	if (w->class == WSMON_CLASS_ALL && d->by == DIFF_PROCESS && !w->group) {
+		struct diff_row *row = find_row(d, collect_comm(&d->names, w->pid));
+
+		add(row, false, w->bytes, half);
+		add(row, true, w->bytes, half);
+	}
+}
+
+static const char *mapping_name(const struct place *p, __u32 class, char *text, size_t size)
+{
+	if (p->tid && class != WSMON_CLASS_STACK)
+		return "[stacks of threads]";
+	if (*p->path)
+		return p->path;
+	snprintf(text, size, "[%s]", class_name(class));
+	return text;
+}
+
+static void add_region(struct diff *d, __u32 pid, const struct wsmon_region_entry *e)
+{
+	double share = (double)e->share / WSMON_SHARE_ONE, rest = e->end - e->start;
+	struct cover cover[PLACES_SYMBOLS];
+	const struct place *p;
+	char text[32];
+	size_t nr = 0, more, i;
+
+	if (!e->share)
+		return;
+	p = places_get(d->places, places_at(d->places, pid, e));
+	add(&d->total, false, share * rest, 0);
+	if (d->by == DIFF_FUNCTION)
+		nr = places_cover(d->places, p, e->start, e->end, cover, &more);
+	for (i = 0; i < nr; i++) {
+		rest -= cover[i].bytes;
+		add(find_row(d, cover[i].symbol.name), false, share * cover[i].bytes, 0);
+	}
+	if (rest > 0)
+		add(find_row(d, mapping_name(p, e->class, text, sizeof(text))), false, share * rest, 0);
+}
+
+static void add_snapshot(struct diff *d, const struct wsmon_rec_snapshot *s)
+{
+	__u32 i;
+
+	moment(d, s->rec.time_ns);
+	for (i = 0; i < s->nr; i++)
+		add_region(d, s->pid, &s->regions[i]);
+}
+
+/* Begin to read recording 0 or 1; @window_us 0 is the shortest */
+static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, __u64 window_us)
+{
+	struct diff_side *side = &d->side[at];
+	bool by_region = d->by >= DIFF_MAPPING;
+
+	d->at = at;
+	d->time_ns = 0;
+	collect_init(&d->names);
+	if (by_region)
+		d->places = need(places_new());
+	side->aggr_us = attrs->aggr_us;
+	side->window_us = by_region ? attrs->aggr_us : window_us ?: attrs->windows_us[0];
+	side->apart = side->aggr_us ? (double)side->window_us / side->aggr_us : 1;
+	side->moments.length = 1;
+}
+
+/* What was recorded: what a command executes is the program, not the shell before it */
+static void note_what(struct diff_side *side, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	const char *cgroup = reader_cgroup(rec);
+
+	if (*cgroup)
+		text_clean(side->what, sizeof(side->what), cgroup);
+	if (rec->type != WSMON_REC_TARGET)
+		return;
+	if ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_START)
+		side->processes++;
+	if (!*side->what || ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_EXEC && side->processes < 2))
+		text_clean(side->what, sizeof(side->what), target->comm);
+}
+
+/* Take any record */
+static void diff_record(struct diff *d, const struct filter *filter, const struct wsmon_record *rec)
+{
+	struct wsmon_wss_row row;
+
+	collect_name(&d->names, rec);
+	note_what(&d->side[d->at], rec);
+	if (d->places && rec->type != WSMON_REC_SNAPSHOT)
+		places_record(d->places, rec);
+	if (!filter_wants(filter, rec))
+		return;
+	if (d->places && rec->type == WSMON_REC_SNAPSHOT)
+		add_snapshot(d, (const void *)rec);
+	else if (!d->places && wss_row_get(rec, &row) && row.window_us == d->side[d->at].window_us)
+		add_size(d, &row);
+}
+
+/* The recording was read */
+static void diff_end(struct diff *d)
+{
+	end_moment(d);
+	places_free(d->places);
+	d->places = NULL;
+	collect_free(&d->names);
+}
+
+/* Free everything */
+static void diff_free(struct diff *d)
+{
+	struct diff_row **row = d->rows.base;
+	size_t i;
+
+	for (i = 0; i < d->rows.nr; i++) {
+		free((char *)(uintptr_t)row[i]->name);
+		free(row[i]);
+	}
+	free(row);
+	free(d);
+}
 
 #define P	0.05	/* of 95 % intervals */
 
 enum { BY, NAME, WINDOW, BEFORE, AFTER, CHANGE, LOW, HIGH, RATIO, ABOVE };
 
 static struct column columns[] = {
-	[BY]	= { "by", "BY", COL_TEXT, 7, NOT_HUMAN },
-	[NAME]	= { "name", "NAME", COL_TEXT, 8, 0 },
+	[BY]	 = { "by", "BY", COL_TEXT, 7, NOT_HUMAN },
+	[NAME]	 = { "name", "NAME", COL_TEXT, 8, 0 },
 	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
 	[BEFORE] = { "a", "A", COL_SIZE, 10, 0 },
-	[AFTER]	= { "b", "B", COL_SIZE, 10, 0 },
+	[AFTER]	 = { "b", "B", COL_SIZE, 10, 0 },
 	[CHANGE] = { "change", "CHANGE", COL_CHANGE, 10, 0 },
-	[LOW]	= { "low", "LOW", COL_CHANGE, 10, 0 },
-	[HIGH]	= { "high", "HIGH", COL_CHANGE, 10, 0 },
-	[RATIO]	= { "ratio", "OF A", COL_RATIO, 7, 0 },
-	[ABOVE]	= { "above", "ABOVE", COL_TEXT, 5, 0 },
+	[LOW]	 = { "low", "LOW", COL_CHANGE, 10, 0 },
+	[HIGH]	 = { "high", "HIGH", COL_CHANGE, 10, 0 },
+	[RATIO]	 = { "ratio", "OF A", COL_RATIO, 7, 0 },
+	[ABOVE]	 = { "above", "ABOVE", COL_TEXT, 5, 0 },
 };
 
 static const struct table_desc desc = {
@@ -123,7 +558,7 @@ static int check_alike(const struct job *job)
 	return -1;
 }
 
-static void estimate(const struct job *job, const struct diff_row *row, struct line *line)
+static void estimate_row(const struct job *job, const struct diff_row *row, struct line *line)
 {
 	const struct diff *d = job->diff;
 	int i;
@@ -184,16 +619,16 @@ static void print(const struct job *job, struct table *table, const struct line 
 	double half = half_width(l, P), a = l->of[0].mean;
 
 	table_row(table, (struct cell[]) {
-		[BY]	= cell_s(l->row->name ? by[job->by] : "total"),
-		[NAME]	= cell_s(l->row->name ?: "total"),
+		[BY]	 = cell_s(l->row->name ? by[job->by] : "total"),
+		[NAME]	 = cell_s(l->row->name ?: "total"),
 		[WINDOW] = cell_u(job->diff->side[0].window_us),
 		[BEFORE] = size_cell(a),
-		[AFTER]	= size_cell(l->of[1].mean),
+		[AFTER]	 = size_cell(l->of[1].mean),
 		[CHANGE] = cell_d(l->change),
-		[LOW]	= cell_d(l->change - half),
-		[HIGH]	= cell_d(l->change + half),
-		[RATIO]	= cell_d(l->change / a),
-		[ABOVE]	= job->fail_above < 0 ? (struct cell){ 0 } : cell_s(l->above ? "yes" : "no"),
+		[LOW]	 = cell_d(l->change - half),
+		[HIGH]	 = cell_d(l->change + half),
+		[RATIO]	 = cell_d(l->change / a),
+		[ABOVE]	 = job->fail_above < 0 ? (struct cell){ 0 } : cell_s(l->above ? "yes" : "no"),
 	});
 }
 
@@ -257,12 +692,12 @@ static int print_all(const struct job *job)
 	struct table *table;
 
 	columns[ABOVE].not_in = job->fail_above < 0 ? NOT_HUMAN : 0;
-	estimate(job, &job->diff->total, &line[0]);
+	estimate_row(job, &job->diff->total, &line[0]);
 	print_head(job, &line[0]);
 	table = table_new(&desc, job->rp.out.format);
 	above = line[0].above = is_above(job, &line[0], &line[0], nr + 1);
 	for (i = 1; i <= nr; i++) {
-		estimate(job, row[i - 1], &line[i]);
+		estimate_row(job, row[i - 1], &line[i]);
 		line[i].above = is_above(job, &line[i], &line[0], nr + 1);
 		above += line[i].above;
 	}
