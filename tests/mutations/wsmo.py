@@ -11,8 +11,8 @@ FINE, POINTS, TREE, ORIGIN = (
     LIB + "fine/" + n + ".c" for n in ("fine", "points", "tree", "origin"))
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "bar", "outfile", "table"))
-LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
-    ACT + n + ".c" for n in ("limits", "evidence", "match", "goal", "taken", "target", "act"))
+LIMITS, MATCH, VICTIM, VERB, APPLY = (
+    ACT + n + ".c" for n in ("act_limits", "act_match", "act_target", "act", "act_apply"))
 FILE, REPORT, DIFF = "tools/wsmo/record/file/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
@@ -203,8 +203,8 @@ MISTAKES = [
     ("watermark_is_reversed", "act", LIMITS,
      'if (l->available_below && meminfo("MemAvailable") < l->available_below)',
      'if (l->available_below && meminfo("MemAvailable") > l->available_below)'),
-    ("unused_quotas_grow", "goals", GOAL, "	if (score >= 1 || used_up)\n", "	if (score >= 0 || used_up)\n"),
-    ("goals_not_known_are_far", "goals", GOAL, "	g->reached = unknown || best >= 1;\n",
+    ("unused_quotas_grow", "goals", LIMITS, "	if (score >= 1 || used_up)\n", "	if (score >= 0 || used_up)\n"),
+    ("goals_not_known_are_far", "goals", LIMITS, "	g->reached = unknown || best >= 1;\n",
      "	g->reached = best >= 1;\n"),
     ("goals_are_not_charged", "goals", LIMITS, "		l->goals.left -= bytes;\n",
      "		l->goals.left -= bytes / 100;\n"),
@@ -225,28 +225,28 @@ MISTAKES = [
     ("cpu_time_is_free", "brakes.quotas", LIMITS, "	l->cpu_ns -= cpu_ns;\n", "	l->cpu_ns -= cpu_ns / 1000;\n"),
     ("default_of_64_gib", "brakes.of_defaults", VERB, ".bytes_per_s = 256ULL << 20,", ".bytes_per_s = 64ULL << 30,"),
     ("default_without_pressure", "brakes.of_defaults", VERB, ".max_pressure = 0.1,", ".max_pressure = 1,"),
-    ("no_grace", "brakes.grace", TAKEN, "#define BACK_FOR	(300 * NSEC_PER_SEC)", "#define BACK_FOR	(0 * NSEC_PER_SEC)"),
+    ("no_grace", "brakes.grace", LIMITS, "#define BACK_FOR	(300 * NSEC_PER_SEC)", "#define BACK_FOR	(0 * NSEC_PER_SEC)"),
     ("devices_are_touched", "brakes.devices", VICTIM, "(!strncmp(m->name, \"/dev/\", 5) && ",
      "(!strncmp(m->name, \"/devil/\", 7) && "),
     ("two_act_on_one", "brakes.one_at_a_time", VICTIM, "flock(p->claim, LOCK_EX | LOCK_NB)",
      "flock(p->claim, LOCK_SH | LOCK_NB)"),
-    ("damon_is_not_noticed", "brakes.damon", "tools/wsmo/act/stream.c",
+    ("damon_is_not_noticed", "brakes.damon", VERB,
      "bool whole = st->missed == a->missed && !a->spoilt;", "bool whole = st->missed == a->missed;"),
-    ("regions_without_samples_count", "evidence.unseen", EVIDENCE,
+    ("regions_without_samples_count", "evidence.unseen", MATCH,
      "if (r->samples & WSMON_SAMPLES_MISSED || (!hits && !whole)) {", "if (!hits && !whole) {"),
-    ("time_without_samples_is_age", "evidence.unseen", EVIDENCE,
+    ("time_without_samples_is_age", "evidence.unseen", MATCH,
      "	p->hit_ns = later(p->hit_ns, ns, now);\n", "	p->hit_ns = later(p->hit_ns, 0 * ns, now);\n"),
-    ("few_samples_are_enough", "evidence.lucky_samples", EVIDENCE, "age < rule->min_age_ns * e->slow ||",
+    ("few_samples_are_enough", "evidence.lucky_samples", MATCH, "age < rule->min_age_ns * e->slow ||",
      "age < rule->min_age_ns * (e->slow > 0) ||"),
-    ("one_burst_is_enough", "evidence.lucky_samples", EVIDENCE, "p->run * p->hits < COLD_HITS * (p->draws - p->run)",
+    ("one_burst_is_enough", "evidence.lucky_samples", MATCH, "p->run * p->hits < COLD_HITS * (p->draws - p->run)",
      "p->run * p->hits < 0 * COLD_HITS * (p->draws - p->run)"),
-    ("gaps_are_gone", "evidence.changes", "tools/wsmo/act/apply.c",
+    ("gaps_are_gone", "evidence.changes", APPLY,
      "		st->gone_bytes += s->gaps ? 0 : end - addr;\n", "		st->gone_bytes += end - addr;\n"),
-    ("evidence_survives_doubt", "evidence", EVIDENCE,
+    ("evidence_survives_doubt", "evidence", MATCH,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
-    ("one_draw_is_proof", "evidence", EVIDENCE,
+    ("one_draw_is_proof", "evidence", MATCH,
      "	s.high = middle + half < 1 ? middle + half : 1;", "	s.high = s.mean;"),
-    ("new_memory_has_a_past", "evidence", EVIDENCE, "	if (covered < p->end - p->start) {",
+    ("new_memory_has_a_past", "evidence", MATCH, "	if (covered < p->end - p->start) {",
      "	if (!covered) {"),
     ("sizes_do_not_decide", "act", MATCH, "	if (size < r->min_size || size > r->max_size)\n"
      "		return 0;\n", "	if (size < r->min_size)\n		return 0;\n"),

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * act.h - what the parts of "wsmo act" share
+ * act.h - a run of "wsmo act"
  */
 #ifndef WSMO_ACT_H
 #define WSMO_ACT_H
 
+#include "act_limits.h"
+#include "act_match.h"
+#include "act_scheme.h"
+#include "act_target.h"
 #include "cli/table.h"
-#include "limits.h"
-#include "match.h"
 #include "record/record.h"
-#include "scheme.h"
-#include "taken.h"
-#include "target.h"
 
 /**
  * struct act_target - a target and the evidence about it
@@ -102,57 +101,11 @@ struct act {
 	 1U << WSMON_CLASS_ANON | 1U << WSMON_CLASS_DATA |	\
 	 1U << WSMON_CLASS_SHMEM)
 
-/** act_begin() - hook: open the targets, check that the actions are possible */
-int act_begin(struct record *r);
-
-/** act_take() - hook: take a record of the stream */
-void act_take(struct record *r, const struct wsmon_record *rec);
-
-/** act_list() - make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
-int act_list(struct act *a);
-
-/** act_let_go() - do nothing more to a target */
-void act_let_go(struct act_target *t);
-
-/** act_check_members() - let go what is not in the cgroup any more */
-void act_check_members(struct act *a);
-
-/** act_rescan() - act on the cgroup's new processes, too, if it is time for that */
-void act_rescan(struct act *a);
-
-/** act_replace() - have targets for the processes to act on; what they were told is kept */
-void act_replace(struct act *a);
-
-/**
- * act_gone() - hook: leave out processes of the cgroup that have ended
- * Return: 0, or -1 if there are no others
- */
-int act_gone(struct record *r);
-
-/** act_tick() - hook: once a second, look at refaults, pressure and swap */
-void act_tick(struct record *r);
-
-/** act_end() - hook: write the last records */
-void act_end(struct record *r);
-
 /**
  * act_apply() - apply the rules to a target
  * @t:	a target with current evidence
  */
 void act_apply(struct act *a, struct act_target *t);
-
-/** act_free() - free the targets */
-void act_free(struct act *a);
-
-/** act_show_rules() - print the rules */
-void act_show_rules(const struct act *a);
-
-/** act_report_overlaps() - print which rules hide others */
-void act_report_overlaps(const struct act *a);
-
-/** act_log() - print an action */
-void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
-	     __u64 tried, __u64 done, int err);
 
 /** act_write() - append an ACT record for each rule to the file */
 void act_write(struct act *a);

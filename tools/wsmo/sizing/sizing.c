@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "act/limits.h"
+#include "act/act_limits.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/units.h"

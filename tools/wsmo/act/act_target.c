@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target.c - a process to act on: its mappings, its page tables, advice
+ * act_target.c - a process to act on: its mappings, its page tables, advice
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +17,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "act_target.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "match.h"
 #include "session/cgroup.h"
 #include "session/patience.h"
 #include "session/procfs.h"
-#include "target.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE	25

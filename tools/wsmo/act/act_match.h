@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * evidence.h - collects what samples say about each range of a target's memory
+ * act_match.h - what samples say about each range of a target's memory, and which rules apply to it
  *
  * One snapshot has two samples of a region, which is little evidence. So samples are
  * counted as long as none contradicts them, and a rule can ask how sure it is that
@@ -9,13 +9,14 @@
  *
  * Uses no files and no clock.
  */
-#ifndef WSMO_ACT_EVIDENCE_H
-#define WSMO_ACT_EVIDENCE_H
+#ifndef WSMO_ACT_MATCH_H
+#define WSMO_ACT_MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scheme.h"
+#include "act_scheme.h"
+#include "act_target.h"
 #include "wsmon.h"
 
 /**
@@ -95,17 +96,59 @@ void evidence_clear(struct evidence *e);
 void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 		   __u64 now);
 
-/** piece_share() - estimate the share of pages accessed in an interval */
-struct share piece_share(const struct piece *p);
+/**
+ * struct stretch - neighbouring pieces of one class that fit the same rule
+ * @start:	start of what to act on; for huge pages, a multiple of their size
+ * @end:	its end, exclusive
+ * @whole_start: where the pieces begin
+ * @whole_end:	where they end
+ * @class:	enum wsmon_class
+ * @gaps:	part of it need not be mapped
+ * @rule:	index of the rule
+ * @age_ns:	min. age of its pieces
+ * @share:	estimate over all of them
+ * @freq:	likewise
+ */
+struct stretch {
+	__u64 start, end;
+	__u64 whole_start, whole_end;
+	__u16 class;
+	bool gaps;
+	__u32 rule;
+	__u64 age_ns;
+	double share;
+	double freq;
+};
 
-/** piece_freq() - estimate the share of sampling rounds that find a page accessed */
-struct share piece_freq(const struct piece *p);
+/**
+ * struct match - the result of matching
+ * @stretch:	@nr of them, the oldest first
+ * @shadowed:	bytes that fit each rule but belong to an earlier one
+ * @room:	of @stretch
+ * @owner:	scratch
+ * @owner_room:	of @owner
+ */
+struct match {
+	struct stretch *stretch;
+	size_t nr;
+	__u64 shadowed[ACT_RULES];
+	size_t room;
+	__u8 *owner;
+	size_t owner_room;
+};
 
-/** piece_age() - return the age as a rule counts it, nanoseconds */
-__u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now);
+/**
+ * act_match() - find the stretches to act on
+ * @classes:	classes that may be acted on, a bit each
+ * @retry_ns:	a rule is applied to the same memory again after this time, or once
+ *		the memory was accessed
+ * Return: 0, or -1 without memory
+ */
+int act_match(struct match *m, const struct act_scheme *scheme,
+	      const struct evidence *e, __u32 classes, __u64 now,
+	      __u64 retry_ns);
 
-/** piece_fits() - does the 95 % interval, and the age, of a piece of @e fit a rule? */
-bool piece_fits(const struct evidence *e, const struct piece *p, const struct act_rule *rule,
-		__u64 now);
+/** act_match_free() - free the result */
+void act_match_free(struct match *m);
 
-#endif /* WSMO_ACT_EVIDENCE_H */
+#endif /* WSMO_ACT_MATCH_H */

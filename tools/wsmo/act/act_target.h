@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * target.h - a process to act on: its mappings, its page tables, advice
+ * act_target.h - a process to act on: its mappings, its page tables, advice
  *
  * File descriptors of the process are opened before monitoring starts: if it ends and
  * another process gets its pid, everything after that fails.
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scheme.h"
 #include "wsmon.h"
 
 /**
@@ -53,8 +52,9 @@ struct act_process {
 	__u64 stale_ns;
 };
 
-/* Actions are cut at multiples of this: no huge page is cut */
-#define ACT_BLOCK	(2ULL << 20)
+/* Actions are cut at multiples of a huge page: none is cut */
+#define ACT_HUGE	(2ULL << 20)
+#define ACT_BLOCK	ACT_HUGE
 #define ACT_BLOCK_WORDS	(ACT_BLOCK / 4096 / 64)
 
 /** struct resident - bytes of a range */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * apply.c - applies the rules to a target's memory
+ * act_apply.c - applies the rules to a target's memory
  *
  * Memory may have changed since the module looked. Each stretch is cut into blocks, and
  * just before its turn each block is looked up in the current mappings and page tables.
  * What changes between that and the action is for the kernel to refuse; refusals are
  * counted. All actions are advice: none changes the contents of memory.
  */
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +16,189 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "session/procfs.h"
+
+enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
+
+static const struct column log_columns[] = {
+	[T]	   = { "t", "TIME", COL_T, 8, 0 },
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0 },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
+	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0 },
+	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0 },
+	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0 },
+	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0 },
+};
+
+static const struct table_desc log_desc = {
+	.type = "action", .columns = log_columns, .nr = ARRAY_SIZE(log_columns),
+};
+
+/* Print an action */
+static void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
+		    __u64 tried, __u64 done, int err)
+{
+	if (!a->table)
+		a->table = table_new(&log_desc, a->format);
+	table_row(a->table, (struct cell[]) {
+		[T]	   = cell_d((double)(__s64)(t->snapshot_ns - a->record.start_ns) /
+				    NSEC_PER_SEC),
+		[PID]	   = cell_u(t->process.pid),
+		[L_RULE]   = cell_u(s->rule + 1),
+		[L_ACTION] = cell_s(act_action_name(a->scheme.rule[s->rule].action)),
+		[CLASS]	   = cell_s(class_name(s->class)),
+		[START]	   = cell_u(s->start),
+		[END]	   = cell_u(s->end),
+		[SIZE]	   = cell_u(s->end - s->start),
+		[SHARE]	   = cell_d(s->share),
+		[FREQ]	   = cell_d(s->freq),
+		[AGE]	   = cell_u(s->age_ns),
+		[TRIED]	   = cell_u(tried),
+		[DONE]	   = cell_u(done),
+		[RESULT]   = cell_s(err ? strerrorname_np(-err) :
+				    a->dry_run ? "would" : "ok"),
+	});
+}
+
+/* Makes the record of a rule, with its text */
+static void complete(const struct act *a, size_t rule, char *buf)
+{
+	const char *text = a->scheme.rule[rule].text;
+	struct wsmon_rec_act rec = a->stat[rule];
+	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
+
+	rec.rec = (struct wsmon_record) {
+		.type = WSMON_REC_ACT, .size = size, .time_ns = clock_now(),
+	};
+	rec.rule = rule;
+	rec.nr_rules = a->scheme.nr;
+	rec.action = a->scheme.rule[rule].action;
+	rec.flags = (a->dry_run ? WSMON_ACT_DRY_RUN : 0) |
+		    (limits_reclaim(&a->limits) ? 0 : WSMON_ACT_PAUSED);
+	memset(buf, 0, size);
+	memcpy(buf, &rec, sizeof(rec));
+	memcpy(buf + sizeof(rec), text, len);
+}
+
+/* A record and its text */
+union act_buf {
+	struct wsmon_rec_act rec;
+	char bytes[sizeof(struct wsmon_rec_act) + ACT_TEXT];
+};
+
+void act_write(struct act *a)
+{
+	union act_buf buf;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		output_record(&a->record.output, &buf.rec.rec);
+	}
+}
+
+enum { GOAL, TARGET, LAST, MEAN, REACHED, QUOTA };
+
+static const struct column goal_columns[] = {
+	[GOAL]	  = { "goal", "GOAL", COL_TEXT, 9, 0 },
+	[TARGET]  = { "target", "TARGET", COL_RATIO, 7, 0 },
+	[LAST]	  = { "last", "LAST", COL_RATIO, 7, 0 },
+	[MEAN]	  = { "mean", "MEAN", COL_RATIO, 7, 0 },
+	[REACHED] = { "reached", "REACHED", COL_RATIO, 7, 0 },
+	[QUOTA]	  = { "quota_bytes", "QUOTA", COL_SIZE, 9, 0 },
+};
+
+static const struct table_desc goal_desc = {
+	.type = "goal", .columns = goal_columns, .nr = ARRAY_SIZE(goal_columns),
+};
+
+/* A table follows another */
+static void separate(const struct act *a)
+{
+	if (a->format != TABLE_JSON)
+		putchar('\n');
+}
+
+static void print_goals(const struct act *a)
+{
+	const struct act_goals *goals = &a->limits.goals;
+	struct table *t;
+	int i;
+
+	if (!goals_any(goals))
+		return;
+	separate(a);
+	t = table_new(&goal_desc, a->format);
+	for (i = 0; i < ACT_NR_GOALS; i++) {
+		const struct act_goal *g = &goals->goal[i];
+
+		if (g->target <= 0)
+			continue;
+		table_row(t, (struct cell[]) {
+			[GOAL]	  = cell_s(act_goal_name(i)),
+			[TARGET]  = cell_d(g->target),
+			[LAST]	  = g->looks ? cell_d(g->last) : (struct cell){ 0 },
+			[MEAN]	  = g->looks ? cell_d(g->sum / g->looks) : (struct cell){ 0 },
+			[REACHED] = g->looks ? cell_d((double)g->reached / g->looks) :
+					       (struct cell){ 0 },
+			[QUOTA]	  = cell_u(goals->rate),
+		});
+	}
+	table_end(t);
+}
+
+/* What a dry run found, in words */
+static void print_verdict(const struct act *a)
+{
+	struct wsmon_rec_proc proc;
+	char size[UNITS_LEN], all[UNITS_LEN];
+	__u64 out = 0, other = 0, rss = 0;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		bool reclaim = a->scheme.rule[i].action == WSMON_ACT_PAGEOUT;
+
+		*(reclaim ? &out : &other) += a->stat[i].tried_bytes;
+	}
+	for (i = 0; i < a->nr_targets; i++)
+		if (!proc_memory(a->target[i].process.pid, &proc))
+			rss += proc.rss;
+	printf("Dry run: would page out %s", units_size(size, out));
+	if (rss)
+		printf(" of %s resident", units_size(all, rss));
+	if (other)
+		printf(", and do something else to %s", units_size(size, other));
+	puts(".\n");
+}
+
+void act_print(const struct act *a)
+{
+	struct table *t;
+	union act_buf buf;
+	size_t i;
+
+	table_end(a->table);
+	if (a->table)
+		separate(a);
+	if (a->dry_run && a->format == TABLE_HUMAN)
+		print_verdict(a);
+	t = table_new(&act_desc, a->format);
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		act_row(t, &buf.rec);
+	}
+	table_end(t);
+	print_goals(a);
+}
 
 /* Min. time between two applications of a rule to the same memory */
 #define RETRY		(30 * NSEC_PER_SEC)

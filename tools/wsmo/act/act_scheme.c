@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * scheme.c - reads rules of "wsmo act"
+ * act_scheme.c - the rules of "wsmo act": reads them, shows them and what they did
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "act_scheme.h"
 #include "cli/cli.h"
 #include "cli/units.h"
-#include "scheme.h"
 
 #define NAME(id, name)	name,
 static const char * const actions[] = { WSMON_ACTIONS(NAME) };
@@ -327,14 +327,16 @@ static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
 				      b->min_access <= a->max_access);
 }
 
-bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
+/* Does rule @a leave nothing for rule @b? */
+static bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
 	       access_covers(a, b) &&
 	       a->min_age_ns <= b->min_age_ns && a->max_age_ns >= b->max_age_ns;
 }
 
-bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b)
+/* May a stretch of memory fit both? */
+static bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->max_size && b->min_size <= a->max_size &&
 	       access_overlaps(a, b) &&
@@ -349,4 +351,172 @@ const char *act_action_name(__u32 action)
 		return actions[action];
 	snprintf(unknown, sizeof(unknown), "action%u", action);
 	return unknown;
+}
+
+enum {
+	R_RULE, R_LINE, R_MIN_SIZE, R_MAX_SIZE, R_MIN_SHARE, R_MAX_SHARE, R_MIN_FREQ, R_MAX_FREQ,
+	R_MIN_AGE, R_MAX_AGE, R_ACTION,
+};
+
+static const struct column rule_columns[] = {
+	[R_RULE]      = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[R_LINE]      = { "line", "LINE", COL_COUNT, 4, 0 },
+	[R_MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0 },
+	[R_MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0 },
+	[R_MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0 },
+	[R_MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0 },
+	[R_MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0 },
+	[R_MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0 },
+	[R_MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0 },
+	[R_MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0 },
+	[R_ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0 },
+};
+
+static const struct table_desc rule_desc = {
+	.type = "scheme", .columns = rule_columns, .nr = ARRAY_SIZE(rule_columns),
+};
+
+static struct cell bound(__u64 v)
+{
+	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
+}
+
+/* A rule bounds the share or the rate, not both */
+static struct cell access_bound(const struct act_rule *r, bool freq, double v)
+{
+	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
+}
+
+void act_show_rules(const struct act_scheme *s, enum table_format format)
+{
+	struct table *t = table_new(&rule_desc, format);
+	size_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct act_rule *r = &s->rule[i];
+
+		table_row(t, (struct cell[]) {
+			[R_RULE]      = cell_u(i + 1),
+			[R_LINE]      = cell_u(r->line),
+			[R_MIN_SIZE]  = cell_u(r->min_size),
+			[R_MAX_SIZE]  = bound(r->max_size),
+			[R_MIN_SHARE] = access_bound(r, false, r->min_access),
+			[R_MAX_SHARE] = access_bound(r, false, r->max_access),
+			[R_MIN_FREQ]  = access_bound(r, true, r->min_access),
+			[R_MAX_FREQ]  = access_bound(r, true, r->max_access),
+			[R_MIN_AGE]   = cell_u(r->min_age_ns),
+			[R_MAX_AGE]   = bound(r->max_age_ns),
+			[R_ACTION]    = cell_s(act_action_name(r->action)),
+		});
+	}
+	table_end(t);
+}
+
+/* Finds the first earlier rule related to @b; Return: its index, or @b */
+static size_t earlier(const struct act_scheme *s, size_t b,
+		      bool (*related)(const struct act_rule *,
+				      const struct act_rule *))
+{
+	size_t a;
+
+	for (a = 0; a < b; a++)
+		if (related(&s->rule[a], &s->rule[b]))
+			break;
+	return a;
+}
+
+void act_report_overlaps(const struct act_scheme *s, bool partly)
+{
+	size_t i, first;
+
+	for (i = 1; i < s->nr; i++) {
+		first = earlier(s, i, act_rule_covers);
+		if (first < i) {
+			msg("rule %zu (%s) is never applied: rule %zu (%s) covers it",
+			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
+			continue;
+		}
+		first = earlier(s, i, act_rule_overlaps);
+		if (first < i && partly)
+			msg("rules %zu (%s) and %zu (%s) overlap: the first one is applied",
+			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
+	}
+}
+
+enum {
+	S_RULE, S_ACTION, S_TRIED, S_APPLIED, S_TRIED_BYTES, S_APPLIED_BYTES, S_REFAULTED,
+	S_SKIPPED, S_GONE, S_SHADOWED, S_FAILED, S_ERRORS, S_CPU, S_DRY_RUN, S_TEXT,
+};
+
+static const struct column columns[] = {
+	[S_RULE]	  = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[S_ACTION]	  = { "action", "ACTION", COL_TEXT, 10, 0 },
+	[S_TRIED]	  = { "tried", "TIMES", COL_COUNT, 6, 0 },
+	[S_APPLIED]	  = { "applied", "DONE", COL_COUNT, 6, 0 },
+	[S_TRIED_BYTES]	  = { "tried_bytes", "MATCHED", COL_SIZE, 9, 0 },
+	[S_APPLIED_BYTES] = { "applied_bytes", "APPLIED", COL_SIZE, 9, 0 },
+	[S_REFAULTED]	  = { "refaulted_bytes", "REFAULTED", COL_SIZE, 9, 0 },
+	[S_SKIPPED]	  = { "skipped_bytes", "SKIPPED", COL_SIZE, 9, 0 },
+	[S_GONE]	  = { "gone_bytes", "GONE", COL_SIZE, 9, 0 },
+	[S_SHADOWED]	  = { "shadowed_bytes", "SHADOWED", COL_SIZE, 9, 0 },
+	[S_FAILED]	  = { "failed", "FAILED", COL_COUNT, 6, 0 },
+	[S_ERRORS]	  = { "errors", "ERRORS", COL_TEXT, 6, 0 },
+	[S_CPU]		  = { "cpu_ns", "CPU", COL_NS, 7, 0 },
+	[S_DRY_RUN]	  = { "dry_run", "DRY", COL_COUNT, 1, NOT_HUMAN },
+	[S_TEXT]	  = { "text", "THE RULE", COL_TEXT, 8, 0 },
+};
+
+const struct table_desc act_desc = {
+	.type = "rule", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+static const char *error_name(char *buf, size_t size, __u32 err)
+{
+	const char *name = strerrorname_np(err);
+
+	if (name)
+		return name;
+	snprintf(buf, size, "error %u", err);
+	return buf;
+}
+
+/* "ENOMEM 3, ESRCH 1"; Return: how many there are in all */
+static __u64 list_errors(char *text, size_t size, const struct wsmon_rec_act *rec)
+{
+	__u64 sum = 0;
+	size_t i, len = 0;
+	char buf[24];
+
+	*text = '\0';
+	for (i = 0; i < WSMON_ACT_ERRORS && rec->failed[i]; i++) {
+		sum += rec->failed[i];
+		len += snprintf(text + len, size - len, "%s%s %u", i ? ", " : "",
+				error_name(buf, sizeof(buf), rec->error[i]),
+				rec->failed[i]);
+	}
+	return sum;
+}
+
+void act_row(struct table *t, const struct wsmon_rec_act *rec)
+{
+	char errors[64 * WSMON_ACT_ERRORS];
+	__u64 failed = list_errors(errors, sizeof(errors), rec);
+
+	table_row(t, (struct cell[]) {
+		[S_RULE]	  = cell_u(rec->rule + 1ULL),
+		[S_ACTION]	  = cell_s(act_action_name(rec->action)),
+		[S_TRIED]	  = cell_u(rec->tried),
+		[S_APPLIED]	  = cell_u(rec->applied),
+		[S_TRIED_BYTES]	  = cell_u(rec->tried_bytes),
+		[S_APPLIED_BYTES] = cell_u(rec->applied_bytes),
+		[S_REFAULTED]	  = cell_u(rec->refaulted_bytes),
+		[S_SKIPPED]	  = cell_u(rec->skipped_bytes),
+		[S_GONE]	  = cell_u(rec->gone_bytes),
+		[S_SHADOWED]	  = cell_u(rec->shadowed_bytes),
+		[S_FAILED]	  = cell_u(failed),
+		[S_ERRORS]	  = cell_s(errors),
+		[S_CPU]		  = cell_u(rec->cpu_ns),
+		[S_DRY_RUN]	  = cell_u(!!(rec->flags & WSMON_ACT_DRY_RUN)),
+		[S_TEXT]	  = cell_s(rec->text),
+	});
 }
