@@ -28,13 +28,13 @@
 /* Records older than this are late; taking an interval is much faster */
 #define LATE		NSEC_PER_SEC
 
-/* Time for looking at what was taken, once a second */
+/* Max. time for looking for refaults, each second, all targets together */
 #define LOOK		(20 * NSEC_PER_MSEC)
 
-/* Time for looking at all that was taken, at the end */
+/* Max. time for looking for refaults at the end, each target */
 #define LAST_LOOK	(2 * NSEC_PER_SEC)
 
-/* Defaults: shares and ages need many samples soon */
+/* Defaults: estimates of shares and ages need many samples early */
 #define SAMPLE_US	100000
 #define AGGR_US		200000
 
@@ -61,9 +61,9 @@ static void set_defaults(struct record *r)
 	snprintf(aggr, sizeof(aggr), "%llu",
 		 sample * 2 > AGGR_US ? sample * 2 : AGGR_US);
 	set_default(r, "aggr_us", aggr);
-	/* with longer windows samples would stay on their pages */
+	/* longer windows would keep samples on the same pages */
 	set_default(r, "window_us", record_setting(r, "aggr_us", NULL));
-	/* short intervals must not cost regions */
+	/* short intervals must not reduce the number of regions */
 	set_default(r, "cpu_permille", "60");
 }
 
@@ -112,7 +112,7 @@ static void look_at_swap(struct act *a)
 	bool before = a->no_swap, pageout = false;
 	size_t i;
 
-	a->no_swap = swap_free() < (before ? SWAP_AGAIN : 1);
+	a->no_swap = meminfo("SwapFree") < (before ? SWAP_AGAIN : 1);
 	for (i = 0; i < a->scheme.nr; i++)
 		pageout |= a->scheme.rule[i].action == WSMON_ACT_PAGEOUT &&
 			   a->classes & ACT_SWAPPED_CLASSES;
@@ -141,21 +141,22 @@ static void act_let_go(struct act_target *t)
 /*
  * The processes of a cgroup as targets of "wsmo act"
  *
- * Rules need the regions of targets, which a session of a cgroup does not have. So its largest
- * processes are targets. Others begin, and their session with them: evidence then begins
- * anew, so that is done seldom, and not before the longest age of a rule has had its time.
+ * Rules need the regions of targets, and the session of a cgroup has none. So the largest
+ * processes of the cgroup are the targets. When there are new processes, a new session replaces
+ * the old one and evidence starts from zero. So this is done rarely, and not before the longest
+ * age of a rule could be reached.
  */
 
-/* Max. targets: each has at least a sixty-fourth of the regions */
+/* Max. targets: each has at least 1/64 of the regions */
 #define TARGETS		64
 
 /* Max. processes looked at */
 #define PROCESSES	65536
 
-/* Smaller ones are not worth it */
+/* Smaller processes are not worth it */
 #define SMALLEST	(1ULL << 20)
 
-/* New processes become targets this often, or after AGES times the longest age of a rule */
+/* Time until new processes become targets; at least AGES times the longest age of a rule */
 #define RESCAN		(10 * NSEC_PER_SEC)
 #define AGES		3
 
@@ -171,7 +172,8 @@ static int by_rss(const void *x, const void *y)
 	return COMPARE(b->rss, a->rss) ?: COMPARE(a->pid, b->pid);
 }
 
-static const struct act_target *known(const struct act *a, __u32 pid)
+/* Return: the target of that process, also one that is gone; NULL if there is none */
+static struct act_target *known(const struct act *a, __u32 pid)
 {
 	size_t i;
 
@@ -186,7 +188,7 @@ static int compare_pids(const void *x, const void *y)
 	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
 }
 
-/* The processes of the cgroup, listed at a time */
+/* The processes of the cgroup at one moment, ascending; @nr may be more than PROCESSES */
 struct listed {
 	__u32 *pids;
 	long nr;
@@ -200,7 +202,7 @@ static struct listed list_all(const struct act *a)
 	return m;
 }
 
-/* What does not fit in the list may be a member */
+/* If the list is not complete, any process may be a member */
 static bool is_member(const struct listed *m, __u32 pid)
 {
 	return m->nr > PROCESSES ||
@@ -213,7 +215,7 @@ static void act_check_members(struct act *a)
 	struct listed m, again;
 	size_t i;
 
-	/* nothing is outside of the root */
+	/* every process is in the root */
 	if (!a->cgroup || !a->cgroup[1])
 		return;
 	m = list_all(a);
@@ -222,7 +224,7 @@ static void act_check_members(struct act *a)
 
 		if (t->gone || is_member(&m, t->process.pid) || !process_alive(&t->process))
 			continue;
-		/* one that moves within it may have been nowhere while it was listed */
+		/* the list can miss a process that moves within the cgroup: list again */
 		again = list_all(a);
 		if (!is_member(&again, t->process.pid)) {
 			msg("process %u is not in %s any more: it is left alone", t->process.pid,
@@ -234,7 +236,7 @@ static void act_check_members(struct act *a)
 	free(m.pids);
 }
 
-/* Those worth acting on: no kernel threads, none that was refused, not this one */
+/* Lists processes worth acting on: no kernel threads, none that was refused, not this one */
 static size_t candidates(const struct act *a, const __u32 *pids, size_t nr,
 			 struct candidate *list)
 {
@@ -264,25 +266,24 @@ static void say_left_out(struct act *a, size_t nr)
 /* Make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
 static int act_list(struct act *a)
 {
-	__u32 *pids = need(calloc(PROCESSES, sizeof(*pids)));
 	struct candidate *list = need(calloc(PROCESSES, sizeof(*list)));
 	struct pids *to = &a->record.pids;
-	long nr = cgroup_pids(a->cgroup, pids, PROCESSES);
+	struct listed all = list_all(a);
 	size_t i, n = 0;
 
-	if (nr > 0)
-		n = candidates(a, pids, nr < PROCESSES ? nr : PROCESSES, list);
+	if (all.nr > 0)
+		n = candidates(a, all.pids, all.nr < PROCESSES ? all.nr : PROCESSES, list);
 	say_left_out(a, n > TARGETS ? n - TARGETS : 0);
 	to->nr = n < TARGETS ? n : TARGETS;
 	to->pid = need(reallocarray(to->pid, to->nr + 1, sizeof(*to->pid)));
 	for (i = 0; i < to->nr; i++)
 		to->pid[i] = list[i].pid;
 	free(list);
-	free(pids);
-	return nr < 0 ? -1 : 0;
+	free(all.pids);
+	return all.nr < 0 ? -1 : 0;
 }
 
-/* Rules that only count leave a process to others */
+/* Rules that only count need not claim a process */
 static bool acts(const struct act *a)
 {
 	size_t i = 0;
@@ -293,8 +294,8 @@ static bool acts(const struct act *a)
 }
 
 /*
- * What others took, and how much of it came back, is not known here: two that act on a process
- * would each take what the other one leaves alone. Return: 0, or -1 after a message
+ * Refaults are known only to the run that paged the memory out: two runs that act on one process
+ * would each page out what the other one leaves alone. Return: 0, or -1 after a message
  */
 static int claim(const struct act *a, struct act_target *t)
 {
@@ -309,7 +310,7 @@ static int claim(const struct act *a, struct act_target *t)
 	return 0;
 }
 
-/* One of a cgroup may have ended since it was listed; Return: 0, or -1 after a message */
+/* A process of a cgroup may have ended since it was listed; Return: 0, or -1 after a message */
 static int add_target(struct act *a, __u32 pid)
 {
 	struct act_target *t = &a->target[a->nr_targets++];
@@ -345,34 +346,34 @@ static int add_targets(struct act *a)
 	return 0;
 }
 
-static bool is_refused(const struct act *a, __u32 pid)
-{
-	size_t i;
-
-	for (i = 0; i < a->nr_targets; i++)
-		if (a->target[i].refused && a->target[i].process.pid == pid)
-			return true;
-	return false;
-}
-
-/* Those that are left alone are not monitored, either */
+/* Processes that are left alone are not monitored, either */
 static void drop_refused(struct act *a)
 {
 	struct pids *pids = &a->record.pids;
 	size_t nr = pids->nr, i;
 
 	pids->nr = 0;
-	for (i = 0; i < nr; i++)
-		if (!is_refused(a, pids->pid[i]))
+	for (i = 0; i < nr; i++) {
+		const struct act_target *t = known(a, pids->pid[i]);
+
+		if (!t || !t->refused)
 			pids->pid[pids->nr++] = pids->pid[i];
+	}
 }
 
-/* Accesses that somebody else saw first were missed */
+/* Accesses may have been missed, as another sampler saw them first or records were lost */
+static void doubt_all(struct act *a, __u64 now)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_targets; i++)
+		evidence_doubt(&a->target[i].evidence, now);
+}
+
 static void look_at_samplers(struct act *a)
 {
 	bool before = a->spoilt;
 	char name[32];
-	size_t i;
 
 	a->spoilt = kdamond_running(name, sizeof(name));
 	if (a->spoilt == before)
@@ -382,8 +383,7 @@ static void look_at_samplers(struct act *a)
 		    name);
 	else
 		msg("DAMON has ended: all ages begin anew");
-	for (i = 0; i < a->nr_targets; i++)
-		evidence_doubt(&a->target[i].evidence, clock_now());
+	doubt_all(a, clock_now());
 }
 
 /* Hook: open the targets, check that the actions are possible */
@@ -397,7 +397,7 @@ static int act_begin(struct record *r)
 	if (add_targets(a))
 		return -1;
 	drop_refused(a);
-	/* one that was listed may have ended, and its pid be another's */
+	/* a listed process may have ended, and its pid belong to another one */
 	act_check_members(a);
 	if (!r->cmd && !r->pids.nr)
 		return -1;
@@ -413,17 +413,15 @@ static int act_begin(struct record *r)
 	return 0;
 }
 
-static struct act_target *find(struct act *a, __u32 pid)
+/* Return: the target of that process, NULL if it is gone or there is none */
+static struct act_target *find(const struct act *a, __u32 pid)
 {
-	size_t i;
+	struct act_target *t = known(a, pid);
 
-	for (i = 0; i < a->nr_targets; i++)
-		if (a->target[i].process.pid == pid && !a->target[i].gone)
-			return &a->target[i];
-	return NULL;
+	return t && !t->gone ? t : NULL;
 }
 
-/* Lets a target with a secondary MMU go; ends if it was the last one */
+/* Lets a target with a secondary MMU go; stops the session if it was the last target */
 static void refuse(struct act *a, struct act_target *t)
 {
 	size_t i;
@@ -455,7 +453,7 @@ static void act_replace(struct act *a)
 	const struct pids *pids = &a->record.pids;
 	size_t nr = a->nr_targets, i;
 
-	/* those that were refused are known, so that they are not listed again */
+	/* refused targets are kept, so that they are not listed again */
 	a->target = need(calloc(nr + pids->nr, sizeof(*a->target)));
 	a->nr_targets = 0;
 	for (i = 0; i < nr; i++) {
@@ -490,7 +488,7 @@ static __u64 rescan_interval(const struct act *a)
 	return ns;
 }
 
-/* Is there a process that is no target, or was one before it left? */
+/* Is there a process that is no target, or one that left the cgroup and came back? */
 static bool have_new(const struct act *a)
 {
 	const struct act_target *t;
@@ -537,7 +535,7 @@ static int act_gone(struct record *r)
 		struct act_target *t = find(act_of(r), pids->pid[i]);
 		struct wsmon_rec_proc proc;
 
-		/* one that is ending has no memory */
+		/* a process that is ending has no memory */
 		if (t && process_alive(&t->process) && !proc_memory(pids->pid[i], &proc))
 			pids->pid[pids->nr++] = pids->pid[i];
 		else if (t)
@@ -571,7 +569,7 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 		act_let_go(t);
 }
 
-/* Where mappings were coalesced, what is not mapped need not have been */
+/* In an area of coalesced mappings, unmapped memory need not have been unmapped just now */
 static void take_area(struct act *a, const struct wsmon_rec_area *rec)
 {
 	struct act_target *t = find(a, rec->pid);
@@ -620,8 +618,8 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 }
 
 /*
- * Memory that was cold a while ago may be in use now: while newer records wait to be
- * read, as after this program was stopped, intervals are evidence but nothing is done.
+ * Memory that was cold a while ago may be in use now. So while newer records wait to be read,
+ * as after this program was stopped, intervals count as evidence but nothing is done.
  */
 static bool behind(struct act *a, __u64 at)
 {
@@ -635,7 +633,7 @@ static bool behind(struct act *a, __u64 at)
 	return a->behind;
 }
 
-/* An interval with missed samples proves nothing */
+/* Adds an interval to the evidence; applies the rules unless samples were missed in it */
 static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 {
 	bool whole = st->missed == a->missed && !a->spoilt;
@@ -660,15 +658,6 @@ static void take_interval(struct act *a, const struct wsmon_rec_stats *st)
 		t->total = 0;
 	}
 	table_flush(a->table);
-}
-
-/* Lost records may have shown accesses */
-static void take_lost(struct act *a, __u64 now)
-{
-	size_t i;
-
-	for (i = 0; i < a->nr_targets; i++)
-		evidence_doubt(&a->target[i].evidence, now);
 }
 
 static __u64 refaulted(const struct act *a)
@@ -722,7 +711,7 @@ static void act_take(struct record *r, const struct wsmon_record *rec)
 		take_snapshot(a, (const void *)rec);
 		break;
 	case WSMON_REC_LOST:
-		take_lost(a, rec->time_ns);
+		doubt_all(a, rec->time_ns);
 		break;
 	case WSMON_REC_STATS:
 		take_interval(a, (const void *)rec);
@@ -813,7 +802,7 @@ static void set_cgroup(struct argp_state *state, char *arg,
 static void set_available(struct argp_state *state, char *arg,
 			  const struct option_desc *o __attribute__((unused)), void *to)
 {
-	__u64 bytes = strchr(arg, '%') ? option_percent(state, arg) * memory_total() :
+	__u64 bytes = strchr(arg, '%') ? option_percent(state, arg) * meminfo("MemTotal") :
 					 option_size(state, arg);
 
 	if (!bytes)
@@ -841,7 +830,7 @@ static void set_goal(struct argp_state *state, char *arg,
 		usage_error(state, "'%s' is not a goal: available=SIZE|PERCENT or pressure=PERCENT", arg);
 	value++;
 	if (i == GOAL_AVAILABLE && !strchr(value, '%'))
-		target = (double)option_size(state, value) / memory_total();
+		target = (double)option_size(state, value) / meminfo("MemTotal");
 	else
 		target = option_percent(state, value);
 	if (target <= 0)

@@ -16,12 +16,12 @@
  * struct act_target - a target and the evidence about it
  * @process:	the process
  * @gone:	it has ended, or is left alone
- * @refused:	it has a secondary MMU, or others act on it
+ * @refused:	it has a secondary MMU, or another wsmo act acts on it
  * @evidence:	about its memory
- * @taken:	its memory that was paged out
- * @region:	the snapshot being received, @nr of @total regions; @area only says if it has gaps
+ * @taken:	its memory that rules paged out
+ * @region:	the snapshot being received, @nr of @total regions; @area is 1 if the area has gaps
  * @snapshot_ns: its time
- * @gaps:	for each of @nr_areas, are there gaps in it?
+ * @gaps:	of @nr_areas areas: does it have gaps?
  */
 struct act_target {
 	struct act_process process;
@@ -39,29 +39,29 @@ struct act_target {
 /**
  * struct act - one run of "wsmo act"
  * @record:	the monitoring; first, so that its hooks find the rest
- * @cgroup:	acts on processes of this cgroup; or NULL
- * @left_out:	how many more processes it has
- * @scanned_ns:	when they were listed
+ * @cgroup:	act on processes of this cgroup; or NULL
+ * @left_out:	number of its processes beyond the largest ones
+ * @scanned_ns:	when its processes were listed
  * @cpu_ns:	CPU time of the sessions before this one
  * @scheme:	the rules
- * @limits:	what restrains them
+ * @limits:	budgets, pauses and goals
  * @classes:	classes of memory that may be acted on, a bit each
  * @dry_run:	do nothing, print what would be done
  * @log:	print each action
  * @show:	print the rules only
  * @force:	also act on targets with a secondary MMU
- * @refused:	such a target was left alone
+ * @refused:	a target with a secondary MMU was left alone
  * @format:	of the output
  * @target:	@nr_targets of them
- * @match:	the stretches to act on
+ * @match:	the stretches of memory to act on
  * @stat:	each rule's ACT record, without the text
- * @refaulted:	bytes of each rule that came back
+ * @refaulted:	bytes that each rule paged out and that came back
  * @refaulted_before: their sum at the last tick
  * @no_swap:	swap is full
- * @swap_said:	the cgroup that was last said to have none; malloc()ed
+ * @swap_said:	the last cgroup that a message said has no swap left; malloc()ed
  * @missed:	missed samples, as of the last STATS
- * @behind:	the stream's records are old: do nothing until they are not
- * @spoilt:	somebody else clears Accessed bits: do nothing
+ * @behind:	the stream's records are old: do nothing until they are recent again
+ * @spoilt:	DAMON clears the same Accessed bits: do nothing
  * @final:	the last ACT records are written
  * @table:	the log
  */

@@ -2,10 +2,10 @@
 /*
  * act_apply.c - applies the rules to a target's memory
  *
- * Memory may have changed since the module looked. Each stretch is cut into blocks, and
- * just before its turn each block is looked up in the current mappings and page tables.
- * What changes between that and the action is for the kernel to refuse; refusals are
- * counted. All actions are advice: none changes the contents of memory.
+ * Memory may have changed since the module looked. So each stretch is cut into blocks, and each
+ * block is looked up in the current mappings and page tables just before it is acted on. If
+ * memory changes after that, the kernel refuses the action; refusals are counted. All actions
+ * are advice: none changes the contents of memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void act_log(struct act *a, const struct act_target *t, const struct stre
 	});
 }
 
-/* Makes the record of a rule, with its text */
+/* Completes the record of a rule, and appends the rule's text */
 static void complete(const struct act *a, size_t rule, char *buf)
 {
 	const char *text = a->scheme.rule[rule].text;
@@ -121,7 +121,7 @@ static const struct table_desc goal_desc = {
 	.type = "goal", .columns = goal_columns, .nr = ARRAY_SIZE(goal_columns),
 };
 
-/* A table follows another */
+/* Prints an empty line between two tables */
 static void separate(const struct act *a)
 {
 	if (a->format != TABLE_JSON)
@@ -156,7 +156,7 @@ static void print_goals(const struct act *a)
 	table_end(t);
 }
 
-/* What a dry run found, in words */
+/* Says what a dry run found */
 static void print_verdict(const struct act *a)
 {
 	struct wsmon_rec_proc proc;
@@ -200,10 +200,10 @@ void act_print(const struct act *a)
 	print_goals(a);
 }
 
-/* Min. time between two applications of a rule to the same memory */
+/* Min. time before a rule is applied to the same memory again */
 #define RETRY		(30 * NSEC_PER_SEC)
 
-/* Max. time for a target: the stream, signals and the governor wait meanwhile */
+/* Max. time for a target in an interval: the stream, signals and the governor wait meanwhile */
 #define SLICE		(100 * NSEC_PER_MSEC)
 
 static void fail(struct wsmon_rec_act *st, int err)
@@ -217,7 +217,7 @@ static void fail(struct wsmon_rec_act *st, int err)
 	st->failed[i]++;
 }
 
-/* Governor and goals are for these */
+/* Do the governor and goals apply? */
 static bool is_reclaim(enum wsmon_action action)
 {
 	return action == WSMON_ACT_PAGEOUT || action == WSMON_ACT_COLD;
@@ -234,7 +234,7 @@ static bool of_huge_pages(enum wsmon_action action)
 	return action == WSMON_ACT_HUGEPAGE || action == WSMON_ACT_NOHUGEPAGE;
 }
 
-/* Bytes an action could have an effect on */
+/* Return: bytes that the action could have an effect on */
 static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 size)
 {
 	switch (action) {
@@ -249,7 +249,7 @@ static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 siz
 	}
 }
 
-/* Bytes it had an effect on */
+/* Return: bytes that the action had an effect on */
 static __u64 was_done(enum wsmon_action action, const struct resident *before,
 		      const struct resident *after, __u64 todo)
 {
@@ -279,7 +279,7 @@ struct effect {
 	int err;
 };
 
-/* Bytes of these pages of a range; @keep may be NULL */
+/* Return: bytes of the pages of a range that are in @keep, which may be NULL */
 static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
 {
 	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0, bit;
@@ -292,8 +292,8 @@ static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
 }
 
 /*
- * Applies a rule to a part of one mapping, within one block. If the advice fails, what
- * the page tables show still counts as done: it may have succeeded in part.
+ * Applies a rule to a part of one mapping, within one block. If the advice fails, the change
+ * that the page tables show still counts as done: the advice may have succeeded in part.
  */
 static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
@@ -333,7 +333,7 @@ static int apply_block(struct act *a, struct act_target *t,
 	return err;
 }
 
-/* Its cgroup, or one above it, may not swap. Said once of each cgroup. */
+/* Has the process's cgroup, or one above it, no swap left? Prints this once for each cgroup */
 static bool no_swap(struct act *a, struct act_process *p)
 {
 	__u64 now = clock_now();
@@ -374,9 +374,8 @@ static __u64 block_end(__u64 addr, __u64 end)
 }
 
 /*
- * Applies a rule to the next block of a stretch; if the process is gone, to none of the
- * rest.
- * Return: where the block ends
+ * Applies a rule to the next block of a stretch
+ * Return: where the block ends; the end of the stretch if the process is gone
  */
 static __u64 apply_next(struct act *a, struct act_target *t,
 			const struct stretch *s, __u64 addr, struct effect *e)
@@ -414,7 +413,7 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 }
 
 /*
- * Applies a rule to a stretch. Looking costs budget, too, with or without an action.
+ * Applies a rule to a stretch. Looking up a block costs budget, too, even if nothing is done.
  * Return: the end, or where the budget or the time ran out
  */
 static __u64 apply_stretch(struct act *a, struct act_target *t,
@@ -464,8 +463,8 @@ void act_apply(struct act *a, struct act_target *t)
 	size_t i;
 
 	/*
-	 * Mappings of mixed areas are classified one by one when it is their turn. A dry
-	 * run must count each stretch once.
+	 * Mixed areas match any class: their mappings are classified one by one when they are
+	 * acted on. A dry run must count each stretch once.
 	 */
 	if (act_match(&a->match, &a->scheme, &t->evidence,
 		      a->classes | 1U << WSMON_CLASS_MIXED,

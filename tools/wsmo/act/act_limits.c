@@ -13,7 +13,7 @@
 #include "cli/units.h"
 #include "libwsmon/util.h"
 
-/* Goals: reclaim as fast as they need, until one is reached */
+/* Goals: reclaim as fast as they need, and stop when one is reached */
 
 #define NAME(id, name)	name,
 static const char * const names[] = { ACT_GOALS(NAME) };
@@ -55,7 +55,7 @@ bool goals_any(const struct act_goals *g)
 	return false;
 }
 
-/* Return: how far the goal is reached, 1 is just so; -1 if that is not known */
+/* Return: the reached part of the goal, 1 or more: it is reached; -1: unknown */
 static double look(struct act_goal *goal, double share)
 {
 	if (share < 0)
@@ -84,7 +84,7 @@ void goals_look(struct act_goals *g, const double *share, double max)
 	g->reached = unknown || best >= 1;
 	if (!unknown)
 		g->rate = goal_rate(g->rate, best, g->left <= 0, max);
-	/* what an action took beyond its quota is missing from the next one */
+	/* an action that took more than was left reduces the next budget */
 	g->left = g->rate + (g->left < 0 ? g->left : 0);
 }
 
@@ -102,7 +102,7 @@ bool goals_allow(const struct act_goals *g)
 #define PSI_FILE	"/proc/pressure/memory"
 #define MEMINFO		"/proc/meminfo"
 
-/* Kernel threads are children of kthreadd; DAMON's have names that begin so */
+/* Kernel threads are children of kthreadd; names of DAMON's begin with KDAMOND */
 #define KTHREADD	"/proc/2/comm"
 #define KTHREADS	"/proc/2/task/2/children"
 #define KDAMOND		"kdamond."
@@ -110,7 +110,7 @@ bool goals_allow(const struct act_goals *g)
 #define BACKOFF_MIN	(5 * NSEC_PER_SEC)
 #define BACKOFF_MAX	(320 * NSEC_PER_SEC)
 
-/* After this time without an excess the next pause is short again */
+/* After this time below the limits the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
 
 static int read_stall(const struct act_limits *l, __u64 *us)
@@ -126,7 +126,7 @@ static int read_stall(const struct act_limits *l, __u64 *us)
 	return n == 1 ? 0 : -1;
 }
 
-static __u64 meminfo(const char *key)
+__u64 meminfo(const char *key)
 {
 	FILE *f = fopen(MEMINFO, "re");
 	__u64 kib, bytes = 0;
@@ -141,16 +141,6 @@ static __u64 meminfo(const char *key)
 			bytes = kib * 1024;
 	fclose(f);
 	return bytes;
-}
-
-__u64 memory_total(void)
-{
-	return meminfo("MemTotal");
-}
-
-__u64 swap_free(void)
-{
-	return meminfo("SwapFree");
 }
 
 /* Reads up to @size - 1 bytes of a file; Return: how many */
@@ -173,7 +163,7 @@ bool kdamond_running(char *name, size_t size)
 	char path[64], *at = threads, *end;
 	unsigned long pid;
 
-	/* thousands of names are not read each second if nothing has changed */
+	/* read thousands of names only if the list of threads has changed */
 	if (!read_file(KTHREADS, threads, sizeof(threads)) || strcmp(threads, before)) {
 		memcpy(before, threads, sizeof(before));
 		*found = '\0';
@@ -238,7 +228,7 @@ bool limits_left(struct act_limits *l, __u64 now)
 {
 	__u64 passed = now - l->now_ns;
 
-	/* shorter times would add less than one */
+	/* a shorter time could add less than one byte, and that would be lost */
 	if (passed >= NSEC_PER_MSEC) {
 		if (l->bytes_per_s <= LLONG_MAX)
 			l->bytes = fill(l->bytes, l->bytes_per_s, passed);
@@ -295,7 +285,7 @@ static void look_at_goals(struct act_limits *l)
 	if (!goals_any(&l->goals))
 		return;
 	available = meminfo("MemAvailable");
-	total = memory_total();
+	total = meminfo("MemTotal");
 	goals_look(&l->goals, (double[]) {
 		[GOAL_AVAILABLE] = available && total ? (double)available / total : -1,
 		[GOAL_PRESSURE]	 = l->pressure,
@@ -327,25 +317,25 @@ bool limits_reclaim(const struct act_limits *l)
 }
 
 /*
- * Tracks paged-out memory, and what of it came back
+ * Tracks paged-out memory, and which of it came back
  *
- * A page that was in swap and is now mapped has been faulted back. A page that is
- * neither was unmapped or dropped by its owner.
+ * A page that was in swap and is now mapped was faulted back. A page that is neither in swap
+ * nor mapped was unmapped or dropped by its owner.
  */
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
-#define BLOCKS_A_SCAN	64		/* looks between two at the clock */
+#define BLOCKS_A_SCAN	64		/* blocks between two looks at the clock */
 
-/* Pages that came back are left alone for this long */
+/* Pages that came back are left alone for this long (five minutes) */
 #define BACK_FOR	(300 * NSEC_PER_SEC)
 
 /**
  * struct taken_block - what is known of a block
  * @addr:	its address
- * @rule:	the one that was last applied to it
+ * @rule:	the rule that was last applied to it
  * @last:	what was in memory and in swap at the last look_at_block
  * @back:	pages that came back, a bit each
- * @back_ns:	when the first of them did, 0 if there are none
+ * @back_ns:	when the first of @back came back, 0 if there are none
  */
 struct taken_block {
 	__u64 addr;
@@ -387,7 +377,7 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule)
 	b->last = now;
 }
 
-/* The bits of pages that are in swap no more, until all are forgotten together */
+/* Notes pages that are no longer in swap; after BACK_FOR all of them are forgotten together */
 static void note_back(struct taken_block *b, const struct resident *now)
 {
 	__u64 ns = clock_now(), any = 0;
@@ -420,11 +410,18 @@ static void update_block(struct taken_block *b, struct act_process *p,
 	b->last = now;
 }
 
+/* Return: the block of an address, NULL if nothing of it was taken */
+static struct taken_block *find_block(const struct taken *t, __u64 addr)
+{
+	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
+
+	return t->blocks.nr ? sorted_find(&t->blocks, &key) : NULL;
+}
+
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 		__u64 *refaulted)
 {
-	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
-	struct taken_block *b = t->blocks.nr ? sorted_find(&t->blocks, &key) : NULL;
+	struct taken_block *b = find_block(t, addr);
 
 	if (b)
 		update_block(b, p, refaulted);
@@ -432,8 +429,7 @@ void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 
 const __u64 *taken_back(const struct taken *t, __u64 addr)
 {
-	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
-	const struct taken_block *b = t->blocks.nr ? sorted_find(&t->blocks, &key) : NULL;
+	const struct taken_block *b = find_block(t, addr);
 
 	return b && b->back_ns ? b->back : NULL;
 }

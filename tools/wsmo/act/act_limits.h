@@ -20,8 +20,8 @@
 #define GOAL_RATE_MIN	(1.0 * (1 << 20))
 
 /*
- * What reclaim raises, as a share: of the machine's memory, what is available; of the
- * time, when tasks wait for memory
+ * What reclaim raises, as a share: available memory, of the machine's memory; time in which
+ * tasks wait for memory, of all time
  */
 #define ACT_GOALS(X)			\
 	X(AVAILABLE, "available")	\
@@ -36,7 +36,7 @@ enum act_goal_kind { ACT_GOALS(ACT_GOAL_ENUM) ACT_NR_GOALS };
  * @last:	the share between the last two looks
  * @sum:	of the shares at all @looks
  * @looks:	looks at which the share was known
- * @reached:	those that found at least @target
+ * @reached:	number of looks that found at least @target
  */
 struct act_goal {
 	double target;
@@ -47,8 +47,8 @@ struct act_goal {
 /**
  * struct act_goals - the goals, and the reclaim that they allow
  * @goal:	by enum act_goal_kind
- * @rate:	bytes for each time between two looks
- * @left:	what is left of them; below 0 after an action that took more
+ * @rate:	bytes that may be reclaimed between two looks
+ * @left:	rest of @rate; below 0 after an action that took more
  * @reached:	the last look found one of the goals reached: no reclaim
  */
 struct act_goals {
@@ -66,36 +66,36 @@ bool goals_any(const struct act_goals *g);
 
 /**
  * goals_look() - compare with the goals, about once a second; sets the rate of reclaim
- * @share:	of each goal; below 0 if it is not known: then nothing is reclaimed
+ * @share:	reached by each goal; below 0 if unknown: then nothing is reclaimed
  * @max:	the greatest rate
  */
 void goals_look(struct act_goals *g, const double *share, double max);
 
-/** goals_allow() - may reclaim go on until the next look? Always without goals */
+/** goals_allow() - may reclaim go on until the next look? Without goals it always may */
 bool goals_allow(const struct act_goals *g);
 
 /**
- * struct act_limits - the limits and what is left of them
+ * struct act_limits - the limits, and the budgets that are left
  * @bytes_per_s: max. bytes acted on in a second, ~0 is no limit
  * @cpu_per_s:	max. CPU time for acting, nanoseconds a second
  * @max_refaults: max. pages a second that come back
  * @max_pressure: max. memory pressure ("some" of PSI), 0 to 1
  * @psi:	file with the pressure, malloc()ed; NULL is the machine's
  * @available_below: reclaim only while less is available, 0 is always
- * @pressure_above: or while the pressure is greater; negative if not set
+ * @pressure_above: reclaim only while the pressure is greater; negative if not set
  * @goals:	bound the rate of reclaim, and end it
  * @has_psi:	PSI is available
- * @now_ns:	when the budgets were last filled
+ * @now_ns:	when the budgets were filled last
  * @bytes:	budget; below 0 after an action that took more
  * @cpu_ns:	budget
  * @tick_ns:	last limits_tick()
- * @stall_us:	PSI's total then
- * @pressure:	between the last two ticks; below 0 if not known
+ * @stall_us:	PSI's total at the last tick
+ * @pressure:	between the last two ticks; below 0 if unknown
  * @refaults:	pages a second between the last two ticks
  * @wanted:	the watermarks allow it
- * @pause_ns:	until when reclaim pauses, 0 if it does not
- * @backoff_ns:	how long it will pause the next time
- * @pauses:	how often it did
+ * @pause_ns:	when the pause of reclaim ends, 0 if there is none
+ * @backoff_ns:	length of the next pause
+ * @pauses:	number of pauses so far
  */
 struct act_limits {
 	__u64 bytes_per_s;
@@ -127,12 +127,12 @@ struct act_limits {
  */
 int limits_start(struct act_limits *l, __u64 now);
 
-/** limits_left() - fill the budgets; Return: whether both have something left */
+/** limits_left() - fill the budgets; Return: is something left in both? */
 bool limits_left(struct act_limits *l, __u64 now);
 
 /**
  * limits_charge() - take an action from the budgets
- * @reclaim:	from that of the goals, too
+ * @reclaim:	also from the budget of the goals
  */
 void limits_charge(struct act_limits *l, __u64 bytes, __u64 cpu_ns, bool reclaim);
 
@@ -145,20 +145,17 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages);
 /** limits_reclaim() - is reclaim allowed now? */
 bool limits_reclaim(const struct act_limits *l);
 
-/** memory_total() - Return: bytes of this machine's memory, 0 if not known */
-__u64 memory_total(void);
+/** meminfo() - Return: bytes of a line of /proc/meminfo ("MemTotal"), 0 if not known */
+__u64 meminfo(const char *key);
 
 /**
- * kdamond_running() - does DAMON run, on whatever it does?
+ * kdamond_running() - does DAMON run, for any purpose?
  * @name:	gets its thread's name
  */
 bool kdamond_running(char *name, size_t size);
 
-/** swap_free() - Return: bytes of swap space that are free */
-__u64 swap_free(void);
-
 /**
- * struct taken - blocks of a target that have, or had a while ago, pages in swap
+ * struct taken - blocks of a target that have pages in swap, or had some a while ago
  * @blocks:	struct taken_block
  * @cursor:	the next one to look at
  */
@@ -174,7 +171,7 @@ struct taken {
 void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule);
 
 /**
- * taken_look() - count what came back of a block since the last look
+ * taken_look() - count bytes of a block that came back since the last look
  * @refaulted:	bytes of each rule, added to
  */
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,
@@ -183,8 +180,8 @@ void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 /**
  * taken_back() - find which pages of a block came back in the last minutes
  *
- * Evidence is about ranges. If pages of one are used unequally, these are the ones that were
- * taken wrongly.
+ * Evidence is about ranges. If the pages of a range are used unequally, these pages should not
+ * have been paged out.
  *
  * @addr:	any address in it
  * Return: a bit each, or NULL if there are none
@@ -192,7 +189,7 @@ void taken_look(struct taken *t, struct act_process *p, __u64 addr,
 const __u64 *taken_back(const struct taken *t, __u64 addr);
 
 /**
- * taken_scan() - the same for all blocks in turn, each at most once
+ * taken_scan() - taken_look() at all blocks in turn, at most once each
  * @until_ns:	when to stop, after a few blocks (CLOCK_MONOTONIC)
  */
 void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,

@@ -10,25 +10,25 @@
 #include "cli/units.h"
 #include "libwsmon/util.h"
 
-/* Older samples fade, so that what is known can change */
+/* Older samples count less, so that estimates can change */
 #define DRAWS_MAX	1024
 
 /*
- * So many expected hits in a row that did not come are no chance (e^-9): from
- * the last hit on, the memory is something else than before.
+ * This many missed hits in a row cannot be chance (e^-9): since the last hit the memory has
+ * been used differently.
  */
 #define MISSED_HITS	9
 
 /*
- * So many expected hits that did not come make it 95 % sure (e^-3) that memory which was accessed now
- * and then has become cold: the two samples of an interval see the same burst.
+ * This many missed hits make it 95 % sure that memory which was accessed now and then has become
+ * cold: e^-3, as the two samples of an interval see the same burst of accesses.
  */
 #define COLD_HITS	6
 
 /*
- * Memory that is used every few seconds, in no time, is seen by the samples of one interval only. So
- * many see it in 95 % of cases if it is a twentieth of the process: 0.95^59. With fewer, a process is
- * watched for so many ages more.
+ * Only the samples of one interval can see memory that is used every few seconds, for an instant.
+ * If it is 1/20 of the process, this many samples see it in 95 % of cases: 1 - 0.95^59. With
+ * fewer samples in an interval, rules about cold memory ask for a proportionally longer age.
  */
 #define LOOKS		59
 
@@ -48,7 +48,7 @@ static void start_anew(struct piece *p, __u64 now)
 	p->run = 0;
 }
 
-/* Adds to @to what is known of the part that @from shares with it */
+/* Adds to @to the evidence about its part of @from; @bytes: size of that part */
 static void inherit(struct piece *to, const struct piece *from, __u64 bytes,
 		    bool first)
 {
@@ -94,7 +94,7 @@ static void inherit_all(const struct evidence *e, size_t *from, struct piece *p,
 		inherit(p, old, end - start, !covered);
 		covered += end - start;
 	}
-	/* of new memory nothing is known */
+	/* part of the memory is new: the evidence is not about it */
 	if (covered < p->end - p->start) {
 		start_anew(p, now);
 		p->acted = 0;
@@ -109,7 +109,7 @@ static __u64 later(__u64 at, __u64 ns, __u64 now)
 	return now - at > ns ? at + ns : now;
 }
 
-/* Time in which nobody looked is no age */
+/* Time without samples does not count as age */
 static void unseen(struct piece *p, __u64 ns, __u64 now)
 {
 	p->since_ns = later(p->since_ns, ns, now);
@@ -121,11 +121,11 @@ static float observe(struct piece *p, const struct act_scheme *scheme,
 		    const struct wsmon_region_entry *r, __u64 now, __u64 ns, bool whole)
 {
 	__u64 age = r->age_ms * NSEC_PER_MSEC;
-	/* a sample of each half; which of the two it was is not known */
+	/* a region has one sample in each half; it is unknown which one was accessed */
 	float draws = r->end - r->start > 4096 ? 2 : 1;
 	float hits = !r->freq ? 0 : r->freq > WSMON_SHARE_ONE / 2 ? draws : 1;
 
-	/* the module has seen it change */
+	/* the module has seen that its use changed */
 	if (age < now && p->since_ns + AGE_STEP < now - age)
 		start_anew(p, now - age);
 	if (r->samples & WSMON_SAMPLES_MISSED || (!hits && !whole)) {
@@ -159,7 +159,7 @@ static float observe(struct piece *p, const struct act_scheme *scheme,
 	return draws;
 }
 
-/* A small process needs no more samples than it has pages */
+/* Return: factor for the min. age of cold rules. More samples than pages are never needed. */
 static double slowness(const struct evidence *e, double draws)
 {
 	double pages = 0, need;
@@ -252,7 +252,7 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 	}
 }
 
-/* @hits: their sum over @n draws, each from 0 to 1: what lies between varies less */
+/* @hits: sum over @n draws of values from 0 to 1; values in between vary less than 0 and 1 */
 static struct share wilson(double hits, double n)
 {
 	struct share s = { 0, 0, 1 };
@@ -260,7 +260,7 @@ static struct share wilson(double hits, double n)
 
 	if (n <= 0)
 		return s;
-	/* E. B. Wilson's interval (1927) is honest at no hits, and at all */
+	/* E. B. Wilson's interval (1927): valid also if none or all of the draws are hits */
 	s.mean = hits / n;
 	middle = (s.mean + Z2 / (2 * n)) / (1 + Z2 / n);
 	half = sqrt(Z2) / (1 + Z2 / n) *
@@ -268,18 +268,6 @@ static struct share wilson(double hits, double n)
 	s.low = middle > half ? middle - half : 0;
 	s.high = middle + half < 1 ? middle + half : 1;
 	return s;
-}
-
-/* Estimate the share of pages accessed in an interval */
-static struct share piece_share(const struct piece *p)
-{
-	return wilson(p->hits, p->draws);
-}
-
-/* Estimate the share of sampling rounds that find a page accessed */
-static struct share piece_freq(const struct piece *p)
-{
-	return wilson(p->rate, p->draws);
 }
 
 /* Return the age as a rule counts it, nanoseconds */
@@ -295,7 +283,7 @@ static bool piece_fits(const struct evidence *e, const struct piece *p, const st
 		       __u64 now)
 {
 	__u64 age = piece_age(p, rule, now);
-	struct share s = rule->freq ? piece_freq(p) : piece_share(p);
+	struct share s = wilson(rule->freq ? p->rate : p->hits, p->draws);
 
 	if (act_rule_cold(rule) && rule->min_age_ns &&
 	    (age < rule->min_age_ns * e->slow ||
@@ -303,14 +291,14 @@ static bool piece_fits(const struct evidence *e, const struct piece *p, const st
 		return false;
 	if (age < rule->min_age_ns || age > rule->max_age_ns)
 		return false;
-	/* "never" is what no number of samples can show: none may contradict it */
+	/* no number of samples can prove "never": it fits unless a sample contradicts it */
 	if (rule->max_access <= 0)
 		return p->hits <= 0 && p->draws > 0;
 	return (rule->min_access <= 0 || s.low >= rule->min_access) &&
 	       (rule->max_access >= 1 || s.high <= rule->max_access);
 }
 
-/* Pieces the module may have cut in two: both sides are one to a rule */
+/* The module may have cut a region in two: rules take both pieces as one */
 static bool neighbours(const struct piece *a, const struct piece *b)
 {
 	return a->end == b->start && a->class == b->class;
@@ -337,14 +325,14 @@ static int push(struct match *m, const struct stretch *s)
 	return 0;
 }
 
-/* Where a rule goes on with a piece: what was done of it need not show */
+/* Return: where a rule goes on with a piece that it was applied to in part */
 static __u64 goes_on(const struct piece *p, size_t rule, __u64 now, __u64 retry_ns)
 {
 	return p->begun == rule + 1 && now - p->acted_ns < retry_ns &&
 	       p->upto > p->start && p->upto < p->end ? p->upto : p->start;
 }
 
-/* Huge pages are where their size divides the address */
+/* Huge pages begin at multiples of their size; Return: is anything left? */
 static bool align(const struct act_rule *rule, struct stretch *s)
 {
 	s->start = s->whole_start;
@@ -357,8 +345,8 @@ static bool align(const struct act_rule *rule, struct stretch *s)
 }
 
 /*
- * The pieces from @first to before @last fit a rule: its size decides. What was
- * done already is part of the stretch, but not done again.
+ * Adds the pieces from @first to before @last, which fit a rule, if their size fits, too. Pieces
+ * that the rule was applied to already count for the size, but are not acted on again.
  */
 static int take_pieces(struct match *m, const struct act_scheme *scheme,
 		const struct evidence *e, size_t rule, size_t first, size_t last,

@@ -24,15 +24,15 @@
  * @start:	start address
  * @end:	end, exclusive
  * @class:	enum wsmon_class
- * @gaps:	part of it need not be mapped
- * @acted:	1 + index of the rule last applied to it, 0 if none was
- * @acted_ns:	when that was
- * @begun:	1 + index of the rule that was applied up to @upto, where its budget
- *		was used up; 0 if there is none
+ * @gaps:	parts of it may be unmapped
+ * @acted:	1 + index of the rule that was last applied to it, 0: none was
+ * @acted_ns:	when it was applied
+ * @begun:	1 + index of a rule that was applied only up to @upto, as the budget was used
+ *		up there; 0: none was
  * @upto:	an address within the piece
- * @since_ns:	when counting @draws began, later by the time without samples since then
- * @hit_ns:	when a sample was last found accessed, or @since_ns; likewise
- * @draws:	samples since @since_ns; part of a region has its part of them
+ * @since_ns:	when counting @draws began, plus the time without samples since then
+ * @hit_ns:	when a sample was last found accessed, or @since_ns; plus such time
+ * @draws:	samples since @since_ns; a part of a region has a proportional part of them
  * @hits:	samples of @draws found accessed
  * @rate:	sum over @draws of the share of rounds that found each accessed
  * @run:	samples since @hit_ns
@@ -53,7 +53,7 @@ struct piece {
 /**
  * struct evidence - the pieces of a target in address order; all zero is none
  * @at_ns:	the time of the last snapshot
- * @slow:	cold rules ask for so many times their min. age: 1 or more
+ * @slow:	factor for the min. age of cold rules, 1 or more
  */
 struct evidence {
 	__u64 at_ns;
@@ -72,9 +72,9 @@ struct share {
 /**
  * evidence_update() - add the samples of a snapshot
  * @now:	its time
- * @whole:	false if samples were missed or records lost in this interval: then
- *		only accesses count
- * @region:	@area is not 0 where the region's area has gaps
+ * @whole:	false if samples were missed or records lost in this interval: then only
+ *		samples found accessed count
+ * @region:	@area is nonzero where the region's area has gaps
  * @scheme:	an access makes memory eligible again for its rules about cold memory
  * Return: 0, or -1 without memory
  */
@@ -91,7 +91,7 @@ void evidence_clear(struct evidence *e);
 /**
  * evidence_mark() - note that a rule was applied to a range
  *
- * The rest of a piece that reaches beyond the range is still to come.
+ * A piece that reaches beyond the range is remembered as begun.
  */
 void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 		   __u64 now);
@@ -100,14 +100,14 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
  * struct stretch - neighbouring pieces of one class that fit the same rule
  * @start:	start of what to act on; for huge pages, a multiple of their size
  * @end:	its end, exclusive
- * @whole_start: where the pieces begin
- * @whole_end:	where they end
+ * @whole_start: start of the first piece
+ * @whole_end:	end of the last piece
  * @class:	enum wsmon_class
- * @gaps:	part of it need not be mapped
+ * @gaps:	parts of it may be unmapped
  * @rule:	index of the rule
  * @age_ns:	min. age of its pieces
- * @share:	estimate over all of them
- * @freq:	likewise
+ * @share:	share of pages accessed, estimated over all pieces
+ * @freq:	share of rounds that find a page accessed, likewise
  */
 struct stretch {
 	__u64 start, end;

@@ -21,7 +21,7 @@ enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIE
 
 #define RULE	"min-size max-size min-share max-share min-age max-age action"
 
-/* Lines of column names; without any, the first one applies */
+/* Lines of column names; in a file without any, the first one applies */
 static const struct header {
 	const char *text;
 	const char *name[FIELDS];
@@ -38,11 +38,11 @@ static const struct header {
 };
 
 /**
- * struct scheme_file - where the parser is
+ * struct scheme_file - the parser's position
  * @name:	of the file
  * @line:	number of the line, from 1
  * @text:	the line
- * @header:	what its columns are
+ * @header:	names of its columns
  */
 struct scheme_file {
 	const char *name;
@@ -66,10 +66,10 @@ bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 }
 
 /*
- * "null" leaves the bound open; "min" and "max" are the smallest and the greatest value
- * in any column, as in DAMON: "min min" is 0, not open.
- * @greatest: which of the two
- * Return: whether @word is one of them
+ * "null" leaves the bound open. "min" and "max" are the smallest and the greatest value in any
+ * column, as in DAMON: "min max" is open, "min min" is 0.
+ * @greatest: gets whether it is the greatest value
+ * Return: is @word one of these?
  */
 static bool is_extreme(const char *word, int field, bool *greatest)
 {
@@ -79,63 +79,47 @@ static bool is_extreme(const char *word, int field, bool *greatest)
 	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
 }
 
-static int parse_size(const struct scheme_file *f, const char *at,
-		      const char *word, int field, __u64 *size)
-{
-	bool greatest;
-
-	if (is_extreme(word, field, &greatest)) {
-		*size = greatest ? ~0ULL : 0;
-		return 0;
-	}
-	switch (units_parse_size(word, size)) {
-	case 0:
-		return 0;
-	case -ERANGE:
-		return bad(f, at, "%s '%s' is too large", f->header->name[field], word);
-	default:
-		return bad(f, at, "%s '%s' is not a size; write 4K, 2M, 1G or null",
-			   f->header->name[field], word);
-	}
-}
-
 static int parse_bound(const struct scheme_file *f, const char *at,
 		       const char *word, int field, struct act_rule *rule)
 {
-	__u64 *age = field == MIN_AGE ? &rule->min_age_ns : &rule->max_age_ns;
-	double *access = field == MIN_ACCESS ? &rule->min_access :
-					       &rule->max_access;
+	__u64 * const number[FIELDS] = {
+		[MIN_SIZE] = &rule->min_size, [MAX_SIZE] = &rule->max_size,
+		[MIN_AGE] = &rule->min_age_ns, [MAX_AGE] = &rule->max_age_ns,
+	};
+	double *access = field == MIN_ACCESS ? &rule->min_access : &rule->max_access;
 	const char *name = f->header->name[field];
 	bool greatest;
 
+	if (is_extreme(word, field, &greatest)) {
+		if (number[field])
+			*number[field] = greatest ? ~0ULL : 0;
+		else
+			*access = greatest;
+		return 0;
+	}
 	switch (field) {
 	case MIN_SIZE:
-		return parse_size(f, at, word, field, &rule->min_size);
 	case MAX_SIZE:
-		return parse_size(f, at, word, field, &rule->max_size);
+		switch (units_parse_size(word, number[field])) {
+		case 0:
+			return 0;
+		case -ERANGE:
+			return bad(f, at, "%s '%s' is too large", name, word);
+		}
+		return bad(f, at, "%s '%s' is not a size; write 4K, 2M, 1G or null", name, word);
 	case MIN_ACCESS:
 	case MAX_ACCESS:
-		if (is_extreme(word, field, &greatest)) {
-			*access = greatest;
-			return 0;
-		}
 		/* DAMON writes percentages without a sign, too */
-		if ((!rule->freq && !strchr(word, '%')) ||
-		    units_parse_percent(word, access))
-			return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
-				   name, word, rule->freq ? "rate" : "share",
-				   word[strspn(word, "0123456789")] ? "" :
-				   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
-		return 0;
-	default:
-		if (is_extreme(word, field, &greatest)) {
-			*age = greatest ? ~0ULL : 0;
+		if ((rule->freq || strchr(word, '%')) && !units_parse_percent(word, access))
 			return 0;
-		}
-		if (units_parse_time(word, age))
-			return bad(f, at, "%s '%s' is not a time; write 500ms, 5s, 2m or null",
-				   name, word);
-		return 0;
+		return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
+			   name, word, rule->freq ? "rate" : "share",
+			   word[strspn(word, "0123456789")] ? "" :
+			   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
+	default:
+		if (!units_parse_time(word, number[field]))
+			return 0;
+		return bad(f, at, "%s '%s' is not a time; write 500ms, 5s, 2m or null", name, word);
 	}
 }
 
@@ -154,7 +138,7 @@ static int parse_action(const struct scheme_file *f, const char *at,
 		   word);
 }
 
-/* Refuses bounds that exclude each other; @at: each field */
+/* Refuses bounds that exclude each other; @at: where each field is */
 static int check_order(const struct scheme_file *f, const char * const *at,
 		       const struct act_rule *rule)
 {
@@ -202,7 +186,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	if (n < FIELDS)
 		return bad(f, p, "%s is missing; a rule is: %s",
 			   f->header->name[n], f->header->text);
-	/* shown alone, the rule must say that it bounds rates */
+	/* rules are shown without their column names: say that this one bounds rates */
 	if (rule->freq)
 		used += snprintf(rule->text + used, sizeof(rule->text) - used,
 				 " (freq)");
@@ -211,14 +195,14 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	return check_order(f, at, rule);
 }
 
-/* A line without its comment; Return: whether anything is left */
+/* Cuts the comment off a line; Return: is anything left? */
 static bool strip(char *line)
 {
 	line[strcspn(line, "#\r\n")] = '\0';
 	return line[strspn(line, " \t")];
 }
 
-/* A line of column names; Return: whether it is one */
+/* Takes a line of column names; Return: is it one? */
 static bool is_header(struct scheme_file *f)
 {
 	size_t i, len;
@@ -313,7 +297,7 @@ int act_scheme_load(struct act_scheme *scheme, const char *name)
 	return err;
 }
 
-/* Does any access fit @a that fits @b? A share says little about a rate. */
+/* Does each access that fits @b fit @a? A share says little about a rate */
 static bool access_covers(const struct act_rule *a, const struct act_rule *b)
 {
 	if (a->freq != b->freq)
@@ -328,7 +312,7 @@ static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
 }
 
 /* Does rule @a leave nothing for rule @b? */
-static bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
+static bool covers(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
 	       access_covers(a, b) &&
@@ -336,7 +320,7 @@ static bool act_rule_covers(const struct act_rule *a, const struct act_rule *b)
 }
 
 /* May a stretch of memory fit both? */
-static bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b)
+static bool overlaps(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->max_size && b->min_size <= a->max_size &&
 	       access_overlaps(a, b) &&
@@ -430,13 +414,13 @@ void act_report_overlaps(const struct act_scheme *s, bool partly)
 	size_t i, first;
 
 	for (i = 1; i < s->nr; i++) {
-		first = earlier(s, i, act_rule_covers);
+		first = earlier(s, i, covers);
 		if (first < i) {
 			msg("rule %zu (%s) is never applied: rule %zu (%s) covers it",
 			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
 			continue;
 		}
-		first = earlier(s, i, act_rule_overlaps);
+		first = earlier(s, i, overlaps);
 		if (first < i && partly)
 			msg("rules %zu (%s) and %zu (%s) overlap: the first one is applied",
 			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
@@ -480,7 +464,7 @@ static const char *error_name(char *buf, size_t size, __u32 err)
 	return buf;
 }
 
-/* "ENOMEM 3, ESRCH 1"; Return: how many there are in all */
+/* Writes "ENOMEM 3, ESRCH 1"; Return: number of errors in all */
 static __u64 list_errors(char *text, size_t size, const struct wsmon_rec_act *rec)
 {
 	__u64 sum = 0;

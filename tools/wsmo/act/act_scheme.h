@@ -93,7 +93,7 @@ void act_report_overlaps(const struct act_scheme *s, bool partly);
 
 extern const struct table_desc act_desc;
 
-/** act_row() - print a rule's figures; its text ends within the record */
+/** act_row() - print a rule's figures; its text must end within the record */
 void act_row(struct table *t, const struct wsmon_rec_act *rec);
 
 #endif /* WSMO_ACT_SCHEME_H */

@@ -28,7 +28,7 @@
 #define MADV_COLLAPSE	25
 #endif
 
-/* Mappings that were read longer ago are read again before an action */
+/* Mappings older than this are read again before an action */
 #define MAPS_FRESH	(10 * NSEC_PER_MSEC)
 
 #define SPLIT_FILE	"/sys/kernel/debug/split_huge_pages"
@@ -57,13 +57,13 @@ int process_open(struct act_process *p, __u32 pid)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* still alive: what was opened is of the same process */
+	/* if it is still alive, the directory is of the same process */
 	return p->proc >= 0 && process_alive(p) ? 0 : -ESRCH;
 }
 
 /*
- * Only those who may read a process's memory can open its pagemap. Its inode is one as long as it is
- * open, whatever the process executes.
+ * Only users who may read a process's memory can open its pagemap. While the file is open its
+ * inode stays the same, whatever the process executes.
  */
 int process_claim(struct act_process *p)
 {
@@ -101,17 +101,23 @@ bool process_alive(const struct act_process *p)
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
 }
 
+static FILE *open_file(const struct act_process *p, const char *name)
+{
+	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 bool process_swap(const struct act_process *p, char **cgroup)
 {
 	char *line = NULL, *path = NULL;
+	FILE *f = open_file(p, "cgroup");
 	size_t size = 0;
-	FILE *f;
-	int fd = openat(p->proc, "cgroup", O_RDONLY | O_CLOEXEC);
 
 	*cgroup = NULL;
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f && fd >= 0)
-		close(fd);
 	while (f && !path && getline(&line, &size, f) >= 0)
 		if (!strncmp(line, "0::/", 4))
 			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
@@ -123,16 +129,6 @@ bool process_swap(const struct act_process *p, char **cgroup)
 	else
 		free(path);
 	return !*cgroup;
-}
-
-static FILE *open_file(const struct act_process *p, const char *name)
-{
-	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
 }
 
 struct system_of {
@@ -151,7 +147,7 @@ static void ask_system(void *data)
 /* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
 static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
-	/* file systems that were asked last, by their numbers */
+	/* file systems asked before, by device number */
 	static struct { __u64 dev; bool known, tmpfs; } last[16];
 	struct system_of s = { .tmpfs = false };
 	struct statx st = { 0 };
@@ -162,12 +158,12 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 	s.fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
 	if (s.fd < 0)
 		return true;
-	/* this asks nobody */
+	/* with DONT_SYNC this does not ask a server, and cannot hang */
 	statx(s.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
 	dev = (__u64)st.stx_dev_major << 32 | st.stx_dev_minor;
 	i = dev % ARRAY_SIZE(last);
 	if (!last[i].known || last[i].dev != dev) {
-		/* one that does not answer is none */
+		/* a file system that does not answer is no tmpfs */
 		patience_ask(ask_system, &s, sizeof(s));
 		last[i].dev = dev;
 		last[i].known = true;
@@ -178,8 +174,8 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 }
 
 /*
- * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: where the last
- * .data ended, as .bss follows
+ * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: end of the
+ * last .data, which .bss follows
  */
 static enum wsmon_class classify(const struct act_process *p,
 				 const struct maps *m, __u64 *data_end)
@@ -206,7 +202,7 @@ static enum wsmon_class classify(const struct act_process *p,
 	return WSMON_CLASS_ANON;
 }
 
-/* The kernel's own pages and device memory */
+/* Mappings of the kernel's own pages, of devices, and without access are left alone */
 static bool forbidden(const struct maps *m)
 {
 	return !strncmp(m->name, "[v", 2) || !(m->prot & ~MAPS_SHARED) ||
@@ -361,7 +357,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 
 		n = pread(p->pagemap, entry, want * sizeof(*entry),
 			  start / page * sizeof(*entry));
-		/* an address space that is gone reads as empty */
+		/* the file of an address space that is gone is empty */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
 			break;
@@ -404,7 +400,7 @@ static int advice_of(enum wsmon_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	/* one range: all of it, or an error, such as ENOMEM for a gap; of several, the first */
+	/* it advises all of one range or fails, e.g. with ENOMEM; of several at least the first */
 	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
 	       -errno : 0;
 }
@@ -436,7 +432,7 @@ static int split(const struct act_process *p, __u64 start, __u64 end)
 	return err;
 }
 
-/* Cuts what is kept out of a range; Return: how many parts are left */
+/* Cuts the pages of @keep out of a range; Return: number of parts left */
 static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 {
 	__u64 page = sysconf(_SC_PAGESIZE), at, bit;
@@ -460,7 +456,7 @@ static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 int process_advise(const struct act_process *p, enum wsmon_action action,
 		   __u64 start, __u64 end, const __u64 *keep)
 {
-	/* every second page at most */
+	/* at most every second page begins a part */
 	struct iovec iov[32 * ACT_BLOCK_WORDS] = {
 		{ .iov_base = (void *)(uintptr_t)start, .iov_len = end - start },
 	};

@@ -706,7 +706,7 @@ static int prepare(struct job *job)
 	v->high = job->limit;
 	if (now.current > now.anon + now.file)
 		v->high += now.current - now.anon - now.file;
-	if (now.anon > job->limit && !swap_free()) {
+	if (now.anon > job->limit && !meminfo("SwapFree")) {
 		msg("there is no swap for the %s of anonymous memory that %s leaves no room for",
 		    units_size(has, now.anon - job->limit), units_size(size, job->limit));
 		return -1;
