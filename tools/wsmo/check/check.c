@@ -22,19 +22,23 @@
 #include "session/debugfs.h"
 #include "session/device.h"
 
-/**
- * struct kconfig - an option
- * @name:	"CONFIG_..."
- * @set:	result: it is y or m
- */
+/* An option of the kernel's configuration, and what it means that it is set or not */
 struct kconfig {
-	const char *name;
+	const char *option, *name, *with, *without;
 	bool set;
 };
 
-/* How the running kernel was configured */
+static struct kconfig options_used[] = {
+	{ "CONFIG_PAGE_IDLE_FLAG", "idle pages",
+	  "reclaim sees the references that sampling clears",
+	  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later",
+	  false },
+	{ "CONFIG_TRANSPARENT_HUGEPAGE", "huge pages", "transparent huge pages are recognized",
+	  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do", false },
+};
 
-static int look_up(const char *path, struct kconfig *options, size_t nr)
+/* Looks the options up in a file; Return: 0, or -1 if it cannot be read */
+static int read_kconfig(const char *path)
 {
 	gzFile f = gzopen(path, "re");	/* plain files, too */
 	char line[512];
@@ -44,42 +48,23 @@ static int look_up(const char *path, struct kconfig *options, size_t nr)
 	if (!f)
 		return -1;
 	for (; gzgets(f, line, sizeof(line)); lines++) {
-		for (i = 0; i < nr; i++) {
-			size_t len = strlen(options[i].name);
+		for (i = 0; i < ARRAY_SIZE(options_used); i++) {
+			size_t len = strlen(options_used[i].option);
 
-			if (!strncmp(line, options[i].name, len) &&
-			    line[len] == '=' &&
+			if (!strncmp(line, options_used[i].option, len) && line[len] == '=' &&
 			    (line[len + 1] == 'y' || line[len + 1] == 'm'))
-				options[i].set = true;
+				options_used[i].set = true;
 		}
 	}
 	gzclose(f);
 	return lines ? 0 : -1;
 }
 
-/*
- * Look options up in /boot/config-RELEASE or /proc/config.gz
- * @root:	prefix of these paths
- * Return: 0, or -1 if neither can be read
- */
-static int kconfig_read(const char *root, struct kconfig *options, size_t nr)
-{
-	char path[PATH_MAX];
-	struct utsname uts;
-
-	uname(&uts);
-	snprintf(path, sizeof(path), "%s/boot/config-%s", root, uts.release);
-	if (!look_up(path, options, nr))
-		return 0;
-	snprintf(path, sizeof(path), "%s/proc/config.gz", root);
-	return look_up(path, options, nr);
-}
-
-/* The certificate by which DKMS signs, and thus the one to enrol */
+/* DKMS signs modules with the key of this certificate, which has to be enrolled */
 #define DKMS_CERTIFICATE "/var/lib/dkms/mok.pub"
 
 enum enrolment {
-	ENROL_NO_UEFI,		/* there is nothing to enrol a certificate in */
+	ENROL_NO_UEFI,		/* the machine cannot enrol certificates */
 	ENROL_NO_CERTIFICATE,
 	ENROL_MISSING,
 	ENROL_WAITING,		/* for the next boot */
@@ -87,12 +72,12 @@ enum enrolment {
 };
 
 /**
- * struct installed - what can be found out without loading it
+ * struct installed - the module for the running kernel, as it is on disk
  * @path:	the file, "" if there is none
  * @signer:	who signed it, "" if nobody
  * @srcversion:	checksum of its sources
  * @dkms:	"wsmon/VERSION" if DKMS has its sources, else ""
- * @headers:	the kernel's headers, which DKMS needs, are there
+ * @headers:	the kernel's headers are there; DKMS needs them
  */
 struct installed {
 	char path[PATH_MAX];
@@ -102,44 +87,13 @@ struct installed {
 	bool headers;
 };
 
-/* The module as it is installed for the running kernel */
-
 /* shim's variables, as the kernel and efivarfs give them; the latter begin with flags */
 #define SHIM_GUID	"-605dab50-e046-4300-abb6-3dd810dd8b23"
 #define MOK_KERNEL	"/sys/firmware/efi/mok-variables/MokListRT"
 #define MOK_ENROLLED	"/sys/firmware/efi/efivars/MokListRT" SHIM_GUID
 #define MOK_WAITING	"/sys/firmware/efi/efivars/MokNew" SHIM_GUID
 
-/* The first line of @root@name; Return: false and "" if there is none */
-static bool read_line(const char *root, const char *name, char *line, int size)
-{
-	char path[PATH_MAX];
-	FILE *f;
-	bool got;
-
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	f = fopen(path, "re");
-	got = f && fgets(line, size, f);
-	if (f)
-		fclose(f);
-	if (!got)
-		*line = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return got;
-}
-
-/* Does the kernel reject unsigned modules? */
-static bool installed_signed_only(const char *root)
-{
-	char line[128];
-
-	return (read_line(root, "/sys/module/module/parameters/sig_enforce", line, sizeof(line)) &&
-		*line == 'Y') ||
-	       (read_line(root, "/sys/kernel/security/lockdown", line, sizeof(line)) &&
-		!strstr(line, "[none]"));
-}
-
-/* Certificates are small, and so are the variables that hold them */
+/* Reads up to @size bytes of the file @root@name; Return: how many, 0 if there is none */
 static size_t slurp(const char *root, const char *name, char *data, size_t size)
 {
 	char path[PATH_MAX];
@@ -155,7 +109,28 @@ static size_t slurp(const char *root, const char *name, char *data, size_t size)
 	return len;
 }
 
-/* Is DKMS's certificate among those the kernel trusts? */
+/* Reads the first line of @root@name; Return: false and "" if there is none */
+static bool read_line(const char *root, const char *name, char *line, size_t size)
+{
+	size_t len = slurp(root, name, line, size - 1);
+
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return len;
+}
+
+/* Does the kernel reject unsigned modules? */
+static bool installed_signed_only(const char *root)
+{
+	char line[128];
+
+	return (read_line(root, "/sys/module/module/parameters/sig_enforce", line, sizeof(line)) &&
+		*line == 'Y') ||
+	       (read_line(root, "/sys/kernel/security/lockdown", line, sizeof(line)) &&
+		!strstr(line, "[none]"));
+}
+
+/* Does the kernel trust DKMS's certificate? */
 static enum enrolment installed_enrolment(const char *root)
 {
 	static char cert[1 << 14], list[1 << 18];
@@ -176,7 +151,7 @@ static enum enrolment installed_enrolment(const char *root)
 	return ENROL_MISSING;
 }
 
-/* Ask modinfo, which also unpacks compressed modules, for @field */
+/* Asks modinfo for @field: it also unpacks compressed modules */
 static void modinfo(char *path, char *field, char *value, int size)
 {
 	char name[] = "modinfo", option[] = "-F", env[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -195,7 +170,7 @@ static void modinfo(char *path, char *field, char *value, int size)
 	spawned = !posix_spawn(&pid, "/sbin/modinfo", &actions, NULL, argv, envp);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
-	/* a line: it comes in one piece */
+	/* one line comes in one piece */
 	n = read(fd[0], value, size - 1);
 	value[n > 0 ? n : 0] = '\0';
 	value[strcspn(value, "\n")] = '\0';
@@ -231,10 +206,7 @@ static void find_file(const char *modules, char *path, size_t size)
 	fclose(f);
 }
 
-/*
- * Look for the module of the running kernel
- * @root:	prefix of all paths
- */
+/* Looks for the module of the running kernel; @root: prefix of all paths */
 static void installed_find(const char *root, struct installed *in)
 {
 	char signer[] = "signer", srcversion[] = "srcversion";
@@ -308,7 +280,7 @@ static void report(struct check *c, const char *name, bool needed,
 	});
 }
 
-/* What makes the module be there, if nothing but that is missing */
+/* Says how to install the module */
 static void explain_not_installed(const struct installed *in, char *detail, size_t size)
 {
 	struct utsname uts;
@@ -327,7 +299,7 @@ static void explain_not_installed(const struct installed *in, char *detail, size
 			 uts.release, in->dkms, in->dkms);
 }
 
-/* A kernel that rejects unsigned modules: is this one signed, and the key known? */
+/* For a kernel that rejects unsigned modules: is the module signed with a key it knows? */
 static void check_signature(struct check *c, const struct installed *in)
 {
 	static const struct {
@@ -389,7 +361,7 @@ static bool check_module(struct check *c)
 	return false;
 }
 
-/* Lockdown comes with Secure Boot; a signed module works with it, but not in debugfs */
+/* Lockdown comes with Secure Boot. A signed module works under it; debugfs does not. */
 static void check_lockdown(struct check *c)
 {
 	char modes[128];
@@ -467,23 +439,9 @@ static void check_session(struct check *c)
 
 static void check_kernel(struct check *c)
 {
-	static const struct {
-		const char *name, *with, *without;
-	} about[] = {
-		{ "idle pages",
-		  "reclaim sees the references that sampling clears",
-		  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later" },
-		{ "huge pages", "transparent huge pages are recognized",
-		  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do" },
-	};
-	struct kconfig options[] = {
-		{ .name = "CONFIG_PAGE_IDLE_FLAG" },
-		{ .name = "CONFIG_TRANSPARENT_HUGEPAGE" },
-	};
-	bool known = !kconfig_read(c->root, options, ARRAY_SIZE(options));
-	char detail[256];
+	char detail[256], path[PATH_MAX], path2[PATH_MAX];
 	struct utsname uts;
-	bool fits;
+	bool fits, known;
 	size_t i;
 
 	uname(&uts);
@@ -491,17 +449,21 @@ static void check_kernel(struct check *c)
 	snprintf(detail, sizeof(detail), "Linux %s on %s%s", uts.release,
 		 uts.machine, fits ? "" : ", where the module does not run");
 	report(c, "kernel", true, fits ? OK : MISSING, detail);
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
+	snprintf(path, sizeof(path), "%s/boot/config-%s", c->root, uts.release);
+	snprintf(path2, sizeof(path2), "%s/proc/config.gz", c->root);
+	known = !read_kconfig(path) || !read_kconfig(path2);
+	for (i = 0; i < ARRAY_SIZE(options_used); i++) {
+		const struct kconfig *k = &options_used[i];
+
 		if (!known)
-			report(c, about[i].name, false, UNKNOWN,
-			     "neither /boot/config nor /proc/config.gz can be read");
+			report(c, k->name, false, UNKNOWN,
+			       "neither /boot/config nor /proc/config.gz can be read");
 		else
-			report(c, about[i].name, false, options[i].set ? OK : MISSING,
-			     options[i].set ? about[i].with : about[i].without);
+			report(c, k->name, false, k->set ? OK : MISSING, k->set ? k->with : k->without);
 	}
 }
 
-/* From Linux 6.17 on DAMON may watch all memory from boot on */
+/* Since Linux 6.17 DAMON may watch all memory from boot on */
 static void check_others(struct check *c)
 {
 	char enabled[4];

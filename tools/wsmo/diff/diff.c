@@ -234,18 +234,6 @@ static int compare_names(const void *x, const void *y)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-/* Nothing read yet */
-static struct diff *diff_new(enum diff_by by)
-{
-	struct diff *d = need(calloc(1, sizeof(*d)));
-
-	d->by = by;
-	d->rows = (struct sorted) {
-		.size = sizeof(struct diff_row *), .max = ROWS_MAX, .compare = compare_names,
-	};
-	return d;
-}
-
 /* Return: the row of that name; NULL if there is no room */
 static struct diff_row *find_row(struct diff *d, const char *name)
 {
@@ -447,7 +435,6 @@ static void diff_free(struct diff *d)
 		free(row[i]);
 	}
 	free(row);
-	free(d);
 }
 
 #define P	0.05	/* of 95 % intervals */
@@ -486,7 +473,7 @@ struct job {
 	double fail_above;
 	__u32 top;
 	struct report rp;
-	struct diff *diff;
+	struct diff diff;
 };
 
 /* A row, to be printed */
@@ -500,22 +487,21 @@ struct line {
 static void begin(struct report *rp)
 {
 	struct job *job = rp->data;
-
 	int at = job->rp.file == job->file[1];
 
-	diff_begin(job->diff, at, &rp->reader.header.attrs,
+	diff_begin(&job->diff, at, &rp->reader.header.attrs,
 		   rp->filter.nr_windows ? rp->filter.windows[0] : 0);
-	job->diff->side[at].real_ns = rp->reader.header.real_ns;
+	job->diff.side[at].real_ns = rp->reader.header.real_ns;
 }
 
 static void record(struct report *rp, const struct wsmon_record *rec)
 {
-	diff_record(((struct job *)rp->data)->diff, &rp->filter, rec);
+	diff_record(&((struct job *)rp->data)->diff, &rp->filter, rec);
 }
 
 static void end(struct report *rp)
 {
-	diff_end(((struct job *)rp->data)->diff);
+	diff_end(&((struct job *)rp->data)->diff);
 }
 
 static struct report_view view = {
@@ -536,7 +522,7 @@ static int read_all(struct job *job)
 		job->rp.data = job;
 		if (report_run(&job->rp, NULL))
 			return -1;
-		if (job->diff->side[i].moments.nr)
+		if (job->diff.side[i].moments.nr)
 			continue;
 		msg("%s: has no %s to compare", job->file[i],
 		    job->by < DIFF_MAPPING ? "working sets" : "snapshots");
@@ -547,7 +533,7 @@ static int read_all(struct job *job)
 
 static int check_alike(const struct job *job)
 {
-	const struct diff_side *a = &job->diff->side[0], *b = &job->diff->side[1];
+	const struct diff_side *a = &job->diff.side[0], *b = &job->diff.side[1];
 	char x[UNITS_LEN], y[UNITS_LEN];
 
 	if (a->window_us == b->window_us)
@@ -560,7 +546,7 @@ static int check_alike(const struct job *job)
 
 static void estimate_row(const struct job *job, const struct diff_row *row, struct line *line)
 {
-	const struct diff *d = job->diff;
+	const struct diff *d = &job->diff;
 	int i;
 
 	line->row = row;
@@ -621,7 +607,7 @@ static void print(const struct job *job, struct table *table, const struct line 
 	table_row(table, (struct cell[]) {
 		[BY]	 = cell_s(l->row->name ? by[job->by] : "total"),
 		[NAME]	 = cell_s(l->row->name ?: "total"),
-		[WINDOW] = cell_u(job->diff->side[0].window_us),
+		[WINDOW] = cell_u(job->diff.side[0].window_us),
 		[BEFORE] = size_cell(a),
 		[AFTER]	 = size_cell(l->of[1].mean),
 		[CHANGE] = cell_d(l->change),
@@ -656,7 +642,7 @@ static void print_verdict(const struct line *total)
 
 static void print_side(const struct job *job, int i)
 {
-	const struct diff_side *side = &job->diff->side[i];
+	const struct diff_side *side = &job->diff.side[i];
 	time_t start = side->real_ns / NSEC_PER_SEC;
 	char file[512], time[UNITS_LEN], when[40] = "";
 	struct tm tm;
@@ -670,7 +656,7 @@ static void print_side(const struct job *job, int i)
 
 static void print_head(const struct job *job, const struct line *total)
 {
-	const struct diff_side *side = job->diff->side;
+	const struct diff_side *side = job->diff.side;
 
 	if (job->rp.out.format == TABLE_HUMAN) {
 		print_verdict(total);
@@ -686,13 +672,13 @@ static void print_head(const struct job *job, const struct line *total)
 /* Return: exit status */
 static int print_all(const struct job *job)
 {
-	struct diff_row **row = job->diff->rows.base;
-	size_t nr = job->diff->rows.nr, above, i;
+	struct diff_row **row = job->diff.rows.base;
+	size_t nr = job->diff.rows.nr, above, i;
 	struct line *line = need(calloc(nr + 1, sizeof(*line)));
 	struct table *table;
 
 	columns[ABOVE].not_in = job->fail_above < 0 ? NOT_HUMAN : 0;
-	estimate_row(job, &job->diff->total, &line[0]);
+	estimate_row(job, &job->diff.total, &line[0]);
 	print_head(job, &line[0]);
 	table = table_new(&desc, job->rp.out.format);
 	above = line[0].above = is_above(job, &line[0], &line[0], nr + 1);
@@ -707,7 +693,7 @@ static int print_all(const struct job *job)
 	table_end(table);
 	if (isinf(line[0].of[0].variance + line[0].of[1].variance))
 		msg("too short for intervals: record for longer than twice the window");
-	if (job->diff->too_many)
+	if (job->diff.too_many)
 		msg("too many rows: some were left out");
 	if (above)
 		msg("%zu row%s grew by more than %g %% of the total of %s", above, above == 1 ? "" : "s",
@@ -764,9 +750,12 @@ int cmd_diff(int argc, char **argv)
 		},
 		.to = &job, .arg = set_file, .check = check,
 	}, argc, argv);
-	job.diff = diff_new(job.by);
+	job.diff.by = job.by;
+	job.diff.rows = (struct sorted) {
+		.size = sizeof(struct diff_row *), .max = ROWS_MAX, .compare = compare_names,
+	};
 	if (!read_all(&job) && !check_alike(&job))
 		status = print_all(&job);
-	diff_free(job.diff);
+	diff_free(&job.diff);
 	return status;
 }

@@ -218,12 +218,8 @@ static int compare(const void *a, const void *b)
 
 static void damo_begin(struct report *rp)
 {
-	struct damo *d = calloc(1, sizeof(*d));
+	struct damo *d = need(calloc(1, sizeof(*d)));
 
-	if (!d) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
 	d->attrs = rp->reader.header.attrs;
 	d->targets = (struct sorted) {
 		.size = sizeof(struct damo_target), .max = TARGETS_MAX,
@@ -347,11 +343,7 @@ static FILE *open_deflate(z_stream *z)
 		out = fopencookie(z, "w", (cookie_io_functions_t) {
 			.write = deflate_write, .close = deflate_close,
 		});
-	if (!out) {
-		msg("out of memory");
-		exit(WSMO_FAILURE);
-	}
-	return out;
+	return need(out);
 }
 
 static void put_target(struct report *rp, struct damo_target *t, FILE *out)

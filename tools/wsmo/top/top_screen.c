@@ -56,61 +56,45 @@ static void top_help_draw(void)
 
 enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, TREND, NR_COLUMNS };
 
-/* @rank: a narrow screen leaves out the columns with the greatest */
-struct screen_column {
+/* What the rows are: processes, processes with --who, or cgroups */
+enum { PROCESSES, WHO_TOO, CGROUPS, NR_KINDS };
+
+/*
+ * @rank: a narrow screen leaves out the columns with the greatest; those of NR_COLUMNS or more
+ * are never shown
+ */
+static const struct screen_column {
 	const char *head;
 	int width;
-	int rank;
+	int rank[NR_KINDS];
+} columns[NR_COLUMNS] = {
+	[PID]	  = { "PID", 7, { 2, 2, 4 } },
+	[NAME]	  = { "NAME", 15, { 0, 0, 0 } },
+	[WSS]	  = { "WSS", 7, { 1, 1, 2 } },
+	[LOW]	  = { "LOW", 7, { 4, 5, 6 } },
+	[HIGH]	  = { "HIGH", 7, { 3, 4, 5 } },
+	[RSS]	  = { "RSS", 7, { 5, 6, 3 } },
+	[IDLE]	  = { "IDLE", 7, { 9, 10, 1 } },
+	[SHARE]	  = { "SHARE", 5, { 6, 7, NR_COLUMNS } },
+	[HOT]	  = { "HOT", 7, { 7, 8, NR_COLUMNS } },
+	[REGIONS] = { "REGIONS", 7, { 10, 11, 8 } },
+	[WHO]	  = { "WHO", 26, { NR_COLUMNS, 3, NR_COLUMNS } },
+	[TREND]	  = { "TREND", 8, { 8, 9, 7 } },	/* or wider */
 };
 
-static const struct screen_column process_columns[NR_COLUMNS] = {
-	[PID]	  = { "PID", 7, 2 },
-	[NAME]	  = { "NAME", 15, 0 },
-	[WSS]	  = { "WSS", 7, 1 },
-	[LOW]	  = { "LOW", 7, 4 },
-	[HIGH]	  = { "HIGH", 7, 3 },
-	[RSS]	  = { "RSS", 7, 5 },
-	[IDLE]	  = { "IDLE", 7, 9 },
-	[SHARE]	  = { "SHARE", 5, 6 },
-	[HOT]	  = { "HOT", 7, 7 },
-	[REGIONS] = { "REGIONS", 7, 10 },
-	[WHO]	  = { "", 0, NR_COLUMNS },
-	[TREND]	  = { "TREND", 8, 8 },	/* or wider */
-};
+static int kind;
 
-/* With --who */
-static const struct screen_column who_columns[NR_COLUMNS] = {
-	[PID]	  = { "PID", 7, 2 },
-	[NAME]	  = { "NAME", 15, 0 },
-	[WSS]	  = { "WSS", 7, 1 },
-	[LOW]	  = { "LOW", 7, 5 },
-	[HIGH]	  = { "HIGH", 7, 4 },
-	[RSS]	  = { "RSS", 7, 6 },
-	[IDLE]	  = { "IDLE", 7, 10 },
-	[SHARE]	  = { "SHARE", 5, 7 },
-	[HOT]	  = { "HOT", 7, 8 },
-	[REGIONS] = { "REGIONS", 7, 11 },
-	[WHO]	  = { "WHO", 26, 3 },
-	[TREND]	  = { "TREND", 8, 9 },
-};
+static int rank_of(int column)
+{
+	return columns[column].rank[kind];
+}
 
-/* Of cgroups; what has no rank is not known */
-static const struct screen_column group_columns[NR_COLUMNS] = {
-	[PID]	  = { "PROCS", 5, 4 },
-	[NAME]	  = { "NAME", 32, 0 },
-	[WSS]	  = { "WSS", 7, 2 },
-	[LOW]	  = { "LOW", 7, 6 },
-	[HIGH]	  = { "HIGH", 7, 5 },
-	[RSS]	  = { "RSS", 7, 3 },
-	[IDLE]	  = { "IDLE", 7, 1 },
-	[SHARE]	  = { "", 0, NR_COLUMNS },
-	[HOT]	  = { "", 0, NR_COLUMNS },
-	[REGIONS] = { "REGIONS", 7, 8 },
-	[WHO]	  = { "", 0, NR_COLUMNS },
-	[TREND]	  = { "TREND", 8, 7 },
-};
-
-static const struct screen_column *columns = process_columns;
+/* Of cgroups, the number of processes is narrower than a process id, and names are longer */
+static int width_of(int column)
+{
+	return kind != CGROUPS ? columns[column].width :
+	       column == PID ? 5 : column == NAME ? 32 : columns[column].width;
+}
 
 static SCREEN *screen;
 static bool helping;
@@ -155,11 +139,11 @@ static int fit(int *ranks)
 	int left = COLS, rank, i;
 
 	for (rank = 0; rank < NR_COLUMNS; rank++) {
-		for (i = 0; i < NR_COLUMNS && columns[i].rank != rank; i++)
+		for (i = 0; i < NR_COLUMNS && rank_of(i) != rank; i++)
 			;
-		if (i == NR_COLUMNS || left < columns[i].width + (rank > 0))
+		if (i == NR_COLUMNS || left < width_of(i) + (rank > 0))
 			break;
-		left -= columns[i].width + (rank > 0);
+		left -= width_of(i) + (rank > 0);
 	}
 	*ranks = rank;
 	return left;
@@ -260,7 +244,7 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 {
 	const char *path = top_name(top, row), *last = strrchr(path, '/');
 	bool mark = grouped ? row->guests : secondary_has(row->wss.pid);
-	int width = columns[NAME].width;
+	int width = width_of(NAME);
 	char name[256];
 	unsigned int used;
 
@@ -295,17 +279,18 @@ static void draw_row(const struct top *top, int y, const struct top_row *row)
 
 	for (i = 0; i < NR_COLUMNS; i++) {
 		x[i] = at;
-		if (columns[i].rank < ranks)
-			at += columns[i].width + 1;
+		if (rank_of(i) < ranks)
+			at += width_of(i) + 1;
 	}
 	if (row)
 		draw_name(top, y, x[NAME], row);
 	for (i = 0; i < NR_COLUMNS; i++) {
-		if (columns[i].rank >= ranks || (row && i == NAME))
+		if (rank_of(i) >= ranks || (row && i == NAME))
 			continue;
-		width = columns[i].width + (i == TREND ? left : 0);
+		width = width_of(i) + (i == TREND ? left : 0);
 		if (!row) {
-			field(y, x[i], width, i != NAME && i < WHO, columns[i].head);
+			field(y, x[i], width, i != NAME && i < WHO,
+			      grouped && i == PID ? "PROCS" : columns[i].head);
 		} else if (i == TREND) {
 			mvprintw(y, x[i] - 1, "%*s", width + 1, "");
 			draw_trend(y, x[i], width, row->series);
@@ -416,7 +401,7 @@ static void draw_last_line(const struct top *top)
 void top_screen_draw(const struct top *top)
 {
 	grouped = top_grouped(top);
-	columns = grouped ? group_columns : top_who_shown(top) ? who_columns : process_columns;
+	kind = grouped ? CGROUPS : top_who_shown(top) ? WHO_TOO : PROCESSES;
 	erase();
 	if (helping) {
 		top_help_draw();
