@@ -22,6 +22,15 @@
 #include "symbols/places.h"
 #include "wsmon.h"
 
+/*
+ * The mean of a series, and how far it may be from the true one
+ *
+ * Values of neighbouring moments are correlated, so their variance does not show how exact
+ * their mean is. The means of long batches of moments are nearly independent (Schmeiser,
+ * "Batch size effects in the analysis of simulation output", Operations Research, 1982: 10
+ * to 30 batches are enough). The memory used does not grow with the series.
+ */
+
 #define BATCHES		32
 
 /**
@@ -35,7 +44,7 @@ struct moments {
 };
 
 /**
- * struct batches - a series; zeroed, it is 0 at all moments so far
+ * struct batches - a series; if zeroed, its value was 0 at all moments so far
  * @sum:	sums of the values, of each batch
  * @sampled:	sum of the squares of half the 95 % intervals of the values
  */
@@ -57,8 +66,6 @@ struct estimate {
 	double in_time;
 	double freedom;
 };
-
-/* The mean of a series, and how far it may be from the true one */
 
 #define Z		1.96	/* 97.5 % quantile of the normal distribution */
 #define FREEDOM_MAX	1000
@@ -83,10 +90,11 @@ static void batches_add(struct batches *b, const struct moments *m, double value
  * Estimate the mean
  * @apart: values that are this many moments apart have independent errors
  */
-static struct estimate batches_estimate(const struct batches *b, const struct moments *m, double apart)
+static struct estimate batches_estimate(const struct batches *b, const struct moments *m,
+					double apart)
 {
 	struct estimate e = { .variance = INFINITY, .in_time = INFINITY };
-	/* what is shorter than the errors' memory would be alike; a file may say anything */
+	/* batches must be longer than errors are correlated; a file may claim any value */
 	unsigned int join = fmin(BATCHES, fmax(1, ceil(apart / m->length)));
 	unsigned int nr = m->nr / m->length / join, i, j;
 	double mean = 0, squares = 0;
@@ -120,7 +128,7 @@ static unsigned int estimates_freedom(const struct estimate *a, const struct est
 	double parts = a->in_time * a->in_time / a->freedom + b->in_time * b->in_time / b->freedom;
 	double freedom = sum * sum / parts;
 
-	/* also if nothing varied */
+	/* NaN if nothing varied: then the maximum, too */
 	return freedom < FREEDOM_MAX ? fmax(1, freedom) : FREEDOM_MAX;
 }
 
@@ -157,6 +165,8 @@ static double student(double p, unsigned int freedom)
 	return high;
 }
 
+/* Two recordings, divided alike */
+
 /** enum diff_by - what the rows beside the total are */
 enum diff_by {
 	DIFF_CLASS,
@@ -169,7 +179,7 @@ enum diff_by {
  * struct diff_row - a part of the memory, in both recordings
  * @name:	what it is; of the total NULL
  * @of:		its working set in each
- * @now:	at the moment being read: [1] is the group's, [0] the sum of targets
+ * @now:	its size at the moment being read: [1] of the group, [0] sum over targets
  * @half2:	squares of half the intervals of @now
  */
 struct diff_row {
@@ -183,8 +193,9 @@ struct diff_row {
  * @moments:	its moments
  * @window_us:	window of the working sets
  * @aggr_us:	aggregation interval
- * @apart:	moments after which errors are independent
- * @what:	the cgroup, or the program of the first process, and @processes in all
+ * @apart:	distance of moments with independent errors
+ * @what:	the cgroup, or the program of the first process
+ * @processes:	number of processes
  * @real_ns:	when it began, in nanoseconds since 1970
  * @first_ns, @last_ns: its first and last moment
  */
@@ -206,7 +217,7 @@ struct diff_side {
  * @total:	all memory
  * @too_many:	rows were left out
  * @time_ns:	the moment being read, 0 before the first
- * @grouped:	it has a total
+ * @grouped:	the moment has a total of the group
  * @names:	names of processes
  * @places:	names of mappings, and functions
  */
@@ -222,8 +233,6 @@ struct diff {
 	struct collected names;
 	struct places *places;
 };
-
-/* Two recordings, divided alike */
 
 #define ROWS_MAX	16384
 
@@ -315,7 +324,7 @@ static void add_size(struct diff *d, const struct wsmon_wss_row *w)
 		add(&d->total, w->group, w->bytes, half);
 	else if (d->by == DIFF_CLASS)
 		add(find_row(d, class_name(w->class)), w->group, w->bytes, half);
-	/* processes have no figures of a group */
+	/* a group has no figures of its processes: use the same ones in both sums */
 	if (w->class == WSMON_CLASS_ALL && d->by == DIFF_PROCESS && !w->group) {
 		struct diff_row *row = find_row(d, collect_comm(&d->names, w->pid));
 
@@ -382,7 +391,7 @@ static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, 
 	side->moments.length = 1;
 }
 
-/* What was recorded: what a command executes is the program, not the shell before it */
+/* Notes what was recorded: of a command the program it executes, not the shell before that */
 static void note_what(struct diff_side *side, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
@@ -566,9 +575,9 @@ static double half_width(const struct line *l, double p)
 }
 
 /*
- * Is it certain that a row grew by more than --fail-above of the total? @rows are asked
- * (Bonferroni): an error in one of them is as improbable as in one interval. The errors of
- * a part and the total may be alike.
+ * Is it certain that a row grew by more than --fail-above of the total? Tests of several @rows
+ * (Bonferroni) together are as rarely wrong as one interval. The errors of a row and of the
+ * total may be correlated, so standard errors are added, not variances.
  */
 static bool is_above(const struct job *job, const struct line *l, const struct line *total, size_t rows)
 {
@@ -577,7 +586,7 @@ static bool is_above(const struct job *job, const struct line *l, const struct l
 
 	grown.of[0].variance = pow(sqrt(l->of[0].variance) +
 				   job->fail_above * sqrt(total->of[0].variance), 2);
-	/* and varies with as few degrees of freedom */
+	/* its part in time grows likewise, for the degrees of freedom */
 	grown.of[0].in_time = pow(sqrt(l->of[0].in_time) +
 				  job->fail_above * sqrt(total->of[0].in_time), 2);
 	return job->fail_above >= 0 && l->change - half_width(&grown, P / rows) > limit;
@@ -588,7 +597,7 @@ static int by_change(const void *x, const void *y)
 	const struct line *a = x, *b = y;
 	double c = fabs(b->change) - fabs(a->change);
 
-	/* what must not grow is not to be overlooked */
+	/* rows above the limit come first */
 	if (a->above != b->above)
 		return b->above - a->above;
 	return c ? (c > 0) - (c < 0) : a->row < b->row ? -1 : 1;
@@ -618,7 +627,7 @@ static void print(const struct job *job, struct table *table, const struct line 
 	});
 }
 
-/* The first line: what to think of it */
+/* Prints the first line: the result in words */
 static void print_verdict(const struct line *total)
 {
 	double half = half_width(total, P), by = total->change, a = total->of[0].mean;

@@ -52,7 +52,7 @@ static const char *export_json_text(char *buf, size_t size, const char *text)
  * "wsmo export chrome": counters of the Trace Event Format
  *
  * Each class and window has three counters, the estimate and the ends of its
- * interval: viewers would stack or split the values of one counter.
+ * interval, as viewers would stack or split the values of one counter.
  */
 
 static void chrome_begin(struct report *rp)
@@ -70,7 +70,7 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 	       name, pid, filter_time(&rp->filter, time_ns) * 1e6, bytes);
 }
 
-/* The group's total is of no process */
+/* The total of a group belongs to no process */
 static void working_set(const struct report *rp, const struct wsmon_wss_row *w)
 {
 	char window[UNITS_LEN], name[96];
@@ -86,7 +86,7 @@ static void working_set(const struct report *rp, const struct wsmon_wss_row *w)
 	counter(rp, w->time_ns, w->pid, name, w->high);
 }
 
-/* @what: as JSON has it */
+/* @what: already quoted for JSON */
 static void instant_json(const struct report *rp, const struct wsmon_record *rec,
 			 __u32 pid, const char *scope, const char *what)
 {
@@ -130,7 +130,7 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	char text[8 * WSMON_COMM_LEN];
 	struct wsmon_wss_row row;
 
-	/* filters do not apply to names and losses */
+	/* filters apply neither to names nor to losses */
 	if (rec->type == WSMON_REC_TARGET)
 		printf(",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":%s}}",
 		       target->pid, export_json_text(text, sizeof(text),
@@ -172,16 +172,16 @@ const struct report_view export_chrome = {
 /*
  * "wsmo export damo": what "damo report" reads
  *
- * damo's record is a JSON array with an object for each target, which has all its
- * snapshots; so each target's are collected in a temporary file first. DAMON's
- * nr_accesses is the number of sampling rounds that found a region accessed: freq
- * times the number of rounds. DAMON has no share of pages.
+ * damo's record is a JSON array with an object for each target, which has all its snapshots.
+ * So the snapshots of each target are collected in a temporary file first. DAMON's nr_accesses
+ * is the number of sampling rounds that found a region accessed: freq times the number of
+ * rounds. DAMON has no share of pages.
  *
  * The output is compressed by zlib, as damo's own records are: damo asks file(1),
  * which does not recognize large JSON.
  *
- * Ages are in microseconds. The age in intervals is 0: damo's heatmap would extend a
- * snapshot back over it, over the snapshots before.
+ * Ages are in microseconds. The age in intervals is always 0, or damo's heatmap would extend
+ * each snapshot back by its age, over the snapshots before it.
  */
 
 #define TARGETS_MAX	256	/* an open file each */
@@ -191,9 +191,9 @@ const struct report_view export_chrome = {
  * @pid:	the target
  * @snapshots:	their JSON
  * @nr:		how many
- * @open:	the last of them is not ended
- * @regions:	how many that one has
- * @bytes:	of its regions
+ * @open:	the last snapshot is not ended
+ * @regions:	regions in it so far
+ * @bytes:	bytes of these regions
  */
 struct damo_target {
 	__u32 pid;
@@ -334,7 +334,7 @@ static int deflate_close(void *cookie)
 	return deflateEnd(cookie);
 }
 
-/* What is written there goes to standard output, compressed; its end when it is closed */
+/* Opens a stream that compresses to standard output; closing it writes the end */
 static FILE *open_deflate(z_stream *z)
 {
 	FILE *out = NULL;
@@ -357,7 +357,7 @@ static void put_target(struct report *rp, struct damo_target *t, FILE *out)
 		"\"intervals\":{\"sample_us\":%llu,\"aggr_us\":%llu,\"ops_update_us\":%llu},\n"
 		"\"target_id\":%u,\"snapshots\":[\n", d->attrs.sample_us,
 		d->attrs.aggr_us, d->attrs.update_us, t->pid);
-	/* what was lost before is lost though there is room again */
+	/* an earlier write may have failed, even if there is room again now */
 	if (fflush(t->snapshots) || ferror(t->snapshots) || fseek(t->snapshots, 0, SEEK_SET)) {
 		msg("cannot write a temporary file: %s", strerror(errno ?: EIO));
 		rp->failed = true;
@@ -432,7 +432,7 @@ static struct setting *add_setting(struct session *how, const char *key)
 	struct setting *set = &how->settings[how->nr_settings++];
 
 	set->key = key;
-	/* who watches the same cgroup with others decides */
+	/* missing: if others watch the same cgroup, their settings count */
 	set->missing = "";
 	return set;
 }
@@ -454,7 +454,7 @@ static void set_precision(struct argp_state *state, char *arg,
 	((struct export_fleet *)to)->precision = 1 + option_precision(state, arg);
 }
 
-/* As the module wants them, in which no window is longer than a day */
+/* Sets the windows in the module's text form */
 static void set_windows(struct session *how, const struct filter *filter)
 {
 	char *text;

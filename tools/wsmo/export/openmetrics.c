@@ -47,10 +47,10 @@ struct metrics_group {
 	bool cgroup;
 };
 
-/* The first ones are those of cgroups, too */
+/* The first ones are also families of cgroups */
 #define FLEET_FAMILIES	3
 
-/* Families with a sample for each row: the name, and the offset of its value */
+/* Families with a sample for each row; @classes: samples have a class and a window */
 static const struct family {
 	const char *name;
 	const char *help;
@@ -78,7 +78,7 @@ static void metrics_prometheus(void)
 	prometheus = true;
 }
 
-/* Prometheus takes the name of the samples for a counter's, and no unit */
+/* In Prometheus' format a counter is declared by the name of its samples, and has no unit */
 static void head(const char *name, bool counter, const char *unit, const char *help)
 {
 	const char *suffix = prometheus && counter ? "_total" : "";
@@ -102,7 +102,7 @@ static void put_label(const char *text)
 	}
 }
 
-/* The labels all samples have; others may follow */
+/* Prints the labels that all samples have; others may follow */
 static void put_target(const char *name, __u32 pid, const char *comm)
 {
 	printf("%s{pid=\"%u\",comm=\"", name, pid);
@@ -171,10 +171,10 @@ static void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *
 /**
  * struct value - a sample of a series that is to be printed
  * @name:	the target
- * @group:	of peaks, or WSMON_PEAK_GROUPS: it counts those of all groups
- * @ms:		since 1970; 0 is now, without a time
- * @value:	the latest of that time
- * @there:	there is one
+ * @group:	group of peaks; WSMON_PEAK_GROUPS: counts peaks of all groups
+ * @ms:		time since 1970; 0 is now, printed without a time
+ * @value:	the latest value of that time
+ * @there:	@value is set
  */
 struct value {
 	const struct wss_name *name;
@@ -200,7 +200,7 @@ static void put_value(const struct value *v)
 	putchar('\n');
 }
 
-/* The last value of a time is its sample */
+/* Notes a value; of several with the same time the last one is printed */
 static void next_value(struct value *v, __u64 ms, int value)
 {
 	if (v->ms != ms)
@@ -210,7 +210,7 @@ static void next_value(struct value *v, __u64 ms, int value)
 	v->there = true;
 }
 
-/* @offset_ns: from the records' clock to time since 1970; 0 is figures of now */
+/* @offset_ns: from the records' clock to time since 1970; 0: figures of now */
 static void put_peaks(const struct events *ev, const struct wss_name *name,
 		      __u32 group, __s64 offset_ns)
 {
@@ -224,7 +224,7 @@ static void put_peaks(const struct events *ev, const struct wss_name *name,
 		__u64 start = offset_ns ? (p->start_ns + offset_ns) / NSEC_PER_MSEC : 0;
 		__u64 end = offset_ns ? (p->end_ns + offset_ns) / NSEC_PER_MSEC : 0;
 
-		/* its number is that among the target's peaks of all groups */
+		/* peaks of all groups of a target are numbered together */
 		if (group == WSMON_PEAK_GROUPS)
 			next_value(&v, start, p->number);
 		if (p->group != group)
@@ -317,7 +317,7 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct metrics *m = rp->data;
 
-	/* a metric keeps its labels: the last name wins */
+	/* a metric keeps its labels, so the last name of a process counts */
 	collect_record(&m->kept, &rp->filter, rec);
 	if (rec->type == WSMON_REC_PEAK && filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
@@ -356,9 +356,9 @@ const struct report_view export_openmetrics = {
 
 /**
  * struct exporter - the session that began last, and its figures
- * @session:	its fd is -1 while there is none
+ * @session:	its fd is -1 while none runs
  * @live:	the figures
- * @written:	figures of this session were written
+ * @written:	when figures of this session were written, 0 before
  */
 struct exporter {
 	struct session session;
@@ -420,7 +420,7 @@ static int export_write(const char *file, void (*print)(const void *arg), const 
 	print(arg);
 	metrics_end();
 	if (file)
-		/* it does not outlive this: nobody waits for the disk */
+		/* the file is removed at the end: no need to sync it */
 		return outfile_commit(false);
 	return fflush(stdout) || output_error() ? -1 : 0;
 }
@@ -469,7 +469,7 @@ int export_live(const char *file, __u64 interval_ns)
 		now = clock_now();
 		if (now >= next_ns && e.session.fd < 0)
 			err = join(&e);
-		/* the first figures are waited for, and do not wait */
+		/* write the first figures as soon as there are some */
 		if (!err && (now >= next_ns ? e.live.time_ns || !e.session.started :
 					      e.live.time_ns && !e.written))
 			err = write_now(&e, file);
@@ -485,7 +485,7 @@ int export_live(const char *file, __u64 interval_ns)
 			leave(&e);
 	}
 	leave(&e);
-	/* old figures must not pass for current ones */
+	/* old figures must not be taken for current ones */
 	outfile_remove();
 	return err ? WSMO_FAILURE : WSMO_OK;
 }
@@ -503,15 +503,15 @@ int export_live(const char *file, __u64 interval_ns)
  * @session:	@session.cgroup is its path, @session.fd is -1 while it waits for its turn
  * @live:	what this turn, or the last one, found
  * @rows:	last working set sizes that cover the longest window
- * @processes:	how many the cgroup had then
- * @time_ms:	when that was, since 1970; 0: there are no figures yet
- * @resident:	memory in RAM that its processes map, 0 if it is not known
+ * @processes:	number of processes at that time
+ * @time_ms:	that time, since 1970; 0: there are no figures yet
+ * @resident:	memory in RAM that its processes map, 0 if unknown
  * @guests:	number of virtual machines
  * @began_ns:	beginning of the turn
  * @ended_ns:	end of the last turn, 0 before there was one
  * @there:	the cgroup is one of those to watch
- * @refused:	it could not be, the last time
- * @again:	that is tried again, as cgroups were looked for
+ * @refused:	the last attempt to watch it failed
+ * @again:	try again, as there was a scan since then
  */
 struct watched {
 	struct session session;
@@ -557,17 +557,17 @@ struct fleet {
 	__u64 look_ns;
 };
 
-/* Cgroups are looked for this often, or after this many times what looking took */
+/* Scan for cgroups this often, or at most 1 % of the time */
 #define LOOK_INTERVAL	(5 * NSEC_PER_SEC)
 #define LOOK_PACE	100
 
-/* A turn is the longest window and this many aggregation intervals: figures get better */
+/* A turn lasts the longest window and this many aggregation intervals, which improve the figures */
 #define TURN_INTERVALS	4
 
-/* How many times as long one may be that has no figures yet */
+/* A turn without figures may last this many times as long */
 #define TURNS_PATIENCE	6
 
-/* CPU time that was allowed and not used can be used later, for this long */
+/* Unused CPU time can be used within this time */
 #define CREDIT		(10 * NSEC_PER_SEC)
 
 /* A session takes up to 7 MiB in the kernel */
@@ -642,7 +642,7 @@ static void add_cgroup(struct fleet *f, const struct cgroup_below *c)
 	w->again = w->refused;
 }
 
-/* The largest first; one that is watched stays until others are a quarter larger */
+/* The largest first; a watched cgroup counts a quarter more, so that it stays */
 static int by_size(const void *x, const void *y, void *arg)
 {
 	const struct cgroup_below *a = x, *b = y;
@@ -671,7 +671,7 @@ static int list_root(const struct fleet *f, struct cgroup_below **list, size_t *
 	return 0;
 }
 
-/* Return: 0, or -1 if there is no such cgroup: for now nothing is watched */
+/* Looks for cgroups; Return: 0, or -1 if there is no such cgroup: then nothing is watched */
 static int look_for_cgroups(struct fleet *f)
 {
 	struct cgroup_below *list;
@@ -706,13 +706,13 @@ static __u64 longest_window_ns(const struct watched *w)
 	return a->nr_windows ? a->windows_us[a->nr_windows - 1] * NSEC_PER_USEC : 0;
 }
 
-/* Are there figures of this turn that cover the longest window? */
+/* Does this turn have figures that cover the longest window? */
 static bool has_figures(const struct watched *w)
 {
 	return w->live.time_ns >= w->began_ns + longest_window_ns(w);
 }
 
-/* On a busy machine the first figures are late, and a cgroup without processes has none */
+/* Is its turn over? On a busy machine first figures are late; without processes there are none */
 static bool is_over(const struct watched *w, __u64 now)
 {
 	const struct wsmon_attrs *a = &w->session.reader.header.attrs;
@@ -722,7 +722,7 @@ static bool is_over(const struct watched *w, __u64 now)
 	return now - w->began_ns > (has_figures(w) ? turn_ns : TURNS_PATIENCE * turn_ns);
 }
 
-/* Whose turn it is: what waits longest; of those that had none the largest */
+/* Return: the cgroup that has waited longest; of those that never had a turn the largest */
 static struct watched *next(const struct fleet *f)
 {
 	struct watched *best = NULL;
@@ -739,7 +739,7 @@ static struct watched *next(const struct fleet *f)
 	return best;
 }
 
-/* What turns take: those that go on take what the others did, or more */
+/* CPU time of all turns; a turn that goes on counts at least as much as the mean turn that ended */
 static __u64 cpu_taken(const struct fleet *f)
 {
 	__u64 usual = f->ended ? f->cpu_ns / f->ended : 0, sum = f->cpu_ns;
@@ -752,9 +752,9 @@ static __u64 cpu_taken(const struct fleet *f)
 }
 
 /*
- * May a turn begin? The module limits what sessions take that go on. What it cannot spread over
- * time is the beginning: turns wait until there is CPU time for it, but not if all cgroups can
- * be watched at once.
+ * May a turn begin? The module limits the CPU time of running sessions, but cannot spread the
+ * beginning of a session over time. So turns wait until there is CPU time for that, unless all
+ * cgroups can be watched at once.
  */
 static bool can_afford(const struct fleet *f, const struct watched *w)
 {
@@ -772,7 +772,7 @@ static void allow(struct fleet *f, __u64 now)
 		f->allowed_ns = most;
 }
 
-/* What is watched longest, NULL if its turn is not over */
+/* Return: the cgroup that is watched longest, NULL if its turn is not over */
 static struct watched *last(const struct fleet *f, __u64 now)
 {
 	struct watched *best = NULL;
@@ -817,8 +817,8 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 	w->session.fd = -1;
 	w->session.reader = (struct reader) { 0 };
 	switch (err) {
-	case -ENOENT:		/* it was removed a moment ago, */
-	case -EINVAL:		/* or its path is too long: others do not wait for it */
+	case -ENOENT:		/* the cgroup was just removed, */
+	case -EINVAL:		/* or its path is too long: go on with others */
 		f->refused += !w->refused;
 		w->refused = true;
 		w->again = false;
@@ -847,7 +847,7 @@ static int fleet_turn(struct fleet *f)
 		look_for_cgroups(f);
 	allow(f, now);
 	end_turns(f, now);
-	/* what just ended, or could not begin, does not begin now */
+	/* don't restart a session that just ended or failed to start */
 	while (!err && f->open < f->o.at_once && (w = next(f)) && w->ended_ns != now &&
 	       can_afford(f, w))
 		err = begin_turn(f, w, now);
@@ -881,7 +881,7 @@ static int fleet_begin(struct fleet *f)
 	return -1;
 }
 
-/* The last figures of an interval, if they cover the longest window */
+/* Keeps the figures of an interval, if they cover the longest window */
 static void keep(struct watched *w)
 {
 	struct timespec ts;
@@ -922,7 +922,7 @@ static int fleet_take(struct fleet *f)
 
 		if (session_take(&w->session, take_watched, w) < 0)
 			return -1;
-		/* it was removed */
+		/* the cgroup was removed */
 		if (!w->session.started)
 			end_turn(f, w, clock_now());
 	}
@@ -956,7 +956,7 @@ static void fleet_end(struct fleet *f)
 
 enum cgroup_value { CGROUP_RESIDENT, CGROUP_PROCESSES, CGROUP_GUESTS, CGROUP_TIME };
 
-/* A family with a sample of each cgroup that has figures, and memory or guests if it is of those */
+/* A family with a sample of each cgroup that has figures; 0 is unknown, except for processes */
 static void cgroup_family(const struct fleet *f, const char *name, const char *unit,
 			  const char *help, enum cgroup_value which)
 {
@@ -978,7 +978,7 @@ static void cgroup_family(const struct fleet *f, const char *name, const char *u
 	}
 }
 
-/* A family with the working set sizes of each cgroup that has figures */
+/* A family with the working sets of each cgroup that has figures */
 static void fleet_family(const struct family *f, const struct fleet *fleet,
 			 const struct filter *filter)
 {
@@ -1015,7 +1015,7 @@ static void metrics_fleet(const struct fleet *fleet, const struct filter *filter
 		      "When the working set of the cgroup was estimated, since 1970.", CGROUP_TIME);
 }
 
-/* How often turns may end */
+/* How often to check whether turns are over */
 #define TURN_CHECK	NSEC_PER_SEC
 
 struct figures {
@@ -1042,7 +1042,8 @@ static void print_fleet(const void *arg)
 }
 
 /* Return: 0, or -1 after a message */
-static int fleet_loop(struct fleet *f, const struct filter *filter, const char *file, __u64 interval_ns)
+static int fleet_loop(struct fleet *f, const struct filter *filter, const char *file,
+		      __u64 interval_ns)
 {
 	const struct figures figures = { f, filter };
 	struct pollfd fds[] = {
@@ -1079,7 +1080,7 @@ int export_cgroups(const struct export_fleet *how, const struct filter *filter,
 	if (!err)
 		err = fleet_loop(&fleet, filter, file, interval_ns);
 	fleet_end(&fleet);
-	/* old figures must not pass for current ones */
+	/* old figures must not be taken for current ones */
 	outfile_remove();
 	return err ? WSMO_FAILURE : WSMO_OK;
 }

@@ -71,7 +71,7 @@ static const struct row *rows_find(const struct rows *rows, const struct row *li
 
 /*
  * Add a mapping
- * @once:	what of it is resident and was not counted before
+ * @once:	bytes of it that are resident and were not counted before
  */
 static void row_add(struct row *row, const struct mem_process *p, const struct mem_mapping *m, __u64 once)
 {
@@ -84,7 +84,7 @@ static void row_add(struct row *row, const struct mem_process *p, const struct m
 	row->last = p->pid;
 }
 
-/* What a row holds of @what, each page once as far as it is known */
+/* Return: bytes of a kind in a row, each page once as far as that is known */
 static __u64 row_bytes(const struct row *row, enum mem_bytes what)
 {
 	__u64 private = row->sum[MEM_PRIVATE];
@@ -103,7 +103,7 @@ static __u64 row_bytes(const struct row *row, enum mem_bytes what)
 	}
 }
 
-/* What of it is in use: of several processes at most that */
+/* Return: bytes of a row in use; of several processes at most what is resident */
 static __u64 row_in_use(const struct row *row)
 {
 	__u64 resident = row_bytes(row, MEM_RESIDENT);
@@ -195,7 +195,7 @@ static int list_cgroup(struct mem *mem, const char *cgroup)
 	return 0;
 }
 
-/* Is it a path within cgroups? A recording can have any text */
+/* Is it a path within cgroups? A recording may have any text there */
 static bool is_within(const char *path)
 {
 	const char *part = path;
@@ -210,7 +210,7 @@ static bool is_within(const char *path)
 	return true;
 }
 
-/* The processes that are wanted, ascending; Return: 0, or -1 after a message */
+/* Lists the processes that are wanted, ascending; Return: 0, or -1 after a message */
 static int choose(struct mem *mem)
 {
 	struct pids *pids = &mem->pids;
@@ -219,7 +219,7 @@ static int choose(struct mem *mem)
 	int err = 0;
 
 	mem->named = pids->nr;
-	/* whether or not cgroups are in use here */
+	/* all processes: works also if no cgroups are in use here */
 	if (mem->cgroup && !strcmp(mem->cgroup, "/"))
 		err = list_all(mem);
 	else if (mem->cgroup)
@@ -243,7 +243,7 @@ static int choose(struct mem *mem)
 	return 0;
 }
 
-/* Has a process no memory of its own? After vfork() or clone(CLONE_VM) it is its parent's. */
+/* Does a process use the memory of its parent, as after vfork() or clone(CLONE_VM)? */
 static bool is_parents(const struct mem *mem, const struct mem_process *p)
 {
 	return !*mem->root && p->parent > 1 &&
@@ -251,7 +251,7 @@ static bool is_parents(const struct mem *mem, const struct mem_process *p)
 	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), compare_pids);
 }
 
-/* A process could not be read: say why, if it was named */
+/* Counts a process that could not be read; says why if it was named */
 static void not_read(struct mem *mem, __u32 pid, int err)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -301,7 +301,7 @@ void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *
 	mem->told = true;
 }
 
-/* Files whose text was copied that are named */
+/* Max. files with copied text that are named */
 #define TEXTS_MAX	5
 
 enum {
@@ -332,7 +332,7 @@ static const char *mem_path(const char *path)
 	return *path ? path : "[anon]";
 }
 
-/* Is this the row of all, or of a class, of a group whose working set is known? */
+/* Is it a row of all memory, or of a class, of a group whose working set is known? */
 static bool in_total(const struct mem *mem, const struct rows *rows, const struct row *row)
 {
 	return !(rows->by & (BY_PROCESS | BY_FILE)) && row->processes > 1 && !mem->classes &&
@@ -390,7 +390,7 @@ static double sort_key(const struct row *row, enum mem_sort sort)
 	}
 }
 
-/* The largest first, then those mapped most, then in order of their names */
+/* The largest first, then the one that maps most, then in order of names */
 static int compare_rows(const void *x, const void *y, void *sort)
 {
 	const struct row *a = *(struct row * const *)x, *b = *(struct row * const *)y;
@@ -410,7 +410,7 @@ static void mem_sort(const struct mem *mem, struct rows *rows)
 		qsort_r(rows->row, rows->nr, sizeof(struct row *), compare_rows, &sort);
 }
 
-/* The columns a table for people has */
+/* Return: 0, or NOT_HUMAN if a table for people does not have the column */
 static unsigned int hidden(const struct mem *mem, const struct rows *rows, int column)
 {
 	const bool used = mem->input || mem->live;
@@ -454,7 +454,7 @@ static void print_table(struct mem *mem, struct rows *rows, const struct rows *t
 	table_end(t);
 }
 
-/* What people see first: the sum, and how pages of several processes are counted */
+/* Prints the sum, and how pages that several processes map are counted */
 static void print_total(const struct mem *mem)
 {
 	const struct rows *all = &mem->table[MEM_TOTAL];
@@ -473,7 +473,7 @@ static void print_total(const struct mem *mem)
 		puts("; each page once, by PSS");
 }
 
-/* Text is not written, so there are no copies of it, unless relocations are in it */
+/* Names files with copied text: pages of text are copied only if relocations write to them */
 static void print_texts(struct mem *mem)
 {
 	struct rows *texts = &mem->table[MEM_TEXT];
@@ -531,7 +531,7 @@ static void mem_print(struct mem *mem)
 #define BARS	30
 #define NAME	48
 
-/* The end of a long name says more than its beginning */
+/* Names a row; of a long path only the end, which says more than its beginning */
 static void name_row(char *name, size_t size, const struct rows *rows, const struct row *row)
 {
 	const char *path = row->path ? mem_path(row->path) : "";
@@ -543,7 +543,7 @@ static void name_row(char *name, size_t size, const struct rows *rows, const str
 	if (rows->by & BY_CLASS)
 		at += snprintf(name + at, size - at, "%s ", class_name(row->class));
 	if (len > NAME) {
-		/* whole characters */
+		/* begin at a whole UTF-8 character */
 		for (path += len - NAME; (*path & 0xc0) == 0x80; path++)
 			;
 		snprintf(name + at, size - at, "…%s", path);
@@ -579,7 +579,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 		double use = row->known ? row_in_use(row) : 0, rest = row_bytes(row, MEM_PRIVATE);
 		double shared = row_bytes(row, MEM_SHARED), of_shared;
 
-		/* which of them is in use is not known: private memory first */
+		/* it is unknown which kind is in use: assume private memory first */
 		of_shared = use > rest ? use - rest : 0;
 		rest = use > rest ? 0 : rest - use;
 		shared = of_shared > shared ? 0 : shared - of_shared;
@@ -620,10 +620,10 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
  * "wsmo mem --growth TIME": what grows, and how fast
  *
  * A straight line is fitted to the memory that only the process has, in RAM or in swap,
- * by least squares. What grows and shrinks again has an interval that includes 0.
+ * by least squares. For memory that grows and shrinks again the interval includes 0.
  */
 
-/* Readings, and Student's t for 95 % with two degrees of freedom less */
+/* Number of readings, and Student's t for 95 % with READINGS - 2 degrees of freedom */
 #define READINGS	11
 #define STUDENT		2.262
 
@@ -646,7 +646,7 @@ static const struct table_desc growth_desc = {
 	.type = "mem_growth", .columns = growth_columns, .nr = ARRAY_SIZE(growth_columns),
 };
 
-/* A row and its readings; those without it stay 0 */
+/* A row and its readings; a reading without the row is 0 */
 struct series {
 	const struct row *row;	/* the first one */
 	double y[READINGS];
@@ -669,7 +669,7 @@ static void add_reading(void *to, const struct mem_process *p, const struct mem_
 		row_add(rows_get(growing.to, p, m), p, m, 0);
 }
 
-/* Return: 0 if there are no processes any more */
+/* Return: number of processes in the last reading; 0 if there are none any more */
 static __u64 read_all(struct mem *mem)
 {
 	const __u64 began = clock_now();
@@ -701,7 +701,7 @@ static int compare_keys(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?: strcmp(a->path, b->path);
 }
 
-/* The steepest first of which that is certain */
+/* Rows with the greatest lower end of the slope first */
 static int compare_series(const void *x, const void *y)
 {
 	const struct series *a = x, *b = y;
@@ -728,7 +728,7 @@ static void fit(struct series *s)
 	s->half = STUDENT * sqrt(rest / (READINGS - 2) / tt);
 }
 
-/* Of the rows of the last reading: those of processes that still run */
+/* Fits a line to each row of the last reading, that is of processes that still run */
 static void make_series(void)
 {
 	struct rows *last = &growing.rows[READINGS - 1];
@@ -799,7 +799,7 @@ static int mem_growth(struct mem *mem)
 	for (i = 0; i < growing.nr && (!mem->top || i < mem->top); i++) {
 		const struct series *s = &growing.series[i];
 
-		/* people want to see what grows for certain */
+		/* show people only rows that certainly grow */
 		if (people && s->slope - s->half <= 0)
 			break;
 		print_series(mem, t, s);
@@ -850,7 +850,7 @@ static int tables(struct mem *mem)
 		mem->table[i].by = by[i];
 	if (mem->by || mem->picture.file)
 		mem->table[0].by = mem->by ? mem->by : BY_CLASS;
-	/* of one process nothing is counted twice */
+	/* within a process no page is counted twice */
 	mem->once = !(mem->by & BY_PROCESS) || mem->format == TABLE_HUMAN;
 	if (mem->once)
 		frames_begin(&mem->seen);

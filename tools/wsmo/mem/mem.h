@@ -63,7 +63,7 @@ struct mem_mapping {
 };
 
 /**
- * smaps_open() - find a process
+ * smaps_open() - open the directory of a process
  * @root:	"" or where another /proc is
  * Return: 0; -ESRCH if it is gone, or another errno
  */
@@ -74,8 +74,8 @@ int smaps_file(const struct mem_process *p, const char *name);
 
 /**
  * smaps_read() - read its mappings
- * @each:	gets each
- * Return: how many there are, 0 for a zombie or a kernel thread; or -errno
+ * @each:	gets each mapping
+ * Return: number of mappings, 0 for a zombie or a kernel thread; or -errno
  */
 int smaps_read(const struct mem_process *p,
 		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
@@ -84,7 +84,7 @@ int smaps_read(const struct mem_process *p,
 /** smaps_close() - close its directory */
 void smaps_close(struct mem_process *p);
 
-/** smaps_done() - free what was remembered about file systems */
+/** smaps_done() - forget what is known about file systems */
 void smaps_done(void);
 
 /* An entry of /proc/PID/pagemap */
@@ -110,12 +110,12 @@ struct frames {
 	int fd;
 };
 
-/** frames_begin() - find out whether frames are known; zero pages count as seen */
+/** frames_begin() - find out whether frames are known; mark zero pages as seen */
 void frames_begin(struct frames *f);
 
 /**
  * frames_once() - count the resident pages of a mapping that were not seen before
- * Return: bytes. Where frames cannot be read, the proportional share stands for them.
+ * Return: bytes; the proportional share where frames cannot be read
  */
 __u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m);
 
@@ -128,8 +128,8 @@ void frames_free(struct frames *f);
  * @targets:	struct in_use_target
  * @cgroup:	its path if a cgroup was recorded, else empty
  * @total:	by class: sum of the working sets of all members together
- * @totals:	how many were added
- * @window_us:	their window, the shortest
+ * @totals:	number of working sets in @total
+ * @window_us:	window of @total, the shortest
  * @intervals:	aggregation intervals that ended
  * @last_ns:	the last record
  */
@@ -157,13 +157,12 @@ int in_use_read(struct in_use *u, const char *file);
 int in_use_live(struct in_use *u);
 
 /**
- * in_use_same() - is a process the one that was watched?
- *
- * Says so if it is another, of the same number.
+ * in_use_same() - is a process the one that was watched? Prints a message if it is another
+ * with the same id
  */
 bool in_use_same(const struct in_use *u, const struct mem_process *p);
 
-/** in_use_find() - find a process by its number; Return: NULL if nothing is known of it */
+/** in_use_find() - find a process by its id; Return: NULL if nothing is known about it */
 const struct hot_target *in_use_find(const struct in_use *u, __u32 pid);
 
 /** in_use_range() - Return: bytes of a range that are in use */
@@ -172,7 +171,7 @@ double in_use_range(const struct hot_target *t, __u64 start, __u64 end);
 /** in_use_free() - free everything */
 void in_use_free(struct in_use *u);
 
-/* In struct rows.by: what has a row of its own */
+/* In struct rows.by: each of these has a row of its own */
 #define BY_PROCESS	1
 #define BY_CLASS	2
 #define BY_FILE		4
@@ -183,11 +182,11 @@ void in_use_free(struct in_use *u);
  * @comm:	its name
  * @class:	the class; WSMON_CLASS_ALL if rows are not by class
  * @path:	the file; NULL if rows are not by file
- * @processes:	how many have such a mapping
- * @last:	the last one
- * @sum:	enum mem_bytes, each process for itself
- * @once:	resident, each page once over all processes
- * @in_use:	accessed; each process for itself
+ * @processes:	number of processes with such a mapping
+ * @last:	the last of them
+ * @sum:	by enum mem_bytes; pages count once for each process
+ * @once:	resident bytes; each page counts once
+ * @in_use:	bytes accessed; pages count once for each process
  * @known:	@in_use is known
  */
 struct row {
@@ -205,7 +204,7 @@ struct row {
 
 /**
  * struct rows - rows; zeroed but for @by, there are none
- * @by:		BY_*; 0 is one row for all
+ * @by:		BY_*; 0: one row for all
  * @tree:	for tsearch()
  * @row:	@nr of them
  */
@@ -219,37 +218,37 @@ struct rows {
 /* --by without --by: three tables, for people */
 #define BY_DEFAULT	0
 
-/* Order of rows, as the words of --sort */
+/* Order of rows, in the order of the words of --sort */
 enum mem_sort {
 	SORT_RESIDENT, SORT_VIRTUAL, SORT_PRIVATE, SORT_SHARED, SORT_SWAP, SORT_HUGE,
 	SORT_IN_USE, SORT_IDLE,
 };
 
-/* The tables without --by, and the sum of everything */
+/* The tables that are printed without --by, the sum of everything, and copied text */
 enum { MEM_CLASSES, MEM_FILES, MEM_PROCESSES, MEM_TOTAL, MEM_TEXT, MEM_NR_TABLES };
 
 /**
  * struct mem - the command line, and what was read
  * @root:	another directory than /, for its proc
- * @pids:	processes wanted; after mem_select() all of them, ascending
+ * @pids:	processes that are wanted, ascending
  * @named:	they were named by -p
  * @cgroup:	only processes of it
- * @input:	a recording for "in use"
- * @live:	or the session that runs
+ * @input:	recording for "in use"
+ * @live:	take "in use" from the running session
  * @classes:	bit n: class n is wanted; 0 means all
- * @filter:	a part of the path or name; NULL means all
+ * @filter:	only paths or names with this text; NULL means all
  * @by:		BY_*
  * @sort:	order of rows
  * @top:	rows of a table; 0 is all
  * @format:	format of tables
  * @picture:	its file is NULL for none
  * @pages:	dump pages; @frames: each by itself, with its frame
- * @growth_ns:	watch for this long how rows grow
+ * @growth_ns:	watch for this long how rows grow; 0: don't
  * @seen:	the frames
- * @use:	what is in use
- * @now:	what is known of the process being read
- * @table:	sums; those without MEM_TOTAL that are not printed stay empty
- * @once:	some table needs each page once
+ * @use:	memory in use
+ * @now:	memory in use by the process being read, NULL if unknown
+ * @table:	sums; tables that are not printed stay empty, except for MEM_TOTAL
+ * @once:	some table counts each page once
  * @read:	processes that have memory
  * @denied:	processes that may not be read
  * @ended:	processes that ended after they were listed, or recorded

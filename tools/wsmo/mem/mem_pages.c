@@ -2,7 +2,9 @@
 /*
  * mem_pages.c - each page by its frame: counted once, whoever maps it, and with its flags
  *
- * Where frames cannot be read, as without root, proportional shares stand for them.
+ * Frames seen are marked by a bit for each frame of the machine: 32 KiB for a GiB of RAM, of which
+ * only used parts take memory. Where frames cannot be read, as without root, proportional shares
+ * replace them.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,15 +23,15 @@
 #define FRAMES_MAX	(1ULL << 40)
 
 /*
- * Where this little of a mapping is resident, and it is larger than this, reading its
- * pagemap would take seconds: the kernel fills in entries for what is not there.
+ * Reading the pagemap of a mapping larger than SPARSE_SIZE would take seconds, as the kernel fills
+ * in entries for absent pages. It is not worth it if less than 1 / SPARSE_SHARE is resident.
  */
 #define SPARSE_SHARE	1024
 #define SPARSE_SIZE	(64ULL << 30)
 
 #define HUGE_PAGE	(2UL << 20)
 
-/* Return: whether the frame is new */
+/* Marks a frame as seen; Return: is it new? */
 static bool see(struct frames *f, __u64 frame)
 {
 	unsigned char bit = 1 << frame % 8;
@@ -58,7 +60,7 @@ static bool see(struct frames *f, __u64 frame)
 /*
  * Read the entries of a range of addresses
  * @fd:	pagemap
- * @each:	gets some of them; returns false to end
+ * @each:	gets some of the entries; returns false to end
  * Return: 0, or -1 if some could not be read
  */
 static int pagemap_walk(int fd, __u64 start, __u64 end,
@@ -102,8 +104,8 @@ static bool count_new(void *to, __u64 addr __attribute__((unused)), const __u64 
 }
 
 /*
- * Reading memory that was never written maps the zero page, or the huge one. pagemap has
- * it like others, but it is nobody's memory: smaps leaves it out.
+ * Reading memory that was never written maps the zero page, or the huge zero page. pagemap shows
+ * them like other pages, but smaps does not count them. So mark them as seen.
  */
 void frames_begin(struct frames *f)
 {
@@ -119,7 +121,7 @@ void frames_begin(struct frames *f)
 		(void)*(volatile char *)(m == (char *)huge ? m + HUGE_PAGE : m);
 		pagemap_walk(fd, (uintptr_t)m, (uintptr_t)m + 2 * HUGE_PAGE, count_new, &c);
 	}
-	/* a kernel that hides frames says 0, and of no page frame 0 is one that can be mapped */
+	/* a kernel that hides frames says 0; no process can map frame 0 */
 	f->known = c.pages && !(f->bits[0] & 1);
 	if (m != MAP_FAILED)
 		munmap(m, 2 * HUGE_PAGE);
@@ -175,7 +177,7 @@ static const char * const flag_names[] = {
 	"zero_page", "idle", "pgtable",
 };
 
-/* Those that do not change all the time: dirty, anon, huge, unevictable, hwpoison, ksm, thp, zero_page */
+/* Flags that change rarely: dirty, anon, huge, unevictable, hwpoison, ksm, thp, zero_page */
 #define FLAGS_LASTING	(1U << 4 | 1U << 12 | 1U << 17 | 1U << 18 | 1U << 19 | 1U << 21 | \
 			 1U << 22 | 1U << 24)
 
@@ -197,7 +199,7 @@ static const struct column all_columns[NR_COLUMNS] = {
 	[PATH]	   = { "path", "FILE", COL_TEXT, 4, 0 },
 };
 
-/* Pages that are alike */
+/* A range of pages that are alike */
 struct run {
 	__u64 start, end;
 	__u64 entry;		/* of pagemap: only bits that count */
@@ -318,7 +320,7 @@ static void dump_mapping(void *to, const struct mem_process *p, const struct mem
 	d->p = p;
 	d->m = m;
 	d->run = (struct run) { .start = m->start, .end = m->start };
-	/* nothing is there: no need to look at a terabyte */
+	/* nothing is resident or swapped: no need to read the pagemap of a terabyte */
 	if (!m->bytes[MEM_RESIDENT] && !m->bytes[MEM_SWAP]) {
 		d->run.end = m->end;
 	} else {

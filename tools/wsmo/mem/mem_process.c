@@ -24,7 +24,7 @@
 
 /* Mappings, and how much of each is resident: /proc/PID/smaps */
 
-/* stdio takes 1024 bytes for a file in /proc, and each read costs the kernel a search */
+/* stdio would read 1024 bytes at a time, and at each read the kernel searches the mapping */
 #define SMAPS_BUFFER	65536
 
 /* A device of a file system */
@@ -74,7 +74,7 @@ static void read_stat(struct mem_process *p)
 		p->parent = p->start = 0;
 }
 
-/* Where the memory is, if the main thread has exited */
+/* If the main thread has exited, uses the directory of a thread that has the memory */
 static void open_thread(struct mem_process *p)
 {
 	__u32 tid = proc_thread(p->pid);
@@ -126,7 +126,7 @@ void smaps_done(void)
 	devices.nr = 0;
 }
 
-/* Notes the file systems that a process sees. Unlike statfs() that cannot hang. */
+/* Notes the file systems that a process sees. Unlike statfs() this cannot hang. */
 static void read_mounts(const struct mem_process *p)
 {
 	int fd = smaps_file(p, "mountinfo");
@@ -155,7 +155,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Is a shared mapping of a file on a tmpfs? Memory without a path of its own is. */
+/* Is the file of a shared mapping on a tmpfs? Memory without a path of its own is. */
 static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 {
 	const struct device *found;
@@ -169,7 +169,7 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 	key.tmpfs = false;
 	if (!sorted_find(&devices, &key)) {
 		read_mounts(p);
-		/* not to be looked for again if it is not there */
+		/* if the device is not there, don't look for it again */
 		sorted_get(&devices, &key);
 	}
 	found = sorted_find(&devices, &key);
@@ -180,18 +180,18 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 struct walk {
 	const struct mem_process *p;
 	struct maps maps;
-	__u64 data_end;		/* where the last .data ended, as .bss follows */
-	char data[MAPS_NAME];	/* its file */
+	__u64 data_end;		/* end of the last .data, which .bss follows */
+	char data[MAPS_NAME];	/* file of that .data */
 	char file[MAPS_NAME];	/* the last file */
-	__u64 file_bytes;	/* mapped of it */
-	unsigned int files;	/* the first one is the program */
+	__u64 file_bytes;	/* bytes mapped of @file */
+	unsigned int files;	/* number of files; the first one is the program */
 	char path[MAPS_NAME];
 	char line[512];
 };
 
 /*
- * What follows .data is .bss, or begins with it: other memory that is mapped there becomes
- * one mapping with it. So one that is larger than all of a library does not count to it.
+ * Counts the bytes mapped of a file. The mapping after .data is .bss, possibly merged with other
+ * memory: if it is larger than all mappings of a library, it does not count to the library.
  */
 static void note_file(struct walk *w)
 {
@@ -233,7 +233,7 @@ static enum wsmon_class classify(struct walk *w, bool hugetlb)
 	return !strcmp(m->name, "[heap]") ? WSMON_CLASS_HEAP : WSMON_CLASS_ANON;
 }
 
-/* The lines of smaps that count, and to what they are added */
+/* The lines of smaps that count, and the sums they are added to */
 static const struct {
 	const char *key;
 	int to[2];
@@ -270,7 +270,7 @@ static void take_line(const char *line, __u64 *bytes)
 		n = n > ~0ULL / 1024 ? 0 : n * 1024;
 		for (k = 0; k < 2 && keys[i].to[k] >= 0; k++)
 			bytes[keys[i].to[k]] += n;
-		/* pages of hugetlbfs are in none of the other lines */
+		/* no other line counts pages of hugetlbfs */
 		if (strstr(keys[i].key, "Hugetlb")) {
 			bytes[MEM_RESIDENT] += n;
 			bytes[MEM_PSS] += n;
@@ -279,7 +279,7 @@ static void take_line(const char *line, __u64 *bytes)
 	}
 }
 
-/* Reads what follows the line of a mapping: keys begin with a capital, addresses do not */
+/* Reads the values after the line of a mapping: keys begin with a capital, addresses do not */
 static void read_values(struct walk *w, struct mem_mapping *m, bool *hugetlb)
 {
 	FILE *f = w->maps.file;
@@ -327,7 +327,7 @@ int smaps_read(const struct mem_process *p,
 	setvbuf(w.maps.file, buffer, _IOFBF, sizeof(buffer));
 	while (maps_next(&w.maps)) {
 		read_mapping(&w, &m);
-		/* no memory of the process */
+		/* [vsyscall] is not memory of the process */
 		if (strcmp(m.path, "[vsyscall]")) {
 			each(to, p, &m);
 			nr++;
@@ -339,11 +339,14 @@ int smaps_read(const struct mem_process *p,
 	return err ?: nr;
 }
 
-/* What is in use, from a recording or a session that runs */
+/*
+ * What is in use, from a recording or a session that runs: the mean over the recording of the
+ * memory that was accessed within an aggregation interval, by address
+ */
 
 #define TARGETS_MAX	65536
 
-/* Intervals of a session that runs: of the first one only the end may come */
+/* Intervals to wait for in a running session: of the first one only the end may come */
 #define LIVE_INTERVALS	2
 #define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
 
@@ -374,7 +377,7 @@ static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
 		memcpy(t->comm, rec->comm, sizeof(t->comm));
 }
 
-/* Of several windows the shortest counts, as in regions */
+/* Of several windows the shortest counts, as it is the window of regions */
 static void take_total(struct in_use *u, const struct wsmon_rec_total *rec)
 {
 	if (rec->class >= WSMON_NR_CLASSES || (u->window_us && rec->window_us > u->window_us))
@@ -432,7 +435,7 @@ int in_use_read(struct in_use *u, const char *file)
 			take(u, rec);
 	if (res == READER_BAD)
 		msg("%s: %s", name, r.error);
-	/* times are of this boot if it is the same */
+	/* as nanoseconds since 1970, as the machine may have been rebooted since */
 	u->last_ns += r.header.real_ns - r.header.mono_ns;
 	reader_free(&r);
 	if (fd != STDIN_FILENO)
@@ -472,12 +475,12 @@ int in_use_live(struct in_use *u)
 		msg("the session has had no figures for %llu s", LIVE_PATIENCE / NSEC_PER_SEC);
 		res = -1;
 	}
-	/* nobody who runs now is another than who was watched a moment ago */
+	/* processes that run now are those that were watched a moment ago */
 	u->last_ns = ~0ULL;
 	return res ? -1 : 0;
 }
 
-/* When a process began, as nanoseconds since 1970 */
+/* Return: when a process began, in nanoseconds since 1970 */
 static __u64 began(const struct mem_process *p)
 {
 	struct timespec real, boot;

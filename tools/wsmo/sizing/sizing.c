@@ -30,18 +30,27 @@
 #include "session/cgroup.h"
 #include "wsmon.h"
 
+/*
+ * A limit on a cgroup that is taken back whatever happens
+ *
+ * A separate process, in a session of its own, changes memory.high and restores it. It waits at a
+ * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are
+ * killed, a note has the old value: a file that both hold locked, so that an unlocked note was
+ * left behind.
+ */
+
 #define GUARD_VALUE	32
 
 /**
  * struct guard - a memory.high that was changed
  * @dir:	directory of the cgroup
  * @was:	the value before
- * @note:	a locked file that says so, for the next run if all processes of this one are killed;
+ * @note:	a locked file with @was, for the next run if all processes of this one are killed;
  *		-1 without one
  * @name:	its name in @notes
  * @notes:	directory of such files
- * @pid:	a process that restores it once the write end @life is closed, as it is when this
- *		process dies
+ * @pid:	the guard: it restores the limit once the write end @life is closed, as it is when
+ *		this process dies
  */
 struct guard {
 	const char *dir;
@@ -52,14 +61,6 @@ struct guard {
 	pid_t pid;
 	int life;
 };
-
-/*
- * A limit on a cgroup that is taken back whatever happens
- *
- * A process of its own, in a session of its own, changes memory.high and restores it. It waits at a
- * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are killed,
- * what it was is in a note: a file that both hold locked, so one that is not locked was left.
- */
 
 /* Exit status of the process that restores */
 enum { RESTORED, FAILED, CHANGED };
@@ -105,7 +106,10 @@ static int write_high(const char *dir, const char *value)
 	return err;
 }
 
-/* The directory of notes, which nobody else may write to; it is as lasting as a cgroup. Return: fd or -errno */
+/*
+ * Opens the directory of notes. It is lost at a reboot, as cgroups are, and nobody else may
+ * write to it. Return: fd or -errno
+ */
 static int open_notes(void)
 {
 	const char *top = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
@@ -124,7 +128,7 @@ static int open_notes(void)
 	return -EPERM;
 }
 
-/* By what no other cgroup has until the next boot. Return: 0 or -errno */
+/* Names a note by numbers that no other cgroup has until the next boot. Return: 0 or -errno */
 static int name_of(const char *dir, char *name, size_t size)
 {
 	struct stat st;
@@ -135,7 +139,7 @@ static int name_of(const char *dir, char *name, size_t size)
 	return 0;
 }
 
-/* Return: fd of the note, locked; -EWOULDBLOCK if a run has it; -errno */
+/* Return: fd of the note, locked; -EWOULDBLOCK if a running wsmo holds it; -errno */
 static int open_note(int notes, const char *name, int flags)
 {
 	int fd = openat(notes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
@@ -143,14 +147,14 @@ static int open_note(int notes, const char *name, int flags)
 
 	if (fd < 0)
 		return -errno;
-	/* removed before it was locked: the run ends now */
+	/* without a link it was removed before it was locked: that run is ending */
 	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink)
 		return fd;
 	close(fd);
 	return -EWOULDBLOCK;
 }
 
-/* What a note says is done, and the note removed; Return: 0, or -1 after a message */
+/* Does what a note says, and removes it; Return: 0, or -1 after a message */
 static int follow(int notes, const char *name, int note)
 {
 	char text[PATH_MAX + 2 * GUARD_VALUE], is[64], now[GUARD_VALUE], *set = text, *was, *dir;
@@ -160,7 +164,7 @@ static int follow(int notes, const char *name, int note)
 	text[n > 0 ? n : 0] = '\0';
 	was = strchr(text, ' ');
 	dir = was ? strchr(was + 1, ' ') : NULL;
-	/* not complete: nothing was changed yet; a cgroup that is gone took its limit along */
+	/* if the note is incomplete nothing was changed; a cgroup that is gone has no limit */
 	if (dir && text[n - 1] == '\n') {
 		text[n - 1] = *was++ = *dir++ = '\0';
 		if (!name_of(dir, is, sizeof(is)) && !strcmp(is, name) && !read_high(dir, now) &&
@@ -225,7 +229,7 @@ static int write_note(struct guard *g, const char *value)
 	return 0;
 }
 
-/* After it was restored, or is another's */
+/* Removes the note, after the limit was restored or somebody else changed it */
 static void remove_note(const struct guard *g)
 {
 	if (g->note >= 0)
@@ -241,7 +245,7 @@ static void tell(int fd, int err)
 /* Return: RESTORED or FAILED */
 static int restore(const struct guard *g)
 {
-	/* a note that could not be followed is for --restore */
+	/* if this fails the note stays, for --restore */
 	if (write_high(g->dir, g->was))
 		return FAILED;
 	remove_note(g);
@@ -257,22 +261,22 @@ static void guard(const struct guard *g, const char *value, int life, int ready)
 
 	for (i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	/* the terminal's signals are for wsmo; nor is it killed with a session */
+	/* neither signals of the terminal nor the end of its session reach this process */
 	setsid();
 	err = write_high(g->dir, value);
 	if (err) {
-		/* whatever part of it had an effect */
+		/* the write may have had an effect in part */
 		write_high(g->dir, g->was);
 		remove_note(g);
 		tell(ready, err);
 		_exit(FAILED);
 	}
-	/* the kernel rounds it */
+	/* read it back, as the kernel rounds it */
 	read_high(g->dir, set);
 	tell(ready, 0);
 	while (read(life, &byte, 1) < 0 && errno == EINTR)
 		;
-	/* if it could not be read, it counts as unchanged: better restored than left */
+	/* a value that cannot be read counts as unchanged: better restore than leave it */
 	if (*set && !read_high(g->dir, now) && strcmp(now, set)) {
 		remove_note(g);
 		_exit(CHANGED);
@@ -299,7 +303,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 		msg("%s/memory.high: %s", dir, strerror(-err));
 		return -1;
 	}
-	/* as the kernel rounds it */
+	/* round as the kernel does */
 	snprintf(value, sizeof(value), "%llu", bytes / page * page);
 	if (write_note(g, value))
 		return -1;
@@ -320,7 +324,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 		msg("no process: %s", strerror(errno));
 		return -1;
 	}
-	/* writing waits for reclaim; a signal ends that only after it */
+	/* the guard's write waits for reclaim; signals only interrupt this read */
 	while ((n = read(ready[0], &err, sizeof(err))) < 0 && errno == EINTR)
 		;
 	close(ready[0]);
@@ -329,7 +333,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 	msg("%s/memory.high: cannot be set: %s", dir, n > 0 ? strerror(-err) : "its process died");
 	close(g->life);
 	waitpid(g->pid, NULL, 0);
-	/* it may have died between setting and telling */
+	/* the guard may have died after it had set the limit */
 	if (n <= 0)
 		restore(g);
 	return -1;
@@ -344,7 +348,7 @@ static int guard_end(struct guard *g)
 	while (waitpid(g->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
-	/* killed by somebody: do it here */
+	/* the guard was killed: restore it here */
 	if (WIFSIGNALED(status))
 		status = restore(g);
 	else
@@ -359,15 +363,22 @@ static int guard_end(struct guard *g)
 	return status == RESTORED ? 0 : -1;
 }
 
+/*
+ * What a limit does to a cgroup
+ *
+ * memory.high slows down and reclaims, but never kills.
+ */
+
 /**
  * struct usage - a cgroup at a moment
  * @time_ns:	the moment (CLOCK_MONOTONIC)
  * @anon, @file: bytes of anonymous memory and of files
- * @current:	bytes charged, with the kernel's
- * @major_faults: so far: those that waited for a page
- * @anon_refaults, @file_refaults: pages that came back so far, also those around the one waited for
- * @stall_us:	time in which some thread waited for memory
- * @pressure:	the same, share of the last ten seconds; negative if it cannot be read
+ * @current:	bytes charged, including kernel memory
+ * @major_faults: faults so far that waited for a page
+ * @anon_refaults, @file_refaults: pages that came back so far, with those read around the one
+ *		waited for
+ * @stall_us:	time so far in which some thread waited for memory
+ * @pressure:	share of the last ten seconds in which one did; negative if it cannot be read
  */
 struct usage {
 	__u64 time_ns;
@@ -395,9 +406,9 @@ enum verify_end {
  * @high:	memory.high to set
  * @duration_ns: for how long; the second half is measured
  * @max_pressure: stop above this
- * @from:	the cgroup when measuring began; its time is 0 if it did not come to that
- * @to:		and at the end
- * @end:	why it ended
+ * @from:	the cgroup when measuring began; its time is 0 if the trial ended before
+ * @to:		the cgroup at the end
+ * @end:	why the trial ended
  */
 struct verify {
 	const char *dir;
@@ -408,12 +419,6 @@ struct verify {
 	struct usage to;
 	enum verify_end end;
 };
-
-/*
- * What a limit does to a cgroup
- *
- * memory.high slows down and reclaims, but never kills.
- */
 
 static volatile sig_atomic_t caught;
 
@@ -430,7 +435,7 @@ static void catch_signals(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		/* what is ignored stays ignored, for nohup */
+		/* ignored signals stay ignored, for nohup */
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &note, NULL);
 }
@@ -591,7 +596,7 @@ static const struct table_desc desc = {
  * @curves:	of the recording
  * @slowdown:	what refaults cost
  * @verify:	the trial
- * @restore:	no trial: end those that were killed
+ * @restore:	no trial: restore what killed runs left
  */
 struct job {
 	struct report rp;
@@ -635,7 +640,7 @@ static const struct report_view view = {
 	.name = "sizing", .no_snapshots = true, .begin = begin, .record = record, .end = end,
 };
 
-/* The curve of all together, or the only one; Return: NULL after a message */
+/* Return: the curve of all processes together, or the only one; NULL after a message */
 static const struct wsmon_curve *find_curve(const struct job *job)
 {
 	const struct wsmon_curves *cs = job->curves;
@@ -668,7 +673,7 @@ static int choose_limit(struct job *job, const struct wsmon_curve *of)
 	return -1;
 }
 
-/* The directory of --verify; Return: malloc()ed, or NULL after a message */
+/* Return: the directory of the cgroup, malloc()ed; NULL after a message */
 static char *find_dir(const char *name)
 {
 	char file[PATH_MAX], *path, *dir;
@@ -702,7 +707,7 @@ static int prepare(struct job *job)
 		    units_size(has, protected), units_size(size, job->limit));
 		return -1;
 	}
-	/* page tables, sockets and the like are charged, too */
+	/* page tables, sockets and other kernel memory are charged, too */
 	v->high = job->limit;
 	if (now.current > now.anon + now.file)
 		v->high += now.current - now.anon - now.file;
@@ -743,7 +748,7 @@ static const char *verdict(double measured, const struct wsmon_limit *at)
 	return measured < at->low ? "below" : measured > at->high ? "above" : "within";
 }
 
-/* Beyond the windows of a recording only bounds are predicted */
+/* For refaults beyond the recording's windows there are only bounds */
 static void print_verdict(const struct wsmon_limit *at, double measured)
 {
 	fputs("Refaults a second: predicted ", stdout);

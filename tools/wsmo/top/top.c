@@ -172,7 +172,7 @@ static struct column columns[] = {
 	[SHARE]	    = { "share", "SHARE", COL_RATIO, 7, 0 },
 	[HOT]	    = { "hot", "HOT", COL_SIZE, 10, 0 },
 	[REGIONS]   = { "regions", "REGIONS", COL_COUNT, 7, 0 },
-	/* for people only if it is known */
+	/* in tables for people only if known */
 	[WHO]	    = { "who", "WHO", COL_TEXT, 24, NOT_HUMAN },
 	[WHO_SHARE] = { "who_share", "OF IT", COL_RATIO, 7, NOT_HUMAN },
 };
@@ -341,7 +341,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	struct top *top = arg;
 
 	if (rec) {
-		/* it uses names that the record may end */
+		/* events use names that live_take() may forget */
 		top_record(top, rec);
 		live_take(&top->live, rec);
 		top_who_take(top, rec);
@@ -360,7 +360,7 @@ static bool take_signals(struct top *top)
 	return go_on;
 }
 
-/* After the end of a session that others started: takes part in the next one, if it runs */
+/* After the end of a session that others started: joins the next one, if it runs */
 static int join_next(struct top *top)
 {
 	struct session *s = &top->record.session;
@@ -379,7 +379,7 @@ static int join_next(struct top *top)
 	return 1;
 }
 
-/* When there are first figures of all cgroups, the time of the last ones; 0 before */
+/* Return: the time of the last figures, 0 until all cgroups have figures */
 static __u64 time_of_cgroups(const struct cgroups *c)
 {
 	size_t i;
@@ -427,7 +427,7 @@ static int update(struct top *top)
 /* Looks, and prints if there is no screen; Return: 1 to go on, 0 to end, or -1 */
 static int look(struct top *top)
 {
-	/* after the end the last table stays on the screen */
+	/* after the end the screen keeps the last table */
 	if (!top_running(top) && !top->screen)
 		return 0;
 	if (!top_running(top) && top->read_ns > top->live.time_ns)
@@ -458,7 +458,7 @@ static int loop(struct top *top)
 	sigset_t resize, outside;
 	int go_on = 1;
 
-	/* one that comes between drawing and waiting must not wait for the next figures */
+	/* blocked outside of ppoll(): a resize between drawing and waiting must end the wait */
 	sigemptyset(&resize);
 	sigaddset(&resize, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &resize, &outside);
@@ -468,7 +468,7 @@ static int loop(struct top *top)
 		now = clock_now();
 		if (now >= end_ns)
 			return WSMO_OK;
-		/* the first figures do not wait, nor does the end of tables */
+		/* show the first figures, and end the tables, at once */
 		if (top->live.time_ns && !top->read_ns && !top->paused)
 			next_ns = now;
 		if (!top->screen && !top_running(top))
@@ -482,10 +482,10 @@ static int loop(struct top *top)
 		}
 		if (top->screen)
 			top_screen_draw(top);
-		/* nothing follows the end of a session */
+		/* a session that has ended has no more records */
 		fds[1].fd = !top_running(top) ? -1 :
 			    top_grouped(top) ? top->cgroups.fd : top->record.session.fd;
-		/* a resize interrupts this and comes as a key */
+		/* a resize interrupts ppoll() and comes as a key */
 		wake_ns = next_ns < end_ns ? next_ns : end_ns;
 		wait.tv_sec = (wake_ns - now) / NSEC_PER_SEC;
 		wait.tv_nsec = (wake_ns - now) % NSEC_PER_SEC;
@@ -499,7 +499,7 @@ static int loop(struct top *top)
 			return WSMO_OK;
 		if (top->changed && top_arrange(top))
 			return WSMO_FAILURE;
-		/* the terminal is gone; nohup ignores its signal */
+		/* the terminal is gone; under nohup no signal says so */
 		if (fds[2].revents & ~POLLIN)
 			return WSMO_OK;
 	}
@@ -560,13 +560,13 @@ int cmd_top(int argc, char **argv)
 	}, argc, argv);
 	record_follow(&top.record, false, NULL);
 	top.window_us = top.record.window_us;
-	/* the classes of many cgroups hide these */
+	/* with classes, the rows of many cgroups would be hard to find */
 	top.no_classes |= top_grouped(&top);
 	if (top.sort == TOP_NR_SORTS)
 		top.sort = top_grouped(&top) ? TOP_BY_IDLE : TOP_BY_WSS;
 	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
 		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	/* the command must not read the keys or write over the screen */
+	/* the command must neither read the keys nor write on the screen */
 	if (top.screen && !top.record.child.output)
 		top.record.child.output = "/dev/null";
 	top_init(&top);

@@ -22,7 +22,7 @@
 /**
  * enum top_sort - order of targets, and of the classes below each
  *
- * A total is before them in any order.
+ * The row of a total is always the first.
  */
 enum top_sort {
 	TOP_BY_WSS,
@@ -46,19 +46,20 @@ struct top_series {
 
 /**
  * struct top_row - a line of the table: a target ("all") or one of its classes
- * @wss:	of a cgroup @pid is the number of its session; @group: it is the total
+ * @wss:	its working set; of a cgroup, @pid is the number of its session; @group: it is the
+ *		total
  * @comm:	its name
  * @path:	of a cgroup, until the sessions change; or NULL
  * @processes:	of a cgroup
  * @guests:	of a cgroup, virtual machines
  * @have_rss:	@rss and @idle are known; no class has its own
  * @rss:	resident memory
- * @idle:	of @rss what is not in the working set
+ * @idle:	part of @rss that is not in the working set
  * @regions:	number of regions
- * @hot:	bytes in those with half or more of their pages accessed
- * @share:	of what is mapped, 0 if nothing is
- * @who:	what touches most of its memory; NULL if that is not known
- * @who_share:	how much of it
+ * @hot:	bytes in regions with half or more of their pages accessed
+ * @share:	working set as a share of mapped memory, 0 if nothing is mapped
+ * @who:	what touches most of its memory; NULL if unknown
+ * @who_share:	share of its memory that @who touches
  * @series:	its sizes
  */
 struct top_row {
@@ -95,9 +96,9 @@ struct top_event {
  * @format:	of the tables
  * @window_us:	window to show, 0 is the shortest
  * @sort, @reverse, @no_classes, @filter: what to show, in which order
- * @changed:	one of those changed since top_arrange()
+ * @changed:	one of these changed since top_arrange()
  * @paused:	do not update the figures
- * @who:	who touches memory; NULL before the first record of it
+ * @who:	who touches memory; NULL before the first WHO record
  * @live:	the figures of the last interval, of all sessions of @cgroups
  * @cgroups:	sessions of cgroups, if one was named
  * @status:	"running" or "ended"
@@ -105,12 +106,12 @@ struct top_event {
  * @read_ns:	when the table was made, 0 before there were figures
  * @series:	struct top_series
  * @targets:	number of processes or cgroups, whatever the filter matches
- * @left_out:	of the cgroups, as of the last event about them
- * @refused:	likewise
- * @guests:	they had virtual machines
+ * @left_out:	number of cgroups left out, as of the last event about them
+ * @refused:	number of cgroups that could not be watched, likewise
+ * @guests:	there was an event about virtual machines
  * @rows:	the table, @nr_rows
- * @shown_us:	the window it is of, 0 if there is none
- * @events:	the last ones, @nr_events so far
+ * @shown_us:	the window that the table shows, 0: none
+ * @events:	the last ones; @nr_events so far
  */
 struct top {
 	struct record record;

@@ -18,20 +18,20 @@
 /*
  * Which function of each process touches most memory, for "wsmo top --who"
  *
- * A share is what its WHO records stand for, of those of the last seconds. "wsmo report who"
- * has all of them, and intervals.
+ * A share is that of the bytes of the WHO records of the last seconds. "wsmo report who"
+ * has all records, and intervals.
  */
 
 #define RECENT_NS	(10 * NSEC_PER_SEC)
 #define TOUCHES		(1 << 14)	/* of all processes */
 
 /**
- * struct touch - a WHO record; in top_who.found the sum of those of a function
+ * struct touch - a WHO record; in top_who.found the sum of the records of a function
  * @time_ns:	of the record
  * @pid:	the process
- * @name:	the function, or else the file it is in; NULL: neither is known. Equal ones are
- *		at equal addresses
- * @bytes:	memory it stands for
+ * @name:	the function, or else the file it is in; NULL: neither is known. Equal names have
+ *		equal addresses
+ * @bytes:	memory that the record stands for
  */
 struct touch {
 	__u64 time_ns;
@@ -46,7 +46,7 @@ struct touch {
  * @mapper:	reads them
  * @calls:	names
  * @touch:	a ring, @nr so far
- * @found:	the @nr_found functions that touched most, one of each process
+ * @found:	of each process the function that touched most, @nr_found
  */
 struct top_who {
 	struct mappings *mappings;
@@ -107,7 +107,7 @@ void top_who_take(struct top *top, const struct wsmon_record *rec)
 			.name = name_of(w, who->pid, who->ip), .bytes = who->bytes,
 		};
 	} else if (rec->type == WSMON_REC_TARGET && w) {
-		/* it may have executed another program */
+		/* the process may have executed another program */
 		mapper_forget(&w->mapper, target->pid);
 		mappings_add(w->mappings, rec);
 	}
@@ -120,7 +120,10 @@ static int compare_touches(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->name, b->name);
 }
 
-/* Of equal ones the sum, of each process the largest; @bytes becomes the share */
+/*
+ * Sums up the records of each function, and keeps the function with the greatest sum of each
+ * process; its @bytes become its share. Return: number of processes
+ */
 static size_t sum_up(struct touch *t, size_t nr)
 {
 	size_t i = 0, found = 0;
@@ -247,7 +250,7 @@ static void note_sizes(struct top *top)
 	}
 }
 
-/* The figures of all sessions become those of @live, with their numbers for process ids */
+/* Gathers the figures of all sessions in @live, with numbers of sessions for process ids */
 static void gather(struct top *top)
 {
 	struct live *all = &top->live;
@@ -316,7 +319,7 @@ void top_next_window(struct top *top)
 	top->changed = true;
 }
 
-/* What is known of several processes together */
+/* Fills in the columns of cgroups and of the group's total */
 static void fill_group(const struct top *top, struct top_row *row)
 {
 	const struct wsmon_rec_group *group = row->wss.group ? &top->live.now.group : NULL;
@@ -345,7 +348,7 @@ const char *top_name(const struct top *top, const struct top_row *row)
 		return row->wss.group ? "total" : row->comm;
 	if (row->wss.group)
 		return root[1] ? root : "all processes";
-	/* below the one that was named, all are below it */
+	/* names are relative to the cgroup that was named */
 	return name + (root[1] ? strlen(root) : 0) + 1;
 }
 
@@ -371,7 +374,7 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
 	row->who = top_who_of(top, wss->pid, &row->who_share);
-	/* what a guest may use is not idle */
+	/* memory that only a guest may use is not idle */
 	used = row->guests || secondary_has(wss->pid) ? wss->high : wss->bytes;
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
@@ -410,7 +413,7 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 	return c ? c : COMPARE(a->wss.pid, b->wss.pid);
 }
 
-/* Equal keys are ordered by process and class, so that rows do not jump */
+/* Rows with equal keys are in order of process and class, so that they do not jump */
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct top_row *a = x, *b = y;
@@ -436,7 +439,7 @@ static bool target_matches(const struct top *top, const struct top_row *row)
 	       (!row->path && strstr(pid, top->filter));
 }
 
-/* Appends a target and its classes, as far as the filter matches */
+/* Appends a target and its classes, if the filter matches them */
 static void add_target(struct top *top, const struct top_row *target)
 {
 	bool whole = target_matches(top, target);

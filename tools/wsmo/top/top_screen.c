@@ -51,7 +51,7 @@ static void top_help_draw(void)
 
 #define HEAD_LINES	3	/* what is monitored, how it is shown, headings */
 #define EVENT_LINES	4
-#define MIN_ROWS	6	/* rows have priority over events */
+#define MIN_ROWS	6	/* so many rows have priority over events */
 #define KEY_ESCAPE	27
 
 enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, TREND, NR_COLUMNS };
@@ -149,7 +149,7 @@ static int fit(int *ranks)
 	return left;
 }
 
-/* Draws what of a text fits into so many columns */
+/* Draws as much of a text as fits into @width columns */
 static void draw_text(int y, int x, int width, const char *text)
 {
 	unsigned int used;
@@ -163,7 +163,7 @@ static void field(int y, int x, int width, bool right, const char *text)
 	mvprintw(y, x, right ? "%*s" : "%-*s", width, text);
 }
 
-/* The last sizes that fit, the newest at the right; a full block is the largest */
+/* Draws the last sizes that fit, the newest at the right; a full block is the largest */
 static void draw_trend(int y, int x, int width, const struct top_series *s)
 {
 	static const char * const blocks[] = {
@@ -252,7 +252,7 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
 		return;
 	}
-	/* the end of a path says most */
+	/* the last part of a path says most */
 	if (row->path && !row->wss.group && strlen(path) > (size_t)width && last)
 		path = last + 1;
 	text_clean(name, sizeof(name), path);
@@ -271,7 +271,7 @@ static void draw_who(int y, int x, int width, const struct top_row *row)
 	draw_text(y, x + 5, width - 5, text_clean(clean, sizeof(clean), row->who));
 }
 
-/* The headings if there is no @row */
+/* Draws a row, or the headings if @row is NULL */
 static void draw_row(const struct top *top, int y, const struct top_row *row)
 {
 	int ranks, left = fit(&ranks), x[NR_COLUMNS], width, at = 0, i;
@@ -340,7 +340,7 @@ static void draw_head(const struct top *top)
 	attroff(A_REVERSE);
 }
 
-/* Return: how many lines */
+/* Draws the last events; Return: number of lines */
 static int draw_events(const struct top *top)
 {
 	int room = LINES - HEAD_LINES - 1 - MIN_ROWS, nr, i;
