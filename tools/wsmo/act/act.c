@@ -130,7 +130,7 @@ static void forget(struct act_target *t)
 	t->total = 0;
 }
 
-/* Do nothing more to a target */
+/* Does nothing more to a target */
 static void act_let_go(struct act_target *t)
 {
 	forget(t);
@@ -209,7 +209,7 @@ static bool is_member(const struct listed *m, __u32 pid)
 	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), compare_pids));
 }
 
-/* Let go what is not in the cgroup any more */
+/* Lets go targets that are no longer in the cgroup */
 static void act_check_members(struct act *a)
 {
 	struct listed m, again;
@@ -263,7 +263,7 @@ static void say_left_out(struct act *a, size_t nr)
 	a->left_out = nr;
 }
 
-/* Make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
+/* Lists the largest processes of the cgroup as those to act on; Return: 0, -1: no such cgroup */
 static int act_list(struct act *a)
 {
 	struct candidate *list = need(calloc(PROCESSES, sizeof(*list)));
@@ -446,7 +446,7 @@ static bool is_listed(const struct act *a, __u32 pid)
 	return false;
 }
 
-/* Have targets for the processes to act on; what they were told is kept */
+/* Has a target for each process to act on; keeps claims and paged-out memory of old targets */
 static void act_replace(struct act *a)
 {
 	struct act_target *before = a->target, *t;
@@ -502,7 +502,7 @@ static bool have_new(const struct act *a)
 	return false;
 }
 
-/* Act on the cgroup's new processes, too, if it is time for that */
+/* If it is time for that, begins to act on new processes of the cgroup */
 static void act_rescan(struct act *a)
 {
 	__u64 now = clock_now();

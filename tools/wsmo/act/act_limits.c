@@ -330,10 +330,10 @@ bool limits_reclaim(const struct act_limits *l)
 #define BACK_FOR	(300 * NSEC_PER_SEC)
 
 /**
- * struct taken_block - what is known of a block
+ * struct taken_block - pages of a block that were paged out, and came back
  * @addr:	its address
  * @rule:	the rule that was last applied to it
- * @last:	what was in memory and in swap at the last look_at_block
+ * @last:	its pages in memory and in swap at the last look
  * @back:	pages that came back, a bit each
  * @back_ns:	when the first of @back came back, 0 if there are none
  */

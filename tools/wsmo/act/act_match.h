@@ -98,7 +98,7 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 
 /**
  * struct stretch - neighbouring pieces of one class that fit the same rule
- * @start:	start of what to act on; for huge pages, a multiple of their size
+ * @start:	start of the memory to act on; for huge pages, a multiple of their size
  * @end:	its end, exclusive
  * @whole_start: start of the first piece
  * @whole_end:	end of the last piece

@@ -79,7 +79,7 @@ static inline bool act_rule_cold(const struct act_rule *rule)
 	return rule->freq ? rule->max_access <= 0 : rule->max_access < 0.5;
 }
 
-/** act_action_name() - "pageout", ...; "action9" for one that is not known */
+/** act_action_name() - Return: "pageout", ...; "action9" for an unknown action */
 const char *act_action_name(__u32 action);
 
 /** act_show_rules() - print the rules */
@@ -87,7 +87,7 @@ void act_show_rules(const struct act_scheme *s, enum table_format format);
 
 /**
  * act_report_overlaps() - print which rules hide others
- * @partly:	also those that hide a part of another
+ * @partly:	also print rules that hide a part of another rule
  */
 void act_report_overlaps(const struct act_scheme *s, bool partly);
 

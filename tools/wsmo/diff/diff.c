@@ -167,7 +167,7 @@ static double student(double p, unsigned int freedom)
 
 /* Two recordings, divided alike */
 
-/** enum diff_by - what the rows beside the total are */
+/** enum diff_by - the kind of rows beside the total */
 enum diff_by {
 	DIFF_CLASS,
 	DIFF_PROCESS,
@@ -177,7 +177,7 @@ enum diff_by {
 
 /**
  * struct diff_row - a part of the memory, in both recordings
- * @name:	what it is; of the total NULL
+ * @name:	its name; NULL for the total
  * @of:		its working set in each
  * @now:	its size at the moment being read: [1] of the group, [0] sum over targets
  * @half2:	squares of half the intervals of @now
@@ -210,7 +210,7 @@ struct diff_side {
 
 /**
  * struct diff - both of them
- * @by:		what the rows are
+ * @by:		the kind of rows
  * @side:	the recordings
  * @at:		index of the one being read
  * @rows:	struct diff_row *, by name
@@ -403,7 +403,8 @@ static void note_what(struct diff_side *side, const struct wsmon_record *rec)
 		return;
 	if ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_START)
 		side->processes++;
-	if (!*side->what || ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_EXEC && side->processes < 2))
+	if (!*side->what || ((target->flags & WSMON_TARGET_REASON) == WSMON_TARGET_EXEC &&
+			     side->processes < 2))
 		text_clean(side->what, sizeof(side->what), target->comm);
 }
 
@@ -468,17 +469,15 @@ static const struct table_desc desc = {
 };
 
 /**
- * struct job - the command line, and what comes of it
+ * struct job - the command line, and the results
  * @file:	the recordings
- * @by:		what the rows are
  * @fail_above:	share of A's total that no row may grow by; negative without --fail-above
  * @top:	number of rows beside the total
  * @rp:		reads the recordings
- * @diff:	what they hold
+ * @diff:	their working sets
  */
 struct job {
 	const char *file[2];
-	enum diff_by by;
 	double fail_above;
 	__u32 top;
 	struct report rp;
@@ -522,8 +521,8 @@ static int read_all(struct job *job)
 {
 	int i;
 
-	view.no_snapshots = job->by < DIFF_MAPPING;
-	view.of_processes = job->by != DIFF_CLASS;
+	view.no_snapshots = job->diff.by < DIFF_MAPPING;
+	view.of_processes = job->diff.by != DIFF_CLASS;
 	for (i = 0; i < 2; i++) {
 		job->rp.file = job->file[i];
 		job->rp.windows_seen = 0;
@@ -534,7 +533,7 @@ static int read_all(struct job *job)
 		if (job->diff.side[i].moments.nr)
 			continue;
 		msg("%s: has no %s to compare", job->file[i],
-		    job->by < DIFF_MAPPING ? "working sets" : "snapshots");
+		    job->diff.by < DIFF_MAPPING ? "working sets" : "snapshots");
 		return -1;
 	}
 	return 0;
@@ -548,7 +547,7 @@ static int check_alike(const struct job *job)
 	if (a->window_us == b->window_us)
 		return 0;
 	msg("the windows are %s and %s: %s", units_time(x, a->window_us * NSEC_PER_USEC),
-	    units_time(y, b->window_us * NSEC_PER_USEC), job->by < DIFF_MAPPING ?
+	    units_time(y, b->window_us * NSEC_PER_USEC), job->diff.by < DIFF_MAPPING ?
 	    "name one of both with --window" : "record both with the same --aggr");
 	return -1;
 }
@@ -579,7 +578,8 @@ static double half_width(const struct line *l, double p)
  * (Bonferroni) together are as rarely wrong as one interval. The errors of a row and of the
  * total may be correlated, so standard errors are added, not variances.
  */
-static bool is_above(const struct job *job, const struct line *l, const struct line *total, size_t rows)
+static bool is_above(const struct job *job, const struct line *l, const struct line *total,
+		     size_t rows)
 {
 	struct line grown = *l;
 	double limit = job->fail_above * total->of[0].mean;
@@ -614,7 +614,7 @@ static void print(const struct job *job, struct table *table, const struct line 
 	double half = half_width(l, P), a = l->of[0].mean;
 
 	table_row(table, (struct cell[]) {
-		[BY]	 = cell_s(l->row->name ? by[job->by] : "total"),
+		[BY]	 = cell_s(l->row->name ? by[job->diff.by] : "total"),
 		[NAME]	 = cell_s(l->row->name ?: "total"),
 		[WINDOW] = cell_u(job->diff.side[0].window_us),
 		[BEFORE] = size_cell(a),
@@ -728,13 +728,13 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "name two recordings");
 	if (job->rp.filter.nr_windows > 1)
 		usage_error(state, "one window at a time");
-	if (job->rp.filter.nr_windows && job->by >= DIFF_MAPPING)
+	if (job->rp.filter.nr_windows && job->diff.by >= DIFF_MAPPING)
 		usage_error(state, "--window is for classes and processes; mappings and functions have that of an aggregation interval");
 }
 
 static const struct option_desc options[] = {
 	{ "by", 0, "class|process|mapping|function", "What the rows below the total are (class)",
-	  OPT_CHOICE, OPT_AT(struct job, by) },
+	  OPT_CHOICE, OPT_AT(struct job, diff.by) },
 	{ "fail-above", 0, "PERCENT", "Exit with status 1 if a row surely grew by more than this part of A's total",
 	  OPT_PERCENT, OPT_AT(struct job, fail_above) },
 	{ "top", 0, "N", "Rows below the total (20), those that changed most", OPT_COUNT,
@@ -759,7 +759,6 @@ int cmd_diff(int argc, char **argv)
 		},
 		.to = &job, .arg = set_file, .check = check,
 	}, argc, argv);
-	job.diff.by = job.by;
 	job.diff.rows = (struct sorted) {
 		.size = sizeof(struct diff_row *), .max = ROWS_MAX, .compare = compare_names,
 	};

@@ -20,33 +20,7 @@
 #include "session/cgroup.h"
 #include "session/debugfs.h"
 
-/* Max. bytes of a text of unknown origin, and of the same as JSON */
-#define EXPORT_TEXT	1024
-#define EXPORT_JSON	(6 * EXPORT_TEXT + 3)
-
-#define FLEET_MAX	500	/* max. cgroups, by default */
-#define FLEET_AT_ONCE	32	/* max. sessions, by default; the module has 63 for all */
-#define FLEET_CPU	30	/* 1/1000 of one CPU, by default; the module's, too */
-#define LIVE_INTERVAL	(10 * NSEC_PER_SEC)
-#define LONGEST_WINDOW	86400000000ULL	/* us */
-
-/*
- * Quote a text of unknown origin for JSON
- * Return: @buf
- */
-static const char *export_json_text(char *buf, size_t size, const char *text)
-{
-	char utf8[EXPORT_TEXT];
-	struct json_object *o = json_object_new_string(text_utf8(utf8,
-						sizeof(utf8), text));
-
-	FILE *f = need(fmemopen(buf, size, "w"));
-
-	text_put_json(f, o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"");
-	fclose(f);
-	json_object_put(o);
-	return buf;
-}
+#define TEXT_MAX	1024	/* max. bytes of a text of unknown origin */
 
 /*
  * "wsmo export chrome": counters of the Trace Event Format
@@ -61,6 +35,16 @@ static void chrome_begin(struct report *rp)
 	/* each further event begins with a comma */
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 	      "{\"name\":\"wsmon\",\"ph\":\"M\",\"pid\":0,\"args\":{}}", stdout);
+}
+
+/* Prints a text of unknown origin as JSON */
+static void put_text(const char *text)
+{
+	char utf8[TEXT_MAX];
+	struct json_object *o = need(json_object_new_string(text_utf8(utf8, sizeof(utf8), text)));
+
+	text_put_json(stdout, json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
 }
 
 static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
@@ -86,21 +70,13 @@ static void working_set(const struct report *rp, const struct wsmon_wss_row *w)
 	counter(rp, w->time_ns, w->pid, name, w->high);
 }
 
-/* @what: already quoted for JSON */
-static void instant_json(const struct report *rp, const struct wsmon_record *rec,
-			 __u32 pid, const char *scope, const char *what)
-{
-	printf(",\n{\"name\":%s,\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-	       what, scope, pid, pid, filter_time(&rp->filter, rec->time_ns) * 1e6);
-}
-
 static void instant(const struct report *rp, const struct wsmon_record *rec,
 		    __u32 pid, const char *scope, const char *what)
 {
-	char text[EXPORT_JSON];
-
-	instant_json(rp, rec, pid, scope,
-		     export_json_text(text, sizeof(text), what));
+	fputs(",\n{\"name\":", stdout);
+	put_text(what);
+	printf(",\"ph\":\"i\",\"s\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
+	       scope, pid, pid, filter_time(&rp->filter, rec->time_ns) * 1e6);
 }
 
 static void peak(const struct report *rp, const struct wsmon_rec_peak *p)
@@ -115,11 +91,10 @@ static void peak(const struct report *rp, const struct wsmon_rec_peak *p)
 
 static void mark(const struct report *rp, const struct wsmon_rec_mark *m)
 {
-	char text[EXPORT_TEXT], json[EXPORT_JSON];
+	char text[TEXT_MAX];
 
 	snprintf(text, sizeof(text), "mark %u: %s", m->number, m->text);
-	instant_json(rp, &m->rec, 0, "g",
-		     export_json_text(json, sizeof(json), text));
+	instant(rp, &m->rec, 0, "g", text);
 }
 
 static void chrome_record(struct report *rp, const struct wsmon_record *rec)
@@ -127,14 +102,16 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 	const struct wsmon_rec_target *target = (const void *)rec;
 	const struct wsmon_rec_proc *proc = (const void *)rec;
 	const struct wsmon_rec_lost *lost = (const void *)rec;
-	char text[8 * WSMON_COMM_LEN];
 	struct wsmon_wss_row row;
+	char text[64];
 
 	/* filters apply neither to names nor to losses */
-	if (rec->type == WSMON_REC_TARGET)
-		printf(",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":%s}}",
-		       target->pid, export_json_text(text, sizeof(text),
-						     target->comm));
+	if (rec->type == WSMON_REC_TARGET) {
+		printf(",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":",
+		       target->pid);
+		put_text(target->comm);
+		fputs("}}", stdout);
+	}
 	if (rec->type == WSMON_REC_LOST) {
 		snprintf(text, sizeof(text), "%llu records lost", lost->records);
 		instant(rp, rec, 0, "g", text);
@@ -162,7 +139,7 @@ static void chrome_end(struct report *rp)
 	puts("\n]}");
 }
 
-const struct report_view export_chrome = {
+static const struct report_view export_chrome = {
 	.name = "chrome",
 	.begin = chrome_begin,
 	.record = chrome_record,
@@ -394,7 +371,7 @@ static void damo_end(struct report *rp)
 	free(d);
 }
 
-const struct report_view export_damo = {
+static const struct report_view export_damo = {
 	.name = "damo",
 	.begin = damo_begin,
 	.record = damo_record,
@@ -519,6 +496,8 @@ static bool has_times(const struct filter *f)
 	return f->from_ns != all.from_ns || f->to_ns != all.to_ns;
 }
 
+#define LONGEST_WINDOW	86400000000ULL	/* us; the module's limit */
+
 static void check(struct argp_state *state, void *to)
 {
 	const struct export *e = to;
@@ -544,6 +523,13 @@ static void check(struct argp_state *state, void *to)
 	if (e->live && !e->fleet.root && (rp->file || !filter_is_all(&rp->filter)))
 		usage_error(state, "--live exports all that is monitored now: it takes none of -i, --time, --pid, --class and --window");
 }
+
+#define LIVE_INTERVAL	(10 * NSEC_PER_SEC)
+
+/* Defaults for cgroups; the module has 63 sessions, and the same CPU time by default */
+#define FLEET_MAX	500
+#define FLEET_AT_ONCE	32
+#define FLEET_CPU	30	/* 1/1000 of one CPU */
 
 static int live(struct export *e)
 {
@@ -571,7 +557,7 @@ static int live(struct export *e)
 
 int cmd_export(int argc, char **argv)
 {
-	/* what it holds stays until the program ends */
+	/* static: its memory stays allocated until the program ends */
 	static struct export e;
 
 	e = (struct export) { .rp.out.f = stdout };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * export.h - what "wsmo export" has of OpenMetrics
+ * export.h - the format OpenMetrics of "wsmo export"
  */
 #ifndef WSMO_EXPORT_H
 #define WSMO_EXPORT_H

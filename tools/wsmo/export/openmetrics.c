@@ -237,9 +237,9 @@ static void put_peaks(const struct events *ev, const struct wss_name *name,
 }
 
 /*
- * How many peaks of the working set there were, and whether it is one
+ * The number of peaks of the working set, and whether there is one
  * @names:	the targets
- * @mono_ns:	0 for those that last now; else as in metrics_wss(), each with its time
+ * @mono_ns:	0 for peaks that last now; else as in metrics_wss(), each with its time
  */
 static void metrics_peaks(const struct events *ev, const struct sorted *names,
 			  __u64 mono_ns, __u64 real_ns)
@@ -501,7 +501,7 @@ int export_live(const char *file, __u64 interval_ns)
 /**
  * struct watched - a cgroup and its figures
  * @session:	@session.cgroup is its path, @session.fd is -1 while it waits for its turn
- * @live:	what this turn, or the last one, found
+ * @live:	figures of this turn, or of the last one
  * @rows:	last working set sizes that cover the longest window
  * @processes:	number of processes at that time
  * @time_ms:	that time, since 1970; 0: there are no figures yet
@@ -509,7 +509,7 @@ int export_live(const char *file, __u64 interval_ns)
  * @guests:	number of virtual machines
  * @began_ns:	beginning of the turn
  * @ended_ns:	end of the last turn, 0 before there was one
- * @there:	the cgroup is one of those to watch
+ * @there:	the last scan found it among the cgroups to watch
  * @refused:	the last attempt to watch it failed
  * @again:	try again, as there was a scan since then
  */
@@ -530,11 +530,12 @@ struct watched {
 
 /**
  * struct fleet - the cgroups
- * @o:		which and how, with what the caller left open
+ * @o:		which cgroups are watched, and how
+ * @filter:	which classes are printed
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
- * @refused:	number of those in @list that could not be watched
- * @open:	number of those that are watched now
+ * @refused:	number of cgroups in @list that could not be watched
+ * @open:	number of cgroups that are watched now
  * @fd:		readable when there is something to take
  * @cpu_ns:	CPU time of the turns that ended
  * @ended:	number of turns that ended
@@ -544,6 +545,7 @@ struct watched {
  */
 struct fleet {
 	struct export_fleet o;
+	const struct filter *filter;
 	struct sorted list;
 	size_t found;
 	size_t refused;
@@ -911,7 +913,7 @@ static bool take_watched(void *arg, const struct wsmon_record *rec)
 	return w->session.started;
 }
 
-/* Take what is in the streams now; Return: 0, or -1 after a message */
+/* Takes the records that the streams have now; Return: 0, or -1 after a message */
 static int fleet_take(struct fleet *f)
 {
 	struct epoll_event event[EVENTS];
@@ -979,8 +981,7 @@ static void cgroup_family(const struct fleet *f, const char *name, const char *u
 }
 
 /* A family with the working sets of each cgroup that has figures */
-static void fleet_family(const struct family *f, const struct fleet *fleet,
-			 const struct filter *filter)
+static void fleet_family(const struct family *f, const struct fleet *fleet)
 {
 	struct watched * const *w = fleet->list.base;
 	size_t i, j;
@@ -990,21 +991,18 @@ static void fleet_family(const struct family *f, const struct fleet *fleet,
 		const struct metrics_group group = { w[i]->session.cgroup, .cgroup = true };
 
 		for (j = 0; j < w[i]->rows.nr; j++)
-			if (filter_wants_class(filter, w[i]->rows.row[j].class))
+			if (filter_wants_class(fleet->filter, w[i]->rows.row[j].class))
 				sample(f, &w[i]->rows.row[j], NULL, &group, 0, 0);
 	}
 }
 
-/*
- * The families about cgroups, of those that have figures
- * @filter: which classes
- */
-static void metrics_fleet(const struct fleet *fleet, const struct filter *filter)
+/* The families about cgroups, of those that have figures */
+static void metrics_fleet(const struct fleet *fleet)
 {
 	size_t i;
 
 	for (i = 0; i < FLEET_FAMILIES; i++)
-		fleet_family(&wss_families[i], fleet, filter);
+		fleet_family(&wss_families[i], fleet);
 	cgroup_family(fleet, rss_family.name, "bytes", rss_family.help, CGROUP_RESIDENT);
 	cgroup_family(fleet, "wsmon_processes", NULL,
 		      "Processes of the cgroup when its working set was estimated.", CGROUP_PROCESSES);
@@ -1018,15 +1016,9 @@ static void metrics_fleet(const struct fleet *fleet, const struct filter *filter
 /* How often to check whether turns are over */
 #define TURN_CHECK	NSEC_PER_SEC
 
-struct figures {
-	struct fleet *fleet;
-	const struct filter *filter;
-};
-
 static void print_fleet(const void *arg)
 {
-	const struct figures *o = arg;
-	const struct fleet *f = o->fleet;
+	const struct fleet *f = arg;
 	const char *root = f->o.root;
 	__u64 cpu_ns, lost;
 
@@ -1038,14 +1030,12 @@ static void print_fleet(const void *arg)
 	metric_plain("wsmon_cgroups_left_out", NULL, false,
 		     "Cgroups without figures: the smallest, beyond the bound, or with too long a path.", root,
 		     f->found - f->list.nr + f->refused);
-	metrics_fleet(f, o->filter);
+	metrics_fleet(f);
 }
 
 /* Return: 0, or -1 after a message */
-static int fleet_loop(struct fleet *f, const struct filter *filter, const char *file,
-		      __u64 interval_ns)
+static int fleet_loop(struct fleet *f, const char *file, __u64 interval_ns)
 {
-	const struct figures figures = { f, filter };
 	struct pollfd fds[] = {
 		{ .fd = export_signals(), .events = POLLIN },
 		{ .fd = f->fd, .events = POLLIN },
@@ -1060,7 +1050,7 @@ static int fleet_loop(struct fleet *f, const struct filter *filter, const char *
 			turn_ns = export_next(turn_ns, now, TURN_CHECK);
 		}
 		if (!err && now >= next_ns) {
-			err = export_write(file, print_fleet, &figures);
+			err = export_write(file, print_fleet, f);
 			next_ns = export_next(next_ns, now, interval_ns);
 		}
 		wake_ns = next_ns < turn_ns ? next_ns : turn_ns;
@@ -1073,12 +1063,12 @@ static int fleet_loop(struct fleet *f, const struct filter *filter, const char *
 int export_cgroups(const struct export_fleet *how, const struct filter *filter,
 		   const char *file, __u64 interval_ns)
 {
-	struct fleet fleet = { .o = *how };
+	struct fleet fleet = { .o = *how, .filter = filter };
 	int err = fleet_begin(&fleet);
 
 	metrics_prometheus();
 	if (!err)
-		err = fleet_loop(&fleet, filter, file, interval_ns);
+		err = fleet_loop(&fleet, file, interval_ns);
 	fleet_end(&fleet);
 	/* old figures must not be taken for current ones */
 	outfile_remove();

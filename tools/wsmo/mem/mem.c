@@ -35,7 +35,8 @@ static int compare_row_keys(const void *x, const void *y)
 }
 
 /* Find the row of a mapping, or add it; exits if there is no memory */
-static struct row *rows_get(struct rows *rows, const struct mem_process *p, const struct mem_mapping *m)
+static struct row *rows_get(struct rows *rows, const struct mem_process *p,
+			    const struct mem_mapping *m)
 {
 	struct row key = {
 		.pid = rows->by & BY_PROCESS ? p->pid : 0,
@@ -73,7 +74,8 @@ static const struct row *rows_find(const struct rows *rows, const struct row *li
  * Add a mapping
  * @once:	bytes of it that are resident and were not counted before
  */
-static void row_add(struct row *row, const struct mem_process *p, const struct mem_mapping *m, __u64 once)
+static void row_add(struct row *row, const struct mem_process *p, const struct mem_mapping *m,
+		    __u64 once)
 {
 	int i;
 
@@ -326,7 +328,7 @@ static const struct column all_columns[NR_COLUMNS] = {
 	[PATH]	    = { "path", "FILE", COL_TEXT, 4, 0 },
 };
 
-/* What to call a row's file; "[anon]" if it is none */
+/* Return: a row's file as people see it, "[anon]" if there is none */
 static const char *mem_path(const char *path)
 {
 	return *path ? path : "[anon]";

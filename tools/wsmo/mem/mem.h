@@ -16,7 +16,7 @@
 #include "report/plot/plot.h"
 #include "wsmon.h"
 
-/* What is known of a mapping, in bytes */
+/* Kinds of bytes of a mapping */
 enum mem_bytes {
 	MEM_VIRTUAL,	/* mapped */
 	MEM_RESIDENT,	/* in RAM: Rss, and huge pages of hugetlbfs, which Rss leaves out */

@@ -183,7 +183,7 @@ static int follow(int notes, const char *name, int note)
 }
 
 /*
- * Restore what runs left that were killed, with a message for each
+ * Restores limits that killed runs left, with a message for each
  * Return: 0, or -1 after a message
  */
 static int guard_restore(void)
@@ -364,7 +364,7 @@ static int guard_end(struct guard *g)
 }
 
 /*
- * What a limit does to a cgroup
+ * The effect of a limit on a cgroup
  *
  * memory.high slows down and reclaims, but never kills.
  */
@@ -587,14 +587,14 @@ static const struct table_desc desc = {
 };
 
 /**
- * struct job - the command line, and what comes of it
+ * struct job - the command line, and the results
  * @rp:		reads the recording
  * @cgroup:	--verify
  * @limit:	the limit, 0 is the recommended one
- * @choice:	what to recommend, or the limit
+ * @choice:	how to choose the limit
  * @yes:	do not ask
  * @curves:	of the recording
- * @slowdown:	what refaults cost
+ * @slowdown:	the cost of refaults
  * @verify:	the trial
  * @restore:	no trial: restore what killed runs left
  */

@@ -403,7 +403,7 @@ static int take_cgroups(struct top *top)
 	return 0;
 }
 
-/* Takes what the streams have now; Return: 0, or -1 after a message */
+/* Takes the records that the streams have now; Return: 0, or -1 after a message */
 static int take(struct top *top)
 {
 	if (top_grouped(top))

@@ -41,7 +41,7 @@ struct touch {
 };
 
 /**
- * struct top_who - what is known
+ * struct top_who - who touches memory
  * @mappings:	of the processes
  * @mapper:	reads them
  * @calls:	names
@@ -148,7 +148,7 @@ static size_t sum_up(struct touch *t, size_t nr)
 	return found;
 }
 
-/* Sum up what was noted */
+/* Sums up the records */
 static void top_who_update(struct top *top)
 {
 	struct top_who *w = top->who;
@@ -167,7 +167,7 @@ static void top_who_update(struct top *top)
 }
 
 /*
- * What touches most of a process's memory, as of top_who_update()
+ * Finds the function that touches most of a process's memory, as of top_who_update()
  * @share: gets its part
  * Return: a function or a file, valid until top_who_free(); NULL if none is known
  */

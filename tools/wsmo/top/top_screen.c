@@ -101,7 +101,6 @@ static bool helping;
 static bool typing;		/* the filter */
 static char before[TOP_FILTER];	/* the filter that was */
 static size_t first_row;
-static bool grouped;
 
 int top_screen_open(void)
 {
@@ -199,7 +198,7 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 	*buf = '\0';
 	switch (column) {
 	case PID:
-		if (!grouped)
+		if (kind != CGROUPS)
 			snprintf(buf, UNITS_LEN, "%u", w->pid);
 		else if (w->class == WSMON_CLASS_ALL)
 			snprintf(buf, UNITS_LEN, "%llu", row->processes);
@@ -243,7 +242,7 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 static void draw_name(const struct top *top, int y, int x, const struct top_row *row)
 {
 	const char *path = top_name(top, row), *last = strrchr(path, '/');
-	bool mark = grouped ? row->guests : secondary_has(row->wss.pid);
+	bool mark = kind == CGROUPS ? row->guests : secondary_has(row->wss.pid);
 	int width = width_of(NAME);
 	char name[256];
 	unsigned int used;
@@ -290,7 +289,7 @@ static void draw_row(const struct top *top, int y, const struct top_row *row)
 		width = width_of(i) + (i == TREND ? left : 0);
 		if (!row) {
 			field(y, x[i], width, i != NAME && i < WHO,
-			      grouped && i == PID ? "PROCS" : columns[i].head);
+			      kind == CGROUPS && i == PID ? "PROCS" : columns[i].head);
 		} else if (i == TREND) {
 			mvprintw(y, x[i] - 1, "%*s", width + 1, "");
 			draw_trend(y, x[i], width, row->series);
@@ -321,14 +320,14 @@ static void draw_head(const struct top *top)
 	if (top->live.cpu >= 0)
 		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->live.cpu);
 	snprintf(line, sizeof(line), "wsmo top: %s, %zu %s%s, %llu regions, window %s%s, %llu lost",
-		 top->status, top->targets, grouped ? "cgroup" : "process",
-		 top->targets == 1 ? "" : grouped ? "s" : "es", regions,
+		 top->status, top->targets, kind == CGROUPS ? "cgroup" : "process",
+		 top->targets == 1 ? "" : kind == CGROUPS ? "s" : "es", regions,
 		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
 				 "-",
 		 cpu, top->live.lost);
 	draw_text(0, 0, COLS, line);
 	snprintf(line, sizeof(line), "by %s%s%s%s%s%s",
-		 grouped && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
+		 kind == CGROUPS && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
 		 top->reverse ? ", reversed" : "",
 		 top->no_classes ? ", without classes" : "",
 		 *top->filter ? ", only " : "", top->filter,
@@ -400,8 +399,7 @@ static void draw_last_line(const struct top *top)
 
 void top_screen_draw(const struct top *top)
 {
-	grouped = top_grouped(top);
-	kind = grouped ? CGROUPS : top_who_shown(top) ? WHO_TOO : PROCESSES;
+	kind = top_grouped(top) ? CGROUPS : top_who_shown(top) ? WHO_TOO : PROCESSES;
 	erase();
 	if (helping) {
 		top_help_draw();
