@@ -396,7 +396,7 @@ static void note_back(struct taken_block *b, const struct resident *now)
 }
 
 static void update_block(struct taken_block *b, struct act_process *p,
-		   __u64 *refaulted)
+			 __u64 *refaulted)
 {
 	struct resident now;
 	__u64 in, back;

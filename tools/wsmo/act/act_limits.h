@@ -81,8 +81,9 @@ bool goals_allow(const struct act_goals *g);
  * @max_refaults: max. pages a second that come back
  * @max_pressure: max. memory pressure ("some" of PSI), 0 to 1
  * @psi:	file with the pressure, malloc()ed; NULL is the machine's
- * @available_below: reclaim only while less is available, 0 is always
- * @pressure_above: reclaim only while the pressure is greater; negative if not set
+ * @available_below: reclaim while less memory is available; 0 if not set
+ * @pressure_above: reclaim also while the pressure is greater; negative if not set. If neither
+ *		is set, always
  * @goals:	bound the rate of reclaim, and end it
  * @has_psi:	PSI is available
  * @now_ns:	when the budgets were filled last

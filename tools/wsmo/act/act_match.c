@@ -118,7 +118,7 @@ static void unseen(struct piece *p, __u64 ns, __u64 now)
 
 /* @ns: length of the interval that ends now; Return: samples */
 static float observe(struct piece *p, const struct act_scheme *scheme,
-		    const struct wsmon_region_entry *r, __u64 now, __u64 ns, bool whole)
+		     const struct wsmon_region_entry *r, __u64 now, __u64 ns, bool whole)
 {
 	__u64 age = r->age_ms * NSEC_PER_MSEC;
 	/* a region has one sample in each half; it is unknown which one was accessed */
@@ -349,8 +349,8 @@ static bool align(const struct act_rule *rule, struct stretch *s)
  * that the rule was applied to already count for the size, but are not acted on again.
  */
 static int take_pieces(struct match *m, const struct act_scheme *scheme,
-		const struct evidence *e, size_t rule, size_t first, size_t last,
-		__u64 now, __u64 retry_ns)
+		       const struct evidence *e, size_t rule, size_t first, size_t last,
+		       __u64 now, __u64 retry_ns)
 {
 	const struct act_rule *r = &scheme->rule[rule];
 	__u64 size = e->piece[last - 1].end - e->piece[first].start, from;

@@ -263,7 +263,7 @@ struct check {
 enum state { MISSING, OK, UNKNOWN, SHARED };
 
 static void report(struct check *c, const char *name, bool needed,
-		 enum state state, const char *detail)
+		   enum state state, const char *detail)
 {
 	static const char * const names[] = {
 		[MISSING] = "missing", [OK] = "ok", [UNKNOWN] = "unknown",

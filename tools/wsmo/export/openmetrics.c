@@ -358,7 +358,7 @@ const struct report_view export_openmetrics = {
  * struct exporter - the session that began last, and its figures
  * @session:	its fd is -1 while none runs
  * @live:	the figures
- * @written:	when figures of this session were written, 0 before
+ * @written:	figures of this session were written
  */
 struct exporter {
 	struct session session;

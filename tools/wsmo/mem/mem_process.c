@@ -313,8 +313,8 @@ static void read_mapping(struct walk *w, struct mem_mapping *m)
 }
 
 int smaps_read(const struct mem_process *p,
-		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
-		 void *to)
+	       void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
+	       void *to)
 {
 	static char buffer[SMAPS_BUFFER];
 	struct walk w = { .p = p };
