@@ -5,11 +5,11 @@ suite of tests/wsmo that must notice it, on this machine."""
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
 READER, SORTED, MAPPINGS, CURVE, SIZING, HOT, SERIES, FINE, STATS = (
     LIB + n + ".c" for n in ("reader", "sorted", "mappings", "curve", "sizing", "hot", "series", "fine", "stats"))
-GUARD, VERIFY = ("tools/wsmo/sizing/" + n + ".c" for n in ("guard", "verify"))
+TRIAL = "tools/wsmo/sizing/sizing.c"
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "term", "outfile", "table"))
-LIMITS, EVIDENCE, MATCH, GOAL, TAKEN, VICTIM, VERB = (
-    ACT + n + ".c" for n in ("limits", "evidence", "match", "goal", "taken", "target", "act"))
+LIMITS, MATCH, VICTIM, VERB, APPLY = (
+    ACT + n + ".c" for n in ("act_limits", "act_match", "act_target", "act", "act_apply"))
 FILE, REPORT, DIFF = "tools/wsmo/record/", "tools/wsmo/report/", "tools/wsmo/diff/"
 
 # (name, suites, file, what it says, what it is to say)
@@ -77,18 +77,18 @@ MISTAKES = [
     ("knee_of_slowdown_alone", "slowdown", SIZING, "at.high > max_refaults",
      "at.high < -1.0 * max_refaults"),
     # limits that are tried
-    ("limit_stays", "verify", GUARD, "	if (write_high(g->dir, g->was))\n		return FAILED;\n",
+    ("limit_stays", "verify", TRIAL, "	if (write_high(g->dir, g->was))\n		return FAILED;\n",
      ""),
-    ("guard_dies_with_the_rest", "verify", GUARD, "	setsid();\n", ""),
-    ("nobody_guards_the_guard", "verify", GUARD, "		status = restore(g);\n",
+    ("guard_dies_with_the_rest", "verify", TRIAL, "	setsid();\n", ""),
+    ("nobody_guards_the_guard", "verify", TRIAL, "		status = restore(g);\n",
      "		status = RESTORED;\n"),
-    ("note_of_another_is_followed", "verify.forgotten", GUARD, "	if (!flock(fd, LOCK_EX | LOCK_NB) && ",
+    ("note_of_another_is_followed", "verify.forgotten", TRIAL, "	if (!flock(fd, LOCK_EX | LOCK_NB) && ",
      "	if ("),
-    ("limit_of_others_taken_back", "verify", GUARD, "if (*set && !read_high(g->dir, now) && strcmp(now, set))",
+    ("limit_of_others_taken_back", "verify", TRIAL, "if (*set && !read_high(g->dir, now) && strcmp(now, set))",
      "if (read_high(g->dir, now) > 0)"),
-    ("pressure_does_not_end_it", "verify", VERIFY, "else if (v->to.pressure > v->max_pressure)",
+    ("pressure_does_not_end_it", "verify", TRIAL, "else if (v->to.pressure > v->max_pressure)",
      "else if (v->to.pressure > 1)"),
-    ("measured_from_the_start", "verify", VERIFY, "v->to.time_ns >= begin_ns + v->duration_ns / 2",
+    ("measured_from_the_start", "verify", TRIAL, "v->to.time_ns >= begin_ns + v->duration_ns / 2",
      "v->to.time_ns >= begin_ns"),
     # what is used most
     ("hot_counts_intervals_not_seconds", "hot", HOT,
@@ -197,8 +197,8 @@ MISTAKES = [
     ("watermark_is_reversed", "act", LIMITS,
      'if (l->available_below && meminfo("MemAvailable") < l->available_below)',
      'if (l->available_below && meminfo("MemAvailable") > l->available_below)'),
-    ("unused_quotas_grow", "goals", GOAL, "	if (score >= 1 || used_up)\n", "	if (score >= 0 || used_up)\n"),
-    ("goals_not_known_are_far", "goals", GOAL, "	g->reached = unknown || best >= 1;\n",
+    ("unused_quotas_grow", "goals", LIMITS, "	if (score >= 1 || used_up)\n", "	if (score >= 0 || used_up)\n"),
+    ("goals_not_known_are_far", "goals", LIMITS, "	g->reached = unknown || best >= 1;\n",
      "	g->reached = best >= 1;\n"),
     ("goals_are_not_charged", "goals", LIMITS, "		l->goals.left -= bytes;\n",
      "		l->goals.left -= bytes / 100;\n"),
@@ -219,28 +219,28 @@ MISTAKES = [
     ("cpu_time_is_free", "brakes.quotas", LIMITS, "	l->cpu_ns -= cpu_ns;\n", "	l->cpu_ns -= cpu_ns / 1000;\n"),
     ("default_of_64_gib", "brakes.of_defaults", VERB, ".bytes_per_s = 256ULL << 20,", ".bytes_per_s = 64ULL << 30,"),
     ("default_without_pressure", "brakes.of_defaults", VERB, ".max_pressure = 0.1,", ".max_pressure = 1,"),
-    ("no_grace", "brakes.grace", TAKEN, "#define BACK_FOR	(300 * NSEC_PER_SEC)", "#define BACK_FOR	(0 * NSEC_PER_SEC)"),
+    ("no_grace", "brakes.grace", LIMITS, "#define BACK_FOR	(300 * NSEC_PER_SEC)", "#define BACK_FOR	(0 * NSEC_PER_SEC)"),
     ("devices_are_touched", "brakes.devices", VICTIM, "(!strncmp(m->name, \"/dev/\", 5) && ",
      "(!strncmp(m->name, \"/devil/\", 7) && "),
     ("two_act_on_one", "brakes.one_at_a_time", VICTIM, "flock(p->claim, LOCK_EX | LOCK_NB)",
      "flock(p->claim, LOCK_SH | LOCK_NB)"),
-    ("damon_is_not_noticed", "brakes.damon", "tools/wsmo/act/stream.c",
+    ("damon_is_not_noticed", "brakes.damon", VERB,
      "bool whole = st->missed == a->missed && !a->spoilt;", "bool whole = st->missed == a->missed;"),
-    ("regions_without_samples_count", "evidence.unseen", EVIDENCE,
+    ("regions_without_samples_count", "evidence.unseen", MATCH,
      "if (r->samples & WSMON_SAMPLES_MISSED || (!hits && !whole)) {", "if (!hits && !whole) {"),
-    ("time_without_samples_is_age", "evidence.unseen", EVIDENCE,
+    ("time_without_samples_is_age", "evidence.unseen", MATCH,
      "	p->hit_ns = later(p->hit_ns, ns, now);\n", "	p->hit_ns = later(p->hit_ns, 0 * ns, now);\n"),
-    ("few_samples_are_enough", "evidence.lucky_samples", EVIDENCE, "age < rule->min_age_ns * e->slow ||",
+    ("few_samples_are_enough", "evidence.lucky_samples", MATCH, "age < rule->min_age_ns * e->slow ||",
      "age < rule->min_age_ns * (e->slow > 0) ||"),
-    ("one_burst_is_enough", "evidence.lucky_samples", EVIDENCE, "p->run * p->hits < COLD_HITS * (p->draws - p->run)",
+    ("one_burst_is_enough", "evidence.lucky_samples", MATCH, "p->run * p->hits < COLD_HITS * (p->draws - p->run)",
      "p->run * p->hits < 0 * COLD_HITS * (p->draws - p->run)"),
-    ("gaps_are_gone", "evidence.changes", "tools/wsmo/act/apply.c",
+    ("gaps_are_gone", "evidence.changes", APPLY,
      "		st->gone_bytes += s->gaps ? 0 : end - addr;\n", "		st->gone_bytes += end - addr;\n"),
-    ("evidence_survives_doubt", "evidence", EVIDENCE,
+    ("evidence_survives_doubt", "evidence", MATCH,
      "	for (i = 0; i < e->nr; i++)\n		start_anew(&e->piece[i], now);", "	for (i = 1; i < e->nr; i += 2)\n		start_anew(&e->piece[i], now);"),
     ("one_draw_is_proof", "evidence", STATS,
      "	*high = n > 0 && p < 1 ? fmin(mid + half, 1) : 1;", "	*high = p;"),
-    ("new_memory_has_a_past", "evidence", EVIDENCE, "	if (covered < p->end - p->start) {",
+    ("new_memory_has_a_past", "evidence", MATCH, "	if (covered < p->end - p->start) {",
      "	if (!covered) {"),
     ("sizes_do_not_decide", "act", MATCH, "	if (size < r->min_size || size > r->max_size)\n"
      "		return 0;\n", "	if (size < r->min_size)\n		return 0;\n"),

@@ -10,28 +10,20 @@ import time
 
 from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
 from fakemodule import Module
-from test_goals import File, pressure, with_files
+from test_goals import File, brakes, pressure, with_files
 from victim import COLD, args, fake, half_hot, mapped, objects, regions, script
 
 MIB = 1 << 20
 SEC = 10**9
-SOURCES = ("wsmo/act/limits.c", "wsmo/act/goal.c", "wsmo/act/taken.c", "libwsmon/sorted.c")
 
 
 class Brakes:
     """tests/wsmo/programs/brakes.c: lets time pass, and says what is allowed then."""
 
     def __init__(self, directory, size=1 << 40, cpu=SEC, refaults=100, most=0.1):
-        program = directory.path("brakes")
-        if not os.path.exists(program):
-            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-fsanitize=undefined",
-                            "-fno-sanitize-recover=all", "-I", TOP + "/include", "-I", TOP + "/tools",
-                            "-I", TOP + "/tools/wsmo", "-o", program,
-                            os.path.join(HERE, "programs", "brakes.c"),
-                            *[TOP + "/tools/" + name for name in SOURCES], "-lm"], check=True)
         self.directory, self.stall, self.now = directory, 0, 0
         directory.write("psi", pressure(0))
-        self.p = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.p = subprocess.Popen([brakes(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True)
         print(size, cpu, refaults, most, directory.path("psi"), file=self.p.stdin)
         self.tell("clock", 0)

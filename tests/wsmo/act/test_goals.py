@@ -15,17 +15,24 @@ MIB = 1 << 20
 TOTAL = 1000 * MIB
 
 
+def brakes(directory):
+    """Return: path of tests/wsmo/programs/brakes.c, built"""
+    program = directory.path("brakes")
+    if not os.path.exists(program):
+        subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-fsanitize=address,undefined",
+                        "-fno-sanitize-recover=all", "-I", TOP + "/include", "-I", TOP + "/tools",
+                        "-I", TOP + "/tools/wsmo", "-o", program,
+                        os.path.join(HERE, "programs", "brakes.c"),
+                        TOP + "/tools/wsmo/act/act_limits.c", TOP + "/tools/libwsmon/sorted.c", "-lm"],
+                       check=True)
+    return program
+
+
 class Goals:
-    """tests/wsmo/programs/goal.c"""
+    """The goals of tests/wsmo/programs/brakes.c"""
 
     def __init__(self, directory, available=0, pressure=0):
-        program = directory.path("goal")
-        if not os.path.exists(program):
-            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-fsanitize=address,undefined",
-                            "-fno-sanitize-recover=all", "-I", TOP + "/include", "-I", TOP + "/tools",
-                            "-o", program, os.path.join(HERE, "programs", "goal.c"),
-                            TOP + "/tools/wsmo/act/goal.c"], check=True)
-        self.p = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.p = subprocess.Popen([brakes(directory), "goals"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell(available, pressure)
 
     def tell(self, *numbers):

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * brakes.c - runs the limits of "wsmo act", and its memory of what came back, on a clock of its
- * own, for act/test_brakes.py
+ * own, for act/test_brakes.py; with an argument its goals, for act/test_goals.py
  *
- * The first line has the bytes and the nanoseconds of CPU time a second, the greatest refaults and
- * pressure, and the file with the pressure. Each line after it has a word and a number.
+ * Limits: the first line has the bytes and the nanoseconds of CPU time a second, the greatest
+ * refaults and pressure, and the file with the pressure. Each line after it has a word and a number.
+ *
+ * Goals: the first line has a target for each goal, each line after it the share that each goal
+ * has reached, the greatest rate, and what was reclaimed since the line before. Prints the rate
+ * from then on, what is left of it, and whether reclaim may go on.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,8 +18,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/units.h"
-#include "wsmo/act/limits.h"
-#include "wsmo/act/taken.h"
+#include "wsmo/act/act_limits.h"
 
 static __u64 now;
 static unsigned long long swapped;
@@ -67,7 +70,23 @@ static int pages_back(const struct taken *t)
 	return sum;
 }
 
-int main(void)
+static int goals(void)
+{
+	double share[ACT_NR_GOALS], max, taken;
+	struct act_goals g = { 0 };
+
+	if (scanf("%lf %lf", &g.goal[0].target, &g.goal[1].target) != 2)
+		return 1;
+	while (scanf("%lf %lf %lf %lf", &share[0], &share[1], &max, &taken) == 4) {
+		g.left -= taken;
+		goals_look(&g, share, max);
+		printf("%.17g %.17g %d\n", g.rate, g.left, goals_allow(&g));
+		fflush(stdout);
+	}
+	return 0;
+}
+
+static int limits(void)
 {
 	struct act_limits l = { .pressure_above = -1 };
 	struct act_process p = { 0 };
@@ -106,4 +125,9 @@ int main(void)
 	taken_clear(&t);
 	free(l.psi);
 	return 0;
+}
+
+int main(int argc, char **argv __attribute__((unused)))
+{
+	return argc > 1 ? goals() : limits();
 }

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * act.h - what the parts of "wsmo act" share
+ * act.h - a run of "wsmo act"
  */
 #ifndef WSMO_ACT_H
 #define WSMO_ACT_H
 
+#include "act_limits.h"
+#include "act_match.h"
+#include "act_scheme.h"
+#include "act_target.h"
 #include "cli/table.h"
-#include "limits.h"
-#include "match.h"
 #include "libwsmon/wsmon_records.h"
 #include "record/record.h"
-#include "scheme.h"
-#include "taken.h"
-#include "target.h"
 
 /**
  * struct act_target - a target and the evidence about it
  * @process:	the process
  * @gone:	it has ended, or is left alone
- * @refused:	it has a secondary MMU, or others act on it
+ * @refused:	it has a secondary MMU, or another wsmo act acts on it
  * @evidence:	about its memory
- * @taken:	its memory that was paged out
- * @region:	the snapshot being received, @nr of @total regions; @area only says if it has gaps
+ * @taken:	its memory that rules paged out
+ * @region:	the snapshot being received, @nr of @total regions; @area is 1 if the area has gaps
  * @snapshot_ns: its time
- * @gaps:	for each of @nr_areas, are there gaps in it?
+ * @gaps:	of @nr_areas areas: does it have gaps?
  */
 struct act_target {
 	struct act_process process;
@@ -41,30 +40,30 @@ struct act_target {
 /**
  * struct act - one run of "wsmo act"
  * @record:	the monitoring; first, so that its hooks find the rest
- * @cgroup:	acts on processes of this cgroup; or NULL
- * @left_out:	how many more processes it has
- * @scanned_ns:	when they were listed
+ * @cgroup:	act on processes of this cgroup; or NULL
+ * @left_out:	number of its processes beyond the largest ones
+ * @scanned_ns:	when its processes were listed
  * @scan_cpu_ns: CPU time that took
  * @cpu_ns:	CPU time of the sessions before this one
  * @scheme:	the rules
- * @limits:	what restrains them
+ * @limits:	budgets, pauses and goals
  * @classes:	classes of memory that may be acted on, a bit each
  * @dry_run:	do nothing, print what would be done
  * @log:	print each action
  * @show:	print the rules only
  * @force:	also act on targets with a secondary MMU
- * @refused:	such a target was left alone
+ * @refused:	a target with a secondary MMU was left alone
  * @format:	of the output
  * @target:	@nr_targets of them
- * @match:	the stretches to act on
+ * @match:	the stretches of memory to act on
  * @stat:	each rule's ACT record, without the text
- * @refaulted:	bytes of each rule that came back
+ * @refaulted:	bytes that each rule paged out and that came back
  * @refaulted_before: their sum at the last tick
  * @no_swap:	swap is full
- * @swap_said:	the cgroup that was last said to have none; malloc()ed
+ * @swap_said:	the last cgroup that a message said has no swap left; malloc()ed
  * @missed:	missed samples, as of the last STATS
- * @behind:	the stream's records are old: do nothing until they are not
- * @spoilt:	somebody else clears Accessed bits: do nothing
+ * @behind:	the stream's records are old: do nothing until they are recent again
+ * @spoilt:	DAMON clears the same Accessed bits: do nothing
  * @final:	the last ACT records are written
  * @table:	the log
  */
@@ -105,57 +104,11 @@ struct act {
 	 1U << WSMON_CLASS_ANON | 1U << WSMON_CLASS_DATA |	\
 	 1U << WSMON_CLASS_SHMEM)
 
-/** act_begin() - hook: open the targets, check that the actions are possible */
-int act_begin(struct record *r);
-
-/** act_take() - hook: take a record of the stream */
-void act_take(struct record *r, const struct wsmon_record *rec);
-
-/** act_list() - make the largest processes of the cgroup those to act on; Return: -1: no cgroup */
-int act_list(struct act *a);
-
-/** act_let_go() - do nothing more to a target */
-void act_let_go(struct act_target *t);
-
-/** act_check_members() - let go what is not in the cgroup any more */
-void act_check_members(struct act *a);
-
-/** act_rescan() - act on the cgroup's new processes, too, if it is time for that */
-void act_rescan(struct act *a);
-
-/** act_replace() - have targets for the processes to act on; what they were told is kept */
-void act_replace(struct act *a);
-
-/**
- * act_gone() - hook: leave out processes of the cgroup that have ended
- * Return: 0, or -1 if there are no others
- */
-int act_gone(struct record *r);
-
-/** act_tick() - hook: once a second, look at refaults, pressure and swap */
-void act_tick(struct record *r);
-
-/** act_end() - hook: write the last records */
-void act_end(struct record *r);
-
 /**
  * act_apply() - apply the rules to a target
  * @t:	a target with current evidence
  */
 void act_apply(struct act *a, struct act_target *t);
-
-/** act_free() - free the targets */
-void act_free(struct act *a);
-
-/** act_show_rules() - print the rules */
-void act_show_rules(const struct act *a);
-
-/** act_report_overlaps() - print which rules hide others */
-void act_report_overlaps(const struct act *a);
-
-/** act_log() - print an action */
-void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
-	     __u64 tried, __u64 done, int err);
 
 /** act_write() - append an ACT record for each rule to the file */
 void act_write(struct act *a);

@@ -4,17 +4,238 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "installed.h"
-#include "kconfig.h"
 #include "session/session.h"
+
+/* An option of the kernel's configuration, and what it means that it is set or not */
+struct kconfig {
+	const char *option, *name, *with, *without;
+	bool set;
+};
+
+static struct kconfig options_used[] = {
+	{ "CONFIG_PAGE_IDLE_FLAG", "idle pages",
+	  "reclaim sees the references that sampling clears",
+	  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later",
+	  false },
+	{ "CONFIG_TRANSPARENT_HUGEPAGE", "huge pages", "transparent huge pages are recognized",
+	  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do", false },
+};
+
+/* Looks the options up in a file; Return: 0, or -1 if it cannot be read */
+static int read_kconfig(const char *path)
+{
+	gzFile f = gzopen(path, "re");	/* plain files, too */
+	char line[512];
+	int lines = 0;
+	size_t i;
+
+	if (!f)
+		return -1;
+	for (; gzgets(f, line, sizeof(line)); lines++) {
+		for (i = 0; i < ARRAY_SIZE(options_used); i++) {
+			size_t len = strlen(options_used[i].option);
+
+			if (!strncmp(line, options_used[i].option, len) && line[len] == '=' &&
+			    (line[len + 1] == 'y' || line[len + 1] == 'm'))
+				options_used[i].set = true;
+		}
+	}
+	gzclose(f);
+	return lines ? 0 : -1;
+}
+
+/* DKMS signs modules with the key of this certificate, which has to be enrolled */
+#define DKMS_CERTIFICATE "/var/lib/dkms/mok.pub"
+
+enum enrolment {
+	ENROL_NO_UEFI,		/* the machine cannot enrol certificates */
+	ENROL_NO_CERTIFICATE,
+	ENROL_MISSING,
+	ENROL_WAITING,		/* for the next boot */
+	ENROL_DONE,
+};
+
+/**
+ * struct installed - the module for the running kernel, as it is on disk
+ * @path:	the file, "" if there is none
+ * @signer:	who signed it, "" if nobody
+ * @srcversion:	checksum of its sources
+ * @dkms:	"wsmon/VERSION" if DKMS has its sources, else ""
+ * @headers:	the kernel's headers are there; DKMS needs them
+ */
+struct installed {
+	char path[PATH_MAX];
+	char signer[64];
+	char srcversion[64];
+	char dkms[64];
+	bool headers;
+};
+
+/* shim's variables, as the kernel and efivarfs give them; the latter begin with flags */
+#define SHIM_GUID	"-605dab50-e046-4300-abb6-3dd810dd8b23"
+#define MOK_KERNEL	"/sys/firmware/efi/mok-variables/MokListRT"
+#define MOK_ENROLLED	"/sys/firmware/efi/efivars/MokListRT" SHIM_GUID
+#define MOK_WAITING	"/sys/firmware/efi/efivars/MokNew" SHIM_GUID
+
+/* Reads up to @size bytes of the file @root@name; Return: how many, 0 if there is none */
+static size_t slurp(const char *root, const char *name, char *data, size_t size)
+{
+	char path[PATH_MAX];
+	size_t len = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	f = fopen(path, "re");
+	if (f) {
+		len = fread(data, 1, size, f);
+		fclose(f);
+	}
+	return len;
+}
+
+/* Reads the first line of @root@name; Return: false and "" if there is none */
+static bool read_line(const char *root, const char *name, char *line, size_t size)
+{
+	size_t len = slurp(root, name, line, size - 1);
+
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return len;
+}
+
+/* Does the kernel reject unsigned modules? */
+static bool installed_signed_only(const char *root)
+{
+	char line[128];
+
+	return (read_line(root, "/sys/module/module/parameters/sig_enforce", line, sizeof(line)) &&
+		*line == 'Y') ||
+	       (read_line(root, "/sys/kernel/security/lockdown", line, sizeof(line)) &&
+		!strstr(line, "[none]"));
+}
+
+/* Does the kernel trust DKMS's certificate? */
+static enum enrolment installed_enrolment(const char *root)
+{
+	static char cert[1 << 14], list[1 << 18];
+	char path[PATH_MAX];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/sys/firmware/efi", root);
+	if (access(path, F_OK))
+		return ENROL_NO_UEFI;
+	len = slurp(root, DKMS_CERTIFICATE, cert, sizeof(cert));
+	if (!len)
+		return ENROL_NO_CERTIFICATE;
+	if (memmem(list, slurp(root, MOK_KERNEL, list, sizeof(list)), cert, len) ||
+	    memmem(list, slurp(root, MOK_ENROLLED, list, sizeof(list)), cert, len))
+		return ENROL_DONE;
+	if (memmem(list, slurp(root, MOK_WAITING, list, sizeof(list)), cert, len))
+		return ENROL_WAITING;
+	return ENROL_MISSING;
+}
+
+/* Asks modinfo for @field: it also unpacks compressed modules */
+static void modinfo(char *path, char *field, char *value, int size)
+{
+	char name[] = "modinfo", option[] = "-F", env[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *argv[] = { name, option, field, path, NULL }, *envp[] = { env, NULL };
+	posix_spawn_file_actions_t actions;
+	int fd[2], spawned;
+	ssize_t n;
+	pid_t pid;
+
+	*value = '\0';
+	if (pipe2(fd, O_CLOEXEC))
+		return;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	spawned = !posix_spawn(&pid, "/sbin/modinfo", &actions, NULL, argv, envp);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fd[1]);
+	/* one line comes in one piece */
+	n = read(fd[0], value, size - 1);
+	value[n > 0 ? n : 0] = '\0';
+	value[strcspn(value, "\n")] = '\0';
+	close(fd[0]);
+	if (spawned)
+		waitpid(pid, NULL, 0);
+}
+
+/* depmod's list has a line for each module, "PATH: WHAT IT NEEDS" */
+static void find_file(const char *modules, char *path, size_t size)
+{
+	char list[PATH_MAX], line[8192];
+	FILE *f;
+
+	*path = '\0';
+	snprintf(list, sizeof(list), "%s/modules.dep", modules);
+	f = fopen(list, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		char *end = strchr(line, ':'), *slash;
+
+		if (!end)
+			continue;
+		*end = '\0';
+		slash = strrchr(line, '/');
+		if (strncmp(slash ? slash + 1 : line, "wsmon.ko", 8))
+			continue;
+		if (snprintf(path, size, "%s/%s", modules, line) >= (int)size)
+			*path = '\0';
+		break;
+	}
+	fclose(f);
+}
+
+/* Looks for the module of the running kernel; @root: prefix of all paths */
+static void installed_find(const char *root, struct installed *in)
+{
+	char signer[] = "signer", srcversion[] = "srcversion";
+	char modules[PATH_MAX / 2], path[PATH_MAX];
+	struct utsname uts;
+	glob_t found;
+
+	memset(in, 0, sizeof(*in));
+	uname(&uts);
+	if (snprintf(modules, sizeof(modules), "%s/lib/modules/%s", root, uts.release) >=
+	    (int)sizeof(modules))
+		return;
+	find_file(modules, in->path, sizeof(in->path));
+	if (*in->path && !access(in->path, R_OK)) {
+		modinfo(in->path, signer, in->signer, sizeof(in->signer));
+		modinfo(in->path, srcversion, in->srcversion, sizeof(in->srcversion));
+	} else {
+		*in->path = '\0';
+	}
+	snprintf(path, sizeof(path), "%s/build/Makefile", modules);
+	in->headers = !access(path, F_OK);
+	snprintf(path, sizeof(path), "%s/usr/src/wsmon-*/dkms.conf", root);
+	if (!glob(path, 0, NULL, &found)) {
+		char *version = strstr(found.gl_pathv[found.gl_pathc - 1], "/usr/src/wsmon-") + 15;
+
+		snprintf(in->dkms, sizeof(in->dkms), "wsmon/%.*s",
+			 (int)strcspn(version, "/"), version);
+	}
+	globfree(&found);
+}
 
 #define DAMON_STAT	"/sys/module/damon_stat/parameters/enabled"
 
@@ -41,11 +262,11 @@ struct check {
 enum state { MISSING, OK, UNKNOWN, SHARED };
 
 static void report(struct check *c, const char *name, bool needed,
-		 enum state state, const char *detail)
+		   enum state state, const char *detail)
 {
 	static const char * const names[] = {
 		[MISSING] = "missing", [OK] = "ok", [UNKNOWN] = "unknown",
-		[SHARED] = "shared",
+		[SHARED]  = "shared",
 	};
 
 	if (needed && state != OK)
@@ -58,7 +279,7 @@ static void report(struct check *c, const char *name, bool needed,
 	});
 }
 
-/* What makes the module be there, if nothing but that is missing */
+/* Says how to install the module */
 static void explain_not_installed(const struct installed *in, char *detail, size_t size)
 {
 	struct utsname uts;
@@ -77,22 +298,22 @@ static void explain_not_installed(const struct installed *in, char *detail, size
 			 uts.release, in->dkms, in->dkms);
 }
 
-/* A kernel that rejects unsigned modules: is this one signed, and the key known? */
+/* For a kernel that rejects unsigned modules: is the module signed with a key it knows? */
 static void check_signature(struct check *c, const struct installed *in)
 {
 	static const struct {
 		enum state state;
 		const char *detail;
 	} about[] = {
-		[ENROL_NO_UEFI] = { UNKNOWN,
+		[ENROL_NO_UEFI]	       = { UNKNOWN,
 			"the kernel takes only modules signed with a key it has, and without UEFI none can be added; if modprobe wsmon fails, boot without module.sig_enforce and lockdown" },
 		[ENROL_NO_CERTIFICATE] = { UNKNOWN,
 			"signed, not with DKMS's key; if modprobe wsmon fails, enrol the certificate of the key: mokutil --import FILE" },
-		[ENROL_MISSING] = { MISSING,
+		[ENROL_MISSING]	       = { MISSING,
 			"signed with a key that the kernel does not know; mokutil --import " DKMS_CERTIFICATE ", then reboot and choose Enroll MOK" },
-		[ENROL_WAITING] = { MISSING,
+		[ENROL_WAITING]	       = { MISSING,
 			"the key is not enrolled yet; reboot and choose Enroll MOK" },
-		[ENROL_DONE] = { OK, "signed with an enrolled key" },
+		[ENROL_DONE]	       = { OK, "signed with an enrolled key" },
 	};
 	enum enrolment state;
 	char detail[512];
@@ -139,7 +360,7 @@ static bool check_module(struct check *c)
 	return false;
 }
 
-/* Lockdown comes with Secure Boot; a signed module works with it, but not in debugfs */
+/* Lockdown comes with Secure Boot. A signed module works under it; debugfs does not. */
 static void check_lockdown(struct check *c)
 {
 	char modes[128];
@@ -217,23 +438,9 @@ static void check_session(struct check *c)
 
 static void check_kernel(struct check *c)
 {
-	static const struct {
-		const char *name, *with, *without;
-	} about[] = {
-		{ "idle pages",
-		  "reclaim sees the references that sampling clears",
-		  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later" },
-		{ "huge pages", "transparent huge pages are recognized",
-		  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do" },
-	};
-	struct kconfig options[] = {
-		{ .name = "CONFIG_PAGE_IDLE_FLAG" },
-		{ .name = "CONFIG_TRANSPARENT_HUGEPAGE" },
-	};
-	bool known = !kconfig_read(c->root, options, ARRAY_SIZE(options));
-	char detail[256];
+	char detail[256], path[PATH_MAX], path2[PATH_MAX];
 	struct utsname uts;
-	bool fits;
+	bool fits, known;
 	size_t i;
 
 	uname(&uts);
@@ -241,17 +448,21 @@ static void check_kernel(struct check *c)
 	snprintf(detail, sizeof(detail), "Linux %s on %s%s", uts.release,
 		 uts.machine, fits ? "" : ", where the module does not run");
 	report(c, "kernel", true, fits ? OK : MISSING, detail);
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
+	snprintf(path, sizeof(path), "%s/boot/config-%s", c->root, uts.release);
+	snprintf(path2, sizeof(path2), "%s/proc/config.gz", c->root);
+	known = !read_kconfig(path) || !read_kconfig(path2);
+	for (i = 0; i < ARRAY_SIZE(options_used); i++) {
+		const struct kconfig *k = &options_used[i];
+
 		if (!known)
-			report(c, about[i].name, false, UNKNOWN,
-			     "neither /boot/config nor /proc/config.gz can be read");
+			report(c, k->name, false, UNKNOWN,
+			       "neither /boot/config nor /proc/config.gz can be read");
 		else
-			report(c, about[i].name, false, options[i].set ? OK : MISSING,
-			     options[i].set ? about[i].with : about[i].without);
+			report(c, k->name, false, k->set ? OK : MISSING, k->set ? k->with : k->without);
 	}
 }
 
-/* From Linux 6.17 on DAMON may watch all memory from boot on */
+/* Since Linux 6.17 DAMON may watch all memory from boot on */
 static void check_others(struct check *c)
 {
 	char enabled[4];

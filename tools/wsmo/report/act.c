@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "act/scheme.h"
-#include "act/table.h"
+#include "act/act_scheme.h"
 #include "cli/cli.h"
 #include "libwsmon/wsmon_records.h"
 #include "report.h"

@@ -2,8 +2,8 @@
 /*
  * top.h - what the parts of "wsmo top" share
  *
- * top.c has the options and the loop, model.c the figures and their order, events.c
- * what happened; screen.c and text.c show them. None of these calls one named before it.
+ * top.c has the options and the loop, top_model.c the figures and their order; top_screen.c
+ * shows them. None of these calls one named before it.
  */
 #ifndef WSMO_TOP_H
 #define WSMO_TOP_H
@@ -22,7 +22,7 @@
 /**
  * enum top_sort - order of targets, and of the classes below each
  *
- * A total is before them in any order.
+ * The row of a total is always the first.
  */
 enum top_sort {
 	TOP_BY_WSS,
@@ -46,19 +46,20 @@ struct top_series {
 
 /**
  * struct top_row - a line of the table: a target ("all") or one of its classes
- * @wss:	of a cgroup @pid is the number of its session; @group: it is the total
+ * @wss:	its working set; of a cgroup, @pid is the number of its session; @group: it is the
+ *		total
  * @comm:	its name
  * @path:	of a cgroup, until the sessions change; or NULL
  * @processes:	of a cgroup
  * @guests:	of a cgroup, virtual machines
  * @have_rss:	@rss and @idle are known; no class has its own
  * @rss:	resident memory
- * @idle:	of @rss what is not in the working set
+ * @idle:	part of @rss that is not in the working set
  * @regions:	number of regions
- * @hot:	bytes in those with half or more of their pages accessed
- * @share:	of what is mapped, 0 if nothing is
- * @who:	what touches most of its memory; NULL if that is not known
- * @who_share:	how much of it
+ * @hot:	bytes in regions with half or more of their pages accessed
+ * @share:	working set as a share of mapped memory, 0 if nothing is mapped
+ * @who:	what touches most of its memory; NULL if unknown
+ * @who_share:	share of its memory that @who touches
  * @series:	its sizes
  */
 struct top_row {
@@ -95,9 +96,9 @@ struct top_event {
  * @format:	of the tables
  * @window_us:	window to show, 0 is the shortest
  * @sort, @reverse, @no_classes, @filter: what to show, in which order
- * @changed:	one of those changed since top_arrange()
+ * @changed:	one of these changed since top_arrange()
  * @paused:	do not update the figures
- * @who:	who touches memory; NULL before the first record of it
+ * @who:	who touches memory; NULL before the first WHO record
  * @live:	the figures of the last interval, of all sessions of @cgroups
  * @cgroups:	sessions of cgroups, if one was named
  * @status:	"running" or "ended"
@@ -105,12 +106,12 @@ struct top_event {
  * @read_ns:	when the table was made, 0 before there were figures
  * @series:	struct top_series
  * @targets:	number of processes or cgroups, whatever the filter matches
- * @left_out:	of the cgroups, as of the last event about them
- * @refused:	likewise
- * @guests:	they had virtual machines
+ * @left_out:	number of cgroups left out, as of the last event about them
+ * @refused:	number of cgroups that could not be watched, likewise
+ * @guests:	there was an event about virtual machines
  * @rows:	the table, @nr_rows
- * @shown_us:	the window it is of, 0 if there is none
- * @events:	the last ones, @nr_events so far
+ * @shown_us:	the window that the table shows, 0: none
+ * @events:	the last ones; @nr_events so far
  */
 struct top {
 	struct record record;
@@ -196,43 +197,8 @@ const char *top_name(const struct top *top, const struct top_row *row);
 /** top_free() - free the figures and the table */
 void top_free(struct top *top);
 
-/** top_event() - note an event for the screen; without a screen, print it */
-void top_event(struct top *top, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/** top_lost() - note lost records, in the same event as the loss before */
-void top_lost(struct top *top, __u64 records);
-
-/** top_record() - note the event that a record of the stream is */
-void top_record(struct top *top, const struct wsmon_record *rec);
-
-/** top_ended() - note that monitoring ended, for an enum of WSMON_END_REASONS */
-void top_ended(struct top *top, __u32 reason);
-
-/** top_left_out() - note how many cgroups are left out, if that changed */
-void top_left_out(struct top *top);
-
-/** top_guests() - note the first time that there are virtual machines */
-void top_guests(struct top *top);
-
 /** top_who_take() - note who touched memory, if a record tells */
 void top_who_take(struct top *top, const struct wsmon_record *rec);
-
-/** top_who_update() - sum up what was noted */
-void top_who_update(struct top *top);
-
-/**
- * top_who_of() - what touches most of a process's memory, as of top_who_update()
- * @share: gets its part
- * Return: a function or a file, valid until top_who_free(); NULL if none is known
- */
-const char *top_who_of(const struct top *top, __u32 pid, double *share);
-
-/** top_who_free() - forget it */
-void top_who_free(struct top *top);
-
-/** top_help_draw() - draw the help of the screen */
-void top_help_draw(void);
 
 /** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
 int top_screen_open(void);
@@ -245,11 +211,5 @@ bool top_screen_key(struct top *top);
 
 /** top_screen_close() - restore the terminal, print the messages held meanwhile */
 void top_screen_close(void);
-
-/** top_text_print() - print the table; Return: 0, or -1 if it cannot be written */
-int top_text_print(const struct top *top);
-
-/** top_text_end() - end the tables */
-void top_text_end(void);
 
 #endif /* WSMO_TOP_H */

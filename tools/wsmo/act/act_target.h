@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * target.h - a process to act on: its mappings, its page tables, advice
+ * act_target.h - a process to act on: its mappings, its page tables, advice
  *
  * File descriptors of the process are opened before monitoring starts: if it ends and
  * another process gets its pid, everything after that fails.
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scheme.h"
 #include "libwsmon/wsmon_records.h"
 
 /**
@@ -33,10 +32,10 @@ struct mapping {
  * @pidfd:	the process, -1 if there is none
  * @proc:	its directory in /proc
  * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
- * @claim:	a file of @proc that is locked while it is acted on, -1 if it is not
+ * @claim:	a file of @proc, locked while this run acts on the process; -1 if not open
  * @no_swap:	its cgroup may not swap
- * @swap_said:	that was said
- * @swap_ns:	when it was looked up
+ * @swap_said:	a message said so
+ * @swap_ns:	when to look @no_swap up again
  * @mapping:	@nr mappings
  * @stale_ns:	when to read them again
  */
@@ -55,8 +54,9 @@ struct act_process {
 	__u64 stale_ns;
 };
 
-/* Actions are cut at multiples of this: no huge page is cut */
-#define ACT_BLOCK	(2ULL << 20)
+/* Actions are cut at multiples of a huge page: none is cut */
+#define ACT_HUGE	(2ULL << 20)
+#define ACT_BLOCK	ACT_HUGE
 #define ACT_BLOCK_WORDS	(ACT_BLOCK / 4096 / 64)
 
 /** struct resident - bytes of a range */
@@ -72,10 +72,10 @@ struct resident {
 int process_open(struct act_process *p, __u32 pid);
 
 /**
- * process_claim() - be the only one that acts on it, until process_close() or the end of this program
+ * process_claim() - keep other runs from acting on it, until process_close() or this run ends
  *
- * What came back, quotas and pauses are known to the one that acts only.
- * Return: 0, or -errno, -EWOULDBLOCK if another one does
+ * A run knows only its own refaults, quotas and pauses.
+ * Return: 0, or -errno, -EWOULDBLOCK if another run acts on it
  */
 int process_claim(struct act_process *p);
 
@@ -83,15 +83,15 @@ int process_claim(struct act_process *p);
 char *process_cgroup(const struct act_process *p);
 
 /**
- * process_swap() - may its memory be paged out to swap, as far as its cgroups are concerned?
- * @cgroup:	gets the path of the one that has no more of it; malloc()ed, or NULL
+ * process_swap() - do its cgroups allow that its memory is paged out to swap?
+ * @cgroup:	gets the path of the cgroup that has no swap left; malloc()ed, or NULL
  */
 bool process_swap(const struct act_process *p, char **cgroup);
 
 /** process_close() - close its descriptors, free its mappings */
 void process_close(struct act_process *p);
 
-/** process_exec() - forget its address space: it has a new one */
+/** process_exec() - forget its address space, as it has a new one */
 void process_exec(struct act_process *p);
 
 /** process_alive() - is it still running? */
@@ -112,7 +112,7 @@ int process_maps(struct act_process *p);
 const struct mapping *process_mapping(const struct act_process *p, __u64 addr);
 
 /**
- * process_resident() - count what is in memory of a range
+ * process_resident() - count the bytes of a range that are in memory and in swap
  * @huge:	count huge pages, too; needs /proc/kpageflags
  * Return: 0, or -errno
  */
@@ -127,7 +127,7 @@ int process_may(const struct act_process *p, enum wsmon_action action);
 
 /**
  * process_advise() - apply an action to a range of one mapping, of at most ACT_BLOCK bytes
- * @keep:	pages that are left alone, a bit each from the block's first page on, or NULL
+ * @keep:	pages to leave alone, a bit each from the block's first page on; or NULL
  * Return: 0 if it was applied to some of it, or -errno
  */
 int process_advise(const struct act_process *p, enum wsmon_action action,

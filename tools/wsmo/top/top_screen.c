@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * screen.c - the screen of "wsmo top", and its keys
+ * top_screen.c - the screen of "wsmo top", its keys, and its help
  */
 #include <curses.h>
 #include <stdio.h>
@@ -15,75 +15,92 @@
 #include "libwsmon/names.h"
 #include "top.h"
 
+/* Draw the help of the screen */
+static void top_help_draw(void)
+{
+	static const char * const lines[] = {
+		"wsmo top: the memory processes really use",
+		"",
+		"q        quit, and end the monitoring that wsmo top started",
+		"p space  pause, or go on",
+		"s        sort by the next of wss, share, hot, rss, idle, pid, name",
+		"r        reverse the order",
+		"f /      show what has a text in its name, process id or class",
+		"c        show or hide the classes of memory of each",
+		"w        show the next window, if there are several",
+		"arrows, PgUp, PgDn, Home, End  scroll",
+		"",
+		"WSS      working set: memory accessed within the window",
+		"LOW HIGH its 95 % interval",
+		"RSS IDLE resident memory; what of it is not in the working set",
+		"SHARE    working set as a share of what is mapped",
+		"HOT      regions with half or more of their pages accessed",
+		"REGIONS  number of regions",
+		"*        has a secondary MMU: memory only its guest accesses reads as idle",
+		"WHO      with --who: what touches most of its memory, and how much of that",
+		"TREND    working set over time, the newest at the right",
+		"K M G are powers of 1024.",
+		"",
+		"Any key goes back.",
+	};
+	int i;
+
+	for (i = 0; i < (int)ARRAY_SIZE(lines) && i < LINES; i++)
+		mvaddnstr(i, 0, lines[i], COLS);
+}
+
 #define HEAD_LINES	3	/* what is monitored, how it is shown, headings */
 #define EVENT_LINES	4
-#define MIN_ROWS	6	/* rows have priority over events */
+#define MIN_ROWS	6	/* so many rows have priority over events */
 #define KEY_ESCAPE	27
 
 enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, TREND, NR_COLUMNS };
 
-/* @rank: a narrow screen leaves out the columns with the greatest */
-struct screen_column {
+/* What the rows are: processes, processes with --who, or cgroups */
+enum { PROCESSES, WHO_TOO, CGROUPS, NR_KINDS };
+
+/*
+ * @rank: a narrow screen leaves out the columns with the greatest; those of NR_COLUMNS or more
+ * are never shown
+ */
+static const struct screen_column {
 	const char *head;
 	int width;
-	int rank;
+	int rank[NR_KINDS];
+} columns[NR_COLUMNS] = {
+	[PID]	  = { "PID", 7, { 2, 2, 4 } },
+	[NAME]	  = { "NAME", 15, { 0, 0, 0 } },
+	[WSS]	  = { "WSS", 7, { 1, 1, 2 } },
+	[LOW]	  = { "LOW", 7, { 4, 5, 6 } },
+	[HIGH]	  = { "HIGH", 7, { 3, 4, 5 } },
+	[RSS]	  = { "RSS", 7, { 5, 6, 3 } },
+	[IDLE]	  = { "IDLE", 7, { 9, 10, 1 } },
+	[SHARE]	  = { "SHARE", 5, { 6, 7, NR_COLUMNS } },
+	[HOT]	  = { "HOT", 7, { 7, 8, NR_COLUMNS } },
+	[REGIONS] = { "REGIONS", 7, { 10, 11, 8 } },
+	[WHO]	  = { "WHO", 26, { NR_COLUMNS, 3, NR_COLUMNS } },
+	[TREND]	  = { "TREND", 8, { 8, 9, 7 } },	/* or wider */
 };
 
-static const struct screen_column process_columns[NR_COLUMNS] = {
-	[PID]	  = { "PID", 7, 2 },
-	[NAME]	  = { "NAME", 15, 0 },
-	[WSS]	  = { "WSS", 7, 1 },
-	[LOW]	  = { "LOW", 7, 4 },
-	[HIGH]	  = { "HIGH", 7, 3 },
-	[RSS]	  = { "RSS", 7, 5 },
-	[IDLE]	  = { "IDLE", 7, 9 },
-	[SHARE]	  = { "SHARE", 5, 6 },
-	[HOT]	  = { "HOT", 7, 7 },
-	[REGIONS] = { "REGIONS", 7, 10 },
-	[WHO]	  = { "", 0, NR_COLUMNS },
-	[TREND]	  = { "TREND", 8, 8 },	/* or wider */
-};
+static int kind;
 
-/* With --who */
-static const struct screen_column who_columns[NR_COLUMNS] = {
-	[PID]	  = { "PID", 7, 2 },
-	[NAME]	  = { "NAME", 15, 0 },
-	[WSS]	  = { "WSS", 7, 1 },
-	[LOW]	  = { "LOW", 7, 5 },
-	[HIGH]	  = { "HIGH", 7, 4 },
-	[RSS]	  = { "RSS", 7, 6 },
-	[IDLE]	  = { "IDLE", 7, 10 },
-	[SHARE]	  = { "SHARE", 5, 7 },
-	[HOT]	  = { "HOT", 7, 8 },
-	[REGIONS] = { "REGIONS", 7, 11 },
-	[WHO]	  = { "WHO", 26, 3 },
-	[TREND]	  = { "TREND", 8, 9 },
-};
+static int rank_of(int column)
+{
+	return columns[column].rank[kind];
+}
 
-/* Of cgroups; what has no rank is not known */
-static const struct screen_column group_columns[NR_COLUMNS] = {
-	[PID]	  = { "PROCS", 5, 4 },
-	[NAME]	  = { "NAME", 32, 0 },
-	[WSS]	  = { "WSS", 7, 2 },
-	[LOW]	  = { "LOW", 7, 6 },
-	[HIGH]	  = { "HIGH", 7, 5 },
-	[RSS]	  = { "RSS", 7, 3 },
-	[IDLE]	  = { "IDLE", 7, 1 },
-	[SHARE]	  = { "", 0, NR_COLUMNS },
-	[HOT]	  = { "", 0, NR_COLUMNS },
-	[REGIONS] = { "REGIONS", 7, 8 },
-	[WHO]	  = { "", 0, NR_COLUMNS },
-	[TREND]	  = { "TREND", 8, 7 },
-};
-
-static const struct screen_column *columns = process_columns;
+/* Of cgroups, the number of processes is narrower than a process id, and names are longer */
+static int width_of(int column)
+{
+	return kind != CGROUPS ? columns[column].width :
+	       column == PID ? 5 : column == NAME ? 32 : columns[column].width;
+}
 
 static SCREEN *screen;
 static bool helping;
 static bool typing;		/* the filter */
 static char before[TOP_FILTER];	/* the filter that was */
 static size_t first_row;
-static bool grouped;
 
 int top_screen_open(void)
 {
@@ -121,17 +138,17 @@ static int fit(int *ranks)
 	int left = COLS, rank, i;
 
 	for (rank = 0; rank < NR_COLUMNS; rank++) {
-		for (i = 0; i < NR_COLUMNS && columns[i].rank != rank; i++)
+		for (i = 0; i < NR_COLUMNS && rank_of(i) != rank; i++)
 			;
-		if (i == NR_COLUMNS || left < columns[i].width + (rank > 0))
+		if (i == NR_COLUMNS || left < width_of(i) + (rank > 0))
 			break;
-		left -= columns[i].width + (rank > 0);
+		left -= width_of(i) + (rank > 0);
 	}
 	*ranks = rank;
 	return left;
 }
 
-/* Draws what of a text fits into so many columns */
+/* Draws as much of a text as fits into @width columns */
 static void draw_text(int y, int x, int width, const char *text)
 {
 	unsigned int used;
@@ -145,7 +162,7 @@ static void field(int y, int x, int width, bool right, const char *text)
 	mvprintw(y, x, right ? "%*s" : "%-*s", width, text);
 }
 
-/* The last sizes that fit, the newest at the right; a full block is the largest */
+/* Draws the last sizes that fit, the newest at the right; a full block is the largest */
 static void draw_trend(int y, int x, int width, const struct top_series *s)
 {
 	static const char * const blocks[] = {
@@ -181,7 +198,7 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 	*buf = '\0';
 	switch (column) {
 	case PID:
-		if (!grouped)
+		if (kind != CGROUPS)
 			snprintf(buf, UNITS_LEN, "%u", w->pid);
 		else if (w->class == WSMON_CLASS_ALL)
 			snprintf(buf, UNITS_LEN, "%llu", row->processes);
@@ -225,8 +242,8 @@ static void cell_text(const struct top_row *row, int column, char *buf)
 static void draw_name(const struct top *top, int y, int x, const struct top_row *row)
 {
 	const char *path = top_name(top, row), *last = strrchr(path, '/');
-	bool mark = grouped ? row->guests : secondary_has(row->wss.pid);
-	int width = columns[NAME].width;
+	bool mark = kind == CGROUPS ? row->guests : secondary_has(row->wss.pid);
+	int width = width_of(NAME);
 	char name[256];
 	unsigned int used;
 
@@ -234,7 +251,7 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
 		return;
 	}
-	/* the end of a path says most */
+	/* the last part of a path says most */
 	if (row->path && !row->wss.group && strlen(path) > (size_t)width && last)
 		path = last + 1;
 	text_clean(name, sizeof(name), path);
@@ -253,7 +270,7 @@ static void draw_who(int y, int x, int width, const struct top_row *row)
 	draw_text(y, x + 5, width - 5, text_clean(clean, sizeof(clean), row->who));
 }
 
-/* The headings if there is no @row */
+/* Draws a row, or the headings if @row is NULL */
 static void draw_row(const struct top *top, int y, const struct top_row *row)
 {
 	int ranks, left = fit(&ranks), x[NR_COLUMNS], width, at = 0, i;
@@ -261,17 +278,18 @@ static void draw_row(const struct top *top, int y, const struct top_row *row)
 
 	for (i = 0; i < NR_COLUMNS; i++) {
 		x[i] = at;
-		if (columns[i].rank < ranks)
-			at += columns[i].width + 1;
+		if (rank_of(i) < ranks)
+			at += width_of(i) + 1;
 	}
 	if (row)
 		draw_name(top, y, x[NAME], row);
 	for (i = 0; i < NR_COLUMNS; i++) {
-		if (columns[i].rank >= ranks || (row && i == NAME))
+		if (rank_of(i) >= ranks || (row && i == NAME))
 			continue;
-		width = columns[i].width + (i == TREND ? left : 0);
+		width = width_of(i) + (i == TREND ? left : 0);
 		if (!row) {
-			field(y, x[i], width, i != NAME && i < WHO, columns[i].head);
+			field(y, x[i], width, i != NAME && i < WHO,
+			      kind == CGROUPS && i == PID ? "PROCS" : columns[i].head);
 		} else if (i == TREND) {
 			mvprintw(y, x[i] - 1, "%*s", width + 1, "");
 			draw_trend(y, x[i], width, row->series);
@@ -302,14 +320,14 @@ static void draw_head(const struct top *top)
 	if (top->live.cpu >= 0)
 		snprintf(cpu, sizeof(cpu), ", %.1f %% of one CPU", 100 * top->live.cpu);
 	snprintf(line, sizeof(line), "wsmo top: %s, %zu %s%s, %llu regions, window %s%s, %llu lost",
-		 top->status, top->targets, grouped ? "cgroup" : "process",
-		 top->targets == 1 ? "" : grouped ? "s" : "es", regions,
+		 top->status, top->targets, kind == CGROUPS ? "cgroup" : "process",
+		 top->targets == 1 ? "" : kind == CGROUPS ? "s" : "es", regions,
 		 top->shown_us ? units_time(window, top->shown_us * NSEC_PER_USEC) :
 				 "-",
 		 cpu, top->live.lost);
 	draw_text(0, 0, COLS, line);
 	snprintf(line, sizeof(line), "by %s%s%s%s%s%s",
-		 grouped && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
+		 kind == CGROUPS && top->sort == TOP_BY_PID ? "processes" : top_sort_names[top->sort],
 		 top->reverse ? ", reversed" : "",
 		 top->no_classes ? ", without classes" : "",
 		 *top->filter ? ", only " : "", top->filter,
@@ -321,7 +339,7 @@ static void draw_head(const struct top *top)
 	attroff(A_REVERSE);
 }
 
-/* Return: how many lines */
+/* Draws the last events; Return: number of lines */
 static int draw_events(const struct top *top)
 {
 	int room = LINES - HEAD_LINES - 1 - MIN_ROWS, nr, i;
@@ -381,8 +399,7 @@ static void draw_last_line(const struct top *top)
 
 void top_screen_draw(const struct top *top)
 {
-	grouped = top_grouped(top);
-	columns = grouped ? group_columns : top_who_shown(top) ? who_columns : process_columns;
+	kind = top_grouped(top) ? CGROUPS : top_who_shown(top) ? WHO_TOO : PROCESSES;
 	erase();
 	if (helping) {
 		top_help_draw();

@@ -1,27 +1,210 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * apply.c - applies the rules to a target's memory
+ * act_apply.c - applies the rules to a target's memory
  *
- * Memory may have changed since the module looked. Each stretch is cut into blocks, and
- * just before its turn each block is looked up in the current mappings and page tables.
- * What changes between that and the action is for the kernel to refuse; refusals are
- * counted. All actions are advice: none changes the contents of memory.
+ * Memory may have changed since the module looked. So each stretch is cut into blocks, and each
+ * block is looked up in the current mappings and page tables just before it is acted on. If
+ * memory changes after that, the kernel refuses the action; refusals are counted. All actions
+ * are advice: none changes the contents of memory.
  */
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "libwsmon/wsmon_records.h"
 #include "act.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/text.h"
+#include "cli/units.h"
+#include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
+#include "session/procfs.h"
 
-/* Min. time between two applications of a rule to the same memory */
+enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
+
+static const struct column log_columns[] = {
+	[T]	   = { "t", "TIME", COL_T, 8, 0 },
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0 },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
+	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0 },
+	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0 },
+	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0 },
+	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0 },
+	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0 },
+	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0 },
+};
+
+static const struct table_desc log_desc = {
+	.type = "action", .columns = log_columns, .nr = ARRAY_SIZE(log_columns),
+};
+
+/* Print an action */
+static void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
+		    __u64 tried, __u64 done, int err)
+{
+	if (!a->table)
+		a->table = table_new(&log_desc, a->format);
+	table_row(a->table, (struct cell[]) {
+		[T]	   = cell_d((double)(__s64)(t->snapshot_ns - a->record.start_ns) /
+				    NSEC_PER_SEC),
+		[PID]	   = cell_u(t->process.pid),
+		[L_RULE]   = cell_u(s->rule + 1),
+		[L_ACTION] = cell_s(act_action_name(a->scheme.rule[s->rule].action)),
+		[CLASS]	   = cell_s(class_name(s->class)),
+		[START]	   = cell_u(s->start),
+		[END]	   = cell_u(s->end),
+		[SIZE]	   = cell_u(s->end - s->start),
+		[SHARE]	   = cell_d(s->share),
+		[FREQ]	   = cell_d(s->freq),
+		[AGE]	   = cell_u(s->age_ns),
+		[TRIED]	   = cell_u(tried),
+		[DONE]	   = cell_u(done),
+		[RESULT]   = cell_s(err ? strerrorname_np(-err) :
+				    a->dry_run ? "would" : "ok"),
+	});
+}
+
+/* Completes the record of a rule, and appends the rule's text */
+static void complete(const struct act *a, size_t rule, char *buf)
+{
+	const char *text = a->scheme.rule[rule].text;
+	struct wsmon_rec_act rec = a->stat[rule];
+	size_t len = strlen(text) + 1, size = sizeof(rec) + (len + 7) / 8 * 8;
+
+	rec.rec = (struct wsmon_record) {
+		.type = WSMON_REC_ACT, .size = size, .time_ns = clock_now(),
+	};
+	rec.rule = rule;
+	rec.nr_rules = a->scheme.nr;
+	rec.action = a->scheme.rule[rule].action;
+	rec.flags = (a->dry_run ? WSMON_ACT_DRY_RUN : 0) |
+		    (limits_reclaim(&a->limits) ? 0 : WSMON_ACT_PAUSED);
+	memset(buf, 0, size);
+	memcpy(buf, &rec, sizeof(rec));
+	memcpy(buf + sizeof(rec), text, len);
+}
+
+/* A record and its text */
+union act_buf {
+	struct wsmon_rec_act rec;
+	char bytes[sizeof(struct wsmon_rec_act) + ACT_TEXT];
+};
+
+void act_write(struct act *a)
+{
+	union act_buf buf;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		output_record(&a->record.output, &buf.rec.rec);
+	}
+}
+
+enum { GOAL, TARGET, LAST, MEAN, REACHED, QUOTA };
+
+static const struct column goal_columns[] = {
+	[GOAL]	  = { "goal", "GOAL", COL_TEXT, 9, 0 },
+	[TARGET]  = { "target", "TARGET", COL_RATIO, 7, 0 },
+	[LAST]	  = { "last", "LAST", COL_RATIO, 7, 0 },
+	[MEAN]	  = { "mean", "MEAN", COL_RATIO, 7, 0 },
+	[REACHED] = { "reached", "REACHED", COL_RATIO, 7, 0 },
+	[QUOTA]	  = { "quota_bytes", "QUOTA", COL_SIZE, 9, 0 },
+};
+
+static const struct table_desc goal_desc = {
+	.type = "goal", .columns = goal_columns, .nr = ARRAY_SIZE(goal_columns),
+};
+
+/* Prints an empty line between two tables */
+static void separate(const struct act *a)
+{
+	if (a->format != TABLE_JSON)
+		putchar('\n');
+}
+
+static void print_goals(const struct act *a)
+{
+	const struct act_goals *goals = &a->limits.goals;
+	struct table *t;
+	int i;
+
+	if (!goals_any(goals))
+		return;
+	separate(a);
+	t = table_new(&goal_desc, a->format);
+	for (i = 0; i < ACT_NR_GOALS; i++) {
+		const struct act_goal *g = &goals->goal[i];
+
+		if (g->target <= 0)
+			continue;
+		table_row(t, (struct cell[]) {
+			[GOAL]	  = cell_s(act_goal_name(i)),
+			[TARGET]  = cell_d(g->target),
+			[LAST]	  = g->looks ? cell_d(g->last) : (struct cell){ 0 },
+			[MEAN]	  = g->looks ? cell_d(g->sum / g->looks) : (struct cell){ 0 },
+			[REACHED] = g->looks ? cell_d((double)g->reached / g->looks) :
+					       (struct cell){ 0 },
+			[QUOTA]	  = cell_u(goals->rate),
+		});
+	}
+	table_end(t);
+}
+
+/* Says what a dry run found */
+static void print_verdict(const struct act *a)
+{
+	struct wsmon_rec_proc proc;
+	char size[UNITS_LEN], all[UNITS_LEN];
+	__u64 out = 0, other = 0, rss = 0;
+	size_t i;
+
+	for (i = 0; i < a->scheme.nr; i++) {
+		bool reclaim = a->scheme.rule[i].action == WSMON_ACT_PAGEOUT;
+
+		*(reclaim ? &out : &other) += a->stat[i].tried_bytes;
+	}
+	for (i = 0; i < a->nr_targets; i++)
+		if (!proc_memory(a->target[i].process.pid, &proc))
+			rss += proc.rss;
+	printf("Dry run: would page out %s", units_size(size, out));
+	if (rss)
+		printf(" of %s resident", units_size(all, rss));
+	if (other)
+		printf(", and do something else to %s", units_size(size, other));
+	puts(".\n");
+}
+
+void act_print(const struct act *a)
+{
+	struct table *t;
+	union act_buf buf;
+	size_t i;
+
+	table_end(a->table);
+	if (a->table)
+		separate(a);
+	if (a->dry_run && a->format == TABLE_HUMAN)
+		print_verdict(a);
+	t = table_new(&act_desc, a->format);
+	for (i = 0; i < a->scheme.nr; i++) {
+		complete(a, i, buf.bytes);
+		act_row(t, &buf.rec);
+	}
+	table_end(t);
+	print_goals(a);
+}
+
+/* Min. time before a rule is applied to the same memory again */
 #define RETRY		(30 * NSEC_PER_SEC)
 
-/* Max. time for a target: the stream, signals and the governor wait meanwhile */
+/* Max. time for a target in an interval: the stream, signals and the governor wait meanwhile */
 #define SLICE		(100 * NSEC_PER_MSEC)
 
 static void fail(struct wsmon_rec_act *st, int err)
@@ -35,7 +218,7 @@ static void fail(struct wsmon_rec_act *st, int err)
 	st->failed[i]++;
 }
 
-/* Governor and goals are for these */
+/* Do the governor and goals apply? */
 static bool is_reclaim(enum wsmon_action action)
 {
 	return action == WSMON_ACT_PAGEOUT || action == WSMON_ACT_COLD;
@@ -52,7 +235,7 @@ static bool of_huge_pages(enum wsmon_action action)
 	return action == WSMON_ACT_HUGEPAGE || action == WSMON_ACT_NOHUGEPAGE;
 }
 
-/* Bytes an action could have an effect on */
+/* Return: bytes that the action could have an effect on */
 static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 size)
 {
 	switch (action) {
@@ -67,7 +250,7 @@ static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 siz
 	}
 }
 
-/* Bytes it had an effect on */
+/* Return: bytes that the action had an effect on */
 static __u64 was_done(enum wsmon_action action, const struct resident *before,
 		      const struct resident *after, __u64 todo)
 {
@@ -97,7 +280,7 @@ struct effect {
 	int err;
 };
 
-/* Bytes of these pages of a range; @keep may be NULL */
+/* Return: bytes of the pages of a range that are in @keep, which may be NULL */
 static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
 {
 	__u64 page = sysconf(_SC_PAGESIZE), bytes = 0, bit;
@@ -110,8 +293,8 @@ static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
 }
 
 /*
- * Applies a rule to a part of one mapping, within one block. If the advice fails, what
- * the page tables show still counts as done: it may have succeeded in part.
+ * Applies a rule to a part of one mapping, within one block. If the advice fails, the change
+ * that the page tables show still counts as done: the advice may have succeeded in part.
  */
 static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
@@ -151,7 +334,7 @@ static int apply_block(struct act *a, struct act_target *t,
 	return err;
 }
 
-/* Its cgroup, or one above it, may not swap. Said once of a cgroup, and of a process. */
+/* Has the process's cgroup, or one above it, no swap left? Prints this once for each cgroup */
 static bool no_swap(struct act *a, struct act_process *p)
 {
 	__u64 now = clock_now();
@@ -193,9 +376,8 @@ static __u64 block_end(__u64 addr, __u64 end)
 }
 
 /*
- * Applies a rule to the next block of a stretch; if the process is gone, to none of the
- * rest.
- * Return: where the block ends
+ * Applies a rule to the next block of a stretch
+ * Return: where the block ends; the end of the stretch if the process is gone
  */
 static __u64 apply_next(struct act *a, struct act_target *t,
 			const struct stretch *s, __u64 addr, struct effect *e)
@@ -233,7 +415,7 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 }
 
 /*
- * Applies a rule to a stretch. Looking costs budget, too, with or without an action.
+ * Applies a rule to a stretch. Looking up a block costs budget, too, even if nothing is done.
  * Return: the end, or where the budget or the time ran out
  */
 static __u64 apply_stretch(struct act *a, struct act_target *t,
@@ -283,8 +465,8 @@ void act_apply(struct act *a, struct act_target *t)
 	size_t i;
 
 	/*
-	 * Mappings of mixed areas are classified one by one when it is their turn. A dry
-	 * run must count each stretch once.
+	 * Mixed areas match any class: their mappings are classified one by one when they are
+	 * acted on. A dry run must count each stretch once.
 	 */
 	if (act_match(&a->match, &a->scheme, &t->evidence,
 		      a->classes | 1U << WSMON_CLASS_MIXED,

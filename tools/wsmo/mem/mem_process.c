@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * smaps.c - a process's mappings, and how much of each is resident: /proc/PID/smaps
+ * mem_process.c - what is known of a process's memory: what is resident, and what in use
  */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/secondary.h"
+#include "libwsmon/series.h"
+#include "libwsmon/reader.h"
 #include "libwsmon/sorted.h"
-#include "smaps.h"
+#include "mem.h"
 #include "session/procfs.h"
+#include "session/session.h"
 
-/* stdio takes 1024 bytes for a file in /proc, and each read costs the kernel a search */
+/* Mappings, and how much of each is resident: /proc/PID/smaps */
+
+/* stdio would read 1024 bytes at a time, and at each read the kernel searches the mapping */
 #define SMAPS_BUFFER	65536
 
 /* A device of a file system */
@@ -65,7 +74,7 @@ static void read_stat(struct mem_process *p)
 		p->parent = p->start = 0;
 }
 
-/* Where the memory is, if the main thread has exited */
+/* If the main thread has exited, uses the directory of a thread that has the memory */
 static void open_thread(struct mem_process *p)
 {
 	__u32 tid = proc_thread(p->pid);
@@ -117,7 +126,7 @@ void smaps_done(void)
 	devices.nr = 0;
 }
 
-/* Notes the file systems that a process sees. Unlike statfs() that cannot hang. */
+/* Notes the file systems that a process sees. Unlike statfs() this cannot hang. */
 static void read_mounts(const struct mem_process *p)
 {
 	int fd = smaps_file(p, "mountinfo");
@@ -146,7 +155,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Is a shared mapping of a file on a tmpfs? Memory without a path of its own is. */
+/* Is the file of a shared mapping on a tmpfs? Memory without a path of its own is. */
 static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 {
 	const struct device *found;
@@ -160,7 +169,7 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 	key.tmpfs = false;
 	if (!sorted_find(&devices, &key)) {
 		read_mounts(p);
-		/* not to be looked for again if it is not there */
+		/* if the device is not there, don't look for it again */
 		sorted_get(&devices, &key);
 	}
 	found = sorted_find(&devices, &key);
@@ -171,18 +180,18 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 struct walk {
 	const struct mem_process *p;
 	struct maps maps;
-	__u64 data_end;		/* where the last .data ended, as .bss follows */
-	char data[MAPS_NAME];	/* its file */
+	__u64 data_end;		/* end of the last .data, which .bss follows */
+	char data[MAPS_NAME];	/* file of that .data */
 	char file[MAPS_NAME];	/* the last file */
-	__u64 file_bytes;	/* mapped of it */
-	unsigned int files;	/* the first one is the program */
+	__u64 file_bytes;	/* bytes mapped of @file */
+	unsigned int files;	/* number of files; the first one is the program */
 	char path[MAPS_NAME];
 	char line[512];
 };
 
 /*
- * What follows .data is .bss, or begins with it: other memory that is mapped there becomes
- * one mapping with it. So one that is larger than all of a library does not count to it.
+ * Counts the bytes mapped of a file. The mapping after .data is .bss, possibly merged with other
+ * memory: if it is larger than all mappings of a library, it does not count to the library.
  */
 static void note_file(struct walk *w)
 {
@@ -224,7 +233,7 @@ static enum wsmon_class classify(struct walk *w, bool hugetlb)
 	return !strcmp(m->name, "[heap]") ? WSMON_CLASS_HEAP : WSMON_CLASS_ANON;
 }
 
-/* The lines of smaps that count, and to what they are added */
+/* The lines of smaps that count, and the sums they are added to */
 static const struct {
 	const char *key;
 	int to[2];
@@ -261,7 +270,7 @@ static void take_line(const char *line, __u64 *bytes)
 		n = n > ~0ULL / 1024 ? 0 : n * 1024;
 		for (k = 0; k < 2 && keys[i].to[k] >= 0; k++)
 			bytes[keys[i].to[k]] += n;
-		/* pages of hugetlbfs are in none of the other lines */
+		/* no other line counts pages of hugetlbfs */
 		if (strstr(keys[i].key, "Hugetlb")) {
 			bytes[MEM_RESIDENT] += n;
 			bytes[MEM_PSS] += n;
@@ -270,7 +279,7 @@ static void take_line(const char *line, __u64 *bytes)
 	}
 }
 
-/* Reads what follows the line of a mapping: keys begin with a capital, addresses do not */
+/* Reads the values after the line of a mapping: keys begin with a capital, addresses do not */
 static void read_values(struct walk *w, struct mem_mapping *m, bool *hugetlb)
 {
 	FILE *f = w->maps.file;
@@ -304,8 +313,8 @@ static void read_mapping(struct walk *w, struct mem_mapping *m)
 }
 
 int smaps_read(const struct mem_process *p,
-		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
-		 void *to)
+	       void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
+	       void *to)
 {
 	static char buffer[SMAPS_BUFFER];
 	struct walk w = { .p = p };
@@ -318,7 +327,7 @@ int smaps_read(const struct mem_process *p,
 	setvbuf(w.maps.file, buffer, _IOFBF, sizeof(buffer));
 	while (maps_next(&w.maps)) {
 		read_mapping(&w, &m);
-		/* no memory of the process */
+		/* [vsyscall] is not memory of the process */
 		if (strcmp(m.path, "[vsyscall]")) {
 			each(to, p, &m);
 			nr++;
@@ -328,4 +337,204 @@ int smaps_read(const struct mem_process *p,
 		err = -ESRCH;
 	maps_close(&w.maps);
 	return err ?: nr;
+}
+
+/*
+ * What is in use, from a recording or a session that runs: the mean over the recording of the
+ * memory that was accessed within an aggregation interval, by address
+ */
+
+#define TARGETS_MAX	65536
+
+/* Intervals to wait for in a running session: of the first one only the end may come */
+#define LIVE_INTERVALS	2
+#define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
+
+static int compare_targets(const void *x, const void *y)
+{
+	const struct in_use_target *a = x, *b = y;
+
+	return COMPARE(a->pid, b->pid);
+}
+
+static __u32 no_place(void *data __attribute__((unused)), __u32 pid __attribute__((unused)),
+		      const struct wsmon_region_entry *e __attribute__((unused)))
+{
+	return 0;
+}
+
+static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
+{
+	struct in_use_target key = { .pid = rec->pid }, *t;
+
+	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
+		hot_exec(&u->hot, rec->pid);
+	u->targets.size = sizeof(key);
+	u->targets.max = TARGETS_MAX;
+	u->targets.compare = compare_targets;
+	t = sorted_get(&u->targets, &key);
+	if (t)
+		memcpy(t->comm, rec->comm, sizeof(t->comm));
+}
+
+/* Of several windows the shortest counts, as it is the window of regions */
+static void take_total(struct in_use *u, const struct wsmon_rec_total *rec)
+{
+	if (rec->class >= WSMON_NR_CLASSES || (u->window_us && rec->window_us > u->window_us))
+		return;
+	if (rec->window_us < u->window_us) {
+		memset(u->total, 0, sizeof(u->total));
+		memset(u->totals, 0, sizeof(u->totals));
+	}
+	u->window_us = rec->window_us;
+	u->total[rec->class] += rec->bytes;
+	u->totals[rec->class]++;
+}
+
+static void take(struct in_use *u, const struct wsmon_record *rec)
+{
+	u->hot.place = no_place;
+	u->last_ns = rec->time_ns;
+	secondary_take(rec, "");
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+		take_target(u, (const void *)rec);
+		break;
+	case WSMON_REC_SNAPSHOT:
+		if (hot_snapshot(&u->hot, (const void *)rec))
+			need(NULL);
+		break;
+	case WSMON_REC_TOTAL:
+		take_total(u, (const void *)rec);
+		break;
+	case WSMON_REC_GROUP:
+		snprintf(u->cgroup, sizeof(u->cgroup), "%s", reader_cgroup(rec));
+		break;
+	case WSMON_REC_STATS:
+		u->intervals++;
+		break;
+	}
+}
+
+int in_use_read(struct in_use *u, const char *file)
+{
+	const char *name = strcmp(file, "-") ? file : "standard input";
+	int fd = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	const struct wsmon_file_header *header;
+	const struct wsmon_record *rec;
+	struct wsmon_reader *r;
+	int res;
+
+	if (fd < 0) {
+		msg("%s: cannot be read: %s", file, strerror(errno));
+		return -1;
+	}
+	r = need(wsmon_open_fd(fd));
+	while ((res = wsmon_next(r, &rec)) > 0)
+		take(u, rec);
+	if (res == -EBADMSG)
+		msg("%s: %s", name, wsmon_error(r));
+	header = wsmon_header(r);
+	/* as nanoseconds since 1970, as the machine may have been rebooted since */
+	if (header)
+		u->last_ns += header->real_ns - header->mono_ns;
+	wsmon_close(r);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return res == -EBADMSG ? -1 : 0;
+}
+
+static bool take_live(void *arg, const struct wsmon_record *rec)
+{
+	struct in_use *u = arg;
+
+	if (rec)
+		take(u, rec);
+	return !rec || (rec->type != WSMON_REC_END && u->intervals < LIVE_INTERVALS);
+}
+
+int in_use_live(struct in_use *u)
+{
+	struct session s = { .fd = -1 };
+	__u64 end_ns = clock_now() + LIVE_PATIENCE;
+	int res = session_join(&s);
+
+	if (res > 0)
+		msg("nothing is being monitored; begin with 'wsmo record', or name a recording with -i");
+	while (!res && clock_now() < end_ns) {
+		struct pollfd fd = { .fd = s.fd, .events = POLLIN };
+
+		if (poll(&fd, 1, 100) < 0 && errno != EINTR)
+			break;
+		res = session_take(&s, take_live, u);
+		if (res <= 0)
+			break;
+		res = 0;
+	}
+	session_close(&s);
+	if (!res && !u->intervals) {
+		msg("the session has had no figures for %llu s", LIVE_PATIENCE / NSEC_PER_SEC);
+		res = -1;
+	}
+	/* processes that run now are those that were watched a moment ago */
+	u->last_ns = ~0ULL;
+	return res ? -1 : 0;
+}
+
+/* Return: when a process began, in nanoseconds since 1970 */
+static __u64 began(const struct mem_process *p)
+{
+	struct timespec real, boot;
+	double since = (double)p->start / sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (real.tv_sec - boot.tv_sec + since) * NSEC_PER_SEC;
+}
+
+bool in_use_same(const struct in_use *u, const struct mem_process *p)
+{
+	const struct in_use_target key = { .pid = p->pid };
+	const struct in_use_target *t = u->targets.size ? sorted_find(&u->targets, &key) : NULL;
+
+	if (!t)
+		return false;
+	if (!strncmp(t->comm, p->comm, sizeof(t->comm)) &&
+	    (u->last_ns == ~0ULL || began(p) < u->last_ns + NSEC_PER_SEC))
+		return true;
+	msg("process %u is now another than the %.16s that was recorded: what it uses is not known",
+	    p->pid, t->comm);
+	return false;
+}
+
+const struct hot_target *in_use_find(const struct in_use *u, __u32 pid)
+{
+	struct hot_target key = { .pid = pid }, *t, *last = NULL;
+
+	while (u->hot.targets.size && (t = sorted_find(&u->hot.targets, &key))) {
+		last = t;
+		key.life++;
+	}
+	return last && last->seconds > 0 ? last : NULL;
+}
+
+double in_use_range(const struct hot_target *t, __u64 start, __u64 end)
+{
+	size_t i = t->nr ? sorted_above(&t->cell->end, t->nr, sizeof(*t->cell), start) : 0;
+	double sum = 0;
+
+	for (; i < t->nr && t->cell[i].start < end; i++) {
+		const struct hot_cell *c = &t->cell[i];
+		__u64 from = c->start > start ? c->start : start;
+		__u64 to = c->end < end ? c->end : end;
+
+		sum += c->share / t->seconds * (to - from);
+	}
+	return sum;
+}
+
+void in_use_free(struct in_use *u)
+{
+	hot_free(&u->hot);
+	free(u->targets.base);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target.c - a process to act on: its mappings, its page tables, advice
+ * act_target.c - a process to act on: its mappings, its page tables, advice
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,19 +17,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "act_target.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "match.h"
 #include "session/cgroup.h"
 #include "session/patience.h"
 #include "session/procfs.h"
-#include "target.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE	25
 #endif
 
-/* Mappings that were read longer ago are read again before an action */
+/* Mappings older than this are read again before an action */
 #define MAPS_FRESH	(10 * NSEC_PER_MSEC)
 
 #define SPLIT_FILE	"/sys/kernel/debug/split_huge_pages"
@@ -60,13 +59,13 @@ int process_open(struct act_process *p, __u32 pid)
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	/* still alive: what was opened is of the same process */
+	/* if it is still alive, the directory is of the same process */
 	return process_alive(p) ? 0 : -ESRCH;
 }
 
 /*
- * Only those who may read a process's memory can open its pagemap. Its inode is one as long as it is
- * open, whatever the process executes.
+ * Only users who may read a process's memory can open its pagemap. While the file is open its
+ * inode stays the same, whatever the process executes.
  */
 int process_claim(struct act_process *p)
 {
@@ -157,7 +156,7 @@ static void ask_system(void *data)
 /* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
 static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 {
-	/* file systems that were asked last, by their numbers */
+	/* file systems asked before, by device number */
 	static struct { __u64 dev; bool known, tmpfs; } last[16];
 	struct system_of s = { .tmpfs = false };
 	struct statx st = { 0 };
@@ -169,12 +168,12 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return true;
-	/* this asks nobody */
+	/* with DONT_SYNC this does not ask a server, and cannot hang */
 	statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
 	dev = (__u64)st.stx_dev_major << 32 | st.stx_dev_minor;
 	i = dev % ARRAY_SIZE(last);
 	if (!last[i].known || last[i].dev != dev) {
-		/* one that does not answer is none */
+		/* a file system that does not answer is no tmpfs */
 		snprintf(s.file, sizeof(s.file), "/proc/%d/fd/%d", getpid(), fd);
 		patience_ask(ask_system, &s, sizeof(s));
 		patience_end();
@@ -187,8 +186,8 @@ static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
 }
 
 /*
- * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: where the last
- * .data ended, as .bss follows
+ * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: end of the
+ * last .data, which .bss follows
  */
 static enum wsmon_class classify(const struct act_process *p,
 				 const struct maps *m, __u64 *data_end)
@@ -215,7 +214,7 @@ static enum wsmon_class classify(const struct act_process *p,
 	return WSMON_CLASS_ANON;
 }
 
-/* The kernel's own pages and device memory */
+/* Mappings of the kernel's own pages, of devices, and without access are left alone */
 static bool forbidden(const struct maps *m)
 {
 	return !strncmp(m->name, "[v", 2) || !(m->prot & ~MAPS_SHARED) ||
@@ -370,7 +369,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 
 		n = pread(p->pagemap, entry, want * sizeof(*entry),
 			  start / page * sizeof(*entry));
-		/* an address space that is gone reads as empty */
+		/* the file of an address space that is gone is empty */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
 			break;
@@ -413,7 +412,7 @@ static int advice_of(enum wsmon_action action)
 static int advise(const struct act_process *p, const struct iovec *iov,
 		  size_t nr, int advice)
 {
-	/* one range: all of it, or an error, such as ENOMEM for a gap; of several, the first */
+	/* it advises all of one range or fails, e.g. with ENOMEM; of several at least the first */
 	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
 	       -errno : 0;
 }
@@ -445,7 +444,7 @@ static int split(const struct act_process *p, __u64 start, __u64 end)
 	return err;
 }
 
-/* Cuts what is kept out of a range; Return: how many parts are left */
+/* Cuts the pages of @keep out of a range; Return: number of parts left */
 static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 {
 	__u64 page = sysconf(_SC_PAGESIZE), at, bit;
@@ -469,7 +468,7 @@ static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 int process_advise(const struct act_process *p, enum wsmon_action action,
 		   __u64 start, __u64 end, const __u64 *keep)
 {
-	/* every second page at most */
+	/* at most every second page begins a part */
 	struct iovec iov[32 * ACT_BLOCK_WORDS] = {
 		{ .iov_base = (void *)(uintptr_t)start, .iov_len = end - start },
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * model.c - the figures "wsmo top" shows, and their order
+ * top_model.c - the figures "wsmo top" shows, and their order
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +9,205 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/secondary.h"
+#include "libwsmon/mappings.h"
 #include "libwsmon/names.h"
+#include "libwsmon/wsmon_records.h"
+#include "record/mapper.h"
+#include "symbols/calls.h"
 #include "top.h"
+
+/*
+ * Which function of each process touches most memory, for "wsmo top --who"
+ *
+ * A share is that of the bytes of the WHO records of the last seconds. "wsmo report who"
+ * has all records, and intervals.
+ */
+
+#define RECENT_NS	(10 * NSEC_PER_SEC)
+#define TOUCHES		(1 << 14)	/* of all processes */
+
+/**
+ * struct touch - a WHO record; in top_who.found the sum of the records of a function
+ * @time_ns:	of the record
+ * @pid:	the process
+ * @name:	the function, or else the file it is in; NULL: neither is known. Equal names have
+ *		equal addresses
+ * @bytes:	memory that the record stands for
+ */
+struct touch {
+	__u64 time_ns;
+	__u32 pid;
+	const char *name;
+	double bytes;
+};
+
+/**
+ * struct top_who - who touches memory
+ * @mappings:	of the processes
+ * @mapper:	reads them
+ * @calls:	names
+ * @touch:	a ring, @nr so far
+ * @found:	of each process the function that touched most, @nr_found
+ */
+struct top_who {
+	struct mappings *mappings;
+	struct mapper mapper;
+	struct calls *calls;
+	struct touch touch[TOUCHES];
+	__u64 nr;
+	struct touch found[TOUCHES];
+	size_t nr_found;
+};
+
+static void write_mapping(void *data, const struct wsmon_rec_mapping *rec)
+{
+	mappings_add(data, &rec->rec);
+}
+
+static struct top_who *need_who(struct top *top)
+{
+	if (!top->who) {
+		top->who = need(calloc(1, sizeof(*top->who)));
+		top->who->mappings = need(mappings_new());
+		top->who->calls = calls_new();
+	}
+	return top->who;
+}
+
+static const char *name_of(struct top_who *w, __u32 pid, __u64 ip)
+{
+	_Alignas(struct wsmon_rec_stack) char room[sizeof(struct wsmon_rec_stack) + sizeof(ip)];
+	struct wsmon_rec_stack *rec = memset(room, 0, sizeof(room));
+	const struct mapper_writer writer = { .write = write_mapping, .data = w->mappings };
+	const struct callstack *s;
+	const char *path, *last;
+
+	if (!mappings_find(w->mappings, pid, ip))
+		mapper_changed(&w->mapper, pid, &writer);
+	rec->pid = pid;
+	rec->nr = 1;
+	rec->pc[0] = ip;
+	s = calls_fold(w->calls, w->mappings, pid, calls_take(w->calls, w->mappings, rec));
+	if (s->call[0].function)
+		return s->call[0].function;
+	path = s->call[0].path;
+	last = path ? strrchr(path, '/') : NULL;
+	return last ? last + 1 : path;
+}
+
+void top_who_take(struct top *top, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_target *target = (const void *)rec;
+	const struct wsmon_rec_who *who = (const void *)rec;
+	struct top_who *w = top->who;
+
+	if (rec->type == WSMON_REC_WHO) {
+		w = need_who(top);
+		w->touch[w->nr++ % TOUCHES] = (struct touch) {
+			.time_ns = who->rec.time_ns, .pid = who->pid,
+			.name = name_of(w, who->pid, who->ip), .bytes = who->bytes,
+		};
+	} else if (rec->type == WSMON_REC_TARGET && w) {
+		/* the process may have executed another program */
+		mapper_forget(&w->mapper, target->pid);
+		mappings_add(w->mappings, rec);
+	}
+}
+
+static int compare_touches(const void *x, const void *y)
+{
+	const struct touch *a = x, *b = y;
+
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->name, b->name);
+}
+
+/*
+ * Sums up the records of each function, and keeps the function with the greatest sum of each
+ * process; its @bytes become its share. Return: number of processes
+ */
+static size_t sum_up(struct touch *t, size_t nr)
+{
+	size_t i = 0, found = 0;
+
+	while (i < nr) {
+		struct touch most = { .pid = t[i].pid };
+		double all = 0;
+
+		while (i < nr && t[i].pid == most.pid) {
+			struct touch sum = { .pid = most.pid, .name = t[i].name };
+
+			for (; i < nr && !compare_touches(&t[i], &sum); i++)
+				sum.bytes += t[i].bytes;
+			all += sum.bytes;
+			if (sum.name && sum.bytes > most.bytes)
+				most = sum;
+		}
+		most.bytes /= all;
+		if (most.name)
+			t[found++] = most;
+	}
+	return found;
+}
+
+/* Sums up the records */
+static void top_who_update(struct top *top)
+{
+	struct top_who *w = top->who;
+	__u64 i, newest;
+
+	if (!w)
+		return;
+	newest = w->touch[(w->nr - 1) % TOUCHES].time_ns;
+	w->nr_found = 0;
+	for (i = 0; i < w->nr && i < TOUCHES; i++) {
+		if (w->touch[i].time_ns + RECENT_NS > newest)
+			w->found[w->nr_found++] = w->touch[i];
+	}
+	qsort(w->found, w->nr_found, sizeof(*w->found), compare_touches);
+	w->nr_found = sum_up(w->found, w->nr_found);
+}
+
+/*
+ * Finds the function that touches most of a process's memory, as of top_who_update()
+ * @share: gets its part
+ * Return: a function or a file, valid until top_who_free(); NULL if none is known
+ */
+static const char *top_who_of(const struct top *top, __u32 pid, double *share)
+{
+	const struct touch *t = top->who ? top->who->found : NULL;
+	size_t i;
+
+	for (i = 0; t && i < top->who->nr_found; i++) {
+		if (t[i].pid == pid) {
+			*share = t[i].bytes;
+			return t[i].name;
+		}
+	}
+	return NULL;
+}
+
+/* Forget it */
+static void top_who_free(struct top *top)
+{
+	if (!top->who)
+		return;
+	calls_free(top->who->calls);
+	mappings_free(top->who->mappings);
+	mapper_free(&top->who->mapper);
+	free(top->who);
+}
 
 #define SERIES_MAX	8192
 
 const char * const top_sort_names[TOP_NR_SORTS] = {
-	[TOP_BY_WSS]	= "wss",
-	[TOP_BY_SHARE]	= "share",
-	[TOP_BY_HOT]	= "hot",
-	[TOP_BY_RSS]	= "rss",
-	[TOP_BY_IDLE]	= "idle",
-	[TOP_BY_PID]	= "pid",
-	[TOP_BY_NAME]	= "name",
+	[TOP_BY_WSS]   = "wss",
+	[TOP_BY_SHARE] = "share",
+	[TOP_BY_HOT]   = "hot",
+	[TOP_BY_RSS]   = "rss",
+	[TOP_BY_IDLE]  = "idle",
+	[TOP_BY_PID]   = "pid",
+	[TOP_BY_NAME]  = "name",
 };
-
 
 static int compare_series(const void *x, const void *y)
 {
@@ -67,7 +251,7 @@ static void note_sizes(struct top *top)
 	}
 }
 
-/* The figures of all sessions become those of @live, with their numbers for process ids */
+/* Gathers the figures of all sessions in @live, with numbers of sessions for process ids */
 static void gather(struct top *top)
 {
 	struct live *all = &top->live;
@@ -136,7 +320,7 @@ void top_next_window(struct top *top)
 	top->changed = true;
 }
 
-/* What is known of several processes together */
+/* Fills in the columns of cgroups and of the group's total */
 static void fill_group(const struct top *top, struct top_row *row)
 {
 	const struct wsmon_rec_group *group = row->wss.group ? &top->live.now.group : NULL;
@@ -165,7 +349,7 @@ const char *top_name(const struct top *top, const struct top_row *row)
 		return row->wss.group ? "total" : row->comm;
 	if (row->wss.group)
 		return root[1] ? root : "all processes";
-	/* below the one that was named, all are below it */
+	/* names are relative to the cgroup that was named */
 	return name + (root[1] ? strlen(root) : 0) + 1;
 }
 
@@ -191,7 +375,7 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
 	row->who = top_who_of(top, wss->pid, &row->who_share);
-	/* what a guest may use is not idle */
+	/* memory that only a guest may use is not idle */
 	used = row->guests || secondary_has(wss->pid) ? wss->high : wss->bytes;
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
@@ -230,7 +414,7 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 	return c ? c : COMPARE(a->wss.pid, b->wss.pid);
 }
 
-/* Equal keys are ordered by process and class, so that rows do not jump */
+/* Rows with equal keys are in order of process and class, so that they do not jump */
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct top_row *a = x, *b = y;
@@ -256,7 +440,7 @@ static bool target_matches(const struct top *top, const struct top_row *row)
 	       (!row->path && strstr(pid, top->filter));
 }
 
-/* Appends a target and its classes, as far as the filter matches */
+/* Appends a target and its classes, if the filter matches them */
 static void add_target(struct top *top, const struct top_row *target)
 {
 	bool whole = target_matches(top, target);

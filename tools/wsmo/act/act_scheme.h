@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * scheme.h - rules of "wsmo act": which memory, of what age, what to do
+ * act_scheme.h - rules of "wsmo act": which memory, of what age, what to do
  *
  * The form is that of the DAMON patch set, one rule a line:
  *
@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/table.h"
 #include "libwsmon/wsmon_records.h"
 
 #define ACT_RULES	32	/* max. rules */
@@ -69,14 +70,6 @@ int act_scheme_load(struct act_scheme *scheme, const char *name);
 const char *act_scheme_dir(void);
 
 /**
- * act_rule_covers() - does rule @a leave nothing for rule @b?
- */
-bool act_rule_covers(const struct act_rule *a, const struct act_rule *b);
-
-/** act_rule_overlaps() - may a stretch of memory fit both? */
-bool act_rule_overlaps(const struct act_rule *a, const struct act_rule *b);
-
-/**
  * act_rule_cold() - is the rule about unused memory?
  *
  * If so, one access restarts the age. A rate above 0 allows for accesses.
@@ -86,7 +79,21 @@ static inline bool act_rule_cold(const struct act_rule *rule)
 	return rule->freq ? rule->max_access <= 0 : rule->max_access < 0.5;
 }
 
-/** act_action_name() - "pageout", ...; "action9" for one that is not known */
+/** act_action_name() - Return: "pageout", ...; "action9" for an unknown action */
 const char *act_action_name(__u32 action);
+
+/** act_show_rules() - print the rules */
+void act_show_rules(const struct act_scheme *s, enum table_format format);
+
+/**
+ * act_report_overlaps() - print which rules hide others
+ * @partly:	also print rules that hide a part of another rule
+ */
+void act_report_overlaps(const struct act_scheme *s, bool partly);
+
+extern const struct table_desc act_desc;
+
+/** act_row() - print a rule's figures; its text must end within the record */
+void act_row(struct table *t, const struct wsmon_rec_act *rec);
 
 #endif /* WSMO_ACT_SCHEME_H */

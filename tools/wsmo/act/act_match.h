@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * act_match.h - what samples say about each range of a target's memory, and which rules apply to it
+ *
+ * One snapshot has two samples of a region, which is little evidence. So samples are
+ * counted as long as none contradicts them, and a rule can ask how sure it is that
+ * memory is cold. The module splits and merges regions between snapshots; evidence
+ * belongs to addresses.
+ *
+ * Uses no files and no clock.
+ */
+#ifndef WSMO_ACT_MATCH_H
+#define WSMO_ACT_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "act_scheme.h"
+#include "act_target.h"
+#include "wsmon.h"
+
+/**
+ * struct piece - a range with the same evidence
+ * @start:	start address
+ * @end:	end, exclusive
+ * @class:	enum wsmon_class
+ * @gaps:	parts of it may be unmapped
+ * @acted:	1 + index of the rule that was last applied to it, 0: none was
+ * @acted_ns:	when it was applied
+ * @begun:	1 + index of a rule that was applied only up to @upto, as the budget was used
+ *		up there; 0: none was
+ * @upto:	an address within the piece
+ * @since_ns:	when counting @draws began, plus the time without samples since then
+ * @hit_ns:	when a sample was last found accessed, or @since_ns; plus such time
+ * @draws:	samples since @since_ns; a part of a region has a proportional part of them
+ * @hits:	samples of @draws found accessed
+ * @rate:	sum over @draws of the share of rounds that found each accessed
+ * @run:	samples since @hit_ns
+ */
+struct piece {
+	__u64 start, end;
+	__u16 class;
+	bool gaps;
+	__u16 acted;
+	__u16 begun;
+	__u64 acted_ns;
+	__u64 upto;
+	__u64 since_ns;
+	__u64 hit_ns;
+	float draws, hits, rate, run;
+};
+
+/**
+ * struct evidence - the pieces of a target in address order; all zero is none
+ * @at_ns:	the time of the last snapshot
+ * @slow:	factor for the min. age of cold rules, 1 or more
+ */
+struct evidence {
+	__u64 at_ns;
+	double slow;
+	struct piece *piece;
+	size_t nr;
+	struct piece *next;
+	size_t room;
+};
+
+/** struct share - an estimate and its 95 % interval */
+struct share {
+	double low, mean, high;
+};
+
+/**
+ * evidence_update() - add the samples of a snapshot
+ * @now:	its time
+ * @whole:	false if samples were missed or records lost in this interval: then only
+ *		samples found accessed count
+ * @region:	@area is nonzero where the region's area has gaps
+ * @scheme:	an access makes memory eligible again for its rules about cold memory
+ * Return: 0, or -1 without memory
+ */
+int evidence_update(struct evidence *e, const struct act_scheme *scheme,
+		    const struct wsmon_region_entry *region, size_t nr,
+		    __u64 now, bool whole);
+
+/** evidence_doubt() - restart all ages: accesses may have been missed */
+void evidence_doubt(struct evidence *e, __u64 now);
+
+/** evidence_clear() - free all pieces */
+void evidence_clear(struct evidence *e);
+
+/**
+ * evidence_mark() - note that a rule was applied to a range
+ *
+ * A piece that reaches beyond the range is remembered as begun.
+ */
+void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
+		   __u64 now);
+
+/**
+ * struct stretch - neighbouring pieces of one class that fit the same rule
+ * @start:	start of the memory to act on; for huge pages, a multiple of their size
+ * @end:	its end, exclusive
+ * @whole_start: start of the first piece
+ * @whole_end:	end of the last piece
+ * @class:	enum wsmon_class
+ * @gaps:	parts of it may be unmapped
+ * @rule:	index of the rule
+ * @age_ns:	min. age of its pieces
+ * @share:	share of pages accessed, estimated over all pieces
+ * @freq:	share of rounds that find a page accessed, likewise
+ */
+struct stretch {
+	__u64 start, end;
+	__u64 whole_start, whole_end;
+	__u16 class;
+	bool gaps;
+	__u32 rule;
+	__u64 age_ns;
+	double share;
+	double freq;
+};
+
+/**
+ * struct match - the result of matching
+ * @stretch:	@nr of them, the oldest first
+ * @shadowed:	bytes that fit each rule but belong to an earlier one
+ * @room:	of @stretch
+ * @owner:	scratch
+ * @owner_room:	of @owner
+ */
+struct match {
+	struct stretch *stretch;
+	size_t nr;
+	__u64 shadowed[ACT_RULES];
+	size_t room;
+	__u8 *owner;
+	size_t owner_room;
+};
+
+/**
+ * act_match() - find the stretches to act on
+ * @classes:	classes that may be acted on, a bit each
+ * @retry_ns:	a rule is applied to the same memory again after this time, or once
+ *		the memory was accessed
+ * Return: 0, or -1 without memory
+ */
+int act_match(struct match *m, const struct act_scheme *scheme,
+	      const struct evidence *e, __u32 classes, __u64 now,
+	      __u64 retry_ns);
+
+/** act_match_free() - free the result */
+void act_match_free(struct match *m);
+
+#endif /* WSMO_ACT_MATCH_H */
