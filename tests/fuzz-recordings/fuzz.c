@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "core/cli.h"
 #include "fuzz.h"
 
 /*

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "cli/cli.h"
+#include "core/cli.h"
 #include "fuzz.h"
 #include "libwsmon/wsmon_records.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "core/cli.h"
 #include "fuzz.h"
 
 #define MAX_ARGS	8

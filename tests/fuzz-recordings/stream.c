@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "record/record.h"
+#include "live/record.h"
 
 #define FIFO_SIZE	(1 << 20)
 

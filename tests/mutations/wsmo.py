@@ -2,15 +2,15 @@
 """Mistakes made on purpose in wsmo, as list.py has them of the module: each with the
 suite of tests/wsmo that must notice it, on this machine."""
 
-LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/cli/", "tools/wsmo/act/"
+LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/core/", "tools/wsmo/verbs/"
 READER, SORTED, MAPPINGS, CURVE, SIZING, HOT, SERIES, FINE, STATS = (
     LIB + n + ".c" for n in ("reader", "sorted", "mappings", "curve", "sizing", "hot", "series", "fine", "stats"))
-TRIAL = "tools/wsmo/sizing/sizing.c"
+TRIAL = "tools/wsmo/verbs/sizing.c"
 UNITS, TEXT, BAR, OUTFILE, TABLE = (
     CLI + n + ".c" for n in ("units", "text", "term", "outfile", "table"))
 LIMITS, MATCH, VICTIM, VERB, APPLY = (
     ACT + n + ".c" for n in ("act_limits", "act_match", "act_target", "act", "act_apply"))
-FILE, REPORT, DIFF = "tools/wsmo/record/", "tools/wsmo/report/", "tools/wsmo/diff/"
+FILE, REPORT, DIFF = "tools/wsmo/live/", "tools/wsmo/views/", "tools/wsmo/verbs/"
 
 # (name, suites, file, what it says, what it is to say)
 MISTAKES = [
@@ -147,7 +147,7 @@ MISTAKES = [
     ("output_is_not_synced", "outfile.calls", OUTFILE, "	err = sync_fd(o->fd);\n", "	err = 0;\n"),
     ("old_files_are_anything", "outfile.foreign", FILE + "output.c",
      "		       !memcmp(magic, WSMON_MAGIC, sizeof(magic));\n", "		       true;\n"),
-    ("forbidden_memory_is_swapped", "record.contents", "tools/wsmo/session/cgroup.c",
+    ("forbidden_memory_is_swapped", "record.contents", "tools/wsmo/live/cgroup.c",
      "!read_number(path, \"memory.swap.max\", ~0ULL) ||", "!read_number(path, \"memory.swap\", ~0ULL) ||"),
     ("root_runs_what_doas_calls", "record.sudo", CLI + "identity.c", "{ \"DOAS_USER\", of_doas },", "{ \"DOAS\", of_doas },"),
     # long recordings
@@ -190,7 +190,7 @@ MISTAKES = [
     ("picture_of_any_process", "who.picture", REPORT + "who.c", "if (rp->out.picture.file && v->who->nr)", "if (rp->out.picture.file)"),
     ("page_without_code", "html.touched", REPORT + "html.c",
      "w, WHO_BY_ALL, WHO_ROWS, true)", "w, WHO_BY_ALL, WHO_ROWS, false)"),
-    ("page_halves_are_alike", "browser", "tools/wsmo/report/html/page.js",
+    ("page_halves_are_alike", "browser", "tools/wsmo/views/html/page.js",
      'half(written, "written")', 'half(written, "read")'),
     # wsmo act
     ("limits_are_not_charged", "act", LIMITS, "		l->bytes -= bytes;\n", "		l->bytes -= bytes / 100;\n"),

@@ -5,8 +5,8 @@
 #ifndef WSMON_UNIT_WORLD_H
 #define WSMON_UNIT_WORLD_H
 
-#include "test.h"
 #include "kunit/world.h"
+#include "test.h"
 
 void world_init(struct world *w, u32 budget);
 void world_free(struct world *w);

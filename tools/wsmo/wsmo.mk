@@ -16,7 +16,7 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 
 # A folder is a layer, and each is made an archive. A layer may use those named
 # before it, never those after: tests/layers checks what they include.
-WSMO_LAYERS := libwsmon cli session alloc record symbols act report diff sizing export check mem top stack
+WSMO_LAYERS := libwsmon core live names stack views verbs
 # layer_srcs LAYER: its folder's and those below
 layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard tools/libwsmon/*.c),\
 	$(wildcard $(WSMO_DIR)/$(1)/*.c $(WSMO_DIR)/$(1)/*/*.c))
@@ -26,20 +26,20 @@ layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard tools/libwsmon/*.c),\
 # others.
 WSMO_PROGRAMS := wsmo wsmo-act wsmo-report wsmo-top wsmo-stack
 wsmo_VERBS := record mark
-wsmo_LAYERS := record alloc session cli libwsmon
+wsmo_LAYERS := live core libwsmon
 wsmo_LIBS := -lzstd
 wsmo-act_VERBS := act
-wsmo-act_LAYERS := act record alloc session cli libwsmon
+wsmo-act_LAYERS := verbs live core libwsmon
 wsmo-act_LIBS := -lsmartcols -ljson-c -lzstd -lm
 wsmo-report_VERBS := report diff sizing export check mem
-wsmo-report_LAYERS := mem check export sizing diff report act symbols record alloc session cli libwsmon
+wsmo-report_LAYERS := verbs views names live core libwsmon
 # all of this layer, whose views register themselves
-wsmo-report_WHOLE := report
+wsmo-report_WHOLE := views
 wsmo-report_LIBS := -lsmartcols -ljson-c -lzstd -lz -ldw -lelf -liberty -lm
 wsmo-top_VERBS := top
-wsmo-top_LAYERS := top $(wsmo-report_LAYERS)
+wsmo-top_LAYERS := $(wsmo-report_LAYERS)
 wsmo-top_LIBS := $(wsmo-report_LIBS) -lncursesw -ltinfo
-wsmo-stack_LAYERS := stack session cli
+wsmo-stack_LAYERS := stack live core
 wsmo-stack_LIBS := -ldw
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
@@ -111,7 +111,7 @@ endef
 whole = -Wl,--whole-archive $(1) -Wl,--no-whole-archive
 # program DIRECTORY FILE NAME FLAGS: what has verbs has main.c, which finds them
 define program
-out/bin/$(2): $$(if $$($(3)_VERBS),$(1)/$(WSMO_DIR)/main.o) $$($(3)_LAYERS:%=$(1)/%.a)
+out/bin/$(2): $$(if $$($(3)_VERBS),$(1)/$(WSMO_DIR)/core/main.o) $$($(3)_LAYERS:%=$(1)/%.a)
 	@mkdir -p $$(@D)
 	$$(CC) $(4) $$($(3)_VERBS:%=-Wl,-u,cmd_%) -o $$@ \
 		$$(foreach file,$$^,$$(if $$(filter %/$$($(3)_WHOLE).a,$$(file)),$$(call whole,$$(file)),$$(file))) \
@@ -155,8 +155,8 @@ vendor:
 		package/dist/uPlot.min.css
 
 # Files included by assembler directives, which -MMD does not list
-$(patsubst %,%/$(WSMO_DIR)/report/html.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
-	$(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
+$(patsubst %,%/$(WSMO_DIR)/views/html.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
+	$(wildcard $(WSMO_DIR)/views/html/* $(WSMO_UPLOT)/*)
 
 # completion of the shells, from the command's own tables of options
 .PHONY: completion
@@ -172,7 +172,7 @@ out/share/wsmo.bash: $(WSMO_DIR)/completion.sh $(WSMO_PROGRAMS:%=out/bin/%)
 	$(WSMO_DIR)/completion.sh out/bin/wsmo >$@.new
 	mv $@.new $@
 
-WSMO_ALL_SRCS := $(WSMO_DIR)/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
+WSMO_ALL_SRCS := $(WSMO_DIR)/core/main.c $(foreach layer,$(WSMO_LAYERS),$(call layer_srcs,$(layer)))
 -include $(patsubst %.c,$(WSMO_OBJ)/%.d,$(WSMO_ALL_SRCS)) \
 	$(patsubst %.c,$(WSMO_OBJ_ASAN)/%.d,$(WSMO_ALL_SRCS)) $(LIBWSMON_OBJS:.o=.d) \
 	$(WSMO_ALLOC_OBJS:.o=.d)

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/clock.h"
-#include "cli/units.h"
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/units.h"
 #include "wsmo/act/act_limits.h"
 
 static __u64 now;

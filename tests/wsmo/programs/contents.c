@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/refault.h"
+#include "live/refault.h"
 
 #define SECRET	"a secret that nobody may write to a disk"
 #define BYTES	(64 << 20)

@@ -31,12 +31,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/clock.h"
-#include "cli/stack_request.h"
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/stack_request.h"
 #include "libwsmon/util.h"
 #include "libwsmon/wsmon_records.h"
-#include "session/procfs.h"
+#include "live/procfs.h"
 
 /* Max. bytes of a thread's stack that are copied */
 #define STACK_COPY	(256 << 10)

@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * refault.c - how long a refault takes on this machine
+ *
+ * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
+ * that size, and as much of a file, at random. The kernel's count of major faults says how often
+ * it had to wait for a page. The time of all accesses, divided by that, is the time of a refault:
+ * reading the page, and others around it, and making room for them, as under any limit.
+ *
+ * How long compressed swap takes depends on the contents, so the memory is filled with copies of
+ * pages of the targets.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "core/cli.h"
+#include "core/clock.h"
+#include "libwsmon/stats.h"
+#include "libwsmon/wsmon_records.h"
+#include "procfs.h"
+#include "refault.h"
+
+/*
+ * What memory of the targets contains: copies of pages chosen at random
+ * 
+ * Memory that is locked or kept out of dumps is not copied, nor that of processes whose cgroup must
+ * not swap: it may be secret.
+ */
+
+/* Mappings of a target to choose of, and attempts at a page in memory */
+#define MAPPINGS	4096
+#define TRIES		(16 * CONTENTS_PAGES)
+#define PAGEMAP_PRESENT	(1ULL << 63)
+
+/* Fewer pages say nothing */
+#define FEW		16
+
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+/* Fill memory: one half compresses well, the other not at all */
+static void contents_fill(char *mem, size_t bytes)
+{
+	__u64 x = clock_now() | 1, *word = (__u64 *)(void *)mem;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(*word); i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		word[i] = i / 64 % 2 ? x : i;
+	}
+}
+
+/* Private memory that has no file, its pages counted from 0 on */
+struct pool {
+	__u32 pid;
+	int pagemap;
+	size_t nr;
+	__u64 pages;
+	struct {
+		unsigned long start;
+		__u64 first;
+	} mapping[MAPPINGS];
+};
+
+static void pool_open(struct pool *pool, __u32 pid)
+{
+	char path[32], line[PATH_MAX + 128], perms[5];
+	unsigned long start = 0, end, inode;
+	__u64 pages = 0;
+	FILE *f;
+
+	*pool = (struct pool) { .pid = pid };
+	pid = proc_thread(pid);
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
+	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);
+	f = fopen(path, "re");
+	while (f && pool->nr < MAPPINGS && fgets(line, sizeof(line), f)) {
+		unsigned long from;
+
+		if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &from, &end, perms, &inode) == 4) {
+			start = from;
+			pages = inode || strcmp(perms, "rw-p") ? 0 : (end - start) / page_size();
+		}
+		/* a mapping's last line */
+		if (!pages || strncmp(line, "VmFlags:", 8) || strstr(line, " lo") ||
+		    strstr(line, " dd") || strstr(line, " wf"))
+			continue;
+		pool->mapping[pool->nr].start = start;
+		pool->mapping[pool->nr++].first = pool->pages;
+		pool->pages += pages;
+	}
+	if (f)
+		fclose(f);
+}
+
+/*
+ * Copy a page of the pool. Return: false if it is not in memory, or may not be read, or is filled
+ * with one word: it was not used yet, and is not refaulted
+ */
+static bool pool_copy(const struct pool *pool, char *to, __u64 page)
+{
+	struct iovec local = { to, page_size() }, remote = { NULL, page_size() };
+	size_t low = 0, high = pool->nr;
+	unsigned long addr;
+	__u64 entry;
+
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if (pool->mapping[mid].first > page)
+			high = mid;
+		else
+			low = mid;
+	}
+	addr = pool->mapping[low].start + (page - pool->mapping[low].first) * page_size();
+	if (pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry)) !=
+	    sizeof(entry) || !(entry & PAGEMAP_PRESENT))
+		return false;
+	remote.iov_base = (char *)addr;
+	return process_vm_readv(pool->pid, &local, 1, &remote, 1, 0) == (ssize_t)page_size() &&
+	       memcmp(to, to + sizeof(long), page_size() - sizeof(long));
+}
+
+bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
+{
+	static struct pool pool;
+	size_t page = page_size(), n = 0, i, tries;
+	size_t nr = pids->nr < CONTENTS_TARGETS ? pids->nr : CONTENTS_TARGETS;
+	unsigned short seed[3] = { 1 };
+
+	for (i = 0; i < nr; i++) {
+		size_t until = CONTENTS_PAGES * (i + 1) / nr;
+
+		if (cgroup_swap_forbidden(pids->pid[i])) {
+			*forbidden = true;
+			continue;
+		}
+		pool_open(&pool, pids->pid[i]);
+		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
+			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
+		if (pool.pagemap >= 0)
+			close(pool.pagemap);
+	}
+	for (i = n; n >= FEW && i < CONTENTS_PAGES; i++)
+		memcpy(mem + i * page, mem + i % n * page, page);
+	return n >= FEW;
+}
+
+/* The measurement */
+
+/*
+ * Bytes of the memory, and of the file. The cgroup has room for a quarter; with zswap, whose
+ * compressed pages take room, too, for three quarters
+ */
+#define BYTES		(16 << 20)
+
+/* How long to access, and to fill the memory: a disk may be slow */
+#define TIME_MAX	(200 * NSEC_PER_MSEC)
+#define FILL_MAX	NSEC_PER_SEC
+#define TIMEOUT		10
+
+/* Min. samples for a result, which are divided into BATCHES with a mean each */
+#define SAMPLES_MIN	64
+#define SAMPLES_MAX	4096
+#define BATCHES		16
+
+#define DIRECTORY	"/var/tmp"
+#define TMPFS		0x01021994
+#define RAMFS		0x858458f6
+
+/**
+ * struct samples - measurements of a kind of refaults
+ * @ns:		for each of @nr refaults, time of all accesses since the refault before
+ * @seed:	of the next random numbers
+ * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
+ * @full:	the limit was reached: pages that were accessed had been in memory before
+ * @done:	it ran to its end
+ */
+struct samples {
+	__u64 ns[SAMPLES_MAX];
+	size_t nr;
+	unsigned short seed[3];
+	double unmapped;
+	bool full;
+	bool done;
+};
+
+static long major_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_majflt;
+}
+
+static void touch(const volatile char *mem, size_t pages, struct samples *s, __u64 max_ns)
+{
+	__u64 end_ns = clock_now() + max_ns, sum = 0, ns;
+
+	while (s->nr < SAMPLES_MAX && clock_now() < end_ns) {
+		size_t page = erand48(s->seed) * pages;
+		long major = major_faults();
+
+		ns = clock_now();
+		(void)mem[page * page_size()];
+		sum += clock_now() - ns;
+		if (major_faults() > major) {
+			s->ns[s->nr++] = sum;
+			sum = 0;
+		}
+	}
+}
+
+/* Did the cgroup reach its limit? */
+static bool is_full(const char *path)
+{
+	return cgroup_key(path, "memory.events", "max");
+}
+
+/* The functions below, up to touch_memory(), run in the cgroup at @path */
+static void measure_full(const char *path, const char *mem, size_t pages, struct samples *s)
+{
+	__u64 end_ns = clock_now() + FILL_MAX;
+
+	while (!(s->full = is_full(path)) && clock_now() < end_ns) {
+		touch(mem, pages, s, TIME_MAX / 10);
+		s->nr = 0;
+	}
+	if (s->full)
+		touch(mem, pages, s, TIME_MAX);
+	s->done = true;
+}
+
+/* The share of the cgroup's pages of files that are not mapped */
+static double unmapped(const char *path)
+{
+	__u64 file = cgroup_key(path, "memory.stat", "file");
+	__u64 mapped = cgroup_key(path, "memory.stat", "file_mapped");
+
+	return mapped && mapped < file ? 1 - (double)mapped / file : 0;
+}
+
+static void touch_file(const char *path, int fd, struct samples *s)
+{
+	char *mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return;
+	measure_full(path, mem, BYTES / page_size(), s);
+	s->unmapped = unmapped(path);
+	munmap(mem, BYTES);
+}
+
+/* @contents: of CONTENTS_PAGES */
+static void touch_memory(const char *path, const char *contents, struct samples *s)
+{
+	size_t page = page_size(), n;
+	__u64 end_ns = clock_now() + FILL_MAX;
+	char *mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return;
+	madvise(mem, BYTES, MADV_NOHUGEPAGE);
+	for (n = 0; n < BYTES / page && clock_now() < end_ns; n++)
+		memcpy(mem + n * page, contents + n % CONTENTS_PAGES * page, page);
+	measure_full(path, mem, n, s);
+}
+
+/* @what: is read again */
+static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
+{
+	double sum = 0, squares = 0, mean;
+	size_t i, k;
+
+	if (!s->done) {
+		snprintf(text, REFAULT_NAME, "what measures it was killed");
+		return;
+	}
+	if (s->nr < SAMPLES_MIN) {
+		snprintf(text, REFAULT_NAME, s->full ? "of %s only %zu pages had to be read again" :
+			 "%s is too slow, or is not paged out", what, s->nr);
+		return;
+	}
+	for (i = 0; i < BATCHES; i++) {
+		size_t from = i * s->nr / BATCHES, to = (i + 1) * s->nr / BATCHES;
+		double batch = 0;
+
+		for (k = from; k < to; k++)
+			batch += s->ns[k];
+		batch /= to - from;
+		sum += batch;
+		squares += batch * batch;
+	}
+	mean = sum / BATCHES;
+	rec->mean_ns = mean;
+	rec->half_ns = student(0.05, BATCHES - 1) *
+		       sqrt(fmax(0, squares / BATCHES - mean * mean) / (BATCHES - 1));
+	qsort(s->ns, s->nr, sizeof(*s->ns), order_u64);
+	rec->refaults = s->nr;
+	rec->unmapped = s->unmapped * WSMON_SHARE_ONE;
+	rec->median_ns = s->ns[s->nr / 2];
+}
+
+/* A word from a file in /sys, "" without it */
+static const char *sys_word(char *word, size_t size, const char *path)
+{
+	FILE *f = fopen(path, "re");
+
+	*word = '\0';
+	if (f && fgets(word, size, f))
+		word[strcspn(word, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return word;
+}
+
+/* " on sda2, rotating"; nothing if it is no block device */
+static void device_name(dev_t dev, char *name, size_t size)
+{
+	char path[64], link[PATH_MAX], word[8];
+	ssize_t len;
+
+	*name = '\0';
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len <= 0)
+		return;
+	link[len] = '\0';
+	snprintf(name, size, " on %.32s", strrchr(link, '/') ? strrchr(link, '/') + 1 : link);
+	strcat(path, "/queue/rotational");
+	if (access(path, F_OK))
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/rotational",
+			 major(dev), minor(dev));
+	if (*sys_word(word, sizeof(word), path) == '1')
+		strcat(name, ", rotating");
+}
+
+static bool zswap(void)
+{
+	char word[8];
+
+	return *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y';
+}
+
+/* The swap area that is used first; Return: false without swap */
+static bool swap_name(char *text)
+{
+	char line[512], path[256], best[256] = "", device[64];
+	FILE *f = fopen("/proc/swaps", "re");
+	int priority, highest = INT_MIN;
+	struct stat st;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%255s %*s %*u %*u %d", path, &priority) != 2 ||
+		    priority < highest)
+			continue;
+		highest = priority;
+		strcpy(best, path);
+	}
+	if (f)
+		fclose(f);
+	if (!*best)
+		return false;
+	*device = '\0';
+	if (!stat(best, &st))
+		device_name(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, device, sizeof(device));
+	snprintf(text, REFAULT_NAME, "%s%.24s%s",
+		 zswap() ? "zswap before " : "", best, device);
+	return true;
+}
+
+/* Return: a file that is gone when it is closed, or -1 */
+static int open_file(void)
+{
+	char name[] = DIRECTORY "/wsmo-XXXXXX";
+	int fd = open(DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	/* not all file systems have such files */
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static bool fill_file(int fd, size_t bytes)
+{
+	char *data = need(malloc(bytes));
+	bool done;
+
+	contents_fill(data, bytes);
+	/* a write() that is cut short sets none */
+	errno = ENOSPC;
+	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
+	free(data);
+	return done;
+}
+
+/* Return: a file to read, or -1: then @text says why */
+static int prepare_file(char *text)
+{
+	int fd = open_file();
+	struct statfs fs;
+	char device[64];
+	struct stat st;
+
+	if (fd < 0 || fstatfs(fd, &fs) || fstat(fd, &st)) {
+		snprintf(text, REFAULT_NAME, "no file in %s: %s", DIRECTORY, strerror(errno));
+	} else if (fs.f_type == TMPFS || fs.f_type == RAMFS) {
+		strcpy(text, DIRECTORY " is in memory");
+	} else if (!fill_file(fd, BYTES)) {
+		snprintf(text, REFAULT_NAME, "%s: %s", DIRECTORY, strerror(errno));
+	} else {
+		/* its pages are charged to the process that reads them next */
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		device_name(st.st_dev, device, sizeof(device));
+		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Return: is there swap? @text gets its name, or why it can't be measured */
+static bool prepare_swap(char *contents, const struct pids *pids, char *text)
+{
+	const char *contents_of = NULL;
+	bool forbidden = false;
+	struct sysinfo info;
+
+	if (!swap_name(text)) {
+		strcpy(text, "there is no swap");
+		return false;
+	}
+	if (sysinfo(&info) || (__u64)info.freeswap * info.mem_unit < BYTES) {
+		strcpy(text, "swap is full");
+		return false;
+	}
+	if (contents_copy(contents, pids, &forbidden))
+		contents_of = forbidden ? ", contents of targets that may swap" : ", contents of the targets";
+	else
+		contents_fill(contents, CONTENTS_PAGES * page_size());
+	strncat(text, contents_of ?: forbidden ? ", made-up contents: the targets may not swap" : "",
+		REFAULT_NAME - 1 - strlen(text));
+	return true;
+}
+
+static int put(const char *path, const char *name, const char *value)
+{
+	char *file = cgroup_file(path, name);
+	int fd = open(file, O_WRONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	free(file);
+	if (fd < 0)
+		return err;
+	if (write(fd, value, strlen(value)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* The process in the cgroup. @contents NULL, @fd -1: not to be measured */
+static void work(const char *path, const char *contents, int fd, struct samples *s)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* whatever happens */
+	alarm(TIMEOUT);
+	/* other processes should take little of the time measured */
+	setpriority(PRIO_PROCESS, 0, -20);
+	put(path, "cpu.weight", "10000");
+	err = put(path, "cgroup.procs", "0");
+	if (err)
+		_exit(-err);
+	if (fd >= 0)
+		touch_file(path, fd, &s[WSMON_REFAULT_FILE]);
+	if (contents)
+		touch_memory(path, contents, &s[WSMON_REFAULT_SWAP]);
+	_exit(0);
+}
+
+/* Return: the process's exit status, 0 if it is killed; -errno if there is none */
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Make the cgroup, use it, remove it. Return: 0, or an errno if there can be none */
+static int measure(const char *path, size_t limit, const char *contents, int fd, struct samples *s)
+{
+	char text[32], *dir = cgroup_file(path, "");
+	int err, tries;
+	pid_t pid;
+
+	/* left by a process that had this pid and was killed */
+	rmdir(dir);
+	err = mkdir(dir, 0700) ? errno : 0;
+	if (!err) {
+		snprintf(text, sizeof(text), "%zu", limit);
+		err = -put(path, "memory.max", text);
+		pid = err ? 0 : fork();
+		if (!err && !pid)
+			work(path, contents, fd, s);
+		if (!err)
+			err = abs(wait_for(pid));
+		/* a process can be in it for a moment after its end */
+		for (tries = 0; rmdir(dir) && errno == EBUSY && tries < 100; tries++)
+			nanosleep(&(struct timespec) { .tv_nsec = NSEC_PER_MSEC }, NULL);
+	}
+	free(dir);
+	return err;
+}
+
+void refaults_measure(struct refaults *r, const struct pids *pids)
+{
+	static const char * const names[REFAULT_KINDS] = { "memory", "a file in " DIRECTORY };
+	struct samples *s = mmap(NULL, REFAULT_KINDS * sizeof(*s), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *contents = need(malloc(CONTENTS_PAGES * page_size()));
+	char (*text)[REFAULT_NAME] = r->text;
+	int fd, err = 0;
+	char path[32];
+	bool swap;
+	pid_t pid;
+	__u32 i;
+
+	for (i = 0; i < REFAULT_KINDS; i++)
+		r->rec[i] = (struct wsmon_rec_refault) {
+			.rec = { .type = WSMON_REC_REFAULT, .size = sizeof(r->rec[i]) }, .kind = i,
+		};
+	fd = prepare_file(text[WSMON_REFAULT_FILE]);
+	swap = prepare_swap(contents, pids, text[WSMON_REFAULT_SWAP]);
+	snprintf(path, sizeof(path), "/wsmo-%d", getpid());
+	if (s == MAP_FAILED) {
+		err = ENOMEM;
+	} else if (swap || fd >= 0) {
+		/* it removes the cgroup even if wsmo is killed */
+		pid = fork();
+		if (!pid)
+			_exit(measure(path, zswap() ? BYTES / 4 * 3 : BYTES / 4,
+				      swap ? contents : NULL, fd, s));
+		err = wait_for(pid);
+	}
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		if (i == WSMON_REFAULT_SWAP ? !swap : fd < 0)
+			continue;
+		if (err)
+			snprintf(text[i], REFAULT_NAME, "no memory cgroup can be made: %s",
+				 err == ENOENT ? "no memory controller, or not enabled for all" :
+				 strerror(abs(err)));
+		else
+			summarise(&s[i], &r->rec[i], text[i], names[i]);
+	}
+	if (s != MAP_FAILED)
+		munmap(s, REFAULT_KINDS * sizeof(*s));
+	if (fd >= 0)
+		close(fd);
+	free(contents);
+}
+
+void refaults_report(const struct refaults *r)
+{
+	static const char * const kinds[REFAULT_KINDS] = { "from swap", "of a file" };
+	char mean[UNITS_LEN], half[UNITS_LEN];
+	size_t i;
+
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		const struct wsmon_rec_refault *rec = &r->rec[i];
+
+		if (rec->refaults)
+			msg("a refault %s takes %s, +/- %s (%s)", kinds[i],
+			    units_time(mean, rec->mean_ns),
+			    units_time(half, rec->half_ns), r->text[i]);
+		else
+			msg("what a refault %s takes was not measured: %s", kinds[i], r->text[i]);
+	}
+}

@@ -1,0 +1,934 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * symbols.c - names of functions and objects, and source lines
+ *
+ * Each file is opened when it is first asked for; its symbols are sorted once.
+ */
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <linux/types.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/text.h"
+#include "libwsmon/sorted.h"
+#include "libwsmon/wsmon_records.h"
+#include "live/procfs.h"
+#include "symbols.h"
+
+/*
+ * ELF files of any origin, and the memory that they may take
+ * 
+ * A file of a few blocks may take gigabytes: by holes, by a table of sections that is one, by
+ * sections that are compressed. .gnu_debugdata does not say how large it becomes. So RLIMIT_DATA
+ * limits the memory for data, and private mappings, while libdw opens files and while it reads the
+ * lines of a unit, whose programs take a hundred bytes for each of theirs.
+ */
+
+#define MEMORY_TIMES	32		/* memory of a file, in sizes that it has on the disk */
+#define SPARE_MAX	(64ULL << 20)	/* bytes of all files together beyond that */
+
+static __u64 spare = SPARE_MAX;		/* what is left of it */
+static __u64 spare_later = SPARE_MAX;	/* the same, for sections that libdw decompresses later */
+static __u64 taken;			/* when the limit was set */
+static __u64 allowed;			/* bytes beside @spare */
+static struct rlimit unlimited;
+static bool limited;
+
+/* Bytes that count for RLIMIT_DATA, and some more; 0 if they are not known */
+static __u64 data_size(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void set_limit(void)
+{
+	struct rlimit limit = unlimited;
+
+	if (taken + spare + allowed < limit.rlim_cur)
+		limit.rlim_cur = taken + spare + allowed;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+/**
+ * elf_limit_memory() - limit memory to what files may take, until elf_unlimit_memory()
+ * @room: of files that were opened before; files that are opened meanwhile add theirs
+ */
+static void elf_limit_memory(__u64 room)
+{
+	taken = data_size();
+	allowed = room;
+	limited = taken && !getrlimit(RLIMIT_DATA, &unlimited);
+	if (limited)
+		set_limit();
+}
+
+/* Return: the room that is left */
+static __u64 elf_unlimit_memory(void)
+{
+	__u64 now = data_size(), grown = now > taken ? now - taken : 0;
+	__u64 more = grown > allowed ? grown - allowed : 0;
+
+	if (limited)
+		setrlimit(RLIMIT_DATA, &unlimited);
+	limited = false;
+	spare -= more < spare ? more : spare;
+	return more ? 0 : allowed - grown;
+}
+
+/* Bytes of a compressed section, which libdw decompresses if it is debug information; else 0 */
+static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
+{
+	unsigned char head[12] = "";
+	GElf_Shdr sh;
+	GElf_Chdr ch;
+	const char *name;
+	__u64 size = 0;
+	size_t i;
+
+	if (gelf_getchdr(section, &ch))
+		return ch.ch_size;
+	/* the old way */
+	name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+	if (!name || strncmp(name, ".zdebug", 7) || pread(fd, head, sizeof(head), sh.sh_offset) < 0)
+		return 0;
+	for (i = 4; i < sizeof(head); i++)
+		size = size << 8 | head[i];
+	return size;
+}
+
+/* Return: the same of all sections; ~0 if it is no ELF file, which libdw would decompress */
+static __u64 all_inflated(int fd)
+{
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	__u64 sum = elf_kind(elf) == ELF_K_ELF ? 0 : ~0ULL, size;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (sum || elf_getshdrstrndx(elf, &names))
+		names = 0;
+	while (names && (section = elf_nextscn(elf, section))) {
+		size = inflated(elf, names, section, fd);
+		sum = size > ~0ULL - sum ? ~0ULL : sum + size;
+	}
+	elf_end(elf);
+	return sum;
+}
+
+/* Is its memory in proportion to its size on the disk? */
+static bool is_usual(int fd)
+{
+	struct stat st;
+	__u64 some, more;
+
+	if (fstat(fd, &st))
+		return false;
+	some = st.st_blocks * 512ULL * MEMORY_TIMES;
+	if ((__u64)st.st_size > SPARE_MAX && (__u64)st.st_size > some)
+		return false;
+	allowed += st.st_size + some;
+	if (limited)
+		set_limit();
+	more = all_inflated(fd);
+	if (more <= some)
+		return true;
+	if (more > spare_later)
+		return false;
+	spare_later -= more;
+	return true;
+}
+
+/* Opens an ELF file whose memory is in proportion to its size. Return: fd or -1 */
+static int elf_open(const char *path)
+{
+	int fd = open_regular(path, 0);
+	bool alone = !limited, usual;
+
+	if (fd < 0)
+		return fd;
+	if (alone)
+		elf_limit_memory(0);
+	usual = is_usual(fd);
+	if (alone)
+		elf_unlimit_memory();
+	if (usual)
+		return fd;
+	close(fd);
+	errno = EFBIG;
+	return -1;
+}
+
+/* Files, their symbols and lines */
+
+#define SYMBOLS_FILES	256		/* open at the same time */
+#define SYMBOLS_MAX	(1 << 22)	/* of a file */
+#define NESTED_MAX	8		/* symbols that begin within another */
+#define NAME_COMPARED	256		/* bytes of the names of symbols at one address */
+#define TRIES_MAX	16		/* processes that may still have a file */
+#define UNITS_MAX	(1 << 20)	/* of a file */
+#define SCOPES_MAX	100		/* blocks and functions within each other */
+#define NAMED_FILES	3
+#define DELETED		" (deleted)"
+#define JITS_MAX	65536		/* processes; SYMBOLS_FILES that say something */
+#define JIT_BYTES	(64 << 20)	/* of a perf-PID.map, */
+#define JITS_BYTES	(128ULL << 20)	/* of all, which take up to six times that in memory */
+#define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
+#define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
+#define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
+
+struct entry {
+	__u64 start;
+	__u64 size;
+	const char *name;
+	bool global;
+};
+
+/**
+ * struct file - an ELF file
+ * @path:	as recorded
+ * @build_id:	likewise; what follows @build_id_len bytes is 0
+ * @build_id_len: likewise
+ * @inode:	likewise
+ * @tries:	to open it, last as process @pid sees it
+ * @dwfl:	NULL if it cannot be used
+ * @mod:	its only module
+ * @first:	where that has the file's first byte
+ * @end:	end of its last segment
+ * @entries:	its symbols, in order of @start, one for an address
+ * @nr:		how many
+ * @slow_ns:	CPU time that slow looks for inlined functions took
+ * @room:	memory that it may still take
+ * @units:	struct Dwarf_Die *, of units whose lines were read
+ * @asked:	its debug information was looked for
+ * @swollen:	that takes too much memory
+ */
+struct file {
+	char *path;
+	__u8 build_id[WSMON_BUILD_ID];
+	__u32 build_id_len;
+	__u64 inode;
+	__u32 tries;
+	__u32 pid;
+	Dwfl *dwfl;
+	Dwfl_Module *mod;
+	GElf_Addr first;
+	GElf_Addr end;
+	struct entry *entries;
+	size_t nr;
+	__u64 slow_ns;
+	__u64 room;
+	struct sorted units;
+	bool asked;
+	bool swollen;
+};
+
+/**
+ * struct jit - the code that a process compiled itself, and its names
+ * @pid:	the process
+ * @code:	@codes mappings that may be such code, ascending
+ * @looked_ns:	when these were read
+ * @found:	an address was in one of them, and the file was read
+ * @entries:	@nr of them, by @start; for an address the one written last
+ * @text:	the file, with the names
+ */
+struct jit {
+	__u32 pid;
+	struct code {
+		__u64 start;
+		__u64 end;
+	} *code;
+	size_t codes;
+	__u64 looked_ns;
+	bool found;
+	struct jit_entry {
+		__u64 start;
+		__u64 size;
+		const char *name;
+	} *entries;
+	size_t nr;
+	char *text;
+};
+
+struct symbols {
+	struct sorted files;
+	struct sorted jits;
+	size_t found;		/* of them */
+};
+
+static int compare_files(const void *x, const void *y)
+{
+	const struct file *a = x, *b = y;
+	int c = strcmp(a->path, b->path);
+
+	if (!c)
+		c = memcmp(a->build_id, b->build_id, sizeof(a->build_id));
+	if (!c)
+		c = COMPARE(a->inode, b->inode);
+	return c;
+}
+
+struct symbols *symbols_new(void)
+{
+	struct symbols *s = need(calloc(1, sizeof(*s)));
+
+	/* debug information comes from this machine, not from the network */
+	unsetenv("DEBUGINFOD_URLS");
+	/* libdw maps files, which others may write meanwhile */
+	survive_truncation();
+	s->files = (struct sorted) {
+		.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
+	};
+	s->jits = (struct sorted) {
+		.size = sizeof(struct jit), .max = JITS_MAX, .compare = order_u32, .lazy = true,
+	};
+	return s;
+}
+
+/* Is the file the one that was mapped? */
+static bool is_same(const struct file *f, const struct stat *st)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	int len = dwfl_module_build_id(f->mod, &id, &at);
+
+	if (f->build_id_len)
+		return len == (int)f->build_id_len && !memcmp(id, f->build_id, len);
+	return len <= 0 && st->st_ino == f->inode;
+}
+
+static bool is_named(const GElf_Sym *sym, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	return name && *name && sym->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC);
+}
+
+/* By address; of several at one address, the one to keep comes first */
+static int compare_entries(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	if (a->global != b->global)
+		return a->global ? -1 : 1;
+	/* hostile names of megabytes may differ at their ends only */
+	return strncmp(a->name, b->name, NAME_COMPARED) ?: COMPARE(a->name, b->name);
+}
+
+static void sort_entries(struct file *f)
+{
+	size_t i, n = 0;
+
+	qsort(f->entries, f->nr, sizeof(*f->entries), compare_entries);
+	for (i = 0; i < f->nr; i++)
+		if (!n || f->entries[n - 1].start != f->entries[i].start)
+			f->entries[n++] = f->entries[i];
+	f->nr = n;
+	/* assembly without sizes: each reaches to the next */
+	for (i = 0; i < n; i++)
+		if (!f->entries[i].size)
+			f->entries[i].size = (i + 1 < n ? f->entries[i + 1].start :
+					      f->end) - f->entries[i].start;
+}
+
+static void read_symbols(struct file *f)
+{
+	int nr = dwfl_module_getsymtab(f->mod), i;
+
+	if (nr <= 0 || nr > SYMBOLS_MAX)
+		return;
+	f->entries = calloc(nr, sizeof(*f->entries));
+	for (i = 0; f->entries && i < nr; i++) {
+		const char *name;
+		GElf_Addr addr;
+		GElf_Sym sym;
+
+		name = dwfl_module_getsym_info(f->mod, i, &sym, &addr, NULL,
+						   NULL, NULL);
+		if (is_named(&sym, name) && addr >= f->first && addr < f->end)
+			f->entries[f->nr++] = (struct entry) {
+				.start = addr,
+				/* clamp, so that iteration cannot wrap */
+				.size = sym.st_size < f->end - addr ?
+					sym.st_size : f->end - addr,
+				.name = name,
+				.global = GELF_ST_BIND(sym.st_info) != STB_LOCAL,
+			};
+	}
+	sort_entries(f);
+}
+
+static bool reading;	/* libdw is called, and may open files */
+static bool checks;	/* it reads all of what it opens, for a checksum */
+static __u64 checked;	/* bytes of such files */
+
+/* A file that libdw looks for; to read a sparse one may take too long */
+static int open_other(const char *path)
+{
+	int fd = elf_open(path);
+	struct stat st;
+
+	if (fd < 0 || !checks)
+		return fd;
+	if (!fstat(fd, &st) && (__u64)st.st_size <= CHECKED_MAX - checked) {
+		checked += st.st_size;
+		return fd;
+	}
+	close(fd);
+	errno = EFBIG;
+	return -1;
+}
+
+/*
+ * libdw calls this open(): debug information may be in other files, which the file names
+ * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe without a writer.
+ */
+int open(const char *path, int flags, ...)
+{
+	int (*next)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
+	va_list more;
+	mode_t mode;
+
+	if (reading && (flags & O_ACCMODE) == O_RDONLY)
+		return open_other(path);
+	va_start(more, flags);
+	mode = va_arg(more, int);
+	va_end(more);
+	return next(path, flags, mode);
+}
+
+/* Files that belong together have one build ID; without it .gnu_debuglink has a checksum */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **path)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	int fd;
+
+	checks = dwfl_module_build_id(mod, &id, &at) <= 0;
+	fd = dwfl_standard_find_debuginfo(mod, data, name, base, file, link, crc, path);
+	checks = false;
+	return fd;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static bool read_file(struct file *f, const char *path)
+{
+	int fd = elf_open(path);
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st))
+		f->dwfl = dwfl_begin(&callbacks);
+	if (f->dwfl)
+		f->mod = dwfl_report_elf(f->dwfl, "", path, fd, 0x10000, false);
+	else
+		f->mod = NULL;
+	/* else it is the module's */
+	if (!f->mod)
+		close(fd);
+	if (f->mod) {
+		dwfl_report_end(f->dwfl, NULL, NULL);
+		dwfl_module_info(f->mod, NULL, &f->first, &f->end, NULL, NULL, NULL, NULL);
+		if (is_same(f, &st)) {
+			read_symbols(f);
+			return true;
+		}
+	}
+	if (f->dwfl)
+		dwfl_end(f->dwfl);
+	f->dwfl = NULL;
+	return false;
+}
+
+/* Opens a file. Return: is it the one that was recorded, and was it read? */
+static bool open_path(struct file *f, const char *path)
+{
+	bool is;
+
+	elf_limit_memory(0);
+	is = read_file(f, path);
+	f->room = elf_unlimit_memory();
+	return is;
+}
+
+/*
+ * Looks for the file at its path here, at its path as the process sees it and, in case it is
+ * deleted, where the process has it mapped. The kernel appends " (deleted)" to the path of a file
+ * that was replaced; a file may also have such a name.
+ */
+static void open_file(struct file *f, const struct module *m)
+{
+	size_t len = strlen(f->path), more = sizeof(DELETED) - 1, i;
+	char path[PATH_MAX];
+	bool deleted = len > more && !strcmp(f->path + len - more, DELETED);
+
+	f->pid = m->pid;
+	for (i = f->tries++ ? 2 : 0; i < 4; i++) {
+		/* without the ending if there is one */
+		int part = i % 2 && deleted ? len - more : len;
+
+		if (i % 2 && !deleted)
+			continue;
+		if (i < 2)
+			snprintf(path, sizeof(path), "%.*s", part, f->path);
+		else
+			snprintf(path, sizeof(path), "/proc/%u/root%.*s", m->pid, part, f->path);
+		if (open_path(f, path))
+			return;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid, m->start, m->end);
+	open_path(f, path);
+}
+
+/* The file, opened, if it has the address; @at gets that in the file's module */
+static struct file *get_file(struct symbols *s, const struct module *m, __u64 addr, GElf_Addr *at)
+{
+	struct file key = {
+		.path = (char *)(uintptr_t)m->path,
+		.build_id_len = m->build_id_len,
+		.inode = m->inode,
+	}, *f;
+
+	memcpy(key.build_id, m->build_id, m->build_id_len);
+	f = sorted_get(&s->files, &key);
+	if (!f)
+		return NULL;
+	if (f->path == m->path)
+		f->path = need(strdup(m->path));
+	reading = true;
+	if (!f->tries || (!f->dwfl && m->pid != f->pid && f->tries < TRIES_MAX))
+		open_file(f, m);
+	reading = false;
+	*at = addr - m->base + f->first;
+	return f->dwfl && addr >= m->base && *at < f->end ? f : NULL;
+}
+
+/* Index of the first entry that begins after @at */
+static size_t locate(const struct file *f, GElf_Addr at)
+{
+	return f->nr ? sorted_above(&f->entries->start, f->nr, sizeof(*f->entries), at) : 0;
+}
+
+static const struct entry *find_entry(const struct file *f, GElf_Addr at)
+{
+	size_t i = locate(f, at), n;
+
+	for (n = 0; i && n < NESTED_MAX; n++) {
+		const struct entry *e = &f->entries[--i];
+
+		if (at - e->start < e->size)
+			return e;
+	}
+	return NULL;
+}
+
+static void give(const struct file *f, const struct entry *e, const struct module *m,
+		 struct symbol *out)
+{
+	*out = (struct symbol) {
+		.name = e->name,
+		.start = e->start - f->first + m->base,
+		.size = e->size,
+	};
+}
+
+bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
+		  struct symbol *out)
+{
+	GElf_Addr at;
+	const struct file *f = get_file(s, m, addr, &at);
+	const struct entry *e = f ? find_entry(f, at) : NULL;
+
+	if (e)
+		give(f, e, m, out);
+	return e;
+}
+
+bool symbols_next(struct symbols *s, const struct module *m, __u64 addr,
+		  struct symbol *out)
+{
+	GElf_Addr at;
+	const struct file *f = get_file(s, m, addr, &at);
+	const struct entry *e = f ? find_entry(f, at) : NULL;
+
+	if (f && !e) {
+		size_t i = locate(f, at);
+
+		e = i < f->nr ? &f->entries[i] : NULL;
+	}
+	if (e)
+		give(f, e, m, out);
+	return e;
+}
+
+static jmp_buf no_memory;
+
+__attribute__((noreturn)) static void give_up(void)
+{
+	longjmp(no_memory, 1);
+}
+
+/* Return: whether there was memory for the lines of a unit, if it has any */
+static bool read_lines(Dwarf *dwarf, Dwarf_Die *cu)
+{
+	Dwarf_Lines *lines;
+	size_t nr;
+
+	if (setjmp(no_memory))
+		return false;
+	dwarf_new_oom_handler(dwarf, give_up);
+	errno = 0;
+	return !dwarf_getsrclines(cu, &lines, &nr) || errno != ENOMEM;
+}
+
+static int compare_units(const void *x, const void *y)
+{
+	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
+}
+
+/* Finds the unit of an address, and reads its lines. Return: NULL if that is impossible */
+static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
+{
+	char path[256];
+	Dwarf_Die *cu;
+
+	if (!f->asked) {
+		elf_limit_memory(f->room);
+		dwfl_module_getdwarf(f->mod, bias);
+		f->room = elf_unlimit_memory();
+		f->asked = true;
+		f->units = (struct sorted) {
+			.size = sizeof(cu), .max = UNITS_MAX, .compare = compare_units,
+		};
+	}
+	cu = f->swollen ? NULL : dwfl_module_addrdie(f->mod, at, bias);
+	if (!cu || sorted_find(&f->units, &cu))
+		return cu;
+	elf_limit_memory(f->room);
+	f->swollen = !read_lines(dwfl_module_getdwarf(f->mod, bias), cu);
+	f->room = elf_unlimit_memory();
+	if (!f->swollen && sorted_get(&f->units, &cu))
+		return cu;
+	f->swollen = true;
+	msg("%s: to find lines takes too much memory: they are left out from here on",
+	    text_clean(path, sizeof(path), f->path));
+	return NULL;
+}
+
+const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
+			 int *line)
+{
+	GElf_Addr at, bias;
+	struct file *f = get_file(s, m, addr, &at);
+	Dwfl_Line *l;
+
+	reading = true;
+	l = f && find_unit(f, at, &bias) ? dwfl_module_getsrc(f->mod, at) : NULL;
+	reading = false;
+	if (!l)
+		return NULL;
+	return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+}
+
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct inlined *out)
+{
+	Dwarf_Word file, line;
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_call_line,
+							  &attr), &line))
+		out->line = line;
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_call_file,
+							  &attr), &file) &&
+	    !dwarf_getsrcfiles(cu, &files, NULL))
+		out->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* May there be functions in it though it has no addresses itself? */
+static bool holds_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/*
+ * The inlined functions around an address, innermost first. dwarf_getscopes() does not
+ * see functions that were defined in another unit, as after link time optimization.
+ */
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
+		      struct inlined *out, int max)
+{
+	Dwarf_Die die;
+
+	if (!depth || dwarf_child(parent, &die))
+		return 0;
+	do {
+		int tag = dwarf_tag(&die), n;
+		const char *name;
+
+		/* each may have as many ranges as there are others */
+		if (clock_cpu() > until_ns)
+			return 0;
+		if (!holds_functions(tag) && dwarf_haspc(&die, addr) <= 0)
+			continue;
+		n = inlined_in(cu, &die, addr, depth - 1, until_ns, out, max);
+		if (tag == DW_TAG_inlined_subroutine && n < max) {
+			name = dwarf_diename(&die);
+			out[n] = (struct inlined){ .name = name ? name : "?" };
+			call_site(cu, &die, &out[n++]);
+		}
+		if (n)
+			return n;
+	} while (!dwarf_siblingof(&die, &die));
+	return 0;
+}
+
+int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
+		    struct inlined *out, int max)
+{
+	GElf_Addr at, bias;
+	struct file *f = get_file(s, m, addr, &at);
+	__u64 began = clock_cpu(), took;
+	char path[256];
+	Dwarf_Die *cu;
+	int nr;
+
+	if (!f || f->slow_ns >= INLINED_PATIENCE)
+		return 0;
+	reading = true;
+	cu = find_unit(f, at, &bias);
+	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX,
+			     began + INLINED_PATIENCE - f->slow_ns, out, max) : 0;
+	reading = false;
+	took = clock_cpu() - began;
+	f->slow_ns += took > INLINED_SLOW ? took : 0;
+	if (f->slow_ns >= INLINED_PATIENCE)
+		msg("%s: to find inlined functions takes too long: they are left out from here on",
+		    text_clean(path, sizeof(path), f->path));
+	return nr;
+}
+
+/* The owner of a process, and its number in its own namespace */
+static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
+{
+	char path[64], line[1024];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *last = strrchr(line, '\t');
+
+		found += sscanf(line, "Uid:\t%*u\t%u", uid) == 1;
+		found += !strncmp(line, "NSpid:", 6) && last && sscanf(last, "%u", inner) == 1;
+	}
+	if (f)
+		fclose(f);
+	return found == 2;
+}
+
+/* A file in /tmp, which anybody may have written: no link, no pipe, not another user's */
+static char *read_map(__u32 pid)
+{
+	static __u64 left = JITS_BYTES;
+	char path[64], *text = NULL;
+	struct stat st;
+	__u32 inner;
+	ssize_t n = -1;
+	uid_t uid;
+	int fd;
+
+	if (!read_owner(pid, &uid, &inner))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner);
+	fd = open_regular(path, O_NOFOLLOW);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && (st.st_uid == uid || !st.st_uid) &&
+	    st.st_size > 0 && st.st_size <= JIT_BYTES && (__u64)st.st_size <= left)
+		text = malloc(st.st_size + 1);
+	if (text) {
+		left -= st.st_size;
+		n = read(fd, text, st.st_size);
+		text[n > 0 ? n : 0] = '\0';
+	}
+	close(fd);
+	return text;
+}
+
+static int compare_jit_entries(const void *x, const void *y)
+{
+	const struct jit_entry *a = x, *b = y;
+
+	/* names are in the order in which they were written */
+	return COMPARE(a->start, b->start) ?: COMPARE(b->name, a->name);
+}
+
+/* Lines "START SIZE name", numbers hexadecimal */
+static void parse_map(struct jit *j)
+{
+	char *line, *rest = j->text;
+	size_t room = 0, i, n = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		struct jit_entry e;
+		int at = 0;
+
+		if (sscanf(line, "%llx %llx %n", &e.start, &e.size, &at) != 2 || !at ||
+		    !line[at])
+			continue;
+		e.name = line + at;
+		if (j->nr == room) {
+			room = room ? 2 * room : 1024;
+			j->entries = need(reallocarray(j->entries, room, sizeof(e)));
+		}
+		j->entries[j->nr++] = e;
+	}
+	if (j->nr)
+		qsort(j->entries, j->nr, sizeof(*j->entries), compare_jit_entries);
+	for (i = 0; i < j->nr; i++)
+		if (!n || j->entries[n - 1].start != j->entries[i].start)
+			j->entries[n++] = j->entries[i];
+	j->nr = n;
+}
+
+static void look_for_code(struct jit *j)
+{
+	struct maps maps = { 0 };
+	size_t room = 0;
+
+	free(j->code);
+	j->code = NULL;
+	j->codes = 0;
+	maps_open(&maps, j->pid);
+	while (maps_next(&maps)) {
+		if (maps.inode || !(maps.prot & MAPS_EXEC))
+			continue;
+		if (j->codes == room) {
+			room = room ? 2 * room : 16;
+			j->code = need(reallocarray(j->code, room, sizeof(*j->code)));
+		}
+		j->code[j->codes++] = (struct code){ maps.start, maps.end };
+	}
+	maps_close(&maps);
+}
+
+/*
+ * Does the process have code of its own at the address now? Its pid may have been reused. It may
+ * have 65530 mappings, so they are read once a second, not for each address.
+ */
+static bool has_code(struct jit *j, __u64 addr)
+{
+	__u64 now = clock_now();
+	size_t i;
+
+	if (!j->looked_ns || now - j->looked_ns > NSEC_PER_SEC) {
+		look_for_code(j);
+		j->looked_ns = clock_now();
+	}
+	i = j->codes ? sorted_above(&j->code->start, j->codes, sizeof(*j->code), addr) : 0;
+	return i && addr < j->code[i - 1].end;
+}
+
+const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr)
+{
+	struct jit *j = sorted_get(&s->jits, &(struct jit){ .pid = pid });
+	size_t i, n;
+
+	if (!j)
+		return NULL;
+	if (!j->found) {
+		if (s->found == SYMBOLS_FILES || !has_code(j, addr))
+			return NULL;
+		j->found = true;
+		s->found++;
+		j->text = read_map(pid);
+		if (j->text)
+			parse_map(j);
+	}
+	i = j->nr ? sorted_above(&j->entries->start, j->nr, sizeof(*j->entries), addr) : 0;
+	for (n = 0; i && n < NESTED_MAX; n++) {
+		const struct jit_entry *e = &j->entries[--i];
+
+		if (addr - e->start < e->size)
+			return e->name;
+	}
+	return NULL;
+}
+
+static void report_missing(const struct symbols *s)
+{
+	const struct file *f = s->files.base;
+	char list[NAMED_FILES * 1024] = "", path[1000];
+	size_t i, nr = 0, len = 0;
+
+	for (i = 0; i < s->files.nr; i++) {
+		/* a file without a build ID may be no ELF file at all */
+		if (!f[i].tries || f[i].dwfl || !f[i].build_id_len)
+			continue;
+		if (nr++ < NAMED_FILES)
+			len += snprintf(list + len, sizeof(list) - len, "%s%s",
+					len ? ", " : "",
+					text_clean(path, sizeof(path), f[i].path));
+	}
+	if (nr)
+		msg("no names from %zu file%s not there, or not as recorded: %s%s",
+		    nr, nr == 1 ? "" : "s", list, nr > NAMED_FILES ? ", ..." : "");
+}
+
+void symbols_free(struct symbols *s)
+{
+	struct file *f = s->files.base;
+	struct jit *j = s->jits.base;
+	size_t i;
+
+	report_missing(s);
+	for (i = 0; i < s->jits.nr; i++) {
+		free(j[i].code);
+		free(j[i].entries);
+		free(j[i].text);
+	}
+	free(j);
+	for (i = 0; i < s->files.nr; i++) {
+		if (f[i].dwfl)
+			dwfl_end(f[i].dwfl);
+		free(f[i].units.base);
+		free(f[i].entries);
+		free(f[i].path);
+	}
+	free(s->files.base);
+	free(s);
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * act_scheme.c - the rules of "wsmo act": reads them, shows them and what they did
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "act_scheme.h"
+#include "core/act_table.h"
+#include "core/cli.h"
+#include "core/units.h"
+#include "libwsmon/wsmon_records.h"
+
+
+enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIELDS };
+
+#define RULE	"min-size max-size min-share max-share min-age max-age action"
+
+/* Lines of column names; in a file without any, the first one applies */
+static const struct header {
+	const char *text;
+	const char *name[FIELDS];
+	bool freq;
+} headers[] = {
+	{ RULE, { "min-size", "max-size", "min-share", "max-share", "min-age",
+		  "max-age", "action" }, false },
+	{ "min-size max-size min-freq max-freq min-age max-age action",
+	  { "min-size", "max-size", "min-freq", "max-freq", "min-age", "max-age",
+	    "action" }, true },
+	{ "min_sz max_sz min_acc max_acc min_age max_age action",
+	  { "min_sz", "max_sz", "min_acc", "max_acc", "min_age", "max_age",
+	    "action" }, true },
+};
+
+/**
+ * struct scheme_file - the parser's position
+ * @name:	of the file
+ * @line:	number of the line, from 1
+ * @text:	the line
+ * @header:	names of its columns
+ */
+struct scheme_file {
+	const char *name;
+	unsigned int line;
+	const char *text;
+	const struct header *header;
+};
+
+/* @at: where in the line */
+static int __attribute__((format(printf, 3, 4)))
+bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
+{
+	char why[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	msg("%s:%u:%zu: %s", f->name, f->line, (size_t)(at - f->text) + 1, why);
+	return -1;
+}
+
+/*
+ * "null" leaves the bound open. "min" and "max" are the smallest and the greatest value in any
+ * column, as in DAMON: "min max" is open, "min min" is 0.
+ * @greatest: gets whether it is the greatest value
+ * Return: is @word one of these?
+ */
+static bool is_extreme(const char *word, int field, bool *greatest)
+{
+	bool upper = field == MAX_SIZE || field == MAX_ACCESS || field == MAX_AGE;
+
+	*greatest = !strcmp(word, "max") || (!strcmp(word, "null") && upper);
+	return *greatest || !strcmp(word, "min") || !strcmp(word, "null");
+}
+
+static int parse_bound(const struct scheme_file *f, const char *at,
+		       const char *word, int field, struct act_rule *rule)
+{
+	__u64 * const number[FIELDS] = {
+		[MIN_SIZE] = &rule->min_size, [MAX_SIZE] = &rule->max_size,
+		[MIN_AGE] = &rule->min_age_ns, [MAX_AGE] = &rule->max_age_ns,
+	};
+	double *access = field == MIN_ACCESS ? &rule->min_access : &rule->max_access;
+	const char *name = f->header->name[field];
+	bool greatest;
+
+	if (is_extreme(word, field, &greatest)) {
+		if (number[field])
+			*number[field] = greatest ? ~0ULL : 0;
+		else
+			*access = greatest;
+		return 0;
+	}
+	switch (field) {
+	case MIN_SIZE:
+	case MAX_SIZE:
+		switch (units_parse_size(word, number[field])) {
+		case 0:
+			return 0;
+		case -ERANGE:
+			return bad(f, at, "%s '%s' is too large", name, word);
+		}
+		return bad(f, at, "%s '%s' is not a size; write 4K, 2M, 1G or null", name, word);
+	case MIN_ACCESS:
+	case MAX_ACCESS:
+		/* DAMON writes percentages without a sign, too */
+		if ((rule->freq || strchr(word, '%')) && !units_parse_percent(word, access))
+			return 0;
+		return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
+			   name, word, rule->freq ? "rate" : "share",
+			   word[strspn(word, "0123456789")] ? "" :
+			   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
+	default:
+		if (!units_parse_time(word, number[field]))
+			return 0;
+		return bad(f, at, "%s '%s' is not a time; write 500ms, 5s, 2m or null", name, word);
+	}
+}
+
+static int parse_action(const struct scheme_file *f, const char *at,
+			const char *word, struct act_rule *rule)
+{
+	size_t i;
+
+	for (i = 0; i < WSMON_NR_ACTIONS; i++) {
+		if (!strcmp(act_action_name(i), word)) {
+			rule->action = i;
+			return 0;
+		}
+	}
+	return bad(f, at, "'%s' is not an action: pageout cold willneed hugepage nohugepage stat",
+		   word);
+}
+
+/* Refuses bounds that exclude each other; @at: where each field is */
+static int check_order(const struct scheme_file *f, const char * const *at,
+		       const struct act_rule *rule)
+{
+	const char * const *name = f->header->name;
+	int max;
+
+	if (rule->min_size > rule->max_size)
+		max = MAX_SIZE;
+	else if (rule->min_access > rule->max_access)
+		max = MAX_ACCESS;
+	else if (rule->min_age_ns > rule->max_age_ns)
+		max = MAX_AGE;
+	else
+		return 0;
+	return bad(f, at[max], "%s is less than %s", name[max], name[max - 1]);
+}
+
+static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
+{
+	const char *at[FIELDS], *p = f->text;
+	size_t used = 0;
+	int n;
+
+	*rule = (struct act_rule){ .line = f->line, .freq = f->header->freq };
+	for (n = 0; p += strspn(p, " \t"), *p; n++) {
+		size_t len = strcspn(p, " \t");
+		char word[40];
+
+		if (n == FIELDS)
+			return bad(f, p, "only a comment may follow the action");
+		if (len >= sizeof(word))
+			return bad(f, p, "%s is too long", f->header->name[n]);
+		memcpy(word, p, len);
+		word[len] = '\0';
+		at[n] = p;
+		if (n == ACTION ? parse_action(f, p, word, rule) :
+				  parse_bound(f, p, word, n, rule))
+			return -1;
+		used += snprintf(rule->text + used, sizeof(rule->text) - used,
+				 "%s%s", n ? " " : "", word);
+		if (used >= sizeof(rule->text))
+			return bad(f, p, "the rule is too long");
+		p += len;
+	}
+	if (n < FIELDS)
+		return bad(f, p, "%s is missing; a rule is: %s",
+			   f->header->name[n], f->header->text);
+	/* rules are shown without their column names: say that this one bounds rates */
+	if (rule->freq)
+		used += snprintf(rule->text + used, sizeof(rule->text) - used,
+				 " (freq)");
+	if (used >= sizeof(rule->text))
+		return bad(f, f->text, "the rule is too long");
+	return check_order(f, at, rule);
+}
+
+/* Cuts the comment off a line; Return: is anything left? */
+static bool strip(char *line)
+{
+	line[strcspn(line, "#\r\n")] = '\0';
+	return line[strspn(line, " \t")];
+}
+
+/* Takes a line of column names; Return: is it one? */
+static bool is_header(struct scheme_file *f)
+{
+	size_t i, len;
+	const char *p;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(headers); i++) {
+		p = f->text;
+		for (n = 0; p += strspn(p, " \t"), n < FIELDS; n++, p += len) {
+			len = strlen(headers[i].name[n]);
+			if (strncmp(p, headers[i].name[n], len) ||
+			    (p[len] && !strchr(" \t", p[len])))
+				break;
+		}
+		if (n < FIELDS || *p)
+			continue;
+		f->header = &headers[i];
+		return true;
+	}
+	return false;
+}
+
+static int parse(struct act_scheme *scheme, FILE *stream, const char *name)
+{
+	struct scheme_file f = { .name = name, .header = headers };
+	size_t size = 0, before = scheme->nr;
+	char *line = NULL;
+	ssize_t len;
+	int err = 0;
+
+	while (!err && (len = getline(&line, &size, stream)) >= 0) {
+		f.line++;
+		f.text = line;
+		if (strlen(line) != (size_t)len)
+			err = bad(&f, line + strlen(line), "a NUL byte: this is no text");
+		else if (!strip(line) || is_header(&f))
+			continue;
+		else if (scheme->nr == ACT_RULES)
+			err = bad(&f, line, "more than %d rules", ACT_RULES);
+		else
+			err = parse_rule(&f, &scheme->rule[scheme->nr++]);
+	}
+	if (!err && ferror(stream)) {
+		msg("%s: cannot be read: %s", name, strerror(errno));
+		err = -1;
+	} else if (!err && scheme->nr == before) {
+		msg("%s: has no rules", name);
+		err = -1;
+	}
+	free(line);
+	return err;
+}
+
+const char *act_scheme_dir(void)
+{
+	static char dir[PATH_MAX + 32];
+	const char *set = getenv("WSMON_SCHEMES");
+	char exe[PATH_MAX] = "";
+	char *slash;
+
+	if (set && *set)
+		return set;
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		*exe = '\0';
+	slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(dir, sizeof(dir), "%s/../share/wsmon/schemes", exe);
+	return dir;
+}
+
+int act_scheme_load(struct act_scheme *scheme, const char *name)
+{
+	char path[PATH_MAX];
+	FILE *f = NULL;
+	int err;
+
+	if (!strchr(name, '/')) {
+		snprintf(path, sizeof(path), "%s/%s", act_scheme_dir(), name);
+		f = fopen(path, "re");
+	}
+	if (!f)
+		f = fopen(name, "re");
+	if (!f) {
+		msg("%s: %s; name a file of rules, or a preset of %s", name,
+		    strerror(errno),
+		    act_scheme_dir());
+		return -1;
+	}
+	err = parse(scheme, f, name);
+	fclose(f);
+	return err;
+}
+
+/* Does each access that fits @b fit @a? A share says little about a rate */
+static bool access_covers(const struct act_rule *a, const struct act_rule *b)
+{
+	if (a->freq != b->freq)
+		return a->min_access <= 0 && a->max_access >= 1;
+	return a->min_access <= b->min_access && a->max_access >= b->max_access;
+}
+
+static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->freq != b->freq || (a->min_access <= b->max_access &&
+				      b->min_access <= a->max_access);
+}
+
+/* Does rule @a leave nothing for rule @b? */
+static bool covers(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
+	       access_covers(a, b) &&
+	       a->min_age_ns <= b->min_age_ns && a->max_age_ns >= b->max_age_ns;
+}
+
+/* May a stretch of memory fit both? */
+static bool overlaps(const struct act_rule *a, const struct act_rule *b)
+{
+	return a->min_size <= b->max_size && b->min_size <= a->max_size &&
+	       access_overlaps(a, b) &&
+	       a->min_age_ns <= b->max_age_ns && b->min_age_ns <= a->max_age_ns;
+}
+
+enum {
+	R_RULE, R_LINE, R_MIN_SIZE, R_MAX_SIZE, R_MIN_SHARE, R_MAX_SHARE, R_MIN_FREQ, R_MAX_FREQ,
+	R_MIN_AGE, R_MAX_AGE, R_ACTION,
+};
+
+static const struct column rule_columns[] = {
+	[R_RULE]      = { "rule", "RULE", COL_COUNT, 4, 0 },
+	[R_LINE]      = { "line", "LINE", COL_COUNT, 4, 0 },
+	[R_MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0 },
+	[R_MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0 },
+	[R_MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0 },
+	[R_MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0 },
+	[R_MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0 },
+	[R_MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0 },
+	[R_MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0 },
+	[R_MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0 },
+	[R_ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0 },
+};
+
+static const struct table_desc rule_desc = {
+	.type = "scheme", .columns = rule_columns, .nr = ARRAY_SIZE(rule_columns),
+};
+
+static struct cell bound(__u64 v)
+{
+	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
+}
+
+/* A rule bounds the share or the rate, not both */
+static struct cell access_bound(const struct act_rule *r, bool freq, double v)
+{
+	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
+}
+
+void act_show_rules(const struct act_scheme *s, enum table_format format)
+{
+	struct table *t = table_new(&rule_desc, format);
+	size_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct act_rule *r = &s->rule[i];
+
+		table_row(t, (struct cell[]) {
+			[R_RULE]      = cell_u(i + 1),
+			[R_LINE]      = cell_u(r->line),
+			[R_MIN_SIZE]  = cell_u(r->min_size),
+			[R_MAX_SIZE]  = bound(r->max_size),
+			[R_MIN_SHARE] = access_bound(r, false, r->min_access),
+			[R_MAX_SHARE] = access_bound(r, false, r->max_access),
+			[R_MIN_FREQ]  = access_bound(r, true, r->min_access),
+			[R_MAX_FREQ]  = access_bound(r, true, r->max_access),
+			[R_MIN_AGE]   = cell_u(r->min_age_ns),
+			[R_MAX_AGE]   = bound(r->max_age_ns),
+			[R_ACTION]    = cell_s(act_action_name(r->action)),
+		});
+	}
+	table_end(t);
+}
+
+/* Finds the first earlier rule related to @b; Return: its index, or @b */
+static size_t earlier(const struct act_scheme *s, size_t b,
+		      bool (*related)(const struct act_rule *,
+				      const struct act_rule *))
+{
+	size_t a;
+
+	for (a = 0; a < b; a++)
+		if (related(&s->rule[a], &s->rule[b]))
+			break;
+	return a;
+}
+
+void act_report_overlaps(const struct act_scheme *s, bool partly)
+{
+	size_t i, first;
+
+	for (i = 1; i < s->nr; i++) {
+		first = earlier(s, i, covers);
+		if (first < i) {
+			msg("rule %zu (%s) is never applied: rule %zu (%s) covers it",
+			    i + 1, s->rule[i].text, first + 1, s->rule[first].text);
+			continue;
+		}
+		first = earlier(s, i, overlaps);
+		if (first < i && partly)
+			msg("rules %zu (%s) and %zu (%s) overlap: the first one is applied",
+			    first + 1, s->rule[first].text, i + 1, s->rule[i].text);
+	}
+}

@@ -1,0 +1,978 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mem.c - "wsmo mem": options, which processes, and what of them adds up
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <math.h>
+#include <search.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/names.h"
+#include "libwsmon/stats.h"
+#include "live/cgroup.h"
+#include "live/session.h"
+#include "mem.h"
+
+static int compare_row_keys(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?:
+	       (a->path ? strcmp(a->path, b->path) : 0);
+}
+
+/* Find the row of a mapping, or add it; exits if there is no memory */
+static struct row *rows_get(struct rows *rows, const struct mem_process *p,
+			    const struct mem_mapping *m)
+{
+	struct row key = {
+		.pid = rows->by & BY_PROCESS ? p->pid : 0,
+		.class = rows->by & BY_CLASS ? m->class : WSMON_CLASS_ALL,
+		.path = rows->by & BY_FILE ? (char *)(uintptr_t)m->path : NULL,
+	};
+	struct row **found = tfind(&key, &rows->tree, compare_row_keys), *row;
+
+	if (found)
+		return *found;
+	row = need(malloc(sizeof(*row)));
+	*row = key;
+	if (key.pid)
+		memcpy(row->comm, p->comm, sizeof(row->comm));
+	if (key.path)
+		row->path = need(strdup(key.path));
+	need(tsearch(row, &rows->tree, compare_row_keys));
+	if (rows->nr == rows->room) {
+		rows->room = rows->room ? 2 * rows->room : 64;
+		rows->row = need(reallocarray(rows->row, rows->room, sizeof(struct row *)));
+	}
+	rows->row[rows->nr++] = row;
+	return row;
+}
+
+/* Find the row like another one; Return: NULL if there is none */
+static const struct row *rows_find(const struct rows *rows, const struct row *like)
+{
+	struct row **found = tfind(like, &rows->tree, compare_row_keys);
+
+	return found ? *found : NULL;
+}
+
+/*
+ * Add a mapping
+ * @once:	bytes of it that are resident and were not counted before
+ */
+static void row_add(struct row *row, const struct mem_process *p, const struct mem_mapping *m,
+		    __u64 once)
+{
+	int i;
+
+	for (i = 0; i < MEM_NR_BYTES; i++)
+		row->sum[i] += m->bytes[i];
+	row->once += once;
+	row->processes += row->last != p->pid;
+	row->last = p->pid;
+}
+
+/* Return: bytes of a kind in a row, each page once as far as that is known */
+static __u64 row_bytes(const struct row *row, enum mem_bytes what)
+{
+	__u64 private = row->sum[MEM_PRIVATE];
+
+	if (row->processes < 2)
+		return row->sum[what];
+	switch (what) {
+	case MEM_RESIDENT:
+		return row->once;
+	case MEM_SHARED:
+		return row->once > private ? row->once - private : 0;
+	case MEM_SWAP:
+		return row->sum[MEM_SWAP_PSS];
+	default:
+		return row->sum[what];
+	}
+}
+
+/* Return: bytes of a row in use; of several processes at most what is resident */
+static __u64 row_in_use(const struct row *row)
+{
+	__u64 resident = row_bytes(row, MEM_RESIDENT);
+
+	return row->processes > 1 && row->in_use > resident ? resident : whole(row->in_use);
+}
+
+static void leave(void *row __attribute__((unused)))
+{
+}
+
+/* Free them */
+static void rows_free(struct rows *rows)
+{
+	size_t i;
+
+	tdestroy(rows->tree, leave);
+	for (i = 0; i < rows->nr; i++) {
+		free(rows->row[i]->path);
+		free(rows->row[i]);
+	}
+	free(rows->row);
+	*rows = (struct rows) { .by = rows->by };
+}
+
+#define TOP	10	/* rows of a table among others */
+
+bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct mem_mapping *m)
+{
+	if (mem->classes && !(mem->classes & 1U << m->class))
+		return false;
+	return !mem->filter || strstr(m->path, mem->filter) || strstr(p->comm, mem->filter);
+}
+
+static int compare_pids(const void *x, const void *y)
+{
+	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
+}
+
+static void add_pid(struct pids *pids, __u32 pid)
+{
+	if (!(pids->nr & (pids->nr - 1)))
+		pids->pid = need(reallocarray(pids->pid, pids->nr ? 2 * pids->nr : 1,
+					      sizeof(*pids->pid)));
+	pids->pid[pids->nr++] = pid;
+}
+
+/* Return: 0, or -1 after a message */
+static int list_all(struct mem *mem)
+{
+	char path[4096];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/proc", mem->root);
+	d = opendir(path);
+	if (!d) {
+		msg("%s: cannot be read: %s", path, strerror(errno));
+		return -1;
+	}
+	while ((e = readdir(d)))
+		if (*e->d_name >= '1' && *e->d_name <= '9')
+			add_pid(&mem->pids, strtoul(e->d_name, NULL, 10));
+	closedir(d);
+	return 0;
+}
+
+static int no_cgroup(const char *path)
+{
+	msg("there is no cgroup %s", path);
+	return -1;
+}
+
+/* Return: 0, or -1 after a message */
+static int list_cgroup(struct mem *mem, const char *cgroup)
+{
+	size_t room = 1024;
+	long nr;
+
+	for (;; room = nr + 1024) {
+		mem->pids.pid = need(reallocarray(mem->pids.pid, room, sizeof(__u32)));
+		nr = cgroup_pids(cgroup, mem->pids.pid, room);
+		if (nr <= (long)room)
+			break;
+	}
+	if (nr < 0)
+		return no_cgroup(cgroup);
+	if (!nr)
+		msg("%s has no process; a threaded cgroup's are in the one above it", cgroup);
+	mem->pids.nr = nr;
+	return nr ? 0 : -1;
+}
+
+/* Is it a path within cgroups? A recording may have any text there */
+static bool is_within(const char *path)
+{
+	const char *part = path;
+
+	if (*path != '/')
+		return false;
+	while ((part = strstr(part, "/.."))) {
+		part += 3;
+		if (!*part || *part == '/')
+			return false;
+	}
+	return true;
+}
+
+/* Lists the processes that are wanted, ascending; Return: 0, or -1 after a message */
+static int choose(struct mem *mem)
+{
+	struct pids *pids = &mem->pids;
+	const struct in_use_target *t = mem->use.targets.base;
+	size_t i, nr = 0;
+	int err = 0;
+
+	mem->named = pids->nr;
+	/* all processes: works also if no cgroups are in use here */
+	if (mem->cgroup && !strcmp(mem->cgroup, "/"))
+		err = list_all(mem);
+	else if (mem->cgroup)
+		err = list_cgroup(mem, mem->cgroup);
+	else if (!mem->named && *mem->use.cgroup && !is_within(mem->use.cgroup))
+		err = no_cgroup(mem->use.cgroup);
+	else if (!mem->named && *mem->use.cgroup)
+		err = list_cgroup(mem, mem->use.cgroup);
+	else if (!mem->named && mem->use.targets.nr)
+		for (i = 0; i < mem->use.targets.nr; i++)
+			add_pid(pids, t[i].pid);
+	else if (!mem->named)
+		err = list_all(mem);
+	if (err)
+		return -1;
+	qsort(pids->pid, pids->nr, sizeof(*pids->pid), compare_pids);
+	for (i = 0; i < pids->nr; i++)
+		if (!nr || pids->pid[i] != pids->pid[nr - 1])
+			pids->pid[nr++] = pids->pid[i];
+	pids->nr = nr;
+	return 0;
+}
+
+/* Does a process use the memory of its parent, as after vfork() or clone(CLONE_VM)? */
+static bool is_parents(const struct mem *mem, const struct mem_process *p)
+{
+	return !*mem->root && p->parent > 1 &&
+	       !syscall(SYS_kcmp, (long)p->pid, (long)p->parent, KCMP_VM, 0L, 0L) &&
+	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), compare_pids);
+}
+
+/* Counts a process that could not be read; says why if it was named */
+static void not_read(struct mem *mem, __u32 pid, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		mem->denied++;
+	if (err == -ESRCH)
+		mem->ended++;
+	if (!mem->named || mem->told)
+		return;
+	mem->failed = true;
+	if (err == -ESRCH)
+		msg("there is no process %u", pid);
+	else if (!err)
+		msg("process %u has no memory: it is a kernel thread, or has ended", pid);
+	else if (err != -EACCES && err != -EPERM)
+		msg("process %u: cannot be read: %s", pid, strerror(-err));
+}
+
+void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *p,
+					    const struct mem_mapping *m))
+{
+	const bool use = mem->input || mem->live;
+	size_t i;
+	int res;
+
+	mem->read = mem->denied = mem->ended = 0;
+	for (i = 0; i < mem->pids.nr; i++) {
+		struct mem_process p = { .pid = mem->pids.pid[i] };
+
+		res = smaps_open(&p, mem->root, p.pid);
+		mem->now = !res && use && in_use_same(&mem->use, &p) ?
+			   in_use_find(&mem->use, p.pid) : NULL;
+		if (!res && !is_parents(mem, &p))
+			res = smaps_read(&p, each, mem);
+		else if (!res)
+			res = 1;
+		smaps_close(&p);
+		if (res > 0)
+			mem->read++;
+		else
+			not_read(mem, p.pid, res);
+	}
+	if (mem->denied && !mem->told)
+		msg("%llu of %zu processes may not be read and are left out%s", mem->denied,
+		    mem->pids.nr, geteuid() ? ": other users' need root" : "");
+	if (mem->ended && !mem->told && !mem->named)
+		msg("%llu of %zu processes ended meanwhile and are left out", mem->ended, mem->pids.nr);
+	mem->told = true;
+}
+
+/* Max. files with copied text that are named */
+#define TEXTS_MAX	5
+
+enum {
+	PID, COMM, CLASS, PROCESSES, VIRTUAL, RESIDENT, PSS, PRIVATE, SHARED, SWAP, HUGE,
+	COPIED, IN_USE, PATH, NR_COLUMNS,
+};
+
+static const struct column all_columns[NR_COLUMNS] = {
+	[PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	    = { "comm", "NAME", COL_TEXT, 12, 0 },
+	[CLASS]	    = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[PROCESSES] = { "processes", "PROCS", COL_COUNT, 5, 0 },
+	[VIRTUAL]   = { "virtual", "VIRTUAL", COL_SIZE, 9, 0 },
+	[RESIDENT]  = { "resident", "RESIDENT", COL_SIZE, 9, 0 },
+	[PSS]	    = { "pss", "PSS", COL_SIZE, 9, 0 },
+	[PRIVATE]   = { "private", "PRIVATE", COL_SIZE, 9, 0 },
+	[SHARED]    = { "shared", "SHARED", COL_SIZE, 9, 0 },
+	[SWAP]	    = { "swap", "SWAP", COL_SIZE, 9, 0 },
+	[HUGE]	    = { "huge", "HUGE", COL_SIZE, 9, 0 },
+	[COPIED]    = { "copied", "COPIED", COL_SIZE, 9, NOT_HUMAN },
+	[IN_USE]    = { "in_use", "IN USE", COL_SIZE, 9, 0 },
+	[PATH]	    = { "path", "FILE", COL_TEXT, 4, 0 },
+};
+
+/* Return: a row's file as people see it, "[anon]" if there is none */
+static const char *mem_path(const char *path)
+{
+	return *path ? path : "[anon]";
+}
+
+/* Is it a row of all memory, or of a class, of a group whose working set is known? */
+static bool in_total(const struct mem *mem, const struct rows *rows, const struct row *row)
+{
+	return !(rows->by & (BY_PROCESS | BY_FILE)) && row->processes > 1 && !mem->classes &&
+	       !mem->filter && mem->use.totals[row->class];
+}
+
+static struct cell in_use(const struct mem *mem, const struct rows *rows, const struct row *row)
+{
+	if (in_total(mem, rows, row))
+		return cell_u(whole(mem->use.total[row->class] / mem->use.totals[row->class]));
+	return row->known ? cell_u(row_in_use(row)) : (struct cell){ 0 };
+}
+
+static void print_row(const struct mem *mem, struct table *t, const struct rows *rows,
+		      const struct row *row)
+{
+	table_row(t, (struct cell[]) {
+		[PID]	    = row->pid ? cell_u(row->pid) : (struct cell){ 0 },
+		[COMM]	    = row->pid ? cell_s(row->comm) : (struct cell){ 0 },
+		[CLASS]	    = cell_s(class_name(row->class)),
+		[PROCESSES] = cell_u(row->processes),
+		[VIRTUAL]   = cell_u(row_bytes(row, MEM_VIRTUAL)),
+		[RESIDENT]  = cell_u(row_bytes(row, MEM_RESIDENT)),
+		[PSS]	    = cell_u(row_bytes(row, MEM_PSS)),
+		[PRIVATE]   = cell_u(row_bytes(row, MEM_PRIVATE)),
+		[SHARED]    = cell_u(row_bytes(row, MEM_SHARED)),
+		[SWAP]	    = cell_u(row_bytes(row, MEM_SWAP)),
+		[HUGE]	    = cell_u(row_bytes(row, MEM_HUGE)),
+		[COPIED]    = cell_u(row_bytes(row, MEM_COPIED)),
+		[IN_USE]    = in_use(mem, rows, row),
+		[PATH]	    = row->path ? cell_s(mem->format == TABLE_JSON || mem->format == TABLE_CSV ?
+					       row->path : mem_path(row->path)) : (struct cell){ 0 },
+	});
+}
+
+static double sort_key(const struct row *row, enum mem_sort sort)
+{
+	switch (sort) {
+	case SORT_VIRTUAL:
+		return row_bytes(row, MEM_VIRTUAL);
+	case SORT_PRIVATE:
+		return row_bytes(row, MEM_PRIVATE);
+	case SORT_SHARED:
+		return row_bytes(row, MEM_SHARED);
+	case SORT_SWAP:
+		return row_bytes(row, MEM_SWAP);
+	case SORT_HUGE:
+		return row_bytes(row, MEM_HUGE);
+	case SORT_IN_USE:
+		return row->known ? row_in_use(row) : -1.0;
+	case SORT_IDLE:
+		return row->known ? (double)row_bytes(row, MEM_RESIDENT) - row_in_use(row) : -1e30;
+	default:
+		return row_bytes(row, MEM_RESIDENT);
+	}
+}
+
+/* The largest first, then the one that maps most, then in order of names */
+static int compare_rows(const void *x, const void *y, void *sort)
+{
+	const struct row *a = *(struct row * const *)x, *b = *(struct row * const *)y;
+	const enum mem_sort by = *(const enum mem_sort *)sort;
+
+	return COMPARE(sort_key(b, by), sort_key(a, by)) ?:
+	       COMPARE(b->sum[MEM_VIRTUAL], a->sum[MEM_VIRTUAL]) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->class, b->class) ?: (a->path ? strcmp(a->path, b->path) : 0);
+}
+
+/* Sort rows as --sort says */
+static void mem_sort(const struct mem *mem, struct rows *rows)
+{
+	enum mem_sort sort = mem->sort;
+
+	if (rows->nr)
+		qsort_r(rows->row, rows->nr, sizeof(struct row *), compare_rows, &sort);
+}
+
+/* Return: 0, or NOT_HUMAN if a table for people does not have the column */
+static unsigned int hidden(const struct mem *mem, const struct rows *rows, int column)
+{
+	const bool used = mem->input || mem->live;
+
+	switch (column) {
+	case PID:
+	case COMM:
+	case PSS:
+		return rows->by & BY_PROCESS ? 0 : NOT_HUMAN;
+	case CLASS:
+		return rows->by & BY_CLASS || !rows->by ? 0 : NOT_HUMAN;
+	case PROCESSES:
+		return rows->by & BY_PROCESS ? NOT_HUMAN : 0;
+	case PATH:
+		return rows->by & BY_FILE ? 0 : NOT_HUMAN;
+	case IN_USE:
+		return used ? 0 : NOT_HUMAN;
+	default:
+		return 0;
+	}
+}
+
+/* @total: a first row for all, or NULL */
+static void print_table(struct mem *mem, struct rows *rows, const struct rows *total)
+{
+	struct column columns[NR_COLUMNS];
+	const struct table_desc desc = { .type = "mem", .columns = columns, .nr = NR_COLUMNS };
+	struct table *t;
+	size_t i;
+
+	for (i = 0; i < NR_COLUMNS; i++) {
+		columns[i] = all_columns[i];
+		columns[i].not_in |= hidden(mem, rows, i);
+	}
+	t = table_new(&desc, mem->format);
+	mem_sort(mem, rows);
+	if (total && total->nr)
+		print_row(mem, t, total, total->row[0]);
+	for (i = 0; i < rows->nr && (!mem->top || i < mem->top); i++)
+		print_row(mem, t, rows, rows->row[i]);
+	table_end(t);
+}
+
+/* Prints the sum, and how pages that several processes map are counted */
+static void print_total(const struct mem *mem)
+{
+	const struct rows *all = &mem->table[MEM_TOTAL];
+	char virtual[UNITS_LEN], resident[UNITS_LEN], swap[UNITS_LEN];
+	const struct row *row = all->row[0];
+
+	printf("%llu process%s: %s mapped, %s resident, %s in swap", row->processes,
+	       row->processes == 1 ? "" : "es", units_size(virtual, row_bytes(row, MEM_VIRTUAL)),
+	       units_size(resident, row_bytes(row, MEM_RESIDENT)),
+	       units_size(swap, row_bytes(row, MEM_SWAP)));
+	if (row->processes < 2)
+		puts("");
+	else if (mem->seen.known)
+		puts("; each page once, by its frame");
+	else
+		puts("; each page once, by PSS");
+}
+
+/* Names files with copied text: pages of text are copied only if relocations write to them */
+static void print_texts(struct mem *mem)
+{
+	struct rows *texts = &mem->table[MEM_TEXT];
+	char size[UNITS_LEN], name[4096];
+	size_t i;
+
+	mem_sort(mem, texts);
+	for (i = 0; i < texts->nr && i < TEXTS_MAX; i++) {
+		const struct row *row = texts->row[i];
+
+		printf("%s%s of the text of %s are private copies, in %llu process%s\n", i ? "" : "\n",
+		       units_size(size, row->sum[MEM_COPIED]),
+		       text_clean(name, sizeof(name), row->path), row->processes,
+		       row->processes == 1 ? "" : "es");
+	}
+	if (texts->nr > TEXTS_MAX)
+		printf("and of %zu more files\n", texts->nr - TEXTS_MAX);
+	if (texts->nr)
+		puts("Text is copied if it is written: it was built without -fPIC, or patched at run time.");
+}
+
+/* Print the tables */
+static void mem_print(struct mem *mem)
+{
+	const bool people = mem->format == TABLE_HUMAN || mem->format == TABLE_RAW;
+	struct rows *t = mem->table;
+
+	if (people && !t[MEM_TOTAL].nr) {
+		if (mem->read)
+			msg("nothing matches");
+		return;
+	}
+	if (mem->format == TABLE_HUMAN) {
+		print_total(mem);
+		puts("");
+	}
+	print_table(mem, &t[0], t[0].by == BY_CLASS ? &t[MEM_TOTAL] : NULL);
+	if (people && !mem->by) {
+		puts("");
+		print_table(mem, &t[MEM_FILES], NULL);
+		puts("");
+		print_table(mem, &t[MEM_PROCESSES], NULL);
+	}
+	if (mem->format == TABLE_HUMAN)
+		print_texts(mem);
+}
+
+/*
+ * Rows of "wsmo mem" as a picture: bars of what is resident
+ *
+ *	heap    |###########%%%%%%%%%%%%%%%%------....|
+ *	         in use     other private   shared swap
+ */
+
+#define BARS	30
+#define NAME	48
+
+/* Names a row; of a long path only the end, which says more than its beginning */
+static void name_row(char *name, size_t size, const struct rows *rows, const struct row *row)
+{
+	const char *path = row->path ? mem_path(row->path) : "";
+	size_t len = strlen(path);
+	int at = 0;
+
+	if (rows->by & BY_PROCESS)
+		at += snprintf(name + at, size - at, "%.16s (%u) ", row->comm, row->pid);
+	if (rows->by & BY_CLASS)
+		at += snprintf(name + at, size - at, "%s ", class_name(row->class));
+	if (len > NAME) {
+		/* begin at a whole UTF-8 character */
+		for (path += len - NAME; (*path & 0xc0) == 0x80; path++)
+			;
+		snprintf(name + at, size - at, "…%s", path);
+	} else {
+		snprintf(name + at, size - at, "%s", path);
+	}
+}
+
+/* Draw rows; Return: 0, or -1 after a message */
+static int mem_draw(const struct mem *mem, struct rows *rows)
+{
+	static const struct {
+		const char *name, *color;
+	} part[] = {
+		{ "in use", "#d55e00" }, { "private", "#0072b2" }, { "shared", "#56b4e9" },
+		{ "in swap", "#b0b0b0" },
+	};
+	size_t max = mem->top && mem->top < BARS ? mem->top : BARS, i, k;
+	struct picture picture = mem->picture;
+	char name[256], text[PLOT_TEXT], size[UNITS_LEN];
+	const char *comma = "plot";
+	struct plot p;
+
+	mem_sort(mem, rows);
+	if (rows->nr < max)
+		max = rows->nr;
+	picture.height = 120 + 26 * max;
+	if (plot_open(&p, &picture))
+		return -1;
+	plot_printf(&p, "$bars << END\n");
+	for (i = 0; i < max; i++) {
+		const struct row *row = rows->row[i];
+		double use = row->known ? row_in_use(row) : 0, rest = row_bytes(row, MEM_PRIVATE);
+		double shared = row_bytes(row, MEM_SHARED), of_shared;
+
+		/* it is unknown which kind is in use: assume private memory first */
+		of_shared = use > rest ? use - rest : 0;
+		rest = use > rest ? 0 : rest - use;
+		shared = of_shared > shared ? 0 : shared - of_shared;
+		plot_printf(&p, "%zu %.9g %.9g %.9g %.9g\n", max - i, use / 1048576, rest / 1048576,
+			    shared / 1048576, row_bytes(row, MEM_SWAP) / 1048576.0);
+	}
+	plot_printf(&p, "END\nset grid x lc rgb '#d0d0d0' lt 1\nset border 3\nset tics nomirror\n"
+		    "set key above Left reverse\nset xrange [0:*]\nset yrange [0.3:%zu.7]\n"
+		    "set xlabel 'MiB resident, or in swap (in parentheses: mapped)'\nset ytics (", max);
+	for (i = 0; i < max; i++) {
+		const struct row *row = rows->row[i];
+		size_t len;
+
+		name_row(name, sizeof(name) - UNITS_LEN, rows, row);
+		len = strlen(name);
+		snprintf(name + len, sizeof(name) - len, " (%s)",
+			 units_short(size, row_bytes(row, MEM_VIRTUAL)));
+		plot_printf(&p, "%s%s %zu", i ? ", " : "", plot_tic(text, name), max - i);
+	}
+	plot_printf(&p, ")\n");
+	for (k = mem->input || mem->live ? 0 : 1; k < ARRAY_SIZE(part); k++, comma = ",") {
+		char from[32] = "0", to[32] = "$2";
+
+		for (i = 0; i < k; i++) {
+			static const char * const sums[] = { "$2", "$2+$3", "$2+$3+$4", "$2+$3+$4+$5" };
+
+			snprintf(from, sizeof(from), "%s", sums[k - 1]);
+			snprintf(to, sizeof(to), "%s", sums[k]);
+		}
+		plot_printf(&p, "%s $bars using (%s):1:(%s):(%s):($1-0.35):($1+0.35) with boxxyerror fs solid noborder fc rgb '%s' title '%s'",
+			    comma, from, from, to, part[k].color, part[k].name);
+	}
+	plot_printf(&p, "\n");
+	return plot_close(&p);
+}
+
+/*
+ * "wsmo mem --growth TIME": what grows, and how fast
+ *
+ * A straight line is fitted to the memory that only the process has, in RAM or in swap,
+ * by least squares. For memory that grows and shrinks again the interval includes 0.
+ */
+
+/* Number of readings */
+#define READINGS	11
+
+enum { G_PID, G_COMM, G_CLASS, G_FIRST, G_BYTES, G_GROWTH, G_LOW, G_HIGH, G_PEOPLE, G_PATH };
+
+static const struct column growth_columns[] = {
+	[G_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[G_COMM]   = { "comm", "NAME", COL_TEXT, 12, 0 },
+	[G_CLASS]  = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[G_FIRST]  = { "first", "AT FIRST", COL_SIZE, 9, 0 },
+	[G_BYTES]  = { "bytes", "NOW", COL_SIZE, 9, 0 },
+	[G_GROWTH] = { "growth", "GROWTH/S", COL_RATE, 9, NOT_HUMAN },
+	[G_LOW]	   = { "low", "LOW", COL_RATE, 9, NOT_HUMAN },
+	[G_HIGH]   = { "high", "HIGH", COL_RATE, 9, NOT_HUMAN },
+	[G_PEOPLE] = { "people", "GROWTH (95 % INTERVAL)", COL_TEXT, 20, NOT_JSON | NOT_CSV },
+	[G_PATH]   = { "path", "FILE", COL_TEXT, 4, 0 },
+};
+
+static const struct table_desc growth_desc = {
+	.type = "mem_growth", .columns = growth_columns, .nr = ARRAY_SIZE(growth_columns),
+};
+
+/* A row and its readings; a reading without the row is 0 */
+struct series {
+	const struct row *row;	/* the first one */
+	double y[READINGS];
+	double slope, half;
+};
+
+struct growth {
+	struct rows rows[READINGS];
+	double t[READINGS];
+	struct rows *to;
+	struct series *series;
+	size_t nr;
+};
+
+static struct growth growing;
+
+static void add_reading(void *to, const struct mem_process *p, const struct mem_mapping *m)
+{
+	if (mem_wants(to, p, m))
+		row_add(rows_get(growing.to, p, m), p, m, 0);
+}
+
+/* Return: number of processes in the last reading; 0 if there are none any more */
+static __u64 read_all(struct mem *mem)
+{
+	const __u64 began = clock_now();
+	int i;
+
+	for (i = 0; i < READINGS; i++) {
+		__u64 at = began + mem->growth_ns * i / (READINGS - 1);
+		__u64 now;
+
+		while ((now = clock_now()) < at) {
+			struct timespec rest = { (at - now) / NSEC_PER_SEC, (at - now) % NSEC_PER_SEC };
+
+			nanosleep(&rest, NULL);
+		}
+		growing.to = &growing.rows[i];
+		growing.to->by = BY_PROCESS | BY_CLASS | BY_FILE;
+		growing.t[i] = (double)(clock_now() - began) / NSEC_PER_SEC;
+		mem_read(mem, add_reading);
+		if (!mem->read)
+			return 0;
+	}
+	return mem->read;
+}
+
+static int compare_keys(const void *x, const void *y)
+{
+	const struct row *a = *(struct row * const *)x, *b = *(struct row * const *)y;
+
+	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?: strcmp(a->path, b->path);
+}
+
+/* Rows with the greatest lower end of the slope first */
+static int compare_series(const void *x, const void *y)
+{
+	const struct series *a = x, *b = y;
+
+	return COMPARE(b->slope - b->half, a->slope - a->half) ?: compare_keys(&a->row, &b->row);
+}
+
+/* @quantile: of Student's t */
+static void fit(struct series *s, double quantile)
+{
+	double t = 0, y = 0, tt = 0, ty = 0, rest = 0;
+	int i;
+
+	for (i = 0; i < READINGS; i++) {
+		t += growing.t[i] / READINGS;
+		y += s->y[i] / READINGS;
+	}
+	for (i = 0; i < READINGS; i++) {
+		tt += (growing.t[i] - t) * (growing.t[i] - t);
+		ty += (growing.t[i] - t) * (s->y[i] - y);
+	}
+	s->slope = ty / tt;
+	for (i = 0; i < READINGS; i++)
+		rest += pow(s->y[i] - y - s->slope * (growing.t[i] - t), 2);
+	s->half = quantile * sqrt(rest / (READINGS - 2) / tt);
+}
+
+/* Fits a line to each row of the last reading, that is of processes that still run */
+static void make_series(void)
+{
+	struct rows *last = &growing.rows[READINGS - 1];
+	double quantile = student(0.05, READINGS - 2);
+	size_t i;
+	int k;
+
+	growing.series = need(calloc(last->nr + 1, sizeof(*growing.series)));
+	for (i = 0; i < last->nr; i++) {
+		struct series *s = &growing.series[growing.nr++];
+
+		s->row = last->row[i];
+		for (k = 0; k < READINGS; k++) {
+			const struct row *row = rows_find(&growing.rows[k], s->row);
+
+			if (row)
+				s->y[k] = row->sum[MEM_PRIVATE] + row->sum[MEM_SWAP];
+		}
+		fit(s, quantile);
+	}
+	qsort(growing.series, growing.nr, sizeof(*growing.series), compare_series);
+}
+
+static const char *rate(char *buf, double bytes)
+{
+	char size[UNITS_LEN];
+
+	snprintf(buf, 2 * UNITS_LEN, "%s%s", bytes < 0 ? "-" : "", units_size(size, fabs(bytes)));
+	return buf;
+}
+
+static void print_series(const struct mem *mem, struct table *t, const struct series *s)
+{
+	char slope[2 * UNITS_LEN], low[2 * UNITS_LEN], high[2 * UNITS_LEN], people[8 * UNITS_LEN];
+	const bool exact = mem->format == TABLE_JSON || mem->format == TABLE_CSV;
+
+	if (mem->format == TABLE_RAW)
+		snprintf(people, sizeof(people), "%.0f/s (%.0f to %.0f)", s->slope, s->slope - s->half,
+			 s->slope + s->half);
+	else
+		snprintf(people, sizeof(people), "%s/s (%s to %s)", rate(slope, s->slope),
+			 rate(low, s->slope - s->half), rate(high, s->slope + s->half));
+	table_row(t, (struct cell[]) {
+		[G_PID]	   = cell_u(s->row->pid),
+		[G_COMM]   = cell_s(s->row->comm),
+		[G_CLASS]  = cell_s(class_name(s->row->class)),
+		[G_FIRST]  = cell_u(s->y[0]),
+		[G_BYTES]  = cell_u(s->y[READINGS - 1]),
+		[G_GROWTH] = cell_d(s->slope),
+		[G_LOW]	   = cell_d(s->slope - s->half),
+		[G_HIGH]   = cell_d(s->slope + s->half),
+		[G_PEOPLE] = cell_s(people),
+		[G_PATH]   = cell_s(exact ? s->row->path : mem_path(s->row->path)),
+	});
+}
+
+/* Watch growth; Return: exit status */
+static int mem_growth(struct mem *mem)
+{
+	const bool people = mem->format == TABLE_HUMAN || mem->format == TABLE_RAW;
+	char time[UNITS_LEN];
+	struct table *t;
+	size_t i, nr = 0;
+
+	if (!read_all(mem))
+		return WSMO_FAILURE;
+	make_series();
+	t = table_new(&growth_desc, mem->format);
+	for (i = 0; i < growing.nr && (!mem->top || i < mem->top); i++) {
+		const struct series *s = &growing.series[i];
+
+		/* show people only rows that certainly grow */
+		if (people && s->slope - s->half <= 0)
+			break;
+		print_series(mem, t, s);
+		nr++;
+	}
+	table_end(t);
+	if (!nr && people)
+		printf("Nothing grew steadily within %s.\n", units_time(time, mem->growth_ns));
+	for (i = 0; i < READINGS; i++)
+		rows_free(&growing.rows[i]);
+	free(growing.series);
+	return mem->failed ? WSMO_FAILURE : WSMO_OK;
+}
+
+static void add(void *to, const struct mem_process *p, const struct mem_mapping *m)
+{
+	struct mem *mem = to;
+	double in_use = 0;
+	__u64 once;
+	int i;
+
+	if (!mem_wants(mem, p, m))
+		return;
+	once = mem->once ? frames_once(&mem->seen, p, m) : m->bytes[MEM_PSS];
+	if (mem->now)
+		in_use = in_use_range(mem->now, m->start, m->end);
+	for (i = 0; i < MEM_NR_TABLES; i++) {
+		const bool by = mem->by && i < MEM_TOTAL;
+		struct row *row;
+
+		if ((by && i) || (i == MEM_TEXT && (m->class != WSMON_CLASS_TEXT || !m->bytes[MEM_COPIED])))
+			continue;
+		row = rows_get(&mem->table[i], p, m);
+		row_add(row, p, m, once);
+		row->in_use += in_use;
+		row->known |= !!mem->now;
+	}
+}
+
+static int tables(struct mem *mem)
+{
+	static const unsigned int by[] = { BY_CLASS, BY_FILE, BY_PROCESS, 0, BY_FILE };
+	int i;
+
+	if (!mem->by && mem->format != TABLE_HUMAN && mem->format != TABLE_RAW)
+		mem->by = BY_PROCESS | BY_CLASS | BY_FILE;
+	for (i = 0; i < MEM_NR_TABLES; i++)
+		mem->table[i].by = by[i];
+	if (mem->by || mem->picture.file)
+		mem->table[0].by = mem->by ? mem->by : BY_CLASS;
+	/* within a process no page is counted twice */
+	mem->once = !(mem->by & BY_PROCESS) || mem->format == TABLE_HUMAN;
+	if (mem->once)
+		frames_begin(&mem->seen);
+	mem_read(mem, add);
+	if (mem->picture.file && mem->read)
+		mem->failed |= mem_draw(mem, &mem->table[0]);
+	else
+		mem_print(mem);
+	for (i = 0; i < MEM_NR_TABLES; i++)
+		rows_free(&mem->table[i]);
+	frames_free(&mem->seen);
+	return mem->failed || !mem->read ? WSMO_FAILURE : WSMO_OK;
+}
+
+static void set_cgroup(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct mem *mem = to;
+
+	mem->cgroup = cgroup_option(state, arg, mem->cgroup);
+}
+
+static void set_by(struct argp_state *state, char *list,
+		   const struct option_desc *o, void *to)
+{
+	struct mem *mem = to;
+	char *word;
+
+	while ((word = strsep(&list, ",")))
+		mem->by |= 1U << option_choice(state, word, o->arg);
+}
+
+static void set_picture(struct argp_state *state, char *arg,
+			const struct option_desc *o __attribute__((unused)), void *to)
+{
+	if (!plot_can(arg))
+		usage_error(state, "the name '%s' does not end in .png, .svg or .pdf", arg);
+	((struct mem *)to)->picture.file = arg;
+}
+
+static void check(struct argp_state *state, void *to)
+{
+	const struct mem *mem = to;
+
+	if (mem->pids.nr && mem->cgroup)
+		usage_error(state, "processes or a cgroup, not both");
+	if (mem->input && mem->live)
+		usage_error(state, "a recording or what runs now, not both");
+	if (mem->picture.file && mem->format != TABLE_HUMAN)
+		usage_error(state, "%s is a picture: leave out --json, --csv and --raw",
+			    mem->picture.file);
+	if (mem->pages + (mem->growth_ns > 0) + !!mem->picture.file > 1)
+		usage_error(state, "only one of --pages, --frames, --growth and -o");
+	if (mem->pages && !mem->pids.nr)
+		usage_error(state, "--pages and --frames need processes: -p PID");
+	if ((mem->pages || mem->growth_ns) && (mem->by || mem->input || mem->live))
+		usage_error(state, "--pages, --frames and --growth take neither --by nor -i nor --live");
+}
+
+static void set_frames(struct argp_state *state __attribute__((unused)),
+		       char *arg __attribute__((unused)),
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct mem *mem = to;
+
+	mem->pages = mem->frames = true;
+}
+
+static const struct option_desc options[] = {
+	{ "pid", 'p', "PID,...", "Only these processes", OPT_PIDS, OPT_AT(struct mem, pids) },
+	{ "cgroup", 0, "CGROUP", "Only the processes of CGROUP and below it", OPT_CALL, .call = set_cgroup },
+	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	{ "by", 0, "process|class|file", "Rows; several with commas (one table of each)", OPT_CALL, .call = set_by },
+	{ "class", 0, "CLASS,...", "Only these classes of memory", OPT_CLASSES, OPT_AT(struct mem, classes) },
+	{ "filter", 0, "TEXT", "Only what has TEXT in its path or process name", OPT_TEXT,
+	  OPT_AT(struct mem, filter) },
+	{ "sort", 0, "resident|virtual|private|shared|swap|huge|in-use|idle", "Order (resident)",
+	  OPT_CHOICE, OPT_AT(struct mem, sort) },
+	{ "top", 0, "N", "Rows of a table (10; with --by, JSON, CSV all)", OPT_COUNT,
+	  OPT_AT(struct mem, top), 1, 1000000 },
+	{ "input", 'i', "FILE", "A recording: what is in use", OPT_TEXT, OPT_AT(struct mem, input) },
+	{ "live", 0, NULL, "What is in use, from the session that runs now", OPT_FLAG, OPT_AT(struct mem, live) },
+	{ "growth", 0, "TIME", "Watch for TIME what grows: is there a leak?", OPT_TIME,
+	  OPT_AT(struct mem, growth_ns), NSEC_PER_SEC / 10 },
+	{ "pages", 0, NULL, "Ranges of pages and their flags, of -p PID", OPT_FLAG, OPT_AT(struct mem, pages) },
+	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_CALL, .call = set_frames },
+	{ "output", 'o', "FILE", "Draw FILE.png, .svg or .pdf", OPT_CALL, .call = set_picture },
+	{ "sysroot", 0, "DIR", NULL, OPT_TEXT, OPT_AT(struct mem, root) },
+	{ 0 }
+};
+
+int cmd_mem(int argc, char **argv)
+{
+	static struct mem mem = { .root = "" };
+	int status = WSMO_FAILURE;
+
+	options_parse(&(struct command_line) {
+		.name = "wsmo mem",
+		.doc = "What processes have mapped, what of it is resident, and what in use; each page once. "
+		       "All processes, or those of the recording; other users' need root.",
+		.groups = {
+			OPT_GROUP(options, &mem), OPT_GROUP(format_options, &mem.format),
+			OPT_GROUP(debugfs_options, NULL),
+		},
+		.to = &mem, .check = check,
+	}, argc, argv);
+	if ((!mem.input || !in_use_read(&mem.use, mem.input)) &&
+	    (!mem.live || !in_use_live(&mem.use)) && !choose(&mem)) {
+		if (!mem.top && !mem.by && mem.format == TABLE_HUMAN)
+			mem.top = TOP;
+		status = mem.pages ? mem_pages(&mem) : mem.growth_ns ? mem_growth(&mem) :
+			 tables(&mem);
+	}
+	in_use_free(&mem.use);
+	smaps_done();
+	free(mem.pids.pid);
+	free(mem.cgroup);
+	return status;
+}

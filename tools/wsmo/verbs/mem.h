@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mem.h - "wsmo mem": what processes have mapped, what of it is resident, what in use
+ *
+ * mem.c has the options, sums and tables; mem_process.c reads processes, and what is in use;
+ * mem_pages.c looks at each page.
+ */
+#ifndef WSMO_MEM_H
+#define WSMO_MEM_H
+
+#include <stdbool.h>
+
+#include "core/table.h"
+#include "libwsmon/filter.h"
+#include "libwsmon/hot.h"
+#include "views/plot.h"
+#include "wsmon.h"
+
+/* Kinds of bytes of a mapping */
+enum mem_bytes {
+	MEM_VIRTUAL,	/* mapped */
+	MEM_RESIDENT,	/* in RAM: Rss, and huge pages of hugetlbfs, which Rss leaves out */
+	MEM_PSS,	/* each page divided by the number of its mappings */
+	MEM_PRIVATE,	/* in RAM, and mapped once */
+	MEM_SHARED,	/* in RAM, and mapped several times */
+	MEM_SWAP,	/* in swap */
+	MEM_SWAP_PSS,	/* as MEM_PSS */
+	MEM_HUGE,	/* in RAM, and mapped by huge pages */
+	MEM_COPIED,	/* in RAM: private copies of pages of the mapped file */
+	MEM_NR_BYTES,
+};
+
+/**
+ * struct mem_process - a process that is being read
+ * @pid:	its id
+ * @parent:	its parent, 0 if not known
+ * @start:	when it began, in clock ticks since boot
+ * @comm:	its name
+ * @dir:	its directory in /proc
+ */
+struct mem_process {
+	__u32 pid;
+	__u32 parent;
+	__u64 start;
+	char comm[WSMON_COMM_LEN];
+	int dir;
+};
+
+/**
+ * struct mem_mapping - a line of /proc/PID/maps
+ * @start:	first address
+ * @end:	end, exclusive
+ * @class:	enum wsmon_class, as in recordings
+ * @path:	what is mapped, "" for anonymous memory; of .bss the file it belongs to
+ * @bytes:	by enum mem_bytes
+ */
+struct mem_mapping {
+	__u64 start;
+	__u64 end;
+	__u32 class;
+	const char *path;
+	__u64 bytes[MEM_NR_BYTES];
+};
+
+/**
+ * smaps_open() - open the directory of a process
+ * @root:	"" or where another /proc is
+ * Return: 0; -ESRCH if it is gone, or another errno
+ */
+int smaps_open(struct mem_process *p, const char *root, __u32 pid);
+
+/** smaps_file() - open one of its files; Return: fd, -1 with errno set */
+int smaps_file(const struct mem_process *p, const char *name);
+
+/**
+ * smaps_read() - read its mappings
+ * @each:	gets each mapping
+ * Return: number of mappings, 0 for a zombie or a kernel thread; or -errno
+ */
+int smaps_read(const struct mem_process *p,
+		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
+		 void *to);
+
+/** smaps_close() - close its directory */
+void smaps_close(struct mem_process *p);
+
+/** smaps_done() - forget what is known about file systems */
+void smaps_done(void);
+
+/* An entry of /proc/PID/pagemap */
+#define PAGEMAP_PRESENT		(1ULL << 63)
+#define PAGEMAP_SWAP		(1ULL << 62)
+#define PAGEMAP_FILE		(1ULL << 61)	/* or shared anonymous memory */
+#define PAGEMAP_EXCLUSIVE	(1ULL << 56)	/* mapped once */
+#define PAGEMAP_FRAME		((1ULL << 55) - 1)
+
+/**
+ * struct frames - the frames seen so far; all zero is a valid start
+ * @known:	the kernel reveals frames to us
+ * @bits:	a bit a frame
+ * @size:	bytes mapped for them
+ * @pid:	the last process, 0 if there was none
+ * @fd:		its pagemap, or -1
+ */
+struct frames {
+	bool known;
+	unsigned char *bits;
+	size_t size;
+	__u32 pid;
+	int fd;
+};
+
+/** frames_begin() - find out whether frames are known; mark zero pages as seen */
+void frames_begin(struct frames *f);
+
+/**
+ * frames_once() - count the resident pages of a mapping that were not seen before
+ * Return: bytes; the proportional share where frames cannot be read
+ */
+__u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m);
+
+/** frames_free() - free the bits */
+void frames_free(struct frames *f);
+
+/**
+ * struct in_use - zeroed, nothing is known
+ * @hot:	accesses by address
+ * @targets:	struct in_use_target
+ * @cgroup:	its path if a cgroup was recorded, else empty
+ * @total:	by class: sum of the working sets of all members together
+ * @totals:	number of working sets in @total
+ * @window_us:	window of @total, the shortest
+ * @intervals:	aggregation intervals that ended
+ * @last_ns:	the last record
+ */
+struct in_use {
+	struct hot hot;
+	struct sorted targets;
+	char cgroup[4096];
+	double total[WSMON_NR_CLASSES];
+	__u64 totals[WSMON_NR_CLASSES];
+	__u64 window_us;
+	__u64 intervals;
+	__u64 last_ns;
+};
+
+/** struct in_use_target - a process of the recording */
+struct in_use_target {
+	__u32 pid;
+	char comm[WSMON_COMM_LEN];
+};
+
+/** in_use_read() - read a recording; Return: 0, or -1 after a message */
+int in_use_read(struct in_use *u, const char *file);
+
+/** in_use_live() - watch the session that began last; Return: 0, or -1 after a message */
+int in_use_live(struct in_use *u);
+
+/**
+ * in_use_same() - is a process the one that was watched? Prints a message if it is another
+ * with the same id
+ */
+bool in_use_same(const struct in_use *u, const struct mem_process *p);
+
+/** in_use_find() - find a process by its id; Return: NULL if nothing is known about it */
+const struct hot_target *in_use_find(const struct in_use *u, __u32 pid);
+
+/** in_use_range() - Return: bytes of a range that are in use */
+double in_use_range(const struct hot_target *t, __u64 start, __u64 end);
+
+/** in_use_free() - free everything */
+void in_use_free(struct in_use *u);
+
+/* In struct rows.by: each of these has a row of its own */
+#define BY_PROCESS	1
+#define BY_CLASS	2
+#define BY_FILE		4
+
+/**
+ * struct row - the sum over some mappings
+ * @pid:	the process; 0 if rows are not by process
+ * @comm:	its name
+ * @class:	the class; WSMON_CLASS_ALL if rows are not by class
+ * @path:	the file; NULL if rows are not by file
+ * @processes:	number of processes with such a mapping
+ * @last:	the last of them
+ * @sum:	by enum mem_bytes; pages count once for each process
+ * @once:	resident bytes; each page counts once
+ * @in_use:	bytes accessed; pages count once for each process
+ * @known:	@in_use is known
+ */
+struct row {
+	__u32 pid;
+	char comm[WSMON_COMM_LEN];
+	__u32 class;
+	char *path;
+	__u64 processes;
+	__u32 last;
+	__u64 sum[MEM_NR_BYTES];
+	__u64 once;
+	double in_use;
+	bool known;
+};
+
+/**
+ * struct rows - rows; zeroed but for @by, there are none
+ * @by:		BY_*; 0: one row for all
+ * @tree:	for tsearch()
+ * @row:	@nr of them
+ */
+struct rows {
+	unsigned int by;
+	void *tree;
+	struct row **row;
+	size_t nr, room;
+};
+
+/* --by without --by: three tables, for people */
+#define BY_DEFAULT	0
+
+/* Order of rows, in the order of the words of --sort */
+enum mem_sort {
+	SORT_RESIDENT, SORT_VIRTUAL, SORT_PRIVATE, SORT_SHARED, SORT_SWAP, SORT_HUGE,
+	SORT_IN_USE, SORT_IDLE,
+};
+
+/* The tables that are printed without --by, the sum of everything, and copied text */
+enum { MEM_CLASSES, MEM_FILES, MEM_PROCESSES, MEM_TOTAL, MEM_TEXT, MEM_NR_TABLES };
+
+/**
+ * struct mem - the command line, and what was read
+ * @root:	another directory than /, for its proc
+ * @pids:	processes that are wanted, ascending
+ * @named:	they were named by -p
+ * @cgroup:	only processes of it
+ * @input:	recording for "in use"
+ * @live:	take "in use" from the running session
+ * @classes:	bit n: class n is wanted; 0 means all
+ * @filter:	only paths or names with this text; NULL means all
+ * @by:		BY_*
+ * @sort:	order of rows
+ * @top:	rows of a table; 0 is all
+ * @format:	format of tables
+ * @picture:	its file is NULL for none
+ * @pages:	dump pages; @frames: each by itself, with its frame
+ * @growth_ns:	watch for this long how rows grow; 0: don't
+ * @seen:	the frames
+ * @use:	memory in use
+ * @now:	memory in use by the process being read, NULL if unknown
+ * @table:	sums; tables that are not printed stay empty, except for MEM_TOTAL
+ * @once:	some table counts each page once
+ * @read:	processes that have memory
+ * @denied:	processes that may not be read
+ * @ended:	processes that ended after they were listed, or recorded
+ * @told:	messages about processes were printed
+ * @failed:	some process that was named could not be read
+ */
+struct mem {
+	const char *root;
+	struct pids pids;
+	bool named;
+	char *cgroup;
+	const char *input;
+	bool live;
+	__u32 classes;
+	const char *filter;
+	unsigned int by;
+	enum mem_sort sort;
+	__u64 top;
+	enum table_format format;
+	struct picture picture;
+	bool pages, frames;
+	__u64 growth_ns;
+	struct frames seen;
+	struct in_use use;
+	const struct hot_target *now;
+	struct rows table[MEM_NR_TABLES];
+	bool once;
+	__u64 read, denied, ended;
+	bool told;
+	bool failed;
+};
+
+/** mem_wants() - is a mapping wanted, as --class and --filter say? */
+bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct mem_mapping *m);
+
+/**
+ * mem_read() - read all processes that are wanted
+ * @each:	gets each mapping, wanted or not; its first argument is @mem
+ */
+void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *p,
+					    const struct mem_mapping *m));
+
+/** mem_pages() - dump pages; Return: exit status */
+int mem_pages(struct mem *mem);
+
+#endif /* WSMO_MEM_H */

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mem_pages.c - each page by its frame: counted once, whoever maps it, and with its flags
+ *
+ * Frames seen are marked by a bit for each frame of the machine: 32 KiB for a GiB of RAM, of which
+ * only used parts take memory. Where frames cannot be read, as without root, proportional shares
+ * replace them.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "libwsmon/names.h"
+#include "mem.h"
+
+#define ENTRIES		8192	/* read at once */
+
+/* No machine has frames above this: 2^52 bytes of addresses */
+#define FRAMES_MAX	(1ULL << 40)
+
+/*
+ * Reading the pagemap of a mapping larger than SPARSE_SIZE would take seconds, as the kernel fills
+ * in entries for absent pages. It is not worth it if less than 1 / SPARSE_SHARE is resident.
+ */
+#define SPARSE_SHARE	1024
+#define SPARSE_SIZE	(64ULL << 30)
+
+#define HUGE_PAGE	(2UL << 20)
+
+/* Marks a frame as seen; Return: is it new? */
+static bool see(struct frames *f, __u64 frame)
+{
+	unsigned char bit = 1 << frame % 8;
+	size_t need_size = frame / 8 + 1, size = f->size ? f->size : 1 << 20;
+	void *bits;
+
+	if (frame >= FRAMES_MAX)
+		return false;
+	if (need_size > f->size) {
+		while (size < need_size)
+			size *= 2;
+		bits = f->size ? mremap(f->bits, f->size, size, MREMAP_MAYMOVE) :
+		       mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (bits == MAP_FAILED)
+			need(NULL);
+		f->bits = bits;
+		f->size = size;
+	}
+	if (f->bits[frame / 8] & bit)
+		return false;
+	f->bits[frame / 8] |= bit;
+	return true;
+}
+
+/*
+ * Read the entries of a range of addresses
+ * @fd:	pagemap
+ * @each:	gets some of the entries; returns false to end
+ * Return: 0, or -1 if some could not be read
+ */
+static int pagemap_walk(int fd, __u64 start, __u64 end,
+			bool (*each)(void *to, __u64 addr, const __u64 *entry, size_t nr), void *to)
+{
+	static __u64 entry[ENTRIES];
+	const __u64 page = sysconf(_SC_PAGESIZE);
+
+	while (start < end) {
+		size_t nr = (end - start) / page;
+		ssize_t len;
+
+		if (nr > ENTRIES)
+			nr = ENTRIES;
+		len = pread(fd, entry, nr * sizeof(*entry), start / page * sizeof(*entry));
+		if (len < (ssize_t)sizeof(*entry))
+			return -1;
+		nr = len / sizeof(*entry);
+		if (!each(to, start, entry, nr))
+			return 0;
+		start += nr * page;
+	}
+	return 0;
+}
+
+struct count {
+	struct frames *f;
+	__u64 pages;
+};
+
+static bool count_new(void *to, __u64 addr __attribute__((unused)), const __u64 *entry,
+		      size_t nr)
+{
+	struct count *c = to;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (entry[i] & PAGEMAP_PRESENT)
+			c->pages += see(c->f, entry[i] & PAGEMAP_FRAME);
+	return true;
+}
+
+/*
+ * Reading memory that was never written maps the zero page, or the huge zero page. pagemap shows
+ * them like other pages, but smaps does not count them. So mark them as seen.
+ */
+void frames_begin(struct frames *f)
+{
+	struct count c = { .f = f };
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	char *m = mmap(NULL, 2 * HUGE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t huge = ((uintptr_t)m + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+
+	if (fd >= 0 && m != MAP_FAILED) {
+		madvise(m, 2 * HUGE_PAGE, MADV_HUGEPAGE);
+		(void)*(volatile char *)huge;
+		madvise(m, 2 * HUGE_PAGE, MADV_NOHUGEPAGE);
+		(void)*(volatile char *)(m == (char *)huge ? m + HUGE_PAGE : m);
+		pagemap_walk(fd, (uintptr_t)m, (uintptr_t)m + 2 * HUGE_PAGE, count_new, &c);
+	}
+	/* a kernel that hides frames says 0; no process can map frame 0 */
+	f->known = c.pages && !(f->bits[0] & 1);
+	if (m != MAP_FAILED)
+		munmap(m, 2 * HUGE_PAGE);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void close_pagemap(const struct frames *f)
+{
+	if (f->pid && f->fd >= 0)
+		close(f->fd);
+}
+
+__u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m)
+{
+	const __u64 *b = m->bytes;
+	struct count c = { .f = f };
+
+	if (!b[MEM_SHARED])
+		return b[MEM_RESIDENT];
+	if (!f->known || (m->end - m->start > SPARSE_SIZE &&
+			  (m->end - m->start) / SPARSE_SHARE > b[MEM_RESIDENT]))
+		return b[MEM_PSS];
+	if (f->pid != p->pid) {
+		close_pagemap(f);
+		f->pid = p->pid;
+		f->fd = smaps_file(p, "pagemap");
+	}
+	if (f->fd < 0)
+		return b[MEM_PSS];
+	if (pagemap_walk(f->fd, m->start, m->end, count_new, &c))
+		c.pages = b[MEM_PSS] / sysconf(_SC_PAGESIZE);
+	return c.pages * sysconf(_SC_PAGESIZE);
+}
+
+void frames_free(struct frames *f)
+{
+	close_pagemap(f);
+	if (f->size)
+		munmap(f->bits, f->size);
+	*f = (struct frames) { 0 };
+}
+
+/* "wsmo mem --pages" and "--frames": which pages of a mapping are where, and their flags */
+
+#define FLAGS_TEXT	256
+
+/* Bits of /proc/kpageflags by number, as the kernel's include/uapi/linux/kernel-page-flags.h */
+static const char * const flag_names[] = {
+	"locked", "error", "referenced", "uptodate", "dirty", "lru", "active", "slab", "writeback",
+	"reclaim", "buddy", "mmap", "anon", "swapcache", "swapbacked", "compound_head",
+	"compound_tail", "huge", "unevictable", "hwpoison", "nopage", "ksm", "thp", "offline",
+	"zero_page", "idle", "pgtable",
+};
+
+/* Flags that change rarely: dirty, anon, huge, unevictable, hwpoison, ksm, thp, zero_page */
+#define FLAGS_LASTING	(1U << 4 | 1U << 12 | 1U << 17 | 1U << 18 | 1U << 19 | 1U << 21 | \
+			 1U << 22 | 1U << 24)
+
+enum {
+	PID, COMM, CLASS, START, END, SIZE, STATE, FRAME, MAPPINGS, FLAGS, PATH, NR_COLUMNS,
+};
+
+static const struct column all_columns[NR_COLUMNS] = {
+	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	   = { "comm", "NAME", COL_TEXT, 4, NOT_HUMAN },
+	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
+	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
+	[SIZE]	   = { "size", "SIZE", COL_SIZE, 9, 0 },
+	[STATE]	   = { "state", "STATE", COL_TEXT, 8, 0 },
+	[FRAME]	   = { "frame", "FRAME", COL_ADDR, 8, 0 },
+	[MAPPINGS] = { "mappings", "MAPPINGS", COL_COUNT, 8, 0 },
+	[FLAGS]	   = { "flags", "FLAGS", COL_TEXT, 12, 0 },
+	[PATH]	   = { "path", "FILE", COL_TEXT, 4, 0 },
+};
+
+/* A range of pages that are alike */
+struct run {
+	__u64 start, end;
+	__u64 entry;		/* of pagemap: only bits that count */
+	__u64 frame;		/* of the first page */
+	__u64 flags, count;
+};
+
+struct dump {
+	struct mem *mem;
+	struct table *table;
+	int flags_fd, count_fd;
+	const struct mem_process *p;
+	const struct mem_mapping *m;
+	struct run run;
+	int failed;
+};
+
+static void flags_text(char *text, const struct run *r)
+{
+	size_t i, len = 0;
+
+	*text = '\0';
+	if (!(r->entry & PAGEMAP_PRESENT))
+		return;
+	len = sprintf(text, "%s", r->entry & PAGEMAP_EXCLUSIVE ? "private" : "shared");
+	for (i = 0; i < ARRAY_SIZE(flag_names); i++)
+		if (r->flags & 1ULL << i)
+			len += snprintf(text + len, FLAGS_TEXT - len, " %s", flag_names[i]);
+}
+
+static void print_run(struct dump *d)
+{
+	const struct run *r = &d->run;
+	const bool present = r->entry & PAGEMAP_PRESENT;
+	char flags[FLAGS_TEXT];
+
+	if (r->start == r->end)
+		return;
+	flags_text(flags, r);
+	table_row(d->table, (struct cell[]) {
+		[PID]	   = cell_u(d->p->pid),
+		[COMM]	   = cell_s(d->p->comm),
+		[CLASS]	   = cell_s(class_name(d->m->class)),
+		[START]	   = cell_u(r->start),
+		[END]	   = cell_u(r->end),
+		[SIZE]	   = cell_u(r->end - r->start),
+		[STATE]	   = cell_s(present ? "resident" : r->entry & PAGEMAP_SWAP ? "swapped" : "absent"),
+		[FRAME]	   = present && d->mem->frames ? cell_u(r->frame) : (struct cell){ 0 },
+		[MAPPINGS] = present && d->mem->frames ? cell_u(r->count) : (struct cell){ 0 },
+		[FLAGS]	   = cell_s(flags),
+		[PATH]	   = cell_s(d->m->path),
+	});
+}
+
+static __u64 number_of(int fd, __u64 frame)
+{
+	__u64 n;
+
+	return pread(fd, &n, sizeof(n), frame * sizeof(n)) == sizeof(n) ? n : 0;
+}
+
+static void look(const struct dump *d, __u64 entry, struct run *r)
+{
+	if (!(entry & PAGEMAP_PRESENT)) {
+		r->entry = entry & PAGEMAP_SWAP;
+		return;
+	}
+	r->entry = entry & (PAGEMAP_PRESENT | PAGEMAP_EXCLUSIVE);
+	r->frame = entry & PAGEMAP_FRAME;
+	if (!d->mem->seen.known)
+		return;
+	r->flags = number_of(d->flags_fd, r->frame);
+	if (d->mem->frames)
+		r->count = number_of(d->count_fd, r->frame);
+	else
+		r->flags &= FLAGS_LASTING;
+}
+
+static bool goes_on(const struct dump *d, const struct run *r)
+{
+	const struct run *run = &d->run;
+
+	return run->end == r->start && run->entry == r->entry && run->flags == r->flags &&
+	       run->count == r->count &&
+	       (!d->mem->frames || !(r->entry & PAGEMAP_PRESENT) ||
+		r->frame == run->frame + (run->end - run->start) / (r->end - r->start));
+}
+
+static bool take(void *to, __u64 addr, const __u64 *entry, size_t nr)
+{
+	const __u64 page = sysconf(_SC_PAGESIZE);
+	struct dump *d = to;
+	size_t i;
+
+	for (i = 0; i < nr; i++, addr += page) {
+		struct run r = { .start = addr, .end = addr + page };
+
+		look(d, entry[i], &r);
+		if (goes_on(d, &r)) {
+			d->run.end = r.end;
+			continue;
+		}
+		print_run(d);
+		d->run = r;
+	}
+	return !output_error();
+}
+
+static struct dump *dumping;
+
+static void dump_mapping(void *to, const struct mem_process *p, const struct mem_mapping *m)
+{
+	struct dump *d = dumping;
+	int fd;
+
+	if (!mem_wants(to, p, m))
+		return;
+	d->p = p;
+	d->m = m;
+	d->run = (struct run) { .start = m->start, .end = m->start };
+	/* nothing is resident or swapped: no need to read the pagemap of a terabyte */
+	if (!m->bytes[MEM_RESIDENT] && !m->bytes[MEM_SWAP]) {
+		d->run.end = m->end;
+	} else {
+		fd = smaps_file(p, "pagemap");
+		if (fd < 0 || pagemap_walk(fd, m->start, m->end, take, d))
+			d->failed++;
+		if (fd >= 0)
+			close(fd);
+	}
+	print_run(d);
+}
+
+int mem_pages(struct mem *mem)
+{
+	struct column columns[NR_COLUMNS];
+	const struct table_desc desc = { .type = "mem_page", .columns = columns, .nr = NR_COLUMNS };
+	struct dump d = {
+		.mem = mem,
+		.flags_fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC),
+		.count_fd = open("/proc/kpagecount", O_RDONLY | O_CLOEXEC),
+	};
+
+	frames_begin(&mem->seen);
+	mem->seen.known &= d.flags_fd >= 0 && d.count_fd >= 0;
+	if (mem->frames && !mem->seen.known) {
+		msg("the kernel hides page frames; only root may see them: sudo wsmo mem --frames");
+		return WSMO_FAILURE;
+	}
+	if (!mem->seen.known)
+		msg("the kernel hides the flags of pages; only root may see them");
+	memcpy(columns, all_columns, sizeof(columns));
+	if (!mem->frames)
+		columns[FRAME].not_in = columns[MAPPINGS].not_in = NOT_HUMAN;
+	d.table = table_new(&desc, mem->format);
+	dumping = &d;
+	mem_read(mem, dump_mapping);
+	table_end(d.table);
+	if (d.failed)
+		msg("%d mappings changed meanwhile, and are not all there", d.failed);
+	frames_free(&mem->seen);
+	close(d.flags_fd);
+	close(d.count_fd);
+	return mem->failed || !mem->read ? WSMO_FAILURE : WSMO_OK;
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mem_process.c - what is known of a process's memory: what is resident, and what in use
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/secondary.h"
+#include "libwsmon/reader.h"
+#include "libwsmon/series.h"
+#include "libwsmon/sorted.h"
+#include "live/procfs.h"
+#include "live/session.h"
+#include "mem.h"
+
+/* Mappings, and how much of each is resident: /proc/PID/smaps */
+
+/* stdio would read 1024 bytes at a time, and at each read the kernel searches the mapping */
+#define SMAPS_BUFFER	65536
+
+/* A device of a file system */
+struct device {
+	unsigned int major, minor;
+	bool tmpfs;
+};
+
+static int compare_devices(const void *x, const void *y)
+{
+	const struct device *a = x, *b = y;
+
+	return COMPARE(a->major, b->major) ?: COMPARE(a->minor, b->minor);
+}
+
+static struct sorted devices = {
+	.size = sizeof(struct device), .max = 65536, .compare = compare_devices,
+};
+
+int smaps_file(const struct mem_process *p, const char *name)
+{
+	return openat(p->dir, name, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads a file of a line or so; Return: bytes, -1 if it cannot be read */
+static int read_text(const struct mem_process *p, const char *name, char *text, int size)
+{
+	int fd = smaps_file(p, name);
+	int len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/* /proc/PID/stat: the name may have blanks and parentheses */
+static void read_stat(struct mem_process *p)
+{
+	char text[512];
+	const char *at;
+
+	read_text(p, "stat", text, sizeof(text));
+	at = strrchr(text, ')');
+	if (!at || sscanf(at + 1, " %*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			  &p->parent, &p->start) != 2)
+		p->parent = p->start = 0;
+}
+
+/* If the main thread has exited, uses the directory of a thread that has the memory */
+static void open_thread(struct mem_process *p)
+{
+	__u32 tid = proc_thread(p->pid);
+	char path[64];
+	int dir;
+
+	if (tid == p->pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	close(p->dir);
+	p->dir = dir;
+}
+
+int smaps_open(struct mem_process *p, const char *root, __u32 pid)
+{
+	char path[4096];
+	int len;
+
+	snprintf(path, sizeof(path), "%s/proc/%u", root, pid);
+	p->pid = pid;
+	p->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	len = read_text(p, "comm", p->comm, sizeof(p->comm));
+	if (len < 0)
+		p->comm[0] = '\0';
+	else if (len && p->comm[len - 1] == '\n')
+		p->comm[len - 1] = '\0';
+	read_stat(p);
+	if (!*root)
+		open_thread(p);
+	return 0;
+}
+
+void smaps_close(struct mem_process *p)
+{
+	if (p->dir >= 0)
+		close(p->dir);
+	p->dir = -1;
+}
+
+void smaps_done(void)
+{
+	free(devices.base);
+	devices.base = NULL;
+	devices.nr = 0;
+}
+
+/* Notes the file systems that a process sees. Unlike statfs() this cannot hang. */
+static void read_mounts(const struct mem_process *p)
+{
+	int fd = smaps_file(p, "mountinfo");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	struct device d;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) >= 0) {
+		const char *type = strstr(line, " - ");
+
+		if (!type || sscanf(line, "%*s %*s %u:%u", &d.major, &d.minor) != 2)
+			continue;
+		d.tmpfs = !strncmp(type, " - tmpfs ", 9) || !strncmp(type, " - devtmpfs ", 12);
+		sorted_get(&devices, &d);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Is the file of a shared mapping on a tmpfs? Memory without a path of its own is. */
+static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
+{
+	const struct device *found;
+	struct device key;
+
+	if (!m->inode || begins_with(m->name, "/memfd:") || begins_with(m->name, "/SYSV") ||
+	    begins_with(m->name, "/dev/zero"))
+		return true;
+	if (sscanf(m->line, "%*s %*s %*s %x:%x", &key.major, &key.minor) != 2 || key.major)
+		return false;
+	key.tmpfs = false;
+	if (!sorted_find(&devices, &key)) {
+		read_mounts(p);
+		/* if the device is not there, don't look for it again */
+		sorted_get(&devices, &key);
+	}
+	found = sorted_find(&devices, &key);
+	return found && found->tmpfs;
+}
+
+/* A walk through smaps */
+struct walk {
+	const struct mem_process *p;
+	struct maps maps;
+	__u64 data_end;		/* end of the last .data, which .bss follows */
+	char data[MAPS_NAME];	/* file of that .data */
+	char file[MAPS_NAME];	/* the last file */
+	__u64 file_bytes;	/* bytes mapped of @file */
+	unsigned int files;	/* number of files; the first one is the program */
+	char path[MAPS_NAME];
+	char line[512];
+};
+
+/*
+ * Counts the bytes mapped of a file. The mapping after .data is .bss, possibly merged with other
+ * memory: if it is larger than all mappings of a library, it does not count to the library.
+ */
+static void note_file(struct walk *w)
+{
+	if (!w->maps.inode)
+		return;
+	if (strcmp(w->file, w->path)) {
+		strcpy(w->file, w->path);
+		w->file_bytes = 0;
+		w->files++;
+	}
+	w->file_bytes += w->maps.end - w->maps.start;
+}
+
+/* Sorts a mapping as the module does (Documentation/reference/abi.rst) */
+static enum wsmon_class classify(struct walk *w, bool hugetlb)
+{
+	const struct maps *m = &w->maps;
+
+	if (hugetlb)
+		return WSMON_CLASS_HUGETLB;
+	if (m->prot & MAPS_EXEC)
+		return WSMON_CLASS_TEXT;
+	if (m->prot & MAPS_SHARED)
+		return on_tmpfs(w->p, m) ? WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
+	if (m->inode && !(m->prot & MAPS_WRITE))
+		return WSMON_CLASS_FILE;
+	if (m->inode) {
+		w->data_end = m->end;
+		strcpy(w->data, w->path);
+		return WSMON_CLASS_DATA;
+	}
+	if (!strcmp(m->name, "[stack]"))
+		return WSMON_CLASS_STACK;
+	if (m->start == w->data_end) {
+		if (w->files == 1 || m->end - m->start <= w->file_bytes)
+			strcpy(w->path, w->data);
+		return WSMON_CLASS_DATA;
+	}
+	return !strcmp(m->name, "[heap]") ? WSMON_CLASS_HEAP : WSMON_CLASS_ANON;
+}
+
+/* The lines of smaps that count, and the sums they are added to */
+static const struct {
+	const char *key;
+	int to[2];
+} keys[] = {
+	{ "Size:", { MEM_VIRTUAL, -1 } },
+	{ "Rss:", { MEM_RESIDENT, -1 } },
+	{ "Pss:", { MEM_PSS, -1 } },
+	{ "Shared_Clean:", { MEM_SHARED, -1 } },
+	{ "Shared_Dirty:", { MEM_SHARED, -1 } },
+	{ "Private_Clean:", { MEM_PRIVATE, -1 } },
+	{ "Private_Dirty:", { MEM_PRIVATE, -1 } },
+	{ "Anonymous:", { MEM_COPIED, -1 } },
+	{ "AnonHugePages:", { MEM_HUGE, -1 } },
+	{ "ShmemPmdMapped:", { MEM_HUGE, -1 } },
+	{ "FilePmdMapped:", { MEM_HUGE, -1 } },
+	{ "Shared_Hugetlb:", { MEM_SHARED, MEM_HUGE } },
+	{ "Private_Hugetlb:", { MEM_PRIVATE, MEM_HUGE } },
+	{ "Swap:", { MEM_SWAP, -1 } },
+	{ "SwapPss:", { MEM_SWAP_PSS, -1 } },
+};
+
+static void take_line(const char *line, __u64 *bytes)
+{
+	__u64 n;
+	size_t i;
+	int k;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		size_t len = strlen(keys[i].key);
+
+		if (strncmp(line, keys[i].key, len))
+			continue;
+		n = strtoull(line + len, NULL, 10);
+		n = n > ~0ULL / 1024 ? 0 : n * 1024;
+		for (k = 0; k < 2 && keys[i].to[k] >= 0; k++)
+			bytes[keys[i].to[k]] += n;
+		/* no other line counts pages of hugetlbfs */
+		if (strstr(keys[i].key, "Hugetlb")) {
+			bytes[MEM_RESIDENT] += n;
+			bytes[MEM_PSS] += n;
+		}
+		return;
+	}
+}
+
+/* Reads the values after the line of a mapping: keys begin with a capital, addresses do not */
+static void read_values(struct walk *w, struct mem_mapping *m, bool *hugetlb)
+{
+	FILE *f = w->maps.file;
+	int c;
+
+	while ((c = getc(f)) != EOF) {
+		ungetc(c, f);
+		if (!isupper(c) || !fgets(w->line, sizeof(w->line), f))
+			break;
+		if (!strncmp(w->line, "VmFlags:", 8))
+			*hugetlb = strstr(w->line, " ht");
+		else
+			take_line(w->line, m->bytes);
+	}
+}
+
+static void read_mapping(struct walk *w, struct mem_mapping *m)
+{
+	bool hugetlb = false;
+
+	*m = (struct mem_mapping) { .start = w->maps.start, .end = w->maps.end };
+	w->path[0] = '\0';
+	if (strlen(w->maps.name) < sizeof(w->path))
+		maps_unescape(w->path, w->maps.name);
+	read_values(w, m, &hugetlb);
+	note_file(w);
+	m->class = classify(w, hugetlb);
+	m->path = w->path;
+	if (!w->maps.inode || w->maps.prot & MAPS_SHARED)
+		m->bytes[MEM_COPIED] = 0;
+}
+
+int smaps_read(const struct mem_process *p,
+	       void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
+	       void *to)
+{
+	static char buffer[SMAPS_BUFFER];
+	struct walk w = { .p = p };
+	int fd = smaps_file(p, "smaps"), nr = 0, err = 0;
+	struct mem_mapping m;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	w.maps.file = need(fdopen(fd, "r"));
+	setvbuf(w.maps.file, buffer, _IOFBF, sizeof(buffer));
+	while (maps_next(&w.maps)) {
+		read_mapping(&w, &m);
+		/* [vsyscall] is not memory of the process */
+		if (strcmp(m.path, "[vsyscall]")) {
+			each(to, p, &m);
+			nr++;
+		}
+	}
+	if (ferror(w.maps.file))
+		err = -ESRCH;
+	maps_close(&w.maps);
+	return err ?: nr;
+}
+
+/*
+ * What is in use, from a recording or a session that runs: the mean over the recording of the
+ * memory that was accessed within an aggregation interval, by address
+ */
+
+#define TARGETS_MAX	65536
+
+/* Intervals to wait for in a running session: of the first one only the end may come */
+#define LIVE_INTERVALS	2
+#define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
+
+static int compare_targets(const void *x, const void *y)
+{
+	const struct in_use_target *a = x, *b = y;
+
+	return COMPARE(a->pid, b->pid);
+}
+
+static __u32 no_place(void *data __attribute__((unused)), __u32 pid __attribute__((unused)),
+		      const struct wsmon_region_entry *e __attribute__((unused)))
+{
+	return 0;
+}
+
+static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
+{
+	struct in_use_target key = { .pid = rec->pid }, *t;
+
+	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
+		hot_exec(&u->hot, rec->pid);
+	u->targets.size = sizeof(key);
+	u->targets.max = TARGETS_MAX;
+	u->targets.compare = compare_targets;
+	t = sorted_get(&u->targets, &key);
+	if (t)
+		memcpy(t->comm, rec->comm, sizeof(t->comm));
+}
+
+/* Of several windows the shortest counts, as it is the window of regions */
+static void take_total(struct in_use *u, const struct wsmon_rec_total *rec)
+{
+	if (rec->class >= WSMON_NR_CLASSES || (u->window_us && rec->window_us > u->window_us))
+		return;
+	if (rec->window_us < u->window_us) {
+		memset(u->total, 0, sizeof(u->total));
+		memset(u->totals, 0, sizeof(u->totals));
+	}
+	u->window_us = rec->window_us;
+	u->total[rec->class] += rec->bytes;
+	u->totals[rec->class]++;
+}
+
+static void take(struct in_use *u, const struct wsmon_record *rec)
+{
+	u->hot.place = no_place;
+	u->last_ns = rec->time_ns;
+	secondary_take(rec, "");
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+		take_target(u, (const void *)rec);
+		break;
+	case WSMON_REC_SNAPSHOT:
+		if (hot_snapshot(&u->hot, (const void *)rec))
+			need(NULL);
+		break;
+	case WSMON_REC_TOTAL:
+		take_total(u, (const void *)rec);
+		break;
+	case WSMON_REC_GROUP:
+		snprintf(u->cgroup, sizeof(u->cgroup), "%s", reader_cgroup(rec));
+		break;
+	case WSMON_REC_STATS:
+		u->intervals++;
+		break;
+	}
+}
+
+int in_use_read(struct in_use *u, const char *file)
+{
+	const char *name = strcmp(file, "-") ? file : "standard input";
+	int fd = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	const struct wsmon_file_header *header;
+	const struct wsmon_record *rec;
+	struct wsmon_reader *r;
+	int res;
+
+	if (fd < 0) {
+		msg("%s: cannot be read: %s", file, strerror(errno));
+		return -1;
+	}
+	r = need(wsmon_open_fd(fd));
+	while ((res = wsmon_next(r, &rec)) > 0)
+		take(u, rec);
+	if (res == -EBADMSG)
+		msg("%s: %s", name, wsmon_error(r));
+	header = wsmon_header(r);
+	/* as nanoseconds since 1970, as the machine may have been rebooted since */
+	if (header)
+		u->last_ns += header->real_ns - header->mono_ns;
+	wsmon_close(r);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return res == -EBADMSG ? -1 : 0;
+}
+
+static bool take_live(void *arg, const struct wsmon_record *rec)
+{
+	struct in_use *u = arg;
+
+	if (rec)
+		take(u, rec);
+	return !rec || (rec->type != WSMON_REC_END && u->intervals < LIVE_INTERVALS);
+}
+
+int in_use_live(struct in_use *u)
+{
+	struct session s = { .fd = -1 };
+	__u64 end_ns = clock_now() + LIVE_PATIENCE;
+	int res = session_join(&s);
+
+	if (res > 0)
+		msg("nothing is being monitored; begin with 'wsmo record', or name a recording with -i");
+	while (!res && clock_now() < end_ns) {
+		struct pollfd fd = { .fd = s.fd, .events = POLLIN };
+
+		if (poll(&fd, 1, 100) < 0 && errno != EINTR)
+			break;
+		res = session_take(&s, take_live, u);
+		if (res <= 0)
+			break;
+		res = 0;
+	}
+	session_close(&s);
+	if (!res && !u->intervals) {
+		msg("the session has had no figures for %llu s", LIVE_PATIENCE / NSEC_PER_SEC);
+		res = -1;
+	}
+	/* processes that run now are those that were watched a moment ago */
+	u->last_ns = ~0ULL;
+	return res ? -1 : 0;
+}
+
+/* Return: when a process began, in nanoseconds since 1970 */
+static __u64 began(const struct mem_process *p)
+{
+	struct timespec real, boot;
+	double since = (double)p->start / sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (real.tv_sec - boot.tv_sec + since) * NSEC_PER_SEC;
+}
+
+bool in_use_same(const struct in_use *u, const struct mem_process *p)
+{
+	const struct in_use_target key = { .pid = p->pid };
+	const struct in_use_target *t = u->targets.size ? sorted_find(&u->targets, &key) : NULL;
+
+	if (!t)
+		return false;
+	if (!strncmp(t->comm, p->comm, sizeof(t->comm)) &&
+	    (u->last_ns == ~0ULL || began(p) < u->last_ns + NSEC_PER_SEC))
+		return true;
+	msg("process %u is now another than the %.16s that was recorded: what it uses is not known",
+	    p->pid, t->comm);
+	return false;
+}
+
+const struct hot_target *in_use_find(const struct in_use *u, __u32 pid)
+{
+	struct hot_target key = { .pid = pid }, *t, *last = NULL;
+
+	while (u->hot.targets.size && (t = sorted_find(&u->hot.targets, &key))) {
+		last = t;
+		key.life++;
+	}
+	return last && last->seconds > 0 ? last : NULL;
+}
+
+double in_use_range(const struct hot_target *t, __u64 start, __u64 end)
+{
+	size_t i = t->nr ? sorted_above(&t->cell->end, t->nr, sizeof(*t->cell), start) : 0;
+	double sum = 0;
+
+	for (; i < t->nr && t->cell[i].start < end; i++) {
+		const struct hot_cell *c = &t->cell[i];
+		__u64 from = c->start > start ? c->start : start;
+		__u64 to = c->end < end ? c->end : end;
+
+		sum += c->share / t->seconds * (to - from);
+	}
+	return sum;
+}
+
+void in_use_free(struct in_use *u)
+{
+	hot_free(&u->hot);
+	free(u->targets.base);
+}

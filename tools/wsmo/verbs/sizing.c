@@ -1,0 +1,898 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sizing.c - "wsmo sizing": tries a limit on a cgroup, and puts what it does beside what the
+ * recording predicts
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "act_limits.h"
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/units.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/sizing.h"
+#include "live/cgroup.h"
+#include "views/collect.h"
+#include "views/report.h"
+#include "wsmon.h"
+
+/*
+ * A limit on a cgroup that is taken back whatever happens
+ *
+ * A separate process, in a session of its own, changes memory.high and restores it. It waits at a
+ * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are
+ * killed, a note has the old value: a file that both hold locked, so that an unlocked note was
+ * left behind.
+ */
+
+#define GUARD_VALUE	32
+
+/**
+ * struct guard - a memory.high that was changed
+ * @dir:	directory of the cgroup
+ * @was:	the value before
+ * @note:	a locked file with @was, for the next run if all processes of this one are killed;
+ *		-1 without one
+ * @name:	its name in @notes
+ * @notes:	directory of such files
+ * @pid:	the guard: it restores the limit once the write end @life is closed, as it is when
+ *		this process dies
+ */
+struct guard {
+	const char *dir;
+	char was[GUARD_VALUE];
+	int note;
+	char name[64];
+	int notes;
+	pid_t pid;
+	int life;
+};
+
+/* Exit status of the process that restores */
+enum { RESTORED, FAILED, CHANGED };
+
+/* Return: an open memory.high, or -errno */
+static int open_high(const char *dir, int flags)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/memory.high", dir) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Return: 0 or -errno */
+static int read_high(const char *dir, char *value)
+{
+	int fd = open_high(dir, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, value, GUARD_VALUE - 1);
+	if (n >= 0)
+		value[n] = '\0';
+	value[strcspn(value, "\n")] = '\0';
+	close(fd);
+	return n > 0 ? 0 : n ? -EIO : -ENODATA;
+}
+
+/* Return: 0 or -errno */
+static int write_high(const char *dir, const char *value)
+{
+	int fd = open_high(dir, O_WRONLY | O_TRUNC), err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/*
+ * Opens the directory of notes. It is lost at a reboot, as cgroups are, and nobody else may
+ * write to it. Return: fd or -errno
+ */
+static int open_notes(void)
+{
+	const char *top = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!top || snprintf(path, sizeof(path), "%s/wsmo", top) >= (int)sizeof(path))
+		return -ENOENT;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077)))
+		return fd < 0 ? -errno : fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* Names a note by numbers that no other cgroup has until the next boot. Return: 0 or -errno */
+static int name_of(const char *dir, char *name, size_t size)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return -errno;
+	snprintf(name, size, "high-%llu-%llu", (__u64)st.st_dev, (__u64)st.st_ino);
+	return 0;
+}
+
+/* Return: fd of the note, locked; -EWOULDBLOCK if a running wsmo holds it; -errno */
+static int open_note(int notes, const char *name, int flags)
+{
+	int fd = openat(notes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	/* without a link it was removed before it was locked: that run is ending */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink)
+		return fd;
+	close(fd);
+	return -EWOULDBLOCK;
+}
+
+/* Does what a note says, and removes it; Return: 0, or -1 after a message */
+static int follow(int notes, const char *name, int note)
+{
+	char text[PATH_MAX + 2 * GUARD_VALUE], is[64], now[GUARD_VALUE], *set = text, *was, *dir;
+	ssize_t n = pread(note, text, sizeof(text) - 1, 0);
+	int err;
+
+	text[n > 0 ? n : 0] = '\0';
+	was = strchr(text, ' ');
+	dir = was ? strchr(was + 1, ' ') : NULL;
+	/* if the note is incomplete nothing was changed; a cgroup that is gone has no limit */
+	if (dir && text[n - 1] == '\n') {
+		text[n - 1] = *was++ = *dir++ = '\0';
+		if (!name_of(dir, is, sizeof(is)) && !strcmp(is, name) && !read_high(dir, now) &&
+		    !strcmp(now, set)) {
+			err = write_high(dir, was);
+			if (err) {
+				msg("%s/memory.high: %s is left of a run that was killed, and COULD NOT BE RESTORED: %s; write %s to it",
+				    dir, set, strerror(-err), was);
+				return -1;
+			}
+			msg("%s/memory.high: %s was left of a run that was killed; restored to %s", dir, set, was);
+		}
+	}
+	unlinkat(notes, name, 0);
+	return 0;
+}
+
+/*
+ * Restores limits that killed runs left, with a message for each
+ * Return: 0, or -1 after a message
+ */
+static int guard_restore(void)
+{
+	int notes = open_notes(), res = 0;
+	DIR *list = notes < 0 ? NULL : fdopendir(notes);
+	struct dirent *e;
+
+	while (list && (e = readdir(list))) {
+		int note = strncmp(e->d_name, "high-", 5) ? -1 : open_note(notes, e->d_name, 0);
+
+		if (note < 0)
+			continue;
+		if (follow(notes, e->d_name, note))
+			res = -1;
+		close(note);
+	}
+	if (list)
+		closedir(list);
+	return res;
+}
+
+/* Return: 0, or -1 after a message */
+static int write_note(struct guard *g, const char *value)
+{
+	int err;
+
+	g->notes = open_notes();
+	err = g->notes < 0 ? g->notes : name_of(g->dir, g->name, sizeof(g->name));
+	if (!err)
+		g->note = open_note(g->notes, g->name, O_CREAT);
+	if (!err && g->note < 0)
+		err = g->note;
+	if (err == -EWOULDBLOCK) {
+		msg("%s: another run tries a limit on it", g->dir);
+		return -1;
+	}
+	if (!err && dprintf(g->note, "%s %s %s\n", value, g->was, g->dir) < 0)
+		err = -errno;
+	if (err)
+		msg("if wsmo and its guard are both killed, memory.high stays %s, as no note can be kept: %s",
+		    value, strerror(-err));
+	return 0;
+}
+
+/* Removes the note, after the limit was restored or somebody else changed it */
+static void remove_note(const struct guard *g)
+{
+	if (g->note >= 0)
+		unlinkat(g->notes, g->name, 0);
+}
+
+static void tell(int fd, int err)
+{
+	if (write(fd, &err, sizeof(err)) != sizeof(err))
+		_exit(FAILED);
+}
+
+/* Return: RESTORED or FAILED */
+static int restore(const struct guard *g)
+{
+	/* if this fails the note stays, for --restore */
+	if (write_high(g->dir, g->was))
+		return FAILED;
+	remove_note(g);
+	return RESTORED;
+}
+
+static void guard(const struct guard *g, const char *value, int life, int ready)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+	char set[GUARD_VALUE] = "", now[GUARD_VALUE] = "", byte;
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	/* neither signals of the terminal nor the end of its session reach this process */
+	setsid();
+	err = write_high(g->dir, value);
+	if (err) {
+		/* the write may have had an effect in part */
+		write_high(g->dir, g->was);
+		remove_note(g);
+		tell(ready, err);
+		_exit(FAILED);
+	}
+	/* read it back, as the kernel rounds it */
+	read_high(g->dir, set);
+	tell(ready, 0);
+	while (read(life, &byte, 1) < 0 && errno == EINTR)
+		;
+	/* a value that cannot be read counts as unchanged: better restore than leave it */
+	if (*set && !read_high(g->dir, now) && strcmp(now, set)) {
+		remove_note(g);
+		_exit(CHANGED);
+	}
+	_exit(restore(g));
+}
+
+/*
+ * Set memory.high of the cgroup in @dir
+ * Return: 0, or -1 after a message, and nothing was changed
+ */
+static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
+{
+	int life[2], ready[2], err;
+	__u64 page = sysconf(_SC_PAGESIZE);
+	char value[GUARD_VALUE];
+	ssize_t n;
+
+	*g = (struct guard) { .dir = dir, .note = -1, .notes = -1 };
+	if (guard_restore())
+		return -1;
+	err = read_high(dir, g->was);
+	if (err) {
+		msg("%s/memory.high: %s", dir, strerror(-err));
+		return -1;
+	}
+	/* round as the kernel does */
+	snprintf(value, sizeof(value), "%llu", bytes / page * page);
+	if (write_note(g, value))
+		return -1;
+	if (pipe2(life, O_CLOEXEC) || pipe2(ready, O_CLOEXEC)) {
+		msg("no pipe: %s", strerror(errno));
+		return -1;
+	}
+	g->pid = fork();
+	if (!g->pid) {
+		close(life[1]);
+		close(ready[0]);
+		guard(g, value, life[0], ready[1]);
+	}
+	close(life[0]);
+	close(ready[1]);
+	g->life = life[1];
+	if (g->pid < 0) {
+		msg("no process: %s", strerror(errno));
+		return -1;
+	}
+	/* the guard's write waits for reclaim; signals only interrupt this read */
+	while ((n = read(ready[0], &err, sizeof(err))) < 0 && errno == EINTR)
+		;
+	close(ready[0]);
+	if (n == sizeof(err) && !err)
+		return 0;
+	msg("%s/memory.high: cannot be set: %s", dir, n > 0 ? strerror(-err) : "its process died");
+	close(g->life);
+	waitpid(g->pid, NULL, 0);
+	/* the guard may have died after it had set the limit */
+	if (n <= 0)
+		restore(g);
+	return -1;
+}
+
+/* Restore it; Return: 0, or -1 after a message */
+static int guard_end(struct guard *g)
+{
+	int status;
+
+	close(g->life);
+	while (waitpid(g->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	/* the guard was killed: restore it here */
+	if (WIFSIGNALED(status))
+		status = restore(g);
+	else
+		status = WEXITSTATUS(status);
+	if (status == CHANGED)
+		msg("%s/memory.high was changed by somebody else, and left alone: it was %s", g->dir,
+		    g->was);
+	else if (status == FAILED && access(g->dir, F_OK))
+		msg("%s is gone, and its limit with it", g->dir);
+	else if (status == FAILED)
+		msg("%s/memory.high COULD NOT BE RESTORED: write %s to it", g->dir, g->was);
+	return status == RESTORED ? 0 : -1;
+}
+
+/*
+ * The effect of a limit on a cgroup
+ *
+ * memory.high slows down and reclaims, but never kills.
+ */
+
+/**
+ * struct usage - a cgroup at a moment
+ * @time_ns:	the moment (CLOCK_MONOTONIC)
+ * @anon, @file: bytes of anonymous memory and of files
+ * @current:	bytes charged, including kernel memory
+ * @major_faults: faults so far that waited for a page
+ * @anon_refaults, @file_refaults: pages that came back so far, with those read around the one
+ *		waited for
+ * @stall_us:	time so far in which some thread waited for memory
+ * @pressure:	share of the last ten seconds in which one did; negative if it cannot be read
+ */
+struct usage {
+	__u64 time_ns;
+	__u64 anon;
+	__u64 file;
+	__u64 current;
+	__u64 major_faults;
+	__u64 anon_refaults;
+	__u64 file_refaults;
+	__u64 stall_us;
+	double pressure;
+};
+
+/** enum verify_end - why it ended */
+enum verify_end {
+	VERIFY_DONE,
+	VERIFY_PRESSURE,	/* it was too high */
+	VERIFY_SIGNAL,
+	VERIFY_GONE,		/* the cgroup was removed, after a message */
+};
+
+/**
+ * struct verify - a limit that is tried
+ * @dir:	directory of the cgroup
+ * @high:	memory.high to set
+ * @duration_ns: for how long; the second half is measured
+ * @max_pressure: stop above this
+ * @from:	the cgroup when measuring began; its time is 0 if the trial ended before
+ * @to:		the cgroup at the end
+ * @end:	why the trial ended
+ */
+struct verify {
+	const char *dir;
+	__u64 high;
+	__u64 duration_ns;
+	double max_pressure;
+	struct usage from;
+	struct usage to;
+	enum verify_end end;
+};
+
+static volatile sig_atomic_t caught;
+
+static void note_signal(int sig)
+{
+	caught = sig;
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	const struct sigaction note = { .sa_handler = note_signal };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		/* ignored signals stay ignored, for nohup */
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &note, NULL);
+}
+
+static FILE *open_file(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return NULL;
+	return fopen(path, "re");
+}
+
+static int read_stat(struct usage *u, const char *dir)
+{
+	const struct {
+		const char *key;
+		__u64 *to;
+	} keys[] = {
+		{ "anon", &u->anon }, { "file", &u->file },
+		{ "workingset_refault_anon", &u->anon_refaults },
+		{ "workingset_refault_file", &u->file_refaults },
+		{ "pgmajfault", &u->major_faults },
+	};
+	FILE *f = open_file(dir, "memory.stat");
+	unsigned long long n;
+	size_t found = 0, i;
+	char word[64];
+
+	if (!f)
+		return -1;
+	while (fscanf(f, "%63s %llu", word, &n) == 2)
+		for (i = 0; i < ARRAY_SIZE(keys); i++)
+			if (!strcmp(word, keys[i].key)) {
+				*keys[i].to = n;
+				found++;
+			}
+	fclose(f);
+	return found == ARRAY_SIZE(keys) ? 0 : -1;
+}
+
+static void read_pressure(struct usage *u, const char *dir)
+{
+	FILE *f = open_file(dir, "memory.pressure");
+	double avg10;
+
+	u->pressure = -1;
+	if (f && fscanf(f, "some avg10=%lf avg60=%*f avg300=%*f total=%llu", &avg10, &u->stall_us) == 2)
+		u->pressure = avg10 / 100;
+	if (f)
+		fclose(f);
+}
+
+/* Return: 0, or -1 after a message */
+static int usage_read(struct usage *u, const char *dir)
+{
+	FILE *f = open_file(dir, "memory.current");
+	int n = 0;
+
+	*u = (struct usage) { .time_ns = clock_now() };
+	if (f) {
+		n = fscanf(f, "%llu", &u->current);
+		fclose(f);
+	}
+	if (n != 1 || read_stat(u, dir)) {
+		msg("%s: memory.current or memory.stat cannot be read", dir);
+		return -1;
+	}
+	read_pressure(u, dir);
+	return 0;
+}
+
+static void progress(const struct verify *v, __u64 now_ns, __u64 end_ns)
+{
+	char left[UNITS_LEN], memory[UNITS_LEN], line[160];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "%s left, %s charged, pressure %.1f %%%s",
+		 units_time(left, (end_ns - now_ns) / NSEC_PER_SEC * NSEC_PER_SEC),
+		 units_size(memory, v->to.current), 100 * v->to.pressure,
+		 v->from.time_ns ? ", measuring" : "");
+	msg_progress(line);
+}
+
+static void watch(struct verify *v)
+{
+	__u64 begin_ns = clock_now(), end_ns = begin_ns + v->duration_ns;
+
+	for (;;) {
+		if (usage_read(&v->to, v->dir)) {
+			v->end = VERIFY_GONE;
+			return;
+		}
+		if (!v->from.time_ns && v->to.time_ns >= begin_ns + v->duration_ns / 2)
+			v->from = v->to;
+		if (caught)
+			v->end = VERIFY_SIGNAL;
+		else if (v->to.pressure > v->max_pressure)
+			v->end = VERIFY_PRESSURE;
+		if (v->end || v->to.time_ns >= end_ns)
+			return;
+		progress(v, v->to.time_ns, end_ns);
+		nanosleep(&(struct timespec) {
+			.tv_nsec = end_ns - v->to.time_ns < NSEC_PER_SEC / 2 ?
+				   end_ns - v->to.time_ns : NSEC_PER_SEC / 2,
+		}, NULL);
+	}
+}
+
+/* Set the limit, watch, restore; Return: 0, or -1 after a message */
+static int verify_run(struct verify *v)
+{
+	struct guard g;
+
+	catch_signals();
+	if (guard_begin(&g, v->dir, v->high))
+		return -1;
+	watch(v);
+	msg_progress(NULL);
+	return guard_end(&g);
+}
+
+enum {
+	LIMIT, HIGH, MEMORY, SECONDS, PREDICTED, LOW, UP, MEASURED, ANON, FILES, VERDICT, SLOWDOWN,
+	SLOW_LOW, SLOW_HIGH, STALLED,
+};
+
+static const struct column columns[] = {
+	[LIMIT]	    = { "limit", "limit", COL_SIZE, 0, 0 },
+	[HIGH]	    = { "high", "memory.high", COL_SIZE, 0, 0 },
+	[MEMORY]    = { "memory", "memory in use", COL_SIZE, 0, 0 },
+	[SECONDS]   = { "measured_us", "measured for", COL_US, 0, 0 },
+	[PREDICTED] = { "predicted_per_s", "refaults/s predicted", COL_RATE, 0, 0 },
+	[LOW]	    = { "predicted_low_per_s", "  low", COL_RATE, 0, 0 },
+	[UP]	    = { "predicted_high_per_s", "  high", COL_RATE, 0, 0 },
+	[MEASURED]  = { "refaults_per_s", "refaults/s measured", COL_RATE, 0, 0 },
+	[ANON]	    = { "anon_per_s", "pages/s from swap", COL_RATE, 0, 0 },
+	[FILES]	    = { "file_per_s", "pages/s of files", COL_RATE, 0, 0 },
+	[VERDICT]   = { "verdict", "compared with the interval", COL_TEXT, 0, 0 },
+	[SLOWDOWN]  = { "slowdown", "slowdown predicted", COL_RATIO, 0, 0 },
+	[SLOW_LOW]  = { "slowdown_low", "  low", COL_RATIO, 0, 0 },
+	[SLOW_HIGH] = { "slowdown_high", "  high", COL_RATIO, 0, 0 },
+	[STALLED]   = { "stalled", "some waited (PSI)", COL_RATIO, 0, 0 },
+};
+
+static const struct table_desc desc = {
+	.type = "verify", .columns = columns, .nr = ARRAY_SIZE(columns), .list = true,
+};
+
+/**
+ * struct job - the command line, and the results
+ * @rp:		reads the recording
+ * @cgroup:	--verify
+ * @limit:	the limit, 0 is the recommended one
+ * @choice:	how to choose the limit
+ * @yes:	do not ask
+ * @curves:	of the recording
+ * @slowdown:	the cost of refaults
+ * @verify:	the trial
+ * @restore:	no trial: restore what killed runs left
+ */
+struct job {
+	struct report rp;
+	const char *cgroup;
+	__u64 limit;
+	struct sizing_choice choice;
+	bool yes;
+	bool restore;
+	struct wsmon_curves *curves;
+	struct slowdown slowdown;
+	struct verify verify;
+};
+
+static void begin(struct report *rp)
+{
+	struct job *job = rp->data;
+
+	job->curves = need(wsmon_curves_new(&rp->reader.header));
+	job->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
+}
+
+static void record(struct report *rp, const struct wsmon_record *rec)
+{
+	struct job *job = rp->data;
+
+	collect_curves(job->curves, &rp->filter, rec);
+	collect_slowdown(&job->slowdown, &rp->filter, rec);
+}
+
+static void end(struct report *rp)
+{
+	struct job *job = rp->data;
+
+	if (wsmon_curves_fit(job->curves) < 0 || wsmon_curves_fit(job->slowdown.files) < 0)
+		need(NULL);
+	if (job->choice.refault_cost_ns)
+		slowdown_set(&job->slowdown, job->choice.refault_cost_ns / 1e9);
+}
+
+static const struct report_view view = {
+	.name = "sizing", .no_snapshots = true, .begin = begin, .record = record, .end = end,
+};
+
+/* Return: the curve of all processes together, or the only one; NULL after a message */
+static const struct wsmon_curve *find_curve(const struct job *job)
+{
+	const struct wsmon_curves *cs = job->curves;
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++)
+		if (!cs->of[i].pid || cs->nr == 1)
+			return &cs->of[i];
+	msg("%s predicts nothing: record with 'wsmo record --sizing', for five minutes", job->rp.file);
+	return NULL;
+}
+
+/* Return: 0, or -1 after a message */
+static int choose_limit(struct job *job, const struct wsmon_curve *of)
+{
+	double knee = sizing_knee(&job->choice, &job->slowdown, of), low = of->point[0].low;
+	char size[UNITS_LEN], least[UNITS_LEN], window[UNITS_LEN];
+
+	if (!job->limit && isinf(knee)) {
+		msg("the recording recommends no limit, see 'wsmo report sizing': name one with --limit");
+		return -1;
+	}
+	if (!job->limit)
+		job->limit = whole(knee);
+	if (job->limit >= low)
+		return 0;
+	msg("%s is below %s, which it uses within %s: that would stop it",
+	    units_size(size, job->limit), units_size(least, whole(low)),
+	    units_time(window, whole(of->point[0].window * 1e9)));
+	return -1;
+}
+
+/* Return: the directory of the cgroup, malloc()ed; NULL after a message */
+static char *find_dir(const char *name)
+{
+	char file[PATH_MAX], *path, *dir;
+
+	snprintf(file, sizeof(file), "%s/memory.high", name);
+	if (!access(file, F_OK))
+		return need(strdup(name));
+	path = cgroup_path(name);
+	dir = cgroup_file(path, "");
+	free(path);
+	snprintf(file, sizeof(file), "%s/memory.high", dir);
+	if (!access(file, F_OK))
+		return dir;
+	msg("%s: no cgroup (of version 2) with the memory controller", name);
+	free(dir);
+	return NULL;
+}
+
+/* Sets the trial up; Return: 0, or -1 after a message */
+static int prepare(struct job *job)
+{
+	struct verify *v = &job->verify;
+	char size[UNITS_LEN], has[UNITS_LEN];
+	__u64 protected = cgroup_protected(v->dir);
+	struct usage now;
+
+	if (usage_read(&now, v->dir))
+		return -1;
+	if (protected > job->limit) {
+		msg("memory.min of cgroups below it keeps %s, more than %s: the limit would not be felt",
+		    units_size(has, protected), units_size(size, job->limit));
+		return -1;
+	}
+	/* page tables, sockets and other kernel memory are charged, too */
+	v->high = job->limit;
+	if (now.current > now.anon + now.file)
+		v->high += now.current - now.anon - now.file;
+	if (now.anon > job->limit && !meminfo("SwapFree")) {
+		msg("there is no swap for the %s of anonymous memory that %s leaves no room for",
+		    units_size(has, now.anon - job->limit), units_size(size, job->limit));
+		return -1;
+	}
+	if (now.current <= v->high)
+		msg("it has %s, less than %s: there is nothing to reclaim now",
+		    units_size(has, now.current), units_size(size, v->high));
+	if (now.pressure < 0)
+		msg("%s/memory.pressure cannot be read: high pressure will not end this", v->dir);
+	return 0;
+}
+
+/* Return: exit status; WSMO_OK to go on */
+static int ask(const struct job *job)
+{
+	char size[UNITS_LEN], time[UNITS_LEN], answer[16];
+
+	if (job->yes)
+		return WSMO_OK;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+		msg("this sets memory.high of %s: confirm with --yes", job->cgroup);
+		return WSMO_USAGE;
+	}
+	fprintf(stderr, "Set memory.high of %s to %s for %s? [y/N] ", job->cgroup,
+		units_size(size, job->verify.high), units_time(time, job->verify.duration_ns));
+	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+		return WSMO_OK;
+	msg("nothing was changed");
+	return WSMO_FAILURE;
+}
+
+static const char *verdict(double measured, const struct wsmon_limit *at)
+{
+	return measured < at->low ? "below" : measured > at->high ? "above" : "within";
+}
+
+/* For refaults beyond the recording's windows there are only bounds */
+static void print_verdict(const struct wsmon_limit *at, double measured)
+{
+	fputs("Refaults a second: predicted ", stdout);
+	if (at->bound == WSMON_EXACT)
+		printf("%.1f (%.1f to %.1f)", at->refaults, at->low, at->high);
+	else if (isfinite(at->high))
+		printf("%.1f to %.1f", at->low, at->high);
+	else
+		printf("at least %.1f", at->low);
+	printf(", measured %.1f, which is %s.\n\n", measured, verdict(measured, at));
+}
+
+static void print(const struct job *job, const struct wsmon_curve *of)
+{
+	const struct verify *v = &job->verify;
+	struct wsmon_limit at = slowdown_limit(&job->slowdown, of, job->limit);
+	struct slowdown_range slow = slowdown_at(&job->slowdown, of, &at);
+	double us = (v->to.time_ns - v->from.time_ns) / 1e3;
+	double waited = (v->to.major_faults - v->from.major_faults) / us * 1e6;
+	double anon = (v->to.anon_refaults - v->from.anon_refaults) / us * 1e6;
+	double file = (v->to.file_refaults - v->from.file_refaults) / us * 1e6;
+	struct table *t;
+
+	if (job->rp.out.format == TABLE_HUMAN)
+		print_verdict(&at, waited);
+	t = table_new(&desc, job->rp.out.format);
+	table_row(t, (struct cell[]) {
+		[LIMIT]	    = cell_u(job->limit),
+		[HIGH]	    = cell_u(v->high),
+		[MEMORY]    = cell_u(v->to.anon + v->to.file),
+		[SECONDS]   = cell_u(whole(us)),
+		[PREDICTED] = at.bound == WSMON_EXACT ? cell_d(at.refaults) : (struct cell){ },
+		[LOW]	    = cell_d(at.low),
+		[UP]	    = cell_d(at.high),
+		[MEASURED]  = cell_d(waited),
+		[ANON]	    = cell_d(anon),
+		[FILES]	    = cell_d(file),
+		[VERDICT]   = cell_s(verdict(waited, &at)),
+		[SLOWDOWN]  = cell_d(slow.mean),
+		[SLOW_LOW]  = cell_d(slow.low),
+		[SLOW_HIGH] = cell_d(slow.high),
+		[STALLED]   = cell_d(v->to.pressure < 0 ? NAN : (v->to.stall_us - v->from.stall_us) / us),
+	});
+	table_end(t);
+}
+
+static void explain_end(const struct verify *v)
+{
+	if (v->end == VERIFY_PRESSURE)
+		msg("stopped early: memory pressure was %.1f %%, --max-pressure is %.1f %%",
+		    100 * v->to.pressure, 100 * v->max_pressure);
+	if (v->end == VERIFY_SIGNAL)
+		msg("interrupted");
+	if (v->end && v->from.time_ns == 0)
+		msg("nothing was measured: that begins after half of the time");
+}
+
+/* Return: exit status */
+static int verify(struct job *job)
+{
+	struct verify *v = &job->verify;
+	const struct wsmon_curve *of = find_curve(job);
+	char *dir = of && !choose_limit(job, of) ? find_dir(job->cgroup) : NULL;
+	int status = WSMO_FAILURE;
+
+	v->dir = dir;
+	if (!dir || prepare(job)) {
+		free(dir);
+		return status;
+	}
+	status = ask(job);
+	if (!status) {
+		status = verify_run(v) || v->end ? WSMO_FAILURE : WSMO_OK;
+		explain_end(v);
+		if (v->from.time_ns && v->to.time_ns > v->from.time_ns && v->end != VERIFY_GONE)
+			print(job, of);
+	}
+	free(dir);
+	return status;
+}
+
+static const struct option_desc options[] = {
+	{ "verify", 0, "CGROUP", "Set memory.high of this cgroup, and restore it", OPT_TEXT,
+	  OPT_AT(struct job, cgroup) },
+	{ "duration", 'd', "TIME", "Half to settle, half to measure (1m)", OPT_TIME,
+	  OPT_AT(struct job, verify.duration_ns), .min = 2 * NSEC_PER_SEC },
+	{ "max-pressure", 0, "PERCENT", "Stop above this memory pressure (25%)", OPT_PERCENT,
+	  OPT_AT(struct job, verify.max_pressure) },
+	{ "restore", 0, NULL, "Restore what a run left that was killed", OPT_FLAG, OPT_AT(struct job, restore) },
+	{ "yes", 'y', NULL, "Do not ask", OPT_FLAG, OPT_AT(struct job, yes) },
+	{ 0 }
+};
+
+static void reject(struct argp_state *state, const char *arg, void *to __attribute__((unused)))
+{
+	usage_error(state, "'%s' is one argument too many; a recording comes after -i", arg);
+}
+
+static void check(struct argp_state *state, void *to)
+{
+	struct job *job = to;
+
+	if (job->restore) {
+		if (job->cgroup)
+			usage_error(state, "--restore is alone: --verify restores before it begins");
+		return;
+	}
+	if (!job->cgroup)
+		usage_error(state, "name a cgroup with --verify; 'wsmo report sizing' predicts without one");
+	if (job->choice.nr_limits > 1)
+		usage_error(state, "one limit at a time");
+	job->limit = job->choice.limits[0];
+	sizing_defaults(&job->choice);
+}
+
+int cmd_sizing(int argc, char **argv)
+{
+	static struct job job = {
+		.verify = { .duration_ns = 60 * NSEC_PER_SEC, .max_pressure = 0.25 },
+	};
+	int status;
+
+	report_init(&job.rp, &view);
+	job.rp.data = &job;
+	options_parse(&(struct command_line) {
+		.name = "wsmo sizing",
+		.args = "--verify CGROUP\n--restore",
+		.doc = "Try a memory limit on a cgroup: refaults predicted and measured."
+		       "\vThe old value is restored whatever ends this, even SIGKILL; if the process that does "
+		       "so is also killed, by the next run, or --restore. memory.high slows processes down, "
+		       "and never kills them.",
+		.groups = {
+			OPT_GROUP(options, &job), OPT_GROUP(recording_options, &job.rp),
+			OPT_GROUP(sizing_options, &job.choice),
+			OPT_GROUP(format_options, &job.rp.out.format),
+		},
+		.to = &job, .arg = reject, .check = check,
+	}, argc, argv);
+	if (job.restore)
+		return guard_restore() ? WSMO_FAILURE : WSMO_OK;
+	status = report_run(&job.rp, NULL);
+	if (!status)
+		status = verify(&job);
+	wsmon_curves_free(job.curves);
+	wsmon_curves_free(job.slowdown.files);
+	return status;
+}

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * top.c - "wsmo top": options, the loop, events, and the table without a screen
+ */
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/secondary.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "libwsmon/names.h"
+#include "live/cgroup.h"
+#include "top.h"
+
+static struct top_event *last_event(struct top *top)
+{
+	return &top->events[(top->nr_events - 1) % TOP_EVENTS];
+}
+
+/* Note an event for the screen; without a screen, print it */
+static void top_event(struct top *top, const char *fmt, ...)
+{
+	struct top_event *e;
+	va_list ap;
+
+	top->nr_events++;
+	e = last_event(top);
+	e->time = time(NULL);
+	e->lost = 0;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	if (!top->screen)
+		msg("%s", e->text);
+}
+
+/* Note lost records, in the same event as the loss before */
+static void top_lost(struct top *top, __u64 records)
+{
+	if (top->nr_events && last_event(top)->lost) {
+		records += last_event(top)->lost;
+		top->nr_events--;
+	}
+	top_event(top, "LOST %llu records that found no room in the module's buffer",
+		  records);
+	last_event(top)->lost = records;
+}
+
+/* A target's process id and last known name */
+static const char *who(const struct top *top, __u32 pid, char *buf, size_t size)
+{
+	char clean[64];
+
+	text_clean(clean, sizeof(clean), live_comm(&top->live, pid));
+	snprintf(buf, size, "%u%s%s", pid, *clean ? " " : "", clean);
+	return buf;
+}
+
+static void peak_event(struct top *top, const struct wsmon_rec_peak *p)
+{
+	char name[80], size[UNITS_LEN], usual[UNITS_LEN];
+
+	top_event(top, "%s: %s %u of %s, %s; usual is %s",
+		  who(top, p->pid, name, sizeof(name)), p->sign < 0 ? "dip" : "peak", p->number,
+		  peak_group_name(p->group), units_size(size, p->bytes),
+		  units_size(usual, p->baseline));
+}
+
+static void target_event(struct top *top, const struct wsmon_rec_target *target)
+{
+	char name[WSMON_COMM_LEN + 1], clean[64], text[SECONDARY_TEXT];
+
+	if (target->flags & WSMON_TARGET_SECONDARY_MMU && secondary_add(target->pid))
+		top_event(top, "%s", secondary_text(text, target->pid, target->comm));
+	if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_EXEC)
+		return;
+	snprintf(name, sizeof(name), "%.*s", WSMON_COMM_LEN, target->comm);
+	top_event(top, "%u executed %s", target->pid, text_clean(clean, sizeof(clean), name));
+}
+
+/* Note that monitoring ended, for an enum of WSMON_END_REASONS */
+static void top_ended(struct top *top, __u32 reason)
+{
+	snprintf(top->status, sizeof(top->status), "ended");
+	top_event(top, "monitoring ended: %s", end_name(reason));
+}
+
+/* Note the event that a record of the stream is */
+static void top_record(struct top *top, const struct wsmon_record *rec)
+{
+	const struct wsmon_rec_lost *lost = (const void *)rec;
+	const struct wsmon_rec_peak *peak = (const void *)rec;
+	const struct wsmon_rec_exit *gone = (const void *)rec;
+	const struct wsmon_rec_mark *mark = (const void *)rec;
+	const struct wsmon_rec_end *end = (const void *)rec;
+	char name[80], clean[4 * WSMON_MARK_TEXT];
+
+	switch (rec->type) {
+	case WSMON_REC_TARGET:
+		target_event(top, (const void *)rec);
+		break;
+	case WSMON_REC_PEAK:
+		if (peak->edge == WSMON_PEAK_START)
+			peak_event(top, peak);
+		break;
+	case WSMON_REC_EXIT:
+		top_event(top, "%s ended",
+			  who(top, gone->pid, name, sizeof(name)));
+		break;
+	case WSMON_REC_MARK:
+		top_event(top, "mark %u: %s", mark->number,
+			  text_clean(clean, sizeof(clean), mark->text));
+		break;
+	case WSMON_REC_LOST:
+		top_lost(top, lost->records);
+		break;
+	case WSMON_REC_END:
+		top->record.session.started = false;
+		top_ended(top, end->reason);
+		break;
+	}
+}
+
+/* Note how many cgroups are left out, if that changed */
+static void top_left_out(struct top *top)
+{
+	const struct cgroups *c = &top->cgroups;
+
+	if (c->left_out != top->left_out)
+		top_event(top, "%zu smaller cgroup%s no row: there is room for %zu", c->left_out,
+			  c->left_out == 1 ? " has" : "s have", c->nr - 1);
+	top->left_out = c->left_out;
+	if (c->refused != top->refused)
+		top_event(top, "%zu cgroup%s not be watched: it is gone, or its path is too long",
+			  c->refused, c->refused == 1 ? " could" : "s could");
+	top->refused = c->refused;
+}
+
+/* Note the first time that there are virtual machines */
+static void top_guests(struct top *top)
+{
+	char text[128];
+
+	if (top->guests || !guests_text(text, sizeof(text), top->record.session.cgroup))
+		return;
+	top->guests = true;
+	top_event(top, "%s", text);
+}
+
+/* The table without a screen */
+
+enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, WHO_SHARE };
+
+static struct column columns[] = {
+	[T]	    = { "t", "TIME", COL_T, 8, 0 },
+	[PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
+	[COMM]	    = { "comm", "NAME", COL_TEXT, 15, 0 },
+	[CLASS]	    = { "class", "CLASS", COL_TEXT, 7, 0 },
+	[WINDOW]    = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[BYTES]	    = { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[LOW]	    = { "low", "LOW", COL_SIZE, 10, 0 },
+	[HIGH]	    = { "high", "HIGH", COL_SIZE, 10, 0 },
+	[RSS]	    = { "rss", "RSS", COL_SIZE, 10, 0 },
+	[IDLE]	    = { "idle", "IDLE", COL_SIZE, 10, 0 },
+	[SHARE]	    = { "share", "SHARE", COL_RATIO, 7, 0 },
+	[HOT]	    = { "hot", "HOT", COL_SIZE, 10, 0 },
+	[REGIONS]   = { "regions", "REGIONS", COL_COUNT, 7, 0 },
+	/* in tables for people only if known */
+	[WHO]	    = { "who", "WHO", COL_TEXT, 24, NOT_HUMAN },
+	[WHO_SHARE] = { "who_share", "OF IT", COL_RATIO, 7, NOT_HUMAN },
+};
+
+static const struct table_desc desc = {
+	.type = "top", .columns = columns, .nr = ARRAY_SIZE(columns),
+};
+
+enum { G_T, G_NAME, G_SCOPE, G_PROCESSES, G_CLASS, G_WINDOW, G_BYTES, G_LOW, G_HIGH, G_RSS, G_IDLE, G_REGIONS, G_GUESTS };
+
+static const struct column group_columns[] = {
+	[G_T]	      = { "t", "TIME", COL_T, 8, 0 },
+	[G_NAME]      = { "name", "NAME", COL_TEXT, 32, 0 },
+	[G_SCOPE]     = { "scope", "SCOPE", COL_TEXT, 6, NOT_HUMAN },
+	[G_PROCESSES] = { "processes", "PROCS", COL_COUNT, 5, 0 },
+	[G_CLASS]     = { "class", "CLASS", COL_TEXT, 7, NOT_HUMAN },
+	[G_WINDOW]    = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[G_BYTES]     = { "bytes", "WSS", COL_SIZE, 10, 0 },
+	[G_LOW]	      = { "low", "LOW", COL_SIZE, 10, 0 },
+	[G_HIGH]      = { "high", "HIGH", COL_SIZE, 10, 0 },
+	[G_RSS]	      = { "rss", "RSS", COL_SIZE, 10, 0 },
+	[G_IDLE]      = { "idle", "IDLE", COL_SIZE, 10, 0 },
+	[G_REGIONS]   = { "regions", "REGIONS", COL_COUNT, 7, 0 },
+	[G_GUESTS]    = { "guests", "GUESTS", COL_COUNT, 6, NOT_HUMAN },
+};
+
+static const struct table_desc group_desc = {
+	.type = "cgroup", .columns = group_columns, .nr = ARRAY_SIZE(group_columns),
+};
+
+static struct table *table;
+
+static double time_of(const struct top *top)
+{
+	return (double)(top->read_ns - top->start_ns) / NSEC_PER_SEC;
+}
+
+static void print_row(const struct top *top, const struct top_row *row)
+{
+	const struct wsmon_wss_row *w = &row->wss;
+	struct cell cells[ARRAY_SIZE(columns)] = {
+		[T]	  = cell_d(time_of(top)),
+		[PID]	  = cell_u(w->pid),
+		[COMM]	  = cell_s(row->comm),
+		[CLASS]	  = cell_s(class_name(w->class)),
+		[WINDOW]  = cell_u(w->window_us),
+		[BYTES]	  = cell_u(w->bytes),
+		[LOW]	  = cell_u(w->low),
+		[HIGH]	  = cell_u(w->high),
+		[HOT]	  = cell_u(row->hot),
+		[REGIONS] = cell_u(row->regions),
+	};
+
+	if (w->group)
+		cells[COMM] = cell_s(top_name(top, row));
+	if (row->have_rss) {
+		cells[RSS] = cell_u(row->rss);
+		cells[IDLE] = cell_u(row->idle);
+	}
+	if (w->mapped)
+		cells[SHARE] = cell_d(row->share);
+	if (row->who) {
+		cells[WHO] = cell_s(row->who);
+		cells[WHO_SHARE] = cell_d(row->who_share);
+	}
+	table_row(table, cells);
+}
+
+static void print_group(const struct top *top, const struct top_row *row)
+{
+	const struct wsmon_wss_row *w = &row->wss;
+	char name[4096];
+	struct cell cells[ARRAY_SIZE(group_columns)] = {
+		[G_T]	      = cell_d(time_of(top)),
+		[G_NAME]      = cell_s(top->format == TABLE_HUMAN ? name : row->path),
+		[G_SCOPE]     = cell_s(w->group ? "total" : "cgroup"),
+		[G_PROCESSES] = cell_u(row->processes),
+		[G_CLASS]     = cell_s(class_name(w->class)),
+		[G_WINDOW]    = cell_u(w->window_us),
+		[G_BYTES]     = cell_u(w->bytes),
+		[G_LOW]	      = cell_u(w->low),
+		[G_HIGH]      = cell_u(w->high),
+		[G_REGIONS]   = cell_u(row->regions),
+		[G_GUESTS]    = cell_u(row->guests),
+	};
+
+	snprintf(name, sizeof(name), "%s%s", top_name(top, row), row->guests ? "*" : "");
+	if (row->have_rss) {
+		cells[G_RSS] = cell_u(row->rss);
+		cells[G_IDLE] = cell_u(row->idle);
+	}
+	table_row(table, cells);
+}
+
+/* Print the table; Return: 0, or -1 if it cannot be written */
+static int top_text_print(const struct top *top)
+{
+	size_t i;
+
+	if (!table && top_who_shown(top))
+		columns[WHO].not_in = columns[WHO_SHARE].not_in = 0;
+	if (!table)
+		table = table_new(top_grouped(top) ? &group_desc : &desc, top->format);
+	for (i = 0; i < top->nr_rows; i++)
+		(top_grouped(top) ? print_group : print_row)(top, &top->rows[i]);
+	table_flush(table);
+	return output_error() ? -1 : 0;
+}
+
+/* End the tables */
+static void top_text_end(void)
+{
+	table_end(table);
+	table = NULL;
+}
+
+static void set_filter(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct top *top = to;
+
+	if (strlen(arg) >= sizeof(top->filter))
+		usage_error(state, "'%s' is too long; at most %zu bytes", arg,
+			    sizeof(top->filter) - 1);
+	strcpy(top->filter, arg);
+}
+
+static void set_repeat(struct argp_state *state, char *arg,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct top *top = to;
+
+	top->repeat = true;
+	top->count = arg ? option_count(state, arg, 1, LLONG_MAX) : 0;
+}
+
+static const struct option_desc options[] = {
+	{ "interval", 0, "TIME", "Update this often (1s)", OPT_TIME, OPT_AT(struct top, interval_ns), NSEC_PER_MSEC },
+	{ "sort", 0, "wss|share|hot|rss|idle|pid|name", "Order (wss; of cgroups idle)", OPT_CHOICE,
+	  OPT_AT(struct top, sort) },
+	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
+	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
+	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
+	{ "who", 0, "RATE", "Show who touches most memory; up to RATE pages a second (100)", OPT_CALL,
+	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = record_set_who, .optional = true },
+	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
+	  OPT_AT(struct top, record.child.output) },
+	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_CALL, .call = set_repeat,
+	  .optional = true },
+	{ 0 }
+};
+
+static void check(struct argp_state *state, void *to)
+{
+	const struct top *top = to;
+
+	record_check(state, to);
+	if (top->record.who && !top_own(top))
+		usage_error(state, "--who needs a command, or processes with -p");
+	if (top->record.child.output && !top->record.cmd)
+		usage_error(state, "--command-output needs a command");
+}
+
+static bool take_record(void *arg, const struct wsmon_record *rec)
+{
+	struct top *top = arg;
+
+	if (rec) {
+		/* events use names that live_take() may forget */
+		top_record(top, rec);
+		live_take(&top->live, rec);
+		top_who_take(top, rec);
+	}
+	return top->record.session.started;
+}
+
+/* Return: false if a signal says to end */
+static bool take_signals(struct top *top)
+{
+	bool go_on = true;
+	int sig;
+
+	while ((sig = record_signal(&top->record)))
+		go_on &= sig == SIGCHLD;
+	return go_on;
+}
+
+/* After the end of a session that others started: joins the next one, if it runs */
+static int join_next(struct top *top)
+{
+	struct session *s = &top->record.session;
+	int res;
+
+	session_close(s);
+	*s = (struct session) { .fd = -1 };
+	res = session_join(s);
+	if (res)
+		return res < 0 ? -1 : 1;
+	live_free(&top->live);
+	live_init(&top->live);
+	top->read_ns = 0;
+	strcpy(top->status, "running");
+	top_event(top, "monitoring started");
+	return 1;
+}
+
+/* Return: the time of the last figures, 0 until all cgroups have figures */
+static __u64 time_of_cgroups(const struct cgroups *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr; i++)
+		if (!c->list[i]->live.time_ns && c->list[i]->session.started)
+			return 0;
+	return c->list[0]->live.time_ns;
+}
+
+/* Return: 0, or -1 after a message */
+static int take_cgroups(struct top *top)
+{
+	top->cgroups.held = top->paused;
+	if (cgroups_take(&top->cgroups))
+		return -1;
+	if (!top->live.time_ns)
+		top->live.time_ns = time_of_cgroups(&top->cgroups);
+	if (top->cgroups.ended)
+		top_ended(top, WSMON_END_TARGETS_GONE);
+	return 0;
+}
+
+/* Takes the records that the streams have now; Return: 0, or -1 after a message */
+static int take(struct top *top)
+{
+	if (top_grouped(top))
+		return take_cgroups(top);
+	top->live.held = top->paused;
+	return session_take(&top->record.session, take_record, top) < 0 ? -1 : 0;
+}
+
+/* Return: 0, or -1 after a message */
+static int update(struct top *top)
+{
+	if (top_grouped(top)) {
+		if (cgroups_refresh(&top->cgroups))
+			return -1;
+		top_left_out(top);
+		top_guests(top);
+	}
+	return top_update(top);
+}
+
+/* Looks, and prints if there is no screen; Return: 1 to go on, 0 to end, or -1 */
+static int look(struct top *top)
+{
+	/* after the end the screen keeps the last table */
+	if (!top_running(top) && !top->screen)
+		return 0;
+	if (!top_running(top) && top->read_ns > top->live.time_ns)
+		return top_own(top) ? 1 : join_next(top);
+	if (!top->live.time_ns)
+		return 1;
+	if (update(top))
+		return -1;
+	if (top->screen || !top->nr_rows)
+		return 1;
+	if (top_text_print(top))
+		return -1;
+	return !top->count || --top->count;
+}
+
+/* Return: exit status */
+static int loop(struct top *top)
+{
+	__u64 next_ns = clock_now(), now, wake_ns;
+	__u64 end_ns = top->record.duration_ns ?
+		       next_ns + top->record.duration_ns : ~0ULL;
+	struct pollfd fds[] = {
+		{ .fd = top->record.signal_fd, .events = POLLIN },
+		{ .events = POLLIN },
+		{ .fd = top->screen ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	struct timespec wait;
+	sigset_t resize, outside;
+	int go_on = 1;
+
+	/* blocked outside of ppoll(): a resize between drawing and waiting must end the wait */
+	sigemptyset(&resize);
+	sigaddset(&resize, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &resize, &outside);
+	if (top->screen && !top_screen_key(top))
+		return WSMO_OK;
+	while (go_on > 0) {
+		now = clock_now();
+		if (now >= end_ns)
+			return WSMO_OK;
+		/* show the first figures, and end the tables, at once */
+		if (top->live.time_ns && !top->read_ns && !top->paused)
+			next_ns = now;
+		if (!top->screen && !top_running(top))
+			next_ns = now;
+		if (now >= next_ns) {
+			next_ns += (now - next_ns) / top->interval_ns *
+				   top->interval_ns + top->interval_ns;
+			if (!top->paused)
+				go_on = look(top);
+			continue;
+		}
+		if (top->screen)
+			top_screen_draw(top);
+		/* a session that has ended has no more records */
+		fds[1].fd = !top_running(top) ? -1 :
+			    top_grouped(top) ? top->cgroups.fd : top->record.session.fd;
+		/* a resize interrupts ppoll() and comes as a key */
+		wake_ns = next_ns < end_ns ? next_ns : end_ns;
+		wait.tv_sec = (wake_ns - now) / NSEC_PER_SEC;
+		wait.tv_nsec = (wake_ns - now) % NSEC_PER_SEC;
+		if (ppoll(fds, ARRAY_SIZE(fds), &wait, &outside) < 0)
+			fds[0].revents = fds[1].revents = fds[2].revents = 0;
+		if (fds[0].revents && !take_signals(top))
+			return WSMO_OK;
+		if (fds[1].revents && take(top))
+			return WSMO_FAILURE;
+		if (top->screen && !top_screen_key(top))
+			return WSMO_OK;
+		if (top->changed && top_arrange(top))
+			return WSMO_FAILURE;
+		/* the terminal is gone; under nohup no signal says so */
+		if (fds[2].revents & ~POLLIN)
+			return WSMO_OK;
+	}
+	return go_on < 0 ? WSMO_FAILURE : WSMO_OK;
+}
+
+/* Return: 0, or the exit status after a message */
+static int begin(struct top *top)
+{
+	sigset_t mask;
+	int res;
+
+	if (top_grouped(top)) {
+		if (cgroups_begin(&top->cgroups, &top->record.session))
+			return WSMO_FAILURE;
+	} else if (top_own(top)) {
+		if (record_prepare(&top->record))
+			return WSMO_FAILURE;
+	} else {
+		res = session_join(&top->record.session);
+		if (res > 0)
+			msg("nothing is being monitored; name processes with -p or --cgroup, or a command");
+		if (res)
+			return WSMO_FAILURE;
+	}
+	if (top->screen && top_screen_open())
+		return WSMO_FAILURE;
+	if (top_own(top) && !top_grouped(top))
+		return record_start(&top->record);
+	return record_catch_signals(&top->record, &mask) ? WSMO_FAILURE : 0;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static struct top top = {
+		.record = RECORD_INIT("top"),
+		.interval_ns = NSEC_PER_SEC,
+		.status = "running",
+		.sort = TOP_NR_SORTS,
+	};
+	int status;
+
+	top.record.optional = true;
+	options_parse(&(struct command_line) {
+		.name = "wsmo top",
+		.args = "[-p PID,... | --cgroup CGROUP | --all]\n[--] COMMAND [ARG...]",
+		.doc = "Show current working sets: of these processes, of a command, of services and "
+		       "containers, or of what is already monitored."
+		       "\vKeys: h for help, q to quit. Options that say how to monitor are those of "
+		       "wsmo-record(1); with several windows (--window), w shows the next.",
+		.groups = {
+			OPT_GROUP(options, &top), OPT_GROUP(record_cgroup_options, &top.record),
+			OPT_GROUP(record_target_options, &top.record),
+			OPT_GROUP(record_attr_options, &top.record, .hidden = true),
+			OPT_GROUP(format_options, &top.format), OPT_GROUP(debugfs_options, NULL),
+		},
+		.to = &top, .command = record_command, .check = check,
+	}, argc, argv);
+	record_follow(&top.record, false, NULL);
+	top.window_us = top.record.window_us;
+	/* with classes, the rows of many cgroups would be hard to find */
+	top.no_classes |= top_grouped(&top);
+	if (top.sort == TOP_NR_SORTS)
+		top.sort = top_grouped(&top) ? TOP_BY_IDLE : TOP_BY_WSS;
+	top.screen = !top.repeat && top.format == TABLE_HUMAN &&
+		     isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	/* the command must neither read the keys nor write on the screen */
+	if (top.screen && !top.record.child.output)
+		top.record.child.output = "/dev/null";
+	top_init(&top);
+	status = begin(&top);
+	if (!status)
+		status = loop(&top);
+	top_screen_close();
+	top_text_end();
+	if (top_grouped(&top))
+		cgroups_end(&top.cgroups);
+	session_close(&top.record.session);
+	if (top.record.cmd && !status && !child_reap(&top.record.child))
+		msg("waiting for %s, which still runs as process %d",
+		    top.record.cmd[0], top.record.child.pid);
+	status = record_finish(&top.record, status);
+	top_free(&top);
+	return status;
+}

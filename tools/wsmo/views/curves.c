@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * curves.c - "wsmo report curve" and "wsmo report sizing": the working set against
+ * its window, and which memory limit is enough
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "core/cli.h"
+#include "core/term.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "libwsmon/curve.h"
+#include "libwsmon/names.h"
+#include "libwsmon/sizing.h"
+#include "libwsmon/wsmon_records.h"
+#include "plot.h"
+#include "report.h"
+
+/*
+ * Pictures of curves, and of limits
+ *
+ * Estimates are lines; the bands around them are 95 % intervals.
+ */
+
+#define CURVES_MAX	PLOT_COLORS
+
+/* Points of a line */
+#define STEPS		200
+
+/* Lowest rate that is drawn */
+#define RATE_MIN	1.0
+
+/**
+ * struct unit - the unit of sizes
+ * @bytes:	bytes of one
+ * @name:	its name
+ */
+struct unit {
+	double bytes;
+	const char *name;
+};
+
+static struct unit size_unit(const struct wsmon_curves *cs)
+{
+	struct unit unit;
+	double max = 0;
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++)
+		max = fmax(max, cs->of[i].point[cs->of[i].nr - 1].high);
+	unit.bytes = plot_size_unit(max, &unit.name);
+	return unit;
+}
+
+static int open_picture(struct plot *p, const struct picture *picture,
+			const struct wsmon_curves *cs)
+{
+	if (cs->nr > CURVES_MAX) {
+		msg("%s: no room for %zu curves; choose with --pid and --class",
+		    picture->file, cs->nr);
+		return -1;
+	}
+	if (plot_open(p, picture))
+		return -1;
+	plot_axes(p);
+	return 0;
+}
+
+static const char *title(char *buf, const struct wsmon_curve *of)
+{
+	char name[sizeof(of->comm) + 64];
+	int len = snprintf(name, sizeof(name), "%.*s", (int)sizeof(of->comm),
+			   of->comm);
+
+	if (of->pid)
+		len += snprintf(name + len, sizeof(name) - len, " (%u)", of->pid);
+	if (of->class != WSMON_CLASS_ALL)
+		snprintf(name + len, sizeof(name) - len, " %s",
+			 class_name(of->class));
+	return plot_text(buf, name);
+}
+
+/* Each curve: its band, its line, and points on it */
+static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
+		       const char *points)
+{
+	char text[PLOT_TEXT];
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++) {
+		plot_line(p, i, title(text, &cs->of[i]));
+		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
+			    i, plot_colors[i], points);
+	}
+	plot_printf(p, "\n");
+}
+
+/* Tics at the windows, which are seldom powers of ten */
+static void plot_tics(struct plot *p, const struct wsmon_curves *cs)
+{
+	const struct wsmon_curve *c = &cs->of[0];
+	char window[UNITS_LEN];
+	size_t k;
+
+	plot_printf(p, "set xtics (");
+	for (k = 0; k < c->nr; k++)
+		plot_printf(p, "%s'%s' %.9g", k ? ", " : "",
+			    units_time(window, whole(c->point[k].window * 1e9)),
+			    c->point[k].window);
+	plot_printf(p, ")\nset xrange [%.9g:%.9g]\n", c->node[1],
+		    c->node[c->nr] * 1.001);
+}
+
+/** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
+static int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i, k;
+
+	if (open_picture(&p, picture, cs))
+		return -1;
+	for (i = 0; i < cs->nr; i++) {
+		const struct wsmon_curve *c = &cs->of[i];
+		double first = c->node[1], last = c->node[c->nr];
+
+		plot_printf(&p, "$points%zu << END\n", i);
+		for (k = 0; k < c->nr; k++)
+			plot_printf(&p, "%.9g %.9g\n", c->point[k].window,
+				    c->point[k].size / unit.bytes);
+		plot_printf(&p, "END\n$line%zu << END\n", i);
+		for (k = 0; k <= STEPS; k++) {
+			double window = first * pow(last / first, k / (double)STEPS);
+			double low, high;
+
+			curve_ends(c, window, &low, &high);
+			plot_printf(&p, "%.9g %.9g %.9g %.9g\n", window,
+				    curve_size(c, window) / unit.bytes,
+				    low / unit.bytes, high / unit.bytes);
+		}
+		plot_printf(&p, "END\n");
+	}
+	plot_tics(&p, cs);
+	plot_printf(&p, "set logscale x\nset yrange [0:*]\n");
+	plot_printf(&p, "set xlabel 'window'\nset ylabel 'working set, %s (band: 95 %% interval)'\n",
+		    unit.name);
+	plot_lines(&p, cs, "ps 0.6 notitle");
+	return plot_close(&p);
+}
+
+static void sizing_line(struct plot *p, const struct wsmon_curve *of, size_t nr,
+			struct unit unit, const struct slowdown *s, double knee)
+{
+	double min = of->size[1], max = of->size[of->nr];
+	struct wsmon_limit at[STEPS + 1];
+	size_t k;
+
+	for (k = 0; k <= STEPS; k++)
+		at[k] = slowdown_limit(s, of, min + (max - min) * k / STEPS);
+	plot_printf(p, "$line%zu << END\n", nr);
+	for (k = 0; k <= STEPS; k++)
+		plot_printf(p, "%.9g %.9g %.9g %.9g\n", at[k].bytes / unit.bytes,
+			    fmax(RATE_MIN, at[k].refaults),
+			    fmax(RATE_MIN, at[k].low),
+			    fmax(RATE_MIN, at[k].high));
+	plot_printf(p, "END\n$points%zu << END\n", nr);
+	if (!isinf(knee))
+		plot_printf(p, "%.9g %.9g\n", knee / unit.bytes,
+			    fmax(RATE_MIN, slowdown_limit(s, of, knee).high));
+	else
+		plot_printf(p, "NaN NaN\n");
+	plot_printf(p, "END\n");
+}
+
+static void mark_knees(struct plot *p, const struct sizing_choice *choice, struct unit unit)
+{
+	plot_printf(p, "set xlabel 'limit, %s (dots: enough, the smallest whose band ends at", unit.name);
+	if (choice->max_refaults) {
+		plot_printf(p, " %llu refaults a second (dashed)", choice->max_refaults);
+		plot_printf(p, "%s", choice->max_slowdown > 0 ? " and" : "");
+	}
+	if (choice->max_slowdown > 0)
+		plot_printf(p, " %g %% slowdown", 100 * choice->max_slowdown);
+	plot_printf(p, ")'\n");
+	if (choice->max_refaults)
+		plot_printf(p, "set arrow from graph 0, first %llu to graph 1, first %llu nohead dt 2 lc rgb '#444444'\n",
+			    choice->max_refaults, choice->max_refaults);
+}
+
+/**
+ * sizing_plot() - draw refaults against limits
+ * @choice: says which limit to mark
+ * @s: cost of refaults
+ *
+ * Return: 0, or -1 after a message
+ */
+static int sizing_plot(const struct picture *picture, const struct wsmon_curves *cs,
+		       const struct sizing_choice *choice, const struct slowdown *s)
+{
+	struct unit unit = size_unit(cs);
+	struct plot p;
+	size_t i;
+
+	if (open_picture(&p, picture, cs))
+		return -1;
+	for (i = 0; i < cs->nr; i++)
+		sizing_line(&p, &cs->of[i], i, unit, s, sizing_knee(choice, s, &cs->of[i]));
+	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
+	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
+	mark_knees(&p, choice, unit);
+	plot_lines(&p, cs, "ps 1.2 notitle");
+	return plot_close(&p);
+}
+
+/*
+ * The view
+ */
+
+/* Columns of a line beside the bar */
+#define BESIDE_BAR	70
+
+enum { PID, CLASS, WINDOW, BYTES, LOW, HIGH, P5, P50, P95, BAR };
+
+static const struct column curve_columns[] = {
+	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
+	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0 },
+	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
+	[BYTES]	= { "bytes", "WSS", COL_SIZE, 9, 0 },
+	[LOW]	= { "low", "LOW", COL_SIZE, 9, 0 },
+	[HIGH]	= { "high", "HIGH", COL_SIZE, 9, 0 },
+	[P5]	= { "p5", "5 %", COL_SIZE, 9, 0 },
+	[P50]	= { "p50", "50 %", COL_SIZE, 9, 1U << TABLE_HUMAN },
+	[P95]	= { "p95", "95 %", COL_SIZE, 9, 0 },
+	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
+};
+
+static const struct table_desc curve_desc = TABLE_DESC("curve", curve_columns);
+
+enum {
+	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
+	S_MISSED, S_SLOWDOWN, S_SLOW_LOW, S_SLOW_HIGH, S_MARK,
+};
+
+/* Tables for people have the slowdown if it is known */
+static struct column sizing_columns[] = {
+	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
+	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
+	[S_LIMIT]  = { "limit", "LIMIT", COL_SIZE, 10, 0 },
+	[S_OF_RSS] = { "of_rss", "OF RSS", COL_RATIO, 7, 0 },
+	[S_KEEPS]  = { "keeps_us", "KEEPS", COL_US, 7, 0 },
+	[S_BOUND]  = { "bound", "", COL_TEXT, 1, 0 },
+	[S_REFAULTS] = { "refaults_per_s", "REFAULTS/S", COL_RATE, 10, 0 },
+	[S_LOW]	   = { "refaults_low_per_s", "LOW", COL_RATE, 7, 0 },
+	[S_HIGH]   = { "refaults_high_per_s", "HIGH", COL_RATE, 7, 0 },
+	[S_MISSED] = { "missed", "MISSED", COL_RATIO, 7, 0 },
+	[S_SLOWDOWN] = { "slowdown", "SLOWDOWN", COL_RATIO, 8, NOT_HUMAN },
+	[S_SLOW_LOW] = { "slowdown_low", "LOW", COL_RATIO, 6, NOT_HUMAN },
+	[S_SLOW_HIGH] = { "slowdown_high", "HIGH", COL_RATIO, 6, NOT_HUMAN },
+	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
+};
+
+static const struct table_desc sizing_desc = TABLE_DESC("sizing", sizing_columns);
+
+/**
+ * struct view - state of the view
+ * @curves:	the curves
+ * @slowdown:	for sizing: cost of refaults
+ * @group:	for the name of a cgroup
+ */
+struct view {
+	struct wsmon_curves *curves;
+	struct slowdown slowdown;
+	struct group group;
+};
+
+/* Only sizing has options */
+static bool is_sizing(const struct report *rp)
+{
+	return rp->options;
+}
+
+static void curves_begin(struct report *rp)
+{
+	struct view *v = need(calloc(1, sizeof(*v)));
+
+	v->curves = need(wsmon_curves_new(&rp->reader.header));
+	if (is_sizing(rp))
+		v->slowdown.files = need(wsmon_curves_new(&rp->reader.header));
+	rp->data = v;
+}
+
+static void curves_record(struct report *rp, const struct wsmon_record *rec)
+{
+	struct view *v = rp->data;
+
+	collect_curves(v->curves, &rp->filter, rec);
+	group_take(&v->group, &rp->filter, rec);
+	if (is_sizing(rp))
+		collect_slowdown(&v->slowdown, &rp->filter, rec);
+}
+
+static void explain_no_curve(const struct wsmon_curves *cs)
+{
+	if (!cs->seen)
+		msg("--time, --pid, --class or --window leave no working set");
+	else
+		msg("a curve takes %d windows, each observed for 1.25 times its length; record with 'wsmo record --sizing', for five minutes",
+		    CURVES_WINDOWS);
+}
+
+static double longest_window(const struct wsmon_curves *cs)
+{
+	double window = 0;
+	size_t i;
+
+	for (i = 0; i < cs->nr; i++)
+		window = fmax(window, cs->of[i].node[cs->of[i].nr]);
+	return window;
+}
+
+static void explain_left_out(const struct wsmon_curves *cs)
+{
+	char longest[UNITS_LEN], used[UNITS_LEN];
+	double window = longest_window(cs);
+
+	if (whole(window * 1e6) < cs->longest_us)
+		msg("windows above %s, up to %s, do not count: they were observed for less than 1.25 times their length",
+		    units_time(used, whole(window * 1e9)),
+		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
+}
+
+static struct cell pid_cell(const struct wsmon_curve *of)
+{
+	return of->pid ? cell_u(of->pid) : (struct cell){ };
+}
+
+static struct cell range_cell(const struct wsmon_curve *of, __u64 size)
+{
+	return of->pid || of->group ? cell_u(size) : (struct cell){ };
+}
+
+static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
+{
+	struct table *t = report_table(rp, &curve_desc);
+	unsigned int width = bar_width(BESIDE_BAR);
+	char bar[BAR_TEXT];
+	double max = 0;
+	size_t i, k;
+
+	for (i = 0; i < cs->nr; i++)
+		for (k = 0; k < cs->of[i].nr; k++)
+			max = fmax(max, cs->of[i].point[k].high);
+	for (i = 0; i < cs->nr; i++) {
+		const struct wsmon_curve *of = &cs->of[i];
+
+		for (k = 0; k < of->nr; k++) {
+			const struct wsmon_curve_point *p = &of->point[k];
+
+			table_row(t, (struct cell[]) {
+				[PID]	= pid_cell(of),
+				[CLASS]	= cell_s(class_name(of->class)),
+				[WINDOW] = cell_u(whole(p->window * 1e6)),
+				[BYTES]	= cell_u(whole(p->size)),
+				[LOW]	= cell_u(whole(p->low)),
+				[HIGH]	= cell_u(whole(p->high)),
+				[P5]	= range_cell(of, p->p5),
+				[P50]	= range_cell(of, p->p50),
+				[P95]	= range_cell(of, p->p95),
+				[BAR]	= cell_s(bar_text(bar, whole(p->low), whole(p->high),
+							  whole(max), width)),
+			});
+		}
+	}
+	table_end(t);
+}
+
+static struct cell known(const struct wsmon_limit *at, double value)
+{
+	return at->bound == WSMON_EXACT ? cell_d(value) : (struct cell){ };
+}
+
+static void print_limit(const struct report *rp, struct table *t,
+			const struct wsmon_curve *of, const struct sizing_row *row)
+{
+	/* an empty text would print as "-", a missing value */
+	const char *none = rp->out.format == TABLE_HUMAN ? " " : "";
+	const char * const bounds[] = { none, "<", ">" };
+	const struct wsmon_limit *at = &row->at;
+	bool exact = at->bound == WSMON_EXACT;
+
+	table_row(t, (struct cell[]) {
+		[S_PID]	   = pid_cell(of),
+		[S_CLASS]  = cell_s(class_name(of->class)),
+		[S_LIMIT]  = cell_u(whole(at->bytes)),
+		[S_OF_RSS] = cell_d(of->rss > 0 ? at->bytes / of->rss : NAN),
+		[S_KEEPS]  = exact ? cell_u(whole(at->window * 1e6)) : (struct cell){ },
+		[S_BOUND]  = cell_s(bounds[at->bound]),
+		[S_REFAULTS] = known(at, at->refaults),
+		[S_LOW]	   = cell_d(at->low),
+		[S_HIGH]   = cell_d(at->high),
+		[S_MISSED] = known(at, at->missed),
+		[S_SLOWDOWN] = cell_d(row->slowdown.mean),
+		[S_SLOW_LOW] = cell_d(row->slowdown.low),
+		[S_SLOW_HIGH] = cell_d(row->slowdown.high),
+		[S_MARK]   = cell_s(row->knee ? "enough" : none),
+	});
+}
+
+/* The bounds that the recommended limit keeps, or that even the largest may exceed */
+static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
+{
+	bool both = choice->max_refaults && choice->max_slowdown > 0;
+
+	if (choice->max_refaults)
+		fprintf(f, kept ? "keep refaults below %llu a second" :
+				  "may cause more than %llu refaults a second",
+			choice->max_refaults);
+	if (both)
+		fputs(kept ? " and " : ", or ", f);
+	if (choice->max_slowdown > 0)
+		fprintf(f, kept ? "%sthe slowdown below %g %%" : "%sa slowdown above %g %%",
+			both ? "" : kept ? "keep " : "may cause ", 100 * choice->max_slowdown);
+}
+
+/* The answer in a sentence or two */
+static void print_words(const struct report *rp, const struct wsmon_curve *of)
+{
+	const struct sizing_choice *choice = rp->options;
+	const struct view *v = rp->data;
+	double knee = sizing_knee(choice, &v->slowdown, of);
+	char size[UNITS_LEN], name[GROUP_PATH];
+	bool cgroup = of->group && *v->group.path;
+	FILE *f = rp->out.f;
+
+	fprintf(f, "\n%s", text_clean(name, sizeof(name),
+				      cgroup ? group_name(&v->group, 0, NULL) : of->comm));
+	if (of->pid)
+		fprintf(f, " (%u)", of->pid);
+	if (of->class != WSMON_CLASS_ALL)
+		fprintf(f, ", %s", class_name(of->class));
+	if (isinf(knee))
+		fprintf(f, ": even %s ", units_size(size, whole(of->size[of->nr])));
+	else
+		fprintf(f, ": %s %s ", units_size(size, whole(knee)),
+			knee <= of->size[1] ? "or less" : "of memory");
+	print_bounds(f, choice, !isinf(knee));
+	if (isinf(knee))
+		fprintf(f, "; record longer windows");
+	if (of->rss > 0)
+		fprintf(f, "; it had %s", units_size(size, whole(of->rss)));
+	fprintf(f, ".\n");
+	if (of->growth >= of->page_size)
+		fprintf(f, "It also used %s a second for the first time: faults that occur with any limit.\n",
+			units_size(size, whole(of->growth)));
+}
+
+/* The time of a refault, and how it was measured */
+static void print_costs(const struct report *rp)
+{
+	static const char * const kinds[REFAULT_KINDS] = {
+		[WSMON_REFAULT_SWAP] = "from swap", [WSMON_REFAULT_FILE] = "of a file",
+	};
+	const struct slowdown *s = &((struct view *)rp->data)->slowdown;
+	char text[REFAULT_TEXT], mean[UNITS_LEN], half[UNITS_LEN];
+	FILE *f = rp->out.f;
+	size_t i;
+
+	if (((const struct sizing_choice *)rp->options)->refault_cost_ns)
+		return;
+	for (i = 0; i < REFAULT_KINDS; i++) {
+		const struct refault_cost *c = &s->cost[i];
+
+		if (c->refaults)
+			fprintf(f, "%sA refault %s takes %s, +/- %s: mean of %u (%s) before the recording.\n",
+				i ? "" : "\n", kinds[i], units_time(mean, whole(c->mean * 1e9)),
+				units_time(half, whole(c->half * 1e9)), c->refaults,
+				text_clean(text, sizeof(text), c->text));
+		else if (*c->text)
+			fprintf(f, "%sWhat a refault %s takes was not measured: %s. See --refault-cost.\n",
+				i ? "" : "\n", kinds[i], text_clean(text, sizeof(text), c->text));
+	}
+	if (s->unmapped > 0)
+		fprintf(f, "%.0f %% of a limit's pages of files are read around others.\n", 100 * s->unmapped);
+}
+
+static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
+{
+	const struct slowdown *s = &((struct view *)rp->data)->slowdown;
+	struct sizing_row row[SIZING_ROWS];
+	char window[UNITS_LEN];
+	struct table *t;
+	size_t i, j, n;
+
+	for (i = S_SLOWDOWN; i <= S_SLOW_HIGH && slowdown_known(s); i++)
+		sizing_columns[i].not_in = 0;
+	t = report_table(rp, &sizing_desc);
+	for (i = 0; i < cs->nr; i++) {
+		n = sizing_rows(rp->options, s, &cs->of[i], row);
+		for (j = 0; j < n; j++)
+			print_limit(rp, t, &cs->of[i], &row[j]);
+	}
+	table_end(t);
+	if (rp->out.format != TABLE_HUMAN)
+		return;
+	for (i = 0; i < cs->nr; i++)
+		print_words(rp, &cs->of[i]);
+	print_costs(rp);
+	fprintf(rp->out.f, "\nMemory not used for %s, the longest window, counts as cold: above the largest limit shown, expect fewer refaults.\n",
+		units_time(window, whole(longest_window(cs) * 1e9)));
+}
+
+static void prepare_sizing(struct sizing_choice *choice, struct slowdown *s)
+{
+	if (choice->refault_cost_ns)
+		slowdown_set(s, choice->refault_cost_ns / 1e9);
+	sizing_defaults(choice);
+	if (choice->max_slowdown > 0 && !slowdown_known(s))
+		msg("the time of a refault was not measured with this recording: give it with --refault-cost");
+	if (wsmon_curves_fit(s->files) < 0)
+		need(NULL);
+}
+
+static int draw(const struct report *rp, const struct wsmon_curves *cs)
+{
+	const struct view *v = rp->data;
+
+	if (is_sizing(rp))
+		return sizing_plot(&rp->out.picture, cs, rp->options, &v->slowdown);
+	return curve_plot(&rp->out.picture, cs);
+}
+
+static void curves_end(struct report *rp)
+{
+	struct view *v = rp->data;
+	struct wsmon_curves *cs = v->curves;
+	int nr;
+
+	if (is_sizing(rp))
+		prepare_sizing(rp->options, &v->slowdown);
+	nr = wsmon_curves_fit(cs);
+	if (nr < 0)
+		need(NULL);
+	if (!nr) {
+		explain_no_curve(cs);
+		rp->failed = true;
+	} else {
+		if (rp->out.picture.file)
+			rp->failed = draw(rp, cs) != 0;
+		else if (is_sizing(rp))
+			print_sizing(rp, cs);
+		else
+			print_curve(rp, cs);
+		explain_left_out(cs);
+	}
+	wsmon_curves_free(cs);
+	wsmon_curves_free(v->slowdown.files);
+	free(v);
+}
+
+static void set_slowdown(struct argp_state *state, char *arg,
+			 const struct option_desc *o __attribute__((unused)), void *to)
+{
+	double share = option_percent(state, arg);
+
+	if (share <= 0)
+		usage_error(state, "'%s' would allow no refault", arg);
+	((struct sizing_choice *)to)->max_slowdown = share;
+}
+
+static void add_limits(struct argp_state *state, char *list,
+		       const struct option_desc *o __attribute__((unused)), void *to)
+{
+	struct sizing_choice *choice = to;
+	char *text;
+
+	while ((text = strsep(&list, ","))) {
+		__u64 size = option_size(state, text);
+
+		if (!size)
+			usage_error(state, "'%s' is not a size; try --limit 64M,1G", text);
+		if (choice->nr_limits == SIZING_LIMITS_MAX)
+			usage_error(state, "at most %d limits", SIZING_LIMITS_MAX);
+		choice->limits[choice->nr_limits++] = size;
+	}
+}
+
+const struct option_desc sizing_options[] = {
+	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
+	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
+	{ "max-slowdown", 0, "PERCENT", "Or the smallest with at most this slowdown", OPT_CALL,
+	  .call = set_slowdown },
+	{ "refault-cost", 0, "TIME", "What a refault takes (as was measured)", OPT_TIME,
+	  OPT_AT(struct sizing_choice, refault_cost_ns) },
+	{ "limit", 0, "SIZE,...", "Only these limits (steps from the working set of the shortest window to that of the longest)",
+	  OPT_CALL, .call = add_limits },
+	{ 0 }
+};
+
+static struct sizing_choice sizing_choice;
+
+REPORT_VIEW(curve_view) = {
+	.order = 2,
+	.name = "curve",
+	.help = "The mean working set for each length of window",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.no_snapshots = true,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
+};
+
+REPORT_VIEW(sizing_view) = {
+	.order = 3,
+	.name = "sizing",
+	.help = "Memory limits and the refaults they cause: which limit is enough",
+	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_FORMAT | TAKES_PICTURE,
+	.own = sizing_options,
+	.options = &sizing_choice,
+	.no_snapshots = true,
+	.begin = curves_begin,
+	.record = curves_record,
+	.end = curves_end,
+};
