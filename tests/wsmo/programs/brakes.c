@@ -18,7 +18,7 @@
 #include "core/cli.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "wsmo/act/act_limits.h"
+#include "wsmo/verbs/act_limits.h"
 
 static __u64 now;
 static unsigned long long swapped;
