@@ -25,7 +25,7 @@ need-fuzz: need-build
 
 out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
 	@mkdir -p $(@D)
-	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-report_LIBS)
+	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-top_LIBS)
 
 # the fuzzer is guided by the coverage of wsmo's own files
 $(WSMO_FUZZ_OBJ)/tools/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link
@@ -35,6 +35,6 @@ $(WSMO_FUZZ_OBJ)/%.o: %.c $(WSMO_FUZZ_DIR)/fuzz.mk $(WSMO_DIR)/wsmo.mk
 	$(WSMO_FUZZ_CC) $(WSMO_CFLAGS) $(WSMO_FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
 # files included by assembler directives, which -MMD does not list
-$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/report/html/assets.o: $(wildcard $(WSMO_DIR)/report/html/* $(WSMO_UPLOT)/*)
+$(WSMO_FUZZ_OBJ)/$(WSMO_DIR)/views/html.o: $(wildcard $(WSMO_DIR)/views/html/* $(WSMO_UPLOT)/*)
 
 -include $(WSMO_FUZZ_OBJS:.o=.d)

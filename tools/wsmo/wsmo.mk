@@ -19,7 +19,7 @@ WSMO_VERSION ?= $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 WSMO_LAYERS := libwsmon core live names stack views verbs
 # layer_srcs LAYER: its folder's and those below
 layer_srcs = $(if $(filter libwsmon,$(1)),$(wildcard tools/libwsmon/*.c),\
-	$(wildcard $(WSMO_DIR)/$(1)/*.c $(WSMO_DIR)/$(1)/*/*.c))
+	$(filter-out %/main.c,$(wildcard $(WSMO_DIR)/$(1)/*.c)))
 
 # The programs: their verbs, their layers (users before what they use), their
 # libraries. wsmo itself is small, as it runs beside what it records; it executes the
