@@ -8,20 +8,19 @@
  * The bit is cleared by an atomic operation. A plain store could lose a Dirty bit that
  * the processor sets at the same moment, and with it data. No other bit is changed.
  *
- * A cleared bit hides an access from reclaim. That is a debt to reclaim. It is paid
- *   - with the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. For the
- *     first access in an interval this is done at once. For all further ones it is done
- *     once, when the interval ends or each second if that is sooner, because struct
- *     folio is seldom in a processor's cache.
- *   - without it: by setting the bit again when the sample is dropped. That is not
- *     enough where the next sample clears it a moment later, as in every huge page of
- *     most targets, and in every page of small ones. So the first access in an
- *     interval, or in a second, is also reported by folio_mark_accessed(). Only
- *     accesses found by an armed sample are reported: a bit found when arming may be
- *     one that was set here, and reporting it would keep an idle page active forever.
- *     Where several samplers look at a process, one would take the bit that another set
- *     for an access. So there no bit is set, and each access is reported, also of a bit
- *     found when arming.
+ * A cleared bit hides an access from reclaim. This file calls it a debt to reclaim, and pays it
+ *   - with the folio's young flag (CONFIG_PAGE_IDLE_FLAG): by setting the flag. The first
+ *     access in an interval sets it at once. All further accesses together set it once more,
+ *     when the interval ends or each second if that is sooner, because struct folio is seldom
+ *     in a processor's cache.
+ *   - without the flag: by setting the bit again when the sample is dropped. This is not
+ *     enough if the next sample clears the bit a moment later, as in every huge page of most
+ *     targets, and in every page of small targets. So the first access in an interval, or in
+ *     a second, is also reported by folio_mark_accessed(). Only an access found by an armed
+ *     sample is reported: a bit found when arming may have been set again here, and reporting
+ *     it would keep an idle page active forever. If several samplers look at a process, each
+ *     would take a bit that another set again for an access. So no bit is set again then, and
+ *     each access is reported, also if the bit was found when arming.
  *
  * Accesses by KVM guests, in second-level page tables, are neither seen nor paid for.
  */
@@ -37,13 +36,15 @@
 
 #ifdef CONFIG_PAGE_IDLE_FLAG
 /*
- * Has DAMON taken the bit of a huge page since the page was armed? DAMON looks at some page of each
- * of its regions every few milliseconds, so often at each huge page: a small page's bit is seldom
- * taken. It sets the folio's idle flag, clears the bit without a flush, and sets the young flag if
- * the bit was set. That flag tells, if it was clear before: once DAMON is noticed, arming and
- * checking clear it, what they clear is owed, and young_report() does not set it. A flag that may
- * have been set before does not count. Of a page that others map, the flag says nothing of this
- * process.
+ * Has DAMON taken a set Accessed bit of a huge page since the page was armed? DAMON looks at one
+ * page in each of its regions every few milliseconds. So it often takes the bit of a huge page,
+ * but seldom the bit of a small page. It sets the folio's idle flag, clears the bit without a
+ * flush, and sets the young flag if the bit was set. So if the young flag was clear before and is
+ * set now, DAMON has found an access.
+ *
+ * Once DAMON has been noticed, the flag is kept clear: arming and checking clear it, which leaves
+ * a debt to reclaim, and young_report() does not set it. A flag that may have been set before does
+ * not count. If other processes map the page, too, its flag says nothing about this process.
  */
 static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
@@ -73,13 +74,13 @@ static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 		*debt = DEBT_OWED;
 		return !before;
 	}
-	/* reclaim took the flag */
+	/* the flag that was set has been cleared: reclaim knows */
 	if (before)
 		*debt = DEBT_NONE;
 	return false;
 }
 
-/* May young_report() set the folio's young flag? */
+/* May young_report() set the folio's young flag? Not if young_taken() reads it. */
 static bool young_may_flag(const struct wsmon_pass *pass)
 {
 	return !pass->alone || !pass->session->damon;
@@ -100,7 +101,7 @@ static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry
 	if (!folio->mapping)
 		return;
 	if (!young_may_flag(pass)) {
-		/* again and again five marks would make it a working set page for good */
+		/* two marks: five at each report would make it a workingset folio for good */
 		if (!folio_test_referenced(folio))
 			folio_mark_accessed(folio);
 		folio_mark_accessed(folio);
@@ -112,7 +113,7 @@ static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry
 		folio_set_young(folio);
 }
 
-/* Report a cleared Accessed bit if it is the first, else remember the debt. */
+/* Report a cleared Accessed bit if it is the first in this interval, else remember the debt. */
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
@@ -120,7 +121,7 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 		*debt = DEBT_OWED;
 		return;
 	}
-	/* what young_taken() finds is owed, too: it is all paid once */
+	/* young_taken() notes debts, too: pay all of them once, later */
 	if (!young_may_flag(pass)) {
 		*debt = DEBT_OWED;
 		return;
@@ -129,7 +130,7 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 	*debt = DEBT_REPORTED;
 }
 
-/* Pay the debt of a sample that stays: the interval ends, or has lasted for a while. */
+/* Pay the debt of a sample that stays, because the interval ends or a second has passed. */
 static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      u8 *debt)
 {
@@ -138,7 +139,7 @@ static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_
 	*debt = *debt != DEBT_NONE && pass->alone && young_may_flag(pass) ? DEBT_PAID : DEBT_NONE;
 }
 
-/* Pay the debt of a sample that is dropped. If its bit is set, reclaim sees that. */
+/* Pay the debt of a sample that is dropped. Reclaim sees a bit that is set. */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
@@ -167,7 +168,7 @@ static void young_mark_accessed(struct folio *folio)
 		folio_mark_accessed(folio);
 }
 
-/* DAMON for physical addresses, which takes bits, selects the flag. */
+/* Nothing to find: wherever DAMON takes Accessed bits, it selects CONFIG_PAGE_IDLE_FLAG. */
 static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
 {
@@ -179,7 +180,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 	struct folio *folio = page_folio(pfn_to_page(e->pfn));
 
 	*debt = DEBT_REPORTED;
-	/* reclaim does not manage it, or ignores accesses in this mapping, too */
+	/* reclaim does not manage this folio, or ignores accesses through this mapping, too */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
 	young_mark_accessed(folio);
@@ -188,7 +189,7 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			     enum wsmon_sample_op op, u8 *debt)
 {
-	/* it cannot be reported, or already was */
+	/* an access cannot be reported, or already was */
 	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
@@ -199,22 +200,25 @@ static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_e
 static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      u8 *debt)
 {
-	/* if the bit is not set again, nothing is owed */
+	/* the bit must still be set again, except in a shared process */
 	if (*debt == DEBT_REPORTED)
 		*debt = pass->shared ? DEBT_NONE : DEBT_OWED;
 }
 
-/* Pay the debt of a sample that is dropped. Samples in one huge page are consecutive. */
+/*
+ * Pay the debt of a sample that is dropped. Samples in one huge page are consecutive, so it is
+ * enough to remember the last entry.
+ */
 static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      bool young, u8 *debt)
 {
 	if (young) {
-		/* the next sample clears it again when it is armed */
+		/* the next sample may clear the bit when it is armed, before reclaim sees it */
 		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != pass->returned)
 			young_report(e, debt);
 	} else if (pass->shared) {
-		/* another page may be there now */
+		/* by now the entry may map another page, or none that reclaim manages */
 		if (*debt == DEBT_OWED && e->has_folio)
 			young_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
@@ -230,7 +234,7 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 	*debt = DEBT_NONE;
 }
 
-/* Remember a sample that stays armed. */
+/* Remember the entry of a sample that stays armed: see young_drop_sample(). */
 static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			      u8 *debt)
 {
@@ -240,16 +244,17 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 #endif
 
 /**
- * wsmon_young_seen_by_any - share what targets find in a page table they share
+ * wsmon_young_seen_by_any - combine what targets that share a page table find in one pass
  * @ss:		the session
  * @pmdp:	the entry, its lock held
- * @op:		what was done to it
- * @seen:	this target found it accessed
+ * @op:		what this target did to the entry
+ * @seen:	this target found the entry accessed
  *
  * Targets that share a page table clear bits that the others have not seen. So a target
- * that comes later in a pass gets what an earlier one found. Accesses in the
- * milliseconds between the two are lost for the earlier one.
- * Return: was it found accessed in this pass?
+ * that comes later in a pass also gets what an earlier target found. The earlier target
+ * misses accesses in the milliseconds between the two.
+ * Return: true if this target, or one before it in this pass, found the entry accessed; when
+ * arming, only what this target found.
  */
 bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 			     enum wsmon_sample_op op, bool seen)
@@ -272,16 +277,17 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 /*
  * Notes of cleared bits
  *
- * Several samplers may look at the same pages: the targets of a session and its group, and
- * other sessions. What one clears, another would miss. So for processes that have several,
- * each notes which entries it cleared, and when; one that finds a bit clear looks there. A
- * note may be overwritten by another with the same hash. Samplers write notes at the same
- * time, so a note is one word:
+ * Several samplers may look at the same page: the targets of a session and its group, and
+ * other sessions. Each would miss accesses whose bits another has cleared. So if a process has
+ * several samplers, each notes which entries it cleared, and when, and reads the notes where it
+ * finds a bit clear. A note may overwrite another one with the same hash. Samplers write notes
+ * at the same time, so a note is one word:
  *
- *	63 to 40	more of the hash
- *	39 to 0		when, in 1024 ns: it repeats after 13 days
+ *	63 to 40	more bits of the hash
+ *	39 to 0		time of clearing, in units of 1024 ns: repeats after 13 days
  *
- * A sampler's own notes are not later than its look at the page.
+ * A sampler does not take its own note for another's: it compares the time of the note with the
+ * time of its last look at the page, and its own note is not later.
  */
 
 /* log2 of the number of notes */
@@ -304,13 +310,13 @@ int wsmon_young_init(void)
 	return notes ? 0 : -ENOMEM;
 }
 
-/** wsmon_young_exit - free what the sampler needed */
+/** wsmon_young_exit - free what wsmon_young_init() allocated */
 void wsmon_young_exit(void)
 {
 	kvfree(notes);
 }
 
-/* The note's place; *@tag is the rest of the hash, where the note has it */
+/* Find the note of an entry. *@tag: the bits of the hash that the note contains, in place */
 static u64 *young_find_note(const void *entry, u64 *tag)
 {
 	u64 hash = (u64)(unsigned long)entry * GOLDEN_RATIO_64;
@@ -319,7 +325,7 @@ static u64 *young_find_note(const void *entry, u64 *tag)
 	return &notes[hash >> (64 - NOTES_BITS)];
 }
 
-/* Has another sampler cleared the bit since @since of the pass? */
+/* Has another sampler cleared the entry's bit after @pass->since? */
 static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry)
 {
 	u64 note, tag, since, now;
@@ -349,9 +355,9 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
  * @pass:	the pass
  * @e:		the page's entry, its lock held
  * @op:		what to do
- * @debt:	enum wsmon_debt of the sample, kept for its next check
+ * @debt:	enum wsmon_debt of the sample, kept by the caller until the next call
  *
- * Return: was the page accessed since the last time?
+ * Return: true if the page was accessed since the last time.
  */
 bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 			enum wsmon_sample_op op, u8 *debt)
@@ -360,7 +366,7 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	bool taken = young_taken(pass, e, op, debt);
 	bool seen = young || taken || young_cleared_since(pass, e->val);
 
-	/* the other may not flush: its cleared bit is only set again if this one does */
+	/* whoever cleared the bit may not flush: the bit is only set again if this pass does */
 	if (seen && !young && op != WSMON_SAMPLE_LOOK)
 		pass->dirty_tlb = true;
 	if (op == WSMON_SAMPLE_LOOK)
@@ -395,16 +401,16 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 /*
  * One flush a pass makes the processor set Accessed bits again
  *
- * A processor that has a translation in its TLB uses the page without setting the
- * Accessed bit again. So after bits were cleared, the translations have to go. Until
- * the flush, accesses are not seen; nothing else depends on it, so nobody waits for it.
+ * A processor that has a translation in its TLB uses the page without setting the Accessed bit
+ * again. So these translations must go after bits were cleared. Accesses before the flush are not
+ * seen. Nothing else depends on the flush, so nobody waits for it.
  */
 
 /**
  * wsmon_tlb_finish - flush the TLBs after a pass that cleared bits
  * @pass:	the pass
  *
- * Context: no locks but the monitor's, may sleep.
+ * Context: holds no lock but the monitor's; may sleep.
  */
 void wsmon_tlb_finish(struct wsmon_pass *pass)
 {
@@ -414,7 +420,7 @@ void wsmon_tlb_finish(struct wsmon_pass *pass)
 	if (!pass->dirty_tlb || !(ss->mon->attrs.flags & WSMON_ATTR_FLUSH_TLB) ||
 	    !wsmon_tlb_can_flush())
 		return;
-	/* the program has ended: nobody uses the mm */
+	/* if the process has ended, nobody uses the mm */
 	if (pass->member && wsmon_pid_alive(pass->member->pid))
 		wsmon_tlb_flush(ss, pass->member, pass->mm);
 	ss->stats.flushes++;

@@ -2,17 +2,17 @@
 /*
  * wsmon_arm64.h - what differs between architectures, for arm64
  *
- * The processor sets the Access flag of an entry, or, where it has no FEAT_HAFDBS, faults
- * at the first access, and the kernel sets it. The contiguous bit makes one translation of
+ * The processor sets the Access flag of an entry. Without FEAT_HAFDBS, it faults at the first
+ * access instead, and the kernel sets the flag. The contiguous bit makes one translation of
  * a block of entries: contpte, which the kernel uses by itself for large folios, and some
- * sizes of hugetlb pages. An access sets the flag of any entry of the block, so it is the
- * block that was accessed. Like a huge page it counts in full.
+ * sizes of hugetlb pages. An access sets the flag of any entry of the block. So only the block
+ * as a whole is known to be accessed, and it counts in full, like a huge page.
  *
- * What clearing the flag brings about, here as when reclaim does it, only more often:
- *   - Kernels before 7.0, unless they have the fix of contpte_ptep_set_access_flags(), do
- *     nothing at a fault on an entry if another one of its block has the flag. So where the
- *     processor sets flags, and an SMMU or another processor that uses the same page tables
- *     does not, its fault may repeat until something else changes the block.
+ * Clearing the flag has two side effects, which reclaim causes, too, but less often:
+ *   - If another entry of the block has the flag, kernels before 7.0 do nothing when an access
+ *     faults, unless they have the fix of contpte_ptep_set_access_flags(). So if one processor
+ *     sets flags, but an SMMU or another processor that uses the same page tables does not, a
+ *     fault of the latter may repeat until something else changes the block.
  *   - Without FEAT_HAFDBS, reads that must not fault (copy_from_user_nofault(): stacks for
  *     perf, BPF) fail where the flag is clear.
  */
@@ -62,9 +62,9 @@ static inline bool wsmon_line_young(const pte_t *pte)
 }
 
 /*
- * Change the flag of an entry, if it is present. The page table's lock does not keep all
- * kinds of hugetlb entries as they are, so look at each value that is replaced.
- * Return: was it changed?
+ * Set the Access flag of a present entry to @flag, which is PTE_AF or 0. The page table's lock
+ * does not protect all kinds of hugetlb entries, so check each value that is replaced.
+ * Return: true if the flag was changed.
  */
 static inline bool wsmon_entry_change(unsigned long *val, unsigned long flag)
 {
@@ -103,10 +103,10 @@ static inline bool wsmon_tlb_can_flush(void)
 }
 
 /*
- * Have all processors drop the translations of an mm: the instruction is broadcast, and
- * nobody is interrupted. This is flush_tlb_mm() without MMU notifiers, which are not
- * exported, and without what frees of pages need on some processors: only accesses would
- * be missed.
+ * Make all processors drop the translations of an mm. The instruction is broadcast, so no
+ * processor is interrupted. This is flush_tlb_mm() without MMU notifiers, which are not exported,
+ * and without the workarounds that some processors need before pages are freed: without them,
+ * only accesses may be missed.
  */
 static inline void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 				   struct mm_struct *mm)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_hintfault.c - the second sampler: who touches the pages of targets
+ * wsmon_hintfault.c - the second sampler: which threads access the pages of targets
  *
  * After a round, kwsmond reports the faults that were seen, restores pages that did not
- * fault for an aggregation interval, and arms others: at most who_rate a second. A page is
- * drawn by the regions of the first sampler, more often where these are in use, and stands
- * for so many pages more where it is drawn less often.
+ * fault for an aggregation interval, and arms others: at most who_rate a second. It draws pages
+ * from the regions of the first sampler, at a higher rate from regions in use. A page drawn at a
+ * lower rate stands for more pages, in inverse proportion.
  *
- * Called with the monitor's lock held, if nothing else is said; may sleep.
+ * Called with the monitor's lock held, unless noted; may sleep.
  */
 #include <linux/dax.h>
 #include <linux/hugetlb.h>
@@ -34,64 +34,68 @@
 /*
  * Page-table entries that cause a fault at the next access
  *
- * An entry is armed as NUMA balancing does it: it becomes one that permits nothing
- * (pte_protnone()), in a mapping that permits accesses. At the next access the probe makes it
- * as it was (hint_repair()), before the kernel handles the fault. Where the probe cannot,
- * or is gone, do_numa_page() makes it as the mapping says. So whatever happens to this module,
- * an armed entry costs one fault, and no data.
+ * This file arms an entry as NUMA balancing does: the entry then permits no access
+ * (pte_protnone()), although its mapping does. At the next access the probe restores the entry
+ * (hint_repair()) before the kernel handles the fault. If the probe cannot, or is gone,
+ * do_numa_page() makes the entry anew with the mapping's protection. So whatever happens to this
+ * module, an armed entry costs one fault, and never data.
  *
- * Only the present bit, its stand-in and the guard against speculation change. All other
- * bits stay: dirty, soft-dirty, userfaultfd's, write, the protection key. NUMA balancing
- * and mprotect(PROT_NONE) also clear the user bit. So an entry that permits nothing but has
- * the user bit is one that was armed here, and no other is restored.
+ * Arming changes only the present bit, the PROT_NONE bit that replaces it, and the guard
+ * against speculation (L1TF). All other bits stay: dirty, soft-dirty, userfaultfd's, write, the
+ * protection key. NUMA balancing and mprotect(PROT_NONE) also clear the user bit. So an entry
+ * that permits no access but has the user bit was armed here, and only such entries are restored.
  *
- * What else may happen to an armed entry, and why it does no harm (6.1 and later, unless a
- * version is named). The mmap lock is held for reading here, as by NUMA balancing, and the
- * page table's lock while an entry is changed.
+ * The following may happen to an armed entry, and does no harm (6.1 and later, unless a
+ * version is named). This file holds the mmap lock for reading, as NUMA balancing does, and the
+ * page table's lock while it changes an entry.
  *   - Stale translations. Until its TLB is flushed, a processor may use a page whose entry
- *     is armed. The kernel does not flush for entries that permit nothing, except while
- *     tlb_flush_pending of the mm is raised. So it is raised before the first entry
- *     changes, and lowered after all processors have flushed, under the same hold of the
- *     mmap lock. mprotect, fork and mremap hold that for writing: they never see an armed
- *     entry with stale translations. Reclaim, migration and KSM do not hold it: they test
- *     tlb_flush_pending (pte_accessible()), and munmap always flushes.
- *   - The processor sets the dirty bit at the same moment: the entry is taken out by an
- *     atomic exchange, and what was taken out is changed and put back. Meanwhile there is
- *     none, as in change_pte_range(), and who finds none without the lock looks again with it.
- *   - mprotect() makes an entry with the new protection, which is not armed any more.
- *   - fork() copies an armed entry to the child. Nobody restores it there: its first access
- *     in the child faults, and the probe repairs it. mremap() moves one likewise.
- *   - Reclaim, migration, KSM, a write fault of another and THP replace the entry, as they
- *     do a present one: pte_present() is true for both. What replaces it is not armed.
- *   - GUP: gup_fast leaves such entries to the slow way. That uses the page as it is, but
- *     before 6.6, and for KVM, it has do_numa_page() repair the entry.
- *   - Code that may not fault (in an NMI, or probes that read a program's memory) finds such
- *     a page not there, as it may find any page that is in use. mlock() after a page was armed
+ *     is armed. The kernel does not flush for entries that permit no access, except while
+ *     tlb_flush_pending of the mm is raised. So this file raises it before the first entry
+ *     changes, and lowers it after all processors have flushed, under the same hold of the
+ *     mmap lock. mprotect, fork and mremap hold the mmap lock for writing, so they never see
+ *     an armed entry with stale translations. Reclaim, migration and KSM do not hold it, but
+ *     test tlb_flush_pending (pte_accessible()). munmap always flushes.
+ *   - The processor sets the dirty bit at the same moment. So an atomic exchange takes the
+ *     entry out, and the value taken out is changed and put back. Meanwhile the entry is none,
+ *     as in change_pte_range(). Code that reads a none entry without the page table's lock
+ *     looks again with the lock.
+ *   - mprotect() makes an entry with the new protection, which is no longer armed.
+ *   - fork() copies an armed entry to the child, where nobody restores it: the child's first
+ *     access faults, and the probe repairs the copy. mremap() moves an armed entry likewise.
+ *   - Reclaim, migration, KSM, THP and a write fault of another thread replace an armed
+ *     entry as they do a present one, because pte_present() is true for both. The new entry
+ *     is not armed.
+ *   - GUP: gup_fast leaves armed entries to the slow path. The slow path uses the page as it
+ *     is, but before 6.6, and for KVM, it has do_numa_page() repair the entry.
+ *   - Code that may not fault (in an NMI, or probes that read a program's memory) cannot read
+ *     an armed page; this may happen to it with any page. mlock() after a page was armed
  *     does not repair it: one more fault, within an aggregation interval.
- *   - NUMA balancing and sessions of other monitors leave an armed entry as it is, and this
- *     one leaves theirs (WSMON_HINT_TAKEN). What restores an entry only permits more.
- *   - exit and munmap: the entry goes as a present one does. Page-table checking counts
- *     entries as they become present or not, so they are changed by the kernel's helpers.
- *   - do_numa_page() may move the page to the processor's node if NUMA has several, even
- *     if numa_balancing is 0; where memory has tiers, to a faster one. From 6.8 on it repairs
- *     all armed entries of a large folio. So it must not see one: that is what the probe
- *     repairs for. It still sees those that GUP finds before 6.6, those whose table stays
- *     locked for longer than the probe tries, and what could not be restored at the end.
- *   - KVM and devices with translations of their own would have to be told
- *     (MMU notifiers): such an mm is left alone. They register with the mmap lock held for
- *     writing, and find armed entries by GUP only.
+ *   - NUMA balancing and sessions of other monitors do not change an armed entry, and this
+ *     session does not change theirs (WSMON_HINT_TAKEN). Restoring an entry only permits more.
+ *   - exit and munmap remove an armed entry as they do a present one. Page-table checking
+ *     counts entries that become present or not, so this file uses the kernel's helpers.
+ *   - do_numa_page() may migrate the page: on a machine with several NUMA nodes to the
+ *     processor's node, even if numa_balancing is 0; with memory tiers to a faster tier. From
+ *     6.8 on it also repairs all armed entries of a large folio. To keep armed entries from
+ *     it, the probe repairs them first. do_numa_page() still sees entries that GUP finds before
+ *     6.6, entries whose page table stays locked for longer than the probe tries, and entries
+ *     that could not be restored at the end.
+ *   - KVM and devices with translations of their own would need to be told (MMU notifiers), so
+ *     an mm that has any is left alone. They register with the mmap lock held for writing, and
+ *     find entries that are armed by then only through GUP.
  *
- * An entry is restored under the page table's lock. It is not present, so no processor
- * changes it, and all others hold that lock. From armed to present needs no flush.
+ * Restoring happens under the page table's lock. The entry is not present, so no processor
+ * changes it; all other code that changes it holds this lock. A change from armed to present
+ * needs no flush.
  */
 
 #ifdef WSMON_HINTS
-/* Entries that are changed under one hold of the mmap lock, with one flush */
+/* Maximum of entries to change under one hold of the mmap lock, with one flush */
 #define HINT_BATCH	256U
 /*
- * or as many as take this time, but not fewer than HINT_BATCH_MIN. Where a flush takes
- * longer, as in a virtual machine whose other processors wait to run, entries are armed
- * for as long as the last flush took: the hold is twice as long, the flushes are fewer.
+ * Stop changing entries after this time, but not before HINT_BATCH_MIN. If the last flush took
+ * longer, as in a virtual machine whose other processors wait to run, go on arming for as long as
+ * it took: the hold is then about twice as long as a flush, and there are fewer flushes.
  */
 #define HINT_HOLD_NS	(60 * NSEC_PER_USEC)
 #define HINT_BATCH_MIN	32U
@@ -101,10 +105,13 @@
 #define VM_SHADOW_STACK	VM_NONE
 #endif
 
-/* Memory of devices and of the kernel, and what has entries of its own kind */
+/* Memory of devices and of the kernel, and mappings whose entries are of another kind */
 #define HINT_NEVER	(VM_SPECIAL | VM_HUGETLB | VM_SHADOW_STACK)
 
-/* mlock() asks for memory that does not fault, and userfaultfd handles faults itself. */
+/*
+ * May pages of a mapping be armed? mlock() asks for memory that does not fault, and userfaultfd
+ * handles faults itself.
+ */
 static bool hint_vma_allowed(struct vm_area_struct *vma)
 {
 	return vma_is_accessible(vma) && !(vma->vm_flags & (HINT_NEVER | VM_LOCKED)) &&
@@ -112,9 +119,9 @@ static bool hint_vma_allowed(struct vm_area_struct *vma)
 }
 
 /*
- * Find the entry that has the table of a page.
- * @huge:	set if the page is part of a gigantic one
- * Return: the entry, or NULL.
+ * Find the pmd of an address.
+ * @huge:	set to true if the address is in a huge page of PUD size
+ * Return: the pmd, or NULL.
  */
 static pmd_t *hint_find_pmd(struct mm_struct *mm, unsigned long addr, bool *huge)
 {
@@ -136,9 +143,9 @@ static pmd_t *hint_find_pmd(struct mm_struct *mm, unsigned long addr, bool *huge
 }
 
 /*
- * Find the entry of a page, and lock its table: wsmon_walk.c has the reasons.
- * @huge:	set if it is part of a huge page
- * Return: the entry, with RCU and @ptl held; NULL if there is no table.
+ * Find the entry of an address, and lock its page table: wsmon_walk.c has the reasons.
+ * @huge:	set to true if the address is in a huge page
+ * Return: the entry, with RCU and @ptl held; NULL if there is no page table.
  */
 static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
 			      bool *huge)
@@ -149,7 +156,7 @@ static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock
 		return NULL;
 	rcu_read_lock();
 	pmd = READ_ONCE(*pmdp);
-	/* one that is being moved is not present, but there */
+	/* a huge page in migration is not present, but not none either */
 	*huge = !pmd_none(pmd) && (!pmd_present(pmd) || pmd_leaf(pmd));
 	if (!pmd_present(pmd) || *huge || pmd_bad(pmd))
 		goto out;
@@ -169,7 +176,7 @@ static void hint_unlock_entry(spinlock_t *ptl)
 	rcu_read_unlock();
 }
 
-/* Is it a page of memory that reclaim may manage? */
+/* Does an entry map a page that reclaim may manage? */
 static bool hint_page_allowed(pte_t pte)
 {
 	struct page *page;
@@ -180,7 +187,7 @@ static bool hint_page_allowed(pte_t pte)
 	return !PageReserved(page) && page_folio(page)->mapping;
 }
 
-/* Arm an entry that is present. From then on the slot may be filled in. */
+/* Arm an entry that is present. A probe may write to the slot as soon as it is ARMED. */
 static void hint_set(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
 		     struct wsmon_who_slot *s)
 {
@@ -189,12 +196,12 @@ static void hint_set(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
 	s->hint = WSMON_HINT_SET;
 	s->node = page_to_nid(pfn_to_page(pte_pfn(*ptep)));
 	atomic_set_release(&s->state, WSMON_WHO_ARMED);
-	/* the next access faults after this lock is released, and finds the slot */
+	/* the slot is ARMED before the entry changes, so that the next fault finds it */
 	pte = ptep_get_and_clear(mm, addr, ptep);
 	set_pte_at(mm, addr, ptep, wsmon_pte_to_hint(pte));
 }
 
-/* The next access faults anyway: wait for it. */
+/* Wait for the next access to a page, which faults without being armed. */
 static void hint_await(struct wsmon_who_slot *s, enum wsmon_hint hint)
 {
 	s->hint = hint;
@@ -229,7 +236,10 @@ static void hint_arm_one(struct mm_struct *mm, struct wsmon_who_slot *s)
 	hint_unlock_entry(ptl);
 }
 
-/* What was armed by others is left to them, and what has faulted to the kernel. */
+/*
+ * Restore an entry that was armed here, unless its fault was seen: then the probe or the kernel
+ * repairs it.
+ */
 static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 			     const struct wsmon_who_slot *s)
 {
@@ -253,12 +263,14 @@ static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 	hint_unlock_entry(ptl);
 }
 
-/* Attempts at a busy table in a fault: a few microseconds. Its holder may wait for us. */
+/* Attempts at a busy page-table lock in a fault, a few microseconds: its holder may wait for us */
 #define HINT_REPAIR_TRIES	100U
 
 /*
- * Before 6.14 the lock of a table that is unmapped is freed at once if it is not a part of
- * the page's structure, as with lockdep. Then the mapping has to stay.
+ * Keep the page table's lock from being freed. If the lock is not part of struct page, as with
+ * lockdep, kernels before 6.14 free it as soon as the table is taken out. Then the mapping must
+ * stay, so this takes the mmap lock if it is free.
+ * Return: true if the lock stays until hint_release_lock().
  */
 static bool hint_hold_lock(struct mm_struct *mm, unsigned long addr)
 {
@@ -284,7 +296,10 @@ static void hint_release_lock(struct mm_struct *mm)
 #endif
 }
 
-/* The kernel's own lock holders may need an interrupt to be handled here: do not wait for long */
+/*
+ * Try to take a page table's lock for a few microseconds. Do not wait for longer: interrupts are
+ * off, and the holder may wait until this processor handles one.
+ */
 static bool hint_trylock(spinlock_t *ptl)
 {
 	unsigned int tries = HINT_REPAIR_TRIES;
@@ -315,7 +330,7 @@ static void hint_repair_locked(struct mm_struct *mm, unsigned long addr, pmd_t *
 	spin_unlock(ptl);
 }
 
-/* Does a page have an armed entry? It may change at once. */
+/* Is the entry of an address armed? No lock is held, so it may change at any time. */
 static bool hint_peek(pmd_t *pmdp, unsigned long addr)
 {
 	pmd_t pmd = READ_ONCE(*pmdp);
@@ -325,20 +340,21 @@ static bool hint_peek(pmd_t *pmdp, unsigned long addr)
 }
 
 /**
- * hint_repair - make an armed entry as it was, in the thread whose access faults
+ * hint_repair - restore an armed entry, in the thread whose access faults
  * @mm:		its mm
  * @addr:	the address
  *
- * The mmap lock is not held. Three things stand in for it, on kernels 6.1 to 7.3:
- *   - Tables stay while interrupts are off, as for gup_fast: who frees one waits for an
- *     interrupt of each processor that runs the mm, or for RCU. khugepaged, which takes a
- *     table away and then copies its pages, waits likewise (tlb_remove_table_sync_one()).
- *   - The table is still the address's after its lock was taken, or nothing is done. mremap
- *     may move it just then. Then the entry is restored at its new address, and the flush
- *     that follows takes what the old one had.
- *   - Who holds the mmap lock for writing (mprotect, fork, mremap) changes entries under the
- *     table's lock, and flushes for what it finds present there.
- * With PREEMPT_RT that lock sleeps, so do_numa_page() repairs the entry.
+ * The mmap lock is not held. On kernels 6.1 to 7.3, three facts make up for it:
+ *   - Page tables stay while interrupts are off, as for gup_fast: before one is freed, each
+ *     processor that runs the mm handles an interrupt, or an RCU grace period ends. khugepaged,
+ *     which takes a table out and then copies its pages, waits likewise
+ *     (tlb_remove_table_sync_one()).
+ *   - After taking the table's lock, this checks that the table still belongs to the address,
+ *     and else does nothing. mremap may move the table just after. Then the entry is restored at
+ *     its new address, and mremap's flush drops any translation of the old address.
+ *   - Holders of the mmap lock for writing (mprotect, fork, mremap) change entries under the
+ *     table's lock, and flush translations of the entries that they find present.
+ * With PREEMPT_RT the table's lock sleeps, so this does nothing: do_numa_page() repairs the entry.
  * Context: a fault of @mm's own thread, where the kernel may handle it; may not sleep.
  */
 static void hint_repair(struct mm_struct *mm, unsigned long addr)
@@ -368,14 +384,14 @@ static void hint_unlock_mm(struct wsmon_session *ss, struct mm_struct *mm, u64 s
 	cond_resched();
 }
 
-/* May another entry be changed, after @nr since the mmap lock was taken? */
+/* May another entry be changed under this hold of the mmap lock, after @nr of them? */
 static bool hint_goes_on(u32 nr, u64 since, u64 hold_ns)
 {
 	return nr < HINT_BATCH_MIN || (nr < HINT_BATCH && ktime_get_ns() - since < hold_ns);
 }
 
 /*
- * Arm some pages, and wait until all processors know.
+ * Arm some pages, and wait until all processors have flushed stale translations.
  * Return: how many pages were looked at.
  */
 static u32 hint_arm_batch(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order,
@@ -408,10 +424,9 @@ static u32 hint_arm_batch(struct wsmon_session *ss, struct mm_struct *mm, const 
 }
 #endif
 
-/**
- * hint_possible - tell whether this kernel on this machine has hint faults
- *
- * With PREEMPT_RT the lock of a table is not for faults, so that pages would move between nodes.
+/*
+ * Does this kernel on this machine have hint faults? Not with PREEMPT_RT and several NUMA nodes:
+ * hint_repair() cannot work there, so do_numa_page() would migrate pages between nodes.
  */
 static bool hint_possible(void)
 {
@@ -429,11 +444,12 @@ static bool hint_possible(void)
  * @ss:		the session
  * @mm:		the address space, with a reference on mm_count
  * @order:	slots of the pages, FREE, in address order
- * @nr:		number of them
+ * @nr:		number of slots
  *
- * Those that are armed become ARMED. If the mmap lock stays busy, the rest is left out.
+ * Slots whose next access will fault become ARMED. If the mmap lock stays busy, the remaining
+ * slots are left out.
  * Context: the monitor's lock held, may sleep.
- * Return: number of @order that were looked at; their @hint is set.
+ * Return: number of slots in @order that were looked at; their @hint is set.
  */
 static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr)
 {
@@ -459,12 +475,12 @@ static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *o
  * hint_restore - restore pages that did not fault
  * @ss:		the session
  * @mm:		the address space, with a reference on mm_count
- * @order:	their slots
- * @nr:		number of them
+ * @order:	slots of the pages
+ * @nr:		number of slots
  * @tries:	attempts at a busy mmap lock, counted down
  *
  * Context: the monitor's lock held, may sleep.
- * Return: how many need nothing more; fewer than @nr if the mmap lock stays busy.
+ * Return: number of slots in @order that are done; fewer than @nr if the mmap lock stays busy.
  */
 static u32 hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr,
 			unsigned int *tries)
@@ -486,25 +502,25 @@ static u32 hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u3
 }
 
 /*
- * The probe at page faults: who touched an armed page
+ * The probe at page faults: which thread accessed an armed page
  *
  * The probe runs in the thread that faults, before the kernel handles the fault. It allocates
- * nothing and does not sleep, and waits a few microseconds for the lock of a page table at
- * most. It looks at WSMON_WHO_WAYS keys of each session that has hint faults, one cache line,
- * and writes to the slot of the page it finds. Each slot is written by one probe at most: the
- * one that made it BUSY. Then it repairs the entry if one was armed, also for a process that
- * nobody watches, as a child has copies of armed entries.
+ * nothing, does not sleep, and waits at most a few microseconds for the lock of a page table. In
+ * each session that has hint faults it reads WSMON_WHO_WAYS keys, one cache line, and writes to
+ * the slot of the page if there is one. Only the probe that made a slot BUSY writes to it. Then
+ * the probe repairs the entry if it is armed, even for a process that nobody watches, because a
+ * child has copies of armed entries.
  *
- * The probe is attached as long as a session has hint faults: it runs, and has a who_rate.
+ * The probe is attached while at least one session has hint faults, that is, runs with a who_rate.
  */
 
-/* Sessions with hint faults: the probe reads it under RCU */
+/* Sessions with hint faults; the probe reads the list under RCU */
 static LIST_HEAD(fault_sessions);
 /* Protects changes of the list, and attaching and detaching the probes */
 static DEFINE_MUTEX(fault_lock);
 
 #ifdef WSMON_HINTS
-/* A fault by the kernel has the user's instruction that called it. */
+/* Write a fault to its slot. For a fault in the kernel, note the instruction of its caller. */
 static void fault_note(struct wsmon_who *w, struct wsmon_who_slot *s, unsigned long address,
 		       struct pt_regs *regs, unsigned long error)
 {
@@ -516,7 +532,7 @@ static void fault_note(struct wsmon_who *w, struct wsmon_who_slot *s, unsigned l
 	s->tid = task_pid_nr_ns(current, w->ns);
 	s->cpu = raw_smp_processor_id();
 	s->flags = wsmon_fault_flags(error) | (user ? 0 : WSMON_WHO_KERNEL);
-	/* another thread may be changing it */
+	/* another thread may be changing the name */
 	data_race(memcpy(s->comm, current->comm, sizeof(s->comm)));
 	s->comm[sizeof(s->comm) - 1] = '\0';
 }
@@ -534,7 +550,7 @@ static void fault_find(struct wsmon_who *w, struct mm_struct *mm, unsigned long 
 		    atomic_cmpxchg(&s->state, WSMON_WHO_ARMED, WSMON_WHO_BUSY) !=
 		    WSMON_WHO_ARMED)
 			continue;
-		/* it may be in use for another page since the key was read */
+		/* kwsmond may have given the slot to another page since the key was read */
 		if (s->mm != mm || s->vpn != vpn) {
 			atomic_set_release(&s->state, WSMON_WHO_ARMED);
 			continue;
@@ -546,8 +562,8 @@ static void fault_find(struct wsmon_who *w, struct mm_struct *mm, unsigned long 
 }
 
 /*
- * The kernel does not handle faults in interrupts, or where they are disabled: then the
- * code that faulted does without, or tries again.
+ * Note a fault, and repair the entry. Ignore faults that the kernel does not handle, in interrupts
+ * or where page faults are disabled: the code that faulted does without the page, or tries again.
  */
 static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
 			unsigned long error)
@@ -560,7 +576,7 @@ static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
 	if (!user_mode(regs) && (in_nmi() || in_hardirq() || in_serving_softirq() ||
 				 pagefault_disabled() || current->flags & PF_KTHREAD))
 		return;
-	/* newer kernels may preempt a probe; kwsmond spins while it has a slot BUSY */
+	/* newer kernels may preempt a probe, but kwsmond spins while a slot is BUSY */
 	preempt_disable();
 	rcu_read_lock();
 	list_for_each_entry_rcu(w, &fault_sessions, node)
@@ -625,7 +641,7 @@ static int fault_attach(void)
 	return 0;
 }
 
-/** fault_possible - tell whether the kernel has the tracepoints */
+/* Does the kernel have the tracepoints? */
 static bool fault_possible(void)
 {
 	bool found = true;
@@ -639,12 +655,10 @@ static bool fault_possible(void)
 	return found;
 }
 
-/**
- * fault_begin - have the probe look at the slots of a session, if it does not yet
- * @w:	the session's
- *
- * Context: may sleep; fault_possible() is true.
- * Return: 0 or -ENOMEM.
+/*
+ * Have the probe look at the slots of a session, if it does not yet.
+ * Context: may sleep; fault_possible() has returned true.
+ * Return: 0, or an error of tracepoint_probe_register().
  */
 static int fault_begin(struct wsmon_who *w)
 {
@@ -664,11 +678,9 @@ out:
 	return err;
 }
 
-/**
- * fault_end - undo fault_begin(), if that was called
- * @w:	the session's; no probe looks at it any more afterwards
- *
- * Context: may sleep; waits for all processors, so no monitor's lock is held.
+/*
+ * Undo fault_begin(), if it was called. After this, no probe looks at @w.
+ * Context: may sleep. Waits for all processors, so the caller holds no monitor's lock.
  */
 static void fault_end(struct wsmon_who *w)
 {
@@ -677,7 +689,7 @@ static void fault_end(struct wsmon_who *w)
 		goto out;
 	w->watched = false;
 	list_del_rcu(&w->node);
-	/* either waits for probes that look at it */
+	/* both wait for probes that look at @w */
 	if (list_empty(&fault_sessions))
 		fault_detach();
 	else
@@ -686,16 +698,16 @@ out:
 	mutex_unlock(&fault_lock);
 }
 
-/* Attempts at busy mmap locks, together, when the session ends: about two seconds */
+/* Total of attempts at busy mmap locks when the session ends: about two seconds */
 #define WHO_LAST_TRIES	20000U
-/* Pages that are drawn in a round: a tenth of a second's at the highest rate */
+/* Maximum of pages to draw in a round: the number for 100 ms at the highest rate */
 #define WHO_ROUND	1000U
-/* The same if no CPU time is left */
+/* Maximum of pages to draw in a round if no CPU time is left */
 #define WHO_ROUND_SHORT	64U
-/* A region that seems not to be in use is drawn at this share of the rate of one that is */
+/* Minimum rate of a region, relative to a region that is fully in use */
 #define WHO_IDLE	(WSMON_ONE / 16)
 
-/** wsmon_who_possible - tell whether there are hint faults on this kernel and machine */
+/** wsmon_who_possible - tell whether hint faults work on this kernel and machine */
 bool wsmon_who_possible(void)
 {
 	return hint_possible() && fault_possible();
@@ -706,7 +718,7 @@ bool wsmon_who_possible(void)
  * @ss:	the session
  *
  * Context: the monitor's ctl held, but not its lock.
- * Return: 0; -EOPNOTSUPP if there are none on this kernel or machine; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if hint faults do not work on this kernel or machine; -ENOMEM.
  */
 int wsmon_who_begin(struct wsmon_session *ss)
 {
@@ -728,7 +740,7 @@ int wsmon_who_begin(struct wsmon_session *ss)
 			kvfree(w);
 		return err;
 	}
-	/* kwsmond may run, and may end the session meanwhile: one of the two ends the probe */
+	/* kwsmond may end the session meanwhile: then this thread or kwsmond calls fault_end() */
 	mutex_lock(&ss->mon->lock);
 	WRITE_ONCE(ss->who, w);
 	ended = ss->ended;
@@ -739,10 +751,10 @@ int wsmon_who_begin(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_who_end - undo wsmon_who_begin(): no probe is attached for the session any more
- * @ss:	the session; it has ended, or has no who_rate
+ * wsmon_who_end - undo wsmon_who_begin(): detach the probe from the session
+ * @ss:	the session, which has ended, or has no who_rate
  *
- * Context: the monitor's ctl held, or its thread; but not its lock.
+ * Context: the monitor's ctl held, or in the monitor's thread; the monitor's lock not held.
  */
 void wsmon_who_end(struct wsmon_session *ss)
 {
@@ -779,7 +791,10 @@ static void who_free_slot(struct wsmon_who *w, u32 i)
 	w->live--;
 }
 
-/* End the wait of a slot. A probe writes for a moment only. Return: was a fault seen? */
+/*
+ * End the wait of a slot. A probe keeps a slot BUSY only for a moment.
+ * Return: true if a fault was seen.
+ */
 static bool who_end(struct wsmon_who_slot *s)
 {
 	int state;
@@ -795,7 +810,10 @@ static bool who_end(struct wsmon_who_slot *s)
 	return state == WSMON_WHO_SEEN;
 }
 
-/* If no fault was seen, the entry was restored before: later accesses do not fault. */
+/*
+ * Report the fault of a slot, if one was seen, and free the slot. If no fault was seen, the caller
+ * has restored the entry before, if it could.
+ */
 static void who_finish(struct wsmon_session *ss, u32 i)
 {
 	struct wsmon_who_slot *s = &ss->who->slots[i];
@@ -818,11 +836,12 @@ static int who_compare(const void *a, const void *b, const void *private)
 }
 
 /*
- * Report faults that were seen, and restore pages whose time is over. The kernel repairs an
- * entry whose fault was seen; not if the thread was killed before, then the next fault does.
- * @target:	of this target, or, if it is nr_targets, of all
- * @now:	pages that were armed an aggregation interval before are over; U64_MAX: all are
- * @tries:	attempts at busy mmap locks, counted down; what is left then waits on
+ * Report faults that were seen, and restore pages that have waited for an aggregation interval.
+ * The probe or the kernel repairs an entry whose fault was seen. If neither does, because the
+ * thread was killed first, the next fault does.
+ * @target:	index of a target; nr_targets: all targets
+ * @now:	the time; U64_MAX: restore all pages
+ * @tries:	attempts at busy mmap locks, counted down; at 0, the remaining pages go on waiting
  */
 static void who_collect(struct wsmon_session *ss, u32 target, u64 now, unsigned int *tries)
 {
@@ -851,7 +870,7 @@ static void who_collect(struct wsmon_session *ss, u32 target, u64 now, unsigned 
 	}
 }
 
-/* Leave the address space of a target. What cannot be restored now repairs itself. */
+/* Leave the address space of a target. An entry not restored now is repaired at its next fault. */
 static void who_leave_mm(struct wsmon_session *ss, u32 target, unsigned int *tries)
 {
 	struct wsmon_who *w = ss->who;
@@ -868,7 +887,7 @@ static void who_leave_mm(struct wsmon_session *ss, u32 target, unsigned int *tri
 	w->mm[target] = NULL;
 }
 
-/* Notice targets that ended, or executed another program. */
+/* Leave the address spaces of targets that ended or executed another program; take the new ones. */
 static void who_follow(struct wsmon_session *ss, unsigned int *tries)
 {
 	struct wsmon_who *w = ss->who;
@@ -883,7 +902,7 @@ static void who_follow(struct wsmon_session *ss, unsigned int *tries)
 			mm = wsmon_member_mm(t->member, &exec_id);
 		if (mm != w->mm[i])
 			who_leave_mm(ss, i, tries);
-		/* its regions are of this address space from the next round on */
+		/* else the regions still describe the old address space: wait for the next round */
 		if (mm && !w->mm[i] && mm == t->mm)
 			w->mm[i] = mm;
 		else if (mm)
@@ -896,7 +915,7 @@ static u64 who_region_pages(const struct wsmon_region *r)
 	return r->n[0] + r->n[1];
 }
 
-/* How often a page of a region is drawn, in relation to others */
+/* Return: the rate at which pages of a region are drawn, relative to other regions (Q15). */
 static u32 who_region_rate(const struct wsmon_region *r)
 {
 	return max_t(u32, wsmon_region_share(r), WHO_IDLE);
@@ -918,7 +937,7 @@ static u64 who_measure(const struct wsmon_session *ss)
 	return sum;
 }
 
-/* A page that waits already: who touches it first is the answer to this draw, too. */
+/* A page was drawn that waits already: the first access to it will answer this draw, too. */
 static void who_draw_again(struct wsmon_who_slot *s, u64 pages)
 {
 	int state = atomic_read(&s->state);
@@ -929,7 +948,7 @@ static void who_draw_again(struct wsmon_who_slot *s, u64 pages)
 
 /*
  * Reserve a slot for a page that stands for @pages, in 1/256.
- * Return: its number; WSMON_WHO_SLOTS if there is none, or the page has one.
+ * Return: index of the slot; WSMON_WHO_SLOTS if none is free, or the page has one already.
  */
 static u32 who_reserve(struct wsmon_who *w, u32 target, u64 vpn, u64 pages, u64 now)
 {
@@ -951,13 +970,13 @@ static u32 who_reserve(struct wsmon_who *w, u32 target, u64 vpn, u64 pages, u64 
 	w->slots[found].target = target;
 	w->slots[found].pages = pages;
 	w->slots[found].armed_ns = now;
-	/* the state is FREE: no probe writes to it yet */
+	/* the state is FREE: no probe writes to the slot yet */
 	WRITE_ONCE(w->keys[found], key);
 	w->live++;
 	return found;
 }
 
-/* Arm pages of a target whose slots are reserved. */
+/* Arm the pages of a target whose slots, in @order, are reserved. */
 static void who_arm(struct wsmon_session *ss, u32 target, u32 nr)
 {
 	struct wsmon_who *w = ss->who;
@@ -981,15 +1000,15 @@ static void who_arm(struct wsmon_session *ss, u32 target, u32 nr)
 	}
 }
 
-/* Pages that one drawn at each @step stands for, in 1/256 */
+/* Return: number of pages, in 1/256, that a page stands for if it is drawn at @rate every @step. */
 static u64 who_weight(u64 step, u64 rate)
 {
 	return step >> 56 ? div64_u64(step, rate) << 8 : div64_u64(step << 8, rate);
 }
 
 /*
- * Draw pages: regions are laid end to end, each as long as its pages times its rate, and
- * a page is drawn at each @step, from a random start on.
+ * Draw pages and arm them. Regions are laid end to end, each as long as its number of pages times
+ * its rate. From a random start on, a page is drawn every @step (systematic sampling).
  */
 static void who_draw(struct wsmon_session *ss, u64 step, u64 now)
 {
@@ -1047,11 +1066,11 @@ static void who_round(struct wsmon_session *ss, u64 now)
 }
 
 /**
- * wsmon_who_round - report, restore and arm
+ * wsmon_who_round - report faults, restore pages and arm others
  * @ss:		the session
  * @now:	the time
  *
- * Takes at most a quarter of the time, so that the rounds of the first sampler go on where
+ * Takes at most a quarter of the time, so that the first sampler's rounds go on even if
  * processors are slow to flush their TLBs.
  */
 void wsmon_who_round(struct wsmon_session *ss, u64 now)
@@ -1059,7 +1078,7 @@ void wsmon_who_round(struct wsmon_session *ss, u64 now)
 	struct wsmon_who *w = ss->who;
 	u64 end;
 
-	/* without a rate no probe is attached, or soon */
+	/* without a rate, the probe is not attached, or about to be detached */
 	if (!w || !ss->mon->attrs.who_rate || now < w->rest_ns)
 		return;
 	who_round(ss, now);
@@ -1069,7 +1088,7 @@ void wsmon_who_round(struct wsmon_session *ss, u64 now)
 
 /**
  * wsmon_who_leave - restore all pages, and report the last faults
- * @ss:	the session, at its end, or without a who_rate from here on
+ * @ss:	the session, which ends or has no who_rate any more
  *
  * Context: the monitor's lock held, may sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_hintfault.h - the second sampler: hint faults
+ * wsmon_hintfault.h - the second sampler: hint faults, for the view "who"
  */
 #ifndef WSMON_HINTFAULT_H
 #define WSMON_HINTFAULT_H
@@ -11,19 +11,19 @@
 
 #include "wsmon_sampler.h"
 
-/* Slots of a session, a power of two; at most half of them are in use */
+/* Slots of a session, a power of two; at most half of them are used at a time */
 #define WSMON_WHO_BITS		14
 #define WSMON_WHO_SLOTS		((u32)BIT(WSMON_WHO_BITS))
-/* A page has its slot in one of this many, which are next to each other */
+/* A page can use any of this many adjacent slots */
 #define WSMON_WHO_WAYS		8U
 
 /**
  * enum wsmon_who_state - the life of a slot
- * @WSMON_WHO_FREE:	not in use; kwsmond makes it ARMED
- * @WSMON_WHO_ARMED:	waits for a fault; the probe makes it BUSY, kwsmond makes it FREE
- * @WSMON_WHO_BUSY:	a probe writes to it, and makes it SEEN; or ARMED, if the page is
- *			another one
- * @WSMON_WHO_SEEN:	a fault was seen; kwsmond reports it, and makes it FREE
+ * @WSMON_WHO_FREE:	not armed; kwsmond makes it ARMED
+ * @WSMON_WHO_ARMED:	waits for a fault; a probe makes it BUSY, kwsmond makes it FREE
+ * @WSMON_WHO_BUSY:	a probe writes to it and makes it SEEN, or ARMED again if the slot turns
+ *			out to be for another page
+ * @WSMON_WHO_SEEN:	a probe has noted a fault; kwsmond reports it and makes it FREE
  */
 enum wsmon_who_state {
 	WSMON_WHO_FREE,
@@ -33,13 +33,13 @@ enum wsmon_who_state {
 };
 
 /**
- * enum wsmon_hint - what became of a page that was to be armed
- * @WSMON_HINT_SET:	its entry causes a fault at the next access
- * @WSMON_HINT_ABSENT:	it has no entry, so that the next access causes a fault anyway
- * @WSMON_HINT_HUGE:	it is part of a huge page: left alone
- * @WSMON_HINT_BARRED:	memory that is left alone: see hint_vma_allowed()
- * @WSMON_HINT_TAKEN:	its entry causes a fault already, as NUMA balancing or another
- *			session wants to know who uses it, or as it is swapped out
+ * enum wsmon_hint - result of an attempt to arm a page
+ * @WSMON_HINT_SET:	armed: the next access faults
+ * @WSMON_HINT_ABSENT:	not changed: the page has no entry, so the next access faults anyway
+ * @WSMON_HINT_HUGE:	not changed: the page is part of a huge page
+ * @WSMON_HINT_BARRED:	not changed: see hint_vma_allowed(), hint_page_allowed()
+ * @WSMON_HINT_TAKEN:	not changed: the next access faults anyway, because NUMA balancing or
+ *			another session has armed the entry, or the page is swapped out
  */
 enum wsmon_hint {
 	WSMON_HINT_SET,
@@ -53,19 +53,19 @@ enum wsmon_hint {
  * struct wsmon_who_slot - a page that waits for a fault
  * @state:	enum wsmon_who_state
  * @hint:	enum wsmon_hint: SET, ABSENT or TAKEN
- * @mm:		the address space, with a reference that struct wsmon_who holds
- * @vpn:	the page
+ * @mm:		the address space; struct wsmon_who holds a reference on it
+ * @vpn:	page number in the address space
  * @target:	index of the target
- * @node:	NUMA node of the page
- * @armed_ns:	when it was armed
- * @pages:	pages of the target that it stands for, in 1/256
- * @address:	by the probe: the address that was accessed
- * @ip:		by the probe: the instruction
- * @seen_ns:	by the probe: when
- * @tid:	by the probe: the thread
- * @cpu:	by the probe: the processor
- * @flags:	by the probe: WSMON_WHO_*
- * @comm:	by the probe: the thread's name
+ * @node:	NUMA node of the page; U32_MAX: unknown
+ * @armed_ns:	when the page was armed
+ * @pages:	pages of the target that this page stands for, in 1/256
+ * @address:	set by the probe: the address accessed
+ * @ip:		set by the probe: address of the instruction in user space
+ * @seen_ns:	set by the probe: time of the fault
+ * @tid:	set by the probe: thread id in @ns of struct wsmon_who
+ * @cpu:	set by the probe: the processor
+ * @flags:	set by the probe: WSMON_WHO_*
+ * @comm:	set by the probe: the thread's name
  */
 struct wsmon_who_slot {
 	atomic_t state;
@@ -88,18 +88,18 @@ struct wsmon_who_slot {
 /**
  * struct wsmon_who - the hint faults of a session
  * @node:	its place in the list that the probe reads
- * @watched:	it is in that list, and the probe attached (fault_lock)
+ * @watched:	@node is in this list, and the probe is attached (fault_lock)
  * @ns:		pid namespace of thread ids
  * @mm:		by target: the address space whose pages are armed, with a reference on
  *		mm_count; or NULL
  * @last_ns:	when pages were last armed
- * @rest_ns:	nothing is done before this time
+ * @rest_ns:	wsmon_who_round() does nothing before this time
  * @flush_ns:	how long the last flush took
- * @draws:	draws so far
- * @live:	slots in use
- * @order:	scratch memory: slots, in the order in which they are visited
- * @keys:	by slot: a hash of its mm and page, never 0; 0: not in use. What a page may
- *		have is one cache line
+ * @draws:	random numbers drawn so far
+ * @live:	number of slots in use
+ * @order:	scratch memory: slots, in the order of processing
+ * @keys:	by slot: a hash of its mm and page, never 0; 0: the slot is not in use. The keys
+ *		of all slots that a page can use are in one cache line
  * @slots:	the slots
  */
 struct wsmon_who {
@@ -122,7 +122,7 @@ static inline u64 wsmon_who_key(const struct mm_struct *mm, u64 vpn)
 	return wsmon_hash64((unsigned long)mm ^ wsmon_hash64(vpn)) | 1;
 }
 
-/* The first of the slots that a key may have */
+/* Return: the first slot that a page with this key can use. */
 static inline u32 wsmon_who_place(u64 key)
 {
 	return (key >> (64 - WSMON_WHO_BITS)) & ~(WSMON_WHO_WAYS - 1);

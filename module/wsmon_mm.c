@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_mm.c - the memory of a process: its mmap lock, its mappings, its mm when it ends
+ * wsmon_mm.c - the memory of a process: its mmap lock, its mappings, what the kernel counts
  *
- * Called by kwsmond with wsmon.lock held; may sleep.
+ * Called by kwsmond with wsmon.lock held, unless noted; may sleep.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -30,17 +30,15 @@
 #include "wsmon_sampler.h"
 
 /*
- * What a member of a group maps that other members may map, too
+ * Mappings of a member of a group that other members may have, too
  */
 
-/* Initial room */
+/* Initial room for parts */
 #define READ_ROOM	128U
 
-/**
- * parts_grow - make room for more parts, up to WSMON_MAX_EXTENTS
- * @parts:	the parts
- *
- * Context: may sleep, no mmap lock held. Nobody waits for the memory.
+/*
+ * Make room for more parts, up to WSMON_MAX_EXTENTS. Do not wait for memory: see space_grow().
+ * Context: may sleep, no mmap lock held.
  * Return: 0 or -ENOMEM.
  */
 static int parts_grow(struct wsmon_parts *parts)
@@ -59,7 +57,7 @@ static int parts_grow(struct wsmon_parts *parts)
 	return 0;
 }
 
-/* Add a mapping that others may map, too. Beyond WSMON_MAX_EXTENTS it is not sampled. */
+/* Add a mapping that others may have, too. Parts beyond WSMON_MAX_EXTENTS are not sampled. */
 static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
 		      const void *key, u64 number, enum wsmon_part_kind kind, u32 class)
 {
@@ -77,7 +75,10 @@ static void parts_add(struct wsmon_parts *parts, struct vm_area_struct *vma,
 		parts->p[parts->nr++] = part;
 }
 
-/* Once a file is gone, another one may have its address_space, but not these, too */
+/*
+ * Hash the numbers of a file. Once the file is gone, another file may get an address_space at the
+ * same address, but not the same inode number, generation and device as well.
+ */
 static u64 file_number(const struct file *file)
 {
 	const struct inode *inode = file->f_mapping->host;
@@ -88,26 +89,23 @@ static u64 file_number(const struct file *file)
 							inode->i_sb->s_dev));
 }
 
-/**
- * parts_take - add what others may map, too, of a mapping
- * @parts:	the parts
- * @vma:	the mapping, under the mmap lock
- * @addr:	where reading begins
- * @class:	enum wsmon_class
- *
- * That is pages of its file, and anonymous pages that a fork shares. The root of the
- * anon_vma is the same in all processes that may share these, and the offsets are, too.
- * Return: 1 if it may have private pages as well, 0 if not, or -ENOSPC.
+/*
+ * Add the parts of a mapping that others may have, too: the pages of its file, and anonymous
+ * pages that processes share since a fork. All processes that may share such anonymous pages
+ * have the same root of the anon_vma, and have the pages at the same offsets.
+ * @addr: where reading begins.
+ * Context: the mmap lock is held.
+ * Return: 1 if the mapping may have private pages as well, 0 if not; -ENOSPC if there is no room.
  */
 static int parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 		      unsigned long addr, u32 class)
 {
 	struct anon_vma *anon = READ_ONCE(vma->anon_vma);
 
-	/* the rest of a mapping that was read in part */
+	/* the beginning of this mapping was read before, with its parts */
 	if (addr > vma->vm_start)
 		return 1;
-	/* room for two parts, or none is added */
+	/* add both parts or none */
 	if (parts->nr + 2 > parts->cap && parts->cap < WSMON_MAX_EXTENTS)
 		return -ENOSPC;
 	if (vma->vm_file) {
@@ -121,10 +119,13 @@ static int parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 	return 1;
 }
 
-/* At most this many mappings, and page-table entries, are read under one mmap lock */
+/* Maximum of mappings, and of page-table entries, to read under one hold of the mmap lock */
 #define READ_BATCH	256
 #define READ_TABLES	2048U
-/* and in one reading: 2 TiB in use. The rest is taken without looking for holes */
+/*
+ * Maximum of page-table entries to read of one process: 2 TiB in use. The rest is taken
+ * with its holes.
+ */
 #define READ_TABLES_ALL	(1024U * 1024)
 /* Smaller mappings are not searched for holes */
 #define READ_WHOLE	(2 * PMD_SIZE)
@@ -132,19 +133,19 @@ static int parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 #define READ_ROOM	128U
 
 /**
- * wsmon_mm_lock - try to lock the address space of a process
+ * wsmon_mm_lock - try to take the mmap lock of a process for reading
  * @mm:		its mm, with a reference on mm_count
- * @tries:	attempts that may fail; counted down
+ * @tries:	attempts that may fail, WSMON_LOCK_WAIT_US apart; counted down
  *
- * Takes the mmap lock for reading. A target that holds its lock for long delays the others by
- * @tries attempts a pass at most. A reference on mm_users is not taken: with that the memory of
- * a process would outlive it. The last user may leave while the lock is held. But exit_mmap()
- * takes it for writing before it frees page tables and mappings (all kernels since 5.18, for the
- * OOM reaper, which does the same as this). So a process that exits waits: call
- * mmap_read_unlock() soon. If there was no user any more when the lock was taken, that may have
- * come before.
+ * @tries limits how long a target that holds its lock for long can delay the other targets.
+ *
+ * This takes no reference on mm_users, which would keep the memory of a process after its end.
+ * So the last user may leave while the lock is held. But exit_mmap() takes the lock for writing
+ * before it frees page tables and mappings (all kernels since 5.18, for the OOM reaper, which
+ * relies on the same). So a process that exits waits: call mmap_read_unlock() soon. If there is
+ * no user left once the lock is taken, exit_mmap() may have freed them already: then this fails.
  * Context: may sleep.
- * Return: is it locked?
+ * Return: true with the lock held.
  */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
 {
@@ -177,8 +178,8 @@ bool wsmon_mm_busy(const struct mm_struct *mm)
  * wsmon_vma_usable - tell whether Accessed bits of a mapping mean anything
  * @vma:	the mapping, under the mmap lock
  *
- * Those of device memory do not, nor those of the kernel's data that newer kernels map as
- * pages, as [vvar]: that is in nobody's resident memory.
+ * Return: false for device memory, and for data of the kernel such as [vvar], which newer kernels
+ * map as pages: it belongs to no process's resident memory.
  */
 bool wsmon_vma_usable(struct vm_area_struct *vma)
 {
@@ -202,17 +203,16 @@ bool wsmon_vma_may_share_tables(const struct vm_area_struct *vma)
 /*
  * Which ranges of a mapping have page tables
  *
- * Where there is no page table, nothing was ever accessed, so there is nothing to
- * sample: of a terabyte that is merely reserved, only what is in use remains. Only
- * entries above the last level are read: one for each 2 MiB at most, and one for a
- * large hole.
+ * A range without a page table was never accessed, so there is nothing to sample. If a process
+ * reserves a terabyte, only the ranges in use are sampled. To find them, only entries above the
+ * last level are read: at most one for each 2 MiB, and one for a large hole.
  *
  * The mmap lock is held for reading, so the upper levels of page tables stay while
- * their range is mapped: see wsmon_walk.c. Shared page tables of hugetlb mappings may
- * go at any time; they are not read.
+ * their range is mapped: see wsmon_walk.c. Page tables of hugetlb mappings are not read: a
+ * shared one may go at any time.
  */
 
-/* End of the page-table entry of @size that holds @addr, at most @end */
+/* Return: end of the range of the page-table entry of @size that holds @addr, at most @end. */
 static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 				     unsigned long end)
 {
@@ -223,9 +223,9 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 
 /*
  * Tell whether there is a page table, or a huge page, at an address.
- * @left:	not 0; counted down for each entry that is taken
- * @next:	set to the end of the entry, or of the entries beside it in their table that
- *		are alike; at most @end
+ * @left:	entries that may be read, not 0; counted down
+ * @next:	set to the end of the range for which the answer is the same, as far as known: the
+ *		range of the entry, or of consecutive alike pmds in one table; at most @end
  */
 static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
 			    unsigned int *left, unsigned long *next)
@@ -295,7 +295,7 @@ static u32 vma_classify_file(const struct vm_area_struct *vma)
 	return vma->vm_flags & VM_WRITE ? WSMON_CLASS_DATA : WSMON_CLASS_FILE;
 }
 
-/* Class of a mapping. @data_end: end of the last .data mapping, as .bss follows it */
+/* Classify a mapping. @data_end: end of the last .data mapping, where .bss begins */
 static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 {
 	const struct mm_struct *mm = vma->vm_mm;
@@ -324,9 +324,9 @@ static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 }
 
 /*
- * Make room for twice the extents, up to WSMON_MAX_EXTENTS. Do not wait for memory: the
- * process that would have to give it up may be the one whose mm is held here. The next
- * interval tries again.
+ * Make room for twice the extents, up to WSMON_MAX_EXTENTS. Do not wait for memory: the process
+ * that would have to free it may be the process whose mm is referenced here. The next interval
+ * tries again.
  */
 static int space_grow(struct wsmon_space *sp)
 {
@@ -352,9 +352,9 @@ static int space_grow(struct wsmon_space *sp)
 }
 
 /*
- * Add the ranges of a mapping that have page tables, from *addr on; move *addr to the end
- * of what was read.
- * Return: 0, or -ENOSPC.
+ * Add the ranges of a mapping that have page tables, from *addr on. Stop when *left, the number
+ * of entries that may be read, is 0. Set *addr to the address up to which entries were read.
+ * Return: 0 or -ENOSPC.
  */
 static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vma,
 			       u32 class, unsigned long *addr, unsigned int *left)
@@ -365,7 +365,7 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 
 	while (*addr < vma->vm_end && *left) {
 		if (table_populated(vma->vm_mm, *addr, vma->vm_end, left, &next)) {
-			/* is the last extent of the same mapping, perhaps of an earlier lock? */
+			/* the last extent may be of this mapping, perhaps from an earlier hold */
 			joined = sp->nr_ext && sp->ext[sp->nr_ext - 1].end > first;
 			err = wsmon_space_add(sp, *addr >> PAGE_SHIFT, next >> PAGE_SHIFT,
 					      class, joined);
@@ -380,12 +380,13 @@ static int space_add_populated(struct wsmon_space *sp, struct vm_area_struct *vm
 /*
  * Files that are mapped several times
  *
- * A page of a file that a target maps twice has two samples, and each may have been accessed: it
- * is in use once. Which pages these are is not known. So the estimate is the sum of the mappings,
- * and the interval goes down to what is left without those that are mapped again.
+ * If a target maps a page of a file twice, samples may find it accessed in both mappings, although
+ * it is in memory once. Samples do not show which pages this happens to. So the estimate is the
+ * sum over the mappings, and the lower end of the confidence interval leaves out all pages that
+ * are mapped again.
  */
 
-/* Overlaps of fewer pages do not matter, like those of the segments of a program */
+/* Smaller overlaps, in pages, do not matter: a program's segments overlap by a page or so */
 #define OVERLAP_MIN	16U
 
 static void files_note(struct wsmon_session *ss, struct vm_area_struct *vma)
@@ -406,7 +407,7 @@ static int files_compare(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Count the pages that are in a mapping before, too. */
+/* Count the pages that an earlier mapping of the same file has, too. Sorts @ss->files. */
 static u64 files_twice(struct wsmon_session *ss)
 {
 	const struct wsmon_file_part *p = ss->files;
@@ -424,7 +425,7 @@ static u64 files_twice(struct wsmon_session *ss)
 	return sum;
 }
 
-/* Tell whether a mapping can be accessed, and its Accessed bits mean anything. */
+/* Tell whether a process can access a mapping, and its Accessed bits mean anything. */
 static bool vma_counts(struct vm_area_struct *vma)
 {
 	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC) &&
@@ -432,11 +433,14 @@ static bool vma_counts(struct vm_area_struct *vma)
 }
 
 /*
- * Read some mappings while the mmap lock is held.
- * @parts:	NULL for a target: its files are noted in @ss
+ * Read some mappings, from *addr on.
+ * @parts:	parts of a member of a group; NULL for a target: its files are noted in @ss
  * @tables:	page-table entries that may be read, counted down; if 0 at the beginning,
- *		mappings are taken with their holes
- * Return: 1 if there are more, 0 at the end, or -ENOSPC; *addr is where to go on.
+ *		mappings are taken as a whole, with their holes
+ *
+ * Context: the mmap lock is held.
+ * Return: 1 if there are more mappings, 0 at the end, -ENOSPC if room is needed. *addr is set to
+ * the address at which to go on.
  */
 static int vaddr_read_batch(struct wsmon_session *ss, struct wsmon_parts *parts,
 			    struct mm_struct *mm, unsigned long *addr, u64 *data_end,
@@ -455,14 +459,14 @@ static int vaddr_read_batch(struct wsmon_session *ss, struct wsmon_parts *parts,
 
 		if (!left-- || (!whole && !*tables))
 			return 1;
-		/* part of a mapping was read before, or it has grown downwards since */
+		/* the beginning of this mapping was read before, or it has grown downwards since */
 		*addr = max(vma->vm_start, *addr);
 		if (*addr >= vma->vm_end)
 			continue;
 		if (vma_counts(vma)) {
 			class = vma_classify(vma, data_end);
 			at = *addr;
-			/* else it was read in part */
+			/* a mapping that was read in part is noted already */
 			if (!parts && at == vma->vm_start)
 				files_note(ss, vma);
 			err = parts ? parts_take(parts, vma, *addr, class) : 1;
@@ -480,7 +484,7 @@ static int vaddr_read_batch(struct wsmon_session *ss, struct wsmon_parts *parts,
 			else
 				err = space_add_populated(sp, vma, class, addr, tables);
 			if (err) {
-				/* it will be read again from its beginning, parts and all */
+				/* the mapping will be read again from its start, parts too */
 				if (parts && *addr == at)
 					parts->nr = nr_parts;
 				if (*addr == at)
@@ -542,11 +546,11 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 /**
  * wsmon_vaddr_read - read the mappings of a target into @ss->space
  * @ss:	the session
- * @t:	the target; @read_ns is set to the time this took
+ * @t:	the target; sets @read_ns to the time this took, and @twice
  * @mm:	its mm, as wsmon_target_mm() returns it
  *
- * Return: 1 if they changed, 0 if not, -EAGAIN if the mmap lock was busy,
- * -ENOMEM.
+ * Return: 1 if the mappings changed, 0 if not; -EAGAIN if the mmap lock was busy or the process
+ * has left the mm; -ENOMEM.
  */
 int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm)
@@ -565,8 +569,8 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 
 /**
  * wsmon_vaddr_read_parts - read the mappings of a member of a group
- * @ss:		the session: private memory goes to @ss->space
- * @parts:	the result: mappings of what other members may map, too
+ * @ss:		the session; private memory goes to @ss->space
+ * @parts:	the result: mappings that other members may have, too
  * @mm:		the mm, with a reference on mm_count
  *
  * Return: 0, -EAGAIN if the mmap lock was busy or the process has left the mm, -ENOMEM.
@@ -578,7 +582,7 @@ int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
 }
 
 /**
- * wsmon_vaddr_adopt - fit the regions of a target to mappings that were read
+ * wsmon_vaddr_adopt - fit the regions of a target to the mappings in @ss->space
  * @ss:		the session
  * @t:		the target
  * @now:	the time
@@ -595,8 +599,9 @@ void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
  * wsmon_vaddr_stamp - compute a number that changes with the mappings
  * @mm:	the mm
  *
- * It changes when mappings come, go, grow, or get page tables. It is cheap, and may miss
- * a change: unmapping and mapping the same size leaves it as it was.
+ * The number changes when mappings come, go, grow, or get page tables. It is cheap to compute,
+ * and may miss a change: unmapping a range and mapping another of the same size may leave it as
+ * it was.
  */
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
 {
@@ -607,21 +612,19 @@ u64 wsmon_vaddr_stamp(const struct mm_struct *mm)
 }
 
 /**
- * wsmon_mm_has_secondary - does something use an mm by page tables of its own?
+ * wsmon_mm_has_secondary - tell whether a guest or a device uses an mm by page tables of its own
  * @mm:	the mm
  *
- * A virtual machine may appear at any time; its notifier stays until the mm is gone.
+ * A virtual machine may appear at any time. Once an MMU notifier was registered, this is true
+ * until the mm is gone.
  */
 bool wsmon_mm_has_secondary(struct mm_struct *mm)
 {
-	/* the pointer is set once, under a lock not held here; only NULL or not matters */
+	/* the pointer is set once, under a lock not held here; only whether it is NULL matters */
 	return data_race(mm_has_notifiers(mm));
 }
 
-/**
- * mm_resident - pages of an mm that are in memory, those of hugetlbfs too
- * @mm:	the mm
- */
+/* Return: resident pages of an mm, including those of hugetlbfs. */
 static u64 mm_resident(struct mm_struct *mm)
 {
 	u64 pages = get_mm_rss(mm);
@@ -633,17 +636,17 @@ static u64 mm_resident(struct mm_struct *mm)
 }
 
 /**
- * wsmon_mm_unseen_pages - pages of an mm that may be accessed by page tables of another kind
+ * wsmon_mm_unseen_pages - upper bound of pages that a guest or a device may have accessed unseen
  * @mm:	the mm
  *
- * What a guest or a device accesses is resident in the process, too.
+ * Pages that these access by page tables of their own are resident in the process, too.
  */
 u64 wsmon_mm_unseen_pages(struct mm_struct *mm)
 {
 	return wsmon_mm_has_secondary(mm) ? mm_resident(mm) : 0;
 }
 
-/** wsmon_mm_anon - pages of anonymous memory of an mm, those in swap too */
+/** wsmon_mm_anon - return the anonymous pages of an mm, including those in swap */
 u64 wsmon_mm_anon(struct mm_struct *mm)
 {
 	return get_mm_counter(mm, MM_ANONPAGES) + get_mm_counter(mm, MM_SWAPENTS);
@@ -661,7 +664,10 @@ static u64 __maybe_unused events_sum(enum vm_event_item item)
 }
 #endif
 
-/* Count faults of all processes that make more than a page, or none. */
+/*
+ * Once an interval, read the system's counts of two kinds of faults: those that allocate a huge
+ * page, and those that allocate none (NUMA hint faults).
+ */
 static void session_count_events(struct wsmon_session *ss)
 {
 	if (ss->events.epoch == ss->epoch + 1)
@@ -680,12 +686,12 @@ static void session_count_events(struct wsmon_session *ss)
  * @ss:		the session
  * @m:		the member; NULL if it is gone
  * @mm:		its mm, with a reference
- * @minors:	its minor faults, as wsmon_target_ran() or wsmon_member_slept() found them
- * @wss:	the last estimates of the shortest window, of the member or of its group
+ * @minors:	its minor faults, as found by wsmon_target_ran() or wsmon_member_slept()
+ * @wss:	the last estimates of the shortest window, for the member or for its group
  * @c:		the result
  *
- * O(1), but once an interval O(processors). The kernel's counts of pages may lack some of each
- * processor, or thread.
+ * O(1), but once an interval O(processors). The kernel batches its counts of pages by processor
+ * or thread, so they may lack a few pages of each.
  */
 void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
@@ -695,7 +701,7 @@ void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 	*c = (struct wsmon_counts){
 		.anon = wsmon_mm_anon(mm),
 		.files = get_mm_counter(mm, MM_FILEPAGES) + get_mm_counter(mm, MM_SHMEMPAGES),
-		/* a peak of just now may be missed: the next interval has it */
+		/* this may miss a peak of this moment, which the next interval then has */
 		.peak = data_race(get_mm_hiwater_rss(mm)),
 		.faults = minors,
 		.huge = ss->events.huge,
@@ -708,7 +714,7 @@ void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 }
 
 /**
- * wsmon_regions_cap - room for so many regions: a quarter more, for mappings that change
+ * wsmon_regions_cap - return the room for @budget regions: a quarter more, as mappings may change
  * @budget:	the number of regions
  */
 u32 wsmon_regions_cap(u32 budget)

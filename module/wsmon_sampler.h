@@ -2,8 +2,8 @@
 /*
  * wsmon_sampler.h - the first sampler: Accessed bits of sample pages
  *
- * wsmon_walk.c goes over the sample pages and finds their page-table entries,
- * wsmon_accessed.c reads and clears bits in them.
+ * wsmon_walk.c finds the page-table entries of the sample pages, wsmon_accessed.c reads and
+ * clears their Accessed bits.
  */
 #ifndef WSMON_SAMPLER_H
 #define WSMON_SAMPLER_H
@@ -23,11 +23,11 @@
 
 /**
  * enum wsmon_sample_op - what is done to a sample page
- * @WSMON_SAMPLE_ARM:	forget accesses before now
- * @WSMON_SAMPLE_CHECK:	was it accessed since the last time? clear its bit
- * @WSMON_SAMPLE_DROP:	was it accessed since the last time? do not clear its bit
- * @WSMON_SAMPLE_LOOK:	was it accessed? change nothing
- * @WSMON_SAMPLE_SETTLE: pay a debt to reclaim, if there is one; clear nothing
+ * @WSMON_SAMPLE_ARM:	clear its bit, so that only later accesses count
+ * @WSMON_SAMPLE_CHECK:	test whether it was accessed since the last time, and clear its bit
+ * @WSMON_SAMPLE_DROP:	the same for the last time: do not clear its bit
+ * @WSMON_SAMPLE_LOOK:	test whether it was accessed, and change nothing
+ * @WSMON_SAMPLE_SETTLE: pay its debt to reclaim, if any; clear nothing
  */
 enum wsmon_sample_op {
 	WSMON_SAMPLE_ARM,
@@ -38,12 +38,12 @@ enum wsmon_sample_op {
 };
 
 /**
- * enum wsmon_place - in what entry a page was at a look, as far as its bit depends on it
- * @WSMON_PLACE_UNKNOWN: nobody could look
- * @WSMON_PLACE_NONE:	no page table has it: if it is found in a huge entry, a fault has made that
- * @WSMON_PLACE_OWN:	it has a place in a page table, mapped or not
- * @WSMON_PLACE_MADE:	it is in an entry such as the kernel makes of others, with the bit set: a
- *			huge one, or one of a page that KSM has merged
+ * enum wsmon_place - the kind of entry that a look found for a page
+ * @WSMON_PLACE_UNKNOWN: the look did not tell
+ * @WSMON_PLACE_NONE:	no page table covers it: only a fault can make a huge entry for it
+ * @WSMON_PLACE_OWN:	it has an entry of its own in a page table, mapped or not
+ * @WSMON_PLACE_MADE:	a huge entry, or the entry of a page that KSM merged: the kernel may have
+ *			made this entry from others and set its Accessed bit without an access
  */
 enum wsmon_place {
 	WSMON_PLACE_UNKNOWN,
@@ -60,31 +60,31 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 
 /**
  * struct wsmon_visit - a look at a sample page in one process
- * @spot:	the page in the group's space; of new memory: index in struct wsmon_fresh
- * @vpn:	the page in the process
- * @looked_ns:	accesses since the last look, at this time, count
- * @seen_ns:	when an access was last found that counts; 0: never
- * @made_ns:	when it was found that the kernel had made the entry anew; 0: never
- * @pfn:	the page frame at the last look
- * @frame:	the page frame at @seen_ns, where members may have different ones; else 0
+ * @spot:	page number in the group's space; for new memory: index in struct wsmon_fresh
+ * @vpn:	page number in the process
+ * @looked_ns:	time of the last look: later accesses count
+ * @seen_ns:	when a look last found an access that counts; 0: never
+ * @made_ns:	when a look found that the kernel had made the entry anew; 0: never
+ * @pfn:	page frame number at the last look
+ * @frame:	page frame number at @seen_ns, if members may have different ones; else 0
  * @rank:	rank of the process for this sample: see wsmon_space.c
  * @kind:	enum wsmon_part_kind
- * @op:		what to do
- * @debt:	what reclaim does not know: see wsmon_accessed.c
- * @place:	enum wsmon_place
- * @own:	it had a place in a page table before
- * @skip:	not in this pass
- * @done:	the page was looked at
- * @mapped:	it is mapped
- * @none:	it is not, and not in swap either
- * @seen:	it was accessed
- * @around:	perhaps a fault on a page near it mapped it
- * @text:	it is text
- * @absent:	it was not mapped at the last look
- * @vague:	@seen_ns is perhaps a fault on a page near it
- * @anon:	it is an anonymous page
- * @exclusive:	that no other process maps
- * @times:	how often it is mapped, if each time is an equal part of it; else 1
+ * @op:		what to do: enum wsmon_sample_op
+ * @debt:	enum wsmon_debt
+ * @place:	enum wsmon_place at the last look
+ * @own:	an earlier look found WSMON_PLACE_OWN
+ * @skip:	leave this visit out of the pass
+ * @done:	the pass has looked at the page
+ * @mapped:	the page is mapped
+ * @none:	the page is neither mapped nor in swap
+ * @seen:	the page was accessed
+ * @around:	perhaps a fault on a nearby page mapped the page and set its bit
+ * @text:	the mapping is executable
+ * @absent:	the page was not mapped when armed, or went since; no check found it accessed since
+ * @vague:	the access at @seen_ns is perhaps a fault on a nearby page
+ * @anon:	the page is anonymous
+ * @exclusive:	the page is anonymous, and no other process maps it
+ * @times:	number of mappings of a page that KSM merged: each counts as an equal part; else 1
  */
 struct wsmon_visit {
 	u64 spot;
@@ -114,7 +114,7 @@ struct wsmon_visit {
 	u32 times;
 };
 
-/* wsmon_accessed.c: the sampler */
+/* wsmon_accessed.c */
 int wsmon_young_init(void);
 void wsmon_young_exit(void);
 
@@ -123,10 +123,11 @@ void wsmon_young_exit(void);
 /**
  * struct wsmon_entry - the page-table entry of a sample page
  * @vma:	its mapping, under the mmap lock
- * @val:	the entry: present, its lock held; the first of those that share the bit
- * @span:	how many these are
- * @pfn:	the page frame, if @has_folio
- * @has_folio:	it is an ordinary page, which reclaim may manage
+ * @val:	the entry, present, with its page table locked; if several entries share an Accessed
+ *		bit: the first of them
+ * @span:	number of entries that share the Accessed bit
+ * @pfn:	page frame number, if @has_folio
+ * @has_folio:	an ordinary page, which reclaim may manage
  */
 struct wsmon_entry {
 	struct vm_area_struct *vma;
@@ -138,18 +139,17 @@ struct wsmon_entry {
 
 /**
  * struct wsmon_pass - one pass over a target's sample pages, for the sampler
- * @member:	the process; NULL where nothing is changed
+ * @member:	the process; NULL if the pass changes no entry
  * @mm:		the address space, referenced
  * @session:	the session
- * @dirty_tlb:	processors may use translations without setting Accessed bits
- * @shared:	others sample this process, too: take notes
- * @since:	a bit that others cleared since then counts as set; 0: it does not
- * @settle:	debts to reclaim are to be paid, if they can be: the last pass of an
- *		interval, or of a second
- * @alone:	the entry maps an anonymous huge page, and no other process maps that
+ * @since:	a bit that another sampler cleared after this time counts as set; 0: none does
+ * @shared:	other samplers look at this process, too: note which bits are cleared
+ * @dirty_tlb:	processors may use translations without setting Accessed bits: flush at the end
+ * @settle:	pay debts to reclaim where possible: the last pass of an interval, or of a second
+ * @alone:	the entry maps an anonymous huge page that no other process maps
  * @returned:	the last entry whose bit was set again for reclaim
- * @kept:	the last entry of a sample that was not dropped
- * @kept_debt:	that sample's debt
+ * @kept:	the entry of the last sample that stays armed
+ * @kept_debt:	the debt of this sample
  */
 struct wsmon_pass {
 	const struct wsmon_member *member;
@@ -167,11 +167,11 @@ struct wsmon_pass {
 
 /**
  * enum wsmon_debt - what reclaim does not know of a sample page
- * @DEBT_NONE:	reclaim knows everything
- * @DEBT_REPORTED: reclaim knows everything: an access was reported since debts were
- *		last settled. Without the young flag: the bit is still to be set again
- * @DEBT_OWED:	reclaim does not know of an access
- * @DEBT_PAID:	reclaim knows everything, by a young flag of a huge page that may still be set
+ * @DEBT_NONE:	nothing
+ * @DEBT_REPORTED: nothing: an access was reported since debts were last settled. Without
+ *		CONFIG_PAGE_IDLE_FLAG the bit must still be set again when the sample is dropped
+ * @DEBT_OWED:	an access
+ * @DEBT_PAID:	nothing: the young flag of its huge page was set, and may still be
  */
 enum wsmon_debt {
 	DEBT_NONE,
@@ -181,8 +181,8 @@ enum wsmon_debt {
 };
 
 /*
- * Note one more access to a page, its bit about to be cleared, if that needs nothing but a
- * note: an access was reported in this interval. Return: is that so?
+ * Record one more access to a page whose bit the caller is about to clear, if an access was
+ * reported in this interval: then @debt is all there is to change. Return: true if recorded.
  */
 static inline bool wsmon_young_owe_again(u8 *debt)
 {
@@ -195,8 +195,8 @@ static inline bool wsmon_young_owe_again(u8 *debt)
 }
 
 /*
- * Is there memory? Reading what was never written maps the zero page, which is nobody's. Its
- * entries are marked as special.
+ * Does the entry map memory of the process? Reading memory that was never written maps the zero
+ * page, which belongs to no process. Its entries are marked as special.
  */
 static inline bool wsmon_pte_has_memory(pte_t pte)
 {
@@ -224,7 +224,7 @@ static inline bool wsmon_range_holds(const struct wsmon_range *r, unsigned long 
 	return addr >= r->start && addr < r->end;
 }
 
-/* The table of @size that holds @addr; the last one of the address space ends at ~0 */
+/* The aligned range of @size bytes around @addr; the last range of the address space ends at ~0 */
 static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned long size)
 {
 	unsigned long start = addr & ~(size - 1);
@@ -238,43 +238,46 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @pass:	what the sampler sees
  * @locked:	the mmap lock is held
  * @since_ns:	when the mmap lock was taken
- * @switches:	how often the thread had been switched out then
- * @tries:	attempts at a busy mmap lock this pass may still make
+ * @switches:	context switches of the thread when the mmap lock was taken
+ * @tries:	attempts at a busy mmap lock that this pass may still make
  * @steps:	regions until the clock is read again; 0 if not @locked
- * @vma:	mapping of the last sample, in @mapping; NULL if not usable
- * @shared:	the file of @vma whose page tables several processes may share, its
- *		i_mmap_rwsem held; or NULL
- * @mapped:	the last sample page was mapped
- * @none:	there is nothing: no mapping, or no entry, so it is not in swap either
- * @around:	perhaps a fault on a page near it mapped it, and set its bit
- * @text:	it is text
- * @place:	in what entry it is
- * @maps_old:	what a fault maps around the folio of its page is not marked accessed
- * @frames:	find out what the entry maps: the next three
- * @anon:	an anonymous page
- * @exclusive:	that no other process maps
- * @delta:	page frame number, less the page number
+ * @vma:	mapping of the last sample; NULL if there is none, or it is not usable
+ * @shared:	file of @vma, its i_mmap_rwsem held, if several processes may share the page tables
+ *		of this mapping; else NULL
+ * @mapped:	the last sample page is mapped
+ * @none:	the last sample page has no mapping or no entry, so it is not in swap either
+ * @around:	perhaps a fault on a page near the last sample page mapped it and set its bit
+ * @text:	the last sample page is in an executable mapping
+ * @place:	the kind of entry of the last sample page
+ * @maps_old:	wsmon_maps_old()
+ * @frames:	set @anon, @exclusive and @delta at each look
+ * @anon:	the last sample page is anonymous
+ * @exclusive:	the last sample page is anonymous, and no other process maps it
+ * @delta:	page frame number minus page number of the last sample page
  * @times:	mappings of the last sample page, if KSM merged it: each is a part of it; else 1
  * @reclaimed:	pages of the target come and go: look at clusters in each round
  * @busy:	the lock of a shared file was busy: sample this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
- * @leaf:	addresses of the last huge entry, or of entries that share an Accessed bit
- * @leaf_seen:	it was accessed: samples in one huge page share the answer for a pass
- * @leaf_op:	what was done to it
- * @leaf_mapped, @leaf_around, @leaf_text, @leaf_place: @mapped, @around, @text and @place of it
- * @table:	addresses of @mapping in the page table the cursor is in
- * @pte:	its first entry
- * @ptl:	its lock, held; NULL if the cursor is in none
- * @quick:	entries of @table, if nobody else samples the process, and KSM merges nothing there
- * @quick_vpn:	page of the first
- * @quick_nr:	number of them
+ * @leaf:	addresses of the last huge entry, or block of entries that share an Accessed bit
+ * @leaf_seen:	@leaf was accessed: samples in it share the answer for a pass
+ * @leaf_op:	what was done to @leaf
+ * @leaf_mapped: @mapped of @leaf
+ * @leaf_around: @around of @leaf
+ * @leaf_text:	@text of @leaf
+ * @leaf_place:	@place of @leaf
+ * @table:	addresses of the page table that the cursor is in, clipped to @mapping
+ * @pte:	first entry of this page table
+ * @ptl:	lock of this page table, held; NULL if the cursor is in none
+ * @quick:	first entry of @table
+ * @quick_vpn:	page of @quick
+ * @quick_nr:	entries of @table; 0 if notes of cleared bits matter, or KSM may merge pages here
  * @begin_ns:	when the pass began
- * @near_ns:	a look within this time before one is just before it
- * @recent_ns:	the shortest window began then
- * @notes_until: notes of cleared bits matter for what was looked at before this time
+ * @near_ns:	the last look is recent if it was at most this long before the pass
+ * @recent_ns:	start of the shortest window
+ * @notes_until: notes of cleared bits matter for samples last looked at before this time
  * @looks:	samples looked at
- * @missed:	regions that were to be sampled, but @busy
+ * @missed:	regions not sampled because of @busy
  */
 struct wsmon_walk {
 	struct wsmon_pass pass;

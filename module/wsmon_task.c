@@ -2,9 +2,9 @@
 /*
  * wsmon_task.c - a target as a process: its mm and its threads
  *
- * The main thread may have ended before the others, so where a thread is needed, any
- * will do. The list of threads is read under RCU, without a lock: a thread that comes
- * or goes meanwhile may be missed.
+ * The main thread may end before the others, so this file does not rely on it: any live thread
+ * will do. The list of threads is read under RCU, without a lock, so a thread that starts or ends
+ * meanwhile may be missed.
  */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -16,7 +16,7 @@
 
 #include "wsmon_process.h"
 
-/* A process with more threads counts as running: its threads are not looked at */
+/* A process with more threads than this counts as running: its threads are not looked at */
 #define THREADS_MAX	256
 
 /* Get the mm of a thread, with a reference on mm_count, or NULL. Context: RCU. */
@@ -33,8 +33,8 @@ static struct mm_struct *thread_grab_mm(struct task_struct *thread)
 }
 
 /*
- * Get the mm of a process, with a reference on mm_count, and the program's exec_id; NULL
- * if there is no mm, or no live thread. Context: RCU.
+ * Get the mm of a process, with a reference on mm_count, and the program's exec_id.
+ * Context: RCU. Return: NULL if the process has no mm, or no live thread.
  */
 static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
 {
@@ -55,11 +55,11 @@ static struct mm_struct *task_grab_mm(struct task_struct *task, u64 *exec_id)
 
 /**
  * wsmon_task_resolve - find the process that a pid belongs to
- * @any:	that of any of its threads, or NULL
+ * @any:	pid of any of its threads, or NULL
  *
  * Context: may sleep.
- * Return: its struct pid, referenced; -ESRCH if there is none, or it has lost its
- * memory; -EINVAL for a kernel thread.
+ * Return: pid of the thread group, referenced; -ESRCH if there is no such process, or it has
+ * lost its mm; -EINVAL for a kernel thread.
  */
 struct pid *wsmon_task_resolve(struct pid *any)
 {
@@ -74,7 +74,7 @@ struct pid *wsmon_task_resolve(struct pid *any)
 		pid = ERR_PTR(-EINVAL);
 	else if (task)
 		mm = task_grab_mm(task, &exec_id);
-	/* it may have been reaped by now */
+	/* the process may have been reaped by now */
 	if (mm)
 		pid = get_pid(task_tgid(task)) ?: ERR_PTR(-ESRCH);
 	rcu_read_unlock();
@@ -84,9 +84,9 @@ struct pid *wsmon_task_resolve(struct pid *any)
 }
 
 /**
- * wsmon_pids_put - give back processes
- * @pids:	what wsmon_pids_find() returned
- * @nr:		number of them
+ * wsmon_pids_put - drop the references that wsmon_pids_find() took, and free its array
+ * @pids:	the array
+ * @nr:		number of its elements
  */
 void wsmon_pids_put(struct pid **pids, u32 nr)
 {
@@ -99,12 +99,13 @@ void wsmon_pids_put(struct pid **pids, u32 nr)
 
 /**
  * wsmon_pids_find - find processes by their ids
- * @ids:	the ids, or those of any of their threads
- * @nr:		number of them
- * @ns:		their pid namespace
+ * @ids:	ids of the processes, or of any of their threads
+ * @nr:		number of ids
+ * @ns:		pid namespace of the ids
  *
  * Context: may sleep.
- * Return: array for wsmon_pids_put(); -ENOMEM, or an error of wsmon_task_resolve().
+ * Return: array for wsmon_pids_put(), in the order of @ids; -ENOMEM, or an error of
+ * wsmon_task_resolve().
  */
 struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns)
 {
@@ -132,14 +133,13 @@ struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns)
 /**
  * wsmon_target_mm - get the address space of a target for one round
  * @t:		the target
- * @changed:	set if the regions describe another address space; then @t gets the identity
- *		of the new one, and the name of the new program
+ * @changed:	set to true if the target has another address space or program than at the last
+ *		call; @t gets the identity of the new mm and the name of the new program
  *
- * The reference keeps the structure, not the memory, so that a process that exits
- * meanwhile is not held up. wsmon_mm_lock() keeps the page tables for a moment.
+ * The reference keeps struct mm_struct, not the memory, so it does not delay a process that
+ * exits meanwhile. wsmon_mm_lock() keeps the page tables for a moment.
  *
- * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
- * threads are in exit.
+ * Return: the mm, for mmdrop(); NULL if the process is gone, or all of its threads are in exit.
  */
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 {
@@ -164,10 +164,9 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed)
 /**
  * wsmon_member_mm - get the address space of a member
  * @m:		the member
- * @exec_id:	set to a number that distinguishes programs at the same address
+ * @exec_id:	set to a number that distinguishes programs whose mm has the same address
  *
- * Return: the mm, to be given to mmdrop(); NULL if the process is gone, or all of its
- * threads are in exit.
+ * Return: the mm, for mmdrop(); NULL if the process is gone, or all of its threads are in exit.
  */
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 {
@@ -185,19 +184,19 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 /**
  * wsmon_member_slept - tell whether a member cannot have accessed memory since the last call
  * @m:		the member
- * @mm:		the mm it had then: only an identity
- * @ran:	what the last call stored
- * @majors:	its major faults then, and now
- * @minors:	set to its minor faults now; U64_MAX: not known
+ * @mm:		its mm at the last call: only an identity
+ * @ran:	a sum of CPU time and number of threads: from the last call; set for the next
+ * @majors:	its major faults: at the last call; set to the number now
+ * @minors:	set to its minor faults now; U64_MAX: unknown
  *
- * As wsmon_target_ran(), for a process of which nothing else is known.
+ * Like wsmon_target_ran(), but without a reference on the mm.
  */
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors)
 {
 	struct task_struct *leader, *thread;
 	unsigned int nr = 0, users = 0;
-	/* of too many threads it is not known: as if there were none */
+	/* with too many threads, faults are unknown: as if there were no new major faults */
 	u64 sum = 0, faults = *majors, minor = U64_MAX;
 	bool slept = false;
 
@@ -243,8 +242,8 @@ bool wsmon_target_alive(const struct wsmon_target *t)
 }
 
 /*
- * Does anyone use the mm but @nr threads and monitors, such as a vfork() child? As long
- * as the mm is kept for such a child, too, the answer is yes.
+ * Does anyone use the mm, such as a vfork() child, besides the @nr threads and the references
+ * that sessions keep for this process? References that sessions keep for such a child count.
  */
 static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_struct *mm,
 			       unsigned int nr)
@@ -257,7 +256,8 @@ static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_str
  * @m:	the member
  * @mm:	its mm, with a reference
  *
- * Of a process with very many threads that is not known.
+ * Return: true also if the answer is unknown, because the process has more than THREADS_MAX
+ * threads, or is gone.
  */
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm)
 {
@@ -281,13 +281,14 @@ bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct
  * @t:	the target
  * @mm:	its mm
  *
- * It has not if each of its threads sleeps and has used no CPU time, and no other process
- * uses the mm. Its faults are counted on the way.
+ * Also updates the target's counts of major and minor faults.
+ * Return: false if all threads of the target sleep and have used no CPU time, and no other
+ * process uses the mm.
  */
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread;
-	/* of too many threads it is not known: as if each call found more */
+	/* with too many threads, faults are unknown: as if each call found many major faults */
 	u64 sum = 0, majors = t->majors + WSMON_MAJORS_FEW + 1, minors = U64_MAX;
 	unsigned int nr = 0;
 	bool ran = true;
@@ -300,7 +301,7 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 		minors = READ_ONCE(leader->signal->min_flt);
 		for_each_thread(leader, thread) {
 			ran |= task_is_running(thread);
-			/* pairs with finish_task(): if it is 0, the runtime is up to date */
+			/* pairs with finish_task(): if on_cpu is 0, the runtime is up to date */
 			ran |= smp_load_acquire(&thread->on_cpu);
 			sum += READ_ONCE(thread->se.sum_exec_runtime);
 			majors += READ_ONCE(thread->maj_flt);
@@ -321,26 +322,29 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 
 /**
  * wsmon_target_reclaimed - tell whether a target had many major faults in its interval
- * @t:	the target, its interval ends
+ * @t:	the target, whose interval ends
  *
- * Where reclaim takes pages that are used, they come back by major faults. So do files that are
- * read for the first time.
+ * If reclaim takes pages that are in use, they come back by major faults. So do pages of files
+ * that are read for the first time.
  */
 bool wsmon_target_reclaimed(struct wsmon_target *t)
 {
-	/* what an exiting thread had may be missing for a moment: then it looks like very many */
+	/*
+	 * The faults of an exiting thread may be missing from the sum for a moment: then the
+	 * difference is negative, and counts as many faults.
+	 */
 	u64 nr = t->majors - t->majors_before;
 
 	t->majors_before = t->majors;
 	return nr > WSMON_MAJORS_FEW;
 }
 
-/* Attempts to find the threads where none is switched out meanwhile */
+/* Attempts to look at the threads while none is switched out */
 #define CPUS_TRIES	3
 
 /*
- * How often the threads of a process were switched out, together, so far; and how many there
- * are, so that one that ends is noticed. Context: RCU.
+ * Return: the sum over all threads of how often each was switched out; the upper bits are the
+ * number of threads, so that the end of a thread changes the result, too. Context: RCU.
  */
 static u64 threads_switches(struct task_struct *leader)
 {
@@ -353,8 +357,8 @@ static u64 threads_switches(struct task_struct *leader)
 }
 
 /*
- * Find the processors on which threads run, or wait to run, and the threads that have the mm.
- * Context: RCU. Return: the number of threads with it.
+ * Find the processors on which threads of a process run, or wait to run.
+ * Context: RCU. Return: the number of its threads that have @mm.
  */
 static unsigned int threads_cpus(struct task_struct *leader, const struct mm_struct *mm,
 				 struct cpumask *cpus)
@@ -372,26 +376,29 @@ static unsigned int threads_cpus(struct task_struct *leader, const struct mm_str
 }
 
 /**
- * wsmon_member_cpus - find the processors that may have to be interrupted, for x86
+ * wsmon_member_cpus - find the processors that must be interrupted to flush an mm, for x86
  * @m:		the member
- * @mm:		its mm; its generation was incremented, with a full barrier after it
- * @cpus:	the result: all processors that run it since before that
+ * @mm:		its mm; the caller has incremented its TLB generation, with a full barrier after
+ * @cpus:	the result: all processors that have run the mm since before the increment, and
+ *		perhaps others
  *
- * A processor that begins to run an mm looks at its generation, unless it comes from another
- * thread of the same mm (switch_mm_irqs_off(), 6.1 to 7.3). So what counts is one that ran
- * the mm before the increment, and has run nothing else since. While threads are looked at
- * one by one, one that runs may give its processor to one that slept when it was looked at:
- * then neither seems to run. Giving it away counts as a switch of the former (nvcsw, nivcsw),
- * and that is counted before it stops being on_cpu. So where the sum of switches is the same
- * before and after the look, who ran at the end of the first count ran all the time, and was
- * seen. A thread that was picked to run has on_rq until it has on_cpu. New threads begin on a
- * processor of such a one, or as a switch from something else.
+ * A processor that switches to an mm checks the generation, unless it comes from another thread
+ * of the same mm (switch_mm_irqs_off(), 6.1 to 7.3). So @cpus needs only the processors that ran
+ * the mm before the increment and have run nothing else since.
  *
- * If there always was a switch, or there are many threads, or another process uses the mm,
- * the result is mm_cpumask(): a processor enters it before it looks at the generation. It
- * also has processors that left the mm long ago, as they are removed only now and then.
+ * Looking at the threads one by one may miss such a processor: thread A, not looked at yet, gives
+ * it to thread B, which slept when it was looked at. Then neither seems to run. But this counts
+ * as a switch of A (nvcsw, nivcsw), before A stops being on_cpu. So if the sum of switches is the
+ * same before and after the look, each thread that ran at the end of the first count ran all the
+ * time, and was seen. A thread that was picked to run has on_rq set until on_cpu is set. A new
+ * thread begins on the processor of a thread that was seen, or where something else ran.
  *
- * On arm64 nobody asks: the flush is broadcast.
+ * If each attempt saw a switch, if there are more than THREADS_MAX threads, or if another process
+ * uses the mm, the result is mm_cpumask(): a processor enters it before it checks the generation.
+ * This mask also contains processors that left the mm long ago, because the kernel removes them
+ * only now and then.
+ *
+ * On arm64 there is no caller, because the flush is broadcast.
  */
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm,
 		       struct cpumask *cpus)
@@ -405,7 +412,7 @@ void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm,
 	leader = pid_task(m->pid, PIDTYPE_TGID);
 	while (!found && tries-- && leader && get_nr_threads(leader) <= THREADS_MAX) {
 		switches = threads_switches(leader);
-		smp_rmb();	/* as above: finish_task() releases on_cpu after counting */
+		smp_rmb();	/* see above: finish_task() releases on_cpu after counting */
 		nr = threads_cpus(leader, mm, cpus);
 		smp_rmb();	/* on_cpu before the second count */
 		found = threads_switches(leader) == switches;

@@ -2,29 +2,29 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * kwsmond calls this with wsmon.lock held and a reference on mm_count, which keeps the
+ * kwsmond calls this with wsmon.lock held and a reference on mm_count. The reference keeps the
  * mm but not its memory: the last user may exit at any time.
  *
- * Samples are taken in address order with a cursor, so that consecutive samples in one
- * page table cost one descent and one lock. The walk holds, for about HOLD_NS, the mmap lock for
- * reading. So mappings stay, and with them the upper levels of the page tables of mapped
- * ranges. Exit zaps entries meanwhile, as MADV_DONTNEED does, but frees no page tables
- * (wsmon_mm_lock() says why). But munmap() frees the page tables of what it has unmapped under a
- * downgraded lock, which does not exclude this walk. So the walk looks up each address among the
- * mappings under the same hold.
+ * The walk takes samples in address order with a cursor, so consecutive samples in one page
+ * table cost one descent and one lock. It holds the mmap lock for reading, for about HOLD_NS at
+ * a time. This lock keeps mappings in place, and with them the upper levels of the page tables
+ * of mapped ranges. Exit may zap entries meanwhile, as MADV_DONTNEED may, but frees no page
+ * tables (wsmon_mm_lock() says why). munmap() is different: it frees the page tables of a range
+ * that it has unmapped under a downgraded mmap lock, which does not exclude this walk. So the
+ * walk looks up each address among the mappings under the same hold of the lock.
  *
- * The following may change nevertheless (on 6.1 and later, unless a version is named):
- *   - A leaf entry: by a fault, reclaim, migration or a split. So the walk samples it
+ * The following may still change (on 6.1 and later, unless a version is named):
+ *   - A leaf entry: by a fault, reclaim, migration or a split. So the walk samples the entry
  *     under its lock, and only if it has not changed since it was read.
  *   - A page table under a pmd. From 6.6 on, khugepaged frees page tables of files
- *     without the mmap lock (before, it takes the lock for writing). From 6.14 on,
+ *     without the mmap lock (earlier kernels take the lock for writing). From 6.14 on,
  *     MADV_DONTNEED frees page tables that it emptied, with the mmap lock held for
  *     reading, or only the mapping's lock. Both clear the pmd with its lock and the page
- *     table's lock held, and free the table after an RCU grace period. So the walk
- *     compares the pmd again under rcu_read_lock, from when on the table is not freed,
- *     and under the table's lock, from when on it is not taken out.
+ *     table's lock held, and free the table after an RCU grace period. So the walk compares
+ *     the pmd twice: after rcu_read_lock(), which keeps the table from being freed, and
+ *     after taking the table's lock, which keeps it from being taken out.
  *   - A shared hugetlb page table of PMDs: another process may unshare it, with the
- *     file's i_mmap_rwsem held for writing. So the walk holds it for reading.
+ *     file's i_mmap_rwsem held for writing. So the walk holds this lock for reading.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -45,7 +45,7 @@
 /* Read the clock once in this many regions */
 #define HOLD_STEPS	16
 
-/** walk_leave_table - leave the page table that the cursor is in, if any */
+/* Leave the page table that the cursor is in, if any. */
 static void walk_leave_table(struct wsmon_walk *w)
 {
 	if (!w->ptl)
@@ -60,7 +60,7 @@ static void walk_leave_table(struct wsmon_walk *w)
 	w->quick_nr = 0;
 }
 
-/** walk_leave_mapping - leave the mapping that the cursor is in, if any */
+/* Leave the mapping that the cursor is in, if any. */
 static void walk_leave_mapping(struct wsmon_walk *w)
 {
 	walk_leave_table(w);
@@ -71,12 +71,10 @@ static void walk_leave_mapping(struct wsmon_walk *w)
 	w->mapping.end = 0;
 }
 
-/**
- * walk_find_mapping - look up an address among the mappings
- * @w:		the walk, the mmap lock held
- * @addr:	the address
- *
- * Return: its mapping, also in @vma; NULL if it has none that can be sampled.
+/*
+ * Find the mapping of @addr, and enter it.
+ * Context: the mmap lock is held.
+ * Return: the mapping, also in @w->vma; NULL if there is none that can be sampled now.
  */
 static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned long addr)
 {
@@ -104,19 +102,15 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 	return vma;
 }
 
-/**
- * walk_enter_table - have the cursor enter a page table
- * @w:		the walk, in the mapping of @addr
- * @pmdp:	where its entry is
- * @pmd:	its entry, as it was read
- * @addr:	an address that it has
- *
- * Return: true with the table's lock held; false if the table went away.
+/*
+ * Move the cursor, which is in the mapping of @addr, to the page table of @addr. @pmd was read
+ * from @pmdp.
+ * Return: true with RCU and the table's lock held; false if the table went away.
  */
 static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
 {
 	rcu_read_lock();
-	/* after it was read the table may have been freed, and its lock with it */
+	/* until here the table may have been freed, and its lock with it */
 	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
 		rcu_read_unlock();
 		return false;
@@ -133,7 +127,7 @@ static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsig
 	if (likely(pmd_same(pmd, READ_ONCE(*pmdp)))) {
 		w->quick = w->pte + pte_index(w->table.start);
 		w->quick_vpn = w->table.start >> PAGE_SHIFT;
-		/* of merged pages it is to be found out how often they are mapped */
+		/* the quick ways do not count the mappings of a page that KSM merged */
 		if (!w->notes_until && !(w->vma->vm_flags & VM_MERGEABLE))
 			w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
 		return true;
@@ -142,13 +136,13 @@ static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsig
 	return false;
 }
 
-/* How often was the thread switched out? */
+/* Return: how often this thread has been switched out. */
 static u64 hold_switches(void)
 {
 	return current->nvcsw + current->nivcsw;
 }
 
-/** walk_unlock - release all that the walk holds */
+/* Release all locks that the walk holds, and note how long it held the mmap lock. */
 static void walk_unlock(struct wsmon_walk *w)
 {
 	u64 held;
@@ -179,12 +173,10 @@ static bool walk_lock(struct wsmon_walk *w)
 	return true;
 }
 
-/**
- * walk_renew_lock - take the mmap lock, or release it for a moment
- * @w:	the walk
- *
- * It is released if others wait, or after HOLD_NS.
- * Return: is it held?
+/*
+ * Take the mmap lock. If the walk holds it already, release it for a moment if others wait for
+ * the lock or the processor, or after HOLD_NS.
+ * Return: true with the lock held.
  */
 static bool walk_renew_lock(struct wsmon_walk *w)
 {
@@ -204,18 +196,19 @@ static bool walk_renew_lock(struct wsmon_walk *w)
  * Find the entry of a sample page, and sample it
  */
 
-/* Attempts to lock a page table: the pmd's Accessed bit may be set meanwhile */
+/* Attempts to enter a page table: each fails if the processor sets the pmd's Accessed bit */
 #define PMD_TRIES	4
 
-/* Does the cursor's mapping map pages, unless an entry is marked as special? */
+/* Do all entries of the cursor's mapping that are not special map a struct page? */
 static bool walk_has_pages(const struct wsmon_walk *w)
 {
 	return !vma_is_dax(w->vma) && !(w->vma->vm_flags & VM_MIXEDMAP);
 }
 
 /*
- * Nothing tells which mappings of a page that KSM merged are of one process, or were accessed. So
- * each counts as an equal part. Others may come and go meanwhile.
+ * Return: the number of mappings of a page that KSM merged; 1 for any other page. Nothing tells
+ * which of these mappings belong to one process, or which were accessed. So each mapping counts
+ * as an equal part. The number may change at any time.
  */
 static u32 walk_mappings(const struct wsmon_walk *w, struct page *page)
 {
@@ -228,9 +221,9 @@ static u32 walk_mappings(const struct wsmon_walk *w, struct page *page)
 }
 
 /*
- * Sample an entry that maps @pfn at @addr. @span: entries that share its Accessed bit, to
- * which this is aligned. @normal: it is not marked as special.
- * Context: its page table is locked.
+ * Sample the entry *@val, which maps @pfn at @addr. @span: number of entries in the aligned block
+ * that shares its Accessed bit. @normal: the entry is not marked as special.
+ * Context: the page table is locked.
  */
 static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned int span,
 			      unsigned long addr, unsigned long pfn, bool normal,
@@ -258,12 +251,11 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 	return wsmon_young_sample(&w->pass, &e, op, debt);
 }
 
-/**
- * walk_clear_young - arm a sample page whose Accessed bit is set
- * @w:		the walk, its cursor in the page table, of a process that nobody else samples
- * @ptep:	the page's entry, which is present and shares its bit with no other
- * @vpn:	the page
- * @debt:	what reclaim does not know of it
+/*
+ * Arm a page whose Accessed bit is set.
+ * @w:		its cursor is in the page table; nobody else samples the process
+ * @ptep:	the page's entry, which is present and shares its bit with no other entry
+ * @debt:	enum wsmon_debt of the page
  */
 static void walk_clear_young(struct wsmon_walk *w, pte_t *ptep, u64 vpn, u8 *debt)
 {
@@ -287,9 +279,10 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 }
 
 /*
- * May a fault on another page have mapped this one and set its bit? A fault that writes maps
- * nothing around its page. Where others are mapped old, those of the same folio are not.
- * But a block of entries with one bit counts in full whichever of its pages was accessed.
+ * May a fault on another page have mapped this page and set its bit? A write fault maps only its
+ * own page. With @maps_old, a fault sets the bits of other pages only in the folio of its own
+ * page. A block of entries that share one bit is not in doubt then: it counts in full, whichever
+ * of its pages was accessed.
  */
 static bool walk_mapped_around(const struct wsmon_walk *w, pte_t pte, unsigned int span)
 {
@@ -301,7 +294,7 @@ static bool walk_mapped_around(const struct wsmon_walk *w, pte_t pte, unsigned i
 	       folio_test_large(page_folio(pfn_to_page(pte_pfn(pte))));
 }
 
-/* Is it a page that KSM has merged with others? It makes the entries anew, marked accessed. */
+/* Does an entry map a page that KSM merged? KSM makes such entries anew, with the bit set. */
 static bool walk_is_merged(const struct wsmon_walk *w, pte_t pte)
 {
 	return w->vma->vm_flags & VM_MERGEABLE && !pte_special(pte) && walk_has_pages(w) &&
@@ -335,7 +328,7 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	return seen;
 }
 
-/* Is it the huge zero page? Whatever else anonymous memory maps is an anonymous page. */
+/* Is it the huge zero page? All other pages that anonymous memory maps are anonymous. */
 static bool walk_is_huge_zero(const struct wsmon_walk *w, pmd_t pmd)
 {
 	return vma_is_anonymous(w->vma) && !PageAnon(pmd_page(pmd));
@@ -350,7 +343,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 	unsigned int span = wsmon_pmd_span(now);
 	bool seen = false;
 
-	/* skip it if another page has replaced it since it was read */
+	/* skip the entry if it maps another page by now */
 	if (pmd_leaf(now) && pmd_present(now) && pmd_pfn(now) == pmd_pfn(pmd) &&
 	    !walk_is_huge_zero(w, now)) {
 		w->pass.alone = vma_is_anonymous(w->vma) && PageAnonExclusive(pmd_page(now));
@@ -386,8 +379,9 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 }
 
 /*
- * There is no page table. Anonymous memory gets an entry by a fault only, of shared memory
- * MADV_COLLAPSE may have taken the table out, to put in a huge entry next.
+ * Note that no page table covers the sample page. In anonymous memory only a fault can make an
+ * entry then. In shared memory, MADV_COLLAPSE may have taken the page table out, and may be about
+ * to install a huge entry.
  */
 static bool walk_note_hole(struct wsmon_walk *w)
 {
@@ -455,7 +449,7 @@ static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 	return walk_sample_below_pmd(w, pmd_offset_lockless(pudp, pud, addr), addr, op, debt);
 }
 
-/* What is to be done to a leaf that was sampled already: LOOK, if nothing is */
+/* Return: the operation still due on a leaf that this pass has sampled; LOOK if none is. */
 static enum wsmon_sample_op walk_leaf_op(const struct wsmon_walk *w, enum wsmon_sample_op op,
 					 u8 debt)
 {
@@ -467,10 +461,10 @@ static enum wsmon_sample_op walk_leaf_op(const struct wsmon_walk *w, enum wsmon_
 }
 
 /*
- * Sample a huge page, or entries that share a bit, for the second time in a pass. The bit is
- * cleared, so return the remembered answer, and visit the entry only if something is to be
- * done to it still, or to find out about the page: in a block each has flags of its own.
- * A bit that was set since the check is for the next round to find.
+ * Sample a huge page, or a block of entries that share a bit, for the second time in a pass. The
+ * first time cleared the bit, so return the remembered answer. Visit the entry only if some
+ * operation is still due, or if @frames asks about the page: each page of a block has its own
+ * flags. If the bit was set again since the first time, the next round will find it.
  */
 static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 				   enum wsmon_sample_op op, u8 *debt)
@@ -495,12 +489,13 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 /**
  * walk_sample - sample a page, mostly in the cursor's page table
  * @w:		the walk, the mmap lock held
- * @addr:	the page, not below that of the last call
+ * @addr:	address of the page, not below the address of the last call
  * @op:		what to do
- * @debt:	what reclaim does not know of it
+ * @debt:	enum wsmon_debt of the page
  *
- * Return: was it accessed since the last time? @w->mapped, @around, @place and, if asked for,
- * what the entry maps are set.
+ * Sets @w->mapped, @none, @place and @times. For a mapped page also sets @around and @text, and
+ * with @w->frames what the entry maps.
+ * Return: true if the page was accessed since the last time.
  */
 static bool walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
 			u8 *debt)
@@ -528,7 +523,7 @@ static bool walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sam
 /* Pay debts to reclaim after this time, if intervals are longer */
 #define SETTLE_NS	NSEC_PER_SEC
 
-/* Take the mmap lock, or release it for a moment if others wait. Return: is it held? */
+/* walk_renew_lock(), once in HOLD_STEPS regions. Return: true with the lock held. */
 static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 {
 	if (likely(w->steps)) {
@@ -538,7 +533,7 @@ static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 	return walk_renew_lock(w);
 }
 
-/* Skipping regions takes time, too: do not hold the mmap lock too long. */
+/* Skip a region. That takes time, too: do not hold the mmap lock too long. */
 static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
 	if (w->locked)
@@ -546,9 +541,10 @@ static __always_inline void walk_skip_region(struct wsmon_walk *w)
 }
 
 /*
- * Note whether an access is in doubt. If a page was mapped since the last check and its
- * bit is set, it was accessed, or a fault on a page near it mapped it and set the bit.
- * Pages of data files count as accessed: files are read page by page.
+ * Note whether an access is in doubt. If a page was not mapped at the last check, and is mapped
+ * now with its bit set, then either the page was accessed, or a fault on a nearby page mapped it
+ * and set the bit. Pages of data files count as accessed, because files are read page by page;
+ * in new memory (@origin_ns) they are in doubt as well.
  */
 static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
@@ -560,18 +556,18 @@ static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsign
 }
 
 /*
- * The quick ways to sample pages in the cursor's table, if nobody else samples the process.
- * They need neither folio nor mapping, and do what wsmon_young_sample() does.
+ * Quick ways to sample pages in the cursor's page table, if nobody else samples the process.
+ * They do what wsmon_young_sample() does, but need neither folio nor mapping.
  */
 
-/* Does a page have an entry of its own, and was it not accessed? */
+/* Does a page have an Accessed bit of its own, which is clear? */
 static __always_inline bool walk_entry_quiet(const struct wsmon_walk *w, const pte_t *pte, u64 vpn)
 {
 	return !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, vpn << PAGE_SHIFT)) &&
 	       wsmon_pte_span(READ_ONCE(*pte)) == 1 && !wsmon_entry_young((unsigned long *)pte, 1);
 }
 
-/* The place of a page among the quick entries; it is no place if it is @quick_nr or more */
+/* Return: index of a page among the quick entries; @quick_nr or more if it has none. */
 static __always_inline u64 walk_quick_place(const struct wsmon_walk *w, u64 vpn)
 {
 	return WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, vpn << PAGE_SHIFT) ?
@@ -579,13 +575,13 @@ static __always_inline u64 walk_quick_place(const struct wsmon_walk *w, u64 vpn)
 }
 
 /*
- * Check regions of the cursor's table in a row, as long as neither page was accessed, as most were
- * not. Return: how many of the next @nr
+ * Check consecutive regions in the cursor's page table, up to the first one with an accessed
+ * sample page. Most have none. Return: the number of regions checked, at most @nr.
  */
 static __always_inline u32 walk_quiet_regions(struct wsmon_walk *w, struct wsmon_region *r, u32 nr,
 					      u64 now)
 {
-	/* copies, as any write to a region might change what is in memory */
+	/* local copies: to the compiler, any write to a region might change @w */
 	const u64 first = w->quick_vpn, entries = w->quick_nr;
 	const pte_t *quick = w->quick;
 	u32 i;
@@ -609,7 +605,7 @@ static __always_inline u32 walk_quiet_regions(struct wsmon_walk *w, struct wsmon
 	return i;
 }
 
-/* Note that a look found the page of a half accessed. */
+/* Note that a look found the sample page of half @h accessed. */
 static __always_inline void walk_note_hit(const struct wsmon_walk *w, struct wsmon_region *r,
 					  unsigned int h, u64 now)
 {
@@ -625,8 +621,8 @@ static __always_inline void walk_note_hit(const struct wsmon_walk *w, struct wsm
 }
 
 /*
- * Note in what entry the page of a half is. Return: has the kernel made that since the last look?
- * Then its bit means nothing yet: see wsmon_regions.c.
+ * Note the kind of entry of half @h's sample page. Return: true if the kernel has made this entry
+ * since the last look, so that its bit means nothing yet: see wsmon_regions.c.
  */
 static bool walk_note_place(const struct wsmon_walk *w, struct wsmon_region *r, unsigned int h,
 			    u64 now)
@@ -649,9 +645,12 @@ static bool walk_note_place(const struct wsmon_walk *w, struct wsmon_region *r, 
 }
 
 /*
- * Sample a page that was not accessed, or was before in this interval, so that reclaim
- * knows, or whose bit may stay set, as its sample is dropped; or arm one whose accesses do not
- * count yet. Return: was it one of these?
+ * Try to sample the page of half @h in the quick way. Four common cases need nothing more:
+ *   - The page was not accessed, and no debt is to be paid.
+ *   - Reclaim was told of an access in this interval already.
+ *   - The sample is dropped, so its bit may stay set.
+ *   - The page is armed, in memory that is not new: earlier accesses do not count.
+ * Return: false if the page needs walk_sample_slowly().
  */
 static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsmon_region *r,
 						unsigned int h, enum wsmon_sample_op op, u64 now)
@@ -667,7 +666,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	if (!pte_young(pte)) {
 		r->own |= BIT(h);
 		r->hit &= ~BIT(h);
-		/* flush for what is in a TLB although the bit is clear */
+		/* a translation may be in a TLB although the bit is clear */
 		if (op == WSMON_SAMPLE_ARM)
 			w->pass.dirty_tlb = true;
 		return op == WSMON_SAMPLE_ARM || r->debt[h] == DEBT_NONE ||
@@ -675,7 +674,7 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 	}
 	if (op == WSMON_SAMPLE_ARM) {
 		r->own |= BIT(h);
-		/* in new memory, it was set by an access that counts */
+		/* in new memory, the bit was set by an access that counts */
 		if (!r->origin_ns)
 			walk_clear_young(w, &w->quick[i], r->s[h].vpn, &r->debt[h]);
 		return !r->origin_ns;
@@ -700,12 +699,12 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	struct wsmon_sample *s = &r->s[h];
 	bool arm = op == WSMON_SAMPLE_ARM, seen;
 
-	/* new memory was accessed if others cleared a bit in it */
+	/* in new memory, any bit that others cleared was an access */
 	w->pass.since = arm ? r->origin_ns : r->looked_ns;
 	if (w->pass.since >= w->notes_until)
 		w->pass.since = 0;
 	seen = walk_sample(w, s->vpn << PAGE_SHIFT, op, &r->debt[h]);
-	/* an entry that is armed is as it is */
+	/* when arming, the kinds of earlier entries do not matter */
 	if (arm)
 		r->own &= ~BIT(h);
 	if (walk_note_place(w, r, h, now))
@@ -720,18 +719,19 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 		walk_note_vague(w, r, h);
 		walk_note_hit(w, r, h, now);
 	} else if (r->origin_ns) {
-		/* a bit in new memory was set after that appeared, and before the interval began */
+		/* the access was after the new memory appeared and before the interval began */
 		s->seen_ns = wsmon_looks_last(&w->pass.session->looks);
 		r->vague |= w->around << h;
 	}
 }
 
-/* Entries that wsmon_line_young() looks at */
+/* Number of entries that wsmon_line_young() reads */
 #define LINE		8
 
 /*
- * Find the other pages of a cluster whose bits are set; the cursor was at its sample page, @own.
- * A cluster of which not all entries can be read in the quick way is forgotten.
+ * Return: a bitmap of the pages of a cluster whose Accessed bits are set, without its sample page
+ * @own, where the cursor is. If not all entries can be read in the quick way, the cluster is
+ * emptied: only its sample page is looked at from then on.
  */
 static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct wsmon_cluster *c,
 					      u64 own)
@@ -746,7 +746,7 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 	}
 	pte = w->quick + at;
 	for (i = 0; i < c->nr; i = end) {
-		/* most have none */
+		/* most lines have no young entry */
 		while (i + LINE <= c->nr && !wsmon_line_young(pte + i))
 			i += LINE;
 		end = min_t(u32, i + LINE, c->nr);
@@ -759,7 +759,7 @@ static __always_inline u64 walk_cluster_young(const struct wsmon_walk *w, struct
 		}
 	}
 	young &= ~BIT_ULL(own - c->first);
-	/* where a page is not mapped, the entry has other things, or nobody's memory */
+	/* the bit means nothing in an entry that is not present, or maps the zero page */
 	for (bits = young; bits; bits &= bits - 1) {
 		i = __ffs64(bits);
 		if (!wsmon_pte_has_memory(READ_ONCE(pte[i])))
@@ -781,7 +781,7 @@ static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32
 		walk_clear_young(w, &w->quick[vpn - w->quick_vpn], vpn, &debt);
 	else
 		walk_sample(w, vpn << PAGE_SHIFT, op, &debt);
-	/* not this entry: its debt is elsewhere */
+	/* @kept stays at a sample page: this page's debt is in the cluster's bitmaps */
 	w->pass.kept = kept;
 	w->pass.kept_debt = kept_debt;
 	c->owed = debt == DEBT_OWED ? c->owed | bit : c->owed & ~bit;
@@ -790,8 +790,8 @@ static void walk_cluster_page(struct wsmon_walk *w, struct wsmon_cluster *c, u32
 
 /*
  * Look at the other pages of a cluster: when an interval begins or ends, each second, and in each
- * round if reclaim takes pages. Bits are only cleared when an interval begins: until it ends,
- * reclaim sees them, and nothing is owed. @last: the interval ends
+ * round if reclaim takes pages. Bits are cleared only between intervals. Within an interval they
+ * stay set for reclaim, so nothing is owed. @last: the interval ends.
  */
 static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsmon_region *r,
 						unsigned int h, enum wsmon_sample_op op,
@@ -808,18 +808,18 @@ static __always_inline void walk_sample_cluster(struct wsmon_walk *w, struct wsm
 		wsmon_cluster_note(c, young, w->pass.session->epoch);
 	else if (op == WSMON_SAMPLE_CHECK)
 		return;
-	/* a bit that is still set tells reclaim itself */
+	/* reclaim sees a bit that stays set */
 	bits = op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? 0 : young;
-	/* what is owed since an attempt to arm the region that failed stays so */
+	/* when arming, keep debts from an earlier attempt that failed */
 	if (op != WSMON_SAMPLE_ARM)
 		bits |= IS_ENABLED(CONFIG_PAGE_IDLE_FLAG) ? c->owed : c->owed | c->reported;
-	/* it takes as long as some regions: read the clock sooner */
+	/* these pages take as long as some regions: read the clock sooner */
 	w->steps -= min_t(u32, w->steps, hweight64(bits) / 8 + 1);
 	for (; bits; bits &= bits - 1)
 		walk_cluster_page(w, c, __ffs64(bits), op);
 }
 
-/* The interval ends: note whether the page of a half went since it was there. */
+/* The interval ends: note whether half @h's sample page, which was mapped before, is gone. */
 static __always_inline void walk_note_went(struct wsmon_walk *w, struct wsmon_region *r,
 					   unsigned int h, bool quick)
 {
@@ -853,9 +853,10 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
 }
 
 /*
- * Find out whether others sample the process, or may sample another one with its mm, after
- * clone(CLONE_VM) or vfork(). Return: a time; notes of cleared bits matter
- * for what was looked at before: others may have stopped since.
+ * Find out whether other samplers look at the process, or may look at another process that has
+ * the same mm after clone(CLONE_VM) or vfork().
+ * Return: a time: notes of cleared bits matter for samples last looked at before it. If the last
+ * other sampler has stopped, this is the time when it stopped.
  */
 static u64 walk_notes_until(struct wsmon_pass *pass)
 {
@@ -868,16 +869,17 @@ static u64 walk_notes_until(struct wsmon_pass *pass)
 }
 
 /*
- * Sample the regions that @op is for, from the @at-th on. @op is a constant.
- * Return: the first that was not sampled, as the mmap lock is busy; their number if there
- * is none.
+ * Sample the regions that @op applies to, from the @at-th on and then from the first. @op is a
+ * constant in each call, so that the compiler makes one function for each.
+ * Return: index of the region at which the pass ended because the mmap lock was busy; the number
+ * of regions if it did not.
  */
 static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regions *rs, u32 at,
 					enum wsmon_sample_op op, u64 begin, u64 now)
 {
 	struct wsmon_region *r = rs->r + at, *end = rs->r + rs->nr;
 	bool arm = op == WSMON_SAMPLE_ARM;
-	/* only bits of sample pages are looked at, and no notes of bits that others cleared */
+	/* this pass needs only the bits of sample pages: no clusters, no notes, no debts */
 	bool bits = op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->reclaimed && !w->notes_until;
 	u32 i, looks = 0;
 
@@ -927,10 +929,9 @@ static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regio
  * @mm:		its mm, with a reference on mm_count
  * @op:		WSMON_SAMPLE_ARM: arm regions at rest;
  *		WSMON_SAMPLE_CHECK: check armed regions;
- *		WSMON_SAMPLE_DROP: check armed regions for the last time in the
- *		interval, which sets @last, and drop the samples of those with @due,
- *		which sets @dropped
- * @now:	the time that accesses found are given
+ *		WSMON_SAMPLE_DROP: check armed regions for the last time in the interval and
+ *		set their @last; if @due is set, drop the samples and set @dropped
+ * @now:	time to record for the accesses found
  *
  * If the mmap lock stays busy, the pass ends early and is counted as missed. The next
  * pass begins with the first region that was not sampled.
@@ -954,7 +955,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 	if (w.pass.settle)
 		t->settled_ns = now;
 	w.begin_ns = begin;
-	/* rounds that are left out, or late, leave a gap */
+	/* a round that was left out, or late, leaves a gap */
 	w.near_ns = 2 * wsmon_sample_ns(ss);
 	w.recent_ns = now - min(now, ss->mon->attrs.windows_us[0] * NSEC_PER_USEC);
 	w.notes_until = walk_notes_until(&w.pass);
@@ -979,10 +980,11 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 /**
  * wsmon_walk_visits - look at pages of a process, each as its visit says
  * @ss:		the session
- * @m:		the process; NULL if it has ended: then nothing is changed
+ * @m:		the process; NULL if all visits are only looks, as when it has ended
  * @mm:		its mm, with a reference on mm_count
- * @v:		the visits, by ascending address; @looked_ns, @seen, @done, @around, @place and
- *		@frame are set
+ * @v:		the visits, by ascending address. Sets @done in each, and the results in those
+ *		with @done: @looked_ns, @debt, @pfn, @place, @mapped, @none, @seen, @around,
+ *		@text, @anon, @exclusive, @times
  * @nr:		number of visits
  * @settle:	an interval ends: pay debts to reclaim
  *
@@ -1001,7 +1003,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 	u64 begin = ktime_get_ns();
 	u32 i;
 
-	/* groups find out what each entry maps: the quick way does not */
+	/* a group needs @frames, which the quick ways do not set */
 	w.notes_until = walk_notes_until(&w.pass);
 	for (i = 0; i < nr; i++)
 		v[i].done = false;

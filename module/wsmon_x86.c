@@ -2,20 +2,21 @@
 /*
  * wsmon_x86.c - flushing TLBs of x86-64 processors
  *
- * Which processors have translations of an mm:
- *   - Processors that run it, or on which a thread of it waits to run. They are
- *     interrupted, and flush the address space's PCID, unless they run something else by
- *     then. A processor has an address space under one PCID at a time: one that it had
- *     before is flushed before another gets it (choose_new_asid()). With PTI the user half
- *     has another PCID, which differs in one bit.
- *   - Processors that ran it earlier and kept entries under its PCID, those that now
- *     borrow it for a kernel thread or for idling, and this one. They are not
- *     interrupted. Instead context.tlb_gen is incremented first: on kernels from 6.1
- *     on, switch_mm_irqs_off() flushes an address space whose generation is old, even
- *     if the processor only borrowed it. Incrementing it without a flush is harmless:
- *     the kernel only compares generations, and flushes more than it has to.
- *   - Where the mm has the same PCID on all processors, they do not look at its
- *     generation. One instruction flushes it on all: see wsmon_flush_global_asid().
+ * Three kinds of processors have translations of an mm:
+ *   - Processors that run the mm, or on which a thread that has it waits to run. They are
+ *     interrupted, and flush the mm's PCID, unless they run something else by then. A
+ *     processor has an mm under one PCID at a time: before it uses a PCID for another mm,
+ *     it flushes the PCID (choose_new_asid()). With PTI the user half has another PCID,
+ *     which differs in one bit.
+ *   - Processors that ran the mm earlier and kept entries under its PCID, processors that
+ *     borrow the mm for a kernel thread or for idling, and the processor that runs this code.
+ *     They are not interrupted. Instead context.tlb_gen is incremented first: from 6.1 on,
+ *     switch_mm_irqs_off() flushes an mm whose generation is old, even if the processor
+ *     only borrowed it. Incrementing the generation without a flush is harmless: the kernel
+ *     only compares generations, and flushes more than it needs to.
+ *   - Any processor, if the mm has the same PCID on all processors. They do not check its
+ *     generation then. One instruction flushes the PCID on all of them: see
+ *     wsmon_flush_global_asid().
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -33,24 +34,24 @@
 
 #include "wsmon_sampler.h"
 
-/* Number of interrupts that were sent and are not handled yet */
+/* Number of interrupts sent but not handled yet */
 static atomic_t tlb_pending = ATOMIC_INIT(0);
-/* Time that all processors spent on handling them, nanoseconds, by slot of the monitor */
+/* By slot of the monitor: time in nanoseconds that all processors spent on these interrupts */
 static atomic64_t tlb_spent_ns[WSMON_MONITORS];
 
 /*
- * Flush the address space that this processor runs. The kernel half is loaded here, as in any
- * interrupt. Without PCIDs both halves are flushed on each way out and in.
+ * Flush the address space that this processor runs. CR3 holds the kernel half's page tables, as in
+ * any interrupt. Without PCIDs, each switch between the halves flushes both.
  */
 static void tlb_flush_present(void)
 {
 	unsigned long pcid = __native_read_cr3() & X86_CR3_PCID_MASK;
 
-	/* a PCID other than 0 faults then */
+	/* without CR4.PCIDE, INVPCID faults for a PCID other than 0 */
 	if (!(__read_cr4() & X86_CR4_PCIDE))
 		pcid = 0;
 	invpcid_flush_single_context(pcid);
-	/* without PTI in the kernel there is no such bit */
+	/* kernels built without PTI do not define this bit */
 #ifdef X86_CR3_PTI_PCID_USER_BIT
 	if (pcid && boot_cpu_has(X86_FEATURE_PTI))
 		invpcid_flush_single_context(pcid | BIT(X86_CR3_PTI_PCID_USER_BIT));
@@ -74,7 +75,7 @@ static void tlb_flush_by_cr4(void)
 static void tlb_flush_this_cpu(unsigned long pgd)
 {
 	if (native_read_cr3_pa() != pgd)
-		; /* it runs something else by now */
+		; /* this processor runs something else by now */
 	else if (boot_cpu_has(X86_FEATURE_INVPCID))
 		tlb_flush_present();
 	else if (boot_cpu_has(X86_FEATURE_PCID))
@@ -84,7 +85,7 @@ static void tlb_flush_this_cpu(unsigned long pgd)
 }
 
 /*
- * Flush this processor. Runs on each processor of the mask with interrupts off.
+ * Interrupt handler: flush this processor. Interrupts are off.
  * @info:	physical address of the mm's page tables, aligned to pages, plus the monitor's
  *		slot; both the mm and the monitor may be gone
  */
@@ -101,8 +102,8 @@ static void tlb_flush_local(void *info)
 
 /*
  * Leave out processors that only borrow the mm, for a kernel thread or for idling: they
- * check the generation before they run the mm again. is_lazy is read after the
- * generation was incremented, as in native_flush_tlb_multi().
+ * check the generation before they run the mm again. As in native_flush_tlb_multi(), is_lazy
+ * must be read after the generation was incremented.
  */
 static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
@@ -114,13 +115,13 @@ static void tlb_leave_out_lazy(struct cpumask *cpus)
 	}
 }
 
-/* Have processors that do not run an mm now flush when they do. */
+/* Make processors that do not run an mm now flush when they switch to it. */
 static void tlb_new_generation(struct mm_struct *mm)
 {
 	atomic64_inc(&mm->context.tlb_gen);
 	/*
-	 * Order the increment before reading which processors run the mm: from here on,
-	 * a processor that switches to it from another mm, or from idling, checks the
+	 * Order the increment before reading which processors run the mm: from here on, a
+	 * processor that switches to the mm from another mm, or from idling, sees the new
 	 * generation.
 	 */
 	smp_mb__after_atomic();
@@ -129,7 +130,7 @@ static void tlb_new_generation(struct mm_struct *mm)
 /**
  * wsmon_tlb_can_flush - tell whether flushing is possible
  *
- * Return: false for a Xen PV guest: the hypervisor owns CR3 and CR4.
+ * Return: false in a Xen PV guest, where the hypervisor owns CR3 and CR4.
  */
 bool wsmon_tlb_can_flush(void)
 {
@@ -142,11 +143,11 @@ bool wsmon_tlb_can_flush(void)
  * @m:	the process
  * @mm:	its mm, with a reference
  *
- * While a processor is plugged or unplugged, none is interrupted. Those that run the mm
- * then keep their translations until they switch to it again, or until the next flush,
- * an interval later at most. Accesses that are not seen meanwhile make the estimate of
- * one interval too low; nothing else depends on the flush. wsmon_tlb_drain() must run
- * before the module is unloaded.
+ * While a processor is plugged or unplugged, no processor is interrupted. Processors that run
+ * the mm then keep their translations until they switch to it again, or until the next flush,
+ * at most an interval later. Accesses missed meanwhile make the estimate of one interval too
+ * low; nothing else depends on the flush. wsmon_tlb_drain() must run before the module is
+ * unloaded.
  * Context: the monitor's lock held, may sleep.
  */
 void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
@@ -156,7 +157,7 @@ void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 	unsigned int nr;
 
 	tlb_new_generation(mm);
-	/* those that switch to it check the generation, unless it has a global ASID */
+	/* with a global ASID, processors that switch to the mm do not check its generation */
 	if (wsmon_flush_global_asid(mm))
 		return;
 	/* a processor that is being unplugged would not handle the interrupt */
@@ -175,7 +176,7 @@ void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 	cpus_read_unlock();
 }
 
-/* As tlb_flush_local(), for a sender that waits */
+/* Interrupt handler: as tlb_flush_local(), for a sender that waits. */
 static void tlb_flush_awaited(void *info)
 {
 	u64 start = local_clock();
@@ -187,8 +188,8 @@ static void tlb_flush_awaited(void *info)
 /**
  * wsmon_tlb_can_wait - tell whether wsmon_tlb_flush_wait() works
  *
- * Return: false with INVLPGB: entries of an mm with a global ASID stay on processors that
- * do not run it, and only instructions that the kernel keeps to itself wait for them.
+ * Return: false with INVLPGB: translations of an mm with a global ASID stay on processors that
+ * do not run it. The functions that flush these and wait are not exported.
  */
 bool wsmon_tlb_can_wait(void)
 {
@@ -204,14 +205,17 @@ bool wsmon_tlb_can_wait(void)
  * @ss:	the session
  * @mm:	its mm, with a reference
  *
- * This is flush_tlb_mm(), which is not exported, without MMU notifiers. Processors that
- * run the mm are interrupted. Others flush when they switch to it, as its generation is new:
- * mm_cpumask() is read after that was incremented, and a processor that switches to the mm
- * enters the mask before it reads the generation. Those that borrow it, mostly idle ones that
- * would have to wake up, use no translations of user memory, and look at the generation before
- * they run it: native_flush_tlb_multi() leaves them out, too, where no tables are freed. From
- * 6.14 on the mask has processors for up to a second after they left the mm. The kernel knows
- * them by a variable that it does not export. They are interrupted, and flush nothing.
+ * This does what flush_tlb_mm() does, which is not exported, except for MMU notifiers:
+ *   - Processors that run the mm are interrupted.
+ *   - Others flush when they switch to the mm, because its generation is new: a processor that
+ *     switches to the mm enters mm_cpumask() before it reads the generation, and this reads
+ *     mm_cpumask() after incrementing the generation.
+ *   - Processors that borrow the mm are mostly idle, and would have to wake up. They use no
+ *     translations of user memory, and check the generation before they run the mm. So they are
+ *     left out, as by native_flush_tlb_multi() if no page tables are freed.
+ *   - From 6.14 on, processors stay in mm_cpumask() for up to a second after they left the mm.
+ *     The kernel recognizes them by a variable that it does not export. Here they are
+ *     interrupted, and flush nothing.
  * Context: the monitor's lock held, interrupts on; may hold the mmap lock for reading.
  */
 void wsmon_tlb_flush_wait(struct wsmon_session *ss, struct mm_struct *mm)
@@ -224,16 +228,16 @@ void wsmon_tlb_flush_wait(struct wsmon_session *ss, struct mm_struct *mm)
 	on_each_cpu_mask(cpus, tlb_flush_awaited, (void *)(__pa(mm->pgd) + ss->mon->slot), true);
 }
 
-/** wsmon_tlb_remote_ns - return the time other processors have spent in flushing for @mon */
+/** wsmon_tlb_remote_ns - return the time in ns that processors spent on flushes sent for @mon */
 u64 wsmon_tlb_remote_ns(const struct wsmon_monitor *mon)
 {
 	return atomic64_read(&tlb_spent_ns[mon->slot]);
 }
 
 /**
- * wsmon_tlb_drain - wait until no processor runs this file's code or is about to
+ * wsmon_tlb_drain - wait until no processor runs an interrupt handler of this file, or will
  *
- * Context: may sleep, after the last flush.
+ * Context: may sleep; after the last flush.
  */
 void wsmon_tlb_drain(void)
 {

@@ -2,8 +2,8 @@
 /*
  * wsmon_x86.h - what differs between architectures, for x86-64
  *
- * Each present entry has an Accessed bit of its own, which the processor sets. Faults mark
- * all pages that they map accessed.
+ * Each present entry has an Accessed bit of its own, which the processor sets. A fault sets the
+ * bits of all entries that it makes, including the entries around its own page.
  */
 #ifndef WSMON_X86_H
 #define WSMON_X86_H
@@ -24,13 +24,17 @@ struct tlb_state_shared {
 DECLARE_PER_CPU_SHARED_ALIGNED(struct tlb_state_shared, cpu_tlbstate_shared);
 
 /*
- * From 6.15 on, on processors with INVLPGB, an mm that runs on four of them at once gets a
- * global ASID. Then processors that switch to it do not check its TLB generation. Instead
- * this flushes the ASID on all of them, as the kernel's broadcast_tlb_flush() does, but
- * without waiting. Return: is that all, as none uses another ASID for it any more?
+ * wsmon_flush_global_asid(): flush an mm that has a global ASID. From 6.15 on, with INVLPGB, an mm
+ * that runs on four processors at once gets one, the same on all processors. Processors that
+ * switch to the mm do not check its TLB generation then. So this flushes the ASID on all
+ * processors, as the kernel's broadcast_tlb_flush() does, but without waiting.
+ * Return: true if this was enough, because no processor uses another ASID for the mm any more.
  */
 #ifdef CONFIG_BROADCAST_TLB_FLUSH
-/* Flush all but global entries of a PCID: 2 and 4 say that PCID and ASID are compared. */
+/*
+ * Flush all but global translations of a PCID. In EAX, 2 and 4 say that the PCID and the ASID in
+ * EDX are compared. This ASID is SVM's: 0 is the host.
+ */
 static inline void wsmon_invlpgb(unsigned long pcid)
 {
 	asm volatile(".byte 0x0f, 0x01, 0xfe"
@@ -48,7 +52,7 @@ static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
 	asid = smp_load_acquire(&mm->context.global_asid);
 	if (!asid)
 		return false;
-	/* kern_pcid() and user_pcid(); asm/tlb.h is for built-in code only */
+	/* the same as kern_pcid() and user_pcid(); asm/tlb.h is for built-in code only */
 	pcid = asid + 1;
 	wsmon_invlpgb(pcid);
 #ifdef CONFIG_MITIGATION_PAGE_TABLE_ISOLATION
@@ -67,6 +71,7 @@ static inline bool wsmon_flush_global_asid(struct mm_struct *mm)
 /* Can several entries of one table share an Accessed bit? Here each has its own. */
 #define WSMON_ENTRIES_SHARE	false
 
+/* Number of entries that share an Accessed bit with this one, including itself */
 static inline unsigned int wsmon_pte_span(pte_t pte)
 {
 	return 1;
@@ -77,7 +82,7 @@ static inline unsigned int wsmon_pmd_span(pmd_t pmd)
 	return 1;
 }
 
-/* Are pages that a fault maps around the folio of its own not marked accessed? */
+/* Are Accessed bits left clear when a fault maps pages around the folio of its own page? */
 static inline bool wsmon_maps_old(void)
 {
 	return false;
@@ -88,7 +93,10 @@ static inline bool wsmon_entry_young(const unsigned long *val, unsigned int span
 	return test_bit(_PAGE_BIT_ACCESSED, val);
 }
 
-/* Is one of eight entries young, or may share its bit? Mostly they are a processor's cache line. */
+/*
+ * Is any of eight entries young, or may it share its Accessed bit with others? Eight aligned
+ * entries are a cache line.
+ */
 static inline bool wsmon_line_young(const pte_t *pte)
 {
 	const unsigned long *val = (const unsigned long *)pte;
@@ -109,20 +117,23 @@ static inline void wsmon_entry_set_young(unsigned long *val, unsigned int span)
 }
 
 /*
- * Hint faults: entries that cause a fault at the next access, see who/wsmon_hintfault.c.
+ * Hint faults: armed entries, which fault at the next access, see wsmon_hintfault.c.
  * do_numa_page() repairs them only with CONFIG_NUMA_BALANCING.
  */
 #ifdef CONFIG_NUMA_BALANCING
 #define WSMON_HINTS
 
-/* An ordinary entry of user memory; user memory has no global ones */
+/*
+ * Is it an ordinary present entry of user memory? User memory has no global entries: the global
+ * bit of an entry that is not present is _PAGE_PROTNONE.
+ */
 static inline bool wsmon_pte_can_hint(pte_t pte)
 {
 	return (pte_flags(pte) & (_PAGE_PRESENT | _PAGE_USER | _PAGE_GLOBAL)) ==
 	       (_PAGE_PRESENT | _PAGE_USER);
 }
 
-/* Others that permit nothing do not have the user bit: see pte_modify(), PAGE_NONE */
+/* Was it armed here? Other PROT_NONE entries lack the user bit: see pte_modify(), PAGE_NONE */
 static inline bool wsmon_pte_is_hint(pte_t pte)
 {
 	return pte_protnone(pte) && pte_flags(pte) & _PAGE_USER;
@@ -142,7 +153,7 @@ static inline pte_t wsmon_hint_to_pte(pte_t pte)
 	return __pte(flip_protnone_guard(old, val, PTE_PFN_MASK));
 }
 
-/* Did a fault find no present entry? */
+/* Did a fault happen because the entry was not present? */
 static inline bool wsmon_fault_absent(unsigned long error)
 {
 	return !(error & X86_PF_PROT);
