@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - splitting and merging: putting regions where they serve best
+ * wsmon_adapt.c - splitting and merging regions, and placing their samples
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *
@@ -8,12 +8,12 @@
  * of its term, (n0^2 + n1^2) v / 2, where v is the variance of one draw in it; merging two
  * buddies adds as much. Moving regions from where they save little to where they save much
  * is Neyman's allocation (1934), by splits and merges. v is half the rate at which the two
- * samples differ, plus a prior that fades with the number of draws: large cells with few
- * draws are split although their samples agree.
+ * samples differ, plus a prior that fades with the number of draws: the prior has large cells with
+ * few draws split although their samples agree.
  *
- * That shows how much is accessed, not where: an accessed range that is much smaller
- * than its cell adds little to the variance. So while only few cells are accessed in
- * part, they are split, even if that saves nothing, until their halves agree.
+ * The variance does not show where the accessed pages are: an accessed range that is much smaller
+ * than its cell adds little to it. So while only few cells are accessed in part, these cells are
+ * split until their halves agree, even if that saves nothing.
  *
  * Scores are logarithms in quarters of an octave, so that a histogram replaces sorting
  * and nothing overflows.
@@ -24,8 +24,6 @@
 
 /*
  * Fitting the regions to areas that changed
- *
- * Pure: no mm, no allocation, no locks; the caller owns the structures.
  */
 
 /**
@@ -34,11 +32,11 @@
  * @sp:		the areas
  * @now:	the time
  * @origin:	time before which none of the new memory existed; 0: unknown
- * @area:	the area that is being tiled
+ * @area:	index of the area that is being tiled
  * @first:	index of its first region
- * @nr:		regions made so far, in rs->spare
- * @limit:	maximum of @nr, so that one region is left for each area to come
- * @full:	the limit was reached
+ * @nr:		number of regions made so far, in rs->spare
+ * @limit:	maximum of @nr that leaves one region for each further area
+ * @full:	@nr reached @limit
  */
 struct regions_fit {
 	struct wsmon_regions *rs;
@@ -56,8 +54,8 @@ struct regions_fit {
 #define GROWTH	8
 
 /*
- * Let a region that grew this much begin anew, except for its share. If it changed at all, not
- * all of its pages were looked at.
+ * Reset a region if a half grew by more than 1 / GROWTH, but keep its share. Clear @exact after any
+ * change of size, because some pages were not looked at.
  */
 static void fit_grown(struct wsmon_region *r, const u64 before[2])
 {
@@ -108,8 +106,8 @@ static struct wsmon_region *fit_last(struct regions_fit *f)
 }
 
 /*
- * Grow the last region to the bound of its cell, at most to @end.
- * Return: its end, at least @start.
+ * Grow the last region to the end of its cell, at most to @end.
+ * Return: where the rest of the range begins, at least @start.
  */
 static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 {
@@ -129,9 +127,10 @@ static u64 fit_grow(struct regions_fit *f, u64 start, u64 end)
 }
 
 /*
- * Tile a range that no old region covers: the regions at both sides grow to the bounds
- * of their cells, and aligned cells fill the rest.
- * Return: where the region after the range begins now.
+ * Tile a range that no old region covers. The regions on both sides grow to the bounds of their
+ * cells, and aligned cells fill the rest.
+ * @next_end:	end of the region that begins at @end; 0: there is no such region
+ * Return: the new start of the region after the range.
  */
 static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 {
@@ -162,9 +161,9 @@ static u64 fit_gap(struct regions_fit *f, u64 start, u64 end, u64 next_end)
 }
 
 /*
- * Keep an old region. Its cell may overlap that of the last region, if they were in
- * different areas before. Then the last region grows, or this one is cut at the middles
- * of its cell until they no longer overlap.
+ * Keep an old region. Its cell and the cell of the last region may overlap if they were in
+ * different areas before. Then the last region grows, and the rest of the old region is cut at the
+ * middles of its cell until they no longer overlap.
  */
 static void fit_keep(struct regions_fit *f, const struct wsmon_region *old,
 		     u64 start, u64 end)
@@ -212,7 +211,7 @@ static void fit_area(struct regions_fit *f, u32 *old)
 
 		if (rank == wsmon_area_rank(f->sp, a, hi))
 			continue;
-		/* bounds must be mapped pages, or the cell would be too large */
+		/* begin and end with mapped pages, or the cell would be too large */
 		lo = wsmon_area_select(f->sp, a, rank);
 		hi = wsmon_area_select(f->sp, a,
 				       wsmon_area_rank(f->sp, a, hi) - 1) + 1;
@@ -225,7 +224,7 @@ static void fit_area(struct regions_fit *f, u32 *old)
 	if (f->full || f->nr == f->first) {
 		bool full = f->full;
 
-		/* the area is new, or has too many regions: begin with one */
+		/* the area is new, or has too many regions: begin with a single region */
 		f->nr = f->first;
 		f->full = false;
 		fit_push(f, NULL, start, end);
@@ -254,10 +253,10 @@ static void fit_area(struct regions_fit *f, u32 *old)
  * @now:	the time
  * @origin:	time before which none of the new memory existed; 0: unknown
  *
- * Regions stay, with their history, as far as they are still mapped; new pages become
- * new regions. A sample that is not in its half any more is forgotten; usually its page
- * is gone. (If the page still exists, and the kernel has no young flag, its bit is not
- * set again.)
+ * The mapped parts of regions keep their history; new pages become new regions or are added to
+ * regions whose cells hold them. If a sample is no longer in its half, both samples of the region
+ * are forgotten. Usually the page is gone; if it still exists and the kernel has no young flag, its
+ * Accessed bit is not set again.
  * O(regions + areas * log pages).
  */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
@@ -274,7 +273,7 @@ void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	rs->nr = f.nr;
 }
 
-/* Splitting must save four times what merging costs: quarters of an octave */
+/* Splitting must save four times the cost of merging, in quarters of an octave */
 #define HYSTERESIS	8
 
 /* Give both halves of a new region the figures of one half of the old region. */
@@ -298,7 +297,7 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 		r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
 }
 
-/* Were the halves accessed to different parts within a window? */
+/* Do the accessed shares of the halves differ in a window? */
 static bool halves_differ(const struct wsmon_region *r, u32 k)
 {
 	const u32 *out = r->out[k];
@@ -306,7 +305,7 @@ static bool halves_differ(const struct wsmon_region *r, u32 k)
 	return max(out[0], out[1]) - min(out[0], out[1]) > WSMON_DIFFER;
 }
 
-/* Windows (bits) for which it is not known which pages of a region were accessed */
+/* Windows (bits) in which the halves differ, or come from halves that differed */
 static u8 region_guesses(const struct wsmon_region *r)
 {
 	u8 guess = r->guess;
@@ -342,8 +341,9 @@ void wsmon_region_split(const struct wsmon_space *sp,
 }
 
 /*
- * The square of the difference of two samples that is expected in two regions as one (Q15): half
- * of that within each, and that of their shares. Of single pages, it follows from the shares.
+ * Return: the expected squared difference of the two samples (Q15) once two regions are merged. If
+ * clusters pay in both: the mean of @disagree, plus the squared difference of the shares. For
+ * single pages it follows from the shares alone.
  */
 static u32 regions_disagree(const struct wsmon_region *l, const struct wsmon_region *r)
 {
@@ -358,8 +358,8 @@ static u32 regions_disagree(const struct wsmon_region *l, const struct wsmon_reg
 /**
  * wsmon_region_merge - merge two buddies into one region
  * @sp:		the space
- * @l:		the lower one
- * @r:		the upper one
+ * @l:		the lower buddy
+ * @r:		the upper buddy
  * @out:	the result, without sample positions yet
  *
  * Shares are averaged by size without losing the fraction.
@@ -391,16 +391,16 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	out->found = (l->found + r->found) / 2;
 	out->within = (l->within + r->within) / 2;
 	out->ref = wsmon_region_share(out);
-	/* each half has had the draws of two halves */
+	/* each half of the result was a region with two draws at a time */
 	out->draws = min_t(u32, 2 * min(l->draws, r->draws), WSMON_DRAWS_MAX);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if one has none, or has armed samples, which are forgotten here */
+	/* 0 if a buddy has none, or has armed samples, as these are forgotten here */
 	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
 			 min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;
 	out->whole = l->whole & r->whole;
 	out->guess = region_guesses(l) | region_guesses(r);
-	/* if they differ, but the halves of each agree, out itself says so: no guess */
+	/* no guess if the buddies differ, but the halves of each agree: @out shows it */
 	for (k = 0; k < WSMON_WINDOWS_MAX; k++)
 		if (halves_differ(out, k) && !halves_differ(l, k) && !halves_differ(r, k))
 			out->guess &= ~BIT(k);
@@ -418,21 +418,20 @@ static unsigned int cut_score(u64 n0, u64 n1, u32 disagree, u32 draws)
 		     wsmon_log2_quarters(v));
 }
 
-/* A smaller share means that accesses were long ago */
+/* A share of at most this means that accesses were long ago */
 #define PARTIAL_MIN	(WSMON_ONE / 512)
-/* Regions accessed in part are few if they are at most one in this many */
+/* Regions accessed in part are few if they are at most 1 / PARTIAL_FEW of the budget */
 #define PARTIAL_FEW	16
 
-/* Maximum number of passes in which new memory gets its regions */
+/* Maximum number of passes that split new memory into regions */
 #define NEW_PASSES	12
 
-/* Only regions at rest may change */
 static bool region_at_rest(const struct wsmon_region *r)
 {
 	return !r->armed_ns;
 }
 
-/* Was a region accessed in part lately? */
+/* Was a part of a region, but not nearly all of it, accessed lately? */
 static bool region_is_partial(const struct wsmon_region *r)
 {
 	u32 share = wsmon_region_share(r);
@@ -441,8 +440,8 @@ static bool region_is_partial(const struct wsmon_region *r)
 }
 
 /*
- * @only_new:	only regions that were never observed
- * @zoom:	split what was accessed in part, even if that saves nothing
+ * @only_new:	split only regions that were never observed
+ * @zoom:	split regions accessed in part, even if that saves nothing
  * Return: the score of splitting a region; 0 if it must not be split
  */
 static unsigned int region_split_score(const struct wsmon_region *r, bool only_new,
@@ -456,8 +455,8 @@ static unsigned int region_split_score(const struct wsmon_region *r, bool only_n
 }
 
 /*
- * @zoom:	do not merge what was accessed in part: it was split to locate accesses
- * @armed:	also regions whose samples still serve
+ * @zoom:	do not merge regions accessed in part: they were split to locate accesses
+ * @armed:	merge also regions whose samples are armed
  * Return: the score of merging a region with the next one; -1 if they must not be merged
  */
 static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, bool armed)
@@ -473,14 +472,14 @@ static int region_merge_score(const struct wsmon_regions *rs, u32 i, bool zoom, 
 }
 
 /**
- * struct adapt_plan - which scores are split and merged
+ * struct adapt_plan - which regions to split and to merge
  * @split:	split regions of this score or above
  * @merge:	merge pairs of this score or below; -1 for none
  * @splits:	maximum number of splits
  * @merges:	maximum number of merges
- * @only_new:	split only what was never observed
- * @zoom:	split what was accessed in part
- * @armed:	merge also regions whose samples still serve
+ * @only_new:	split only regions that were never observed
+ * @zoom:	split regions accessed in part, and do not merge them
+ * @armed:	merge also regions whose samples are armed
  */
 struct adapt_plan {
 	int split;
@@ -493,10 +492,10 @@ struct adapt_plan {
 };
 
 /*
- * Plan splits from the highest score down, as long as they fit into the budget, which
- * includes the regions freed by merges that score HYSTERESIS below the lowest split.
- * One pass splits only scores within HYSTERESIS of the highest. If more regions have
- * the lowest score than fit, as many are split as fit.
+ * Plan splits from the highest score down, as long as the result fits into the budget. Merges free
+ * regions for splits, if they score at least HYSTERESIS less than the lowest split. One pass splits
+ * only scores within HYSTERESIS of the highest score. Of the regions with the lowest score, only as
+ * many are split as fit.
  */
 static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 					    const struct wsmon_adapt *ws, bool only_new)
@@ -513,7 +512,7 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 	for (i = 0; i < WSMON_SCORES - HYSTERESIS; i++)
 		below += ws->merge[i];
 
-	/* below: pairs that score i - HYSTERESIS or less */
+	/* below: number of pairs that score i - HYSTERESIS or less */
 	for (i = WSMON_SCORES - 1; i > top - HYSTERESIS && i > 0; i--) {
 		if (ws->split[i]) {
 			s64 room = spare - p.splits + below;
@@ -532,7 +531,7 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 		if (i >= HYSTERESIS)
 			below -= ws->merge[i - HYSTERESIS];
 	}
-	/* only as many merges as the splits need, the cheapest */
+	/* merge only the cheapest pairs, and only as many as the splits need */
 	p.merges = clamp_t(s64, p.splits - spare, 0, merges);
 	for (i = 0, below = ws->merge[0]; i < p.merge && below < p.merges; )
 		below += ws->merge[++i];
@@ -540,7 +539,7 @@ static struct adapt_plan adapt_plan_changes(const struct wsmon_regions *rs,
 	return p;
 }
 
-/* A region at rest has no clusters, and they are most of it. */
+/* Copy a region. A region at rest has no clusters: skip them, as they are half of its size. */
 static void region_copy(struct wsmon_region *to, const struct wsmon_region *r)
 {
 	memcpy(to, r, region_at_rest(r) ? offsetof(struct wsmon_region, c) : sizeof(*to));
@@ -596,8 +595,8 @@ static void adapt_count_scores(const struct wsmon_regions *rs, struct wsmon_adap
 }
 
 /*
- * Merge the cheapest pairs until there are at most @max regions, in as many passes as
- * that takes. @armed: merge also regions whose samples still serve.
+ * Merge the cheapest pairs, in passes, until there are at most @max regions.
+ * @armed:	merge also regions whose samples are armed
  */
 static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws, u32 max, bool armed)
@@ -619,8 +618,8 @@ static void adapt_shrink(struct wsmon_regions *rs, const struct wsmon_space *sp,
 
 /**
  * wsmon_regions_adapt - put regions where they reduce the variance most
- * @rs:	the regions; afterwards at most @rs->limit, and at most @rs->budget as far as
- *	regions are at rest, unless there are more areas than that
+ * @rs:	the regions; afterwards at most @rs->budget if enough regions are at rest, and at most
+ *	@rs->limit in any case, unless there are more areas
  * @sp:	the space
  * @ws:	scratch memory
  *
@@ -637,7 +636,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	if (rs->nr > rs->budget)
 		return;
 
-	/* a new target begins with few regions: several passes fill its budget */
+	/* several passes fill the budget of a new target, which begins with few regions */
 	do {
 		cond_resched();
 		before = rs->nr;
@@ -648,7 +647,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			adapt_apply(rs, sp, p);
 	} while (rs->nr > before && rs->nr < rs->budget);
 
-	/* a pass only halves regions; new memory must not wait for many intervals */
+	/* a pass only halves regions: make several, or new memory would wait for many intervals */
 	for (pass = 0; pass < NEW_PASSES && ws->unseen; pass++) {
 		adapt_count_scores(rs, ws, true, false, false);
 		p = adapt_plan_changes(rs, ws, true);
@@ -660,43 +659,42 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 /*
- * Draw the positions of samples, and spread them evenly over runs of regions
+ * Drawing the positions of samples, evenly spread over runs of regions
  *
- * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ * A position is uniform over the mapped pages of its half, so the estimate is unbiased. But
+ * positions in different halves need not be independent. If all halves have the same pattern, for
+ * example every other block is accessed, then half of the positions should be in an accessed block.
+ * So a half is divided into 64 parts, and the successive halves of a run of regions draw their part
+ * without replacement, and then a random position in the part: a Latin hypercube sample (McKay,
+ * Beckman, Conover: Technometrics 1979). With any pattern, the variance of a run's sum is at most
+ * 64/63 of the variance with independent positions (Owen: SIAM Journal on Numerical Analysis 34,
+ * 1997).
  *
- * Whatever the regions are, a position is uniform over the mapped pages of its half. So the
- * estimate is unbiased. But positions in different halves need not be independent of each
- * other. If the same pattern is in all, such as every other block, then half of the positions
- * should be in a block, and half beside one. So the halves of a run of regions, one after the
- * other, draw from the 64 parts of a half without replacement, and their positions in these parts
- * at random: a Latin hypercube sample (McKay, Beckman, Conover: Technometrics 1979). Whatever the
- * pattern, the sum of a run varies by at most 64/63 of what it would vary by with independent
- * positions (Owen: SIAM Journal on Numerical Analysis 34, 1997).
- *
- * How much this reduces the variance is measured. A half deviates from its mean in earlier draws,
- * and a run by the sum of its halves' deviations. Runs are independent of each other (replicated
- * systematic samples: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 8). So the sum of their
- * squares, divided by that of the halves, is the part of the variance that remains. The means
- * deviate, too, but by the same part of both.
+ * The reduction of the variance is measured. The deviation of a half is the difference from its
+ * mean in earlier draws; the deviation of a run is the sum of its halves' deviations. Runs are
+ * independent of each other (replicated systematic samples: Cochran, Sampling Techniques, 3rd ed.
+ * 1977, chapter 8). So the sum of squared deviations of runs, divided by the sum of squared
+ * deviations of halves, is the part of the variance that remains. The means have errors, too, which
+ * increase both sums by the same part.
  */
 
-/* Regions in a run: longer ones are more even, and more of them say better how much so */
+/* Regions in a run: longer runs are more even, but more runs measure the reduction better */
 #define RUN		32U
 
-/* Parts of a half: each is drawn from once in a run */
+/* Parts of a half: a run draws once from each part */
 #define PARTS_BITS	6
 #define PARTS		BIT(PARTS_BITS)
 
-/* Intervals in an average: at most, and until it is used */
+/* Maximum number of intervals in the slow average, and the number needed before it is used */
 #define TIMES_MAX	16U
 #define TIMES_MIN	8U
-/* Intervals in the quick average, which notices that order ends */
+/* Intervals in the quick average, which notices the end of a pattern */
 #define TIMES_QUICK	4U
 
 /* Units of 2^-SIZE_BITS of all memory: squares sum to less than 2^40 */
 #define SIZE_BITS	20
 
-/* The variance is not reduced below this: means of the past deviate by as much */
+/* Minimum part of the variance that remains: the past means have an error of this size */
 #define REST_MIN	(WSMON_ONE / 16)
 
 /**
@@ -709,7 +707,7 @@ u64 wsmon_draw_key(u64 seed, u64 epoch)
 	return wsmon_hash64(wsmon_hash64(seed + 0x9e3779b97f4a7c15ULL) ^ epoch);
 }
 
-/* Put the samples of a region at rest at these fractions of its halves, in units of 2^-64. */
+/* Place the samples of a region at rest at fractions of its halves, in units of 2^-64. */
 static void region_place(const struct wsmon_space *sp, struct wsmon_region *r, u64 lower,
 			 u64 upper)
 {
@@ -723,14 +721,14 @@ static void region_place(const struct wsmon_space *sp, struct wsmon_region *r, u
 	for (h = 0; h < 2 && r->n[h]; h++) {
 		u64 k = mul_u64_u64_shr(h ? upper : lower, r->n[h], 64);
 
-		/* mostly, all between its ends is mapped */
+		/* most areas have no gaps, so this needs no search */
 		r->s[h].vpn = a->nr == 1 ? (h ? mid : r->start) + k :
 			      wsmon_area_select(sp, a, rank + k);
 		rank += r->n[0];
 	}
 }
 
-/* Random numbers for the halves of a region: hashes of cell, half, and key */
+/* Set random numbers for the halves of a region: hashes of cell, half, and key */
 static void region_random(const struct wsmon_region *r, u64 key, u64 random[2])
 {
 	u64 mid = wsmon_cell_mid(r->start, r->end);
@@ -741,12 +739,12 @@ static void region_random(const struct wsmon_region *r, u64 key, u64 random[2])
 }
 
 /**
- * wsmon_region_draw - draw new positions for the samples of a region, on its own
+ * wsmon_region_draw - draw new positions for the samples of a single region
  * @sp:		the space
  * @r:		the region, at rest
  * @key:	wsmon_draw_key()
  *
- * They are uniform, and independent of all others.
+ * The positions are uniform, and independent of other regions.
  */
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key)
 {
@@ -757,9 +755,9 @@ void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64
 }
 
 /**
- * struct parts - the parts of a half that a run has not drawn from yet
- * @nr:		their number
- * @part:	these
+ * struct parts - the parts of a half that a run has not drawn yet
+ * @nr:		number of parts left
+ * @part:	the parts left
  */
 struct parts {
 	u32 nr;
@@ -772,7 +770,7 @@ static void parts_begin(struct parts *p)
 		p->part[p->nr] = p->nr;
 }
 
-/* Draw a part by the lower bits of a random number, and a position in it by the upper ones. */
+/* Draw a part by the lower bits of a random number, and a position in it by the upper bits. */
 static u64 parts_draw(struct parts *p, u64 random)
 {
 	u32 i = (random & U32_MAX) * p->nr >> 32;
@@ -817,7 +815,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 		if (r->armed_ns)
 			continue;
 		region_random(r, key, random);
-		/* in this order, whatever the compiler */
+		/* two statements, so that the order does not depend on the compiler */
 		random[0] = parts_draw(&parts, random[0]);
 		random[1] = parts_draw(&parts, random[1]);
 		region_place(sp, r, random[0], random[1]);
@@ -827,7 +825,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 }
 
 /**
- * wsmon_run_adds - tell whether the deviations of a region count in its run
+ * wsmon_run_adds - tell whether a run includes the deviations of a region
  * @r:	the region
  */
 bool wsmon_run_adds(const struct wsmon_region *r)
@@ -836,9 +834,9 @@ bool wsmon_run_adds(const struct wsmon_region *r)
 }
 
 /**
- * struct runs_sums - sums over the runs of a class, of one interval
- * @alone:	squared deviations of halves
- * @together:	squared sums of runs
+ * struct runs_sums - sums over the runs of a class in one interval
+ * @alone:	sum of the squared deviations of halves
+ * @together:	sum of the squared deviations of runs
  * @nr:		number of runs with a deviation
  */
 struct runs_sums {
@@ -852,17 +850,20 @@ static u64 moving_average(u64 old, u64 new, u32 times)
 	return div64_u64(old * (times - 1) + new, times);
 }
 
-/* The part of @alone that @together is (Q15), at most 1 */
+/* @together divided by @alone (Q15), at most 1 */
 static u32 runs_rest(u64 together, u64 alone)
 {
 	return together < alone ? div64_u64(together << WSMON_SHIFT, alone) : WSMON_ONE;
 }
 
 /*
- * Learn from the sums of an interval how much the variance of a class is reduced. Without order,
- * the averages find a small reduction by chance, so an eighth is added to what remains, and more if
- * there are few runs. The quick average notices that order ends. If there are many runs, so does a
- * single interval: the sum of n squares deviates by sqrt(2 / n) of its expectation.
+ * Learn from the sums of an interval how much the variance of a class is reduced. Three measures
+ * of the remaining part are taken, and the largest of them counts:
+ *  - The slow average. Without a pattern it finds a small reduction by chance, so an eighth is
+ *    added, and more if there are few runs.
+ *  - The quick average, which notices that a pattern ends.
+ *  - This interval alone, reduced if there are few runs: the sum of n squares has a standard
+ *    deviation of sqrt(2 / n) of its expectation. With many runs it notices at once.
  */
 static void runs_learn(struct wsmon_runs *runs, u32 class, const struct runs_sums *s)
 {
@@ -891,8 +892,9 @@ static void runs_learn(struct wsmon_runs *runs, u32 class, const struct runs_sum
  * @rs:		the regions; after wsmon_regions_learn(), before wsmon_regions_note()
  * @sp:		the space
  *
- * Only where the past is kept: see history_kept(). If regions were fitted since they were
- * drawn, these are not the runs that were drawn, and the reduction of this interval is too small.
+ * Learns only while histories are kept: see history_kept(). If regions were fitted since their
+ * positions were drawn, the runs are no longer those that were drawn, and the measured reduction of
+ * this interval is too small.
  */
 void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp)
 {
@@ -923,7 +925,7 @@ void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp)
 
 			if (r->exact[h] & BIT(0))
 				continue;
-			/* of small memory, in units that are smaller than a page */
+			/* units of 2^-SIZE_BITS of all memory may be smaller than a page */
 			d *= shift ? r->n[h] >> shift : r->n[h] << (SIZE_BITS - bits);
 			d /= WSMON_ONE;
 			s->alone += d * d;

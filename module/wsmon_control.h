@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_control.h - peaks, the CPU budget, the precision, and what people write
+ * wsmon_control.h - peaks, the CPU budget, the precision, and parsing of what users write
  */
 #ifndef WSMON_CONTROL_H
 #define WSMON_CONTROL_H
 
 #include "wsmon_estimate.h"
 
-/* wsmon_peaks.c: when the working set size is unusual */
-/* "sigma" judges after FIRST estimates, and by moving mean and variance after LEARN */
+/* wsmon_peaks.c: peaks of the working set size */
+/* "sigma" judges estimates after the first FIRST, and uses moving averages after the first LEARN */
 #define WSMON_PEAK_FIRST	6U
 #define WSMON_PEAK_LEARN	32U
 
@@ -16,17 +16,17 @@
  * struct wsmon_detector - state of the search for peaks of a working set size
  * @mean:	moving mean; while "sigma" starts, the median
  * @var:	moving variance; while "sigma" starts, from the median deviation
- * @filtered:	the last estimate as it entered the mean: damped within a peak
+ * @filtered:	the last value added to the mean: an estimate, damped within a peak
  * @baseline:	@mean when the peak began
  * @var_before:	@var when the peak began
- * @threshold:	distance from the mean that made it a peak
+ * @threshold:	the threshold that the peak exceeded when it began: a distance from the mean
  * @height:	the estimate in the peak that is furthest from @baseline, pages
- * @grew:	pages that were made huge pages lately, by which estimates have not grown yet
- * @nr:		estimates since the start, saturating
- * @lasted:	estimates since the last peak began
+ * @grew:	pages in use that were made huge lately and do not show in the estimates yet
+ * @nr:		number of estimates since the start, saturating
+ * @lasted:	number of estimates since the last peak began
  * @shift:	exponent of the numbers: see wsmon_peaks.c, wsmon_peak_size()
- * @sign:	1 in a peak upwards, -1 in one downwards, else 0
- * @ended:	@sign of the peak that this estimate ended, else 0
+ * @sign:	1 in a peak upwards, -1 in a peak downwards, else 0
+ * @ended:	@sign of the peak that the present estimate ended, else 0
  * @first:	the first estimates, for the median
  */
 struct wsmon_detector {
@@ -57,24 +57,24 @@ u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
 
 /* wsmon_pace.c: keeping within the CPU budget */
 /**
- * struct wsmon_pace - how much work a session does, and what it costs
- * @share:	share of max_regions in force (Q15): the smaller of the next two
- * @limit:	share that there is CPU time for
+ * struct wsmon_pace - how much work a session does, and its cost in CPU time
+ * @share:	share of max_regions in force (Q15): the smaller of @limit and @wanted
+ * @limit:	share that the CPU budget allows
  * @wanted:	share that the precision needs
  * @used:	share that the first round of the present interval works on
- * @first_used:	share that @first_ns is the cost of
- * @last_used:	share that @last_ns is the cost of
+ * @first_used:	share for which the first round costs @first_ns
+ * @last_used:	share for which the first round cost @last_ns
  * @step_ns:	sampling interval in force
- * @left_ns:	CPU time the present interval may take
- * @spent_ns:	CPU time it has taken
+ * @left_ns:	CPU time that the present interval may take
+ * @spent_ns:	CPU time that the present interval has taken
  * @debt_ns:	CPU time that earlier intervals took above their budget, not yet repaid
  * @first_ns:	expected cost of the first round of an interval
- * @last_ns:	cost of the last such round
+ * @last_ns:	cost of the last first round of an interval
  * @check_ns:	expected cost of a round of checks
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
- * @sharers:	number of sessions that share the budget; 0 is 1
- * @reclaims:	reclaim takes pages of a target, or of a group: rounds must not be left out
+ * @sharers:	number of sessions that share the budget; 0 means 1
+ * @reclaims:	reclaim takes pages of a target or a group, so rounds must not be left out
  */
 struct wsmon_pace {
 	u32 share;
@@ -97,11 +97,11 @@ struct wsmon_pace {
 };
 
 /**
- * struct wsmon_stolen - CPU time that a hypervisor took, unseen by the kernel
- * @timed_ns:	work that was timed in short pieces, by the wall clock: recent rounds
- * @taken_ns:	what was taken of it
- * @piece_ns:	likewise, of the present round
- * @stolen_ns:	likewise, what was taken
+ * struct wsmon_stolen - CPU time that a hypervisor stole, unseen by the kernel
+ * @timed_ns:	wall time of the work that was timed in short pieces, in recent rounds
+ * @taken_ns:	stolen part of @timed_ns
+ * @piece_ns:	wall time of the work that was timed in short pieces, in the present round
+ * @stolen_ns:	stolen part of @piece_ns
  */
 struct wsmon_stolen {
 	u64 timed_ns;
@@ -120,21 +120,21 @@ bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns);
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first);
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a, u64 length_ns);
 
-/* wsmon_pace.c: regions as few as the precision allows */
+/* wsmon_pace.c: as few regions as the precision allows */
 /**
  * struct wsmon_precision - how many regions the precision needs
  * @share:	share of max_regions (Q15)
- * @least:	the share was too small below this, as far as known
- * @ratio:	half-width when @share last changed, in 1/256 of the wanted one
+ * @least:	lower bound of @share: smaller shares are known to be too small; it fades
+ * @ratio:	half-width when @share last changed, in 1/256 of the target half-width
  * @wait:	intervals until the change shows in the half-width
- * @raised:	the change was upwards, by a quarter at least, and is thought to be enough
- * @wide:	half-width of the last estimate if it was much too wide, as @ratio; else 0
- * @faded:	estimates since then that were narrower each time, and passed over
+ * @raised:	the last change raised the share by a quarter at least, and should be enough
+ * @wide:	half-width of the last estimate if it was much too wide, in units of @ratio; else 0
+ * @faded:	number of wide estimates in a row that were passed over, each narrower than the last
  * @level:	pages of the last estimate that was not much too wide
- * @few:	the share was too small below this, in two estimates in a row
- * @age:	estimates so far, at most those of which nothing is remembered
- * @nr:		estimates in @sum
- * @sum:	sum of the shares that they would need
+ * @few:	shares below this were too small in two estimates in a row; fades more slowly
+ * @age:	number of estimates so far, up to the number before shares are remembered
+ * @nr:		number of estimates in @sum
+ * @sum:	sum of the shares that these estimates would need
  */
 struct wsmon_precision {
 	u32 share;
@@ -160,16 +160,16 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attr
 const char *wsmon_detector_name(u32 detector);
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len);
 /**
- * struct wsmon_request - what a text written to /dev/wsmon asks for
+ * struct wsmon_request - the parsed request of a text written to /dev/wsmon
  * @nr_pids:	number of processes to watch
- * @cgroup_word: begin of "cgroup=" in the text, which wsmon_attrs_parse() would not take
+ * @cgroup_word: start of "cgroup=" in the text, which wsmon_attrs_parse() would reject
  * @cgroup:	path of the cgroup, or NULL
- * @cgroup_len:	its length in bytes
- * @join:	to join the session that began last
- * @stop:	to end the session
- * @has_attrs:	it has attributes
+ * @cgroup_len:	length of @cgroup in bytes
+ * @join:	join the session that began last
+ * @stop:	end the session
+ * @has_attrs:	the text has attributes
  * @mark:	text of a mark, or NULL
- * @mark_len:	its length in bytes
+ * @mark_len:	length of @mark in bytes
  */
 struct wsmon_request {
 	u32 nr_pids;

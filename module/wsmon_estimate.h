@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_estimate.h - what samples show: working set sizes
+ * wsmon_estimate.h - estimates of the working set size
  */
 #ifndef WSMON_ESTIMATE_H
 #define WSMON_ESTIMATE_H
@@ -10,17 +10,17 @@
 /* wsmon_wss.c: memory that was used and given back within a window */
 
 /**
- * struct wsmon_counts - what the kernel counts of a process, or has counted so far
- * @anon:	pages of anonymous memory, those in swap too
+ * struct wsmon_counts - the kernel's counts of a process
+ * @anon:	pages of anonymous memory, including swap
  * @files:	resident pages of files and of shared memory
- * @peak:	the most pages that were resident
- * @faults:	minor faults; U64_MAX: not known
- * @huge:	faults of all processes that made a huge page
- * @huge_pages:	pages of one
- * @hints:	faults of all processes that found their page mapped, as somebody wanted to know
- * @forks:	forks
- * @fork_pages:	anonymous pages at the last one: as many faults may copy a page
- * @used:	pages that were accessed in the last interval, at least
+ * @peak:	maximum number of resident pages so far
+ * @faults:	minor faults so far; U64_MAX: unknown
+ * @huge:	faults of all processes so far that allocated a huge page
+ * @huge_pages:	base pages in a huge page
+ * @hints:	hint faults of all processes so far, by NUMA balancing and by the second sampler
+ * @forks:	forks so far
+ * @fork_pages:	anonymous pages at the last fork: at most this many faults copy a page after it
+ * @used:	lower bound of the pages accessed in the last interval
  */
 struct wsmon_counts {
 	u64 anon;
@@ -36,9 +36,9 @@ struct wsmon_counts {
 };
 
 /**
- * struct wsmon_went - pages that went
- * @least:	so many came and went
- * @most:	no more went
+ * struct wsmon_went - bounds of the number of pages that were freed
+ * @least:	at least this many pages appeared and were freed
+ * @most:	at most this many pages were freed
  */
 struct wsmon_went {
 	u64 least;
@@ -46,15 +46,15 @@ struct wsmon_went {
 };
 
 /**
- * struct wsmon_balance - what came and went in a process since its interval began
- * @begin:	its counts at that time
+ * struct wsmon_balance - anonymous pages that appeared in a process or were freed in an interval
+ * @begin:	the process's counts when the interval began
  * @last:	anonymous pages at the last look
- * @peak:	the most of them at any look
- * @fell:	sum of what they were less than at the look before
- * @churn:	moving sum of @fell, of about 8 intervals
- * @copies:	faults to come that may copy a page after the last fork
- * @begun:	@begin is known
- * @suspect:	faults say that memory may have gone; more looks would tell
+ * @peak:	maximum of the anonymous pages at any look
+ * @fell:	sum of the decreases of anonymous pages from one look to the next
+ * @churn:	moving sum of the decreases over about 8 intervals
+ * @copies:	number of future faults that may copy a page after the last fork
+ * @begun:	@begin is set
+ * @suspect:	the faults suggest that memory was freed: more looks would show it
  */
 struct wsmon_balance {
 	struct wsmon_counts begin;
@@ -70,16 +70,16 @@ struct wsmon_balance {
 void wsmon_balance_look(struct wsmon_balance *b, u64 anon);
 struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_counts *now);
 
-/* What went in so many intervals is kept apart; of long windows, of several together */
+/* Entries for freed pages; if the longest window has more intervals, each entry sums several */
 #define WSMON_GONE	64U
 
 /**
- * struct wsmon_gone - what went in the intervals of the longest window
- * @past:	a ring of intervals, or of several in a row
- * @end_ns:	when the last of them ended
- * @went:	pages that went, and which no region counts
- * @at:		the latest in @past
- * @nr:		number of intervals in it
+ * struct wsmon_gone - pages freed during the longest window
+ * @past:	ring of entries, each for one interval or several successive intervals
+ * @past.end_ns: when the last interval of the entry ended
+ * @past.went:	pages that were freed in its intervals and that no region counts
+ * @at:		index of the latest entry
+ * @nr:		number of intervals in the latest entry
  */
 struct wsmon_gone {
 	struct {
@@ -93,7 +93,10 @@ struct wsmon_gone {
 void wsmon_gone_add(struct wsmon_gone *g, const struct wsmon_interval *iv,
 		    struct wsmon_went went, const struct wsmon_regions *rs,
 		    const struct wsmon_space *sp);
-/* Add to the latest interval what programs had that the process left by exec: it may have been used */
+/*
+ * Add the pages of a program that the process left by exec to the latest entry, as an upper bound:
+ * they may have been used.
+ */
 static inline void wsmon_gone_left(struct wsmon_gone *g, u64 pages)
 {
 	g->past[g->at].went.most += pages;
@@ -105,7 +108,7 @@ struct wsmon_went wsmon_gone_within(const struct wsmon_gone *g, const struct wsm
 				    u32 k);
 
 /* wsmon_wss.c: new memory, the estimator */
-/* The part of the last @ns that was before the last @window of them (Q15) */
+/* The part (Q15) of the last @ns that precedes the last @window ns; 0 if @window is longer */
 static inline u32 wsmon_part_before(u64 ns, u64 window)
 {
 	ns = min(ns, BIT_ULL(48));
@@ -117,16 +120,16 @@ static inline u32 wsmon_part_before(u64 ns, u64 window)
 
 /**
  * struct wsmon_fresh - memory that appeared since the mappings were last read
- * @pages:	its pages by class
- * @drawn:	pages of each class that are sampled
- * @seen:	pages of @drawn found accessed
- * @vague:	pages of @seen that a fault on a page near them may have mapped
- * @late:	some of the memory may be older than the window: what was accessed counts,
- *		but may have been before the window
- * @early:	the part of the time in which the memory appeared that was before the window (Q15)
- * @nr:		pages in @vpn
- * @vpn:	the pages, ascending
- * @class:	their classes
+ * @pages:	pages of each class
+ * @drawn:	sampled pages of each class
+ * @seen:	sampled pages of each class that were found accessed
+ * @vague:	pages among @seen that a fault on a page near them may have mapped
+ * @late:	some of the memory may be older than the window: its accessed pages count, but may
+ *		have been accessed before the window
+ * @early:	part of the period in which the memory appeared that precedes the window (Q15)
+ * @nr:		number of sampled pages
+ * @vpn:	the sampled pages, ascending
+ * @class:	class of each sampled page
  */
 struct wsmon_fresh {
 	u64 pages[WSMON_NR_CLASSES];
@@ -146,11 +149,11 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 /**
  * struct wsmon_wss - a working set size
  * @pages:	the estimate
- * @low:	lower end of the 95 % interval
- * @high:	upper end
- * @mapped:	the mapped pages that it is a part of
- * @grew:	pages in use that the kernel has made huge pages in the interval: @pages may be so
- *		much more than before
+ * @low:	lower end of the 95 % confidence interval
+ * @high:	upper end of the 95 % confidence interval
+ * @mapped:	the mapped pages of which the working set is a part
+ * @grew:	pages in use that the kernel made huge in the interval: the most by which this may
+ *		have increased @pages
  */
 struct wsmon_wss {
 	u64 pages;
@@ -160,7 +163,10 @@ struct wsmon_wss {
 	u64 grew;
 };
 
-/* More may be in use than samples can show, up to @high, or as many as @twice may count again */
+/*
+ * Widen the confidence interval, because up to @high pages may be in use, more than samples show,
+ * and up to @twice pages may count twice.
+ */
 static inline void wsmon_wss_widen(struct wsmon_wss *w, u64 high, u64 twice)
 {
 	w->high = min(w->mapped, max(w->high, high));
@@ -168,8 +174,9 @@ static inline void wsmon_wss_widen(struct wsmon_wss *w, u64 high, u64 twice)
 }
 
 /*
- * What changes changed by (now - before) within an interval: so a window that is early or late by a
- * part @late of that has so much more or less.
+ * Widen the confidence interval if a window is early or late by a part @late (Q15) of an interval:
+ * if the size changed by D pages within the interval, this makes a difference of @late * D pages.
+ * @before:	the size before the interval, pages
  */
 static inline void wsmon_wss_moved(struct wsmon_wss *w, u64 before, u32 late)
 {
@@ -180,7 +187,7 @@ static inline void wsmon_wss_moved(struct wsmon_wss *w, u64 before, u32 late)
 	w->high = min(w->mapped, w->high + moved);
 }
 
-/* Index of the sum of all classes but text, after the classes */
+/* Index of the sum of all classes except text; it follows the classes */
 #define WSMON_WSS_REST		WSMON_NR_CLASSES
 #define WSMON_NR_WSS		(WSMON_NR_CLASSES + 1)
 

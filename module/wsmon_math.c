@@ -6,7 +6,10 @@
  */
 #include "wsmon_math.h"
 
-/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
+/**
+ * wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014)
+ * @x:	the value
+ */
 u64 wsmon_hash64(u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -64,7 +67,7 @@ u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
 		if (sum >= want)
 			break;
 	}
-	/* the bound is where the next bucket begins; the last octave has none */
+	/* the bound is the start of the next bucket; in the last octave, use the maximum */
 	if (i >= WSMON_HIST_BUCKETS - 4)
 		return h->max;
 	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;

@@ -29,8 +29,8 @@ static inline unsigned int wsmon_log2_quarters(u64 x)
 #define WSMON_HIST_BUCKETS	256
 
 /**
- * struct wsmon_hist - a histogram, four buckets an octave
- * @n:		number of values by wsmon_log2_quarters()
+ * struct wsmon_hist - a histogram with four buckets for each octave
+ * @n:		number of values in each bucket, indexed by wsmon_log2_quarters()
  * @total:	number of values
  * @max:	largest value
  */

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_pace.c - keeping within the CPU budget; what was stolen; percentiles of times
+ * wsmon_pace.c - keeping within the CPU budget; stolen CPU time; the precision
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
- * kwsmond may use cpu_permille of one CPU. The cost of an interval is that of its first
- * round, which ends the interval before and draws and arms samples, and that of a check
- * for each further round. Accessed bits stay set until they are cleared, so checks only
- * find out how often something was accessed within an interval, and see what reclaim takes
- * before it ends. So when CPU time is
- * short, checks are left out first, except those at which a window begins. Then regions
- * become fewer. What an interval takes above its budget is a debt that later intervals
- * repay, so the budget holds over a few seconds, not only on average.
+ * kwsmond may use cpu_permille of one CPU. An interval costs its first round, which ends the
+ * previous interval and draws and arms samples, and a round of checks for each further round.
+ * Accessed bits stay set until they are cleared. So checks only serve to count how often pages were
+ * accessed within an interval, and to see pages before reclaim takes them. So if CPU time is short,
+ * checks are left out first, except at the beginning of a window. Then the number of regions is
+ * reduced. CPU time of an interval above its budget is a debt that later intervals repay, so that
+ * the budget holds over a few seconds, not only on average.
  */
 
 #include "wsmon_control.h"
 
-/* A debt is limited to the CPU time that is allowed in this period */
+/* Limit of the debt: the CPU time that is allowed in this period */
 #define DEBT_NS		((u64)10 * 1000 * 1000 * 1000)
 
 /* More than any cost, but small enough to be multiplied by a share */
 #define UNLIMITED	((u64)1 << 47)
 
-/* The share of regions is not reduced further: fewer regions are of no use */
+/* Minimum share of regions by the CPU budget: fewer regions are of no use */
 #define SHARE_MIN	(WSMON_ONE / 1024)
 
-/* Costs are limited to six hours, so that sums and products stay below 2^63 */
+/* Limit of costs: six hours, so that sums and products stay below 2^63 */
 #define COST_MAX	((u64)86400 * 1000 * 1000 * 1000 / 4)
 
 static u64 pace_aggr_ns(const struct wsmon_attrs *a)
@@ -33,7 +32,7 @@ static u64 pace_aggr_ns(const struct wsmon_attrs *a)
 	return a->aggr_us * 1000;
 }
 
-/* CPU time that may be used in a period; a whole CPU is no limit */
+/* CPU time that may be used in a period of @ns; unlimited if a whole CPU is allowed */
 static u64 pace_allowed(const struct wsmon_pace *p, const struct wsmon_attrs *a, u64 ns)
 {
 	if (a->cpu_permille == 1000)
@@ -42,7 +41,7 @@ static u64 pace_allowed(const struct wsmon_pace *p, const struct wsmon_attrs *a,
 			 max(p->sharers, 1U));
 }
 
-/* Time from the beginning of a window to the next boundary; 0: they coincide */
+/* Time from the beginning of a window to the next end of an interval; 0 if they coincide */
 static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
 {
 	u64 w = a->windows_us[k];
@@ -55,8 +54,10 @@ static u64 pace_window_begin(const struct wsmon_attrs *a, u32 k)
  * @a:		the attributes
  * @left_ns:	time to the end of the interval
  *
- * Return: the time from that round to the end of the interval, less than @left_ns; 0 if
- * it is the end.
+ * Such rounds are at the beginnings of windows and at the end of the interval.
+ *
+ * Return: the time from the round to the end of the interval, less than @left_ns; 0 if the round
+ * is the end.
  */
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 {
@@ -72,7 +73,7 @@ u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns)
 	return next;
 }
 
-/* Number of checks in an interval that are needed */
+/* Minimum number of checks in an interval: at the beginnings of windows */
 static u64 pace_min_checks(const struct wsmon_attrs *a)
 {
 	u64 left = wsmon_pace_needed(a, pace_aggr_ns(a)), nr = 0;
@@ -89,9 +90,9 @@ static u64 pace_max_checks(const struct wsmon_attrs *a)
 }
 
 /*
- * With a precision, accesses are counted by intervals, and rounds within them are left out:
- * the working set is the same, unless reclaim takes pages before the interval ends. The second
- * sampler needs them, too.
+ * Are rounds needed at the ends of intervals only? With a precision, accesses are counted by
+ * intervals, and the working set is the same without rounds within them, unless reclaim takes pages
+ * before the interval ends. The second sampler needs the rounds, too.
  */
 static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs *a)
 {
@@ -99,8 +100,8 @@ static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs 
 }
 
 /**
- * wsmon_pace_begin - begin without knowledge of costs
- * @p:	the pace; only @sharers and @reclaims are set
+ * wsmon_pace_begin - set the pace of the first interval, without knowledge of costs
+ * @p:	the pace; on entry only @sharers and @reclaims are set
  * @a:	the attributes
  */
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
@@ -129,11 +130,12 @@ bool wsmon_pace_may_check(const struct wsmon_pace *p)
 }
 
 /**
- * wsmon_pace_may_look - tell whether there is CPU time left for a look at a process that ends
+ * wsmon_pace_may_look - tell whether there is CPU time left for a look at an exiting process
  * @p:		the pace
- * @looks_ns:	what looks took that are not accounted for yet
+ * @looks_ns:	CPU time of looks that are not accounted for yet
  *
- * An interval may take twice its time for that. Later ones repay it, with fewer regions.
+ * With such looks, an interval may take twice its budget. Later intervals repay this with fewer
+ * regions.
  */
 bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns)
 {
@@ -144,14 +146,14 @@ bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns)
  * wsmon_pace_spent - account for a round
  * @p:		the pace
  * @cost_ns:	CPU time
- * @first:	it was the first round of an interval, or of a target
+ * @first:	this was the first round of an interval, or of a target
  */
 void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 {
 	cost_ns = min(cost_ns, COST_MAX);
 	p->spent_ns = min(p->spent_ns + cost_ns, COST_MAX);
 	if (first) {
-		/* use the smaller of the last two costs: one that is high may be bad luck */
+		/* use the smaller of the last two costs: a single high cost may be bad luck */
 		p->first_ns = min(cost_ns, p->last_ns);
 		p->first_used = cost_ns < p->last_ns ? p->used : p->last_used;
 		p->last_ns = cost_ns;
@@ -163,15 +165,15 @@ void wsmon_pace_spent(struct wsmon_pace *p, u64 cost_ns, bool first)
 }
 
 /*
- * Reduce the share of regions if @cost is more than @avail; raise it if less. The cost of
- * a share is known only intervals after it was set. So what fits is computed from the
- * share that was paid for: then shares settle, in place of going up and down for ever.
- * While debts are repaid, they are raised only if far more fit: on a busy machine there
- * may always be some debt, and shares would only go down.
+ * Reduce the share of regions if @cost exceeds @avail; raise it if @cost is less. The cost of a
+ * share is known only several intervals after the share was set. So the share that fits is computed
+ * from the share that caused the known cost: this makes shares settle instead of oscillating. While
+ * a debt is repaid, the share is raised only if more than twice as much fits. It must be raised
+ * then: on a busy machine there may always be some debt, and the share would only fall.
  */
 static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
 {
-	/* @avail is at most 2^47, shares at most 2^15: no overflow */
+	/* no overflow: @avail is at most 2^47, shares are at most 2^15 */
 	u64 used = clamp_t(u32, p->first_used, 1, WSMON_ONE);
 	u64 fit = min_t(u64, div64_u64(used * avail, max_t(u64, cost, 1)), WSMON_ONE);
 	u32 was = p->share;
@@ -192,7 +194,7 @@ static void pace_set_share(struct wsmon_pace *p, u64 cost, u64 avail)
  * wsmon_pace_next - set the pace of the next interval
  * @p:		the pace; sets @share and @step_ns
  * @a:		the attributes
- * @length_ns:	length of the interval that is over
+ * @length_ns:	length of the interval that ended
  */
 void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 		     u64 length_ns)
@@ -203,11 +205,11 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 	p->debt_ns = p->debt_ns + p->spent_ns > was ?
 		     p->debt_ns + p->spent_ns - was : 0;
 	p->debt_ns = min(p->debt_ns, pace_allowed(p, a, DEBT_NS));
-	/* keep some in reserve */
+	/* keep an eighth in reserve, and repay the debt with up to half of the budget */
 	avail -= avail / 8 + min(p->debt_ns, avail / 2);
 	if (p->checks)
 		p->check_ns = div64_u64(p->checks_ns, p->checks);
-	else	/* checks that were too expensive may have become cheaper */
+	else	/* no checks, perhaps as they were too expensive: assume that they become cheaper */
 		p->check_ns -= p->check_ns / 8;
 
 	pace_set_share(p, p->first_ns + min_checks * p->check_ns, avail);
@@ -226,30 +228,30 @@ void wsmon_pace_next(struct wsmon_pace *p, const struct wsmon_attrs *a,
 }
 
 /*
- * What a hypervisor takes
+ * CPU time that a hypervisor steals
  *
- * Where other guests or processes want the processor, too, a hypervisor takes it away for some
- * milliseconds at a time. A kernel that is not told, as under emulation, charges that to whoever
- * was running. Most of a round is done in pieces of far less than a millisecond, and each
- * is timed. One that took far longer, though its thread was not switched out, was interrupted.
- * What the rest of the round lost follows from the part that timed work lost recently.
+ * If other guests or processes want the processor, a hypervisor takes it away for some milliseconds
+ * at a time. If the kernel is not told, as under emulation, it charges this time to the running
+ * thread. Most of a round is done in pieces of far less than a millisecond, and each piece is
+ * timed. A piece that took far longer, although its thread was not switched out, was interrupted.
+ * The rest of the round is assumed to lose the same part of its time as timed pieces lost recently.
  */
 
-/* A piece that took so many times its usual time was interrupted */
+/* A piece that took this many times its usual time was interrupted */
 #define STOLEN_TIMES	16U
 
-/* Rounds that count as recent, about */
+/* Recent rounds: about this many */
 #define STOLEN_ROUNDS	64U
 
-/* Not more than 15/16 are thought to be stolen */
+/* At most 15/16 of the time is assumed to be stolen */
 #define STOLEN_ONE	1024U
 #define STOLEN_MAX	(STOLEN_ONE - STOLEN_ONE / 16)
 
 /**
  * wsmon_stolen_note - note how long a piece of work took
- * @s:		what was stolen
+ * @s:		the stolen time
  * @ns:		wall time; the thread was not switched out meanwhile
- * @usual_ns:	the time that a piece takes at most, about
+ * @usual_ns:	the time that a piece usually takes at most
  */
 void wsmon_stolen_note(struct wsmon_stolen *s, u64 ns, u64 usual_ns)
 {
@@ -260,10 +262,12 @@ void wsmon_stolen_note(struct wsmon_stolen *s, u64 ns, u64 usual_ns)
 }
 
 /**
- * wsmon_stolen_spent - return what a round has spent itself
- * @s:		what was stolen; begins with the next round
+ * wsmon_stolen_spent - compute the CPU time of a round without stolen time
+ * @s:		the stolen time; reset for the next round
  * @cost_ns:	CPU time of the thread, as the kernel counts it
- * @seen:	the kernel is told what is stolen, and @cost_ns is without it
+ * @seen:	the kernel is told about stolen time, so @cost_ns does not include it
+ *
+ * Return: the CPU time, ns; at least 1/16 of @cost_ns.
  */
 u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 {
@@ -277,7 +281,7 @@ u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 		s->taken_ns = 0;
 		return cost;
 	}
-	/* at most 2^6 times COST_MAX, which is below 2^45 */
+	/* sums are at most 2^6 times COST_MAX, which is below 2^45 */
 	s->timed_ns += timed - s->timed_ns / STOLEN_ROUNDS;
 	s->taken_ns += taken - s->taken_ns / STOLEN_ROUNDS;
 	if (s->timed_ns)
@@ -288,62 +292,62 @@ u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 }
 
 /*
- * Regions as few as the wanted precision allows
+ * As few regions as the target precision allows
  *
- * Pure: no mm, no allocation, no locks; the caller owns the structure.
+ * If pages are accessed without a pattern, half the half-width of the confidence interval takes
+ * four times the regions. So the half-width of an estimate and the number of its regions tell how
+ * many regions are needed. If there is a pattern, fewer regions are enough: then each step down
+ * leads to a further step, until the interval would be too wide. A change takes a while to show,
+ * because regions are split and merged at the end of an interval, and their samples must serve a
+ * window first. A share that was too small in two estimates in a row is remembered, so that it is
+ * not tried again and again.
  *
- * Where pages are accessed without order, half the half-width takes four times the regions.
- * So from the half-width of an estimate, and the regions it was made with, follows how many
- * are needed. Where order is found, fewer are enough; then each step down leads to another
- * one, until the interval would be too wide. A change takes a while to show: regions are
- * split and merged at the end of an interval, and their samples serve a window first. A
- * share that was too small twice is remembered, so that it is not tried again and again.
- *
- * Half-widths vary by chance, and often one region found something new, and splitting it is enough.
- * So one that is much too wide leads to a quarter more regions, and only the next one, if it is,
- * too, to a quarter more than it says. Small changes follow from the mean of several. So where
- * accesses have no order, the half-width is a little below what is wanted on average.
+ * Half-widths vary by chance, and often a single region has new accesses, and splitting this region
+ * is enough. So an estimate that is much too wide raises the share by only a quarter. If the next
+ * estimate is much too wide, too, it sets the share to a quarter more than it needs. Small changes
+ * follow from the mean of several estimates. So if accesses have no pattern, the average half-width
+ * is a little below the target.
  */
 
-/* No half-width below this is wanted, in pages: 256 KiB */
+/* Minimum target of the half-width, in pages: 256 KiB */
 #define FLOOR		64U
 
-/*
- * The share is not reduced further: what is cold must still be looked at in so many places
- * that new accesses are noticed
- */
+/* Minimum share by the precision: enough places in cold memory to notice new accesses */
 #define SHARE_LEAST	(WSMON_ONE / 8)
 
-/* What a burst leaves in the past of regions fades by about 1/16 an estimate, at least 1/FADES */
+/* The trace of a burst in histories fades by about 1/16 an estimate; fading is at least 1/FADES */
 #define FADES		32U
-/* Estimates of a burst that are passed over, at most: after these, more regions help sooner */
+/* Maximum number of fading estimates that are passed over: afterwards more regions help sooner */
 #define FADES_MAX	6U
 
-/* Sizes are limited to 2^50 pages, so that products stay below 2^63 */
+/* Limit of sizes, so that products stay below 2^63 */
 #define PAGES_MAX	((u64)1 << 50)
 
-/* A change shows when regions have followed, and so many intervals */
+/* A change shows this many intervals after regions have been split and merged */
 #define SHOWS_AFTER	2U
 #define WAIT_MAX	1000U
 
-/* Before so many intervals regions have had few draws, and doubts that do not last */
+/* In the first intervals, regions have had few draws, and the doubts about them do not last */
 #define YOUTH		32U
 
-/* What was too few may be tried again, an eighth below, after a seventh of so many intervals */
+/*
+ * The bound set by a share that was too small falls by 1 / FORGET of it an interval. So after about
+ * FORGET / 7 intervals a share an eighth smaller may be tried again.
+ */
 #define FORGET		1024U
 
-/* Half-widths are compared in units of the wanted one / RATIO_ONE */
+/* Half-widths are compared in units of the target half-width / RATIO_ONE */
 #define RATIO_ONE	256U
 #define RATIO_MAX	(64 * RATIO_ONE)
 
-/* Small changes follow from the mean of so many estimates */
+/* Small changes follow from the mean of this many estimates */
 #define MEAN_OF		8U
-/* They change the share by a sixteenth of it at least, or an eighth to try what was too few */
+/* Minimum small change, as a part of the share: larger to retry a share that was too small */
 #define CHANGE_LEAST	16U
 #define CHANGE_AGAIN	8U
 
 /**
- * wsmon_precision_begin - begin with all regions
+ * wsmon_precision_begin - begin with a share of all regions
  * @q:	the precision
  */
 void wsmon_precision_begin(struct wsmon_precision *q)
@@ -354,8 +358,9 @@ void wsmon_precision_begin(struct wsmon_precision *q)
 }
 
 /*
- * Regions are split and merged when their samples have served the longest window. If that
- * is longer than an interval, they take turns, and merging waits for a second turn.
+ * Number of intervals until a change shows. Regions are split and merged when their samples have
+ * served the longest window. If this window is longer than an interval, regions take turns, and
+ * merging waits for a second turn.
  */
 static u32 precision_wait(const struct wsmon_attrs *a)
 {
@@ -375,12 +380,12 @@ static void precision_set(struct wsmon_precision *q, const struct wsmon_attrs *a
 	q->sum = 0;
 }
 
-/* Must there be more regions at once? The interval is much too wide. */
+/* If the confidence interval is much too wide, must the share rise at once? */
 static bool precision_must_rise(const struct wsmon_precision *q, u32 ratio)
 {
 	if (q->share == WSMON_ONE)
 		return false;
-	/* a large change upwards has to show, unless the target changes meanwhile */
+	/* wait until a large rise shows, unless the target changes and the half-width grows */
 	return !q->wait || !q->raised || ratio > q->ratio + q->ratio / 4;
 }
 
@@ -390,7 +395,7 @@ static bool precision_must_rise(const struct wsmon_precision *q, u32 ratio)
  * @a:		the attributes
  * @used:	share of max_regions that the estimate was made with
  * @pages:	the estimate of the shortest window
- * @half:	the half-width of its interval, in pages
+ * @half:	the half-width of its confidence interval, in pages
  */
 void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
 			  u64 pages, u64 half)
@@ -405,19 +410,22 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 	}
 	wanted = max_t(u64, div64_u64(min(pages, PAGES_MAX) * a->precision, 1000), FLOOR);
 	ratio = min_t(u64, div64_u64(min(half, PAGES_MAX) * RATIO_ONE, wanted), RATIO_MAX);
-	/* there may be fewer, for want of CPU time, or more, as some cannot be merged */
+	/* fewer regions may be used, for lack of CPU time, or more, as some cannot be merged */
 	used = min(used, q->share);
-	/* aim a little below what is wanted: 16 / 15 is (1 + 1 / 31)^2 */
+	/* aim a little below the target: 16 / 15 is about (1 + 1 / 31)^2 */
 	need = min_t(u64, div64_u64((u64)used * ratio * ratio / 15 * 16, RATIO_ONE * RATIO_ONE),
 		     2 * WSMON_ONE);
 	q->wait -= !!q->wait;
 	q->least = max_t(u32, q->least - q->least / FORGET, SHARE_LEAST);
 
 	wide = ratio > RATIO_ONE + RATIO_ONE / 8;
-	/* remembered for longer than it bounds the share */
+	/* @few fades more slowly than @least: remember it for longer than it bounds the share */
 	q->few -= q->few / (4 * FORGET);
 	q->age = min(q->age + 1, YOUTH);
-	/* of the size that was there, this is left of a burst, in what earlier draws say */
+	/*
+	 * Pass over an estimate if the size is as before the burst and the half-width fades: only
+	 * the histories still contain the burst.
+	 */
 	if (wide && ratio < q->wide - q->wide / FADES && q->faded < FADES_MAX &&
 	    max(pages, q->level) - min(pages, q->level) <= half) {
 		q->wide = ratio;
@@ -428,7 +436,7 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->level = pages;
 		q->faded = 0;
 	}
-	/* once may be chance, memory that could not be looked at, or regions that just moved */
+	/* one wide estimate may be due to chance, unobserved memory, or regions that just moved */
 	again = wide && q->wide;
 	known = wide && used < q->few;
 	q->wide = wide ? ratio : 0;
@@ -436,12 +444,12 @@ void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a
 		q->least = max(q->least, min(q->few, used + used / 4));
 	if (again && q->share < WSMON_ONE && q->age == YOUTH)
 		q->few = max(q->few, min_t(u32, used + used / 4, WSMON_ONE));
-	/* where the share was too small before, it may be enough now: the next estimate decides */
+	/* a share that was too small before may be enough now: let the next estimate decide */
 	if ((again || (wide && !known)) && precision_must_rise(q, ratio)) {
-		/* regions do not follow the change yet, so this may be too few */
+		/* the regions have not adapted to the change yet, so @need may be too low */
 		need = max(again ? need + need / 4 : 0, q->share + q->share / 4);
 		precision_set(q, a, min_t(u32, need, WSMON_ONE), ratio);
-		/* the next estimate may say that it takes more */
+		/* after a single wide estimate, the next estimate may raise the share further */
 		q->raised &= again;
 		return;
 	}

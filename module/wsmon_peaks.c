@@ -4,16 +4,15 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * An exponential moving mean and variance describe what is usual. A peak is a period in
- * which the working set size is further from the mean than a threshold. For the first
- * estimates, the detector "sigma" uses their median, and the median distance from it.
- * The recursions are those of valgrind-ws (M. Becker, 2018, ws_main.c).
- * Documentation/internals/design.rst has the formulas, and why "sigma" differs from
- * "fano".
+ * An exponential moving mean and variance describe the usual size. A peak is a period in which the
+ * working set size is further from the mean than a threshold. For the first estimates, the detector
+ * "sigma" uses their median, and the median distance from it. The recursions come from valgrind-ws
+ * (M. Becker, 2018, ws_main.c). Documentation/internals/design.rst has the formulas, and explains
+ * why "sigma" differs from "fano".
  *
- * Numbers are fixed point with a common exponent: a value is pages << FRAC >> shift. It
- * is below 2^31 for any size, so that its square fits into 64 bits. The exponent grows
- * with the largest value since the start.
+ * Numbers are fixed point with a common exponent: a value is pages << FRAC >> shift. It is below
+ * 2^31 for any size, so that its square fits into 64 bits. The exponent grows with the largest
+ * value since the start.
  */
 #include "wsmon_control.h"
 
@@ -21,13 +20,13 @@
 #define VALUE_BITS	31
 /* "sigma" ignores smaller changes: 64 KiB */
 #define FEW_PAGES	16
-/* No distance exceeds this, so no threshold has to */
+/* Limit of thresholds: no distance exceeds it */
 #define FAR		BIT_ULL(46)
 
-/* Weights between 0 and 1 */
+/* Weights are between 0 and ONE */
 #define ONE_SHIFT	30
 #define ONE		BIT_ULL(ONE_SHIFT)
-/* Arguments of the exponential; from ARG_FAR on it is 0 */
+/* Arguments of the exponential, which is 0 from ARG_FAR on */
 #define ARG_SHIFT	20
 #define ARG_BITS	25U
 #define ARG_FAR		BIT_ULL(ARG_BITS)
@@ -42,7 +41,7 @@ static u64 exp_minus(u64 x)
 
 	if (x >= ARG_FAR)
 		return 0;
-	/* 2^-n exp(-u), u < ln 2: a short series */
+	/* exp(-x) is 2^-n exp(-u) with u < ln 2, which needs only a short series */
 	log2 = x * LOG2_E;
 	u = (log2 >> (2 * ARG_SHIFT - ONE_SHIFT) & (ONE - 1)) * LN_2 >> ONE_SHIFT;
 	for (k = 7; k; k--)
@@ -73,7 +72,7 @@ static u64 peak_distance(u64 a, u64 b)
 	return a > b ? a - b : b - a;
 }
 
-/* Half of F = (sigma / (mean / 10))^2: the unit cancels out */
+/* Half of F = (sigma / (mean / 10))^2; the unit of @sigma and the mean cancels out */
 static u64 peak_half_f_sigma(const struct wsmon_detector *d, u64 sigma)
 {
 	u64 ratio = min_t(u64, 8 << ARG_SHIFT,
@@ -88,7 +87,7 @@ static u64 peak_half_f_fano(const struct wsmon_detector *d)
 	u32 by = ARG_SHIFT - 1 + d->shift - FRAC, first = min(by, ARG_BITS);
 	u64 half;
 
-	/* by is 3 to 33; var / mean below 2^(ARG_BITS - first) can be shifted by first */
+	/* @by is 3 to 33; if var / mean is below 2^(ARG_BITS - first), shift it by @first */
 	if (fls64(d->var / d->mean) + first > ARG_BITS)
 		return ARG_FAR;
 	half = (d->var << first) / d->mean;
@@ -96,12 +95,12 @@ static u64 peak_half_f_fano(const struct wsmon_detector *d)
 }
 
 /**
- * wsmon_peak_threshold - compute the distance from the mean that is unusual
+ * wsmon_peak_threshold - compute from which distance from the mean on an estimate is unusual
  * @d:	the detector, with at least one estimate
  * @a:	the attributes
  *
- * E = c g s + (1 - c) g/10 mean, c = 1 - exp(-F/2): s is the standard deviation,
- * or, with "fano", the variance in pages.
+ * E = c g s + (1 - c) g/10 mean, where c = 1 - exp(-F/2), g is the gain, and s is the standard
+ * deviation, or, with "fano", the variance in pages.
  *
  * Return: E, for wsmon_peak_size().
  */
@@ -120,11 +119,11 @@ u64 wsmon_peak_threshold(const struct wsmon_detector *d,
 	else
 		rest = exp_minus(peak_half_f_sigma(d, spread));
 	e = peak_weighted(spread, ONE - rest) + peak_weighted(d->mean, rest) / 10;
-	/* at most 2^47 times 10^5 */
+	/* no overflow: at most 2^47 times 10^5 */
 	return e * a->peak_gain / 1000;
 }
 
-/* Number of estimates that "sigma" judges by the median */
+/* Number of first estimates that are judged by the median: 0 with "fano" */
 static u32 peak_nr_start(const struct wsmon_attrs *a)
 {
 	if (a->peak_detector == WSMON_PEAK_FANO)
@@ -132,7 +131,7 @@ static u32 peak_nr_start(const struct wsmon_attrs *a)
 	return min(a->peak_window, WSMON_PEAK_LEARN);
 }
 
-/* Number of estimates before the first one that can be a peak */
+/* Number of first estimates that are not judged, as too little is known */
 static u32 peak_nr_unjudged(const struct wsmon_attrs *a)
 {
 	return peak_nr_start(a) ? min(peak_nr_start(a), WSMON_PEAK_FIRST) : a->peak_window;
@@ -152,7 +151,7 @@ static u64 peak_median(u32 *v, u32 n)
 	return ((u64)v[(n - 1) / 2] + v[n / 2]) / 2;
 }
 
-/* Mean and variance of the first @n estimates */
+/* Set mean and variance to the mean and variance of the first @n estimates. */
 static void peak_first_mean(struct wsmon_detector *d, u32 n)
 {
 	u64 diff;
@@ -168,11 +167,10 @@ static void peak_first_mean(struct wsmon_detector *d, u32 n)
 }
 
 /*
- * Set what is usual by the first @n estimates: their median, and 1.4826 times the
- * median distance from it, which is the standard deviation of normal noise. Bursts
- * among them change neither much. But if more than three estimates, and more than three
- * in ten, would be unusual, their size is usual, too: then take mean and variance of
- * all.
+ * Set mean and variance by the first @n estimates: the mean to their median, and the standard
+ * deviation to 1.4826 times the median distance from it, which is right for normal noise. Bursts
+ * change neither much. But if more than three estimates, and more than three in ten, would be
+ * unusual, their size is usual, too: then use mean and variance of all.
  */
 static void peak_first_median(struct wsmon_detector *d, const struct wsmon_attrs *a, u32 n)
 {
@@ -209,7 +207,7 @@ static void peak_fit_value(struct wsmon_detector *d, u64 pages)
 		d->first[i] >>= by;
 }
 
-/* Add an estimate. The variance comes first, because it uses the old mean. */
+/* Add an estimate to mean and variance. The variance is first, because it uses the old mean. */
 static void peak_add(struct wsmon_detector *d, u64 value, u32 window)
 {
 	u64 diff = peak_distance(value, d->mean), n = window + 1, step;
@@ -217,7 +215,7 @@ static void peak_add(struct wsmon_detector *d, u64 value, u32 window)
 	/* diff < 2^31, the variance below 2^62, n at least 3 */
 	d->var += diff * diff * 2 / n;
 	d->var -= d->var / n * 2;
-	/* rounded up, or small differences would never move the mean */
+	/* round up, or small differences would never move the mean */
 	step = (diff * 2 + n - 1) / n;
 	if (value > d->mean)
 		d->mean += step;
@@ -234,9 +232,9 @@ static bool peak_is_beyond(const struct wsmon_detector *d, u64 pages, u64 from, 
 }
 
 /*
- * Is the size back where it was before the peak? Then mean and variance are restored. The
- * estimates in the peak are added as if they were three tenths of the threshold away: with
- * a gain of 5, peaks stay peaks unless they take three tenths of the time.
+ * Tell whether the size is back where it was before the peak. If so, restore mean and variance, and
+ * add the estimates in the peak as if they were three tenths of the threshold away: so with a gain
+ * of 5, peaks remain peaks unless they take three tenths of the time.
  */
 static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
 			 u64 pages)
@@ -256,9 +254,9 @@ static bool peak_is_back(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /*
- * Has the new level become usual? Passing the moving mean on the way back does not
- * count. The threshold stems from the old level, which may have been near 0, so the
- * mean gives a second threshold. The larger one counts.
+ * Has the new level become usual? A single estimate that passes the moving mean on the way back
+ * does not count. The threshold stems from the old level, which may have been near 0; so the mean
+ * gives a second threshold, and the larger threshold counts.
  */
 static bool peak_is_settled(const struct wsmon_detector *d,
 			    const struct wsmon_attrs *a, u64 pages)
@@ -270,8 +268,9 @@ static bool peak_is_settled(const struct wsmon_detector *d,
 }
 
 /*
- * Pages that are in use here and there are more once they are huge pages. That is no peak: the
- * usual size becomes as much larger at once. What does not show soon does not count any more.
+ * Raise the usual size for pages that were made huge. If used pages lie scattered, making them huge
+ * enlarges the working set. This is not a peak, so the mean and the first estimates grow by as much
+ * at once. The part of @grew that does not show in the estimates is halved with each estimate.
  */
 static void peak_raise(struct wsmon_detector *d, u64 value)
 {
@@ -288,12 +287,12 @@ static void peak_raise(struct wsmon_detector *d, u64 value)
 
 /**
  * wsmon_peak_ends - tell whether an estimate ends the present peak
- * @d:	the detector; keeps its figures of the peak
+ * @d:	the detector; its figures of the peak stay valid afterwards
  * @a:	the attributes
  * @w:	the estimate
  *
- * This is the first of three calls for each estimate. wsmon_peak_begins() and
- * wsmon_peak_learn() follow, unless the target did not run: sleeping changes nothing.
+ * This is the first of three calls for each estimate. wsmon_peak_begins() and wsmon_peak_learn()
+ * follow if the target ran: estimates of a sleeping target change nothing.
  */
 bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		     const struct wsmon_wss *w)
@@ -324,8 +323,8 @@ bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
  * @a:	the attributes
  * @w:	the estimate
  *
- * All of its confidence interval must be beyond the threshold, so that a sampling error
- * does not count as a peak. Nor does what was made huge pages.
+ * All of the confidence interval must be beyond the threshold, so that a sampling error does not
+ * count as a peak. Growth by pages that were made huge does not count either.
  */
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		       const struct wsmon_wss *w)
@@ -338,10 +337,10 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	if (d->sign || d->nr < peak_nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
-	/* few estimates reveal little about the variance */
+	/* the fewer estimates, the less is known about the variance: raise the threshold */
 	if (d->nr < peak_nr_start(a))
 		far += far * WSMON_PEAK_FIRST / d->nr;
-	/* a small function that is called now and then is no peak */
+	/* a small function that is called now and then is not a peak */
 	if (a->peak_detector != WSMON_PEAK_FANO)
 		far = max(far, peak_value(d, FEW_PAGES));
 	if (peak_value(d, w->low) > d->mean + far + peak_value(d, d->grew))
@@ -350,7 +349,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		sign = -1;
 	else
 		return false;
-	/* a peak that ended with this estimate does not begin again with it */
+	/* the estimate that ended a peak must not begin it again */
 	if (sign == d->ended)
 		return false;
 	d->sign = sign;
@@ -363,7 +362,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /**
- * wsmon_peak_learn - add an estimate to what is usual
+ * wsmon_peak_learn - add an estimate to mean and variance
  * @d:	the detector
  * @a:	the attributes
  * @w:	the estimate
@@ -401,7 +400,7 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
  * @value:	its mean, baseline or threshold
  * @bits:	the unit of the size is a page >> @bits; at most FRAC
  *
- * Return: the size; U64_MAX if it is more.
+ * Return: the size; U64_MAX if it does not fit.
  */
 u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits)
 {

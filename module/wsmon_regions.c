@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_regions.c - regions: buddy cells, their samples, and what the samples show
+ * wsmon_regions.c - regions: buddy cells, their samples, and the figures learned from samples
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
@@ -13,7 +13,7 @@
  *	region        [---- n[0] -:------ n[1] -------]   clipped by its area
  *	               x          :         x             a sample in each half
  *
- * Merging undoes that, when each half is one region.
+ * Merging undoes a split, once each half is one region.
  */
 #include <linux/bitops.h>
 
@@ -24,8 +24,8 @@
  * @start:	first page
  * @end:	end, exclusive
  *
- * Return: the middle of the smallest cell that holds both ends, which is in
- * (@start, @end); @end for a single page, whose upper half is empty.
+ * Return: the middle of the smallest cell that holds both ends, between @start and @end; for a
+ * single page @end, as its upper half is empty.
  */
 u64 wsmon_cell_mid(u64 start, u64 end)
 {
@@ -39,7 +39,7 @@ u64 wsmon_cell_mid(u64 start, u64 end)
 }
 
 /**
- * wsmon_region_clip - make a region of a range: clip it to the mapped pages, count them
+ * wsmon_region_clip - set a region to a range, clipped to its mapped pages, and count them
  * @sp:		the space
  * @r:		the region, with its area
  * @start:	first page
@@ -66,7 +66,7 @@ bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 /**
  * wsmon_regions_buddies - tell whether a region and the next are the halves of a cell
  * @rs:	the regions
- * @i:	index of the lower one
+ * @i:	index of the lower region
  */
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 {
@@ -85,7 +85,7 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
-/* Forget in what entries the sample pages were. */
+/* Forget which kind of page-table entry mapped each sample page. */
 static void region_forget_entries(struct wsmon_region *r)
 {
 	memset(r->made_ns, 0, sizeof(r->made_ns));
@@ -115,12 +115,12 @@ void wsmon_region_reset_samples(struct wsmon_region *r)
 	region_forget_entries(r);
 }
 
-/* Samples of a region are not reported if its share is this close to 0 or 1 */
+/* Don't report a region's samples if its share is this close to 0 or 1 ... */
 #define SHARE_NEARLY		(WSMON_ONE / 512)
-/* and it has had at least this many draws */
+/* ... after at least this many draws */
 #define DRAWS_SETTLED		4
 
-/* Position of a sample in its half, @start to @end, in units of 1 / WSMON_SAMPLES_PLACES */
+/* Position of a sample within its half [@start, @end), in units of 1 / WSMON_SAMPLES_PLACES */
 static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 {
 	/* a half has less than 2^45 pages */
@@ -128,9 +128,9 @@ static u16 sample_position(const struct wsmon_sample *s, u64 start, u64 end)
 }
 
 /**
- * wsmon_region_samples - encode for a record what the samples of a region saw
+ * wsmon_region_samples - encode a region's sample positions and hits for a record
  * @r:		the region, observed until now
- * @since:	when the interval began, nanoseconds
+ * @since:	when the interval began, ns
  *
  * Return: WSMON_SAMPLES_*
  */
@@ -157,39 +157,37 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 }
 
 /*
- * Pages beside a sample page, whose entries are near its own
+ * Clusters: the pages around a sample page, whose page-table entries are near its own
  *
- * Pure: no mm, no allocation, no locks; the caller owns the structures.
+ * Finding an entry is expensive, reading its neighbours is cheap. So an area is divided into
+ * clusters, and all pages of a sample page's cluster are looked at. The cluster's accessed share
+ * counts for the half. This is unbiased: pages are drawn uniformly, so clusters are drawn with
+ * probabilities proportional to their sizes (Cochran, Sampling Techniques, 3rd ed. 1977, 9A.1).
+ * The cluster's share varies at most as much as a single page. It does not vary at all where
+ * accesses have gaps of one size that divides the cluster's size.
  *
- * Finding an entry costs much, and reading those beside it little. So the pages around a sample
- * page are looked at, too: its cluster, one of those that an area is divided into. What counts
- * for the half is the cluster's accessed share. That is unbiased, because a page is drawn
- * uniformly, so a cluster in proportion to its size (Cochran, Sampling Techniques, 3rd ed. 1977,
- * 9A.1). It varies at most as much as a single page, and not at all where accesses have gaps of
- * one size that divides the cluster's.
- *
- * A set bit that is cleared must be reported to reclaim, for each page. So there are clusters
- * only where they pay: where most of the variance of single pages is within clusters, and not
- * where nearly all is accessed. They are tried now and then elsewhere, but not where a fault maps
- * several pages at once: only in anonymous memory. Whether there is a cluster, and its size, never
- * depend on what is accessed while it serves, and so do not bias the estimate.
+ * Each set bit that is cleared must be reported to reclaim. So clusters are used only where they
+ * pay: where most of the variance of single pages is within clusters, and where not nearly all
+ * pages are accessed. Other regions try clusters now and then. Only anonymous memory has clusters,
+ * because in files one fault maps several pages. Neither the choice of a cluster nor its size
+ * depends on the accesses while it serves, so neither biases the estimate.
  */
 
-/* From this share on there are no clusters */
+/* No clusters above this share */
 #define SHARE_MAX	(WSMON_ONE * 7 / 8)
-/* Entries in a processor's cache line: clusters are not smaller */
+/* Minimum size of a cluster, unless its half is smaller: entries in a cache line */
 #define SIZE_MIN	8U
 
-/* One region in so many tries clusters where nothing was found, and where they did not pay */
+/* One in TRY_COLD regions with no accesses tries clusters; one in TRY_AGAIN if they did not pay */
 #define TRY_COLD	8
 #define TRY_AGAIN	64
-/* A smaller share is nothing */
+/* A share of at most this counts as no accesses */
 #define SHARE_MIN	(WSMON_ONE / 512)
 
-/* The past has a weight of 7/8 in the means of what clusters found */
+/* In the moving averages of what clusters found, the past has a weight of 7/8 */
 #define AVERAGE_OF	8
 
-/* Numbers of intervals are of 16 bits: windows are of less than half of what these can count */
+/* Maximum intervals in a window with clusters: a quarter of the range of 16-bit interval numbers */
 #define INTERVALS_MAX	0x4000
 
 static bool area_is_anonymous(const struct wsmon_area *a)
@@ -199,7 +197,7 @@ static bool area_is_anonymous(const struct wsmon_area *a)
 }
 
 /**
- * wsmon_clusters_forget - let the samples of a region have no clusters
+ * wsmon_clusters_forget - remove the clusters of a region's samples
  * @r:	the region
  */
 void wsmon_clusters_forget(struct wsmon_region *r)
@@ -217,7 +215,7 @@ bool wsmon_clusters_pay(const struct wsmon_region *r)
 	return 2 * r->within > r->found * (WSMON_ONE - r->found) / WSMON_ONE;
 }
 
-/* Does a cluster of a half consist of pages of the half that are all mapped? */
+/* Are all pages of [@start, @end) mapped pages of the half? */
 static bool cluster_fits(const struct wsmon_space *sp, const struct wsmon_region *r, u32 h,
 			 u64 start, u64 end)
 {
@@ -229,7 +227,7 @@ static bool cluster_fits(const struct wsmon_space *sp, const struct wsmon_region
 		wsmon_area_rank(sp, a, end) - wsmon_area_rank(sp, a, start) == end - start);
 }
 
-/* About one accessed page is enough: clearing bits costs more than reading them. */
+/* Size for about one accessed page in a cluster: clearing bits costs more than reading them. */
 static u64 cluster_size(u32 share)
 {
 	u32 size = SIZE_MIN;
@@ -239,7 +237,10 @@ static u64 cluster_size(u32 share)
 	return size;
 }
 
-/* Does a region try clusters? At once where only single pages have found something so far. */
+/*
+ * Does a region use clusters for this draw? Always if they pay, or if single pages found accesses
+ * and no cluster did yet; else in one draw of several.
+ */
 static bool clusters_tried(const struct wsmon_region *r, u32 share, u64 epoch)
 {
 	if (r->found ? wsmon_clusters_pay(r) : share > SHARE_MIN)
@@ -248,9 +249,9 @@ static bool clusters_tried(const struct wsmon_region *r, u32 share, u64 epoch)
 }
 
 /**
- * wsmon_clusters_draw - find the clusters of samples that were drawn
+ * wsmon_clusters_draw - set the clusters of samples that were just drawn
  * @sp:	the space
- * @r:	the region, its samples drawn, at rest
+ * @r:	the region, at rest, with its samples drawn
  * @epoch:	number of the draw
  */
 void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 epoch)
@@ -274,10 +275,11 @@ void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u
 }
 
 /**
- * wsmon_clusters_wanted - tell whether samples have clusters at all
+ * wsmon_clusters_wanted - tell whether the attributes allow clusters
  * @a:	the attributes
  *
- * Only if windows are whole intervals: rounds within one do not look at clusters as of their time.
+ * All windows must be multiples of the interval, because clusters record the interval of an access,
+ * not its round. They must not exceed INTERVALS_MAX intervals.
  */
 bool wsmon_clusters_wanted(const struct wsmon_attrs *a)
 {
@@ -290,7 +292,7 @@ bool wsmon_clusters_wanted(const struct wsmon_attrs *a)
 }
 
 /**
- * wsmon_clusters_fit - forget clusters that mappings have changed
+ * wsmon_clusters_fit - forget clusters that no longer fit the changed mappings
  * @sp:	the space
  * @r:	a region with samples, each in its half
  */
@@ -309,7 +311,7 @@ void wsmon_clusters_fit(const struct wsmon_space *sp, struct wsmon_region *r)
 /**
  * wsmon_cluster_note - note accesses to pages of a cluster
  * @c:		the cluster
- * @pages:	bit i: the i-th; not the sample page
+ * @pages:	bit i: page i was accessed; not set for the sample page
  * @epoch:	number of the interval
  */
 void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch)
@@ -320,9 +322,11 @@ void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch)
 }
 
 /**
- * wsmon_clusters_age - forget what was accessed so long ago that numbers of intervals repeat
+ * wsmon_clusters_age - forget accesses so old that interval numbers would soon repeat
  * @r:		the region
- * @epoch:	number of the interval; this is for each, while samples stay
+ * @epoch:	number of the interval
+ *
+ * To be called in each interval while the samples stay armed.
  */
 void wsmon_clusters_age(struct wsmon_region *r, u16 epoch)
 {
@@ -341,7 +345,7 @@ void wsmon_clusters_age(struct wsmon_region *r, u16 epoch)
 	}
 }
 
-/* Pages of a cluster that were accessed within window @k, in parts (Q15); @all: ever */
+/* Count the pages of a cluster accessed within window @k, or with @all since arming. Return: Q15 */
 static u32 cluster_count(const struct wsmon_cluster *c, const struct wsmon_interval *iv, u32 k,
 			 bool all)
 {
@@ -353,7 +357,7 @@ static u32 cluster_count(const struct wsmon_cluster *c, const struct wsmon_inter
 	for (pages = c->ever; pages; pages &= pages - 1) {
 		u16 age = iv->epoch - c->seen_at[__ffs64(pages)];
 
-		/* if it is not known when intervals ended: as if they had their nominal length */
+		/* if @whole is unknown, assume that intervals had their nominal length */
 		if (iv->whole[k] ? age < iv->whole[k] :
 				   age * iv->aggr_ns + iv->slack_ns < iv->window_ns[k])
 			sum += WSMON_ONE;
@@ -363,20 +367,20 @@ static u32 cluster_count(const struct wsmon_cluster *c, const struct wsmon_inter
 	return sum;
 }
 
-/* The share of so many pages of a cluster, in parts (Q15) */
+/* Divide a number of pages (Q15) by the size of the cluster, rounded. Return: the share (Q15) */
 static u32 cluster_share(const struct wsmon_cluster *c, u32 pages)
 {
 	return (pages + c->nr / 2) / c->nr;
 }
 
 /**
- * wsmon_cluster_share - what a sample page and its cluster say of a half
+ * wsmon_cluster_share - estimate the accessed share of a half by its sample page and cluster
  * @r:		the region
  * @h:		the half, which has a cluster
- * @hit:	how much of the page was accessed in the window (Q15)
+ * @hit:	part of the sample page's access that was within the window (Q15)
  * @iv:		the interval
  * @k:		the window
- * @all:	all accesses since the samples were armed count
+ * @all:	count all accesses since the samples were armed
  *
  * Return: the accessed share (Q15).
  */
@@ -388,13 +392,9 @@ u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, u32 hit,
 	return cluster_share(c, hit + cluster_count(c, iv, k, all));
 }
 
-/**
- * clusters_seen - what the samples of a region say of an interval
- * @r:		the region
- * @since:	when the interval began
- * @seen:	by half, the accessed share (Q15)
- *
- * Notes what its clusters found, too.
+/*
+ * Set @seen, by half, to the share (Q15) of the sample page or its cluster that was accessed in the
+ * interval since @since. Also update the averages of what clusters found.
  */
 static void clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2])
 {
@@ -417,26 +417,26 @@ static void clusters_seen(struct wsmon_region *r, u64 since, u32 seen[2])
 
 /* Averages */
 
-/* The past has a weight of at most 7/8 in moving averages */
+/* In moving averages, the past has a weight of at most 7/8 */
 #define AVERAGE_MAX	8
 
 static u16 moving_average(u16 old, u16 new, unsigned int weight)
 {
 	int d = (int)new - (int)old;
 
-	/* mostly; a division by what is not constant takes long */
+	/* @weight mostly is AVERAGE_MAX, and dividing by a constant is faster */
 	return old + (weight == AVERAGE_MAX ? d / AVERAGE_MAX : d / (int)weight);
 }
 
 /**
  * wsmon_region_observe - update the averages of a region after an aggregation interval
  * @r:		the region, observed at the same pages during the whole interval
- * @seen:	by half, the accessed share of its sample: the page, or its cluster (Q15)
+ * @seen:	by half, the accessed share of the sample page or its cluster (Q15)
  * @fresh:	the positions were drawn for this interval
  * @now:	the time
  *
- * If the halves agree with each other and contradict the average, their value replaces
- * it at once. Otherwise it only moves the average.
+ * If the halves agree with each other and contradict the average, their value replaces the
+ * average at once. Otherwise it only moves the average.
  */
 void wsmon_region_observe(struct wsmon_region *r, const u32 seen[2], bool fresh, u64 now)
 {
@@ -476,27 +476,26 @@ void wsmon_region_observe(struct wsmon_region *r, const u32 seen[2], bool fresh,
 }
 
 /*
- * What the earlier draws of a region showed: mean and variance of each half
+ * History: mean and variance of each half over earlier draws
  *
- * Pure: no mm, no allocation, no locks; the caller owns the structures.
- *
- * Two draws, one in each half, say little of the variance of one region, and too much where the
- * halves differ. Earlier draws of the same half do better: positions are drawn anew, so the squares
- * of their deviations from the mean have the variance as their expectation. Moving averages, so
- * what is long ago fades.
+ * The two draws of one interval, one in each half, are a poor estimate of a region's variance, and
+ * overestimate it where the halves differ. Earlier draws of the same half are better: each interval
+ * draws new positions, so the expectation of the squared deviation from the mean is the variance.
+ * Moving averages let old draws fade.
  */
 
-/* Averages have the weights of so many draws */
+/* Moving averages weight the past as this many draws */
 #define TIMES_MAX	8U
-/* A region that was split or merged learns anew, quickly */
+/* After a split or merge, the history counts as at most this many draws: it adapts quickly */
 #define TIMES_CHANGED	3U
 
-/* No variance is larger than a quarter of the square of the range: weights are up to 2^8 */
+/* A variance is at most a quarter of the squared range: weights are up to 2^8 */
 #define VAR_MAX		(((u64)WSMON_WEIGHT_MAX * WSMON_WEIGHT_MAX << 2 * WSMON_SHIFT) / 4)
 
 /*
- * The @n-th value of a half is @x. The mean deviates, too: that of n - 1 values by 1 / (n - 1) of
- * their variance, with weights that fade as (1 - 1/n)^i by 1 / (2n - 1).
+ * Add @x, the @n-th value of a half, to mean and variance. The correction terms are for the error
+ * of the mean itself: the mean of n - 1 values has 1 / (n - 1) of their variance; a mean with
+ * weights that fade as (1 - 1/n)^i has 1 / (2n - 1) of it.
  */
 static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
 {
@@ -516,12 +515,9 @@ static void history_note(struct wsmon_history *p, u32 h, u32 x, u32 n)
 	p->mean[h] = mean;
 }
 
-/**
- * history_kept - tell whether histories are kept
- * @iv:	the interval
- *
- * Only of one window, of which each interval is a draw: what is looked at for longer would be put
- * where it was found by chance, and be of long ago.
+/*
+ * Keep histories only for a single window that fits into one interval, so that each interval is a
+ * draw: longer windows would give stale, biased values.
  */
 static bool history_kept(const struct wsmon_interval *iv)
 {
@@ -529,9 +525,11 @@ static bool history_kept(const struct wsmon_interval *iv)
 }
 
 /**
- * wsmon_regions_note - add the draws of an interval to what is known of earlier ones
- * @rs:	the regions, after their estimate: it compares the draws with those before
+ * wsmon_regions_note - add the draws of an interval to the histories
+ * @rs:	the regions
  * @iv:	the interval that ends
+ *
+ * To be called after the estimate, which compares these draws with earlier draws.
  */
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv)
 {
@@ -543,10 +541,10 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
 		struct wsmon_region *r = &rs->r[i];
 
 		wsmon_loop_resched(i);
-		/* samples that were armed late have not served the window */
+		/* skip samples that were armed too late to serve the window */
 		if (!r->dropped || r->stale || !r->n[1] || !wsmon_region_answers(r, iv, 0))
 			continue;
-		/* that it is as before is a guess */
+		/* @out of a lost half is not a draw */
 		if ((r->lost[0] | r->lost[1]) & BIT(0))
 			continue;
 		r->times = min(r->times + 1U, TIMES_MAX);
@@ -556,9 +554,9 @@ void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *i
 }
 
 /**
- * wsmon_history_split - let a region have the past of one of its halves in both
- * @r:		the region
- * @half:	the half
+ * wsmon_history_split - copy the history of one half of a region to the other half
+ * @r:		a region after a split, still with the histories of the region before it
+ * @half:	the half that became @r: copy its history
  */
 void wsmon_history_split(struct wsmon_region *r, u32 half)
 {
@@ -567,7 +565,7 @@ void wsmon_history_split(struct wsmon_region *r, u32 half)
 	r->times = min_t(u32, r->times, TIMES_CHANGED);
 }
 
-/* The mean of the halves' values, by their sizes; less than 2^48 each */
+/* The mean of the halves' values, weighted by size; values are below 2^48 */
 static u64 mean_of_halves(const struct wsmon_region *r, u64 lower, u64 upper)
 {
 	u64 part = div64_u64(r->n[0] << WSMON_SHIFT, wsmon_region_pages(r));
@@ -576,10 +574,12 @@ static u64 mean_of_halves(const struct wsmon_region *r, u64 lower, u64 upper)
 }
 
 /**
- * wsmon_history_merge - let a half have the past of a whole region
- * @out:	the merged region; it has not more @times than the other half's
- * @half:	its half
- * @r:		the region: that within its halves, and what their means differ
+ * wsmon_history_merge - set the history of a half from the region that becomes this half
+ * @out:	the merged region; its @times become at most @r's, and at most TIMES_CHANGED
+ * @half:	the half of @out
+ * @r:		the region before the merge
+ *
+ * The variance is the mean variance of the halves of @r, plus the variance of their means.
  */
 void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_region *r)
 {
@@ -593,43 +593,44 @@ void wsmon_history_merge(struct wsmon_region *out, u32 half, const struct wsmon_
 }
 
 /*
- * What an aggregation interval teaches
+ * Learning from an aggregation interval
  *
  * Each window has its own estimate, from samples that served it in full. Estimates for
  * different windows come from different generations of samples, so the estimate for a
- * longer window may by chance be smaller. This is not corrected: the larger of the two
- * would be too large on average.
+ * longer window may by chance be smaller. This is not corrected: taking the larger of the two
+ * estimates would be too large on average.
  */
 
 /*
- * Tell whether a sample has served for @ns. Rounds come at multiples of the sampling
- * interval, give or take half of one.
+ * Tell whether a sample armed at @since has served for @ns. Rounds come at multiples of the
+ * sampling interval, plus or minus half a sampling interval.
  */
 static bool sample_served(const struct wsmon_interval *iv, u64 since, u64 ns)
 {
 	return iv->now - since + iv->slack_ns >= ns;
 }
 
-/* Was an access within the last @ns? The round at @at found it: it was since the one before. */
+/* Did a round within the last @ns find an access? It found it at @at; 0: never. */
 static bool sample_seen_within(const struct wsmon_interval *iv, u64 at, u64 ns)
 {
 	return at && iv->now - at + iv->slack_ns < ns;
 }
 
 /*
- * Where a window begins
+ * Windows that begin between two looks
  *
- * What a look finds was accessed since the look before. On a machine that is not busy looks
- * come in time, and windows begin at one. Late ones move: then a window begins between two
- * looks, and what the second of them found is partly older. A page that it found, and no later
- * look, was used at any time in between, so it counts as the part of that time which is within
- * the window. Not if that look is the last one: what it finds may be used all the time.
+ * A look finds the pages that were accessed since the previous look. On a machine that is not busy,
+ * looks come in time, and each window begins at a look. If looks come late, a window may begin
+ * between two looks, and some accesses that the second look finds precede the window. If no later
+ * look finds such a page accessed, its last access was at an unknown time between the two looks. So
+ * the page counts as the fraction of this time that is within the window. This does not apply if
+ * the second look is the last one, because its pages may be in constant use.
  */
 
 /**
  * wsmon_looks_add - remember a look
  * @l:	the looks
- * @at:	when it was, not before the last one
+ * @at:	time of the look, not before the last look
  */
 void wsmon_looks_add(struct wsmon_looks *l, u64 at)
 {
@@ -637,11 +638,13 @@ void wsmon_looks_add(struct wsmon_looks *l, u64 at)
 }
 
 /*
- * Find the looks around a time that is not within @slack of one.
- * @from:	set to the last look before
- * @to:		set to the first look after
- * Both are set to the look if there is one near, or if the last look is the next one.
- * Return: number of looks after @to; -1 if it is too long ago, or there was none since.
+ * Find the looks around the time @at.
+ * @from:	set to the last look not after @at
+ * @to:		set to the first look after @at
+ * If a look is within @slack of @at, both are set to this look. If the first look after @at is also
+ * the last look of all, both are set to the last look not after @at.
+ * Return: number of looks after the first look after @at; -1 if @at precedes all remembered looks,
+ * or no look is after it.
  */
 static int looks_around(const struct wsmon_looks *l, u64 at, u64 slack, u64 *from, u64 *to)
 {
@@ -666,18 +669,18 @@ static int looks_around(const struct wsmon_looks *l, u64 at, u64 slack, u64 *fro
 	return l->nr - 1 - lo;
 }
 
-/* The part of what was found at @at, since @from, that is within a window since @begin (Q15) */
+/* Part (Q15) of the time between the looks at @from and @at that is in a window since @begin */
 static u32 edge_part(u64 from, u64 begin, u64 at)
 {
-	/* at most some intervals, less than 2^48 ns */
+	/* at most a few intervals: less than 2^48 ns */
 	return at > begin ? div64_u64((at - begin) << WSMON_SHIFT, at - from) : 0;
 }
 
 /**
- * wsmon_interval_edges - find out where windows begin, of what was looked at
+ * wsmon_interval_edges - find the looks and interval ends where the windows begin
  * @iv:		the interval; sets @from_ns, @to_ns, @whole and @part
  * @rounds:	all looks at samples
- * @ends:	the ends of intervals, the last one at @iv->now
+ * @ends:	the ends of intervals; the last end is @iv->now
  */
 void wsmon_interval_edges(struct wsmon_interval *iv, const struct wsmon_looks *rounds,
 			  const struct wsmon_looks *ends)
@@ -698,7 +701,7 @@ void wsmon_interval_edges(struct wsmon_interval *iv, const struct wsmon_looks *r
 		after = looks_around(ends, begin, iv->slack_ns, &from, &to);
 		if (after < 0)
 			continue;
-		/* it began with an interval: with that of @to, or with the next one */
+		/* if it began at the end before @begin, one more interval is whole */
 		iv->whole[k] = after + (from == to && from <= begin);
 		if (from < to)
 			iv->part[k] = edge_part(from, begin, to);
@@ -706,8 +709,10 @@ void wsmon_interval_edges(struct wsmon_interval *iv, const struct wsmon_looks *r
 }
 
 /**
- * wsmon_interval_phases - the number of turns that regions take, one an interval
+ * wsmon_interval_phases - compute after how many intervals a region has its turn again
  * @iv:	the interval
+ *
+ * Return: the longest window in intervals, rounded up; at least 1.
  */
 u64 wsmon_interval_phases(const struct wsmon_interval *iv)
 {
@@ -720,11 +725,11 @@ u64 wsmon_interval_phases(const struct wsmon_interval *iv)
  * wsmon_regions_turn - tell whether it is a region's turn
  * @rs:		the regions
  * @i:		index of the region
- * @turn:	the number of the turn
- * @phases:	how many turns there are until it is a region's again
+ * @turn:	number of the turn
+ * @phases:	number of turns after which a region has its turn again
  *
- * Turns are by address. Buddies, which can be parts of different sizes of their halves of a cell,
- * have theirs together, by that cell: else they could never be merged.
+ * A hash of the region's cell determines its turn. Buddies have the same turn, by the cell that
+ * holds both, or they could never be merged.
  */
 bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 phases)
 {
@@ -744,10 +749,9 @@ bool wsmon_regions_turn(const struct wsmon_regions *rs, u32 i, u64 turn, u64 pha
  * @i:	index of the region
  * @iv:	the interval that ends
  *
- * Samples are dropped, and drawn again, when they have served the longest window. If
- * that is longer than an interval, regions take turns, which are counted in intervals in which
- * the target ran: if all intervals counted, a target that runs once a window would always drop
- * the same regions.
+ * Samples are dropped, and drawn again, when they have served the longest window. If the longest
+ * window exceeds an interval, regions take turns. Only intervals in which the target ran count as
+ * turns: otherwise a target that runs once a window would always drop the same regions.
  */
 bool wsmon_region_due(const struct wsmon_regions *rs, u32 i, const struct wsmon_interval *iv)
 {
@@ -779,7 +783,7 @@ bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_inter
 }
 
 /**
- * wsmon_seen_within - tell whether an access was within a window
+ * wsmon_seen_within - tell whether a round within a window found an access
  * @iv:	the interval that ends
  * @at:	when a round found the access; 0: never
  * @k:	the window
@@ -790,12 +794,13 @@ bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k)
 }
 
 /**
- * wsmon_seen_share - return how much of an access was within a window
+ * wsmon_seen_share - compute how much of an access counts in a window
  * @iv:		the interval that ends
  * @at:		when a round found the access; 0: never
  * @k:		the window
  *
- * Return: the share (Q15): all or nothing, unless the window began between two rounds.
+ * Return: the share (Q15): 0 or 1, unless the window began between two rounds and the second of
+ * them found the access; then the fraction of the time between them that is within the window.
  */
 u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k)
 {
@@ -811,23 +816,31 @@ u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k)
 /*
  * Pages made huge, or merged, without an access
  *
- * The kernel makes entries with the bit set, of pages that nobody has accessed: by collapsing a
- * page table, and by merging pages (Documentation/internals/design.rst). So if a page had an
- * entry of its own and is found in such an entry, the bit counts from the next look on. What is
- * missing are accesses between the last look at the old entry and the first at the new one. The
- * working set of a window is concave in its length (Denning and Schwartz, CACM 15:3, 1972). So in
- * such a gap, on average, at most as much is accessed for the first time as in the time of that
- * length before it. Where there was no look before the gap, its pages may have been accessed, or
- * not (Manski, Partial Identification of Probability Distributions, 2003).
+ * The kernel creates entries with the Accessed bit set for pages that nobody accessed, when it
+ * collapses a page table or merges pages (Documentation/internals/design.rst). So if a page had an
+ * entry of its own and is found in such an entry, its bit counts only from the next look on.
+ * Accesses between the last look at the old entry and the first look at the new entry are missed:
+ * this time is the gap. The working set of a window is concave in the window's length (Denning and
+ * Schwartz, CACM 15:3, 1972). So, on average, at most as many pages are accessed for the first time
+ * in the gap as in a period of the same length before it. If no look closely preceded the gap, the
+ * page may or may not have been accessed (Manski, Partial Identification of Probability
+ * Distributions, 2003).
  */
 
-/* Was a half not observed in the interval, up to when the kernel made its entry anew? */
+/*
+ * In the interval since @since, was a half unobserved until the kernel made its entry, and did no
+ * look find it accessed?
+ */
 static bool region_lost(const struct wsmon_region *r, u32 h, u64 since)
 {
 	return r->blind & BIT(h) && r->made_ns[h] > since && r->s[h].seen_ns <= since;
 }
 
-/* Note for window k what is missing of a half; @hit: it was accessed. */
+/*
+ * Set the bits of @lost and @gap of a half for window @k.
+ * @hit:	a look found the sample page accessed within the window
+ * @all:	the memory is younger than the window
+ */
 static void region_learn_made(struct wsmon_region *r, const struct wsmon_interval *iv, u32 k,
 			      u32 h, bool hit, bool all)
 {
@@ -851,13 +864,13 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	u32 seen[2];
 	u32 h, k;
 
-	/* rounds the target slept through count as checks that found nothing */
+	/* rounds in which the target slept count as checks that found nothing */
 	r->checks += iv->idle * (r->n[1] ? 2 : 1);
 	if (!r->checks)
 		return;
 	wsmon_clusters_age(r, iv->epoch);
 	if (region_lost(r, 0, iv->begin_ns) || region_lost(r, 1, iv->begin_ns)) {
-		/* the interval says nothing of it */
+		/* the interval did not observe the half, so do not update the averages */
 		r->checks = 0;
 		r->hits = 0;
 	} else {
@@ -868,7 +881,7 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	for (k = 0; k < iv->nr_windows; k++) {
 		bool all = region_younger_than(iv, r, iv->window_ns[k]);
 
-		/* until a sample has served the window, use what it saw of a part of it */
+		/* until a sample has served the window, use the part of the window that it saw */
 		if (all || sample_served(iv, r->armed_ns, iv->window_ns[k]))
 			r->whole |= BIT(k);
 		else if (r->whole & BIT(k))
@@ -900,19 +913,18 @@ static u64 distance(u64 a, u64 b)
 }
 
 /**
- * wsmon_regions_edge - set by how much the time that samples serve is not the interval up to now,
- *			and when that began
- * @rs:		the regions
- * @iv:		the interval, from when the first sample was armed to when it is dropped
- * @arming_ns:	how long it took to arm samples, one after the other
- * @dropping_ns: likewise, to drop them
+ * wsmon_regions_edge - set how far the time that samples served differs from the nominal interval
+ * @rs:		the regions; sets @edge, @late, @begin_ns and @end_ns
+ * @iv:		the interval: from arming to dropping of the first sample
+ * @arming_ns:	how long it took to arm all samples, one after the other
+ * @dropping_ns: how long it took to drop all samples
  */
 void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *iv, u64 arming_ns,
 			u64 dropping_ns)
 {
 	u64 first = iv->now - iv->begin_ns, last = first + dropping_ns - arming_ns;
 	u64 edge = max(distance(first, iv->aggr_ns), distance(last, iv->aggr_ns));
-	/* the first sample is armed so long before it should be, the last one so long after */
+	/* how early the first sample was armed, and how late the last one */
 	u64 late = max(distance(first, iv->aggr_ns), distance(first, iv->aggr_ns + arming_ns));
 	u64 window = iv->window_ns[0];
 
@@ -925,13 +937,13 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 }
 
 /**
- * wsmon_regions_learn - update what is known about regions from what their samples saw
- * @rs:		the regions, their samples checked for the last time in this interval
+ * wsmon_regions_learn - update the figures of regions by their samples
+ * @rs:		the regions, after the last check of the interval
  * @iv:		the interval
- * @slept:	the target did not run in it, so samples were not checked
+ * @slept:	the target did not run in the interval, so samples were not checked
  *
- * Regions that could not be checked because the mmap lock was busy keep their last
- * figures, which widen the confidence interval.
+ * A region keeps its old figures and becomes stale, which widens the confidence interval, if its
+ * samples were not armed, or if a busy mmap lock prevented their last check.
  */
 void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *iv,
 			 bool slept)
@@ -946,20 +958,20 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 		r->stale = !r->armed_ns || !(r->last || slept);
 		if (!r->stale)
 			region_learn(r, iv);
-		/* what flipped, is new, or was not drawn anew has no past */
+		/* drop the history if the share flipped, or the region is new or was not redrawn */
 		if (!kept || !r->dropped || r->draws <= 1)
 			r->times = 0;
 		if (!r->stale)
 			continue;
 		r->whole = 0;
-		/* the bits that are set now are of this interval or of the next one */
+		/* forget the clusters: their bits may be of this interval or of the next one */
 		r->c[0].nr = 0;
 		r->c[1].nr = 0;
 	}
 }
 
 /**
- * wsmon_regions_rest - put regions at rest whose samples were dropped, reset counters
+ * wsmon_regions_rest - put regions with dropped samples at rest, and reset counters of all
  * @rs:	the regions
  */
 void wsmon_regions_rest(struct wsmon_regions *rs)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_regions.h - what is tiled: mapped pages, regions, their samples
+ * wsmon_regions.h - a target's mapped pages, the regions that tile them, and their samples
  *
- * Pure: structures and functions that need no kernel. tests/unit compiles regions, space, adapt,
- * wss, peaks, pace and parse for userland, too.
+ * Pure: structures and functions that need no kernel. tests/unit also compiles regions, space,
+ * adapt, wss, peaks, pace and parse for userland.
  *
  * Addresses are virtual page numbers (vpn), sizes are pages, times are nanoseconds of
  * CLOCK_MONOTONIC. Shares and probabilities are Q15: 2^15 is 1.
@@ -18,8 +18,8 @@
 #include "wsmon_math.h"
 
 /*
- * Let others run, in a loop over regions: a region is 650 bytes, so 1024 of them take about
- * a tenth of a millisecond.
+ * Reschedule every 1024 iterations of a loop over regions. A region has 650 bytes, so 1024
+ * iterations take about a tenth of a millisecond.
  */
 static inline void wsmon_loop_resched(u32 i)
 {
@@ -39,17 +39,17 @@ static inline void wsmon_loop_resched(u32 i)
 #define WSMON_PEAK_GAIN_MAX	100000U		/* 100, in 1/1000 */
 
 #define WSMON_MAX_TARGETS	256U
-#define WSMON_MAX_EXTENTS	16384U	/* mappings kept apart in a target */
+#define WSMON_MAX_EXTENTS	16384U	/* extents of a target */
 #define WSMON_INPUT_MAX		4096U	/* bytes of one write to debugfs */
 
 /**
- * struct wsmon_extent - a mapping, a part of one that has page tables, or several
- * of one class without a gap between them
+ * struct wsmon_extent - a mapping, the part of a mapping that has page tables, or several
+ * adjacent mappings of one class
  * @start:	first page
  * @end:	end, exclusive
  * @base:	mapped pages of the target below @start
  * @class:	enum wsmon_class
- * @joined:	belongs to the same mapping as the extent before
+ * @joined:	this extent and the previous one belong to the same mapping
  */
 struct wsmon_extent {
 	u64 start;
@@ -60,10 +60,10 @@ struct wsmon_extent {
 };
 
 /**
- * struct wsmon_area - one or more neighbouring extents that regions tile
- * @first:	index of its first extent
- * @nr:		number of its extents: those of one mapping, or of several coalesced
- * @class:	their class, or WSMON_CLASS_MIXED
+ * struct wsmon_area - the extents of one mapping, or of several coalesced: regions tile them
+ * @first:	index of the first extent
+ * @nr:		number of extents
+ * @class:	class of the extents, or WSMON_CLASS_MIXED if they differ
  */
 struct wsmon_area {
 	u32 first;
@@ -74,10 +74,10 @@ struct wsmon_area {
 /**
  * struct wsmon_space - the mapped pages of a target
  * @ext:	extents in address order, disjoint
- * @nr_ext:	their number
- * @area:	areas in address order: every extent belongs to one
- * @nr_area:	their number
- * @cap:	extents and areas that fit, at most WSMON_MAX_EXTENTS
+ * @nr_ext:	number of extents
+ * @area:	areas in address order: every extent belongs to one area
+ * @nr_area:	number of areas
+ * @cap:	capacity of @ext and of @area, at most WSMON_MAX_EXTENTS
  * @coalesced:	some areas have several mappings, to limit the number of areas
  */
 struct wsmon_space {
@@ -92,10 +92,11 @@ struct wsmon_space {
 /**
  * struct wsmon_sample - a sample page
  * @vpn:	the page
- * @seen_ns:	the last round that found it accessed; 0: none since it was armed
- * @chance:	of a group: members of at most this rank are looked at in any case
- * @reach:	of a group: members of at most this rank are looked at
- * @times:	of a target: mappings of the page, if each is an equal part of it; 0 is 1
+ * @seen_ns:	time of the last round that found the page accessed; 0: none since arming
+ * @chance:	groups only: the page is always looked at in members of at most this rank
+ * @reach:	groups only: the page is looked at in members of at most this rank
+ * @times:	targets only: number of mappings of a page that KSM merged, each an equal part of
+ *		it; else 0 or 1
  */
 struct wsmon_sample {
 	u64 vpn;
@@ -105,19 +106,18 @@ struct wsmon_sample {
 	u32 times;
 };
 
-/* Pages in a cluster, at most */
+/* Maximum number of pages in a cluster */
 #define WSMON_CLUSTER		64U
 
 /**
  * struct wsmon_cluster - the pages around a sample page
- * @first:	the first
- * @ever:	bit i: the i-th, which is not the sample page, was found accessed since it was
- *		armed
- * @seen:	likewise, in this interval
- * @owed:	bit i: reclaim does not know of an access: DEBT_OWED
- * @reported:	bit i: DEBT_REPORTED
+ * @first:	first page
+ * @ever:	bit i: page i was found accessed since it was armed; never set for the sample page
+ * @seen:	as @ever, but in this interval
+ * @owed:	bit i: reclaim does not know of an access to page i: DEBT_OWED
+ * @reported:	bit i: an access to page i was reported to reclaim: DEBT_REPORTED
  * @nr:		number of pages; 0: only the sample page is looked at
- * @seen_at:	by page in @ever, number of the interval in which it was last found accessed
+ * @seen_at:	for each page in @ever, number of the interval that last found it accessed
  */
 struct wsmon_cluster {
 	u64 first;
@@ -132,7 +132,7 @@ struct wsmon_cluster {
 /*
  * The life of a region's samples. A boundary is the end of an aggregation interval:
  *
- *    region is new, split or merged; a half grew; a sample is not in its half any more
+ *    region is new, split or merged; a half grew; a sample has left its half
  *                     |
  *                     v
  *   +------------> AT REST     armed_ns = 0; each boundary draws positions
@@ -155,29 +155,28 @@ struct wsmon_cluster {
  *   |                 |
  *   +- was dropped ---+
  *
- * Only regions at rest are split and merged. Above the limit, armed ones are merged,
- * too.
+ * Only regions at rest are split and merged. Above the limit, armed regions are also merged.
  *
- * What is known for window k, by bit k of known and whole:
+ * Bit k of known and of whole say how much of window k out[k] covers:
  *
  *   known whole
- *     0     0    nothing: any of its pages may have been accessed
- *     1     0    out[k] covers a part of the window: more may have been accessed
- *     1     1    out[k] covers the whole window
+ *     0     0    none of it: any page of the region may have been accessed
+ *     1     0    a part of it: more pages may have been accessed
+ *     1     1    the whole window
  *
- * wsmon_regions_learn() sets both bits once samples have served the window, or if the
- * memory is younger than the window. Before that, it sets known if whole is not set; if
- * whole is set, out[k] stays as earlier samples left it. A stale region loses whole:
- * its out[k] may be wrong either way. New windows, and a half that grew by more than an
- * eighth, clear both bits. Halves inherit the bits; a merged region has those that both
- * had. guess is set when a region whose halves differ is split or merged, and cleared
- * with the next out[k].
+ * wsmon_regions_learn() sets both bits once the samples have served the window, or if the
+ * memory is younger than the window. Until then it updates out[k] and sets known, but only if
+ * whole is clear; if whole is set, it keeps the out[k] of earlier samples. A stale region loses
+ * whole, because its out[k] may be too large or too small. New windows clear both bits, and so
+ * does a half that grows by more than an eighth. After a split both halves have the bits of the
+ * region; after a merge the region has the bits that both halves had. A split or a merge sets
+ * guess if the halves differ; the next update of out[k] clears it.
  */
 
 /**
- * struct wsmon_history - what earlier draws of the window showed: see wsmon_regions.c
- * @mean:	by half, moving average of the accessed share (Q15); of a group perhaps above 1
- * @var:	by half, moving average of the square of the deviation from @mean (Q30)
+ * struct wsmon_history - results of earlier draws: see wsmon_regions.c
+ * @mean:	by half, moving average of the accessed share (Q15); may exceed 1 in groups
+ * @var:	by half, moving average of the squared deviation from @mean (Q30)
  */
 struct wsmon_history {
 	u32 mean[2];
@@ -193,48 +192,50 @@ struct wsmon_history {
  * @armed_ns:	when the samples were armed; 0: at rest
  * @looked_ns:	when the samples were last looked at, or armed
  * @since_ns:	when the share last changed much
- * @origin_ns:	the memory did not exist before this time, and the samples know of
- *		every access since; 0: this is not so
+ * @origin_ns:	time before which the memory did not exist, if the samples know of every access
+ *		since then; else 0
  * @area:	index of its area
  * @hits:	checks in this interval that found a sample accessed
  * @checks:	checks in this interval
- * @out:	by window, accessed share of each half within it (Q15), for the estimate; of a
- *		group perhaps above 1: see wsmon_sample_weight()
- * @past:	what the draws before the present one showed
+ * @out:	by window, share of each half accessed within it (Q15), for the estimate; may
+ *		exceed 1 in groups: see wsmon_sample_weight()
+ * @past:	results of the draws before the present one
  * @share:	moving average of the share of each half accessed in an interval (Q15)
  * @ref:	share at @since_ns
- * @disagree:	moving average of the square of the samples' difference (Q15)
+ * @disagree:	moving average of the squared difference of the two samples (Q15)
  * @found:	moving average of the accessed share of clusters in an interval (Q15)
- * @within:	moving average of the variance within them (Q15)
+ * @within:	moving average of the variance within clusters (Q15)
  * @draws:	positions drawn since the share last flipped, saturating
- * @times:	how many draws @past is of, at most 8; 0: of none
- * @debt:	by half: what reclaim does not know of the sample, enum wsmon_debt
- * @known:	bit k: @out[k] was observed, perhaps for a part of the window only
+ * @times:	number of draws in @past, at most 8
+ * @debt:	by half, whether reclaim knows of the accesses to the sample: enum wsmon_debt
+ * @known:	bit k: @out[k] was observed for at least a part of the window
  * @whole:	bit k: @out[k] was observed for the whole window
- * @guess:	bit k: @out[k] comes from halves that differed: which pages were
- *		accessed is not known, even if both halves have the same share now
- * @due:	the samples are to be dropped at this boundary
+ * @guess:	bit k: @out[k] averages halves that differed, so the accessed pages may be
+ *		unevenly spread even if both halves now have the same share
+ * @due:	drop the samples at this boundary
  * @dropped:	the samples were dropped at this boundary
  * @last:	the samples were checked at this boundary
- * @stale:	@out is from an earlier interval: the end of this one was not observed
+ * @stale:	@out is from an earlier interval: the end of this interval was not observed
  * @absent:	bit h: the page of half h was not mapped at the last check
- * @went:	bit h: the page of half h went in this interval; what is in swap did not
- * @vague:	bit h: the page of half h was found accessed when it was first seen
- *		mapped and not since: perhaps a fault on a page near it mapped it
- * @doubtful:	by half, bit k: @out[k] comes from such a page
- * @exact:	by half, bit k: @out[k] comes from all of its pages
- * @own:	bit h: at the last look, the page of half h had a place of its own in a page table
+ * @went:	bit h: the page of half h was freed in this interval; swapping out does not count
+ * @vague:	bit h: the only look that found the page of half h accessed was the first that
+ *		found it mapped: perhaps a fault on a page near it mapped it
+ * @doubtful:	by half, bit k: @out[k] comes from a page with @vague set
+ * @exact:	by half, bit k: @out[k] comes from all pages of the half
+ * @own:	bit h: at the last look, the page of half h had a page-table entry of its own
  * @hit:	bit h: the last look found the page of half h accessed
- * @again:	bit h: so had one before it, within the shortest window
- * @looked:	it was looked at since the samples were armed
- * @blind:	bit h: there was no such look just before @made_ns
- * @recent:	bit h: the page of half h was found accessed just before @made_ns, and not before
- * @lost:	by half, bit k: nothing is known of it: @out[k] is its @share
- * @gap:	by half, bit k: as much again may have been accessed, and not been seen
- * @made_ns:	by half: when the page was first seen in an entry that the kernel had made of it,
- *		with the bit set, which is no access; 0: never
- * @weight:	of a group: the largest weight that its samples can have; 0 is 1
- * @c:		the pages around each sample; never of a group
+ * @again:	bit h: an earlier look within the shortest window had also found it accessed
+ * @looked:	the samples were looked at since they were armed
+ * @blind:	bit h: no look preceded @made_ns[h] closely, so accesses before it are unknown
+ * @recent:	bit h: the look just before @made_ns[h] found the page of half h accessed, and no
+ *		earlier look within the shortest window did
+ * @lost:	by half, bit k: the window was not observed: @out[k] is a copy of @share
+ * @gap:	by half, bit k: as many pages as the half has may have been accessed unseen, in the
+ *		gap before @made_ns
+ * @made_ns:	by half, when the page was first seen in an entry that the kernel had made for it;
+ *		the kernel sets the Accessed bit of such an entry without an access; 0: never
+ * @weight:	groups only: largest weight that the samples can have; 0 means 1
+ * @c:		targets only: the pages around each sample
  */
 struct wsmon_region {
 	u64 start;
@@ -263,7 +264,7 @@ struct wsmon_region {
 	u8 guess;
 	u8 due;
 	u8 dropped;
-	/* what a look that finds nothing sets is side by side */
+	/* @last to @looked are adjacent, because a look that finds nothing sets these four */
 	u8 last;
 	u8 own;
 	u8 hit;
@@ -286,10 +287,10 @@ struct wsmon_region {
 
 /**
  * struct wsmon_runs - how much evenly spread positions reduce the variance, by class
- * @alone:	sum of the squared deviations of halves: a slow moving average, and a quick one
- * @together:	likewise, of the squares of the runs' sums of deviations
- * @less:	the reduction, a part of the halves' variance (Q15)
- * @times:	how many intervals the averages are of, at most 16
+ * @alone:	sum over halves of the squared deviation: a slow and a quick moving average
+ * @together:	sum over runs of the squared sum of deviations: a slow and a quick average
+ * @less:	the reduction, as a part of the halves' variance (Q15)
+ * @times:	number of intervals in the averages, at most 16
  *
  * Sizes are in units of 2^-20 of all memory.
  */
@@ -305,13 +306,14 @@ struct wsmon_runs {
  * @r:		the regions, in address order
  * @spare:	a second array: every change writes the new list here, then swaps
  * @nr:		number of regions
- * @cap:	regions that fit into @r: budget and some room to move in
- * @budget:	maximum number of regions by the CPU budget: armed ones may exceed it
- * @limit:	absolute maximum, at least @budget: armed ones are merged to keep it
- * @edge:	the part of the shortest window by which samples served longer or shorter (Q15)
- * @late:	the part of an interval by which the time that they served is early or late (Q15)
- * @begin_ns:	when the last interval began in which they served
- * @end_ns:	when the last look at them in that interval began
+ * @cap:	capacity of @r: the budget and a reserve for mappings that change
+ * @budget:	maximum number of regions by the CPU budget; exceeded while regions are armed
+ * @limit:	absolute maximum, at least @budget: even armed regions are merged to keep it
+ * @edge:	how much longer or shorter than the nominal interval the samples served, as a part
+ *		of the shortest window (Q15)
+ * @late:	how early or late the time the samples served is, as a part of an interval (Q15)
+ * @begin_ns:	when the last interval in which the samples served began
+ * @end_ns:	when the last look at the samples in that interval began
  * @runs:	how much evenly spread positions reduce the variance
  */
 struct wsmon_regions {
@@ -369,7 +371,10 @@ static inline u64 wsmon_region_pages(const struct wsmon_region *r)
 
 static inline u32 wsmon_region_share(const struct wsmon_region *r)
 {
-	/* mostly, and a division takes long; else of less than 2^45 pages, so without overflow */
+	/*
+	 * The shares mostly are equal: save the slow division. It does not overflow: a region has
+	 * less than 2^45 pages.
+	 */
 	return r->share[0] == r->share[1] ? r->share[0] :
 	       div64_u64(r->n[0] * r->share[0] + r->n[1] * r->share[1], wsmon_region_pages(r));
 }
@@ -378,15 +383,15 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
 
 /* wsmon_adapt.c: merging and splitting */
-#define WSMON_DRAWS_MAX		64U	/* draws are counted up to here: older ones fade */
+#define WSMON_DRAWS_MAX		64U	/* the count of draws saturates: older draws fade */
 /* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
 
 /**
  * struct wsmon_adapt - scratch memory of wsmon_regions_adapt()
- * @split:	regions that could be split, by score
- * @merge:	pairs that could be merged, by score
- * @zoom:	few regions are accessed in part: split these
+ * @split:	number of regions that could be split, by score
+ * @merge:	number of pairs that could be merged, by score
+ * @zoom:	few regions are accessed in part: split these regions
  * @unseen:	some regions were never observed
  */
 struct wsmon_adapt {
@@ -403,14 +408,14 @@ void wsmon_region_merge(const struct wsmon_space *sp, const struct wsmon_region 
 void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 			 struct wsmon_adapt *ws);
 
-/* wsmon_regions.c: what an aggregation interval teaches */
-/* Looks that are remembered */
+/* wsmon_regions.c: learning from an aggregation interval */
+/* Number of looks remembered */
 #define WSMON_LOOKS	1024U
 
 /**
- * struct wsmon_looks - when samples were looked at
- * @at:		times, ascending: a ring
- * @nr:		looks so far
+ * struct wsmon_looks - times of the last looks at samples
+ * @at:		ring of ascending times
+ * @nr:		number of looks so far
  */
 struct wsmon_looks {
 	u64 at[WSMON_LOOKS];
@@ -419,7 +424,7 @@ struct wsmon_looks {
 
 void wsmon_looks_add(struct wsmon_looks *l, u64 at);
 
-/* When the last look was; 0 if there was none */
+/* Time of the last look; 0 if there was none */
 static inline u64 wsmon_looks_last(const struct wsmon_looks *l)
 {
 	return l->nr ? l->at[(l->nr - 1) % WSMON_LOOKS] : 0;
@@ -430,18 +435,18 @@ static inline u64 wsmon_looks_last(const struct wsmon_looks *l)
  * @begin_ns:	when it began
  * @now:	when it ends
  * @aggr_ns:	its nominal length
- * @slack_ns:	a round may come this much too early: half a sampling interval
+ * @slack_ns:	how much too early a round may come: half a sampling interval
  * @window_ns:	the windows, ascending
- * @from_ns:	by window, the last look before it began
- * @to_ns:	by window, the first look after that, or the same if it began at a look; 0: not
- *		known
- * @whole:	by window, number of intervals that are wholly within it; 0: not known
- * @part:	by window, how much of the interval before these is, too (Q15)
+ * @from_ns:	by window, time of the last look before it began
+ * @to_ns:	by window, time of the first look after it began; same as @from_ns if it began at a
+ *		look; 0: unknown
+ * @whole:	by window, number of intervals that lie wholly within it; 0: unknown
+ * @part:	by window, part of the preceding interval that also lies within it (Q15)
  * @nr_windows:	number of windows
- * @epoch:	its number
- * @idle:	rounds before which the target had not run
- * @active:	number of intervals in which it ran
- * @drop_all:	all samples are to be dropped
+ * @epoch:	number of the interval
+ * @idle:	rounds of the interval without a check, because the target had not run
+ * @active:	number of intervals so far in which the target ran
+ * @drop_all:	drop all samples
  */
 struct wsmon_interval {
 	u64 begin_ns;
@@ -474,18 +479,18 @@ bool wsmon_region_answers(const struct wsmon_region *r, const struct wsmon_inter
 bool wsmon_seen_within(const struct wsmon_interval *iv, u64 at, u32 k);
 u32 wsmon_seen_share(const struct wsmon_interval *iv, u64 at, u32 k);
 
-/* Halves whose shares differ by no more agree: clusters see fractions */
+/* Halves agree if their shares differ by at most this: with clusters, shares are fractions */
 #define WSMON_DIFFER		(WSMON_ONE / 8)
 
 /* wsmon_space.c: in how many members of a group a page is looked at */
-/* A weight is at most this, so that sums do not overflow */
+/* Maximum weight, so that sums do not overflow */
 #define WSMON_WEIGHT_MAX	256U
 
 void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random);
 u32 wsmon_sample_weight(const struct wsmon_sample *s, u32 rank);
 
 /* wsmon_regions.c: the pages around sample pages */
-/* Has a cluster pages that count, or that something is owed for? */
+/* Does a cluster have pages, or debts to settle with reclaim? */
 static inline bool wsmon_cluster_matters(const struct wsmon_cluster *c)
 {
 	return c->nr || c->owed || c->reported;
@@ -509,7 +514,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 bool wsmon_run_adds(const struct wsmon_region *r);
 void wsmon_runs_learn(struct wsmon_regions *rs, const struct wsmon_space *sp);
 
-/* wsmon_regions.c: what earlier draws showed, which is used from this number of draws on */
+/* wsmon_regions.c: results of earlier draws, used once there are at least this many draws */
 #define WSMON_TIMES_MIN		3U
 void wsmon_regions_note(struct wsmon_regions *rs, const struct wsmon_interval *iv);
 void wsmon_history_split(struct wsmon_region *r, u32 half);

@@ -2,13 +2,12 @@
 /*
  * wsmon_space.c - the mapped pages of a target, as extents grouped into areas
  *
- * Pure: no mm, no allocation, no locks. May sleep. wsmon_mm.c builds a space, the files about
- * regions use it.
+ * Pure: no mm, no allocation, no locks. May sleep. wsmon_mm.c builds a space, and regions tile it.
  *
  * An area usually is one extent. If a target has more extents than its regions can
  * cover, neighbours are coalesced, and an area has gaps. The mapped pages of an area
- * are numbered: rank finds a page's number, select the page of a number. So a gap of
- * terabytes has no weight in an estimate, and no samples.
+ * are numbered: wsmon_area_rank() finds the number of a page, wsmon_area_select() the page of a
+ * number. So a gap of terabytes has no weight in an estimate, and no samples.
  */
 #include <linux/sched.h>
 
@@ -87,9 +86,9 @@ u64 wsmon_area_select(const struct wsmon_space *sp, const struct wsmon_area *a,
 }
 
 /*
- * Halve the number of extents by closing the narrowest gaps. From now on the pages of a
- * closed gap count as mapped. They are never found accessed, so estimates stay unbiased,
- * but are less precise.
+ * Halve the number of extents by closing the narrowest gaps. The pages of a closed gap count as
+ * mapped from now on. They are never found accessed, so estimates stay unbiased, but become less
+ * precise.
  */
 static void space_coarsen(struct wsmon_space *sp)
 {
@@ -125,14 +124,14 @@ static void space_coarsen(struct wsmon_space *sp)
  * @start:	first page, not below the end of the last extent
  * @end:	end, exclusive
  * @class:	enum wsmon_class
- * @joined:	it belongs to the same mapping as the last extent
+ * @joined:	the range belongs to the same mapping as the last extent
  *
- * Extends the last extent if there is no gap and the class is the same. When
- * WSMON_MAX_EXTENTS are used, the narrowest gaps are closed, so that any number of
- * mappings fits, in O(log) amortised time each.
+ * Extends the last extent if there is no gap and the class is the same. When WSMON_MAX_EXTENTS
+ * extents are used, the narrowest gaps are closed, so that any number of mappings fits, in
+ * O(log extents) amortised time for each.
  *
- * Return: 0; -EINVAL if the range is empty or out of order; -ENOSPC if @sp->cap is
- * used up and may be larger.
+ * Return: 0; -EINVAL if the range is empty or out of order; -ENOSPC if @sp->cap extents are used,
+ * and @sp->cap is below WSMON_MAX_EXTENTS.
  */
 int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 		    bool joined)
@@ -163,8 +162,9 @@ int wsmon_space_add(struct wsmon_space *sp, u64 start, u64 end, u32 class,
 }
 
 /*
- * Make areas: coalesce neighbours that together have at most @pages mapped pages and, unless @mix,
- * one class. With @mix those of one class are coalesced in any case.
+ * Make areas. Without @mix, coalesce neighbours of one class with together at most @pages mapped
+ * pages. With @mix, coalesce all neighbours of one class, and others up to @pages mapped pages.
+ * The extents of one mapping always share an area.
  */
 static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
 {
@@ -194,13 +194,14 @@ static void space_group_by(struct wsmon_space *sp, u64 pages, bool mix)
 }
 
 /**
- * wsmon_space_group - make areas of the extents
+ * wsmon_space_group - group the extents into areas
  * @sp:		the space; @area has room for @nr_ext areas
  * @max_areas:	maximum number of areas, not 0
  *
- * Each mapping is an area of its own if there are few enough. Otherwise the smallest
- * neighbours are coalesced, up to the smallest power of two of pages that is enough: those of one
- * class if that is enough, else these in any case, and others up to that size.
+ * Each mapping is an area of its own if there are few enough mappings. Otherwise neighbours are
+ * coalesced up to some number of pages, the smallest power of two that keeps @max_areas: only
+ * neighbours of one class if that is enough; otherwise all neighbours of one class, whatever their
+ * size, and others up to this number of pages.
  * O(extents * log pages).
  */
 void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
@@ -224,8 +225,8 @@ void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 
 /**
  * wsmon_space_same - tell whether two spaces have the same areas and extents
- * @a:	one
- * @b:	the other
+ * @a:	a space
+ * @b:	another space
  */
 bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b)
 {
@@ -250,25 +251,23 @@ bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b)
 /*
  * In how many members of a group a sample page is looked at
  *
- * Pure: no mm, no allocation, no locks.
+ * A page that several members map was accessed if any member accessed it. Looking at it in each of
+ * two thousand members would cost too much. So each sample has a random reach in (0, 1], and each
+ * member has a random rank for this sample, uniform in (0, 1]. The sample is looked at in the
+ * members whose rank is at most its reach.
  *
- * A page that several members map was accessed if any of them accessed it. To look at it
- * in each of two thousand members would cost too much. So each sample has a random reach
- * in (0, 1], and each member a random rank for this sample, uniform in (0, 1]. The sample
- * is looked at in the members whose rank is at most its reach.
+ * The probability that a reach is at least t is min(1, chance / t). If t is the lowest rank of the
+ * members that accessed the page, the sample sees an access if its reach is at least t. Then it
+ * counts with the inverse of the probability (Horvitz and Thompson, 1952), otherwise it counts 0.
+ * So the mean of an accessed page is 1, whichever and however many members use it; the mean of any
+ * other page is 0.
  *
- * The probability that a reach is at least t is min(1, chance / t). If the lowest rank of
- * the members that accessed the page is t, the sample sees an access if its reach is at
- * least t. It then counts with the inverse of that probability (Horvitz and Thompson,
- * 1952), otherwise it counts 0. The mean of that is 1, whichever members use the page,
- * and however many they are: if no member accessed it, nothing is ever seen.
- *
- * With chance = FIRST / mappers, FIRST (1 + ln(mappers / FIRST)) members are looked at on
- * average, and a page that all use has weight 1, because some of its ranks are below
- * chance. Ranks, reaches and chances are in units of 2^-32.
+ * With chance = FIRST / mappers, the page is looked at in FIRST (1 + ln(mappers / FIRST)) members
+ * on average. A page that all members use has weight 1 in nearly all cases, because some of its
+ * ranks are below chance. Ranks, reaches and chances are in units of 2^-32.
  */
 
-/* A page is looked at in all members that map it if they are not more than this */
+/* If at most this many members map a page, it is looked at in all of them */
 #define FIRST	8U
 
 /**
@@ -292,7 +291,7 @@ void wsmon_sample_reach(struct wsmon_sample *s, u64 mappers, u64 random)
 }
 
 /**
- * wsmon_sample_weight - compute what an access counts that a sample saw
+ * wsmon_sample_weight - compute the weight of an access that a sample saw
  * @s:		the sample
  * @rank:	the lowest rank of the members that accessed the page, at most @s->reach
  *

@@ -4,30 +4,35 @@
  *
  * Pure: no mm, no allocation, no locks.
  *
- * Each half of a region is a stratum with one sample page, drawn uniformly. The
- * estimate, the sum of half size times "was it accessed", is unbiased (Cochran,
- * Sampling Techniques, 3rd ed. 1977, 5.3). What one draw does not say, its variance, earlier
- * draws of the same half do: the variance is the sum of n^2 v, with v from wsmon_regions.c.
- * Evenly spread positions reduce it: see wsmon_adapt.c.
+ * Each half of a region is a stratum with one sample page, drawn uniformly. The estimate adds the
+ * size of each half whose sample was accessed. It is unbiased (Cochran, Sampling Techniques, 3rd
+ * ed. 1977, 5.3).
  *
- * They know nothing of a region that is new, or that has just changed. There, the two strata
- * are collapsed (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size its
- * expectation is the variance plus a term for the difference of the halves' means. Where that
- * difference is old, n^2 times the squared deviations from the means is less. The sum of what
- * is less, in each region, is what this window alone says of the variance. If a few regions
- * matter most, it is mostly too little, or far too much. But if it is nine times what the past
- * says, or twice and many regions say so, it counts instead: so what changes is uncertain at
- * once. If it is a quarter of what the past of many says, the past is over, and twice of it counts.
+ * One draw does not show its variance v, but earlier draws of the same half do: wsmon_regions.c.
+ * The past variance of the estimate is the sum of n^2 v over the halves, where n is the size of a
+ * half. Evenly spread positions reduce it: see wsmon_adapt.c.
  *
- * Regions whose samples always agreed add next to nothing to that, but are not certain. If m
- * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed
- * at 95 % (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The interval is
- * widened by the largest such doubt, upwards for regions found cold, downwards for
- * regions found hot, and both ways in proportion for what is seen in part in all draws.
+ * A region that is new or has just changed has no earlier draws. There the two strata are collapsed
+ * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size the expectation of this is the
+ * variance plus a term for the difference of the halves' means. If the halves have long differed,
+ * n^2 times the squared deviations from their means is smaller. The present variance is the sum
+ * over regions of the smaller of the two: it comes from this window alone. If a few regions
+ * dominate it, it is mostly too small, and sometimes far too large. So the past variance counts,
+ * with two exceptions:
+ *  - The present variance counts if it exceeds nine times the past variance, or twice the past
+ *    variance if no single region dominates. So a change widens the interval at once.
+ *  - If the past variance exceeds four times the present variance, and no single region dominates
+ *    the past variance, discard the history and use twice the present variance.
  *
- * A half whose pages were all looked at has no such error. But samples serve a little longer or
- * shorter than an interval: see wsmon_regions_edge(). The confidence interval is widened by that
- * part of the window, as if each page were accessed once.
+ * Regions whose samples always agreed add almost nothing to the variance, but are not certain. If m
+ * draws of two samples each all agreed, a share of up to 3 / (2m) may have been missed at 95 %
+ * confidence (the rule of three: Hanley and Lippman-Hand, JAMA 1983). The largest such doubt of any
+ * region widens the interval: upwards for a region found cold, downwards for a region found hot,
+ * and both ways, in proportion, for a region whose draws all saw the same partial share.
+ *
+ * A half whose pages were all looked at has no sampling error. But its samples serve a little
+ * longer or shorter than an interval: see wsmon_regions_edge(). The confidence interval is widened
+ * by this part of the window, as if each page were accessed once.
  */
 
 #include "wsmon_estimate.h"
@@ -37,35 +42,35 @@
 #define Z_DEN	100
 
 /*
- * A fault on a page of a file maps the pages around it, 16 at a time, and x86 marks all
- * of them accessed. So of the pages that may have been mapped in this way, between one
- * in 16 and all were accessed. They count as 17/32, give or take 15/32.
+ * A fault on a page of a file maps the 16 pages around it, and x86 sets the Accessed bit of all.
+ * So between one in 16 and all of the pages that may have been mapped in this way were accessed.
+ * They count as 17/32, plus or minus 15/32.
  */
 #define VAGUE_MEAN	17
 #define VAGUE_DOUBT	15
 
 /*
- * Accessed pages are summed in units of 2^-8: a region of two pages may count 2.9. Numbers of
- * pages sum to less than 2^45, and weights are at most 2^8.
+ * Accessed pages are summed in units of 2^-8 pages, as shares are fractions. Sums do not overflow:
+ * targets have less than 2^45 pages, and weights are at most 2^8.
  */
 #define PART_SHIFT	8
 
 /**
  * struct wss_sums - sums over the regions of a class
- * @hit:	pages times share, in units of 2^-PART_SHIFT
- * @exact:	those of it that come from all pages of a half
- * @now:	variance by the samples of this window, in units of (1 << shift) pages squared
- * @past:	variance by earlier draws of halves that are independent; likewise
+ * @hit:	accessed pages: size times share, in units of 2^-PART_SHIFT
+ * @exact:	part of @hit that comes from halves whose pages were all looked at
+ * @now:	present variance, by the samples of this window, in units of (2^shift pages)^2
+ * @past:	past variance, by earlier draws, as if halves were independent; in units of @now
  * @less:	by how much evenly spread positions reduce @past
- * @cold:	maximum number of accessed pages in any region found cold
- * @hot:	maximum number of pages not accessed in any region found hot
- * @stale:	pages found accessed, but perhaps before the window: in an earlier interval and
- *		not observed since, or new memory that may be older than the window
- * @vague:	pages that were accessed, or merely mapped around a fault; as @hit
- * @unknown:	pages not observed for a whole window
+ * @cold:	maximum doubt of a region found cold: pages that may have been accessed
+ * @hot:	maximum doubt of a region found hot: pages that may not have been accessed
+ * @stale:	pages that may have been accessed before the window only: in an earlier interval,
+ *		but not observed since; or new memory that may be older than the window
+ * @vague:	part of @hit that may merely have been mapped by a fault on a page near it
+ * @unknown:	pages that were not observed for the whole window
  * @grew:	see struct wsmon_wss
  * @now_most:	a single region adds less than 2^@now_most to @now
- * @past_most:	likewise, to @past
+ * @past_most:	a single region adds less than 2^@past_most to @past
  */
 struct wss_sums {
 	u64 hit;
@@ -83,7 +88,7 @@ struct wss_sums {
 	u8 past_most;
 };
 
-/* Convert to units of 2^shift pages; rounded up, so that small numbers do not vanish. */
+/* Convert to units of 2^shift pages, rounded up, so that small numbers do not vanish. */
 static u64 wss_scale(u64 pages, unsigned int shift)
 {
 	return (pages + (1ULL << shift) - 1) >> shift;
@@ -100,28 +105,28 @@ static u64 wss_accessed(const u64 n[2], u32 share0, u32 share1)
 {
 	u64 part = n[0] * (share0 % WSMON_ONE) + n[1] * (share1 % WSMON_ONE);
 
-	/* rounded: many regions of a few pages must not all count a little less */
+	/* round to nearest: rounding down would bias the sum of many regions of a few pages */
 	return ((n[0] * (share0 / WSMON_ONE) + n[1] * (share1 / WSMON_ONE)) << PART_SHIFT) +
 	       ((part + BIT(WSMON_SHIFT - PART_SHIFT - 1)) >> (WSMON_SHIFT - PART_SHIFT));
 }
 
 /*
- * What this window says counts if it is more than so many times what the past says, and if many
- * regions say so, each less than 1 / MANY of it
+ * The present variance counts if it exceeds SURPRISE times the past variance, or SURPRISE_MANY
+ * times if many regions contribute to it, each less than 1 / MANY
  */
 #define SURPRISE	9U
 #define SURPRISE_MANY	2U
 #define MANY		32U
-/* What the past of many says does not count if it is more than so many times that */
+/* The past variance of many regions is discarded if it exceeds CALM times the present variance */
 #define CALM		4U
 
-/* Windows (bits) in which the value of a half is no draw: of all pages, or of none */
+/* Windows (bits) for which the half's value is not a draw: all pages were looked at, or none */
 static u8 wss_given(const struct wsmon_region *r, u32 h)
 {
 	return r->exact[h] | r->lost[h];
 }
 
-/* Add the variance of a region; @n: sizes of its halves, scaled; @less: see struct wsmon_runs */
+/* Add the variance of a region. @n: scaled sizes of its halves; @less: see struct wsmon_runs */
 static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u32 k,
 			     const u64 n[2], u32 less)
 {
@@ -133,7 +138,7 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 
 	if (!(diff | (r->times ? var[0] | var[1] : 0)))
 		return;
-	/* what is given does not vary, and is no second draw for the other half */
+	/* a given half does not vary, and so is no second draw for the other half */
 	if (wss_given(r, 0) & wss_given(r, 1) & BIT(k))
 		return;
 	for (h = 0; h < 2; h++) {
@@ -162,14 +167,17 @@ static void wss_add_variance(struct wss_sums *c, const struct wsmon_region *r, u
 	c->past_most = max_t(u8, c->past_most, fls64(past));
 }
 
-/* The variance: what the past says, unless this window contradicts it */
+/* Choose the variance: the past variance, unless this window contradicts it */
 static u64 wss_variance(const struct wss_sums *c)
 {
 	u32 surprise = c->now / MANY >> c->now_most ? SURPRISE_MANY : SURPRISE;
 
 	if (c->now / surprise > c->past)
 		return c->now;
-	/* deviations from a mean that is over are large: collapsed strata count, by half or so */
+	/*
+	 * The mean of the past no longer holds, so the deviations from it are large. Use twice the
+	 * present variance, which may be too small by half or so.
+	 */
 	if (c->past / MANY >> c->past_most && c->past / CALM > c->now)
 		return max(min(c->past, 2 * c->now), BIT_ULL(c->past_most));
 	return c->past - c->less;
@@ -205,13 +213,13 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 			c->exact += part;
 		if ((r->lost[h] | r->gap[h]) & BIT(k))
 			c->unknown += r->n[h] * max_t(u32, r->weight, 1);
-		/* @out is a guess: neither of its pages counts for sure */
+		/* @out is only a guess: make all of @part uncertain, in both directions */
 		if (r->lost[h] & BIT(k)) {
 			c->unknown -= part >> PART_SHIFT;
 			c->stale += (part >> PART_SHIFT) + 1;
 		}
 	}
-	/* what was not accessed in a part of the window may have been in the rest */
+	/* pages not accessed in the observed part of the window may have been in the rest */
 	if (!(r->whole & BIT(k)))
 		c->unknown += n - min(n, hit);
 	if (r->stale)
@@ -222,7 +230,7 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 	wss_add_variance(c, r, k, scaled, less);
 	if (diff > WSMON_DIFFER || r->exact[0] & r->exact[1] & BIT(k))
 		return;
-	/* its halves come from halves that differed, so they vary together */
+	/* both halves are averages of halves that differed, so they vary together */
 	if (r->guess & BIT(k)) {
 		u64 all = (scaled[0] + scaled[1]) * (scaled[0] + scaled[1]) / 2;
 
@@ -230,19 +238,20 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 		c->past += all;
 		return;
 	}
-	/* a page that few members use is found less often */
+	/* in groups, a page that few members use is found less often, by the weight */
 	doubt = n * 3 * max_t(u32, r->weight, 1) / (2 * max_t(u32, r->draws, 1));
 	doubt = min(doubt, n);
 	share = min_t(u32, (out[0] + out[1]) / 2, WSMON_ONE);
-	/* else all that is not accessed is unknown; both rounded up */
+	/* else all pages not accessed are in @unknown already; both doubts are rounded up */
 	if (r->whole & BIT(k))
 		c->cold = max(c->cold, wss_scale(doubt * (WSMON_ONE - share), WSMON_SHIFT));
 	c->hot = max(c->hot, wss_scale(doubt * share, WSMON_SHIFT));
 }
 
 /*
- * Pages of a region that were made huge pages in the last interval, and seen accessed after that.
- * Of what the last look found, nobody has looked whether it is accessed.
+ * Count the pages of a region that the kernel made huge in the last interval and a look found
+ * accessed afterwards. Pages that were first found huge by the last look also count, because no
+ * later look has told whether they were accessed.
  */
 static u64 region_grew(const struct wsmon_region *r, const struct wsmon_regions *rs)
 {
@@ -261,9 +270,11 @@ static u64 region_grew(const struct wsmon_region *r, const struct wsmon_regions 
  * Add new memory of a class, of which m of n sampled pages were accessed.
  *
  * Mappings are read some time before samples are armed. So new memory appeared within a little more
- * than a window: of what grows all the time, and is touched once, that part was accessed before it.
- * What is used again was accessed within. So half of the part counts, give or take as much. As
- * memory comes in pieces, the part may be half as much again.
+ * than a window; let e be the part of this time before the window (@early). If memory grows
+ * steadily and each page is touched once, the part e of its pages was accessed before the window
+ * only. If the pages are used again, all were accessed within the window. So leave out half of e,
+ * and let the interval cover both cases. The lower end allows for 3/2 of e, because memory grows in
+ * pieces.
  */
 static noinline void wss_add_fresh(struct wss_sums *c, const struct wsmon_fresh *fresh,
 				   u32 class, unsigned int shift)
@@ -295,7 +306,7 @@ static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, u
 				u32 edge)
 {
 	u64 var = wss_variance(c);
-	/* twice the deviation; of large units, rounded up less, unless that overflows */
+	/* twice the standard deviation; with large units, sqrt(4 * var) is rounded less */
 	u64 twice = !shift || var >> 62 ? 2 * wsmon_sqrt_up(var) : wsmon_sqrt_up(4 * var);
 	u64 half = (twice << shift) / 2 * Z_NUM / Z_DEN +
 		   (mul_u64_u64_shr(c->exact, edge, WSMON_SHIFT) >> PART_SHIFT);
@@ -304,7 +315,7 @@ static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, u
 	u64 low = half + c->hot + c->stale + doubt;
 	u64 high = half + c->cold + c->unknown + doubt;
 
-	/* weights may by chance sum to more than there is */
+	/* by chance, weights may sum to more than the mapped pages */
 	w->pages = min(w->mapped, hit >> PART_SHIFT);
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
@@ -321,7 +332,7 @@ static u64 fresh_pages(const struct wsmon_fresh *fresh)
 	return sum;
 }
 
-/* Add a class to a sum. Classes share no page, and their samples are independent. */
+/* Add a class to a sum. Classes share no pages, and their samples are independent. */
 static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct wsmon_wss *part,
 			  const struct wss_sums *c)
 {
@@ -343,7 +354,7 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 
 /**
  * wsmon_wss_estimate - estimate working set sizes, with their confidence intervals
- * @rs:		the regions; @out[k] of each is what was observed in the window
+ * @rs:		the regions; @out[k] of each region is the share observed in the window
  * @sp:		the space
  * @fresh:	memory that appeared within the window, or NULL
  * @k:		the window
@@ -360,7 +371,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 	unsigned int shift, bits, c;
 	u32 i;
 
-	/* scaled sizes sum to 2^23, and a little more as they are rounded up */
+	/* scaled sizes sum to 2^23, and a little more because they are rounded up */
 	bits = fls64(wsmon_space_pages(sp) + fresh_pages(fresh));
 	shift = bits > 23 ? bits - 23 : 0;
 
@@ -387,18 +398,18 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 			wss_add_class(&wss[WSMON_WSS_REST], all, &wss[c], &acc[c]);
 	}
 	wss_finish(&wss[WSMON_WSS_REST], all, shift, rs->edge);
-	/* all is the rest, and text */
+	/* the sum of all classes is the rest plus text */
 	wss[WSMON_CLASS_ALL].mapped = wss[WSMON_WSS_REST].mapped;
 	wss_add_class(&wss[WSMON_CLASS_ALL], all, &wss[WSMON_CLASS_TEXT], &acc[WSMON_CLASS_TEXT]);
 	wss_finish(&wss[WSMON_CLASS_ALL], all, shift, rs->edge);
 }
 
 /**
- * wsmon_wss_add_went - add memory that was used and went to the estimates of a window
+ * wsmon_wss_add_went - add memory that was used and freed to the estimates of a window
  * @wss:	the estimates
- * @went:	what went, in pages of anonymous memory: nobody knows which class it was of
+ * @went:	freed pages of anonymous memory of unknown class
  *
- * It counts as mapped, as far as that is less than the upper end.
+ * Raises @mapped to the upper end if it is lower.
  */
 void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went went)
 {
@@ -419,9 +430,9 @@ void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went we
 }
 
 /**
- * wsmon_wss_add_blind - add pages of mappings that could not be read to classes
- * @wss:	the estimates of a window, whose sums have these pages
- * @blind:	how many; they may be of any class, and so count as mapped in each
+ * wsmon_wss_add_blind - add pages of mappings that could not be read to each class
+ * @wss:	the estimates of a window; the sums include these pages already
+ * @blind:	number of pages: they may be of any class, so each counts them as mapped
  */
 void wsmon_wss_add_blind(struct wsmon_wss wss[WSMON_NR_WSS], u64 blind)
 {
@@ -438,18 +449,17 @@ void wsmon_wss_add_blind(struct wsmon_wss wss[WSMON_NR_WSS], u64 blind)
 /*
  * Memory that appeared since the mappings were last read
  *
- * It had no samples. But it did not exist before, so a page that is found accessed at
- * the end of the interval was accessed since the mappings were last read. So sampling
- * some of its pages once shows how much of it is in the working set. The memory is
- * divided into equal shares, and one page is drawn from each (Cochran, Sampling
- * Techniques, 3rd ed. 1977, 5.3). The binomial variance that is used is not less than
- * the true one.
+ * New memory had no samples. But it did not exist before, so a page that is found accessed at the
+ * end of the interval was accessed since the mappings were last read. So sampling some of its pages
+ * once shows how much of it is in the working set. The memory is divided into equal parts, and one
+ * page is drawn from each part (Cochran, Sampling Techniques, 3rd ed. 1977, 5.3). The estimator
+ * uses the binomial variance, which is an upper bound of the true variance.
  */
 
 /**
- * struct new_pages - iterator over the pages of a space that are not in another one
+ * struct new_pages - iterator over the pages of a space that are not in an earlier space
  * @now:	the space
- * @then:	the other space
+ * @then:	the earlier space
  * @i:		extent of @now
  * @j:		extent of @then
  * @at:		next page in extent @i
@@ -462,7 +472,7 @@ struct new_pages {
 	u64 at;
 };
 
-/* Get the next range [*start, *end), all in extent c->i. Return: is there one? */
+/* Get the next range [*start, *end) of new pages, in extent c->i. Return: false at the end. */
 static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
 {
 	for (; c->i < c->now->nr_ext; c->i++) {
@@ -489,12 +499,12 @@ static bool new_pages_next(struct new_pages *c, u64 *start, u64 *end)
 }
 
 /**
- * wsmon_fresh_draw - draw the pages of new memory to sample
- * @f:		the result: pages, with nothing seen yet
+ * wsmon_fresh_draw - draw the sample pages of new memory
+ * @f:		the result; no page is marked as seen yet
  * @now:	the space
  * @then:	the space as it was last read
  * @random:	seed of the draw
- * @max:	max. number of pages, at most WSMON_FRESH_MAX
+ * @max:	maximum number of sample pages, at most WSMON_FRESH_MAX
  *
  * O(extents of both).
  */
@@ -533,43 +543,43 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 }
 
 /*
- * Memory that was used and given back within a window
+ * Memory that was used and freed within a window
  *
- * Pure: no mm, no allocation, no locks.
+ * Samples see only memory that is mapped when they are looked at. Memory that a program maps, uses
+ * and unmaps between two looks has no samples, and samples are dropped with their mapping. The
+ * kernel's counts reveal such memory. In an interval
  *
- * Samples see what is there when they are looked at. What a program maps, uses and unmaps between
- * two looks has none, and what had some is dropped with its mapping. The kernel's counts tell of
- * these. In an interval
+ *	freed = pages when it began + pages that faults allocated - pages when it ended
  *
- *	went = pages when it began + pages that faults made - pages when it ended
+ * pages of anonymous memory were freed. Pages that existed when the interval began had samples; the
+ * others are new and were used, because a fault allocated them. The number of faults overestimates
+ * the allocated pages: a fault also copies a page after a fork, or finds its page mapped. So this
+ * is an upper bound. It counts only if anonymous memory shrank from one look to the next, now or in
+ * the last intervals: most programs free nothing, and their faults do not matter. After a fork,
+ * each page faults once when it is written. So for each fork the number of accessed pages is
+ * subtracted from the faults; in later intervals this goes on for the last fork, until as many
+ * faults were subtracted as the process had anonymous pages at the fork.
  *
- * pages of anonymous memory went. Those that were there when the interval began had samples; the
- * others are new, and were used, as a fault made them. Faults are too many: a fault also copies a
- * page after a fork, or finds its page mapped. So this is a bound. And it counts only if there was
- * less memory at one look than at an earlier one, now or in the last intervals: most programs give
- * nothing back, and their faults say nothing. After a fork, each page that is written faults once: as
- * many faults as pages were accessed are taken off for each fork, and later on for the last one, until
- * there were as many as it had anonymous pages.
+ * The peak of the number of pages, minus the number at the beginning or at the end, whichever is
+ * larger, is a lower bound of the pages that were allocated and freed. The kernel's own peak is
+ * used if it rose.
  *
- * The most pages that were there at one time, less those that were there at the beginning, or are at
- * the end, came and went at least. The kernel knows its own peak, if it rose.
+ * The freed pages that had samples are in the estimate of the regions if they were found accessed.
+ * If not, they may have been accessed all the same: memory is often read just before it is freed.
  *
- * Of what had samples, those that were found accessed are in the estimate of the regions. Of the
- * others nobody knows: memory is often read just before it is given back.
- *
- * Anonymous memory only. Reclaim takes pages of files at any time, and those in swap are counted.
- * A page that is given back and comes back at the same address is the same page: the estimate
- * counts it once where it had samples. The upper end may count it each time.
+ * Only anonymous memory is considered, including swap, because reclaim frees pages of files at any
+ * time. A page that is freed and allocated again at the same address is the same page: the estimate
+ * counts it once if it had samples. The upper end may count it each time.
  */
 
-/* @churn fades by 1 / FADE an interval, and so do @copies */
+/* @churn fades by 1 / FADE an interval; @copies fade as fast in intervals without a fork */
 #define FADE		8U
-/* What went counts from this on: so many pages, and 1 / CHURN_PART of all */
+/* Freed memory counts from this @churn on: CHURN_MIN plus 1 / CHURN_PART of the anonymous pages */
 #define CHURN_MIN	32U
 #define CHURN_PART	256U
-/* More forks in an interval do not matter */
+/* Maximum number of forks that count in an interval */
 #define FORKS_MAX	4096U
-/* Samples may show 1 / SAMPLED_DOUBT less than what went of what they stand for */
+/* Samples may show 1 / SAMPLED_DOUBT less than the freed pages that they stand for */
 #define SAMPLED_DOUBT	8U
 
 static u64 above(u64 a, u64 b)
@@ -578,9 +588,9 @@ static u64 above(u64 a, u64 b)
 }
 
 /**
- * wsmon_balance_look - take note of how many anonymous pages there are
+ * wsmon_balance_look - note the present number of anonymous pages
  * @b:		the balance
- * @anon:	their number
+ * @anon:	the number
  */
 void wsmon_balance_look(struct wsmon_balance *b, u64 anon)
 {
@@ -591,7 +601,7 @@ void wsmon_balance_look(struct wsmon_balance *b, u64 anon)
 	b->last = anon;
 }
 
-/* The most pages that faults can have made since the interval began */
+/* Upper bound of the pages that faults allocated since the interval began */
 static u64 balance_made(struct wsmon_balance *b, const struct wsmon_counts *now)
 {
 	const struct wsmon_counts *begin = &b->begin;
@@ -601,7 +611,7 @@ static u64 balance_made(struct wsmon_balance *b, const struct wsmon_counts *now)
 		b->copies = min_t(u64, nr, FORKS_MAX) * now->fork_pages;
 	if (now->faults == U64_MAX || begin->faults == U64_MAX)
 		return 0;
-	/* while a thread ends, its faults may be counted nowhere */
+	/* may go down: while a thread exits, its faults may be counted nowhere */
 	faults = above(now->faults, begin->faults);
 	copies = min(b->copies, clamp_t(u64, nr, 1, FORKS_MAX) * now->used);
 	copies = min(copies, faults);
@@ -626,11 +636,11 @@ static void balance_begin(struct wsmon_balance *b, const struct wsmon_counts *no
 }
 
 /**
- * wsmon_balance_end - end an interval, and begin the next one
+ * wsmon_balance_end - end an interval, and begin the next interval
  * @b:		the balance
  * @now:	the counts of the process
  *
- * Return: what went in it. Nothing, if there is no sign that memory is given back.
+ * Return: the pages freed in the interval; 0 if the process shows no sign of freeing memory.
  */
 struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_counts *now)
 {
@@ -646,7 +656,7 @@ struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_
 	if (now->peak > b->begin.peak)
 		b->peak = max(b->peak, above(now->peak, max(b->begin.files, now->files)));
 	fell = max(b->fell, b->peak - now->anon);
-	/* what was there at the peak, neither before nor after */
+	/* pages that existed at the peak, but neither before nor after it */
 	went.least = b->peak - max(b->begin.anon, now->anon);
 	went.most = max(fell, above(b->begin.anon + made, now->anon));
 	b->churn += fell - b->churn / FADE;
@@ -663,7 +673,11 @@ static bool class_is_anon(u32 class)
 	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
-/* Take off what samples stand for: they knew it. What they did not see accessed may have been. */
+/*
+ * Subtract the freed pages that samples stand for, because the regions' estimate has them. But keep
+ * pages in @most if their sample was not found accessed since @since: they may have been accessed
+ * all the same.
+ */
 static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 					const struct wsmon_regions *rs,
 					const struct wsmon_space *sp)
@@ -691,12 +705,12 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 }
 
 /**
- * wsmon_gone_add - add what went in an interval
- * @g:		what went before
- * @iv:		the interval, which ends
- * @went:	what went of all processes
- * @rs:		the regions, after their last looks: @went tells whose pages went
- * @sp:		their space
+ * wsmon_gone_add - add the pages freed in an interval
+ * @g:		the pages freed so far
+ * @iv:		the interval that ends
+ * @went:	pages freed by all processes
+ * @rs:		the regions, after the last looks, which set their @went
+ * @sp:		the space of the regions
  */
 void wsmon_gone_add(struct wsmon_gone *g, const struct wsmon_interval *iv,
 		    struct wsmon_went went, const struct wsmon_regions *rs,
@@ -717,7 +731,7 @@ void wsmon_gone_add(struct wsmon_gone *g, const struct wsmon_interval *iv,
 	g->past[g->at].went.most += went.most;
 }
 
-/* Does a space have a page? @j: an extent before it, which goes on with it */
+/* Does a space contain a page? @j: index of an extent to search from; advanced to the page */
 static bool space_has(const struct wsmon_space *sp, u32 *j, u64 vpn)
 {
 	while (*j < sp->nr_ext && sp->ext[*j].end <= vpn)
@@ -725,7 +739,7 @@ static bool space_has(const struct wsmon_space *sp, u32 *j, u64 vpn)
 	return *j < sp->nr_ext && sp->ext[*j].start <= vpn;
 }
 
-/* Add pages to the first interval that ended after a time. */
+/* Add pages to the oldest entry that ended at @seen_ns or later. */
 static void gone_add_seen(struct wsmon_gone *g, u64 seen_ns, u64 pages)
 {
 	u32 i, at;
@@ -741,13 +755,14 @@ static void gone_add_seen(struct wsmon_gone *g, u64 seen_ns, u64 pages)
 }
 
 /**
- * wsmon_gone_drop - add what regions are about to lose that longer windows hold
- * @g:		what went before
- * @iv:		the interval, which ends
+ * wsmon_gone_drop - add accessed pages that regions are about to lose, for the longer windows
+ * @g:		the pages freed so far
+ * @iv:		the interval that ends
  * @rs:		the regions
- * @now:	the space that they are to follow
+ * @now:	the new space, which the regions will be fitted to
  *
- * A sample stands for its half: so does one that was accessed, and is not mapped any more.
+ * A sample that was accessed in the longest window and is unmapped now stands for its half.
+ * Nothing to do if the longest window fits into an interval.
  */
 void wsmon_gone_drop(struct wsmon_gone *g, const struct wsmon_interval *iv,
 		     const struct wsmon_regions *rs, const struct wsmon_space *now)
@@ -771,9 +786,9 @@ void wsmon_gone_drop(struct wsmon_gone *g, const struct wsmon_interval *iv,
 }
 
 /**
- * wsmon_gone_within - sum what went within a window
- * @g:	what went, up to the interval that ends
- * @iv:	the interval
+ * wsmon_gone_within - sum the pages freed within a window
+ * @g:	the pages freed so far, including the interval that ends
+ * @iv:	the interval that ends
  * @k:	the window
  */
 struct wsmon_went wsmon_gone_within(const struct wsmon_gone *g, const struct wsmon_interval *iv,
