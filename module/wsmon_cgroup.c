@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_cgroup.c - which processes that run already belong to a session: those of a cgroup, and
- * descendants of targets
+ * wsmon_cgroup.c - find processes that run already and belong to a session: processes of its
+ * cgroup, or descendants of its targets
  *
- * A process that is forked into the cgroup, or executes a program in it, is a member from
- * then on (wsmon_member.c). One that moves there, or away, is noticed at the end of an
- * interval. This is the hierarchy of cgroup v2; its root has all processes.
+ * A process that is forked into the cgroup, or executes a program in it, becomes a member at that
+ * moment (wsmon_member.c). At the end of an interval, a scan finds processes that moved into the
+ * cgroup, and wsmon_members_age() members that moved away. The hierarchy is that of cgroup v2; its
+ * root has all processes.
  *
- * Descendants of targets are looked for once, when the session begins or is told to follow them.
- * The probe at fork is there before: a child of a member is a member. So a process is missed only
- * if its parent became a member after the process was looked at, and one look more finds it. That
- * could go on while members fork, as there are no spare members left: after SCAN_TURNS looks the
- * rest is left out. Whose parent has ended is no descendant any more.
+ * The scan for descendants of targets runs once, when the session begins, or when it is told to
+ * follow them. The probe at fork is attached before: each child of a member becomes a member. So a
+ * scan can miss a process only if the parent became a member after the scan had passed the process.
+ * Another scan finds it. While members fork and no spare members are left, scans could go on
+ * forever: after SCAN_TURNS scans the rest is left out. A process whose parent has ended is no
+ * descendant any more.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -23,11 +25,12 @@
 
 #include "wsmon_process.h"
 
-/* Ids that are looked at without a pause, and share of the CPU budget that this may take */
+/* Look at this many ids without a pause */
 #define AT_ONCE		256U
+/* A scan of a running session's cgroup may take 1 / SHARE of the CPU budget at a time */
 #define SHARE		8U
 
-/* Looks for descendants, at most; some with ids below those of their parents may be left out */
+/* Max. scans for descendants; processes with a lower id than their parent's may be left out */
 #define SCAN_TURNS	16U
 
 #ifdef CONFIG_CGROUPS
@@ -47,7 +50,7 @@ struct cgroup *wsmon_cgroup_get(const char *path, size_t len)
 		return ERR_PTR(-ENOMEM);
 	cgroup = cgroup_get_from_path(copy);
 	kfree(copy);
-	/* a file of a cgroup */
+	/* the path may be that of a file in a cgroup */
 	return cgroup == ERR_PTR(-ENOTDIR) ? ERR_PTR(-ENOENT) : cgroup;
 }
 
@@ -57,7 +60,7 @@ void wsmon_cgroup_put(struct cgroup *cgroup)
 	cgroup_put(cgroup);
 }
 
-/** wsmon_cgroup_begin - have a session watch a cgroup, or NULL. Context: nobody knows it yet. */
+/** wsmon_cgroup_begin - set the cgroup of a new session, or NULL. Context: nobody knows it yet. */
 void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup)
 {
 	ss->cgroup = cgroup;
@@ -65,14 +68,14 @@ void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup)
 		cgroup_get(cgroup);
 }
 
-/** wsmon_cgroup_end - the opposite. Context: nobody knows the session any more. */
+/** wsmon_cgroup_end - release a session's cgroup. Context: nobody knows the session any more. */
 void wsmon_cgroup_end(struct wsmon_session *ss)
 {
 	if (ss->cgroup)
 		cgroup_put(ss->cgroup);
 }
 
-/** wsmon_cgroup_exists - has a session a cgroup that was not removed? */
+/** wsmon_cgroup_exists - return whether a session has a cgroup that was not removed */
 bool wsmon_cgroup_exists(const struct wsmon_session *ss)
 {
 	return ss->cgroup && READ_ONCE(ss->cgroup->self.flags) & CSS_ONLINE;
@@ -103,7 +106,7 @@ bool wsmon_cgroup_exists(const struct wsmon_session *ss)
 
 #endif
 
-/* Does a process belong to a session that may not have it yet? Context: RCU. */
+/* Tell whether a process, member or not, belongs to a session. Context: RCU. */
 static bool scan_wants(const struct wsmon_session *ss, struct task_struct *task)
 {
 	if (ss->cgroup)
@@ -112,8 +115,10 @@ static bool scan_wants(const struct wsmon_session *ss, struct task_struct *task)
 }
 
 /*
- * Find processes of a session that are not members, among the next AT_ONCE ids from @at on.
- * @at: set to where to go on; 0: those were the last. Return: how many, referenced.
+ * Find processes that belong to a session and are not members yet, among AT_ONCE ids from @at on.
+ * @at:		set to the id where to go on; 0: there are no more ids
+ * @found:	set to the processes, referenced
+ * Return: number of @found.
  */
 static u32 scan_find(const struct wsmon_session *ss, u32 *at, struct pid **found)
 {
@@ -138,13 +143,13 @@ static u32 scan_find(const struct wsmon_session *ss, u32 *at, struct pid **found
 }
 
 /**
- * wsmon_members_scan - make members of processes of a session's cgroup, or descendants
+ * wsmon_members_scan - make processes of a session's cgroup, or descendants of targets, members
  * @ss:	the session; nothing is done if it neither has a cgroup nor follows
  *
- * While a session of a cgroup runs that takes an eighth of its CPU budget or so at a time:
- * @scan_at says where the next call goes on.
+ * While a session of a cgroup runs, a call takes about an eighth of the CPU budget of an interval;
+ * the next call goes on at @scan_at.
  * Context: the monitor's lock held, or the session does not run yet; may sleep.
- * Return: 0, -ENOMEM or, of a cgroup, -ENOSPC.
+ * Return: 0; -ENOMEM; -ENOSPC if a cgroup has too many processes.
  */
 int wsmon_members_scan(struct wsmon_session *ss)
 {
@@ -171,7 +176,7 @@ int wsmon_members_scan(struct wsmon_session *ss)
 			put_pid(found[i]);
 		}
 		cond_resched();
-		/* children of those that were found may have been looked at before */
+		/* this scan may have passed children of processes that it found later */
 		if (!ss->scan_at && !ss->cgroup && more && --turns) {
 			ss->scan_at = 1;
 			more = 0;

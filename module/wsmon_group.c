@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_group.c - the members of a session together: a working set with each page once
+ * wsmon_group.c - the group: the working set of all members together, with each page once
  *
- * A session that follows children has a group from the moment it has a second member. The
- * group's samples are looked at once an interval, after those of the targets. (Those of members
- * with many major faults are looked at in rounds, too: wsmon_group_round().)
+ * A session that follows children has a group from its second member on; a session of a cgroup
+ * always has one. The end of an interval has these steps for the group, after those of the targets.
+ * (A round looks at samples only in members with many major faults: wsmon_group_round().)
  *
  *	check	look at the samples in all members; read mappings that changed
- *	learn	from what was seen; sample what is new; estimate; write the records
+ *	learn	from the accesses found; sample new memory; estimate; write the records
  *	adapt	the regions: follow the mappings, split and merge
  *	arm	draw positions, plan in which members to look, clear Accessed bits
  *
- * A member that ends is looked at once more if its mm was kept (wsmon_member.c): at the
- * group's samples, and at its private memory that the group does not know yet. So what
- * processes used counts that came and went within an interval. What a child of a fork
- * reads of its parent's memory in its first interval does not.
+ * A member that ends has a last look if its mm was kept (wsmon_member.c). It covers the group's
+ * samples, and private memory of the member that the group does not know yet. So memory counts
+ * even if the process that used it came and went within an interval. An exception is memory of its
+ * parent that a forked child reads in its first interval.
  *
- * All is called by kwsmond with wsmon.lock held, and may sleep.
+ * kwsmond calls all functions with the monitor's lock held; they may sleep.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -30,19 +30,17 @@
 
 #include "wsmon_group.h"
 
-/* The group gets this share of max_regions, the targets the rest; without targets, all */
+/* The group gets 1 / GROUP_SHARE of max_regions, the targets the rest; without targets, all */
 #define GROUP_SHARE	2U
 
 /*
- * If it has many members, it keeps this share of them, as much of its cost is that of members;
- * else min_regions for each member
+ * The CPU budget leaves the group min_regions for each member, up to 1 / LEAST_SHARE of its limit.
+ * With many members fewer regions would save little, because much of the cost is per member.
  */
 #define LEAST_SHARE	8U
 
-/* Pages looked at of the private memory of a member that came and went */
+/* Look at up to this many pages of private memory of a member that came and went */
 #define PAST_DRAWS	128U
-
-/* Beginning and end */
 
 static u32 group_share(const struct wsmon_session *ss)
 {
@@ -135,7 +133,7 @@ void wsmon_group_free(struct wsmon_session *ss)
 /**
  * wsmon_group_budget - limit the regions of a session's group, if it has one
  * @ss:		the session
- * @regions:	max. regions of the session for now
+ * @regions:	regions that the whole session may have for now
  */
 void wsmon_group_budget(struct wsmon_session *ss, u64 regions)
 {
@@ -150,44 +148,44 @@ void wsmon_group_budget(struct wsmon_session *ss, u64 regions)
 }
 
 /**
- * wsmon_group_leaves - what a session's group, if it has one, leaves of a target's regions
+ * wsmon_group_leaves - subtract the share of a session's group, if it has one, from regions
  * @ss:		the session
- * @regions:	the target's
+ * @regions:	number of regions of the target, or of all targets
+ *
+ * Return: the regions that are left for targets.
  */
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
 {
 	return ss->group ? regions - regions / GROUP_SHARE : regions;
 }
 
-/** wsmon_group_total - the last estimate of a group for the shortest window; NULL: no group */
+/** wsmon_group_total - return the last estimate for the shortest window; NULL if no group */
 const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss)
 {
 	return ss->group ? &ss->group->wss[0][WSMON_CLASS_ALL] : NULL;
 }
 
-/** wsmon_group_half - half the width of its interval, as far as samples have a part in it */
+/** wsmon_group_half - return the half-width of its confidence interval, sampling error only */
 u64 wsmon_group_half(const struct wsmon_session *ss)
 {
 	return ss->group->half;
 }
 
-/** wsmon_group_regions - the regions of a session's group; NULL: it has none */
+/** wsmon_group_regions - return the regions of a session's group; NULL if no group */
 const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
 {
 	return ss->group ? &ss->group->regions : NULL;
 }
 
-/* The members' memory */
-
 /**
- * group_get_share - get the share of a member with its present mm
+ * group_get_share - get the share of a member with its present mm; create it if need be
  * @ss:		the session, with a group
  * @m:		the member
- * @mmp:	set to the mm, to be given to mmdrop()
+ * @mmp:	set to the mm if there is a share; the caller releases it with mmdrop()
  * @now:	the time
  *
- * Return: the share; NULL if it has none: the member has ended, another one uses the same
- * mm, or there is no memory.
+ * Return: the share; NULL if the member has ended, another member uses the same mm, or there is
+ * no memory for a share.
  */
 static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
 					   struct mm_struct **mmp, u64 now)
@@ -201,7 +199,7 @@ static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmo
 	if (!mm)
 		return NULL;
 	if (s && (s->mm != mm || s->exec_id != exec_id)) {
-		/* the program before was not looked at when it ended */
+		/* exec replaced the program of the share before a last look */
 		s->blind = true;
 		g->missed++;
 		wsmon_share_end(g, s, now);
@@ -217,17 +215,17 @@ static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmo
 		mmdrop(mm);
 		return NULL;
 	}
-	/* a thread that comes or goes may have been missed the last time */
+	/* the last call may have found no mm because a thread came or went */
 	s->ending = false;
 	*mmp = mm;
 	return s;
 }
 
 /**
- * group_adopt_space - make the regions follow @next, which becomes the space
+ * group_adopt_space - make @next of the group its space, and let the regions follow
  * @ss:		the session
  * @now:	the time
- * @origin:	time before which none of the new memory existed; 0: unknown
+ * @origin:	none of the new memory existed before this time; 0: unknown
  */
 static void group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 {
@@ -238,10 +236,10 @@ static void group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 }
 
 /**
- * group_draw - adapt the regions, and draw the samples of those at rest
+ * group_draw - adapt the regions, and draw samples for the regions at rest
  * @ss:	the session
  *
- * @last of these is set.
+ * Sets @last of the regions at rest.
  */
 static void group_draw(struct wsmon_session *ss)
 {
@@ -265,14 +263,14 @@ static void group_draw(struct wsmon_session *ss)
 
 			wsmon_sample_reach(&r->s[h], o ? o->mappers : 1, random);
 			r->weight = max_t(u32, r->weight, U32_MAX / r->s[h].chance);
-			/* the process that forked had it before */
+			/* memory shared since a fork is not new: the parent had it before */
 			if (o && o->kind == WSMON_PART_FAMILY)
 				r->origin_ns = 0;
 		}
 	}
 }
 
-/* Arm the samples of a share that were drawn. */
+/* Arm the samples of a member's share for which visits were planned. */
 static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {
 	struct wsmon_share *s = m->share, *present;
@@ -281,12 +279,12 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	s->drawn = false;
 	present = group_get_share(ss, m, &mm, now);
 	if (!present) {
-		/* it has ended: the last look plans its visits again */
+		/* the member has ended: the last look plans its visits again */
 		if (m->share)
 			wsmon_visit_undo(m->share);
 		return;
 	}
-	/* another program has no samples yet */
+	/* after exec there is a new share, which has no samples yet */
 	if (present == s) {
 		sort(s->visits, s->nr_visits, sizeof(*s->visits), wsmon_visit_compare, NULL);
 		wsmon_visit_arm(ss, s, mm, now);
@@ -295,7 +293,7 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 }
 
 /**
- * group_arm - plan the visits of the regions at rest, and arm these: an interval begins
+ * group_arm - begin an interval: plan the visits of the regions at rest, and arm their samples
  * @ss:		the session
  */
 static void group_arm(struct wsmon_session *ss)
@@ -327,9 +325,9 @@ static void group_arm(struct wsmon_session *ss)
 }
 
 /**
- * share_count - add what went of a member's memory in the interval, which ends for it
+ * share_count - end the interval of a share's balance; add memory that disappeared to the group's
  * @ss:		the session
- * @s:		its share
+ * @s:		the share
  * @mm:		its mm, with a reference
  */
 static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm)
@@ -345,12 +343,12 @@ static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct 
 }
 
 /**
- * wsmon_group_begin - begin with a group, if a session is to have one
+ * wsmon_group_begin - begin with a group, if a session needs one and has none
  * @ss:	the session
  *
- * That is one that follows, from its second member on, and one of a cgroup. Also begins anew if
- * attributes changed that it depends on. If there is no memory for it, the next look at members
- * makes this try again.
+ * A session that follows needs a group from its second member on, a session of a cgroup always.
+ * If attributes changed on which the group depends, it begins anew. If there is no memory for a
+ * group, the next look at members tries again.
  */
 void wsmon_group_begin(struct wsmon_session *ss)
 {
@@ -379,7 +377,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		if (!s)
 			continue;
 		wsmon_share_read(ss, s, mm, now);
-		/* in the first interval nobody knows who gives memory back */
+		/* suspect every member in its first interval: it may give memory back */
 		s->balance.suspect = true;
 		share_count(ss, s, mm);
 		mmdrop(mm);
@@ -393,7 +391,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 
 /* Members that end */
 
-/* Have samples at once in what the space does not have yet. */
+/* Extend the space by objects that it lacks, and sample them at once. */
 static void group_extend(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
@@ -407,7 +405,7 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 		struct wsmon_region *r = &g->regions.r[i];
 
 		wsmon_loop_resched(i);
-		/* bits in new memory are not cleared: they were set in this interval */
+		/* do not clear bits in new memory: they were set in this interval */
 		if (!r->armed_ns && r->origin_ns)
 			r->armed_ns = g->interval_ns;
 		r->last = 0;
@@ -415,11 +413,12 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 }
 
 /**
- * totals_join - add an estimate that is independent of another one
+ * totals_join - add an independent estimate to a sum
  * @to:		the sum
- * @part:	what is added
+ * @part:	the estimate to add
  *
- * The squares of the distances to the ends of the intervals add.
+ * The estimates are independent, so the squares of the distances from the estimate to the ends of
+ * the confidence interval add.
  */
 static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 {
@@ -440,7 +439,10 @@ static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 	to->high = min(to->mapped, to->pages + high);
 }
 
-/* Add the private memory that the group does not know yet: @before has what it knows. */
+/*
+ * Estimate private memory of a share that ends and that the group does not know yet, and add it
+ * to @past. @before of the group has the private memory that the group knows.
+ */
 static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
 			   struct mm_struct *mm)
 {
@@ -461,7 +463,7 @@ static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
 		totals_join(&p->wss[c], &wss[c]);
 }
 
-/* Look at a program for the last time. */
+/* Have the last look at a program that has ended. */
 static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 			    struct mm_struct *mm, u64 now)
 {
@@ -472,24 +474,27 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 		s->blind = true;
 		return;
 	}
-	/* its threads are gone, and what they faulted; before this interval it may not have been */
+	/*
+	 * The fault counts of its threads are gone. If it began within this interval, its balance
+	 * begins with nothing.
+	 */
 	s->minors = U64_MAX;
 	s->balance.begun = true;
 	share_count(ss, s, mm);
 	if (!s->known)
 		wsmon_space_clear(&g->before);
 	share_add_past(ss, s, mm);
-	/* what others may map, too, is added to the space, the private memory is not */
+	/* extend the space by objects, which others may map, too, but not by the private memory */
 	swap(s->own, g->before);
 	group_extend(ss, now);
 	if (!wsmon_visit_plan(g, s))
 		wsmon_visit_check(ss, s, mm, true, now);
 }
 
-/* Nothing is known of what a program accessed. */
+/* Note the memory of a program that ended without a last look: any part may have been accessed. */
 static void past_add_unknown(struct wsmon_past *p, const struct wsmon_member *m)
 {
-	/* two threads may note them at once */
+	/* two last threads may both run the exit probe, which may change the fields meanwhile */
 	u64 inherited = m->rss - min(m->rss, m->made_rss);
 
 	p->unknown += m->made_rss;
@@ -497,17 +502,17 @@ static void past_add_unknown(struct wsmon_past *p, const struct wsmon_member *m)
 	p->inherited_max = max(p->inherited_max, inherited);
 }
 
-/* A program ends: @mm was kept since it began, or is NULL. */
+/* Handle the end of a program. @mm: kept since the program began; NULL if it was not kept */
 static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 			      struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_share *s = m->share;
 
-	/* others have its memory */
+	/* another member uses the mm, and has the share */
 	if (!s && mm && wsmon_share_find(g, mm))
 		return;
-	/* if no CPU time is left, it is not known what it used */
+	/* without CPU time for a look, count its memory as unknown */
 	if (!wsmon_pace_may_look(&ss->pace, ss->looks_ns + ktime_get_ns() - now) ||
 	    ktime_get_ns() - now > wsmon_sample_ns(ss))
 		mm = NULL;
@@ -518,7 +523,7 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 		else
 			past_add_unknown(&g->past[g->at], m);
 	}
-	/* it executed another program that nobody has noticed */
+	/* it executed another program since the share was made, and no round noticed */
 	if (s && mm && (s->mm != mm || s->exec_id != m->exec_id)) {
 		g->missed++;
 		s->blind = true;
@@ -534,9 +539,9 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 }
 
 /**
- * wsmon_group_exit - a member has ended
+ * wsmon_group_exit - handle the end of a member, or its move out of the cgroup
  * @ss:	the session
- * @m:	the member, which is removed next
+ * @m:	the member, which the caller removes next
  * @now:	the time
  */
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
@@ -545,7 +550,7 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	if (!ss->group)
 		return;
 	ss->group->went++;
-	/* it has only left the cgroup: all was looked at when the interval ended */
+	/* it runs, so it has left the cgroup: the end of the interval looked at its memory */
 	if (wsmon_pid_alive(m->pid)) {
 		if (m->share) {
 			share_drop(ss, m->share);
@@ -558,12 +563,13 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 
 /* The end of an interval */
 
-/* The samples of a member that sleeps are drawn again after this many intervals */
+/* Samples of a member that sleeps are drawn again after this many intervals */
 #define SLEEP_TURNS	8U
 
 /*
- * If CPU time is short, so are those of what more than this many members map, whether these
- * sleep or not: to arm such a sample in all of them is most of its cost
+ * If CPU time is short, the same holds for samples of an object that has more than this many
+ * mappers, whether members sleep or not: most of the cost of such a sample is arming it in all
+ * mappers.
  */
 #define CROWD		64U
 
@@ -571,8 +577,9 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 #define REREAD	8U
 
 /*
- * Tell whether mappings may be read: that takes at most half of the CPU budget, or all of it
- * for those that were left out the last time.
+ * Tell whether there is time to read the mappings of a share. At each boundary, reading may take
+ * half of the CPU budget; shares that were left out the last time may use all of it. A share whose
+ * mappings were never read is always read.
  */
 static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_share *s)
 {
@@ -582,8 +589,8 @@ static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_sh
 }
 
 /*
- * Read the mappings of a share if they changed. If that has to wait, what grew meanwhile is
- * not known.
+ * Read the mappings of a share if they changed. If that has to wait, or fails, the growth of its
+ * resident memory counts as unknown.
  */
 static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 			 u64 now)
@@ -610,7 +617,7 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 	wsmon_visit_plan(g, s);
 }
 
-/* May the samples of a region stay that have served? */
+/* Tell whether the samples of a region may stay although they have served. */
 static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_region *r)
 {
 	const struct wsmon_object *o;
@@ -621,7 +628,7 @@ static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_r
 	return o && o->mappers > CROWD;
 }
 
-/* Find out whether a member slept, and whether reclaim takes its pages. */
+/* Set whether the member of a share slept, and whether reclaim takes its pages. */
 static void group_ask(struct wsmon_group *g, struct wsmon_share *s)
 {
 	u64 before = s->majors;
@@ -656,8 +663,9 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		struct wsmon_region *r = &g->regions.r[i];
 
 		/*
-		 * What ended cannot be looked at again. What slept need not be, but so that
-		 * regions can be split and merged there, too, it has one turn of several.
+		 * Memory of a member that ended cannot be looked at again. Memory of one that slept
+		 * need not be, but regions can be split and merged only if their samples are
+		 * dropped: so it has one turn in SLEEP_TURNS.
 		 */
 		r->due = wsmon_region_due(&g->regions, i, iv) && !wsmon_region_has_ended(g, r) &&
 			 (wsmon_regions_turn(&g->regions, i, turn, SLEEP_TURNS) ||
@@ -671,14 +679,14 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		cond_resched();
 	}
 	list_for_each_entry(m, &ss->members, node) {
-		/* its samples saw nothing, or it has none and its accesses are old */
+		/* it slept, so nothing new was mapped, and nothing accessed */
 		if (m->share && m->share->slept)
 			m->share->known_ns = iv->now;
 		if (m->moved || (m->share && m->share->slept))
 			continue;
 		s = group_get_share(ss, m, &mm, iv->now);
 		if (!s) {
-			/* it has ended, and is looked at soon */
+			/* it has ended, and its last look comes soon */
 			if (m->share) {
 				m->share->ending = true;
 				wsmon_visit_miss(g, m->share);
@@ -695,7 +703,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		/* what could not be looked at is not looked at again */
+		/* samples in memory of members that ended stay: no new look can replace them */
 		r->dropped = r->due && r->armed_ns && !wsmon_region_has_ended(g, r);
 	}
 }
@@ -714,7 +722,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	if (!f->nr)
 		return;
 	list_for_each_entry(m, &ss->members, node) {
-		/* what a member mapped that slept is not new */
+		/* memory of a member that slept, or moved into the cgroup, is not new */
 		if (m->moved || (m->share && m->share->slept))
 			continue;
 		s = group_get_share(ss, m, &mm, now);
@@ -726,14 +734,14 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	}
 }
 
-/* Add pages of which nothing is known. */
+/* Add pages that may have been accessed or not. */
 static void wss_add_unknown(struct wsmon_wss *w, u64 pages)
 {
 	w->mapped += pages;
 	w->high += pages;
 }
 
-/* Add what members used that came and went within a window, and what is not known. */
+/* Add memory of programs that came and went within window @k, known or unknown. */
 static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k)
 {
 	u64 unknown = g->blind, inherited = 0, most = g->wss[k][WSMON_CLASS_ALL].mapped;
@@ -750,14 +758,17 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 		for (c = 0; c < WSMON_NR_WSS && p->wss[WSMON_CLASS_ALL].mapped; c++)
 			totals_join(&g->wss[k][c], &p->wss[c]);
 	}
-	/* the parents are members, mostly, and what they all map is known */
+	/*
+	 * Inherited pages exist once. Most parents are members, so the pages are no more than the
+	 * group maps, or than one program inherited.
+	 */
 	unknown += min(inherited, most);
 	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);
 	wss_add_unknown(&g->wss[k][WSMON_WSS_REST], unknown);
 	wsmon_wss_add_blind(g->wss[k], g->blind);
 }
 
-/* Add pages that guests of members may have accessed: they may be of any class. */
+/* Widen the estimates of window @k by pages, of any class, that guests may have accessed. */
 static void group_add_unseen(struct wsmon_group *g, u32 k)
 {
 	struct wsmon_share *s;
@@ -789,7 +800,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	for (k = 0; k < iv->nr_windows; k++) {
 		if (f) {
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns ||
-				  /* a share was left out the last time */
+				  /* a share was left out the last time, so new memory is older */
 				  iv->now - g->since_ns > iv->window_ns[k] + iv->aggr_ns / 2;
 			f->early = wsmon_part_before(age, iv->window_ns[k]);
 		}
@@ -806,7 +817,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	ss->stats.adapt_ns += ktime_get_ns() - start;
 }
 
-/* Those that end from now on belong to the next interval. */
+/* Begin the counts of the next interval: members that end from now on belong to it. */
 static void group_next_past(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
@@ -822,7 +833,7 @@ static void group_next_past(struct wsmon_session *ss, u64 now)
 	g->missed = 0;
 }
 
-/* Take in the memory of members that moved into the cgroup: nobody knows when it was used. */
+/* Add the memory of members that joined while they ran: it is unknown when it was last accessed. */
 static void group_take_moved(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
@@ -855,22 +866,23 @@ bool wsmon_group_reclaimed(const struct wsmon_session *ss)
 	return ss->group && ss->group->reclaimed;
 }
 
-/** wsmon_group_has_rounds - tell whether a group, if there is one, is to have rounds */
+/** wsmon_group_has_rounds - tell whether a group, if there is one, needs rounds */
 bool wsmon_group_has_rounds(const struct wsmon_session *ss)
 {
 	return wsmon_group_reclaimed(ss) || (ss->group && ss->group->suspect);
 }
 
-/* Members of which a round finds out how much memory they have, at most */
+/* A round reads the anonymous memory of up to this many suspect members */
 #define SUSPECTS	64U
 
 /**
- * wsmon_group_round - within an interval look at members whose pages come and go
+ * wsmon_group_round - look, within an interval, at members whose pages come and go
  * @ss:		the session
  * @now:	the time
  *
- * Where reclaim takes pages, these go with their Accessed bits before the interval ends. Where a
- * program may give some back, it is found out whether it does.
+ * Reclaim takes pages with their Accessed bits before the interval ends: so this looks at the
+ * samples of members that reclaim takes pages of. If faults suggest that a program gives memory
+ * back, this reads how much it has, to find out whether it does.
  */
 void wsmon_group_round(struct wsmon_session *ss, u64 now)
 {
@@ -913,7 +925,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	struct wsmon_interval iv;
 	u64 longest;
 
-	/* it may have begun in this round */
+	/* if the group began in this round, it has no interval yet */
 	if (!g || g->interval_ns >= now)
 		return;
 	g->active++;
@@ -932,7 +944,7 @@ void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 	wsmon_stream_group(ss, now);
 	wsmon_regions_rest(&g->regions);
 	group_next_past(ss, now);
-	/* what ended is kept for the intervals that it is in a window of */
+	/* keep members that ended as long as they are in a window of a later interval */
 	wsmon_group_forget(g, now + min(now, iv.aggr_ns) - min(now, longest));
 	g->built |= g->changed && !wsmon_group_build_space(g);
 	if (g->built) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_group.h - the members of a session together: what the files about groups share
+ * wsmon_group.h - the group: the members of a session together
  *
- * wsmon_group.c has the interval, wsmon_group.c the memory of members and the group's
- * space, wsmon_look.c and wsmon_look.c the looks at sample pages. All is called by kwsmond with
- * wsmon.lock held, and may sleep.
+ * wsmon_group.c implements a group's interval, wsmon_share.c the memory of members and the
+ * group's space, wsmon_look.c the looks at sample pages. kwsmond calls all functions with the
+ * monitor's lock held; they may sleep.
  *
- * The group has a space of its own, in which each page is once. It is divided into slots
- * of WSMON_SLOT_PAGES: one for the private memory of each member, and one for each object,
- * which is something that several members may map: a file, or anonymous memory that
- * processes share since a fork. Page i of a slot is page i of the member's address space,
- * or of the object. Regions tile this space as they tile a target's.
+ * The group has its own space, which contains each page once. The space is divided into slots of
+ * WSMON_SLOT_PAGES. Each member has a slot for its private memory, and each object has a slot. An
+ * object is memory that several members may map: a file, or anonymous memory that processes share
+ * since a fork. Page i of a slot is page i of the member's address space, or of the object.
+ * Regions tile this space as they tile a target's.
  */
 #ifndef WSMON_GROUP_H
 #define WSMON_GROUP_H
@@ -24,24 +24,24 @@
 
 #define WSMON_GROUP_BITS	10
 
-/* Intervals of which it is known what members used that came and went within them */
+/* A group remembers this many intervals of members that came and went: struct wsmon_past */
 #define WSMON_PAST		64U
 
 /**
- * struct wsmon_object - what several members may map
- * @hash:	its place among those with the same hash of @key
+ * struct wsmon_object - memory that several members may map
+ * @hash:	its place among objects with the same hash of @key
  * @node:	its place in @objects of the group
  * @key:	its identity: the address_space of a file, or the root of anon_vmas; never
  *		dereferenced
  * @number:	distinguishes a new file at the address of an old one
  * @kind:	WSMON_PART_FILE or _FAMILY
- * @class:	enum wsmon_class: parts of different classes are different objects
+ * @class:	enum wsmon_class: mappings of different classes belong to different objects
  * @slot:	its slot
- * @parts:	parts of members that map it, by @rank of their shares
- * @mappers:	number of them
- * @start:	first page that a member mapped
- * @end:	end of the last
- * @used_ns:	when it was last known to be mapped
+ * @parts:	parts that map it, ordered by @rank of their shares
+ * @mappers:	number of @parts
+ * @start:	first page that any member mapped
+ * @end:	end of the last page that any member mapped, exclusive
+ * @used_ns:	when a part of it was last read
  * @known:	the group's space has it
  */
 struct wsmon_object {
@@ -63,39 +63,39 @@ struct wsmon_object {
 /**
  * struct wsmon_share - the memory of a member, with one mm
  * @node:	its place in @shares of the group
- * @hash:	its place among those with the same hash of @mm
+ * @hash:	its place among shares with the same hash of @mm
  * @member:	the member; NULL if it has ended, or executed another program
  * @mm:		its mm: only an identity
  * @exec_id:	distinguishes a new mm at the address of an old one
  * @slot:	its slot
- * @salt:	mixed into what is drawn of its new memory
- * @rank:	its part in the ranks of its visits: see wsmon_look.c
+ * @salt:	seed for drawing pages of its new memory
+ * @rank:	its number in the ranks of its visits: see wsmon_look.c
  * @stamp:	wsmon_vaddr_stamp() when its mappings were read
- * @since_ns:	its Accessed bits were set after this
+ * @since_ns:	a set Accessed bit that no look has cleared was set after this time
  * @ended_ns:	when @member became NULL
  * @own:	its private memory
- * @parts:	what it maps of objects
+ * @parts:	its mappings of objects
  * @visits:	looks at sample pages in it, by address
- * @nr_visits:	number of them
- * @cap_visits:	number of them that fit
+ * @nr_visits:	number of @visits
+ * @cap_visits:	number of @visits that fit
  * @read:	its mappings were read
- * @known:	the group's space has it
- * @read_ns:	when its mappings were read
- * @known_ns:	when they were last known
+ * @known:	the group's space has its private memory
+ * @read_ns:	when its mappings were last read
+ * @known_ns:	when @own and @parts were last known to be up to date
  * @rss:	resident pages when its mappings were read
  * @unseen:	pages of it that a guest may access: wsmon_mm_unseen_pages()
- * @balance:	what comes and goes of its anonymous memory in this interval
- * @left_out:	its mappings could not be read the last time
- * @blind:	it could not be looked at when it ended
- * @ending:	it has ended, but was not looked at yet
- * @ended:	it counts among @nr_ended of the group
+ * @balance:	anonymous memory that appears and disappears in this interval
+ * @left_out:	the last attempt to read its mappings failed, or had to wait
+ * @blind:	the program ended, and could not be looked at then
+ * @ending:	the member has ended, and its last look is still to come
+ * @ended:	@nr_ended of the group includes it
  * @again:	some of its samples could not be looked at
  * @slept:	it has accessed nothing in this interval
- * @drawn:	it has new visits, which are not in order yet
+ * @drawn:	it has new visits, so @visits are not sorted
  * @reclaimed:	it had many major faults in the last interval: rounds look at it, too
- * @ran:	for wsmon_member_slept()
- * @majors:	likewise
- * @minors:	likewise
+ * @ran:	state of wsmon_member_slept()
+ * @majors:	number of major faults, from wsmon_member_slept()
+ * @minors:	number of minor faults, from wsmon_member_slept(); U64_MAX: unknown
  */
 struct wsmon_share {
 	struct list_head node;
@@ -135,12 +135,13 @@ struct wsmon_share {
 };
 
 /**
- * struct wsmon_past - what members used that came and went within an interval
+ * struct wsmon_past - memory that programs used which came and went within an interval
  * @end_ns:	when the interval ended; 0 for the present one
- * @unknown:	pages of those that were not looked at when they ended
- * @inherited:	likewise, pages that they had from their parents, which are there once
- * @inherited_max: those of the one that had most
- * @wss:	private memory of the others
+ * @unknown:	pages of programs that were not looked at when they ended
+ * @inherited:	pages that these programs had from their parents, on top of @unknown: a page may
+ *		be counted several times, but exists once
+ * @inherited_max: the most inherited pages of any one program
+ * @wss:	estimates of the private memory of programs that were looked at
  */
 struct wsmon_past {
 	u64 end_ns;
@@ -152,11 +153,11 @@ struct wsmon_past {
 
 /**
  * struct wsmon_answer - a member accessed a sample page
- * @sample:	twice the number of the region, plus the half
- * @rank:	the member's rank
- * @frame:	the page frame, where members may have different ones; else 0
- * @seen_ns:	when that was found
- * @times:	the page counts 1 / this
+ * @sample:	twice the index of the region, plus the index of the half
+ * @rank:	the member's rank for this sample
+ * @frame:	the page frame, where members may have different frames; else 0
+ * @seen_ns:	when the access was found
+ * @times:	the page counts 1 / @times
  */
 struct wsmon_answer {
 	u32 sample;
@@ -170,43 +171,44 @@ struct wsmon_answer {
  * struct wsmon_group - the members of a session together
  * @slots:	shares, and objects with tag 1, by slot
  * @next_slot:	where the search for a free slot begins
- * @shares:	of all members, and of those that ended within the longest window
- * @objects:	what they map, or mapped lately
+ * @shares:	shares of all members, and of members that ended within the longest window
+ * @objects:	objects that members map, or mapped lately
  * @by_mm:	@shares by a hash of @mm
  * @by_key:	@objects by a hash of @key
  * @space:	the group's space
  * @next:	scratch memory: the space of the next interval
  * @before:	scratch memory: private memory of a member before it was read again
  * @nr_objects:	number of @objects
- * @nr_ended:	shares of members that ended
- * @ended_room:	visits and extents that they have room for
+ * @nr_ended:	number of @shares whose members ended
+ * @ended_room:	number of visits and extents that these shares have room for
  * @parts:	scratch memory: parts being read
  * @visits:	scratch memory: visits being planned
- * @cap_visits:	number of them that fit
- * @answers:	scratch memory
- * @cap_answers: number of them that fit
+ * @cap_visits:	number of @visits that fit
+ * @answers:	scratch memory: accesses that visits found
+ * @cap_answers: number of @answers that fit
  * @regions:	the regions
  * @wss:	last estimates by window and class
- * @half:	half the width of the interval of the shortest window, as samples have it
- * @past:	ring of intervals; the present one is @at
- * @at:		its index
- * @mapped_ns:	when it was last looked at what members map; 0: never
- * @since_ns:	when the mappings that were read at this boundary were known, the earliest of them
+ * @half:	half-width of the confidence interval of the shortest window, sampling error only
+ * @past:	ring of intervals
+ * @at:		index of the present interval in @past
+ * @mapped_ns:	when the mappings of members were last checked; 0: never
+ * @since_ns:	memory that is new at this boundary appeared after this time
  * @interval_ns: beginning of the present aggregation interval
  * @arming_ns:	how long it took to arm its samples
- * @active:	intervals so far
- * @came:	members that came in this interval
- * @went:	members that ended in it
- * @missed:	those of @went that could not be looked at when they ended
- * @nr_visits:	visits in this interval
- * @reading_ns:	time of reading mappings at this boundary
- * @blind:	pages that grew where mappings could not be read
- * @went_now:	pages of members that went in this interval
- * @gone_past:	what went in the intervals of the longest window
- * @reclaimed:	a share was, in the last interval
- * @suspect:	so was the balance of one
+ * @active:	number of intervals so far
+ * @came:	number of members that came in this interval
+ * @went:	number of members that ended, or left the cgroup, in this interval
+ * @missed:	number of programs in this interval that could not be looked at when they ended,
+ *		or had no share
+ * @nr_visits:	number of visits in this interval
+ * @reading_ns:	time spent on reading mappings at this boundary
+ * @blind:	growth of resident memory, in pages, where mappings could not be read
+ * @went_now:	memory of members that disappeared in this interval
+ * @gone_past:	memory that disappeared in the intervals of the longest window
+ * @reclaimed:	a share was @reclaimed in the last interval
+ * @suspect:	the balance of a share was @suspect in the last interval
  * @changed:	the space is out of date
- * @lacks:	the space is out of date, and lacks pages that others may map, too
+ * @lacks:	the space is out of date, and lacks pages that several members may map
  * @built:	@next is the space of the next interval
  */
 struct wsmon_group {
@@ -263,8 +265,9 @@ static inline u32 wsmon_page_slot(u64 page)
 }
 
 /*
- * Is an object in the space? Anonymous memory is, once two processes may share it. Several
- * mappings of one do not count: they stand side by side, as @parts is in the order of members.
+ * Return whether an object belongs in the space. A file does. Anonymous memory does if two
+ * members map it; two mappings of the same member are not enough. @parts is sorted by member, so
+ * the first and the last part tell whether there are two.
  */
 static inline bool wsmon_object_counts(const struct wsmon_object *o)
 {
@@ -280,7 +283,7 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
 		     u64 since);
 
-/* wsmon_group.c: the members together; called by kwsmond with wsmon.lock held */
+/* wsmon_group.c: the members together; called by kwsmond with the monitor's lock held */
 void wsmon_group_begin(struct wsmon_session *ss);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
@@ -315,13 +318,13 @@ struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
 bool wsmon_group_has_ended(struct wsmon_group *g, u64 page);
 bool wsmon_group_has_slept(struct wsmon_group *g, u64 page);
 
-/* Is a region, at one end, private memory of a member that ended? */
+/* Return whether a region begins or ends in private memory of a member that has ended. */
 static inline bool wsmon_region_has_ended(struct wsmon_group *g, const struct wsmon_region *r)
 {
 	return wsmon_group_has_ended(g, r->start) || wsmon_group_has_ended(g, r->end - 1);
 }
 
-/* Is a region private memory of members that have slept? */
+/* Return whether a region begins and ends in private memory of members that slept. */
 static inline bool wsmon_region_has_slept(struct wsmon_group *g, const struct wsmon_region *r)
 {
 	return wsmon_group_has_slept(g, r->start) && wsmon_group_has_slept(g, r->end - 1);

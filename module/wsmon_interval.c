@@ -2,19 +2,19 @@
 /*
  * wsmon_interval.c - a round of one target, and the end of its aggregation interval
  *
- * Called by kwsmond with wsmon.lock held; may sleep. A round checks all sample pages if
- * the target ran since the last round. A round at the end of an aggregation interval
- * has these steps:
+ * kwsmond calls all functions with the monitor's lock held; they may sleep. A round checks all
+ * sample pages if the target ran since the last round. A round at the end of an aggregation
+ * interval has these steps:
  *
- *	drop	check all samples; do not clear the bits of those that have served
- *	learn	from what the samples saw; read the mappings if they changed; sample
- *		what is new in them; estimate; write the records
+ *	drop	check all samples; do not clear the bits of samples that have served
+ *	learn	from the accesses found; read the mappings if they changed; sample new
+ *		memory; estimate; write the records
  *	adapt	the regions: follow the mappings, split and merge
  *	arm	new samples: draw positions, clear Accessed bits
  *
- * Memory that appeared since the mappings were last read was not accessed before, and
- * its page tables show all accesses since. So it is sampled when it is first seen, and
- * the estimate of an interval includes what was mapped during it.
+ * Memory that appeared since the mappings were last read was not accessed before, and its page
+ * tables show all accesses since. So new memory is sampled when it is first seen, and the estimate
+ * of an interval includes memory that was mapped during the interval.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -23,9 +23,9 @@
 
 #include "wsmon_group.h"
 
-/* Reading mappings may take 1 / READ_SHARE of the time */
+/* Reading mappings may take at most 1 / READ_SHARE of the time, */
 #define READ_SHARE	64U
-/* and half of the CPU budget: cpu_permille / READ_BUDGET of the time */
+/* and at most half of the CPU budget: cpu_permille / READ_BUDGET of the time */
 #define READ_BUDGET	2000U
 
 /* A program is young for this many aggregation intervals */
@@ -37,7 +37,7 @@ static bool interval_elapsed(const struct wsmon_session *ss, u64 since, u64 now,
 	return now - since + wsmon_slack_ns(ss) >= ns;
 }
 
-/* Find the first window that holds all of a target's life; nr_windows if none does. */
+/* Find the first window that covers a program's whole life. Return: nr_windows if none does. */
 static u32 target_first_whole_window(const struct wsmon_target *t, u64 now)
 {
 	const struct wsmon_session *ss = t->session;
@@ -62,17 +62,17 @@ static void interval_report(struct wsmon_session *ss, const struct wsmon_target 
 }
 
 /*
- * Read the mappings into ss->space if they changed, or update_us has passed, but not if
- * that would take too much of the time. If they cannot be read, the next boundary tries
- * again. If the target has not run since the last reading, they have not changed.
- * Return: did they change?
+ * Read the mappings into ss->space if they changed, or if update_us has passed, unless reading
+ * would take too much of the time. If they cannot be read, the next boundary tries again. If the
+ * target has not run since the last reading, they have not changed.
+ * Return: true if they changed.
  */
 static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, u64 now)
 {
 	u32 share = max(READ_SHARE, READ_BUDGET / ss->cpu_permille);
 	u64 began = ktime_get_ns(), stamp = wsmon_vaddr_stamp(mm), rss = get_mm_rss(mm);
-	/* a young program maps most of its memory: reading that is worth any time */
+	/* a young program maps most of its memory now, so reading is worth any time */
 	bool young = t->born_ns && now - t->born_ns < YOUNG * wsmon_aggr_ns(ss);
 	int ret = 0;
 
@@ -98,12 +98,12 @@ static bool target_read_mappings(struct wsmon_session *ss, struct wsmon_target *
 	}
 	t->mapped_ns = began;
 	t->ran_since_read = false;
-	/* mappings that changed meanwhile, perhaps back to what they were, are read again */
+	/* read the mappings again if they changed meanwhile, perhaps back to the earlier state */
 	t->stamp = wsmon_vaddr_stamp(mm) == stamp ? stamp : 0;
 	t->rss = rss;
 	if (ret)
 		return true;
-	/* unchanged mappings count as read, too: new memory is new since now */
+	/* unchanged mappings count as read, too: memory found later is new since now */
 	t->updated_ns = now;
 	t->known_ns = now;
 	return false;
@@ -133,7 +133,7 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 
 	wsmon_regions_adapt(&t->regions, &t->space, &ss->adapt);
 	wsmon_regions_draw(&t->regions, &t->space, &ss->mon->attrs, t->salt, ss->epoch);
-	/* on a busy machine this may have taken long: samples serve from here on */
+	/* samples serve from here on; on a busy machine the work above may have taken long */
 	now = ktime_get_ns();
 	ss->stats.adapt_ns += now - start;
 	wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_ARM, now);
@@ -149,15 +149,15 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 	t->idle = 0;
 }
 
-/* Can memory of a class not be that of files? */
+/* Tell whether memory of a class is never that of a file. */
 static bool class_is_private(u32 class)
 {
 	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
 /*
- * Estimate working set sizes. @changed: @ss->space has pages that @t->space lacks, which appeared
- * after @since
+ * Estimate working set sizes. @changed: @ss->space may have pages that @t->space lacks; they
+ * appeared after @since
  */
 static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			      struct mm_struct *mm, bool changed, u64 since,
@@ -181,7 +181,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 	}
 	start = ktime_get_ns();
 	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
-		/* if the target is younger than the window, so is all of its memory */
+		/* in a window that covers the target's whole life, all of its memory is new */
 		if (f) {
 			bool part = k < target_first_whole_window(t, now);
 
@@ -206,13 +206,13 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * Look back at the interval: drop, learn, estimate.
- * Return: did the mappings change? Then the new ones are in ss->space.
+ * Evaluate the interval that ends: drop samples, learn, estimate.
+ * Return: true if the mappings changed; then the new ones are in ss->space.
  */
 static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 			     struct mm_struct *mm, u64 now)
 {
-	/* if it slept all the time, samples stay, and mappings have not changed */
+	/* a target that slept all the time keeps its samples, and its mappings have not changed */
 	bool slept = t->idle == t->rounds && !t->drop_all && t->updated_ns;
 	struct wsmon_interval iv;
 	u64 since = t->updated_ns ? t->mapped_ns : t->born_ns;
@@ -237,7 +237,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
 	wsmon_gone_add(&t->gone_past, &iv, t->went, &t->regions, &t->space);
-	/* without a member, what all have left is the group's */
+	/* do not pass NULL: that would take the sum of all members, which is the group's */
 	if (t->member)
 		wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
 	interval_estimate(ss, t, mm, changed, since, &iv);
@@ -288,7 +288,10 @@ static void target_begin_regions(struct wsmon_session *ss, struct wsmon_target *
 	interval_place_samples(ss, t, mm, now);
 }
 
-/* Take note of how much memory a target has; at the end of an interval, of what went in it. */
+/*
+ * Note how much anonymous memory a target has; at the end of an interval (@end), also how much
+ * disappeared in it.
+ */
 static void target_count(struct wsmon_session *ss, struct wsmon_target *t, struct mm_struct *mm,
 			 bool end)
 {
@@ -302,7 +305,7 @@ static void target_count(struct wsmon_session *ss, struct wsmon_target *t, struc
 	t->went = wsmon_balance_end(&t->balance, &counts);
 }
 
-/* Forget what is known of a target's memory. */
+/* Forget regions, mappings and estimates of a target, and end its peaks. */
 static void target_forget(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	wsmon_events_restart(ss, t);
@@ -325,7 +328,7 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 	t->majors_before = t->majors;
 	t->ran_since_read = true;
 	t->read_ns = 0;
-	/* exec may have come after the beginning of this round */
+	/* exec may be later than the beginning of this round */
 	t->born_ns = min(born_ns, now);
 	t->secondary_mmu = wsmon_mm_has_secondary(mm);
 	target_count(ss, t, mm, true);
@@ -334,8 +337,8 @@ static void target_begin(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * Note when a program began. A round in the middle of exec sees the new memory, of
- * which little was accessed yet, before the probe at the end of exec reports the time.
+ * Note when a program began. A round in the middle of exec finds the new mm, of which little was
+ * accessed yet, before the probe at the end of exec reports the time.
  */
 static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 {
@@ -350,7 +353,7 @@ static void target_learn_birth(struct wsmon_target *t, u64 born_ns, u64 now)
 	}
 }
 
-/* Follow another target with the same mm, which is then sampled once for both. */
+/* Let a target follow another one with the same mm, which is then sampled for both. */
 static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 			       struct wsmon_target *twin, struct mm_struct *mm, u64 now)
 {
@@ -366,8 +369,8 @@ static void target_follow_twin(struct wsmon_session *ss, struct wsmon_target *t,
 }
 
 /*
- * Estimate a program that has ended, for the windows that hold all of its life. @mm was
- * kept since it began, and nobody runs in it any more.
+ * Estimate the working set of a program that has ended, for the windows that cover its whole life.
+ * @mm was kept since the program began, and no thread runs in it any more.
  */
 static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 			     struct mm_struct *mm, u64 now)
@@ -387,10 +390,10 @@ static void target_last_look(struct wsmon_session *ss, struct wsmon_target *t,
 	if (t->twin || first == ss->mon->attrs.nr_windows)
 		return;
 	t->drop_all = true;
-	/* its threads are gone, and what they faulted */
+	/* the fault counts of its threads are gone */
 	t->minors = U64_MAX;
 	target_count(ss, t, mm, true);
-	/* read the mappings at any cost: it is the last time */
+	/* read the mappings at any cost: this is the last chance */
 	t->read_ns = 0;
 	interval_observe(ss, t, mm, now);
 	interval_report(ss, t, first, now);
@@ -412,7 +415,7 @@ static void target_gone(struct wsmon_session *ss, struct wsmon_target *t, u64 no
 	wsmon_stream_exited(t);
 }
 
-/* Do a round within an interval, and retry what a busy mmap lock prevented before. */
+/* Do a round within an interval, and make up for what a busy mmap lock prevented before. */
 static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *t,
 				 struct mm_struct *mm, bool ran, u64 now)
 {
@@ -428,8 +431,8 @@ static void target_check_samples(struct wsmon_session *ss, struct wsmon_target *
 }
 
 /*
- * Does another target have an mm now, and do its regions describe it? It may have left the mm
- * since it was last looked at: then another program may have one at the same address.
+ * Tell whether another target uses an mm now, and its regions describe this mm. The target may have
+ * left the mm since its last look: then another program may have an mm at the same address.
  */
 static bool target_has_mm(const struct wsmon_target *other, const struct mm_struct *mm)
 {
@@ -458,7 +461,7 @@ static struct wsmon_target *target_find_twin(struct wsmon_session *ss,
 	return NULL;
 }
 
-/* Sample a target with an mm. Return: may it have run since the last round? */
+/* Do a round of a target that has an mm. Return: false if it has not run since the last round. */
 static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 			  struct mm_struct *mm, bool changed, bool boundary, u64 now)
 {
@@ -473,7 +476,7 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
 	changed |= !!t->twin;
 	if (!changed)
 		target_learn_birth(t, wsmon_member_born(t->member, mm), now);
-	/* ask before samples are checked: the next round finds what it does meanwhile */
+	/* ask before samples are checked: the next round finds accesses that happen meanwhile */
 	ran = wsmon_target_ran(t, mm) || t->check_again;
 	if (!changed && (ran || boundary))
 		target_count(ss, t, mm, boundary);
@@ -501,15 +504,15 @@ static bool target_sample(struct wsmon_session *ss, struct wsmon_target *t,
  * @now:	the time
  * @boundary:	an aggregation interval ends
  *
- * Context: wsmon.lock held, may sleep.
- * Return: may the target have run since the last round?
+ * Context: the monitor's lock held, may sleep.
+ * Return: false if the target has not run since the last round, or needs no look of its own.
  */
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary)
 {
 	struct mm_struct *mm;
 	bool changed, ran;
 
-	/* before the look: what happens later needs another */
+	/* clear this before the look: a later call needs another look */
 	xchg(&t->called, false);
 	mm = wsmon_target_mm(t, &changed);
 	if (!mm) {
@@ -526,7 +529,7 @@ bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 no
  * @ss:	the session
  * @t:	the target
  *
- * Context: wsmon.lock held, may sleep.
+ * Context: the monitor's lock held, may sleep.
  */
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t)
 {

@@ -2,11 +2,12 @@
 /*
  * wsmon_look.c - a group's looks at sample pages: in which members, and what they show
  *
- * A sample of private memory is looked at in its member, one of an object in those members
- * that map it and whose rank is within the sample's reach (wsmon_space.c). A member's rank
- * for a sample is the sum of a number of the member and one of the sample, modulo 1. So with
- * the parts of an object in the order of their members' numbers, these members are neighbours:
- * planning takes time for those that are looked at, not for all.
+ * A look, or visit, is at one sample page in one member. A sample of private memory is looked at
+ * in its member. A sample of an object is looked at in the members that map the page and whose
+ * rank for the sample is within its reach (wsmon_space.c). The rank is the sum of a number of the
+ * member and a number of the sample, modulo 1. The parts of an object are ordered by the number of
+ * their member, so the members within reach are neighbours: the time for planning grows with the
+ * looks, not with all members.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -18,10 +19,12 @@
 #include "wsmon_group.h"
 
 /**
- * wsmon_interval_describe - describe an interval from @begin_ns to @now; the rest is 0
+ * wsmon_interval_describe - describe an interval from @begin_ns to @now
  * @ss:		the session
  * @begin_ns:	when it began
  * @now:	when it ends
+ *
+ * Return: the interval; fields that depend on the target or the group are 0.
  */
 struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u64 begin_ns,
 					      u64 now)
@@ -44,7 +47,7 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 
 #define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Visits of a share, regions looked at while planning them */
+/* Max. visits of a share, and max. regions examined while they are planned */
 #define VISITS_MAX	65536U
 #define STEPS_MAX	BIT(20)
 
@@ -64,7 +67,7 @@ static u32 regions_search(const struct wsmon_regions *rs, u64 page)
 	return lo;
 }
 
-/* Find the sample of a visit: its region, and its half. Return: is it still a sample? */
+/* Find the sample of a visit: region @i, half @h. Return: false if it is no sample any more. */
 static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon_visit *v,
 			      u32 *i, u32 *h)
 {
@@ -78,7 +81,7 @@ static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon
 	return false;
 }
 
-/* Let there be room for @nr elements. */
+/* Make room for @nr elements. Return: false if there is no memory, with nothing changed. */
 static bool visit_room(void **array, u32 *cap, u32 nr, size_t size)
 {
 	u32 larger = max(2 * *cap, 8U);
@@ -98,12 +101,12 @@ static bool visit_room(void **array, u32 *cap, u32 nr, size_t size)
 	return true;
 }
 
-/* In address order */
+/* Compare two visits for sorting by address. */
 int wsmon_visit_compare(const void *a, const void *b)
 {
 	const struct wsmon_visit *v = a, *w = b;
 
-	/* sort() does not rest */
+	/* sort() does not reschedule */
 	if (need_resched())
 		cond_resched();
 	if (v->vpn != w->vpn)
@@ -111,7 +114,7 @@ int wsmon_visit_compare(const void *a, const void *b)
 	return (int)v->kind - (int)w->kind;
 }
 
-/* The part of a sample in the ranks of members */
+/* Return a sample's number in the sum that is a member's rank. */
 static u32 sample_turn(const struct wsmon_sample *sample)
 {
 	return wsmon_hash64(sample->vpn) >> 32;
@@ -122,11 +125,11 @@ static u32 part_rank(const struct wsmon_part *p, const struct wsmon_sample *samp
 	return p->share->rank + sample_turn(sample);
 }
 
-/* Samples that are armed already, in one share */
+/* Planning visits to samples that are armed already, in one share */
 
 /*
- * Visits of a share being planned, in @visits of the group: @nr so far. @steps: regions looked
- * at, as a file may be mapped thousands of times
+ * The state of planning: @nr visits of share @s, in @visits of the group. @steps counts examined
+ * regions and is limited, because a process may map a file thousands of times.
  */
 struct visit_plan {
 	struct wsmon_group *g;
@@ -155,7 +158,7 @@ static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
 	};
 }
 
-/* Plan visits of the samples from @start on, which the share has at @vpn. */
+/* Plan visits to the samples in @pages pages from @start on, which the share maps at @vpn. */
 static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 		       const struct wsmon_part *part)
 {
@@ -174,7 +177,7 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 	}
 }
 
-/* Let the planned visits go on that the share already has. Both are sorted. */
+/* Replace planned visits that the share already has by the old ones. Both arrays are sorted. */
 static void plan_keep_old(struct visit_plan *p)
 {
 	const struct wsmon_visit *old = p->s->visits, *end = old + p->s->nr_visits;
@@ -197,8 +200,8 @@ static void plan_keep_old(struct visit_plan *p)
  * @g:	the group
  * @s:	the share
  *
- * Only samples that are armed count. Visits that the share did not have yet are looks at bits
- * that were set since @s->since_ns.
+ * Plans visits to armed samples only. A visit that the share did not have before is a look at a
+ * bit that was set since @s->since_ns.
  * Return: 0 or -ENOMEM, with nothing changed.
  */
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
@@ -225,7 +228,7 @@ int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
 	return 0;
 }
 
-/* Samples that are to be armed, in all shares */
+/* Planning visits that arm samples, in all shares */
 
 /* Plan a visit that arms a sample. If there is no room for it, the sample stays at rest. */
 static void draw_visit(struct wsmon_share *s, struct wsmon_region *r,
@@ -249,7 +252,7 @@ static void draw_visit(struct wsmon_share *s, struct wsmon_region *r,
 	s->drawn = true;
 }
 
-/* Find the part of an object with the lowest rank for a sample. */
+/* Find the part of an object whose member has the lowest rank for a sample. */
 static struct rb_node *object_first(const struct wsmon_object *o, const struct wsmon_sample *sample)
 {
 	struct rb_node *n = o->parts.rb_node, *found = NULL;
@@ -301,7 +304,7 @@ static void draw_sample(struct wsmon_group *g, struct wsmon_region *r,
 		draw_visit(s, r, sample, sample->vpn - wsmon_slot_page(s->slot), NULL);
 }
 
-/* Forget visits of samples that were dropped. */
+/* Forget visits to samples that were dropped. */
 static void share_forget_dropped(struct wsmon_group *g, struct wsmon_share *s)
 {
 	u32 i, k, h, nr = 0;
@@ -317,10 +320,11 @@ static void share_forget_dropped(struct wsmon_group *g, struct wsmon_share *s)
 }
 
 /**
- * wsmon_visit_draw - plan the visits of all samples that are at rest
+ * wsmon_visit_draw - plan visits that arm the samples of all regions at rest
  * @g:	the group, the samples of its regions drawn
  *
- * @drawn is set of shares that get some. @last of a region is cleared if it cannot be armed.
+ * Sets @drawn of each share that gets such visits. Clears @last of a region if a visit cannot be
+ * planned.
  */
 void wsmon_visit_draw(struct wsmon_group *g)
 {
@@ -342,7 +346,7 @@ void wsmon_visit_draw(struct wsmon_group *g)
 }
 
 /**
- * wsmon_visit_undo - forget the visits of a share that arm samples, because it has no mm
+ * wsmon_visit_undo - forget the visits of a share that arm samples, because its member has no mm
  * @s:	the share
  */
 void wsmon_visit_undo(struct wsmon_share *s)
@@ -357,20 +361,19 @@ void wsmon_visit_undo(struct wsmon_share *s)
 }
 
 /*
- * Looks at a group's sample pages in the members that map them
+ * Visits: looks at a group's sample pages in the members that map them
  *
- * A sample of private memory is looked at in its member, one of an object in those members
- * that map it and whose rank is within the sample's reach (wsmon_look.c). Of anonymous memory
- * that processes share since a fork, members may have different page frames at the same place;
- * each counts.
+ * Processes that share anonymous memory since a fork may have different page frames at the same
+ * place. Each frame counts.
  */
 
-/* Answers of a group */
+/* Max. answers of a group */
 #define ANSWERS_MAX	BIT(17)
 
-/* Walking */
-
-/* May a private page be shared since a fork? @known: count only what the group's space has */
+/*
+ * Tell whether a private page may be shared since a fork. @known: only objects that the group's
+ * space has count
+ */
 static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
 {
 	u32 lo = 0, hi = s->parts.nr;
@@ -384,7 +387,7 @@ static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
 		else
 			hi = mid;
 	}
-	/* of a mapping that has both, anonymous memory comes after the file */
+	/* a mapping may have a part of each kind: the part of the file comes first */
 	if (lo) {
 		const struct wsmon_part *p = &s->parts.p[lo - 1];
 
@@ -395,8 +398,10 @@ static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
 }
 
 /*
- * Does what was seen count? The page may be of another kind than the mapping. An anonymous page
- * counts in the slot of its member, or in that of the family: which, the same question decides.
+ * Tell whether an access that a visit saw counts. The page may be of another kind than the visit
+ * was planned for: a private file mapping may have an anonymous page, which another slot counts.
+ * An anonymous page counts in the slot of the family if it may be shared since a fork, else in that
+ * of its member.
  */
 static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *v, bool known)
 {
@@ -409,9 +414,9 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
 }
 
 /*
- * Note in what entry a visit found its page. If the kernel has made that since the last visit, its
- * bit means nothing until it was cleared: see wsmon_regions.c. Rounds are not for knowing what was
- * accessed before, so all of the interval is lost.
+ * Note the kind of entry in which a visit found its page. If the kernel has made the entry since
+ * the last visit, its Accessed bit means nothing until it was cleared: see wsmon_regions.c. Rounds
+ * cannot replace the lost observation, so the whole interval counts as not observed.
  */
 static void visit_note_place(struct wsmon_visit *v, u64 now)
 {
@@ -433,8 +438,8 @@ static void visit_note_place(struct wsmon_visit *v, u64 now)
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * A bit found set in new memory is an access before the interval. @last of a region that is not
- * armed is cleared.
+ * A bit that is found set in new memory counts as an access before the interval. Clears @last of a
+ * region that could not be armed.
  */
 void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now)
@@ -472,9 +477,10 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * Bits stay set, so nothing is owed to reclaim, and other visits to the same page see them, too.
- * What cannot be looked at is left to the next round, or to the end of the interval. So are pages
- * that processes share since a fork: their frames must be compared at one time.
+ * Leaves Accessed bits set, so nothing is owed to reclaim, and other visits to the same page see
+ * them, too. A page that cannot be looked at waits for the next round, or for the end of the
+ * interval. A page that processes share since a fork waits for the end: frames of all members
+ * must be compared at one time.
  */
 void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       u64 now)
@@ -496,7 +502,7 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 
 		if (!v->skip)
 			visit_note_place(v, now);
-		/* what may be a fault near it is judged once, when the interval ends */
+		/* it may have been mapped by a fault near it: the end of the interval decides */
 		if (!v->skip && v->done && v->seen && visit_counts(s, v, true) &&
 		    !(v->around && v->text && v->absent))
 			v->seen_ns = now;
@@ -508,7 +514,7 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
  * @ss:		the session
  * @s:		the share
  * @mm:		its mm, with a reference on mm_count
- * @ended:	the member has ended: bits stay
+ * @ended:	the member has ended: leave Accessed bits as they are
  * @now:	the time
  */
 void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
@@ -556,7 +562,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
  * @g:	the group
  * @s:	the share
  *
- * What its samples saw is not known: @last of their regions is cleared.
+ * Clears @last of the regions of its samples: it is unknown whether these were accessed.
  */
 void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
 {
@@ -568,13 +574,13 @@ void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
 	}
 }
 
-/* What the visits saw */
+/* Learning from accesses that visits found */
 
 static int answer_compare(const void *a, const void *b)
 {
 	const struct wsmon_answer *x = a, *y = b;
 
-	/* there may be hundreds of thousands, and sort() does not rest */
+	/* there may be hundreds of thousands of answers, and sort() does not reschedule */
 	if (need_resched())
 		cond_resched();
 	if (x->sample != y->sample)
@@ -585,8 +591,8 @@ static int answer_compare(const void *a, const void *b)
 }
 
 /*
- * Collect what all visits have seen, sorted. A half whose accesses may all be faults on
- * pages near it is vague.
+ * Collect the accesses that all visits found as answers, and sort these. A half is vague if all its
+ * accesses may be faults on pages near it.
  * Return: number of answers.
  */
 static u32 answers_collect(struct wsmon_group *g)
@@ -631,7 +637,7 @@ static u32 answers_collect(struct wsmon_group *g)
 	return nr;
 }
 
-/* Weigh what was seen within a window: of each frame the lowest rank counts. */
+/* Weigh the accesses within window @k. For each frame, the member with the lowest rank counts. */
 static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv, u32 k, u32 nr)
 {
 	const u32 max_out = WSMON_WEIGHT_MAX * WSMON_ONE;
@@ -644,13 +650,13 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 		u32 h = a->sample % 2;
 
 		wsmon_loop_resched(i);
-		/* of a page that KSM merged, each mapping is a part */
+		/* each mapping of a page that KSM merged counts, as 1 / @times of the page */
 		if (last && last->sample == a->sample && last->frame == a->frame && a->times == 1)
 			continue;
 		part = wsmon_seen_share(iv, a->seen_ns, k);
 		if (r->stale || !wsmon_region_answers(r, iv, k) || !part)
 			continue;
-		/* wsmon_regions_learn() has set it to 1 */
+		/* wsmon_regions_learn() has set the weight to 1: begin the sum over frames */
 		if (!last || last->sample != a->sample)
 			r->out[k][h] = 0;
 		r->out[k][h] = min_t(u64, max_out, r->out[k][h] +
@@ -661,7 +667,7 @@ static void answers_weigh(struct wsmon_group *g, const struct wsmon_interval *iv
 }
 
 /**
- * wsmon_visit_learn - update the regions from what all visits saw
+ * wsmon_visit_learn - update the regions from the accesses that all visits found
  * @g:	the group, all visits checked
  * @iv:	the interval
  */
@@ -684,11 +690,11 @@ void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
  * wsmon_visit_new - look at pages of a target's new memory
  * @ss:	the session
  * @mm:	the target's mm, with a reference on mm_count
- * @f:	the pages; also the result
- * @since: a time before which the memory did not exist
+ * @f:	the pages; @seen and @vague count those that were accessed
+ * @since: the memory did not exist before this time
  *
  * Changes no page-table entry. If the mmap lock stays busy, the classes of the remaining
- * pages count as not sampled: those that were looked at do not represent all.
+ * pages count as not sampled, because the pages that were looked at do not represent the class.
  */
 void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmon_fresh *f,
 		     u64 since)
@@ -713,7 +719,10 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 	}
 }
 
-/* Plan looks at the pages of new memory from @start on, which a share has at @vpn. */
+/*
+ * Plan looks at new memory in @pages pages from @start on, which a share maps at @vpn.
+ * @nr: number of looks so far. Return: the new number.
+ */
 static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32 nr,
 		      const unsigned long *seen, u64 start, u64 pages, u64 vpn, u8 kind,
 		      u64 since)
@@ -747,12 +756,12 @@ static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32
  * @ss:		the session
  * @s:		the share
  * @mm:		its mm, with a reference on mm_count
- * @f:		the pages; also the result
- * @seen:	bitmap: those of @f that were seen already; WSMON_FRESH_MAX bits
- * @alone:	@f is private memory of this share, numbered as in its address space;
- *		else it is new memory of the group
+ * @f:		the pages; @seen and @vague count those that were accessed
+ * @seen:	bitmap of pages of @f that a look in any share found accessed; WSMON_FRESH_MAX bits
+ * @alone:	true: @f is private memory of this share, numbered as in its address space;
+ *		false: @f is new memory of the group
  *
- * Changes no page-table entry. What processes share since a fork is not new.
+ * Changes no page-table entry. Skips memory that processes share since a fork: it is not new.
  */
 void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		       struct wsmon_fresh *f, unsigned long *seen, bool alone)

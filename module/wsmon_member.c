@@ -4,11 +4,11 @@
  *
  * Rounds are too rare for a program that lives for less than a second. So probes at
  * tracepoints of the scheduler wake kwsmond when a member has executed a program, and when
- * its last thread ends. If there are many, it is woken once in a while.
+ * its last thread ends. If many members end, kwsmond is woken for several of them at once.
  *
  * With follow=1 a child of a member is a member from its first instruction on: the probe
  * at fork runs before the child does. A probe must not allocate memory, so it takes one
- * of the spare members that kwsmond has made, and wakes kwsmond only if few are left.
+ * of the spare members that kwsmond has allocated, and wakes kwsmond if few are left.
  */
 #include <linux/cgroup.h>
 #include <linux/completion.h>
@@ -34,56 +34,60 @@
 #include "wsmon_process.h"
 
 /*
- * The memory of a program that is kept, so that its end can be looked at
+ * Keeping the mm of a program for a last look
  *
- * When its last thread ends, a process has left its mm, and with it the page tables. So a
- * reference on mm_users keeps the mm of a program that began while it is monitored, for as long
- * as a window holds the program's whole life. If it ends within that time, a task work in the
- * process waits for kwsmond, which looks at it a last time, and then releases the mm, before the
- * parent is notified. So nothing of a process outlives wait(). exec releases the mm before it
- * leaves it. A process may hang before it comes to its task works, as it closes a file of a server
- * that does not answer: then a worker releases the mm a second later.
+ * When the last thread of a process ends, the process leaves its mm, and with it the page tables.
+ * So a member keeps the mm of a program that began while it was monitored, by a reference on
+ * mm_users, as long as some window covers the whole life of the program. If the program ends
+ * within that time, a task work in the process waits until kwsmond has looked at the mm a last
+ * time, then releases the mm before the parent is notified. So no memory of the process outlives
+ * wait(). A probe in exec releases the mm before exec leaves it. A process may hang before it runs
+ * its task works, while it closes a file of a server that does not answer: then a worker releases
+ * the mm a second later.
  *
- * A reference costs: the process looks for another owner of its mm when it ends, among all
- * processes (mm_update_next_owner()). So there are as many as 1 % of the time pays for. Other
- * programs that end have no last look.
+ * A reference costs CPU time: when the process ends, it searches all processes for another owner
+ * of its mm (mm_update_next_owner()). So references may cost at most 1 % of the time. A program
+ * without a reference has no last look.
  */
 
-/* What one look at another process costs a process that ends */
+/* The search for an owner costs this much for each process */
 #define WALK_NS		50U
 
-/* All those may take this part of the time, and as much at once as in a second */
+/* All searches may take 1 / WALK_SHARE of the time, and at once the share of one second */
 #define WALK_SHARE	100U
 #define WALK_MAX_NS	(NSEC_PER_SEC / WALK_SHARE)
 
-/* A process that ends waits for kwsmond so long; one that the user named, for longer */
+/* A process that ends waits this long for kwsmond, a target, which the user named, longer */
 #define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
-/* Others do not wait if kwsmond was called so long ago, and did not come */
+/* Other members stop waiting this long after an urgent call that kwsmond has not answered */
 #define WAIT_CALLED_MS	100U
-/* A look that has begun is waited for so long: real-time tasks or other modules may hold it up */
+/* Wait this long for a look that has begun: real-time tasks or other modules may delay it */
 #define WAIT_LOOK_MS	1000U
-/* A process that does not come to its task works is waited for so long */
+/* Wait this long for a process that does not run its task works */
 #define LATE_MS		1000U
 
-/* Task works that have not ended; and were there any? */
+/* Number of task works that have not ended; and whether there ever was one */
 static atomic_t works = ATOMIC_INIT(0);
 static bool works_used;
 
-/* Members that kwsmond knows no more, and whose task work has not run yet (members_lock) */
+/* Members that have left their session, and whose task work has not run yet (members_lock) */
 static LIST_HEAD(late_members);
 
 static void members_release_late(struct work_struct *work);
 static DECLARE_DELAYED_WORK(late_work, members_release_late);
 
-/* What is left to be spent (members_lock) */
+/* Time that references may still cost (members_lock) */
 static u64 walk_credit_ns;
 
-/* Pay for a reference on an mm. Return: the price; 0: too much. Context: members_lock held. */
+/*
+ * Pay for a reference on an mm. Context: members_lock held.
+ * Return: the price; 0 if it exceeds the credit.
+ */
 static u64 walk_pay(u64 now)
 {
 	static u64 since_ns;
-	/* threads count, too: it is too much rather than too little */
+	/* pid_allocated includes threads: the price is too high rather than too low */
 	u64 price = (u64)WALK_NS * (READ_ONCE(init_pid_ns.pid_allocated) & ~PIDNS_ADDING);
 
 	walk_credit_ns = min_t(u64, walk_credit_ns + (now - since_ns) / WALK_SHARE, WALK_MAX_NS);
@@ -95,19 +99,19 @@ static u64 walk_pay(u64 now)
 }
 
 /**
- * member_begin - a member begins with an mm: keep that, if it is not too expensive
+ * member_begin - note that a member begins with an mm, and keep the mm if the credit pays for it
  * @m:		the member
- * @task:	current if it executed a program, else a child of it that does not run yet
- * @born_ns:	when it began
+ * @task:	current after exec; after fork the child, which does not run yet
+ * @born_ns:	when the program began
  *
  * Context: members_lock held.
  */
 static void member_begin(struct wsmon_member *m, struct task_struct *task, u64 born_ns)
 {
-	/* nobody looks for an owner: the parent is it */
+	/* the child never searches for an owner of this mm: the parent owns it */
 	bool shared = task != current && task->mm == current->mm;
 
-	/* before 6.10: exec has left it already */
+	/* before 6.10 no probe runs before exec leaves the mm */
 	if (m->kept)
 		mmput_async(m->mm);
 	m->mm = task->mm;
@@ -124,11 +128,11 @@ static void member_begin(struct wsmon_member *m, struct task_struct *task, u64 b
 }
 
 /**
- * member_release - keep the mm of a member no longer, which has it, too
+ * member_release - drop the reference on the mm of a member
  * @m:	the member
  *
- * If the process has left the mm, it is about to say that it ends: then this does nothing.
- * Context: members_lock held.
+ * If the process has left the mm already, the reference is the last one. Then this does nothing:
+ * the process is about to end, and member_end() follows. Context: members_lock held.
  */
 static void member_release(struct wsmon_member *m)
 {
@@ -140,7 +144,7 @@ static void member_release(struct wsmon_member *m)
 	m->mm = NULL;
 }
 
-/** wsmon_member_forget - the same, if the mm is still @which. Context: may sleep. */
+/** wsmon_member_forget - do the same if the mm is still @which. Context: may sleep. */
 void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which)
 {
 	raw_spin_lock(&wsmon_members_lock);
@@ -166,7 +170,10 @@ static void member_not_late(struct wsmon_member *m)
 	m->late = 0;
 }
 
-/* Release what members keep whose process hangs. The work of one that is listed references it. */
+/*
+ * Release the mms of members whose process does not run its task works. The task work holds a
+ * reference on the member, so a listed member cannot be freed.
+ */
 static void members_release_late(struct work_struct *work)
 {
 	unsigned long now = jiffies, next = 0;
@@ -178,7 +185,7 @@ static void members_release_late(struct work_struct *work)
 		if (time_before(now, m->late)) {
 			next = m->late - now;
 		} else {
-			/* one may wait for a server, too: the others do not wait for that */
+			/* freeing an mm may block on a server, too; mmput_async() does not wait */
 			if (m->kept)
 				mmput_async(m->mm);
 			m->kept = false;
@@ -194,7 +201,7 @@ static void members_release_late(struct work_struct *work)
 static void member_release_work(struct callback_head *work)
 {
 	struct wsmon_member *m = container_of(work, struct wsmon_member, work);
-	/* whose memory others wait for does not wait */
+	/* an OOM victim does not wait: others wait for its memory */
 	bool waits = !tsk_is_oom_victim(current);
 	unsigned long now = jiffies;
 	struct mm_struct *mm = NULL;
@@ -207,7 +214,7 @@ static void member_release_work(struct callback_head *work)
 		wait_for_completion_timeout(&m->looked, msecs_to_jiffies(WAIT_LOOK_MS));
 		raw_spin_lock(&wsmon_members_lock);
 	}
-	/* else member_free() releases it, when the look has ended */
+	/* if the look still goes on, member_free() releases the mm after it */
 	m->ending = !m->looking;
 	member_not_late(m);
 	if (m->ending && m->kept) {
@@ -222,12 +229,13 @@ static void member_release_work(struct callback_head *work)
 }
 
 /**
- * member_end - the process of a member ends: prepare to release its mm
+ * member_end - prepare to release the mm of a member whose process ends
  * @m:		the member
- * @wait:	kwsmond is to look at it before
+ * @wait:	kwsmond is to look at the mm before
  *
  * Context: members_lock held.
- * Return: give its task work to member_work()?
+ * Return: true if the caller must hand over the task work, by member_work() or member_hand_over(),
+ * after it has released the lock.
  */
 static bool member_end(struct wsmon_member *m, bool wait)
 {
@@ -239,7 +247,10 @@ static bool member_end(struct wsmon_member *m, bool wait)
 	m->ending = true;
 	m->waits = wait;
 	m->until = jiffies + msecs_to_jiffies(m->target ? WAIT_TARGET_MS : WAIT_MS);
-	/* one with a busy mmap lock may hold it up, and what others run does not pay for that */
+	/*
+	 * A process with a busy mmap lock may hold kwsmond up: do not make every other process
+	 * that ends wait for that.
+	 */
 	if (!m->target && ss->hurry && time_before(limit, m->until))
 		m->until = limit;
 	refcount_inc(&m->refs);
@@ -248,13 +259,13 @@ static bool member_end(struct wsmon_member *m, bool wait)
 	return true;
 }
 
-/* No thread can release the mm any more. */
+/* Release the mm here: no thread of the process can run the task work any more. */
 static void member_work_failed(struct wsmon_member *m)
 {
 	raw_spin_lock(&wsmon_members_lock);
 	m->ending = false;
 	member_not_late(m);
-	/* else member_free() releases it */
+	/* after a look that goes on now, member_free() releases the mm */
 	if (m->kept && !m->looking) {
 		m->kept = false;
 		mmput_async(m->mm);
@@ -265,9 +276,9 @@ static void member_work_failed(struct wsmon_member *m)
 }
 
 /**
- * member_work - have the present thread, which ends, release the mm of a member
+ * member_work - have a thread that ends release the mm of a member
  * @m:		the member, after member_end()
- * @task:	the thread
+ * @task:	the thread, current
  *
  * Context: without members_lock, as task_work_add() may allocate memory for KASAN.
  */
@@ -278,11 +289,11 @@ static void member_work(struct wsmon_member *m, struct task_struct *task)
 }
 
 /**
- * wsmon_member_look - have a last look at the mm of a member that has ended
+ * wsmon_member_look - begin the last look at the mm of a member that has ended
  * @m:	the member; member_free() ends the look
  *
  * Context: the monitor's lock held.
- * Return: the mm; NULL if it was not kept, or the process no longer waits.
+ * Return: the mm; NULL if it was not kept, or the process has stopped waiting.
  */
 struct mm_struct *wsmon_member_look(struct wsmon_member *m)
 {
@@ -295,7 +306,7 @@ struct mm_struct *wsmon_member_look(struct wsmon_member *m)
 	return mm;
 }
 
-/** member_alloc - make a member of a session @ss. Return: it, or NULL. */
+/* Allocate a member of a session. Return: the member, or NULL. */
 static struct wsmon_member *member_alloc(struct wsmon_session *ss)
 {
 	struct wsmon_member *m = kzalloc(sizeof(*m), GFP_KERNEL);
@@ -310,8 +321,8 @@ static struct wsmon_member *member_alloc(struct wsmon_session *ss)
 }
 
 /*
- * A process has left its mm, and no probe has noticed yet, or it no longer waits: have any of its
- * threads release the mm, after member_end().
+ * Have any thread of the process release the mm, after member_end(). This is needed if the process
+ * has left its mm and the probe at exit has not run yet, or if it has stopped waiting for a look.
  */
 static void member_hand_over(struct wsmon_member *m)
 {
@@ -362,24 +373,24 @@ static void member_free(struct wsmon_member *m)
 	member_put(m);
 }
 
-/** wsmon_kept_exit - wait for task works: then the module may go. Context: no probe is left. */
+/** wsmon_kept_exit - wait for task works before the module goes. Context: no probe is left. */
 void wsmon_kept_exit(void)
 {
 	while (atomic_read(&works))
 		schedule_timeout_idle(1);
 	cancel_delayed_work_sync(&late_work);
-	/* the last one may be preempted on its way out of the module */
+	/* the last task work may be preempted before it returns from the module's code */
 	if (works_used)
 		synchronize_rcu_tasks();
 }
 
 /**
- * wsmon_member_born - return when a member began with a program
+ * wsmon_member_born - return when a member began with its program
  * @m:	the member
- * @mm:	its mm
+ * @mm:	mm of the program
  *
  * Context: the monitor's lock held.
- * Return: the time; 0 if that was before it was monitored, or before all windows.
+ * Return: the time; 0 if the program began before it was monitored, or before all windows.
  */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
 {
@@ -392,12 +403,12 @@ u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm)
 }
 
 /**
- * wsmon_members_left - tell what programs had that were left by exec, and begin anew
+ * wsmon_members_left - return and reset the memory of programs that were left by exec
  * @ss:	the session
- * @m:	a member of it; NULL for all together
+ * @m:	a member of the session; NULL for the sum of all members
  *
- * Nobody knows what they accessed since the last interval.
- * Return: resident pages, at most.
+ * It is unknown what these programs accessed since the last interval ended.
+ * Return: upper bound of their resident pages.
  */
 u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m)
 {
@@ -411,9 +422,11 @@ u64 wsmon_members_left(struct wsmon_session *ss, struct wsmon_member *m)
 }
 
 /**
- * wsmon_members_keeping - count the references that members of all sessions keep on an mm
- * @m:	a member; only those that are the same process count
+ * wsmon_members_keeping - count the references on an mm that members of all sessions keep
+ * @m:	a member: only members with the same process count
  * @mm:	the mm
+ *
+ * Return: the number of references.
  */
 u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *mm)
 {
@@ -427,7 +440,7 @@ u32 wsmon_members_keeping(const struct wsmon_member *m, const struct mm_struct *
 	return nr;
 }
 
-/** wsmon_member_shared - is a member sampled by other sessions, too, or by the group? */
+/** wsmon_member_shared - return whether other sessions, or the group, sample a member, too */
 bool wsmon_member_shared(const struct wsmon_member *m)
 {
 	const struct wsmon_member *other;
@@ -441,8 +454,9 @@ bool wsmon_member_shared(const struct wsmon_member *m)
 }
 
 /*
- * A member is sampled no more: tell those of other sessions, which may not have looked at
- * its notes yet. Context: members_lock held.
+ * Note in members of other sessions with the same process that @m is sampled no more. These
+ * sessions may not have read yet what its session noted about Accessed bits that it cleared.
+ * Context: members_lock held.
  */
 static void member_stop_sharing(const struct wsmon_member *m)
 {
@@ -452,7 +466,7 @@ static void member_stop_sharing(const struct wsmon_member *m)
 		WRITE_ONCE(other->shared_ns, ktime_get_ns());
 }
 
-/** wsmon_members_have - is the process of a task a member of a session @ss? */
+/** wsmon_members_have - return whether the process of a task is a member of session @ss */
 bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task)
 {
 	const struct wsmon_member *m;
@@ -468,12 +482,12 @@ bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task
 /* Max. number of members */
 #define MEMBERS_MAX	65536U
 
-/* Spare members: enough for all forks until kwsmond makes more. More if that was not so. */
+/* Number of spares: enough for all forks until kwsmond makes more; doubled if it was not */
 #define SPARES		512U
 #define SPARES_MAX	4096U
 #define BUCKETS_BITS	12
 
-/* Members whose age is looked at in an interval: so many, or this part of them */
+/* wsmon_members_age() looks at this many members, or at 1 / AGE_TURNS of them if that is more */
 #define AGE_AT_ONCE	256U
 #define AGE_TURNS	4U
 
@@ -481,10 +495,10 @@ DEFINE_RAW_SPINLOCK(wsmon_members_lock);
 /* Number of sessions that are watched (wsmon_members_lock) */
 static unsigned int watched;
 
-/* Those of them that watch a cgroup (changed under members_lock, read under RCU) */
+/* Watched sessions that have a cgroup (changed under members_lock, read under RCU) */
 static LIST_HEAD(by_cgroup);
 
-/* Members of sessions that are watched, by thread group (likewise) */
+/* Members of watched sessions, by thread group (changed under members_lock, read under RCU) */
 static struct hlist_head buckets[BIT(BUCKETS_BITS)];
 
 static struct hlist_head *member_bucket(const struct pid *tgid)
@@ -494,11 +508,12 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
 
 /**
  * members_known - tell, without the lock, whether a process is a member of a session
- * @task:	a thread of it
+ * @task:	a thread of the process
  *
- * So fork, exec and exit of other processes write to nothing that processors share. The present
- * process became a member, if it is, before it began to run, or when monitoring started. The
- * answer may be out of date: whoever takes the lock then looks into the bucket.
+ * Without the lock, fork, exec and exit of processes that are no members write to no cache line
+ * that processors share. A member became one before it began to run, when the session started, or
+ * in a scan, so its own probes find it. The answer may be out of date: the caller takes the lock
+ * and searches the bucket again.
  */
 static bool members_known(struct task_struct *task)
 {
@@ -518,7 +533,7 @@ static bool members_known(struct task_struct *task)
 	return known;
 }
 
-/** wsmon_pid_alive - tell whether any thread of a thread group is not in exit */
+/** wsmon_pid_alive - return whether any thread of a thread group is not in exit */
 bool wsmon_pid_alive(struct pid *pid)
 {
 	struct task_struct *leader;
@@ -531,7 +546,7 @@ bool wsmon_pid_alive(struct pid *pid)
 	return alive;
 }
 
-/** wsmon_cgroup_has - is a thread in the cgroup of a session, or below? */
+/** wsmon_cgroup_has - return whether a thread is in the cgroup of a session, or in a descendant */
 bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task)
 {
 	bool has;
@@ -542,7 +557,7 @@ bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task)
 	return has;
 }
 
-/** member_belongs - does a member run, and is it still in the cgroup of its session? */
+/* Return whether a member runs, and is still in the cgroup of its session, if that has one. */
 static bool member_belongs(const struct wsmon_member *m)
 {
 	struct task_struct *leader;
@@ -560,7 +575,7 @@ static bool member_belongs(const struct wsmon_member *m)
 	return belongs;
 }
 
-/** members_in_cgroups - likewise: is a process in the cgroup of a session? */
+/* Return, without the lock as well, whether a process is in the cgroup of any session. */
 static bool members_in_cgroups(struct task_struct *task)
 {
 	const struct wsmon_session *ss;
@@ -578,7 +593,7 @@ static bool members_in_cgroups(struct task_struct *task)
 	return in;
 }
 
-/* The member after @m, or the first, with a thread group: see wsmon_process.h */
+/* wsmon_process.h describes this function. */
 struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const struct pid *tgid)
 {
 	struct hlist_node *at = m ? m->hash.next : member_bucket(tgid)->first;
@@ -592,7 +607,7 @@ struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const stru
 	return NULL;
 }
 
-/* Is a process a member of a session? Context: wsmon_members_lock held. */
+/* Return whether a process is a member of a session. Context: members_lock held. */
 static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid)
 {
 	struct wsmon_member *m;
@@ -604,7 +619,7 @@ static bool member_exists(const struct wsmon_session *ss, const struct pid *tgid
 	return false;
 }
 
-/* Have kwsmond run soon; at once if @now. Context: wsmon_members_lock held. */
+/* Have kwsmond run soon; at once if @now is set. Context: members_lock held. */
 static void members_call_thread(struct wsmon_session *ss, bool now)
 {
 	struct task_struct *thread = READ_ONCE(ss->thread);
@@ -616,12 +631,12 @@ static void members_call_thread(struct wsmon_session *ss, bool now)
 	if (READ_ONCE(ss->called) && !(now && ss->resting))
 		return;
 	WRITE_ONCE(ss->called, true);
-	/* before it has one, it finds @called when it begins */
+	/* a thread that has not begun yet checks @called when it does */
 	if (thread && (now || !ss->resting))
 		wake_up_process(thread);
 }
 
-/* Have kwsmond look at a member now, and at targets first. Context: wsmon_members_lock held. */
+/* Have kwsmond look at a member soon, and at targets first. Context: members_lock held. */
 static void member_call(struct wsmon_member *m, u32 event)
 {
 	struct wsmon_session *ss = m->session;
@@ -636,19 +651,19 @@ static void member_call(struct wsmon_member *m, u32 event)
 	members_call_thread(ss, m->target || m->waits);
 }
 
-/* Make a child of a member a member, too. Context: wsmon_members_lock held. */
+/* Make a process that begins a member of a session. Context: members_lock held. */
 static void member_born(struct wsmon_session *ss, struct task_struct *child, u64 now)
 {
 	struct wsmon_member *m;
 
-	/* a target, if its pid was written before the end of this fork */
+	/* it may be a target already, if its pid was named before this fork ended */
 	if (member_exists(ss, task_tgid(child)))
 		return;
 	if (ss->nr_spares < READ_ONCE(ss->want_spares) / 2)
 		members_call_thread(ss, true);
 	m = list_first_entry_or_null(&ss->spares, struct wsmon_member, node);
 	if (!m || ss->nr_members >= MEMBERS_MAX) {
-		/* the next look at the cgroup finds it */
+		/* the next scan of the cgroup finds it */
 		if (!ss->cgroup)
 			WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
 		return;
@@ -662,7 +677,10 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child, u64
 	WRITE_ONCE(ss->nr_born, ss->nr_born + 1);
 }
 
-/* A process begins, or begins with a program: it may be in a cgroup. Context: members_lock held. */
+/*
+ * After fork or exec, make a process a member of the sessions whose cgroup it is in.
+ * Context: members_lock held.
+ */
 static void members_born_in_cgroups(struct task_struct *task, u64 now)
 {
 	struct wsmon_session *ss;
@@ -674,12 +692,11 @@ static void members_born_in_cgroups(struct task_struct *task, u64 now)
 }
 
 /**
- * members_forked - a process has forked: the child may be a member
- * @parent:	a thread of the process
+ * members_forked - handle a fork: the child may become a member
+ * @parent:	a thread of the process that forked
  * @child:	the child, complete, but not running yet
  *
- * This and what follows is called by probes, if members_known() or
- * members_in_cgroups() says so.
+ * Probes call this and the next functions if members_known() or members_in_cgroups() returns true.
  */
 static void members_forked(struct task_struct *parent, struct task_struct *child)
 {
@@ -687,7 +704,7 @@ static void members_forked(struct task_struct *parent, struct task_struct *child
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(parent)) {
-		/* not of vfork(): each write to one of these pages may copy it */
+		/* after vfork() nothing is copied; else each write to a shared page may copy it */
 		if (child->mm != parent->mm && parent->mm) {
 			WRITE_ONCE(m->fork_pages, wsmon_mm_anon(parent->mm));
 			WRITE_ONCE(m->forks, m->forks + 1);
@@ -699,7 +716,7 @@ static void members_forked(struct task_struct *parent, struct task_struct *child
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
-/** members_leaving - the present process @task is about to leave its mm, in exec */
+/* Handle an exec that is about to leave the old mm; @task is current. */
 static void members_leaving(struct task_struct *task)
 {
 	struct wsmon_member *m;
@@ -710,7 +727,7 @@ static void members_leaving(struct task_struct *task)
 	raw_spin_unlock(&wsmon_members_lock);
 }
 
-/** members_executed - the present process @task has a new mm, and its new name */
+/* Handle the end of an exec: @task, current, has its new mm and its new name. */
 static void members_executed(struct task_struct *task)
 {
 	struct wsmon_member *m;
@@ -718,7 +735,10 @@ static void members_executed(struct task_struct *task)
 
 	raw_spin_lock(&wsmon_members_lock);
 	for_each_member_of(m, task_tgid(task)) {
-		/* the maximum of all programs so far; what it has from a fork is its parent's, mostly */
+		/*
+		 * maxrss is the peak of all programs so far. Memory of a forked program is not
+		 * added: most of it is its parent's.
+		 */
 		if (!m->forked_rss) {
 			m->left_rss += task->signal->maxrss;
 			m->session->left_rss += task->signal->maxrss;
@@ -732,10 +752,11 @@ static void members_executed(struct task_struct *task)
 }
 
 /*
- * Note how many pages the program of a member had at most, as @task ends: it may get no last
- * look. A child has pages from its parent, which count once. A page that it made itself took a
- * fault, or, as a part of a huge page, made its resident memory larger than at its fork. A huge
- * page in the place of unmapped memory counts as one page. Context: members_lock held.
+ * Note the peak of resident pages of a member whose last thread @task ends: the member may get no
+ * last look. A forked child has pages of its parent, which must count once. So @made_rss bounds the
+ * pages that the child made itself: each took a fault, or, as a part of a huge page, raised its
+ * resident memory above that at the fork. A huge page that replaced unmapped memory counts as one
+ * page. Context: members_lock held.
  */
 static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)
 {
@@ -744,8 +765,8 @@ static void member_note_rss(struct wsmon_member *m, const struct task_struct *ta
 	u64 made;
 
 	/*
-	 * Before 6.16 it has left its mm. If that was not kept, the maximum is that of the
-	 * process, with the programs before this one.
+	 * Before 6.16 the thread has left its mm. If the mm was not kept, use the peak of the
+	 * process, which includes its earlier programs.
 	 */
 	if (!mm && m->kept)
 		mm = m->mm;
@@ -758,7 +779,7 @@ static void member_note_rss(struct wsmon_member *m, const struct task_struct *ta
 	m->made_rss = min(m->rss, made);
 }
 
-/** members_ended - the last thread of a process, @task, ends */
+/* Handle the end of a process, whose last thread is @task. */
 static void members_ended(struct task_struct *task)
 {
 	struct callback_head *ending = NULL;
@@ -782,8 +803,8 @@ static void members_ended(struct task_struct *task)
 }
 
 /*
- * Make spare members, as long as there is memory. Probes only take some meanwhile. If most of
- * them were taken since the last time, there are to be more.
+ * Make spare members while there is memory. Meanwhile probes only take spares, so the number
+ * wanted is never exceeded. If probes took more than half since the last call, double that number.
  */
 static void members_refill(struct wsmon_session *ss)
 {
@@ -816,7 +837,7 @@ void wsmon_members_init(struct wsmon_session *ss)
 	INIT_LIST_HEAD(&ss->answers);
 }
 
-/** wsmon_members_add - make @t a member of @ss, not watched yet. Return: 0 or -ENOMEM. */
+/** wsmon_members_add - make @t a member of @ss, which is not watched yet. Return: 0 or -ENOMEM. */
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 {
 	struct wsmon_member *m = member_alloc(ss);
@@ -834,10 +855,10 @@ int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t)
 /**
  * wsmon_members_take - make a process that runs already a member
  * @ss:		the session
- * @pid:	its thread group
+ * @pid:	thread group of the process
  *
  * Context: as wsmon_members_scan().
- * Return: 0, also if it is one; -ENOSPC if there are too many; -ENOMEM.
+ * Return: 0, also if the process is a member already; -ENOSPC if there are MEMBERS_MAX; -ENOMEM.
  */
 int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 {
@@ -851,7 +872,7 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 		err = -ENOSPC;
 	} else if (!member_exists(ss, pid)) {
 		m->pid = get_pid(pid);
-		/* of a session that has begun, it comes now */
+		/* if the session runs, the process used its memory before it joined */
 		m->moved = !!ss->thread;
 		hlist_add_head_rcu(&m->hash, member_bucket(pid));
 		list_add_tail(&m->node, &ss->members);
@@ -864,7 +885,7 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid)
 	return err;
 }
 
-/** wsmon_members_remove - free a member @m that is gone. Context: the monitor's lock held. */
+/** wsmon_members_remove - remove and free a member @m. Context: the monitor's lock held. */
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 {
 	raw_spin_lock(&wsmon_members_lock);
@@ -879,11 +900,11 @@ void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m)
 }
 
 /**
- * wsmon_members_follow - have children of members belong to the session, or no longer
- * @ss:		the session
- * @follow:	from the next fork on?
+ * wsmon_members_follow - set whether children of members become members
+ * @ss:		the session; one with a cgroup always follows
+ * @follow:	children that are forked from now on become members
  *
- * Context: the monitor's lock held.
+ * Context: the monitor's lock held, or nobody knows the session yet.
  */
 void wsmon_members_follow(struct wsmon_session *ss, bool follow)
 {
@@ -895,7 +916,7 @@ void wsmon_members_follow(struct wsmon_session *ss, bool follow)
 }
 
 /**
- * wsmon_members_watch - begin to watch the members of a session, before its thread runs
+ * wsmon_members_watch - let probes find the members of a session, before its thread runs
  * @ss:	the session
  *
  * Context: the monitor's ctl held.
@@ -915,8 +936,8 @@ void wsmon_members_watch(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_members_unwatch - stop watching a session's members, and free them
- * @ss:	the session; @nr_members stays for those who read the counters
+ * wsmon_members_unwatch - hide a session's members from probes, and free them
+ * @ss:	the session; @nr_members keeps its value, for readers of the counters
  *
  * Context: the monitor's lock held, or the session was never watched.
  */
@@ -930,7 +951,7 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 	if (ss->watched && ss->cgroup)
 		list_del_rcu(&ss->by_cgroup);
 	ss->watched = false;
-	/* a probe that still finds a member makes no new one, and its call is of no use */
+	/* a probe that still finds a member now must add no child; a call it makes has no effect */
 	ss->follow = false;
 	list_splice_init(&ss->born, &ss->members);
 	list_splice_init(&ss->spares, &ss->members);
@@ -951,14 +972,14 @@ void wsmon_members_unwatch(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_members_update - take over what probes have left for kwsmond
+ * wsmon_members_update - take over the new members and calls that probes left for kwsmond
  * @ss:	the session
  *
- * wsmon_members_next() returns the members that were called up to now, targets first. If
- * it still has some from the last time, nothing is taken over, and no spare member is
- * made: so those that have ended, whose memory waits to be freed, are not too many.
+ * Afterwards wsmon_members_next() returns the members that were called up to now, targets first.
+ * While it still has members of the last update, this function does nothing and makes no spare
+ * member: that limits the number of ended members whose memory waits to be freed.
  * Context: the monitor's lock held, may sleep.
- * Return: are targets called?
+ * Return: true if a target was called since the last update.
  */
 bool wsmon_members_update(struct wsmon_session *ss)
 {
@@ -979,12 +1000,12 @@ bool wsmon_members_update(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_members_rest - say whether kwsmond is to be woken
+ * wsmon_members_rest - set whether kwsmond rests, so that calls which can wait do not wake it
  * @ss:		the session
- * @rest:	not for a moment
+ * @rest:	it rests
  *
- * Calls of members that are no targets can wait, those of many together. Targets, and a lack
- * of spare members, wake it nevertheless.
+ * While it rests, calls of other members are collected. A call by a target, a call by a process
+ * that waits for its last look, and a lack of spare members wake kwsmond nevertheless.
  */
 void wsmon_members_rest(struct wsmon_session *ss, bool rest)
 {
@@ -994,9 +1015,9 @@ void wsmon_members_rest(struct wsmon_session *ss, bool rest)
 }
 
 /**
- * wsmon_members_next - return the next member that a probe asked to look at
+ * wsmon_members_next - return the next member that a probe called for a look
  * @ss:		the session
- * @events:	set to what happened to it: WSMON_MEMBER_EXEC, _EXIT
+ * @events:	set to the reasons of the call: WSMON_MEMBER_EXEC, _EXIT
  *
  * Context: the monitor's lock held.
  * Return: the member, or NULL.
@@ -1019,10 +1040,10 @@ struct wsmon_member *wsmon_members_next(struct wsmon_session *ss, u32 *events)
 /**
  * wsmon_members_age - release the mms of programs that are older than all windows
  * @ss:		the session
- * @before:	those that began before this time; rounds do this for targets
+ * @before:	programs that began before this time are; for targets, rounds do this
  *
- * Also finds members that left the cgroup, or whose end no probe has reported, as a thread
- * faulted in exit. If there are many members, a call looks at a quarter of them.
+ * Also calls members that left the cgroup, or whose end no probe has reported because a thread
+ * faulted in exit. If there are many members, each call looks at a quarter of them.
  * Context: the monitor's lock held, may sleep.
  */
 void wsmon_members_age(struct wsmon_session *ss, u64 before)
@@ -1047,7 +1068,7 @@ void wsmon_members_age(struct wsmon_session *ss, u64 before)
 /*
  * Probes at fork, exec and exit
  *
- * They run in the context of the process, and do not sleep. Without CONFIG_TRACEPOINTS only
+ * Probes run in the context of the process, and must not sleep. Without CONFIG_TRACEPOINTS only
  * rounds notice new programs, and no child is followed.
  */
 
@@ -1059,14 +1080,14 @@ static void fork_probe(void *data, struct task_struct *parent, struct task_struc
 		members_forked(parent, child);
 }
 
-/* Runs in exec, before it leaves the old mm: it cannot fail any more, or kills the process. */
+/* Runs in exec, before it leaves the old mm: from here on a failure kills the process. */
 static void prepare_exec_probe(void *data, struct task_struct *task, struct linux_binprm *bprm)
 {
 	if (members_known(task))
 		members_leaving(task);
 }
 
-/* Runs at the end of exec: current has its new mm, and its new name. */
+/* Runs at the end of exec: @task is current, and has its new mm and its new name. */
 static void exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
@@ -1074,14 +1095,13 @@ static void exec_probe(void *data, struct task_struct *task, pid_t old_pid,
 		members_executed(task);
 }
 
-/* Before 6.16 the thread has left its mm; from 6.16 on it is about to. */
+/* Runs in exit: before 6.16 the thread has left its mm, from 6.16 on it is about to leave it. */
 wsmon_exit_probe(exit_probe)
 {
 	if (!atomic_read(&task->signal->live) && members_known(task))
 		members_ended(task);
 }
 
-/* The tracepoints */
 static struct probe {
 	const char *name;
 	void *function;
@@ -1101,7 +1121,7 @@ static void probes_find_tracepoint(struct tracepoint *tp, void *data)
 		p->tp = tp;
 }
 
-/** wsmon_probes_exit - detach the probes, and wait for those that run */
+/** wsmon_probes_exit - detach the probes, and wait until running ones have returned */
 void wsmon_probes_exit(void)
 {
 	unsigned int i;
@@ -1123,7 +1143,7 @@ int wsmon_probes_init(void)
 	unsigned int i;
 	int err;
 
-	/* check the arguments against those of this kernel at compile time */
+	/* check at compile time that this kernel passes the arguments that the probes expect */
 	check_trace_callback_type_sched_process_fork(fork_probe);
 	wsmon_check_prepare_exec(prepare_exec_probe);
 	check_trace_callback_type_sched_process_exec(exec_probe);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_monitor.c - what all files need of a monitor: its lock, its share of the CPU budget
+ * wsmon_monitor.c - a monitor's lock, default attributes, share of the CPU budget, and the checks
+ * of who may open its files
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -30,7 +31,7 @@ const struct wsmon_attrs wsmon_default_attrs = {
 /* The monitor of debugfs */
 struct wsmon_monitor wsmon;
 
-/* kwsmond lets others go first this many times, for YIELD_US to twice that each time */
+/* kwsmond lets waiting tasks go first up to this many times, for YIELD_US to 2 * YIELD_US each */
 #define YIELD_TRIES	10
 #define YIELD_US	500
 
@@ -50,7 +51,7 @@ int wsmon_lock(struct wsmon_monitor *mon)
 	return ret;
 }
 
-/** wsmon_lock_anyway - the same without regard to signals */
+/** wsmon_lock_anyway - take a monitor's lock, in any task but kwsmond, regardless of signals */
 void wsmon_lock_anyway(struct wsmon_monitor *mon)
 {
 	atomic_inc(&mon->waiters);
@@ -62,8 +63,8 @@ void wsmon_lock_anyway(struct wsmon_monitor *mon)
  * wsmon_lock_round - take a monitor's lock for a round, for kwsmond
  * @mon:	the monitor
  *
- * If rounds are late, kwsmond takes the lock again at once, before a waiting task has
- * woken up, and could do so again and again. So waiting tasks go first, up to a limit.
+ * If rounds are late, kwsmond takes the lock again at once. It could do so before a waiting task
+ * has woken up, again and again. So it lets waiting tasks go first, up to a limit.
  */
 void wsmon_lock_round(struct wsmon_monitor *mon)
 {
@@ -78,10 +79,12 @@ void wsmon_lock_round(struct wsmon_monitor *mon)
 bool wsmon_ready;
 
 /**
- * wsmon_may_trace - check whether the present task may see which memory a process uses
+ * wsmon_may_trace - check whether the present task may see which memory processes use
  *
- * That is what a tracer may see. ptrace_may_access() is not exported: this is the right that
- * makes it allow every process.
+ * A tracer may see this of its tracee. ptrace_may_access() is not exported, so check
+ * CAP_SYS_PTRACE, with which it allows every process.
+ *
+ * Return: true if the task may.
  */
 bool wsmon_may_trace(void)
 {
@@ -92,9 +95,9 @@ bool wsmon_may_trace(void)
  * wsmon_may_open - check whether the present task may open one of the files
  * @trace:	the file shows which memory processes use, not only sums
  *
- * The modes of the files admit only root. This function also rejects root of a
- * container that has the host's debugfs: only a task with CAP_SYS_ADMIN in the initial
- * user namespace may see what processes of the host do.
+ * The modes of the files admit only root. This function also rejects root of a container that has
+ * the host's debugfs: only a task with CAP_SYS_ADMIN in the initial user namespace may observe
+ * processes of the host.
  *
  * Return: 0, -EPERM, or -ENODEV while the module is still being loaded.
  */
@@ -106,24 +109,24 @@ int wsmon_may_open(bool trace)
 	return capable(CAP_SYS_ADMIN) && (!trace || wsmon_may_trace()) ? 0 : -EPERM;
 }
 
-/* Sessions that run: they share the CPU budget, unless it is a whole CPU */
+/* Number of running sessions: they share the CPU budget, unless it is a whole CPU */
 static atomic_t running = ATOMIC_INIT(0);
 
-/** wsmon_session_count - one session more runs (1), or one less (-1) */
+/** wsmon_session_count - add @by to the number of running sessions */
 void wsmon_session_count(int by)
 {
 	atomic_add(by, &running);
 }
 
-/** wsmon_session_several - tell whether several sessions run */
+/** wsmon_session_several - tell whether more than one session runs */
 bool wsmon_session_several(void)
 {
 	return atomic_read(&running) > 1;
 }
 
 /**
- * wsmon_session_share_budget - learn how many sessions share the CPU budget for now
- * @ss:	the session; sets @cpu_permille and @pace.sharers
+ * wsmon_session_share_budget - divide the CPU budget by the present number of running sessions
+ * @ss:	the session; sets its @cpu_permille and @pace.sharers
  *
  * Context: the monitor's lock held.
  */
@@ -135,7 +138,12 @@ void wsmon_session_share_budget(struct wsmon_session *ss)
 	ss->cpu_permille = permille < 1000 ? max(permille / ss->pace.sharers, 1U) : permille;
 }
 
-/** wsmon_session_begin_pace - begin without knowledge of costs. Context: as above. */
+/**
+ * wsmon_session_begin_pace - begin pace and precision anew, without knowledge of costs
+ * @ss:	the session
+ *
+ * Context: the monitor's lock held.
+ */
 void wsmon_session_begin_pace(struct wsmon_session *ss)
 {
 	wsmon_session_share_budget(ss);

@@ -15,11 +15,11 @@ struct wsmon_object;
 struct wsmon_share;
 
 /*
- * Differences between kernel versions, 6.1 to 7.3. LINUX_VERSION_CODE is tested here only:
- * files are written for the newest kernel, and what older kernels lack is defined here.
+ * Differences between kernel versions, 6.1 to 7.3. Only this header tests LINUX_VERSION_CODE:
+ * the other files are written for the newest kernel, and this one supplies what older ones lack.
  */
 
-/* From 6.16 on sched_process_exit has an argument: is the whole group dead? */
+/* From 6.16 on, sched_process_exit also passes whether the whole thread group is dead. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define wsmon_exit_probe(name)	\
 	static void name(void *data, struct task_struct *task, bool group_dead)
@@ -28,7 +28,7 @@ struct wsmon_share;
 	static void name(void *data, struct task_struct *task)
 #endif
 
-/* From 6.10 on there is a tracepoint in exec before it leaves the old mm. */
+/* From 6.10 on, exec has a tracepoint before it leaves the old mm. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define wsmon_check_prepare_exec(probe)	check_trace_callback_type_sched_prepare_exec(probe)
 #else
@@ -41,40 +41,43 @@ struct wsmon_share;
 
 /**
  * struct wsmon_member - a process that belongs to a session
- * @hash:	its place among those with the same hash of @pid (members_lock)
- * @node:	its place in @members of the session; in @born or @spares; or among those whose
- *		@work is late (members_lock)
- * @call:	its place among those that need a look before the next round (members_lock)
- * @events:	why it needs one (members_lock)
+ * @hash:	its place among members with the same hash of @pid (members_lock)
+ * @node:	its place in @members, @born or @spares of the session, or in late_members
+ *		(members_lock)
+ * @call:	its place in @calls or @answers of the session, if @events is not 0 (members_lock)
+ * @events:	why it needs a look before the next round: WSMON_MEMBER_* (members_lock)
  * @session:	its session
  * @pid:	its thread group, referenced
- * @target:	the target, if it is also sampled on its own; or NULL
+ * @target:	its target, if the process is also sampled on its own; or NULL
  * @share:	its memory as a part of the group; or NULL
- * @mm:		mm of the program that it executed last, or forked with; NULL if that was before
- *		all windows; only an identity, unless it is @kept (members_lock)
- * @kept:	it has a reference on mm_users of @mm (members_lock)
- * @price_ns:	what that may cost the process (members_lock)
- * @ending:	@work releases the reference (members_lock)
- * @looking:	kwsmond looks at @mm for the last time (members_lock)
- * @looked:	it has done so, or will not
- * @work:	task work in the process, when it has ended
- * @waits:	@work waits for @looked (members_lock)
- * @until:	until then, jiffies
- * @late:	another releases the reference then, jiffies; 0: nobody does (members_lock)
- * @refs:	the session, and @work
- * @rcu:	probes look for a member without a lock
- * @rss:	resident pages that it has had at most, when it has ended (members_lock)
- * @made_rss:	those of them that it does not have from its parent, at most (members_lock)
- * @forks:	changes when it forks, was forked, or executes a program
- * @fork_pages:	anonymous pages that it had then, and shares since; else 0
- * @forked_rss:	resident pages that it had from its parent; 0: it executed a program (members_lock)
- * @left_rss:	resident pages of programs that it left by exec, in this interval, at most
+ * @mm:		mm that its present program got by exec or fork; NULL if the program began before
+ *		it was a member, or before all windows; only an identity, unless it is @kept
  *		(members_lock)
+ * @kept:	it has a reference on mm_users of @mm (members_lock)
+ * @price_ns:	CPU time that the reference may cost the process (members_lock)
+ * @ending:	@work releases the reference (members_lock)
+ * @looking:	kwsmond has its last look at @mm (members_lock)
+ * @looked:	completed when that look has ended, or will not come
+ * @work:	task work that runs in the process when it has ended
+ * @waits:	@work waits for @looked (members_lock)
+ * @until:	when @work stops waiting for a look that has not begun, jiffies
+ * @late:	when late_work releases the reference instead of @work, jiffies; 0: it does not
+ *		(members_lock)
+ * @refs:	held by the session, and by @work
+ * @rcu:	probes find a member without a lock
+ * @rss:	peak of its resident pages, set when it has ended (members_lock)
+ * @made_rss:	upper bound of the part of @rss that its parent did not have (members_lock)
+ * @forks:	changes when it forks, was forked, or executes a program
+ * @fork_pages:	anonymous pages that it had at its last fork, as parent or child, and may share
+ *		since; 0 after exec
+ * @forked_rss:	resident pages that it got from its parent; 0: it executed a program (members_lock)
+ * @left_rss:	upper bound of the resident pages of programs that it left by exec in this
+ *		interval (members_lock)
  * @born_ns:	when the program of @mm began (members_lock)
- * @exec_id:	distinguishes @mm from others at its address (members_lock)
- * @comm:	its name at that time (members_lock)
- * @shared_ns:	when another stopped sampling it, too
- * @moved:	it came into the cgroup with memory that it had used before
+ * @exec_id:	distinguishes @mm from other mms at its address (members_lock)
+ * @comm:	its name when the program began (members_lock)
+ * @shared_ns:	when another session, or the group, last stopped sampling it
+ * @moved:	it joined a running session with memory that it had used before
  */
 struct wsmon_member {
 	struct hlist_node hash;
@@ -115,9 +118,9 @@ struct wsmon_member {
 
 /**
  * enum wsmon_part_kind - who may map a page of a member
- * @WSMON_PART_OWN:	it alone: private anonymous memory
- * @WSMON_PART_FILE:	whoever maps the file: a page of the file
- * @WSMON_PART_FAMILY:	its parent and children, since a fork: private anonymous memory
+ * @WSMON_PART_OWN:	only the member: private anonymous memory
+ * @WSMON_PART_FILE:	every process that maps the file: a page of the file
+ * @WSMON_PART_FAMILY:	since a fork its parent and children, too: private anonymous memory
  */
 enum wsmon_part_kind {
 	WSMON_PART_OWN,
@@ -126,14 +129,14 @@ enum wsmon_part_kind {
 };
 
 /**
- * struct wsmon_part - a mapping of what other members may map, too
- * @key:	what it maps: only an identity, never dereferenced
+ * struct wsmon_part - a mapping of an object, which other members may map, too
+ * @key:	identity of the object, never dereferenced: see struct wsmon_object
  * @number:	distinguishes a new file at the address of an old one
- * @object:	the same, once it is known to the group
+ * @object:	the object, once the group knows it; or NULL
  * @node:	its place among the parts of @object
- * @share:	its share
- * @vpn:	first page in the member
- * @index:	first page in the object
+ * @share:	the share of the member that maps it
+ * @vpn:	first page, as a page number of the member
+ * @index:	first page, as a page number of the object
  * @pages:	number of pages
  * @class:	enum wsmon_class
  * @kind:	WSMON_PART_FILE or _FAMILY
@@ -158,7 +161,7 @@ struct wsmon_parts {
 	u32 cap;
 };
 
-/* Mappings of files that a target is searched for what it maps twice, at most */
+/* The search for file pages that a target maps twice covers this many of its file mappings */
 #define WSMON_FILES_MAX		4096U
 
 /**
@@ -178,7 +181,10 @@ struct pid *wsmon_task_resolve(struct pid *any);
 struct pid **wsmon_pids_find(const u32 *ids, u32 nr, struct pid_namespace *ns);
 void wsmon_pids_put(struct pid **pids, u32 nr);
 struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
-/* So many major faults in an interval do not matter: from swap, each reads up to 8 pages, mostly */
+/*
+ * Up to this many major faults in an interval do not count as reclaim. A fault on swap usually
+ * reads up to 8 pages.
+ */
 #define WSMON_MAJORS_FEW	64
 
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
@@ -195,7 +201,7 @@ void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struc
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
 
-/* wsmon_member.c: the processes of a cgroup, and descendants that run already */
+/* wsmon_cgroup.c: the processes of a cgroup, and descendants that run already */
 struct cgroup *wsmon_cgroup_get(const char *path, size_t len);
 void wsmon_cgroup_put(struct cgroup *cgroup);
 void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
@@ -221,13 +227,13 @@ int wsmon_members_take(struct wsmon_session *ss, struct pid *pid);
 bool wsmon_members_have(const struct wsmon_session *ss, struct task_struct *task);
 void wsmon_members_age(struct wsmon_session *ss, u64 before);
 
-/* wsmon_mm.c: the memory of members that is kept */
+/* wsmon_member.c: the mms of members that are kept */
 u64 wsmon_member_born(const struct wsmon_member *m, const struct mm_struct *mm);
 void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which);
 struct mm_struct *wsmon_member_look(struct wsmon_member *m);
 void wsmon_kept_exit(void);
 
-/* A pass tries a busy mmap lock this many times at most, WSMON_LOCK_WAIT_US apart */
+/* A pass tries a busy mmap lock up to this many times, WSMON_LOCK_WAIT_US apart */
 #define WSMON_LOCK_TRIES	40
 #define WSMON_LOCK_WAIT_US	100
 
@@ -253,17 +259,20 @@ u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);
 void wsmon_space_clear(struct wsmon_space *sp);
 
-/* wsmon_member.c and wsmon_mm.c only */
+/* wsmon_member.c only */
 /*
- * Protects what is marked "members_lock" in struct wsmon_session and struct wsmon_member.
- * Nothing but locks of the scheduler and of workqueues is taken inside.
+ * "members_lock" in comments: protects the fields of struct wsmon_session and struct wsmon_member
+ * that are marked so. Only locks of the scheduler and of workqueues are taken while it is held.
  */
 extern raw_spinlock_t wsmon_members_lock;
 
-/* The member after @m, or the first, with a thread group. Context: members_lock held. */
+/*
+ * Return the next member after @m whose thread group is @tgid; the first one if @m is NULL; NULL
+ * if there is none. Context: members_lock held.
+ */
 struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const struct pid *tgid);
 
-/* For each member @m of a thread group, one a session. Context: members_lock held. */
+/* Visit the members @m of thread group @tgid, one for each session. Context: members_lock held. */
 #define for_each_member_of(m, tgid)					\
 	for ((m) = wsmon_member_after(NULL, tgid); (m);			\
 	     (m) = wsmon_member_after(m, tgid))

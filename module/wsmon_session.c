@@ -2,8 +2,9 @@
 /*
  * wsmon_session.c - starting, stopping and changing a session, and its memory
  *
- * A task that does this holds the monitor's ctl. wsmon_thread.c has the session's thread. No other
- * task can see a session while it is created or freed, so neither needs the monitor's lock.
+ * A task that starts, stops or changes a session holds the monitor's ctl. wsmon_thread.c implements
+ * the session's thread. No other task can see a session while it is created or freed, so creating
+ * and freeing do not need the monitor's lock.
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -17,7 +18,7 @@
 #include "wsmon_group.h"
 #include "wsmon_hintfault.h"
 
-/* Numbers of monitors; that of debugfs is 0 */
+/* Numbers of monitors; the monitor of debugfs has 0 */
 static DEFINE_IDA(slots);
 
 /**
@@ -36,7 +37,7 @@ void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot)
 }
 
 /**
- * wsmon_session_free - free a session that has no thread any more, or never had one
+ * wsmon_session_free - free a session whose thread has ended, or was never started
  * @ss:	the session, or NULL
  */
 void wsmon_session_free(struct wsmon_session *ss)
@@ -88,8 +89,8 @@ struct wsmon_monitor *wsmon_monitor_create(void)
 }
 
 /**
- * wsmon_monitor_free - free a monitor whose session, if it had one, was stopped
- * @mon:	the monitor, of wsmon_monitor_create()
+ * wsmon_monitor_free - free a monitor that runs no session
+ * @mon:	the monitor, from wsmon_monitor_create()
  */
 void wsmon_monitor_free(struct wsmon_monitor *mon)
 {
@@ -116,13 +117,13 @@ static int target_init(struct wsmon_session *ss, u32 i, struct pid *pid)
 
 /**
  * session_alloc - allocate a session that monitors some processes
- * @mon:	the monitor that is to run it
+ * @mon:	the monitor that will run it
  * @scope:	the processes
  * @attrs:	the attributes
  *
  * Context: the monitor's ctl held, may sleep.
- * Return: the session; -EINVAL for the same process twice, or if min_regions for each
- * target is more than max_regions; -ENOMEM.
+ * Return: the session; -EINVAL if a process is named twice, or if max_regions is too small for
+ * min_regions in each target; -ENOMEM.
  */
 static struct wsmon_session *session_alloc(struct wsmon_monitor *mon,
 					   const struct wsmon_scope *scope,
@@ -167,7 +168,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* Swap in larger arrays; keep the regions. */
+/* Give @rs the larger arrays, and copy its regions to them. @larger gets the old arrays. */
 static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larger)
 {
 	memcpy(larger->r, rs->r, sizeof(*rs->r) * rs->nr);
@@ -176,11 +177,7 @@ static void regions_enlarge(struct wsmon_regions *rs, struct wsmon_regions *larg
 	rs->cap = larger->cap;
 }
 
-/**
- * session_free_room - free what session_make_room() returned
- * @ss:		the session
- * @room:	the arrays, or NULL
- */
+/* Free the arrays of session_make_room(), or NULL. */
 static void session_free_room(const struct wsmon_session *ss, struct wsmon_regions *room)
 {
 	u32 i;
@@ -193,9 +190,9 @@ static void session_free_room(const struct wsmon_session *ss, struct wsmon_regio
 }
 
 /**
- * session_make_room - allocate larger arrays that new attributes need
+ * session_make_room - allocate the larger arrays of regions that new attributes need
  * @ss:		the session
- * @attrs:	the attributes
+ * @attrs:	the new attributes
  *
  * Context: the monitor's ctl held, may sleep.
  * Return: the arrays for session_resize(), to be freed by session_free_room();
@@ -228,11 +225,11 @@ static struct wsmon_regions *session_make_room(const struct wsmon_session *ss,
 /**
  * session_resize - give the targets the regions that new attributes allow
  * @ss:		the session
- * @attrs:	the attributes
- * @room:	what session_make_room() returned; has the old arrays afterwards
+ * @attrs:	the new attributes
+ * @room:	arrays from session_make_room(); has the replaced arrays afterwards
  *
- * Arrays only grow; regions above a smaller budget
- * are merged at the end of the aggregation interval.
+ * Arrays only grow. If the budget is smaller, regions are merged at the end of the aggregation
+ * interval.
  * Context: the monitor's ctl and lock held.
  */
 static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *attrs,
@@ -253,10 +250,10 @@ static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *a
 }
 
 /**
- * session_forget - forget what was observed for windows that change
+ * session_forget - discard estimates and observations for windows that change
  * @ss:		the session
- * @first:	the first window that changes: 1 if the shortest one stays, so that peaks go
- *		on; else 0
+ * @first:	index of the first window that changes: 1 if the shortest window stays, so that
+ *		peaks go on; else 0
  *
  * Context: the monitor's lock held.
  */
@@ -278,7 +275,7 @@ static void session_forget(struct wsmon_session *ss, u32 first)
 	}
 }
 
-/** lock_killable - the same, but -EINTR only if a fatal signal came */
+/* Take the monitor's lock like wsmon_lock(), but return -EINTR only after a fatal signal. */
 static int lock_killable(struct wsmon_monitor *mon)
 {
 	int ret;
@@ -298,13 +295,13 @@ static void session_stop_thread(struct wsmon_monitor *mon)
 	if (!ss || !ss->thread)
 		return;
 	kthread_stop(ss->thread);
-	/* a thread that is stopped before it ever ran has not ended the session */
+	/* a thread that was stopped before it ran has not ended the session */
 	mutex_lock(&mon->lock);
 	if (mon->running)
 		wsmon_session_end(ss, WSMON_END_STOPPED);
 	mutex_unlock(&mon->lock);
 	wsmon_who_end(ss);
-	/* no probe wakes it any more */
+	/* no probe wakes the thread any more */
 	put_task_struct(ss->thread);
 	ss->thread = NULL;
 }
@@ -329,7 +326,7 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 	if (!err)
 		err = wsmon_members_scan(ss);
 	if (err) {
-		/* it never ran: no probe wakes it before @thread is set */
+		/* the thread never ran: no probe wakes it before @thread is set */
 		kthread_stop(thread);
 		wsmon_session_free(ss);
 		return err;
@@ -340,7 +337,7 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 	mutex_lock(&mon->lock);
 	old = mon->session;
 	mon->session = ss;
-	/* hold a reference: it may end by itself before it is stopped */
+	/* hold a reference: the thread may end by itself before it is stopped */
 	WRITE_ONCE(ss->thread, get_task_struct(thread));
 	WRITE_ONCE(mon->running, true);
 	wsmon_session_begin(ss);
@@ -351,12 +348,14 @@ static int session_start(struct wsmon_monitor *mon, const struct wsmon_scope *sc
 }
 
 /**
- * wsmon_set_targets - monitor some processes, and no others
+ * wsmon_set_targets - replace the present session by one that monitors some processes
  * @mon:	the monitor
- * @scope:	the processes; none stops monitoring; NULL stops it without fail
+ * @scope:	the processes; an empty scope only stops the present session; NULL does so, too,
+ *		and cannot fail
  *
  * Context: may sleep, no locks held.
- * Return: 0; on -ERESTARTSYS, or an error of session_alloc(), nothing has changed.
+ * Return: 0. After an error nothing has changed: -ERESTARTSYS if a signal came, or an error of
+ * session_alloc(), kthread_create(), wsmon_who_begin() or wsmon_members_scan().
  */
 int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
@@ -377,12 +376,12 @@ int wsmon_set_targets(struct wsmon_monitor *mon, const struct wsmon_scope *scope
 /**
  * wsmon_set_ids - monitor some processes by their ids
  * @mon:	the monitor
- * @ids:	the ids, or those of any of their threads
- * @nr:		number of them; 0 stops monitoring
- * @ns:		their pid namespace
+ * @ids:	the ids of the processes, or of any of their threads
+ * @nr:		number of @ids; 0 stops monitoring
+ * @ns:		pid namespace of @ids
  *
  * Context: may sleep, no locks held.
- * Return: as wsmon_set_targets(), or an error of wsmon_pids_find().
+ * Return: as for wsmon_set_targets(), or an error of wsmon_pids_find().
  */
 int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_namespace *ns)
 {
@@ -399,13 +398,14 @@ int wsmon_set_ids(struct wsmon_monitor *mon, const u32 *ids, u32 nr, struct pid_
 /**
  * wsmon_set_attrs - change attributes, also while monitoring
  * @mon:	the monitor
- * @text:	attributes, as debugfs wsmon/attrs has them
- * @len:	its length in bytes
+ * @text:	attributes in the format of debugfs wsmon/attrs
+ * @len:	length of @text in bytes
  *
- * New intervals apply from the present round on, a new number of regions applies at the
- * end of the aggregation interval.
+ * New intervals apply from the present round on. A new number of regions applies from the end of
+ * the aggregation interval on.
  * Context: may sleep, no locks held.
- * Return: 0, or -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS with nothing changed.
+ * Return: 0. After an error nothing has changed: -EINVAL, -ERANGE, -ENOMEM, -ERESTARTSYS, or,
+ * with who_rate, an error of wsmon_who_begin().
  */
 int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 {
@@ -419,7 +419,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 	ret = wsmon_attrs_parse(&attrs, text, len);
 	if (ret)
 		goto out;
-	/* without ctl, @running can only become false */
+	/* while ctl is held, @running can only become false */
 	if (READ_ONCE(mon->running))
 		room = session_make_room(mon->session, &attrs);
 	if (IS_ERR(room)) {
@@ -432,7 +432,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 		ret = -EOPNOTSUPP;
 	if (ret)
 		goto out_free;
-	/* no round may see half of the change */
+	/* take the lock: no round may see half of the change */
 	if (wsmon_lock(mon)) {
 		ret = -ERESTARTSYS;
 		goto out_free;
@@ -453,7 +453,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 	/* end peaks before the estimates that they end with are cleared */
 	if (mon->running && !wsmon_attrs_same_peaks(&attrs, &mon->attrs))
 		wsmon_events_restart_all(mon->session);
-	/* do this also if the session has ended: its results can still be read */
+	/* results of a session that has ended can still be read: forget them, too */
 	if (mon->session && !wsmon_attrs_same_windows(&attrs, &mon->attrs))
 		session_forget(mon->session,
 			       attrs.windows_us[0] == mon->attrs.windows_us[0]);
@@ -463,7 +463,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 		wsmon_stream_attrs(mon->session);
 	}
 	mutex_unlock(&mon->lock);
-	/* or it may sleep already */
+	/* the thread may sleep already */
 	if (mon->session && mon->session->thread)
 		wake_up_process(mon->session->thread);
 out_free:
@@ -482,7 +482,7 @@ out:
  * @len:	bytes of @text
  *
  * Context: may sleep, no locks held.
- * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or has a NUL;
+ * Return: 0; -EINVAL if the name is empty, has WSMON_MARK_TEXT bytes or more, or contains a NUL;
  *	   -ESRCH if nothing is monitored; -EINTR if the task is killed.
  */
 int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
@@ -493,7 +493,10 @@ int wsmon_set_mark(struct wsmon_monitor *mon, const char *text, size_t len)
 		len--;
 	if (!len || len >= WSMON_MARK_TEXT || memchr(text, '\0', len))
 		return -EINVAL;
-	/* or some sessions would have a mark twice, or not at all */
+	/*
+	 * A signal that does not kill must not interrupt this: some of the caller's sessions would
+	 * miss the mark, or get it twice when the call is repeated.
+	 */
 	if (lock_killable(mon))
 		return -EINTR;
 	if (mon->running) {

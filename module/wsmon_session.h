@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_session.h - what a session consists of: its targets and figures, who runs when
+ * wsmon_session.h - a session: its targets, its statistics, its thread
  *
- * Headers by owner, each with what the files below it share; a header includes those above it:
+ * Each header declares what the files listed beside it share. A header includes the headers
+ * above it in this table:
  *
  * 	regions		what is tiled			estimate	what samples show
  * 	control		peaks, budget, precision, texts
@@ -35,14 +36,14 @@ struct wsmon_visit;
 struct wsmon_who;
 struct wsmon_who_slot;
 
-/* log2 of the number of huge pages in shared page tables that a pass remembers */
+/* log2 of the number of huge entries in shared page tables that a pass remembers */
 #define WSMON_LEAVES_BITS	12
 
 /**
  * struct wsmon_leaf - a huge entry of a page table that several targets share
- * @entry:	its address: only an identity, never dereferenced
+ * @entry:	address of the entry: only an identity, never dereferenced
  * @pass:	number of the session's pass that sampled it
- * @seen:	a target found it accessed in that pass, and cleared its bit
+ * @seen:	in pass @pass a target found the Accessed bit set, and cleared it
  */
 struct wsmon_leaf {
 	const void *entry;
@@ -50,15 +51,15 @@ struct wsmon_leaf {
 	bool seen;
 };
 
-/* The number of peaks of a session that are kept for debugfs wsmon/peaks */
+/* Debugfs wsmon/peaks shows this many peaks of a session, the latest ones */
 #define WSMON_PEAKS_KEPT	1024U
 
 /**
  * struct wsmon_peak_group - peaks of one group of a target's memory: all, text, or the rest
- * @detector:	what is usual, and whether a peak lasts
+ * @detector:	state of the detector: the usual level, and whether a peak lasts
  * @start_ns:	when the last peak began
- * @entry:	its index in the history
- * @number:	its number
+ * @entry:	index of the last peak in the history
+ * @number:	number of the last peak
  */
 struct wsmon_peak_group {
 	struct wsmon_detector detector;
@@ -69,8 +70,8 @@ struct wsmon_peak_group {
 
 /**
  * struct wsmon_peak - a peak in the history
- * @target:	the target it belongs to
- * @rec:	its last edge: the record of its start or end
+ * @target:	the target
+ * @rec:	record of the peak's end, or of its start while it lasts
  */
 struct wsmon_peak {
 	const struct wsmon_target *target;
@@ -78,10 +79,10 @@ struct wsmon_peak {
 };
 
 /**
- * struct wsmon_scope - which processes a session is to watch
- * @pids:	their thread groups, of wsmon_task_resolve()
- * @nr:		number of @pids; 0 with no @cgroup: no session
- * @cgroup:	instead of @pids: all processes of this cgroup and those below it
+ * struct wsmon_scope - the processes that a session watches
+ * @pids:	thread groups of the processes, from wsmon_task_resolve()
+ * @nr:		number of @pids; if it is 0 and @cgroup is NULL, no session is started
+ * @cgroup:	watch all processes of this cgroup and its descendants instead of @pids; or NULL
  * @ns:		pid namespace of the ids in records
  */
 struct wsmon_scope {
@@ -95,53 +96,53 @@ struct wsmon_scope {
  * struct wsmon_target - a process that is monitored
  * @session:	its session
  * @pid:	its thread group, referenced
- * @mm:		address space the regions describe: only an identity, never
+ * @mm:		address space that the regions describe: only an identity, never
  *		dereferenced, because the process may have left it
  * @exec_id:	distinguishes a new address space at the address of the old one
  * @space:	its mappings
  * @regions:	its regions
- * @twin:	an earlier target with the same mm, which is sampled for both; or NULL
+ * @twin:	an earlier target with the same mm, sampled for both targets; or NULL
  * @salt:	mixed into the seed, so that samples of targets are independent
- * @member:	the process, and the program it executed while monitored, whose mm is kept
- *		until it has lived longer than every window; NULL if it is gone
+ * @member:	its process as a member of the session; NULL once the process is gone
  * @wss:	last estimates by window and class, and of everything but text
  * @groups:	peaks by WSMON_PEAK_ALL, _TEXT and _REST
- * @nr_peaks:	peaks so far
+ * @nr_peaks:	number of peaks so far
  * @comm:	name of its main thread
  * @updated_ns:	when the mappings were last read; 0: never
- * @known_ns:	last time at which @space covered all of its memory
- * @mapped_ns:	when the look at the mappings that told so began
- * @read_ns:	how long the last reading took
- * @stamp:	wsmon_vaddr_stamp() at that reading
- * @rss:	resident pages at that reading
- * @blind:	pages that appeared since, in mappings that could not be read again
- * @half:	half the width of the interval of the shortest window, as samples have it
- * @twice:	pages of files that have another page of the target before: see wsmon_vaddr_read()
- * @balance:	what comes and goes of its anonymous memory in this interval
- * @went:	what went in the one that ends
- * @gone_past:	what went in the intervals of the longest window
+ * @known_ns:	last time at which @space is known to have covered all of its memory
+ * @mapped_ns:	when the check of the mappings began that set @known_ns
+ * @read_ns:	how long the last reading of the mappings took
+ * @stamp:	wsmon_vaddr_stamp() at the last reading
+ * @rss:	resident pages at the last reading
+ * @blind:	resident pages that appeared since the last reading, in mappings that could not
+ *		be read again
+ * @half:	half-width of the confidence interval of the shortest window, sampling error only
+ * @twice:	file pages that the target maps a second time: see wsmon_vaddr_read()
+ * @balance:	anonymous memory that appears and disappears in this interval
+ * @went:	memory that disappeared in the interval that ends
+ * @gone_past:	memory that disappeared in the intervals of the longest window
  * @born_ns:	when it executed the program; 0: before it was monitored
- * @ran:	sum that changes when it runs: see wsmon_target_ran()
- * @majors:	its major faults so far
- * @minors:	its minor faults so far; U64_MAX: not known
- * @majors_before: those before the present aggregation interval
+ * @ran:	sum that changes when the process runs: see wsmon_target_ran()
+ * @majors:	number of its major faults so far
+ * @minors:	number of its minor faults so far; U64_MAX: unknown
+ * @majors_before: @majors at the beginning of the present aggregation interval
  * @interval_ns: beginning of the present aggregation interval
  * @settled_ns:	when debts to reclaim were last paid
  * @arming_ns:	how long it took to arm the samples
  * @rounds:	sampling rounds in this interval
- * @idle:	those of @rounds before which it had not run
- * @active_intervals: intervals it ran in: the clock for dropping samples
- * @ran_since_read: it ran since its mappings were read
- * @drop_all:	all samples are to be dropped at the next boundary
+ * @idle:	number of @rounds that found that the process had not run since the round before
+ * @active_intervals: intervals in which the process ran: the clock for dropping samples
+ * @ran_since_read: the process ran since its mappings were read
+ * @drop_all:	drop all samples at the next boundary
  * @resume:	region the next pass begins with: where the last pass gave up
  * @arm_again:	the last pass that armed samples gave up
- * @check_again: the last pass that checked samples gave up: those it left may have
+ * @check_again: the last pass that checked samples gave up: the samples it skipped may have
  *		been accessed, even if the target has not run since
- * @reclaimed:	it had many major faults in the last interval: pages may come and go, with their
- *		Accessed bits, so rounds must not be left out
+ * @reclaimed:	the process had many major faults in the last interval: reclaim takes pages with
+ *		their Accessed bits, so no round may be skipped
  * @secondary_mmu: WSMON_TARGET_SECONDARY_MMU
- * @called:	it needs a look before the next round
- * @gone:	it exited
+ * @called:	the target needs a look before the next round
+ * @gone:	the process exited
  */
 struct wsmon_target {
 	struct wsmon_session *session;
@@ -191,7 +192,7 @@ struct wsmon_target {
 	bool gone;
 };
 
-/* Counters since monitoring started: struct wsmon_rec_stats explains them */
+/* Counters since the session started: struct wsmon_rec_stats explains them */
 struct wsmon_stats {
 	u64 rounds;
 	u64 late_rounds;
@@ -217,76 +218,79 @@ struct wsmon_stats {
 
 /**
  * struct wsmon_session - one run of monitoring
- * @rcu:	probes look for a session without a lock
+ * @rcu:	probes find a session without a lock
  * @mon:	the monitor that runs it
  * @targets:	the targets
  * @nr_targets:	number of targets
- * @nr_alive:	number of those not gone
+ * @nr_alive:	number of targets that are not gone
  * @members:	the members; only kwsmond changes the list while the session runs
- * @born:	children of members that kwsmond has not seen yet (members_lock)
- * @spares:	members to be (members_lock)
+ * @born:	new members that kwsmond has not seen yet (members_lock)
+ * @spares:	members without a process, for probes to take (members_lock)
  * @calls:	members that need a look before the next round (members_lock)
- * @answers:	those of them that kwsmond looks at now; only kwsmond uses the list
+ * @answers:	members of @calls that kwsmond looks at now; only kwsmond uses the list
  * @nr_members:	number of @members and @born (members_lock)
- * @nr_born:	number of processes that became members since the beginning (members_lock)
- * @nr_told:	of these, number that records of a group tell of
+ * @nr_born:	processes that became members since the session began (members_lock)
+ * @nr_told:	part of @nr_born that group records have reported
  * @nr_spares:	number of @spares (members_lock)
- * @want_spares: how many there are to be; only kwsmond changes it
- * @resting:	kwsmond sleeps for a moment, and finds @called then (members_lock)
- * @hurry:	a call cannot wait for the end of that (members_lock)
- * @hurry_at:	since when that is so, jiffies (members_lock)
- * @left_rss:	the sum of @left_rss of members (members_lock)
+ * @want_spares: target for @nr_spares; only kwsmond changes it
+ * @resting:	kwsmond sleeps for a moment, and checks @called afterwards (members_lock)
+ * @hurry:	a call must end that sleep (members_lock)
+ * @hurry_at:	when @hurry was set, jiffies (members_lock)
+ * @left_rss:	sum of @left_rss of members (members_lock)
  * @watched:	probes look for its members (members_lock)
- * @cgroup:	processes of this cgroup, and below, are members, and no others; or NULL
- * @scanned_ns:	when the processes of @cgroup were last looked for
- * @scan_at:	process id where the search goes on; 0: it is over
+ * @cgroup:	exactly the processes of this cgroup and its descendants are members; or NULL
+ * @scanned_ns:	when the last search for processes of @cgroup began
+ * @scan_at:	process id where the search goes on; 0: the search is complete
  * @by_cgroup:	its place among the sessions with a @cgroup (members_lock)
  * @follow:	children of members become members (members_lock)
- * @epoch:	aggregation intervals so far: salt of the sample positions
- * @damon:	DAMON takes Accessed bits, or did: a huge page was found idle
+ * @epoch:	number of aggregation intervals so far: salt of the sample positions
+ * @damon:	DAMON clears Accessed bits, or did: a huge page was found idle
  * @stats:	counters
- * @events:	wsmon_counts_read() counts these once an interval: that of @epoch, less 1
- * @start_ns:	when it began: identifies it, as no two begin at the same time
+ * @events:	event counts that wsmon_counts_read() reads once an interval; its @epoch is
+ *		the session's epoch at that time plus 1
+ * @start_ns:	when the session began: identifies it, because no two begin at the same time
  * @adapt:	scratch memory
  * @space:	scratch memory: mappings being read
  * @fresh:	scratch memory: sampled pages of new memory
  * @visits:	scratch memory: looks at pages of new memory
  * @files:	scratch memory: mappings of files, WSMON_FILES_MAX; only with targets
- * @nr_files:	number of them
+ * @nr_files:	number of @files in use
  * @scratch:	scratch memory: the snapshot
- * @group:	the members together, once there are two; or NULL
+ * @group:	the members as a group: a session that follows has one from its second member
+ *		on, a session of a cgroup always; or NULL
  * @who:	its hint faults, from the first time they are asked for; or NULL
- * @regroup:	@group has to begin anew, because attributes changed
- * @passes:	times the thread looked at targets: numbers the entries of @leaves
+ * @regroup:	attributes changed, so @group has to begin anew
+ * @passes:	number of passes of the thread over targets: numbers the entries of @leaves
  * @leaves:	entries in page tables that targets share, by a hash of their address
  * @peaks:	ring of the last WSMON_PEAKS_KEPT peaks
- * @nr_peaks:	peaks so far
- * @nr_marks:	marks so far
+ * @nr_peaks:	number of peaks so far
+ * @nr_marks:	number of marks so far
  * @boundary_ns: when the present aggregation interval ends
  * @armed_ns:	when the last target or group began to arm samples
- * @looks:	when rounds were
- * @ends:	when aggregation intervals ended
+ * @looks:	times of rounds
+ * @ends:	times at which aggregation intervals ended
  * @tlb_cpus:	scratch memory: processors to be interrupted
- * @pace:	keeps it within the CPU budget
+ * @pace:	keeps the session within the CPU budget
  * @stolen:	CPU time that a hypervisor took
- * @precision:	regions that the wanted precision needs
+ * @precision:	number of regions that the wanted precision needs
  * @late:	how late rounds began, nanoseconds
  * @hold:	how long the mmap lock was held, nanoseconds
  * @ended:	wsmon_session_end() was called
- * @poked:	attributes changed since the last round, and with them the due time
- * @called:	kwsmond is to run before the next round; only kwsmond clears it
+ * @poked:	attributes changed since the last round, so the next one may be due earlier
+ * @called:	kwsmond must run before the next round; only kwsmond clears it
  * @target_called: a target needs a look before the next round (members_lock)
  * @may_look:	there is CPU time for looks at members that end
- * @looks_ns:	time that looks at members took since @cost_ns
- * @cpu_permille: CPU budget in force: that of the attributes, shared by all sessions
- * @cost_ns:	CPU time up to the present round, including that of flushes
+ * @looks_ns:	time that looks at members took since @cost_ns was updated
+ * @cpu_permille: CPU budget in force: the attribute, divided among all running sessions if it is
+ *		less than 1000
+ * @cost_ns:	CPU time up to the present round, including TLB flushes
  * @first:	the last round was the first of an interval, or of a target
- * @asleep:	number of rounds in a row in which no target had run
- * @cpu_start_ns: CPU time of the thread when it began
- * @remote_start_ns: wsmon_tlb_remote_ns() at that time
- * @ns:		pid namespace of the process that started it, referenced: pids in
+ * @asleep:	number of consecutive rounds that found that no target had run
+ * @cpu_start_ns: CPU time of the thread when the session began
+ * @remote_start_ns: wsmon_tlb_remote_ns() when the session began
+ * @ns:		pid namespace of the process that started the session, referenced: pids in
  *		the stream are of this namespace
- * @thread:	kwsmond, referenced; NULL before it runs, and after
+ * @thread:	kwsmond, referenced; NULL before it is started and after it is stopped
  */
 struct wsmon_session {
 	struct rcu_head rcu;
@@ -368,22 +372,23 @@ struct wsmon_session {
 #define WSMON_MONITORS	64U
 
 /**
- * struct wsmon_monitor - what runs sessions, one after the other, and serves their readers
- * @ctl:	serialises starting, stopping and changing; taken before @lock, held
+ * struct wsmon_monitor - runs sessions, one after the other, and serves their readers
+ * @ctl:	serialises starting, stopping and changing a session; taken before @lock, held
  *		while waiting for the thread to end
  * @lock:	protects everything below; the thread holds it during a round
- * @waiters:	tasks that wait in wsmon_lock()
- * @slot:	its number, less than WSMON_MONITORS; no other has the same
+ * @waiters:	number of tasks that wait for @lock
+ * @slot:	its number, unique, less than WSMON_MONITORS
  * @attrs:	attributes in force
  * @session:	present or last session; NULL before the first
  * @running:	@session has not ended
- * @stop_reason: why the last session ended, enum wsmon_end or -1: none yet
- * @buffers:	where records go, a buffer for each reader
- * @record:	where they go in kwsmond: a function of another module; or NULL (wsmon_api.c)
- * @private:	its first argument
+ * @stop_reason: why the last session ended, enum wsmon_end; -1: none has ended
+ * @buffers:	record buffers, one for each reader
+ * @record:	function of another module that kwsmond calls with each record; or NULL
+ *		(wsmon_api.c)
+ * @private:	first argument of @record
  * @node:	its place among the monitors of the device (wsmon_device.c)
- * @users:	open files of the device that use it (wsmon_device.c)
- * @owners:	those of them that named its processes; others joined
+ * @users:	number of open files of the device that use the monitor (wsmon_device.c)
+ * @owners:	number of @users that named its processes; the others joined
  */
 struct wsmon_monitor {
 	struct mutex ctl;	/* outside of lock */
@@ -427,7 +432,7 @@ static inline u32 wsmon_target_budget(const struct wsmon_attrs *attrs, u32 nr_ta
 	return attrs->max_regions / max(nr_targets, 1U);
 }
 
-/* A round may come this much too early */
+/* A round may begin this much too early */
 static inline u64 wsmon_slack_ns(const struct wsmon_session *ss)
 {
 	return wsmon_sample_ns(ss) / 2;
@@ -443,10 +448,10 @@ static inline u64 wsmon_aggr_ns(const struct wsmon_session *ss)
 	return ss->mon->attrs.aggr_us * NSEC_PER_USEC;
 }
 
-/* The target whose regions and estimates describe a target: itself or its twin */
+/* Return the target whose regions and estimates describe @t: @t itself or its twin. */
 static inline const struct wsmon_target *wsmon_target_data(const struct wsmon_target *t)
 {
-	/* the twin may have executed another program; the next round notices */
+	/* if the twin has executed another program, the next round notices that */
 	return t->twin && t->twin->mm == t->mm ? t->twin : t;
 }
 
@@ -474,13 +479,13 @@ int wsmon_session_thread(void *data);
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 
-/* wsmon_events.c: peaks and tracepoints, with wsmon.lock held */
+/* wsmon_events.c: peaks and tracepoints, with the monitor's lock held */
 void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_events_restart_all(struct wsmon_session *ss);
 void wsmon_events_show(struct seq_file *m, const struct wsmon_peak *p, struct pid_namespace *ns);
 
-/* wsmon_stream.c: encoding records, with wsmon.lock held */
+/* wsmon_stream.c: encoding records, with the monitor's lock held */
 void wsmon_stream_end(const struct wsmon_session *ss, u32 reason);
 void wsmon_stream_attrs(const struct wsmon_session *ss);
 void wsmon_stream_target(const struct wsmon_target *t, u32 flags);
@@ -495,7 +500,7 @@ void wsmon_stream_group(const struct wsmon_session *ss, u64 now);
 void wsmon_stream_stats(const struct wsmon_session *ss);
 void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss);
 
-/* wsmon_buffer.c: where records wait for readers; wsmon_buffer.h has more */
+/* wsmon_buffer.c: records wait here for readers; wsmon_buffer.h has more */
 void wsmon_buffers_begin(struct wsmon_session *ss);
 void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
 void wsmon_buffers_end(struct wsmon_monitor *mon);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_share.c - the memory of a group's members, and the space in which each page is once
+ * wsmon_share.c - the memory of a group's members, and the space that has each page once
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -9,21 +9,21 @@
 
 #include "wsmon_group.h"
 
-/* No one waits for this memory: the next interval tries again */
+/* These allocations may fail: the next interval tries again */
 #define SHARE_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Extents of a group, at most; the private memory of members beyond is not sampled */
+/* Max. extents of a group; further extents are not sampled */
 #define EXTENTS_MAX	(256U * 1024)
 
-/* Members that ended and are remembered, at most */
+/* Max. ended members that a group remembers */
 #define ENDED_MAX	16384U
-/* Visits and extents of those, at most: what ends has no memory of its own that pays for them */
+/* Max. visits and extents of these: they use memory although the processes are gone */
 #define ENDED_ROOM	BIT(19)
 
-/* Objects that nobody maps stay for so long, so that the next short process finds them */
+/* Objects that no member maps stay this long, so that the next short-lived process finds them */
 #define LINGER_NS	(10 * NSEC_PER_SEC)
 
-/* Objects are tagged in the array of slots */
+/* Tag of objects in the array of slots */
 #define TAG_OBJECT	1
 
 static int slot_alloc(struct wsmon_group *g, void *entry, u32 *slot)
@@ -57,7 +57,7 @@ static struct wsmon_object *object_create(struct wsmon_group *g, const struct ws
 {
 	struct wsmon_object *o;
 
-	/* leave the other half to members */
+	/* leave the other half of the slots to members */
 	if (g->nr_objects >= WSMON_SLOTS_MAX / 2)
 		return NULL;
 	o = kzalloc(sizeof(*o), SHARE_GFP);
@@ -88,7 +88,7 @@ static void object_free(struct wsmon_group *g, struct wsmon_object *o)
 	kfree(o);
 }
 
-/* Let the parts of a share go. */
+/* Detach the parts of a share from their objects. */
 static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 {
 	u32 i;
@@ -100,9 +100,9 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 			continue;
 		rb_erase(&parts->p[i].node, &o->parts);
 		o->mappers--;
-		/* is there still anything that two processes may share? */
+		/* anonymous memory of only one member leaves the space */
 		g->changed |= o->known && !wsmon_object_counts(o);
-		/* another process may get the same anon_vma at any time */
+		/* an unrelated process may get an anon_vma at the same address at any time */
 		if (!o->mappers && o->kind == WSMON_PART_FAMILY)
 			object_free(g, o);
 	}
@@ -116,8 +116,8 @@ static bool part_before(struct rb_node *a, const struct rb_node *b)
 }
 
 /*
- * Find the objects of parts of a share, which stay where they are from now on. One that there
- * is no memory for is not sampled.
+ * Attach the parts of a share to their objects. Objects link to the parts, so the array must not
+ * move afterwards. A part is not sampled if there is no memory for its object.
  */
 static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon_parts *parts,
 		      u64 now)
@@ -153,7 +153,10 @@ static struct hlist_head *share_bucket(struct wsmon_group *g, const struct mm_st
 	return &g->by_mm[hash_ptr(mm, WSMON_GROUP_BITS)];
 }
 
-/* Has its member left the mm since? Then another may have one at the same address. */
+/*
+ * Tell whether the member of a share still uses the mm. If not, another process may have an mm at
+ * the same address.
+ */
 static bool share_present(const struct wsmon_share *s)
 {
 	struct mm_struct *mm;
@@ -166,9 +169,11 @@ static bool share_present(const struct wsmon_share *s)
 }
 
 /**
- * wsmon_share_find - find the share with an mm, of a member that uses it now
+ * wsmon_share_find - find the share with an mm that a member uses now
  * @g:	the group
  * @mm:	the mm, with a reference
+ *
+ * Return: the share, or NULL.
  */
 struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm)
 {
@@ -182,12 +187,12 @@ struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_stru
 }
 
 /**
- * wsmon_share_create - begin with the memory of a member
+ * wsmon_share_create - create a share for the memory of a member
  * @g:		the group
  * @m:		the member
  * @mm:		its mm
- * @exec_id:	its program
- * @since:	time after which its Accessed bits were set
+ * @exec_id:	distinguishes @mm from earlier mms at its address
+ * @since:	its Accessed bits were set after this time
  *
  * Return: the share, its mappings not read yet; NULL if there is no memory, or no slot.
  */
@@ -209,7 +214,7 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	s->since_ns = since;
 	s->salt = wsmon_hash64((u64)pid_nr(m->pid) << 32 ^ s->slot);
 	s->rank = wsmon_hash64(s->salt);
-	/* only what it faults from now on counts */
+	/* take the present fault counts as the base */
 	wsmon_member_slept(m, mm, &ran, &s->majors, &s->minors);
 	m->share = s;
 	list_add_tail(&s->node, &g->shares);
@@ -217,7 +222,7 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	return s;
 }
 
-/* Of a share that ended, only visits matter that have seen something. */
+/* Keep only visits that saw an access: the others no longer matter, as the member has ended. */
 static void share_keep_seen(struct wsmon_share *s)
 {
 	struct wsmon_visit *v = NULL;
@@ -269,9 +274,10 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 }
 
 /**
- * wsmon_share_end - a member has ended, or executed another program
+ * wsmon_share_end - detach a share from a member that ended, or executed another program
  * @g:		the group
- * @s:		its share, which stays until the windows have passed, or is freed
+ * @s:		the share: freed if it has nothing that counts, or if there are too many; else
+ *		kept until the windows have passed
  * @now:	the time
  */
 void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
@@ -299,7 +305,7 @@ void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
 	}
 }
 
-/* Copy an array of @nr elements, perhaps none. */
+/* Copy an array of @nr elements; @nr may be 0. Return: false if there is no memory. */
 static bool array_copy(void **to, const void *from, u32 nr, size_t size)
 {
 	if (!nr)
@@ -317,7 +323,7 @@ static bool array_copy(void **to, const void *from, u32 nr, size_t size)
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
- * Afterwards @before of the group has the private memory as it was before.
+ * Afterwards @before of the group has the private memory as it was before this reading.
  * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
  */
 int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
@@ -332,7 +338,7 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	err = wsmon_vaddr_read_parts(ss, &g->parts, mm);
 	if (err)
 		return err;
-	/* scratch memory has room for the largest member: take what this one needs */
+	/* scratch memory has room for the largest member: copy only the part that is in use */
 	if (!array_copy((void **)&parts.p, g->parts.p, g->parts.nr, sizeof(*parts.p)))
 		return -ENOMEM;
 	if (!array_copy((void **)&own.ext, ss->space.ext, ss->space.nr_ext, sizeof(*own.ext))) {
@@ -343,7 +349,7 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 	parts.cap = parts.nr;
 	own.nr_ext = ss->space.nr_ext;
 	own.cap = own.nr_ext;
-	/* take the new ones first, so that objects that are in both stay */
+	/* attach the new parts before the old ones go, so that objects of both are not freed */
 	parts_get(g, s, &parts, now);
 	parts_put(g, &s->parts);
 	kvfree(s->parts.p);
@@ -389,7 +395,7 @@ bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
 	return entry && xa_pointer_tag(entry) != TAG_OBJECT && (!s->member || s->ending);
 }
 
-/** wsmon_group_has_slept - tell whether a page is private memory of a member that has slept */
+/** wsmon_group_has_slept - tell whether a page is private memory of a member that slept */
 bool wsmon_group_has_slept(struct wsmon_group *g, u64 page)
 {
 	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
@@ -399,9 +405,10 @@ bool wsmon_group_has_slept(struct wsmon_group *g, u64 page)
 }
 
 /**
- * wsmon_group_forget - forget members that ended, and objects that nobody maps any more
+ * wsmon_group_forget - free shares of members that ended, and objects that no member maps
  * @g:		the group
- * @before:	those that ended before this time
+ * @before:	free shares that ended before this time, and objects that were last read LINGER_NS
+ *		before it
  */
 void wsmon_group_forget(struct wsmon_group *g, u64 before)
 {
@@ -455,7 +462,10 @@ static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32
 {
 	struct wsmon_extent *e = &sp->ext[sp->nr_ext];
 
-	/* sums of pages stay below 2^45; with five levels of page tables numbers are larger */
+	/*
+	 * A sum of pages must not exceed WSMON_SLOT_PAGES, 2^40. With five levels of page tables,
+	 * page numbers reach 2^45: memory beyond a slot is not sampled.
+	 */
 	if (sp->nr_ext == sp->cap || end > WSMON_SLOT_PAGES ||
 	    wsmon_space_pages(sp) + end - start > WSMON_SLOT_PAGES)
 		return;
@@ -468,10 +478,10 @@ static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32
 }
 
 /**
- * wsmon_group_build_space - make @g->next of what the members map now
+ * wsmon_group_build_space - build @g->next from the memory that members map now
  * @g:	the group
  *
- * What a share that ended had stays. O(extents).
+ * Private memory of shares that ended stays in it. O(extents).
  * Return: 0 or -ENOMEM.
  */
 int wsmon_group_build_space(struct wsmon_group *g)

@@ -2,11 +2,11 @@
 /*
  * wsmon_thread.c - kwsmond, the thread of a session, and the schedule of its rounds
  *
- * One kernel thread, kwsmond, observes all targets. It holds the monitor's lock during a
- * round, and sleeps without it. Every sample_us, a round checks the sample pages of all
- * targets that ran since the last round. Rounds are rarer where the CPU budget requires
- * it (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at
- * members that executed a program, or ended (wsmon_member.c). wsmon_interval.c implements
+ * One kernel thread, kwsmond, observes all targets of a session. It holds the monitor's lock
+ * during a round, and sleeps without it. Every sample_us, a round checks the sample pages of all
+ * targets that ran since the last round. Rounds are rarer if the CPU budget requires it
+ * (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at members that
+ * executed a program, or ended (wsmon_member.c). wsmon_interval.c implements a target's part of
  * a round.
  */
 #include <linux/freezer.h>
@@ -20,14 +20,14 @@
 #include "wsmon_group.h"
 #include "wsmon_hintfault.h"
 
-/* This many sessions at once begin with all their regions */
+/* Up to this many running sessions, a new one begins with all its regions */
 #define BEGIN_WHOLE	4U
 
 /**
- * wsmon_session_share - give the targets a share of the regions that attributes allow
+ * wsmon_session_share - give group and targets a share of the regions that attributes allow
  * @ss:		the session
  * @attrs:	the attributes
- * @share:	the share (Q15)
+ * @share:	the share of max_regions (Q15)
  *
  * A target never gets less than min_regions. The arrays are large enough for any share.
  * Context: the monitor's lock held.
@@ -46,14 +46,14 @@ void wsmon_session_share(struct wsmon_session *ss,
 		if (t->regions.budget == budget)
 			continue;
 		t->regions.budget = budget;
-		/* at most half of the budget may be areas: group the mappings anew */
+		/* areas may take at most half of the budget: have the mappings grouped anew */
 		if (t->space.coalesced || t->space.nr_area > budget / 2)
 			t->updated_ns = 0;
 	}
 }
 
 /**
- * wsmon_session_begin - begin with the records of a session, before its thread runs
+ * wsmon_session_begin - begin a session and its records, before its thread runs
  * @ss:	the session
  *
  * Context: the monitor's lock held.
@@ -62,7 +62,7 @@ void wsmon_session_begin(struct wsmon_session *ss)
 {
 	wsmon_session_count(1);
 	wsmon_session_begin_pace(ss);
-	/* the cost of regions is not known yet: many sessions begin with few */
+	/* the cost of regions is unknown yet: if there are many sessions, begin with few regions */
 	if (ss->mon->attrs.cpu_permille < 1000 && ss->pace.sharers > BEGIN_WHOLE)
 		ss->pace.limit = WSMON_ONE * BEGIN_WHOLE / ss->pace.sharers;
 	ss->pace.share = ss->pace.limit;
@@ -75,7 +75,7 @@ void wsmon_session_begin(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_session_end - end a session, and report that
+ * wsmon_session_end - end a session, and write its last records
  * @ss:		the session
  * @reason:	WSMON_END_*
  *
@@ -97,10 +97,10 @@ void wsmon_session_end(struct wsmon_session *ss, u32 reason)
 	wsmon_session_count(-1);
 }
 
-/* Each round in which no target had run doubles the time to the next, up to 2^ASLEEP_MAX */
+/* Each round that finds all targets asleep doubles the time to the next, up to 2^ASLEEP_MAX */
 #define ASLEEP_MAX	8
 
-/* Report attributes, targets and mappings again, to a reader that came late. */
+/* Report attributes, targets and mappings again if a reader came late, or has lost some. */
 static void session_report_again(const struct wsmon_session *ss, bool boundary)
 {
 	u32 i;
@@ -117,8 +117,8 @@ static void session_report_again(const struct wsmon_session *ss, bool boundary)
 }
 
 /*
- * Does a hypervisor tell the kernel what it takes? Then the scheduler counts it for nobody
- * (update_rq_clock_task(), 6.1 to 7.3). It is known once it has taken something.
+ * Tell whether a hypervisor reports stolen time. If so, the scheduler charges it to no task
+ * (update_rq_clock_task(), 6.1 to 7.3). False until the hypervisor has stolen some.
  */
 static bool steal_is_seen(void)
 {
@@ -133,7 +133,7 @@ static bool steal_is_seen(void)
 	return false;
 }
 
-/* Account for the last round: the scheduler updated its CPU time when the thread slept. */
+/* Account for the last round: the scheduler updated the thread's CPU time when it slept. */
 static void session_account(struct wsmon_session *ss)
 {
 	u64 remote = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
@@ -148,15 +148,15 @@ static void session_account(struct wsmon_session *ss)
 	ss->looks_ns = 0;
 }
 
-/* The regions that there may be: at most one for each page, as far as these are known */
+/* Return how many regions there may be: up to @limit, and one for each mapped page if known. */
 static u64 regions_most(u64 limit, const struct wsmon_wss *w)
 {
 	return w->mapped ? min(limit, w->mapped) : limit;
 }
 
 /*
- * The regions that there are, as a share of those that there may be (Q15). A share of max_regions
- * would be too little where targets ended, or share their memory: their regions go to nobody.
+ * Return the number of regions as a share of the possible number (Q15). That is not the share of
+ * max_regions: regions of targets that ended, or have a twin, are not given to others.
  */
 static u32 session_regions(const struct wsmon_session *ss)
 {
@@ -179,10 +179,13 @@ static u32 session_regions(const struct wsmon_session *ss)
 	return min_t(u64, div64_u64(nr * WSMON_ONE, max_t(u64, most, 1)), WSMON_ONE);
 }
 
-/* Half-widths are squared in units of so many pages */
+/* Half-widths are squared in units of this many pages */
 #define HALF_UNIT	16U
 
-/* How many regions does the precision need? @used: those that the estimates were made with */
+/*
+ * Compute how many regions the wanted precision needs. @used: regions that the last estimates are
+ * based on, as a share (Q15)
+ */
 static void session_judge_precision(struct wsmon_session *ss, u32 used)
 {
 	const struct wsmon_wss *w = wsmon_group_total(ss);
@@ -204,7 +207,7 @@ static void session_judge_precision(struct wsmon_session *ss, u32 used)
 		/* nothing is estimated yet */
 		if (!part->mapped)
 			return;
-		/* at most 2^54 each, and 2^8 targets */
+		/* at most 2^54 for each of up to 2^8 targets: the sum does not overflow */
 		half = min_t(u64, t->half / HALF_UNIT + 1, BIT(27));
 		sum += half * half;
 		pages += part->pages;
@@ -215,7 +218,10 @@ static void session_judge_precision(struct wsmon_session *ss, u32 used)
 	ss->pace.wanted = ss->precision.share;
 }
 
-/* @used: regions before the end of the last one, as a share of max_regions */
+/*
+ * Begin an interval: set budgets, regions, and the next boundary. @used: share of regions in use
+ * before the boundary (Q15); @length: how long the last interval was, nanoseconds
+ */
 static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 length)
 {
 	u32 i;
@@ -225,21 +231,21 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 	ss->pace.reclaims = wsmon_group_reclaimed(ss);
 	for (i = 0; i < ss->nr_targets; i++)
 		ss->pace.reclaims |= !ss->targets[i].gone && ss->targets[i].reclaimed;
-	/* rounds must not be rare: of a group, nothing else tells that members ran */
+	/* rounds must not become rare: nothing else shows that members of a group run */
 	if (ss->pace.reclaims)
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
-	 * Samples serve for an interval from when arming began, of the last target. If all of
-	 * this took longer, others get the processor first.
+	 * The interval begins when arming the last target, or the group, began. If the work of
+	 * this boundary took longer than the interval, let others have the processor first.
 	 */
 	ss->boundary_ns = max(max(ss->boundary_ns, ss->armed_ns) + wsmon_aggr_ns(ss),
 			      ktime_get_ns() + wsmon_sample_ns(ss));
 	wsmon_stream_stats(ss);
 }
 
-/* Was an mmap lock too busy for something that has to be done within the interval? */
+/* Tell whether a busy mmap lock prevented work that must still be done within the interval. */
 static bool session_owes(const struct wsmon_session *ss)
 {
 	u32 i;
@@ -253,23 +259,23 @@ static bool session_owes(const struct wsmon_session *ss)
 	return false;
 }
 
-/* A round that would come shortly before or after the end of the interval comes at its end. */
+/* Move a round that is due near the end of the interval, or after it, to that end. */
 static u64 session_snap(const struct wsmon_session *ss, u64 due)
 {
 	return due + wsmon_sample_ns(ss) / 2 >= ss->boundary_ns ? ss->boundary_ns : due;
 }
 
 /*
- * Compute when the next round is due. If no CPU time is left, that is the next
- * beginning of a window or end of an interval. While no target runs, rounds become
- * rarer, but none of those is left out.
+ * Compute when the next round is due. If no CPU time is left, only rounds at the beginning of a
+ * window or at the end of an interval remain. While no target runs, rounds become rarer, too, but
+ * these are never left out.
  */
 static u64 session_next_round(struct wsmon_session *ss, u64 due)
 {
 	u64 step = session_owes(ss) ? wsmon_sample_ns(ss) : ss->pace.step_ns;
 	u64 now = ktime_get_ns(), late, needed;
 
-	/* the thread was woken early if attributes made the interval shorter */
+	/* if attributes made the interval shorter, the thread was woken before @due */
 	due = min(due, now) + step;
 	if (now > due) {
 		late = div64_u64(now - due, step) + 1;
@@ -289,7 +295,7 @@ static u64 session_next_round(struct wsmon_session *ss, u64 due)
 	return session_snap(ss, min(due, needed));
 }
 
-/* The time before all windows that end now */
+/* Return the time, less the slack, at which the longest window that ends now begins. */
 static u64 session_horizon(const struct wsmon_session *ss, u64 now)
 {
 	u64 longest = ss->mon->attrs.windows_us[ss->mon->attrs.nr_windows - 1] * NSEC_PER_USEC;
@@ -297,13 +303,13 @@ static u64 session_horizon(const struct wsmon_session *ss, u64 now)
 	return now - min(now, longest + wsmon_slack_ns(ss));
 }
 
-/* Members that have a look at once, with all targets; then others may take the lock */
+/* Look at up to this many members, enough for all targets; then others may take the lock */
 #define CALLS_AT_ONCE	WSMON_MAX_TARGETS
 
-/* Those that are no targets wait so long for the next look, so that many have it together */
+/* After a look, rest this long to collect calls of members that are no targets */
 #define REST_NS		(4 * NSEC_PER_MSEC)
 
-/* Begin to look at targets. @first: it is the first round of an interval */
+/* Begin a pass over targets. @first: this is the first round of an interval */
 static void session_begin_look(struct wsmon_session *ss, bool first)
 {
 	session_account(ss);
@@ -312,10 +318,10 @@ static void session_begin_look(struct wsmon_session *ss, bool first)
 }
 
 /*
- * Look at members that executed a program, or ended. If a round of all targets follows,
- * targets have their look there. If no CPU time is left, new programs have to wait.
- * Targets that ended do not: that happens once, and their memory waits to be freed.
- * Return: were targets called? A round may have looked at them since.
+ * Look at members that executed a program, or ended. If a round of all targets follows (@round),
+ * targets have their look there. If no CPU time is left, new programs wait. Targets that ended do
+ * not wait: that happens once, and their memory cannot be freed before the look.
+ * Return: true if targets were called; a round may have looked at them since.
  */
 static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 {
@@ -340,13 +346,13 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 	}
 	ss->looks_ns += ktime_get_ns() - now;
 	WRITE_ONCE(ss->may_look, wsmon_pace_may_look(&ss->pace, ss->looks_ns));
-	/* the rest follows at once */
+	/* come back at once for the rest */
 	if (!left)
 		WRITE_ONCE(ss->called, true);
 	return targets;
 }
 
-/* Is there still something to watch? A cgroup may be empty for a while. */
+/* Tell whether there is still something to watch. A cgroup may be empty for a while. */
 static bool session_goes_on(const struct wsmon_session *ss)
 {
 	return READ_ONCE(ss->nr_members) || wsmon_cgroup_exists(ss);
@@ -375,7 +381,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 						  boundary);
 		cond_resched();
 	}
-	/* the first interval, too, begins when its samples are armed */
+	/* like all others, the first interval begins when its samples are armed */
 	if (!ss->stats.rounds++)
 		ss->boundary_ns = max(now, ss->armed_ns) + wsmon_aggr_ns(ss);
 	ss->asleep = ran || wsmon_group_has_rounds(ss) ? 0 : ss->asleep + 1;
@@ -388,17 +394,17 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 		     ss->mon->attrs.update_us * NSEC_PER_USEC))
 			wsmon_members_scan(ss);
 		wsmon_group_interval(ss, now);
-		/* what ends within the interval after its windows has a last look, too */
+		/* a program that outlived all windows by less than an interval gets a look */
 		wsmon_members_age(ss, session_horizon(ss, now - min(now, wsmon_aggr_ns(ss))));
 		session_begin_interval(ss, used, now - began);
-		/* samples of some were dropped, of others armed */
+		/* the round dropped samples of old regions, and armed samples of new ones */
 		ss->pace.used = (used + session_regions(ss)) / 2;
 	}
 	return session_goes_on(ss) ? session_next_round(ss, due) : 0;
 }
 
 /*
- * Look at members that called, without waiting for the next round.
+ * Look at members that a probe called, without waiting for the next round.
  * Return: when the next round is due; 0 if no member is left.
  */
 static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
@@ -417,8 +423,8 @@ static u64 session_answer_calls(struct wsmon_session *ss, u64 due)
 }
 
 /*
- * Sleep; not if attributes changed since @ns was computed, or a member needs a look: if @rest,
- * one that cannot wait.
+ * Sleep until @ns. Return at once if attributes changed since @ns was computed, or if a member
+ * needs a look; while resting (@rest), only if that look cannot wait.
  */
 static void session_sleep_until(struct wsmon_session *ss, u64 ns, u64 slack, bool rest)
 {
@@ -435,7 +441,12 @@ static void session_sleep_until(struct wsmon_session *ss, u64 ns, u64 slack, boo
 	try_to_freeze();
 }
 
-/** wsmon_session_thread - run rounds until asked to stop, or until every member is gone */
+/**
+ * wsmon_session_thread - run rounds until asked to stop, or until nothing is left to watch
+ * @data:	the session
+ *
+ * Return: 0.
+ */
 int wsmon_session_thread(void *data)
 {
 	struct wsmon_session *ss = data;
