@@ -67,8 +67,8 @@ u64 wsmon_hist_percentile(const struct wsmon_hist *h, u32 percent)
 		if (sum >= want)
 			break;
 	}
-	/* the bound is the start of the next bucket; in the last octave, use the maximum */
-	if (i >= WSMON_HIST_BUCKETS - 4)
+	/* the bound is the start of the next bucket; in the last two octaves, use the maximum */
+	if (i >= WSMON_HIST_BUCKETS - 9)
 		return h->max;
 	above = (4ULL + (i + 1) % 4) << ((i + 1) / 4) >> 2;
 	return min(h->max, above);

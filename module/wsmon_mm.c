@@ -4,7 +4,6 @@
  *
  * Called by kwsmond with wsmon.lock held, unless noted; may sleep.
  */
-#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -14,7 +13,6 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/mmu_notifier.h>
-#include <linux/oom.h>
 #include <linux/pgtable.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
@@ -23,9 +21,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <linux/task_work.h>
 #include <linux/vmstat.h>
-#include <linux/workqueue.h>
 
 #include "wsmon_sampler.h"
 
@@ -33,7 +29,7 @@
  * Mappings of a member of a group that other members may have, too
  */
 
-/* Initial room for parts */
+/* Initial room for parts, and for extents */
 #define READ_ROOM	128U
 
 /*
@@ -129,8 +125,6 @@ static int parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 #define READ_TABLES_ALL	(1024U * 1024)
 /* Smaller mappings are not searched for holes */
 #define READ_WHOLE	(2 * PMD_SIZE)
-/* Initial room for extents */
-#define READ_ROOM	128U
 
 /**
  * wsmon_mm_lock - try to take the mmap lock of a process for reading

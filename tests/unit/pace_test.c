@@ -473,6 +473,14 @@ static void percentiles(void)
 	h = (struct wsmon_hist){ };
 	wsmon_hist_add(&h, 0);
 	CHECK(!wsmon_hist_percentile(&h, 99), "all are 0");
+	for (i = 0; i < 256; i++) {
+		h = (struct wsmon_hist){ };
+		want = (4 + i % 4) << (i / 4) >> 2;
+		want = i / 4 > 61 ? (4 + i % 4) << (i / 4 - 2) : want;
+		wsmon_hist_add(&h, want);
+		wsmon_hist_add(&h, U64_MAX);
+		CHECK(wsmon_hist_percentile(&h, 50) >= want, "below %llx", (long long)want);
+	}
 }
 
 void test_pace(void)
