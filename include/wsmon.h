@@ -2,20 +2,21 @@
 /*
  * wsmon.h - the binary interface of wsmon
  *
- * The stream read from debugfs wsmon/buffer, and the file written by "wsmo record", are a
- * struct wsmon_file_header followed by records. All fields are little-endian and aligned;
- * the size of a structure is a multiple of 8 bytes. A reader skips header_size bytes, then
- * goes from record to record by their size. It skips types it does not know, and ignores
- * bytes of a record or the header after the fields it knows. A header or record of an older
- * writer may end before fields added since: these are 0.
+ * The stream read from /dev/wsmon or debugfs wsmon/buffer, and the file written by
+ * "wsmo record", are a struct wsmon_file_header followed by records. All fields are
+ * little-endian and aligned; the size of each structure is a multiple of 8 bytes. A reader
+ * skips header_size bytes, then moves from record to record by their sizes. It skips records
+ * of unknown types, and ignores bytes after the last field it knows, in records and in the
+ * header. A header or record of an older writer may end before fields that were added later:
+ * a reader treats these fields as 0.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, or what the end of a name says: _us, _ms.
- * Addresses and sizes are bytes, end addresses exclusive. Texts are NUL-terminated, and those
- * at the end of a record NUL-padded. Reserved fields are 0. "pid" is a target's process id
- * (thread group id) in the pid namespace that started the session, 0 if it is not visible
- * there.
+ * Times are nanoseconds of CLOCK_MONOTONIC, unless the name ends in another unit: _us, _ms.
+ * Addresses and sizes are bytes; end addresses are exclusive. Texts are NUL-terminated; a text
+ * at the end of a record is NUL-padded. Reserved fields are 0. "pid" is a target's process id
+ * (thread group id) in the pid namespace that started the session, or 0 if the target is not
+ * visible there.
  *
- * Names stand in lists: LIST(X) expands to X(ID, "name") for each.
+ * A list of names is a macro: LIST(X) expands to X(ID, "name") for each entry.
  */
 #ifndef _UAPI_WSMON_H
 #define _UAPI_WSMON_H
@@ -27,13 +28,13 @@
 #define WSMON_CLOCK_MONOTONIC	1
 #define WSMON_COMM_LEN		16
 
-/* No record is larger than this; a larger size field means a broken file. */
+/* Largest record, in bytes; a larger size field means a broken file. */
 #define WSMON_RECORD_MAX	65536
 
-/* Shares are fixed point: this is 1.0, so that a half is exact. */
+/* A share is a fixed-point number: this is 1.0. A power of two, so that a half is exact. */
 #define WSMON_SHARE_ONE		32768
 
-/* What kind of mapping a region belongs to: enum wsmon_class */
+/* The kind of mapping that a region belongs to: enum wsmon_class */
 #define WSMON_CLASSES(X)								\
 	X(ALL, "all")		/* in WSS records only: the whole target */		\
 	X(TEXT, "text")		/* executable mappings (VM_EXEC) */			\
@@ -44,28 +45,28 @@
 	X(FILE, "file")		/* other mappings of files */				\
 	X(SHMEM, "shmem")	/* tmpfs, memfd, SysV and shared anonymous memory */	\
 	X(HUGETLB, "hugetlb")	/* hugetlbfs mappings */				\
-	X(MIXED, "mixed")	/* several of different classes, coalesced because the	\
-				 * target has too many for max_regions			\
+	X(MIXED, "mixed")	/* mappings of different classes, coalesced because the	\
+				 * target has too many mappings for max_regions		\
 				 */
 
 #define WSMON_CLASS_ENUM(id, name)	WSMON_CLASS_##id,
 enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 
 /*
- * Types of records, numbered from 1: enum wsmon_record_type. "wsmo": added by wsmo, in
- * tools/libwsmon/wsmon_records.h
+ * Types of records, numbered from 1: enum wsmon_record_type. wsmo, not the module, writes the
+ * types marked "wsmo": tools/libwsmon/wsmon_records.h describes them.
  */
 #define WSMON_RECORDS(X)								\
 	X(ATTRS, "attrs")	/* attributes in force from now on */			\
 	X(TARGET, "target")	/* a target: at the start, after it executed a program,	\
-				 * and again when a reader attaches or			\
-				 * WSMON_TARGET_SECONDARY_MMU is set			\
+				 * when a reader attaches, and when			\
+				 * WSMON_TARGET_SECONDARY_MMU becomes set		\
 				 */							\
-	X(AREA, "area")		/* a mapping, or several coalesced. When mappings change	\
-				 * the whole new set is sent, numbered 0 to total - 1	\
+	X(AREA, "area")		/* a mapping, or several coalesced. A change of the	\
+				 * mappings sends the whole new set, 0 to total - 1	\
 				 */							\
 	X(SNAPSHOT, "snapshot")	/* the regions, each aggregation interval; several	\
-				 * records if they do not fit into one			\
+				 * records if the regions do not fit into one		\
 				 */							\
 	X(WSS, "wss")		/* a working set size, each aggregation interval */	\
 	X(PEAK, "peak")		/* an edge of a peak of the working set */		\
@@ -77,20 +78,18 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 	X(END, "end")		/* monitoring ended, nothing follows */			\
 	X(PROC, "proc")		/* wsmo: RSS, swap and others */			\
 	X(PACKED, "packed")	/* wsmo: a SNAPSHOT, compressed */			\
-	X(ACT, "act")		/* wsmo: what a rule of "wsmo act" did */		\
-	X(MAPPING, "mapping")	/* wsmo: a line of /proc/PID/maps; new ones when they	\
-				 * changed						\
-				 */							\
-	X(GROUP, "group")	/* the members of the session, each aggregation		\
-				 * interval while there are several			\
+	X(ACT, "act")		/* wsmo: totals of a rule of "wsmo act" */		\
+	X(MAPPING, "mapping")	/* wsmo: a new or changed line of /proc/PID/maps */	\
+	X(GROUP, "group")	/* counts of members, each aggregation interval while	\
+				 * the session has several				\
 				 */							\
 	X(TOTAL, "total")	/* a working set size of all members together, after	\
 				 * each GROUP						\
 				 */							\
-	X(INDEX, "index")	/* wsmo: which parts of the file are of which time; the	\
-				 * last one ends the file				\
+	X(INDEX, "index")	/* wsmo: times of parts of the file; the last INDEX	\
+				 * record ends the file					\
 				 */							\
-	X(WHO, "who")		/* with who_rate: a thread touched a page */						\
+	X(WHO, "who")		/* with who_rate: a thread touched a page */		\
 	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its end */		\
 	X(REFAULT, "refault")	/* wsmo: how long a refault took on this machine */
 
@@ -104,22 +103,19 @@ enum wsmon_record_type {
 /* The beginning of every record */
 struct wsmon_record {
 	__u32 type;		/* enum wsmon_record_type */
-	/*
-	 * bytes of the whole record, this header included: a multiple of 8 from 16 to
-	 * WSMON_RECORD_MAX
-	 */
+	/* bytes of the record, with this header: a multiple of 8, 16 to WSMON_RECORD_MAX */
 	__u32 size;
-	__u64 time_ns;		/* when it was made */
+	__u64 time_ns;		/* time of the event, or end of the aggregation interval */
 };
 
 /* struct wsmon_attrs.flags */
-#define WSMON_ATTR_FLUSH_TLB	0x1
+#define WSMON_ATTR_FLUSH_TLB	0x1	/* flush TLBs once a round */
 
 /* struct wsmon_attrs.peak_detector: see Documentation/internals/design.rst */
 #define WSMON_PEAK_DETECTORS(X)								\
 	X(OFF, "off")		/* no PEAK records */					\
-	X(SIGMA, "sigma")	/* standard deviations from the mean */			\
-	X(FANO, "fano")		/* as valgrind-ws does it */
+	X(SIGMA, "sigma")	/* peak: some standard deviations from the mean */	\
+	X(FANO, "fano")		/* the method of valgrind-ws */
 
 #define WSMON_PEAK_ENUM(id, name)	WSMON_PEAK_##id,
 enum { WSMON_PEAK_DETECTORS(WSMON_PEAK_ENUM) WSMON_NR_PEAK_DETECTORS };
@@ -130,27 +126,30 @@ enum { WSMON_PEAK_DETECTORS(WSMON_PEAK_ENUM) WSMON_NR_PEAK_DETECTORS };
 /* The monitoring attributes, as in debugfs wsmon/attrs */
 struct wsmon_attrs {
 	__u64 sample_us;	/* sampling interval */
-	__u64 aggr_us;		/* aggregation interval: one snapshot and WSS each */
-	__u64 update_us;	/* update interval: mappings are read again */
+	__u64 aggr_us;		/* aggregation interval: time between two estimates */
+	__u64 update_us;	/* update interval: max. time between two readings of mappings */
 	__u64 seed;		/* seed of the sample positions */
-	__u32 min_regions;	/* min. regions of a target, if it has the pages */
+	__u32 min_regions;	/* min. regions of a target, if it has as many pages */
 	__u32 max_regions;	/* max. regions of all targets together */
 	__u32 flags;		/* WSMON_ATTR_* */
 	__u32 nr_windows;	/* number of windows of the working set size */
-	__u64 windows_us[WSMON_WINDOWS_MAX]; /* the windows, ascending; the rest is 0 */
-	/* CPU time the kernel thread may use, in 1/1000 of one CPU; 1000 is no limit */
+	__u64 windows_us[WSMON_WINDOWS_MAX]; /* the windows, ascending; unused entries are 0 */
+	/* max. CPU time of monitoring, in 1/1000 of one CPU; 1000: no limit */
 	__u32 cpu_permille;
 	__u32 peak_detector;	/* WSMON_PEAK_OFF, _SIGMA or _FANO */
-	__u32 peak_window;	/* number of intervals of the moving mean */
+	__u32 peak_window;	/* aggregation intervals of the moving mean */
 	__u32 peak_gain;	/* gain of the threshold, in 1/1000 */
-	__u32 peak_adapt;	/* weight in the mean of estimates within a peak, in 1/1000 */
-	__u32 follow;		/* 1: children of members become members, see @members; or 0 */
+	__u32 peak_adapt;	/* weight in the mean of an estimate within a peak, in 1/1000 */
+	__u32 follow;		/* 1: children of members become members; 0: they do not */
 	/*
-	 * max. pages a second that are made to fault at their next access, to see who touches
-	 * them: WHO records; 0: none
+	 * max. pages a second that are made to fault at their next access, for WHO records;
+	 * 0: none
 	 */
 	__u32 who_rate;
-	/* half-width wanted, in 1/1000 of the working set; 0: as narrow as can be */
+	/*
+	 * target half-width of the confidence interval in the shortest window, in 1/1000 of the
+	 * working set; 0: as narrow as max_regions and the CPU budget allow
+	 */
 	__u32 precision;
 };
 
@@ -161,9 +160,9 @@ struct wsmon_file_header {
 	__u32 header_size;	/* bytes from the start of this structure to the first record */
 	__u32 page_size;	/* bytes of a base page */
 	__u32 clock_id;		/* WSMON_CLOCK_MONOTONIC */
-	__u64 mono_ns;		/* when the stream was opened, on that clock */
+	__u64 mono_ns;		/* when the stream was opened, on @clock_id */
 	__u64 real_ns;		/* the same moment in nanoseconds since 1970 (CLOCK_REALTIME) */
-	struct wsmon_attrs attrs; /* of the session so far; ATTRS records have later ones */
+	struct wsmon_attrs attrs; /* attributes at first; ATTRS records report changes */
 };
 
 /* WSMON_REC_ATTRS */
@@ -174,13 +173,14 @@ struct wsmon_rec_attrs {
 
 /* struct wsmon_rec_target.flags & WSMON_TARGET_REASON: the reason for the record */
 #define WSMON_TARGET_REASON	0xff
-#define WSMON_TARGET_START	0	/* monitoring of it starts */
-#define WSMON_TARGET_EXEC	1	/* it executed a program: a new address space */
-#define WSMON_TARGET_AGAIN	2	/* a reader attached, or the next flag was set */
+#define WSMON_TARGET_START	0	/* monitoring of the target starts */
+#define WSMON_TARGET_EXEC	1	/* the target executed a program: a new address space */
+#define WSMON_TARGET_AGAIN	2	/* a reader attached, or SECONDARY_MMU became set */
 /*
- * Beside the reason: a virtual machine (KVM) or a device accesses the target's memory through
- * page tables of its own, and leaves no trace in the process's. Memory that only it accesses
- * is reported as idle. Once set the flag stays until the next EXEC.
+ * A flag beside the reason: a virtual machine (KVM) or a device accesses the target's memory
+ * through page tables of its own, which sets no Accessed bits in the process's page tables.
+ * Memory accessed only in this way is reported as idle. Once set, the flag stays until the
+ * next EXEC.
  */
 #define WSMON_TARGET_SECONDARY_MMU	0x100
 
@@ -189,7 +189,7 @@ struct wsmon_rec_target {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 flags;		/* WSMON_TARGET_* */
-	char comm[WSMON_COMM_LEN]; /* name of its main thread */
+	char comm[WSMON_COMM_LEN]; /* name of the target's main thread */
 };
 
 /* WSMON_REC_AREA */
@@ -201,41 +201,46 @@ struct wsmon_rec_area {
 	__u32 total;		/* areas in this set */
 	__u64 start;
 	__u64 end;
-	__u64 mapped;		/* bytes mapped in it: less than @end - @start if it has gaps */
-	/* empty in the kernel's stream: wsmo appends the name from /proc/PID/maps */
+	__u64 mapped;		/* bytes mapped: less than @end - @start if the area has gaps */
+	/* empty in the module's stream; wsmo appends the name from /proc/PID/maps */
 	char path[];
 };
 
 /*
- * struct wsmon_region_entry.samples. A region of several pages has two halves with a sample
- * page each. The upper half begins at the page, after the first one, whose number is a
- * multiple of the highest power of two. The position of a sample is in 64ths of its half,
- * rounded down. If neither VALID nor MISSED is set, all samples have been alike for long,
- * including those of this interval, or the region is one page.
+ * struct wsmon_region_entry.samples. A region of several pages has two halves, each with one
+ * sample page. The upper half begins at the middle of the smallest cell (an aligned power of
+ * two of pages) that contains the region. Bits 0 to 5 hold the position of the sample in the
+ * lower half, bits 6 to 11 its position in the upper half: in 64ths of the half, rounded down.
+ *
+ * If neither VALID nor MISSED is set, either the region is one page, or @share has long been
+ * near 0 or 1 and the samples of this interval agree with it.
  */
 #define WSMON_SAMPLES_VALID		0x8000	/* positions and hits are valid */
-#define WSMON_SAMPLES_MISSED		0x4000	/* not sampled: no other bit means anything */
-#define WSMON_SAMPLES_UPPER_HIT		0x2000	/* found accessed */
-#define WSMON_SAMPLES_LOWER_HIT		0x1000
-#define WSMON_SAMPLES_UPPER_SHIFT	6	/* position in the upper half */
-#define WSMON_SAMPLES_PLACES		64
+#define WSMON_SAMPLES_MISSED		0x4000	/* not sampled: ignore all other bits */
+#define WSMON_SAMPLES_UPPER_HIT		0x2000	/* the upper sample was accessed */
+#define WSMON_SAMPLES_LOWER_HIT		0x1000	/* the lower sample was accessed */
+#define WSMON_SAMPLES_UPPER_SHIFT	6	/* shift of the position in the upper half */
+#define WSMON_SAMPLES_PLACES		64	/* positions in a half */
 
 /* A region of a snapshot */
 struct wsmon_region_entry {
 	__u64 start;
 	__u64 end;
 	/*
-	 * share of its pages accessed within an aggregation interval, averaged over the last
-	 * ones; WSMON_SHARE_ONE is all
+	 * share of the region's pages accessed within an aggregation interval, averaged over
+	 * the last intervals; WSMON_SHARE_ONE is all
 	 */
 	__u16 share;
-	/* share of the interval's sampling rounds that found its samples accessed */
+	/*
+	 * of the samples in all rounds of this interval, the share found accessed since the
+	 * round before; WSMON_SHARE_ONE is all
+	 */
 	__u16 freq;
 	__u16 class;		/* enum wsmon_class */
-	/* position of the samples, and whether they were accessed in this interval */
+	/* WSMON_SAMPLES_*: positions of the samples, and if this interval accessed them */
 	__u16 samples;
 	__u32 age_ms;		/* milliseconds since @share last changed much */
-	__u32 area;		/* index of the area it belongs to */
+	__u32 area;		/* @index of the region's AREA record */
 };
 
 /* WSMON_REC_SNAPSHOT */
@@ -243,15 +248,15 @@ struct wsmon_rec_snapshot {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 nr;		/* entries in this record */
-	__u32 first;		/* number of the first of them in the whole snapshot */
+	__u32 first;		/* index of the first entry in the whole snapshot */
 	__u32 total;		/* regions of the whole snapshot */
 	__u64 interval_ns;	/* length of the aggregation interval that ended at time_ns */
 	/*
-	 * sampling rounds in it: fewer than interval_ns / sample_us to keep within cpu_permille,
-	 * or because the target slept
+	 * sampling rounds in the interval: fewer than interval_ns / sample_us to keep within
+	 * cpu_permille, with a precision, or because the target slept
 	 */
 	__u32 rounds;
-	__u32 budget;		/* max. regions of the target for now */
+	__u32 budget;		/* present max. regions of the target */
 	struct wsmon_region_entry regions[]; /* in address order */
 };
 
@@ -262,31 +267,31 @@ struct wsmon_rec_wss {
 	__u32 class;		/* enum wsmon_class */
 	__u64 window_us;	/* the window */
 	__u64 bytes;		/* estimate of the memory accessed within the window */
-	__u64 low;		/* lower end of its 95 % confidence interval */
-	__u64 high;
+	__u64 low;		/* lower end of the 95 % confidence interval */
+	__u64 high;		/* upper end */
 	__u64 mapped;		/* bytes mapped of this class */
 };
 
 /*
- * WSMON_REC_GROUP: members are the targets, and with attribute follow all their descendants; or
- * all processes of a cgroup.
- * Counts of processes in the aggregation interval that ended at time_ns. In files the path of
- * the cgroup follows the fields; wsmo appends it.
+ * WSMON_REC_GROUP: counts of the aggregation interval that ended at time_ns. Members are the
+ * targets and, with attribute follow, all their descendants; or all processes of a cgroup. In
+ * files, wsmo appends the path of the cgroup after the fields.
  */
 struct wsmon_rec_group {
 	struct wsmon_record rec;
 	__u64 interval_ns;	/* length of the interval */
-	__u32 members;		/* at its end */
-	__u32 came;		/* became members in it */
-	__u32 went;		/* ended in it, including those that also came in it */
-	__u32 missed;		/* ended, and what they touched since the last interval is unknown */
+	__u32 members;		/* members at the end of the interval */
+	__u32 came;		/* processes that became members in the interval */
+	__u32 went;		/* members that ended or left, processes of @came included */
+	__u32 missed;		/* programs that ended before their last accesses were read */
 	__u32 regions;		/* regions of the group */
 	__u32 visits;		/* pages looked at: each sample in one or more members */
 };
 
 /*
- * WSMON_REC_TOTAL: a page that several members accessed counts once. Pages of files and of
- * shared memory are the same if file and offset are, anonymous pages if the page frame is.
+ * WSMON_REC_TOTAL: a working set size of all members together. A page that several members
+ * accessed counts once. Two pages of files or shared memory are the same if file and offset
+ * are; two anonymous pages, if the page frame is.
  */
 struct wsmon_rec_total {
 	struct wsmon_record rec;
@@ -294,16 +299,16 @@ struct wsmon_rec_total {
 	__u32 reserved;
 	__u64 window_us;	/* the window */
 	__u64 bytes;		/* estimate of the memory accessed within the window */
-	__u64 low;		/* lower end of its 95 % confidence interval */
-	__u64 high;
-	__u64 mapped;		/* bytes mapped of this class, shared ones once */
+	__u64 low;		/* lower end of the 95 % confidence interval */
+	__u64 high;		/* upper end */
+	__u64 mapped;		/* bytes mapped of this class; a shared page counts once */
 };
 
-/* struct wsmon_rec_peak.group: which working set */
+/* struct wsmon_rec_peak.group: the memory whose working set has the peak */
 #define WSMON_PEAK_GROUP_LIST(X)							\
-	X(ALL, "all")		/* of the whole target */				\
-	X(TEXT, "text")		/* of its text */					\
-	X(REST, "rest")		/* of everything but text */
+	X(ALL, "all")		/* the whole target */					\
+	X(TEXT, "text")		/* class text */					\
+	X(REST, "rest")		/* all classes but text */
 
 enum { WSMON_PEAK_GROUP_LIST(WSMON_PEAK_ENUM) WSMON_PEAK_GROUPS };
 
@@ -312,31 +317,27 @@ enum { WSMON_PEAK_GROUP_LIST(WSMON_PEAK_ENUM) WSMON_PEAK_GROUPS };
 #define WSMON_PEAK_END		1
 
 /*
- * WSMON_REC_PEAK: an edge of a peak. A peak is a period in which the working set size is
- * further from its moving mean than usual; see Documentation/internals/design.rst.
+ * WSMON_REC_PEAK: the start or end of a peak. A peak is a period in which the working set size
+ * is further from its moving mean than usual; see Documentation/internals/design.rst.
  */
 struct wsmon_rec_peak {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 group;		/* WSMON_PEAK_ALL, _TEXT or _REST */
 	__u32 edge;		/* WSMON_PEAK_START or _END */
-	__s32 sign;		/* 1: the working set is larger than usual, -1: it is smaller */
-	/*
-	 * number of this peak among the target's peaks of all groups, from 1; the same at both
-	 * edges
-	 */
+	__s32 sign;		/* 1: the working set is larger than usual; -1: smaller */
+	/* number of the peak, from 1 for each target, over all groups; the same at both edges */
 	__u32 number;
 	__u32 reserved;
 	__u64 start_ns;		/* end of the first aggregation interval of the peak */
 	__u64 end_ns;		/* end of the first interval after the peak; 0 at the start */
-	__u64 window_us;	/* the window: the shortest */
+	__u64 window_us;	/* the shortest window, which @bytes is for */
 	__u64 bytes;		/* the estimate at this edge */
-	__u64 low;		/* lower end of its 95 % interval */
-	__u64 high;
-	/* the estimate in the peak so far that is furthest from @baseline */
-	__u64 height;
+	__u64 low;		/* lower end of the 95 % confidence interval of @bytes */
+	__u64 high;		/* upper end */
+	__u64 height;		/* of the peak's estimates so far, the furthest from @baseline */
 	__u64 baseline;		/* the moving mean before the peak */
-	__u64 threshold;	/* distance from the mean beyond which it was a peak */
+	__u64 threshold;	/* min. distance from @baseline that makes a peak */
 };
 
 /* Max. bytes of a mark's text, including the NUL */
@@ -345,9 +346,9 @@ struct wsmon_rec_peak {
 /* WSMON_REC_MARK: a moment the user marked */
 struct wsmon_rec_mark {
 	struct wsmon_record rec;
-	__u32 number;		/* number of this mark in its session, from 1 */
+	__u32 number;		/* number of the mark in the session, from 1 */
 	__u32 reserved;
-	char text[];		/* the user's name for it: UTF-8, NUL-terminated, NUL-padded */
+	char text[];		/* the mark's name, as the user wrote it, NUL-padded */
 };
 
 /* WSMON_REC_EXIT */
@@ -357,55 +358,59 @@ struct wsmon_rec_exit {
 	__u32 reserved;
 };
 
-/* WSMON_REC_LOST: records lost just before this one */
+/* WSMON_REC_LOST: records lost just before this one, because the buffer was full */
 struct wsmon_rec_lost {
 	struct wsmon_record rec;
-	__u64 records;		/* their number */
-	__u64 bytes;		/* their size together */
+	__u64 records;		/* number of lost records */
+	__u64 bytes;		/* total size of the lost records */
 };
 
-/* WSMON_REC_STATS: since monitoring started */
+/* WSMON_REC_STATS: counters since monitoring started, and the present state */
 struct wsmon_rec_stats {
 	struct wsmon_record rec;
 	__u64 rounds;		/* sampling rounds */
-	__u64 late_rounds;	/* rounds left out because an earlier one ended late */
-	/* passes over a target that ended early because its mmap lock was busy */
+	__u64 late_rounds;	/* rounds left out because an earlier round ended late */
+	/* passes over a target's memory given up, and samples skipped, because a lock was busy */
 	__u64 missed;
 	__u64 checks;		/* sample pages checked */
 	__u64 arms;		/* sample pages armed, at new positions */
 	__u64 flushes;		/* TLB flushes */
-	__u64 walk_ns;		/* time in page-table walks, waiting for the lock included */
-	__u64 flush_ns;		/* time in flushing */
+	__u64 walk_ns;		/* time in page-table walks, with waits for the mmap lock */
+	__u64 flush_ns;		/* time in TLB flushes */
 	__u64 adapt_ns;		/* time in estimating, merging, splitting and reading mappings */
 	__u64 emit_ns;		/* time in writing records */
-	__u64 cpu_ns;		/* CPU time of the kernel thread, all of it */
-	__u64 max_hold_ns;	/* longest time the mmap lock was held */
+	__u64 cpu_ns;		/* all CPU time of the kernel thread */
+	__u64 max_hold_ns;	/* longest time a mmap lock was held */
 	__u64 lost_records;	/* records that did not fit into the buffer */
-	__u64 lost_bytes;	/* their size together */
-	__u32 regions;		/* regions now */
-	__u32 samples;		/* sample pages now */
+	__u64 lost_bytes;	/* total size of the lost records */
+	__u32 regions;		/* present number of regions */
+	__u32 samples;		/* present number of sample pages */
 	__u32 targets;		/* targets alive */
-	/* max. regions for now: max_regions, or less to keep within cpu_permille */
+	/* present max. regions: max_regions, or fewer to keep within cpu_permille */
 	__u32 budget;
-	__u64 sample_ns;	/* sampling interval for now, as @budget */
-	/* time other CPUs spent in flushing; part of the CPU budget, as @cpu_ns is */
+	/* present sampling interval: sample_us, or longer to keep within cpu_permille */
+	__u64 sample_ns;
+	/* time other CPUs spent in TLB flushes; counts against the CPU budget like @cpu_ns */
 	__u64 remote_ns;
-	/* rounds of a target left out because it had not run since the last */
+	/* rounds that skipped a target, because it had not run since the round before */
 	__u64 idle_rounds;
-	__u64 late_p50_ns;	/* upper bound of the delay of half of the rounds */
-	__u64 late_p99_ns;	/* upper bound of the delay of 99 % of the rounds */
-	__u64 late_max_ns;	/* longest delay of a round */
-	/* upper bound of the time the mmap lock was held, in 99 % of cases */
+	__u64 late_p50_ns;	/* delay of the rounds: upper bound of the median */
+	__u64 late_p99_ns;	/* delay of the rounds: upper bound of the 99th percentile */
+	__u64 late_max_ns;	/* delay of the rounds: maximum */
+	/* time a mmap lock was held: upper bound of the 99th percentile */
 	__u64 hold_p99_ns;
-	/* processes monitored: targets alive and, with follow, what they and others forked */
+	/* processes monitored: see WSMON_REC_GROUP */
 	__u64 members;
-	__u64 unfollowed;	/* children of members that are not, as there was no room */
+	__u64 unfollowed;	/* children that could not become members for lack of room */
 	/* With who_rate: pages that were made to fault at their next access */
 	__u64 who_armed;
 	__u64 who_absent;	/* pages that would fault anyway: not mapped, or swapped out */
-	__u64 who_seen;		/* those of both that were touched: WHO records */
-	__u64 who_restored;	/* those of @who_armed that were not */
-	/* pages left alone: of locked memory, of devices, or because a lock was busy */
+	__u64 who_seen;		/* pages of @who_armed and @who_absent that were touched */
+	__u64 who_restored;	/* pages of @who_armed that were restored untouched */
+	/*
+	 * pages left alone: locked, hugetlbfs, device or userfaultfd memory, or because a lock
+	 * was busy
+	 */
 	__u64 who_skipped;
 	__u64 who_huge;		/* pages left alone because they are part of a huge page */
 };
@@ -414,7 +419,7 @@ struct wsmon_rec_stats {
 #define WSMON_END_REASONS(X)								\
 	X(STOPPED, "stopped")			/* on request, or the module was unloaded */ \
 	X(TARGETS_GONE, "targets gone")		/* every target is gone */		\
-	X(ROTATED, "rotated")			/* wsmo: the next file continues it */
+	X(ROTATED, "rotated")			/* wsmo: the next file continues the recording */
 
 #define WSMON_END_ENUM(id, name)	WSMON_END_##id,
 enum { WSMON_END_REASONS(WSMON_END_ENUM) WSMON_NR_END_REASONS };
@@ -430,30 +435,30 @@ struct wsmon_rec_end {
 #define WSMON_WHO_RATE_MAX	10000
 
 /* struct wsmon_rec_who.flags */
-#define WSMON_WHO_WRITE		0x1	/* it was written, else read */
-#define WSMON_WHO_EXEC		0x2	/* an instruction was fetched */
-#define WSMON_WHO_KERNEL	0x4	/* by the kernel, in a system call made at @ip */
+#define WSMON_WHO_WRITE		0x1	/* the access was a write; without it, a read */
+#define WSMON_WHO_EXEC		0x2	/* the access was an instruction fetch */
+#define WSMON_WHO_KERNEL	0x4	/* the kernel accessed, in a system call made at @ip */
 /*
- * There was no entry in the page table: anonymous memory that nobody touched before, or that
- * was given back; or a page of a file or shared memory, not mapped yet or not any more
+ * The page had no page-table entry: it is anonymous memory never touched or given back, or a
+ * page of a file or shared memory that was not mapped yet or no longer
  */
 #define WSMON_WHO_NEW		0x8
 
 /*
- * WSMON_REC_WHO: a thread was the first to touch a page after a random moment. Reported up to
- * an aggregation interval later.
+ * WSMON_REC_WHO: the first access to a sampled page after a random moment. The record comes up
+ * to an aggregation interval after the access.
  */
 struct wsmon_rec_who {
-	struct wsmon_record rec;	/* @time_ns: when it was touched */
+	struct wsmon_record rec;	/* @time_ns: time of the access */
 	__u32 pid;
-	__u32 tid;		/* the thread, in the same pid namespace */
-	__u64 address;		/* what it accessed */
-	__u64 ip;		/* the instruction */
-	__u64 bytes;		/* memory of the target that this page stands for */
-	__u64 waited_ns;	/* time since the random moment */
+	__u32 tid;		/* the accessing thread, in the pid namespace of @pid */
+	__u64 address;		/* the address accessed */
+	__u64 ip;		/* address of the user-space instruction */
+	__u64 bytes;		/* memory of the target that this page represents */
+	__u64 waited_ns;	/* time from the random moment to the access */
 	__u32 flags;		/* WSMON_WHO_* */
-	__u32 cpu;		/* the processor */
-	/* NUMA node of the page before the access; -1 if not known, as with WSMON_WHO_NEW */
+	__u32 cpu;		/* the CPU that ran the thread */
+	/* NUMA node of the page before the access; -1 if unknown, as with WSMON_WHO_NEW */
 	__s32 node;
 	__s32 cpu_node;		/* NUMA node of @cpu */
 	char comm[WSMON_COMM_LEN]; /* name of the thread */

@@ -2,11 +2,11 @@
 /*
  * wsmon_kernel.h - sessions of other kernel modules
  *
- * A module creates a session, adds processes to it, and starts it. What is observed comes as
- * the records of wsmon.h, one after the other, to a function of the module: the regions
- * (SNAPSHOT), working set sizes (WSS), peaks (PEAK), a process that is gone (EXIT), and at
- * the end of each aggregation interval STATS. Documentation/reference/kernel-api.rst has
- * more, samples/wsmon_sample.c is an example.
+ * A module creates a session, adds processes to it, and starts it. The session passes the
+ * records of wsmon.h, one at a time, to a callback of the module: regions (SNAPSHOT), working
+ * set sizes (WSS), peaks (PEAK), the exit of a process (EXIT), and STATS at the end of each
+ * aggregation interval. Documentation/reference/kernel-api.rst describes the rules;
+ * samples/wsmon_sample.c is an example.
  */
 #ifndef _WSMON_KERNEL_H
 #define _WSMON_KERNEL_H
@@ -17,17 +17,18 @@ struct pid;
 struct wsmon_client;
 
 /**
- * typedef wsmon_record_fn - take a record
- * @private:	as in wsmon_session_create()
- * @rec:	the record, valid until the function returns: to be cast to struct wsmon_rec_*
- *		by its type. Records of unknown types are to be ignored. Pids are those of
- *		the initial pid namespace.
+ * typedef wsmon_record_fn - callback that takes a record
+ * @private:	the pointer passed to wsmon_session_create()
+ * @rec:	the record, valid until the callback returns. Cast it by its type to struct
+ *		wsmon_rec_*; ignore unknown types. Pids are in the initial pid namespace.
  *
- * No two calls for one session run at the same time, and none after wsmon_session_stop() or
- * wsmon_session_destroy() returned.
- * Context: kwsmond, the session's thread. May sleep, but sampling waits meanwhile. Functions
- * of this header that act on a session fail: -EDEADLK. A lock that it takes must not be held
- * by who calls these functions.
+ * Calls for one session never overlap. After wsmon_session_stop() or wsmon_session_destroy()
+ * returned, there are no more calls.
+ *
+ * Context: kwsmond, the session's thread. The callback may sleep, but sampling waits for it.
+ * In the callback, wsmon_session_add(), _start() and _stop() of any session return -EDEADLK, and
+ * wsmon_session_destroy() warns and does nothing. These functions wait for a running callback:
+ * their callers must not hold a lock that the callback takes.
  */
 typedef void (*wsmon_record_fn)(void *private, const struct wsmon_record *rec);
 

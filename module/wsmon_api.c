@@ -2,13 +2,14 @@
 /*
  * wsmon_api.c - sessions of other kernel modules
  *
- * A session has a monitor of its own: its attributes are its own, whoever else watches the
- * same processes. It shares the CPU budget with all others, and Accessed bits that one
- * clears are seen by all.
+ * Each session has a monitor of its own, and so attributes of its own, even if other sessions
+ * watch the same processes. All sessions share the CPU budget, and tell each other which
+ * Accessed bits they cleared.
  *
- * Records go to a function of the other module, in kwsmond with the monitor's lock held.
- * That module cannot go while this function runs: its exit has to destroy the session, which
- * waits for kwsmond to end. This module cannot go while the other uses its symbols.
+ * kwsmond passes records to a callback of the other module, with the monitor's lock held. The
+ * other module cannot be unloaded while the callback runs: its exit must destroy the session,
+ * which waits for kwsmond to end. This module cannot be unloaded while another module uses its
+ * symbols.
  */
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -20,33 +21,37 @@
 
 /**
  * struct wsmon_client - a session of another module
- * @lock:	serialises its callers; outside of the monitor's locks
+ * @lock:	serialises callers of this interface; taken before the monitor's locks
  * @mon:	the monitor
  * @pids:	the processes, referenced
  * @nr:		number of @pids
  */
 struct wsmon_client {
-	struct mutex lock;	/* see above */
+	struct mutex lock;	/* taken before the monitor's locks */
 	struct wsmon_monitor *mon;
 	struct pid *pids[WSMON_MAX_TARGETS];
 	u32 nr;
 };
 
 /*
- * Is this a call of a function that takes records? It would wait for kwsmond to end, or, if
- * it acts on another session, for one that may wait for this one.
+ * Return: true in a callback that takes records. There, a call of this interface would
+ * deadlock: it would wait for its own kwsmond or, for another session, for a kwsmond whose
+ * callback may wait for this one.
  */
 static bool api_in_callback(void)
 {
 	return kthread_func(current) == wsmon_session_thread;
 }
 
-/* Context: the client's lock held. */
+/* Context: the client's lock held; waits for the rest of a round. */
 static bool client_running(const struct wsmon_client *c)
 {
 	bool running;
 
-	/* one that is ending right now tells of it before it has ended */
+	/*
+	 * A session passes its END record before it clears @running, under one hold of the lock.
+	 * So a caller that has seen the record finds that the session does not run.
+	 */
 	wsmon_lock_anyway(c->mon);
 	running = c->mon->running;
 	mutex_unlock(&c->mon->lock);
@@ -55,14 +60,15 @@ static bool client_running(const struct wsmon_client *c)
 
 /**
  * wsmon_session_create - create a session, which does nothing yet
- * @attrs:	its attributes, as written to debugfs wsmon/attrs: "aggr_us=50000 follow=1";
- *		those that are not named, or all if it is NULL, have their defaults
- * @record:	gets each record
- * @private:	its first argument
+ * @attrs:	attributes as for debugfs wsmon/attrs: "aggr_us=50000 follow=1". Attributes not
+ *		named here have their defaults; NULL for all defaults
+ * @record:	callback that gets each record
+ * @private:	first argument of @record
  *
  * Context: may sleep.
- * Return: the session, for wsmon_session_destroy(); or an error pointer: -EINVAL, -ERANGE for
- * attributes, -EMFILE if there are too many sessions, -ENOMEM.
+ * Return: the session, to be freed by wsmon_session_destroy(); or an error pointer: -EINVAL
+ * or -ERANGE for attributes, as wsmon_attrs_parse(); -EINVAL if @record is NULL; -EMFILE if
+ * there are too many sessions; -ENOMEM.
  */
 struct wsmon_client *wsmon_session_create(const char *attrs, wsmon_record_fn record,
 					  void *private)
@@ -99,7 +105,7 @@ static int client_add(struct wsmon_client *c, struct pid *pid)
 
 	if (client_running(c))
 		return -EBUSY;
-	/* what has ended makes room */
+	/* processes that have ended make room */
 	for (i = c->nr; i-- > 0;) {
 		if (!wsmon_pid_alive(c->pids[i])) {
 			put_pid(c->pids[i]);
@@ -124,13 +130,13 @@ static int client_add(struct wsmon_client *c, struct pid *pid)
 /**
  * wsmon_session_add - add a process to a session that does not run
  * @c:		the session
- * @pid:	the process, by any of its threads; the caller keeps its reference
+ * @pid:	any thread of the process; the caller keeps its reference
  *
- * Those that have ended are forgotten.
- * Context: may sleep; waits for a call of the function that takes records.
- * Return: 0; -EBUSY if the session runs; -EINVAL for a kernel thread, or a process that it
- * has already; -ESRCH for one that has ended; -ERANGE if there are too many; -EDEADLK in a
- * function that takes records.
+ * Also removes processes that have ended.
+ * Context: may sleep; waits for a running callback.
+ * Return: 0; -EBUSY if the session runs; -EINVAL for a kernel thread, or a process that the
+ * session has already; -ESRCH for a process that has ended; -ERANGE if the session has
+ * WSMON_MAX_TARGETS processes; -EDEADLK in a callback.
  */
 int wsmon_session_add(struct wsmon_client *c, struct pid *pid)
 {
@@ -159,12 +165,12 @@ static int client_start(struct wsmon_client *c)
  * wsmon_session_start - begin to watch the processes of a session
  * @c:	the session
  *
- * It runs until it is stopped, or all processes are gone. After that it may be started
- * again. A process that has ended by then gets its EXIT record.
- * Context: may sleep; waits for a call of the function that takes records.
- * Return: 0; -EBUSY if it runs; -EINVAL without processes, or if min_regions for each is
- * more than max_regions; -ENOMEM, -EINTR, -ERESTARTSYS; -EDEADLK in a function that takes
- * records.
+ * The session runs until it is stopped or all processes are gone. After that it may be started
+ * again. A process that ended before the start gets its EXIT record.
+ * Context: may sleep; waits for a running callback.
+ * Return: 0; -EBUSY if the session runs; -EINVAL without processes, or if min_regions times
+ * the number of processes exceeds max_regions; -ENOMEM; -EINTR, -ERESTARTSYS; -EDEADLK in a
+ * callback.
  */
 int wsmon_session_start(struct wsmon_client *c)
 {
@@ -183,9 +189,9 @@ EXPORT_SYMBOL_GPL(wsmon_session_start);
  * wsmon_session_stop - stop a session, if it runs
  * @c:	the session
  *
- * Waits for a call of the function that takes records; there is none after it returned.
+ * Waits for a running callback; after it returned, there are no more calls.
  * Context: may sleep; not while kernel threads are frozen, as in a device's suspend().
- * Return: 0; -EDEADLK in a function that takes records, which may have a work item do it.
+ * Return: 0; -EDEADLK in a callback, which may schedule a work item that stops the session.
  */
 int wsmon_session_stop(struct wsmon_client *c)
 {
@@ -200,11 +206,11 @@ EXPORT_SYMBOL_GPL(wsmon_session_stop);
 
 /**
  * wsmon_session_destroy - stop a session, and free it
- * @c:	the session, which nobody else uses any more; or NULL
+ * @c:	the session, which no other task uses any more; or NULL
  *
- * A module that created a session must call it before it is unloaded. Waits as
- * wsmon_session_stop() does.
- * Context: may sleep; not in a function that takes records, where it does nothing but warn.
+ * A module must destroy its sessions before it is unloaded. Waits as wsmon_session_stop().
+ * Context: may sleep; not while kernel threads are frozen; not in a callback, where it warns
+ * and does nothing.
  */
 void wsmon_session_destroy(struct wsmon_client *c)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_buffer.c - the buffers that records wait in, and the files that these are read from
+ * wsmon_buffer.c - buffers of records, and the open files that read them
  *
- * Each reader of a monitor has a buffer of its own, so one that is too slow loses only its
- * own records. The writer is the task that holds the monitor's lock: kwsmond, or one that
- * changes attributes. The reader is an open file. Between writer and
- * reader is a kfifo, which needs no lock for one of each (on 6.1 and later). So a reader
- * that sleeps in a page fault never holds up kwsmond.
+ * Each reader of a monitor has a buffer of its own, so a slow reader loses only its own
+ * records. The writer is the task that holds the monitor's lock: kwsmond, or a task that
+ * starts, changes, marks or leaves a session. The reader is an open file. Writer and reader
+ * share a kfifo, which needs no lock for one writer and one reader (on 6.1 and later). So a
+ * reader that sleeps in a page fault never delays kwsmond.
  *
- * A record is written completely or not at all. If it does not fit, it is counted as
- * lost, and a LOST record reports that as soon as there is room. Some room is reserved
- * for LOST and END.
+ * A record is written completely or not at all. A record that does not fit is counted as
+ * lost; a LOST record reports the losses as soon as there is room. Some room is reserved for
+ * LOST and END records.
  *
- * relayfs was made for such streams, but its read does not block, and is not ordered
- * against a writer that switches sub-buffers. Its poll wakes a reader only when a
- * sub-buffer is full. All of this would have to be added around it.
+ * relayfs was made for such streams, but its read does not block, and is not ordered against
+ * a writer that switches sub-buffers; its poll wakes a reader only when a sub-buffer is full.
+ * A wrapper would have to add all of this.
  */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
@@ -27,11 +27,11 @@
 
 #include "wsmon_buffer.h"
 
-/* A minute of full snapshots at the defaults, or four of the largest possible ones */
+/* Bytes of a buffer: a minute of full snapshots at the defaults, or four of the largest */
 #define BUFFER_SIZE	(4U << 20)
-/* Reserved for LOST and END */
+/* Bytes reserved for LOST and END records */
 #define BUFFER_SPARE	256U
-/* The largest set of TARGET and AREA records */
+/* Upper bound of the bytes of all TARGET and AREA records of a session */
 #define BUFFER_ALL	(BUFFER_SIZE / 4)
 
 static unsigned int buffer_room(struct wsmon_buffer *b)
@@ -44,7 +44,7 @@ static void buffer_put_raw(struct wsmon_buffer *b, const void *rec, u32 size)
 	kfifo_in(&b->fifo, (const u8 *)rec, size);
 }
 
-/* Report what was lost. Return: may a record follow? */
+/* Report losses, if any, by a LOST record. Return: false if the buffer has no room for it. */
 static bool buffer_put_lost(struct wsmon_buffer *b, u64 now)
 {
 	struct wsmon_rec_lost rec = {
@@ -79,7 +79,7 @@ static void buffer_put(struct wsmon_buffer *b, const struct wsmon_record *rec)
 		b->lost_bytes += rec->size;
 		b->sum++;
 		b->sum_bytes += rec->size;
-		/* repeat these later: without them, other records mean little */
+		/* other records mean little without these: wsmon_buffers_attached() repeats them */
 		if (rec->type == WSMON_REC_ATTRS ||
 		    rec->type == WSMON_REC_TARGET ||
 		    rec->type == WSMON_REC_AREA)
@@ -100,10 +100,10 @@ static void buffer_set_attrs(struct wsmon_buffer *b, const struct wsmon_attrs *a
 /**
  * wsmon_buffers_put - write a record to all buffers of a monitor
  * @mon:	the monitor
- * @rec:	the whole record; STATS gets the losses of each buffer
+ * @rec:	the whole record; in a STATS record, sets the losses of each buffer
  *
- * The function of another module gets those of kwsmond only: whoever starts or stops the
- * session may hold locks of that module.
+ * Passes the record to the callback of another module only in kwsmond: any other task, which
+ * starts or stops the session, may hold locks that the callback takes.
  * Context: the monitor's lock held.
  */
 void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
@@ -127,7 +127,10 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 	}
 }
 
-/* The ids of the records that come are of @ns. Those that wait to be read may be of another one. */
+/*
+ * Set the pid namespace of the ids in records that follow. If other records wait to be read,
+ * their ids may be of another namespace: the buffer then has ids of several.
+ */
 static void buffer_set_ns(struct wsmon_buffer *b, struct pid_namespace *ns)
 {
 	struct pid_namespace *old = b->ns;
@@ -150,14 +153,14 @@ static void buffer_begin(struct wsmon_buffer *b, struct pid_namespace *ns)
 		smp_store_release(&b->splits, b->splits + 1);
 	} else {
 		kfifo_reset(&b->fifo);
-		/* an open file keeps them: its reader still needs the LOST record */
+		/* with a file open, its reader still needs the LOST record */
 		b->lost = 0;
 		b->lost_bytes = 0;
 	}
 	buffer_set_ns(b, ns);
 	b->sum = 0;
 	b->sum_bytes = 0;
-	/* a reader that is already here gets everything anyway */
+	/* a reader that came before the session gets all of its records without a repeat */
 	WRITE_ONCE(b->reader_came, false);
 	b->owed = 0;
 	mutex_unlock(&b->attach);
@@ -169,7 +172,7 @@ static void buffer_begin(struct wsmon_buffer *b, struct pid_namespace *ns)
  * wsmon_buffers_begin - prepare for the records of a new session
  * @ss:	the session
  *
- * Drops what nobody has read of an earlier session, unless the file is open.
+ * Drops unread records of earlier sessions from buffers that no file reads.
  * Context: the monitor's lock held.
  */
 void wsmon_buffers_begin(struct wsmon_session *ss)
@@ -182,7 +185,7 @@ void wsmon_buffers_begin(struct wsmon_session *ss)
 
 static void buffer_end(struct wsmon_buffer *b)
 {
-	/* pairs with reader_at_end(): a reader that sees the end sees all records */
+	/* pairs with reader_at_end(): a reader that sees the end has seen all records */
 	smp_store_release(&b->session, false);
 	wake_up_interruptible(&b->wait);
 }
@@ -204,12 +207,12 @@ void wsmon_buffers_end(struct wsmon_monitor *mon)
 /**
  * wsmon_buffers_attached - tell whether to report attributes, targets and mappings again
  * @mon:	the monitor
- * @owed:	an interval ends
+ * @owed:	an interval ends: repeat lost records, too
  *
- * They are reported again if a reader came since the last call. At the end of an interval
- * they are, too, if some of these records were lost and there is room for them now: without
- * a reader they would be lost again in each interval.
  * Context: the monitor's lock held.
+ * Return: true if a reader came since the last call; with @owed also if a buffer lost some of
+ * these records and has room for them now. Without room, as long as nobody reads, each interval
+ * would lose them again.
  */
 bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed)
 {
@@ -228,11 +231,11 @@ bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed)
 }
 
 /**
- * wsmon_buffer_join - give a buffer the records of a monitor from now on
+ * wsmon_buffer_join - let a buffer take the records of a monitor from now on
  * @b:		the buffer
  * @mon:	the monitor
  *
- * Context: the monitor's lock held, or nobody else knows the monitor yet.
+ * Context: the monitor's lock held, or no other task knows the monitor yet.
  */
 void wsmon_buffer_join(struct wsmon_buffer *b, struct wsmon_monitor *mon)
 {
@@ -246,8 +249,8 @@ void wsmon_buffer_join(struct wsmon_buffer *b, struct wsmon_monitor *mon)
 }
 
 /**
- * wsmon_buffer_leave - give a buffer no records any more; if the session goes on, an END
- * @b:	the buffer
+ * wsmon_buffer_leave - remove a buffer from its monitor
+ * @b:	the buffer; gets an END record if the session goes on
  *
  * Context: as wsmon_buffer_join().
  */
@@ -285,7 +288,7 @@ int wsmon_buffer_init(struct wsmon_buffer *b)
 	return kfifo_init(&b->fifo, b->mem, BUFFER_SIZE);
 }
 
-/** wsmon_buffer_exit - free the memory of a buffer, which has no reader any more */
+/** wsmon_buffer_exit - free the memory of a buffer. Context: no file reads it. */
 void wsmon_buffer_exit(struct wsmon_buffer *b)
 {
 	if (b->ns)
@@ -294,28 +297,28 @@ void wsmon_buffer_exit(struct wsmon_buffer *b)
 }
 
 /*
- * An open file that records are read from: debugfs wsmon/buffer, /dev/wsmon
+ * Readers: open files of debugfs wsmon/buffer and /dev/wsmon
  */
 
-/* Is there anything to read? The header alone is not, before the first record. */
+/* Return: true if there are bytes to read. A header counts only after the first record came. */
 static bool reader_readable(const struct wsmon_reader *rd)
 {
 	return wsmon_buffer_used(rd->buffer) ||
 	       (rd->made && rd->sent < sizeof(rd->header));
 }
 
-/* Has this file read all records of a session that has ended? */
+/* Return: true if the file has read records, none are left, and no session writes more. */
 static bool reader_at_end(const struct wsmon_reader *rd)
 {
-	/* pairs with wsmon_buffers_end() */
+	/* pairs with buffer_end() */
 	return READ_ONCE(rd->read) && !smp_load_acquire(&rd->buffer->session) &&
 	       !reader_readable(rd);
 }
 
 /*
- * Find how many bytes are left before the beginning of a session that the reader has
- * not reached. If several began, the last one counts.
- * Return: the number; 0 if the reader reaches it now; UINT_MAX if none began.
+ * Count the bytes before the start of a session that the reader has not reached; of several
+ * sessions, the last one.
+ * Return: the number; 0 if the reader reaches the start now; UINT_MAX if there is no such session.
  */
 static unsigned int reader_before_split(struct wsmon_reader *rd)
 {
@@ -355,7 +358,7 @@ static ssize_t reader_read_header(struct wsmon_reader *rd, char __user *buf, siz
 	return count;
 }
 
-/* Return: bytes read, -EAGAIN if there is nothing, 0 at the end of a session */
+/* Return: bytes read; 0 at the end of a session; -EAGAIN if there are none; -EPERM, -EFAULT. */
 static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_t count)
 {
 	struct wsmon_buffer *b = rd->buffer;
@@ -363,7 +366,7 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
 	bool first;
 	int ret;
 
-	/* read @splits after @avail: if @avail has bytes of a session, @splits counts it */
+	/* read @splits after @avail, so that it counts each session that has bytes in @avail */
 	smp_rmb();
 	left = reader_before_split(rd);
 	if (!left && rd->read && !rd->at_end) {
@@ -383,7 +386,7 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
 	if (left)
 		count = min_t(size_t, count, left);
 	count = min_t(size_t, count, avail);
-	/* after @avail: a session sets it before its records */
+	/* read b->ns after @avail: a session sets it before it writes records */
 	if (rd->ns != &init_pid_ns && rd->ns != READ_ONCE(b->ns))
 		return -EPERM;
 	ret = kfifo_to_user(&b->fifo, buf, count, &copied);
@@ -392,7 +395,7 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
 	first = !rd->read;
 	WRITE_ONCE(rd->read, rd->read + copied);
 	rd->at_end = false;
-	/* after the first read, other threads that share this file may be at the end */
+	/* the first read may satisfy reader_at_end() of other threads that share this file */
 	if (first)
 		wake_up_interruptible(&b->wait);
 	return copied;
@@ -402,7 +405,7 @@ static ssize_t reader_read_some(struct wsmon_reader *rd, char __user *buf, size_
  * wsmon_reader_init - begin to read a buffer
  * @rd:	the reader, all zero
  * @b:	the buffer
- * @ns:	the pid namespace of who reads it, which outlives it
+ * @ns:	pid namespace of the task that opened the file; must outlive the reader
  */
 void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
 		       struct pid_namespace *ns)
@@ -418,14 +421,16 @@ void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
 }
 
 /**
- * wsmon_reader_read - read from a buffer; waits for records
+ * wsmon_reader_read - read from a buffer; wait for records
  * @rd:		the reader
- * @file:	its file
- * @buf:	where to
+ * @file:	the reader's file; with O_NONBLOCK, does not wait
+ * @buf:	destination
  * @count:	size of @buf
  *
  * Context: may sleep, no locks held.
- * Return: bytes read; 0 at the end of a session; -EAGAIN, -EFAULT, -ERESTARTSYS.
+ * Return: bytes read; 0 at the end of a session; -EAGAIN without records and with O_NONBLOCK;
+ * -EPERM if the ids in the buffer are of another pid namespace than the file's, which is not
+ * the initial one; -EFAULT; -ERESTARTSYS.
  */
 ssize_t wsmon_reader_read(struct wsmon_reader *rd, struct file *file, char __user *buf,
 			  size_t count)
@@ -450,7 +455,7 @@ ssize_t wsmon_reader_read(struct wsmon_reader *rd, struct file *file, char __use
 	}
 }
 
-/** wsmon_reader_poll - tell whether there is something to read */
+/** wsmon_reader_poll - tell whether a read would return without waiting */
 __poll_t wsmon_reader_poll(struct wsmon_reader *rd, struct file *file, poll_table *wait)
 {
 	poll_wait(file, &rd->buffer->wait, wait);
@@ -458,7 +463,7 @@ __poll_t wsmon_reader_poll(struct wsmon_reader *rd, struct file *file, poll_tabl
 }
 
 /*
- * debugfs wsmon/buffer, which one file at a time may read
+ * debugfs wsmon/buffer: at most one open file at a time
  */
 static struct wsmon_buffer debugfs_buffer;
 
@@ -493,7 +498,7 @@ static int buffer_release(struct inode *inode, struct file *file)
 	struct wsmon_buffer *b = rd->buffer;
 
 	mutex_lock(&b->attach);
-	/* it may have read half a record; the next reader must begin with a whole one */
+	/* the file may have read part of a record; the next reader must begin with a whole one */
 	if (rd->read)
 		kfifo_reset_out(&b->fifo);
 	b->has_reader = false;
@@ -521,7 +526,7 @@ const struct file_operations wsmon_buffer_fops = {
 	.poll = buffer_poll,
 };
 
-/** wsmon_debugfs_buffer_lost - fill in what the buffer lost. Context: wsmon.lock held. */
+/** wsmon_debugfs_buffer_lost - fill in the losses of the buffer. Context: wsmon.lock held. */
 void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec)
 {
 	rec->lost_records = debugfs_buffer.sum;
@@ -542,7 +547,7 @@ int __init wsmon_debugfs_buffer_init(void)
 	return err;
 }
 
-/** wsmon_debugfs_buffer_exit - free the buffer of debugfs, which has no reader any more */
+/** wsmon_debugfs_buffer_exit - free the buffer of debugfs. Context: no file reads it. */
 void wsmon_debugfs_buffer_exit(void)
 {
 	wsmon_buffer_exit(&debugfs_buffer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wsmon_buffer.h - where records wait for a reader, and the reader
+ * wsmon_buffer.h - buffers of records, and the open files that read them
  */
 #ifndef WSMON_BUFFER_H
 #define WSMON_BUFFER_H
@@ -12,25 +12,25 @@
 #include "wsmon_session.h"
 
 /**
- * struct wsmon_buffer - where records wait for one reader
- * @node:	its place among the buffers of a monitor
- * @attrs:	last attributes that were written (@attach)
- * @fifo:	the bytes
- * @mem:	its memory
- * @wait:	the reader waits here
+ * struct wsmon_buffer - records that wait for one reader
+ * @node:	entry in @buffers of the monitor
+ * @attrs:	attributes in force; protected by @attach
+ * @fifo:	the bytes of the records
+ * @mem:	memory of @fifo
+ * @wait:	wait queue of the reader
  * @attach:	serialises open and release of the reader with emptying @fifo
- * @has_reader:	the file is open
- * @reader_came: it was opened since the last call of wsmon_buffers_attached()
- * @owed:	bytes of records lost since then that must be written again: ATTRS, TARGET,
- *		AREA
- * @session:	a session is writing
- * @ns:		pid namespace of the ids in it, referenced; NULL: of several, or none
+ * @has_reader:	a file reads the buffer
+ * @reader_came: a reader came since the last call of wsmon_buffers_attached()
+ * @owed:	bytes of ATTRS, TARGET and AREA records lost since that call, which must be
+ *		written again
+ * @session:	a session writes to the buffer
+ * @ns:		pid namespace of the ids in the buffer, referenced; NULL: several, or none
  * @splits:	number of sessions that began while the file was open
- * @split_in:	position in @fifo where the last of them began
+ * @split_in:	position in @fifo where the last of these sessions began
  * @lost:	records lost since the last LOST record
- * @lost_bytes:	their size together
+ * @lost_bytes:	total size of @lost
  * @sum:	records lost in this session
- * @sum_bytes:	their size together
+ * @sum_bytes:	total size of @sum
  */
 struct wsmon_buffer {
 	struct list_head node;
@@ -53,16 +53,16 @@ struct wsmon_buffer {
 };
 
 /**
- * struct wsmon_reader - an open file that a buffer is read from
+ * struct wsmon_reader - an open file that reads a buffer
  * @buffer:	the buffer
  * @ns:		pid namespace in which the file was opened
  * @lock:	serialises threads that share the file
- * @header:	beginning of the stream
- * @sent:	bytes of @header that were read
+ * @header:	header of the stream
+ * @sent:	bytes of @header read so far
  * @made:	@header is filled in
- * @read:	bytes of records that were read
- * @splits:	number of sessions whose beginning it has reached
- * @at_end:	the last read returned the end of a session
+ * @read:	bytes of records read so far
+ * @splits:	value of @splits of the buffer at the last session begin that was reached
+ * @at_end:	the last read returned 0: the end of a session
  */
 struct wsmon_reader {
 	struct wsmon_buffer *buffer;
@@ -76,11 +76,11 @@ struct wsmon_reader {
 	bool at_end;
 };
 
-/* Bytes that wait in the buffer */
+/* Number of bytes that wait in the buffer */
 static inline unsigned int wsmon_buffer_used(struct wsmon_buffer *b)
 {
 	/*
-	 * The other side may move its index meanwhile: then the answer is the one from
+	 * Reader or writer may move its index meanwhile: the result is then the number from
 	 * before. kfifo orders the bytes before the index.
 	 */
 	return data_race(kfifo_len(&b->fifo));

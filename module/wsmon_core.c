@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_core.c - module init and exit, and the files in debugfs wsmon/
+ * wsmon_core.c - init and exit of the module; creates the files in debugfs wsmon/
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -27,7 +27,7 @@ static const struct {
 	{ "buffer", 0400, &wsmon_buffer_fops },
 };
 
-/* Create the files. If one cannot be created, the module must not load. */
+/* Create the files in debugfs. The module does not load if it cannot create one of them. */
 static int __init create_files(void)
 {
 	struct dentry *file;
@@ -68,7 +68,7 @@ static int __init wsmon_init(void)
 	err = create_files();
 	if (err)
 		goto err_probes_exit;
-	/* the last one: a file that is open when it is removed would stay */
+	/* last, so that no later failure removes it: an open file would outlive the removal */
 	err = wsmon_device_init();
 	if (err)
 		goto err_remove_files;
@@ -89,7 +89,7 @@ err_young_exit:
 
 static void __exit wsmon_exit(void)
 {
-	/* no file can be used from here on, so no session can be started */
+	/* after these two no file can be used, so nobody can start a session */
 	debugfs_remove(wsmon_dir);
 	wsmon_device_exit();
 	wsmon_set_targets(&wsmon, NULL);
@@ -107,5 +107,5 @@ module_exit(wsmon_exit);
 MODULE_DESCRIPTION("Working set monitor");
 MODULE_AUTHOR("The wsmon authors");
 MODULE_LICENSE("GPL");
-/* that of debian/changelog; with it modules have a srcversion, which wsmo check compares */
+/* as in debian/changelog; it also makes modpost add a srcversion, which "wsmo check" compares */
 MODULE_VERSION("0.1");

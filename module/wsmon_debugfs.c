@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_debugfs.c - the texts in debugfs wsmon/, for root only
+ * wsmon_debugfs.c - the text files in debugfs wsmon/, for root only
  *
- * Documentation/reference/abi.rst describes each file. Reading holds wsmon.lock while the
- * text is made, never while it is copied to the reader, which may sleep. Texts that can be
- * long are made a few lines at a time, so that neither kwsmond nor other files wait for
- * long. Pids are those of the pid namespace in which the file was opened.
+ * Documentation/reference/abi.rst describes each file. A read holds wsmon.lock while it makes
+ * the text, but not while it copies the text to the reader, which may sleep. It makes a long
+ * text a few lines at a time, so that neither kwsmond nor other files wait long for the lock.
+ * Pids belong to the pid namespace in which the file was opened.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -16,21 +16,21 @@
 
 #include "wsmon_session.h"
 
-/* The most that is made of a long text under one hold of wsmon.lock: bytes, records */
+/* Of a long text, make at most this many bytes and records under one hold of wsmon.lock */
 #define LINES_SIZE	(16U << 10)
 #define LINES_A_HOLD	256U
 
 /**
  * struct debugfs_cursor - position of a reader in a long text
  * @ns:		pid namespace in which the file was opened, referenced
- * @find:	finds what is shown next; NULL at the end
- * @session:	start_ns of the session that is shown; 0: none yet
- * @at:		end of the last region shown, or index of the next peak
- * @end:	number of peaks when reading began, which are shown; 0: not known yet
- * @target:	index of the next target
+ * @find:	returns the target, region or peak to show next; NULL at the end
+ * @session:	start_ns of the session shown, so that the text ends if another starts; 0: none yet
+ * @at:		regions: end of the last region shown, a page number; peaks: index of the next peak
+ * @end:	peaks: show peaks before this index, the number when reading began; 0: not set yet
+ * @target:	index of the present target
  * @records:	records made under this hold of wsmon.lock
- * @gap:	some peaks before @at are not kept any more
- * @locked:	wsmon.lock is held
+ * @gap:	the history no longer has some peaks before @at
+ * @locked:	the reader holds wsmon.lock
  */
 struct debugfs_cursor {
 	struct pid_namespace *ns;
@@ -82,7 +82,10 @@ static void *lines_start(struct seq_file *m, loff_t *pos)
 	return lines_find(c);
 }
 
-/* Go to the next record. A seek reads all before it: release wsmon.lock now and then. */
+/*
+ * Go to the next record. A seek makes all records before its position in one read: release
+ * wsmon.lock every LINES_A_HOLD records.
+ */
 static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct debugfs_cursor *c = m->private;
@@ -96,8 +99,8 @@ static void *lines_next(struct seq_file *m, void *v, loff_t *pos)
 }
 
 /*
- * Copy the text of one write; the caller frees it by kfree(). Each write is a text of
- * its own, at offset 0: the position does not move.
+ * Copy the text of one write; the caller frees it by kfree(). Each write is a text of its own,
+ * so only offset 0 is valid, and writes do not advance the position.
  */
 static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 {
@@ -181,7 +184,10 @@ static ssize_t target_write(struct file *file, const char __user *buf, size_t co
 	return ret ?: count;
 }
 
-/* Print the pids of targets, or of those with a secondary MMU only. Return: were there any? */
+/*
+ * Print the pids of live targets; with @secondary, only of targets with a secondary MMU.
+ * @before precedes the first pid. Return: true if any pid was printed.
+ */
 static bool pids_show(struct seq_file *m, const char *before, bool secondary)
 {
 	u32 i;
@@ -237,7 +243,7 @@ static int status_show(struct seq_file *m, void *unused)
 		seq_puts(m, "last stop: on request\n");
 	else if (wsmon.stop_reason == WSMON_END_TARGETS_GONE)
 		seq_puts(m, "last stop: every target is gone\n");
-	/* these have guests or devices with page tables of their own */
+	/* targets whose guests or devices have page tables of their own */
 	if (pids_show(m, "secondary_mmu: ", true))
 		seq_putc(m, '\n');
 	mutex_unlock(&wsmon.lock);
@@ -257,7 +263,7 @@ static void wss_show_one(struct seq_file *m, const struct wsmon_target *t, u32 k
 		   w->low << PAGE_SHIFT, w->high << PAGE_SHIFT, w->mapped << PAGE_SHIFT);
 }
 
-/* All sizes of a target are of the same moment, so they are one record. */
+/* All sizes of a target are one record, so that a reader sees sizes of one interval. */
 static int wss_show(struct seq_file *m, void *v)
 {
 	const struct wsmon_target *t = v;
@@ -285,13 +291,12 @@ static void *wss_next(struct seq_file *m, void *v, loff_t *pos)
 	return lines_next(m, v, pos);
 }
 
-/* A share in thousandths */
 static unsigned int share_permille(u32 share)
 {
 	return (share * 1000 + WSMON_ONE / 2) / WSMON_ONE;
 }
 
-/* Show a region; if regions changed since the last read, only what was not shown yet. */
+/* Show a region. If regions changed since the last read, leave out its part before @at. */
 static int regions_show(struct seq_file *m, void *v)
 {
 	const struct debugfs_cursor *c = m->private;
@@ -315,7 +320,7 @@ static void *regions_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 			&wsmon_target_data(&ss->targets[c->target])->regions;
 		u32 lo = 0, hi = rs->nr;
 
-		/* find the first one that ends after what was shown */
+		/* find the first region that ends after @at */
 		while (lo < hi) {
 			u32 mid = lo + (hi - lo) / 2;
 

@@ -2,18 +2,18 @@
 /*
  * wsmon_device.c - /dev/wsmon: a session for each open file
  *
- * An open file names its processes and attributes by write(), and reads its stream. The
- * session ends when all files that named them are closed, however their owners die.
- * Documentation/reference/abi.rst describes the texts.
+ * A task writes processes and attributes to an open file, and reads the stream from it. The
+ * session ends when all files that named its processes are closed, however the tasks that
+ * opened them die. Documentation/reference/abi.rst describes the texts.
  *
- * Files that name the same processes share a monitor, so these are sampled once. Each file
- * has a buffer of its own. The attributes are those of the first file; one that asks for
+ * Files that name the same processes share a monitor, which samples these processes once.
+ * Each file has a buffer of its own. The first file sets the attributes; a file that asks for
  * others gets -EBUSY.
  *
- * Locks: device_file.lock, monitors_lock, then those of a monitor. monitors_lock is held
- * while a session begins, but not while one ends, nor while a file leaves one: both wait for
- * a round. Where it is held, what waits for a round ends when a signal comes; a mark, when
- * a fatal one comes.
+ * Lock order: device_file.lock, monitors_lock, then the locks of a monitor. A task holds
+ * monitors_lock while a session begins, but not while a session ends or a file leaves it,
+ * because these wait for a round. A task that waits for a round with monitors_lock held stops
+ * waiting when a signal comes or, while it sets a mark, when a fatal signal comes.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -25,21 +25,22 @@
 #include "wsmon_buffer.h"
 #include "wsmon_process.h"
 
-/* Max. number of open files; each has a buffer, and may need a monitor */
+/* Max. number of open files: each has a buffer, and may need a monitor; debugfs has one, too */
 #define FILES_MAX	(WSMON_MONITORS - 1)
 
 /**
  * struct device_file - an open file
  * @lock:	serialises writes
  * @ns:		pid namespace in which it was opened, referenced
- * @may_trace:	who opened it may see which memory processes use
- * @attrs:	attributes, before there is a monitor
- * @asked:	what was written of them: texts, each terminated
+ * @may_trace:	wsmon_may_trace() of the task that opened it
+ * @attrs:	attributes so far, for a monitor of its own
+ * @asked:	attribute texts written so far, each NUL-terminated: a monitor that the file joins
+ *		must have these attributes
  * @asked_len:	bytes of @asked
- * @mon:	the monitor; NULL before processes were named, and after a stop
- * @owner:	it named the processes; else it joined
- * @stopped:	it was told to stop
- * @buffer:	its records
+ * @mon:	the monitor; NULL before the file has a session, and after a stop
+ * @owner:	the file named the processes or the cgroup; else it joined
+ * @stopped:	the file's part in its session has ended
+ * @buffer:	the file's records
  * @reader:	reads @buffer
  */
 struct device_file {
@@ -56,7 +57,7 @@ struct device_file {
 	struct wsmon_reader reader;
 };
 
-/* Protects the list of monitors, and their users */
+/* Protects @monitors, and the users and owners of each monitor in it */
 static DEFINE_MUTEX(monitors_lock);
 static LIST_HEAD(monitors);
 static atomic_t nr_files = ATOMIC_INIT(0);
@@ -93,7 +94,10 @@ err_free:
 	return err;
 }
 
-/* End a file's part in a session, unless it is the last owner. Context: as below. */
+/*
+ * Take a file off its monitor, and free the monitor after its last user.
+ * Context: as device_stop().
+ */
 static void device_leave(struct device_file *f)
 {
 	struct wsmon_monitor *mon = f->mon;
@@ -105,7 +109,10 @@ static void device_leave(struct device_file *f)
 		wsmon_stream_stats(mon->session);
 	wsmon_buffer_leave(&f->buffer);
 	mutex_unlock(&mon->lock);
-	/* the file was a user until here, so the monitor is there; without one nobody finds it */
+	/*
+	 * Until here the file was a user, which kept the monitor. A monitor without users is not
+	 * in the list any more, so nobody finds it.
+	 */
 	mutex_lock(&monitors_lock);
 	last = !--mon->users;
 	mutex_unlock(&monitors_lock);
@@ -114,9 +121,11 @@ static void device_leave(struct device_file *f)
 }
 
 /*
- * End a file's part in a session. The last owner ends the session, for those that joined
- * it, too. What a buffer has can still be read. Context: device_file.lock held, or nobody
- * else has the file; monitors_lock not held, so that others need not wait for a round.
+ * End a file's part in a session. The last owner ends the session, also for files that joined
+ * it. Records that are in the buffer can still be read.
+ *
+ * Context: device_file.lock held, or the file is being released. monitors_lock not held, so
+ * that other files need not wait for a round.
  */
 static void device_stop(struct device_file *f)
 {
@@ -125,7 +134,7 @@ static void device_stop(struct device_file *f)
 
 	mutex_lock(&monitors_lock);
 	last = f->owner && !--mon->owners;
-	/* nobody can join from here on; the file still is a user */
+	/* off the list, no file can join; the file is still a user and keeps the monitor */
 	if (last)
 		list_del(&mon->node);
 	mutex_unlock(&monitors_lock);
@@ -149,21 +158,21 @@ static int device_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Does a monitor watch the cgroup, or these processes and no others? */
+/* Return: true if a monitor watches the cgroup of @scope, or exactly its processes. */
 static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scope *scope)
 {
-	/* it had its only session before it was in the list */
+	/* stable: the monitor began its only session before it was added to the list */
 	const struct wsmon_session *ss = mon->session;
 	u32 i, j;
 
-	/* ids in a stream are of one namespace */
+	/* a stream has ids of one pid namespace only */
 	if (ss->ns != scope->ns)
 		return false;
 	if (scope->cgroup || ss->cgroup)
 		return scope->cgroup == ss->cgroup;
 	if (ss->nr_targets != scope->nr)
 		return false;
-	/* targets are different processes, so all of @scope are found, too */
+	/* both sets have no duplicates and one size: if one contains the other, they are equal */
 	for (i = 0; i < scope->nr; i++) {
 		for (j = 0; j < scope->nr && scope->pids[j] != ss->targets[i].pid; j++)
 			;
@@ -173,7 +182,10 @@ static bool monitor_has(const struct wsmon_monitor *mon, const struct wsmon_scop
 	return true;
 }
 
-/* Does a monitor have the attributes that a file asked for? Context: its lock held. */
+/*
+ * Return: true if a monitor has the attributes that a file asked for.
+ * Context: the monitor's lock held.
+ */
 static bool monitor_fits(const struct wsmon_monitor *mon, const struct device_file *f)
 {
 	struct wsmon_attrs attrs = mon->attrs;
@@ -187,7 +199,10 @@ static bool monitor_fits(const struct wsmon_monitor *mon, const struct device_fi
 	return !memcmp(&mon->attrs, &attrs, sizeof(attrs));
 }
 
-/* Return: 0, -EBUSY if attributes differ; -ESRCH if its session has ended; -ERESTARTSYS. */
+/*
+ * Make a file a user of a monitor and, with @owner, one of its owners.
+ * Return: 0; -EBUSY if attributes differ; -ESRCH if the session has ended; -ERESTARTSYS.
+ */
 static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool owner)
 {
 	int err = 0;
@@ -204,7 +219,7 @@ static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool o
 		mon->owners += owner;
 		f->owner = owner;
 		f->mon = mon;
-		/* it is told targets and mappings at once */
+		/* wake kwsmond to report targets and mappings to the file at once */
 		WRITE_ONCE(mon->session->called, true);
 		wake_up_process(mon->session->thread);
 	}
@@ -212,16 +227,19 @@ static int monitor_join(struct wsmon_monitor *mon, struct device_file *f, bool o
 	return err;
 }
 
-/* May a file read the records of a session? They have the ids of the session's namespace. */
+/*
+ * Return: true if a file may read the records of a session. The ids in them must be of the
+ * file's pid namespace; records of processes, not of a cgroup, need the right to trace.
+ */
 static bool device_may_join(const struct device_file *f, const struct wsmon_session *ss)
 {
 	return ss->ns == f->ns && (f->may_trace || ss->cgroup);
 }
 
 /*
- * Join a monitor that watches the same, or, without @scope, the last one that began of those
- * that the file may join.
- * Return: 0, -ESRCH if there is none, -EBUSY, -ERESTARTSYS.
+ * Join a monitor that watches the same as @scope; if @scope is NULL, the newest monitor that
+ * the file may join. Context: monitors_lock held.
+ * Return: 0; -ESRCH if there is no such monitor; -EBUSY; -ERESTARTSYS.
  */
 static int device_join(struct device_file *f, const struct wsmon_scope *scope)
 {
@@ -238,7 +256,7 @@ static int device_join(struct device_file *f, const struct wsmon_scope *scope)
 	return err;
 }
 
-/* Begin with a monitor of one's own. */
+/* Begin a session with a new monitor. Context: monitors_lock held. */
 static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 {
 	struct wsmon_monitor *mon = wsmon_monitor_create();
@@ -262,7 +280,7 @@ static int device_begin(struct device_file *f, const struct wsmon_scope *scope)
 	return 0;
 }
 
-/* Join the monitor of these processes, or begin with one. Context: monitors_lock held. */
+/* Join the monitor that watches @scope, or begin a new one. Context: monitors_lock held. */
 static int device_watch(struct device_file *f, const struct wsmon_scope *scope)
 {
 	int err = device_join(f, scope);
@@ -270,7 +288,7 @@ static int device_watch(struct device_file *f, const struct wsmon_scope *scope)
 	return err == -ESRCH ? device_begin(f, scope) : err;
 }
 
-/* Watch some processes. Context: monitors_lock held. */
+/* Watch the processes with these ids. Context: monitors_lock held. */
 static int device_watch_ids(struct device_file *f, const u32 *ids, u32 nr)
 {
 	struct pid **pids;
@@ -286,7 +304,7 @@ static int device_watch_ids(struct device_file *f, const u32 *ids, u32 nr)
 	return err;
 }
 
-/* Remember attributes that were asked for, up to the size of one text. */
+/* Append a text to @asked. Return: 0; -E2BIG beyond the size of two texts; -ENOMEM. */
 static int device_remember(struct device_file *f, const char *text, size_t len)
 {
 	char *asked;
@@ -316,7 +334,10 @@ static int device_set_attrs(struct device_file *f, const char *text, size_t len)
 	}
 	if (mon->users == 1)
 		return wsmon_set_attrs(mon, text, len);
-	/* nobody changes them while there are several users, or at this moment */
+	/*
+	 * Reading mon->attrs needs no lock of the monitor: only a single user changes them, with
+	 * monitors_lock held.
+	 */
 	attrs = mon->attrs;
 	err = wsmon_attrs_parse(&attrs, text, len);
 	if (!err && memcmp(&mon->attrs, &attrs, sizeof(attrs)))
@@ -324,7 +345,7 @@ static int device_set_attrs(struct device_file *f, const char *text, size_t len)
 	return err;
 }
 
-/* Mark this moment in the file's session, or, if it has none, in all that run. */
+/* Mark this moment in the file's session or, if it has none, in all running sessions. */
 static int device_mark(struct device_file *f, const char *text, size_t len)
 {
 	struct wsmon_monitor *mon;
@@ -341,7 +362,10 @@ static int device_mark(struct device_file *f, const char *text, size_t len)
 	return ret;
 }
 
-/* Do what a text asks for, but a stop. @text has the attributes. Context: monitors_lock held. */
+/*
+ * Do all that a text asks for, except "stop". @text has the attributes. After an error, a file
+ * without a session has its old attributes. Context: monitors_lock held.
+ */
 static int device_do(struct device_file *f, const struct wsmon_request *req, const u32 *pids,
 		     struct cgroup *cgroup, const char *text, size_t len)
 {
@@ -369,7 +393,7 @@ static int device_do(struct device_file *f, const struct wsmon_request *req, con
 	return err;
 }
 
-/* Parse a text, and do what it asks for. Context: device_file.lock held. */
+/* Parse a text, and carry it out. Context: device_file.lock held. */
 static int device_command(struct device_file *f, char *text, size_t len, u32 *pids)
 {
 	struct cgroup *cgroup = NULL;
@@ -468,7 +492,7 @@ int __init wsmon_device_init(void)
 	return misc_register(&device);
 }
 
-/** wsmon_device_exit - remove /dev/wsmon, which no file has open */
+/** wsmon_device_exit - remove /dev/wsmon. Context: no open file of it is left. */
 void wsmon_device_exit(void)
 {
 	misc_deregister(&device);

@@ -2,8 +2,8 @@
 /*
  * wsmon_events.c - peaks and tracepoints at the end of an aggregation interval
  *
- * Called with wsmon.lock held: by kwsmond when estimates are made and when a target or
- * the session ends, and by a task that changes attributes.
+ * Callers hold the monitor's lock: kwsmond after it made estimates and when a target or the
+ * session ends, and a task that changes attributes.
  */
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -14,7 +14,7 @@
 #define CREATE_TRACE_POINTS
 #include "wsmon_trace.h"
 
-/* The estimate of a group, for the shortest window */
+/* Return: the estimate of a group (WSMON_PEAK_ALL ...) in the shortest window. */
 static const struct wsmon_wss *group_wss(const struct wsmon_target *t, u32 group)
 {
 	static const u32 sums[WSMON_PEAK_GROUPS] = {
@@ -26,13 +26,13 @@ static const struct wsmon_wss *group_wss(const struct wsmon_target *t, u32 group
 	return &wsmon_target_data(t)->wss[0][sums[group]];
 }
 
-/* An entry of the history, a ring of WSMON_PEAKS_KEPT */
+/* Return: the entry of peak @i in the history, a ring of the last WSMON_PEAKS_KEPT peaks. */
 static struct wsmon_peak *peaks_entry(struct wsmon_session *ss, u64 i)
 {
 	return &ss->peaks[i % WSMON_PEAKS_KEPT];
 }
 
-/* The present or last peak of a group; NULL if the history no longer has it */
+/* Return: the present or last peak of a group; NULL if the history no longer has it. */
 static struct wsmon_peak *group_last_peak(struct wsmon_session *ss,
 					  const struct wsmon_target *t, u32 group)
 {
@@ -65,7 +65,10 @@ static void group_report_edge(struct wsmon_session *ss, struct wsmon_target *t, 
 	};
 	struct wsmon_peak *p = group_last_peak(ss, t, group);
 
-	/* its twin is gone, and with it the estimates: take the sizes of the last edge */
+	/*
+	 * The target that had the estimates, in the same address space, is gone, and they with
+	 * it: report the sizes of the peak's start.
+	 */
 	if (!w->mapped && p && edge == WSMON_PEAK_END) {
 		rec.bytes = p->rec.bytes;
 		rec.low = p->rec.low;
@@ -90,14 +93,14 @@ static void group_begin_peak(struct wsmon_session *ss, struct wsmon_target *t, u
 	group_report_edge(ss, t, group, WSMON_PEAK_START, g->detector.sign, now);
 }
 
-/* Look for starts and ends of peaks. @slept: the target did not run: no peak begins. */
+/* Report the start or end of a peak. While the target sleeps (@slept), no peak begins. */
 static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 group,
 			bool slept, u64 now)
 {
 	struct wsmon_detector *d = &t->groups[group].detector;
 	const struct wsmon_wss *w = group_wss(t, group);
 
-	/* skip an estimate that could be any size: no sample has served for a window yet */
+	/* skip an interval from 0 to all memory: no sample has been observed for a window yet */
 	if (w->mapped && !w->low && w->high == w->mapped)
 		return;
 	if (wsmon_peak_ends(d, &ss->mon->attrs, w))
@@ -109,7 +112,7 @@ static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 gr
 	wsmon_peak_learn(d, &ss->mon->attrs, w);
 }
 
-/* Is the estimate from this interval? If all regions are stale, it is an old one. */
+/* Return: true if the estimate is new; if all regions are stale, it is of an earlier interval. */
 static bool target_was_observed(const struct wsmon_target *t)
 {
 	u32 i;
@@ -160,11 +163,11 @@ void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64
 }
 
 /**
- * wsmon_events_restart - forget what is usual for a target
+ * wsmon_events_restart - end the present peaks of a target, and reset its peak detectors
  * @ss:	the session
  * @t:	the target
  *
- * Its present peaks end with their last estimate.
+ * Peaks end with the last estimate. The detectors learn the usual size anew.
  */
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 {
@@ -181,7 +184,7 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 }
 
 /**
- * wsmon_events_restart_all - forget what is usual for any target
+ * wsmon_events_restart_all - do so for all targets that are not gone
  * @ss:	the session
  */
 void wsmon_events_restart_all(struct wsmon_session *ss)
@@ -195,7 +198,7 @@ void wsmon_events_restart_all(struct wsmon_session *ss)
 }
 
 /**
- * wsmon_events_show - print a peak of the history on a line
+ * wsmon_events_show - print a peak of the history as one line
  * @m:	the text
  * @p:	the peak
  * @ns:	the reader's pid namespace

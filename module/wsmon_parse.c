@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_parse.c - texts that people write to debugfs files
+ * wsmon_parse.c - parses texts written to /dev/wsmon and debugfs files; names of the ABI
  *
- * Pure: no mm, no allocation, no locks. Strict: a text takes effect completely or not
- * at all; "12 abc" is an error, not 12.
+ * Pure: no mm, no allocation, no locks. Strict: a text takes effect completely or not at all;
+ * "12 abc" is an error, not 12.
  */
 #include "wsmon_control.h"
 
@@ -12,10 +12,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/*
- * Take the next word of a text, and advance *@text to its end.
- * Return: its length, 0 if there is none.
- */
+/* Get the next word, and advance *@text to its end. Return: the word's length; 0 at the end. */
 static size_t parse_next_word(const char **text, const char *end, const char **word)
 {
 	while (*text < end && is_blank(**text))
@@ -27,8 +24,8 @@ static size_t parse_next_word(const char **text, const char *end, const char **w
 }
 
 /*
- * Parse a number of digits only: no sign, no prefix, no suffix.
- * Return: 0, -EINVAL or, beyond @max, -ERANGE.
+ * Parse a decimal number that has digits only: no sign, no prefix, no suffix.
+ * Return: 0; -EINVAL; -ERANGE for a number above @max.
  */
 static int parse_number(const char *p, size_t len, u64 max, u64 *val)
 {
@@ -161,8 +158,8 @@ static int attrs_find_key(const char *word, size_t len)
 
 /*
  * Parse windows, separated by commas, in any order; store them ascending.
- * Return: as parse_number(); -EINVAL if one occurs twice, -ERANGE if there are too
- * many.
+ * Return: as parse_number(); also -EINVAL for a window given twice, and -ERANGE for more than
+ * WSMON_WINDOWS_MAX windows.
  */
 static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 {
@@ -195,9 +192,8 @@ static int parse_windows(struct wsmon_attrs *a, const char *p, const char *end)
 }
 
 /*
- * Parse a number with up to three decimals: "5", "0.25". A point needs digits before and
- * after it.
- * Return: as parse_number(); *@val is in 1/1000, as is @max.
+ * Parse a number with up to three decimals: "5", "0.25". A point needs digits on both sides.
+ * *@val and @max are in 1/1000. Return: as parse_number().
  */
 static int parse_milli(const char *p, const char *end, u64 max, u64 *val)
 {
@@ -258,21 +254,21 @@ static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
 }
 
 /**
- * wsmon_attrs_same_windows - tell whether attributes have the same windows
- * @a:	attributes
- * @b:	others
+ * wsmon_attrs_same_windows - tell whether two sets of attributes have the same windows
+ * @a:	one set
+ * @b:	the other set
  */
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 			      const struct wsmon_attrs *b)
 {
-	/* windows that are not used are 0 */
+	/* unused windows are 0 */
 	return !memcmp(a->windows_us, b->windows_us, sizeof(a->windows_us));
 }
 
 /**
  * wsmon_attrs_same_peaks - tell whether two sets of attributes find the same peaks
- * @a:	attributes
- * @b:	others
+ * @a:	one set
+ * @b:	the other set
  */
 bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
 			    const struct wsmon_attrs *b)
@@ -284,12 +280,10 @@ bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
 	       a->windows_us[0] == b->windows_us[0];
 }
 
-/**
- * attrs_check - check attributes
- * @a:	the attributes
- *
- * Return: 0; -ERANGE if a value is out of range; -EINVAL if one is zero, or does not
- * fit another one.
+/*
+ * Check what parse_attr() cannot: minimums, and values that must fit together.
+ * Return: 0; -EINVAL if a value is zero or contradicts another value; -ERANGE if a value is too
+ * small.
  */
 static int attrs_check(const struct wsmon_attrs *a)
 {
@@ -309,11 +303,12 @@ static int attrs_check(const struct wsmon_attrs *a)
 /**
  * wsmon_attrs_parse - change attributes according to a text
  * @attrs:	the attributes; unchanged on error
- * @text:	"key=value ...", any subset of the keys, each once
- * @len:	its length in bytes
+ * @text:	"key=value ...": one or more keys, each at most once
+ * @len:	length of @text in bytes
  *
- * Return: 0; -EINVAL for any other text; -ERANGE for a number that is too large or too
- * small; or what attrs_check() returns for the result.
+ * Return: 0; -EINVAL for malformed text, an unknown or repeated key, a zero where none is
+ * allowed, or values that do not fit together; -ERANGE for a number that is too large or too
+ * small, or too many windows.
  */
 int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 {
@@ -349,10 +344,10 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
  * @pids:	the ids
  * @max:	maximum number of ids
  * @text:	ids separated by white space; may be blank
- * @len:	its length in bytes
+ * @len:	length of @text in bytes
  *
- * Return: the number of ids; -EINVAL for any other text, or an id twice; -ERANGE for a
- * number that no pid can be, or for more than @max ids.
+ * Return: the number of ids; -EINVAL for malformed text, an id of 0, or a repeated id; -ERANGE
+ * for a number above S32_MAX, or more than @max ids.
  */
 int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 {
@@ -379,13 +374,15 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 	return nr;
 }
 
-/* Is a word @text? */
 static bool word_is(const char *word, size_t n, const char *text)
 {
 	return n == strlen(text) && !memcmp(word, text, n);
 }
 
-/* Parse "N,N" in place: commas become blanks. */
+/*
+ * Parse "N,N": replaces the commas by blanks. Return: as wsmon_pids_parse(), but -EINVAL for an
+ * empty list.
+ */
 static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
 {
 	size_t i;
@@ -401,9 +398,10 @@ static int parse_commas(u32 *pids, u32 max, char *p, size_t len)
 }
 
 /*
- * Decode a path in place: "\NNN", three octal digits, is a byte, as in /proc/mounts, so that
- * blanks are no words. Other backslashes are themselves: systemd's names have some.
- * Return: its length, -EINVAL for a byte of 0.
+ * Decode a path in place. "\NNN", three octal digits, stands for a byte, as in /proc/mounts, so
+ * that a path can contain blanks, which separate words. Any other backslash stands for itself:
+ * systemd's names contain backslashes.
+ * Return: the length of the path; -EINVAL if it contains a NUL.
  */
 static int parse_path(char *p, size_t len)
 {
@@ -427,16 +425,18 @@ static int parse_path(char *p, size_t len)
 }
 
 /**
- * wsmon_request_parse - parse what was written to /dev/wsmon
- * @req:	the result; its mark is in @text
- * @pids:	the ids of "pid="
+ * wsmon_request_parse - parse a text written to /dev/wsmon
+ * @req:	the result; its mark and cgroup point into @text
+ * @pids:	gets the ids of "pid="
  * @max:	maximum number of ids
  * @text:	words "key=value", "pid=N,N", "cgroup=PATH", "join", "stop"; or "mark=TEXT".
- *		All but attributes and the cgroup is replaced by blanks
- * @len:	its length in bytes
+ *		Replaces all words but attributes and the cgroup by blanks
+ * @len:	length of @text in bytes
  *
- * Return: 0; -EINVAL for an empty text, two of "pid=", "cgroup=" and "join", or "stop" with others; or
- * what wsmon_pids_parse() returns.
+ * Does not parse attributes: if there are some, the caller blanks the cgroup, and passes @text
+ * to wsmon_attrs_parse().
+ * Return: 0; -EINVAL for an empty text, more than one of "pid=", "cgroup=" and "join", "stop"
+ * with other words, or a NUL in the path; or an error of wsmon_pids_parse().
  */
 int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *text, size_t len)
 {
@@ -485,7 +485,7 @@ int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *tex
 }
 
 /**
- * wsmon_detector_name - return the name of a detector
+ * wsmon_detector_name - return the name of a peak detector; "?" for an unknown number
  * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO
  */
 const char *wsmon_detector_name(u32 detector)
@@ -494,7 +494,7 @@ const char *wsmon_detector_name(u32 detector)
 }
 
 /**
- * wsmon_class_name - return the name of a class
+ * wsmon_class_name - return the name of a class; "?" for an unknown number
  * @class:	enum wsmon_class
  */
 const char *wsmon_class_name(u32 class)
@@ -503,7 +503,7 @@ const char *wsmon_class_name(u32 class)
 }
 
 /**
- * wsmon_peak_group_name - return the name of a group of peaks
+ * wsmon_peak_group_name - return the name of a group of peaks; "?" for an unknown number
  * @group:	WSMON_PEAK_ALL, _TEXT or _REST
  */
 const char *wsmon_peak_group_name(u32 group)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_stream.c - encodes records for the buffer
+ * wsmon_stream.c - encodes records, and writes them to the buffers of a monitor
  *
- * Called with the monitor's lock held. include/wsmon.h says what the records mean.
+ * Callers hold the monitor's lock. include/wsmon.h describes the records.
  */
 #include <linux/ktime.h>
 #include <linux/overflow.h>
@@ -18,7 +18,7 @@
 	((WSMON_RECORD_MAX - sizeof(struct wsmon_rec_snapshot)) / \
 	 sizeof(struct wsmon_region_entry))
 
-/* The pid in the namespace that started the session; 0 if it is not visible there */
+/* Return: the pid in the namespace that started the session; 0 if it is not visible there. */
 static u32 target_pid(const struct wsmon_target *t)
 {
 	return pid_nr_ns(t->pid, t->session->ns);
@@ -33,7 +33,7 @@ static void stream_put(const struct wsmon_session *ss, struct wsmon_record *rec,
 	wsmon_buffers_put(ss->mon, rec);
 }
 
-/** wsmon_stream_attrs - write the attributes in force for the session @ss */
+/** wsmon_stream_attrs - write the attributes in force, for session @ss */
 void wsmon_stream_attrs(const struct wsmon_session *ss)
 {
 	struct wsmon_rec_attrs rec = { .attrs = ss->mon->attrs };
@@ -155,7 +155,7 @@ static void stream_put_wss(const struct wsmon_target *t, u32 k, u32 c, u64 now)
 /**
  * wsmon_stream_wss - write the working set sizes at the end of an interval
  * @t:		the target
- * @first:	the first window
+ * @first:	index of the first window to write
  * @now:	end of the interval
  */
 void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
@@ -175,8 +175,8 @@ void wsmon_stream_wss(const struct wsmon_target *t, u32 first, u64 now)
 /**
  * wsmon_stream_peak - write an edge of a peak
  * @t:		the target
- * @rec:	the record, complete but for its header and the pid
- * @now:	the time
+ * @rec:	the record; all but its header and @pid is filled in
+ * @now:	the time, nanoseconds
  */
 void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
 		       u64 now)
@@ -189,7 +189,7 @@ void wsmon_stream_peak(const struct wsmon_target *t, struct wsmon_rec_peak *rec,
  * wsmon_stream_mark - write a moment that the user marked
  * @ss:		the session
  * @number:	number of the mark
- * @text:	its name, not terminated
+ * @text:	the mark's name, not terminated
  * @len:	bytes of @text, less than WSMON_MARK_TEXT
  */
 void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *text, size_t len)
@@ -215,7 +215,7 @@ void wsmon_stream_exited(const struct wsmon_target *t)
 }
 
 /**
- * wsmon_stream_who - write who touched a page
+ * wsmon_stream_who - write the first access to a page (hint fault)
  * @t:	the target
  * @s:	the page's slot, as the probe left it
  */
@@ -294,8 +294,8 @@ static void stats_add_regions(struct wsmon_rec_stats *rec, const struct wsmon_re
 }
 
 /**
- * wsmon_stats_fill - fill in the counters of a session, but those of a buffer
- * @rec:	the record; its header is left to the caller
+ * wsmon_stats_fill - fill in the counters of a session
+ * @rec:	the record; the caller sets its header, and the losses of a buffer
  * @ss:		the session
  *
  * Context: the monitor's lock held.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * budget.c - how much sampling was reduced, for the CPU budget or for a precision, and what it took
+ * budget.c - how much sampling was reduced, for the CPU budget or for a precision, and its cost
  *
- * STATS records have the sampling interval and the number of regions in force, but the
- * first of them comes after the first aggregation interval. Rounds left out before it
- * show only in the number of rounds. Rounds that are left out while targets sleep, or
- * because one is late, do not count.
+ * STATS records have the sampling interval and the maximum of regions in force, but the first
+ * STATS record comes after the first aggregation interval. Rounds left out before it show only
+ * in the number of rounds. Rounds left out because targets slept, or because a round was late,
+ * do not count.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "libwsmon.h"
 #include "util.h"
 
-/* The smallest reduction that is worth a word */
+/* Report reductions from this part on */
 #define WORTH	0.1
 
-/* A larger multiple of the budget is worth a word */
+/* Report CPU time above this multiple of the budget */
 #define EXCESS	1.25
 
-/* After this time later intervals have saved what the beginning took above the budget */
+/* After this time, later intervals have made up for a beginning above the budget */
 #define SAVED_NS	60e9
 
 static void begin(struct budget *b, const struct wsmon_rec_stats *from)
@@ -31,7 +31,7 @@ static void begin(struct budget *b, const struct wsmon_rec_stats *from)
 
 static double share_of_regions(const struct budget *b)
 {
-	/* each target gets the same number, rounded down */
+	/* each target gets an equal part, rounded down: the sum may lack up to one per target */
 	double allowed = (double)b->stats.budget + b->targets;
 
 	if (!b->stats.budget || allowed >= b->attrs.max_regions)
@@ -51,9 +51,12 @@ static void add_interval(struct budget *b, const struct wsmon_rec_stats *now)
 		return;
 	if (now->idle_rounds == was->idle_rounds)
 		missing = due - (now->rounds - was->rounds) - (now->late_rounds - was->late_rounds);
-	else	/* some may be missing because all targets slept */
+	else	/* rounds may be missing because all targets slept: use the sampling interval */
 		missing = was->sample_ns > sample_ns ? due - time / was->sample_ns : 0;
-	/* without targets there is one round an interval; intervals do not begin and end exactly */
+	/*
+	 * Without targets there is one round per interval. A difference of 1 means nothing, as
+	 * intervals do not begin and end exactly at rounds.
+	 */
 	if (missing > 1 && (was->targets || now->targets))
 		b->left_out += missing;
 	b->rounds += due;
@@ -103,12 +106,12 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 	case WSMON_REC_TARGET:
 		if ((target->flags & WSMON_TARGET_REASON) != WSMON_TARGET_START)
 			break;
-		/* counters begin at 0 with the first target */
+		/* the counters are 0 when the first target starts */
 		if (!b->targets++ && !b->known)
 			begin(b, &(struct wsmon_rec_stats){ .rec.time_ns = rec->time_ns });
 		break;
 	case WSMON_REC_GROUP:
-		/* likewise with the first interval if all members came in it */
+		/* they were also 0 before the first interval: the one in which all members came */
 		if (!b->known && group->came && group->came >= group->members)
 			begin(b, &(struct wsmon_rec_stats){
 				.rec.time_ns = rec->time_ns - group->interval_ns });
@@ -121,7 +124,7 @@ void budget_take(struct budget *b, const struct wsmon_record *rec)
 	case WSMON_REC_TOTAL:
 		if (total->class != WSMON_CLASS_ALL || total->window_us != b->attrs.windows_us[0])
 			break;
-		/* replaces the members' sizes: it counts each page once */
+		/* the total replaces the sizes of targets, as it counts shared pages once */
 		b->bytes = 0;
 		b->var = 0;
 		b->group = true;
@@ -152,10 +155,10 @@ const char *budget_text(char *buf, const struct budget *b)
 			 b->attrs.who_rate ? "" : "; freq and ACCESSES are by intervals");
 		return buf;
 	}
-	/* 0: its writer knew no budget; 1000: none was set */
+	/* 0: the recording's writer knew no budget; 1000: no limit */
 	if (!permille || permille == 1000)
 		return NULL;
-	/* the first look at many processes alone takes more, which later intervals save */
+	/* the first look at many processes exceeds the budget; later intervals make up for it */
 	if (cpu * 1000 > permille * EXCESS) {
 		snprintf(buf, BUDGET_TEXT, "took %.2g %% of one CPU, more than --cpu %g%%%s",
 			 100 * cpu, permille / 10.0, b->time > SAVED_NS ? "" :
@@ -164,7 +167,7 @@ const char *budget_text(char *buf, const struct budget *b)
 	}
 	if (rounds < WORTH && regions < WORTH)
 		return NULL;
-	/* working set sizes hold in either case: with fewer regions their intervals are wider */
+	/* the estimates stay unbiased; fewer regions widen their confidence intervals */
 	len = snprintf(buf, BUDGET_TEXT, "--cpu %g%% left out", permille / 10.0);
 	if (rounds >= WORTH)
 		len += snprintf(buf + len, BUDGET_TEXT - len, " %.0f %% of the rounds%s", 100 * rounds,

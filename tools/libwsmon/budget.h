@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * budget.h - how much sampling was reduced, for the CPU budget or for a precision, and what it took
+ * budget.h - how much sampling was reduced, for the CPU budget or for a precision, and its cost
  */
 #ifndef WSMO_BUDGET_H
 #define WSMO_BUDGET_H
@@ -12,22 +12,23 @@
 #define BUDGET_TEXT	320
 
 /**
- * struct budget - zeroed, it has seen no record
- * @attrs:	the attributes
+ * struct budget - sums over a recording; all zero before the first record
+ * @attrs:	attributes in force
  * @stats:	the last STATS record, or the counters when monitoring began
  * @known:	@stats is valid
- * @targets:	targets that monitoring began with
+ * @targets:	number of targets that monitoring began with
  * @rounds:	number of sampling rounds that were due
- * @left_out:	number of rounds that were left out for lack of CPU time
+ * @left_out:	number of these rounds that were left out for lack of CPU time, or that a
+ *		precision did not need
  * @time:	nanoseconds observed
- * @regions_time: nanoseconds observed, weighted by the part of max_regions that was allowed
- * @cpu_ns:	CPU time taken
- * @bytes:	sum of the estimates for the shortest window since the last STATS record: of all
+ * @regions_time: nanoseconds observed, weighted by the allowed part of max_regions
+ * @cpu_ns:	CPU time of monitoring, with TLB flushes on other CPUs
+ * @bytes:	sum of the estimates in the shortest window since the last STATS record: of all
  *		targets, or of the group
- * @var:	sum of the squares of the half-widths of their intervals
+ * @var:	sum of the squared half-widths of the confidence intervals of @bytes
  * @group:	@bytes and @var are of the group
- * @widths:	sum over @intervals of the half-width as a part of the estimate
- * @intervals:	number of intervals with an estimate
+ * @widths:	sum over @intervals of the relative half-width
+ * @intervals:	number of aggregation intervals with an estimate
  */
 struct budget {
 	struct wsmon_attrs attrs;
@@ -46,15 +47,15 @@ struct budget {
 	__u64 intervals;
 };
 
-/** budget_take() - take any record, from the first of the recording on */
+/** budget_take() - take a record; call it with all records, from the first on */
 void budget_take(struct budget *b, const struct wsmon_record *rec);
 
 /**
- * budget_text() - describe what was reduced or taken
+ * budget_text() - describe how sampling was reduced, or what it cost
  * @buf: BUDGET_TEXT bytes
  *
- * Return: @buf: what the wanted precision took, or that the CPU budget was exceeded by more than a
- * quarter, or that sampling was reduced by a tenth or more and what that means; else NULL
+ * Return: @buf with one of three messages: the cost of the precision, a CPU budget exceeded by
+ * more than a quarter, or sampling reduced by a tenth or more; NULL if there is nothing to say
  */
 const char *budget_text(char *buf, const struct budget *b);
 

@@ -3,25 +3,24 @@
  * curve.c - the working set as a function of its window: from records to curves, and
  * from curves to the refaults of a memory limit
  *
- * The mean working set S(T) of a stationary program rises by the rate at which
- * memory is used that was not used for T: dS/dT is the missing rate of a policy
- * that keeps what was used within T (Denning and Schwartz, Properties of the
- * Working-Set Model, CACM 15:3, 1972). That rate falls with T, so S is concave.
- * Least recently used memory of a limited size s keeps what was used within about
- * T, with S(T) = s: the characteristic time (Che, Tung and Wang, IEEE JSAC 20:7,
- * 2002; Fricker, Robert and Roberts, ITC 24, 2012).
+ * Let S(T) be the mean working set of a stationary program in window T. Its slope dS/dT is the
+ * rate of accesses to memory that was not accessed for T: the miss rate of a policy that keeps
+ * exactly the memory accessed within T (Denning and Schwartz, Properties of the Working-Set
+ * Model, CACM 15:3, 1972). This rate falls with T, so S is concave. An LRU policy with a limit
+ * of s bytes keeps the memory accessed within about T, where S(T) = s: the characteristic time
+ * (Che, Tung and Wang, IEEE JSAC 20:7, 2002; Fricker, Robert and Roberts, ITC 24, 2012).
  *
- * Between its nodes the curve is a quadratic spline that is rising and concave if
- * the nodes are (Schumaker, On Shape Preserving Quadratic Spline Interpolation,
- * SIAM J. Numer. Anal. 20:4, 1983): its slope is continuous, falls, and has the
- * mean that was measured between any two windows.
+ * Between its nodes the curve is a quadratic spline, which is rising and concave if the nodes
+ * are (Schumaker, On Shape Preserving Quadratic Spline Interpolation, SIAM J. Numer. Anal.
+ * 20:4, 1983). Its slope is continuous and falls, and the mean slope between two windows is the
+ * measured one.
  *
- * The intervals of a curve have two parts. One comes from the estimates: their sample pages
- * stay for the longest window, so it does not shrink with the number of moments. The
- * other is the error of the mean over time: working sets that are a window apart count as
+ * The confidence interval of a curve has two parts. The first is the error of the estimates. It
+ * does not shrink with the number of moments, because sample pages stay for the longest window.
+ * The second is the error of the mean over time: working sets that are a window apart count as
  * independent.
  *
- * Times are seconds, sizes bytes, rates bytes a second.
+ * Times are in seconds, sizes in bytes, rates in bytes per second.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +35,7 @@
 #define TARGETS_MAX	65536
 #define TOGETHER	"all together"
 
-/* A window counts if it was observed for its length and 1/MIN_PART more */
+/* A window counts if it was observed for (1 + 1/MIN_PART) times its length */
 #define MIN_PART	4
 
 /**
@@ -96,7 +95,7 @@ static void forget(struct wsmon_wss_rows *rows, __u32 pid)
 	rows->nr = n;
 }
 
-/* After an exec the target is another program: drops its rows so far */
+/* Notes a target. An exec makes it another program: drops its rows so far */
 static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *rec)
 {
 	const struct curves_target key = {
@@ -115,7 +114,7 @@ static void take_target(struct wsmon_curves *cs, const struct wsmon_rec_target *
 	forget(&cs->rss, rec->pid);
 }
 
-/* When the observation of a row's target, or of the group, began */
+/* Return: when the observation of a row's target, or of the group, began */
 static __u64 since(struct wsmon_curves *cs, const struct wsmon_wss_row *row)
 {
 	const struct curves_target *t;
@@ -165,10 +164,10 @@ int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
 }
 
 /*
- * The working set of a longer window is no smaller, but its estimate may be. Taking the
- * maximum so far would add up noise, so neighbours that fall are replaced by their mean
- * until none does (pool adjacent violators: Barlow et al., Statistical Inference under
- * Order Restrictions, 1972).
+ * Makes the sizes rise with the window. The working set of a longer window is no smaller, but
+ * its estimate may be. The maximum so far would add up noise. So adjacent sizes that fall are
+ * replaced by their mean until none falls (pool adjacent violators: Barlow et al., Statistical
+ * Inference under Order Restrictions, 1972).
  */
 static void pool_means(struct wsmon_curve *c)
 {
@@ -199,7 +198,7 @@ static double mean_slope(const struct wsmon_curve *c, size_t i)
 	return (c->size[i + 1] - c->size[i]) / (c->node[i + 1] - c->node[i]);
 }
 
-/* A slope that rises is noise, too: joins segments until none does */
+/* Makes the curve concave. A rising slope is noise, too: joins segments until no slope rises */
 static void make_concave(struct wsmon_curve *c)
 {
 	size_t end[WSMON_WINDOWS_MAX], nr = 0, i, b;
@@ -231,8 +230,9 @@ static void make_concave(struct wsmon_curve *c)
 }
 
 /*
- * The mean slope of a segment is about that in its middle. Between two middles its
- * logarithm is linear, as for rates that fall exponentially.
+ * Estimates the slope at a node. The slope in the middle of a segment is about the segment's
+ * mean slope; between two middles its logarithm is interpolated linearly, as for rates that
+ * fall exponentially.
  */
 static double node_slope(const struct wsmon_curve *c, size_t i)
 {
@@ -258,14 +258,14 @@ static void fit(struct wsmon_curve *c)
 	make_concave(c);
 	for (i = 1; i < c->nr; i++)
 		c->slope[i] = node_slope(c, i);
-	/* after the middle of the last segment the slope falls by the same factor as before it */
+	/* in the last segment, the slope falls by one factor before and after the middle */
 	last = mean_slope(c, c->nr - 1);
 	c->slope[c->nr] = c->slope[c->nr - 1] > 0 ?
 			  last * last / c->slope[c->nr - 1] : 0;
 	c->slope[0] = 2 * mean_slope(c, 0) - c->slope[1];
 }
 
-/* The segment that contains a window */
+/* Return: the segment that contains a window; the last one beyond the longest window */
 static size_t segment(const struct wsmon_curve *c, double window)
 {
 	size_t i = 0;
@@ -276,10 +276,10 @@ static size_t segment(const struct wsmon_curve *c, double window)
 }
 
 /*
- * The window between two nodes at which the slope is the segment's mean. The slope falls
- * linearly from the first node's to the mean, then to the second node's: the two parabolas
- * together rise by the difference of the sizes. If one node has the mean slope, so has the
- * whole segment.
+ * Return: the window in a segment where the slope is the segment's mean. The slope falls
+ * linearly from the first node to this knot, and from there to the second node, so that both
+ * parabolas together rise by the difference of the nodes' sizes. If the slope at one node is
+ * the mean, it is so in the whole segment.
  */
 static double knot(const struct wsmon_curve *c, size_t i)
 {
@@ -326,7 +326,7 @@ static double window_of(const struct wsmon_curve *c, double size)
 
 	if (size > c->size[c->nr])
 		return INFINITY;
-	/* more halvings than a double has bits */
+	/* bisect more often than a double has bits */
 	for (i = 0; i < 64; i++) {
 		double mid = (low + high) / 2;
 
@@ -338,13 +338,13 @@ static double window_of(const struct wsmon_curve *c, double size)
 	return high;
 }
 
-/* The point before a segment: (0, 0), which is exact, before the first */
+/* Return: the point where a segment begins; for the first segment (0, 0), which is exact */
 static struct wsmon_curve_point before(const struct wsmon_curve *c, size_t i)
 {
 	return i ? c->point[i - 1] : (struct wsmon_curve_point){ };
 }
 
-/* Interpolates the distances of the ends from the curve between the points */
+/* Interpolates, between the points, the distances of the interval's ends from the curve */
 void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high)
 {
 	size_t i = segment(c, window);
@@ -358,7 +358,10 @@ void curve_ends(const struct wsmon_curve *c, double window, double *low, double 
 		share * (to.high - to.mean);
 }
 
-/* Half the 95 % interval of a rate, from that of the rise measured over its segment */
+/*
+ * Return: half-width of the 95 % confidence interval of the rate at a window. It is derived from
+ * the interval of the rise over the segment.
+ */
 static double slack(const struct wsmon_curve *c, double window, double rate)
 {
 	size_t i = segment(c, window);
@@ -387,8 +390,8 @@ static double slowest(const struct wsmon_curve *c, double size)
 }
 
 /*
- * Refaults a second at a rate of bytes a second. The first use of memory is a fault with any
- * limit, not a refault: the growth of RSS and swap is subtracted.
+ * Converts a rate to refaults per second. The first use of memory faults with any limit, and is
+ * no refault: subtracts the growth of RSS and swap.
  */
 static double refaults(const struct wsmon_curve *c, double rate)
 {
@@ -406,7 +409,7 @@ struct wsmon_limit wsmon_limit(const struct wsmon_curve *c, double bytes)
 	if (isinf(at.window)) {
 		double mean = mean_slope(c, c->nr - 1);
 
-		/* the rate falls: at the end it is at most the mean of the last segment */
+		/* the slope falls: beyond the last segment it is at most the segment's mean */
 		at.bound = WSMON_AT_MOST;
 		high = bytes < last->high ? fastest(c, bytes - (last->high - last->mean)) :
 		       mean + slack(c, last->window, mean);
@@ -426,7 +429,7 @@ struct wsmon_limit wsmon_limit(const struct wsmon_curve *c, double bytes)
 	return at;
 }
 
-/* By target, the group last, then class, time and window: rows of a moment are neighbours */
+/* Order: target (the group last), class, time, window. So rows of a moment are adjacent */
 static int by_moment(const void *x, const void *y)
 {
 	const struct wsmon_wss_row *a = x, *b = y;
@@ -436,7 +439,7 @@ static int by_moment(const void *x, const void *y)
 	       COMPARE(a->window_us, b->window_us);
 }
 
-/* A broken file may have a row twice, but the windows of a curve must differ */
+/* A broken file may have a row twice, but the nodes of a curve must differ */
 static void remove_doubles(struct wsmon_wss_rows *rows)
 {
 	size_t i, n = 0;
@@ -447,7 +450,7 @@ static void remove_doubles(struct wsmon_wss_rows *rows)
 	rows->nr = n;
 }
 
-/* Index after the rows of a moment, or of a target and class */
+/* Return: index after the rows of one target and class and, with @moment, of one moment */
 static size_t end_of(const struct wsmon_wss_rows *rows, size_t first, bool moment)
 {
 	const struct wsmon_wss_row *r = &rows->row[first], *s;
@@ -464,8 +467,8 @@ static size_t end_of(const struct wsmon_wss_rows *rows, size_t first, bool momen
 
 /**
  * struct chosen - the rows of a target and class that count
- * @windows:	number of windows; they are the same at each moment
- * @row:	@nr times @windows of them, by time, then by window
+ * @windows:	number of windows, which are the same at each moment
+ * @row:	the @nr times @windows rows, by time, then by window
  * @nr:		number of moments
  */
 struct chosen {
@@ -480,9 +483,9 @@ static size_t min_size(size_t a, size_t b)
 }
 
 /*
- * Counts the windows, from the shortest on, that were observed for long enough. A longer
- * window becomes complete later: the first moment with n windows says since when the n-th is
- * complete, and the last moment has all of them.
+ * Counts the windows that were observed for long enough, which are the shortest ones. Rows
+ * begin when their window is complete, and longer windows complete later. So the first moment
+ * with n rows shows since when the n-th window is complete; the last moment has all windows.
  */
 static size_t windows_that_count(const struct wsmon_wss_rows *rows, size_t first,
 				 size_t end)
@@ -538,7 +541,7 @@ static const struct wsmon_wss_row *at(const struct chosen *m, size_t i, size_t k
 	return &m->row[i * m->windows + k];
 }
 
-/* Difference from the working set of the next shorter window, or from 0 */
+/* Return: difference from the working set of the next shorter window; of the shortest, from 0 */
 static double rise(const struct chosen *m, size_t i, size_t k)
 {
 	double before = k ? at(m, i, k - 1)->bytes : 0;
@@ -552,7 +555,7 @@ static double seconds(const struct chosen *m)
 	       (double)NSEC_PER_SEC;
 }
 
-/* Variance of the mean over the moments, of the k-th working set or of its rise */
+/* Return: variance of the mean over time: of the k-th working set or, with @of_rise, its rise */
 static double variance(const struct chosen *m, size_t k, bool of_rise)
 {
 	double mean = 0, sum = 0, window = at(m, 0, k)->window_us / 1e6;
@@ -587,8 +590,8 @@ static void make_point(const struct chosen *m, size_t k, struct wsmon_curve_poin
 }
 
 /*
- * The size that a sample page stands for, derived from intervals: a count of n pages has
- * the variance n, so a size made of such pieces has the variance piece * size.
+ * Return: the bytes that one sample page represents, derived from confidence intervals. A count
+ * of n sample pages has variance n, so an estimate in pieces has variance piece * size.
  */
 static double piece(const struct chosen *m)
 {
@@ -629,7 +632,7 @@ static void make_range(const struct chosen *m, size_t k, __u64 *size,
 	p->p95 = size[nearest_rank(m->nr, 95)];
 }
 
-/* RSS, and how fast it grew, over the moments that count */
+/* Computes the mean of RSS and the growth of RSS and swap over the moments that count */
 static void make_memory(const struct wsmon_curves *cs, const struct chosen *m,
 			struct wsmon_curve *of)
 {
@@ -642,7 +645,7 @@ static void make_memory(const struct wsmon_curves *cs, const struct chosen *m,
 	for (i = 0; i < cs->rss.nr; i++) {
 		const struct wsmon_wss_row *row = &cs->rss.row[i];
 
-		/* RSS is read a little after the moment it belongs to */
+		/* the recorder reads RSS up to a second after the moment of the sizes */
 		if (of->group || row->pid != of->pid || row->time_ns < from ||
 		    row->time_ns > to + NSEC_PER_SEC)
 			continue;
@@ -692,7 +695,7 @@ static void make_one(struct wsmon_curves *cs, struct chosen *m)
 	fit(of);
 }
 
-/* Errors of different processes are independent: their squares add up */
+/* Adds the errors of two processes, which are independent: their squares add up */
 static double together(double a, double b)
 {
 	return sqrt(a * a + b * b);
@@ -719,7 +722,7 @@ static void add(struct wsmon_curve *sum, const struct wsmon_curve *of)
 		      sum->growth + of->growth;
 }
 
-/* Appends a curve of all processes if there are several */
+/* Appends, for each class with several curves, their sum */
 static void make_sums(struct wsmon_curves *cs)
 {
 	size_t of_one = cs->nr, i, j;
@@ -756,7 +759,7 @@ int wsmon_curves_fit(struct wsmon_curves *cs)
 	remove_doubles(rows);
 	for (i = 0; i < rows->nr; i = end_of(rows, i, false))
 		n++;
-	/* at most one sum for each class that has several curves */
+	/* @n curves and their sums: at most one sum for each class that has several curves */
 	cs->of = calloc(2 * n + 1, sizeof(*cs->of));
 	if (!cs->of)
 		return -ENOMEM;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * curve.h - curves of a recording, beside what libwsmon.h has of them
+ * curve.h - internals of the curves of libwsmon.h
  *
- * A curve is of one process, or of all together, and of one class. Its points are
- * means over the same moments: those at which the process had been observed for as
- * long as the longest window that counts. The group's total is measured as one, so it
- * needs no sum.
+ * A curve belongs to one process, or to all together, and to one class. All its points are means
+ * over the same moments: the moments when the process had been observed for the longest window
+ * that counts. The group's total is measured as a whole, so it needs no sum over processes.
  */
 #ifndef WSMO_CURVE_H
 #define WSMO_CURVE_H
@@ -20,14 +19,15 @@
  * struct wsmon_curves - data of a recording, and its curves
  * @start_ns:	when the recording began
  * @page_size:	bytes of a page
- * @rows:	working set sizes of windows observed in full
- * @rss:	PROC records: @bytes is RSS, @high with swap
+ * @rows:	working set sizes, without windows that reach before the observation
+ * @rss:	PROC records as rows: @bytes is RSS, @high is RSS plus swap
  * @targets:	struct curves_target, by pid
- * @group_ns:	when the group's observation began; 0 if there is no group
- * @seen:	number of all working set sizes
- * @longest_us:	the longest window of all
- * @of:		the curves, @nr of them
- * @failed:	memory ran out: @of is incomplete, or missing
+ * @group_ns:	time of the group's first total; 0 if there is no group
+ * @seen:	number of working set sizes in the recording, those not in @rows included
+ * @longest_us:	the longest window in the recording
+ * @of:		the curves
+ * @nr:		number of curves
+ * @failed:	memory ran out: @of is incomplete or missing
  */
 struct wsmon_curves {
 	__u64 start_ns;
@@ -43,13 +43,13 @@ struct wsmon_curves {
 	bool failed;
 };
 
-/** curve_size() - get the working set of a window; beyond the longest that of the longest */
+/** curve_size() - get the working set of a window, or of the longest window if it is shorter */
 double curve_size(const struct wsmon_curve *c, double window);
 
-/** curve_ends() - get the ends of its 95 % interval */
+/** curve_ends() - get the ends of the 95 % confidence interval of curve_size() */
 void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high);
 
-/** curve_rate() - get the slope at a window; beyond the longest that at the longest */
+/** curve_rate() - get the slope at a window, or at the longest window if it is shorter */
 double curve_rate(const struct wsmon_curve *c, double window);
 
 #endif /* WSMO_CURVE_H */

@@ -81,7 +81,7 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 
 const struct peak *events_peak_at(const struct events *ev, size_t i)
 {
-	/* the first call puts them in order */
+	/* @peaks is lazy: the first call after an addition sorts it */
 	if (ev->peaks.late)
 		sorted_order((struct sorted *)(uintptr_t)&ev->peaks);
 	return i < ev->peaks.nr ? (const struct peak *)ev->peaks.base + i : NULL;
@@ -92,7 +92,7 @@ size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns)
 	size_t i = 0, end = ev->peaks.nr, mid;
 	const struct peak *p;
 
-	/* there may be as many peaks as intervals */
+	/* bisect: there may be as many peaks as intervals */
 	while (i < end) {
 		mid = i + (end - i) / 2;
 		p = events_peak_at(ev, mid);

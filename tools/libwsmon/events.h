@@ -15,9 +15,9 @@
 
 /**
  * struct peak - a peak, from the PEAK records of its edges
- * @bytes:	working set at its start if that was recorded, else at its end; with its interval
- *		@low to @high
- * @end_ns:	0 if it had not ended when the recording did
+ * @bytes:	working set size at the start of the peak, or at its end if the recording lacks
+ *		the start; with the confidence interval @low to @high
+ * @end_ns:	0 if the peak lasted until the end of the recording
  */
 struct peak {
 	__u32 pid;
@@ -34,7 +34,7 @@ struct peak {
 	__u64 threshold;
 };
 
-/** peak_word() - name it: "peak", or "dip" if less memory than usual is in use */
+/** peak_word() - get the word for a peak: "dip" if the working set is smaller than usual */
 static inline const char *peak_word(const struct peak *p)
 {
 	return p->sign < 0 ? "dip" : "peak";
@@ -48,12 +48,11 @@ struct mark {
 };
 
 /**
- * struct events - zeroed is empty
- * @peaks:	struct peak, by pid and number, which is by time
- * @mark:	the marks in the order of the file, which is by time
+ * struct events - peaks and marks; all zero is empty
+ * @peaks:	struct peak, by pid and number, which is also by time
+ * @mark:	marks in the order of the file, which is also by time
  * @nr_marks:	number of marks
- * @interval_ns: free for the caller: the aggregation interval. A peak begins at the end of its
- *		first interval
+ * @interval_ns: not used here: the caller may keep the aggregation interval in it
  */
 struct events {
 	struct sorted peaks;
@@ -63,9 +62,9 @@ struct events {
 };
 
 /**
- * events_add() - take PEAK and MARK records; others are ignored
+ * events_add() - add a PEAK or MARK record; ignore other records
  *
- * Events beyond 65536 of each kind, or beyond the memory there is, are left out.
+ * Leaves out events beyond 65536 of each kind, and events without memory.
  */
 void events_add(struct events *ev, const struct wsmon_record *rec);
 
@@ -75,23 +74,24 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 /** events_peak_at() - get the peak at an index. Return: NULL after the last one */
 const struct peak *events_peak_at(const struct events *ev, size_t i);
 
-/** events_first() - get the index of a process's first peak that begins at @from_ns or later */
+/** events_first() - get the index of a process's first peak with a start at @from_ns or later */
 size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns);
 
 /**
  * events_label() - list the events of an interval: "peak 3, mark 1"
  * @buf: EVENTS_LABEL bytes
- * @time_ns: end of an interval
- * @interval_ns: its length
+ * @time_ns: end of the interval
+ * @interval_ns: length of the interval
  *
- * A peak begins at the end of its first interval.
+ * The start of a peak is the end of its first interval: lists peaks with a start within half an
+ * interval of @time_ns, and marks within the interval.
  *
- * Return: @buf, empty if there were none
+ * Return: @buf, "" if there are no events
  */
 const char *events_label(char *buf, const struct events *ev, __u32 pid,
 			 __u64 time_ns, __u64 interval_ns);
 
-/** events_free() - free what is in it */
+/** events_free() - free all peaks and marks, but not @ev */
 void events_free(struct events *ev);
 
 #endif /* WSMO_EVENTS_H */

@@ -46,7 +46,7 @@ bool filter_wants(const struct filter *f, const struct wsmon_record *rec)
 
 	if (t < f->from_ns || t > f->to_ns)
 		return false;
-	/* a mark is about all targets */
+	/* a mark belongs to all targets */
 	if (!f->pids.nr || rec->type == WSMON_REC_MARK)
 		return true;
 	return wsmon_record_pid(rec, &pid) && pids_has(&f->pids, pid);

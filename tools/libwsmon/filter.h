@@ -16,17 +16,17 @@ struct pids {
 	size_t nr;
 };
 
-/** pids_has() - is @pid one of them? */
+/** pids_has() - tell whether the set contains @pid */
 bool pids_has(const struct pids *pids, __u32 pid);
 
 /**
- * struct filter - the part of a recording that is wanted
- * @zero_ns:	when the recording began, on the records' clock
- * @from_ns:	no earlier records than this, nanoseconds since @zero_ns
- * @to_ns:	no later records than this
- * @pids:	targets; none means all
- * @classes:	bit n: class n; 0 means all
- * @windows:	windows in microseconds; none means all
+ * struct filter - the wanted part of a recording
+ * @zero_ns:	when the recording began, on the clock of the records
+ * @from_ns:	earliest wanted time, nanoseconds since @zero_ns
+ * @to_ns:	latest wanted time, nanoseconds since @zero_ns
+ * @pids:	wanted targets; none means all
+ * @classes:	wanted classes: bit n is class n; 0 means all
+ * @windows:	wanted windows in microseconds; none means all
  * @nr_windows:	number of windows
  */
 struct filter {
@@ -42,25 +42,30 @@ struct filter {
 /** filter_init() - want everything */
 void filter_init(struct filter *f);
 
-/** filter_free() - free what the filter holds, not the filter */
+/** filter_free() - free the list of pids, but not @f */
 void filter_free(struct filter *f);
 
-/** filter_is_all() - is everything wanted? */
+/** filter_is_all() - tell whether everything is wanted */
 bool filter_is_all(const struct filter *f);
 
-/** filter_time() - get the seconds since the recording began */
+/** filter_time() - convert a record's time to seconds since the recording began */
 double filter_time(const struct filter *f, __u64 time_ns);
 
-/** filter_wants() - are the time and the process of a record wanted? Marks are of all processes */
+/**
+ * filter_wants() - tell whether the time and the target of a record are wanted
+ *
+ * A mark belongs to all targets. If some pids are chosen, other records for which
+ * wsmon_record_pid() finds no target are not wanted.
+ */
 bool filter_wants(const struct filter *f, const struct wsmon_record *rec);
 
-/** filter_wants_pid() - is a target wanted? */
+/** filter_wants_pid() - tell whether a target is wanted */
 bool filter_wants_pid(const struct filter *f, __u32 pid);
 
-/** filter_wants_class() - is a class wanted? */
+/** filter_wants_class() - tell whether a class is wanted */
 bool filter_wants_class(const struct filter *f, __u32 class);
 
-/** filter_wants_window() - is a window, in microseconds, wanted? */
+/** filter_wants_window() - tell whether a window, in microseconds, is wanted */
 bool filter_wants_window(const struct filter *f, __u64 window_us);
 
 #endif /* WSMON_FILTER_H */

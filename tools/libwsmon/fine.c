@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fine.c - where within regions memory was accessed
+ * fine.c - divides regions into parts that were accessed and parts that were not
  *
- * A cell is either of one kind, or its halves differ and each is a cell again: a prior
- * over all divisions at powers of two. Their probabilities given the samples are
- * weighted in one pass from below (context tree weighting: Willems, Shtarkov and
- * Tjalkens, IEEE Trans. Inf. Theory 41:3, 1995); the result is the mean over all of
- * them. A cell of one kind is plain or mixed: of a plain one all pages are accessed, or
- * none, with few exceptions, so its share is Beta(a, a) with a small; that of a mixed
- * one is uniform.
+ * The model: a cell is either of one kind, or its halves differ, and each half is a cell of the
+ * same model. This is a prior over all divisions at powers of two. One pass from the smallest
+ * cells up weights all divisions by their probability given the samples (context tree
+ * weighting: Willems, Shtarkov and Tjalkens, IEEE Trans. Inf. Theory 41:3, 1995). The result is
+ * the mean over all divisions. A cell of one kind is plain or mixed. In a plain cell nearly all
+ * pages are accessed, or nearly none: its share has the prior Beta(a, a) with a small a. The
+ * share of a mixed cell has a uniform prior.
  *
- * Memory is divided in similar ways all over a program: the probabilities that a cell of
- * some size is divided, and that it is plain if not, are learned from the cells so far,
- * where older snapshots count for less (empirical Bayes, by online expectation
- * maximization: Neal and Hinton, Learning in Graphical Models, 1998). So scattered pages
- * remain one cell, and blocks are found from few samples in each.
+ * The parts of a program have similar divisions. So two probabilities are learned for each size
+ * of cells: that a cell is divided, and that an undivided cell is plain. They are learned from
+ * all cells so far, where older snapshots count for less (empirical Bayes, by online expectation
+ * maximization: Neal and Hinton, Learning in Graphical Models, 1998). As a result, scattered
+ * pages remain one cell, and few samples in each block suffice to find blocks.
  *
- * Huge pages and some allocators align to addresses; data that a program lays out in a
- * mapping of its own is aligned to the mapping's start. For each mapping it is learned
- * which of the two explains the samples better.
+ * Huge pages and some allocators align to addresses. A program aligns data in a mapping of its
+ * own to the mapping's start. For each mapping, fine.c learns which of the two alignments
+ * explains the samples better.
  */
 #include <math.h>
 #include <stdint.h>
@@ -43,28 +43,28 @@
 /* As in the module: shares closer to 0 or 1 than this count as 0 or 1 */
 #define NEARLY		(WSMON_SHARE_ONE / 512)
 
-/* Age of points whose page is not known */
+/* Initial age of points whose page is unknown, in snapshots */
 #define AGE_ANYWHERE	24
 
-/* Points older than this many snapshots are dropped */
+/* Drop points older than this many snapshots */
 #define AGE_MAX		32
 
-/* A large change of a share, when it is reported, began at most this many snapshots ago */
+/* When a snapshot reports a large change of a share, it began at most this many snapshots ago */
 #define AGE_CHANGED	5
 
-/* The place of a point must be known to within 1/NEAR of the region */
+/* The page of a point must be known to within 1/NEAR of the region */
 #define NEAR		8
 
-/* With this probability of being of one kind a region stays undivided */
+/* A region stays undivided if it is of one kind with more than this probability */
 #define DOUBT		0.05
 
-/* If all points contradict this probability the memory was replaced */
+/* A point is odd if it differs from its expected share by more than this */
 #define ODD		0.9
 
-/* Parts whose shares are closer than this are joined */
+/* Join adjacent parts whose shares differ by less than this */
 #define SAME		(1.0 / 16)
 
-/* Minimum share of rounds that find memory in use accessed */
+/* Minimum of @rate of struct fine_target */
 #define RATE_MIN	0.001
 
 /* Regions end before this page */
@@ -76,18 +76,19 @@
 /* Parameter of the Beta distribution of the share of a plain cell */
 #define A		0.02
 
-/* Before any cell: half are divided, half of the others are plain; nothing is certain */
+/* Before the first cell: half of the cells are divided, half of the others are plain */
 #define UNKNOWN		0.5
+/* Learned probabilities stay this far from 0 and 1 */
 #define MIN_SHARE	0.001
 
 /* Points: recently sampled pages of a target */
 
 /**
  * struct fine_point - a sampled page
- * @page:	its number
- * @near:	number of pages that it may have been
- * @age:	snapshots since
- * @hit:	it was accessed
+ * @page:	page number
+ * @near:	number of pages that the sample may have been, around @page
+ * @age:	number of snapshots since the sample
+ * @hit:	the page was accessed
  */
 struct fine_point {
 	__u64 page;
@@ -97,17 +98,20 @@ struct fine_point {
 };
 
 /**
- * struct points - pages in address order; zeroed is empty
- * @point:	the pages
+ * struct points - points in address order; all zero is empty
+ * @point:	the points
  * @nr:		number of points
- * @room:	number of points there is memory for
+ * @room:	number of points that are allocated
  */
 struct points {
 	struct fine_point *point;
 	size_t nr, room;
 };
 
-/* Makes room for @more points; @all: of all targets. Return: 0, or -1 without room */
+/*
+ * Makes room for @more points. @all: points allocated for all targets; updates it.
+ * Return: 0; -1 without room
+ */
 static int points_room(struct points *p, size_t more, size_t *all)
 {
 	size_t room = p->room ? p->room : 64;
@@ -128,7 +132,7 @@ static int points_room(struct points *p, size_t more, size_t *all)
 	return 0;
 }
 
-/* Inserts a point, for which there is room, where it belongs among those from @first on */
+/* Inserts a point in order among the points from @first on. There must be room */
 static void points_insert(struct points *p, size_t first, const struct fine_point *point)
 {
 	size_t i = p->nr++;
@@ -145,13 +149,13 @@ static void points_clear(struct points *p, size_t *all)
 	memset(p, 0, sizeof(*p));
 }
 
-/* May a part of the region be in use, and another one not? */
+/* Return: true if a part of the region may be in use, and another part not */
 static bool is_partial(const struct wsmon_region_entry *e)
 {
 	return e->share >= NEARLY && e->share <= WSMON_SHARE_ONE - NEARLY;
 }
 
-/* The page at a sample's place in its half: the middle one if the place has several */
+/* Return: a point for a sample's position in its half; the middle page, if it means several */
 static struct fine_point point_of(__u64 start, __u64 end, unsigned int place, bool hit)
 {
 	__u64 pages = end - start, each = pages / WSMON_SAMPLES_PLACES;
@@ -161,14 +165,14 @@ static struct fine_point point_of(__u64 start, __u64 end, unsigned int place, bo
 	page = place * each + each / 2 +
 	       (place * rest + WSMON_SAMPLES_PLACES - 1) / WSMON_SAMPLES_PLACES;
 	return (struct fine_point) {
-		/* small parts have no pages in the last places */
+		/* a half of fewer pages than positions has none at the last positions */
 		.page = start + (page < pages ? page : pages - 1),
 		.near = each < UINT32_MAX ? each : UINT32_MAX,
 		.hit = hit,
 	};
 }
 
-/* A sample that was like all others for long may be any page */
+/* Return: a point for a sample without a known position, at a page chosen by @hash */
 static struct fine_point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
 {
 	return (struct fine_point) {
@@ -178,7 +182,11 @@ static struct fine_point any_point(__u64 start, __u64 end, __u64 hash, bool hit)
 	};
 }
 
-/* Gets the two pages sampled in a region of several pages. Return: false if there are none */
+/*
+ * Gets the two points sampled in a region of several pages. Settled samples have no positions
+ * (see WSMON_SAMPLES_VALID): they may have been any page of their half.
+ * Return: false if the region was not sampled, or the samples are unknown
+ */
 static bool samples_of(const struct wsmon_region_entry *e, __u64 start, __u64 end, __u64 time_ns,
 			 struct fine_point point[2])
 {
@@ -202,15 +210,15 @@ static bool samples_of(const struct wsmon_region_entry *e, __u64 start, __u64 en
 	return true;
 }
 
-/* Trees: the best division of a region, given samples of its pages */
+/* Trees: all divisions of a region, weighted given samples of its pages */
 
 /**
- * struct prior - expectations of a target's cells, by their order
+ * struct prior - expectations of a target's cells; each array is by order of the cell
  * @split:	probability that the halves of a cell of 2^order pages differ
- * @plain:	probability that a cell of one kind is used completely or not at all
- * @seen:	number of cells so far; older ones count for less
- * @cut:	number of them whose halves differed
- * @even:	number of the others that were plain
+ * @plain:	probability that a cell of one kind is plain
+ * @seen:	expected number of cells so far; older snapshots count for less
+ * @cut:	expected number of cells of @seen whose halves differ
+ * @even:	expected number of the others that are plain
  */
 struct prior {
 	double split[FINE_ORDERS];
@@ -222,14 +230,14 @@ struct prior {
 
 /**
  * struct fine_node - a cell
- * @start:	first page of the region in it, from the origin
+ * @start:	first page of the region in the cell, counted from the origin
  * @end:	end page, exclusive
- * @child:	the nodes of its halves; 0 if no samples show them to differ
- * @order:	it has 2^order pages
- * @points:	number of sampled pages in it
- * @hits:	number of them that were accessed
- * @whole:	probability that it is of one kind
- * @plain:	probability that it is plain if so
+ * @child:	nodes of the halves; 0 if all points of the cell are alike
+ * @order:	the cell has 2^order pages
+ * @points:	number of points in the cell
+ * @hits:	number of these points that were accessed
+ * @whole:	probability that the cell is of one kind
+ * @plain:	probability that the cell is plain, if it is of one kind
  */
 struct fine_node {
 	__u64 start, end;
@@ -242,10 +250,12 @@ struct fine_node {
 };
 
 /**
- * struct tree - the division of a region; zeroed is empty
- * @node:	cells, the first is the region; @nr of them, memory for @room
- * @origin:	page that cells count from
- * @prior:	expectations of them
+ * struct tree - the divisions of a region; all zero is empty
+ * @node:	the cells; the first one is the region
+ * @nr:		number of nodes
+ * @room:	number of nodes that are allocated
+ * @origin:	page number from which cells are aligned
+ * @prior:	expectations of the cells
  */
 struct tree {
 	struct fine_node *node;
@@ -254,10 +264,10 @@ struct tree {
 	struct prior *prior;
 };
 
-/* log Gamma(n + A), log Gamma(n + 2A) and log n!, for the probability of points */
+/* Table for the probability of points: log Gamma(n + A), log Gamma(n + 2A) and log n! */
 static double log_gamma[3][FINE_POINTS + 2];
 
-/* Sets the prior before any cell */
+/* Sets the prior before the first cell */
 static void prior_init(struct prior *prior)
 {
 	unsigned int i;
@@ -290,8 +300,9 @@ static double log_sum(double x, double y)
 }
 
 /*
- * Return: log of the probability of these hits and misses in a cell of one kind
- * @plain: gets the probability that it is plain, given them
+ * Computes the probability of hits and other samples in a cell of one kind
+ * @plain: gets the probability that the cell is plain, given these samples
+ * Return: log of the probability
  */
 static double log_alike(const struct tree *t, unsigned int order,
 			unsigned int hits, unsigned int others, double *plain)
@@ -325,7 +336,7 @@ static struct fine_node *new_node(struct tree *t)
 	return &t->node[t->nr++];
 }
 
-/* The middle of the smallest cell that contains both ends, and its order */
+/* Return: the middle of the smallest cell that contains the range. @order: gets the cell's order */
 static __u64 cell_mid(__u64 start, __u64 end, unsigned int *order)
 {
 	__u64 last = end - 1;
@@ -335,9 +346,10 @@ static __u64 cell_mid(__u64 start, __u64 end, unsigned int *order)
 }
 
 /*
- * Return: log of the probability of the points, all divisions weighted; NAN without
- * memory. Halves without samples add nothing, and a cell whose points are all alike is
- * divided once at most.
+ * Builds the node of a cell, and all nodes below it. A half without points changes no
+ * probability. A cell whose points are all alike gets no nodes below it: its divisions are
+ * approximated by one level.
+ * Return: log of the probability of the points, weighted over all divisions; NAN without memory
  */
 static double build_cell(struct tree *t, __u64 start, __u64 end,
 			 const struct fine_point *point, size_t nr)
@@ -385,7 +397,10 @@ static double build_cell(struct tree *t, __u64 start, __u64 end,
 	return all;
 }
 
-/* @reach: probability that the cell is undivided, and not part of a larger one */
+/*
+ * Counts cells for the prior.
+ * @reach: probability that all larger cells around the cell are divided
+ */
 static void count(struct tree *t, size_t i, double reach)
 {
 	const struct fine_node *n = &t->node[i];
@@ -410,7 +425,7 @@ static double estimate(double part, double of)
 	return fmin(fmax(p, MIN_SHARE), 1 - MIN_SHARE);
 }
 
-/* Updates the prior with this division */
+/* Updates the prior with the cells of this region */
 static void tree_learn(struct tree *t)
 {
 	struct prior *prior = t->prior;
@@ -424,7 +439,10 @@ static void tree_learn(struct tree *t)
 	}
 }
 
-/* The share of a cell's pages in use if it is of one kind; @around: that of its parent */
+/*
+ * Return: share of a cell's pages in use, if it is of one kind
+ * @around: own_share() of its parent, used for a cell without points
+ */
 static double own_share(const struct fine_node *n, double around)
 {
 	double plain = (n->hits + A) / (n->points + 2 * A);
@@ -433,7 +451,7 @@ static double own_share(const struct fine_node *n, double around)
 	return n->points ? mixed + n->plain * (plain - mixed) : around;
 }
 
-/* The probability that a page of the region is in use */
+/* Return: probability that a page of the region is in use */
 static double tree_share(const struct tree *t, __u64 page)
 {
 	const struct fine_node *n = t->node;
@@ -449,7 +467,7 @@ static double tree_share(const struct tree *t, __u64 page)
 	return share + reach * own;
 }
 
-/* Gives less weight to the past, after a snapshot */
+/* Reduces the weight of the past, after each snapshot */
 static void prior_fade(struct prior *prior)
 {
 	unsigned int i;
@@ -461,13 +479,13 @@ static void prior_fade(struct prior *prior)
 	}
 }
 
-/* Origins: what the divisions of a mapping are aligned to */
+/* Origins: the page from which the divisions of an area are aligned, its first page or 0 */
 
 /**
- * struct origin - that of an area
- * @page:	its first page
- * @log_odds:	of divisions that count from there, against those that count from address 0
- * @faded:	value of @faded of struct origins when @log_odds was up to date
+ * struct origin - the likely origin of an area
+ * @page:	first page of the area
+ * @log_odds:	log odds that divisions are aligned from @page, not from address 0
+ * @faded:	value of @faded of struct origins at the last update of @log_odds
  */
 struct origin {
 	__u64 page;
@@ -476,11 +494,11 @@ struct origin {
 };
 
 /**
- * struct origins - the origins of a target, by area; zeroed is empty
- * @area:	the known areas
+ * struct origins - the origins of a target; all zero is empty
+ * @area:	known areas, by index
  * @nr:		number of areas
- * @room:	number of areas there is memory for
- * @faded:	number of snapshots, each of which fades the odds
+ * @room:	number of areas that are allocated
+ * @faded:	number of snapshots so far, each of which fades the odds
  */
 struct origins {
 	struct origin *area;
@@ -488,7 +506,7 @@ struct origins {
 	__u64 faded;
 };
 
-/* Fades an area's odds when it is looked at: other areas take no time */
+/* Gets an area. Fades its odds only here, so that other areas cost no time in a snapshot */
 static struct origin *get(const struct origins *o, __u32 index)
 {
 	struct origin *area = &o->area[index];
@@ -498,7 +516,7 @@ static struct origin *get(const struct origins *o, __u32 index)
 	return area;
 }
 
-/* Adds an area; a known one keeps its odds. Return: 0, or -1 without memory */
+/* Adds an area; one with the same first page as before keeps its odds. Return: 0; -1 no memory */
 static int origins_add(struct origins *o, const struct wsmon_rec_area *rec,
 			    __u32 page_size)
 {
@@ -506,7 +524,7 @@ static int origins_add(struct origins *o, const struct wsmon_rec_area *rec,
 	struct origin *area;
 	__u32 room;
 
-	/* areas come in order: a large index in a file does not allocate much */
+	/* areas come in order; ignore gaps, so that a large index in a file allocates nothing */
 	if (rec->index > o->nr)
 		return 0;
 	if (rec->index == o->room) {
@@ -526,7 +544,7 @@ static int origins_add(struct origins *o, const struct wsmon_rec_area *rec,
 	return 0;
 }
 
-/* The first page of the area of a region that begins at @page; 0 if it is unknown */
+/* Return: first page of the area of a region that begins at @page; 0 if it is unknown */
 static __u64 origins_get(const struct origins *o, __u32 index, __u64 page)
 {
 	if (index >= o->nr || o->area[index].page > page)
@@ -534,7 +552,7 @@ static __u64 origins_get(const struct origins *o, __u32 index, __u64 page)
 	return o->area[index].page;
 }
 
-/* Is the area's first page a more likely origin than address 0? */
+/* Return: true if the area's first page is a more likely origin than address 0 */
 static bool origins_best(const struct origins *o, __u32 index)
 {
 	return index < o->nr && get(o, index)->log_odds > 0;
@@ -556,14 +574,14 @@ static void origins_clear(struct origins *o)
 
 /**
  * struct fine_target - state of a target
- * @pid:	its pid
- * @now:	pages sampled up to the last snapshot
- * @next:	pages sampled up to the snapshot that is being read
- * @from:	index in @now: points before it are below the next region
- * @rate:	share of rounds that found a sample in use accessed, in the last region
- *		where this is known
- * @origins:	the addresses that parts are aligned to
- * @prior:	priors if this is address 0, and if it is the start of the mapping
+ * @pid:	the target
+ * @now:	points up to the last snapshot
+ * @next:	points up to the present snapshot, as far as it is read
+ * @from:	index in @now: all points before it are below the next region
+ * @rate:	share of rounds that find a page in use accessed, from the last region that shows
+ *		this
+ * @origins:	likely origins of its areas
+ * @prior:	priors of divisions aligned from address 0, and from the start of the area
  */
 struct fine_target {
 	__u32 pid;
@@ -575,12 +593,12 @@ struct fine_target {
 };
 
 /**
- * struct fine - all targets
- * @page_size:	bytes
- * @full:	something was left out
+ * struct fine - state of all targets
+ * @page_size:	bytes of a page
+ * @full:	regions were left undivided for lack of memory
  * @targets:	pointers to struct fine_target, by pid
- * @points:	number of points that all of them have room for
- * @tree:	the current region with either alignment of its parts
+ * @points:	number of points allocated for all targets
+ * @tree:	divisions of the present region, aligned from address 0 and from its area's start
  */
 struct fine {
 	__u32 page_size;
@@ -591,12 +609,12 @@ struct fine {
 };
 
 /**
- * struct fine_place - the current region
+ * struct fine_place - the present region
  * @start:	first page
  * @end:	end page, exclusive
- * @area:	its index
- * @origin:	page that its parts may be aligned to, if not to 0
- * @first:	index of its first point in @next; its points are the last there
+ * @area:	index of its area
+ * @origin:	first page of its area; 0 if it is unknown
+ * @first:	index in @next of the region's first point, which only points of the region follow
  */
 struct fine_place {
 	__u64 start, end;
@@ -658,7 +676,7 @@ static struct fine_target **find_target(const struct fine *f, __u32 pid)
 	return f->targets.nr ? sorted_find(&f->targets, &p) : NULL;
 }
 
-/* Return: NULL if there is no room for it */
+/* Finds a target, or adds it. Return: NULL without room */
 static struct fine_target *get_target(struct fine *f, __u32 pid)
 {
 	struct fine_target **at = find_target(f, pid), *t;
@@ -678,7 +696,7 @@ static struct fine_target *get_target(struct fine *f, __u32 pid)
 	return NULL;
 }
 
-/* Divides a region. Return: as build_cell() if its parts are aligned to its mapping, or to 0 */
+/* Divides a region, aligned from the start of its area or from 0. Return: as build_cell() */
 static double build(struct fine *f, struct fine_target *t, const struct fine_place *at,
 		    bool mapping)
 {
@@ -691,15 +709,15 @@ static double build(struct fine *f, struct fine_target *t, const struct fine_pla
 			  t->next.point + at->first, t->next.nr - at->first);
 }
 
-/* Does a point contradict an almost certain expectation? */
+/* Return: true if a point contradicts an almost certain expectation */
 static bool is_odd(const struct tree *t, const struct fine_point *p)
 {
 	return fabs(tree_share(t, p->page) - p->hit) > ODD;
 }
 
 /*
- * A page that is also in the last snapshot is the same sample: it stayed for a longer window,
- * or because the target slept. Both count as one point.
+ * Removes the point of @page from the last snapshot. Two snapshots in a row with one page have
+ * the same sample, which stayed for a longer window or because the target slept: it counts once.
  */
 static void drop_same(struct points *p, size_t first, __u64 page)
 {
@@ -712,7 +730,8 @@ static void drop_same(struct points *p, size_t first, __u64 page)
 }
 
 /*
- * Adds the new points. If all of them contradict the others, the memory was replaced.
+ * Adds the new points. If both contradict the older points, the memory was replaced: drops the
+ * older points.
  * Return: false without memory
  */
 static bool add_points(struct fine *f, struct fine_target *t, const struct fine_place *at,
@@ -735,9 +754,9 @@ static bool add_points(struct fine *f, struct fine_target *t, const struct fine_
 }
 
 /*
- * Keeps older points of the region, if they are not from before a change, which the module
- * reports some time after it.
- * Return: false if there is no room for them and two more
+ * Moves the older points of the region to @next. With @changed, drops points from before the
+ * change of the share, which the module reports some snapshots after it began.
+ * Return: false if there is no room for these points and two new ones
  */
 static bool keep_points(struct fine *f, struct fine_target *t, const struct fine_place *at,
 			bool changed)
@@ -762,15 +781,15 @@ static bool keep_points(struct fine *f, struct fine_target *t, const struct fine
 }
 
 /**
- * struct parts - passes a region's parts to the caller
+ * struct parts - joins and passes the parts of a region to the caller
  * @region:	the region
- * @page_size:	bytes
- * @rate:	share of rounds that find memory in use accessed
- * @start:	first page of the part that may still grow
- * @end:	its end page, exclusive; 0 if there is none yet
- * @used:	pages of it that are in use
+ * @page_size:	bytes of a page
+ * @rate:	share of rounds that find a page in use accessed
+ * @start:	first page of the last part, which may still grow
+ * @end:	end page of the last part, exclusive; 0 if there is no part yet
+ * @used:	expected number of pages in use of the last part
  * @put:	the caller's function
- * @arg:	its first argument
+ * @arg:	first argument of @put
  */
 struct parts {
 	const struct wsmon_region_entry *region;
@@ -809,10 +828,10 @@ static void add_part(struct parts *p, __u64 start, __u64 end, double share)
 }
 
 /*
- * Passes the parts of a cell, ascending
- * @reach: probability that no larger cell is of one kind
- * @share: the contribution of larger cells to the share
- * @around: own_share() of its parent
+ * Passes the parts of a cell, in address order
+ * @reach: probability that all larger cells around the cell are divided
+ * @share: part of the share that larger cells contribute
+ * @around: own_share() of the parent
  */
 static void visit(const struct tree *t, size_t i, double reach, double share, double around,
 		  struct parts *parts)
@@ -829,7 +848,7 @@ static void visit(const struct tree *t, size_t i, double reach, double share, do
 	visit(t, n->child[1], reach - whole, share, own, parts);
 }
 
-/* Learns which share of rounds finds memory in use accessed */
+/* Updates @rate of a target from a region with accessed samples. Return: the rate */
 static double rate_of(struct fine_target *t, const struct wsmon_region_entry *e)
 {
 	int hits = !!(e->samples & WSMON_SAMPLES_LOWER_HIT) +
@@ -840,7 +859,7 @@ static double rate_of(struct fine_target *t, const struct wsmon_region_entry *e)
 	return t->rate;
 }
 
-/* Passes a region in parts. Return: false without memory: nothing was passed */
+/* Passes a region in parts. Return: false, with nothing passed, without memory */
 static bool divide(struct fine *f, struct fine_target *t, const struct fine_place *at,
 		   const struct wsmon_region_entry *e, fine_part *put, void *arg)
 {
@@ -859,7 +878,7 @@ static bool divide(struct fine *f, struct fine_target *t, const struct fine_plac
 	tree = &f->tree[origins_best(&t->origins, at->area)];
 	if (tree->node[0].whole <= DOUBT)
 		visit(tree, 0, 1, 0, 0, &p);
-	/* the region is of one kind: the module knows its share better */
+	/* without parts, the module's share of the region is the better estimate */
 	if (p.start == at->start)
 		put(arg, e);
 	else
@@ -867,7 +886,7 @@ static bool divide(struct fine *f, struct fine_target *t, const struct fine_plac
 	return true;
 }
 
-/* Can a region have parts, and does it have a valid range? */
+/* Return: true if a region has a valid range and several pages */
 static bool is_sound(const struct wsmon_region_entry *e, __u32 page_size)
 {
 	return page_size && !(e->start % page_size) && !(e->end % page_size) &&

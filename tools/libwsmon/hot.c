@@ -6,8 +6,8 @@
  *   regions        |   x    |     y     |
  *   cells     | a  | ax | bx| by|  cy   |    c    |
  *
- * A cell that is cut in two gives both parts its figures, as shares and frequencies are
- * means over pages. A snapshot is added in one pass over the cells.
+ * Both parts of a cell that is cut in two keep its figures, because share and freq are means
+ * over pages. A snapshot is added in one pass over the cells.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +22,8 @@
 #define HOT_CELLS_MIN	256
 
 /*
- * A snapshot with few regions looks at all cells of its target. After HOT_LOOKS_FREE looks,
- * beyond HOT_LOOKS for each region, the maximum number of cells is halved.
+ * Each snapshot looks at all cells of its target, even if it has few regions. HOT_LOOKS cells for
+ * each region are free. After HOT_LOOKS_FREE cells more, the maximum number of cells is halved.
  */
 #define HOT_LOOKS	256
 #define HOT_LOOKS_FREE	(1 << 24)
@@ -35,7 +35,7 @@ static int compare(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->life, b->life);
 }
 
-/* A file with many snapshots of few regions each is hostile: fewer cells of it are kept */
+/* A file with many snapshots of few regions each is hostile: keeps fewer cells of it */
 static void count_looks(struct hot *h, const struct hot_target *t, __u32 regions)
 {
 	if (!h->max)
@@ -49,7 +49,10 @@ static void count_looks(struct hot *h, const struct hot_target *t, __u32 regions
 	h->max /= 2;
 }
 
-/* The current address space of a target; @next: a new one. NULL without room */
+/*
+ * Return: the present address space of a target; with @next, a new one if the target is known.
+ * NULL without room.
+ */
 static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 {
 	struct hot_target key = { .pid = pid }, *t = NULL, *last = NULL;
@@ -62,7 +65,7 @@ static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 		last = t;
 		key.life++;
 	}
-	/* an address space without cells can be used again */
+	/* reuse an address space that has no cells yet */
 	if (last && (!next || !last->nr))
 		return last;
 	if (!last && next)
@@ -88,7 +91,7 @@ static void take(struct hot *h, const struct wsmon_rec_snapshot *s,
 	c->age_ms = e->age_ms;
 	if (!c->best_ns || e->freq > c->best_freq ||
 	    (e->freq == c->best_freq && e->share > c->best_share)) {
-		/* @place is called only if this is the best so far */
+		/* looks up a mapping, so only for the best interval so far */
 		c->place = h->place(h->data, s->pid, e);
 		c->class = e->class;
 		c->best_ns = s->rec.time_ns;
@@ -110,7 +113,7 @@ static struct hot_cell *put(struct hot_target *t, const struct hot_cell *c,
 	return cell;
 }
 
-/* A walk through the old cells; @cell is the rest of the current cell */
+/* A walk through the old cells; @cell is the present cell without its part already moved */
 struct walk {
 	const struct hot_cell *next;
 	const struct hot_cell *stop;
@@ -125,7 +128,7 @@ static void step(struct walk *w)
 		w->cell = *w->next++;
 }
 
-/* Moves the cells before @addr to the target; 0: all cells */
+/* Moves the cells before @addr, or all cells if it is 0, to the target */
 static void keep_before(struct walk *w, struct hot_target *t, __u64 addr)
 {
 	while (!w->at_end && (!addr || w->cell.end <= addr)) {
@@ -177,7 +180,7 @@ static void join(struct hot_cell *a, const struct hot_cell *b)
 	a->end = b->end;
 }
 
-/* Joins neighbours whose frequencies differ by at most @slack, or @part of the higher one */
+/* Joins adjacent cells whose freqs differ by at most @slack, or by @part of the higher freq */
 static void join_alike(struct hot_target *t, double slack, double part)
 {
 	size_t i, n = 0;
@@ -197,7 +200,7 @@ static void join_alike(struct hot_target *t, double slack, double part)
 		t->nr = n + 1;
 }
 
-/* Drops cells that were accessed for less than @floor of the time */
+/* Drops cells whose mean freq is at most @floor */
 static void forget(struct hot_target *t, double floor)
 {
 	size_t i, n = 0;
@@ -209,8 +212,8 @@ static void forget(struct hot_target *t, double floor)
 }
 
 /*
- * Frees half the room: joins similar cells, then less similar ones. If that cannot be enough,
- * as there are too many mappings, drops the coldest cells.
+ * Reduces the cells to half the maximum: joins similar cells, then less similar cells. If cells
+ * of different mappings are too many, so that joining is not enough, drops the coldest cells.
  */
 static void coarsen(struct hot *h)
 {
@@ -242,7 +245,7 @@ static int make_room(struct hot_cell **cell, size_t *room, size_t nr)
 }
 
 /*
- * The cells of all targets are made at one place, and copied to arrays that just fit. An array
+ * Makes the new cells in @scratch, and copies them to the target's array, which just fits. An array
  * of the maximum size for each snapshot would take new pages from the kernel each time.
  */
 int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
@@ -256,7 +259,7 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	if (!t)
 		return 0;
 	count_looks(h, t, s->nr);
-	/* each new cell begins at another border of an old cell or a region */
+	/* each new cell begins at a different border of an old cell or a region */
 	room = 2 * (t->nr + s->nr) + 1;
 	if (h->room < room && make_room(&h->scratch, &h->room, room))
 		return -ENOMEM;

@@ -2,8 +2,8 @@
 /*
  * hot.h - how often each address was accessed over a recording
  *
- * Regions differ from snapshot to snapshot. Their figures are summed up in cells: the
- * ranges between the borders of all regions so far.
+ * Regions differ from snapshot to snapshot. So their figures are summed in cells: the ranges
+ * between the borders of all regions so far.
  */
 #ifndef WSMO_HOT_H
 #define WSMO_HOT_H
@@ -18,14 +18,14 @@
  * @start:	first address
  * @end:	end, exclusive
  * @share:	sum over the snapshots of share x seconds
- * @freq:	sum over the snapshots of frequency x seconds
- * @max_share:	the highest share, 1 is all pages
- * @best_ns:	end of the interval with the highest frequency
- * @best_freq:	that frequency, WSMON_SHARE_ONE is all rounds
- * @best_share:	the share in that interval
+ * @freq:	sum over the snapshots of freq x seconds
+ * @max_share:	the highest share; 1 is all pages
+ * @best_ns:	end of the interval with the highest freq
+ * @best_freq:	freq at @best_ns; WSMON_SHARE_ONE is all rounds
+ * @best_share:	share at @best_ns; WSMON_SHARE_ONE is all pages
  * @age_ms:	age in the last snapshot
- * @class:	enum wsmon_class, at @best_ns
- * @place:	result of @place of struct hot for what was mapped there at @best_ns
+ * @class:	enum wsmon_class at @best_ns
+ * @place:	number that @place of struct hot returned at @best_ns
  */
 struct hot_cell {
 	__u64 start;
@@ -42,13 +42,13 @@ struct hot_cell {
 };
 
 /**
- * struct hot_target - an address space of a target
+ * struct hot_target - one of the address spaces that a target had
  * @pid:	the target
  * @life:	number of programs that it executed before
- * @seconds:	sum of the lengths of its snapshots
- * @cell:	disjoint, in address order
+ * @seconds:	sum of the intervals of its snapshots
+ * @cell:	disjoint cells in address order
  * @nr:		number of cells
- * @room:	number of cells there is memory for
+ * @room:	number of cells that are allocated
  */
 struct hot_target {
 	__u32 pid;
@@ -60,16 +60,16 @@ struct hot_target {
 };
 
 /**
- * struct hot - all of them
+ * struct hot - the address spaces of all targets
  * @targets:	struct hot_target, by pid and life
- * @place:	returns a number for what is mapped at the start of a region
- * @data:	its first argument
+ * @place:	returns a number that identifies the mapping at the start of a region
+ * @data:	first argument of @place
  * @cells:	number of cells of all targets
- * @max:	maximum of @cells
- * @looks:	number of looks at cells beyond HOT_LOOKS for each region
- * @scratch:	where the cells of a snapshot are made
- * @room:	number of cells there is memory for at @scratch
- * @coarse:	cells were joined, or cold ones dropped, to limit memory
+ * @max:	maximum of @cells; 0 before the first snapshot
+ * @looks:	cells looked at so far, beyond HOT_LOOKS for each region
+ * @scratch:	memory to make the cells of a snapshot
+ * @room:	number of cells allocated at @scratch
+ * @coarse:	cells were joined, or cold cells dropped, to limit memory
  * @too_many:	targets were left out to limit memory
  */
 struct hot {
@@ -86,8 +86,8 @@ struct hot {
 };
 
 /**
- * hot_snapshot() - add a snapshot, or a part of one
- * Return: 0, or -ENOMEM: it was not added
+ * hot_snapshot() - add a SNAPSHOT record, which may be a part of a snapshot
+ * Return: 0; -ENOMEM if the record was not added
  */
 int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 	__attribute__((warn_unused_result));
@@ -96,12 +96,11 @@ int hot_snapshot(struct hot *h, const struct wsmon_rec_snapshot *s)
 void hot_exec(struct hot *h, __u32 pid);
 
 /**
- * hot_fold() - join neighbours with one place whose frequencies are alike
- * @t: the target
+ * hot_fold() - join adjacent cells that have the same class and place, and a similar freq
  */
 void hot_fold(struct hot_target *t);
 
-/** hot_free() - free everything */
+/** hot_free() - free all cells and targets, but not @h */
 void hot_free(struct hot *h);
 
 #endif /* WSMO_HOT_H */

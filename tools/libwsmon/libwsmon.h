@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libwsmon.h - reads recordings of wsmon, and the stream of its module; computes working
- * set sizes over time, and which memory limit is enough
+ * libwsmon.h - reads recordings of wsmon, and the stream of its module; computes working set
+ * sizes over time, and which memory limit is enough
  *
  *	struct wsmon_reader *r = wsmon_open("wsmon.data");
  *	const struct wsmon_record *rec;
@@ -14,9 +14,9 @@
  *		fprintf(stderr, "%s\n", wsmon_error(r));
  *	wsmon_close(r);
  *
- * The records are those of wsmon.h and wsmon_records.h. The library checks all sizes and
- * counts in them, and unpacks snapshots. It prints nothing. Different readers may be used
- * by different threads at the same time.
+ * wsmon.h and wsmon_records.h describe the records. The library checks all sizes and counts in
+ * them, and unpacks snapshots. It prints nothing. Threads may use different readers at the
+ * same time, but not the same one.
  */
 #ifndef LIBWSMON_H
 #define LIBWSMON_H
@@ -40,7 +40,7 @@ struct wsmon_reader *wsmon_open(const char *file);
 
 /**
  * wsmon_open_fd() - read a recording or a stream from a file descriptor
- * @fd:	readable and blocking; stays open when the reader is closed
+ * @fd:	readable and blocking; wsmon_close() leaves it open
  *
  * Return: the reader, or NULL with errno set
  */
@@ -52,8 +52,8 @@ void wsmon_close(struct wsmon_reader *r);
 /**
  * wsmon_header() - get the header
  *
- * Return: the header, valid as long as the reader; fields unknown to its writer are 0.
- * NULL if it cannot be read: wsmon_error() says why
+ * Return: the header, valid until wsmon_close(); fields unknown to its writer are 0. NULL if
+ * it cannot be read: wsmon_error() says why
  */
 const struct wsmon_file_header *wsmon_header(struct wsmon_reader *r);
 
@@ -61,11 +61,12 @@ const struct wsmon_file_header *wsmon_header(struct wsmon_reader *r);
  * wsmon_next() - get the next record
  * @rec: gets the record, valid until the next call
  *
- * Packed snapshots are delivered as SNAPSHOT records. Records may be longer than the
- * structures known here; some may be shorter: see wsmon_record_copy().
+ * Delivers PACKED records as SNAPSHOT records, and no INDEX records. A record of a newer writer
+ * may be longer than its structure in the headers, and a record of an older writer may be
+ * shorter: use wsmon_record_copy().
  *
- * Return: 1, or 0 at the end, -ENODATA if the file ends inside a record, -EBADMSG if it
- * cannot be read any further. What was delivered before is good in any case.
+ * Return: 1; 0 at the end; -ENODATA if the file ends inside a record; -EBADMSG if reading fails
+ * or the file is broken here. All records delivered before are valid in any case.
  */
 int wsmon_next(struct wsmon_reader *r, const struct wsmon_record **rec);
 
@@ -79,32 +80,32 @@ const char *wsmon_error(const struct wsmon_reader *r);
 /**
  * wsmon_skip_snapshots() - deliver no SNAPSHOT records from now on
  *
- * They are most of a recording: reading the rest takes a tenth of the time or less.
+ * Snapshots are most of a recording: without them, reading takes a tenth of the time or less.
  */
 void wsmon_skip_snapshots(struct wsmon_reader *r);
 
 /**
- * wsmon_area_path() - name what is mapped in an area
- * @pid:	a target
- * @index:	the area: that of a region, in struct wsmon_region_entry.area
+ * wsmon_area_path() - get the name of an area: the file mapped there, "[heap]", ...
+ * @pid:	the target
+ * @index:	index of the area, as in @area of struct wsmon_region_entry
  *
- * Return: the name from the last AREA record so far, "" if there is none; valid until the
- * next wsmon_next()
+ * Return: the name in the last AREA record of this area read so far, "" if there is none; valid
+ * until the next wsmon_next()
  */
 const char *wsmon_area_path(const struct wsmon_reader *r, __u32 pid, __u32 index);
 
 /**
- * wsmon_record_pid() - get the target that a record is about
- * @pid: gets its process id
+ * wsmon_record_pid() - get the target of a record
+ * @pid: gets the target's process id
  *
- * Return: false if it is about none
+ * Return: false if the record is not of one target, or is a WHO record
  */
 bool wsmon_record_pid(const struct wsmon_record *rec, __u32 *pid);
 
 /**
  * wsmon_record_copy() - copy a record into a structure of another size
- * @to:		the structure; fields unknown to the record's writer become 0
- * @size:	its size; what the record has beyond that is left out
+ * @to:		the structure; sets fields that the record does not have to 0
+ * @size:	size of the structure; the rest of a longer record is left out
  */
 void wsmon_record_copy(const struct wsmon_record *rec, void *to, size_t size);
 
@@ -141,22 +142,22 @@ const char *wsmon_record_name(__u32 type);
  *	wsmon_wss_sort(&rows, false);
  *	for (i = 0; i < rows.nr; i = end) {
  *		end = wsmon_wss_series(&rows, i);
- *		... rows i to end - 1 are a series: one target or the group, window and class
+ *		... rows i to end - 1 are a series: of one target or the group, window and class
  *	}
  *	wsmon_wss_free(&rows);
  */
 
 /**
  * struct wsmon_wss_row - the working set size at one moment
- * @time_ns:	the moment, on the clock of the records
- * @window_us:	the window
+ * @time_ns:	the moment, nanoseconds of CLOCK_MONOTONIC
+ * @window_us:	the window, microseconds
  * @bytes:	estimate of the memory accessed within the window
- * @low:	lower end of its 95 % confidence interval
+ * @low:	lower end of the 95 % confidence interval of @bytes
  * @high:	upper end
- * @mapped:	bytes mapped
- * @pid:	the target
- * @class:	enum wsmon_class; WSMON_CLASS_ALL is all memory of the target
- * @group:	it is the total of all members of the group, and @pid is 0
+ * @mapped:	bytes mapped of this class
+ * @pid:	the target; 0 if @group is set
+ * @class:	enum wsmon_class; WSMON_CLASS_ALL is all memory
+ * @group:	the row is the total of all members of the group
  */
 struct wsmon_wss_row {
 	__u64 time_ns;
@@ -171,10 +172,10 @@ struct wsmon_wss_row {
 };
 
 /**
- * struct wsmon_wss_rows - working set sizes; zeroed, it is empty
+ * struct wsmon_wss_rows - an array of working set sizes; all zero is empty
  * @row:	the rows
- * @nr:		their number
- * @room:	number of rows there is memory for
+ * @nr:		number of rows
+ * @room:	number of rows that are allocated
  */
 struct wsmon_wss_rows {
 	struct wsmon_wss_row *row;
@@ -193,29 +194,29 @@ int wsmon_wss_record(struct wsmon_wss_rows *rows, const struct wsmon_record *rec
 /**
  * wsmon_wss_add() - append a copy of a row
  *
- * Return: the copy, valid until the next call; NULL without memory
+ * Return: the copy, valid until the next call; NULL if memory ran out
  */
 struct wsmon_wss_row *wsmon_wss_add(struct wsmon_wss_rows *rows, const struct wsmon_wss_row *row)
 	__attribute__((warn_unused_result));
 
 /**
- * wsmon_wss_sort() - sort rows by target, the group first, then window, then class
- * @by_size: whether the rows of a series are in the order of size, or of time
+ * wsmon_wss_sort() - sort rows into series: by target (the group first), window and class
+ * @by_size: order of the rows in a series: true by size, false by time
  */
 void wsmon_wss_sort(struct wsmon_wss_rows *rows, bool by_size);
 
 /**
  * wsmon_wss_series() - find the end of a series in sorted rows
- * @first: index of its first row
+ * @first: index of the first row of the series
  *
- * Return: index after its last row
+ * Return: index after the last row of the series
  */
 size_t wsmon_wss_series(const struct wsmon_wss_rows *rows, size_t first);
 
 /**
  * wsmon_wss_percentile() - get a percentile of a series
- * @series:	its first row; sorted by size
- * @nr:		its number of rows, at least 1
+ * @series:	the first row of a series that is sorted by size
+ * @nr:		number of rows of the series, at least 1
  * @percent:	0 to 100
  *
  * Return: the row of the nearest rank
@@ -223,13 +224,13 @@ size_t wsmon_wss_series(const struct wsmon_wss_rows *rows, size_t first);
 const struct wsmon_wss_row *wsmon_wss_percentile(const struct wsmon_wss_row *series, size_t nr,
 						 unsigned int percent);
 
-/** wsmon_wss_free() - free the rows; afterwards there are none */
+/** wsmon_wss_free() - free the rows, which leaves an empty array */
 void wsmon_wss_free(struct wsmon_wss_rows *rows);
 
 /*
  * Curves and limits: the working set as a function of its window, and the refaults that a
- * memory limit causes. The recording needs several windows, as "wsmo record --sizing"
- * sets them. Documentation/internals/design.rst has the theory.
+ * memory limit causes. The recording needs at least 3 windows, as "wsmo record --sizing" sets
+ * them. Documentation/internals/design.rst has the theory.
  *
  *	struct wsmon_curves *cs = wsmon_curves_new(wsmon_header(r));
  *	const struct wsmon_curve *c;
@@ -241,20 +242,22 @@ void wsmon_wss_free(struct wsmon_wss_rows *rows);
  *		printf("%u: %.0f bytes are enough\n", c->pid, wsmon_knee(c, 100));
  *	wsmon_curves_free(cs);
  *
- * Times are seconds, sizes bytes, rates per second.
+ * Times are in seconds, sizes in bytes, rates per second.
  */
 
 /**
  * struct wsmon_curve_point - the working set of one window, over the recording
  * @window:	the window
- * @mean:	its mean, as measured
- * @size:	@mean, pooled with those of longer windows that are smaller
- * @low:	lower end of its 95 % interval
+ * @mean:	mean of the working set size, as measured
+ * @size:	@mean, made to rise with the window: where a longer window has a smaller mean, the
+ *		mean over both
+ * @low:	lower end of the 95 % confidence interval of @mean
  * @high:	upper end
- * @slack:	half the 95 % interval of how much @mean rose since the window before
- * @p5:		5 % of the moments had at most this; like @p50 and @p95 not in a sum of targets
- * @p50:	the median
- * @p95:	95 % of the moments had at most this
+ * @slack:	half-width of the 95 % confidence interval of the difference between @mean and the
+ *		@mean of the next shorter window
+ * @p5:		5th percentile over time; not valid in a sum of targets, like @p50 and @p95
+ * @p50:	median over time
+ * @p95:	95th percentile over time
  */
 struct wsmon_curve_point {
 	double window;
@@ -270,19 +273,19 @@ struct wsmon_curve_point {
 
 /**
  * struct wsmon_curve - the working set as a function of its window
- * @pid:	the target; 0 is all together
+ * @pid:	the target; 0: all processes together
  * @class:	enum wsmon_class
- * @group:	all together is the group's total, not a sum of targets
+ * @group:	with @pid 0: the curve is the group's total, not a sum of targets
  * @comm:	name of the target, not necessarily NUL-terminated
  * @page_size:	bytes of a page
- * @rss:	mean resident size; negative if it is not known
- * @growth:	rate at which memory was used for the first time: growth of RSS and swap, in
- *		bytes; negative if it is not known
+ * @rss:	mean resident size; negative if unknown
+ * @growth:	first use of memory, in bytes per second, measured as growth of RSS and swap;
+ *		negative if unknown
  * @nr:		number of points, at least 3
- * @point:	by window, ascending
- * @node:	windows of the curve's nodes: [0] is 0, [i] that of point i - 1
- * @size:	of the nodes: the rising and concave sizes closest to the points
- * @slope:	of the curve at the nodes
+ * @point:	the points, by ascending window
+ * @node:	windows of the curve's @nr + 1 nodes: [0] is 0, [i] the window of point i - 1
+ * @size:	sizes at the nodes: the sizes of the points, made rising and concave
+ * @slope:	slopes of the curve at the nodes, in bytes per second
  */
 struct wsmon_curve {
 	__u32 pid;
@@ -303,28 +306,29 @@ struct wsmon_curve {
 struct wsmon_curves;
 
 /**
- * wsmon_curves_new() - prepare an empty set
- * @header: that of the recording; only read in this call
+ * wsmon_curves_new() - allocate an empty set of curves
+ * @header: header of the recording; not used after this call
  *
- * Return: the set, or NULL without memory
+ * Return: the set, or NULL if memory ran out
  */
 struct wsmon_curves *wsmon_curves_new(const struct wsmon_file_header *header);
 
 /**
  * wsmon_curves_record() - take a record
- * @rec: any record of the recording, in its order. Those of targets or classes that are not
- *	 wanted may be left out; TARGET and PROC records name targets and give their RSS
+ * @rec: any record; call in the order of the recording. Leave out records of unwanted targets
+ *	 and classes; TARGET records give the names of targets, PROC records their RSS
  *
  * Return: 0, or -ENOMEM
  */
 int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec);
 
 /**
- * wsmon_curves_fit() - compute the curves, once, after the last record
+ * wsmon_curves_fit() - compute the curves; call it once, after the last record
  *
- * There is a curve for each target and class in the records that has at least 3 windows
- * which were observed for 1.25 times their length, and one of all together: of the group's
- * total if there are TOTAL records, else of the sum of several targets.
+ * A window counts if it was observed for 1.25 times its length. Each target and class with at
+ * least 3 such windows gets a curve. A further curve for each class is of all processes
+ * together: of the group's total if there are TOTAL records, else of the sum of targets if
+ * several have a curve.
  *
  * Return: number of curves, or -ENOMEM
  */
@@ -334,7 +338,7 @@ int wsmon_curves_fit(struct wsmon_curves *cs);
  * wsmon_curves_get() - get a curve
  * @i: index, from 0 on
  *
- * Return: the curve, valid as long as the set; NULL after the last one
+ * Return: the curve, valid as long as the set; NULL after the last curve
  */
 const struct wsmon_curve *wsmon_curves_get(const struct wsmon_curves *cs, size_t i);
 
@@ -342,10 +346,10 @@ const struct wsmon_curve *wsmon_curves_get(const struct wsmon_curves *cs, size_t
 void wsmon_curves_free(struct wsmon_curves *cs);
 
 /**
- * enum wsmon_bound - what is known of the refaults of a limit
- * @WSMON_EXACT:	an estimate, and the ends of its interval
- * @WSMON_AT_MOST:	at most the upper end: no window was that long
- * @WSMON_AT_LEAST:	at least the lower end: no window was that short
+ * enum wsmon_bound - which refaults of a limit are known
+ * @WSMON_EXACT:	the estimate and both ends of its confidence interval
+ * @WSMON_AT_MOST:	only the upper end: the limit is above the size of the longest window
+ * @WSMON_AT_LEAST:	only the lower end: the limit is below the size of the shortest window
  */
 enum wsmon_bound {
 	WSMON_EXACT,
@@ -354,15 +358,15 @@ enum wsmon_bound {
 };
 
 /**
- * struct wsmon_limit - what a memory limit leads to
+ * struct wsmon_limit - the effect of a memory limit
  * @bytes:	the limit
- * @window:	memory used within this time stays; infinity if not known
- * @refaults:	pages read back a second
- * @low:	lower end of its 95 % interval
- * @high:	upper end; infinity if there is none
- * @missed:	upper bound of the share of accesses that are refaults; accesses to a page
- *		within the shortest window count once
- * @bound:	what is known of @refaults
+ * @window:	memory accessed within this time stays resident; infinity if longer than all windows
+ * @refaults:	estimate of the pages read back per second
+ * @low:	lower end of the 95 % confidence interval of @refaults
+ * @high:	upper end; infinity with WSMON_AT_LEAST
+ * @missed:	upper bound of the share of accesses that are refaults, 0 to 1; all accesses to a
+ *		page within the shortest window count as one
+ * @bound:	which of @refaults, @low and @high are known
  */
 struct wsmon_limit {
 	double bytes;
@@ -374,14 +378,14 @@ struct wsmon_limit {
 	enum wsmon_bound bound;
 };
 
-/** wsmon_limit() - estimate the refaults with a limit of @bytes */
+/** wsmon_limit() - estimate the refaults under a limit of @bytes */
 struct wsmon_limit wsmon_limit(const struct wsmon_curve *c, double bytes);
 
 /**
- * wsmon_knee() - find the smallest limit with at most @max_refaults a second
- * @max_refaults: compared with the upper end of the interval
+ * wsmon_knee() - find the smallest limit that is enough: at most @max_refaults per second
+ * @max_refaults: bound on the upper end of the 95 % confidence interval
  *
- * Return: bytes; infinity if the longest window is too short to know
+ * Return: the limit in bytes; infinity if the longest window is too short to find it
  */
 double wsmon_knee(const struct wsmon_curve *c, double max_refaults);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mappings.c - what targets have mapped: names of areas, mappings, and ranges mapped at any time
+ * mappings.c - memory that targets map: names of areas, mappings, and ranges mapped at any time
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,17 +16,17 @@
 #define MAPPINGS_BYTES		(32 << 20)	/* all mappings with their paths */
 #define RANGES_MAX		8192		/* of a target */
 
-/* The mappings of a file are neighbours: the first is at most this many before another */
+/* Mappings of a file are near each other: look at most this many back for the file's first one */
 #define MODULE_SPREAD		64
 
-/* Mappings of a target in a row: a new one moves no more than these */
+/* Maximum number of mappings in a block: inserting a mapping moves at most these */
 #define BLOCK			64
 
 /**
  * struct target_areas - the names of a target's areas
  * @pid:	the target
- * @nr:		room in @paths
- * @paths:	by index of the area; NULL without a name
+ * @nr:		number of entries allocated at @paths
+ * @paths:	names by index of the area; NULL without a name
  */
 struct target_areas {
 	__u32 pid;
@@ -72,7 +72,7 @@ static void clear_areas(struct areas *as, struct target_areas *t)
 	t->nr = 0;
 }
 
-/* Makes room for @index by doubling, as the total in a file is not to be trusted */
+/* Makes room for @index by doubling, because a file's total of areas cannot be trusted */
 static int areas_room(struct areas *as, struct target_areas *t, __u32 index)
 {
 	__u32 nr = t->nr ? t->nr : 16;
@@ -149,9 +149,9 @@ struct chunk {
 /**
  * struct target_mappings - the mappings of a target, by address
  * @pid:	the target
- * @block:	blocks, none of them empty
+ * @block:	blocks of mappings, none of them empty
  * @nr:		number of blocks
- * @room:	number of blocks there is room for at @block
+ * @room:	number of entries allocated at @block
  */
 struct target_mappings {
 	__u32 pid;
@@ -160,7 +160,7 @@ struct target_mappings {
 	size_t room;
 };
 
-/** struct spot - mapping number @i of block @b; after the last mapping number 0 of block @nr */
+/** struct spot - the place of mapping @i of block @b; the end is mapping 0 of block @nr */
 struct spot {
 	size_t b, i;
 };
@@ -194,7 +194,7 @@ static struct spot next(const struct target_mappings *t, struct spot p)
 					     (struct spot){ p.b + 1, 0 };
 }
 
-/* Steps back. Return: the mapping there, NULL if there is none */
+/* Steps back to the mapping before @p. Return: that mapping; NULL at the first one */
 static struct mapping *before(const struct target_mappings *t, struct spot *p)
 {
 	if (!p->i && !p->b)
@@ -213,7 +213,7 @@ static void remove_block(struct mappings *ms, struct target_mappings *t, size_t 
 	memmove(t->block + b, t->block + b + 1, (t->nr - b) * sizeof(*t->block));
 }
 
-/* Return: the place of the mapping that followed it */
+/* Removes a mapping. Return: the place of the next mapping */
 static struct spot remove_at(struct mappings *ms, struct target_mappings *t, struct spot p)
 {
 	struct chunk *b = t->block[p.b];
@@ -240,7 +240,7 @@ static void clear_mappings(struct mappings *ms, struct target_mappings *t)
 	t->room = 0;
 }
 
-/* Puts an empty block before number @b. Return: the block, NULL without room */
+/* Inserts an empty block before block @b. Return: the block; NULL without room */
 static struct chunk *add_block(struct mappings *ms, struct target_mappings *t, size_t b)
 {
 	size_t room = t->nr < t->room ? t->room : t->room ? 2 * t->room : 8;
@@ -267,17 +267,20 @@ static struct chunk *add_block(struct mappings *ms, struct target_mappings *t, s
 	return block[b] = new;
 }
 
-/* Makes room for a mapping before the one at @p, which moves @p. Return: false without room */
+/*
+ * Makes room for a mapping before the mapping at @p. @p: gets the place of the new mapping.
+ * Return: false without room
+ */
 static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct spot *p)
 {
 	struct chunk *b, *new;
 
-	/* prefer the end of a block to the beginning of the next, which may not exist */
+	/* prefer the end of a block to the start of the next block, which may not exist */
 	if (!p->i && p->b && (p->b == t->nr || t->block[p->b - 1]->nr < BLOCK))
 		p->i = t->block[--p->b]->nr;
 	if (p->b < t->nr && t->block[p->b]->nr < BLOCK)
 		return true;
-	/* mappings that come in order fill their blocks */
+	/* at the border of a full block, add a block: so mappings that come in order fill theirs */
 	if (p->b == t->nr || !p->i || p->i == BLOCK) {
 		*p = (struct spot){ p->b + (p->i > 0), 0 };
 		return add_block(ms, t, p->b);
@@ -294,7 +297,7 @@ static bool mappings_room(struct mappings *ms, struct target_mappings *t, struct
 	return true;
 }
 
-/* Inserts a copy of @new before the mapping at @p */
+/* Inserts a copy of @new before the mapping at @p, or leaves it out without room */
 static void insert_at(struct mappings *ms, struct target_mappings *t, struct spot p,
 		      const struct mapping *new)
 {
@@ -314,7 +317,7 @@ static void insert_at(struct mappings *ms, struct target_mappings *t, struct spo
 	b->nr++;
 }
 
-/* The place of the first mapping that ends after @addr */
+/* Return: the place of the first mapping that ends after @addr */
 static struct spot locate(const struct target_mappings *t, __u64 addr)
 {
 	size_t low = 0, high = t->nr;
@@ -340,7 +343,7 @@ static void cut_front(struct mapping *m, __u64 to)
 	m->start = to;
 }
 
-/* Unmaps a range. Return: the place of a new mapping there */
+/* Unmaps a range. Return: the place to insert a new mapping there */
 static struct spot make_hole(struct mappings *ms, struct target_mappings *t,
 			      __u64 start, __u64 end)
 {
@@ -434,7 +437,7 @@ static bool is_file(const struct mapping *m)
 	return m->inode && m->path[0] == '/';
 }
 
-/* A .bss is anonymous memory after a mapping of its file; without ASLR the heap follows it */
+/* A .bss is anonymous memory after a mapping of its file; without ASLR, maybe joined to the heap */
 static bool may_be_bss(const struct mapping *m)
 {
 	return !m->inode && (!m->path[0] || !strcmp(m->path, "[heap]"));
@@ -516,7 +519,10 @@ static int ranges_room(struct ranges *s)
 	return 0;
 }
 
-/* Extends a neighbour of the gap before range @i. Return: false if none is alike */
+/*
+ * Extends an adjacent range of the same class and name by @new, which is in the gap before range
+ * @i. Return: false if there is none
+ */
 static bool extend(struct ranges *s, size_t i, const struct range *new)
 {
 	struct range *below = i ? &s->range[i - 1] : NULL;
@@ -535,7 +541,7 @@ static bool extend(struct ranges *s, size_t i, const struct range *new)
 	return false;
 }
 
-/* Inserts a range before range @i */
+/* Inserts a range before range @i, or extends an adjacent one */
 static void insert_range(struct ranges *s, size_t i, const struct range *new)
 {
 	char *copy;

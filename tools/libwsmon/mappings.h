@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mappings.h - what targets have mapped: names of areas, mappings, and ranges mapped at any time
+ * mappings.h - memory that targets map: names of areas, mappings, and ranges mapped at any time
  */
 #ifndef WSMO_MAPPINGS_H
 #define WSMO_MAPPINGS_H
@@ -12,25 +12,25 @@
 
 struct areas;
 
-/** areas_new() - allocate an empty set of names of areas. Return: NULL without memory */
+/** areas_new() - allocate an empty set of area names. Return: NULL without memory */
 struct areas *areas_new(void);
 
 /**
- * areas_add() - add a record; index 0 begins a new set for the target
+ * areas_add() - add the name in an AREA record; index 0 begins a new set for the target
  *
- * Memory is limited: names beyond the limit are left out.
+ * Leaves out names beyond a limit of memory.
  */
 void areas_add(struct areas *as, const struct wsmon_rec_area *rec);
 
-/** areas_path() - get the name of a target's area in its last AREA record, "" if it has none */
+/** areas_path() - get the name in the last AREA record of an area; "" if there is none */
 const char *areas_path(const struct areas *as, __u32 pid, __u32 index);
 
 /** areas_free() - free a set; ignores NULL */
 void areas_free(struct areas *as);
 
 /**
- * struct mapping - the fields of struct wsmon_rec_mapping
- * @path: never NULL
+ * struct mapping - a mapping; the fields are those of struct wsmon_rec_mapping
+ * @path: "" without a name, never NULL
  */
 struct mapping {
 	__u64 start;
@@ -45,14 +45,15 @@ struct mapping {
 };
 
 /**
- * struct module - a file as a target has it loaded
+ * struct module - a file, as loaded by a target
  * @path:	the file
- * @inode:	its inode
- * @build_id:	of the ELF file
- * @build_id_len: 0 if it has none
+ * @inode:	inode of the file
+ * @build_id:	build ID of the ELF file
+ * @build_id_len: bytes of @build_id; 0 if there is none
  * @base:	address of the file's first byte
  * @pid:	the target
- * @start, @end: one of its mappings
+ * @start:	start of the mapping that was found
+ * @end:	end of that mapping, exclusive
  */
 struct module {
 	const char *path;
@@ -70,9 +71,9 @@ struct mappings;
 struct mappings *mappings_new(void);
 
 /**
- * mappings_add() - add a MAPPING or TARGET record; ignores others
+ * mappings_add() - take a MAPPING or TARGET record; ignore other records
  *
- * Memory is limited: mappings beyond the limit are left out.
+ * Leaves out mappings beyond a limit of memory.
  */
 void mappings_add(struct mappings *ms, const struct wsmon_record *rec);
 
@@ -85,11 +86,12 @@ const struct mapping *mappings_find(const struct mappings *ms, __u32 pid,
 
 /**
  * mappings_module() - find the file whose symbols name an address
- * @module: gets it; its pointers are valid until the next mappings_add()
+ * @module: gets the file; its pointers are valid until the next mappings_add()
  *
- * Anonymous memory that follows a mapping of the file may be its .bss, and counts as the file's.
+ * Anonymous memory right after a mapping of a file counts as part of the file, as it may be the
+ * .bss.
  *
- * Return: false if there is none
+ * Return: false if there is no such file
  */
 bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 		     struct module *module);
@@ -98,12 +100,12 @@ bool mappings_module(const struct mappings *ms, __u32 pid, __u64 addr,
 void mappings_free(struct mappings *ms);
 
 /**
- * struct range - a range of one class and name
+ * struct range - a range that has one class and name
  * @start:	first address
  * @end:	end, exclusive
  * @class:	enum wsmon_class
  * @name:	the mapping's name, may be empty
- * @offset:	free for the caller; 0 at first
+ * @offset:	not used here: the caller may use it; 0 at first
  */
 struct range {
 	__u64 start;
@@ -114,10 +116,11 @@ struct range {
 };
 
 /**
- * struct ranges - disjoint, in address order
- * @range:	@nr of them
- * @room:	number of ranges there is memory for
- * @full:	some were left out
+ * struct ranges - disjoint ranges in address order; all zero is empty
+ * @range:	the ranges
+ * @nr:		number of ranges
+ * @room:	number of ranges that are allocated
+ * @full:	some ranges were left out
  */
 struct ranges {
 	struct range *range;
@@ -129,15 +132,15 @@ struct ranges {
 /**
  * ranges_add() - add a range
  *
- * Addresses that are covered already keep their class and name. The number of ranges is limited.
+ * Addresses that are already covered keep their class and name. Leaves out ranges beyond a limit.
  */
 void ranges_add(struct ranges *s, __u64 start, __u64 end, __u32 class,
 	       const char *name);
 
-/** ranges_find() - find the first range that ends after @addr. Return: its index, or @nr */
+/** ranges_find() - find the first range that ends after @addr. Return: its index; @nr if none */
 size_t ranges_find(const struct ranges *s, __u64 addr);
 
-/** ranges_free() - free what is in it */
+/** ranges_free() - free all ranges, but not @s */
 void ranges_free(struct ranges *s);
 
 #endif /* WSMO_MAPPINGS_H */

@@ -35,7 +35,7 @@ int wsmon_class_by_name(const char *name)
 	return -1;
 }
 
-/* @name, or for NULL one made of the kind and the number */
+/* Return: @name or, if it is NULL, the kind and the number */
 static const char *named(const char *name, const char *kind, __u32 id)
 {
 	static char unknown[24];

@@ -18,22 +18,22 @@
 #include "reader.h"
 #include "util.h"
 
-/* Room for a record read in part, and for one more */
+/* Bytes of the buffer: room for a record read in part, and for one more */
 #define READER_BUF	(2 * WSMON_RECORD_MAX)
 
-/* enum reader_result of a record that is left out */
+/* One more enum reader_result: a record that left_out() drops */
 #define READER_SKIPPED	((enum reader_result)-1)
 
-/* A header may grow up to this size */
+/* Maximum size of a header that a later version may write */
 #define HEADER_MAX	4096
 
-/* An index of more runs, which would be years, is broken */
+/* An index of more runs, which would be years of recording, is broken */
 #define RUNS_MAX	(1 << 20)
 
 /*
- * Compression of snapshots. On recordings of 2000 regions level 3 saves 1 %, level 9 saves 10 % but
- * takes three times as long. A hash table of 16 KiB and a window of 8 KiB are as good as larger
- * ones, and keep the compressor at 72 KiB.
+ * Parameters of zstd for snapshots. On recordings of 2000 regions level 3 saves 1 %, level 9 saves
+ * 10 % but takes three times as long. A hash table of 16 KiB and a window of 8 KiB compress as well
+ * as larger ones, and keep the compressor at 72 KiB.
  */
 #define PACK_LEVEL	1
 #define PACK_HASH_LOG	12
@@ -42,16 +42,16 @@
 #define ENTRY		sizeof(struct wsmon_region_entry)
 
 /*
- * Packing puts the first bytes of all regions side by side, then the second ones, and so on;
- * addresses become differences. Most bytes are then like their neighbours, and zstd compresses
+ * Packing puts the first bytes of all regions side by side, then all second bytes, and so on;
+ * addresses become differences. Most bytes then equal their neighbours, and zstd compresses
  * them well. Documentation/reference/abi.rst describes the format.
  */
 
 /**
- * struct pack_work - where a record is packed
+ * struct pack_work - memory to pack a record
  * @zstd:	the compressor
- * @raw:	the contents of the frame
- * @out:	the record
+ * @raw:	uncompressed contents of the frame
+ * @out:	the PACKED record
  */
 struct pack_work {
 	ZSTD_CCtx *zstd;
@@ -62,7 +62,7 @@ struct pack_work {
 	} out;
 };
 
-/** struct unpacker - where a record is unpacked */
+/** struct unpacker - memory to unpack a record */
 struct unpacker {
 	ZSTD_DCtx *zstd;
 	__u8 raw[WSMON_RECORD_MAX];
@@ -134,7 +134,7 @@ const struct wsmon_record *packer_take(struct packer *pk,
 	struct pack_work *w;
 	size_t n;
 
-	/* a longer one is of a later version: packing would lose the rest of it */
+	/* a longer record is of a later version: packing would lose its unknown fields */
 	if (rec->type != WSMON_REC_SNAPSHOT ||
 	    rec->size != sizeof(*s) + s->nr * ENTRY || !packer_init(pk))
 		return rec;
@@ -142,7 +142,7 @@ const struct wsmon_record *packer_take(struct packer *pk,
 	memcpy(w->raw, s, sizeof(*s));
 	transpose(w->raw + sizeof(*s), s);
 	out = &w->out.rec;
-	/* with its padding it must be smaller */
+	/* the PACKED record, with up to 7 bytes of padding, must be smaller than @rec */
 	n = ZSTD_compress2(w->zstd, out->data, rec->size - sizeof(*out) - 8,
 			   w->raw, rec->size);
 	if (ZSTD_isError(n))
@@ -186,7 +186,7 @@ static void unpacker_free(struct unpacker *u)
 	free(u);
 }
 
-/* Checks what can be checked without unpacking. Return: as check_record() */
+/* Checks a PACKED record without unpacking it. Return: as check_record() */
 static const char *check_packed(const struct wsmon_rec_packed *p)
 {
 	size_t room = p->rec.size - sizeof(*p), i;
@@ -233,8 +233,9 @@ struct index_part {
 };
 
 /**
- * struct unwanted - the parts of a file that are of other times than those wanted
- * @part:	runs of records, neighbours joined, in descending order: the next one is the last
+ * struct unwanted - parts of a file to skip, because all of their times are unwanted
+ * @part:	parts in descending order, so that the next part is the last entry; adjacent runs
+ *		are one part
  * @nr:		number of parts
  */
 struct unwanted {
@@ -288,9 +289,9 @@ static void add_part(struct unwanted *u, __u64 offset, __u64 bytes)
 }
 
 /*
- * Adds the runs of a block
- * @end: offset of the run after them; gets that of the first of them
- * Return: false if the block is broken
+ * Adds the unwanted runs of a block
+ * @end: offset where the last run must end at the latest; gets the offset of the first run
+ * Return: false if the block is broken, or without memory
  */
 static bool add_block(struct unwanted *u, const struct index_block *b, __u64 *end,
 		      __u64 from_ns, __u64 to_ns)
@@ -314,7 +315,12 @@ static bool add_block(struct unwanted *u, const struct index_block *b, __u64 *en
 	return true;
 }
 
-/* @base: offset of the recording in the file; @size: of the file. Return: is a part unwanted? */
+/*
+ * Reads the whole index, from the end of the file.
+ * @base: offset of the recording in the file
+ * @size: size of the file
+ * Return: false if there is no valid index, no memory, or nothing to skip
+ */
 static bool read_blocks(struct unwanted *u, int fd, off_t base, off_t size, __u64 from_ns,
 			__u64 to_ns)
 {
@@ -345,8 +351,9 @@ static void unwanted_free(struct unwanted *u)
 }
 
 /*
- * Reads the index of a file. @fd is @ahead bytes after @offset of the recording.
- * Return: NULL if nothing is unwanted, there is no index or no memory, or @fd cannot seek
+ * Finds the parts of a file to skip. The position of @fd is @ahead bytes after @offset of the
+ * recording.
+ * Return: NULL if there is nothing to skip, no valid index or no memory, or @fd cannot seek
  */
 static struct unwanted *unwanted_read(int fd, __u64 offset, size_t ahead, __u64 from_ns,
 				      __u64 to_ns)
@@ -363,7 +370,7 @@ static struct unwanted *unwanted_read(int fd, __u64 offset, size_t ahead, __u64 
 	return NULL;
 }
 
-/* Forgets the parts up to an offset. Return: size of the part that begins there, else 0 */
+/* Drops the parts up to an offset. Return: bytes of the part that begins there, 0 if none does */
 static __u64 unwanted_take(struct unwanted *u, __u64 offset)
 {
 	while (u->nr && u->part[u->nr - 1].offset < offset)
@@ -371,7 +378,7 @@ static __u64 unwanted_take(struct unwanted *u, __u64 offset)
 	return u->nr && u->part[u->nr - 1].offset == offset ? u->part[--u->nr].bytes : 0;
 }
 
-/* Distance from an offset to the next part; ~0 if there is none */
+/* Return: bytes from an offset to the next part to skip; ~0 if there is none */
 static __u64 unwanted_after(const struct unwanted *u, __u64 offset)
 {
 	__u64 next = u->nr ? u->part[u->nr - 1].offset : 0;
@@ -400,7 +407,7 @@ void reader_free(struct wsmon_reader *r)
 	r->areas = NULL;
 }
 
-/* Lets AddressSanitizer report reads beyond the @size bytes at the head of the buffer */
+/* Makes AddressSanitizer report accesses to @buf outside the @size bytes from @head */
 static void expose(const struct wsmon_reader *r, size_t size)
 {
 	ASAN_POISON_MEMORY_REGION(r->buf, READER_BUF);
@@ -413,7 +420,7 @@ ssize_t reader_fill(struct wsmon_reader *r)
 	ssize_t n;
 
 	ASAN_UNPOISON_MEMORY_REGION(r->buf, READER_BUF);
-	/* records stay aligned: the buffer is, and all sizes are multiples of 8 */
+	/* records stay aligned: the buffer is aligned, and all sizes are multiples of 8 */
 	if (r->head == r->tail || READER_BUF - r->tail < WSMON_RECORD_MAX) {
 		memmove(r->buf, r->buf + r->head, r->tail - r->head);
 		r->tail -= r->head;
@@ -480,7 +487,7 @@ static enum reader_result parse_header(struct wsmon_reader *r)
 	return READER_HEADER;
 }
 
-/* Minimum sizes of the records that are looked into */
+/* Minimum size of a record, by type: fields up to there are read without another check */
 static size_t min_size(__u32 type)
 {
 	static const size_t sizes[] = {
@@ -550,7 +557,7 @@ static const char *check_snapshot(const struct wsmon_rec_snapshot *s)
 	return NULL;
 }
 
-/* A record ends with a text, after @head bytes */
+/* Checks a record that ends with a text after @head bytes */
 static const char *check_text(const struct wsmon_record *rec, size_t head)
 {
 	if (!memchr((const char *)rec + head, '\0', rec->size - head))
@@ -587,8 +594,8 @@ static const char *check_group(const struct wsmon_rec_group *g)
 }
 
 /*
- * Snapshots are checked later, if they are wanted. Return: NULL, or what is wrong, to follow "a ...
- * record with"
+ * Checks a record. take_snapshot() checks snapshots later, if they are wanted.
+ * Return: NULL, or the end of the message "a ... record with ..."
  */
 static const char *check_record(const struct wsmon_record *rec)
 {
@@ -628,14 +635,14 @@ static bool is_snapshot(const struct wsmon_record *rec)
 	return rec->type == WSMON_REC_SNAPSHOT || rec->type == WSMON_REC_PACKED;
 }
 
-/* The index is the reader's own; reader_only() says which other records are left out */
+/* Return: true for an INDEX record, which only the reader uses, or one outside reader_only() */
 static bool left_out(const struct wsmon_reader *r, const struct wsmon_record *rec)
 {
 	return rec->type == WSMON_REC_INDEX ||
 	       (index_has(rec->type) && (rec->time_ns < r->from_ns || rec->time_ns > r->to_ns));
 }
 
-/* @rec: a snapshot; gets the record to be delivered. Return: as check_record() */
+/* Checks and unpacks a snapshot. @rec: gets the record to deliver. Return: as check_record() */
 static const char *take_snapshot(struct wsmon_reader *r,
 				 const struct wsmon_record **rec)
 {
@@ -643,7 +650,7 @@ static const char *take_snapshot(struct wsmon_reader *r,
 	const char *why;
 
 	if (r->want && !r->want(r->want_data, *rec)) {
-		/* nobody may look at more of it than wsmon_record_pid() does */
+		/* see @want: the receiver may look at the head and the pid only */
 		expose(r, sizeof(struct wsmon_rec_exit));
 		return NULL;
 	}
@@ -736,7 +743,7 @@ enum reader_result reader_parse(struct wsmon_reader *r, const struct wsmon_recor
 	return res;
 }
 
-/* At the end of the file. Return: as wsmon_next() */
+/* Tells a good end of the file from a cut one. Return: as wsmon_next() */
 static int at_end(struct wsmon_reader *r)
 {
 	if (r->head == r->tail && r->have_header)
@@ -750,7 +757,7 @@ static int at_end(struct wsmon_reader *r)
 	return -EBADMSG;
 }
 
-/* Reads on to the header or the next record. Return: as wsmon_next() */
+/* Reads the header or the next record. Return: as wsmon_next() */
 static int next(struct wsmon_reader *r, const struct wsmon_record **rec)
 {
 	enum reader_result res;
@@ -772,7 +779,7 @@ const struct wsmon_file_header *wsmon_header(struct wsmon_reader *r)
 {
 	const struct wsmon_record *rec;
 
-	/* the header comes before all records */
+	/* the first call of next() reads the header */
 	if (!r->have_header)
 		next(r, &rec);
 	return r->have_header ? &r->header : NULL;
@@ -866,7 +873,7 @@ const char *reader_cgroup(const struct wsmon_record *rec)
 
 	if (rec->type != WSMON_REC_GROUP || rec->size == sizeof(struct wsmon_rec_group))
 		return "";
-	/* a newer writer may add anything else */
+	/* a newer writer may have other bytes there */
 	return *path == '/' ? path : "";
 }
 
@@ -884,7 +891,7 @@ bool wsmon_record_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_PACKED:
 	case WSMON_REC_MAPPING:
 	case WSMON_REC_ALLOC:
-		/* all of these begin with it */
+		/* all of these records begin with the pid */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;
 	default:

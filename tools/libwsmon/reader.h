@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reader.h - the reader behind libwsmon.h, and what only wsmo needs of it
+ * reader.h - the reader behind libwsmon.h, with functions for wsmo only
  *
  * wsmon_next() reads a file or a pipe to its end. "record" calls reader_fill() and
- * reader_parse() instead, as bytes arrive. The reader has one buffer of fixed size and
- * checks all sizes and counts before it delivers a record. It ends at a broken record:
+ * reader_parse() instead, as bytes arrive. The reader has one buffer of fixed size, and checks
+ * all sizes and counts before it delivers a record. It stops at a broken record, because
  * nothing after it can be trusted.
  */
 #ifndef WSMO_READER_H
@@ -37,23 +37,23 @@ struct unwanted;
  * struct wsmon_reader - state of a reader
  * @fd:		the file
  * @buf:	the buffer
- * @head:	index of the first byte that is not parsed yet
- * @tail:	end of the bytes read
+ * @head:	index of the first byte in @buf that is not parsed yet
+ * @tail:	end of the bytes in @buf
  * @offset:	offset of @head in the stream
  * @at:		offset of the last record delivered
- * @want:	decides by the head and the pid of a snapshot whether it is wanted; NULL:
- *		all are. An unwanted one is delivered as it is in the file, maybe packed:
- *		only its head and its pid may be looked at
- * @want_data:	passed to @want
+ * @want:	returns false for unwanted snapshots; may look at their head and pid only. NULL:
+ *		all are wanted. An unwanted snapshot is delivered as it is in the file, maybe
+ *		packed, and its receiver may look at its head and pid only
+ * @want_data:	first argument of @want
  * @from_ns:	with @to_ns: see reader_only()
- * @unwanted:	parts of the file to skip: of other times than from @from_ns to @to_ns
- * @unpacker:	NULL before the first packed snapshot
+ * @unwanted:	parts of the file to skip, because their times are not in @from_ns to @to_ns
+ * @unpacker:	decompressor; NULL before the first packed snapshot
  * @have_header: @header is valid
  * @header:	the header
- * @error:	after a failure: what is wrong and what to do
- * @areas:	names of the areas so far; NULL: they are not kept
- * @own_fd:	@fd is to be closed with the reader
- * @no_snapshots: none are delivered
+ * @error:	message of the last failure: the problem and a remedy
+ * @areas:	names of the areas so far; NULL: the reader does not keep them
+ * @own_fd:	wsmon_close() closes @fd
+ * @no_snapshots: wsmon_next() leaves out snapshots
  */
 struct wsmon_reader {
 	int fd;
@@ -75,7 +75,10 @@ struct wsmon_reader {
 };
 
 /**
- * reader_init() - prepare a reader that keeps no names of areas; call reader_free() in any case
+ * reader_init() - prepare a reader that does not keep names of areas
+ *
+ * Call reader_free() also after an error.
+ *
  * Return: 0 or -ENOMEM
  */
 int reader_init(struct wsmon_reader *r, int fd);
@@ -85,7 +88,7 @@ void reader_free(struct wsmon_reader *r);
 
 /**
  * reader_fill() - read once from the fd
- * Context: invalidates records delivered before
+ * Context: invalidates all records delivered before
  * Return: bytes read, 0 at the end of the file, or -errno
  */
 ssize_t reader_fill(struct wsmon_reader *r);
@@ -93,33 +96,34 @@ ssize_t reader_fill(struct wsmon_reader *r);
 /**
  * reader_parse() - get the next record from the bytes read so far
  * @rec:	gets the record, valid until the next call; snapshots are unpacked. With
- *		READER_HEADER the header as it is in the file, header.header_size bytes
+ *		READER_HEADER, gets the header as it is in the file, header.header_size bytes
  */
 enum reader_result reader_parse(struct wsmon_reader *r, const struct wsmon_record **rec);
 
 /**
- * reader_only() - leave out the records of other times than from @from_ns to @to_ns
+ * reader_only() - leave out records with times outside @from_ns to @to_ns
  *
- * These are SNAPSHOT, WSS, GROUP, TOTAL, PROC and STATS records; others are delivered. If the
- * file has an index, most of them are not read. Call it once, after the header.
+ * Leaves out only SNAPSHOT, WSS, GROUP, TOTAL, PROC and STATS records. If the file has an index,
+ * does not even read most of them. Call it once, after the header.
  */
 void reader_only(struct wsmon_reader *r, __u64 from_ns, __u64 to_ns);
 
-/** reader_cgroup() - get the path of the cgroup that a GROUP record names, else "" */
+/** reader_cgroup() - get the path of the cgroup in a GROUP record; "" in any other record */
 const char *reader_cgroup(const struct wsmon_record *rec);
 
-/** index_has() - is that type of record one that reader_only() leaves out? */
+/** index_has() - tell whether reader_only() leaves out records of a type */
 bool index_has(__u32 type);
 
-/** struct packer - a compressor; zeroed is ready, memory comes with the first snapshot */
+/** struct packer - a compressor; ready when all zero, allocates with the first snapshot */
 struct packer {
 	struct pack_work *work;
 };
 
 /**
- * packer_take() - choose what to write of a record: a PACKED one, or the record itself
+ * packer_take() - compress a SNAPSHOT record
  *
- * Return: a record that is valid until the next call
+ * Return: a PACKED record, valid until the next call; or @rec, if it is no SNAPSHOT or does not
+ * become smaller, or if memory ran out
  */
 const struct wsmon_record *packer_take(struct packer *pk, const struct wsmon_record *rec);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * series.h - names beside the working set sizes of libwsmon.h
+ * series.h - internals of the working set sizes of libwsmon.h, and names for their targets
  */
 #ifndef WSMO_SERIES_H
 #define WSMO_SERIES_H
@@ -9,11 +9,11 @@
 #include "sorted.h"
 
 /**
- * struct wss_name - the name of a target
- * @pid:	the target; sorted_by_pid() is the order
- * @comm:	its name
- * @secondary_mmu: devices access its memory, too; of a live stream only
- * @gone:	it ended; of a live stream only
+ * struct wss_name - the name of a target, an element for sorted_by_pid()
+ * @pid:	the target
+ * @comm:	name of the target
+ * @secondary_mmu: devices access its memory, too; set in a live stream only
+ * @gone:	the target ended; set in a live stream only
  */
 struct wss_name {
 	__u32 pid;
@@ -24,7 +24,7 @@ struct wss_name {
 
 /**
  * wss_row_get() - get the working set size in a WSS or TOTAL record
- * Return: false for others
+ * Return: false for any other record
  */
 bool wss_row_get(const struct wsmon_record *rec, struct wsmon_wss_row *row);
 

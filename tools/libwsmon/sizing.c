@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sizing.c - which memory limits to look at, their refaults, and what these cost in time
+ * sizing.c - a table of memory limits, their refaults, and the time that refaults cost
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "sizing.h"
 #include "util.h"
 
-/* An unknown cost of a smaller part of the refaults does not matter */
+/* If a kind is at most this part of the refaults, its cost may be unknown */
 #define NEGLIGIBLE	0.02
 
-/* Steps between the shortest and the longest window if no limits are given */
+/* Steps of the table, between the smallest and the largest size of a curve, without given limits */
 #define STEPS		12
 
-/* Between the smallest and the largest size of a curve, in search of the smallest limit */
+/* Steps of the search for the smallest limit, between the smallest and the largest size */
 #define KNEE_STEPS	1024
 
 void slowdown_record(struct slowdown *s, const struct wsmon_record *rec)
@@ -57,7 +57,7 @@ static bool of_file(__u32 class)
 	return class == WSMON_CLASS_TEXT || class == WSMON_CLASS_FILE;
 }
 
-/* Part of a target's refaults that read files: by the slopes of its curves at this window */
+/* Return: part of a target's refaults that are of files, by the slopes of its curves at @window */
 static double files_share(const struct slowdown *s, const struct wsmon_curve *of, double window)
 {
 	double all = curve_rate(of, window), files = 0;
@@ -72,7 +72,7 @@ static double files_share(const struct slowdown *s, const struct wsmon_curve *of
 	return all > 0 ? fmin(1, files / all) : 0;
 }
 
-/* The window that a limit keeps; beyond the windows of the curve the nearest of them */
+/* Return: the window of a limit; if it is unknown, the nearest window of the curve */
 static double limit_window(const struct wsmon_curve *of, const struct wsmon_limit *at)
 {
 	return at->bound == WSMON_EXACT ? at->window :
@@ -85,7 +85,7 @@ struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_c
 	struct wsmon_limit at = wsmon_limit(of, bytes), half;
 	double lost;
 
-	/* with room for all memory nothing is read again */
+	/* with room for all resident memory, pages read around others displace nothing */
 	if (!s || s->unmapped <= 0 || (of->rss > 0 && bytes >= of->rss))
 		return at;
 	lost = s->unmapped * files_share(s, of, limit_window(of, &at));
@@ -128,8 +128,9 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /*
- * Steps down from the largest size of the curve to the smallest limit whose refaults a second and
- * whose slowdown are at most these; INFINITY is no bound. Return: INFINITY if no limit is
+ * Finds the smallest limit with at most these refaults per second and this slowdown: steps down
+ * from the upper end of the largest size of the curve, until a limit exceeds a bound. INFINITY is
+ * no bound. Return: the limit; INFINITY if even that upper end exceeds a bound
  */
 static double smallest(const struct slowdown *s, const struct wsmon_curve *of, double max_refaults,
 		       double max_slowdown)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sizing.h - which memory limits to look at, their refaults, and what these cost in time
+ * sizing.h - a table of memory limits, their refaults, and the time that refaults cost
  *
- * A thread waits for each refault: for the page, and until another one was paged out to make
- * room. Refaults a second times that time is the share of a CPU that a process waits. The
- * time was measured during the recording (REFAULT records), or the user gives it.
+ * A refault makes a thread wait until another page is paged out to make room, and the page is
+ * read. Refaults per second times this time is the slowdown: seconds waited per second of the
+ * recording. The recorder measures the time of a refault before monitoring begins (REFAULT
+ * records), or the user gives it.
  */
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
@@ -13,18 +14,18 @@
 
 #include "libwsmon.h"
 
-/* Kinds of refaults, WSMON_REFAULT_* */
+/* Number of kinds of refaults, WSMON_REFAULT_* */
 #define REFAULT_KINDS	2
 
-/* Enough for the name of a device */
+/* Bytes of the name of a device, or of a reason */
 #define REFAULT_TEXT	128
 
 /**
- * struct refault_cost - how long a refault takes; 0 is not known
- * @mean:	seconds
- * @half:	half of its 95 % interval
- * @refaults:	number of refaults that were measured
- * @text:	what they were of, or why there are none; empty if there is no record
+ * struct refault_cost - the time that a refault takes
+ * @mean:	mean in seconds; 0: unknown
+ * @half:	half-width of the 95 % confidence interval of @mean
+ * @refaults:	number of refaults measured
+ * @text:	the device measured, or the reason why there are no refaults; "" without a record
  */
 struct refault_cost {
 	double mean;
@@ -34,12 +35,12 @@ struct refault_cost {
 };
 
 /**
- * struct slowdown - costs
- * @cost:	by kind
- * @unmapped:	share of the file pages under a limit that faults read around others, and that
- *		are not mapped
- * @files:	fitted curves of the classes text and file, which are refaulted from files: their
- *		part of the refaults of a whole process; NULL is none
+ * struct slowdown - the costs of refaults
+ * @cost:	time of a refault, by kind
+ * @unmapped:	share of the file pages under a limit that faults read around accessed pages,
+ *		and that are not mapped
+ * @files:	fitted curves of the classes text and file, which refault from files: their slopes
+ *		give the part of FILE refaults of a whole process; NULL: none
  */
 struct slowdown {
 	struct refault_cost cost[REFAULT_KINDS];
@@ -48,10 +49,10 @@ struct slowdown {
 };
 
 /**
- * struct slowdown_range - time waited in a second of the recording, with its 95 % interval
- * @mean:	NAN if it is not known, as are the others
- * @low:	lower end
- * @high:	upper end
+ * struct slowdown_range - time waited per second of the recording, with its 95 % interval
+ * @mean:	mean; NAN if a cost is unknown, or if only a bound of the refaults is known
+ * @low:	lower end; NAN if a cost is unknown
+ * @high:	upper end; NAN if a cost is unknown, infinity without an upper bound
  */
 struct slowdown_range {
 	double mean;
@@ -59,41 +60,43 @@ struct slowdown_range {
 	double high;
 };
 
-/** slowdown_record() - take a REFAULT record; others are ignored */
+/** slowdown_record() - take a REFAULT record; ignore other records */
 void slowdown_record(struct slowdown *s, const struct wsmon_record *rec);
 
-/** slowdown_set() - set the time that every refault takes, in place of what was measured */
+/** slowdown_set() - set the time of all kinds of refaults, in place of the measured times */
 void slowdown_set(struct slowdown *s, double seconds);
 
-/** slowdown_known() - is any cost known? */
+/** slowdown_known() - tell whether the time of any kind of refault is known */
 bool slowdown_known(const struct slowdown *s);
 
 /**
- * slowdown_limit() - estimate the refaults with a limit of @bytes
+ * slowdown_limit() - estimate the refaults under a limit of @bytes
  * @s: costs, or NULL
  *
- * Faults read pages of files around the page accessed, which take a part of the limit. They are
- * lost if nobody uses them, but not if they are used as often as the pages they displace: half of
- * them count as lost, the ends of the interval have none and all.
+ * Unlike wsmon_limit(), considers file pages that faults read around the accessed page, which
+ * take a part of the limit. This part is lost if nobody uses these pages, but not if they are
+ * used as often as the pages that they displace. So half of it counts as lost in the estimate,
+ * none at the lower end of the confidence interval, and all at the upper end.
  */
 struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_curve *of,
 				  double bytes);
 
-/** slowdown_at() - compute what a limit costs a target; with @s NULL nothing is known */
+/** slowdown_at() - compute the slowdown of a target under a limit; unknown if @s is NULL */
 struct slowdown_range slowdown_at(const struct slowdown *s, const struct wsmon_curve *of,
 				  const struct wsmon_limit *at);
 
 #define SIZING_LIMITS_MAX	64
 
-/* Maximum refaults a second of the limit that is recommended by default */
+/* By default, recommend a limit with at most this many refaults per second */
 #define SIZING_REFAULTS		100
 
 /**
- * struct sizing_choice - which limits to look at
- * @max_refaults: a second, of the limit to recommend; 0 is no bound
- * @max_slowdown: of that limit; 0 is no bound
- * @refault_cost_ns: time of a refault; 0 is the time measured
- * @limits:	the limits; none means steps from the shortest to the longest window
+ * struct sizing_choice - the user's choice of limits and bounds
+ * @max_refaults: maximum refaults per second of the recommended limit; 0: no bound
+ * @max_slowdown: maximum slowdown of the recommended limit; 0: no bound
+ * @refault_cost_ns: time of a refault; 0: the measured time
+ * @limits:	limits of the table, in bytes; none: steps between the working sets of the shortest
+ *		and the longest window
  * @nr_limits:	number of limits
  */
 struct sizing_choice {
@@ -104,7 +107,7 @@ struct sizing_choice {
 	size_t nr_limits;
 };
 
-/** sizing_defaults() - bound the refaults, unless they or the slowdown are bounded */
+/** sizing_defaults() - bound the refaults by SIZING_REFAULTS if the user chose no bound */
 static inline void sizing_defaults(struct sizing_choice *choice)
 {
 	if (!choice->max_refaults && choice->max_slowdown <= 0)
@@ -113,9 +116,9 @@ static inline void sizing_defaults(struct sizing_choice *choice)
 
 /**
  * struct sizing_row - a row of a table of limits
- * @at:		the limit
- * @slowdown:	its cost
- * @knee:	it is the limit recommended
+ * @at:		the limit and its refaults
+ * @slowdown:	the slowdown under the limit
+ * @knee:	this is the recommended limit
  */
 struct sizing_row {
 	struct wsmon_limit at;
@@ -130,7 +133,7 @@ struct sizing_row {
  * sizing_knee() - find the smallest limit within the bounds of the choice
  * @s: costs, or NULL
  *
- * Return: bytes; infinity if the longest window is too short
+ * Return: the limit in bytes; infinity if the longest window is too short to find it
  */
 double sizing_knee(const struct sizing_choice *choice, const struct slowdown *s,
 		   const struct wsmon_curve *of);
@@ -138,9 +141,9 @@ double sizing_knee(const struct sizing_choice *choice, const struct slowdown *s,
 /**
  * sizing_rows() - make the table of limits of a curve
  * @s: costs, or NULL
- * @row: room for SIZING_ROWS of them
+ * @row: gets the rows, by ascending limit; room for SIZING_ROWS rows
  *
- * Return: number of rows, which are in ascending order
+ * Return: number of rows
  */
 size_t sizing_rows(const struct sizing_choice *choice, const struct slowdown *s,
 		   const struct wsmon_curve *of, struct sizing_row *row);

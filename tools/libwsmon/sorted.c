@@ -8,7 +8,7 @@
 #include "sorted.h"
 #include "util.h"
 
-/* Minimum number of late elements that are merged into the others */
+/* Do not merge fewer late elements than this into the others */
 #define LATE_MIN	64
 
 int sorted_by_pid(const void *a, const void *b)
@@ -21,7 +21,7 @@ static char *at(const struct sorted *s, size_t i)
 	return (char *)s->base + i * s->size;
 }
 
-/* Index of @key, or of where it belongs, from @low up to @high */
+/* Return: index, from @low to @high, where @key is or belongs. @found: gets whether it is there */
 static size_t locate(const struct sorted *s, const void *key, size_t low, size_t high, bool *found)
 {
 	*found = false;
@@ -83,7 +83,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
-	/* there is room for the next power of two */
+	/* the allocated size is always a power of two: double it when it is full */
 	base = s->base;
 	if (!(s->nr & (s->nr - 1)))
 		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
@@ -94,7 +94,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		sorted_order(s);
 	first = s->nr - s->late;
 	i = locate(s, key, 0, first, &found);
-	/* an element that is not the last in order waits at the end, to be merged with others */
+	/* lazy: an element that is not the last in order becomes a late one, to be merged later */
 	if (s->lazy && (i < first || s->late)) {
 		i = locate(s, key, first, s->nr, &found);
 		s->late++;

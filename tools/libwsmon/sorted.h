@@ -11,13 +11,14 @@
 
 /**
  * struct sorted - the array
- * @base:	its elements, in order
+ * @base:	the elements, in order
  * @nr:		number of elements
  * @size:	bytes of an element
  * @max:	maximum number of elements
- * @compare:	as qsort() wants it
- * @lazy:	many elements come, in any order: they are sorted after sorted_order() only
- * @late:	number of elements at the end that have an order of their own
+ * @compare:	compares two elements, as for qsort()
+ * @lazy:	allow @late elements, for many additions in any order; call sorted_order() before
+ *		reading @base
+ * @late:	number of elements at the end of @base that are sorted only among themselves
  */
 struct sorted {
 	void *base;
@@ -44,21 +45,22 @@ void *sorted_get(struct sorted *s, const void *key);
 /** sorted_by_pid() - compare elements that begin with a pid, a __u32 */
 int sorted_by_pid(const void *a, const void *b);
 
-/** sorted_order() - put all elements in order, which moves them */
+/** sorted_order() - merge the late elements into the others, which moves elements */
 void sorted_order(struct sorted *s);
 
 /**
- * sorted_above() - find the first element of an ascending array whose key is above @at
- * @first:	the key, a __u64, of the first of @nr elements
+ * sorted_above() - find the first element with a key above @at in an ascending array
+ * @first:	address of the key, a __u64, in the first element
+ * @nr:		number of elements
  * @size:	bytes of an element
  *
- * Return: its index, @nr if there is none
+ * Return: the element's index; @nr if there is none
  */
 size_t sorted_above(const void *first, size_t nr, size_t size, __u64 at);
 
 /**
  * sorted_remove() - remove an element; the array must not be lazy
- * @element: the element; those after it move down
+ * @element: the element; elements after it move down
  */
 void sorted_remove(struct sorted *s, void *element);
 

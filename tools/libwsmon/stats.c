@@ -16,7 +16,7 @@ void wilson(double p, double n, double *low, double *high)
 	*high = n > 0 && p < 1 ? fmin(mid + half, 1) : 1;
 }
 
-/* P(|T| <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3, 26.7.4 */
+/* P(|T| <= t) as in Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3, 26.7.4 */
 static double within(double t, unsigned int freedom)
 {
 	double angle = atan(t / sqrt(freedom)), c = cos(angle), sum = 0;

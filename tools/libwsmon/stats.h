@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* 97.5 % quantile of the normal distribution: half the width of a 95 % interval */
+/* 97.5 % quantile of the normal distribution: a 95 % interval is the mean +- Z deviations */
 #define Z	1.96
 
-/** nearest_rank() - get the index of a percentile, a measured value, among @nr ascending ones */
+/** nearest_rank() - get the index of a percentile among @nr ascending values, by nearest rank */
 static inline size_t nearest_rank(size_t nr, unsigned int percent)
 {
 	size_t rank = (percent * nr + 99) / 100;
@@ -19,19 +19,23 @@ static inline size_t nearest_rank(size_t nr, unsigned int percent)
 }
 
 /**
- * wilson() - get the 95 % interval of a proportion
+ * wilson() - get the 95 % confidence interval of a proportion
  * @p:		the proportion measured
- * @n:		number of independent samples; if they lie between 0 and 1 they vary less, and the
- *		interval is too wide. 0 gives an interval from 0 to 1
- * @low:	gets its lower end
- * @high:	gets its upper end
+ * @n:		number of independent samples, each 0 or 1. Samples between 0 and 1 vary less, so
+ *		that the interval is wider than necessary. Without samples it is 0 to 1
+ * @low:	gets the lower end
+ * @high:	gets the upper end
  *
- * It is not empty at 0 and 1 either (E. B. Wilson, Probable Inference, the Law of Succession,
- * and Statistical Inference, JASA 22, 1927).
+ * Even at @p 0 and 1 the interval has a width (E. B. Wilson, Probable Inference, the Law of
+ * Succession, and Statistical Inference, JASA 22, 1927).
  */
 void wilson(double p, double n, double *low, double *high);
 
-/** student() - get the t that |T| of Student's distribution exceeds with probability @p */
+/**
+ * student() - get the two-sided critical value of Student's t-distribution
+ * @p:		probability that |T| exceeds the value
+ * @freedom:	degrees of freedom, at least 1
+ */
 double student(double p, unsigned int freedom);
 
 #endif /* WSMO_STATS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * util.h - for all of tools/
+ * util.h - macros for all of tools/
  */
 #ifndef LIBWSMON_UTIL_H
 #define LIBWSMON_UTIL_H
@@ -13,13 +13,13 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* The result qsort() wants; for several keys COMPARE() ?: COMPARE() */
+/* Compares two values for qsort(); for several keys: COMPARE() ?: COMPARE() */
 #define COMPARE(a, b)	((a) < (b) ? -1 : (a) > (b))
 
 #define NSEC_PER_USEC	1000ULL
 #define NSEC_PER_SEC	1000000000ULL
 
-/* Rounds a number that is not negative */
+/* Rounds a number that is not negative; at most ~0 */
 static inline __u64 whole(double x)
 {
 	return x < 0x1p64 ? (__u64)(x + 0.5) : ~0ULL;

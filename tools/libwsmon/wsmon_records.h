@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * wsmon_records.h - the records that "wsmo record" and "wsmo act" add to those of the module
+ * wsmon_records.h - the records that only wsmo writes ("wsmo record", "wsmo act")
  *
- * Their types are in enum wsmon_record_type of wsmon.h, which describes all others.
+ * wsmon.h has the list of all types, the conventions for fields, and the records that the
+ * module writes.
  */
 #ifndef WSMON_RECORDS_H
 #define WSMON_RECORDS_H
@@ -10,33 +11,34 @@
 #include "wsmon.h"
 
 /* struct wsmon_rec_stack.reason */
-#define WSMON_STACK_PEAK	0	/* peak @number began */
-#define WSMON_STACK_MARK	1	/* mark @number was set */
-#define WSMON_STACK_ALLOC	2	/* ALLOC records with @stack @number allocated there */
+#define WSMON_STACK_PEAK	0	/* a peak began, with this @number */
+#define WSMON_STACK_MARK	1	/* the user set a mark, with this @number */
+#define WSMON_STACK_ALLOC	2	/* calls of the ALLOC records that have @stack @number */
 
 /* Max. frames of a stack */
 #define WSMON_STACK_FRAMES	256
 
 /* struct wsmon_rec_stack.flags */
-#define WSMON_STACK_CUT		0x1	/* more frames, or the rest could not be unwound */
+#define WSMON_STACK_CUT		0x1	/* outer frames are missing: too many, or not unwound */
 
 /* WSMON_REC_STACK: a thread's call stack */
 struct wsmon_rec_stack {
 	struct wsmon_record rec;
-	__u32 pid;		/* the target; its MAPPING records say what is at the addresses */
-	__u32 tid;		/* the thread, in the same pid namespace */
+	__u32 pid;		/* the target; its MAPPING records name the files at @pc */
+	__u32 tid;		/* the thread, in the pid namespace of @pid */
 	__u32 reason;		/* WSMON_STACK_* */
-	__u32 number;		/* number of the peak or mark, or of the stack itself */
+	__u32 number;		/* number of the peak or mark; with _ALLOC, of this stack */
 	__u64 stopped_ns;	/* how long the thread was stopped */
 	__u32 flags;		/* WSMON_STACK_CUT */
-	__u32 error;		/* errno if it could not be taken; there are no frames then */
-	__u32 nr;		/* frames */
-	/* threads of the target at that moment; there may be records for fewer of them */
+	__u32 error;		/* errno if the stack could not be read, and @nr is 0; else 0 */
+	__u32 nr;		/* number of frames */
+	/* number of the target's threads at that moment; some may have no record */
 	__u32 threads;
 	char comm[WSMON_COMM_LEN]; /* name of the thread */
 	/*
-	 * innermost first: of the first frame (and of signal frames) the next instruction, of
-	 * the others, and with WSMON_STACK_ALLOC of all, the return address less one
+	 * frames, innermost first. The innermost frame and signal frames have the address of
+	 * the next instruction; the other frames, and all with WSMON_STACK_ALLOC, have their
+	 * return address minus 1, which lies in the call instruction.
 	 */
 	__u64 pc[];
 };
@@ -45,35 +47,36 @@ struct wsmon_rec_stack {
 #define WSMON_BUILD_ID		32
 
 /*
- * WSMON_REC_MAPPING: a line of /proc/PID/maps. A new one replaces older ones in its range. A
- * TARGET record other than WSMON_TARGET_AGAIN voids all of the target.
+ * WSMON_REC_MAPPING: a line of /proc/PID/maps. It replaces earlier mappings of the target in
+ * its range. A TARGET record, unless its reason is WSMON_TARGET_AGAIN, removes all mappings of
+ * the target.
  */
 struct wsmon_rec_mapping {
 	struct wsmon_record rec;
 	__u32 pid;
-	__u32 prot;		/* PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4; 8 if it is shared */
+	__u32 prot;		/* flags: PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4, shared 8 */
 	__u64 start;
 	__u64 end;
-	__u64 offset;		/* in the file */
-	__u64 inode;		/* of the file, 0 if it has none */
-	__u8 build_id[WSMON_BUILD_ID]; /* of the ELF file */
-	__u32 build_id_len;	/* bytes of it that are valid; 0 if it has none, or is none */
-	__u32 tid;		/* the thread whose stack it is, 0 if it is none */
+	__u64 offset;		/* offset of @start in the file */
+	__u64 inode;		/* inode of the file; 0 without a file */
+	__u8 build_id[WSMON_BUILD_ID]; /* build ID of the ELF file */
+	__u32 build_id_len;	/* valid bytes of @build_id; 0: no ELF file, or no build ID */
+	__u32 tid;		/* thread that has its stack here; 0: none, or unknown */
 	char path[];		/* as in /proc/PID/maps, without octal escapes */
 };
 
-/* WSMON_REC_PROC: from /proc/PID, about once a second */
+/* WSMON_REC_PROC: sizes of a process from /proc/PID, about once a second */
 struct wsmon_rec_proc {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 reserved;
-	/* resident bytes (VmRSS), with hugetlbfs, and of pages that KSM merged each one */
+	/* resident bytes: VmRSS plus hugetlbfs pages, minus an estimate of KSM's savings */
 	__u64 rss;
 	__u64 swap;		/* bytes swapped out (VmSwap) */
 	__u64 vsize;		/* mapped bytes (VmSize) */
 	/*
-	 * proportional share (Pss of smaps_rollup): each page is divided by the number of
-	 * processes that map it. Read less often, as it costs more; 0 if not read
+	 * proportional set size in bytes (Pss of smaps_rollup): each page is divided by the
+	 * number of processes that map it. Read less often, because it costs more; 0: not read
 	 */
 	__u64 pss;
 };
@@ -82,131 +85,136 @@ struct wsmon_rec_proc {
 #define WSMON_ACTIONS(X)								\
 	X(STAT, "stat")			/* count only */				\
 	X(PAGEOUT, "pageout")		/* reclaim now: write to swap, or drop */	\
-	X(COLD, "cold")			/* reclaim first when memory gets short */	\
-	X(WILLNEED, "willneed")		/* read from swap before it is used */		\
-	X(HUGEPAGE, "hugepage")		/* put into huge pages */			\
+	X(COLD, "cold")			/* let the kernel reclaim these pages first */	\
+	X(WILLNEED, "willneed")		/* read from swap ahead of use */		\
+	X(HUGEPAGE, "hugepage")		/* collapse into huge pages */			\
 	X(NOHUGEPAGE, "nohugepage")	/* split huge pages */
 
 #define WSMON_ACT_ENUM(id, name)	WSMON_ACT_##id,
 enum wsmon_action { WSMON_ACTIONS(WSMON_ACT_ENUM) WSMON_NR_ACTIONS };
 
 /* struct wsmon_rec_act.flags */
-#define WSMON_ACT_DRY_RUN	0x1	/* nothing was done */
-#define WSMON_ACT_PAUSED	0x2	/* reclaim was pausing at that moment */
+#define WSMON_ACT_DRY_RUN	0x1	/* the rule only counts, as with --dry-run */
+#define WSMON_ACT_PAUSED	0x2	/* reclaim was paused at that moment */
 
-/* Number of different errors that are counted */
+/* Entries of @error and @failed */
 #define WSMON_ACT_ERRORS	6
 
-/* WSMON_REC_ACT: what a rule of "wsmo act" did since it began */
+/*
+ * WSMON_REC_ACT: totals of a rule of "wsmo act" since it began. About once a second, each rule
+ * of the scheme has a record.
+ */
 struct wsmon_rec_act {
 	struct wsmon_record rec;
-	/* number of the rule, 0 to @nr_rules - 1; about once a second, one for each */
-	__u32 rule;
+	__u32 rule;		/* number of the rule, 0 to @nr_rules - 1 */
 	__u32 nr_rules;		/* rules of the scheme */
 	__u32 action;		/* enum wsmon_action */
 	__u32 flags;		/* WSMON_ACT_* */
-	__u64 tried;		/* ranges of memory it was applied to */
-	__u64 applied;		/* those of @tried where it had an effect */
-	__u64 tried_bytes;	/* memory it could have an effect on */
-	__u64 applied_bytes;	/* memory it had an effect on */
+	__u64 tried;		/* ranges of memory that the rule was applied to */
+	__u64 applied;		/* ranges of @tried in which it had an effect */
+	__u64 tried_bytes;	/* memory that the action could have an effect on */
+	__u64 applied_bytes;	/* memory that the action had an effect on */
 	__u64 refaulted_bytes;	/* memory of @applied_bytes that was paged out and came back */
-	/* memory left alone: of other classes, locked, without swap, or it came back before */
+	/* memory left alone: other classes, locked, no swap, or it came back after a pageout */
 	__u64 skipped_bytes;
 	__u64 gone_bytes;	/* memory unmapped before the action */
-	__u64 shadowed_bytes;	/* memory that fits the rule, but which an earlier rule takes */
-	__u64 cpu_ns;		/* CPU time it took */
+	__u64 shadowed_bytes;	/* memory that fits the rule, but belongs to an earlier rule */
+	__u64 cpu_ns;		/* CPU time that the rule took */
 	/*
-	 * errno values of failed actions; 0 after the last one. If all are used, the last one
-	 * stands for all further ones
+	 * errno values of failed actions, each once; 0 after the last one. With all entries in
+	 * use, the last entry is the latest of all further errors.
 	 */
 	__u32 error[WSMON_ACT_ERRORS];
-	__u32 failed[WSMON_ACT_ERRORS]; /* number of failures with each */
+	__u32 failed[WSMON_ACT_ERRORS]; /* number of failures for each entry of @error */
 	char text[];		/* the rule */
 };
 
 /* struct wsmon_rec_alloc.kind */
-#define WSMON_ALLOC_START	0	/* of a program: none before is its */
-#define WSMON_ALLOC_MALLOC	1	/* malloc() and its family allocated */
-#define WSMON_ALLOC_FREE	2	/* a sampled one was freed, or reallocated */
+#define WSMON_ALLOC_START	0	/* a program began: earlier allocations are gone */
+#define WSMON_ALLOC_MALLOC	1	/* malloc() or a function of its family allocated */
+#define WSMON_ALLOC_FREE	2	/* a sampled allocation was freed or reallocated */
 #define WSMON_ALLOC_MMAP	3	/* anonymous memory was mapped */
-#define WSMON_ALLOC_MUNMAP	4	/* a range was unmapped, or mapped anew */
+#define WSMON_ALLOC_MUNMAP	4	/* a range was unmapped or mapped anew */
 #define WSMON_ALLOC_LOST	5	/* events were lost */
 
 /*
- * WSMON_REC_ALLOC: a sample of the allocations of a target, and what became of them. An
- * allocation is sampled with probability 1 - exp(-size / rate), independently of all others.
+ * WSMON_REC_ALLOC: a sampled allocation of a target, or its end. An allocation is sampled with
+ * probability 1 - exp(-size / rate), independently of all others.
  */
 struct wsmon_rec_alloc {
 	struct wsmon_record rec;
 	__u32 pid;
 	__u32 kind;		/* WSMON_ALLOC_* */
-	__u32 stack;		/* MALLOC, MMAP: number of the STACK record, which is before */
+	__u32 stack;		/* MALLOC, MMAP: @number of an earlier STACK record */
 	__u32 reserved;
-	__u64 addr;		/* what was allocated, or freed */
-	/* in bytes, 0 with FREE; with START the rate; with LOST the number of events */
+	__u64 addr;		/* start of the memory that was allocated or freed */
+	/* size of the memory; FREE: 0; START: the sampling rate; LOST: the number of events */
 	__u64 bytes;
 };
 
 /* struct wsmon_rec_refault.kind */
-#define WSMON_REFAULT_SWAP	0	/* anonymous memory, from swap */
+#define WSMON_REFAULT_SWAP	0	/* a page of anonymous memory, read from swap */
 #define WSMON_REFAULT_FILE	1	/* a page of a file */
 
 /*
- * WSMON_REC_REFAULT: what the recorder measured before monitoring began, of more memory of its
- * own than a cgroup had room for
+ * WSMON_REC_REFAULT: the time of a refault. Before monitoring began, the recorder measured it
+ * in a process of its own, which accessed more memory than the limit of its cgroup allowed.
+ *
+ * The time of a refault is the time of all accesses from the end of the refault before to its
+ * own end. So it includes the time to make room for the page.
  */
 struct wsmon_rec_refault {
 	struct wsmon_record rec;
 	__u32 kind;		/* WSMON_REFAULT_* */
-	__u32 refaults;		/* how many were measured; 0: @text says why not */
-	/* of all accesses since the refault before, to the end of its fault */
-	__u64 median_ns;
-	__u64 mean_ns;		/* so what makes room for what is read is in it */
-	__u64 half_ns;		/* half of the 95 % interval of the mean */
+	__u32 refaults;		/* number of refaults measured; 0: none, see @text */
+	__u64 median_ns;	/* median of their times */
+	__u64 mean_ns;		/* mean of their times */
+	__u64 half_ns;		/* half-width of the 95 % confidence interval of the mean */
 	/*
-	 * FILE: the share of the cgroup's file pages that were not mapped: faults read them around
-	 * the pages that were accessed. 1 is WSMON_SHARE_ONE
+	 * FILE: share of the cgroup's file pages that were not mapped: faults had read them
+	 * around the accessed pages. WSMON_SHARE_ONE is all
 	 */
 	__u64 unmapped;
-	char text[];		/* the device */
+	char text[];		/* the device; without refaults, the reason */
 };
 
-/* WSMON_REC_PACKED: one SNAPSHOT record, packed */
+/* WSMON_REC_PACKED: a compressed SNAPSHOT record */
 struct wsmon_rec_packed {
 	struct wsmon_record rec;
 	__u32 pid;
-	__u32 bytes;		/* bytes of @data; zeroes follow to a multiple of 8 */
+	__u32 bytes;		/* bytes of @data, without zeroes that pad it to a multiple of 8 */
 	/*
-	 * a zstd frame. It contains the SNAPSHOT record, at most WSMON_RECORD_MAX bytes, with
+	 * a zstd frame that contains the SNAPSHOT record, at most WSMON_RECORD_MAX bytes, with
 	 * the bytes of its regions transposed; see Documentation/reference/abi.rst
 	 */
 	__u8 data[];
 };
 
 /*
- * A part of a file that has only records of what was observed: SNAPSHOT, PACKED, WSS, GROUP,
- * TOTAL, PROC and STATS. Who does not want the time can leave it out.
+ * A run: a part of a file that has only SNAPSHOT, PACKED, WSS, GROUP, TOTAL, PROC and STATS
+ * records. A reader of other times may skip the run, as these records change no state.
  */
 struct wsmon_index_run {
-	__u64 offset;		/* of its first byte in the file */
-	__u64 bytes;
-	__u64 from_ns;		/* the earliest time of its records */
-	__u64 to_ns;		/* the latest */
+	__u64 offset;		/* offset of the run's first byte in the recording */
+	__u64 bytes;		/* size of the run */
+	__u64 from_ns;		/* earliest time of its records */
+	__u64 to_ns;		/* latest time of its records */
 };
 
 /* Max. runs of an INDEX record */
 #define WSMON_INDEX_RUNS	128
 
 /*
- * WSMON_REC_INDEX: to be read from the end of the file: its last record is one without runs. A
- * file that was cut off has none there. Parts between runs are to be read in any case.
+ * WSMON_REC_INDEX: the runs of a file. Read the index from the end of the file: the last record
+ * is an INDEX record without runs, whose @before leads to the others. A file that was cut off
+ * has no such record, and so no index. A reader must read the parts between runs in any case.
  */
 struct wsmon_rec_index {
 	struct wsmon_record rec;
-	__u64 before;		/* offset of the INDEX record before this one, 0 if there is none */
+	__u64 before;		/* offset of the INDEX record before this one; 0: none */
 	__u32 nr;		/* runs in this record, at most WSMON_INDEX_RUNS */
 	__u32 reserved;
-	/* these runs follow, as struct wsmon_index_run, ascending, after those of @before */
+	/* @nr struct wsmon_index_run follow, in ascending order, after the runs of @before */
 };
 
 #endif /* WSMON_RECORDS_H */
