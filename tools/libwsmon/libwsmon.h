@@ -98,7 +98,7 @@ const char *wsmon_area_path(const struct wsmon_reader *r, __u32 pid, __u32 index
  * wsmon_record_pid() - get the target of a record
  * @pid: gets the target's process id
  *
- * Return: false if the record is not of one target, or is a WHO record
+ * Return: false if the record is not of one target
  */
 bool wsmon_record_pid(const struct wsmon_record *rec, __u32 *pid);
 

@@ -891,6 +891,7 @@ bool wsmon_record_pid(const struct wsmon_record *rec, __u32 *pid)
 	case WSMON_REC_PACKED:
 	case WSMON_REC_MAPPING:
 	case WSMON_REC_ALLOC:
+	case WSMON_REC_WHO:
 		/* all of these records begin with the pid */
 		*pid = ((const struct wsmon_rec_exit *)(const void *)rec)->pid;
 		return true;

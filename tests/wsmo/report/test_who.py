@@ -128,6 +128,7 @@ def first():
     rows, _ = who(data, "--by", "thread", "--first")
     ok([(x["tid"], x["share"], x["reads"], x["writes"], x["first"]) for x in rows] ==
        [(1, 0.75, 1, 1, 2), (2, 0.25, 0, 1, 1)], "--first: shares of what was not there", rows)
+    ok(who(data, "--pid", str(PID))[0] == who(data)[0] != [], "--pid with the process that was recorded")
     rows, res = who(touches((1, MIB, 1, 0, 0)), "--first")
     ok(not rows and res.returncode == 1 and res.stderr == b"wsmo: no records of first touches\n",
        "no first touch", rows, res)
