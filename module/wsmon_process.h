@@ -188,7 +188,6 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 #define WSMON_MAJORS_FEW	64
 
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
-bool wsmon_pid_alive(struct pid *pid);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors);
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
@@ -207,10 +206,11 @@ void wsmon_cgroup_put(struct cgroup *cgroup);
 void wsmon_cgroup_begin(struct wsmon_session *ss, struct cgroup *cgroup);
 void wsmon_cgroup_end(struct wsmon_session *ss);
 bool wsmon_cgroup_exists(const struct wsmon_session *ss);
-bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
 int wsmon_members_scan(struct wsmon_session *ss);
 
 /* wsmon_member.c: the members */
+bool wsmon_pid_alive(struct pid *pid);
+bool wsmon_cgroup_has(const struct wsmon_session *ss, struct task_struct *task);
 void wsmon_members_init(struct wsmon_session *ss);
 int wsmon_members_add(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_members_remove(struct wsmon_session *ss, struct wsmon_member *m);

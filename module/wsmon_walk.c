@@ -2,7 +2,7 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * kwsmond calls this with wsmon.lock held and a reference on mm_count. The reference keeps the
+ * kwsmond calls this with the monitor's lock held and a reference on mm_count. The reference keeps the
  * mm but not its memory: the last user may exit at any time.
  *
  * The walk takes samples in address order with a cursor, so consecutive samples in one page
@@ -935,7 +935,7 @@ static __always_inline u32 walk_regions(struct wsmon_walk *w, struct wsmon_regio
  *
  * If the mmap lock stays busy, the pass ends early and is counted as missed. The next
  * pass begins with the first region that was not sampled.
- * Context: may sleep, wsmon.lock held.
+ * Context: may sleep, the monitor's lock held.
  */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now)
@@ -989,7 +989,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * @settle:	an interval ends: pay debts to reclaim
  *
  * If the mmap lock stays busy, the remaining visits are not done.
- * Context: may sleep, wsmon.lock held.
+ * Context: may sleep, the monitor's lock held.
  */
 void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, struct wsmon_visit *v, u32 nr, bool settle)
