@@ -2,8 +2,8 @@
 /*
  * wsmon_walk.c - the pass over a target's sample pages
  *
- * kwsmond calls this with the monitor's lock held and a reference on mm_count. The reference keeps the
- * mm but not its memory: the last user may exit at any time.
+ * kwsmond calls this with the monitor's lock held and a reference on mm_count. The reference keeps
+ * the mm but not its memory: the last user may exit at any time.
  *
  * The walk takes samples in address order with a cursor, so consecutive samples in one page
  * table cost one descent and one lock. It holds the mmap lock for reading, for about HOLD_NS at
