@@ -119,59 +119,31 @@ static bool hint_vma_allowed(struct vm_area_struct *vma)
 }
 
 /*
- * Find the pmd of an address.
- * @huge:	set to true if the address is in a huge page of PUD size
- * Return: the pmd, or NULL.
- */
-static pmd_t *hint_find_pmd(struct mm_struct *mm, unsigned long addr, bool *huge)
-{
-	pgd_t *pgdp = pgd_offset(mm, addr);
-	p4d_t *p4dp;
-	pud_t *pudp;
-
-	*huge = false;
-	if (pgd_none(READ_ONCE(*pgdp)) || pgd_bad(READ_ONCE(*pgdp)))
-		return NULL;
-	p4dp = p4d_offset(pgdp, addr);
-	if (p4d_none(READ_ONCE(*p4dp)) || p4d_bad(READ_ONCE(*p4dp)))
-		return NULL;
-	pudp = pud_offset(p4dp, addr);
-	*huge = pud_leaf(READ_ONCE(*pudp));
-	if (pud_none(READ_ONCE(*pudp)) || *huge || pud_bad(READ_ONCE(*pudp)))
-		return NULL;
-	return pmd_offset(pudp, addr);
-}
-
-/*
- * Find the entry of an address, and lock its page table: wsmon_walk.c has the reasons.
+ * Find the entry of an address, and lock its page table.
  * @huge:	set to true if the address is in a huge page
  * Return: the entry, with RCU and @ptl held; NULL if there is no page table.
  */
 static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
 			      bool *huge)
 {
-	pmd_t *pmdp = hint_find_pmd(mm, addr, huge), pmd;
+	struct wsmon_upper u;
+	pmd_t *pmdp = wsmon_find_pmd(mm, addr, &u), pmd;
+	pte_t *ptep;
 
+	*huge = wsmon_upper_is_huge(&u);
 	if (!pmdp)
 		return NULL;
-	rcu_read_lock();
-	pmd = READ_ONCE(*pmdp);
+	ptep = wsmon_lock_table(mm, pmdp, addr, &pmd, ptl);
 	/* a huge page in migration is not present, but not none either */
 	*huge = !pmd_none(pmd) && (!pmd_present(pmd) || pmd_leaf(pmd));
-	if (!pmd_present(pmd) || *huge || pmd_bad(pmd))
-		goto out;
-	*ptl = pte_lockptr(mm, &pmd);
-	spin_lock(*ptl);
-	if (pmd_same(pmd, READ_ONCE(*pmdp)))
-		return pte_offset_kernel(&pmd, addr);
-	spin_unlock(*ptl);
-out:
-	rcu_read_unlock();
-	return NULL;
+	return ptep;
 }
 
 static void hint_unlock_entry(spinlock_t *ptl)
 {
+	/* for sparse: held since wsmon_lock_table() */
+	__acquire(RCU);
+	__acquire(ptl);
 	spin_unlock(ptl);
 	rcu_read_unlock();
 }
@@ -318,7 +290,7 @@ static void hint_repair_locked(struct mm_struct *mm, unsigned long addr, pmd_t *
 	spinlock_t *ptl;	/* of the page table */
 	pte_t *ptep, pte;
 
-	if (!pmd_present(pmd) || pmd_leaf(pmd) || pmd_bad(pmd))
+	if (!wsmon_pmd_has_table(pmd))
 		return;
 	ptep = pte_offset_kernel(&pmd, addr);
 	ptl = pte_lockptr(mm, &pmd);
@@ -335,7 +307,7 @@ static bool hint_peek(pmd_t *pmdp, unsigned long addr)
 {
 	pmd_t pmd = READ_ONCE(*pmdp);
 
-	return pmd_present(pmd) && !pmd_leaf(pmd) && !pmd_bad(pmd) &&
+	return wsmon_pmd_has_table(pmd) &&
 	       wsmon_pte_is_hint(READ_ONCE(*pte_offset_kernel(&pmd, addr)));
 }
 
@@ -359,29 +331,19 @@ static bool hint_peek(pmd_t *pmdp, unsigned long addr)
  */
 static void hint_repair(struct mm_struct *mm, unsigned long addr)
 {
+	struct wsmon_upper u;
 	unsigned long flags;
 	pmd_t *pmdp;
-	bool huge;
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return;
 	local_irq_save(flags);
-	pmdp = hint_find_pmd(mm, addr, &huge);
+	pmdp = wsmon_find_pmd(mm, addr, &u);
 	if (pmdp && hint_peek(pmdp, addr) && hint_hold_lock(mm, addr)) {
 		hint_repair_locked(mm, addr, pmdp);
 		hint_release_lock(mm);
 	}
 	local_irq_restore(flags);
-}
-
-static void hint_unlock_mm(struct wsmon_session *ss, struct mm_struct *mm, u64 since)
-{
-	u64 held = ktime_get_ns() - since;
-
-	mmap_read_unlock(mm);
-	wsmon_hist_add(&ss->hold, held);
-	ss->stats.max_hold_ns = max(ss->stats.max_hold_ns, held);
-	cond_resched();
 }
 
 /* May another entry be changed under this hold of the mmap lock, after @nr of them? */
@@ -463,7 +425,8 @@ static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *o
 			break;
 		since = ktime_get_ns();
 		done += hint_arm_batch(ss, mm, order + done, nr - done, since);
-		hint_unlock_mm(ss, mm, since);
+		wsmon_mm_unlock(ss, mm, since);
+		cond_resched();
 	}
 	return done;
 #else
@@ -495,7 +458,8 @@ static u32 hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u3
 		since = ktime_get_ns();
 		for (first = i; i < nr && hint_goes_on(i - first, since, HINT_HOLD_NS); i++)
 			hint_restore_one(ss, mm, &ss->who->slots[order[i]]);
-		hint_unlock_mm(ss, mm, since);
+		wsmon_mm_unlock(ss, mm, since);
+		cond_resched();
 	}
 #endif
 	return nr;

@@ -158,6 +158,25 @@ bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries)
 }
 
 /**
+ * wsmon_mm_unlock - release the mmap lock, and note in the statistics how long it was held
+ * @ss:		the session
+ * @mm:		the mm
+ * @since:	when the lock was taken, ns
+ *
+ * Return: how long the lock was held, ns.
+ */
+u64 wsmon_mm_unlock(struct wsmon_session *ss, struct mm_struct *mm, u64 since)
+{
+	u64 held;
+
+	mmap_read_unlock(mm);
+	held = ktime_get_ns() - since;
+	wsmon_hist_add(&ss->hold, held);
+	ss->stats.max_hold_ns = max(ss->stats.max_hold_ns, held);
+	return held;
+}
+
+/**
  * wsmon_mm_busy - tell whether wsmon_mm_lock() failed because of the lock
  * @mm:	the mm, with a reference on mm_count
  *
@@ -224,30 +243,16 @@ static unsigned long table_entry_end(unsigned long addr, unsigned long size,
 static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned long end,
 			    unsigned int *left, unsigned long *next)
 {
-	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
-	p4d_t *p4dp, p4d;
-	pud_t *pudp, pud;
+	struct wsmon_upper u;
+	pmd_t *pmdp = wsmon_find_pmd(mm, addr, &u);
 	unsigned long nr, i;
-	pmd_t *pmdp;
 	bool none;
 
 	--*left;
-	*next = table_entry_end(addr, PGDIR_SIZE, end);
-	if (pgd_none(pgd) || unlikely(pgd_bad(pgd)))
-		return false;
-	*next = table_entry_end(addr, P4D_SIZE, end);
-	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
-	p4d = READ_ONCE(*p4dp);
-	if (p4d_none(p4d) || unlikely(p4d_bad(p4d)))
-		return false;
-	*next = table_entry_end(addr, PUD_SIZE, end);
-	pudp = pud_offset_lockless(p4dp, p4d, addr);
-	pud = READ_ONCE(*pudp);
-	if (pud_none(pud))
-		return false;
-	if (!pud_present(pud) || pud_leaf(pud) || unlikely(pud_bad(pud)))
-		return true;
-	pmdp = pmd_offset_lockless(pudp, pud, addr);
+	*next = table_entry_end(addr, u.size, end);
+	/* a pud that is not empty maps a huge page, or will: it migrates */
+	if (!pmdp)
+		return u.pudp && !u.none;
 	none = pmd_none(READ_ONCE(*pmdp));
 	addr &= PMD_MASK;
 	nr = min(DIV_ROUND_UP(*next - addr, PMD_SIZE), *left + 1UL);
@@ -500,7 +505,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
 	unsigned long addr = 0;
-	u64 data_end = 0, start, held;
+	u64 data_end = 0, start;
 	int ret;
 
 	sp->nr_ext = 0;
@@ -527,11 +532,7 @@ static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
 		budget -= tables;
 		ret = vaddr_read_batch(ss, parts, mm, &addr, &data_end, &tables);
 		budget += tables;
-		mmap_read_unlock(mm);
-		held = ktime_get_ns() - start;
-		wsmon_hist_add(&ss->hold, held);
-		if (held > ss->stats.max_hold_ns)
-			ss->stats.max_hold_ns = held;
+		wsmon_mm_unlock(ss, mm, start);
 		cond_resched();
 	} while (ret == 1 || ret == -ENOSPC);
 	return ret;

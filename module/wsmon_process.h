@@ -239,6 +239,7 @@ void wsmon_kept_exit(void);
 
 /* wsmon_mm.c: a target's mmap lock and mappings */
 bool wsmon_mm_lock(struct mm_struct *mm, unsigned int *tries);
+u64 wsmon_mm_unlock(struct wsmon_session *ss, struct mm_struct *mm, u64 since);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_mm_has_secondary(struct mm_struct *mm);
 u64 wsmon_mm_anon(struct mm_struct *mm);

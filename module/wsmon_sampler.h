@@ -210,6 +210,66 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 void wsmon_tlb_finish(struct wsmon_pass *pass);
 
 /**
+ * struct wsmon_upper - where the search for a pmd ended
+ * @size:	bytes that the last entry read covers
+ * @none:	this entry is empty
+ * @pudp:	this entry, if it is a pud; else NULL
+ * @pud:	value of *@pudp
+ */
+struct wsmon_upper {
+	unsigned long size;
+	bool none;
+	pud_t *pudp;
+	pud_t pud;
+};
+
+/*
+ * Find the pmd of an address. Context: the upper levels of page tables must stay: the mmap lock is
+ * held and the address is mapped (wsmon_walk.c), or interrupts are off (hint_repair()).
+ * Return: the pmd; NULL if there is none, with the reason in @u.
+ */
+static inline pmd_t *wsmon_find_pmd(struct mm_struct *mm, unsigned long addr, struct wsmon_upper *u)
+{
+	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
+	p4d_t *p4dp, p4d;
+
+	u->pudp = NULL;
+	u->size = PGDIR_SIZE;
+	u->none = pgd_none(pgd);
+	if (u->none || unlikely(pgd_bad(pgd)))
+		return NULL;
+	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4d = READ_ONCE(*p4dp);
+	u->size = P4D_SIZE;
+	u->none = p4d_none(p4d);
+	if (u->none || unlikely(p4d_bad(p4d)))
+		return NULL;
+	u->pudp = pud_offset_lockless(p4dp, p4d, addr);
+	u->pud = READ_ONCE(*u->pudp);
+	u->size = PUD_SIZE;
+	u->none = pud_none(u->pud);
+	if (u->none || !pud_present(u->pud) || pud_leaf(u->pud) || unlikely(pud_bad(u->pud)))
+		return NULL;
+	return pmd_offset_lockless(u->pudp, u->pud, addr);
+}
+
+/* Does a pud map a huge page? */
+static inline bool wsmon_upper_is_huge(const struct wsmon_upper *u)
+{
+	return u->pudp && pud_present(u->pud) && pud_leaf(u->pud);
+}
+
+/* Does a pmd lead to a page table? */
+static inline bool wsmon_pmd_has_table(pmd_t pmd)
+{
+	return pmd_present(pmd) && !pmd_leaf(pmd) && likely(!pmd_bad(pmd));
+}
+
+/* wsmon_walk.c: page tables */
+pte_t *wsmon_lock_table(struct mm_struct *mm, pmd_t *pmdp, unsigned long addr, pmd_t *pmd,
+			spinlock_t **ptl);
+
+/**
  * struct wsmon_range - a range of addresses
  * @start:	first address
  * @end:	end, exclusive; 0 if the range is empty

@@ -50,7 +50,7 @@ static void walk_leave_table(struct wsmon_walk *w)
 {
 	if (!w->ptl)
 		return;
-	/* for sparse: the cursor holds both since walk_enter_table() */
+	/* for sparse: the cursor holds both since wsmon_lock_table() */
 	__acquire(RCU);
 	__acquire(w->ptl);
 	spin_unlock(w->ptl);
@@ -102,38 +102,58 @@ static struct vm_area_struct *walk_find_mapping(struct wsmon_walk *w, unsigned l
 	return vma;
 }
 
-/*
- * Move the cursor, which is in the mapping of @addr, to the page table of @addr. @pmd was read
- * from @pmdp.
- * Return: true with RCU and the table's lock held; false if the table went away.
+/* Attempts to enter a page table: each fails if the processor sets the pmd's Accessed bit */
+#define PMD_TRIES	4
+
+/**
+ * wsmon_lock_table - enter a page table: the first comment of this file has the reasons
+ * @mm:		the mm, its mmap lock held; @addr is mapped
+ * @pmdp:	pmd of @addr
+ * @addr:	the address
+ * @pmd:	set to the value of the pmd
+ * @ptl:	set to the table's lock
+ *
+ * Return: the entry of @addr, with RCU and the table's lock held; NULL if there is no page table.
  */
-static bool walk_enter_table(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd, unsigned long addr)
+pte_t *wsmon_lock_table(struct mm_struct *mm, pmd_t *pmdp, unsigned long addr, pmd_t *pmd,
+			spinlock_t **ptl)
 {
-	rcu_read_lock();
-	/* until here the table may have been freed, and its lock with it */
-	if (unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))) {
+	unsigned int tries;
+
+	for (tries = 0; tries < PMD_TRIES; tries++) {
+		*pmd = READ_ONCE(*pmdp);
+		if (!wsmon_pmd_has_table(*pmd))
+			return NULL;
+		rcu_read_lock();
+		/* until here the table may have been freed, and its lock with it */
+		if (likely(pmd_same(*pmd, READ_ONCE(*pmdp)))) {
+			*ptl = pte_lockptr(mm, pmd);
+			spin_lock(*ptl);
+			if (likely(pmd_same(*pmd, READ_ONCE(*pmdp)))) {
+				/* for sparse: the caller holds both */
+				__release(*ptl);
+				__release(RCU);
+				return pte_offset_kernel(pmd, addr);
+			}
+			spin_unlock(*ptl);
+		}
 		rcu_read_unlock();
-		return false;
 	}
-	w->pte = pte_offset_kernel(&pmd, addr & PMD_MASK);
-	w->ptl = pte_lockptr(w->pass.mm, &pmd);
-	spin_lock(w->ptl);
+	return NULL;
+}
+
+/* Move the cursor, which is in the mapping of @addr, to the page table that has entry @ptep. */
+static void walk_enter_table(struct wsmon_walk *w, pte_t *ptep, unsigned long addr)
+{
+	w->pte = ptep - pte_index(addr);
 	w->table = wsmon_range_around(addr, PMD_SIZE);
 	w->table.start = max(w->table.start, w->mapping.start);
 	w->table.end = min(w->table.end, w->mapping.end);
-	/* for sparse: the cursor holds both until walk_leave_table() */
-	__release(w->ptl);
-	__release(RCU);
-	if (likely(pmd_same(pmd, READ_ONCE(*pmdp)))) {
-		w->quick = w->pte + pte_index(w->table.start);
-		w->quick_vpn = w->table.start >> PAGE_SHIFT;
-		/* the quick ways do not count the mappings of a page that KSM merged */
-		if (!w->notes_until && !(w->vma->vm_flags & VM_MERGEABLE))
-			w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
-		return true;
-	}
-	walk_leave_table(w);
-	return false;
+	w->quick = w->pte + pte_index(w->table.start);
+	w->quick_vpn = w->table.start >> PAGE_SHIFT;
+	/* the quick ways do not count the mappings of a page that KSM merged */
+	if (!w->notes_until && !(w->vma->vm_flags & VM_MERGEABLE))
+		w->quick_nr = (w->table.end - w->table.start) >> PAGE_SHIFT;
 }
 
 /* Return: how often this thread has been switched out. */
@@ -142,7 +162,7 @@ static u64 hold_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
-/* Release all locks that the walk holds, and note how long it held the mmap lock. */
+/* Release all locks that the walk holds. */
 static void walk_unlock(struct wsmon_walk *w)
 {
 	u64 held;
@@ -150,15 +170,11 @@ static void walk_unlock(struct wsmon_walk *w)
 	walk_leave_mapping(w);
 	if (!w->locked)
 		return;
-	mmap_read_unlock(w->pass.mm);
+	held = wsmon_mm_unlock(w->pass.session, w->pass.mm, w->since_ns);
 	w->locked = false;
 	w->steps = 0;
-	held = ktime_get_ns() - w->since_ns;
 	if (hold_switches() == w->switches)
 		wsmon_stolen_note(&w->pass.session->stolen, held, HOLD_NS);
-	wsmon_hist_add(&w->pass.session->hold, held);
-	if (held > w->pass.session->stats.max_hold_ns)
-		w->pass.session->stats.max_hold_ns = held;
 }
 
 static bool walk_lock(struct wsmon_walk *w)
@@ -195,9 +211,6 @@ static bool walk_renew_lock(struct wsmon_walk *w)
 /*
  * Find the entry of a sample page, and sample it
  */
-
-/* Attempts to enter a page table: each fails if the processor sets the pmd's Accessed bit */
-#define PMD_TRIES	4
 
 /* Do all entries of the cursor's mapping that are not special map a struct page? */
 static bool walk_has_pages(const struct wsmon_walk *w)
@@ -400,53 +413,30 @@ static bool walk_hole(struct wsmon_walk *w, unsigned long addr, unsigned long si
 static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned long addr,
 				  enum wsmon_sample_op op, u8 *debt)
 {
-	unsigned int tries;
+	pmd_t pmd;
+	pte_t *ptep = wsmon_lock_table(w->pass.mm, pmdp, addr, &pmd, &w->ptl);
 
-	for (tries = 0; tries < PMD_TRIES; tries++) {
-		pmd_t pmd = READ_ONCE(*pmdp);
-
-		if (pmd_none(pmd))
-			return walk_hole(w, addr, PMD_SIZE);
-		if (!pmd_present(pmd))
-			return false;
-		if (pmd_leaf(pmd))
-			return walk_sample_pmd(w, pmdp, pmd, addr, op, debt);
-		if (unlikely(pmd_bad(pmd)))
-			return false;
-		if (walk_enter_table(w, pmdp, pmd, addr))
-			return walk_sample_pte(w, addr, op, debt);
+	if (ptep) {
+		walk_enter_table(w, ptep, addr);
+		return walk_sample_pte(w, addr, op, debt);
 	}
-	return false;
+	w->ptl = NULL;
+	if (pmd_none(pmd))
+		return walk_hole(w, addr, PMD_SIZE);
+	return pmd_present(pmd) && pmd_leaf(pmd) && walk_sample_pmd(w, pmdp, pmd, addr, op, debt);
 }
 
 static bool walk_descend(struct wsmon_walk *w, unsigned long addr,
 			 enum wsmon_sample_op op, u8 *debt)
 {
-	pgd_t *pgdp = pgd_offset(w->pass.mm, addr), pgd = READ_ONCE(*pgdp);
-	p4d_t *p4dp, p4d;
-	pud_t *pudp, pud;
+	struct wsmon_upper u;
+	pmd_t *pmdp = wsmon_find_pmd(w->pass.mm, addr, &u);
 
-	if (pgd_none(pgd))
-		return walk_hole(w, addr, PGDIR_SIZE);
-	if (unlikely(pgd_bad(pgd)))
-		return false;
-	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
-	p4d = READ_ONCE(*p4dp);
-	if (p4d_none(p4d))
-		return walk_hole(w, addr, P4D_SIZE);
-	if (unlikely(p4d_bad(p4d)))
-		return false;
-	pudp = pud_offset_lockless(p4dp, p4d, addr);
-	pud = READ_ONCE(*pudp);
-	if (pud_none(pud))
-		return walk_hole(w, addr, PUD_SIZE);
-	if (!pud_present(pud))
-		return false;
-	if (pud_leaf(pud))
-		return walk_sample_pud(w, pudp, pud, addr, op, debt);
-	if (unlikely(pud_bad(pud)))
-		return false;
-	return walk_sample_below_pmd(w, pmd_offset_lockless(pudp, pud, addr), addr, op, debt);
+	if (pmdp)
+		return walk_sample_below_pmd(w, pmdp, addr, op, debt);
+	if (u.none)
+		return walk_hole(w, addr, u.size);
+	return wsmon_upper_is_huge(&u) && walk_sample_pud(w, u.pudp, u.pud, addr, op, debt);
 }
 
 /* Return: the operation still due on a leaf that this pass has sampled; LOOK if none is. */

@@ -106,24 +106,25 @@ MUTATIONS = [
     ("mmap_lock_not_taken", "debug", stress("map"), [
         (VADDR, "		if (mmap_read_trylock(mm)) {", "		{"),
         (VADDR, "			mmap_read_unlock(mm);\n			return false;", "			return false;"),
-        (VADDR, "		mmap_read_unlock(mm);\n		held", "		held"),
-        (HOLD, "	mmap_read_unlock(w->pass.mm);\n", "")]),
+        (VADDR, "	mmap_read_unlock(mm);\n	held", "	held")]),
     ("mmap_lock_waited_for", "debug", stress("busy_mmap_lock"), [
         (VADDR, "		if (mmap_read_trylock(mm)) {", "		mmap_read_lock(mm);\n		{")]),
     ("page_table_lock_not_taken", "debug", stress("migrate ksm mprotect"), [
-        (HOLD, "	spin_lock(w->ptl);\n", ""),
+        (HOLD, "			spin_lock(*ptl);\n", ""),
+        (HOLD, "			spin_unlock(*ptl);\n", ""),
         (HOLD, "	spin_unlock(w->ptl);\n	rcu", "	rcu"),
         (X86, "test_and_clear_bit(_PAGE_BIT_ACCESSED, val)",
          PLAIN_STORE), DELAY_H]),
     # enters page tables of tables_area() once they were freed, and their memory used again;
     # one in eight, because that waits
     ("freed_table_entered", "newest", stress("tables"), [
-        (HOLD, "	rcu_read_lock();\n	/*", "	static int nr;\n"
-               "	int n = w->vma->vm_flags & VM_NORESERVE && !(nr++ % 8) ? 25 : 0;\n\n"
-               "	while (n-- > 0 && pmd_same(pmd, READ_ONCE(*pmdp)))\n		msleep(1);\n"
-               "	if (n > 0)\n		msleep(60);\n	rcu_read_lock();\n	/*"),
-        (HOLD, "unlikely(!pmd_same(pmd, READ_ONCE(*pmdp)))", "0"),
-        (HOLD, "likely(pmd_same(pmd, READ_ONCE(*pmdp)))", "1"),
+        (HOLD, "		rcu_read_lock();\n		/*", "		static int nr;\n"
+               "		int n = find_vma(mm, addr)->vm_flags & VM_NORESERVE && !(nr++ % 8) ? 25 : 0;\n\n"
+               "		while (n-- > 0 && pmd_same(*pmd, READ_ONCE(*pmdp)))\n			msleep(1);\n"
+               "		if (n > 0)\n			msleep(60);\n		rcu_read_lock();\n		/*"),
+        (HOLD, "		if (likely(pmd_same(*pmd, READ_ONCE(*pmdp)))) {\n			*ptl",
+               "		{\n			*ptl"),
+        (HOLD, "			if (likely(pmd_same(*pmd, READ_ONCE(*pmdp)))) {", "			{"),
         (HOLD, "#include <linux/fs.h>", "#include <linux/delay.h>\n#include <linux/fs.h>")]),
     ("another_bit_cleared", "6.12", [stress(mode, 3) for mode in (
         "map mprotect fork thp swap_on_zram ksm uffd hugetlb shmem".split())], [
@@ -199,8 +200,7 @@ MUTATIONS = [
     ("reading_not_bounded", "6.12", SELF + "regions_test.py", [
         (VADDR, "READ_TABLES_ALL	(1024U", "READ_TABLES_ALL	(1024U * 16")]),
     ("holes_are_sampled", "6.12", SELF + "regions_test.py", [
-        (VADDR, "	if (pud_none(pud))\n		return false;",
-         "	if (pud_none(pud))\n		return true;")]),
+        (VADDR, "return u.pudp && !u.none;", "return u.pudp;")]),
     ("table_taken_as_one", "6.12", SELF + "regions_test.py", [
         (VADDR, "i < nr && pmd_none(READ_ONCE(pmdp[i])) == none;", "i < nr;")]),
     ("own_cpu_not_flushed", "6.12", SELF + "accuracy_test.py", [
