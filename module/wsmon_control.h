@@ -155,6 +155,42 @@ void wsmon_precision_begin(struct wsmon_precision *q);
 void wsmon_precision_next(struct wsmon_precision *q, const struct wsmon_attrs *a, u32 used,
 			  u64 pages, u64 half);
 
+/* wsmon_parse.c: texts */
+
+/**
+ * enum wsmon_key_kind - how the value of an attribute is written
+ * @WSMON_KEY_NUMBER:	a decimal number
+ * @WSMON_KEY_MILLI:	a number in 1/1000, written with up to three decimals: "5", "0.25"
+ * @WSMON_KEY_WINDOWS:	the windows, separated by commas
+ * @WSMON_KEY_DETECTOR:	the name of a peak detector
+ */
+enum wsmon_key_kind {
+	WSMON_KEY_NUMBER,
+	WSMON_KEY_MILLI,
+	WSMON_KEY_WINDOWS,
+	WSMON_KEY_DETECTOR,
+};
+
+/**
+ * struct wsmon_key - an attribute as text: "name=value"
+ * @name:	its name
+ * @max:	maximum of the number
+ * @at:		offset of the number in struct wsmon_attrs
+ * @wide:	the number has 64 bits, else 32
+ * @kind:	how it is written
+ */
+struct wsmon_key {
+	const char *name;
+	u64 max;
+	size_t at;
+	bool wide;
+	enum wsmon_key_kind kind;
+};
+
+#define WSMON_NR_KEYS	16U
+extern const struct wsmon_key wsmon_keys[WSMON_NR_KEYS];
+
+u64 wsmon_attrs_get(const struct wsmon_attrs *a, const struct wsmon_key *key);
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a, const struct wsmon_attrs *b);
 const char *wsmon_detector_name(u32 detector);

@@ -109,28 +109,51 @@ static char *debugfs_copy_text(const char __user *buf, size_t count, loff_t pos)
 	return memdup_user_nul(buf, count);
 }
 
-static ssize_t attrs_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+/* Pass the text of one write to a function that changes the monitor. */
+static ssize_t text_write(const char __user *buf, size_t count, loff_t pos,
+			  int (*set)(struct wsmon_monitor *mon, const char *text, size_t len))
 {
-	char *text = debugfs_copy_text(buf, count, *ppos);
+	char *text = debugfs_copy_text(buf, count, pos);
 	int ret;
 
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	ret = wsmon_set_attrs(&wsmon, text, count);
+	ret = set(&wsmon, text, count);
 	kfree(text);
 	return ret ?: count;
 }
 
-/* Print thousandths without trailing zeroes: 5, 0.25 */
-static void attrs_show_milli(struct seq_file *m, const char *key, u32 val)
+static ssize_t attrs_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	unsigned int part = val % 1000, digits = 3;
+	return text_write(buf, count, *ppos, wsmon_set_attrs);
+}
 
-	seq_printf(m, "%s=%u", key, val / 1000);
-	if (part) {
-		for (; part % 10 == 0; part /= 10)
+static void attrs_show_one(struct seq_file *m, const struct wsmon_attrs *a,
+			   const struct wsmon_key *key)
+{
+	u64 val = wsmon_attrs_get(a, key);
+	unsigned int part = val % 1000, digits = 3, k;
+
+	seq_printf(m, "%s=", key->name);
+	switch (key->kind) {
+	case WSMON_KEY_NUMBER:
+		seq_printf(m, "%llu", val);
+		break;
+	case WSMON_KEY_MILLI:
+		seq_printf(m, "%llu", val / 1000);
+		/* no trailing zeroes */
+		for (; part && part % 10 == 0; part /= 10)
 			digits--;
-		seq_printf(m, ".%0*u", digits, part);
+		if (part)
+			seq_printf(m, ".%0*u", digits, part);
+		break;
+	case WSMON_KEY_WINDOWS:
+		for (k = 0; k < a->nr_windows; k++)
+			seq_printf(m, "%s%llu", k ? "," : "", a->windows_us[k]);
+		break;
+	case WSMON_KEY_DETECTOR:
+		seq_puts(m, wsmon_detector_name(val));
+		break;
 	}
 	seq_putc(m, '\n');
 }
@@ -138,27 +161,14 @@ static void attrs_show_milli(struct seq_file *m, const char *key, u32 val)
 static int attrs_show(struct seq_file *m, void *unused)
 {
 	struct wsmon_attrs a;
-	u32 k;
+	u32 i;
 
 	if (wsmon_lock(&wsmon))
 		return -ERESTARTSYS;
 	a = wsmon.attrs;
 	mutex_unlock(&wsmon.lock);
-	seq_printf(m, "sample_us=%llu\naggr_us=%llu\nupdate_us=%llu\n", a.sample_us, a.aggr_us,
-		   a.update_us);
-	seq_printf(m, "window_us=%llu", a.windows_us[0]);
-	for (k = 1; k < a.nr_windows; k++)
-		seq_printf(m, ",%llu", a.windows_us[k]);
-	seq_putc(m, '\n');
-	seq_printf(m, "min_regions=%u\nmax_regions=%u\n", a.min_regions, a.max_regions);
-	seq_printf(m, "flush_tlb=%u\n", !!(a.flags & WSMON_ATTR_FLUSH_TLB));
-	seq_printf(m, "seed=%llu\n", a.seed);
-	seq_printf(m, "cpu_permille=%u\n", a.cpu_permille);
-	seq_printf(m, "peak_window=%u\n", a.peak_window);
-	attrs_show_milli(m, "peak_gain", a.peak_gain);
-	attrs_show_milli(m, "peak_adapt", a.peak_adapt);
-	seq_printf(m, "peak_detector=%s\nfollow=%u\nwho_rate=%u\nprecision=%u\n",
-		   wsmon_detector_name(a.peak_detector), a.follow, a.who_rate, a.precision);
+	for (i = 0; i < WSMON_NR_KEYS; i++)
+		attrs_show_one(m, &a, &wsmon_keys[i]);
 	return 0;
 }
 
@@ -215,14 +225,7 @@ static int target_show(struct seq_file *m, void *unused)
 
 static ssize_t mark_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char *text = debugfs_copy_text(buf, count, *ppos);
-	int ret;
-
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	ret = wsmon_set_mark(&wsmon, text, count);
-	kfree(text);
-	return ret ?: count;
+	return text_write(buf, count, *ppos, wsmon_set_mark);
 }
 
 static int mark_show(struct seq_file *m, void *unused)

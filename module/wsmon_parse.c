@@ -50,107 +50,67 @@ static int parse_number(const char *p, size_t len, u64 max, u64 *val)
 	return 0;
 }
 
-enum attr_key {
-	ATTR_SAMPLE_US,
-	ATTR_AGGR_US,
-	ATTR_UPDATE_US,
-	ATTR_WINDOW_US,
-	ATTR_MIN_REGIONS,
-	ATTR_MAX_REGIONS,
-	ATTR_FLUSH_TLB,
-	ATTR_SEED,
-	ATTR_CPU_PERMILLE,
-	ATTR_PEAK_WINDOW,
-	ATTR_PEAK_GAIN,
-	ATTR_PEAK_ADAPT,
-	ATTR_PEAK_DETECTOR,
-	ATTR_FOLLOW,
-	ATTR_WHO_RATE,
-	ATTR_PRECISION,
-	NR_ATTRS
+#define KEY(text, field, most, how) {						\
+	.name = text, .max = most, .at = offsetof(struct wsmon_attrs, field),	\
+	.wide = sizeof(((struct wsmon_attrs *)NULL)->field) == sizeof(u64),	\
+	.kind = WSMON_KEY_##how							\
+}
+
+/* All attributes, in the order of debugfs wsmon/attrs; WSMON_ATTR_FLUSH_TLB is the only flag */
+const struct wsmon_key wsmon_keys[WSMON_NR_KEYS] = {
+	KEY("sample_us", sample_us, WSMON_INTERVAL_US_MAX, NUMBER),
+	KEY("aggr_us", aggr_us, WSMON_INTERVAL_US_MAX, NUMBER),
+	KEY("update_us", update_us, WSMON_INTERVAL_US_MAX, NUMBER),
+	KEY("window_us", windows_us[0], WSMON_INTERVAL_US_MAX, WINDOWS),
+	KEY("min_regions", min_regions, WSMON_REGIONS_LIMIT, NUMBER),
+	KEY("max_regions", max_regions, WSMON_REGIONS_LIMIT, NUMBER),
+	KEY("flush_tlb", flags, WSMON_ATTR_FLUSH_TLB, NUMBER),
+	KEY("seed", seed, U64_MAX, NUMBER),
+	KEY("cpu_permille", cpu_permille, 1000, NUMBER),
+	KEY("peak_window", peak_window, WSMON_PEAK_WINDOW_MAX, NUMBER),
+	KEY("peak_gain", peak_gain, WSMON_PEAK_GAIN_MAX, MILLI),
+	KEY("peak_adapt", peak_adapt, 1000, MILLI),
+	KEY("peak_detector", peak_detector, WSMON_NR_PEAK_DETECTORS - 1, DETECTOR),
+	KEY("follow", follow, 1, NUMBER),
+	KEY("who_rate", who_rate, WSMON_WHO_RATE_MAX, NUMBER),
+	KEY("precision", precision, 1000, NUMBER),
 };
 
-static const struct {
-	const char *name;
-	u64 max;
-} attr_keys[NR_ATTRS] = {
-	[ATTR_SAMPLE_US] = { "sample_us", WSMON_INTERVAL_US_MAX },
-	[ATTR_AGGR_US] = { "aggr_us", WSMON_INTERVAL_US_MAX },
-	[ATTR_UPDATE_US] = { "update_us", WSMON_INTERVAL_US_MAX },
-	[ATTR_WINDOW_US] = { .name = "window_us" },
-	[ATTR_MIN_REGIONS] = { "min_regions", WSMON_REGIONS_LIMIT },
-	[ATTR_MAX_REGIONS] = { "max_regions", WSMON_REGIONS_LIMIT },
-	[ATTR_FLUSH_TLB] = { "flush_tlb", 1 },
-	[ATTR_SEED] = { "seed", U64_MAX },
-	[ATTR_CPU_PERMILLE] = { "cpu_permille", 1000 },
-	[ATTR_PEAK_WINDOW] = { "peak_window", WSMON_PEAK_WINDOW_MAX },
-	[ATTR_PEAK_GAIN] = { "peak_gain", WSMON_PEAK_GAIN_MAX },
-	[ATTR_PEAK_ADAPT] = { "peak_adapt", 1000 },
-	[ATTR_PEAK_DETECTOR] = { .name = "peak_detector" },
-	[ATTR_FOLLOW] = { "follow", 1 },
-	[ATTR_WHO_RATE] = { "who_rate", WSMON_WHO_RATE_MAX },
-	[ATTR_PRECISION] = { "precision", 1000 },
-};
-
-static void attrs_set(struct wsmon_attrs *a, unsigned int key, u64 val)
+/* Return: the field of an attribute's number. */
+static void *attrs_field(const struct wsmon_attrs *a, const struct wsmon_key *key)
 {
-	switch (key) {
-	case ATTR_SAMPLE_US:
-		a->sample_us = val;
-		break;
-	case ATTR_AGGR_US:
-		a->aggr_us = val;
-		break;
-	case ATTR_UPDATE_US:
-		a->update_us = val;
-		break;
-	case ATTR_MIN_REGIONS:
-		a->min_regions = val;
-		break;
-	case ATTR_MAX_REGIONS:
-		a->max_regions = val;
-		break;
-	case ATTR_FLUSH_TLB:
-		a->flags = val ? a->flags | WSMON_ATTR_FLUSH_TLB :
-				 a->flags & ~WSMON_ATTR_FLUSH_TLB;
-		break;
-	case ATTR_SEED:
-		a->seed = val;
-		break;
-	case ATTR_CPU_PERMILLE:
-		a->cpu_permille = val;
-		break;
-	case ATTR_PEAK_WINDOW:
-		a->peak_window = val;
-		break;
-	case ATTR_PEAK_GAIN:
-		a->peak_gain = val;
-		break;
-	case ATTR_PEAK_ADAPT:
-		a->peak_adapt = val;
-		break;
-	case ATTR_PEAK_DETECTOR:
-		a->peak_detector = val;
-		break;
-	case ATTR_FOLLOW:
-		a->follow = val;
-		break;
-	case ATTR_WHO_RATE:
-		a->who_rate = val;
-		break;
-	case ATTR_PRECISION:
-		a->precision = val;
-		break;
-	}
+	return (u8 *)a + key->at;
+}
+
+/**
+ * wsmon_attrs_get - return the number of an attribute; of windows the first
+ * @a:		the attributes
+ * @key:	the attribute: an element of wsmon_keys
+ */
+u64 wsmon_attrs_get(const struct wsmon_attrs *a, const struct wsmon_key *key)
+{
+	return key->wide ? *(const u64 *)attrs_field(a, key) : *(const u32 *)attrs_field(a, key);
+}
+
+static void attrs_set(struct wsmon_attrs *a, const struct wsmon_key *key, u64 val)
+{
+	if (key->wide)
+		*(u64 *)attrs_field(a, key) = val;
+	else
+		*(u32 *)attrs_field(a, key) = val;
+}
+
+static bool word_is(const char *word, size_t n, const char *text)
+{
+	return n == strlen(text) && !memcmp(word, text, n);
 }
 
 static int attrs_find_key(const char *word, size_t len)
 {
 	int i;
 
-	for (i = 0; i < NR_ATTRS; i++) {
-		if (strlen(attr_keys[i].name) == len &&
-		    !memcmp(attr_keys[i].name, word, len))
+	for (i = 0; i < (int)WSMON_NR_KEYS; i++) {
+		if (word_is(word, len, wsmon_keys[i].name))
 			return i;
 	}
 	return -EINVAL;
@@ -226,7 +186,7 @@ static int parse_detector(const char *p, size_t len, u64 *val)
 	u32 i;
 
 	for (i = 0; i < WSMON_NR_PEAK_DETECTORS; i++) {
-		if (strlen(detectors[i]) == len && !memcmp(detectors[i], p, len)) {
+		if (word_is(p, len, detectors[i])) {
 			*val = i;
 			return 0;
 		}
@@ -234,20 +194,20 @@ static int parse_detector(const char *p, size_t len, u64 *val)
 	return -EINVAL;
 }
 
-static int parse_attr(struct wsmon_attrs *a, unsigned int key, const char *p,
+static int parse_attr(struct wsmon_attrs *a, const struct wsmon_key *key, const char *p,
 		      const char *end)
 {
-	u64 max = attr_keys[key].max, val;
+	u64 val;
 	int err;
 
-	if (key == ATTR_WINDOW_US)
+	if (key->kind == WSMON_KEY_WINDOWS)
 		return parse_windows(a, p, end);
-	if (key == ATTR_PEAK_DETECTOR)
+	if (key->kind == WSMON_KEY_DETECTOR)
 		err = parse_detector(p, end - p, &val);
-	else if (key == ATTR_PEAK_GAIN || key == ATTR_PEAK_ADAPT)
-		err = parse_milli(p, end, max, &val);
+	else if (key->kind == WSMON_KEY_MILLI)
+		err = parse_milli(p, end, key->max, &val);
 	else
-		err = parse_number(p, end - p, max, &val);
+		err = parse_number(p, end - p, key->max, &val);
 	if (!err)
 		attrs_set(a, key, val);
 	return err;
@@ -326,7 +286,7 @@ int wsmon_attrs_parse(struct wsmon_attrs *attrs, const char *text, size_t len)
 		if (key < 0 || seen & (1U << key))
 			return -EINVAL;
 		seen |= 1U << key;
-		err = parse_attr(&new, key, eq + 1, word + n);
+		err = parse_attr(&new, &wsmon_keys[key], eq + 1, word + n);
 		if (err)
 			return err;
 	}
@@ -372,11 +332,6 @@ int wsmon_pids_parse(u32 *pids, unsigned int max, const char *text, size_t len)
 		pids[nr++] = val;
 	}
 	return nr;
-}
-
-static bool word_is(const char *word, size_t n, const char *text)
-{
-	return n == strlen(text) && !memcmp(word, text, n);
 }
 
 /*
@@ -484,28 +439,19 @@ int wsmon_request_parse(struct wsmon_request *req, u32 *pids, u32 max, char *tex
 	return 0;
 }
 
-/**
- * wsmon_detector_name - return the name of a peak detector; "?" for an unknown number
- * @detector:	WSMON_PEAK_OFF, _SIGMA or _FANO
- */
+/** wsmon_detector_name - return the name of WSMON_PEAK_OFF ...; "?" for an unknown number */
 const char *wsmon_detector_name(u32 detector)
 {
 	return detector < WSMON_NR_PEAK_DETECTORS ? detectors[detector] : "?";
 }
 
-/**
- * wsmon_class_name - return the name of a class; "?" for an unknown number
- * @class:	enum wsmon_class
- */
+/** wsmon_class_name - return the name of an enum wsmon_class; "?" for an unknown number */
 const char *wsmon_class_name(u32 class)
 {
 	return class < WSMON_NR_CLASSES ? classes[class] : "?";
 }
 
-/**
- * wsmon_peak_group_name - return the name of a group of peaks; "?" for an unknown number
- * @group:	WSMON_PEAK_ALL, _TEXT or _REST
- */
+/** wsmon_peak_group_name - return the name of WSMON_PEAK_ALL ...; "?" for an unknown number */
 const char *wsmon_peak_group_name(u32 group)
 {
 	return group < WSMON_PEAK_GROUPS ? groups[group] : "?";
