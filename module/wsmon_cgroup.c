@@ -185,7 +185,7 @@ int wsmon_members_scan(struct wsmon_session *ss)
 	if (err)
 		ss->scan_at = 0;
 	if (!turns || (err && (ss->thread || !ss->cgroup)))
-		WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+		WRITE_ONCE(ss->unfollowed, ss->unfollowed + 1);
 	kfree(found);
 	return err == -ENOSPC && !ss->cgroup ? 0 : err;
 }

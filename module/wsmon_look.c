@@ -408,9 +408,9 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
 	bool family;
 
 	if (v->kind == WSMON_PART_FILE)
-		return !v->anon;
-	family = !v->exclusive && visit_is_family(s, v->vpn, known);
-	return v->anon && family == (v->kind == WSMON_PART_FAMILY);
+		return !v->found.anon;
+	family = !v->found.exclusive && visit_is_family(s, v->vpn, known);
+	return v->found.anon && family == (v->kind == WSMON_PART_FAMILY);
 }
 
 /*
@@ -420,15 +420,15 @@ static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *
  */
 static void visit_note_place(struct wsmon_visit *v, u64 now)
 {
-	if (!v->done || v->place == WSMON_PLACE_UNKNOWN)
+	if (!v->done || v->found.place == WSMON_PLACE_UNKNOWN)
 		return;
-	if (v->place == WSMON_PLACE_MADE && v->own && v->op != WSMON_SAMPLE_ARM) {
+	if (v->found.place == WSMON_PLACE_MADE && v->own && v->op != WSMON_SAMPLE_ARM) {
 		v->made_ns = now;
 		v->seen = false;
 		v->own = v->op != WSMON_SAMPLE_CHECK;
 		return;
 	}
-	v->own = v->place == WSMON_PLACE_OWN;
+	v->own = v->found.place == WSMON_PLACE_OWN;
 }
 
 /**
@@ -459,7 +459,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
 		visit_note_place(v, now);
-		v->absent = !v->mapped;
+		v->absent = !v->found.mapped;
 		if (!v->done) {
 			rs->r[k].last = 0;
 			s->again = true;
@@ -504,7 +504,7 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 			visit_note_place(v, now);
 		/* it may have been mapped by a fault near it: the end of the interval decides */
 		if (!v->skip && v->done && v->seen && visit_counts(s, v, true) &&
-		    !(v->around && v->text && v->absent))
+		    !(v->found.around && v->found.text && v->absent))
 			v->seen_ns = now;
 	}
 }
@@ -545,12 +545,12 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 		}
 		visit_note_place(v, now);
 		if (v->seen && visit_counts(s, v, true)) {
-			v->vague = v->around && v->text && v->absent;
+			v->vague = v->found.around && v->found.text && v->absent;
 			v->frame = v->kind == WSMON_PART_FAMILY ? v->pfn : 0;
 			v->seen_ns = now;
 		}
 		v->absent &= !v->seen;
-		if (!v->none || v->absent || v->kind != WSMON_PART_OWN)
+		if (!v->found.none || v->absent || v->kind != WSMON_PART_OWN)
 			continue;
 		rs->r[k].went |= BIT(h);
 		v->absent = true;
@@ -715,7 +715,7 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 		if (!v->done)
 			f->drawn[class] = 0;
 		f->seen[class] += v->done && v->seen;
-		f->vague[class] += v->done && v->seen && v->around;
+		f->vague[class] += v->done && v->seen && v->found.around;
 	}
 }
 
@@ -790,7 +790,7 @@ void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct m
 		} else if (v->seen && !test_bit(v->spot, seen) && visit_counts(s, v, false)) {
 			__set_bit(v->spot, seen);
 			f->seen[class]++;
-			f->vague[class] += v->around;
+			f->vague[class] += v->found.around;
 		}
 	}
 }

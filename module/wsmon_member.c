@@ -665,7 +665,7 @@ static void member_born(struct wsmon_session *ss, struct task_struct *child, u64
 	if (!m || ss->nr_members >= MEMBERS_MAX) {
 		/* the next scan of the cgroup finds it */
 		if (!ss->cgroup)
-			WRITE_ONCE(ss->stats.unfollowed, ss->stats.unfollowed + 1);
+			WRITE_ONCE(ss->unfollowed, ss->unfollowed + 1);
 		return;
 	}
 	WRITE_ONCE(ss->nr_spares, ss->nr_spares - 1);

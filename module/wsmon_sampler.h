@@ -52,6 +52,26 @@ enum wsmon_place {
 	WSMON_PLACE_MADE,
 };
 
+/**
+ * struct wsmon_found - what a look found out about a page, besides whether it was accessed
+ * @place:	enum wsmon_place
+ * @mapped:	the page is mapped
+ * @none:	the page is neither mapped nor in swap
+ * @around:	perhaps a fault on a nearby page mapped the page and set its bit
+ * @text:	the page is mapped, and the mapping is executable
+ * @anon:	the page is anonymous; only wsmon_walk_visits() sets this and @exclusive
+ * @exclusive:	the page is anonymous, and no other process maps it
+ */
+struct wsmon_found {
+	u8 place;
+	bool mapped;
+	bool none;
+	bool around;
+	bool text;
+	bool anon;
+	bool exclusive;
+};
+
 /* wsmon_walk.c: the pass over the sample pages */
 void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm, enum wsmon_sample_op op, u64 now);
@@ -71,19 +91,13 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
  * @kind:	enum wsmon_part_kind
  * @op:		what to do: enum wsmon_sample_op
  * @debt:	enum wsmon_debt
- * @place:	enum wsmon_place at the last look
+ * @found:	what the last look found
  * @own:	an earlier look found WSMON_PLACE_OWN
  * @skip:	leave this visit out of the pass
  * @done:	the pass has looked at the page
- * @mapped:	the page is mapped
- * @none:	the page is neither mapped nor in swap
  * @seen:	the page was accessed
- * @around:	perhaps a fault on a nearby page mapped the page and set its bit
- * @text:	the mapping is executable
  * @absent:	the page was not mapped when armed, or went since; no check found it accessed since
  * @vague:	the access at @seen_ns is perhaps a fault on a nearby page
- * @anon:	the page is anonymous
- * @exclusive:	the page is anonymous, and no other process maps it
  * @times:	number of mappings of a page that KSM merged: each counts as an equal part; else 1
  */
 struct wsmon_visit {
@@ -98,19 +112,13 @@ struct wsmon_visit {
 	u8 kind;
 	u8 op;
 	u8 debt;
-	u8 place;
+	struct wsmon_found found;
 	bool own;
 	bool skip;
 	bool done;
-	bool mapped;
-	bool none;
 	bool seen;
-	bool around;
-	bool text;
 	bool absent;
 	bool vague;
-	bool anon;
-	bool exclusive;
 	u32 times;
 };
 
@@ -304,15 +312,9 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @vma:	mapping of the last sample; NULL if there is none, or it is not usable
  * @shared:	file of @vma, its i_mmap_rwsem held, if several processes may share the page tables
  *		of this mapping; else NULL
- * @mapped:	the last sample page is mapped
- * @none:	the last sample page has no mapping or no entry, so it is not in swap either
- * @around:	perhaps a fault on a page near the last sample page mapped it and set its bit
- * @text:	the last sample page is in an executable mapping
- * @place:	the kind of entry of the last sample page
+ * @found:	what the last look found
  * @maps_old:	wsmon_maps_old()
- * @frames:	set @anon, @exclusive and @delta at each look
- * @anon:	the last sample page is anonymous
- * @exclusive:	the last sample page is anonymous, and no other process maps it
+ * @frames:	set @found.anon, @found.exclusive and @delta at each look
  * @delta:	page frame number minus page number of the last sample page
  * @times:	mappings of the last sample page, if KSM merged it: each is a part of it; else 1
  * @reclaimed:	pages of the target come and go: look at clusters in each round
@@ -322,10 +324,7 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @leaf:	addresses of the last huge entry, or block of entries that share an Accessed bit
  * @leaf_seen:	@leaf was accessed: samples in it share the answer for a pass
  * @leaf_op:	what was done to @leaf
- * @leaf_mapped: @mapped of @leaf
- * @leaf_around: @around of @leaf
- * @leaf_text:	@text of @leaf
- * @leaf_place:	@place of @leaf
+ * @leaf_found:	@found of @leaf
  * @table:	addresses of the page table that the cursor is in, clipped to @mapping
  * @pte:	first entry of this page table
  * @ptl:	lock of this page table, held; NULL if the cursor is in none
@@ -348,15 +347,9 @@ struct wsmon_walk {
 	unsigned int steps;
 	struct vm_area_struct *vma;
 	struct address_space *shared;
-	bool mapped;
-	bool none;
-	bool around;
-	bool text;
-	enum wsmon_place place;
+	struct wsmon_found found;
 	bool maps_old;
 	bool frames;
-	bool anon;
-	bool exclusive;
 	u64 delta;
 	u32 times;
 	bool reclaimed;
@@ -366,10 +359,7 @@ struct wsmon_walk {
 	struct wsmon_range leaf;
 	bool leaf_seen;
 	enum wsmon_sample_op leaf_op;
-	bool leaf_mapped;
-	bool leaf_around;
-	bool leaf_text;
-	enum wsmon_place leaf_place;
+	struct wsmon_found leaf_found;
 	struct wsmon_range table;
 	pte_t *pte;
 	spinlock_t *ptl;	/* of the page table */

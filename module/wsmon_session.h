@@ -192,30 +192,6 @@ struct wsmon_target {
 	bool gone;
 };
 
-/* Counters since the session started: struct wsmon_rec_stats explains them */
-struct wsmon_stats {
-	u64 rounds;
-	u64 late_rounds;
-	u64 missed;
-	u64 checks;
-	u64 arms;
-	u64 flushes;
-	u64 walk_ns;
-	u64 flush_ns;
-	u64 adapt_ns;
-	u64 emit_ns;
-	u64 cpu_ns;
-	u64 max_hold_ns;
-	u64 idle_rounds;
-	u64 unfollowed;
-	u64 who_armed;
-	u64 who_absent;
-	u64 who_seen;
-	u64 who_restored;
-	u64 who_skipped;
-	u64 who_huge;
-};
-
 /**
  * struct wsmon_session - one run of monitoring
  * @rcu:	probes find a session without a lock
@@ -245,7 +221,8 @@ struct wsmon_stats {
  * @follow:	children of members become members (members_lock)
  * @epoch:	number of aggregation intervals so far: salt of the sample positions
  * @damon:	DAMON clears Accessed bits, or did: a huge page was found idle
- * @stats:	counters
+ * @stats:	counters; wsmon_stats_fill() fills in the other fields
+ * @unfollowed:	a counter that probes change: see struct wsmon_rec_stats (members_lock)
  * @events:	event counts that wsmon_counts_read() reads once an interval; its @epoch is
  *		the session's epoch at that time plus 1
  * @start_ns:	when the session began: identifies it, because no two begin at the same time
@@ -320,7 +297,8 @@ struct wsmon_session {
 	bool follow;
 	u64 epoch;
 	bool damon;
-	struct wsmon_stats stats;
+	struct wsmon_rec_stats stats;
+	u64 unfollowed;
 	struct {
 		u64 epoch;
 		u64 huge;

@@ -300,37 +300,16 @@ static void stats_add_regions(struct wsmon_rec_stats *rec, const struct wsmon_re
  *
  * Context: the monitor's lock held.
  */
-void wsmon_stats_fill(struct wsmon_rec_stats *rec,
-		      const struct wsmon_session *ss)
+void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *ss)
 {
-	const struct wsmon_stats *s = &ss->stats;
 	u32 i;
 
-	memset(rec, 0, sizeof(*rec));
-	rec->rounds = s->rounds;
-	rec->late_rounds = s->late_rounds;
-	rec->missed = s->missed;
-	rec->checks = s->checks;
-	rec->arms = s->arms;
-	rec->flushes = s->flushes;
-	rec->walk_ns = s->walk_ns;
-	rec->flush_ns = s->flush_ns;
-	rec->adapt_ns = s->adapt_ns;
-	rec->emit_ns = s->emit_ns;
-	rec->cpu_ns = s->cpu_ns;
-	rec->max_hold_ns = s->max_hold_ns;
+	*rec = ss->stats;
 	rec->targets = ss->nr_alive;
 	rec->sample_ns = ss->pace.step_ns;
 	rec->remote_ns = wsmon_tlb_remote_ns(ss->mon) - ss->remote_start_ns;
-	rec->idle_rounds = s->idle_rounds;
 	rec->members = READ_ONCE(ss->nr_members);
-	rec->unfollowed = READ_ONCE(s->unfollowed);
-	rec->who_armed = s->who_armed;
-	rec->who_absent = s->who_absent;
-	rec->who_seen = s->who_seen;
-	rec->who_restored = s->who_restored;
-	rec->who_skipped = s->who_skipped;
-	rec->who_huge = s->who_huge;
+	rec->unfollowed = READ_ONCE(ss->unfollowed);
 	rec->late_p50_ns = wsmon_hist_percentile(&ss->late, 50);
 	rec->late_p99_ns = wsmon_hist_percentile(&ss->late, 99);
 	rec->late_max_ns = ss->late.max;

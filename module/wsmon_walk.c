@@ -257,8 +257,8 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 		/* the first page of a huge page has the flags of all */
 		if (page && is_vm_hugetlb_page(w->vma))
 			page = compound_head(page);
-		w->anon = page && PageAnon(page);
-		w->exclusive = w->anon && PageAnonExclusive(page);
+		w->found.anon = page && PageAnon(page);
+		w->found.exclusive = w->found.anon && PageAnonExclusive(page);
 		w->delta = pfn - (addr >> PAGE_SHIFT);
 	}
 	return wsmon_young_sample(&w->pass, &e, op, debt);
@@ -285,10 +285,7 @@ static void walk_remember_leaf(struct wsmon_walk *w, struct wsmon_range leaf,
 	w->leaf = leaf;
 	w->leaf_op = op;
 	w->leaf_seen = seen;
-	w->leaf_mapped = w->mapped;
-	w->leaf_around = w->around;
-	w->leaf_text = w->text;
-	w->leaf_place = w->place;
+	w->leaf_found = w->found;
 }
 
 /*
@@ -322,18 +319,18 @@ static bool walk_sample_pte(struct wsmon_walk *w, unsigned long addr, enum wsmon
 	unsigned int span = wsmon_pte_span(pte);
 	bool seen;
 
-	w->place = WSMON_PLACE_OWN;
-	w->none = pte_none(pte);
+	w->found.place = WSMON_PLACE_OWN;
+	w->found.none = pte_none(pte);
 	if (!wsmon_pte_has_memory(pte))
 		return false;
-	w->mapped = true;
+	w->found.mapped = true;
 	if (walk_is_merged(w, pte))
-		w->place = WSMON_PLACE_MADE;
+		w->found.place = WSMON_PLACE_MADE;
 	if (op == WSMON_SAMPLE_CHECK && !w->pass.settle && !w->pass.since &&
 	    span == 1 && !pte_young(pte))
 		return false;
-	w->around = walk_mapped_around(w, pte, span);
-	w->text = w->vma->vm_flags & VM_EXEC;
+	w->found.around = walk_mapped_around(w, pte, span);
+	w->found.text = w->vma->vm_flags & VM_EXEC;
 	seen = walk_sample_entry(w, (unsigned long *)ptep, span, addr, pte_pfn(pte),
 				 !pte_special(pte), op, debt);
 	if (span > 1)
@@ -365,8 +362,8 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 		w->pass.alone = false;
 		if (w->shared)
 			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
-		w->mapped = true;
-		w->place = WSMON_PLACE_MADE;
+		w->found.mapped = true;
+		w->found.place = WSMON_PLACE_MADE;
 		walk_remember_leaf(w, wsmon_range_around(addr, span * PMD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -384,7 +381,7 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
 	if (pud_leaf(now) && pud_present(now) && pud_pfn(now) == pud_pfn(pud)) {
 		seen = walk_sample_entry(w, (unsigned long *)pudp, 1, addr & PUD_MASK,
 					 pud_pfn(pud), true, op, debt);
-		w->mapped = true;
+		w->found.mapped = true;
 		walk_remember_leaf(w, wsmon_range_around(addr, PUD_SIZE), op, seen);
 	}
 	spin_unlock(ptl);
@@ -398,9 +395,9 @@ static bool walk_sample_pud(struct wsmon_walk *w, pud_t *pudp, pud_t pud,
  */
 static bool walk_note_hole(struct wsmon_walk *w)
 {
-	w->none = true;
+	w->found.none = true;
 	if (vma_is_anonymous(w->vma))
-		w->place = WSMON_PLACE_NONE;
+		w->found.place = WSMON_PLACE_NONE;
 	return false;
 }
 
@@ -468,10 +465,7 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 			walk_descend(w, addr, todo, debt);
 		walk_remember_leaf(w, w->leaf, op, seen);
 	} else {
-		w->mapped = w->leaf_mapped;
-		w->around = w->leaf_around;
-		w->text = w->leaf_text;
-		w->place = w->leaf_place;
+		w->found = w->leaf_found;
 	}
 	return seen;
 }
@@ -483,17 +477,13 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
  * @op:		what to do
  * @debt:	enum wsmon_debt of the page
  *
- * Sets @w->mapped, @none, @place and @times. For a mapped page also sets @around and @text, and
- * with @w->frames what the entry maps.
+ * Sets @w->found and @w->times, and with @w->frames what the entry maps.
  * Return: true if the page was accessed since the last time.
  */
 static bool walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sample_op op,
 			u8 *debt)
 {
-	w->mapped = false;
-	w->none = false;
-	w->around = false;
-	w->place = WSMON_PLACE_UNKNOWN;
+	w->found = (struct wsmon_found){ .place = WSMON_PLACE_UNKNOWN };
 	w->times = 1;
 	if (wsmon_range_holds(&w->table, addr) &&
 	    !(WSMON_ENTRIES_SHARE && wsmon_range_holds(&w->leaf, addr)))
@@ -502,7 +492,7 @@ static bool walk_sample(struct wsmon_walk *w, unsigned long addr, enum wsmon_sam
 		return walk_sample_leaf_again(w, addr, op, debt);
 	walk_leave_table(w);
 	if (!walk_find_mapping(w, addr)) {
-		w->none = !w->busy;
+		w->found.none = !w->busy;
 		return false;
 	}
 	if (wsmon_range_holds(&w->hole, addr))
@@ -538,7 +528,7 @@ static __always_inline void walk_skip_region(struct wsmon_walk *w)
  */
 static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsigned int h)
 {
-	if (r->absent & BIT(h) && w->around && (w->text || r->origin_ns))
+	if (r->absent & BIT(h) && w->found.around && (w->found.text || r->origin_ns))
 		r->vague |= BIT(h);
 	else
 		r->vague &= ~BIT(h);
@@ -617,14 +607,14 @@ static __always_inline void walk_note_hit(const struct wsmon_walk *w, struct wsm
 static bool walk_note_place(const struct wsmon_walk *w, struct wsmon_region *r, unsigned int h,
 			    u64 now)
 {
-	if (w->place == WSMON_PLACE_OWN) {
+	if (w->found.place == WSMON_PLACE_OWN) {
 		r->own |= BIT(h);
 		return false;
 	}
-	if (w->place == WSMON_PLACE_UNKNOWN || !(r->own & BIT(h)))
+	if (w->found.place == WSMON_PLACE_UNKNOWN || !(r->own & BIT(h)))
 		return false;
 	r->own &= ~BIT(h);
-	if (w->place == WSMON_PLACE_NONE)
+	if (w->found.place == WSMON_PLACE_NONE)
 		return false;
 	r->made_ns[h] = now;
 	if (!r->looked || w->begin_ns - r->looked_ns > w->near_ns)
@@ -700,7 +690,7 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	if (walk_note_place(w, r, h, now))
 		seen = false;
 	if (arm)
-		r->absent |= !w->mapped << h;
+		r->absent |= !w->found.mapped << h;
 	r->hit &= ~BIT(h);
 	if (!seen)
 		return;
@@ -711,7 +701,7 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	} else if (r->origin_ns) {
 		/* the access was after the new memory appeared and before the interval began */
 		s->seen_ns = wsmon_looks_last(&w->pass.session->looks);
-		r->vague |= w->around << h;
+		r->vague |= w->found.around << h;
 	}
 }
 
@@ -814,7 +804,7 @@ static __always_inline void walk_note_went(struct wsmon_walk *w, struct wsmon_re
 					   unsigned int h, bool quick)
 {
 	bool none = quick ? pte_none(READ_ONCE(w->quick[walk_quick_place(w, r->s[h].vpn)])) :
-			    w->none;
+			    w->found.none;
 
 	if (!none || r->absent & BIT(h))
 		return;
@@ -973,8 +963,7 @@ void wsmon_walk_pass(struct wsmon_session *ss, struct wsmon_target *t,
  * @m:		the process; NULL if all visits are only looks, as when it has ended
  * @mm:		its mm, with a reference on mm_count
  * @v:		the visits, by ascending address. Sets @done in each, and the results in those
- *		with @done: @looked_ns, @debt, @pfn, @place, @mapped, @none, @seen, @around,
- *		@text, @anon, @exclusive, @times
+ *		with @done: @looked_ns, @debt, @pfn, @found, @seen, @times
  * @nr:		number of visits
  * @settle:	an interval ends: pay debts to reclaim
  *
@@ -1002,7 +991,6 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 			continue;
 		if (!walk_keep_lock(&w))
 			break;
-		w.text = false;
 		w.pass.since = v->looked_ns < w.notes_until ? v->looked_ns : 0;
 		v->seen = walk_sample(&w, v->vpn << PAGE_SHIFT, v->op, &v->debt);
 		v->done = !w.busy;
@@ -1010,13 +998,7 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 			v->looked_ns = w.notes_until ? ktime_get_ns() : begin;
 		ss->stats.missed += w.busy;
 		w.busy = false;
-		v->mapped = w.mapped;
-		v->none = w.none;
-		v->around = w.around;
-		v->text = w.text;
-		v->place = w.place;
-		v->anon = w.anon;
-		v->exclusive = w.exclusive;
+		v->found = w.found;
 		if (v->seen)
 			v->times = w.times;
 		v->pfn = w.delta + v->vpn;

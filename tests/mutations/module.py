@@ -266,10 +266,10 @@ MUTATIONS = [
         ("module/wsmon_space.c", "return rank <= s->chance ? WSMON_ONE :",
          "return true ? WSMON_ONE :")]),
     ("families_in_each_member", "6.12", SELF + "group_test.py", [
-        ("module/wsmon_look.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+        ("module/wsmon_look.c", "return v->found.anon && family == (v->kind == WSMON_PART_FAMILY);",
          "return v->anon && (v->kind != WSMON_PART_FAMILY || family);")]),
     ("shared_with_a_child_that_is_gone", "newest", SELF + "children_test.py", [
-        ("module/wsmon_look.c", "return v->anon && family == (v->kind == WSMON_PART_FAMILY);",
+        ("module/wsmon_look.c", "return v->found.anon && family == (v->kind == WSMON_PART_FAMILY);",
          "return v->anon && (v->kind == WSMON_PART_FAMILY ? !v->exclusive : !family);")]),
     ("mappings_side_by_side_shared", "6.12", SELF + "group_test.py", [
         ("module/wsmon_group.h", "	if (o->kind == WSMON_PART_FILE || o->mappers < 2)",

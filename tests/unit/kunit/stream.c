@@ -289,12 +289,13 @@ static void stats(struct kunit *test)
 	struct world *w[2] = { world_new(test, 1, 3), world_new(test, 1, 1) };
 	u32 i;
 
-	ss->stats = (struct wsmon_stats){
+	ss->stats = (struct wsmon_rec_stats){
 		.rounds = 1, .late_rounds = 2, .missed = 3, .checks = 4,
 		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
 		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
-		.max_hold_ns = U64_MAX, .idle_rounds = 14, .unfollowed = 20,
+		.max_hold_ns = U64_MAX, .idle_rounds = 14,
 	};
+	ss->unfollowed = 20;
 	ss->pace.step_ns = 12;
 	ss->remote_start_ns = 13;
 	/* two in three are 15, which has a bucket up to 16 */
