@@ -556,65 +556,18 @@ static void fault_probe(void *data, unsigned long address, struct pt_regs *regs,
 }
 #endif
 
-/* The tracepoints */
-static struct {
-	const char *name;
-	struct tracepoint *tp;
-	bool attached;
-} faults[] = {
-	{ .name = "page_fault_user" },
-	{ .name = "page_fault_kernel" },
+static struct wsmon_probe faults[] = {
+	{ "page_fault_user", fault_probe },
+	{ "page_fault_kernel", fault_probe },
 };
-
-static void fault_find_tracepoint(struct tracepoint *tp, void *data)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (!strcmp(tp->name, faults[i].name))
-			faults[i].tp = tp;
-	}
-}
-
-static void fault_detach(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (faults[i].attached)
-			tracepoint_probe_unregister(faults[i].tp, fault_probe, NULL);
-		faults[i].attached = false;
-	}
-	tracepoint_synchronize_unregister();
-	synchronize_rcu();
-}
-
-static int fault_attach(void)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(faults); i++) {
-		err = tracepoint_probe_register(faults[i].tp, fault_probe, NULL);
-		if (err) {
-			fault_detach();
-			return err;
-		}
-		faults[i].attached = true;
-	}
-	return 0;
-}
 
 /* Does the kernel have the tracepoints? */
 static bool fault_possible(void)
 {
-	bool found = true;
-	unsigned int i;
+	bool found;
 
 	mutex_lock(&fault_lock);
-	for_each_kernel_tracepoint(fault_find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(faults); i++)
-		found &= !!faults[i].tp;
+	found = wsmon_probes_find(faults, ARRAY_SIZE(faults));
 	mutex_unlock(&fault_lock);
 	return found;
 }
@@ -632,7 +585,7 @@ static int fault_begin(struct wsmon_who *w)
 	if (w->watched)
 		goto out;
 	if (list_empty(&fault_sessions))
-		err = fault_attach();
+		err = wsmon_probes_attach(faults, ARRAY_SIZE(faults));
 	if (err)
 		goto out;
 	list_add_rcu(&w->node, &fault_sessions);
@@ -653,11 +606,10 @@ static void fault_end(struct wsmon_who *w)
 		goto out;
 	w->watched = false;
 	list_del_rcu(&w->node);
-	/* both wait for probes that look at @w */
 	if (list_empty(&fault_sessions))
-		fault_detach();
-	else
-		synchronize_rcu();
+		wsmon_probes_detach(faults, ARRAY_SIZE(faults));
+	/* wait for probes that look at @w */
+	synchronize_rcu();
 out:
 	mutex_unlock(&fault_lock);
 }

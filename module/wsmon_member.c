@@ -1102,35 +1102,74 @@ wsmon_exit_probe(exit_probe)
 		members_ended(task);
 }
 
-static struct probe {
-	const char *name;
-	void *function;
-	struct tracepoint *tp;
-} probes[] = {
+static struct wsmon_probe probes[] = {
 	{ "sched_process_fork", fork_probe },
 	{ "sched_prepare_exec", prepare_exec_probe },
 	{ "sched_process_exec", exec_probe },
 	{ "sched_process_exit", exit_probe },
 };
 
-static void probes_find_tracepoint(struct tracepoint *tp, void *data)
+static void probe_find(struct tracepoint *tp, void *data)
 {
-	struct probe *p = data;
+	struct wsmon_probe *p = data;
 
 	if (!strcmp(tp->name, p->name))
 		p->tp = tp;
 }
 
-/** wsmon_probes_exit - detach the probes, and wait until running ones have returned */
-void wsmon_probes_exit(void)
+/** wsmon_probes_find - find the tracepoints of @nr probes. Return: true if the kernel has all. */
+bool wsmon_probes_find(struct wsmon_probe *p, u32 nr)
 {
-	unsigned int i;
+	bool all = true;
 
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		if (probes[i].tp)
-			tracepoint_probe_unregister(probes[i].tp, probes[i].function, NULL);
+	for (; nr; nr--, p++) {
+		for_each_kernel_tracepoint(probe_find, p);
+		all &= !!p->tp;
+	}
+	return all;
+}
+
+/** wsmon_probes_detach - detach @nr probes, and wait until running ones have returned */
+void wsmon_probes_detach(struct wsmon_probe *p, u32 nr)
+{
+	for (; nr; nr--, p++) {
+		if (p->attached)
+			tracepoint_probe_unregister(p->tp, p->function, NULL);
+		p->attached = false;
 	}
 	tracepoint_synchronize_unregister();
+}
+
+/**
+ * wsmon_probes_attach - attach the probes whose tracepoints were found
+ * @p:	the probes
+ * @nr:	number of probes
+ *
+ * Context: may sleep; one call for @p at a time.
+ * Return: 0, or an error of tracepoint_probe_register(), with none attached.
+ */
+int wsmon_probes_attach(struct wsmon_probe *p, u32 nr)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		if (!p[i].tp)
+			continue;
+		err = tracepoint_probe_register(p[i].tp, p[i].function, NULL);
+		if (err) {
+			wsmon_probes_detach(p, nr);
+			return err;
+		}
+		p[i].attached = true;
+	}
+	return 0;
+}
+
+/** wsmon_probes_exit - undo wsmon_probes_init(); no probe runs any more */
+void wsmon_probes_exit(void)
+{
+	wsmon_probes_detach(probes, ARRAY_SIZE(probes));
 }
 
 /**
@@ -1140,24 +1179,11 @@ void wsmon_probes_exit(void)
  */
 int wsmon_probes_init(void)
 {
-	unsigned int i;
-	int err;
-
 	/* check at compile time that this kernel passes the arguments that the probes expect */
 	check_trace_callback_type_sched_process_fork(fork_probe);
 	wsmon_check_prepare_exec(prepare_exec_probe);
 	check_trace_callback_type_sched_process_exec(exec_probe);
 	check_trace_callback_type_sched_process_exit(exit_probe);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		for_each_kernel_tracepoint(probes_find_tracepoint, &probes[i]);
-		if (!probes[i].tp)
-			continue;
-		err = tracepoint_probe_register(probes[i].tp, probes[i].function, NULL);
-		if (err) {
-			probes[i].tp = NULL;
-			wsmon_probes_exit();
-			return err;
-		}
-	}
-	return 0;
+	wsmon_probes_find(probes, ARRAY_SIZE(probes));
+	return wsmon_probes_attach(probes, ARRAY_SIZE(probes));
 }

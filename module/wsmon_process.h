@@ -11,6 +11,7 @@
 
 #include "wsmon_session.h"
 
+struct tracepoint;
 struct wsmon_object;
 struct wsmon_share;
 
@@ -196,7 +197,24 @@ bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 bool wsmon_target_reclaimed(struct wsmon_target *t);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
 
-/* wsmon_member.c: fork, exec and exit as they happen */
+/**
+ * struct wsmon_probe - a function that runs at a tracepoint of the kernel
+ * @name:	name of the tracepoint
+ * @function:	the function
+ * @tp:		the tracepoint; NULL if it was not found
+ * @attached:	@function is attached to @tp
+ */
+struct wsmon_probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tp;
+	bool attached;
+};
+
+/* wsmon_member.c: probes; fork, exec and exit as they happen */
+bool wsmon_probes_find(struct wsmon_probe *p, u32 nr);
+int wsmon_probes_attach(struct wsmon_probe *p, u32 nr);
+void wsmon_probes_detach(struct wsmon_probe *p, u32 nr);
 int wsmon_probes_init(void);
 void wsmon_probes_exit(void);
 

@@ -182,6 +182,66 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 }
 
 /**
+ * struct threads_look - what the threads of a process show
+ * @known:	there are at most THREADS_MAX threads; else only @minors is set
+ * @run:	a thread runs, or is about to
+ * @sum:	CPU time and number of threads
+ * @majors:	number of major faults
+ * @minors:	number of minor faults; U64_MAX: unknown
+ * @nr:		number of threads that have the mm
+ * @users:	users of the mm
+ */
+struct threads_look {
+	bool known;
+	bool run;
+	u64 sum;
+	u64 majors;
+	u64 minors;
+	unsigned int nr;
+	unsigned int users;
+};
+
+/*
+ * Look at the threads of a process. @mm: only an identity. @users: count the users of @mm, too, which
+ * needs no reference on it
+ */
+static struct threads_look threads_look(struct pid *pid, const struct mm_struct *mm, bool users)
+{
+	struct threads_look l = { .minors = U64_MAX };
+	struct task_struct *leader, *thread;
+
+	rcu_read_lock();
+	leader = pid_task(pid, PIDTYPE_TGID);
+	if (!leader || get_nr_threads(leader) > THREADS_MAX)
+		goto out;
+	l.known = true;
+	l.majors = READ_ONCE(leader->signal->maj_flt);
+	l.minors = READ_ONCE(leader->signal->min_flt);
+	for_each_thread(leader, thread) {
+		l.run |= task_is_running(thread);
+		/* pairs with finish_task(): if on_cpu is 0, the runtime is up to date */
+		l.run |= smp_load_acquire(&thread->on_cpu);
+		l.sum += READ_ONCE(thread->se.sum_exec_runtime);
+		l.majors += READ_ONCE(thread->maj_flt);
+		l.minors += READ_ONCE(thread->min_flt);
+		if (READ_ONCE(thread->mm) != mm)
+			continue;
+		l.nr++;
+		if (!users)
+			continue;
+		task_lock(thread);
+		if (thread->mm == mm)
+			l.users = atomic_read(&thread->mm->mm_users);
+		task_unlock(thread);
+	}
+	l.sum += READ_ONCE(leader->signal->sum_sched_runtime) +
+		 READ_ONCE(leader->signal->nr_threads);
+out:
+	rcu_read_unlock();
+	return l;
+}
+
+/**
  * wsmon_member_slept - tell whether a member cannot have accessed memory since the last call
  * @m:		the member
  * @mm:		its mm at the last call: only an identity
@@ -194,51 +254,16 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id)
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors)
 {
-	struct task_struct *leader, *thread;
-	unsigned int nr = 0, users = 0;
+	struct threads_look l = threads_look(m->pid, mm, true);
+	bool slept = l.known && !l.run && l.nr && l.sum == *ran &&
+		     l.users == l.nr + wsmon_members_keeping(m, mm);
+
+	*ran = l.sum;
+	*minors = l.minors;
 	/* with too many threads, faults are unknown: as if there were no new major faults */
-	u64 sum = 0, faults = *majors, minor = U64_MAX;
-	bool slept = false;
-
-	rcu_read_lock();
-	leader = pid_task(m->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
-		slept = true;
-		faults = READ_ONCE(leader->signal->maj_flt);
-		minor = READ_ONCE(leader->signal->min_flt);
-		for_each_thread(leader, thread) {
-			slept &= !task_is_running(thread);
-			/* pairs with finish_task(): as in wsmon_target_ran() */
-			slept &= !smp_load_acquire(&thread->on_cpu);
-			sum += READ_ONCE(thread->se.sum_exec_runtime);
-			faults += READ_ONCE(thread->maj_flt);
-			minor += READ_ONCE(thread->min_flt);
-			if (READ_ONCE(thread->mm) != mm)
-				continue;
-			nr++;
-			task_lock(thread);
-			if (thread->mm == mm)
-				users = atomic_read(&thread->mm->mm_users);
-			task_unlock(thread);
-		}
-		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
-		       READ_ONCE(leader->signal->nr_threads);
-	}
-	rcu_read_unlock();
-	slept &= nr && users == nr + wsmon_members_keeping(m, mm) && sum == *ran;
-	*ran = sum;
-	*majors = faults;
-	*minors = minor;
+	if (l.known)
+		*majors = l.majors;
 	return slept;
-}
-
-/**
- * wsmon_target_alive - tell whether any thread of a target is not in exit
- * @t:	the target
- */
-bool wsmon_target_alive(const struct wsmon_target *t)
-{
-	return wsmon_pid_alive(t->pid);
 }
 
 /*
@@ -261,19 +286,9 @@ static bool mm_has_other_users(const struct wsmon_member *m, const struct mm_str
  */
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm)
 {
-	struct task_struct *leader, *thread;
-	bool known = false;
-	unsigned int nr = 0;
+	struct threads_look l = threads_look(m->pid, mm, false);
 
-	rcu_read_lock();
-	leader = pid_task(m->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
-		known = true;
-		for_each_thread(leader, thread)
-			nr += READ_ONCE(thread->mm) == mm;
-	}
-	rcu_read_unlock();
-	return !known || mm_has_other_users(m, mm, nr);
+	return !l.known || mm_has_other_users(m, mm, l.nr);
 }
 
 /**
@@ -287,36 +302,13 @@ bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct
  */
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm)
 {
-	struct task_struct *leader, *thread;
-	/* with too many threads, faults are unknown: as if each call found many major faults */
-	u64 sum = 0, majors = t->majors + WSMON_MAJORS_FEW + 1, minors = U64_MAX;
-	unsigned int nr = 0;
-	bool ran = true;
+	struct threads_look l = threads_look(t->pid, mm, false);
+	bool ran = !l.known || l.run || l.sum != t->ran || mm_has_other_users(t->member, mm, l.nr);
 
-	rcu_read_lock();
-	leader = pid_task(t->pid, PIDTYPE_TGID);
-	if (leader && get_nr_threads(leader) <= THREADS_MAX) {
-		ran = false;
-		majors = READ_ONCE(leader->signal->maj_flt);
-		minors = READ_ONCE(leader->signal->min_flt);
-		for_each_thread(leader, thread) {
-			ran |= task_is_running(thread);
-			/* pairs with finish_task(): if on_cpu is 0, the runtime is up to date */
-			ran |= smp_load_acquire(&thread->on_cpu);
-			sum += READ_ONCE(thread->se.sum_exec_runtime);
-			majors += READ_ONCE(thread->maj_flt);
-			minors += READ_ONCE(thread->min_flt);
-			nr += READ_ONCE(thread->mm) == mm;
-		}
-		sum += READ_ONCE(leader->signal->sum_sched_runtime) +
-		       READ_ONCE(leader->signal->nr_threads);
-	}
-	rcu_read_unlock();
-	if (mm_has_other_users(t->member, mm, nr) || sum != t->ran)
-		ran = true;
-	t->ran = sum;
-	t->majors = majors;
-	t->minors = minors;
+	t->ran = l.sum;
+	t->minors = l.minors;
+	/* with too many threads, faults are unknown: as if each call found many major faults */
+	t->majors = l.known ? l.majors : t->majors + WSMON_MAJORS_FEW + 1;
 	return ran;
 }
 

@@ -258,7 +258,7 @@ MUTATIONS = [
     ("own_clearing_is_an_access", "6.12", SELF + "cgroup_test.py", [
         (WALK, "v->looked_ns = w.notes_until ? ktime_get_ns() : begin;", "v->looked_ns = begin;")]),
     ("who_ran_is_taken_for_asleep", "6.12", SELF + "group_test.py", [
-        (TASK, " && sum == *ran;", ";")]),
+        (TASK, " && l.sum == *ran &&", " &&")]),
     ("shared_page_in_each_member", "6.12", SELF + "group_test.py", [
         ("module/wsmon_look.c", "last->sample == a->sample && last->frame == a->frame",
          "last == a")]),
