@@ -321,19 +321,10 @@ static void *regions_find(struct debugfs_cursor *c, struct wsmon_session *ss)
 	for (; c->target < ss->nr_targets; c->target++, c->at = 0) {
 		const struct wsmon_regions *rs =
 			&wsmon_target_data(&ss->targets[c->target])->regions;
-		u32 lo = 0, hi = rs->nr;
+		u32 i = wsmon_regions_search(rs, c->at);
 
-		/* find the first region that ends after @at */
-		while (lo < hi) {
-			u32 mid = lo + (hi - lo) / 2;
-
-			if (rs->r[mid].end <= c->at)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		if (lo < rs->nr)
-			return &rs->r[lo];
+		if (i < rs->nr)
+			return &rs->r[i];
 	}
 	return NULL;
 }

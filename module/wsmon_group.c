@@ -221,6 +221,31 @@ static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmo
 	return s;
 }
 
+/* Tell whether a page is private memory of a member that has ended. */
+static bool page_has_ended(struct wsmon_group *g, u64 page)
+{
+	const struct wsmon_share *s = wsmon_group_owner(g, page);
+
+	return s && (!s->member || s->ending);
+}
+
+/* Tell whether a region begins or ends in such memory. */
+static bool region_has_ended(struct wsmon_group *g, const struct wsmon_region *r)
+{
+	return page_has_ended(g, r->start) || page_has_ended(g, r->end - 1);
+}
+
+/* Tell whether a region begins and ends in private memory of members that slept. */
+static bool region_has_slept(struct wsmon_group *g, const struct wsmon_region *r)
+{
+	const struct wsmon_share *s = wsmon_group_owner(g, r->start);
+
+	if (!s || !s->slept)
+		return false;
+	s = wsmon_group_owner(g, r->end - 1);
+	return s && s->slept;
+}
+
 /**
  * group_adopt_space - make @next of the group its space, and let the regions follow
  * @ss:		the session
@@ -315,7 +340,7 @@ static void group_arm(struct wsmon_session *ss)
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
-		if (!r->armed_ns && r->last && !wsmon_region_has_ended(g, r))
+		if (!r->armed_ns && r->last && !region_has_ended(g, r))
 			r->armed_ns = now;
 		r->last = 0;
 	}
@@ -622,7 +647,7 @@ static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_r
 {
 	const struct wsmon_object *o;
 
-	if (wsmon_region_has_slept(ss->group, r))
+	if (region_has_slept(ss->group, r))
 		return true;
 	o = ss->pace.limit < WSMON_ONE ? wsmon_group_object(ss->group, r->start) : NULL;
 	return o && o->mappers > CROWD;
@@ -667,7 +692,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		 * need not be, but regions can be split and merged only if their samples are
 		 * dropped: so it has one turn in SLEEP_TURNS.
 		 */
-		r->due = wsmon_region_due(&g->regions, i, iv) && !wsmon_region_has_ended(g, r) &&
+		r->due = wsmon_region_due(&g->regions, i, iv) && !region_has_ended(g, r) &&
 			 (wsmon_regions_turn(&g->regions, i, turn, SLEEP_TURNS) ||
 			  g->regions.nr > g->regions.budget || !region_may_stay(ss, r));
 		r->last = !!r->armed_ns;
@@ -704,7 +729,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		struct wsmon_region *r = &g->regions.r[i];
 
 		/* samples in memory of members that ended stay: no new look can replace them */
-		r->dropped = r->due && r->armed_ns && !wsmon_region_has_ended(g, r);
+		r->dropped = r->due && r->armed_ns && !region_has_ended(g, r);
 	}
 }
 

@@ -315,21 +315,7 @@ int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
-bool wsmon_group_has_ended(struct wsmon_group *g, u64 page);
-bool wsmon_group_has_slept(struct wsmon_group *g, u64 page);
-
-/* Return whether a region begins or ends in private memory of a member that has ended. */
-static inline bool wsmon_region_has_ended(struct wsmon_group *g, const struct wsmon_region *r)
-{
-	return wsmon_group_has_ended(g, r->start) || wsmon_group_has_ended(g, r->end - 1);
-}
-
-/* Return whether a region begins and ends in private memory of members that slept. */
-static inline bool wsmon_region_has_slept(struct wsmon_group *g, const struct wsmon_region *r)
-{
-	return wsmon_group_has_slept(g, r->start) && wsmon_group_has_slept(g, r->end - 1);
-}
-
+struct wsmon_share *wsmon_group_owner(struct wsmon_group *g, u64 page);
 int wsmon_visit_compare(const void *a, const void *b);
 int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
 void wsmon_visit_draw(struct wsmon_group *g);

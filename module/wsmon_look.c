@@ -45,33 +45,15 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 	return iv;
 }
 
-#define VISIT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
-
 /* Max. visits of a share, and max. regions examined while they are planned */
 #define VISITS_MAX	65536U
 #define STEPS_MAX	BIT(20)
-
-/* Find the region with a page, or the first one above it. */
-static u32 regions_search(const struct wsmon_regions *rs, u64 page)
-{
-	u32 lo = 0, hi = rs->nr;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (rs->r[mid].end <= page)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
 
 /* Find the sample of a visit: region @i, half @h. Return: false if it is no sample any more. */
 static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon_visit *v,
 			      u32 *i, u32 *h)
 {
-	*i = regions_search(rs, v->spot);
+	*i = wsmon_regions_search(rs, v->spot);
 	if (*i == rs->nr)
 		return false;
 	for (*h = 0; *h < 2 && rs->r[*i].n[*h]; ++*h) {
@@ -84,19 +66,12 @@ static bool visit_find_sample(const struct wsmon_regions *rs, const struct wsmon
 /* Make room for @nr elements. Return: false if there is no memory, with nothing changed. */
 static bool visit_room(void **array, u32 *cap, u32 nr, size_t size)
 {
-	u32 larger = max(2 * *cap, 8U);
-	void *new;
+	u32 larger = max3(2 * *cap, 8U, nr);
 
 	if (nr <= *cap)
 		return true;
-	larger = max(larger, nr);
-	new = kvmalloc_array(larger, size, VISIT_GFP);
-	if (!new)
+	if (!wsmon_array_resize(array, *cap, larger, size))
 		return false;
-	if (*cap)
-		memcpy(new, *array, *cap * size);
-	kvfree(*array);
-	*array = new;
 	*cap = larger;
 	return true;
 }
@@ -165,7 +140,7 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 	const struct wsmon_regions *rs = &p->g->regions;
 	u32 i, h;
 
-	for (i = regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
+	for (i = wsmon_regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
 		if (p->nr == VISITS_MAX || p->steps++ == STEPS_MAX)
 			return;
 		for (h = 0; rs->r[i].armed_ns && h < 2 && rs->r[i].n[h]; h++) {
@@ -299,7 +274,7 @@ static void draw_sample(struct wsmon_group *g, struct wsmon_region *r,
 		draw_object(o, r, sample);
 		return;
 	}
-	s = xa_load(&g->slots, wsmon_page_slot(sample->vpn));
+	s = wsmon_group_owner(g, sample->vpn);
 	if (s && s->member)
 		draw_visit(s, r, sample, sample->vpn - wsmon_slot_page(s->slot), NULL);
 }

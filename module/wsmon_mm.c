@@ -32,23 +32,38 @@
 /* Initial room for parts, and for extents */
 #define READ_ROOM	128U
 
-/*
- * Make room for more parts, up to WSMON_MAX_EXTENTS. Do not wait for memory: see space_grow().
+/**
+ * wsmon_array_resize - move an array to new memory
+ * @array:	the array, from kvmalloc(), or NULL
+ * @nr:		number of its elements
+ * @cap:	number of elements that the new memory has room for, at least @nr
+ * @size:	bytes of an element
+ *
+ * Does not wait for memory: the process that would have to free it may be the process whose mm is
+ * referenced here. The next interval tries again.
  * Context: may sleep, no mmap lock held.
- * Return: 0 or -ENOMEM.
+ * Return: false if there is no memory, with nothing changed.
  */
+bool wsmon_array_resize(void **array, u32 nr, u32 cap, size_t size)
+{
+	void *new = kvmalloc_array(cap, size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+
+	if (!new)
+		return false;
+	if (nr)
+		memcpy(new, *array, nr * size);
+	kvfree(*array);
+	*array = new;
+	return true;
+}
+
+/* Make room for more parts, up to WSMON_MAX_EXTENTS. Return: 0 or -ENOMEM. */
 static int parts_grow(struct wsmon_parts *parts)
 {
 	u32 cap = clamp(parts->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
-	struct wsmon_part *p = kvmalloc_array(cap, sizeof(*p),
-					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
-	if (!p)
+	if (!wsmon_array_resize((void **)&parts->p, parts->nr, cap, sizeof(*parts->p)))
 		return -ENOMEM;
-	if (parts->nr)
-		memcpy(p, parts->p, sizeof(*p) * parts->nr);
-	kvfree(parts->p);
-	parts->p = p;
 	parts->cap = cap;
 	return 0;
 }
@@ -322,30 +337,15 @@ static u32 vma_classify(const struct vm_area_struct *vma, u64 *data_end)
 	return WSMON_CLASS_ANON;
 }
 
-/*
- * Make room for twice the extents, up to WSMON_MAX_EXTENTS. Do not wait for memory: the process
- * that would have to free it may be the process whose mm is referenced here. The next interval
- * tries again.
- */
+/* Make room for twice the extents, up to WSMON_MAX_EXTENTS. Return: 0 or -ENOMEM. */
 static int space_grow(struct wsmon_space *sp)
 {
-	const gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 	u32 cap = clamp(sp->cap * 2, READ_ROOM, WSMON_MAX_EXTENTS);
-	struct wsmon_extent *ext = kvmalloc_array(cap, sizeof(*ext), gfp);
-	struct wsmon_area *area = kvmalloc_array(cap, sizeof(*area), gfp);
 
-	if (!ext || !area) {
-		kvfree(ext);
-		kvfree(area);
-		return -ENOMEM;
-	}
-	if (sp->nr_ext)
-		memcpy(ext, sp->ext, sizeof(*ext) * sp->nr_ext);
-	kvfree(sp->ext);
-	kvfree(sp->area);
-	sp->ext = ext;
-	sp->area = area;
 	sp->nr_area = 0;
+	if (!wsmon_array_resize((void **)&sp->ext, sp->nr_ext, cap, sizeof(*sp->ext)) ||
+	    !wsmon_array_resize((void **)&sp->area, 0, cap, sizeof(*sp->area)))
+		return -ENOMEM;
 	sp->cap = cap;
 	return 0;
 }

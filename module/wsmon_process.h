@@ -274,6 +274,7 @@ void wsmon_regions_free(struct wsmon_regions *rs);
 int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
 			   struct mm_struct *mm);
 void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
+bool wsmon_array_resize(void **array, u32 nr, u32 cap, size_t size);
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);
 void wsmon_space_clear(struct wsmon_space *sp);

@@ -63,6 +63,22 @@ bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r,
 	return true;
 }
 
+/** wsmon_regions_search - find the first region that ends after @page. Return: @rs->nr if none. */
+u32 wsmon_regions_search(const struct wsmon_regions *rs, u64 page)
+{
+	u32 lo = 0, hi = rs->nr;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (rs->r[mid].end <= page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /**
  * wsmon_regions_buddies - tell whether a region and the next are the halves of a cell
  * @rs:	the regions

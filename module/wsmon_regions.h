@@ -361,6 +361,7 @@ static inline void wsmon_cell_bounds(u64 start, u64 end, u64 *lo, u64 *hi)
 u64 wsmon_cell_mid(u64 start, u64 end);
 bool wsmon_region_clip(const struct wsmon_space *sp, struct wsmon_region *r, u64 start, u64 end);
 void wsmon_region_reset_samples(struct wsmon_region *r);
+u32 wsmon_regions_search(const struct wsmon_regions *rs, u64 page);
 bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i);
 u16 wsmon_region_samples(const struct wsmon_region *r, u64 since);
 

@@ -225,23 +225,20 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 /* Keep only visits that saw an access: the others no longer matter, as the member has ended. */
 static void share_keep_seen(struct wsmon_share *s)
 {
-	struct wsmon_visit *v = NULL;
 	u32 i, nr = 0;
 
 	for (i = 0; i < s->nr_visits; i++) {
 		if (s->visits[i].seen_ns)
 			s->visits[nr++] = s->visits[i];
 	}
-	if (nr)
-		v = kvmalloc_array(nr, sizeof(*v), SHARE_GFP);
-	if (v)
-		memcpy(v, s->visits, nr * sizeof(*v));
-	if (v || !nr) {
-		kvfree(s->visits);
-		s->visits = v;
-		s->cap_visits = nr;
-	}
 	s->nr_visits = nr;
+	if (nr && !wsmon_array_resize((void **)&s->visits, nr, nr, sizeof(*s->visits)))
+		return;
+	s->cap_visits = nr;
+	if (!nr) {
+		kvfree(s->visits);
+		s->visits = NULL;
+	}
 }
 
 static u32 share_room(const struct wsmon_share *s)
@@ -383,25 +380,17 @@ struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page)
 }
 
 /**
- * wsmon_group_has_ended - tell whether a page is private memory of a member that ended
+ * wsmon_group_owner - find the share whose private memory has a page
  * @g:		the group
  * @page:	the page, in the group's space
+ *
+ * Return: the share, or NULL if the page belongs to an object, or to no slot.
  */
-bool wsmon_group_has_ended(struct wsmon_group *g, u64 page)
+struct wsmon_share *wsmon_group_owner(struct wsmon_group *g, u64 page)
 {
 	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
-	const struct wsmon_share *s = entry;
 
-	return entry && xa_pointer_tag(entry) != TAG_OBJECT && (!s->member || s->ending);
-}
-
-/** wsmon_group_has_slept - tell whether a page is private memory of a member that slept */
-bool wsmon_group_has_slept(struct wsmon_group *g, u64 page)
-{
-	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
-	const struct wsmon_share *s = entry;
-
-	return entry && xa_pointer_tag(entry) != TAG_OBJECT && s->slept;
+	return entry && xa_pointer_tag(entry) != TAG_OBJECT ? entry : NULL;
 }
 
 /**
