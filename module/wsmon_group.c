@@ -159,24 +159,6 @@ u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
 	return ss->group ? regions - regions / GROUP_SHARE : regions;
 }
 
-/** wsmon_group_total - return the last estimate for the shortest window; NULL if no group */
-const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss)
-{
-	return ss->group ? &ss->group->wss[0][WSMON_CLASS_ALL] : NULL;
-}
-
-/** wsmon_group_half - return the half-width of its confidence interval, sampling error only */
-u64 wsmon_group_half(const struct wsmon_session *ss)
-{
-	return ss->group->half;
-}
-
-/** wsmon_group_regions - return the regions of a session's group; NULL if no group */
-const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss)
-{
-	return ss->group ? &ss->group->regions : NULL;
-}
-
 /**
  * group_get_share - get the share of a member with its present mm; create it if need be
  * @ss:		the session, with a group
@@ -885,16 +867,10 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	}
 }
 
-/** wsmon_group_reclaimed - tell whether reclaim takes pages of a group, if there is one */
-bool wsmon_group_reclaimed(const struct wsmon_session *ss)
-{
-	return ss->group && ss->group->reclaimed;
-}
-
 /** wsmon_group_has_rounds - tell whether a group, if there is one, needs rounds */
 bool wsmon_group_has_rounds(const struct wsmon_session *ss)
 {
-	return wsmon_group_reclaimed(ss) || (ss->group && ss->group->suspect);
+	return ss->group && (ss->group->reclaimed || ss->group->suspect);
 }
 
 /* A round reads the anonymous memory of up to this many suspect members */

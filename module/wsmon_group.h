@@ -288,13 +288,9 @@ void wsmon_group_begin(struct wsmon_session *ss);
 void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now);
 void wsmon_group_interval(struct wsmon_session *ss, u64 now);
 void wsmon_group_round(struct wsmon_session *ss, u64 now);
-bool wsmon_group_reclaimed(const struct wsmon_session *ss);
 bool wsmon_group_has_rounds(const struct wsmon_session *ss);
 void wsmon_group_leave(struct wsmon_session *ss);
 void wsmon_group_free(struct wsmon_session *ss);
-const struct wsmon_wss *wsmon_group_total(const struct wsmon_session *ss);
-u64 wsmon_group_half(const struct wsmon_session *ss);
-const struct wsmon_regions *wsmon_group_regions(const struct wsmon_session *ss);
 void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 

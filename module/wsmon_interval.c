@@ -117,7 +117,8 @@ static void target_adopt_mappings(struct wsmon_session *ss, struct wsmon_target 
 
 	t->updated_ns = now;
 	t->known_ns = now;
-	wsmon_vaddr_adopt(ss, t, now, origin);
+	swap(t->space, ss->space);
+	wsmon_regions_fit(&t->regions, &t->space, now, origin);
 	wsmon_stream_areas(t);
 	for (i = 0; i < ss->nr_targets; i++) {
 		if (&ss->targets[i] != t && wsmon_target_data(&ss->targets[i]) == t)
@@ -147,12 +148,6 @@ static void interval_place_samples(struct wsmon_session *ss, struct wsmon_target
 		t->known_ns = now;
 	t->rounds = 0;
 	t->idle = 0;
-}
-
-/* Tell whether memory of a class is never that of a file. */
-static bool class_is_private(u32 class)
-{
-	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
 }
 
 /*
@@ -196,7 +191,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			t->half = (t->wss[0]->high - t->wss[0]->low) / 2;
 		for (c = 0; c < WSMON_NR_WSS; c++) {
 			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
-			wsmon_wss_widen(&t->wss[k][c], guest, class_is_private(c) ? 0 : t->twice);
+			wsmon_wss_widen(&t->wss[k][c], guest, wsmon_class_is_anon(c) ? 0 : t->twice);
 		}
 		wsmon_wss_add_blind(t->wss[k], t->blind);
 		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));

@@ -12,6 +12,11 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
+static inline u64 wsmon_distance(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
 u64 wsmon_hash64(u64 x);
 u64 wsmon_sqrt_up(u64 x);
 

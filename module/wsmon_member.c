@@ -234,8 +234,7 @@ static void member_release_work(struct callback_head *work)
  * @wait:	kwsmond is to look at the mm before
  *
  * Context: members_lock held.
- * Return: true if the caller must hand over the task work, by member_work() or member_hand_over(),
- * after it has released the lock.
+ * Return: true if the caller must add the task work to a thread, after it has released the lock.
  */
 static bool member_end(struct wsmon_member *m, bool wait)
 {
@@ -273,19 +272,6 @@ static void member_work_failed(struct wsmon_member *m)
 	raw_spin_unlock(&wsmon_members_lock);
 	member_put(m);
 	atomic_dec(&works);
-}
-
-/**
- * member_work - have a thread that ends release the mm of a member
- * @m:		the member, after member_end()
- * @task:	the thread, current
- *
- * Context: without members_lock, as task_work_add() may allocate memory for KASAN.
- */
-static void member_work(struct wsmon_member *m, struct task_struct *task)
-{
-	if (task_work_add(task, &m->work, TWA_RESUME))
-		member_work_failed(m);
 }
 
 /**
@@ -798,7 +784,9 @@ static void members_ended(struct task_struct *task)
 	while (ending) {
 		m = container_of(ending, struct wsmon_member, work);
 		ending = ending->next;
-		member_work(m, task);
+		/* without members_lock, as this may allocate memory for KASAN */
+		if (task_work_add(task, &m->work, TWA_RESUME))
+			member_work_failed(m);
 	}
 }
 

@@ -499,8 +499,16 @@ static int vaddr_read_batch(struct wsmon_session *ss, struct wsmon_parts *parts,
 	return 0;
 }
 
-static int vaddr_read_all(struct wsmon_session *ss, struct wsmon_parts *parts,
-			  struct mm_struct *mm)
+/**
+ * wsmon_vaddr_read_parts - read the mappings of a member of a group, or of a target
+ * @ss:		the session; private memory goes to @ss->space, of a target all memory
+ * @parts:	the result: mappings that other members may have, too; NULL for a target
+ * @mm:		the mm, with a reference on mm_count
+ *
+ * Return: 0, -EAGAIN if the mmap lock was busy or the process has left the mm, -ENOMEM.
+ */
+int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
+			   struct mm_struct *mm)
 {
 	struct wsmon_space *sp = &ss->space;
 	unsigned int tries = WSMON_LOCK_TRIES, budget = READ_TABLES_ALL, tables;
@@ -551,7 +559,7 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		     struct mm_struct *mm)
 {
 	u64 start = ktime_get_ns();
-	int ret = vaddr_read_all(ss, NULL, mm);
+	int ret = wsmon_vaddr_read_parts(ss, NULL, mm);
 
 	if (!ret)
 		t->twice = files_twice(ss);
@@ -560,34 +568,6 @@ int wsmon_vaddr_read(struct wsmon_session *ss, struct wsmon_target *t,
 		return ret;
 	wsmon_space_group(&ss->space, max(t->regions.budget / 2, 1U));
 	return !wsmon_space_same(&t->space, &ss->space);
-}
-
-/**
- * wsmon_vaddr_read_parts - read the mappings of a member of a group
- * @ss:		the session; private memory goes to @ss->space
- * @parts:	the result: mappings that other members may have, too
- * @mm:		the mm, with a reference on mm_count
- *
- * Return: 0, -EAGAIN if the mmap lock was busy or the process has left the mm, -ENOMEM.
- */
-int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
-			   struct mm_struct *mm)
-{
-	return vaddr_read_all(ss, parts, mm);
-}
-
-/**
- * wsmon_vaddr_adopt - fit the regions of a target to the mappings in @ss->space
- * @ss:		the session
- * @t:		the target
- * @now:	the time
- * @origin:	time before which none of the new memory existed; 0: unknown
- */
-void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t,
-		       u64 now, u64 origin)
-{
-	swap(t->space, ss->space);
-	wsmon_regions_fit(&t->regions, &t->space, now, origin);
 }
 
 /**

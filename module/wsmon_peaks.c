@@ -67,11 +67,6 @@ static u64 peak_value(const struct wsmon_detector *d, u64 pages)
 	return pages << FRAC >> d->shift;
 }
 
-static u64 peak_distance(u64 a, u64 b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Half of F = (sigma / (mean / 10))^2; the unit of @sigma and the mean cancels out */
 static u64 peak_half_f_sigma(const struct wsmon_detector *d, u64 sigma)
 {
@@ -161,7 +156,7 @@ static void peak_first_mean(struct wsmon_detector *d, u32 n)
 		d->mean += d->first[i];
 	d->mean /= n;
 	for (d->var = 0, i = 0; i < n; i++) {
-		diff = peak_distance(d->first[i], d->mean);
+		diff = wsmon_distance(d->first[i], d->mean);
 		d->var += diff * diff / n;
 	}
 }
@@ -180,7 +175,7 @@ static void peak_first_median(struct wsmon_detector *d, const struct wsmon_attrs
 	memcpy(v, d->first, n * sizeof(*v));
 	d->mean = peak_median(v, n);
 	for (i = 0; i < n; i++)
-		v[i] = peak_distance(v[i], d->mean);
+		v[i] = wsmon_distance(v[i], d->mean);
 	sigma = min_t(u64, peak_median(v, n) * 14826 / 10000, BIT_ULL(VALUE_BITS) - 1);
 	d->var = sigma * sigma;
 	if (n > rare && v[n - 1 - rare] > wsmon_peak_threshold(d, a))
@@ -210,7 +205,7 @@ static void peak_fit_value(struct wsmon_detector *d, u64 pages)
 /* Add an estimate to mean and variance. The variance is first, because it uses the old mean. */
 static void peak_add(struct wsmon_detector *d, u64 value, u32 window)
 {
-	u64 diff = peak_distance(value, d->mean), n = window + 1, step;
+	u64 diff = wsmon_distance(value, d->mean), n = window + 1, step;
 
 	/* diff < 2^31, the variance below 2^62, n at least 3 */
 	d->var += diff * diff * 2 / n;
@@ -263,8 +258,8 @@ static bool peak_is_settled(const struct wsmon_detector *d,
 {
 	u64 far = max(d->threshold, d->mean * a->peak_gain / 50000);
 
-	return peak_distance(peak_value(d, pages), d->mean) <= far &&
-	       peak_distance(d->filtered, d->mean) <= far;
+	return wsmon_distance(peak_value(d, pages), d->mean) <= far &&
+	       wsmon_distance(d->filtered, d->mean) <= far;
 }
 
 /*
@@ -381,7 +376,7 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		d->first[d->nr] = value;
 	if (d->nr < U32_MAX)
 		d->nr++;
-	step = peak_distance(value, d->filtered) * a->peak_adapt / 1000;
+	step = wsmon_distance(value, d->filtered) * a->peak_adapt / 1000;
 	if (!d->sign)
 		d->filtered = value;
 	else if (value > d->filtered)

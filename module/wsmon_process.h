@@ -192,7 +192,6 @@ struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors);
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);
-bool wsmon_target_alive(const struct wsmon_target *t);
 bool wsmon_target_ran(struct wsmon_target *t, struct mm_struct *mm);
 bool wsmon_target_reclaimed(struct wsmon_target *t);
 void wsmon_member_cpus(const struct wsmon_member *m, struct mm_struct *mm, struct cpumask *cpus);
@@ -273,7 +272,6 @@ int wsmon_regions_alloc(struct wsmon_regions *rs, u32 budget);
 void wsmon_regions_free(struct wsmon_regions *rs);
 int wsmon_vaddr_read_parts(struct wsmon_session *ss, struct wsmon_parts *parts,
 			   struct mm_struct *mm);
-void wsmon_vaddr_adopt(struct wsmon_session *ss, struct wsmon_target *t, u64 now, u64 origin);
 bool wsmon_array_resize(void **array, u32 nr, u32 cap, size_t size);
 u64 wsmon_vaddr_stamp(const struct mm_struct *mm);
 void wsmon_space_free(struct wsmon_space *sp);

@@ -206,12 +206,6 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 /* Maximum intervals in a window with clusters: a quarter of the range of 16-bit interval numbers */
 #define INTERVALS_MAX	0x4000
 
-static bool area_is_anonymous(const struct wsmon_area *a)
-{
-	return a->class == WSMON_CLASS_ANON || a->class == WSMON_CLASS_HEAP ||
-	       a->class == WSMON_CLASS_STACK;
-}
-
 /**
  * wsmon_clusters_forget - remove the clusters of a region's samples
  * @r:	the region
@@ -275,7 +269,7 @@ void wsmon_clusters_draw(const struct wsmon_space *sp, struct wsmon_region *r, u
 	u32 share = wsmon_region_share(r), h;
 	u64 mid, mask, start, end;
 
-	if (share > SHARE_MAX || !area_is_anonymous(&sp->area[r->area]) ||
+	if (share > SHARE_MAX || !wsmon_class_is_anon(sp->area[r->area].class) ||
 	    !clusters_tried(r, share, epoch))
 		return;
 	mask = cluster_size(share) - 1;
@@ -923,11 +917,6 @@ static void region_learn(struct wsmon_region *r, const struct wsmon_interval *iv
 	}
 }
 
-static u64 distance(u64 a, u64 b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /**
  * wsmon_regions_edge - set how far the time that samples served differs from the nominal interval
  * @rs:		the regions; sets @edge, @late, @begin_ns and @end_ns
@@ -939,9 +928,9 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 			u64 dropping_ns)
 {
 	u64 first = iv->now - iv->begin_ns, last = first + dropping_ns - arming_ns;
-	u64 edge = max(distance(first, iv->aggr_ns), distance(last, iv->aggr_ns));
+	u64 edge = max(wsmon_distance(first, iv->aggr_ns), wsmon_distance(last, iv->aggr_ns));
 	/* how early the first sample was armed, and how late the last one */
-	u64 late = max(distance(first, iv->aggr_ns), distance(first, iv->aggr_ns + arming_ns));
+	u64 late = max(wsmon_distance(first, iv->aggr_ns), wsmon_distance(first, iv->aggr_ns + arming_ns));
 	u64 window = iv->window_ns[0];
 
 	/* windows and intervals are shorter than 2^48 ns */

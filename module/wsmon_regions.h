@@ -330,6 +330,12 @@ struct wsmon_regions {
 	struct wsmon_runs runs;
 };
 
+/* Is memory of a class (enum wsmon_class) anonymous, and never that of a file? */
+static inline bool wsmon_class_is_anon(u32 class)
+{
+	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
+}
+
 /* wsmon_space.c: the mapped pages */
 u64 wsmon_space_pages(const struct wsmon_space *sp);
 u64 wsmon_area_rank(const struct wsmon_space *sp, const struct wsmon_area *a, u64 vpn);

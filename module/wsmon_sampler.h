@@ -274,8 +274,8 @@ static inline bool wsmon_pmd_has_table(pmd_t pmd)
 }
 
 /* wsmon_walk.c: page tables */
-pte_t *wsmon_lock_table(struct mm_struct *mm, pmd_t *pmdp, unsigned long addr, pmd_t *pmd,
-			spinlock_t **ptl);
+pte_t *wsmon_lock_table(struct mm_struct *mm, pmd_t *pmdp, unsigned long addr,
+			pmd_t *pmd, spinlock_t **ptl);
 
 /**
  * struct wsmon_range - a range of addresses

@@ -160,13 +160,13 @@ static u64 regions_most(u64 limit, const struct wsmon_wss *w)
  */
 static u32 session_regions(const struct wsmon_session *ss)
 {
-	const struct wsmon_regions *group = wsmon_group_regions(ss);
+	const struct wsmon_group *g = ss->group;
 	u64 nr = 0, most = 0;
 	u32 i;
 
-	if (group) {
-		nr = group->nr;
-		most = regions_most(group->limit, wsmon_group_total(ss));
+	if (g) {
+		nr = g->regions.nr;
+		most = regions_most(g->regions.limit, g->wss[0]);
 	}
 	for (i = 0; i < ss->nr_targets; i++) {
 		const struct wsmon_target *t = &ss->targets[i];
@@ -188,14 +188,14 @@ static u32 session_regions(const struct wsmon_session *ss)
  */
 static void session_judge_precision(struct wsmon_session *ss, u32 used)
 {
-	const struct wsmon_wss *w = wsmon_group_total(ss);
+	const struct wsmon_wss *w = ss->group ? ss->group->wss[0] : NULL;
 	u64 pages = 0, sum = 0, half = 0;
 	u32 i;
 
 	if (w) {
 		if (!w->mapped)
 			return;
-		half = wsmon_group_half(ss);
+		half = ss->group->half;
 		pages = w->pages;
 	}
 	for (i = 0; !w && i < ss->nr_targets; i++) {
@@ -228,7 +228,7 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 
 	wsmon_session_share_budget(ss);
 	session_judge_precision(ss, used);
-	ss->pace.reclaims = wsmon_group_reclaimed(ss);
+	ss->pace.reclaims = ss->group && ss->group->reclaimed;
 	for (i = 0; i < ss->nr_targets; i++)
 		ss->pace.reclaims |= !ss->targets[i].gone && ss->targets[i].reclaimed;
 	/* rounds must not become rare: nothing else shows that members of a group run */
@@ -336,7 +336,7 @@ static bool session_look(struct wsmon_session *ss, bool round, u64 now)
 		struct wsmon_target *t = m->target;
 
 		if (t && !round && READ_ONCE(t->called)) {
-			if (wsmon_pace_may_check(&ss->pace) || !wsmon_target_alive(t))
+			if (wsmon_pace_may_check(&ss->pace) || !wsmon_pid_alive(t->pid))
 				wsmon_target_round(ss, t, now, false);
 		} else if (!t && events & WSMON_MEMBER_EXIT) {
 			wsmon_group_exit(ss, m, now);

@@ -667,12 +667,6 @@ struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_
 	return went;
 }
 
-/* Is memory of a class counted as anonymous? */
-static bool class_is_anon(u32 class)
-{
-	return class == WSMON_CLASS_HEAP || class == WSMON_CLASS_STACK || class == WSMON_CLASS_ANON;
-}
-
 /*
  * Subtract the freed pages that samples stand for, because the regions' estimate has them. But keep
  * pages in @most if their sample was not found accessed since @since: they may have been accessed
@@ -689,7 +683,7 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 		const struct wsmon_region *r = &rs->r[i];
 
 		wsmon_loop_resched(i);
-		if (!r->went || !class_is_anon(sp->area[r->area].class))
+		if (!r->went || !wsmon_class_is_anon(sp->area[r->area].class))
 			continue;
 		for (h = 0; h < 2; h++) {
 			if (!(r->went & BIT(h)))

@@ -85,11 +85,11 @@ static void tlb_flush_this_cpu(unsigned long pgd)
 }
 
 /*
- * Interrupt handler: flush this processor. Interrupts are off.
+ * Interrupt handler: flush this processor, for a sender that waits. Interrupts are off.
  * @info:	physical address of the mm's page tables, aligned to pages, plus the monitor's
  *		slot; both the mm and the monitor may be gone
  */
-static void tlb_flush_local(void *info)
+static void tlb_flush_awaited(void *info)
 {
 	unsigned long slot = (unsigned long)info & ~PAGE_MASK;
 	unsigned long pgd = (unsigned long)info & PAGE_MASK;
@@ -97,6 +97,12 @@ static void tlb_flush_local(void *info)
 
 	tlb_flush_this_cpu(pgd);
 	atomic64_add(local_clock() - start, &tlb_spent_ns[slot]);
+}
+
+/* The same for a sender that does not wait */
+static void tlb_flush_local(void *info)
+{
+	tlb_flush_awaited(info);
 	atomic_dec(&tlb_pending);
 }
 
@@ -174,15 +180,6 @@ void wsmon_tlb_flush(struct wsmon_session *ss, const struct wsmon_member *m,
 				 (void *)(__pa(mm->pgd) + ss->mon->slot), false);
 	}
 	cpus_read_unlock();
-}
-
-/* Interrupt handler: as tlb_flush_local(), for a sender that waits. */
-static void tlb_flush_awaited(void *info)
-{
-	u64 start = local_clock();
-
-	tlb_flush_this_cpu((unsigned long)info & PAGE_MASK);
-	atomic64_add(local_clock() - start, &tlb_spent_ns[(unsigned long)info & ~PAGE_MASK]);
 }
 
 /**

@@ -459,7 +459,7 @@ MUTATIONS = [
     ("what_went_unseen_was_not_used", None, UNIT, [
         (GONE, "above(went.most, there) + unseen)", "above(went.most, there))")]),
     ("files_that_went_are_given_back", None, UNIT, [
-        (GONE, "if (!r->went || !class_is_anon(sp->area[r->area].class))", "if (!r->went)")]),
+        (GONE, "if (!r->went || !wsmon_class_is_anon(sp->area[r->area].class))", "if (!r->went)")]),
     ("what_went_counts_for_ever", None, UNIT, [
         (GONE, "if (!wsmon_seen_within(iv, g->past[i].end_ns, k))", "if (!g->past[i].end_ns)")]),
     ("long_windows_forget_what_went", None, UNIT, [
