@@ -299,11 +299,7 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 
 static u64 *notes;
 
-/**
- * wsmon_young_init - allocate what the sampler needs
- *
- * Return: 0 or -ENOMEM.
- */
+/** wsmon_young_init - allocate what the sampler needs. Return: 0 or -ENOMEM. */
 int wsmon_young_init(void)
 {
 	notes = kvcalloc(BIT(NOTES_BITS), sizeof(*notes), GFP_KERNEL);

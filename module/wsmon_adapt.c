@@ -697,11 +697,7 @@ void wsmon_regions_adapt(struct wsmon_regions *rs, const struct wsmon_space *sp,
 /* Minimum part of the variance that remains: the past means have an error of this size */
 #define REST_MIN	(WSMON_ONE / 16)
 
-/**
- * wsmon_draw_key - make the key of a draw
- * @seed:	the user's seed
- * @epoch:	number of the draw
- */
+/** wsmon_draw_key - make the key of a draw */
 u64 wsmon_draw_key(u64 seed, u64 epoch)
 {
 	return wsmon_hash64(wsmon_hash64(seed + 0x9e3779b97f4a7c15ULL) ^ epoch);
@@ -824,10 +820,7 @@ void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,
 	}
 }
 
-/**
- * wsmon_run_adds - tell whether a run includes the deviations of a region
- * @r:	the region
- */
+/** wsmon_run_adds - tell whether a run includes the deviations of a region */
 bool wsmon_run_adds(const struct wsmon_region *r)
 {
 	return r->times >= WSMON_TIMES_MIN && !r->stale;

@@ -533,11 +533,7 @@ void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec)
 	rec->lost_bytes = debugfs_buffer.sum_bytes;
 }
 
-/**
- * wsmon_debugfs_buffer_init - allocate the buffer of debugfs
- *
- * Return: 0 or -ENOMEM.
- */
+/** wsmon_debugfs_buffer_init - allocate the buffer of debugfs. Return: 0 or -ENOMEM. */
 int __init wsmon_debugfs_buffer_init(void)
 {
 	int err = wsmon_buffer_init(&debugfs_buffer);

@@ -482,11 +482,7 @@ static struct miscdevice device = {
 	.mode = 0600,
 };
 
-/**
- * wsmon_device_init - create /dev/wsmon
- *
- * Return: 0 or an error of misc_register().
- */
+/** wsmon_device_init - create /dev/wsmon. Return: 0 or an error of misc_register(). */
 int __init wsmon_device_init(void)
 {
 	return misc_register(&device);

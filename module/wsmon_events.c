@@ -183,10 +183,7 @@ void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t)
 	}
 }
 
-/**
- * wsmon_events_restart_all - do so for all targets that are not gone
- * @ss:	the session
- */
+/** wsmon_events_restart_all - do so for all targets that are not gone */
 void wsmon_events_restart_all(struct wsmon_session *ss)
 {
 	u32 i;

@@ -84,10 +84,7 @@ static void share_drop(struct wsmon_session *ss, struct wsmon_share *s)
 	mmdrop(mm);
 }
 
-/**
- * wsmon_group_leave - drop all samples of a session's group, and pay their debts to reclaim
- * @ss:	the session
- */
+/** wsmon_group_leave - drop all samples of a session's group, and pay their debts to reclaim */
 void wsmon_group_leave(struct wsmon_session *ss)
 {
 	struct wsmon_share *s;
@@ -100,10 +97,7 @@ void wsmon_group_leave(struct wsmon_session *ss)
 	}
 }
 
-/**
- * wsmon_group_free - end the group of a session, if there is one
- * @ss:	the session
- */
+/** wsmon_group_free - end the group of a session, if there is one */
 void wsmon_group_free(struct wsmon_session *ss)
 {
 	struct wsmon_share *s, *next;
@@ -159,13 +153,9 @@ u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
 	return ss->group ? regions - regions / GROUP_SHARE : regions;
 }
 
-/**
- * group_get_share - get the share of a member with its present mm; create it if need be
- * @ss:		the session, with a group
- * @m:		the member
+/*
+ * Get the share of a member with its present mm; create it if need be.
  * @mmp:	set to the mm if there is a share; the caller releases it with mmdrop()
- * @now:	the time
- *
  * Return: the share; NULL if the member has ended, another member uses the same mm, or there is
  * no memory for a share.
  */
@@ -228,11 +218,9 @@ static bool region_has_slept(struct wsmon_group *g, const struct wsmon_region *r
 	return s && s->slept;
 }
 
-/**
- * group_adopt_space - make @next of the group its space, and let the regions follow
- * @ss:		the session
- * @now:	the time
- * @origin:	none of the new memory existed before this time; 0: unknown
+/*
+ * Make @next of the group its space, and let the regions follow. @origin: none of the new memory
+ * existed before this time; 0: unknown
  */
 static void group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 {
@@ -242,12 +230,7 @@ static void group_adopt_space(struct wsmon_session *ss, u64 now, u64 origin)
 	wsmon_regions_fit(&g->regions, &g->space, now, origin);
 }
 
-/**
- * group_draw - adapt the regions, and draw samples for the regions at rest
- * @ss:	the session
- *
- * Sets @last of the regions at rest.
- */
+/* Adapt the regions, and draw samples for the regions at rest. Sets @last of these. */
 static void group_draw(struct wsmon_session *ss)
 {
 	u64 key = wsmon_draw_key(~ss->mon->attrs.seed, ss->epoch);
@@ -299,10 +282,7 @@ static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	mmdrop(mm);
 }
 
-/**
- * group_arm - begin an interval: plan the visits of the regions at rest, and arm their samples
- * @ss:		the session
- */
+/* Begin an interval: plan the visits of the regions at rest, and arm their samples. */
 static void group_arm(struct wsmon_session *ss)
 {
 	struct wsmon_group *g = ss->group;
@@ -331,12 +311,7 @@ static void group_arm(struct wsmon_session *ss)
 	ss->armed_ns = now;
 }
 
-/**
- * share_count - end the interval of a share's balance; add memory that disappeared to the group's
- * @ss:		the session
- * @s:		the share
- * @mm:		its mm, with a reference
- */
+/* End the interval of a share's balance; add memory that disappeared to the group's. */
 static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm)
 {
 	struct wsmon_counts counts;
@@ -419,13 +394,9 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 	}
 }
 
-/**
- * totals_join - add an independent estimate to a sum
- * @to:		the sum
- * @part:	the estimate to add
- *
- * The estimates are independent, so the squares of the distances from the estimate to the ends of
- * the confidence interval add.
+/*
+ * Add an independent estimate to a sum: the squares of the distances from the estimate to the ends
+ * of the confidence interval add.
  */
 static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 {
@@ -915,11 +886,7 @@ void wsmon_group_round(struct wsmon_session *ss, u64 now)
 	}
 }
 
-/**
- * wsmon_group_interval - end an aggregation interval of a session's group, if it has one
- * @ss:		the session
- * @now:	the time
- */
+/** wsmon_group_interval - end an aggregation interval of a session's group, if it has one */
 void wsmon_group_interval(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;

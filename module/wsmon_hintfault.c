@@ -311,10 +311,8 @@ static bool hint_peek(pmd_t *pmdp, unsigned long addr)
 	       wsmon_pte_is_hint(READ_ONCE(*pte_offset_kernel(&pmd, addr)));
 }
 
-/**
- * hint_repair - restore an armed entry, in the thread whose access faults
- * @mm:		its mm
- * @addr:	the address
+/*
+ * Restore an armed entry, in the thread whose access faults.
  *
  * The mmap lock is not held. On kernels 6.1 to 7.3, three facts make up for it:
  *   - Page tables stay while interrupts are off, as for gup_fast: before one is freed, each
@@ -401,16 +399,9 @@ static bool hint_possible(void)
 #endif
 }
 
-/**
- * hint_arm - arm pages of an address space
- * @ss:		the session
- * @mm:		the address space, with a reference on mm_count
- * @order:	slots of the pages, FREE, in address order
- * @nr:		number of slots
- *
- * Slots whose next access will fault become ARMED. If the mmap lock stays busy, the remaining
- * slots are left out.
- * Context: the monitor's lock held, may sleep.
+/*
+ * Arm the pages of @nr slots in @order: FREE slots of one address space, in address order. Slots
+ * whose next access will fault become ARMED. If the mmap lock stays busy, the rest is left out.
  * Return: number of slots in @order that were looked at; their @hint is set.
  */
 static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr)
@@ -434,15 +425,9 @@ static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *o
 #endif
 }
 
-/**
- * hint_restore - restore pages that did not fault
- * @ss:		the session
- * @mm:		the address space, with a reference on mm_count
- * @order:	slots of the pages
- * @nr:		number of slots
+/*
+ * Restore the pages of @nr slots in @order, which did not fault.
  * @tries:	attempts at a busy mmap lock, counted down
- *
- * Context: the monitor's lock held, may sleep.
  * Return: number of slots in @order that are done; fewer than @nr if the mmap lock stays busy.
  */
 static u32 hint_restore(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr,

@@ -6,10 +6,7 @@
  */
 #include "wsmon_math.h"
 
-/**
- * wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014)
- * @x:	the value
- */
+/** wsmon_hash64 - hash by the finalizer of splitmix64 (Steele, Lea, Flood: OOPSLA 2014) */
 u64 wsmon_hash64(u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -17,10 +14,7 @@ u64 wsmon_hash64(u64 x)
 	return x ^ (x >> 31);
 }
 
-/**
- * wsmon_sqrt_up - compute a square root, rounded up
- * @x:	the square
- */
+/** wsmon_sqrt_up - compute a square root, rounded up */
 u64 wsmon_sqrt_up(u64 x)
 {
 	u64 r = 0, bit = 1ULL << 62;
@@ -38,11 +32,7 @@ u64 wsmon_sqrt_up(u64 x)
 	return x ? r + 1 : r;
 }
 
-/**
- * wsmon_hist_add - add a value to a histogram
- * @h:		the histogram
- * @value:	the value
- */
+/** wsmon_hist_add - add a value to a histogram */
 void wsmon_hist_add(struct wsmon_hist *h, u64 value)
 {
 	h->n[wsmon_log2_quarters(value)]++;

@@ -98,12 +98,9 @@ static u64 walk_pay(u64 now)
 	return price;
 }
 
-/**
- * member_begin - note that a member begins with an mm, and keep the mm if the credit pays for it
- * @m:		the member
+/*
+ * Note that a member begins with an mm, and keep the mm if the credit pays for it.
  * @task:	current after exec; after fork the child, which does not run yet
- * @born_ns:	when the program began
- *
  * Context: members_lock held.
  */
 static void member_begin(struct wsmon_member *m, struct task_struct *task, u64 born_ns)
@@ -127,12 +124,10 @@ static void member_begin(struct wsmon_member *m, struct task_struct *task, u64 b
 		mmget(m->mm);
 }
 
-/**
- * member_release - drop the reference on the mm of a member
- * @m:	the member
- *
- * If the process has left the mm already, the reference is the last one. Then this does nothing:
- * the process is about to end, and member_end() follows. Context: members_lock held.
+/*
+ * Drop the reference on the mm of a member. If the process has left the mm already, the reference
+ * is the last one. Then this does nothing: the process is about to end, and member_end() follows.
+ * Context: members_lock held.
  */
 static void member_release(struct wsmon_member *m)
 {
@@ -144,7 +139,7 @@ static void member_release(struct wsmon_member *m)
 	m->mm = NULL;
 }
 
-/** wsmon_member_forget - do the same if the mm is still @which. Context: may sleep. */
+/** wsmon_member_forget - drop the reference on the mm if it is still @which. Context: may sleep. */
 void wsmon_member_forget(struct wsmon_member *m, const struct mm_struct *which)
 {
 	raw_spin_lock(&wsmon_members_lock);
@@ -228,11 +223,9 @@ static void member_release_work(struct callback_head *work)
 	atomic_dec(&works);
 }
 
-/**
- * member_end - prepare to release the mm of a member whose process ends
- * @m:		the member
+/*
+ * Prepare to release the mm of a member whose process ends.
  * @wait:	kwsmond is to look at the mm before
- *
  * Context: members_lock held.
  * Return: true if the caller must add the task work to a thread, after it has released the lock.
  */
@@ -329,12 +322,7 @@ static void member_hand_over(struct wsmon_member *m)
 		member_work_failed(m);
 }
 
-/**
- * member_free - free a member
- * @m:	the member, which no probe can find
- *
- * Context: may sleep.
- */
+/* Free a member, which no probe can find. Context: may sleep. */
 static void member_free(struct wsmon_member *m)
 {
 	bool left, late;
@@ -492,9 +480,8 @@ static struct hlist_head *member_bucket(const struct pid *tgid)
 	return &buckets[hash_ptr(tgid, BUCKETS_BITS)];
 }
 
-/**
- * members_known - tell, without the lock, whether a process is a member of a session
- * @task:	a thread of the process
+/*
+ * Tell, without the lock, whether a process is a member of a session.
  *
  * Without the lock, fork, exec and exit of processes that are no members write to no cache line
  * that processors share. A member became one before it began to run, when the session started, or
@@ -677,12 +664,9 @@ static void members_born_in_cgroups(struct task_struct *task, u64 now)
 	}
 }
 
-/**
- * members_forked - handle a fork: the child may become a member
- * @parent:	a thread of the process that forked
- * @child:	the child, complete, but not running yet
- *
- * Probes call this and the next functions if members_known() or members_in_cgroups() returns true.
+/*
+ * Handle a fork: the child, complete but not running yet, may become a member. Probes call this and
+ * the next functions if members_known() or members_in_cgroups() returns true.
  */
 static void members_forked(struct task_struct *parent, struct task_struct *child)
 {
@@ -1160,11 +1144,7 @@ void wsmon_probes_exit(void)
 	wsmon_probes_detach(probes, ARRAY_SIZE(probes));
 }
 
-/**
- * wsmon_probes_init - attach the probes
- *
- * Return: 0 or -ENOMEM.
- */
+/** wsmon_probes_init - attach the probes. Return: 0 or -ENOMEM. */
 int wsmon_probes_init(void)
 {
 	/* check at compile time that this kernel passes the arguments that the probes expect */

@@ -278,10 +278,7 @@ static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned l
 	return !none;
 }
 
-/**
- * wsmon_space_free - free the memory of a space, and empty it
- * @sp:	the space
- */
+/** wsmon_space_free - free the memory of a space, and empty it */
 void wsmon_space_free(struct wsmon_space *sp)
 {
 	kvfree(sp->ext);
@@ -289,10 +286,7 @@ void wsmon_space_free(struct wsmon_space *sp)
 	memset(sp, 0, sizeof(*sp));
 }
 
-/**
- * wsmon_space_clear - empty a space, and keep its memory
- * @sp:	the space
- */
+/** wsmon_space_clear - empty a space, and keep its memory */
 void wsmon_space_clear(struct wsmon_space *sp)
 {
 	sp->nr_ext = 0;

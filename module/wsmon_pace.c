@@ -346,10 +346,7 @@ u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 #define CHANGE_LEAST	16U
 #define CHANGE_AGAIN	8U
 
-/**
- * wsmon_precision_begin - begin with a share of all regions
- * @q:	the precision
- */
+/** wsmon_precision_begin - begin with a share of all regions */
 void wsmon_precision_begin(struct wsmon_precision *q)
 {
 	memset(q, 0, sizeof(*q));

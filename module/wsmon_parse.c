@@ -213,11 +213,7 @@ static int parse_attr(struct wsmon_attrs *a, const struct wsmon_key *key, const 
 	return err;
 }
 
-/**
- * wsmon_attrs_same_windows - tell whether two sets of attributes have the same windows
- * @a:	one set
- * @b:	the other set
- */
+/** wsmon_attrs_same_windows - tell whether two sets of attributes have the same windows */
 bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 			      const struct wsmon_attrs *b)
 {
@@ -225,11 +221,7 @@ bool wsmon_attrs_same_windows(const struct wsmon_attrs *a,
 	return !memcmp(a->windows_us, b->windows_us, sizeof(a->windows_us));
 }
 
-/**
- * wsmon_attrs_same_peaks - tell whether two sets of attributes find the same peaks
- * @a:	one set
- * @b:	the other set
- */
+/** wsmon_attrs_same_peaks - tell whether two sets of attributes find the same peaks */
 bool wsmon_attrs_same_peaks(const struct wsmon_attrs *a,
 			    const struct wsmon_attrs *b)
 {

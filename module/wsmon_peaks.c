@@ -356,12 +356,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	return true;
 }
 
-/**
- * wsmon_peak_learn - add an estimate to mean and variance
- * @d:	the detector
- * @a:	the attributes
- * @w:	the estimate
- */
+/** wsmon_peak_learn - add an estimate to mean and variance */
 void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		      const struct wsmon_wss *w)
 {

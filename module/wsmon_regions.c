@@ -113,10 +113,7 @@ static void region_forget_entries(struct wsmon_region *r)
 	r->recent = 0;
 }
 
-/**
- * wsmon_region_reset_samples - put a region at rest, without sample positions
- * @r:	the region
- */
+/** wsmon_region_reset_samples - put a region at rest, without sample positions */
 void wsmon_region_reset_samples(struct wsmon_region *r)
 {
 	memset(r->s, 0, sizeof(r->s));
@@ -206,20 +203,14 @@ u16 wsmon_region_samples(const struct wsmon_region *r, u64 since)
 /* Maximum intervals in a window with clusters: a quarter of the range of 16-bit interval numbers */
 #define INTERVALS_MAX	0x4000
 
-/**
- * wsmon_clusters_forget - remove the clusters of a region's samples
- * @r:	the region
- */
+/** wsmon_clusters_forget - remove the clusters of a region's samples */
 void wsmon_clusters_forget(struct wsmon_region *r)
 {
 	memset(&r->c[0], 0, offsetof(struct wsmon_cluster, seen_at));
 	memset(&r->c[1], 0, offsetof(struct wsmon_cluster, seen_at));
 }
 
-/**
- * wsmon_clusters_pay - tell whether most of the variance of single pages was within clusters
- * @r:	the region
- */
+/** wsmon_clusters_pay - tell whether most of the variance of single pages was within clusters */
 bool wsmon_clusters_pay(const struct wsmon_region *r)
 {
 	return 2 * r->within > r->found * (WSMON_ONE - r->found) / WSMON_ONE;
@@ -975,10 +966,7 @@ void wsmon_regions_learn(struct wsmon_regions *rs, const struct wsmon_interval *
 	}
 }
 
-/**
- * wsmon_regions_rest - put regions with dropped samples at rest, and reset counters of all
- * @rs:	the regions
- */
+/** wsmon_regions_rest - put regions with dropped samples at rest, and reset counters of all */
 void wsmon_regions_rest(struct wsmon_regions *rs)
 {
 	u32 i;

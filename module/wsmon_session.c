@@ -36,10 +36,7 @@ void wsmon_monitor_init(struct wsmon_monitor *mon, u32 slot)
 	INIT_LIST_HEAD(&mon->buffers);
 }
 
-/**
- * wsmon_session_free - free a session whose thread has ended, or was never started
- * @ss:	the session, or NULL
- */
+/** wsmon_session_free - free a session, or NULL, whose thread has ended or was never started */
 void wsmon_session_free(struct wsmon_session *ss)
 {
 	u32 i;
@@ -115,13 +112,8 @@ static int target_init(struct wsmon_session *ss, u32 i, struct pid *pid)
 	       wsmon_regions_alloc(&t->regions, t->regions.budget);
 }
 
-/**
- * session_alloc - allocate a session that monitors some processes
- * @mon:	the monitor that will run it
- * @scope:	the processes
- * @attrs:	the attributes
- *
- * Context: the monitor's ctl held, may sleep.
+/*
+ * Allocate a session. Context: the monitor's ctl held, may sleep.
  * Return: the session; -EINVAL if a process is named twice, or if max_regions is too small for
  * min_regions in each target; -ENOMEM.
  */
@@ -189,11 +181,8 @@ static void session_free_room(const struct wsmon_session *ss, struct wsmon_regio
 	kvfree(room);
 }
 
-/**
- * session_make_room - allocate the larger arrays of regions that new attributes need
- * @ss:		the session
- * @attrs:	the new attributes
- *
+/*
+ * Allocate the larger arrays of regions that new attributes need.
  * Context: the monitor's ctl held, may sleep.
  * Return: the arrays for session_resize(), to be freed by session_free_room();
  * -EINVAL as in session_alloc(), or -ENOMEM.
@@ -222,12 +211,9 @@ static struct wsmon_regions *session_make_room(const struct wsmon_session *ss,
 	return larger;
 }
 
-/**
- * session_resize - give the targets the regions that new attributes allow
- * @ss:		the session
- * @attrs:	the new attributes
+/*
+ * Give the targets the regions that new attributes allow.
  * @room:	arrays from session_make_room(); has the replaced arrays afterwards
- *
  * Arrays only grow. If the budget is smaller, regions are merged at the end of the aggregation
  * interval.
  * Context: the monitor's ctl and lock held.
@@ -249,12 +235,9 @@ static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *a
 	wsmon_session_share(ss, attrs, WSMON_ONE);
 }
 
-/**
- * session_forget - discard estimates and observations for windows that change
- * @ss:		the session
- * @first:	index of the first window that changes: 1 if the shortest window stays, so that
- *		peaks go on; else 0
- *
+/*
+ * Discard estimates and observations for windows that change.
+ * @first:	index of the first of these: 1 if the shortest window stays, so that peaks go on; else 0
  * Context: the monitor's lock held.
  */
 static void session_forget(struct wsmon_session *ss, u32 first)

@@ -246,11 +246,7 @@ static u32 share_room(const struct wsmon_share *s)
 	return s->own.cap + s->cap_visits;
 }
 
-/**
- * wsmon_share_free - forget a share
- * @g:	the group
- * @s:	the share
- */
+/** wsmon_share_free - forget a share */
 void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 {
 	if (s->member)

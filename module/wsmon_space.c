@@ -13,10 +13,7 @@
 
 #include "wsmon_regions.h"
 
-/**
- * wsmon_space_pages - count the mapped pages of a target
- * @sp:	the space
- */
+/** wsmon_space_pages - count the mapped pages of a target */
 u64 wsmon_space_pages(const struct wsmon_space *sp)
 {
 	const struct wsmon_extent *last;
@@ -223,11 +220,7 @@ void wsmon_space_group(struct wsmon_space *sp, u32 max_areas)
 	} while (sp->nr_area > max_areas && pages);
 }
 
-/**
- * wsmon_space_same - tell whether two spaces have the same areas and extents
- * @a:	a space
- * @b:	another space
- */
+/** wsmon_space_same - tell whether two spaces have the same areas and extents */
 bool wsmon_space_same(const struct wsmon_space *a, const struct wsmon_space *b)
 {
 	u32 i;

@@ -58,10 +58,7 @@ void wsmon_stream_target(const struct wsmon_target *t, u32 flags)
 	stream_put(ss, &rec.rec, WSMON_REC_TARGET, sizeof(rec), ktime_get_ns());
 }
 
-/**
- * wsmon_stream_areas - write the areas of a target
- * @t:	the target
- */
+/** wsmon_stream_areas - write the areas of a target */
 void wsmon_stream_areas(const struct wsmon_target *t)
 {
 	const struct wsmon_session *ss = t->session;
@@ -102,11 +99,7 @@ static void stream_fill_region(struct wsmon_region_entry *e,
 	e->area = r->area;
 }
 
-/**
- * wsmon_stream_snapshot - write the regions at the end of an interval
- * @t:		the target
- * @now:	end of the interval
- */
+/** wsmon_stream_snapshot - write the regions at the end of an interval */
 void wsmon_stream_snapshot(const struct wsmon_target *t, u64 now)
 {
 	const struct wsmon_session *ss = t->session;
@@ -203,10 +196,7 @@ void wsmon_stream_mark(const struct wsmon_session *ss, u32 number, const char *t
 		   ktime_get_ns());
 }
 
-/**
- * wsmon_stream_exited - write that a target is gone
- * @t:	the target
- */
+/** wsmon_stream_exited - write that a target is gone */
 void wsmon_stream_exited(const struct wsmon_target *t)
 {
 	struct wsmon_rec_exit rec = { .pid = target_pid(t) };
@@ -253,11 +243,7 @@ static void stream_put_total(const struct wsmon_session *ss, const struct wsmon_
 	stream_put(ss, &rec.rec, WSMON_REC_TOTAL, sizeof(rec), now);
 }
 
-/**
- * wsmon_stream_group - write the members and working set sizes of a group
- * @ss:		the session
- * @now:	end of the interval
- */
+/** wsmon_stream_group - write the members and working set sizes of a group */
 void wsmon_stream_group(const struct wsmon_session *ss, u64 now)
 {
 	const struct wsmon_group *g = ss->group;
@@ -320,10 +306,7 @@ void wsmon_stats_fill(struct wsmon_rec_stats *rec, const struct wsmon_session *s
 		stats_add_regions(rec, &ss->group->regions);
 }
 
-/**
- * wsmon_stream_stats - write the counters of a session
- * @ss:	the session
- */
+/** wsmon_stream_stats - write the counters of a session */
 void wsmon_stream_stats(const struct wsmon_session *ss)
 {
 	struct wsmon_rec_stats rec;
@@ -332,11 +315,7 @@ void wsmon_stream_stats(const struct wsmon_session *ss)
 	stream_put(ss, &rec.rec, WSMON_REC_STATS, sizeof(rec), ktime_get_ns());
 }
 
-/**
- * wsmon_stream_end - write the last record of a session
- * @ss:		the session
- * @reason:	WSMON_END_*
- */
+/** wsmon_stream_end - write the last record of a session */
 void wsmon_stream_end(const struct wsmon_session *ss, u32 reason)
 {
 	struct wsmon_rec_end rec = { .reason = reason };

@@ -83,11 +83,7 @@ struct pid *wsmon_task_resolve(struct pid *any)
 	return pid;
 }
 
-/**
- * wsmon_pids_put - drop the references that wsmon_pids_find() took, and free its array
- * @pids:	the array
- * @nr:		number of its elements
- */
+/** wsmon_pids_put - drop the references that wsmon_pids_find() took, and free its array */
 void wsmon_pids_put(struct pid **pids, u32 nr)
 {
 	u32 i;

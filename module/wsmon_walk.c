@@ -470,13 +470,10 @@ static bool walk_sample_leaf_again(struct wsmon_walk *w, unsigned long addr,
 	return seen;
 }
 
-/**
- * walk_sample - sample a page, mostly in the cursor's page table
- * @w:		the walk, the mmap lock held
+/*
+ * Sample a page, mostly in the cursor's page table; the mmap lock is held.
  * @addr:	address of the page, not below the address of the last call
- * @op:		what to do
  * @debt:	enum wsmon_debt of the page
- *
  * Sets @w->found and @w->times, and with @w->frames what the entry maps.
  * Return: true if the page was accessed since the last time.
  */

@@ -587,11 +587,7 @@ static u64 above(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-/**
- * wsmon_balance_look - note the present number of anonymous pages
- * @b:		the balance
- * @anon:	the number
- */
+/** wsmon_balance_look - note the present number of anonymous pages */
 void wsmon_balance_look(struct wsmon_balance *b, u64 anon)
 {
 	if (!b->begun)
