@@ -191,7 +191,8 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 			t->half = (t->wss[0]->high - t->wss[0]->low) / 2;
 		for (c = 0; c < WSMON_NR_WSS; c++) {
 			wsmon_wss_moved(&t->wss[k][c], before[c], t->regions.late);
-			wsmon_wss_widen(&t->wss[k][c], guest, wsmon_class_is_anon(c) ? 0 : t->twice);
+			wsmon_wss_widen(&t->wss[k][c], guest,
+					wsmon_class_is_anon(c) ? 0 : t->twice);
 		}
 		wsmon_wss_add_blind(t->wss[k], t->blind);
 		wsmon_wss_add_went(t->wss[k], wsmon_gone_within(&t->gone_past, iv, k));

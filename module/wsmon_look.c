@@ -138,9 +138,9 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 		       const struct wsmon_part *part)
 {
 	const struct wsmon_regions *rs = &p->g->regions;
-	u32 i, h;
+	u32 i = wsmon_regions_search(rs, start), h;
 
-	for (i = wsmon_regions_search(rs, start); i < rs->nr && rs->r[i].start < start + pages; i++) {
+	for (; i < rs->nr && rs->r[i].start < start + pages; i++) {
 		if (p->nr == VISITS_MAX || p->steps++ == STEPS_MAX)
 			return;
 		for (h = 0; rs->r[i].armed_ns && h < 2 && rs->r[i].n[h]; h++) {

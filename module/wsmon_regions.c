@@ -919,9 +919,10 @@ void wsmon_regions_edge(struct wsmon_regions *rs, const struct wsmon_interval *i
 			u64 dropping_ns)
 {
 	u64 first = iv->now - iv->begin_ns, last = first + dropping_ns - arming_ns;
-	u64 edge = max(wsmon_distance(first, iv->aggr_ns), wsmon_distance(last, iv->aggr_ns));
+	u64 early = wsmon_distance(first, iv->aggr_ns);
+	u64 edge = max(early, wsmon_distance(last, iv->aggr_ns));
 	/* how early the first sample was armed, and how late the last one */
-	u64 late = max(wsmon_distance(first, iv->aggr_ns), wsmon_distance(first, iv->aggr_ns + arming_ns));
+	u64 late = max(early, wsmon_distance(first, iv->aggr_ns + arming_ns));
 	u64 window = iv->window_ns[0];
 
 	/* windows and intervals are shorter than 2^48 ns */

@@ -237,7 +237,7 @@ static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *a
 
 /*
  * Discard estimates and observations for windows that change.
- * @first:	index of the first of these: 1 if the shortest window stays, so that peaks go on; else 0
+ * @first:	index of the first of these: 1 if the shortest window stays, as then peaks go on; or 0
  * Context: the monitor's lock held.
  */
 static void session_forget(struct wsmon_session *ss, u32 first)

@@ -198,8 +198,9 @@ struct threads_look {
 };
 
 /*
- * Look at the threads of a process. @mm: only an identity. @users: count the users of @mm, too, which
- * needs no reference on it
+ * Look at the threads of a process.
+ * @mm:		only an identity
+ * @users:	count the users of @mm, too
  */
 static struct threads_look threads_look(struct pid *pid, const struct mm_struct *mm, bool users)
 {
