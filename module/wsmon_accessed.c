@@ -43,11 +43,11 @@
  * set now, DAMON has found an access.
  *
  * Once DAMON has been noticed, the flag is kept clear: arming and checking clear it, which leaves
- * a debt to reclaim, and young_report() does not set it. A flag that may have been set before does
- * not count. If other processes map the page, too, its flag says nothing about this process.
+ * a debt to reclaim, and accessed_report() does not set it. A flag that may have been set before
+ * does not count. If other processes map the page, too, its flag says nothing about this process.
  */
-static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			enum wsmon_sample_op op, u8 *debt)
+static bool accessed_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			   enum wsmon_sample_op op, u8 *debt)
 {
 	bool before = *debt == DEBT_REPORTED || *debt == DEBT_PAID;
 	struct wsmon_session *ss = pass->session;
@@ -80,13 +80,13 @@ static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	return false;
 }
 
-/* May young_report() set the folio's young flag? Not if young_taken() reads it. */
-static bool young_may_flag(const struct wsmon_pass *pass)
+/* May accessed_report() set the folio's young flag? Not if accessed_taken() reads it. */
+static bool accessed_may_flag(const struct wsmon_pass *pass)
 {
 	return !pass->alone || !pass->session->damon;
 }
 
-static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry *e)
+static void accessed_report(const struct wsmon_pass *pass, const struct wsmon_entry *e)
 {
 	struct folio *folio;
 
@@ -100,7 +100,7 @@ static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry
 	 */
 	if (!folio->mapping)
 		return;
-	if (!young_may_flag(pass)) {
+	if (!accessed_may_flag(pass)) {
 		/* two marks: five at each report would make it a workingset folio for good */
 		if (!folio_test_referenced(folio))
 			folio_mark_accessed(folio);
@@ -114,42 +114,43 @@ static void young_report(const struct wsmon_pass *pass, const struct wsmon_entry
 }
 
 /* Report a cleared Accessed bit if it is the first in this interval, else remember the debt. */
-static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
-			     enum wsmon_sample_op op, u8 *debt)
+static void accessed_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+				enum wsmon_sample_op op, u8 *debt)
 {
 	if (*debt == DEBT_REPORTED || *debt == DEBT_OWED) {
 		*debt = DEBT_OWED;
 		return;
 	}
-	/* young_taken() notes debts, too: pay all of them once, later */
-	if (!young_may_flag(pass)) {
+	/* accessed_taken() notes debts, too: pay all of them once, later */
+	if (!accessed_may_flag(pass)) {
 		*debt = DEBT_OWED;
 		return;
 	}
-	young_report(pass, e);
+	accessed_report(pass, e);
 	*debt = DEBT_REPORTED;
 }
 
 /* Pay the debt of a sample that stays, because the interval ends or a second has passed. */
-static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      u8 *debt)
+static void accessed_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 u8 *debt)
 {
 	if (*debt == DEBT_OWED)
-		young_report(pass, e);
-	*debt = *debt != DEBT_NONE && pass->alone && young_may_flag(pass) ? DEBT_PAID : DEBT_NONE;
+		accessed_report(pass, e);
+	*debt = *debt != DEBT_NONE && pass->alone && accessed_may_flag(pass) ? DEBT_PAID :
+									       DEBT_NONE;
 }
 
 /* Pay the debt of a sample that is dropped. Reclaim sees a bit that is set. */
-static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      bool young, u8 *debt)
+static void accessed_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 bool young, u8 *debt)
 {
 	if (!young)
-		young_settle_debt(pass, e, debt);
+		accessed_settle_debt(pass, e, debt);
 	*debt = DEBT_NONE;
 }
 
-static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      u8 *debt)
+static void accessed_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 u8 *debt)
 {
 }
 #else
@@ -160,7 +161,7 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
  */
 #define REPORT_MARKS	5
 
-static void young_mark_accessed(struct folio *folio)
+static void accessed_mark(struct folio *folio)
 {
 	unsigned int i;
 
@@ -169,13 +170,13 @@ static void young_mark_accessed(struct folio *folio)
 }
 
 /* Nothing to find: wherever DAMON takes Accessed bits, it selects CONFIG_PAGE_IDLE_FLAG. */
-static bool young_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			enum wsmon_sample_op op, u8 *debt)
+static bool accessed_taken(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			   enum wsmon_sample_op op, u8 *debt)
 {
 	return false;
 }
 
-static void young_report(const struct wsmon_entry *e, u8 *debt)
+static void accessed_report(const struct wsmon_entry *e, u8 *debt)
 {
 	struct folio *folio = page_folio(pfn_to_page(e->pfn));
 
@@ -183,22 +184,22 @@ static void young_report(const struct wsmon_entry *e, u8 *debt)
 	/* reclaim does not manage this folio, or ignores accesses through this mapping, too */
 	if (!folio->mapping || (e->vma->vm_flags & VM_SEQ_READ))
 		return;
-	young_mark_accessed(folio);
+	accessed_mark(folio);
 }
 
-static void young_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
-			     enum wsmon_sample_op op, u8 *debt)
+static void accessed_owe_access(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+				enum wsmon_sample_op op, u8 *debt)
 {
 	/* an access cannot be reported, or already was */
 	if (!e->has_folio || *debt == DEBT_REPORTED)
 		return;
 	*debt = DEBT_OWED;
 	if (op == WSMON_SAMPLE_CHECK && e->val != pass->returned)
-		young_report(e, debt);
+		accessed_report(e, debt);
 }
 
-static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      u8 *debt)
+static void accessed_settle_debt(const struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 u8 *debt)
 {
 	/* the bit must still be set again, except in a shared process */
 	if (*debt == DEBT_REPORTED)
@@ -209,18 +210,18 @@ static void young_settle_debt(const struct wsmon_pass *pass, const struct wsmon_
  * Pay the debt of a sample that is dropped. Samples in one huge page are consecutive, so it is
  * enough to remember the last entry.
  */
-static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      bool young, u8 *debt)
+static void accessed_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 bool young, u8 *debt)
 {
 	if (young) {
 		/* the next sample may clear the bit when it is armed, before reclaim sees it */
 		if (e->has_folio && *debt != DEBT_REPORTED &&
 		    e->val != pass->returned)
-			young_report(e, debt);
+			accessed_report(e, debt);
 	} else if (pass->shared) {
 		/* by now the entry may map another page, or none that reclaim manages */
 		if (*debt == DEBT_OWED && e->has_folio)
-			young_report(e, debt);
+			accessed_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
 			/* the sample of @kept would read a bit set here as an access */
@@ -234,9 +235,9 @@ static void young_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 	*debt = DEBT_NONE;
 }
 
-/* Remember the entry of a sample that stays armed: see young_drop_sample(). */
-static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			      u8 *debt)
+/* Remember the entry of a sample that stays armed: see accessed_drop_sample(). */
+static void accessed_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+				 u8 *debt)
 {
 	pass->kept = e->val;
 	pass->kept_debt = debt;
@@ -244,7 +245,7 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
 #endif
 
 /**
- * wsmon_young_seen_by_any - combine what targets that share a page table find in one pass
+ * wsmon_accessed_seen_by_any - combine what targets that share a page table find in one pass
  * @ss:		the session
  * @pmdp:	the entry, its lock held
  * @op:		what this target did to the entry
@@ -256,8 +257,8 @@ static void young_keep_sample(struct wsmon_pass *pass, const struct wsmon_entry 
  * Return: true if this target, or one before it in this pass, found the entry accessed; when
  * arming, only what this target found.
  */
-bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
-			     enum wsmon_sample_op op, bool seen)
+bool wsmon_accessed_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
+				enum wsmon_sample_op op, bool seen)
 {
 	u64 pass = ss->passes;
 	struct wsmon_leaf *leaf;
@@ -299,21 +300,21 @@ bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
 
 static u64 *notes;
 
-/** wsmon_young_init - allocate what the sampler needs. Return: 0 or -ENOMEM. */
-int wsmon_young_init(void)
+/** wsmon_accessed_init - allocate what the sampler needs. Return: 0 or -ENOMEM. */
+int wsmon_accessed_init(void)
 {
 	notes = kvcalloc(BIT(NOTES_BITS), sizeof(*notes), GFP_KERNEL);
 	return notes ? 0 : -ENOMEM;
 }
 
-/** wsmon_young_exit - free what wsmon_young_init() allocated */
-void wsmon_young_exit(void)
+/** wsmon_accessed_exit - free what wsmon_accessed_init() allocated */
+void wsmon_accessed_exit(void)
 {
 	kvfree(notes);
 }
 
 /* Find the note of an entry. *@tag: the bits of the hash that the note contains, in place */
-static u64 *young_find_note(const void *entry, u64 *tag)
+static u64 *accessed_find_note(const void *entry, u64 *tag)
 {
 	u64 hash = (u64)(unsigned long)entry * GOLDEN_RATIO_64;
 
@@ -322,13 +323,13 @@ static u64 *young_find_note(const void *entry, u64 *tag)
 }
 
 /* Has another sampler cleared the entry's bit after @pass->since? */
-static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry)
+static bool accessed_cleared_since(const struct wsmon_pass *pass, const void *entry)
 {
 	u64 note, tag, since, now;
 
 	if (!pass->since)
 		return false;
-	note = READ_ONCE(*young_find_note(entry, &tag));
+	note = READ_ONCE(*accessed_find_note(entry, &tag));
 	if ((note ^ tag) >> NOTE_TIME_BITS)
 		return false;
 	since = (pass->since >> NOTE_TICK_BITS) + 1;
@@ -336,18 +337,18 @@ static bool young_cleared_since(const struct wsmon_pass *pass, const void *entry
 	return now >= since && ((note - since) & NOTE_TIME_MASK) <= now - since;
 }
 
-static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
+static void accessed_note_cleared(const struct wsmon_pass *pass, const void *entry)
 {
 	u64 *note, tag;
 
 	if (!pass->shared)
 		return;
-	note = young_find_note(entry, &tag);
+	note = accessed_find_note(entry, &tag);
 	WRITE_ONCE(*note, tag | (ktime_get_ns() >> NOTE_TICK_BITS & NOTE_TIME_MASK));
 }
 
 /**
- * wsmon_young_sample - read the Accessed bit of a sample page, and clear it if asked to
+ * wsmon_accessed_sample - read the Accessed bit of a sample page, and clear it if asked to
  * @pass:	the pass
  * @e:		the page's entry, its lock held
  * @op:		what to do
@@ -355,12 +356,12 @@ static void young_note_cleared(const struct wsmon_pass *pass, const void *entry)
  *
  * Return: true if the page was accessed since the last time.
  */
-bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			enum wsmon_sample_op op, u8 *debt)
+bool wsmon_accessed_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			   enum wsmon_sample_op op, u8 *debt)
 {
 	bool young = wsmon_entry_young(e->val, e->span);
-	bool taken = young_taken(pass, e, op, debt);
-	bool seen = young || taken || young_cleared_since(pass, e->val);
+	bool taken = accessed_taken(pass, e, op, debt);
+	bool seen = young || taken || accessed_cleared_since(pass, e->val);
 
 	/* whoever cleared the bit may not flush: the bit is only set again if this pass does */
 	if (seen && !young && op != WSMON_SAMPLE_LOOK)
@@ -368,23 +369,23 @@ bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 	if (op == WSMON_SAMPLE_LOOK)
 		return seen;
 	if (op == WSMON_SAMPLE_SETTLE) {
-		young_settle_debt(pass, e, debt);
+		accessed_settle_debt(pass, e, debt);
 		return seen;
 	}
 	if (op == WSMON_SAMPLE_DROP) {
-		young_drop_sample(pass, e, young, debt);
+		accessed_drop_sample(pass, e, young, debt);
 		return seen;
 	}
 	if (taken)
-		young_note_cleared(pass, e->val);
+		accessed_note_cleared(pass, e->val);
 	if (young && wsmon_entry_clear_young(e->val, e->span)) {
-		young_note_cleared(pass, e->val);
+		accessed_note_cleared(pass, e->val);
 		pass->dirty_tlb = true;
-		young_owe_access(pass, e, op, debt);
+		accessed_owe_access(pass, e, op, debt);
 	}
 	if (pass->settle)
-		young_settle_debt(pass, e, debt);
-	young_keep_sample(pass, e, debt);
+		accessed_settle_debt(pass, e, debt);
+	accessed_keep_sample(pass, e, debt);
 	/*
 	 * Flush even if the bit was clear: a translation may still be in a TLB, because
 	 * reclaim and clear_refs clear bits without flushing.

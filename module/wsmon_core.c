@@ -56,12 +56,12 @@ static int __init wsmon_init(void)
 		return -EOPNOTSUPP;
 	}
 	wsmon_monitor_init(&wsmon, 0);
-	err = wsmon_young_init();
+	err = wsmon_accessed_init();
 	if (err)
 		return err;
 	err = wsmon_debugfs_buffer_init();
 	if (err)
-		goto err_young_exit;
+		goto err_accessed_exit;
 	err = wsmon_probes_init();
 	if (err)
 		goto err_buffer_exit;
@@ -82,8 +82,8 @@ err_probes_exit:
 	wsmon_probes_exit();
 err_buffer_exit:
 	wsmon_debugfs_buffer_exit();
-err_young_exit:
-	wsmon_young_exit();
+err_accessed_exit:
+	wsmon_accessed_exit();
 	return err;
 }
 
@@ -96,7 +96,7 @@ static void __exit wsmon_exit(void)
 	wsmon_probes_exit();
 	wsmon_kept_exit();
 	wsmon_tlb_drain();
-	wsmon_young_exit();
+	wsmon_accessed_exit();
 	wsmon_session_free(wsmon.session);
 	wsmon_debugfs_buffer_exit();
 }

@@ -18,11 +18,8 @@
  *
  * kwsmond calls all functions with the monitor's lock held; they may sleep.
  */
-#include <linux/fs.h>
-#include <linux/hash.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
-#include <linux/rmap.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>

@@ -305,7 +305,6 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 		       u64 now);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 
-
 int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
 		     u64 now);
 void wsmon_group_forget(struct wsmon_group *g, u64 before);

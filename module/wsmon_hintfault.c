@@ -10,7 +10,6 @@
  * Called with the monitor's lock held, unless noted; may sleep.
  */
 #include <linux/dax.h>
-#include <linux/hugetlb.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -25,7 +24,6 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/timekeeping.h>
-#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/userfaultfd_k.h>
 

@@ -9,11 +9,9 @@
  * their member, so the members within reach are neighbours: the time for planning grows with the
  * looks, not with all members.
  */
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <linux/sort.h>
 
 #include "wsmon_group.h"

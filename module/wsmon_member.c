@@ -12,7 +12,6 @@
  */
 #include <linux/cgroup.h>
 #include <linux/completion.h>
-#include <linux/err.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>

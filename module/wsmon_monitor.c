@@ -5,9 +5,6 @@
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
-#include <linux/idr.h>
-#include <linux/pid_namespace.h>
-#include <linux/slab.h>
 
 #include "wsmon_session.h"
 

@@ -295,5 +295,4 @@ struct wsmon_member *wsmon_member_after(const struct wsmon_member *m, const stru
 	for ((m) = wsmon_member_after(NULL, tgid); (m);			\
 	     (m) = wsmon_member_after(m, tgid))
 
-
 #endif /* WSMON_PROCESS_H */

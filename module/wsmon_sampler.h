@@ -123,8 +123,8 @@ struct wsmon_visit {
 };
 
 /* wsmon_accessed.c */
-int wsmon_young_init(void);
-void wsmon_young_exit(void);
+int wsmon_accessed_init(void);
+void wsmon_accessed_exit(void);
 
 /* Between wsmon_walk.c and wsmon_accessed.c */
 
@@ -192,7 +192,7 @@ enum wsmon_debt {
  * Record one more access to a page whose bit the caller is about to clear, if an access was
  * reported in this interval: then @debt is all there is to change. Return: true if recorded.
  */
-static inline bool wsmon_young_owe_again(u8 *debt)
+static inline bool wsmon_accessed_owe_again(u8 *debt)
 {
 	if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
 		return *debt == DEBT_REPORTED;
@@ -211,10 +211,10 @@ static inline bool wsmon_pte_has_memory(pte_t pte)
 	return pte_present(pte) && !(pte_special(pte) && is_zero_pfn(pte_pfn(pte)));
 }
 
-bool wsmon_young_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
-			enum wsmon_sample_op op, u8 *debt);
-bool wsmon_young_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
-			     enum wsmon_sample_op op, bool seen);
+bool wsmon_accessed_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
+			   enum wsmon_sample_op op, u8 *debt);
+bool wsmon_accessed_seen_by_any(struct wsmon_session *ss, const pmd_t *pmdp,
+				enum wsmon_sample_op op, bool seen);
 void wsmon_tlb_finish(struct wsmon_pass *pass);
 
 /**

@@ -6,11 +6,8 @@
  * the session's thread. No other task can see a session while it is created or freed, so creating
  * and freeing do not need the monitor's lock.
  */
-#include <linux/capability.h>
-#include <linux/delay.h>
 #include <linux/idr.h>
 #include <linux/kthread.h>
-#include <linux/ktime.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -237,7 +234,7 @@ static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *a
 
 /*
  * Discard estimates and observations for windows that change.
- * @first:	index of the first of these: 1 if the shortest window stays, as then peaks go on; or 0
+ * @first:	the first of these: 1 if the shortest window stays, so that peaks go on; else 0
  * Context: the monitor's lock held.
  */
 static void session_forget(struct wsmon_session *ss, u32 first)

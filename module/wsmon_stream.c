@@ -8,7 +8,6 @@
 #include <linux/overflow.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/topology.h>
 
 #include "wsmon_group.h"

@@ -261,7 +261,7 @@ static bool walk_sample_entry(struct wsmon_walk *w, unsigned long *val, unsigned
 		w->found.exclusive = w->found.anon && PageAnonExclusive(page);
 		w->delta = pfn - (addr >> PAGE_SHIFT);
 	}
-	return wsmon_young_sample(&w->pass, &e, op, debt);
+	return wsmon_accessed_sample(&w->pass, &e, op, debt);
 }
 
 /*
@@ -361,7 +361,7 @@ static bool walk_sample_pmd(struct wsmon_walk *w, pmd_t *pmdp, pmd_t pmd,
 					 pmd_pfn(pmd), true, op, debt);
 		w->pass.alone = false;
 		if (w->shared)
-			seen = wsmon_young_seen_by_any(w->pass.session, pmdp, op, seen);
+			seen = wsmon_accessed_seen_by_any(w->pass.session, pmdp, op, seen);
 		w->found.mapped = true;
 		w->found.place = WSMON_PLACE_MADE;
 		walk_remember_leaf(w, wsmon_range_around(addr, span * PMD_SIZE), op, seen);
@@ -534,7 +534,7 @@ static void walk_note_vague(struct wsmon_walk *w, struct wsmon_region *r, unsign
 
 /*
  * Quick ways to sample pages in the cursor's page table, if nobody else samples the process.
- * They do what wsmon_young_sample() does, but need neither folio nor mapping.
+ * They do what wsmon_accessed_sample() does, but need neither folio nor mapping.
  */
 
 /* Does a page have an Accessed bit of its own, which is clear? */
@@ -660,7 +660,8 @@ static __always_inline bool walk_sample_quickly(struct wsmon_walk *w, struct wsm
 		return false;
 	if (op == WSMON_SAMPLE_DROP && IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
 		r->debt[h] = DEBT_NONE;
-	else if (op != WSMON_SAMPLE_CHECK || w->pass.settle || !wsmon_young_owe_again(&r->debt[h]))
+	else if (op != WSMON_SAMPLE_CHECK || w->pass.settle ||
+		 !wsmon_accessed_owe_again(&r->debt[h]))
 		return false;
 	else if (wsmon_entry_clear_young((unsigned long *)&w->quick[i], 1))
 		w->pass.dirty_tlb = true;

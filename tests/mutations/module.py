@@ -247,8 +247,8 @@ MUTATIONS = [
          "	for (thread = task; thread; thread = NULL) {\n"
          "		struct mm_struct *mm = thread_grab_mm(thread);")]),
     ("debt_not_paid", "6.12", stress("reclaim_undisturbed"), [
-        (YOUNG, "	young_report(pass, e);\n	*debt = DEBT_REPORTED;", "	*debt = DEBT_OWED;"),
-        (YOUNG, "	if (*debt == DEBT_OWED)\n		young_report(pass, e);\n", "")]),
+        (YOUNG, "	accessed_report(pass, e);\n	*debt = DEBT_REPORTED;", "	*debt = DEBT_OWED;"),
+        (YOUNG, "	if (*debt == DEBT_OWED)\n		accessed_report(pass, e);\n", "")]),
     ("intervals_too_narrow", "6.12", SELF + "accuracy_test.py", [
         ("module/wsmon_wss.c", "#define Z_NUM	196", "#define Z_NUM	98")]),
     ("window_not_served", "6.12", SELF + "accuracy_test.py", [

@@ -242,7 +242,7 @@ COMPLAINT = re.compile(
     r"|general protection|unable to handle|[Bb]ad page|[Bb]ad rss|rcu.*stall")
 # races KCSAN finds between others, or in reads of a folio's flags, which the module sets by an
 # atomic operation
-ELSEWHERE = re.compile(r"BUG: KCSAN: ([^\[]*$|data-race in folio_batch_move_lru / young_report)")
+ELSEWHERE = re.compile(r"BUG: KCSAN: ([^\[]*$|data-race in accessed_report / folio_batch_move_lru)")
 
 
 def unused():
