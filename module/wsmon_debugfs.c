@@ -392,9 +392,10 @@ static int stats_show(struct seq_file *m, void *unused)
 		   s.sample_ns, s.remote_ns, s.idle_rounds, s.late_p50_ns);
 	seq_printf(m, "late_p99_ns=%llu\nlate_max_ns=%llu\nhold_p99_ns=%llu\nmembers=%llu\n",
 		   s.late_p99_ns, s.late_max_ns, s.hold_p99_ns, s.members);
-	seq_printf(m, "unfollowed=%llu\nwho_armed=%llu\nwho_absent=%llu\nwho_seen=%llu\n"
-		   "who_restored=%llu\nwho_skipped=%llu\nwho_huge=%llu\n", s.unfollowed,
-		   s.who_armed, s.who_absent, s.who_seen, s.who_restored, s.who_skipped, s.who_huge);
+	seq_printf(m, "unfollowed=%llu\nwho_armed=%llu\nwho_absent=%llu\nwho_seen=%llu\n",
+		   s.unfollowed, s.who_armed, s.who_absent, s.who_seen);
+	seq_printf(m, "who_restored=%llu\nwho_skipped=%llu\nwho_huge=%llu\n",
+		   s.who_restored, s.who_skipped, s.who_huge);
 	return 0;
 }
 

@@ -5,12 +5,12 @@
  * Each header declares what the files listed beside it share. A header includes the headers
  * above it in this table:
  *
- * 	regions		what is tiled			estimate	what samples show
- * 	control		peaks, budget, precision, texts
- * 	session		core thread interval events debugfs stream buffer device api
- * 	process		member task mm			sampler		walk accessed
- * 	group		group look			hintfault	the second sampler
- * 	buffer		buffer device			x86, arm64	page-table entries
+ *	regions		what is tiled			estimate	what samples show
+ *	control		peaks, budget, precision, texts
+ *	session		core thread interval events debugfs stream buffer device api
+ *	process		member task mm			sampler		walk accessed
+ *	group		group look			hintfault	the second sampler
+ *	buffer		buffer device			x86, arm64	page-table entries
  */
 #ifndef WSMON_SESSION_H
 #define WSMON_SESSION_H
