@@ -67,6 +67,8 @@ static void fit_grown(struct wsmon_region *r, const u64 before[2])
 		if (r->n[h] <= before[h] + before[h] / GROWTH)
 			continue;
 		wsmon_region_reset_samples(r);
+		r->was_own &= ~BIT(h);
+		r->was_made &= ~BIT(h);
 		r->origin_ns = 0;
 		r->known = 0;
 		r->whole = 0;
@@ -292,6 +294,8 @@ static void region_extend_half(struct wsmon_region *r, u32 half)
 	r->gap[!half] = r->gap[half];
 	r->exact[0] = 0;
 	r->exact[1] = 0;
+	r->was_own = r->was_own & BIT(half) ? 3 : 0;
+	r->was_made = r->was_made & BIT(half) ? 3 : 0;
 	r->ref = share;
 	if (!wsmon_clusters_pay(r))
 		r->disagree = 2 * share * (WSMON_ONE - share) / WSMON_ONE;
@@ -369,6 +373,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 			const struct wsmon_region *r, struct wsmon_region *out)
 {
 	const struct wsmon_region *half[2] = { l, r };
+	u8 was_own = 0, was_made = 0;
 	unsigned int h, k;
 
 	*out = *l;
@@ -376,7 +381,10 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	for (h = 0; h < 2; h++) {
 		const struct wsmon_region *c = half[h];
 		u64 n = wsmon_region_pages(c);
+		u8 both = c->n[1] ? 3 : 1;
 
+		was_own |= ((c->was_own & both) == both) << h;
+		was_made |= ((c->was_made & both) == both) << h;
 		out->share[h] = wsmon_region_share(c);
 		out->doubtful[h] = c->doubtful[0] | c->doubtful[1];
 		out->exact[h] = c->exact[0] & c->exact[1];
@@ -405,6 +413,8 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 		if (halves_differ(out, k) && !halves_differ(l, k) && !halves_differ(r, k))
 			out->guess &= ~BIT(k);
 	wsmon_region_reset_samples(out);
+	out->was_own = was_own;
+	out->was_made = was_made;
 }
 
 /* Score of a split, or of the merge that undoes it */

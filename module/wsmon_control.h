@@ -49,6 +49,7 @@ struct wsmon_detector {
 u64 wsmon_peak_threshold(const struct wsmon_detector *d, const struct wsmon_attrs *a);
 bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		     const struct wsmon_wss *w);
+void wsmon_peak_skip(struct wsmon_detector *d, const struct wsmon_wss *w);
 bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		       const struct wsmon_wss *w);
 void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,

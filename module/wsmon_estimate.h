@@ -123,7 +123,8 @@ static inline u32 wsmon_part_before(u64 ns, u64 window)
  * @pages:	pages of each class
  * @drawn:	sampled pages of each class
  * @seen:	sampled pages of each class that were found accessed
- * @vague:	pages among @seen that a fault on a page near them may have mapped
+ * @vague:	pages among @seen that a fault on a page near them may have mapped, or that are not
+ *		known to be accessed because older memory was made huge together with them
  * @late:	some of the memory may be older than the window: its accessed pages count, but may
  *		have been accessed before the window
  * @early:	part of the period in which the memory appeared that precedes the window (Q15)

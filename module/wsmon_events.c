@@ -101,8 +101,10 @@ static void group_judge(struct wsmon_session *ss, struct wsmon_target *t, u32 gr
 	const struct wsmon_wss *w = group_wss(t, group);
 
 	/* skip an interval from 0 to all memory: no sample has been observed for a window yet */
-	if (w->mapped && !w->low && w->high == w->mapped)
+	if (w->mapped && !w->low && w->high == w->mapped) {
+		wsmon_peak_skip(d, w);
 		return;
+	}
 	if (wsmon_peak_ends(d, &ss->mon->attrs, w))
 		group_report_edge(ss, t, group, WSMON_PEAK_END, d->ended, now);
 	if (slept)

@@ -659,6 +659,22 @@ void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv)
 	}
 }
 
+/*
+ * Count a look at a page of new memory. If older memory was made huge together with the new, then
+ * the samples of the older memory may have cleared the bit: how much was accessed is not known.
+ * Return: whether the page counts as accessed.
+ */
+static bool fresh_count(struct wsmon_fresh *f, const struct wsmon_visit *v, u32 class)
+{
+	bool cleared = !v->seen && v->found.place == WSMON_PLACE_MADE;
+
+	if (!v->seen && !cleared)
+		return false;
+	f->seen[class]++;
+	f->vague[class] += v->found.around || cleared;
+	return true;
+}
+
 /**
  * wsmon_visit_new - look at pages of a target's new memory
  * @ss:	the session
@@ -687,8 +703,8 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 
 		if (!v->done)
 			f->drawn[class] = 0;
-		f->seen[class] += v->done && v->seen;
-		f->vague[class] += v->done && v->seen && v->found.around;
+		else
+			fresh_count(f, v, class);
 	}
 }
 
@@ -760,10 +776,9 @@ void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct m
 
 		if (!v->done) {
 			f->drawn[class] = 0;
-		} else if (v->seen && !test_bit(v->spot, seen) && visit_counts(s, v, false)) {
+		} else if (!test_bit(v->spot, seen) && visit_counts(s, v, false) &&
+			   fresh_count(f, v, class)) {
 			__set_bit(v->spot, seen);
-			f->seen[class]++;
-			f->vague[class] += v->found.around;
 		}
 	}
 }

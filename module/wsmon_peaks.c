@@ -265,9 +265,10 @@ static bool peak_is_settled(const struct wsmon_detector *d,
 /*
  * Raise the usual size for pages that were made huge. If used pages lie scattered, making them huge
  * enlarges the working set. This is not a peak, so the mean and the first estimates grow by as much
- * at once. The part of @grew that does not show in the estimates is halved with each estimate.
+ * at once. What does not show in an estimate is halved with the next one; @fresh pages are of this
+ * estimate.
  */
-static void peak_raise(struct wsmon_detector *d, u64 value)
+static void peak_raise(struct wsmon_detector *d, u64 value, u64 fresh)
 {
 	u64 by = 0;
 	u32 i;
@@ -277,7 +278,9 @@ static void peak_raise(struct wsmon_detector *d, u64 value)
 	d->mean += by;
 	for (i = 0; i < WSMON_PEAK_LEARN; i++)
 		d->first[i] = min(d->first[i] + by, BIT_ULL(VALUE_BITS) - 1);
-	d->grew = (d->grew - min(d->grew, wsmon_peak_size(d, by, 0))) / 2;
+	d->grew -= min(d->grew, wsmon_peak_size(d, by, 0));
+	fresh = min(fresh, d->grew);
+	d->grew = (d->grew - fresh) / 2 + fresh;
 }
 
 /**
@@ -313,6 +316,16 @@ bool wsmon_peak_ends(struct wsmon_detector *d, const struct wsmon_attrs *a,
 }
 
 /**
+ * wsmon_peak_skip - note what an estimate that is not judged says about pages made huge
+ * @d:	the detector
+ * @w:	the estimate
+ */
+void wsmon_peak_skip(struct wsmon_detector *d, const struct wsmon_wss *w)
+{
+	d->grew = min(d->grew + w->grew, BIT_ULL(45));
+}
+
+/**
  * wsmon_peak_begins - tell whether a peak begins with an estimate
  * @d:	the detector
  * @a:	the attributes
@@ -328,7 +341,7 @@ bool wsmon_peak_begins(struct wsmon_detector *d, const struct wsmon_attrs *a,
 	s8 sign;
 
 	d->lasted++;
-	d->grew = min(d->grew + w->grew, BIT_ULL(45));
+	wsmon_peak_skip(d, w);
 	if (d->sign || d->nr < peak_nr_unjudged(a))
 		return false;
 	far = wsmon_peak_threshold(d, a);
@@ -366,7 +379,7 @@ void wsmon_peak_learn(struct wsmon_detector *d, const struct wsmon_attrs *a,
 		d->mean = value;
 		d->filtered = value;
 	}
-	peak_raise(d, value);
+	peak_raise(d, value, w->grew);
 	if (d->nr < peak_nr_start(a))
 		d->first[d->nr] = value;
 	if (d->nr < U32_MAX)

@@ -101,11 +101,22 @@ bool wsmon_regions_buddies(const struct wsmon_regions *rs, u32 i)
 	return i + 2 >= rs->nr || r[1].area != r->area || r[1].start >= hi;
 }
 
-/* Forget which kind of page-table entry mapped each sample page. */
+/* Note which kinds of page-table entries the last looks found. */
+static void region_keep_entries(struct wsmon_region *r)
+{
+	u8 made = r->made & ~r->own, known = r->own | made;
+
+	r->was_own = (r->was_own & ~known) | r->own;
+	r->was_made = (r->was_made & ~known) | made;
+}
+
+/* Forget which kind of page-table entry mapped each sample page, but not which its half had. */
 static void region_forget_entries(struct wsmon_region *r)
 {
+	region_keep_entries(r);
 	memset(r->made_ns, 0, sizeof(r->made_ns));
 	r->own = 0;
+	r->made = 0;
 	r->hit = 0;
 	r->looked = 0;
 	r->again = 0;
@@ -982,6 +993,8 @@ void wsmon_regions_rest(struct wsmon_regions *rs)
 			r->absent = 0;
 			r->vague = 0;
 			region_forget_entries(r);
+		} else {
+			region_keep_entries(r);
 		}
 		r->c[0].seen = 0;
 		r->c[1].seen = 0;

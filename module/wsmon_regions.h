@@ -223,6 +223,11 @@ struct wsmon_history {
  * @doubtful:	by half, bit k: @out[k] comes from a page with @vague set
  * @exact:	by half, bit k: @out[k] comes from all pages of the half
  * @own:	bit h: at the last look, the page of half h had a page-table entry of its own
+ * @made:	bit h: at the last look, the page of half h was in a huge entry, or KSM had merged
+ *		it; valid only if bit h of @own is clear
+ * @was_own:	bit h: as @own, at the end of the interval before, perhaps for another page of the
+ *		half
+ * @was_made:	bit h: likewise, as @made
  * @hit:	bit h: the last look found the page of half h accessed
  * @again:	bit h: an earlier look within the shortest window had also found it accessed
  * @looked:	the samples were looked at since they were armed
@@ -275,6 +280,9 @@ struct wsmon_region {
 	u8 stale;
 	u8 absent;
 	u8 went;
+	u8 made;
+	u8 was_own;
+	u8 was_made;
 	u8 vague;
 	u8 doubtful[2];
 	u8 exact[2];

@@ -608,11 +608,20 @@ static bool walk_note_place(const struct wsmon_walk *w, struct wsmon_region *r, 
 		r->own |= BIT(h);
 		return false;
 	}
-	if (w->found.place == WSMON_PLACE_UNKNOWN || !(r->own & BIT(h)))
+	if (w->found.place == WSMON_PLACE_UNKNOWN)
+		return false;
+	if (w->found.place == WSMON_PLACE_NONE) {
+		/* a fault may make it huge: that is new memory */
+		r->own &= ~BIT(h);
+		r->made &= ~BIT(h);
+		r->was_own &= ~BIT(h);
+		r->was_made &= ~BIT(h);
+		return false;
+	}
+	r->made |= BIT(h);
+	if (!(r->own & BIT(h)))
 		return false;
 	r->own &= ~BIT(h);
-	if (w->found.place == WSMON_PLACE_NONE)
-		return false;
 	r->made_ns[h] = now;
 	if (!r->looked || w->begin_ns - r->looked_ns > w->near_ns)
 		r->blind |= BIT(h);
@@ -683,8 +692,10 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 		w->pass.since = 0;
 	seen = walk_sample(w, s->vpn << PAGE_SHIFT, op, &r->debt[h]);
 	/* when arming, the kinds of earlier entries do not matter */
-	if (arm)
+	if (arm) {
 		r->own &= ~BIT(h);
+		r->made &= ~BIT(h);
+	}
 	if (walk_note_place(w, r, h, now))
 		seen = false;
 	if (arm)

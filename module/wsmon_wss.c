@@ -69,6 +69,7 @@
  * @vague:	part of @hit that may merely have been mapped by a fault on a page near it
  * @unknown:	pages that were not observed for the whole window
  * @grew:	see struct wsmon_wss
+ * @shrank:	part of @grew that is due to chance: see region_grew()
  * @now_most:	a single region adds less than 2^@now_most to @now
  * @past_most:	a single region adds less than 2^@past_most to @past
  */
@@ -84,6 +85,7 @@ struct wss_sums {
 	u64 vague;
 	u64 unknown;
 	u64 grew;
+	u64 shrank;
 	u8 now_most;
 	u8 past_most;
 };
@@ -250,18 +252,27 @@ static noinline void wss_add_region(struct wss_sums *c, const struct wsmon_regio
 
 /*
  * Count the pages of a region that the kernel made huge in the last interval and a look found
- * accessed afterwards. Pages that were first found huge by the last look also count, because no
- * later look has told whether they were accessed.
+ * accessed afterwards:
+ *   - A page was first found huge by a look. The last look counts in any case, because no later
+ *     look has told whether the page was accessed.
+ *   - The page of a half is huge, and that of the interval before was not. This is how growth shows
+ *     that happened before the new samples were armed. A half may have both kinds of pages. Then
+ *     the reverse happens as often by chance, and counts in @shrank.
  */
-static u64 region_grew(const struct wsmon_region *r, const struct wsmon_regions *rs)
+static u64 region_grew(const struct wsmon_region *r, const struct wsmon_regions *rs, u64 *shrank)
 {
 	u64 pages = 0;
 	u32 h;
 
 	for (h = 0; h < 2; h++) {
-		if (r->made_ns[h] > rs->begin_ns &&
-		    (r->s[h].seen_ns > r->made_ns[h] || r->made_ns[h] >= rs->end_ns))
+		if (r->made_ns[h] > rs->begin_ns) {
+			if (r->s[h].seen_ns > r->made_ns[h] || r->made_ns[h] >= rs->end_ns)
+				pages += r->n[h];
+		} else if (r->own & BIT(h)) {
+			*shrank += r->was_made & BIT(h) ? r->n[h] : 0;
+		} else if (r->made & r->was_own & BIT(h) && r->s[h].seen_ns > rs->begin_ns) {
 			pages += r->n[h];
+		}
 	}
 	return pages;
 }
@@ -319,7 +330,7 @@ static noinline void wss_finish(struct wsmon_wss *w, const struct wss_sums *c, u
 	w->pages = min(w->mapped, hit >> PART_SHIFT);
 	w->low = w->pages > low ? w->pages - low : 0;
 	w->high = min(w->mapped, w->pages + high);
-	w->grew = c->grew;
+	w->grew = c->grew - min(c->grew, c->shrank);
 }
 
 static u64 fresh_pages(const struct wsmon_fresh *fresh)
@@ -350,6 +361,7 @@ static void wss_add_class(struct wsmon_wss *w, struct wss_sums *to, const struct
 	to->stale += c->stale;
 	to->vague += c->vague;
 	to->grew += c->grew;
+	to->shrank += c->shrank;
 }
 
 /**
@@ -383,7 +395,7 @@ void wsmon_wss_estimate(const struct wsmon_regions *rs,
 		c = sp->area[r->area].class;
 		wss[c].mapped += wsmon_region_pages(r);
 		wss_add_region(&acc[c], r, k, shift, rs->runs.less[c]);
-		acc[c].grew += region_grew(r, rs);
+		acc[c].grew += region_grew(r, rs, &acc[c].shrank);
 	}
 	for (c = 0; fresh && c < WSMON_NR_CLASSES; c++) {
 		wss[c].mapped += fresh->pages[c];

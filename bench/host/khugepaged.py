@@ -13,6 +13,7 @@ what it touches. What the others touch are the pages that return from swap withi
 all of their memory was paged out: in each of three such windows, and in any.
 """
 import statistics
+import sys
 
 from guest.khugepaged import SETTINGS, WORKLOADS
 from host.lib import MIB, at_least, form, percent, table
@@ -50,7 +51,7 @@ def judge(rows):
             "small": statistics.median(i[4] for i in last),
             "mapped": statistics.median((i[5] + i[6]) / 2 for i in last),
             "size": statistics.median(i[1] for i in last),
-            "half": statistics.median((i[3] - i[2]) / 2 / i[1] for i in all_of),
+            "half": statistics.median((i[3] - i[2]) / 2 / max(i[1], 1) for i in all_of),
             "unknown": sum(r["unknown"] for r in rows),
             "intervals": len(all_of), "held": sum(not away for away, _ in missed),
             "made": len(made), "held_made": sum(not away for away, _ in made),
@@ -67,6 +68,9 @@ def measure(args, run):
             "settings": args.settings or list(SETTINGS),
             "seconds": {s: args.defaults if s == "defaults" else args.seconds for s in SETTINGS}}
     for row in run.guest(todo, timeout=36000):
+        if not row["intervals"]:
+            print("# %(workload)s %(setting)s %(scope)s: no interval, left out" % row, file=sys.stderr)
+            continue
         found.setdefault(tuple(row[key] for key in KEY), []).append(row)
     return [judge(rows) for rows in found.values()]
 

@@ -326,6 +326,20 @@ static void made_huge(void)
 		far += feed(&d, &usual, 48000, 47000, 49000) == 2 && d.sign == 1;
 	}
 	CHECK(far == 9, "%u bursts", far);
+	/* half of it is found too late to show at once */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++)
+		CHECK(!feed_grown(&d, &usual, i < 46 ? 1000 : 11000, i == 45 ? 900 : i < 45 ? 990 : 10990,
+				  i < 45 ? 1010 : 11010, i == 45 || i == 46 ? 5000 : 0), "%u", i);
+	/* nothing is known of an estimate, but that pages were made huge */
+	memset(&d, 0, sizeof(d));
+	for (i = 0; i < 60; i++) {
+		if (i == 45)
+			wsmon_peak_skip(&d, &(struct wsmon_wss){ .mapped = 12000, .high = 12000,
+								 .grew = 10000 });
+		CHECK(!feed_grown(&d, &usual, i < 45 ? 1000 : 11000, i < 45 ? 990 : 10990,
+				  i < 45 ? 1010 : 11010, 0), "%u", i);
+	}
 	/* what is not used soon after explains nothing later */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)

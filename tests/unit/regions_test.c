@@ -92,6 +92,8 @@ static struct wsmon_region grown(u64 pages, u64 sample)
 	w.rs.r[0].s[0].vpn = 100;
 	w.rs.r[0].s[1].vpn = sample;
 	w.rs.r[0].made_ns[1] = 11;
+	w.rs.r[0].was_own = 3;
+	w.rs.r[0].was_made = 3;
 	w.rs.r[0].known = 1;
 	w.rs.r[0].whole = 1;
 	w.rs.r[0].draws = 7;
@@ -118,6 +120,7 @@ static void grows(void)
 	r = grown(138, 130);
 	CHECK(!r.armed_ns && !r.known && !r.whole && !r.draws, "by more than an eighth");
 	CHECK(!r.origin_ns && !r.made_ns[1], "samples to come know nothing of what was before");
+	CHECK(r.was_own == 1 && r.was_made == 1, "nor of the entries of what is new");
 	r = grown(132, 130);
 	CHECK(r.armed_ns && r.origin_ns == 5 && r.known && r.draws == 7, "less");
 	r = grown(132, 134);
@@ -156,6 +159,39 @@ static void rests(void)
 	      !r[0].hit && !r[0].again && !r[0].looked && !r[0].blind && !r[0].recent, "dropped");
 	CHECK(r[1].armed_ns && r[1].origin_ns && r[1].made_ns[1] && r[1].own && r[1].looked &&
 	      r[1].blind && r[1].recent, "samples that stay");
+}
+
+/* What kind of entry a half's page had is kept over draws, splits and merges. */
+static void keeps_entries(void)
+{
+	struct wsmon_region half[2], again;
+	struct world w;
+	struct wsmon_region *r;
+	u32 i;
+
+	world_init(&w, 1);
+	world_map(&w, 0, 128, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	r = w.rs.r;
+	for (i = 0; i < 4; i++) {
+		/* a huge one, one of its own; not known once */
+		r->own = i == 2 ? 0 : 2;
+		r->made = i == 2 ? 0 : 3;
+		r->dropped = i % 2;
+		wsmon_regions_rest(&w.rs);
+		CHECK(r->was_own == 2 && r->was_made == 1, "%u: %u, %u", i, r->was_own, r->was_made);
+		CHECK(!r->dropped && (i % 2 ? !r->own && !r->made : 1), "%u", i);
+	}
+	wsmon_region_split(&w.sp, r, half);
+	CHECK(!half[0].was_own && half[0].was_made == 3 && half[1].was_own == 3 &&
+	      !half[1].was_made, "split");
+	wsmon_region_merge(&w.sp, &half[0], &half[1], &again);
+	CHECK(again.was_own == 2 && again.was_made == 1, "merged");
+	half[0].was_made = 1;
+	half[1].was_own = 2;
+	wsmon_region_merge(&w.sp, &half[0], &half[1], &again);
+	CHECK(!again.was_own && !again.was_made, "of both kinds");
+	world_free(&w);
 }
 
 static void split_merge(void)
@@ -484,4 +520,5 @@ void test_regions(void)
 	test_run("regions: that grow or shrink", grows);
 	test_run("regions: too many for an area", fits_into_one);
 	test_run("regions: samples that were dropped", rests);
+	test_run("regions: kinds of entries", keeps_entries);
 }

@@ -275,6 +275,45 @@ static void grew(void)
 	world_free(&w);
 }
 
+/* What the halves' pages were before, and are: of new samples, too */
+static void grew_unseen(void)
+{
+	static const struct {
+		u8 own, made, was_own, was_made;
+		u64 seen;
+		s8 counts;
+	} cases[] = {
+		{ 0, 2, 2, 0, 150, 1 }, { 0, 2, 2, 0, 50, 0 }, { 0, 2, 0, 2, 150, 0 },
+		{ 2, 2, 2, 0, 150, 0 }, { 0, 0, 2, 0, 150, 0 }, { 2, 0, 0, 2, 150, -1 },
+		{ 2, 0, 0, 2, 0, -1 }, { 0, 1, 2, 0, 150, 0 },
+	};
+	struct world w;
+	u32 i;
+
+	world_init(&w, 2);
+	world_map(&w, 0, 6400, WSMON_CLASS_ANON);
+	world_settle(&w, 0);
+	w.rs.begin_ns = 100;
+	w.rs.end_ns = 200;
+	/* in another region, as many grew */
+	w.rs.r[1].n[1] = w.rs.r[0].n[1];
+	w.rs.r[1].made_ns[1] = 110;
+	w.rs.r[1].s[1].seen_ns = 120;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wsmon_region *r = &w.rs.r[0];
+
+		r->own = cases[i].own;
+		r->made = cases[i].made;
+		r->was_own = cases[i].was_own;
+		r->was_made = cases[i].was_made;
+		r->s[1].seen_ns = cases[i].seen;
+		estimate(&w);
+		CHECK(wss[0].grew == (1 + cases[i].counts) * r->n[1], "%u: %llu of %llu", i,
+		      (long long)wss[0].grew, (long long)r->n[1]);
+	}
+	world_free(&w);
+}
+
 /* Mappings that could not be read: each class may have grown, the sums know it. */
 static void blind(void)
 {
@@ -302,5 +341,6 @@ void test_wss(void)
 	test_run("wss: a surprise", surprise);
 	test_run("wss: entries that the kernel has made", made);
 	test_run("wss: what was made huge lately", grew);
+	test_run("wss: what was made huge unseen", grew_unseen);
 	test_run("wss: mappings that could not be read", blind);
 }
